@@ -1,0 +1,60 @@
+# Helpers of the build: the third-party packages, the warning flags, and the two functions with
+# which every folder describes itself.
+
+if(APPLE AND NOT CMAKE_CROSSCOMPILING AND NOT OPENSSL_ROOT_DIR)
+  set(OPENSSL_ROOT_DIR /opt/homebrew/opt/openssl@3)  # Homebrew does not link it into its prefix
+endif()
+find_package(Threads REQUIRED)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(tl-expected REQUIRED)
+
+add_library(plumbline_flags INTERFACE)
+target_include_directories(plumbline_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
+target_compile_definitions(plumbline_flags INTERFACE PLUMBLINE_VERSION="${PROJECT_VERSION}")
+target_compile_options(plumbline_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
+                                                 -Wold-style-cast -Wnull-dereference -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12 reports these inside its own standard library when it inlines std::string and std::vector.
+  target_compile_options(plumbline_flags INTERFACE -Wno-restrict -Wno-null-dereference
+                                                   -Wno-maybe-uninitialized -Wno-stringop-overflow
+                                                   -Wno-array-bounds)
+endif()
+if(PLUMBLINE_SANITIZE)
+  target_compile_options(plumbline_flags INTERFACE -fsanitize=${PLUMBLINE_SANITIZE}
+                         -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(plumbline_flags INTERFACE -fsanitize=${PLUMBLINE_SANITIZE})
+endif()
+
+# plumbline_module(NAME DEPS folder... SOURCES file... [LINUX file...] [MACOS file...] [LIBS target...])
+# makes the static library plumbline_NAME of one folder. DEPS may only name folders below it.
+function(plumbline_module name)
+  cmake_parse_arguments(arg "" "" "DEPS;SOURCES;LINUX;MACOS;LIBS" ${ARGN})
+  set(sources ${arg_SOURCES})
+  if(APPLE)
+    list(APPEND sources ${arg_MACOS})
+  else()
+    list(APPEND sources ${arg_LINUX})
+  endif()
+  add_library(plumbline_${name} STATIC ${sources})
+  list(TRANSFORM arg_DEPS PREPEND plumbline_)
+  target_link_libraries(plumbline_${name} PUBLIC plumbline_flags ${arg_DEPS} tl::expected fmt::fmt
+                                                 Threads::Threads PRIVATE ${arg_LIBS})
+endfunction()
+
+# plumbline_test(FOLDER SOURCES file... [LIBS target...]) makes the binary tests_FOLDER from the
+# files beside it, links the folder's library and registers each of its tests with ctest.
+# ctest label = FOLDER. A test that skips itself (GTEST_SKIP) is counted as skipped, with its reason.
+function(plumbline_test folder)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
+  add_executable(tests_${folder} ${arg_SOURCES})
+  target_link_libraries(tests_${folder} PRIVATE plumbline_${folder} ${arg_LIBS} GTest::gmock
+                                                GTest::gtest_main)
+  target_compile_definitions(tests_${folder} PRIVATE
+                             PLUMBLINE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                             PLUMBLINE_BINARY="${PROJECT_BINARY_DIR}/plumbline")
+  gtest_discover_tests(tests_${folder} TEST_PREFIX ${folder}. DISCOVERY_MODE PRE_TEST
+                       PROPERTIES LABELS ${folder} TIMEOUT 300)
+endfunction()

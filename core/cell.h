@@ -1,0 +1,46 @@
+// A Cell is one thing to do, fully described by its independent variables: a collective
+// measurement, a point-to-point measurement, a roof, a correctness check or a probe. Its id is the
+// hash of those variables *as asked for* (an `auto` stays `auto`), so the same question has the
+// same id in every run. Plain value, no behaviour beyond JSON and the id.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "core/error.h"
+
+namespace plumbline {
+
+struct Cell {
+  std::string kind;  // "latency" | "bandwidth" | "throughput" | "check" | "roof" | "probe"
+  std::string op;    // name in the op table; for a roof "raw_pingpong" ...; for a probe its id
+  std::string engine = "native";
+  std::string transport = "auto";
+  std::string algorithm = "auto";
+  std::string dtype = "f32";
+  std::string redop = "sum";  // "none" where the op does not reduce
+  int root = -1;              // -1 where the op has no root
+  int ranks = 0;
+  uint64_t bytes = 0;                         // S, already rounded down to whole elements per rank
+  uint64_t count = 0;                         // elements of one rank's argument
+  std::string placement = "out";              // "in" | "out" of place
+  std::string sync = "barrier";               // how ranks start together: "barrier" | "none"
+  int outstanding = 1;                        // operations in flight at once (throughput)
+  int repeat = 0;                             // index of the repetition (0 first)
+  std::map<std::string, std::string> params;  // options and probe parameters set for this cell only
+
+  bool operator==(const Cell&) const = default;
+};
+
+// Keys sorted, no spaces: the text that cell_id hashes.
+std::string canonical_json(const Cell& cell);
+// First 16 hex digits of SHA-256 over canonical_json.
+std::string cell_id(const Cell& cell);
+
+void to_json(nlohmann::json& json, const Cell& cell);
+// Throws nlohmann's exceptions on wrong types; record_from_line turns them into an Error.
+void from_json(const nlohmann::json& json, Cell& cell);
+
+}  // namespace plumbline

@@ -1,0 +1,55 @@
+#include "core/log.h"
+
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <array>
+#include <cctype>
+
+namespace plumbline {
+namespace {
+
+constexpr std::array<const char*, 7> kNames = {"trace", "debug", "info", "warn",
+                                               "error", "fatal", "off"};
+
+spdlog::level::level_enum to_spdlog(LogLevel level) {
+  return static_cast<spdlog::level::level_enum>(static_cast<int>(level));
+}
+
+}  // namespace
+
+bool log_level_from(std::string_view text, LogLevel& level) {
+  std::string lower;
+  for (const char c : text) {
+    lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  for (size_t i = 0; i < kNames.size(); ++i) {
+    if (lower == kNames[i] || lower == std::to_string(i)) {
+      level = static_cast<LogLevel>(i);
+      return true;
+    }
+  }
+  return false;
+}
+
+struct Logger::Impl {
+  spdlog::logger sink;
+};
+
+Logger::Logger(std::string who, LogLevel level)
+    : level_(level),
+      impl_(std::make_unique<Impl>(Impl{
+          spdlog::logger(std::move(who), std::make_shared<spdlog::sinks::stderr_sink_mt>())})) {
+  impl_->sink.set_pattern("[plumbline %l %H:%M:%S.%e %n] %v");
+  impl_->sink.set_level(to_spdlog(level));
+  impl_->sink.flush_on(spdlog::level::trace);
+}
+
+Logger::~Logger() = default;
+
+void Logger::log(LogLevel level, std::string_view text) const {
+  if (enabled(level)) impl_->sink.log(to_spdlog(level), "{}", text);
+}
+
+}  // namespace plumbline

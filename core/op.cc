@@ -1,0 +1,113 @@
+#include "core/op.h"
+
+#include <algorithm>
+#include <array>
+
+namespace plumbline {
+namespace {
+
+double factor_one(int) { return 1.0; }
+double factor_zero(int) { return 0.0; }
+double factor_twice_share(int n) { return n > 0 ? 2.0 * (n - 1) / n : 0.0; }
+double factor_share(int n) { return n > 0 ? 1.0 * (n - 1) / n : 0.0; }
+
+// Columns after the help: S spans all ranks, reduces, rooted, point to point, in place, least
+// ranks.
+constexpr std::array kOps = {
+    OpRow{Op::kAllreduce, "allreduce", "combine the arrays of all ranks, result on every rank",
+          false, true, false, false, true, 1, factor_twice_share},
+    OpRow{Op::kReduceScatter, "reduce_scatter", "combine, each rank keeps its share", true, true,
+          false, false, true, 1, factor_share},
+    OpRow{Op::kAllgather, "allgather", "every rank gets the parts of all ranks", true, false, false,
+          false, true, 1, factor_share},
+    OpRow{Op::kBroadcast, "broadcast", "the root's array to every rank", false, false, true, false,
+          true, 1, factor_one},
+    OpRow{Op::kReduce, "reduce", "combine, result on the root", false, true, true, false, true, 1,
+          factor_one},
+    OpRow{Op::kGather, "gather", "the parts of all ranks to the root", true, false, true, false,
+          true, 1, factor_share},
+    OpRow{Op::kScatter, "scatter", "the root's parts to their ranks", true, false, true, false,
+          true, 1, factor_share},
+    OpRow{Op::kAlltoall, "alltoall", "part j of rank i becomes part i of rank j", true, false,
+          false, false, false, 1, factor_share},
+    OpRow{Op::kBarrier, "barrier", "nobody leaves before everybody has come", false, false, false,
+          false, false, 1, factor_zero},
+    OpRow{Op::kPingpong, "pingpong", "rank 0 to 1 and back; the time is the full round trip", false,
+          false, false, true, false, 2, factor_one},
+    OpRow{Op::kStream, "stream", "rank 0 to 1, answered by an empty message", false, false, false,
+          true, false, 2, factor_one},
+    OpRow{Op::kBidirectional, "bidirectional", "rank 0 to 1 and 1 to 0 at once", false, false,
+          false, true, false, 2, factor_one},
+    OpRow{Op::kSendrecv, "sendrecv", "ring: send to the right neighbour, receive from the left",
+          false, false, false, true, false, 1, factor_one},
+};
+
+}  // namespace
+
+std::span<const OpRow> op_table() { return kOps; }
+// In the order of the enum; tests/core/op_test.cc checks it.
+const OpRow& row(Op op) { return kOps[static_cast<size_t>(op)]; }
+
+std::optional<Op> op_from(std::string_view name) {
+  for (const OpRow& r : kOps) {
+    if (name == r.name) return r.op;
+  }
+  return std::nullopt;
+}
+
+Shape shape_of(Op op, DType dtype, int ranks, uint64_t bytes) {
+  Shape shape;
+  if (op == Op::kBarrier || ranks < 1) return shape;
+  const auto n = static_cast<uint64_t>(ranks);
+  const uint64_t size = size_of(dtype);
+  const bool share = row(op).per_rank_share;
+  shape.count = share ? bytes / size / n : bytes / size;
+  const uint64_t whole = share ? shape.count * n : shape.count;
+  shape.bytes = whole * size;
+  const bool whole_in = op == Op::kReduceScatter || op == Op::kScatter || op == Op::kAlltoall;
+  const bool whole_out = op == Op::kAllgather || op == Op::kGather || op == Op::kAlltoall;
+  shape.in_elems = whole_in ? whole : shape.count;
+  shape.out_elems = whole_out ? whole : shape.count;
+  return shape;
+}
+
+double algbw_Bps(Op op, uint64_t bytes, double t_ns) {
+  if (t_ns <= 0) return 0;
+  const double moved = static_cast<double>(bytes) * (op == Op::kPingpong ? 2.0 : 1.0);
+  return moved / t_ns * 1e9;
+}
+
+double busbw_Bps(Op op, int ranks, uint64_t bytes, double t_ns) {
+  return algbw_Bps(op, bytes, t_ns) * row(op).bus_factor(ranks);
+}
+
+uint64_t ideal_wire_bytes(Op op, int ranks, uint64_t bytes) {
+  if (ranks < 2) return 0;
+  const auto n = static_cast<uint64_t>(ranks);
+  switch (op) {
+    case Op::kAllreduce:
+      return 2 * (n - 1) * bytes;  // 2 (n-1)/n S from each of n ranks
+    case Op::kReduceScatter:
+    case Op::kAllgather:
+    case Op::kAlltoall:
+      return (n - 1) * bytes;  // (n-1)/n S from each of n ranks
+    case Op::kBroadcast:
+    case Op::kReduce:
+      return (n - 1) * bytes;  // every other rank gets or gives S once
+    case Op::kGather:
+    case Op::kScatter:
+      return (n - 1) * (bytes / n);  // every other rank's part once
+    case Op::kBarrier:
+      return 0;
+    case Op::kPingpong:
+    case Op::kBidirectional:
+      return 2 * bytes;
+    case Op::kStream:
+      return bytes;
+    case Op::kSendrecv:
+      return n * bytes;
+  }
+  return 0;
+}
+
+}  // namespace plumbline

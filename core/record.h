@@ -1,0 +1,141 @@
+// The record: one cell's outcome with everything needed to understand it years later, one JSON
+// object a line. SI units (bytes, nanoseconds, bytes per second), null instead of NaN.
+// docs/record_format.md and docs/record.schema.json describe every field. Derived fields (time_ns,
+// algbw, busbw) are a cache: reports recompute them from samples or histogram with recompute().
+// Plain values; RecordFile appends with fsync.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/cell.h"
+#include "core/error.h"
+#include "core/fd.h"
+#include "core/histogram.h"
+#include "core/host.h"
+#include "core/stats.h"
+
+namespace plumbline {
+
+inline constexpr int kRecordSchema = 1;
+
+enum class Outcome { kPassed, kFailed, kSkipped, kError };
+const char* to_string(Outcome outcome);
+
+// What `auto` became, and what the connection really is.
+struct Resolved {
+  std::string transport, algorithm, congestion_control, kernel;  // kernel = SIMD target, "AVX3"
+  uint64_t chunk_bytes = 0;
+  int streams = 1;
+  std::vector<std::string> address_pairs;  // "0-1 127.0.0.1:40000>127.0.0.1:29601"
+};
+
+// What one rank saw. Times in ns, of its own durations (not the slowest rank's).
+struct PerRank {
+  int rank = 0;
+  std::string host;
+  std::optional<double> p50, p99, mean;
+  uint64_t wire_bytes = 0;       // bytes it sent in timed iterations, headers included
+  int64_t cpu_ns = 0;            // user + system time over the timed part
+  int64_t context_switches = 0;  // voluntary + involuntary over the timed part
+  uint64_t retransmits = 0;      // TCP segments, over the timed part
+};
+
+struct Noise {
+  std::string verdict = "clean";    // "clean" | "noisy" | "invalid"
+  std::vector<std::string> causes;  // "oversubscribed", "load", "cv", "steal", "short interval" ...
+};
+
+// Key of Measurement::extra: involuntary context switches of all ranks over the timed part.
+inline constexpr const char* kInvoluntarySwitches = "involuntary_switches_count";
+
+// Samples and counters of one cell: what the measuring loop returns.
+struct Measurement {
+  Outcome outcome = Outcome::kPassed;
+  std::string reason;  // why skipped / failed / error, in words
+  std::string cause;   // cause id, may be empty
+  bool verified = false;
+  std::optional<uint64_t> wrong;  // wrong elements over all ranks; absent when nothing was checked
+  Histogram hist;                 // slowest rank per iteration
+  std::vector<int64_t> samples_ns;  // the first 10 000 at most, in time order
+  std::string stop_reason;
+  uint64_t iterations = 0;  // timed iterations (== hist.n() but for throughput cells)
+  int64_t first_op_ns = 0;  // the very first operation, connection warm-up included
+  int64_t elapsed_ns = 0;   // whole timed part
+  std::optional<double> ops_per_s, bytes_per_s;  // throughput cells only
+  uint64_t warmup_iterations = 0;
+  bool warmup_converged = false;
+  uint64_t wire_bytes = 0;  // per operation, summed over ranks, headers excluded
+  std::vector<PerRank> per_rank;
+  Resolved resolved;
+  std::map<std::string, double> extra;  // anything else with its unit in the key, e.g. "ttl_count"
+};
+
+struct OptionValue {
+  std::string value, origin;  // origin: "flag" | "scenario" | "env PLUMBLINE_X" | "default" ...
+};
+
+struct Environment {
+  std::vector<HostFacts> hosts;                // one per host that took part
+  std::map<std::string, OptionValue> options;  // every option with its origin
+  std::vector<std::string> command;            // argv of the coordinator
+  std::string control;  // "pipes" | "data-network": what control traffic used
+  std::string auth;     // "token" | "rendezvous" | "none"
+};
+
+struct Record {
+  int schema = kRecordSchema;
+  std::string suite_version, run_id, time;  // time: RFC 3339 UTC, end of the cell
+  std::string scenario;                     // name of the scenario, "coll" for that command
+  std::string question;                     // the scenario's one-sentence question
+  std::string plan_hash;
+  uint64_t seed = 0;  // of the shuffle
+  Cell cell;
+  Measurement measurement;
+  TimeSummary time_ns;                         // derived
+  std::optional<double> algbw_Bps, busbw_Bps;  // derived
+  uint64_t ideal_wire_bytes = 0;               // derived
+  // Fraction of a measured roof that was attained, by roof name ("latency", "bandwidth"); derived
+  // when the run measured roofs on the same ranks.
+  std::map<std::string, double> of_roof;
+  Noise noise;
+  Environment environment;
+};
+
+std::string cell_id(const Record& record);
+// Fills the derived fields from the samples (or the histogram when more were taken than kept).
+void recompute(Record& record);
+// One line without the newline.
+std::string to_line(const Record& record);
+// Parses one line; the error says what is wrong with it. With a `warnings` pointer, derived values
+// that differ from recomputation by more than 0.1 % are replaced and reported there.
+Expected<Record> record_from_line(std::string_view line,
+                                  std::vector<std::string>* warnings = nullptr);
+
+void to_json(nlohmann::json& json, const Measurement& measurement);
+void from_json(const nlohmann::json& json, Measurement& measurement);
+
+// Reads a file of records. A last line without newline (a killed writer) is ignored and reported in
+// `warnings`; any other bad line is an error naming the line.
+Expected<std::vector<Record>> read_records(const std::string& path,
+                                           std::vector<std::string>* warnings = nullptr);
+
+// Appends records; each append is one write(2) followed by fsync(2), so a kill loses at most the
+// record being written. Opening an existing file cuts a torn last line off first. One writer per
+// file.
+class RecordFile {
+ public:
+  static Expected<RecordFile> open(const std::string& path);
+  Status append(const Record& record);
+  const std::string& path() const { return path_; }
+
+ private:
+  Fd fd_;
+  std::string path_;
+};
+
+}  // namespace plumbline

@@ -1,0 +1,199 @@
+#include "core/record_fields.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+namespace plumbline {
+namespace {
+
+using nlohmann::json;
+
+constexpr FieldRow kFields[] = {
+    {"schema", "integer", false, "", "version of this format: 1"},
+    {"suite_version", "string", false, "", "version of the program that wrote the record"},
+    {"run_id", "string", false, "", "random name of the run, same in all its records"},
+    {"cell_id", "string", false, "",
+     "first 16 hex digits of SHA-256 over `cell` (keys sorted, no spaces)"},
+    {"time", "string", false, "", "end of the cell, RFC 3339 UTC"},
+    {"scenario", "string", false, "", "name of the scenario; `coll` for that command"},
+    {"question", "string", false, "", "the scenario's question, may be empty"},
+    {"plan_hash", "string", false, "",
+     "SHA-256 over all that decides what is measured; `--resume` compares it"},
+    {"seed", "integer", false, "", "seed of the shuffled order"},
+    {"cell", "object", false, "", "the independent variables, as asked for (`auto` stays `auto`)"},
+    {"cell.kind", "string", false, "", "`latency`, `bandwidth`, `throughput`, `check` or `roof`"},
+    {"cell.op", "string", false, "",
+     "operation; for a roof `raw_pingpong`, `raw_stream`, `raw_duplex`, `memcpy`"},
+    {"cell.engine", "string", false, "", "whose implementation ran: `native`"},
+    {"cell.transport", "string", false, "", "transport asked for"},
+    {"cell.algorithm", "string", false, "", "algorithm asked for"},
+    {"cell.dtype", "string", false, "", "element type"},
+    {"cell.redop", "string", false, "",
+     "reduction operator, `none` where the operation does not reduce"},
+    {"cell.root", "integer", false, "rank", "root, -1 where the operation has none"},
+    {"cell.ranks", "integer", false, "ranks", "world size"},
+    {"cell.bytes", "integer", false, "bytes",
+     "S of the bandwidth formulas, rounded down to whole elements per rank"},
+    {"cell.count", "integer", false, "elements", "elements of one rank's argument"},
+    {"cell.placement", "string", false, "", "`in` or `out` of place"},
+    {"cell.sync", "string", false, "",
+     "how ranks start together: `barrier` before each operation, or `none` (back to back)"},
+    {"cell.outstanding", "integer", false, "operations", "operations in flight at once"},
+    {"cell.repeat", "integer", false, "", "index of the repetition"},
+    {"cell.params", "object", false, "", "options set for this cell only"},
+    {"cell.params.*", "string", false, "", "value"},
+    {"resolved", "object", false, "", "what `auto` became and what the connection really is"},
+    {"resolved.transport", "string", false, "", "transport that ran"},
+    {"resolved.algorithm", "string", false, "", "algorithm that ran"},
+    {"resolved.congestion_control", "string", false, "", "of the data connections"},
+    {"resolved.kernel", "string", false, "", "SIMD target that ran"},
+    {"resolved.chunk_bytes", "integer", false, "bytes", "largest payload of one frame"},
+    {"resolved.streams", "integer", false, "", "connections per pair"},
+    {"resolved.address_pairs", "array", false, "", "addresses really used, one text a pair"},
+    {"resolved.address_pairs[]", "string", false, "", "`0-1 LOCAL:PORT>REMOTE:PORT`"},
+    {"outcome", "string", false, "", "`passed`, `failed` (wrong data), `skipped`, `error`"},
+    {"reason", "string", false, "", "why it was skipped, failed or ended in error"},
+    {"cause", "string", false, "", "cause id, such as `rank.dead`; may be empty"},
+    {"verified", "boolean", false, "", "results were checked and all right"},
+    {"wrong", "integer", true, "elements",
+     "wrong elements over all ranks; null when nothing was checked"},
+    {"time_ns", "object", false, "", "slowest rank per operation; derived from the samples"},
+    {"time_ns.n", "integer", false, "samples", "samples"},
+    {"time_ns.min", "number", true, "ns", "fastest"},
+    {"time_ns.p50", "number", true, "ns", "median"},
+    {"time_ns.p50_ci95", "array", true, "ns",
+     "nonparametric 95 % confidence interval of the median"},
+    {"time_ns.p50_ci95[]", "number", false, "ns", "low, high"},
+    {"time_ns.p90", "number", true, "ns", "null below 100 samples"},
+    {"time_ns.p95", "number", true, "ns", "null below 200 samples"},
+    {"time_ns.p99", "number", true, "ns", "null below 1000 samples"},
+    {"time_ns.p999", "number", true, "ns", "null below 10000 samples"},
+    {"time_ns.max", "number", true, "ns", "slowest"},
+    {"time_ns.mad", "number", true, "ns", "median absolute deviation from the median"},
+    {"time_ns.cv", "number", true, "", "standard deviation over mean"},
+    {"time_ns.stop_reason", "string", false, "", "`ci`, `time`, `count` or empty"},
+    {"stop_reason", "string", false, "", "why sampling ended, as measured"},
+    {"algbw_Bps", "number", true, "bytes/s", "S over the median time; derived"},
+    {"busbw_Bps", "number", true, "bytes/s", "algbw times the operation's factor; derived"},
+    {"wire_bytes", "integer", false, "bytes", "payload sent per operation, summed over ranks"},
+    {"ideal_wire_bytes", "integer", false, "bytes",
+     "the least that any algorithm must send; derived"},
+    {"of_roof", "object", false, "", "fraction of measured roofs attained"},
+    {"of_roof.*", "number", true, "", "1 = the roof"},
+    {"noise", "object", false, "", "how far the numbers may be trusted"},
+    {"noise.verdict", "string", false, "", "`clean`, `noisy` or `invalid`"},
+    {"noise.causes", "array", false, "", "why"},
+    {"noise.causes[]", "string", false, "", "cause"},
+    {"hist", "object", false, "", "histogram of all samples (see below)"},
+    {"hist.n", "integer", false, "samples", "samples"},
+    {"hist.min", "integer", false, "ns", "exact"},
+    {"hist.max", "integer", false, "ns", "exact"},
+    {"hist.sum", "integer", false, "ns", "exact"},
+    {"hist.buckets", "array", false, "", "non-empty buckets, ascending"},
+    {"hist.buckets[]", "array", false, "", "one bucket"},
+    {"hist.buckets[][]", "integer", false, "", "bucket index, number of samples"},
+    {"samples_ns", "array", false, "ns", "the first 10000 samples in time order"},
+    {"samples_ns[]", "integer", false, "ns", "slowest rank of one operation"},
+    {"iterations", "integer", false, "operations", "timed operations"},
+    {"first_op_ns", "integer", false, "ns",
+     "the first operation after connecting, not among the samples"},
+    {"elapsed_ns", "integer", false, "ns", "the whole timed part"},
+    {"ops_per_s", "number", true, "1/s", "sustained rate of a throughput cell"},
+    {"bytes_per_s", "number", true, "bytes/s", "S times ops_per_s"},
+    {"warmup_iterations", "integer", false, "operations", "untimed operations before the samples"},
+    {"warmup_converged", "boolean", false, "", "medians had settled when sampling began"},
+    {"per_rank", "array", false, "", "one entry a rank, of its own durations"},
+    {"per_rank[]", "object", false, "", "one rank"},
+    {"per_rank[].rank", "integer", false, "", "rank"},
+    {"per_rank[].host", "string", false, "", "name of its host"},
+    {"per_rank[].p50", "number", true, "ns", "median"},
+    {"per_rank[].p99", "number", true, "ns", "99th percentile, null below 1000 samples"},
+    {"per_rank[].mean", "number", true, "ns", "mean"},
+    {"per_rank[].wire_bytes", "integer", false, "bytes",
+     "sent in the timed part, headers included"},
+    {"per_rank[].cpu_ns", "integer", false, "ns", "user and system time of the timed part"},
+    {"per_rank[].context_switches", "integer", false, "", "voluntary and involuntary"},
+    {"per_rank[].retransmits", "integer", false, "segments", "TCP retransmissions"},
+    {"extra", "object", false, "", "further counters, unit in the key"},
+    {"extra.*", "number", false, "", "value"},
+    {"environment", "object", false, "", "where and how it was measured"},
+    {"environment.hosts", "array", false, "", "facts of every host that took part"},
+    {"environment.hosts[]", "object", false, "",
+     "hostname, os, kernel, CPU, cores, memory, NICs, limits, libraries; unknown = null"},
+    {"environment.options", "object", false, "", "every option with its origin"},
+    {"environment.options.*", "object", false, "", "one option"},
+    {"environment.options.*.value", "string", false, "", "value"},
+    {"environment.options.*.origin", "string", false, "",
+     "where it came from: flag, scenario, variable, profile or default"},
+    {"environment.command", "array", false, "", "command line of the coordinator"},
+    {"environment.command[]", "string", false, "", "argument"},
+    {"environment.control", "string", false, "", "what control messages used: `pipes`"},
+    {"environment.auth", "string", false, "", "how ranks proved who they are: `token`"},
+};
+
+// The row's own type, with null where it may be.
+json type_of(const FieldRow& row) {
+  if (row.nullable) return {row.type, "null"};
+  return row.type;
+}
+
+// Schema of everything directly below `prefix` ("" = the record itself).
+json object_below(const std::string& prefix);
+
+json schema_of(const FieldRow& row) {
+  const std::string path = row.path;
+  json schema = {{"type", type_of(row)}, {"description", row.help}};
+  for (const FieldRow& other : kFields) {
+    if (other.path == path + "[]") schema["items"] = schema_of(other);
+  }
+  if (std::string_view(row.type) == "object") schema.update(object_below(path + "."));
+  return schema;
+}
+
+json object_below(const std::string& prefix) {
+  json properties = json::object();
+  json required = json::array();
+  json schema = json::object();
+  for (const FieldRow& row : kFields) {
+    const std::string path = row.path;
+    if (path.rfind(prefix, 0) != 0) continue;
+    const std::string name = path.substr(prefix.size());
+    if (name.find_first_of(".[") != std::string::npos) continue;
+    if (name == "*") {
+      schema["additionalProperties"] = schema_of(row);
+      return schema;
+    }
+    properties[name] = schema_of(row);
+    required.push_back(name);
+  }
+  if (properties.empty()) return schema;  // described in words only
+  return {{"properties", std::move(properties)},
+          {"required", std::move(required)},
+          {"additionalProperties", false}};
+}
+
+}  // namespace
+
+std::span<const FieldRow> record_fields() { return kFields; }
+
+std::string record_schema_json() {
+  json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
+                 {"title", "plumbline record, schema 1: one line of records.jsonl"},
+                 {"type", "object"}};
+  schema.update(object_below(""));
+  return schema.dump(1) + "\n";
+}
+
+std::string record_reference_markdown() {
+  std::string text = "| field | type | unit | meaning |\n|---|---|---|---|\n";
+  for (const FieldRow& row : kFields) {
+    text += fmt::format("| `{}` | {}{} | {} | {} |\n", row.path, row.type,
+                        row.nullable ? " or null" : "", row.unit, row.help);
+  }
+  return text;
+}
+
+}  // namespace plumbline

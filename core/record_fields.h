@@ -1,0 +1,26 @@
+// The fields of a record as a table: from it come docs/record.schema.json (JSON Schema draft-07)
+// and the reference in docs/record_format.md, so that neither can say something else than the
+// program. Pure.
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace plumbline {
+
+struct FieldRow {
+  const char* path;  // "time_ns.p50"; "[]" = each element of a list, "*" = any key of an object
+  const char*
+      type;  // JSON Schema type: "string", "integer", "number", "boolean", "object", "array"
+  bool nullable;
+  const char* unit;  // "ns", "bytes", "bytes/s", "elements", "" ...
+  const char* help;
+};
+
+std::span<const FieldRow> record_fields();
+// The schema as text with a newline at the end; every field required, none beside them.
+std::string record_schema_json();
+// A Markdown table of all fields.
+std::string record_reference_markdown();
+
+}  // namespace plumbline

@@ -1,0 +1,175 @@
+#include "core/units.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <string>
+
+namespace plumbline {
+namespace {
+
+struct Suffix {
+  std::string_view text;
+  double factor;
+};
+constexpr std::array kByteSuffixes = {
+    Suffix{"", 1.0},
+    Suffix{"Ki", 1024.0},
+    Suffix{"Mi", 1024.0 * 1024},
+    Suffix{"Gi", 1024.0 * 1024 * 1024},
+    Suffix{"Ti", 1024.0 * 1024 * 1024 * 1024},
+};
+constexpr std::array kNcclSuffixes = {
+    Suffix{"", 1.0},
+    Suffix{"K", 1024.0},
+    Suffix{"k", 1024.0},
+    Suffix{"M", 1024.0 * 1024},
+    Suffix{"m", 1024.0 * 1024},
+    Suffix{"G", 1024.0 * 1024 * 1024},
+    Suffix{"g", 1024.0 * 1024 * 1024},
+};
+constexpr std::array kDurationSuffixes = {
+    Suffix{"ns", 1.0}, Suffix{"us", 1e3}, Suffix{"ms", 1e6},
+    Suffix{"s", 1e9},  Suffix{"m", 60e9}, Suffix{"h", 3600e9},
+};
+
+// Length of the plain decimal number ("12", "1.5", "1e6") at the start of `text`, 0 when there is
+// none.
+size_t number_length(std::string_view text) {
+  const auto skip_digits = [&](size_t at) {
+    while (at < text.size() && text[at] >= '0' && text[at] <= '9') ++at;
+    return at;
+  };
+  size_t end = skip_digits(0);
+  size_t digits = end;
+  if (end < text.size() && text[end] == '.') {
+    const size_t fraction = end + 1;
+    end = skip_digits(fraction);
+    digits += end - fraction;
+  }
+  if (digits == 0) return 0;
+  if (end < text.size() && (text[end] == 'e' || text[end] == 'E')) {
+    size_t exponent = end + 1;
+    if (exponent < text.size() && (text[exponent] == '+' || text[exponent] == '-')) ++exponent;
+    if (skip_digits(exponent) > exponent) end = skip_digits(exponent);
+  }
+  return end;
+}
+
+// Splits "1.5Mi" into its number and suffix; false when it does not begin with a plain decimal
+// number. (Apple's libc++ has no std::from_chars for double.)
+bool split_number(std::string_view text, double& number, std::string_view& suffix) {
+  const size_t length = number_length(text);
+  if (length == 0) return false;
+  number = std::strtod(std::string(text.substr(0, length)).c_str(), nullptr);
+  if (!std::isfinite(number)) return false;
+  suffix = text.substr(length);
+  return true;
+}
+
+Expected<uint64_t> whole_bytes(std::string_view text, double value) {
+  if (value > 9.0e18) return fail(ErrorCode::kConfig, fmt::format("size '{}' is too large", text));
+  if (value != std::floor(value)) {
+    return fail(ErrorCode::kConfig, fmt::format("size '{}' is not a whole number of bytes", text));
+  }
+  return static_cast<uint64_t>(value);
+}
+
+// Three significant digits without trailing zeros: 1 -> "1", 1.5, 12.3, 123, 1230.
+std::string three_digits(double value) {
+  if (value == std::floor(value) && value < 10000) return fmt::format("{:.0f}", value);
+  if (value >= 100) return fmt::format("{:.0f}", value);
+  std::string text = value >= 10 ? fmt::format("{:.1f}", value) : fmt::format("{:.2f}", value);
+  while (text.back() == '0') text.pop_back();
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+Expected<uint64_t> parse_bytes(std::string_view text) {
+  double number = 0;
+  std::string_view suffix;
+  if (!split_number(text, number, suffix)) {
+    return fail(ErrorCode::kConfig, fmt::format("'{}' is not a size", text),
+                "write a number of bytes such as 64, 64Ki, 16Mi, 1e6");
+  }
+  for (const Suffix& s : kByteSuffixes) {
+    if (suffix == s.text) return whole_bytes(text, number * s.factor);
+  }
+  if (suffix == "K" || suffix == "M" || suffix == "G" || suffix == "k") {
+    const char letter = suffix == "k" ? 'K' : suffix[0];
+    const int exponent = letter == 'K' ? 3 : letter == 'M' ? 6 : 9;
+    return fail(ErrorCode::kConfig, fmt::format("size '{}' is ambiguous", text),
+                fmt::format("write {0}{1}i for 2^{2} or {0}e{3} for 10^{3} bytes", number, letter,
+                            exponent / 3 * 10, exponent));
+  }
+  return fail(ErrorCode::kConfig, fmt::format("size '{}' has an unknown unit '{}'", text, suffix),
+              "units are Ki, Mi, Gi, Ti (powers of two); 1e6 for powers of ten");
+}
+
+Expected<uint64_t> parse_bytes_nccl(std::string_view text) {
+  double number = 0;
+  std::string_view suffix;
+  if (split_number(text, number, suffix)) {
+    if (!suffix.empty() && (suffix.back() == 'B' || suffix.back() == 'b')) suffix.remove_suffix(1);
+    for (const Suffix& s : kNcclSuffixes) {
+      if (suffix == s.text) return whole_bytes(text, number * s.factor);
+    }
+    for (const Suffix& s : kByteSuffixes) {
+      if (suffix == s.text) return whole_bytes(text, number * s.factor);
+    }
+  }
+  return fail(ErrorCode::kUsage, fmt::format("'{}' is not a size", text),
+              "write bytes, or K, M, G for 2^10, 2^20, 2^30, such as 8, 64K, 128M");
+}
+
+Expected<int64_t> parse_duration(std::string_view text) {
+  double number = 0;
+  std::string_view suffix;
+  if (split_number(text, number, suffix)) {
+    for (const Suffix& s : kDurationSuffixes) {
+      if (suffix != s.text) continue;
+      const double ns = number * s.factor;
+      if (ns > 9.0e18) break;
+      return static_cast<int64_t>(std::llround(ns));
+    }
+  }
+  return fail(ErrorCode::kConfig, fmt::format("'{}' is not a duration", text),
+              "write a number with its unit, such as 2s, 500ms, 100us, 1.5m");
+}
+
+std::string format_bytes(uint64_t bytes) {
+  static constexpr std::array<const char*, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  auto value = static_cast<double>(bytes);
+  size_t unit = 0;
+  while (value >= 1024 && unit + 1 < kUnits.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  return three_digits(value) + " " + kUnits[unit];
+}
+
+std::string format_duration(double ns) {
+  static constexpr std::array<const char*, 4> kUnits = {"ns", "us", "ms", "s"};
+  size_t unit = 0;
+  while (ns >= 999.5 && unit + 1 < kUnits.size()) {
+    ns /= 1000;
+    ++unit;
+  }
+  return three_digits(ns) + " " + kUnits[unit];
+}
+
+std::string format_rate(double bytes_per_second) {
+  static constexpr std::array<const char*, 5> kUnits = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
+  size_t unit = 0;
+  while (bytes_per_second >= 999.5 && unit + 1 < kUnits.size()) {
+    bytes_per_second /= 1000;
+    ++unit;
+  }
+  return three_digits(bytes_per_second) + " " + kUnits[unit];
+}
+
+}  // namespace plumbline

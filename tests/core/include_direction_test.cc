@@ -1,0 +1,222 @@
+// The picture of the house, kept true: which folder may include which, where platform code and
+// heavy headers may stand. The table below is the drawing in docs/design.md; everything else only
+// reads the source files and compares. Each rule is proven on planted text before the real tree is
+// judged.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Folder -> folders below it, whose headers it may include. "benchmarks" compares us with peers and
+// nothing includes it.
+const std::map<std::string, std::set<std::string>>& picture() {
+  static const std::map<std::string, std::set<std::string>> table = {
+      {"core", {}},
+      {"transport", {"core"}},
+      {"kernels", {"core"}},
+      {"lab", {"core"}},
+      {"reports", {"core"}},
+      {"collectives", {"transport", "kernels", "core"}},
+      {"probes", {"transport", "core"}},
+      {"launch", {"transport", "core"}},
+      {"workloads", {"collectives", "kernels", "core"}},
+      {"scenarios", {"probes", "collectives", "workloads", "launch", "transport", "core"}},
+      {"cli",
+       {"scenarios", "reports", "workloads", "launch", "probes", "collectives", "kernels",
+        "transport", "lab", "core"}},
+      {"benchmarks", {"collectives", "kernels", "transport", "launch", "core"}},
+  };
+  return table;
+}
+
+// Top-level folders that hold no part of the program.
+const std::set<std::string> kNotOfTheProgram = {"tests", "docs", "cmake", "scripts"};
+
+// Slow to compile: they stay in the few .cc files that need them.
+const std::vector<std::string> kHeavyHeaders = {
+    "nlohmann/json.hpp", "CLI/", "spdlog/", "valijson/", "boost/", "gnuplot-iostream.h"};
+
+// System headers that one platform has alone.
+const std::map<std::string, std::vector<std::string>> kPlatformHeaders = {
+    {"_linux", {"linux/", "sys/epoll.h", "sys/eventfd.h", "sys/sysinfo.h", "sys/timerfd.h"}},
+    {"_macos", {"mach/", "sys/event.h", "sys/sysctl.h", "libproc.h", "net/if_dl.h"}},
+};
+
+bool starts_with_any(const std::string& text, const std::vector<std::string>& prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [&](const std::string& prefix) { return text.starts_with(prefix); });
+}
+
+// The rules for one line of `path` (relative to the root, "folder/name"); empty = fine.
+std::string judge_quoted(const std::string& folder, const std::string& header) {
+  if (header.starts_with("hwy/")) return {};  // Highway's own way: foreach_target.h re-includes
+  const std::string target = header.substr(0, header.find('/'));
+  if (!picture().contains(target)) return "\"" + header + "\" does not start with a folder's name";
+  if (target == folder || picture().at(folder).contains(target)) return {};
+  return "goes uphill: " + folder + " may not include \"" + header + "\"";
+}
+
+std::string judge_system(const fs::path& path, const std::string& header) {
+  if (path.extension() == ".h" && starts_with_any(header, kHeavyHeaders)) {
+    return "<" + header + "> is heavy and belongs in .cc files only";
+  }
+  for (const auto& [suffix, headers] : kPlatformHeaders) {
+    if (starts_with_any(header, headers) && !path.stem().string().ends_with(suffix)) {
+      return "<" + header + "> belongs in a *" + suffix + " file only";
+    }
+  }
+  return {};
+}
+
+std::string judge_line(const fs::path& path, const std::string& line) {
+  static const std::regex include_line(R"(^\s*#\s*include\s*([<"])([^>"]+)[>"])");
+  static const std::regex platform_line(
+      R"(^\s*#\s*(if|ifdef|ifndef|elif)\b.*\b(__linux__|__linux|__APPLE__|__MACH__|__FreeBSD__|_WIN32|TARGET_OS_\w+)\b)");
+  std::smatch match;
+  if (std::regex_search(line, match, include_line)) {
+    return match[1] == "\"" ? judge_quoted(path.begin()->string(), match[2])
+                            : judge_system(path, match[2]);
+  }
+  const std::string stem = path.stem().string();
+  if (!stem.ends_with("_linux") && !stem.ends_with("_macos") &&
+      std::regex_search(line, platform_line)) {
+    return "asks for the platform; move that code to *_linux.cc and *_macos.cc siblings";
+  }
+  return {};
+}
+
+std::vector<std::string> judge_source(const fs::path& path, const std::string& text) {
+  std::vector<std::string> found;
+  std::istringstream lines(text);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    const std::string what = judge_line(path, line);
+    if (!what.empty()) found.push_back(path.string() + ":" + std::to_string(number) + ": " + what);
+  }
+  return found;
+}
+
+// The DEPS words of a plumbline_module() call must stay inside the picture too.
+std::vector<std::string> judge_cmake(const fs::path& path, const std::string& text) {
+  static const std::regex module(R"(plumbline_module\(\s*(\w+)\s+DEPS\s+([^)]*))");
+  std::smatch match;
+  std::vector<std::string> found;
+  if (!std::regex_search(text, match, module)) return found;
+  std::istringstream words(match[2]);
+  for (std::string word; words >> word && word != "SOURCES" && word != "LIBS";) {
+    if (!picture().contains(match[1]) || !picture().at(match[1]).contains(word)) {
+      found.push_back(path.string() + ": " + match[1].str() + " may not depend on " + word);
+    }
+  }
+  return found;
+}
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// Top-level folders with sources in them, hidden folders and build trees left out.
+std::vector<std::string> source_folders(const fs::path& root) {
+  std::vector<std::string> folders;
+  for (const auto& entry : fs::directory_iterator(root)) {
+    const std::string name = entry.path().filename().string();
+    if (!entry.is_directory() || name.starts_with(".") || name.starts_with("build") ||
+        name == "plumbline-out" || kNotOfTheProgram.contains(name)) {
+      continue;
+    }
+    folders.push_back(name);
+  }
+  return folders;
+}
+
+TEST(include_direction, refuses_an_include_that_goes_uphill) {
+  EXPECT_THAT(judge_source("core/stats.cc", "#include \"core/units.h\"\n#include \"cli/main.h\"\n"),
+              ElementsAre(HasSubstr("core/stats.cc:2: goes uphill")));
+  EXPECT_THAT(judge_source("probes/a.cc", "#include \"launch/rank_set.h\"\n").size(), 1);
+  EXPECT_THAT(judge_source("reports/a.cc", "  #  include \"probes/probe.h\"\n").size(), 1);
+  EXPECT_THAT(judge_source("kernels/a.h", "#include \"units.h\"\n"),
+              ElementsAre(HasSubstr("does not start with a folder")));
+}
+
+TEST(include_direction, accepts_downhill_includes) {
+  EXPECT_THAT(judge_source("cli/main.cc",
+                           "#include \"lab/lab.h\"\n#include \"core/log.h\"\n"
+                           "#include <CLI/CLI.hpp>\n#include <vector>\n"),
+              IsEmpty());
+}
+
+TEST(include_direction, refuses_platform_code_outside_its_siblings) {
+  EXPECT_THAT(judge_source("core/host.cc", "#ifdef __linux__\n#endif\n").size(), 1);
+  EXPECT_THAT(judge_source("core/host.h", "#if defined(__APPLE__)\n").size(), 1);
+  EXPECT_THAT(judge_source("core/host_linux.cc", "#ifdef __linux__\n"), IsEmpty());
+  EXPECT_THAT(judge_source("transport/poller.cc", "#include <sys/epoll.h>\n").size(), 1);
+  EXPECT_THAT(judge_source("transport/poller_linux.cc", "#include <sys/epoll.h>\n"), IsEmpty());
+  EXPECT_THAT(judge_source("transport/poller_linux.cc", "#include <sys/event.h>\n").size(), 1);
+}
+
+TEST(include_direction, refuses_heavy_headers_in_headers) {
+  EXPECT_THAT(judge_source("core/a.h", "#include <nlohmann/json.hpp>\n").size(), 1);
+  EXPECT_THAT(judge_source("core/a.h", "#include <nlohmann/json_fwd.hpp>\n"), IsEmpty());
+  EXPECT_THAT(judge_source("core/a.cc", "#include <nlohmann/json.hpp>\n"), IsEmpty());
+}
+
+TEST(include_direction, refuses_a_link_line_that_goes_uphill) {
+  EXPECT_THAT(judge_cmake("core/CMakeLists.txt",
+                          "plumbline_module(transport DEPS core launch SOURCES a.cc)"),
+              ElementsAre(HasSubstr("transport may not depend on launch")));
+  EXPECT_THAT(judge_cmake("x", "plumbline_module(probes DEPS core transport\n SOURCES a.cc)"),
+              IsEmpty());
+}
+
+TEST(include_direction, the_picture_has_no_cycle) {
+  for (const auto& [folder, below] : picture()) {
+    for (const auto& other : below) {
+      ASSERT_TRUE(picture().contains(other)) << other << " is not in the picture";
+      EXPECT_FALSE(picture().at(other).contains(folder)) << folder << " and " << other;
+    }
+  }
+}
+
+TEST(include_direction, the_tree_keeps_to_the_picture) {
+  const fs::path root = PLUMBLINE_SOURCE_DIR;
+  size_t files = 0;
+  for (const std::string& folder : source_folders(root)) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      const fs::path path = fs::relative(entry.path(), root);
+      const std::string extension = path.extension().string();
+      std::vector<std::string> found;
+      if (extension == ".h" || extension == ".cc") {
+        ++files;
+        ASSERT_TRUE(picture().contains(folder))
+            << path << ": sources in a folder that is not in the picture";
+        found = judge_source(path, read_file(entry.path()));
+      } else if (path.filename() == "CMakeLists.txt") {
+        found = judge_cmake(path, read_file(entry.path()));
+      }
+      for (const std::string& violation : found) ADD_FAILURE() << violation;
+    }
+  }
+  EXPECT_GT(files, 20u) << "no sources under " << root;
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,169 @@
+#include "core/record.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+namespace plumbline {
+namespace {
+
+Record sample_record() {
+  Record record;
+  record.suite_version = "0.1.0";
+  record.run_id = "00112233";
+  record.time = "2026-11-20T05:06:07.123Z";
+  record.scenario = "smoke";
+  record.plan_hash = "abc";
+  record.seed = 7;
+  record.cell.kind = "bandwidth";
+  record.cell.op = "allreduce";
+  record.cell.ranks = 2;
+  record.cell.bytes = 1 << 20;
+  record.cell.count = 1 << 18;
+  record.measurement.wrong = 0;
+  record.measurement.verified = true;
+  for (int64_t i = 0; i < 100; ++i) {
+    record.measurement.samples_ns.push_back(1'000'000 + i);
+    record.measurement.hist.add(1'000'000 + i);
+  }
+  record.measurement.iterations = 100;
+  record.measurement.stop_reason = "ci";
+  record.measurement.per_rank.push_back({0, "local0", 1.0, std::nullopt, 2.0, 3, 4, 5, 6});
+  record.measurement.resolved.address_pairs = {"0-1 127.0.0.1:1>127.0.0.1:2"};
+  record.environment.options["chunk_bytes"] = {"262144", "default"};
+  recompute(record);
+  return record;
+}
+
+class TempDir {
+ public:
+  TempDir() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "plumbline-XXXXXX").string();
+    path_ = mkdtemp(pattern.data());
+  }
+  ~TempDir() { std::filesystem::remove_all(path_); }
+  std::string file(const char* name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+TEST(Cell, IdIsTheHashOfWhatWasAsked) {
+  const Record record = sample_record();
+  EXPECT_EQ(cell_id(record.cell).size(), 16u);
+  Cell other = record.cell;
+  EXPECT_EQ(cell_id(other), cell_id(record.cell));
+  other.repeat = 1;
+  EXPECT_NE(cell_id(other), cell_id(record.cell));
+  const std::string text = canonical_json(record.cell);
+  EXPECT_EQ(text.find(' '), std::string::npos);
+  EXPECT_LT(text.find("\"algorithm\""), text.find("\"bytes\""));
+}
+
+TEST(Record, RoundTripKeepsEverything) {
+  const Record record = sample_record();
+  const std::string line = to_line(record);
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  std::vector<std::string> warnings;
+  const Expected<Record> back = record_from_line(line, &warnings);
+  ASSERT_TRUE(back) << back.error().message();
+  EXPECT_TRUE(warnings.empty()) << warnings.front();
+  EXPECT_EQ(to_line(*back), line);
+}
+
+TEST(Record, DerivedValuesFollowTheSamples) {
+  const Record record = sample_record();
+  EXPECT_EQ(*record.time_ns.p50, 1'000'049.5);
+  EXPECT_NEAR(*record.busbw_Bps, (1 << 20) / 1'000'049.5 * 1e9, 1);
+  EXPECT_FALSE(record.time_ns.p99);
+  EXPECT_EQ(record.ideal_wire_bytes, 2u << 20);
+}
+
+TEST(Record, AlteredDerivedValueIsReplacedAndReported) {
+  std::string line = to_line(sample_record());
+  const std::string key = "\"busbw_Bps\":";
+  const size_t at = line.find(key) + key.size();
+  line.replace(at, line.find(',', at) - at, "9e12");
+  std::vector<std::string> warnings;
+  const Expected<Record> back = record_from_line(line, &warnings);
+  ASSERT_TRUE(back);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("busbw_Bps"), std::string::npos);
+  EXPECT_LT(*back->busbw_Bps, 2e9);
+}
+
+// JSON has no NaN and no infinity; a well-known tool writes them.
+TEST(Record, NonFiniteNumbersBecomeNull) {
+  Record record = sample_record();
+  record.algbw_Bps = std::numeric_limits<double>::quiet_NaN();
+  record.time_ns.p50 = std::numeric_limits<double>::infinity();
+  record.of_roof["bandwidth"] = std::numeric_limits<double>::quiet_NaN();
+  const std::string line = to_line(record);
+  EXPECT_EQ(line.find("nan"), std::string::npos);
+  EXPECT_EQ(line.find("inf"), std::string::npos);
+  EXPECT_NE(line.find("\"algbw_Bps\":null"), std::string::npos);
+  EXPECT_TRUE(record_from_line(line));
+}
+
+TEST(Record, InvalidUtf8InAReasonStaysJson) {
+  Record record = sample_record();
+  record.measurement.reason = "bad \xff\xfe bytes \" and \n newline";
+  EXPECT_TRUE(record_from_line(to_line(record)));
+}
+
+TEST(Record, HostileLinesAreErrorsNotCrashes) {
+  const std::string good = to_line(sample_record());
+  for (const std::string& line :
+       {std::string(""), std::string("{}"), std::string("[]"), std::string("null"),
+        std::string("{\"schema\":2}"), std::string(1000, '['), good.substr(0, good.size() / 2),
+        std::string("\0\0", 2)}) {
+    EXPECT_FALSE(record_from_line(line)) << line;
+  }
+}
+
+TEST(RecordFile, AppendsAndReadsBack) {
+  const TempDir dir;
+  Expected<RecordFile> file = RecordFile::open(dir.file("r.jsonl"));
+  ASSERT_TRUE(file);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(file->append(sample_record()));
+  EXPECT_EQ(read_records(dir.file("r.jsonl")).value().size(), 3u);
+}
+
+TEST(RecordFile, TornLastLineIsIgnoredThenCutOff) {
+  const TempDir dir;
+  const std::string path = dir.file("r.jsonl");
+  const std::string line = to_line(sample_record());
+  std::ofstream(path) << line << "\n" << line.substr(0, 100);
+  std::vector<std::string> warnings;
+  EXPECT_EQ(read_records(path, &warnings).value().size(), 1u);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("torn"), std::string::npos);
+  Expected<RecordFile> file = RecordFile::open(path);
+  ASSERT_TRUE(file->append(sample_record()));
+  warnings.clear();
+  EXPECT_EQ(read_records(path, &warnings).value().size(), 2u);
+  EXPECT_TRUE(warnings.empty());
+}
+
+TEST(RecordFile, BadLineInTheMiddleIsNamed) {
+  const TempDir dir;
+  const std::string path = dir.file("r.jsonl");
+  const std::string line = to_line(sample_record());
+  std::ofstream(path) << line << "\nrubbish\n" << line << "\n";
+  const auto records = read_records(path);
+  ASSERT_FALSE(records);
+  EXPECT_NE(records.error().what.find("r.jsonl:2:"), std::string::npos) << records.error().what;
+}
+
+TEST(RecordFile, UnwritablePathSaysSo) {
+  const auto file = RecordFile::open("/nonexistent-folder/r.jsonl");
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().sys_errno, ENOENT);
+  EXPECT_FALSE(read_records("/nonexistent-folder/r.jsonl"));
+}
+
+}  // namespace
+}  // namespace plumbline
