@@ -1,0 +1,41 @@
+// How the ranks agree while they measure: small arrays of 64-bit integers combined over all ranks
+// with the stack's own allreduce, so that every rank goes on with the same numbers and takes the
+// same decision. Between timed parts only. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "collectives/executor.h"
+
+namespace plumbline {
+
+class Exchange {
+ public:
+  // `timeout_ms` is the watchdog of each exchange.
+  Exchange(Executor& executor, int64_t timeout_ms) : executor_(executor), timeout_ms_(timeout_ms) {}
+
+  // Replaces every element by its maximum, or its sum, over all ranks. Same length on all ranks.
+  Status max(std::vector<int64_t>& values) { return combine(values, RedOp::kMax); }
+  Status sum(std::vector<int64_t>& values) { return combine(values, RedOp::kSum); }
+  // Nobody returns before everybody has called.
+  Status barrier();
+  // An empty-handed broadcast from rank 0: whoever returns knows that rank 0 has called.
+  Status follow_rank_zero();
+
+ private:
+  using PlanPtr = std::unique_ptr<Executor::Plan, void (*)(Executor::Plan*)>;
+  Status combine(std::vector<int64_t>& values, RedOp redop);
+  Expected<Executor::Plan*> plan_for(Op op, RedOp redop, size_t capacity);
+
+  Executor& executor_;
+  int64_t timeout_ms_;
+  // Plans are kept per padded length (a power of two), so that only a handful are ever built.
+  std::map<std::tuple<Op, RedOp, size_t>, PlanPtr> plans_;
+  std::vector<int64_t> padded_;
+};
+
+}  // namespace plumbline

@@ -1,0 +1,223 @@
+#include "collectives/executor.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "collectives/plan.h"
+#include "core/units.h"
+
+namespace plumbline {
+namespace {
+
+// How long a start may take to connect to peers in a lazy mesh.
+constexpr int64_t kConnectNs = 30 * kSecond;
+
+// FNV-1a over what all ranks must agree on.
+class Fingerprint {
+ public:
+  void add(uint64_t value) {
+    for (int i = 0; i < 8; ++i, value >>= 8) add_byte(static_cast<uint8_t>(value & 0xff));
+  }
+  void add(std::string_view text) {
+    for (char c : text) add_byte(static_cast<uint8_t>(c));
+    add(text.size());
+  }
+  uint32_t value() const { return hash_; }
+
+ private:
+  void add_byte(uint8_t byte) { hash_ = (hash_ ^ byte) * 16777619u; }
+  uint32_t hash_ = 2166136261u;
+};
+
+uint32_t fingerprint(const OperationSpec& spec, const char* algorithm) {
+  const OpRow& op = row(spec.op);
+  Fingerprint print;
+  print.add(std::string_view(op.name));
+  print.add(std::string_view(to_string(spec.dtype)));
+  print.add(std::string_view(op.reduces ? to_string(spec.redop) : ""));
+  print.add(static_cast<uint64_t>(op.rooted ? spec.root : 0));
+  print.add(spec.count);
+  print.add(std::string_view(algorithm));
+  return print.value();
+}
+
+Status check_spec(const OperationSpec& spec, int size) {
+  const OpRow& op = row(spec.op);
+  if (op.rooted && (spec.root < 0 || spec.root >= size)) {
+    return fail(ErrorCode::kConfig,
+                fmt::format("root {} of {} is not a rank, there are {}", spec.root, op.name, size),
+                fmt::format("use 0 to {}", size - 1));
+  }
+  if (spec.in_place && !allows_in_place(spec.op)) {
+    return fail(ErrorCode::kConfig, fmt::format("{} cannot run in place", op.name));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string OperationSpec::text(int size, const char* algorithm_name) const {
+  const OpRow& op_row = row(op);
+  std::string text = op_row.name;
+  if (op != Op::kBarrier) {
+    const uint64_t ranks = op_row.per_rank_share ? static_cast<uint64_t>(size) : 1;
+    text += fmt::format(" {}", to_string(dtype));
+    if (op_row.reduces) text += fmt::format(" {}", to_string(redop));
+    text += fmt::format(" {} (count {})", format_bytes(count * size_of(dtype) * ranks), count);
+  }
+  if (op_row.rooted) text += fmt::format(" root {}", root);
+  return text + " " + algorithm_name;
+}
+
+struct Executor::Impl {
+  Impl(Group& g, const KernelSet& k)
+      : kernels(k), window(kSliceBytes), host{&g, window.get(), 0, 0, 0, {}} {
+    turn_done = [this] { return waited_for->done() || host.local_work > 0; };
+  }
+
+  Group& group() { return *host.group; }
+  // Ends all work: every rank is told, no channel calls back any more, and later calls get the
+  // same error.
+  Status break_down(const Error& error);
+  // A deadline has passed: finds out who is at fault.
+  Status time_out(const Plan& plan, const Error& error);
+  Status start(Plan& plan, const void* in, void* out, Deadline connect_deadline);
+  // Runs one slice of the oldest long local step.
+  void run_slice();
+
+  const KernelSet& kernels;
+  AlignedBytes window;
+  PlanHost host;
+  const Plan* waited_for = nullptr;
+  std::function<bool()> turn_done;  // for Group::wait, made once
+  std::optional<Error> failure;
+};
+
+Executor::Executor(Group& group, const KernelSet& kernels)
+    : impl_(std::make_unique<Impl>(group, kernels)) {}
+
+Executor::~Executor() = default;
+
+Expected<std::unique_ptr<Executor::Plan, void (*)(Executor::Plan*)>> Executor::prepare(
+    const OperationSpec& spec) {
+  const Group& group = impl_->group();
+  Status status = check_spec(spec, group.size());
+  if (!status) return fail(status.error());
+  ScheduleRequest request;
+  request.op = spec.op;
+  request.redop = spec.redop;
+  request.rank = group.rank();
+  request.size = group.size();
+  request.root = spec.root;
+  request.count = spec.op == Op::kBarrier ? 0 : spec.count;
+  request.elem_size = size_of(spec.dtype);
+  request.in_place = spec.in_place;
+  request.segment_bytes = spec.segment_bytes;
+  const Expected<const AlgorithmRow*> algorithm =
+      find_algorithm(spec.algorithm, request, spec.small_bytes);
+  if (!algorithm) return fail(algorithm.error());
+  const char* name = (*algorithm)->name;
+  PlanTraits traits{spec, *algorithm, request, spec.text(group.size(), name),
+                    fingerprint(spec, name)};
+  return std::unique_ptr<Plan, void (*)(Plan*)>(
+      new Plan(impl_->host, impl_->kernels, std::move(traits), (*algorithm)->build(request)),
+      [](Plan* plan) { delete plan; });
+}
+
+const AlgorithmRow& Executor::algorithm_of(const Plan& plan) { return *plan.traits().algorithm; }
+
+ScheduleCost Executor::cost_of(const Plan& plan) {
+  return plumbline::cost_of(*plan.traits().algorithm, plan.traits().request);
+}
+
+bool Executor::done(const Plan& plan) { return plan.done(); }
+
+Status Executor::Impl::break_down(const Error& error) {
+  failure = error;
+  if (!group().control().failed()) group().control().abort(error);
+  for (Plan* plan : host.active) plan->abandon(error);
+  host.active.clear();
+  return fail(error);
+}
+
+Status Executor::Impl::time_out(const Plan& plan, const Error& error) {
+  // The oldest operation holds up the others.
+  const Plan& stuck = host.active.empty() ? plan : *host.active.front();
+  const Plan::Pending pending = stuck.pending();
+  if (pending.peer < 0) return break_down(error);
+  // Other ranks give up at about the same time and ask what this one waits for.
+  group().control().waiting(pending.peer, pending.message, pending.last_progress_ns);
+  const Error blamed =
+      group().blame(pending.peer, pending.sequence, pending.message, stuck.traits().text);
+  // Who asked first knows best: by now ranks on the way may have given up already.
+  return break_down(group().control().failed() ? group().control().failure() : blamed);
+}
+
+Status Executor::Impl::start(Plan& plan, const void* in, void* out, Deadline connect_deadline) {
+  if (failure) return fail(*failure);
+  if (plan.in_flight()) {
+    return fail(ErrorCode::kUsage, "the plan of " + plan.traits().text + " is in flight already",
+                "prepare one plan for each operation that is outstanding");
+  }
+  if (group().control().failed()) return break_down(group().control().failure());
+  const Status connected = plan.connect(connect_deadline);
+  if (!connected) return break_down(connected.error());
+  ++host.sequence;
+  plan.start(in, out);
+  return {};
+}
+
+void Executor::Impl::run_slice() {
+  for (Plan* plan : host.active) {
+    if (plan->run_slice()) return;  // may have completed and left the list
+  }
+}
+
+Status Executor::start(Plan& plan, const void* in, void* out) {
+  return impl_->start(plan, in, out, Deadline::after_ns(kConnectNs));
+}
+
+Status Executor::progress() {
+  Impl& impl = *impl_;
+  if (impl.failure) return fail(*impl.failure);
+  const Expected<bool> moved = impl.group().progress();
+  if (!moved) return impl.break_down(moved.error());
+  if (impl.host.local_work > 0) impl.run_slice();
+  return {};
+}
+
+Status Executor::wait(Plan& plan, Deadline deadline) {
+  Impl& impl = *impl_;
+  impl.waited_for = &plan;
+  while (!plan.done()) {
+    if (impl.failure) return fail(*impl.failure);
+    if (!plan.in_flight()) {
+      return fail(ErrorCode::kUsage, "waiting for " + plan.traits().text + ", which has not begun");
+    }
+    if (impl.host.local_work == 0) {
+      const Status status = impl.group().wait(impl.turn_done, deadline);
+      if (status) continue;
+      if (status.error().code != ErrorCode::kTimeout) return impl.break_down(status.error());
+      return impl.time_out(plan, status.error());
+    }
+    const Status status = progress();
+    if (!status) return status;
+    if (deadline.passed() && !plan.done()) {
+      return impl.time_out(plan, {ErrorCode::kTimeout,
+                                  "the deadline passed in local work",
+                                  0,
+                                  "give the operation more time",
+                                  {}});
+    }
+  }
+  return {};
+}
+
+Status Executor::run(Plan& plan, const void* in, void* out, Deadline deadline) {
+  const Status started = impl_->start(plan, in, out, deadline);
+  return started ? wait(plan, deadline) : started;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,68 @@
+// The executor runs any schedule over a Group: it posts what may be posted, reduces received bytes
+// while they are in cache, forwards finished prefixes, and keeps several operations in flight. A
+// Plan is a schedule made ready once per shape and reused: starting it allocates nothing. Not
+// thread-safe: one executor per rank thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "collectives/schedule.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "kernels/kernels.h"
+#include "transport/group.h"
+
+namespace plumbline {
+
+struct OperationSpec {
+  Op op = Op::kAllreduce;
+  DType dtype = DType::kF32;
+  RedOp redop = RedOp::kSum;
+  int root = 0;
+  uint64_t count = 0;  // elements of one rank's argument
+  bool in_place = false;
+  std::string algorithm = "auto";
+  bool fast_math = false;
+  uint64_t small_bytes = 0;  // see find_algorithm
+  uint64_t segment_bytes = 256 * 1024;
+
+  // "allreduce f32 sum 64 KiB root 0 ring": what mismatch messages and the flight recorder show.
+  std::string text(int size, const char* algorithm_name) const;
+};
+
+class Executor {
+ public:
+  class Plan;  // opaque; owned by the executor's user, must not outlive the executor
+
+  Executor(Group& group, const KernelSet& kernels);
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  // Builds the schedule, its scratch and its state. Errors: unknown or unsupported algorithm, bad
+  // root.
+  Expected<std::unique_ptr<Plan, void (*)(Plan*)>> prepare(const OperationSpec& spec);
+  static const AlgorithmRow& algorithm_of(const Plan& plan);
+  static ScheduleCost cost_of(const Plan& plan);
+
+  // Starts the prepared operation on these buffers (sizes as shape_of says; in place: as schedule.h
+  // says, `in` may be null then). A plan can be in flight once at a time; prepare several for k
+  // outstanding. All ranks must start the same operations in the same order.
+  Status start(Plan& plan, const void* in, void* out);
+  static bool done(const Plan& plan);
+  // Waits for it; a timeout becomes an Error with the blame (who waits for whom), and the group is
+  // aborted with it.
+  Status wait(Plan& plan, Deadline deadline);
+  // start + wait.
+  Status run(Plan& plan, const void* in, void* out, Deadline deadline);
+  // One round of progress for all operations in flight, without waiting.
+  Status progress();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace plumbline

@@ -1,0 +1,366 @@
+#include "collectives/measure.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "collectives/exchange.h"
+#include "collectives/operand.h"
+
+namespace plumbline {
+namespace {
+
+using PlanPtr = std::unique_ptr<Executor::Plan, void (*)(Executor::Plan*)>;
+
+constexpr uint64_t kSamplesKept = 10'000;   // in the record; all go into the histogram
+constexpr uint64_t kColdBytes = 64u << 20;  // rotate over at least this much memory when cold
+constexpr size_t kMaxSlots = 64;
+constexpr double kConverged = 0.02;  // warm-up: three medians in a row this close
+constexpr int64_t kWarmupCapNs = 300'000'000;
+constexpr uint32_t kSeeds = 4;        // as many patterns as an Operand keeps
+constexpr uint64_t kFirstBlock = 30;  // samples before the stop rule is first asked
+
+// User + system time and context switches of this process so far.
+struct Usage {
+  int64_t cpu_ns = 0, switches = 0, involuntary = 0;
+  uint64_t retransmits = 0, wire_bytes = 0;
+};
+
+Usage usage_now(const Group& group) {
+  rusage raw{};
+  getrusage(RUSAGE_SELF, &raw);
+  const auto ns = [](const timeval& t) {
+    return int64_t{t.tv_sec} * kSecond + int64_t{t.tv_usec} * 1000;
+  };
+  Usage usage{ns(raw.ru_utime) + ns(raw.ru_stime), raw.ru_nvcsw + raw.ru_nivcsw, raw.ru_nivcsw, 0,
+              group.stats().wire_sent};
+  for (const auto& stats : group.stream_stats()) {
+    if (stats && stats->retransmits) usage.retransmits += *stats->retransmits;
+  }
+  return usage;
+}
+
+Expected<OperationSpec> spec_of(const Cell& cell, const OptionSet& options) {
+  const auto op = op_from(cell.op);
+  const auto dtype = dtype_from(cell.dtype);
+  const auto redop = redop_from(cell.redop);
+  if (!op) return fail(ErrorCode::kConfig, "unknown operation '" + cell.op + "'");
+  if (!dtype) return fail(ErrorCode::kConfig, "unknown dtype '" + cell.dtype + "'");
+  OperationSpec spec;
+  spec.op = *op;
+  spec.dtype = *dtype;
+  spec.redop = redop.value_or(RedOp::kSum);
+  spec.root = std::max(cell.root, 0);
+  spec.count = shape_of(*op, *dtype, cell.ranks, cell.bytes).count;
+  spec.in_place = cell.placement == "in" && row(*op).has_in_place;
+  spec.algorithm = cell.algorithm;
+  spec.fast_math = options.flag("fast_math");
+  spec.small_bytes = static_cast<uint64_t>(options.integer("small_msg_threshold"));
+  return spec;
+}
+
+// One cell being measured on one rank.
+class Meter {
+ public:
+  Meter(const Cell& cell, const MeasureSettings& settings, const MeasureContext& context,
+        const OperationSpec& spec)
+      : cell_(cell),
+        settings_(settings),
+        context_(context),
+        executor_(*context.executor),
+        spec_(spec),
+        exchange_(executor_, settings.operation_timeout_ms),
+        operand_(spec, context.group->rank(), context.group->size(), slots()) {}
+
+  Expected<Measurement> run() {
+    const bool throughput = cell_.kind == "throughput";
+    const Status prepared = prepare(throughput ? std::max(1, cell_.outstanding) : 1);
+    if (!prepared) return fail(prepared.error());
+    Status done = first_operation();
+    if (done) done = verify_before();
+    if (done && cell_.kind != "check") {
+      done = warm_up();
+      const Usage before = usage_now(*context_.group);
+      if (done) done = throughput ? sustained() : sampled();
+      finish_usage(before);
+    }
+    if (done) done = agree_on_outcome();
+    if (!done) return fail(done.error());
+    return std::move(result_);
+  }
+
+ private:
+  size_t slots() const {
+    if (cell_.kind == "throughput") return static_cast<size_t>(std::max(1, cell_.outstanding));
+    if (!settings_.cold_cache || cell_.bytes == 0) return 1;
+    return static_cast<size_t>(std::clamp<uint64_t>(kColdBytes / cell_.bytes, 1, kMaxSlots));
+  }
+
+  Status prepare(int outstanding) {
+    for (int i = 0; i < outstanding; ++i) {
+      Expected<PlanPtr> plan = executor_.prepare(spec_);
+      if (!plan) return fail(plan.error());
+      plans_.push_back(std::move(*plan));
+    }
+    for (size_t slot = 0; slot < operand_.slots(); ++slot) operand_.fill(slot, seed_);
+    const ScheduleCost cost = Executor::cost_of(*plans_.front());
+    sent_per_operation_ = static_cast<int64_t>(cost.send_bytes);
+    result_.resolved.algorithm = Executor::algorithm_of(*plans_.front()).name;
+    result_.resolved.transport = context_.group->transport_name();
+    result_.resolved.kernel = context_.kernels->target;
+    result_.resolved.chunk_bytes = context_.group->channel_options().chunk_bytes;
+    return {};
+  }
+
+  Deadline watchdog() const { return Deadline::after_ms(settings_.operation_timeout_ms); }
+
+  Status once(size_t slot) {
+    return executor_.run(*plans_.front(), operand_.in(slot), operand_.out(slot), watchdog());
+  }
+
+  Status first_operation() {
+    if (const Status ready = exchange_.barrier(); !ready) return ready;
+    const int64_t start = monotonic_ns();
+    const Status done = once(0);
+    result_.first_op_ns = monotonic_ns() - start;
+    return done;
+  }
+
+  Status verify_before() {
+    for (int i = 0; i < settings_.verify_iterations; ++i) {
+      operand_.fill(0, next_seed());
+      if (const Status done = once(0); !done) return done;
+      count_wrong(0);
+    }
+    return {};
+  }
+
+  void count_wrong(size_t slot) {
+    wrong_ += static_cast<int64_t>(operand_.count_wrong(slot, seed_));
+    ++verified_;
+  }
+
+  bool fixed() const { return settings_.fixed_iterations > 0; }
+
+  // Durations of `count` operations on this rank. With a barrier before each there is time between
+  // them: every single one gets fresh data and is verified. Back to back only the last one is, so
+  // that nothing stands between the others.
+  Status block(uint64_t count, bool verify, std::vector<int64_t>& durations) {
+    const bool apart = cell_.sync == "barrier";
+    const auto aggregate = static_cast<uint64_t>(std::max(1, settings_.aggregate));
+    durations.resize(count);
+    for (uint64_t i = 0; i < count; ++i) {
+      const size_t slot = i % operand_.slots();
+      const bool check = verify && (apart || i + 1 == count);
+      if (check) operand_.fill(slot, next_seed());
+      if (apart) {
+        if (const Status ready = exchange_.barrier(); !ready) return ready;
+      }
+      const int64_t start = monotonic_ns();
+      for (uint64_t k = 0; k < aggregate; ++k) {
+        if (const Status done = once(slot); !done) return done;
+      }
+      durations[i] = (monotonic_ns() - start) / static_cast<int64_t>(aggregate);
+      // Repeated in place, an operation works on its own result, which no pattern describes.
+      if (check && (aggregate == 1 || !spec_.in_place)) count_wrong(slot);
+    }
+    return {};
+  }
+
+  // A few seeds in turn: enough that no operation finds the data of the one before, few enough that
+  // their patterns stay at hand.
+  uint32_t next_seed() { return seed_ = seed_ % kSeeds + 1; }
+
+  // Every rank's view combined: per sample the slowest rank, elapsed and interrupted the largest.
+  Status agree(std::vector<int64_t>& slowest, int64_t& elapsed_ns, bool& stop) {
+    slowest.push_back(elapsed_ns);
+    slowest.push_back(context_.interrupted && context_.interrupted() ? 1 : 0);
+    const Status done = exchange_.max(slowest);
+    if (!done) return done;
+    stop = slowest.back() != 0;
+    slowest.pop_back();
+    elapsed_ns = slowest.back();
+    slowest.pop_back();
+    return {};
+  }
+
+  Status warm_up() {
+    std::vector<int64_t> durations;
+    if (settings_.fixed_warmup >= 0) {
+      result_.warmup_iterations = static_cast<uint64_t>(settings_.fixed_warmup);
+      result_.warmup_converged = true;
+      return block(result_.warmup_iterations, false, durations);
+    }
+    const int64_t cap = std::min(kWarmupCapNs, settings_.stop.max_time_ns / 2);
+    const int64_t start = monotonic_ns();
+    std::vector<double> medians;
+    uint64_t count = 1;
+    while (true) {
+      if (const Status done = block(count, false, durations); !done) return done;
+      result_.warmup_iterations += count;
+      std::sort(durations.begin(), durations.end());
+      std::vector<int64_t> view = {durations[durations.size() / 2]};
+      int64_t elapsed = monotonic_ns() - start;
+      bool stop = false;
+      if (const Status done = agree(view, elapsed, stop); !done) return done;
+      medians.push_back(static_cast<double>(view[0]));
+      typical_ns_ = std::max<int64_t>(view[0], 1);
+      result_.warmup_converged = converged(medians);
+      if (result_.warmup_converged || elapsed >= cap || stop) return {};
+      // Blocks of about a millisecond, at least ten operations once the time allows.
+      count = static_cast<uint64_t>(std::clamp<int64_t>(kMillisecond / typical_ns_, 3, 100));
+    }
+  }
+
+  static bool converged(const std::vector<double>& medians) {
+    if (medians.size() < 4) return false;  // the first block holds a single, cold operation
+    const auto last = medians.end() - 3;
+    const auto [low, high] = std::minmax_element(last, medians.end());
+    return *high - *low <= kConverged * *low;
+  }
+
+  Status sampled() {
+    std::vector<int64_t> samples;  // slowest rank, in time order
+    std::vector<int64_t> durations;
+    const int64_t start = monotonic_ns();
+    uint64_t count = fixed() ? static_cast<uint64_t>(settings_.fixed_iterations) : kFirstBlock;
+    while (true) {
+      const bool verify = settings_.verify_timed && settings_.verify_iterations > 0;
+      if (const Status done = block(count, verify, durations); !done) return done;
+      mine_.insert(mine_.end(), durations.begin(), durations.end());
+      int64_t elapsed = monotonic_ns() - start;
+      bool stop = false;
+      if (const Status done = agree(durations, elapsed, stop); !done) return done;
+      samples.insert(samples.end(), durations.begin(), durations.end());
+      result_.elapsed_ns = elapsed;
+      result_.stop_reason =
+          fixed() ? "count" : plumbline::stop_reason(settings_.stop, samples, elapsed);
+      if (stop) result_.stop_reason = "interrupted";
+      if (!result_.stop_reason.empty()) break;
+      count = next_block(samples.size(), elapsed);
+    }
+    result_.iterations = samples.size();
+    keep(samples);
+    return {};
+  }
+
+  // Half as many again, but never far beyond the time or count that is left.
+  uint64_t next_block(uint64_t have, int64_t elapsed) const {
+    const auto per_sample = std::max<int64_t>(1, elapsed / static_cast<int64_t>(have));
+    const int64_t left = std::max<int64_t>(0, settings_.stop.max_time_ns - elapsed);
+    const auto fits = static_cast<uint64_t>(left / per_sample) + 1;
+    return std::max<uint64_t>(
+        1, std::min(
+               {have / 2 + 1, fits, settings_.stop.max_n - std::min(settings_.stop.max_n, have)}));
+  }
+
+  void keep(const std::vector<int64_t>& samples) {
+    for (const int64_t sample : samples) result_.hist.add(sample);
+    const auto kept = std::min<uint64_t>(samples.size(), kSamplesKept);
+    result_.samples_ns.assign(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(kept));
+  }
+
+  // A fixed number of operations, agreed from the warm-up's typical time, with k in flight.
+  Status sustained() {
+    const auto k = plans_.size();
+    const auto total = static_cast<uint64_t>(std::clamp<int64_t>(
+        settings_.throughput_time_ns / typical_ns_, static_cast<int64_t>(4 * k), 2'000'000));
+    if (const Status ready = exchange_.barrier(); !ready) return ready;
+    std::vector<int64_t> started(k);
+    mine_.reserve(total);
+    const int64_t start = monotonic_ns();
+    for (uint64_t i = 0; i < total + k; ++i) {
+      const size_t slot = i % k;
+      Executor::Plan& plan = *plans_[slot];
+      if (i >= k) {
+        if (const Status done = executor_.wait(plan, watchdog()); !done) return done;
+        mine_.push_back(monotonic_ns() - started[slot]);
+      }
+      if (i >= total) continue;
+      started[slot] = monotonic_ns();
+      const Status posted = executor_.start(plan, operand_.in(slot), operand_.out(slot));
+      if (!posted) return posted;
+    }
+    std::vector<int64_t> samples = mine_;
+    int64_t elapsed = monotonic_ns() - start;
+    bool stop = false;
+    if (const Status done = agree(samples, elapsed, stop); !done) return done;
+    result_.elapsed_ns = elapsed;
+    result_.stop_reason = "time";
+    result_.iterations = total;
+    result_.ops_per_s = static_cast<double>(total) * 1e9 / static_cast<double>(elapsed);
+    result_.bytes_per_s = *result_.ops_per_s * static_cast<double>(cell_.bytes);
+    keep(samples);
+    return {};
+  }
+
+  void finish_usage(const Usage& before) {
+    const Usage after = usage_now(*context_.group);
+    PerRank mine;
+    mine.rank = context_.group->rank();
+    mine.host = context_.host;
+    const TimeSummary summary = summarize(mine_);
+    mine.p50 = summary.p50;
+    mine.p99 = summary.p99;
+    if (!mine_.empty()) {
+      double sum = 0;
+      for (const int64_t value : mine_) sum += static_cast<double>(value);
+      mine.mean = sum / static_cast<double>(mine_.size());
+    }
+    mine.wire_bytes = after.wire_bytes - before.wire_bytes;
+    mine.cpu_ns = after.cpu_ns - before.cpu_ns;
+    mine.context_switches = after.switches - before.switches;
+    mine.retransmits = after.retransmits - before.retransmits;
+    result_.per_rank = {mine};
+    involuntary_ = after.involuntary - before.involuntary;
+  }
+
+  // Wrong elements and bytes are summed over the ranks, so that every rank reports the same
+  // outcome.
+  Status agree_on_outcome() {
+    std::vector<int64_t> totals = {wrong_, sent_per_operation_, involuntary_};
+    if (const Status done = exchange_.sum(totals); !done) return done;
+    result_.wire_bytes = static_cast<uint64_t>(totals[1]);
+    if (cell_.kind != "check") {
+      result_.extra[kInvoluntarySwitches] = static_cast<double>(totals[2]);
+    }
+    if (verified_ > 0) {
+      result_.wrong = static_cast<uint64_t>(totals[0]);
+      result_.verified = totals[0] == 0;
+      if (totals[0] > 0) {
+        result_.outcome = Outcome::kFailed;
+        result_.cause = "collective.wrong_data";
+        result_.reason = std::to_string(totals[0]) + " wrong elements over all ranks";
+      }
+    }
+    return {};
+  }
+
+  const Cell& cell_;
+  const MeasureSettings& settings_;
+  const MeasureContext& context_;
+  Executor& executor_;
+  OperationSpec spec_;
+  Exchange exchange_;
+  Operand operand_;
+  std::vector<PlanPtr> plans_;
+  std::vector<int64_t> mine_;  // this rank's own durations, ns
+  uint32_t seed_ = 1;
+  int64_t typical_ns_ = 1;
+  int64_t wrong_ = 0, verified_ = 0, sent_per_operation_ = 0, involuntary_ = 0;
+  Measurement result_;
+};
+
+}  // namespace
+
+Expected<Measurement> measure(const Cell& cell, const MeasureSettings& settings,
+                              const MeasureContext& context) {
+  const Expected<OperationSpec> spec = spec_of(cell, *context.options);
+  if (!spec) return fail(spec.error());
+  Meter meter(cell, settings, context, *spec);
+  return meter.run();
+}
+
+}  // namespace plumbline

@@ -1,0 +1,56 @@
+// The measuring loop, run by every rank of a group on the same cell at the same time: verify, warm
+// up until it has converged, agree on the end, synchronise, sample, keep raw samples, and take the
+// slowest rank per iteration as the headline. Agreement needs no clock and no coordinator: after
+// each block the ranks exchange their samples with the stack's own allreduce (MAX), so all evaluate
+// the same rule on the same numbers. docs/measuring.md gives formulas and sources. One thread per
+// rank.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "collectives/executor.h"
+#include "core/cell.h"
+#include "core/options.h"
+#include "core/record.h"
+#include "core/stats.h"
+
+namespace plumbline {
+
+struct MeasureSettings {
+  StopRule stop;              // latency and bandwidth cells
+  int fixed_iterations = 0;   // > 0: exactly so many (coll -n), no CI rule
+  int fixed_warmup = -1;      // >= 0: exactly so many (coll -w); -1 = until converged
+  int verify_iterations = 1;  // checked operations before timing; 0 = none
+  bool verify_timed = true;   // also check the result of the last timed iteration
+  int64_t throughput_time_ns = 500'000'000;  // how long a throughput cell lasts
+  int64_t operation_timeout_ms = 30'000;     // watchdog of each operation
+  int aggregate = 1;       // operations per sample (coll -m); time is divided by it
+  bool cold_cache = true;  // rotate over buffers larger than the last-level cache
+};
+
+struct MeasureContext {
+  Group* group = nullptr;
+  Executor* executor =
+      nullptr;  // the group's one executor: sequence numbers go on from cell to cell
+  const KernelSet* kernels = nullptr;
+  const OptionSet* options = nullptr;
+  std::string host;                   // of this rank, for per_rank
+  std::function<bool()> interrupted;  // asked between blocks; agreed over all ranks
+};
+
+// Measures one cell (kind latency, bandwidth, throughput or check). The Measurement is complete on
+// every rank (same samples everywhere); per_rank holds all ranks on rank 0 and only this rank
+// elsewhere. An Error means that the group is broken.
+Expected<Measurement> measure(const Cell& cell, const MeasureSettings& settings,
+                              const MeasureContext& context);
+
+// Roofs on the very path of ranks 0 and 1 (other ranks take part in the barriers only): kind
+// "roof", op "raw_pingpong" (bytes each way, full round trip), "raw_stream" (one way), "raw_duplex"
+// (both ways at once, one thread each), "memcpy" (slowest rank). No framing, no matching: what the
+// bare socket and the memory can do.
+Expected<Measurement> measure_roof(const Cell& cell, const MeasureSettings& settings,
+                                   const MeasureContext& context);
+
+}  // namespace plumbline

@@ -1,0 +1,171 @@
+// Roofs: the same path, without our stack. See measure.h.
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "collectives/exchange.h"
+#include "collectives/measure.h"
+#include "transport/raw.h"
+
+namespace plumbline {
+namespace {
+
+constexpr int kMaxSamples = 2000;
+constexpr size_t kChunk = 1u << 20;  // bytes per write and read of raw streams
+
+// One roof on one rank. Only ranks 0 and 1 move bytes; the others wait in the barrier between
+// samples.
+class Roof {
+ public:
+  Roof(const Cell& cell, const MeasureSettings& settings, const MeasureContext& context)
+      : cell_(cell),
+        settings_(settings),
+        context_(context),
+        exchange_(*context.executor, settings.operation_timeout_ms),
+        takes_part_(context.group->size() > 1 && context.group->rank() < 2) {}
+
+  Expected<Measurement> run() {
+    Status done = exchange_.barrier();
+    if (done && cell_.op == "memcpy") done = samples([this](int64_t& ns) { return copy(ns); });
+    if (done && cell_.op == "raw_pingpong") done = pingpong();
+    if (done && cell_.op == "raw_stream")
+      done = samples([this](int64_t& ns) { return stream(ns); });
+    if (done && cell_.op == "raw_duplex")
+      done = samples([this](int64_t& ns) { return duplex(ns); });
+    if (!done) return fail(done.error());
+    for (const int64_t sample : samples_) result_.hist.add(sample);
+    result_.samples_ns = samples_;
+    result_.iterations = samples_.size();
+    result_.resolved.transport = context_.group->transport_name();
+    result_.resolved.algorithm = "none";
+    return std::move(result_);
+  }
+
+ private:
+  Deadline watchdog() const { return Deadline::after_ms(settings_.operation_timeout_ms); }
+
+  // Leaves framed traffic on the path between ranks 0 and 1. Raw bytes must not reach an end that
+  // still reads frames, so the last frame goes from 0 to 1 (nothing framed is under way from 1 to 0
+  // then), and rank 1 sends the first raw byte.
+  Expected<ByteStream*> raw_path() {
+    if (const Status go = exchange_.follow_rank_zero(); !go) return fail(go.error());
+    if (!takes_part_) return nullptr;
+    const int self = context_.group->rank();
+    const Expected<Channel*> channel = context_.group->channel(1 - self, watchdog());
+    if (!channel) return fail(channel.error());
+    ByteStream& stream = (*channel)->stream();
+    const Status open =
+        raw_pingpong(stream, self == 1, 1, 1, context_.group->wait_options(), watchdog(), nullptr);
+    if (!open) return fail(open.error());
+    return &stream;
+  }
+
+  // Repeats a sample until the stop rule holds, with the slower end's time as the sample. Agreed
+  // after each one, because there are few.
+  template <typename Sample>
+  Status samples(const Sample& sample) {
+    const int64_t start = monotonic_ns();
+    while (true) {
+      int64_t ns = 0;
+      if (const Status done = sample(ns); !done) return done;
+      std::vector<int64_t> view = {ns, monotonic_ns() - start,
+                                   context_.interrupted && context_.interrupted() ? 1 : 0};
+      if (const Status done = exchange_.max(view); !done) return done;
+      // The first sample warms the path up.
+      if (++taken_ > 1) samples_.push_back(view[0]);
+      result_.elapsed_ns = view[1];
+      result_.stop_reason = stop_reason(settings_.stop, samples_, view[1]);
+      if (view[2] != 0) result_.stop_reason = "interrupted";
+      if (!result_.stop_reason.empty() && !samples_.empty()) return {};
+    }
+  }
+
+  Status copy(int64_t& ns) {
+    const size_t bytes = std::max<size_t>(cell_.bytes, 1);
+    if (from_.size() != bytes) {
+      from_.assign(bytes, std::byte{1});
+      to_.assign(bytes, std::byte{2});
+    }
+    const int64_t start = monotonic_ns();
+    std::memcpy(to_.data(), from_.data(), bytes);
+    ns = monotonic_ns() - start;
+    return {};
+  }
+
+  Status stream(int64_t& ns) {
+    const Expected<ByteStream*> stream = raw_path();
+    if (!stream) return fail(stream.error());
+    if (*stream == nullptr) return {};
+    return raw_stream(**stream, context_.group->rank() == 0, cell_.bytes, kChunk,
+                      context_.group->wait_options(), watchdog(), &ns);
+  }
+
+  Status duplex(int64_t& ns) {
+    const Expected<ByteStream*> stream = raw_path();
+    if (!stream) return fail(stream.error());
+    if (*stream == nullptr) return {};
+    return raw_duplex(**stream, cell_.bytes, kChunk, context_.group->wait_options(), watchdog(),
+                      &ns);
+  }
+
+  // Many round trips in one go; rank 0 has the samples and gives them to all.
+  Status pingpong() {
+    const auto round = [&](int count, std::vector<int64_t>& out) -> Status {
+      const Expected<ByteStream*> stream = raw_path();
+      if (!stream) return fail(stream.error());
+      if (*stream == nullptr) return {};
+      return raw_pingpong(**stream, context_.group->rank() == 0, std::max<size_t>(cell_.bytes, 1),
+                          count, context_.group->wait_options(), watchdog(), &out);
+    };
+    constexpr int kWarmup = 50;
+    std::vector<int64_t> warm;
+    if (const Status done = round(kWarmup, warm); !done) return done;
+    std::sort(warm.begin(), warm.end());
+    std::vector<int64_t> typical = {warm.empty() ? 1 : std::max<int64_t>(warm[warm.size() / 2], 1)};
+    if (context_.group->rank() != 0) typical[0] = 1;
+    if (const Status done = exchange_.max(typical); !done) return done;
+    const auto count = static_cast<int>(
+        std::clamp<int64_t>(settings_.stop.max_time_ns / 4 / typical[0], 100, kMaxSamples));
+    const int64_t start = monotonic_ns();
+    std::vector<int64_t> mine;
+    if (const Status done = round(count, mine); !done) return done;
+    result_.elapsed_ns = monotonic_ns() - start;
+    mine.resize(static_cast<size_t>(count));
+    if (context_.group->rank() != 0) std::fill(mine.begin(), mine.end(), 0);
+    if (const Status done = exchange_.max(mine); !done) return done;
+    samples_ = std::move(mine);
+    result_.stop_reason = "count";
+    return {};
+  }
+
+  const Cell& cell_;
+  const MeasureSettings& settings_;
+  const MeasureContext& context_;
+  Exchange exchange_;
+  bool takes_part_;
+  size_t taken_ = 0;
+  std::vector<std::byte> from_, to_;
+  std::vector<int64_t> samples_;
+  Measurement result_;
+};
+
+}  // namespace
+
+Expected<Measurement> measure_roof(const Cell& cell, const MeasureSettings& settings,
+                                   const MeasureContext& context) {
+  constexpr std::array kRoofs = {"memcpy", "raw_pingpong", "raw_stream", "raw_duplex"};
+  const bool known =
+      std::any_of(kRoofs.begin(), kRoofs.end(), [&](const char* name) { return cell.op == name; });
+  if (!known) return fail(ErrorCode::kConfig, "unknown roof '" + cell.op + "'");
+  if (cell.op != "memcpy" && context.group->size() < 2) {
+    Measurement skipped;
+    skipped.outcome = Outcome::kSkipped;
+    skipped.reason = "a bare-socket roof needs two ranks";
+    return skipped;
+  }
+  Roof roof(cell, settings, context);
+  return roof.run();
+}
+
+}  // namespace plumbline

@@ -1,0 +1,116 @@
+// A collective algorithm as data: the list of steps of one rank. An algorithm is a pure function of
+// (op, rank, size, count, parameters); the same schedule feeds the executor, the verifier
+// (check_schedule), and the counters. A step starts when the steps it depends on are done; a
+// *streaming* dependency lets it follow byte for byte, which is how a ring forwards a chunk while
+// it is still arriving. All ranges are in elements. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/op.h"
+
+namespace plumbline {
+
+enum class BufferId : uint8_t { kIn, kOut, kScratch };
+
+struct Range {
+  BufferId buffer = BufferId::kOut;
+  uint64_t begin = 0;  // first element
+  uint64_t count = 0;  // elements
+  bool operator==(const Range&) const = default;
+};
+
+enum class StepKind : uint8_t { kLocal, kSend, kRecv };
+enum class Action : uint8_t {
+  kCopy,         // dst = source
+  kReduce,       // dst = operand (op) source
+  kReduceScale,  // dst = (operand (op) source) / size: the last reduction of an AVG
+  kScale,        // dst = source / size (local only)
+};
+
+struct Step {
+  StepKind kind = StepKind::kLocal;
+  Action action = Action::kCopy;
+  int peer = -1;  // send, recv
+  uint32_t message =
+      0;         // names the message between this pair: sender and receiver compute the same number
+  Range source;  // local: where from; send: what goes out; recv: unused (the wire)
+  Range operand;                // reduce actions: the other operand; may be the same as dst
+  Range dst;                    // local, recv: where to; same count as source
+  std::vector<uint32_t> after;  // indices of earlier steps that must be complete
+  // Index of an earlier step (recv or local) whose dst is exactly this step's source: this step may
+  // use each element as soon as it is written. -1 = none. Only for sends.
+  int32_t streams_from = -1;
+};
+
+struct Schedule {
+  std::vector<Step> steps;     // indices only point backwards
+  uint64_t scratch_elems = 0;  // scratch that this rank needs
+};
+
+// What an algorithm is asked for.
+struct ScheduleRequest {
+  Op op = Op::kAllreduce;
+  RedOp redop = RedOp::kSum;
+  int rank = 0;
+  int size = 1;
+  int root = 0;
+  uint64_t count = 0;     // elements of one rank's argument (core/op.h)
+  size_t elem_size = 4;   // bytes
+  bool in_place = false;  // in and out are the same memory where the op allows it (core/op.h)
+  uint64_t segment_bytes = 256 * 1024;  // for pipelined algorithms: size of one segment
+};
+
+// In place means: allreduce, broadcast, reduce, alltoall: in == out. allgather, gather: in is this
+// rank's part of out. reduce_scatter, scatter: out is this rank's part of in. Buffers of schedules
+// are named as if they were apart; the executor maps them. A schedule never writes to kIn.
+struct BufferLayout {
+  uint64_t in_elems = 0;   // what this rank may read: 0 where only the root has an input
+  uint64_t out_elems = 0;  // what this rank must write: 0 where only the root has a result
+  // In place: where in[0] lies relative to out[0], in elements (-rank * count for reduce_scatter).
+  int64_t in_offset = 0;
+};
+BufferLayout layout_of(const ScheduleRequest& request);
+// Whether the operation has a meaning in place (point-to-point patterns and the barrier have none).
+bool allows_in_place(Op op);
+
+struct AlgorithmRow {
+  Op op;
+  const char* name;    // "ring"
+  const char* help;    // one line
+  const char* source;  // paper, textbook or "folklore" with the one-line idea
+  // Empty = supported, otherwise why not ("needs a power-of-two world size").
+  std::string (*unsupported)(const ScheduleRequest& request);
+  Schedule (*build)(const ScheduleRequest& request);
+};
+
+// The one table, grouped by op; the first supported row of an op is the fallback of `auto`.
+const std::vector<AlgorithmRow>& algorithm_table();
+// "auto" picks by op, size and bytes from measured thresholds (`small_bytes` = SMALL_MSG_THRESHOLD
+// option, 0 = built-in).
+Expected<const AlgorithmRow*> find_algorithm(const std::string& name,
+                                             const ScheduleRequest& request,
+                                             uint64_t small_bytes = 0);
+
+// Counters of one rank's schedule.
+struct ScheduleCost {
+  uint64_t sends = 0, recvs = 0;
+  uint64_t send_bytes = 0, recv_bytes = 0, reduce_bytes = 0, copy_bytes = 0;
+  uint32_t depth = 0;  // longest chain of messages: the latency term's factor
+};
+// Of one schedule alone; depth stays 0, because a chain of messages crosses ranks.
+ScheduleCost cost_of(const Schedule& schedule, size_t elem_size);
+// The same for request.rank, with the depth found from the schedules of all ranks.
+ScheduleCost cost_of(const AlgorithmRow& algorithm, const ScheduleRequest& request);
+
+// Runs the schedules of all ranks symbolically (contribution sets per element instead of numbers)
+// and says what is wrong: an element that is missing, counted twice or in the wrong place, a
+// message without partner, a cycle, a range outside its buffer, a read of something not yet
+// written, two unordered writes. Empty = right. For tests and for selftest; size <= 64.
+std::string check_schedule(const AlgorithmRow& algorithm, ScheduleRequest request);
+
+}  // namespace plumbline

@@ -1,0 +1,63 @@
+// Arithmetic on buffers: reduce, scale, convert, checksum. Each kernel exists as a scalar reference
+// and, through Google Highway, for every SIMD target that this CPU runs; a KernelSet is one such
+// family. Detect once with select_kernels("auto"), force one by name, and print the name that ran.
+// The seam is untyped (pointer, pointer, count) so that algorithms stay free of templates; typed
+// code stays inside. No I/O, no allocation, thread-safe.
+//
+// fast_math off: bit for bit equal to the scalar reference on every target:
+//   sum, product, min, max in IEEE 754 arithmetic without reassociation; subnormals kept; 16-bit
+//   floats are widened to f32, combined and rounded to nearest even; MIN/MAX give NaN when either
+//   operand is NaN and treat -0 as smaller than +0; a result that is NaN is always the one positive
+//   quiet NaN without payload (0x7fc00000 in f32), whatever NaN went in; integers wrap.
+// fast_math on: MIN/MAX may return either operand, as it is or made quiet, when one is NaN, and
+//   either zero when both are zeros of different sign; the rest is equal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/dtype.h"
+#include "core/error.h"
+
+namespace plumbline {
+
+// dst[i] = a[i] (op) b[i] for i < count. dst may be a or b exactly, no other overlap. Pointers need
+// the alignment of the element type only. AVG adds (scaling is a separate, last step).
+using ReduceFn = void (*)(void* dst, const void* a, const void* b, size_t count);
+// dst[i] = src[i] / divisor: IEEE division for floats (16-bit ones through f32), truncating for
+// integers; NaN as above. divisor >= 1. dst may be src.
+using ScaleFn = void (*)(void* dst, const void* src, size_t count, int divisor);
+// Element conversions between f32 and a 16-bit float, round to nearest even, subnormals kept; a NaN
+// keeps its sign and the upper bits of its payload and becomes quiet. No overlap.
+using NarrowFn = void (*)(uint16_t* dst, const float* src, size_t count);
+using WidenFn = void (*)(float* dst, const uint16_t* src, size_t count);
+// CRC-32C (Castagnoli, RFC 3720 appendix B.4): crc32c(0, "123456789", 9) == 0xE3069283; pass the
+// previous result to go on.
+using CrcFn = uint32_t (*)(uint32_t crc, const void* data, size_t bytes);
+
+struct KernelSet {
+  const char* target;  // "scalar", "SSE4", "AVX2", "AVX3" (AVX-512), "AVX3_BF16", "NEON" ...
+  ReduceFn reduce_exact[7][5];  // [DType][RedOp]
+  ReduceFn reduce_fast[7][5];
+  ScaleFn scale[7];
+  NarrowFn f32_to_f16, f32_to_bf16;
+  WidenFn f16_to_f32, bf16_to_f32;
+  CrcFn crc32c;
+
+  ReduceFn reduce(DType dtype, RedOp redop, bool fast_math) const {
+    const auto& table = fast_math ? reduce_fast : reduce_exact;
+    return table[static_cast<size_t>(dtype)][static_cast<size_t>(redop)];
+  }
+  ScaleFn scale_fn(DType dtype) const { return scale[static_cast<size_t>(dtype)]; }
+};
+
+// The families this CPU can run, best first; "scalar" is always last.
+std::span<const KernelSet* const> kernel_sets();
+// "auto" = the best; any name of kernel_sets(); otherwise an error that lists them.
+Expected<const KernelSet*> select_kernels(std::string_view name);
+
+}  // namespace plumbline

@@ -1,0 +1,124 @@
+// Every algorithm over rings in memory: the correctness matrix, identical bits on all ranks.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+
+#include "kernels/pattern.h"
+#include "tests/support/collective_case.h"
+#include "transport/memory.h"
+
+namespace plumbline {
+namespace {
+
+constexpr uint32_t kSeed = 20261120;
+
+World memory_world(int ranks, const WireShape& wire) {
+  return make_memory_groups(ranks, channel_options_for(wire), {0, true}, wire.buffer_bytes);
+}
+
+TEST(Covering, EveryPossiblePairOccurs) {
+  const std::vector<size_t> axes = {5, 4, 3, 2};
+  const auto valid = [](const CoveringRow& row) { return row[0] != row[1] || row[2] == 0; };
+  const std::vector<CoveringRow> rows = covering_array(axes, kSeed, valid);
+  PairSet covered(axes);
+  for (const CoveringRow& row : rows) {
+    EXPECT_TRUE(valid(row));
+    covered.mark(row);
+  }
+  const std::vector<CoveringRow> all = full_cross(axes, valid);
+  for (const CoveringRow& row : all) EXPECT_EQ(covered.count_new(row), 0u);
+  EXPECT_LT(rows.size(), all.size() / 2);
+  EXPECT_EQ(rows, covering_array(axes, kSeed, valid));  // the seed decides
+}
+
+TEST(Collectives, AllPairsOfTheMatrix) {
+  const CollectiveMatrix matrix(9);
+  const auto valid = [&](const CoveringRow& row) { return matrix.valid(row); };
+  const std::vector<CoveringRow> rows = covering_array(matrix.axes(), kSeed, valid);
+  RecordProperty("seed", static_cast<int>(kSeed));
+  RecordProperty("cases", static_cast<int>(rows.size()));
+  EXPECT_GT(rows.size(), 150u);
+  EXPECT_EQ(run_matrix(matrix, rows, memory_world, kSeed), "") << "seed " << kSeed;
+}
+
+TEST(Collectives, FullCross) {
+  if (std::getenv("PLUMBLINE_EXHAUSTIVE") == nullptr) {
+    GTEST_SKIP()
+        << "the full cross runs with ctest -L exhaustive (cmake -DPLUMBLINE_EXHAUSTIVE=ON)";
+  }
+  const CollectiveMatrix matrix(9);
+  const auto valid = [&](const CoveringRow& row) { return matrix.valid(row); };
+  const std::vector<CoveringRow> rows = full_cross(matrix.axes(), valid);
+  EXPECT_EQ(run_matrix(matrix, rows, memory_world, kSeed), "");
+}
+
+// Numbers whose sum depends on the order of addition.
+template <typename T>
+std::vector<T> random_numbers(int rank, size_t count) {
+  std::mt19937 random(static_cast<uint32_t>(rank) + 1);
+  std::vector<T> numbers(count);
+  for (T& number : numbers) {
+    const double mantissa = static_cast<double>(random()) / 4294967296.0 - 0.5;
+    number = static_cast<T>(std::ldexp(mantissa, static_cast<int>(random() % 20)));
+  }
+  return numbers;
+}
+
+template <typename T>
+void expect_identical_bits(const std::string& algorithm, DType dtype, RedOp redop, int ranks,
+                           size_t count, bool in_place) {
+  World world = memory_world(ranks, kWireShapes[1]);
+  std::vector<std::vector<T>> results(world.size(), std::vector<T>(count));
+  OperationSpec spec;
+  spec.algorithm = algorithm;
+  spec.dtype = dtype;
+  spec.redop = redop;
+  spec.count = count;
+  spec.in_place = in_place;
+  const std::string wrong = first_of(on_every_rank(world, [&](int rank, Group& group) {
+    Executor executor(group, test_kernels());
+    const std::vector<T> in = random_numbers<T>(rank, count);
+    std::vector<T>& out = results[static_cast<size_t>(rank)];
+    if (in_place) out = in;
+    auto plan = executor.prepare(spec);
+    if (!plan) return plan.error().message();
+    const Status status = executor.run(**plan, in_place ? nullptr : in.data(), out.data(),
+                                       Deadline::after_ms(20'000));
+    return status ? std::string() : status.error().message();
+  }));
+  const std::string name = spec.text(ranks, algorithm.c_str());
+  ASSERT_EQ(wrong, "") << name;
+  for (const std::vector<T>& result : results) {
+    ASSERT_EQ(std::memcmp(result.data(), results[0].data(), count * sizeof(T)), 0) << name;
+  }
+  for (size_t i = 0; i < count && redop == RedOp::kSum; ++i) {
+    double sum = 0, magnitude = 0;
+    for (int rank = 0; rank < ranks; ++rank) {
+      const double x = static_cast<double>(random_numbers<T>(rank, i + 1)[i]);
+      sum += x;
+      magnitude += std::abs(x);
+    }
+    const double tolerance = magnitude * (sizeof(T) == 4 ? 1e-6 : 1e-15);
+    ASSERT_NEAR(static_cast<double>(results[0][i]), sum, tolerance) << name << " at " << i;
+  }
+}
+
+TEST(Collectives, AllreduceGivesAllRanksTheSameBits) {
+  for (const AlgorithmRow& algorithm : algorithm_table()) {
+    if (algorithm.op != Op::kAllreduce) continue;
+    for (int ranks = 2; ranks <= 9; ++ranks) {
+      ScheduleRequest request;
+      request.size = ranks;
+      if (!algorithm.unsupported(request).empty()) continue;
+      const bool in_place = ranks % 2 == 0;
+      expect_identical_bits<float>(algorithm.name, DType::kF32, RedOp::kSum, ranks, 301, in_place);
+      expect_identical_bits<double>(algorithm.name, DType::kF64, RedOp::kAvg, ranks, 97, !in_place);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,190 @@
+// Every algorithm's schedule for many shapes, executed symbolically; and the checker itself, which
+// must notice schedules that were spoiled on purpose.
+#include "collectives/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace plumbline {
+namespace {
+
+std::string describe(const AlgorithmRow& row, const ScheduleRequest& q) {
+  return std::string(to_string(row.op)) + " " + row.name + " n=" + std::to_string(q.size) +
+         " count=" + std::to_string(q.count) + " root=" + std::to_string(q.root) +
+         (q.in_place ? " in place" : "") + " " + to_string(q.redop);
+}
+
+std::set<uint64_t> counts_for(int n) {
+  const auto u = static_cast<uint64_t>(n);
+  return {0, 1, 2, 3, 7, u - 1, u, u + 1, 17, 64};
+}
+
+// All shapes of one algorithm and world size; segments of 5 elements, so that there are several.
+std::vector<ScheduleRequest> shapes(const AlgorithmRow& algorithm, int n) {
+  std::vector<ScheduleRequest> all;
+  const OpRow& op = row(algorithm.op);
+  for (uint64_t count : counts_for(n)) {
+    for (int root = 0; root < (op.rooted ? n : 1); ++root) {
+      for (bool in_place : {false, true}) {
+        for (RedOp redop : {RedOp::kSum, RedOp::kAvg}) {
+          if (redop == RedOp::kAvg && !op.reduces) continue;
+          if (in_place && !allows_in_place(algorithm.op)) continue;
+          ScheduleRequest q;
+          q.op = algorithm.op;
+          q.redop = redop;
+          q.size = n;
+          q.root = root;
+          q.count = count;
+          q.in_place = in_place;
+          q.segment_bytes = 20;
+          if (algorithm.unsupported(q).empty() && n >= op.min_ranks) all.push_back(q);
+        }
+      }
+    }
+  }
+  return all;
+}
+
+TEST(Schedule, EveryAlgorithmIsRightForEveryShape) {
+  size_t checked = 0;
+  for (const AlgorithmRow& algorithm : algorithm_table()) {
+    for (int n = 1; n <= 9; ++n) {
+      for (const ScheduleRequest& q : shapes(algorithm, n)) {
+        ASSERT_EQ(check_schedule(algorithm, q), "") << describe(algorithm, q);
+        ++checked;
+      }
+    }
+  }
+  EXPECT_GT(checked, 3000u);
+}
+
+TEST(Schedule, LargerWorlds) {
+  for (const AlgorithmRow& algorithm : algorithm_table()) {
+    for (int n : {16, 23, 32}) {
+      ScheduleRequest q;
+      q.op = algorithm.op;
+      q.size = n;
+      q.root = n / 3;
+      q.count = 5;
+      if (!algorithm.unsupported(q).empty()) continue;
+      EXPECT_EQ(check_schedule(algorithm, q), "") << describe(algorithm, q);
+    }
+  }
+}
+
+TEST(Schedule, NamesAreUniqueAndEveryOpHasAnAlgorithm) {
+  std::set<std::pair<Op, std::string>> names;
+  std::set<Op> ops;
+  for (const AlgorithmRow& algorithm : algorithm_table()) {
+    EXPECT_TRUE(names.emplace(algorithm.op, algorithm.name).second) << algorithm.name;
+    EXPECT_NE(std::string(algorithm.name), "auto");
+    EXPECT_GT(std::string(algorithm.help).size(), 10u) << algorithm.name;
+    EXPECT_GT(std::string(algorithm.source).size(), 5u) << algorithm.name;
+    ops.insert(algorithm.op);
+  }
+  EXPECT_EQ(ops.size(), op_table().size());
+}
+
+ScheduleRequest request_for(Op op, int size, uint64_t count) {
+  ScheduleRequest q;
+  q.op = op;
+  q.size = size;
+  q.count = count;
+  return q;
+}
+
+TEST(FindAlgorithm, AutoFollowsSizeAndRanks) {
+  const auto name = [](Op op, int size, uint64_t count, uint64_t small = 0) -> std::string {
+    const auto found = find_algorithm("auto", request_for(op, size, count), small);
+    return found ? (*found)->name : found.error().message();
+  };
+  EXPECT_EQ(name(Op::kAllreduce, 2, 2), "direct");
+  EXPECT_EQ(name(Op::kAllreduce, 2, 1 << 24), "ring");
+  EXPECT_EQ(name(Op::kAllreduce, 5, 2), "recursive_doubling");
+  EXPECT_EQ(name(Op::kAllreduce, 5, 1 << 24), "ring");
+  EXPECT_EQ(name(Op::kAllreduce, 2, 2, 4), "ring");  // SMALL_MSG_THRESHOLD of 4 bytes
+  EXPECT_EQ(name(Op::kAllreduce, 5, 1 << 20, 64 << 20), "recursive_doubling");
+  EXPECT_EQ(name(Op::kAllgather, 4, 2), "recursive_doubling");
+  EXPECT_EQ(name(Op::kAllgather, 6, 2), "bruck");
+  // Every op gets something for every size it allows.
+  for (const OpRow& op : op_table()) {
+    for (int n = op.min_ranks; n <= 9; ++n) {
+      for (uint64_t count : {0u, 1u, 1u << 24}) {
+        const auto found = find_algorithm("auto", request_for(op.op, n, count));
+        ASSERT_TRUE(found) << op.name << " " << n;
+        EXPECT_EQ((*found)->op, op.op);
+        EXPECT_EQ((*found)->unsupported(request_for(op.op, n, count)), "");
+      }
+    }
+  }
+}
+
+TEST(FindAlgorithm, ErrorsNameTheInputAndTheChoices) {
+  const auto unknown = find_algorithm("rnig", request_for(Op::kAllreduce, 4, 1));
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, ErrorCode::kConfig);
+  EXPECT_NE(unknown.error().message().find("rnig"), std::string::npos);
+  EXPECT_NE(unknown.error().message().find("ring"), std::string::npos);
+  const auto elsewhere = find_algorithm("dissemination", request_for(Op::kAllreduce, 4, 1));
+  EXPECT_FALSE(elsewhere);
+  const auto odd = find_algorithm("recursive_doubling", request_for(Op::kAllgather, 6, 1));
+  ASSERT_FALSE(odd);
+  EXPECT_EQ(odd.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(odd.error().message().find("power-of-two"), std::string::npos);
+  EXPECT_FALSE(find_algorithm("direct", request_for(Op::kAllreduce, 3, 1)));
+  EXPECT_FALSE(find_algorithm("auto", request_for(Op::kPingpong, 1, 1)));
+}
+
+TEST(Cost, RingSendsTheIdealBytes) {
+  for (const AlgorithmRow& algorithm : algorithm_table()) {
+    if (std::string(algorithm.name) != "ring") continue;
+    for (int n : {2, 3, 4, 8}) {
+      ScheduleRequest q = request_for(algorithm.op, n, 24);
+      const bool share = row(algorithm.op).per_rank_share;
+      const uint64_t bytes = 24 * 4 * (share ? static_cast<uint64_t>(n) : 1);
+      uint64_t sent = 0;
+      for (q.rank = 0; q.rank < n; ++q.rank) {
+        sent += cost_of(algorithm.build(q), 4).send_bytes;
+      }
+      EXPECT_EQ(sent, ideal_wire_bytes(algorithm.op, n, bytes)) << to_string(algorithm.op) << n;
+    }
+  }
+}
+
+TEST(Cost, DepthCountsMessagesAcrossRanks) {
+  const auto depth = [](Op op, const char* name, int size) {
+    const ScheduleRequest q = request_for(op, size, 64);
+    return cost_of(**find_algorithm(name, q), q).depth;
+  };
+  EXPECT_EQ(depth(Op::kAllreduce, "direct", 2), 1u);
+  EXPECT_EQ(depth(Op::kAllreduce, "ring", 2), 2u);
+  EXPECT_EQ(depth(Op::kAllreduce, "ring", 5), 8u);
+  EXPECT_EQ(depth(Op::kAllreduce, "recursive_doubling", 8), 3u);
+  EXPECT_EQ(depth(Op::kAllreduce, "recursive_doubling", 7), 4u);  // fold, 2 rounds, unfold
+  // Only one pair is folded: its late start and its late end do not lie on one chain.
+  EXPECT_EQ(depth(Op::kAllreduce, "recursive_doubling", 9), 4u);
+  EXPECT_EQ(depth(Op::kAllreduce, "gather_reduce", 9), 2u);
+  EXPECT_EQ(depth(Op::kBroadcast, "binomial", 8), 3u);
+  EXPECT_EQ(depth(Op::kBroadcast, "chain", 8), 7u);
+  EXPECT_EQ(depth(Op::kBarrier, "dissemination", 9), 4u);
+  EXPECT_EQ(depth(Op::kPingpong, "direct", 2), 2u);
+  EXPECT_EQ(depth(Op::kAllreduce, "ring", 1), 0u);
+}
+
+TEST(Cost, CountsReduceAndCopyBytes) {
+  const ScheduleRequest q = request_for(Op::kAllreduce, 2, 10);
+  const ScheduleCost cost = cost_of(**find_algorithm("direct", q), q);
+  EXPECT_EQ(cost.sends, 1u);
+  EXPECT_EQ(cost.recvs, 1u);
+  EXPECT_EQ(cost.send_bytes, 40u);
+  EXPECT_EQ(cost.recv_bytes, 40u);
+  EXPECT_EQ(cost.reduce_bytes, 40u);
+  EXPECT_EQ(cost.copy_bytes, 0u);
+}
+
+}  // namespace
+}  // namespace plumbline

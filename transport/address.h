@@ -1,0 +1,29 @@
+// Which two addresses a pair of ranks uses. Every rank publishes all its data addresses; the pair
+// that shares a subnet carries the traffic and is bound as the source too, because in a mesh of
+// cables (one /30 each) no single address would do. Pure functions, thread-safe.
+#pragma once
+
+#include <vector>
+
+#include "core/error.h"
+#include "transport/transports.h"
+
+namespace plumbline {
+
+struct AddressPair {
+  RankAddress local, remote;
+  bool shared_subnet = false;  // on one link by their prefixes, or the very same address
+  bool operator==(const AddressPair&) const = default;
+};
+
+// Candidates for a connection from `mine` to `peer`, best first; never empty. When addresses share
+// a subnet, that is exactly one: the longest prefix, an ordinary before a link-local address, then
+// the order in the host file. Otherwise all pairs of one family in that order, to be tried until
+// one routes. Loopback counts only between ranks of one host, or where there is nothing else.
+Expected<std::vector<AddressPair>> address_pairs(const RankEndpoint& mine,
+                                                 const RankEndpoint& peer);
+
+// Two endpoints of the same entry of the host file.
+bool same_host(const RankEndpoint& a, const RankEndpoint& b);
+
+}  // namespace plumbline

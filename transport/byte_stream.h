@@ -1,0 +1,50 @@
+// A ByteStream is one ordered, non-blocking, full-duplex pipe of bytes to one peer: a TCP socket, a
+// pair of rings in memory, or a wrapper that spoils one of these on purpose. Framing, matching and
+// checksums live above it (channel.h), so that every transport shares them. One thread at a time
+// may use a stream (the rank's own thread).
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "core/error.h"
+
+namespace plumbline {
+
+// What the kernel knows of a stream; absent where the platform or the transport does not say.
+struct StreamStats {
+  std::string local, remote;                         // "127.0.0.1:40000"
+  std::string congestion_control;                    // in effect, "reno"
+  std::optional<int> mss;                            // bytes
+  std::optional<uint64_t> send_buffer, recv_buffer;  // bytes, as granted
+  std::optional<double> rtt_us;
+  std::optional<uint64_t> retransmits;    // segments, total
+  std::optional<uint64_t> unacked_bytes;  // sent, not yet acknowledged (approximate)
+  std::optional<uint64_t> unsent_bytes;   // in the send buffer, not yet sent
+  std::optional<uint64_t> peer_window;    // bytes the peer's receive window still allows
+};
+
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;
+
+  // Writes what fits now of the buffers, in order; returns bytes taken, 0 = would block. Failure =
+  // the stream is dead.
+  virtual Expected<size_t> write_some(std::span<const iovec> buffers) = 0;
+  // Reads what is there now into the buffers, in order; 0 = would block. End of stream is an error
+  // (kPeerLost).
+  virtual Expected<size_t> read_some(std::span<const iovec> buffers) = 0;
+  // Descriptor for poll(2), or -1: then only spinning and short sleeps can wait for it.
+  virtual int poll_fd() const = 0;
+  virtual StreamStats stats() const = 0;
+  // Ends both directions; later calls fail. Idempotent.
+  virtual void close() = 0;
+};
+
+}  // namespace plumbline
