@@ -1,0 +1,27 @@
+// The report for a terminal.
+#include "reports/content.h"
+#include "reports/report.h"
+
+namespace plumbline {
+namespace {
+
+Expected<std::vector<std::string>> write(const ReportInput& input, const ReportTarget& target) {
+  if (!target.out) return fail(ErrorCode::kUsage, "the console report needs an output stream");
+  const View view = make_view(input.records);
+  Document document;
+  add_introduction(input, view, document);
+  add_tables(view, document);
+  add_summary(view, document);
+  render_text(document, target.width, target.colour, *target.out);
+  return std::vector<std::string>{};
+}
+
+}  // namespace
+
+ReportRow console_report() {
+  return {{"console", "tables for the terminal, columns as nccl-tests has them", {}, {}, ""},
+          "",
+          write};
+}
+
+}  // namespace plumbline

@@ -1,0 +1,311 @@
+#include "reports/content.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/units.h"
+#include "reports/text.h"
+
+namespace plumbline {
+namespace {
+
+constexpr size_t kListedFailures = 50;  // more would bury the tables; the CSV has them all
+
+struct KindRow {
+  const char* kind;
+  const char* title;
+  const char* legend;  // how to read the tables of this kind
+};
+constexpr KindRow kKinds[] = {
+    {"latency", "Latency",
+     "time: median over iterations of the slowest rank; of roof: half the bare socket's round trip "
+     "over the time, the floor of one message"},
+    {"bandwidth", "Bandwidth",
+     "time: median over iterations of the slowest rank; algbw = size / time; busbw = algbw x the "
+     "operation's factor; of roof: busbw over the bare socket's rate, both ways at once for "
+     "operations that send and receive at once, one way for the others"},
+    {"throughput", "Throughput",
+     "rate: operations (ops) completed a second over a fixed time with so many outstanding at "
+     "once; p50: time "
+     "from start to end of one operation"},
+};
+
+void push_unique(std::vector<std::string>& list, const std::string& text) {
+  if (!text.empty() && std::find(list.begin(), list.end(), text) == list.end()) {
+    list.push_back(text);
+  }
+}
+
+std::string machine_text(const HostFacts& host) {
+  std::vector<std::string> parts;
+  if (!host.cpu_model.empty()) parts.push_back(host.cpu_model);
+  parts.push_back(fmt::format("{} of {} cores usable", host.cores_usable, host.cores_online));
+  if (host.memory_bytes) parts.push_back(format_bytes(host.memory_bytes) + " memory");
+  if (!host.os.empty()) parts.push_back(host.os);
+  if (!host.kernel.empty()) parts.push_back(host.kernel);
+  if (host.virtualisation) parts.push_back("virtualised (" + *host.virtualisation + ")");
+  if (host.governor) parts.push_back("governor " + *host.governor);
+  if (host.clock_source) parts.push_back("clock " + *host.clock_source);
+  if (host.congestion_control) parts.push_back("TCP " + *host.congestion_control);
+  if (host.load1) parts.push_back(fmt::format("load {:.2f}", *host.load1));
+  return "Machine " + (host.hostname.empty() ? std::string("(no name)") : host.hostname) + ": " +
+         join(parts, ", ");
+}
+
+// Options that somebody set, with where: what a reader must know to repeat the run.
+std::string options_text(const Environment& environment) {
+  std::vector<std::string> parts;
+  for (const auto& [name, option] : environment.options) {
+    if (option.origin != "default") {
+      parts.push_back(fmt::format("{}={} ({})", name, option.value, option.origin));
+    }
+  }
+  return parts.empty() ? std::string() : "Options set: " + join(parts, ", ");
+}
+
+std::string runs_text(const View& view) {
+  std::vector<std::string> runs, scenarios, versions;
+  std::string first, last;
+  for (const Item& item : view.items) {
+    const Record& record = *item.record;
+    push_unique(runs, record.run_id);
+    push_unique(scenarios, record.scenario);
+    push_unique(versions, record.suite_version);
+    if (record.time.empty()) continue;
+    if (first.empty() || record.time < first) first = record.time;
+    if (record.time > last) last = record.time;
+  }
+  std::vector<std::string> parts;
+  if (!scenarios.empty()) parts.push_back("scenario " + join(scenarios, ", "));
+  if (!runs.empty()) parts.push_back((runs.size() == 1 ? "run " : "runs ") + join(runs, ", "));
+  if (!versions.empty()) parts.push_back("plumbline " + join(versions, ", "));
+  if (!first.empty()) parts.push_back(first == last ? first : first + " to " + last);
+  return join(parts, "; ");
+}
+
+struct RoofRow {
+  const char* op;
+  const char* label;
+  bool latency;
+  const char* suffix;
+};
+constexpr RoofRow kRoofs[] = {
+    {"raw_pingpong", "bare socket ping-pong", true, " round trip"},
+    {"raw_stream", "one-way stream", false, ""},
+    {"raw_duplex", "both ways at once", false, " each way"},
+    {"memcpy", "memcpy", false, ""},
+};
+
+// "Roofs: bare socket ping-pong 8 B 9.8 us round trip; one-way stream 4 MiB 5.63 GB/s; ..."
+std::string roofs_text(const View& view) {
+  std::vector<std::string> parts;
+  std::vector<int> worlds;
+  worlds.reserve(view.roofs.size());
+  for (const Item* roof : view.roofs) worlds.push_back(roof->record->cell.ranks);
+  const bool several =
+      std::adjacent_find(worlds.begin(), worlds.end(), std::not_equal_to<>()) != worlds.end();
+  for (const RoofRow& row : kRoofs) {
+    std::map<std::pair<int, uint64_t>, std::string> values;
+    for (const Item* roof : view.roofs) {
+      const std::optional<double> rate = roof_rate_Bps(*roof);
+      if (roof->record->cell.op != row.op || !roof->valid()) continue;
+      if (row.latency ? !roof->time.p50.has_value() : !rate.has_value()) continue;
+      std::string text = format_bytes(roof->record->cell.bytes) + " ";
+      text += row.latency ? format_duration(*roof->time.p50) : format_rate(*rate);
+      text += row.suffix;
+      if (several) text += fmt::format(" ({} ranks)", roof->record->cell.ranks);
+      values[{roof->record->cell.ranks, roof->record->cell.bytes}] = text;
+    }
+    std::vector<std::string> texts;
+    texts.reserve(values.size());
+    for (const auto& [key, text] : values) texts.push_back(text);
+    if (!texts.empty()) parts.push_back(std::string(row.label) + " " + join(texts, ", "));
+  }
+  return parts.empty() ? std::string() : "Roofs of ranks 0 and 1: " + join(parts, "; ");
+}
+
+std::vector<std::string> noise_notes(const View& view) {
+  std::map<std::string, size_t> rows;
+  for (const Item& item : view.items) {
+    // Of an error or of wrong data the causes only repeat what the row says.
+    if (!item.valid()) continue;
+    for (const std::string& cause : item.record->noise.causes) ++rows[cause];
+  }
+  std::vector<std::string> notes;
+  for (const auto& [cause, count] : rows) {
+    std::string text =
+        fmt::format("noise: {} in {} of {} records", cause, count, view.items.size());
+    if (cause == "oversubscribed") {
+      text += "; more busy threads than usable cores, so compare these rows only with one another";
+    }
+    notes.push_back(text);
+  }
+  return notes;
+}
+
+std::string finding_text(const Finding& finding) {
+  std::string text = fmt::format("{}: {}", to_string(finding.outcome), finding.cause);
+  if (!finding.host.empty()) text += " on " + finding.host;
+  if (!finding.peer.empty()) text += " towards " + finding.peer;
+  if (finding.port) text += fmt::format(", port {}", *finding.port);
+  if (!finding.evidence.empty()) text += ": " + finding.evidence.front().text;
+  if (!finding.remedy.empty()) text += "; remedy: " + finding.remedy;
+  return text;
+}
+
+std::string checks_text(const std::vector<Check>& checks) {
+  std::map<CheckOutcome, size_t> counts;
+  for (const Check& check : checks) ++counts[check.outcome];
+  std::vector<std::string> parts;
+  parts.reserve(counts.size());
+  for (const auto& [outcome, count] : counts) {
+    parts.push_back(fmt::format("{} {}", count, to_string(outcome)));
+  }
+  return parts.empty() ? std::string() : "Probes: " + join(parts, ", ");
+}
+
+// Everything of a check that did not pass: failures one by one, skips by reason.
+std::vector<std::string> check_failures(const View& view, const std::string& kind) {
+  std::vector<std::string> lines;
+  std::map<std::string, size_t> skipped;
+  size_t more = 0;
+  for (const Item& item : view.items) {
+    const Measurement& m = item.record->measurement;
+    if (item.record->cell.kind != kind || m.outcome == Outcome::kPassed) continue;
+    if (m.outcome == Outcome::kSkipped) {
+      ++skipped[m.reason];
+    } else if (lines.size() >= kListedFailures) {
+      ++more;
+    } else {
+      std::string line = describe(*item.record) + ": " + to_string(m.outcome);
+      if (!m.reason.empty()) line += ": " + m.reason;
+      if (m.wrong.value_or(0) > 0) line += fmt::format("; {} wrong elements", *m.wrong);
+      if (!m.cause.empty()) line += " (" + m.cause + ")";
+      lines.push_back(line);
+    }
+  }
+  if (more) lines.push_back(fmt::format("... and {} more; the csv report lists all", more));
+  for (const auto& [reason, count] : skipped) {
+    lines.push_back(
+        fmt::format("{} x skipped: {}", count, reason.empty() ? "no reason recorded" : reason));
+  }
+  return lines;
+}
+
+void add_measurements(const View& view, const std::string& kind, const std::string& title,
+                      const std::string& legend, Document& document) {
+  bool first = true;
+  for (const Group& group : view.groups) {
+    if (group.kind != kind) continue;
+    if (first) {
+      document.heading(1, title);
+      if (!legend.empty()) document.paragraph(legend);
+      first = false;
+    }
+    document.heading(2, title_of(group));
+    std::vector<std::string> notes;
+    document.table(group_table(group, notes));
+    std::vector<std::string> numbered;
+    for (size_t i = 0; i < notes.size(); ++i) {
+      numbered.push_back(fmt::format("[{}] {}", i + 1, notes[i]));
+    }
+    document.list(numbered);
+  }
+}
+
+void add_check(const View& view, const std::string& kind, const std::string& title,
+               Document& document) {
+  const Table table = check_table(view, kind);
+  if (table.rows.empty()) return;
+  document.heading(1, title);
+  document.table(table);
+  document.list(check_failures(view, kind));
+}
+
+// Roofs that could not be measured are no rows of a table, but nobody may overlook them.
+void add_bad_roofs(const View& view, Document& document) {
+  std::vector<std::string> lines;
+  for (const Item* roof : view.roofs) {
+    if (roof->record->measurement.outcome == Outcome::kPassed) continue;
+    lines.push_back(describe(*roof->record) + ": " + to_string(roof->record->measurement.outcome) +
+                    ": " + roof->record->measurement.reason);
+  }
+  document.list(lines);
+}
+
+}  // namespace
+
+void add_introduction(const ReportInput& input, const View& view, Document& document) {
+  std::vector<std::string> questions, machines, options;
+  for (const Item& item : view.items) {
+    push_unique(questions, item.record->question);
+    for (const HostFacts& host : item.record->environment.hosts) {
+      push_unique(machines, machine_text(host));
+    }
+    push_unique(options, options_text(item.record->environment));
+  }
+  // The load differs from record to record; the first state of each machine is enough.
+  std::map<std::string, bool> seen;
+  for (const std::string& question : questions) document.paragraph("Question: " + question);
+  const std::string runs = runs_text(view);
+  if (!runs.empty()) document.paragraph(runs);
+  for (const std::string& machine : machines) {
+    if (!std::exchange(seen[machine.substr(0, machine.find(": "))], true)) {
+      document.paragraph(machine);
+    }
+  }
+  for (const std::string& line : options) document.paragraph(line);
+  const std::string roofs = roofs_text(view);
+  if (!roofs.empty()) document.paragraph(roofs);
+  add_bad_roofs(view, document);
+  std::vector<std::string> notes = noise_notes(view);
+  if (view.superseded) {
+    notes.push_back(fmt::format("{} earlier records left out: a later one measures the same cell",
+                                view.superseded));
+  }
+  notes.insert(notes.end(), input.notes.begin(), input.notes.end());
+  document.list(notes);
+  const std::string checks = checks_text(input.checks);
+  if (!checks.empty()) document.paragraph(checks);
+  std::vector<std::string> findings;
+  for (const Finding& finding : input.findings) findings.push_back(finding_text(finding));
+  document.list(findings);
+}
+
+void add_tables(const View& view, Document& document) {
+  std::vector<std::string> shown = {"check", "probe"};
+  for (const KindRow& row : kKinds) {
+    add_measurements(view, row.kind, row.title, row.legend, document);
+    shown.push_back(row.kind);
+  }
+  // A kind that this version does not know (a newer file) still gets its rows.
+  for (const Group& group : view.groups) {
+    if (std::find(shown.begin(), shown.end(), group.kind) != shown.end()) continue;
+    add_measurements(view, group.kind, group.kind, "", document);
+    shown.push_back(group.kind);
+  }
+  add_check(view, "check", "Correctness", document);
+  add_check(view, "probe", "Probes", document);
+}
+
+void add_summary(const View& view, Document& document) {
+  const Counts& counts = view.counts;
+  document.heading(1, "Summary");
+  if (counts.total() == 0) {
+    document.paragraph("no records", Tone::kWarn);
+    return;
+  }
+  std::string text =
+      fmt::format("{} cells: {} passed, {} failed, {} skipped, {} error", counts.total(),
+                  counts.passed, counts.failed, counts.skipped, counts.errors);
+  if (counts.noisy) text += fmt::format("; {} noisy", counts.noisy);
+  if (counts.invalid) text += fmt::format("; {} INVALID", counts.invalid);
+  if (counts.wrong) text += fmt::format("; {} wrong elements", counts.wrong);
+  const bool bad = counts.failed + counts.errors + counts.invalid > 0;
+  document.paragraph(text, bad ? Tone::kBad : Tone::kGood);
+}
+
+}  // namespace plumbline

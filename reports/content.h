@@ -1,0 +1,25 @@
+// The story that console and Markdown tell about a set of records: the question, the machine, the
+// roofs, warnings, findings of the probes, one table per group, and the counts. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/document.h"
+#include "reports/report.h"
+#include "reports/view.h"
+
+namespace plumbline {
+
+void add_introduction(const ReportInput& input, const View& view, Document& document);
+void add_tables(const View& view, Document& document);
+// The last lines: how many passed, failed, were skipped, ended in error.
+void add_summary(const View& view, Document& document);
+
+// The table of one group (latency, bandwidth, throughput); reasons of rows that are not clean are
+// numbered and put into `notes` without repetition.
+Table group_table(const Group& group, std::vector<std::string>& notes);
+// One row per operation, algorithm and transport over all groups of kind "check" or "probe".
+Table check_table(const View& view, const std::string& kind);
+
+}  // namespace plumbline

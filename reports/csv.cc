@@ -1,0 +1,159 @@
+// One row per record: first every independent variable, then every dependent one, each with its
+// unit in the header's name. Quoted as RFC 4180 says (fields with comma, quote, CR or LF), lines
+// end in LF. An empty field means: not measured, or too few samples for it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reports/report.h"
+#include "reports/text.h"
+#include "reports/view.h"
+
+namespace plumbline {
+namespace {
+
+struct CsvColumn {
+  const char* name;
+  std::string (*cell)(const Item& item);
+};
+
+const Cell& cell_of(const Item& item) { return item.record->cell; }
+const Measurement& measured(const Item& item) { return item.record->measurement; }
+
+template <typename Integer>
+std::string number(Integer value) {
+  return fmt::format("{}", value);
+}
+
+std::string number(std::optional<double> value) {
+  return value && std::isfinite(*value) ? fmt::format("{:.10g}", *value) : std::string();
+}
+
+std::string params_text(const std::map<std::string, std::string>& params) {
+  std::vector<std::string> parts;
+  parts.reserve(params.size());
+  for (const auto& [name, value] : params) parts.push_back(name + "=" + value);
+  return join(parts, ";");
+}
+
+template <typename Field>
+std::string over_ranks(const Item& item, Field PerRank::*field) {
+  if (measured(item).per_rank.empty()) return {};
+  Field sum = 0;
+  for (const PerRank& rank : measured(item).per_rank) sum += rank.*field;
+  return number(sum);
+}
+
+std::string ci_bound(const Item& item, bool high) {
+  if (!item.time.p50_ci95) return {};
+  return number(std::optional(high ? item.time.p50_ci95->second : item.time.p50_ci95->first));
+}
+
+const std::vector<CsvColumn>& columns() {
+  static const std::vector<CsvColumn> kColumns = {
+      // independent variables
+      {"run_id", [](const Item& i) { return i.record->run_id; }},
+      {"cell_id", [](const Item& i) { return cell_id(cell_of(i)); }},
+      {"scenario", [](const Item& i) { return i.record->scenario; }},
+      {"kind", [](const Item& i) { return cell_of(i).kind; }},
+      {"op", [](const Item& i) { return cell_of(i).op; }},
+      {"engine", [](const Item& i) { return cell_of(i).engine; }},
+      {"transport", [](const Item& i) { return cell_of(i).transport; }},
+      {"algorithm", [](const Item& i) { return cell_of(i).algorithm; }},
+      {"dtype", [](const Item& i) { return cell_of(i).dtype; }},
+      {"redop", [](const Item& i) { return cell_of(i).redop; }},
+      {"root", [](const Item& i) { return number(cell_of(i).root); }},
+      {"ranks", [](const Item& i) { return number(cell_of(i).ranks); }},
+      {"size_bytes", [](const Item& i) { return number(cell_of(i).bytes); }},
+      {"count_elements", [](const Item& i) { return number(cell_of(i).count); }},
+      {"placement", [](const Item& i) { return cell_of(i).placement; }},
+      {"sync", [](const Item& i) { return cell_of(i).sync; }},
+      {"outstanding_operations", [](const Item& i) { return number(cell_of(i).outstanding); }},
+      {"repetition", [](const Item& i) { return number(cell_of(i).repeat); }},
+      {"params", [](const Item& i) { return params_text(cell_of(i).params); }},
+      {"seed", [](const Item& i) { return number(i.record->seed); }},
+      // dependent ones
+      {"finished", [](const Item& i) { return i.record->time; }},
+      {"outcome", [](const Item& i) { return std::string(to_string(measured(i).outcome)); }},
+      {"reason", [](const Item& i) { return measured(i).reason; }},
+      {"cause", [](const Item& i) { return measured(i).cause; }},
+      {"verdict", [](const Item& i) { return std::string(to_string(i.verdict)); }},
+      {"noise_causes", [](const Item& i) { return join(i.record->noise.causes, ";"); }},
+      {"verified", [](const Item& i) { return std::string(measured(i).verified ? "yes" : "no"); }},
+      {"wrong_elements",
+       [](const Item& i) { return measured(i).wrong ? number(*measured(i).wrong) : ""; }},
+      {"transport_used", [](const Item& i) { return measured(i).resolved.transport; }},
+      {"algorithm_used", [](const Item& i) { return measured(i).resolved.algorithm; }},
+      {"congestion_control", [](const Item& i) { return measured(i).resolved.congestion_control; }},
+      {"kernel", [](const Item& i) { return measured(i).resolved.kernel; }},
+      {"samples", [](const Item& i) { return number(i.time.n); }},
+      {"iterations", [](const Item& i) { return number(measured(i).iterations); }},
+      {"warmup_iterations", [](const Item& i) { return number(measured(i).warmup_iterations); }},
+      {"time_min_ns", [](const Item& i) { return number(i.time.min); }},
+      {"time_p50_ns", [](const Item& i) { return number(i.time.p50); }},
+      {"time_p50_ci95_low_ns", [](const Item& i) { return ci_bound(i, false); }},
+      {"time_p50_ci95_high_ns", [](const Item& i) { return ci_bound(i, true); }},
+      {"time_p90_ns", [](const Item& i) { return number(i.time.p90); }},
+      {"time_p95_ns", [](const Item& i) { return number(i.time.p95); }},
+      {"time_p99_ns", [](const Item& i) { return number(i.time.p99); }},
+      {"time_p999_ns", [](const Item& i) { return number(i.time.p999); }},
+      {"time_max_ns", [](const Item& i) { return number(i.time.max); }},
+      {"time_mad_ns", [](const Item& i) { return number(i.time.mad); }},
+      {"time_cv_ratio", [](const Item& i) { return number(i.time.cv); }},
+      {"stop_reason", [](const Item& i) { return measured(i).stop_reason; }},
+      {"first_operation_ns", [](const Item& i) { return number(measured(i).first_op_ns); }},
+      {"elapsed_ns", [](const Item& i) { return number(measured(i).elapsed_ns); }},
+      {"rate_operations_per_s", [](const Item& i) { return number(measured(i).ops_per_s); }},
+      {"data_bytes_per_s", [](const Item& i) { return number(measured(i).bytes_per_s); }},
+      {"algbw_bytes_per_s", [](const Item& i) { return number(i.algbw_Bps); }},
+      {"busbw_bytes_per_s", [](const Item& i) { return number(i.busbw_Bps); }},
+      {"of_latency_roof_ratio", [](const Item& i) { return number(i.of_latency); }},
+      {"of_bandwidth_roof_ratio", [](const Item& i) { return number(i.of_bandwidth); }},
+      {"wire_bytes", [](const Item& i) { return number(measured(i).wire_bytes); }},
+      {"cpu_all_ranks_ns", [](const Item& i) { return over_ranks(i, &PerRank::cpu_ns); }},
+      {"context_switches", [](const Item& i) { return over_ranks(i, &PerRank::context_switches); }},
+      {"retransmits_segments", [](const Item& i) { return over_ranks(i, &PerRank::retransmits); }},
+  };
+  return kColumns;
+}
+
+std::string quoted(const std::string& field) {
+  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
+  std::string out = "\"";
+  for (const char c : field) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + "\"";
+}
+
+Expected<std::vector<std::string>> write(const ReportInput& input, const ReportTarget& target) {
+  if (!target.out) return fail(ErrorCode::kUsage, "the csv report needs an output stream");
+  const View view = make_view(input.records);
+  const char* comma = "";
+  for (const CsvColumn& column : columns()) {
+    *target.out << comma << column.name;
+    comma = ",";
+  }
+  *target.out << "\n";
+  for (const Item& item : view.items) {
+    comma = "";
+    for (const CsvColumn& column : columns()) {
+      *target.out << comma << quoted(column.cell(item));
+      comma = ",";
+    }
+    *target.out << "\n";
+  }
+  return std::vector<std::string>{};
+}
+
+}  // namespace
+
+ReportRow csv_report() {
+  return {{"csv", "one row per record: independent variables, then dependent ones", {}, {}, ""},
+          "records.csv",
+          write};
+}
+
+}  // namespace plumbline

@@ -1,0 +1,29 @@
+// What `doctor` prints: the findings first, because they say what to do, then every check that was
+// made. As text for people, or as one JSON object for scripts. Strings that came from hosts are
+// cleaned, so that they cannot move the cursor. Pure functions, thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/finding.h"
+
+namespace plumbline {
+
+struct DoctorReport {
+  std::vector<std::string> hosts;
+  std::vector<Check> checks;      // in the order in which they were made
+  std::vector<Finding> findings;  // root causes, worst first
+};
+
+// "fail" when a finding fails, or a check that no finding explains; else "warn" likewise; else
+// "ok". Skipped and unknown checks do not count, and are counted beside the verdict in the text.
+const char* doctor_verdict(const DoctorReport& report);
+
+// The fixed form for scripts: schema, verdict, hosts, findings, checks; indented, with a newline
+// at the end.
+std::string doctor_json(const DoctorReport& report);
+// For a terminal of `width` columns (0 = no wrapping).
+std::string doctor_text(const DoctorReport& report, int width, bool colour);
+
+}  // namespace plumbline

@@ -1,0 +1,19 @@
+#include <gnuplot-iostream.h>
+
+#include <exception>
+
+#include "reports/gnuplot_pipe.h"
+
+namespace plumbline {
+
+Status pipe_to(const std::string& command, const std::string& input) {
+  try {
+    Gnuplot gnuplot(command);
+    gnuplot << input;
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::kSystem, std::string("start gnuplot: ") + error.what());
+  }
+  return {};
+}
+
+}  // namespace plumbline

@@ -1,0 +1,292 @@
+// The tables of measurements. One list of columns per kind of matrix: what it is called, its unit,
+// how soon it may be left out on a narrow terminal, and how its cell is made.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "core/units.h"
+#include "reports/content.h"
+#include "reports/text.h"
+
+namespace plumbline {
+namespace {
+
+struct ColumnSpec {
+  Column column;
+  std::string (*cell)(const Pair& pair);
+};
+
+const Cell& cell_of(const Pair& pair) { return pair.any().record->cell; }
+
+const Item* measured(const Item* item) {
+  return item && item->time.n > 0 && item->verdict != Verdict::kError ? item : nullptr;
+}
+
+std::string time_text(const Item* item) { return measured(item) ? us_text(item->time.p50) : ""; }
+std::string algbw_text(const Item* item) { return item ? gbps_text(item->algbw_Bps) : ""; }
+std::string busbw_text(const Item* item) { return item ? gbps_text(item->busbw_Bps) : ""; }
+
+std::string wrong_text(const Item* item) {
+  if (!item || !item->record->measurement.wrong) return {};
+  return fmt::format("{}", *item->record->measurement.wrong);
+}
+
+std::string ci_text(const Item* item) {
+  if (!measured(item)) return {};
+  const auto& ci = item->time.p50_ci95;
+  return ci ? us_text(ci->first) + ".." + us_text(ci->second) : "n/a";
+}
+
+std::string p99_text(const Item* item) {
+  if (!measured(item)) return {};
+  return item->time.p99 ? us_text(item->time.p99) : "n/a";
+}
+
+std::string roof_text(const Item* item) {
+  if (!item) return {};
+  return percent_text(item->of_bandwidth ? item->of_bandwidth : item->of_latency);
+}
+
+std::string size_text(const Pair& p) { return fmt::format("{}", cell_of(p).bytes); }
+std::string count_text(const Pair& p) { return fmt::format("{}", cell_of(p).count); }
+std::string type_text(const Pair& p) { return clean(cell_of(p).dtype); }
+std::string redop_text(const Pair& p) { return clean(cell_of(p).redop); }
+std::string root_text(const Pair& p) { return fmt::format("{}", cell_of(p).root); }
+
+// What `auto` chose; empty when nothing was left to choose.
+std::string chosen_text(const Pair& p) {
+  return cell_of(p).algorithm == "auto" ? clean(p.any().record->measurement.resolved.algorithm)
+                                        : std::string();
+}
+
+// Independent variables that have no column of their own and are not at their default.
+std::string variant_text(const Pair& p) {
+  const Cell& cell = cell_of(p);
+  std::vector<std::string> parts;
+  if (cell.repeat > 0) parts.push_back(fmt::format("repetition {}", cell.repeat));
+  if (cell.sync != "barrier") parts.push_back("sync " + cell.sync);
+  for (const auto& [name, value] : cell.params) parts.push_back(name + "=" + value);
+  return clean(join(parts, ", "));
+}
+
+// nccl-tests' columns in its order, then what it does not have. `bandwidth` decides whether the
+// time or the bus bandwidth survives on a narrow terminal.
+std::vector<ColumnSpec> pair_columns(bool bandwidth) {
+  const int time = bandwidth ? 2 : 0;
+  const int busbw = bandwidth ? 0 : 3;
+  const std::string out = "out-of-place";
+  const std::string in = "in-place";
+  return {
+      {{"", "size", "B", false, 0, false}, size_text},
+      {{"", "count", "elements", false, 12, false}, count_text},
+      {{"", "type", "", false, 4, false}, type_text},
+      {{"", "redop", "", false, 10, false}, redop_text},
+      {{"", "root", "", false, 13, false}, root_text},
+      {{"", "chosen", "", true, 7, true}, chosen_text},
+      {{"", "variant", "", true, 2, true}, variant_text},
+      {{out, "time", "us", false, time, true}, [](const Pair& p) { return time_text(p.out); }},
+      {{out, "algbw", "GB/s", false, 11, true}, [](const Pair& p) { return algbw_text(p.out); }},
+      {{out, "busbw", "GB/s", false, busbw, true}, [](const Pair& p) { return busbw_text(p.out); }},
+      {{out, "#wrong", "", false, 5, true}, [](const Pair& p) { return wrong_text(p.out); }},
+      {{in, "time", "us", false, time + 6, true}, [](const Pair& p) { return time_text(p.in); }},
+      {{in, "algbw", "GB/s", false, 12, true}, [](const Pair& p) { return algbw_text(p.in); }},
+      {{in, "busbw", "GB/s", false, busbw + 6, true},
+       [](const Pair& p) { return busbw_text(p.in); }},
+      {{in, "#wrong", "", false, 9, true}, [](const Pair& p) { return wrong_text(p.in); }},
+      {{out, "p50 95% CI", "us", false, 5, true}, [](const Pair& p) { return ci_text(p.out); }},
+      {{out, "p99", "us", false, 6, true}, [](const Pair& p) { return p99_text(p.out); }},
+      {{out, "of roof", "%", false, 4, true}, [](const Pair& p) { return roof_text(p.out); }},
+      {{in, "p50 95% CI", "us", false, 14, true}, [](const Pair& p) { return ci_text(p.in); }},
+      {{in, "p99", "us", false, 14, true}, [](const Pair& p) { return p99_text(p.in); }},
+      {{in, "of roof", "%", false, 14, true}, [](const Pair& p) { return roof_text(p.in); }},
+  };
+}
+
+std::string placement_text(const Pair& p) { return clean(cell_of(p).placement); }
+std::string outstanding_text(const Pair& p) { return fmt::format("{}", cell_of(p).outstanding); }
+
+std::string ops_text(const Pair& p) {
+  const std::optional<double> ops = p.any().record->measurement.ops_per_s;
+  if (!ops || !std::isfinite(*ops)) return {};
+  return *ops < 1000 ? fmt::format("{:.1f}", *ops) : fmt::format("{:.0f}", *ops);
+}
+
+std::string rate_text(const Pair& p) {
+  return cell_of(p).bytes ? gbps_text(p.any().record->measurement.bytes_per_s) : std::string();
+}
+
+std::vector<ColumnSpec> throughput_columns() {
+  return {
+      {{"", "size", "B", false, 0, false}, size_text},
+      {{"", "count", "elements", false, 9, false}, count_text},
+      {{"", "type", "", false, 4, false}, type_text},
+      {{"", "redop", "", false, 7, false}, redop_text},
+      {{"", "placement", "", false, 8, false}, placement_text},
+      {{"", "chosen", "", true, 6, true}, chosen_text},
+      {{"", "variant", "", true, 3, true}, variant_text},
+      {{"", "outstanding", "ops", false, 0, false}, outstanding_text},
+      {{"", "rate", "ops/s", false, 0, false}, ops_text},
+      {{"", "data", "GB/s", false, 1, true}, rate_text},
+      {{"", "busbw", "GB/s", false, 3, true}, [](const Pair& p) { return busbw_text(&p.any()); }},
+      {{"", "p50", "us", false, 4, true}, [](const Pair& p) { return time_text(&p.any()); }},
+      {{"", "p99", "us", false, 5, true}, [](const Pair& p) { return p99_text(&p.any()); }},
+      {{"", "#wrong", "", false, 2, true}, [](const Pair& p) { return wrong_text(&p.any()); }},
+  };
+}
+
+Tone tone_of(Verdict verdict) {
+  if (verdict == Verdict::kClean) return Tone::kPlain;
+  return verdict == Verdict::kNoisy || verdict == Verdict::kSkipped ? Tone::kWarn : Tone::kBad;
+}
+
+// Why an item is not clean, in words; empty when it is.
+std::string reason_of(const Item& item) {
+  const Measurement& m = item.record->measurement;
+  const std::string cause = m.cause.empty() ? std::string() : " (" + m.cause + ")";
+  const std::string reason = m.reason.empty() ? "no reason recorded" : m.reason;
+  switch (item.verdict) {
+    case Verdict::kClean:
+      return {};
+    case Verdict::kNoisy:
+      return "noisy: " + join(item.record->noise.causes, ", ");
+    case Verdict::kSkipped:
+      return "skipped: " + reason + cause;
+    case Verdict::kFailed:
+      return "failed: " + reason + cause;
+    case Verdict::kError:
+      return "error: " + reason + cause;
+    case Verdict::kInvalid:
+      if (m.wrong.value_or(0) == 0) return "invalid: " + join(item.record->noise.causes, ", ");
+      return "wrong data" + (m.reason.empty() ? std::string() : ": " + m.reason) + cause;
+  }
+  return {};
+}
+
+// "noisy [1]"; the reason goes into `notes` once.
+std::string verdict_text(const Pair& pair, std::vector<std::string>& notes) {
+  std::string text = to_string(pair.verdict());
+  std::set<size_t> numbers;
+  for (const Item* item : {pair.out, pair.in}) {
+    const std::string reason = item ? clean(reason_of(*item)) : std::string();
+    if (reason.empty()) continue;
+    auto found = std::find(notes.begin(), notes.end(), reason);
+    if (found == notes.end()) found = notes.insert(notes.end(), reason);
+    numbers.insert(static_cast<size_t>(found - notes.begin()) + 1);
+  }
+  for (const size_t number : numbers) text += fmt::format(" [{}]", number);
+  return text;
+}
+
+// Each placement on its own row: throughput has one set of columns.
+std::vector<Pair> split_placements(const std::vector<Pair>& rows) {
+  std::vector<Pair> out;
+  for (const Pair& pair : rows) {
+    if (pair.out) out.push_back({pair.out, nullptr});
+    if (pair.in) out.push_back({nullptr, pair.in});
+  }
+  return out;
+}
+
+struct CheckRow {
+  Counts counts;
+  std::set<int> ranks;
+  std::set<std::string> types;
+  uint64_t least_bytes = UINT64_MAX, most_bytes = 0;
+
+  void add(const Item& item) {
+    const Measurement& m = item.record->measurement;
+    counts.passed += m.outcome == Outcome::kPassed ? 1 : 0;
+    counts.failed += m.outcome == Outcome::kFailed ? 1 : 0;
+    counts.skipped += m.outcome == Outcome::kSkipped ? 1 : 0;
+    counts.errors += m.outcome == Outcome::kError ? 1 : 0;
+    counts.wrong += m.wrong.value_or(0);
+    ranks.insert(item.record->cell.ranks);
+    types.insert(item.record->cell.dtype);
+    least_bytes = std::min(least_bytes, item.record->cell.bytes);
+    most_bytes = std::max(most_bytes, item.record->cell.bytes);
+  }
+};
+
+std::string ranks_text(const std::set<int>& ranks) {
+  std::string text;
+  for (auto it = ranks.begin(); it != ranks.end();) {
+    const int first = *it;
+    int last = first;
+    while (++it != ranks.end() && *it == last + 1) last = *it;
+    if (!text.empty()) text += ',';
+    text += first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last);
+  }
+  return text;
+}
+
+}  // namespace
+
+Table group_table(const Group& group, std::vector<std::string>& notes) {
+  const bool throughput = group.kind == "throughput";
+  const std::vector<ColumnSpec> specs =
+      throughput ? throughput_columns() : pair_columns(group.kind == "bandwidth");
+  Table table;
+  for (const ColumnSpec& spec : specs) table.columns.push_back(spec.column);
+  table.columns.push_back({"", "verdict", "", true, 0, false});
+  for (const Pair& pair : throughput ? split_placements(group.rows) : group.rows) {
+    TableRow& row = table.rows.emplace_back();
+    for (const ColumnSpec& spec : specs) row.cells.push_back(spec.cell(pair));
+    row.cells.push_back(verdict_text(pair, notes));
+    row.tone = tone_of(pair.verdict());
+  }
+  return without_empty_columns(table);
+}
+
+Table check_table(const View& view, const std::string& kind) {
+  Table table;
+  table.columns = {{"", kind == "probe" ? "probe" : "operation", "", true, 0, false},
+                   {"", "algorithm", "", true, 0, true},
+                   {"", "transport", "", true, 4, true},
+                   {"", "ranks", "", true, 5, true},
+                   {"", "types", "", false, 6, true},
+                   {"", "sizes", "", true, 7, true},
+                   {"", "passed", "", false, 0, false},
+                   {"", "failed", "", false, 0, false},
+                   {"", "skipped", "", false, 2, false},
+                   {"", "error", "", false, 1, false},
+                   {"", "wrong", "elements", false, 3, true}};
+  // The groups are sorted; ranks come before transport and algorithm, so rows are found again.
+  std::vector<std::array<std::string, 3>> order;
+  std::map<std::array<std::string, 3>, CheckRow> rows;
+  for (const Group& group : view.groups) {
+    if (group.kind != kind) continue;
+    const bool probe = kind == "probe";
+    const std::array<std::string, 3> key = {group.op, probe ? "" : group.algorithm,
+                                            probe ? "" : group.transport};
+    if (!rows.contains(key)) order.push_back(key);
+    for (const Pair& pair : group.rows) {
+      if (pair.out) rows[key].add(*pair.out);
+      if (pair.in) rows[key].add(*pair.in);
+    }
+  }
+  for (const auto& key : order) {
+    const CheckRow& row = rows[key];
+    const auto number = [](uint64_t value) { return fmt::format("{}", value); };
+    const bool probe = kind == "probe";
+    const std::string sizes =
+        row.least_bytes == row.most_bytes
+            ? format_bytes(row.most_bytes)
+            : format_bytes(row.least_bytes) + ".." + format_bytes(row.most_bytes);
+    const bool bad = row.counts.failed + row.counts.errors > 0;
+    table.rows.push_back(
+        {{clean(key[0]), clean(key[1]), clean(key[2]), probe ? "" : ranks_text(row.ranks),
+          probe ? "" : number(row.types.size()), probe ? "" : sizes, number(row.counts.passed),
+          number(row.counts.failed), number(row.counts.skipped), number(row.counts.errors),
+          row.counts.wrong ? number(row.counts.wrong) : std::string()},
+         bad                  ? Tone::kBad
+         : row.counts.skipped ? Tone::kWarn
+                              : Tone::kGood});
+  }
+  return without_empty_columns(table);
+}
+
+}  // namespace plumbline

@@ -1,0 +1,78 @@
+// The report as a Markdown file: the console's content, how to repeat it, and links to the pictures
+// and records that lie beside it.
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "reports/content.h"
+#include "reports/picture.h"
+#include "reports/report.h"
+#include "reports/text.h"
+
+namespace plumbline {
+namespace {
+
+// Links the pictures that lie in the report's folder.
+void add_pictures(const View& view, const std::string& directory, Document& document) {
+  if (directory.empty()) return;
+  bool first = true;
+  for (const Picture& picture : plan_pictures(view)) {
+    const std::string path = "plots/" + picture.name + ".svg";
+    std::error_code error;
+    if (!std::filesystem::exists(directory + "/" + path, error)) continue;
+    if (std::exchange(first, false)) document.heading(1, "Plots");
+    document.picture(picture.title, path);
+  }
+  if (first) return;
+  document.paragraph(
+      "Beside each picture lie the same as PNG, its data (.dat) and its gnuplot script (.gp).");
+}
+
+void add_reproduction(const View& view, const std::string& directory, Document& document) {
+  std::vector<std::string> commands;
+  for (const Item& item : view.items) {
+    const std::string command = shell_quote(item.record->environment.command);
+    if (!command.empty() && std::find(commands.begin(), commands.end(), command) == commands.end())
+      commands.push_back(command);
+  }
+  std::error_code error;
+  const bool records =
+      !directory.empty() && std::filesystem::exists(directory + "/records.jsonl", error);
+  if (commands.empty() && !records) return;
+  document.heading(1, "How to reproduce");
+  for (const std::string& command : commands) document.command(command);
+  if (!view.items.empty()) {
+    document.paragraph("Order of the cells: seed " +
+                       std::to_string(view.items.front().record->seed) + ", plan " +
+                       view.items.front().record->plan_hash);
+  }
+  if (records) document.link("All records, one JSON object a line", "records.jsonl");
+}
+
+Expected<std::vector<std::string>> write(const ReportInput& input, const ReportTarget& target) {
+  if (!target.out) return fail(ErrorCode::kUsage, "the markdown report needs an output stream");
+  const View view = make_view(input.records);
+  Document document;
+  document.heading(1, "plumbline report");
+  add_introduction(input, view, document);
+  add_tables(view, document);
+  add_pictures(view, target.directory, document);
+  add_reproduction(view, target.directory, document);
+  add_summary(view, document);
+  render_markdown(document, *target.out);
+  return std::vector<std::string>{};
+}
+
+}  // namespace
+
+ReportRow markdown_report() {
+  return {{"markdown",
+           "the same tables as a Markdown file, with plots and the command to repeat it",
+           {},
+           {},
+           ""},
+          "report.md",
+          write};
+}
+
+}  // namespace plumbline

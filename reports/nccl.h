@@ -1,0 +1,72 @@
+// Writes results as the nccl-tests programs do (versions 2.10 to 2.17): the same preamble, header,
+// column order, number formats and footer, so that scripts made for them read ours. Our own columns
+// (median of the slowest rank, its 95 % confidence interval, p99) stand to the right of theirs, one
+// word each in header and rows, because parsers count words; `extra = false` leaves them out for
+// parsers that count from the right. Each row is flushed as soon as it is there. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace plumbline {
+
+struct NcclSetup {
+  int threads = 1, gpus = 1;  // ranks per process as nccl-tests counts them
+  uint64_t min_bytes = 0, max_bytes = 0;
+  uint64_t step = 0;  // bytes, or the factor
+  bool step_is_factor = false;
+  int warmup_iterations = 0, iterations = 0, aggregate = 1;
+  int validation = 0;  // -c
+};
+
+// One line of "# Using devices": for us a device is the network interface of a rank.
+struct NcclDevice {
+  int rank = 0, group = 0;
+  int64_t pid = 0;
+  std::string host;
+  int device = 0;
+  std::string bus;   // in brackets: interface name
+  std::string name;  // to the right: address, CPU ...
+};
+
+// One placement. The caller chooses whose time `time_us` is (rank 0, average, least, most: -a).
+struct NcclSide {
+  double time_us = 0, algbw = 0, busbw = 0;  // microseconds, 10^9 bytes per second
+  std::optional<uint64_t> wrong;             // absent = not checked, printed as N/A
+  std::optional<double> p50_us, ci_low_us, ci_high_us, p99_us;  // of the slowest rank
+};
+
+struct NcclRow {
+  uint64_t size = 0, count = 0;
+  std::string type, redop;  // nccl's names
+  int root = -1;
+  std::optional<NcclSide> out, in;  // absent = the operation has no such placement: N/A
+};
+
+class NcclWriter {
+ public:
+  explicit NcclWriter(std::ostream& out, bool extra = true) : out_(out), extra_(extra) {}
+
+  void preamble(const NcclSetup& setup, const std::vector<NcclDevice>& devices);
+  void header();
+  void row(const NcclRow& row);
+  // A line that parsers skip: "# " in front. For reasons of missing rows.
+  void comment(const std::string& text);
+  // How many placements had wrong data, and the mean bus bandwidth over all rows and placements.
+  void footer();
+
+ private:
+  void side(const std::optional<NcclSide>& side);
+  void extra_columns(const std::optional<NcclSide>& side);
+
+  std::ostream& out_;
+  bool extra_;
+  int wrong_placements_ = 0;
+  double busbw_sum_ = 0;
+  uint64_t placements_ = 0;
+};
+
+}  // namespace plumbline

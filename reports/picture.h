@@ -1,0 +1,49 @@
+// A picture as data: axes, series with confidence bands, guide lines for measured roofs. Planned
+// from a View, written as a gnuplot script and its data file; drawing is plots.cc's business. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reports/view.h"
+
+namespace plumbline {
+
+enum class XAxis { kBytes, kRanks, kOutstanding };
+enum class YAxis { kTime, kBusBandwidth, kDataRate, kOperationRate };
+
+struct Point {
+  double x = 0;                                   // bytes, ranks, or operations
+  double y = 0;                                   // ns, bytes per second, or operations per second
+  std::optional<std::pair<double, double>> band;  // 95 % confidence interval of y
+};
+
+struct Series {
+  std::string label;
+  std::vector<Point> points;  // ascending x; at least one
+};
+
+struct Picture {
+  std::string name;  // file name without ending: "latency_allreduce_4r"
+  std::string title;
+  std::string subtitle;
+  XAxis x = XAxis::kBytes;
+  YAxis y = YAxis::kTime;
+  std::vector<Series> series;  // 1 to kMaxSeries
+  std::vector<Series> guides;  // dashed: measured roofs
+};
+
+inline constexpr size_t kMaxSeries = 8;  // more cannot be told apart
+
+// One picture per kind of matrix, operation and number of ranks (operations without data: one over
+// ranks), cut into several where there are too many series. Only valid measurements are drawn.
+std::vector<Picture> plan_pictures(const View& view);
+
+// Contents of NAME.dat and NAME.gp; the script reads the data and writes NAME.svg and NAME.png, all
+// in the current folder.
+std::string data_text(const Picture& picture);
+std::string script_text(const Picture& picture);
+
+}  // namespace plumbline

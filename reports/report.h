@@ -1,0 +1,42 @@
+// A report reads finished records and writes text or files; it never sees a running test. Each is
+// one file and one row of reports.cc. Statistics are recomputed from samples here, so a live run
+// and last month's file take the same path.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/finding.h"
+#include "core/param.h"
+#include "core/record.h"
+
+namespace plumbline {
+
+struct ReportInput {
+  std::vector<Record> records;  // all kinds, roofs included, in file order
+  std::vector<Check> checks;    // of the probes that ran before, may be empty
+  std::vector<Finding> findings;
+  std::vector<std::string> notes;  // warnings of reading, interruptions ...
+};
+
+struct ReportTarget {
+  std::ostream* out = nullptr;  // for text reports
+  std::string directory;        // for reports that write files ("plots")
+  int width = 0;                // terminal columns, 0 = unlimited
+  bool colour = false;
+};
+
+struct ReportRow {
+  Descriptor descriptor;
+  const char* file_name;  // "report.md": where `run --out DIR` puts it; "" = standard output;
+                          // "plots/" = a folder of files
+  // Returns the paths of files it wrote beside `out` (plots).
+  Expected<std::vector<std::string>> (*write)(const ReportInput& input, const ReportTarget& target);
+};
+
+const std::vector<ReportRow>& report_table();
+const ReportRow* find_report(const std::string& name);
+
+}  // namespace plumbline

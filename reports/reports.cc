@@ -1,0 +1,29 @@
+// The one table of reports. A new one is a file with such a function, a line here, and its test.
+#include "reports/report.h"
+
+namespace plumbline {
+
+ReportRow console_report();   // console.cc
+ReportRow csv_report();       // csv.cc
+ReportRow plots_report();     // plots.cc
+ReportRow markdown_report();  // markdown.cc
+
+const std::vector<ReportRow>& report_table() {
+  // In the order in which a run writes them: markdown links the pictures that plots has drawn.
+  static const std::vector<ReportRow> kTable = {
+      console_report(),
+      csv_report(),
+      plots_report(),
+      markdown_report(),
+  };
+  return kTable;
+}
+
+const ReportRow* find_report(const std::string& name) {
+  for (const ReportRow& row : report_table()) {
+    if (row.descriptor.name == name) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,199 @@
+#include "reports/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace plumbline {
+namespace {
+
+struct CodePoint {
+  size_t bytes = 1;
+  char32_t value = 0;
+  bool valid = false;
+};
+
+unsigned char byte_at(std::string_view text, size_t i) {
+  return static_cast<unsigned char>(text[i]);
+}
+
+// The code point that starts at `i`; one invalid byte when it is not well-formed UTF-8.
+CodePoint decode(std::string_view text, size_t i) {
+  const unsigned char first = byte_at(text, i);
+  if (first < 0x80) return {1, first, true};
+  const size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || i + length > text.size()) return {};
+  char32_t value = first & (0xFFU >> (length + 1));
+  for (size_t k = 1; k < length; ++k) {
+    const unsigned char next = byte_at(text, i + k);
+    if ((next & 0xC0U) != 0x80U) return {};
+    value = (value << 6) | (next & 0x3FU);
+  }
+  const bool overlong = (length == 3 && value < 0x800) || (length == 4 && value < 0x10000);
+  const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
+  if (overlong || surrogate || value > 0x10FFFF) return {};
+  return {length, value, true};
+}
+
+struct Interval {
+  char32_t first, last;
+};
+constexpr std::array kCombining = {Interval{0x300, 0x36F}, Interval{0x200B, 0x200F},
+                                   Interval{0x20D0, 0x20FF}, Interval{0xFE00, 0xFE0F}};
+constexpr std::array kWide = {Interval{0x1100, 0x115F},   Interval{0x2E80, 0xA4CF},
+                              Interval{0xAC00, 0xD7A3},   Interval{0xF900, 0xFAFF},
+                              Interval{0xFE30, 0xFE6F},   Interval{0xFF00, 0xFF60},
+                              Interval{0x1F300, 0x1FAFF}, Interval{0x20000, 0x3FFFD}};
+
+template <size_t N>
+bool within(const std::array<Interval, N>& intervals, char32_t value) {
+  return std::any_of(intervals.begin(), intervals.end(),
+                     [&](const Interval& i) { return value >= i.first && value <= i.last; });
+}
+
+size_t columns_of(const CodePoint& point) {
+  if (!point.valid) return 1;
+  if (within(kCombining, point.value)) return 0;
+  return within(kWide, point.value) ? 2 : 1;
+}
+
+// The longest beginning that takes at most `width` columns.
+std::string_view head(std::string_view text, size_t width) {
+  size_t used = 0;
+  size_t i = 0;
+  while (i < text.size()) {
+    const CodePoint point = decode(text, i);
+    if (used + columns_of(point) > width) break;
+    used += columns_of(point);
+    i += point.bytes;
+  }
+  return text.substr(0, i);
+}
+
+bool plain_word(const std::string& word) {
+  return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+    return std::string_view(
+               "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+               "_-./:=,+@%")
+               .find(c) != std::string_view::npos;
+  });
+}
+
+}  // namespace
+
+size_t display_width(std::string_view text) {
+  size_t width = 0;
+  for (size_t i = 0; i < text.size();) {
+    const CodePoint point = decode(text, i);
+    width += columns_of(point);
+    i += point.bytes;
+  }
+  return width;
+}
+
+std::string clean(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    const CodePoint point = decode(text, i);
+    const bool control = point.value < 0x20 || (point.value >= 0x7F && point.value < 0xA0) ||
+                         point.value == 0x2028 || point.value == 0x2029 ||
+                         (point.value >= 0x202A && point.value <= 0x202E);
+    if (!point.valid) {
+      out += '?';
+    } else if (control) {
+      out += ' ';
+    } else {
+      out += text.substr(i, point.bytes);
+    }
+    i += point.bytes;
+  }
+  return out;
+}
+
+std::string fit(std::string_view text, size_t width, bool left) {
+  std::string out(text);
+  if (display_width(text) > width) {
+    out = width == 0 ? std::string() : std::string(head(text, width - 1)) + "~";
+  }
+  const std::string spaces(width - std::min(width, display_width(out)), ' ');
+  return left ? out + spaces : spaces + out;
+}
+
+std::vector<std::string> wrap(std::string_view text, size_t width, std::string_view first) {
+  std::vector<std::string> lines;
+  const std::string indent(display_width(first), ' ');
+  const size_t room = width == 0 ? SIZE_MAX : width > indent.size() ? width - indent.size() : 1;
+  std::string line;
+  const auto flush = [&] {
+    lines.push_back((lines.empty() ? std::string(first) : indent) + line);
+    line.clear();
+  };
+  for (size_t i = 0; i < text.size();) {
+    const size_t end = std::min(text.find(' ', i), text.size());
+    std::string_view word = text.substr(i, end - i);
+    i = end + 1;
+    if (word.empty()) continue;
+    if (!line.empty() && display_width(line) + 1 + display_width(word) > room) flush();
+    if (!line.empty()) line += ' ';
+    while (display_width(word) > room) {
+      std::string_view part = head(word, room);
+      if (part.empty()) part = word.substr(0, decode(word, 0).bytes);
+      line = part;
+      word.remove_prefix(part.size());
+      if (!word.empty()) flush();
+    }
+    line += word;
+  }
+  if (!line.empty() || lines.empty()) flush();
+  return lines;
+}
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string out;
+  for (const std::string& part : parts) {
+    if (&part != &parts.front()) out += separator;
+    out += part;
+  }
+  return out;
+}
+
+std::string shell_quote(const std::vector<std::string>& argv) {
+  std::vector<std::string> words;
+  for (const std::string& word : argv) {
+    if (plain_word(word)) {
+      words.push_back(word);
+      continue;
+    }
+    std::string quoted = "'";
+    for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    words.push_back(quoted + "'");
+  }
+  return join(words, " ");
+}
+
+std::string us_text(std::optional<double> ns) {
+  if (!ns || !std::isfinite(*ns)) return {};
+  const double us = *ns / 1000;
+  return us >= 9999.5   ? fmt::format("{:.0f}", us)
+         : us >= 99.995 ? fmt::format("{:.1f}", us)
+                        : fmt::format("{:.2f}", us);
+}
+
+std::string gbps_text(std::optional<double> bytes_per_second) {
+  if (!bytes_per_second || !std::isfinite(*bytes_per_second)) return {};
+  const double rate = *bytes_per_second / 1e9;
+  return rate >= 99.995   ? fmt::format("{:.1f}", rate)
+         : rate >= 0.9995 ? fmt::format("{:.2f}", rate)
+         : rate >= 0.01   ? fmt::format("{:.3f}", rate)
+                          : fmt::format("{:.5f}", rate);
+}
+
+std::string percent_text(std::optional<double> fraction) {
+  if (!fraction || !std::isfinite(*fraction)) return {};
+  const double percent = *fraction * 100;
+  return percent < 9.95 ? fmt::format("{:.1f}", percent) : fmt::format("{:.0f}", percent);
+}
+
+}  // namespace plumbline

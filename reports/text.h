@@ -1,0 +1,36 @@
+// Small text tools of the reports: width of UTF-8 on a terminal, wrapping, cleaning of strings that
+// came from elsewhere (a host name or an error text may hold anything), and the number formats of
+// the tables. Pure functions, thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace plumbline {
+
+// Columns that the text takes on a terminal: code points, wide East Asian ones twice, combining
+// ones not at all. Bytes that are no UTF-8 count as one column each.
+size_t display_width(std::string_view text);
+// Control characters (ESC, newline, tab ...) become one space each, bytes that are no UTF-8 a "?",
+// so that a record's strings can neither move the cursor nor break a line.
+std::string clean(std::string_view text);
+// Padded with spaces to `width` columns; longer text is cut and ends in "~".
+std::string fit(std::string_view text, size_t width, bool left);
+// Words onto lines of at most `width` columns (0 = unlimited); a longer word is broken. The
+// first line starts with `first`, the others with as many spaces.
+std::vector<std::string> wrap(std::string_view text, size_t width, std::string_view first = {});
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
+// argv as one line that a POSIX shell reads back as the same words.
+std::string shell_quote(const std::vector<std::string>& argv);
+
+// Nanoseconds as microseconds without a unit: "9.81", "235.2", "17327".
+std::string us_text(std::optional<double> ns);
+// Bytes per second as 10^9 bytes per second, without a unit: "0.00042", "1.25", "118.9".
+std::string gbps_text(std::optional<double> bytes_per_second);
+// A fraction as percent, without a unit: "61".
+std::string percent_text(std::optional<double> fraction);
+
+}  // namespace plumbline

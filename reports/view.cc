@@ -1,0 +1,313 @@
+#include "reports/view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include "core/op.h"
+#include "core/units.h"
+
+namespace plumbline {
+namespace {
+
+constexpr const char* kKinds[] = {"latency", "bandwidth", "throughput", "check"};
+
+size_t kind_order(const std::string& kind) {
+  const auto* found = std::find(std::begin(kKinds), std::end(kKinds), kind);
+  return static_cast<size_t>(found - std::begin(kKinds));
+}
+
+size_t op_order(const std::string& op) {
+  const std::optional<Op> known = op_from(op);
+  return known ? static_cast<size_t>(*known) : op_table().size();
+}
+
+Verdict verdict_of(const Record& record) {
+  const Measurement& m = record.measurement;
+  if (m.outcome == Outcome::kError) return Verdict::kError;
+  if (m.outcome == Outcome::kSkipped) return Verdict::kSkipped;
+  if (m.wrong.value_or(0) > 0) return Verdict::kInvalid;
+  if (m.outcome == Outcome::kFailed) return Verdict::kFailed;
+  if (record.noise.verdict == "invalid") return Verdict::kInvalid;
+  return record.noise.verdict == "noisy" ? Verdict::kNoisy : Verdict::kClean;
+}
+
+std::optional<double> positive(std::optional<double> value) {
+  return value && *value > 0 ? value : std::nullopt;
+}
+
+Item make_item(const Record& record) {
+  // Only what recompute() reads is copied: the environment can be large.
+  Record derived;
+  derived.cell = record.cell;
+  derived.measurement = record.measurement;
+  recompute(derived);
+  Item item;
+  item.record = &record;
+  item.verdict = verdict_of(record);
+  item.time = derived.time_ns;
+  item.algbw_Bps = positive(derived.algbw_Bps);
+  item.busbw_Bps = positive(derived.busbw_Bps);
+  return item;
+}
+
+void count(const Item& item, Counts& counts) {
+  switch (item.record->measurement.outcome) {
+    case Outcome::kPassed:
+      ++counts.passed;
+      break;
+    case Outcome::kFailed:
+      ++counts.failed;
+      break;
+    case Outcome::kSkipped:
+      ++counts.skipped;
+      break;
+    case Outcome::kError:
+      ++counts.errors;
+      break;
+  }
+  counts.noisy += item.verdict == Verdict::kNoisy ? 1 : 0;
+  counts.invalid += item.verdict == Verdict::kInvalid ? 1 : 0;
+  counts.wrong += item.record->measurement.wrong.value_or(0);
+}
+
+// Indices of the records that count: the last of each (run, cell), and no failed attempt of a cell
+// that a later attempt (of whatever run) measured.
+std::vector<size_t> current_records(const std::vector<Record>& records) {
+  std::unordered_map<std::string, std::vector<std::string>> later_runs;  // by cell
+  std::vector<size_t> kept;
+  for (size_t i = records.size(); i-- > 0;) {
+    const Record& record = records[i];
+    std::vector<std::string>& runs = later_runs[canonical_json(record.cell)];
+    const bool same_run = std::find(runs.begin(), runs.end(), record.run_id) != runs.end();
+    const bool retried = record.measurement.outcome == Outcome::kError && !runs.empty();
+    if (!same_run && !retried) kept.push_back(i);
+    runs.push_back(record.run_id);
+  }
+  std::reverse(kept.begin(), kept.end());
+  return kept;
+}
+
+// Roofs of this name that were measured on the record's path: in its own run, or, when that run has
+// none (it resumed another), in one of the same plan; of those the ones of its own number of ranks,
+// if there are any.
+std::vector<const Item*> roofs_for(const View& view, const Record& record, std::string_view op) {
+  std::array<std::vector<const Item*>, 4> by_fit;  // best fit first
+  for (const Item* roof : view.roofs) {
+    const std::string& a = transport_of(*roof->record);
+    const std::string& b = transport_of(record);
+    const bool same_path = a == b || a == "auto" || b == "auto";
+    const bool same_run = roof->record->run_id == record.run_id;
+    const bool same_plan = roof->record->plan_hash == record.plan_hash;
+    const bool same_ranks = roof->record->cell.ranks == record.cell.ranks;
+    if (roof->record->cell.op != op || !roof->valid() || !same_path) continue;
+    if (same_run || same_plan)
+      by_fit[(same_run ? 0U : 2U) + (same_ranks ? 0U : 1U)].push_back(roof);
+  }
+  for (const std::vector<const Item*>& roofs : by_fit) {
+    if (!roofs.empty()) return roofs;
+  }
+  return {};
+}
+
+// A half round trip of the bare socket at the largest size that is not larger than the cell's, or
+// at the smallest one measured.
+std::optional<double> latency_floor_ns(const View& view, const Record& record) {
+  const auto rank = [&](const Item* roof) {
+    const uint64_t bytes = roof->record->cell.bytes;
+    const bool fits = bytes <= record.cell.bytes;
+    return std::pair(fits ? 0 : 1, fits ? record.cell.bytes - bytes : bytes);
+  };
+  const Item* best = nullptr;
+  for (const Item* roof : roofs_for(view, record, "raw_pingpong")) {
+    if (positive(roof->time.p50) && (!best || rank(roof) < rank(best))) best = roof;
+  }
+  if (!best) return std::nullopt;
+  return *best->time.p50 / 2;
+}
+
+void attain(const View& view, Item& item) {
+  const Record& record = *item.record;
+  if (!item.valid()) return;
+  if (record.cell.kind == "latency" && positive(item.time.p50)) {
+    if (const std::optional<double> floor = latency_floor_ns(view, record)) {
+      item.of_latency = *floor / *item.time.p50;
+    }
+  }
+  if (record.cell.kind == "bandwidth" && item.busbw_Bps) {
+    if (const Item* roof = bandwidth_roof(view, record)) {
+      item.of_bandwidth = *item.busbw_Bps / *roof_rate_Bps(*roof);
+    }
+  }
+}
+
+auto group_key(const Cell& cell, const std::string& transport) {
+  return std::tuple(kind_order(cell.kind), cell.kind, op_order(cell.op), cell.op, cell.ranks,
+                    transport, cell.engine, cell.algorithm);
+}
+
+auto row_key(const Cell& cell) {
+  return std::tuple(cell.dtype, cell.redop, cell.root, cell.sync, cell.params, cell.bytes,
+                    cell.outstanding, cell.repeat);
+}
+
+// Puts an item beside its other placement when that row still has room.
+void place(const Item& item, std::unordered_map<std::string, size_t>& row_of, Group& group) {
+  Cell cell = item.record->cell;
+  const bool in_place = cell.placement == "in";
+  cell.placement.clear();
+  const auto [found, is_new] = row_of.try_emplace(canonical_json(cell), group.rows.size());
+  const auto taken = [&](const Pair& pair) { return (in_place ? pair.in : pair.out) != nullptr; };
+  if (is_new || taken(group.rows[found->second])) {
+    found->second = group.rows.size();
+    group.rows.emplace_back();
+  }
+  (in_place ? group.rows[found->second].in : group.rows[found->second].out) = &item;
+}
+
+std::vector<Group> make_groups(const std::vector<Item>& items) {
+  using Key = decltype(group_key(Cell{}, std::string{}));
+  struct Building {
+    Group group;
+    std::unordered_map<std::string, size_t> row_of;
+  };
+  std::map<Key, Building> building;
+  for (const Item& item : items) {
+    const Cell& cell = item.record->cell;
+    if (cell.kind == "roof") continue;
+    const std::string& transport = transport_of(*item.record);
+    auto [found, is_new] = building.try_emplace(group_key(cell, transport));
+    if (is_new) {
+      found->second.group = {cell.kind, cell.op,    cell.engine, cell.algorithm,
+                             transport, cell.ranks, {}};
+    }
+    place(item, found->second.row_of, found->second.group);
+  }
+  std::vector<Group> groups;
+  for (auto& [key, value] : building) {
+    std::stable_sort(value.group.rows.begin(), value.group.rows.end(),
+                     [](const Pair& a, const Pair& b) {
+                       return row_key(a.any().record->cell) < row_key(b.any().record->cell);
+                     });
+    groups.push_back(std::move(value.group));
+  }
+  return groups;
+}
+
+}  // namespace
+
+const char* to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kClean:
+      return "clean";
+    case Verdict::kNoisy:
+      return "noisy";
+    case Verdict::kSkipped:
+      return "skipped";
+    case Verdict::kFailed:
+      return "FAILED";
+    case Verdict::kInvalid:
+      return "INVALID";
+    case Verdict::kError:
+      return "ERROR";
+  }
+  return "?";
+}
+
+Verdict Pair::verdict() const {
+  if (!out || !in) return any().verdict;
+  return std::max(out->verdict, in->verdict);
+}
+
+View make_view(const std::vector<Record>& records) {
+  View view;
+  const std::vector<size_t> kept = current_records(records);
+  view.superseded = records.size() - kept.size();
+  view.items.reserve(kept.size());  // pointers into it must stay good
+  for (const size_t i : kept) view.items.push_back(make_item(records[i]));
+  for (const Item& item : view.items) {
+    count(item, view.counts);
+    if (item.record->cell.kind == "roof") view.roofs.push_back(&item);
+  }
+  for (Item& item : view.items) attain(view, item);
+  view.groups = make_groups(view.items);
+  return view;
+}
+
+std::string title_of(const Group& group) {
+  std::string title = group.op;
+  if (group.kind == "probe") return title;
+  title += " " + group.algorithm;
+  title += fmt::format(", {} rank{}", group.ranks, group.ranks == 1 ? "" : "s");
+  title += ", " + group.transport;
+  if (group.engine != "native") title += ", engine " + group.engine;
+  return title;
+}
+
+std::string describe(const Record& record) {
+  const Cell& cell = record.cell;
+  if (cell.kind == "probe") return cell.op;
+  std::string text = cell.op;
+  if (cell.kind == "roof") return fmt::format("roof {}, {}", text, format_bytes(cell.bytes));
+  text += " " + cell.algorithm;
+  if (cell.algorithm == "auto" && !record.measurement.resolved.algorithm.empty()) {
+    text += " (" + record.measurement.resolved.algorithm + ")";
+  }
+  text += fmt::format(", {} rank{}, {}, {} {}", cell.ranks, cell.ranks == 1 ? "" : "s",
+                      transport_of(record), format_bytes(cell.bytes), cell.dtype);
+  if (cell.redop != "none") text += " " + cell.redop;
+  if (cell.root >= 0) text += fmt::format(", root {}", cell.root);
+  text += cell.placement == "in" ? ", in place" : ", out of place";
+  if (cell.outstanding != 1) text += fmt::format(", {} outstanding", cell.outstanding);
+  if (cell.repeat > 0) text += fmt::format(", repetition {}", cell.repeat);
+  for (const auto& [name, value] : cell.params) text += ", " + name + "=" + value;
+  return text;
+}
+
+const std::string& transport_of(const Record& record) {
+  const std::string& resolved = record.measurement.resolved.transport;
+  return resolved.empty() ? record.cell.transport : resolved;
+}
+
+std::optional<double> roof_rate_Bps(const Item& roof) {
+  if (positive(roof.time.p50) && roof.record->cell.bytes > 0) {
+    return static_cast<double>(roof.record->cell.bytes) / *roof.time.p50 * 1e9;
+  }
+  return positive(roof.record->measurement.bytes_per_s);
+}
+
+bool is_two_way(std::string_view name) {
+  const std::optional<Op> op = op_from(name);
+  if (!op) return false;
+  switch (*op) {
+    case Op::kAllreduce:
+    case Op::kReduceScatter:
+    case Op::kAllgather:
+    case Op::kAlltoall:
+    case Op::kBidirectional:
+    case Op::kSendrecv:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::vector<const Item*> latency_roofs(const View& view, const Record& record) {
+  return roofs_for(view, record, "raw_pingpong");
+}
+
+const Item* bandwidth_roof(const View& view, const Record& record) {
+  const Item* best = nullptr;
+  const char* wanted = is_two_way(record.cell.op) ? "raw_duplex" : "raw_stream";
+  for (const Item* roof : roofs_for(view, record, wanted)) {
+    const std::optional<double> rate = roof_rate_Bps(*roof);
+    if (rate && (!best || *rate > *roof_rate_Bps(*best))) best = roof;
+  }
+  return best;
+}
+
+}  // namespace plumbline

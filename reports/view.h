@@ -1,0 +1,90 @@
+// What all reports share: the records of a run with their statistics recomputed, in-place and
+// out-of-place measurements of the same cell side by side, grouped by kind of matrix and by
+// operation, algorithm, ranks and transport, in a stable order; and how much of the measured roofs
+// was attained. A View points into the records it was made from. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/record.h"
+
+namespace plumbline {
+
+// From best to worst, so that the worse of two is the larger.
+enum class Verdict { kClean, kNoisy, kSkipped, kFailed, kInvalid, kError };
+// "clean", "noisy", "skipped", "FAILED", "INVALID" (wrong data, or noise that voids the number),
+// "ERROR".
+const char* to_string(Verdict verdict);
+
+// One record; everything here is derived from its samples or counters. Times in ns.
+struct Item {
+  const Record* record = nullptr;
+  TimeSummary time;
+  std::optional<double> algbw_Bps, busbw_Bps;  // absent where they mean nothing (barrier, no data)
+  std::optional<double> of_latency, of_bandwidth;  // fraction of the measured roof
+  Verdict verdict = Verdict::kClean;
+
+  // Numbers may be shown and compared: something was measured and the data were right.
+  bool valid() const { return verdict == Verdict::kClean || verdict == Verdict::kNoisy; }
+};
+
+// The two placements of one cell; at least one is there.
+struct Pair {
+  const Item* out = nullptr;
+  const Item* in = nullptr;
+
+  const Item& any() const { return out ? *out : *in; }
+  Verdict verdict() const;  // the worse one
+};
+
+struct Group {
+  std::string kind, op, engine, algorithm, transport;
+  int ranks = 0;
+  std::vector<Pair> rows;  // by type, redop, size ...
+};
+
+struct Counts {
+  size_t passed = 0, failed = 0, skipped = 0, errors = 0;  // records, roofs included
+  size_t noisy = 0, invalid = 0;                           // of those, by verdict
+  uint64_t wrong = 0;                                      // wrong elements
+
+  size_t total() const { return passed + failed + skipped + errors; }
+};
+
+struct View {
+  View() = default;
+  View(View&&) = default;  // groups point into items, so a copy would be wrong
+  View& operator=(View&&) = default;
+
+  std::vector<Item> items;  // one per record that counts, in file order
+  std::vector<Group> groups;
+  std::vector<const Item*> roofs;
+  Counts counts;
+  size_t superseded = 0;  // records left out because a later one repeats the same cell
+};
+
+// A record of the same cell and run that comes later (after --resume) replaces an earlier one.
+View make_view(const std::vector<Record>& records);
+
+// What was asked for and, for `auto`, what it became, in a few words: "allreduce ring 4 ranks tcp".
+std::string title_of(const Group& group);
+// One cell in words, for lists of failures: "allreduce ring, 4 ranks, tcp, 64 KiB f32 sum, in
+// place".
+std::string describe(const Record& record);
+// Resolved transport, or the one asked for when nothing was resolved.
+const std::string& transport_of(const Record& record);
+// Bytes per second in one direction that a roof record stands for.
+std::optional<double> roof_rate_Bps(const Item& roof);
+// True when every rank sends and receives at once, so that the two-way roof is its bound.
+bool is_two_way(std::string_view op);
+// Bare ping-pongs on the record's path, any size.
+std::vector<const Item*> latency_roofs(const View& view, const Record& record);
+// The roof that bounds an operation's bus bandwidth, or null: the fastest two-way or one-way stream
+// on the record's path.
+const Item* bandwidth_roof(const View& view, const Record& record);
+
+}  // namespace plumbline

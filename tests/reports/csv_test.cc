@@ -1,0 +1,113 @@
+#include <gtest/gtest.h>
+
+#include <set>
+#include <sstream>
+
+#include "reports/report.h"
+#include "tests/reports/golden.h"
+#include "tests/reports/samples.h"
+
+namespace plumbline {
+namespace {
+
+std::string csv_of(std::vector<Record> records) {
+  std::ostringstream out;
+  ReportInput input;
+  input.records = std::move(records);
+  ReportTarget target;
+  target.out = &out;
+  EXPECT_TRUE(find_report("csv")->write(input, target));
+  return out.str();
+}
+
+// A reader that follows RFC 4180, with LF as the end of a line.
+std::vector<std::vector<std::string>> parse(const std::string& text) {
+  std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> row;
+  std::string field;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '"' && i + 1 < text.size() && text[i + 1] == '"') {
+        field += c;
+        ++i;
+      } else if (c == '"') {
+        quoted = false;
+      } else {
+        field += c;
+      }
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == ',' || c == '\n') {
+      row.push_back(std::exchange(field, {}));
+      if (c == '\n') rows.push_back(std::exchange(row, {}));
+    } else {
+      field += c;
+    }
+  }
+  EXPECT_FALSE(quoted);
+  EXPECT_TRUE(row.empty());
+  return rows;
+}
+
+std::string value(const std::vector<std::vector<std::string>>& rows, size_t row,
+                  const std::string& name) {
+  for (size_t c = 0; c < rows[0].size(); ++c) {
+    if (rows[0][c] == name) return rows[row][c];
+  }
+  ADD_FAILURE() << "no column " << name;
+  return {};
+}
+
+TEST(Csv, Golden) { EXPECT_TRUE(equals_golden(csv_of(samples::small_run()), "report.csv")); }
+
+TEST(Csv, OneRowPerRecordAndNoColumnTwice) {
+  const auto rows = parse(csv_of(samples::small_run()));
+  EXPECT_EQ(rows.size(), samples::small_run().size() + 1);
+  for (const auto& row : rows) EXPECT_EQ(row.size(), rows[0].size());
+  EXPECT_EQ(std::set<std::string>(rows[0].begin(), rows[0].end()).size(), rows[0].size());
+}
+
+TEST(Csv, HeaderAloneWithoutRecords) { EXPECT_EQ(parse(csv_of({})).size(), 1U); }
+
+TEST(Csv, HostileTextSurvivesUnchanged) {
+  Record r = samples::record("latency", "allreduce", "ring", 2, 64, 1000);
+  const std::string reason = "a,\"b\"\r\nc\n,,\"\"größe 日本 | x";
+  r.measurement.reason = reason;
+  r.scenario = "\"";
+  r.cell.params = {{"a", "1,2"}, {"b", "\n"}};
+  const auto rows = parse(csv_of({r}));
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(value(rows, 1, "reason"), reason);
+  EXPECT_EQ(value(rows, 1, "scenario"), "\"");
+  EXPECT_EQ(value(rows, 1, "params"), "a=1,2;b=\n");
+}
+
+TEST(Csv, ValuesAreInTheUnitOfTheHeader) {
+  Record r = samples::record("bandwidth", "allreduce", "ring", 4, 4'000'000, 2'000'000);
+  PerRank rank;
+  rank.cpu_ns = 5;
+  rank.retransmits = 2;
+  r.measurement.per_rank = {rank, rank};
+  const auto rows = parse(csv_of({r}));
+  EXPECT_EQ(value(rows, 1, "size_bytes"), "4000000");
+  EXPECT_NEAR(std::stod(value(rows, 1, "time_p50_ns")), 2'000'000, 20'000);
+  EXPECT_NEAR(std::stod(value(rows, 1, "algbw_bytes_per_s")), 2e9, 3e7);
+  EXPECT_NEAR(std::stod(value(rows, 1, "busbw_bytes_per_s")), 3e9, 4e7);
+  EXPECT_EQ(value(rows, 1, "cpu_all_ranks_ns"), "10");
+  EXPECT_EQ(value(rows, 1, "retransmits_segments"), "4");
+}
+
+TEST(Csv, AbsentIsEmptyNotZero) {
+  Record r = samples::record("latency", "barrier", "dissemination", 4, 0, 2000, 4);
+  r.measurement.wrong.reset();
+  const auto rows = parse(csv_of({r}));
+  for (const char* name : {"time_p50_ci95_low_ns", "time_p99_ns", "busbw_bytes_per_s",
+                           "wrong_elements", "of_latency_roof_ratio", "cpu_all_ranks_ns"}) {
+    EXPECT_EQ(value(rows, 1, name), "") << name;
+  }
+}
+
+}  // namespace
+}  // namespace plumbline

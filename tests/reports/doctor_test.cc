@@ -1,0 +1,160 @@
+#include "reports/doctor.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "reports/text.h"
+
+namespace plumbline {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::UnorderedElementsAre;
+
+Check check(const std::string& key, CheckOutcome outcome, const std::string& reason = "seen") {
+  Check out;
+  out.key = key;
+  out.id = key.substr(0, key.find('/'));
+  out.host = "local0";
+  out.outcome = outcome;
+  out.reason = reason;
+  return out;
+}
+
+Finding finding(Severity severity, std::vector<std::string> explains = {}) {
+  Finding out;
+  out.cause = "tcp.port_in_use";
+  out.outcome = severity;
+  out.host = "local0";
+  out.port = 29600;
+  out.ports = {29600};
+  out.evidence = {{"local0", "ports/local0:29600", "held by PID 7 (x)"}};
+  out.remedy = "choose free ports: --port-base 20000";
+  out.explains = std::move(explains);
+  return out;
+}
+
+std::vector<std::string> keys_of(const nlohmann::json& object) {
+  std::vector<std::string> keys;
+  for (const auto& item : object.items()) keys.push_back(item.key());
+  return keys;
+}
+
+TEST(Doctor, Verdict) {
+  const auto verdict = [](std::vector<Check> checks, std::vector<Finding> findings) {
+    return std::string(doctor_verdict({{"local0"}, std::move(checks), std::move(findings)}));
+  };
+  EXPECT_EQ(verdict({}, {}), "ok");
+  EXPECT_EQ(verdict({check("a/h", CheckOutcome::kPass)}, {}), "ok");
+  EXPECT_EQ(
+      verdict({check("a/h", CheckOutcome::kSkipped), check("b/h", CheckOutcome::kUnknown)}, {}),
+      "ok");
+  EXPECT_EQ(verdict({check("a/h", CheckOutcome::kWarn)}, {}), "warn");
+  EXPECT_EQ(verdict({check("a/h", CheckOutcome::kWarn), check("b/h", CheckOutcome::kFail)}, {}),
+            "fail");
+  EXPECT_EQ(verdict({}, {finding(Severity::kNote)}), "ok");
+  EXPECT_EQ(verdict({}, {finding(Severity::kWarn)}), "warn");
+  EXPECT_EQ(verdict({}, {finding(Severity::kNote), finding(Severity::kFail)}), "fail");
+  // A failing check that a finding explains is as bad as that finding, no worse.
+  EXPECT_EQ(verdict({check("a/h", CheckOutcome::kFail)}, {finding(Severity::kNote, {"a/h"})}),
+            "ok");
+  EXPECT_EQ(verdict({check("a/h", CheckOutcome::kFail)}, {finding(Severity::kWarn, {"b/h"})}),
+            "fail");
+}
+
+TEST(Doctor, JsonHasExactlyTheFixedKeys) {
+  const DoctorReport report = {{"local0", "local1"},
+                               {check("ports/local0:29600", CheckOutcome::kFail)},
+                               {finding(Severity::kFail, {"ports/local0:29600"})}};
+  const std::string text = doctor_json(report);
+  EXPECT_EQ(text.back(), '\n');
+  const auto json = nlohmann::json::parse(text);
+  EXPECT_THAT(keys_of(json),
+              UnorderedElementsAre("schema", "verdict", "hosts", "findings", "checks"));
+  EXPECT_EQ(json["schema"], 1);
+  EXPECT_EQ(json["verdict"], "fail");
+  EXPECT_EQ(json["hosts"], nlohmann::json({"local0", "local1"}));
+  EXPECT_THAT(keys_of(json["findings"][0]),
+              UnorderedElementsAre("cause", "outcome", "host", "peer", "port", "ports",
+                                   "confidence", "evidence", "remedy", "explains"));
+  EXPECT_THAT(keys_of(json["findings"][0]["evidence"][0]),
+              UnorderedElementsAre("host", "check", "text"));
+  EXPECT_THAT(keys_of(json["checks"][0]),
+              UnorderedElementsAre("key", "id", "host", "peer", "port", "outcome", "reason"));
+  EXPECT_TRUE(json["checks"][0]["port"].is_null());
+  EXPECT_TRUE(json["findings"][0]["peer"].is_null());
+}
+
+TEST(Doctor, EmptyJsonHasListsNotNulls) {
+  const auto json = nlohmann::json::parse(doctor_json({}));
+  for (const char* key : {"hosts", "findings", "checks"}) EXPECT_TRUE(json[key].is_array()) << key;
+}
+
+TEST(Doctor, BytesThatAreNoTextMakeNoBrokenJson) {
+  const DoctorReport report = {{"\xff"}, {check("a/h", CheckOutcome::kFail, "\xc3\x28 \x01")}, {}};
+  EXPECT_TRUE(nlohmann::json::accept(doctor_json(report)));
+}
+
+TEST(Doctor, TextPutsFindingsFirst) {
+  const DoctorReport report = {{"local0"},
+                               {check("ports/local0:29600", CheckOutcome::kFail, "held"),
+                                check("ip/local0", CheckOutcome::kPass, "127.0.0.1/8 on lo")},
+                               {finding(Severity::kFail, {"ports/local0:29600"})}};
+  EXPECT_EQ(doctor_text(report, 0, false),
+            "FAIL  tcp.port_in_use on local0, port 29600\n"
+            "      seen: held by PID 7 (x) (ports/local0:29600)\n"
+            "      do:   choose free ports: --port-base 20000\n"
+            "\n"
+            "FAIL  ports/local0:29600  held\n"
+            "pass  ip/local0           127.0.0.1/8 on lo\n"
+            "\n"
+            "verdict: fail (2 checks, 1 pass, 1 fail)\n");
+}
+
+TEST(Doctor, TextKeepsToTheWidthButNeverBreaksACommand) {
+  DoctorReport report = {{"local0"},
+                         {check("ports/local0:29600", CheckOutcome::kFail,
+                                "one two three four five six seven eight nine ten eleven twelve"),
+                          check("tcp.connect/" + std::string(60, 'a') + ":1", CheckOutcome::kPass)},
+                         {finding(Severity::kFail)}};
+  report.findings[0].remedy = "sudo " + std::string(200, 'x');
+  for (const int width : {40, 60, 80}) {
+    std::istringstream lines(doctor_text(report, width, false));
+    for (std::string line; std::getline(lines, line);) {
+      const bool whole = line.find("do:") != std::string::npos ||
+                         line.find("aaaa") != std::string::npos;  // commands and keys stay whole
+      if (whole) continue;
+      EXPECT_LE(display_width(line), static_cast<size_t>(width)) << line;
+    }
+    EXPECT_THAT(doctor_text(report, width, false), HasSubstr("sudo " + std::string(200, 'x')));
+  }
+}
+
+TEST(Doctor, ColourOnlyWhenAskedFor) {
+  const DoctorReport report = {
+      {"local0"}, {check("a/h", CheckOutcome::kWarn)}, {finding(Severity::kWarn)}};
+  EXPECT_THAT(doctor_text(report, 80, false), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(doctor_text(report, 80, true), HasSubstr("\x1b[33mwarn\x1b[0m  "));
+}
+
+TEST(Doctor, NothingFromAHostMovesTheCursor) {
+  DoctorReport report = {{"x"},
+                         {check("a/\x1b[2J", CheckOutcome::kFail, "line\nbreak \x1b[31m")},
+                         {finding(Severity::kFail)}};
+  report.findings[0].host = "evil\x1b[2J";
+  report.findings[0].cause = "c\x1b";
+  report.findings[0].remedy = "do\nthat\x1b";
+  report.findings[0].evidence[0].text = "t\r\x1b";
+  for (const int width : {0, 20}) {
+    const std::string text = doctor_text(report, width, false);
+    EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+    EXPECT_THAT(text, Not(HasSubstr("\r")));
+  }
+}
+
+}  // namespace
+}  // namespace plumbline
