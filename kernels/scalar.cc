@@ -1,0 +1,147 @@
+#include <cmath>
+#include <type_traits>
+
+#include "kernels/crc32c.h"
+#include "kernels/float16.h"
+#include "kernels/sets.h"
+
+namespace plumbline {
+namespace {
+
+// One element type: how it lies in memory, the type in which it is combined, and the way back.
+template <typename T>
+struct Plain {
+  using Stored = T;
+  using Wide = T;
+  static Wide widen(T v) { return v; }
+  static T narrow(Wide v) { return v; }
+};
+struct Half {
+  using Stored = uint16_t;
+  using Wide = float;
+  static float widen(uint16_t v) { return widen_f16(v); }
+  static uint16_t narrow(float v) { return narrow_f16(v); }
+};
+struct Brain {
+  using Stored = uint16_t;
+  using Wide = float;
+  static float widen(uint16_t v) { return widen_bf16(v); }
+  static uint16_t narrow(float v) { return narrow_bf16(v); }
+};
+
+float quiet_nan(float) { return std::bit_cast<float>(kQuietNanF32); }
+double quiet_nan(double) { return std::bit_cast<double>(kQuietNanF64); }
+
+// The one NaN for any NaN.
+template <typename W>
+W fix_nan(W v) {
+  if constexpr (std::is_floating_point_v<W>) return std::isnan(v) ? quiet_nan(v) : v;
+  return v;
+}
+
+// Integers wrap: signed ones are combined as unsigned ones, whose overflow is defined.
+struct Sum {
+  template <typename W>
+  static W run(W a, W b) {
+    if constexpr (std::is_floating_point_v<W>) {
+      return fix_nan(a + b);
+    } else {
+      using U = std::make_unsigned_t<W>;
+      return static_cast<W>(static_cast<U>(a) + static_cast<U>(b));
+    }
+  }
+};
+struct Product {
+  template <typename W>
+  static W run(W a, W b) {
+    if constexpr (std::is_floating_point_v<W>) {
+      return fix_nan(a * b);
+    } else {
+      using U = std::make_unsigned_t<W>;
+      return static_cast<W>(static_cast<U>(a) * static_cast<U>(b));
+    }
+  }
+};
+// Least: the smaller of the two, otherwise the greater. -0 counts as smaller than +0.
+template <bool Least>
+struct Extreme {
+  template <typename W>
+  static W run(W a, W b) {
+    if constexpr (std::is_floating_point_v<W>) {
+      if (std::isnan(a) || std::isnan(b)) return quiet_nan(a);
+      if (a == b) return std::signbit(a) == Least ? a : b;
+    }
+    return (a < b) == Least ? a : b;
+  }
+};
+
+template <class Element, class Op>
+void reduce(void* dst, const void* a, const void* b, size_t count) {
+  using T = typename Element::Stored;
+  auto* out = static_cast<T*>(dst);
+  const auto* x = static_cast<const T*>(a);
+  const auto* y = static_cast<const T*>(b);
+  for (size_t i = 0; i < count; ++i) {
+    out[i] = Element::narrow(Op::run(Element::widen(x[i]), Element::widen(y[i])));
+  }
+}
+
+template <class Element>
+void scale(void* dst, const void* src, size_t count, int divisor) {
+  using T = typename Element::Stored;
+  using W = typename Element::Wide;
+  auto* out = static_cast<T*>(dst);
+  const auto* x = static_cast<const T*>(src);
+  for (size_t i = 0; i < count; ++i) {
+    if constexpr (std::is_floating_point_v<W>) {
+      out[i] = Element::narrow(fix_nan(Element::widen(x[i]) / static_cast<W>(divisor)));
+    } else {
+      out[i] = static_cast<T>(static_cast<int64_t>(x[i]) / divisor);
+    }
+  }
+}
+
+template <uint16_t (*Narrow)(float)>
+void narrow_all(uint16_t* dst, const float* src, size_t count) {
+  for (size_t i = 0; i < count; ++i) dst[i] = Narrow(src[i]);
+}
+template <float (*Widen)(uint16_t)>
+void widen_all(float* dst, const uint16_t* src, size_t count) {
+  for (size_t i = 0; i < count; ++i) dst[i] = Widen(src[i]);
+}
+
+template <class Element>
+constexpr void set_element(KernelSet& set, DType dtype) {
+  const auto d = static_cast<size_t>(dtype);
+  const ReduceFn row[5] = {reduce<Element, Sum>, reduce<Element, Sum>,
+                           reduce<Element, Extreme<true>>, reduce<Element, Extreme<false>>,
+                           reduce<Element, Product>};
+  for (size_t op = 0; op < 5; ++op) set.reduce_exact[d][op] = set.reduce_fast[d][op] = row[op];
+  set.scale[d] = scale<Element>;
+}
+
+constexpr KernelSet make_set() {
+  KernelSet set{};
+  set.target = "scalar";
+  set_element<Plain<float>>(set, DType::kF32);
+  set_element<Plain<double>>(set, DType::kF64);
+  set_element<Half>(set, DType::kF16);
+  set_element<Brain>(set, DType::kBf16);
+  set_element<Plain<int32_t>>(set, DType::kI32);
+  set_element<Plain<int64_t>>(set, DType::kI64);
+  set_element<Plain<uint8_t>>(set, DType::kU8);
+  set.f32_to_f16 = narrow_all<narrow_f16>;
+  set.f32_to_bf16 = narrow_all<narrow_bf16>;
+  set.f16_to_f32 = widen_all<widen_f16>;
+  set.bf16_to_f32 = widen_all<widen_bf16>;
+  set.crc32c = crc32c_by_table;
+  return set;
+}
+
+constexpr KernelSet kScalar = make_set();
+
+}  // namespace
+
+const KernelSet& scalar_kernel_set() { return kScalar; }
+
+}  // namespace plumbline
