@@ -249,8 +249,6 @@ std::string to_line(const Record& record) {
   object["algbw_Bps"] = optional_json(record.algbw_Bps);
   object["busbw_Bps"] = optional_json(record.busbw_Bps);
   object["ideal_wire_bytes"] = record.ideal_wire_bytes;
-  object["of_roof"] = json::object();
-  for (const auto& [name, value] : record.of_roof) object["of_roof"][name] = number(value);
   object["noise"] = {{"verdict", record.noise.verdict}, {"causes", record.noise.causes}};
   object["environment"] = environment_json(record.environment);
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -278,9 +276,6 @@ Expected<Record> record_from_line(std::string_view line, std::vector<std::string
     object.get_to(record.measurement);
     object.at("noise").at("verdict").get_to(record.noise.verdict);
     object.at("noise").at("causes").get_to(record.noise.causes);
-    for (const auto& [name, value] : object.at("of_roof").items()) {
-      if (value.is_number()) record.of_roof[name] = value.get<double>();
-    }
     record.environment = environment_from(object.at("environment"));
     recompute(record);
     if (warnings != nullptr) {

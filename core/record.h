@@ -99,9 +99,6 @@ struct Record {
   TimeSummary time_ns;                         // derived
   std::optional<double> algbw_Bps, busbw_Bps;  // derived
   uint64_t ideal_wire_bytes = 0;               // derived
-  // Fraction of a measured roof that was attained, by roof name ("latency", "bandwidth"); derived
-  // when the run measured roofs on the same ranks.
-  std::map<std::string, double> of_roof;
   Noise noise;
   Environment environment;
 };

@@ -81,8 +81,6 @@ constexpr FieldRow kFields[] = {
     {"wire_bytes", "integer", false, "bytes", "payload sent per operation, summed over ranks"},
     {"ideal_wire_bytes", "integer", false, "bytes",
      "the least that any algorithm must send; derived"},
-    {"of_roof", "object", false, "", "fraction of measured roofs attained"},
-    {"of_roof.*", "number", true, "", "1 = the roof"},
     {"noise", "object", false, "", "how far the numbers may be trusted"},
     {"noise.verdict", "string", false, "", "`clean`, `noisy` or `invalid`"},
     {"noise.causes", "array", false, "", "why"},

@@ -1,0 +1,31 @@
+// Every number above or below which a probe warns, in one table with its unit and its reason, so
+// that a warning can be argued with. Thread-safe.
+#pragma once
+
+#include <span>
+
+namespace plumbline {
+
+enum class Threshold {
+  kRanksPerCore,
+  kLoadPerCore,
+  kClockCallNs,
+  kBufferShare,
+  kDescriptorsPerPeer,
+  kSpareDescriptors,
+  kResolveMs,
+  kConnectMs,
+};
+
+struct ThresholdRow {
+  Threshold id;
+  const char* name;
+  double value;
+  const char* unit;
+  const char* reason;
+};
+
+std::span<const ThresholdRow> threshold_table();
+double threshold(Threshold id);
+
+}  // namespace plumbline
