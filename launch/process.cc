@@ -1,0 +1,156 @@
+#include "launch/process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstring>
+
+extern char** environ;
+
+namespace plumbline {
+namespace {
+
+constexpr size_t kMaxLine = 64u << 20;  // bytes; a line longer than this is a broken child
+
+struct Pipe {
+  Fd read, write;
+};
+
+Expected<Pipe> make_pipe() {
+  std::array<int, 2> ends{};
+  if (pipe(ends.data()) != 0) return fail_errno(ErrorCode::kSystem, "pipe", errno);
+  Pipe result{Fd(ends[0]), Fd(ends[1])};
+  // Children must not inherit each other's pipe ends, or an end of file would never come.
+  for (const int fd : ends) fcntl(fd, F_SETFD, FD_CLOEXEC);
+  return result;
+}
+
+Status wait_fd(int fd, int16_t events, Deadline deadline, const std::string& what) {
+  while (true) {
+    pollfd entry{fd, events, 0};
+    const int ready = poll(&entry, 1, deadline.poll_timeout_ms(1000));
+    if (ready > 0) return {};
+    if (ready < 0 && errno != EINTR) return fail_errno(ErrorCode::kSystem, what, errno);
+    if (deadline.passed()) return fail(ErrorCode::kTimeout, what + ": no answer in time");
+  }
+}
+
+}  // namespace
+
+Expected<std::unique_ptr<Process>> Process::spawn(const std::vector<std::string>& argv) {
+  Expected<Pipe> in = make_pipe();
+  if (!in) return fail(in.error());
+  Expected<Pipe> out = make_pipe();
+  if (!out) return fail(out.error());
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, in->read.get(), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, out->write.get(), STDOUT_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+
+  std::vector<char*> arguments;
+  for (const std::string& text : argv) arguments.push_back(const_cast<char*>(text.c_str()));
+  arguments.push_back(nullptr);
+  pid_t pid = -1;
+  const int err =
+      posix_spawnp(&pid, arguments[0], &actions, &attributes, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (err != 0) return fail_errno(ErrorCode::kSystem, "start " + argv[0], err);
+  fcntl(in->write.get(), F_SETFL, O_NONBLOCK);
+  fcntl(out->read.get(), F_SETFL, O_NONBLOCK);
+  return std::unique_ptr<Process>(new Process(pid, std::move(in->write), std::move(out->read)));
+}
+
+Process::~Process() {
+  if (!wait(Deadline::after_ns(0))) {
+    kill(SIGKILL);
+    wait(Deadline::after_ms(5000));
+  }
+}
+
+void Process::kill(int signal) {
+  if (!reaped_) ::kill(pid_, signal);
+}
+
+bool Process::wait(Deadline deadline) {
+  while (!reaped_) {
+    const pid_t got = waitpid(pid_, &status_, WNOHANG);
+    if (got == pid_ || (got < 0 && errno != EINTR)) reaped_ = true;
+    if (reaped_ || deadline.passed()) break;
+    constexpr int kPauseMs = 2;
+    poll(nullptr, 0, kPauseMs);
+  }
+  return reaped_;
+}
+
+std::string Process::state() const {
+  if (!reaped_) return "is running";
+  if (WIFSIGNALED(status_)) {
+    return fmt::format("was killed by signal {} ({})", WTERMSIG(status_),
+                       strsignal(WTERMSIG(status_)));
+  }
+  return fmt::format("exited with status {}", WEXITSTATUS(status_));
+}
+
+Status Process::write_line(const std::string& line, Deadline deadline) {
+  const std::string text = line + '\n';
+  size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t n = ::write(input_.get(), text.data() + done, text.size() - done);
+    if (n > 0) {
+      done += static_cast<size_t>(n);
+    } else if (n < 0 && errno == EAGAIN) {
+      const Status ready =
+          wait_fd(input_.get(), POLLOUT, deadline, fmt::format("write to process {}", pid_));
+      if (!ready) return ready;
+    } else if (n < 0 && errno != EINTR) {
+      const int err = errno;
+      wait(Deadline::after_ms(200));
+      return fail_errno(ErrorCode::kPeerLost, fmt::format("process {} {}", pid_, state()), err);
+    }
+  }
+  return {};
+}
+
+Expected<std::string> Process::read_line(Deadline deadline) {
+  while (true) {
+    const size_t end = buffer_.find('\n');
+    if (end != std::string::npos) {
+      std::string line = buffer_.substr(0, end);
+      buffer_.erase(0, end + 1);
+      return line;
+    }
+    if (buffer_.size() > kMaxLine) {
+      return fail(ErrorCode::kProtocol, fmt::format("process {} writes an endless line", pid_));
+    }
+    std::array<char, 65536> chunk{};
+    const ssize_t n = ::read(output_.get(), chunk.data(), chunk.size());
+    if (n > 0) {
+      buffer_.append(chunk.data(), static_cast<size_t>(n));
+    } else if (n == 0) {
+      wait(Deadline::after_ms(1000));
+      return fail(ErrorCode::kPeerLost, fmt::format("process {} {}", pid_, state()));
+    } else if (errno == EAGAIN) {
+      const Status ready =
+          wait_fd(output_.get(), POLLIN, deadline, fmt::format("read from process {}", pid_));
+      if (!ready) return fail(ready.error());
+    } else if (errno != EINTR) {
+      return fail_errno(ErrorCode::kSystem, fmt::format("read from process {}", pid_), errno);
+    }
+  }
+}
+
+}  // namespace plumbline

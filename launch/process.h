@@ -1,0 +1,63 @@
+// A child process with pipes on its standard input and output, spoken to in lines; its standard
+// error goes where ours goes. The child dies with its parent: it sees end-of-file on its input (and
+// on Linux asks the kernel for SIGKILL, see die_with_parent()). Destroying a Process kills and
+// reaps it, so that nothing is left behind. One thread at a time.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/fd.h"
+
+namespace plumbline {
+
+class Process {
+ public:
+  // argv[0] is looked up in PATH when it has no slash. The child leads its own process group, so
+  // that Ctrl-C at the terminal reaches the coordinator only, which then ends the run in order.
+  static Expected<std::unique_ptr<Process>> spawn(const std::vector<std::string>& argv);
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  pid_t pid() const { return pid_; }
+  // Sends one line (the newline is added).
+  Status write_line(const std::string& line, Deadline deadline);
+  // Next line without its newline. kPeerLost with the exit status in words when the child's output
+  // ends.
+  Expected<std::string> read_line(Deadline deadline);
+  // For poll(2) over several children; a complete line may already be buffered, see has_line().
+  int read_fd() const { return output_.get(); }
+  bool has_line() const { return buffer_.find('\n') != std::string::npos; }
+  // Closes the child's standard input: the polite way to ask it to end.
+  void close_input() { input_.reset(); }
+  void kill(int signal);
+  // Waits for its end; false when it still runs at the deadline.
+  bool wait(Deadline deadline);
+  // "exited with status 3", "was killed by signal 9 (Killed)", "is running".
+  std::string state() const;
+
+ private:
+  Process(pid_t pid, Fd input, Fd output)
+      : pid_(pid), input_(std::move(input)), output_(std::move(output)) {}
+  pid_t pid_;
+  Fd input_, output_;
+  std::string buffer_;
+  bool reaped_ = false;
+  int status_ = 0;
+};
+
+// Asks the kernel to kill this process when its parent dies, where the kernel can (Linux);
+// elsewhere nothing, and the end of the standard input has to do. `parent` = the pid that must
+// still be our parent, to close the race of a parent that is gone already.
+void die_with_parent();
+
+// Absolute path of the running program.
+Expected<std::string> own_program_path();
+
+}  // namespace plumbline

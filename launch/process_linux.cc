@@ -1,0 +1,25 @@
+#include <limits.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "launch/process.h"
+
+namespace plumbline {
+
+void die_with_parent() {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // Already orphaned before the call above: nobody would ever tell us.
+  if (getppid() == 1) raise(SIGKILL);
+}
+
+Expected<std::string> own_program_path() {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size() - 1);
+  if (length <= 0) return fail_errno(ErrorCode::kSystem, "read /proc/self/exe", errno);
+  return std::string(path.data(), static_cast<size_t>(length));
+}
+
+}  // namespace plumbline

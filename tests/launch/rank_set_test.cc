@@ -1,0 +1,77 @@
+#include "launch/rank_set.h"
+
+#include <gtest/gtest.h>
+
+namespace plumbline {
+namespace {
+
+RankPlace place(const std::string& script) { return {"host", {"/bin/sh", "-c", script}}; }
+
+// Echoes every line with its number in front.
+std::string echo(int rank) {
+  return "while read -r line; do echo " + std::to_string(rank) + " \"$line\"; done";
+}
+
+std::unique_ptr<RankSet> started(const std::vector<RankPlace>& places) {
+  auto set = RankSet::start(places);
+  EXPECT_TRUE(set) << set.error().message();
+  return set ? std::move(*set) : nullptr;
+}
+
+TEST(RankSet, AsksAllAndCollectsInRankOrder) {
+  const auto set = started({place(echo(0)), place("sleep 0.2; " + echo(1)), place(echo(2))});
+  ASSERT_TRUE(set->send_all("hello", Deadline::after_ms(2000)));
+  const auto answers = set->collect(Deadline::after_ms(10000), kSecond);
+  ASSERT_EQ(answers.size(), 3u);
+  for (size_t rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(answers[rank].value(), std::to_string(rank) + " hello");
+  }
+}
+
+TEST(RankSet, DeadRankIsNamedAndOthersGetTheirGrace) {
+  const auto set =
+      started({place(echo(0)), place("read line; kill -9 $$"), place("exec sleep 100")});
+  ASSERT_TRUE(set->send_all("go", Deadline::after_ms(2000)));
+  const int64_t start = monotonic_ns();
+  const auto answers = set->collect(Deadline::after_ms(60'000), 300 * kMillisecond);
+  EXPECT_LT(monotonic_ns() - start, 30 * kSecond);
+  EXPECT_EQ(answers[0].value(), "0 go");
+  ASSERT_FALSE(answers[1]);
+  EXPECT_EQ(answers[1].error().cause, "rank.dead");
+  EXPECT_NE(answers[1].error().what.find("rank 1 on host"), std::string::npos);
+  EXPECT_NE(answers[1].error().what.find("signal 9"), std::string::npos);
+  ASSERT_FALSE(answers[2]);
+  EXPECT_EQ(answers[2].error().cause, "rank.late");
+}
+
+TEST(RankSet, HalfALineIsNotAnAnswer) {
+  const auto set = started({place("printf half; exec sleep 100")});
+  const auto answers = set->collect(Deadline::after_ms(200), kSecond);
+  ASSERT_FALSE(answers[0]);
+  EXPECT_EQ(answers[0].error().code, ErrorCode::kTimeout);
+}
+
+TEST(RankSet, TickCanGiveUp) {
+  const auto set = started({place("exec sleep 100")});
+  int ticks = 0;
+  const auto answers =
+      set->collect(Deadline::after_ms(60'000), kSecond, [&] { return ++ticks < 3; });
+  EXPECT_EQ(ticks, 3);
+  EXPECT_FALSE(answers[0]);
+}
+
+TEST(RankSet, StopEndsEvenTheStubborn) {
+  const auto set = started({place(echo(0)), place("trap '' TERM; exec sleep 100")});
+  const pid_t stubborn = set->pid(1);
+  set->stop(50);
+  EXPECT_EQ(kill(stubborn, 0), -1);
+}
+
+TEST(RankSet, UnstartableRankIsNamed) {
+  const auto set = RankSet::start({place("exit 0"), {"elsewhere", {"/nonexistent/program"}}});
+  ASSERT_FALSE(set);
+  EXPECT_NE(set.error().what.find("rank 1 on elsewhere"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace plumbline
