@@ -1,0 +1,198 @@
+#include "scenarios/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "core/op.h"
+#include "scenarios/expand.h"
+#include "scenarios/json_text.h"
+#include "scenarios/limits.h"
+
+namespace plumbline {
+namespace {
+
+// Options that hold for the whole run and so have no place in a block's `config`.
+struct RunOption {
+  const char* name;
+  const char* instead;
+};
+constexpr RunOption kRunOptions[] = {
+    {"transport", "use the key 'transport' of the block"},
+    {"algorithm", "use the key 'algorithm' of the block"},
+    {"port_base", "set it under 'launch'"},
+    {"master_port", "set it under 'launch'"},
+    {"listen_addr", "set it in the scenario's 'config'"},
+    {"ifname", "set it in the scenario's 'config'"},
+    {"log_level", "set it in the scenario's 'config'"},
+};
+
+void check_options(const std::map<std::string, std::string>& options, const std::string& where,
+                   bool of_block, Problems& problems) {
+  const OptionSet defaults;
+  for (const auto& [name, value] : options) {
+    const std::string here = json_path(where, name);
+    if (find_option(name) == nullptr) {
+      std::vector<std::string> names;
+      for (const OptionRow& row : option_table()) names.emplace_back(row.name);
+      const std::string near_to = nearest_name(name, names);
+      problems.add(here, fmt::format("unknown option {}", in_quotes(name)),
+                   near_to.empty() ? "`plumbline config` lists all options"
+                                   : fmt::format("did you mean '{}'?", near_to));
+      continue;
+    }
+    for (const RunOption& row : kRunOptions) {
+      if (of_block && name == row.name) {
+        problems.add(here, fmt::format("'{}' holds for the whole run", name), row.instead);
+      }
+    }
+    if (const auto set = defaults.with(name, value, "scenario"); !set) {
+      problems.add(here, set.error().what, set.error().hint);
+    }
+  }
+}
+
+void check_probes(const Scenario& scenario, const Vocabulary& vocabulary, Problems& problems) {
+  for (size_t i = 0; i < scenario.probes.size(); ++i) {
+    const ProbeCall& call = scenario.probes[i];
+    const auto row = std::find_if(vocabulary.probes.begin(), vocabulary.probes.end(),
+                                  [&call](const Descriptor& d) { return d.name == call.probe; });
+    if (row == vocabulary.probes.end()) continue;  // reported with the shapes
+    std::vector<std::string> names;
+    for (const ParamRow& param : row->params) names.push_back(param.name);
+    for (const auto& [name, value] : call.params) {
+      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      problems.add(json_path(json_path("$.probes", i), name),
+                   fmt::format("probe '{}' has no parameter {}", call.probe, in_quotes(name)),
+                   names.empty() ? "it takes none" : hint_for(name, names));
+    }
+  }
+}
+
+// The block's largest cell of one operation and number of ranks: what can be done with it tells
+// whether the combination makes sense at all.
+Cell largest_cell(const MatrixBlock& block, Op op, int ranks) {
+  Cell cell;
+  cell.kind = block.kind;
+  cell.op = to_string(op);
+  cell.ranks = ranks;
+  const uint64_t bytes =
+      block.bytes.empty() ? 0 : *std::max_element(block.bytes.begin(), block.bytes.end());
+  const Shape shape = shape_of(op, *dtype_from(block.dtype.front()), ranks, bytes);
+  cell.bytes = shape.bytes;
+  cell.count = shape.count;
+  return cell;
+}
+
+// A list may hold values that do not fit everywhere: those cells are skipped, with the reason. A
+// value that stands alone was meant, so it is an error when it cannot be done.
+void check_lone_values(const MatrixBlock& block, const std::vector<int>& ranks,
+                       const Vocabulary& vocabulary, Problems& problems) {
+  std::set<std::string> reported;
+  for (const std::string& name : block.op) {
+    for (const int n : ranks) {
+      Cell cell = largest_cell(block, *op_from(name), n);
+      const bool lone_algorithm = block.algorithm.size() == 1 && block.algorithm[0] != "all";
+      if (lone_algorithm) cell.algorithm = block.algorithm[0];
+      if (row(*op_from(name)).rooted && block.root.size() == 1) cell.root = block.root[0];
+      const Impossible no = why_impossible(cell, vocabulary);
+      const bool lone = (no.axis == "algorithm" && lone_algorithm) ||
+                        (no.axis == "ranks" && ranks.size() == 1) ||
+                        (no.axis == "root" && ranks.size() == 1);
+      if (!lone || !reported.insert(no.axis + name).second) continue;
+      std::vector<std::string> names = {"auto"};
+      for (const Descriptor& row : vocabulary.algorithms) {
+        if (row.group == name) names.push_back(row.name);
+      }
+      problems.add(json_path(block.path, no.axis), no.reason,
+                   no.axis == "algorithm" ? hint_for(cell.algorithm, names) : "");
+    }
+  }
+}
+
+void check_sizes(const MatrixBlock& block, Problems& problems) {
+  const auto is_barrier = [](const std::string& op) { return op == to_string(Op::kBarrier); };
+  const bool all_barriers = std::all_of(block.op.begin(), block.op.end(), is_barrier);
+  const bool some_barrier = std::any_of(block.op.begin(), block.op.end(), is_barrier);
+  if (!all_barriers && block.bytes.empty() && !problems.has(block.path + ".bytes")) {
+    problems.add(block.path, "key 'bytes' is missing",
+                 "write \"bytes\": [8, \"64Ki\"] or a range {\"from\": 8, \"to\": \"1Mi\"}");
+  }
+  if (some_barrier && block.kind == "bandwidth") {
+    problems.add(block.path + ".op", "a barrier moves no bytes, so it has no bandwidth",
+                 "put it into a block of kind \"latency\"");
+  }
+}
+
+void check_places(const MatrixBlock& block, const Scenario& scenario, Problems& problems) {
+  if (may_oversubscribe(scenario.hosts)) return;
+  const int most = places(scenario.hosts);
+  for (const int n : block.ranks) {
+    if (n <= most) continue;
+    problems.add(block.path + ".ranks",
+                 fmt::format("{} ranks, but the hosts have places for {}", n, most),
+                 "raise launch.ranks_per_host or name more hosts");
+    return;
+  }
+}
+
+std::vector<int> ranks_of(const MatrixBlock& block, const Scenario& scenario) {
+  return block.ranks.empty() ? std::vector<int>{places(scenario.hosts)} : block.ranks;
+}
+
+// Rank r listens on port_base + r, so the window must end below 65536 and leave master_port out.
+void check_ports(const Scenario& scenario, Problems& problems) {
+  const OptionSet defaults;
+  const auto value = [&](const char* name) {
+    const auto it = scenario.config.find(name);
+    return it == scenario.config.end() ? defaults.text(name) : it->second;
+  };
+  const auto port = [](const std::string& text) {
+    int number = -1;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return status == std::errc() && end == text.data() + text.size() ? number : -1;
+  };
+  const int base = port(value("port_base")), master = port(value("master_port"));
+  if (base < 0 || master < 0) return;  // auto, or reported with the options
+  int most = 1;
+  for (const MatrixBlock& block : scenario.matrix) {
+    for (const int n : ranks_of(block, scenario)) most = std::max(most, n);
+  }
+  const int last = base + most - 1;
+  if (last > 65535) {
+    problems.add("$.launch.port_base",
+                 fmt::format("{} ranks from port {} on end at {}, above 65535", most, base, last),
+                 fmt::format("use at most {}", 65535 - most + 1));
+  }
+  if (master >= base && master <= last) {
+    problems.add(
+        "$.launch.master_port",
+        fmt::format("{} lies in the window {}-{} on which the ranks listen", master, base, last),
+        "choose one outside, or port_base \"auto\"");
+  }
+}
+
+}  // namespace
+
+void check_scenario(const Scenario& scenario, const Vocabulary& vocabulary, Problems& problems) {
+  check_options(scenario.config, "$.config", false, problems);
+  check_probes(scenario, vocabulary, problems);
+  size_t cells = 0;
+  for (const MatrixBlock& block : scenario.matrix) {
+    check_options(block.params, block.path + ".config", true, problems);
+    check_sizes(block, problems);
+    check_places(block, scenario, problems);
+    check_lone_values(block, ranks_of(block, scenario), vocabulary, problems);
+    cells += count_cells(block, {places(scenario.hosts), &vocabulary});
+    if (cells > kMaxPlanCells) {
+      problems.add(block.path, fmt::format("the matrix has more than {} cells", kMaxPlanCells),
+                   "shorten its lists");
+      break;
+    }
+  }
+  check_ports(scenario, problems);
+}
+
+}  // namespace plumbline

@@ -1,0 +1,174 @@
+#include "scenarios/expand.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/op.h"
+#include "scenarios/limits.h"
+
+namespace plumbline {
+namespace {
+
+struct Axis {
+  const MatrixBlock& block;
+  const ExpandContext& context;
+  std::vector<Cell>& out;
+
+  template <typename Values, typename Set>
+  void each(const Cell& cell, const Values& values, Set set) const {
+    for (const auto& value : values) {
+      out.push_back(cell);
+      set(out.back(), value);
+    }
+  }
+  void one(const Cell& cell) const { out.push_back(cell); }
+};
+
+const OpRow& op_row(const Cell& cell) { return row(*op_from(cell.op)); }
+bool has_bytes(const Cell& cell) { return op_row(cell).op != Op::kBarrier; }
+
+// Each axis replaces a cell by the cells that its values make of it.
+using ApplyAxis = void (*)(const Cell& cell, const Axis& axis);
+
+void apply_op(const Cell& cell, const Axis& axis) {
+  axis.each(cell, axis.block.op, [](Cell& c, const std::string& op) { c.op = op; });
+}
+void apply_ranks(const Cell& cell, const Axis& axis) {
+  const std::vector<int> all_places = {axis.context.places};
+  axis.each(cell, axis.block.ranks.empty() ? all_places : axis.block.ranks,
+            [](Cell& c, int ranks) { c.ranks = ranks; });
+}
+void apply_transport(const Cell& cell, const Axis& axis) {
+  axis.each(cell, axis.block.transport, [](Cell& c, const std::string& t) { c.transport = t; });
+}
+void apply_algorithm(const Cell& cell, const Axis& axis) {
+  for (const std::string& name : axis.block.algorithm) {
+    std::vector<std::string> names = {name};
+    if (name == "all") {
+      names.clear();
+      for (const Descriptor& row : axis.context.vocabulary->algorithms) {
+        if (row.group == cell.op) names.push_back(row.name);
+      }
+      // An operation that has no algorithms of its own to choose from.
+      if (names.empty()) names = {"auto"};
+    }
+    axis.each(cell, names, [](Cell& c, const std::string& n) { c.algorithm = n; });
+  }
+}
+void apply_dtype(const Cell& cell, const Axis& axis) {
+  if (!has_bytes(cell)) return axis.one(cell);
+  axis.each(cell, axis.block.dtype, [](Cell& c, const std::string& d) { c.dtype = d; });
+}
+void apply_redop(const Cell& cell, const Axis& axis) {
+  const std::vector<std::string> none = {"none"};
+  axis.each(cell, op_row(cell).reduces ? axis.block.redop : none,
+            [](Cell& c, const std::string& r) { c.redop = r; });
+}
+void apply_bytes(const Cell& cell, const Axis& axis) {
+  if (!has_bytes(cell)) return axis.one(cell);
+  axis.each(cell, axis.block.bytes, [](Cell& c, uint64_t bytes) {
+    const Shape shape = shape_of(*op_from(c.op), *dtype_from(c.dtype), c.ranks, bytes);
+    c.bytes = shape.bytes;
+    c.count = shape.count;
+  });
+}
+void apply_root(const Cell& cell, const Axis& axis) {
+  if (!op_row(cell).rooted) return axis.one(cell);
+  std::vector<int> roots;
+  for (const int root : axis.block.root) {
+    if (root != kEveryRoot) roots.push_back(root);
+    for (int r = 0; root == kEveryRoot && r < cell.ranks; ++r) roots.push_back(r);
+  }
+  axis.each(cell, roots, [](Cell& c, int root) { c.root = root; });
+}
+void apply_placement(const Cell& cell, const Axis& axis) {
+  if (!op_row(cell).has_in_place) return axis.one(cell);
+  axis.each(cell, axis.block.placement, [](Cell& c, const std::string& p) { c.placement = p; });
+}
+void apply_sync(const Cell& cell, const Axis& axis) {
+  if (cell.kind == "check" || cell.kind == "throughput") return axis.one(cell);
+  axis.each(cell, axis.block.sync, [](Cell& c, const std::string& s) { c.sync = s; });
+}
+void apply_outstanding(const Cell& cell, const Axis& axis) {
+  axis.each(cell, axis.block.outstanding, [](Cell& c, int n) { c.outstanding = n; });
+}
+void apply_repeat(const Cell& cell, const Axis& axis) {
+  for (int i = 0; i < axis.block.repeat; ++i) {
+    axis.one(cell);
+    axis.out.back().repeat = i;
+  }
+}
+
+constexpr ApplyAxis kAxes[] = {apply_op,        apply_ranks, apply_transport,   apply_algorithm,
+                               apply_dtype,     apply_redop, apply_bytes,       apply_root,
+                               apply_placement, apply_sync,  apply_outstanding, apply_repeat};
+
+std::vector<Cell> expand_axes(const MatrixBlock& block, const ExpandContext& context) {
+  Cell first;
+  first.kind = block.kind;
+  first.params = block.params;
+  std::vector<Cell> cells = {first};
+  for (const ApplyAxis apply : kAxes) {
+    std::vector<Cell> next;
+    const Axis axis{block, context, next};
+    for (const Cell& cell : cells) {
+      apply(cell, axis);
+      if (next.size() > kMaxPlanCells) return next;
+    }
+    cells.swap(next);
+  }
+  return cells;
+}
+
+}  // namespace
+
+Impossible why_impossible(const Cell& cell, const Vocabulary& vocabulary) {
+  const OpRow& op = op_row(cell);
+  if (cell.ranks < op.min_ranks) {
+    return {"ranks",
+            fmt::format("{} needs at least {} ranks, not {}", op.name, op.min_ranks, cell.ranks)};
+  }
+  if (cell.root >= cell.ranks) {
+    return {"root", fmt::format("there is no rank {} among {} ranks", cell.root, cell.ranks)};
+  }
+  if (cell.algorithm == "auto") return {};
+  const auto& rows = vocabulary.algorithms;
+  const bool listed = std::any_of(rows.begin(), rows.end(), [&cell](const Descriptor& row) {
+    return row.group == cell.op && row.name == cell.algorithm;
+  });
+  if (!rows.empty() && !listed) {
+    return {"algorithm", fmt::format("{} has no algorithm '{}'", cell.op, cell.algorithm)};
+  }
+  if (vocabulary.algorithm_unsupported == nullptr) return {};
+  std::string why =
+      vocabulary.algorithm_unsupported(cell.op, cell.algorithm, cell.ranks, cell.count);
+  if (why.empty()) return {};
+  return {"algorithm",
+          fmt::format("{} of {} over {} ranks: {}", cell.algorithm, cell.op, cell.ranks, why)};
+}
+
+size_t count_cells(const MatrixBlock& block, const ExpandContext& context) {
+  return expand_axes(block, context).size();
+}
+
+std::vector<PlanCell> expand_block(const MatrixBlock& block, const ExpandContext& context) {
+  std::vector<PlanCell> out;
+  std::set<std::string> seen;
+  const std::vector<Cell> cells = expand_axes(block, context);
+  out.reserve(cells.size());
+  for (const Cell& cell : cells) {
+    PlanCell plan_cell;
+    plan_cell.id = cell_id(cell);
+    if (!seen.insert(plan_cell.id).second) continue;
+    plan_cell.cell = cell;
+    plan_cell.stop = block.stop;
+    plan_cell.throughput_time_ns = block.kind == "throughput" ? block.throughput_time_ns : 0;
+    plan_cell.skip = why_impossible(cell, *context.vocabulary).reason;
+    out.push_back(std::move(plan_cell));
+  }
+  return out;
+}
+
+}  // namespace plumbline

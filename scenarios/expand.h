@@ -1,0 +1,30 @@
+// One matrix block expanded to cells: the cross product of its lists, where an axis that means
+// nothing for an operation (the root of an allreduce) collapses to one value. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/plan.h"
+
+namespace plumbline {
+
+struct ExpandContext {
+  int places = 1;  // ranks where a block names none
+  const Vocabulary* vocabulary = nullptr;
+};
+
+// How many combinations the block asks for; more than kMaxPlanCells = too many, no longer counted.
+size_t count_cells(const MatrixBlock& block, const ExpandContext& context);
+// In the order of the axes; equal cells (sizes that round to the same) once. Stops soon beyond
+// kMaxPlanCells. Estimates are not filled in.
+std::vector<PlanCell> expand_block(const MatrixBlock& block, const ExpandContext& context);
+
+// Which axis of a cell asks for something that cannot be, and why.
+struct Impossible {
+  std::string axis;    // key of the block: "algorithm", "ranks", "root"; empty = it can be done
+  std::string reason;  // in words
+};
+Impossible why_impossible(const Cell& cell, const Vocabulary& vocabulary);
+
+}  // namespace plumbline

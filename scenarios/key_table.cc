@@ -1,0 +1,217 @@
+#include "scenarios/key_table.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/dtype.h"
+#include "core/op.h"
+
+namespace plumbline {
+namespace {
+
+constexpr bool kRequired = true, kOptional = false;
+constexpr double kNoMin = 0, kNoMax = 0;
+constexpr double kMaxRanks = 1024;
+constexpr double kMaxBytes = 1024.0 * 1024 * 1024 * 1024;  // 1 TiB
+constexpr double kMaxExact = 9007199254740991.0;  // 2^53 - 1: the same number in every JSON reader
+
+// path, single, list, required, words, default, min, max, help
+constexpr KeyRow kTable[] = {
+    {"plumbline", kInt, 0, kRequired, nullptr, "", 1, 1, "Version of this format: always `1`."},
+    {"question", kText, 0, kOptional, nullptr, "\"\"", kNoMin, kNoMax,
+     "The one sentence that this scenario answers. It stands in every record and report."},
+    {"include", kText, kText, kOptional, nullptr, "none", kNoMin, kNoMax,
+     "One file or a list of files to start from, relative to this file. Keys of this file replace "
+     "keys of the included ones, later files replace earlier ones; `config` and `launch` are "
+     "joined key by key."},
+
+    {"hosts", kObject, kObject, kOptional, nullptr, "{\"local\": 2}", kNoMin, kNoMax,
+     "Where ranks may run: `{\"local\": N}` for N places on this machine, or a list of hosts."},
+    {"hosts.local", kInt, 0, kRequired, nullptr, "", 1, kMaxRanks,
+     "Places on this machine, named local0, local1 ... with the address 127.0.0.1."},
+    {"hosts[].name", kText, 0, kRequired, nullptr, "", kNoMin, kNoMax,
+     "Name of the host in messages and records; each name once."},
+    {"hosts[].local", kBool, 0, kOptional, nullptr, "false", kNoMin, kNoMax,
+     "`true`: this machine. Exactly one of `local` and `netns` says how to reach a host."},
+    {"hosts[].netns", kText, 0, kOptional, nullptr, "none", kNoMin, kNoMax,
+     "A network namespace of this machine, by name."},
+    {"hosts[].data", kText, kText, kOptional, nullptr, "all addresses of the host", kNoMin, kNoMax,
+     "Addresses under test, best with their prefix length: `\"10.10.0.1/24\"`."},
+    {"hosts[].interface", kText, 0, kOptional, nullptr, "any", kNoMin, kNoMax,
+     "Use only the data addresses of this network interface."},
+    {"hosts[].speed", kText, 0, kOptional, nullptr, "as the system says", kNoMin, kNoMax,
+     "Speed of the link where the system cannot know it: `\"40Gbit\"`, `\"2.5Gbit\"`, "
+     "`\"100Mbit\"`."},
+    {"hosts[].ranks", kInt, 0, kOptional, nullptr, "launch.ranks_per_host", 1, kMaxRanks,
+     "Ranks that have a place on this host."},
+
+    {"launch", kObject, 0, kOptional, nullptr, "{}", kNoMin, kNoMax, "How ranks are started."},
+    {"launch.ranks_per_host", kInt, 0, kOptional, nullptr, "1", 1, kMaxRanks,
+     "Ranks that have a place on each host."},
+    {"launch.port_base", kInt | kText, 0, kOptional, "auto", "29600", 1, 65535,
+     "Rank r listens on `port_base` + r; `\"auto\"` finds a window of free ports. Short for the "
+     "option of that name."},
+    {"launch.master_port", kInt, 0, kOptional, nullptr, "29500", 1, 65535,
+     "Where rank 0 listens for the rendezvous; outside the window of `port_base`. Short for the "
+     "option of that name."},
+
+    {"config", kObject, 0, kOptional, nullptr, "{}", kNoMin, kNoMax,
+     "Options of the data path by name; `plumbline config` lists them with their defaults."},
+    {"config.*", kScalar, 0, kOptional, nullptr, "", kNoMin, kNoMax,
+     "Value of one option. A flag of the command line overrides it, and it overrides the "
+     "environment."},
+
+    {"probes", 0, kText | kObject, kOptional, "@probe", "[]", kNoMin, kNoMax,
+     "Questions to the hosts before anything is measured: names, or objects where a probe takes "
+     "parameters. `plumbline list probes` shows them."},
+    {"probes[].probe", kText, 0, kRequired, "@probe", "", kNoMin, kNoMax, "Name of the probe."},
+    {"probes[].*", kScalar, kScalar, kOptional, nullptr, "", kNoMin, kNoMax,
+     "A parameter of that probe; a list gives several values."},
+
+    {"matrix", 0, kObject, kOptional, nullptr, "[]", kNoMin, kNoMax,
+     "Blocks of measurements. Each block is expanded to every combination of its lists."},
+    {"matrix[].kind", kText, 0, kOptional, "latency|bandwidth|throughput|check", "\"latency\"",
+     kNoMin, kNoMax,
+     "`latency`: one operation at a time. `bandwidth`: the same, for large sizes. `throughput`: "
+     "operations and bytes per second over a fixed `time` with `outstanding` operations in flight. "
+     "`check`: correctness only."},
+    {"matrix[].op", kText, kText, kRequired, "@op", "", kNoMin, kNoMax, "Operations to measure."},
+    {"matrix[].bytes", kSize | kObject, kSize, kOptional, nullptr, "none", 0, kMaxBytes,
+     "Sizes S: the whole array, for allgather, reduce_scatter, alltoall, gather and scatter over "
+     "all ranks. Rounded down to whole elements per rank. One size, a list, or a range. Required "
+     "unless every `op` of the block is barrier."},
+    {"matrix[].bytes.from", kSize, 0, kRequired, nullptr, "", 0, kMaxBytes,
+     "First size of a range."},
+    {"matrix[].bytes.to", kSize, 0, kRequired, nullptr, "", 0, kMaxBytes,
+     "No size of the range is larger; it is itself measured when a step meets it."},
+    {"matrix[].bytes.factor", kReal, 0, kOptional, nullptr, "2", 1.01, 1e6,
+     "Each size is the one before times this."},
+    {"matrix[].bytes.step", kSize, 0, kOptional, nullptr, "none", 1, kMaxBytes,
+     "Each size is the one before plus this; instead of `factor`."},
+    {"matrix[].dtype", kText, kText, kOptional, "@dtype", "\"f32\"", kNoMin, kNoMax,
+     "Element types."},
+    {"matrix[].redop", kText, kText, kOptional, "@redop", "\"sum\"", kNoMin, kNoMax,
+     "Reduction operators; ignored by operations that do not reduce."},
+    {"matrix[].algorithm", kText, kText, kOptional, "@algorithm", "\"auto\"", kNoMin, kNoMax,
+     "Algorithms by name; `\"auto\"` = by operation, size and ranks; `\"all\"` = every algorithm "
+     "of the operation, skipping those that cannot do a cell."},
+    {"matrix[].transport", kText, kText, kOptional, "@transport", "\"auto\"", kNoMin, kNoMax,
+     "What carries the data."},
+    {"matrix[].ranks", kInt | kObject, kInt, kOptional, nullptr, "all places", 1, kMaxRanks,
+     "Number of ranks: one, a list, or a range. The first n ranks take part, placed host after "
+     "host. More ranks than places is an error, except on this machine, where the rows are marked "
+     "oversubscribed when there are more ranks than cores."},
+    {"matrix[].ranks.from", kInt, 0, kRequired, nullptr, "", 1, kMaxRanks,
+     "Fewest ranks of a range."},
+    {"matrix[].ranks.to", kInt, 0, kRequired, nullptr, "", 1, kMaxRanks,
+     "Most ranks of a range; every number between is measured."},
+    {"matrix[].root", kInt | kText, kInt, kOptional, "all", "0", 0, kMaxRanks - 1,
+     "Root ranks of broadcast, reduce, gather and scatter; `\"all\"` = each rank in turn."},
+    {"matrix[].placement", kText, kText, kOptional, "out|in|both", "\"out\"", kNoMin, kNoMax,
+     "Whether input and output are apart (`out`) or the same memory (`in`); operations that have "
+     "no in-place form are measured once, out of place."},
+    {"matrix[].sync", kText, kText, kOptional, "barrier|none", "\"barrier\"", kNoMin, kNoMax,
+     "How ranks start an operation together. `none` lets operations follow one another at once."},
+    {"matrix[].outstanding", kInt, kInt, kOptional, nullptr, "1", 1, 1024,
+     "Operations in flight at once; `throughput` blocks only."},
+    {"matrix[].repeat", kInt, 0, kOptional, nullptr, "1", 1, 1000,
+     "Measure each cell so many times, at different moments of the run."},
+    {"matrix[].stop", kObject, 0, kOptional, nullptr, "{}", kNoMin, kNoMax,
+     "When a cell of a `latency` or `bandwidth` block has enough samples."},
+    {"matrix[].stop.ci", kReal, 0, kOptional, nullptr, "0.05", 0, 10,
+     "Stop when the 95 % confidence interval of the median is narrower than this fraction of the "
+     "median; 0 = never for this reason."},
+    {"matrix[].stop.min_n", kInt, 0, kOptional, nullptr, "30", 1, 1e9, "Fewest samples."},
+    {"matrix[].stop.max_n", kInt, 0, kOptional, nullptr, "100000", 1, 1e9, "Most samples."},
+    {"matrix[].stop.max_time", kDuration, 0, kOptional, nullptr, "\"2s\"", kNoMin, kNoMax,
+     "Longest time for the samples of one cell; `min_n` does not prolong it."},
+    {"matrix[].time", kDuration, 0, kOptional, nullptr, "\"500ms\"", kNoMin, kNoMax,
+     "How long a cell of a `throughput` block lasts."},
+    {"matrix[].config", kObject, 0, kOptional, nullptr, "{}", kNoMin, kNoMax,
+     "Options that hold for the cells of this block only; they are part of the cells' identity."},
+    {"matrix[].config.*", kScalar, 0, kOptional, nullptr, "", kNoMin, kNoMax,
+     "Value of one option."},
+
+    {"report", kText, kText, kOptional, "@report", "[\"console\"]", kNoMin, kNoMax,
+     "Reports to write when the run has ended; `plumbline list reports` shows them."},
+    {"seed", kInt, 0, kOptional, nullptr, "a new one each run, recorded", 0, kMaxExact,
+     "Seed of the order of the cells. It does not change what is measured."},
+    {"roofs", kBool, 0, kOptional, nullptr, "true", kNoMin, kNoMax,
+     "Also measure, on the same path, a bare socket and a memory copy, so that tables can say what "
+     "share of the possible was attained."},
+};
+
+constexpr const char* kCluster = "needs the cluster launcher, which this version does not have";
+constexpr RefusedKeyRow kRefused[] = {
+    {"hosts.hostfile", kCluster}, {"hosts[].ssh", kCluster}, {"hosts[].user", kCluster},
+    {"hosts[].port", kCluster},   {"hosts[].key", kCluster}, {"hosts[].binary", kCluster},
+    {"hosts[].rdma", kCluster},   {"hosts[].ips", kCluster}, {"hosts[].group", kCluster},
+};
+
+template <typename Rows>
+std::vector<std::string> names_of(const Rows& rows) {
+  std::vector<std::string> names;
+  for (const auto& row : rows) names.emplace_back(row.name);
+  return names;
+}
+
+std::vector<std::string> with_first(std::vector<std::string> first,
+                                    const std::vector<Descriptor>& rows) {
+  if (rows.empty()) return {};
+  std::set<std::string> seen(first.begin(), first.end());
+  for (const Descriptor& row : rows) {
+    if (seen.insert(row.name).second) first.push_back(row.name);
+  }
+  return first;
+}
+
+std::vector<std::string> split_words(std::string_view words) {
+  std::vector<std::string> out;
+  while (!words.empty()) {
+    const size_t bar = std::min(words.find('|'), words.size());
+    out.emplace_back(words.substr(0, bar));
+    words.remove_prefix(std::min(bar + 1, words.size()));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::span<const KeyRow> key_table() { return kTable; }
+std::span<const RefusedKeyRow> refused_key_table() { return kRefused; }
+
+const KeyRow* find_key(const std::string& path) {
+  const size_t dot = path.rfind('.');
+  const std::string any = dot == std::string::npos ? "*" : path.substr(0, dot + 1) + "*";
+  const KeyRow* wildcard = nullptr;
+  for (const KeyRow& row : kTable) {
+    if (path == row.path) return &row;
+    if (any == row.path) wildcard = &row;
+  }
+  return wildcard;
+}
+
+std::vector<const KeyRow*> keys_within(const std::string& prefix) {
+  std::vector<const KeyRow*> rows;
+  for (const KeyRow& row : kTable) {
+    const std::string_view path = row.path;
+    if (path.substr(0, prefix.size()) != prefix) continue;
+    if (path.substr(prefix.size()).find('.') == std::string_view::npos) rows.push_back(&row);
+  }
+  return rows;
+}
+
+std::vector<std::string> accepted_words(const KeyRow& row, const Vocabulary& vocabulary) {
+  if (row.words == nullptr) return {};
+  const std::string_view words = row.words;
+  if (words == "@op") return names_of(op_table());
+  if (words == "@dtype") return names_of(dtype_table());
+  if (words == "@redop") return names_of(redop_table());
+  if (words == "@algorithm") return with_first({"auto", "all"}, vocabulary.algorithms);
+  if (words == "@transport") return with_first({"auto"}, vocabulary.transports);
+  if (words == "@probe") return with_first({}, vocabulary.probes);
+  if (words == "@report") return with_first({}, vocabulary.reports);
+  return split_words(words);
+}
+
+}  // namespace plumbline

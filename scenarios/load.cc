@@ -1,0 +1,164 @@
+// From a file name to a checked Scenario: read, include, merge, check. Every step goes on with what
+// the one before left, so that one run shows all that is wrong.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "scenarios/check.h"
+#include "scenarios/limits.h"
+#include "scenarios/read.h"
+#include "scenarios/read_matrix.h"
+#include "scenarios/shape.h"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Keys that are joined name by name when files are merged; all others are replaced.
+constexpr const char* kJoinedKeys[] = {"config", "launch"};
+
+void merge_over(Json& base, Json&& top) {
+  for (auto it = top.begin(); it != top.end(); ++it) {
+    const bool joined = std::find(std::begin(kJoinedKeys), std::end(kJoinedKeys), it.key()) !=
+                        std::end(kJoinedKeys);
+    if (joined && base.contains(it.key())) {
+      base[it.key()].update(it.value());
+    } else {
+      base[it.key()] = std::move(it.value());
+    }
+  }
+}
+
+class Loader {
+ public:
+  Loader(const Vocabulary& vocabulary, Problems& problems)
+      : vocabulary_(vocabulary), problems_(problems) {}
+
+  // The tree of this text with all that it includes underneath.
+  Json tree(const std::string& text, const std::string& file) {
+    const std::string name = chain_.empty() ? "" : file;
+    auto root = parse_json_text(text, file, problems_);
+    if (!root) {
+      broken_ = true;
+      return Json::object();
+    }
+    check_shape(*root, name, vocabulary_, problems_);
+    const auto included =
+        root->contains("include") ? texts((*root)["include"]) : std::vector<std::string>{};
+    root->erase("include");
+    Json merged = Json::object();
+    chain_.push_back(fs::path(file).lexically_normal());
+    for (size_t i = 0; i < included.size(); ++i) {
+      merge_over(merged, include(included[i], file, name));
+    }
+    chain_.pop_back();
+    merge_over(merged, std::move(*root));
+    return merged;
+  }
+
+  // A file could not be read or parsed: what other files say cannot be judged without it.
+  bool broken() const { return broken_; }
+
+ private:
+  Json include(const std::string& target, const std::string& from, const std::string& name) {
+    const std::string where = (name.empty() ? "" : name + ": ") + std::string("$.include");
+    const fs::path path = (fs::path(from).parent_path() / target).lexically_normal();
+    if (std::find(chain_.begin(), chain_.end(), path) != chain_.end()) {
+      return refuse(where, fmt::format("{} includes itself", in_quotes(path.string())),
+                    "remove one of the includes of the circle");
+    }
+    if (static_cast<int>(chain_.size()) > kMaxIncludeDepth) {
+      return refuse(where,
+                    fmt::format("files include one another more than {} deep", kMaxIncludeDepth),
+                    "join some of them");
+    }
+    const auto text = read_scenario_text(path.string(), where, problems_);
+    if (!text) {
+      broken_ = true;
+      return Json::object();
+    }
+    return tree(*text, path.string());
+  }
+
+  Json refuse(const std::string& where, std::string message, std::string hint) {
+    broken_ = true;
+    problems_.add(where, std::move(message), std::move(hint));
+    return Json::object();
+  }
+
+  const Vocabulary& vocabulary_;
+  Problems& problems_;
+  std::vector<fs::path> chain_;
+  bool broken_ = false;
+};
+
+tl::unexpected<std::vector<ScenarioProblem>> all(Problems& problems) {
+  return tl::unexpected(problems.take());
+}
+
+}  // namespace
+
+tl::expected<Scenario, std::vector<ScenarioProblem>> parse_scenario(const std::string& text,
+                                                                    const std::string& file,
+                                                                    const Vocabulary& vocabulary) {
+  Problems problems;
+  Loader loader(vocabulary, problems);
+  const Json root = loader.tree(text, file);
+  if (loader.broken()) return all(problems);
+  Scenario scenario = read_scenario(root, problems);
+  scenario.file = file;
+  scenario.name = fs::path(file).stem().string();
+  check_scenario(scenario, vocabulary, problems);
+  if (problems.empty() && scenario.matrix.empty() && scenario.probes.empty()) {
+    problems.add("$", "there is nothing to do: neither probes nor a matrix",
+                 "docs/scenario_format.md shows an example");
+  }
+  if (!problems.empty()) return all(problems);
+  return scenario;
+}
+
+tl::expected<Scenario, std::vector<ScenarioProblem>> load_scenario(const std::string& path,
+                                                                   const Vocabulary& vocabulary) {
+  Problems problems;
+  const auto text = read_scenario_text(path, path, problems);
+  if (!text) return all(problems);
+  return parse_scenario(*text, path, vocabulary);
+}
+
+tl::expected<std::vector<ScenarioHost>, std::vector<ScenarioProblem>> load_hosts(
+    const std::string& path) {
+  Problems problems;
+  const auto text = read_scenario_text(path, path, problems);
+  if (!text) return all(problems);
+  auto root = parse_json_text(*text, path, problems);
+  if (!root) return all(problems);
+  if (root->is_object() && root->contains("plumbline")) {
+    auto scenario = parse_scenario(*text, path, {});
+    if (!scenario) return tl::unexpected(std::move(scenario.error()));
+    return std::move(scenario->hosts);
+  }
+  // {"local": N} alone is the value of `hosts`.
+  if (root->is_object() && root->contains("local")) root = Json{{"hosts", std::move(*root)}};
+  if (!root->is_object() || !root->contains("hosts")) {
+    problems.add(path, "is neither a host file nor a scenario",
+                 "a host file is {\"hosts\": [...]} or {\"local\": 2}; host files of MLX and JACCL "
+                 "need the cluster launcher, which this version does not have");
+    return all(problems);
+  }
+  check_shape_of(*root, "hosts", "hosts", {}, problems);
+  if (root->contains("hosts")) {
+    auto hosts = read_hosts((*root)["hosts"], 1, problems);
+    if (problems.empty()) return hosts;
+  }
+  return all(problems);
+}
+
+std::string to_line(const ScenarioProblem& problem) {
+  return problem.where + ": " + problem.message + (problem.hint.empty() ? "" : "; " + problem.hint);
+}
+
+}  // namespace plumbline

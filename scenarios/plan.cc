@@ -1,0 +1,243 @@
+#include "scenarios/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/sha256.h"
+#include "scenarios/estimate.h"
+#include "scenarios/expand.h"
+#include "scenarios/filter.h"
+#include "scenarios/limits.h"
+#include "scenarios/shuffle.h"
+
+namespace plumbline {
+namespace {
+
+// Options that change where ranks meet and what is printed, not what is measured: a resumed run may
+// have others.
+constexpr const char* kUnmeasuredOptions[] = {"port_base", "master_port", "log_level"};
+
+// What the bare path is asked for, once per world size and transport.
+struct RoofRow {
+  const char* op;
+  uint64_t bytes;
+};
+constexpr RoofRow kRoofs[] = {{"raw_pingpong", 8},
+                              {"raw_pingpong", 64 * 1024},
+                              {"raw_stream", 16 * 1024 * 1024},
+                              {"raw_duplex", 16 * 1024 * 1024},
+                              {"memcpy", 64 * 1024 * 1024}};
+constexpr int64_t kRoofTimeNs = 400'000'000;  // each: they are taken for every world size
+
+bool is_roof(const PlanCell& cell) { return cell.cell.kind == "roof"; }
+
+// Ranks are started once per world: ranks, transport, options of the cells.
+using WorldKey = std::tuple<int, std::string, std::map<std::string, std::string>>;
+WorldKey world_of(const PlanCell& cell) {
+  return {cell.cell.ranks, cell.cell.transport, cell.cell.params};
+}
+
+std::vector<PlanCell> roofs_of(const WorldKey& world) {
+  std::vector<PlanCell> out;
+  for (const RoofRow& row : kRoofs) {
+    PlanCell roof;
+    roof.cell.kind = "roof";
+    roof.cell.op = row.op;
+    std::tie(roof.cell.ranks, roof.cell.transport, roof.cell.params) = world;
+    roof.cell.dtype = "u8";
+    roof.cell.redop = "none";
+    roof.cell.bytes = roof.cell.count = row.bytes;
+    roof.stop.max_time_ns = kRoofTimeNs;
+    roof.id = cell_id(roof.cell);
+    out.push_back(std::move(roof));
+  }
+  return out;
+}
+
+// Worlds of two ranks or more that time something, and so have a use for roofs.
+std::set<WorldKey> timed_worlds(const std::vector<PlanCell>& cells) {
+  std::set<WorldKey> worlds;
+  for (const PlanCell& cell : cells) {
+    const bool timed = !is_roof(cell) && cell.cell.kind != "check" && cell.skip.empty();
+    if (timed && cell.cell.ranks >= 2) worlds.insert(world_of(cell));
+  }
+  return worlds;
+}
+
+// The bare path does not depend on the options of a block but for its sockets: one set of roofs for
+// each (ranks, transport), taken in its first world.
+std::vector<PlanCell> roofs_for(const std::vector<PlanCell>& cells) {
+  std::vector<PlanCell> roofs;
+  std::set<std::pair<int, std::string>> done;
+  for (const WorldKey& world : timed_worlds(cells)) {
+    if (!done.insert({std::get<0>(world), std::get<1>(world)}).second) continue;
+    for (PlanCell& roof : roofs_of(world)) roofs.push_back(std::move(roof));
+  }
+  return roofs;
+}
+
+Expected<std::vector<PlanCell>> expand(const Scenario& scenario, const Vocabulary& vocabulary) {
+  std::vector<PlanCell> cells;
+  std::set<std::string> seen;
+  const int all_places = places(scenario.hosts);
+  const bool free_places = may_oversubscribe(scenario.hosts);
+  for (const MatrixBlock& block : scenario.matrix) {
+    if (vocabulary.algorithms.empty() &&
+        std::find(block.algorithm.begin(), block.algorithm.end(), "all") != block.algorithm.end()) {
+      return fail(ErrorCode::kConfig,
+                  block.path + ".algorithm: \"all\" without a table of algorithms");
+    }
+    for (PlanCell& cell : expand_block(block, {all_places, &vocabulary})) {
+      // The hosts may be others than those the scenario was checked with (--hosts).
+      if (cell.cell.ranks > all_places && !free_places) {
+        return fail(ErrorCode::kConfig,
+                    fmt::format("{}.ranks: {} ranks, but the hosts have places for {}", block.path,
+                                cell.cell.ranks, all_places),
+                    "raise launch.ranks_per_host or name more hosts");
+      }
+      if (seen.insert(cell.id).second) cells.push_back(std::move(cell));
+      if (cells.size() > kMaxPlanCells) {
+        return fail(ErrorCode::kConfig,
+                    fmt::format("{}: the matrix has more than {} cells", block.path, kMaxPlanCells),
+                    "shorten its lists");
+      }
+    }
+  }
+  return cells;
+}
+
+Expected<std::vector<FilterTerm>> parse_terms(const std::vector<std::string>& texts,
+                                              const std::vector<Cell>& cells) {
+  std::vector<FilterTerm> terms;
+  for (const std::string& text : texts) {
+    auto term = FilterTerm::parse(text, cells);
+    if (!term) return fail(std::move(term.error()));
+    terms.push_back(std::move(*term));
+  }
+  return terms;
+}
+
+template <typename Predicate>
+void drop_if(std::vector<PlanCell>& cells, Predicate unwanted) {
+  cells.erase(std::remove_if(cells.begin(), cells.end(), unwanted), cells.end());
+}
+
+// The cells that the filter wants, and the roofs of their worlds. Where it names nothing but roofs
+// (--only kind=roof), those.
+Expected<std::vector<PlanCell>> select(std::vector<PlanCell> cells, bool with_roofs,
+                                       const PlanFilter& filter) {
+  const std::vector<PlanCell> all_roofs = with_roofs ? roofs_for(cells) : std::vector<PlanCell>{};
+  std::vector<Cell> known;
+  known.reserve(cells.size() + all_roofs.size());
+  for (const PlanCell& cell : cells) known.push_back(cell.cell);
+  for (const PlanCell& roof : all_roofs) known.push_back(roof.cell);
+  const auto only = parse_terms(filter.only, known), skip = parse_terms(filter.skip, known);
+  if (!only) return fail(only.error());
+  if (!skip) return fail(skip.error());
+  const auto not_meant = [&only](const PlanCell& cell) {
+    return !std::all_of(only->begin(), only->end(),
+                        [&](const FilterTerm& term) { return term.holds(cell.cell); });
+  };
+  const auto skipped = [&skip](const PlanCell& cell) {
+    return std::any_of(skip->begin(), skip->end(),
+                       [&](const FilterTerm& term) { return term.holds(cell.cell); });
+  };
+
+  drop_if(cells, [&](const PlanCell& cell) { return not_meant(cell) || skipped(cell); });
+  std::vector<PlanCell> roofs = all_roofs;
+  if (cells.empty()) {
+    drop_if(roofs, not_meant);
+  } else if (with_roofs) {
+    roofs = roofs_for(cells);
+  }
+  drop_if(roofs, skipped);
+  for (PlanCell& roof : roofs) cells.push_back(std::move(roof));
+  if (cells.empty() && !known.empty()) {
+    return fail(ErrorCode::kUsage, fmt::format("the filter leaves none of {} cells", known.size()),
+                "`plumbline plan FILE` lists the cells");
+  }
+  return cells;
+}
+
+// Groups of one world, small worlds first; in each the roofs, then the rest in shuffled order.
+void order_cells(std::vector<PlanCell>& cells, uint64_t seed) {
+  std::map<WorldKey, std::vector<PlanCell>> roofs, others;
+  for (PlanCell& cell : cells) {
+    (is_roof(cell) ? roofs : others)[world_of(cell)].push_back(std::move(cell));
+  }
+  std::set<WorldKey> worlds;
+  for (const auto& [world, group] : roofs) worlds.insert(world);
+  for (const auto& [world, group] : others) worlds.insert(world);
+  cells.clear();
+  SplitMix64 random(seed);
+  for (const WorldKey& world : worlds) {
+    for (PlanCell& cell : roofs[world]) cells.push_back(std::move(cell));
+    std::vector<PlanCell>& group = others[world];
+    shuffle(group, random);
+    for (PlanCell& cell : group) cells.push_back(std::move(cell));
+  }
+}
+
+std::string stop_text(const PlanCell& cell) {
+  if (cell.cell.kind == "check") return "";
+  if (cell.cell.kind == "throughput") return fmt::format("time {}", cell.throughput_time_ns);
+  return fmt::format("stop {} {} {} {}", cell.stop.ci, cell.stop.min_n, cell.stop.max_n,
+                     cell.stop.max_time_ns);
+}
+
+std::string plan_hash(const std::vector<PlanCell>& cells, const OptionSet& options) {
+  std::set<std::string> lines;  // sorted: the order of measuring does not count
+  for (const PlanCell& cell : cells) {
+    lines.insert(canonical_json(cell.cell) + " " + stop_text(cell));
+  }
+  for (const auto& [name, value] : options.values()) {
+    if (std::find(std::begin(kUnmeasuredOptions), std::end(kUnmeasuredOptions), name) ==
+        std::end(kUnmeasuredOptions)) {
+      lines.insert(fmt::format("{}={}", name, value.value));
+    }
+  }
+  std::string text = "plumbline plan 1\n";
+  for (const std::string& line : lines) text += line + "\n";
+  return to_hex(sha256(text));
+}
+
+Expected<OptionSet> options_of(const Scenario& scenario, const PlanContext& context) {
+  if (context.options != nullptr) return *context.options;
+  OptionSources sources;
+  sources.scenario = scenario.config;
+  auto set = OptionSet::resolve(sources);
+  if (!set) return fail(std::move(set.error().front()));
+  return std::move(*set);
+}
+
+}  // namespace
+
+Expected<Plan> make_plan(const Scenario& scenario, const PlanFilter& filter, uint64_t seed,
+                         const PlanContext& context) {
+  const auto options = options_of(scenario, context);
+  if (!options) return fail(options.error());
+  auto expanded = expand(scenario, context.vocabulary);
+  if (!expanded) return fail(std::move(expanded.error()));
+  auto cells = select(std::move(*expanded), scenario.roofs, filter);
+  if (!cells) return fail(std::move(cells.error()));
+  order_cells(*cells, seed);
+
+  Plan plan;
+  plan.seed = seed;
+  plan.hash = plan_hash(*cells, *options);
+  plan.cells = std::move(*cells);
+  std::set<WorldKey> worlds;
+  for (PlanCell& cell : plan.cells) {
+    cell.estimated_s = estimate_cell_s(cell);
+    plan.estimated_s += cell.estimated_s;
+    if (cell.skip.empty() && worlds.insert(world_of(cell)).second) {
+      plan.estimated_s += estimate_start_s(cell.cell.ranks);
+    }
+  }
+  return plan;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,49 @@
+// A plan: the scenario's matrix expanded to cells, filtered, shuffled with a recorded seed, with
+// what each cell needs to be measured. The plan hash covers everything that decides what is
+// measured (cells, stop rules, options), not the order; all ranks compare it, and --resume accepts
+// only records that carry it. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scenarios/scenario.h"
+
+namespace plumbline {
+
+struct PlanCell {
+  Cell cell;
+  std::string id;  // cell_id(cell)
+  StopRule stop;
+  int64_t throughput_time_ns = 0;
+  std::string skip;        // why it will be skipped, empty = it will run
+  double estimated_s = 0;  // rough duration
+};
+
+struct Plan {
+  // Cells of one world size and transport stay together, so that ranks start once; within such a
+  // group the roofs come first, then the other cells in shuffled order.
+  std::vector<PlanCell> cells;
+  uint64_t seed = 0;
+  std::string hash;  // hex SHA-256
+  double estimated_s = 0;
+};
+
+struct PlanFilter {
+  // Each is "key=value" (a field of Cell; "a,b" = either; also != and, for numbers, >= <= > <) or a
+  // bare word that is an op, kind, algorithm, dtype or transport. Several --only must all hold, any
+  // --skip that holds drops the cell. Roofs are kept by --only, as the scale of what it keeps.
+  std::vector<std::string> only, skip;
+};
+
+// What else decides a plan.
+struct PlanContext {
+  Vocabulary vocabulary;               // as the scenario was parsed with; "all" algorithms need it
+  const OptionSet* options = nullptr;  // resolved; nullptr = defaults and the scenario's config
+};
+
+Expected<Plan> make_plan(const Scenario& scenario, const PlanFilter& filter, uint64_t seed,
+                         const PlanContext& context = {});
+
+}  // namespace plumbline

@@ -1,0 +1,58 @@
+#include "scenarios/problems.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/options.h"
+
+namespace plumbline {
+
+void Problems::add(std::string where, std::string message, std::string hint) {
+  if (list_.size() < kMaxProblems) {
+    list_.push_back({std::move(where), std::move(message), std::move(hint)});
+  } else {
+    ++dropped_;
+  }
+}
+
+bool Problems::has(const std::string& where) const {
+  return std::any_of(list_.begin(), list_.end(), [&where](const ScenarioProblem& problem) {
+    if (problem.where.compare(0, where.size(), where) != 0) return false;
+    const char next = problem.where.size() == where.size() ? '.' : problem.where[where.size()];
+    return next == '.' || next == '[';
+  });
+}
+
+std::vector<ScenarioProblem> Problems::take() {
+  if (dropped_ > 0) {
+    list_.push_back({list_.back().where, fmt::format("and {} more problems", dropped_),
+                     "correct the first ones, then run it again"});
+  }
+  dropped_ = 0;
+  return std::exchange(list_, {});
+}
+
+std::string hint_for(const std::string& name, const std::vector<std::string>& valid) {
+  constexpr size_t kMost = 20;
+  if (valid.empty()) return {};
+  const std::string near_to = nearest_name(name, valid);
+  if (!near_to.empty()) return fmt::format("did you mean '{}'?", near_to);
+  std::string list = valid.size() == 1 ? "accepted: " : "one of: ";
+  for (size_t i = 0; i < std::min(valid.size(), kMost); ++i) {
+    list += (i == 0 ? "" : ", ") + valid[i];
+  }
+  return valid.size() > kMost ? list + " ..." : list;
+}
+
+std::string in_quotes(const std::string& text) {
+  constexpr size_t kMost = 60;
+  std::string out = "'";
+  for (const char c : text.substr(0, kMost)) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += byte < 0x20 || byte >= 0x7f ? '?' : c;
+  }
+  return out + (text.size() > kMost ? "...'" : "'");
+}
+
+}  // namespace plumbline

@@ -1,0 +1,196 @@
+#include "scenarios/read_matrix.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "core/units.h"
+#include "scenarios/limits.h"
+#include "scenarios/shape.h"
+
+namespace plumbline {
+namespace {
+
+uint64_t size_of_value(const Json& value) {
+  return value.is_string() ? *parse_bytes(value.get_ref<const std::string&>())
+                           : whole_number(value);
+}
+
+// One value or a list, each through `read`.
+template <typename T, typename Read>
+std::vector<T> values_of(const Json& value, Read read) {
+  std::vector<T> out;
+  if (!value.is_array()) return {read(value)};
+  for (const Json& element : value) out.push_back(read(element));
+  return out;
+}
+
+int int_of(const Json& value) { return static_cast<int>(whole_number(value)); }
+
+// from, from * factor or from + step ... up to and including `to`.
+std::vector<uint64_t> expand_sizes(uint64_t from, uint64_t to, double factor, uint64_t step) {
+  std::vector<uint64_t> out;
+  for (uint64_t size = from; size <= to && out.size() <= kMaxRangeSizes;) {
+    out.push_back(size);
+    if (step > 0) {
+      size += step;
+    } else {
+      // A factor near 1 must still move on.
+      const double next = std::round(static_cast<double>(size) * factor);
+      size = std::max(size + 1, static_cast<uint64_t>(next));
+    }
+  }
+  return out;
+}
+
+std::vector<uint64_t> read_size_range(const Json& range, const std::string& where,
+                                      Problems& problems) {
+  if (!range.contains("from") || !range.contains("to")) return {};
+  const uint64_t from = size_of_value(range["from"]), to = size_of_value(range["to"]);
+  const bool by_factor = range.contains("factor"), by_step = range.contains("step");
+  if (from > to) {
+    problems.add(
+        where, fmt::format("'from' ({}) is above 'to' ({})", format_bytes(from), format_bytes(to)),
+        "exchange them");
+    return {};
+  }
+  if (by_factor && by_step) {
+    problems.add(where, "has both 'factor' and 'step'", "keep one of them");
+    return {};
+  }
+  if (from == 0 && !by_step) {
+    problems.add(where + ".from", "is 0, and 0 times a factor stays 0",
+                 "begin at 1 or use 'step'; a list such as [0, 8, 64] can hold 0");
+    return {};
+  }
+  const double factor = by_factor ? range["factor"].get<double>() : 2.0;
+  const uint64_t step = by_step ? size_of_value(range["step"]) : 0;
+  std::vector<uint64_t> sizes = expand_sizes(from, to, factor, step);
+  if (sizes.size() > kMaxRangeSizes) {
+    problems.add(where, fmt::format("is more than {} sizes", kMaxRangeSizes),
+                 "use a larger 'factor' or 'step'");
+    return {};
+  }
+  return sizes;
+}
+
+std::vector<int> read_ranks(const Json& value, const std::string& where, Problems& problems) {
+  if (!value.is_object()) return values_of<int>(value, int_of);
+  if (!value.contains("from") || !value.contains("to")) return {};
+  const int from = int_of(value["from"]), to = int_of(value["to"]);
+  if (from > to) {
+    problems.add(where, fmt::format("'from' ({}) is above 'to' ({})", from, to), "exchange them");
+    return {};
+  }
+  std::vector<int> ranks(static_cast<size_t>(to - from + 1));
+  std::iota(ranks.begin(), ranks.end(), from);
+  return ranks;
+}
+
+StopRule read_stop(const Json& stop, const std::string& where, Problems& problems) {
+  StopRule rule;
+  if (stop.contains("ci")) rule.ci = stop["ci"].get<double>();
+  if (stop.contains("min_n")) rule.min_n = whole_number(stop["min_n"]);
+  if (stop.contains("max_n")) rule.max_n = whole_number(stop["max_n"]);
+  if (stop.contains("max_time")) {
+    rule.max_time_ns = *parse_duration(stop["max_time"].get_ref<const std::string&>());
+  }
+  if (rule.min_n > rule.max_n) {
+    problems.add(where, fmt::format("'min_n' ({}) is above 'max_n' ({})", rule.min_n, rule.max_n),
+                 "min_n is 30 and max_n 100000 where they are not given");
+  }
+  return rule;
+}
+
+// Keys that mean something for certain kinds only.
+struct KindKey {
+  const char* key;
+  std::vector<std::string> kinds;
+};
+
+void check_kind_keys(const Json& block, const std::string& kind, const std::string& where,
+                     Problems& problems) {
+  static const std::vector<KindKey> kKindKeys = {{"outstanding", {"throughput"}},
+                                                 {"time", {"throughput"}},
+                                                 {"stop", {"latency", "bandwidth"}}};
+  for (const KindKey& row : kKindKeys) {
+    if (!block.contains(row.key)) continue;
+    if (std::find(row.kinds.begin(), row.kinds.end(), kind) != row.kinds.end()) continue;
+    problems.add(json_path(where, row.key),
+                 fmt::format("'{}' means nothing in a {} block", row.key, kind),
+                 fmt::format("it belongs to {}", fmt::join(row.kinds, " and ")));
+  }
+}
+
+// "both" -> out, in.
+std::vector<std::string> read_placement(const Json& value) {
+  std::vector<std::string> out;
+  for (const std::string& word : texts(value)) {
+    for (const char* each : {"out", "in"}) {
+      const bool wanted = word == each || word == "both";
+      if (wanted && std::find(out.begin(), out.end(), each) == out.end()) out.emplace_back(each);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> texts(const Json& value) {
+  return values_of<std::string>(value, [](const Json& v) { return v.get<std::string>(); });
+}
+
+std::string scalar_text(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "on" : "off";
+  // 1e6 is the whole number 1000000 to people, and to options.
+  const double number = value.get<double>();
+  const bool whole = value.is_number_float() && number == std::floor(number);
+  return whole && std::abs(number) < 1e15 ? fmt::format("{:.0f}", number) : value.dump();
+}
+
+std::map<std::string, std::string> read_options(const Json& object) {
+  std::map<std::string, std::string> out;
+  for (auto it = object.begin(); it != object.end(); ++it) out[it.key()] = scalar_text(*it);
+  return out;
+}
+
+MatrixBlock read_block(const Json& block, const std::string& where, Problems& problems) {
+  MatrixBlock out;
+  out.path = where;
+  out.kind = block.value("kind", out.kind);
+  check_kind_keys(block, out.kind, where, problems);
+  const auto read_texts = [&block](const char* key, std::vector<std::string>& to) {
+    if (block.contains(key)) to = texts(block[key]);
+  };
+  read_texts("op", out.op);
+  read_texts("dtype", out.dtype);
+  read_texts("redop", out.redop);
+  read_texts("algorithm", out.algorithm);
+  read_texts("transport", out.transport);
+  read_texts("sync", out.sync);
+  if (block.contains("placement")) out.placement = read_placement(block["placement"]);
+  if (block.contains("bytes")) {
+    const Json& bytes = block["bytes"];
+    out.bytes = bytes.is_object() ? read_size_range(bytes, where + ".bytes", problems)
+                                  : values_of<uint64_t>(bytes, size_of_value);
+  }
+  if (block.contains("ranks")) out.ranks = read_ranks(block["ranks"], where + ".ranks", problems);
+  if (block.contains("root")) {
+    out.root = values_of<int>(block["root"],
+                              [](const Json& v) { return v.is_string() ? kEveryRoot : int_of(v); });
+  }
+  if (block.contains("outstanding")) out.outstanding = values_of<int>(block["outstanding"], int_of);
+  if (block.contains("repeat")) out.repeat = int_of(block["repeat"]);
+  if (block.contains("stop")) out.stop = read_stop(block["stop"], where + ".stop", problems);
+  if (block.contains("time")) {
+    out.throughput_time_ns = *parse_duration(block["time"].get_ref<const std::string&>());
+  }
+  if (block.contains("config")) out.params = read_options(block["config"]);
+  return out;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,218 @@
+#include "scenarios/runner.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/clock.h"
+#include "scenarios/noise.h"
+
+namespace plumbline {
+namespace {
+
+constexpr int kStartAttempts = 2;  // failures in a row to start the ranks that end the run
+
+double seconds_since(int64_t start_ns) {
+  return static_cast<double>(monotonic_ns() - start_ns) * 1e-9;
+}
+
+// Remaining time: the plan's estimates, scaled by how wrong they were so far.
+class Eta {
+ public:
+  explicit Eta(const RunRequest& request) {
+    for (const PlanCell& cell : request.plan->cells) {
+      if (request.finished_ids.count(cell.id) == 0) left_s_ += cell.estimated_s;
+    }
+  }
+  void done(const PlanCell& cell, double took_s) {
+    left_s_ -= cell.estimated_s;
+    estimated_s_ += cell.estimated_s;
+    took_s_ += took_s;
+  }
+  double seconds() const {
+    const double scale = estimated_s_ > 0 ? took_s_ / estimated_s_ : 1.0;
+    return left_s_ > 0 ? left_s_ * scale : 0.0;
+  }
+
+ private:
+  double left_s_ = 0, estimated_s_ = 0, took_s_ = 0;
+};
+
+Measurement skipped(const std::string& reason) {
+  Measurement measurement;
+  measurement.outcome = Outcome::kSkipped;
+  measurement.reason = reason;
+  return measurement;
+}
+
+Measurement error_measurement(const Error& error) {
+  Measurement measurement;
+  measurement.outcome = Outcome::kError;
+  measurement.reason = error.message();
+  measurement.cause = error.cause.empty() ? to_string(error.code) : error.cause;
+  return measurement;
+}
+
+class Run {
+ public:
+  Run(const RunRequest& request, CellRunner& ranks)
+      : request_(request), ranks_(ranks), eta_(request) {}
+
+  RunSummary all() {
+    for (const PlanCell& cell : request_.plan->cells) {
+      if (request_.finished_ids.count(cell.id) != 0) {
+        ++summary_.resumed;
+        ++done_;
+        continue;
+      }
+      if (ranks_.interrupted()) summary_.interrupted = true;
+      if (summary_.interrupted) break;
+      tell(&cell, nullptr);
+      const int64_t start = monotonic_ns();
+      if (!one(cell)) break;
+      eta_.done(cell, seconds_since(start));
+      ++done_;
+      tell(nullptr, &summary_.records.back());
+    }
+    return std::move(summary_);
+  }
+
+ private:
+  // Measures and records one cell; false = the run ends here.
+  bool one(const PlanCell& cell) {
+    if (!cell.skip.empty()) return record(cell, skipped(cell.skip));
+    if (!ready(cell)) return false;
+    const Expected<Measurement> measured = ranks_.run(cell);
+    if (!measured) {
+      // An interrupt that tears the group down is no fault of the cell.
+      if (measured.error().code == ErrorCode::kInterrupted || ranks_.interrupted()) {
+        summary_.interrupted = true;
+        return false;
+      }
+      return record(cell, error_measurement(measured.error()));
+    }
+    if (measured->stop_reason == "interrupted") {
+      summary_.interrupted = true;
+      return false;
+    }
+    return record(cell, *measured);
+  }
+
+  // Ranks for this cell. One failure may be the echo of a broken group (a port that is not free
+  // yet), so it is tried again; the next failure ends the run.
+  bool ready(const PlanCell& cell) {
+    for (int attempt = 1;; ++attempt) {
+      const Status status = ranks_.ensure_world(cell.cell.ranks, cell.cell.transport);
+      if (status) return true;
+      if (ranks_.interrupted() || status.error().code == ErrorCode::kInterrupted) {
+        summary_.interrupted = true;
+        return false;
+      }
+      if (attempt == kStartAttempts) {
+        summary_.stopped = fmt::format("{} ranks could not be started, {} times in a row: {}",
+                                       cell.cell.ranks, attempt, status.error().message());
+        return false;
+      }
+    }
+  }
+
+  bool record(const PlanCell& cell, Measurement measurement) {
+    Record record;
+    record.suite_version = PLUMBLINE_VERSION;
+    record.run_id = request_.run_id;
+    record.time = utc_now_rfc3339();
+    record.scenario = request_.scenario->name;
+    record.question = request_.scenario->question;
+    record.plan_hash = request_.plan->hash;
+    record.seed = request_.plan->seed;
+    record.cell = cell.cell;
+    record.measurement = std::move(measurement);
+    record.environment = ranks_.environment();
+    if (!request_.command.empty()) record.environment.command = request_.command;
+    recompute(record);
+    record.noise = judge_noise(record, clock_.call_ns);
+    if (request_.file != nullptr) {
+      if (const Status written = request_.file->append(record); !written) {
+        summary_.stopped = fmt::format("records cannot be written: {}", written.error().message());
+        return false;
+      }
+    }
+    count(summary_, record);
+    summary_.records.push_back(std::move(record));
+    return true;
+  }
+
+  void tell(const PlanCell* current, const Record* last) {
+    if (!request_.progress) return;
+    request_.progress({done_, request_.plan->cells.size(), seconds_since(start_ns_), eta_.seconds(),
+                       current, last});
+  }
+
+  const RunRequest& request_;
+  CellRunner& ranks_;
+  RunSummary summary_;
+  Eta eta_;
+  size_t done_ = 0;
+  const int64_t start_ns_ = monotonic_ns();
+  const ClockQuality clock_ = measure_clock();
+};
+
+}  // namespace
+
+Expected<RunSummary> run_plan(const RunRequest& request, CellRunner& ranks) {
+  if (request.scenario == nullptr || request.plan == nullptr) {
+    return fail(ErrorCode::kUsage, "run_plan needs a scenario and its plan");
+  }
+  return Run(request, ranks).all();
+}
+
+void count(RunSummary& summary, const Record& record) {
+  switch (record.measurement.outcome) {
+    case Outcome::kPassed:
+      ++summary.passed;
+      break;
+    case Outcome::kFailed:
+      ++summary.failed;
+      break;
+    case Outcome::kSkipped:
+      ++summary.skipped;
+      break;
+    case Outcome::kError:
+      ++summary.errors;
+      break;
+  }
+  summary.wrong += record.measurement.wrong.value_or(0);
+}
+
+int exit_code(const RunSummary& summary) {
+  if (summary.interrupted) return 130;
+  if (summary.wrong > 0) return 3;
+  const bool nothing_measured = summary.passed == 0 && summary.resumed == 0;
+  if (summary.errors > 0 || summary.failed > 0 || !summary.stopped.empty()) return 2;
+  return nothing_measured ? 2 : 0;
+}
+
+Expected<std::set<std::string>> finished_cells(const std::vector<Record>& records, const Plan& plan,
+                                               const std::string& suite_version) {
+  std::set<std::string> done;
+  for (const Record& record : records) {
+    if (record.cell.kind == "probe") continue;  // probes run again: they are no part of the plan
+    if (record.plan_hash != plan.hash) {
+      return fail(ErrorCode::kConfig,
+                  fmt::format("cannot resume: the records belong to plan {:.12}, this plan is "
+                              "{:.12}",
+                              record.plan_hash, plan.hash),
+                  "use the same scenario, filter and options, or another output folder");
+    }
+    if (record.suite_version != suite_version) {
+      return fail(ErrorCode::kConfig,
+                  fmt::format("cannot resume: the records were made by plumbline {}, this is {}",
+                              record.suite_version, suite_version),
+                  "use that version, or another output folder");
+    }
+    if (record.measurement.outcome != Outcome::kError) done.insert(cell_id(record.cell));
+  }
+  return done;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,70 @@
+// Runs a plan: for each cell asks the ranks (through the CellRunner seam), makes a Record, appends
+// it durably, tells the observers. Nothing is printed here. After an error cell the ranks are
+// restarted as a new group; an interrupt ends after the running cell's agreement and leaves valid
+// records: a cell that was cut short is not recorded, so --resume measures it again. Tests pass a
+// fake CellRunner.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/record.h"
+#include "scenarios/plan.h"
+
+namespace plumbline {
+
+// The ranks as the runner sees them: start a world of n, run a cell on all, stop. Implemented by
+// cli over launch.
+class CellRunner {
+ public:
+  virtual ~CellRunner() = default;
+  // Ready a world of `ranks` (starting processes when none fits, restarting after a failure).
+  virtual Status ensure_world(int ranks, const std::string& transport) = 0;
+  // Measurement of one cell; an Error = the group broke (cause inside) and must be restarted.
+  virtual Expected<Measurement> run(const PlanCell& cell) = 0;
+  virtual Environment environment() = 0;
+  virtual bool interrupted() const = 0;
+};
+
+// Told before each cell (`current`) and after it (`last`).
+struct RunProgress {
+  size_t done = 0, total = 0;  // cells; those done by an earlier run count
+  double elapsed_s = 0;
+  double eta_s = 0;  // what is left, scaled by how long the cells so far took
+  const PlanCell* current = nullptr;
+  const Record* last = nullptr;
+};
+
+struct RunRequest {
+  const Scenario* scenario = nullptr;
+  const Plan* plan = nullptr;
+  std::string run_id;
+  std::vector<std::string> command;
+  std::set<std::string> finished_ids;  // cells that --resume found done
+  RecordFile* file = nullptr;          // nullptr: records are returned only
+  std::function<void(const RunProgress&)> progress;
+};
+
+struct RunSummary {
+  size_t passed = 0, failed = 0, skipped = 0, errors = 0, resumed = 0;
+  uint64_t wrong = 0;
+  bool interrupted = false;
+  std::vector<Record> records;  // of this run, in the order they were written
+  std::string stopped;          // why the run ended early, empty = it did not
+};
+
+// An Error means that the request itself is not usable; whatever happens later is in the summary.
+Expected<RunSummary> run_plan(const RunRequest& request, CellRunner& ranks);
+// Counts one more outcome; for records of an earlier run that this one resumes.
+void count(RunSummary& summary, const Record& record);
+// Exit code of a finished run: 130, 3, 2, 0 in that order.
+int exit_code(const RunSummary& summary);
+
+// Which cells of an earlier record file count as done for this plan: all but those that ended in
+// an error. An Error says why the file does not fit (plan hash, version) and names both values.
+Expected<std::set<std::string>> finished_cells(const std::vector<Record>& records, const Plan& plan,
+                                               const std::string& suite_version);
+
+}  // namespace plumbline

@@ -1,0 +1,114 @@
+// A scenario file, parsed and checked: what to probe, what to measure, with which configuration,
+// and how to report. Parsing collects every problem it can (line or JSON path, what is wrong,
+// nearest valid name) before anything starts. docs/scenario_format.md documents every key;
+// docs/scenario.schema.json is generated from the same key table. Plain values, pure functions.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/cell.h"
+#include "core/error.h"
+#include "core/options.h"
+#include "core/param.h"
+#include "core/stats.h"
+
+namespace plumbline {
+
+// What scenarios may name; handed in by cli from the tables, so that this folder need not know
+// them.
+struct Vocabulary {
+  std::vector<Descriptor> probes, transports, algorithms, reports;  // algorithms: group = op name
+  // Why this algorithm cannot do that (op, ranks, count), or empty; "auto" is always fine.
+  std::string (*algorithm_unsupported)(const std::string& op, const std::string& algorithm,
+                                       int ranks, uint64_t count) = nullptr;
+};
+
+struct ProbeCall {
+  std::string probe;
+  std::map<std::string, std::string> params;
+};
+
+// One host of the scenario: this machine, or a network namespace of it.
+struct ScenarioHost {
+  std::string name;
+  bool local = false;             // this machine, this namespace
+  std::string netns;              // otherwise the namespace's name
+  std::vector<std::string> data;  // "10.10.0.1/24"; empty = whatever the host has
+  std::string interface;          // empty = any
+  std::string speed;              // "40Gbit", empty = as the system says
+  int ranks = 1;                  // places for ranks
+};
+
+// Root in a MatrixBlock that stands for every rank in turn.
+inline constexpr int kEveryRoot = -1;
+
+struct MatrixBlock {
+  std::string kind = "latency";  // "latency" | "bandwidth" | "throughput" | "check"
+  std::vector<std::string> op;
+  std::vector<std::string> dtype = {"f32"}, redop = {"sum"};
+  std::vector<std::string> algorithm = {"auto"};  // "all" = every algorithm of the operation
+  std::vector<std::string> transport = {"auto"}, placement = {"out"}, sync = {"barrier"};
+  std::vector<uint64_t> bytes;  // as asked for; may stay empty when barrier is the only operation
+  std::vector<int> ranks;       // empty = as many as there are places
+  std::vector<int> root = {0}, outstanding = {1};
+  int repeat = 1;
+  StopRule stop;
+  int64_t throughput_time_ns = 500'000'000;
+  std::map<std::string, std::string> params;  // option overrides of this block
+  std::string path;                           // "$.matrix[0]" for messages
+};
+
+struct Scenario {
+  std::string file;  // where it came from
+  std::string name;  // file name without folder and ending
+  std::string question;
+  std::vector<ScenarioHost> hosts;
+  int ranks_per_host = 1;  // for hosts that do not say it themselves; already applied to `hosts`
+  // Option name -> text; port_base and master_port of `launch` stand here too.
+  std::map<std::string, std::string> config;
+  std::vector<ProbeCall> probes;
+  std::vector<MatrixBlock> matrix;
+  std::vector<std::string> report;
+  std::optional<uint64_t> seed;
+  bool roofs = true;
+};
+
+struct ScenarioProblem {
+  std::string where;    // "smoke.json:12" or "$.matrix[0].op"
+  std::string message;  // what is wrong
+  std::string hint;     // nearest valid name, accepted values
+};
+
+// "where: message; hint" on one line.
+std::string to_line(const ScenarioProblem& problem);
+
+// How many ranks the hosts have places for, and whether more may be started all the same (every
+// host is this machine itself).
+int places(const std::vector<ScenarioHost>& hosts);
+bool may_oversubscribe(const std::vector<ScenarioHost>& hosts);
+// Hosts local0 ... with 127.0.0.1.
+std::vector<ScenarioHost> local_hosts(int count);
+
+// Reads, includes, checks. All problems at once (the first 50).
+tl::expected<Scenario, std::vector<ScenarioProblem>> load_scenario(const std::string& path,
+                                                                   const Vocabulary& vocabulary);
+tl::expected<Scenario, std::vector<ScenarioProblem>> parse_scenario(const std::string& text,
+                                                                    const std::string& file,
+                                                                    const Vocabulary& vocabulary);
+// The hosts of a host file ({"hosts": [...]} or {"local": N}) or of a scenario, for commands that
+// take one with --hosts.
+tl::expected<std::vector<ScenarioHost>, std::vector<ScenarioProblem>> load_hosts(
+    const std::string& path);
+
+// The JSON Schema (draft-07) generated from the key table. Names of which the vocabulary lists none
+// stay free text: docs/scenario.schema.json is the schema of an empty vocabulary, so that one more
+// algorithm, probe or report does not change it.
+std::string scenario_schema(const Vocabulary& vocabulary);
+// The reference part of docs/scenario_format.md: every key with type, default and meaning.
+std::string scenario_reference_markdown();
+
+}  // namespace plumbline

@@ -1,0 +1,95 @@
+// The key table as JSON Schema, draft-07, for editors and for the tests' second opinion.
+#include <nlohmann/json.hpp>
+
+#include "scenarios/json_text.h"
+#include "scenarios/key_table.h"
+#include "scenarios/limits.h"
+
+namespace plumbline {
+namespace {
+
+constexpr const char* kSizePattern = "^[0-9]+(\\.[0-9]+)?([eE][+-]?[0-9]+)?(Ki|Mi|Gi|Ti)?$";
+constexpr const char* kDurationPattern = "^[0-9]+(\\.[0-9]+)?([eE][+-]?[0-9]+)?(ns|us|ms|s|m|h)$";
+
+// Numbers without a fraction as such, so that the text shows 1 and not 1.0.
+Json number(double value) {
+  const auto whole = static_cast<int64_t>(value);
+  return static_cast<double>(whole) == value ? Json(whole) : Json(value);
+}
+
+Json object_schema(const std::string& prefix, const Vocabulary& vocabulary);
+
+Json bounded(const char* type, const KeyRow& row) {
+  return Json{{"type", type}, {"minimum", number(row.min)}, {"maximum", number(row.max)}};
+}
+
+// One schema for each shape of the mask.
+std::vector<Json> shape_schemas(const KeyRow& row, unsigned mask, const std::string& path,
+                                const Vocabulary& vocabulary) {
+  std::vector<Json> out;
+  if ((mask & kInt) != 0) out.push_back(bounded("integer", row));
+  if ((mask & kReal) != 0) out.push_back(bounded("number", row));
+  if ((mask & kSize) != 0) {
+    out.push_back(bounded("integer", row));
+    out.push_back({{"type", "string"}, {"pattern", kSizePattern}});
+  }
+  if ((mask & kDuration) != 0) out.push_back({{"type", "string"}, {"pattern", kDurationPattern}});
+  if ((mask & kBool) != 0) out.push_back({{"type", "boolean"}});
+  if ((mask & kText) != 0) {
+    const std::vector<std::string> words = accepted_words(row, vocabulary);
+    out.push_back(words.empty() ? Json{{"type", "string"}}
+                                : Json{{"type", "string"}, {"enum", words}});
+  }
+  if ((mask & kScalar) != 0) out.push_back({{"type", {"string", "number", "boolean"}}});
+  if ((mask & kObject) != 0) out.push_back(object_schema(path + ".", vocabulary));
+  return out;
+}
+
+Json any_of(std::vector<Json> schemas) {
+  return schemas.size() == 1 ? schemas.front() : Json{{"anyOf", std::move(schemas)}};
+}
+
+Json row_schema(const KeyRow& row, const Vocabulary& vocabulary) {
+  const std::string path = row.path;
+  std::vector<Json> choices = shape_schemas(row, row.one, path, vocabulary);
+  if (row.each != 0) {
+    Json list = {{"type", "array"},
+                 {"items", any_of(shape_schemas(row, row.each, path + "[]", vocabulary))}};
+    if (!may_be_empty(row)) list["minItems"] = 1;
+    list["maxItems"] = kMaxListLength;
+    choices.push_back(std::move(list));
+  }
+  Json schema = any_of(std::move(choices));
+  Json described = {{"description", row.help}};
+  described.update(schema);
+  return described;
+}
+
+Json object_schema(const std::string& prefix, const Vocabulary& vocabulary) {
+  Json schema = {{"type", "object"}, {"additionalProperties", false}};
+  Json properties = Json::object(), required = Json::array();
+  for (const KeyRow* row : keys_within(prefix)) {
+    const std::string name = std::string(row->path).substr(prefix.size());
+    if (name == "*") {
+      schema["additionalProperties"] = row_schema(*row, vocabulary);
+    } else {
+      properties[name] = row_schema(*row, vocabulary);
+      if (row->required) required.push_back(name);
+    }
+  }
+  if (!properties.empty()) schema["properties"] = std::move(properties);
+  if (!required.empty()) schema["required"] = std::move(required);
+  return schema;
+}
+
+}  // namespace
+
+std::string scenario_schema(const Vocabulary& vocabulary) {
+  Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
+                 {"title", "plumbline scenario"},
+                 {"description", "What to probe, what to measure and how to report it."}};
+  schema.update(object_schema("", vocabulary));
+  return schema.dump(2) + "\n";
+}
+
+}  // namespace plumbline

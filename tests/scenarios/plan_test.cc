@@ -1,0 +1,351 @@
+// From blocks to cells: counts, collapsed axes, filters, order, hash, roofs.
+#include "scenarios/plan.h"
+
+#include <algorithm>
+#include <map>
+
+#include "scenarios/shuffle.h"
+#include "tests/scenarios/support.h"
+
+namespace plumbline::scenario_test {
+namespace {
+
+const std::string kNoRoofs = R"(, "roofs": false)";
+
+Plan plan_text(const std::string& blocks, const PlanFilter& filter = {}) {
+  return plan_of(parse(with_matrix(blocks, kNoRoofs)), filter);
+}
+
+TEST(PlanExpand, CrossProduct) {
+  const Plan plan = plan_text(R"({"op": ["allreduce", "reduce_scatter"], "bytes": [64, 128, 256],
+      "dtype": ["f32", "f64"], "redop": ["sum", "max"], "ranks": [2, 4], "placement": "both",
+      "sync": ["none", "barrier"], "repeat": 2})");
+  EXPECT_EQ(plan.cells.size(), 2u * 3 * 2 * 2 * 2 * 2 * 2 * 2);
+  std::set<std::string> ids;
+  for (const PlanCell& cell : plan.cells) {
+    EXPECT_EQ(cell.id, cell_id(cell.cell));
+    EXPECT_TRUE(ids.insert(cell.id).second);
+    EXPECT_GT(cell.estimated_s, 0);
+  }
+}
+
+TEST(PlanExpand, AxesThatMeanNothingCollapse) {
+  const auto count = [](const char* op) {
+    return plan_text(R"({"op": ")" + std::string(op) + R"(", "bytes": [64, 128], "dtype": ["f32",
+        "f64"], "redop": ["sum", "max"], "ranks": [2, 4], "root": "all", "placement": "both"})")
+        .cells.size();
+  };
+  EXPECT_EQ(count("barrier"), 2u);                      // ranks
+  EXPECT_EQ(count("allgather"), 2u * 2 * 2 * 2);        // bytes dtype ranks placement
+  EXPECT_EQ(count("allreduce"), 2u * 2 * 2 * 2 * 2);    // and redop
+  EXPECT_EQ(count("broadcast"), 2u * 2 * 2 * (2 + 4));  // every root of each world
+  EXPECT_EQ(count("reduce"), 2u * 2 * 2 * 2 * (2 + 4));
+  const bool in_place = row(Op::kPingpong).has_in_place;
+  EXPECT_EQ(count("pingpong"), (in_place ? 2u : 1u) * 2 * 2 * 2);
+}
+
+TEST(PlanExpand, CollapsedAxesHaveOneSpelling) {
+  const Plan plan = plan_text(R"({"op": ["barrier", "allgather", "broadcast"], "bytes": 64,
+      "dtype": "f64", "redop": "max", "root": 1})");
+  for (const PlanCell& cell : plan.cells) {
+    SCOPED_TRACE(cell.cell.op);
+    EXPECT_EQ(cell.cell.redop, "none");
+    EXPECT_EQ(cell.cell.root, cell.cell.op == "broadcast" ? 1 : -1);
+    EXPECT_EQ(cell.cell.dtype, cell.cell.op == "barrier" ? "f32" : "f64");
+    EXPECT_EQ(cell.cell.bytes, cell.cell.op == "barrier" ? 0u : 64u);
+    EXPECT_EQ(cell.cell.ranks, 2);  // all places
+  }
+}
+
+TEST(PlanExpand, SizesAreRoundedAndThenUnique) {
+  // Over 4 ranks of f64 a size is a multiple of 32.
+  const Plan plan = plan_text(
+      R"({"op": "allgather", "bytes": [0, 31, 32, 33, 63, 64, 100], "dtype": "f64", "ranks": 4})");
+  std::map<uint64_t, uint64_t> counts;
+  for (const PlanCell& cell : plan.cells) counts[cell.cell.bytes] = cell.cell.count;
+  EXPECT_EQ(counts, (std::map<uint64_t, uint64_t>{{0, 0}, {32, 1}, {64, 2}, {96, 3}}));
+  EXPECT_EQ(plan.cells.size(), counts.size());
+}
+
+TEST(PlanExpand, TheSameCellInTwoBlocksIsMeasuredOnceWithTheFirstRule) {
+  const Plan plan = plan_text(R"({"op": "reduce", "bytes": [8, 16], "stop": {"max_n": 77}},
+                                 {"op": "reduce", "bytes": [16, 32]})");
+  EXPECT_EQ(plan.cells.size(), 3u);
+  for (const PlanCell& cell : plan.cells) {
+    EXPECT_EQ(cell.stop.max_n, cell.cell.bytes == 32 ? 100'000u : 77u);
+  }
+}
+
+TEST(PlanExpand, AllAlgorithmsAndWhatTheyCannotDo) {
+  const Plan plan = plan_text(R"({"op": ["allreduce", "reduce"], "bytes": 8, "algorithm": "all",
+                    "ranks": [2, 3, 4]})");
+  std::map<std::string, int> run, skip;
+  for (const PlanCell& cell : plan.cells) {
+    ++(cell.skip.empty() ? run : skip)[cell.cell.op + " " + cell.cell.algorithm];
+    if (cell.skip.empty()) continue;
+    EXPECT_EQ(cell.cell.ranks, 3);
+    EXPECT_EQ(cell.skip,
+              "doubling of allreduce over 3 ranks: needs a power-of-two number of ranks");
+    EXPECT_EQ(cell.estimated_s, 0);
+  }
+  EXPECT_EQ(run, (std::map<std::string, int>{
+                     {"allreduce ring", 3}, {"allreduce doubling", 2}, {"reduce direct", 3}}));
+  EXPECT_EQ(skip, (std::map<std::string, int>{{"allreduce doubling", 1}}));
+}
+
+TEST(PlanExpand, ListsMayHoldWhatDoesNotFitEverywhere) {
+  const Plan plan = plan_text(
+      R"({"op": ["allgather", "broadcast"], "bytes": [8, 100000], "algorithm": ["auto", "bruck"],
+          "ranks": [1, 2], "root": [0, 1]},
+         {"op": ["pingpong", "barrier"], "bytes": 8, "ranks": [1, 2]})");
+  std::set<std::string> reasons;
+  for (const PlanCell& cell : plan.cells) {
+    if (!cell.skip.empty()) reasons.insert(cell.skip);
+  }
+  EXPECT_EQ(reasons, (std::set<std::string>{
+                         "bruck of allgather over 1 ranks: takes small arrays only",
+                         "bruck of allgather over 2 ranks: takes small arrays only",
+                         "broadcast has no algorithm 'bruck'", "there is no rank 1 among 1 ranks",
+                         "pingpong needs at least 2 ranks, not 1"}));
+}
+
+TEST(PlanExpand, AllWithoutATableIsRefused) {
+  const Scenario s = parse(with_matrix(R"({"op": "reduce", "bytes": 8, "algorithm": "all"})"));
+  const auto plan = make_plan(s, {}, 1);
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().code, ErrorCode::kConfig);
+}
+
+TEST(PlanRoofs, OncePerTimedWorld) {
+  const Plan plan = plan_of(parse(with_matrix(
+      R"({"op": "allreduce", "bytes": [8, 16], "ranks": [1, 2, 4], "transport": ["tcp", "memory"]},
+         {"kind": "check", "op": "allreduce", "bytes": 8, "ranks": 3})")));
+  std::map<std::string, int> roofs;
+  for (const PlanCell& cell : plan.cells) {
+    if (cell.cell.kind != "roof") continue;
+    ++roofs[cell.cell.transport + std::to_string(cell.cell.ranks)];
+    EXPECT_EQ(cell.cell.bytes, cell.cell.count);
+  }
+  EXPECT_EQ(roofs,
+            (std::map<std::string, int>{{"memory2", 5}, {"memory4", 5}, {"tcp2", 5}, {"tcp4", 5}}));
+}
+
+TEST(PlanRoofs, OptionsOfABlockDoNotRepeatThem) {
+  const Plan plan = plan_of(parse(with_matrix(
+      R"({"op": "allreduce", "bytes": 8, "config": {"spin_us": 5}},
+         {"op": "allreduce", "bytes": 8, "config": {"spin_us": 6}})")));
+  EXPECT_EQ(plan.cells.size(), 5u + 2);
+  // Worlds stay together: five roofs and a cell of the first, then the second.
+  EXPECT_EQ(plan.cells[5].cell.params.at("spin_us"), "5");
+  EXPECT_EQ(plan.cells[6].cell.params.at("spin_us"), "6");
+  EXPECT_EQ(plan.cells[0].cell.params.at("spin_us"), "5");
+}
+
+TEST(PlanOrder, WorldsStayTogetherWithRoofsFirst) {
+  const Plan plan = plan_of(parse(with_matrix(
+      R"({"op": ["allreduce", "reduce"], "bytes": {"from": 8, "to": "64Ki"}, "ranks": [4, 2]})")));
+  std::vector<int> worlds;
+  bool roofs_over = false;
+  for (const PlanCell& cell : plan.cells) {
+    if (worlds.empty() || worlds.back() != cell.cell.ranks) {
+      worlds.push_back(cell.cell.ranks);
+      roofs_over = false;
+    }
+    EXPECT_FALSE(roofs_over && cell.cell.kind == "roof");
+    roofs_over |= cell.cell.kind != "roof";
+  }
+  EXPECT_EQ(worlds, (std::vector<int>{2, 4}));
+}
+
+TEST(PlanOrder, DependsOnTheSeedOnly) {
+  const Scenario s = parse(
+      with_matrix(R"({"op": "reduce", "bytes": {"from": 4, "to": 64, "step": 4}})", kNoRoofs));
+  const auto order = [&](uint64_t seed) {
+    std::vector<uint64_t> out;
+    for (const PlanCell& cell : plan_of(s, {}, seed).cells) out.push_back(cell.cell.bytes / 4);
+    return out;
+  };
+  // Written down once: the same on every machine, compiler and library.
+  EXPECT_EQ(order(1),
+            (std::vector<uint64_t>{3, 12, 11, 7, 8, 14, 15, 1, 13, 6, 16, 10, 4, 9, 5, 2}));
+  EXPECT_EQ(order(2),
+            (std::vector<uint64_t>{9, 4, 11, 7, 13, 6, 16, 14, 10, 3, 5, 2, 1, 8, 12, 15}));
+  auto sorted = order(3);
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(sorted, (std::vector<uint64_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}));
+}
+
+TEST(PlanOrder, SplitMix64MatchesItsReference) {
+  // The reference implementation's first outputs for seed 1234567 (prng.di.unimi.it/splitmix64.c).
+  SplitMix64 random(1234567);
+  EXPECT_EQ(random.next(), 6457827717110365317U);
+  EXPECT_EQ(random.next(), 3203168211198807973U);
+  EXPECT_EQ(random.next(), 9817491932198370423U);
+}
+
+TEST(PlanOrder, ShuffleIsUniform) {
+  // All 24 orders of four values, 24000 times: each about 1000 times.
+  SplitMix64 random(5);
+  std::map<std::vector<int>, int> seen;
+  for (int i = 0; i < 24'000; ++i) {
+    std::vector<int> values = {0, 1, 2, 3};
+    shuffle(values, random);
+    ++seen[values];
+  }
+  ASSERT_EQ(seen.size(), 24u);
+  for (const auto& [order, times] : seen) EXPECT_NEAR(times, 1000, 160);  // 5 sigma
+}
+
+std::string hash_of(const std::string& text, const PlanFilter& filter = {}, uint64_t seed = 1) {
+  return plan_of(parse(text), filter, seed).hash;
+}
+
+TEST(PlanHash, ChangesWithWhatIsMeasured) {
+  const std::string block = R"({"op": "allreduce", "bytes": [8, 16])";
+  const std::string base = hash_of(with_matrix(block + "}"));
+  EXPECT_EQ(base.size(), 64u);
+  std::set<std::string> others = {base};
+  for (const std::string& text :
+       {with_matrix(block + R"(, "dtype": "f64"})"),
+        with_matrix(block + R"(, "redop": "max"})"),
+        with_matrix(block + R"(, "ranks": 4})"),
+        with_matrix(block + R"(, "transport": "tcp"})"),
+        with_matrix(block + R"(, "algorithm": "ring"})"),
+        with_matrix(block + R"(, "repeat": 2})"),
+        with_matrix(block + R"(, "placement": "in"})"),
+        with_matrix(block + R"(, "sync": "none"})"),
+        with_matrix(block + R"(, "kind": "bandwidth"})"),
+        with_matrix(block + R"(, "kind": "check"})"),
+        with_matrix(block + R"(, "kind": "throughput"})"),
+        with_matrix(block + R"(, "kind": "throughput", "time": "1s"})"),
+        with_matrix(block + R"(, "kind": "throughput", "outstanding": 2})"),
+        with_matrix(block + R"(, "stop": {"ci": 0.01}})"),
+        with_matrix(block + R"(, "stop": {"min_n": 31}})"),
+        with_matrix(block + R"(, "stop": {"max_n": 99}})"),
+        with_matrix(block + R"(, "stop": {"max_time": "1s"}})"),
+        with_matrix(block + R"(, "config": {"spin_us": 3}})"),
+        with_matrix(block + "}", R"(, "config": {"spin_us": 3})"),
+        with_matrix(block + "}", R"(, "config": {"chunk_bytes": "128Ki"})"),
+        with_matrix(block + "}", R"(, "roofs": false)"),
+        with_matrix(R"({"op": "allreduce", "bytes": [8]})")}) {
+    EXPECT_TRUE(others.insert(hash_of(text)).second) << text;
+  }
+  EXPECT_TRUE(others.insert(hash_of(with_matrix(block + "}"), {{"bytes=16"}, {}})).second);
+}
+
+TEST(PlanHash, DoesNotChangeWithWhatDoesNotMatter) {
+  const std::string block = R"({"op": "allreduce", "bytes": [8, 16], "stop": {"max_n": 50}})";
+  const std::string base = hash_of(with_matrix(block));
+  EXPECT_EQ(hash_of(with_matrix(block), {}, 99), base);  // seed, order
+  for (const std::string& text :
+       {with_matrix(block, R"(, "question": "what?", "seed": 4, "report": "csv")"),
+        with_matrix(block, R"(, "probes": ["ip"])"),
+        with_matrix(block, R"(, "launch": {"port_base": 40000, "master_port": 41000})"),
+        with_matrix(block, R"(, "config": {"log_level": "INFO"})"),
+        with_matrix(block, R"(, "config": {"chunk_bytes": "256Ki"})"),  // the default
+        with_matrix(block, R"(, "config": {"chunk_bytes": 262144})"),   // in other words
+        with_matrix(R"({"op": ["allreduce"], "bytes": ["16", "8"], "ranks": [2],
+                        "stop": {"max_n": 50, "ci": 0.05}, "root": 0})"),
+        with_matrix(block + "," + block)}) {
+    EXPECT_EQ(hash_of(text), base) << text;
+  }
+}
+
+TEST(PlanHash, CoversTheResolvedOptions) {
+  const Scenario s = parse(with_matrix(R"({"op": "barrier"})"));
+  OptionSources sources;
+  sources.flags = {{"chunk_bytes", "128Ki"}};
+  const OptionSet changed = *OptionSet::resolve(sources);
+  PlanContext with_flag = context();
+  with_flag.options = &changed;
+  EXPECT_NE(make_plan(s, {}, 1, with_flag)->hash, plan_of(s).hash);
+  const OptionSet defaults;
+  with_flag.options = &defaults;
+  EXPECT_EQ(make_plan(s, {}, 1, with_flag)->hash, plan_of(s).hash);
+}
+
+TEST(PlanFilterTest, TermsSelectCells) {
+  const Scenario s = parse(with_matrix(
+      R"({"op": ["allreduce", "allgather"], "bytes": [64, "64Ki"], "dtype": ["f32", "bf16"],
+          "algorithm": ["auto", "ring"], "ranks": [2, 4]},
+         {"kind": "check", "op": "barrier"})",
+      kNoRoofs));
+  const auto count = [&](std::vector<std::string> only, std::vector<std::string> skip = {}) {
+    return plan_of(s, {std::move(only), std::move(skip)}).cells.size();
+  };
+  EXPECT_EQ(count({}), 33u);
+  EXPECT_EQ(count({"op=allreduce"}), 16u);
+  EXPECT_EQ(count({"op=allreduce,barrier"}), 17u);
+  EXPECT_EQ(count({"allreduce"}), 16u);
+  EXPECT_EQ(count({"ring"}), 16u);
+  EXPECT_EQ(count({"ring", "bf16"}), 8u);
+  EXPECT_EQ(count({"ring", "bf16", "bytes>=64Ki"}), 4u);
+  EXPECT_EQ(count({"bytes>64"}), 16u);
+  EXPECT_EQ(count({"bytes<=64"}), 17u);
+  EXPECT_EQ(count({"bytes<64"}), 1u);
+  EXPECT_EQ(count({"ranks!=2"}), 16u);
+  EXPECT_EQ(count({"ranks=2,4"}), 33u);
+  EXPECT_EQ(count({}, {"check"}), 32u);
+  EXPECT_EQ(count({}, {"bf16", "ranks=4"}), 9u);
+  EXPECT_FALSE(make_plan(s, {{"allreduce"}, {"op=allreduce"}}, 1, context()));
+}
+
+TEST(PlanFilterTest, RoofsFollowWhatIsKept) {
+  const Scenario s = parse(with_matrix(R"({"op": ["allreduce", "reduce"], "bytes": 8,
+                                           "ranks": [2, 4]})"));
+  const auto cells = [&](std::vector<std::string> only, std::vector<std::string> skip = {}) {
+    return plan_of(s, {std::move(only), std::move(skip)}).cells.size();
+  };
+  EXPECT_EQ(cells({}), 14u);
+  EXPECT_EQ(cells({"ranks=2"}), 7u);
+  EXPECT_EQ(cells({"op=reduce", "ranks=4"}), 6u);
+  EXPECT_EQ(cells({}, {"roof"}), 4u);
+  EXPECT_EQ(cells({}, {"memcpy"}), 12u);
+  EXPECT_EQ(cells({"roof"}), 10u);
+  EXPECT_EQ(cells({"kind=roof", "ranks=2"}), 5u);
+}
+
+TEST(PlanFilterTest, BadTermsAreNamed) {
+  const Scenario s = parse(with_matrix(R"({"op": "allreduce", "bytes": 64})", kNoRoofs));
+  const auto error = [&](const std::string& term) {
+    const auto plan = make_plan(s, {{term}, {}}, 1, context());
+    EXPECT_FALSE(plan) << term;
+    EXPECT_FALSE(make_plan(s, {{}, {term}}, 1, context())) << term;
+    if (plan) return std::string();
+    EXPECT_EQ(plan.error().code, ErrorCode::kUsage);
+    return plan.error().message();
+  };
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_TRUE(has(error("allredcue"), "did you mean 'allreduce'?"));
+  EXPECT_TRUE(has(error("opp=allreduce"), "did you mean 'op'?"));
+  EXPECT_TRUE(has(error("op=reduce_scatter"), "no cell has 'reduce_scatter'"));
+  EXPECT_TRUE(has(error("bytes>=64K"), "64Ki"));
+  EXPECT_TRUE(has(error("bytes>=8,16"), "give one"));
+  EXPECT_TRUE(has(error("ranks=two"), "not a whole number"));
+  EXPECT_TRUE(has(error("op>=allreduce"), "not a number"));
+  EXPECT_TRUE(has(error("op!allreduce"), "no relation"));
+  EXPECT_TRUE(has(error("=allreduce"), "no field ''"));
+  EXPECT_TRUE(has(error(""), "no cell has ''"));
+  EXPECT_TRUE(has(error("op="), "no cell has ''"));
+  const auto nothing = make_plan(s, {{"bytes>1Mi"}, {}}, 1, context());
+  ASSERT_FALSE(nothing);
+  EXPECT_TRUE(has(nothing.error().message(), "leaves none of 1 cells"));
+}
+
+TEST(PlanEstimate, FollowsSizeStopRuleAndKind) {
+  const auto seconds = [](const std::string& block) { return plan_text(block).estimated_s; };
+  const double small = seconds(R"({"op": "allreduce", "bytes": 8})");
+  const double large = seconds(R"({"op": "allreduce", "bytes": "256Mi"})");
+  EXPECT_LT(small, 1);
+  EXPECT_GT(large, 2);
+  EXPECT_LT(large, 30);
+  EXPECT_LT(seconds(R"({"op": "allreduce", "bytes": "256Mi", "stop": {"max_n": 1, "min_n": 1}})"),
+            large);
+  EXPECT_LT(seconds(R"({"kind": "check", "op": "allreduce", "bytes": 8})"), small);
+  EXPECT_GT(seconds(R"({"kind": "throughput", "op": "allreduce", "bytes": 8, "time": "10s"})"), 10);
+}
+
+}  // namespace
+}  // namespace plumbline::scenario_test

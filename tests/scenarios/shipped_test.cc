@@ -1,0 +1,89 @@
+// The scenarios that ship: they parse, plan, and take about as long as they say.
+#include <map>
+
+#include "tests/scenarios/support.h"
+
+namespace plumbline::scenario_test {
+namespace {
+
+// A vocabulary with the real names of collectives' algorithms would belong to that folder; the
+// shipped files name none, so any that knows all operations will do.
+Plan shipped(const std::string& name) {
+  const std::string path = std::string(PLUMBLINE_SOURCE_DIR) + "/scenarios/" + name + ".json";
+  const auto scenario = load_scenario(path, vocabulary());
+  if (!scenario) {
+    ADD_FAILURE() << all_lines(scenario.error());
+    return {};
+  }
+  EXPECT_GT(scenario->question.size(), 10u);
+  EXPECT_EQ(scenario->name, name);
+  EXPECT_EQ(scenario->question.back(), '?');
+  return plan_of(*scenario);
+}
+
+std::map<std::string, int> kinds(const Plan& plan) {
+  std::map<std::string, int> out;
+  for (const PlanCell& cell : plan.cells) ++out[cell.cell.kind];
+  return out;
+}
+
+TEST(ShippedScenarios, Quickstart) {
+  const Plan plan = shipped("quickstart");
+  EXPECT_GT(plan.estimated_s, 20);
+  EXPECT_LT(plan.estimated_s, 75);  // of 90 s; probes and reports need some too
+  const auto count = kinds(plan);
+  for (const char* kind : {"latency", "bandwidth", "throughput", "check", "roof"}) {
+    EXPECT_GT(count.count(kind), 0u) << kind;
+  }
+  uint64_t largest = 0;
+  for (const PlanCell& cell : plan.cells) largest = std::max(largest, cell.cell.bytes);
+  EXPECT_EQ(largest, 64u << 20);
+}
+
+TEST(ShippedScenarios, Smoke) {
+  const Plan plan = shipped("smoke");
+  EXPECT_GT(plan.estimated_s, 0.5);
+  EXPECT_LT(plan.estimated_s, 5);
+}
+
+TEST(ShippedScenarios, BenchmarkMatrixHasEveryOperationInEveryMatrix) {
+  const Plan plan = shipped("benchmark_matrix");
+  EXPECT_LT(plan.estimated_s, 900);
+  std::map<std::string, std::set<std::string>> ops;
+  for (const PlanCell& cell : plan.cells) {
+    EXPECT_TRUE(cell.skip.empty()) << canonical_json(cell.cell);
+    ops[cell.cell.kind].insert(cell.cell.op);
+  }
+  EXPECT_EQ(ops["latency"].size(), op_table().size());
+  EXPECT_EQ(ops["throughput"].size(), op_table().size());
+  EXPECT_EQ(ops["bandwidth"].size(), op_table().size() - 1);  // a barrier has none
+}
+
+TEST(ShippedScenarios, CollectiveCheckCoversEverything) {
+  const Plan plan = shipped("collective_check");
+  EXPECT_EQ(kinds(plan).size(), 1u);
+  EXPECT_EQ(kinds(plan).count("check"), 1u);
+  std::set<std::string> ops, dtypes, redops, algorithms;
+  std::set<int> ranks;
+  for (const PlanCell& cell : plan.cells) {
+    ops.insert(cell.cell.op);
+    dtypes.insert(cell.cell.dtype);
+    redops.insert(cell.cell.redop);
+    ranks.insert(cell.cell.ranks);
+    algorithms.insert(cell.cell.op + " " + cell.cell.algorithm);
+  }
+  EXPECT_EQ(ops.size(), op_table().size());
+  EXPECT_EQ(dtypes.size(), dtype_table().size());
+  EXPECT_EQ(redops.size(), redop_table().size() + 1);  // "none" too
+  EXPECT_EQ(ranks, (std::set<int>{1, 2, 3, 4, 5, 6, 7, 8}));
+  for (const Descriptor& algorithm : vocabulary().algorithms) {
+    const OpRow& op = row(*op_from(algorithm.group));
+    if (op.point_to_point) continue;
+    EXPECT_EQ(algorithms.count(algorithm.group + " " + algorithm.name), 1u) << algorithm.name;
+  }
+  EXPECT_GT(plan.cells.size(), 3000u);
+  EXPECT_LT(plan.estimated_s, 900);
+}
+
+}  // namespace
+}  // namespace plumbline::scenario_test

@@ -1,0 +1,121 @@
+// What the tests of scenarios share: a vocabulary that stands for the tables of the other folders,
+// and short ways to parse and plan.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "core/op.h"
+#include "scenarios/plan.h"
+#include "scenarios/scenario.h"
+
+namespace plumbline::scenario_test {
+
+inline std::string unsupported(const std::string& op, const std::string& algorithm, int ranks,
+                               uint64_t count) {
+  if (algorithm == "doubling" && (ranks & (ranks - 1)) != 0) {
+    return "needs a power-of-two number of ranks";
+  }
+  if (op == "allgather" && algorithm == "bruck" && count > 1000) return "takes small arrays only";
+  return {};
+}
+
+inline Descriptor named(const std::string& name, const std::string& group = "") {
+  Descriptor row;
+  row.name = name;
+  row.group = group;
+  return row;
+}
+
+inline Vocabulary vocabulary() {
+  Vocabulary v;
+  for (const char* name : {"link", "ip", "name", "ports", "host"}) v.probes.push_back(named(name));
+  Descriptor tcp = named("tcp.connect");
+  tcp.params = {{"ports", "list", "", "", "which ports"}, {"timeout_ms", "int", "", "", ""}};
+  v.probes.push_back(tcp);
+  for (const char* name : {"tcp", "memory"}) v.transports.push_back(named(name));
+  for (const char* name : {"console", "csv", "plots", "markdown"}) {
+    v.reports.push_back(named(name));
+  }
+  for (const char* name : {"ring", "doubling"}) v.algorithms.push_back(named(name, "allreduce"));
+  for (const char* name : {"ring", "bruck"}) v.algorithms.push_back(named(name, "allgather"));
+  for (const char* name : {"binomial", "chain"}) v.algorithms.push_back(named(name, "broadcast"));
+  for (const OpRow& op : op_table()) {
+    const bool has_own = std::string_view(op.name) == "allreduce" ||
+                         std::string_view(op.name) == "allgather" ||
+                         std::string_view(op.name) == "broadcast";
+    if (!has_own) v.algorithms.push_back(named("direct", op.name));
+  }
+  v.algorithm_unsupported = unsupported;
+  return v;
+}
+
+inline std::string all_lines(const std::vector<ScenarioProblem>& problems) {
+  std::string out;
+  for (const ScenarioProblem& problem : problems) out += to_line(problem) + "\n";
+  return out;
+}
+
+// Parses a text that must be right.
+inline Scenario parse(const std::string& text) {
+  auto scenario = parse_scenario(text, "test.json", vocabulary());
+  if (scenario) return *scenario;
+  ADD_FAILURE() << all_lines(scenario.error());
+  return {};
+}
+
+// A scenario with this matrix and nothing else that matters.
+inline std::string with_matrix(const std::string& blocks, const std::string& more = "") {
+  return R"({"plumbline": 1, "matrix": [)" + blocks + "]" + more + "}";
+}
+
+inline PlanContext context() {
+  PlanContext out;
+  out.vocabulary = vocabulary();
+  return out;
+}
+
+inline Plan plan_of(const Scenario& scenario, const PlanFilter& filter = {}, uint64_t seed = 1) {
+  auto plan = make_plan(scenario, filter, seed, context());
+  if (plan) return *plan;
+  ADD_FAILURE() << plan.error().message();
+  return {};
+}
+
+inline std::string read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  EXPECT_TRUE(in.good()) << path;
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// A folder of its own that goes away with the test.
+class TempFolder {
+ public:
+  TempFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "scenario-XXXXXX").string();
+    path_ = mkdtemp(pattern.data());
+  }
+  ~TempFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+
+  std::string path(const std::string& name) const { return path_ + "/" + name; }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name), std::ios::binary) << text;
+    return path(name);
+  }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace plumbline::scenario_test
