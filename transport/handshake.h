@@ -114,7 +114,4 @@ class Handshake {
   Error error_;
 };
 
-// The keys of two "key=value\n" texts that differ: "transport_crc: rank 0 has off, rank 1 has on".
-std::string config_differences(const std::string& a, int rank_a, const std::string& b, int rank_b);
-
 }  // namespace plumbline

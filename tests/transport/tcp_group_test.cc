@@ -1,0 +1,361 @@
+// Groups over TCP, ranks as threads: contents, meshes, late and missing ranks, disagreement.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+
+#include "core/host.h"
+#include "tcp_world.h"
+#include "transport/raw.h"
+
+namespace plumbline {
+namespace {
+
+using test::exchange;
+using test::TcpWorld;
+using testing::AllOf;
+using testing::HasSubstr;
+
+struct Shape {
+  int ranks;
+  const char* mesh;
+  const char* ip;
+};
+std::ostream& operator<<(std::ostream& out, const Shape& shape) {
+  return out << shape.ranks << " ranks, " << shape.mesh << ", " << shape.ip;
+}
+
+class TcpGroupShapes : public testing::TestWithParam<Shape> {};
+
+TEST_P(TcpGroupShapes, EveryPairExchangesEverySize) {
+  const Shape shape = GetParam();
+  const bool v6 = std::string(shape.ip) == "::1";
+  if (v6 && !test::ipv6_loopback_works()) GTEST_SKIP() << "this machine has no ::1";
+  TcpWorld world(shape.ranks, {{"mesh", shape.mesh}, {"chunk_bytes", "4Ki"}},
+                 {{shape.ip, v6 ? 128 : 8, {}}});
+  world.run([](Group& group) {
+    uint32_t sequence = 0;
+    for (const size_t bytes : {0, 1, 4095, 4096, 4097, 300'001}) {
+      const Status status = exchange(group, bytes, ++sequence);
+      ASSERT_TRUE(status) << status.error().message();
+    }
+    EXPECT_EQ(group.transport_name(), "tcp");
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, TcpGroupShapes,
+                         testing::Values(Shape{1, "eager", "127.0.0.1"},
+                                         Shape{2, "eager", "127.0.0.1"},
+                                         Shape{2, "lazy", "127.0.0.1"}, Shape{3, "lazy", "::1"},
+                                         Shape{4, "eager", "::1"}, Shape{5, "eager", "127.0.0.1"},
+                                         Shape{5, "lazy", "127.0.0.1"}));
+
+TEST(TcpGroup, ChecksumsAndSmallBuffers) {
+  TcpWorld world(3, {{"transport_crc", "on"}, {"sock_bufsize", "8Ki"}});
+  world.run([](Group& group) {
+    const Status status = exchange(group, 1'000'003, 1);
+    EXPECT_TRUE(status) << status.error().message();
+  });
+}
+
+TEST(TcpGroup, LazyMeshConnectsOnlyWhatIsUsed) {
+  TcpWorld world(4, {{"mesh", "lazy"}});
+  std::atomic<int> at_barrier{0};
+  world.run([&](Group& group) {
+    // Only 0-3 talk; the higher rank asks first, the lower one only later.
+    const Deadline deadline = Deadline::after_ms(10'000);
+    if (group.rank() == 3) {
+      ASSERT_TRUE(group.channel(0, deadline));
+      ++at_barrier;
+    }
+    if (group.rank() == 0) {
+      while (at_barrier.load() == 0 && !deadline.passed()) std::this_thread::yield();
+      ASSERT_TRUE(group.channel(3, deadline));
+      ++at_barrier;
+    }
+    while (at_barrier.load() < 2 && !deadline.passed()) std::this_thread::yield();
+    const auto stats = group.stream_stats();
+    for (int peer = 0; peer < 4; ++peer) {
+      const bool used = (group.rank() == 0 && peer == 3) || (group.rank() == 3 && peer == 0);
+      EXPECT_EQ(stats[static_cast<size_t>(peer)].has_value(), used);
+    }
+  });
+}
+
+TEST(TcpGroup, StatsNameTheRealConnection) {
+  TcpWorld world(2, {{"sock_bufsize", "1Mi"}});
+  const uint16_t port = world.endpoints[1].port;
+  world.run([&](Group& group) {
+    ASSERT_TRUE(exchange(group, 100'000, 1));
+    const auto stats = group.stream_stats();
+    const StreamStats& peer = *stats[static_cast<size_t>(1 - group.rank())];
+    const std::string listening = "127.0.0.1:" + std::to_string(port);
+    EXPECT_EQ(group.rank() == 0 ? peer.remote : peer.local, listening);
+    ASSERT_TRUE(peer.send_buffer && peer.recv_buffer && peer.rtt_us && peer.peer_window);
+    EXPECT_GE(*peer.recv_buffer, 1u << 20);
+    EXPECT_GT(*peer.rtt_us, 0);
+    EXPECT_GT(peer.mss.value_or(0), 500);
+    // On loopback "auto" avoids congestion controls that pace.
+    EXPECT_NE(peer.congestion_control, "bbr");
+  });
+}
+
+TEST(TcpGroup, SeveralAddressesPerRankOnOnePort) {
+  TcpWorld world(3, {}, {{"127.0.0.1", 32, {}}, {"127.1.2.3", 32, {}}, {"127.0.0.1", 32, {}}});
+  EXPECT_EQ(world.endpoints[0].addresses.size(), 2u);
+  EXPECT_EQ(world.listeners[0]->sockets().size(), 2u);
+  // Ranks 0 and 2 know rank 1 by its second address only.
+  world.endpoints[1].addresses.erase(world.endpoints[1].addresses.begin());
+  world.run([](Group& group) {
+    ASSERT_TRUE(exchange(group, 1000, 1));
+    if (group.rank() != 0) return;
+    EXPECT_THAT(group.stream_stats()[1]->remote, HasSubstr("127.1.2.3:"));
+    EXPECT_THAT(group.stream_stats()[1]->local, HasSubstr("127.1.2.3:"));  // bound as source
+    EXPECT_THAT(group.stream_stats()[2]->remote, HasSubstr("127.0.0.1:"));
+  });
+}
+
+// Between two ranks of this host: the bytes stay on it.
+TEST(TcpGroup, LinkLocalAddressesWorkWithTheirInterface) {
+  const Expected<std::vector<Nic>> nics = list_nics();
+  ASSERT_TRUE(nics) << nics.error().message();
+  for (const Nic& nic : *nics) {
+    for (const NicAddress& address : nic.addresses) {
+      if (!address.link_local || !nic.up) continue;
+      TcpWorld world(2, {}, {{address.ip, address.prefix, nic.name}});
+      world.run([](Group& group) { EXPECT_TRUE(exchange(group, 100'000, 1)); });
+      return;
+    }
+  }
+  GTEST_SKIP() << "no interface of this machine has a link-local address";
+}
+
+TEST(TcpGroup, LateStarterIsWaitedFor) {
+  TcpWorld world(3);
+  // Nobody listens on rank 2's port until two others have been refused for a while.
+  const uint16_t port = world.endpoints[2].port;
+  world.listeners[2].reset();
+  std::atomic<int> started{0};
+  std::vector<std::thread> threads;
+  for (int rank : {0, 1}) {
+    threads.emplace_back([&, rank] {
+      ++started;
+      auto group = world.open(rank);
+      ASSERT_TRUE(group) << group.error().message();
+      EXPECT_TRUE(exchange(**group, 100, 1));
+    });
+  }
+  while (started < 2) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // a few refused tries
+  GroupSpec spec = world.spec(2);
+  spec.endpoints[2].port = port;
+  auto group = open_tcp_group(spec);  // listens by itself
+  ASSERT_TRUE(group) << group.error().message();
+  EXPECT_TRUE(exchange(**group, 100, 1));
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(TcpGroup, MissingRanksAreNamedWithWhatTheDialsAnswered) {
+  TcpWorld world(4, {{"connect_timeout_ms", "700ms"}});
+  world.listeners[1].reset();  // rank 1 refuses; rank 3 listens, but nobody answers
+  std::vector<Error> errors(4);
+  std::vector<std::thread> threads;
+  for (int rank : {0, 2}) {
+    threads.emplace_back([&, rank] {
+      auto group = world.open(rank);
+      ASSERT_FALSE(group);
+      errors[static_cast<size_t>(rank)] = group.error();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  // The first of the two to time out tells the other: one text is its own, the other relayed.
+  EXPECT_THAT(errors[0].cause, "rank.missing");
+  EXPECT_THAT(errors[2].cause, "rank.missing");
+  const bool zero_first = errors[0].code == ErrorCode::kTimeout;
+  const Error& own = zero_first ? errors[0] : errors[2];
+  EXPECT_EQ(own.code, ErrorCode::kTimeout);
+  EXPECT_THAT(own.what, AllOf(HasSubstr("2 of 4 ranks missing"), HasSubstr("rank 1 on host1: "),
+                              HasSubstr("rank 3 on host3: ")));
+  if (zero_first) {
+    EXPECT_THAT(own.what, HasSubstr("ECONNREFUSED"));
+  }
+  EXPECT_THAT(own.what, testing::Not(HasSubstr("rank 2 on")));
+}
+
+TEST(TcpGroup, OtherConfigurationIsRefusedAndTheKeyNamed) {
+  TcpWorld world(3);
+  const OptionSet other = test::options_with({{"transport_crc", "on"}, {"chunk_bytes", "1Mi"}});
+  std::vector<Error> errors(3);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 3; ++rank) {
+    threads.emplace_back([&, rank] {
+      GroupSpec spec = world.spec(rank);
+      if (rank == 1) spec.options = &other;
+      const int64_t start = monotonic_ns();
+      auto group = world.open(spec);
+      ASSERT_FALSE(group);
+      errors[static_cast<size_t>(rank)] = group.error();
+      EXPECT_LT(monotonic_ns() - start, 20 * kSecond) << "the timeout was waited for";
+    });
+  }
+  for (int rank : {0, 1}) threads[static_cast<size_t>(rank)].join();
+  threads[2].join();
+  int named = 0;
+  for (const Error& error : errors) {
+    EXPECT_EQ(error.cause, "config.mismatch") << error.message();
+    const bool names = error.what.find("transport_crc") != std::string::npos &&
+                       error.what.find("chunk_bytes") != std::string::npos &&
+                       error.what.find("rank 1 has on") != std::string::npos;
+    named += names ? 1 : 0;
+  }
+  EXPECT_EQ(named, 3) << errors[0].message() << "\n" << errors[1].message();
+}
+
+TEST(TcpGroup, WrongTokenIsRefusedByBothSides) {
+  TcpWorld world(2, {{"connect_timeout_ms", "2500ms"}});
+  std::vector<Error> errors(2);
+  std::vector<std::thread> threads;
+  for (int rank : {0, 1}) {
+    threads.emplace_back([&, rank] {
+      GroupSpec spec = world.spec(rank);
+      if (rank == 1) spec.token = random_token();
+      auto group = world.open(spec);
+      ASSERT_FALSE(group);
+      errors[static_cast<size_t>(rank)] = group.error();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(errors[0].code, ErrorCode::kAuth) << errors[0].message();
+  EXPECT_THAT(errors[0].what, AllOf(HasSubstr("rank 1"), HasSubstr("another run token")));
+  EXPECT_THAT(errors[1].what, AllOf(HasSubstr("rank 0"), HasSubstr("another run token")));
+}
+
+TEST(TcpGroup, OtherSizeIsNamed) {
+  TcpWorld world(3, {{"connect_timeout_ms", "5s"}});
+  std::vector<Error> errors(2);
+  std::vector<std::thread> threads;
+  for (int rank : {0, 1}) {
+    threads.emplace_back([&, rank] {
+      GroupSpec spec = world.spec(rank);
+      if (rank == 0) {
+        spec.size = 2;
+        spec.endpoints.pop_back();
+      }
+      auto group = world.open(spec);
+      ASSERT_FALSE(group);
+      errors[static_cast<size_t>(rank)] = group.error();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Error& error : errors) {
+    EXPECT_EQ(error.code, ErrorCode::kMismatch) << error.message();
+    EXPECT_THAT(error.what, AllOf(HasSubstr("counts 2"), HasSubstr("counts 3")));
+  }
+}
+
+TEST(TcpGroup, BusyPortNamesItsOwner) {
+  TcpWorld world(1);
+  auto second =
+      TcpListener::open(world.endpoints[0].addresses, world.endpoints[0].port, world.options);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kBusy);
+  EXPECT_EQ(second.error().cause, "tcp.port_in_use");
+  EXPECT_THAT(second.error().message(),
+              AllOf(HasSubstr("127.0.0.1:" + std::to_string(world.endpoints[0].port)),
+                    HasSubstr("PID " + std::to_string(::getpid()))));
+}
+
+TEST(TcpGroup, BadSpecsAreErrors) {
+  TcpWorld world(2);
+  GroupSpec spec = world.spec(0);
+  spec.rank = 2;
+  EXPECT_EQ(open_tcp_group(spec).error().code, ErrorCode::kConfig);
+  spec = world.spec(0);
+  spec.endpoints.pop_back();
+  EXPECT_EQ(open_tcp_group(spec).error().code, ErrorCode::kConfig);
+  spec = world.spec(0);
+  spec.endpoints[1].port = 0;
+  EXPECT_EQ(open_tcp_group(spec).error().code, ErrorCode::kConfig);
+  spec = world.spec(0);
+  spec.endpoints[1].addresses[0].ip = "mini2.local";
+  EXPECT_THAT(world.open(spec).error().what, HasSubstr("mini2.local"));
+  const OptionSet bad = test::options_with({{"fault", "explode"}});
+  spec = world.spec(1);
+  spec.options = &bad;
+  EXPECT_THAT(world.open(spec).error().message(), HasSubstr("explode"));
+}
+
+TEST(TcpGroup, FaultOptionSpoilsTheNamedStreamOnly) {
+  // One bit of the first payload from 1 to 0 flips; the checksum notices it.
+  TcpWorld world(2, {{"transport_crc", "on"}, {"fault", "flip:rank=1,peer=0,after=1000"}});
+  world.run([](Group& group) {
+    const Status status = exchange(group, 50'000, 1);
+    if (group.rank() != 0) return;  // has what it wanted, perhaps before rank 0 complains
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().code, ErrorCode::kWrongData);
+  });
+}
+
+TEST(TcpGroup, ManyGroupsLeaveNoDescriptorsAndNoThreads) {
+  const auto count = [](const char* folder) {
+    const auto list = std::filesystem::directory_iterator(folder);
+    return std::distance(begin(list), end(list));
+  };
+  if (!std::filesystem::exists("/proc/self/fd")) GTEST_SKIP() << "no /proc here to count with";
+  const auto descriptors = count("/proc/self/fd"), threads = count("/proc/self/task");
+  for (int round = 0; round < 5; ++round) {
+    TcpWorld world(3);
+    world.run([](Group& group) { ASSERT_TRUE(exchange(group, 10, 1)); });
+  }
+  EXPECT_EQ(count("/proc/self/fd"), descriptors);
+  EXPECT_EQ(count("/proc/self/task"), threads);
+}
+
+TEST(TcpGroup, TransportTable) {
+  EXPECT_STREQ((*find_transport("auto"))->name, "tcp");
+  EXPECT_STREQ((*find_transport("tcp"))->name, "tcp");
+  EXPECT_EQ(find_transport("memory").error().code, ErrorCode::kUnsupported);
+  EXPECT_THAT(find_transport("tpc").error().message(), HasSubstr("\"tcp\""));
+  EXPECT_THAT(find_transport("carrier-pigeon").error().message(), HasSubstr("tcp, memory"));
+}
+
+TEST(Raw, RoofsRunInLockstep) {
+  TcpWorld world(2);
+  world.run([](Group& group) {
+    const Deadline deadline = Deadline::after_ms(20'000);
+    ByteStream& stream = (*group.channel(1 - group.rank(), deadline))->stream();
+    const bool first = group.rank() == 0;
+    const WaitOptions& wait = group.wait_options();
+    std::vector<int64_t> samples;
+    for (const size_t bytes : {1, 5000, 300'000}) {
+      ASSERT_TRUE(raw_pingpong(stream, first, bytes, 10, wait, deadline, &samples));
+    }
+    EXPECT_EQ(samples.size(), first ? 30u : 0u);
+    EXPECT_TRUE(std::all_of(samples.begin(), samples.end(), [](int64_t ns) { return ns > 0; }));
+    int64_t ns = 0;
+    ASSERT_TRUE(raw_stream(stream, first, 10'000'001, 256 * 1024, wait, deadline, &ns));
+    EXPECT_GT(ns, 0);
+    ASSERT_TRUE(raw_duplex(stream, 10'000'001, 256 * 1024, wait, deadline, &ns));
+    EXPECT_EQ(raw_pingpong(stream, first, 0, 1, wait, deadline, nullptr).error().code,
+              ErrorCode::kUsage);
+    // Afterwards the channel is as good as before.
+    EXPECT_TRUE(exchange(group, 5000, 1));
+  });
+}
+
+TEST(Raw, EndsAtItsDeadline) {
+  TcpWorld world(2);
+  world.run([](Group& group) {
+    if (group.rank() == 1) return;
+    ByteStream& stream = (*group.channel(1, Deadline::after_ms(1000)))->stream();
+    const Status status =
+        raw_pingpong(stream, true, 8, 1, {1000, false}, Deadline::after_ms(50), nullptr);
+    ASSERT_FALSE(status);
+    EXPECT_THAT(status.error().code, testing::AnyOf(ErrorCode::kTimeout, ErrorCode::kPeerLost));
+  });
+}
+
+}  // namespace
+}  // namespace plumbline

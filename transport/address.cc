@@ -1,0 +1,154 @@
+#include "transport/address.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <optional>
+#include <tuple>
+
+#include "transport/socket.h"
+
+namespace plumbline {
+namespace {
+
+struct ParsedIp {
+  std::array<uint8_t, 16> bytes{};
+  int bits = 32;  // of the family: 32 or 128
+  bool loopback = false, link_local = false;
+};
+
+std::optional<ParsedIp> parse_ip(const std::string& text) {
+  ParsedIp ip;
+  const std::string plain = text.substr(0, text.find('%'));
+  if (::inet_pton(AF_INET, plain.c_str(), ip.bytes.data()) == 1) {
+    ip.loopback = ip.bytes[0] == 127;
+    ip.link_local = ip.bytes[0] == 169 && ip.bytes[1] == 254;
+    return ip;
+  }
+  in6_addr v6{};
+  if (::inet_pton(AF_INET6, plain.c_str(), &v6) != 1) return std::nullopt;
+  std::memcpy(ip.bytes.data(), &v6, sizeof v6);
+  ip.bits = 128;
+  ip.loopback = IN6_IS_ADDR_LOOPBACK(&v6);
+  ip.link_local = IN6_IS_ADDR_LINKLOCAL(&v6);
+  return ip;
+}
+
+int common_bits(const ParsedIp& a, const ParsedIp& b) {
+  int bits = 0;
+  for (size_t i = 0; i < static_cast<size_t>(a.bits / 8); ++i, bits += 8) {
+    const auto differing = static_cast<uint8_t>(a.bytes[i] ^ b.bytes[i]);
+    if (differing != 0) return bits + std::countl_zero(differing);
+  }
+  return bits;
+}
+
+// How good a pair is; smaller is better, compared from the first field on.
+struct Rank {
+  bool different_subnet = true;
+  bool loopback_between_hosts = false;
+  bool link_local = false;
+  bool masks_disagree = false;  // in reach by one side's prefix only
+  int minus_prefix = 0;         // longest prefix first
+  size_t order = 0;             // in the host file, of both sides together
+  size_t order_of_lower = 0;    // decides ties the same way from both ends
+  auto operator<=>(const Rank&) const = default;
+};
+
+Rank rank_pair(const RankAddress& local, const ParsedIp& a, const RankAddress& remote,
+               const ParsedIp& b) {
+  Rank rank;
+  const int common = common_bits(a, b);
+  const bool same = common == a.bits;
+  const bool by_local = local.prefix > 0 && common >= local.prefix;
+  const bool by_remote = remote.prefix > 0 && common >= remote.prefix;
+  rank.different_subnet = !same && !by_local && !by_remote;
+  rank.link_local = a.link_local || b.link_local;
+  if (!rank.different_subnet) {
+    rank.minus_prefix = -std::max({by_local ? local.prefix : 0, by_remote ? remote.prefix : 0,
+                                   same && local.prefix <= 0 ? a.bits : 0});
+    const bool both_known = local.prefix > 0 && remote.prefix > 0;
+    rank.masks_disagree = both_known && by_local != by_remote;
+  }
+  return rank;
+}
+
+std::string list_addresses(const RankEndpoint& endpoint) {
+  std::string text;
+  for (const RankAddress& address : endpoint.addresses) {
+    if (!text.empty()) text += ", ";
+    text += address.ip;
+    if (address.prefix >= 0) text += fmt::format("/{}", address.prefix);
+  }
+  return text.empty() ? "none" : text;
+}
+
+struct Candidate {
+  Rank rank;
+  AddressPair pair;
+};
+
+// All pairs of one family, unordered.
+std::vector<Candidate> candidates(const RankEndpoint& mine, const RankEndpoint& peer) {
+  std::vector<Candidate> list;
+  const bool one_host = same_host(mine, peer);
+  for (size_t i = 0; i < mine.addresses.size(); ++i) {
+    for (size_t j = 0; j < peer.addresses.size(); ++j) {
+      const auto a = parse_ip(mine.addresses[i].ip), b = parse_ip(peer.addresses[j].ip);
+      if (!a || !b || a->bits != b->bits) continue;
+      // A loopback and an ordinary address reach one another on one host only.
+      if (a->loopback != b->loopback && !one_host) continue;
+      Candidate candidate{rank_pair(mine.addresses[i], *a, peer.addresses[j], *b),
+                          {mine.addresses[i], peer.addresses[j], false}};
+      const bool loopback = a->loopback || b->loopback;
+      candidate.rank.loopback_between_hosts = loopback && !one_host;
+      candidate.rank.order = i + j;
+      candidate.rank.order_of_lower = mine.rank < peer.rank ? i : j;
+      candidate.pair.shared_subnet = !candidate.rank.different_subnet;
+      list.push_back(std::move(candidate));
+    }
+  }
+  return list;
+}
+
+}  // namespace
+
+bool same_host(const RankEndpoint& a, const RankEndpoint& b) {
+  return !a.host.empty() && a.host == b.host;
+}
+
+Expected<std::vector<AddressPair>> address_pairs(const RankEndpoint& mine,
+                                                 const RankEndpoint& peer) {
+  for (const RankEndpoint* endpoint : {&mine, &peer}) {
+    for (const RankAddress& address : endpoint->addresses) {
+      if (parse_ip(address.ip)) continue;
+      return fail(ErrorCode::kConfig,
+                  fmt::format("data address \"{}\" of rank {} ({}) is not an IPv4 or IPv6 address",
+                              address.ip, endpoint->rank, endpoint->host),
+                  "write numeric addresses into the host file, such as 10.10.0.1/24");
+    }
+  }
+  std::vector<Candidate> list = candidates(mine, peer);
+  if (list.empty()) {
+    return fail(ErrorCode::kConfig,
+                fmt::format("rank {} ({}) and rank {} ({}) have no addresses of one family",
+                            mine.rank, list_addresses(mine), peer.rank, list_addresses(peer)),
+                "give both hosts a data address of the same network");
+  }
+  std::stable_sort(list.begin(), list.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.rank < b.rank; });
+  // Loopback between hosts is the last resort ({"local": N} knows nothing else).
+  const auto ordinary = [](const Candidate& c) { return !c.rank.loopback_between_hosts; };
+  if (std::any_of(list.begin(), list.end(), ordinary)) std::erase_if(list, std::not_fn(ordinary));
+  if (list.front().pair.shared_subnet) list.resize(1);
+  std::vector<AddressPair> pairs;
+  for (Candidate& candidate : list) pairs.push_back(std::move(candidate.pair));
+  return pairs;
+}
+
+}  // namespace plumbline

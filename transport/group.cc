@@ -1,0 +1,294 @@
+#include "transport/group.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+
+#include "transport/blame.h"
+
+namespace plumbline {
+namespace {
+
+constexpr int kPollMs = 100;  // longest sleep: then the control plane is looked at again
+// A stream without descriptor cannot wake anybody: tries are spaced out as the wait grows.
+constexpr int64_t kYieldNs = 2 * kMillisecond;
+constexpr int64_t kNapNs = 50'000;
+constexpr int64_t kLongNapNs = kMillisecond;
+constexpr int64_t kLongWaitNs = 100 * kMillisecond;
+// Waiting that long is worth telling the peers.
+constexpr int64_t kPublishNs = 5 * kMillisecond;
+// After a lost connection: how long the true reason may take to come over the control plane.
+constexpr int64_t kReasonNs = 250 * kMillisecond;
+// The clock is read only so often while bytes flow.
+constexpr int kMovesPerLook = 64;
+
+void nap(int64_t ns) {
+  const timespec time{0, static_cast<long>(ns)};
+  ::nanosleep(&time, nullptr);
+}
+
+}  // namespace
+
+struct Group::Impl {
+  int rank;
+  int size;
+  uint32_t id;
+  std::vector<std::unique_ptr<Channel>> channels;  // by peer; null = not connected
+  std::vector<Channel*> connected;
+  Connect connect;
+  std::shared_ptr<ControlPlane> control;
+  ChannelOptions channel_options;
+  WaitOptions wait_options;
+  std::string transport_name;
+  std::optional<Error> failure;
+  std::vector<pollfd> poll_set;  // reused
+
+  void add_channel(int peer, std::unique_ptr<ByteStream> stream);
+  Error fail_channel(Channel& channel, Error error);
+  // What this rank waits for now: the channel, and the message.
+  Channel* awaited(MessageTag* tag) const;
+  void publish() const;
+  int64_t last_progress() const;
+  void sleep(int64_t idle_ns, Deadline deadline);
+};
+
+void Group::Impl::add_channel(int peer, std::unique_ptr<ByteStream> stream) {
+  auto& slot = channels[static_cast<size_t>(peer)];
+  slot = std::make_unique<Channel>(rank, peer, std::move(stream), channel_options);
+  connected.push_back(slot.get());
+}
+
+// Makes the best of a broken channel: the first fault's own words where the control plane has
+// them, and everybody else is told.
+Error Group::Impl::fail_channel(Channel& channel, Error error) {
+  if (error.code == ErrorCode::kPeerLost) {
+    // A rank that gives up says why and then closes: its reason may still be on the way.
+    const Deadline patience = Deadline::after_ns(kReasonNs);
+    while (!control->failed() && !patience.passed()) nap(kMillisecond);
+    if (control->failed()) return control->failure();
+    if (error.cause.empty()) error.cause = "rank.dead";
+  }
+  if (const auto& mismatch = channel.hash_mismatch()) {
+    const std::optional<Error> words =
+        mismatch_in_words(*control, rank, channel.peer(), mismatch->sequence);
+    if (words) error = *words;
+  }
+  control->abort(error);
+  return error;
+}
+
+Channel* Group::Impl::awaited(MessageTag* tag) const {
+  Channel* best = nullptr;
+  bool best_receives = false;
+  for (Channel* channel : connected) {
+    std::optional<MessageTag> mine = channel->waiting_recv();
+    const bool receives = mine.has_value();
+    if (!mine) mine = channel->waiting_send();
+    if (!mine) continue;
+    // Earliest operation first; in one operation a missing receive says more than a full pipe.
+    const bool better =
+        best == nullptr || static_cast<int32_t>(mine->sequence - tag->sequence) < 0 ||
+        (mine->sequence == tag->sequence &&
+         (receives != best_receives ? receives
+                                    : channel->last_progress_ns() < best->last_progress_ns()));
+    if (!better) continue;
+    best = channel;
+    best_receives = receives;
+    *tag = *mine;
+  }
+  return best;
+}
+
+int64_t Group::Impl::last_progress() const {
+  int64_t last = 0;
+  for (const Channel* channel : connected) last = std::max(last, channel->last_progress_ns());
+  return last;
+}
+
+void Group::Impl::publish() const {
+  MessageTag tag;
+  const Channel* channel = awaited(&tag);
+  control->waiting(channel != nullptr ? channel->peer() : -1, tag.step, last_progress());
+}
+
+void Group::Impl::sleep(int64_t idle_ns, Deadline deadline) {
+  poll_set.clear();
+  bool deaf = false;  // some stream cannot wake us
+  for (Channel* channel : connected) {
+    const int events =
+        (channel->wants_read() ? POLLIN : 0) | (channel->wants_write() ? POLLOUT : 0);
+    if (events == 0) continue;
+    const int fd = channel->stream().poll_fd();
+    if (fd < 0) {
+      deaf = true;
+    } else {
+      poll_set.push_back({fd, static_cast<short>(events), 0});
+    }
+  }
+  if (!deaf) {
+    if (control->wake_fd() >= 0) poll_set.push_back({control->wake_fd(), POLLIN, 0});
+    // EINTR and spurious returns are fine: the caller tries again.
+    ::poll(poll_set.data(), static_cast<nfds_t>(poll_set.size()),
+           deadline.poll_timeout_ms(kPollMs));
+  } else if (idle_ns < kYieldNs) {
+    ::sched_yield();
+  } else {
+    nap(std::min(idle_ns < kLongWaitNs ? kNapNs : kLongNapNs,
+                 std::max<int64_t>(deadline.remaining_ns(), 0)));
+  }
+}
+
+Group::Group(int rank, int size, uint32_t id, std::vector<std::unique_ptr<ByteStream>> streams,
+             Connect connect, std::shared_ptr<ControlPlane> control,
+             const ChannelOptions& channel_options, const WaitOptions& wait_options,
+             std::string transport_name)
+    : impl_(new Impl{rank,
+                     size,
+                     id,
+                     {},
+                     {},
+                     std::move(connect),
+                     std::move(control),
+                     channel_options,
+                     wait_options,
+                     std::move(transport_name),
+                     {},
+                     {}}) {
+  impl_->channels.resize(static_cast<size_t>(size));
+  for (size_t peer = 0; peer < streams.size() && peer < impl_->channels.size(); ++peer) {
+    if (streams[peer]) impl_->add_channel(static_cast<int>(peer), std::move(streams[peer]));
+  }
+}
+
+Group::~Group() = default;
+
+int Group::rank() const { return impl_->rank; }
+int Group::size() const { return impl_->size; }
+uint32_t Group::id() const { return impl_->id; }
+const std::string& Group::transport_name() const { return impl_->transport_name; }
+ControlPlane& Group::control() { return *impl_->control; }
+const WaitOptions& Group::wait_options() const { return impl_->wait_options; }
+const ChannelOptions& Group::channel_options() const { return impl_->channel_options; }
+
+Expected<Channel*> Group::channel(int peer, Deadline deadline) {
+  if (peer < 0 || peer >= impl_->size || peer == impl_->rank) {
+    return fail(ErrorCode::kUsage, fmt::format("rank {} of {} asked for a channel to rank {}",
+                                               impl_->rank, impl_->size, peer));
+  }
+  auto& slot = impl_->channels[static_cast<size_t>(peer)];
+  if (slot) return slot.get();
+  if (!impl_->connect) {
+    return fail(ErrorCode::kPeerLost,
+                fmt::format("rank {} has no connection to rank {}", impl_->rank, peer));
+  }
+  Expected<std::unique_ptr<ByteStream>> stream = impl_->connect(peer, deadline);
+  if (!stream) return fail(stream.error());
+  impl_->add_channel(peer, std::move(*stream));
+  return slot.get();
+}
+
+Expected<bool> Group::progress() {
+  if (!impl_->failure && impl_->control->failed()) impl_->failure = impl_->control->failure();
+  if (impl_->failure) return fail(*impl_->failure);
+  bool moved = false;
+  // By index: a callback may connect one more channel.
+  for (size_t i = 0; i < impl_->connected.size(); ++i) {
+    Channel& channel = *impl_->connected[i];
+    if (!channel.wants_read() && !channel.wants_write()) continue;
+    const Expected<bool> progressed = channel.progress();
+    if (!progressed) {
+      impl_->failure = impl_->fail_channel(channel, progressed.error());
+      return fail(*impl_->failure);
+    }
+    moved = moved || *progressed;
+  }
+  return moved;
+}
+
+Status Group::wait(const std::function<bool()>& done, Deadline deadline) {
+  int64_t idle_since = 0;  // 0 = bytes moved in the last round
+  int64_t published = 0;   // when the peers were told last, 0 = never
+  int moves = 0;
+  Status status;
+  for (;;) {
+    const Expected<bool> moved = progress();
+    if (!moved) {
+      status = fail(moved.error());
+      break;
+    }
+    if (done()) break;
+    if (*moved) {
+      idle_since = 0;
+      if (++moves % kMovesPerLook != 0) continue;
+    }
+    const int64_t now = monotonic_ns();
+    if (now >= deadline.at_ns()) {
+      status = fail(ErrorCode::kTimeout,
+                    fmt::format("rank {}: the deadline passed while waiting", impl_->rank));
+      break;
+    }
+    if (*moved) continue;
+    if (idle_since == 0) {
+      idle_since = now;
+      for (Channel* channel : impl_->connected) channel->note_time(now);
+    }
+    const int64_t idle = now - idle_since;
+    if (idle < impl_->wait_options.spin_ns) {
+      if (impl_->wait_options.yield) ::sched_yield();
+      continue;
+    }
+    if (idle >= kPublishNs && now - published >= kLongWaitNs) {
+      impl_->publish();
+      published = now;
+    }
+    impl_->sleep(idle, deadline);
+  }
+  if (published != 0) impl_->control->waiting(-1, 0, impl_->last_progress());
+  return status;
+}
+
+ChannelStats Group::stats() const {
+  ChannelStats sum;
+  for (const Channel* channel : impl_->connected) {
+    const ChannelStats& one = channel->stats();
+    sum.payload_sent += one.payload_sent;
+    sum.payload_received += one.payload_received;
+    sum.wire_sent += one.wire_sent;
+    sum.wire_received += one.wire_received;
+    sum.frames_sent += one.frames_sent;
+    sum.frames_received += one.frames_received;
+    sum.write_calls += one.write_calls;
+    sum.read_calls += one.read_calls;
+    sum.parked_bytes_peak = std::max(sum.parked_bytes_peak, one.parked_bytes_peak);
+  }
+  return sum;
+}
+
+std::vector<std::optional<StreamStats>> Group::stream_stats() const {
+  std::vector<std::optional<StreamStats>> stats(impl_->channels.size());
+  for (size_t peer = 0; peer < stats.size(); ++peer) {
+    if (impl_->channels[peer]) stats[peer] = impl_->channels[peer]->stream().stats();
+  }
+  return stats;
+}
+
+Error Group::blame(int peer, uint32_t sequence, uint32_t step, const std::string& operation) {
+  BlameQuestion question;
+  question.self = impl_->rank;
+  question.peer = peer;
+  question.sequence = sequence;
+  question.step = step;
+  question.operation = operation;
+  if (peer >= 0 && peer < impl_->size && impl_->channels[static_cast<size_t>(peer)]) {
+    Channel& channel = *impl_->channels[static_cast<size_t>(peer)];
+    question.since_progress_ns = monotonic_ns() - channel.last_progress_ns();
+    question.stream = channel.stream().stats();
+    question.obstacle = channel.obstacle();
+  }
+  return find_blame(*impl_->control, question);
+}
+
+}  // namespace plumbline
