@@ -44,11 +44,14 @@ function(plumbline_module name)
                                                  Threads::Threads PRIVATE ${arg_LIBS})
 endfunction()
 
-# plumbline_test(FOLDER SOURCES file... [LIBS target...]) makes the binary tests_FOLDER from the
+# plumbline_test(FOLDER SOURCES file... [LIBS target...] [LABEL name]) makes the binary tests_FOLDER from the
 # files beside it, links the folder's library and registers each of its tests with ctest.
-# ctest label = FOLDER. A test that skips itself (GTEST_SKIP) is counted as skipped, with its reason.
+# ctest label = FOLDER, or LABEL (process = starts whole programs). A test that skips itself (GTEST_SKIP) is counted as skipped, with its reason.
 function(plumbline_test folder)
-  cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "" "LABEL" "SOURCES;LIBS" ${ARGN})
+  if(NOT arg_LABEL)
+    set(arg_LABEL ${folder})
+  endif()
   add_executable(tests_${folder} ${arg_SOURCES})
   target_link_libraries(tests_${folder} PRIVATE plumbline_${folder} ${arg_LIBS} GTest::gmock
                                                 GTest::gtest_main)
@@ -56,5 +59,5 @@ function(plumbline_test folder)
                              PLUMBLINE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                              PLUMBLINE_BINARY="${PROJECT_BINARY_DIR}/plumbline")
   gtest_discover_tests(tests_${folder} TEST_PREFIX ${folder}. DISCOVERY_MODE PRE_TEST
-                       PROPERTIES LABELS ${folder} TIMEOUT 300)
+                       PROPERTIES LABELS ${arg_LABEL} TIMEOUT 300)
 endfunction()

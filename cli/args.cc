@@ -1,0 +1,173 @@
+#include "cli/args.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <deque>
+
+#include "core/options.h"
+
+namespace plumbline {
+namespace {
+
+// "chunk_bytes" -> "--chunk-bytes"
+std::string flag_of(const char* option) {
+  std::string flag = std::string("--") + option;
+  std::replace(flag.begin() + 2, flag.end(), '_', '-');
+  return flag;
+}
+
+// "-o,--out" -> "out"; "-b" -> "b"
+std::string key_of(const char* names) {
+  std::string text = names;
+  const size_t comma = text.rfind(',');
+  if (comma != std::string::npos) text = text.substr(comma + 1);
+  return text.substr(text.find_first_not_of('-'));
+}
+
+// One command's CLI11 sub-application and the storage that it parses into.
+struct Parsed {
+  const CommandRow* row = nullptr;
+  CLI::App* app = nullptr;
+  // Deques, because CLI11 keeps the addresses.
+  std::deque<std::pair<std::string, std::vector<std::string>>> values;
+  std::deque<std::pair<std::string, std::string>> singles;
+  std::deque<std::pair<std::string, bool>> switches;
+  std::deque<std::pair<std::string, std::string>> options;
+};
+
+void declare(CLI::App& root, Parsed& parsed) {
+  const CommandRow& row = *parsed.row;
+  parsed.app = root.add_subcommand(row.name, row.help);
+  if (row.hidden) parsed.app->group("");
+  parsed.app->footer(row.notes);
+  for (const PositionalRow& positional : row.positionals) {
+    CLI::Option* option = nullptr;
+    if (positional.repeatable) {
+      auto& entry = parsed.values.emplace_back(positional.name, std::vector<std::string>());
+      option = parsed.app->add_option(positional.name, entry.second, positional.help);
+    } else {
+      auto& entry = parsed.singles.emplace_back(positional.name, "");
+      option = parsed.app->add_option(positional.name, entry.second, positional.help);
+    }
+    option->required(positional.required);
+  }
+  for (const FlagRow& flag : row.flags) {
+    if (flag.value == nullptr) {
+      auto& entry = parsed.switches.emplace_back(key_of(flag.name), false);
+      parsed.app->add_flag(flag.name, entry.second, flag.help);
+      continue;
+    }
+    auto& entry = parsed.values.emplace_back(key_of(flag.name), std::vector<std::string>());
+    CLI::Option* option = parsed.app->add_option(flag.name, entry.second, flag.help);
+    option->type_name(flag.value)->expected(1)->take_last();
+    if (flag.repeatable) option->take_all();
+  }
+  if (!row.takes_options) return;
+  for (const OptionRow& option : option_table()) {
+    if (option.refused != nullptr) continue;
+    auto& entry = parsed.options.emplace_back(option.name, "");
+    parsed.app->add_option(flag_of(option.name), entry.second, option.help)
+        ->type_name(option.default_value)
+        ->group("Data path options (shown: default)");
+  }
+}
+
+Args collect(const Parsed& parsed) {
+  Args args;
+  for (const auto& [name, values] : parsed.values) {
+    for (const std::string& value : values) args.add(name, value);
+  }
+  for (const auto& [name, value] : parsed.singles) {
+    if (!value.empty()) args.add(name, value);
+  }
+  for (const auto& [name, on] : parsed.switches) {
+    if (on) args.add(name, "1");
+  }
+  for (const auto& [name, value] : parsed.options) {
+    const CLI::Option* option = parsed.app->get_option(flag_of(name.c_str()));
+    if (option->count() > 0) args.options[name] = value;
+  }
+  return args;
+}
+
+// CLI11 says what it did not understand; we add the nearest name that it would have understood.
+std::string suggestion(const CommandRow* row, const std::vector<CommandRow>& commands,
+                       const std::vector<std::string>& argv) {
+  std::vector<std::string> valid;
+  if (row == nullptr) {
+    for (const CommandRow& command : commands) {
+      if (!command.hidden) valid.emplace_back(command.name);
+    }
+    return argv.size() > 1 ? nearest_name(argv[1], valid) : "";
+  }
+  for (const FlagRow& flag : row->flags) valid.push_back("--" + key_of(flag.name));
+  if (row->takes_options) {
+    for (const OptionRow& option : option_table()) valid.push_back(flag_of(option.name));
+  }
+  for (const std::string& argument : argv) {
+    const std::string name = argument.substr(0, argument.find('='));
+    if (name.rfind("--", 0) != 0 || std::count(valid.begin(), valid.end(), name) > 0) continue;
+    return nearest_name(name, valid);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string Args::get(const std::string& name, const std::string& otherwise) const {
+  const auto found = values_.find(name);
+  return found == values_.end() ? otherwise : found->second.back();
+}
+
+std::vector<std::string> Args::all(const std::string& name) const {
+  const auto found = values_.find(name);
+  return found == values_.end() ? std::vector<std::string>() : found->second;
+}
+
+int usage_failure(Context& context, const std::vector<Error>& errors) {
+  for (const Error& error : errors) *context.err << "plumbline: " << error.message() << "\n";
+  return 1;
+}
+
+int usage_failure(Context& context, const Error& error) {
+  return usage_failure(context, std::vector<Error>{error});
+}
+
+int dispatch(const std::vector<CommandRow>& commands, Context& context) {
+  CLI::App root("Is this cluster's network sound, why not, and how fast is it?", "plumbline");
+  root.require_subcommand(1);
+  root.set_version_flag("--version", "plumbline " PLUMBLINE_VERSION);
+  std::deque<Parsed> all;
+  for (const CommandRow& row : commands) {
+    Parsed& parsed = all.emplace_back();
+    parsed.row = &row;
+    declare(root, parsed);
+  }
+  if (context.argv.size() < 2) {
+    *context.err << root.help();
+    return 1;
+  }
+  const Parsed* chosen = nullptr;
+  try {
+    std::vector<std::string> reversed(context.argv.rbegin(), context.argv.rend() - 1);
+    root.parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return root.exit(error, *context.out, *context.err);
+    const CommandRow* row = nullptr;
+    for (const Parsed& parsed : all) {
+      if (context.argv[1] == parsed.row->name) row = parsed.row;
+    }
+    *context.err << "plumbline: " << error.what();
+    const std::string near = suggestion(row, commands, context.argv);
+    if (!near.empty()) *context.err << "; did you mean " << near << "?";
+    *context.err << "\nTry: plumbline " << (row != nullptr ? std::string(row->name) + " " : "")
+                 << "--help\n";
+    return 1;
+  }
+  for (const Parsed& parsed : all) {
+    if (parsed.app->parsed()) chosen = &parsed;
+  }
+  return chosen->row->run(collect(*chosen), context);
+}
+
+}  // namespace plumbline

@@ -1,0 +1,251 @@
+// `plumbline coll`: one operation over a sweep of sizes with nccl-tests' letters, table and footer.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cli/coll_sweep.h"
+#include "cli/commands.h"
+#include "cli/interrupts.h"
+#include "cli/options_source.h"
+#include "cli/scenario_source.h"
+#include "cli/world.h"
+#include "collectives/schedule.h"
+#include "core/sha256.h"
+#include "reports/nccl.h"
+#include "scenarios/noise.h"
+
+namespace plumbline {
+namespace {
+
+// The world of `--hosts FILE`, or as many local ranks as wanted on one host.
+std::optional<Scenario> hosts_of(const Args& args, Context& context) {
+  if (args.has("hosts")) return read_scenario(args.get("hosts"), context);
+  Scenario scenario;
+  ScenarioHost host;
+  host.name = "local0";
+  host.data = {"127.0.0.1/8"};
+  scenario.hosts.push_back(std::move(host));
+  return scenario;
+}
+
+class Coll {
+ public:
+  Coll(const CollSweep& sweep, const OptionSet& options, const Scenario& hosts, std::string program,
+       const Logger& log, Context& context, bool json, std::optional<RecordFile> file)
+      : sweep_(sweep),
+        options_(options),
+        context_(context),
+        json_(json),
+        file_(std::move(file)),
+        writer_(*context.out),
+        world_({std::move(program), hosts.hosts,
+                std::max(hosts.ranks_per_host,
+                         (sweep.ranks + static_cast<int>(hosts.hosts.size()) - 1) /
+                             static_cast<int>(hosts.hosts.size())),
+                options, context.argv, &log}),
+        run_id_(to_hex(random_token()).substr(0, 16)) {}
+
+  int run() {
+    const Status started = world_.ensure_world(sweep_.ranks, options_.text("transport"));
+    if (!started) {
+      usage_failure(context_, started.error());
+      return started.error().code == ErrorCode::kBusy ? 1 : 2;
+    }
+    open_table();
+    for (int cycle = 0; cycle < sweep_.cycles; ++cycle) {
+      for (const DType dtype : sweep_.dtypes) {
+        for (const RedOp redop : sweep_.redops) {
+          for (const int root : sweep_.roots) {
+            for (const uint64_t bytes : sweep_.sizes()) {
+              if (interrupts() > 0) return close_table();
+              row(bytes, dtype, redop, root);
+            }
+          }
+        }
+      }
+    }
+    return close_table();
+  }
+
+ private:
+  void open_table() {
+    if (json_) return;
+    NcclSetup setup;
+    setup.min_bytes = sweep_.min_bytes;
+    setup.max_bytes = sweep_.max_bytes;
+    setup.step_is_factor = sweep_.step_bytes == 0;
+    setup.step = setup.step_is_factor ? static_cast<uint64_t>(sweep_.factor) : sweep_.step_bytes;
+    setup.warmup_iterations = sweep_.warmup;
+    setup.iterations = sweep_.iterations;
+    setup.aggregate = sweep_.aggregate;
+    setup.validation = sweep_.check ? 1 : 0;
+    std::vector<NcclDevice> devices;
+    for (int rank = 0; rank < sweep_.ranks; ++rank) {
+      const RankPlaceView place = world_.place(rank);
+      devices.push_back({rank, 0, place.pid, place.host, 0, place.interface, place.address});
+    }
+    writer_.preamble(setup, devices);
+    for (const std::string& note : sweep_.notes) writer_.comment(note);
+    writer_.header();
+  }
+
+  int close_table() {
+    if (!json_) writer_.footer();
+    context_.out->flush();
+    if (interrupts() > 0) return 130;
+    if (wrong_) return 3;
+    return failed_ ? 2 : 0;
+  }
+
+  Cell cell_for(uint64_t bytes, DType dtype, RedOp redop, int root, bool in_place) const {
+    const Shape shape = shape_of(sweep_.op, dtype, sweep_.ranks, bytes);
+    Cell cell;
+    cell.kind = "bandwidth";
+    cell.op = to_string(sweep_.op);
+    cell.transport = options_.text("transport");
+    cell.algorithm = options_.text("algorithm");
+    cell.dtype = to_string(dtype);
+    cell.redop = plumbline::row(sweep_.op).reduces ? to_string(redop) : "none";
+    cell.root = root;
+    cell.ranks = sweep_.ranks;
+    cell.bytes = shape.bytes;
+    cell.count = shape.count;
+    cell.placement = in_place ? "in" : "out";
+    cell.sync = "none";
+    return cell;
+  }
+
+  std::optional<NcclSide> side(const Cell& cell) {
+    MeasureSettings settings;
+    settings.fixed_iterations = sweep_.iterations;
+    settings.fixed_warmup = sweep_.warmup;
+    settings.verify_iterations = sweep_.check ? 1 : 0;
+    settings.aggregate = sweep_.aggregate;
+    settings.operation_timeout_ms = sweep_.timeout_ms;
+    Expected<Measurement> measured = world_.run(cell, settings);
+    if (!measured) {
+      failed_ = true;
+      *context_.err << "plumbline: " << cell.op << " " << cell.bytes
+                    << " bytes: " << measured.error().message() << "\n";
+      return std::nullopt;
+    }
+    if (interrupts() > 0) return std::nullopt;
+    Record record = record_of(cell, std::move(*measured));
+    NcclSide result = side_of(record);
+    if (json_) *context_.out << to_line(record) << "\n" << std::flush;
+    if (file_) {
+      if (const Status kept = file_->append(record); !kept) usage_failure(context_, kept.error());
+    }
+    return result;
+  }
+
+  Record record_of(const Cell& cell, Measurement measurement) {
+    Record record;
+    record.suite_version = PLUMBLINE_VERSION;
+    record.run_id = run_id_;
+    record.time = utc_now_rfc3339();
+    record.scenario = "coll";
+    record.cell = cell;
+    record.measurement = std::move(measurement);
+    record.environment = world_.environment();
+    recompute(record);
+    record.noise = judge_noise(record, clock_.call_ns);
+    wrong_ |= record.measurement.wrong.value_or(0) > 0;
+    return record;
+  }
+
+  NcclSide side_of(const Record& record) const {
+    std::vector<double> means;  // by rank
+    for (const PerRank& rank : record.measurement.per_rank) means.push_back(rank.mean.value_or(0));
+    double ns = 0;
+    if (!means.empty()) {
+      const auto [low, high] = std::minmax_element(means.begin(), means.end());
+      double sum = 0;
+      for (const double mean : means) sum += mean;
+      const double choices[] = {means.front(), sum / static_cast<double>(means.size()), *low,
+                                *high};
+      ns = choices[sweep_.average];
+    }
+    NcclSide side;
+    side.time_us = ns / 1e3;
+    side.algbw = algbw_Bps(sweep_.op, record.cell.bytes, ns) / 1e9;
+    side.busbw = busbw_Bps(sweep_.op, sweep_.ranks, record.cell.bytes, ns) / 1e9;
+    if (sweep_.check) side.wrong = record.measurement.wrong;
+    if (record.time_ns.p50) side.p50_us = *record.time_ns.p50 / 1e3;
+    if (record.time_ns.p50_ci95) {
+      side.ci_low_us = record.time_ns.p50_ci95->first / 1e3;
+      side.ci_high_us = record.time_ns.p50_ci95->second / 1e3;
+    }
+    if (record.time_ns.p99) side.p99_us = *record.time_ns.p99 / 1e3;
+    return side;
+  }
+
+  void row(uint64_t bytes, DType dtype, RedOp redop, int root) {
+    NcclRow line;
+    const Cell cell = cell_for(bytes, dtype, redop, root, false);
+    line.size = cell.bytes;
+    line.count = cell.count;
+    line.type = plumbline::row(dtype).nccl_name;
+    line.redop = plumbline::row(sweep_.op).reduces ? plumbline::row(redop).nccl_name : "none";
+    line.root = root;
+    line.out = side(cell);
+    if (plumbline::row(sweep_.op).has_in_place && interrupts() == 0) {
+      line.in = side(cell_for(bytes, dtype, redop, root, true));
+    }
+    if (!json_ && interrupts() == 0) writer_.row(line);
+  }
+
+  const CollSweep& sweep_;
+  const OptionSet& options_;
+  Context& context_;
+  bool json_;
+  std::optional<RecordFile> file_;
+  NcclWriter writer_;
+  World world_;
+  std::string run_id_;
+  ClockQuality clock_ = measure_clock();
+  bool wrong_ = false, failed_ = false;
+};
+
+// Refuses an algorithm that cannot do this before anything starts.
+Status check_algorithm(const CollSweep& sweep, const OptionSet& options) {
+  ScheduleRequest request;
+  request.op = sweep.op;
+  request.size = sweep.ranks;
+  request.count = 1;
+  const auto found = find_algorithm(options.text("algorithm"), request);
+  if (!found) return fail(found.error());
+  const auto transport = find_transport(options.text("transport"));
+  if (!transport) return fail(transport.error());
+  return {};
+}
+
+}  // namespace
+
+int run_coll(const Args& args, Context& context) {
+  const auto sweep = parse_coll(args);
+  if (!sweep) return usage_failure(context, sweep.error());
+  const std::optional<Scenario> hosts = hosts_of(args, context);
+  if (!hosts) return 1;
+  const auto options = resolve_options(args, hosts->config);
+  if (!options) return usage_failure(context, options.error());
+  if (const Status ok = check_algorithm(*sweep, *options); !ok) {
+    return usage_failure(context, ok.error());
+  }
+  std::optional<RecordFile> file;
+  if (args.has("output_file")) {
+    Expected<RecordFile> opened = RecordFile::open(args.get("output_file"));
+    if (!opened) return usage_failure(context, opened.error());
+    file = std::move(*opened);
+  }
+  const Expected<std::string> program = own_program_path();
+  if (!program) return usage_failure(context, program.error());
+  watch_interrupts();
+  const Logger log("coordinator", log_level(*options));
+  Coll coll(*sweep, *options, *hosts, *program, log, context, args.has("json"), std::move(file));
+  return coll.run();
+}
+
+}  // namespace plumbline

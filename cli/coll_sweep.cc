@@ -1,0 +1,200 @@
+#include "cli/coll_sweep.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+#include "core/options.h"
+#include "core/units.h"
+
+namespace plumbline {
+namespace {
+
+constexpr int kMaxRanks = 1024;
+
+// The whole text as a number; false when it is none.
+template <typename T>
+bool parse_all(const std::string& text, T& value) {
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return status == std::errc() && end == text.data() + text.size();
+}
+// Apple's libc++ has no std::from_chars for double.
+bool parse_all(const std::string& text, double& value) {
+  if (text.empty() || text.find_first_not_of("0123456789.e+-") != std::string::npos) return false;
+  char* end = nullptr;
+  value = std::strtod(text.c_str(), &end);
+  return end == text.c_str() + text.size();
+}
+
+// Collects what is wrong instead of stopping at the first.
+class Reader {
+ public:
+  explicit Reader(const Args& args) : args_(args) {}
+
+  // Long names are the keys; `letter` is for messages.
+  template <typename T>
+  void number(const char* key, const char* letter, T low, T high, T& value) {
+    if (!args_.has(key)) return;
+    const std::string text = args_.get(key);
+    T parsed{};
+    if (!parse_all(text, parsed) || !(parsed >= low && parsed <= high)) {
+      add(fmt::format("{} '{}' is not a number from {} to {}", letter, text, low, high), "");
+    } else {
+      value = parsed;
+    }
+  }
+
+  void size(const char* key, const char* letter, uint64_t& value) {
+    if (!args_.has(key)) return;
+    const Expected<uint64_t> parsed = parse_bytes_nccl(args_.get(key));
+    if (parsed) {
+      value = *parsed;
+    } else {
+      add(fmt::format("{}: {}", letter, parsed.error().what), parsed.error().hint);
+    }
+  }
+
+  void add(std::string what, std::string hint) {
+    errors.push_back({ErrorCode::kUsage, std::move(what), 0, std::move(hint), ""});
+  }
+
+  std::vector<Error> errors;
+
+ private:
+  const Args& args_;
+};
+
+// Every name of a table, or the one asked for; "all" gives all.
+template <typename Row, typename Value>
+std::vector<Value> choose(const std::string& text, std::span<const Row> table, Value Row::*member,
+                          const char* letter, Reader& reader) {
+  std::vector<Value> chosen;
+  std::vector<std::string> names = {"all"};
+  for (const Row& row : table) {
+    if (text == "all" || text == row.name || text == row.nccl_name) chosen.push_back(row.*member);
+    names.emplace_back(row.nccl_name);
+  }
+  if (chosen.empty()) {
+    const std::string near = nearest_name(text, names);
+    reader.add(fmt::format("{} '{}' is unknown", letter, text),
+               near.empty() ? fmt::format("choose from {}", fmt::join(names, ", "))
+                            : "did you mean " + near + "?");
+  }
+  return chosen;
+}
+
+void read_roots(const Args& args, CollSweep& sweep, Reader& reader) {
+  const std::string text = args.get("root", "0");
+  if (!row(sweep.op).rooted) {
+    sweep.roots = {-1};
+    return;
+  }
+  if (text == "all") {
+    for (int rank = 0; rank < sweep.ranks; ++rank) sweep.roots.push_back(rank);
+    return;
+  }
+  int root = 0;
+  reader.number<int>("root", "-r", 0, sweep.ranks - 1, root);
+  sweep.roots = {root};
+}
+
+// Letters of GPU programs: taken where they are harmless, refused in words where they would change
+// what is measured.
+void read_gpu_letters(const Args& args, CollSweep& sweep, Reader& reader) {
+  for (const char* key : {"ngpus", "nthreads"}) {
+    const char* letter = key[1] == 'g' ? "-g" : "-t";
+    if (args.has(key) && args.get(key) != "1") {
+      reader.add(fmt::format("{} {}: ranks are processes here, not GPUs or threads", letter,
+                             args.get(key)),
+                 fmt::format("use --ranks {}", args.get(key)));
+    }
+  }
+  int blocking = 0;
+  reader.number<int>("blocking", "-z", 0, 3, blocking);
+  if (args.has("blocking")) sweep.notes.emplace_back("-z: every operation here is waited for");
+  int parallel = 0;
+  reader.number<int>("parallel_init", "-p", 0, 1, parallel);
+  if (args.has("parallel_init")) sweep.notes.emplace_back("-p: ranks always start in parallel");
+}
+
+void read_steps(const Args& args, CollSweep& sweep, Reader& reader) {
+  reader.size("minbytes", "-b", sweep.min_bytes);
+  if (args.has("minbytes") && !args.has("maxbytes") && sweep.min_bytes > sweep.max_bytes) {
+    sweep.max_bytes = sweep.min_bytes;
+  }
+  reader.size("maxbytes", "-e", sweep.max_bytes);
+  if (sweep.min_bytes > sweep.max_bytes) {
+    reader.add("-b is larger than -e", "give the smallest size with -b and the largest with -e");
+  }
+  reader.size("stepbytes", "-i", sweep.step_bytes);
+  reader.number<double>("stepfactor", "-f", 1, 1e9, sweep.factor);
+  if (args.has("stepbytes") && args.has("stepfactor")) {
+    reader.add("-i and -f are both given", "use one of them");
+  }
+  if (args.has("stepbytes") && sweep.step_bytes == 0) reader.add("-i must be more than 0", "");
+  if (args.has("stepfactor") && sweep.factor <= 1) reader.add("-f must be more than 1", "");
+  if (!args.has("stepbytes") && !args.has("stepfactor") && sweep.min_bytes < sweep.max_bytes) {
+    sweep.step_bytes = 1u << 20;  // nccl-tests' default
+  }
+  if (sweep.sizes().size() > 10'000) {
+    reader.add("the sweep has more than 10000 sizes", "give a larger -i, or -f");
+  }
+}
+
+}  // namespace
+
+std::vector<uint64_t> CollSweep::sizes() const {
+  constexpr size_t kLimit = 10'001;  // one more than parse_coll accepts
+  std::vector<uint64_t> all;
+  auto size = static_cast<double>(min_bytes);
+  while (size <= static_cast<double>(max_bytes) && all.size() < kLimit) {
+    const auto whole = static_cast<uint64_t>(size);
+    if (all.empty() || whole != all.back()) all.push_back(whole);
+    const double next = step_bytes > 0 ? size + static_cast<double>(step_bytes) : size * factor;
+    if (!(next > size)) break;
+    size = next;
+  }
+  return all;
+}
+
+tl::expected<CollSweep, std::vector<Error>> parse_coll(const Args& args) {
+  CollSweep sweep;
+  Reader reader(args);
+  const std::string name = args.get("operation");
+  if (const auto op = op_from(name)) {
+    sweep.op = *op;
+  } else {
+    std::vector<std::string> names;
+    for (const OpRow& known : op_table()) names.emplace_back(known.name);
+    const std::string near = nearest_name(name, names);
+    reader.add("unknown operation '" + name + "'",
+               near.empty() ? fmt::format("choose from {}", fmt::join(names, ", "))
+                            : "did you mean " + near + "?");
+  }
+  read_steps(args, sweep, reader);
+  reader.number<int>("iters", "-n", 1, 1'000'000, sweep.iterations);
+  reader.number<int>("warmup_iters", "-w", 0, 1'000'000, sweep.warmup);
+  reader.number<int>("agg_iters", "-m", 1, 1'000'000, sweep.aggregate);
+  reader.number<int>("run_cycles", "-N", 1, 1'000'000, sweep.cycles);
+  reader.number<int>("average", "-a", 0, 3, sweep.average);
+  int check = 1;
+  reader.number<int>("check", "-c", 0, 1'000'000, check);
+  sweep.check = check > 0;
+  int timeout_s = 30;
+  reader.number<int>("timeout", "-T", 1, 86'400, timeout_s);
+  sweep.timeout_ms = int64_t{timeout_s} * 1000;
+  sweep.ranks = std::max(2, row(sweep.op).min_ranks);
+  reader.number<int>("ranks", "--ranks", row(sweep.op).min_ranks, kMaxRanks, sweep.ranks);
+  sweep.dtypes =
+      choose(args.get("datatype", "float"), dtype_table(), &DTypeRow::dtype, "-d", reader);
+  sweep.redops = choose(args.get("op", "sum"), redop_table(), &RedOpRow::redop, "-o", reader);
+  if (!row(sweep.op).reduces) sweep.redops.resize(1);
+  read_roots(args, sweep, reader);
+  read_gpu_letters(args, sweep, reader);
+  if (!reader.errors.empty()) return tl::unexpected(std::move(reader.errors));
+  return sweep;
+}
+
+}  // namespace plumbline

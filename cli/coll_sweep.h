@@ -1,0 +1,36 @@
+// What `coll` was asked for, as values: nccl-tests' letters parsed and checked, and the sweep that
+// they mean. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/args.h"
+#include "core/error.h"
+#include "core/op.h"
+
+namespace plumbline {
+
+struct CollSweep {
+  Op op = Op::kAllreduce;
+  uint64_t min_bytes = 32u << 20, max_bytes = 32u << 20;
+  uint64_t step_bytes = 0;  // 0 = use the factor
+  double factor = 1;        // > 1 when given
+  int iterations = 20, warmup = 1, aggregate = 1, cycles = 1;
+  int average = 1;  // -a
+  bool check = true;
+  std::vector<RedOp> redops;
+  std::vector<DType> dtypes;
+  std::vector<int> roots;
+  int ranks = 2;
+  int64_t timeout_ms = 30'000;
+  std::vector<std::string> notes;  // letters that were accepted without effect, one line each
+
+  // The sizes, ascending.
+  std::vector<uint64_t> sizes() const;
+};
+
+tl::expected<CollSweep, std::vector<Error>> parse_coll(const Args& args);
+
+}  // namespace plumbline

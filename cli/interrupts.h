@@ -1,0 +1,12 @@
+// Ctrl-C, counted: the first asks the run to end in order, the second to end now. Signal handlers
+// cannot be handed a context, so the count is this program's one piece of global state.
+// Thread-safe.
+#pragma once
+
+namespace plumbline {
+
+// Counts SIGINT and SIGTERM from now on instead of dying from them.
+void watch_interrupts();
+int interrupts();
+
+}  // namespace plumbline

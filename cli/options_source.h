@@ -1,0 +1,21 @@
+// Where a command's data-path options come from: its flags, a scenario's config, the environment.
+// One place, so that every command resolves them alike.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/args.h"
+#include "core/log.h"
+#include "core/options.h"
+
+namespace plumbline {
+
+tl::expected<OptionSet, std::vector<Error>> resolve_options(
+    const Args& args, const std::map<std::string, std::string>& scenario_config = {});
+
+// The log level of these options.
+LogLevel log_level(const OptionSet& options);
+
+}  // namespace plumbline

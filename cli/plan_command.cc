@@ -1,0 +1,66 @@
+// `plumbline plan`: what a scenario would measure, with an estimate of the time.
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/options_source.h"
+#include "cli/plan_text.h"
+#include "cli/scenario_source.h"
+#include "core/units.h"
+
+namespace plumbline {
+
+void print_plan(const Plan& plan, std::ostream& out) {
+  size_t skipped = 0;
+  for (const PlanCell& planned : plan.cells) {
+    const Cell& cell = planned.cell;
+    std::string line =
+        fmt::format("{}  {:<10} {:<14} {:<18} {:<5} {:<8} {:>10} {:>2} ranks {}", planned.id,
+                    cell.kind, cell.op, cell.algorithm, cell.dtype, cell.redop,
+                    format_bytes(cell.bytes), cell.ranks, cell.placement);
+    if (cell.outstanding > 1) line += fmt::format("  {} outstanding", cell.outstanding);
+    if (!planned.skip.empty()) {
+      ++skipped;
+      line += "  skipped: " + planned.skip;
+    }
+    out << line << "\n";
+  }
+  out << fmt::format("{} cells ({} skipped), about {} s, seed {}, plan hash {}\n",
+                     plan.cells.size(), skipped, static_cast<int64_t>(plan.estimated_s + 0.5),
+                     plan.seed, plan.hash.substr(0, 16));
+}
+
+int run_plan(const Args& args, Context& context) {
+  const std::optional<Scenario> scenario = read_scenario(args.get("scenario"), context);
+  if (!scenario) return 1;
+  const auto options = resolve_options(args, scenario->config);
+  if (!options) return usage_failure(context, options.error());
+  const std::optional<Plan> plan = plan_of(*scenario, args, context);
+  if (!plan) return 1;
+  if (!args.has("json")) {
+    print_plan(*plan, *context.out);
+    return 0;
+  }
+  nlohmann::json cells = nlohmann::json::array();
+  for (const PlanCell& planned : plan->cells) {
+    cells.push_back({{"id", planned.id},
+                     {"cell", planned.cell},
+                     {"skip", planned.skip},
+                     {"estimated_s", planned.estimated_s}});
+  }
+  nlohmann::json values = nlohmann::json::object();
+  for (const auto& [name, option] : options->values()) {
+    values[name] = {{"value", option.value}, {"origin", option.origin}};
+  }
+  const nlohmann::json all = {{"cells", std::move(cells)},
+                              {"seed", plan->seed},
+                              {"hash", plan->hash},
+                              {"estimated_s", plan->estimated_s},
+                              {"options", std::move(values)}};
+  *context.out << all.dump(1) << "\n";
+  return 0;
+}
+
+}  // namespace plumbline

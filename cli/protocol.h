@@ -1,0 +1,61 @@
+// What the coordinator and its ranks say to one another: JSON lines over the rank's standard input
+// and output, so that control needs no network. Every request has one answer; `interrupt` has none.
+// Plain values and their text.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "collectives/measure.h"
+#include "core/host.h"
+#include "core/options.h"
+#include "core/record.h"
+#include "transport/transports.h"
+
+namespace plumbline {
+
+// First request: who you are. Answered by ReadyMessage.
+struct SetupMessage {
+  int rank = 0, size = 1;
+  uint32_t group = 1;
+  Digest token{};
+  std::string host;
+  std::vector<RankAddress> addresses;
+  uint16_t port = 0;
+  int ranks_on_machine = 1;
+  std::map<std::string, OptionValue> options;  // all, resolved
+};
+struct ReadyMessage {
+  RankEndpoint endpoint;
+  HostFacts facts;
+  std::string version;
+};
+// Second request: where everybody is. Answered by ConnectedMessage.
+struct ConnectMessage {
+  std::vector<RankEndpoint> endpoints;
+};
+struct ConnectedMessage {};
+// Then any number of these, each answered by MeasurementMessage or ErrorMessage.
+struct RunMessage {
+  Cell cell;
+  MeasureSettings settings;
+};
+struct MeasurementMessage {
+  Measurement measurement;
+};
+struct ErrorMessage {
+  Error error;
+};
+// End the running cell at its next block; no answer.
+struct InterruptMessage {};
+
+using Message = std::variant<SetupMessage, ReadyMessage, ConnectMessage, ConnectedMessage,
+                             RunMessage, MeasurementMessage, ErrorMessage, InterruptMessage>;
+
+std::string encode(const Message& message);
+Expected<Message> decode(std::string_view line);
+
+}  // namespace plumbline

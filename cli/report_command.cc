@@ -1,0 +1,74 @@
+// `plumbline report`: any report from the record files of finished runs.
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "cli/commands.h"
+#include "core/options.h"
+#include "reports/report.h"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+Expected<ReportInput> read_input(const std::vector<std::string>& files) {
+  ReportInput input;
+  for (const std::string& file : files) {
+    std::error_code code;
+    const std::string path =
+        fs::is_directory(file, code) ? (fs::path(file) / "records.jsonl").string() : file;
+    auto records = read_records(path, &input.notes);
+    if (!records) return fail(records.error());
+    for (Record& record : *records) input.records.push_back(std::move(record));
+  }
+  return input;
+}
+
+Status write_to(const ReportRow& row, const ReportInput& input, const std::string& out,
+                Context& context) {
+  ReportTarget target;
+  const std::string file_name = row.file_name;
+  if (!file_name.empty() && file_name.back() == '/') {
+    target.directory = out.empty() ? file_name : out;
+    const auto written = row.write(input, target);
+    if (!written) return fail(written.error());
+    for (const std::string& path : *written) *context.out << path << "\n";
+    return {};
+  }
+  std::ofstream file;
+  if (!out.empty()) {
+    file.open(out);
+    if (!file) return fail_errno(ErrorCode::kConfig, "open " + out, errno, "choose another --out");
+  }
+  target.out = out.empty() ? context.out : &file;
+  target.width = out.empty() ? context.width : 0;
+  target.colour = out.empty() && context.out_is_terminal;
+  const auto written = row.write(input, target);
+  if (!written) return fail(written.error());
+  return {};
+}
+
+}  // namespace
+
+int run_report(const Args& args, Context& context) {
+  const std::string name = args.get("name");
+  const ReportRow* row = find_report(name);
+  if (row == nullptr) {
+    std::vector<std::string> names;
+    for (const ReportRow& known : report_table()) names.push_back(known.descriptor.name);
+    const std::string near = nearest_name(name, names);
+    return usage_failure(
+        context,
+        Error{ErrorCode::kUsage, "no report '" + name + "'", 0,
+              near.empty() ? "see plumbline list reports" : "did you mean " + near + "?", ""});
+  }
+  Expected<ReportInput> input = read_input(args.all("file"));
+  if (!input) return usage_failure(context, input.error());
+  for (const std::string& note : input->notes) *context.err << "plumbline: " << note << "\n";
+  const Status written = write_to(*row, *input, args.get("out"), context);
+  return written ? 0 : usage_failure(context, written.error());
+}
+
+}  // namespace plumbline

@@ -1,0 +1,19 @@
+// Scenario files as commands get them: read, checked against the program's tables, problems printed
+// one per line.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/args.h"
+#include "scenarios/plan.h"
+#include "scenarios/scenario.h"
+
+namespace plumbline {
+
+// nullopt after printing "plumbline: WHERE: MESSAGE; HINT" for every problem.
+std::optional<Scenario> read_scenario(const std::string& path, Context& context);
+// The plan with the command's --only, --skip and --seed; nullopt after printing what is wrong.
+std::optional<Plan> plan_of(const Scenario& scenario, const Args& args, Context& context);
+
+}  // namespace plumbline

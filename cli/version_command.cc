@@ -1,0 +1,35 @@
+// `plumbline version`.
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "core/host.h"
+#include "core/record.h"
+#include "kernels/kernels.h"
+
+namespace plumbline {
+
+int run_version(const Args& args, Context& context) {
+  const HostFacts facts = read_host_facts();
+  const std::string target = kernel_sets().front()->target;
+  if (args.has("json")) {
+    const nlohmann::json all = {{"version", PLUMBLINE_VERSION},
+                                {"record_schema", kRecordSchema},
+                                {"kernels", target},
+                                {"os", facts.os},
+                                {"arch", facts.arch},
+                                {"libraries", facts.libraries}};
+    *context.out << all.dump(1) << "\n";
+    return 0;
+  }
+  *context.out << "plumbline " PLUMBLINE_VERSION "\n"
+               << fmt::format("record schema {}, kernels {}, {} {}\n", kRecordSchema, target,
+                              facts.os, facts.arch);
+  for (const auto& [name, version] : facts.libraries)
+    *context.out << name << " " << version << "\n";
+  return 0;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,121 @@
+#include "cli/vocabulary.h"
+
+#include "cli/commands.h"
+#include "collectives/schedule.h"
+#include "core/op.h"
+#include "core/options.h"
+#include "core/requirement.h"
+#include "kernels/kernels.h"
+#include "probes/probe.h"
+#include "reports/report.h"
+#include "transport/transports.h"
+
+namespace plumbline {
+namespace {
+
+Descriptor describe(std::string name, std::string help, std::string group = "") {
+  Descriptor descriptor;
+  descriptor.name = std::move(name);
+  descriptor.help = std::move(help);
+  descriptor.group = std::move(group);
+  return descriptor;
+}
+
+std::string algorithm_unsupported(const std::string& op, const std::string& algorithm, int ranks,
+                                  uint64_t count) {
+  for (const AlgorithmRow& row : algorithm_table()) {
+    if (op != plumbline::row(row.op).name || algorithm != row.name) continue;
+    ScheduleRequest request;
+    request.op = row.op;
+    request.size = ranks;
+    request.count = count;
+    return row.unsupported(request);
+  }
+  return "no such algorithm for " + op;
+}
+
+std::vector<Descriptor> transports() {
+  std::vector<Descriptor> rows;
+  for (const TransportRow& row : transport_table()) {
+    const std::string reason = row.unavailable();
+    rows.push_back(
+        describe(row.name, row.help + (reason.empty() ? "" : " [not usable: " + reason + "]")));
+  }
+  return rows;
+}
+
+std::vector<Descriptor> algorithms() {
+  std::vector<Descriptor> rows;
+  for (const AlgorithmRow& row : algorithm_table()) {
+    rows.push_back(describe(row.name, row.help, plumbline::row(row.op).name));
+  }
+  return rows;
+}
+
+std::vector<Descriptor> probes() {
+  std::vector<Descriptor> rows;
+  for (const ProbeRow& row : probe_table()) rows.push_back(row.descriptor);
+  return rows;
+}
+
+std::vector<Descriptor> reports() {
+  std::vector<Descriptor> rows;
+  for (const ReportRow& row : report_table()) rows.push_back(row.descriptor);
+  return rows;
+}
+
+std::vector<Descriptor> options() {
+  std::vector<Descriptor> rows;
+  for (const OptionRow& row : option_table()) {
+    std::string help = row.refused != nullptr ? std::string("refused: ") + row.refused : row.help;
+    if (row.mccl_alias != nullptr) help += std::string(" [") + row.mccl_alias + "]";
+    Descriptor descriptor = describe(row.name, std::move(help));
+    if (row.refused == nullptr) {
+      descriptor.params.push_back({"default", "", row.default_value, row.unit, ""});
+    }
+    rows.push_back(std::move(descriptor));
+  }
+  return rows;
+}
+
+}  // namespace
+
+Vocabulary make_vocabulary() {
+  return {probes(), transports(), algorithms(), reports(), algorithm_unsupported};
+}
+
+std::vector<NamedTable> all_tables() {
+  NamedTable commands{"commands", "Commands (plumbline COMMAND --help)", {}};
+  for (const CommandRow& row : command_table()) {
+    if (!row.hidden) commands.rows.push_back(describe(row.name, row.help));
+  }
+  NamedTable ops{"operations", "Operations that can be measured", {}};
+  for (const OpRow& row : op_table()) ops.rows.push_back(describe(row.name, row.help));
+  NamedTable dtypes{"dtypes", "Element types (nccl-tests' name behind)", {}};
+  for (const DTypeRow& row : dtype_table())
+    dtypes.rows.push_back(describe(row.name, row.nccl_name));
+  NamedTable redops{"redops", "Reduction operators", {}};
+  for (const RedOpRow& row : redop_table())
+    redops.rows.push_back(describe(row.name, row.nccl_name));
+  NamedTable kernels{"kernels", "SIMD targets of this CPU, best first", {}};
+  for (const KernelSet* set : kernel_sets()) kernels.rows.push_back(describe(set->target, ""));
+  NamedTable features{"features", "What a row may require of the machine", {}};
+  for (const FeatureRow& row : feature_table()) {
+    const std::string missing = row.missing();
+    features.rows.push_back(describe(
+        row.name, row.help + std::string(missing.empty() ? " [present]" : " [" + missing + "]")));
+  }
+  return {commands,
+          {"probes", "Probes (plumbline doctor, scenario key `probes`)", probes()},
+          {"transports", "Transports", transports()},
+          ops,
+          {"algorithms", "Algorithms, by operation", algorithms()},
+          dtypes,
+          redops,
+          kernels,
+          {"reports", "Reports (plumbline report NAME FILE)", reports()},
+          {"options", "Options: --NAME, scenario `config`, PLUMBLINE_NAME", options()},
+          features};
+}
+
+}  // namespace plumbline

@@ -1,0 +1,268 @@
+#include "cli/world.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/interrupts.h"
+#include "cli/port_window.h"
+
+namespace plumbline {
+namespace {
+
+constexpr int kStopPoliteMs = 300;
+constexpr int64_t kGraceMs = 3000;  // for the other ranks once one has answered
+
+// "10.10.0.1/24" -> address and prefix.
+RankAddress rank_address(const std::string& text, const std::string& interface) {
+  RankAddress address;
+  const size_t slash = text.find('/');
+  address.ip = text.substr(0, slash);
+  if (slash != std::string::npos) address.prefix = std::atoi(text.c_str() + slash + 1);
+  address.interface = interface;
+  return address;
+}
+
+// The most telling of several errors: a death or a named divergence before a relayed abort or a
+// bare timeout.
+const Error& first_fault(const std::vector<Error>& errors) {
+  const auto weight = [](const Error& e) {
+    if (e.cause == "rank.dead" && e.code == ErrorCode::kPeerLost) return 0;
+    if (e.code == ErrorCode::kMismatch || e.code == ErrorCode::kWrongData) return 1;
+    if (e.code == ErrorCode::kAborted) return 4;
+    return e.cause == "rank.late" ? 3 : 2;
+  };
+  return *std::min_element(errors.begin(), errors.end(),
+                           [&](const Error& a, const Error& b) { return weight(a) < weight(b); });
+}
+
+}  // namespace
+
+std::vector<size_t> place_ranks(size_t hosts, int ranks_per_host, int ranks) {
+  const auto n = static_cast<size_t>(ranks);
+  const size_t each = std::max(static_cast<size_t>(ranks_per_host), (n + hosts - 1) / hosts);
+  std::vector<size_t> placement;
+  for (size_t rank = 0; rank < n; ++rank) placement.push_back(rank / each);
+  return placement;
+}
+
+World::World(WorldSpec spec) : spec_(std::move(spec)), token_(random_token()) {}
+
+World::~World() { stop(); }
+
+void World::stop() {
+  if (ranks_) ranks_->stop(kStopPoliteMs);
+  ranks_.reset();
+  key_.reset();
+}
+
+bool World::interrupted() const { return interrupts() > 0; }
+
+Status World::ensure_world(int ranks, const std::string& transport) {
+  const Key key{ranks, transport, {}};
+  if (key_ && key_->ranks == ranks && key_->transport == transport) return {};
+  return start(key);
+}
+
+SetupMessage World::setup_for(const Key& key, int rank, const OptionSet& options,
+                              int port_base) const {
+  const ScenarioHost& host = spec_.hosts[placement_[static_cast<size_t>(rank)]];
+  SetupMessage setup;
+  setup.rank = rank;
+  setup.size = key.ranks;
+  setup.group = group_;
+  setup.token = token_;
+  setup.host = host.name;
+  for (const std::string& text : host.data) {
+    setup.addresses.push_back(rank_address(text, host.interface));
+  }
+  setup.port = static_cast<uint16_t>(port_base + rank);
+  // Namespaces of one machine share its cores.
+  setup.ranks_on_machine = key.ranks;
+  setup.options = options.values();
+  return setup;
+}
+
+Status World::start(const Key& key) {
+  stop();
+  OptionSet options = spec_.options;
+  if (key.transport != "auto") {
+    Expected<OptionSet> with = options.with("transport", key.transport, "cell");
+    if (!with) return fail(with.error());
+    options = std::move(*with);
+  }
+  for (const auto& [name, value] : key.params) {
+    Expected<OptionSet> with = options.with(name, value, "cell");
+    if (!with) return fail(with.error());
+    options = std::move(*with);
+  }
+  placement_ = place_ranks(spec_.hosts.size(), spec_.ranks_per_host, key.ranks);
+  // Between the check of a window and the ranks' own listening somebody may take a port: with
+  // "auto" we look again.
+  const bool automatic = options.text("port_base") == "auto";
+  for (int attempt = 0;; ++attempt) {
+    const Expected<int> port_base = choose_port_base(options, spec_.hosts, key.ranks);
+    if (!port_base) return fail(port_base.error());
+    const Status connected = connect(key, options, *port_base);
+    if (connected) {
+      key_ = key;
+      return {};
+    }
+    if (!automatic || attempt == 3 || connected.error().cause != "tcp.port_in_use") {
+      return connected;
+    }
+  }
+}
+
+Status World::connect(const Key& key, const OptionSet& options, int port_base) {
+  ++group_;
+  std::vector<RankPlace> places;
+  std::vector<std::string> lines;
+  for (int rank = 0; rank < key.ranks; ++rank) {
+    const ScenarioHost& host = spec_.hosts[placement_[static_cast<size_t>(rank)]];
+    std::vector<std::string> argv;
+    if (!host.netns.empty()) argv = {"ip", "netns", "exec", host.netns};
+    argv.insert(argv.end(), {spec_.program, "rank"});
+    places.push_back({host.name, std::move(argv)});
+    lines.push_back(encode(setup_for(key, rank, options, port_base)));
+  }
+  Expected<std::unique_ptr<RankSet>> set = RankSet::start(places);
+  if (!set) return fail(set.error());
+  ranks_ = std::move(*set);
+  const int64_t timeout_ms = options.integer("connect_timeout_ms") + 5000;
+
+  const Expected<std::vector<Message>> ready = ask(lines, timeout_ms, timeout_ms);
+  Status status;
+  if (ready) {
+    ConnectMessage connect;
+    for (const Message& message : *ready) {
+      const auto* answer = std::get_if<ReadyMessage>(&message);
+      if (answer == nullptr) return fail(ErrorCode::kProtocol, "a rank answered out of turn");
+      connect.endpoints.push_back(answer->endpoint);
+      facts_[answer->endpoint.host] = answer->facts;
+    }
+    const Expected<std::vector<Message>> connected =
+        ask(std::vector<std::string>(places.size(), encode(connect)), timeout_ms, timeout_ms);
+    if (connected) return {};
+    status = fail(connected.error());
+  } else {
+    status = fail(ready.error());
+  }
+  stop();
+  return status;
+}
+
+Expected<std::vector<Message>> World::ask(const std::vector<std::string>& lines, int64_t timeout_ms,
+                                          int64_t grace_ms) {
+  const Status sent = ranks_->send(lines, Deadline::after_ms(5000));
+  std::vector<Error> errors;
+  if (!sent) errors.push_back(sent.error());
+  bool told = false;
+  const auto tick = [&] {
+    if (interrupts() > 0 && !told) {
+      told = true;
+      // A rank that cannot take the line is about to be reported by its missing answer.
+      static_cast<void>(ranks_->send_all(encode(InterruptMessage{}), Deadline::after_ms(500)));
+    }
+    return interrupts() < 2;
+  };
+  std::vector<Message> messages;
+  for (const RankAnswer& answer : ranks_->collect(Deadline::after_ms(sent ? timeout_ms : 2000),
+                                                  grace_ms * kMillisecond, tick)) {
+    if (!answer) {
+      errors.push_back(answer.error());
+      continue;
+    }
+    Expected<Message> message = decode(*answer);
+    if (!message) {
+      errors.push_back(message.error());
+    } else if (const auto* error = std::get_if<ErrorMessage>(&*message)) {
+      errors.push_back(error->error);
+    } else {
+      messages.push_back(std::move(*message));
+    }
+  }
+  if (interrupts() > 1)
+    return fail(ErrorCode::kInterrupted, "interrupted twice: ranks ended at once");
+  if (!errors.empty()) {
+    if (spec_.log != nullptr) {
+      for (const Error& error : errors) spec_.log->info(error.message());
+    }
+    return fail(first_fault(errors));
+  }
+  return messages;
+}
+
+Expected<Measurement> World::run(const PlanCell& plan_cell) {
+  MeasureSettings settings;
+  settings.stop = plan_cell.stop;
+  settings.throughput_time_ns = plan_cell.throughput_time_ns;
+  return run(plan_cell.cell, settings);
+}
+
+Expected<Measurement> World::run(const Cell& cell, const MeasureSettings& asked) {
+  const Key key{cell.ranks, cell.transport, cell.params};
+  if (!key_ || !(*key_ == key)) {
+    if (const Status started = start(key); !started) return fail(started.error());
+  }
+  MeasureSettings settings = asked;
+  settings.operation_timeout_ms =
+      std::min(settings.operation_timeout_ms, spec_.options.integer("watchdog_timeout_ms"));
+  // Every operation has its own watchdog inside the rank; this one only catches ranks that are
+  // stuck outside of operations.
+  const int64_t timeout_ms =
+      60'000 + 2 * settings.operation_timeout_ms +
+      20 * (settings.stop.max_time_ns + settings.throughput_time_ns) / kMillisecond;
+  const std::string line = encode(RunMessage{cell, settings});
+  Expected<std::vector<Message>> answers =
+      ask(std::vector<std::string>(static_cast<size_t>(cell.ranks), line), timeout_ms,
+          settings.operation_timeout_ms + kGraceMs);
+  if (!answers) {
+    stop();
+    return fail(answers.error());
+  }
+  Measurement result;
+  for (size_t rank = 0; rank < answers->size(); ++rank) {
+    auto* answer = std::get_if<MeasurementMessage>(&(*answers)[rank]);
+    if (answer == nullptr) return fail(ErrorCode::kProtocol, "a rank answered out of turn");
+    Measurement& measurement = answer->measurement;
+    auto& pairs = measurement.resolved.address_pairs;
+    if (rank == 0) {
+      result = std::move(measurement);
+      continue;
+    }
+    for (PerRank& entry : measurement.per_rank) result.per_rank.push_back(std::move(entry));
+    auto& all = result.resolved.address_pairs;
+    all.insert(all.end(), pairs.begin(), pairs.end());
+  }
+  return result;
+}
+
+RankPlaceView World::place(int rank) const {
+  const ScenarioHost& host = spec_.hosts[placement_[static_cast<size_t>(rank)]];
+  RankPlaceView view;
+  view.host = host.name;
+  view.pid = ranks_ ? ranks_->pid(rank) : 0;
+  if (host.data.empty()) return view;
+  view.address = rank_address(host.data.front(), "").ip;
+  const auto facts = facts_.find(host.name);
+  if (facts == facts_.end()) return view;
+  for (const Nic& nic : facts->second.nics) {
+    for (const NicAddress& address : nic.addresses) {
+      if (address.ip == view.address) view.interface = nic.name;
+    }
+  }
+  return view;
+}
+
+Environment World::environment() {
+  Environment environment;
+  for (const auto& [name, facts] : facts_) environment.hosts.push_back(facts);
+  environment.options = spec_.options.values();
+  environment.command = spec_.command;
+  environment.control = "pipes";
+  environment.auth = "token";
+  return environment;
+}
+
+}  // namespace plumbline

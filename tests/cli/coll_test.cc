@@ -1,0 +1,110 @@
+// `plumbline coll` with real processes over real sockets.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "core/op.h"
+#include "core/record.h"
+#include "tests/support/program.h"
+
+namespace plumbline {
+namespace {
+
+Finished coll(std::vector<std::string> arguments,
+              const std::vector<std::string>& environment = {}) {
+  arguments.insert(arguments.begin(), "coll");
+  arguments.insert(arguments.end(), {"--port-base", "auto"});
+  return run_program(plumbline_argv(arguments), environment);
+}
+
+std::vector<std::vector<std::string>> rows(const std::string& table) {
+  std::vector<std::vector<std::string>> all;
+  std::istringstream lines(table);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream words(line);
+    all.emplace_back();
+    for (std::string word; words >> word;) all.back().push_back(word);
+  }
+  return all;
+}
+
+TEST(Coll, PrintsNcclTestsTableWithNothingWrong) {
+  const Finished done = coll({"allreduce", "-b", "8", "-e", "1M", "-f", "8", "-n", "5", "-w", "1",
+                              "-d", "float", "-o", "sum", "-c", "1", "--ranks", "4"});
+  ASSERT_EQ(done.status, 0) << done.err;
+  const auto table = rows(done.out);
+  ASSERT_EQ(table.size(), 6u) << done.out;
+  for (const auto& row : table) {
+    ASSERT_GE(row.size(), 13u);
+    EXPECT_EQ(row[2], "float");
+    EXPECT_EQ(row[3], "sum");
+    EXPECT_GT(std::stod(row[5]), 0) << "time";
+    EXPECT_EQ(row[8], "0") << "wrong, out of place";
+    EXPECT_EQ(row[12], "0") << "wrong, in place";
+  }
+  EXPECT_NE(done.out.find("# Out of bounds values : 0 OK"), std::string::npos);
+  EXPECT_NE(done.out.find("# Avg bus bandwidth    : "), std::string::npos);
+}
+
+TEST(Coll, EveryOperationOnOneToThreeRanks) {
+  for (const OpRow& op : op_table()) {
+    for (int ranks = op.min_ranks; ranks <= 3; ++ranks) {
+      const Finished done =
+          coll({op.name, "-b", "1000", "-e", "1000", "-n", "2", "--ranks", std::to_string(ranks)});
+      EXPECT_EQ(done.status, 0) << op.name << " " << ranks << "\n" << done.err;
+      const auto table = rows(done.out);
+      ASSERT_EQ(table.size(), 1u) << op.name << done.out;
+      EXPECT_EQ(table[0][8], "0") << op.name << " " << ranks;
+    }
+  }
+}
+
+TEST(Coll, JsonLinesAreRecords) {
+  const Finished done = coll({"allgather", "-b", "4K", "-e", "8K", "-f", "2", "-n", "3", "--json"});
+  ASSERT_EQ(done.status, 0) << done.err;
+  std::istringstream lines(done.out);
+  size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    std::vector<std::string> warnings;
+    const Expected<Record> record = record_from_line(line, &warnings);
+    ASSERT_TRUE(record) << record.error().message();
+    EXPECT_TRUE(warnings.empty()) << warnings.front();
+    EXPECT_EQ(record->measurement.per_rank.size(), 2u);
+    EXPECT_EQ(record->measurement.wrong, 0u);
+    EXPECT_EQ(record->measurement.resolved.transport, "tcp");
+    EXPECT_EQ(record->measurement.resolved.address_pairs.size(), 1u);
+  }
+  EXPECT_EQ(count, 4u);
+}
+
+TEST(Coll, FlippedBitIsCountedAndExitsThree) {
+  // 64 KiB over two ranks: rank 1 sends 64 KiB an operation, and the second one is the verified
+  // one. Integers, because a low bit of a float may be rounded away, and then nothing is wrong.
+  const Finished done = coll({"allreduce", "-b", "64K", "-e", "64K", "-n", "3", "-w", "0", "-d",
+                              "int32", "--fault", "flip:rank=1,peer=0,after=100000"});
+  EXPECT_EQ(done.status, 3) << done.out << done.err;
+  EXPECT_NE(done.out.find("FAILED"), std::string::npos) << done.out;
+}
+
+TEST(Coll, FlippedBitIsCaughtByTheChecksum) {
+  const Finished done =
+      coll({"allreduce", "-b", "64K", "-e", "64K", "-n", "3", "-w", "0", "--transport-crc", "1",
+            "--fault", "flip:rank=1,peer=0,after=200000"});
+  EXPECT_EQ(done.status, 2) << done.out << done.err;
+  EXPECT_NE(done.err.find("checksum"), std::string::npos) << done.err;
+}
+
+TEST(Coll, AlgorithmsCanBeChosen) {
+  for (const char* algorithm : {"ring", "recursive_doubling", "gather_reduce"}) {
+    const Finished done = coll({"allreduce", "-b", "4K", "-e", "4K", "-n", "2", "--algorithm",
+                                algorithm, "--ranks", "3", "--json"});
+    ASSERT_EQ(done.status, 0) << done.err;
+    EXPECT_NE(done.out.find(std::string("\"algorithm\":\"") + algorithm + "\""), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace plumbline

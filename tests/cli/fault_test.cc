@@ -1,0 +1,133 @@
+// What happens to a run when ranks die, hang, or strangers knock: real processes, real signals.
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "core/clock.h"
+#include "core/fd.h"
+#include "core/record.h"
+#include "tests/support/program.h"
+
+namespace plumbline {
+namespace {
+
+// Three ranks, cells of a few hundred ms, a watchdog of two seconds.
+std::string scenario(int port_base) {
+  return R"({
+  "plumbline": 1, "question": "Does it survive?", "hosts": {"local": 3}, "roofs": false, "probes": [],
+  "launch": {"port_base": )" +
+         std::to_string(port_base) + R"(},
+  "config": {"watchdog_timeout_ms": 2000},
+  "matrix": [{"kind": "latency", "op": "allreduce", "algorithm": "ring", "bytes": "64Ki", "ranks": 3, "repeat": 6,
+              "stop": {"ci": 0, "max_n": 10000000, "max_time": "400ms"}}],
+  "report": ["console"], "seed": 7
+})";
+}
+
+class Fault : public testing::Test {
+ protected:
+  void start(int port_base) {
+    folder_.write("scenario.json", scenario(port_base));
+    program_.emplace(
+        plumbline_argv({"run", folder_.path("scenario.json"), "--out", folder_.path("out")}));
+    ASSERT_TRUE(program_->wait_for_children(3)) << program_->err();
+    const Deadline deadline = Deadline::after_ms(20'000);
+    // One whole cell first, so that the ranks are connected and busy.
+    while (read_file(folder_.path("out/records.jsonl")).empty() && !deadline.passed())
+      usleep(10'000);
+    ranks_ = program_->children();
+    ASSERT_EQ(ranks_.size(), 3u);
+  }
+
+  std::vector<Record> records() const {
+    const auto all = read_records(folder_.path("out/records.jsonl"));
+    EXPECT_TRUE(all);
+    return all.value_or(std::vector<Record>());
+  }
+
+  // Exactly one cell ended in error, the others were measured by restarted ranks.
+  Record the_error() {
+    EXPECT_EQ(program_->wait(60'000), 2) << program_->err();
+    EXPECT_TRUE(all_gone(ranks_, 3000)) << "a rank was left behind";
+    std::vector<Record> all = records();
+    EXPECT_EQ(all.size(), 6u);
+    std::vector<Record> errors;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(errors), [](const Record& record) {
+      return record.measurement.outcome == Outcome::kError;
+    });
+    EXPECT_EQ(errors.size(), 1u) << program_->err();
+    return errors.empty() ? Record() : errors.front();
+  }
+
+  ScratchFolder folder_;
+  std::optional<Program> program_;
+  std::vector<pid_t> ranks_;
+};
+
+TEST_F(Fault, KilledRankIsNamedAndTheRunGoesOn) {
+  start(24200);
+  kill(ranks_[1], SIGKILL);
+  const Record error = the_error();
+  EXPECT_EQ(error.measurement.cause, "rank.dead") << error.measurement.reason;
+  EXPECT_NE(error.measurement.reason.find("rank 1"), std::string::npos) << error.measurement.reason;
+}
+
+TEST_F(Fault, StoppedRankIsBlamedWithinTheWatchdog) {
+  start(24210);
+  const int64_t before = monotonic_ns();
+  kill(ranks_[2], SIGSTOP);
+  const Record error = the_error();
+  EXPECT_LT(monotonic_ns() - before, 40 * kSecond);
+  EXPECT_NE(error.measurement.reason.find("rank 2"), std::string::npos) << error.measurement.reason;
+  EXPECT_NE(error.measurement.reason.find("waits for rank 2"), std::string::npos)
+      << error.measurement.reason;
+}
+
+Fd knock(int port) {
+  Fd fd(socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) fd.reset();
+  return fd;
+}
+
+TEST_F(Fault, StrangersAreRefusedAndTheRunDoesNotNotice) {
+  start(24220);
+  std::vector<Fd> silent;
+  for (int i = 0; i < 10; ++i) {
+    silent.push_back(knock(24220 + i % 3));
+    EXPECT_TRUE(silent.back().valid());
+    const Fd rubbish = knock(24220 + i % 3);
+    const std::string bytes(4096, static_cast<char>('A' + i));
+    EXPECT_EQ(send(rubbish.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), 4096);
+    const Fd magic = knock(24220 + i % 3);
+    const std::string start = "PLMB" + std::string(200, '\0');
+    EXPECT_GT(send(magic.get(), start.data(), start.size(), MSG_NOSIGNAL), 0);
+  }
+  EXPECT_EQ(program_->wait(60'000), 0) << program_->err();
+  EXPECT_EQ(records().size(), 6u);
+  for (const Record& record : records()) {
+    EXPECT_EQ(record.measurement.outcome, Outcome::kPassed);
+    EXPECT_EQ(record.measurement.wrong, 0u);
+  }
+}
+
+TEST_F(Fault, RanksDieWithTheirCoordinatorEvenWhenStopped) {
+  start(24230);
+  kill(ranks_[0], SIGSTOP);
+  program_->signal(SIGKILL);
+  program_->wait();
+  EXPECT_TRUE(all_gone(ranks_, 3000));
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,267 @@
+// `plumbline run` as users meet it: records, resume, interrupts, kills, two runs at once.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <sstream>
+
+#include "core/clock.h"
+#include "core/record.h"
+#include "core/record_fields.h"
+#include "tests/support/program.h"
+
+namespace plumbline {
+namespace {
+
+constexpr const char* kSmall = R"({
+  "plumbline": 1, "question": "Does it work?", "hosts": {"local": 2},
+  "launch": {"port_base": "auto"}, "probes": ["link"],
+  "matrix": [
+    {"kind": "latency", "op": ["allreduce", "barrier"], "bytes": [8, 4096], "stop": {"max_time": "50ms"}},
+    {"kind": "bandwidth", "op": "broadcast", "bytes": "64Ki", "placement": "both", "stop": {"max_time": "50ms"}},
+    {"kind": "throughput", "op": "allreduce", "bytes": "4Ki", "outstanding": [1, 3], "time": "50ms"},
+    {"kind": "check", "op": ["allgather", "alltoall"], "bytes": 1000, "ranks": [1, 2]}],
+  "report": ["console", "markdown", "csv"], "seed": 7
+})";
+constexpr size_t kSmallCells = 11;  // plus the roofs
+
+// Long enough to be interrupted.
+constexpr const char* kLong = R"({
+  "plumbline": 1, "question": "Can it be stopped?", "hosts": {"local": 2},
+  "launch": {"port_base": "auto"}, "roofs": false, "probes": [],
+  "matrix": [{"kind": "latency", "op": "allreduce", "bytes": {"from": 8, "to": "1Mi", "factor": 2},
+              "repeat": 4, "stop": {"ci": 0, "max_n": 10000000, "max_time": "100ms"}}],
+  "report": ["console"], "seed": 7
+})";
+constexpr size_t kLongCells = 72;
+
+size_t line_count(const std::string& text) {
+  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+std::string records_of(const ScratchFolder& folder) {
+  return read_file(folder.path("out/records.jsonl"));
+}
+
+std::vector<std::string> run_argv(const ScratchFolder& folder, std::vector<std::string> more = {}) {
+  more.insert(more.begin(), {"run", folder.path("scenario.json"), "--out", folder.path("out")});
+  return plumbline_argv(more);
+}
+
+// A second opinion on every line: python3-jsonschema.
+std::string schema_complaint(const ScratchFolder& folder) {
+  const std::string schema = folder.write("schema.json", record_schema_json());
+  const std::string script = folder.write("validate.py", R"(
+import json, sys
+try:
+    import jsonschema
+except ImportError:
+    print("no jsonschema"); sys.exit(77)
+validator = jsonschema.Draft7Validator(json.load(open(sys.argv[1])))
+for number, line in enumerate(open(sys.argv[2]), 1):
+    for error in validator.iter_errors(json.loads(line)):
+        print(number, list(error.path), error.message)
+)");
+  const Finished done =
+      run_program({"/usr/bin/python3", script, schema, folder.path("out/records.jsonl")});
+  return done.status == 77 ? "skip" : done.out + done.err;
+}
+
+TEST(Run, LeavesValidRecordsAndReports) {
+  const ScratchFolder folder;
+  folder.write("scenario.json", kSmall);
+  const Finished done = run_program(run_argv(folder));
+  ASSERT_EQ(done.status, 0) << done.out << done.err;
+  const auto records = read_records(folder.path("out/records.jsonl"));
+  ASSERT_TRUE(records) << records.error().message();
+  const auto cells = std::count_if(records->begin(), records->end(),
+                                   [](const Record& record) { return record.cell.kind != "roof"; });
+  EXPECT_EQ(static_cast<size_t>(cells), kSmallCells);
+  for (const Record& record : *records) {
+    EXPECT_EQ(record.measurement.outcome, Outcome::kPassed) << to_line(record);
+    if (record.cell.kind == "roof") continue;
+    EXPECT_EQ(record.measurement.wrong, 0u);
+    if (record.cell.kind == "check") continue;  // nothing was timed
+    EXPECT_EQ(record.measurement.per_rank.size(), static_cast<size_t>(record.cell.ranks));
+  }
+  for (const char* name : {"report.md", "doctor.json"}) {
+    EXPECT_NE(read_file(folder.path(std::string("out/") + name)), "") << name;
+  }
+  EXPECT_NE(done.out.find("records.jsonl"), std::string::npos);
+  const std::string complaint = schema_complaint(folder);
+  if (complaint == "skip") GTEST_SKIP() << "python3-jsonschema is not installed";
+  EXPECT_EQ(complaint, "");
+}
+
+TEST(Run, SchemaRefusesAnAlteredRecord) {
+  const ScratchFolder folder;
+  folder.write("scenario.json", kSmall);
+  ASSERT_EQ(run_program(run_argv(folder, {"--only", "barrier"})).status, 0);
+  std::string text = records_of(folder);
+  text.replace(text.find("\"outcome\":\"passed\""), 18, "\"outcome\":12345678");
+  folder.write("out/records.jsonl", text);
+  const std::string complaint = schema_complaint(folder);
+  if (complaint == "skip") GTEST_SKIP() << "python3-jsonschema is not installed";
+  EXPECT_NE(complaint, "");
+}
+
+TEST(Run, RefusesToMixWithAnEarlierRun) {
+  const ScratchFolder folder;
+  folder.write("scenario.json", kSmall);
+  ASSERT_EQ(run_program(run_argv(folder, {"--only", "barrier"})).status, 0);
+  const std::string before = records_of(folder);
+  const Finished again = run_program(run_argv(folder, {"--only", "barrier"}));
+  EXPECT_EQ(again.status, 1);
+  EXPECT_NE(again.err.find("--resume"), std::string::npos) << again.err;
+  EXPECT_EQ(records_of(folder), before);
+}
+
+TEST(Run, UnwritableFolderIsAUsageErrorBeforeAnythingStarts) {
+  const ScratchFolder folder;
+  folder.write("scenario.json", kSmall);
+  folder.write("out", "a file, not a folder");
+  const Finished done = run_program(run_argv(folder));
+  EXPECT_EQ(done.status, 1);
+  EXPECT_NE(done.err.find("--out"), std::string::npos) << done.err;
+}
+
+TEST(Run, DryRunStartsNothing) {
+  const ScratchFolder folder;
+  folder.write("scenario.json", kSmall);
+  const Finished done = run_program(run_argv(folder, {"--dry-run"}));
+  EXPECT_EQ(done.status, 0) << done.err;
+  EXPECT_NE(done.out.find("plan hash"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(folder.path("out")));
+}
+
+TEST(Run, BrokenScenarioStartsNothing) {
+  const ScratchFolder folder;
+  folder.write("scenario.json",
+               R"({"plumbline": 1, "hosts": {"local": 2}, "matrix": [{"op": "allreduse"}]})");
+  const Finished done = run_program(run_argv(folder));
+  EXPECT_EQ(done.status, 1);
+  EXPECT_NE(done.err.find("allreduce"), std::string::npos) << done.err;
+  EXPECT_FALSE(std::filesystem::exists(folder.path("out")));
+}
+
+TEST(Run, InterruptLeavesPartialResultsAndNobody) {
+  const ScratchFolder folder;
+  folder.write("scenario.json", kLong);
+  Program program(run_argv(folder));
+  ASSERT_TRUE(program.wait_for_children(2)) << program.err();
+  const std::vector<pid_t> ranks = program.children();
+  const Deadline deadline = Deadline::after_ms(20'000);
+  while (line_count(records_of(folder)) < 3 && !deadline.passed()) usleep(10'000);
+  program.signal(SIGINT);
+  EXPECT_EQ(program.wait(10'000), 130) << program.err();
+  EXPECT_TRUE(all_gone(ranks, 3000));
+  const auto records = read_records(folder.path("out/records.jsonl"));
+  ASSERT_TRUE(records);
+  EXPECT_GE(records->size(), 3u);
+  EXPECT_LT(records->size(), kLongCells);
+  EXPECT_NE(program.out().find("allreduce"), std::string::npos) << "a table of what was measured";
+}
+
+TEST(Run, SecondInterruptEndsAtOnce) {
+  const ScratchFolder folder;
+  folder.write("scenario.json", kLong);
+  Program program(run_argv(folder));
+  ASSERT_TRUE(program.wait_for_children(2));
+  const std::vector<pid_t> ranks = program.children();
+  for (const pid_t rank : ranks) kill(rank, SIGSTOP);  // ranks that cannot end in order
+  program.signal(SIGINT);
+  usleep(300'000);
+  program.signal(SIGINT);
+  EXPECT_EQ(program.wait(10'000), 130) << program.err();
+  EXPECT_TRUE(all_gone(ranks, 3000));
+}
+
+TEST(Run, KillLeavesWholeLinesAndResumeCompletesTheRest) {
+  const ScratchFolder folder;
+  folder.write("scenario.json", kLong);
+  std::mt19937 random(20261120);
+  size_t before = 0;
+  for (int round = 0; round < 3; ++round) {
+    Program program(run_argv(folder, {"--resume"}));
+    ASSERT_TRUE(program.wait_for_children(2)) << program.err();
+    const std::vector<pid_t> ranks = program.children();
+    usleep(static_cast<useconds_t>(200'000 + random() % 700'000));
+    program.signal(SIGKILL);
+    EXPECT_EQ(program.wait(), 128 + SIGKILL);
+    EXPECT_TRUE(all_gone(ranks, 3000)) << "ranks outlived their coordinator";
+    const std::string text = records_of(folder);
+    EXPECT_TRUE(text.empty() || text.back() == '\n');
+    const auto records = read_records(folder.path("out/records.jsonl"));
+    ASSERT_TRUE(records) << records.error().message();
+    EXPECT_GE(records->size(), before);
+    before = records->size();
+  }
+  const Finished done = run_program(run_argv(folder, {"--resume"}));
+  ASSERT_EQ(done.status, 0) << done.err;
+  const auto records = read_records(folder.path("out/records.jsonl"));
+  ASSERT_TRUE(records);
+  std::set<std::string> ids;
+  for (const Record& record : *records) ids.insert(cell_id(record));
+  EXPECT_EQ(records->size(), kLongCells);
+  EXPECT_EQ(ids.size(), kLongCells) << "a cell was measured twice";
+  // Nothing left to do.
+  const std::string all = records_of(folder);
+  EXPECT_EQ(run_program(run_argv(folder, {"--resume"})).status, 0);
+  EXPECT_EQ(records_of(folder), all);
+}
+
+TEST(Run, ResumeRefusesAnotherPlan) {
+  const ScratchFolder folder;
+  folder.write("scenario.json", kSmall);
+  ASSERT_EQ(run_program(run_argv(folder, {"--only", "barrier"})).status, 0);
+  const Finished done = run_program(run_argv(folder, {"--resume"}));
+  EXPECT_EQ(done.status, 1) << done.out;
+  EXPECT_NE(done.err.find("plan"), std::string::npos) << done.err;
+}
+
+TEST(Run, BusyPortIsNamedWithItsOwner) {
+  const ScratchFolder folder;
+  std::string text = kLong;
+  text.replace(text.find("\"auto\""), 6, "24100");
+  folder.write("scenario.json", text);
+  Program first(run_argv(folder));
+  ASSERT_TRUE(first.wait_for_children(2)) << first.err();
+  const Deadline deadline = Deadline::after_ms(20'000);
+  while (records_of(folder).empty() && !deadline.passed()) usleep(10'000);
+  const std::vector<pid_t> ranks = first.children();
+  ASSERT_EQ(ranks.size(), 2u);
+  const Finished second = run_program(
+      plumbline_argv({"run", folder.path("scenario.json"), "--out", folder.path("second")}));
+  EXPECT_EQ(second.status, 1) << second.err;
+  EXPECT_NE(second.err.find("24100"), std::string::npos) << second.err;
+  EXPECT_NE(second.err.find(std::to_string(ranks[0])), std::string::npos) << second.err;
+  EXPECT_NE(second.err.find("--port-base auto"), std::string::npos) << second.err;
+  const Finished third = run_program(
+      plumbline_argv({"run", folder.path("scenario.json"), "--out", folder.path("third"),
+                      "--port-base", "auto", "--only", "bytes=8"}));
+  EXPECT_EQ(third.status, 0) << third.err;
+  EXPECT_TRUE(first.running()) << "the first run was disturbed: " << first.err();
+}
+
+TEST(Run, WrongDataIsAFailedRecordAndExitsThree) {
+  const ScratchFolder folder;
+  folder.write("scenario.json", kSmall);
+  const Finished done =
+      run_program(run_argv(folder, {"--only", "broadcast", "--skip", "roof", "--fault",
+                                    "flip:rank=0,peer=1,after=100000"}));
+  EXPECT_EQ(done.status, 3) << done.out << done.err;
+  const auto records = read_records(folder.path("out/records.jsonl"));
+  ASSERT_TRUE(records);
+  const auto failed = std::count_if(records->begin(), records->end(), [](const Record& record) {
+    return record.measurement.outcome == Outcome::kFailed &&
+           record.measurement.wrong.value_or(0) > 0 && record.noise.verdict == "invalid";
+  });
+  EXPECT_GE(failed, 1);
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,74 @@
+"""Hosts as network namespaces for one test: made with a prefix of the test's own, removed at its end, also after a failure or a signal."""
+import atexit
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+SKIPPED = 77
+
+
+def require_lab():
+    """Ends the test as skipped, with the reason, where it cannot run."""
+    reason = None
+    if os.environ.get("PLUMBLINE_LABS") != "1":
+        reason = "lab tests run with ./test.sh --labs"
+    elif os.geteuid() != 0:
+        reason = "needs root to make network namespaces"
+    elif shutil.which("ip") is None:
+        reason = "needs ip (package iproute2)"
+    elif subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode != 0:
+        reason = "this system does not allow network namespaces"
+    if reason:
+        print("Skipped: " + reason)
+        sys.exit(SKIPPED)
+
+
+def ip(*words):
+    done = subprocess.run(["ip", *words], capture_output=True, text=True, timeout=20)
+    if done.returncode != 0:
+        raise RuntimeError("ip %s: %s" % (" ".join(words), done.stderr.strip()))
+    return done.stdout
+
+
+class Mesh:
+    """`size` hosts, every pair joined by a veth of its own with its own /30."""
+
+    def __init__(self, size):
+        self.names = ["pl%d-%d" % (os.getpid(), index) for index in range(size)]
+        self.addresses = [[] for _ in range(size)]  # "10.77.0.1/30"
+        self.links = {}  # (a, b) -> interface of a that leads to b
+        atexit.register(self.remove)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: sys.exit(1))
+        for name in self.names:
+            ip("netns", "add", name)
+            ip("-n", name, "link", "set", "lo", "up")
+        subnet = 0
+        for a in range(size):
+            for b in range(a + 1, size):
+                self.join(a, b, subnet)
+                subnet += 1
+
+    def join(self, a, b, subnet):
+        ends = {a: "to%d" % b, b: "to%d" % a}
+        ip("link", "add", ends[a], "netns", self.names[a], "type", "veth", "peer", "name", ends[b], "netns", self.names[b])
+        for index, host in enumerate((a, b)):
+            address = "10.77.%d.%d/30" % (subnet, index + 1)
+            ip("-n", self.names[host], "addr", "add", address, "dev", ends[host])
+            ip("-n", self.names[host], "link", "set", ends[host], "up")
+            self.addresses[host].append(address)
+        self.links[(a, b)], self.links[(b, a)] = ends[a], ends[b]
+
+    def sent_bytes(self, a, b):
+        """Bytes that a has sent on its link to b so far."""
+        path = "/sys/class/net/%s/statistics/tx_bytes" % self.links[(a, b)]
+        done = subprocess.run(["ip", "netns", "exec", self.names[a], "cat", path], capture_output=True, text=True,
+                              timeout=20, check=True)
+        return int(done.stdout)
+
+    def remove(self):
+        for name in self.names:
+            subprocess.run(["ip", "netns", "del", name], capture_output=True, timeout=20)
+        self.names = []
