@@ -19,32 +19,18 @@
 namespace plumbline {
 namespace {
 
-// The world of `--hosts FILE`, or as many local ranks as wanted on one host.
-std::optional<Scenario> hosts_of(const Args& args, Context& context) {
-  if (args.has("hosts")) return read_scenario(args.get("hosts"), context);
-  Scenario scenario;
-  ScenarioHost host;
-  host.name = "local0";
-  host.data = {"127.0.0.1/8"};
-  scenario.hosts.push_back(std::move(host));
-  return scenario;
-}
-
 class Coll {
  public:
-  Coll(const CollSweep& sweep, const OptionSet& options, const Scenario& hosts, std::string program,
-       const Logger& log, Context& context, bool json, std::optional<RecordFile> file)
+  Coll(const CollSweep& sweep, const OptionSet& options, std::vector<ScenarioHost> hosts,
+       std::string program, const Logger& log, Context& context, bool json,
+       std::optional<RecordFile> file)
       : sweep_(sweep),
         options_(options),
         context_(context),
         json_(json),
         file_(std::move(file)),
         writer_(*context.out),
-        world_({std::move(program), hosts.hosts,
-                std::max(hosts.ranks_per_host,
-                         (sweep.ranks + static_cast<int>(hosts.hosts.size()) - 1) /
-                             static_cast<int>(hosts.hosts.size())),
-                options, context.argv, &log}),
+        world_({std::move(program), std::move(hosts), options, context.argv, &log}),
         run_id_(to_hex(random_token()).substr(0, 16)) {}
 
   int run() {
@@ -227,9 +213,17 @@ Status check_algorithm(const CollSweep& sweep, const OptionSet& options) {
 int run_coll(const Args& args, Context& context) {
   const auto sweep = parse_coll(args);
   if (!sweep) return usage_failure(context, sweep.error());
-  const std::optional<Scenario> hosts = hosts_of(args, context);
+  std::optional<std::vector<ScenarioHost>> hosts = local_hosts(1);
+  if (args.has("hosts")) hosts = read_hosts(args.get("hosts"), context);
   if (!hosts) return 1;
-  const auto options = resolve_options(args, hosts->config);
+  if (sweep->ranks > places(*hosts) && !may_oversubscribe(*hosts)) {
+    return usage_failure(
+        context,
+        Error{ErrorCode::kUsage,
+              fmt::format("--ranks {} but the hosts have {} places", sweep->ranks, places(*hosts)),
+              0, "give fewer ranks, or more places in the host file", ""});
+  }
+  const auto options = resolve_options(args);
   if (!options) return usage_failure(context, options.error());
   if (const Status ok = check_algorithm(*sweep, *options); !ok) {
     return usage_failure(context, ok.error());
@@ -244,7 +238,8 @@ int run_coll(const Args& args, Context& context) {
   if (!program) return usage_failure(context, program.error());
   watch_interrupts();
   const Logger log("coordinator", log_level(*options));
-  Coll coll(*sweep, *options, *hosts, *program, log, context, args.has("json"), std::move(file));
+  Coll coll(*sweep, *options, std::move(*hosts), *program, log, context, args.has("json"),
+            std::move(file));
   return coll.run();
 }
 

@@ -87,7 +87,7 @@ std::vector<CommandRow> command_table() {
         {"-t,--nthreads", "N", "only 1: ranks are processes, see --ranks"},
         {"-p,--parallel_init", "0/1", "accepted: ranks always start in parallel"},
         {"--ranks", "N", "world size (2)"},
-        {"--hosts", "FILE", "scenario file whose hosts to use (default: this machine)"},
+        {"--hosts", "FILE", "scenario or host file (default: this machine)"},
         kJson},
        true,
        false,

@@ -5,36 +5,34 @@
 #include "cli/doctor_run.h"
 #include "cli/options_source.h"
 #include "cli/scenario_source.h"
+#include "cli/vocabulary.h"
 #include "probes/port_list.h"
 #include "reports/doctor.h"
 
 namespace plumbline {
 namespace {
 
-// What `doctor` looks at when no file is given.
-Scenario local_pair() {
+// A scenario brings its options along, a host file only hosts; without a file two ranks on this
+// machine.
+std::optional<Scenario> what_to_look_at(const std::string& file, Context& context) {
   Scenario scenario;
-  for (const char* name : {"local0", "local1"}) {
-    ScenarioHost host;
-    host.name = name;
-    host.data = {"127.0.0.1/8"};
-    scenario.hosts.push_back(std::move(host));
-  }
+  scenario.hosts = local_hosts(2);
+  if (file.empty()) return scenario;
+  std::optional<std::vector<ScenarioHost>> hosts = read_hosts(file, context);
+  if (!hosts) return std::nullopt;
+  if (auto whole = load_scenario(file, make_vocabulary())) return std::move(*whole);
+  scenario.hosts = std::move(*hosts);
   return scenario;
 }
 
 }  // namespace
 
 int run_doctor(const Args& args, Context& context) {
-  Scenario scenario = local_pair();
-  const std::string file = args.get("file", args.get("hosts"));
-  if (!file.empty()) {
-    std::optional<Scenario> read = read_scenario(file, context);
-    if (!read) return 1;
-    scenario = std::move(*read);
-  }
+  const std::optional<Scenario> scenario =
+      what_to_look_at(args.get("file", args.get("hosts")), context);
+  if (!scenario) return 1;
   Args with_ports = args;
-  int ranks = std::max<int>(2, static_cast<int>(scenario.hosts.size()) * scenario.ranks_per_host);
+  int ranks = std::max(2, places(scenario->hosts));
   if (args.has("ranks")) ranks = std::atoi(args.get("ranks").c_str());
   if (args.has("ports")) {
     const Expected<std::vector<int>> ports = parse_port_list(args.get("ports"));
@@ -53,7 +51,7 @@ int run_doctor(const Args& args, Context& context) {
     return usage_failure(context,
                          Error{ErrorCode::kUsage, "--ranks must be from 1 to 65535", 0, "", ""});
   }
-  const auto options = resolve_options(with_ports, scenario.config);
+  const auto options = resolve_options(with_ports, scenario->config);
   if (!options) return usage_failure(context, options.error());
   for (const std::string& name : args.all("only")) {
     if (find_probe(name) != nullptr) continue;
@@ -65,8 +63,9 @@ int run_doctor(const Args& args, Context& context) {
         Error{ErrorCode::kUsage, "no probe '" + name + "'", 0,
               near.empty() ? "see plumbline list probes" : "did you mean " + near + "?", ""});
   }
-  const ProbeResult result = run_probes(probe_context(scenario, *options, ranks), args.all("only"));
-  const DoctorReport report{host_names(scenario), result.checks, result.findings};
+  const ProbeResult result =
+      run_probes(probe_context(*scenario, *options, ranks), args.all("only"));
+  const DoctorReport report{host_names(*scenario), result.checks, result.findings};
   *context.out << (args.has("json") ? doctor_json(report)
                                     : doctor_text(report, context.width, context.out_is_terminal));
   return std::string_view(doctor_verdict(report)) == "fail" ? 2 : 0;

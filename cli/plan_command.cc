@@ -37,7 +37,7 @@ int run_plan(const Args& args, Context& context) {
   if (!scenario) return 1;
   const auto options = resolve_options(args, scenario->config);
   if (!options) return usage_failure(context, options.error());
-  const std::optional<Plan> plan = plan_of(*scenario, args, context);
+  const std::optional<Plan> plan = plan_of(*scenario, *options, args, context);
   if (!plan) return 1;
   if (!args.has("json")) {
     print_plan(*plan, *context.out);

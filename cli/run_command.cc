@@ -39,7 +39,8 @@ struct Prepared {
   Plan plan;
   std::string folder;
   std::string records_path;
-  std::set<std::string> finished;
+  std::set<std::string> finished;  // cells that --resume found done
+  std::vector<Record> earlier;     // their records
 };
 
 Error config_error(std::string what, std::string hint) {
@@ -64,7 +65,7 @@ bool prepare_folder(Prepared& run, const Args& args, Context& context) {
   }
   if (!exists || !resume) return true;
   std::vector<std::string> warnings;
-  const auto records = read_records(run.records_path, &warnings);
+  auto records = read_records(run.records_path, &warnings);
   for (const std::string& warning : warnings) *context.err << "plumbline: " << warning << "\n";
   if (!records) {
     usage_failure(context, records.error());
@@ -72,9 +73,10 @@ bool prepare_folder(Prepared& run, const Args& args, Context& context) {
   }
   if (!records->empty() && !args.has("seed") && !run.scenario.seed) {
     // The order belongs to the plan: go on in the order of the first part.
-    Expected<Plan> plan =
-        make_plan(run.scenario, {args.all("only"), args.all("skip")}, records->front().seed);
-    if (plan) run.plan = std::move(*plan);
+    std::optional<Plan> plan =
+        plan_of(run.scenario, run.options, args, records->front().seed, context);
+    if (!plan) return false;
+    run.plan = std::move(*plan);
   }
   auto finished = finished_cells(*records, run.plan, PLUMBLINE_VERSION);
   if (!finished) {
@@ -82,6 +84,7 @@ bool prepare_folder(Prepared& run, const Args& args, Context& context) {
     return false;
   }
   run.finished = std::move(*finished);
+  run.earlier = std::move(*records);
   return true;
 }
 
@@ -93,9 +96,9 @@ std::optional<Prepared> prepare(const Args& args, Context& context) {
     usage_failure(context, options.error());
     return std::nullopt;
   }
-  std::optional<Plan> plan = plan_of(*scenario, args, context);
+  std::optional<Plan> plan = plan_of(*scenario, *options, args, context);
   if (!plan) return std::nullopt;
-  Prepared run{std::move(*scenario), std::move(*options), std::move(*plan), "", "", {}};
+  Prepared run{std::move(*scenario), std::move(*options), std::move(*plan), "", "", {}, {}};
   run.folder = args.get("out", default_folder(run.scenario));
   run.records_path = (fs::path(run.folder) / "records.jsonl").string();
   return run;
@@ -121,8 +124,7 @@ ProbeResult probe_first(const Prepared& run, const Args& args, Context& context)
   return result;
 }
 
-int finish(const Prepared& run, const RunSummary& summary, const ProbeResult& probed,
-           Context& context) {
+int finish(const Prepared& run, RunSummary summary, const ProbeResult& probed, Context& context) {
   ReportInput input;
   input.checks = probed.checks;
   input.findings = probed.findings;
@@ -142,6 +144,10 @@ int finish(const Prepared& run, const RunSummary& summary, const ProbeResult& pr
   const bool probe_failed =
       std::any_of(probed.findings.begin(), probed.findings.end(),
                   [](const Finding& finding) { return finding.outcome == Severity::kFail; });
+  // What an earlier part of this run found wrong is still wrong.
+  for (const Record& record : run.earlier) {
+    if (run.finished.count(cell_id(record)) > 0) count(summary, record);
+  }
   const int code = exit_code(summary);
   return code == 0 && probe_failed ? 2 : code;
 }
@@ -167,8 +173,7 @@ int run_run(const Args& args, Context& context) {
   const Logger log("coordinator", log_level(run->options));
   Progress progress(*context.err, context.err_is_terminal, context.width);
   const bool quiet = args.has("quiet");
-  World world({*program, run->scenario.hosts, run->scenario.ranks_per_host, run->options,
-               context.argv, &log});
+  World world({*program, run->scenario.hosts, run->options, context.argv, &log});
   RunRequest request;
   request.scenario = &run->scenario;
   request.plan = &run->plan;

@@ -6,19 +6,32 @@
 #include "cli/vocabulary.h"
 
 namespace plumbline {
+namespace {
+
+void print_problems(const std::vector<ScenarioProblem>& problems, Context& context) {
+  for (const ScenarioProblem& problem : problems) {
+    *context.err << "plumbline: " << to_line(problem) << "\n";
+  }
+}
+
+}  // namespace
 
 std::optional<Scenario> read_scenario(const std::string& path, Context& context) {
   auto scenario = load_scenario(path, make_vocabulary());
   if (scenario) return std::move(*scenario);
-  for (const ScenarioProblem& problem : scenario.error()) {
-    *context.err << "plumbline: " << problem.where << ": " << problem.message;
-    if (!problem.hint.empty()) *context.err << "; " << problem.hint;
-    *context.err << "\n";
-  }
+  print_problems(scenario.error(), context);
   return std::nullopt;
 }
 
-std::optional<Plan> plan_of(const Scenario& scenario, const Args& args, Context& context) {
+std::optional<std::vector<ScenarioHost>> read_hosts(const std::string& path, Context& context) {
+  auto hosts = load_hosts(path);
+  if (hosts) return std::move(*hosts);
+  print_problems(hosts.error(), context);
+  return std::nullopt;
+}
+
+std::optional<Plan> plan_of(const Scenario& scenario, const OptionSet& options, const Args& args,
+                            Context& context) {
   uint64_t seed = scenario.seed.value_or(
       static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) &
       0xffffffff);
@@ -31,7 +44,13 @@ std::optional<Plan> plan_of(const Scenario& scenario, const Args& args, Context&
       return std::nullopt;
     }
   }
-  Expected<Plan> plan = make_plan(scenario, {args.all("only"), args.all("skip")}, seed);
+  return plan_of(scenario, options, args, seed, context);
+}
+
+std::optional<Plan> plan_of(const Scenario& scenario, const OptionSet& options, const Args& args,
+                            uint64_t seed, Context& context) {
+  Expected<Plan> plan = make_plan(scenario, {args.all("only"), args.all("skip")}, seed,
+                                  {make_vocabulary(), &options});
   if (plan) return std::move(*plan);
   usage_failure(context, plan.error());
   return std::nullopt;

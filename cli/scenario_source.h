@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/args.h"
+#include "core/options.h"
 #include "scenarios/plan.h"
 #include "scenarios/scenario.h"
 
@@ -14,6 +15,12 @@ namespace plumbline {
 // nullopt after printing "plumbline: WHERE: MESSAGE; HINT" for every problem.
 std::optional<Scenario> read_scenario(const std::string& path, Context& context);
 // The plan with the command's --only, --skip and --seed; nullopt after printing what is wrong.
-std::optional<Plan> plan_of(const Scenario& scenario, const Args& args, Context& context);
+std::optional<Plan> plan_of(const Scenario& scenario, const OptionSet& options, const Args& args,
+                            Context& context);
+// The same with a given seed.
+std::optional<Plan> plan_of(const Scenario& scenario, const OptionSet& options, const Args& args,
+                            uint64_t seed, Context& context);
+// The hosts of a scenario or host file; nullopt after printing what is wrong.
+std::optional<std::vector<ScenarioHost>> read_hosts(const std::string& path, Context& context);
 
 }  // namespace plumbline

@@ -38,11 +38,17 @@ const Error& first_fault(const std::vector<Error>& errors) {
 
 }  // namespace
 
-std::vector<size_t> place_ranks(size_t hosts, int ranks_per_host, int ranks) {
-  const auto n = static_cast<size_t>(ranks);
-  const size_t each = std::max(static_cast<size_t>(ranks_per_host), (n + hosts - 1) / hosts);
+std::vector<size_t> place_ranks(const std::vector<ScenarioHost>& hosts, int ranks) {
+  const bool crowded = ranks > places(hosts);
   std::vector<size_t> placement;
-  for (size_t rank = 0; rank < n; ++rank) placement.push_back(rank / each);
+  for (size_t host = 0; host < hosts.size(); ++host) {
+    // When crowded, host h ends at rank (h + 1) n / hosts.
+    const auto end = static_cast<size_t>(ranks) * (host + 1) / hosts.size();
+    const size_t here = crowded ? end - placement.size() : static_cast<size_t>(hosts[host].ranks);
+    for (size_t i = 0; i < here && placement.size() < static_cast<size_t>(ranks); ++i) {
+      placement.push_back(host);
+    }
+  }
   return placement;
 }
 
@@ -96,7 +102,7 @@ Status World::start(const Key& key) {
     if (!with) return fail(with.error());
     options = std::move(*with);
   }
-  placement_ = place_ranks(spec_.hosts.size(), spec_.ranks_per_host, key.ranks);
+  placement_ = place_ranks(spec_.hosts, key.ranks);
   // Between the check of a window and the ranks' own listening somebody may take a port: with
   // "auto" we look again.
   const bool automatic = options.text("port_base") == "auto";

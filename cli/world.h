@@ -19,15 +19,14 @@ namespace plumbline {
 struct WorldSpec {
   std::string program;              // this binary
   std::vector<ScenarioHost> hosts;  // at least one
-  int ranks_per_host = 1;
   OptionSet options;
   std::vector<std::string> command;
   const Logger* log = nullptr;
 };
 
-// Which host each of n ranks runs on: block-wise, at most ranks_per_host on each while that
-// suffices.
-std::vector<size_t> place_ranks(size_t hosts, int ranks_per_host, int ranks);
+// Which host each of n ranks runs on: block-wise, as many on each as it has places; more ranks than
+// places (oversubscribed) are spread evenly.
+std::vector<size_t> place_ranks(const std::vector<ScenarioHost>& hosts, int ranks);
 
 // Where a running rank is, for tables.
 struct RankPlaceView {

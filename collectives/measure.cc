@@ -225,7 +225,7 @@ class Meter {
     std::vector<int64_t> samples;  // slowest rank, in time order
     std::vector<int64_t> durations;
     const int64_t start = monotonic_ns();
-    uint64_t count = fixed() ? static_cast<uint64_t>(settings_.fixed_iterations) : kFirstBlock;
+    uint64_t count = fixed() ? static_cast<uint64_t>(settings_.fixed_iterations) : first_block();
     while (true) {
       const bool verify = settings_.verify_timed && settings_.verify_iterations > 0;
       if (const Status done = block(count, verify, durations); !done) return done;
@@ -244,6 +244,12 @@ class Meter {
     result_.iterations = samples.size();
     keep(samples);
     return {};
+  }
+
+  // No more than the rule's caps allow; every rank has the same typical time.
+  uint64_t first_block() const {
+    const auto fits = static_cast<uint64_t>(settings_.stop.max_time_ns / typical_ns_) + 1;
+    return std::max<uint64_t>(1, std::min({kFirstBlock, settings_.stop.max_n, fits}));
   }
 
   // Half as many again, but never far beyond the time or count that is left.

@@ -13,10 +13,14 @@ namespace plumbline {
 namespace {
 
 TEST(Placement, BlockWiseOverHosts) {
-  EXPECT_EQ(place_ranks(2, 2, 4), (std::vector<size_t>{0, 0, 1, 1}));
-  EXPECT_EQ(place_ranks(4, 1, 2), (std::vector<size_t>{0, 1}));
-  EXPECT_EQ(place_ranks(2, 1, 5), (std::vector<size_t>{0, 0, 0, 1, 1}));  // oversubscribed
-  EXPECT_EQ(place_ranks(1, 1, 3), (std::vector<size_t>{0, 0, 0}));
+  std::vector<ScenarioHost> hosts = local_hosts(2);
+  hosts[0].ranks = 3;
+  EXPECT_EQ(place_ranks(hosts, 2), (std::vector<size_t>{0, 0}));
+  EXPECT_EQ(place_ranks(hosts, 4), (std::vector<size_t>{0, 0, 0, 1}));
+  EXPECT_EQ(place_ranks(local_hosts(4), 2), (std::vector<size_t>{0, 1}));
+  // More ranks than places.
+  EXPECT_EQ(place_ranks(local_hosts(2), 5), (std::vector<size_t>{0, 0, 1, 1, 1}));
+  EXPECT_EQ(place_ranks(local_hosts(1), 3), (std::vector<size_t>{0, 0, 0}));
 }
 
 // A listener of this test's own.
@@ -43,35 +47,28 @@ OptionSet with_port_base(const std::string& text) {
   return *OptionSet().with("port_base", text, "test");
 }
 
-std::vector<ScenarioHost> one_host() {
-  ScenarioHost host;
-  host.name = "local0";
-  host.data = {"127.0.0.1/8"};
-  return {host};
-}
-
 TEST(PortWindow, BusyPortIsNamedWithItsOwner) {
   const BusyPort busy(24302);
   ASSERT_TRUE(busy.taken());
-  const Expected<int> base = choose_port_base(with_port_base("24300"), one_host(), 4);
+  const Expected<int> base = choose_port_base(with_port_base("24300"), local_hosts(1), 4);
   ASSERT_FALSE(base);
   EXPECT_EQ(base.error().cause, "tcp.port_in_use");
   EXPECT_NE(base.error().what.find("24302"), std::string::npos) << base.error().what;
   EXPECT_NE(base.error().what.find(std::to_string(getpid())), std::string::npos)
       << base.error().what;
-  EXPECT_EQ(choose_port_base(with_port_base("24303"), one_host(), 4).value(), 24303);
+  EXPECT_EQ(choose_port_base(with_port_base("24303"), local_hosts(1), 4).value(), 24303);
 }
 
 TEST(PortWindow, BeyondTheLastPort) {
-  EXPECT_FALSE(choose_port_base(with_port_base("65535"), one_host(), 2));
+  EXPECT_FALSE(choose_port_base(with_port_base("65535"), local_hosts(1), 2));
 }
 
 TEST(PortWindow, AutoFindsAWindowThatIsFree) {
-  const Expected<int> first = choose_port_base(with_port_base("auto"), one_host(), 4);
+  const Expected<int> first = choose_port_base(with_port_base("auto"), local_hosts(1), 4);
   ASSERT_TRUE(first) << first.error().message();
   const BusyPort busy(*first + 1);
   if (!busy.taken()) GTEST_SKIP() << "another program took the port meanwhile";
-  const Expected<int> second = choose_port_base(with_port_base("auto"), one_host(), 4);
+  const Expected<int> second = choose_port_base(with_port_base("auto"), local_hosts(1), 4);
   ASSERT_TRUE(second);
   EXPECT_FALSE(*second <= *first + 1 && *first + 1 < *second + 4);
 }
@@ -79,7 +76,7 @@ TEST(PortWindow, AutoFindsAWindowThatIsFree) {
 TEST(World, MeasuresRestartsAndEnds) {
   WorldSpec spec;
   spec.program = PLUMBLINE_BINARY;
-  spec.hosts = one_host();
+  spec.hosts = local_hosts(1);
   spec.options = with_port_base("auto");
   World world(spec);
   ASSERT_TRUE(world.ensure_world(2, "tcp"));
