@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
@@ -28,8 +29,8 @@ void print_plan(const Plan& plan, std::ostream& out) {
     out << line << "\n";
   }
   out << fmt::format("{} cells ({} skipped), about {} s, seed {}, plan hash {}\n",
-                     plan.cells.size(), skipped, static_cast<int64_t>(plan.estimated_s + 0.5),
-                     plan.seed, plan.hash.substr(0, 16));
+                     plan.cells.size(), skipped, std::lround(plan.estimated_s), plan.seed,
+                     plan.hash.substr(0, 16));
 }
 
 int run_plan(const Args& args, Context& context) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/units.h"
 
@@ -13,7 +14,7 @@ constexpr double kPlainEveryS = 10;
 constexpr int kBarColumns = 20;
 
 std::string seconds(double s) {
-  const auto whole = static_cast<int64_t>(s + 0.5);
+  const auto whole = int64_t{std::lround(s)};
   return whole < 60 ? fmt::format("{} s", whole)
                     : fmt::format("{} min {:02} s", whole / 60, whole % 60);
 }

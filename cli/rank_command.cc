@@ -151,6 +151,7 @@ class Rank {
     spec.token = setup_.token;
     spec.options = &options_;
     spec.log = &*log_;
+    spec.crc32c = kernels_->crc32c;
     spec.cores_usable = cores_usable_;
     spec.ranks_on_host = setup_.ranks_on_machine;
     Expected<std::unique_ptr<Group>> group = open_tcp_group(spec, std::move(listener_));

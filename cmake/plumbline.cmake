@@ -28,15 +28,27 @@ if(PLUMBLINE_SANITIZE)
   target_link_options(plumbline_flags INTERFACE -fsanitize=${PLUMBLINE_SANITIZE})
 endif()
 
-# plumbline_module(NAME DEPS folder... SOURCES file... [LINUX file...] [MACOS file...] [LIBS target...])
-# makes the static library plumbline_NAME of one folder. DEPS may only name folders below it.
-function(plumbline_module name)
-  cmake_parse_arguments(arg "" "" "DEPS;SOURCES;LINUX;MACOS;LIBS" ${ARGN})
-  set(sources ${arg_SOURCES})
+# The .cc files of the current folder, less those of another platform (x_linux.cc, x_macos.cc), so that adding a
+# file is enough to build it.
+function(plumbline_own_sources result)
+  file(GLOB files RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS *.cc)
   if(APPLE)
-    list(APPEND sources ${arg_MACOS})
+    list(FILTER files EXCLUDE REGEX "_linux(_test)?\\.cc$")
   else()
-    list(APPEND sources ${arg_LINUX})
+    list(FILTER files EXCLUDE REGEX "_macos(_test)?\\.cc$")
+  endif()
+  set(${result} ${files} PARENT_SCOPE)
+endfunction()
+
+# plumbline_module(NAME DEPS folder... [SOURCES file...] [EXCEPT file...] [LIBS target...]) makes the static library
+# plumbline_NAME of one folder: all its .cc files, further SOURCES from below it, less EXCEPT. DEPS may only name folders
+# below it in the picture of the house.
+function(plumbline_module name)
+  cmake_parse_arguments(arg "" "" "DEPS;SOURCES;EXCEPT;LIBS" ${ARGN})
+  plumbline_own_sources(sources)
+  list(APPEND sources ${arg_SOURCES})
+  if(arg_EXCEPT)
+    list(REMOVE_ITEM sources ${arg_EXCEPT})
   endif()
   add_library(plumbline_${name} STATIC ${sources})
   list(TRANSFORM arg_DEPS PREPEND plumbline_)
@@ -44,15 +56,17 @@ function(plumbline_module name)
                                                  Threads::Threads PRIVATE ${arg_LIBS})
 endfunction()
 
-# plumbline_test(FOLDER SOURCES file... [LIBS target...] [LABEL name]) makes the binary tests_FOLDER from the
-# files beside it, links the folder's library and registers each of its tests with ctest.
-# ctest label = FOLDER, or LABEL (process = starts whole programs). A test that skips itself (GTEST_SKIP) is counted as skipped, with its reason.
+# plumbline_test(FOLDER [SOURCES file...] [LIBS target...] [LABEL name]) makes the binary tests_FOLDER from all .cc files beside
+# it and further SOURCES, links the folder's library and registers each of its tests with ctest.
+# ctest label = FOLDER, or LABEL (process = starts whole programs). A test that skips itself (GTEST_SKIP) is
+# counted as skipped, with its reason.
 function(plumbline_test folder)
   cmake_parse_arguments(arg "" "LABEL" "SOURCES;LIBS" ${ARGN})
   if(NOT arg_LABEL)
     set(arg_LABEL ${folder})
   endif()
-  add_executable(tests_${folder} ${arg_SOURCES})
+  plumbline_own_sources(sources)
+  add_executable(tests_${folder} ${sources} ${arg_SOURCES})
   target_link_libraries(tests_${folder} PRIVATE plumbline_${folder} ${arg_LIBS} GTest::gmock
                                                 GTest::gtest_main)
   target_compile_definitions(tests_${folder} PRIVATE

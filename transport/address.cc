@@ -8,6 +8,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <tuple>
 
@@ -57,7 +58,10 @@ struct Rank {
   int minus_prefix = 0;         // longest prefix first
   size_t order = 0;             // in the host file, of both sides together
   size_t order_of_lower = 0;    // decides ties the same way from both ends
-  auto operator<=>(const Rank&) const = default;
+  auto key() const {
+    return std::tuple(different_subnet, loopback_between_hosts, link_local, masks_disagree,
+                      minus_prefix, order, order_of_lower);
+  }
 };
 
 Rank rank_pair(const RankAddress& local, const ParsedIp& a, const RankAddress& remote,
@@ -140,13 +144,15 @@ Expected<std::vector<AddressPair>> address_pairs(const RankEndpoint& mine,
                             mine.rank, list_addresses(mine), peer.rank, list_addresses(peer)),
                 "give both hosts a data address of the same network");
   }
-  std::stable_sort(list.begin(), list.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.rank < b.rank; });
+  std::stable_sort(list.begin(), list.end(), [](const Candidate& a, const Candidate& b) {
+    return a.rank.key() < b.rank.key();
+  });
   // Loopback between hosts is the last resort ({"local": N} knows nothing else).
   const auto ordinary = [](const Candidate& c) { return !c.rank.loopback_between_hosts; };
   if (std::any_of(list.begin(), list.end(), ordinary)) std::erase_if(list, std::not_fn(ordinary));
   if (list.front().pair.shared_subnet) list.resize(1);
   std::vector<AddressPair> pairs;
+  pairs.reserve(list.size());
   for (Candidate& candidate : list) pairs.push_back(std::move(candidate.pair));
   return pairs;
 }

@@ -18,6 +18,10 @@ constexpr int64_t kYieldNs = 2 * kMillisecond;
 constexpr int64_t kNapNs = 50'000;
 constexpr int64_t kLongNapNs = kMillisecond;
 constexpr int64_t kLongWaitNs = 100 * kMillisecond;
+// A peer that answers within this time has a core of its own. Later, the tries leave room between
+// them: the peer may be waiting for this very core (two ranks on one core otherwise spin away each
+// other's turn).
+constexpr int64_t kAloneNs = 4'000;
 // Waiting that long is worth telling the peers.
 constexpr int64_t kPublishNs = 5 * kMillisecond;
 // After a lost connection: how long the true reason may take to come over the control plane.
@@ -237,7 +241,7 @@ Status Group::wait(const std::function<bool()>& done, Deadline deadline) {
     }
     const int64_t idle = now - idle_since;
     if (idle < impl_->wait_options.spin_ns) {
-      if (impl_->wait_options.yield) ::sched_yield();
+      if (impl_->wait_options.yield || idle > kAloneNs) ::sched_yield();
       continue;
     }
     if (idle >= kPublishNs && now - published >= kLongWaitNs) {

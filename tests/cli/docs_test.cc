@@ -1,5 +1,5 @@
 // The docs say what the tables say. After a wanted change run the tests with
-// PLUMBLINE_UPDATE_GOLDEN=1 and read the difference.
+// TEST_UPDATE_GOLDEN=1 and read the difference.
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "cli/reference.h"
 #include "cli/vocabulary.h"
 #include "core/record_fields.h"
-#include "tests/reports/golden.h"
+#include "tests/support/golden.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
@@ -34,7 +34,7 @@ TEST(Docs, RecordFormatHoldsEveryField) {
   const size_t from = text.find(begin) + begin.size();
   const size_t to = text.find(end);
   ASSERT_LE(from, to);
-  if (std::getenv("PLUMBLINE_UPDATE_GOLDEN") != nullptr) {
+  if (std::getenv("TEST_UPDATE_GOLDEN") != nullptr) {
     text.replace(from, to - from, record_reference_markdown());
     std::ofstream(document("record_format.md")) << text;
     return;

@@ -45,7 +45,7 @@ TEST(Collectives, AllPairsOfTheMatrix) {
 }
 
 TEST(Collectives, FullCross) {
-  if (std::getenv("PLUMBLINE_EXHAUSTIVE") == nullptr) {
+  if (std::getenv("TEST_EXHAUSTIVE") == nullptr) {
     GTEST_SKIP()
         << "the full cross runs with ctest -L exhaustive (cmake -DPLUMBLINE_EXHAUSTIVE=ON)";
   }

@@ -7,7 +7,7 @@ import unittest
 
 import house
 
-BUILD = os.environ.get("PLUMBLINE_BUILD", os.path.join(house.ROOT, "build"))
+BUILD = os.environ.get("TEST_BUILD", os.path.join(house.ROOT, "build"))
 
 
 class Install(unittest.TestCase):

@@ -16,7 +16,7 @@ OPERATIONS = 2    # what a check cell runs: the first operation and the verified
 
 def main():
     require_lab()
-    program = os.path.join(os.environ["PLUMBLINE_BUILD"], "plumbline")
+    program = os.path.join(os.environ["TEST_BUILD"], "plumbline")
     mesh = Mesh(RANKS)
     hosts = [{"name": "host%d" % index, "netns": mesh.names[index], "data": mesh.addresses[index]} for index in range(RANKS)]
     collectives = ["allreduce", "reduce_scatter", "allgather", "broadcast", "reduce", "gather", "scatter", "barrier", "sendrecv"]

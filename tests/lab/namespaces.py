@@ -12,7 +12,7 @@ SKIPPED = 77
 def require_lab():
     """Ends the test as skipped, with the reason, where it cannot run."""
     reason = None
-    if os.environ.get("PLUMBLINE_LABS") != "1":
+    if os.environ.get("TEST_LABS") != "1":
         reason = "lab tests run with ./test.sh --labs"
     elif os.geteuid() != 0:
         reason = "needs root to make network namespaces"

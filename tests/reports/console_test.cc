@@ -11,7 +11,7 @@
 
 #include "reports/report.h"
 #include "reports/text.h"
-#include "tests/reports/golden.h"
+#include "tests/support/golden.h"
 #include "tests/reports/samples.h"
 
 namespace plumbline {

@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "reports/report.h"
-#include "tests/reports/golden.h"
+#include "tests/support/golden.h"
 #include "tests/reports/samples.h"
 
 namespace plumbline {

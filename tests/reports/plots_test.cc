@@ -11,7 +11,7 @@
 #include "core/requirement.h"
 #include "reports/picture.h"
 #include "reports/report.h"
-#include "tests/reports/golden.h"
+#include "tests/support/golden.h"
 #include "tests/reports/samples.h"
 
 namespace plumbline {

@@ -1,4 +1,4 @@
-// Comparison with a file of tests/golden. Run the tests with PLUMBLINE_UPDATE_GOLDEN=1 to write the
+// Comparison with a file of tests/golden. Run the tests with TEST_UPDATE_GOLDEN=1 to write the
 // files anew after a wanted change, and read the difference before committing it.
 #pragma once
 

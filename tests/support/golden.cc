@@ -1,4 +1,4 @@
-#include "tests/reports/golden.h"
+#include "tests/support/golden.h"
 
 #include <cstdlib>
 #include <fstream>
@@ -8,7 +8,7 @@ namespace plumbline {
 
 testing::AssertionResult equals_golden(const std::string& text, const std::string& file_name) {
   const std::string path = std::string(PLUMBLINE_SOURCE_DIR) + "/tests/golden/" + file_name;
-  if (std::getenv("PLUMBLINE_UPDATE_GOLDEN") != nullptr) {
+  if (std::getenv("TEST_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(path, std::ios::binary) << text;
   }
   std::ifstream file(path, std::ios::binary);
