@@ -100,6 +100,7 @@ class Coll {
     cell.count = shape.count;
     cell.placement = in_place ? "in" : "out";
     cell.sync = "none";
+    cell.cache = sweep_.cache;
     return cell;
   }
 

@@ -182,6 +182,10 @@ tl::expected<CollSweep, std::vector<Error>> parse_coll(const Args& args) {
   int check = 1;
   reader.number<int>("check", "-c", 0, 1'000'000, check);
   sweep.check = check > 0;
+  sweep.cache = args.get("cache", sweep.cache);
+  if (sweep.cache != "hot" && sweep.cache != "cold") {
+    reader.add("--cache '" + sweep.cache + "' is unknown", "give hot or cold");
+  }
   int timeout_s = 30;
   reader.number<int>("timeout", "-T", 1, 86'400, timeout_s);
   sweep.timeout_ms = int64_t{timeout_s} * 1000;

@@ -20,6 +20,7 @@ struct CollSweep {
   int iterations = 20, warmup = 1, aggregate = 1, cycles = 1;
   int average = 1;  // -a
   bool check = true;
+  std::string cache = "hot";
   std::vector<RedOp> redops;
   std::vector<DType> dtypes;
   std::vector<int> roots;

@@ -87,6 +87,8 @@ std::vector<CommandRow> command_table() {
         {"-t,--nthreads", "N", "only 1: ranks are processes, see --ranks"},
         {"-p,--parallel_init", "0/1", "accepted: ranks always start in parallel"},
         {"--ranks", "N", "world size (2)"},
+        {"--cache", "hot/cold",
+         "hot: the same buffers every time; cold: take turns over 64 MiB (hot)"},
         {"--hosts", "FILE", "scenario or host file (default: this machine)"},
         kJson},
        true,

@@ -61,8 +61,7 @@ static void to_json(json& j, const MeasureSettings& s) {
        {"verify_timed", s.verify_timed},
        {"throughput_time_ns", s.throughput_time_ns},
        {"operation_timeout_ms", s.operation_timeout_ms},
-       {"aggregate", s.aggregate},
-       {"cold_cache", s.cold_cache}};
+       {"aggregate", s.aggregate}};
 }
 static void from_json(const json& j, MeasureSettings& s) {
   j.at("ci").get_to(s.stop.ci);
@@ -76,7 +75,6 @@ static void from_json(const json& j, MeasureSettings& s) {
   j.at("throughput_time_ns").get_to(s.throughput_time_ns);
   j.at("operation_timeout_ms").get_to(s.operation_timeout_ms);
   j.at("aggregate").get_to(s.aggregate);
-  j.at("cold_cache").get_to(s.cold_cache);
 }
 
 static void to_json(json& j, const SetupMessage& m) {

@@ -94,7 +94,7 @@ class Meter {
  private:
   size_t slots() const {
     if (cell_.kind == "throughput") return static_cast<size_t>(std::max(1, cell_.outstanding));
-    if (!settings_.cold_cache || cell_.bytes == 0) return 1;
+    if (cell_.cache != "cold" || cell_.bytes == 0) return 1;
     return static_cast<size_t>(std::clamp<uint64_t>(kColdBytes / cell_.bytes, 1, kMaxSlots));
   }
 

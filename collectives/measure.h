@@ -27,7 +27,6 @@ struct MeasureSettings {
   int64_t throughput_time_ns = 500'000'000;  // how long a throughput cell lasts
   int64_t operation_timeout_ms = 30'000;     // watchdog of each operation
   int aggregate = 1;       // operations per sample (coll -m); time is divided by it
-  bool cold_cache = true;  // rotate over buffers larger than the last-level cache
 };
 
 struct MeasureContext {

@@ -7,14 +7,23 @@
 namespace plumbline {
 
 void to_json(nlohmann::json& json, const Cell& cell) {
-  json = {{"kind", cell.kind},           {"op", cell.op},
-          {"engine", cell.engine},       {"transport", cell.transport},
-          {"algorithm", cell.algorithm}, {"dtype", cell.dtype},
-          {"redop", cell.redop},         {"root", cell.root},
-          {"ranks", cell.ranks},         {"bytes", cell.bytes},
-          {"count", cell.count},         {"placement", cell.placement},
-          {"sync", cell.sync},           {"outstanding", cell.outstanding},
-          {"repeat", cell.repeat},       {"params", cell.params}};
+  json = {{"kind", cell.kind},
+          {"op", cell.op},
+          {"engine", cell.engine},
+          {"transport", cell.transport},
+          {"algorithm", cell.algorithm},
+          {"dtype", cell.dtype},
+          {"redop", cell.redop},
+          {"root", cell.root},
+          {"ranks", cell.ranks},
+          {"bytes", cell.bytes},
+          {"count", cell.count},
+          {"placement", cell.placement},
+          {"sync", cell.sync},
+          {"cache", cell.cache},
+          {"outstanding", cell.outstanding},
+          {"repeat", cell.repeat},
+          {"params", cell.params}};
 }
 
 void from_json(const nlohmann::json& json, Cell& cell) {
@@ -31,6 +40,7 @@ void from_json(const nlohmann::json& json, Cell& cell) {
   json.at("count").get_to(cell.count);
   json.at("placement").get_to(cell.placement);
   json.at("sync").get_to(cell.sync);
+  json.at("cache").get_to(cell.cache);
   json.at("outstanding").get_to(cell.outstanding);
   json.at("repeat").get_to(cell.repeat);
   json.at("params").get_to(cell.params);

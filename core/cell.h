@@ -23,12 +23,14 @@ struct Cell {
   std::string redop = "sum";  // "none" where the op does not reduce
   int root = -1;              // -1 where the op has no root
   int ranks = 0;
-  uint64_t bytes = 0;                         // S, already rounded down to whole elements per rank
-  uint64_t count = 0;                         // elements of one rank's argument
-  std::string placement = "out";              // "in" | "out" of place
-  std::string sync = "barrier";               // how ranks start together: "barrier" | "none"
-  int outstanding = 1;                        // operations in flight at once (throughput)
-  int repeat = 0;                             // index of the repetition (0 first)
+  uint64_t bytes = 0;             // S, already rounded down to whole elements per rank
+  uint64_t count = 0;             // elements of one rank's argument
+  std::string placement = "out";  // "in" | "out" of place
+  std::string sync = "barrier";   // how ranks start together: "barrier" | "none"
+  std::string cache =
+      "cold";           // "cold": buffers take turns over much memory; "hot": always the same ones
+  int outstanding = 1;  // operations in flight at once (throughput)
+  int repeat = 0;       // index of the repetition (0 first)
   std::map<std::string, std::string> params;  // options and probe parameters set for this cell only
 
   bool operator==(const Cell&) const = default;

@@ -41,6 +41,8 @@ constexpr FieldRow kFields[] = {
     {"cell.placement", "string", false, "", "`in` or `out` of place"},
     {"cell.sync", "string", false, "",
      "how ranks start together: `barrier` before each operation, or `none` (back to back)"},
+    {"cell.cache", "string", false, "",
+     "`cold`: buffers take turns over at least 64 MiB; `hot`: always the same"},
     {"cell.outstanding", "integer", false, "operations", "operations in flight at once"},
     {"cell.repeat", "integer", false, "", "index of the repetition"},
     {"cell.params", "object", false, "", "options set for this cell only"},

@@ -69,6 +69,7 @@ const std::vector<CsvColumn>& columns() {
       {"count_elements", [](const Item& i) { return number(cell_of(i).count); }},
       {"placement", [](const Item& i) { return cell_of(i).placement; }},
       {"sync", [](const Item& i) { return cell_of(i).sync; }},
+      {"cache", [](const Item& i) { return cell_of(i).cache; }},
       {"outstanding_operations", [](const Item& i) { return number(cell_of(i).outstanding); }},
       {"repetition", [](const Item& i) { return number(cell_of(i).repeat); }},
       {"params", [](const Item& i) { return params_text(cell_of(i).params); }},

@@ -29,6 +29,7 @@ constexpr FieldRow kFields[] = {
     {"redop", [](const Cell& c) -> const std::string& { return c.redop; }, nullptr, false},
     {"placement", [](const Cell& c) -> const std::string& { return c.placement; }, nullptr, false},
     {"sync", [](const Cell& c) -> const std::string& { return c.sync; }, nullptr, false},
+    {"cache", [](const Cell& c) -> const std::string& { return c.cache; }, nullptr, false},
     {"bytes", nullptr, [](const Cell& c) { return static_cast<int64_t>(c.bytes); }, false},
     {"count", nullptr, [](const Cell& c) { return static_cast<int64_t>(c.count); }, false},
     {"ranks", nullptr, [](const Cell& c) { return int64_t{c.ranks}; }, false},

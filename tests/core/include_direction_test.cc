@@ -119,7 +119,8 @@ std::vector<std::string> judge_cmake(const fs::path& path, const std::string& te
   std::vector<std::string> found;
   if (!std::regex_search(text, match, module)) return found;
   std::istringstream words(match[2]);
-  for (std::string word; words >> word && word != "SOURCES" && word != "LIBS";) {
+  for (std::string word;
+       words >> word && word != "SOURCES" && word != "EXCEPT" && word != "LIBS";) {
     if (!picture().contains(match[1]) || !picture().at(match[1]).contains(word)) {
       found.push_back(path.string() + ": " + match[1].str() + " may not depend on " + word);
     }
