@@ -78,11 +78,11 @@ static void from_json(const json& j, MeasureSettings& s) {
 }
 
 static void to_json(json& j, const SetupMessage& m) {
-  j = {{"rank", m.rank},      {"size", m.size},
-       {"group", m.group},    {"token", to_hex(m.token)},
-       {"host", m.host},      {"addresses", m.addresses},
-       {"port", m.port},      {"ranks_on_machine", m.ranks_on_machine},
-       {"options", m.options}};
+  j = {{"rank", m.rank},   {"size", m.size},
+       {"group", m.group}, {"token", to_hex(m.token)},
+       {"host", m.host},   {"addresses", m.addresses},
+       {"port", m.port},   {"ranks_on_machine", m.ranks_on_machine},
+       {"cpu", m.cpu},     {"options", m.options}};
 }
 static void from_json(const json& j, SetupMessage& m) {
   j.at("rank").get_to(m.rank);
@@ -95,6 +95,7 @@ static void from_json(const json& j, SetupMessage& m) {
   j.at("addresses").get_to(m.addresses);
   j.at("port").get_to(m.port);
   j.at("ranks_on_machine").get_to(m.ranks_on_machine);
+  j.at("cpu").get_to(m.cpu);
   j.at("options").get_to(m.options);
 }
 

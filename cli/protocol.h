@@ -26,6 +26,7 @@ struct SetupMessage {
   std::vector<RankAddress> addresses;
   uint16_t port = 0;
   int ranks_on_machine = 1;
+  int cpu = -1;                                // to bind to; -1 = not bound
   std::map<std::string, OptionValue> options;  // all, resolved
 };
 struct ReadyMessage {

@@ -16,6 +16,7 @@
 
 #include "cli/commands.h"
 #include "cli/protocol.h"
+#include "launch/affinity.h"
 #include "launch/process.h"
 #include "transport/tcp.h"
 
@@ -117,6 +118,9 @@ class Rank {
 
   Status listen(const SetupMessage& setup) {
     setup_ = setup;
+    if (setup.cpu >= 0) {
+      if (const Status bound = bind_to_cpu(setup.cpu); !bound) return bound;
+    }
     options_ = options_from(setup.options);
     LogLevel level = LogLevel::kWarn;
     log_level_from(options_.text("log_level"), level);
@@ -176,6 +180,7 @@ class Rank {
                                           : measure(run.cell, run.settings, context);
     if (!measured) return fail(measured.error());
     add_path(*group_, measured->resolved);
+    for (PerRank& mine : measured->per_rank) mine.cpu = setup_.cpu;
     if (setup_.rank != 0) {
       // Rank 0 sends the samples, which are the same everywhere.
       measured->hist = {};

@@ -6,6 +6,7 @@
 
 #include "cli/interrupts.h"
 #include "cli/port_window.h"
+#include "launch/affinity.h"
 
 namespace plumbline {
 namespace {
@@ -85,6 +86,8 @@ SetupMessage World::setup_for(const Key& key, int rank, const OptionSet& options
   setup.port = static_cast<uint16_t>(port_base + rank);
   // Namespaces of one machine share its cores.
   setup.ranks_on_machine = key.ranks;
+  setup.cpu = choose_cpus(options.text("bind_to"), cpus_by_preference(), key.ranks,
+                          port_base % 100)[static_cast<size_t>(rank)];
   setup.options = options.values();
   return setup;
 }

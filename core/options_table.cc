@@ -50,7 +50,11 @@ constexpr OptionRow kTable[] = {
     {"congestion_control", kText, "auto", "",
      "TCP congestion control by name; auto = reno on loopback, elsewhere the system's default",
      nullptr, nullptr, kNoMin, kNoMax, nullptr, kOwn},
-    {"spin_us", kInt, "50", "us",
+    {"bind_to", kChoice, "auto", "",
+     "core: each rank on a core of its own; none: the system decides; auto: core when there are "
+     "enough",
+     nullptr, "auto|core|none", 0, -1, nullptr, kOwn},
+    {"spin_us", kInt, "500", "us",
      "how long a waiting rank tries before it sleeps in the kernel; 0 = sleep at once", nullptr,
      nullptr, 0, 1'000'000, nullptr, kOwn},
     {"demux_park_bytes", kBytes, "64Mi", "bytes",

@@ -74,7 +74,8 @@ json per_rank_json(const PerRank& rank) {
           {"wire_bytes", rank.wire_bytes},
           {"cpu_ns", rank.cpu_ns},
           {"context_switches", rank.context_switches},
-          {"retransmits", rank.retransmits}};
+          {"retransmits", rank.retransmits},
+          {"cpu", rank.cpu}};
 }
 
 PerRank per_rank_from(const json& object) {
@@ -88,6 +89,7 @@ PerRank per_rank_from(const json& object) {
   object.at("cpu_ns").get_to(rank.cpu_ns);
   object.at("context_switches").get_to(rank.context_switches);
   object.at("retransmits").get_to(rank.retransmits);
+  object.at("cpu").get_to(rank.cpu);
   return rank;
 }
 

@@ -43,6 +43,7 @@ struct PerRank {
   int64_t cpu_ns = 0;            // user + system time over the timed part
   int64_t context_switches = 0;  // voluntary + involuntary over the timed part
   uint64_t retransmits = 0;      // TCP segments, over the timed part
+  int cpu = -1;                  // that it was bound to; -1 = not bound
 };
 
 struct Noise {

@@ -117,6 +117,7 @@ constexpr FieldRow kFields[] = {
     {"per_rank[].cpu_ns", "integer", false, "ns", "user and system time of the timed part"},
     {"per_rank[].context_switches", "integer", false, "", "voluntary and involuntary"},
     {"per_rank[].retransmits", "integer", false, "segments", "TCP retransmissions"},
+    {"per_rank[].cpu", "integer", false, "", "CPU that it was bound to, -1 = not bound"},
     {"extra", "object", false, "", "further counters, unit in the key"},
     {"extra.*", "number", false, "", "value"},
     {"environment", "object", false, "", "where and how it was measured"},

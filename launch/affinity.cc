@@ -1,0 +1,16 @@
+#include "launch/affinity.h"
+
+namespace plumbline {
+
+std::vector<int> choose_cpus(const std::string& mode, const std::vector<int>& cpus, int ranks,
+                             int offset) {
+  std::vector<int> chosen(static_cast<size_t>(ranks), -1);
+  const bool enough = static_cast<size_t>(ranks) <= cpus.size();
+  if (mode == "none" || cpus.empty() || (mode == "auto" && !enough)) return chosen;
+  for (size_t rank = 0; rank < chosen.size(); ++rank) {
+    chosen[rank] = cpus[(static_cast<size_t>(offset) + rank) % cpus.size()];
+  }
+  return chosen;
+}
+
+}  // namespace plumbline

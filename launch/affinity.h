@@ -1,0 +1,26 @@
+// Which cores ranks run on. A rank that is bound to a core of its own neither migrates (which
+// reorders its packets) nor shares a core with the rank that it waits for, while another one is
+// idle. Linux only; elsewhere nothing can be bound. Thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+
+namespace plumbline {
+
+// CPUs that this process may use, one of every physical core first, their hyper-threads after them.
+// Empty where the system does not let processes choose.
+std::vector<int> cpus_by_preference();
+// Binds the calling thread, and those that it starts later, to one CPU.
+Status bind_to_cpu(int cpu);
+
+// The CPU of each of `ranks` ranks, -1 = not bound. `mode` is the option bind_to: "core" binds
+// whenever there are CPUs, sharing them when there are more ranks; "auto" only when every rank gets
+// a CPU of its own; "none" never. `offset` shifts the choice, so that two runs at once rarely take
+// the same ones.
+std::vector<int> choose_cpus(const std::string& mode, const std::vector<int>& cpus, int ranks,
+                             int offset);
+
+}  // namespace plumbline

@@ -1,0 +1,12 @@
+#include "launch/affinity.h"
+
+namespace plumbline {
+
+// macOS places threads itself and offers no way to bind one to a core.
+std::vector<int> cpus_by_preference() { return {}; }
+
+Status bind_to_cpu(int) {
+  return fail(ErrorCode::kUnsupported, "macOS cannot bind a process to a core");
+}
+
+}  // namespace plumbline

@@ -1,0 +1,38 @@
+#include "launch/affinity.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <thread>
+
+namespace plumbline {
+namespace {
+
+TEST(ChooseCpus, AutoBindsOnlyWhenEveryRankGetsItsOwn) {
+  const std::vector<int> cpus = {0, 2, 4, 6};
+  EXPECT_EQ(choose_cpus("auto", cpus, 4, 0), cpus);
+  EXPECT_EQ(choose_cpus("auto", cpus, 5, 0), std::vector<int>(5, -1));
+  EXPECT_EQ(choose_cpus("core", cpus, 5, 0), (std::vector<int>{0, 2, 4, 6, 0}));
+  EXPECT_EQ(choose_cpus("none", cpus, 1, 0), std::vector<int>(1, -1));
+  EXPECT_EQ(choose_cpus("core", {}, 2, 0), std::vector<int>(2, -1));
+}
+
+TEST(ChooseCpus, TheOffsetKeepsRunsApart) {
+  EXPECT_EQ(choose_cpus("auto", {0, 1, 2, 3}, 2, 2), (std::vector<int>{2, 3}));
+  EXPECT_EQ(choose_cpus("auto", {0, 1, 2, 3}, 2, 3), (std::vector<int>{3, 0}));
+}
+
+TEST(Cpus, EachOnceAndBindable) {
+  const std::vector<int> cpus = cpus_by_preference();
+  if (cpus.empty()) GTEST_SKIP() << "this system does not let processes choose their CPU";
+  EXPECT_EQ(std::set<int>(cpus.begin(), cpus.end()).size(), cpus.size());
+  std::thread([&] {
+    ASSERT_TRUE(bind_to_cpu(cpus.back()));
+    EXPECT_EQ(cpus_by_preference(), std::vector<int>{cpus.back()});
+  }).join();
+  EXPECT_EQ(cpus_by_preference(), cpus);
+  EXPECT_FALSE(bind_to_cpu(1000));
+}
+
+}  // namespace
+}  // namespace plumbline
