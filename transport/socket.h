@@ -80,6 +80,8 @@ Error socket_error(const std::string& what, int err);
 
 // A non-blocking, close-on-exec TCP socket without SIGPIPE; invalid with errno set on failure.
 Fd new_tcp_socket(int family);
+// Largest SO_SNDBUF or SO_RCVBUF that the system grants, in bytes; 0 = not known.
+uint64_t socket_buffer_limit(int option);
 // accept(2) with the same properties.
 Fd accept_socket(int listener);
 // Flags for send(2) and sendmsg(2).

@@ -2,6 +2,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
+#include <fstream>
+
 #include "transport/socket.h"
 
 namespace plumbline {
@@ -15,6 +17,14 @@ int set_int(int fd, int level, int option, int value) {
 
 Fd new_tcp_socket(int family) {
   return Fd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
+
+uint64_t socket_buffer_limit(int option) {
+  std::ifstream file(option == SO_SNDBUF ? "/proc/sys/net/core/wmem_max"
+                                         : "/proc/sys/net/core/rmem_max");
+  uint64_t bytes = 0;
+  file >> bytes;
+  return bytes;
 }
 
 Fd accept_socket(int listener) {

@@ -234,5 +234,18 @@ TEST(TcpStream, V6) {
   EXPECT_THAT(a->stats().remote, HasSubstr("[::1]:"));
 }
 
+// On a stock Linux 4 MiB would be cut to 208 KiB, which is less than the kernel's own tuning
+// reaches.
+TEST(Socket, BufferBeyondTheLimitIsLeftToTheSystem) {
+  const uint64_t limit = socket_buffer_limit(SO_SNDBUF);
+  if (limit == 0) GTEST_SKIP() << "this system does not tell its limit";
+  SocketOptions options;
+  options.buffer_bytes = limit + 1;
+  const Expected<Fd> fd = listen_on(*make_socket_address("127.0.0.1", 0), options);
+  ASSERT_TRUE(fd) << fd.error().message();
+  EXPECT_LT(granted_buffer(fd->get(), SO_SNDBUF), limit);
+  EXPECT_NE(tune_data_connection(fd->get(), options, true).find("own tuning"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace plumbline
