@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Format and clang-tidy, both with version 14, so that every machine gives the same answer.
+#   scripts/lint.sh format          fails when clang-format would change a file; shows the places
+#   scripts/lint.sh fix             lets clang-format change them
+#   scripts/lint.sh tidy            clang-tidy over what changed since the base (the merge base with
+#                                   origin/main, or the previous commit) and a share of the rest,
+#                                   which moves on with the date and the commit
+#   scripts/lint.sh tidy --all      over everything
+#   scripts/lint.sh tidy FILE...    over these .cc files
+# tidy reads build/compile_commands.json, so build the preset `release` first.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly share=6 # each run takes one of so many parts of the unchanged files
+
+sources() {
+  find . -path './.*' -prune -o -path './build*' -prune -o -path './plumbline-out' -prune -o \
+    \( -name '*.cc' -o -name '*.h' \) -print | sed 's|^\./||' | LC_ALL=C sort
+}
+
+format() {
+  sources | xargs -n 40 clang-format-14 "$@" --style=file
+}
+
+# The .cc files that this machine's build compiles; the other platform's siblings are not among them.
+compiled() {
+  sed -n 's|^  "file": "\(.*\)",\{0,1\}$|\1|p' build/compile_commands.json |
+    grep -v '/build/' | sed "s|^$PWD/||" | LC_ALL=C sort -u
+}
+
+# Changed files since the base; a changed header stands for the first file that includes it.
+changed() {
+  local base file
+  base=$(git merge-base HEAD origin/main 2>/dev/null) || base=
+  if [ -z "$base" ] || [ "$base" = "$(git rev-parse HEAD)" ]; then
+    base=$(git rev-parse -q --verify 'HEAD~1') || return 0
+  fi
+  git diff --name-only --diff-filter=d "$base" -- '*.cc' '*.h' | while IFS= read -r file; do
+    case $file in
+      *.cc) echo "$file" ;;
+      *.h) sources | grep '\.cc$' | xargs grep -lF "\"$file\"" | head -n 1 ;;
+    esac
+  done
+}
+
+rotating_share() {
+  local turn
+  turn=$(($(date +%j | sed 's/^0*//') + 16#$(git rev-parse -q --verify --short=4 HEAD 2>/dev/null || echo 0)))
+  compiled | awk -v share="$share" -v turn="$turn" 'NR % share == turn % share'
+}
+
+tidy() {
+  [ -e build/compile_commands.json ] || {
+    echo "lint: no build/compile_commands.json; first: cmake --preset release" >&2
+    exit 1
+  }
+  local files
+  case ${1-} in
+    --all) files=$(compiled) ;;
+    '') files=$({ changed && rotating_share; } | LC_ALL=C sort -u | grep -xFf <(compiled)) || true ;;
+    *) files=$(printf '%s\n' "$@") ;;
+  esac
+  [ -n "$files" ] || return 0
+  echo "lint: clang-tidy over $(wc -l <<<"$files") of $(compiled | wc -l) files"
+  # The commands are GCC's: clang does not know all of its warning flags.
+  xargs -n 1 -P "$(nproc)" clang-tidy-14 -quiet -p build --extra-arg=-Wno-unknown-warning-option \
+    <<<"$files" 2> >(grep -v 'warnings\? generated\.$' >&2)
+}
+
+case ${1-} in
+  format) format --dry-run -Werror ;;
+  fix) format -i ;;
+  tidy) shift && tidy "$@" ;;
+  *) sed -n '2,10s/^# \{0,1\}//p' "$0" ;;
+esac

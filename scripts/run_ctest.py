@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Runs ctest and adds what its summary leaves out: why tests were skipped, counted by reason.
+
+The output stays ctest's own and ends with its summary; the reasons stand just before it. The exit
+status is ctest's.
+
+usage: run_ctest.py BUILD_FOLDER [CTEST_ARGUMENT...]
+"""
+import collections
+import os
+import re
+import subprocess
+import sys
+
+SUMMARY = re.compile(r"^(\d+% tests passed|No tests were found)")
+# GoogleTest writes "file.cc:12: Skipped" and the reason on the next line; the scripts under
+# tests/house write the same two lines.
+SKIPPED = re.compile(r": Skipped$")
+
+
+def skip_reasons(log):
+    """Counter of reasons in the text of ctest's LastTest.log."""
+    reasons = collections.Counter()
+    lines = iter(log.splitlines())
+    for line in lines:
+        if SKIPPED.search(line):
+            reasons[next(lines, "").strip() or "no reason given"] += 1
+    return reasons
+
+
+def stream(command):
+    """Passes the output on as it comes, up to the summary; returns (summary, exit status)."""
+    held = []
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace")
+    for line in process.stdout:
+        if held or SUMMARY.match(line):
+            held.append(line)
+        else:
+            print(line, end="", flush=True)
+    return "".join(held), process.wait()
+
+
+def main():
+    build, arguments = sys.argv[1], sys.argv[2:]
+    log_path = os.path.join(build, "Testing", "Temporary", "LastTest.log")
+    if os.path.exists(log_path):
+        os.remove(log_path)  # so that the reasons below are those of this run
+    summary, status = stream(["ctest", "--test-dir", build, "--output-on-failure"] + arguments)
+    if os.path.exists(log_path):
+        with open(log_path, errors="replace") as log:
+            reasons = skip_reasons(log.read())
+        if reasons:
+            print("skipped, with the reason:")
+            for reason, count in sorted(reasons.items()):
+                print("  %3d x %s" % (count, reason))
+            print()
+    print(summary, end="", flush=True)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
