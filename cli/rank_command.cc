@@ -118,6 +118,9 @@ class Rank {
 
   Status listen(const SetupMessage& setup) {
     setup_ = setup;
+    // Before binding, which would leave one usable core.
+    ReadyMessage ready;
+    ready.facts = read_host_facts();
     if (setup.cpu >= 0) {
       if (const Status bound = bind_to_cpu(setup.cpu); !bound) return bound;
     }
@@ -135,11 +138,9 @@ class Rank {
         TcpListener::open(setup.addresses, setup.port, options_);
     if (!listener) return fail(listener.error());
     listener_ = std::move(*listener);
-    ReadyMessage ready;
     ready.endpoint = listener_->endpoint();
     ready.endpoint.rank = setup.rank;
     ready.endpoint.host = setup.host;
-    ready.facts = read_host_facts();
     ready.version = PLUMBLINE_VERSION;
     cores_usable_ = ready.facts.cores_usable;
     answer(ready);

@@ -12,7 +12,8 @@ namespace plumbline {
 namespace {
 
 constexpr int kMaxSamples = 2000;
-constexpr size_t kChunk = 1u << 20;  // bytes per write and read of raw streams
+constexpr size_t kChunk =
+    256u << 10;  // bytes per write and read of raw streams: they stay in cache
 
 // One roof on one rank. Only ranks 0 and 1 move bytes; the others wait in the barrier between
 // samples.

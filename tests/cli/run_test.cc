@@ -97,6 +97,16 @@ TEST(Run, LeavesValidRecordsAndReports) {
   EXPECT_EQ(complaint, "");
 }
 
+// Facts read by a rank that is bound to one core once said that the machine had one.
+TEST(Run, BoundRanksDoNotMakeTheMachineSmaller) {
+  const ScratchFolder folder;
+  folder.write("scenario.json", kSmall);
+  ASSERT_EQ(run_program(run_argv(folder, {"--only", "barrier", "--bind-to", "core"})).status, 0);
+  const auto records = read_records(folder.path("out/records.jsonl"));
+  ASSERT_TRUE(records && !records->empty());
+  EXPECT_EQ(records->front().environment.hosts.at(0).cores_usable, read_host_facts().cores_usable);
+}
+
 TEST(Run, SchemaRefusesAnAlteredRecord) {
   const ScratchFolder folder;
   folder.write("scenario.json", kSmall);

@@ -304,11 +304,13 @@ TEST(TcpGroup, ManyGroupsLeaveNoDescriptorsAndNoThreads) {
     return std::distance(begin(list), end(list));
   };
   if (!std::filesystem::exists("/proc/self/fd")) GTEST_SKIP() << "no /proc here to count with";
-  const auto descriptors = count("/proc/self/fd"), threads = count("/proc/self/task");
-  for (int round = 0; round < 5; ++round) {
+  const auto open_and_close = [] {
     TcpWorld world(3);
     world.run([](Group& group) { ASSERT_TRUE(exchange(group, 10, 1)); });
-  }
+  };
+  open_and_close();  // the first thread of a process may bring helpers of the runtime along
+  const auto descriptors = count("/proc/self/fd"), threads = count("/proc/self/task");
+  for (int round = 0; round < 5; ++round) open_and_close();
   EXPECT_EQ(count("/proc/self/fd"), descriptors);
   EXPECT_EQ(count("/proc/self/task"), threads);
 }
