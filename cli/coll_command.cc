@@ -30,7 +30,7 @@ class Coll {
         json_(json),
         file_(std::move(file)),
         writer_(*context.out),
-        world_({std::move(program), std::move(hosts), options, context.argv, &log}),
+        world_({std::move(program), std::move(hosts), options, context.argv, "", &log}),
         run_id_(to_hex(random_token()).substr(0, 16)) {}
 
   int run() {

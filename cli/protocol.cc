@@ -78,11 +78,17 @@ static void from_json(const json& j, MeasureSettings& s) {
 }
 
 static void to_json(json& j, const SetupMessage& m) {
-  j = {{"rank", m.rank},   {"size", m.size},
-       {"group", m.group}, {"token", to_hex(m.token)},
-       {"host", m.host},   {"addresses", m.addresses},
-       {"port", m.port},   {"ranks_on_machine", m.ranks_on_machine},
-       {"cpu", m.cpu},     {"options", m.options}};
+  j = {{"rank", m.rank},
+       {"size", m.size},
+       {"group", m.group},
+       {"token", to_hex(m.token)},
+       {"plan_hash", m.plan_hash},
+       {"host", m.host},
+       {"addresses", m.addresses},
+       {"port", m.port},
+       {"ranks_on_machine", m.ranks_on_machine},
+       {"cpu", m.cpu},
+       {"options", m.options}};
 }
 static void from_json(const json& j, SetupMessage& m) {
   j.at("rank").get_to(m.rank);
@@ -91,6 +97,7 @@ static void from_json(const json& j, SetupMessage& m) {
   if (!from_hex(j.at("token").get<std::string>(), m.token)) {
     throw json::other_error::create(501, "token is not 64 hex digits", &j);
   }
+  j.at("plan_hash").get_to(m.plan_hash);
   j.at("host").get_to(m.host);
   j.at("addresses").get_to(m.addresses);
   j.at("port").get_to(m.port);

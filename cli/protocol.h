@@ -22,6 +22,7 @@ struct SetupMessage {
   int rank = 0, size = 1;
   uint32_t group = 1;
   Digest token{};
+  std::string plan_hash;  // compared by all ranks when they connect; may be empty
   std::string host;
   std::vector<RankAddress> addresses;
   uint16_t port = 0;

@@ -155,6 +155,7 @@ class Rank {
     spec.endpoints = connect.endpoints;
     spec.token = setup_.token;
     spec.options = &options_;
+    spec.agreement = "plan=" + setup_.plan_hash + "\n";
     spec.log = &*log_;
     spec.crc32c = kernels_->crc32c;
     spec.cores_usable = cores_usable_;

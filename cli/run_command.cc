@@ -173,7 +173,7 @@ int run_run(const Args& args, Context& context) {
   const Logger log("coordinator", log_level(run->options));
   Progress progress(*context.err, context.err_is_terminal, context.width);
   const bool quiet = args.has("quiet");
-  World world({*program, run->scenario.hosts, run->options, context.argv, &log});
+  World world({*program, run->scenario.hosts, run->options, context.argv, run->plan.hash, &log});
   RunRequest request;
   request.scenario = &run->scenario;
   request.plan = &run->plan;

@@ -79,6 +79,7 @@ SetupMessage World::setup_for(const Key& key, int rank, const OptionSet& options
   setup.size = key.ranks;
   setup.group = group_;
   setup.token = token_;
+  setup.plan_hash = spec_.plan_hash;
   setup.host = host.name;
   for (const std::string& text : host.data) {
     setup.addresses.push_back(rank_address(text, host.interface));

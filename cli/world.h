@@ -21,6 +21,7 @@ struct WorldSpec {
   std::vector<ScenarioHost> hosts;  // at least one
   OptionSet options;
   std::vector<std::string> command;
+  std::string plan_hash;  // of a run's plan, which all ranks compare
   const Logger* log = nullptr;
 };
 

@@ -46,7 +46,8 @@ Expected<ControlConfig> control_config(const GroupSpec& spec,
                                        std::unique_ptr<TcpListener> listener) {
   const OptionSet& options = *spec.options;
   ControlConfig config;
-  config.identity = {spec.rank, spec.size, spec.id, spec.token, options.config_text()};
+  config.identity = {spec.rank, spec.size, spec.id, spec.token,
+                     options.config_text() + spec.agreement};
   config.endpoints = spec.endpoints;
   RankEndpoint mine = spec.endpoints[static_cast<size_t>(spec.rank)];
   mine.addresses = listener->endpoint().addresses;  // options may have excluded some

@@ -38,6 +38,9 @@ struct GroupSpec {
   std::vector<RankEndpoint> endpoints;  // one per rank, same on all ranks
   Digest token{};                       // run token
   const OptionSet* options = nullptr;
+  // What all ranks must agree on beside the options, as "key=value\n" lines (the plan hash); part
+  // of the handshake.
+  std::string agreement;
   const Logger* log = nullptr;
   CrcFunction crc32c = nullptr;  // fast CRC-32C for transport_crc; null = a table
   int cores_usable = 1;          // of this host, to decide about spinning

@@ -184,6 +184,23 @@ TEST(TcpGroup, MissingRanksAreNamedWithWhatTheDialsAnswered) {
   EXPECT_THAT(own.what, testing::Not(HasSubstr("rank 2 on")));
 }
 
+TEST(TcpGroup, RanksWithAnotherPlanAreRefusedAndTheHashesNamed) {
+  TcpWorld world(2);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 2; ++rank) {
+    threads.emplace_back([&, rank] {
+      GroupSpec spec = world.spec(rank);
+      spec.agreement = rank == 0 ? "plan=aaaa\n" : "plan=bbbb\n";
+      auto group = world.open(spec);
+      ASSERT_FALSE(group);
+      EXPECT_EQ(group.error().cause, "config.mismatch") << group.error().message();
+      EXPECT_NE(group.error().what.find("plan"), std::string::npos) << group.error().message();
+      EXPECT_NE(group.error().what.find("bbbb"), std::string::npos) << group.error().message();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST(TcpGroup, OtherConfigurationIsRefusedAndTheKeyNamed) {
   TcpWorld world(3);
   const OptionSet other = test::options_with({{"transport_crc", "on"}, {"chunk_bytes", "1Mi"}});
