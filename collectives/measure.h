@@ -26,7 +26,7 @@ struct MeasureSettings {
   bool verify_timed = true;   // also check the result of the last timed iteration
   int64_t throughput_time_ns = 500'000'000;  // how long a throughput cell lasts
   int64_t operation_timeout_ms = 30'000;     // watchdog of each operation
-  int aggregate = 1;       // operations per sample (coll -m); time is divided by it
+  int aggregate = 1;  // operations per sample (coll -m); time is divided by it
 };
 
 struct MeasureContext {

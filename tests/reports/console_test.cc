@@ -11,8 +11,8 @@
 
 #include "reports/report.h"
 #include "reports/text.h"
-#include "tests/support/golden.h"
 #include "tests/reports/samples.h"
+#include "tests/support/golden.h"
 
 namespace plumbline {
 namespace {

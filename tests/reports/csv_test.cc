@@ -4,8 +4,8 @@
 #include <sstream>
 
 #include "reports/report.h"
-#include "tests/support/golden.h"
 #include "tests/reports/samples.h"
+#include "tests/support/golden.h"
 
 namespace plumbline {
 namespace {

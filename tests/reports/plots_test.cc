@@ -11,8 +11,8 @@
 #include "core/requirement.h"
 #include "reports/picture.h"
 #include "reports/report.h"
-#include "tests/support/golden.h"
 #include "tests/reports/samples.h"
+#include "tests/support/golden.h"
 
 namespace plumbline {
 namespace {
