@@ -95,4 +95,18 @@ void append(ProbeResult& to, ProbeResult from) {
   std::move(from.findings.begin(), from.findings.end(), std::back_inserter(to.findings));
 }
 
+ProbeResult judge_each_host(const ProbeContext& context, const std::string& id,
+                            const std::function<ProbeResult(const ProbeHost&)>& judge) {
+  ProbeResult result;
+  for (size_t i = 0; i < context.hosts.size(); ++i) {
+    if (const auto earlier = same_addresses(context, i)) {
+      result.checks.push_back(make_check({id, context.hosts[i].name}, CheckOutcome::kSkipped,
+                                         "same machine and addresses as " + *earlier));
+      continue;
+    }
+    append(result, judge(context.hosts[i]));
+  }
+  return result;
+}
+
 }  // namespace plumbline

@@ -1,6 +1,7 @@
 // Small helpers with which all probes build their checks and findings. Pure functions, thread-safe.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,10 @@ Finding make_finding(const std::string& cause, Severity severity, const Check& c
 std::optional<std::string> same_machine(const ProbeContext& context, size_t host);
 // The same for probes of addresses: an earlier host has the same data addresses.
 std::optional<std::string> same_addresses(const ProbeContext& context, size_t host);
+// Judges every host, but those of an earlier host's addresses only once: they get a skipped check
+// `id`.
+ProbeResult judge_each_host(const ProbeContext& context, const std::string& id,
+                            const std::function<ProbeResult(const ProbeHost&)>& judge);
 
 // Puts findings that say the same of one host together (evidence and explained checks are joined,
 // the peer is dropped when several differ) and sorts fail before warn before note, keeping the

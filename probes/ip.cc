@@ -151,16 +151,9 @@ ProbeResult judge_addresses(const ProbeHost& host, const std::vector<Nic>& nics)
 }
 
 ProbeResult probe_ip(const ProbeContext& context) {
-  ProbeResult result;
-  for (size_t i = 0; i < context.hosts.size(); ++i) {
-    if (const auto earlier = same_addresses(context, i)) {
-      result.checks.push_back(make_check({kId, context.hosts[i].name}, CheckOutcome::kSkipped,
-                                         "same machine and addresses as " + *earlier));
-      continue;
-    }
-    append(result, judge_addresses(context.hosts[i], context.facts.nics));
-  }
-  return result;
+  return judge_each_host(context, kId, [&](const ProbeHost& host) {
+    return judge_addresses(host, context.facts.nics);
+  });
 }
 
 }  // namespace plumbline

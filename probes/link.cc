@@ -122,16 +122,8 @@ ProbeResult judge_links(const ProbeHost& host, const std::vector<Nic>& nics) {
 }
 
 ProbeResult probe_link(const ProbeContext& context) {
-  ProbeResult result;
-  for (size_t i = 0; i < context.hosts.size(); ++i) {
-    if (const auto earlier = same_addresses(context, i)) {
-      result.checks.push_back(make_check({kId, context.hosts[i].name}, CheckOutcome::kSkipped,
-                                         "same machine and addresses as " + *earlier));
-      continue;
-    }
-    append(result, judge_links(context.hosts[i], context.facts.nics));
-  }
-  return result;
+  return judge_each_host(
+      context, kId, [&](const ProbeHost& host) { return judge_links(host, context.facts.nics); });
 }
 
 }  // namespace plumbline

@@ -110,7 +110,7 @@ TEST_F(Fault, StrangersAreRefusedAndTheRunDoesNotNotice) {
     const std::string bytes(4096, static_cast<char>('A' + i));
     EXPECT_EQ(send(rubbish.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), 4096);
     const Fd magic = knock(24220 + i % 3);
-    const std::string start = "PLMB" + std::string(200, '\0');
+    const std::string start = "PLUMBLN\n" + std::string(200, '\0');  // the handshake's magic
     EXPECT_GT(send(magic.get(), start.data(), start.size(), MSG_NOSIGNAL), 0);
   }
   EXPECT_EQ(program_->wait(60'000), 0) << program_->err();
