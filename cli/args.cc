@@ -59,7 +59,8 @@ void declare(CLI::App& root, Parsed& parsed) {
     }
     auto& entry = parsed.values.emplace_back(key_of(flag.name), std::vector<std::string>());
     CLI::Option* option = parsed.app->add_option(flag.name, entry.second, flag.help);
-    option->type_name(flag.value)->expected(1)->take_last();
+    // One value a flag: what follows it is a positional argument.
+    option->type_name(flag.value)->expected(1)->allow_extra_args(false)->take_last();
     if (flag.repeatable) option->take_all();
   }
   if (!row.takes_options) return;
@@ -112,6 +113,24 @@ std::string suggestion(const CommandRow* row, const std::vector<CommandRow>& com
   return "";
 }
 
+// Takes the words behind "--" out of the command line when the command's last positional argument
+// may be repeated: they belong to it as they stand, options of other programs included.
+std::vector<std::string> take_verbatim(const std::vector<CommandRow>& commands,
+                                       std::vector<std::string>& argv) {
+  std::vector<std::string> words;
+  const auto mark = std::find(argv.begin(), argv.end(), "--");
+  if (mark == argv.end()) return words;
+  for (const CommandRow& row : commands) {
+    if (argv[1] != row.name || row.positionals.empty() || !row.positionals.back().repeatable) {
+      continue;
+    }
+    words.assign(mark + 1, argv.end());
+    argv.erase(mark, argv.end());
+    break;
+  }
+  return words;
+}
+
 }  // namespace
 
 std::string Args::get(const std::string& name, const std::string& otherwise) const {
@@ -148,8 +167,10 @@ int dispatch(const std::vector<CommandRow>& commands, Context& context) {
     return 1;
   }
   const Parsed* chosen = nullptr;
+  std::vector<std::string> argv = context.argv;
+  const std::vector<std::string> verbatim = take_verbatim(commands, argv);
   try {
-    std::vector<std::string> reversed(context.argv.rbegin(), context.argv.rend() - 1);
+    std::vector<std::string> reversed(argv.rbegin(), argv.rend() - 1);
     root.parse(reversed);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return root.exit(error, *context.out, *context.err);
@@ -167,7 +188,9 @@ int dispatch(const std::vector<CommandRow>& commands, Context& context) {
   for (const Parsed& parsed : all) {
     if (parsed.app->parsed()) chosen = &parsed;
   }
-  return chosen->row->run(collect(*chosen), context);
+  Args args = collect(*chosen);
+  for (const std::string& word : verbatim) args.add(chosen->row->positionals.back().name, word);
+  return chosen->row->run(args, context);
 }
 
 }  // namespace plumbline

@@ -10,15 +10,19 @@ namespace plumbline {
 std::vector<CommandRow> command_table();
 
 int run_run(const Args& args, Context& context);
+int run_explain(const Args& args, Context& context);
 int run_plan(const Args& args, Context& context);
 int run_list(const Args& args, Context& context);
 int run_report(const Args& args, Context& context);
+int run_trace(const Args& args, Context& context);
 int run_doctor(const Args& args, Context& context);
 int run_coll(const Args& args, Context& context);
+int run_lab(const Args& args, Context& context);
 int run_config(const Args& args, Context& context);
 int run_selftest(const Args& args, Context& context);
 int run_version(const Args& args, Context& context);
 int run_completion(const Args& args, Context& context);
+int run_agent(const Args& args, Context& context);
 int run_rank(const Args& args, Context& context);
 
 }  // namespace plumbline

@@ -2,14 +2,41 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 
+#include "cli/interrupts.h"
 #include "cli/port_window.h"
-#include "probes/checks.h"
+#include "probes/port_list.h"
 
 namespace plumbline {
 namespace {
 
-constexpr int64_t kProbeSeconds = 60;  // all probes together
+// "hosts.json:7": the line on which the host's name stands; the file alone when it does not.
+std::string place_in_file(const std::string& file, const std::string& name) {
+  std::ifstream in(file);
+  std::string line;
+  for (int number = 1; std::getline(in, line); ++number) {
+    if (line.find("\"" + name + "\"") != std::string::npos) {
+      return file + ":" + std::to_string(number);
+    }
+  }
+  return file;
+}
+
+std::vector<int> window_of(const DiagnoseRequest& request) {
+  if (!request.ports.empty()) return request.ports;
+  // With "auto" the probes look at the window that a run would choose now; a busy fixed one is
+  // theirs to report.
+  const std::string& text = request.options->text("port_base");
+  int base = std::atoi(text.c_str());
+  if (text == "auto") {
+    base =
+        choose_port_base(*request.options, request.scenario->hosts, request.ranks).value_or(29600);
+  }
+  std::vector<int> ports;
+  for (int port = base; port < base + request.ranks && port <= 65535; ++port) ports.push_back(port);
+  return ports;
+}
 
 }  // namespace
 
@@ -30,50 +57,74 @@ std::vector<std::string> host_names(const Scenario& scenario) {
   return names;
 }
 
-ProbeContext probe_context(const Scenario& scenario, const OptionSet& options, int ranks) {
+Job job_of(const DiagnoseRequest& request) {
+  Job job;
+  job.file = request.scenario->file;
+  for (const ScenarioHost& host : request.scenario->hosts) {
+    JobHost out;
+    out.name = host.name;
+    out.data = host.data;
+    out.interface = host.interface;
+    out.speed = host.speed;
+    out.reached_by = host.local ? "local" : host.netns.empty() ? "" : "netns";
+    out.where = job.file.empty() ? "" : place_in_file(job.file, host.name);
+    job.hosts.push_back(std::move(out));
+  }
+  job.ranks = request.ranks;
+  job.ports = window_of(request);
+  job.port_base = job.ports.empty() ? 0 : job.ports.front();
+  job.master_port = static_cast<int>(request.options->integer("master_port"));
+  job.ports.push_back(job.master_port);
+  std::sort(job.ports.begin(), job.ports.end());
+  job.ports.erase(std::unique(job.ports.begin(), job.ports.end()), job.ports.end());
+  for (const ProbeCallSpec& call : request.calls) {
+    const auto ports = call.params.find("ports");
+    if (ports == call.params.end()) continue;
+    for (const int port : parse_port_list(ports->second).value_or(std::vector<int>{})) {
+      const bool known = std::find(job.ports.begin(), job.ports.end(), port) != job.ports.end();
+      if (!known) job.extra_ports.push_back(port);
+    }
+  }
+  job.rdma = request.options->text("transport") == "rdma";
+  job.deep = request.deep;
+  for (const auto& [name, value] : request.options->values()) job.config[name] = value.value;
+  return job;
+}
+
+ProbeResult diagnose(const DiagnoseRequest& request, const AgentSet& agents) {
   ProbeContext context;
-  for (const ScenarioHost& host : scenario.hosts) {
-    ProbeHost probe_host;
-    probe_host.name = host.name;
-    for (const std::string& text : host.data) probe_host.data.push_back(data_address(text));
-    context.hosts.push_back(std::move(probe_host));
-  }
-  context.ranks = ranks;
-  // With "auto" the probes look at the window that a run would choose now; a busy fixed one is
-  // theirs to report.
-  const std::string& text = options.text("port_base");
-  if (text != "auto") {
-    context.port_base = std::atoi(text.c_str());
-  } else if (const Expected<int> base = choose_port_base(options, scenario.hosts, ranks)) {
-    context.port_base = *base;
-  }
-  context.master_port = static_cast<int>(options.integer("master_port"));
-  context.options = &options;
-  context.facts = read_host_facts();
-  context.deadline = Deadline::after_ns(kProbeSeconds * kSecond);
-  return context;
+  context.agents = agents.agents();
+  context.evidence.suite_version = PLUMBLINE_VERSION;
+  context.evidence.time = utc_now_rfc3339();
+  context.evidence.job = job_of(request);
+  context.evidence.hosts = agents.greetings();
+  context.deadline = Deadline::after_ms(request.limit_ms);
+  context.progress = request.progress;
+  context.trace_folder = request.trace_folder;
+  context.keep_traces = request.keep_traces;
+  context.interrupted = [] { return interrupts() > 0; };
+  return run_probes(std::move(context), request.calls);
 }
 
-ProbeResult run_scenario_probes(const Scenario& scenario, const OptionSet& options, int ranks) {
-  ProbeContext context = probe_context(scenario, options, ranks);
-  ProbeResult all;
-  for (const ProbeCall& call : scenario.probes) {
-    context.params = call.params;
-    ProbeResult one = run_probes(context, {call.probe});
-    all.checks.insert(all.checks.end(), one.checks.begin(), one.checks.end());
-    all.findings.insert(all.findings.end(), one.findings.begin(), one.findings.end());
-  }
-  merge_findings(all.findings);
-  return all;
+DoctorReport report_of(const ProbeResult& result) {
+  DoctorReport report;
+  for (const JobHost& host : result.evidence.job.hosts) report.hosts.push_back(host.name);
+  report.checks = result.checks;
+  report.findings = result.findings;
+  return report;
 }
 
-void print_findings(const std::vector<Check>& checks, const std::vector<Finding>& findings,
-                    std::ostream& out) {
-  const auto passed = std::count_if(checks.begin(), checks.end(), [](const Check& check) {
-    return check.outcome == CheckOutcome::kPass;
-  });
-  out << "plumbline: probes: " << passed << " of " << checks.size() << " checks passed\n";
-  for (const Finding& finding : findings) {
+bool has_failure(const ProbeResult& result) {
+  return std::any_of(result.findings.begin(), result.findings.end(),
+                     [](const Finding& finding) { return finding.outcome == Severity::kFail; });
+}
+
+void print_findings(const ProbeResult& result, std::ostream& out) {
+  const auto passed =
+      std::count_if(result.checks.begin(), result.checks.end(),
+                    [](const Check& check) { return check.outcome == CheckOutcome::kPass; });
+  out << "plumbline: probes: " << passed << " of " << result.checks.size() << " checks passed\n";
+  for (const Finding& finding : result.findings) {
     out << "  " << to_string(finding.outcome) << ": " << finding.cause << " on " << finding.host;
     if (!finding.evidence.empty()) out << ": " << finding.evidence.front().text;
     out << "\n    remedy: " << finding.remedy << "\n";

@@ -27,7 +27,7 @@ std::vector<NicAddress> local_addresses(const std::vector<ScenarioHost>& hosts) 
   return addresses;
 }
 
-Error busy(const PortState& state, int base, int ranks) {
+Error busy(const LocalPort& state, int base, int ranks) {
   Error error;
   error.code = ErrorCode::kBusy;
   error.what = fmt::format("port {} of the window {}-{} is in use{}", state.port, base,
@@ -57,7 +57,7 @@ Expected<int> choose_port_base(const OptionSet& options, const std::vector<Scena
   std::vector<int> window;
   for (int port = base; port < base + ranks; ++port) window.push_back(port);
   if (addresses.empty()) return base;
-  for (const PortState& state : try_ports(addresses, window)) {
+  for (const LocalPort& state : try_ports(addresses, window)) {
     if (!state.free && state.error.code == ErrorCode::kBusy) return fail(busy(state, base, ranks));
   }
   return base;

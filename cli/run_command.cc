@@ -17,6 +17,8 @@
 #include "cli/progress.h"
 #include "cli/report_output.h"
 #include "cli/scenario_source.h"
+#include "cli/status_line.h"
+#include "cli/traced_runner.h"
 #include "cli/world.h"
 #include "core/sha256.h"
 #include "reports/doctor.h"
@@ -104,23 +106,48 @@ std::optional<Prepared> prepare(const Args& args, Context& context) {
   return run;
 }
 
+int largest_world(const Plan& plan) {
+  int ranks = 1;
+  for (const PlanCell& planned : plan.cells) ranks = std::max(ranks, planned.cell.ranks);
+  return ranks;
+}
+
 // The longest window of ports that this plan will need, checked before anything starts.
 Status check_ports(const Prepared& run) {
-  int ranks = 1;
-  for (const PlanCell& planned : run.plan.cells) ranks = std::max(ranks, planned.cell.ranks);
-  const Expected<int> base = choose_port_base(run.options, run.scenario.hosts, ranks);
+  const Expected<int> base =
+      choose_port_base(run.options, run.scenario.hosts, largest_world(run.plan));
   if (!base) return fail(base.error());
   return {};
 }
 
-ProbeResult probe_first(const Prepared& run, const Args& args, Context& context) {
-  if (args.has("no-probes") || run.scenario.probes.empty()) return {};
-  int ranks = 1;
-  for (const PlanCell& planned : run.plan.cells) ranks = std::max(ranks, planned.cell.ranks);
-  ProbeResult result = run_scenario_probes(run.scenario, run.options, ranks);
+bool wants_traces(const Prepared& run) { return run.scenario.keep_traces != "never"; }
+
+DiagnoseRequest ladder_of(const Prepared& run, const std::string& program) {
+  DiagnoseRequest request;
+  request.scenario = &run.scenario;
+  request.options = &run.options;
+  request.program = program;
+  request.ranks = largest_world(run.plan);
+  for (const ProbeCall& call : run.scenario.probes) {
+    request.calls.push_back({call.probe, call.params});
+  }
+  request.trace_folder = (fs::path(run.folder) / "traces").string();
+  request.keep_traces = run.scenario.keep_traces;
+  return request;
+}
+
+ProbeResult probe_first(const Prepared& run, const DiagnoseRequest& ladder, const AgentSet& agents,
+                        const Args& args, Context& context) {
+  StatusLine line(*context.err, context.err_is_terminal && !args.has("quiet"), context.width);
+  DiagnoseRequest request = ladder;
+  request.progress = [&line](const std::string& text) { line.show(text); };
+  ProbeResult result = diagnose(request, agents);
+  line.clear();
   std::ofstream file(fs::path(run.folder) / "doctor.json");
-  file << doctor_json({host_names(run.scenario), result.checks, result.findings});
-  if (!args.has("quiet")) print_findings(result.checks, result.findings, *context.err);
+  file << doctor_json(report_of(result));
+  std::ofstream evidence(fs::path(run.folder) / "evidence.json");
+  evidence << evidence_text(result.evidence);
+  if (!args.has("quiet")) print_findings(result, *context.err);
   return result;
 }
 
@@ -141,15 +168,20 @@ int finish(const Prepared& run, RunSummary summary, const ProbeResult& probed, C
   *context.out << "\n";
   for (const std::string& path : paths) *context.out << "Report:  " << path << "\n";
   *context.out << "Records: " << run.records_path << "\n" << std::flush;
-  const bool probe_failed =
-      std::any_of(probed.findings.begin(), probed.findings.end(),
-                  [](const Finding& finding) { return finding.outcome == Severity::kFail; });
   // What an earlier part of this run found wrong is still wrong.
   for (const Record& record : run.earlier) {
     if (run.finished.count(cell_id(record)) > 0) count(summary, record);
   }
   const int code = exit_code(summary);
-  return code == 0 && probe_failed ? 2 : code;
+  return code == 0 && has_failure(probed) ? 2 : code;
+}
+
+// A broken pair gives no result that anybody could trust.
+int refuse(const Prepared& run, const ProbeResult& probed, Context& context) {
+  *context.err << "plumbline: not measured, because the probes found what breaks it ("
+               << (fs::path(run.folder) / "doctor.json").string()
+               << "); heal it, or add --despite-findings\n";
+  return finish(run, RunSummary{}, probed, context);
 }
 
 }  // namespace
@@ -169,7 +201,13 @@ int run_run(const Args& args, Context& context) {
   if (!file) return usage_failure(context, file.error());
 
   watch_interrupts();
-  const ProbeResult probed = probe_first(*run, args, context);
+  const DiagnoseRequest ladder = ladder_of(*run, *program);
+  std::optional<AgentSet> agents;
+  const bool probes = !args.has("no-probes") && !run->scenario.probes.empty();
+  if (probes || wants_traces(*run)) agents.emplace(run->scenario.hosts, *program, run->options);
+  const ProbeResult probed =
+      probes ? probe_first(*run, ladder, *agents, args, context) : ProbeResult{};
+  if (has_failure(probed) && !args.has("despite-findings")) return refuse(*run, probed, context);
   const Logger log("coordinator", log_level(run->options));
   Progress progress(*context.err, context.err_is_terminal, context.width);
   const bool quiet = args.has("quiet");
@@ -184,7 +222,13 @@ int run_run(const Args& args, Context& context) {
   request.progress = [&](const RunProgress& state) {
     if (!quiet) progress.show(state);
   };
-  const Expected<RunSummary> summary = run_plan(request, world);
+  std::optional<TracedRunner> traced;
+  if (wants_traces(*run)) {
+    traced.emplace(world, run->scenario, *agents, job_of(ladder).ports, ladder.trace_folder,
+                   run->scenario.keep_traces);
+  }
+  const Expected<RunSummary> summary =
+      run_plan(request, traced ? static_cast<CellRunner&>(*traced) : world);
   world.stop();
   progress.finish();
   if (!summary) {

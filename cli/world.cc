@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/agent_set.h"
 #include "cli/interrupts.h"
 #include "cli/port_window.h"
 #include "launch/affinity.h"
@@ -130,10 +131,7 @@ Status World::connect(const Key& key, const OptionSet& options, int port_base) {
   std::vector<std::string> lines;
   for (int rank = 0; rank < key.ranks; ++rank) {
     const ScenarioHost& host = spec_.hosts[placement_[static_cast<size_t>(rank)]];
-    std::vector<std::string> argv;
-    if (!host.netns.empty()) argv = {"ip", "netns", "exec", host.netns};
-    argv.insert(argv.end(), {spec_.program, "rank"});
-    places.push_back({host.name, std::move(argv)});
+    places.push_back({host.name, command_on(host, spec_.program, "rank")});
     lines.push_back(encode(setup_for(key, rank, options, port_base)));
   }
   Expected<std::unique_ptr<RankSet>> set = RankSet::start(places);

@@ -28,10 +28,14 @@ if(PLUMBLINE_SANITIZE)
   target_link_options(plumbline_flags INTERFACE -fsanitize=${PLUMBLINE_SANITIZE})
 endif()
 
-# The .cc files of the current folder, less those of another platform (x_linux.cc, x_macos.cc), so that adding a
-# file is enough to build it.
+# The .cc files of the current folder and of these folders below it, less those of another platform (x_linux.cc,
+# x_macos.cc), so that adding a file is enough to build it.
 function(plumbline_own_sources result)
-  file(GLOB files RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS *.cc)
+  set(patterns *.cc)
+  foreach(folder IN LISTS ARGN)
+    list(APPEND patterns ${folder}/*.cc)
+  endforeach()
+  file(GLOB files RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS ${patterns})
   if(APPLE)
     list(FILTER files EXCLUDE REGEX "_linux(_test)?\\.cc$")
   else()
@@ -40,13 +44,12 @@ function(plumbline_own_sources result)
   set(${result} ${files} PARENT_SCOPE)
 endfunction()
 
-# plumbline_module(NAME DEPS folder... [SOURCES file...] [EXCEPT file...] [LIBS target...]) makes the static library
-# plumbline_NAME of one folder: all its .cc files, further SOURCES from below it, less EXCEPT. DEPS may only name folders
-# below it in the picture of the house.
+# plumbline_module(NAME DEPS folder... [BELOW folder...] [EXCEPT file...] [LIBS target...]) makes the static library
+# plumbline_NAME of one folder: all its .cc files and those of the folders BELOW it, less EXCEPT. DEPS may only name
+# folders below it in the picture of the house.
 function(plumbline_module name)
-  cmake_parse_arguments(arg "" "" "DEPS;SOURCES;EXCEPT;LIBS" ${ARGN})
-  plumbline_own_sources(sources)
-  list(APPEND sources ${arg_SOURCES})
+  cmake_parse_arguments(arg "" "" "DEPS;BELOW;EXCEPT;LIBS" ${ARGN})
+  plumbline_own_sources(sources ${arg_BELOW})
   if(arg_EXCEPT)
     list(REMOVE_ITEM sources ${arg_EXCEPT})
   endif()
@@ -56,16 +59,16 @@ function(plumbline_module name)
                                                  Threads::Threads PRIVATE ${arg_LIBS})
 endfunction()
 
-# plumbline_test(FOLDER [SOURCES file...] [LIBS target...] [LABEL name]) makes the binary tests_FOLDER from all .cc files beside
-# it and further SOURCES, links the folder's library and registers each of its tests with ctest.
+# plumbline_test(FOLDER [BELOW folder...] [SOURCES file...] [LIBS target...] [LABEL name]) makes the binary tests_FOLDER from all
+# .cc files beside it, those of the folders BELOW, and further SOURCES, links the folder's library and registers each of its tests with ctest.
 # ctest label = FOLDER, or LABEL (process = starts whole programs). A test that skips itself (GTEST_SKIP) is
 # counted as skipped, with its reason.
 function(plumbline_test folder)
-  cmake_parse_arguments(arg "" "LABEL" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "" "LABEL" "BELOW;SOURCES;LIBS" ${ARGN})
   if(NOT arg_LABEL)
     set(arg_LABEL ${folder})
   endif()
-  plumbline_own_sources(sources)
+  plumbline_own_sources(sources ${arg_BELOW})
   add_executable(tests_${folder} ${sources} ${arg_SOURCES})
   target_link_libraries(tests_${folder} PRIVATE plumbline_${folder} ${arg_LIBS} GTest::gmock
                                                 GTest::gtest_main)

@@ -30,6 +30,12 @@ constexpr std::array kNcclSuffixes = {
     Suffix{"G", 1024.0 * 1024 * 1024},
     Suffix{"g", 1024.0 * 1024 * 1024},
 };
+constexpr std::array kBitSuffixes = {
+    Suffix{"Kbit", 1e3},
+    Suffix{"Mbit", 1e6},
+    Suffix{"Gbit", 1e9},
+    Suffix{"Tbit", 1e12},
+};
 constexpr std::array kDurationSuffixes = {
     Suffix{"ns", 1.0}, Suffix{"us", 1e3}, Suffix{"ms", 1e6},
     Suffix{"s", 1e9},  Suffix{"m", 60e9}, Suffix{"h", 3600e9},
@@ -139,6 +145,18 @@ Expected<int64_t> parse_duration(std::string_view text) {
   }
   return fail(ErrorCode::kConfig, fmt::format("'{}' is not a duration", text),
               "write a number with its unit, such as 2s, 500ms, 100us, 1.5m");
+}
+
+Expected<double> parse_bit_rate(std::string_view text) {
+  double number = 0;
+  std::string_view suffix;
+  if (split_number(text, number, suffix) && number > 0 && number < 1e9) {
+    for (const Suffix& s : kBitSuffixes) {
+      if (suffix == s.text) return number * s.factor;
+    }
+  }
+  return fail(ErrorCode::kConfig, fmt::format("'{}' is not a speed", text),
+              "write a number with Tbit, Gbit, Mbit or Kbit, such as 40Gbit");
 }
 
 std::string format_bytes(uint64_t bytes) {

@@ -17,6 +17,9 @@ Expected<uint64_t> parse_bytes(std::string_view text);
 Expected<uint64_t> parse_bytes_nccl(std::string_view text);
 // "2s", "500ms", "100us", "50ns", "1.5m", "1h" -> nanoseconds. A number without unit is refused.
 Expected<int64_t> parse_duration(std::string_view text);
+// Link speeds: "40Gbit", "2.5Gbit", "100Mbit" -> bits per second; the units are Kbit, Mbit, Gbit
+// and Tbit, 10^3 each.
+Expected<double> parse_bit_rate(std::string_view text);
 
 // "8 B", "1 KiB", "1.5 MiB": exact where the number is, else at most three significant digits.
 std::string format_bytes(uint64_t bytes);

@@ -23,11 +23,9 @@ struct Pipe {
 
 Expected<Pipe> make_pipe() {
   std::array<int, 2> ends{};
-  if (pipe(ends.data()) != 0) return fail_errno(ErrorCode::kSystem, "pipe", errno);
-  Pipe result{Fd(ends[0]), Fd(ends[1])};
   // Children must not inherit each other's pipe ends, or an end of file would never come.
-  for (const int fd : ends) fcntl(fd, F_SETFD, FD_CLOEXEC);
-  return result;
+  if (!open_pipe(ends.data())) return fail_errno(ErrorCode::kSystem, "pipe", errno);
+  return Pipe{Fd(ends[0]), Fd(ends[1])};
 }
 
 Status wait_fd(int fd, int16_t events, Deadline deadline, const std::string& what) {
@@ -42,16 +40,24 @@ Status wait_fd(int fd, int16_t events, Deadline deadline, const std::string& wha
 
 }  // namespace
 
-Expected<std::unique_ptr<Process>> Process::spawn(const std::vector<std::string>& argv) {
+Expected<std::unique_ptr<Process>> Process::spawn(const std::vector<std::string>& argv,
+                                                  const ProcessOptions& options) {
+  if (argv.empty()) return fail(ErrorCode::kUsage, "no program to start");
   Expected<Pipe> in = make_pipe();
   if (!in) return fail(in.error());
   Expected<Pipe> out = make_pipe();
   if (!out) return fail(out.error());
+  Expected<Pipe> errors{Pipe{}};
+  if (options.catch_errors) errors = make_pipe();
+  if (!errors) return fail(errors.error());
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in->read.get(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out->write.get(), STDOUT_FILENO);
+  if (options.catch_errors) {
+    posix_spawn_file_actions_adddup2(&actions, errors->write.get(), STDERR_FILENO);
+  }
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;
@@ -69,9 +75,14 @@ Expected<std::unique_ptr<Process>> Process::spawn(const std::vector<std::string>
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (err != 0) return fail_errno(ErrorCode::kSystem, "start " + argv[0], err);
-  fcntl(in->write.get(), F_SETFL, O_NONBLOCK);
-  fcntl(out->read.get(), F_SETFL, O_NONBLOCK);
-  return std::unique_ptr<Process>(new Process(pid, std::move(in->write), std::move(out->read)));
+  std::unique_ptr<Process> process(new Process(pid));
+  process->input_ = std::move(in->write);
+  process->output_ = std::move(out->read);
+  process->errors_ = std::move(errors->read);
+  for (const Fd* fd : {&process->input_, &process->output_, &process->errors_}) {
+    if (fd->valid()) fcntl(fd->get(), F_SETFL, O_NONBLOCK);
+  }
+  return process;
 }
 
 Process::~Process() {
@@ -83,6 +94,10 @@ Process::~Process() {
 
 void Process::kill(int signal) {
   if (!reaped_) ::kill(pid_, signal);
+}
+
+void Process::kill_group(int signal) {
+  if (!reaped_) ::kill(-pid_, signal);
 }
 
 bool Process::wait(Deadline deadline) {
@@ -103,6 +118,12 @@ std::string Process::state() const {
                        strsignal(WTERMSIG(status_)));
   }
   return fmt::format("exited with status {}", WEXITSTATUS(status_));
+}
+
+int Process::exit_status() const {
+  if (!reaped_) return -1;
+  constexpr int kSignalled = 128;
+  return WIFSIGNALED(status_) ? kSignalled + WTERMSIG(status_) : WEXITSTATUS(status_);
 }
 
 Status Process::write_line(const std::string& line, Deadline deadline) {

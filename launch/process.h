@@ -1,7 +1,7 @@
 // A child process with pipes on its standard input and output, spoken to in lines; its standard
-// error goes where ours goes. The child dies with its parent: it sees end-of-file on its input (and
-// on Linux asks the kernel for SIGKILL, see die_with_parent()). Destroying a Process kills and
-// reaps it, so that nothing is left behind. One thread at a time.
+// error goes where ours goes, or to a pipe of its own. The child dies with its parent: it sees
+// end-of-file on its input (and on Linux asks the kernel for SIGKILL, see die_with_parent()).
+// Destroying a Process kills and reaps it, so that nothing is left behind. One thread at a time.
 #pragma once
 
 #include <sys/types.h>
@@ -16,11 +16,18 @@
 
 namespace plumbline {
 
+struct ProcessOptions {
+  bool catch_errors = false;  // standard error goes to take_errors() instead of ours
+};
+
 class Process {
  public:
   // argv[0] is looked up in PATH when it has no slash. The child leads its own process group, so
   // that Ctrl-C at the terminal reaches the coordinator only, which then ends the run in order.
-  static Expected<std::unique_ptr<Process>> spawn(const std::vector<std::string>& argv);
+  // Linux kills children that asked for it (die_with_parent) when the *thread* that spawned them
+  // ends.
+  static Expected<std::unique_ptr<Process>> spawn(const std::vector<std::string>& argv,
+                                                  const ProcessOptions& options = {});
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -36,17 +43,24 @@ class Process {
   bool has_line() const { return buffer_.find('\n') != std::string::npos; }
   // Closes the child's standard input: the polite way to ask it to end.
   void close_input() { input_.reset(); }
+  // For an owner that moves the bytes itself: the (non-blocking) ends of the pipes.
+  Fd take_input() { return std::move(input_); }
+  Fd take_output() { return std::move(output_); }
+  Fd take_errors() { return std::move(errors_); }
   void kill(int signal);
+  // Reaches the children that it started too, unless they lead groups of their own.
+  void kill_group(int signal);
   // Waits for its end; false when it still runs at the deadline.
   bool wait(Deadline deadline);
   // "exited with status 3", "was killed by signal 9 (Killed)", "is running".
   std::string state() const;
+  // Its exit status, or 128 + signal; -1 while it runs, as far as wait() has seen.
+  int exit_status() const;
 
  private:
-  Process(pid_t pid, Fd input, Fd output)
-      : pid_(pid), input_(std::move(input)), output_(std::move(output)) {}
+  explicit Process(pid_t pid) : pid_(pid) {}
   pid_t pid_;
-  Fd input_, output_;
+  Fd input_, output_, errors_;
   std::string buffer_;
   bool reaped_ = false;
   int status_ = 0;
@@ -56,6 +70,10 @@ class Process {
 // elsewhere nothing, and the end of the standard input has to do. `parent` = the pid that must
 // still be our parent, to close the race of a parent that is gone already.
 void die_with_parent();
+
+// pipe(2) whose ends no child inherits by accident: ends[0] reads, ends[1] writes. false with
+// errno.
+bool open_pipe(int ends[2]);
 
 // Absolute path of the running program.
 Expected<std::string> own_program_path();

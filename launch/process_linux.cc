@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -14,6 +15,8 @@ void die_with_parent() {
   // Already orphaned before the call above: nobody would ever tell us.
   if (getppid() == 1) raise(SIGKILL);
 }
+
+bool open_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC) == 0; }
 
 Expected<std::string> own_program_path() {
   std::array<char, PATH_MAX> path{};

@@ -1,9 +1,9 @@
-// macOS does not tell TCP sockets about the origin of an error.
+// macOS does not tell sockets about the origin of an error.
 #include "probes/icmp_error.h"
 
 namespace plumbline {
 
-void watch_icmp_errors(int, int) {}
-bool ended_by_icmp(int) { return false; }
+void watch_icmp_errors(int, int, bool) {}
+std::optional<QueuedIcmpError> take_icmp_error(int, void*, size_t, size_t*) { return std::nullopt; }
 
 }  // namespace plumbline

@@ -4,80 +4,27 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <map>
+#include <set>
 
-#include "probes/checks.h"
+#include "core/host_parse.h"
 #include "probes/port_list.h"
-#include "probes/remedy.h"
-#include "probes/reserved_ports.h"
 #include "transport/port_owner.h"
 #include "transport/socket.h"
 
 namespace plumbline {
 namespace {
 
-constexpr const char* kId = "ports";
 constexpr int kLastPort = 65535;
-// Where windows of `--port-base auto` may lie: above the well-known services, below the usual
-// ephemeral ranges.
+// Where suggested windows may lie: above the well-known services, below the usual ephemeral ranges.
 constexpr int kFirstWindow = 20000, kLastWindow = 32000;
 
 bool in_range(int port, std::pair<int, int> range) {
   return port >= range.first && port <= range.second;
 }
 
-Check plan_check(const std::string& host, CheckOutcome outcome, std::string reason) {
-  return make_check({kId, host, {}, {}, "plan"}, outcome, std::move(reason));
-}
-
-// What is wrong with the plan itself, and what to type instead; empty = nothing.
-std::pair<std::string, std::string> collision(const PortPlan& plan) {
-  const int last = plan.base + plan.ranks - 1;
-  const std::string window = fmt::format("{}-{}", plan.base, last);
-  if (plan.base < 1 || last > kLastPort) {
-    return {
-        fmt::format("the window {} of {} ranks leaves the port range 1-65535", window, plan.ranks),
-        fmt::format("--port-base {}", std::max(1, std::min(29600, kLastPort + 1 - plan.ranks)))};
-  }
-  if (plan.master < 1 || plan.master > kLastPort) {
-    return {fmt::format("master port {} is outside the port range 1-65535", plan.master),
-            "--master-port 29500"};
-  }
-  if (plan.master < plan.base || plan.master > last) return {};
-  const int above = plan.master + 100;
-  const int free_base = above + plan.ranks - 1 <= kLastPort ? above : plan.master - plan.ranks;
-  return {
-      fmt::format("master port {} lies in the window {} where ranks listen", plan.master, window),
-      fmt::format("--port-base {}", std::max(1, free_base))};
-}
-
-Check judge_ephemeral(const std::string& host, const PortPlan& plan, std::pair<int, int> ephemeral,
-                      const std::vector<int>& reserved) {
-  const Subject subject = {kId, host, {}, {}, "ephemeral"};
-  if (ephemeral.second == 0) {
-    return make_check(subject, CheckOutcome::kSkipped,
-                      "this system does not show its ephemeral port range");
-  }
-  std::vector<int> inside;
-  for (const int port : plan.all_ports()) {
-    const bool kept = std::find(reserved.begin(), reserved.end(), port) != reserved.end();
-    if (in_range(port, ephemeral) && !kept) inside.push_back(port);
-  }
-  const std::string range = fmt::format("{}-{}", ephemeral.first, ephemeral.second);
-  if (inside.empty()) {
-    return make_check(subject, CheckOutcome::kPass,
-                      fmt::format("no port may be taken from the ephemeral range {}", range));
-  }
-  const std::string list = format_port_list(inside);
-  return make_check(subject, CheckOutcome::kWarn,
-                    fmt::format("{} in the ephemeral range {}: any outgoing connection may take "
-                                "them at any moment; {}",
-                                list, range, remedy_reserve_ports(list)));
-}
-
-// The first state that is not free on any of the addresses decides about a port.
-PortState try_port(const std::vector<NicAddress>& addresses, int port) {
-  PortState state;
+// The first address on which the port is not free decides about it.
+LocalPort try_port(const std::vector<NicAddress>& addresses, int port) {
+  LocalPort state;
   state.port = port;
   state.free = true;
   for (const NicAddress& address : addresses) {
@@ -98,23 +45,9 @@ PortState try_port(const std::vector<NicAddress>& addresses, int port) {
   return state;
 }
 
-Check judge_port(const std::string& host, const PortState& state) {
-  const Subject subject = {kId, host, {}, state.port, {}};
-  if (state.free) return make_check(subject, CheckOutcome::kPass, "free");
-  if (state.error.code != ErrorCode::kBusy) {
-    return make_check(subject, CheckOutcome::kUnknown, state.error.message());
-  }
-  if (state.owner.empty()) {
-    return make_check(subject, CheckOutcome::kFail,
-                      "in use, though no listening process can be seen: perhaps an outgoing "
-                      "connection has taken it");
-  }
-  return make_check(subject, CheckOutcome::kFail, "held by " + state.owner);
-}
-
 bool is_free(const std::vector<NicAddress>& addresses, const std::vector<int>& ports) {
   const auto states = try_ports(addresses, ports);
-  return std::all_of(states.begin(), states.end(), [](const PortState& s) { return s.free; });
+  return std::all_of(states.begin(), states.end(), [](const LocalPort& s) { return s.free; });
 }
 
 }  // namespace
@@ -135,69 +68,73 @@ std::vector<int> PortPlan::all_ports() const {
   return ports;
 }
 
-PortPlan plan_of(const ProbeContext& context) {
-  return {context.port_base, context.ranks, context.master_port};
-}
+PortPlan plan_of(const Job& job) { return {job.port_base, job.ranks, job.master_port}; }
 
-ProbeResult judge_port_plan(const std::string& host, const PortPlan& plan,
-                            std::pair<int, int> ephemeral, const std::vector<int>& reserved) {
-  ProbeResult result;
-  if (const auto [wrong, remedy] = collision(plan); !wrong.empty()) {
-    const Check check = plan_check(host, CheckOutcome::kFail, wrong);
-    Finding finding = make_finding("tcp.port_collision", Severity::kFail, check, remedy);
-    finding.ports = plan.all_ports();
-    result.findings.push_back(std::move(finding));
-    result.checks.push_back(check);
-  } else {
-    result.checks.push_back(plan_check(
-        host, CheckOutcome::kPass,
-        fmt::format("ranks on {}, master port {}", format_port_list(plan.window()), plan.master)));
+PlanFault plan_fault(const PortPlan& plan) {
+  const int last = plan.base + plan.ranks - 1;
+  const std::string window = fmt::format("{}-{}", plan.base, last);
+  if (plan.base < 1 || last > kLastPort) {
+    return {
+        fmt::format("the window {} of {} ranks leaves the port range 1-65535", window, plan.ranks),
+        fmt::format("--port-base {}", std::max(1, std::min(29600, kLastPort + 1 - plan.ranks)))};
   }
-  result.checks.push_back(judge_ephemeral(host, plan, ephemeral, reserved));
-  return result;
+  if (plan.master < 1 || plan.master > kLastPort) {
+    return {fmt::format("master port {} is outside the port range 1-65535", plan.master),
+            "--master-port 29500"};
+  }
+  if (plan.master < plan.base || plan.master > last) return {};
+  const int above = plan.master + 100;
+  const int free_base = above + plan.ranks - 1 <= kLastPort ? above : plan.master - plan.ranks;
+  return {
+      fmt::format("master port {} lies in the window {} where ranks listen", plan.master, window),
+      fmt::format("--port-base {}", std::max(1, free_base))};
 }
 
-std::vector<PortState> try_ports(const std::vector<NicAddress>& addresses,
+std::pair<int, int> ephemeral_range(const HostEvidence& host) {
+  const auto linux_range = host.sysctls.find("net.ipv4.ip_local_port_range");
+  if (linux_range != host.sysctls.end()) return parse_port_range(linux_range->second);
+  const auto first = host.sysctls.find("net.inet.ip.portrange.first");
+  const auto last = host.sysctls.find("net.inet.ip.portrange.last");
+  if (first == host.sysctls.end() || last == host.sysctls.end()) return {0, 0};
+  return parse_port_range(first->second + " " + last->second);
+}
+
+std::vector<int> kept_ports(const HostEvidence& host) {
+  const auto kept = host.sysctls.find("net.ipv4.ip_local_reserved_ports");
+  if (kept == host.sysctls.end()) return {};
+  return parse_port_list(trimmed(kept->second)).value_or(std::vector<int>{});
+}
+
+std::string suggest_ports(const EvidenceSet& evidence, bool master_too) {
+  const int ports = std::max(1, evidence.job.ranks) + (master_too ? 1 : 0);
+  std::set<int> used = {evidence.job.master_port};
+  std::vector<std::pair<int, int>> ephemeral;
+  for (const HostEvidence& host : evidence.hosts) {
+    ephemeral.push_back(ephemeral_range(host));
+    for (const SocketEvidence& socket : host.sockets) used.insert(socket.port);
+  }
+  // From the usual base upwards, then from the first window on.
+  for (const int start : {evidence.job.port_base + 100, kFirstWindow}) {
+    for (int base = std::max(start, 1024); base + ports - 1 <= kLastWindow; base += ports) {
+      bool good = true;
+      for (int port = base; port < base + ports; ++port) {
+        good = good && used.count(port) == 0 &&
+               std::none_of(ephemeral.begin(), ephemeral.end(),
+                            [&](const auto& range) { return in_range(port, range); });
+      }
+      if (!good) continue;
+      if (!master_too) return fmt::format("--port-base {}", base);
+      return fmt::format("--port-base {} --master-port {}", base, base + ports - 1);
+    }
+  }
+  return {};
+}
+
+std::vector<LocalPort> try_ports(const std::vector<NicAddress>& addresses,
                                  const std::vector<int>& ports) {
-  std::vector<PortState> states;
+  std::vector<LocalPort> states;
   for (const int port : ports) states.push_back(try_port(addresses, port));
   return states;
-}
-
-std::vector<Finding> held_port_findings(const std::vector<PortState>& states,
-                                        const std::vector<Check>& checks,
-                                        const std::string& suggestion) {
-  std::map<std::string, Finding> by_owner;
-  for (size_t i = 0; i < states.size(); ++i) {
-    const PortState& state = states[i];
-    if (state.free || state.error.code != ErrorCode::kBusy) continue;
-    const auto [it, first] = by_owner.try_emplace(state.owner);
-    Finding next = make_finding("tcp.port_in_use", Severity::kFail, checks[i], "");
-    if (first) {
-      const std::string look = remedy_show_listener(state.port);
-      next.remedy = suggestion.empty()
-                        ? fmt::format("end that process; `{}` shows it", look)
-                        : fmt::format("choose free ports: {} (or end that process; `{}` shows it)",
-                                      suggestion, look);
-      it->second = std::move(next);
-      continue;
-    }
-    it->second.port.reset();
-    it->second.ports.push_back(state.port);
-    it->second.evidence.push_back(next.evidence[0]);
-    it->second.explains.push_back(next.explains[0]);
-  }
-  std::vector<Finding> out;
-  for (auto& [owner, finding] : by_owner) out.push_back(std::move(finding));
-  return out;
-}
-
-ProbeResult judge_ports(const std::string& host, const std::vector<PortState>& states,
-                        const std::string& suggestion) {
-  ProbeResult result;
-  for (const PortState& state : states) result.checks.push_back(judge_port(host, state));
-  result.findings = held_port_findings(states, result.checks, suggestion);
-  return result;
 }
 
 Expected<int> find_free_window(const std::vector<NicAddress>& addresses, int ranks, int master_port,
@@ -216,42 +153,6 @@ Expected<int> find_free_window(const std::vector<NicAddress>& addresses, int ran
               fmt::format("find {} free ports in a row between {} and {}", ranks, kFirstWindow,
                           kLastWindow),
               "choose a window with --port-base, or end what holds the ports");
-}
-
-std::string suggest_ports(const ProbeContext& context, const std::vector<NicAddress>& addresses,
-                          bool master_too) {
-  const int extra = master_too ? 1 : 0;
-  const auto base = find_free_window(addresses, context.ranks + extra, context.master_port,
-                                     context.facts.ephemeral_ports);
-  if (!base) return {};
-  if (!master_too) return fmt::format("--port-base {}", *base);
-  return fmt::format("--port-base {} --master-port {}", *base, *base + context.ranks);
-}
-
-ProbeResult probe_ports(const ProbeContext& context) {
-  ProbeResult result;
-  const PortPlan plan = plan_of(context);
-  const std::vector<int> reserved = reserved_ports();
-  for (size_t i = 0; i < context.hosts.size(); ++i) {
-    const ProbeHost& host = context.hosts[i];
-    if (const auto earlier = same_addresses(context, i)) {
-      result.checks.push_back(plan_check(host.name, CheckOutcome::kSkipped,
-                                         "same machine and addresses as " + *earlier));
-      continue;
-    }
-    append(result, judge_port_plan(host.name, plan, context.facts.ephemeral_ports, reserved));
-    const auto states = try_ports(host.data, plan.all_ports());
-    std::string suggestion;
-    bool master_held = false, held = false;
-    for (const PortState& state : states) {
-      const bool busy = !state.free && state.error.code == ErrorCode::kBusy;
-      held = held || busy;
-      master_held = master_held || (busy && state.port == plan.master);
-    }
-    if (held) suggestion = suggest_ports(context, host.data, master_held);
-    append(result, judge_ports(host.name, states, suggestion));
-  }
-  return result;
 }
 
 }  // namespace plumbline

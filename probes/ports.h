@@ -1,6 +1,6 @@
-// The probe `ports`: is the plan of ports sound (window and master port apart, inside the port
-// range, outside the ephemeral range), and is every port of it free, or else held by whom? The
-// rules are pure functions.
+// The plan of ports: rank r listens on base + r, rank 0 also on the master port. Is the plan sound,
+// which other ports would be free, and what holds a port of this machine? The first part is pure
+// and judges evidence; try_ports and find_free_window open listeners for a moment. Thread-safe.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "core/error.h"
-#include "probes/probe.h"
+#include "core/host.h"
+#include "probes/evidence.h"
 
 namespace plumbline {
 
@@ -19,40 +20,40 @@ struct PortPlan {
   std::vector<int> window() const;     // base ... base + ranks - 1, inside the port range
   std::vector<int> all_ports() const;  // the window and the master port, sorted
 };
-PortPlan plan_of(const ProbeContext& context);
+PortPlan plan_of(const Job& job);
 
-// Judges the plan alone, before a socket is opened. `reserved` ports do not count as ephemeral.
-ProbeResult judge_port_plan(const std::string& host, const PortPlan& plan,
-                            std::pair<int, int> ephemeral, const std::vector<int>& reserved = {});
+// What is wrong with the plan itself, before a socket is opened, and what to type instead; `wrong`
+// is empty when nothing is.
+struct PlanFault {
+  std::string wrong, remedy;
+};
+PlanFault plan_fault(const PortPlan& plan);
 
-// What trying to listen on one port gave.
-struct PortState {
+// {first, last} of the ports that the host takes for outgoing connections, {0, 0} unknown; and
+// those of them that it was told to leave alone.
+std::pair<int, int> ephemeral_range(const HostEvidence& host);
+std::vector<int> kept_ports(const HostEvidence& host);
+
+// "--port-base N" (with " --master-port M" when that must move too) with ports that no socket of
+// any host in the evidence uses and that lie outside all ephemeral ranges; empty when there are
+// none.
+std::string suggest_ports(const EvidenceSet& evidence, bool master_too);
+
+// What trying to listen on one port of this machine gave.
+struct LocalPort {
   int port = 0;
   Error error;        // meaningful when not free
   bool free = false;  // nobody held it
   std::string owner;  // "PID 4711 (python3)", empty when unknown
 };
 // Listens on each port on all of these addresses and closes again.
-std::vector<PortState> try_ports(const std::vector<NicAddress>& addresses,
+std::vector<LocalPort> try_ports(const std::vector<NicAddress>& addresses,
                                  const std::vector<int>& ports);
-// One check per port; one finding per owner. `suggestion` names free ports ("--port-base 29700").
-ProbeResult judge_ports(const std::string& host, const std::vector<PortState>& states,
-                        const std::string& suggestion);
-// The findings alone, of checks that belong to the states one by one.
-std::vector<Finding> held_port_findings(const std::vector<PortState>& states,
-                                        const std::vector<Check>& checks,
-                                        const std::string& suggestion);
 
 // A window of free ports for `--port-base auto`: outside the ephemeral range and away from the
 // master port. Where the search begins depends on the process, so that two runs that start at the
 // same time rarely meet.
 Expected<int> find_free_window(const std::vector<NicAddress>& addresses, int ranks, int master_port,
                                std::pair<int, int> ephemeral);
-// "--port-base N" or "--port-base N --master-port M" with ports that are free now; empty when none
-// were found.
-std::string suggest_ports(const ProbeContext& context, const std::vector<NicAddress>& addresses,
-                          bool master_too);
-
-ProbeResult probe_ports(const ProbeContext& context);
 
 }  // namespace plumbline

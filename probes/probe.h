@@ -1,58 +1,80 @@
-// A probe is a question to a host, or to a pair of hosts: one file, one row of probes.cc. It
-// returns Checks (what was asked and what came out) and, where the cause is plain, Findings with
-// evidence and the exact remedy. Probes never change the system, never need more privilege than
-// they have (they say which they lack), and have a deadline.
+// A probe is a question to every host, or to every pair of hosts: one row of probes.cc. Its
+// `gather` asks the agents and puts what they say into the evidence; its `judge` is a pure function
+// that turns the evidence into Checks (what was asked and what came out). The causes behind failed
+// checks are found by the rules (probes/rules), from the same evidence. Probes never change the
+// system, never need more privilege than they have (they say which they lack), and have deadlines.
 #pragma once
 
-#include <cstdint>
+#include <functional>
 #include <map>
-#include <span>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/finding.h"
-#include "core/host.h"
-#include "core/options.h"
+#include "core/host_agent.h"
 #include "core/param.h"
+#include "probes/evidence.h"
 
 namespace plumbline {
 
-// One host as the probes see it. For now every host is this machine (`{"local": N}`); agents come
-// later.
-struct ProbeHost {
-  std::string name;              // "local0"
-  std::vector<NicAddress> data;  // its addresses under test
+// What has to be asked before a probe can judge; several are asked for together, because they share
+// listeners and captures.
+enum Need : unsigned {
+  kNeedSnapshot = 1,    // what every host says about itself
+  kNeedRoutes = 2,      // route lookups between all pairs
+  kNeedNeighbours = 4,  // who answers for an address on the link
+  kNeedPing = 8,
+  kNeedConnect = 16,  // connections to every port, captured on both ends
+  kNeedMtu = 32,
+  kNeedQuality = 64,  // short streams
+  kNeedCommand = 128,
+};
+
+struct ProbeCallSpec {
+  std::string probe;
+  std::map<std::string, std::string> params;
 };
 
 struct ProbeContext {
-  std::vector<ProbeHost> hosts;
-  int ranks = 2;  // ranks that the job will start, in all
-  int port_base = 29600;
-  int master_port = 29500;
-  const OptionSet* options = nullptr;
-  HostFacts facts;                            // of this machine, read once
-  std::map<std::string, std::string> params;  // of this probe call, checked against its row
+  // agents[i] answers for job host i; null where none could be started: the host's evidence says
+  // why. Not owned.
+  std::vector<HostAgent*> agents;
+  EvidenceSet evidence;  // with its job filled in, and hosts that have no agent
   Deadline deadline = Deadline::never();
+  // Told what is going on, "4 hosts: connecting"; may be empty.
+  std::function<void(const std::string&)> progress;
+  // Where traces are kept, and which: "always" | "failures" | "never".
+  std::string trace_folder, keep_traces = "never";
+  // True when the user asked to stop; may be empty.
+  std::function<bool()> interrupted;
 };
 
 struct ProbeResult {
   std::vector<Check> checks;
   std::vector<Finding> findings;
+  EvidenceSet evidence;
+  std::vector<std::string> traces;  // files that were kept
 };
 
 struct ProbeRow {
   Descriptor descriptor;  // name "tcp.connect", help, requirements, parameters
-  int rung;               // place on the ladder; findings are sorted by it
-  ProbeResult (*run)(const ProbeContext& context);
+  int rung;               // place on the ladder; checks are sorted by it
+  unsigned needs;         // Need bits
+  std::vector<Check> (*judge)(const EvidenceSet& evidence,
+                              const std::map<std::string, std::string>& params);
 };
 
 const std::vector<ProbeRow>& probe_table();
 const ProbeRow* find_probe(const std::string& name);
 
-// Runs the named probes (all when empty) in ladder order; a requirement that is not met gives a
-// skipped check with the reason.
-ProbeResult run_probes(const ProbeContext& context, const std::vector<std::string>& names);
+// Gathers for the named probes (all that ask nothing special when empty), judges in ladder order,
+// and finds the causes. An agent that dies on the way becomes a finding about its host; the others
+// go on.
+ProbeResult run_probes(ProbeContext context, const std::vector<ProbeCallSpec>& calls);
+// Only the judging: for recorded evidence.
+ProbeResult judge_evidence(EvidenceSet evidence, const std::vector<ProbeCallSpec>& calls = {});
 
 }  // namespace plumbline

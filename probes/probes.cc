@@ -4,37 +4,47 @@
 
 #include "core/requirement.h"
 #include "probes/checks.h"
-#include "probes/host.h"
-#include "probes/ip.h"
-#include "probes/link.h"
-#include "probes/name.h"
-#include "probes/ports.h"
+#include "probes/gather.h"
+#include "probes/judges.h"
 #include "probes/probe.h"
-#include "probes/tcp_connect.h"
+#include "probes/rules/rules.h"
 
 namespace plumbline {
 namespace {
 
-ProbeResult for_every_host(const ProbeContext& context, const std::string& id, CheckOutcome outcome,
-                           const std::string& reason) {
-  ProbeResult result;
-  for (const ProbeHost& host : context.hosts) {
-    result.checks.push_back(make_check({id, host.name}, outcome, reason));
-  }
-  return result;
-}
+const ParamRow kPorts = {"ports", "text", "", "ports",
+                         "further ports to try, such as 65432,7000-7010"};
 
-ProbeResult run_one(const ProbeRow& row, const ProbeContext& context) {
-  std::vector<const char*> needs;
-  for (const std::string& word : row.descriptor.requires_) needs.push_back(word.c_str());
-  if (const auto reason = unmet(needs)) {
-    return for_every_host(context, row.descriptor.name, CheckOutcome::kSkipped, *reason);
+// Runs by itself only where somebody named it: it needs parameters.
+bool needs_naming(const ProbeRow& row) { return row.needs == kNeedCommand; }
+
+struct Judged {
+  const ProbeRow* row;
+  std::map<std::string, std::string> params;
+};
+
+std::vector<Judged> rows_of(const std::vector<ProbeCallSpec>& calls, std::vector<Check>& checks,
+                            const EvidenceSet& evidence) {
+  std::vector<Judged> out;
+  if (calls.empty()) {
+    for (const ProbeRow& row : probe_table()) {
+      if (!needs_naming(row)) out.push_back({&row, {}});
+    }
+    return out;
   }
-  if (context.deadline.passed()) {
-    return for_every_host(context, row.descriptor.name, CheckOutcome::kUnknown,
-                          "no time was left to ask");
+  for (const ProbeCallSpec& call : calls) {
+    if (const ProbeRow* row = find_probe(call.probe)) {
+      out.push_back({row, call.params});
+      continue;
+    }
+    for (const JobHost& host : evidence.job.hosts) {
+      checks.push_back(
+          make_check({call.probe, host.name}, CheckOutcome::kUnknown, "no such probe"));
+    }
   }
-  return row.run(context);
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Judged& a, const Judged& b) { return a.row->rung < b.row->rung; });
+  return out;
 }
 
 }  // namespace
@@ -42,27 +52,84 @@ ProbeResult run_one(const ProbeRow& row, const ProbeContext& context) {
 const std::vector<ProbeRow>& probe_table() {
   // In ladder order: what a later rung needs, an earlier one has asked about.
   static const std::vector<ProbeRow> kTable = {
-      {{"ports", "the port plan: apart, inside the range, free, or held by whom", {}, {}, {}},
+      {{"config", "the files make sense; all ranks and agents have the same options", {}, {}, {}},
        10,
-       probe_ports},
-      {{"name", "the host's own name does not mean loopback", {}, {}, {}}, 20, probe_name},
+       kNeedSnapshot,
+       judge_config},
+      {{"ports", "the port plan: apart, inside the range, free, or held by whom", {}, {}, {}},
+       20,
+       kNeedSnapshot | kNeedConnect,
+       judge_ports},
+      {{"name", "the host's own name gives its data network's address", {}, {}, {}},
+       30,
+       kNeedSnapshot,
+       judge_name},
+      {{"launch", "an agent answers on every host, of the same version", {}, {}, {}},
+       40,
+       kNeedSnapshot,
+       judge_launch},
       {{"host",
-        "socket buffers, cores, load, governor, clock and limits fit a measurement",
+        "socket buffers, cores, load, clock, limits and leftovers fit a measurement",
         {},
         {},
         {}},
-       30,
-       probe_host},
-      {{"link", "interfaces are there, up, and have a signal", {}, {}, {}}, 40, probe_link},
-      {{"ip", "data addresses are on their hosts, with the right mask", {}, {}, {}}, 50, probe_ip},
+       50,
+       kNeedSnapshot,
+       judge_host},
+      {{"link", "interfaces are there, up, have a signal, and count no errors", {}, {}, {}},
+       60,
+       kNeedSnapshot,
+       judge_link},
+      {{"ip", "data addresses are on their hosts, once, with the right mask", {}, {}, {}},
+       70,
+       kNeedSnapshot | kNeedNeighbours,
+       judge_ip},
+      {{"neighbour", "every host on a link answers for its address, and only it", {}, {}, {}},
+       80,
+       kNeedSnapshot | kNeedRoutes | kNeedNeighbours,
+       judge_neighbour},
+      {{"route", "packets to a peer leave through the interface of the data address", {}, {}, {}},
+       90,
+       kNeedSnapshot | kNeedRoutes,
+       judge_route},
+      {{"icmp", "echo between every two hosts: answers, round trip, loss", {}, {}, {}},
+       100,
+       kNeedSnapshot | kNeedPing,
+       judge_icmp},
+      {{"firewall", "the hosts' packet filters let the job's ports through", {}, {}, {}},
+       110,
+       kNeedSnapshot | kNeedConnect,
+       judge_firewall},
       {{"tcp.connect",
         "a connection to every port of the job, between every two hosts",
         {},
-        {{"ports", "text", "", "ports", "further ports to try, such as 65432,7000-7010"},
-         {"timeout", "duration", "1500ms", "", "longest wait for a connection"}},
+        {kPorts},
         {}},
-       60,
-       probe_tcp_connect},
+       120,
+       kNeedSnapshot | kNeedRoutes | kNeedNeighbours | kNeedConnect,
+       judge_tcp_connect},
+      {{"mtu", "large packets arrive as well as small ones", {}, {}, {}},
+       130,
+       kNeedSnapshot | kNeedConnect | kNeedMtu,
+       judge_mtu},
+      {{"quality", "round trip, loss and rate of every direction", {}, {}, {}},
+       140,
+       kNeedSnapshot | kNeedConnect | kNeedQuality,
+       judge_quality},
+      {{"rdma", "verbs library, devices, port state, GIDs, locked memory", {}, {}, {}},
+       150,
+       kNeedSnapshot,
+       judge_rdma},
+      {{"command",
+        "the same read-only command on every host, its output compared",
+        {},
+        {{"run", "text", "", "", "the command, words apart by spaces; no shell"},
+         {"match", "text", "", "",
+          "regular expression that the output must match; default: equal"}},
+        {}},
+       160,
+       kNeedCommand,
+       judge_command},
   };
   return kTable;
 }
@@ -74,19 +141,25 @@ const ProbeRow* find_probe(const std::string& name) {
   return nullptr;
 }
 
-ProbeResult run_probes(const ProbeContext& context, const std::vector<std::string>& names) {
+ProbeResult run_probes(ProbeContext context, const std::vector<ProbeCallSpec>& calls) {
+  std::vector<Check> ignored;
+  unsigned needs = 0;
+  for (const Judged& judged : rows_of(calls, ignored, context.evidence)) needs |= judged.row->needs;
+  std::vector<std::string> traces;
+  gather_evidence(context, needs, calls, traces);
+  ProbeResult result = judge_evidence(std::move(context.evidence), calls);
+  result.traces = std::move(traces);
+  return result;
+}
+
+ProbeResult judge_evidence(EvidenceSet evidence, const std::vector<ProbeCallSpec>& calls) {
   ProbeResult result;
-  for (const std::string& name : names) {
-    if (find_probe(name) == nullptr) {
-      append(result, for_every_host(context, name, CheckOutcome::kUnknown, "no such probe"));
-    }
+  for (const Judged& judged : rows_of(calls, result.checks, evidence)) {
+    std::vector<Check> checks = judged.row->judge(evidence, judged.params);
+    std::move(checks.begin(), checks.end(), std::back_inserter(result.checks));
   }
-  for (const ProbeRow& row : probe_table()) {
-    const bool wanted =
-        names.empty() || std::find(names.begin(), names.end(), row.descriptor.name) != names.end();
-    if (wanted) append(result, run_one(row, context));
-  }
-  merge_findings(result.findings);
+  result.findings = find_causes(evidence, result.checks);
+  result.evidence = std::move(evidence);
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "reports/text.h"
 
@@ -93,6 +94,44 @@ std::string ports_text(const Finding& finding) {
   return (finding.ports.size() == 1 ? ", port " : ", ports ") + text;
 }
 
+bool is_command(const std::string& line) {
+  static const std::set<std::string> kPrograms = {"sudo",
+                                                  "ip",
+                                                  "nft",
+                                                  "iptables",
+                                                  "iptables-legacy",
+                                                  "ip6tables",
+                                                  "ip6tables-legacy",
+                                                  "ebtables",
+                                                  "tc",
+                                                  "bridge",
+                                                  "ethtool",
+                                                  "sysctl",
+                                                  "kill",
+                                                  "ufw",
+                                                  "firewall-cmd",
+                                                  "ifconfig",
+                                                  "route",
+                                                  "networksetup",
+                                                  "pfctl",
+                                                  "echo",
+                                                  "rm",
+                                                  "setcap"};
+  return kPrograms.count(line.substr(0, line.find(' '))) > 0;
+}
+
+// A remedy's lines: commands as they are, advice as comments. Control characters cannot leave a
+// comment, because clean() has replaced them.
+std::vector<std::string> remedy_lines(const std::string& remedy) {
+  std::vector<std::string> out;
+  std::istringstream in(remedy);
+  for (std::string line; std::getline(in, line);) {
+    line = clean(line);
+    if (!line.empty()) out.push_back(is_command(line) ? line : "# " + line);
+  }
+  return out;
+}
+
 void write_finding(Writer& writer, const Finding& finding) {
   std::string title = clean(finding.cause) + " on " + clean(finding.host);
   if (!finding.peer.empty()) title += ", peer " + clean(finding.peer);
@@ -103,18 +142,69 @@ void write_finding(Writer& writer, const Finding& finding) {
   for (const Evidence& evidence : finding.evidence) {
     writer.line("      seen: ", fmt::format("{} ({})", evidence.text, evidence.check));
   }
-  if (!finding.remedy.empty()) writer.whole_line("      do:   ", finding.remedy);
+  std::istringstream remedy(finding.remedy);
+  const char* label = "      do:   ";
+  for (std::string line; std::getline(remedy, line); label = "            ") {
+    writer.whole_line(label, line);
+  }
 }
 
-void write_checks(Writer& writer, const std::vector<Check>& checks) {
-  size_t widest = 0;
-  for (const Check& check : checks) widest = std::max(widest, display_width(clean(check.key)));
-  widest = std::min(widest, kWidestKey);
-  for (const Check& check : checks) {
-    const std::string key = clean(check.key);
+void write_one_by_one(Writer& writer, const std::vector<const Check*>& checks, size_t widest) {
+  for (const Check* check : checks) {
+    const std::string key = clean(check->key);
     // A key that is too long is shown whole all the same: scripts and people search for it.
     const std::string shown = display_width(key) <= widest ? fit(key, widest, true) : key;
-    writer.headline(style_of(check.outcome), shown + "  ", check.reason);
+    writer.headline(style_of(check->outcome), shown + "  ", check->reason);
+  }
+}
+
+// The checks of one probe as a line for each outcome, with the first of those that are not fine.
+void write_summary(Writer& writer, const std::vector<const Check*>& checks, size_t widest) {
+  constexpr std::pair<CheckOutcome, size_t> kShown[] = {{CheckOutcome::kFail, 3},
+                                                        {CheckOutcome::kWarn, 3},
+                                                        {CheckOutcome::kPass, 0},
+                                                        {CheckOutcome::kUnknown, 0},
+                                                        {CheckOutcome::kSkipped, 0}};
+  const std::string id = fit(clean(checks[0]->id), widest, true) + "  ";
+  for (const auto& [outcome, shown] : kShown) {
+    std::vector<const Check*> these;
+    for (const Check* check : checks) {
+      if (check->outcome == outcome) these.push_back(check);
+    }
+    if (these.empty()) continue;
+    const bool alone = these.size() == 1 && shown > 0;
+    if (!alone) {
+      std::string text = fmt::format("{} of {} checks", these.size(), checks.size());
+      if (shown == 0 && outcome != CheckOutcome::kPass) text += ": " + these[0]->reason;
+      if (shown == 0 && outcome != CheckOutcome::kPass && these.size() > 1) text += " ...";
+      writer.headline(style_of(outcome), id, text);
+    }
+    these.resize(std::min(these.size(), shown));
+    write_one_by_one(writer, these, widest);
+  }
+}
+
+// In ladder order. Probes with many checks are summed up unless all are wanted.
+void write_checks(Writer& writer, const std::vector<Check>& checks, bool all) {
+  constexpr size_t kMany = 6;
+  std::vector<std::string> ids;
+  std::map<std::string, std::vector<const Check*>> by_id;
+  for (const Check& check : checks) {
+    if (by_id[check.id].empty()) ids.push_back(check.id);
+    by_id[check.id].push_back(&check);
+  }
+  size_t widest = 0;
+  for (const Check& check : checks) {
+    const bool summed = !all && by_id[check.id].size() > kMany;
+    widest = std::max(widest, display_width(clean(summed ? check.id : check.key)));
+  }
+  widest = std::min(widest, kWidestKey);
+  for (const std::string& id : ids) {
+    if (all || by_id[id].size() <= kMany) {
+      write_one_by_one(writer, by_id[id], widest);
+    } else {
+      write_summary(writer, by_id[id], widest);
+    }
   }
 }
 
@@ -153,13 +243,35 @@ std::string doctor_json(const DoctorReport& report) {
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-std::string doctor_text(const DoctorReport& report, int width, bool colour) {
+std::string doctor_fix_plan(const DoctorReport& report) {
+  std::vector<std::string> hosts;
+  for (const Finding& finding : report.findings) {
+    const bool known = std::find(hosts.begin(), hosts.end(), finding.host) != hosts.end();
+    if (!finding.remedy.empty() && !known) hosts.push_back(finding.host);
+  }
+  std::string out =
+      "#!/bin/sh\n# What plumbline doctor would do. Read it, then run each part on its host.\n";
+  if (hosts.empty()) out += "# Nothing to heal was found.\n";
+  for (const std::string& host : hosts) {
+    out += "\n# ---- on " + clean(host) + "\n";
+    for (const Finding& finding : report.findings) {
+      if (finding.host != host || finding.remedy.empty()) continue;
+      out += fmt::format("# {}: {}{}{}\n", to_string(finding.outcome), clean(finding.cause),
+                         finding.peer.empty() ? "" : ", peer " + clean(finding.peer),
+                         ports_text(finding));
+      for (const std::string& line : remedy_lines(finding.remedy)) out += line + "\n";
+    }
+  }
+  return out;
+}
+
+std::string doctor_text(const DoctorReport& report, int width, bool colour, bool all) {
   Writer writer(width, colour);
   for (const Finding& finding : report.findings) {
     write_finding(writer, finding);
     writer.blank();
   }
-  write_checks(writer, report.checks);
+  write_checks(writer, report.checks, all);
   writer.blank();
   writer.line("",
               fmt::format("verdict: {} ({})", doctor_verdict(report), count_text(report.checks)));

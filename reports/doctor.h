@@ -24,6 +24,10 @@ const char* doctor_verdict(const DoctorReport& report);
 // at the end.
 std::string doctor_json(const DoctorReport& report);
 // For a terminal of `width` columns (0 = no wrapping).
-std::string doctor_text(const DoctorReport& report, int width, bool colour);
+// Probes with many checks are summed up, with the first that are not fine, unless `all` are wanted.
+std::string doctor_text(const DoctorReport& report, int width, bool colour, bool all = false);
+// The remedies as a shell script, a section per host, worst first; every line that is no command is
+// a comment. To be read and run by a person, on the host that its section names.
+std::string doctor_fix_plan(const DoctorReport& report);
 
 }  // namespace plumbline

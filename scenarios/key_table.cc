@@ -35,6 +35,11 @@ constexpr KeyRow kTable[] = {
      "`true`: this machine. Exactly one of `local` and `netns` says how to reach a host."},
     {"hosts[].netns", kText, 0, kOptional, nullptr, "none", kNoMin, kNoMax,
      "A network namespace of this machine, by name."},
+    {"hosts[].user", kText, 0, kOptional, nullptr, "as plumbline itself", kNoMin, kNoMax,
+     "User that agents and ranks run as in a namespace (plumbline then runs as root): to see what "
+     "works without privileges."},
+    {"hosts[].binary", kText, 0, kOptional, nullptr, "this program", kNoMin, kNoMax,
+     "Path of plumbline on that host."},
     {"hosts[].data", kText, kText, kOptional, nullptr, "all addresses of the host", kNoMin, kNoMax,
      "Addresses under test, best with their prefix length: `\"10.10.0.1/24\"`."},
     {"hosts[].interface", kText, 0, kOptional, nullptr, "any", kNoMin, kNoMax,
@@ -132,6 +137,12 @@ constexpr KeyRow kTable[] = {
     {"matrix[].config.*", kScalar, 0, kOptional, nullptr, "", kNoMin, kNoMax,
      "Value of one option."},
 
+    {"trace", kObject, 0, kOptional, nullptr, "{}", kNoMin, kNoMax,
+     "Packet traces: both ends of every connection are captured while the probes try it, and every "
+     "host during each cell of the matrix, headers only, bounded in size and time."},
+    {"trace.keep", kText, 0, kOptional, "always|failures|never", "\"never\"", kNoMin, kNoMax,
+     "Which traces stay, as nanosecond pcap files in the folder `traces` of the results."},
+
     {"report", kText, kText, kOptional, "@report", "[\"console\"]", kNoMin, kNoMax,
      "Reports to write when the run has ended; `plumbline list reports` shows them."},
     {"seed", kInt, 0, kOptional, nullptr, "a new one each run, recorded", 0, kMaxExact,
@@ -143,9 +154,9 @@ constexpr KeyRow kTable[] = {
 
 constexpr const char* kCluster = "needs the cluster launcher, which this version does not have";
 constexpr RefusedKeyRow kRefused[] = {
-    {"hosts.hostfile", kCluster}, {"hosts[].ssh", kCluster}, {"hosts[].user", kCluster},
-    {"hosts[].port", kCluster},   {"hosts[].key", kCluster}, {"hosts[].binary", kCluster},
-    {"hosts[].rdma", kCluster},   {"hosts[].ips", kCluster}, {"hosts[].group", kCluster},
+    {"hosts.hostfile", kCluster}, {"hosts[].ssh", kCluster},  {"hosts[].port", kCluster},
+    {"hosts[].key", kCluster},    {"hosts[].rdma", kCluster}, {"hosts[].ips", kCluster},
+    {"hosts[].group", kCluster},
 };
 
 template <typename Rows>

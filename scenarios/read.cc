@@ -84,6 +84,9 @@ Scenario read_scenario(const Json& root, Problems& problems) {
   scenario.report = {"console"};
   if (root.contains("report")) scenario.report = texts(root["report"]);
   if (root.contains("seed")) scenario.seed = whole_number(root["seed"]);
+  if (root.contains("trace") && root["trace"].is_object()) {
+    scenario.keep_traces = root["trace"].value("keep", scenario.keep_traces);
+  }
   scenario.roofs = root.value("roofs", true);
   return scenario;
 }

@@ -7,26 +7,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/units.h"
 #include "scenarios/read.h"
 #include "scenarios/read_matrix.h"
 #include "scenarios/shape.h"
 
 namespace plumbline {
 namespace {
-
-constexpr std::string_view kSpeedUnits[] = {"Tbit", "Gbit", "Mbit", "Kbit"};
-
-bool is_speed(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789";
-  const size_t whole = std::min(text.find_first_not_of(kDigits), text.size());
-  if (whole == 0) return false;
-  const bool point = whole < text.size() && text[whole] == '.';
-  const size_t end = point ? text.find_first_not_of(kDigits, whole + 1) : whole;
-  if (end >= text.size() || (point && end == whole + 1)) return false;
-  if (text.substr(0, end).find_first_not_of("0.") == std::string_view::npos) return false;
-  const std::string_view unit = text.substr(end);
-  return std::find(std::begin(kSpeedUnits), std::end(kSpeedUnits), unit) != std::end(kSpeedUnits);
-}
 
 // Empty, or what is wrong with "10.10.0.1/24", "fd00::1/64", "10.10.0.1".
 std::string address_problem(const std::string& text) {
@@ -53,6 +40,8 @@ ScenarioHost read_host(const Json& entry, const std::string& where, int ranks, P
   host.name = entry.value("name", "");
   host.local = entry.value("local", false);
   host.netns = entry.value("netns", "");
+  host.user = entry.value("user", "");
+  host.binary = entry.value("binary", "");
   host.interface = entry.value("interface", "");
   host.speed = entry.value("speed", "");
   host.ranks = entry.contains("ranks") ? static_cast<int>(whole_number(entry["ranks"])) : ranks;
@@ -66,7 +55,10 @@ ScenarioHost read_host(const Json& entry, const std::string& where, int ranks, P
     problems.add(where, host.local ? "has both 'local' and 'netns'" : "says not how to reach it",
                  "give either \"local\": true or \"netns\": \"NAME\"");
   }
-  if (!host.speed.empty() && !is_speed(host.speed)) {
+  if (!host.user.empty() && host.netns.empty() && !unsure) {
+    problems.add(where + ".user", "needs a namespace", "leave it out for this machine itself");
+  }
+  if (!host.speed.empty() && !parse_bit_rate(host.speed)) {
     problems.add(where + ".speed", fmt::format("{} is not a speed", in_quotes(host.speed)),
                  "write a number with Tbit, Gbit, Mbit or Kbit, such as 40Gbit");
   }

@@ -37,6 +37,8 @@ struct ScenarioHost {
   std::string name;
   bool local = false;             // this machine, this namespace
   std::string netns;              // otherwise the namespace's name
+  std::string binary;             // path of plumbline there; empty = this program's
+  std::string user;               // who runs there; empty = as we do ourselves
   std::vector<std::string> data;  // "10.10.0.1/24"; empty = whatever the host has
   std::string interface;          // empty = any
   std::string speed;              // "40Gbit", empty = as the system says
@@ -72,6 +74,7 @@ struct Scenario {
   std::map<std::string, std::string> config;
   std::vector<ProbeCall> probes;
   std::vector<MatrixBlock> matrix;
+  std::string keep_traces = "never";  // "always" | "failures" | "never"
   std::vector<std::string> report;
   std::optional<uint64_t> seed;
   bool roofs = true;

@@ -33,6 +33,7 @@ build   libboost-filesystem-dev    -
 build   libgtest-dev               googletest
 build   libgmock-dev               googletest
 build   libbenchmark-dev           google-benchmark
+build   libpcap-dev                -
 run     gnuplot-nox                gnuplot
 run     fonts-dejavu-core          -
 run     iproute2                   -
@@ -40,6 +41,12 @@ test    python3                    python
 test    python3-jsonschema         -
 labs    iproute2                   -
 labs    nftables                   -
+labs    iptables                   -
+labs    ebtables                   -
+labs    firewalld                  -
+labs    ufw                        -
+labs    iputils-ping               -
+labs    tshark                     -
 labs    libgloo-dev                -
 lint    clang-format-14            llvm@14
 lint    clang-tidy-14              llvm@14

@@ -1,0 +1,187 @@
+// The hidden command `agent`: answers what the diagnosis asks this host (docs/agent_protocol.md).
+// The coordinator starts it and speaks to it over standard input and output, and it ends when its
+// input ends; or, where nobody can start it from afar, a person starts it with --listen and pastes
+// the line that it prints on the machine of the coordinator.
+
+#include "cli/agent_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+
+#include "cli/commands.h"
+#include "cli/options_source.h"
+#include "core/fd.h"
+#include "core/sha256.h"
+#include "launch/agent_link.h"
+#include "launch/agent_loop.h"
+#include "launch/process.h"
+#include "probes/actions/actions.h"
+
+namespace plumbline {
+namespace {
+
+constexpr const char* kTokenVariable = "PLUMBLINE_TOKEN_FILE";
+constexpr int kDefaultPort = 29499;  // below the ranks' ports, so that it is in nobody's way
+constexpr int kDefaultMinutes = 10;
+constexpr unsigned kEndSeconds = 2;
+
+AgentLoopSettings loop_settings(const Args& args) {
+  AgentLoopSettings settings;
+  settings.version = PLUMBLINE_VERSION;
+  const auto options = resolve_options(args);
+  if (options) {
+    for (const auto& [name, value] : options->values()) settings.config[name] = value.value;
+  } else {
+    // It differs from a host where the environment is right, and so becomes a finding.
+    settings.config["environment"] = options.error().front().message();
+  }
+  return settings;
+}
+
+// Whatever prints to standard output by mistake must not end up between the answers.
+Fd move_output_away() {
+  Fd answers(dup(STDOUT_FILENO));
+  if (answers.valid()) dup2(STDERR_FILENO, STDOUT_FILENO);
+  return answers;
+}
+
+int serve_coordinator(const Args& args, Context& context) {
+  if (isatty(STDIN_FILENO) != 0) {
+    *context.err << "plumbline: `agent` is started by the coordinator, not by hand; "
+                    "by hand: plumbline agent --listen\n";
+    return 1;
+  }
+  // Process 1 of a container may well be the coordinator.
+  if (getppid() != 1) die_with_parent();
+  const Fd answers = move_output_away();
+  AgentSession session;
+  const Status served =
+      serve_agent(STDIN_FILENO, answers.get(), session.requests(), loop_settings(args));
+  // Nobody is there any more to wait for what still runs: SIGALRM ends it.
+  alarm(kEndSeconds);
+  return served ? 0 : usage_failure(context, served.error());
+}
+
+// A whole number from `least` to `most` in a flag.
+Expected<int> flag_number(const Args& args, const char* name, int otherwise, int least, int most) {
+  if (!args.has(name)) return otherwise;
+  const std::string text = args.get(name);
+  int value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = problem == std::errc() && end == text.data() + text.size();
+  if (whole && value >= least && value <= most) return value;
+  return fail(ErrorCode::kUsage, fmt::format("--{} '{}' is not a whole number from {} to {}", name,
+                                             text, least, most));
+}
+
+struct Listening {
+  std::vector<std::string> addresses;
+  int port = 0, minutes = 0;
+  std::string token, token_file;
+};
+
+Expected<Listening> what_to_listen_on(const Args& args) {
+  Listening listening;
+  constexpr int kMostPort = 65535, kMostMinutes = 24 * 60;
+  const Expected<int> port = flag_number(args, "port", kDefaultPort, 0, kMostPort);
+  if (!port) return fail(port.error());
+  const Expected<int> minutes = flag_number(args, "minutes", kDefaultMinutes, 1, kMostMinutes);
+  if (!minutes) return fail(minutes.error());
+  listening.port = *port;
+  listening.minutes = *minutes;
+  listening.addresses = args.all("address");
+  if (listening.addresses.empty()) {
+    const Expected<std::vector<Nic>> nics = list_nics();
+    if (!nics) return fail(nics.error());
+    listening.addresses = listening_addresses(*nics);
+  }
+  listening.token = to_hex(random_token());
+  if (const char* file = std::getenv(kTokenVariable); file != nullptr && *file != '\0') {
+    Expected<std::string> token = read_token(file);
+    if (!token) return fail(token.error());
+    listening.token = std::move(*token);
+    listening.token_file = file;
+  }
+  return listening;
+}
+
+void invite(const Listening& listening, int port, Context& context) {
+  *context.err << fmt::format(
+      "plumbline: listening for {} min, for one coordinator; paste this line on the other "
+      "machine:\n",
+      listening.minutes);
+  *context.out << paste_line(listening.addresses.front(), port, listening.token,
+                             listening.token_file)
+               << std::endl;
+  for (size_t i = 1; i < listening.addresses.size(); ++i) {
+    *context.err << (i == 1 ? "plumbline: if that address cannot be reached from there: " : ", ")
+                 << listening.addresses[i];
+  }
+  if (listening.addresses.size() > 1) *context.err << std::endl;
+}
+
+int listen_for_coordinator(const Args& args, Context& context) {
+  const Expected<Listening> listening = what_to_listen_on(args);
+  if (!listening) return usage_failure(context, listening.error());
+  constexpr int64_t kMinuteMs = 60'000;
+  AgentSession session;
+  const Status served =
+      serve_one_coordinator(listening->addresses, listening->port, listening->token,
+                            listening->minutes * kMinuteMs, session.requests(), loop_settings(args),
+                            [&](int port) { invite(*listening, port, context); });
+  alarm(kEndSeconds);
+  if (!served) return usage_failure(context, served.error());
+  *context.err << "plumbline: the coordinator has gone, this agent ends\n";
+  return 0;
+}
+
+}  // namespace
+
+std::vector<std::string> listening_addresses(const std::vector<Nic>& nics) {
+  std::vector<std::string> cards, others;
+  for (const Nic& nic : nics) {
+    if (!nic.up) continue;
+    const bool card = nic.kind == "ethernet" || nic.kind == "wifi";
+    for (const NicAddress& address : nic.addresses) {
+      if (address.loopback || address.link_local) continue;
+      (card ? cards : others).push_back(address.ip);
+    }
+  }
+  // People read and type IPv4 addresses more easily.
+  std::stable_partition(cards.begin(), cards.end(),
+                        [](const std::string& ip) { return ip.find(':') == std::string::npos; });
+  cards.insert(cards.end(), others.begin(), others.end());
+  if (cards.empty()) cards.emplace_back("127.0.0.1");
+  return cards;
+}
+
+std::string paste_line(const std::string& address, int port, const std::string& token,
+                       const std::string& token_file) {
+  const bool v6 = address.find(':') != std::string::npos;
+  const std::string peer = fmt::format("{}:{}", v6 ? "[" + address + "]" : address, port);
+  if (!token_file.empty()) {
+    return fmt::format("{}={} plumbline doctor --peer {}", kTokenVariable, token_file, peer);
+  }
+  return fmt::format("echo {} | {}=/dev/stdin plumbline doctor --peer {}", token, kTokenVariable,
+                     peer);
+}
+
+int run_agent(const Args& args, Context& context) {
+  std::signal(SIGPIPE, SIG_IGN);
+  for (const char* name : {"port", "address", "minutes"}) {
+    if (args.has(name) && !args.has("listen")) {
+      return usage_failure(
+          context, Error{ErrorCode::kUsage, std::string("--") + name + " goes with --listen only",
+                         0, "see plumbline agent --help", ""});
+    }
+  }
+  return args.has("listen") ? listen_for_coordinator(args, context)
+                            : serve_coordinator(args, context);
+}
+
+}  // namespace plumbline

@@ -1,0 +1,77 @@
+// `plumbline explain MESSAGE`: what an error message of the network means, which causes are behind
+// it, and the command that finds out which one it is.
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli/commands.h"
+#include "core/cause.h"
+#include "core/symptom.h"
+#include "reports/text.h"
+
+namespace plumbline {
+namespace {
+
+constexpr size_t kMostRows = 4;
+
+std::string probe_command(const std::vector<const SymptomRow*>& rows) {
+  std::vector<std::string> probes;
+  std::set<std::string> seen;
+  for (const SymptomRow* row : rows) {
+    for (const char* probe : row->probes) {
+      if (seen.insert(probe).second) probes.emplace_back(probe);
+    }
+  }
+  std::string command = "plumbline doctor --hosts HOSTS.json";
+  for (const std::string& probe : probes) command += " --only " + probe;
+  return command;
+}
+
+void print_rows(const std::vector<const SymptomRow*>& rows, Context& context) {
+  const auto width = static_cast<size_t>(context.width);
+  const auto write = [&](const std::string& text, const std::string& label) {
+    for (const std::string& line : wrap(text, width, label)) *context.out << line << "\n";
+  };
+  std::set<std::string> told;
+  for (const SymptomRow* row : rows) {
+    write(row->meaning, std::string(row->source) + ": ");
+    for (const char* id : row->causes) {
+      if (!told.insert(id).second) continue;
+      const CauseRow* cause = find_cause(id);
+      write(std::string(cause->meaning) + "; seen by: " + cause->seen_by,
+            "  " + std::string(id) + "  ");
+    }
+  }
+  *context.out << "\nWhich one it is: " << probe_command(rows) << "\n";
+}
+
+}  // namespace
+
+int run_explain(const Args& args, Context& context) {
+  std::string message;
+  for (const std::string& word : args.all("message"))
+    message += (message.empty() ? "" : " ") + word;
+  std::vector<const SymptomRow*> rows = explain(message);
+  if (rows.size() > kMostRows) rows.resize(kMostRows);
+  if (args.has("json")) {
+    nlohmann::json json = nlohmann::json::array();
+    for (const SymptomRow* row : rows) {
+      json.push_back({{"source", row->source},
+                      {"meaning", row->meaning},
+                      {"causes", row->causes},
+                      {"probes", row->probes}});
+    }
+    *context.out << json.dump(2) << "\n";
+    return rows.empty() ? 2 : 0;
+  }
+  if (rows.empty()) {
+    *context.out
+        << "No row of the table fits this message. plumbline doctor --hosts HOSTS.json looks "
+           "at everything.\n";
+    return 2;
+  }
+  print_rows(rows, context);
+  return 0;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,101 @@
+// `plumbline lab matrix`: how often is the diagnosis right, and do its remedies heal?
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+
+#include "cli/interrupts.h"
+#include "cli/lab_matrix.h"
+#include "lab/matrix.h"
+
+namespace plumbline {
+namespace {
+
+Expected<uint64_t> number_of(const Args& args, const char* name, uint64_t otherwise) {
+  if (!args.has(name)) return otherwise;
+  const std::string text = args.get(name);
+  uint64_t number = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (status == std::errc() && end == text.data() + text.size() && number < 1'000'000'000) {
+    return number;
+  }
+  return fail(ErrorCode::kUsage, fmt::format("--{} '{}' is not a whole number", name, text));
+}
+
+std::string own_program() {
+  std::array<char, 4096> path{};
+  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size() - 1);
+  return length > 0 ? std::string(path.data(), static_cast<size_t>(length)) : "plumbline";
+}
+
+void say_progress(const CellResult& cell, size_t done, size_t all, Context& context) {
+  const bool bad = cell.skipped.empty() && (!cell.right || !cell.error.empty());
+  const std::string healed = !cell.remedy_tried ? "" : cell.healed ? ", healed" : ", NOT HEALED";
+  *context.err << fmt::format("plumbline: [{}/{}] {} {} (seed {}): {}{}\n", done, all,
+                              to_string(cell.cell.kind), cell.cell.name, cell.cell.seed,
+                              !cell.skipped.empty() ? "skipped: " + cell.skipped
+                              : !cell.error.empty() ? "ERROR: " + cell.error
+                              : bad                 ? "WRONG"
+                                                    : "right",
+                              healed)
+               << std::flush;
+}
+
+Status write_docs(const std::string& file, const std::string& generated) {
+  std::string text;
+  {
+    std::ifstream in(file, std::ios::binary);
+    text.assign((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  }
+  std::ofstream out(file, std::ios::binary | std::ios::trunc);
+  out << with_generated(text, generated);
+  out.close();
+  if (!out) return fail_errno(ErrorCode::kConfig, "write " + file, errno);
+  return {};
+}
+
+}  // namespace
+
+int lab_matrix_command(const Args& args, Context& context) {
+  MatrixOptions options;
+  const Expected<uint64_t> seed = number_of(args, "seed", 1);
+  if (!seed) return usage_failure(context, seed.error());
+  const Expected<uint64_t> seeds = number_of(args, "seeds", 1);
+  if (!seeds) return usage_failure(context, seeds.error());
+  options.seed = *seed;
+  options.seeds = static_cast<int>(*seeds);
+  // A cell that is asked for by name is meant to be repeated, not multiplied.
+  options.zoo_runs = args.has("only") ? options.seeds : std::max(5, options.seeds);
+  options.only = args.all("only");
+  options.reduced = args.has("reduced");
+  options.unprivileged = args.has("unprivileged");
+  options.keep = args.get("keep");
+  options.program = args.get("program", own_program());
+  const Expected<std::vector<MatrixCell>> cells = matrix_cells(options);
+  if (!cells) return usage_failure(context, cells.error());
+  if (geteuid() != 0) {
+    return usage_failure(context, Error{ErrorCode::kUnsupported, "the matrix needs root, for labs",
+                                        0, "run it with sudo", ""});
+  }
+  watch_interrupts();
+  options.stop = [] { return interrupts() > 0; };
+  options.progress = [&](const CellResult& cell, size_t done, size_t all) {
+    say_progress(cell, done, all, context);
+  };
+  const MatrixResult result = run_matrix(options, *cells);
+  *context.out << (args.has("json") ? matrix_json(result)
+                                    : matrix_text(result, args.has("verbose")))
+               << std::flush;
+  if (args.has("docs") && !result.interrupted) {
+    const Status written = write_docs(args.get("docs"), matrix_docs(result));
+    if (!written) return usage_failure(context, written.error());
+  }
+  if (result.interrupted) return 130;
+  return summarise(result).all_right() ? 0 : 2;
+}
+
+}  // namespace plumbline

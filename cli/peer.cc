@@ -1,0 +1,117 @@
+#include "cli/peer.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include <charconv>
+#include <cstdlib>
+
+#include "core/fd.h"
+
+namespace plumbline {
+namespace {
+
+constexpr int64_t kAttachMs = 8000;
+constexpr const char* kTokenVariable = "PLUMBLINE_TOKEN_FILE";
+
+struct Target {
+  std::string address;
+  int port = 0;  // 0 = no agent there
+};
+
+bool numeric(const std::string& text, int family) {
+  unsigned char bytes[sizeof(in6_addr)];
+  return inet_pton(family, text.c_str(), bytes) == 1;
+}
+
+// "10.0.0.2", "10.0.0.2:29499", "fd00::2", "[fd00::2]:29499".
+Expected<Target> parse_target(const std::string& text) {
+  Target target{text, 0};
+  const size_t colon = text.rfind(':');
+  if (!numeric(text, AF_INET6) && colon != std::string::npos) {
+    target.address = text.substr(0, colon);
+    const std::string port = text.substr(colon + 1);
+    const auto [end, status] = std::from_chars(port.data(), port.data() + port.size(), target.port);
+    if (status != std::errc() || end != port.data() + port.size() || target.port < 1 ||
+        target.port > 65535) {
+      return fail(ErrorCode::kUsage, "--peer '" + text + "' has no port from 1 to 65535");
+    }
+  }
+  if (target.address.size() > 2 && target.address.front() == '[' && target.address.back() == ']') {
+    target.address = target.address.substr(1, target.address.size() - 2);
+  }
+  if (!numeric(target.address, AF_INET) && !numeric(target.address, AF_INET6)) {
+    return fail(ErrorCode::kUsage, "--peer '" + text + "' is no address",
+                "write it as 10.10.0.2, 10.10.0.2:29499 or [fd00::2]:29499");
+  }
+  return target;
+}
+
+// Our address on the way to the peer: what the system would choose as source; nothing is sent.
+Expected<std::string> source_towards(const std::string& address) {
+  sockaddr_storage storage{};
+  socklen_t length = 0;
+  const bool v6 = numeric(address, AF_INET6);
+  constexpr uint16_t kDiscard = 9;
+  if (v6) {
+    auto* in6 = reinterpret_cast<sockaddr_in6*>(&storage);
+    in6->sin6_family = AF_INET6;
+    in6->sin6_port = htons(kDiscard);
+    inet_pton(AF_INET6, address.c_str(), &in6->sin6_addr);
+    length = sizeof *in6;
+  } else {
+    auto* in4 = reinterpret_cast<sockaddr_in*>(&storage);
+    in4->sin_family = AF_INET;
+    in4->sin_port = htons(kDiscard);
+    inet_pton(AF_INET, address.c_str(), &in4->sin_addr);
+    length = sizeof *in4;
+  }
+  const Fd fd(socket(storage.ss_family, SOCK_DGRAM, 0));
+  if (connect(fd.get(), reinterpret_cast<sockaddr*>(&storage), length) != 0) {
+    Error error{ErrorCode::kUnreachable, "find the way to " + address, errno,
+                "give this machine an address in its network, or a route to it", "route.missing"};
+    return fail(std::move(error));
+  }
+  length = sizeof storage;
+  getsockname(fd.get(), reinterpret_cast<sockaddr*>(&storage), &length);
+  char text[NI_MAXHOST] = {};
+  getnameinfo(reinterpret_cast<sockaddr*>(&storage), length, text, sizeof text, nullptr, 0,
+              NI_NUMERICHOST);
+  const std::string source = text;
+  return source.substr(0, source.find('%'));
+}
+
+}  // namespace
+
+Expected<Peer> find_peer(const Args& args, const OptionSet& options) {
+  const Expected<Target> target = parse_target(args.get("peer"));
+  if (!target) return fail(target.error());
+  const Expected<std::string> source = source_towards(target->address);
+  if (!source) return fail(source.error());
+  Peer peer;
+  ScenarioHost here;
+  here.name = "here";
+  here.local = true;
+  here.data = {*source};
+  ScenarioHost there;
+  there.name = "peer";
+  there.data = {target->address};
+  peer.hosts = {here, there};
+  if (target->port == 0) return peer;
+  const char* file = std::getenv(kTokenVariable);
+  if (file == nullptr || *file == '\0') {
+    return fail(ErrorCode::kUsage, "an agent that listens wants its token",
+                "paste the whole line that plumbline agent --listen printed");
+  }
+  const Expected<std::string> token = read_token(file);
+  if (!token) return fail(token.error());
+  std::map<std::string, std::string> config;
+  for (const auto& [name, value] : options.values()) config[name] = value.value;
+  peer.agent = attach_agent("peer", target->address, target->port, *token,
+                            Deadline::after_ms(kAttachMs), config);
+  if (peer.agent->agent == nullptr) return fail(peer.agent->error);
+  return peer;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,117 @@
+// `plumbline trace`: what captures show, and where packets vanish between two of them.
+
+#include <algorithm>
+#include <charconv>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "probes/trace/analyse.h"
+#include "reports/trace_plot.h"
+
+namespace plumbline {
+namespace {
+
+struct Findings {
+  std::vector<TraceSummary> traces;
+  std::vector<TracePairFlow> pairs;  // of exactly two traces
+};
+
+bool shared(const TracePairFlow& pair) {
+  return !pair.here.a_ip.empty() && !pair.there.a_ip.empty();
+}
+
+Expected<Findings> read_files(const std::vector<std::string>& files, const Args& args) {
+  Findings findings;
+  for (const std::string& file : files) {
+    Expected<TraceSummary> summary = analyse_trace_file(file);
+    if (!summary) return fail(summary.error());
+    findings.traces.push_back(std::move(*summary));
+  }
+  const bool insist = args.has("compare");
+  if (insist && files.size() != 2) {
+    return fail(ErrorCode::kUsage, "--compare takes two files", "one from each host");
+  }
+  if (files.size() != 2) return findings;
+  Expected<std::vector<TracePairFlow>> pairs =
+      compare_trace_files(files[0], files[1], args.all("first-at"));
+  if (!pairs) return fail(pairs.error());
+  // Two captures that have nothing to do with each other are not compared unasked.
+  if (std::any_of(pairs->begin(), pairs->end(), shared)) {
+    findings.pairs = std::move(*pairs);
+  } else if (insist) {
+    return fail(ErrorCode::kConfig, "the files share no flow: " + files[0] + ", " + files[1],
+                "capture on both hosts at the same time");
+  }
+  return findings;
+}
+
+// Index of the flow to draw: the one asked for, else the one with the most packets.
+Expected<int64_t> flow_to_draw(const TraceSummary& summary, const Args& args) {
+  if (args.has("flow")) {
+    const std::string text = args.get("flow");
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size() || number < 1) {
+      return fail(ErrorCode::kUsage, "--flow " + text, "a number from 1 on");
+    }
+    return number - 1;
+  }
+  int64_t best = -1, most = -1;
+  for (size_t i = 0; i < summary.flows.size(); ++i) {
+    const TraceFlow& flow = summary.flows[i];
+    if (flow.protocol != "tcp" || flow.a.packets + flow.b.packets <= most) continue;
+    most = flow.a.packets + flow.b.packets;
+    best = static_cast<int64_t>(i);
+  }
+  if (best < 0) return fail(ErrorCode::kUsage, "no TCP flow to plot in " + summary.file);
+  return best;
+}
+
+Status draw(const std::string& file, const TraceSummary& summary, const Args& args) {
+  const Expected<int64_t> flow = flow_to_draw(summary, args);
+  if (!flow) return fail(flow.error());
+  const Expected<TracePoints> points = trace_points(file, *flow);
+  if (!points) return fail(points.error());
+  return write_trace_plot(*points, args.get("plot"));
+}
+
+void print(const Findings& findings, const Args& args, Context& context) {
+  std::ostream& out = *context.out;
+  if (args.has("json")) {
+    const nlohmann::json json = {
+        {"schema", 1}, {"traces", findings.traces}, {"pairs", findings.pairs}};
+    out << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    return;
+  }
+  for (size_t i = 0; i < findings.traces.size(); ++i) {
+    out << (i == 0 ? "" : "\n") << trace_text(findings.traces[i], context.width);
+  }
+  if (!findings.pairs.empty()) {
+    out << "\nBoth traces together:\n" << compare_text(findings.pairs, context.width);
+  }
+}
+
+}  // namespace
+
+int run_trace(const Args& args, Context& context) {
+  const std::vector<std::string> files = args.all("file");
+  if (args.has("flow") && !args.has("plot")) {
+    return usage_failure(context, Error{ErrorCode::kUsage, "--flow without --plot", 0,
+                                        "name a picture to draw", ""});
+  }
+  if (args.has("plot") && files.size() != 1) {
+    return usage_failure(context, Error{ErrorCode::kUsage, "--plot draws from one file", 0,
+                                        std::to_string(files.size()) + " were given", ""});
+  }
+  const Expected<Findings> findings = read_files(files, args);
+  if (!findings) return usage_failure(context, findings.error());
+  if (args.has("plot")) {
+    const Status drawn = draw(files[0], findings->traces[0], args);
+    if (!drawn) return usage_failure(context, drawn.error());
+  }
+  print(*findings, args, context);
+  return 0;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,161 @@
+#include "lab/fault_tools.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "core/command.h"
+#include "lab/address.h"
+#include "lab/shell.h"
+
+namespace plumbline {
+namespace {
+
+const LabHost& host_of(const Lab& lab, const std::string& name) {
+  const LabHost* host = find_lab_host(lab, name);
+  return host != nullptr ? *host : lab.hosts.front();
+}
+
+// Listens, answers, and never ends by itself. Arguments: address, port, name, banner.
+constexpr const char* kPython =
+    "import os,socket,sys\n"
+    "a,p,n,b=sys.argv[1:5]\n"
+    "if n: open('/proc/self/comm','w').write(n)\n"
+    "s=socket.socket(socket.AF_INET6 if ':' in a else socket.AF_INET)\n"
+    "s.setsockopt(socket.SOL_SOCKET,socket.SO_REUSEADDR,1)\n"
+    "s.bind((a,int(p)))\n"
+    "s.listen(16)\n"
+    "os.write(1,b'ready\\n')\n"
+    "kept=[]\n"
+    "while True:\n"
+    "  c,_=s.accept()\n"
+    "  try:\n"
+    "    if b: c.sendall(b.encode()); c.close()\n"
+    "    else: kept=kept[-50:]+[c]\n"
+    "  except OSError: pass\n";
+constexpr const char* kPerl =
+    "use IO::Socket::IP; my($a,$p,$n,$b)=@ARGV; $SIG{PIPE}='IGNORE';\n"
+    "if($n ne ''){open(F,'>/proc/self/comm');print F $n;close F}\n"
+    "my $s=IO::Socket::IP->new(LocalHost=>$a,LocalPort=>$p,Listen=>16,ReuseAddr=>1)||die;\n"
+    "$|=1; print \"ready\\n\"; my @kept;\n"
+    "while(my $c=$s->accept){if($b ne ''){syswrite($c,$b);close $c}"
+    "else{push @kept,$c;shift @kept if @kept>50}}\n";
+
+// Debian's own interpreters before whatever PATH names first (wrappers, mostly).
+std::string interpreter(const std::string& name) {
+  const std::string usual = "/usr/bin/" + name;
+  return access(usual.c_str(), X_OK) == 0 ? usual : find_program(name);
+}
+
+}  // namespace
+
+FaultMaker::FaultMaker(const Lab& the_lab, const FaultTarget& the_target, std::mt19937_64& random)
+    : lab(the_lab),
+      target(the_target),
+      host(host_of(the_lab, the_target.host)),
+      peer(host_of(the_lab, the_target.peer)),
+      link(link_to(host, the_target.peer)),
+      back(link_to(peer, the_target.host)),
+      draw(random) {}
+
+bool FaultMaker::v6() const { return is_ipv6(link.data); }
+std::string FaultMaker::ip() const { return ip_of(link.data); }
+std::string FaultMaker::peer_ip() const { return ip_of(back.data); }
+
+FaultMaker& FaultMaker::step(std::string command) {
+  plan.steps.push_back(std::move(command));
+  return *this;
+}
+
+FaultMaker& FaultMaker::undo(std::string command) {
+  plan.injected.undo.insert(plan.injected.undo.begin(), std::move(command));
+  return *this;
+}
+
+FaultMaker& FaultMaker::undo(const std::vector<std::string>& commands) {
+  plan.injected.undo.insert(plan.injected.undo.begin(), commands.begin(), commands.end());
+  return *this;
+}
+
+FaultMaker& FaultMaker::step(std::string command, std::string undo_command) {
+  step(std::move(command));
+  return undo(std::move(undo_command));
+}
+
+FaultMaker& FaultMaker::how(std::string text) {
+  std::string& so_far = plan.injected.how;
+  so_far += so_far.empty() ? text : "; " + text;
+  return *this;
+}
+
+FaultMaker& FaultMaker::expect(std::vector<std::string> causes, const std::string& peer_name) {
+  plan.injected.causes = std::move(causes);
+  plan.injected.expect_host = host.name;
+  plan.injected.expect_peer = peer_name;
+  return *this;
+}
+
+FaultMaker& FaultMaker::expect_host_cause(std::vector<std::string> causes) {
+  expect(std::move(causes));
+  plan.injected.any_peer = mesh() || lab.hosts.size() == 2;
+  return *this;
+}
+
+FaultMaker& FaultMaker::coarse(std::vector<std::string> causes) {
+  plan.injected.coarse = std::move(causes);
+  return *this;
+}
+
+std::string FaultMaker::other_interface() {
+  if (!host.control_interface.empty()) return host.control_interface;
+  const std::string name = "x" + draw.hex(6), end = "y" + draw.hex(6);
+  step(ip_in(host.netns, fmt::format("link add {} type veth peer name {}", name, end)),
+       ip_in(host.netns, fmt::format("link del {}", name)));
+  step(ip_in(host.netns, fmt::format("link set {} up", name)));
+  step(ip_in(host.netns, fmt::format("link set {} up", end)));
+  return name;
+}
+
+bool has_tool(const char* program) { return !find_program(program).empty(); }
+
+FaultHelper holder_helper(Draw& draw, const std::string& netns, const std::string& ip, int port,
+                          const std::string& banner, const std::string& name) {
+  const std::string python = interpreter("python3"), perl = interpreter("perl");
+  const bool use_python = perl.empty() || (!python.empty() && draw.coin());
+  FaultHelper helper;
+  helper.netns = netns;
+  helper.argv = use_python ? std::vector<std::string>{python, "-c", kPython}
+                           : std::vector<std::string>{perl, "-e", kPerl};
+  helper.argv.insert(helper.argv.end(), {ip, std::to_string(port), name, banner});
+  return helper;
+}
+
+std::string holder_unavailable() {
+  return interpreter("python3").empty() && interpreter("perl").empty() ? "needs python3 or perl"
+                                                                       : "";
+}
+
+std::string anywhere(const Lab&) { return {}; }
+std::string needs_switch(const Lab& lab) {
+  return lab.switch_netns.empty() ? "a mesh has nothing between its hosts" : "";
+}
+std::string needs_star(const Lab& lab) {
+  return lab.topology.shape == "star" ? "" : "needs a star";
+}
+std::string needs_mesh(const Lab& lab) {
+  return lab.topology.shape == "mesh" ? "" : "needs a mesh";
+}
+std::string needs_v4(const Lab& lab) {
+  return is_ipv6(lab.hosts.front().links.front().data) ? "needs IPv4" : "";
+}
+std::string needs_one_link(const Lab& lab) {
+  if (lab.topology.shape == "routed") return "needs hosts that share a subnet";
+  return lab.topology.carrier == "direct" ? "" : "needs carrier \"direct\"";
+}
+std::string first_reason(std::initializer_list<std::string> reasons) {
+  for (const std::string& reason : reasons) {
+    if (!reason.empty()) return reason;
+  }
+  return {};
+}
+
+}  // namespace plumbline

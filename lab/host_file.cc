@@ -1,0 +1,61 @@
+#include "lab/host_file.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "lab/address.h"
+
+namespace plumbline {
+
+std::string host_file_text(const Lab& lab, const std::vector<HostFilePatch>& patches) {
+  nlohmann::ordered_json entries = nlohmann::ordered_json::array();
+  for (const LabHost& host : lab.hosts) {
+    nlohmann::ordered_json entry = {{"name", host.name}, {"netns", host.netns}};
+    entry["data"] = nlohmann::ordered_json::array();
+    for (const LabLink& link : host.links) entry["data"].push_back(link.data);
+    if (host.names_interface) entry["interface"] = host.links.front().interface;
+    if (!lab.topology.rate.empty()) entry["speed"] = lab.topology.rate;
+    if (lab.topology.unprivileged) entry["user"] = "nobody";
+    for (const HostFilePatch& patch : patches) {
+      if (patch.host != host.name) continue;
+      if (patch.value.empty()) {
+        entry.erase(patch.key);
+      } else {
+        entry[patch.key] = nlohmann::ordered_json::parse(patch.value, nullptr, false);
+      }
+    }
+    entries.push_back(std::move(entry));
+  }
+  // One host a line, so that findings can name the line.
+  std::string out = "{\"hosts\": [\n";
+  for (size_t i = 0; i < entries.size(); ++i) {
+    out += "  " + entries[i].dump() + (i + 1 < entries.size() ? ",\n" : "\n");
+  }
+  return out + "]}\n";
+}
+
+std::string machine_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+std::string names_folder(const LabHost& host) { return "/etc/netns/" + host.netns; }
+
+std::string names_text(const Lab& lab, const LabHost& host, const std::string& own) {
+  std::string out = "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n";
+  for (const LabHost& other : lab.hosts) {
+    const bool self = other.name == host.name;
+    std::string ip = ip_of(other.links.front().data);
+    if (self && own == "none") continue;
+    if (self && !own.empty()) ip = own;
+    out += ip + " " + other.name;
+    if (self && machine_name() != other.name) out += " " + machine_name();
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace plumbline

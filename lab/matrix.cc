@@ -1,0 +1,245 @@
+// Running the cells of the fault matrix.
+#include "lab/matrix.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "core/clock.h"
+#include "core/command.h"
+#include "lab/draw.h"
+#include "lab/port_words.h"
+#include "lab/shell.h"
+#include "lab/snapshot.h"
+#include "lab/state.h"
+
+namespace plumbline {
+namespace {
+
+constexpr int64_t kDoctorMs = 150'000;
+constexpr int64_t kRemedyMs = 20'000;
+
+// What is true of the machine itself, in any lab.
+std::vector<std::string> true_of_machine() {
+  std::ifstream in("/proc/loadavg");
+  double load = 0;
+  in >> load;
+  const double cores = std::max(1U, std::thread::hardware_concurrency());
+  if (load > cores / 2) return {"host.overloaded"};
+  return {};
+}
+
+class CellRunner {
+ public:
+  CellRunner(const MatrixOptions& options, const MatrixCell& cell, size_t number)
+      : options_(options), number_(number) {
+    result_.cell = cell;
+  }
+
+  CellResult run() {
+    const CellNetwork network = cell_network(result_.cell, options_.unprivileged);
+    LabTopology topology = network.topology;
+    result_.lab = in_words(topology);
+    if (!network.unavailable.empty()) {
+      result_.skipped = network.unavailable;
+      return result_;
+    }
+    topology.name = fmt::format("matrix-{}-{}", getpid(), number_);
+    const Expected<Lab> lab = lab_up(topology, result_.cell.seed, options_.stop);
+    if (!lab) {
+      // A device type that this kernel lacks, mostly.
+      const bool cannot = lab.error().code == ErrorCode::kUnsupported && geteuid() == 0;
+      (cannot ? result_.skipped : result_.error) = lab.error().message();
+      return result_;
+    }
+    lab_ = *lab;
+    in_lab();
+    const Status down = lab_down(lab_.name);
+    if (!down && result_.error.empty()) result_.error = down.error().message();
+    return result_;
+  }
+
+ private:
+  void in_lab() {
+    if (!inject_all()) return;
+    result_.diagnosis = ask_doctor("");
+    if (!result_.diagnosis.problem.empty()) result_.error = result_.diagnosis.problem;
+    const std::vector<std::string> ignored = true_of_machine();
+    result_.judgement = judge(result_.injected, result_.diagnosis, options_.unprivileged, ignored);
+    const Judgement& judgement = result_.judgement;
+    result_.right = result_.error.empty() && judgement.missed.empty() && judgement.wrong.empty() &&
+                    (result_.cell.kind == CellKind::kZoo || judgement.first_is_right);
+    // What a wrong diagnosis would have done is not worth trying.
+    if (result_.cell.kind == CellKind::kSingle && result_.right &&
+        result_.injected.front().remedy_is_local) {
+      try_remedy();
+    }
+  }
+
+  bool inject_all() {
+    std::mt19937_64 random(result_.cell.seed * 2654435761ULL + 17);
+    Draw draw(random);
+    std::vector<std::string> hosts;
+    for (const LabHost& host : lab_.hosts) hosts.push_back(host.name);
+    for (const std::string& fault : result_.cell.faults) {
+      FaultTarget target;
+      target.host = draw.take(hosts);
+      // Two faults stay apart when their four hosts are different ones.
+      if (result_.cell.kind == CellKind::kPair) target.peer = draw.take(hosts);
+      const Expected<Injected> injected = inject_fault(lab_, fault, target, random());
+      if (!injected) {
+        result_.error = injected.error().message();
+        return false;
+      }
+      result_.injected.push_back(*injected);
+    }
+    return true;
+  }
+
+  Diagnosis ask_doctor(const std::string& again) {
+    std::vector<int> window = lab_.ports;
+    // The longest run of ports is the window, what is left the master port.
+    std::pair<int, int> longest{0, -1};
+    for (const auto& run : port_runs(window)) {
+      if (run.second - run.first > longest.second - longest.first) longest = run;
+    }
+    int master = 29500;
+    for (const int port : window) {
+      if (port < longest.first || port > longest.second) master = port;
+    }
+    std::vector<std::string> argv = {
+        options_.program, "doctor",
+        "--hosts",        lab_.hosts_file,
+        "--ports",        fmt::format("{}-{}", longest.first, longest.second),
+        "--master-port",  std::to_string(master),
+        "--json"};
+    for (const Injected& injected : result_.injected) {
+      const std::vector<std::string>& more = injected.doctor_args;
+      for (size_t i = 0; i + 1 < more.size(); i += 2) {
+        const auto known = std::find(argv.begin(), argv.end(), more[i]);
+        if (known != argv.end()) argv.erase(known, known + 2);
+        argv.insert(argv.end(), {more[i], more[i + 1]});
+      }
+    }
+    const int64_t began = monotonic_ns();
+    const auto done = run_command(argv, Deadline::after_ms(kDoctorMs));
+    const int64_t took = monotonic_ns() - began;
+    Diagnosis diagnosis;
+    if (done) {
+      diagnosis = parse_diagnosis(done->out, done->status);
+      if (!diagnosis.problem.empty() && !done->err.empty()) diagnosis.problem += "; " + done->err;
+      keep(again, done->out);
+    } else {
+      diagnosis.problem = done.error().message();
+    }
+    diagnosis.took_ns = took;
+    return diagnosis;
+  }
+
+  void keep(const std::string& again, const std::string& text) const {
+    if (options_.keep.empty()) return;
+    std::error_code ignored;
+    std::filesystem::create_directories(options_.keep, ignored);
+    (void)write_file(
+        fmt::format("{}/{}-{}{}.json", options_.keep, result_.cell.name, result_.cell.seed, again),
+        text);
+  }
+
+  // Each right finding's remedy, on the host that it names, as root there.
+  void try_remedy() {
+    const auto before = take_snapshots(lab_);
+    std::set<std::string> touched;
+    // Notes count where there is nothing worse: a blocked ping has its remedy too.
+    const bool only_notes = result_.judgement.named == 0;
+    for (const SaidFinding& finding : result_.diagnosis.findings) {
+      const LabHost* host = find_lab_host(lab_, finding.host);
+      if (host == nullptr || finding.remedy.empty()) continue;
+      if (finding.outcome == "note" && !only_notes) continue;
+      touched.insert(host->netns);
+      result_.remedy_tried = true;
+      const Status done = carry_out(*host, finding.remedy);
+      if (!done) result_.after_remedy.push_back("the remedy failed: " + done.error().message());
+    }
+    if (!result_.remedy_tried) {
+      result_.remedy_tried = true;
+      result_.after_remedy.emplace_back("no remedy was printed");
+      return;
+    }
+    compare_elsewhere(before, touched);
+    // The fault's own helpers are gone only when the remedy ended them.
+    const Diagnosis after = ask_doctor("-healed");
+    const std::vector<std::string> ignored = true_of_machine();
+    for (const SaidFinding& finding : after.findings) {
+      const bool noted = finding.outcome == "note" && finding.cause != "icmp.blocked";
+      const bool machine =
+          std::find(ignored.begin(), ignored.end(), finding.cause) != ignored.end();
+      if (noted || machine) continue;
+      result_.after_remedy.push_back(finding.cause + " on " + finding.host);
+    }
+    if (!after.problem.empty()) result_.after_remedy.push_back(after.problem);
+    result_.healed = result_.after_remedy.empty() && result_.changed_elsewhere.empty();
+  }
+
+  // In the host's namespace, with its file of names in the place of /etc/hosts. A tool that
+  // replaces that file cannot do so where it is mounted, so /etc is a copy there.
+  Status carry_out(const LabHost& host, const std::string& remedy) const {
+    const std::string names = "/etc/netns/" + host.netns + "/hosts";
+    const std::string script =
+        "sudo() { while [ \"${1#-}\" != \"$1\" ]; do shift; done; \"$@\"; }\n" + remedy + "\n";
+    std::string command = in_netns(host.netns, "sh -c " + quoted(script));
+    if (remedy.find("/etc/") != std::string::npos) {
+      const std::string copy = lab_.folder + "/etc";
+      const std::string inner = fmt::format(
+          "mkdir -p {0}\nmount -t tmpfs tmpfs {0}\ncp -a /etc/. {0}/\n"
+          "cat {1} > {0}/hosts\nmount --bind {0} /etc\n"
+          "nsenter --net=/run/netns/{2} sh -c {3} || exit 1\ncat /etc/hosts > {4}",
+          copy, names, host.netns, quoted(script), lab_.folder + "/names.after");
+      command = "unshare -m sh -e -c " + quoted(inner) + "\ncat " + lab_.folder +
+                "/names.after > " + names;
+    }
+    return run_script("remedy on " + host.name, command, kRemedyMs);
+  }
+
+  void compare_elsewhere(const Expected<std::map<std::string, Snapshot>>& before,
+                         const std::set<std::string>& touched) {
+    const auto after = take_snapshots(lab_);
+    if (!before || !after) {
+      result_.changed_elsewhere.emplace_back("could not be seen");
+      return;
+    }
+    for (const auto& [netns, snapshot] : *before) {
+      if (touched.count(netns) > 0) continue;
+      for (const std::string& line : difference(snapshot, after->at(netns))) {
+        result_.changed_elsewhere.push_back((netns.empty() ? "this machine" : netns) + " " + line);
+      }
+    }
+  }
+
+  const MatrixOptions& options_;
+  size_t number_;
+  CellResult result_;
+  Lab lab_;
+};
+
+}  // namespace
+
+MatrixResult run_matrix(const MatrixOptions& options, const std::vector<MatrixCell>& cells) {
+  MatrixResult result;
+  result.options = options;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (options.stop && options.stop()) {
+      result.interrupted = true;
+      break;
+    }
+    result.cells.push_back(CellRunner(options, cells[i], i).run());
+    if (options.progress) options.progress(result.cells.back(), i + 1, cells.size());
+  }
+  return result;
+}
+
+}  // namespace plumbline

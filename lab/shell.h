@@ -1,0 +1,35 @@
+// Commands of the lab, run by sh(1). What a lab or a fault does is kept as text, so that it can be
+// shown, written down and undone by another process. Every wait has a deadline.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "lab/fault.h"
+
+namespace plumbline {
+
+// Runs the script in the root namespace with `sh -e`; the Error carries the last line that it said.
+Status run_script(const std::string& what, const std::string& script, int64_t within_ms = 20'000);
+
+// 'text' for sh.
+std::string quoted(const std::string& text);
+// "ip netns exec NS COMMAND".
+std::string in_netns(const std::string& netns, const std::string& command);
+// "ip -n NS COMMAND".
+std::string ip_in(const std::string& netns, const std::string& command);
+
+bool namespace_exists(const std::string& netns);
+
+// Starts a helper in its namespace as a process of its own session that outlives us, and waits
+// until it printed its line (3 s at most).
+Expected<ProcessId> start_helper(const FaultHelper& helper);
+// Whether that very process still runs.
+bool is_running(const ProcessId& process);
+// SIGTERM, and SIGKILL when it is still there after 300 ms; nothing when it is gone already.
+void end_process(const ProcessId& process);
+// Ends everything that runs in this namespace (not ourselves).
+void end_processes_in(const std::string& netns);
+
+}  // namespace plumbline

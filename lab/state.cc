@@ -1,0 +1,124 @@
+#include "lab/state.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/clock.h"
+#include "core/json_fields.h"
+
+namespace plumbline {
+
+PLUMBLINE_JSON_FIELDS(LabLink, data, interface, nic, mac, peer, port, bridge, subnet, gateway)
+PLUMBLINE_JSON_FIELDS(LabHost, name, netns, links, control, control_interface, control_mac,
+                      control_port, names_interface)
+PLUMBLINE_JSON_FIELDS(LabTopology, name, shape, size, hosts, family, data, control, rate, mtu,
+                      carrier, firewall, ping, others, unprivileged, ports)
+PLUMBLINE_JSON_FIELDS(Lab, name, folder, hosts_file, topology, seed, hosts, switch_netns, bridges,
+                      control_bridge, control_netns, ports, extra_netns)
+PLUMBLINE_JSON_FIELDS(FaultTarget, host, peer, port, ports)
+PLUMBLINE_JSON_FIELDS(HostFilePatch, host, key, value)
+PLUMBLINE_JSON_FIELDS(ProcessId, pid, start)
+PLUMBLINE_JSON_FIELDS(Injected, fault, target, how, undo, processes, host_file, doctor_args, netns,
+                      causes, coarse, expect_host, expect_peer, other_hosts, any_peer, warn,
+                      remedy_is_local)
+PLUMBLINE_JSON_FIELDS(LabState, lab, complete, injected)
+
+namespace {
+
+constexpr int kSchema = 1;
+constexpr int64_t kLockMs = 20'000;
+
+namespace fs = std::filesystem;
+
+}  // namespace
+
+std::string labs_folder() { return "/run/plumbline"; }
+std::string lab_folder(const std::string& name) { return labs_folder() + "/" + name; }
+
+std::string state_text(const LabState& state) {
+  nlohmann::json json = state;
+  json["schema"] = kSchema;
+  return json.dump(1) + "\n";
+}
+
+Expected<LabState> parse_state(const std::string& text, const std::string& file) {
+  try {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    if (json.at("schema") != kSchema) {
+      return fail(ErrorCode::kConfig, file + ": written by another version of plumbline");
+    }
+    LabState state = json.get<LabState>();
+    for (const LabHost& host : state.lab.hosts) {
+      if (host.links.empty()) return fail(ErrorCode::kConfig, file + ": a host without links");
+    }
+    return state;
+  } catch (const nlohmann::json::exception& error) {
+    return fail(ErrorCode::kConfig, file + ": is no state of a lab", error.what());
+  }
+}
+
+Status write_state(const LabState& state) {
+  return write_file(state.lab.folder + "/state.json", state_text(state));
+}
+
+Expected<LabState> read_state(const std::string& name) {
+  const std::string file = lab_folder(name) + "/state.json";
+  const Expected<std::string> text = read_text(file);
+  if (!text) return fail(text.error());
+  return parse_state(*text, file);
+}
+
+Status write_file(const std::string& path, const std::string& text) {
+  const std::string fresh = path + ".new";
+  const Fd file(open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!file.valid()) return fail_errno(ErrorCode::kSystem, "write " + path, errno);
+  size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t wrote = write(file.get(), text.data() + done, text.size() - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return fail_errno(ErrorCode::kSystem, "write " + path, errno);
+    done += static_cast<size_t>(wrote);
+  }
+  if (rename(fresh.c_str(), path.c_str()) != 0) {
+    return fail_errno(ErrorCode::kSystem, "write " + path, errno);
+  }
+  return {};
+}
+
+Expected<std::string> read_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return fail_errno(ErrorCode::kConfig, "read " + path, errno);
+  return std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+}
+
+Expected<Fd> take_lock(const std::string& file, int64_t within_ms) {
+  Fd lock(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!lock.valid()) return fail_errno(ErrorCode::kSystem, "open " + file, errno);
+  const Deadline deadline = Deadline::after_ms(within_ms);
+  while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) {
+      return fail_errno(ErrorCode::kSystem, "lock " + file, errno);
+    }
+    if (deadline.passed()) {
+      return fail(ErrorCode::kBusy, file + " is held by another plumbline",
+                  "wait for it, or end it");
+    }
+    usleep(10'000);
+  }
+  return lock;
+}
+
+Expected<Fd> lock_labs() { return take_lock(labs_folder() + "/.lock", kLockMs); }
+
+// Beside the lab's folder, not in it: it must outlive the folder.
+Expected<Fd> lock_lab(const std::string& name) {
+  return take_lock(labs_folder() + "/." + name + ".lock", kLockMs);
+}
+
+}  // namespace plumbline

@@ -1,0 +1,196 @@
+#include "probes/actions/ends.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "probes/actions/probe_line.h"
+#include "probes/actions/text.h"
+#include "probes/icmp_error.h"
+
+namespace plumbline {
+namespace {
+
+constexpr int kSliceMs = 50;  // how soon a wait notices that the agent ends
+
+// Fewer packets with a broken header than with plain Nagle: every line leaves at once.
+void send_at_once(int fd) {
+  const int on = 1;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+Status send_all(int fd, std::string_view bytes, const AgentCall& call) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(fd, bytes.data(), bytes.size(), send_flags());
+    if (sent > 0) {
+      bytes.remove_prefix(static_cast<size_t>(sent));
+    } else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+      return fail(socket_error("send", errno));
+    } else if (!wait_for(fd, POLLOUT, call)) {
+      return fail(ErrorCode::kTimeout, "send: the peer takes no bytes");
+    }
+  }
+  return {};
+}
+
+// Reads up to the end of one line, not a byte further.
+Expected<std::string> read_line(int fd, const AgentCall& call) {
+  std::string line;
+  while (line.size() < kMaxProbeLine) {
+    char byte = 0;
+    const ssize_t got = ::recv(fd, &byte, 1, 0);
+    if (got == 1) {
+      line += byte;
+      if (byte == '\n') return line;
+    } else if (got == 0) {
+      return fail(ErrorCode::kPeerLost, "the peer closed the connection without an answer");
+    } else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+      return fail(socket_error("read the answer", errno));
+    } else if (!wait_for(fd, POLLIN, call)) {
+      return fail(ErrorCode::kTimeout, "no answer after connecting");
+    }
+  }
+  return line;
+}
+
+}  // namespace
+
+Expected<PairEnds> make_ends(const std::string& from_ip, const std::string& to_ip,
+                             const std::string& interface, int port) {
+  if (port < 0 || port > 65535) {
+    return fail(ErrorCode::kUsage, fmt::format("{} is no port number", port));
+  }
+  PairEnds ends;
+  ends.from_ip = from_ip;
+  ends.to_ip = to_ip;
+  ends.interface = interface;
+  const auto to = make_socket_address(to_ip, static_cast<uint16_t>(port), interface);
+  if (!to) return fail(to.error());
+  ends.to = *to;
+  if (from_ip.empty()) return ends;
+  const auto from = make_socket_address(from_ip, 0, interface);
+  if (!from) return fail(from.error());
+  ends.from = *from;
+  if (ends.from.family() != ends.to.family()) {
+    return fail(ErrorCode::kConfig, from_ip + " and " + to_ip + " are of different families");
+  }
+  return ends;
+}
+
+std::string ip_text(const SocketAddress& address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (address.length == 0) return text;
+  if (address.family() == AF_INET6) {
+    const auto& in6 = *reinterpret_cast<const sockaddr_in6*>(&address.storage);
+    ::inet_ntop(AF_INET6, &in6.sin6_addr, text, sizeof text);
+  } else {
+    const auto& in4 = *reinterpret_cast<const sockaddr_in*>(&address.storage);
+    ::inet_ntop(AF_INET, &in4.sin_addr, text, sizeof text);
+  }
+  return text;
+}
+
+int ip_header_bytes(int family) { return family == AF_INET6 ? 40 : 20; }
+
+bool over(const AgentCall& call) {
+  return call.deadline.passed() || (call.ending != nullptr && *call.ending);
+}
+
+int64_t thread_cpu_ns() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return int64_t{time.tv_sec} * kSecond + time.tv_nsec;
+}
+
+AgentCall within(const AgentCall& call, int64_t ns) {
+  const int64_t left = std::min(call.deadline.remaining_ns(), ns);
+  return {Deadline::after_ns(left), call.ending};
+}
+
+bool wait_for(int fd, short events, const AgentCall& call) {
+  while (!over(call)) {
+    pollfd item{fd, events, 0};
+    const int ready = ::poll(&item, 1, call.deadline.poll_timeout_ms(kSliceMs));
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) return false;
+  }
+  return false;
+}
+
+bool make_nonblocking(int fd) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  return flags >= 0 && ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 &&
+         ::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
+}
+
+void close_hard(Fd& fd) {
+  const linger reset{1, 0};
+  if (fd.valid()) ::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+  fd.reset();
+}
+
+StartedConnect start_probe_connect(const PairEnds& ends, int port) {
+  StartedConnect out;
+  SocketAddress to = ends.to;
+  to.set_port(static_cast<uint16_t>(port));
+  out.before_connect = true;
+  out.fd = new_tcp_socket(to.family());
+  const int fd = out.fd.get();
+  if (!out.fd.valid()) {
+    out.err = errno;
+    return out;
+  }
+  watch_icmp_errors(fd, to.family());
+  SocketAddress own = ends.from;
+  if (own.length == 0) own = *make_socket_address(to.family() == AF_INET6 ? "::" : "0.0.0.0", 0);
+  if (::bind(fd, own.get(), own.length) != 0) {
+    out.err = errno;
+    return out;
+  }
+  out.source_port = local_address(fd).port();
+  // Best effort: the address alone decides where the kernel may not bind to an interface.
+  if (own.link_local() && !ends.interface.empty() && !own.same_ip(to)) {
+    bind_to_interface(fd, own.family(), ends.interface);
+  }
+  send_at_once(fd);
+  out.before_connect = false;
+  if (::connect(fd, to.get(), to.length) != 0 && errno != EINPROGRESS && errno != EINTR) {
+    out.err = errno;
+  }
+  return out;
+}
+
+Expected<Fd> open_service(const PairEnds& ends, const std::string& mode, int64_t argument,
+                          const AgentCall& call) {
+  const std::string what = "connect to " + to_text(ends.to);
+  StartedConnect started = start_probe_connect(ends, ends.to.port());
+  if (started.err != 0) return fail(socket_error(what, started.err));
+  const int fd = started.fd.get();
+  if (!wait_for(fd, POLLOUT, call)) return fail(ErrorCode::kTimeout, what);
+  if (const Status status = finish_connect(fd, ends.to); !status) return fail(status.error());
+  watch_icmp_errors(fd, ends.to.family(), false);  // they would end it; TCP gets over most of them
+  const std::string nonce = new_nonce();
+  if (const Status sent = send_all(fd, probe_line({nonce, mode, argument}), call); !sent) {
+    return fail(sent.error());
+  }
+  const auto answer = read_line(fd, call);
+  if (!answer) {
+    Error error = answer.error();
+    error.what = to_text(ends.to) + ": " + error.what;
+    return fail(error);
+  }
+  if (*answer != ok_line(nonce)) {
+    return fail(ErrorCode::kProtocol,
+                to_text(ends.to) + " answers as a stranger: \"" + escaped(*answer, 64) + "\"");
+  }
+  return std::move(started.fd);
+}
+
+}  // namespace plumbline

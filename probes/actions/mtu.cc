@@ -1,0 +1,181 @@
+#include "probes/actions/mtu.h"
+
+#include <netinet/in.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+#include "core/clock.h"
+#include "probes/actions/df_socket.h"
+#include "probes/actions/probe_line.h"
+#include "probes/actions/stream.h"
+#include "probes/actions/text.h"
+#include "probes/icmp_error.h"
+
+namespace plumbline {
+namespace {
+
+constexpr int kUdpHeader = 8;
+constexpr int kMaxPacket = 65535;
+constexpr int kSmallest = 576, kSmallestV6 = 1280;  // every path takes these (RFC 791, RFC 8200)
+constexpr int kTries = 3;                           // of one size before it counts as lost
+constexpr int kFirstTries = 5;                      // of the smallest: is anything let through?
+// For an answer to the first try of a size; each further try waits longer.
+constexpr int64_t kMinWait = 15 * kMillisecond, kMaxWait = 200 * kMillisecond;
+constexpr int64_t kWaitRoundTrips = 8;
+constexpr int64_t kMaxStall = 1500 * kMillisecond;  // several time-outs in a row
+
+class Sweep {
+ public:
+  Sweep(int fd, int family, MtuEvidence& out, const AgentCall& call)
+      : fd_(fd), header_(ip_header_bytes(family) + kUdpHeader), out_(out), call_(call) {}
+
+  enum class Fate { kDelivered, kTooLarge, kLost, kRefused };
+
+  // Sends packets of this size until one is confirmed.
+  Fate try_size(int packet, int tries) {
+    for (int i = 0; i < tries && !over(call_); ++i) {
+      const Fate fate = send_one(packet, (i + 1) * wait_ns_);
+      if (fate != Fate::kLost) return fate;
+    }
+    return Fate::kLost;
+  }
+
+  // Largest size that gets through, by bisection between one that does and one that does not.
+  void bisect(int good, int bad) {
+    while (bad - good > 1 && !over(call_)) {
+      // An MTU that we were told is very likely the answer.
+      int middle = good + (bad - good) / 2;
+      if (out_.told > good && out_.told < bad) middle = out_.told;
+      if (out_.told == good) middle = good + 1;
+      const Fate fate = try_size(middle, kTries);
+      note(middle, fate);
+      (fate == Fate::kDelivered ? good : bad) = middle;
+    }
+  }
+
+  void note(int packet, Fate fate) {
+    if (fate == Fate::kDelivered) {
+      out_.largest_delivered = std::max(out_.largest_delivered, packet);
+    } else if (fate == Fate::kLost && !over(call_)) {
+      out_.smallest_lost = out_.smallest_lost == 0 ? packet : std::min(out_.smallest_lost, packet);
+    }
+  }
+
+  void note_told(int mtu) {
+    if (mtu > 0 && (out_.told == 0 || mtu < out_.told)) out_.told = mtu;
+  }
+
+ private:
+  Fate send_one(int packet, int64_t wait_ns) {
+    const ProbeLine line{new_nonce(), "size", packet};
+    std::string payload = probe_line(line);
+    payload.resize(static_cast<size_t>(packet - header_), '.');
+    const int64_t begin = monotonic_ns();
+    // An error that came meanwhile is reported by the next call, whatever it is about.
+    ssize_t sent = -1;
+    for (int i = 0; i < 3 && sent < 0; ++i) {
+      sent = ::send(fd_, payload.data(), payload.size(), send_flags());
+      if (sent < 0 && errno == EMSGSIZE && take_errors() == Fate::kTooLarge) return Fate::kTooLarge;
+      if (sent < 0 && errno == EMSGSIZE && i > 0) return Fate::kTooLarge;
+      if (sent < 0 && (errno == ENOBUFS || errno == EPERM)) break;
+      if (sent < 0) take_errors();
+    }
+    // Thrown away on this host already, by a queue or a filter, without a word about the size.
+    if (sent < 0 && (errno == ENOBUFS || errno == EPERM)) return Fate::kLost;
+    if (sent < 0) return Fate::kRefused;
+    const AgentCall patience = within(call_, wait_ns);
+    while (wait_for(fd_, POLLIN, patience)) {
+      const Fate error = take_errors();
+      if (error != Fate::kLost) return error;
+      if (confirmed(line, payload.size())) {
+        wait_ns_ = std::clamp(kWaitRoundTrips * (monotonic_ns() - begin), kMinWait, kMaxWait);
+        return Fate::kDelivered;
+      }
+    }
+    return take_errors();
+  }
+
+  // kLost: nothing of importance is in the queue.
+  Fate take_errors() {
+    Fate fate = Fate::kLost;
+    while (const auto error = take_icmp_error(fd_)) {
+      note_told(error->told_mtu);
+      if (error->err == EMSGSIZE) {
+        fate = Fate::kTooLarge;
+      } else if (error->icmp_origin && fate == Fate::kLost) {
+        out_.error = error->icmp.text + ", from " + error->icmp.from;
+        fate = Fate::kRefused;
+      }
+    }
+    return fate;
+  }
+
+  bool confirmed(const ProbeLine& line, size_t payload) {
+    char buffer[kMaxProbeLine];
+    const ssize_t got = ::recv(fd_, buffer, sizeof buffer, 0);
+    if (got <= 0) return false;
+    const auto answer = parse_probe_line({buffer, static_cast<size_t>(got)});
+    return answer && answer->nonce == line.nonce && answer->mode == "size" &&
+           answer->argument == static_cast<int64_t>(payload);
+  }
+
+  int fd_;
+  int header_;
+  int64_t wait_ns_ = kMaxWait;
+  MtuEvidence& out_;
+  const AgentCall& call_;
+};
+
+void sweep_udp(const PairEnds& ends, MtuEvidence& out, const AgentCall& call) {
+  const int family = ends.to.family();
+  const auto fd = open_df_socket(ends);
+  if (!fd) {
+    out.error = fd.error().message();
+    return;
+  }
+  const int believed = believed_mtu(fd->get(), family);
+  if (out.interface_mtu <= 0) out.interface_mtu = believed;
+  const int largest = std::min(out.interface_mtu, kMaxPacket);
+  const int smallest = std::min(largest, family == AF_INET6 ? kSmallestV6 : kSmallest);
+  if (largest < ip_header_bytes(family) + kUdpHeader + static_cast<int>(kMaxProbeLine)) {
+    out.error = "the MTU of the way to the peer is not known";
+    return;
+  }
+  Sweep sweep(fd->get(), family, out, call);
+  if (believed < out.interface_mtu) sweep.note_told(believed);
+  auto fate = sweep.try_size(smallest, kFirstTries);
+  if (fate != Sweep::Fate::kDelivered) return;  // datagrams say nothing about sizes here
+  out.method = "udp";
+  out.error.clear();
+  sweep.note(smallest, fate);
+  if (largest == smallest) return;
+  fate = sweep.try_size(largest, kTries);
+  sweep.note(largest, fate);
+  if (fate != Sweep::Fate::kDelivered) sweep.bisect(smallest, largest);
+}
+
+}  // namespace
+
+MtuEvidence probe_mtu(const PairEnds& ends, const MtuSettings& settings, const AgentCall& call) {
+  MtuEvidence out;
+  out.interface_mtu = settings.interface_mtu;
+  const int64_t each_ns = std::clamp<int64_t>(settings.timeout_ms, 1, 60'000) * kMillisecond;
+  // The transfer says whether a job would hang, so half of the request's time is kept for it.
+  sweep_udp(ends, out, within(call, std::min(each_ns, call.deadline.remaining_ns() / 2)));
+  out.transfer_bytes = std::clamp<int64_t>(settings.transfer_bytes, 1, int64_t{1} << 30);
+  const TransferResult moved = transfer(ends, out.transfer_bytes, kMaxStall, within(call, each_ns));
+  out.transferred = moved.acknowledged;
+  out.stalled_ns = moved.stalled_ns;
+  if (!moved.error.empty() || out.method.empty()) out.error = moved.error;
+  if (out.method.empty()) {  // no datagram came through, whatever its size
+    out.method = "tcp";
+    const bool complete = moved.acknowledged >= out.transfer_bytes;
+    out.largest_delivered = complete ? moved.packet_bytes : 0;
+  }
+  return out;
+}
+
+}  // namespace plumbline

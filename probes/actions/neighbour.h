@@ -1,0 +1,23 @@
+// Who answers for an address on the link: by ARP requests or neighbour solicitations of our own
+// where this process may send them (RFC 826, RFC 4861), else by what the kernel finds out when a
+// datagram has to go there. Nothing is written into the kernel's table by us. Platform code:
+// neighbour_linux.cc, neighbour_macos.cc. Thread-safe.
+#pragma once
+
+#include <cstdint>
+
+#include "core/host_agent.h"
+#include "probes/actions/ends.h"
+#include "probes/evidence.h"
+
+namespace plumbline {
+
+struct NeighbourSettings {
+  bool duplicate = false;  // look for a second owner of the own address `from` instead
+  int64_t timeout_ms = 500;
+};
+// `ends.interface` is the interface to ask on; found by the route when empty.
+NeighbourProbe probe_neighbour(const PairEnds& ends, const NeighbourSettings& settings,
+                               const AgentCall& call);
+
+}  // namespace plumbline

@@ -1,0 +1,75 @@
+#include "probes/actions/probe_line.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+namespace plumbline {
+namespace {
+
+constexpr std::string_view kMagic = "PLPROBE1";
+constexpr size_t kMaxNonce = 64;
+
+// The words of one complete line with single spaces between them; nothing otherwise.
+std::optional<std::vector<std::string_view>> words_of(std::string_view text) {
+  if (text.empty() || text.size() > kMaxProbeLine || text.back() != '\n') return std::nullopt;
+  text.remove_suffix(1);
+  std::vector<std::string_view> words;
+  while (true) {
+    const size_t end = text.find(' ');
+    words.push_back(text.substr(0, end));
+    if (words.back().empty()) return std::nullopt;
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  if (words.front() != kMagic) return std::nullopt;
+  return words;
+}
+
+// A non-negative decimal number and nothing else.
+std::optional<int64_t> number(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+bool usable_nonce(std::string_view nonce) {
+  return !nonce.empty() && nonce.size() <= kMaxNonce &&
+         std::all_of(nonce.begin(), nonce.end(), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                  c == '.' || c == '_' || c == '-';
+         });
+}
+
+std::string probe_line(const ProbeLine& line) {
+  return fmt::format("{} {} {} {}\n", kMagic, line.nonce, line.mode, line.argument);
+}
+
+std::optional<ProbeLine> parse_probe_line(std::string_view text) {
+  const auto words = words_of(text);
+  if (!words || words->size() != 4 || !usable_nonce((*words)[1])) return std::nullopt;
+  const auto argument = number((*words)[3]);
+  if (!argument) return std::nullopt;
+  return ProbeLine{std::string((*words)[1]), std::string((*words)[2]), *argument};
+}
+
+std::string ok_line(const std::string& nonce) { return fmt::format("{} ok {}\n", kMagic, nonce); }
+
+std::string sink_line(const SinkReport& report) {
+  return fmt::format("{} got {} {} {}\n", kMagic, report.bytes, report.duration_ns, report.cpu_ns);
+}
+
+std::optional<SinkReport> parse_sink_line(std::string_view text) {
+  const auto words = words_of(text);
+  if (!words || words->size() != 5 || (*words)[1] != "got") return std::nullopt;
+  const auto bytes = number((*words)[2]), duration = number((*words)[3]), cpu = number((*words)[4]);
+  if (!bytes || !duration || !cpu) return std::nullopt;
+  return SinkReport{*bytes, *duration, *cpu};
+}
+
+}  // namespace plumbline

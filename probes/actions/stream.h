@@ -1,0 +1,41 @@
+// Traffic of a pair probe over one TCP connection to a listener of the peer's agent: streams, round
+// trips, and a transfer that is watched for stalls. All bounded in time; a connection that got
+// stuck is reset, so that nothing of it goes on. Thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/host_agent.h"
+#include "probes/actions/ends.h"
+#include "probes/evidence.h"
+
+namespace plumbline {
+
+struct StreamSettings {
+  std::string kind = "one_way";  // as in StreamEvidence
+  int64_t duration_ms = 300;
+  int64_t bytes = 0;         // then it ends, 0 = only by time; paced: size of one message
+  int64_t rate_per_s = 500;  // messages; paced only
+};
+// What went wrong is in `error` of the evidence. `bytes` and `duration_ns` are the receiver's when
+// it could tell them in time, else what was acknowledged while sending.
+StreamEvidence run_stream(const PairEnds& ends, const StreamSettings& settings,
+                          const AgentCall& call);
+
+// Small messages there and back, one after the other. An Error only when none came back.
+Expected<std::vector<int64_t>> measure_round_trips(const PairEnds& ends, int count,
+                                                   const AgentCall& call);
+
+struct TransferResult {
+  int64_t acknowledged = 0;  // bytes
+  int64_t stalled_ns = 0;    // longest time without any progress
+  int packet_bytes = 0;      // of the IP packets that were being acknowledged; 0 = cannot be told
+  std::string error;
+};
+// Until all bytes are acknowledged, nothing moved for `max_stall_ns`, or the time is over.
+TransferResult transfer(const PairEnds& ends, int64_t bytes, int64_t max_stall_ns,
+                        const AgentCall& call);
+
+}  // namespace plumbline

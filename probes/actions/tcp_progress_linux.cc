@@ -1,0 +1,63 @@
+// linux/tcp.h has the newer fields; it cannot be included together with netinet/tcp.h.
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <fstream>
+#include <string>
+
+#include "core/clock.h"
+#include "probes/actions/ends.h"
+#include "probes/actions/tcp_progress.h"
+#include "transport/socket.h"
+
+namespace plumbline {
+namespace {
+
+constexpr int64_t kMicrosecond = 1000;  // ns
+constexpr int kTcpHeader = 20, kTimestampOption = 12;
+constexpr unsigned kTimestamps = 1;  // TCPI_OPT_TIMESTAMPS
+
+// Older kernels fill only the beginning; the rest stays zero.
+tcp_info read_info(int fd) {
+  tcp_info info{};
+  socklen_t length = sizeof info;
+  if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return {};
+  return info;
+}
+
+}  // namespace
+
+TcpProgress tcp_progress(int fd, int64_t) {
+  const tcp_info info = read_info(fd);
+  TcpProgress out;
+  out.bytes_acked = static_cast<int64_t>(info.tcpi_bytes_acked);
+  out.segments_out = info.tcpi_data_segs_out;
+  out.retransmitted = info.tcpi_total_retrans;
+  out.duplicate_reports = info.tcpi_dsack_dups;
+  out.rtt_ns = info.tcpi_rtt * kMicrosecond;
+  const bool no_sample = info.tcpi_min_rtt == ~0u;
+  out.rtt_min_ns = no_sample ? 0 : info.tcpi_min_rtt * kMicrosecond;
+  out.peer_window = info.tcpi_snd_wnd;
+  if (info.tcpi_busy_time > 0) {
+    const auto busy = static_cast<double>(info.tcpi_busy_time);
+    out.limited_by_receiver = static_cast<double>(info.tcpi_rwnd_limited) / busy;
+    out.limited_by_buffer = static_cast<double>(info.tcpi_sndbuf_limited) / busy;
+  }
+  const int options = (info.tcpi_options & kTimestamps) != 0 ? kTimestampOption : 0;
+  out.packet_bytes = static_cast<int>(info.tcpi_snd_mss) + kTcpHeader + options +
+                     ip_header_bytes(local_address(fd).family());
+  return out;
+}
+
+void choose_probe_congestion_control(int fd) {
+  std::ifstream file("/proc/sys/net/ipv4/tcp_available_congestion_control");
+  std::string name;
+  while (file >> name) {
+    if (name == "cubic") set_congestion_control(fd, name);
+  }
+}
+
+int64_t syns_sent(int fd) { return 1 + int64_t{read_info(fd).tcpi_total_retrans}; }
+
+}  // namespace plumbline

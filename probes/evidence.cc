@@ -1,0 +1,94 @@
+#include "probes/evidence.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/json_fields.h"
+
+namespace plumbline {
+
+PLUMBLINE_JSON_FIELDS(JobHost, name, data, interface, speed, reached_by, where)
+PLUMBLINE_JSON_FIELDS(Job, file, hosts, ranks, port_base, master_port, ports, extra_ports, rdma,
+                      deep, config, problems)
+PLUMBLINE_JSON_FIELDS(AddressEvidence, ip, prefix, scope, flags)
+PLUMBLINE_JSON_FIELDS(InterfaceEvidence, name, index, kind, mac, mtu, up, carrier, state, speed_bps,
+                      speed_max_bps, duplex, master, master_kind, port_state, isolated, parent, arp,
+                      promiscuous, xdp, carrier_changes, carrier_changes_later, counters,
+                      counters_later, addresses)
+PLUMBLINE_JSON_FIELDS(RouteEvidence, destination, type, dev, via, source, table, scope, protocol,
+                      metric, flags)
+PLUMBLINE_JSON_FIELDS(PolicyRule, priority, from, to, action, table, text)
+PLUMBLINE_JSON_FIELDS(NeighbourEvidence, ip, dev, mac, state)
+PLUMBLINE_JSON_FIELDS(SocketEvidence, protocol, ip, port, state, peer, pid, process, age_s)
+PLUMBLINE_JSON_FIELDS(NameEvidence, name, role, of, v4, v6, error, took_ns)
+PLUMBLINE_JSON_FIELDS(FilterSource, tool, present, readable, why, state)
+PLUMBLINE_JSON_FIELDS(BufferEvidence, asked, send, receive, error)
+PLUMBLINE_JSON_FIELDS(RdmaDevice, name, netdev, link_layer, transport, port, state, active_mtu,
+                      gids)
+PLUMBLINE_JSON_FIELDS(RdmaEvidence, library, library_error, hardware, devices)
+PLUMBLINE_JSON_FIELDS(CommandEvidence, label, command, status, out, error)
+PLUMBLINE_JSON_FIELDS(HostEvidence, name, source, agent_cause, agent_error, version, build, config,
+                      system, os, kernel, hostname, boot_id, model, uid, privileges, unreadable,
+                      interfaces, routes, policy_rules, neighbours, sockets, names, filter_sources,
+                      filters, forwarding_loops, sysctls, conntrack_count, conntrack_max,
+                      descriptors, locked_memory, load1, cores_usable, buffers, clock_offset_ns,
+                      clock_uncertainty_ns, rdma, commands)
+PLUMBLINE_JSON_FIELDS(RouteLookup, with_source, error, type, dev, via, source, table)
+PLUMBLINE_JSON_FIELDS(NeighbourProbe, dev, method, on_link, macs, kernel_state, kernel_mac, error)
+PLUMBLINE_JSON_FIELDS(PingEvidence, sent, received, duplicates, rtt_ns, errors, unavailable)
+PLUMBLINE_JSON_FIELDS(PortTry, port, result, error, took_ns, icmp, answer, stranger_bytes, listener,
+                      listener_error, holder, accepted, half_open, captured_here, captured_there,
+                      here, there)
+PLUMBLINE_JSON_FIELDS(BurstEvidence, port, attempts, sender, receiver)
+PLUMBLINE_JSON_FIELDS(MtuEvidence, interface_mtu, largest_delivered, smallest_lost, told, method,
+                      transfer_bytes, transferred, stalled_ns, error)
+PLUMBLINE_JSON_FIELDS(StreamEvidence, kind, alone, bytes, duration_ns, segments_out, retransmitted,
+                      duplicate_reports, rtt_ns, rtt_min_ns, receive_window, send_buffer,
+                      limited_by_receiver, limited_by_buffer, cpu_sender, cpu_receiver, error)
+PLUMBLINE_JSON_FIELDS(QualityEvidence, streams, round_trips_ns, busy_round_trips_ns, error)
+PLUMBLINE_JSON_FIELDS(PairEvidence, from, to, from_ip, to_ip, same_machine, skipped, routes,
+                      neighbour, ping, ports, burst, mtu, quality, idle, idle_s)
+PLUMBLINE_JSON_FIELDS(EvidenceSet, schema, suite_version, time, job, hosts, pairs)
+
+const HostEvidence* find_host(const EvidenceSet& evidence, const std::string& name) {
+  for (const HostEvidence& host : evidence.hosts) {
+    if (host.name == name) return &host;
+  }
+  return nullptr;
+}
+
+const PairEvidence* find_pair(const EvidenceSet& evidence, const std::string& from,
+                              const std::string& to) {
+  for (const PairEvidence& pair : evidence.pairs) {
+    if (pair.from == from && pair.to == to) return &pair;
+  }
+  return nullptr;
+}
+
+std::string evidence_text(const EvidenceSet& evidence) {
+  // Bytes from the network may be no UTF-8; they are replaced, never thrown about.
+  return nlohmann::json(evidence).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) +
+         "\n";
+}
+
+Expected<EvidenceSet> parse_evidence(const std::string& text) {
+  constexpr size_t kMaxBytes = 256u << 20;
+  if (text.size() > kMaxBytes) {
+    return fail(ErrorCode::kConfig, "the evidence is larger than 256 MiB");
+  }
+  try {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    EvidenceSet evidence = json.get<EvidenceSet>();
+    if (evidence.schema != 1) {
+      return fail(ErrorCode::kConfig,
+                  fmt::format("the evidence has schema {}, this program reads 1", evidence.schema),
+                  "use the plumbline version that wrote it");
+    }
+    return evidence;
+  } catch (const nlohmann::json::exception& problem) {
+    return fail(ErrorCode::kConfig, std::string("no evidence: ") + problem.what());
+  }
+}
+
+}  // namespace plumbline

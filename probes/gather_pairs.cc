@@ -1,0 +1,375 @@
+// The pair part of gathering: listeners and captures on all hosts, then everything that one host
+// can try towards another.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/sha256.h"
+#include "probes/gather.h"
+#include "probes/host_captures.h"
+#include "probes/thresholds.h"
+
+namespace plumbline {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kSession = "doctor";  // id of our listeners and captures at each agent
+constexpr int64_t kShortMs = 3000;          // requests that only open or close something
+constexpr int kPings = 10, kPingsDeep = 100;
+constexpr int kBurstAttempts = 40;
+
+struct PairTask {
+  PairEvidence* pair = nullptr;
+  size_t from = 0, to = 0;
+  std::string interface;  // carrying from_ip; empty when unknown
+  std::string nonce;
+  std::map<int, int> source_ports;  // by port
+};
+
+class PairGatherer {
+ public:
+  PairGatherer(ProbeContext& context, unsigned needs)
+      : context_(context), evidence_(context.evidence), job_(context.evidence.job), needs_(needs) {
+    ports_ = job_.ports;
+    ports_.insert(ports_.end(), job_.extra_ports.begin(), job_.extra_ports.end());
+    std::map<std::string, size_t> index;
+    for (size_t i = 0; i < evidence_.hosts.size(); ++i) index[evidence_.hosts[i].name] = i;
+    for (PairEvidence& pair : evidence_.pairs) {
+      if (!pair.skipped.empty()) continue;
+      PairTask task;
+      task.pair = &pair;
+      task.from = index[pair.from];
+      task.to = index[pair.to];
+      if (context_.agents[task.from] == nullptr) {
+        pair.skipped = "no agent on " + pair.from;
+        continue;
+      }
+      if (const auto* carrier = carrier_of(evidence_.hosts[task.from], pair.from_ip)) {
+        task.interface = carrier->name;
+      }
+      task.nonce = to_hex(random_token()).substr(0, 16);
+      tasks_.push_back(std::move(task));
+    }
+  }
+
+  void run(std::vector<std::string>& traces) {
+    say("listening and capturing");
+    listen();
+    std::vector<std::vector<std::string>> own;
+    for (size_t i = 0; i < evidence_.hosts.size(); ++i) own.push_back(own_addresses(i));
+    HostCaptures captures(context_, kSession, std::move(own), ports_);
+    if ((needs_ & kNeedConnect) != 0) captures.start();
+    look_up_routes();
+    say("connecting");
+    try_all();
+    collect_listeners();
+    match_captures(captures, traces);
+    burst();
+    if ((needs_ & (kNeedMtu | kNeedQuality)) != 0) gather_quality(context_, needs_);
+    close_all();
+  }
+
+ private:
+  void say(const std::string& what) const {
+    if (context_.progress) {
+      context_.progress(
+          fmt::format("{} hosts, {} pairs: {}", evidence_.hosts.size(), tasks_.size(), what));
+    }
+  }
+
+  // Data addresses of a host that are under test in some pair.
+  std::vector<std::string> own_addresses(size_t host) const {
+    std::vector<std::string> out;
+    for (const PairTask& task : tasks_) {
+      for (const auto& [index, ip] :
+           {std::pair{task.from, task.pair->from_ip}, std::pair{task.to, task.pair->to_ip}}) {
+        if (index == host && std::find(out.begin(), out.end(), ip) == out.end()) out.push_back(ip);
+      }
+    }
+    return out;
+  }
+
+  // On one machine only the first place listens: the others have the same addresses.
+  bool listens(size_t host) const {
+    const std::vector<JobHost>& hosts = job_.hosts;
+    for (size_t i = 0; i < host; ++i) {
+      if (hosts[i].reached_by == "local" && hosts[host].reached_by == "local" &&
+          hosts[i].data == hosts[host].data) {
+        return false;
+      }
+    }
+    return true;
+  }
+  size_t listener_of(size_t host) const {
+    while (host > 0 && !listens(host)) --host;
+    return host;
+  }
+
+  void listen() {
+    AgentBatch batch(context_);
+    for (size_t i = 0; i < evidence_.hosts.size(); ++i) {
+      if (!listens(i)) continue;
+      Json addresses = Json::array();
+      for (const std::string& ip : own_addresses(i)) {
+        const auto* carrier = carrier_of(evidence_.hosts[i], ip);
+        addresses.push_back({{"ip", ip}, {"interface", carrier != nullptr ? carrier->name : ""}});
+      }
+      if (addresses.empty()) continue;
+      const Json params = {{"id", kSession}, {"addresses", addresses}, {"ports", ports_}};
+      batch.ask(i, "listen", params, kShortMs, [this, i](const Json& reply) {
+        for (const Json& entry : reply.at("ports")) {
+          PortTry& state = listeners_[{i, entry.at("ip"), entry.at("port")}];
+          state.listener = entry.value("listener", "failed");
+          state.listener_error = entry.value("error", "");
+          state.holder = entry.value("holder", "");
+        }
+      });
+    }
+    batch.collect();
+  }
+
+  void look_up_routes() {
+    if ((needs_ & (kNeedRoutes | kNeedNeighbours | kNeedConnect)) == 0) return;
+    AgentBatch batch(context_);
+    for (PairTask& task : tasks_) {
+      for (const bool with_source : {true, false}) {
+        const Json params = {{"from_ip", with_source ? task.pair->from_ip : ""},
+                             {"interface", task.interface},
+                             {"to_ip", task.pair->to_ip}};
+        batch.ask(task.from, "route", params, kShortMs, [&task, with_source](const Json& reply) {
+          RouteLookup lookup = reply.get<RouteLookup>();
+          lookup.with_source = with_source;
+          task.pair->routes.push_back(std::move(lookup));
+        });
+      }
+    }
+    batch.collect();
+  }
+
+  // Everything that is light, at the same time.
+  void try_all() {
+    AgentBatch batch(context_);
+    for (PairTask& task : tasks_) {
+      if (task.pair->same_machine) continue;
+      if ((needs_ & kNeedNeighbours) != 0) ask_neighbour(batch, task);
+      if ((needs_ & kNeedPing) != 0) ask_ping(batch, task);
+    }
+    for (PairTask& task : tasks_) {
+      if ((needs_ & (kNeedConnect | kNeedMtu | kNeedQuality)) != 0) ask_connect(batch, task);
+    }
+    batch.collect();
+  }
+
+  void ask_neighbour(AgentBatch& batch, PairTask& task) {
+    const RouteLookup* route = nullptr;
+    for (const RouteLookup& lookup : task.pair->routes) {
+      if (lookup.error.empty() && (route == nullptr || lookup.with_source)) route = &lookup;
+    }
+    if (route != nullptr && !route->via.empty()) {
+      task.pair->neighbour = NeighbourProbe{};
+      task.pair->neighbour->on_link = false;
+      return;
+    }
+    const std::string dev =
+        route != nullptr && route->type != "local" ? route->dev : task.interface;
+    if (dev.empty()) return;
+    const Json params = {{"interface", dev},
+                         {"from_ip", task.pair->from_ip},
+                         {"to_ip", task.pair->to_ip},
+                         {"duplicate", false},
+                         {"timeout_ms", 700}};
+    batch.ask(task.from, "neighbour", params, kShortMs,
+              [&task](const Json& reply) { task.pair->neighbour = reply.get<NeighbourProbe>(); });
+  }
+
+  void ask_ping(AgentBatch& batch, PairTask& task) {
+    const Json params = {{"from_ip", task.pair->from_ip},
+                         {"interface", task.interface},
+                         {"to_ip", task.pair->to_ip},
+                         {"count", job_.deep ? kPingsDeep : kPings},
+                         {"interval_ms", 40},
+                         {"timeout_ms", 1000},
+                         {"bytes", 56}};
+    batch.ask(task.from, "ping", params, job_.deep ? 20'000 : 5'000,
+              [&task](const Json& reply) { task.pair->ping = reply.get<PingEvidence>(); });
+  }
+
+  void ask_connect(AgentBatch& batch, PairTask& task) {
+    // Ports that nobody of ours listens on are tried all the same: who answers there is evidence.
+    const auto timeout_ms = static_cast<int64_t>(threshold(Threshold::kConnectMs));
+    const Json params = {{"from_ip", task.pair->from_ip}, {"interface", task.interface},
+                         {"to_ip", task.pair->to_ip},     {"ports", ports_},
+                         {"timeout_ms", timeout_ms},      {"nonce", task.nonce}};
+    batch.ask(task.from, "connect", params, timeout_ms + kShortMs,
+              [this, &task](const Json& reply) {
+                for (const Json& entry : reply.at("ports")) {
+                  PortTry attempt = entry.get<PortTry>();
+                  task.source_ports[attempt.port] = entry.value("source_port", 0);
+                  const auto state =
+                      listeners_.find({listener_of(task.to), task.pair->to_ip, attempt.port});
+                  if (state != listeners_.end()) {
+                    attempt.listener = state->second.listener;
+                    attempt.listener_error = state->second.listener_error;
+                    attempt.holder = state->second.holder;
+                  }
+                  task.pair->ports.push_back(std::move(attempt));
+                }
+              });
+  }
+
+  void collect_listeners() {
+    AgentBatch batch(context_);
+    for (size_t i = 0; i < evidence_.hosts.size(); ++i) {
+      if (!listens(i)) continue;
+      batch.ask(i, "listened", {{"id", kSession}}, kShortMs, [this, i](const Json& reply) {
+        for (const Json& entry : reply.at("accepted")) {
+          const std::string nonce = entry.at("nonce");
+          mark(i, [&](PairTask& task, PortTry& attempt) {
+            if (task.nonce == nonce && attempt.port == entry.at("port")) attempt.accepted = true;
+          });
+        }
+        for (const Json& entry : reply.at("half_open")) {
+          mark(i, [&](PairTask& task, PortTry& attempt) {
+            if (attempt.port == entry.at("port") && task.pair->from_ip == entry.at("peer_ip") &&
+                task.source_ports[attempt.port] == entry.at("peer_port")) {
+              attempt.half_open = true;
+            }
+          });
+        }
+      });
+    }
+    batch.collect();
+  }
+
+  template <typename Marker>
+  void mark(size_t listener, const Marker& marker) {
+    for (PairTask& task : tasks_) {
+      if (listener_of(task.to) != listener) continue;
+      for (PortTry& attempt : task.pair->ports) marker(task, attempt);
+    }
+  }
+
+  void match_captures(HostCaptures& captures, std::vector<std::string>& traces) {
+    bool failed = false;
+    for (const PairTask& task : tasks_) {
+      for (const PortTry& attempt : task.pair->ports) {
+        failed = failed || attempt.result != "connected" || attempt.answer != "ours";
+      }
+    }
+    const bool keep =
+        !context_.trace_folder.empty() &&
+        (context_.keep_traces == "always" || (context_.keep_traces == "failures" && failed));
+    const std::map<size_t, TraceSummary> summaries = captures.stop(keep);
+    for (PairTask& task : tasks_) match_flows(task, summaries);
+    if (keep) traces = captures.fetch(context_.trace_folder);
+  }
+
+  static const TraceFlow* flow_of(const TraceSummary& summary, const PairTask& task, int port) {
+    const auto source = task.source_ports.find(port);
+    if (source == task.source_ports.end() || source->second == 0) return nullptr;
+    for (const TraceFlow& flow : summary.flows) {
+      const bool there = flow.a_ip == task.pair->from_ip && flow.b_ip == task.pair->to_ip &&
+                         flow.a_port == source->second && flow.b_port == port;
+      // A capture that missed the SYN may take the answerer for the first.
+      const bool back = flow.b_ip == task.pair->from_ip && flow.a_ip == task.pair->to_ip &&
+                        flow.b_port == source->second && flow.a_port == port;
+      if (flow.protocol == "tcp" && (there || back)) return &flow;
+    }
+    return nullptr;
+  }
+
+  static void match_flows(PairTask& task, const std::map<size_t, TraceSummary>& summaries) {
+    const auto here = summaries.find(task.from), there = summaries.find(task.to);
+    for (PortTry& attempt : task.pair->ports) {
+      // Without its own port a flow cannot be told from others.
+      const auto source = task.source_ports.find(attempt.port);
+      if (source == task.source_ports.end() || source->second == 0) continue;
+      if (here != summaries.end()) {
+        attempt.captured_here = true;
+        if (const TraceFlow* flow = flow_of(here->second, task, attempt.port)) attempt.here = *flow;
+      }
+      if (there != summaries.end()) {
+        attempt.captured_there = true;
+        if (const TraceFlow* flow = flow_of(there->second, task, attempt.port)) {
+          attempt.there = *flow;
+        }
+      }
+    }
+  }
+
+  // Where no capture saw both ends, counters around many attempts tell on which side packets are
+  // lost. One pair after the other, so that the differences belong to it.
+  void burst() {
+    for (PairTask& task : tasks_) {
+      const auto silent =
+          std::find_if(task.pair->ports.begin(), task.pair->ports.end(),
+                       [](const PortTry& attempt) { return attempt.result == "timeout"; });
+      if (silent == task.pair->ports.end()) continue;
+      if (silent->captured_here && silent->captured_there) continue;
+      if (context_.agents[task.to] == nullptr || context_.deadline.passed()) continue;
+      burst_one(task, silent->port);
+    }
+  }
+
+  std::map<std::string, int64_t> counters_of(size_t host) {
+    std::map<std::string, int64_t> out;
+    AgentBatch batch(context_);
+    batch.ask(host, "counters", Json::object(), kShortMs, [&out](const Json& reply) {
+      for (const auto& [name, value] : reply.items()) {
+        if (value.is_number()) out[name] = value.get<int64_t>();
+      }
+    });
+    batch.collect();
+    return out;
+  }
+
+  void burst_one(PairTask& task, int port) {
+    BurstEvidence burst;
+    burst.port = port;
+    const auto before = counters_of(task.to);
+    bool done = false;
+    AgentBatch batch(context_);
+    const Json params = {{"from_ip", task.pair->from_ip}, {"interface", task.interface},
+                         {"to_ip", task.pair->to_ip},     {"port", port},
+                         {"attempts", kBurstAttempts},    {"timeout_ms", 300}};
+    batch.ask(task.from, "burst", params, kShortMs, [&](const Json& reply) {
+      burst.attempts = reply.value("attempts", 0);
+      burst.sender = reply.at("counters").get<std::map<std::string, int64_t>>();
+      done = true;
+    });
+    batch.collect();
+    if (!done) return;
+    for (const auto& [name, value] : counters_of(task.to)) {
+      const auto was = before.find(name);
+      if (was != before.end()) burst.receiver[name] = value - was->second;
+    }
+    task.pair->burst = std::move(burst);
+  }
+
+  void close_all() {
+    AgentBatch batch(context_);
+    for (size_t i = 0; i < evidence_.hosts.size(); ++i) {
+      batch.ask(i, "unlisten", {{"id", kSession}}, kShortMs, [](const Json&) {});
+    }
+    batch.collect();
+  }
+
+  ProbeContext& context_;
+  EvidenceSet& evidence_;
+  const Job& job_;
+  unsigned needs_;
+  std::vector<int> ports_;
+  std::vector<PairTask> tasks_;
+  std::map<std::tuple<size_t, std::string, int>, PortTry> listeners_;
+};
+
+}  // namespace
+
+void gather_pairs(ProbeContext& context, unsigned needs, std::vector<std::string>& traces) {
+  PairGatherer(context, needs).run(traces);
+}
+
+}  // namespace plumbline

@@ -1,0 +1,192 @@
+// Judges of how well a direction carries data: packet sizes, loss, rate, round trip.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/units.h"
+#include "probes/checks.h"
+#include "probes/evidence_query.h"
+#include "probes/judges.h"
+#include "probes/rules/pair_loss.h"
+#include "probes/rules/pair_mtu.h"
+#include "probes/rules/pair_propose.h"
+#include "probes/rules/pair_rate.h"
+#include "probes/thresholds.h"
+
+namespace plumbline {
+namespace {
+
+// Why there is nothing to judge on this pair; empty when there is something.
+std::pair<CheckOutcome, std::string> lacking(const PairEvidence& pair, bool measured) {
+  if (!pair.skipped.empty()) {
+    const bool agent = pair.skipped.rfind("no agent", 0) == 0;
+    return {agent ? CheckOutcome::kUnknown : CheckOutcome::kSkipped, pair.skipped};
+  }
+  if (pair.same_machine) return {CheckOutcome::kSkipped, "both ends are this machine"};
+  if (measured) return {CheckOutcome::kPass, ""};
+  const bool open = std::any_of(pair.ports.begin(), pair.ports.end(),
+                                [](const PortTry& t) { return state_of(t) == PortState::kOpen; });
+  if (open) return {CheckOutcome::kUnknown, "not measured"};
+  return {CheckOutcome::kUnknown, "not measured: no port answers"};
+}
+
+std::pair<CheckOutcome, std::string> mtu_verdict(const PairView& view) {
+  const MtuEvidence& mtu = *view.pair->mtu;
+  const int allowed = allowed_mtu(view);
+  if (const auto fault = mtu_fault(view)) {
+    std::string text;
+    if (fault->vanish) {
+      text = fmt::format("packets of {} bytes arrive, of {} vanish unsaid; {} are allowed",
+                         fault->largest, fault->lost, fault->allowed);
+    }
+    if (fault->stall) {
+      text += fmt::format("{}a transfer stopped after {}", text.empty() ? "" : "; ",
+                          format_bytes(static_cast<uint64_t>(mtu.transferred)));
+    }
+    return {fault->works ? CheckOutcome::kWarn : CheckOutcome::kFail, text};
+  }
+  const bool whole = mtu.transfer_bytes > 0 && mtu.transferred >= mtu.transfer_bytes;
+  if (mtu.told > 0 && mtu.told < allowed) {
+    return {
+        CheckOutcome::kPass,
+        fmt::format("the path carries {} bytes, less than the interfaces, and says so", mtu.told)};
+  }
+  if (mtu.largest_delivered > 0 && mtu.largest_delivered >= allowed) {
+    return {CheckOutcome::kPass, fmt::format("packets of {} bytes arrive", mtu.largest_delivered)};
+  }
+  if (whole) {
+    return {CheckOutcome::kPass,
+            fmt::format("a transfer of {} arrived; the largest packet could not be measured",
+                        format_bytes(static_cast<uint64_t>(mtu.transfer_bytes)))};
+  }
+  return {CheckOutcome::kUnknown,
+          mtu.error.empty() ? "no large packet was seen to arrive or to vanish" : mtu.error};
+}
+
+}  // namespace
+
+std::vector<Check> judge_mtu(const EvidenceSet& evidence, const ProbeParams&) {
+  std::vector<Check> out;
+  for (const PairEvidence& pair : evidence.pairs) {
+    auto [outcome, text] = lacking(pair, pair.mtu.has_value());
+    if (text.empty()) {
+      const PairView view = {&evidence, &pair, find_host(evidence, pair.from),
+                             find_host(evidence, pair.to), find_pair(evidence, pair.to, pair.from)};
+      std::tie(outcome, text) = mtu_verdict(view);
+    }
+    out.push_back(make_check({"mtu", pair.from, pair.to}, outcome, text));
+  }
+  return out;
+}
+
+// ---- loss, rate, latency ----
+
+namespace {
+
+// Text of the warnings by the key of the check that they explain.
+std::map<std::string, std::string> warnings(const Candidates& candidates) {
+  std::map<std::string, std::string> out;
+  for (const Candidate& candidate : candidates) {
+    for (const std::string& key : candidate.finding.explains) {
+      if (!candidate.finding.evidence.empty()) out[key] = candidate.finding.evidence[0].text;
+    }
+  }
+  return out;
+}
+
+class QualityJudge {
+ public:
+  explicit QualityJudge(const EvidenceSet& evidence)
+      : rate_(warnings(propose_rate(evidence, {}))),
+        latency_(warnings(propose_latency(evidence, {}))) {}
+
+  void judge(const PairView& view, std::vector<Check>& out) const {
+    out.push_back(loss(view));
+    out.push_back(rate(view));
+    out.push_back(latency(view));
+  }
+
+ private:
+  static Check check(const PairView& view, const char* what, CheckOutcome outcome,
+                     std::string text) {
+    return make_check({"quality", view.pair->from, view.pair->to, {}, what}, outcome,
+                      std::move(text));
+  }
+
+  // "Not seen" is no pass: what is below the limit stays hidden.
+  static Check loss(const PairView& view) {
+    const LossShare loss = paced_loss(view);
+    if (loss.sent == 0) return check(view, "loss", CheckOutcome::kUnknown, "not measured");
+    if (!loss.seen) {
+      const double above = std::max(loss.high, loss_limit(*view.evidence));
+      return check(view, "loss", CheckOutcome::kUnknown,
+                   fmt::format("not seen above {} ({} segments)", percent(above), loss.sent));
+    }
+    const bool heavy = loss.share > threshold(Threshold::kLossFail);
+    return check(
+        view, "loss", heavy ? CheckOutcome::kFail : CheckOutcome::kWarn,
+        fmt::format("{} lost: {} of {} segments", percent(loss.share), loss.lost, loss.sent));
+  }
+
+  Check rate(const PairView& view) const {
+    const StreamRate rate = one_way_rate(view);
+    if (rate.bps <= 0) return check(view, "rate", CheckOutcome::kUnknown, "not measured");
+    std::string text = describe_bit_rate(static_cast<int64_t>(rate.bps));
+    const Check passed = check(view, "rate", CheckOutcome::kPass, text);
+    const auto warning = rate_.find(passed.key);
+    if (warning != rate_.end()) {
+      return check(view, "rate", CheckOutcome::kWarn, warning->second);
+    }
+    if (!rate.limited_host.empty()) text += "; " + rate.limited_host + ": " + rate.limit;
+    const double speed = link_speed(view);
+    if (speed <= 0) {
+      return check(view, "rate", CheckOutcome::kUnknown,
+                   text + "; the speed of the link is not known");
+    }
+    text += " on a link of " + describe_bit_rate(static_cast<int64_t>(speed));
+    const bool reached = rate.bps >= threshold(Threshold::kRateShare) * speed;
+    return check(view, "rate", reached ? CheckOutcome::kPass : CheckOutcome::kUnknown,
+                 reached ? text : text + "; measured once, beside other pairs");
+  }
+
+  Check latency(const PairView& view) const {
+    const double time = idle_round_trip(view);
+    if (time <= 0) return check(view, "latency", CheckOutcome::kUnknown, "not measured");
+    const std::string text = "idle round trip " + format_duration(time);
+    // A round trip is warned of once for both directions.
+    for (const auto& [from, to] :
+         {std::pair(view.pair->from, view.pair->to), std::pair(view.pair->to, view.pair->from)}) {
+      const auto warning = latency_.find(
+          make_check({"quality", from, to, {}, "latency"}, CheckOutcome::kWarn, "").key);
+      if (warning != latency_.end()) {
+        return check(view, "latency", CheckOutcome::kWarn, warning->second);
+      }
+    }
+    const bool short_enough = time < threshold(Threshold::kLatencyMs) * 1e6;
+    return check(view, "latency", short_enough ? CheckOutcome::kPass : CheckOutcome::kUnknown,
+                 short_enough ? text : text + "; not out of line with pairs of its kind");
+  }
+
+  std::map<std::string, std::string> rate_, latency_;
+};
+
+}  // namespace
+
+std::vector<Check> judge_quality(const EvidenceSet& evidence, const ProbeParams&) {
+  std::vector<Check> out;
+  const QualityJudge judge(evidence);
+  for (const PairEvidence& pair : evidence.pairs) {
+    const auto [outcome, text] = lacking(pair, pair.quality.has_value());
+    if (!text.empty()) {
+      out.push_back(make_check({"quality", pair.from, pair.to}, outcome, text));
+      continue;
+    }
+    const PairView view = {&evidence, &pair, find_host(evidence, pair.from),
+                           find_host(evidence, pair.to), find_pair(evidence, pair.to, pair.from)};
+    judge.judge(view, out);
+  }
+  return out;
+}
+
+}  // namespace plumbline

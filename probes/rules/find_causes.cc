@@ -1,0 +1,330 @@
+#include <algorithm>
+#include <map>
+
+#include "probes/checks.h"
+#include "probes/rules/pair_remedy.h"
+#include "probes/rules/rules.h"
+
+namespace plumbline {
+namespace {
+
+using Ranked = RankedCandidate;
+
+// Warnings and notes about pairs that are only symptoms where something on these rungs fails.
+struct SymptomRow {
+  const char* cause;  // or its beginning, up to a dot
+  int from, to;       // rungs of failures that explain it
+};
+constexpr SymptomRow kExplainedByFailure[] = {
+    {"icmp.", kRungHost, kRungMtu},      {"loss.", kRungHost, kRungRoute},
+    {"rate.", kRungHost, kRungRoute},    {"rate.", kRungMtu, kRungQuality},
+    {"latency.", kRungHost, kRungRoute}, {"latency.", kRungMtu, kRungQuality},
+    {"mtu.", kRungLink, kRungFirewall},  {"path.", kRungLink, kRungRoute},
+    {"route.", kRungLink, kRungRoute},
+};
+
+// Warnings that are only symptoms of other warnings on the same hosts.
+struct WarningRow {
+  const char* symptom;
+  const char* cause;
+};
+constexpr WarningRow kExplainedByWarning[] = {
+    {"rate.", "loss."},
+    {"rate.", "link.speed"},
+    {"rate.", "link.duplex"},
+    {"rate.", "link.errors"},
+    {"rate.", "link.flapping"},
+    {"rate.", "path.slower_used"},
+    {"rate.", "route.wrong_interface"},
+    {"rate.", "host.sockbuf_clamped"},
+    {"rate.", "host.overloaded"},
+    {"rate.", "mtu."},
+    {"rate.host_limited", "host.oversubscribed"},
+    {"latency.", "rate."},
+    {"latency.", "path.slower_used"},
+    {"latency.", "host.overloaded"},
+    {"latency.", "loss."},
+    {"latency.", "route.wrong_interface"},
+    {"loss.", "link.duplex"},
+    {"loss.", "link.errors"},
+    {"loss.", "link.flapping"},
+};
+
+bool begins(const std::string& text, const char* with) { return text.rfind(with, 0) == 0; }
+
+class Selection {
+ public:
+  Selection(const EvidenceSet& evidence, const std::vector<Check>& checks,
+            std::vector<Ranked> proposals)
+      : evidence_(evidence), checks_(checks), all_(std::move(proposals)) {
+    std::stable_sort(all_.begin(), all_.end(), [](const Ranked& a, const Ranked& b) {
+      return std::pair(a.rung, a.row) < std::pair(b.rung, b.row);
+    });
+  }
+
+  std::vector<Finding> run() {
+    drop_superseded();
+    for (Ranked& ranked : all_) {
+      if (ranked.candidate.finding.outcome == Severity::kFail) keep_failure(ranked);
+    }
+    for (const Severity severity : {Severity::kWarn, Severity::kNote}) {
+      for (Ranked& ranked : all_) {
+        if (ranked.candidate.finding.outcome == severity) keep_warning(ranked);
+      }
+    }
+    join();
+    return finish();
+  }
+
+ private:
+  using Pairs = std::set<std::string>;
+
+  static std::string reversed(const std::string& key) {
+    const size_t at = key.find('>');
+    return key.substr(at + 1) + ">" + key.substr(0, at);
+  }
+
+  // A cause that is only the symptom of a proven one falls, on the pairs that this one breaks.
+  void drop_superseded() {
+    std::map<std::string, Pairs> fallen;
+    for (const Ranked& ranked : all_) {
+      if (!ranked.candidate.proven) continue;
+      for (const std::string& cause : ranked.candidate.supersedes) {
+        for (const std::string& pair : ranked.candidate.breaks) {
+          fallen[cause].insert(pair);
+          fallen[cause].insert(reversed(pair));
+        }
+      }
+    }
+    const auto falls = [&](const Ranked& ranked) {
+      const auto found = fallen.find(ranked.candidate.finding.cause);
+      if (found == fallen.end()) return false;
+      const Pairs about = about_of(ranked.candidate);
+      return !about.empty() &&
+             std::includes(found->second.begin(), found->second.end(), about.begin(), about.end());
+    };
+    all_.erase(std::remove_if(all_.begin(), all_.end(), falls), all_.end());
+  }
+
+  // The pairs that a finding is about, whether it breaks them or not.
+  Pairs about_of(const Candidate& candidate) const {
+    if (!candidate.breaks.empty()) return candidate.breaks;
+    const Finding& finding = candidate.finding;
+    if (finding.host.empty()) return {};
+    if (finding.peer.empty()) return pairs_of(evidence_, finding.host);
+    return {pair_key(finding.host, finding.peer), pair_key(finding.peer, finding.host)};
+  }
+
+  bool same_fault(const Ranked& a, const Ranked& b) const {
+    return a.candidate.finding.cause == b.candidate.finding.cause &&
+           a.candidate.finding.host == b.candidate.finding.host;
+  }
+
+  void keep_failure(Ranked& ranked) {
+    const Candidate& candidate = ranked.candidate;
+    const bool explained =
+        !candidate.breaks.empty() &&
+        std::all_of(candidate.breaks.begin(), candidate.breaks.end(), [&](const std::string& key) {
+          return claims_.count(key) != 0 ||
+                 (candidate.needs_way_back && claimed_below(reversed(key), ranked.rung));
+        });
+    const bool joins = std::any_of(kept_.begin(), kept_.end(),
+                                   [&](const Ranked& kept) { return same_fault(kept, ranked); });
+    const bool stands = candidate.proven && !(candidate.by_captures_only && astray(candidate));
+    if (explained && !stands && !joins) {
+      explain_away(ranked);
+      return;
+    }
+    for (const std::string& key : candidate.breaks) claims_[key].push_back(ranked.rung);
+    kept_.push_back(std::move(ranked));
+  }
+
+  // Something on the link or the route breaks each of these pairs, one way or the other.
+  bool astray(const Candidate& candidate) const {
+    const auto broken = [&](const std::string& key) {
+      return claimed_below(key, kRungRoute + 1) || claimed_below(reversed(key), kRungRoute + 1);
+    };
+    return std::all_of(candidate.breaks.begin(), candidate.breaks.end(), broken);
+  }
+
+  bool claimed_below(const std::string& key, int rung) const {
+    const auto found = claims_.find(key);
+    return found != claims_.end() && found->second.front() < rung;
+  }
+
+  void keep_warning(Ranked& ranked) {
+    if (!explained_by_failure(ranked) && !explained_by_warning(ranked)) {
+      kept_.push_back(std::move(ranked));
+    } else {
+      explain_away(ranked);
+    }
+  }
+
+  bool explained_by_failure(const Ranked& ranked) const {
+    const Pairs about = about_of(ranked.candidate);
+    if (about.empty()) return false;
+    const std::string& cause = ranked.candidate.finding.cause;
+    return std::all_of(about.begin(), about.end(), [&](const std::string& key) {
+      const auto claim = claims_.find(key);
+      if (claim == claims_.end()) return false;
+      return std::any_of(claim->second.begin(), claim->second.end(), [&](int rung) {
+        return std::any_of(std::begin(kExplainedByFailure), std::end(kExplainedByFailure),
+                           [&](const SymptomRow& row) {
+                             return begins(cause, row.cause) && rung >= row.from && rung <= row.to;
+                           });
+      });
+    });
+  }
+
+  bool explained_by_warning(const Ranked& ranked) const {
+    const Finding& finding = ranked.candidate.finding;
+    for (const Ranked& other : kept_) {
+      const Finding& cause = other.candidate.finding;
+      const bool row = std::any_of(
+          std::begin(kExplainedByWarning), std::end(kExplainedByWarning), [&](const WarningRow& r) {
+            return begins(finding.cause, r.symptom) && begins(cause.cause, r.cause);
+          });
+      if (!row) continue;
+      // A cause of one pair explains that pair; one of a host whatever touches the host.
+      const bool host = cause.host == finding.host || cause.host == finding.peer;
+      const bool peer =
+          cause.peer.empty() || cause.peer == finding.host || cause.peer == finding.peer;
+      if (host && peer) return true;
+    }
+    return false;
+  }
+
+  // What a dropped candidate would have explained is explained by who claimed its pairs.
+  void explain_away(const Ranked& dropped) {
+    const Pairs about = about_of(dropped.candidate);
+    for (Ranked& kept : kept_) {
+      const bool meets = std::any_of(about.begin(), about.end(), [&](const std::string& key) {
+        return kept.candidate.breaks.count(key) != 0 ||
+               kept.candidate.breaks.count(reversed(key)) != 0;
+      });
+      if (!meets) continue;
+      const auto& keys = dropped.candidate.finding.explains;
+      auto& list = kept.candidate.finding.explains;
+      list.insert(list.end(), keys.begin(), keys.end());
+      return;
+    }
+  }
+
+  static void join_into(Ranked& kept, Ranked& more) {
+    Finding& finding = kept.candidate.finding;
+    Finding& other = more.candidate.finding;
+    if (finding.peer != other.peer) finding.peer.clear();
+    finding.outcome = std::min(finding.outcome, other.outcome);
+    finding.confidence = std::max(finding.confidence, other.confidence);
+    finding.ports.insert(finding.ports.end(), other.ports.begin(), other.ports.end());
+    std::sort(finding.ports.begin(), finding.ports.end());
+    finding.ports.erase(std::unique(finding.ports.begin(), finding.ports.end()),
+                        finding.ports.end());
+    if (finding.port != other.port) finding.port.reset();
+    if (finding.ports.size() == 1) finding.port = finding.ports[0];
+    for (Evidence& entry : other.evidence) {
+      const bool known = std::any_of(
+          finding.evidence.begin(), finding.evidence.end(),
+          [&](const Evidence& e) { return e.host == entry.host && e.text == entry.text; });
+      if (!known) finding.evidence.push_back(std::move(entry));
+    }
+    finding.remedy = join_remedies(finding.remedy, other.remedy);
+    finding.explains.insert(finding.explains.end(), other.explains.begin(), other.explains.end());
+    kept.candidate.breaks.merge(more.candidate.breaks);
+  }
+
+  void join() {
+    std::vector<Ranked> joined;
+    for (Ranked& ranked : kept_) {
+      const auto known = std::find_if(joined.begin(), joined.end(), [&](const Ranked& other) {
+        return same_fault(other, ranked);
+      });
+      if (known == joined.end()) {
+        joined.push_back(std::move(ranked));
+      } else {
+        join_into(*known, ranked);
+      }
+    }
+    kept_ = std::move(joined);
+  }
+
+  size_t file_order(const std::string& host) const {
+    const auto& hosts = evidence_.job.hosts;
+    return static_cast<size_t>(
+        std::find_if(hosts.begin(), hosts.end(), [&](const JobHost& h) { return h.name == host; }) -
+        hosts.begin());
+  }
+
+  // Failed checks of the pairs that a failure breaks follow from it; the first cause takes them.
+  void explain_checks() {
+    for (const Check& check : checks_) {
+      const bool wrong = check.outcome == CheckOutcome::kFail ||
+                         check.outcome == CheckOutcome::kWarn ||
+                         check.outcome == CheckOutcome::kUnknown;
+      if (!wrong || check.peer.empty()) continue;
+      const std::string key = pair_key(check.host, check.peer);
+      for (Ranked& kept : kept_) {
+        if (kept.candidate.breaks.count(key) == 0) continue;
+        kept.candidate.finding.explains.push_back(check.key);
+        break;
+      }
+    }
+  }
+
+  std::vector<Finding> finish() {
+    std::stable_sort(kept_.begin(), kept_.end(), [&](const Ranked& a, const Ranked& b) {
+      const auto rank = [&](const Ranked& r) {
+        return std::tuple(r.candidate.finding.outcome, r.rung, r.row,
+                          file_order(r.candidate.finding.host));
+      };
+      return rank(a) < rank(b);
+    });
+    explain_checks();
+    std::vector<Finding> out;
+    for (Ranked& kept : kept_) {
+      auto& explains = kept.candidate.finding.explains;
+      std::sort(explains.begin(), explains.end());
+      explains.erase(std::unique(explains.begin(), explains.end()), explains.end());
+      out.push_back(std::move(kept.candidate.finding));
+    }
+    return out;
+  }
+
+  const EvidenceSet& evidence_;
+  const std::vector<Check>& checks_;
+  std::vector<Ranked> all_, kept_;
+  std::map<std::string, std::vector<int>> claims_;  // pair -> rungs of the causes that break it
+};
+
+}  // namespace
+
+std::vector<Finding> select_causes(const EvidenceSet& evidence, const std::vector<Check>& checks,
+                                   std::vector<RankedCandidate> proposals) {
+  return Selection(evidence, checks, std::move(proposals)).run();
+}
+
+std::vector<Finding> find_causes(const EvidenceSet& evidence, const std::vector<Check>& checks) {
+  std::vector<Ranked> proposals;
+  size_t row = 0;
+  for (const auto* table : {&host_rules(), &pair_rules()}) {
+    for (const RuleRow& rule : *table) {
+      for (Candidate& candidate : rule.propose(evidence, checks)) {
+        proposals.push_back({std::move(candidate), rule.rung, row});
+      }
+      ++row;
+    }
+  }
+  return select_causes(evidence, checks, std::move(proposals));
+}
+
+std::string pair_key(const std::string& from, const std::string& to) { return from + ">" + to; }
+
+std::set<std::string> pairs_of(const EvidenceSet& evidence, const std::string& host) {
+  std::set<std::string> out;
+  for (const PairEvidence& pair : evidence.pairs) {
+    if (pair.from == host || pair.to == host) out.insert(pair_key(pair.from, pair.to));
+  }
+  return out;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,189 @@
+#include "probes/rules/host_common.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace plumbline {
+namespace {
+
+bool same_mac(const std::string& a, const std::string& b) {
+  return !a.empty() && std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+    return std::tolower(static_cast<unsigned char>(x)) ==
+           std::tolower(static_cast<unsigned char>(y));
+  });
+}
+
+// `upper` is `lower`, or stands on it.
+bool stands_on(const HostEvidence& host, const InterfaceEvidence& upper, const std::string& lower,
+               int depth = 0) {
+  if (upper.name == lower) return true;
+  if (depth > 4) return false;
+  if (!upper.parent.empty()) {
+    const InterfaceEvidence* parent = find_interface(host, upper.parent);
+    if (parent != nullptr && stands_on(host, *parent, lower, depth + 1)) return true;
+  }
+  return std::any_of(host.interfaces.begin(), host.interfaces.end(),
+                     [&](const InterfaceEvidence& port) {
+                       return port.master == upper.name && stands_on(host, port, lower, depth + 1);
+                     });
+}
+
+}  // namespace
+
+std::string key_of(const Subject& subject) {
+  return make_check(subject, CheckOutcome::kUnknown, "").key;
+}
+
+Proposal::Proposal(const std::string& cause, Severity severity, const std::string& host) {
+  candidate_.finding.cause = cause;
+  candidate_.finding.outcome = severity;
+  candidate_.finding.host = host;
+}
+Proposal& Proposal::peer(const std::string& name) {
+  candidate_.finding.peer = name;
+  return *this;
+}
+Proposal& Proposal::ports(std::vector<int> list) {
+  std::sort(list.begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+  if (list.size() == 1) candidate_.finding.port = list[0];
+  candidate_.finding.ports = std::move(list);
+  return *this;
+}
+Proposal& Proposal::confidence(double value) {
+  candidate_.finding.confidence = value;
+  return *this;
+}
+Proposal& Proposal::see(const std::string& host, const std::string& check,
+                        const std::string& text) {
+  candidate_.finding.evidence.push_back({host, check, text});
+  return *this;
+}
+Proposal& Proposal::remedy(const std::string& text) {
+  candidate_.finding.remedy = text;
+  return *this;
+}
+Proposal& Proposal::breaks(const std::set<std::string>& pairs) {
+  candidate_.breaks.insert(pairs.begin(), pairs.end());
+  return *this;
+}
+Proposal& Proposal::breaks_both(const std::string& a, const std::string& b) {
+  candidate_.breaks.insert({pair_key(a, b), pair_key(b, a)});
+  return *this;
+}
+Proposal& Proposal::proven() {
+  candidate_.proven = true;
+  return *this;
+}
+
+Candidate Proposal::take(const Checks& checks) {
+  std::vector<std::string>& explains = candidate_.finding.explains;
+  for (const Check& check : checks) {
+    const bool sound =
+        check.outcome == CheckOutcome::kPass || check.outcome == CheckOutcome::kSkipped;
+    if (sound) continue;
+    const bool shown =
+        std::any_of(candidate_.finding.evidence.begin(), candidate_.finding.evidence.end(),
+                    [&](const Evidence& e) { return e.check == check.key; });
+    const bool broken =
+        !check.peer.empty() && candidate_.breaks.count(pair_key(check.host, check.peer)) > 0;
+    if (shown || broken) explains.push_back(check.key);
+  }
+  return std::move(candidate_);
+}
+
+std::vector<Candidate> of_cause(std::vector<Candidate> candidates, const std::string& cause) {
+  candidates.erase(std::remove_if(candidates.begin(), candidates.end(),
+                                  [&](const Candidate& c) { return c.finding.cause != cause; }),
+                   candidates.end());
+  return candidates;
+}
+
+std::string own_ip(const PairEvidence& pair, const std::string& host) {
+  if (pair.from == host) return pair.from_ip;
+  return pair.to == host ? pair.to_ip : std::string();
+}
+
+std::string other_end(const PairEvidence& pair, const std::string& host) {
+  return pair.from == host ? pair.to : pair.from;
+}
+
+std::set<std::string> pairs_with_ip(const EvidenceSet& evidence, const std::string& host,
+                                    const std::string& ip) {
+  std::set<std::string> out;
+  for (const PairEvidence& pair : evidence.pairs) {
+    if (!ip.empty() && own_ip(pair, host) == ip) out.insert(pair_key(pair.from, pair.to));
+  }
+  return out;
+}
+
+std::set<std::string> pairs_over(const EvidenceSet& evidence, const HostEvidence& host,
+                                 const std::string& interface) {
+  std::set<std::string> out;
+  const JobHost* job = find_job_host(evidence, host.name);
+  for (const PairEvidence& pair : evidence.pairs) {
+    const std::string ip = own_ip(pair, host.name);
+    if (ip.empty() || job == nullptr) continue;
+    const InterfaceEvidence* carrier = data_interface(*job, host, ip);
+    if (carrier != nullptr && stands_on(host, *carrier, interface)) {
+      out.insert(pair_key(pair.from, pair.to));
+    }
+  }
+  return out;
+}
+
+std::set<std::string> not_working(const EvidenceSet& evidence, const std::set<std::string>& pairs) {
+  std::set<std::string> out;
+  for (const PairEvidence& pair : evidence.pairs) {
+    const std::string key = pair_key(pair.from, pair.to);
+    if (pairs.count(key) > 0 && reaches(pair) != std::optional<bool>(true)) out.insert(key);
+  }
+  return out;
+}
+
+std::vector<HostView> host_views(const EvidenceSet& evidence) {
+  std::vector<HostView> out;
+  for (const JobHost& job : evidence.job.hosts) {
+    const HostEvidence* host = find_host(evidence, job.name);
+    if (host == nullptr || !has_facts(*host) || !same_as_earlier(evidence, job).empty()) continue;
+    out.push_back({&job, host});
+  }
+  return out;
+}
+
+std::vector<DataAddress> data_addresses(const EvidenceSet& evidence) {
+  std::vector<DataAddress> out;
+  for (const HostView& view : host_views(evidence)) {
+    for (const Cidr& wanted : data_of(*view.job)) {
+      const InterfaceEvidence* carrier = interface_of(*view.host, wanted.ip);
+      const AddressEvidence* own = carrier == nullptr ? nullptr : find_address(*carrier, wanted.ip);
+      if (own == nullptr || is_loopback_ip(wanted.ip)) continue;
+      out.push_back({view, wanted.ip, wanted.prefix, own->prefix, carrier});
+    }
+  }
+  return out;
+}
+
+const DataAddress* find_data(const std::vector<DataAddress>& all, const std::string& host,
+                             const std::string& ip) {
+  const auto it = std::find_if(all.begin(), all.end(), [&](const DataAddress& d) {
+    return d.at.job->name == host && d.ip == ip;
+  });
+  return it == all.end() ? nullptr : &*it;
+}
+
+bool between_machines(const PairEvidence& pair) {
+  return !pair.same_machine && !pair.from_ip.empty() && !pair.to_ip.empty() &&
+         !is_loopback_ip(pair.from_ip) && !is_loopback_ip(pair.to_ip);
+}
+
+bool has_word(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool has_mac(const HostEvidence& host, const std::string& mac) {
+  return std::any_of(host.interfaces.begin(), host.interfaces.end(),
+                     [&](const InterfaceEvidence& i) { return same_mac(i.mac, mac); });
+}
+
+}  // namespace plumbline

@@ -1,0 +1,83 @@
+// What the rules about hosts share: building a proposal step by step, and which pairs depend on an
+// address or an interface. Pure functions, thread-safe.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "probes/checks.h"
+#include "probes/evidence_query.h"
+#include "probes/rules/rules.h"
+
+namespace plumbline {
+
+using Checks = std::vector<Check>;
+
+// The key that a check about this subject has.
+std::string key_of(const Subject& subject);
+
+// A candidate in the making. take() adds what it explains: the checks shown as evidence, and all
+// that did not pass on the pairs that it breaks.
+class Proposal {
+ public:
+  Proposal(const std::string& cause, Severity severity, const std::string& host);
+  Proposal& peer(const std::string& name);
+  Proposal& ports(std::vector<int> list);
+  Proposal& confidence(double value);
+  // One line of evidence: what was seen on `host`, and the check that says so (may be empty).
+  Proposal& see(const std::string& host, const std::string& check, const std::string& text);
+  Proposal& remedy(const std::string& text);
+  Proposal& breaks(const std::set<std::string>& pairs);
+  Proposal& breaks_both(const std::string& a, const std::string& b);
+  // Stands by itself, whatever else is wrong.
+  Proposal& proven();
+  Candidate take(const Checks& checks);
+
+  bool breaks_something() const { return !candidate_.breaks.empty(); }
+
+ private:
+  Candidate candidate_;
+};
+
+std::vector<Candidate> of_cause(std::vector<Candidate> candidates, const std::string& cause);
+
+// The address of this host in a pair that it takes part in; empty when it does not.
+std::string own_ip(const PairEvidence& pair, const std::string& host);
+std::string other_end(const PairEvidence& pair, const std::string& host);
+// Ordered pairs in which this host uses this address.
+std::set<std::string> pairs_with_ip(const EvidenceSet& evidence, const std::string& host,
+                                    const std::string& ip);
+// Ordered pairs whose traffic uses this interface of the host: it carries the address, or lies
+// below the interface that does (member of a bond or bridge, parent of a VLAN).
+std::set<std::string> pairs_over(const EvidenceSet& evidence, const HostEvidence& host,
+                                 const std::string& interface);
+// Of these, the ones on which nothing is known to come back.
+std::set<std::string> not_working(const EvidenceSet& evidence, const std::set<std::string>& pairs);
+
+// Hosts that judge for themselves, with their entry in the file: those with facts, each machine
+// once.
+struct HostView {
+  const JobHost* job = nullptr;
+  const HostEvidence* host = nullptr;
+};
+std::vector<HostView> host_views(const EvidenceSet& evidence);
+
+// Data addresses that are really there.
+struct DataAddress {
+  HostView at;
+  std::string ip;
+  int file_prefix = 0;  // as in the host file; 0 = not given
+  int prefix = 0;       // on the interface
+  const InterfaceEvidence* interface = nullptr;
+};
+std::vector<DataAddress> data_addresses(const EvidenceSet& evidence);
+const DataAddress* find_data(const std::vector<DataAddress>& all, const std::string& host,
+                             const std::string& ip);
+
+// The two ends are the same machine, or one of them is loopback: nothing between machines.
+bool between_machines(const PairEvidence& pair);
+bool has_word(const std::vector<std::string>& words, const std::string& word);
+bool has_mac(const HostEvidence& host, const std::string& mac);  // case does not matter
+
+}  // namespace plumbline

@@ -1,0 +1,384 @@
+// Causes in the addresses that are there: prefix lengths that differ, one address on two machines,
+// a second interface in the data subnet.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "probes/remedy.h"
+#include "probes/rules/host_common.h"
+#include "probes/rules/host_rows.h"
+
+namespace plumbline {
+namespace {
+
+std::string ip_key(const DataAddress& data, const std::string& what = "") {
+  return key_of({"ip", data.at.job->name, {}, {}, data.ip + what});
+}
+
+// ---- prefix lengths ----
+
+// Addresses of other hosts that lie in the same network by at least one of the two prefixes.
+std::vector<const DataAddress*> in_reach(const std::vector<DataAddress>& all,
+                                         const DataAddress& mine) {
+  std::vector<const DataAddress*> out;
+  for (const DataAddress& other : all) {
+    const bool self = other.at.job == mine.at.job;
+    if (!self && same_subnet(mine.ip, other.ip, std::min(mine.prefix, other.prefix))) {
+      out.push_back(&other);
+    }
+  }
+  return out;
+}
+
+// The most frequent prefix length of these; 0 when two are equally frequent.
+int usual_prefix(const std::vector<const DataAddress*>& group) {
+  std::map<int, int> counts;
+  for (const DataAddress* member : group) ++counts[member->prefix];
+  int best = 0, most = 0;
+  bool tie = false;
+  for (const auto& [prefix, count] : counts) {
+    tie = count == most || (count < most && tie);
+    if (count > most) {
+      most = count;
+      best = prefix;
+    }
+  }
+  return tie ? 0 : best;
+}
+
+// What this address should have, when it is the one that is wrong; 0 when it is not.
+int right_prefix(const DataAddress& mine, const std::vector<const DataAddress*>& peers) {
+  std::vector<const DataAddress*> group = peers;
+  group.push_back(&mine);
+  const bool all_equal = std::all_of(
+      peers.begin(), peers.end(), [&](const DataAddress* p) { return p->prefix == mine.prefix; });
+  if (all_equal) return 0;
+  if (mine.file_prefix > 0 && mine.file_prefix != mine.prefix) return mine.file_prefix;
+  // Somebody else contradicts the host file: it is their fault.
+  if (std::any_of(peers.begin(), peers.end(), [&](const DataAddress* p) {
+        return p->file_prefix > 0 && p->file_prefix != p->prefix;
+      })) {
+    return 0;
+  }
+  const int usual = usual_prefix(group);
+  if (usual > 0) return usual == mine.prefix ? 0 : usual;
+  // No majority: the first in the host file, with the prefix of the next that differs.
+  const DataAddress* first = &mine;
+  for (const DataAddress* peer : peers) {
+    if (peer->at.job < first->at.job) first = peer;
+  }
+  if (first != &mine) return 0;
+  const auto other = std::find_if(peers.begin(), peers.end(),
+                                  [&](const DataAddress* p) { return p->prefix != mine.prefix; });
+  return (*other)->prefix;
+}
+
+// All hosts agree, and only the host file says something else.
+void propose_file_prefix(const std::vector<DataAddress>& all, const Checks& checks,
+                         std::vector<Candidate>& out) {
+  for (const DataAddress& mine : all) {
+    if (mine.file_prefix == 0 || mine.file_prefix == mine.prefix) continue;
+    const auto peers = in_reach(all, mine);
+    const bool agree = std::all_of(peers.begin(), peers.end(),
+                                   [&](const DataAddress* p) { return p->prefix == mine.prefix; });
+    if (!agree) continue;
+    const std::string& name = mine.at.job->name;
+    out.push_back(Proposal("ip.mask_mismatch", Severity::kWarn, name)
+                      .see(name, ip_key(mine, " mask"),
+                           fmt::format("{} has {}/{}, {} says /{}", mine.interface->name, mine.ip,
+                                       mine.prefix, mine.at.job->where, mine.file_prefix))
+                      .remedy(fmt::format("write {}/{} for {} at {}", mine.ip, mine.prefix, name,
+                                          mine.at.job->where))
+                      .take(checks));
+  }
+}
+
+// With the wrong prefix the peer is outside, or looks like the network's own or broadcast address.
+bool cut_off(const DataAddress& a, const DataAddress& b) {
+  const auto outside = [](const DataAddress& from, const DataAddress& to) {
+    return !same_subnet(from.ip, to.ip, from.prefix) || is_edge_of_network(to.ip, from.prefix);
+  };
+  return outside(a, b) || outside(b, a);
+}
+
+// ---- duplicates ----
+
+// Who, other than its owner, has this data address.
+struct Usurper {
+  const HostEvidence* host = nullptr;  // null: a machine that is no host of the job
+  const JobHost* job = nullptr;
+  const InterfaceEvidence* interface = nullptr;
+  std::string mac;
+};
+
+// The system believes it because it was told so; nobody has answered with it.
+bool is_static(const NeighbourProbe& probe, const std::string& mac) {
+  return probe.kernel_state == "PERMANENT" && probe.kernel_mac == mac && probe.method != "arp";
+}
+
+std::vector<Usurper> usurpers_of(const EvidenceSet& evidence, const HostView& owner,
+                                 const std::string& ip) {
+  std::vector<Usurper> out;
+  for (const HostView& other : host_views(evidence)) {
+    if (other.job == owner.job) continue;
+    const bool by_file = has_word(other.job->data, ip) ||
+                         std::any_of(other.job->data.begin(), other.job->data.end(),
+                                     [&](const auto& text) { return parse_cidr(text).ip == ip; });
+    for (const InterfaceEvidence& interface : other.host->interfaces) {
+      const bool here = find_address(interface, ip) != nullptr && interface.kind != "loopback";
+      if (here && interface.up && !by_file) {
+        out.push_back({other.host, other.job, &interface, interface.mac});
+      }
+    }
+  }
+  for (const PairEvidence& pair : evidence.pairs) {
+    if (pair.to_ip != ip || !pair.neighbour || !pair.neighbour->on_link) continue;
+    for (const std::string& mac : pair.neighbour->macs) {
+      if (has_mac(*owner.host, mac) || is_static(*pair.neighbour, mac)) continue;
+      const bool known = std::any_of(out.begin(), out.end(), [&](const Usurper& u) {
+        return u.mac == mac || (u.host != nullptr && has_mac(*u.host, mac));
+      });
+      // Another host of the job that answers without having the address does so for the owner.
+      const auto& hosts = evidence.hosts;
+      const bool proxy = std::any_of(hosts.begin(), hosts.end(),
+                                     [&](const HostEvidence& h) { return has_mac(h, mac); });
+      if (!known && !proxy) out.push_back({nullptr, nullptr, nullptr, mac});
+    }
+  }
+  return out;
+}
+
+Candidate duplicate_on(const EvidenceSet& evidence, const Checks& checks, const HostView& owner,
+                       const std::string& ip, const Usurper& usurper) {
+  const std::string& name = owner.job->name;
+  const std::string key = key_of({"ip", name, {}, {}, ip + " duplicate"});
+  const InterfaceEvidence* own = interface_of(*owner.host, ip);
+  const std::string own_text =
+      own == nullptr ? fmt::format("{} belongs to {}", ip, name)
+                     : fmt::format("{} is on {} of {} ({})", ip, own->name, name, own->mac);
+  // What the second owner's peers reach is a matter of luck, so all pairs of the address count.
+  const auto pairs = pairs_with_ip(evidence, name, ip);
+  if (usurper.host == nullptr) {
+    return Proposal("ip.duplicate", Severity::kFail, name)
+        .confidence(0.95)
+        .see(name, key, own_text)
+        .see(name, key,
+             fmt::format("a machine with the hardware address {} answers for it too", usurper.mac))
+        .remedy(fmt::format("give the machine with the hardware address {} another address (or {}, "
+                            "and correct {})",
+                            usurper.mac, name, owner.job->where))
+        .breaks(pairs)
+        .take(checks);
+  }
+  const AddressEvidence* wrong = find_address(*usurper.interface, ip);
+  std::string remedy = remedy_delete_address(
+      usurper.host->system, ip, wrong != nullptr ? wrong->prefix : 24, usurper.interface->name);
+  std::set<std::string> broken = pairs;
+  for (const Cidr& theirs : data_of(*usurper.job)) {  // its own address had to go for this one
+    if (interface_of(*usurper.host, theirs.ip) != nullptr) continue;
+    remedy = remedy_add_address(usurper.host->system, theirs.ip,
+                                theirs.prefix > 0 ? theirs.prefix : wrong->prefix,
+                                usurper.interface->name) +
+             "\n" + remedy;
+    broken.merge(pairs_with_ip(evidence, usurper.job->name, theirs.ip));
+  }
+  return Proposal("ip.duplicate", Severity::kFail, usurper.job->name)
+      .peer(name)
+      .see(usurper.job->name, key_of({"ip", usurper.job->name, {}, {}, ip + " foreign"}),
+           fmt::format("{} on {} ({}) is the data address of {}", ip, usurper.interface->name,
+                       usurper.interface->mac, name))
+      .see(name, key, own_text)
+      .remedy(remedy)
+      .breaks(broken)
+      .take(checks);
+}
+
+// The host file gives one address to two machines.
+void propose_file_duplicates(const EvidenceSet& evidence, const Checks& checks,
+                             std::vector<Candidate>& out) {
+  const auto& hosts = evidence.job.hosts;
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    for (size_t k = i + 1; k < hosts.size(); ++k) {
+      if (hosts[i].reached_by == "local" && hosts[k].reached_by == "local") continue;
+      for (const Cidr& mine : data_of(hosts[i])) {
+        for (const Cidr& theirs : data_of(hosts[k])) {
+          if (mine.ip != theirs.ip || is_loopback_ip(mine.ip) || is_link_local_ip(mine.ip))
+            continue;
+          auto pairs = pairs_with_ip(evidence, hosts[i].name, mine.ip);
+          pairs.merge(pairs_with_ip(evidence, hosts[k].name, mine.ip));
+          out.push_back(Proposal("ip.duplicate", Severity::kFail, hosts[i].name)
+                            .peer(hosts[k].name)
+                            .see(hosts[i].name,
+                                 key_of({"ip", hosts[i].name, {}, {}, mine.ip + " duplicate"}),
+                                 fmt::format("{} stands at {} and at {}", mine.ip, hosts[i].where,
+                                             hosts[k].where))
+                            .remedy(fmt::format("give each of them its own address: {} and {}",
+                                                hosts[i].where, hosts[k].where))
+                            .breaks(pairs)
+                            .proven()
+                            .take(checks));
+        }
+      }
+    }
+  }
+}
+
+// The kernel itself found the address on another machine and does not use it (RFC 4862).
+void propose_kernel_duplicates(const EvidenceSet& evidence, const Checks& checks,
+                               std::vector<Candidate>& out) {
+  for (const DataAddress& data : data_addresses(evidence)) {
+    const AddressEvidence* own = find_address(*data.interface, data.ip);
+    const std::string& name = data.at.job->name;
+    if (!has_word(own->flags, "dadfailed")) continue;
+    if (!usurpers_of(evidence, data.at, data.ip).empty()) continue;
+    out.push_back(
+        Proposal("ip.duplicate", Severity::kFail, name)
+            .see(name, ip_key(data),
+                 fmt::format("the system found {} on another machine and does not use it", data.ip))
+            .remedy(fmt::format("take {} off the other machine, then on {}: ip address "
+                                "del {}/{} dev {} and add it again",
+                                data.ip, name, data.ip, data.prefix, data.interface->name))
+            .breaks(pairs_with_ip(evidence, name, data.ip))
+            .take(checks));
+  }
+}
+
+// ---- overlap ----
+
+bool same_device(const HostEvidence& host, const InterfaceEvidence& a, const InterfaceEvidence& b) {
+  const auto related = [&](const InterfaceEvidence& x, const InterfaceEvidence& y) {
+    return x.master == y.name || (x.parent == y.name && x.kind != "virtual");
+  };
+  return &a == &b || related(a, b) || related(b, a) || find_interface(host, a.name) == nullptr;
+}
+
+// Pairs of this address whose packets leave through the other interface and get nowhere.
+std::set<std::string> led_astray(const EvidenceSet& evidence, const DataAddress& data,
+                                 const std::string& other) {
+  std::set<std::string> out;
+  const std::string& name = data.at.job->name;
+  for (const PairEvidence& pair : evidence.pairs) {
+    if (pair.from != name || pair.from_ip != data.ip) continue;
+    const bool astray = std::any_of(pair.routes.begin(), pair.routes.end(),
+                                    [&](const RouteLookup& lookup) { return lookup.dev == other; });
+    if (!astray || reaches(evidence, name, pair.to) == std::optional<bool>(true)) continue;
+    out.insert({pair_key(name, pair.to), pair_key(pair.to, name)});
+  }
+  return out;
+}
+
+bool sends_all_by(const EvidenceSet& evidence, const DataAddress& data) {
+  return std::all_of(evidence.pairs.begin(), evidence.pairs.end(), [&](const PairEvidence& pair) {
+    const RouteLookup* lookup = route_lookup(pair);
+    return pair.from != data.at.job->name || pair.from_ip != data.ip || lookup == nullptr ||
+           lookup->dev.empty() || lookup->dev == data.interface->name;
+  });
+}
+
+// A wider network of a VPN or a bridge for containers around the data subnet does no harm: the
+// longer prefix wins.
+bool harmless_cover(const EvidenceSet& evidence, const DataAddress& data,
+                    const InterfaceEvidence& other, const AddressEvidence& second) {
+  const int whole = is_v6(second.ip) ? 128 : 32;
+  if (second.prefix == whole) return true;  // covers itself alone
+  const bool apart = other.kind == "tunnel" || other.kind == "bridge" || other.kind == "virtual";
+  return second.prefix < data.prefix && apart && sends_all_by(evidence, data);
+}
+
+}  // namespace
+
+std::vector<Candidate> propose_masks(const EvidenceSet& evidence, const Checks& checks) {
+  std::vector<Candidate> out;
+  const auto all = data_addresses(evidence);
+  propose_file_prefix(all, checks, out);
+  for (const DataAddress& mine : all) {
+    if (is_link_local_ip(mine.ip)) continue;
+    const auto peers = in_reach(all, mine);
+    const int right = right_prefix(mine, peers);
+    if (right == 0) continue;
+    const std::string& name = mine.at.job->name;
+    std::set<std::string> broken;
+    std::vector<std::string> others;
+    for (const DataAddress* peer : peers) {
+      const std::string& their_name = peer->at.job->name;
+      if (peer->prefix != mine.prefix) {
+        others.push_back(fmt::format("{}/{} on {}", peer->ip, peer->prefix, their_name));
+      }
+      if (!cut_off(mine, *peer)) continue;
+      if (reaches(evidence, name, their_name) == std::optional<bool>(true)) continue;
+      broken.insert({pair_key(name, their_name), pair_key(their_name, name)});
+    }
+    Proposal proposal("ip.mask_mismatch", broken.empty() ? Severity::kWarn : Severity::kFail, name);
+    proposal.see(name, ip_key(mine, " mask"),
+                 fmt::format("{} has {}/{}{}", mine.interface->name, mine.ip, mine.prefix,
+                             mine.file_prefix > 0 && mine.file_prefix != mine.prefix
+                                 ? fmt::format(", the host file says /{}", mine.file_prefix)
+                                 : std::string()));
+    if (!others.empty()) proposal.see(name, "", "its peers have " + join_words(others));
+    out.push_back(proposal
+                      .remedy(remedy_replace_prefix(mine.at.host->system, *mine.interface, mine.ip,
+                                                    mine.prefix, right))
+                      .breaks(broken)
+                      .take(checks));
+  }
+  return out;
+}
+
+std::vector<Candidate> propose_duplicates(const EvidenceSet& evidence, const Checks& checks) {
+  std::vector<Candidate> out;
+  propose_file_duplicates(evidence, checks, out);
+  propose_kernel_duplicates(evidence, checks, out);
+  for (const HostView& owner : host_views(evidence)) {
+    for (const Cidr& data : data_of(*owner.job)) {
+      if (is_loopback_ip(data.ip) || is_link_local_ip(data.ip)) continue;
+      for (const Usurper& usurper : usurpers_of(evidence, owner, data.ip)) {
+        // A stranger that answers for an address whose owner is gone is no second owner.
+        if (usurper.host == nullptr && interface_of(*owner.host, data.ip) == nullptr) continue;
+        out.push_back(duplicate_on(evidence, checks, owner, data.ip, usurper));
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<Candidate> propose_overlaps(const EvidenceSet& evidence, const Checks& checks) {
+  std::vector<Candidate> out;
+  const auto all = data_addresses(evidence);
+  for (const DataAddress& data : all) {
+    if (is_link_local_ip(data.ip) || data.prefix <= 0) continue;
+    for (const InterfaceEvidence& other : data.at.host->interfaces) {
+      if (!other.up || other.kind == "loopback") continue;
+      if (same_device(*data.at.host, *data.interface, other)) continue;
+      for (const AddressEvidence& second : other.addresses) {
+        const bool covers_it = second.prefix > 0 && !is_link_local_ip(second.ip) &&
+                               overlap({data.ip, data.prefix}, {second.ip, second.prefix});
+        if (!covers_it || harmless_cover(evidence, data, other, second)) continue;
+        const std::string& name = data.at.job->name;
+        const bool both_wanted = find_data(all, name, second.ip) != nullptr;
+        // Of two data addresses in one subnet the later one is reported.
+        if (both_wanted && &other < data.interface) continue;
+        const auto broken = led_astray(evidence, data, other.name);
+        out.push_back(
+            Proposal("ip.overlap", broken.empty() ? Severity::kWarn : Severity::kFail, name)
+                .see(name, ip_key(data, " " + other.name),
+                     fmt::format("{}/{} on {} and {}/{} on {} cover the same addresses: packets "
+                                 "may leave through either",
+                                 data.ip, data.prefix, data.interface->name, second.ip,
+                                 second.prefix, other.name))
+                .remedy(both_wanted
+                            ? fmt::format("give {} or {} an address of another subnet, here and at "
+                                          "{}",
+                                          data.interface->name, other.name, data.at.job->where)
+                            : remedy_delete_address(data.at.host->system, second.ip, second.prefix,
+                                                    other.name) +
+                                  "  # or give it an address of another subnet")
+                .breaks(broken)
+                .take(checks));
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace plumbline

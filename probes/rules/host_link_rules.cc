@@ -1,0 +1,391 @@
+// Causes on the link itself: interfaces that are down, without signal, outside their bridge, or
+// worse than they should be.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "probes/filters/shell_text.h"
+#include "probes/remedy.h"
+#include "probes/rules/host_common.h"
+#include "probes/rules/host_rows.h"
+#include "probes/thresholds.h"
+
+namespace plumbline {
+namespace {
+
+std::string link_key(const std::string& host, const std::string& interface,
+                     const std::string& what = "") {
+  return key_of({"link", host, {}, {}, interface + what});
+}
+
+// Interfaces that data of this host should use: those that have a data address, and the one that
+// the host file names.
+std::vector<const InterfaceEvidence*> carriers(const HostView& view) {
+  std::vector<const InterfaceEvidence*> out;
+  const auto add = [&](const InterfaceEvidence* interface) {
+    if (interface != nullptr && std::find(out.begin(), out.end(), interface) == out.end()) {
+      out.push_back(interface);
+    }
+  };
+  for (const Cidr& data : data_of(*view.job)) add(data_interface(*view.job, *view.host, data.ip));
+  add(find_interface(*view.host, view.job->interface));
+  return out;
+}
+
+// The lowest interfaces that are switched off and without which `top` cannot work: its parents,
+// and the members of a bond or bridge when none of them works.
+void find_down(const HostEvidence& host, const InterfaceEvidence& top,
+               std::vector<const InterfaceEvidence*>& out, int depth = 0) {
+  if (depth > 4) return;
+  const InterfaceEvidence* parent = find_interface(host, top.parent);
+  if (parent != nullptr && !is_usable(*parent)) {
+    find_down(host, *parent, out, depth + 1);
+    if (!out.empty()) return;
+  }
+  std::vector<const InterfaceEvidence*> members, down;
+  for (const InterfaceEvidence& port : host.interfaces) {
+    if (port.master != top.name) continue;
+    members.push_back(&port);
+    if (!port.up) down.push_back(&port);
+  }
+  const bool works = std::any_of(members.begin(), members.end(),
+                                 [](const InterfaceEvidence* port) { return is_usable(*port); });
+  if (top.up && !works && !down.empty()) {
+    out.insert(out.end(), down.begin(), down.end());
+    return;
+  }
+  if (!top.up) out.push_back(&top);
+}
+
+// IPv6 addresses vanish with the interface; they have to be given again.
+std::string remedy_up(const HostView& view, const InterfaceEvidence& down,
+                      const InterfaceEvidence& top) {
+  std::string text = remedy_link_up(view.host->system, down.name);
+  if (&down != &top && !top.up) text += "\n" + remedy_link_up(view.host->system, top.name);
+  for (const Cidr& data : data_of(*view.job)) {
+    if (!is_v6(data.ip) || interface_of(*view.host, data.ip) != nullptr) continue;
+    if (view.job->interface == top.name) {
+      text += "\n" + remedy_add_address(view.host->system, data.ip, data.prefix, top.name);
+    }
+  }
+  return text;
+}
+
+void propose_loopback(const EvidenceSet& evidence, const HostView& view, const Checks& checks,
+                      std::vector<Candidate>& out) {
+  for (const InterfaceEvidence& interface : view.host->interfaces) {
+    if (interface.kind != "loopback" || interface.up) continue;
+    const std::string& name = view.job->name;
+    Proposal proposal("link.down", Severity::kWarn, name);
+    proposal.see(name, link_key(name, interface.name), describe_interface(interface))
+        .remedy(remedy_link_up(view.host->system, interface.name))
+        .proven();
+    if (only_loopback(*view.job)) proposal.breaks(pairs_of(evidence, name));
+    out.push_back(proposal.take(checks));
+  }
+}
+
+// The signal is missing because the other end of the cable is switched off, or because of
+// something that is down on this very host.
+bool explained_elsewhere(const EvidenceSet& evidence, const HostView& view,
+                         const InterfaceEvidence& interface) {
+  std::vector<const InterfaceEvidence*> down;
+  find_down(*view.host, interface, down);
+  if (!down.empty()) return true;
+  bool any = false, all = true;
+  for (const PairEvidence& pair : evidence.pairs) {
+    if (pair.from != view.job->name) continue;
+    const InterfaceEvidence* carrier = data_interface(*view.job, *view.host, pair.from_ip);
+    if (carrier != &interface) continue;
+    const HostEvidence* peer = find_host(evidence, pair.to);
+    const JobHost* peer_job = find_job_host(evidence, pair.to);
+    if (peer == nullptr || peer_job == nullptr) continue;
+    const InterfaceEvidence* theirs = data_interface(*peer_job, *peer, pair.to_ip);
+    any = true;
+    all = all && theirs != nullptr && !theirs->up;
+  }
+  return any && all;
+}
+
+void propose_speed(const EvidenceSet& evidence, const HostView& view, const Checks& checks,
+                   const InterfaceEvidence& interface, std::vector<Candidate>& out) {
+  const std::string& name = view.job->name;
+  if (interface.duplex == "half" && interface.kind != "wifi") {
+    out.push_back(Proposal("link.duplex", Severity::kWarn, name)
+                      .see(name, link_key(name, interface.name, " duplex"),
+                           fmt::format("{} works in half duplex", interface.name))
+                      .remedy(fmt::format("ethtool -s {} autoneg on  # and the same at the port of "
+                                          "the switch",
+                                          shell_word(interface.name)))
+                      .take(checks));
+  }
+  if (!interface.speed_bps || interface.kind == "wifi") return;
+  const double share = threshold(Threshold::kSpeedShare);
+  const auto below = [&](int64_t offered) {
+    return static_cast<double>(*interface.speed_bps) < share * static_cast<double>(offered);
+  };
+  std::string reason;
+  if (interface.speed_max_bps && below(*interface.speed_max_bps)) {
+    reason = fmt::format("{} negotiated {}, its hardware offers {}", interface.name,
+                         describe_bit_rate(*interface.speed_bps),
+                         describe_bit_rate(*interface.speed_max_bps));
+  } else if (!interface.speed_max_bps) {
+    std::vector<int64_t> others;
+    for (const HostView& other : host_views(evidence)) {
+      for (const InterfaceEvidence* theirs : carriers(other)) {
+        const bool same_kind = theirs->kind == interface.kind && theirs->speed_bps;
+        if (same_kind && other.job != view.job) others.push_back(*theirs->speed_bps);
+      }
+    }
+    std::sort(others.begin(), others.end());
+    if (others.size() >= 2 && below(others[(others.size() - 1) / 2])) {
+      reason = fmt::format("{} negotiated {}, the others of its kind {}", interface.name,
+                           describe_bit_rate(*interface.speed_bps),
+                           describe_bit_rate(others[(others.size() - 1) / 2]));
+    }
+  }
+  if (reason.empty()) return;
+  out.push_back(Proposal("link.speed", Severity::kWarn, name)
+                    .see(name, link_key(name, interface.name, " speed"), reason)
+                    .remedy(fmt::format("exchange the cable of {}, and look at what the port at "
+                                        "its other end offers",
+                                        interface.name))
+                    .take(checks));
+}
+
+void propose_errors(const HostView& view, const Checks& checks, const InterfaceEvidence& interface,
+                    std::vector<Candidate>& out) {
+  const std::string& name = view.job->name;
+  std::vector<std::string> grown;
+  for (const auto& [counter, later] : interface.counters_later) {
+    const auto before = interface.counters.find(counter);
+    if (counter.find("error") == std::string::npos || before == interface.counters.end()) continue;
+    const auto more = later - before->second;
+    if (static_cast<double>(more) >= threshold(Threshold::kErrorsDuringCheck)) {
+      grown.push_back(fmt::format("{} +{}", counter, more));
+    }
+  }
+  if (grown.empty() || interface.kind == "wifi") return;
+  out.push_back(Proposal("link.errors", Severity::kWarn, name)
+                    .see(name, link_key(name, interface.name, " errors"),
+                         fmt::format("{} counted errors during the check: {}", interface.name,
+                                     join_words(grown)))
+                    .remedy(fmt::format("exchange the cable or the transceiver of {}; `ip -s -s "
+                                        "link show {}` tells the kind of errors",
+                                        interface.name, interface.name))
+                    .take(checks));
+}
+
+void propose_flapping(const HostView& view, const Checks& checks,
+                      const InterfaceEvidence& interface, std::vector<Candidate>& out) {
+  if (!interface.carrier_changes) return;
+  const std::string& name = view.job->name;
+  const int64_t before = *interface.carrier_changes;
+  const int64_t during = interface.carrier_changes_later.value_or(before) - before;
+  const bool often = static_cast<double>(before) >= threshold(Threshold::kCarrierChanges);
+  if (during <= 0 && !often) return;
+  out.push_back(
+      Proposal("link.flapping", Severity::kWarn, name)
+          .confidence(during > 0 ? 0.95 : 0.7)
+          .see(name, link_key(name, interface.name, " flapping"),
+               during > 0 ? fmt::format("the signal of {} came or went {} times during the check",
+                                        interface.name, during)
+                          : fmt::format("the signal of {} came or went {} times since it exists",
+                                        interface.name, before))
+          .remedy(fmt::format("reseat or exchange the cable of {}; `dmesg | grep {}` tells when it "
+                              "happens",
+                              interface.name, interface.name))
+          .take(checks));
+}
+
+// ---- bridges ----
+
+// Ports that could belong to a bridge and belong nowhere: up, with signal, without an address.
+std::vector<const InterfaceEvidence*> orphans(const HostEvidence& host) {
+  std::vector<const InterfaceEvidence*> out;
+  for (const InterfaceEvidence& interface : host.interfaces) {
+    const bool kind = interface.kind == "ethernet" || interface.kind == "veth" ||
+                      interface.kind == "thunderbolt" || interface.kind == "bond" ||
+                      interface.kind == "vlan";
+    const bool bare = std::all_of(interface.addresses.begin(), interface.addresses.end(),
+                                  [](const AddressEvidence& a) { return is_link_local_ip(a.ip); });
+    const bool lower =
+        std::any_of(host.interfaces.begin(), host.interfaces.end(),
+                    [&](const InterfaceEvidence& other) { return other.parent == interface.name; });
+    if (kind && bare && !lower && is_usable(interface) && interface.master.empty()) {
+      out.push_back(&interface);
+    }
+  }
+  return out;
+}
+
+// Of several, those that are called like a port of a data bridge on another host.
+std::vector<const InterfaceEvidence*> likely_ports(
+    const EvidenceSet& evidence, const HostView& view,
+    const std::vector<const InterfaceEvidence*>& lonely) {
+  std::vector<const InterfaceEvidence*> out;
+  for (const InterfaceEvidence* port : lonely) {
+    for (const HostView& other : host_views(evidence)) {
+      if (other.job == view.job) continue;
+      const InterfaceEvidence* theirs = find_interface(*other.host, port->name);
+      const InterfaceEvidence* bridge =
+          theirs == nullptr ? nullptr : find_interface(*other.host, theirs->master);
+      const auto wanted = carriers(other);
+      if (bridge == nullptr || std::find(wanted.begin(), wanted.end(), bridge) == wanted.end()) {
+        continue;
+      }
+      out.push_back(port);
+      break;
+    }
+  }
+  return out.empty() ? lonely : out;
+}
+
+void propose_bridge(const EvidenceSet& evidence, const HostView& view, const Checks& checks,
+                    const InterfaceEvidence& bridge, std::vector<Candidate>& out) {
+  const std::string& name = view.job->name;
+  const std::set<std::string> broken =
+      not_working(evidence, pairs_over(evidence, *view.host, bridge.name));
+  if (broken.empty()) return;
+  std::vector<const InterfaceEvidence*> ports, stopped;
+  for (const InterfaceEvidence& port : view.host->interfaces) {
+    if (port.master != bridge.name) continue;
+    ports.push_back(&port);
+    const bool stops = !port.port_state.empty() && port.port_state != "forwarding";
+    if (is_usable(port) && stops) stopped.push_back(&port);
+  }
+  const auto propose = [&](const std::string& text, const std::string& remedy, double confidence) {
+    out.push_back(Proposal("link.not_in_bridge", Severity::kFail, name)
+                      .confidence(confidence)
+                      .see(name, link_key(name, bridge.name), text)
+                      .remedy(remedy)
+                      .breaks(broken)
+                      .take(checks));
+  };
+  if (!stopped.empty()) {
+    std::string remedy;
+    std::vector<std::string> words;
+    for (const InterfaceEvidence* port : stopped) {
+      remedy += (remedy.empty() ? "" : "\n") + remedy_forward_on_port(port->name);
+      words.push_back(fmt::format("{} is '{}'", port->name, port->port_state));
+    }
+    return propose(
+        fmt::format("ports of bridge {} do not forward: {}", bridge.name, join_words(words)),
+        remedy, 0.9);
+  }
+  const auto lonely = likely_ports(evidence, view, orphans(*view.host));
+  if (lonely.empty()) return;
+  std::string remedy;
+  std::vector<std::string> words;
+  for (const InterfaceEvidence* port : lonely) {
+    remedy += (remedy.empty() ? "" : "\n") +
+              remedy_add_to_bridge(view.host->system, port->name, bridge.name);
+    words.push_back(port->name);
+  }
+  const bool only = lonely.size() == 1;
+  if (!only) {
+    remedy = fmt::format("one of {} belongs into the bridge: ip link set PORT master {}",
+                         join_words(words), bridge.name);
+  }
+  propose(fmt::format("bridge {} has {} ports; {} has a signal and belongs to no bridge",
+                      bridge.name, ports.size(), join_words(words)),
+          remedy, only ? 0.9 : 0.7);
+}
+
+}  // namespace
+
+std::vector<Candidate> propose_link_down(const EvidenceSet& evidence, const Checks& checks) {
+  std::vector<Candidate> out;
+  for (const HostView& view : host_views(evidence)) {
+    propose_loopback(evidence, view, checks, out);
+    for (const InterfaceEvidence* top : carriers(view)) {
+      if (top->kind == "loopback") continue;
+      std::vector<const InterfaceEvidence*> down;
+      find_down(*view.host, *top, down);
+      const std::string& name = view.job->name;
+      for (const InterfaceEvidence* interface : down) {
+        Proposal proposal("link.down", Severity::kFail, name);
+        proposal.see(name, link_key(name, interface->name), describe_interface(*interface));
+        if (interface != top) {
+          proposal.see(name, link_key(name, top->name), describe_interface(*top));
+        }
+        out.push_back(proposal.remedy(remedy_up(view, *interface, *top))
+                          .breaks(pairs_over(evidence, *view.host, top->name))
+                          .take(checks));
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<Candidate> propose_no_carrier(const EvidenceSet& evidence, const Checks& checks) {
+  std::vector<Candidate> out;
+  for (const HostView& view : host_views(evidence)) {
+    for (const InterfaceEvidence* interface : carriers(view)) {
+      if (!interface->up || interface->carrier.value_or(true) || interface->kind == "loopback") {
+        continue;
+      }
+      const std::string& name = view.job->name;
+      if (explained_elsewhere(evidence, view, *interface)) continue;
+      // A bridge without any port has no signal either; that is propose_bridges' matter.
+      const bool orphaned = interface->kind == "bridge" && !orphans(*view.host).empty();
+      if (orphaned) continue;
+      out.push_back(
+          Proposal("link.no_carrier", Severity::kFail, name)
+              .see(name, link_key(name, interface->name), describe_interface(*interface))
+              .remedy(interface->kind == "wifi"
+                          ? fmt::format("join {} to its wireless network", interface->name)
+                          : fmt::format("plug in the cable of {}, and check the port at "
+                                        "its other end",
+                                        interface->name))
+              .breaks(pairs_over(evidence, *view.host, interface->name))
+              .take(checks));
+    }
+  }
+  return out;
+}
+
+std::vector<Candidate> propose_link_quality(const EvidenceSet& evidence, const Checks& checks) {
+  std::vector<Candidate> out;
+  for (const HostView& view : host_views(evidence)) {
+    for (const InterfaceEvidence* interface : carriers(view)) {
+      if (interface->kind == "loopback") continue;
+      propose_flapping(view, checks, *interface, out);
+      if (!is_usable(*interface)) continue;
+      propose_speed(evidence, view, checks, *interface, out);
+      propose_errors(view, checks, *interface, out);
+    }
+  }
+  return out;
+}
+
+std::vector<Candidate> propose_bridges(const EvidenceSet& evidence, const Checks& checks) {
+  std::vector<Candidate> out;
+  for (const HostView& view : host_views(evidence)) {
+    for (const std::string& loop : view.host->forwarding_loops) {
+      std::set<std::string> over;
+      for (const InterfaceEvidence* interface : carriers(view)) {
+        if (interface->kind == "bridge") {
+          over.merge(pairs_over(evidence, *view.host, interface->name));
+        }
+      }
+      out.push_back(Proposal("topology.bridge_loop", Severity::kFail, view.job->name)
+                        .see(view.job->name, "", loop)
+                        .remedy("take one of the ports that close the loop out of its bridge (ip "
+                                "link set PORT nomaster), or switch the spanning tree protocol on "
+                                "(ip link set BRIDGE type bridge stp_state 1)")
+                        .breaks(not_working(evidence, over))
+                        .proven()
+                        .take(checks));
+    }
+    for (const InterfaceEvidence* interface : carriers(view)) {
+      if (interface->kind == "bridge" && interface->up) {
+        propose_bridge(evidence, view, checks, *interface, out);
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace plumbline

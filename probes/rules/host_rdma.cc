@@ -1,0 +1,147 @@
+#include "probes/rules/host_rdma.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/units.h"
+#include "probes/checks.h"
+#include "probes/evidence_query.h"
+#include "probes/remedy.h"
+#include "probes/thresholds.h"
+
+namespace plumbline {
+namespace {
+
+bool is_empty_gid(const std::string& gid) {
+  return gid.find_first_not_of("0:") == std::string::npos;
+}
+
+bool has_gid(const RdmaDevice& device) {
+  return std::any_of(device.gids.begin(), device.gids.end(),
+                     [](const std::string& gid) { return !is_empty_gid(gid); });
+}
+
+std::string describe_devices(const std::vector<RdmaDevice>& devices) {
+  std::vector<std::string> words;
+  for (const RdmaDevice& device : devices) {
+    words.push_back(fmt::format("{} port {} {}", device.name, device.port,
+                                device.state.empty() ? "in an unknown state" : device.state));
+  }
+  return join_words(words);
+}
+
+// The device whose port should carry the job: the one over the data interface, else any.
+std::vector<RdmaDevice> devices_for(const JobHost& job, const HostEvidence& host) {
+  std::vector<RdmaDevice> over_data;
+  for (const RdmaDevice& device : host.rdma->devices) {
+    for (const Cidr& data : data_of(job)) {
+      const InterfaceEvidence* carrier = interface_of(host, data.ip);
+      if (carrier != nullptr && device.netdev == carrier->name) over_data.push_back(device);
+    }
+  }
+  return over_data.empty() ? host.rdma->devices : over_data;
+}
+
+class RdmaJudge {
+ public:
+  RdmaJudge(const EvidenceSet& evidence, const JobHost& job, const HostEvidence& host)
+      : asked_(evidence.job.rdma), job_(job), host_(host) {}
+
+  RdmaVerdict judge() {
+    if (!has_facts(host_)) return say(CheckOutcome::kUnknown, lack_of_facts(host_));
+    const bool devices = host_.rdma && !host_.rdma->devices.empty();
+    if (!asked_ && !devices) {
+      return say(CheckOutcome::kSkipped, "the job does not ask for RDMA, and there is no device");
+    }
+    if (!host_.rdma) return say(CheckOutcome::kUnknown, "nobody looked for RDMA on this host");
+    return climb();
+  }
+
+ private:
+  RdmaVerdict say(CheckOutcome outcome, const std::string& reason) const {
+    return {make_check({"rdma", job_.name}, outcome, reason), {}, {}};
+  }
+  RdmaVerdict blame(const char* cause, const std::string& reason, const std::string& remedy) const {
+    RdmaVerdict verdict = say(asked_ ? CheckOutcome::kFail : CheckOutcome::kWarn, reason);
+    verdict.cause = cause;
+    verdict.remedy = remedy;
+    return verdict;
+  }
+
+  RdmaVerdict climb() const {
+    const RdmaEvidence& rdma = *host_.rdma;
+    const bool macos = host_.system == "macos";
+    if (rdma.library.empty()) {
+      return blame("rdma.no_library",
+                   "no verbs library could be loaded" +
+                       (rdma.library_error.empty() ? "" : ": " + rdma.library_error),
+                   macos ? "update to a macOS that has librdma" : "apt-get install libibverbs1");
+    }
+    if (rdma.devices.empty() && !rdma.hardware.empty()) {
+      return blame("rdma.unsupported_hardware", rdma.hardware,
+                   "run the job over TCP on this host, or use a machine whose hardware can RDMA");
+    }
+    if (rdma.devices.empty()) {
+      return blame("rdma.no_device", fmt::format("{} lists no device", rdma.library),
+                   macos ? "start the machine in recovery mode and run: rdma_ctl enable"
+                         : "load the driver of the card: modprobe mlx5_ib (or the card's own)");
+    }
+    return climb_devices(devices_for(job_, host_));
+  }
+
+  RdmaVerdict climb_devices(const std::vector<RdmaDevice>& devices) const {
+    std::vector<RdmaDevice> active;
+    std::copy_if(devices.begin(), devices.end(), std::back_inserter(active),
+                 [](const RdmaDevice& device) { return device.state == "ACTIVE"; });
+    if (active.empty()) {
+      return blame("rdma.port_down", "no port is active: " + describe_devices(devices),
+                   devices[0].netdev.empty()
+                       ? "plug in the cable, and check the port at its other end"
+                       : remedy_link_up(host_.system, devices[0].netdev));
+    }
+    if (std::none_of(active.begin(), active.end(), has_gid)) {
+      const bool list_known = std::any_of(active.begin(), active.end(),
+                                          [](const RdmaDevice& d) { return !d.gids.empty(); });
+      if (!list_known) return say(CheckOutcome::kUnknown, "the GID table cannot be seen");
+      return blame("rdma.no_gid", fmt::format("{} has no entry in its GID table", active[0].name),
+                   fmt::format("give {} an IP address: its GID is made from it",
+                               active[0].netdev.empty() ? "its interface" : active[0].netdev));
+    }
+    const double least = threshold(Threshold::kLockedMemory);
+    if (host_.locked_memory && *host_.locked_memory >= 0 &&
+        static_cast<double>(*host_.locked_memory) < least) {
+      return blame("rdma.memlock",
+                   fmt::format("a process may lock {} of memory",
+                               format_bytes(static_cast<uint64_t>(*host_.locked_memory))),
+                   "raise the limit where the ranks are started: ulimit -l unlimited");
+    }
+    return say(CheckOutcome::kPass, describe_devices(active) + ", with a GID");
+  }
+
+  bool asked_;
+  const JobHost& job_;
+  const HostEvidence& host_;
+};
+
+}  // namespace
+
+std::vector<RdmaVerdict> rdma_verdicts(const EvidenceSet& evidence) {
+  std::vector<RdmaVerdict> out;
+  for (const JobHost& job : evidence.job.hosts) {
+    const HostEvidence* host = find_host(evidence, job.name);
+    if (host == nullptr) continue;
+    const std::string earlier = same_as_earlier(evidence, job);
+    if (!earlier.empty()) {
+      out.push_back(
+          {make_check({"rdma", job.name}, CheckOutcome::kSkipped, "same machine as " + earlier),
+           {},
+           {}});
+    } else {
+      out.push_back(RdmaJudge(evidence, job, *host).judge());
+    }
+  }
+  return out;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,337 @@
+// Causes that are there before a packet is sent: files, options, ports, names, agents, readiness.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <map>
+
+#include "probes/ports.h"
+#include "probes/remedy.h"
+#include "probes/rules/host_common.h"
+#include "probes/rules/host_names.h"
+#include "probes/rules/host_rdma.h"
+#include "probes/rules/host_readiness.h"
+#include "probes/rules/host_rows.h"
+
+namespace plumbline {
+namespace {
+
+// The word that most hosts say; on a tie `favourite` if it is among them, else the first host's.
+std::string majority(const std::vector<std::string>& words, const std::string& favourite) {
+  std::map<std::string, int> counts;
+  for (const std::string& word : words) ++counts[word];
+  std::string best;
+  int most = 0;
+  for (const std::string& word : words) {
+    const int count = counts[word];
+    if (count > most || (count == most && word == favourite)) {
+      most = count;
+      best = word;
+    }
+  }
+  return best;
+}
+
+void propose_file_problems(const EvidenceSet& evidence, const Checks& checks,
+                           std::vector<Candidate>& out) {
+  for (const Check& check : checks) {
+    if (check.id != "config" || check.outcome != CheckOutcome::kFail) continue;
+    if (check.key.find("#file ") == std::string::npos) continue;
+    out.push_back(Proposal("config.mismatch", Severity::kFail, check.host)
+                      .see(check.host, check.key, check.reason)
+                      .remedy("correct this line of " + evidence.job.file)
+                      .proven()
+                      .take(checks));
+  }
+}
+
+void propose_options(const EvidenceSet& evidence, const Checks& checks,
+                     std::vector<Candidate>& out) {
+  struct Difference {
+    std::vector<std::string> texts, remedies;
+  };
+  std::map<std::string, Difference> by_host;
+  for (const auto& [key, wanted] : evidence.job.config) {
+    std::vector<std::string> words;
+    for (const HostEvidence& host : evidence.hosts) {
+      const auto own = host.config.find(key);
+      if (own != host.config.end()) words.push_back(own->second);
+    }
+    const std::string usual = majority(words, wanted);
+    for (const HostEvidence& host : evidence.hosts) {
+      const auto own = host.config.find(key);
+      if (own == host.config.end() || own->second == usual) continue;
+      Difference& difference = by_host[host.name];
+      difference.texts.push_back(
+          fmt::format("{} = '{}' on this host, '{}' on the others", key, own->second, usual));
+      difference.remedies.push_back(fmt::format("{} to '{}'", key, usual));
+    }
+  }
+  for (const HostEvidence& host : evidence.hosts) {
+    const auto it = by_host.find(host.name);
+    if (it == by_host.end()) continue;
+    Proposal proposal("config.mismatch", Severity::kFail, host.name);
+    for (const std::string& text : it->second.texts) {
+      proposal.see(host.name, key_of({"config", host.name, {}, {}, "options"}), text);
+    }
+    out.push_back(proposal
+                      .remedy(fmt::format("set {} on {}: a variable of its environment "
+                                          "(PLUMBLINE_* or MCCL_*) says otherwise",
+                                          join_words(it->second.remedies), host.name))
+                      .proven()
+                      .take(checks));
+  }
+}
+
+void propose_versions(const EvidenceSet& evidence, const Checks& checks,
+                      std::vector<Candidate>& out) {
+  const auto compare = [&](const char* what, std::string HostEvidence::*field,
+                           const std::string& favourite) {
+    std::vector<std::string> words;
+    for (const HostEvidence& host : evidence.hosts) {
+      if (host.source == "agent" && !(host.*field).empty()) words.push_back(host.*field);
+    }
+    const std::string usual = majority(words, favourite);
+    for (const HostEvidence& host : evidence.hosts) {
+      if (host.source != "agent" || (host.*field).empty() || host.*field == usual) continue;
+      const bool known = std::any_of(out.begin(), out.end(), [&](const Candidate& c) {
+        return c.finding.cause == "config.version_mismatch" && c.finding.host == host.name;
+      });
+      if (known) continue;
+      out.push_back(Proposal("config.version_mismatch", Severity::kFail, host.name)
+                        .see(host.name, key_of({"launch", host.name}),
+                             fmt::format("{} '{}' on this host, '{}' on the others", what,
+                                         host.*field, usual))
+                        .remedy(fmt::format("install plumbline {} on {}", usual, host.name))
+                        .proven()
+                        .take(checks));
+    }
+  };
+  compare("version", &HostEvidence::version, evidence.suite_version);
+  compare("build", &HostEvidence::build, "");
+}
+
+// The number in "PID 4711 (python3)"; 0 when there is none.
+int64_t pid_of(const std::string& holder) {
+  const size_t at = holder.find("PID ");
+  return at == std::string::npos ? 0 : std::atoll(holder.c_str() + at + 4);
+}
+
+// What holds a port of the job on a host.
+struct Holder {
+  std::string text;  // "PID 4711 (python3)"
+  int64_t pid = 0;
+  bool ours = false;  // a plumbline of an earlier run
+  std::vector<int> ports;
+};
+
+bool is_ours(const std::string& process) { return process.rfind("plumbline", 0) == 0; }
+
+// Process names are free text: what stands in the holder is compared as a whole word.
+bool names_us(const std::string& holder) { return holder.find("(plumbline") != std::string::npos; }
+
+void add_holder(std::vector<Holder>& holders, int port, const std::string& text, int64_t pid,
+                bool ours) {
+  const auto known = std::find_if(holders.begin(), holders.end(),
+                                  [&](const Holder& h) { return h.text == text && h.pid == pid; });
+  Holder& holder = known == holders.end() ? holders.emplace_back() : *known;
+  holder.text = text;
+  holder.pid = pid;
+  holder.ours = ours;
+  if (std::find(holder.ports.begin(), holder.ports.end(), port) == holder.ports.end()) {
+    holder.ports.push_back(port);
+  }
+}
+
+const SocketEvidence* socket_on(const HostEvidence& host, int port) {
+  const SocketEvidence* best = nullptr;
+  for (const SocketEvidence& socket : host.sockets) {
+    if (socket.protocol != "tcp" || socket.port != port) continue;
+    if (best == nullptr || socket.state == "LISTEN") best = &socket;
+  }
+  return best;
+}
+
+std::vector<Holder> holders_of(const EvidenceSet& evidence, const HostEvidence& host) {
+  std::vector<Holder> holders;
+  for (const PairEvidence& pair : evidence.pairs) {
+    if (pair.to != host.name || !pair.skipped.empty()) continue;
+    for (const PortTry& attempt : pair.ports) {
+      const auto& ports = evidence.job.ports;
+      if (attempt.listener != "in_use" ||
+          std::find(ports.begin(), ports.end(), attempt.port) == ports.end()) {
+        continue;
+      }
+      const SocketEvidence* socket = socket_on(host, attempt.port);
+      std::string text = attempt.holder;
+      int64_t pid = pid_of(text);
+      if (pid == 0 && socket != nullptr && socket->pid > 0) {
+        pid = socket->pid;
+        text = fmt::format("PID {} ({})", pid, socket->process);
+      }
+      const bool ours = names_us(text) || (socket != nullptr && is_ours(socket->process));
+      add_holder(holders, attempt.port, text, pid, ours);
+    }
+  }
+  return holders;
+}
+
+Candidate held_ports(const EvidenceSet& evidence, const Checks& checks, const HostEvidence& host,
+                     const Holder& holder) {
+  const bool master = std::find(holder.ports.begin(), holder.ports.end(),
+                                evidence.job.master_port) != holder.ports.end();
+  Proposal proposal(holder.ours ? "host.stale_process" : "tcp.port_in_use",
+                    holder.ours ? Severity::kWarn : Severity::kFail, host.name);
+  proposal.ports(holder.ports).proven();
+  for (const int port : holder.ports) {
+    proposal.see(host.name, key_of({"ports", host.name, {}, port, {}}),
+                 fmt::format("port {} is held by {}", port,
+                             holder.text.empty() ? "somebody who cannot be seen" : holder.text));
+  }
+  const std::string other = suggest_ports(evidence, master);
+  std::string remedy = holder.pid > 0
+                           ? remedy_kill(holder.pid)
+                           : fmt::format("end the process that `{}` shows",
+                                         remedy_show_listener(host.system, holder.ports.front()));
+  if (!holder.ours && !other.empty()) remedy += "  # or choose other ports: " + other;
+  return proposal.remedy(remedy).take(checks);
+}
+
+struct LaunchRow {
+  const char* cause;
+  const char* remedy;
+};
+// `{}` is the host.
+constexpr LaunchRow kLaunch[] = {
+    {"ssh.unreachable",
+     "switch {} on, and see that its ssh address in the host file is right: ssh -v {}"},
+    {"ssh.refused",
+     "start the ssh server on {}: systemctl enable --now ssh (macOS: systemsetup -setremotelogin "
+     "on)"},
+    {"ssh.auth", "ssh-copy-id {}"},
+    {"ssh.host_key", "ssh-keygen -R {}  # then connect once and compare the new key"},
+    {"ssh.key_permissions", "chmod 600 ~/.ssh/id_*  # on the machine that starts the job, for {}"},
+    {"ssh.no_binary", "install plumbline on {}, or name its path in the host file (`plumbline`)"},
+    {"ssh.wrong_binary", "install a plumbline that is built for {}'s system and processor"},
+    {"rank.agent_lost",
+     "look at the memory and the log of {}: its agent ended or hung; then start again"},
+};
+
+std::string launch_remedy(const std::string& cause, const std::string& host) {
+  const auto* row =
+      std::find_if(std::begin(kLaunch), std::end(kLaunch),
+                   [&](const LaunchRow& candidate) { return cause == candidate.cause; });
+  std::string text = row == std::end(kLaunch) ? "start plumbline's agent on {} by hand: plumbline "
+                                                "agent"
+                                              : row->remedy;
+  for (size_t at = text.find("{}"); at != std::string::npos; at = text.find("{}", at)) {
+    text.replace(at, 2, host);
+    at += host.size();
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<Candidate> propose_config(const EvidenceSet& evidence, const Checks& checks) {
+  std::vector<Candidate> out;
+  propose_file_problems(evidence, checks, out);
+  propose_options(evidence, checks, out);
+  propose_versions(evidence, checks, out);
+  return out;
+}
+
+std::vector<Candidate> propose_ports(const EvidenceSet& evidence, const Checks& checks) {
+  std::vector<Candidate> out;
+  const PortPlan plan = plan_of(evidence.job);
+  const PlanFault fault = plan_fault(plan);
+  if (!fault.wrong.empty() && !evidence.job.hosts.empty()) {
+    const std::string& first = evidence.job.hosts[0].name;
+    Proposal proposal("tcp.port_collision", Severity::kFail, first);
+    for (const JobHost& host : evidence.job.hosts) {
+      const std::string key = key_of({"ports", host.name, {}, {}, "plan"});
+      if (&host == &evidence.job.hosts[0]) proposal.see(first, key, fault.wrong);
+    }
+    out.push_back(proposal.ports(plan.all_ports()).remedy(fault.remedy).proven().take(checks));
+    for (const Check& check : checks) {  // the same on every host
+      auto& explains = out.back().finding.explains;
+      if (check.id == "ports" && check.key.size() > 5 &&
+          check.key.compare(check.key.size() - 5, 5, "#plan") == 0 &&
+          check.outcome == CheckOutcome::kFail &&
+          std::find(explains.begin(), explains.end(), check.key) == explains.end()) {
+        explains.push_back(check.key);
+      }
+    }
+  }
+  for (const HostEvidence& host : evidence.hosts) {
+    const JobHost* job = find_job_host(evidence, host.name);
+    if (job == nullptr || !same_as_earlier(evidence, *job).empty()) continue;
+    for (const Holder& holder : holders_of(evidence, host)) {
+      out.push_back(held_ports(evidence, checks, host, holder));
+    }
+  }
+  return out;
+}
+
+std::vector<Candidate> propose_names(const EvidenceSet& evidence, const Checks& checks) {
+  std::vector<Candidate> out;
+  for (const HostView& view : host_views(evidence)) {
+    for (const NameVerdict& verdict : judge_names(evidence, *view.job, *view.host)) {
+      if (verdict.cause.empty()) continue;
+      out.push_back(Proposal(verdict.cause, Severity::kFail, view.job->name)
+                        .peer(verdict.check.peer)
+                        .see(view.job->name, verdict.check.key, verdict.check.reason)
+                        .remedy(verdict.remedy)
+                        .proven()
+                        .take(checks));
+    }
+  }
+  return out;
+}
+
+std::vector<Candidate> propose_launch(const EvidenceSet& evidence, const Checks& checks) {
+  std::vector<Candidate> out;
+  for (const HostEvidence& host : evidence.hosts) {
+    if (host.agent_cause.empty()) continue;
+    out.push_back(Proposal(host.agent_cause, Severity::kFail, host.name)
+                      .see(host.name, key_of({"launch", host.name}),
+                           host.agent_error.empty() ? host.agent_cause : host.agent_error)
+                      .remedy(launch_remedy(host.agent_cause, host.name))
+                      .breaks(pairs_of(evidence, host.name))
+                      .proven()
+                      .take(checks));
+  }
+  return out;
+}
+
+std::vector<Candidate> propose_readiness(const EvidenceSet& evidence, const Checks& checks) {
+  std::vector<Candidate> out;
+  for (const Readiness& row : readiness_of(evidence)) {
+    if (row.cause.empty()) continue;
+    Proposal proposal(row.cause, row.severity, row.check.host);
+    proposal.see(row.check.host, row.check.key, row.check.reason).remedy(row.remedy).proven();
+    // A full table drops new connections: what does not work on this host is its doing.
+    if (row.severity == Severity::kFail) {
+      proposal.breaks(not_working(evidence, pairs_of(evidence, row.check.host)));
+    }
+    out.push_back(proposal.take(checks));
+  }
+  return out;
+}
+
+std::vector<Candidate> propose_rdma(const EvidenceSet& evidence, const Checks& checks) {
+  std::vector<Candidate> out;
+  for (const RdmaVerdict& verdict : rdma_verdicts(evidence)) {
+    if (verdict.cause.empty()) continue;
+    out.push_back(Proposal(verdict.cause, evidence.job.rdma ? Severity::kFail : Severity::kNote,
+                           verdict.check.host)
+                      .see(verdict.check.host, verdict.check.key, verdict.check.reason)
+                      .remedy(verdict.remedy)
+                      .proven()
+                      .take(checks));
+  }
+  return out;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,280 @@
+#include "probes/rules/pair_blocks.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "probes/rules/pair_directions.h"
+#include "probes/rules/pair_privacy.h"
+
+namespace plumbline {
+namespace {
+
+// Attempts that fail by chance at least so often are not blamed on a filter.
+constexpr double kLikelyChance = 0.01;
+// Fewest peers that make a pattern.
+constexpr size_t kPattern = 2;
+
+bool allows(const Block& block, Place place) {
+  return std::find(block.places.begin(), block.places.end(), place) != block.places.end();
+}
+
+const FilterRule* certain_rule(const Block& block) {
+  return block.hit && block.hit->certain ? block.hit->rule : nullptr;
+}
+
+const char* plain_cause(How how, Place place) {
+  if (how == How::kRejectIcmp) return "firewall.reject_icmp";
+  if (how == How::kRejectRst) return "firewall.reject_rst";
+  switch (place) {
+    case Place::kSender:
+      return "firewall.drop_outbound";
+    case Place::kPath:
+      return "firewall.drop_path";
+    case Place::kReceiver:
+      break;
+  }
+  return "firewall.drop_inbound";
+}
+
+}  // namespace
+
+std::vector<int> BlockGroup::ports() const {
+  std::vector<int> out;
+  for (const Block* block : blocks) out.push_back(block->port);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+ChanceLoss chance_loss_with_rules(const PairView& view, int port) {
+  ChanceLoss loss = chance_loss(view);
+  for (const RuleHit& hit : rule_hits(view, port)) {
+    if (hit.certain || hit.share >= 1 || hit.rule == nullptr) continue;
+    double& way = hit.request ? loss.there : loss.back;
+    way = std::max(way, hit.share);
+    loss.measured = true;
+  }
+  return loss;
+}
+
+bool explained_by_chance(const PairView& view, const std::vector<Block>& blocks) {
+  int fewest = 1000, silent = 0, port = 0;
+  for (const Block& block : blocks) {
+    if (block.how != How::kDrop || block.latent) continue;
+    if (certain_rule(block) != nullptr) return false;
+    fewest = std::min(fewest, std::max(1, block.packets));
+    port = block.port;
+    ++silent;
+  }
+  if (silent == 0) return false;
+  const ChanceLoss loss = chance_loss_with_rules(view, port);
+  if (!loss.measured) return false;
+  // All ports silent is less likely than some of them.
+  const auto tried = static_cast<int>(view.pair->ports.size());
+  if (silent < tried) return chance_of_silence(loss, fewest, tried) >= kLikelyChance;
+  double all = 1;
+  for (int i = 0; i < silent; ++i) all *= chance_of_silence(loss, fewest, 1);
+  return all >= kLikelyChance;
+}
+
+BlockAnalysis::BlockAnalysis(const EvidenceSet& evidence) : evidence_(evidence) {
+  locate();
+  settle_all_silent();
+  settle_places();
+  fold_refusals();
+  make_groups();
+  fold_partial();
+  join_paths();
+}
+
+void BlockAnalysis::locate() {
+  views_ = pair_views(evidence_);
+  for (const PairView& view : views_) {
+    if (refused_by_privacy(view)) continue;
+    std::vector<Block> found = locate_blocks(view);
+    const bool chance = explained_by_chance(view, found);
+    for (Block& block : found) {
+      const bool lost = block.how == How::kDrop && !block.latent;
+      if (!(chance && lost)) blocks_.push_back(std::move(block));
+    }
+  }
+}
+
+// ---- where one pair alone does not tell ----
+
+std::string BlockAnalysis::culprit_of(const Block& block) const {
+  if (block.router != nullptr) return block.router->name;
+  const Place place = block.places[0];
+  if (place == Place::kReceiver) return block.receiver();
+  // Who refuses on the way is no host of ours: the end that it speaks for is named.
+  if (place == Place::kPath && block.how != How::kDrop) return block.view->pair->to;
+  return block.sender();
+}
+
+std::vector<std::string> BlockAnalysis::peers_of(const std::string& host) const {
+  std::set<std::string> peers;
+  for (const PairView& view : views_) {
+    if (view.pair->from == host) peers.insert(view.pair->to);
+    if (view.pair->to == host) peers.insert(view.pair->from);
+  }
+  return {peers.begin(), peers.end()};
+}
+
+// Do packets from every peer to this host get lost (or, as kSender, from it to every peer)?
+bool BlockAnalysis::covers(const std::string& host, Place side, How how) const {
+  std::set<std::string> lost;
+  for (const Block& block : blocks_) {
+    if (block.how != how || !allows(block, side)) continue;
+    if (side == Place::kReceiver && block.receiver() == host) lost.insert(block.sender());
+    if (side == Place::kSender && block.sender() == host) lost.insert(block.receiver());
+  }
+  return lost.size() >= kPattern && lost.size() == peers_of(host).size();
+}
+
+// When nothing came back on any pair, the hosts have nothing in common but the network.
+void BlockAnalysis::settle_all_silent() {
+  std::set<const PairView*> silent;
+  for (const Block& block : blocks_) {
+    if (!block.known() && block.how == How::kDrop && allows(block, Place::kPath)) {
+      silent.insert(block.view);
+    }
+  }
+  if (silent.size() < views_.size() || evidence_.job.hosts.size() <= kPattern) return;
+  for (Block& block : blocks_) {
+    if (!block.known() && allows(block, Place::kPath)) block.places = {Place::kPath};
+  }
+}
+
+Place BlockAnalysis::settle(const Block& block) const {
+  for (const Place side : {Place::kReceiver, Place::kSender}) {
+    if (!allows(block, side)) continue;
+    const std::string& host = side == Place::kReceiver ? block.receiver() : block.sender();
+    const bool known = std::any_of(blocks_.begin(), blocks_.end(), [&](const Block& other) {
+      return other.at(side) && culprit_of(other) == host && other.proven;
+    });
+    if (known || covers(host, side, block.how)) return side;
+  }
+  for (const Place place : {Place::kReceiver, Place::kSender}) {
+    if (allows(block, place)) return place;
+  }
+  return Place::kPath;
+}
+
+void BlockAnalysis::settle_places() {
+  std::vector<std::pair<Block*, Place>> settled;
+  for (Block& block : blocks_) {
+    if (!block.known()) settled.emplace_back(&block, settle(block));
+  }
+  for (auto& [block, place] : settled) block->places = {place};
+}
+
+// A filter that refuses what comes in (or goes out) also swallows the answers to the host's own
+// connections, and the kernel sends only so many ICMP errors a second (icmp_ratelimit, icmp(7)):
+// silence at the place of a refusal is its other face.
+void BlockAnalysis::fold_refusals() {
+  for (Block& silent : blocks_) {
+    if (silent.how != How::kDrop || silent.at(Place::kPath)) continue;
+    const PairEvidence& own = *silent.view->pair;
+    for (const Block& refusal : blocks_) {
+      if (refusal.how == How::kDrop || refusal.places != silent.places) continue;
+      if (culprit_of(refusal) != culprit_of(silent)) continue;
+      const PairEvidence& pair = *refusal.view->pair;
+      const bool same = &pair == &own;
+      if (!same && (pair.from != own.to || pair.to != own.from)) continue;
+      const FilterRule *one = certain_rule(silent), *other = certain_rule(refusal);
+      if (one != nullptr && other != nullptr && one != other) continue;
+      silent.how = refusal.how;
+      break;
+    }
+  }
+}
+
+// ---- groups ----
+
+// Some ports of the job open and some not; further ports do not count.
+bool BlockAnalysis::is_partial(const std::vector<const Block*>& members) const {
+  const PairView& view = *members[0]->view;
+  std::set<int> blocked;
+  bool tried = false;
+  for (const Block* block : members) {
+    if (!is_job_port(evidence_.job, block->port)) continue;
+    blocked.insert(block->port);
+    tried = tried || !block->latent;
+  }
+  if (blocked.empty()) return false;
+  if (tried) return has_open_job_port(view);
+  return std::any_of(evidence_.job.ports.begin(), evidence_.job.ports.end(),
+                     [&](int port) { return blocked.count(port) == 0; });
+}
+
+void BlockAnalysis::make_groups() {
+  // First by culprit, then what is not partial by the way of blocking.
+  std::map<std::pair<size_t, std::string>, std::vector<const Block*>> by_culprit;
+  for (const Block& block : blocks_) {
+    const auto view = static_cast<size_t>(block.view - views_.data());
+    by_culprit[{view, culprit_of(block)}].push_back(&block);
+  }
+  for (auto& [key, members] : by_culprit) {
+    const bool partial = is_partial(members);
+    std::map<std::tuple<bool, How, Place>, BlockGroup> groups;
+    for (const Block* block : members) {
+      const bool part = partial && is_job_port(evidence_.job, block->port);
+      const Place place = block->places[0];
+      BlockGroup& group =
+          part ? groups[{true, How::kDrop, Place::kReceiver}] : groups[{false, block->how, place}];
+      if (group.blocks.empty()) {
+        group.view = block->view;
+        group.cause = part ? "firewall.partial_range" : plain_cause(block->how, place);
+        group.culprit = key.second;
+        const PairEvidence& pair = *block->view->pair;
+        group.peer = key.second == pair.to ? pair.from : pair.to;
+        group.request = block->request;
+        group.place = place;
+        group.how = block->how;
+      }
+      group.blocks.push_back(block);
+    }
+    for (auto& [ignored, group] : groups) groups_.push_back(std::move(group));
+  }
+}
+
+// One rule can leave some ports of the host open to its peers and yet stop all answers to its own
+// connections: that is one fault, named by what it does in full.
+void BlockAnalysis::fold_partial() {
+  for (BlockGroup& part : groups_) {
+    if (part.cause != "firewall.partial_range") continue;
+    const FilterRule* rule = certain_rule(*part.blocks[0]);
+    if (rule == nullptr) continue;
+    for (const BlockGroup& whole : groups_) {
+      if (whole.cause == "firewall.partial_range" || whole.culprit != part.culprit) continue;
+      const bool same = std::all_of(whole.blocks.begin(), whole.blocks.end(),
+                                    [&](const Block* b) { return certain_rule(*b) == rule; });
+      if (!same) continue;
+      part.cause = whole.cause;
+      break;
+    }
+  }
+}
+
+// Packets that vanish between hosts: when all that is lost comes from or goes to one host, it is
+// one fault at that host's end; a pair that loses both ways is one fault as well.
+void BlockAnalysis::join_paths() {
+  std::vector<BlockGroup*> lost;
+  std::set<std::pair<std::string, std::string>> directions;
+  for (BlockGroup& group : groups_) {
+    if (group.place != Place::kPath || group.how != How::kDrop) continue;
+    lost.push_back(&group);
+    directions.insert({group.culprit, group.peer});
+  }
+  const PathOwners owners = owners_of_directions(evidence_, directions);
+  for (BlockGroup* group : lost) {
+    const auto owner = owners.find({group->culprit, group->peer});
+    if (owner == owners.end()) continue;
+    group->culprit = owner->second.first;
+    group->peer = owner->second.second;
+  }
+}
+
+}  // namespace plumbline

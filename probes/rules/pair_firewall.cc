@@ -1,0 +1,210 @@
+// The firewall.* causes as findings: evidence, remedy and what they break.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/units.h"
+#include "probes/checks.h"
+#include "probes/port_list.h"
+#include "probes/rules/pair_blocks.h"
+#include "probes/rules/pair_propose.h"
+#include "probes/rules/pair_remedy.h"
+
+namespace plumbline {
+namespace {
+
+std::string connect_key(const PairEvidence& pair, int port) {
+  return make_check({"tcp.connect", pair.from, pair.to, port}, CheckOutcome::kFail, "").key;
+}
+
+const PortTry* try_of(const PairEvidence& pair, int port) {
+  const auto found = std::find_if(pair.ports.begin(), pair.ports.end(),
+                                  [&](const PortTry& t) { return t.port == port; });
+  return found == pair.ports.end() ? nullptr : &*found;
+}
+
+// "timeout" on ports 29600-29602, as the connecting host saw it.
+std::vector<Evidence> attempts_seen(const BlockGroup& group) {
+  const PairEvidence& pair = *group.view->pair;
+  std::map<std::string, std::vector<int>> by_result;
+  for (const Block* block : group.blocks) {
+    const PortTry* attempt = try_of(pair, block->port);
+    if (attempt == nullptr || attempt->result == "not_tried") continue;
+    std::string what = attempt->result;
+    if (what == "timeout") {
+      what = "no answer within " + format_duration(static_cast<double>(attempt->took_ns));
+    } else if (!attempt->error.empty()) {
+      what += " (" + attempt->error + ")";
+    }
+    by_result[what].push_back(block->port);
+  }
+  std::vector<Evidence> out;
+  for (const auto& [what, ports] : by_result) {
+    out.push_back({pair.from, connect_key(pair, ports[0]),
+                   fmt::format("connecting to {} {}: {}", pair.to_ip, ports_text(ports), what)});
+  }
+  return out;
+}
+
+void add_once(std::vector<Evidence>& list, Evidence entry) {
+  const bool known = std::any_of(list.begin(), list.end(), [&](const Evidence& e) {
+    return e.host == entry.host && e.text == entry.text;
+  });
+  if (!known) list.push_back(std::move(entry));
+}
+
+std::vector<Evidence> evidence_of(const BlockGroup& group) {
+  const PairEvidence& pair = *group.view->pair;
+  std::vector<Evidence> out = attempts_seen(group);
+  std::vector<int> open;
+  for (const PortTry& attempt : pair.ports) {
+    if (is_open(state_of(attempt))) open.push_back(attempt.port);
+  }
+  if (group.cause == "firewall.partial_range" && !open.empty()) {
+    out.push_back({pair.from, connect_key(pair, open[0]), ports_text(open) + " can be reached"});
+  }
+  for (const Block* block : group.blocks) {
+    for (Evidence entry : block->evidence) {
+      entry.check = connect_key(pair, block->port);
+      add_once(out, std::move(entry));
+    }
+    if (!block->device.empty()) {
+      const std::string who = block->router != nullptr ? " (" + block->router->name + ")" : "";
+      add_once(out,
+               {pair.from, connect_key(pair, block->port),
+                fmt::format("it was refused by {}{}, a device on the way", block->device, who)});
+    }
+    if (!block->hit || block->hit->rule == nullptr) continue;
+    const std::string& other = block->hit->host->name == pair.to ? pair.from : pair.to;
+    add_once(out, {block->hit->host->name, "firewall/" + block->hit->host->name + ">" + other,
+                   (block->hit->certain ? "" : "perhaps ") + describe(*block->hit->rule)});
+  }
+  return out;
+}
+
+std::string path_remedy(const BlockGroup& group) {
+  const PairEvidence& pair = *group.view->pair;
+  return fmt::format(
+      "# on the devices between {} and {} (switch, bridge, router, hypervisor): let TCP between {} "
+      "and {} to {} pass; the filters of the two hosts are not what stops it",
+      pair.from, pair.to, pair.from_ip, pair.to_ip, ports_text(group.ports()));
+}
+
+std::string remedy_of(const BlockGroup& group) {
+  if (group.place == Place::kPath && group.blocks[0]->router == nullptr) return path_remedy(group);
+  const PairEvidence& pair = *group.view->pair;
+  const bool at_listener = group.culprit == pair.to;
+  const HostEvidence* host = find_host(*group.view->evidence, group.culprit);
+  std::map<const FilterRule*, std::vector<int>> by_rule;
+  for (const Block* block : group.blocks) {
+    const FilterRule* rule = block->hit && block->hit->certain ? block->hit->rule : nullptr;
+    by_rule[rule].push_back(block->port);
+  }
+  std::string out;
+  for (const auto& [rule, ports] : by_rule) {
+    Passage passage;
+    passage.own_ip = at_listener ? pair.to_ip : pair.from_ip;
+    passage.peer_ip = at_listener ? pair.from_ip : pair.to_ip;
+    passage.peer_name = group.peer;
+    passage.ports = ports;
+    passage.own_ports = at_listener;
+    passage.incoming = group.request == at_listener;
+    out = join_remedies(out, remedy_open(host, rule, passage));
+  }
+  return out;
+}
+
+bool peer_is_told(const BlockGroup& group, size_t hosts) {
+  if (hosts > 2) return true;
+  // Of two hosts, only a rule that names nobody shows that it would hit any peer.
+  return std::any_of(group.blocks.begin(), group.blocks.end(), [](const Block* block) {
+    return !block->hit || block->hit->rule == nullptr || !hits_every_peer(*block->hit->rule);
+  });
+}
+
+Candidate candidate_of(const BlockGroup& group) {
+  const PairEvidence& pair = *group.view->pair;
+  const EvidenceSet& evidence = *group.view->evidence;
+  Candidate out;
+  out.needs_way_back = true;
+  Finding& finding = out.finding;
+  finding.cause = group.cause;
+  finding.host = group.culprit;
+  finding.peer = peer_is_told(group, evidence.job.hosts.size()) ? group.peer : "";
+  finding.ports = group.ports();
+  if (finding.ports.size() == 1) finding.port = finding.ports[0];
+  finding.confidence = 0;
+  out.by_captures_only =
+      std::none_of(group.blocks.begin(), group.blocks.end(),
+                   [](const Block* block) { return block->hit && block->hit->rule != nullptr; });
+  for (const Block* block : group.blocks) {
+    finding.confidence = std::max(finding.confidence, block->confidence);
+    out.proven = out.proven || block->proven;
+    finding.explains.push_back(connect_key(pair, block->port));
+    if (is_job_port(evidence.job, block->port)) out.breaks = {pair_key(pair.from, pair.to)};
+    if (block->hit && block->hit->rule != nullptr && stops_every_frame(*block->hit->rule)) {
+      out.supersedes = {"neighbour.unresolved"};
+    }
+  }
+  finding.evidence = evidence_of(group);
+  finding.remedy = remedy_of(group);
+  return out;
+}
+
+}  // namespace
+
+std::vector<Candidate> block_candidates(const EvidenceSet& evidence, const std::vector<Check>&) {
+  const BlockAnalysis analysis(evidence);
+  std::vector<Candidate> out;
+  for (const BlockGroup& group : analysis.groups()) out.push_back(candidate_of(group));
+  return out;
+}
+
+// A connection that lay idle and died without a word.
+std::vector<Candidate> propose_idle_timeout(const EvidenceSet& evidence,
+                                            const std::vector<Check>&) {
+  std::vector<Candidate> out;
+  for (const PairView& view : pair_views(evidence)) {
+    const PairEvidence& pair = *view.pair;
+    if (!pair.idle || pair.idle_s <= 0 || !has_open_job_port(view)) continue;
+    const PortTry& idle = *pair.idle;
+    if (idle.result == "not_tried" || idle.result == "error") continue;
+    if (idle.result == "connected" && idle.answer == "ours") continue;
+    const TraceDirection* came = sent_by(idle.there, pair.from_ip);
+    // Where the packet after the pause was last seen.
+    const bool arrived = idle.captured_there && came != nullptr && came->payload_bytes > 0;
+    const bool path = idle.captured_there && !arrived && idle.captured_here;
+    Candidate candidate;
+    Finding& finding = candidate.finding;
+    finding.cause = "firewall.idle_timeout";
+    finding.outcome = Severity::kWarn;
+    finding.host = path ? pair.from : pair.to;
+    finding.peer = path ? pair.to : pair.from;
+    finding.port = idle.port;
+    finding.ports = {idle.port};
+    finding.confidence = idle.captured_there ? 0.85 : 0.6;
+    finding.evidence.push_back(
+        {pair.from, "",
+         fmt::format("a connection to {} port {} worked, lay idle for {} s, and then "
+                     "gave: {} {}",
+                     pair.to_ip, idle.port, pair.idle_s, idle.result, idle.error)});
+    if (arrived) {
+      finding.evidence.push_back(
+          {pair.to, "", "the packet after the pause reached its wire and had no effect"});
+    } else if (path) {
+      finding.evidence.push_back({pair.to, "", "the packet after the pause never reached it"});
+    }
+    finding.remedy = fmt::format(
+        "# a filter with state forgot the connection: let it keep idle connections longer, or "
+        "speak "
+        "more often than every {0} s:\nsysctl -w net.ipv4.tcp_keepalive_time={1} "
+        "net.ipv4.tcp_keepalive_intvl={1}",
+        pair.idle_s, std::max<int64_t>(1, pair.idle_s / 3));
+    candidate.proven = true;
+    out.push_back(std::move(candidate));
+  }
+  return out;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,200 @@
+// loss.random and loss.one_way.
+#include "probes/rules/pair_loss.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "probes/checks.h"
+#include "probes/rules/pair_blocks.h"
+#include "probes/rules/pair_directions.h"
+#include "probes/rules/pair_propose.h"
+#include "probes/rules/pair_remedy.h"
+#include "probes/thresholds.h"
+
+namespace plumbline {
+namespace {
+
+constexpr int64_t kFewestLost = 3;
+// A direction that loses so many times less than the other only shows the other's lost
+// acknowledgements.
+constexpr double kOneWayRatio = 5;
+
+// What is known of one direction.
+struct Direction {
+  const PairView* view = nullptr;
+  double share = 0;
+  std::string text;
+};
+using Directions = std::map<HostDirection, Direction>;
+
+void note(Directions& all, const PairView& view, bool there, double share, std::string text) {
+  const PairEvidence& pair = *view.pair;
+  const HostDirection key =
+      there ? HostDirection{pair.from, pair.to} : HostDirection{pair.to, pair.from};
+  Direction& direction = all[key];
+  if (share <= direction.share) return;
+  direction = {&view, share, std::move(text)};
+}
+
+void from_streams(Directions& all, const PairView& view) {
+  const LossShare loss = paced_loss(view);
+  if (!loss.seen) return;
+  note(all, view, true, loss.share,
+       fmt::format("{} of {} segments to {} had to be sent again: {} ({} to {})", loss.lost,
+                   loss.sent, view.pair->to, percent(loss.share), percent(loss.low),
+                   percent(loss.high)));
+}
+
+// Where connections fail by chance, no stream can tell: captures, echo and rules do.
+void from_failures(Directions& all, const PairView& view) {
+  const std::vector<Block> blocks = locate_blocks(view);
+  if (!explained_by_chance(view, blocks)) return;
+  const ChanceLoss loss = chance_loss_with_rules(view, blocks[0].port);
+  const std::string text = fmt::format(
+      "connections from {} to {} fail by chance, and others work: about {} of the packets there "
+      "and "
+      "{} of those back are lost",
+      view.pair->from, view.pair->to, percent(loss.there), percent(loss.back));
+  if (loss.there > 0) note(all, view, true, loss.there, text);
+  if (loss.back > 0) note(all, view, false, loss.back, text);
+}
+
+void from_echo(Directions& all, const PairView& view) {
+  const auto& ping = view.pair->ping;
+  const bool streams = view.pair->quality && !view.pair->quality->streams.empty();
+  if (!ping || streams || ping->received <= 0) return;
+  const int lost = ping->sent - ping->received;
+  if (lost < kFewestLost) return;
+  const double share = 1 - std::sqrt(static_cast<double>(ping->received) / ping->sent);
+  const std::string text = fmt::format(
+      "{} of {} echo requests to {} stayed without an answer; in which direction cannot be told",
+      lost, ping->sent, view.pair->to);
+  note(all, view, true, share, text);
+  note(all, view, false, share, text);
+}
+
+// A rule that drops a share of the packets of this direction.
+const RuleHit* rule_of(const std::vector<RuleHit>& hits, bool request) {
+  for (const RuleHit& hit : hits) {
+    if (hit.request == request && !hit.certain && hit.share < 1 && hit.rule != nullptr) return &hit;
+  }
+  return nullptr;
+}
+
+void add_rule(Candidate& candidate, const Direction& direction, const HostDirection& key) {
+  const PairEvidence& pair = *direction.view->pair;
+  const Job& job = direction.view->evidence->job;
+  const bool request = key.first == pair.from;
+  const std::vector<RuleHit> hits =
+      rule_hits(*direction.view, job.ports.empty() ? 0 : job.ports[0]);
+  const RuleHit* rule = rule_of(hits, request);
+  Finding& finding = candidate.finding;
+  if (rule == nullptr) {
+    finding.remedy = fmt::format(
+        "# packets from {} to {} get lost: look at cables, error counters and queues of both "
+        "interfaces, at half-duplex links, and at the devices between",
+        key.first, key.second);
+    return;
+  }
+  finding.evidence.push_back({rule->host->name, "", describe(*rule->rule)});
+  finding.confidence = 0.97;
+  Passage passage;
+  const bool at_listener = rule->host->name == pair.to;
+  passage.own_ip = at_listener ? pair.to_ip : pair.from_ip;
+  passage.peer_ip = at_listener ? pair.from_ip : pair.to_ip;
+  passage.ports = job.ports;
+  passage.own_ports = at_listener;
+  passage.incoming = rule->place == Place::kReceiver;
+  finding.remedy = remedy_open(rule->host, rule->rule, passage);
+  if (rule->host->name != finding.host) {
+    finding.remedy = "# on " + rule->host->name + ": " + describe(*rule->rule);
+  }
+}
+
+}  // namespace
+
+std::pair<double, double> wilson_interval(int64_t hits, int64_t trials) {
+  if (trials <= 0) return {0, 1};
+  constexpr double kZ = 1.96;
+  const auto n = static_cast<double>(trials);
+  const double p = std::clamp(static_cast<double>(hits) / n, 0.0, 1.0);
+  const double scale = 1 + kZ * kZ / n;
+  const double middle = p + kZ * kZ / (2 * n);
+  const double half = kZ * std::sqrt(p * (1 - p) / n + kZ * kZ / (4 * n * n));
+  return {std::max(0.0, (middle - half) / scale), std::min(1.0, (middle + half) / scale)};
+}
+
+std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
+
+double loss_limit(const EvidenceSet& evidence) {
+  return threshold(evidence.job.deep ? Threshold::kLossDeep : Threshold::kLossQuick);
+}
+
+LossShare paced_loss(const PairView& view) {
+  LossShare out;
+  if (!view.pair->quality) return out;
+  const auto& streams = view.pair->quality->streams;
+  const auto counts = [](const StreamEvidence& s) {
+    return s.kind == "paced" && s.segments_out > 0;
+  };
+  const bool alone = std::any_of(streams.begin(), streams.end(),
+                                 [&](const StreamEvidence& s) { return counts(s) && s.alone; });
+  for (const StreamEvidence& stream : streams) {
+    if (!counts(stream) || (alone && !stream.alone)) continue;
+    out.lost += std::max<int64_t>(0, stream.retransmitted - stream.duplicate_reports);
+    out.sent += stream.segments_out;
+  }
+  if (out.sent == 0) return out;
+  out.lost = std::min(out.lost, out.sent);
+  out.share = static_cast<double>(out.lost) / static_cast<double>(out.sent);
+  std::tie(out.low, out.high) = wilson_interval(out.lost, out.sent);
+  const double limit = loss_limit(*view.evidence);
+  // An estimate of half the limit may still be a loss of the limit's size.
+  out.seen = out.lost >= kFewestLost && out.share >= limit / 2 && out.low > limit / 10;
+  return out;
+}
+
+Candidates propose_loss(const EvidenceSet& evidence, const Checks&) {
+  const std::vector<PairView> views = pair_views(evidence);
+  Directions all;
+  for (const PairView& view : views) {
+    from_streams(all, view);
+    from_failures(all, view);
+    from_echo(all, view);
+  }
+  std::set<HostDirection> both_ways, one_way;
+  for (const auto& [key, direction] : all) {
+    const auto back = all.find({key.second, key.first});
+    const double other = back == all.end() ? 0 : back->second.share;
+    if (other > kOneWayRatio * direction.share) continue;  // an echo of the other direction
+    (direction.share > kOneWayRatio * other ? one_way : both_ways).insert(key);
+  }
+  Candidates out;
+  for (const auto* set : {&both_ways, &one_way}) {
+    const PathOwners owners = owners_of_directions(evidence, *set);
+    for (const HostDirection& key : *set) {
+      const Direction& direction = all.at(key);
+      Candidate candidate;
+      Finding& finding = candidate.finding;
+      finding.cause = set == &one_way ? "loss.one_way" : "loss.random";
+      const bool heavy = direction.share > threshold(Threshold::kLossFail);
+      finding.outcome = heavy ? Severity::kFail : Severity::kWarn;
+      std::tie(finding.host, finding.peer) = owners.at(key);
+      finding.confidence = 0.9;
+      const std::string check =
+          make_check({"quality", key.first, key.second, {}, "loss"}, CheckOutcome::kWarn, "").key;
+      finding.evidence.push_back({direction.view->pair->from, check, direction.text});
+      finding.explains = {check};
+      add_rule(candidate, direction, key);
+      candidate.proven = true;
+      if (heavy) candidate.breaks = {pair_key(key.first, key.second)};
+      out.push_back(std::move(candidate));
+    }
+  }
+  return out;
+}
+
+}  // namespace plumbline

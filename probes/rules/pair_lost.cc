@@ -1,0 +1,157 @@
+// Where packets vanish: captures of both ends, half-open sockets, rules and counters.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "probes/rules/pair_counters.h"
+#include "probes/rules/pair_witness.h"
+
+namespace plumbline {
+namespace {
+
+bool has(const std::vector<Place>& places, Place place) {
+  return std::find(places.begin(), places.end(), place) != places.end();
+}
+
+class LostPackets {
+ public:
+  explicit LostPackets(PortWitness& witness) : w_(witness) {}
+
+  bool lost() {
+    const bool late = state_of(w_.attempt) == PortState::kNoReply;
+    // Did the request reach the peer's system? Then it is the answer that suffers.
+    const bool reached =
+        w_.attempt.half_open || w_.attempt.accepted ||
+        w_.seen(w_.attempt.captured_there, w_.to_there, &TraceDirection::syn_ack).value_or(false) ||
+        w_.seen(w_.attempt.captured_here, w_.to_here, &TraceDirection::syn_ack).value_or(false);
+    const BurstView burst(w_.view, w_.attempt);
+    w_.block.request = late ? !w_.attempt.accepted : !reached && !counted_at_peer(burst);
+    const Leg suffering = w_.leg(w_.block.request, late);
+    if (!late && w_.attempt.half_open) {
+      w_.say(w_.pair.to,
+             fmt::format("the kernel of {} holds the connection half open: the SYN came in",
+                         w_.pair.to));
+    }
+    narrow_by_captures(suffering);
+    const std::vector<Place> captured = w_.block.places;
+    narrow_by_rule();
+    narrow_by_counters(burst, captured);
+    if (!w_.block.known()) narrow_by_readable_filters();
+    return true;
+  }
+
+ private:
+  void narrow_by_captures(const Leg& suffering) {
+    w_.block.places = {Place::kSender, Place::kPath, Place::kReceiver};
+    const std::string& sender = w_.block.sender();
+    const std::string& receiver = w_.block.receiver();
+    w_.block.confidence = kBySilence;
+    if (suffering.left && !*suffering.left) {
+      w_.block.places = {Place::kSender};
+      w_.block.confidence = kByOneCapture;
+      w_.block.proven = true;
+      w_.say(sender, fmt::format("{} to {} never appeared on the wire of {} (captured there)",
+                                 suffering.packet, receiver, sender));
+      return;
+    }
+    if (suffering.left) {
+      w_.block.places = {Place::kPath, Place::kReceiver};
+      w_.say(sender, fmt::format("{} left {} (captured there)", suffering.packet, sender));
+    }
+    if (!suffering.arrived) return;
+    if (*suffering.arrived) {
+      w_.block.places = {Place::kReceiver};
+      w_.block.confidence = suffering.left ? kByCaptures : kByOneCapture;
+      w_.block.proven = true;
+      w_.say(receiver, fmt::format("{} reached the wire of {} (captured there) and had no effect",
+                                   suffering.packet, receiver));
+      return;
+    }
+    w_.say(receiver,
+           fmt::format("{} never reached {} (captured there)", suffering.packet, receiver));
+    // An XDP program drops before a capture can see the packet.
+    if (const auto* device = receiving_interface(); device != nullptr && device->xdp) {
+      w_.say(receiver, "an XDP program sits on " + device->name + ": it drops before captures see");
+      w_.block.places = {Place::kReceiver};
+      w_.block.confidence = kByElimination;
+      return;
+    }
+    w_.block.places.erase(
+        std::find(w_.block.places.begin(), w_.block.places.end(), Place::kReceiver));
+    if (w_.block.known()) {
+      w_.block.confidence = kByCaptures;
+      w_.block.proven = true;
+    }
+  }
+
+  // Linux would hold the connection half open where a listener is there, so that its word is better
+  // than a counter's.
+  bool counted_at_peer(const BurstView& burst) const {
+    const bool would_show = w_.attempt.listener == "up" && w_.view.to != nullptr &&
+                            w_.view.to->system == "linux" && w_.view.to->source == "agent";
+    return !would_show && burst.reached_peer_tcp();
+  }
+
+  const InterfaceEvidence* receiving_interface() const {
+    return w_.block.request ? interface_with(w_.view.to, w_.pair.to_ip)
+                            : interface_with(w_.view.from, w_.pair.from_ip);
+  }
+
+  // A rule that certainly stops these packets, at a place that is still possible.
+  void narrow_by_rule() {
+    for (const RuleHit& hit : w_.hits) {
+      if (!hit.certain || hit.request != w_.block.request || !has(w_.block.places, hit.place))
+        continue;
+      if (!w_.block.known()) w_.block.confidence = kByRule;
+      w_.block.places = {hit.place};
+      w_.block.hit = hit;
+      w_.block.proven = true;
+      return;
+    }
+    // One that may stop them is worth naming where the place is known already.
+    for (const RuleHit& hit : w_.hits) {
+      if (hit.certain || hit.share < 1 || hit.request != w_.block.request) continue;
+      if (w_.block.at(hit.place)) w_.block.hit = hit;
+    }
+  }
+
+  // Counters err on one side only: other traffic lets them rise, nothing keeps them from rising. So
+  // they may move the place nearer to the sender than a rule says, never further away.
+  void narrow_by_counters(const BurstView& burst, const std::vector<Place>& possible) {
+    const auto place = burst.place(w_.block.request);
+    if (!place || possible.size() == 1 || !has(possible, *place)) return;
+    if (w_.block.known() && w_.block.places[0] <= *place) {
+      if (w_.block.hit) w_.say(w_.block.sender(), burst.text());
+      return;
+    }
+    w_.block.places = {*place};
+    w_.block.hit.reset();
+    w_.block.confidence = kByCounters;
+    w_.block.proven = true;
+    w_.say(w_.block.sender(), burst.text());
+  }
+
+  void narrow_by_readable_filters() {
+    std::vector<Place> left = w_.block.places;
+    for (const Place place : {Place::kSender, Place::kReceiver}) {
+      const HostEvidence* owner = w_.host(w_.block.request, place);
+      const bool named = std::any_of(w_.hits.begin(), w_.hits.end(), [&](const RuleHit& hit) {
+        return hit.host == owner && hit.request == w_.block.request && hit.place == place;
+      });
+      if (!filters_readable(owner) || named || !has(left, place)) continue;
+      w_.say(owner->name, "no rule of its filters stops these packets");
+      left.erase(std::find(left.begin(), left.end(), place));
+    }
+    if (left.empty() || left.size() == w_.block.places.size()) return;
+    w_.block.places = left;
+    w_.block.confidence = kByElimination;
+  }
+
+  PortWitness& w_;
+};
+
+}  // namespace
+
+bool locate_lost(PortWitness& witness) { return LostPackets(witness).lost(); }
+
+}  // namespace plumbline

@@ -1,0 +1,307 @@
+// rate.* and latency.high.
+#include "probes/rules/pair_rate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/units.h"
+#include "probes/checks.h"
+#include "probes/evidence_query.h"
+#include "probes/rules/pair_directions.h"
+#include "probes/rules/pair_propose.h"
+#include "probes/thresholds.h"
+
+namespace plumbline {
+namespace {
+
+constexpr double kAgree = 0.8;       // two measurements within a fifth tell the same
+constexpr size_t kFewestOthers = 3;  // pairs that make a median worth comparing with
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+std::string bit_rate(double bps) { return describe_bit_rate(static_cast<int64_t>(bps)); }
+
+const JobHost* job_host(const EvidenceSet& evidence, const std::string& name) {
+  return find_job_host(evidence, name);
+}
+
+// The speed of one end's link; 0 = unknown. What the host file states goes before what the system
+// says, and that counts only for wires: virtual cards invent it, and radio never reaches it.
+double end_speed(const EvidenceSet& evidence, const std::string& name, const HostEvidence* host,
+                 const std::string& ip) {
+  if (const JobHost* entry = job_host(evidence, name)) {
+    if (const auto stated = parse_bit_rate(entry->speed)) return *stated;
+  }
+  const InterfaceEvidence* interface = interface_with(host, ip);
+  if (interface == nullptr || !interface->speed_bps) return 0;
+  const std::string& kind = interface->kind;
+  const bool wire = kind == "ethernet" || kind == "thunderbolt" || kind == "bond";
+  return wire ? static_cast<double>(*interface->speed_bps) : 0;
+}
+
+// Both ends run on one machine and share its cores.
+bool share_cores(const PairView& view) {
+  const auto here = [&](const std::string& name) {
+    const JobHost* entry = job_host(*view.evidence, name);
+    return entry != nullptr && (entry->reached_by == "netns" || entry->reached_by == "local");
+  };
+  return here(view.pair->from) && here(view.pair->to);
+}
+
+}  // namespace
+
+std::string pair_kind(const PairView& view) {
+  const auto* one = interface_with(view.from, view.pair->from_ip);
+  const auto* other = interface_with(view.to, view.pair->to_ip);
+  std::string a = one == nullptr ? "unknown" : one->kind;
+  std::string b = other == nullptr ? "unknown" : other->kind;
+  if (b < a) std::swap(a, b);
+  return a + "+" + b;
+}
+
+double link_speed(const PairView& view) {
+  const PairEvidence& pair = *view.pair;
+  const double from = end_speed(*view.evidence, pair.from, view.from, pair.from_ip);
+  const double to = end_speed(*view.evidence, pair.to, view.to, pair.to_ip);
+  return from > 0 && to > 0 ? std::min(from, to) : 0;
+}
+
+StreamRate one_way_rate(const PairView& view) {
+  StreamRate out;
+  if (!view.pair->quality) return out;
+  std::vector<double> rates;
+  bool alone = false;
+  for (const StreamEvidence& stream : view.pair->quality->streams) {
+    if (stream.kind != "one_way" || stream.duration_ns <= 0 || !stream.error.empty()) continue;
+    const double bps =
+        8e9 * static_cast<double>(stream.bytes) / static_cast<double>(stream.duration_ns);
+    rates.push_back(bps);
+    alone = alone || stream.alone;
+    if (bps <= out.bps) continue;
+    out.bps = bps;
+    out.best = &stream;
+  }
+  std::sort(rates.rbegin(), rates.rend());
+  out.trusted = alone || (rates.size() >= 2 && rates[1] >= kAgree * rates[0]);
+  if (out.best == nullptr) return out;
+  const StreamEvidence& best = *out.best;
+  const double full = threshold(Threshold::kCpuFull), busy = threshold(Threshold::kBufferFull);
+  const PairEvidence& pair = *view.pair;
+  if (best.cpu_sender > full || best.cpu_receiver > full) {
+    out.limited_host = best.cpu_sender >= best.cpu_receiver ? pair.from : pair.to;
+    out.limit = fmt::format("the process there takes {:.2f} of a core",
+                            std::max(best.cpu_sender, best.cpu_receiver));
+  } else if (share_cores(view) && best.cpu_sender + best.cpu_receiver > full) {
+    out.limited_host = pair.from;
+    out.limit = "both ends share the cores of one machine";
+  } else if (best.limited_by_receiver > busy) {
+    out.limited_host = pair.to;
+    out.limit = fmt::format(
+        "the receive window of {} held the sender back for {:.0f} % of the time",
+        format_bytes(static_cast<uint64_t>(best.receive_window)), 100 * best.limited_by_receiver);
+  } else if (best.limited_by_buffer > busy) {
+    out.limited_host = pair.from;
+    out.limit = fmt::format("the send buffer of {} held it back for {:.0f} % of the time",
+                            format_bytes(static_cast<uint64_t>(best.send_buffer)),
+                            100 * best.limited_by_buffer);
+  }
+  return out;
+}
+
+namespace {
+
+struct Measured {
+  const PairView* view;
+  StreamRate rate;
+  std::string kind;
+};
+
+class RateJudge {
+ public:
+  explicit RateJudge(const EvidenceSet& evidence)
+      : evidence_(evidence), views_(pair_views(evidence)) {
+    for (const PairView& view : views_) {
+      const HostDirection key = {view.pair->from, view.pair->to};
+      measured_[key] = {&view, one_way_rate(view), pair_kind(view)};
+    }
+  }
+
+  Candidates judge() {
+    for (const auto& [key, entry] : measured_) {
+      if (entry.rate.bps > 0 && entry.rate.trusted) look_at(key, entry);
+    }
+    add("rate.asymmetric", asymmetric_);
+    add("rate.below_link", slow_);
+    return std::move(out_);
+  }
+
+ private:
+  // The rate of a direction that others of its kind reach; 0 when there are too few.
+  double usual(const HostDirection& key, const Measured& entry) const {
+    std::vector<double> others;
+    for (const auto& [other, measured] : measured_) {
+      const bool same = (other.first == key.first && other.second == key.second) ||
+                        (other.first == key.second && other.second == key.first);
+      if (!same && measured.kind == entry.kind && measured.rate.bps > 0) {
+        others.push_back(measured.rate.bps);
+      }
+    }
+    return others.size() >= kFewestOthers ? median(others) : 0;
+  }
+
+  void look_at(const HostDirection& key, const Measured& entry) {
+    if (share_cores(*entry.view) && entry.rate.bps > threshold(Threshold::kSharedCoresBps)) return;
+    const double speed = link_speed(*entry.view);
+    const double reference = speed > 0 ? speed : usual(key, entry);
+    const bool slow =
+        reference > 0 && entry.rate.bps < threshold(Threshold::kRateShare) * reference;
+    if (!entry.rate.limited_host.empty()) {
+      if (slow && speed > 0 && !share_cores(*entry.view)) host_limited(entry, speed);
+      return;
+    }
+    const auto back = measured_.find({key.second, key.first});
+    const bool comparable = back != measured_.end() && back->second.rate.trusted;
+    const double other = comparable ? back->second.rate.bps : 0;
+    if (other > threshold(Threshold::kRateRatio) * entry.rate.bps) {
+      asymmetric_[key] = fmt::format("{} to {}: {}; back: {}", key.first, key.second,
+                                     bit_rate(entry.rate.bps), bit_rate(other));
+    } else if (slow) {
+      slow_[key] = fmt::format(
+          "{} to {}: {}, where {} {}", key.first, key.second, bit_rate(entry.rate.bps),
+          speed > 0 ? "the link has" : "other pairs of its kind reach", bit_rate(reference));
+    }
+  }
+
+  void host_limited(const Measured& entry, double speed) {
+    const PairEvidence& pair = *entry.view->pair;
+    const std::string& host = entry.rate.limited_host;
+    Candidate candidate =
+        start("rate.host_limited", pair, host, host == pair.from ? pair.to : pair.from);
+    candidate.finding.evidence.push_back(
+        {host, candidate.finding.explains[0],
+         fmt::format("{} to {}: {} on a link of {}; {}", pair.from, pair.to,
+                     bit_rate(entry.rate.bps), bit_rate(speed), entry.rate.limit)});
+    candidate.finding.remedy =
+        "# the host is the limit, not the network: larger socket buffers, more streams, or fewer "
+        "other programs on " +
+        host;
+    out_.push_back(std::move(candidate));
+  }
+
+  static Candidate start(const char* cause, const PairEvidence& pair, const std::string& host,
+                         const std::string& peer) {
+    Candidate candidate;
+    candidate.finding.cause = cause;
+    candidate.finding.outcome = Severity::kWarn;
+    candidate.finding.host = host;
+    candidate.finding.peer = peer;
+    candidate.finding.confidence = 0.85;
+    candidate.finding.explains = {
+        make_check({"quality", pair.from, pair.to, {}, "rate"}, CheckOutcome::kWarn, "").key};
+    return candidate;
+  }
+
+  void add(const char* cause, const std::map<HostDirection, std::string>& found) {
+    std::set<HostDirection> directions;
+    for (const auto& [key, text] : found) directions.insert(key);
+    const PathOwners owners = owners_of_directions(evidence_, directions);
+    for (const auto& [key, text] : found) {
+      const PairEvidence& pair = *measured_.at(key).view->pair;
+      Candidate candidate = start(cause, pair, owners.at(key).first, owners.at(key).second);
+      candidate.finding.evidence.push_back({pair.from, candidate.finding.explains[0], text});
+      candidate.finding.remedy = fmt::format(
+          "# between {} and {}: negotiated speed of both ends and of the ports between, cable, "
+          "shaping (tc qdisc show), other traffic",
+          pair.from, pair.to);
+      out_.push_back(std::move(candidate));
+    }
+  }
+
+  const EvidenceSet& evidence_;
+  std::vector<PairView> views_;
+  std::map<HostDirection, Measured> measured_;
+  std::map<HostDirection, std::string> asymmetric_, slow_;
+  Candidates out_;
+};
+
+}  // namespace
+
+Candidates propose_rate(const EvidenceSet& evidence, const Checks&) {
+  return RateJudge(evidence).judge();
+}
+
+// ---- latency ----
+
+double idle_round_trip(const PairView& view) {
+  const auto middle = [](const std::vector<int64_t>& samples) {
+    return median(std::vector<double>(samples.begin(), samples.end()));
+  };
+  if (view.pair->quality && !view.pair->quality->round_trips_ns.empty()) {
+    return middle(view.pair->quality->round_trips_ns);
+  }
+  return view.pair->ping ? middle(view.pair->ping->rtt_ns) : 0;
+}
+
+Candidates propose_latency(const EvidenceSet& evidence, const Checks&) {
+  // By unordered pair: a round trip has no direction.
+  std::map<HostDirection, double> round_trips;
+  std::map<HostDirection, const PairView*> view_of;
+  const std::vector<PairView> views = pair_views(evidence);
+  for (const PairView& view : views) {
+    const double time = idle_round_trip(view);
+    if (time <= 0) continue;
+    const HostDirection key = std::minmax(view.pair->from, view.pair->to);
+    double& known = round_trips[key];
+    known = known > 0 ? std::min(known, time) : time;
+    view_of[key] = &view;
+  }
+  std::map<HostDirection, std::string> high;
+  for (const auto& [key, time] : round_trips) {
+    const std::string kind = pair_kind(*view_of[key]);
+    if (kind.find("wifi") != std::string::npos || kind.find("tunnel") != std::string::npos)
+      continue;
+    std::vector<double> others;
+    for (const auto& [other, value] : round_trips) {
+      if (other != key && pair_kind(*view_of[other]) == kind) others.push_back(value);
+    }
+    if (others.size() < kFewestOthers || time < threshold(Threshold::kLatencyMs) * 1e6) continue;
+    const double usual = median(others);
+    if (time <= threshold(Threshold::kLatencyRatio) * usual) continue;
+    high[key] = fmt::format("idle round trip {} to {}: {}; other pairs of its kind: {}", key.first,
+                            key.second, format_duration(time), format_duration(usual));
+  }
+  std::set<HostDirection> directions;
+  for (const auto& [key, text] : high) {
+    directions.insert(key);
+    directions.insert({key.second, key.first});
+  }
+  const PathOwners owners = owners_of_directions(evidence, directions);
+  Candidates out;
+  for (const auto& [key, text] : high) {
+    Candidate candidate;
+    Finding& finding = candidate.finding;
+    finding.cause = "latency.high";
+    finding.outcome = Severity::kWarn;
+    std::tie(finding.host, finding.peer) = owners.at(key);
+    finding.confidence = 0.8;
+    const std::string check =
+        make_check({"quality", key.first, key.second, {}, "latency"}, CheckOutcome::kWarn, "").key;
+    finding.evidence = {{key.first, check, text}};
+    finding.remedy = fmt::format(
+        "# between {} and {}: another path than the others', power saving or interrupt moderation "
+        "of a card, a full queue, a delay that was set (tc qdisc show)",
+        key.first, key.second);
+    finding.explains = {check};
+    out.push_back(std::move(candidate));
+  }
+  return out;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,26 @@
+// What the short streams and round trips of one direction say, and what they are compared with.
+// Pure functions, thread-safe.
+#pragma once
+
+#include <string>
+
+#include "probes/rules/pair_facts.h"
+
+namespace plumbline {
+
+struct StreamRate {
+  double bps = 0;                        // of the best one-way stream, bits per second; 0 = none
+  bool trusted = false;                  // measured alone, or twice alike
+  const StreamEvidence* best = nullptr;  // into the evidence
+  std::string limited_host, limit;       // the host whose CPU or buffer was full, and how; or empty
+};
+StreamRate one_way_rate(const PairView& view);
+
+// Speed of the slower end's link, bits per second; 0 = not known of both ends.
+double link_speed(const PairView& view);
+// Kinds of both interfaces, "ethernet+ethernet": only pairs of one kind are compared.
+std::string pair_kind(const PairView& view);
+// Median of the small round trips over an idle link, else of echo; 0 = none.
+double idle_round_trip(const PairView& view);
+
+}  // namespace plumbline

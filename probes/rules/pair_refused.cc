@@ -1,0 +1,165 @@
+// Who refuses a connection: the listener's host, the connecting host itself, or a device between.
+#include <fmt/format.h>
+
+#include "probes/rules/pair_witness.h"
+
+namespace plumbline {
+namespace {
+
+class RefusedPackets {
+ public:
+  explicit RefusedPackets(PortWitness& witness) : w_(witness) {}
+
+  bool refused_by(Place place, double confidence) {
+    w_.block.places = {place};
+    w_.block.confidence = confidence;
+    return true;
+  }
+
+  const RuleHit* rule_at(Place place, bool only_refusing) const {
+    for (const RuleHit& hit : w_.hits) {
+      if (!hit.certain || !hit.request || hit.place != place) continue;
+      if (!only_refusing || hit.how != How::kDrop) return &hit;
+    }
+    return nullptr;
+  }
+  bool refused_by_rule() {
+    for (const Place place : {Place::kSender, Place::kReceiver}) {
+      if (const RuleHit* hit = rule_at(place, true)) {
+        w_.block.hit = *hit;
+        w_.block.how = hit->how;
+        w_.block.proven = true;
+        return refused_by(place, kByRule);
+      }
+    }
+    return false;
+  }
+  void name_rule() {
+    if (!w_.block.known() || w_.block.hit) return;
+    const RuleHit* hit = rule_at(w_.block.places[0], true);
+    if (hit == nullptr) return;
+    w_.block.hit = *hit;
+    if (icmp_of(w_.attempt) == nullptr) w_.block.how = hit->how;
+  }
+
+  bool rejected() {
+    const TraceIcmp& icmp = *icmp_of(w_.attempt);
+    w_.block.how = How::kRejectIcmp;
+    w_.say(w_.pair.from,
+           fmt::format("ICMP{} from {} ended it: {}", icmp.v6 ? "v6" : "",
+                       icmp.from.empty() ? "an unknown sender" : icmp.from,
+                       icmp.text.empty() ? fmt::format("type {} code {}", icmp.type, icmp.code)
+                                         : icmp.text));
+    const Leg syn = w_.leg(true, false);
+    const bool own = owns_address(w_.view.from, icmp.from) || icmp.from == w_.pair.from_ip ||
+                     icmp.from.rfind("127.", 0) == 0 || icmp.from == "::1";
+    if (own && no_neighbour(icmp)) return rule_at(Place::kSender, true) != nullptr && own_output();
+    if (own || (syn.left && !*syn.left)) return own_output();
+    w_.block.proven = true;
+    if (syn.arrived && !*syn.arrived) {
+      w_.say(w_.pair.to,
+             fmt::format("the SYN never reached {} (captured there): a device on the way "
+                         "refused it",
+                         w_.pair.to));
+      w_.block.device = icmp.from;
+      return refused_by(Place::kPath, kByCaptures);
+    }
+    if (icmp.from == w_.pair.to_ip || owns_address(w_.view.to, icmp.from) || icmp.from.empty()) {
+      const bool ok = refused_by(Place::kReceiver, syn.arrived ? kByCaptures : kByOneCapture);
+      name_rule();
+      return ok;
+    }
+    w_.block.device = icmp.from;
+    w_.block.router = owner_of(*w_.view.evidence, icmp.from);
+    return refused_by(Place::kPath, kByOneCapture);
+  }
+
+  // A host's own kernel says "host unreachable" to itself when nobody answers its ARP requests.
+  static bool no_neighbour(const TraceIcmp& icmp) {
+    return icmp.v6 ? icmp.code == 3 : icmp.code == 1;
+  }
+
+  bool own_output() {
+    w_.say(w_.pair.from, w_.pair.from + " itself refused the packet before it reached its wire");
+    w_.block.proven = true;
+    refused_by(Place::kSender, kByOneCapture);
+    name_rule();
+    return true;
+  }
+
+  bool reset() {
+    w_.block.how = How::kRejectRst;
+    const Leg syn = w_.leg(true, false);
+    const auto rst_left = w_.seen(w_.attempt.captured_there, w_.to_there, &TraceDirection::rst);
+    const auto rst_came = w_.seen(w_.attempt.captured_here, w_.to_here, &TraceDirection::rst);
+    w_.say(w_.pair.to, fmt::format("somebody listens on port {} of {} and never saw the connection",
+                                   w_.attempt.port, w_.pair.to));
+    if (syn.left && !*syn.left) return own_output();
+    if (syn.arrived && !*syn.arrived) return device_reset("the SYN never reached it");
+    if (rst_left && !*rst_left) {
+      if (rst_came.value_or(true)) return device_reset("no RST left it");
+    } else if (rst_left) {
+      w_.say(w_.pair.to, "the RST left the wire of " + w_.pair.to + " (captured there)");
+      w_.block.proven = true;
+      refused_by(Place::kReceiver, kByCaptures);
+      name_rule();
+      return true;
+    }
+    if (refused_by_rule()) return true;
+    return refused_by_either(syn, kByElimination);
+  }
+
+  // Nothing tells the two ends apart; the pattern of all pairs may.
+  bool refused_by_either(const Leg& syn, double confidence) {
+    refused_by(Place::kReceiver, confidence);
+    if (!syn.left) w_.block.places = {Place::kSender, Place::kReceiver};
+    return true;
+  }
+
+  bool device_reset(const std::string& what) {
+    w_.say(w_.pair.to, fmt::format("{} (captured there): a device on the way answered for {}", what,
+                                   w_.pair.to));
+    w_.block.proven = true;
+    return refused_by(Place::kPath, kByCaptures);
+  }
+
+  bool unreachable() {
+    w_.block.how = How::kRejectIcmp;
+    if (refused_by_rule()) return true;
+    if (w_.attempt.error == "ENETUNREACH") return false;  // its own routing table said so
+    const Leg syn = w_.leg(true, false);
+    if (!syn.left) return refused_by_either(syn, kBySilence);
+    if (*syn.left) return refused_by(Place::kReceiver, kByElimination);
+    if (!neighbour_answers()) return false;
+    refused_by(Place::kSender, kByElimination);
+    w_.say(w_.pair.from,
+           fmt::format("nothing left the wire of {} (captured there), though {} answers "
+                       "on the link",
+                       w_.pair.from, w_.pair.to));
+    return true;
+  }
+  bool neighbour_answers() const {
+    return w_.pair.neighbour && (!w_.pair.neighbour->on_link || !w_.pair.neighbour->macs.empty() ||
+                                 !w_.pair.neighbour->kernel_mac.empty());
+  }
+
+  bool denied() {
+    w_.say(w_.pair.from, fmt::format("the system of {} does not let the packet out: {}",
+                                     w_.pair.from, w_.attempt.error));
+    refused_by(Place::kSender, kByOneCapture);
+    if (const RuleHit* hit = rule_at(Place::kSender, false)) w_.block.hit = *hit;
+    return true;
+  }
+
+ private:
+  PortWitness& w_;
+};
+
+}  // namespace
+
+bool locate_rejected(PortWitness& witness) { return RefusedPackets(witness).rejected(); }
+bool locate_reset(PortWitness& witness) { return RefusedPackets(witness).reset(); }
+bool locate_unreachable(PortWitness& witness) { return RefusedPackets(witness).unreachable(); }
+bool locate_denied(PortWitness& witness) { return RefusedPackets(witness).denied(); }
+
+}  // namespace plumbline

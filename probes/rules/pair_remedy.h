@@ -1,0 +1,32 @@
+// Remedies for pair causes: commands for `sh`, as root on the host that the finding names, past a
+// rule that is known or else for the firewall front end that the host has. What cannot be a command
+// stands behind a '#'. Nothing here is ever run. Pure functions, thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "probes/evidence.h"
+
+namespace plumbline {
+
+// Who is to be let through, seen from the host where the remedy is applied.
+struct Passage {
+  std::string own_ip, peer_ip, peer_name;
+  std::vector<int> ports;
+  bool own_ports = true;  // the ports are this host's own; otherwise the peer's
+  bool incoming = true;   // packets are lost on their way into this host; otherwise out of it
+};
+// Past a rule that is known by name; else by what the host has.
+std::string remedy_open(const HostEvidence* host, const FilterRule* rule, const Passage& passage);
+std::string remedy_open(const HostEvidence* host, const Passage& passage);
+
+// Keeps packets to this peer at or below `mtu` bytes; `via` and `dev` as the route lookup says.
+std::string remedy_route_mtu(const HostEvidence* host, const std::string& peer_ip,
+                             const std::string& own_ip, const std::string& via,
+                             const std::string& dev, int mtu);
+
+// Two remedies as one: lines of both, each once, in order.
+std::string join_remedies(const std::string& first, const std::string& second);
+
+}  // namespace plumbline

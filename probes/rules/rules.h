@@ -1,0 +1,89 @@
+// From evidence to causes: the doctor's judgement. Every rule is one row: it reads the evidence and
+// the checks and proposes findings, each with the cause id, the host whose fault it is, confidence,
+// the deciding evidence, the exact remedy, and the checks it explains. Then `find_causes` keeps one
+// root cause per broken pair (or one of a host that explains several pairs) by the ladder's order:
+// what an earlier cause explains is not reported again. Pure functions, thread-safe: nothing here
+// opens a socket, and the same evidence always gives the same findings.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/finding.h"
+#include "probes/evidence.h"
+
+namespace plumbline {
+
+// Places on the ladder, as in the table of probes.
+enum Rung : int {
+  kRungConfig = 10,
+  kRungPorts = 20,
+  kRungName = 30,
+  kRungLaunch = 40,
+  kRungHost = 50,
+  kRungLink = 60,
+  kRungIp = 70,
+  kRungNeighbour = 80,
+  kRungRoute = 90,
+  kRungIcmp = 100,
+  kRungFirewall = 110,
+  kRungTcp = 120,
+  kRungMtu = 130,
+  kRungQuality = 140,
+  kRungRdma = 150,
+};
+
+// A finding that a rule proposes.
+struct Candidate {
+  Finding finding;
+  // What it makes unusable, so that later causes there are only its symptoms: ordered pairs
+  // "from>to". Empty for warnings and notes that break nothing.
+  std::set<std::string> breaks;
+  // Has evidence of its own (a capture, a filter's rule, an answer), so that it stands even where
+  // an earlier cause breaks the same pairs already.
+  bool proven = false;
+  // That evidence is what captures saw or did not see. Packets that go astray on the link (a wrong
+  // neighbour, no route) look just the same there, so it does not stand against an earlier cause
+  // of the link, in either direction.
+  bool by_captures_only = false;
+  // A fault of the way back explains it as well: it is dropped when an earlier cause breaks the
+  // pair in either direction.
+  bool needs_way_back = false;
+  // Causes that are only symptoms of this one on the pairs that it breaks, though they stand
+  // earlier on the ladder: a filter that drops every frame also stops address resolution.
+  std::vector<std::string> supersedes;
+};
+
+struct RuleRow {
+  const char* name;  // "firewall.drop_inbound"
+  int rung;          // one of Rung
+  const char* help;  // one line: by which evidence it is told apart from its neighbours
+  std::vector<Candidate> (*propose)(const EvidenceSet& evidence, const std::vector<Check>& checks);
+};
+
+// Rows in ladder order: config, name, launch, host, link, ip, neighbour, route, icmp, firewall,
+// tcp, mtu, quality, rdma. host_rules.cc and pair_rules.cc hold them.
+const std::vector<RuleRow>& host_rules();
+const std::vector<RuleRow>& pair_rules();
+
+// Root causes only: fail, then warn, then note, each in ladder order; findings of one cause on one
+// host are joined (peer dropped when it meets all peers of that host that it could meet).
+std::vector<Finding> find_causes(const EvidenceSet& evidence, const std::vector<Check>& checks);
+
+// The choice behind find_causes, for proposals that are at hand: `rung` and `row` give their place
+// on the ladder.
+struct RankedCandidate {
+  Candidate candidate;
+  int rung = 0;
+  size_t row = 0;  // of the table of rules; earlier rows go first on one rung
+};
+std::vector<Finding> select_causes(const EvidenceSet& evidence, const std::vector<Check>& checks,
+                                   std::vector<RankedCandidate> proposals);
+
+// "a>b".
+std::string pair_key(const std::string& from, const std::string& to);
+// Every ordered pair of the evidence that touches this host (in either role), for `breaks`.
+std::set<std::string> pairs_of(const EvidenceSet& evidence, const std::string& host);
+
+}  // namespace plumbline

@@ -1,0 +1,252 @@
+#include "probes/sources/collected.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "core/host_parse.h"
+#include "probes/port_list.h"
+#include "probes/sources/linux_sources.h"
+#include "probes/sources/snapshot_parts.h"
+#include "probes/sources/source.h"
+#include "probes/sources/text_lines.h"
+
+namespace plumbline {
+namespace {
+
+constexpr std::string_view kTitle = "=plumbline-collect 1";
+constexpr size_t kLargestFile = 64 << 20;  // bytes
+constexpr size_t kMostSections = 10'000, kMostPeers = 256, kMostErrors = 8192;
+using State = SourceOutput::State;
+
+bool starts(std::string_view line, std::string_view key) { return line.rfind(key, 0) == 0; }
+
+// What the script was told; lines that are not known belong to a newer one.
+void read_head(std::string_view line, CollectedFile& file) {
+  const size_t space = std::min(line.find(' '), line.size());
+  const std::string_view key = line.substr(0, space);
+  const std::string value(trimmed(line.substr(space)));
+  if (key == "=name") file.name = value;
+  if (key == "=system") file.system = value;
+  if (key == "=time") file.time = value;
+  if (key == "=peers") {
+    for (const std::string_view word : words_of(value)) {
+      if (file.peers.size() < kMostPeers) file.peers.emplace_back(word);
+    }
+  }
+  if (key == "=ports") {
+    for (const std::string_view word : words_of(value)) {
+      const auto port = to_int(word);
+      if (port && *port >= 1 && *port <= 65535) file.ports.push_back(static_cast<int>(*port));
+    }
+  }
+}
+
+// Collects the lines of one section and closes it with the script's last line about it.
+class SectionReader {
+ public:
+  explicit SectionReader(std::string_view title) {
+    const auto words = words_of(title);
+    if (words.size() < 2) return;
+    section_.name = words[1];
+    section_.args.assign(words.begin() + 2, words.end());
+  }
+
+  void add(std::string_view line) {
+    if (line.empty()) return;
+    if (line.front() == '|') {
+      section_.output.text.append(line.substr(1)).append("\n");
+      ++lines_;
+    } else if (line.front() == '!' && section_.errors.size() < kMostErrors) {
+      section_.errors.append(line.substr(1)).append("\n");
+    } else if (starts(line, "=command ")) {
+      section_.command = line.substr(9);
+    }
+  }
+
+  // "=end status=0 sure=no lines=12"
+  CollectedSection close(std::string_view line) {
+    std::string status;
+    std::optional<int64_t> told;
+    for (const std::string_view word : words_of(line)) {
+      if (starts(word, "status=")) status = word.substr(7);
+      if (starts(word, "lines=")) told = to_int(word.substr(6));
+      if (word == "sure=yes") section_.output.sure = true;
+    }
+    set_state(status);
+    if (told != lines_ && section_.output.state == State::kRead) {
+      section_.output.state = State::kFailed;
+      section_.output.why = "lines of its output are missing in the file";
+    }
+    return std::move(section_);
+  }
+
+ private:
+  void set_state(const std::string& status) {
+    SourceOutput& output = section_.output;
+    const auto failed = [&](std::string why) {
+      output.state = State::kFailed;
+      output.why = std::move(why);
+    };
+    if (status == "0") {
+      output.state = State::kRead;
+    } else if (status == "skipped") {
+      output.state = State::kSkipped;
+    } else if (status == "denied") {
+      output.state = State::kDenied;
+      output.why = "Permission denied";
+    } else if (status == "127") {
+      output.state = State::kAbsent;
+      output.why = "there is no such program or file: " + section_.command;
+    } else if (status == "timeout") {
+      failed("did not end in time");
+    } else {
+      const std::string said = first_line(section_.errors);
+      failed(said.empty() ? "ended with status " + status : said);
+    }
+  }
+
+  CollectedSection section_;
+  int64_t lines_ = 0;
+};
+
+Expected<std::string> read_whole(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) {
+    return fail_errno(ErrorCode::kConfig, "open " + path, errno);
+  }
+  std::string text;
+  std::vector<char> buffer(1 << 16);
+  while (stream && text.size() <= kLargestFile) {
+    stream.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
+    text.append(buffer.data(), static_cast<size_t>(stream.gcount()));
+  }
+  if (stream.bad()) return fail(ErrorCode::kConfig, path + " cannot be read");
+  if (text.size() > kLargestFile) return fail(ErrorCode::kConfig, path + ": larger than 64 MiB");
+  return text;
+}
+
+std::string name_of_path(const std::string& path) {
+  std::string name = path.substr(path.rfind('/') + 1);
+  return name.substr(0, name.find('.'));
+}
+
+Expected<CollectedFile> read_one(const std::string& path) {
+  const auto text = read_whole(path);
+  if (!text) return fail(text.error());
+  auto file = take_apart(*text);
+  if (!file) return fail(file.error().code, path + ": " + file.error().what, file.error().hint);
+  if (file->name.empty()) file->name = name_of_path(path);
+  return file;
+}
+
+// The same name twice is two hosts all the same.
+void make_unique(std::vector<CollectedFile>& files) {
+  for (size_t i = 0; i < files.size(); ++i) {
+    const std::string base = files[i].name;
+    const auto taken = [&](const std::string& name) {
+      return std::any_of(files.begin(), files.begin() + static_cast<std::ptrdiff_t>(i),
+                         [&](const CollectedFile& other) { return other.name == name; });
+    };
+    for (int n = 2; taken(files[i].name); ++n) files[i].name = fmt::format("{}-{}", base, n);
+  }
+}
+
+}  // namespace
+
+Expected<CollectedFile> take_apart(const std::string& text) {
+  CollectedFile out;
+  const auto lines = lines_of(text);
+  size_t at = 0;
+  // Somebody may have pasted it behind a prompt or a greeting.
+  while (at < lines.size() && lines[at] != kTitle) ++at;
+  if (at == lines.size()) {
+    return fail(ErrorCode::kConfig,
+                fmt::format("there is no line '{}': this is no file of collect.sh, or of another "
+                            "version",
+                            kTitle),
+                "write it anew: sh collect.sh > FILE");
+  }
+  std::optional<SectionReader> open;
+  std::string title;
+  bool done = false;
+  for (++at; at < lines.size() && out.sections.size() < kMostSections; ++at) {
+    const std::string_view line = lines[at];
+    if (starts(line, "=begin ")) {
+      if (open) out.problems.push_back(fmt::format("the section '{}' has no end", title));
+      title = to_utf8(first_line(line.substr(7)));
+      open.emplace(line);
+    } else if (open && starts(line, "=end ")) {
+      out.sections.push_back(open->close(line));
+      open.reset();
+    } else if (open) {
+      open->add(line);
+    } else if (starts(line, "=done")) {
+      done = true;
+    } else if (starts(line, "=")) {
+      read_head(line, out);
+    }
+  }
+  if (open) {
+    out.problems.push_back(fmt::format("the file ends in the middle of the section '{}'", title));
+  } else if (!done) {
+    out.problems.emplace_back("the end of the file is missing");
+  }
+  out.name = to_utf8(out.name);
+  return out;
+}
+
+HostEvidence host_of(const CollectedFile& file) {
+  HostEvidence host;
+  host.name = file.name;
+  host.source = "collected";
+  host.system = file.system;
+  for (const std::string& problem : file.problems) {
+    host.unreadable.push_back("collect.sh: " + problem);
+  }
+  for (const SourceRow& row : source_table()) {
+    const std::string where = row.system;
+    if (where != file.system && where != "any") continue;
+    const auto section =
+        std::find_if(file.sections.begin(), file.sections.end(),
+                     [&](const CollectedSection& s) { return s.name == row.name; });
+    if (section != file.sections.end()) apply_output(row, section->output, host);
+  }
+  for (const CollectedSection& section : file.sections) {
+    if (section.name == "resolve") host.names.push_back(parse_resolve(section));
+  }
+  finish_filters(host);
+  keep_sockets_of_interest(host, file.ports);
+  return host;
+}
+
+Expected<HostEvidence> parse_collected(const std::string& text, const std::string& name) {
+  auto file = take_apart(text);
+  if (!file) return fail(file.error());
+  if (!name.empty()) file->name = name;
+  return host_of(*file);
+}
+
+Expected<EvidenceSet> read_collected_files(const std::vector<std::string>& paths) {
+  if (paths.empty()) return fail(ErrorCode::kUsage, "no file of collect.sh was given");
+  std::vector<CollectedFile> files;
+  for (const std::string& path : paths) {
+    auto file = read_one(path);
+    if (!file) return fail(file.error());
+    files.push_back(std::move(*file));
+  }
+  make_unique(files);
+  std::vector<HostEvidence> hosts;
+  for (const CollectedFile& file : files) hosts.push_back(host_of(file));
+  EvidenceSet out = join_collected(files, std::move(hosts));
+  for (size_t i = 0; i < paths.size(); ++i) {
+    if (i > 0) out.job.file += ", ";
+    out.job.file += paths[i];
+    out.job.hosts[i].where = paths[i];
+  }
+  return out;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,210 @@
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "probes/sources/json_read.h"
+#include "probes/sources/linux_sources.h"
+#include "probes/sources/text_lines.h"
+
+namespace plumbline {
+namespace {
+
+using nlohmann::json;
+
+bool has_word(const json& list, const char* word) {
+  return list.is_array() && std::any_of(list.begin(), list.end(), [&](const json& entry) {
+           return entry.is_string() && entry.get_ref<const std::string&>() == word;
+         });
+}
+
+// The kinds that the kernel names (rtnetlink's IFLA_INFO_KIND), in our words.
+const std::map<std::string, const char*>& kinds() {
+  static const std::map<std::string, const char*> kKinds = {
+      {"bridge", "bridge"},    {"bond", "bond"},    {"team", "bond"},      {"vlan", "vlan"},
+      {"veth", "veth"},        {"gre", "tunnel"},   {"gretap", "tunnel"},  {"ip6gre", "tunnel"},
+      {"ip6gretap", "tunnel"}, {"ipip", "tunnel"},  {"sit", "tunnel"},     {"ip6tnl", "tunnel"},
+      {"vti", "tunnel"},       {"vti6", "tunnel"},  {"xfrm", "tunnel"},    {"erspan", "tunnel"},
+      {"ip6erspan", "tunnel"}, {"vxlan", "tunnel"}, {"geneve", "tunnel"},  {"gtp", "tunnel"},
+      {"wireguard", "tunnel"}, {"ppp", "tunnel"},   {"bareudp", "tunnel"}, {"amneziawg", "tunnel"},
+      {"ovpn", "tunnel"},      {"netkit", "veth"},
+  };
+  return kKinds;
+}
+
+std::string kind_of(const json& link) {
+  const std::string type = text_at(link, "link_type");
+  if (type == "loopback") return "loopback";
+  const json& info = part_at(link, "linkinfo");
+  const std::string kind = text_at(info, "info_kind");
+  // A tap carries frames of a virtual machine; a tun carries the packets of a VPN.
+  if (kind == "tun") {
+    return text_at(part_at(info, "info_data"), "type") == "tap" ? "virtual" : "tunnel";
+  }
+  if (const auto it = kinds().find(kind); it != kinds().end()) return it->second;
+  if (!kind.empty()) return "virtual";  // dummy, ifb, macvlan, vrf ...
+  if (type == "ether") return "ethernet";
+  if (type == "none" || type == "ppp" || type == "sit" || type.rfind("gre", 0) == 0) {
+    return "tunnel";
+  }
+  return "unknown";
+}
+
+AddressEvidence address_of(const json& entry) {
+  AddressEvidence out;
+  out.ip = text_at(entry, "local");
+  out.prefix =
+      static_cast<int>(std::clamp<int64_t>(number_at(entry, "prefixlen").value_or(0), 0,
+                                           text_at(entry, "family") == "inet6" ? 128 : 32));
+  out.scope = text_at(entry, "scope");
+  for (const char* flag : {"tentative", "dadfailed", "deprecated", "secondary", "temporary",
+                           "optimistic", "dynamic", "noprefixroute", "mngtmpaddr", "nodad"}) {
+    if (flag_at(entry, flag)) out.flags.emplace_back(flag);
+  }
+  return out;
+}
+
+// "rx": {"bytes": 1, ...} -> "rx_bytes".
+void add_counters(const json& stats, const char* direction, std::map<std::string, int64_t>& out) {
+  const json& part = part_at(stats, direction);
+  if (!part.is_object()) return;
+  for (const auto& [key, ignored] : part.items()) {
+    if (key == "carrier_changes") continue;
+    const auto value = number_at(part, key.c_str());
+    if (value) out[std::string(direction) + "_" + key] = *value;
+  }
+}
+
+void read_port(const json& link, InterfaceEvidence& out) {
+  const json& info = part_at(link, "linkinfo");
+  out.master = text_at(link, "master");
+  out.master_kind = text_at(info, "info_slave_kind");
+  if (out.master_kind == "team") out.master_kind = "bond";
+  const json& data = part_at(info, "info_slave_data");
+  if (out.master_kind == "bridge") {
+    out.port_state = text_at(data, "state");
+    out.isolated = flag_at(data, "isolated");
+  } else {
+    out.port_state = text_at(data, "state");  // of a bond: "ACTIVE", "BACKUP"
+  }
+}
+
+void read_flags(const json& link, InterfaceEvidence& out) {
+  const json& flags = part_at(link, "flags");
+  out.up = has_word(flags, "UP");
+  // Without being up an interface does not say whether there is a signal. LOWER_UP is the signal
+  // itself; NO-CARRIER follows it up to a second later.
+  if (out.up) out.carrier = has_word(flags, "LOWER_UP");
+  out.arp = !has_word(flags, "NOARP");
+  out.promiscuous = has_word(flags, "PROMISC");
+}
+
+bool has_xdp(const json& link) {
+  const json& xdp = part_at(link, "xdp");
+  if (xdp.is_null()) return false;
+  return number_at(xdp, "mode").value_or(1) != 0;
+}
+
+InterfaceEvidence interface_of(const json& link) {
+  InterfaceEvidence out;
+  out.name = text_at(link, "ifname");
+  out.index = static_cast<int>(number_at(link, "ifindex").value_or(0));
+  out.kind = kind_of(link);
+  out.mac = text_at(link, "address");
+  if (out.mac == "00:00:00:00:00:00") out.mac.clear();
+  out.mtu = static_cast<int>(number_at(link, "mtu").value_or(0));
+  out.state = text_at(link, "operstate");
+  read_flags(link, out);
+  read_port(link, out);
+  // The other end of a veth pair is no lower interface.
+  if (out.kind != "veth") out.parent = text_at(link, "link");
+  if (out.parent.empty() && out.kind == "tunnel") {
+    out.parent = text_at(part_at(part_at(link, "linkinfo"), "info_data"), "link");
+  }
+  out.xdp = has_xdp(link);
+  const json& stats = part_at(link, "stats64");
+  add_counters(stats, "rx", out.counters);
+  add_counters(stats, "tx", out.counters);
+  out.carrier_changes = number_at(part_at(stats, "tx"), "carrier_changes");
+  for (const json& entry : part_at(link, "addr_info")) {
+    AddressEvidence address = address_of(entry);
+    if (!address.ip.empty()) out.addresses.push_back(std::move(address));
+  }
+  return out;
+}
+
+// What /sys/class/net says about one interface.
+struct SysInterface {
+  std::string index, mac, speed, duplex, devtype, driver;
+  bool device = false;  // there is hardware behind it (or a virtual machine's idea of it)
+};
+
+void read_sys_line(std::string_view entry, std::string_view line, SysInterface& out) {
+  const auto value_of = [&](std::string_view key) {
+    return line.rfind(key, 0) == 0 ? std::string(line.substr(key.size())) : std::string();
+  };
+  if (entry == "ifindex") out.index = line;
+  if (entry == "address") out.mac = line;
+  if (entry == "speed") out.speed = line;
+  if (entry == "duplex") out.duplex = line;
+  if (entry == "uevent" && out.devtype.empty()) out.devtype = value_of("DEVTYPE=");
+  if (entry == "device/uevent") {
+    out.device = true;
+    if (out.driver.empty()) out.driver = value_of("DRIVER=");
+  }
+}
+
+void add_hardware(const SysInterface& sys, InterfaceEvidence& out) {
+  if (out.kind != "ethernet") return;
+  if (sys.devtype == "wlan") {
+    out.kind = "wifi";
+  } else if (sys.driver.rfind("thunderbolt", 0) == 0) {
+    out.kind = "thunderbolt";
+  } else if (!sys.device) {
+    out.kind = "virtual";
+  }
+  if (out.kind == "virtual") return;
+  const auto mbit = to_int(sys.speed);  // "-1" where it is unknown
+  if (mbit && *mbit > 0 && *mbit <= 10'000'000) out.speed_bps = *mbit * 1'000'000;
+  if (sys.duplex == "full" || sys.duplex == "half") out.duplex = sys.duplex;
+}
+
+}  // namespace
+
+Status parse_ip_addr(const std::string& text, HostEvidence& host) {
+  const auto links = parse_json_array(text, "ip addr");
+  if (!links) return fail(links.error());
+  for (const json& link : *links) {
+    InterfaceEvidence interface = interface_of(link);
+    if (interface.name.empty()) continue;  // iproute2 prints {} for what it filtered out
+    const bool known = std::any_of(host.interfaces.begin(), host.interfaces.end(),
+                                   [&](const auto& other) { return other.name == interface.name; });
+    if (!known) host.interfaces.push_back(std::move(interface));
+  }
+  for (std::string& loop : bridge_loops(text)) host.forwarding_loops.push_back(std::move(loop));
+  return {};
+}
+
+Status parse_sys_class_net(const std::string& text, HostEvidence& host) {
+  constexpr std::string_view kFolder = "/sys/class/net/";
+  std::map<std::string, SysInterface, std::less<>> found;
+  for (const auto& [path, line] : file_lines(text)) {
+    if (path.rfind(kFolder, 0) != 0) continue;
+    const std::string_view rest = path.substr(kFolder.size());
+    const size_t slash = rest.find('/');
+    if (slash == std::string_view::npos) continue;
+    read_sys_line(rest.substr(slash + 1), line, found[std::string(rest.substr(0, slash))]);
+  }
+  for (InterfaceEvidence& interface : host.interfaces) {
+    const auto it = found.find(interface.name);
+    if (it == found.end()) continue;
+    // /sys shows the interfaces of the network namespace in which it was mounted, which may be
+    // another one than ours: believed only where name, index and hardware address agree.
+    const bool same_mac = interface.mac.empty() || it->second.mac == interface.mac;
+    if (to_int(it->second.index) == interface.index && same_mac) {
+      add_hardware(it->second, interface);
+    }
+  }
+  return {};
+}
+
+}  // namespace plumbline

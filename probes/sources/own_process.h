@@ -1,0 +1,37 @@
+// What an agent can tell about its own host without any tool: names and addresses, limits of
+// socket buffers, the verbs library, what this process may do. Platform code: own_process_linux.cc,
+// own_process_macos.cc. Thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "probes/evidence.h"
+
+namespace plumbline {
+
+// Asks the system's resolver for all names side by side; those without an answer at the deadline
+// say so. An address as a name is not asked for.
+std::vector<NameEvidence> resolve_names(std::vector<NameEvidence> names, Deadline deadline);
+
+// Opens a TCP socket on loopback with these buffers and reads what was granted.
+BufferEvidence try_buffers(int64_t bytes);
+
+// Loads the verbs library as a program would and notes its name or the loader's error; asks it for
+// its devices when the kernel has some.
+void try_verbs_library(HostEvidence& host);
+
+// --- what differs by platform -------------------------------------------------------------------
+
+// "linux" | "macos".
+const char* own_system();
+// Names under which the verbs library may be found, best first.
+std::vector<std::string> verbs_library_names();
+// "capture", "raw".
+std::vector<std::string> own_privileges();
+// Process name and age of the sockets' holders. A holder that lives in another network namespace is
+// left out: a peer machine could not see it either.
+void complete_sockets(HostEvidence& host);
+
+}  // namespace plumbline

@@ -1,0 +1,101 @@
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <linux/if_packet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "core/fd.h"
+#include "probes/sources/own_process.h"
+#include "probes/sources/run_source.h"
+#include "probes/sources/text_lines.h"
+
+namespace plumbline {
+namespace {
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// "net:[4026531840]"; empty when it may not be read.
+std::string network_of(const std::string& pid) {
+  std::array<char, 64> link{};
+  const std::string path = "/proc/" + pid + "/ns/net";
+  const ssize_t length = ::readlink(path.c_str(), link.data(), link.size());
+  return length > 0 ? std::string(link.data(), static_cast<size_t>(length)) : std::string();
+}
+
+// Seconds since the process started: field 22 of /proc/PID/stat in clock ticks after boot. The
+// name in field 2 may hold anything, so fields are counted from the last bracket.
+std::optional<int64_t> age_of(const std::string& pid, double uptime_s) {
+  const std::string stat = read_text("/proc/" + pid + "/stat");
+  const size_t bracket = stat.rfind(')');
+  if (bracket == std::string::npos) return std::nullopt;
+  const auto words = words_of(std::string_view(stat).substr(bracket + 1));
+  if (words.size() < 20) return std::nullopt;
+  const auto ticks = to_int(words[19]);
+  const auto per_second = sysconf(_SC_CLK_TCK);
+  if (!ticks || per_second <= 0) return std::nullopt;
+  const double age = uptime_s - static_cast<double>(*ticks) / static_cast<double>(per_second);
+  return age < 0 ? 0 : static_cast<int64_t>(age);
+}
+
+std::string name_of(const std::string& pid) {
+  std::string name = read_text("/proc/" + pid + "/comm");
+  if (!name.empty() && name.back() == '\n') name.pop_back();
+  return to_utf8(name);
+}
+
+struct Holder {
+  std::string name;
+  bool elsewhere = false;  // in another network namespace
+  std::optional<int64_t> age_s;
+};
+
+}  // namespace
+
+const char* own_system() { return "linux"; }
+
+std::vector<std::string> verbs_library_names() { return {"libibverbs.so.1", "libibverbs.so"}; }
+
+std::vector<std::string> own_privileges() {
+  std::vector<std::string> out;
+  // Protocol 0: the socket is allowed or not, and receives nothing.
+  const Fd packets(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
+  if (packets.valid()) out.emplace_back("capture");
+  const Fd raw(::socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_ICMP));
+  if (raw.valid()) out.emplace_back("raw");
+  return out;
+}
+
+void complete_sockets(HostEvidence& host) {
+  const std::string own = network_of("self");
+  double uptime_s = 0;
+  std::ifstream("/proc/uptime") >> uptime_s;
+  std::map<int64_t, Holder> holders;
+  for (SocketEvidence& socket : host.sockets) {
+    if (socket.pid == 0) continue;
+    auto [it, first] = holders.try_emplace(socket.pid);
+    if (first) {
+      const std::string pid = std::to_string(socket.pid);
+      const std::string network = network_of(pid);
+      it->second.name = name_of(pid);
+      it->second.elsewhere = !network.empty() && !own.empty() && network != own;
+      if (!it->second.elsewhere) it->second.age_s = age_of(pid, uptime_s);
+    }
+    // A process may have chosen a name that looks like another one's entry in the list. (ss cuts
+    // names at a closing bracket.)
+    if (it->second.elsewhere || it->second.name.rfind(socket.process, 0) != 0) {
+      socket.pid = 0;
+      socket.process.clear();
+    }
+    if (socket.pid != 0) socket.age_s = it->second.age_s;
+  }
+}
+
+}  // namespace plumbline

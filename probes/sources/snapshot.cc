@@ -1,0 +1,196 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "core/host.h"
+#include "core/json_fields.h"
+#include "probes/sources/linux_sources.h"
+#include "probes/sources/own_process.h"
+#include "probes/sources/run_source.h"
+#include "probes/sources/snapshot_parts.h"
+#include "probes/sources/source.h"
+
+namespace plumbline {
+namespace {
+
+constexpr int64_t kOneCommand = 2 * kSecond;
+constexpr int64_t kOneSlowCommand = 8 * kSecond;
+// Kept back from the deadline for parsing.
+constexpr int64_t kReserve = 50 * kMillisecond;
+
+// Shared with threads that may outlive the snapshot: a file that blocks in the kernel (a network
+// card's driver that does not answer) cannot be interrupted.
+struct Outputs {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::optional<SourceOutput>> by_row;
+  size_t missing = 0;
+};
+
+std::vector<const SourceRow*> rows_of(const std::string& system, bool deep) {
+  std::vector<const SourceRow*> out;
+  for (const SourceRow& row : source_table()) {
+    const std::string where = row.system;
+    if ((where == system || where == "any") && (deep || !row.slow)) out.push_back(&row);
+  }
+  return out;
+}
+
+std::shared_ptr<Outputs> start(const std::vector<const SourceRow*>& rows, Deadline deadline) {
+  auto outputs = std::make_shared<Outputs>();
+  outputs->by_row.resize(rows.size());
+  outputs->missing = rows.size();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const int64_t longest = rows[i]->slow ? kOneSlowCommand : kOneCommand;
+    const Deadline own =
+        Deadline::at_ns(std::min(deadline.at_ns(), Deadline::after_ns(longest).at_ns()));
+    std::thread([outputs, i, row = rows[i], own] {
+      SourceOutput output = run_source(*row, own);
+      const std::lock_guard<std::mutex> lock(outputs->mutex);
+      outputs->by_row[i] = std::move(output);
+      --outputs->missing;
+      outputs->changed.notify_one();
+    }).detach();
+  }
+  return outputs;
+}
+
+void wait_for_all(Outputs& outputs, Deadline deadline) {
+  std::unique_lock<std::mutex> lock(outputs.mutex);
+  const auto wait =
+      std::chrono::nanoseconds(std::clamp<int64_t>(deadline.remaining_ns(), 0, 60 * kSecond));
+  outputs.changed.wait_for(lock, wait, [&] { return outputs.missing == 0; });
+}
+
+void collect(const std::vector<const SourceRow*>& rows, Outputs& outputs, HostEvidence& host) {
+  const std::lock_guard<std::mutex> lock(outputs.mutex);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    SourceOutput late;
+    late.state = SourceOutput::State::kFailed;
+    late.why = "not ready in time";
+    apply_output(*rows[i], outputs.by_row[i].value_or(late), host);
+  }
+}
+
+std::string own_hostname() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+std::vector<NameEvidence> names_to_ask(const SnapshotRequest& request) {
+  std::vector<NameEvidence> out;
+  NameEvidence own;
+  own.name = own_hostname();
+  own.role = "own";
+  out.push_back(own);
+  for (const std::string& name : request.names) {
+    NameEvidence peer;
+    peer.name = name;
+    peer.role = "peer";
+    peer.of = name;
+    out.push_back(peer);
+  }
+  return out;
+}
+
+// Where there is no `ip`: what the C library tells.
+void add_interfaces_without_tool(HostEvidence& host) {
+  const auto nics = list_nics();
+  if (!nics) return;
+  for (const Nic& nic : *nics) {
+    InterfaceEvidence out;
+    out.name = nic.name;
+    out.index = nic.index;
+    out.kind = nic.kind;
+    out.mac = nic.mac;
+    out.mtu = nic.mtu;
+    out.up = nic.up;
+    if (nic.up) out.carrier = nic.carrier;
+    out.state = nic.carrier ? "UP" : "DOWN";
+    if (nic.speed_bps) out.speed_bps = static_cast<int64_t>(*nic.speed_bps);
+    out.master = nic.master;
+    for (const NicAddress& address : nic.addresses) {
+      AddressEvidence entry;
+      entry.ip = address.ip;
+      entry.prefix = address.prefix;
+      entry.scope = address.loopback ? "host" : (address.link_local ? "link" : "global");
+      out.addresses.push_back(std::move(entry));
+    }
+    host.interfaces.push_back(std::move(out));
+  }
+}
+
+// What every system tells about itself in the same way, for what no row told.
+void add_own_facts(HostEvidence& host) {
+  const HostFacts facts = read_host_facts();
+  if (host.hostname.empty()) host.hostname = facts.hostname;
+  if (host.os.empty()) host.os = facts.os;
+  if (host.kernel.empty()) host.kernel = facts.kernel;
+  if (host.boot_id.empty()) host.boot_id = facts.boot_id;
+  if (!host.load1) host.load1 = facts.load1;
+  host.cores_usable = facts.cores_usable;  // a container's quota counted, which no file row does
+}
+
+}  // namespace
+
+PLUMBLINE_JSON_FIELDS(SnapshotRequest, ports, names, own_data_ip, buffer_bytes, deep)
+
+void keep_sockets_of_interest(HostEvidence& host, const std::vector<int>& ports) {
+  const auto asked = [&](int port) {
+    return std::find(ports.begin(), ports.end(), port) != ports.end();
+  };
+  const auto boring = [&](const SocketEvidence& socket) {
+    if (socket.state == "LISTEN" || socket.state == "UNCONN") return false;
+    const size_t colon = socket.peer.rfind(':');
+    const int peer_port =
+        colon == std::string::npos ? 0 : std::atoi(socket.peer.c_str() + colon + 1);
+    return !asked(socket.port) && !asked(peer_port);
+  };
+  host.sockets.erase(std::remove_if(host.sockets.begin(), host.sockets.end(), boring),
+                     host.sockets.end());
+}
+
+HostEvidence take_snapshot(const std::string& host_name, const SnapshotRequest& request,
+                           Deadline deadline) {
+  const Deadline inner = Deadline::at_ns(deadline.at_ns() - kReserve);
+  const auto rows = rows_of(own_system(), request.deep);
+  const auto outputs = start(rows, inner);
+
+  HostEvidence host;
+  host.name = host_name;
+  host.source = "agent";
+  host.system = own_system();
+  host.uid = static_cast<int64_t>(::geteuid());
+  host.privileges = own_privileges();
+  host.buffers = try_buffers(request.buffer_bytes);
+  const Deadline names_until =
+      Deadline::at_ns(std::min(inner.at_ns(), Deadline::after_ns(kOneCommand).at_ns()));
+  host.names = resolve_names(names_to_ask(request), names_until);
+  wait_for_all(*outputs, inner);
+  collect(rows, *outputs, host);
+
+  finish_filters(host);
+  const bool readable =
+      std::any_of(host.filter_sources.begin(), host.filter_sources.end(),
+                  [](const FilterSource& source) { return source.present && source.readable; }) &&
+      std::none_of(host.filter_sources.begin(), host.filter_sources.end(),
+                   [](const FilterSource& source) { return source.present && !source.readable; });
+  if (readable) host.privileges.emplace_back("filters");
+  if (host.interfaces.empty()) add_interfaces_without_tool(host);
+  add_own_facts(host);
+  keep_sockets_of_interest(host, request.ports);
+  complete_sockets(host);
+  try_verbs_library(host);
+  return host;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,56 @@
+// Which flows of two traces are the same connection, and which trace was taken at whose end: the
+// first half of a comparison (compare.cc). Pure but for reading the files.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "probes/trace/analysis.h"
+#include "probes/trace/intervals.h"
+
+namespace plumbline {
+
+// The bytes of one direction that a trace has seen.
+struct SeenBytes {
+  Intervals ranges;
+  int64_t bytes = 0;  // repetitions included
+};
+
+// One of the two traces.
+struct ComparedTrace {
+  TraceSource source;
+  AnalysedFile read;
+  std::map<std::pair<int64_t, int>, SeenBytes> seen;  // by flow and side
+
+  Status load();
+  const std::deque<FlowState>& flows() const { return read.analysis->flows(); }
+};
+
+// Does the segment carry bytes that count: neither a reset nor a probe?
+bool carries_bytes(const SegmentEvent& event);
+
+// The same connection in both traces; nullptr where it was not seen.
+struct FlowPair {
+  const FlowState* here = nullptr;
+  const FlowState* there = nullptr;
+  bool swapped = false;  // the second trace calls a what the first calls b
+  bool here_is_a = true;
+  const char* told_by = "guess";
+  std::array<TraceLoss, 2> loss;  // of a's packets, of b's; a as in the first trace that has it
+
+  const FlowState& any() const { return here != nullptr ? *here : *there; }
+  // The side number that the second trace gives to this side of the first.
+  int there_side(int side) const { return here != nullptr && swapped ? 1 - side : side; }
+};
+
+// Every connection of either trace; those of one trace only when the other could have seen them.
+std::vector<FlowPair> match_flows(const ComparedTrace& first, const ComparedTrace& second);
+// Sets here_is_a and told_by. What one flow says about whose capture is whose holds for the others.
+void tell_places(std::vector<FlowPair>& pairs, std::set<std::string> first_ips);
+
+}  // namespace plumbline

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Lets libFuzzer attack every parser of foreign bytes: builds tests/fuzz with clang 14 and the address and undefined
+# sanitizers in build-fuzz, then runs each target for some seconds on its corpus.
+#   scripts/fuzz.sh               60 seconds for each target
+#   scripts/fuzz.sh 10            10 seconds for each
+#   scripts/fuzz.sh 10 trace      only fuzz_trace
+# New inputs are kept in build-fuzz/corpus/NAME. One that crashes a target is left in build-fuzz/crash-NAME-*: mend
+# the code, then move the file into tests/fuzz/corpus/NAME, where every build replays it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+case ${1-} in
+  -h | --help)
+    sed -n '2,8s/^# \{0,1\}//p' "$0"
+    exit
+    ;;
+esac
+seconds=${1:-60}
+[[ $seconds =~ ^[0-9]+$ ]] || {
+  echo "fuzz: '$seconds' is no number of seconds; see scripts/fuzz.sh --help" >&2
+  exit 1
+}
+
+folder=build-fuzz
+cmake -S . -B "$folder" -G Ninja --log-level=NOTICE -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" -DCMAKE_CXX_COMPILER=clang++-14 \
+  -DPLUMBLINE_FUZZ=ON -DPLUMBLINE_SANITIZE=fuzzer-no-link,address,undefined \
+  -DPLUMBLINE_BENCHMARKS=OFF -DPLUMBLINE_FOLDERS="core;transport;probes;launch" >&2
+
+status=0
+for source in tests/fuzz/*_fuzz.cc; do
+  name=$(basename "$source" _fuzz.cc)
+  [ -z "${2-}" ] || [ "$2" = "$name" ] || continue
+  cmake --build "$folder" --target "fuzz_$name"
+  mkdir -p "$folder/corpus/$name"
+  echo "fuzz: $name for $seconds s"
+  "$folder/tests/fuzz/fuzz_$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+    -max_len=65536 -print_final_stats=1 -verbosity=0 -artifact_prefix="$folder/crash-$name-" \
+    "$folder/corpus/$name" "tests/fuzz/corpus/$name" || status=1
+done
+exit "$status"

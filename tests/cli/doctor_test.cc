@@ -1,0 +1,152 @@
+// `plumbline doctor`, `agent` and `explain` as a user meets them: whole processes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "tests/support/program.h"
+
+namespace plumbline {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Finished doctor(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "doctor");
+  return run_program(plumbline_argv(arguments));
+}
+
+TEST(Doctor, OneMachineNeedsNothingAndIsHonest) {
+  const Finished done = doctor({"--json", "--port-base", "auto"});
+  ASSERT_THAT(done.status, testing::AnyOf(0, 2)) << done.err;
+  const auto json = nlohmann::json::parse(done.out);
+  EXPECT_EQ(json["hosts"], nlohmann::json({"local0", "local1"}));
+  size_t passed = 0;
+  for (const auto& check : json["checks"]) {
+    passed += check["outcome"] == "pass" ? 1 : 0;
+    EXPECT_FALSE(check["reason"].get<std::string>().empty()) << check["key"];
+    // What compares two machines cannot have passed on one.
+    if (check["id"] == "neighbour" || check["id"] == "quality") {
+      EXPECT_EQ(check["outcome"], "skipped") << check["key"];
+    }
+  }
+  EXPECT_GT(passed, 5u);
+}
+
+TEST(Doctor, SavedEvidenceGivesTheSameDiagnosis) {
+  const ScratchFolder folder;
+  const std::string file = folder.path("evidence.json");
+  const Finished live = doctor({"--json", "--port-base", "auto", "--save", file});
+  const Finished again = doctor({"--json", "--from", file});
+  EXPECT_EQ(again.status, live.status) << again.err;
+  EXPECT_EQ(again.out, live.out);
+}
+
+TEST(Doctor, WrongInputIsOneClearLine) {
+  const ScratchFolder folder;
+  const std::string torn = folder.write("torn.json", "{\"schema\": 1, \"hosts\": [");
+  const struct {
+    std::vector<std::string> arguments;
+    std::string word;
+  } cases[] = {
+      {{"--from", folder.path("absent")}, "absent"},
+      {{"--from", torn}, "torn.json"},
+      {{"--hosts", folder.path("nothing.json")}, "nothing.json"},
+      {{"--peer", "nobody"}, "nobody"},
+      {{"--peer", "127.0.0.1:99999"}, "99999"},
+      {{"--peer", "127.0.0.1:29499"}, "token"},
+      {{"--ports", "0"}, "0"},
+      {{"--ports", "1-9999"}, "512"},
+      {{"--only", "fire"}, "firewall"},
+  };
+  for (const auto& [arguments, word] : cases) {
+    const Finished done = doctor(arguments);
+    EXPECT_EQ(done.status, 1) << word << done.out;
+    EXPECT_THAT(done.err, HasSubstr(word));
+    EXPECT_EQ(std::count(done.err.begin(), done.err.end(), '\n'), 1) << done.err;
+  }
+}
+
+TEST(Doctor, APeerWithoutAgentIsJudgedFromOneSide) {
+  // Nothing listens on these ports of ours.
+  const Finished done =
+      doctor({"--json", "--peer", "127.0.0.1", "--ports", "9", "--master-port", "7"});
+  const auto json = nlohmann::json::parse(done.out);
+  EXPECT_EQ(json["hosts"], nlohmann::json({"here", "peer"}));
+  EXPECT_EQ(done.status, 2);
+}
+
+TEST(Doctor, TheFixPlanIsAScriptThatIsNeverRun) {
+  const Finished done = doctor({"--fix-plan", "--port-base", "auto"});
+  EXPECT_THAT(done.out, testing::StartsWith("#!/bin/sh\n"));
+  const ScratchFolder folder;
+  const std::string file = folder.write("plan.sh", done.out);
+  EXPECT_EQ(run_program({"sh", "-n", file}).status, 0) << done.out;
+}
+
+TEST(Doctor, ABundleHoldsNoNameAndNoAddress) {
+  const ScratchFolder folder;
+  const std::string file = folder.path("bundle.tar.gz");
+  const Finished done = doctor({"--json", "--port-base", "auto", "--bundle", file});
+  ASSERT_THAT(done.err, HasSubstr("wrote")) << done.err;
+  ASSERT_EQ(run_program({"tar", "-C", folder.path(), "-xzf", file}).status, 0);
+  const std::string text = read_file(folder.path("plumbline-bundle/evidence.json"));
+  const auto evidence = nlohmann::json::parse(text);
+  EXPECT_EQ(evidence["job"]["hosts"].size(), 2u);
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  EXPECT_THAT(evidence["hosts"][0]["hostname"], Not(testing::Eq(name)));
+  const std::regex mac("([0-9a-f]{2}:){5}[0-9a-f]{2}");
+  for (auto it = std::sregex_iterator(text.begin(), text.end(), mac); it != std::sregex_iterator();
+       ++it) {
+    const std::string address = it->str();
+    EXPECT_TRUE(address.rfind("02:00:00:00:", 0) == 0 || address == "00:00:00:00:00:00" ||
+                address == "ff:ff:ff:ff:ff:ff")
+        << address;
+  }
+  // The diagnosis can be repeated from it.
+  EXPECT_THAT(doctor({"--json", "--from", folder.path("plumbline-bundle/evidence.json")}).status,
+              testing::AnyOf(0, 2));
+}
+
+TEST(Doctor, AnAgentThatListensServesItsCoordinatorAndEnds) {
+  Program agent(plumbline_argv(
+      {"agent", "--listen", "--address", "127.0.0.1", "--port", "0", "--minutes", "1"}));
+  std::string line;
+  for (int i = 0; i < 200 && line.find('\n') == std::string::npos; ++i) {
+    usleep(50'000);
+    line = agent.out();
+  }
+  const std::regex pattern(
+      "echo ([0-9a-f]+) \\| PLUMBLINE_TOKEN_FILE=/dev/stdin plumbline doctor "
+      "--peer (127\\.0\\.0\\.1:[0-9]+)\n");
+  std::smatch match;
+  ASSERT_TRUE(std::regex_match(line, match, pattern)) << line;
+  const ScratchFolder folder;
+  const std::string token = folder.write("token", match[1].str() + "\n");
+  const Finished done = run_program(
+      plumbline_argv({"doctor", "--json", "--peer", match[2].str(), "--port-base", "auto"}),
+      {"PLUMBLINE_TOKEN_FILE=" + token});
+  const auto json = nlohmann::json::parse(done.out);
+  bool served = false;
+  for (const auto& check : json["checks"]) {
+    served = served || (check["key"] == "launch/peer" && check["outcome"] == "pass");
+  }
+  EXPECT_TRUE(served) << done.out;
+  EXPECT_EQ(agent.wait(10'000), 0);
+}
+
+TEST(Explain, MapsAMessageToCausesAndProbes) {
+  const Finished done =
+      run_program(plumbline_argv({"explain", "OSError:", "[Errno 65] No route to host"}));
+  EXPECT_EQ(done.status, 0);
+  EXPECT_THAT(done.out, HasSubstr("macos.local_network_privacy"));
+  EXPECT_THAT(done.out, HasSubstr("plumbline doctor --hosts HOSTS.json"));
+  EXPECT_EQ(run_program(plumbline_argv({"explain", "all is well"})).status, 2);
+  EXPECT_EQ(run_program(plumbline_argv({"explain"})).status, 1);
+}
+
+}  // namespace
+}  // namespace plumbline

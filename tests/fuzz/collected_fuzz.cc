@@ -1,0 +1,20 @@
+// Files that claim to come from collect.sh: each is refused with an Error or becomes a host that
+// can be written as evidence and read again.
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "probes/sources/source.h"
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  const auto host = plumbline::parse_collected(text, "host");
+  if (!host) return 0;
+  if (host->name != "host" || host->source != "collected") std::abort();
+  plumbline::EvidenceSet set;
+  set.hosts.push_back(*host);
+  if (!plumbline::parse_evidence(plumbline::evidence_text(set))) std::abort();
+  return 0;
+}

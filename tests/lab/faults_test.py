@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""Every fault of the table is made once in a real lab: what it breaks is seen from the hosts, by connections, pings and transfers that do
+not come from plumbline; pairs that it does not concern go on; and after `heal` everything is as before.
+Arguments: seed (1), then names of faults (all)."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+from namespaces import require_lab
+import lab_net
+
+PROGRAM = os.path.join(os.environ.get("TEST_BUILD", "build"), "plumbline")
+
+# Each fault is made in the first of these that can hold it, beginning at another one each time.
+NETWORKS = [
+    {"shape": "star", "hosts": 3, "rate": "1Gbit"},
+    {"shape": "mesh", "hosts": 3, "rate": "500Mbit"},
+    {"shape": "star", "hosts": 3, "control": "10.251.0.0/24", "mtu": 9000},
+    {"shape": "routed", "hosts": 4},
+    {"shape": "star", "hosts": 3, "family": "ipv6"},
+    {"shape": "star", "hosts": 3, "carrier": "bridge"},
+]
+
+# Wrong, but hosts that know each other's MAC go on talking for a while.
+HIDDEN = {"duplicate_address"}
+
+
+def lab(*words):
+    done = subprocess.run([PROGRAM, "lab", *words], capture_output=True, text=True, timeout=60)
+    if done.returncode != 0:
+        raise AssertionError("%s: %s" % (" ".join(words), done.stderr.strip()))
+    return done.stdout
+
+
+class Network:
+    """A lab that is up, with what it looks like and does while it is healthy."""
+
+    def __init__(self, number, keys, seed, folder):
+        self.name = "faults-%d-%d" % (os.getpid(), number)
+        path = pathlib.Path(folder, self.name + ".json")
+        path.write_text(json.dumps(dict(keys, plumbline_lab=1, name=self.name)))
+        self.file = lab("up", str(path), "--seed", str(seed)).strip()
+        hosts = json.load(open(self.file))["hosts"]
+        state = json.load(open("/run/plumbline/%s/state.json" % self.name))["lab"]
+        self.namespaces = [h["netns"] for h in hosts] + ([state["switch_netns"]] if state["switch_netns"] else [])
+        self.prober = lab_net.Prober(hosts, state["ports"])
+        self.healthy = self.prober.observe()
+        assert set(self.healthy.values()) == {"ok"}, self.healthy
+        self.before = self.snapshots()
+        self.file_before = open(self.file).read()
+        rows = json.loads(lab("faults", "--lab", self.name, "--json"))
+        self.unavailable = {row["fault"]: row["unavailable"] for row in rows}
+
+    def snapshots(self):
+        return {netns: lab_net.snapshot(netns) for netns in self.namespaces}
+
+    def changes(self):
+        after = self.snapshots()
+        return [line for netns in self.namespaces for line in lab_net.difference(self.before[netns], after[netns])]
+
+    def broken(self):
+        return {key: value for key, value in self.prober.observe().items() if value != "ok"}
+
+    def settled(self):
+        """What is still broken when a moment has passed for retransmissions and neighbour entries."""
+        for _ in range(4):
+            broken = self.broken()
+            if not broken:
+                break
+            time.sleep(0.7)
+        return broken
+
+    def down(self):
+        subprocess.run([PROGRAM, "lab", "down", self.name], capture_output=True, timeout=60)
+
+
+def check(network, fault, seed):
+    injected = json.loads(lab("inject", fault, "--lab", network.name, "--seed", str(seed), "--json"))
+    expect = injected["expect"]
+    broken = network.broken()
+    changed = network.changes()
+    in_file = open(network.file).read() != network.file_before
+    lab("heal", fault, "--lab", network.name)
+
+    problems = []
+    shown = bool(changed or in_file or injected["doctor_args"])
+    if not broken and not shown and fault != "link_flapping" and not expect["warn"]:
+        problems.append("nothing is broken and nothing is changed")
+    talks_anyway = expect["warn"] or fault in HIDDEN or in_file or injected["doctor_args"] or any("names" in line for line in changed)
+    if not broken and not talks_anyway:
+        problems.append("everything still works")
+    concerned = {expect["host"], expect["peer"], *expect["other_hosts"]}
+    for key in broken:
+        if not set(key.split(":")[0].split(" ")[0].split(">")) & concerned:
+            problems.append("breaks what it does not concern: " + key)
+    left = network.changes()
+    if left:
+        problems.append("heal left %s" % left)
+        network.before = network.snapshots()
+    if open(network.file).read() != network.file_before:
+        problems.append("heal left the host file changed")
+    still = network.settled()
+    if still:
+        problems.append("not healed: %s" % still)
+    print("%-22s %-7s %s%s" % (fault, "ok" if not problems else "WRONG", injected["how"], "".join("\n    " + p for p in problems)), flush=True)
+    return not problems
+
+
+def main():
+    require_lab()
+    seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    only = sys.argv[2:]
+    networks, wrong, made, left_out = [], [], 0, []
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            for number, keys in enumerate(NETWORKS):
+                networks.append(Network(number, keys, seed, folder))
+            for number, fault in enumerate(sorted(networks[0].unavailable)):
+                if only and fault not in only:
+                    continue
+                order = networks[(number + seed) % len(networks):] + networks[:(number + seed) % len(networks)]
+                fitting = [network for network in order if not network.unavailable[fault]]
+                if not fitting:
+                    left_out.append("%s (%s)" % (fault, networks[0].unavailable[fault]))
+                    continue
+                made += 1
+                try:
+                    if not check(fitting[0], fault, seed * 1000 + number):
+                        wrong.append(fault)
+                except AssertionError as problem:
+                    print("%-22s WRONG   %s" % (fault, problem), flush=True)
+                    wrong.append(fault)
+        finally:
+            for network in networks:
+                network.down()
+    print("%d faults made and healed, wrong: %s, left out: %s" % (made, wrong or "none", left_out or "none"))
+    assert only or made >= 45, made
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

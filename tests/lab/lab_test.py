@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""The commands of `plumbline lab`, as people and scripts type them."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from namespaces import require_lab
+import lab_net
+
+PROGRAM = os.path.join(os.environ.get("TEST_BUILD", "build"), "plumbline")
+NAME = "e2e-%d" % os.getpid()
+
+
+def lab(*words, code=0, **more):
+    done = subprocess.run([PROGRAM, "lab", *words], capture_output=True, text=True, timeout=60, **more)
+    assert done.returncode == code, (words, done.returncode, done.stdout, done.stderr)
+    return done
+
+
+def topology(folder, **keys):
+    path = pathlib.Path(folder, "topology-%s.json" % keys.get("name", NAME))
+    path.write_text(json.dumps(dict({"plumbline_lab": 1, "name": NAME, "hosts": ["ada", "bode", "curie"], "data": "10.10.0.0/24"}, **keys)))
+    return str(path)
+
+
+def one_line(done, *words):
+    """An error is one line that names what was wrong."""
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1 and lines[0].startswith("plumbline: "), done.stderr
+    for word in words:
+        assert word in lines[0], (word, lines[0])
+
+
+def namespaces():
+    return {line.split()[0] for line in lab_net.command("ip", "netns", "list").splitlines() if line.startswith("pl-")}
+
+
+def test_up_prints_only_the_host_file(folder):
+    done = lab("up", topology(folder), "--seed", "7")
+    path = done.stdout.strip()
+    assert done.stdout == path + "\n" and path == "/run/plumbline/%s/hosts.json" % NAME
+    assert "seed 7" in done.stderr
+    hosts = json.load(open(path))["hosts"]
+    assert [h["name"] for h in hosts] == ["ada", "bode", "curie"]
+    assert [h["data"] for h in hosts] == [["10.10.0.1/24"], ["10.10.0.2/24"], ["10.10.0.3/24"]]
+    assert {h["netns"] for h in hosts} <= namespaces()
+    one_line(lab("up", topology(folder), code=1), "is up already", "lab down " + NAME)
+    return hosts
+
+
+def test_exec_is_the_command(hosts):
+    def run(*words, code=0, **more):
+        return lab("exec", *words, "--lab", NAME, code=code, **more) if "--" not in words else lab("exec", "--lab", NAME, *words, code=code, **more)
+    assert "10.10.0.2" in run("bode", "--", "ip", "-4", "address").stdout
+    run("ada", "--", "sh", "-c", "exit 7", code=7)
+    assert run("ada", "--", "cat", input="through\n").stdout == "through\n"
+    assert run("ada", "--", "getent", "hosts", "curie").stdout.split() == ["10.10.0.3", "curie"]
+    run("ada", "--", "ping", "-c1", "-W1", "bode")
+    one_line(run("adda", "--", "true", code=1), "adda", "did you mean ada")
+    one_line(run("ada", code=1), "a host and a command")
+
+
+def test_faults_come_and_go(hosts):
+    before = {h["netns"]: lab_net.snapshot(h["netns"]) for h in hosts}
+    listed = {row["fault"]: row for row in json.loads(lab("faults", "--lab", NAME, "--json").stdout)}
+    assert len(listed) >= 45 and listed["cables_crossed"]["unavailable"]
+    one_line(lab("inject", "link_dwon", "--lab", NAME, code=1), "did you mean link_down")
+    one_line(lab("inject", "cables_crossed", "--lab", NAME, code=1), "cannot be made here", "mesh")
+    one_line(lab("inject", "link_down", "--lab", NAME, "--host", "nobody", code=1), "no host 'nobody'")
+    one_line(lab("inject", "link_down", "--lab", NAME, "--port", "70000", code=1), "no port")
+    done = lab("inject", "drop_inbound_peer", "--lab", NAME, "--host", "bode", "--peer", "ada", "--seed", "5", "--json")
+    injected = json.loads(done.stdout)
+    assert (injected["expect"]["host"], injected["expect"]["peer"]) == ("bode", "ada"), injected
+    assert injected["expect"]["causes"] == ["firewall.drop_inbound"]
+    lab("inject", "route_blocked", "--lab", NAME, "--host", "curie")
+    assert "drop_inbound_peer" in lab("list").stdout
+    one_line(lab("inject", "route_blocked", "--lab", NAME, code=1), "is in already")
+    lab("heal", "drop_inbound_peer", "--lab", NAME)
+    one_line(lab("heal", "drop_inbound_peer", "--lab", NAME, code=1), "is not in")
+    lab("heal", "--lab", NAME)
+    for netns, text in before.items():
+        assert lab_net.difference(text, lab_net.snapshot(netns)) == [], netns
+
+
+def test_the_same_seed_breaks_the_same(hosts):
+    said = []
+    for _ in range(2):
+        said.append(json.loads(lab("inject", "drop_outbound", "--lab", NAME, "--seed", "12", "--json").stdout))
+        lab("heal", "--lab", NAME)
+    assert said[0] == said[1], said
+
+
+def test_down_removes_all(hosts):
+    sleeper = subprocess.Popen([PROGRAM, "lab", "exec", "--lab", NAME, "ada", "--", "sleep", "600"])
+    lab("inject", "port_in_use", "--lab", NAME)
+    lab("down", NAME)
+    assert sleeper.wait(timeout=10) != 0
+    assert not {h["netns"] for h in hosts} & namespaces()
+    assert not os.path.exists("/run/plumbline/" + NAME)
+    assert not any(os.path.exists("/etc/netns/" + h["netns"]) for h in hosts)
+    one_line(lab("down", NAME, code=1), "no lab '%s'" % NAME)
+
+
+def test_down_after_kill(folder):
+    """kill -9 of `up` at any time: `down` of the next process removes what was made."""
+    for delay in (0.0, 0.02, 0.04, 0.07, 0.1, 0.15, 0.3):
+        up = subprocess.Popen([PROGRAM, "lab", "up", topology(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(delay)
+        up.kill()
+        up.wait()
+        time.sleep(0.2)  # the tool that was at work ends by itself
+        made = []
+        try:
+            state = json.load(open("/run/plumbline/%s/state.json" % NAME))
+            made = [h["netns"] for h in state["lab"]["hosts"]] + [state["lab"]["switch_netns"]]
+        except OSError:
+            pass
+        if os.path.exists("/run/plumbline/" + NAME):
+            lab("down", NAME)
+        assert not set(made) & namespaces(), delay
+        assert not os.path.exists("/run/plumbline/" + NAME)
+
+
+def test_ctrl_c_removes_what_was_made(folder):
+    for delay in (0.03, 0.08):
+        before = namespaces()
+        up = subprocess.Popen([PROGRAM, "lab", "up", topology(folder, hosts=12)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(delay)
+        up.send_signal(signal.SIGINT)
+        out, err = up.communicate(timeout=30)
+        if up.returncode == 0:  # it was faster
+            lab("down", NAME)
+            continue
+        assert up.returncode in (130, -signal.SIGINT), (up.returncode, err)
+        assert out == "" and namespaces() <= before | set(), err
+        assert not os.path.exists("/run/plumbline/" + NAME)
+
+
+def test_without_root_it_says_so(folder):
+    words = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", PROGRAM, "lab", "up", topology(folder)]
+    os.chmod(folder, 0o755)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=30)
+    if "Permission denied" in done.stderr and "root" not in done.stderr:
+        print("  skipped: nobody may not run this build")
+        return
+    assert done.returncode == 1 and done.stdout == "", done
+    one_line(done, "root")
+
+
+def main():
+    require_lab()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            hosts = test_up_prints_only_the_host_file(folder)
+            for test in (test_exec_is_the_command, test_faults_come_and_go, test_the_same_seed_breaks_the_same, test_down_removes_all):
+                test(hosts)
+                print("ok: " + test.__name__)
+            for test in (test_down_after_kill, test_ctrl_c_removes_what_was_made, test_without_root_it_says_so):
+                test(folder)
+                print("ok: " + test.__name__)
+        finally:
+            subprocess.run([PROGRAM, "lab", "down", NAME], capture_output=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,386 @@
+#include "host_rule_helpers.h"
+#include "probes/rules/host_readiness.h"
+#include "probes/thresholds.h"
+
+namespace plumbline {
+namespace {
+
+using test::candidate_of;
+using test::causes_of;
+using testing::HasSubstr;
+using testing::Not;
+
+EvidenceSet star() { return test::healthy_star(3); }
+
+// ---- files, options, versions ----
+
+TEST(StartRules, ProblemsOfTheFilesNameTheirLine) {
+  EvidenceSet set = star();
+  set.job.problems = {"hosts.json:5: unknown key 'adress'"};
+  const Candidate found = candidate_of(set, "config.mismatch");
+  EXPECT_EQ(found.finding.host, "mini3") << "line 5 is its entry";
+  EXPECT_THAT(found.finding.evidence[0].text, HasSubstr("hosts.json:5"));
+  EXPECT_EQ(test::root_causes(set), "config.mismatch@mini3");
+}
+
+TEST(StartRules, OptionsThatDiffer) {
+  EvidenceSet set = star();
+  set.job.config = {{"chunk_bytes", "65536"}, {"streams", "2"}};
+  for (HostEvidence& host : set.hosts) host.config = set.job.config;
+  EXPECT_EQ(causes_of(set), "");
+  test::host(set, "mini2").config["streams"] = "4";
+  const Candidate found = candidate_of(set, "config.mismatch");
+  EXPECT_EQ(found.finding.host, "mini2");
+  EXPECT_THAT(found.finding.evidence[0].text, HasSubstr("streams = '4'"));
+  EXPECT_THAT(found.finding.remedy, HasSubstr("streams to '2'"));
+  EXPECT_EQ(test::root_causes(set), "config.mismatch@mini2");
+  EvidenceSet two = test::healthy_star(2);
+  two.job.config = {{"streams", "2"}};
+  two.hosts[0].config["streams"] = "4";
+  two.hosts[1].config["streams"] = "2";
+  EXPECT_EQ(causes_of(two), "config.mismatch@mini1") << "the job's own value decides a tie";
+}
+
+TEST(StartRules, VersionsThatDiffer) {
+  EvidenceSet set = star();
+  test::host(set, "mini3").version = "0.9.0";
+  const Candidate found = candidate_of(set, "config.version_mismatch");
+  EXPECT_EQ(found.finding.host, "mini3");
+  EXPECT_EQ(found.finding.remedy, "install plumbline 1.0.0 on mini3");
+  test::host(set, "mini3").version = "1.0.0";
+  test::host(set, "mini3").build = "debug";
+  EXPECT_EQ(causes_of(set), "config.version_mismatch@mini3");
+  test::host(set, "mini3").source = "collected";  // no plumbline ran there
+  EXPECT_EQ(causes_of(set), "");
+}
+
+// ---- agents ----
+
+TEST(StartRules, LostAgentBreaksItsPairs) {
+  EvidenceSet set = star();
+  HostEvidence& host = test::host(set, "mini2");
+  host.agent_cause = "rank.agent_lost";
+  host.agent_error = "while it was asked for 'snapshot': the connection ended";
+  const Candidate found = candidate_of(set, "rank.agent_lost");
+  EXPECT_EQ(found.finding.host, "mini2");
+  EXPECT_EQ(found.breaks, test::all_pairs(set, "mini2"));
+  EXPECT_EQ(test::outcome_of(test::host_checks(set), "launch/mini2"), CheckOutcome::kFail);
+}
+
+TEST(StartRules, EverySshCauseHasARemedy) {
+  for (const char* cause :
+       {"ssh.unreachable", "ssh.refused", "ssh.auth", "ssh.host_key", "ssh.key_permissions",
+        "ssh.no_binary", "ssh.wrong_binary", "something.else"}) {
+    EvidenceSet set = star();
+    HostEvidence none;
+    none.name = "mini2";
+    none.agent_cause = cause;
+    none.agent_error = "no answer";
+    test::host(set, "mini2") = none;
+    const Candidate found = candidate_of(set, cause);
+    EXPECT_THAT(found.finding.remedy, HasSubstr("mini2")) << cause;
+    EXPECT_THAT(found.finding.remedy, Not(HasSubstr("{}"))) << cause;
+    for (const Check& check : test::host_checks(set)) {
+      const bool plan = check.id == "ports" && check.key.find("#plan") != std::string::npos;
+      if (check.host != "mini2" || plan || !check.peer.empty()) continue;
+      EXPECT_NE(check.outcome, CheckOutcome::kPass) << check.key << " was never seen";
+    }
+  }
+}
+
+// ---- ports ----
+
+TEST(StartRules, PortsThatCollide) {
+  for (const auto& [base, master] :
+       {std::pair{29500, 29500}, {29499, 29500}, {65534, 29500}, {0, 29500}, {29600, 70000}}) {
+    EvidenceSet set = star();
+    set.job.port_base = base;
+    set.job.master_port = master;
+    const Candidate found = candidate_of(set, "tcp.port_collision");
+    EXPECT_EQ(found.finding.host, "mini1");
+    EXPECT_THAT(found.finding.remedy, testing::StartsWith("--"));
+    EXPECT_TRUE(found.breaks.empty()) << "the network itself is not broken by it";
+    EXPECT_EQ(found.finding.explains.size(), 3u) << "the plan of every host";
+  }
+  EvidenceSet set = star();
+  set.job.port_base = 29501;
+  EXPECT_EQ(causes_of(set), "");
+}
+
+void hold(EvidenceSet& set, const std::string& host, int port, const std::string& holder) {
+  for (PairEvidence& pair : set.pairs) {
+    if (pair.to != host) continue;
+    for (PortTry& attempt : pair.ports) {
+      if (attempt.port != port) continue;
+      attempt.listener = "in_use";
+      attempt.holder = holder;
+      attempt.answer = "stranger";
+      attempt.accepted = false;
+    }
+  }
+}
+
+TEST(StartRules, PortHeldByAnotherProcess) {
+  EvidenceSet set = star();
+  hold(set, "mini2", 29601, "PID 4711 (python3)");
+  hold(set, "mini2", 29500, "PID 4711 (python3)");
+  const Candidate found = candidate_of(set, "tcp.port_in_use");
+  EXPECT_EQ(found.finding.host, "mini2");
+  EXPECT_EQ(found.finding.ports, (std::vector<int>{29500, 29601}));
+  EXPECT_THAT(found.finding.remedy, testing::StartsWith("kill 4711"));
+  EXPECT_THAT(found.finding.remedy, HasSubstr("--master-port"));
+  EXPECT_EQ(causes_of(set), "tcp.port_in_use@mini2");
+  EXPECT_EQ(test::root_causes(set), "tcp.port_in_use@mini2");
+  EXPECT_EQ(test::outcome_of(test::host_checks(set), "ports/mini2:29601"), CheckOutcome::kFail);
+}
+
+TEST(StartRules, PortHeldByOurOwnLeftover) {
+  EvidenceSet set = star();
+  hold(set, "mini2", 29601, "PID 4711 (plumbline)");
+  const Candidate found = candidate_of(set, "host.stale_process");
+  EXPECT_EQ(found.finding.outcome, Severity::kWarn);
+  EXPECT_EQ(found.finding.remedy, "kill 4711");
+}
+
+TEST(StartRules, HolderThatCannotBeSeen) {
+  EvidenceSet set = star();
+  hold(set, "mini2", 29601, "a process that this user cannot see");
+  EXPECT_THAT(candidate_of(set, "tcp.port_in_use").finding.remedy,
+              HasSubstr("ss -tanp 'sport = :29601'"));
+  test::host(set, "mini2").sockets = {
+      {"tcp", "0.0.0.0", 29601, "LISTEN", "", 99, "nginx", std::nullopt}};
+  EXPECT_THAT(candidate_of(set, "tcp.port_in_use").finding.remedy, testing::StartsWith("kill 99"));
+}
+
+TEST(StartRules, ForeignPortsAndListenersOfTheJobAreFine) {
+  EvidenceSet set = star();
+  test::host(set, "mini2").sockets = {
+      {"tcp", "0.0.0.0", 22, "LISTEN", "", 1, "sshd", std::nullopt},
+      {"tcp", "10.10.0.2", 29601, "LISTEN", "", 2, "plumbline", std::nullopt}};
+  EXPECT_EQ(causes_of(set), "");
+}
+
+TEST(StartRules, PortsInTheEphemeralRange) {
+  EvidenceSet set = star();
+  set.job.port_base = 40000;
+  auto checks = judge_ports(set, {});
+  EXPECT_EQ(test::outcome_of(checks, "ports/mini1#ephemeral"), CheckOutcome::kWarn);
+  test::host(set, "mini1").sysctls["net.ipv4.ip_local_reserved_ports"] = "40000-40010";
+  checks = judge_ports(set, {});
+  EXPECT_EQ(test::outcome_of(checks, "ports/mini1#ephemeral"), CheckOutcome::kPass);
+  test::host(set, "mini1").sysctls.clear();
+  checks = judge_ports(set, {});
+  EXPECT_EQ(test::outcome_of(checks, "ports/mini1#ephemeral"), CheckOutcome::kSkipped);
+}
+
+// ---- names ----
+
+void name_gives(EvidenceSet& set, const std::string& host, const std::vector<std::string>& v4) {
+  test::host(set, host).names = {{host + ".local", "own", "", v4, {}, "", 1000}};
+}
+
+TEST(StartRules, OwnName) {
+  EvidenceSet set = star();
+  name_gives(set, "mini2", {"127.0.1.1"});
+  const Candidate loopback = candidate_of(set, "name.loopback");
+  EXPECT_EQ(loopback.finding.host, "mini2");
+  EXPECT_THAT(loopback.finding.remedy, HasSubstr("10.10.0.2 mini2.local"));
+  EXPECT_TRUE(loopback.breaks.empty());
+  name_gives(set, "mini2", {"172.16.5.5"});
+  EXPECT_EQ(causes_of(set), "name.wrong_address@mini2");
+  name_gives(set, "mini2", {});
+  test::host(set, "mini2").names[0].error = "Name or service not known";
+  EXPECT_EQ(causes_of(set), "name.unresolved@mini2");
+  test::host(set, "mini2").names[0].error = "no answer in time";
+  EXPECT_EQ(causes_of(set), "");
+  EXPECT_EQ(test::outcome_of(judge_name(set, {}), "name/mini2"), CheckOutcome::kUnknown);
+  name_gives(set, "mini2", {"10.10.0.77"});
+  EXPECT_EQ(causes_of(set), "") << "another address of the data network";
+  test::host(set, "mini2").names[0].v4.clear();
+  test::host(set, "mini2").names[0].v6 = {"2001:db8::2"};
+  EXPECT_EQ(causes_of(set), "name.wrong_address@mini2");
+  EXPECT_THAT(candidate_of(set, "name.wrong_address").finding.evidence[0].text,
+              HasSubstr("no IPv4 address"));
+}
+
+TEST(StartRules, HostileNameIsNotPutIntoACommand) {
+  EvidenceSet set = star();
+  name_gives(set, "mini2", {"127.0.0.1"});
+  test::host(set, "mini2").names[0].name = "x; rm -rf $HOME";
+  EXPECT_THAT(candidate_of(set, "name.loopback").finding.remedy, Not(HasSubstr("rm -rf")));
+}
+
+TEST(StartRules, NamespaceWithAFileOfItsOwnIsJudged) {
+  EvidenceSet set = test::healthy_star(4);
+  for (HostEvidence& host : set.hosts) {
+    host.boot_id = "one";
+    host.names = {{"vm", "own", "", {"172.17.0.2"}, {}, "", 1000}};
+  }
+  EXPECT_EQ(causes_of(set), "");
+  test::host(set, "mini3").names[0].v4 = {"127.0.0.1"};
+  EXPECT_EQ(causes_of(set), "name.loopback@mini3");
+  for (HostEvidence& host : set.hosts) host.names[0].v4 = {"10.10.0." + host.name.substr(4)};
+  EXPECT_EQ(causes_of(set), "") << "a file for each of them";
+  test::host(set, "mini3").names[0].v4 = {};
+  EXPECT_EQ(causes_of(set), "name.unresolved@mini3");
+}
+
+TEST(StartRules, NameOfAPeer) {
+  EvidenceSet set = star();
+  test::host(set, "mini1").names.push_back({"mini2", "peer", "mini2", {}, {}, "", 1000});
+  EXPECT_EQ(causes_of(set), "") << "nobody knows it, and the job needs no name";
+  test::host(set, "mini3").names.push_back({"mini2", "peer", "mini2", {"10.10.0.2"}, {}, "", 1});
+  const Candidate found = candidate_of(set, "name.unresolved");
+  EXPECT_EQ(found.finding.host, "mini1");
+  EXPECT_EQ(found.finding.peer, "mini2");
+  test::host(set, "mini1").names[1].v4 = {"127.0.0.1"};
+  EXPECT_EQ(causes_of(set), "name.loopback@mini1");
+}
+
+// ---- readiness ----
+
+TEST(StartRules, ClampedBuffers) {
+  EvidenceSet set = star();
+  BufferEvidence& buffers = test::host(set, "mini2").buffers;
+  buffers = {4 << 20, 4 << 20, 4 << 20, ""};
+  EXPECT_EQ(causes_of(set), "");
+  buffers.receive = (4 << 20) - 1;
+  const Candidate found = candidate_of(set, "host.sockbuf_clamped");
+  EXPECT_EQ(found.finding.outcome, Severity::kWarn);
+  EXPECT_THAT(found.finding.evidence[0].text, HasSubstr("asked 4 MiB"));
+  buffers.error = "no socket";
+  EXPECT_EQ(causes_of(set), "");
+  EXPECT_EQ(test::outcome_of(judge_host(set, {}), "host/mini2#sockbuf"), CheckOutcome::kUnknown);
+}
+
+TEST(StartRules, RanksAndLoad) {
+  EvidenceSet set = star();
+  set.job.ranks = 24;
+  EXPECT_EQ(causes_of(set), "");
+  EXPECT_EQ(ranks_on(set, "mini2"), 8);
+  set.job.ranks = 25;
+  EXPECT_EQ(causes_of(set), "host.oversubscribed@mini1");
+  set.job.ranks = 3;
+  test::host(set, "mini3").load1 = 8 * threshold(Threshold::kLoadPerCore) + 0.1;
+  EXPECT_EQ(causes_of(set), "host.overloaded@mini3");
+  test::job_host(set, "mini3").reached_by = "netns";
+  EXPECT_EQ(causes_of(set), "");
+  EvidenceSet local = test::healthy_local(2);
+  local.job.ranks = 16;
+  EXPECT_EQ(ranks_on(local, "local0"), 16) << "both places are this machine";
+  EXPECT_EQ(causes_of(local), "host.oversubscribed@local0");
+}
+
+TEST(StartRules, ClockSkew) {
+  EvidenceSet set = star();
+  test::host(set, "mini2").clock_offset_ns = -3'000'000'000;
+  const Candidate found = candidate_of(set, "host.clock_skew");
+  EXPECT_EQ(found.finding.host, "mini2");
+  EXPECT_THAT(found.finding.evidence[0].text, HasSubstr("behind"));
+  test::host(set, "mini2").clock_uncertainty_ns = 3'000'000'000;
+  EXPECT_EQ(causes_of(set), "") << "the measurement was too rough to say";
+  EXPECT_EQ(test::outcome_of(judge_host(set, {}), "host/mini2#clock"), CheckOutcome::kUnknown);
+  test::host(set, "mini2").clock_offset_ns.reset();
+  EXPECT_EQ(test::outcome_of(judge_host(set, {}), "host/mini2#clock"), CheckOutcome::kUnknown);
+}
+
+TEST(StartRules, FullConnectionTable) {
+  EvidenceSet set = star();
+  HostEvidence& host = test::host(set, "mini2");
+  host.conntrack_max = 1000;
+  host.conntrack_count = 949;
+  EXPECT_EQ(causes_of(set), "");
+  host.conntrack_count = 950;
+  Candidate found = candidate_of(set, "host.conntrack_full");
+  EXPECT_EQ(found.finding.outcome, Severity::kFail);
+  EXPECT_TRUE(found.breaks.empty()) << "everything still works";
+  test::silence(set, "mini1", "mini2");
+  found = candidate_of(set, "host.conntrack_full");
+  EXPECT_EQ(found.breaks, (std::set<std::string>{"mini1>mini2", "mini2>mini1"}));
+}
+
+TEST(StartRules, TooFewDescriptors) {
+  EvidenceSet set = star();
+  set.job.ranks = 1000;
+  for (HostEvidence& host : set.hosts) host.cores_usable = 1000;
+  EXPECT_EQ(causes_of(set), "host.limits@mini1 host.limits@mini2 host.limits@mini3");
+}
+
+// ---- RDMA ----
+
+EvidenceSet with_rdma() {
+  EvidenceSet set = test::healthy_star(2);
+  set.job.rdma = true;
+  for (HostEvidence& host : set.hosts) {
+    RdmaEvidence rdma;
+    rdma.library = "libibverbs.so.1";
+    RdmaDevice device;
+    device.name = "mlx5_0";
+    device.netdev = "eth1";
+    device.state = "ACTIVE";
+    device.gids = {"", "fe80:0000:0000:0000:0000:00ff:fe00:0001"};
+    rdma.devices = {device};
+    host.rdma = rdma;
+  }
+  return set;
+}
+
+TEST(StartRules, RdmaRungs) {
+  EXPECT_EQ(causes_of(with_rdma()), "");
+  EvidenceSet set = with_rdma();
+  RdmaEvidence& rdma = *set.hosts[1].rdma;
+  set.hosts[1].locked_memory = 65536;
+  EXPECT_EQ(causes_of(set), "rdma.memlock@mini2");
+  rdma.devices[0].gids = {"", "0000:0000:0000:0000:0000:0000:0000:0000"};
+  EXPECT_EQ(causes_of(set), "rdma.no_gid@mini2");
+  rdma.devices[0].state = "DOWN";
+  EXPECT_EQ(causes_of(set), "rdma.port_down@mini2");
+  rdma.devices.clear();
+  EXPECT_EQ(causes_of(set), "rdma.no_device@mini2");
+  rdma.hardware = "only Thunderbolt 5 can RDMA, this machine has Thunderbolt 4";
+  EXPECT_EQ(causes_of(set), "rdma.unsupported_hardware@mini2");
+  rdma.library.clear();
+  EXPECT_EQ(causes_of(set), "rdma.no_library@mini2");
+  EXPECT_EQ(candidate_of(set, "rdma.no_library").finding.outcome, Severity::kFail);
+  set.job.rdma = false;
+  EXPECT_EQ(causes_of(set), "") << "nobody asked, and there is no device";
+}
+
+TEST(StartRules, RdmaThatNobodyAskedForIsANote) {
+  EvidenceSet set = with_rdma();
+  set.job.rdma = false;
+  set.hosts[1].rdma->devices[0].state = "DOWN";
+  EXPECT_EQ(candidate_of(set, "rdma.port_down").finding.outcome, Severity::kNote);
+}
+
+TEST(StartRules, RdmaThatNobodyLookedForIsUnknown) {
+  EvidenceSet set = with_rdma();
+  set.hosts[0].rdma.reset();
+  EXPECT_EQ(test::outcome_of(judge_rdma(set, {}), "rdma/mini1"), CheckOutcome::kUnknown);
+}
+
+// ---- commands ----
+
+TEST(JudgeCommand, ComparesHosts) {
+  EvidenceSet set = star();
+  for (HostEvidence& host : set.hosts) host.commands = {{"uname -r", "uname -r", 0, "6.1\n", ""}};
+  for (const Check& check : judge_command(set, {{"run", "uname -r"}})) {
+    EXPECT_EQ(check.outcome, CheckOutcome::kPass) << check.reason;
+  }
+  test::host(set, "mini2").commands[0].out = "5.9\nmore";
+  test::host(set, "mini3").commands[0].error = "not found";
+  const auto checks = judge_command(set, {{"run", "uname -r"}});
+  EXPECT_EQ(test::outcome_of(checks, "command/mini2#uname -r"), CheckOutcome::kFail);
+  EXPECT_EQ(test::outcome_of(checks, "command/mini3#uname -r"), CheckOutcome::kUnknown);
+  test::expect_sound(checks, {});
+  const auto matched = judge_command(set, {{"run", "uname -r"}, {"match", "^6"}});
+  EXPECT_EQ(test::outcome_of(matched, "command/mini1#uname -r"), CheckOutcome::kPass);
+  EXPECT_EQ(test::outcome_of(matched, "command/mini2#uname -r"), CheckOutcome::kFail);
+  const auto broken = judge_command(set, {{"run", "uname -r"}, {"match", "("}});
+  EXPECT_EQ(test::outcome_of(broken, "command/mini1#uname -r"), CheckOutcome::kUnknown);
+  const auto other = judge_command(set, {{"run", "date"}});
+  EXPECT_EQ(test::outcome_of(other, "command/mini1#date"), CheckOutcome::kUnknown);
+}
+
+}  // namespace
+}  // namespace plumbline

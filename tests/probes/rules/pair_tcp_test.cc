@@ -1,0 +1,239 @@
+#include <gmock/gmock.h>
+
+#include "diagnosis.h"
+#include "packet_stop.h"
+
+namespace plumbline {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<Finding> find(const EvidenceSet& set) {
+  return find_causes(set, test::pair_checks(set));
+}
+std::vector<std::string> causes(const EvidenceSet& set) { return test::named(find(set)); }
+
+void silence_echo(EvidenceSet& set, const std::string& from, const std::string& to) {
+  PingEvidence& ping = *test::pair(set, from, to).ping;
+  ping.received = 0;
+  ping.rtt_ns.clear();
+}
+
+TEST(PairTcp, EchoThatFailsAloneIsANote) {
+  EvidenceSet set = test::healthy_star(4);
+  silence_echo(set, "mini1", "mini2");
+  EXPECT_THAT(causes(set), ElementsAre("icmp.blocked mini2>mini1 (note)"));
+  for (const char* from : {"mini3", "mini4"}) silence_echo(set, from, "mini2");
+  EXPECT_THAT(causes(set), ElementsAre("icmp.blocked mini2 (note)"));
+}
+
+TEST(PairTcp, EchoBlockedByTheKernelsSwitchNamesIt) {
+  EvidenceSet set = test::healthy_star(4);
+  silence_echo(set, "mini1", "mini2");
+  test::host(set, "mini2").sysctls["net.ipv4.icmp_echo_ignore_all"] = "1";
+  const std::vector<Finding> findings = find(set);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_THAT(findings[0].evidence.back().text, HasSubstr("icmp_echo_ignore_all"));
+}
+
+TEST(PairTcp, EchoOfAPairThatIsBrokenIsOnlyASymptom) {
+  EvidenceSet set = test::healthy_star(4);
+  silence_echo(set, "mini1", "mini2");
+  test::StopModel(set, {{test::PacketStop::kIn, "mini2"}}, test::Sight::kAll).apply();
+  EXPECT_THAT(causes(set), ElementsAre("firewall.drop_inbound mini2"));
+}
+
+TEST(PairTcp, EchoThatCouldNotBeSentTellsNothing) {
+  EvidenceSet set = test::healthy_star(3);
+  silence_echo(set, "mini1", "mini2");
+  test::pair(set, "mini1", "mini2").ping->unavailable = "Operation not permitted";
+  EXPECT_THAT(causes(set), IsEmpty());
+}
+
+// No agent at the other end: what is refused there has no listener.
+EvidenceSet without_agent(const std::string& name) {
+  EvidenceSet set = test::healthy_star(2);
+  HostEvidence& owner = test::host(set, name);
+  owner = HostEvidence{};
+  owner.name = name;
+  for (PairEvidence& pair : set.pairs) {
+    if (pair.to != name) {
+      pair.skipped = "no agent on " + name;
+      pair.ports.clear();
+      pair.ping.reset();
+      continue;
+    }
+    for (PortTry& attempt : pair.ports) {
+      const int port = attempt.port;
+      attempt = PortTry{};
+      attempt.port = port;
+      attempt.result = "refused";
+      attempt.error = "ECONNREFUSED";
+    }
+    pair.quality.reset();
+    pair.mtu.reset();
+  }
+  return set;
+}
+
+TEST(PairTcp, RefusedWhereNobodyListens) {
+  EvidenceSet set = without_agent("mini2");
+  std::vector<Finding> findings = find(set);
+  ASSERT_THAT(test::named(findings), ElementsAre("tcp.no_listener mini2"));
+  EXPECT_THAT(findings[0].ports, ElementsAre(29500, 29600, 29601));
+  EXPECT_LT(findings[0].confidence, 0.7) << "a filter that sends RST looks the same";
+
+  // Its own list of sockets makes it certain.
+  HostEvidence& owner = test::host(set, "mini2");
+  EvidenceSet whole = test::healthy_star(2);
+  owner = test::host(whole, "mini2");
+  owner.source = "collected";
+  owner.sockets = {{"tcp", "0.0.0.0", 22, "LISTEN", "", 1, "sshd", {}}};
+  findings = find(set);
+  ASSERT_THAT(test::named(findings), ElementsAre("tcp.no_listener mini2"));
+  EXPECT_GT(findings[0].confidence, 0.8);
+}
+
+TEST(PairTcp, RefusedThoughItsSocketsShowAListener) {
+  EvidenceSet set = without_agent("mini2");
+  HostEvidence& owner = test::host(set, "mini2");
+  owner = test::make_host("mini2");
+  owner.source = "collected";
+  owner.interfaces.push_back(test::make_nic("eth1", "02:00:00:00:02:02", {"10.10.0.2/24"}));
+  test::pair(set, "mini1", "mini2").neighbour->kernel_mac = "02:00:00:00:02:02";
+  for (const int port : set.job.ports) {
+    owner.sockets.push_back({"tcp", "0.0.0.0", port, "LISTEN", "", 77, "python3", {}});
+  }
+  EXPECT_THAT(causes(set), ElementsAre("firewall.reject_rst mini2>mini1"));
+}
+
+TEST(PairTcp, AListenerOnAnotherAddress) {
+  EvidenceSet set = without_agent("mini2");
+  HostEvidence& owner = test::host(set, "mini2");
+  owner = test::make_host("mini2");
+  owner.source = "collected";
+  owner.interfaces.push_back(test::make_nic("eth1", "02:00:00:00:02:02", {"10.10.0.2/24"}));
+  for (const int port : set.job.ports) {
+    owner.sockets.push_back({"tcp", "127.0.0.1", port, "LISTEN", "", 77, "python3", {}});
+  }
+  const std::vector<Finding> findings = find(set);
+  ASSERT_THAT(test::named(findings), ElementsAre("tcp.listener_wrong_address mini2"));
+  EXPECT_THAT(findings[0].evidence[0].text, HasSubstr("127.0.0.1"));
+  EXPECT_THAT(findings[0].evidence[0].text, HasSubstr("PID 77"));
+}
+
+TEST(PairTcp, SomebodyElseAnswers) {
+  EvidenceSet set = test::healthy_star(4);
+  for (const char* from : {"mini1", "mini3", "mini4"}) {
+    PortTry& attempt = test::port_try(set, from, "mini2", 29600);
+    attempt.answer = "stranger";
+    attempt.stranger_bytes = "SSH-2.0-OpenSSH\r\n";
+    attempt.accepted = false;
+  }
+  const std::vector<Finding> findings = find(set);
+  ASSERT_THAT(test::named(findings), ElementsAre("tcp.wrong_service mini2"));
+  EXPECT_EQ(findings[0].port, 29600);
+  EXPECT_THAT(findings[0].evidence[0].text, HasSubstr("SSH-2.0-OpenSSH.."));
+}
+
+TEST(PairTcp, ARedirectIsEvidenceAndRemedy) {
+  EvidenceSet set = test::healthy_star(4);
+  PortTry& attempt = test::port_try(set, "mini1", "mini2", 29600);
+  attempt.answer = "closed";
+  attempt.accepted = false;
+  FilterRule rule;
+  rule.tool = "nftables";
+  rule.family = "ip";
+  rule.table = "nat";
+  rule.chain = rule.hook = "prerouting";
+  rule.chain_type = "nat";
+  rule.handle = 4;
+  rule.action = "redirect";
+  rule.target = "8080";
+  rule.matches = {
+      {"saddr", false, {"10.10.0.1"}}, {"protocol", false, {"tcp"}}, {"dport", false, {"29600"}}};
+  rule.text = "ip saddr 10.10.0.1 tcp dport 29600 redirect to :8080";
+  test::host(set, "mini2").filters = {rule};
+  const std::vector<Finding> findings = find(set);
+  ASSERT_THAT(test::named(findings), ElementsAre("tcp.wrong_service mini2>mini1"));
+  EXPECT_THAT(findings[0].evidence.back().text, HasSubstr("redirect"));
+  EXPECT_THAT(findings[0].remedy, HasSubstr("29600"));
+}
+
+TEST(PairTcp, AHolderThatAnswersIsNotAWrongService) {
+  EvidenceSet set = test::healthy_star(3);
+  PortTry& attempt = test::port_try(set, "mini1", "mini2", 29600);
+  attempt.answer = "stranger";
+  attempt.accepted = false;
+  attempt.listener = "in_use";
+  EXPECT_THAT(causes(set), ElementsAre("tcp.port_in_use mini2"));
+}
+
+TEST(PairTcp, BytesOfAStrangerAreShownHarmlessly) {
+  EvidenceSet set = test::healthy_star(2);
+  PortTry& attempt = test::port_try(set, "mini1", "mini2", 29600);
+  attempt.answer = "stranger";
+  attempt.accepted = false;
+  attempt.stranger_bytes = std::string(10'000, '\x1b');
+  for (const Finding& finding : find(set)) {
+    for (const Evidence& entry : finding.evidence) {
+      EXPECT_LT(entry.text.size(), 300u);
+      EXPECT_EQ(entry.text.find('\x1b'), std::string::npos);
+    }
+  }
+}
+
+EvidenceSet refused_on_macos() {
+  EvidenceSet set = test::healthy_star(3);
+  test::host(set, "mini1").system = "macos";
+  for (const char* to : {"mini2", "mini3"}) {
+    for (PortTry& attempt : test::pair(set, "mini1", to).ports) {
+      const int port = attempt.port;
+      attempt = PortTry{};
+      attempt.port = port;
+      attempt.listener = "up";
+      attempt.result = "unreachable";
+      attempt.error = "EHOSTUNREACH";
+    }
+    test::pair(set, "mini1", to).quality.reset();
+    test::pair(set, "mini1", to).mtu.reset();
+  }
+  return set;
+}
+
+TEST(PairTcp, MacOsRefusesTheProcess) {
+  EvidenceSet set = refused_on_macos();
+  test::host(set, "mini1").commands = {{"nc", "/usr/bin/nc -z -w 1 10.10.0.2 29600", 0, "", ""},
+                                       {"nc", "/usr/bin/nc -z -w 1 10.10.0.3 29600", 0, "", ""}};
+  const std::vector<Finding> findings = find(set);
+  ASSERT_THAT(test::named(findings), ElementsAre("macos.local_network_privacy mini1"));
+  EXPECT_THAT(findings[0].remedy, HasSubstr("Local Network"));
+}
+
+TEST(PairTcp, WithoutTheToolsWordItIsNotPrivacy) {
+  EvidenceSet set = refused_on_macos();
+  for (const std::string& cause : causes(set)) {
+    EXPECT_THAT(cause, testing::Not(HasSubstr("privacy")));
+  }
+  // A tool that failed too, one that asked for somebody else, one that is not the system's.
+  test::host(set, "mini1").commands = {{"nc", "/usr/bin/nc -z 10.10.0.2 29600", 1, "", ""},
+                                       {"nc", "/usr/bin/nc -z 10.10.0.22 29600", 0, "", ""},
+                                       {"nc", "/opt/homebrew/bin/ncat 10.10.0.2", 0, "", ""}};
+  for (const std::string& cause : causes(set)) {
+    EXPECT_THAT(cause, testing::Not(HasSubstr("privacy")));
+  }
+}
+
+TEST(PairTcp, TheSameErrnoOnLinuxIsAnotherCause) {
+  EvidenceSet set = refused_on_macos();
+  test::host(set, "mini1").system = "linux";
+  test::host(set, "mini1").commands = {{"nc", "/usr/bin/nc -z 10.10.0.2 29600", 0, "", ""}};
+  for (const std::string& cause : causes(set)) {
+    EXPECT_THAT(cause, testing::Not(HasSubstr("privacy")));
+  }
+}
+
+}  // namespace
+}  // namespace plumbline
