@@ -150,7 +150,11 @@ Expected<int64_t> parse_duration(std::string_view text) {
 Expected<double> parse_bit_rate(std::string_view text) {
   double number = 0;
   std::string_view suffix;
-  if (split_number(text, number, suffix) && number > 0 && number < 1e9) {
+  // "1." and "1e3" are numbers, but nobody writes a speed so.
+  const std::string_view digits = text.substr(0, number_length(text));
+  const bool plain = !digits.empty() && digits.front() != '.' && digits.back() != '.' &&
+                     digits.find_first_of("eE") == std::string_view::npos;
+  if (plain && split_number(text, number, suffix) && number > 0 && number < 1e9) {
     for (const Suffix& s : kBitSuffixes) {
       if (suffix == s.text) return number * s.factor;
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/stats.h"
 #include "lab/matrix_words.h"
 
 namespace plumbline {

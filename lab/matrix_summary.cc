@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/stats.h"
 #include "lab/matrix_words.h"
 
 namespace plumbline {
@@ -28,13 +29,6 @@ std::string text_of(const Proportion& p) {
 bool counts(const CellResult& cell) { return cell.skipped.empty() && cell.error.empty(); }
 
 }  // namespace
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 std::string joined(const std::vector<std::string>& words, const char* between) {
   std::string out;
@@ -106,9 +100,9 @@ MatrixSummary summarise(const MatrixResult& result) {
       summary.remedies.hits += cell.healed ? 1 : 0;
     }
   }
-  summary.median_s = median(faulty);
+  summary.median_s = faulty.empty() ? 0 : median(faulty);
   summary.max_s = faulty.empty() ? 0 : *std::max_element(faulty.begin(), faulty.end());
-  summary.median_zoo_s = median(healthy);
+  summary.median_zoo_s = healthy.empty() ? 0 : median(healthy);
   return summary;
 }
 

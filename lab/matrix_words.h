@@ -8,7 +8,6 @@
 
 namespace plumbline {
 
-double median(std::vector<double> values);  // 0 of nothing
 std::string joined(const std::vector<std::string>& words, const char* between = ", ");
 // "link.down on a", what doctor should have said, and what it said.
 std::string expected_words(const CellResult& cell);

@@ -1,5 +1,7 @@
 // The JSON Schema as a second opinion: it accepts what the parser accepts and refuses what is wrong
 // in itself. Also: the published files are what the key table generates.
+#include <cstdlib>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
 #include <valijson/schema.hpp>
@@ -61,21 +63,33 @@ TEST(ScenarioSchema, ShippedScenariosAreAccepted) {
   EXPECT_GE(seen, 4);
 }
 
+// TEST_UPDATE_GOLDEN=1 writes the generated files anew after a wanted change.
+bool updating() { return std::getenv("TEST_UPDATE_GOLDEN") != nullptr; }
+
 TEST(ScenarioSchema, PublishedFileIsCurrent) {
+  if (updating()) {
+    std::ofstream(PLUMBLINE_SOURCE_DIR "/docs/scenario.schema.json") << scenario_schema({});
+  }
   EXPECT_EQ(read_file(PLUMBLINE_SOURCE_DIR "/docs/scenario.schema.json"), scenario_schema({}))
-      << "write scenario_schema({}) to docs/scenario.schema.json";
+      << "run with TEST_UPDATE_GOLDEN=1";
 }
 
 TEST(ScenarioFormatPage, ReferenceIsCurrent) {
-  const std::string page = read_file(PLUMBLINE_SOURCE_DIR "/docs/scenario_format.md");
+  const std::string path = PLUMBLINE_SOURCE_DIR "/docs/scenario_format.md";
+  std::string page = read_file(path);
   const std::string begin = "<!-- generated: scenario_reference_markdown() -->\n";
   const std::string end = "<!-- end of generated part -->";
   const size_t from = page.find(begin), to = page.find(end);
   ASSERT_NE(from, std::string::npos);
   ASSERT_NE(to, std::string::npos);
+  if (updating()) {
+    page = page.substr(0, from + begin.size()) + scenario_reference_markdown() + page.substr(to);
+    std::ofstream(path) << page;
+    return;
+  }
   EXPECT_EQ(page.substr(from + begin.size(), to - from - begin.size()),
             scenario_reference_markdown())
-      << "write scenario_reference_markdown() between the two marks of docs/scenario_format.md";
+      << "run with TEST_UPDATE_GOLDEN=1";
 }
 
 TEST(ScenarioFormatPage, ExampleIsRight) {
