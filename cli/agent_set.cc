@@ -1,7 +1,15 @@
 #include "cli/agent_set.h"
 
+#include <pwd.h>
+
 namespace plumbline {
 namespace {
+
+// The number of a user's own group, which need not be named like the user ("nogroup" of "nobody").
+std::string group_of(const std::string& user) {
+  const passwd* entry = getpwnam(user.c_str());
+  return entry != nullptr ? std::to_string(entry->pw_gid) : user;
+}
 
 constexpr int64_t kStartMs = 8000;
 
@@ -19,7 +27,8 @@ std::vector<std::string> command_on(const ScenarioHost& host, const std::string&
   if (!host.netns.empty()) argv = {"ip", "netns", "exec", host.netns};
   if (!host.user.empty()) {
     const std::vector<std::string> become = {
-        "setpriv", "--reuid", host.user, "--regid", host.user, "--clear-groups", "--inh-caps=-all"};
+        "setpriv",           "--reuid",        host.user,        "--regid",
+        group_of(host.user), "--clear-groups", "--inh-caps=-all"};
     argv.insert(argv.end(), become.begin(), become.end());
   }
   argv.push_back(host.binary.empty() ? program : host.binary);

@@ -5,6 +5,7 @@
 
 #include "core/command.h"
 #include "lab/address.h"
+#include "lab/host_file.h"
 #include "lab/shell.h"
 
 namespace plumbline {
@@ -103,6 +104,15 @@ FaultMaker& FaultMaker::expect_host_cause(std::vector<std::string> causes) {
 FaultMaker& FaultMaker::coarse(std::vector<std::string> causes) {
   plan.injected.coarse = std::move(causes);
   return *this;
+}
+
+FaultMaker& FaultMaker::names(const LabHost& of,
+                              const std::map<std::string, std::string>& addresses) {
+  // Written in place: the file may be bind-mounted by what runs there.
+  const auto write = [&](const std::map<std::string, std::string>& what) {
+    return "printf %s " + quoted(names_text(lab, of, what)) + " > " + names_folder(of) + "/hosts";
+  };
+  return step(write(addresses), write({}));
 }
 
 std::string FaultMaker::other_interface() {

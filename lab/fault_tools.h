@@ -3,6 +3,7 @@
 // Pure: everything ends as text in the plan.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,9 @@ class FaultMaker {
   // A cause of the host that touches only this link in a mesh.
   FaultMaker& expect_host_cause(std::vector<std::string> causes);
   FaultMaker& coarse(std::vector<std::string> causes);
+
+  // Gives hosts of the lab other addresses in this one's file of names; empty = none.
+  FaultMaker& names(const LabHost& of, const std::map<std::string, std::string>& addresses);
 
   // An interface of this host that does not lead to its peers: the control network's, or else a
   // veth pair made for the purpose (with the undo), up and with carrier.

@@ -3,21 +3,13 @@
 
 #include "lab/address.h"
 #include "lab/fault_tools.h"
-#include "lab/host_file.h"
-#include "lab/shell.h"
 
 namespace plumbline {
 namespace {
 
-// Written in place: the file may be bind-mounted by what runs there.
-std::string write_names(const Lab& lab, const LabHost& host, const std::string& own) {
-  return "printf %s " + quoted(names_text(lab, host, own)) + " > " + names_folder(host) + "/hosts";
-}
-
 FaultPlan own_name(FaultMaker& maker, const std::string& own, const std::string& cause) {
-  maker.step(write_names(maker.lab, maker.host, own), write_names(maker.lab, maker.host, ""));
-  maker.how(
-      fmt::format("the name of {} means {}", maker.host.name, own == "none" ? "nothing" : own));
+  maker.names(maker.host, {{maker.host.name, own}});
+  maker.how(fmt::format("the name of {} means {}", maker.host.name, own.empty() ? "nothing" : own));
   maker.expect({cause});
   // Labs share the machine's host name, and each host file tells of it alone.
   maker.plan.injected.any_peer = true;
@@ -42,7 +34,7 @@ FaultPlan name_wrong_address(const Lab& lab, const FaultTarget& target, std::mt1
 
 FaultPlan name_unresolved(const Lab& lab, const FaultTarget& target, std::mt19937_64& random) {
   FaultMaker maker(lab, target, random);
-  return own_name(maker, "none", "name.unresolved");
+  return own_name(maker, "", "name.unresolved");
 }
 
 }  // namespace

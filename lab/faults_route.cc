@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "lab/address.h"
 #include "lab/create.h"
@@ -177,10 +178,14 @@ FaultPlan slower_path(const Lab& lab, const FaultTarget& target, std::mt19937_64
   const std::string name =
       maker.draw.pick(std::vector<std::string>{"vpn0", "tun5", "overlay", "ts0"});
   const int id = maker.draw.between(10, 9000), third = maker.draw.between(1, 250);
-  for (size_t i = 0; i < lab.hosts.size(); ++i) {
-    const LabHost& host = lab.hosts[i];
+  std::map<std::string, std::string> addresses;
+  for (const LabHost& host : lab.hosts) {
+    addresses[host.name] = fmt::format("100.80.{}.{}", third, addresses.size() + 1);
+  }
+  for (const LabHost& host : lab.hosts) {
     const LabLink& link = host.links.front();
-    const std::string address = fmt::format("100.80.{}.{}/24", third, i + 1);
+    const std::string address = addresses[host.name] + "/24";
+    maker.names(host, addresses);
     maker.step(ip_in(host.netns, fmt::format("link add {} type vxlan id {} dstport 4789 local {} "
                                              "dev {}",
                                              name, id, ip_of(link.data), link.interface)),

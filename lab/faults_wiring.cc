@@ -9,7 +9,7 @@
 namespace plumbline {
 namespace {
 
-std::string needs_crossing(const Lab& lab) {
+std::string needs_three(const Lab& lab) {
   return first_reason({needs_mesh(lab), lab.hosts.size() >= 3 ? "" : "needs three hosts"});
 }
 
@@ -23,10 +23,22 @@ std::string data_without(const LabHost& host, const LabLink& left_out) {
   return "[" + out + "]";
 }
 
+// The first address that a host keeps.
+std::string first_but(const LabHost& host, const LabLink& left_out) {
+  for (const LabLink& link : host.links) {
+    if (link.interface != left_out.interface) return ip_of(link.data);
+  }
+  return {};
+}
+
 FaultPlan cable_missing(const Lab& lab, const FaultTarget& target, std::mt19937_64& random) {
   FaultMaker maker(lab, target, random);
   maker.step(ip_in(maker.host.netns, "link del " + maker.link.nic));
   maker.undo(make_link_commands(lab, maker.host, maker.link));
+  for (const LabHost& of : lab.hosts) {
+    maker.names(of, {{maker.host.name, first_but(maker.host, maker.link)},
+                     {maker.peer.name, first_but(maker.peer, maker.back)}});
+  }
   maker.plan.injected.host_file = {{maker.host.name, "data", data_without(maker.host, maker.link)},
                                    {maker.peer.name, "data", data_without(maker.peer, maker.back)}};
   maker.how(fmt::format("there is no cable between {} and {}", maker.host.name, maker.peer.name));
@@ -70,8 +82,8 @@ FaultPlan cables_crossed(const Lab& lab, const FaultTarget& target, std::mt19937
 
 std::vector<FaultRow> wiring_faults() {
   return {
-      {"cable_missing", "wiring", "a pair of the mesh has no cable", needs_mesh, cable_missing},
-      {"cables_crossed", "wiring", "two cables of the host are crossed", needs_crossing,
+      {"cable_missing", "wiring", "a pair of the mesh has no cable", needs_three, cable_missing},
+      {"cables_crossed", "wiring", "two cables of the host are crossed", needs_three,
        cables_crossed},
   };
 }

@@ -44,15 +44,16 @@ std::string machine_name() {
 
 std::string names_folder(const LabHost& host) { return "/etc/netns/" + host.netns; }
 
-std::string names_text(const Lab& lab, const LabHost& host, const std::string& own) {
+std::string names_text(const Lab& lab, const LabHost& host,
+                       const std::map<std::string, std::string>& addresses) {
   std::string out = "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n";
   for (const LabHost& other : lab.hosts) {
-    const bool self = other.name == host.name;
-    std::string ip = ip_of(other.links.front().data);
-    if (self && own == "none") continue;
-    if (self && !own.empty()) ip = own;
+    const auto changed = addresses.find(other.name);
+    const std::string ip =
+        changed != addresses.end() ? changed->second : ip_of(other.links.front().data);
+    if (ip.empty()) continue;
     out += ip + " " + other.name;
-    if (self && machine_name() != other.name) out += " " + machine_name();
+    if (other.name == host.name && machine_name() != other.name) out += " " + machine_name();
     out += "\n";
   }
   return out;

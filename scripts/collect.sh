@@ -57,6 +57,7 @@ linux|limits||@file /proc/self/limits
 linux|status||@file /proc/self/status
 linux|loadavg||@file /proc/loadavg
 linux|nft|module nf_tables|nft -j list ruleset
+linux|nft-text|module nf_tables|nft list ruleset
 linux|iptables-nft|module nf_tables|iptables-nft-save
 linux|ip6tables-nft|module nf_tables|ip6tables-nft-save
 linux|iptables-legacy|has /proc/net/ip_tables_names|iptables-legacy-save

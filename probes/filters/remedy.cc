@@ -135,6 +135,19 @@ std::string ebtables_remedy(const FilterRule& rule, const std::vector<Pass>& all
   return text;
 }
 
+// A range of ports as values with masks: 29600-29603 is 29600 of 0xfffc.
+std::vector<std::pair<int, int>> masked(std::pair<int, int> range) {
+  std::vector<std::pair<int, int>> out;
+  int at = range.first;
+  while (at <= range.second) {
+    int size = 1;
+    while (at % (2 * size) == 0 && at + 2 * size - 1 <= range.second) size *= 2;
+    out.emplace_back(at, 0xffff & ~(size - 1));
+    at += size;
+  }
+  return out;
+}
+
 // tc asks filters by ascending preference, and "pass" ends the asking. When nothing is below the
 // filter's own preference, only taking that very filter away is left.
 std::string tc_remedy(const FilterRule& rule, const std::vector<Pass>& all, const Ranges& ranges) {
@@ -153,15 +166,21 @@ std::string tc_remedy(const FilterRule& rule, const std::vector<Pass>& all, cons
     return fmt::format("tc filter del dev {} {} protocol {} pref 1 handle {} {}\n", device,
                        rule.hook, own, shell_word(rule.id), shell_word(rule.table));
   }
+  // u32 is in every kernel, and a match without an action lets the packet pass. Ports stand at
+  // their fixed places, which options of the IP header would move.
+  const char* ip = all[0].v6 ? "ip6" : "ip";
+  const int flags_at = all[0].v6 ? 40 + 13 : 20 + 13;
   std::string text;
   for (const Pass& pass : all) {
     for (const auto& range : ranges) {
-      text += fmt::format(
-          "tc filter add dev {} {} protocol {} pref {} flower ip_proto tcp src_ip {} dst_ip {} "
-          "{}_port {}{} action pass\n",
-          device, rule.hook, protocol, rule.handle - 1, pass.source, pass.destination,
-          pass.to_ports ? "dst" : "src", join_ranges({range}, '-', ","),
-          pass.answers_only ? " tcp_flags 0x10/0x10" : "");
+      for (const auto& [value, mask] : masked(range)) {
+        text += fmt::format(
+            "tc filter add dev {} {} protocol {} pref {} u32 match {} src {} match {} dst {} "
+            "match {} protocol 6 0xff match {} {} {} {:#x}{} flowid 1:1\n",
+            device, rule.hook, protocol, rule.handle - 1, ip, pass.source, ip, pass.destination, ip,
+            ip, pass.to_ports ? "dport" : "sport", value, mask,
+            pass.answers_only ? fmt::format(" match u8 0x10 0x10 at {}", flags_at) : "");
+      }
     }
   }
   return text;

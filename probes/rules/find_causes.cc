@@ -50,6 +50,14 @@ constexpr WarningRow kExplainedByWarning[] = {
     {"loss.", "link.flapping"},
 };
 
+// Failures of a host that follow from another finding about the same host: where the host file
+// names an address that the host does not use, its own name cannot mean that address.
+constexpr WarningRow kExplainedOnHost[] = {
+    {"name.wrong_address", "ip."},
+    {"name.wrong_address", "link."},
+    {"name.wrong_address", "path.slower_used"},
+};
+
 bool begins(const std::string& text, const char* with) { return text.rfind(with, 0) == 0; }
 
 class Selection {
@@ -64,6 +72,7 @@ class Selection {
 
   std::vector<Finding> run() {
     drop_superseded();
+    drop_explained_on_host();
     for (Ranked& ranked : all_) {
       if (ranked.candidate.finding.outcome == Severity::kFail) keep_failure(ranked);
     }
@@ -104,6 +113,36 @@ class Selection {
              std::includes(found->second.begin(), found->second.end(), about.begin(), about.end());
     };
     all_.erase(std::remove_if(all_.begin(), all_.end(), falls), all_.end());
+  }
+
+  void drop_explained_on_host() {
+    const auto falls = [&](const Ranked& ranked) {
+      const Finding& finding = ranked.candidate.finding;
+      return std::any_of(all_.begin(), all_.end(), [&](const Ranked& other) {
+        const Finding& cause = other.candidate.finding;
+        if (cause.outcome == Severity::kNote) return false;
+        const bool same = cause.host == finding.host || cause.peer == finding.host;
+        return same && std::any_of(std::begin(kExplainedOnHost), std::end(kExplainedOnHost),
+                                   [&](const WarningRow& row) {
+                                     return begins(finding.cause, row.symptom) &&
+                                            begins(cause.cause, row.cause);
+                                   });
+      });
+    };
+    std::vector<Ranked> left;
+    for (Ranked& ranked : all_) {
+      if (!falls(ranked)) left.push_back(ranked);
+    }
+    for (Ranked& ranked : left) {
+      for (const Ranked& dropped : all_) {
+        const Finding& finding = dropped.candidate.finding;
+        const bool explains = falls(dropped) && ranked.candidate.finding.host == finding.host;
+        if (!explains) continue;
+        auto& keys = ranked.candidate.finding.explains;
+        keys.insert(keys.end(), finding.explains.begin(), finding.explains.end());
+      }
+    }
+    all_ = std::move(left);
   }
 
   // The pairs that a finding is about, whether it breaks them or not.

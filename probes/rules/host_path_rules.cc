@@ -126,8 +126,25 @@ int right_mtu(const DataAddress& mine, const std::vector<const DataAddress*>& pe
 
 }  // namespace
 
+namespace {
+
+// The host that takes part in all of these pairs; empty when none does.
+std::string shared_host(const std::vector<std::pair<std::string, std::string>>& pairs) {
+  if (pairs.empty()) return {};
+  for (const std::string& host : {pairs[0].first, pairs[0].second}) {
+    const bool everywhere = std::all_of(pairs.begin(), pairs.end(), [&](const auto& pair) {
+      return pair.first == host || pair.second == host;
+    });
+    if (everywhere) return host;
+  }
+  return {};
+}
+
+}  // namespace
+
 std::vector<Candidate> propose_slower_path(const EvidenceSet& evidence, const Checks& checks) {
   std::vector<Candidate> out;
+  std::vector<std::pair<std::string, std::string>> slow;
   const auto all = data_addresses(evidence);
   for (const PairEvidence& pair : evidence.pairs) {
     const DataAddress* from = find_data(all, pair.from, pair.from_ip);
@@ -138,6 +155,7 @@ std::vector<Candidate> propose_slower_path(const EvidenceSet& evidence, const Ch
       if (other.mine == from->interface || other.theirs == to->interface) continue;
       const std::string why = why_faster(*from->interface, *to->interface, other);
       if (why.empty()) continue;
+      slow.push_back({pair.from, pair.to});
       out.push_back(
           Proposal("path.slower_used", Severity::kWarn, pair.from)
               .peer(pair.to)
@@ -145,12 +163,19 @@ std::vector<Candidate> propose_slower_path(const EvidenceSet& evidence, const Ch
                    fmt::format("{} and {} are used, though {} and {} join the two as well: {}",
                                from->interface->name, to->interface->name, other.mine->name,
                                other.theirs->name, why))
-              .remedy(fmt::format("name the faster addresses in the host file: {} for {}, {} for "
+              .remedy(fmt::format("# name the faster addresses in the host file: {} for {}, {} for "
                                   "{}",
                                   other.my_ip, pair.from, other.their_ip, pair.to))
               .take(checks));
       break;
     }
+  }
+  // Several pairs are one mistake of the file: of the host that they share, else of the first.
+  const std::string shared = shared_host(slow);
+  for (Candidate& candidate : out) {
+    if (slow.size() < 2) break;
+    candidate.finding.host = shared.empty() ? slow[0].first : shared;
+    candidate.finding.peer.clear();
   }
   return out;
 }

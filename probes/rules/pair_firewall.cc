@@ -98,7 +98,9 @@ std::string remedy_of(const BlockGroup& group) {
   const HostEvidence* host = find_host(*group.view->evidence, group.culprit);
   std::map<const FilterRule*, std::vector<int>> by_rule;
   for (const Block* block : group.blocks) {
-    const FilterRule* rule = block->hit && block->hit->certain ? block->hit->rule : nullptr;
+    // Where it was seen that this host drops them, a rule that may be the one is the one.
+    const bool meant = block->hit && (block->hit->certain || block->proven);
+    const FilterRule* rule = meant ? block->hit->rule : nullptr;
     by_rule[rule].push_back(block->port);
   }
   std::string out;

@@ -76,6 +76,24 @@ void from_echo(Directions& all, const PairView& view) {
   note(all, view, false, share, text);
 }
 
+// What a host's own filter drops on the way out never counts as retransmitted: the stack is told and
+// tries again at once. There the rule itself is the evidence.
+void from_own_rules(Directions& all, const PairView& view) {
+  const Job& job = view.evidence->job;
+  if (!has_open_job_port(view) || job.ports.empty()) return;
+  for (const RuleHit& hit : rule_hits(view, job.ports[0])) {
+    if (hit.rule == nullptr || hit.place != Place::kSender || hit.certain) continue;
+    const bool understood =
+        hit.rule->action == "drop" && hit.share < 1 &&
+        std::none_of(hit.rule->matches.begin(), hit.rule->matches.end(),
+                     [](const FilterMatch& match) { return match.key == "other"; });
+    if (!understood || hit.share < loss_limit(*view.evidence)) continue;
+    note(all, view, hit.request, hit.share,
+         fmt::format("the filter of {} drops {} of the packets that it sends", hit.host->name,
+                     percent(hit.share)));
+  }
+}
+
 // A rule that drops a share of the packets of this direction.
 const RuleHit* rule_of(const std::vector<RuleHit>& hits, bool request) {
   for (const RuleHit& hit : hits) {
@@ -164,6 +182,7 @@ Candidates propose_loss(const EvidenceSet& evidence, const Checks&) {
     from_streams(all, view);
     from_failures(all, view);
     from_echo(all, view);
+    from_own_rules(all, view);
   }
   std::set<HostDirection> both_ways, one_way;
   for (const auto& [key, direction] : all) {

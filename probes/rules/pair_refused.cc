@@ -54,6 +54,7 @@ class RefusedPackets {
     const bool own = owns_address(w_.view.from, icmp.from) || icmp.from == w_.pair.from_ip ||
                      icmp.from.rfind("127.", 0) == 0 || icmp.from == "::1";
     if (own && no_neighbour(icmp)) return rule_at(Place::kSender, true) != nullptr && own_output();
+    if (own && syn.left && *syn.left) return own_input();
     if (own || (syn.left && !*syn.left)) return own_output();
     w_.block.proven = true;
     if (syn.arrived && !*syn.arrived) {
@@ -77,6 +78,20 @@ class RefusedPackets {
   // A host's own kernel says "host unreachable" to itself when nobody answers its ARP requests.
   static bool no_neighbour(const TraceIcmp& icmp) {
     return icmp.v6 ? icmp.code == 3 : icmp.code == 1;
+  }
+
+  // The SYN left, so that it is the answer that the connecting host's own filter refused.
+  bool own_input() {
+    w_.say(w_.pair.from, w_.pair.from + " itself refused the answer that came in");
+    w_.block.request = false;
+    w_.block.proven = true;
+    refused_by(Place::kReceiver, kByCaptures);
+    for (const RuleHit& hit : w_.hits) {
+      if (hit.certain && !hit.request && hit.place == Place::kReceiver && !w_.block.hit) {
+        w_.block.hit = hit;
+      }
+    }
+    return true;
   }
 
   bool own_output() {

@@ -170,6 +170,20 @@ Candidate no_listener(const PairView& view, const std::vector<int>& ports, Bound
 
 }  // namespace
 
+namespace {
+
+bool is_data_address(const Job& job, const std::string& host, const std::string& ip) {
+  for (const JobHost& entry : job.hosts) {
+    if (entry.name != host) continue;
+    return std::any_of(entry.data.begin(), entry.data.end(), [&](const std::string& text) {
+      return text.substr(0, text.find('/')) == ip;
+    });
+  }
+  return false;
+}
+
+}  // namespace
+
 Candidates propose_no_listener(const EvidenceSet& evidence, const Checks&) {
   Candidates out;
   for (const PairView& view : pair_views(evidence)) {
@@ -183,6 +197,8 @@ Candidates propose_no_listener(const EvidenceSet& evidence, const Checks&) {
         missing[bound].push_back(attempt.port);
       }
       if (bound != Bound::kElsewhere || !is_job_port(evidence.job, attempt.port)) continue;
+      // On another data address of the host the port is simply taken.
+      if (is_data_address(evidence.job, pair.to, socket->ip)) continue;
       const bool refused =
           attempt.result == "refused" && icmp_of(attempt) == nullptr && attempt.listener != "up";
       if (!refused && (state != PortState::kOpen || socket->process == "plumbline")) continue;

@@ -115,6 +115,10 @@ Status parse_nft_source(const std::string& text, HostEvidence& host) {
   return parse_nft_json(text, host.filters);
 }
 
+Status parse_nft_text_source(const std::string& text, HostEvidence& host) {
+  return parse_nft_text(text, host.filters);
+}
+
 Status parse_iptables_nft_source(const std::string& text, HostEvidence& host) {
   return parse_iptables_nft(text, "iptables", "ip", host);
 }

@@ -39,6 +39,7 @@ Status parse_loadavg(const std::string& text, HostEvidence& host);
 
 // linux_filters.cc: the rules themselves are read by probes/filters.
 Status parse_nft_source(const std::string& text, HostEvidence& host);
+Status parse_nft_text_source(const std::string& text, HostEvidence& host);
 Status parse_iptables_nft_source(const std::string& text, HostEvidence& host);
 Status parse_ip6tables_nft_source(const std::string& text, HostEvidence& host);
 Status parse_iptables_source(const std::string& text, HostEvidence& host);

@@ -82,6 +82,8 @@ const std::vector<SourceRow>& linux_source_table() {
       {"loadavg", "linux", "@file /proc/loadavg", "", "", false, parse_loadavg, "load"},
       {"nft", "linux", "nft -j list ruleset", "module nf_tables", "nftables", false,
        parse_nft_source, "rules of nftables"},
+      {"nft-text", "linux", "nft list ruleset", "module nf_tables", "nftables", false,
+       parse_nft_text_source, "what nft leaves out of its JSON: devices of chains, sleeping tables"},
       {"iptables-nft", "linux", "iptables-nft-save", "module nf_tables", "iptables", false,
        parse_iptables_nft_source, "rules of iptables, kept in nftables"},
       {"ip6tables-nft", "linux", "ip6tables-nft-save", "module nf_tables", "ip6tables", false,

@@ -161,8 +161,8 @@ TEST(HostFile, EveryHostFindsItselfAndTheOthersByName) {
   const std::string names = names_text(lab, lab.hosts[0]);
   EXPECT_THAT(names, HasSubstr("10.10.0.1 a " + machine_name() + "\n"));
   EXPECT_THAT(names, HasSubstr("10.10.0.2 b\n"));
-  EXPECT_THAT(names_text(lab, lab.hosts[0], "127.0.1.1"), HasSubstr("127.0.1.1 a"));
-  EXPECT_THAT(names_text(lab, lab.hosts[0], "none"), ::testing::Not(HasSubstr("10.10.0.1")));
+  EXPECT_THAT(names_text(lab, lab.hosts[0], {{"a", "127.0.1.1"}}), HasSubstr("127.0.1.1 a"));
+  EXPECT_THAT(names_text(lab, lab.hosts[0], {{"a", ""}}), ::testing::Not(HasSubstr("10.10.0.1")));
 }
 
 TEST(State, SurvivesTheTrip) {

@@ -84,11 +84,10 @@ TEST(FilterRemedy, Tc) {
   rule.handle = 10;
   rule.id = "0x1";
   rule.matches = {{"family", false, {"ip"}}};
-  EXPECT_EQ(remedy(rule),
-            "tc filter add dev eth0 ingress protocol ip pref 9 flower ip_proto tcp src_ip 10.9.0.2 "
-            "dst_ip 10.9.0.1 dst_port 29500 action pass\n"
-            "tc filter add dev eth0 ingress protocol ip pref 9 flower ip_proto tcp src_ip 10.9.0.2 "
-            "dst_ip 10.9.0.1 dst_port 29600-29603 action pass\n");
+  const std::string head =
+      "tc filter add dev eth0 ingress protocol ip pref 9 u32 match ip src 10.9.0.2 match ip dst "
+      "10.9.0.1 match ip protocol 6 0xff match ip dport ";
+  EXPECT_EQ(remedy(rule), head + "29500 0xffff flowid 1:1\n" + head + "29600 0xfffc flowid 1:1\n");
   rule.handle = 1;
   EXPECT_EQ(remedy(rule), "tc filter del dev eth0 ingress protocol ip pref 1 handle 0x1 flower\n");
 }
