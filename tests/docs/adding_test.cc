@@ -3,13 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "collectives/schedule.h"
+#include "probes/judges.h"
 #include "probes/probe.h"
 #include "reports/report.h"
 
 namespace plumbline {
 
 Schedule build_broadcast_star(const ScheduleRequest& request);
-ProbeResult probe_clock_source(const ProbeContext& context);
+std::vector<Check> judge_mtu_probing(const EvidenceSet& evidence, const ProbeParams& params);
 ReportRow slowest_report();
 
 namespace {
@@ -40,9 +41,9 @@ TEST(Adding, TheProbeOfTheRecipeAnswers) {
   const std::vector<ProbeRow> table = {
 #include "probe_row.inc"
   };
-  ProbeContext context;
-  context.hosts = {{"a", {}}, {"b", {}}};
-  EXPECT_EQ(table.at(0).run(context).checks.size(), 2u);
+  EvidenceSet evidence;
+  evidence.hosts.resize(2);
+  EXPECT_EQ(table.at(0).judge(evidence, {}).size(), 2u);
 }
 
 TEST(Adding, TheReportOfTheRecipeHasARow) {
