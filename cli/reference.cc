@@ -5,9 +5,11 @@
 #include "cli/commands.h"
 #include "cli/vocabulary.h"
 #include "collectives/schedule.h"
+#include "core/cause.h"
 #include "core/op.h"
 #include "core/options.h"
 #include "probes/probe.h"
+#include "probes/thresholds.h"
 #include "reports/report.h"
 #include "transport/transports.h"
 
@@ -107,6 +109,24 @@ std::string reports() {
   return text;
 }
 
+std::string causes() {
+  std::string text = "| cause | meaning | seen by | outcome |\n|---|---|---|---|\n";
+  for (const CauseRow& row : cause_table()) {
+    text += fmt::format("| `{}` | {} | {} | {} |\n", row.id, cell(row.meaning), cell(row.seen_by),
+                        cell(row.outcome));
+  }
+  return text;
+}
+
+std::string thresholds() {
+  std::string text = "| threshold | value | unit | reason |\n|---|---|---|---|\n";
+  for (const ThresholdRow& row : threshold_table()) {
+    text += fmt::format("| `{}` | {:g} | {} | {} |\n", row.name, row.value, cell(row.unit),
+                        cell(row.reason));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string reference_markdown() {
@@ -119,6 +139,10 @@ std::string reference_markdown() {
          "link profile beats " +
          "default.\n\n" + options() + "\n## Operations\n\n" + operations() + "\n## Algorithms\n\n" +
          algorithms() + "\n## Transports\n\n" + transports() + "\n## Probes\n\n" + probes() +
+         "\n## Causes\n\nWhat `plumbline doctor` can name; [diagnosis.md](diagnosis.md) tells how, "
+         "and "
+         "how often it is right.\n\n" +
+         causes() + "\n## Thresholds\n\nEvery number behind a warning.\n\n" + thresholds() +
          "\n## Reports\n\n" + reports();
 }
 

@@ -1,12 +1,16 @@
 #include "cli/vocabulary.h"
 
+#include <fmt/format.h>
+
 #include "cli/commands.h"
 #include "collectives/schedule.h"
+#include "core/cause.h"
 #include "core/op.h"
 #include "core/options.h"
 #include "core/requirement.h"
 #include "kernels/kernels.h"
 #include "probes/probe.h"
+#include "probes/thresholds.h"
 #include "reports/report.h"
 #include "transport/transports.h"
 
@@ -105,6 +109,13 @@ std::vector<NamedTable> all_tables() {
     features.rows.push_back(describe(
         row.name, row.help + std::string(missing.empty() ? " [present]" : " [" + missing + "]")));
   }
+  NamedTable causes{"causes", "Root causes that plumbline doctor can name", {}};
+  for (const CauseRow& row : cause_table()) causes.rows.push_back(describe(row.id, row.meaning));
+  NamedTable thresholds{"thresholds", "Numbers behind warnings", {}};
+  for (const ThresholdRow& row : threshold_table()) {
+    thresholds.rows.push_back(
+        describe(row.name, fmt::format("{:g} {}: {}", row.value, row.unit, row.reason)));
+  }
   return {commands,
           {"probes", "Probes (plumbline doctor, scenario key `probes`)", probes()},
           {"transports", "Transports", transports()},
@@ -115,6 +126,8 @@ std::vector<NamedTable> all_tables() {
           kernels,
           {"reports", "Reports (plumbline report NAME FILE)", reports()},
           {"options", "Options: --NAME, scenario `config`, PLUMBLINE_NAME", options()},
+          causes,
+          thresholds,
           features};
 }
 

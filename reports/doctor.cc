@@ -132,15 +132,24 @@ std::vector<std::string> remedy_lines(const std::string& remedy) {
   return out;
 }
 
-void write_finding(Writer& writer, const Finding& finding) {
+constexpr size_t kMostEvidence = 5;  // lines for a terminal; --json has all
+
+void write_finding(Writer& writer, const Finding& finding, bool all) {
   std::string title = clean(finding.cause) + " on " + clean(finding.host);
   if (!finding.peer.empty()) title += ", peer " + clean(finding.peer);
   title += ports_text(finding);
   if (finding.confidence < 1)
     title += fmt::format(", confidence {:.0f} %", 100 * finding.confidence);
   writer.headline(style_of(finding.outcome), "", title);
-  for (const Evidence& evidence : finding.evidence) {
+  const size_t shown =
+      all ? finding.evidence.size() : std::min(finding.evidence.size(), kMostEvidence);
+  for (size_t i = 0; i < shown; ++i) {
+    const Evidence& evidence = finding.evidence[i];
     writer.line("      seen: ", fmt::format("{} ({})", evidence.text, evidence.check));
+  }
+  if (shown < finding.evidence.size()) {
+    writer.line("            ",
+                fmt::format("... and {} more (--verbose)", finding.evidence.size() - shown));
   }
   std::istringstream remedy(finding.remedy);
   const char* label = "      do:   ";
@@ -159,7 +168,8 @@ void write_one_by_one(Writer& writer, const std::vector<const Check*>& checks, s
 }
 
 // The checks of one probe as a line for each outcome, with the first of those that are not fine.
-void write_summary(Writer& writer, const std::vector<const Check*>& checks, size_t widest) {
+void write_summary(Writer& writer, const std::vector<const Check*>& checks, size_t widest,
+                   const std::set<std::string>& explained) {
   constexpr std::pair<CheckOutcome, size_t> kShown[] = {{CheckOutcome::kFail, 3},
                                                         {CheckOutcome::kWarn, 3},
                                                         {CheckOutcome::kPass, 0},
@@ -172,21 +182,30 @@ void write_summary(Writer& writer, const std::vector<const Check*>& checks, size
       if (check->outcome == outcome) these.push_back(check);
     }
     if (these.empty()) continue;
-    const bool alone = these.size() == 1 && shown > 0;
+    const bool known = std::all_of(these.begin(), these.end(), [&](const Check* check) {
+      return explained.count(check->key) != 0;
+    });
+    const bool alone = these.size() == 1 && shown > 0 && !known;
     if (!alone) {
       std::string text = fmt::format("{} of {} checks", these.size(), checks.size());
       if (shown == 0 && outcome != CheckOutcome::kPass) text += ": " + these[0]->reason;
       if (shown == 0 && outcome != CheckOutcome::kPass && these.size() > 1) text += " ...";
+      if (known) text += ", explained above";
       writer.headline(style_of(outcome), id, text);
     }
-    these.resize(std::min(these.size(), shown));
+    these.resize(known ? 0 : std::min(these.size(), shown));
     write_one_by_one(writer, these, widest);
   }
 }
 
 // In ladder order. Probes with many checks are summed up unless all are wanted.
-void write_checks(Writer& writer, const std::vector<Check>& checks, bool all) {
+void write_checks(Writer& writer, const DoctorReport& report, bool all) {
   constexpr size_t kMany = 6;
+  const std::vector<Check>& checks = report.checks;
+  std::set<std::string> explained;
+  for (const Finding& finding : report.findings) {
+    explained.insert(finding.explains.begin(), finding.explains.end());
+  }
   std::vector<std::string> ids;
   std::map<std::string, std::vector<const Check*>> by_id;
   for (const Check& check : checks) {
@@ -203,7 +222,7 @@ void write_checks(Writer& writer, const std::vector<Check>& checks, bool all) {
     if (all || by_id[id].size() <= kMany) {
       write_one_by_one(writer, by_id[id], widest);
     } else {
-      write_summary(writer, by_id[id], widest);
+      write_summary(writer, by_id[id], widest, explained);
     }
   }
 }
@@ -268,10 +287,10 @@ std::string doctor_fix_plan(const DoctorReport& report) {
 std::string doctor_text(const DoctorReport& report, int width, bool colour, bool all) {
   Writer writer(width, colour);
   for (const Finding& finding : report.findings) {
-    write_finding(writer, finding);
+    write_finding(writer, finding, all);
     writer.blank();
   }
-  write_checks(writer, report.checks, all);
+  write_checks(writer, report, all);
   writer.blank();
   writer.line("",
               fmt::format("verdict: {} ({})", doctor_verdict(report), count_text(report.checks)));

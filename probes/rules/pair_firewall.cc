@@ -150,6 +150,11 @@ Candidate candidate_of(const BlockGroup& group) {
     }
   }
   finding.evidence = evidence_of(group);
+  for (const Evidence& evidence : finding.evidence) {
+    const bool known = evidence.check.empty() ||
+                       std::count(finding.explains.begin(), finding.explains.end(), evidence.check);
+    if (!known) finding.explains.push_back(evidence.check);
+  }
   finding.remedy = remedy_of(group);
   return out;
 }
