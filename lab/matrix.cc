@@ -74,8 +74,9 @@ class CellRunner {
     const Judgement& judgement = result_.judgement;
     result_.right = result_.error.empty() && judgement.missed.empty() && judgement.wrong.empty() &&
                     (result_.cell.kind == CellKind::kZoo || judgement.first_is_right);
-    // What a wrong diagnosis would have done is not worth trying.
-    if (result_.cell.kind == CellKind::kSingle && result_.right &&
+    // What a wrong diagnosis would have done is not worth trying, and without privileges the rule
+    // that a remedy would have to change cannot be seen.
+    if (!options_.unprivileged && result_.cell.kind == CellKind::kSingle && result_.right &&
         result_.injected.front().remedy_is_local) {
       try_remedy();
     }
@@ -171,16 +172,9 @@ class CellRunner {
       return;
     }
     compare_elsewhere(before, touched);
-    // The fault's own helpers are gone only when the remedy ended them.
     const Diagnosis after = ask_doctor("-healed");
-    const std::vector<std::string> ignored = true_of_machine();
-    for (const SaidFinding& finding : after.findings) {
-      const bool noted = finding.outcome == "note" && finding.cause != "icmp.blocked";
-      const bool machine =
-          std::find(ignored.begin(), ignored.end(), finding.cause) != ignored.end();
-      if (noted || machine) continue;
-      result_.after_remedy.push_back(finding.cause + " on " + finding.host);
-    }
+    const Judgement clean = judge({}, after, options_.unprivileged, true_of_machine());
+    result_.after_remedy.insert(result_.after_remedy.end(), clean.wrong.begin(), clean.wrong.end());
     if (!after.problem.empty()) result_.after_remedy.push_back(after.problem);
     result_.healed = result_.after_remedy.empty() && result_.changed_elsewhere.empty();
   }

@@ -114,6 +114,13 @@ Judgement judge(const std::vector<Injected>& injected, const Diagnosis& diagnosi
       first = false;
     }
   }
+  // The word that scripts read must agree with the findings.
+  const bool excused =
+      std::any_of(diagnosis.findings.begin(), diagnosis.findings.end(),
+                  [&](const SaidFinding& finding) { return contains(ignored, finding.cause); });
+  if (out.named == 0 && !excused && diagnosis.problem.empty() && diagnosis.verdict != "ok") {
+    out.wrong.push_back("verdict " + diagnosis.verdict + " without a finding");
+  }
   for (size_t i = 0; i < injected.size(); ++i) {
     (found[i] ? out.found : out.missed).push_back(injected[i].fault);
   }

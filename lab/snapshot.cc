@@ -47,8 +47,8 @@ void read_links(const Json& links, Snapshot& out) {
     const std::string name = text_of(link, "ifname");
     std::string flags;
     for (const Json& flag : link.value("flags", Json::array())) {
-      if (flag == "UP" || flag == "NOARP" || flag == "LOWER_UP")
-        flags += " " + flag.get<std::string>();
+      // Not LOWER_UP: the carrier is the other end's doing.
+      if (flag == "UP" || flag == "NOARP") flags += " " + flag.get<std::string>();
     }
     const Json info = link.value("linkinfo", Json::object());
     const Json port = info.value("info_slave_data", Json::object());

@@ -150,10 +150,10 @@ Candidate candidate_of(const BlockGroup& group) {
     }
   }
   finding.evidence = evidence_of(group);
-  for (const Evidence& evidence : finding.evidence) {
-    const bool known = evidence.check.empty() ||
-                       std::count(finding.explains.begin(), finding.explains.end(), evidence.check);
-    if (!known) finding.explains.push_back(evidence.check);
+  for (const Evidence& line : finding.evidence) {
+    const bool known = line.check.empty() ||
+                       std::count(finding.explains.begin(), finding.explains.end(), line.check) > 0;
+    if (!known) finding.explains.push_back(line.check);
   }
   finding.remedy = remedy_of(group);
   return out;

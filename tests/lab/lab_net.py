@@ -135,7 +135,7 @@ class Prober:
 def _links(netns):
     lines = []
     for link in json.loads(command("ip", "-n", netns, "-d", "-j", "address", "show") or "[]"):
-        flags = sorted(set(link["flags"]) & {"UP", "NOARP", "LOWER_UP"})
+        flags = sorted(set(link["flags"]) & {"UP", "NOARP"})
         kind = link.get("linkinfo", {})
         lines.append("link %s %s mtu %d master %s kind %s isolated %s" % (
             link["ifname"], flags, link["mtu"], link.get("master"), kind.get("info_kind"), kind.get("info_slave_data", {}).get("isolated")))

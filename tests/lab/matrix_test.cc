@@ -123,6 +123,15 @@ TEST(Judge, WhatIsTrueOfTheMachineIsNobodysFault) {
             1U);
 }
 
+TEST(Judge, TheVerdictMustAgreeWithTheFindings) {
+  Diagnosis empty = diagnosis({});
+  empty.verdict = "fail";
+  EXPECT_THAT(judge({}, empty, false).wrong, ElementsAre("verdict fail without a finding"));
+  Diagnosis busy = diagnosis({said("host.overloaded", "a", "", "warn")});
+  busy.verdict = "warn";
+  EXPECT_THAT(judge({}, busy, false, {"host.overloaded"}).wrong, IsEmpty());
+}
+
 TEST(Judge, BothOfTwo) {
   const auto one = judge({fault("link.down", "a"), fault("tcp.port_in_use", "b")},
                          diagnosis({said("tcp.port_in_use", "b")}), false);
@@ -227,6 +236,7 @@ CellResult cell(CellKind kind, const std::string& name, bool right) {
                                         : std::vector<Injected>{fault("link.down", "a")};
   out.diagnosis =
       right && kind != CellKind::kZoo ? diagnosis({said("link.down", "a")}) : diagnosis({});
+  out.diagnosis.verdict = kind == CellKind::kZoo ? "ok" : "fail";
   out.judgement = judge(out.injected, out.diagnosis, false);
   out.diagnosis.took_ns = 3'000'000'000;
   return out;
