@@ -155,12 +155,9 @@ class CellRunner {
   void try_remedy() {
     const auto before = take_snapshots(lab_);
     std::set<std::string> touched;
-    // Notes count where there is nothing worse: a blocked ping has its remedy too.
-    const bool only_notes = result_.judgement.named == 0;
     for (const SaidFinding& finding : result_.diagnosis.findings) {
       const LabHost* host = find_lab_host(lab_, finding.host);
-      if (host == nullptr || finding.remedy.empty()) continue;
-      if (finding.outcome == "note" && !only_notes) continue;
+      if (host == nullptr || finding.remedy.empty() || finding.outcome == "note") continue;
       touched.insert(host->netns);
       result_.remedy_tried = true;
       const Status done = carry_out(*host, finding.remedy);

@@ -4,7 +4,8 @@
 #   scripts/lint.sh fix             lets clang-format change them
 #   scripts/lint.sh tidy            clang-tidy over what changed since the base (the merge base with
 #                                   origin/main, or the previous commit) and a share of the rest,
-#                                   which moves on with the date and the commit
+#                                   which moves on with the date and the commit; after 7 minutes
+#                                   (LINT_SECONDS) the rest is left, and counted
 #   scripts/lint.sh tidy --all      over everything
 #   scripts/lint.sh tidy FILE...    over these .cc files
 # tidy reads build/compile_commands.json, so build the preset `release` first.
@@ -54,22 +55,36 @@ tidy() {
     echo "lint: no build/compile_commands.json; first: cmake --preset release" >&2
     exit 1
   }
-  local files
+  local files until
+  until=$(($(date +%s) + 86400))
   case ${1-} in
     --all) files=$(compiled) ;;
-    '') files=$({ changed && rotating_share; } | LC_ALL=C sort -u | grep -xFf <(compiled)) || true ;;
+    '')
+      # In an order of its own each day, so that what is left one day is reached another day.
+      files=$({ changed && rotating_share; } | LC_ALL=C sort -u | grep -xFf <(compiled) |
+        shuf --random-source=<(yes "$(date +%j)")) || true
+      until=$(($(date +%s) + ${LINT_SECONDS:-420}))
+      ;;
     *) files=$(printf '%s\n' "$@") ;;
   esac
   [ -n "$files" ] || return 0
   echo "lint: clang-tidy over $(wc -l <<<"$files") of $(compiled | wc -l) files"
+  local left
+  left=$(mktemp)
+  # shellcheck disable=SC2064  # the name is fixed now
+  trap "rm -f '$left'" EXIT
   # The commands are GCC's: clang does not know all of its warning flags.
-  xargs -n 1 -P "$(nproc)" clang-tidy-14 -quiet -p build --extra-arg=-Wno-unknown-warning-option \
-    <<<"$files" 2> >(grep -v 'warnings\? generated\.$' >&2)
+  # shellcheck disable=SC2016  # the inner shell expands these
+  xargs -n 1 -P "$(nproc)" sh -c '
+    if [ "$(date +%s)" -ge "$1" ]; then echo "$3" >>"$2"; exit 0; fi
+    exec clang-tidy-14 -quiet -p build --extra-arg=-Wno-unknown-warning-option "$3"' \
+    tidy "$until" "$left" <<<"$files" 2> >(grep -v 'warnings\? generated\.$' >&2)
+  if [ -s "$left" ]; then echo "lint: $(wc -l <"$left") files were left for want of time"; fi
 }
 
 case ${1-} in
   format) format --dry-run -Werror ;;
   fix) format -i ;;
   tidy) shift && tidy "$@" ;;
-  *) sed -n '2,10s/^# \{0,1\}//p' "$0" ;;
+  *) sed -n '2,11s/^# \{0,1\}//p' "$0" ;;
 esac
