@@ -98,8 +98,8 @@ std::string remedy_of(const BlockGroup& group) {
   const HostEvidence* host = find_host(*group.view->evidence, group.culprit);
   std::map<const FilterRule*, std::vector<int>> by_rule;
   for (const Block* block : group.blocks) {
-    // Where it was seen that this host drops them, a rule that may be the one is the one.
-    const bool meant = block->hit && (block->hit->certain || block->proven);
+    // Where it is known that this host drops them, a rule that may be the one is the one.
+    const bool meant = block->hit && (block->hit->certain || block->known());
     const FilterRule* rule = meant ? block->hit->rule : nullptr;
     by_rule[rule].push_back(block->port);
   }
