@@ -35,7 +35,10 @@ AgentLoopSettings loop_settings(const Args& args) {
   settings.version = PLUMBLINE_VERSION;
   const auto options = resolve_options(args);
   if (options) {
-    for (const auto& [name, value] : options->values()) settings.config[name] = value.value;
+    // What this host's environment sets; defaults are no opinion.
+    for (const auto& [name, value] : options->values()) {
+      if (value.origin != "default") settings.config[name] = value.value;
+    }
   } else {
     // It differs from a host where the environment is right, and so becomes a finding.
     settings.config["environment"] = options.error().front().message();

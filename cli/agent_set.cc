@@ -2,6 +2,8 @@
 
 #include <pwd.h>
 
+#include <algorithm>
+
 namespace plumbline {
 namespace {
 
@@ -60,6 +62,30 @@ std::vector<HostAgent*> AgentSet::agents() const {
   return out;
 }
 
+namespace {
+
+// What all hosts' environments say alike is no drift between them: the job's own flags and files
+// may well overrule it.
+void drop_what_all_agree_on(std::vector<HostEvidence>& hosts) {
+  std::vector<HostEvidence*> asked;
+  for (HostEvidence& host : hosts) {
+    if (host.source == "agent") asked.push_back(&host);
+  }
+  if (asked.empty()) return;
+  const std::map<std::string, std::string> first = asked[0]->config;
+  for (const auto& [name, value] : first) {
+    const bool everywhere = std::all_of(asked.begin(), asked.end(), [&](const HostEvidence* host) {
+      const auto found = host->config.find(name);
+      return found != host->config.end() && found->second == value;
+    });
+    for (HostEvidence* host : asked) {
+      if (everywhere) host->config.erase(name);
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<HostEvidence> AgentSet::greetings() const {
   std::vector<HostEvidence> out;
   for (size_t i = 0; i < started_.size(); ++i) {
@@ -82,6 +108,7 @@ std::vector<HostEvidence> AgentSet::greetings() const {
     }
     out.push_back(std::move(host));
   }
+  drop_what_all_agree_on(out);
   return out;
 }
 
