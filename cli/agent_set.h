@@ -13,8 +13,8 @@
 
 namespace plumbline {
 
-// What starts `plumbline COMMAND` on this host: as it is, or inside its namespace, as its user, with
-// its own binary.
+// What starts `plumbline COMMAND` on this host: as it is, or inside its namespace, as its user,
+// with its own binary.
 std::vector<std::string> command_on(const ScenarioHost& host, const std::string& program,
                                     const std::string& command);
 

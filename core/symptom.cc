@@ -384,9 +384,8 @@ std::vector<const SymptomRow*> explain(std::string_view message) {
     const bool anybody = std::strcmp(row->source, "any") == 0;
     return std::pair(anybody, -static_cast<int64_t>(std::strlen(row->pattern)));
   };
-  std::stable_sort(out.begin(), out.end(), [&](const SymptomRow* a, const SymptomRow* b) {
-    return rank(a) < rank(b);
-  });
+  std::stable_sort(out.begin(), out.end(),
+                   [&](const SymptomRow* a, const SymptomRow* b) { return rank(a) < rank(b); });
   return out;
 }
 

@@ -76,8 +76,8 @@ void from_echo(Directions& all, const PairView& view) {
   note(all, view, false, share, text);
 }
 
-// What a host's own filter drops on the way out never counts as retransmitted: the stack is told and
-// tries again at once. There the rule itself is the evidence.
+// What a host's own filter drops on the way out never counts as retransmitted: the stack is told
+// and tries again at once. There the rule itself is the evidence.
 void from_own_rules(Directions& all, const PairView& view) {
   const Job& job = view.evidence->job;
   if (!has_open_job_port(view) || job.ports.empty()) return;

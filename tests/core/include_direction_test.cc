@@ -119,8 +119,7 @@ std::vector<std::string> judge_cmake(const fs::path& path, const std::string& te
   std::vector<std::string> found;
   if (!std::regex_search(text, match, module)) return found;
   std::istringstream words(match[2]);
-  for (std::string word;
-       words >> word && word != "BELOW" && word != "EXCEPT" && word != "LIBS";) {
+  for (std::string word; words >> word && word != "BELOW" && word != "EXCEPT" && word != "LIBS";) {
     if (!picture().contains(match[1]) || !picture().at(match[1]).contains(word)) {
       found.push_back(path.string() + ": " + match[1].str() + " may not depend on " + word);
     }
@@ -181,9 +180,9 @@ TEST(include_direction, refuses_heavy_headers_in_headers) {
 }
 
 TEST(include_direction, refuses_a_link_line_that_goes_uphill) {
-  EXPECT_THAT(judge_cmake("core/CMakeLists.txt",
-                          "plumbline_module(transport DEPS core launch BELOW deep)"),
-              ElementsAre(HasSubstr("transport may not depend on launch")));
+  EXPECT_THAT(
+      judge_cmake("core/CMakeLists.txt", "plumbline_module(transport DEPS core launch BELOW deep)"),
+      ElementsAre(HasSubstr("transport may not depend on launch")));
   EXPECT_THAT(judge_cmake("x", "plumbline_module(probes DEPS core transport\n BELOW deep)"),
               IsEmpty());
 }
