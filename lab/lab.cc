@@ -133,6 +133,13 @@ Status remove_lab(const std::string& name) {
   return {};
 }
 
+// Of an `up` that came to nothing, with the lab's lock held.
+void undo_up(const std::string& name) {
+  (void)remove_lab(name);
+  std::error_code error;
+  fs::remove(labs_folder() + "/." + name + ".lock", error);
+}
+
 std::string names_in_words(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
@@ -159,7 +166,7 @@ Expected<Lab> lab_up(const LabTopology& topology, uint64_t seed,
   if (!state) return fail(state.error());
   const auto interrupted = [&] {
     if (!stop || !stop()) return false;
-    (void)remove_lab(topology.name);
+    undo_up(topology.name);
     return true;
   };
   const Error interrupt{ErrorCode::kInterrupted, "interrupted; what was made is removed again", 0,
@@ -168,7 +175,7 @@ Expected<Lab> lab_up(const LabTopology& topology, uint64_t seed,
     if (interrupted()) return fail(interrupt);
     const Status done = run_script(step.what, step.script);
     if (done) continue;
-    (void)remove_lab(topology.name);
+    undo_up(topology.name);
     // An interrupt may have ended the tool itself.
     if (stop && stop()) return fail(interrupt);
     return fail(explained(state->lab, step, done.error()));
@@ -178,7 +185,7 @@ Expected<Lab> lab_up(const LabTopology& topology, uint64_t seed,
   Status written = write_file(state->lab.hosts_file, host_file_text(state->lab));
   if (written) written = write_state(*state);
   if (!written) {
-    (void)remove_lab(topology.name);
+    undo_up(topology.name);
     return fail(written.error());
   }
   return state->lab;
