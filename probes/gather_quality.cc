@@ -22,6 +22,8 @@ constexpr int64_t kAgainMs = 400;        // a stream that is measured again, alo
 constexpr int kMostAgain = 8;            // pairs that are measured again
 constexpr int64_t kPacedMessages = 600;  // enough to see 1 % of loss with 99.7 % certainty
 constexpr int64_t kPacedPerSecond = 2500;
+constexpr int64_t kPacedAgainMs = 1500;
+constexpr int64_t kSomeLost = 2;  // retransmissions that call for a longer look
 constexpr int kRoundTrips = 60;
 constexpr int64_t kTransferBytes = 512 << 10;
 constexpr int64_t kMtuMs = 1500;      // longest wait of one MTU search
@@ -148,7 +150,7 @@ class QualityGatherer {
       if (kind == "paced") {
         const int64_t count = evidence_.job.deep ? 20 * kPacedMessages : kPacedMessages;
         params["rate_per_s"] = kPacedPerSecond;
-        params["duration_ms"] = count * 1000 / kPacedPerSecond;
+        params["duration_ms"] = std::max(ms, count * 1000 / kPacedPerSecond);
       } else {
         params["duration_ms"] = ms;
       }
@@ -178,9 +180,27 @@ class QualityGatherer {
     return best;
   }
 
+  // Losses slow a paced stream down, so that the first, short one counts too few segments to say
+  // how many are lost.
+  void count_losses_again() {
+    int left = kMostAgain;
+    for (auto& [key, direction] : directions_) {
+      const auto& quality = direction.pair->quality;
+      const bool lossy = quality && std::any_of(quality->streams.begin(), quality->streams.end(),
+                                                [](const StreamEvidence& stream) {
+                                                  return stream.kind == "paced" &&
+                                                         stream.retransmitted >= kSomeLost;
+                                                });
+      if (!lossy) continue;
+      if (left-- == 0 || stop()) return;
+      streams({&direction}, "paced", kPacedAgainMs, true);
+    }
+  }
+
   // A rate that is far from the others, or from what the host file states, may be the work of
   // neighbours that were measured at the same time.
   void measure_again() {
+    count_losses_again();
     std::vector<double> rates;
     for (const auto& [key, direction] : directions_) rates.push_back(rate_of(direction));
     if (rates.empty()) return;

@@ -124,9 +124,12 @@ void add_rule(Candidate& candidate, const Direction& direction, const HostDirect
   passage.own_ip = at_listener ? pair.to_ip : pair.from_ip;
   passage.peer_ip = at_listener ? pair.from_ip : pair.to_ip;
   passage.ports = job.ports;
-  passage.own_ports = at_listener;
   passage.incoming = rule->place == Place::kReceiver;
-  finding.remedy = remedy_open(rule->host, rule->rule, passage);
+  // Both ends listen: the packets of this direction go to the peer's ports, or come from our own.
+  for (const bool own_ports : {at_listener, !at_listener}) {
+    passage.own_ports = own_ports;
+    finding.remedy = join_remedies(finding.remedy, remedy_open(rule->host, rule->rule, passage));
+  }
   if (rule->host->name != finding.host) {
     finding.remedy = "# on " + rule->host->name + ": " + describe(*rule->rule);
   }
