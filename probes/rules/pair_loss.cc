@@ -48,6 +48,14 @@ void from_streams(Directions& all, const PairView& view) {
                    percent(loss.high)));
 }
 
+// A rule that drops a share of the packets of this direction.
+const RuleHit* rule_of(const std::vector<RuleHit>& hits, bool request) {
+  for (const RuleHit& hit : hits) {
+    if (hit.request == request && !hit.certain && hit.share < 1 && hit.rule != nullptr) return &hit;
+  }
+  return nullptr;
+}
+
 // Where connections fail by chance, no stream can tell: captures, echo and rules do.
 void from_failures(Directions& all, const PairView& view) {
   const std::vector<Block> blocks = locate_blocks(view);
@@ -58,8 +66,12 @@ void from_failures(Directions& all, const PairView& view) {
       "and "
       "{} of those back are lost",
       view.pair->from, view.pair->to, percent(loss.there), percent(loss.back));
-  if (loss.there > 0) note(all, view, true, loss.there, text);
-  if (loss.back > 0) note(all, view, false, loss.back, text);
+  // Which way a failed connection lost its packet is a guess, unless a rule is there for one way
+  // only.
+  const std::vector<RuleHit> hits = rule_hits(view, blocks[0].port);
+  const bool there = rule_of(hits, true) != nullptr, back = rule_of(hits, false) != nullptr;
+  if (loss.there > 0 && (there || !back)) note(all, view, true, loss.there, text);
+  if (loss.back > 0 && (back || !there)) note(all, view, false, loss.back, text);
 }
 
 void from_echo(Directions& all, const PairView& view) {
@@ -92,14 +104,6 @@ void from_own_rules(Directions& all, const PairView& view) {
          fmt::format("the filter of {} drops {} of the packets that it sends", hit.host->name,
                      percent(hit.share)));
   }
-}
-
-// A rule that drops a share of the packets of this direction.
-const RuleHit* rule_of(const std::vector<RuleHit>& hits, bool request) {
-  for (const RuleHit& hit : hits) {
-    if (hit.request == request && !hit.certain && hit.share < 1 && hit.rule != nullptr) return &hit;
-  }
-  return nullptr;
 }
 
 void add_rule(Candidate& candidate, const Direction& direction, const HostDirection& key) {

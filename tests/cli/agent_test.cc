@@ -56,7 +56,7 @@ TEST(AgentCommand, TheLineToPasteHandsTheTokenOverInAPipe) {
 TEST(AgentCommand, IsGreetedByItsCoordinator) {
   auto starts = start_agents({{"h", {PLUMBLINE_BINARY, "agent"}}}, {}, soon());
   ASSERT_TRUE(starts[0].agent) << starts[0].error.message();
-  EXPECT_FALSE(starts[0].hello.config.empty());
+  EXPECT_EQ(starts[0].hello.version, PLUMBLINE_VERSION);
   const auto reply = starts[0].agent->call("no such request", {}, soon());
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, ErrorCode::kUnsupported);

@@ -70,12 +70,17 @@ TEST(Doctor, WrongInputIsOneClearLine) {
 }
 
 TEST(Doctor, APeerWithoutAgentIsJudgedFromOneSide) {
-  // Nothing listens on these ports of ours.
-  const Finished done =
-      doctor({"--json", "--peer", "127.0.0.1", "--ports", "9", "--master-port", "7"});
+  const Finished done = doctor({"--json", "--peer", "127.0.0.1", "--port-base", "auto"});
   const auto json = nlohmann::json::parse(done.out);
   EXPECT_EQ(json["hosts"], nlohmann::json({"here", "peer"}));
-  EXPECT_EQ(done.status, 2);
+  // Nothing that only the other end could have told is passed.
+  size_t unknown = 0;
+  for (const auto& check : json["checks"]) {
+    if (check["host"] != "peer") continue;
+    EXPECT_NE(check["outcome"], "pass") << check["key"];
+    unknown += check["outcome"] == "unknown" ? 1 : 0;
+  }
+  EXPECT_GT(unknown, 5u);
 }
 
 TEST(Doctor, TheFixPlanIsAScriptThatIsNeverRun) {
