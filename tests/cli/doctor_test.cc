@@ -76,7 +76,8 @@ TEST(Doctor, APeerWithoutAgentIsJudgedFromOneSide) {
   // Nothing that only the other end could have told is passed.
   size_t unknown = 0;
   for (const auto& check : json["checks"]) {
-    if (check["host"] != "peer") continue;
+    // The plan of ports is judged from the configuration alone.
+    if (check["host"] != "peer" || check["key"] == "ports/peer#plan") continue;
     EXPECT_NE(check["outcome"], "pass") << check["key"];
     unknown += check["outcome"] == "unknown" ? 1 : 0;
   }
