@@ -138,6 +138,7 @@ std::vector<CommandRow> command_table() {
         {"--port", "N", "inject: the port of the job, where one is meant (default: drawn)"},
         {"--all", nullptr, "down: all labs"},
         {"--seeds", "K", "matrix: repeat it with this many seeds (1)"},
+        {"--jobs", "N", "matrix: cells at the same time, 1 to 64 (1)"},
         {"--only", "NAME", "matrix: this fault, pair or network, or: single, pairs, zoo", true},
         {"--reduced", nullptr, "matrix: two dozen cells of all families"},
         {"--unprivileged", nullptr, "matrix: agents run as nobody"},

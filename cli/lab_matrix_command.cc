@@ -15,6 +15,8 @@
 namespace plumbline {
 namespace {
 
+constexpr uint64_t kMaxJobs = 64;
+
 Expected<uint64_t> number_of(const Args& args, const char* name, uint64_t otherwise) {
   if (!args.has(name)) return otherwise;
   const std::string text = args.get(name);
@@ -45,14 +47,14 @@ void say_progress(const CellResult& cell, size_t done, size_t all, Context& cont
                << std::flush;
 }
 
-Status write_docs(const std::string& file, const std::string& generated) {
+Status write_docs(const std::string& file, const char* block, const std::string& generated) {
   std::string text;
   {
     std::ifstream in(file, std::ios::binary);
     text.assign((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   }
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
-  out << with_generated(text, generated);
+  out << with_generated(text, block, generated);
   out.close();
   if (!out) return fail_errno(ErrorCode::kConfig, "write " + file, errno);
   return {};
@@ -66,8 +68,14 @@ int lab_matrix_command(const Args& args, Context& context) {
   if (!seed) return usage_failure(context, seed.error());
   const Expected<uint64_t> seeds = number_of(args, "seeds", 1);
   if (!seeds) return usage_failure(context, seeds.error());
+  const Expected<uint64_t> jobs = number_of(args, "jobs", 1);
+  if (!jobs) return usage_failure(context, jobs.error());
+  if (*jobs < 1 || *jobs > kMaxJobs) {
+    return usage_failure(context, Error{ErrorCode::kUsage, "--jobs takes 1 to 64", 0, "", ""});
+  }
   options.seed = *seed;
   options.seeds = static_cast<int>(*seeds);
+  options.jobs = static_cast<int>(*jobs);
   // A cell that is asked for by name is meant to be repeated, not multiplied.
   options.zoo_runs = args.has("only") ? options.seeds : std::max(5, options.seeds);
   options.only = args.all("only");
@@ -91,7 +99,7 @@ int lab_matrix_command(const Args& args, Context& context) {
                                     : matrix_text(result, args.has("verbose")))
                << std::flush;
   if (args.has("docs") && !result.interrupted) {
-    const Status written = write_docs(args.get("docs"), matrix_docs(result));
+    const Status written = write_docs(args.get("docs"), docs_block(options), matrix_docs(result));
     if (!written) return usage_failure(context, written.error());
   }
   if (result.interrupted) return 130;

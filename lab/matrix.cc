@@ -2,11 +2,14 @@
 #include "lab/matrix.h"
 
 #include <fmt/format.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -32,6 +35,14 @@ std::vector<std::string> true_of_machine() {
   const double cores = std::max(1U, std::thread::hardware_concurrency());
   if (load > cores / 2) return {"host.overloaded"};
   return {};
+}
+
+std::string this_machine() {
+  utsname system{};
+  uname(&system);
+  const std::string release = system.release;
+  return fmt::format("{} cores, {} {}", std::thread::hardware_concurrency(), system.sysname,
+                     release.substr(0, release.find('-')));
 }
 
 class CellRunner {
@@ -222,15 +233,32 @@ class CellRunner {
 }  // namespace
 
 MatrixResult run_matrix(const MatrixOptions& options, const std::vector<MatrixCell>& cells) {
+  std::vector<std::optional<CellResult>> ended(cells.size());
+  std::mutex mutex;
+  size_t next = 0, done = 0;
+  const auto work = [&] {
+    for (;;) {
+      std::unique_lock<std::mutex> lock(mutex);
+      if (next == cells.size() || (options.stop && options.stop())) return;
+      const size_t i = next++;
+      lock.unlock();
+      CellResult cell = CellRunner(options, cells[i], i).run();
+      lock.lock();
+      ended[i] = std::move(cell);
+      if (options.progress) options.progress(*ended[i], ++done, cells.size());
+    }
+  };
+  std::vector<std::thread> workers;
+  for (int i = 1; i < options.jobs; ++i) workers.emplace_back(work);
+  work();
+  for (std::thread& worker : workers) worker.join();
+
   MatrixResult result;
   result.options = options;
-  for (size_t i = 0; i < cells.size(); ++i) {
-    if (options.stop && options.stop()) {
-      result.interrupted = true;
-      break;
-    }
-    result.cells.push_back(CellRunner(options, cells[i], i).run());
-    if (options.progress) options.progress(result.cells.back(), i + 1, cells.size());
+  result.machine = this_machine();
+  result.interrupted = next < cells.size();
+  for (std::optional<CellResult>& cell : ended) {
+    if (cell) result.cells.push_back(std::move(*cell));
   }
   return result;
 }

@@ -77,6 +77,7 @@ struct MatrixOptions {
   uint64_t seed = 1;
   int seeds = 1;  // this many, from `seed` on
   int zoo_runs = 5;
+  int jobs = 1;  // cells at the same time, each in a lab of its own
   std::vector<std::string> only;  // names of faults, pairs and networks, or single, pairs, zoo
   bool reduced = false;
   bool unprivileged = false;
@@ -89,6 +90,7 @@ struct MatrixOptions {
 struct MatrixResult {
   MatrixOptions options;
   std::vector<CellResult> cells;
+  std::string machine;  // "16 cores, Linux 6.18.44"
   bool interrupted = false;
 };
 
@@ -102,6 +104,7 @@ struct CellNetwork {
 CellNetwork cell_network(const MatrixCell& cell, bool unprivileged);
 std::string in_words(const LabTopology& topology);
 
+// Calls `progress` and `stop` from one thread at a time. Results are in the order of `cells`.
 MatrixResult run_matrix(const MatrixOptions& options, const std::vector<MatrixCell>& cells);
 
 // ---- counting and showing ----
@@ -126,9 +129,12 @@ std::string matrix_text(const MatrixResult& result, bool verbose);
 std::string matrix_json(const MatrixResult& result);
 // Tables for docs/diagnosis.md.
 std::string matrix_docs(const MatrixResult& result);
-// The text with what stands between the lines "<!-- matrix:begin -->" and "<!-- matrix:end -->"
+// The part of the page that these options fill: "matrix", or "matrix-unprivileged".
+const char* docs_block(const MatrixOptions& options);
+// The text with what stands between the lines "<!-- BLOCK:begin -->" and "<!-- BLOCK:end -->"
 // replaced; they are added at the end when they are missing.
-std::string with_generated(const std::string& text, const std::string& generated);
+std::string with_generated(const std::string& text, const std::string& block,
+                           const std::string& generated);
 // "  firewall.drop_inbound (fail) on ada>bode ..." and its evidence.
 std::string finding_text(const SaidFinding& finding);
 

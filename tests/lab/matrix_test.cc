@@ -288,13 +288,13 @@ TEST(Show, TextJsonAndTables) {
 TEST(Show, ReplacesItsOwnPartOfAPage) {
   const std::string page =
       "# Diagnosis\n\n<!-- matrix:begin -->\nold\n<!-- matrix:end -->\n\nMore.\n";
-  const std::string fresh = with_generated(page, "new\n");
+  const std::string fresh = with_generated(page, "matrix", "new\n");
   EXPECT_EQ(fresh, "# Diagnosis\n\n<!-- matrix:begin -->\nnew\n<!-- matrix:end -->\n\nMore.\n");
-  EXPECT_EQ(with_generated(fresh, "new\n"), fresh);
-  EXPECT_EQ(with_generated("Text", "new\n"),
+  EXPECT_EQ(with_generated(fresh, "matrix", "new\n"), fresh);
+  EXPECT_EQ(with_generated("Text", "matrix", "new\n"),
             "Text\n<!-- matrix:begin -->\nnew\n<!-- matrix:end -->\n");
   // A lonely mark is no place to write.
-  EXPECT_THAT(with_generated("<!-- matrix:begin -->\nprose\n", "new\n"), HasSubstr("prose"));
+  EXPECT_THAT(with_generated("<!-- matrix:begin -->\nprose\n", "matrix", "new\n"), HasSubstr("prose"));
 }
 
 TEST(Snapshots, LeaveOutWhatChangesByItself) {
