@@ -73,7 +73,9 @@ void drop_what_all_agree_on(std::vector<HostEvidence>& hosts) {
   }
   if (asked.empty()) return;
   const std::map<std::string, std::string> first = asked[0]->config;
-  for (const auto& [name, value] : first) {
+  for (const auto& option : first) {
+    const std::string& name = option.first;
+    const std::string& value = option.second;
     const bool everywhere = std::all_of(asked.begin(), asked.end(), [&](const HostEvidence* host) {
       const auto found = host->config.find(name);
       return found != host->config.end() && found->second == value;

@@ -82,7 +82,7 @@ void wake_kernel(const PairEnds& ends) {
   SocketAddress to = ends.to;
   to.set_port(kDiscardPort);
   const Fd fd(::socket(to.family(), SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (ends.from.length != 0) ::bind(fd.get(), ends.from.get(), ends.from.length);
+  if (ends.from.length != 0 && ::bind(fd.get(), ends.from.get(), ends.from.length) != 0) return;
   if (::sendto(fd.get(), "", 0, 0, to.get(), to.length) < 0) return;  // the table tells why
 }
 

@@ -11,9 +11,9 @@ namespace {
 using Propose = std::vector<Candidate> (*)(const EvidenceSet&, const Checks&);
 
 // A row's part of what several rows propose together.
-template <Propose kPropose, typename Cause>
+template <Propose Function, typename Cause>
 std::vector<Candidate> part(const EvidenceSet& evidence, const Checks& checks) {
-  return of_cause(kPropose(evidence, checks), Cause::kName);
+  return of_cause(Function(evidence, checks), Cause::kName);
 }
 
 struct LinkMissing {

@@ -56,7 +56,9 @@ void propose_options(const EvidenceSet& evidence, const Checks& checks,
     std::vector<std::string> words;
     for (const HostEvidence& host : evidence.hosts) {
       const auto own = host.config.find(key);
+      // An agent that does not name an option leaves it to the job.
       if (own != host.config.end()) words.push_back(own->second);
+      if (own == host.config.end() && host.source == "agent") words.push_back(wanted);
     }
     const std::string usual = majority(words, wanted);
     for (const HostEvidence& host : evidence.hosts) {

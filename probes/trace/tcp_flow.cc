@@ -122,7 +122,7 @@ void follow_window(SideState& me, const SideState& peer, const Segment& segment,
   const int shift = segment.syn ? 0 : std::max(own, 0);
   counts.max_window = std::max(counts.max_window, int64_t{window} << shift);
   const int theirs = scale_of(peer, me);
-  if (segment.payload > 0 && !segment.control() && theirs >= 0 && peer.acks &&
+  if (segment.payload > 0 && !segment.control() && theirs >= 0 && peer.acks && peer.window_known &&
       segment.end == peer.last_ack + (int64_t{peer.window} << theirs)) {
     ++counts.window_full;
   }
@@ -340,10 +340,8 @@ SegmentEvent follow_tcp(FlowState& flow, int side, const Packet& packet, size_t 
   if (me.seen) note_bytes(flow, side, me, segment, kind, most_segments);
   follow_ack(me, peer, segment, tcp);
   me.fin_seen = me.fin_seen || segment.fin;
-  if (!segment.rst) {
-    me.window = tcp.window;
-    me.window_known = true;
-  }
+  me.window_known = !segment.rst;  // a reset takes the offer back
+  if (!segment.rst) me.window = tcp.window;
   me.last_packet_at = segment.now;
   return {shown_kind(segment, kind, duplicate, tcp.window), segment.seq - me.first_seq,
           segment.end - me.first_seq};

@@ -6,6 +6,7 @@
 
 #include "probes/probe.h"
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   auto evidence = plumbline::parse_evidence(text);

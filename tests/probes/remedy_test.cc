@@ -14,7 +14,6 @@ namespace plumbline {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 TEST(Remedy, Ipv6PrefixIsTakenOffFirst) {
   const InterfaceEvidence nic = test::make_nic("eth0", "", {"fd00::1/96"});

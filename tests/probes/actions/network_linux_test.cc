@@ -94,7 +94,13 @@ struct TwoHosts {
       session_b = std::make_unique<AgentSession>();
       agent_b = make_in_process_agent("b", session_b->requests());
     });
-    return good && on_b("true") && listen();
+    return good && settled() && on_b("true") && listen();
+  }
+  // The kernel tells of a carrier up to a second later, and sends nothing before.
+  static bool settled() {
+    return run(
+        "for i in $(seq 60); do ip -o link show dev cable0 | grep -q 'state UP' && exit 0; "
+        "sleep 0.05; done; exit 1");
   }
   bool listen() {
     return ask_b("listen", {{"id", "x"},

@@ -15,7 +15,6 @@ using test::iptables;
 using test::nft_input;
 using test::to_port;
 using test::verdicts;
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::string matches_of(const FilterRule& rule) {

@@ -7,7 +7,6 @@
 namespace plumbline {
 namespace {
 
-using test::answer;
 using test::filter_table;
 using test::iptables;
 using test::nft;

@@ -41,6 +41,18 @@ TEST(StartRules, OptionsThatDiffer) {
   EXPECT_EQ(causes_of(two), "config.mismatch@mini1") << "the job's own value decides a tie";
 }
 
+// Agents name only what their environment sets: the others' silence is the job's value.
+TEST(StartRules, OptionSetOnOneHostOnly) {
+  EvidenceSet set = star();
+  set.job.config = {{"transport_crc", "off"}};
+  test::host(set, "mini2").config["transport_crc"] = "off";
+  EXPECT_EQ(causes_of(set), "") << "set, but to what the job has";
+  test::host(set, "mini2").config["transport_crc"] = "on";
+  EXPECT_EQ(test::root_causes(set), "config.mismatch@mini2");
+  EXPECT_THAT(candidate_of(set, "config.mismatch").finding.remedy,
+              HasSubstr("transport_crc to 'off'"));
+}
+
 TEST(StartRules, VersionsThatDiffer) {
   EvidenceSet set = star();
   test::host(set, "mini3").version = "0.9.0";

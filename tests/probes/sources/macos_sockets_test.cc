@@ -7,8 +7,6 @@
 namespace plumbline {
 namespace {
 
-using ::testing::IsEmpty;
-
 const SocketEvidence* find_socket(const HostEvidence& host, int port, const std::string& ip) {
   for (const SocketEvidence& socket : host.sockets) {
     if (socket.port == port && socket.ip == ip) return &socket;

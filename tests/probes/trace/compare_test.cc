@@ -10,7 +10,7 @@ using testing::HasSubstr;
 
 // The same packets at both ends: b's capture sees a's packets `hops` later, and the reverse.
 struct Ends {
-  CaptureFile a, b;
+  BuiltCapture a, b;
   int hops = 1;
 
   enum Fate { kArrives, kLost };
@@ -174,7 +174,7 @@ TEST(TraceCompare, GivenAddressesDecide) {
 }
 
 TEST(TraceCompare, CookedCapturesTellDirections) {
-  CaptureFile at_a(276), at_b(276);
+  BuiltCapture at_a(276), at_b(276);
   const ByteString syn = ip_packet({.flags = kS, .seq = 999});
   at_a.add_frame(0, cooked(syn, 2, 4));
   at_b.add_frame(9, cooked(syn, 2, 0));
@@ -186,7 +186,7 @@ TEST(TraceCompare, CookedCapturesTellDirections) {
 
 TEST(TraceCompare, AMiddleThatIsSeenFromTheOtherSide) {
   // The second trace begins later: there, b is the first to send.
-  CaptureFile at_a = established(), at_b;
+  BuiltCapture at_a = established(), at_b;
   at_a.add(1000, {.from_a = false, .seq = 5000, .ack = 1000, .payload = 10})
       .add(1100, data(1000, 20));
   at_b.add(900, {.from_a = false, .seq = 5000, .ack = 1000, .payload = 10})
@@ -223,7 +223,7 @@ TEST(TraceCompare, ForeignFlowsAreLeftOut) {
 }
 
 TEST(TraceCompare, UdpIsCounted) {
-  CaptureFile at_a, at_b;
+  BuiltCapture at_a, at_b;
   for (int i = 0; i < 5; ++i) {
     at_a.add_frame(i, ethernet(ip4(17, true, udp(true, 10))));
     if (i != 2) at_b.add_frame(i, ethernet(ip4(17, true, udp(true, 10), 0, 63)));
@@ -236,7 +236,7 @@ TEST(TraceCompare, UdpIsCounted) {
 }
 
 TEST(TraceCompare, NumbersThatWrapAndTracesThatBeginLater) {
-  CaptureFile at_a, at_b;
+  BuiltCapture at_a, at_b;
   at_a.add(0, {.seq = 0xffffff00, .ack = 5000, .payload = 100, .ttl = 64});
   for (uint32_t i = 0; i < 4; ++i) {
     at_a.add(100 + i, {.seq = 0xffffff64 + 100 * i, .ack = 5000, .payload = 100, .ttl = 64});
@@ -254,7 +254,7 @@ TEST(TraceCompare, ErrorsNameTheFile) {
   EXPECT_THAT(compare_trace_files("/nonexistent/a", "/nonexistent/b").error().what,
               HasSubstr("/nonexistent/a"));
   EXPECT_FALSE(compare_traces("", ""));
-  EXPECT_TRUE(compare_traces(CaptureFile().bytes(), CaptureFile().bytes())->empty());
+  EXPECT_TRUE(compare_traces(BuiltCapture().bytes(), BuiltCapture().bytes())->empty());
 }
 
 TEST(TraceCompare, TextFitsTheTerminal) {

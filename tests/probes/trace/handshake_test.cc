@@ -32,7 +32,7 @@ TEST(TraceHandshake, Complete) {
 }
 
 TEST(TraceHandshake, NoAnswerCountsEverySyn) {
-  CaptureFile file;
+  BuiltCapture file;
   for (const int64_t second : {0, 1, 3, 7}) file.add(second * 1'000'000, syn());
   const TraceFlow flow = file.flow();
   EXPECT_EQ(flow.handshake, "no_answer");
@@ -45,7 +45,7 @@ TEST(TraceHandshake, NoAnswerCountsEverySyn) {
 
 TEST(TraceHandshake, RefusedIsNotNoAnswer) {
   const TraceFlow flow =
-      CaptureFile().add(0, syn()).add(50, {.from_a = false, .flags = kR | kA, .ack = 1000}).flow();
+      BuiltCapture().add(0, syn()).add(50, {.from_a = false, .flags = kR | kA, .ack = 1000}).flow();
   EXPECT_EQ(flow.handshake, "refused");
   EXPECT_EQ(flow.ended, "rst by b");
   EXPECT_EQ(flow.answer_ns, 50'000);
@@ -53,7 +53,7 @@ TEST(TraceHandshake, RefusedIsNotNoAnswer) {
 }
 
 TEST(TraceHandshake, HalfOpenUntilTheThirdPacket) {
-  CaptureFile file;
+  BuiltCapture file;
   file.add(0, syn()).add(100, syn_ack()).add(1'000'100, syn_ack());
   EXPECT_EQ(file.flow().handshake, "half_open");
   EXPECT_EQ(file.flow().b.syn_ack, 2);
@@ -62,7 +62,7 @@ TEST(TraceHandshake, HalfOpenUntilTheThirdPacket) {
 }
 
 TEST(TraceHandshake, ResetOfTheAnswerIsHalfOpen) {
-  CaptureFile file;
+  BuiltCapture file;
   file.add(0, syn()).add(100, syn_ack()).add(200, {.flags = kR, .seq = 1000});
   EXPECT_EQ(file.flow().handshake, "half_open");
   EXPECT_EQ(file.flow().ended, "rst by a");
@@ -71,7 +71,7 @@ TEST(TraceHandshake, ResetOfTheAnswerIsHalfOpen) {
 TEST(TraceHandshake, IcmpAnswers) {
   const ByteString error = icmp_error(3, 13, ip_packet(syn()));
   const TraceFlow flow =
-      CaptureFile().add(0, syn()).add_frame(70, ethernet(ip4(1, false, error))).flow();
+      BuiltCapture().add(0, syn()).add_frame(70, ethernet(ip4(1, false, error))).flow();
   EXPECT_EQ(flow.handshake, "icmp");
   EXPECT_EQ(flow.answer_ns, 70'000);
   ASSERT_EQ(flow.icmp.size(), 1U);
@@ -83,7 +83,7 @@ TEST(TraceHandshake, IcmpAnswers) {
 TEST(TraceHandshake, AnErrorThatIsNoRefusalDoesNotAnswer) {
   const ByteString error = icmp_error(3, 4, ip_packet(syn()), 1400);
   const TraceFlow flow =
-      CaptureFile().add(0, syn()).add_frame(70, ethernet(ip4(1, false, error))).flow();
+      BuiltCapture().add(0, syn()).add_frame(70, ethernet(ip4(1, false, error))).flow();
   EXPECT_EQ(flow.handshake, "no_answer");
   EXPECT_EQ(flow.icmp.at(0).text, "fragmentation needed, MTU 1400");
 }
@@ -92,7 +92,7 @@ TEST(TraceHandshake, ErrorsFindIpv6Flows) {
   Tcp first = syn();
   first.v6 = true;
   const ByteString error = icmp_error(1, 4, ip_packet(first), 0, 48);
-  CaptureFile file;
+  BuiltCapture file;
   file.add(0, first).add_frame(10, ethernet(ip6(58, false, error), 0x86dd));
   const TraceFlow flow = file.flow();
   EXPECT_EQ(flow.a_ip, "fd00::1");
@@ -102,7 +102,7 @@ TEST(TraceHandshake, ErrorsFindIpv6Flows) {
 
 TEST(TraceHandshake, AnErrorAboutAnUnseenFlowMakesOne) {
   const ByteString error = icmp_error(3, 3, ip4(17, true, udp(true, 20)));
-  const TraceFlow flow = CaptureFile().add_frame(0, ethernet(ip4(1, false, error))).flow();
+  const TraceFlow flow = BuiltCapture().add_frame(0, ethernet(ip4(1, false, error))).flow();
   EXPECT_EQ(flow.protocol, "udp");
   EXPECT_EQ(flow.a_port, 4000);
   EXPECT_EQ(flow.a.packets, 0);
@@ -110,25 +110,25 @@ TEST(TraceHandshake, AnErrorAboutAnUnseenFlowMakesOne) {
 }
 
 TEST(TraceHandshake, BeginsInTheMiddle) {
-  const TraceFlow flow = CaptureFile().add(0, data(1000, 100)).add(10, ack(1100)).flow();
+  const TraceFlow flow = BuiltCapture().add(0, data(1000, 100)).add(10, ack(1100)).flow();
   EXPECT_EQ(flow.handshake, "unseen");
   EXPECT_THAT(flow.problems, IsEmpty());
 }
 
 TEST(TraceHandshake, WhoeverIsAnsweredIsA) {
-  const TraceFlow flow = CaptureFile().add(0, syn_ack()).flow();
+  const TraceFlow flow = BuiltCapture().add(0, syn_ack()).flow();
   EXPECT_EQ(flow.a_ip, "10.0.0.1");
   EXPECT_EQ(flow.b.syn_ack, 1);
 }
 
 TEST(TraceHandshake, OnlyOneDirectionSeen) {
-  const TraceFlow flow = CaptureFile().add(0, syn()).add(200, data(1000, 10)).flow();
+  const TraceFlow flow = BuiltCapture().add(0, syn()).add(200, data(1000, 10)).flow();
   EXPECT_EQ(flow.handshake, "complete");
   EXPECT_THAT(flow.problems, Contains(HasSubstr("only packets from 10.0.0.1 were seen")));
 }
 
 TEST(TraceHandshake, SimultaneousOpen) {
-  CaptureFile file;
+  BuiltCapture file;
   file.add(0, syn()).add(5, {.from_a = false, .flags = kS, .seq = 4999});
   EXPECT_EQ(file.flow().handshake, "half_open");
   file.add(100, {.flags = kS | kA, .seq = 999, .ack = 5000});
@@ -141,7 +141,7 @@ TEST(TraceHandshake, SimultaneousOpen) {
 }
 
 TEST(TraceHandshake, ANewSynOnOldPortsIsANewFlow) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, {.from_a = false, .flags = kR | kA, .seq = 5000, .ack = 1000});
   file.add(2000, syn(70'000));
   const TraceSummary summary = file.analyse();
@@ -153,13 +153,13 @@ TEST(TraceHandshake, ANewSynOnOldPortsIsANewFlow) {
 }
 
 TEST(TraceHandshake, TheSameSynIsTheSameFlow) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, syn());
   EXPECT_EQ(file.flow().a.syn, 2);
 }
 
 TEST(TraceHandshake, ASynFromTheOtherSideOfAFinishedFlowIsANewFlow) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, {.from_a = false, .flags = kS, .seq = 123456});
   const TraceSummary summary = file.analyse();
   ASSERT_EQ(summary.flows.size(), 2U);
@@ -167,7 +167,7 @@ TEST(TraceHandshake, ASynFromTheOtherSideOfAFinishedFlowIsANewFlow) {
 }
 
 TEST(TraceHandshake, EndsWithFinOfBoth) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, {.flags = kF | kA, .seq = 1000, .ack = 5000});
   EXPECT_EQ(file.flow().ended, "open");
   file.add(1100, {.from_a = false, .flags = kF | kA, .seq = 5000, .ack = 1001});
@@ -179,7 +179,7 @@ TEST(TraceHandshake, EndsWithFinOfBoth) {
 }
 
 TEST(TraceHandshake, ResetInTheMiddleNamesWho) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, data(1000, 100)).add(1100, ack(1100));
   file.add(1200, {.flags = kR | kA, .seq = 1100, .ack = 5000});
   EXPECT_EQ(file.flow().ended, "rst by a");
@@ -188,13 +188,13 @@ TEST(TraceHandshake, ResetInTheMiddleNamesWho) {
 
 TEST(TraceHandshake, AnOlderConnectionsAcknowledgementIsNoHandshake) {
   const TraceFlow flow =
-      CaptureFile().add(0, syn()).add(50, {.from_a = false, .seq = 77, .ack = 88}).flow();
+      BuiltCapture().add(0, syn()).add(50, {.from_a = false, .seq = 77, .ack = 88}).flow();
   EXPECT_EQ(flow.handshake, "no_answer");
   EXPECT_THAT(flow.problems, Contains(HasSubstr("older connection")));
 }
 
 TEST(TraceHandshake, EchoRequestsWithoutReply) {
-  CaptureFile file;
+  BuiltCapture file;
   for (int i = 0; i < 3; ++i)
     file.add_frame(i, ethernet(ip4(1, true, {8, 0, 0, static_cast<uint8_t>(i), 0, 0, 0, 0})));
   file.add_frame(9, ethernet(ip4(1, false, {0, 0, 0, 0, 0, 0, 0, 0})));

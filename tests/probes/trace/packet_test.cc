@@ -14,7 +14,7 @@ using testing::HasSubstr;
 const Tcp kPacket = {.seq = 1000, .ack = 5000, .payload = 10};
 
 int64_t payload_seen(uint32_t link, const ByteString& frame, size_t snap = 65535) {
-  const TraceSummary summary = CaptureFile(link).add_frame(0, frame, snap).analyse();
+  const TraceSummary summary = BuiltCapture(link).add_frame(0, frame, snap).analyse();
   if (summary.flows.size() != 1) return -1;
   return summary.flows[0].a.payload_bytes + summary.flows[0].b.payload_bytes;
 }
@@ -108,7 +108,7 @@ TEST(TracePacket, BrokenTcpOptionsDoNotMatter) {
        {ByteString{2, 0, 0, 0}, ByteString{2, 40, 5, 5}, ByteString{3}, ByteString{5, 10, 1, 1},
         ByteString{2, 3, 1, 1}, ByteString{255, 255, 255, 255}}) {
     Tcp syn = {.flags = kS, .seq = 1, .options = options};
-    const TraceFlow flow = CaptureFile().add(0, syn).flow();
+    const TraceFlow flow = BuiltCapture().add(0, syn).flow();
     EXPECT_EQ(flow.a.syn, 1);
     EXPECT_FALSE(flow.a.mss.has_value());
   }
@@ -126,7 +126,7 @@ TEST(TracePacket, Ipv6ExtensionHeaders) {
 }
 
 TEST(TracePacket, OtherProtocolsAreCounted) {
-  const TraceSummary summary = CaptureFile()
+  const TraceSummary summary = BuiltCapture()
                                    .add_frame(0, ethernet(ip4(132, true, ByteString(20, 1))))
                                    .add_frame(1, ethernet(ByteString(40, 1), 0x88cc))
                                    .analyse();
@@ -139,7 +139,7 @@ TEST(TracePacket, ArpIsCounted) {
   arp.resize(28);
   ByteString reply = arp;
   reply[7] = 2;
-  const TraceSummary summary = CaptureFile()
+  const TraceSummary summary = BuiltCapture()
                                    .add_frame(0, ethernet(arp, 0x0806))
                                    .add_frame(1, ethernet(arp, 0x0806))
                                    .add_frame(2, ethernet(reply, 0x0806))
@@ -153,7 +153,7 @@ TEST(TracePacket, FragmentsMakeOneSegment) {
   const ByteString segment = tcp_header({.seq = 1000, .ack = 5000}) + ByteString(1000, 'x');
   const ByteString first(segment.begin(), segment.begin() + 512);
   const ByteString rest(segment.begin() + 512, segment.end());
-  CaptureFile file;
+  BuiltCapture file;
   file.add_frame(0, ethernet(ip4(6, true, first, 7, 64, 0x2000)));
   EXPECT_EQ(file.analyse().flows.size(), 0U);
   EXPECT_EQ(file.analyse().incomplete_datagrams, 1);
@@ -168,13 +168,13 @@ TEST(TracePacket, FragmentsInAnyOrderAndWithAHeaderInPieces) {
   const ByteString segment = tcp_header({.seq = 1000, .ack = 5000}) + ByteString(100, 'x');
   const ByteString one(segment.begin(), segment.begin() + 64);
   const ByteString other(segment.begin() + 64, segment.end());
-  CaptureFile backwards;
+  BuiltCapture backwards;
   backwards.add_frame(0, ethernet(ip4(6, true, other, 7, 64, 64 / 8)));
   backwards.add_frame(1, ethernet(ip4(6, true, one, 7, 64, 0x2000)));
   EXPECT_EQ(backwards.flow().a.payload_bytes, 100);
   const ByteString tiny(segment.begin(), segment.begin() + 16);
   const ByteString large(segment.begin() + 16, segment.end());
-  CaptureFile pieces;
+  BuiltCapture pieces;
   pieces.add_frame(0, ethernet(ip4(6, true, tiny, 7, 64, 0x2000)));
   pieces.add_frame(1, ethernet(ip4(6, true, large, 7, 64, 2)));
   EXPECT_EQ(pieces.flow().a.payload_bytes, 100);
@@ -182,7 +182,7 @@ TEST(TracePacket, FragmentsInAnyOrderAndWithAHeaderInPieces) {
 
 TEST(TracePacket, FragmentsOfDifferentPacketsStayApart) {
   const ByteString segment = tcp_header({.seq = 1000, .ack = 5000}) + ByteString(100, 'x');
-  CaptureFile file;
+  BuiltCapture file;
   file.add_frame(0, ethernet(ip4(6, true, segment, 7, 64, 0x2000)));
   file.add_frame(1, ethernet(ip4(6, true, ByteString(8, 1), 8, 64, 15)));
   EXPECT_EQ(file.analyse().flows.size(), 0U);
@@ -190,7 +190,7 @@ TEST(TracePacket, FragmentsOfDifferentPacketsStayApart) {
 }
 
 TEST(TracePacket, ManyIncompleteDatagramsAreBounded) {
-  CaptureFile file;
+  BuiltCapture file;
   for (int i = 0; i < 5000; ++i) {
     file.add_frame(i, ethernet(ip4(17, true, ByteString(64, 1), i, 64, 0x2000)));
   }
@@ -201,7 +201,7 @@ TEST(TracePacket, Ipv6Fragments) {
   const ByteString segment = tcp_header({.seq = 1000, .ack = 5000}) + ByteString(100, 'x');
   const ByteString one(segment.begin(), segment.begin() + 64);
   const ByteString other(segment.begin() + 64, segment.end());
-  CaptureFile file(229);
+  BuiltCapture file(229);
   file.add_frame(0, ip6(44, true, ByteString{6, 0, 0, 1, 0, 0, 0, 9} + one));
   file.add_frame(1, ip6(44, true, ByteString{6, 0, 0, 64, 0, 0, 0, 9} + other));
   EXPECT_EQ(file.flow().a.payload_bytes, 100);
@@ -211,7 +211,7 @@ TEST(TracePacket, Ipv6Fragments) {
 
 // A bridge with two ports: in at one, in at the bridge, out at the other.
 TEST(TracePacket, CopiesOnOtherInterfacesAreNoRetransmissions) {
-  CaptureFile file(276);
+  BuiltCapture file(276);
   for (uint32_t i = 0; i < 5; ++i) {
     const ByteString ip = ip_packet(
         {.seq = 1000 + 100 * i, .ack = 5000, .payload = 100, .id = static_cast<int>(100 + i)});
@@ -227,7 +227,7 @@ TEST(TracePacket, CopiesOnOtherInterfacesAreNoRetransmissions) {
 }
 
 TEST(TracePacket, ARetransmissionSeenTwiceIsOneRetransmission) {
-  CaptureFile file(276);
+  BuiltCapture file(276);
   const auto segment = [](int id) {
     return ip_packet({.seq = 1000, .ack = 5000, .payload = 100, .id = id});
   };
@@ -240,7 +240,7 @@ TEST(TracePacket, ARetransmissionSeenTwiceIsOneRetransmission) {
 }
 
 TEST(TracePacket, TheSamePlaceTwiceIsARetransmission) {
-  CaptureFile file(276);
+  BuiltCapture file(276);
   const ByteString ip = ip_packet({.seq = 1000, .ack = 5000, .payload = 100});
   file.add_frame(0, cooked(ip, 2, 0)).add_frame(300'000, cooked(ip, 2, 0));
   EXPECT_EQ(file.flow().a.retransmissions, 1);
@@ -248,14 +248,14 @@ TEST(TracePacket, TheSamePlaceTwiceIsARetransmission) {
 }
 
 TEST(TracePacket, OneInterfaceHasNoCopies) {
-  CaptureFile file;
+  BuiltCapture file;
   const Tcp segment = {.seq = 1000, .ack = 5000, .payload = 100, .id = 9};
   file.add(0, segment).add(5, segment);
   EXPECT_EQ(file.flow().a.retransmissions, 1);
 }
 
 TEST(TracePacket, CopiesMayBeCutDifferently) {
-  CaptureFile file(276);
+  BuiltCapture file(276);
   const auto segment = [](uint32_t seq, int payload, int id) {
     return ip_packet({.seq = seq, .ack = 5000, .payload = payload, .id = id});
   };
@@ -272,7 +272,7 @@ TEST(TracePacket, CopiesMayBeCutDifferently) {
 }
 
 TEST(TracePacket, DirectionsAreCounted) {
-  CaptureFile file(276);
+  BuiltCapture file(276);
   file.add_frame(0, cooked(ip_packet({.flags = kS, .seq = 9}), 2, 4));
   file.add_frame(9, cooked(ip_packet({.from_a = false, .flags = kR | kA, .ack = 10}), 2, 0));
   EXPECT_EQ(file.flow().a.outgoing, 1);
@@ -281,7 +281,7 @@ TEST(TracePacket, DirectionsAreCounted) {
 }
 
 TEST(TracePacket, ManyFlowsAreBounded) {
-  CaptureFile file;
+  BuiltCapture file;
   for (int i = 0; i < 100'000; ++i) {
     file.add(i, {.flags = kS, .seq = 1, .a_port = 1 + i % 60'000, .b_port = 1 + i / 60'000});
   }

@@ -144,9 +144,9 @@ inline ByteString cooked(const ByteString& ip, uint32_t interface, int direction
 }
 
 // A pcap file. Times in microseconds since its first second.
-class CaptureFile {
+class BuiltCapture {
  public:
-  explicit CaptureFile(uint32_t link = 1, bool nanoseconds = false, bool big = true)
+  explicit BuiltCapture(uint32_t link = 1, bool nanoseconds = false, bool big = true)
       : nanoseconds_(nanoseconds), big_(big) {
     u32(nanoseconds ? 0xa1b23c4d : 0xa1b2c3d4);
     u16(2);
@@ -157,7 +157,7 @@ class CaptureFile {
     u32(link);
   }
   // `snap`: only so many bytes are captured.
-  CaptureFile& add_frame(int64_t at_us, const ByteString& frame, size_t snap = 65535) {
+  BuiltCapture& add_frame(int64_t at_us, const ByteString& frame, size_t snap = 65535) {
     const size_t captured = std::min(snap, frame.size());
     u32(static_cast<uint32_t>(1'000'000 + at_us / 1'000'000));
     u32(static_cast<uint32_t>(at_us % 1'000'000 * (nanoseconds_ ? 1000 : 1)));
@@ -166,7 +166,7 @@ class CaptureFile {
     bytes_.append(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(captured));
     return *this;
   }
-  CaptureFile& add(int64_t at_us, const Tcp& tcp) { return add_frame(at_us, ethernet(tcp)); }
+  BuiltCapture& add(int64_t at_us, const Tcp& tcp) { return add_frame(at_us, ethernet(tcp)); }
   const std::string& bytes() const { return bytes_; }
 
   TraceSummary analyse(const TraceLimits& limits = {}) const {
@@ -199,9 +199,9 @@ class CaptureFile {
 
 // A capture that begins with a handshake: a's numbers begin at 1000, b's at 5000; MSS 1460, window
 // scale 2 on both sides; it takes 300 us, the round trip is 200 us.
-inline CaptureFile established(const ByteString& options = mss_option(1460) + scale_option(2) +
-                                                           ByteString{1, 1, 4, 2}) {
-  CaptureFile file;
+inline BuiltCapture established(const ByteString& options = mss_option(1460) + scale_option(2) +
+                                                            ByteString{1, 1, 4, 2}) {
+  BuiltCapture file;
   file.add(0, Tcp{.flags = kS, .seq = 999, .options = options});
   file.add(200,
            Tcp{.from_a = false, .flags = kS | kA, .seq = 4999, .ack = 1000, .options = options});

@@ -10,7 +10,7 @@ using testing::Contains;
 using testing::HasSubstr;
 
 TEST(TraceTcp, InOrderDataHasNoEvents) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   for (uint32_t i = 0; i < 10; ++i) {
     file.add(1000 + 100 * i, data(1000 + 100 * i, 100)).add(1050 + 100 * i, ack(1100 + 100 * i));
   }
@@ -25,7 +25,7 @@ TEST(TraceTcp, InOrderDataHasNoEvents) {
 }
 
 TEST(TraceTcp, TimeoutAndKarnsRule) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, data(1000, 100)).add(301'000, data(1000, 100)).add(301'100, ack(1100));
   const TraceFlow flow = file.flow();
   EXPECT_EQ(flow.a.retransmissions, 1);
@@ -34,7 +34,7 @@ TEST(TraceTcp, TimeoutAndKarnsRule) {
 }
 
 TEST(TraceTcp, FastAfterDuplicateAcknowledgements) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   for (uint32_t i = 0; i < 5; ++i) file.add(1000 + i, data(1000 + 100 * i, 100));
   for (int i = 0; i < 4; ++i) file.add(1200 + i, ack(1100));
   file.add(1300, data(1100, 100)).add(1500, ack(1500));
@@ -45,7 +45,7 @@ TEST(TraceTcp, FastAfterDuplicateAcknowledgements) {
 }
 
 TEST(TraceTcp, LongAfterDuplicateAcknowledgementsIsATimeout) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   for (uint32_t i = 0; i < 5; ++i) file.add(1000 + i, data(1000 + 100 * i, 100));
   for (int i = 0; i < 4; ++i) file.add(1200 + i, ack(1100));
   file.add(250'000, data(1100, 100));
@@ -54,7 +54,7 @@ TEST(TraceTcp, LongAfterDuplicateAcknowledgementsIsATimeout) {
 }
 
 TEST(TraceTcp, TheRestOfARecoveryHasTheSameCause) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   for (uint32_t i = 0; i < 6; ++i) file.add(1000 + i, data(1000 + 100 * i, 100));
   for (int i = 0; i < 4; ++i) file.add(1200 + i, ack(1100, sack_option({{1200, 1300}})));
   file.add(1300, data(1100, 100)).add(1400, ack(1300)).add(1500, data(1300, 100));
@@ -62,7 +62,7 @@ TEST(TraceTcp, TheRestOfARecoveryHasTheSameCause) {
 }
 
 TEST(TraceTcp, AcknowledgedBeforeIsSpurious) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, data(1000, 100)).add(1100, ack(1100)).add(1200, data(1000, 100));
   const TraceFlow flow = file.flow();
   EXPECT_EQ(flow.a.retransmissions, 1);
@@ -70,7 +70,7 @@ TEST(TraceTcp, AcknowledgedBeforeIsSpurious) {
 }
 
 TEST(TraceTcp, ADuplicateSackMakesItSpurious) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, data(1000, 100)).add(301'000, data(1000, 100));
   EXPECT_EQ(file.flow().a.retransmissions_timeout, 1);
   file.add(301'100, ack(1100, sack_option({{1000, 1100}})));
@@ -81,14 +81,14 @@ TEST(TraceTcp, ADuplicateSackMakesItSpurious) {
 }
 
 TEST(TraceTcp, AnOrdinarySackDoesNot) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, data(1000, 100)).add(1001, data(1100, 100)).add(301'000, data(1000, 100));
   file.add(301'100, ack(1000, sack_option({{1100, 1200}})));
   EXPECT_EQ(file.flow().a.retransmissions_spurious, 0);
 }
 
 TEST(TraceTcp, OvertakenWithinARoundTrip) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, data(1000, 100)).add(1001, data(1200, 100)).add(1100, data(1100, 100));
   const TraceFlow flow = file.flow();
   EXPECT_EQ(flow.a.out_of_order, 1);
@@ -97,28 +97,28 @@ TEST(TraceTcp, OvertakenWithinARoundTrip) {
 }
 
 TEST(TraceTcp, TheSameLaterWasSentAgain) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, data(1000, 100)).add(1001, data(1200, 100)).add(1500, data(1100, 100));
   EXPECT_EQ(file.flow().a.out_of_order, 0);
   EXPECT_EQ(file.flow().a.retransmissions, 1);
 }
 
 TEST(TraceTcp, BytesSeenBeforeAreNeverOutOfOrder) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, data(1000, 100)).add(1001, data(1100, 100)).add(1002, data(1000, 100));
   EXPECT_EQ(file.flow().a.out_of_order, 0);
   EXPECT_EQ(file.flow().a.retransmissions, 1);
 }
 
 TEST(TraceTcp, SkippedBytesAreAGap) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, data(1000, 100)).add(1001, data(1300, 100));
   EXPECT_EQ(file.flow().a.gaps, 1);
   EXPECT_EQ(file.flow().a.unseen_acked, 0);
 }
 
 TEST(TraceTcp, AcknowledgedUnseenBytesAreAGapOfTheTrace) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, data(1000, 100)).add(1100, ack(1500)).add(1200, ack(1600)).add(1201, ack(1600));
   const TraceFlow flow = file.flow();
   EXPECT_EQ(flow.a.unseen_acked, 2);
@@ -127,13 +127,13 @@ TEST(TraceTcp, AcknowledgedUnseenBytesAreAGapOfTheTrace) {
 }
 
 TEST(TraceTcp, AHoleThatIsAcknowledgedIsUnseen) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, data(1000, 100)).add(1001, data(1200, 100)).add(1100, ack(1300));
   EXPECT_EQ(file.flow().a.unseen_acked, 1);
 }
 
 TEST(TraceTcp, DuplicateAcknowledgementNeedsTheSameWindow) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, data(1000, 100)).add(1100, ack(1100));
   Tcp update = ack(1100);
   update.window = 2000;
@@ -144,14 +144,14 @@ TEST(TraceTcp, DuplicateAcknowledgementNeedsTheSameWindow) {
 }
 
 TEST(TraceTcp, DataIsNoDuplicateAcknowledgement) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, data(1000, 100)).add(1100, ack(1100));
   file.add(1200, {.from_a = false, .seq = 5000, .ack = 1100, .payload = 5});
   EXPECT_EQ(file.flow().b.duplicate_acks, 0);
 }
 
 TEST(TraceTcp, ZeroWindowIsClosedUntilItOpens) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   Tcp closed = ack(1100);
   closed.window = 0;
   file.add(1000, data(1000, 100)).add(1100, closed).add(501'100, closed).add(901'100, ack(1100));
@@ -162,13 +162,13 @@ TEST(TraceTcp, ZeroWindowIsClosedUntilItOpens) {
 }
 
 TEST(TraceTcp, ResetAndSynWithoutWindowAreNotClosed) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, {.from_a = false, .flags = kR, .seq = 5000, .window = 0});
   EXPECT_EQ(file.flow().b.zero_windows, 0);
 }
 
 TEST(TraceTcp, ProbesOfAClosedWindow) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   Tcp closed = ack(1100);
   closed.window = 0;
   file.add(1000, data(1000, 100)).add(1100, closed);
@@ -183,7 +183,7 @@ TEST(TraceTcp, ProbesOfAClosedWindow) {
 }
 
 TEST(TraceTcp, AProbedByteThatIsTakenIsNoGap) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   Tcp closed = ack(1100);
   closed.window = 0;
   file.add(1000, data(1000, 100)).add(1100, closed).add(601'100, data(1100, 1));
@@ -193,7 +193,7 @@ TEST(TraceTcp, AProbedByteThatIsTakenIsNoGap) {
 }
 
 TEST(TraceTcp, KeepalivesAreNoRetransmissions) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, data(1000, 100)).add(1100, ack(1100));
   for (int64_t i = 1; i < 4; ++i) {
     file.add(i * 1'000'000, data(1099, i % 2 ? 0 : 1)).add(i * 1'000'000 + 100, ack(1100));
@@ -205,15 +205,23 @@ TEST(TraceTcp, KeepalivesAreNoRetransmissions) {
 }
 
 TEST(TraceTcp, FillingTheWindow) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, data(1000, 3999));
   EXPECT_EQ(file.flow().a.window_full, 0);
   file.add(1001, data(4999, 1));  // b said 1000, scaled by 2 bits, from 1000 on
   EXPECT_EQ(file.flow().a.window_full, 1);
 }
 
+// As tshark has it: after the reset nothing is offered any more.
+TEST(TraceTcp, WhatFliesAfterTheResetFillsNoWindow) {
+  BuiltCapture file = established();
+  file.add(1000, {.from_a = false, .flags = kR | kA, .seq = 5000, .ack = 1000});
+  file.add(1001, data(1000, 4000));
+  EXPECT_EQ(file.flow().a.window_full, 0);
+}
+
 TEST(TraceTcp, ScalesCountOnlyWhenBothOfferThem) {
-  CaptureFile file;
+  BuiltCapture file;
   file.add(0, {.flags = kS, .seq = 999, .options = scale_option(7)});
   file.add(10, {.from_a = false, .flags = kS | kA, .seq = 4999, .ack = 1000});
   file.add(20, {.seq = 1000, .ack = 5000, .window = 600});
@@ -221,7 +229,7 @@ TEST(TraceTcp, ScalesCountOnlyWhenBothOfferThem) {
 }
 
 TEST(TraceTcp, NumbersWrapAround) {
-  CaptureFile file;
+  BuiltCapture file;
   file.add(0, {.flags = kS, .seq = 0xfffffff0});
   file.add(10, {.from_a = false, .flags = kS | kA, .seq = 4999, .ack = 0xfffffff1});
   file.add(20, {.seq = 0xfffffff1, .ack = 5000});
@@ -235,7 +243,7 @@ TEST(TraceTcp, NumbersWrapAround) {
 }
 
 TEST(TraceTcp, LargePacketsThatNeverArrive) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, data(1000, 100)).add(1100, ack(1100));
   for (int64_t i = 0; i < 4; ++i) file.add(2000 + i * 400'000, data(1100, 1448));
   const TraceFlow flow = file.flow();
@@ -245,7 +253,7 @@ TEST(TraceTcp, LargePacketsThatNeverArrive) {
 }
 
 TEST(TraceTcp, SmallPacketsThatNeverArriveAreNoMatterOfSize) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, data(1000, 1448)).add(1100, ack(2448));
   for (int64_t i = 0; i < 4; ++i) file.add(2000 + i * 400'000, data(2448, 1448));
   EXPECT_THAT(file.flow().problems, Contains(HasSubstr("sent the same 1448 bytes again 3 times")));
@@ -253,7 +261,7 @@ TEST(TraceTcp, SmallPacketsThatNeverArriveAreNoMatterOfSize) {
 }
 
 TEST(TraceTcp, RatesLeaveRetransmissionsOut) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, data(1000, 100)).add(301'000, data(1000, 100)).add(601'000, ack(1100));
   file.add(10'000'000, data(1100, 50));
   const TraceFlow flow = file.flow();
@@ -266,7 +274,7 @@ TEST(TraceTcp, RatesLeaveRetransmissionsOut) {
 }
 
 TEST(TraceTcp, ForgedNumbersOfAResetChangeNothing) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, {.from_a = true, .flags = kR, .seq = 3'000'000'000});
   file.add(1001, data(1000, 100)).add(1100, ack(1100));
   EXPECT_EQ(file.flow().a.retransmissions, 0);

@@ -24,7 +24,7 @@ size_t longest_line(const std::string& text) {
 }
 
 TEST(TraceText, ProblemsComeFirst) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, {.flags = kS, .seq = 1, .a_port = 4001});
   const std::string text = trace_text(file.analyse(), 80);
   const size_t bad = text.find("#2 tcp 10.0.0.1:4001"), good = text.find("#1 tcp 10.0.0.1:4000");
@@ -36,7 +36,7 @@ TEST(TraceText, ProblemsComeFirst) {
 }
 
 TEST(TraceText, FitsEveryWidth) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, data(1000, 100)).add(1100, ack(1100)).add(301'000, data(1000, 100));
   TraceSummary summary = file.analyse();
   summary.file = std::string(300, 'f') + ".pcap";
@@ -53,7 +53,7 @@ TEST(TraceText, ForeignNamesCannotMoveTheCursor) {
 }
 
 TEST(TraceText, ManyFlowsAreCounted) {
-  CaptureFile file;
+  BuiltCapture file;
   for (int i = 1; i <= 60; ++i) file.add(i, {.flags = kS, .seq = 1, .a_port = i});
   const std::string text = trace_text(file.analyse(), 80);
   EXPECT_THAT(text, HasSubstr("10 more flows"));
@@ -61,9 +61,11 @@ TEST(TraceText, ManyFlowsAreCounted) {
 }
 
 class Points : public testing::Test {
- protected:
+ public:
   ~Points() override { std::filesystem::remove(path_); }
-  Expected<TracePoints> of(const CaptureFile& file, int64_t flow = 0) {
+
+ protected:
+  Expected<TracePoints> of(const BuiltCapture& file, int64_t flow = 0) {
     std::ofstream(path_, std::ios::binary) << file.bytes();
     return trace_points(path_, flow);
   }
@@ -71,7 +73,7 @@ class Points : public testing::Test {
 };
 
 TEST_F(Points, EverySegmentIsOne) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   file.add(1000, data(1000, 100)).add(1100, ack(1100)).add(1200, data(1000, 100));
   const auto points = of(file);
   ASSERT_TRUE(points);
@@ -90,7 +92,7 @@ TEST_F(Points, EverySegmentIsOne) {
 }
 
 TEST_F(Points, AreThinnedOutButNotTheUnusualOnes) {
-  CaptureFile file = established();
+  BuiltCapture file = established();
   for (uint32_t i = 0; i < 50'000; ++i) {
     file.add(1000 + 10 * i, data(1000 + 10 * i, 10));
     if (i == 777) file.add(1001 + 10 * i, data(1000, 10));
@@ -109,7 +111,7 @@ TEST_F(Points, AreThinnedOutButNotTheUnusualOnes) {
 TEST_F(Points, OfAFlowThatIsNotThere) {
   EXPECT_EQ(of(established(), 1).error().code, ErrorCode::kUsage);
   EXPECT_EQ(of(established(), -1).error().code, ErrorCode::kUsage);
-  CaptureFile datagram;
+  BuiltCapture datagram;
   datagram.add_frame(0, ethernet(ip4(17, true, udp(true, 10))));
   EXPECT_THAT(of(datagram).error().what, HasSubstr("is not TCP"));
 }
