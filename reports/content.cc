@@ -198,7 +198,7 @@ std::vector<std::string> check_failures(const View& view, const std::string& kin
 void add_measurements(const View& view, const std::string& kind, const std::string& title,
                       const std::string& legend, Document& document) {
   bool first = true;
-  for (const Group& group : view.groups) {
+  for (const ViewGroup& group : view.groups) {
     if (group.kind != kind) continue;
     if (first) {
       document.heading(1, title);
@@ -282,7 +282,7 @@ void add_tables(const View& view, Document& document) {
     shown.push_back(row.kind);
   }
   // A kind that this version does not know (a newer file) still gets its rows.
-  for (const Group& group : view.groups) {
+  for (const ViewGroup& group : view.groups) {
     if (std::find(shown.begin(), shown.end(), group.kind) != shown.end()) continue;
     add_measurements(view, group.kind, group.kind, "", document);
     shown.push_back(group.kind);

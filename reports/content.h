@@ -18,7 +18,7 @@ void add_summary(const View& view, Document& document);
 
 // The table of one group (latency, bandwidth, throughput); reasons of rows that are not clean are
 // numbered and put into `notes` without repetition.
-Table group_table(const Group& group, std::vector<std::string>& notes);
+Table group_table(const ViewGroup& group, std::vector<std::string>& notes);
 // One row per operation, algorithm and transport over all groups of kind "check" or "probe".
 Table check_table(const View& view, const std::string& kind);
 

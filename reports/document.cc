@@ -26,33 +26,33 @@ void write_left_out(const std::vector<std::string>& columns, int width, std::ost
   write_lines(wrap(text, static_cast<size_t>(width)), Tone::kPlain, false, out);
 }
 
-void write_text(const Block& block, int width, bool colour, std::ostream& out,
+void write_text(const DocumentBlock& block, int width, bool colour, std::ostream& out,
                 std::vector<std::string>& left_out) {
   const auto columns = static_cast<size_t>(std::max(width, 0));
   switch (block.kind) {
-    case Block::Kind::kHeading: {
+    case DocumentBlock::Kind::kHeading: {
       const std::string marks(static_cast<size_t>(std::max(block.level, 1)), '=');
       write_lines(wrap(clean(block.text), columns, marks + " "), Tone::kHeading, colour, out);
       break;
     }
-    case Block::Kind::kParagraph:
+    case DocumentBlock::Kind::kParagraph:
       write_lines(wrap(clean(block.text), columns), block.tone, colour, out);
       break;
-    case Block::Kind::kList:
+    case DocumentBlock::Kind::kList:
       for (const std::string& item : block.items) {
         write_lines(wrap(clean(item), columns, "- "), block.tone, colour, out);
       }
       break;
-    case Block::Kind::kTable:
+    case DocumentBlock::Kind::kTable:
       for (const std::string& line : to_text(block.table, width, colour, &left_out)) {
         out << line << "\n";
       }
       break;
-    case Block::Kind::kCommand:
+    case DocumentBlock::Kind::kCommand:
       out << "  " << clean(block.text) << "\n";
       break;
-    case Block::Kind::kPicture:
-    case Block::Kind::kLink:
+    case DocumentBlock::Kind::kPicture:
+    case DocumentBlock::Kind::kLink:
       break;
   }
 }
@@ -68,33 +68,33 @@ std::string fence_for(const std::string& text) {
   return std::string(longest + 1, '`');
 }
 
-void write_markdown(const Block& block, std::ostream& out) {
+void write_markdown(const DocumentBlock& block, std::ostream& out) {
   switch (block.kind) {
-    case Block::Kind::kHeading:
+    case DocumentBlock::Kind::kHeading:
       out << std::string(static_cast<size_t>(std::max(block.level, 1)), '#') << " "
           << markdown_escape(block.text) << "\n\n";
       break;
-    case Block::Kind::kParagraph:
+    case DocumentBlock::Kind::kParagraph:
       out << (block.tone == Tone::kBad ? "**" + markdown_escape(block.text) + "**"
                                        : markdown_escape(block.text))
           << "\n\n";
       break;
-    case Block::Kind::kList:
+    case DocumentBlock::Kind::kList:
       for (const std::string& item : block.items) out << "- " << markdown_escape(item) << "\n";
       out << "\n";
       break;
-    case Block::Kind::kTable:
+    case DocumentBlock::Kind::kTable:
       out << to_markdown(block.table) << "\n";
       break;
-    case Block::Kind::kCommand:
+    case DocumentBlock::Kind::kCommand:
       out << fence_for(block.text) << "sh\n"
           << block.text << "\n"
           << fence_for(block.text) << "\n\n";
       break;
-    case Block::Kind::kPicture:
+    case DocumentBlock::Kind::kPicture:
       out << "![" << markdown_escape(block.text) << "](" << block.target << ")\n\n";
       break;
-    case Block::Kind::kLink:
+    case DocumentBlock::Kind::kLink:
       out << "[" << markdown_escape(block.text) << "](" << block.target << ")\n\n";
       break;
   }
@@ -103,15 +103,15 @@ void write_markdown(const Block& block, std::ostream& out) {
 }  // namespace
 
 void Document::heading(int level, std::string text) {
-  Block block;
-  block.kind = Block::Kind::kHeading;
+  DocumentBlock block;
+  block.kind = DocumentBlock::Kind::kHeading;
   block.level = level;
   block.text = std::move(text);
   blocks.push_back(std::move(block));
 }
 
 void Document::paragraph(std::string text, Tone tone) {
-  Block block;
+  DocumentBlock block;
   block.text = std::move(text);
   block.tone = tone;
   blocks.push_back(std::move(block));
@@ -119,62 +119,62 @@ void Document::paragraph(std::string text, Tone tone) {
 
 void Document::list(std::vector<std::string> items) {
   if (items.empty()) return;
-  Block block;
-  block.kind = Block::Kind::kList;
+  DocumentBlock block;
+  block.kind = DocumentBlock::Kind::kList;
   block.items = std::move(items);
   blocks.push_back(std::move(block));
 }
 
 void Document::table(Table table) {
   if (table.rows.empty()) return;
-  Block block;
-  block.kind = Block::Kind::kTable;
+  DocumentBlock block;
+  block.kind = DocumentBlock::Kind::kTable;
   block.table = std::move(table);
   blocks.push_back(std::move(block));
 }
 
 void Document::command(std::string text) {
-  Block block;
-  block.kind = Block::Kind::kCommand;
+  DocumentBlock block;
+  block.kind = DocumentBlock::Kind::kCommand;
   block.text = std::move(text);
   blocks.push_back(std::move(block));
 }
 
 void Document::picture(std::string title, std::string path) {
-  Block block;
-  block.kind = Block::Kind::kPicture;
+  DocumentBlock block;
+  block.kind = DocumentBlock::Kind::kPicture;
   block.text = std::move(title);
   block.target = std::move(path);
   blocks.push_back(std::move(block));
 }
 
 void Document::link(std::string text, std::string path) {
-  Block block;
-  block.kind = Block::Kind::kLink;
+  DocumentBlock block;
+  block.kind = DocumentBlock::Kind::kLink;
   block.text = std::move(text);
   block.target = std::move(path);
   blocks.push_back(std::move(block));
 }
 
 void render_text(const Document& document, int width, bool colour, std::ostream& out) {
-  const std::vector<Block>& blocks = document.blocks;
-  const auto last_heading = std::find_if(blocks.rbegin(), blocks.rend(), [](const Block& block) {
-    return block.kind == Block::Kind::kHeading;
-  });
+  const std::vector<DocumentBlock>& blocks = document.blocks;
+  const auto last_heading = std::find_if(
+      blocks.rbegin(), blocks.rend(),
+      [](const DocumentBlock& block) { return block.kind == DocumentBlock::Kind::kHeading; });
   std::vector<std::string> left_out;
-  for (const Block& block : blocks) {
+  for (const DocumentBlock& block : blocks) {
     // Before the last section, which has the counts and must stay the last thing one sees.
     if (last_heading != blocks.rend() && &block == &*last_heading) {
       write_left_out(std::exchange(left_out, {}), width, out);
     }
-    if (block.kind == Block::Kind::kHeading && &block != &blocks.front()) out << "\n";
+    if (block.kind == DocumentBlock::Kind::kHeading && &block != &blocks.front()) out << "\n";
     write_text(block, width, colour, out, left_out);
   }
   write_left_out(left_out, width, out);
 }
 
 void render_markdown(const Document& document, std::ostream& out) {
-  for (const Block& block : document.blocks) write_markdown(block, out);
+  for (const DocumentBlock& block : document.blocks) write_markdown(block, out);
 }
 
 }  // namespace plumbline

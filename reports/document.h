@@ -11,7 +11,7 @@
 
 namespace plumbline {
 
-struct Block {
+struct DocumentBlock {
   enum class Kind {
     kHeading,    // text, level
     kParagraph,  // text
@@ -31,7 +31,7 @@ struct Block {
 };
 
 struct Document {
-  std::vector<Block> blocks;
+  std::vector<DocumentBlock> blocks;
 
   void heading(int level, std::string text);
   void paragraph(std::string text, Tone tone = Tone::kPlain);

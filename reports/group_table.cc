@@ -225,7 +225,7 @@ std::string ranks_text(const std::set<int>& ranks) {
 
 }  // namespace
 
-Table group_table(const Group& group, std::vector<std::string>& notes) {
+Table group_table(const ViewGroup& group, std::vector<std::string>& notes) {
   const bool throughput = group.kind == "throughput";
   const std::vector<ColumnSpec> specs =
       throughput ? throughput_columns() : pair_columns(group.kind == "bandwidth");
@@ -257,7 +257,7 @@ Table check_table(const View& view, const std::string& kind) {
   // The groups are sorted; ranks come before transport and algorithm, so rows are found again.
   std::vector<std::array<std::string, 3>> order;
   std::map<std::array<std::string, 3>, CheckRow> rows;
-  for (const Group& group : view.groups) {
+  for (const ViewGroup& group : view.groups) {
     if (group.kind != kind) continue;
     const bool probe = kind == "probe";
     const std::array<std::string, 3> key = {group.op, probe ? "" : group.algorithm,

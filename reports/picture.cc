@@ -332,7 +332,7 @@ std::vector<Picture> plan_pictures(const View& view) {
   // Groups are sorted by kind, operation, ranks; several of them share a picture.
   std::vector<std::tuple<std::string, std::string, int>> order;
   std::map<std::tuple<std::string, std::string, int>, std::vector<const Cell*>> cells;
-  for (const Group& group : view.groups) {
+  for (const ViewGroup& group : view.groups) {
     if (group.kind != "latency" && group.kind != "bandwidth" && group.kind != "throughput")
       continue;
     const auto key = std::tuple(group.kind, group.op, group.ranks);

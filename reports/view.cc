@@ -156,7 +156,7 @@ auto row_key(const Cell& cell) {
 }
 
 // Puts an item beside its other placement when that row still has room.
-void place(const Item& item, std::unordered_map<std::string, size_t>& row_of, Group& group) {
+void place(const Item& item, std::unordered_map<std::string, size_t>& row_of, ViewGroup& group) {
   Cell cell = item.record->cell;
   const bool in_place = cell.placement == "in";
   cell.placement.clear();
@@ -169,10 +169,10 @@ void place(const Item& item, std::unordered_map<std::string, size_t>& row_of, Gr
   (in_place ? group.rows[found->second].in : group.rows[found->second].out) = &item;
 }
 
-std::vector<Group> make_groups(const std::vector<Item>& items) {
+std::vector<ViewGroup> make_groups(const std::vector<Item>& items) {
   using Key = decltype(group_key(Cell{}, std::string{}));
   struct Building {
-    Group group;
+    ViewGroup group;
     std::unordered_map<std::string, size_t> row_of;
   };
   std::map<Key, Building> building;
@@ -187,7 +187,7 @@ std::vector<Group> make_groups(const std::vector<Item>& items) {
     }
     place(item, found->second.row_of, found->second.group);
   }
-  std::vector<Group> groups;
+  std::vector<ViewGroup> groups;
   for (auto& [key, value] : building) {
     std::stable_sort(value.group.rows.begin(), value.group.rows.end(),
                      [](const Pair& a, const Pair& b) {
@@ -238,7 +238,7 @@ View make_view(const std::vector<Record>& records) {
   return view;
 }
 
-std::string title_of(const Group& group) {
+std::string title_of(const ViewGroup& group) {
   std::string title = group.op;
   if (group.kind == "probe") return title;
   title += " " + group.algorithm;

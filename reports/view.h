@@ -41,7 +41,7 @@ struct Pair {
   Verdict verdict() const;  // the worse one
 };
 
-struct Group {
+struct ViewGroup {
   std::string kind, op, engine, algorithm, transport;
   int ranks = 0;
   std::vector<Pair> rows;  // by type, redop, size ...
@@ -61,7 +61,7 @@ struct View {
   View& operator=(View&&) = default;
 
   std::vector<Item> items;  // one per record that counts, in file order
-  std::vector<Group> groups;
+  std::vector<ViewGroup> groups;
   std::vector<const Item*> roofs;
   Counts counts;
   size_t superseded = 0;  // records left out because a later one repeats the same cell
@@ -71,7 +71,7 @@ struct View {
 View make_view(const std::vector<Record>& records);
 
 // What was asked for and, for `auto`, what it became, in a few words: "allreduce ring 4 ranks tcp".
-std::string title_of(const Group& group);
+std::string title_of(const ViewGroup& group);
 // One cell in words, for lists of failures: "allreduce ring, 4 ranks, tcp, 64 KiB f32 sum, in
 // place".
 std::string describe(const Record& record);

@@ -164,7 +164,7 @@ TEST(View, GroupsAreSortedAndUnknownNamesSurvive) {
   };
   const View view = make_view(records);
   std::vector<std::string> titles;
-  for (const Group& group : view.groups) titles.push_back(group.kind + ": " + title_of(group));
+  for (const ViewGroup& group : view.groups) titles.push_back(group.kind + ": " + title_of(group));
   EXPECT_EQ(titles,
             (std::vector<std::string>{
                 "latency: allreduce ring, 2 ranks, tcp", "latency: broadcast ring, 2 ranks, tcp",
