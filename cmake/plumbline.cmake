@@ -80,6 +80,9 @@ function(plumbline_test folder)
   plumbline_own_sources(sources ${arg_BELOW})
   add_executable(tests_${folder} ${sources} ${arg_SOURCES})
   plumbline_quick_compile(tests_${folder} ${folder})
+  if(PLUMBLINE_SANITIZE)  # elsewhere a file must include what it uses
+    target_precompile_headers(tests_${folder} PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+  endif()
   target_link_libraries(tests_${folder} PRIVATE plumbline_${folder} ${arg_LIBS} GTest::gmock
                                                 GTest::gtest_main)
   target_compile_definitions(tests_${folder} PRIVATE

@@ -87,5 +87,5 @@ cmake -S . -B "$build" -G Ninja -Wno-dev --log-level=WARNING \
   -DCMAKE_PROJECT_TOP_LEVEL_INCLUDES="$root/cmake/macos_packages.cmake" \
   -DCMAKE_CXX_LINKER_LAUNCHER="$root/scripts/macos_stub_libraries.py;$build/stubs" \
   -DPLUMBLINE_TESTS=OFF -DPLUMBLINE_BENCHMARKS=OFF -DCMAKE_BUILD_TYPE=Release \
-  -DCMAKE_CXX_FLAGS_RELEASE=-O1 "${folders[@]}"
+  -DCMAKE_CXX_FLAGS_RELEASE=-O0 "${folders[@]}"
 cmake --build "$build" ${1+--target "$@"}

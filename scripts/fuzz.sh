@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Lets libFuzzer attack every parser of foreign bytes: builds tests/fuzz with clang 14 and the address and undefined
-# sanitizers in build-fuzz, then runs each target for some seconds on its corpus.
+# Lets libFuzzer attack every parser of foreign bytes: builds tests/fuzz with the preset asan (clang 14, the address and
+# undefined sanitizers), then runs each target for some seconds on its corpus.
 #   scripts/fuzz.sh               60 seconds for each target
 #   scripts/fuzz.sh 10            10 seconds for each
 #   scripts/fuzz.sh 10 trace      only fuzz_trace
-# New inputs are kept in build-fuzz/corpus/NAME. One that crashes a target is left in build-fuzz/crash-NAME-*: mend
+# New inputs are kept in build-asan/corpus/NAME. One that crashes a target is left in build-asan/crash-NAME-*: mend
 # the code, then move the file into tests/fuzz/corpus/NAME, where every build replays it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,11 +21,8 @@ seconds=${1:-60}
   exit 1
 }
 
-folder=build-fuzz
-cmake -S . -B "$folder" -G Ninja --log-level=NOTICE -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" -DCMAKE_CXX_COMPILER=clang++-14 \
-  -DPLUMBLINE_FUZZ=ON -DPLUMBLINE_SANITIZE=fuzzer-no-link,address,undefined \
-  -DPLUMBLINE_BENCHMARKS=OFF -DPLUMBLINE_FOLDERS="core;transport;probes;launch" >&2
+folder=build-asan
+cmake --preset asan --log-level=NOTICE >&2
 
 status=0
 for source in tests/fuzz/*_fuzz.cc; do

@@ -52,6 +52,8 @@ lint    clang-format-14            llvm@14
 lint    clang-tidy-14              llvm@14
 lint    clang-14                   llvm@14
 lint    shellcheck                 shellcheck
+asan    clang-14                   llvm@14
+asan    libclang-rt-14-dev         -
 cross   nodejs                     node
 cross   npm                        node
 END

@@ -21,7 +21,8 @@ inline PairEnds ends_on_loopback(int port, const std::string& to = "127.0.0.1",
   return make_ends(from, to, "", port).value();
 }
 
-// A TCP port on which nobody listens at the moment.
+// A TCP port on which nobody listens at the moment, and that no system hands out by itself to a
+// test beside this one.
 int free_port(const std::string& ip = "127.0.0.1");
 // A listener of ours on one free port.
 int listen_somewhere(ListenerHub& hub, const std::string& id, const std::string& ip = "127.0.0.1");
