@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <csignal>
 #include <cstdlib>
 
@@ -70,18 +69,6 @@ int serve_coordinator(const Args& args, Context& context) {
   return served ? 0 : usage_failure(context, served.error());
 }
 
-// A whole number from `least` to `most` in a flag.
-Expected<int> flag_number(const Args& args, const char* name, int otherwise, int least, int most) {
-  if (!args.has(name)) return otherwise;
-  const std::string text = args.get(name);
-  int value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = problem == std::errc() && end == text.data() + text.size();
-  if (whole && value >= least && value <= most) return value;
-  return fail(ErrorCode::kUsage, fmt::format("--{} '{}' is not a whole number from {} to {}", name,
-                                             text, least, most));
-}
-
 struct Listening {
   std::vector<std::string> addresses;
   int port = 0, minutes = 0;
@@ -91,12 +78,12 @@ struct Listening {
 Expected<Listening> what_to_listen_on(const Args& args) {
   Listening listening;
   constexpr int kMostPort = 65535, kMostMinutes = 24 * 60;
-  const Expected<int> port = flag_number(args, "port", kDefaultPort, 0, kMostPort);
+  const Expected<int64_t> port = flag_number(args, "port", kDefaultPort, 0, kMostPort);
   if (!port) return fail(port.error());
-  const Expected<int> minutes = flag_number(args, "minutes", kDefaultMinutes, 1, kMostMinutes);
+  const Expected<int64_t> minutes = flag_number(args, "minutes", kDefaultMinutes, 1, kMostMinutes);
   if (!minutes) return fail(minutes.error());
-  listening.port = *port;
-  listening.minutes = *minutes;
+  listening.port = static_cast<int>(*port);
+  listening.minutes = static_cast<int>(*minutes);
   listening.addresses = args.all("address");
   if (listening.addresses.empty()) {
     const Expected<std::vector<Nic>> nics = list_nics();

@@ -1,7 +1,10 @@
 #include "cli/args.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <deque>
 
 #include "core/options.h"
@@ -136,6 +139,18 @@ std::vector<std::string> take_verbatim(const std::vector<CommandRow>& commands,
 std::string Args::get(const std::string& name, const std::string& otherwise) const {
   const auto found = values_.find(name);
   return found == values_.end() ? otherwise : found->second.back();
+}
+
+Expected<int64_t> flag_number(const Args& args, const char* name, int64_t otherwise, int64_t least,
+                              int64_t most) {
+  if (!args.has(name)) return otherwise;
+  const std::string text = args.get(name);
+  int64_t value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = problem == std::errc() && end == text.data() + text.size();
+  if (whole && value >= least && value <= most) return value;
+  return fail(ErrorCode::kUsage, fmt::format("--{} '{}' is not a whole number from {} to {}", name,
+                                             text, least, most));
 }
 
 std::vector<std::string> Args::all(const std::string& name) const {

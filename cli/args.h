@@ -3,6 +3,7 @@
 // text; each command turns them into what it needs.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <ostream>
 #include <string>
@@ -42,6 +43,11 @@ class Args {
  private:
   std::map<std::string, std::vector<std::string>> values_;
 };
+
+// The whole number in flag `--name`, `otherwise` when it was not given; kUsage, with the bounds,
+// for anything that is no number from `least` to `most`.
+Expected<int64_t> flag_number(const Args& args, const char* name, int64_t otherwise, int64_t least,
+                              int64_t most);
 
 struct Context;
 

@@ -26,6 +26,7 @@ namespace plumbline {
 namespace {
 
 constexpr size_t kMostPorts = 512;
+constexpr int64_t kDeepIdleSeconds = 60, kMaxIdleSeconds = 3600;
 
 // A scenario brings its options along, a host file only hosts; without a file two ranks on this
 // machine.
@@ -166,6 +167,11 @@ int run_doctor(const Args& args, Context& context) {
   request.calls = std::move(*calls);
   request.deep = args.has("deep");
   if (request.deep) request.limit_ms *= 5;
+  const Expected<int64_t> idle =
+      flag_number(args, "idle", request.deep ? kDeepIdleSeconds : 0, 1, kMaxIdleSeconds);
+  if (!idle) return usage_failure(context, idle.error());
+  request.idle_s = *idle;
+  request.limit_ms += 1000 * request.idle_s;
   // A bundle holds the traces, also where the user does not want to keep them.
   const TemporaryFolder temporary;
   if (args.has("traces") || args.has("bundle")) {

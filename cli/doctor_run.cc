@@ -87,6 +87,7 @@ Job job_of(const DiagnoseRequest& request) {
   }
   job.rdma = request.options->text("transport") == "rdma";
   job.deep = request.deep;
+  job.idle_s = request.idle_s;
   for (const auto& [name, value] : request.options->values()) job.config[name] = value.value;
   return job;
 }

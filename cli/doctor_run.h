@@ -23,6 +23,7 @@ struct DiagnoseRequest {
   std::vector<int> ports;            // of the window; empty = port_base and one per rank
   std::vector<ProbeCallSpec> calls;  // empty = the whole ladder
   bool deep = false;
+  int64_t idle_s = 0;  // connections lie idle for so long and are used again; 0 = none
   int64_t limit_ms = 120'000;
   std::string trace_folder;
   std::string keep_traces = "never";

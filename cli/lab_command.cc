@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <fstream>
@@ -34,12 +33,11 @@ Error usage(std::string what, std::string hint) {
 
 // --seed, or one from the system, which is printed so that it can be repeated.
 Expected<uint64_t> seed_of(const Args& args) {
-  if (!args.has("seed")) return std::random_device{}() % 1'000'000;
-  const std::string text = args.get("seed");
-  uint64_t seed = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (status == std::errc() && end == text.data() + text.size()) return seed;
-  return fail(usage("--seed '" + text + "' is not a whole number", ""));
+  constexpr int64_t kMaxSeed = INT64_MAX;
+  const Expected<int64_t> seed =
+      flag_number(args, "seed", std::random_device{}() % 1'000'000, 0, kMaxSeed);
+  if (!seed) return fail(seed.error());
+  return static_cast<uint64_t>(*seed);
 }
 
 std::string hosts_in_words(const Lab& lab) {

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 
@@ -15,18 +14,7 @@
 namespace plumbline {
 namespace {
 
-constexpr uint64_t kMaxJobs = 64;
-
-Expected<uint64_t> number_of(const Args& args, const char* name, uint64_t otherwise) {
-  if (!args.has(name)) return otherwise;
-  const std::string text = args.get(name);
-  uint64_t number = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (status == std::errc() && end == text.data() + text.size() && number < 1'000'000'000) {
-    return number;
-  }
-  return fail(ErrorCode::kUsage, fmt::format("--{} '{}' is not a whole number", name, text));
-}
+constexpr int64_t kMaxSeed = 999'999'999, kMaxSeeds = 1000, kMaxJobs = 64;
 
 std::string own_program() {
   std::array<char, 4096> path{};
@@ -64,16 +52,13 @@ Status write_docs(const std::string& file, const char* block, const std::string&
 
 int lab_matrix_command(const Args& args, Context& context) {
   MatrixOptions options;
-  const Expected<uint64_t> seed = number_of(args, "seed", 1);
+  const Expected<int64_t> seed = flag_number(args, "seed", 1, 0, kMaxSeed);
   if (!seed) return usage_failure(context, seed.error());
-  const Expected<uint64_t> seeds = number_of(args, "seeds", 1);
+  const Expected<int64_t> seeds = flag_number(args, "seeds", 1, 1, kMaxSeeds);
   if (!seeds) return usage_failure(context, seeds.error());
-  const Expected<uint64_t> jobs = number_of(args, "jobs", 1);
+  const Expected<int64_t> jobs = flag_number(args, "jobs", 1, 1, kMaxJobs);
   if (!jobs) return usage_failure(context, jobs.error());
-  if (*jobs < 1 || *jobs > kMaxJobs) {
-    return usage_failure(context, Error{ErrorCode::kUsage, "--jobs takes 1 to 64", 0, "", ""});
-  }
-  options.seed = *seed;
+  options.seed = static_cast<uint64_t>(*seed);
   options.seeds = static_cast<int>(*seeds);
   options.jobs = static_cast<int>(*jobs);
   // A cell that is asked for by name is meant to be repeated, not multiplied.

@@ -10,7 +10,7 @@ namespace plumbline {
 
 PLUMBLINE_JSON_FIELDS(JobHost, name, data, interface, speed, reached_by, where)
 PLUMBLINE_JSON_FIELDS(Job, file, hosts, ranks, port_base, master_port, ports, extra_ports, rdma,
-                      deep, config, problems)
+                      deep, idle_s, config, problems)
 PLUMBLINE_JSON_FIELDS(AddressEvidence, ip, prefix, scope, flags)
 PLUMBLINE_JSON_FIELDS(InterfaceEvidence, name, index, kind, mac, mtu, up, carrier, state, speed_bps,
                       speed_max_bps, duplex, master, master_kind, port_state, isolated, parent, arp,

@@ -40,6 +40,7 @@ struct Job {
   std::vector<int> extra_ports;  // asked for in addition, not of the job
   bool rdma = false;             // the job asks for RDMA
   bool deep = false;             // slow probes were allowed
+  int64_t idle_s = 0;            // so long a connection lies idle and is used again; 0 = none does
   std::map<std::string, std::string> config;  // options that all ranks must share
   std::vector<std::string> problems;  // of the files themselves, "hosts.json:7: what is wrong"
 };
@@ -293,7 +294,7 @@ struct PairEvidence {
   std::optional<BurstEvidence> burst;
   std::optional<MtuEvidence> mtu;
   std::optional<QualityEvidence> quality;
-  std::optional<PortTry> idle;  // `--deep`: a connection used again after `idle_s` seconds
+  std::optional<PortTry> idle;  // a connection used again after `idle_s` seconds
   int64_t idle_s = 0;
 };
 

@@ -20,6 +20,7 @@ constexpr const char* kSession = "doctor";  // id of our listeners and captures 
 constexpr int64_t kShortMs = 3000;          // requests that only open or close something
 constexpr int kPings = 10, kPingsDeep = 100;
 constexpr int kBurstAttempts = 40;
+constexpr int64_t kIdleAnswerMs = 5000;  // for a connection to answer again
 
 struct PairTask {
   PairEvidence* pair = nullptr;
@@ -68,7 +69,12 @@ class PairGatherer {
     collect_listeners();
     match_captures(captures, traces);
     burst();
+    // Connections lie idle while others are measured.
+    AgentBatch idle(context_);
+    if (job_.idle_s > 0 && (needs_ & kNeedConnect) != 0) leave_idle(idle);
     if ((needs_ & (kNeedMtu | kNeedQuality)) != 0) gather_quality(context_, needs_);
+    if (job_.idle_s > 0) say(fmt::format("connections lie idle for {} s", job_.idle_s));
+    idle.collect();
     close_all();
   }
 
@@ -347,6 +353,22 @@ class PairGatherer {
       if (was != before.end()) burst.receiver[name] = value - was->second;
     }
     task.pair->burst = std::move(burst);
+  }
+
+  void leave_idle(AgentBatch& batch) {
+    for (PairTask& task : tasks_) {
+      const auto open = std::find_if(task.pair->ports.begin(), task.pair->ports.end(),
+                                     [](const PortTry& attempt) { return attempt.accepted; });
+      if (open == task.pair->ports.end() || task.pair->same_machine) continue;
+      const Json params = {{"from_ip", task.pair->from_ip}, {"interface", task.interface},
+                           {"to_ip", task.pair->to_ip},     {"port", open->port},
+                           {"idle_ms", job_.idle_s * 1000}, {"timeout_ms", kIdleAnswerMs}};
+      batch.ask(task.from, "idle", params, job_.idle_s * 1000 + 3 * kIdleAnswerMs,
+                [this, &task](const Json& reply) {
+                  task.pair->idle = reply.get<PortTry>();
+                  task.pair->idle_s = job_.idle_s;
+                });
+    }
   }
 
   void close_all() {

@@ -205,6 +205,19 @@ std::pair<CheckOutcome, std::string> connect_verdict(const PortTry& attempt) {
   return {CheckOutcome::kUnknown, with_error("could not be tried", attempt)};
 }
 
+// A connection that was left alone for a while and used again.
+Check idle_check(const PairEvidence& pair) {
+  const PortTry& idle = *pair.idle;
+  const Subject subject = {"tcp.connect", pair.from, pair.to, idle.port, "idle"};
+  const std::string when = fmt::format("after {} s without a packet", pair.idle_s);
+  if (idle.result == "not_tried") {
+    return make_check(subject, CheckOutcome::kUnknown, with_error("not seen " + when, idle));
+  }
+  if (idle.answer == "ours") return make_check(subject, CheckOutcome::kPass, "works " + when);
+  return make_check(subject, CheckOutcome::kWarn,
+                    with_error(fmt::format("{} {}", idle.result, when), idle));
+}
+
 }  // namespace
 
 std::vector<Check> judge_tcp_connect(const EvidenceSet& evidence, const ProbeParams&) {
@@ -222,6 +235,7 @@ std::vector<Check> judge_tcp_connect(const EvidenceSet& evidence, const ProbePar
       const auto [outcome, text] = connect_verdict(attempt);
       out.push_back(make_check({kId, pair.from, pair.to, attempt.port}, outcome, text));
     }
+    if (pair.idle) out.push_back(idle_check(pair));
   }
   return out;
 }

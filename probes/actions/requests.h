@@ -37,7 +37,7 @@ using Session = std::shared_ptr<SessionState>;
 std::vector<AgentRequest> host_requests();
 // listen, listened, unlisten
 std::vector<AgentRequest> listener_requests(const Session& session);
-// connect, burst, stream, round_trips, mtu, ping, route, neighbour
+// connect, burst, stream, round_trips, idle, mtu, ping, route, neighbour
 std::vector<AgentRequest> pair_requests();
 // capture.start, capture.stop, capture.read
 std::vector<AgentRequest> capture_requests(const Session& session);

@@ -3,6 +3,7 @@
 
 #include "probes/actions/burst.h"
 #include "probes/actions/connector.h"
+#include "probes/actions/idle.h"
 #include "probes/actions/mtu.h"
 #include "probes/actions/neighbour.h"
 #include "probes/actions/ping.h"
@@ -74,6 +75,15 @@ Expected<Json> run_round_trips(const Json& params, const AgentCall& call) {
   return Json{{"round_trips_ns", *times}};
 }
 
+Expected<Json> run_idle(const Json& params, const AgentCall& call) {
+  const auto ends = ends_with_port(params);
+  if (!ends) return fail(ends.error());
+  IdleSettings settings;
+  settings.idle_ms = params.value("idle_ms", settings.idle_ms);
+  settings.timeout_ms = params.value("timeout_ms", settings.timeout_ms);
+  return Json(try_after_idle(*ends, settings, call));
+}
+
 Expected<Json> run_mtu(const Json& params, const AgentCall& call) {
   const auto ends = ends_with_port(params);
   if (!ends) return fail(ends.error());
@@ -123,6 +133,7 @@ std::vector<AgentRequest> pair_requests() {
       {"burst", "many connection attempts and what the counters say", run_burst},
       {"stream", "a short stream over TCP", run_stream_request},
       {"round_trips", "small messages there and back over TCP", run_round_trips},
+      {"idle", "a connection that lies idle and is used again", run_idle},
       {"mtu", "how large packets may be on the way", run_mtu},
       {"ping", "ICMP echo", run_ping},
       {"route", "the kernel's way to an address", run_route},

@@ -10,6 +10,7 @@
 
 #include "core/clock.h"
 #include "probes/actions/ends.h"
+#include "probes/actions/idle.h"
 #include "transport/socket.h"
 
 namespace plumbline {
@@ -108,13 +109,13 @@ bool serve_stream(int fd, const ProbeLine& line, size_t early, const AgentCall& 
   return send_all(fd, sink_line(pump.report()), call);
 }
 
-bool serve_echo(int fd, std::string message, const AgentCall& call) {
-  int64_t until_ns = monotonic_ns() + kMaxSilence;
+bool serve_echo(int fd, std::string message, int64_t silence_ns, const AgentCall& call) {
+  int64_t until_ns = monotonic_ns() + silence_ns;
   while (!over(call) && monotonic_ns() < until_ns) {
     if (message.size() >= kEchoBytes) {
       if (!send_all(fd, std::string_view(message).substr(0, kEchoBytes), call)) return false;
       message.erase(0, kEchoBytes);
-      until_ns = monotonic_ns() + kMaxSilence;
+      until_ns = monotonic_ns() + silence_ns;
       continue;
     }
     char part[kEchoBytes];
@@ -133,7 +134,7 @@ bool serve_echo(int fd, std::string message, const AgentCall& call) {
 }  // namespace
 
 bool known_service(const std::string& mode) {
-  for (const char* known : {"sink", "source", "both", "echo", "paced"}) {
+  for (const char* known : {"sink", "source", "both", "echo", "idle", "paced"}) {
     if (mode == known) return true;
   }
   return false;
@@ -141,11 +142,15 @@ bool known_service(const std::string& mode) {
 
 void serve_connection(Fd connection, const ProbeLine& line, std::string early,
                       const std::atomic<bool>& ending) {
-  const AgentCall call{Deadline::after_ns(kMaxService), &ending};
+  // A connection that is to lie idle for so many ms is held a while longer than that.
+  const bool idle = line.mode == "idle";
+  const int64_t silence_ns =
+      kMaxSilence + (idle ? std::min(line.argument, kMaxIdleMs) * kMillisecond : 0);
+  const AgentCall call{Deadline::after_ns(idle ? 2 * silence_ns : kMaxService), &ending};
   const int fd = connection.get();
   bool well = send_all(fd, ok_line(line.nonce), call);
-  if (well && line.mode == "echo") {
-    well = serve_echo(fd, std::move(early), call);
+  if (well && (idle || line.mode == "echo")) {
+    well = serve_echo(fd, std::move(early), silence_ns, call);
   } else if (well) {
     well = serve_stream(fd, line, early.size(), call);
   }

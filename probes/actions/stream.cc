@@ -185,7 +185,24 @@ StreamEvidence no_stream(const StreamSettings& settings, const std::string& erro
   return out;
 }
 
-// One message there and back; nothing when the time is over or the connection broke.
+}  // namespace
+
+StreamEvidence run_stream(const PairEnds& ends, const StreamSettings& settings,
+                          const AgentCall& call) {
+  std::string mode = "sink";
+  if (settings.kind == "two_way") mode = "both";
+  if (settings.kind == "paced") mode = "paced";
+  if (mode == "sink" && settings.kind != "one_way") {
+    return no_stream(settings, "there is no kind of stream '" + settings.kind + "'");
+  }
+  auto fd = open_service(ends, mode, settings.duration_ms, call);
+  if (!fd) return no_stream(settings, fd.error().message());
+  const int64_t header = tcp_progress(fd->get(), 0).bytes_acked;
+  Sender sender(std::move(*fd), settings, call);
+  sender.set_header(header);
+  return sender.run();
+}
+
 bool echo_once(int fd, const AgentCall& call, int& err) {
   const char message[kEchoBytes] = {};
   if (::send(fd, message, sizeof message, send_flags()) != static_cast<ssize_t>(sizeof message)) {
@@ -207,24 +224,6 @@ bool echo_once(int fd, const AgentCall& call, int& err) {
     }
   }
   return true;
-}
-
-}  // namespace
-
-StreamEvidence run_stream(const PairEnds& ends, const StreamSettings& settings,
-                          const AgentCall& call) {
-  std::string mode = "sink";
-  if (settings.kind == "two_way") mode = "both";
-  if (settings.kind == "paced") mode = "paced";
-  if (mode == "sink" && settings.kind != "one_way") {
-    return no_stream(settings, "there is no kind of stream '" + settings.kind + "'");
-  }
-  auto fd = open_service(ends, mode, settings.duration_ms, call);
-  if (!fd) return no_stream(settings, fd.error().message());
-  const int64_t header = tcp_progress(fd->get(), 0).bytes_acked;
-  Sender sender(std::move(*fd), settings, call);
-  sender.set_header(header);
-  return sender.run();
 }
 
 Expected<std::vector<int64_t>> measure_round_trips(const PairEnds& ends, int count,

@@ -24,6 +24,9 @@ struct StreamSettings {
 StreamEvidence run_stream(const PairEnds& ends, const StreamSettings& settings,
                           const AgentCall& call);
 
+// One small message there and back over a connection in one of the modes that echo; false when the
+// time is over or the connection broke, with the errno.
+bool echo_once(int fd, const AgentCall& call, int& err);
 // Small messages there and back, one after the other. An Error only when none came back.
 Expected<std::vector<int64_t>> measure_round_trips(const PairEnds& ends, int count,
                                                    const AgentCall& call);

@@ -221,6 +221,27 @@ TEST(Network, DropIsATimeout) {
   EXPECT_EQ(out[1]["answer"], "ours");
 }
 
+// A filter that knows a connection for a second after its last packet, and drops what it does not.
+TEST(Network, AForgettingFilterKillsIdleConnections) {
+  const std::string filter =
+      "sysctl -qw net.netfilter.nf_conntrack_tcp_timeout_established=1 "
+      "net.netfilter.nf_conntrack_tcp_loose=0 2>/dev/null && " +
+      nft("input",
+          "ct state established accept; tcp flags & (syn | ack) == syn accept; "
+          "meta l4proto tcp drop");
+  const Json out = on_two_hosts(filter, [](TwoHosts& hosts) -> Json {
+    Json params = TwoHosts::towards_b();
+    params["timeout_ms"] = 1500;
+    params["idle_ms"] = 10;
+    const Json busy = hosts.ask_a("idle", params);
+    params["idle_ms"] = 3500;
+    return Json{{"busy", busy}, {"idle", hosts.ask_a("idle", params)}};
+  });
+  NEED_HOSTS(out);
+  EXPECT_EQ(out["busy"]["answer"], "ours") << out;
+  EXPECT_EQ(out["idle"]["result"], "timeout") << out;
+}
+
 TEST(Network, RejectWithResetLooksLikeNobody) {
   const Json out = connect_behind("tcp dport 29600 reject with tcp reset");
   NEED_HOSTS(out);

@@ -4,9 +4,12 @@
 #include <netinet/in.h>
 #include <poll.h>
 
+#include <thread>
+
 #include "actions/support.h"
 #include "core/clock.h"
 #include "probes/actions/burst.h"
+#include "probes/actions/idle.h"
 #include "probes/actions/mtu.h"
 
 namespace plumbline {
@@ -136,6 +139,36 @@ TEST(Stream, ALyingReportIsAnError) {
   const StreamEvidence out =
       run_stream(ends_on_loopback(liar.port()), {"one_way", 50, 0, 0}, call_within(5000));
   EXPECT_THAT(out.error, HasSubstr("without its count"));
+}
+
+TEST(Idle, LivesThroughThePause) {
+  ListenerHub hub;
+  const PairEnds ends = ends_on_loopback(test::listen_somewhere(hub, "a"));
+  const PortTry out = try_after_idle(ends, {300, 5000}, call_within(10'000));
+  EXPECT_EQ(out.result, "connected") << out.error;
+  EXPECT_EQ(out.answer, "ours");
+  EXPECT_EQ(out.port, ends.to.port());
+}
+
+TEST(Idle, EndOfTheListenerDuringThePauseIsNoTimeout) {
+  auto hub = std::make_unique<ListenerHub>();
+  const PairEnds ends = ends_on_loopback(test::listen_somewhere(*hub, "a"));
+  std::thread end([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    hub.reset();
+  });
+  const int64_t began = monotonic_ns();
+  const PortTry out = try_after_idle(ends, {8000, 5000}, call_within(20'000));
+  end.join();
+  EXPECT_EQ(out.result, "reset") << out.error;
+  EXPECT_LT(monotonic_ns() - began, 5 * kSecond) << "the end is noticed at once";
+}
+
+TEST(Idle, WhatNeverWorkedWasNotTried) {
+  const PairEnds ends = ends_on_loopback(test::free_port());
+  const PortTry out = try_after_idle(ends, {50, 500}, call_within(10'000));
+  EXPECT_EQ(out.result, "not_tried");
+  EXPECT_NE(out.error, "");
 }
 
 TEST(RoundTrips, AreMeasured) {

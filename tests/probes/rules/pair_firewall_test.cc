@@ -638,8 +638,24 @@ TEST(PairFirewall, IdleConnectionsThatDie) {
   pair.idle->result = "timeout";
   pair.idle->answer = "";
   EXPECT_THAT(causes(set), ElementsAre("firewall.idle_timeout mini2>mini1 (warn)"));
-  pair.idle->captured_here = pair.idle->captured_there = true;
-  EXPECT_THAT(causes(set), ElementsAre("firewall.idle_timeout mini1>mini2 (warn)"));
+  test::pair(set, "mini2", "mini1").idle = pair.idle;
+  test::pair(set, "mini2", "mini1").idle_s = 90;
+  EXPECT_THAT(causes(set), ElementsAre("firewall.idle_timeout mini2>mini1 (warn)"))
+      << "both ways are one";
+  // With others mini1 fares the same: it is the one that forgets.
+  test::pair(set, "mini1", "mini3").idle = pair.idle;
+  test::pair(set, "mini1", "mini3").idle_s = 90;
+  EXPECT_THAT(causes(set), ElementsAre("firewall.idle_timeout mini1 (warn)"));
+}
+
+TEST(PairFirewall, IdleConnectionsThatNeverWorkedSayNothing) {
+  EvidenceSet set = test::healthy_star(3);
+  PairEvidence& pair = test::pair(set, "mini1", "mini2");
+  pair.idle = test::connected(29600);
+  pair.idle_s = 90;
+  pair.idle->answer = "";
+  pair.idle->result = "not_tried";
+  EXPECT_THAT(causes(set), IsEmpty());
 }
 
 TEST(PairFirewall, OddEvidenceIsSurvived) {
