@@ -8,8 +8,9 @@
 
 namespace plumbline {
 
-// The process that listens on this port on any address, or else has a connection that uses it;
-// empty when nobody does or nothing can be seen.
-std::string port_owner(uint16_t port);
+// The process that listens on this port of this address or of all addresses, or else has a
+// connection that uses it; an empty address stands for any (and always does on macOS). Empty when
+// nobody does or nothing can be seen (a socket that is bound and does not listen is in no table).
+std::string port_owner(uint16_t port, const std::string& ip = {});
 
 }  // namespace plumbline

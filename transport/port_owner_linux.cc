@@ -1,5 +1,6 @@
-// Linux: the inode of the socket from /proc/net/tcp and tcp6 (proc(5)), then the process
-// that has a descriptor on it.
+// Linux: the inode of the socket from the kernel's table, then the process that has a descriptor on
+// it (proc(5)). Only sockets of the own network namespace are in the table, so a process of another
+// host of a lab is never named.
 #include <dirent.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -8,31 +9,28 @@
 #include <cctype>
 #include <fstream>
 #include <memory>
-#include <sstream>
-#include <vector>
+#include <string_view>
 
 #include "transport/port_owner.h"
+#include "transport/tcp_table_linux.h"
 
 namespace plumbline {
 namespace {
 
-constexpr const char* kListenState = "0A";
+// An IPv6 socket on all addresses takes the port from IPv4 too, unless it is V6ONLY; the table does
+// not tell which, and nobody else could be in the way.
+bool covers(const std::string& bound, const std::string& ip) {
+  return ip.empty() || bound == ip || bound == "0.0.0.0" || bound == "::" ||
+         bound == "::ffff:" + ip;
+}
 
-// Inode of a socket bound to `port`, 0 = none in this table.
-uint64_t socket_inode(const char* table, uint16_t port, bool listening) {
-  std::ifstream file(table);
-  std::string line;
-  std::getline(file, line);  // column titles
-  const std::string suffix = fmt::format(":{:04X}", port);
-  while (std::getline(file, line)) {
-    // sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode
-    std::istringstream fields(line);
-    std::string sl, local, remote, state, queues, timer, retransmits, uid, timeout;
-    uint64_t inode = 0;
-    fields >> sl >> local >> remote >> state >> queues >> timer >> retransmits >> uid >> timeout >>
-        inode;
-    const bool fits = local.ends_with(suffix) && (!listening || state == kListenState);
-    if (fields && fits && inode != 0) return inode;  // 0: nobody's any more (TIME_WAIT)
+uint64_t owner_inode(const std::string& ip, uint16_t port) {
+  const std::vector<TcpTableRow> rows = read_tcp_tables();
+  for (const bool listening : {true, false}) {
+    for (const TcpTableRow& row : rows) {
+      const bool fits = row.port == port && covers(row.ip, ip) && row.inode != 0;
+      if (fits && (!listening || row.state == kTcpListen)) return row.inode;
+    }
   }
   return 0;
 }
@@ -58,13 +56,8 @@ bool has_descriptor(const std::string& pid, const std::string& target) {
 
 }  // namespace
 
-std::string port_owner(uint16_t port) {
-  uint64_t inode = 0;
-  for (const bool listening : {true, false}) {
-    for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
-      if (inode == 0) inode = socket_inode(table, port, listening);
-    }
-  }
+std::string port_owner(uint16_t port, const std::string& ip) {
+  const uint64_t inode = owner_inode(ip.substr(0, ip.find('%')), port);
   if (inode == 0) return {};
   const std::string target = fmt::format("socket:[{}]", inode);
   for (const std::string& pid : list("/proc")) {

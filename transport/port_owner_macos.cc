@@ -34,7 +34,7 @@ bool holds(pid_t pid, uint16_t port, bool listening) {
 
 }  // namespace
 
-std::string port_owner(uint16_t port) {
+std::string port_owner(uint16_t port, const std::string&) {
   const int count = ::proc_listallpids(nullptr, 0);
   if (count <= 0) return {};
   std::vector<pid_t> pids(static_cast<size_t>(count) + 64);

@@ -15,9 +15,9 @@
 
 #include "core/clock.h"
 #include "probes/actions/ends.h"
-#include "probes/actions/port_holder.h"
 #include "probes/actions/port_listener.h"
 #include "probes/actions/service.h"
+#include "transport/port_owner.h"
 
 namespace plumbline {
 namespace {
@@ -93,7 +93,7 @@ class ListenerHub::Impl {
     // Takes its time on a machine with many processes, so the loop is not kept waiting for it.
     for (ListenState& state : states) {
       if (state.listener == "in_use" && !over(call))
-        state.holder = port_holder(state.ip, state.port);
+        state.holder = port_owner(static_cast<uint16_t>(state.port), state.ip);
     }
     return states;
   }

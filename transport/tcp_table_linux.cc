@@ -1,4 +1,4 @@
-#include "probes/actions/tcp_table_linux.h"
+#include "transport/tcp_table_linux.h"
 
 #include <arpa/inet.h>
 
