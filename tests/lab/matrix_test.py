@@ -40,6 +40,12 @@ def matrix(*words, timeout=1200):
         sys.exit("no JSON from %s: %s%s" % (words, done.stdout, done.stderr))
 
 
+def labs():
+    """The labs of matrices that are up now."""
+    folder = "/run/plumbline"
+    return {name for name in os.listdir(folder) if name.startswith("matrix-")} if os.path.isdir(folder) else set()
+
+
 def oracle(folder, mode):
     path = pathlib.Path(folder, mode)
     path.write_text(ORACLE.replace("MODE", mode))
@@ -64,6 +70,12 @@ def test_counting(folder):
     for mode in ("crash", "babble"):
         done, broken = matrix("--program", oracle(folder, mode), "--only", "link_down")
         assert done.returncode == 2 and broken["errors"] == 1 and broken["single"]["hits"] == 0, mode
+    # Side by side they are the same cells, in the same order.
+    _, beside = matrix("--program", oracle(folder, "right"), "--jobs", "3", *cells)
+    assert [cell["name"] for cell in beside["cells"]] == [cell["name"] for cell in right["cells"]]
+    assert beside["recall"] == right["recall"] and beside["zoo"] == right["zoo"]
+    for wrong in ("0", "65", "many"):
+        assert subprocess.run([PROGRAM, "lab", "matrix", "--jobs", wrong], capture_output=True).returncode == 1
     # A cell can be repeated exactly.
     _, again = matrix("--program", oracle(folder, "mute"), "--only", "drop_inbound")
     first = next(cell for cell in mute["cells"] if cell["name"] == "drop_inbound")
@@ -73,7 +85,7 @@ def test_counting(folder):
 def test_real(folder):
     page = pathlib.Path(folder, "diagnosis.md")
     page.write_text("# Diagnosis\n\n<!-- matrix:begin -->\n<!-- matrix:end -->\n\nThe end.\n")
-    done, result = matrix("--reduced", "--docs", str(page))
+    done, result = matrix("--reduced", "--jobs", "2", "--docs", str(page))
     sys.stderr.write(done.stderr)
     text = page.read_text()
     assert "| `drop_inbound` |" in text and text.endswith("The end.\n"), text
@@ -85,16 +97,14 @@ def test_real(folder):
 
 def main():
     require_lab()
-    before = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True).stdout
+    before = labs()
     with tempfile.TemporaryDirectory() as folder:
         test_counting(folder)
         print("ok: counting")
         if os.environ.get("TEST_DOCTOR") != "0":
             test_real(folder)
             print("ok: the reduced matrix")
-    left = [line for line in subprocess.run(["ip", "netns", "list"], capture_output=True, text=True).stdout.splitlines()
-            if "matrix" in line and line not in before]
-    assert not left, left
+    assert not labs() - before, labs() - before
 
 
 if __name__ == "__main__":
