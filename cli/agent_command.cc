@@ -32,6 +32,7 @@ constexpr unsigned kEndSeconds = 2;
 AgentLoopSettings loop_settings(const Args& args) {
   AgentLoopSettings settings;
   settings.version = PLUMBLINE_VERSION;
+  settings.build = PLUMBLINE_BUILD;
   const auto options = resolve_options(args);
   if (options) {
     // What this host's environment sets; defaults are no opinion.

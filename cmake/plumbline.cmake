@@ -11,6 +11,23 @@ find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(tl-expected REQUIRED)
 
+# Which sources this is: the version, and the commit where there is one. The same on all platforms,
+# so that agents can be compared by it.
+set(PLUMBLINE_BUILD "${PROJECT_VERSION}")
+find_package(Git QUIET)
+if(GIT_FOUND AND EXISTS "${PROJECT_SOURCE_DIR}/.git")
+  execute_process(COMMAND "${GIT_EXECUTABLE}" rev-parse --short=12 HEAD
+                  WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE PLUMBLINE_COMMIT
+                  OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(PLUMBLINE_COMMIT)
+    string(APPEND PLUMBLINE_BUILD "-${PLUMBLINE_COMMIT}")
+  endif()
+  if(EXISTS "${PROJECT_SOURCE_DIR}/.git/logs/HEAD")  # written by every commit and checkout
+    set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY
+                 CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/.git/logs/HEAD")
+  endif()
+endif()
+
 add_library(plumbline_flags INTERFACE)
 target_include_directories(plumbline_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
 target_compile_definitions(plumbline_flags INTERFACE PLUMBLINE_VERSION="${PROJECT_VERSION}")

@@ -125,7 +125,7 @@ constexpr CauseRow kTable[] = {
     {"firewall.reject_rst", "a filter refuses with a TCP reset although somebody listens",
      "a reset, and a listener that never saw the connection", kFail},
     {"firewall.idle_timeout", "an idle connection dies silently after a while",
-     "a connection used again after a pause (--deep)", kWarn},
+     "a connection used again after a pause (--idle, --deep)", kWarn},
     {"firewall.partial_range", "some ports of the job are blocked, others open",
      "the ports by name", kFail},
     // TCP

@@ -46,7 +46,10 @@ std::vector<std::string> carrier_commands(const Lab& lab, const LabHost& host,
             ip(fmt::format("link set {} mtu {}", link.interface, lab.topology.mtu))};
   }
   if (kind == "macvlan") {
+    // The card below would answer ARP for the address as well, and packets to it then come in by
+    // the card: a filter at the macvlan would stop only some.
     return {
+        in_netns(host.netns, "sysctl -qw net.ipv4.conf.all.arp_ignore=1"),
         ip(fmt::format("link set {} up", link.nic)),
         ip(fmt::format("link add {} link {} type macvlan mode bridge", link.interface, link.nic))};
   }

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
+
+#include "core/clock.h"
 #include "core/command.h"
 #include "lab/address.h"
 #include "lab/host_file.h"
@@ -126,6 +129,22 @@ std::string FaultMaker::other_interface() {
 }
 
 bool has_tool(const char* program) { return !find_program(program).empty(); }
+
+bool ping_without_root() {
+  static const bool can = [] {
+    const std::string ping = find_program("ping");
+    if (ping.empty()) return false;
+    std::error_code none;
+    const auto mode = std::filesystem::status(ping, none).permissions();
+    if (!none && (mode & std::filesystem::perms::set_uid) != std::filesystem::perms::none) {
+      return true;
+    }
+    constexpr int64_t kWaitMs = 2000;
+    const auto said = run_command({"getcap", ping}, Deadline::after_ms(kWaitMs));
+    return said && said->out.find("cap_net_raw") != std::string::npos;
+  }();
+  return can;
+}
 
 FaultHelper holder_helper(Draw& draw, const std::string& netns, const std::string& ip, int port,
                           const std::string& banner, const std::string& name) {

@@ -83,6 +83,9 @@ void add_filter_at(FaultMaker& maker, const std::string& netns, const LabLink& l
 std::string tc_bytecode(const PacketMatch& match, bool v6);
 
 bool has_tool(const char* program);
+// The system's ping works for everybody: it is setuid or has a capability. ICMP sockets are open to
+// nobody in a new network namespace (ping_group_range, icmp(7)).
+bool ping_without_root();
 
 // A process that listens on this address and port in a namespace and answers with `banner` (empty:
 // stays silent); `name` is what the system calls it ("" = python3 or perl).

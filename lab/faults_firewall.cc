@@ -201,6 +201,12 @@ FaultPlan partial_peer(const Lab& lab, const FaultTarget& target, std::mt19937_6
   return partial(lab, target, random, "drop", true);
 }
 
+// Where agents cannot ping there is nothing to see.
+std::string nobody_pings(const Lab& lab) {
+  const bool can = !lab.topology.unprivileged || ping_without_root();
+  return first_reason({no_nft(lab), can ? "" : "agents without root cannot ping here"});
+}
+
 FaultPlan ping_dropped(const Lab& lab, const FaultTarget& target, std::mt19937_64& random) {
   FaultMaker maker(lab, target, random);
   const std::string& netns = maker.host.netns;
@@ -227,6 +233,39 @@ FaultPlan ping_dropped(const Lab& lab, const FaultTarget& target, std::mt19937_6
   maker.expect_host_cause({"icmp.blocked"});
   maker.plan.injected.warn = true;
   maker.plan.injected.remedy_is_local = false;  // nothing needs one
+  return maker.done();
+}
+
+// A filter with state that knows a connection for a second only, and drops what it does not know.
+FaultPlan idle_timeout(const Lab& lab, const FaultTarget& target, std::mt19937_64& random) {
+  FaultMaker maker(lab, target, random);
+  const std::string& netns = maker.host.netns;
+  const auto tracking = [&](int seconds, int loose) {
+    return in_netns(netns, fmt::format("sysctl -qw "
+                                       "net.netfilter.nf_conntrack_tcp_timeout_established={} "
+                                       "net.netfilter.nf_conntrack_tcp_loose={}",
+                                       seconds, loose));
+  };
+  constexpr int kFiveDays = 432'000;  // the kernel's default, in seconds
+  const std::string table = "state" + maker.draw.hex(2);
+  maker.step(in_netns(netns, "nft -f - <<'END'") +
+                 fmt::format("\ntable inet {} {{\n"
+                             "  chain input {{\n"
+                             "    type filter hook input priority 0; policy accept;\n"
+                             "    ct state established accept\n"
+                             "    tcp flags & (syn | ack) == syn accept\n"
+                             "    meta l4proto tcp drop\n"
+                             "  }}\n"
+                             "}}\n"
+                             "END",
+                             table),
+             in_netns(netns, "nft delete table inet " + table));
+  maker.step(tracking(1, 0), tracking(kFiveDays, 1));
+  maker.how("the filter of " + maker.host.name + " forgets connections after a second");
+  maker.plan.injected.doctor_args = {"--idle", std::to_string(maker.draw.between(3, 5))};
+  maker.expect({"firewall.idle_timeout"});
+  maker.plan.injected.warn = true;
+  maker.plan.injected.remedy_is_local = false;  // how long is long enough, its owner must say
   return maker.done();
 }
 
@@ -264,8 +303,10 @@ std::vector<FaultRow> firewall_faults() {
        partial_reject},
       {"partial_peer", "firewall", "some ports of the job are dropped, from one peer only",
        no_filter, partial_peer},
-      {"ping_dropped", "firewall", "the host does not answer pings; harmless", no_nft,
+      {"ping_dropped", "firewall", "the host does not answer pings; harmless", nobody_pings,
        ping_dropped},
+      {"idle_timeout", "firewall", "the host's filter forgets connections that lie idle", no_nft,
+       idle_timeout},
   };
 }
 

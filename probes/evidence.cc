@@ -35,7 +35,8 @@ PLUMBLINE_JSON_FIELDS(HostEvidence, name, source, agent_cause, agent_error, vers
                       descriptors, locked_memory, load1, cores_usable, buffers, clock_offset_ns,
                       clock_uncertainty_ns, rdma, commands)
 PLUMBLINE_JSON_FIELDS(RouteLookup, with_source, error, type, dev, via, source, table)
-PLUMBLINE_JSON_FIELDS(NeighbourProbe, dev, method, on_link, macs, kernel_state, kernel_mac, error)
+PLUMBLINE_JSON_FIELDS(NeighbourProbe, dev, method, on_link, macs, kernel_state, kernel_mac, asker,
+                      asked, error)
 PLUMBLINE_JSON_FIELDS(PingEvidence, sent, received, duplicates, rtt_ns, errors, unavailable)
 PLUMBLINE_JSON_FIELDS(PortTry, port, result, error, took_ns, icmp, answer, stranger_bytes, listener,
                       listener_error, holder, accepted, half_open, captured_here, captured_there,

@@ -211,7 +211,10 @@ struct NeighbourProbe {
   bool on_link = true;                   // false: the peer lies behind a router, nothing was asked
   std::vector<std::string> macs;         // who answered, each once; empty = nobody
   std::string kernel_state, kernel_mac;  // what the kernel believes
-  std::string error;                     // why nothing could be asked
+  // Packets of the two ends' interfaces while the kernel asked in vain: "tx_packets", "rx_packets".
+  // Only where the other end does know this one's address; else empty.
+  std::map<std::string, int64_t> asker, asked;
+  std::string error;  // why nothing could be asked
 };
 
 struct PingEvidence {

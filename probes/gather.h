@@ -55,8 +55,12 @@ const InterfaceEvidence* carrier_of(const HostEvidence& host, const std::string&
 // pairs in n - 1 rounds (n even) by the circle method.
 std::vector<std::vector<std::pair<size_t, size_t>>> disjoint_rounds(size_t hosts);
 
-// Parts of gather_evidence, in gather_pairs.cc and gather_quality.cc.
+// Parts of gather_evidence, in gather_pairs.cc, gather_neighbours.cc and gather_quality.cc.
 void gather_pairs(ProbeContext& context, unsigned needs, std::vector<std::string>& traces);
 void gather_quality(ProbeContext& context, unsigned needs);
+// Where an agent may not send ARP requests of its own, the kernel's word comes late: it gives up
+// only after seconds. Asks again for the pairs that nothing else has settled; for use right behind
+// the attempts to connect.
+void settle_neighbours(ProbeContext& context);
 
 }  // namespace plumbline

@@ -68,6 +68,7 @@ class PairGatherer {
     try_all();
     collect_listeners();
     match_captures(captures, traces);
+    settle_neighbours(context_);
     burst();
     // Connections lie idle while others are measured.
     AgentBatch idle(context_);

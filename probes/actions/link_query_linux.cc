@@ -50,11 +50,12 @@ std::string mac_bytes(const MacAddress& mac) {
   return {reinterpret_cast<const char*>(mac.data()), mac.size()};
 }
 
+// Without a sender address, always (an ARP probe, RFC 5227): who answers a request that names its
+// sender learns the sender's address from it, which hides that the sender's own kernel cannot ask.
 std::string arp_request(const LinkQuery& query) {
   std::string out("\0\1\x08\0\6\4\0\1", 8);  // Ethernet, IPv4, lengths, request
   out += mac_bytes(query.mac);
-  out += query.duplicate ? std::string(4, '\0') : ip_bytes(query.own);
-  out += std::string(6, '\0');
+  out += std::string(4 + 6, '\0');
   return out + ip_bytes(query.wanted);
 }
 

@@ -86,6 +86,8 @@ void wake_kernel(const PairEnds& ends) {
   if (::sendto(fd.get(), "", 0, 0, to.get(), to.length) < 0) return;  // the table tells why
 }
 
+// Sending makes the kernel forget an earlier failure and ask anew, so that FAILED is the outcome of
+// this attempt: nobody answered any of its requests (mcast_solicit of arp(7), three, one a second).
 KernelEntry ask_kernel(const PairEnds& ends, int interface, int64_t timeout_ms,
                        const AgentCall& call) {
   wake_kernel(ends);
@@ -94,7 +96,10 @@ KernelEntry ask_kernel(const PairEnds& ends, int interface, int64_t timeout_ms,
   while (!settled(entry) && !over(patience)) {
     const timespec pause{0, kTablePause};
     ::nanosleep(&pause, nullptr);
+    const std::string before = entry.state;
     entry = kernel_entry(ends.to, interface, call);
+    // Failed entries are swept away soon.
+    if (entry.state.empty() && before == "INCOMPLETE") entry.state = "FAILED";
   }
   return entry;
 }
@@ -151,6 +156,7 @@ NeighbourProbe probe_neighbour(const PairEnds& ends, const NeighbourSettings& se
   query.duplicate = settings.duplicate || ends.from.length == 0;
   query.timeout_ms = std::clamp<int64_t>(settings.timeout_ms, 1, 30'000);
   const bool ethernet = query.wanted.length != 0 && ethernet_mac(out.dev, query.mac);
+  const bool has_route = out.error.empty();
   if (ethernet) {
     const auto macs = ask_link(query, call);
     if (macs) {
@@ -168,9 +174,11 @@ NeighbourProbe probe_neighbour(const PairEnds& ends, const NeighbourSettings& se
   const KernelEntry entry = ask_kernel(ends, query.interface, patience, call);
   out.kernel_state = entry.state;
   out.kernel_mac = entry.mac;
-  if (out.method == "kernel" && settled(entry) && !entry.mac.empty()) {
-    out.macs = {entry.mac};
-    if (ethernet) out.error.clear();
+  if (out.method == "kernel" && settled(entry)) {
+    if (!entry.mac.empty()) out.macs = {entry.mac};
+    // That nobody answered is an answer as well, though our own requests were not permitted.
+    const bool told = !entry.mac.empty() || (entry.state == "FAILED" && has_route);
+    if (ethernet && told) out.error.clear();
   }
   return out;
 }

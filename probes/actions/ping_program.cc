@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/clock.h"
 #include "core/command.h"
 #include "probes/actions/text.h"
 
@@ -15,6 +16,8 @@ namespace plumbline {
 namespace {
 
 constexpr size_t kMaxRtts = 1000;
+// To start the program and to round its waiting up to whole seconds.
+constexpr int64_t kStartNs = kSecond;
 
 // The number behind `key`, as in "time=0.045 ms".
 bool number_behind(const std::string& line, const std::string& key, double& value) {
@@ -83,19 +86,24 @@ PingEvidence ping_by_program(const PairEnds& ends, const PingSettings& settings,
   // The whole second is what every program accepts from everybody; users of iputils may go down
   // to a fifth.
   const double interval = std::max(0.2, static_cast<double>(settings.interval_ms) / 1000);
+  // The program is slower than our own sockets: no more echoes than there is time for.
+  const auto interval_ns = static_cast<int64_t>(interval * 1e9);
+  const int64_t linger_ns = settings.timeout_ms * kMillisecond;
+  const int64_t left_ns = call.deadline.remaining_ns() - linger_ns - kStartNs;
+  const int count = static_cast<int>(std::clamp<int64_t>(left_ns / interval_ns, 1, settings.count));
   for (const std::string& word :
-       {std::string("-c"), std::to_string(settings.count), std::string("-i"),
+       {std::string("-c"), std::to_string(count), std::string("-i"),
         fmt::format("{:.1f}", interval), std::string("-s"), std::to_string(settings.bytes)}) {
     argv.push_back(word);
   }
+  add_linger_option(argv, v6, settings.timeout_ms);
   if (!ends.from_ip.empty()) add_source_option(argv, ends);
   std::string target = ip_text(ends.to);
   if (v6 && ends.to.link_local()) target += "%" + ends.interface;
   argv.push_back(target);
-  const int64_t ns =
-      static_cast<int64_t>(interval * 1e9) * settings.count + settings.timeout_ms * kMillisecond;
   // Printed as it goes, so what came until the end of the time would be lost with the program.
-  const auto done = run_command(argv, within(call, ns + kSecond).deadline);
+  const int64_t ns = interval_ns * count + linger_ns + 2 * kSecond;
+  const auto done = run_command(argv, within(call, ns).deadline);
   if (!done) {
     out.unavailable = done.error().message();
     return out;

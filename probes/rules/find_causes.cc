@@ -4,61 +4,12 @@
 #include "probes/checks.h"
 #include "probes/rules/pair_remedy.h"
 #include "probes/rules/rules.h"
+#include "probes/rules/symptoms.h"
 
 namespace plumbline {
 namespace {
 
 using Ranked = RankedCandidate;
-
-// Warnings and notes about pairs that are only symptoms where something on these rungs fails.
-struct SymptomRow {
-  const char* cause;  // or its beginning, up to a dot
-  int from, to;       // rungs of failures that explain it
-};
-constexpr SymptomRow kExplainedByFailure[] = {
-    {"icmp.", kRungHost, kRungMtu},      {"loss.", kRungHost, kRungRoute},
-    {"rate.", kRungHost, kRungRoute},    {"rate.", kRungMtu, kRungQuality},
-    {"latency.", kRungHost, kRungRoute}, {"latency.", kRungMtu, kRungQuality},
-    {"mtu.", kRungLink, kRungFirewall},  {"path.", kRungLink, kRungRoute},
-    {"route.", kRungLink, kRungRoute},
-};
-
-// Warnings that are only symptoms of other warnings on the same hosts.
-struct WarningRow {
-  const char* symptom;
-  const char* cause;
-};
-constexpr WarningRow kExplainedByWarning[] = {
-    {"rate.", "loss."},
-    {"rate.", "link.speed"},
-    {"rate.", "link.duplex"},
-    {"rate.", "link.errors"},
-    {"rate.", "link.flapping"},
-    {"rate.", "path.slower_used"},
-    {"rate.", "route.wrong_interface"},
-    {"rate.", "host.sockbuf_clamped"},
-    {"rate.", "host.overloaded"},
-    {"rate.", "mtu."},
-    {"rate.host_limited", "host.oversubscribed"},
-    {"latency.", "rate."},
-    {"latency.", "path.slower_used"},
-    {"latency.", "host.overloaded"},
-    {"latency.", "loss."},
-    {"latency.", "route.wrong_interface"},
-    {"loss.", "link.duplex"},
-    {"loss.", "link.errors"},
-    {"loss.", "link.flapping"},
-};
-
-// Failures of a host that follow from another finding about the same host: where the host file
-// names an address that the host does not use, its own name cannot mean that address.
-constexpr WarningRow kExplainedOnHost[] = {
-    {"name.wrong_address", "ip."},
-    {"name.wrong_address", "link."},
-    {"name.wrong_address", "path.slower_used"},
-};
-
-bool begins(const std::string& text, const char* with) { return text.rfind(with, 0) == 0; }
 
 class Selection {
  public:
@@ -122,11 +73,7 @@ class Selection {
         const Finding& cause = other.candidate.finding;
         if (cause.outcome == Severity::kNote) return false;
         const bool same = cause.host == finding.host || cause.peer == finding.host;
-        return same && std::any_of(std::begin(kExplainedOnHost), std::end(kExplainedOnHost),
-                                   [&](const WarningRow& row) {
-                                     return begins(finding.cause, row.symptom) &&
-                                            begins(cause.cause, row.cause);
-                                   });
+        return same && follows_on_host(finding.cause, cause.cause);
       });
     };
     std::vector<Ranked> left;
@@ -169,7 +116,8 @@ class Selection {
         });
     const bool joins = std::any_of(kept_.begin(), kept_.end(),
                                    [&](const Ranked& kept) { return same_fault(kept, ranked); });
-    const bool stands = candidate.proven && !(candidate.by_captures_only && astray(candidate));
+    const bool stands = candidate.proven && !(candidate.by_captures_only && astray(candidate)) &&
+                        !(unmet(candidate) && !met_elsewhere(ranked));
     if (explained && !stands && !joins) {
       explain_away(ranked);
       return;
@@ -184,6 +132,27 @@ class Selection {
       return claimed_below(key, kRungRoute + 1) || claimed_below(reversed(key), kRungRoute + 1);
     };
     return std::all_of(candidate.breaks.begin(), candidate.breaks.end(), broken);
+  }
+
+  // Nothing that these hosts send reaches the rule that the candidate rests on: one of the two is
+  // cut off from the link altogether.
+  bool unmet(const Candidate& candidate) const {
+    if (!candidate.by_rules_only || candidate.breaks.empty()) return false;
+    return std::all_of(candidate.breaks.begin(), candidate.breaks.end(),
+                       [&](const std::string& key) {
+                         return std::any_of(kept_.begin(), kept_.end(), [&](const Ranked& kept) {
+                           const Finding& finding = kept.candidate.finding;
+                           const auto& broken = kept.candidate.breaks;
+                           return finding.cause == "neighbour.unresolved" && finding.peer.empty() &&
+                                  (broken.count(key) != 0 || broken.count(reversed(key)) != 0);
+                         });
+                       });
+  }
+  // The same fault of the same host also stops what does come so far.
+  bool met_elsewhere(const Ranked& ranked) const {
+    return std::any_of(all_.begin(), all_.end(), [&](const Ranked& other) {
+      return &other != &ranked && same_fault(other, ranked) && !unmet(other.candidate);
+    });
   }
 
   bool claimed_below(const std::string& key, int rung) const {
@@ -206,12 +175,8 @@ class Selection {
     return std::all_of(about.begin(), about.end(), [&](const std::string& key) {
       const auto claim = claims_.find(key);
       if (claim == claims_.end()) return false;
-      return std::any_of(claim->second.begin(), claim->second.end(), [&](int rung) {
-        return std::any_of(std::begin(kExplainedByFailure), std::end(kExplainedByFailure),
-                           [&](const SymptomRow& row) {
-                             return begins(cause, row.cause) && rung >= row.from && rung <= row.to;
-                           });
-      });
+      return std::any_of(claim->second.begin(), claim->second.end(),
+                         [&](int rung) { return follows_from_failure(cause, rung); });
     });
   }
 
@@ -219,11 +184,7 @@ class Selection {
     const Finding& finding = ranked.candidate.finding;
     for (const Ranked& other : kept_) {
       const Finding& cause = other.candidate.finding;
-      const bool row = std::any_of(
-          std::begin(kExplainedByWarning), std::end(kExplainedByWarning), [&](const WarningRow& r) {
-            return begins(finding.cause, r.symptom) && begins(cause.cause, r.cause);
-          });
-      if (!row) continue;
+      if (!follows_from_warning(finding.cause, cause.cause)) continue;
       // A cause of one pair explains that pair; one of a host whatever touches the host.
       const bool host = cause.host == finding.host || cause.host == finding.peer;
       const bool peer =

@@ -151,6 +151,36 @@ std::vector<HostView> host_views(const EvidenceSet& evidence) {
   return out;
 }
 
+std::vector<const InterfaceEvidence*> carriers(const HostView& view) {
+  std::vector<const InterfaceEvidence*> out;
+  const auto add = [&](const InterfaceEvidence* interface) {
+    if (interface != nullptr && std::find(out.begin(), out.end(), interface) == out.end()) {
+      out.push_back(interface);
+    }
+  };
+  for (const Cidr& data : data_of(*view.job)) add(data_interface(*view.job, *view.host, data.ip));
+  add(find_interface(*view.host, view.job->interface));
+  return out;
+}
+
+std::vector<const InterfaceEvidence*> unbridged_ports(const HostEvidence& host) {
+  std::vector<const InterfaceEvidence*> out;
+  for (const InterfaceEvidence& interface : host.interfaces) {
+    const bool kind = interface.kind == "ethernet" || interface.kind == "veth" ||
+                      interface.kind == "thunderbolt" || interface.kind == "bond" ||
+                      interface.kind == "vlan";
+    const bool bare = std::all_of(interface.addresses.begin(), interface.addresses.end(),
+                                  [](const AddressEvidence& a) { return is_link_local_ip(a.ip); });
+    const bool lower =
+        std::any_of(host.interfaces.begin(), host.interfaces.end(),
+                    [&](const InterfaceEvidence& other) { return other.parent == interface.name; });
+    if (kind && bare && !lower && is_usable(interface) && interface.master.empty()) {
+      out.push_back(&interface);
+    }
+  }
+  return out;
+}
+
 std::vector<DataAddress> data_addresses(const EvidenceSet& evidence) {
   std::vector<DataAddress> out;
   for (const HostView& view : host_views(evidence)) {

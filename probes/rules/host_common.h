@@ -63,6 +63,12 @@ struct HostView {
 };
 std::vector<HostView> host_views(const EvidenceSet& evidence);
 
+// Interfaces that data of this host should use: those that have a data address, and the one that
+// the host file names.
+std::vector<const InterfaceEvidence*> carriers(const HostView& view);
+// Ports that could belong to a bridge and belong nowhere: up, with signal, without an address.
+std::vector<const InterfaceEvidence*> unbridged_ports(const HostEvidence& host);
+
 // Data addresses that are really there.
 struct DataAddress {
   HostView at;

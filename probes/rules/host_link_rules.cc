@@ -1,5 +1,5 @@
-// Causes on the link itself: interfaces that are down, without signal, outside their bridge, or
-// worse than they should be.
+// Causes on the link itself: interfaces that are down, without signal, or worse than they
+// should be.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,20 +17,6 @@ namespace {
 std::string link_key(const std::string& host, const std::string& interface,
                      const std::string& what = "") {
   return key_of({"link", host, {}, {}, interface + what});
-}
-
-// Interfaces that data of this host should use: those that have a data address, and the one that
-// the host file names.
-std::vector<const InterfaceEvidence*> carriers(const HostView& view) {
-  std::vector<const InterfaceEvidence*> out;
-  const auto add = [&](const InterfaceEvidence* interface) {
-    if (interface != nullptr && std::find(out.begin(), out.end(), interface) == out.end()) {
-      out.push_back(interface);
-    }
-  };
-  for (const Cidr& data : data_of(*view.job)) add(data_interface(*view.job, *view.host, data.ip));
-  add(find_interface(*view.host, view.job->interface));
-  return out;
 }
 
 // The lowest interfaces that are switched off and without which `top` cannot work: its parents,
@@ -199,100 +185,6 @@ void propose_flapping(const HostView& view, const Checks& checks,
           .take(checks));
 }
 
-// ---- bridges ----
-
-// Ports that could belong to a bridge and belong nowhere: up, with signal, without an address.
-std::vector<const InterfaceEvidence*> orphans(const HostEvidence& host) {
-  std::vector<const InterfaceEvidence*> out;
-  for (const InterfaceEvidence& interface : host.interfaces) {
-    const bool kind = interface.kind == "ethernet" || interface.kind == "veth" ||
-                      interface.kind == "thunderbolt" || interface.kind == "bond" ||
-                      interface.kind == "vlan";
-    const bool bare = std::all_of(interface.addresses.begin(), interface.addresses.end(),
-                                  [](const AddressEvidence& a) { return is_link_local_ip(a.ip); });
-    const bool lower =
-        std::any_of(host.interfaces.begin(), host.interfaces.end(),
-                    [&](const InterfaceEvidence& other) { return other.parent == interface.name; });
-    if (kind && bare && !lower && is_usable(interface) && interface.master.empty()) {
-      out.push_back(&interface);
-    }
-  }
-  return out;
-}
-
-// Of several, those that are called like a port of a data bridge on another host.
-std::vector<const InterfaceEvidence*> likely_ports(
-    const EvidenceSet& evidence, const HostView& view,
-    const std::vector<const InterfaceEvidence*>& lonely) {
-  std::vector<const InterfaceEvidence*> out;
-  for (const InterfaceEvidence* port : lonely) {
-    for (const HostView& other : host_views(evidence)) {
-      if (other.job == view.job) continue;
-      const InterfaceEvidence* theirs = find_interface(*other.host, port->name);
-      const InterfaceEvidence* bridge =
-          theirs == nullptr ? nullptr : find_interface(*other.host, theirs->master);
-      const auto wanted = carriers(other);
-      if (bridge == nullptr || std::find(wanted.begin(), wanted.end(), bridge) == wanted.end()) {
-        continue;
-      }
-      out.push_back(port);
-      break;
-    }
-  }
-  return out.empty() ? lonely : out;
-}
-
-void propose_bridge(const EvidenceSet& evidence, const HostView& view, const Checks& checks,
-                    const InterfaceEvidence& bridge, std::vector<Candidate>& out) {
-  const std::string& name = view.job->name;
-  const std::set<std::string> broken =
-      not_working(evidence, pairs_over(evidence, *view.host, bridge.name));
-  if (broken.empty()) return;
-  std::vector<const InterfaceEvidence*> ports, stopped;
-  for (const InterfaceEvidence& port : view.host->interfaces) {
-    if (port.master != bridge.name) continue;
-    ports.push_back(&port);
-    const bool stops = !port.port_state.empty() && port.port_state != "forwarding";
-    if (is_usable(port) && stops) stopped.push_back(&port);
-  }
-  const auto propose = [&](const std::string& text, const std::string& remedy, double confidence) {
-    out.push_back(Proposal("link.not_in_bridge", Severity::kFail, name)
-                      .confidence(confidence)
-                      .see(name, link_key(name, bridge.name), text)
-                      .remedy(remedy)
-                      .breaks(broken)
-                      .take(checks));
-  };
-  if (!stopped.empty()) {
-    std::string remedy;
-    std::vector<std::string> words;
-    for (const InterfaceEvidence* port : stopped) {
-      remedy += (remedy.empty() ? "" : "\n") + remedy_forward_on_port(port->name);
-      words.push_back(fmt::format("{} is '{}'", port->name, port->port_state));
-    }
-    return propose(
-        fmt::format("ports of bridge {} do not forward: {}", bridge.name, join_words(words)),
-        remedy, 0.9);
-  }
-  const auto lonely = likely_ports(evidence, view, orphans(*view.host));
-  if (lonely.empty()) return;
-  std::string remedy;
-  std::vector<std::string> words;
-  for (const InterfaceEvidence* port : lonely) {
-    remedy += (remedy.empty() ? "" : "\n") +
-              remedy_add_to_bridge(view.host->system, port->name, bridge.name);
-    words.push_back(port->name);
-  }
-  const bool only = lonely.size() == 1;
-  if (!only) {
-    remedy = fmt::format("one of {} belongs into the bridge: ip link set PORT master {}",
-                         join_words(words), bridge.name);
-  }
-  propose(fmt::format("bridge {} has {} ports; {} has a signal and belongs to no bridge",
-                      bridge.name, ports.size(), join_words(words)),
-          remedy, only ? 0.9 : 0.7);
-}
-
 }  // namespace
 
 std::vector<Candidate> propose_link_down(const EvidenceSet& evidence, const Checks& checks) {
@@ -329,7 +221,7 @@ std::vector<Candidate> propose_no_carrier(const EvidenceSet& evidence, const Che
       const std::string& name = view.job->name;
       if (explained_elsewhere(evidence, view, *interface)) continue;
       // A bridge without any port has no signal either; that is propose_bridges' matter.
-      const bool orphaned = interface->kind == "bridge" && !orphans(*view.host).empty();
+      const bool orphaned = interface->kind == "bridge" && !unbridged_ports(*view.host).empty();
       if (orphaned) continue;
       out.push_back(
           Proposal("link.no_carrier", Severity::kFail, name)
@@ -355,34 +247,6 @@ std::vector<Candidate> propose_link_quality(const EvidenceSet& evidence, const C
       if (!is_usable(*interface)) continue;
       propose_speed(evidence, view, checks, *interface, out);
       propose_errors(view, checks, *interface, out);
-    }
-  }
-  return out;
-}
-
-std::vector<Candidate> propose_bridges(const EvidenceSet& evidence, const Checks& checks) {
-  std::vector<Candidate> out;
-  for (const HostView& view : host_views(evidence)) {
-    for (const std::string& loop : view.host->forwarding_loops) {
-      std::set<std::string> over;
-      for (const InterfaceEvidence* interface : carriers(view)) {
-        if (interface->kind == "bridge") {
-          over.merge(pairs_over(evidence, *view.host, interface->name));
-        }
-      }
-      out.push_back(Proposal("topology.bridge_loop", Severity::kFail, view.job->name)
-                        .see(view.job->name, "", loop)
-                        .remedy("take one of the ports that close the loop out of its bridge (ip "
-                                "link set PORT nomaster), or switch the spanning tree protocol on "
-                                "(ip link set BRIDGE type bridge stp_state 1)")
-                        .breaks(not_working(evidence, over))
-                        .proven()
-                        .take(checks));
-    }
-    for (const InterfaceEvidence* interface : carriers(view)) {
-      if (interface->kind == "bridge" && interface->up) {
-        propose_bridge(evidence, view, checks, *interface, out);
-      }
     }
   }
   return out;

@@ -4,68 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 
-#include "probes/filters/shell_text.h"
 #include "probes/remedy.h"
+#include "probes/rules/arp_filters.h"
 #include "probes/rules/host_common.h"
 #include "probes/rules/host_rows.h"
+#include "probes/rules/neighbour_links.h"
 
 namespace plumbline {
 namespace {
 
 constexpr const char* kCause = "neighbour.unresolved";
-
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
-// A pair on one link whose ends have their addresses on interfaces that work.
-struct Link {
-  const PairEvidence* pair = nullptr;
-  const DataAddress *from = nullptr, *to = nullptr;
-};
-
-std::vector<Link> links_of(const EvidenceSet& evidence, const std::vector<DataAddress>& all) {
-  std::vector<Link> out;
-  for (const PairEvidence& pair : evidence.pairs) {
-    if (!between_machines(pair) || !pair.skipped.empty()) continue;
-    const DataAddress* from = find_data(all, pair.from, pair.from_ip);
-    const DataAddress* to = find_data(all, pair.to, pair.to_ip);
-    if (from == nullptr || to == nullptr) continue;
-    if (!is_usable(*from->interface) || !is_usable(*to->interface)) continue;
-    if (!same_subnet(from->ip, to->ip, from->prefix)) continue;
-    if (pair.neighbour && !pair.neighbour->on_link) continue;
-    const RouteLookup* lookup = route_lookup(pair);
-    if (lookup != nullptr && (!lookup->error.empty() || !lookup->via.empty())) continue;
-    // Sent elsewhere, the request meets nobody: that is a matter of routes.
-    if (lookup != nullptr && !lookup->dev.empty() && lookup->dev != from->interface->name) continue;
-    out.push_back({&pair, from, to});
-  }
-  return out;
-}
-
-std::string key_for(const std::string& from, const std::string& to) {
-  return key_of({"neighbour", from, to});
-}
-
-// Nobody told the hardware address when asked.
-bool is_unresolved(const Link& link) {
-  const PairEvidence& pair = *link.pair;
-  if (reaches(pair).value_or(false)) return false;
-  if (pair.neighbour && pair.neighbour->error.empty()) {
-    const NeighbourProbe& probe = *pair.neighbour;
-    const bool kernel_knows = !probe.kernel_mac.empty() && probe.kernel_state != "FAILED";
-    if (!probe.macs.empty()) return false;
-    return probe.method == "arp" || !kernel_knows;
-  }
-  for (const NeighbourEvidence& entry : link.from->at.host->neighbours) {
-    if (entry.ip == pair.to_ip) return entry.state == "FAILED" || entry.state == "INCOMPLETE";
-  }
-  return false;
-}
 
 class NeighbourRules {
  public:
@@ -82,7 +32,7 @@ class NeighbourRules {
     filtered_requests();
     isolated_ports();
     silent_gateways();
-    silent_peers();
+    propose_silent_peers({evidence_, checks_, all_, links_, taken_}, out_);
     return std::move(out_);
   }
 
@@ -107,7 +57,7 @@ class NeighbourRules {
         if (reaches(*link.pair).value_or(false)) continue;
         Proposal proposal(kCause, Severity::kFail, host.name);
         proposal.peer(link.pair->to)
-            .see(host.name, key_for(host.name, link.pair->to),
+            .see(host.name, neighbour_key(host.name, link.pair->to),
                  fmt::format("a static entry on {} says that {} has {}; {} has {}", entry.dev,
                              entry.ip, entry.mac, link.pair->to, right))
             .remedy(remedy_delete_neighbour(host.system, entry.ip, entry.dev))
@@ -167,31 +117,6 @@ class NeighbourRules {
     }
   }
 
-  // A filter that stops ARP itself; one that stops every frame is the firewall rules' matter.
-  static bool stops_arp(const FilterRule& rule) {
-    if (rule.action != "drop" || rule.is_policy) return false;
-    const std::string text = lower(rule.text);
-    const bool named = rule.family == "arp" || text.find("arp") != std::string::npos ||
-                       text.find("0x0806") != std::string::npos;
-    return named && (rule.family == "arp" || rule.family == "bridge" || rule.family == "netdev" ||
-                     rule.tool == "ebtables" || rule.tool == "tc" || rule.tool == "arptables");
-  }
-
-  static std::string remedy_without(const FilterRule& rule) {
-    if (rule.tool == "nftables" && rule.handle > 0) {
-      return fmt::format("nft delete rule {} {} {} handle {}", shell_word(rule.family),
-                         shell_word(rule.table), shell_word(rule.chain), rule.handle);
-    }
-    const size_t at = rule.text.find("-A ");
-    const bool plain = rule.text.find_first_of(";|&`$<>\\\n'\"") == std::string::npos;
-    if ((rule.tool == "ebtables" || rule.tool == "arptables") && at == 0 && plain) {
-      return fmt::format("{} -t {} -D {}", rule.tool,
-                         shell_word(rule.table.empty() ? "filter" : rule.table),
-                         rule.text.substr(3));
-    }
-    return fmt::format("take this rule of {} out: {}", rule.tool, rule.text);
-  }
-
   void filtered_requests() {
     for (const HostView& view : host_views(evidence_)) {
       for (const FilterRule& rule : view.host->filters) {
@@ -207,7 +132,7 @@ class NeighbourRules {
         Proposal proposal(kCause, Severity::kFail, name);
         proposal.confidence(0.9)
             .see(name, "", fmt::format("a rule of {} drops ARP: {}", rule.tool, rule.text))
-            .remedy(remedy_without(rule))
+            .remedy(remedy_without_arp_rule(rule))
             .breaks(broken);
         push(proposal);
       }
@@ -255,7 +180,7 @@ class NeighbourRules {
         if (entry.ip != lookup->via || !failed || entry.dev != from->interface->name) continue;
         Proposal proposal(kCause, Severity::kFail, pair.from);
         proposal.confidence(0.8)
-            .see(pair.from, key_for(pair.from, pair.to),
+            .see(pair.from, neighbour_key(pair.from, pair.to),
                  fmt::format("the gateway {} towards {} does not answer on {}", entry.ip, pair.to,
                              entry.dev))
             .remedy(fmt::format("switch the gateway {} on, or correct the route: ip route get {}",
@@ -269,88 +194,6 @@ class NeighbourRules {
         break;
       }
     }
-  }
-
-  // Nothing is seen that explains it: name the host that is silent towards all, or the pair.
-  void silent_peers() {
-    std::map<std::string, std::set<std::string>> silent, linked;
-    for (const Link& link : links_) {
-      const std::string &a = link.pair->from, &b = link.pair->to;
-      if (is_taken(a, b)) continue;
-      linked[a].insert(b);
-      linked[b].insert(a);
-      if (!is_unresolved(link)) continue;
-      silent[a].insert(b);
-      silent[b].insert(a);
-    }
-    std::set<std::string> named;
-    for (const JobHost& job : evidence_.job.hosts) {
-      const auto& peers = silent[job.name];
-      if (peers.size() < 2 || peers != linked[job.name]) continue;
-      // Among hosts that are all silent towards each other nobody stands out.
-      const bool others_fine = std::any_of(peers.begin(), peers.end(), [&](const auto& peer) {
-        return silent[peer].size() < linked[peer].size();
-      });
-      if (!others_fine) continue;
-      named.insert(job.name);
-      Proposal proposal(kCause, Severity::kFail, job.name);
-      proposal.confidence(0.8);
-      for (const std::string& peer : peers) {
-        see_silence(proposal, peer, job.name);
-        proposal.breaks_both(job.name, peer);
-      }
-      proposal.remedy(remedy_for_silence(job.name));
-      push(proposal);
-    }
-    for (const Link& link : links_) {
-      const std::string &a = link.pair->from, &b = link.pair->to;
-      if (is_taken(a, b) || !is_unresolved(link)) continue;
-      const bool mutual = is_silent_back(a, b);
-      // One way only: who is asked and stays silent is at fault.
-      const std::string& host = mutual || named.count(a) > 0 ? first_of(a, b) : b;
-      const std::string& peer = host == a ? b : a;
-      Proposal proposal(kCause, Severity::kFail, host);
-      proposal.peer(peer).confidence(0.7);
-      see_silence(proposal, a, b);
-      if (mutual) see_silence(proposal, b, a);
-      proposal.remedy(remedy_for_silence(host)).breaks_both(a, b);
-      push(proposal);
-    }
-  }
-
-  const std::string& first_of(const std::string& a, const std::string& b) const {
-    for (const JobHost& job : evidence_.job.hosts) {
-      if (job.name == a) return a;
-      if (job.name == b) return b;
-    }
-    return a;
-  }
-
-  bool is_silent_back(const std::string& a, const std::string& b) const {
-    return std::any_of(links_.begin(), links_.end(), [&](const Link& link) {
-      return link.pair->from == b && link.pair->to == a && is_unresolved(link);
-    });
-  }
-
-  void see_silence(Proposal& proposal, const std::string& from, const std::string& to) const {
-    for (const Link& link : links_) {
-      if (link.pair->from != from || link.pair->to != to || !is_unresolved(link)) continue;
-      proposal.see(from, key_for(from, to),
-                   fmt::format("nobody answered on {} when it asked for {} of {}",
-                               link.from->interface->name, link.pair->to_ip, to));
-    }
-  }
-
-  std::string remedy_for_silence(const std::string& host) const {
-    for (const DataAddress& data : all_) {
-      if (data.at.job->name != host) continue;
-      return fmt::format(
-          "look at the port of the switch (or bridge) that {} of {} is plugged into: "
-          "is it a member of the same network and VLAN as the ports of its peers, "
-          "forwarding and not isolated",
-          data.interface->name, host);
-    }
-    return "look at the port of the switch that " + host + " is plugged into";
   }
 
   const EvidenceSet& evidence_;

@@ -110,18 +110,46 @@ std::vector<const DataAddress*> on_link(const std::vector<DataAddress>& all,
 }
 
 // The MTU that this end should have, when it is the odd one; 0 when it is not.
-int right_mtu(const DataAddress& mine, const std::vector<const DataAddress*>& peers) {
+struct RightMtu {
+  int mtu = 0;
+  bool decided = false;  // false: either end may be the odd one, and the first is named
+};
+
+// What a link should have whose ends do not agree by majority: what the other links of the job
+// have, else the standard of Ethernet; 0 when neither is in use on it.
+int mtu_by_others(const std::vector<DataAddress>& all,
+                  const std::vector<const DataAddress*>& group) {
+  constexpr int kEthernet = 1500;
+  std::vector<const DataAddress*> others;
+  for (const DataAddress& data : all) {
+    const bool here = std::any_of(group.begin(), group.end(), [&](const DataAddress* member) {
+      return member->interface == data.interface;
+    });
+    if (!here && data.interface->mtu > 0) others.push_back(&data);
+  }
+  for (const int mtu : {usual_mtu(others), kEthernet}) {
+    const bool in_use = std::any_of(group.begin(), group.end(), [&](const DataAddress* member) {
+      return member->interface->mtu == mtu;
+    });
+    if (mtu > 0 && in_use) return mtu;
+  }
+  return 0;
+}
+
+RightMtu right_mtu(const std::vector<DataAddress>& all, const DataAddress& mine,
+                   const std::vector<const DataAddress*>& peers) {
   std::vector<const DataAddress*> group = peers;
   group.push_back(&mine);
   const auto other = std::find_if(peers.begin(), peers.end(), [&](const DataAddress* p) {
     return p->interface->mtu != mine.interface->mtu;
   });
-  if (other == peers.end()) return 0;
-  const int usual = usual_mtu(group);
-  if (usual > 0) return usual == mine.interface->mtu ? 0 : usual;
+  if (other == peers.end()) return {};
+  int usual = usual_mtu(group);
+  if (usual == 0) usual = mtu_by_others(all, group);
+  if (usual > 0) return {usual == mine.interface->mtu ? 0 : usual, true};
   const bool first = std::all_of(peers.begin(), peers.end(),
                                  [&](const DataAddress* p) { return mine.at.job < p->at.job; });
-  return first ? (*other)->interface->mtu : 0;
+  return {first ? (*other)->interface->mtu : 0, false};
 }
 
 }  // namespace
@@ -186,8 +214,8 @@ std::vector<Candidate> propose_mtu(const EvidenceSet& evidence, const Checks& ch
   for (const DataAddress& mine : all) {
     if (!is_usable(*mine.interface) || mine.interface->mtu <= 0) continue;
     const auto peers = on_link(all, mine);
-    const int right = right_mtu(mine, peers);
-    if (right == 0) continue;
+    const RightMtu right = right_mtu(all, mine, peers);
+    if (right.mtu == 0) continue;
     const std::string& name = mine.at.job->name;
     std::set<std::string> broken;
     bool fails = false;
@@ -206,13 +234,15 @@ std::vector<Candidate> propose_mtu(const EvidenceSet& evidence, const Checks& ch
       }
     }
     Proposal proposal("mtu.mismatch", fails ? Severity::kFail : Severity::kWarn, name);
-    if (others.size() == 1 && peers.size() == 1) proposal.peer(peers[0]->at.job->name);
+    // Of a host with several cables the peer tells which one it is.
+    const bool cable = mine.at.job->data.size() > 1 || !right.decided;
+    if (cable && peers.size() == 1) proposal.peer(peers[0]->at.job->name);
     out.push_back(
         proposal
             .see(name, key_of({"link", name, {}, {}, mine.interface->name}),
                  fmt::format("{} has an MTU of {}, the other ends of its link {}",
                              mine.interface->name, mine.interface->mtu, join_words(others)))
-            .remedy(remedy_set_mtu(mine.at.host->system, mine.interface->name, right))
+            .remedy(remedy_set_mtu(mine.at.host->system, mine.interface->name, right.mtu))
             .breaks(broken)
             .take(checks));
   }

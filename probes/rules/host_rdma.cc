@@ -72,15 +72,16 @@ class RdmaJudge {
   RdmaVerdict climb() const {
     const RdmaEvidence& rdma = *host_.rdma;
     const bool macos = host_.system == "macos";
+    // Without hardware a library would not help.
+    if (rdma.devices.empty() && !rdma.hardware.empty()) {
+      return blame("rdma.unsupported_hardware", rdma.hardware,
+                   "run the job over TCP on this host, or use a machine whose hardware can RDMA");
+    }
     if (rdma.library.empty()) {
       return blame("rdma.no_library",
                    "no verbs library could be loaded" +
                        (rdma.library_error.empty() ? "" : ": " + rdma.library_error),
                    macos ? "update to a macOS that has librdma" : "apt-get install libibverbs1");
-    }
-    if (rdma.devices.empty() && !rdma.hardware.empty()) {
-      return blame("rdma.unsupported_hardware", rdma.hardware,
-                   "run the job over TCP on this host, or use a machine whose hardware can RDMA");
     }
     if (rdma.devices.empty()) {
       return blame("rdma.no_device", fmt::format("{} lists no device", rdma.library),

@@ -21,6 +21,7 @@ std::vector<Candidate> propose_rdma(const EvidenceSet& evidence, const Checks& c
 std::vector<Candidate> propose_link_down(const EvidenceSet& evidence, const Checks& checks);
 std::vector<Candidate> propose_no_carrier(const EvidenceSet& evidence, const Checks& checks);
 std::vector<Candidate> propose_link_quality(const EvidenceSet& evidence, const Checks& checks);
+// host_bridge_rules.cc: topology.bridge_loop, link.not_in_bridge.
 std::vector<Candidate> propose_bridges(const EvidenceSet& evidence, const Checks& checks);
 // host_absent_rules.cc: link.missing, ip.missing, ip.wrong_subnet and ip.link_local_only of an
 // address that is not where the host file says.

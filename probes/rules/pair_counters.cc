@@ -28,6 +28,10 @@ BurstView::BurstView(const PairView& view, const PortTry& attempt) {
   const BurstEvidence& burst = *view.pair->burst;
   if (attempt.result != "timeout") return;
   const PairEvidence& pair = *view.pair;
+  // What waits for a hardware address is not sent: only requests for the address leave, and it is
+  // no filter that keeps the rest.
+  unaddressed_there_ = nobody_answers(&pair);
+  unaddressed_back_ = nobody_answers(view.back);
   attempts_ = burst.attempts;
   text_ = fmt::format("{} attempts from {}", attempts_, pair.from);
   const std::string egress = egress_of(view);
@@ -47,7 +51,7 @@ BurstView::BurstView(const PairView& view, const PortTry& attempt) {
 }
 
 std::optional<Place> BurstView::place(bool request) const {
-  if (attempts_ == 0) return std::nullopt;
+  if (attempts_ == 0 || (request ? unaddressed_there_ : unaddressed_back_)) return std::nullopt;
   const Count& left = request ? request_left_ : answer_left_;
   const Count& came = request ? request_came_ : answer_came_;
   if (left.known && !left.rose) return Place::kSender;

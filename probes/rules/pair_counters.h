@@ -30,6 +30,7 @@ class BurstView {
 
   int attempts_ = 0;
   Count request_left_, request_came_, answer_left_, answer_came_, in_segments_;
+  bool unaddressed_there_ = false, unaddressed_back_ = false;
   bool reached_tcp_ = false, xdp_at_receiver_ = false, xdp_at_sender_ = false;
   std::string text_;
 };

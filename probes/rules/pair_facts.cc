@@ -35,8 +35,7 @@ std::string broken_one_way(const PairEvidence& pair, const HostEvidence* from,
   if (!pair.neighbour || !pair.neighbour->on_link) return {};
   const NeighbourProbe& neighbour = *pair.neighbour;
   if (neighbour.macs.size() > 1) return "two machines answer for " + pair.to_ip;
-  const bool nobody = neighbour.macs.empty() && neighbour.kernel_mac.empty();
-  if (nobody && neighbour.error.empty()) return "nobody answers for " + pair.to_ip + " on the link";
+  if (nobody_answers(&pair)) return "nobody answers for " + pair.to_ip + " on the link";
   if (to == nullptr || to->interfaces.empty() || neighbour.kernel_mac.empty()) return {};
   const bool known = std::any_of(
       to->interfaces.begin(), to->interfaces.end(),
@@ -194,6 +193,12 @@ const HostEvidence* owner_of(const EvidenceSet& evidence, const std::string& ip)
     if (owns_address(&host, ip)) return &host;
   }
   return nullptr;
+}
+
+bool nobody_answers(const PairEvidence* pair) {
+  if (pair == nullptr || !pair->neighbour || !pair->neighbour->on_link) return false;
+  const NeighbourProbe& probe = *pair->neighbour;
+  return probe.error.empty() && probe.macs.empty() && probe.kernel_mac.empty();
 }
 
 std::string egress_of(const PairView& view) {

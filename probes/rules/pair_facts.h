@@ -53,6 +53,10 @@ const InterfaceEvidence* interface_with(const HostEvidence* host, const std::str
 bool owns_address(const HostEvidence* host, const std::string& ip);
 // The host of the evidence that has this address; nullptr when none.
 const HostEvidence* owner_of(const EvidenceSet& evidence, const std::string& ip);
+// The sender asked on the link for the other end's hardware address and nobody told it: not a
+// packet to it can leave, whatever the filters do. False where that is not known; `pair` may be
+// null.
+bool nobody_answers(const PairEvidence* pair);
 // Interface through which a host sends to the other end: by its route, else by its address. Empty
 // when unknown.
 std::string egress_of(const PairView& view);

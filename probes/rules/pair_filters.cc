@@ -97,6 +97,12 @@ std::vector<RuleHit> rule_hits(const PairView& view, int port, int length,
   return hits;
 }
 
+bool leads_to_own_port(const RuleHit& hit) {
+  if (!hit.redirects || hit.rule == nullptr) return false;
+  const std::string& target = hit.rule->target;
+  return !target.empty() && target.find_first_not_of("0123456789-") == std::string::npos;
+}
+
 bool hits_every_peer(const FilterRule& rule) {
   return std::none_of(rule.matches.begin(), rule.matches.end(), [](const FilterMatch& match) {
     if (match.key == "other") return true;

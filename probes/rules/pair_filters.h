@@ -32,6 +32,8 @@ struct RuleHit {
 std::vector<RuleHit> rule_hits(const PairView& view, int port, int length = 0,
                                const std::string& protocol = "tcp");
 
+// A redirect to another port of the same host: it stops nothing by itself, and never silently.
+bool leads_to_own_port(const RuleHit& hit);
 // Does the rule name no address, so that it hits every peer alike?
 bool hits_every_peer(const FilterRule& rule);
 // Does it stop frames of any kind, address resolution included?

@@ -140,6 +140,8 @@ Candidate candidate_of(const BlockGroup& group) {
   out.by_captures_only =
       std::none_of(group.blocks.begin(), group.blocks.end(),
                    [](const Block* block) { return block->hit && block->hit->rule != nullptr; });
+  out.by_rules_only = std::all_of(group.blocks.begin(), group.blocks.end(),
+                                  [](const Block* block) { return block->by_rule_only; });
   for (const Block* block : group.blocks) {
     finding.confidence = std::max(finding.confidence, block->confidence);
     out.proven = out.proven || block->proven;

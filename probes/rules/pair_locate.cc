@@ -100,7 +100,8 @@ class PortLocator {
     if (w_.block.hit && w_.block.hit->rule != nullptr && w_.block.hit->certain) {
       w_.block.confidence = std::min(0.99, w_.block.confidence + kRuleAdds);
     }
-    if (!below_.empty() && !(w_.block.hit && w_.block.hit->certain)) {
+    w_.block.by_rule_only = !below_.empty() && w_.block.hit && w_.block.hit->certain;
+    if (!below_.empty() && !w_.block.by_rule_only) {
       // What is wrong further down most likely explains it.
       w_.block.confidence *= kBrokenBelow;
       w_.block.proven = false;
@@ -111,7 +112,7 @@ class PortLocator {
   // A rule of another host, or for a packet that never came so far, would stop the connection too.
   void add_latent(std::vector<Block>& out) const {
     for (const RuleHit& hit : w_.hits) {
-      if (!hit.certain || hit.rule == nullptr) continue;
+      if (!hit.certain || hit.rule == nullptr || leads_to_own_port(hit)) continue;
       const std::string& own = hit.host == w_.view.from ? w_.pair.from_ip : w_.pair.to_ip;
       if (!owns_address(hit.host, own)) continue;
       const bool named = std::any_of(out.begin(), out.end(), [&](const Block& b) {
@@ -126,7 +127,7 @@ class PortLocator {
       block.request = hit.request;
       block.places = {hit.place};
       block.hit = hit;
-      block.latent = block.proven = true;
+      block.latent = block.by_rule_only = block.proven = true;
       block.confidence = kByRule;
       out.push_back(std::move(block));
     }

@@ -21,9 +21,10 @@ struct Block {
   std::optional<RuleHit> hit;            // the rule that does it
   std::string device;                    // address of a device on the way that refuses
   const HostEvidence* router = nullptr;  // the same, where it is a host of ours
-  bool latent = false;  // only read from the filters: no packet of ours came so far
-  bool proven = false;  // seen, not concluded from silence
-  int packets = 1;      // requests that were sent in vain
+  bool latent = false;        // only read from the filters: no packet of ours came so far
+  bool by_rule_only = false;  // latent, or nothing but a rule speaks for it: the link is broken
+  bool proven = false;        // seen, not concluded from silence
+  int packets = 1;            // requests that were sent in vain
   double confidence = 0.5;
   std::vector<Evidence> evidence;  // `check` is filled in later
 

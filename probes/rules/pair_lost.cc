@@ -102,6 +102,7 @@ class LostPackets {
     for (const RuleHit& hit : w_.hits) {
       if (!hit.certain || hit.request != w_.block.request || !has(w_.block.places, hit.place))
         continue;
+      if (leads_to_own_port(hit)) continue;  // somebody answers there, or the host's own RST does
       if (!w_.block.known()) w_.block.confidence = kByRule;
       w_.block.places = {hit.place};
       w_.block.hit = hit;

@@ -1,10 +1,15 @@
 // Who refuses a connection: the listener's host, the connecting host itself, or a device between.
 #include <fmt/format.h>
 
+#include "core/clock.h"
 #include "probes/rules/pair_witness.h"
 
 namespace plumbline {
 namespace {
+
+// A refusal that takes less was not waited for: far below the second between two requests for a
+// hardware address.
+constexpr int64_t kAtOnceNs = 200 * kMillisecond;
 
 class RefusedPackets {
  public:
@@ -53,7 +58,9 @@ class RefusedPackets {
     const Leg syn = w_.leg(true, false);
     const bool own = owns_address(w_.view.from, icmp.from) || icmp.from == w_.pair.from_ip ||
                      icmp.from.rfind("127.", 0) == 0 || icmp.from == "::1";
-    if (own && no_neighbour(icmp)) return rule_at(Place::kSender, true) != nullptr && own_output();
+    if (own && may_lack_neighbour(icmp)) {
+      return rule_at(Place::kSender, true) != nullptr && own_output();
+    }
     if (own && syn.left && *syn.left) return own_input();
     if (own || (syn.left && !*syn.left)) return own_output();
     w_.block.proven = true;
@@ -75,9 +82,20 @@ class RefusedPackets {
     return refused_by(Place::kPath, kByOneCapture);
   }
 
-  // A host's own kernel says "host unreachable" to itself when nobody answers its ARP requests.
-  static bool no_neighbour(const TraceIcmp& icmp) {
-    return icmp.v6 ? icmp.code == 3 : icmp.code == 1;
+  // A host's own kernel says "host unreachable" to itself when nobody answers its ARP requests,
+  // but not before it has repeated them for seconds. A filter says it at once; where the peer did
+  // answer nothing but a filter is left.
+  bool may_lack_neighbour(const TraceIcmp& icmp) const {
+    if (icmp.code != (icmp.v6 ? 3 : 1)) return false;
+    const std::optional<NeighbourProbe>& probe = w_.pair.neighbour;
+    const bool on_link = probe && probe->on_link;
+    // The answer may reach our own question and not the kernel's.
+    if (on_link && (probe->kernel_state == "FAILED" || probe->kernel_state == "INCOMPLETE")) {
+      return true;
+    }
+    if (nobody_answers(&w_.pair)) return true;
+    if (on_link && neighbour_answers()) return false;
+    return w_.attempt.took_ns >= kAtOnceNs;
   }
 
   // The SYN left, so that it is the answer that the connecting host's own filter refused.

@@ -13,14 +13,17 @@ namespace {
 
 bool is_v6(const std::string& ip) { return ip.find(':') != std::string::npos; }
 
-// firewalld says "running", ufw "active", the application firewall "enabled".
+// firewalld says "running", ufw "active", the application firewall "enabled", perhaps with more
+// behind it: "enabled, stealth".
+bool says_on(const FilterSource& source) {
+  const std::string word = source.state.substr(0, source.state.find(','));
+  return word == "active" || word == "enabled" || word == "running";
+}
 bool runs(const HostEvidence* host, const std::string& tool) {
   if (host == nullptr) return false;
-  return std::any_of(host->filter_sources.begin(), host->filter_sources.end(),
-                     [&](const FilterSource& s) {
-                       return s.tool == tool && s.present &&
-                              (s.state == "active" || s.state == "enabled" || s.state == "running");
-                     });
+  return std::any_of(
+      host->filter_sources.begin(), host->filter_sources.end(),
+      [&](const FilterSource& s) { return s.tool == tool && s.present && says_on(s); });
 }
 bool present(const HostEvidence* host, const std::string& tool) {
   return host != nullptr &&

@@ -47,6 +47,9 @@ struct Candidate {
   // neighbour, no route) look just the same there, so it does not stand against an earlier cause
   // of the link, in either direction.
   bool by_captures_only = false;
+  // That evidence is rules of filters alone, which no packet of the pair can have met: it stands
+  // beside a host that is cut off from the link only where the same rules stop other pairs.
+  bool by_rules_only = false;
   // A fault of the way back explains it as well: it is dropped when an earlier cause breaks the
   // pair in either direction.
   bool needs_way_back = false;

@@ -57,6 +57,8 @@ TEST(AgentCommand, IsGreetedByItsCoordinator) {
   auto starts = start_agents({{"h", {PLUMBLINE_BINARY, "agent"}}}, {}, soon());
   ASSERT_TRUE(starts[0].agent) << starts[0].error.message();
   EXPECT_EQ(starts[0].hello.version, PLUMBLINE_VERSION);
+  // "0.1.0-94c2e3b40a12", or the version alone where the sources are no checkout.
+  EXPECT_THAT(starts[0].hello.build, testing::MatchesRegex(PLUMBLINE_VERSION "(-[0-9a-f]+)?"));
   const auto reply = starts[0].agent->call("no such request", {}, soon());
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, ErrorCode::kUnsupported);

@@ -15,6 +15,8 @@
 #include "core/command.h"
 #include "probes/actions/actions.h"
 #include "probes/actions/burst.h"
+#include "probes/actions/neighbour.h"
+#include "probes/actions/ping_program.h"
 #include "probes/evidence.h"
 
 namespace plumbline {
@@ -426,6 +428,62 @@ TEST(Network, NobodyAnswersOnTheLink) {
   NEED_HOSTS(out);
   EXPECT_TRUE(out.get<NeighbourProbe>().macs.empty()) << out;
   EXPECT_EQ(out["method"], "arp");
+}
+
+// Without root nothing but the kernel can ask; its giving up is an answer.
+TEST(Network, AnOrdinaryUserLearnsFromTheKernelThatNobodyAnswers) {
+  const Json out = on_two_hosts("", [](TwoHosts&) -> Json {
+    constexpr uid_t kNobody = 65534;
+    if (::setresuid(kNobody, kNobody, kNobody) != 0) return "cannot become an ordinary user";
+    const auto ask = [](const std::string& from, const std::string& to, int64_t ms) {
+      const PairEnds ends = make_ends(from, to, "cable0", 0).value();
+      return Json(probe_neighbour(ends, {false, ms}, test::call_within(10'000)));
+    };
+    return Json{{"there", ask("10.77.0.1", "10.77.0.2", 500)},
+                {"nobody", ask("10.77.0.1", "10.77.0.99", 6000)},
+                {"nobody6", ask("fd77::1", "fd77::99", 6000)},
+                {"hasty", ask("10.77.0.1", "10.77.0.98", 300)}};
+  });
+  NEED_HOSTS(out);
+  const auto there = out["there"].get<NeighbourProbe>();
+  EXPECT_EQ(there.macs.size(), 1u) << out;
+  EXPECT_EQ(there.error, "");
+  for (const char* which : {"nobody", "nobody6"}) {
+    const auto probe = out[which].get<NeighbourProbe>();
+    EXPECT_EQ(probe.method, "kernel");
+    EXPECT_EQ(probe.kernel_state, "FAILED") << out;
+    EXPECT_TRUE(probe.macs.empty());
+    EXPECT_EQ(probe.error, "");
+  }
+  // It has not given up yet: that is no answer.
+  const auto hasty = out["hasty"].get<NeighbourProbe>();
+  EXPECT_EQ(hasty.kernel_state, "INCOMPLETE") << out;
+  EXPECT_THAT(hasty.error, testing::HasSubstr("CAP_NET_RAW"));
+}
+
+TEST(Network, PingByProgramDoesNotWaitForAnswersThatDoNotCome) {
+  if (find_program("ping").empty()) GTEST_SKIP() << "there is no ping here";
+  const Json out = on_two_hosts(nft("input", "meta l4proto icmp drop"), [](TwoHosts&) -> Json {
+    const PairEnds ends = make_ends("10.77.0.1", "10.77.0.2", "cable0", 0).value();
+    return Json(ping_by_program(ends, {10, 40, 1000, 56}, test::call_within(4500)));
+  });
+  NEED_HOSTS(out);
+  EXPECT_EQ(out["unavailable"], "") << out;
+  EXPECT_EQ(out["sent"], 10);
+  EXPECT_EQ(out["received"], 0);
+}
+
+TEST(Network, PingByProgramSendsNoMoreThanThereIsTimeFor) {
+  if (find_program("ping").empty()) GTEST_SKIP() << "there is no ping here";
+  const Json out = on_two_hosts("", [](TwoHosts&) -> Json {
+    const PairEnds ends = make_ends("10.77.0.1", "10.77.0.2", "cable0", 0).value();
+    return Json(ping_by_program(ends, {100, 40, 1000, 56}, test::call_within(4000)));
+  });
+  NEED_HOSTS(out);
+  EXPECT_EQ(out["unavailable"], "") << out;
+  EXPECT_GE(out["sent"], 5);
+  EXPECT_LE(out["sent"], 10);
+  EXPECT_EQ(out["received"], out["sent"]);
 }
 
 TEST(Network, ASecondOwnerOfOurAddressIsFound) {

@@ -60,7 +60,8 @@ TEST(LinkQuery, ArpRequestAndReply) {
   const LinkQuery asked = query("10.0.0.1", "10.0.0.2");
   const std::string request = link_request(asked);
   ASSERT_EQ(request.size(), 28u);
-  EXPECT_EQ(request.substr(14, 4), std::string("\x0a\0\0\1", 4));
+  // Nobody shall learn our address from a question (RFC 5227 section 1.1).
+  EXPECT_EQ(request.substr(14, 4), std::string(4, '\0'));
   EXPECT_EQ(request.substr(24, 4), std::string("\x0a\0\0\2", 4));
   const std::string mac("\2\0\0\0\xaa\xff", 6), ip("\x0a\0\0\2", 4);
   EXPECT_EQ(link_answer(asked, arp_reply(mac, ip)), "02:00:00:00:aa:ff");

@@ -96,6 +96,24 @@ TEST_F(Select, AFilterThatStopsEveryFrameIsBehindTheSilentNeighbour) {
               ElementsAre("neighbour.unresolved mini3>mini4", "firewall.drop_inbound mini1>mini2"));
 }
 
+// Matrix, wrong_service+arp_off: a rule towards a host that is off the link met nobody.
+TEST_F(Select, ARuleTowardsAHostOffTheLinkStandsOnlyWhereItStopsOthersToo) {
+  RankedCandidate off = proposal("neighbour.unresolved", kRungNeighbour, "mini2", "");
+  off.candidate.breaks = pairs_of(set_, "mini2");
+  RankedCandidate rule = proposal("firewall.drop_inbound", kRungFirewall, "mini1", "mini2");
+  rule.candidate.proven = rule.candidate.by_rules_only = true;
+  EXPECT_THAT(chosen({off, rule}), ElementsAre("neighbour.unresolved mini2"));
+  RankedCandidate elsewhere = rule;
+  elsewhere.candidate.finding.peer = "mini3";
+  elsewhere.candidate.breaks = {"mini3>mini1"};
+  EXPECT_THAT(chosen({off, rule, elsewhere}),
+              ElementsAre("neighbour.unresolved mini2", "firewall.drop_inbound mini1"));
+  // Of one silent pair nothing is known but that pair: the rule is a fault of its own.
+  RankedCandidate pair = proposal("neighbour.unresolved", kRungNeighbour, "mini2", "mini1");
+  EXPECT_THAT(chosen({pair, rule}),
+              ElementsAre("neighbour.unresolved mini2>mini1", "firewall.drop_inbound mini1>mini2"));
+}
+
 TEST_F(Select, OneCauseOfOneHostIsOneFinding) {
   RankedCandidate one = proposal("firewall.drop_inbound", kRungFirewall, "mini1", "mini2");
   RankedCandidate two = proposal("firewall.drop_inbound", kRungFirewall, "mini1", "mini3");

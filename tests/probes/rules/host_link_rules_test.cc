@@ -223,6 +223,16 @@ TEST(LinkRules, PortOutsideItsBridge) {
   EXPECT_EQ(causes_of(set), "link.not_in_bridge@mini1");
 }
 
+// Matrix, seed 41, route_wrong_interface: a card beside the bridge was taken for a port of it.
+TEST(LinkRules, WhatIsRoutedPastTheBridgeDoesNotMissAPort) {
+  EvidenceSet set = bridged();
+  test::host(set, "mini1").interfaces.push_back(test::make_nic("eth7", "02:00:00:00:01:77", {}));
+  test::silence(set, "mini1", "mini2");
+  EXPECT_EQ(causes_of(set), "link.not_in_bridge@mini1") << "the card could lead there";
+  for (RouteLookup& lookup : test::pair(set, "mini1", "mini2").routes) lookup.dev = "eth7";
+  EXPECT_EQ(causes_of(set), "route.wrong_interface@mini1");
+}
+
 TEST(LinkRules, PortThatDoesNotForward) {
   EvidenceSet set = bridged();
   nic(set, "mini1", "eth0").port_state = "disabled";

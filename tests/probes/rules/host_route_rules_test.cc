@@ -305,55 +305,5 @@ TEST(RouteRules, DefaultLeak) {
   EXPECT_EQ(causes_of(set), "");
 }
 
-TEST(PathRules, WirelessThoughThereIsACable) {
-  EvidenceSet set = star();
-  for (HostEvidence& owner : set.hosts) {
-    nic(set, owner.name, "eth1").kind = "wifi";
-    nic(set, owner.name, "eth1").speed_bps.reset();
-  }
-  EXPECT_EQ(candidate_of(set, "path.slower_used").finding.outcome, Severity::kWarn);
-  for (HostEvidence& owner : set.hosts) nic(set, owner.name, "eth0").carrier = false;
-  EXPECT_EQ(causes_of(set), "");
-}
-
-TEST(PathRules, FasterCableUnused) {
-  EvidenceSet set = test::healthy_star(2);
-  for (HostEvidence& owner : set.hosts) {
-    nic(set, owner.name, "eth0").speed_bps = 10'000'000'000;
-    nic(set, owner.name, "eth0").speed_max_bps = 10'000'000'000;
-  }
-  EXPECT_EQ(causes_of(set), "path.slower_used@mini1");
-  nic(set, "mini2", "eth0").speed_bps = 1'000'000'000;
-  nic(set, "mini2", "eth0").speed_max_bps = 1'000'000'000;
-  EXPECT_EQ(causes_of(set), "") << "one slow end makes a slow link";
-}
-
-TEST(PathRules, MtuOfOneEnd) {
-  EvidenceSet set = star();
-  nic(set, "mini3", "eth1").mtu = 1400;
-  Candidate found = candidate_of(set, "mtu.mismatch");
-  EXPECT_EQ(found.finding.host, "mini3");
-  EXPECT_EQ(found.finding.outcome, Severity::kWarn);
-  EXPECT_EQ(found.finding.remedy, "ip link set eth1 mtu 1500");
-  EXPECT_TRUE(found.breaks.empty());
-  PairEvidence& pair = test::pair(set, "mini1", "mini3");
-  pair.mtu->largest_delivered = 1400;
-  pair.mtu->smallest_lost = 1401;
-  pair.mtu->transferred = 4000;
-  found = candidate_of(set, "mtu.mismatch");
-  EXPECT_EQ(found.finding.outcome, Severity::kFail);
-  EXPECT_EQ(found.breaks, (std::set<std::string>{"mini1>mini3"}));
-  EXPECT_EQ(causes_of(set), "mtu.mismatch@mini3");
-  nic(set, "mini1", "eth0").mtu = 9000;
-  EXPECT_EQ(causes_of(set), "mtu.mismatch@mini3") << "eth0 is not under test";
-}
-
-TEST(PathRules, MtuOfTwoHostsNamesTheFirst) {
-  EvidenceSet set = test::healthy_star(2);
-  nic(set, "mini2", "eth1").mtu = 9000;
-  EXPECT_EQ(causes_of(set), "mtu.mismatch@mini1");
-  EXPECT_EQ(candidate_of(set, "mtu.mismatch").finding.remedy, "ip link set eth1 mtu 9000");
-}
-
 }  // namespace
 }  // namespace plumbline

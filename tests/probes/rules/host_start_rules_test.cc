@@ -352,6 +352,8 @@ TEST(StartRules, RdmaRungs) {
   rdma.hardware = "only Thunderbolt 5 can RDMA, this machine has Thunderbolt 4";
   EXPECT_EQ(causes_of(set), "rdma.unsupported_hardware@mini2");
   rdma.library.clear();
+  EXPECT_EQ(causes_of(set), "rdma.unsupported_hardware@mini2") << "a library would not help";
+  rdma.hardware.clear();
   EXPECT_EQ(causes_of(set), "rdma.no_library@mini2");
   EXPECT_EQ(candidate_of(set, "rdma.no_library").finding.outcome, Severity::kFail);
   set.job.rdma = false;

@@ -395,6 +395,22 @@ TEST(PairFirewall, WithoutARuleTheRemedySaysWhereToLook) {
   EXPECT_THAT(finding.remedy, HasSubstr("iptables -I INPUT -s 10.10.0.4 -d 10.10.0.2"));
 }
 
+// socketfilterfw's state may be followed by what else is switched on.
+TEST(PairFirewall, TheApplicationFirewallOfAMacIsOnWhateverElseIs) {
+  const auto remedy_with = [](const std::string& state) {
+    EvidenceSet set = test::healthy_star(3);
+    test::StopModel(set, {{kIn, "mini2"}}, Sight::kCaptures).apply();
+    HostEvidence& mac = test::host(set, "mini2");
+    mac.system = "macos";
+    mac.filter_sources = {{"alf", true, false, "", state}};
+    return only_finding(find_causes(set, test::pair_checks(set))).remedy;
+  };
+  EXPECT_THAT(remedy_with("enabled"), HasSubstr("socketfilterfw"));
+  EXPECT_THAT(remedy_with("enabled, stealth"), HasSubstr("socketfilterfw"));
+  EXPECT_THAT(remedy_with("disabled"), testing::Not(HasSubstr("socketfilterfw")));
+  EXPECT_THAT(remedy_with("disabled, stealth"), testing::Not(HasSubstr("socketfilterfw")));
+}
+
 // ---- near misses ----
 
 EvidenceSet stopped(std::vector<PacketStop> stops, Sight sight, int hosts = 4) {

@@ -307,6 +307,19 @@ TEST(PairRate, SpeedsOfVirtualCardsMeanNothing) {
   EXPECT_THAT(causes(set), IsEmpty());
 }
 
+// 12 of 40 Gbit/s is what a sound pair of Macs reaches over its Thunderbolt bridge.
+TEST(PairRate, TheSignallingRateOfThunderboltIsNoNetworksRate) {
+  EvidenceSet set = test::healthy_star(2);
+  for (const char* name : {"mini1", "mini2"}) {
+    test::nic(set, name, "eth1").kind = "thunderbolt";
+    test::nic(set, name, "eth1").speed_bps = 40'000'000'000;
+  }
+  set_rates(set, 12e9);
+  EXPECT_THAT(causes(set), IsEmpty());
+  for (JobHost& host : set.job.hosts) host.speed = "40Gbit";  // who writes it down expects it
+  EXPECT_THAT(causes(set), ElementsAre("rate.below_link mini1>mini2 (warn)"));
+}
+
 TEST(PairRate, WithoutASpeedTheOtherPairsAreTheMeasure) {
   EvidenceSet set = test::healthy_star(4);
   for (const char* name : {"mini1", "mini2", "mini3", "mini4"}) {

@@ -162,6 +162,40 @@ TEST(PairTcp, ARedirectIsEvidenceAndRemedy) {
   EXPECT_THAT(findings[0].remedy, HasSubstr("29600"));
 }
 
+// Matrix, wrong_service+arp_off: the pair without a link was a firewall.partial_range by the rule
+// that made the other pairs meet a stranger.
+TEST(PairTcp, ARedirectOfAPortDoesNotMakeItSilent) {
+  EvidenceSet set = test::healthy_star(3);
+  FilterRule rule;
+  rule.tool = "iptables-legacy";
+  rule.family = "ip";
+  rule.table = "nat";
+  rule.chain = "PREROUTING";
+  rule.hook = "prerouting";
+  rule.chain_type = "nat";
+  rule.action = "redirect";
+  rule.target = "2110";
+  rule.matches = {{"protocol", false, {"tcp"}}, {"dport", false, {"29600"}}};
+  rule.text = "-A PREROUTING -p tcp -m tcp --dport 29600 -j REDIRECT --to-ports 2110";
+  test::host(set, "mini2").filters = {rule};
+  PortTry& met = test::port_try(set, "mini1", "mini2", 29600);
+  met.answer = "stranger";
+  met.accepted = false;
+  test::silence(set, "mini2", "mini3");
+  for (const auto& [a, b] : {std::pair("mini2", "mini3"), std::pair("mini3", "mini2")}) {
+    test::unresolve(set, a, b);
+  }
+  std::vector<std::string> found;
+  for (const std::string& cause : causes(set)) {
+    if (cause.find("partial") != std::string::npos) found.push_back(cause);
+  }
+  EXPECT_THAT(found, testing::IsEmpty());
+  EXPECT_THAT(causes(set), testing::Contains("tcp.wrong_service mini2>mini1"));
+  // To another host it may well be silent.
+  test::host(set, "mini2").filters[0].target = "10.99.0.7:2110";
+  EXPECT_THAT(test::named(find(set)), testing::Contains(testing::HasSubstr("firewall.")));
+}
+
 TEST(PairTcp, AHolderThatAnswersIsNotAWrongService) {
   EvidenceSet set = test::healthy_star(3);
   PortTry& attempt = test::port_try(set, "mini1", "mini2", 29600);

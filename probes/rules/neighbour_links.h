@@ -1,0 +1,36 @@
+// The pairs of a job that share a link, and what is known of their address resolution: what the
+// rules of neighbour.unresolved work on (host_neighbour_rules.cc, host_silent_rules.cc). Pure
+// functions, thread-safe; pointers lead into the evidence and the list of addresses.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "probes/rules/host_common.h"
+
+namespace plumbline {
+
+// A pair on one link whose ends have their addresses on interfaces that work.
+struct Link {
+  const PairEvidence* pair = nullptr;
+  const DataAddress *from = nullptr, *to = nullptr;
+};
+std::vector<Link> links_of(const EvidenceSet& evidence, const std::vector<DataAddress>& all);
+// Nobody told the hardware address when asked.
+bool is_unresolved(const Link& link);
+// The key of the check that says so.
+std::string neighbour_key(const std::string& from, const std::string& to);
+
+struct SilentLinks {
+  const EvidenceSet& evidence;
+  const Checks& checks;
+  const std::vector<DataAddress>& all;
+  const std::vector<Link>& links;
+  std::set<std::string> taken;  // ordered pairs that something seen explains already
+};
+// Where nothing is seen that explains the silence: the host that is silent towards all, or the
+// pair.
+void propose_silent_peers(const SilentLinks& what, std::vector<Candidate>& out);
+
+}  // namespace plumbline

@@ -1,0 +1,16 @@
+// Which causes are only symptoms of others: tables that find_causes asks when it leaves out what
+// something else explains. Pure functions, thread-safe.
+#pragma once
+
+#include <string>
+
+namespace plumbline {
+
+// A warning or note about a pair that a failure on this rung of the ladder (rules.h) breaks.
+bool follows_from_failure(const std::string& symptom, int rung);
+// A warning next to another one about the same hosts.
+bool follows_from_warning(const std::string& symptom, const std::string& cause);
+// A failure of a host next to another finding about the same host.
+bool follows_on_host(const std::string& symptom, const std::string& cause);
+
+}  // namespace plumbline
