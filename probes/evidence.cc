@@ -42,12 +42,17 @@ PLUMBLINE_JSON_FIELDS(PortTry, port, result, error, took_ns, icmp, answer, stran
                       listener_error, holder, accepted, half_open, captured_here, captured_there,
                       here, there)
 PLUMBLINE_JSON_FIELDS(BurstEvidence, port, attempts, sender, receiver)
-PLUMBLINE_JSON_FIELDS(MtuEvidence, interface_mtu, largest_delivered, smallest_lost, told, method,
-                      transfer_bytes, transferred, stalled_ns, error)
+PLUMBLINE_JSON_FIELDS(MtuEvidence, interface_mtu, largest_delivered, smallest_lost, told,
+                      lost_tries, small_sent, small_lost, method, transfer_bytes, transferred,
+                      stalled_ns, error)
 PLUMBLINE_JSON_FIELDS(StreamEvidence, kind, alone, bytes, duration_ns, segments_out, retransmitted,
-                      duplicate_reports, rtt_ns, rtt_min_ns, receive_window, send_buffer,
-                      limited_by_receiver, limited_by_buffer, cpu_sender, cpu_receiver, error)
-PLUMBLINE_JSON_FIELDS(QualityEvidence, streams, round_trips_ns, busy_round_trips_ns, error)
+                      duplicate_reports, segments_in, rtt_ns, rtt_min_ns, receive_window,
+                      send_buffer, limited_by_receiver, limited_by_buffer, cpu_sender, cpu_receiver,
+                      error)
+PLUMBLINE_JSON_FIELDS(DatagramEvidence, alone, sent, received, duplicates, refused, overflow,
+                      rate_per_s, duration_ns, error)
+PLUMBLINE_JSON_FIELDS(QualityEvidence, streams, datagrams, round_trips_ns, busy_round_trips_ns,
+                      error)
 PLUMBLINE_JSON_FIELDS(PairEvidence, from, to, from_ip, to_ip, same_machine, skipped, routes,
                       neighbour, ping, ports, burst, mtu, quality, idle, idle_s)
 PLUMBLINE_JSON_FIELDS(EvidenceSet, schema, suite_version, time, job, hosts, pairs)

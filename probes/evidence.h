@@ -259,7 +259,10 @@ struct MtuEvidence {
   int largest_delivered = 0;  // bytes of an IP packet with DF that the peer got; 0 = none did
   int smallest_lost = 0;      // smallest that vanished without an error; 0 = none
   int told = 0;               // MTU that an ICMP error or the kernel told; 0 = none
-  std::string method;         // "udp" | "icmp" | "tcp"
+  // How often `smallest_lost` was sent in vain, and how packets of the smallest size fared: where
+  // these get lost too, a large one may be missing by chance. 0 = not counted.
+  int lost_tries = 0, small_sent = 0, small_lost = 0;
+  std::string method;  // "udp" | "icmp" | "tcp"
   // A transfer of `transfer_bytes` over TCP: how far it came until it was done or stalled.
   int64_t transfer_bytes = 0, transferred = 0, stalled_ns = 0;
   std::string error;
@@ -271,6 +274,9 @@ struct StreamEvidence {
   bool alone = false;  // repeated with nothing else going on
   int64_t bytes = 0, duration_ns = 0;
   int64_t segments_out = 0, retransmitted = 0, duplicate_reports = 0;  // TCP_INFO of the sender
+  // Segments with data that the receiver's stack saw, duplicates too; 0 = not told. Less than
+  // `segments_out`: lost on this way, also on the sender's own egress, which is no retransmission.
+  int64_t segments_in = 0;
   int64_t rtt_ns = 0, rtt_min_ns = 0;
   int64_t receive_window = 0, send_buffer = 0;            // bytes; the limits seen
   double limited_by_receiver = 0, limited_by_buffer = 0;  // share of busy time, by TCP_INFO
@@ -278,8 +284,20 @@ struct StreamEvidence {
   std::string error;
 };
 
+// One stream of small numbered datagrams at a steady pace, from -> to. What was sent and neither
+// received nor in `overflow` got lost on the way from the sender's socket to the receiver's.
+struct DatagramEvidence {
+  bool alone = false;  // repeated with nothing else going on, and slower
+  int64_t sent = 0, received = 0, duplicates = 0;  // `received`: distinct numbers
+  int64_t refused = 0;   // of `sent`: the sender's own system turned them away (EPERM, ENOBUFS)
+  int64_t overflow = 0;  // thrown away by the receiver's socket, whose buffer was full
+  int64_t rate_per_s = 0, duration_ns = 0;
+  std::string error;
+};
+
 struct QualityEvidence {
   std::vector<StreamEvidence> streams;
+  std::vector<DatagramEvidence> datagrams;
   std::vector<int64_t> round_trips_ns;  // small request and answer over TCP, idle
   std::vector<int64_t> busy_round_trips_ns;
   std::string error;
@@ -331,6 +349,8 @@ void to_json(nlohmann::json& json, const MtuEvidence& mtu);
 void from_json(const nlohmann::json& json, MtuEvidence& mtu);
 void to_json(nlohmann::json& json, const StreamEvidence& stream);
 void from_json(const nlohmann::json& json, StreamEvidence& stream);
+void to_json(nlohmann::json& json, const DatagramEvidence& datagrams);
+void from_json(const nlohmann::json& json, DatagramEvidence& datagrams);
 void to_json(nlohmann::json& json, const RdmaEvidence& rdma);
 void from_json(const nlohmann::json& json, RdmaEvidence& rdma);
 void to_json(nlohmann::json& json, const CommandEvidence& command);

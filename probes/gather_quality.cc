@@ -1,6 +1,7 @@
-// The part of gathering that loads the links: path MTU, round trips and short streams, over ports
-// that answered, in rounds of disjoint pairs; what looks bad is measured again with nothing else
-// going on.
+// The part of gathering that loads the links: losses, path MTU, round trips and short streams, over
+// ports that answered, in rounds of disjoint pairs; what looks bad is measured again with nothing
+// else going on. Where packets get lost, rates and round trips say no more than that, and every
+// stream takes seconds: those are left out.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 #include <set>
 
 #include "core/units.h"
-#include "probes/gather.h"
+#include "probes/gather_datagrams.h"
 #include "probes/thresholds.h"
 
 namespace plumbline {
@@ -23,11 +24,11 @@ constexpr int kMostAgain = 8;            // pairs that are measured again
 constexpr int64_t kPacedMessages = 600;  // enough to see 1 % of loss with 99.7 % certainty
 constexpr int64_t kPacedPerSecond = 2500;
 constexpr int64_t kPacedAgainMs = 1500;
-constexpr int64_t kSomeLost = 2;  // retransmissions that call for a longer look
+constexpr int64_t kPacedMarginMs = 1500;  // for a lost SYN, and the answer at the end
 constexpr int kRoundTrips = 60;
 constexpr int64_t kTransferBytes = 512 << 10;
-constexpr int64_t kMtuMs = 1500;      // longest wait of one MTU search
-constexpr int64_t kMarginMs = 2500;   // beyond what a request takes by itself
+constexpr int64_t kMtuMs = 1500, kMtuLossyMs = 1000;  // longest wait of one MTU search
+constexpr int64_t kMarginMs = 2500;                   // beyond what a request takes by itself
 constexpr double kSuspicious = 0.75;  // of the median rate, or of the other direction
 constexpr double kBitsPerByte = 8;
 
@@ -38,10 +39,12 @@ struct Direction {
   int port = 0;
 };
 
+using HostPair = std::pair<size_t, size_t>;
+
 class QualityGatherer {
  public:
   QualityGatherer(ProbeContext& context, unsigned needs)
-      : context_(context), evidence_(context.evidence), needs_(needs) {
+      : context_(context), evidence_(context.evidence), needs_(needs), datagrams_(context) {
     for (size_t i = 0; i < evidence_.hosts.size(); ++i) index_[evidence_.hosts[i].name] = i;
     for (PairEvidence& pair : evidence_.pairs) {
       const auto open = std::find_if(pair.ports.begin(), pair.ports.end(), [](const PortTry& t) {
@@ -75,23 +78,65 @@ class QualityGatherer {
   }
   int64_t stream_ms() const { return evidence_.job.deep ? kStreamDeepMs : kStreamMs; }
 
-  // Both directions of the pairs of a round, first one way, then the other.
-  void round(const std::vector<std::pair<size_t, size_t>>& pairs) {
-    std::vector<Direction*> there, back, both;
-    for (const auto& [a, b] : pairs) {
-      const auto ab = directions_.find({a, b}), ba = directions_.find({b, a});
-      if (ab != directions_.end()) there.push_back(&ab->second);
-      if (ba != directions_.end()) back.push_back(&ba->second);
+  std::vector<Direction*> directions_of(const HostPair& pair) {
+    std::vector<Direction*> out;
+    for (const HostPair& key : {pair, HostPair{pair.second, pair.first}}) {
+      const auto found = directions_.find(key);
+      if (found != directions_.end()) out.push_back(&found->second);
     }
-    both = there;
-    both.insert(both.end(), back.begin(), back.end());
-    if ((needs_ & kNeedMtu) != 0) mtu(both);
+    return out;
+  }
+
+  // Both directions of the pairs of a round, first one way, then the other.
+  void round(const std::vector<HostPair>& pairs) {
+    if ((needs_ & kNeedQuality) != 0) losses(pairs, 0, false);
+    std::vector<Direction*> there, back, both, lossy, sound;
+    for (const HostPair& pair : pairs) {
+      const auto ab = directions_.find(pair), ba = directions_.find({pair.second, pair.first});
+      const bool bad = loses(pair);
+      if (ab != directions_.end() && !bad) there.push_back(&ab->second);
+      if (ba != directions_.end() && !bad) back.push_back(&ba->second);
+      for (Direction* direction : directions_of(pair)) {
+        (bad ? lossy : sound).push_back(direction);
+      }
+    }
+    if ((needs_ & kNeedMtu) != 0) mtu(sound, lossy);
     if ((needs_ & kNeedQuality) == 0) return;
-    round_trips(both);
-    streams(both, "paced", 0, false);
+    round_trips(sound);
     streams(there, "one_way", stream_ms(), false);
     streams(back, "one_way", stream_ms(), false);
     if (evidence_.job.deep) streams(there, "two_way", stream_ms(), false);
+  }
+
+  // Paced streams and datagrams, both directions of these pairs at once: few bytes, which no link
+  // feels.
+  void losses(const std::vector<HostPair>& pairs, int64_t ms, bool alone) {
+    datagrams_.open(pairs, alone);
+    AgentBatch batch(context_);
+    for (const HostPair& pair : pairs) {
+      for (Direction* direction : directions_of(pair)) {
+        ask_stream(batch, *direction, "paced", ms, alone);
+      }
+    }
+    datagrams_.send(batch);
+    batch.collect();
+    datagrams_.close();
+  }
+
+  // Of both directions.
+  LossSigns signs_between(const HostPair& pair) const {
+    const std::string &a = evidence_.hosts[pair.first].name, &b = evidence_.hosts[pair.second].name;
+    LossSigns out;
+    for (const PairEvidence& entry : evidence_.pairs) {
+      const bool ours = (entry.from == a && entry.to == b) || (entry.from == b && entry.to == a);
+      if (ours) out.add(loss_signs(entry));
+    }
+    return out;
+  }
+  // Both TCP and datagrams get lost between the two.
+  bool loses(const HostPair& pair) const {
+    const LossSigns signs = signs_between(pair);
+    return signs.tcp_sure && signs.datagrams_sure;
   }
 
   static Json base(const Direction& direction) {
@@ -101,22 +146,25 @@ class QualityGatherer {
             {"port", direction.port}};
   }
 
-  void mtu(const std::vector<Direction*>& directions) {
+  void mtu(const std::vector<Direction*>& sound, const std::vector<Direction*>& lossy) {
     AgentBatch batch(context_);
-    for (Direction* direction : directions) {
-      Json params = base(*direction);
-      int interface_mtu = 0;
-      for (const InterfaceEvidence& interface : evidence_.hosts[direction->from].interfaces) {
-        if (interface.name == direction->interface) interface_mtu = interface.mtu;
-      }
-      params["interface_mtu"] = interface_mtu;
-      params["transfer_bytes"] = kTransferBytes;
-      params["timeout_ms"] = kMtuMs;
-      batch.ask(
-          direction->from, "mtu", params, 2 * kMtuMs + kMarginMs,
-          [direction](const Json& reply) { direction->pair->mtu = reply.get<MtuEvidence>(); });
-    }
+    for (Direction* direction : sound) ask_mtu(batch, *direction, kMtuMs);
+    for (Direction* direction : lossy) ask_mtu(batch, *direction, kMtuLossyMs);
     batch.collect();
+  }
+
+  void ask_mtu(AgentBatch& batch, Direction& direction, int64_t ms) {
+    Json params = base(direction);
+    int interface_mtu = 0;
+    for (const InterfaceEvidence& interface : evidence_.hosts[direction.from].interfaces) {
+      if (interface.name == direction.interface) interface_mtu = interface.mtu;
+    }
+    params["interface_mtu"] = interface_mtu;
+    params["transfer_bytes"] = kTransferBytes;
+    params["timeout_ms"] = ms;
+    PairEvidence* pair = direction.pair;
+    batch.ask(direction.from, "mtu", params, 2 * ms + kMarginMs,
+              [pair](const Json& reply) { pair->mtu = reply.get<MtuEvidence>(); });
   }
 
   static QualityEvidence& quality_of(Direction& direction) {
@@ -144,28 +192,32 @@ class QualityGatherer {
   void streams(const std::vector<Direction*>& directions, const std::string& kind, int64_t ms,
                bool alone) {
     AgentBatch batch(context_);
-    for (Direction* direction : directions) {
-      Json params = base(*direction);
-      params["kind"] = kind;
-      if (kind == "paced") {
-        const int64_t count = evidence_.job.deep ? 20 * kPacedMessages : kPacedMessages;
-        params["rate_per_s"] = kPacedPerSecond;
-        params["duration_ms"] = std::max(ms, count * 1000 / kPacedPerSecond);
-      } else {
-        params["duration_ms"] = ms;
-      }
-      const int64_t within = params["duration_ms"].get<int64_t>() + kMarginMs;
-      batch.ask(
-          direction->from, "stream", params, within,
-          [direction, kind, alone](const Json& reply) {
-            StreamEvidence stream = reply.get<StreamEvidence>();
-            stream.kind = kind;
-            stream.alone = alone;
-            quality_of(*direction).streams.push_back(std::move(stream));
-          },
-          [direction](const Error& error) { quality_of(*direction).error = error.message(); });
-    }
+    for (Direction* direction : directions) ask_stream(batch, *direction, kind, ms, alone);
     batch.collect();
+  }
+
+  void ask_stream(AgentBatch& batch, Direction& to_ask, const std::string& kind, int64_t ms,
+                  bool alone) {
+    Direction* direction = &to_ask;
+    Json params = base(to_ask);
+    params["kind"] = kind;
+    params["duration_ms"] = ms;
+    if (kind == "paced") {
+      const int64_t count = evidence_.job.deep ? 20 * kPacedMessages : kPacedMessages;
+      params["rate_per_s"] = kPacedPerSecond;
+      params["duration_ms"] = std::max(ms, count * 1000 / kPacedPerSecond);
+    }
+    const int64_t within =
+        params["duration_ms"].get<int64_t>() + (kind == "paced" ? kPacedMarginMs : kMarginMs);
+    batch.ask(
+        direction->from, "stream", params, within,
+        [direction, kind, alone](const Json& reply) {
+          StreamEvidence stream = reply.get<StreamEvidence>();
+          stream.kind = kind;
+          stream.alone = alone;
+          quality_of(*direction).streams.push_back(std::move(stream));
+        },
+        [direction](const Error& error) { quality_of(*direction).error = error.message(); });
   }
 
   // Best rate of the one-way streams, bits per second; 0 when none was measured.
@@ -181,19 +233,17 @@ class QualityGatherer {
   }
 
   // Losses slow a paced stream down, so that the first, short one counts too few segments to say
-  // how many are lost.
+  // how many are lost; and a few datagrams, or a few at a busy moment, say little.
   void count_losses_again() {
     int left = kMostAgain;
-    for (auto& [key, direction] : directions_) {
-      const auto& quality = direction.pair->quality;
-      const bool lossy = quality && std::any_of(quality->streams.begin(), quality->streams.end(),
-                                                [](const StreamEvidence& stream) {
-                                                  return stream.kind == "paced" &&
-                                                         stream.retransmitted >= kSomeLost;
-                                                });
-      if (!lossy) continue;
-      if (left-- == 0 || stop()) return;
-      streams({&direction}, "paced", kPacedAgainMs, true);
+    for (const auto& all : disjoint_rounds(evidence_.hosts.size())) {
+      std::vector<HostPair> bad;
+      for (const HostPair& pair : all) {
+        const LossSigns signs = signs_between(pair);
+        if ((signs.tcp_some || signs.datagrams_some) && left-- > 0) bad.push_back(pair);
+      }
+      if (stop()) return;
+      if (!bad.empty()) losses(bad, kPacedAgainMs, true);
     }
   }
 
@@ -202,14 +252,17 @@ class QualityGatherer {
   void measure_again() {
     count_losses_again();
     std::vector<double> rates;
-    for (const auto& [key, direction] : directions_) rates.push_back(rate_of(direction));
+    for (const auto& [key, direction] : directions_) {
+      if (!loses(key)) rates.push_back(rate_of(direction));
+    }
     if (rates.empty()) return;
     std::nth_element(rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2),
                      rates.end());
     const double median = rates[rates.size() / 2];
-    std::set<std::pair<size_t, size_t>> again;  // unordered
+    std::set<HostPair> again;  // unordered
     for (auto& [key, direction] : directions_) {
       const double rate = rate_of(direction);
+      if (loses(key)) continue;
       // Faster than that, namespaces of one machine measure its cores: nothing to look at again.
       if (shares_cores(direction) && rate > threshold(Threshold::kSharedCoresBps)) continue;
       const auto opposite = directions_.find({key.second, key.first});
@@ -256,7 +309,8 @@ class QualityGatherer {
   EvidenceSet& evidence_;
   unsigned needs_;
   std::map<std::string, size_t> index_;
-  std::map<std::pair<size_t, size_t>, Direction> directions_;
+  std::map<HostPair, Direction> directions_;
+  DatagramStreams datagrams_;
 };
 
 }  // namespace

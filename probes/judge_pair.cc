@@ -7,6 +7,7 @@
 #include "core/units.h"
 #include "probes/checks.h"
 #include "probes/judges.h"
+#include "probes/rules/pair_datagrams.h"
 #include "probes/rules/pair_filters.h"
 
 namespace plumbline {
@@ -24,7 +25,8 @@ std::string count_of(int received, int sent) {
   return fmt::format("{} of {} echo requests answered", received, sent);
 }
 
-std::pair<CheckOutcome, std::string> echo_verdict(const PairEvidence& pair) {
+std::pair<CheckOutcome, std::string> echo_verdict(const PairView& view) {
+  const PairEvidence& pair = *view.pair;
   const PingEvidence& ping = *pair.ping;
   if (!ping.unavailable.empty()) {
     return {CheckOutcome::kUnknown, "no echo could be sent: " + ping.unavailable};
@@ -46,6 +48,10 @@ std::pair<CheckOutcome, std::string> echo_verdict(const PairEvidence& pair) {
   const int lost = ping.sent - ping.received;
   // One lost echo of ten may be the first one, which waits for address resolution.
   const bool lossy = lost >= 3 || (lost > 1 && 5 * lost >= ping.sent);
+  if (lossy && ping.duplicates == 0 && tcp_losses(view) == TcpLosses::kNone) {
+    return {CheckOutcome::kUnknown,
+            text + "; TCP loses nothing: echo is rationed, or a filter lets only the job through"};
+  }
   return {lossy || ping.duplicates > 0 ? CheckOutcome::kWarn : CheckOutcome::kPass, text};
 }
 
@@ -62,7 +68,9 @@ std::vector<Check> judge_icmp(const EvidenceSet& evidence, const ProbeParams&) {
     } else if (!pair.ping) {
       out.push_back(make_check({"icmp", pair.from, pair.to}, CheckOutcome::kUnknown, "not asked"));
     } else {
-      const auto [outcome, text] = echo_verdict(pair);
+      const auto [outcome, text] =
+          echo_verdict({&evidence, &pair, find_host(evidence, pair.from),
+                        find_host(evidence, pair.to), find_pair(evidence, pair.to, pair.from)});
       out.push_back(make_check({"icmp", pair.from, pair.to}, outcome, text));
     }
   }

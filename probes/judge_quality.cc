@@ -8,6 +8,7 @@
 #include "probes/checks.h"
 #include "probes/evidence_query.h"
 #include "probes/judges.h"
+#include "probes/rules/pair_datagrams.h"
 #include "probes/rules/pair_loss.h"
 #include "probes/rules/pair_mtu.h"
 #include "probes/rules/pair_propose.h"
@@ -117,16 +118,40 @@ class QualityJudge {
   // "Not seen" is no pass: what is below the limit stays hidden.
   static Check loss(const PairView& view) {
     const LossShare loss = paced_loss(view);
-    if (loss.sent == 0) return check(view, "loss", CheckOutcome::kUnknown, "not measured");
-    if (!loss.seen) {
-      const double above = std::max(loss.high, loss_limit(*view.evidence));
-      return check(view, "loss", CheckOutcome::kUnknown,
-                   fmt::format("not seen above {} ({} segments)", percent(above), loss.sent));
+    const DatagramLoss datagrams = datagram_loss(*view.evidence, view.pair);
+    const bool placed = datagrams.seen || datagram_loss(*view.evidence, view.back).seen;
+    if (datagrams.measured && placed && datagrams_decide(view)) {
+      return loss_check(view, {datagrams.seen, datagrams.share, datagrams.high, datagrams.lost,
+                               datagrams.sent, "datagrams"});
     }
-    const bool heavy = loss.share > threshold(Threshold::kLossFail);
-    return check(
-        view, "loss", heavy ? CheckOutcome::kFail : CheckOutcome::kWarn,
-        fmt::format("{} lost: {} of {} segments", percent(loss.share), loss.lost, loss.sent));
+    if (loss.sent == 0) return check(view, "loss", CheckOutcome::kUnknown, "not measured");
+    Check out =
+        loss_check(view, {loss.seen, loss.share, loss.high, loss.lost, loss.sent, "segments"});
+    if (!loss.seen && datagrams.seen) {
+      out.reason += fmt::format(
+          "; of datagrams {} are lost: a filter that lets TCP of the job through, or rations them",
+          percent(datagrams.share));
+    }
+    return out;
+  }
+
+  struct Counted {
+    bool seen;
+    double share, high;
+    int64_t lost, sent;
+    const char* what;
+  };
+  static Check loss_check(const PairView& view, const Counted& count) {
+    if (!count.seen) {
+      const double above = std::max(count.high, loss_limit(*view.evidence));
+      return check(
+          view, "loss", CheckOutcome::kUnknown,
+          fmt::format("not seen above {} ({} {})", percent(above), count.sent, count.what));
+    }
+    const bool heavy = count.share > threshold(Threshold::kLossFail);
+    return check(view, "loss", heavy ? CheckOutcome::kFail : CheckOutcome::kWarn,
+                 fmt::format("{} lost: {} of {} {}", percent(count.share), count.lost, count.sent,
+                             count.what));
   }
 
   Check rate(const PairView& view) const {

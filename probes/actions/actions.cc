@@ -8,11 +8,13 @@ namespace plumbline {
 
 void SessionState::close() {
   std::shared_ptr<ListenerHub> old_listeners;
+  std::shared_ptr<DatagramHub> old_datagrams;
   std::map<std::string, std::shared_ptr<Capture>> old_captures;
   {
     const std::lock_guard lock(mutex);
     closed = true;
     old_listeners.swap(listeners);
+    old_datagrams.swap(datagrams);
     old_captures.swap(running);
     kept.clear();
   }
@@ -24,13 +26,19 @@ std::shared_ptr<ListenerHub> SessionState::hub() {
   return listeners;
 }
 
+std::shared_ptr<DatagramHub> SessionState::datagram_hub() {
+  const std::lock_guard lock(mutex);
+  return datagrams;
+}
+
 AgentSession::AgentSession() : state_(std::make_shared<SessionState>()) {}
 AgentSession::~AgentSession() { state_->close(); }
 
 std::vector<AgentRequest> AgentSession::requests() {
   std::vector<AgentRequest> out;
   for (std::vector<AgentRequest> rows :
-       {host_requests(), listener_requests(state_), pair_requests(), capture_requests(state_)}) {
+       {host_requests(), listener_requests(state_), pair_requests(), datagram_requests(state_),
+        capture_requests(state_)}) {
     for (AgentRequest& row : rows) out.push_back(std::move(row));
   }
   return out;

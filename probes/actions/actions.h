@@ -23,8 +23,8 @@ class AgentSession {
   AgentSession& operator=(const AgentSession&) = delete;
 
   // Rows that may outlive the session: snapshot, counters, listen, listened, unlisten, connect,
-  // burst, stream, round_trips, mtu, ping, route, neighbour, capture.start, capture.stop,
-  // capture.read, command.
+  // burst, stream, round_trips, mtu, ping, route, neighbour, datagrams.open, datagrams.send,
+  // datagrams.close, capture.start, capture.stop, capture.read, command.
   std::vector<AgentRequest> requests();
 
  private:

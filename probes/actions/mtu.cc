@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <vector>
 
 #include "core/clock.h"
@@ -20,8 +21,12 @@ namespace {
 constexpr int kUdpHeader = 8;
 constexpr int kMaxPacket = 65535;
 constexpr int kSmallest = 576, kSmallestV6 = 1280;  // every path takes these (RFC 791, RFC 8200)
-constexpr int kTries = 3;                           // of one size before it counts as lost
-constexpr int kFirstTries = 5;                      // of the smallest: is anything let through?
+constexpr int kTries = 3;                           // of one size before small ones are asked
+constexpr int kMostTries = 40;
+// A size counts as lost when the smallest, sent as often, would all be lost with this probability.
+constexpr double kByChance = 1e-4;
+constexpr int kSmallSample = 10;
+constexpr int kFirstTries = 5;  // of the smallest: is anything let through?
 // For an answer to the first try of a size; each further try waits longer.
 constexpr int64_t kMinWait = 15 * kMillisecond, kMaxWait = 200 * kMillisecond;
 constexpr int64_t kWaitRoundTrips = 8;
@@ -34,11 +39,24 @@ class Sweep {
 
   enum class Fate { kDelivered, kTooLarge, kLost, kRefused };
 
-  // Sends packets of this size until one is confirmed.
-  Fate try_size(int packet, int tries) {
-    for (int i = 0; i < tries && !over(call_); ++i) {
-      const Fate fate = send_one(packet, (i + 1) * wait_ns_);
+  // The smallest size: is anything let through?
+  Fate try_smallest(int packet) {
+    smallest_ = packet;
+    Fate fate = Fate::kLost;
+    for (int i = 0; i < kFirstTries && fate == Fate::kLost && !over(call_); ++i) {
+      fate = send_small((i + 1) * wait_ns_);
+    }
+    return fate;
+  }
+
+  // Sends packets of this size until one is confirmed, or so many are lost that chance, which
+  // takes small ones as well, does not explain it.
+  Fate try_size(int packet) {
+    tries_ = 0;
+    for (int enough = kTries; tries_ < enough && !over(call_);) {
+      const Fate fate = send_one(packet, tries_ == 0 ? wait_ns_ : 2 * wait_ns_);
       if (fate != Fate::kLost) return fate;
+      if (++tries_ == kTries) enough = tries_that_tell();
     }
     return Fate::kLost;
   }
@@ -50,7 +68,7 @@ class Sweep {
       int middle = good + (bad - good) / 2;
       if (out_.told > good && out_.told < bad) middle = out_.told;
       if (out_.told == good) middle = good + 1;
-      const Fate fate = try_size(middle, kTries);
+      const Fate fate = try_size(middle);
       note(middle, fate);
       (fate == Fate::kDelivered ? good : bad) = middle;
     }
@@ -59,8 +77,10 @@ class Sweep {
   void note(int packet, Fate fate) {
     if (fate == Fate::kDelivered) {
       out_.largest_delivered = std::max(out_.largest_delivered, packet);
-    } else if (fate == Fate::kLost && !over(call_)) {
-      out_.smallest_lost = out_.smallest_lost == 0 ? packet : std::min(out_.smallest_lost, packet);
+    } else if (fate == Fate::kLost && !over(call_) &&
+               (out_.smallest_lost == 0 || packet < out_.smallest_lost)) {
+      out_.smallest_lost = packet;
+      out_.lost_tries = tries_;
     }
   }
 
@@ -69,6 +89,20 @@ class Sweep {
   }
 
  private:
+  Fate send_small(int64_t wait_ns) {
+    const Fate fate = send_one(smallest_, wait_ns);
+    ++out_.small_sent;
+    if (fate != Fate::kDelivered) ++out_.small_lost;
+    return fate;
+  }
+
+  int tries_that_tell() {
+    while (out_.small_sent < kSmallSample && !over(call_)) send_small(2 * wait_ns_);
+    const double lost = (out_.small_lost + 1.0) / (out_.small_sent + 2.0);
+    return std::clamp(static_cast<int>(std::ceil(std::log(kByChance) / std::log(lost))), kTries,
+                      kMostTries);
+  }
+
   Fate send_one(int packet, int64_t wait_ns) {
     const ProbeLine line{new_nonce(), "size", packet};
     std::string payload = probe_line(line);
@@ -123,7 +157,7 @@ class Sweep {
   }
 
   int fd_;
-  int header_;
+  int header_, smallest_ = 0, tries_ = 0;
   int64_t wait_ns_ = kMaxWait;
   MtuEvidence& out_;
   const AgentCall& call_;
@@ -146,13 +180,13 @@ void sweep_udp(const PairEnds& ends, MtuEvidence& out, const AgentCall& call) {
   }
   Sweep sweep(fd->get(), family, out, call);
   if (believed < out.interface_mtu) sweep.note_told(believed);
-  auto fate = sweep.try_size(smallest, kFirstTries);
+  auto fate = sweep.try_smallest(smallest);
   if (fate != Sweep::Fate::kDelivered) return;  // datagrams say nothing about sizes here
   out.method = "udp";
   out.error.clear();
   sweep.note(smallest, fate);
   if (largest == smallest) return;
-  fate = sweep.try_size(largest, kTries);
+  fate = sweep.try_size(largest);
   sweep.note(largest, fate);
   if (fate != Sweep::Fate::kDelivered) sweep.bisect(smallest, largest);
 }

@@ -61,15 +61,19 @@ std::optional<ProbeLine> parse_probe_line(std::string_view text) {
 std::string ok_line(const std::string& nonce) { return fmt::format("{} ok {}\n", kMagic, nonce); }
 
 std::string sink_line(const SinkReport& report) {
-  return fmt::format("{} got {} {} {}\n", kMagic, report.bytes, report.duration_ns, report.cpu_ns);
+  return fmt::format("{} got {} {} {} {}\n", kMagic, report.bytes, report.duration_ns,
+                     report.cpu_ns, report.segments);
 }
 
 std::optional<SinkReport> parse_sink_line(std::string_view text) {
   const auto words = words_of(text);
-  if (!words || words->size() != 5 || (*words)[1] != "got") return std::nullopt;
+  if (!words || words->size() < 5 || words->size() > 6 || (*words)[1] != "got") {
+    return std::nullopt;
+  }
   const auto bytes = number((*words)[2]), duration = number((*words)[3]), cpu = number((*words)[4]);
-  if (!bytes || !duration || !cpu) return std::nullopt;
-  return SinkReport{*bytes, *duration, *cpu};
+  const auto segments = words->size() == 6 ? number((*words)[5]) : int64_t{0};
+  if (!bytes || !duration || !cpu || !segments) return std::nullopt;
+  return SinkReport{*bytes, *duration, *cpu, *segments};
 }
 
 }  // namespace plumbline

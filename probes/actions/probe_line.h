@@ -26,11 +26,13 @@ bool usable_nonce(std::string_view nonce);
 // "PLPROBE1 ok <nonce>\n", the answer to every line.
 std::string ok_line(const std::string& nonce);
 
-// What a sink says at the end: "PLPROBE1 got <bytes> <duration_ns> <cpu_ns>\n".
+// What a sink says at the end: "PLPROBE1 got <bytes> <duration_ns> <cpu_ns> <segments>\n"; the
+// last number may be missing.
 struct SinkReport {
   int64_t bytes = 0;
   int64_t duration_ns = 0;  // from the first byte to the last
   int64_t cpu_ns = 0;       // of the thread that read them
+  int64_t segments = 0;     // with data, that came in on this connection; 0 = not told
 };
 std::string sink_line(const SinkReport& report);
 std::optional<SinkReport> parse_sink_line(std::string_view text);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/host_agent.h"
+#include "probes/actions/datagrams.h"
 #include "probes/actions/ends.h"
 #include "probes/actions/listener.h"
 #include "probes/trace/capture.h"
@@ -22,6 +23,7 @@ constexpr size_t kMaxCommandOut = 64 << 10;  // bytes, as CommandEvidence says
 // What lives longer than one request. Thread-safe.
 struct SessionState {
   std::mutex mutex;
+  std::shared_ptr<DatagramHub> datagrams = std::make_shared<DatagramHub>();
   std::shared_ptr<ListenerHub> listeners = std::make_shared<ListenerHub>();
   std::map<std::string, std::shared_ptr<Capture>> running;
   std::map<std::string, std::shared_ptr<const std::string>> kept;  // files of ended captures
@@ -30,6 +32,7 @@ struct SessionState {
   void close();
   // Null after close().
   std::shared_ptr<ListenerHub> hub();
+  std::shared_ptr<DatagramHub> datagram_hub();
 };
 using Session = std::shared_ptr<SessionState>;
 
@@ -39,9 +42,15 @@ std::vector<AgentRequest> host_requests();
 std::vector<AgentRequest> listener_requests(const Session& session);
 // connect, burst, stream, round_trips, idle, mtu, ping, route, neighbour
 std::vector<AgentRequest> pair_requests();
+// datagrams.open, datagrams.send, datagrams.close
+std::vector<AgentRequest> datagram_requests(const Session& session);
 // capture.start, capture.stop, capture.read
 std::vector<AgentRequest> capture_requests(const Session& session);
 
+// `from_ip` (may be missing), `to_ip`, `interface`; with the port of the peer, 0 where none is
+// used.
+Expected<PairEnds> ends_of(const nlohmann::json& params, int port);
+tl::unexpected<Error> session_ended();
 // `ports`: numbers, at most kMaxPorts of them.
 Expected<std::vector<int>> ports_of(const nlohmann::json& params);
 

@@ -21,10 +21,6 @@ using Json = nlohmann::json;
 
 constexpr size_t kMaxAddresses = 64;
 
-tl::unexpected<Error> session_ended() {
-  return fail(ErrorCode::kAborted, "the session of this agent has ended");
-}
-
 Expected<Json> run_listen(const Session& session, const Json& params, const AgentCall& call) {
   const auto id = params.at("id").get<std::string>();
   const auto addresses = params.at("addresses").get<std::vector<ListenAddress>>();
@@ -55,6 +51,10 @@ Expected<Json> run_unlisten(const Session& session, const Json& params) {
 }
 
 }  // namespace
+
+tl::unexpected<Error> session_ended() {
+  return fail(ErrorCode::kAborted, "the session of this agent has ended");
+}
 
 Expected<std::vector<int>> ports_of(const Json& params) {
   auto ports = params.at("ports").get<std::vector<int>>();

@@ -18,11 +18,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-Expected<PairEnds> ends_of(const Json& params, int port) {
-  return make_ends(params.value("from_ip", std::string()), params.at("to_ip").get<std::string>(),
-                   params.value("interface", std::string()), port);
-}
-
 Expected<PairEnds> ends_with_port(const Json& params) {
   return ends_of(params, params.at("port").get<int>());
 }
@@ -126,6 +121,11 @@ Expected<Json> run_neighbour(const Json& params, const AgentCall& call) {
 }
 
 }  // namespace
+
+Expected<PairEnds> ends_of(const Json& params, int port) {
+  return make_ends(params.value("from_ip", std::string()), params.at("to_ip").get<std::string>(),
+                   params.value("interface", std::string()), port);
+}
 
 std::vector<AgentRequest> pair_requests() {
   return {

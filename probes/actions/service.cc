@@ -11,6 +11,7 @@
 #include "core/clock.h"
 #include "probes/actions/ends.h"
 #include "probes/actions/idle.h"
+#include "probes/actions/tcp_progress.h"
 #include "transport/socket.h"
 
 namespace plumbline {
@@ -51,7 +52,8 @@ class Pump {
   }
 
   SinkReport report() const {
-    return {bytes_, last_ns_ - first_ns_, thread_cpu_ns() - cpu_started_ns_};
+    return {bytes_, last_ns_ - first_ns_, thread_cpu_ns() - cpu_started_ns_,
+            tcp_progress(fd_, 0).segments_in};
   }
 
  private:

@@ -135,13 +135,16 @@ class Sender {
     out_.limited_by_buffer = last_.limited_by_buffer;
   }
 
-  // What the sink says at its end. Not an error when it does not come in time: what the kernel
-  // counted stands then.
+  // What the sink says at its end. When it does not come in time, what the kernel counted stands;
+  // a paced stream, which no link holds up, then met trouble on its way.
   bool await_report(int64_t sent_ns) {
     ::shutdown(fd_.get(), SHUT_WR);
     const AgentCall patience = within(call_, sent_ns - begin_ns_ + kAnswerPatience);
     while (!ended_) {
-      if (!wait_for(fd_.get(), POLLIN, patience)) return false;
+      if (!wait_for(fd_.get(), POLLIN, patience)) {
+        if (paced_) out_.error = "the peer's count of the stream did not come in time";
+        return false;
+      }
       if (!read_some()) return false;
     }
     last_ = tcp_progress(fd_.get(), sent_ + header_);
@@ -158,6 +161,7 @@ class Sender {
       return false;
     }
     out_.bytes = report->bytes;
+    out_.segments_in = report->segments;
     if (report->duration_ns > 0) {
       out_.duration_ns = report->duration_ns;
       out_.cpu_receiver =

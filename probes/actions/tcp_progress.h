@@ -9,7 +9,10 @@ namespace plumbline {
 
 struct TcpProgress {
   int64_t bytes_acked = 0;
-  int64_t segments_out = 0;       // with data, retransmissions included
+  // With data, retransmissions included: also those that the own filter or queue threw away, which
+  // are no retransmissions when they are sent again. What came in counts duplicates too; 0 = the
+  // system does not tell.
+  int64_t segments_out = 0, segments_in = 0;
   int64_t retransmitted = 0;      // segments
   int64_t duplicate_reports = 0;  // by the peer's D-SACKs (RFC 2883)
   int64_t rtt_ns = 0, rtt_min_ns = 0;

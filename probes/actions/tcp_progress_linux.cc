@@ -33,6 +33,7 @@ TcpProgress tcp_progress(int fd, int64_t) {
   TcpProgress out;
   out.bytes_acked = static_cast<int64_t>(info.tcpi_bytes_acked);
   out.segments_out = info.tcpi_data_segs_out;
+  out.segments_in = info.tcpi_data_segs_in;
   out.retransmitted = info.tcpi_total_retrans;
   out.duplicate_reports = info.tcpi_dsack_dups;
   out.rtt_ns = info.tcpi_rtt * kMicrosecond;

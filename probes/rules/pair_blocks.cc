@@ -79,6 +79,13 @@ bool explained_by_chance(const PairView& view, const std::vector<Block>& blocks)
   return all >= kLikelyChance;
 }
 
+bool silent_by_chance(const PairView& view, int port) {
+  constexpr int kRequests = 3;  // after 0, 0.2 and 0.6 s at least
+  const ChanceLoss loss = chance_loss_with_rules(view, port);
+  const auto tried = static_cast<int>(view.pair->ports.size());
+  return loss.measured && chance_of_silence(loss, kRequests, tried) >= kLikelyChance;
+}
+
 BlockAnalysis::BlockAnalysis(const EvidenceSet& evidence) : evidence_(evidence) {
   locate();
   settle_all_silent();

@@ -56,6 +56,9 @@ class BlockAnalysis {
 ChanceLoss chance_loss_with_rules(const PairView& view, int port);
 // Would loss by chance explain that these blocks got no answer?
 bool explained_by_chance(const PairView& view, const std::vector<Block>& blocks);
+// Or that a connection that stood stayed silent: the last packet of the handshake and all requests
+// behind it may be lost on their way to a listener that then never knows of it.
+bool silent_by_chance(const PairView& view, int port);
 
 // All firewall.* candidates that tell of connections that fail.
 std::vector<Candidate> block_candidates(const EvidenceSet& evidence,

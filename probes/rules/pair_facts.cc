@@ -7,6 +7,8 @@
 
 #include "probes/evidence_query.h"
 #include "probes/port_list.h"
+#include "probes/rules/pair_datagrams.h"
+#include "probes/rules/pair_loss.h"
 
 namespace plumbline {
 namespace {
@@ -85,16 +87,10 @@ bool any_open(const PairEvidence* pair) {
                      [](const PortTry& t) { return state_of(t) == PortState::kOpen; });
 }
 
-double loss_of_paced(const PairEvidence* pair) {
-  if (pair == nullptr || !pair->quality) return 0;
-  int64_t lost = 0, sent = 0;
-  for (const StreamEvidence& stream : pair->quality->streams) {
-    if (stream.kind != "paced") continue;
-    lost += std::max<int64_t>(0, stream.retransmitted - stream.duplicate_reports);
-    sent += stream.segments_out;
-  }
-  if (lost < kFewestLost || sent <= 0) return 0;
-  return std::min(1.0, static_cast<double>(lost) / static_cast<double>(sent));
+double loss_of_paced(const EvidenceSet& evidence, const PairEvidence* pair) {
+  if (pair == nullptr) return 0;
+  const LossShare loss = paced_loss({&evidence, pair, nullptr, nullptr, nullptr});
+  return loss.lost >= kFewestLost ? loss.share : 0;
 }
 
 // Echo loss per direction, if both directions lose alike; 0 when all or none came back.
@@ -104,6 +100,13 @@ double loss_of_echo(const PairEvidence* pair) {
   if (pair->ping->received <= 0 || lost < kFewestLost) return 0;
   const double passed = static_cast<double>(pair->ping->received) / pair->ping->sent;
   return 1 - std::sqrt(passed);
+}
+
+// Retransmissions and lost SYNs do not tell whose packets got lost; what both ends counted does.
+double placed_loss(const PairView& view, double guess) {
+  if (loses_nothing(view)) return 0;
+  const DatagramLoss loss = datagram_loss(*view.evidence, view.pair);
+  return loss.seen && datagrams_decide(view) ? loss.share : guess;
 }
 
 }  // namespace
@@ -241,8 +244,11 @@ ChanceLoss chance_loss(const PairView& view) {
   const bool works = any_open(view.pair) || any_open(view.back);
   if (there.mixed && works) out.there = there.lost_share();
   if (back.mixed && works) out.back = back.lost_share();
-  out.there = std::max(out.there, loss_of_paced(view.pair));
-  out.back = std::max(out.back, loss_of_paced(view.back));
+  out.there = std::max(out.there, loss_of_paced(*view.evidence, view.pair));
+  out.back = std::max(out.back, loss_of_paced(*view.evidence, view.back));
+  out.there = placed_loss(view, out.there);
+  const PairView other{view.evidence, view.back, view.to, view.from, view.pair};
+  if (view.back != nullptr) out.back = placed_loss(other, out.back);
   out.measured = out.there > 0 || out.back > 0;
   // Echo tells only the loss of both directions together.
   const double ping = std::max(loss_of_echo(view.pair), loss_of_echo(view.back));

@@ -9,6 +9,7 @@
 
 #include "probes/checks.h"
 #include "probes/rules/pair_blocks.h"
+#include "probes/rules/pair_datagrams.h"
 #include "probes/rules/pair_directions.h"
 #include "probes/rules/pair_propose.h"
 #include "probes/rules/pair_remedy.h"
@@ -27,6 +28,7 @@ struct Direction {
   const PairView* view = nullptr;
   double share = 0;
   std::string text;
+  bool placed = false;  // counted at both ends: it is this very direction
 };
 using Directions = std::map<HostDirection, Direction>;
 
@@ -36,16 +38,17 @@ void note(Directions& all, const PairView& view, bool there, double share, std::
       there ? HostDirection{pair.from, pair.to} : HostDirection{pair.to, pair.from};
   Direction& direction = all[key];
   if (share <= direction.share) return;
-  direction = {&view, share, std::move(text)};
+  direction = {&view, share, std::move(text), direction.placed};
 }
 
 void from_streams(Directions& all, const PairView& view) {
   const LossShare loss = paced_loss(view);
   if (!loss.seen) return;
   note(all, view, true, loss.share,
-       fmt::format("{} of {} segments to {} had to be sent again: {} ({} to {})", loss.lost,
-                   loss.sent, view.pair->to, percent(loss.share), percent(loss.low),
-                   percent(loss.high)));
+       fmt::format("{} of {} segments to {} {}: {} ({} to {})", loss.lost, loss.sent, view.pair->to,
+                   loss.exact ? "did not arrive" : "had to be sent again", percent(loss.share),
+                   percent(loss.low), percent(loss.high)));
+  all[{view.pair->from, view.pair->to}].placed = loss.exact;
 }
 
 // A rule that drops a share of the packets of this direction.
@@ -54,6 +57,22 @@ const RuleHit* rule_of(const std::vector<RuleHit>& hits, bool request) {
     if (hit.request == request && !hit.certain && hit.share < 1 && hit.rule != nullptr) return &hit;
   }
   return nullptr;
+}
+
+// One that drops packets by conditions that cannot be read (a program of tc), where nothing else
+// explains the loss; nullptr when there are several.
+const RuleHit* suspect_of(const std::vector<RuleHit>& hits, bool request) {
+  const RuleHit* out = nullptr;
+  for (const RuleHit& hit : hits) {
+    if (hit.request != request || hit.certain || hit.rule == nullptr) continue;
+    const auto& matches = hit.rule->matches;
+    const bool dark = std::any_of(matches.begin(), matches.end(),
+                                  [](const FilterMatch& match) { return match.key == "other"; });
+    if (hit.rule->action != "drop" || !dark) continue;
+    if (out != nullptr) return nullptr;
+    out = &hit;
+  }
+  return out;
 }
 
 // Where connections fail by chance, no stream can tell: captures, echo and rules do.
@@ -88,6 +107,23 @@ void from_echo(Directions& all, const PairView& view) {
   note(all, view, false, share, text);
 }
 
+// Where datagrams were seen they tell best which way packets get lost, and how many: they go on
+// where TCP hardly moves. A direction that is known to lose nothing is none, whatever was guessed
+// from connections that failed.
+void from_datagrams(Directions& all, const PairView& view) {
+  const EvidenceSet& evidence = *view.evidence;
+  const HostDirection key = {view.pair->from, view.pair->to};
+  if (loses_nothing(view)) all.erase(key);
+  if (!datagrams_decide(view)) return;
+  const DatagramLoss loss = datagram_loss(evidence, view.pair);
+  if (!loss.seen) return;
+  all[key] = {
+      &view, loss.share,
+      fmt::format("{} of {} datagrams to {} did not arrive: {} ({} to {})", loss.lost, loss.sent,
+                  view.pair->to, percent(loss.share), percent(loss.low), percent(loss.high)),
+      true};
+}
+
 // What a host's own filter drops on the way out never counts as retransmitted: the stack is told
 // and tries again at once. There the rule itself is the evidence.
 void from_own_rules(Directions& all, const PairView& view) {
@@ -106,6 +142,29 @@ void from_own_rules(Directions& all, const PairView& view) {
   }
 }
 
+// Checks of both directions that warn or fail by chance where packets get lost by chance.
+std::vector<std::string> symptoms(const PairView& view, const Checks& checks) {
+  std::set<std::string> by_chance;
+  const PairView back{view.evidence, view.back, view.to, view.from, view.pair};
+  for (const PairView* way : {&view, &back}) {
+    if (way->pair == nullptr) continue;
+    const std::vector<Block> blocks = locate_blocks(*way);
+    if (!explained_by_chance(*way, blocks)) continue;
+    for (const Block& block : blocks) {
+      const Subject connect{"tcp.connect", way->pair->from, way->pair->to, block.port};
+      by_chance.insert(make_check(connect, CheckOutcome::kFail, "").key);
+    }
+  }
+  const std::string &a = view.pair->from, &b = view.pair->to;
+  std::vector<std::string> out(by_chance.begin(), by_chance.end());
+  for (const Check& check : checks) {
+    const bool ours = (check.host == a && check.peer == b) || (check.host == b && check.peer == a);
+    const bool suffers = check.id == "icmp" || check.id == "firewall" || check.id == "quality";
+    if (ours && suffers && check.outcome == CheckOutcome::kWarn) out.push_back(check.key);
+  }
+  return out;
+}
+
 void add_rule(Candidate& candidate, const Direction& direction, const HostDirection& key) {
   const PairEvidence& pair = *direction.view->pair;
   const Job& job = direction.view->evidence->job;
@@ -113,6 +172,8 @@ void add_rule(Candidate& candidate, const Direction& direction, const HostDirect
   const std::vector<RuleHit> hits =
       rule_hits(*direction.view, job.ports.empty() ? 0 : job.ports[0]);
   const RuleHit* rule = rule_of(hits, request);
+  const bool known = rule != nullptr;
+  if (!known && direction.placed) rule = suspect_of(hits, request);
   Finding& finding = candidate.finding;
   if (rule == nullptr) {
     finding.remedy = fmt::format(
@@ -121,8 +182,9 @@ void add_rule(Candidate& candidate, const Direction& direction, const HostDirect
         key.first, key.second);
     return;
   }
-  finding.evidence.push_back({rule->host->name, "", describe(*rule->rule)});
-  finding.confidence = 0.97;
+  finding.evidence.push_back(
+      {rule->host->name, "", (known ? "" : "perhaps by ") + describe(*rule->rule)});
+  if (known) finding.confidence = 0.97;
   Passage passage;
   const bool at_listener = rule->host->name == pair.to;
   passage.own_ip = at_listener ? pair.to_ip : pair.from_ip;
@@ -165,11 +227,18 @@ LossShare paced_loss(const PairView& view) {
   const auto counts = [](const StreamEvidence& s) {
     return s.kind == "paced" && s.segments_out > 0;
   };
-  const bool alone = std::any_of(streams.begin(), streams.end(),
-                                 [&](const StreamEvidence& s) { return counts(s) && s.alone; });
+  const auto any = [&](auto&& wanted) {
+    return std::any_of(streams.begin(), streams.end(),
+                       [&](const StreamEvidence& s) { return counts(s) && wanted(s); });
+  };
+  const auto told = [](const StreamEvidence& s) { return s.segments_in > 0; };
+  out.exact = any(told);
+  const auto fits = [&](const StreamEvidence& s) { return counts(s) && told(s) == out.exact; };
+  const bool alone = any([&](const StreamEvidence& s) { return fits(s) && s.alone; });
   for (const StreamEvidence& stream : streams) {
-    if (!counts(stream) || (alone && !stream.alone)) continue;
-    out.lost += std::max<int64_t>(0, stream.retransmitted - stream.duplicate_reports);
+    if (!fits(stream) || (alone && !stream.alone)) continue;
+    out.lost += std::max<int64_t>(0, out.exact ? stream.segments_out - stream.segments_in
+                                               : stream.retransmitted - stream.duplicate_reports);
     out.sent += stream.segments_out;
   }
   if (out.sent == 0) return out;
@@ -182,21 +251,27 @@ LossShare paced_loss(const PairView& view) {
   return out;
 }
 
-Candidates propose_loss(const EvidenceSet& evidence, const Checks&) {
+Candidates propose_loss(const EvidenceSet& evidence, const Checks& checks) {
   const std::vector<PairView> views = pair_views(evidence);
   Directions all;
   for (const PairView& view : views) {
     from_streams(all, view);
     from_failures(all, view);
     from_echo(all, view);
+  }
+  for (const PairView& view : views) {
+    from_datagrams(all, view);
     from_own_rules(all, view);
   }
   std::set<HostDirection> both_ways, one_way;
   for (const auto& [key, direction] : all) {
     const auto back = all.find({key.second, key.first});
     const double other = back == all.end() ? 0 : back->second.share;
-    if (other > kOneWayRatio * direction.share) continue;  // an echo of the other direction
-    (direction.share > kOneWayRatio * other ? one_way : both_ways).insert(key);
+    const bool both_placed = back != all.end() && direction.placed && back->second.placed;
+    // Otherwise much less than the other way is only its echo.
+    if (!both_placed && other > kOneWayRatio * direction.share) continue;
+    const bool one = !both_placed && direction.share > kOneWayRatio * other;
+    (one ? one_way : both_ways).insert(key);
   }
   Candidates out;
   for (const auto* set : {&both_ways, &one_way}) {
@@ -213,7 +288,8 @@ Candidates propose_loss(const EvidenceSet& evidence, const Checks&) {
       const std::string check =
           make_check({"quality", key.first, key.second, {}, "loss"}, CheckOutcome::kWarn, "").key;
       finding.evidence.push_back({direction.view->pair->from, check, direction.text});
-      finding.explains = {check};
+      finding.explains = symptoms(*direction.view, checks);
+      finding.explains.push_back(check);
       add_rule(candidate, direction, key);
       candidate.proven = true;
       if (heavy) candidate.breaks = {pair_key(key.first, key.second)};

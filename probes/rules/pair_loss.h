@@ -12,8 +12,10 @@ struct LossShare {
   double share = 0;
   double low = 0, high = 0;  // 95 % Wilson interval of the share
   bool seen = false;         // significantly above zero, and above the detection limit
+  bool exact = false;        // both ends counted: lost in this direction, wherever that was
 };
-// From the paced streams of this direction, those that ran alone where there are any.
+// From the paced streams of this direction, those that ran alone where there are any: what the
+// receiver did not get, or, where it did not tell, what had to be sent again.
 LossShare paced_loss(const PairView& view);
 // The smallest share that the check is made to find: 0.01, deep 0.0005.
 double loss_limit(const EvidenceSet& evidence);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/units.h"
 #include "probes/checks.h"
@@ -19,7 +20,8 @@ namespace {
 // Every IPv6 link, and nearly every other, carries packets of this size (RFC 8200, section 5).
 constexpr int kSafeMtu = 1280;
 constexpr double kLossThatStalls =
-    0.1;  // share of lost packets that can stall a transfer by itself
+    0.1;                            // share of lost packets that can stall a transfer by itself
+constexpr double kUnlikely = 1e-3;  // that all packets of one size are lost by chance
 
 const RuleHit* rule_of(const std::vector<RuleHit>& large, const std::vector<RuleHit>& small) {
   for (const RuleHit& hit : large) {
@@ -29,6 +31,13 @@ const RuleHit* rule_of(const std::vector<RuleHit>& large, const std::vector<Rule
     if (!always) return &hit;
   }
   return nullptr;
+}
+
+// Small packets get lost as well, so often that the large ones may have been by chance.
+bool lost_by_chance(const MtuEvidence& mtu) {
+  if (mtu.lost_tries <= 0 || mtu.small_sent <= 0) return false;  // not counted
+  const double share = (mtu.small_lost + 1.0) / (mtu.small_sent + 2.0);
+  return std::pow(share, mtu.lost_tries) > kUnlikely;
 }
 
 std::string remedy_at(const PairView& view, const MtuFault& fault, const RuleHit* rule,
@@ -85,7 +94,8 @@ std::optional<MtuFault> mtu_fault(const PairView& view) {
   fault.largest = mtu.largest_delivered;
   fault.lost = mtu.smallest_lost;
   fault.vanish = mtu.largest_delivered > 0 && mtu.smallest_lost > 0 && allowed > 0 &&
-                 mtu.smallest_lost <= allowed && mtu.largest_delivered < allowed;
+                 mtu.smallest_lost <= allowed && mtu.largest_delivered < allowed &&
+                 !lost_by_chance(mtu);
   fault.unfinished = mtu.transfer_bytes > 0 && mtu.transferred < mtu.transfer_bytes;
   const bool stalled = static_cast<double>(mtu.stalled_ns) >= stall_ns;
   const bool all_sizes_pass = allowed > 0 && mtu.largest_delivered >= allowed;

@@ -9,6 +9,7 @@
 #include "probes/evidence_query.h"
 #include "probes/port_list.h"
 #include "probes/remedy.h"
+#include "probes/rules/pair_blocks.h"
 #include "probes/rules/pair_directions.h"
 #include "probes/rules/pair_filters.h"
 #include "probes/rules/pair_privacy.h"
@@ -239,6 +240,7 @@ Candidates propose_wrong_service(const EvidenceSet& evidence, const Checks&) {
     const PairEvidence& pair = *view.pair;
     for (const PortTry& attempt : pair.ports) {
       if (state_of(attempt) != PortState::kStranger) continue;
+      if (attempt.answer == "silent" && silent_by_chance(view, attempt.port)) continue;
       const RuleHit* redirect = nullptr;
       const std::vector<RuleHit> hits = rule_hits(view, attempt.port);
       for (const RuleHit& hit : hits) {

@@ -120,6 +120,123 @@ TEST(gather_evidence, goes_on_when_every_agent_is_missing) {
   EXPECT_THAT(traces, IsEmpty());
 }
 
+// An agent between whose host and the others a share of the packets gets lost.
+std::unique_ptr<HostAgent> agent_with_loss(const std::string& name, double share) {
+  using Json = nlohmann::json;
+  const auto row = [](const char* request, std::function<Json(const Json&)> make) {
+    return AgentRequest{
+        request, "",
+        [make](const Json& params, const AgentCall&) -> Expected<Json> { return make(params); }};
+  };
+  const auto arrived = [share](int64_t sent) {
+    return sent - static_cast<int64_t>(share * static_cast<double>(sent));
+  };
+  return make_in_process_agent(
+      name, {row("datagrams.open",
+                 [](const Json&) {
+                   return Json{{"port", 9}, {"token", "t"}};
+                 }),
+             row("datagrams.send",
+                 [](const Json& params) {
+                   DatagramEvidence out;
+                   out.sent = params.at("count");
+                   out.rate_per_s = params.at("rate_per_s");
+                   return Json(out);
+                 }),
+             row("datagrams.close",
+                 [arrived](const Json& params) {
+                   return Json{{"received", arrived(params.at("expected"))},
+                               {"duplicates", 0},
+                               {"strangers", 0},
+                               {"overflow", 0}};
+                 }),
+             row("stream",
+                 [arrived](const Json& params) {
+                   StreamEvidence out;
+                   out.bytes = 1'000'000;
+                   out.duration_ns = params.at("duration_ms").get<int64_t>() * kMillisecond;
+                   out.segments_out = 600;
+                   out.segments_in = arrived(600);
+                   return Json(out);
+                 }),
+             row("mtu", [](const Json&) { return Json(MtuEvidence{}); }),
+             row("round_trips", [](const Json&) {
+               return Json{{"round_trips_ns", {1000}}};
+             })});
+}
+
+EvidenceSet connected_pair() {
+  EvidenceSet evidence = evidence_of({job_host("a", "10.0.0.1/24"), job_host("b", "10.0.0.2/24")});
+  evidence.pairs = pairs_to_try(evidence);
+  for (PairEvidence& pair : evidence.pairs) {
+    PortTry open;
+    open.port = 29600;
+    open.result = "connected";
+    open.answer = "ours";
+    pair.ports = {open};
+  }
+  return evidence;
+}
+
+size_t streams_of(const PairEvidence& pair, const std::string& kind, bool alone) {
+  return static_cast<size_t>(
+      std::count_if(pair.quality->streams.begin(), pair.quality->streams.end(),
+                    [&](const StreamEvidence& s) { return s.kind == kind && s.alone == alone; }));
+}
+
+TEST(gather_quality, counts_datagrams_both_ways_and_once_where_all_arrive) {
+  const auto a = agent_with_loss("a", 0), b = agent_with_loss("b", 0);
+  ProbeContext context;
+  context.agents = {a.get(), b.get()};
+  context.evidence = connected_pair();
+  gather_quality(context, kNeedQuality | kNeedMtu);
+  for (const PairEvidence& pair : context.evidence.pairs) {
+    ASSERT_TRUE(pair.quality.has_value());
+    ASSERT_THAT(pair.quality->datagrams, SizeIs(1)) << pair.from;
+    EXPECT_EQ(pair.quality->datagrams[0].sent, 300);
+    EXPECT_EQ(pair.quality->datagrams[0].received, 300);
+    EXPECT_EQ(streams_of(pair, "paced", false), 1u);
+    EXPECT_EQ(streams_of(pair, "paced", true), 0u);
+    EXPECT_EQ(streams_of(pair, "one_way", false), 1u);
+    EXPECT_TRUE(pair.mtu.has_value());
+  }
+}
+
+TEST(gather_quality, looks_again_slower_at_losses_and_not_at_rates_beside_them) {
+  const auto a = agent_with_loss("a", 0.1), b = agent_with_loss("b", 0.1);
+  ProbeContext context;
+  context.agents = {a.get(), b.get()};
+  context.evidence = connected_pair();
+  gather_quality(context, kNeedQuality | kNeedMtu);
+  for (const PairEvidence& pair : context.evidence.pairs) {
+    ASSERT_THAT(pair.quality->datagrams, SizeIs(2)) << pair.from;
+    const DatagramEvidence &first = pair.quality->datagrams[0], &again = pair.quality->datagrams[1];
+    EXPECT_FALSE(first.alone);
+    EXPECT_TRUE(again.alone);
+    EXPECT_EQ(again.sent, 600);
+    EXPECT_EQ(again.received, 540);
+    EXPECT_LT(2 * again.rate_per_s, first.rate_per_s);
+    EXPECT_EQ(streams_of(pair, "paced", true), 1u);
+    EXPECT_EQ(streams_of(pair, "one_way", false) + streams_of(pair, "one_way", true), 0u);
+    EXPECT_TRUE(pair.mtu.has_value());
+  }
+}
+
+TEST(gather_quality, an_agent_that_knows_no_datagrams_costs_nothing_else) {
+  const auto whole = agent_with_loss("a", 0);
+  const auto old = make_in_process_agent("b", {answer("mtu", MtuEvidence{})});
+  ProbeContext context;
+  context.agents = {whole.get(), old.get()};
+  context.evidence = connected_pair();
+  gather_quality(context, kNeedQuality | kNeedMtu);
+  for (const PairEvidence& pair : context.evidence.pairs) {
+    ASSERT_THAT(pair.quality->datagrams, SizeIs(testing::Ge(1u)));
+    EXPECT_EQ(pair.quality->datagrams[0].sent, 0);
+    EXPECT_FALSE(pair.quality->datagrams[0].error.empty());
+    EXPECT_TRUE(pair.mtu.has_value());
+  }
+}
+
 TEST(evidence, survives_its_own_text) {
   EvidenceSet evidence = evidence_of({job_host("a", "10.0.0.1/24"), job_host("b", "10.0.0.2/24")});
   evidence.hosts[0].clock_offset_ns = -5;
@@ -130,6 +247,7 @@ TEST(evidence, survives_its_own_text) {
   evidence.pairs[0].ports[0].here.emplace();
   evidence.pairs[0].ports[0].icmp.emplace();
   evidence.pairs[0].quality.emplace();
+  evidence.pairs[0].quality->datagrams = {{true, 600, 540, 1, 2, 3, 400, 5, "e"}};
   const std::string text = evidence_text(evidence);
   const auto back = parse_evidence(text);
   ASSERT_TRUE(back) << back.error().message();

@@ -110,12 +110,24 @@ TEST(JudgePair, Echo) {
   };
   EXPECT_EQ(outcome(10, 10, 0, "", true), CheckOutcome::kPass);
   EXPECT_EQ(outcome(10, 9, 0, "", true), CheckOutcome::kPass) << "the first waits for ARP";
-  EXPECT_EQ(outcome(10, 7, 0, "", true), CheckOutcome::kWarn);
   EXPECT_EQ(outcome(10, 10, 3, "", true), CheckOutcome::kWarn);
   EXPECT_EQ(outcome(10, 0, 0, "", true), CheckOutcome::kWarn);
   EXPECT_EQ(outcome(10, 0, 0, "", false), CheckOutcome::kFail);
   EXPECT_EQ(outcome(0, 0, 0, "", true), CheckOutcome::kUnknown);
   EXPECT_EQ(outcome(10, 0, 0, "not permitted", true), CheckOutcome::kUnknown);
+}
+
+TEST(JudgePair, LostEchoesWarnUnlessTcpIsKnownToLoseNothing) {
+  EvidenceSet set = test::healthy_star(2);
+  PairEvidence& pair = test::pair(set, "mini1", "mini2");
+  pair.ping->sent = 10;
+  pair.ping->received = 7;
+  const auto outcome = [&] { return by_key(judge_icmp(set, {})).at("icmp/mini1>mini2").outcome; };
+  EXPECT_EQ(outcome(), CheckOutcome::kUnknown) << "echo is rationed, or only the job let through";
+  test::pair(set, "mini2", "mini1").quality->streams.back().retransmitted = 5;
+  EXPECT_EQ(outcome(), CheckOutcome::kWarn);
+  test::pair(set, "mini2", "mini1").quality.reset();
+  EXPECT_EQ(outcome(), CheckOutcome::kWarn) << "one direction of TCP is not known";
 }
 
 TEST(JudgePair, FiltersThatStopTheJobAreNamed) {

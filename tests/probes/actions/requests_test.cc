@@ -103,6 +103,11 @@ TEST_F(Requests, WrongParametersAreAnswered) {
            {"neighbour", {{"duplicate", true}}},
            {"capture.stop", {{"id", "unknown"}}},
            {"capture.read", {{"id", "unknown"}}},
+           {"datagrams.open", Json::object()},
+           {"datagrams.open", {{"id", "x"}, {"ip", "nowhere"}}},
+           {"datagrams.send", {{"to_ip", "127.0.0.1"}, {"port", 99999}, {"token", "t"}}},
+           {"datagrams.send", {{"to_ip", "127.0.0.1"}, {"port", 9}}},
+           {"datagrams.close", {{"id", "unknown"}}},
            {"command", {{"command", Json::array()}}},
            {"command", {{"command", "ls"}}},
            {"nonsense", Json::object()}}) {

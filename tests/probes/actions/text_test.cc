@@ -63,11 +63,17 @@ TEST(ProbeLine, RefusesEverythingElse) {
 }
 
 TEST(SinkLine, ThereAndBackAndNothingElse) {
-  const auto report = parse_sink_line(sink_line({1, 22, 333}));
+  const auto report = parse_sink_line(sink_line({1, 22, 333, 4444}));
   ASSERT_TRUE(report.has_value());
   EXPECT_EQ(report->bytes, 1);
   EXPECT_EQ(report->duration_ns, 22);
   EXPECT_EQ(report->cpu_ns, 333);
+  EXPECT_EQ(report->segments, 4444);
+  const auto older = parse_sink_line("PLPROBE1 got 1 2 3\n");
+  ASSERT_TRUE(older.has_value());
+  EXPECT_EQ(older->segments, 0);
+  EXPECT_FALSE(parse_sink_line("PLPROBE1 got 1 2 3 x\n").has_value());
+  EXPECT_FALSE(parse_sink_line("PLPROBE1 got 1 2 3 4 5\n").has_value());
   EXPECT_FALSE(parse_sink_line("PLPROBE1 got 1 2\n").has_value());
   EXPECT_FALSE(parse_sink_line("PLPROBE1 got 1 2 3").has_value());
   EXPECT_FALSE(parse_sink_line("PLPROBE1 got 1 2 -3\n").has_value());

@@ -92,6 +92,23 @@ TEST(PairMtu, ASlowTransferIsNoBlackHole) {
   EXPECT_THAT(causes(set), IsEmpty());
 }
 
+TEST(PairMtu, WhatIsLostByChanceIsNoBlackHole) {
+  EvidenceSet set = test::healthy_star(4);
+  lose_large(set, "mini2", "mini4", 1400);
+  MtuEvidence& mtu = *test::pair(set, "mini2", "mini4").mtu;
+  mtu.transferred = mtu.transfer_bytes;
+  mtu.stalled_ns = 0;
+  mtu.lost_tries = 3;
+  mtu.small_sent = 11;
+  mtu.small_lost = 4;
+  EXPECT_THAT(causes(set), IsEmpty()) << "three of three large ones, and four of eleven small ones";
+  mtu.lost_tries = 14;
+  EXPECT_THAT(causes(set), ElementsAre("mtu.blackhole mini2>mini4 (warn)")) << "all of fourteen";
+  mtu.lost_tries = 4;
+  mtu.small_lost = 0;
+  EXPECT_THAT(causes(set), ElementsAre("mtu.blackhole mini2>mini4 (warn)")) << "no small one";
+}
+
 TEST(PairMtu, WorksAllTheSame) {
   EvidenceSet set = test::healthy_star(4);
   MtuEvidence& mtu = *test::pair(set, "mini1", "mini2").mtu;

@@ -1,0 +1,7 @@
+#include "probes/actions/socket_drops.h"
+
+namespace plumbline {
+
+int64_t socket_drops(int) { return 0; }
+
+}  // namespace plumbline
