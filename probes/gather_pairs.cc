@@ -8,6 +8,7 @@
 
 #include "core/sha256.h"
 #include "probes/gather.h"
+#include "probes/gather_tasks.h"
 #include "probes/host_captures.h"
 #include "probes/thresholds.h"
 
@@ -19,16 +20,7 @@ using Json = nlohmann::json;
 constexpr const char* kSession = "doctor";  // id of our listeners and captures at each agent
 constexpr int64_t kShortMs = 3000;          // requests that only open or close something
 constexpr int kPings = 10, kPingsDeep = 100;
-constexpr int kBurstAttempts = 40;
 constexpr int64_t kIdleAnswerMs = 5000;  // for a connection to answer again
-
-struct PairTask {
-  PairEvidence* pair = nullptr;
-  size_t from = 0, to = 0;
-  std::string interface;  // carrying from_ip; empty when unknown
-  std::string nonce;
-  std::map<int, int> source_ports;  // by port
-};
 
 class PairGatherer {
  public:
@@ -69,7 +61,7 @@ class PairGatherer {
     collect_listeners();
     match_captures(captures, traces);
     settle_neighbours(context_);
-    burst();
+    burst_silent_pairs(context_, tasks_);
     // Connections lie idle while others are measured.
     AgentBatch idle(context_);
     if (job_.idle_s > 0 && (needs_ & kNeedConnect) != 0) leave_idle(idle);
@@ -305,55 +297,6 @@ class PairGatherer {
         }
       }
     }
-  }
-
-  // Where no capture saw both ends, counters around many attempts tell on which side packets are
-  // lost. One pair after the other, so that the differences belong to it.
-  void burst() {
-    for (PairTask& task : tasks_) {
-      const auto silent =
-          std::find_if(task.pair->ports.begin(), task.pair->ports.end(),
-                       [](const PortTry& attempt) { return attempt.result == "timeout"; });
-      if (silent == task.pair->ports.end()) continue;
-      if (silent->captured_here && silent->captured_there) continue;
-      if (context_.agents[task.to] == nullptr || context_.deadline.passed()) continue;
-      burst_one(task, silent->port);
-    }
-  }
-
-  std::map<std::string, int64_t> counters_of(size_t host) {
-    std::map<std::string, int64_t> out;
-    AgentBatch batch(context_);
-    batch.ask(host, "counters", Json::object(), kShortMs, [&out](const Json& reply) {
-      for (const auto& [name, value] : reply.items()) {
-        if (value.is_number()) out[name] = value.get<int64_t>();
-      }
-    });
-    batch.collect();
-    return out;
-  }
-
-  void burst_one(PairTask& task, int port) {
-    BurstEvidence burst;
-    burst.port = port;
-    const auto before = counters_of(task.to);
-    bool done = false;
-    AgentBatch batch(context_);
-    const Json params = {{"from_ip", task.pair->from_ip}, {"interface", task.interface},
-                         {"to_ip", task.pair->to_ip},     {"port", port},
-                         {"attempts", kBurstAttempts},    {"timeout_ms", 300}};
-    batch.ask(task.from, "burst", params, kShortMs, [&](const Json& reply) {
-      burst.attempts = reply.value("attempts", 0);
-      burst.sender = reply.at("counters").get<std::map<std::string, int64_t>>();
-      done = true;
-    });
-    batch.collect();
-    if (!done) return;
-    for (const auto& [name, value] : counters_of(task.to)) {
-      const auto was = before.find(name);
-      if (was != before.end()) burst.receiver[name] = value - was->second;
-    }
-    task.pair->burst = std::move(burst);
   }
 
   void leave_idle(AgentBatch& batch) {

@@ -216,4 +216,8 @@ bool has_mac(const HostEvidence& host, const std::string& mac) {
                      [&](const InterfaceEvidence& i) { return same_mac(i.mac, mac); });
 }
 
+std::string ip_key(const DataAddress& data, const std::string& what) {
+  return key_of({"ip", data.at.job->name, {}, {}, data.ip + what});
+}
+
 }  // namespace plumbline

@@ -77,6 +77,8 @@ struct DataAddress {
   int prefix = 0;       // on the interface
   const InterfaceEvidence* interface = nullptr;
 };
+// Key of the check of this address.
+std::string ip_key(const DataAddress& data, const std::string& what = "");
 std::vector<DataAddress> data_addresses(const EvidenceSet& evidence);
 const DataAddress* find_data(const std::vector<DataAddress>& all, const std::string& host,
                              const std::string& ip);
