@@ -62,10 +62,11 @@ std::string arp_request(const LinkQuery& query) {
 std::string arp_answer(const LinkQuery& query, const std::string& packet) {
   if (packet.size() < kArpBytes || packet.compare(0, 6, "\0\1\x08\0\6\4", 6) != 0) return {};
   const std::string sender = packet.substr(14, 4);
-  // Requests tell their sender's address too: somebody else who uses ours shows up by them.
-  if (sender != ip_bytes(query.wanted) || packet[6] != 0 || (packet[7] != 2 && packet[7] != 1)) {
-    return {};
-  }
+  if (sender != ip_bytes(query.wanted) || packet[6] != 0) return {};
+  // A request tells its sender's address too: somebody else who uses ours shows up by that. But
+  // who asks need not be able to answer.
+  constexpr char kRequest = 1, kReply = 2;
+  if (packet[7] != kReply && !(query.duplicate && packet[7] == kRequest)) return {};
   return mac_text(packet.data() + 8);
 }
 

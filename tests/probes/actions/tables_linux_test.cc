@@ -72,6 +72,17 @@ TEST(LinkQuery, ArpRequestAndReply) {
   }
 }
 
+// A host whose filter drops the ARP that comes in still asks: that is no answer of it.
+TEST(LinkQuery, AQuestionOfTheWantedHostIsNoAnswer) {
+  LinkQuery asked = query("10.0.0.1", "10.0.0.2");
+  std::string request =
+      arp_reply(std::string("\2\0\0\0\xaa\xff", 6), "\x0a" + std::string(2, '\0') + "\2");
+  request[7] = 1;
+  EXPECT_EQ(link_answer(asked, request), "");
+  asked.duplicate = true;  // but a second owner of an address shows up by it
+  EXPECT_EQ(link_answer(asked, request), "02:00:00:00:aa:ff");
+}
+
 TEST(LinkQuery, ProbesForDuplicatesHaveNoSender) {
   LinkQuery asked = query("10.0.0.1", "10.0.0.1");
   asked.duplicate = true;
