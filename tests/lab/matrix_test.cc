@@ -283,6 +283,10 @@ TEST(Show, TextJsonAndTables) {
   const std::string docs = matrix_docs(result);
   EXPECT_THAT(docs, HasSubstr("| `link_down` |"));
   EXPECT_THAT(docs, HasSubstr("| star | 1/1 |"));
+  // What no fault made is counted apart.
+  const std::string apart = docs.substr(docs.find("### Not made here"));
+  EXPECT_THAT(apart, HasSubstr("`host.clock_skew`"));
+  EXPECT_THAT(apart, Not(HasSubstr("`link.down`")));
 }
 
 TEST(Show, ReplacesItsOwnPartOfAPage) {
@@ -294,7 +298,8 @@ TEST(Show, ReplacesItsOwnPartOfAPage) {
   EXPECT_EQ(with_generated("Text", "matrix", "new\n"),
             "Text\n<!-- matrix:begin -->\nnew\n<!-- matrix:end -->\n");
   // A lonely mark is no place to write.
-  EXPECT_THAT(with_generated("<!-- matrix:begin -->\nprose\n", "matrix", "new\n"), HasSubstr("prose"));
+  EXPECT_THAT(with_generated("<!-- matrix:begin -->\nprose\n", "matrix", "new\n"),
+              HasSubstr("prose"));
 }
 
 TEST(Snapshots, LeaveOutWhatChangesByItself) {
