@@ -77,7 +77,7 @@ struct MatrixOptions {
   uint64_t seed = 1;
   int seeds = 1;  // this many, from `seed` on
   int zoo_runs = 5;
-  int jobs = 1;  // cells at the same time, each in a lab of its own
+  int jobs = 1;                   // cells at the same time, each in a lab of its own
   std::vector<std::string> only;  // names of faults, pairs and networks, or single, pairs, zoo
   bool reduced = false;
   bool unprivileged = false;
