@@ -1,5 +1,6 @@
 #include "cli/bundle.h"
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -20,6 +21,12 @@ bool write_file(const fs::path& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
   return static_cast<bool>(file.flush());
+}
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
 }
 
 std::vector<std::string> names_of(const EvidenceSet& evidence) {
@@ -50,9 +57,16 @@ Status write_bundle(const std::string& path, const ProbeResult& result) {
     const size_t line = host.where.rfind(':');
     host.where = line == std::string::npos ? "" : "hosts.json" + host.where.substr(line);
   }
-  for (HostEvidence& host : evidence.hosts) host.boot_id.clear();
+  for (HostEvidence& host : evidence.hosts) {
+    host.boot_id.clear();
+    host.sysctls.erase("kernel.random.boot_id");
+  }
   Anonymiser anonymiser(names_of(evidence));
-  const DoctorReport report = report_of(result);
+  DoctorReport report = report_of(result);
+  if (!result.evidence.job.file.empty()) {
+    for (Check& check : report.checks)
+      replace_all(check.reason, result.evidence.job.file, "hosts.json");
+  }
   bool written =
       write_file(inside / "evidence.json", anonymiser.text(evidence_text(evidence))) &&
       write_file(inside / "doctor.json", anonymiser.text(doctor_json(report))) &&
@@ -67,15 +81,18 @@ Status write_bundle(const std::string& path, const ProbeResult& result) {
     if (!clean.empty()) written = written && write_file(inside / "traces" / name, clean);
   }
   if (!written) return fail(ErrorCode::kSystem, "write into " + inside.string());
-  const auto tar =
-      run_command({"tar", "-C", folder.path().string(), "-czf", path, "plumbline-bundle"},
-                  Deadline::after_ms(kTarMs));
-  if (!tar) return fail(tar.error());
-  if (tar->status != 0) {
-    return fail(ErrorCode::kConfig, "write " + path + ": " + tar->err.substr(0, 200),
-                "choose a writable place");
+  // Nobody's name in the archive either: GNU's words for it, or else bsdtar's.
+  Expected<CommandResult> tar = fail(ErrorCode::kSystem, "");
+  for (const auto& owner :
+       {std::array{"--owner=0", "--group=0"}, std::array{"--uid=0", "--gid=0"}}) {
+    tar = run_command({"tar", owner[0], owner[1], "--numeric-owner", "-C", folder.path().string(),
+                       "-czf", path, "plumbline-bundle"},
+                      Deadline::after_ms(kTarMs));
+    if (!tar) return fail(tar.error());
+    if (tar->status == 0) return {};
   }
-  return {};
+  return fail(ErrorCode::kConfig, "write " + path + ": " + tar->err.substr(0, 200),
+              "choose a writable place");
 }
 
 }  // namespace plumbline

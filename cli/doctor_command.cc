@@ -1,7 +1,10 @@
 // `plumbline doctor`: probes the hosts of a scenario or host file, live or from recorded evidence,
 // and says what is wrong and how to heal it.
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -86,6 +89,30 @@ Status read_ports(const Args& args, DiagnoseRequest& request) {
   return {};
 }
 
+// Before anything is measured, so that nothing measured is lost for want of a place.
+Status places_to_write(const Args& args) {
+  for (const char* name : {"save", "bundle"}) {
+    if (!args.has(name)) continue;
+    const std::string path = args.get(name);
+    const bool there = std::filesystem::exists(path);
+    errno = 0;
+    if (!std::ofstream(path, std::ios::app)) {
+      return fail_errno(ErrorCode::kUsage, "write " + path, errno, "choose a writable place");
+    }
+    if (!there) std::filesystem::remove(path);
+  }
+  if (args.has("traces")) {
+    const std::string folder = args.get("traces");
+    std::error_code problem;
+    std::filesystem::create_directories(folder, problem);
+    if (problem || access(folder.c_str(), W_OK) != 0) {
+      return fail(usage("--traces " + folder + " is no folder that can be written to",
+                        problem ? problem.message() : "choose another"));
+    }
+  }
+  return {};
+}
+
 int print_result(const ProbeResult& result, const Args& args, Context& context) {
   const DoctorReport report = report_of(result);
   if (args.has("traces")) {
@@ -116,9 +143,34 @@ int print_result(const ProbeResult& result, const Args& args, Context& context) 
   return std::string_view(doctor_verdict(report)) == "fail" ? 2 : 0;
 }
 
+// What is asked about comes from one place only: a file, --hosts, --peer or --from.
+Status one_subject(const Args& args) {
+  const std::vector<std::string> files = args.all("file");
+  for (const char* name : {"hosts", "from", "peer"}) {
+    if (args.has(name) && args.get(name).empty()) {
+      return fail(usage(std::string("--") + name + " is empty", "an unset variable of the shell?"));
+    }
+  }
+  if (args.has("from")) {
+    for (const char* other : {"hosts", "peer"}) {
+      if (args.has(other)) {
+        return fail(usage(std::string("--from and --") + other + " exclude each other",
+                          "--from looks at files alone, and asks no host"));
+      }
+    }
+    return {};
+  }
+  const size_t subjects = files.size() + args.all("hosts").size() + (args.has("peer") ? 1 : 0);
+  if (subjects <= 1) return {};
+  return fail(usage("doctor looks at one file, or --hosts FILE, or --peer ADDRESS, not at several",
+                    "files of collect.sh are given with --from"));
+}
+
 // Files of collect.sh (one per host), or one file of saved evidence.
 int diagnose_files(const Args& args, Context& context) {
-  const std::vector<std::string> paths = args.all("from");
+  std::vector<std::string> paths = args.all("from");
+  const std::vector<std::string> more = args.all("file");  // --from a b c
+  paths.insert(paths.end(), more.begin(), more.end());
   std::ifstream file(paths[0], std::ios::binary);
   if (!file) {
     return usage_failure(context, usage("cannot read " + paths[0], "give files of collect.sh"));
@@ -133,12 +185,23 @@ int diagnose_files(const Args& args, Context& context) {
     evidence = read_collected_files(paths);
   }
   if (!evidence) return usage_failure(context, evidence.error());
+  for (const HostEvidence& host : evidence->hosts) {
+    for (const std::string& problem : host.unreadable) {
+      if (problem.rfind("collect.sh: ", 0) != 0) continue;
+      *context.err << "plumbline: the file of " << host.name << ": " << problem.substr(12)
+                   << "; what it lacks is unknown\n";
+    }
+  }
   return print_result(judge_evidence(std::move(*evidence)), args, context);
 }
 
 }  // namespace
 
 int run_doctor(const Args& args, Context& context) {
+  if (const Status one = one_subject(args); !one) return usage_failure(context, one.error());
+  if (const Status places = places_to_write(args); !places) {
+    return usage_failure(context, places.error());
+  }
   if (args.has("from")) return diagnose_files(args, context);
   std::optional<Scenario> scenario = what_to_look_at(args.get("file", args.get("hosts")), context);
   if (!scenario) return 1;

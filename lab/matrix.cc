@@ -256,7 +256,7 @@ MatrixResult run_matrix(const MatrixOptions& options, const std::vector<MatrixCe
   MatrixResult result;
   result.options = options;
   result.machine = this_machine();
-  result.interrupted = next < cells.size();
+  result.interrupted = next < cells.size() || (options.stop && options.stop());
   for (std::optional<CellResult>& cell : ended) {
     if (cell) result.cells.push_back(std::move(*cell));
   }

@@ -123,8 +123,10 @@ std::string summary_lines(const MatrixSummary& summary, const char* bullet) {
     add("healthy networks without warn or fail", text_of(summary.zoo));
   }
   if (summary.remedies.all > 0) add("local remedies that healed", text_of(summary.remedies));
-  add("time to verdict", fmt::format("median {:.1f} s, longest {:.1f} s; healthy: median {:.1f} s",
-                                     summary.median_s, summary.max_s, summary.median_zoo_s));
+  std::string times =
+      fmt::format("median {:.1f} s, longest {:.1f} s", summary.median_s, summary.max_s);
+  if (summary.zoo.all > 0) times += fmt::format("; healthy: median {:.1f} s", summary.median_zoo_s);
+  add("time to verdict", times);
   if (summary.skipped > 0) add("cells that cannot be made here", std::to_string(summary.skipped));
   if (summary.errors > 0) add("cells that failed to run", std::to_string(summary.errors));
   return out;

@@ -94,7 +94,11 @@ std::string matrix_text(const MatrixResult& result, bool verbose) {
     if (verbose || trouble || !cell.error.empty()) out += details(cell);
   }
   const MatrixSummary summary = summarise(result);
-  out += "\n" + summary_lines(summary, "");
+  out += "\n";
+  if (result.interrupted) {
+    out += fmt::format("interrupted: only these {} cells were looked at\n", result.cells.size());
+  }
+  out += summary_lines(summary, "");
   if (!summary.confusions.empty()) out += "confusions:\n";
   for (const std::string& line : summary.confusions) out += "  " + line + "\n";
   return out;

@@ -85,11 +85,18 @@ Expected<EvidenceSet> parse_evidence(const std::string& text) {
   }
   try {
     const nlohmann::json json = nlohmann::json::parse(text);
+    if (!json.is_object() || !json.contains("schema") || !json.contains("hosts")) {
+      return fail(ErrorCode::kConfig, "no evidence: it has no schema, or no hosts",
+                  "give a file of plumbline doctor --save, or files of collect.sh");
+    }
     EvidenceSet evidence = json.get<EvidenceSet>();
     if (evidence.schema != 1) {
       return fail(ErrorCode::kConfig,
                   fmt::format("the evidence has schema {}, this program reads 1", evidence.schema),
                   "use the plumbline version that wrote it");
+    }
+    if (evidence.hosts.empty()) {
+      return fail(ErrorCode::kConfig, "the evidence holds no host", "there is nothing to judge");
     }
     return evidence;
   } catch (const nlohmann::json::exception& problem) {

@@ -44,6 +44,28 @@ TEST(Doctor, SavedEvidenceGivesTheSameDiagnosis) {
   EXPECT_EQ(again.out, live.out);
 }
 
+// As docs/diagnosis.md has it: --from a b.
+TEST(Doctor, FromTakesSeveralFiles) {
+  const ScratchFolder folder;
+  const auto collected = [&](const std::string& name) {
+    const std::string file = folder.path(name);
+    const Finished done = run_program(
+        {"sh", "-c",
+         "sh " PLUMBLINE_SOURCE_DIR "/scripts/collect.sh --name " + name + " > " + file});
+    EXPECT_EQ(done.status, 0) << done.err;
+    return file;
+  };
+  const std::string one = collected("mini1"), other = collected("mini2");
+  const Finished done = doctor({"--json", "--from", one, other});
+  ASSERT_THAT(done.status, testing::AnyOf(0, 2)) << done.err;
+  EXPECT_EQ(nlohmann::json::parse(done.out)["hosts"], nlohmann::json({"mini1", "mini2"}));
+  EXPECT_EQ(doctor({"--from", one, folder.path("absent")}).status, 1);
+  // One that was cut is judged, and said to be cut.
+  const std::string cut = folder.path("cut");
+  ASSERT_EQ(run_program({"sh", "-c", "head -c 3000 " + one + " > " + cut}).status, 0);
+  EXPECT_THAT(doctor({"--from", cut}).err, HasSubstr("mini1"));
+}
+
 TEST(Doctor, WrongInputIsOneClearLine) {
   const ScratchFolder folder;
   const std::string torn = folder.write("torn.json", "{\"schema\": 1, \"hosts\": [");
@@ -60,6 +82,18 @@ TEST(Doctor, WrongInputIsOneClearLine) {
       {{"--ports", "0"}, "0"},
       {{"--ports", "1-9999"}, "512"},
       {{"--only", "fire"}, "firewall"},
+      {{"--from", folder.write("empty.json", "{}")}, "no schema"},
+      {{"--from", folder.write("none.json", "{\"schema\": 1, \"hosts\": []}")}, "no host"},
+      {{"--from", torn, "--peer", "10.0.0.1"}, "exclude"},
+      {{"--from", torn, "--hosts", torn}, "exclude"},
+      {{"--hosts", torn, torn}, "several"},
+      {{torn, torn}, "several"},
+      {{"--hosts", ""}, "empty"},
+      {{"--idle", "0"}, "3600"},
+      // Found before anything is measured.
+      {{"--save", folder.path("no/such/file")}, "no/such/file"},
+      {{"--bundle", folder.path("no/such/file")}, "no/such/file"},
+      {{"--traces", torn}, "torn.json"},
   };
   for (const auto& [arguments, word] : cases) {
     const Finished done = doctor(arguments);
