@@ -1,6 +1,7 @@
 // plumbline's entry: gathers what commands need to know of the terminal and hands the command line
 // to its table.
 
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -18,6 +19,12 @@ int terminal_width(int fd) {
   return size.ws_col;
 }
 
+// A pipe whose other end is closed: that is its reader's wish.
+bool reader_has_gone(int fd) {
+  pollfd item{fd, POLLOUT, 0};
+  return poll(&item, 1, 0) > 0 && (item.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -33,7 +40,10 @@ int main(int argc, char** argv) {
   context.err_is_terminal = isatty(STDERR_FILENO) != 0;
   context.width = terminal_width(STDOUT_FILENO);
   try {
-    return plumbline::dispatch(commands, context);
+    const int status = plumbline::dispatch(commands, context);
+    if (std::cout.flush() || reader_has_gone(STDOUT_FILENO)) return status;
+    std::cerr << "plumbline: not all of the output could be written; is the disk full?\n";
+    return status == 0 ? 1 : status;
   } catch (const std::exception& error) {
     std::cerr << "plumbline: internal error: " << error.what()
               << "; please report it with the command line that you used\n";

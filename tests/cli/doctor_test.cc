@@ -66,6 +66,15 @@ TEST(Doctor, FromTakesSeveralFiles) {
   EXPECT_THAT(doctor({"--from", cut}).err, HasSubstr("mini1"));
 }
 
+TEST(Doctor, OutputThatCannotBeWrittenIsAnError) {
+  const std::string command = plumbline_argv({"list"})[0] + " list > /dev/full";
+  const Finished done = run_program({"sh", "-c", command});
+  EXPECT_EQ(done.status, 1);
+  EXPECT_THAT(done.err, HasSubstr("could be written"));
+  // A reader that has seen enough is no error.
+  EXPECT_EQ(run_program({"sh", "-c", plumbline_argv({"list"})[0] + " list | true"}).status, 0);
+}
+
 TEST(Doctor, WrongInputIsOneClearLine) {
   const ScratchFolder folder;
   const std::string torn = folder.write("torn.json", "{\"schema\": 1, \"hosts\": [");
@@ -146,6 +155,9 @@ TEST(Doctor, ABundleHoldsNoNameAndNoAddress) {
                 address == "ff:ff:ff:ff:ff:ff")
         << address;
   }
+  EXPECT_THAT(text, Not(HasSubstr("kernel.random.boot_id")));
+  const Finished listed = run_program({"tar", "--numeric-owner", "-tvzf", file});
+  EXPECT_THAT(listed.out, HasSubstr("0/0"));
   // The diagnosis can be repeated from it.
   EXPECT_THAT(doctor({"--json", "--from", folder.path("plumbline-bundle/evidence.json")}).status,
               testing::AnyOf(0, 2));
