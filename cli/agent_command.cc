@@ -1,4 +1,4 @@
-// The hidden command `agent`: answers what the diagnosis asks this host (docs/agent_protocol.md).
+// The command `agent`: answers what the diagnosis asks this host (docs/agent_protocol.md).
 // The coordinator starts it and speaks to it over standard input and output, and it ends when its
 // input ends; or, where nobody can start it from afar, a person starts it with --listen and pastes
 // the line that it prints on the machine of the coordinator.

@@ -192,7 +192,7 @@ std::vector<CommandRow> command_table() {
         {"--address", "A", "listen on this address only (default: all of this machine)", true},
         {"--minutes", "M", "how long to wait for the coordinator (10)"}},
        false,
-       true,
+       false,
        run_agent,
        "Without --listen it speaks JSON lines on standard input and output and ends with them.\n"
        "With --listen it makes a secret token, which both ends prove to know before anything\n"
