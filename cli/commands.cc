@@ -96,8 +96,9 @@ std::vector<CommandRow> command_table() {
        false,
        run_trace,
        "Exit code 0 when the files could be read, whatever they show. Of two files that share\n"
-       "flows it also says, for each direction, whether packets vanish before the sender's wire,\n"
-       "between the hosts, or behind the receiver's wire."},
+       "flows it also says, for each direction of the flows between the two hosts that captured,\n"
+       "whether packets vanish before the sender's wire, between the hosts, or behind the\n"
+       "receiver's wire. Flows with other hosts are only counted there."},
       {"coll",
        "one operation over a sweep of sizes, in nccl-tests' letters and table",
        {{"operation", "operation (plumbline list operations)"}},

@@ -27,6 +27,13 @@ std::string probe_command(const std::vector<const SymptomRow*>& rows) {
   return command;
 }
 
+// What to do next. Rows behind the first one are less specific: where the first one is about
+// something that no probe looks at, theirs would not answer it.
+std::string next_step(const std::vector<const SymptomRow*>& rows) {
+  if (rows.front()->by_hand != nullptr) return std::string("Try by hand: ") + rows.front()->by_hand;
+  return "Which one it is: " + probe_command(rows);
+}
+
 void print_rows(const std::vector<const SymptomRow*>& rows, Context& context) {
   const auto width = static_cast<size_t>(context.width);
   const auto write = [&](const std::string& text, const std::string& label) {
@@ -42,7 +49,7 @@ void print_rows(const std::vector<const SymptomRow*>& rows, Context& context) {
             "  " + std::string(id) + "  ");
     }
   }
-  *context.out << "\nWhich one it is: " << probe_command(rows) << "\n";
+  *context.out << "\n" << next_step(rows) << "\n";
 }
 
 }  // namespace
@@ -60,6 +67,7 @@ int run_explain(const Args& args, Context& context) {
                       {"meaning", row->meaning},
                       {"causes", row->causes},
                       {"probes", row->probes}});
+      if (row->by_hand != nullptr) json.back()["by_hand"] = row->by_hand;
     }
     *context.out << json.dump(2) << "\n";
     return rows.empty() ? 2 : 0;

@@ -14,7 +14,7 @@ namespace {
 
 struct Findings {
   std::vector<TraceSummary> traces;
-  std::vector<TracePairFlow> pairs;  // of exactly two traces
+  TraceComparison both;  // of exactly two traces
 };
 
 bool shared(const TracePairFlow& pair) {
@@ -22,25 +22,28 @@ bool shared(const TracePairFlow& pair) {
 }
 
 Expected<Findings> read_files(const std::vector<std::string>& files, const Args& args) {
+  const bool insist = args.has("compare");
+  if (insist && files.size() != 2) {
+    return fail(ErrorCode::kUsage, "--compare takes two files", "one from each host");
+  }
+  if (files.size() != 2 && args.has("first-at")) {
+    return fail(ErrorCode::kUsage, "--first-at takes two files", "one from each host");
+  }
   Findings findings;
   for (const std::string& file : files) {
     Expected<TraceSummary> summary = analyse_trace_file(file);
     if (!summary) return fail(summary.error());
     findings.traces.push_back(std::move(*summary));
   }
-  const bool insist = args.has("compare");
-  if (insist && files.size() != 2) {
-    return fail(ErrorCode::kUsage, "--compare takes two files", "one from each host");
-  }
   if (files.size() != 2) return findings;
-  Expected<std::vector<TracePairFlow>> pairs =
-      compare_trace_files(files[0], files[1], args.all("first-at"));
-  if (!pairs) return fail(pairs.error());
+  Expected<TraceComparison> both = compare_trace_files(files[0], files[1], args.all("first-at"));
+  if (!both) return fail(both.error());
   // Two captures that have nothing to do with each other are not compared unasked.
-  if (std::any_of(pairs->begin(), pairs->end(), shared)) {
-    findings.pairs = std::move(*pairs);
+  if (std::any_of(both->flows.begin(), both->flows.end(), shared)) {
+    findings.both = std::move(*both);
   } else if (insist) {
-    return fail(ErrorCode::kConfig, "the files share no flow: " + files[0] + ", " + files[1],
+    return fail(ErrorCode::kConfig,
+                "the files share no flow between two hosts: " + files[0] + ", " + files[1],
                 "capture on both hosts at the same time");
   }
   return findings;
@@ -79,16 +82,18 @@ Status draw(const std::string& file, const TraceSummary& summary, const Args& ar
 void print(const Findings& findings, const Args& args, Context& context) {
   std::ostream& out = *context.out;
   if (args.has("json")) {
-    const nlohmann::json json = {
-        {"schema", 1}, {"traces", findings.traces}, {"pairs", findings.pairs}};
+    const nlohmann::json json = {{"schema", 1},
+                                 {"traces", findings.traces},
+                                 {"pairs", findings.both.flows},
+                                 {"other_flows", findings.both.other_flows}};
     out << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
     return;
   }
   for (size_t i = 0; i < findings.traces.size(); ++i) {
     out << (i == 0 ? "" : "\n") << trace_text(findings.traces[i], context.width);
   }
-  if (!findings.pairs.empty()) {
-    out << "\nBoth traces together:\n" << compare_text(findings.pairs, context.width);
+  if (!findings.both.flows.empty()) {
+    out << "\nBoth traces together:\n" << compare_text(findings.both, context.width);
   }
 }
 

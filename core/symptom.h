@@ -14,8 +14,11 @@ struct SymptomRow {
       pattern;  // words that the message holds, in this order, "*" between them; case ignored
   const char* source;   // who says so: "linux", "macos", "any", "gloo", "nccl", "mlx", "mccl", ...
   const char* meaning;  // one sentence
-  std::vector<const char*> causes;  // ids, likeliest first
-  std::vector<const char*> probes;  // that tell them apart, in ladder order
+  std::vector<const char*> causes;   // ids, likeliest first
+  std::vector<const char*> probes;   // that tell them apart, in ladder order; none: see by_hand
+  const char* errno_name = nullptr;  // "ECONNRESET": this word alone fits, too
+  // What to try by hand where no probe looks (ssh); nullptr elsewhere.
+  const char* by_hand = nullptr;
 };
 
 const std::vector<SymptomRow>& symptom_table();

@@ -50,25 +50,31 @@ struct TracePairFlow {
   TraceFlow here, there;  // the same connection in both traces; empty where it was not seen
   bool here_is_a = true;  // the first trace was taken at the end of `a`
   // How that was found out: "addresses" (given), "direction" (the files tell what was sent and what
-  // was received), "hops" (TTLs), "times" (of answers), "guess".
+  // was received), "flows" (one address is in all of a file's flows, or another flow of the same
+  // hosts told), "hops" (TTLs), "times" (of answers), "guess".
   std::string told_by = "guess";
   TraceLoss a_to_b, b_to_a;
 };
+struct TraceComparison {
+  std::vector<TracePairFlow> flows;  // between the two hosts that captured
+  // TCP and UDP flows with other hosts: a second capture of them was not given, so that nothing can
+  // be said about where their packets vanish.
+  int64_t other_flows = 0;
+};
 // Matches the flows of two traces of the same time: `first` taken at the host that has the
-// addresses `first_ips`, or found out by directions, TTLs and times when empty. A flow that only
-// one trace has is part of the result when the other trace shows that it could have seen it.
-Expected<std::vector<TracePairFlow>> compare_trace_files(
-    const std::string& first, const std::string& second,
-    const std::vector<std::string>& first_ips = {});
+// addresses `first_ips`, or found out by directions, addresses, TTLs and times when empty; kUsage
+// when one of them is in neither trace. A flow between the two hosts that only one trace has is
+// part of the result.
+Expected<TraceComparison> compare_trace_files(const std::string& first, const std::string& second,
+                                              const std::vector<std::string>& first_ips = {});
 // The same for the bytes of two captures.
-Expected<std::vector<TracePairFlow>> compare_traces(const std::string& first,
-                                                    const std::string& second,
-                                                    const std::vector<std::string>& first_ips = {});
+Expected<TraceComparison> compare_traces(const std::string& first, const std::string& second,
+                                         const std::vector<std::string>& first_ips = {});
 
 // What `plumbline trace` prints for people: flows with problems first. `width` columns, 0 = lines
 // are not wrapped. At most `max_flows` flows are shown, and the others counted.
 std::string trace_text(const TraceSummary& summary, int width, int64_t max_flows = 50);
-std::string compare_text(const std::vector<TracePairFlow>& flows, int width);
+std::string compare_text(const TraceComparison& comparison, int width);
 
 void to_json(nlohmann::json& json, const TracePairFlow& flow);
 

@@ -212,35 +212,36 @@ TracePairFlow result_of(const FlowPair& pair, const ComparedTrace& first,
   return result;
 }
 
-Expected<std::vector<TracePairFlow>> compare(const TraceSource& first, const TraceSource& second,
-                                             const std::vector<std::string>& first_ips) {
+Expected<TraceComparison> compare(const TraceSource& first, const TraceSource& second,
+                                  const std::vector<std::string>& first_ips) {
   ComparedTrace one, other;
   one.source = first;
   other.source = second;
   for (ComparedTrace* side : {&one, &other}) {
     if (const Status loaded = side->load(); !loaded) return fail(loaded.error());
   }
-  std::vector<FlowPair> pairs = match_flows(one, other);
-  tell_places(pairs, {first_ips.begin(), first_ips.end()});
+  const Expected<CapturePlaces> places =
+      find_places(*one.read.analysis, *other.read.analysis, first_ips);
+  if (!places) return fail(places.error());
+  TraceComparison result;
+  std::vector<FlowPair> pairs = match_flows(one, other, *places, result.other_flows);
+  tell_places(pairs, *places);
   Comparison comparison(one, other, pairs);
   if (const Status done = comparison.run(); !done) return fail(done.error());
-  std::vector<TracePairFlow> result;
-  result.reserve(pairs.size());
-  for (const FlowPair& pair : pairs) result.push_back(result_of(pair, one, other));
+  result.flows.reserve(pairs.size());
+  for (const FlowPair& pair : pairs) result.flows.push_back(result_of(pair, one, other));
   return result;
 }
 
 }  // namespace
 
-Expected<std::vector<TracePairFlow>> compare_trace_files(
-    const std::string& first, const std::string& second,
-    const std::vector<std::string>& first_ips) {
+Expected<TraceComparison> compare_trace_files(const std::string& first, const std::string& second,
+                                              const std::vector<std::string>& first_ips) {
   return compare({first, nullptr}, {second, nullptr}, first_ips);
 }
 
-Expected<std::vector<TracePairFlow>> compare_traces(const std::string& first,
-                                                    const std::string& second,
-                                                    const std::vector<std::string>& first_ips) {
+Expected<TraceComparison> compare_traces(const std::string& first, const std::string& second,
+                                         const std::vector<std::string>& first_ips) {
   return compare({"first", &first}, {"second", &second}, first_ips);
 }
 

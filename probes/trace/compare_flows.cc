@@ -58,31 +58,6 @@ std::vector<FlowPair> match_all(const ComparedTrace& first, const ComparedTrace&
   return pairs;
 }
 
-// A flow of one trace only says something when the other trace could have seen it.
-void drop_foreign(std::vector<FlowPair>& pairs, const ComparedTrace& first,
-                  const ComparedTrace& second) {
-  const bool shared = std::any_of(pairs.begin(), pairs.end(), [](const FlowPair& pair) {
-    return pair.here != nullptr && pair.there != nullptr;
-  });
-  const auto knows = [](const ComparedTrace& side, const FlowState& flow) {
-    const std::set<IpAddress>& addresses = side.read.analysis->addresses();
-    return addresses.count(flow.a.ip) > 0 && addresses.count(flow.b.ip) > 0;
-  };
-  std::erase_if(pairs, [&](const FlowPair& pair) {
-    if (pair.here != nullptr && pair.there != nullptr) return false;
-    return shared && !knows(pair.here != nullptr ? second : first, pair.any());
-  });
-  if (pairs.size() > kMaxPairs) pairs.resize(kMaxPairs);
-}
-
-// > 0: the capture was taken where side 0 sends, < 0: where it receives.
-int by_direction(const FlowState& flow) {
-  const TraceDirection& a = flow.side[0].counts;
-  const TraceDirection& b = flow.side[1].counts;
-  const int64_t score = a.outgoing - a.incoming - b.outgoing + b.incoming;
-  return score > 0 ? 1 : score < 0 ? -1 : 0;
-}
-
 int sign(int64_t value) { return value > 0 ? 1 : value < 0 ? -1 : 0; }
 
 int64_t answer_time(const FlowState& flow) {
@@ -119,15 +94,13 @@ Told tell_from_both(const FlowPair& pair) {
   return {sign(lost), "guess"};
 }
 
-Told tell(const FlowPair& pair, const std::set<std::string>& first_ips) {
-  if (first_ips.count(ip_text(pair.any().a.ip)) > 0) return {1, "addresses"};
-  if (first_ips.count(ip_text(pair.any().b.ip)) > 0) return {-1, "addresses"};
-  if (pair.here != nullptr && by_direction(*pair.here) != 0) {
-    return {by_direction(*pair.here), "direction"};
+Told tell(const FlowPair& pair, const CapturePlaces& places, const std::set<IpAddress>& first_ips) {
+  const int side = places.side_of_first(pair.any());
+  if (side != 0) {
+    return {side, places.first.decided ? places.first.told_by : places.second.told_by};
   }
-  if (pair.there != nullptr && by_direction(*pair.there) != 0) {
-    return {pair.swapped ? by_direction(*pair.there) : -by_direction(*pair.there), "direction"};
-  }
+  if (first_ips.count(pair.any().a.ip) > 0) return {1, "flows"};
+  if (first_ips.count(pair.any().b.ip) > 0) return {-1, "flows"};
   if (pair.here != nullptr && pair.there != nullptr) return tell_from_both(pair);
   return {};
 }
@@ -154,17 +127,21 @@ Status ComparedTrace::load() {
   return {};
 }
 
-std::vector<FlowPair> match_flows(const ComparedTrace& first, const ComparedTrace& second) {
+std::vector<FlowPair> match_flows(const ComparedTrace& first, const ComparedTrace& second,
+                                  const CapturePlaces& places, int64_t& others) {
   std::vector<FlowPair> pairs = match_all(first, second);
-  drop_foreign(pairs, first, second);
+  const size_t all = pairs.size();
+  std::erase_if(pairs, [&](const FlowPair& pair) { return !places.between(pair.any()); });
+  others = static_cast<int64_t>(all - pairs.size());
+  if (pairs.size() > kMaxPairs) pairs.resize(kMaxPairs);
   return pairs;
 }
 
-// What one flow says about whose capture is whose holds for the others, too.
-void tell_places(std::vector<FlowPair>& pairs, std::set<std::string> first_ips) {
+void tell_places(std::vector<FlowPair>& pairs, const CapturePlaces& places) {
+  std::set<IpAddress> first_ips;
   for (int round = 0; round < 2; ++round) {
     for (FlowPair& pair : pairs) {
-      const Told told = tell(pair, first_ips);
+      const Told told = tell(pair, places, first_ips);
       if (told.side == 0) {
         // Nothing came of these packets: the trace that has them lies at the end that sent them.
         pair.here_is_a = pair.here != nullptr;
@@ -173,7 +150,7 @@ void tell_places(std::vector<FlowPair>& pairs, std::set<std::string> first_ips) 
       pair.here_is_a = told.side > 0;
       if (round == 0 || pair.told_by == std::string("guess")) pair.told_by = told.by;
       const Endpoint& own = pair.here_is_a ? pair.any().a : pair.any().b;
-      if (!(pair.any().a.ip == pair.any().b.ip)) first_ips.insert(ip_text(own.ip));
+      first_ips.insert(own.ip);
     }
   }
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "probes/trace/analysis.h"
+#include "probes/trace/capture_place.h"
 #include "probes/trace/intervals.h"
 
 namespace plumbline {
@@ -48,9 +49,11 @@ struct FlowPair {
   int there_side(int side) const { return here != nullptr && swapped ? 1 - side : side; }
 };
 
-// Every connection of either trace; those of one trace only when the other could have seen them.
-std::vector<FlowPair> match_flows(const ComparedTrace& first, const ComparedTrace& second);
-// Sets here_is_a and told_by. What one flow says about whose capture is whose holds for the others.
-void tell_places(std::vector<FlowPair>& pairs, std::set<std::string> first_ips);
+// Every connection of either trace that runs between the two places; the `others` are counted.
+std::vector<FlowPair> match_flows(const ComparedTrace& first, const ComparedTrace& second,
+                                  const CapturePlaces& places, int64_t& others);
+// Sets here_is_a and told_by: by the places where these are decided, else by what both traces say
+// about a flow, which holds for the other flows of its ends, too.
+void tell_places(std::vector<FlowPair>& pairs, const CapturePlaces& places);
 
 }  // namespace plumbline

@@ -131,6 +131,9 @@ bool seen_elsewhere(FlowState& flow, int side, const Packet& packet);
 TraceFlow summarise_flow(const FlowState& flow, int64_t origin_ns);
 // One line for each thing that is wrong, worst first.
 std::vector<std::string> flow_problems(const FlowState& flow, const TraceFlow& summary);
+// Does the error only say that nobody listens for datagrams on the discard port (RFC 863)? Those
+// are sent, by doctor too, to make the system look for a neighbour; an answer to them is no fault.
+bool is_refused_discard(const TraceFlow& flow, const TraceIcmp& error);
 
 // "192.0.2.1:80", "[2001:db8::1]:80"; without a port for ICMP.
 std::string endpoint_text(const std::string& ip, int port);

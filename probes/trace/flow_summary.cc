@@ -9,6 +9,8 @@
 namespace plumbline {
 namespace {
 
+constexpr int kDiscardPort = 9;  // RFC 863
+
 const char* protocol_name(uint8_t protocol) {
   if (protocol == kProtocolTcp) return "tcp";
   return protocol == kProtocolUdp ? "udp" : "icmp";
@@ -104,12 +106,15 @@ class Problems {
   }
 
   void errors() {
+    bool expected = !summary_.icmp.empty();
     for (const TraceIcmp& error : summary_.icmp) {
+      if (is_refused_discard(summary_, error)) continue;
+      expected = false;
       const std::string line = fmt::format("ICMP from {} about a packet of {}: {}", error.from,
                                            name_[error.about_a ? 0 : 1], error.text);
       if (std::find(lines_.begin(), lines_.end(), line) == lines_.end()) lines_.push_back(line);
     }
-    if (flow_.icmp_left_out > 0) say("{} more ICMP errors", flow_.icmp_left_out);
+    if (flow_.icmp_left_out > 0 && !expected) say("{} more ICMP errors", flow_.icmp_left_out);
   }
 
   void echoes() {
@@ -193,6 +198,13 @@ std::string endpoint_text(const std::string& ip, int port) {
   const bool v6 = ip.find(':') != std::string::npos;
   if (port == 0) return ip;
   return v6 ? fmt::format("[{}]:{}", ip, port) : fmt::format("{}:{}", ip, port);
+}
+
+bool is_refused_discard(const TraceFlow& flow, const TraceIcmp& error) {
+  const bool port_unreachable =
+      error.v6 ? error.type == 1 && error.code == 4 : error.type == 3 && error.code == 3;
+  const int to_port = error.about_a ? flow.b_port : flow.a_port;
+  return flow.protocol == "udp" && port_unreachable && to_port == kDiscardPort;
 }
 
 std::vector<std::string> flow_problems(const FlowState& flow, const TraceFlow& summary) {

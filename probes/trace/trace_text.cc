@@ -130,6 +130,12 @@ void write_flow(Writer& out, const TraceFlow& flow, size_t number) {
            fmt::format("{} {} -> {}", flow.protocol, endpoint_text(flow.a_ip, flow.a_port),
                        endpoint_text(flow.b_ip, flow.b_port)));
   for (const std::string& problem : flow.problems) out.line("    ! ", problem);
+  const auto refused =
+      std::find_if(flow.icmp.begin(), flow.icmp.end(),
+                   [&](const TraceIcmp& error) { return is_refused_discard(flow, error); });
+  if (refused != flow.icmp.end())
+    out.line("    ", fmt::format("ICMP from {}: {}, as usual for the discard port", refused->from,
+                                 refused->text));
   std::string text = handshake_text(flow);
   if (!ended_text(flow).empty()) append(text, ended_text(flow));
   if (flow.copies > 0)
@@ -205,9 +211,9 @@ std::string trace_text(const TraceSummary& summary, int width, int64_t max_flows
   return out.take();
 }
 
-std::string compare_text(const std::vector<TracePairFlow>& flows, int width) {
+std::string compare_text(const TraceComparison& comparison, int width) {
   Writer out(width);
-  for (const TracePairFlow& pair : flows) {
+  for (const TracePairFlow& pair : comparison.flows) {
     const bool here = !pair.here.a_ip.empty(), there = !pair.there.a_ip.empty();
     const TraceFlow& flow = here ? pair.here : pair.there;
     out.line("", fmt::format("{} {} -> {}", flow.protocol, endpoint_text(flow.a_ip, flow.a_port),
@@ -219,6 +225,10 @@ std::string compare_text(const std::vector<TracePairFlow>& flows, int width) {
                                                : "; not in the first trace"));
     write_loss(out, flow, pair.a_to_b, true);
     write_loss(out, flow, pair.b_to_a, false);
+  }
+  if (comparison.other_flows > 0) {
+    out.line("", plural(comparison.other_flows, "flow") +
+                     " with other hosts not compared: they do not run between the two captures");
   }
   return out.take();
 }

@@ -46,6 +46,7 @@ TEST(Usage, MistakesExitOneAndNameTheNearestName) {
       {{"coll", "allreduce", "--chunk-bytes", "12"}, "--chunk-bytes"},
       {{"coll", "pingpong", "--ranks", "1"}, "--ranks '1'"},
       {{"doctor", "--ports", "99999"}, "99999"},
+      {{"trace", "x.pcap", "--first-at", "10.0.0.1"}, "--first-at takes two files"},
       {{"doctor", "--only", "tpc.connect"}, "did you mean tcp.connect?"},
       {{"config", "--port-base", "abc"}, "--port-base"},
       {{"completion", "cmd.exe"}, "bash"},

@@ -200,5 +200,16 @@ TEST(Explain, MapsAMessageToCausesAndProbes) {
   EXPECT_EQ(run_program(plumbline_argv({"explain"})).status, 1);
 }
 
+// No probe speaks ssh: a doctor's command would not answer the question.
+TEST(Explain, SshMessagesAreTriedByHand) {
+  for (const char* message : {"ssh: connect to host node2 port 22: Connection timed out",
+                              "root@node2: Permission denied (publickey,password)."}) {
+    const Finished done = run_program(plumbline_argv({"explain", message}));
+    EXPECT_EQ(done.status, 0);
+    EXPECT_THAT(done.out, HasSubstr("Try by hand: ssh -v HOST true"));
+    EXPECT_THAT(done.out, Not(HasSubstr("doctor")));
+  }
+}
+
 }  // namespace
 }  // namespace plumbline

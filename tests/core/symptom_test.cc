@@ -20,11 +20,14 @@ std::vector<std::string> causes_of(const std::string& message) {
 TEST(symptom, every_row_names_causes_of_the_table_and_fits_its_own_pattern) {
   for (const SymptomRow& row : symptom_table()) {
     EXPECT_FALSE(row.causes.empty()) << row.pattern;
-    EXPECT_FALSE(row.probes.empty()) << row.pattern;
+    EXPECT_EQ(row.probes.empty(), row.by_hand != nullptr) << row.pattern;
     for (const char* cause : row.causes) EXPECT_NE(find_cause(cause), nullptr) << cause;
     std::string message = row.pattern;
     for (size_t at; (at = message.find('*')) != std::string::npos;) message.replace(at, 1, " x ");
     EXPECT_THAT(explain(message), testing::Contains(&row)) << row.pattern;
+    if (row.errno_name != nullptr) {
+      EXPECT_THAT(explain(row.errno_name), testing::Contains(&row)) << row.errno_name;
+    }
   }
 }
 
@@ -32,6 +35,69 @@ TEST(symptom, errno_65_is_more_than_routing) {
   EXPECT_THAT(causes_of("OSError: [Errno 65] No route to host"),
               testing::IsSupersetOf({"macos.local_network_privacy", "route.missing",
                                      "neighbour.unresolved", "firewall.reject_icmp"}));
+}
+
+struct Pasted {
+  const char* message;
+  const char* source;               // of the first row
+  std::vector<const char*> causes;  // some of the first row's
+};
+
+TEST(symptom, messages_that_users_pasted_name_their_causes) {
+  const Pasted table[] = {
+      {"ECONNRESET", "any", {"rank.dead", "firewall.reject_rst"}},
+      {"read ECONNRESET", "any", {"rank.dead"}},
+      {"[Errno 104] Connection reset", "linux", {"rank.dead"}},
+      {"[Errno 54] Connection reset by peer", "macos", {"rank.dead"}},
+      {"EHOSTUNREACH", "any", {"neighbour.unresolved", "route.missing"}},
+      {"connect: EADDRNOTAVAIL", "any", {"ip.missing"}},
+      {"Can't assign requested address", "any", {"ip.missing"}},
+      {"Cannot assign requested address", "any", {"ip.missing"}},
+      {"EPIPE", "any", {"rank.dead"}},
+      {"NCCL WARN Call to ibv_create_qp failed", "nccl", {"rdma.qp_limit", "rdma.memlock"}},
+      {"NCCL WARN socketProgress: Connection closed by remote peer node2<41000>",
+       "nccl",
+       {"rank.dead"}},
+      {"ncclSystemError: System call (e.g. socket, malloc) or external library call failed or "
+       "device error.",
+       "nccl",
+       {"firewall.drop_inbound", "host.limits"}},
+      {"torch.distributed.DistStoreError: Timed out after 301 seconds waiting for clients. 1/2 "
+       "clients joined.",
+       "torch",
+       {"rank.missing", "name.wrong_address", "firewall.drop_inbound"}},
+      {"Timed out after 301 seconds waiting for clients. 1/2 clients joined.",
+       "torch",
+       {"rank.missing", "name.wrong_address"}},
+      {"kex_exchange_identification: Connection closed by remote host", "ssh", {"ssh.refused"}},
+      {"Connection closed by 10.0.0.2 port 22", "ssh", {"ssh.auth"}},
+      {"ssh: connect to host node2 port 22: Connection timed out", "ssh", {"ssh.unreachable"}},
+      {"ssh: connect to host node2 port 22: Operation timed out", "ssh", {"ssh.unreachable"}},
+      {"ssh: connect to host node2 port 22: Connection refused", "ssh", {"ssh.refused"}},
+      {"ssh: connect to host node2 port 22: No route to host", "ssh", {"ssh.unreachable"}},
+  };
+  for (const Pasted& pasted : table) {
+    const auto rows = explain(pasted.message);
+    ASSERT_FALSE(rows.empty()) << pasted.message;
+    EXPECT_STREQ(rows[0]->source, pasted.source) << pasted.message;
+    for (const char* cause : pasted.causes) {
+      EXPECT_THAT(rows[0]->causes, testing::Contains(testing::StrEq(cause))) << pasted.message;
+    }
+  }
+}
+
+TEST(symptom, a_name_of_errno_is_a_whole_word) {
+  EXPECT_THAT(explain("thePipeline ran"), testing::IsEmpty());
+  EXPECT_THAT(explain("EPERMANENT"), testing::IsEmpty());
+  EXPECT_THAT(explain("MY_EPERM"), testing::IsEmpty());
+  EXPECT_THAT(explain("(EPERM)"), testing::SizeIs(1));
+}
+
+TEST(symptom, closed_connections_of_gloo_and_nccl_are_none_of_ssh) {
+  for (const char* message : {"Connection closed by peer [10.0.0.2]:4711",
+                              "NCCL WARN Connection closed by remote peer n2\ntransport/net.cc"}) {
+    for (const SymptomRow* row : explain(message)) EXPECT_STRNE(row->source, "ssh") << message;
+  }
 }
 
 TEST(symptom, numbers_are_whole_numbers) {

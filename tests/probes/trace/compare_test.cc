@@ -29,11 +29,11 @@ struct Ends {
   }
   TracePairFlow compare(const std::vector<std::string>& first_ips = {}) const {
     const auto pairs = compare_traces(a.bytes(), b.bytes(), first_ips);
-    if (!pairs || pairs->size() != 1) {
+    if (!pairs || pairs->flows.size() != 1) {
       ADD_FAILURE() << (pairs ? "not one flow" : pairs.error().message());
       return {};
     }
-    return pairs->front();
+    return pairs->flows.front();
   }
 };
 
@@ -149,10 +149,10 @@ TEST(TraceCompare, TheOrderOfTheFilesDoesNotMatter) {
   ends.send(301'200, ack(1100));
   const auto pairs = compare_traces(ends.b.bytes(), ends.a.bytes());
   ASSERT_TRUE(pairs);
-  ASSERT_EQ(pairs->size(), 1U);
-  EXPECT_FALSE(pairs->front().here_is_a);
-  EXPECT_EQ(pairs->front().a_to_b.where, "between the hosts");
-  EXPECT_EQ(pairs->front().b_to_a.where, "nowhere");
+  ASSERT_EQ(pairs->flows.size(), 1U);
+  EXPECT_FALSE(pairs->flows.front().here_is_a);
+  EXPECT_EQ(pairs->flows.front().a_to_b.where, "between the hosts");
+  EXPECT_EQ(pairs->flows.front().b_to_a.where, "nowhere");
 }
 
 TEST(TraceCompare, OneSubnetIsToldByTimes) {
@@ -162,7 +162,7 @@ TEST(TraceCompare, OneSubnetIsToldByTimes) {
   EXPECT_TRUE(ends.compare().here_is_a);
   EXPECT_EQ(ends.compare().told_by, "times");
   const auto turned = compare_traces(ends.b.bytes(), ends.a.bytes());
-  EXPECT_FALSE(turned->front().here_is_a);
+  EXPECT_FALSE(turned->flows.front().here_is_a);
 }
 
 TEST(TraceCompare, GivenAddressesDecide) {
@@ -170,7 +170,7 @@ TEST(TraceCompare, GivenAddressesDecide) {
   ends.handshake();
   EXPECT_EQ(ends.compare({"10.0.0.2"}).told_by, "addresses");
   EXPECT_FALSE(ends.compare({"10.0.0.2"}).here_is_a);
-  EXPECT_TRUE(ends.compare({"10.0.0.1", "192.0.2.1"}).here_is_a);
+  EXPECT_TRUE(ends.compare({"10.0.0.1"}).here_is_a);
 }
 
 TEST(TraceCompare, CookedCapturesTellDirections) {
@@ -179,9 +179,9 @@ TEST(TraceCompare, CookedCapturesTellDirections) {
   at_a.add_frame(0, cooked(syn, 2, 4));
   at_b.add_frame(9, cooked(syn, 2, 0));
   const auto pairs = compare_traces(at_b.bytes(), at_a.bytes());
-  ASSERT_EQ(pairs->size(), 1U);
-  EXPECT_EQ(pairs->front().told_by, "direction");
-  EXPECT_FALSE(pairs->front().here_is_a);
+  ASSERT_EQ(pairs->flows.size(), 1U);
+  EXPECT_EQ(pairs->flows.front().told_by, "direction");
+  EXPECT_FALSE(pairs->flows.front().here_is_a);
 }
 
 TEST(TraceCompare, AMiddleThatIsSeenFromTheOtherSide) {
@@ -192,14 +192,14 @@ TEST(TraceCompare, AMiddleThatIsSeenFromTheOtherSide) {
   at_b.add(900, {.from_a = false, .seq = 5000, .ack = 1000, .payload = 10})
       .add(1200, data(1000, 20));
   const auto pairs = compare_traces(at_a.bytes(), at_b.bytes(), {"10.0.0.1"});
-  ASSERT_EQ(pairs->size(), 1U);
-  EXPECT_EQ(pairs->front().there.a_ip, "10.0.0.1");
-  EXPECT_EQ(pairs->front().there.a.payload_bytes, 20);
-  EXPECT_EQ(pairs->front().b_to_a.left, 1);
-  EXPECT_EQ(pairs->front().b_to_a.arrived, 1);
-  EXPECT_EQ(pairs->front().a_to_b.left, 1);  // the SYN went before the second trace began
-  EXPECT_EQ(pairs->front().a_to_b.arrived, 1);
-  EXPECT_EQ(pairs->front().a_to_b.where, "nowhere");
+  ASSERT_EQ(pairs->flows.size(), 1U);
+  EXPECT_EQ(pairs->flows.front().there.a_ip, "10.0.0.1");
+  EXPECT_EQ(pairs->flows.front().there.a.payload_bytes, 20);
+  EXPECT_EQ(pairs->flows.front().b_to_a.left, 1);
+  EXPECT_EQ(pairs->flows.front().b_to_a.arrived, 1);
+  EXPECT_EQ(pairs->flows.front().a_to_b.left, 1);  // the SYN went before the second trace began
+  EXPECT_EQ(pairs->flows.front().a_to_b.arrived, 1);
+  EXPECT_EQ(pairs->flows.front().a_to_b.where, "nowhere");
 }
 
 TEST(TraceCompare, PortsThatAreUsedAgainAreOtherConnections) {
@@ -208,9 +208,9 @@ TEST(TraceCompare, PortsThatAreUsedAgainAreOtherConnections) {
       .send(100, {.from_a = false, .flags = kR | kA, .ack = 1000});
   ends.send(5000, {.flags = kS, .seq = 70'000}, Ends::kLost);
   const auto pairs = compare_traces(ends.a.bytes(), ends.b.bytes());
-  ASSERT_EQ(pairs->size(), 2U);
-  EXPECT_EQ((*pairs)[0].a_to_b.where, "nowhere");
-  EXPECT_EQ((*pairs)[1].a_to_b.where, "between the hosts");
+  ASSERT_EQ(pairs->flows.size(), 2U);
+  EXPECT_EQ(pairs->flows[0].a_to_b.where, "nowhere");
+  EXPECT_EQ(pairs->flows[1].a_to_b.where, "between the hosts");
 }
 
 TEST(TraceCompare, ForeignFlowsAreLeftOut) {
@@ -219,7 +219,7 @@ TEST(TraceCompare, ForeignFlowsAreLeftOut) {
   ByteString foreign = ip_packet({.flags = kS, .seq = 1, .a_port = 22});
   foreign[19] = 99;  // to 10.0.0.99
   ends.a.add_frame(9000, ethernet(foreign));
-  EXPECT_EQ(compare_traces(ends.a.bytes(), ends.b.bytes())->size(), 1U);
+  EXPECT_EQ(compare_traces(ends.a.bytes(), ends.b.bytes())->flows.size(), 1U);
 }
 
 TEST(TraceCompare, UdpIsCounted) {
@@ -229,10 +229,10 @@ TEST(TraceCompare, UdpIsCounted) {
     if (i != 2) at_b.add_frame(i, ethernet(ip4(17, true, udp(true, 10), 0, 63)));
   }
   const auto pairs = compare_traces(at_a.bytes(), at_b.bytes());
-  ASSERT_EQ(pairs->size(), 1U);
-  EXPECT_EQ(pairs->front().a_to_b.left, 5);
-  EXPECT_EQ(pairs->front().a_to_b.arrived, 4);
-  EXPECT_EQ(pairs->front().a_to_b.where, "between the hosts");
+  ASSERT_EQ(pairs->flows.size(), 1U);
+  EXPECT_EQ(pairs->flows.front().a_to_b.left, 5);
+  EXPECT_EQ(pairs->flows.front().a_to_b.arrived, 4);
+  EXPECT_EQ(pairs->flows.front().a_to_b.where, "between the hosts");
 }
 
 TEST(TraceCompare, NumbersThatWrapAndTracesThatBeginLater) {
@@ -245,22 +245,22 @@ TEST(TraceCompare, NumbersThatWrapAndTracesThatBeginLater) {
     }
   }
   const auto pairs = compare_traces(at_a.bytes(), at_b.bytes());
-  ASSERT_EQ(pairs->size(), 1U);
-  EXPECT_EQ(pairs->front().a_to_b.left, 2);  // since the second trace began
-  EXPECT_EQ(pairs->front().a_to_b.arrived, 2);
+  ASSERT_EQ(pairs->flows.size(), 1U);
+  EXPECT_EQ(pairs->flows.front().a_to_b.left, 2);  // since the second trace began
+  EXPECT_EQ(pairs->flows.front().a_to_b.arrived, 2);
 }
 
 TEST(TraceCompare, ErrorsNameTheFile) {
   EXPECT_THAT(compare_trace_files("/nonexistent/a", "/nonexistent/b").error().what,
               HasSubstr("/nonexistent/a"));
   EXPECT_FALSE(compare_traces("", ""));
-  EXPECT_TRUE(compare_traces(BuiltCapture().bytes(), BuiltCapture().bytes())->empty());
+  EXPECT_TRUE(compare_traces(BuiltCapture().bytes(), BuiltCapture().bytes())->flows.empty());
 }
 
 TEST(TraceCompare, TextFitsTheTerminal) {
   Ends ends;
   for (int64_t i = 0; i < 3; ++i) ends.send(i * 1'000'000, {.flags = kS, .seq = 999});
-  const std::string text = compare_text({ends.compare()}, 80);
+  const std::string text = compare_text({{ends.compare()}, 0}, 80);
   EXPECT_THAT(text, HasSubstr("behind the\n      receiver's wire"));
   EXPECT_THAT(text, HasSubstr("first trace taken at 10.0.0.1"));
 }
