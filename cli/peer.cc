@@ -1,13 +1,17 @@
 #include "cli/peer.h"
 
 #include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <netdb.h>
 #include <sys/socket.h>
 
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
+#include <memory>
 
 #include "core/fd.h"
+#include "probes/subnet.h"
 
 namespace plumbline {
 namespace {
@@ -46,6 +50,39 @@ Expected<Target> parse_target(const std::string& text) {
                 "write it as 10.10.0.2, 10.10.0.2:29499 or [fd00::2]:29499");
   }
   return target;
+}
+
+// Has an interface of this machine this address? Loopback is always its own.
+bool is_own_address(const std::string& address) {
+  if (is_loopback_ip(address)) return true;
+  in_addr v4{};
+  in6_addr v6{};
+  inet_pton(AF_INET, address.c_str(), &v4);
+  inet_pton(AF_INET6, address.c_str(), &v6);
+  const int family = numeric(address, AF_INET6) ? AF_INET6 : AF_INET;
+  ifaddrs* head = nullptr;
+  if (getifaddrs(&head) != 0) return false;
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> list(head, freeifaddrs);
+  for (const ifaddrs* entry = head; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != family) continue;
+    const void* own = family == AF_INET
+                          ? static_cast<const void*>(
+                                &reinterpret_cast<const sockaddr_in*>(entry->ifa_addr)->sin_addr)
+                          : static_cast<const void*>(
+                                &reinterpret_cast<const sockaddr_in6*>(entry->ifa_addr)->sin6_addr);
+    const void* wanted = family == AF_INET ? static_cast<const void*>(&v4) : &v6;
+    if (std::memcmp(own, wanted, family == AF_INET ? sizeof v4 : sizeof v6) == 0) return true;
+  }
+  return false;
+}
+
+// A machine does not reach itself over its network: nothing of that would say how a peer fares. An
+// agent that listens on loopback is another matter (a test, or a tunnel to elsewhere).
+Status refuse_own_address(const Target& target) {
+  const bool loopback = target.address == "127.0.0.1" || target.address == "::1";
+  if ((loopback && target.port != 0) || !is_own_address(target.address)) return {};
+  return fail(ErrorCode::kUsage, "--peer " + target.address + " is an address of this very machine",
+              "give the address of another one; plumbline doctor alone looks at this machine");
 }
 
 // Our address on the way to the peer: what the system would choose as source; nothing is sent.
@@ -87,6 +124,7 @@ Expected<std::string> source_towards(const std::string& address) {
 Expected<Peer> find_peer(const Args& args, const OptionSet& options) {
   const Expected<Target> target = parse_target(args.get("peer"));
   if (!target) return fail(target.error());
+  if (const Status other = refuse_own_address(*target); !other) return fail(other.error());
   const Expected<std::string> source = source_towards(target->address);
   if (!source) return fail(source.error());
   Peer peer;

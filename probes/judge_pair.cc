@@ -170,7 +170,8 @@ std::string with_error(const std::string& text, const PortTry& attempt) {
   return attempt.error.empty() ? text : text + " (" + attempt.error + ")";
 }
 
-std::pair<CheckOutcome, std::string> connect_verdict(const PortTry& attempt) {
+// `alone`: no agent at the other end, so that nobody knows whether something should listen there.
+std::pair<CheckOutcome, std::string> connect_verdict(const PortTry& attempt, bool alone) {
   const std::string after = format_duration(static_cast<double>(attempt.took_ns));
   switch (state_of(attempt)) {
     case PortState::kOpen:
@@ -185,6 +186,10 @@ std::pair<CheckOutcome, std::string> connect_verdict(const PortTry& attempt) {
               "the port is held by " +
                   (attempt.holder.empty() ? std::string("somebody unseen") : attempt.holder)};
     case PortState::kNoListener:
+      if (alone) {
+        return {CheckOutcome::kUnknown,
+                "refused: the way there is open, and nobody listens there now"};
+      }
       return {CheckOutcome::kFail, attempt.listener_error.empty()
                                        ? "refused, nobody of ours listens there"
                                        : "refused; listening failed: " + attempt.listener_error};
@@ -239,8 +244,10 @@ std::vector<Check> judge_tcp_connect(const EvidenceSet& evidence, const ProbePar
     if (pair.ports.empty()) {
       out.push_back(make_check({kId, pair.from, pair.to}, CheckOutcome::kUnknown, "not tried"));
     }
+    const PairView view{&evidence, &pair, nullptr, find_host(evidence, pair.to), nullptr};
+    const bool alone = seen_from_one_side(view);
     for (const PortTry& attempt : pair.ports) {
-      const auto [outcome, text] = connect_verdict(attempt);
+      const auto [outcome, text] = connect_verdict(attempt, alone);
       out.push_back(make_check({kId, pair.from, pair.to, attempt.port}, outcome, text));
     }
     if (pair.idle) out.push_back(idle_check(pair));

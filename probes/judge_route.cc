@@ -29,6 +29,23 @@ CheckOutcome skip_outcome(const EvidenceSet& evidence, const PairEvidence& pair)
   return lost ? CheckOutcome::kUnknown : CheckOutcome::kSkipped;
 }
 
+// Nothing comes back from a peer without an agent, and only the kernel's table knows it: the entry
+// may be older than the silence, and is no answer.
+std::optional<Check> only_remembered(const Subject& subject, const PairEvidence& pair) {
+  const NeighbourProbe& probe = *pair.neighbour;
+  if (reaches(pair) != std::optional<bool>(false)) return std::nullopt;
+  const bool asked = probe.method == "arp";
+  if (asked && !probe.macs.empty()) return std::nullopt;
+  const std::string entry =
+      fmt::format("the kernel remembers {} ({})", probe.kernel_mac, probe.kernel_state);
+  if (!asked) {
+    return make_check(subject, CheckOutcome::kUnknown,
+                      entry + ", but nothing comes back from " + pair.to_ip);
+  }
+  return make_check(subject, CheckOutcome::kFail,
+                    fmt::format("nobody answered for {} on {}; {}", pair.to_ip, probe.dev, entry));
+}
+
 Check judge_neighbour_of(const EvidenceSet& evidence, const PairEvidence& pair) {
   const Subject subject = {"neighbour", pair.from, pair.to};
   const std::string skip = skip_reason(pair);
@@ -54,6 +71,7 @@ Check judge_neighbour_of(const EvidenceSet& evidence, const PairEvidence& pair) 
   }
   const HostEvidence* peer = find_host(evidence, pair.to);
   if (peer == nullptr || !has_facts(*peer)) {
+    if (auto check = only_remembered(subject, pair)) return std::move(*check);
     const bool one = macs.size() == 1;
     return make_check(subject, one ? CheckOutcome::kPass : CheckOutcome::kFail,
                       fmt::format("{} answered for {}", join_words(macs), pair.to_ip));

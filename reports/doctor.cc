@@ -134,9 +134,16 @@ std::vector<std::string> remedy_lines(const std::string& remedy) {
 
 constexpr size_t kMostEvidence = 5;  // lines for a terminal; --json has all
 
+// The other end of `doctor --peer ADDRESS`, whose two hosts are "here" and "peer".
+constexpr const char* kThere = "peer";
+std::string spoken(const std::string& host) { return host == kThere ? "the peer" : clean(host); }
+
 void write_finding(Writer& writer, const Finding& finding, bool all) {
-  std::string title = clean(finding.cause) + " on " + clean(finding.host);
-  if (!finding.peer.empty()) title += ", peer " + clean(finding.peer);
+  std::string title = clean(finding.cause) + " on " + spoken(finding.host);
+  if (!finding.peer.empty()) {
+    const bool one_sided = finding.host == kThere || finding.peer == kThere;
+    title += (one_sided ? ", towards " : ", peer ") + spoken(finding.peer);
+  }
   title += ports_text(finding);
   if (finding.confidence < 1)
     title += fmt::format(", confidence {:.0f} %", 100 * finding.confidence);
@@ -145,7 +152,8 @@ void write_finding(Writer& writer, const Finding& finding, bool all) {
       all ? finding.evidence.size() : std::min(finding.evidence.size(), kMostEvidence);
   for (size_t i = 0; i < shown; ++i) {
     const Evidence& evidence = finding.evidence[i];
-    writer.line("      seen: ", fmt::format("{} ({})", evidence.text, evidence.check));
+    const std::string check = evidence.check.empty() ? "" : " (" + evidence.check + ")";
+    writer.line("      seen: ", evidence.text + check);
   }
   if (shown < finding.evidence.size()) {
     writer.line("            ",

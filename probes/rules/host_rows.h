@@ -35,6 +35,8 @@ std::vector<Candidate> propose_subnets(const EvidenceSet& evidence, const Checks
 std::vector<Candidate> propose_rails(const EvidenceSet& evidence, const Checks& checks);
 // host_neighbour_rules.cc
 std::vector<Candidate> propose_neighbours(const EvidenceSet& evidence, const Checks& checks);
+// host_alone_rules.cc: neighbour.unresolved of a host that no agent speaks for.
+std::vector<Candidate> propose_unanswered(const EvidenceSet& evidence, const Checks& checks);
 // host_route_rules.cc
 std::vector<Candidate> propose_routes(const EvidenceSet& evidence, const Checks& checks);
 std::vector<Candidate> propose_default_leak(const EvidenceSet& evidence, const Checks& checks);

@@ -82,6 +82,8 @@ const std::vector<RuleRow> kRows = {
      propose_rails},
     {"neighbour.unresolved", kRungNeighbour, "no or a wrong hardware address on a link that works",
      propose_neighbours},
+    {"neighbour.unresolved", kRungNeighbour, "nobody has the address of a host without an agent",
+     propose_unanswered},
     {"route.missing", kRungRoute, "the kernel refuses to send to the peer",
      part<propose_routes, RouteMissing>},
     {"route.wrong_interface", kRungRoute, "packets leave elsewhere than their source address",

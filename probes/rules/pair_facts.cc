@@ -204,6 +204,16 @@ bool nobody_answers(const PairEvidence* pair) {
   return probe.error.empty() && probe.macs.empty() && probe.kernel_mac.empty();
 }
 
+bool seen_from_one_side(const PairView& view) {
+  return view.to == nullptr || (!has_facts(*view.to) && view.to->agent_cause.empty());
+}
+
+bool shows_life(const PairEvidence& pair) {
+  if (reaches(pair).value_or(false)) return true;
+  const bool asked = pair.neighbour && pair.neighbour->on_link && pair.neighbour->method == "arp";
+  return asked && !pair.neighbour->macs.empty();
+}
+
 std::string egress_of(const PairView& view) {
   for (const bool with_source : {true, false}) {
     for (const RouteLookup& lookup : view.pair->routes) {

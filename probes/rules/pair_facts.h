@@ -57,6 +57,11 @@ const HostEvidence* owner_of(const EvidenceSet& evidence, const std::string& ip)
 // packet to it can leave, whatever the filters do. False where that is not known; `pair` may be
 // null.
 bool nobody_answers(const PairEvidence* pair);
+// Nothing but the other end's silence is known of it: no agent there, nor a file of it.
+bool seen_from_one_side(const PairView& view);
+// Something showed that the other end is switched on just now: an answer to a ping, a connection or
+// its refusal, or a fresh answer on the link (an entry of the kernel's table may be old).
+bool shows_life(const PairEvidence& pair);
 // Interface through which a host sends to the other end: by its route, else by its address. Empty
 // when unknown.
 std::string egress_of(const PairView& view);

@@ -1,5 +1,7 @@
 #include "probes/rules/pair_locate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "probes/rules/pair_witness.h"
@@ -9,6 +11,7 @@ namespace plumbline {
 namespace {
 
 constexpr double kRuleAdds = 0.04, kBrokenBelow = 0.6;
+constexpr double kGuess = 0.35;    // one side's silence, and its own filters are not out of it
 constexpr int kUsualAttempts = 2;  // SYNs of one attempt: the first, and again after a second
 
 }  // namespace
@@ -107,6 +110,27 @@ class PortLocator {
       w_.block.proven = false;
       w_.say(w_.pair.from, below_);
     }
+    if (!w_.block.known() && seen_from_one_side(w_.view)) admit_one_side();
+  }
+
+  // Silence at one end and nothing known of the other: what could be it is said, and which of it is
+  // only guessed.
+  void admit_one_side() {
+    const auto& places = w_.block.places;
+    const bool own =
+        std::find(places.begin(), places.end(),
+                  w_.block.request ? Place::kSender : Place::kReceiver) != places.end();
+    const bool privileged = filters_readable(w_.view.from);
+    const std::string who = w_.pair.from;
+    std::string text = fmt::format(
+        "from one side only{}: a filter {}on the way or on {} looks the same",
+        privileged ? "" : ", without root", own ? fmt::format("of {}, ", who) : "", w_.pair.to);
+    const bool alive = shows_life(w_.pair);
+    if (!alive) text += fmt::format(", and {} may be off", w_.pair.to);
+    text += fmt::format("; {}an agent there (plumbline agent --listen) would tell",
+                        own && !privileged ? "`sudo`, or " : "");
+    w_.say(who, std::move(text));
+    if (own || !alive) w_.block.confidence = std::min(w_.block.confidence, kGuess);
   }
 
   // A rule of another host, or for a packet that never came so far, would stop the connection too.

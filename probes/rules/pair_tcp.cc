@@ -160,7 +160,7 @@ Candidate no_listener(const PairView& view, const std::vector<int>& ports, Bound
       {pair.from, key_of(pair, ports[0]),
        fmt::format("{} refused {} with RST", pair.to_ip, ports_text(ports))});
   out.finding.evidence.push_back(
-      {pair.to, "",
+      {pair.to, key_of(pair, ports[0]),
        bound == Bound::kNowhere
            ? "no socket listens there"
            : "nothing is known from that end: a filter that answers with RST looks the same"});
@@ -169,9 +169,22 @@ Candidate no_listener(const PairView& view, const std::vector<int>& ports, Bound
   return out;
 }
 
-}  // namespace
-
-namespace {
+// Without an agent there nobody knows whether something should listen.
+Candidate nobody_yet(const PairView& view, const std::vector<int>& ports) {
+  const PairEvidence& pair = *view.pair;
+  Candidate out = start("tcp.no_listener", Severity::kNote, pair.to, "");
+  out.finding.confidence = 0.6;
+  out.finding.evidence.push_back(
+      {pair.from, key_of(pair, ports[0]),
+       fmt::format("{} refused {}: the way there is open, and nobody listens on these ports now (a "
+                   "filter that answers with RST looks the same)",
+                   pair.to_ip, ports_text(ports))});
+  out.finding.remedy = fmt::format(
+      "# no failure where nothing should listen there yet; `plumbline agent --listen` on {} lets "
+      "both ends be looked at",
+      pair.to);
+  return out;
+}
 
 bool is_data_address(const Job& job, const std::string& host, const std::string& ip) {
   for (const JobHost& entry : job.hosts) {
@@ -212,8 +225,10 @@ Candidates propose_no_listener(const EvidenceSet& evidence, const Checks&) {
       out.push_back(std::move(candidate));
     }
     for (const auto& [bound, ports] : missing) {
-      Candidate candidate = no_listener(view, ports, bound);
+      const bool unknown = bound == Bound::kUnknown && seen_from_one_side(view);
+      Candidate candidate = unknown ? nobody_yet(view, ports) : no_listener(view, ports, bound);
       set_ports(candidate, pair, ports, evidence.job);
+      if (unknown) candidate.breaks.clear();
       out.push_back(std::move(candidate));
     }
   }

@@ -114,6 +114,24 @@ TEST(Doctor, TextPutsFindingsFirst) {
             "verdict: fail (2 checks, 1 pass, 1 fail)\n");
 }
 
+// A new user saw a line that ended in "()".
+TEST(Doctor, EvidenceWithoutACheckHasNoEmptyBrackets) {
+  DoctorReport report = {{"here", "peer"}, {}, {finding(Severity::kFail)}};
+  report.findings[0].evidence = {{"here", "", "nobody knows"}};
+  const std::string text = doctor_text(report, 0, false);
+  EXPECT_NE(text.find("      seen: nobody knows\n"), std::string::npos) << text;
+}
+
+TEST(Doctor, TheTwoHostsOfAOneSidedCheckReadWell) {
+  DoctorReport report = {{"here", "peer"}, {}, {finding(Severity::kFail)}};
+  report.findings[0].host = "here";
+  report.findings[0].peer = "peer";
+  EXPECT_NE(doctor_text(report, 0, false).find(" on here, towards the peer"), std::string::npos);
+  report.findings[0].host = "mini1";
+  report.findings[0].peer = "mini2";
+  EXPECT_NE(doctor_text(report, 0, false).find(" on mini1, peer mini2"), std::string::npos);
+}
+
 TEST(Doctor, TextKeepsToTheWidthButNeverBreaksACommand) {
   DoctorReport report = {{"local0"},
                          {check("ports/local0:29600", CheckOutcome::kFail,
