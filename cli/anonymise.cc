@@ -62,6 +62,27 @@ Anonymiser::Anonymiser(const std::vector<std::string>& names) {
   }
 }
 
+void Anonymiser::also(const std::string& kind, const std::vector<std::string>& names) {
+  int number = 0;
+  for (const std::string& name : names) {
+    if (name.size() < 2 || names_.count(name) > 0 || parts_.count(name) > 0) continue;
+    parts_[name] = kind + std::to_string(++number);
+  }
+}
+
+std::string Anonymiser::parts(const std::string& text) const {
+  std::string out;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find_first_of(".:", at), text.size());
+    const std::string part = text.substr(at, end - at);
+    const auto known = parts_.find(part);
+    out += known == parts_.end() ? part : known->second;
+    if (end < text.size()) out += text[end];
+    at = end + 1;
+  }
+  return out;
+}
+
 int Anonymiser::ordinal(const std::string& parent, const std::string& key) {
   std::map<std::string, int>& known = ordinals_[parent];
   return known.emplace(key, static_cast<int>(known.size()) + 1).first->second;
@@ -131,7 +152,7 @@ std::string Anonymiser::word(const std::string& original) {
     const auto short_name = names_.find(original.substr(0, dot));
     if (short_name != names_.end()) return short_name->second + original.substr(dot);
   }
-  return original;
+  return parts(original);
 }
 
 std::string Anonymiser::text(const std::string& original) {

@@ -16,6 +16,9 @@ class Anonymiser {
  public:
   // `names` become host1 ...; empty and one-letter ones are left alone.
   explicit Anonymiser(const std::vector<std::string>& names);
+  // Further names become `kind`1 ..., also as a part between dots and colons
+  // ("if.NAME.rx_packets").
+  void also(const std::string& kind, const std::vector<std::string>& names);
   std::string text(const std::string& original);
   // A pcap file of Ethernet or Linux "any" packets: its addresses replaced, everything behind the
   // transport header cut off. Empty when it is no such file.
@@ -30,7 +33,10 @@ class Anonymiser {
   int ordinal(const std::string& parent, const std::string& key);
   void trace_packet(std::string& packet, int link_type);
 
+  std::string parts(const std::string& text) const;
+
   std::map<std::string, std::string> names_;
+  std::map<std::string, std::string> parts_;  // of also()
   std::map<std::string, std::map<std::string, int>> ordinals_;
 };
 

@@ -3,6 +3,8 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <regex>
+#include <set>
 #include <sstream>
 
 #include "cli/anonymise.h"
@@ -40,6 +42,48 @@ std::vector<std::string> names_of(const EvidenceSet& evidence) {
   return names;
 }
 
+// Names that every system gives by itself tell nothing; enx... holds a MAC.
+bool is_usual_interface(const std::string& name) {
+  static const std::regex kUsual(
+      "(lo|eth|en|ib|wlan|wl|br|bridge|bond|docker|tun|tap|wg|utun|awdl|llw|ap|usb|virbr|gif|stf|"
+      "anpi|vlan)[0-9]*|(en|wl|ib|ww)[ops][0-9a-z]{1,12}");
+  return std::regex_match(name, kUsual);
+}
+
+bool is_usual_chain(const std::string& name) {
+  static const std::set<std::string> kUsual = {
+      "filter",      "nat",        "mangle",      "raw",     "security", "input",
+      "output",      "forward",    "INPUT",       "OUTPUT",  "FORWARD",  "prerouting",
+      "postrouting", "PREROUTING", "POSTROUTING", "ingress", "egress",   "broute",
+      "BROUTING",    "firewalld",  "u32",         "bpf",     "flower",   "matchall"};
+  return kUsual.count(name) > 0 || name.rfind("ufw", 0) == 0 || name.rfind("filter_", 0) == 0;
+}
+
+// Rules without what their owners wrote into them: comments and prefixes of log lines.
+std::string without_remarks(const std::string& text) {
+  static const std::regex kNft("(comment|prefix) \"[^\"]*\""),
+      kIptables("(--comment|--log-prefix) [^ ]+");
+  return std::regex_replace(std::regex_replace(text, kNft, "$1 \"...\""), kIptables, "$1 ...");
+}
+
+// What owners of the hosts named themselves: interfaces, tables and chains; and their remarks.
+void hide_own_words(EvidenceSet& evidence, Anonymiser& anonymiser) {
+  std::vector<std::string> interfaces, chains;
+  for (HostEvidence& host : evidence.hosts) {
+    for (const InterfaceEvidence& interface : host.interfaces) {
+      if (!is_usual_interface(interface.name)) interfaces.push_back(interface.name);
+    }
+    for (FilterRule& rule : host.filters) {
+      rule.text = without_remarks(rule.text);
+      for (const std::string& name : {rule.table, rule.chain}) {
+        if (!is_usual_chain(name)) chains.push_back(name);
+      }
+    }
+  }
+  anonymiser.also("if", interfaces);
+  anonymiser.also("chain", chains);
+}
+
 }  // namespace
 
 Status write_bundle(const std::string& path, const ProbeResult& result) {
@@ -62,7 +106,13 @@ Status write_bundle(const std::string& path, const ProbeResult& result) {
     host.sysctls.erase("kernel.random.boot_id");
   }
   Anonymiser anonymiser(names_of(evidence));
+  hide_own_words(evidence, anonymiser);
   DoctorReport report = report_of(result);
+  for (Check& check : report.checks) check.reason = without_remarks(check.reason);
+  for (Finding& finding : report.findings) {
+    finding.remedy = without_remarks(finding.remedy);
+    for (Evidence& line : finding.evidence) line.text = without_remarks(line.text);
+  }
   if (!result.evidence.job.file.empty()) {
     for (Check& check : report.checks)
       replace_all(check.reason, result.evidence.job.file, "hosts.json");

@@ -16,6 +16,15 @@ TEST(anonymise, the_same_thing_gets_the_same_ordinal_everywhere) {
   EXPECT_EQ(anonymiser.text("minimum mini12"), "minimum mini12");
 }
 
+TEST(anonymise, further_names_are_found_between_dots) {
+  Anonymiser anonymiser({"mini1"});
+  anonymiser.also("if", {"wg-acme", "x", "mini1"});
+  EXPECT_EQ(
+      anonymiser.text("if.wg-acme.rx_packets wg-acme: \"wg-acme\" net.ipv4.conf.wg-acme.rp_filter"),
+      "if.if1.rx_packets if1: \"if1\" net.ipv4.conf.if1.rp_filter");
+  EXPECT_EQ(anonymiser.text("wg-acme2 mini1"), "wg-acme2 host1");
+}
+
 TEST(anonymise, addresses_that_share_a_subnet_still_do) {
   Anonymiser anonymiser({});
   const std::string a = anonymiser.text("192.168.50.1"), b = anonymiser.text("192.168.50.2:29600"),
