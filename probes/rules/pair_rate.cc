@@ -158,8 +158,10 @@ class RateJudge {
   }
 
   void look_at(const HostDirection& key, const Measured& entry) {
-    if (share_cores(*entry.view) && entry.rate.bps > threshold(Threshold::kSharedCoresBps)) return;
     const double speed = link_speed(*entry.view);
+    // On shared cores whatever else runs there makes the difference, unless a speed was promised.
+    const bool cores_decide = speed <= 0 || entry.rate.bps > threshold(Threshold::kSharedCoresBps);
+    if (share_cores(*entry.view) && cores_decide) return;
     const double reference = speed > 0 ? speed : usual(key, entry);
     const bool slow =
         reference > 0 && entry.rate.bps < threshold(Threshold::kRateShare) * reference;

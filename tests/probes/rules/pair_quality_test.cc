@@ -368,6 +368,19 @@ TEST(PairRate, DirectionsThatDiffer) {
   EXPECT_THAT(causes(set), IsEmpty());
 }
 
+// A busy machine made locked_down, a healthy lab, asymmetric.
+TEST(PairRate, OnSharedCoresOnlyAPromisedSpeedIsJudged) {
+  EvidenceSet set = test::healthy_star(2);
+  for (const char* name : {"mini1", "mini2"}) test::nic(set, name, "eth1").kind = "veth";
+  set_rate(set, "mini1", "mini2", 0.4e9);
+  set_rate(set, "mini2", "mini1", 0.93e9);
+  EXPECT_THAT(causes(set), ElementsAre("rate.asymmetric mini1>mini2 (warn)"));
+  for (JobHost& host : set.job.hosts) host.reached_by = "netns";
+  EXPECT_THAT(causes(set), IsEmpty());
+  for (JobHost& host : set.job.hosts) host.speed = "1Gbit";
+  EXPECT_THAT(causes(set), ElementsAre("rate.asymmetric mini1>mini2 (warn)"));
+}
+
 TEST(PairRate, AFullCoreIsTheHostsLimit) {
   EvidenceSet set = test::healthy_star(4);
   set_rates(set, 0.93e9);
