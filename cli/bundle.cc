@@ -66,17 +66,35 @@ std::string without_remarks(const std::string& text) {
   return std::regex_replace(std::regex_replace(text, kNft, "$1 \"...\""), kIptables, "$1 ...");
 }
 
+// The evidence without the names of tables and chains: a chain called "drop" or "ports" must not
+// take those words out of it.
+std::string other_words(EvidenceSet evidence) {
+  for (HostEvidence& host : evidence.hosts) {
+    for (FilterRule& rule : host.filters) {
+      rule.table = rule.chain = rule.target = rule.text = "";
+    }
+  }
+  return evidence_text(evidence);
+}
+
+bool is_number(const std::string& text) {
+  return text.find_first_not_of("0123456789") == std::string::npos;
+}
+
 // What owners of the hosts named themselves: interfaces, tables and chains; and their remarks.
 void hide_own_words(EvidenceSet& evidence, Anonymiser& anonymiser) {
+  const std::string words = other_words(evidence);
   std::vector<std::string> interfaces, chains;
   for (HostEvidence& host : evidence.hosts) {
     for (const InterfaceEvidence& interface : host.interfaces) {
-      if (!is_usual_interface(interface.name)) interfaces.push_back(interface.name);
+      const bool own = !is_usual_interface(interface.name) && !is_number(interface.name);
+      if (own) interfaces.push_back(interface.name);
     }
     for (FilterRule& rule : host.filters) {
       rule.text = without_remarks(rule.text);
       for (const std::string& name : {rule.table, rule.chain}) {
-        if (!is_usual_chain(name)) chains.push_back(name);
+        const bool taken = words.find('"' + name + '"') != std::string::npos;
+        if (!is_usual_chain(name) && !is_number(name) && !taken) chains.push_back(name);
       }
     }
   }

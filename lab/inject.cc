@@ -41,6 +41,8 @@ bool mended_before(const Error& error) {
   constexpr const char* kAnswers[] = {"Address not found", "No such process",
                                       "No such file or directory",
                                       "Cannot assign requested address", "File exists"};
+  // A host that is gone is not mended.
+  if (error.message().find("network namespace") != std::string::npos) return false;
   return std::any_of(std::begin(kAnswers), std::end(kAnswers), [&](const char* answer) {
     return error.message().find(answer) != std::string::npos;
   });

@@ -126,6 +126,21 @@ def test_down_after_kill(folder):
         assert not os.path.exists("/run/plumbline/" + NAME)
 
 
+def test_heal_after_a_remedy_by_hand(folder):
+    path = lab("up", topology(folder), "--seed", "7").stdout.strip()
+    host = json.load(open(path))["hosts"][2]
+    lab("inject", "address_missing", "--lab", NAME, "--host", "curie", "--seed", "2")
+    inside = ["ip", "netns", "exec", host["netns"], "ip"]
+    cards = json.loads(lab_net.command(*inside, "-j", "link", "show", "type", "veth"))
+    lab_net.command(*inside, "address", "replace", host["data"][0], "dev", cards[0]["ifname"])
+    lab("heal", "--lab", NAME)
+    # A host that is gone is not healed.
+    lab("inject", "wrong_mask", "--lab", NAME, "--host", "curie", "--seed", "2")
+    lab_net.command("ip", "netns", "del", host["netns"])
+    one_line(lab("heal", "--lab", NAME, code=1), "wrong_mask", host["netns"])
+    lab("down", NAME)
+
+
 def test_ctrl_c_removes_what_was_made(folder):
     # Names of this process alone: tests beside this one make namespaces too.
     mark = "x%05d" % (os.getpid() % 100000)
@@ -163,7 +178,7 @@ def main():
             for test in (test_exec_is_the_command, test_faults_come_and_go, test_the_same_seed_breaks_the_same, test_down_removes_all):
                 test(hosts)
                 print("ok: " + test.__name__)
-            for test in (test_down_after_kill, test_ctrl_c_removes_what_was_made, test_without_root_it_says_so):
+            for test in (test_heal_after_a_remedy_by_hand, test_down_after_kill, test_ctrl_c_removes_what_was_made, test_without_root_it_says_so):
                 test(folder)
                 print("ok: " + test.__name__)
         finally:
