@@ -96,6 +96,7 @@ std::vector<HostEvidence> AgentSet::greetings() const {
     host.name = names_[i];
     host.version = start.hello.version;
     host.build = start.hello.build;
+    host.agent_pid = start.hello.pid;
     host.config = start.hello.config;
     host.uid = start.hello.uid;
     if (start.agent != nullptr) {

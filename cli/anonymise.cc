@@ -56,10 +56,23 @@ unsigned short_at(const std::string& bytes, size_t at) {
 }  // namespace
 
 Anonymiser::Anonymiser(const std::vector<std::string>& names) {
+  size_t number = 0;
   for (const std::string& name : names) {
     if (name.size() < 2 || name == "localhost" || names_.count(name) > 0) continue;
-    names_[name] = fmt::format("host{}", names_.size() + 1);
+    names_[name] = fmt::format("host{}", ++number);
   }
+  for (const std::string& name : names) {
+    if (name.size() != 1 || letters_.count(name) > 0) continue;
+    // Somebody may be called "host3": text() would take it for that one.
+    do {
+      letters_[name] = fmt::format("host{}", ++number);
+    } while (names_.count(letters_[name]) > 0);
+  }
+}
+
+std::string Anonymiser::host(const std::string& name) const {
+  const auto letter = letters_.find(name);
+  return letter == letters_.end() ? name : letter->second;
 }
 
 void Anonymiser::also(const std::string& kind, const std::vector<std::string>& names) {

@@ -14,8 +14,12 @@ namespace plumbline {
 
 class Anonymiser {
  public:
-  // `names` become host1 ...; empty and one-letter ones are left alone.
+  // `names` become host1 ...; empty ones are left alone, and in texts one-letter ones, which are
+  // words as well: those are replaced by host() alone.
   explicit Anonymiser(const std::vector<std::string>& names);
+  // A field that holds a host's name and nothing else. What comes out of a one-letter name goes
+  // through text() unchanged; longer names come out as they are, for text().
+  std::string host(const std::string& name) const;
   // Further names become `kind`1 ..., also as a part between dots and colons
   // ("if.NAME.rx_packets").
   void also(const std::string& kind, const std::vector<std::string>& names);
@@ -35,7 +39,7 @@ class Anonymiser {
 
   std::string parts(const std::string& text) const;
 
-  std::map<std::string, std::string> names_;
+  std::map<std::string, std::string> names_, letters_;
   std::map<std::string, std::string> parts_;  // of also()
   std::map<std::string, std::map<std::string, int>> ordinals_;
 };

@@ -116,6 +116,17 @@ std::string suggestion(const CommandRow* row, const std::vector<CommandRow>& com
   return "";
 }
 
+// How a command of its own is written, when this line gave it without the "--" in front.
+std::string foreign_hint(const CommandRow* row, const std::vector<std::string>& argv) {
+  const std::string foreign = row == nullptr ? "" : row->foreign;
+  if (foreign.empty() || std::count(argv.begin(), argv.end(), "--") > 0 ||
+      std::count(argv.begin(), argv.end(), foreign.substr(0, foreign.find(' '))) == 0) {
+    return "";
+  }
+  return fmt::format("; the options of another program stand behind --: plumbline {} {}", row->name,
+                     foreign);
+}
+
 // Takes the words behind "--" out of the command line when the command's last positional argument
 // may be repeated: they belong to it as they stand, options of other programs included.
 std::vector<std::string> take_verbatim(const std::vector<CommandRow>& commands,
@@ -158,6 +169,12 @@ std::vector<std::string> Args::all(const std::string& name) const {
   return found == values_.end() ? std::vector<std::string>() : found->second;
 }
 
+std::vector<std::string> Args::names() const {
+  std::vector<std::string> out;
+  for (const auto& [name, values] : values_) out.push_back(name);
+  return out;
+}
+
 int usage_failure(Context& context, const std::vector<Error>& errors) {
   for (const Error& error : errors) *context.err << "plumbline: " << error.message() << "\n";
   return 1;
@@ -195,7 +212,9 @@ int dispatch(const std::vector<CommandRow>& commands, Context& context) {
     }
     *context.err << "plumbline: " << error.what();
     const std::string near = suggestion(row, commands, context.argv);
-    if (!near.empty()) *context.err << "; did you mean " << near << "?";
+    const std::string foreign = foreign_hint(row, context.argv);
+    if (!foreign.empty()) *context.err << foreign;
+    if (foreign.empty() && !near.empty()) *context.err << "; did you mean " << near << "?";
     *context.err << "\nTry: plumbline " << (row != nullptr ? std::string(row->name) + " " : "")
                  << "--help\n";
     return 1;

@@ -34,6 +34,7 @@ class Args {
   // Last value given, or `otherwise`.
   std::string get(const std::string& name, const std::string& otherwise = "") const;
   std::vector<std::string> all(const std::string& name) const;
+  std::vector<std::string> names() const;  // of everything that was given
   void add(const std::string& name, std::string value) {
     values_[name].push_back(std::move(value));
   }
@@ -60,6 +61,8 @@ struct CommandRow {
   bool hidden;
   int (*run)(const Args& args, Context& context);  // exit code
   const char* notes = "";                          // printed below --help
+  // An action whose last words are a command of their own, as it is written ("exec HOST -- CMD").
+  const char* foreign = "";
 };
 
 // What main() hands to every command.

@@ -102,6 +102,59 @@ void hide_own_words(EvidenceSet& evidence, Anonymiser& anonymiser) {
   anonymiser.also("chain", chains);
 }
 
+// "tcp.connect/a>b:29600" with both names replaced.
+std::string key_without_letters(const std::string& key, const Anonymiser& anonymiser) {
+  const size_t slash = key.find('/');
+  if (slash == std::string::npos) return key;
+  const auto end_of = [&](size_t from) {
+    return std::min(key.find_first_of(">:#", from), key.size());
+  };
+  const size_t host_end = end_of(slash + 1);
+  std::string out =
+      key.substr(0, slash + 1) + anonymiser.host(key.substr(slash + 1, host_end - slash - 1));
+  if (host_end == key.size() || key[host_end] != '>') return out + key.substr(host_end);
+  const size_t peer_end = end_of(host_end + 1);
+  return out + ">" + anonymiser.host(key.substr(host_end + 1, peer_end - host_end - 1)) +
+         key.substr(peer_end);
+}
+
+// One-letter names of hosts, wherever a field holds a host's name.
+void hide_letters(EvidenceSet& evidence, const Anonymiser& anonymiser) {
+  const auto hide = [&](std::string& name) { name = anonymiser.host(name); };
+  for (JobHost& host : evidence.job.hosts) hide(host.name);
+  for (HostEvidence& host : evidence.hosts) {
+    hide(host.name);
+    hide(host.hostname);
+    for (NameEvidence& name : host.names) {
+      hide(name.name);
+      hide(name.of);
+    }
+  }
+  for (PairEvidence& pair : evidence.pairs) {
+    hide(pair.from);
+    hide(pair.to);
+  }
+}
+void hide_letters(DoctorReport& report, const Anonymiser& anonymiser) {
+  const auto hide = [&](std::string& name) { name = anonymiser.host(name); };
+  const auto hide_in_key = [&](std::string& key) { key = key_without_letters(key, anonymiser); };
+  for (std::string& host : report.hosts) hide(host);
+  for (Check& check : report.checks) {
+    hide(check.host);
+    hide(check.peer);
+    hide_in_key(check.key);
+  }
+  for (Finding& finding : report.findings) {
+    hide(finding.host);
+    hide(finding.peer);
+    for (std::string& key : finding.explains) hide_in_key(key);
+    for (Evidence& line : finding.evidence) {
+      hide(line.host);
+      hide_in_key(line.check);
+    }
+  }
+}
+
 }  // namespace
 
 Status write_bundle(const std::string& path, const ProbeResult& result) {
@@ -125,7 +178,9 @@ Status write_bundle(const std::string& path, const ProbeResult& result) {
   }
   Anonymiser anonymiser(names_of(evidence));
   hide_own_words(evidence, anonymiser);
+  hide_letters(evidence, anonymiser);
   DoctorReport report = report_of(result);
+  hide_letters(report, anonymiser);
   for (Check& check : report.checks) check.reason = without_remarks(check.reason);
   for (Finding& finding : report.findings) {
     finding.remedy = without_remarks(finding.remedy);

@@ -39,14 +39,16 @@ std::vector<CommandRow> command_table() {
        {{"--hosts", "FILE", "the same as FILE"},
         {"--ports", "A-B", "ports the job needs (default: port_base and one per rank)"},
         {"--ranks", "N", "ranks the job will start"},
-        {"--only", "PROBE", "run only this probe; may be repeated", true},
+        {"--only", "PROBE",
+         "only this probe, its verdict, and the causes behind what it saw; may be repeated", true},
         {"--peer", "ADDRESS",
          "this machine and one other; ADDRESS:PORT of plumbline agent --listen"},
         {"--from", "FILE...", "diagnose files of collect.sh, or saved evidence, instead", true},
         {"--deep", nullptr,
          "also what takes time: losses down to 0.05 %, longer streams, idle connections"},
         {"--idle", "SECONDS", "leave a connection idle for so long and use it again (--deep: 60)"},
-        {"--fix-plan", nullptr, "print the remedies as a script; nothing is executed"},
+        {"--fix-plan", nullptr,
+         "print the remedies as a script to run as sh plan.sh HOST; nothing is executed"},
         {"--save", "FILE", "keep the evidence, for --from"},
         {"--bundle", "FILE.tar.gz", "evidence and traces without names and addresses, to send on"},
         {"-v,--verbose", nullptr, "every check, also of probes with many"},
@@ -54,7 +56,14 @@ std::vector<CommandRow> command_table() {
         kJson},
        true,
        false,
-       run_doctor},
+       run_doctor,
+       "Exit code 2 when something fails, 0 when nothing does, 1 when the question makes no "
+       "sense.\n"
+       "With --only the verdict, the exit code and the remedies are those of the named probes: a\n"
+       "cause of another probe counts when it explains what a named one saw, and is else only "
+       "named\n"
+       "below the verdict. The script of --fix-plan goes to every host, runs the part of the host\n"
+       "that its argument names, and without an argument shows the hosts and changes nothing."},
       {"explain",
        "what an error message of the network means, and how to find its cause",
        {{"message", "the message, as it was printed", true, true}},
@@ -156,7 +165,8 @@ std::vector<CommandRow> command_table() {
        false,
        run_lab,
        "lab up prints the path of the host file that it wrote: plumbline doctor --hosts FILE.\n"
-       "Every host is a network namespace; `down` removes everything, also after a crash."},
+       "Every host is a network namespace; `down` removes everything, also after a crash.",
+       "exec HOST -- CMD"},
       {"config",
        "show every option with its value and where it came from",
        {{"scenario", "scenario file whose config to apply", false}},

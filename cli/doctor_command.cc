@@ -114,7 +114,7 @@ Status places_to_write(const Args& args) {
 }
 
 int print_result(const ProbeResult& result, const Args& args, Context& context) {
-  const DoctorReport report = report_of(result);
+  const DoctorReport report = only_asked(report_of(result), args.all("only"));
   if (args.has("traces")) {
     for (const std::string& path : result.traces) {
       *context.err << "plumbline: trace " << path << "\n";
@@ -168,6 +168,8 @@ Status one_subject(const Args& args) {
 
 // Files of collect.sh (one per host), or one file of saved evidence.
 int diagnose_files(const Args& args, Context& context) {
+  const Expected<std::vector<ProbeCallSpec>> calls = calls_of(args, {});
+  if (!calls) return usage_failure(context, calls.error());
   std::vector<std::string> paths = args.all("from");
   const std::vector<std::string> more = args.all("file");  // --from a b c
   paths.insert(paths.end(), more.begin(), more.end());
@@ -192,7 +194,7 @@ int diagnose_files(const Args& args, Context& context) {
                    << "; what it lacks is unknown\n";
     }
   }
-  return print_result(judge_evidence(std::move(*evidence)), args, context);
+  return print_result(judge_evidence(std::move(*evidence), *calls), args, context);
 }
 
 }  // namespace

@@ -77,7 +77,15 @@ int lab_up_command(const Args& args, const Words& words, Context& context) {
 
 int lab_list_command(const Args& args, Context& context) {
   nlohmann::json all = nlohmann::json::array();
-  for (const std::string& name : lab_names()) {
+  Words names = lab_names();
+  if (args.has("lab")) {
+    const std::string wanted = args.get("lab");
+    if (std::count(names.begin(), names.end(), wanted) == 0) {
+      return usage_failure(context, lab_open(wanted).error());
+    }
+    names = {wanted};
+  }
+  for (const std::string& name : names) {
     const Expected<Lab> lab = lab_open(name);
     if (args.has("json")) {
       nlohmann::json entry = {{"name", name}, {"complete", lab.has_value()}};
@@ -105,7 +113,13 @@ int lab_list_command(const Args& args, Context& context) {
 }
 
 // Becomes the command: its streams, its signals and its exit status are those of the caller.
-int lab_exec_command(const Lab& lab, Words words, Context& context) {
+int lab_exec_command(const Args& args, const Lab& lab, Words words, Context& context) {
+  for (const std::string& name : args.names()) {
+    if (name == "action" || name == "words" || name == "lab") continue;
+    return usage_failure(context,
+                         usage("lab exec takes no --" + name,
+                               "if it belongs to the command: plumbline lab exec HOST -- CMD"));
+  }
   if (!words.empty() && words.size() > 1 && words[1] == "--") words.erase(words.begin() + 1);
   if (words.size() < 2) {
     return usage_failure(context, usage("lab exec needs a host and a command",
@@ -133,6 +147,7 @@ int lab_exec_command(const Lab& lab, Words words, Context& context) {
 
 int lab_faults_command(const Args& args, Context& context) {
   const Expected<Lab> lab = lab_open(args.get("lab"));
+  if (!lab && args.has("lab")) return usage_failure(context, lab.error());
   nlohmann::json all = nlohmann::json::array();
   std::string family;
   for (const FaultRow& row : fault_table()) {
@@ -254,7 +269,7 @@ int run_lab(const Args& args, Context& context) {
   }
   Expected<Lab> lab = lab_open(args.get("lab"));
   if (!lab) return usage_failure(context, lab.error());
-  if (action == "exec") return lab_exec_command(*lab, words, context);
+  if (action == "exec") return lab_exec_command(args, *lab, words, context);
   if (action == "inject") return lab_inject_command(args, words, *lab, context);
   return lab_heal_command(words, *lab, context);
 }

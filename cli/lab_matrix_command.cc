@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 
@@ -32,6 +34,12 @@ void say_progress(const CellResult& cell, size_t done, size_t all, Context& cont
                               : bad                 ? "WRONG"
                                                     : "right",
                               healed)
+               << std::flush;
+}
+
+void say_interrupted(Context& context) {
+  *context.err << "plumbline: interrupted: doctor is ended and the labs are removed, which takes a "
+                  "few seconds; again Ctrl-C ends doctor at once\n"
                << std::flush;
 }
 
@@ -75,7 +83,11 @@ int lab_matrix_command(const Args& args, Context& context) {
                                         0, "run it with sudo", ""});
   }
   watch_interrupts();
-  options.stop = [] { return interrupts() > 0; };
+  std::atomic<bool> told{false};
+  options.stop = [&] {
+    if (interrupts() > 0 && !told.exchange(true)) say_interrupted(context);
+    return std::min(interrupts(), 2);
+  };
   options.progress = [&](const CellResult& cell, size_t done, size_t all) {
     say_progress(cell, done, all, context);
   };

@@ -5,15 +5,29 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <string_view>
+#include <system_error>
 
 #include "cli/commands.h"
 
 namespace {
 
+// The user's own word in COLUMNS comes first, also where the output goes into a pipe or a file.
+// Below kNarrowest nothing can be laid out any more, so that such a value is taken for none.
 int terminal_width(int fd) {
+  constexpr int kNarrowest = 40, kWidest = 10'000;
+  if (const char* text = std::getenv("COLUMNS"); text != nullptr) {
+    const std::string_view word = text;
+    int columns = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), columns);
+    const bool whole = error == std::errc() && end == word.data() + word.size();
+    if (whole && columns >= kNarrowest && columns <= kWidest) return columns;
+  }
   winsize size{};
   if (isatty(fd) == 0 || ioctl(fd, TIOCGWINSZ, &size) != 0) return 0;
   return size.ws_col;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "probes/trace/analyse.h"
@@ -82,11 +81,7 @@ Status draw(const std::string& file, const TraceSummary& summary, const Args& ar
 void print(const Findings& findings, const Args& args, Context& context) {
   std::ostream& out = *context.out;
   if (args.has("json")) {
-    const nlohmann::json json = {{"schema", 1},
-                                 {"traces", findings.traces},
-                                 {"pairs", findings.both.flows},
-                                 {"other_flows", findings.both.other_flows}};
-    out << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    out << trace_json(findings.traces, findings.both);
     return;
   }
   for (size_t i = 0; i < findings.traces.size(); ++i) {
@@ -114,6 +109,7 @@ int run_trace(const Args& args, Context& context) {
   if (args.has("plot")) {
     const Status drawn = draw(files[0], findings->traces[0], args);
     if (!drawn) return usage_failure(context, drawn.error());
+    *context.err << "plumbline: wrote " << args.get("plot") << "\n";
   }
   print(*findings, args, context);
   return 0;

@@ -61,17 +61,43 @@ struct Streams {
   size_t written = 0;
 };
 
-// Moves bytes until both outputs have ended; false at the deadline.
+// Ends a command, which has a process group of its own, when its caller no longer wants it.
+class Stopper {
+ public:
+  Stopper(pid_t pid, const CommandOptions& options) : pid_(pid), options_(options) {}
+
+  int slice_ms() const { return options_.stop ? 20 : 1000; }
+  bool asked() const { return asked_; }
+  // False when there is nothing more to wait for.
+  bool go_on() {
+    const int level = options_.stop ? options_.stop() : 0;
+    if (level == 0) return true;
+    if (!asked_) ::kill(-pid_, SIGTERM);
+    if (!asked_) patience_ = Deadline::after_ms(kGentleMs);
+    asked_ = true;
+    return level == 1 && !patience_.passed();
+  }
+
+ private:
+  static constexpr int64_t kGentleMs = 2000;
+  pid_t pid_;
+  const CommandOptions& options_;
+  bool asked_ = false;
+  Deadline patience_ = Deadline::after_ms(0);
+};
+
+// Moves bytes until both outputs have ended; false at the deadline, or when it is to stop.
 bool move_bytes(Streams& streams, const CommandOptions& options, CommandResult& result,
-                Deadline deadline) {
+                Stopper& stopper, Deadline deadline) {
   if (options.input.empty()) streams.in.reset();
   while (streams.out.valid() || streams.err.valid()) {
     // Invalid descriptors (-1) are ignored by poll.
     std::array<pollfd, 3> fds{{{streams.out.get(), POLLIN, 0},
                                {streams.err.get(), POLLIN, 0},
                                {streams.in.get(), POLLOUT, 0}}};
-    if (deadline.passed()) return false;
-    if (poll(fds.data(), fds.size(), deadline.poll_timeout_ms(1000)) < 0 && errno != EINTR) {
+    if (deadline.passed() || !stopper.go_on()) return false;
+    if (poll(fds.data(), fds.size(), deadline.poll_timeout_ms(stopper.slice_ms())) < 0 &&
+        errno != EINTR) {
       return false;
     }
     if (fds[0].revents != 0 &&
@@ -95,9 +121,9 @@ bool move_bytes(Streams& streams, const CommandOptions& options, CommandResult& 
   return true;
 }
 
-bool wait_until(pid_t pid, int& status, Deadline deadline) {
+bool wait_until(pid_t pid, int& status, Stopper& stopper, Deadline deadline) {
   while (waitpid(pid, &status, WNOHANG) == 0) {
-    if (deadline.passed()) return false;
+    if (deadline.passed() || !stopper.go_on()) return false;
     usleep(1000);
   }
   return true;
@@ -166,12 +192,19 @@ Expected<CommandResult> run_command(const std::vector<std::string>& argv, Deadli
 
   CommandResult result;
   int status = 0;
-  const bool done =
-      move_bytes(streams, options, result, deadline) && wait_until(pid, status, deadline);
+  Stopper stopper(pid, options);
+  const bool done = move_bytes(streams, options, result, stopper, deadline) &&
+                    wait_until(pid, status, stopper, deadline);
   // Also when it is done: helpers that it left behind would hold our pipes and ports.
   if (!done) {
     ::kill(-pid, SIGKILL);
-    waitpid(pid, &status, 0);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+  }
+  if (stopper.asked()) {
+    return fail(ErrorCode::kInterrupted, "'" + argv[0] + "' was ended: interrupted");
+  }
+  if (!done) {
     return fail(ErrorCode::kTimeout, "'" + argv[0] + "' did not end in time and was killed");
   }
   result.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

@@ -4,6 +4,7 @@
 // `input`), the C locale, and dies when the deadline passes or this process ends. Thread-safe.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,13 @@ struct CommandResult {
 struct CommandOptions {
   std::string input;           // given on standard input
   size_t max_bytes = 8 << 20;  // of standard output and of standard error each
+  // Asked every few ms: 0 = go on; 1 = end the command in order (SIGTERM to it and its children,
+  // SIGKILL where that does not help within 2 s); 2 = end it at once.
+  std::function<int()> stop;
 };
 
-// kUnsupported when the program does not exist, kTimeout when it was killed at the deadline. A
+// kUnsupported when the program does not exist, kTimeout when it was killed at the deadline,
+// kInterrupted when `stop` ended it. A
 // program that ends with a status other than 0 is no Error. PATH is searched, and then /usr/sbin
 // and /sbin, which a user's PATH often lacks.
 Expected<CommandResult> run_command(const std::vector<std::string>& argv, Deadline deadline,

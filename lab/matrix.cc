@@ -52,7 +52,17 @@ class CellRunner {
     result_.cell = cell;
   }
 
-  CellResult run() {
+  // Null when it was stopped, and its lab is gone all the same.
+  std::optional<CellResult> run() {
+    CellResult result = run_whole();
+    if (stopped() && !lab_stayed_) return std::nullopt;
+    return result;
+  }
+
+ private:
+  bool stopped() const { return options_.stop && options_.stop() > 0; }
+
+  CellResult run_whole() {
     const CellNetwork network = cell_network(result_.cell, options_.unprivileged);
     LabTopology topology = network.topology;
     result_.lab = in_words(topology);
@@ -61,7 +71,7 @@ class CellRunner {
       return result_;
     }
     topology.name = fmt::format("matrix-{}-{}", getpid(), number_);
-    const Expected<Lab> lab = lab_up(topology, result_.cell.seed, options_.stop);
+    const Expected<Lab> lab = lab_up(topology, result_.cell.seed, [this] { return stopped(); });
     if (!lab) {
       // A device type that this kernel lacks, mostly.
       const bool cannot = lab.error().code == ErrorCode::kUnsupported && geteuid() == 0;
@@ -71,13 +81,13 @@ class CellRunner {
     lab_ = *lab;
     in_lab();
     const Status down = lab_down(lab_.name);
-    if (!down && result_.error.empty()) result_.error = down.error().message();
+    lab_stayed_ = !down;
+    if (lab_stayed_ && (stopped() || result_.error.empty())) result_.error = down.error().message();
     return result_;
   }
 
- private:
   void in_lab() {
-    if (!inject_all()) return;
+    if (stopped() || !inject_all() || stopped()) return;
     result_.diagnosis = ask_doctor("");
     if (!result_.diagnosis.problem.empty()) result_.error = result_.diagnosis.problem;
     const std::vector<std::string> ignored = true_of_machine();
@@ -88,7 +98,7 @@ class CellRunner {
     // What a wrong diagnosis would have done is not worth trying, and without privileges the rule
     // that a remedy would have to change cannot be seen.
     if (!options_.unprivileged && result_.cell.kind == CellKind::kSingle && result_.right &&
-        result_.injected.front().remedy_is_local) {
+        !stopped() && result_.injected.front().remedy_is_local) {
       try_remedy();
     }
   }
@@ -139,7 +149,9 @@ class CellRunner {
       }
     }
     const int64_t began = monotonic_ns();
-    const auto done = run_command(argv, Deadline::after_ms(kDoctorMs));
+    CommandOptions command;
+    command.stop = options_.stop;
+    const auto done = run_command(argv, Deadline::after_ms(kDoctorMs), command);
     const int64_t took = monotonic_ns() - began;
     Diagnosis diagnosis;
     if (done) {
@@ -228,6 +240,7 @@ class CellRunner {
   size_t number_;
   CellResult result_;
   Lab lab_;
+  bool lab_stayed_ = false;
 };
 
 }  // namespace
@@ -236,15 +249,18 @@ MatrixResult run_matrix(const MatrixOptions& options, const std::vector<MatrixCe
   std::vector<std::optional<CellResult>> ended(cells.size());
   std::mutex mutex;
   size_t next = 0, done = 0;
+  bool cut = false;
   const auto work = [&] {
     for (;;) {
       std::unique_lock<std::mutex> lock(mutex);
-      if (next == cells.size() || (options.stop && options.stop())) return;
+      if (next == cells.size() || (options.stop && options.stop() > 0)) return;
       const size_t i = next++;
       lock.unlock();
-      CellResult cell = CellRunner(options, cells[i], i).run();
+      std::optional<CellResult> cell = CellRunner(options, cells[i], i).run();
       lock.lock();
       ended[i] = std::move(cell);
+      cut = cut || !ended[i];
+      if (!ended[i]) return;
       if (options.progress) options.progress(*ended[i], ++done, cells.size());
     }
   };
@@ -256,7 +272,7 @@ MatrixResult run_matrix(const MatrixOptions& options, const std::vector<MatrixCe
   MatrixResult result;
   result.options = options;
   result.machine = this_machine();
-  result.interrupted = next < cells.size() || (options.stop && options.stop());
+  result.interrupted = cut || next < cells.size() || (options.stop && options.stop() > 0);
   for (std::optional<CellResult>& cell : ended) {
     if (cell) result.cells.push_back(std::move(*cell));
   }

@@ -84,7 +84,9 @@ struct MatrixOptions {
   std::string program;  // the plumbline that is tried
   std::string keep;     // folder for doctor's answers; empty = not kept
   std::function<void(const CellResult&, size_t done, size_t all)> progress;
-  std::function<bool()> stop;
+  // 0 = go on; 1 = end doctor in order and remove the labs; 2 = the same, but end doctor at once.
+  // Asked by several threads. What was cut short is no result.
+  std::function<int()> stop;
 };
 
 struct MatrixResult {
@@ -104,7 +106,7 @@ struct CellNetwork {
 CellNetwork cell_network(const MatrixCell& cell, bool unprivileged);
 std::string in_words(const LabTopology& topology);
 
-// Calls `progress` and `stop` from one thread at a time. Results are in the order of `cells`.
+// Calls `progress` from one thread at a time. Results are in the order of `cells`.
 MatrixResult run_matrix(const MatrixOptions& options, const std::vector<MatrixCell>& cells);
 
 // ---- counting and showing ----

@@ -20,7 +20,7 @@ PLUMBLINE_JSON_FIELDS(RouteEvidence, destination, type, dev, via, source, table,
                       metric, flags)
 PLUMBLINE_JSON_FIELDS(PolicyRule, priority, from, to, action, table, text)
 PLUMBLINE_JSON_FIELDS(NeighbourEvidence, ip, dev, mac, state)
-PLUMBLINE_JSON_FIELDS(SocketEvidence, protocol, ip, port, state, peer, pid, process, age_s)
+PLUMBLINE_JSON_FIELDS(SocketEvidence, protocol, ip, port, state, peer, pid, process, age_s, role)
 PLUMBLINE_JSON_FIELDS(NameEvidence, name, role, of, v4, v6, error, took_ns)
 PLUMBLINE_JSON_FIELDS(FilterSource, tool, present, readable, why, state)
 PLUMBLINE_JSON_FIELDS(BufferEvidence, asked, send, receive, error)
@@ -28,12 +28,12 @@ PLUMBLINE_JSON_FIELDS(RdmaDevice, name, netdev, link_layer, transport, port, sta
                       gids)
 PLUMBLINE_JSON_FIELDS(RdmaEvidence, library, library_error, hardware, devices)
 PLUMBLINE_JSON_FIELDS(CommandEvidence, label, command, status, out, error)
-PLUMBLINE_JSON_FIELDS(HostEvidence, name, source, agent_cause, agent_error, version, build, config,
-                      system, os, kernel, hostname, boot_id, model, uid, privileges, unreadable,
-                      interfaces, routes, policy_rules, neighbours, sockets, names, filter_sources,
-                      filters, forwarding_loops, sysctls, conntrack_count, conntrack_max,
-                      descriptors, locked_memory, load1, cores_usable, buffers, clock_offset_ns,
-                      clock_uncertainty_ns, rdma, commands)
+PLUMBLINE_JSON_FIELDS(HostEvidence, name, source, agent_cause, agent_error, version, build,
+                      agent_pid, config, system, os, kernel, hostname, boot_id, model, uid,
+                      privileges, unreadable, interfaces, routes, policy_rules, neighbours, sockets,
+                      names, filter_sources, filters, forwarding_loops, sysctls, conntrack_count,
+                      conntrack_max, descriptors, locked_memory, load1, cores_usable, buffers,
+                      clock_offset_ns, clock_uncertainty_ns, rdma, commands)
 PLUMBLINE_JSON_FIELDS(RouteLookup, with_source, error, type, dev, via, source, table)
 PLUMBLINE_JSON_FIELDS(NeighbourProbe, dev, method, on_link, macs, kernel_state, kernel_mac, asker,
                       asked, error)

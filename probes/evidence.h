@@ -108,6 +108,8 @@ struct SocketEvidence {
   int64_t pid = 0;               // 0 = cannot be seen
   std::string process;           // "python3"
   std::optional<int64_t> age_s;  // of the process
+  // "waiting agent": plumbline agent --listen of the user who asks; empty = not known to be one
+  std::string role = {};
 };
 
 struct NameEvidence {
@@ -162,6 +164,7 @@ struct HostEvidence {
   std::string source = "none";
   std::string agent_cause, agent_error;
   std::string version, build;                 // of the agent's plumbline
+  int64_t agent_pid = 0;                      // of the agent's process; 0 = not known
   std::map<std::string, std::string> config;  // options as the agent sees them (environment!)
   std::string system;                         // "linux" | "macos"
   std::string os, kernel, hostname, boot_id, model;

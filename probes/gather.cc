@@ -59,6 +59,7 @@ void take_snapshots(ProbeContext& context) {
       fresh.source = "agent";
       fresh.version = host.version;
       fresh.build = host.build;
+      fresh.agent_pid = host.agent_pid;
       fresh.config = host.config;
       fresh.clock_offset_ns = host.clock_offset_ns;
       fresh.clock_uncertainty_ns = host.clock_uncertainty_ns;

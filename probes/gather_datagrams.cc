@@ -14,10 +14,13 @@ using Json = nlohmann::json;
 constexpr int64_t kCount = 300, kPerSecond = 1250;
 constexpr int64_t kCountAlone = 600, kPerSecondAlone = 400;
 constexpr int64_t kCountDeep = 6000, kPerSecondDeep = 2500, kPerSecondDeepAlone = 1250;
-constexpr int64_t kMarginMs = 1500;  // beyond what a request takes by itself
-constexpr int64_t kSettleMs = 200;   // for the last ones to arrive
-constexpr int64_t kSomeLost = 2;     // segments that call for a longer look
-constexpr int64_t kSurelyLost = 3;   // of datagrams or segments: no accident
+constexpr int64_t kMarginMs = 1500;    // beyond what a request takes by itself
+constexpr int64_t kSettleMs = 200;     // for the last ones to arrive
+constexpr int64_t kSomeLost = 2;       // segments that call for a longer look
+constexpr int64_t kSurelyLost = 3;     // of datagrams or segments: no accident
+constexpr int64_t kWholeStream = 100;  // datagrams: none of them arrived
+// Many times what a connection took, and enough for a busy machine.
+constexpr int64_t kSilenceMs = 400, kSilenceRoundTrips = 20;
 
 int64_t count_of(bool deep, bool alone) { return deep ? kCountDeep : alone ? kCountAlone : kCount; }
 int64_t rate_of(bool deep, bool alone) {
@@ -75,6 +78,20 @@ LossSigns loss_signs(const PairEvidence& pair) {
     out.datagrams_sure = out.datagrams_sure || lost >= kSurelyLost;
   }
   return out;
+}
+
+int64_t silence_that_tells_ms(const PairEvidence& pair) {
+  if (!pair.quality) return 0;
+  int64_t sent = 0, slowest_ns = 0;
+  for (const DatagramEvidence& stream : pair.quality->datagrams) {
+    if (stream.received > 0) return 0;
+    sent += stream.sent;
+  }
+  if (sent < kWholeStream) return 0;
+  for (const PortTry& attempt : pair.ports) {
+    if (attempt.result == "connected") slowest_ns = std::max(slowest_ns, attempt.took_ns);
+  }
+  return std::max(kSilenceMs, kSilenceRoundTrips * slowest_ns / kMillisecond);
 }
 
 void DatagramStreams::add(size_t from, size_t to, bool alone) {

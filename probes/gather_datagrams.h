@@ -19,6 +19,11 @@ struct LossSigns {
 };
 LossSigns loss_signs(const PairEvidence& pair);
 
+// How long other datagrams of this direction have to be waited for, ms, where a whole stream of
+// them has just got lost, as behind a default-deny filter; 0: there is no reason to hurry. (They
+// may still be let through: to the job's own ports.)
+int64_t silence_that_tells_ms(const PairEvidence& pair);
+
 class DatagramStreams {
  public:
   explicit DatagramStreams(ProbeContext& context) : context_(context) {}

@@ -162,6 +162,8 @@ class QualityGatherer {
     params["interface_mtu"] = interface_mtu;
     params["transfer_bytes"] = kTransferBytes;
     params["timeout_ms"] = ms;
+    const int64_t silence_ms = silence_that_tells_ms(*direction.pair);
+    if (silence_ms > 0) params["silence_ms"] = std::min(silence_ms, ms);
     PairEvidence* pair = direction.pair;
     batch.ask(direction.from, "mtu", params, 2 * ms + kMarginMs,
               [pair](const Json& reply) { pair->mtu = reply.get<MtuEvidence>(); });

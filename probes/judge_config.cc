@@ -10,6 +10,7 @@
 #include "probes/ports.h"
 #include "probes/remedy.h"
 #include "probes/rules/host_names.h"
+#include "probes/rules/port_holders.h"
 
 namespace plumbline {
 namespace {
@@ -85,7 +86,7 @@ Check judge_ephemeral(const HostEvidence& host, const PortPlan& plan) {
 // What the host's agent said of its listener on this port, by the first pair that leads there.
 const PortTry* listener_of(const EvidenceSet& evidence, const std::string& host, int port) {
   for (const PairEvidence& pair : evidence.pairs) {
-    if (pair.to != host || !pair.skipped.empty()) continue;
+    if (!pair.skipped.empty() || !same_host(evidence, pair.to, host)) continue;
     for (const PortTry& attempt : pair.ports) {
       if (attempt.port == port && attempt.listener != "absent") return &attempt;
     }
@@ -100,6 +101,8 @@ Check judge_port(const EvidenceSet& evidence, const HostEvidence& host, int port
       return make_check(subject, CheckOutcome::kPass, "free: plumbline could listen there");
     }
     if (attempt->listener == "in_use") {
+      const PortHolder holder = holder_of(evidence, host, *attempt);
+      if (holder.harmless()) return make_check(subject, CheckOutcome::kSkipped, holder.words());
       return make_check(subject, CheckOutcome::kFail,
                         attempt->holder.empty()
                             ? "in use, though no listening process can be seen: perhaps an "

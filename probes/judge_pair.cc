@@ -9,6 +9,7 @@
 #include "probes/judges.h"
 #include "probes/rules/pair_datagrams.h"
 #include "probes/rules/pair_filters.h"
+#include "probes/rules/port_holders.h"
 
 namespace plumbline {
 namespace {
@@ -247,8 +248,15 @@ std::vector<Check> judge_tcp_connect(const EvidenceSet& evidence, const ProbePar
     const PairView view{&evidence, &pair, nullptr, find_host(evidence, pair.to), nullptr};
     const bool alone = seen_from_one_side(view);
     for (const PortTry& attempt : pair.ports) {
+      const Subject subject = {kId, pair.from, pair.to, attempt.port};
+      const bool held = state_of(attempt) == PortState::kHeld && view.to != nullptr;
+      if (held && holder_of(evidence, *view.to, attempt).harmless()) {
+        const std::string words = holder_of(evidence, *view.to, attempt).words();
+        out.push_back(make_check(subject, CheckOutcome::kSkipped, "the port is " + words));
+        continue;
+      }
       const auto [outcome, text] = connect_verdict(attempt, alone);
-      out.push_back(make_check({kId, pair.from, pair.to, attempt.port}, outcome, text));
+      out.push_back(make_check(subject, outcome, text));
     }
     if (pair.idle) out.push_back(idle_check(pair));
   }

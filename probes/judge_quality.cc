@@ -56,13 +56,17 @@ std::pair<CheckOutcome, std::string> mtu_verdict(const PairView& view) {
   if (mtu.largest_delivered > 0 && mtu.largest_delivered >= allowed) {
     return {CheckOutcome::kPass, fmt::format("packets of {} bytes arrive", mtu.largest_delivered)};
   }
+  const bool silent = mtu.small_sent > 0 && mtu.small_lost >= mtu.small_sent;
+  const std::string unseen =
+      silent ? fmt::format("not even the smallest datagram was answered ({} tries)", mtu.small_sent)
+             : "no large packet was seen to arrive or to vanish";
   if (whole) {
     return {CheckOutcome::kPass,
-            fmt::format("a transfer of {} arrived; the largest packet could not be measured",
-                        format_bytes(static_cast<uint64_t>(mtu.transfer_bytes)))};
+            fmt::format("a transfer of {} arrived; the largest packet could not be measured{}",
+                        format_bytes(static_cast<uint64_t>(mtu.transfer_bytes)),
+                        silent ? ": " + unseen : "")};
   }
-  return {CheckOutcome::kUnknown,
-          mtu.error.empty() ? "no large packet was seen to arrive or to vanish" : mtu.error};
+  return {CheckOutcome::kUnknown, mtu.error.empty() ? unseen : mtu.error};
 }
 
 }  // namespace

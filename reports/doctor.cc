@@ -94,44 +94,6 @@ std::string ports_text(const Finding& finding) {
   return (finding.ports.size() == 1 ? ", port " : ", ports ") + text;
 }
 
-bool is_command(const std::string& line) {
-  static const std::set<std::string> kPrograms = {"sudo",
-                                                  "ip",
-                                                  "nft",
-                                                  "iptables",
-                                                  "iptables-legacy",
-                                                  "ip6tables",
-                                                  "ip6tables-legacy",
-                                                  "ebtables",
-                                                  "tc",
-                                                  "bridge",
-                                                  "ethtool",
-                                                  "sysctl",
-                                                  "kill",
-                                                  "ufw",
-                                                  "firewall-cmd",
-                                                  "ifconfig",
-                                                  "route",
-                                                  "networksetup",
-                                                  "pfctl",
-                                                  "echo",
-                                                  "rm",
-                                                  "setcap"};
-  return kPrograms.count(line.substr(0, line.find(' '))) > 0;
-}
-
-// A remedy's lines: commands as they are, advice as comments. Control characters cannot leave a
-// comment, because clean() has replaced them.
-std::vector<std::string> remedy_lines(const std::string& remedy) {
-  std::vector<std::string> out;
-  std::istringstream in(remedy);
-  for (std::string line; std::getline(in, line);) {
-    line = clean(line);
-    if (!line.empty()) out.push_back(is_command(line) ? line : "# " + line);
-  }
-  return out;
-}
-
 constexpr size_t kMostEvidence = 5;  // lines for a terminal; --json has all
 
 // The other end of `doctor --peer ADDRESS`, whose two hosts are "here" and "peer".
@@ -175,6 +137,16 @@ void write_one_by_one(Writer& writer, const std::vector<const Check*>& checks, s
   }
 }
 
+// The reason that all of them give; where they differ the first one's, with whose it is.
+std::string reasons_text(const std::vector<const Check*>& checks) {
+  const auto other = [&](const Check* check) { return check->reason != checks[0]->reason; };
+  const auto others = std::count_if(checks.begin(), checks.end(), other);
+  if (others == 0) return checks[0]->reason;
+  const std::string subject = checks[0]->key.substr(checks[0]->key.find('/') + 1);
+  return fmt::format("{}: {}; and {} more (--verbose)", subject, checks[0]->reason,
+                     checks.size() - 1);
+}
+
 // The checks of one probe as a line for each outcome, with the first of those that are not fine.
 void write_summary(Writer& writer, const std::vector<const Check*>& checks, size_t widest,
                    const std::set<std::string>& explained) {
@@ -196,13 +168,17 @@ void write_summary(Writer& writer, const std::vector<const Check*>& checks, size
     const bool alone = these.size() == 1 && shown > 0 && !known;
     if (!alone) {
       std::string text = fmt::format("{} of {} checks", these.size(), checks.size());
-      if (shown == 0 && outcome != CheckOutcome::kPass) text += ": " + these[0]->reason;
-      if (shown == 0 && outcome != CheckOutcome::kPass && these.size() > 1) text += " ...";
+      if (shown == 0 && outcome != CheckOutcome::kPass) text += ": " + reasons_text(these);
       if (known) text += ", explained above";
       writer.headline(style_of(outcome), id, text);
     }
-    these.resize(known ? 0 : std::min(these.size(), shown));
+    const size_t listed = known ? 0 : std::min(these.size(), shown);
+    const size_t more = known || shown == 0 ? 0 : these.size() - listed;
+    these.resize(listed);
     write_one_by_one(writer, these, widest);
+    if (more > 0) {
+      writer.line(std::string(kIndent, ' '), fmt::format("... and {} more (--verbose)", more));
+    }
   }
 }
 
@@ -238,12 +214,42 @@ void write_checks(Writer& writer, const DoctorReport& report, bool all) {
 std::string count_text(const std::vector<Check>& checks) {
   std::map<CheckOutcome, int> count;
   for (const Check& check : checks) ++count[check.outcome];
+  if (checks.empty()) return "0 checks: there was nothing to ask";
   std::string text = fmt::format("{} checks", checks.size());
   for (const auto& [outcome, n] : count) text += fmt::format(", {} {}", n, to_string(outcome));
   return text;
 }
 
 }  // namespace
+
+DoctorReport only_asked(DoctorReport report, const std::vector<std::string>& probes) {
+  if (probes.empty()) return report;
+  const auto asked = [&](const std::string& id) {
+    return std::find(probes.begin(), probes.end(), id) != probes.end();
+  };
+  // "tcp.port_in_use" is a matter of tcp.connect, "firewall.drop_inbound" one of firewall.
+  const auto family = [](const std::string& name) { return name.substr(0, name.find('.')); };
+  const auto belongs = [&](const Finding& finding) {
+    const auto checked = [&](const std::string& key) {
+      return asked(key.substr(0, key.find('/')));
+    };
+    return std::any_of(probes.begin(), probes.end(),
+                       [&](const std::string& p) { return family(p) == family(finding.cause); }) ||
+           std::any_of(finding.explains.begin(), finding.explains.end(), checked) ||
+           std::any_of(finding.evidence.begin(), finding.evidence.end(),
+                       [&](const Evidence& evidence) { return checked(evidence.check); });
+  };
+  std::vector<Finding> kept;
+  for (Finding& finding : report.findings) {
+    if (belongs(finding)) {
+      kept.push_back(std::move(finding));
+    } else if (finding.outcome != Severity::kNote) {
+      report.left_out.push_back(finding.cause + " on " + spoken(finding.host));
+    }
+  }
+  report.findings = std::move(kept);
+  return report;
+}
 
 const char* doctor_verdict(const DoctorReport& report) {
   std::set<std::string> explained;
@@ -270,28 +276,6 @@ std::string doctor_json(const DoctorReport& report) {
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-std::string doctor_fix_plan(const DoctorReport& report) {
-  std::vector<std::string> hosts;
-  for (const Finding& finding : report.findings) {
-    const bool known = std::find(hosts.begin(), hosts.end(), finding.host) != hosts.end();
-    if (!finding.remedy.empty() && !known) hosts.push_back(finding.host);
-  }
-  std::string out =
-      "#!/bin/sh\n# What plumbline doctor would do. Read it, then run each part on its host.\n";
-  if (hosts.empty()) out += "# Nothing to heal was found.\n";
-  for (const std::string& host : hosts) {
-    out += "\n# ---- on " + clean(host) + "\n";
-    for (const Finding& finding : report.findings) {
-      if (finding.host != host || finding.remedy.empty()) continue;
-      out += fmt::format("# {}: {}{}{}\n", to_string(finding.outcome), clean(finding.cause),
-                         finding.peer.empty() ? "" : ", peer " + clean(finding.peer),
-                         ports_text(finding));
-      for (const std::string& line : remedy_lines(finding.remedy)) out += line + "\n";
-    }
-  }
-  return out;
-}
-
 std::string doctor_text(const DoctorReport& report, int width, bool colour, bool all) {
   Writer writer(width, colour);
   for (const Finding& finding : report.findings) {
@@ -302,6 +286,11 @@ std::string doctor_text(const DoctorReport& report, int width, bool colour, bool
   writer.blank();
   writer.line("",
               fmt::format("verdict: {} ({})", doctor_verdict(report), count_text(report.checks)));
+  if (!report.left_out.empty()) {
+    writer.line("", fmt::format("not asked for, and not in this verdict: {}; without --only doctor "
+                                "says more",
+                                join(report.left_out, ", ")));
+  }
   return writer.take();
 }
 

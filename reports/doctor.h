@@ -14,7 +14,15 @@ struct DoctorReport {
   std::vector<std::string> hosts;
   std::vector<Check> checks;      // in the order in which they were made
   std::vector<Finding> findings;  // root causes, worst first
+  // Failures and warnings of probes that were not asked for, "link.down on h1"; see only_asked.
+  std::vector<std::string> left_out = {};
 };
+
+// What was asked with `doctor --only`: of the findings those that belong to one of these probes
+// (by their name, or decided by a check of it), or that explain what a check of it saw. The others
+// leave the report, its verdict with them, and are named in `left_out`. Nothing changes when
+// `probes` is empty.
+DoctorReport only_asked(DoctorReport report, const std::vector<std::string>& probes);
 
 // "fail" when a finding fails, or a check that no finding explains; else "warn" likewise; else
 // "ok". Skipped and unknown checks do not count, and are counted beside the verdict in the text.
@@ -26,8 +34,9 @@ std::string doctor_json(const DoctorReport& report);
 // For a terminal of `width` columns (0 = no wrapping).
 // Probes with many checks are summed up, with the first that are not fine, unless `all` are wanted.
 std::string doctor_text(const DoctorReport& report, int width, bool colour, bool all = false);
-// The remedies as a shell script, a section per host, worst first; every line that is no command is
-// a comment. To be read and run by a person, on the host that its section names.
+// The remedies as a POSIX shell script that is given to every host and runs only the section of the
+// host that its one argument names; without one it prints its usage with the hosts, and changes
+// nothing. Advice that is no command is printed. To be read and run by a person.
 std::string doctor_fix_plan(const DoctorReport& report);
 
 }  // namespace plumbline

@@ -39,7 +39,7 @@ constexpr std::array<Mark, 8> kMarks = {{
     {TracePointKind::kFin, false, "FIN", "#000000", 10},
     {TracePointKind::kRst, false, "RST", "#000000", 2},
     {TracePointKind::kDuplicateAck, true, "duplicate ACK", "#009E73", 1},
-    {TracePointKind::kZeroWindow, true, "window closed", "#D55E00", 4},
+    {TracePointKind::kZeroWindow, true, "window closed", "#56B4E9", 7},
 }};
 
 struct Unit {
@@ -137,7 +137,7 @@ class Panel {
       rows += fmt::format("{:.10g} {:.10g}\n", when(point),
                           scaled(mark.by_receiver ? point.ack : point.end));
     }
-    add(rows, fmt::format("using 1:2 with points pt {} ps 0.7 lc rgb '{}' title '{}'", mark.symbol,
+    add(rows, fmt::format("using 1:2 with points pt {} ps 1.1 lc rgb '{}' title '{}'", mark.symbol,
                           mark.colour, mark.label));
   }
 

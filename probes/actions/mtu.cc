@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <vector>
+#include <map>
+#include <string>
 
 #include "core/clock.h"
 #include "probes/actions/df_socket.h"
@@ -27,6 +28,7 @@ constexpr int kMostTries = 40;
 constexpr double kByChance = 1e-4;
 constexpr int kSmallSample = 10;
 constexpr int kFirstTries = 5;  // of the smallest: is anything let through?
+constexpr int64_t kFirstPatience = 1500 * kMillisecond;  // for an answer to any of those
 // For an answer to the first try of a size; each further try waits longer.
 constexpr int64_t kMinWait = 15 * kMillisecond, kMaxWait = 200 * kMillisecond;
 constexpr int64_t kWaitRoundTrips = 8;
@@ -39,12 +41,21 @@ class Sweep {
 
   enum class Fate { kDelivered, kTooLarge, kLost, kRefused };
 
-  // The smallest size: is anything let through?
-  Fate try_smallest(int packet) {
+  // The smallest size: is anything let through? Sent several times within `patience_ns`; an answer
+  // to any of them will do, so that a far or busy peer has all of that time.
+  Fate try_smallest(int packet, int64_t patience_ns) {
     smallest_ = packet;
     Fate fate = Fate::kLost;
     for (int i = 0; i < kFirstTries && fate == Fate::kLost && !over(call_); ++i) {
-      fate = send_small((i + 1) * wait_ns_);
+      fate = send_one(packet, patience_ns / kFirstTries, true);
+      ++out_.small_sent;
+    }
+    if (fate == Fate::kDelivered) {  // the others may still come
+      while (!asked_.empty() && await_answer(wait_ns_) == Fate::kDelivered) {
+      }
+      out_.small_lost = static_cast<int>(asked_.size());
+    } else {
+      out_.small_lost = out_.small_sent;
     }
     return fate;
   }
@@ -103,11 +114,13 @@ class Sweep {
                       kMostTries);
   }
 
-  Fate send_one(int packet, int64_t wait_ns) {
+  // Waits for its answer, or with `any` for that of one that was sent before it.
+  Fate send_one(int packet, int64_t wait_ns, bool any = false) {
     const ProbeLine line{new_nonce(), "size", packet};
     std::string payload = probe_line(line);
     payload.resize(static_cast<size_t>(packet - header_), '.');
-    const int64_t begin = monotonic_ns();
+    if (!any) asked_.clear();
+    asked_[line.nonce] = {monotonic_ns(), static_cast<int64_t>(payload.size())};
     // An error that came meanwhile is reported by the next call, whatever it is about.
     ssize_t sent = -1;
     for (int i = 0; i < 3 && sent < 0; ++i) {
@@ -120,12 +133,16 @@ class Sweep {
     // Thrown away on this host already, by a queue or a filter, without a word about the size.
     if (sent < 0 && (errno == ENOBUFS || errno == EPERM)) return Fate::kLost;
     if (sent < 0) return Fate::kRefused;
+    return await_answer(wait_ns);
+  }
+
+  Fate await_answer(int64_t wait_ns) {
     const AgentCall patience = within(call_, wait_ns);
     while (wait_for(fd_, POLLIN, patience)) {
       const Fate error = take_errors();
       if (error != Fate::kLost) return error;
-      if (confirmed(line, payload.size())) {
-        wait_ns_ = std::clamp(kWaitRoundTrips * (monotonic_ns() - begin), kMinWait, kMaxWait);
+      if (const int64_t sent_ns = take_answer(); sent_ns > 0) {
+        wait_ns_ = std::clamp(kWaitRoundTrips * (monotonic_ns() - sent_ns), kMinWait, kMaxWait);
         return Fate::kDelivered;
       }
     }
@@ -147,23 +164,32 @@ class Sweep {
     return fate;
   }
 
-  bool confirmed(const ProbeLine& line, size_t payload) {
+  // When the packet was sent that is answered; 0: none of those that we wait for.
+  int64_t take_answer() {
     char buffer[kMaxProbeLine];
     const ssize_t got = ::recv(fd_, buffer, sizeof buffer, 0);
-    if (got <= 0) return false;
+    if (got <= 0) return 0;
     const auto answer = parse_probe_line({buffer, static_cast<size_t>(got)});
-    return answer && answer->nonce == line.nonce && answer->mode == "size" &&
-           answer->argument == static_cast<int64_t>(payload);
+    if (!answer || answer->mode != "size") return 0;
+    const auto asked = asked_.find(answer->nonce);
+    if (asked == asked_.end() || asked->second.payload != answer->argument) return 0;
+    const int64_t sent_ns = asked->second.sent_ns;
+    asked_.erase(asked);
+    return sent_ns;
   }
 
+  struct Asked {
+    int64_t sent_ns = 0, payload = 0;  // payload in bytes
+  };
   int fd_;
   int header_, smallest_ = 0, tries_ = 0;
   int64_t wait_ns_ = kMaxWait;
+  std::map<std::string, Asked> asked_;  // by nonce: sent, and not answered yet
   MtuEvidence& out_;
   const AgentCall& call_;
 };
 
-void sweep_udp(const PairEnds& ends, MtuEvidence& out, const AgentCall& call) {
+void sweep_udp(const PairEnds& ends, int64_t patience_ns, MtuEvidence& out, const AgentCall& call) {
   const int family = ends.to.family();
   const auto fd = open_df_socket(ends);
   if (!fd) {
@@ -180,7 +206,7 @@ void sweep_udp(const PairEnds& ends, MtuEvidence& out, const AgentCall& call) {
   }
   Sweep sweep(fd->get(), family, out, call);
   if (believed < out.interface_mtu) sweep.note_told(believed);
-  auto fate = sweep.try_smallest(smallest);
+  auto fate = sweep.try_smallest(smallest, patience_ns);
   if (fate != Sweep::Fate::kDelivered) return;  // datagrams say nothing about sizes here
   out.method = "udp";
   out.error.clear();
@@ -198,7 +224,11 @@ MtuEvidence probe_mtu(const PairEnds& ends, const MtuSettings& settings, const A
   out.interface_mtu = settings.interface_mtu;
   const int64_t each_ns = std::clamp<int64_t>(settings.timeout_ms, 1, 60'000) * kMillisecond;
   // The transfer says whether a job would hang, so half of the request's time is kept for it.
-  sweep_udp(ends, out, within(call, std::min(each_ns, call.deadline.remaining_ns() / 2)));
+  const int64_t patience_ns = settings.silence_ms > 0
+                                  ? std::min(settings.silence_ms * kMillisecond, kFirstPatience)
+                                  : kFirstPatience;
+  sweep_udp(ends, patience_ns, out,
+            within(call, std::min(each_ns, call.deadline.remaining_ns() / 2)));
   out.transfer_bytes = std::clamp<int64_t>(settings.transfer_bytes, 1, int64_t{1} << 30);
   const TransferResult moved = transfer(ends, out.transfer_bytes, kMaxStall, within(call, each_ns));
   out.transferred = moved.acknowledged;

@@ -15,6 +15,9 @@ struct MtuSettings {
   int interface_mtu = 0;  // of the egress; 0 = as the system says for the path
   int64_t transfer_bytes = 1 << 20;
   int64_t timeout_ms = 2000;  // for the datagrams, and again for the transfer
+  // No answer to even the smallest datagrams for this long: sizes are not searched for. 0, and at
+  // most: 1500.
+  int64_t silence_ms = 0;
 };
 MtuEvidence probe_mtu(const PairEnds& ends, const MtuSettings& settings, const AgentCall& call);
 

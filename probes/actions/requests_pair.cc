@@ -86,6 +86,7 @@ Expected<Json> run_mtu(const Json& params, const AgentCall& call) {
   settings.interface_mtu = params.value("interface_mtu", settings.interface_mtu);
   settings.transfer_bytes = params.value("transfer_bytes", settings.transfer_bytes);
   settings.timeout_ms = params.value("timeout_ms", settings.timeout_ms);
+  settings.silence_ms = params.value("silence_ms", settings.silence_ms);
   return Json(probe_mtu(*ends, settings, call));
 }
 

@@ -6,13 +6,12 @@
 
 #include "probes/filters/shell_text.h"
 #include "probes/remedy.h"
+#include "probes/rules/address_places.h"
 #include "probes/rules/host_common.h"
 #include "probes/rules/host_rows.h"
 
 namespace plumbline {
 namespace {
-
-constexpr int kUsualV4 = 24, kUsualV6 = 64;
 
 bool same_family(const std::string& a, const std::string& b) { return is_v6(a) == is_v6(b); }
 
@@ -26,7 +25,8 @@ class AbsentAddress {
         host_(*view.host),
         wanted_(wanted),
         out_(out),
-        prefix_(find_prefix()) {}
+        places_(evidence, view, wanted),
+        prefix_(places_.likely_prefix()) {}
 
   void judge() {
     const InterfaceEvidence* carrier = interface_of(host_, wanted_.ip);
@@ -35,21 +35,13 @@ class AbsentAddress {
     if (carrier != nullptr) return judge_misplaced(*carrier, named);
     if (named != nullptr && !is_usable(*named)) return;  // the link rules say what is wrong
     if (taken_from_another() || judge_file_subnet()) return;
-    const InterfaceEvidence* place = named != nullptr ? named : candidate();
+    const InterfaceEvidence* place = named != nullptr ? named : places_.candidate();
     if (named == nullptr && judge_lost_with_link(place)) return;
     if (place == nullptr) return judge_no_interface();
     judge_place(*place);
   }
 
  private:
-  int find_prefix() const {
-    if (wanted_.prefix > 0) return wanted_.prefix;
-    for (const DataAddress& peer : data_addresses(evidence_)) {
-      if (same_subnet(peer.ip, wanted_.ip, peer.prefix)) return peer.prefix;
-    }
-    return is_v6(wanted_.ip) ? kUsualV6 : kUsualV4;
-  }
-
   std::string key() const { return key_of({"ip", job_.name, {}, {}, wanted_.ip}); }
   std::string link_key() const {
     return key_of(
@@ -86,14 +78,14 @@ class AbsentAddress {
                       shell_word(job_.interface), tag, remedy_link_up(host_.system, job_.interface),
                       remedy_add_address(host_.system, wanted_.ip, prefix_, job_.interface));
     }
-    out_.push_back(
-        Proposal("link.missing", Severity::kFail, job_.name)
-            .see(job_.name, link_key(),
-                 fmt::format("there is no interface {}; there are {}", job_.interface, list_nics()))
-            .see(job_.name, key(), fmt::format("{} is not on this host", wanted_.ip))
-            .remedy(remedy)
-            .breaks(pairs())
-            .take(checks_));
+    out_.push_back(Proposal("link.missing", Severity::kFail, job_.name)
+                       .see(job_.name, link_key(),
+                            fmt::format("there is no interface {}; there are {}", job_.interface,
+                                        places_.list_nics()))
+                       .see(job_.name, key(), fmt::format("{} is not on this host", wanted_.ip))
+                       .remedy(remedy)
+                       .breaks(pairs())
+                       .take(checks_));
   }
 
   // The address is there, on loopback, a dummy or another card than the file says: wrong where it
@@ -104,7 +96,7 @@ class AbsentAddress {
     if (!hidden && !elsewhere) return;
     const std::set<std::string> broken = not_working(evidence_, pairs());
     if (broken.empty() || broken.size() != pairs().size()) return;
-    const InterfaceEvidence* place = named != nullptr ? named : candidate();
+    const InterfaceEvidence* place = named != nullptr ? named : places_.candidate();
     if (place == nullptr || place == &carrier || !is_usable(*place)) return;
     const AddressEvidence* own = find_address(carrier, wanted_.ip);
     const int prefix = own != nullptr ? own->prefix : prefix_;
@@ -165,110 +157,11 @@ class AbsentAddress {
     return false;
   }
 
-  bool carries_data(const InterfaceEvidence& interface) const {
-    return std::any_of(job_.data.begin(), job_.data.end(), [&](const std::string& text) {
-      return find_address(interface, parse_cidr(text).ip) != nullptr;
-    });
-  }
-  // Another host has an address in the same network: it is one that belongs here.
-  bool is_shared_network(const AddressEvidence& address) const {
-    for (const HostView& other : host_views(evidence_)) {
-      if (other.job->name == job_.name) continue;
-      for (const InterfaceEvidence& theirs : other.host->interfaces) {
-        for (const AddressEvidence& known : theirs.addresses) {
-          const bool near =
-              !is_link_local_ip(known.ip) && known.prefix > 0 &&
-              same_subnet(known.ip, address.ip, std::max(known.prefix, address.prefix));
-          if (near) return true;
-        }
-      }
-    }
-    return false;
-  }
-  std::vector<const AddressEvidence*> family_addresses(const InterfaceEvidence& interface) const {
-    std::vector<const AddressEvidence*> out;
-    for (const AddressEvidence& address : interface.addresses) {
-      if (same_family(address.ip, wanted_.ip) && !is_link_local_ip(address.ip)) {
-        out.push_back(&address);
-      }
-    }
-    return out;
-  }
-
-  // On a peer one interface carries both its data address and an address of this network.
-  bool shares_interface_on_peers(const AddressEvidence& address) const {
-    for (const DataAddress& peer : data_addresses(evidence_)) {
-      for (const AddressEvidence& other : peer.interface->addresses) {
-        if (other.ip != peer.ip && other.prefix > 0 &&
-            same_subnet(other.ip, address.ip, std::max(other.prefix, address.prefix))) {
-          return true;
-        }
-      }
-    }
-    return false;
-  }
-
-  // Hardware addresses of peers' data interfaces were seen here.
-  bool leads_to_peers(const InterfaceEvidence& interface) const {
-    const auto all = data_addresses(evidence_);
-    const auto& known = host_.neighbours;
-    return std::any_of(known.begin(), known.end(), [&](const NeighbourEvidence& entry) {
-      return entry.dev == interface.name && !entry.mac.empty() && entry.state != "PERMANENT" &&
-             std::any_of(all.begin(), all.end(), [&](const DataAddress& peer) {
-               return peer.at.job->name != job_.name && peer.interface->mac == entry.mac;
-             });
-    });
-  }
-
-  // The interface that should have had the address: the one on which peers were seen, then one
-  // without any address, then one whose address nobody shares.
-  const InterfaceEvidence* candidate() const {
-    const InterfaceEvidence* best = nullptr;
-    int best_worth = 0;
-    for (const InterfaceEvidence& interface : host_.interfaces) {
-      const bool lower = std::any_of(
-          host_.interfaces.begin(), host_.interfaces.end(),
-          [&](const InterfaceEvidence& other) { return other.parent == interface.name; });
-      if (!is_usable(interface) || !is_wired(interface) || !interface.master.empty() || lower) {
-        continue;
-      }
-      if (carries_data(interface)) continue;
-      const auto known = family_addresses(interface);
-      const bool shared = std::any_of(known.begin(), known.end(), [&](const AddressEvidence* a) {
-        return is_shared_network(*a) && !shares_interface_on_peers(*a);
-      });
-      int worth = shared ? 0 : known.empty() ? 3 : interface.kind == "bridge" ? 1 : 2;
-      if (worth > 0 && leads_to_peers(interface)) worth += 3;
-      if (worth > best_worth) {
-        best = &interface;
-        best_worth = worth;
-      }
-    }
-    return best;
-  }
-
-  std::string list_nics() const {
-    std::vector<std::string> words;
-    for (const InterfaceEvidence& interface : host_.interfaces) words.push_back(interface.name);
-    return join_words(words);
-  }
-
-  std::vector<const InterfaceEvidence*> switched_off() const {
-    std::vector<const InterfaceEvidence*> down;
-    for (const InterfaceEvidence& interface : host_.interfaces) {
-      if (!interface.up && is_wired(interface) && interface.master.empty() &&
-          !carries_data(interface)) {
-        down.push_back(&interface);
-      }
-    }
-    return down;
-  }
-
   // An interface that is switched off loses its IPv6 addresses.
   bool judge_lost_with_link(const InterfaceEvidence* place) {
-    const auto down = switched_off();
+    const auto down = places_.switched_off();
     if (!is_v6(wanted_.ip) || down.size() != 1) return false;
-    if (place != nullptr && leads_to_peers(*place)) return false;
+    if (place != nullptr && places_.leads_to_peers(*place)) return false;
     out_.push_back(Proposal("link.down", Severity::kFail, job_.name)
                        .confidence(0.8)
                        .see(job_.name, key_of({"link", job_.name, {}, {}, down[0]->name}),
@@ -287,7 +180,7 @@ class AbsentAddress {
     std::vector<std::string> up;
     for (const InterfaceEvidence& interface : host_.interfaces) {
       const bool could = interface.up && interface.kind != "loopback" && interface.master.empty() &&
-                         !carries_data(interface);
+                         !places_.carries_data(interface);
       if (could) up.push_back(interface.name);
     }
     if (up.empty()) return false;
@@ -308,13 +201,13 @@ class AbsentAddress {
 
   void judge_no_interface() {
     if (judge_only_shared()) return;
-    const auto down = switched_off();
+    const auto down = places_.switched_off();
     out_.push_back(
         Proposal("link.missing", Severity::kFail, job_.name)
             .confidence(0.9)
             .see(job_.name, key_of({"link", job_.name, {}, {}, wanted_.ip}),
                  fmt::format("no interface is left that could carry {}; there are {}", wanted_.ip,
-                             list_nics()))
+                             places_.list_nics()))
             .remedy(down.empty()
                         ? fmt::format("connect the network card that carries {}: `ip link` or "
                                       "`ifconfig -a` lists what there is",
@@ -335,8 +228,8 @@ class AbsentAddress {
       found.push_back(fmt::format("{}/{}", address.ip, address.prefix));
       any = any || !local;
       self_assigned = self_assigned || local;
-      const bool foreign =
-          local || (!same_subnet(address.ip, wanted_.ip, prefix_) && !is_shared_network(address));
+      const bool foreign = local || (!same_subnet(address.ip, wanted_.ip, prefix_) &&
+                                     !places_.is_shared_network(address));
       outside = outside || (foreign && !local);
       if (foreign) {
         remove +=
@@ -363,6 +256,7 @@ class AbsentAddress {
   const HostEvidence& host_;
   const Cidr& wanted_;
   std::vector<Candidate>& out_;
+  AddressPlaces places_;
   int prefix_;
 };
 

@@ -1,70 +1,15 @@
 // Causes in the routing of a host: no way to a peer, the wrong way, a way that does not match the
-// way back, a default route in the wrong place.
+// way back.
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <map>
 
 #include "probes/remedy.h"
 #include "probes/rules/host_common.h"
 #include "probes/rules/host_routes.h"
 #include "probes/rules/host_rows.h"
+#include "probes/rules/route_cure.h"
 
 namespace plumbline {
 namespace {
-
-bool refuses(const std::string& type) {
-  return type == "blackhole" || type == "unreachable" || type == "prohibit" || type == "throw";
-}
-
-bool is_own_rule(const PolicyRule& rule) {  // the three that every Linux has
-  return rule.priority == 0 || rule.priority == 32766 || rule.priority == 32767;
-}
-
-// Does this policy rule concern packets between these addresses?
-bool applies(const PolicyRule& rule, const std::string& from_ip, const std::string& to_ip) {
-  const auto fits = [](const std::string& selector, const std::string& ip) {
-    return selector.empty() || selector == "all" || covers(selector, ip) >= 0;
-  };
-  return fits(rule.from, from_ip) && fits(rule.to, to_ip);
-}
-
-// The policy rule that decides before the main table, and that is to blame; nullptr when none is.
-const PolicyRule* guilty_rule(const HostEvidence& host, const PairEvidence& pair) {
-  const PolicyRule* best = nullptr;
-  for (const PolicyRule& rule : host.policy_rules) {
-    if (is_own_rule(rule) || rule.priority > 32766) continue;
-    if (!applies(rule, pair.from_ip, pair.to_ip)) continue;
-    const bool lookup = rule.action.empty() || rule.action == "lookup";
-    if (lookup) {  // a table that has a say about this address
-      if (rule.table.empty() || rule.table == "main" || rule.table == "local") continue;
-      const bool speaks =
-          std::any_of(host.routes.begin(), host.routes.end(), [&](const RouteEvidence& route) {
-            return route.table == rule.table && covers(route.destination, pair.to_ip) >= 0;
-          });
-      if (!speaks) continue;
-    } else if (!refuses(rule.action)) {
-      continue;
-    }
-    if (best == nullptr || rule.priority < best->priority) best = &rule;
-  }
-  return best;
-}
-
-std::string describe_route(const RouteEvidence& route) {
-  std::string text = route.type.empty() || route.type == "unicast" ? "" : route.type + " ";
-  text += route.destination;
-  if (!route.via.empty()) text += " via " + route.via;
-  if (!route.dev.empty()) text += " dev " + route.dev;
-  if (!route.table.empty() && route.table != "main") text += " table " + route.table;
-  return text;
-}
-
-// What has to be done on the sender so that packets of this pair leave as they should, and why.
-struct Cure {
-  std::string text, remedy;
-  double confidence = 1.0;
-};
 
 class RouteRules {
  public:
@@ -92,70 +37,21 @@ class RouteRules {
     uneven(pair, *from, *lookup);
   }
 
-  // A connected subnet of the data address that has no route any more.
-  static bool lost_connected(const DataAddress& from, const std::string& to_ip) {
-    if (!same_subnet(from.ip, to_ip, from.prefix)) return false;
-    const std::string network = network_of(from.ip, from.prefix);
-    const auto& routes = from.at.host->routes;
-    return std::none_of(routes.begin(), routes.end(), [&](const RouteEvidence& route) {
-      return route.destination == network && route.dev == from.interface->name;
-    });
-  }
-
-  // How a host in the same subnet gets there.
-  const RouteEvidence* way_of_neighbour(const DataAddress& from, const std::string& to_ip) const {
-    for (const DataAddress& other : all_) {
-      if (other.at.job == from.at.job || !same_subnet(other.ip, from.ip, from.prefix)) continue;
-      const RouteEvidence* route = matching_route(*other.at.host, to_ip);
-      if (route == nullptr || route->via.empty() || route->dev != other.interface->name) continue;
-      if (same_subnet(route->via, from.ip, from.prefix)) return route;
-    }
-    return nullptr;
-  }
-
-  std::optional<Cure> cure_of(const PairEvidence& pair, const DataAddress& from) const {
-    const HostEvidence& host = *from.at.host;
-    if (const PolicyRule* rule = guilty_rule(host, pair)) {
-      return Cure{
-          fmt::format("policy rule '{}' decides",
-                      rule->text.empty() ? fmt::format("{}: {}", rule->priority, rule->action)
-                                         : rule->text),
-          remedy_delete_rule(*rule, is_v6(pair.to_ip))};
-    }
-    const RouteEvidence* route = matching_route(host, pair.to_ip);
-    if (route != nullptr && refuses(route->type)) {
-      return Cure{fmt::format("route '{}' decides", describe_route(*route)),
-                  remedy_delete_route(host.system, family_of(*route, pair.to_ip))};
-    }
-    if (lost_connected(from, pair.to_ip)) {
-      return Cure{fmt::format("the route of {} to its own subnet {} is gone", from.interface->name,
-                              network_of(from.ip, from.prefix)),
-                  remedy_connected_route(host.system, from.ip, from.prefix, from.interface->name)};
-    }
-    return std::nullopt;
-  }
-
-  // "default" says nothing of its family: the command needs it.
-  static RouteEvidence family_of(RouteEvidence route, const std::string& ip) {
-    if (route.destination == "default" && is_v6(ip)) route.destination = "::/0";
-    return route;
-  }
-
   void missing(const PairEvidence& pair, const DataAddress& from, const RouteLookup& lookup) {
-    std::optional<Cure> cure = cure_of(pair, from);
+    std::optional<RouteCure> cure = cure_of(pair, from);
     if (!cure) {
-      if (const RouteEvidence* way = way_of_neighbour(from, pair.to_ip)) {
+      if (const RouteEvidence* way = way_of_neighbour(all_, from, pair.to_ip)) {
         RouteEvidence mine = *way;
         mine.dev = from.interface->name;
         mine.source.clear();
-        cure = Cure{fmt::format("no route leads there, as it does from its neighbours ({})",
-                                describe_route(*way)),
-                    remedy_add_route(from.at.host->system, mine)};
+        cure = RouteCure{fmt::format("no route leads there, as it does from its neighbours ({})",
+                                     describe_route(*way)),
+                         remedy_add_route(from.at.host->system, mine)};
       } else {
-        cure = Cure{"no route leads there",
-                    fmt::format("give {} a route to {}: ip route add {} via GATEWAY dev {}",
-                                pair.from, pair.to_ip, pair.to_ip, from.interface->name),
-                    0.9};
+        cure = RouteCure{"no route leads there",
+                         fmt::format("# give {} a route to {}: ip route add {} via GATEWAY dev {}",
+                                     pair.from, pair.to_ip, pair.to_ip, from.interface->name),
+                         0.9};
       }
     }
     const std::string said = lookup.error.empty() ? lookup.type : lookup.error;
@@ -201,17 +97,18 @@ class RouteRules {
   void elsewhere(const PairEvidence& pair, const DataAddress& from, const RouteLookup& lookup) {
     const bool works = reaches(evidence_, pair.from, pair.to).value_or(false);
     const RouteEvidence* route = matching_route(*from.at.host, pair.to_ip);
-    std::optional<Cure> cure = cure_of(pair, from);
+    std::optional<RouteCure> cure = cure_of(pair, from);
     if (!cure && route != nullptr && route->dev == lookup.dev && route->destination != "default") {
-      cure = Cure{fmt::format("route '{}' decides", describe_route(*route)),
-                  remedy_delete_route(from.at.host->system, *route)};
+      cure = RouteCure{fmt::format("route '{}' decides", describe_route(*route)),
+                       remedy_delete_route(from.at.host->system, *route)};
     }
     if (!cure) {
-      cure = Cure{"another route decides",
-                  fmt::format("find it with `ip route get {} from {}` and delete it: packets of {} "
-                              "belong on {}",
-                              pair.to_ip, pair.from_ip, pair.from_ip, from.interface->name),
-                  0.8};
+      cure = RouteCure{
+          "another route decides",
+          fmt::format("find it with `ip route get {} from {}` and delete it: packets of {} "
+                      "belong on {}",
+                      pair.to_ip, pair.from_ip, pair.from_ip, from.interface->name),
+          0.8};
     }
     const InterfaceEvidence* there = works ? nullptr : arrival(from, lookup, pair.to);
     const HostEvidence* peer = find_host(evidence_, pair.to);
@@ -273,35 +170,11 @@ class RouteRules {
   std::vector<Candidate> out_;
 };
 
-bool is_data_interface(const HostView& view, const std::string& name) {
-  return std::any_of(view.job->data.begin(), view.job->data.end(), [&](const std::string& text) {
-    const InterfaceEvidence* carrier = interface_of(*view.host, parse_cidr(text).ip);
-    return carrier != nullptr && carrier->name == name;
-  });
-}
-
-bool is_default(const RouteEvidence& route) {
-  return (route.destination == "default" || route.destination == "0.0.0.0/0" ||
-          route.destination == "::/0") &&
-         (route.type.empty() || route.type == "unicast") &&
-         (route.table.empty() || route.table == "main");
-}
-
-// The default route with the smallest metric, of the family of this address.
-const RouteEvidence* best_default(const HostView& view, bool v6) {
-  const RouteEvidence* best = nullptr;
-  for (const RouteEvidence& route : view.host->routes) {
-    if (!is_default(route)) continue;
-    const bool route_v6 = is_v6(route.via) || is_v6(route.destination) || is_v6(route.source);
-    if (route_v6 != v6) continue;
-    if (best == nullptr || route.metric < best->metric) best = &route;
-  }
-  return best;
-}
-
 }  // namespace
 
-bool is_refusal(const RouteLookup& lookup) { return !lookup.error.empty() || refuses(lookup.type); }
+bool is_refusal(const RouteLookup& lookup) {
+  return !lookup.error.empty() || refuses_packets(lookup.type);
+}
 
 std::optional<bool> leaves_elsewhere(const EvidenceSet& evidence, const PairEvidence& pair) {
   const HostEvidence* host = find_host(evidence, pair.from);
@@ -313,47 +186,8 @@ std::optional<bool> leaves_elsewhere(const EvidenceSet& evidence, const PairEvid
   return lookup->dev != carrier->name;
 }
 
-const RouteEvidence* leaked_default(const EvidenceSet& evidence, const HostView& view) {
-  if (view.job->data.empty()) return nullptr;
-  const bool v6 = is_v6(parse_cidr(view.job->data[0]).ip);
-  const RouteEvidence* mine = best_default(view, v6);
-  if (mine == nullptr || !is_data_interface(view, mine->dev)) return nullptr;
-  for (const RouteEvidence& other : view.host->routes) {
-    if (is_default(other) && other.dev != mine->dev && is_v6(other.via) == is_v6(mine->via) &&
-        !is_data_interface(view, other.dev)) {
-      return mine;
-    }
-  }
-  int others = 0, same = 0;
-  for (const HostView& peer : host_views(evidence)) {
-    if (peer.job == view.job || peer.host->routes.empty()) continue;
-    const RouteEvidence* theirs = best_default(peer, v6);
-    ++others;
-    same += theirs != nullptr && is_data_interface(peer, theirs->dev);
-  }
-  return others > 0 && 2 * same < others ? mine : nullptr;
-}
-
 std::vector<Candidate> propose_routes(const EvidenceSet& evidence, const Checks& checks) {
   return RouteRules(evidence, checks).propose();
-}
-
-std::vector<Candidate> propose_default_leak(const EvidenceSet& evidence, const Checks& checks) {
-  std::vector<Candidate> out;
-  for (const HostView& view : host_views(evidence)) {
-    const RouteEvidence* route = leaked_default(evidence, view);
-    if (route == nullptr) continue;
-    const std::string& name = view.job->name;
-    RouteEvidence named = *route;
-    if (named.destination == "default" && is_v6(named.via)) named.destination = "::/0";
-    out.push_back(Proposal("route.default_leak", Severity::kWarn, name)
-                      .see(name, key_of({"route", name, {}, {}, "default"}),
-                           fmt::format("the default route leaves through the data interface: {}",
-                                       describe_route(*route)))
-                      .remedy(remedy_delete_route(view.host->system, named))
-                      .take(checks));
-  }
-  return out;
 }
 
 }  // namespace plumbline

@@ -39,6 +39,7 @@ std::vector<Candidate> propose_neighbours(const EvidenceSet& evidence, const Che
 std::vector<Candidate> propose_unanswered(const EvidenceSet& evidence, const Checks& checks);
 // host_route_rules.cc
 std::vector<Candidate> propose_routes(const EvidenceSet& evidence, const Checks& checks);
+// host_default_rules.cc
 std::vector<Candidate> propose_default_leak(const EvidenceSet& evidence, const Checks& checks);
 // host_path_rules.cc
 std::vector<Candidate> propose_slower_path(const EvidenceSet& evidence, const Checks& checks);

@@ -13,6 +13,7 @@
 #include "probes/rules/host_rdma.h"
 #include "probes/rules/host_readiness.h"
 #include "probes/rules/host_rows.h"
+#include "probes/rules/port_holders.h"
 
 namespace plumbline {
 namespace {
@@ -114,90 +115,42 @@ void propose_versions(const EvidenceSet& evidence, const Checks& checks,
   compare("build", &HostEvidence::build, "");
 }
 
-// The number in "PID 4711 (python3)"; 0 when there is none.
-int64_t pid_of(const std::string& holder) {
-  const size_t at = holder.find("PID ");
-  return at == std::string::npos ? 0 : std::atoll(holder.c_str() + at + 4);
-}
-
-// What holds a port of the job on a host.
-struct Holder {
-  std::string text;  // "PID 4711 (python3)"
-  int64_t pid = 0;
-  bool ours = false;  // a plumbline of an earlier run
-  std::vector<int> ports;
-};
-
-bool is_ours(const std::string& process) { return process.rfind("plumbline", 0) == 0; }
-
-// Process names are free text: what stands in the holder is compared as a whole word.
-bool names_us(const std::string& holder) { return holder.find("(plumbline") != std::string::npos; }
-
-void add_holder(std::vector<Holder>& holders, int port, const std::string& text, int64_t pid,
-                bool ours) {
-  const auto known = std::find_if(holders.begin(), holders.end(),
-                                  [&](const Holder& h) { return h.text == text && h.pid == pid; });
-  Holder& holder = known == holders.end() ? holders.emplace_back() : *known;
-  holder.text = text;
-  holder.pid = pid;
-  holder.ours = ours;
-  if (std::find(holder.ports.begin(), holder.ports.end(), port) == holder.ports.end()) {
-    holder.ports.push_back(port);
-  }
-}
-
-const SocketEvidence* socket_on(const HostEvidence& host, int port) {
-  const SocketEvidence* best = nullptr;
-  for (const SocketEvidence& socket : host.sockets) {
-    if (socket.protocol != "tcp" || socket.port != port) continue;
-    if (best == nullptr || socket.state == "LISTEN") best = &socket;
-  }
-  return best;
-}
-
-std::vector<Holder> holders_of(const EvidenceSet& evidence, const HostEvidence& host) {
-  std::vector<Holder> holders;
-  for (const PairEvidence& pair : evidence.pairs) {
-    if (pair.to != host.name || !pair.skipped.empty()) continue;
-    for (const PortTry& attempt : pair.ports) {
-      const auto& ports = evidence.job.ports;
-      if (attempt.listener != "in_use" ||
-          std::find(ports.begin(), ports.end(), attempt.port) == ports.end()) {
-        continue;
-      }
-      const SocketEvidence* socket = socket_on(host, attempt.port);
-      std::string text = attempt.holder;
-      int64_t pid = pid_of(text);
-      if (pid == 0 && socket != nullptr && socket->pid > 0) {
-        pid = socket->pid;
-        text = fmt::format("PID {} ({})", pid, socket->process);
-      }
-      const bool ours = names_us(text) || (socket != nullptr && is_ours(socket->process));
-      add_holder(holders, attempt.port, text, pid, ours);
-    }
-  }
-  return holders;
-}
-
-Candidate held_ports(const EvidenceSet& evidence, const Checks& checks, const HostEvidence& host,
-                     const Holder& holder) {
-  const bool master = std::find(holder.ports.begin(), holder.ports.end(),
-                                evidence.job.master_port) != holder.ports.end();
-  Proposal proposal(holder.ours ? "host.stale_process" : "tcp.port_in_use",
-                    holder.ours ? Severity::kWarn : Severity::kFail, host.name);
+void propose_holder(const EvidenceSet& evidence, const Checks& checks, const PortHolder& holder,
+                    const std::string& host, std::vector<Candidate>& out) {
+  if (holder.kind == HolderKind::kOwnAgent) return;
+  const bool waits = holder.kind == HolderKind::kWaitingAgent;
+  const bool stranger = holder.kind == HolderKind::kStranger;
+  const Severity severity = stranger ? Severity::kFail : waits ? Severity::kNote : Severity::kWarn;
+  Proposal proposal(stranger ? "tcp.port_in_use" : "host.stale_process", severity, host);
   proposal.ports(holder.ports).proven();
   for (const int port : holder.ports) {
-    proposal.see(host.name, key_of({"ports", host.name, {}, port, {}}),
-                 fmt::format("port {} is held by {}", port,
-                             holder.text.empty() ? "somebody who cannot be seen" : holder.text));
+    proposal.see(host, key_of({"ports", host, {}, port, {}}),
+                 fmt::format("port {} is {}", port, holder.words()));
   }
+  const bool master = std::find(holder.ports.begin(), holder.ports.end(),
+                                evidence.job.master_port) != holder.ports.end();
   const std::string other = suggest_ports(evidence, master);
-  std::string remedy = holder.pid > 0
-                           ? remedy_kill(holder.pid)
-                           : fmt::format("end the process that `{}` shows",
-                                         remedy_show_listener(host.system, holder.ports.front()));
-  if (!holder.ours && !other.empty()) remedy += "  # or choose other ports: " + other;
-  return proposal.remedy(remedy).take(checks);
+  const HostEvidence* system = find_host(evidence, host);
+  std::string remedy =
+      holder.pid > 0 ? remedy_kill(holder.pid)
+                     : fmt::format("end the process that `{}` shows",
+                                   remedy_show_listener(system == nullptr ? "" : system->system,
+                                                        holder.ports.front()));
+  if (stranger && !other.empty()) remedy += "  # or choose other ports: " + other;
+  if (waits) {
+    remedy =
+        "leave the job's ports to the job: plumbline agent --listen without --port, or with "
+        "another one";
+  }
+  Candidate candidate = proposal.remedy(remedy).take(checks);
+  // Connections to a port that somebody else holds fail for that, and for nothing else.
+  for (const Check& check : checks) {
+    const bool held = check.id == "tcp.connect" && check.outcome == CheckOutcome::kFail &&
+                      same_host(evidence, check.peer, host) && check.port &&
+                      meets_holder(evidence, check, holder);
+    if (held) candidate.finding.explains.push_back(check.key);
+  }
+  out.push_back(std::move(candidate));
 }
 
 struct LaunchRow {
@@ -269,8 +222,8 @@ std::vector<Candidate> propose_ports(const EvidenceSet& evidence, const Checks& 
   for (const HostEvidence& host : evidence.hosts) {
     const JobHost* job = find_job_host(evidence, host.name);
     if (job == nullptr || !same_as_earlier(evidence, *job).empty()) continue;
-    for (const Holder& holder : holders_of(evidence, host)) {
-      out.push_back(held_ports(evidence, checks, host, holder));
+    for (const PortHolder& holder : holders_of(evidence, host)) {
+      propose_holder(evidence, checks, holder, host.name, out);
     }
   }
   return out;

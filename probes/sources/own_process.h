@@ -30,8 +30,8 @@ const char* own_system();
 std::vector<std::string> verbs_library_names();
 // "capture", "raw".
 std::vector<std::string> own_privileges();
-// Process name and age of the sockets' holders. A holder that lives in another network namespace is
-// left out: a peer machine could not see it either.
+// Process name, age and role of the sockets' holders (the role on Linux only). A holder that lives
+// in another network namespace is left out: a peer machine could not see it either.
 void complete_sockets(HostEvidence& host);
 
 }  // namespace plumbline

@@ -51,8 +51,30 @@ std::string name_of(const std::string& pid) {
   return to_utf8(name);
 }
 
+// The real user id; absent when it may not be read. (Whose the folder in /proc is does not tell:
+// one of a program with capabilities belongs to root.)
+std::optional<int64_t> user_of(const std::string& pid) {
+  const std::string status = read_text("/proc/" + pid + "/status");
+  const size_t at = status.find("\nUid:");
+  if (at == std::string::npos) return std::nullopt;
+  const auto words = words_of(std::string_view(status).substr(at, status.find('\n', at + 1) - at));
+  return words.size() > 1 ? to_int(words[1]) : std::nullopt;
+}
+
+// `plumbline agent --listen` of the user who asks. Its process ends when it has served, or when
+// nobody came in time, so that one which runs still waits or serves.
+bool is_waiting_agent(const std::string& pid) {
+  if (user_of(pid) != static_cast<int64_t>(getuid())) return false;
+  const std::string arguments = read_text("/proc/" + pid + "/cmdline");  // each ends in a NUL
+  const size_t command = arguments.find('\0');
+  if (command == std::string::npos) return false;
+  const std::string rest = arguments.substr(command);
+  return rest.rfind(std::string("\0agent\0", 7), 0) == 0 &&
+         rest.find(std::string("\0--listen\0", 10)) != std::string::npos;
+}
+
 struct Holder {
-  std::string name;
+  std::string name, role;
   bool elsewhere = false;  // in another network namespace
   std::optional<int64_t> age_s;
 };
@@ -86,7 +108,10 @@ void complete_sockets(HostEvidence& host) {
       const std::string network = network_of(pid);
       it->second.name = name_of(pid);
       it->second.elsewhere = !network.empty() && !own.empty() && network != own;
-      if (!it->second.elsewhere) it->second.age_s = age_of(pid, uptime_s);
+      if (!it->second.elsewhere) {
+        it->second.age_s = age_of(pid, uptime_s);
+        if (is_waiting_agent(pid)) it->second.role = "waiting agent";
+      }
     }
     // A process may have chosen a name that looks like another one's entry in the list. (ss cuts
     // names at a closing bracket.)
@@ -94,7 +119,9 @@ void complete_sockets(HostEvidence& host) {
       socket.pid = 0;
       socket.process.clear();
     }
-    if (socket.pid != 0) socket.age_s = it->second.age_s;
+    if (socket.pid == 0) continue;
+    socket.age_s = it->second.age_s;
+    socket.role = it->second.role;
   }
 }
 

@@ -76,6 +76,10 @@ Expected<TraceComparison> compare_traces(const std::string& first, const std::st
 std::string trace_text(const TraceSummary& summary, int width, int64_t max_flows = 50);
 std::string compare_text(const TraceComparison& comparison, int width);
 
+// What `plumbline trace --json` prints, described in docs/json_output.md: one object, indented,
+// with a newline at the end.
+std::string trace_json(const std::vector<TraceSummary>& traces, const TraceComparison& comparison);
+
 void to_json(nlohmann::json& json, const TracePairFlow& flow);
 
 }  // namespace plumbline

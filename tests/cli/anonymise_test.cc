@@ -16,6 +16,19 @@ TEST(anonymise, the_same_thing_gets_the_same_ordinal_everywhere) {
   EXPECT_EQ(anonymiser.text("minimum mini12"), "minimum mini12");
 }
 
+TEST(anonymise, one_letter_is_replaced_where_it_is_known_to_be_a_host) {
+  Anonymiser anonymiser({"a", "host2", "mini1", "a"});
+  EXPECT_EQ(anonymiser.text("a host2 mini1"), "a host1 host2");
+  EXPECT_EQ(anonymiser.host("a"), "host3");
+  EXPECT_EQ(anonymiser.text(anonymiser.host("a")), "host3");
+  EXPECT_EQ(anonymiser.host("b"), "b");          // nobody's name
+  EXPECT_EQ(anonymiser.host("mini1"), "mini1");  // text() does that
+  // Somebody else is called what it would become.
+  Anonymiser taken({"a", "host2"});
+  EXPECT_EQ(taken.text(taken.host("a")), "host3");
+  EXPECT_EQ(taken.text("host2"), "host1");
+}
+
 TEST(anonymise, further_names_are_found_between_dots) {
   Anonymiser anonymiser({"mini1"});
   anonymiser.also("if", {"wg-acme", "x", "mini1"});

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <sstream>
 
 #include "cli/coll_sweep.h"
 #include "cli/commands.h"
+#include "core/requirement.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
@@ -51,6 +53,10 @@ TEST(Usage, MistakesExitOneAndNameTheNearestName) {
       {{"config", "--port-base", "abc"}, "--port-base"},
       {{"completion", "cmd.exe"}, "bash"},
       {{"plan", "x.json", "--seed", "-1"}, ""},
+      {{"lab", "exec", "node1", "ping", "-c1"},
+       "-c1; the options of another program stand behind "
+       "--: plumbline lab exec HOST -- CMD"},
+      {{"lab", "up", "x.json", "--jsno"}, "did you mean --json?"},
   };
   for (const BadUsage& bad : cases) {
     const Finished done = plumbline(bad.arguments);
@@ -59,6 +65,19 @@ TEST(Usage, MistakesExitOneAndNameTheNearestName) {
     EXPECT_NE(done.err.find(bad.expected), std::string::npos) << what << done.err;
     EXPECT_EQ(done.out, "") << what;
   }
+}
+
+TEST(Trace, SaysWhereItDrewThePlot) {
+  static constexpr std::array kNeeds = {"gnuplot"};
+  if (const auto reason = unmet(kNeeds)) GTEST_SKIP() << *reason;
+  const ScratchFolder folder;
+  const std::string trace = PLUMBLINE_SOURCE_DIR "/tests/fuzz/corpus/trace/black_hole-a.pcap";
+  const Finished drawn = plumbline({"trace", trace, "--plot", folder.path("x.svg")});
+  ASSERT_EQ(drawn.status, 0) << drawn.err;
+  EXPECT_EQ(drawn.err, "plumbline: wrote " + folder.path("x.svg") + "\n");
+  const Finished refused = plumbline({"trace", trace, "--plot", folder.path("no/such/x.svg")});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_EQ(refused.err.find("wrote"), std::string::npos) << refused.err;
 }
 
 TEST(Usage, EveryCommandHasHelpWithItsFlags) {

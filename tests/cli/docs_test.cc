@@ -5,10 +5,16 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "cli/reference.h"
 #include "cli/vocabulary.h"
 #include "core/record_fields.h"
+#include "probes/trace/analyse.h"
+#include "reports/doctor.h"
 #include "tests/support/golden.h"
 #include "tests/support/program.h"
 
@@ -40,6 +46,59 @@ TEST(Docs, RecordFormatHoldsEveryField) {
     return;
   }
   EXPECT_EQ(text.substr(from, to - from), record_reference_markdown());
+}
+
+// "doctor: check" -> {"key", "id" ...}, from the tables of docs/json_output.md.
+std::map<std::string, std::set<std::string>> described_fields() {
+  std::map<std::string, std::set<std::string>> out;
+  std::istringstream lines(read_file(document("json_output.md")));
+  std::string section;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("### ", 0) == 0) section = line.substr(4);
+    if (line.rfind("| `", 0) != 0) continue;
+    EXPECT_TRUE(out[section].insert(line.substr(3, line.find('`', 3) - 3)).second) << line;
+  }
+  return out;
+}
+
+std::set<std::string> keys_of(const nlohmann::json& object) {
+  std::set<std::string> keys;
+  for (const auto& item : object.items()) keys.insert(item.key());
+  return keys;
+}
+
+// Nobody knew what the fields mean.
+TEST(Docs, JsonOutputHoldsEveryFieldAndNoOther) {
+  Finding finding;
+  finding.evidence.emplace_back();
+  const auto doctor = nlohmann::json::parse(doctor_json({{"h"}, {Check()}, {finding}}));
+  TraceFlow flow;
+  flow.icmp.emplace_back();
+  flow.rate.emplace_back();
+  TraceSummary summary;
+  summary.flows = {flow};
+  TraceComparison comparison;
+  comparison.flows.emplace_back();
+  const auto trace = nlohmann::json::parse(trace_json({summary}, comparison));
+  const nlohmann::json& one = trace["traces"][0]["flows"][0];
+  const std::map<std::string, std::set<std::string>> emitted = {
+      {"doctor: report", keys_of(doctor)},
+      {"doctor: finding", keys_of(doctor["findings"][0])},
+      {"doctor: evidence", keys_of(doctor["findings"][0]["evidence"][0])},
+      {"doctor: check", keys_of(doctor["checks"][0])},
+      {"trace: report", keys_of(trace)},
+      {"trace: summary", keys_of(trace["traces"][0])},
+      {"trace: flow", keys_of(one)},
+      {"trace: direction", keys_of(one["a"])},
+      {"trace: round trips", keys_of(one["rtt"])},
+      {"trace: icmp error", keys_of(one["icmp"][0])},
+      {"trace: rate bin", keys_of(one["rate"][0])},
+      {"trace: pair", keys_of(trace["pairs"][0])},
+      {"trace: loss", keys_of(trace["pairs"][0]["a_to_b"])},
+  };
+  EXPECT_EQ(described_fields(), emitted);
+  EXPECT_EQ(keys_of(one["b"]), keys_of(one["a"]));
+  EXPECT_EQ(keys_of(trace["pairs"][0]["here"]), keys_of(one));
 }
 
 TEST(Docs, ListShowsEveryRowOfEveryTable) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <sstream>
 
 #include "tests/support/program.h"
 
@@ -193,6 +194,81 @@ TEST(Doctor, AnAgentThatListensServesItsCoordinatorAndEnds) {
   }
   EXPECT_TRUE(served) << done.out;
   EXPECT_EQ(agent.wait(10'000), 0);
+  // Both agents listened on the ports of the job here; neither is a leftover.
+  for (const auto& finding : json["findings"]) {
+    EXPECT_NE(finding["cause"], "host.stale_process") << finding;
+  }
+}
+
+// It was called a leftover of an earlier run, with the advice to kill it.
+TEST(Doctor, AnAgentThatWaitsOnAPortOfTheJobIsANote) {
+  Program agent(plumbline_argv(
+      {"agent", "--listen", "--address", "127.0.0.1", "--port", "0", "--minutes", "1"}));
+  std::smatch match;
+  std::string line;
+  const std::regex pattern("--peer 127\\.0\\.0\\.1:([0-9]+)\n");
+  for (int i = 0; i < 200 && !std::regex_search(line, match, pattern); ++i) {
+    usleep(50'000);
+    line = agent.out();
+  }
+  ASSERT_FALSE(match.empty()) << line;
+  const std::string port = match[1].str();
+  const Finished done = doctor({"--json", "--only", "ports", "--ports", port});
+  const auto json = nlohmann::json::parse(done.out);
+  bool noted = false;
+  for (const auto& finding : json["findings"]) {
+    if (finding["cause"] != "host.stale_process") continue;
+    noted = true;
+#ifdef __linux__
+    EXPECT_EQ(finding["outcome"], "note") << finding;
+    EXPECT_EQ(finding["remedy"].get<std::string>().find("kill"), std::string::npos) << finding;
+#endif
+  }
+  EXPECT_TRUE(noted) << done.out;
+}
+
+// A probe's pass stood below causes of other probes, and the exit status was theirs.
+TEST(Doctor, OnlyGivesTheVerdictOfTheNamedProbe) {
+  const ScratchFolder folder;
+  const std::string file = folder.path("evidence.json");
+  const Finished live = doctor({"--json", "--ports", "1-2", "--ranks", "9999", "--save", file});
+  // Two ranks a core are the most: 9999 are a cause of the probe `host`.
+  ASSERT_THAT(live.out, HasSubstr("host.oversubscribed"));
+  for (const std::vector<std::string>& how : std::vector<std::vector<std::string>>{
+           {"--ports", "1-2", "--ranks", "9999"}, {"--from", file}}) {
+    std::vector<std::string> arguments = {"--json", "--only", "launch"};
+    arguments.insert(arguments.end(), how.begin(), how.end());
+    const Finished only = doctor(arguments);
+    const auto json = nlohmann::json::parse(only.out);
+    EXPECT_EQ(json["findings"].size(), 0u) << only.out;
+    EXPECT_EQ(json["verdict"], "ok");
+    EXPECT_EQ(only.status, 0);
+    EXPECT_GT(json["checks"].size(), 0u);
+    for (const auto& check : json["checks"]) EXPECT_EQ(check["id"], "launch");
+    arguments[0] = "--verbose";
+    EXPECT_THAT(doctor(arguments).out,
+                testing::ContainsRegex("not asked for, .*host.oversubscribed on local0"));
+    arguments[2] = "host";
+    EXPECT_THAT(doctor(arguments).out, HasSubstr("warn  host.oversubscribed on local0"));
+  }
+}
+
+TEST(Doctor, ColumnsSetTheWidthAlsoInAPipe) {
+  const auto widest = [](const std::string& columns) {
+    const Finished done =
+        run_program(plumbline_argv({"doctor", "--only", "config", "--port-base", "auto"}),
+                    {"COLUMNS=" + columns});
+    size_t most = 0;
+    std::istringstream lines(done.out);
+    for (std::string line; std::getline(lines, line);) most = std::max(most, line.size());
+    return most;
+  };
+  EXPECT_LE(widest("50"), 50u);
+  EXPECT_GT(widest("60"), 50u);
+  // What is no width is ignored: nothing is wrapped in a pipe then.
+  for (const char* columns : {"", "0", "-1", "39", "50x", "99999999999999999999"}) {
+    EXPECT_GT(widest(columns), 60u) << columns;
+  }
 }
 
 TEST(Explain, MapsAMessageToCausesAndProbes) {

@@ -63,6 +63,17 @@ def test_exec_is_the_command(hosts):
     run("ada", "--", "ping", "-c1", "-W1", "bode")
     one_line(run("adda", "--", "true", code=1), "adda", "did you mean ada")
     one_line(run("ada", code=1), "a host and a command")
+    # Options of the command without the "--": said how to write it, and never eaten as one of ours.
+    done = lab("exec", "ada", "ping", "-c1", "bode", code=1)
+    assert "-c1" in done.stderr and "plumbline lab exec HOST -- CMD" in done.stderr, done.stderr
+    one_line(lab("exec", "--lab", NAME, "ada", "ip", "--json", "address", code=1), "takes no --json", "plumbline lab exec HOST -- CMD")
+    assert lab("exec", "--lab", NAME, "ada", "--", "ip", "--json", "address").stdout.startswith("[{")
+
+
+def test_a_lab_that_is_not_there_is_said(hosts):
+    for action in ("list", "faults", "heal", "exec"):
+        one_line(lab(action, "--lab", NAME + "x", code=1), "no lab '%sx' is up" % NAME, "did you mean " + NAME)
+    assert [entry["name"] for entry in json.loads(lab("list", "--lab", NAME, "--json").stdout)] == [NAME]
 
 
 def test_faults_come_and_go(hosts):
@@ -175,7 +186,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         try:
             hosts = test_up_prints_only_the_host_file(folder)
-            for test in (test_exec_is_the_command, test_faults_come_and_go, test_the_same_seed_breaks_the_same, test_down_removes_all):
+            for test in (test_exec_is_the_command, test_a_lab_that_is_not_there_is_said, test_faults_come_and_go, test_the_same_seed_breaks_the_same, test_down_removes_all):
                 test(hosts)
                 print("ok: " + test.__name__)
             for test in (test_heal_after_a_remedy_by_hand, test_down_after_kill, test_ctrl_c_removes_what_was_made, test_without_root_it_says_so):

@@ -4,9 +4,11 @@ dies, so that its counting is known to be right; then, reduced, with the real on
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 from namespaces import require_lab
 
@@ -41,9 +43,9 @@ def matrix(*words, timeout=1200):
 
 
 def labs():
-    """The labs of matrices that are up now."""
+    """The labs of matrices that are up now, and lock files of theirs (".matrix-...lock"): also those that a kernel without vlan or bond refused."""
     folder = "/run/plumbline"
-    return {name for name in os.listdir(folder) if name.startswith("matrix-")} if os.path.isdir(folder) else set()
+    return {name for name in os.listdir(folder) if name.lstrip(".").startswith("matrix-")} if os.path.isdir(folder) else set()
 
 
 def oracle(folder, mode):
@@ -54,12 +56,12 @@ def oracle(folder, mode):
 
 
 def test_counting(folder):
-    cells = ["--only", "drop_inbound", "--only", "link_down", "--only", "drop_inbound+link_down", "--only", "star", "--only", "bond"]
+    cells = ["--only", "drop_inbound", "--only", "link_down", "--only", "drop_inbound+link_down", "--only", "star", "--only", "bond", "--only", "vlan"]
     _, right = matrix("--program", oracle(folder, "right"), *cells)
     assert right["single"]["hits"] == right["single"]["n"] == 2, right["single"]
     assert right["recall"]["hits"] == right["recall"]["n"] == 4 and right["precision"]["value"] == 1
     assert right["pairs"]["hits"] == 1 and right["zoo"]["hits"] >= 1
-    assert all(cell["skipped"] == "" or cell["name"] == "bond" for cell in right["cells"])
+    assert all(cell["skipped"] == "" or cell["name"] in ("bond", "vlan") for cell in right["cells"])
     done, mute = matrix("--program", oracle(folder, "mute"), *cells)
     assert done.returncode == 2 and mute["recall"]["hits"] == 0 and mute["recall"]["n"] == 4
     assert mute["zoo"]["hits"] == mute["zoo"]["n"] >= 1 and mute["remedies"]["n"] == 0
@@ -82,6 +84,55 @@ def test_counting(folder):
     assert [f["how"] for f in again["cells"][0]["faults"]] == [f["how"] for f in first["faults"]]
 
 
+def namespaces():
+    return set(os.listdir("/run/netns")) if os.path.isdir("/run/netns") else set()
+
+
+def interrupted(folder, stubborn, times):
+    """Ctrl-C while a doctor runs that lives for a minute: how long until the matrix is gone, and what it says."""
+    started = pathlib.Path(folder, "started")
+    started.unlink(missing_ok=True)
+    doctor = pathlib.Path(folder, "slow")
+    trap = "signal.signal(signal.SIGTERM, signal.SIG_IGN)" if stubborn else ""
+    doctor.write_text("#!/usr/bin/python3\nimport os, pathlib, signal, time\n%s\npathlib.Path(%r).write_text(str(os.getpid()))\ntime.sleep(60)\n"
+                      % (trap, str(started)))
+    doctor.chmod(0o755)
+    before = namespaces()
+    run = subprocess.Popen([PROGRAM, "lab", "matrix", "--program", str(doctor), "--only", "star", "--only", "drop_inbound", "--seeds", "3"],
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.time() + 60
+    while not (started.exists() and started.read_text()):
+        assert time.time() < deadline and run.poll() is None, run.poll()
+        time.sleep(0.02)
+    assert namespaces() - before, "the lab is not up"
+    began = time.time()
+    run.send_signal(signal.SIGINT)
+    line = run.stderr.readline()
+    said = time.time() - began
+    assert "interrupted" in line and "Ctrl-C" in line, line
+    assert said < 1, said
+    if times > 1:
+        run.send_signal(signal.SIGINT)
+    _, rest = run.communicate(timeout=60)
+    took = time.time() - began
+    assert run.returncode == 130, (run.returncode, rest)
+    assert "interrupted" not in rest, rest  # said once
+    assert not namespaces() - before, namespaces() - before
+    assert not os.path.exists("/proc/%s" % started.read_text())
+    return took
+
+
+def test_interrupt(folder):
+    before = labs()
+    orderly = interrupted(folder, False, 1)
+    patient = interrupted(folder, True, 1)
+    at_once = interrupted(folder, True, 2)
+    print("one Ctrl-C: %.1f s; with a doctor that will not end: %.1f s; again Ctrl-C: %.1f s" % (orderly, patient, at_once))
+    assert patient > at_once + 1, (patient, at_once)  # it was given 2 s
+    assert orderly < 10 and patient < 12
+    assert not labs() - before
+
+
 def test_real(folder):
     page = pathlib.Path(folder, "diagnosis.md")
     page.write_text("# Diagnosis\n\n<!-- matrix:begin -->\n<!-- matrix:end -->\n\nThe end.\n")
@@ -101,6 +152,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         test_counting(folder)
         print("ok: counting")
+        test_interrupt(folder)
+        print("ok: an interrupt")
         if os.environ.get("TEST_DOCTOR") != "0":
             test_real(folder)
             print("ok: the reduced matrix")

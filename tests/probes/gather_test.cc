@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "probes/gather_datagrams.h"
+
 namespace plumbline {
 namespace {
 
@@ -220,6 +222,27 @@ TEST(gather_quality, looks_again_slower_at_losses_and_not_at_rates_beside_them) 
     EXPECT_EQ(streams_of(pair, "one_way", false) + streams_of(pair, "one_way", true), 0u);
     EXPECT_TRUE(pair.mtu.has_value());
   }
+}
+
+TEST(silence_that_tells, only_where_a_whole_stream_of_datagrams_got_lost) {
+  PairEvidence pair;
+  EXPECT_EQ(silence_that_tells_ms(pair), 0);  // nothing was measured
+  pair.quality.emplace();
+  DatagramEvidence stream;
+  stream.sent = 300;
+  pair.quality->datagrams = {stream};
+  EXPECT_EQ(silence_that_tells_ms(pair), 400);
+  PortTry open;
+  open.result = "connected";
+  open.took_ns = 50 * kMillisecond;
+  pair.ports = {open};
+  EXPECT_EQ(silence_that_tells_ms(pair), 1000);  // a long way
+  pair.ports[0].result = "timeout";              // says nothing about the way
+  EXPECT_EQ(silence_that_tells_ms(pair), 400);
+  pair.quality->datagrams[0].received = 1;  // near miss: some pass, a filter rations them
+  EXPECT_EQ(silence_that_tells_ms(pair), 0);
+  pair.quality->datagrams[0] = {};  // near miss: the stream was not sent
+  EXPECT_EQ(silence_that_tells_ms(pair), 0);
 }
 
 TEST(gather_quality, an_agent_that_knows_no_datagrams_costs_nothing_else) {

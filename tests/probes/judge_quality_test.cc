@@ -49,6 +49,24 @@ TEST(JudgeMtu, OnePerOutcome) {
   }
 }
 
+TEST(JudgeMtu, SaysThatEvenTheSmallestWasNotAnswered) {
+  EvidenceSet set = test::healthy_star(2);
+  MtuEvidence& mtu = *test::pair(set, "mini1", "mini2").mtu;
+  mtu.largest_delivered = 0;
+  mtu.small_sent = mtu.small_lost = 5;
+  const std::string words = "not even the smallest datagram was answered (5 tries)";
+  Check check = find(judge_mtu(set, {}), "mtu/mini1>mini2");
+  EXPECT_EQ(check.outcome, CheckOutcome::kPass);
+  EXPECT_THAT(check.reason,
+              HasSubstr("arrived; the largest packet could not be measured: " + words));
+  mtu.transferred = 0;
+  check = find(judge_mtu(set, {}), "mtu/mini1>mini2");
+  EXPECT_EQ(check.outcome, CheckOutcome::kUnknown);
+  EXPECT_EQ(check.reason, words);
+  mtu.small_lost = 4;  // near miss: one was
+  EXPECT_THAT(find(judge_mtu(set, {}), "mtu/mini1>mini2").reason, HasSubstr("no large packet"));
+}
+
 TEST(JudgeQuality, LossIsNeverPassed) {
   EvidenceSet set = test::healthy_star(2);
   auto& streams = test::pair(set, "mini1", "mini2").quality->streams;

@@ -173,5 +173,87 @@ TEST(Doctor, NothingFromAHostMovesTheCursor) {
   }
 }
 
+// `--only name` showed the machine's load below checks that had all passed.
+TEST(Doctor, OnlyLeavesOutCausesOfOtherProbes) {
+  Finding loaded = finding(Severity::kWarn, {"host/local0#load"});
+  loaded.cause = "host.overloaded";
+  loaded.evidence = {{"local0", "host/local0#load", "load 9"}};
+  const DoctorReport all = {{"local0"}, {check("name/local0", CheckOutcome::kPass)}, {loaded}};
+  const DoctorReport report = only_asked(all, {"name"});
+  EXPECT_TRUE(report.findings.empty());
+  EXPECT_STREQ(doctor_verdict(report), "ok");
+  EXPECT_EQ(doctor_text(report, 0, false),
+            "pass  name/local0  seen\n\nverdict: ok (1 checks, 1 pass)\n"
+            "not asked for, and not in this verdict: host.overloaded on local0; without --only "
+            "doctor says more\n");
+  EXPECT_THAT(doctor_fix_plan(report), HasSubstr("Nothing to heal"));
+  // Asked for, also among others, it is there; and without --only.
+  for (const std::vector<std::string>& asked :
+       std::vector<std::vector<std::string>>{{"host"}, {"name", "host"}, {}}) {
+    EXPECT_EQ(only_asked(all, asked).findings.size(), 1u);
+    EXPECT_TRUE(only_asked(all, asked).left_out.empty());
+    EXPECT_STREQ(doctor_verdict(only_asked(all, asked)), "warn");
+  }
+}
+
+TEST(Doctor, OnlyKeepsTheCauseOfWhatTheProbeSaw) {
+  Finding down = finding(Severity::kFail, {"mtu/local0>local1"});
+  down.cause = "link.down";
+  down.evidence = {{"local0", "link/local0#eth1", "down"}};
+  const DoctorReport all = {
+      {"local0", "local1"}, {check("mtu/local0>local1", CheckOutcome::kUnknown)}, {down}};
+  EXPECT_EQ(only_asked(all, {"mtu"}).findings.size(), 1u);
+  EXPECT_STREQ(doctor_verdict(only_asked(all, {"mtu"})), "fail");
+  // It says nothing of what another probe saw.
+  EXPECT_TRUE(only_asked(all, {"name"}).findings.empty());
+}
+
+// What a cause is called and what decided it may differ: the ports probe sees who holds a port.
+TEST(Doctor, OnlyKeepsWhatACheckOfTheProbeDecided) {
+  const DoctorReport all = {{"local0"}, {}, {finding(Severity::kFail)}};
+  EXPECT_EQ(only_asked(all, {"ports"}).findings.size(), 1u);
+  EXPECT_EQ(only_asked(all, {"tcp.connect"}).findings.size(), 1u);
+  EXPECT_EQ(only_asked(all, {"mtu"}).findings.size(), 0u);
+}
+
+TEST(Doctor, NotesOfOtherProbesAreNotEvenNamed) {
+  const DoctorReport all = {{"local0"}, {}, {finding(Severity::kNote)}};
+  EXPECT_TRUE(only_asked(all, {"mtu"}).left_out.empty());
+}
+
+TEST(Doctor, AVerdictOverNothingSaysSo) {
+  EXPECT_EQ(doctor_text({{"local0"}, {}, {}}, 0, false),
+            "\nverdict: ok (0 checks: there was nothing to ask)\n");
+}
+
+std::vector<Check> many(const std::string& id, size_t count, CheckOutcome outcome) {
+  std::vector<Check> out;
+  for (size_t i = 0; i < count; ++i) {
+    out.push_back(check(id + "/h" + std::to_string(i), outcome, "seen " + std::to_string(i)));
+  }
+  return out;
+}
+
+TEST(Doctor, SummariesSayHowManyTheyLeaveOut) {
+  DoctorReport report = {{}, many("ip", 8, CheckOutcome::kFail), {}};
+  std::string text = doctor_text(report, 0, false);
+  EXPECT_THAT(text, HasSubstr("FAIL  ip  8 of 8 checks\n"));
+  EXPECT_THAT(text, HasSubstr("ip/h2  seen 2\n      ... and 5 more (--verbose)\n"));
+  EXPECT_THAT(doctor_text(report, 0, false, true), Not(HasSubstr("more")));
+  report.checks = many("ip", 7, CheckOutcome::kUnknown);
+  EXPECT_THAT(doctor_text(report, 0, false),
+              HasSubstr("????  ip  7 of 7 checks: h0: seen 0; and 6 more (--verbose)\n"));
+}
+
+TEST(Doctor, SummariesThatListAllLeaveNoneOut) {
+  DoctorReport report = {{}, many("ip", 3, CheckOutcome::kFail), {}};
+  for (const Check& pass : many("ip", 4, CheckOutcome::kPass)) report.checks.push_back(pass);
+  EXPECT_THAT(doctor_text(report, 0, false), Not(HasSubstr("more")));
+  // One reason for all of them stands for all of them.
+  report.checks = many("ip", 7, CheckOutcome::kUnknown);
+  for (Check& each : report.checks) each.reason = "no agent";
+  EXPECT_THAT(doctor_text(report, 0, false), HasSubstr("????  ip  7 of 7 checks: no agent\n"));
+}
+
 }  // namespace
 }  // namespace plumbline

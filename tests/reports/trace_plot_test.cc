@@ -7,7 +7,9 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "core/requirement.h"
 
@@ -43,6 +45,36 @@ TEST(TracePlot, DrawsWhatThereIs) {
     EXPECT_THAT(script, Not(HasSubstr("title '" + std::string(label) + "'")));
   }
   EXPECT_THAT(trace_plot_script(connection(), "x.png"), HasSubstr("set terminal pngcairo"));
+}
+
+// "pt 5 ... '#D55E00'" of the curve with this title.
+std::pair<std::string, std::string> looks(const std::string& script, const std::string& title) {
+  const size_t end = script.find(" title '" + title + "'");
+  if (end == std::string::npos) return {"no " + title, "no " + title};
+  const std::string curve = script.substr(0, end);
+  const size_t symbol = curve.rfind(" pt ") + 4, colour = curve.rfind(" rgb '") + 6;
+  return {curve.substr(symbol, curve.find(' ', symbol) - symbol), curve.substr(colour, 7)};
+}
+
+TEST(TracePlot, NoTwoMarksLookAlike) {
+  TracePoints points = connection();
+  using Kind = TracePointKind;
+  for (const Kind kind : {Kind::kOutOfOrder, Kind::kProbe, Kind::kFin, Kind::kRst}) {
+    points.points.push_back({700'000, kind, true, 1001, 1002, true, 1, 64'001});
+  }
+  points.points.push_back({800'000, Kind::kDuplicateAck, false, 1, 1, true, 1001, 65'001});
+  const std::string script = trace_plot_script(points, "x.svg");
+  std::set<std::string> symbols, colours;
+  for (const char* title : {"sent again", "out of order", "keepalive or probe", "duplicate ACK",
+                            "window closed", "SYN", "FIN", "RST"}) {
+    const auto [symbol, colour] = looks(script, title);
+    EXPECT_TRUE(symbols.insert(symbol).second) << title << " has the symbol of another";
+    // The three that begin and end a connection share black.
+    if (colour != "#000000") {
+      EXPECT_TRUE(colours.insert(colour).second) << title << " has the colour of another";
+    }
+  }
+  EXPECT_EQ(colours.size(), 5u);
 }
 
 TEST(TracePlot, OnePanelForEachDirectionThatMatters) {

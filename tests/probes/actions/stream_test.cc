@@ -10,7 +10,6 @@
 #include "core/clock.h"
 #include "probes/actions/burst.h"
 #include "probes/actions/idle.h"
-#include "probes/actions/mtu.h"
 
 namespace plumbline {
 namespace {
@@ -211,51 +210,6 @@ TEST(Transfer, NoticesAStall) {
   EXPECT_LT(out.acknowledged, 100 << 20);
   EXPECT_GT(out.stalled_ns, 290 * kMillisecond);
   EXPECT_LT(out.stalled_ns, 2 * kSecond);
-}
-
-TEST(Mtu, OfLoopback) {
-  ListenerHub hub;
-  const PairEnds ends = ends_on_loopback(test::listen_somewhere(hub, "a"));
-  const MtuEvidence out = probe_mtu(ends, {9000, 200'000, 2000}, call_within(10'000));
-  EXPECT_EQ(out.error, "");
-  EXPECT_EQ(out.method, "udp");
-  EXPECT_EQ(out.interface_mtu, 9000);
-  EXPECT_EQ(out.largest_delivered, 9000);
-  EXPECT_EQ(out.smallest_lost, 0);
-  EXPECT_EQ(out.transferred, 200'000);
-}
-
-TEST(Mtu, AsksTheSystemForTheInterfaces) {
-  ListenerHub hub;
-  const PairEnds ends = ends_on_loopback(test::listen_somewhere(hub, "a"));
-  const MtuEvidence out = probe_mtu(ends, {0, 1000, 2000}, call_within(10'000));
-  EXPECT_GE(out.interface_mtu, 65535);
-  EXPECT_EQ(out.largest_delivered, 65535);  // what an IP packet can have
-}
-
-TEST(Mtu, FallsBackToTcpWhereDatagramsGetNowhere) {
-  // TCP alone: ours listens, but the datagrams go to a port that a deaf socket holds.
-  const Fd deaf(::socket(AF_INET, SOCK_DGRAM, 0));
-  ASSERT_EQ(::bind(deaf.get(), make_socket_address("127.0.0.1", 0)->get(), sizeof(sockaddr_in)), 0);
-  const int port = local_address(deaf.get()).port();
-  ListenerHub hub;
-  const auto states = hub.listen("a", {{"127.0.0.1", ""}}, {port}, call_within(1000));
-  if ((*states)[0].listener != "up") GTEST_SKIP() << "the port is taken for TCP";
-  EXPECT_FALSE((*states)[0].udp);
-  const MtuEvidence out =
-      probe_mtu(ends_on_loopback(port), {1500, 300'000, 2000}, call_within(10'000));
-  EXPECT_EQ(out.method, "tcp");
-  EXPECT_EQ(out.error, "");
-  EXPECT_EQ(out.transferred, 300'000);
-  EXPECT_GT(out.largest_delivered, 1000);
-}
-
-TEST(Mtu, OfNobody) {
-  const MtuEvidence out =
-      probe_mtu(ends_on_loopback(test::free_port()), {1500, 1000, 500}, call_within(5000));
-  EXPECT_EQ(out.largest_delivered, 0);
-  EXPECT_EQ(out.transferred, 0);
-  EXPECT_THAT(out.error, HasSubstr("ECONNREFUSED"));
 }
 
 TEST(Burst, CountsItsSyns) {

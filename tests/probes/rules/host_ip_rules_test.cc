@@ -339,6 +339,28 @@ TEST(IpRules, TheInterfaceThatLedToThePeersGetsTheAddress) {
   EXPECT_EQ(causes_of(set), "ip.wrong_subnet@mini3") << "its neighbours were seen on eth1";
 }
 
+// A control network over IPv4 has no address of the data's family, and is no place for it all the
+// same (pair wrong_subnet+reject_rst of the fault matrix, seed 305).
+TEST(IpRules, ACardOfAnotherNetworkByTheOtherFamilyIsNoPlaceForTheData) {
+  const auto with_control = [](const std::string& last) {
+    EvidenceSet set = star();
+    for (HostEvidence& host : set.hosts) {
+      const bool odd = host.name == "mini3";
+      const std::string control =
+          odd ? last : std::string("fd07:1::") + host.name.substr(4) + "/64";
+      host.interfaces.insert(
+          host.interfaces.begin(),
+          test::make_nic("ctl0", "02:00:00:00:77:0" + host.name.substr(4), {control}));
+    }
+    set_addresses(set, "mini3", "eth1", {"198.18.7.9/24"});
+    test::silence_host(set, "mini3");
+    test::host(set, "mini3").neighbours.clear();
+    return causes_of(set);
+  };
+  EXPECT_EQ(with_control("fd07:1::3/64"), "ip.wrong_subnet@mini3");
+  EXPECT_EQ(with_control("fd08:2::3/64"), "ip.missing@mini3") << "nobody else is in that network";
+}
+
 TEST(IpRules, SwappedCables) {
   EvidenceSet set = test::healthy_mesh(3);
   for (const char* peer : {"mini2", "mini3"}) {

@@ -101,6 +101,40 @@ TEST(PathRules, MtuOfTwoHostsOnALinkIsDecidedByTheHostsBehindTheRouter) {
   for (const Candidate& one : all) EXPECT_NE(one.finding.cause, "mtu.mismatch");
 }
 
+// A host that is alone on its link, behind a router that says nothing about itself (routed network
+// of the fault matrix, seed 304).
+TEST(PathRules, MtuOfALinkToARouterShowsInWhatVanishes) {
+  EvidenceSet set = star();
+  AddressEvidence& own = nic(set, "mini3", "eth1").addresses.at(0);
+  for (PairEvidence& pair : set.pairs) {
+    if (pair.from_ip == own.ip) pair.from_ip = "10.20.0.3";
+    if (pair.to_ip == own.ip) pair.to_ip = "10.20.0.3";
+  }
+  own.ip = "10.20.0.3";
+  test::job_host(set, "mini3").data = {"10.20.0.3/24"};
+  nic(set, "mini3", "eth1").mtu = 1368;
+  const auto says_mismatch = [&] {
+    const auto all = test::propose(set);
+    return std::any_of(all.begin(), all.end(),
+                       [](const Candidate& c) { return c.finding.cause == "mtu.mismatch"; });
+  };
+  EXPECT_FALSE(says_mismatch()) << "nothing vanished: the router's port may have the same MTU";
+  MtuEvidence& mtu = *test::pair(set, "mini1", "mini3").mtu;
+  mtu.largest_delivered = 1372;
+  mtu.smallest_lost = 1373;
+  mtu.lost_tries = 4;
+  mtu.told = 0;
+  const Finding found = candidate_of(set, "mtu.mismatch").finding;
+  EXPECT_EQ(found.host, "mini3");
+  EXPECT_EQ(found.outcome, Severity::kWarn);
+  EXPECT_EQ(found.remedy, "ip link set eth1 mtu 1500");
+  mtu.told = 1368;
+  EXPECT_FALSE(says_mismatch()) << "the router refused it by ICMP: its port has this MTU";
+  mtu.told = 0;
+  mtu.small_lost = 1;
+  EXPECT_FALSE(says_mismatch()) << "small ones are lost as well";
+}
+
 TEST(PathRules, MtuOfOneCableOfAMeshNamesTheCable) {
   EvidenceSet set = test::healthy_mesh(3);
   const std::string ip = test::pair(set, "mini1", "mini2").from_ip;

@@ -1,5 +1,6 @@
 #include "host_rule_helpers.h"
 #include "probes/rules/host_readiness.h"
+#include "probes/rules/host_rows.h"
 #include "probes/thresholds.h"
 
 namespace plumbline {
@@ -152,6 +153,76 @@ TEST(StartRules, PortHeldByOurOwnLeftover) {
   const Candidate found = candidate_of(set, "host.stale_process");
   EXPECT_EQ(found.finding.outcome, Severity::kWarn);
   EXPECT_EQ(found.finding.remedy, "kill 4711");
+}
+
+// Both ends of `doctor --peer` on one machine: each agent finds the other's listeners.
+TEST(StartRules, AgentsOfThisVeryCheckAreNoLeftovers) {
+  EvidenceSet set = star();
+  hold(set, "mini2", 29601, "PID 4711 (plumbline)");
+  test::host(set, "mini1").agent_pid = 4711;
+  test::host(set, "mini1").boot_id = test::host(set, "mini2").boot_id;
+  EXPECT_EQ(causes_of(set), "");
+  EXPECT_EQ(test::outcome_of(test::host_checks(set), "ports/mini2:29601"), CheckOutcome::kSkipped);
+  EXPECT_EQ(test::outcome_of(judge_tcp_connect(set, {}), "tcp.connect/mini1>mini2:29601"),
+            CheckOutcome::kSkipped);
+}
+
+TEST(StartRules, TheSameNumberOfAProcessElsewhereIsALeftover) {
+  EvidenceSet set = star();
+  hold(set, "mini2", 29601, "PID 4711 (plumbline)");
+  test::host(set, "mini1").agent_pid = 4711;  // of another machine
+  EXPECT_EQ(causes_of(set), "host.stale_process@mini2");
+  test::host(set, "mini2").agent_pid = 4712;
+  EXPECT_EQ(causes_of(set), "host.stale_process@mini2");
+  // A number that nobody knows fits nothing.
+  hold(set, "mini2", 29601, "a process called (plumbline)");
+  test::host(set, "mini2").agent_pid = 0;
+  EXPECT_EQ(causes_of(set), "host.stale_process@mini2");
+}
+
+TEST(StartRules, AnAgentThatWaitsForItsCoordinatorIsANote) {
+  EvidenceSet set = star();
+  hold(set, "mini2", 29601, "PID 4711 (plumbline)");
+  SocketEvidence socket = {"tcp", "0.0.0.0", 29601, "LISTEN", "", 4711, "plumbline", std::nullopt};
+  test::host(set, "mini2").sockets = {socket};
+  EXPECT_EQ(candidate_of(set, "host.stale_process").finding.outcome, Severity::kWarn);
+  test::host(set, "mini2").sockets[0].role = "waiting agent";
+  const Candidate found = candidate_of(set, "host.stale_process");
+  EXPECT_EQ(found.finding.outcome, Severity::kNote);
+  EXPECT_THAT(found.finding.remedy, Not(HasSubstr("kill")));
+  EXPECT_THAT(found.finding.evidence[0].text, HasSubstr("waits for its coordinator"));
+  EXPECT_EQ(test::outcome_of(test::host_checks(set), "ports/mini2:29601"), CheckOutcome::kSkipped);
+  // Another process with that word is a stranger all the same.
+  hold(set, "mini2", 29601, "PID 4711 (python3)");
+  test::host(set, "mini2").sockets[0].process = "python3";
+  EXPECT_EQ(causes_of(set), "tcp.port_in_use@mini2");
+}
+
+// A port that somebody holds on a machine that is asked alone had no cause.
+TEST(StartRules, PortHeldOnOneMachineAlone) {
+  EvidenceSet set = test::healthy_star(2);
+  for (JobHost& job : set.job.hosts) {
+    job.reached_by = "local";
+    job.data = {"127.0.0.1"};
+  }
+  test::pair(set, "mini2", "mini1").skipped = "both ends are this machine, as for mini1 and mini2";
+  hold(set, "mini2", 29601, "PID 4711 (python3)");
+  const Candidate found = candidate_of(set, "tcp.port_in_use");
+  EXPECT_EQ(found.finding.host, "mini1");
+  EXPECT_EQ(test::outcome_of(test::host_checks(set), "ports/mini1:29601"), CheckOutcome::kFail);
+}
+
+// Beside a warning about a leftover the verdict said that something fails.
+TEST(StartRules, AHeldPortExplainsItsConnections) {
+  EvidenceSet set = star();
+  hold(set, "mini2", 29601, "PID 4711 (plumbline)");
+  std::vector<Check> checks = judge_tcp_connect(set, {});
+  ASSERT_EQ(test::outcome_of(checks, "tcp.connect/mini1>mini2:29601"), CheckOutcome::kFail);
+  const std::vector<Candidate> found = propose_ports(set, checks);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].finding.explains,
+              testing::UnorderedElementsAre("tcp.connect/mini1>mini2:29601",
+                                            "tcp.connect/mini3>mini2:29601"));
 }
 
 TEST(StartRules, HolderThatCannotBeSeen) {

@@ -1,0 +1,135 @@
+#include "probes/rules/port_holders.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "probes/evidence_query.h"
+#include "probes/rules/pair_facts.h"
+
+namespace plumbline {
+namespace {
+
+constexpr const char* kWaitingAgentRole = "waiting agent";
+
+// The number in "PID 4711 (python3)"; 0 when there is none.
+int64_t pid_of(const std::string& holder) {
+  const size_t at = holder.find("PID ");
+  return at == std::string::npos ? 0 : std::atoll(holder.c_str() + at + 4);
+}
+
+bool is_ours(const std::string& process) { return process.rfind("plumbline", 0) == 0; }
+
+// Process names are free text: what stands in the holder is compared as a whole word.
+bool names_us(const std::string& holder) { return holder.find("(plumbline") != std::string::npos; }
+
+const SocketEvidence* socket_on(const HostEvidence& host, int port) {
+  const SocketEvidence* best = nullptr;
+  for (const SocketEvidence& socket : host.sockets) {
+    if (socket.protocol != "tcp" || socket.port != port) continue;
+    if (best == nullptr || socket.state == "LISTEN") best = &socket;
+  }
+  return best;
+}
+
+// An agent that was asked for this evidence, on the machine of `host`.
+bool is_asked_agent(const EvidenceSet& evidence, const HostEvidence& host, int64_t pid) {
+  return std::any_of(evidence.hosts.begin(), evidence.hosts.end(), [&](const HostEvidence& other) {
+    const bool here =
+        other.name == host.name || (!host.boot_id.empty() && other.boot_id == host.boot_id);
+    return here && pid > 0 && other.agent_pid == pid;
+  });
+}
+
+bool waits_there(const HostEvidence& host, int64_t pid) {
+  return std::any_of(host.sockets.begin(), host.sockets.end(), [&](const SocketEvidence& socket) {
+    return pid > 0 && socket.pid == pid && socket.role == kWaitingAgentRole;
+  });
+}
+
+HolderKind kind_of(const EvidenceSet& evidence, const HostEvidence& host, int64_t pid, bool ours) {
+  if (!ours) return HolderKind::kStranger;
+  if (is_asked_agent(evidence, host, pid)) return HolderKind::kOwnAgent;
+  return waits_there(host, pid) ? HolderKind::kWaitingAgent : HolderKind::kLeftover;
+}
+
+bool of_job(const EvidenceSet& evidence, int port) {
+  const auto& ports = evidence.job.ports;
+  return std::find(ports.begin(), ports.end(), port) != ports.end();
+}
+
+}  // namespace
+
+std::string PortHolder::words() const {
+  const std::string who = text.empty() ? "somebody who cannot be seen" : text;
+  switch (kind) {
+    case HolderKind::kOwnAgent:
+      return "held by " + who + ", an agent of this very check: it ends with it";
+    case HolderKind::kWaitingAgent:
+      return "held by " + who +
+             ", an agent --listen of this user that waits for its coordinator: it ends by itself";
+    case HolderKind::kLeftover:
+    case HolderKind::kStranger:
+      break;
+  }
+  return "held by " + who;
+}
+
+bool same_host(const EvidenceSet& evidence, const std::string& other, const std::string& host) {
+  if (other == host) return true;
+  const JobHost* job = find_job_host(evidence, other);
+  return job != nullptr && same_as_earlier(evidence, *job) == host;
+}
+
+PortHolder holder_of(const EvidenceSet& evidence, const HostEvidence& host,
+                     const PortTry& attempt) {
+  PortHolder holder;
+  const SocketEvidence* socket = socket_on(host, attempt.port);
+  holder.text = attempt.holder;
+  holder.pid = pid_of(holder.text);
+  if (holder.pid == 0 && socket != nullptr && socket->pid > 0) {
+    holder.pid = socket->pid;
+    holder.text = fmt::format("PID {} ({})", holder.pid, socket->process);
+  }
+  const bool ours = names_us(holder.text) || (socket != nullptr && is_ours(socket->process));
+  holder.kind = kind_of(evidence, host, holder.pid, ours);
+  holder.ports = {attempt.port};
+  return holder;
+}
+
+std::vector<PortHolder> holders_of(const EvidenceSet& evidence, const HostEvidence& host) {
+  std::vector<PortHolder> holders;
+  for (const PairEvidence& pair : evidence.pairs) {
+    if (!pair.skipped.empty() || !same_host(evidence, pair.to, host.name)) continue;
+    for (const PortTry& attempt : pair.ports) {
+      if (attempt.listener != "in_use" || !of_job(evidence, attempt.port)) continue;
+      const PortHolder holder = holder_of(evidence, host, attempt);
+      const auto known = std::find_if(holders.begin(), holders.end(), [&](const PortHolder& other) {
+        return other.text == holder.text && other.pid == holder.pid;
+      });
+      if (known == holders.end()) {
+        holders.push_back(holder);
+      } else if (std::find(known->ports.begin(), known->ports.end(), attempt.port) ==
+                 known->ports.end()) {
+        known->ports.push_back(attempt.port);
+      }
+    }
+  }
+  return holders;
+}
+
+bool meets_holder(const EvidenceSet& evidence, const Check& check, const PortHolder& holder) {
+  if (!check.port ||
+      std::find(holder.ports.begin(), holder.ports.end(), *check.port) == holder.ports.end()) {
+    return false;
+  }
+  return std::any_of(evidence.pairs.begin(), evidence.pairs.end(), [&](const PairEvidence& pair) {
+    if (pair.from != check.host || pair.to != check.peer) return false;
+    return std::any_of(pair.ports.begin(), pair.ports.end(), [&](const PortTry& attempt) {
+      return attempt.port == *check.port && state_of(attempt) == PortState::kHeld;
+    });
+  });
+}
+
+}  // namespace plumbline

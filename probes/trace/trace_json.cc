@@ -1,0 +1,16 @@
+#include <nlohmann/json.hpp>
+
+#include "probes/trace/analyse.h"
+
+namespace plumbline {
+
+std::string trace_json(const std::vector<TraceSummary>& traces, const TraceComparison& comparison) {
+  constexpr int kSchema = 1;
+  const nlohmann::json json = {{"schema", kSchema},
+                               {"traces", traces},
+                               {"pairs", comparison.flows},
+                               {"other_flows", comparison.other_flows}};
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace plumbline

@@ -1,0 +1,146 @@
+// What stands in the bundle of a diagnosis, made of evidence that was built here.
+#include "cli/bundle.h"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tests/probes/evidence_builder.h"
+#include "tests/support/program.h"
+
+namespace plumbline {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+using Json = nlohmann::json;
+
+struct Bundle {
+  std::string evidence, doctor, text;  // files of it
+};
+
+Bundle bundle_of(const EvidenceSet& evidence) {
+  const ScratchFolder folder;
+  const std::string file = folder.path("bundle.tar.gz");
+  const Status written = write_bundle(file, judge_evidence(evidence));
+  EXPECT_TRUE(written) << (written ? "" : written.error().message());
+  EXPECT_EQ(run_program({"tar", "-C", folder.path(), "-xzf", file}).status, 0);
+  const auto read = [&](const char* name) {
+    return read_file(folder.path(std::string("plumbline-bundle/") + name));
+  };
+  return {read("evidence.json"), read("doctor.json"), read("doctor.txt")};
+}
+
+EvidenceSet renamed(const EvidenceSet& set, const std::map<std::string, std::string>& names) {
+  Json json = Json::parse(evidence_text(set));
+  const std::function<void(Json&)> rename = [&](Json& value) {
+    if (value.is_string() && names.count(value) > 0) value = names.at(value);
+    if (value.is_structured()) {
+      for (Json& child : value) rename(child);
+    }
+  };
+  rename(json);
+  return parse_evidence(json.dump()).value();
+}
+
+// All texts in the values of a document.
+std::vector<std::string> texts_in(const Json& json) {
+  std::vector<std::string> out;
+  const Json flat = json.flatten();
+  for (const Json& value : flat) {
+    if (value.is_string()) out.push_back(value);
+  }
+  return out;
+}
+
+std::vector<std::string> causes(const ProbeResult& result) {
+  std::vector<std::string> out;
+  for (const Finding& finding : result.findings) out.push_back(finding.cause);
+  return out;
+}
+
+TEST(bundle, a_host_with_one_letter_is_no_longer_called_so) {
+  EvidenceSet set = test::healthy_star(3);
+  test::nic(set, "mini2", "eth1").up = false;
+  test::silence(set, "mini1", "mini2");
+  // The last one has the name that the first would get.
+  set = renamed(set, {{"mini1", "a"}, {"mini2", "b"}, {"mini3", "host2"}});
+  const Bundle bundle = bundle_of(set);
+  const Json evidence = Json::parse(bundle.evidence), doctor = Json::parse(bundle.doctor);
+  for (const Json& json : {evidence, doctor}) {
+    const std::vector<std::string> texts = texts_in(json);
+    EXPECT_THAT(texts, Not(Contains("a")));
+    EXPECT_THAT(texts, Not(Contains("b")));
+    for (const std::string& text : texts) {
+      for (const char* key : {"/a>", "/b>", ">a", ">b", "/a:", "/b:", "/a#", "/b#"}) {
+        EXPECT_THAT(text, Not(HasSubstr(key)));
+      }
+      EXPECT_FALSE(text.size() > 2 && text[text.size() - 2] == '/' && text.back() <= 'b' &&
+                   text.back() >= 'a')
+          << text;  // "link/a"
+    }
+  }
+  std::set<std::string> hosts;
+  for (const Json& host : evidence["job"]["hosts"]) hosts.insert(host["name"]);
+  EXPECT_EQ(hosts.size(), 3u) << "three hosts, three names";
+  for (const Json& pair : evidence["pairs"]) {
+    EXPECT_EQ(hosts.count(pair["from"]), 1u) << pair["from"];
+    EXPECT_EQ(hosts.count(pair["to"]), 1u) << pair["to"];
+  }
+  ASSERT_FALSE(doctor["findings"].empty());
+  for (const Json& finding : doctor["findings"]) EXPECT_EQ(hosts.count(finding["host"]), 1u);
+  // It can still be repeated.
+  const auto again = parse_evidence(bundle.evidence);
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_EQ(causes(judge_evidence(*again)), causes(judge_evidence(set)));
+}
+
+TEST(bundle, a_letter_that_is_no_host_is_left_alone) {
+  EvidenceSet set = test::healthy_star(2);
+  set.hosts[0].interfaces[0].state = "a";
+  set.hosts[0].commands = {{"a", "echo a b", 0, "a b\n", ""}};
+  const Json evidence = Json::parse(bundle_of(renamed(set, {{"mini1", "a"}})).evidence);
+  EXPECT_EQ(evidence["hosts"][0]["interfaces"][0]["state"], "a");
+  EXPECT_EQ(evidence["hosts"][0]["commands"][0]["out"], "a b\n");
+}
+
+FilterRule rule_in(const std::string& chain) {
+  FilterRule rule;
+  rule.tool = "nftables";
+  rule.family = "inet";
+  rule.table = "filter";
+  rule.chain = chain;
+  rule.action = "drop";
+  rule.matches = {{"protocol", false, {"tcp"}}, {"dport", false, {"29600"}}};
+  rule.text = "tcp dport 29600 jump " + chain;
+  return rule;
+}
+
+TEST(bundle, a_chain_is_no_longer_called_what_its_owner_called_it) {
+  EvidenceSet set = test::healthy_star(2);
+  set.hosts[0].filters = {rule_in("acme-payroll"), rule_in("dropped")};
+  const std::string text = bundle_of(set).evidence;
+  EXPECT_THAT(text, Not(HasSubstr("acme-payroll")));
+  EXPECT_THAT(text, Not(HasSubstr("dropped")));
+  EXPECT_THAT(text, HasSubstr("jump chain1"));
+}
+
+TEST(bundle, a_chain_named_like_a_word_of_the_evidence_takes_no_word_out_of_it) {
+  EvidenceSet set = test::healthy_star(2);
+  // "drop" and "tcp" are what the rules say, "ports" and "connected" what the evidence says.
+  set.hosts[0].filters = {rule_in("drop"), rule_in("tcp"), rule_in("ports"), rule_in("connected")};
+  const Json evidence = Json::parse(bundle_of(set).evidence);
+  const Json& filters = evidence["hosts"][0]["filters"];
+  ASSERT_EQ(filters.size(), 4u);
+  EXPECT_EQ(filters[0]["action"], "drop");
+  EXPECT_EQ(filters[0]["matches"][0]["values"][0], "tcp");
+  EXPECT_EQ(filters[0]["text"], "tcp dport 29600 jump drop");
+  EXPECT_EQ(evidence["pairs"][0]["ports"][0]["result"], "connected");
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,115 @@
+// The script of `doctor --fix-plan`, as a person runs it: with commands that only write down that
+// they were called.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reports/doctor.h"
+#include "tests/support/program.h"
+
+namespace plumbline {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Finding finding(const std::string& host, const std::string& remedy) {
+  Finding out;
+  out.cause = "link.down";
+  out.host = host;
+  out.remedy = remedy;
+  return out;
+}
+
+class FixPlan : public testing::Test {
+ protected:
+  // Writes the plan, and stands in for the commands that it would run.
+  void plan(const DoctorReport& report) {
+    file_ = folder_.write("plan.sh", doctor_fix_plan(report));
+    for (const char* name : {"ip", "sysctl", "sed"}) {
+      const std::string path =
+          folder_.write(name, std::string("#!/bin/sh\necho ran ") + name + " \"$@\"\n");
+      ASSERT_EQ(run_program({"chmod", "+x", path}).status, 0);
+    }
+    const Finished read = run_program({"sh", "-n", file_});
+    ASSERT_EQ(read.status, 0) << read.err << read_file(file_);
+  }
+  Finished run(const std::vector<std::string>& arguments) {
+    // Nothing but the stand-ins can be found, so that no test changes this machine.
+    std::vector<std::string> argv = {"/usr/bin/env", "PATH=" + folder_.path(), "/bin/sh", file_};
+    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    return run_program(argv);
+  }
+
+  ScratchFolder folder_;
+  std::string file_;
+};
+
+TEST_F(FixPlan, RunsTheSectionOfTheNamedHostOnly) {
+  plan({{"h1", "h2", "h3"},
+        {},
+        {finding("h1", "ip link set eth1 up\nsysctl -w a.b=1"),
+         finding("h2", "ip link set eth2 up"), finding("h1", "ip route del 10.0.0.0/8")}});
+  EXPECT_EQ(run({"h1"}).out,
+            "ran ip link set eth1 up\nran sysctl -w a.b=1\nran ip route del 10.0.0.0/8\n");
+  EXPECT_EQ(run({"h2"}).out, "ran ip link set eth2 up\n");
+  const Finished sound = run({"h3"});
+  EXPECT_EQ(sound.out, "nothing to do on h3\n");
+  EXPECT_EQ(sound.status, 0);
+}
+
+TEST_F(FixPlan, WithoutAHostItChangesNothingAndNamesThem) {
+  plan({{"h1", "h2"}, {}, {finding("h1", "ip link set eth1 up")}});
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{}, {"h9"}, {""}, {"h1", "h2"}, {"h"}, {"*"}}) {
+    const Finished done = run(arguments);
+    EXPECT_EQ(done.status, 2);
+    EXPECT_EQ(done.out, "");
+    EXPECT_THAT(done.err, HasSubstr("one of: h1 h2\n"));
+  }
+}
+
+TEST_F(FixPlan, AdviceIsPrintedAndNeverRun) {
+  plan({{"h1"},
+        {},
+        {finding(
+            "h1",
+            "plug the cable; ip link set eth1 up\n# on h1: `ip` it's \"broken\" $(ip a) a\\nb")}});
+  EXPECT_EQ(run({"h1"}).out,
+            "# plug the cable; ip link set eth1 up\n# on h1: `ip` it's \"broken\" $(ip a) a\\nb\n");
+}
+
+// Whatever a host is called, its name is no code.
+TEST_F(FixPlan, NamesOfHostsAreQuoted) {
+  const std::vector<std::string> names = {"esac",        "a b", "it's", "*",   "$(ip a)",
+                                          "x) ip a;; y", "-h",  "#",    "\"q", "[a-z]"};
+  DoctorReport report = {names, {}, {}};
+  for (size_t i = 0; i < names.size(); ++i) {
+    report.findings.push_back(finding(names[i], "sysctl -w number=" + std::to_string(i)));
+  }
+  plan(report);
+  for (size_t i = 0; i < names.size(); ++i) {
+    EXPECT_EQ(run({names[i]}).out, "ran sysctl -w number=" + std::to_string(i) + "\n") << names[i];
+  }
+  EXPECT_THAT(run({}).err, Not(HasSubstr("ran")));
+}
+
+TEST_F(FixPlan, ALineBreakInANameLeavesNoComment) {
+  plan({{"h\nip a"}, {}, {finding("h\nip a", "sysctl -w a=1")}});
+  EXPECT_EQ(run({}).out, "");
+  EXPECT_EQ(run({"h ip a"}).out, "ran sysctl -w a=1\n");
+}
+
+// The remedy for a host's own name begins with an assignment; it was taken for advice.
+TEST_F(FixPlan, AnAssignmentIsACommand) {
+  plan({{"h1"}, {}, {finding("h1", "hosts=$(sed -E s/a/b/) && echo \"$hosts\"")}});
+  EXPECT_EQ(run({"h1"}).out, "ran sed -E s/a/b/\n");
+}
+
+TEST_F(FixPlan, NothingToHealIsAScriptTooThatDoesNothing) {
+  plan({{"h1"}, {}, {}});
+  EXPECT_EQ(run({"h1"}).out, "");
+  EXPECT_EQ(run({}).status, 0);
+}
+
+}  // namespace
+}  // namespace plumbline
