@@ -63,8 +63,12 @@ int serve_coordinator(const Args& args, Context& context) {
   if (getppid() != 1) die_with_parent();
   const Fd answers = move_output_away();
   AgentSession session;
-  const Status served =
-      serve_agent(STDIN_FILENO, answers.get(), session.requests(), loop_settings(args));
+  constexpr int64_t kLongestLeaseS = 3600;
+  const Expected<int64_t> lease_s = flag_number(args, "lease", 0, 0, kLongestLeaseS);
+  if (!lease_s) return usage_failure(context, lease_s.error());
+  AgentLoopSettings settings = loop_settings(args);
+  settings.lease_ms = *lease_s * 1000;
+  const Status served = serve_agent(STDIN_FILENO, answers.get(), session.requests(), settings);
   // Nobody is there any more to wait for what still runs: SIGALRM ends it.
   alarm(kEndSeconds);
   return served ? 0 : usage_failure(context, served.error());

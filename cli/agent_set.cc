@@ -1,19 +1,17 @@
 #include "cli/agent_set.h"
 
-#include <pwd.h>
-
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "core/command.h"
+#include "scenarios/host_files/find_data.h"
 
 namespace plumbline {
 namespace {
 
-// The number of a user's own group, which need not be named like the user ("nogroup" of "nobody").
-std::string group_of(const std::string& user) {
-  const passwd* entry = getpwnam(user.c_str());
-  return entry != nullptr ? std::to_string(entry->pw_gid) : user;
-}
-
 constexpr int64_t kStartMs = 8000;
+constexpr int64_t kEndMs = 1000;
 
 std::map<std::string, std::string> shared_options(const OptionSet& options) {
   std::map<std::string, std::string> out;
@@ -23,35 +21,77 @@ std::map<std::string, std::string> shared_options(const OptionSet& options) {
 
 }  // namespace
 
-std::vector<std::string> command_on(const ScenarioHost& host, const std::string& program,
-                                    const std::string& command) {
-  std::vector<std::string> argv;
-  if (!host.netns.empty()) argv = {"ip", "netns", "exec", host.netns};
-  if (!host.user.empty()) {
-    const std::vector<std::string> become = {
-        "setpriv",           "--reuid",        host.user,        "--regid",
-        group_of(host.user), "--clear-groups", "--inh-caps=-all"};
-    argv.insert(argv.end(), become.begin(), become.end());
-  }
-  argv.push_back(host.binary.empty() ? program : host.binary);
-  argv.push_back(command);
-  return argv;
-}
-
-AgentSet::AgentSet(const std::vector<ScenarioHost>& hosts, const std::string& program,
-                   const OptionSet& options) {
+AgentSet::AgentSet(const std::vector<ScenarioHost>& hosts, const Reach& reach,
+                   const OptionSet& options)
+    : reach_(reach), hosts_(hosts) {
   std::vector<AgentPlace> places;
   std::vector<size_t> reachable;
-  for (const ScenarioHost& host : hosts) {
-    if (host.local || !host.netns.empty()) {
-      reachable.push_back(names_.size());
-      places.push_back({host.name, command_on(host, program, "agent")});
-    }
-    names_.push_back(host.name);
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    const ScenarioHost& host = hosts[i];
+    const bool remote = !host.ssh.empty();
+    if (!host.local && host.netns.empty() && !remote) continue;
+    reachable.push_back(i);
+    places.push_back({host.name, command_on(host, reach, "agent"), remote});
   }
   auto started = start_agents(places, shared_options(options), Deadline::after_ms(kStartMs));
   started_.resize(hosts.size());
   for (size_t i = 0; i < started.size(); ++i) started_[reachable[i]] = std::move(started[i]);
+}
+
+AgentSet::~AgentSet() {
+  end_agents(started_);
+  // Side by side: each may take a round trip.
+  std::vector<std::thread> threads;
+  for (const ScenarioHost& host : hosts_) {
+    if (host.ssh.empty() || reach_.control_path.empty()) continue;
+    threads.emplace_back([this, &host] {
+      // Where there is no connection any more, there is nothing to end.
+      static_cast<void>(
+          run_command(ssh_end_command(ssh_target(host, reach_)), Deadline::after_ms(kEndMs)));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+tl::expected<std::vector<ScenarioHost>, std::vector<Error>> AgentSet::find_data_addresses() const {
+  if (!wants_data_addresses(hosts_) || first_failure()) return hosts_;
+  const Deadline deadline = Deadline::after_ms(kStartMs);
+  std::vector<int64_t> tickets(hosts_.size());
+  for (size_t i = 0; i < hosts_.size(); ++i) {
+    HostAgent* agent = started_[i].agent.get();
+    if (agent != nullptr) tickets[i] = agent->ask("nics", nlohmann::json::object(), deadline);
+  }
+  std::vector<std::vector<Nic>> nics(hosts_.size());
+  for (size_t i = 0; i < hosts_.size(); ++i) {
+    HostAgent* agent = started_[i].agent.get();
+    if (agent == nullptr) continue;
+    const Expected<nlohmann::json> reply = agent->reply(tickets[i]);
+    if (!reply) return tl::unexpected(std::vector<Error>{reply.error()});
+    try {
+      nics[i] = reply->get<std::vector<Nic>>();
+    } catch (const nlohmann::json::exception& bad) {
+      return tl::unexpected(
+          std::vector<Error>{{ErrorCode::kProtocol,
+                              "the agent on " + hosts_[i].name +
+                                  " describes its interfaces with nonsense: " + bad.what(),
+                              0, "", "rank.agent_lost"}});
+    }
+  }
+  auto found = find_data(hosts_, nics);
+  if (found) return std::move(*found);
+  std::vector<Error> errors;
+  for (const ScenarioProblem& problem : found.error()) {
+    errors.push_back({ErrorCode::kConfig, problem.where + ": " + problem.message, 0, problem.hint,
+                      "ip.missing"});
+  }
+  return tl::unexpected(std::move(errors));
+}
+
+std::optional<Error> AgentSet::first_failure() const {
+  for (const AgentStart& start : started_) {
+    if (start.agent == nullptr && !start.cause.empty()) return start.error;
+  }
+  return std::nullopt;
 }
 
 void AgentSet::put(size_t host, AgentStart start) { started_[host] = std::move(start); }
@@ -93,7 +133,7 @@ std::vector<HostEvidence> AgentSet::greetings() const {
   for (size_t i = 0; i < started_.size(); ++i) {
     const AgentStart& start = started_[i];
     HostEvidence host;
-    host.name = names_[i];
+    host.name = hosts_[i].name;
     host.version = start.hello.version;
     host.build = start.hello.build;
     host.agent_pid = start.hello.pid;

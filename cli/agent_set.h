@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/reach.h"
 #include "core/host_agent.h"
 #include "core/options.h"
 #include "launch/agent_link.h"
@@ -13,18 +15,13 @@
 
 namespace plumbline {
 
-// What starts `plumbline COMMAND` on this host: as it is, or inside its namespace, as its user,
-// with its own binary.
-std::vector<std::string> command_on(const ScenarioHost& host, const std::string& program,
-                                    const std::string& command);
-
 class AgentSet {
  public:
-  // One agent per host that can be reached (this machine, namespaces); what failed is told by the
-  // evidence. `program` = path of plumbline.
-  AgentSet(const std::vector<ScenarioHost>& hosts, const std::string& program,
-           const OptionSet& options);
-  ~AgentSet() { end_agents(started_); }  // all at the same time
+  // One agent per host that can be reached (all but the peer of `doctor --peer`); what failed is
+  // told by the evidence. Over ssh they open the connections that later ranks share.
+  AgentSet(const std::vector<ScenarioHost>& hosts, const Reach& reach, const OptionSet& options);
+  // Ends all at the same time, and the shared connections.
+  ~AgentSet();
   AgentSet(const AgentSet&) = delete;
   AgentSet& operator=(const AgentSet&) = delete;
   // An agent that was reached in another way.
@@ -33,9 +30,15 @@ class AgentSet {
   std::vector<HostAgent*> agents() const;
   // One entry per host with what the greeting told, or why there is no agent.
   std::vector<HostEvidence> greetings() const;
+  // Fills in the data addresses that a host file leaves to be found: behind the devices of a JACCL
+  // matrix, towards the next host of an MLX ring. Each Error names one host.
+  tl::expected<std::vector<ScenarioHost>, std::vector<Error>> find_data_addresses() const;
+  // The first host that could not be reached, in words; nothing when all were.
+  std::optional<Error> first_failure() const;
 
  private:
-  std::vector<std::string> names_;
+  Reach reach_;
+  std::vector<ScenarioHost> hosts_;
   std::vector<AgentStart> started_;
 };
 

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 
+#include "cli/agent_set.h"
 #include "cli/coll_sweep.h"
 #include "cli/commands.h"
 #include "cli/interrupts.h"
+#include "cli/launched.h"
 #include "cli/options_source.h"
 #include "cli/scenario_source.h"
 #include "cli/world.h"
@@ -22,7 +24,7 @@ namespace {
 class Coll {
  public:
   Coll(const CollSweep& sweep, const OptionSet& options, std::vector<ScenarioHost> hosts,
-       std::string program, const Logger& log, Context& context, bool json,
+       Launched* launched, Reach reach, const Logger& log, Context& context, bool json,
        std::optional<RecordFile> file)
       : sweep_(sweep),
         options_(options),
@@ -30,7 +32,7 @@ class Coll {
         json_(json),
         file_(std::move(file)),
         writer_(*context.out),
-        world_({std::move(program), std::move(hosts), options, context.argv, "", &log}),
+        world_({std::move(reach), std::move(hosts), options, context.argv, "", &log, launched}),
         run_id_(to_hex(random_token()).substr(0, 16)) {}
 
   int run() {
@@ -45,7 +47,7 @@ class Coll {
         for (const RedOp redop : sweep_.redops) {
           for (const int root : sweep_.roots) {
             for (const uint64_t bytes : sweep_.sizes()) {
-              if (interrupts() > 0) return close_table();
+              if (interrupts() > 0 || !world_.broken().empty()) return close_table();
               row(bytes, dtype, redop, root);
             }
           }
@@ -78,6 +80,10 @@ class Coll {
   }
 
   int close_table() {
+    if (!json_ && sweep_.sync == "window") {
+      writer_.comment(fmt::format("Clock error at most   : {:.2f} us, late samples dropped : {}",
+                                  clock_error_ns_ / 1000, late_));
+    }
     if (!json_) writer_.footer();
     context_.out->flush();
     if (interrupts() > 0) return 130;
@@ -99,7 +105,7 @@ class Coll {
     cell.bytes = shape.bytes;
     cell.count = shape.count;
     cell.placement = in_place ? "in" : "out";
-    cell.sync = "none";
+    cell.sync = sweep_.sync;
     cell.cache = sweep_.cache;
     return cell;
   }
@@ -140,6 +146,11 @@ class Coll {
     recompute(record);
     record.noise = judge_noise(record, clock_.call_ns);
     wrong_ |= record.measurement.wrong.value_or(0) > 0;
+    auto& extra = record.measurement.extra;
+    if (sweep_.sync == "window") {
+      clock_error_ns_ = std::max(clock_error_ns_, extra[kClockError]);
+      late_ += static_cast<uint64_t>(extra[kLateSamples]);
+    }
     return record;
   }
 
@@ -178,7 +189,7 @@ class Coll {
     line.redop = plumbline::row(sweep_.op).reduces ? plumbline::row(redop).nccl_name : "none";
     line.root = root;
     line.out = side(cell);
-    if (plumbline::row(sweep_.op).has_in_place && interrupts() == 0) {
+    if (plumbline::row(sweep_.op).has_in_place && interrupts() == 0 && world_.broken().empty()) {
       line.in = side(cell_for(bytes, dtype, redop, root, true));
     }
     if (!json_ && interrupts() == 0) writer_.row(line);
@@ -194,6 +205,8 @@ class Coll {
   std::string run_id_;
   ClockQuality clock_ = measure_clock();
   bool wrong_ = false, failed_ = false;
+  double clock_error_ns_ = 0;  // largest of all rows, window timing only
+  uint64_t late_ = 0;          // samples, all rows
 };
 
 // Refuses an algorithm that cannot do this before anything starts.
@@ -209,23 +222,74 @@ Status check_algorithm(const CollSweep& sweep, const OptionSet& options) {
   return {};
 }
 
+Error too_many_ranks(int ranks, int places) {
+  return Error{ErrorCode::kUsage,
+               fmt::format("--ranks {} but the hosts have {} places", ranks, places), 0,
+               "give fewer ranks, or more places in the host file", ""};
+}
+
+// The sweep over the ranks that there are: all of a launched world when --ranks says nothing.
+tl::expected<CollSweep, std::vector<Error>> sweep_over(Args args, int ranks) {
+  if (ranks > 0 && !args.has("ranks")) args.add("ranks", std::to_string(ranks));
+  return parse_coll(args);
+}
+
+// Where the ranks run: nodes of a launcher, a file's hosts, or this machine. nullopt after printing
+// why not, with the exit code in `code`.
+std::optional<std::vector<ScenarioHost>> coll_hosts(const Launched* launched, const Args& args,
+                                                    Context& context, int& code) {
+  code = 1;
+  if (launched != nullptr) return launched->hosts;
+  std::optional<std::vector<ScenarioHost>> hosts = local_hosts(1);
+  if (args.has("hosts")) hosts = read_hosts(args.get("hosts"), context);
+  if (!hosts) return std::nullopt;
+  if (const Status left = exclude_hosts(args, *hosts); !left) {
+    usage_failure(context, left.error());
+    return std::nullopt;
+  }
+  return hosts;
+}
+
 }  // namespace
 
 int run_coll(const Args& args, Context& context) {
-  const auto sweep = parse_coll(args);
-  if (!sweep) return usage_failure(context, sweep.error());
-  std::optional<std::vector<ScenarioHost>> hosts = local_hosts(1);
-  if (args.has("hosts")) hosts = read_hosts(args.get("hosts"), context);
-  if (!hosts) return 1;
-  if (sweep->ranks > places(*hosts) && !may_oversubscribe(*hosts)) {
-    return usage_failure(
-        context,
-        Error{ErrorCode::kUsage,
-              fmt::format("--ranks {} but the hosts have {} places", sweep->ranks, places(*hosts)),
-              0, "give fewer ranks, or more places in the host file", ""});
-  }
+  const auto place = own_launch(args);
+  if (!place) return usage_failure(context, place.error());
+  // Wrong letters are found by every rank before they wait for one another.
+  auto sweep = sweep_over(args, *place ? (*place)->size : 0);
+  if (!sweep) return rank_failure(*place, context, sweep.error());
   const auto options = resolve_options(args);
-  if (!options) return usage_failure(context, options.error());
+  if (!options) return rank_failure(*place, context, options.error());
+  if (*place && args.has("hosts")) {
+    return rank_failure(*place, context,
+                        {Error{ErrorCode::kUsage, "--hosts under " + (*place)->program, 0,
+                               "the launcher decides where ranks run: leave it out, or "
+                               "add --launcher none and start one process",
+                               ""}});
+  }
+  const LaunchCall call = launch_call(args, *options, context, "coll", "");
+  if (*place && (*place)->rank > 0) return follow_launch(**place, call);
+  const Expected<std::string> program = own_program_path();
+  if (!program) return usage_failure(context, program.error());
+  watch_interrupts();
+  const Logger log("coordinator", log_level(*options));
+  std::unique_ptr<Launched> launched;
+  if (*place) {
+    auto led = lead_launch(**place, call, *program, log);
+    if (!led) {
+      usage_failure(context, led.error());
+      return launch_exit_code(led.error());
+    }
+    launched = std::move(*led);
+    sweep = sweep_over(args, static_cast<int>(launched->ranks.size()));
+    if (!sweep) return usage_failure(context, sweep.error());
+  }
+  int code = 1;
+  std::optional<std::vector<ScenarioHost>> hosts = coll_hosts(launched.get(), args, context, code);
+  if (!hosts) return code;
+  if (sweep->ranks > places(*hosts) && !may_oversubscribe(*hosts)) {
+    return usage_failure(context, too_many_ranks(sweep->ranks, places(*hosts)));
+  }
   if (const Status ok = check_algorithm(*sweep, *options); !ok) {
     return usage_failure(context, ok.error());
   }
@@ -235,12 +299,24 @@ int run_coll(const Args& args, Context& context) {
     if (!opened) return usage_failure(context, opened.error());
     file = std::move(*opened);
   }
-  const Expected<std::string> program = own_program_path();
-  if (!program) return usage_failure(context, program.error());
-  watch_interrupts();
-  const Logger log("coordinator", log_level(*options));
-  Coll coll(*sweep, *options, std::move(*hosts), *program, log, context, args.has("json"),
-            std::move(file));
+  const Expected<Reach> reach = make_reach(*program, *options, *hosts);
+  if (!reach) return usage_failure(context, reach.error());
+  std::optional<AgentSet> agents;
+  if (any_by_ssh(*hosts) || wants_data_addresses(*hosts)) {
+    agents.emplace(*hosts, *reach, *options);
+    if (const auto failure = agents->first_failure()) {
+      usage_failure(context, *failure);
+      return 2;
+    }
+    auto found = agents->find_data_addresses();
+    if (!found) {
+      usage_failure(context, found.error());
+      return 2;
+    }
+    *hosts = std::move(*found);
+  }
+  Coll coll(*sweep, *options, std::move(*hosts), launched.get(), *reach, log, context,
+            args.has("json"), std::move(file));
   return coll.run();
 }
 

@@ -186,6 +186,10 @@ tl::expected<CollSweep, std::vector<Error>> parse_coll(const Args& args) {
   if (sweep.cache != "hot" && sweep.cache != "cold") {
     reader.add("--cache '" + sweep.cache + "' is unknown", "give hot or cold");
   }
+  sweep.sync = args.get("sync", sweep.sync);
+  if (sweep.sync != "none" && sweep.sync != "barrier" && sweep.sync != "window") {
+    reader.add("--sync '" + sweep.sync + "' is unknown", "give none, barrier or window");
+  }
   int timeout_s = 30;
   reader.number<int>("timeout", "-T", 1, 86'400, timeout_s);
   sweep.timeout_ms = int64_t{timeout_s} * 1000;

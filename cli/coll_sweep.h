@@ -21,6 +21,7 @@ struct CollSweep {
   int average = 1;  // -a
   bool check = true;
   std::string cache = "hot";
+  std::string sync = "none";
   std::vector<RedOp> redops;
   std::vector<DType> dtypes;
   std::vector<int> roots;

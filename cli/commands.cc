@@ -8,6 +8,19 @@ const FlagRow kOnly = {"--only", "WHAT",
 const FlagRow kSkip = {"--skip", "WHAT", "leave matching cells out", true};
 const FlagRow kSeed = {"--seed", "N",
                        "seed of the shuffled order (default: from the clock, recorded)"};
+const FlagRow kHosts = {"--hosts", "FILE",
+                        "run on the hosts of this file instead of the scenario's"};
+const FlagRow kMaster = {
+    "--master", "ADDRESS",
+    "under mpirun, srun, torchrun: where rank 0 runs (default: MASTER_ADDR, or "
+    "what the launcher tells)"};
+const FlagRow kLauncher = {"--launcher", "NAME",
+                           "believe only this launcher's variables: openmpi, mpich, slurm, "
+                           "torchrun, plumbline; none = run alone (auto)"};
+const FlagRow kExclude = {"--exclude", "HOST", "leave this host out; may be repeated", true};
+constexpr const char* kLaunchedNotes =
+    "Under mpirun, srun or torchrun every rank runs this command: rank 0 coordinates and prints,\n"
+    "the others serve it (docs/launchers.md).";
 const FlagRow kJson = {"--json", nullptr, "machine-readable output"};
 
 }  // namespace
@@ -20,6 +33,7 @@ std::vector<CommandRow> command_table() {
        {{"scenario", "scenario file"}},
        {{"-o,--out", "DIR",
          "folder for records, tables and plots (default plumbline-out/NAME-TIME)"},
+        kHosts,
         kOnly,
         kSkip,
         kSeed,
@@ -27,10 +41,14 @@ std::vector<CommandRow> command_table() {
         {"--dry-run", nullptr, "show what would be measured and how long it may take"},
         {"--no-probes", nullptr, "do not probe first"},
         {"--despite-findings", nullptr, "measure although the probes found something broken"},
+        kExclude,
+        kMaster,
+        kLauncher,
         {"-q,--quiet", nullptr, "no progress on standard error"}},
        true,
        false,
-       run_run},
+       run_run,
+       kLaunchedNotes},
       {"doctor",
        "probe hosts and network, name causes and remedies",
        {{"file",
@@ -74,7 +92,7 @@ std::vector<CommandRow> command_table() {
       {"plan",
        "show what a scenario would measure, without running it",
        {{"scenario", "scenario file"}},
-       {kOnly, kSkip, kSeed, kJson},
+       {kHosts, kOnly, kSkip, kSeed, kJson},
        true,
        false,
        run_plan},
@@ -131,15 +149,41 @@ std::vector<CommandRow> command_table() {
         {"-g,--ngpus", "N", "only 1: ranks are processes, see --ranks"},
         {"-t,--nthreads", "N", "only 1: ranks are processes, see --ranks"},
         {"-p,--parallel_init", "0/1", "accepted: ranks always start in parallel"},
-        {"--ranks", "N", "world size (2)"},
+        {"--ranks", "N", "world size (2; under a launcher: all that it started)"},
         {"--cache", "hot/cold",
          "hot: the same buffers every time; cold: take turns over 64 MiB (hot)"},
+        {"--sync", "none/barrier/window",
+         "before each operation: nothing, a barrier, or a common moment of synchronised clocks "
+         "(none)"},
         {"--hosts", "FILE", "scenario or host file (default: this machine)"},
+        kExclude,
+        kMaster,
+        kLauncher,
         kJson},
        true,
        false,
        run_coll,
-       "Sizes take K, M, G = 2^10, 2^20, 2^30 as in nccl-tests."},
+       "Sizes take K, M, G = 2^10, 2^20, 2^30 as in nccl-tests. Under mpirun, srun or torchrun "
+       "every\n"
+       "rank runs this command: rank 0 coordinates and prints, the others serve it\n"
+       "(docs/launchers.md)."},
+      {"hosts",
+       "read, check, convert and write host files of plumbline, MLX, JACCL and MPI",
+       {{"action", "show, check, convert or write"},
+        {"file", "host file (plumbline list host-files) or scenario"}},
+       {{"--backend", "NAME",
+         "check, write: for ring, jaccl, jaccl-ring, nccl or mpi (check: the file's own)"},
+        {"--to", "FORMAT", "convert: ours, mlx, mlx-array, ring, jaccl-matrix or mpi"},
+        {"--port", "N", "convert, write: the first port (32323; nccl 12345)"},
+        {"--dir", "DIR", "write: folder for the files"},
+        kJson},
+       false,
+       false,
+       run_hosts,
+       "show prints who is who and who is supposed to talk to whom. check names all that is wrong\n"
+       "(exit code 1). convert prints the file in another form, and on standard error what that\n"
+       "form cannot say. write makes what the backend's processes read, and rankN.env with the\n"
+       "variables of rank N: set -a; . DIR/rank0.env"},
       {"lab",
        "virtual clusters on this machine (Linux, root), and faults on purpose",
        {{"action",
@@ -201,7 +245,8 @@ std::vector<CommandRow> command_table() {
        {{"--listen", nullptr, "wait for one coordinator, print the line to paste on its machine"},
         {"--port", "P", "listen on this port; 0 = any (29499)"},
         {"--address", "A", "listen on this address only (default: all of this machine)", true},
-        {"--minutes", "M", "how long to wait for the coordinator (10)"}},
+        {"--minutes", "M", "how long to wait for the coordinator (10)"},
+        {"--lease", "S", "end when nothing is heard for so many seconds (0 = never)"}},
        false,
        false,
        run_agent,
@@ -212,7 +257,13 @@ std::vector<CommandRow> command_table() {
        "coordinator is served; the agent ends with it, or when nobody came. It can do what the\n"
        "user who started it can do. What follows the proof is not encrypted: use it on a network\n"
        "that you trust."},
-      {"rank", "one rank process (started by run and coll)", {}, {}, false, true, run_rank},
+      {"rank",
+       "one rank process (started by run and coll)",
+       {},
+       {{"--lease", "S", "end when nothing is heard for so many seconds (0 = never)"}},
+       false,
+       true,
+       run_rank},
   };
 }
 

@@ -243,12 +243,20 @@ int run_doctor(const Args& args, Context& context) {
     request.trace_folder = args.get("traces", temporary.path().string());
     request.keep_traces = "always";
   }
+  const Expected<Reach> reach = make_reach(*program, *options, scenario->hosts);
+  if (!reach) return usage_failure(context, reach.error());
   StatusLine line(*context.err, context.err_is_terminal, context.width);
   request.progress = [&line](const std::string& text) { line.show(text); };
 
   watch_interrupts();
-  AgentSet agents(scenario->hosts, *program, *options);
+  AgentSet agents(scenario->hosts, *reach, *options);
   if (peer && peer->agent) agents.put(1, std::move(*peer->agent));
+  if (auto found = agents.find_data_addresses()) {
+    scenario->hosts = std::move(*found);
+  } else {
+    // The ladder says what else is wrong with these hosts.
+    usage_failure(context, found.error());
+  }
   const ProbeResult result = diagnose(request, agents);
   line.clear();
   if (interrupts() > 0) {

@@ -6,7 +6,9 @@
 
 #include "cli/interrupts.h"
 #include "cli/port_window.h"
+#include "launch/ssh.h"
 #include "probes/port_list.h"
+#include "scenarios/talk.h"
 
 namespace plumbline {
 namespace {
@@ -21,6 +23,16 @@ std::string place_in_file(const std::string& file, const std::string& name) {
     }
   }
   return file;
+}
+
+// How a person would write it: "-p 2222 -i ~/.ssh/cluster me@mini1".
+std::string shown_ssh(const ScenarioHost& host) {
+  std::vector<std::string> words;
+  if (host.port != 0) words.insert(words.end(), {"-p", std::to_string(host.port)});
+  if (!host.key.empty()) words.insert(words.end(), {"-i", host.key});
+  if (!host.user.empty()) words.insert(words.end(), {"-l", host.user});
+  words.push_back(host.ssh);
+  return shell_line(words);
 }
 
 std::vector<int> window_of(const DiagnoseRequest& request) {
@@ -60,14 +72,24 @@ std::vector<std::string> host_names(const Scenario& scenario) {
 Job job_of(const DiagnoseRequest& request) {
   Job job;
   job.file = request.scenario->file;
-  for (const ScenarioHost& host : request.scenario->hosts) {
+  const std::vector<ScenarioHost>& hosts = request.scenario->hosts;
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    const ScenarioHost& host = hosts[i];
     JobHost out;
     out.name = host.name;
     out.data = host.data;
     out.interface = host.interface;
     out.speed = host.speed;
-    out.reached_by = host.local ? "local" : host.netns.empty() ? "" : "netns";
+    out.reached_by = host.local            ? "local"
+                     : !host.netns.empty() ? "netns"
+                     : host.ssh.empty()    ? ""
+                                           : "ssh";
+    if (!host.ssh.empty()) out.ssh = shown_ssh(host);
     out.where = job.file.empty() ? "" : place_in_file(job.file, host.name);
+    for (size_t j = 0; j < hosts.size(); ++j) {
+      const std::string why = talk_reason(hosts, i, j);
+      if (!why.empty()) out.apart[hosts[j].name] = why;
+    }
     job.hosts.push_back(std::move(out));
   }
   job.ranks = request.ranks;

@@ -19,8 +19,8 @@ void print_plan(const Plan& plan, std::ostream& out) {
     const Cell& cell = planned.cell;
     std::string line =
         fmt::format("{}  {:<10} {:<14} {:<18} {:<5} {:<8} {:>10} {:>2} ranks {}", planned.id,
-                    cell.kind, cell.op, cell.algorithm, cell.dtype, cell.redop,
-                    format_bytes(cell.bytes), cell.ranks, cell.placement);
+                    cell.kind, cell.op, cell.measure.empty() ? cell.algorithm : cell.measure,
+                    cell.dtype, cell.redop, format_bytes(cell.bytes), cell.ranks, cell.placement);
     if (cell.outstanding > 1) line += fmt::format("  {} outstanding", cell.outstanding);
     if (!planned.skip.empty()) {
       ++skipped;
@@ -34,7 +34,7 @@ void print_plan(const Plan& plan, std::ostream& out) {
 }
 
 int run_plan(const Args& args, Context& context) {
-  const std::optional<Scenario> scenario = read_scenario(args.get("scenario"), context);
+  const std::optional<Scenario> scenario = read_scenario(args, context);
   if (!scenario) return 1;
   const auto options = resolve_options(args, scenario->config);
   if (!options) return usage_failure(context, options.error());

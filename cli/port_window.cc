@@ -16,7 +16,7 @@ constexpr int kDefaultBase = 29600;
 std::vector<NicAddress> local_addresses(const std::vector<ScenarioHost>& hosts) {
   std::vector<NicAddress> addresses;
   for (const ScenarioHost& host : hosts) {
-    if (!host.netns.empty()) continue;
+    if (!host.netns.empty() || !host.ssh.empty()) continue;
     for (const std::string& text : host.data) {
       const NicAddress address = data_address(text);
       if (std::find(addresses.begin(), addresses.end(), address) == addresses.end()) {

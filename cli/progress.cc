@@ -21,7 +21,8 @@ std::string seconds(double s) {
 
 std::string cell_text(const Record& record) {
   const Cell& cell = record.cell;
-  std::string text = fmt::format("{} {} {} ranks", cell.op, cell.algorithm, cell.ranks);
+  const std::string& how = cell.measure.empty() ? cell.algorithm : cell.measure;
+  std::string text = fmt::format("{} {} {} ranks", cell.op, how, cell.ranks);
   if (cell.bytes > 0) text += " " + format_bytes(cell.bytes);
   if (record.time_ns.p50) text += " " + format_duration(*record.time_ns.p50);
   return text;

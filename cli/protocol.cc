@@ -61,7 +61,8 @@ static void to_json(json& j, const MeasureSettings& s) {
        {"verify_timed", s.verify_timed},
        {"throughput_time_ns", s.throughput_time_ns},
        {"operation_timeout_ms", s.operation_timeout_ms},
-       {"aggregate", s.aggregate}};
+       {"aggregate", s.aggregate},
+       {"pair_reasons", s.pair_reasons}};
 }
 static void from_json(const json& j, MeasureSettings& s) {
   j.at("ci").get_to(s.stop.ci);
@@ -75,20 +76,13 @@ static void from_json(const json& j, MeasureSettings& s) {
   j.at("throughput_time_ns").get_to(s.throughput_time_ns);
   j.at("operation_timeout_ms").get_to(s.operation_timeout_ms);
   j.at("aggregate").get_to(s.aggregate);
+  j.at("pair_reasons").get_to(s.pair_reasons);
 }
 
 static void to_json(json& j, const SetupMessage& m) {
-  j = {{"rank", m.rank},
-       {"size", m.size},
-       {"group", m.group},
-       {"token", to_hex(m.token)},
-       {"plan_hash", m.plan_hash},
-       {"host", m.host},
-       {"addresses", m.addresses},
-       {"port", m.port},
-       {"ranks_on_machine", m.ranks_on_machine},
-       {"cpu", m.cpu},
-       {"options", m.options}};
+  j = {{"rank", m.rank},           {"size", m.size},           {"group", m.group},
+       {"token", to_hex(m.token)}, {"plan_hash", m.plan_hash}, {"host", m.host},
+       {"addresses", m.addresses}, {"port", m.port},           {"options", m.options}};
 }
 static void from_json(const json& j, SetupMessage& m) {
   j.at("rank").get_to(m.rank);
@@ -101,8 +95,6 @@ static void from_json(const json& j, SetupMessage& m) {
   j.at("host").get_to(m.host);
   j.at("addresses").get_to(m.addresses);
   j.at("port").get_to(m.port);
-  j.at("ranks_on_machine").get_to(m.ranks_on_machine);
-  j.at("cpu").get_to(m.cpu);
   j.at("options").get_to(m.options);
 }
 
@@ -115,8 +107,21 @@ static void from_json(const json& j, ReadyMessage& m) {
   j.at("version").get_to(m.version);
 }
 
-static void to_json(json& j, const ConnectMessage& m) { j = {{"endpoints", m.endpoints}}; }
-static void from_json(const json& j, ConnectMessage& m) { j.at("endpoints").get_to(m.endpoints); }
+static void to_json(json& j, const ConnectMessage& m) {
+  j = {{"endpoints", m.endpoints},
+       {"ranks_on_machine", m.ranks_on_machine},
+       {"slot", m.slot},
+       {"cpu_offset", m.cpu_offset}};
+}
+static void from_json(const json& j, ConnectMessage& m) {
+  j.at("endpoints").get_to(m.endpoints);
+  j.at("ranks_on_machine").get_to(m.ranks_on_machine);
+  j.at("slot").get_to(m.slot);
+  j.at("cpu_offset").get_to(m.cpu_offset);
+  if (m.slot < 0 || m.slot >= m.ranks_on_machine) {
+    throw json::other_error::create(501, "slot is not one of the machine's ranks", &j);
+  }
+}
 
 static void to_json(json& j, const RunMessage& m) {
   j = {{"cell", m.cell}, {"settings", m.settings}};
@@ -139,12 +144,20 @@ static void to_json(json& j, const ConnectedMessage&) { j = json::object(); }
 static void from_json(const json&, ConnectedMessage&) {}
 static void to_json(json& j, const InterruptMessage&) { j = json::object(); }
 static void from_json(const json&, InterruptMessage&) {}
+static void to_json(json& j, const AliveMessage&) { j = json::object(); }
+static void from_json(const json&, AliveMessage&) {}
+static void to_json(json& j, const LeaveMessage&) { j = json::object(); }
+static void from_json(const json&, LeaveMessage&) {}
+static void to_json(json& j, const LeftMessage&) { j = json::object(); }
+static void from_json(const json&, LeftMessage&) {}
+static void to_json(json& j, const DismissMessage&) { j = json::object(); }
+static void from_json(const json&, DismissMessage&) {}
 
 namespace {
 
 // In the order of the variant.
-constexpr std::array kTypes = {"setup", "ready",       "connect", "connected",
-                               "run",   "measurement", "error",   "interrupt"};
+constexpr std::array kTypes = {"setup", "ready",     "connect", "connected", "run",  "measurement",
+                               "error", "interrupt", "alive",   "leave",     "left", "dismiss"};
 static_assert(kTypes.size() == std::variant_size_v<Message>);
 
 template <size_t I = 0>

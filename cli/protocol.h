@@ -1,5 +1,6 @@
 // What the coordinator and its ranks say to one another: JSON lines over the rank's standard input
-// and output, so that control needs no network. Every request has one answer; `interrupt` has none.
+// and output, so that control needs no network (over a connection where a launcher started the
+// ranks). Every request has one answer; `interrupt` has none.
 // Plain values and their text.
 #pragma once
 
@@ -26,8 +27,6 @@ struct SetupMessage {
   std::string host;
   std::vector<RankAddress> addresses;
   uint16_t port = 0;
-  int ranks_on_machine = 1;
-  int cpu = -1;                                // to bind to; -1 = not bound
   std::map<std::string, OptionValue> options;  // all, resolved
 };
 struct ReadyMessage {
@@ -38,6 +37,9 @@ struct ReadyMessage {
 // Second request: where everybody is. Answered by ConnectedMessage.
 struct ConnectMessage {
   std::vector<RankEndpoint> endpoints;
+  int ranks_on_machine = 1;
+  int slot = 0;        // of this rank among those of its machine
+  int cpu_offset = 0;  // so that two runs at once rarely share CPUs
 };
 struct ConnectedMessage {};
 // Then any number of these, each answered by MeasurementMessage or ErrorMessage.
@@ -53,9 +55,18 @@ struct ErrorMessage {
 };
 // End the running cell at its next block; no answer.
 struct InterruptMessage {};
+// Says that the coordinator still lives, to ranks that might not notice its end; no answer.
+struct AliveMessage {};
+
+// Leave the group and wait for the next setup; answered by LeftMessage.
+struct LeaveMessage {};
+struct LeftMessage {};
+// The run is over: end; no answer.
+struct DismissMessage {};
 
 using Message = std::variant<SetupMessage, ReadyMessage, ConnectMessage, ConnectedMessage,
-                             RunMessage, MeasurementMessage, ErrorMessage, InterruptMessage>;
+                             RunMessage, MeasurementMessage, ErrorMessage, InterruptMessage,
+                             AliveMessage, LeaveMessage, LeftMessage, DismissMessage>;
 
 std::string encode(const Message& message);
 Expected<Message> decode(std::string_view line);

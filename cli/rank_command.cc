@@ -1,9 +1,10 @@
 // The hidden command `rank`: one rank process, driven by its coordinator over standard input and
-// output. It ends when its input ends, whatever it is doing, so that nothing is left behind when
-// the coordinator dies.
+// output, or over a connection. It ends when its input ends, whatever it is doing, so that nothing
+// is left behind when the coordinator dies.
 
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <csignal>
@@ -16,18 +17,28 @@
 
 #include "cli/commands.h"
 #include "cli/protocol.h"
+#include "cli/rank_loop.h"
+#include "collectives/link_measure.h"
 #include "launch/affinity.h"
+#include "launch/line_io.h"
 #include "launch/process.h"
 #include "transport/tcp.h"
 
 namespace plumbline {
 namespace {
 
+constexpr int64_t kLongestLeaseS = 3600;
+
 // Reads requests on its own thread, so that an interrupt or the end of the input is noticed during
 // an operation.
 class Requests {
  public:
-  Requests() : reader_([this] { read(); }) { reader_.detach(); }
+  // `lost_status`: with which the process ends when the input does so without a word. `lease_ms`:
+  // it also ends when nothing has come for so long; 0 = only with the input.
+  Requests(int fd, int lost_status, int64_t lease_ms)
+      : fd_(fd), lost_status_(lost_status), lease_ms_(lease_ms), reader_([this] { read(); }) {
+    reader_.detach();
+  }
 
   Message next() {
     std::unique_lock lock(mutex_);
@@ -40,33 +51,64 @@ class Requests {
 
  private:
   void read() {
-    std::string line;
-    while (std::getline(std::cin, line)) {
-      Expected<Message> message = decode(line);
-      if (!message) {
-        std::cerr << "plumbline rank: " << message.error().message() << "\n";
-        break;
+    if (lease_ms_ > 0) std::thread([this] { watch_lease(); }).detach();
+    LineBuffer lines(kMaxLine);
+    std::array<char, 65536> chunk;
+    while (true) {
+      const ssize_t n = ::read(fd_, chunk.data(), chunk.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) break;
+      heard_ns_.store(monotonic_ns(), std::memory_order_relaxed);
+      lines.feed({chunk.data(), static_cast<size_t>(n)});
+      while (const std::optional<std::string> line = lines.next()) {
+        if (!take(*line)) std::_Exit(lost_status_);
       }
-      if (std::holds_alternative<InterruptMessage>(*message)) {
-        interrupted_.store(true, std::memory_order_relaxed);
-        continue;
-      }
-      const std::scoped_lock lock(mutex_);
-      queue_.push_back(std::move(*message));
-      arrived_.notify_one();
     }
     // No coordinator any more. Sockets close with the process; peers are told by that.
-    std::_Exit(0);
+    if (lost_status_ != 0) std::cerr << "plumbline rank: the coordinator (rank 0) has gone\n";
+    std::_Exit(lost_status_);
   }
 
+  // false = nothing of ours.
+  bool take(const std::string& line) {
+    Expected<Message> message = decode(line);
+    if (!message) {
+      std::cerr << "plumbline rank: " << message.error().message() << "\n";
+      return false;
+    }
+    if (std::holds_alternative<AliveMessage>(*message)) return true;
+    if (std::holds_alternative<DismissMessage>(*message)) std::_Exit(0);
+    if (std::holds_alternative<InterruptMessage>(*message)) {
+      interrupted_.store(true, std::memory_order_relaxed);
+      return true;
+    }
+    const std::scoped_lock lock(mutex_);
+    queue_.push_back(std::move(*message));
+    arrived_.notify_one();
+    return true;
+  }
+
+  // A network that died says nothing, and so does a coordinator behind it.
+  void watch_lease() const {
+    constexpr int kLookMs = 500;
+    while (monotonic_ns() - heard_ns_.load(std::memory_order_relaxed) < lease_ms_ * kMillisecond) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(kLookMs));
+    }
+    std::cerr << "plumbline rank: nothing heard of the coordinator for " << lease_ms_ / 1000
+              << " s\n";
+    std::_Exit(lost_status_);
+  }
+
+  static constexpr size_t kMaxLine = 64u << 20;  // bytes
+  const int fd_, lost_status_;
+  const int64_t lease_ms_;
+  std::atomic<int64_t> heard_ns_{monotonic_ns()};
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::deque<Message> queue_;
   std::atomic<bool> interrupted_{false};
   std::thread reader_;
 };
-
-void answer(const Message& message) { std::cout << encode(message) << std::endl; }
 
 OptionSet options_from(const std::map<std::string, OptionValue>& values) {
   OptionSet options;
@@ -95,6 +137,9 @@ void add_path(const Group& group, Resolved& resolved) {
 
 class Rank {
  public:
+  Rank(int from, int to, std::optional<Digest> secret, int lost_status, int64_t lease_ms)
+      : requests_(from, lost_status, lease_ms), to_(to), secret_(secret) {}
+
   // Until the input ends. Errors of the group are answered, then the coordinator ends this process.
   [[noreturn]] void serve() {
     while (true) {
@@ -105,6 +150,9 @@ class Rank {
         report(join(*connect));
       } else if (const auto* run = std::get_if<RunMessage>(&message)) {
         report(measure_cell(*run));
+      } else if (std::holds_alternative<LeaveMessage>(message)) {
+        leave();
+        answer(LeftMessage{});
       } else {
         report(fail(ErrorCode::kProtocol, "unexpected request"));
       }
@@ -112,18 +160,33 @@ class Rank {
   }
 
  private:
-  static void report(const Status& status) {
+  void answer(const Message& message) const {
+    const std::string text = encode(message) + "\n";
+    for (size_t done = 0; done < text.size();) {
+      const ssize_t n = ::write(to_, text.data() + done, text.size() - done);
+      // The reader notices the same and ends this process.
+      if (n < 0 && errno != EINTR) return;
+      if (n > 0) done += static_cast<size_t>(n);
+    }
+  }
+
+  void report(const Status& status) const {
     if (!status) answer(ErrorMessage{status.error()});
   }
 
+  // Out of the group, as if just started; the process stays for the next one.
+  void leave() {
+    executor_.reset();
+    group_.reset();
+    listener_.reset();
+  }
+
   Status listen(const SetupMessage& setup) {
+    leave();
     setup_ = setup;
-    // Before binding, which would leave one usable core.
-    ReadyMessage ready;
+    if (secret_) setup_.token = hmac_sha256(*secret_, setup.token);
+    ReadyMessage ready;  // its facts are read before binding, which would leave one usable core
     ready.facts = read_host_facts();
-    if (setup.cpu >= 0) {
-      if (const Status bound = bind_to_cpu(setup.cpu); !bound) return bound;
-    }
     options_ = options_from(setup.options);
     LogLevel level = LogLevel::kWarn;
     log_level_from(options_.text("log_level"), level);
@@ -147,7 +210,16 @@ class Rank {
     return {};
   }
 
+  // Only this machine knows its own CPUs, and only the coordinator who else runs on them.
+  Status bind(const ConnectMessage& connect) {
+    const std::vector<int> chosen = choose_cpus(options_.text("bind_to"), cpus_by_preference(),
+                                                connect.ranks_on_machine, connect.cpu_offset);
+    cpu_ = chosen[static_cast<size_t>(connect.slot)];
+    return cpu_ < 0 ? Status{} : bind_to_cpu(cpu_);
+  }
+
   Status join(const ConnectMessage& connect) {
+    if (const Status bound = bind(connect); !bound) return bound;
     GroupSpec spec;
     spec.rank = setup_.rank;
     spec.size = setup_.size;
@@ -159,11 +231,13 @@ class Rank {
     spec.log = &*log_;
     spec.crc32c = kernels_->crc32c;
     spec.cores_usable = cores_usable_;
-    spec.ranks_on_host = setup_.ranks_on_machine;
+    spec.ranks_on_host = connect.ranks_on_machine;
     Expected<std::unique_ptr<Group>> group = open_tcp_group(spec, std::move(listener_));
     if (!group) return fail(group.error());
     group_ = std::move(*group);
+    endpoints_ = connect.endpoints;
     executor_.emplace(*group_, *kernels_);
+    clocks_.emplace(*group_);
     answer(ConnectedMessage{});
     return {};
   }
@@ -175,14 +249,18 @@ class Rank {
     context.executor = &*executor_;
     context.kernels = kernels_;
     context.options = &options_;
+    context.clocks = &*clocks_;
     context.host = setup_.host;
+    context.endpoints = &endpoints_;
     context.interrupted = [this] { return requests_.interrupted(); };
-    const bool roof = run.cell.kind == "roof";
-    Expected<Measurement> measured = roof ? measure_roof(run.cell, run.settings, context)
-                                          : measure(run.cell, run.settings, context);
+    const std::string& kind = run.cell.kind;
+    Expected<Measurement> measured = kind == "roof" ? measure_roof(run.cell, run.settings, context)
+                                     : kind == "link"
+                                         ? measure_links(run.cell, run.settings, context)
+                                         : measure(run.cell, run.settings, context);
     if (!measured) return fail(measured.error());
     add_path(*group_, measured->resolved);
-    for (PerRank& mine : measured->per_rank) mine.cpu = setup_.cpu;
+    for (PerRank& mine : measured->per_rank) mine.cpu = cpu_;
     if (setup_.rank != 0) {
       // Rank 0 sends the samples, which are the same everywhere.
       measured->hist = {};
@@ -193,27 +271,40 @@ class Rank {
   }
 
   Requests requests_;
+  const int to_;
+  const std::optional<Digest> secret_;
   SetupMessage setup_;
   OptionSet options_;
   std::optional<Logger> log_;
   const KernelSet* kernels_ = nullptr;
   int cores_usable_ = 1;
+  int cpu_ = -1;  // that it is bound to; -1 = none
   std::unique_ptr<TcpListener> listener_;
+  std::vector<RankEndpoint> endpoints_;  // of all ranks
   std::unique_ptr<Group> group_;
   std::optional<Executor> executor_;
+  std::optional<ClockSync> clocks_;
 };
 
 }  // namespace
 
-int run_rank(const Args&, Context& context) {
+void serve_rank(int from, int to, std::optional<Digest> secret, int lost_status) {
+  std::signal(SIGPIPE, SIG_IGN);
+  Rank rank(from, to, secret, lost_status, 0);
+  rank.serve();
+}
+
+int run_rank(const Args& args, Context& context) {
   if (isatty(STDIN_FILENO) != 0) {
     *context.err << "plumbline: `rank` is started by the coordinator, not by hand; "
                     "see plumbline run --help\n";
     return 1;
   }
+  const Expected<int64_t> lease_s = flag_number(args, "lease", 0, 0, kLongestLeaseS);
+  if (!lease_s) return usage_failure(context, lease_s.error());
   die_with_parent();
   std::signal(SIGPIPE, SIG_IGN);
-  Rank rank;
+  Rank rank(STDIN_FILENO, STDOUT_FILENO, std::nullopt, 0, *lease_s * 1000);
   rank.serve();
 }
 

@@ -10,7 +10,9 @@
 #include "core/options.h"
 #include "probes/probe.h"
 #include "probes/thresholds.h"
+#include "reports/link_thresholds.h"
 #include "reports/report.h"
+#include "scenarios/host_files/backends.h"
 #include "transport/transports.h"
 
 namespace plumbline {
@@ -109,6 +111,16 @@ std::string reports() {
   return text;
 }
 
+std::string host_files() {
+  std::string text = "| format | meaning |\n|---|---|\n";
+  for (const HostFileFormat& row : host_file_formats())
+    text += fmt::format("| `{}` | {} |\n", row.name, cell(row.help));
+  text += "\n| backend | meaning |\n|---|---|\n";
+  for (const BackendRow& row : backend_table())
+    text += fmt::format("| `{}` | {} |\n", row.name, cell(row.help));
+  return text;
+}
+
 std::string causes() {
   std::string text = "| cause | meaning | seen by | outcome |\n|---|---|---|---|\n";
   for (const CauseRow& row : cause_table()) {
@@ -121,6 +133,10 @@ std::string causes() {
 std::string thresholds() {
   std::string text = "| threshold | value | unit | reason |\n|---|---|---|---|\n";
   for (const ThresholdRow& row : threshold_table()) {
+    text += fmt::format("| `{}` | {:g} | {} | {} |\n", row.name, row.value, cell(row.unit),
+                        cell(row.reason));
+  }
+  for (const LinkThresholdRow& row : link_threshold_table()) {
     text += fmt::format("| `{}` | {:g} | {} | {} |\n", row.name, row.value, cell(row.unit),
                         cell(row.reason));
   }
@@ -143,6 +159,7 @@ std::string reference_markdown() {
          "and "
          "how often it is right.\n\n" +
          causes() + "\n## Thresholds\n\nEvery number behind a warning.\n\n" + thresholds() +
+         "\n## Host files\n\n[host_files.md](host_files.md) shows them.\n\n" + host_files() +
          "\n## Reports\n\n" + reports();
 }
 

@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/doctor_run.h"
 #include "cli/interrupts.h"
+#include "cli/launched.h"
 #include "cli/options_source.h"
 #include "cli/plan_text.h"
 #include "cli/port_window.h"
@@ -19,6 +20,7 @@
 #include "cli/scenario_source.h"
 #include "cli/status_line.h"
 #include "cli/traced_runner.h"
+#include "cli/vocabulary.h"
 #include "cli/world.h"
 #include "core/sha256.h"
 #include "reports/doctor.h"
@@ -41,8 +43,9 @@ struct Prepared {
   Plan plan;
   std::string folder;
   std::string records_path;
-  std::set<std::string> finished;  // cells that --resume found done
-  std::vector<Record> earlier;     // their records
+  std::set<std::string> finished;      // cells that --resume found done
+  std::vector<Record> earlier;         // their records
+  std::unique_ptr<Launched> launched;  // the ranks that a launcher started, if one did
 };
 
 Error config_error(std::string what, std::string hint) {
@@ -90,20 +93,69 @@ bool prepare_folder(Prepared& run, const Args& args, Context& context) {
   return true;
 }
 
-std::optional<Prepared> prepare(const Args& args, Context& context) {
-  std::optional<Scenario> scenario = read_scenario(args.get("scenario"), context);
+// The scenario's hosts become the nodes where the launcher put the ranks.
+Status take_launched(Prepared& run, const LauncherPlace& place, const Args& args,
+                     Context& context) {
+  const Expected<std::string> program = own_program_path();
+  if (!program) return fail(program.error());
+  watch_interrupts();
+  const Logger log("coordinator", log_level(run.options));
+  Expected<std::unique_ptr<Launched>> launched = lead_launch(
+      place, launch_call(args, run.options, context, "run", args.get("scenario")), *program, log);
+  if (!launched) return fail(launched.error());
+  run.launched = std::move(*launched);
+  run.scenario.hosts = run.launched->hosts;
+  if (!args.has("quiet")) {
+    *context.err << "plumbline: these replace the hosts of the scenario\n";
+  }
+  return {};
+}
+
+// nullopt after printing why, with the exit code in `code`.
+std::optional<Prepared> prepare(const std::optional<LauncherPlace>& place, const Args& args,
+                                Context& context, int& code) {
+  code = 1;
+  std::optional<Scenario> scenario = read_scenario(args, context);
   if (!scenario) return std::nullopt;
   auto options = resolve_options(args, scenario->config);
   if (!options) {
     usage_failure(context, options.error());
     return std::nullopt;
   }
-  std::optional<Plan> plan = plan_of(*scenario, *options, args, context);
+  Prepared run;
+  run.scenario = std::move(*scenario);
+  run.options = std::move(*options);
+  const Status hosts =
+      place ? take_launched(run, *place, args, context) : exclude_hosts(args, run.scenario.hosts);
+  if (!hosts) {
+    usage_failure(context, hosts.error());
+    code = launch_exit_code(hosts.error());
+    return std::nullopt;
+  }
+  std::optional<Plan> plan = plan_of(run.scenario, run.options, args, context);
   if (!plan) return std::nullopt;
-  Prepared run{std::move(*scenario), std::move(*options), std::move(*plan), "", "", {}, {}};
+  run.plan = std::move(*plan);
   run.folder = args.get("out", default_folder(run.scenario));
   run.records_path = (fs::path(run.folder) / "records.jsonl").string();
   return run;
+}
+
+// A rank other than 0. Its scenario file only tells where the ranks meet and what they must agree
+// on; a node that does not have it takes part all the same.
+int follow_run(const LauncherPlace& place, const Args& args, Context& context) {
+  const std::string path = args.get("scenario");
+  std::map<std::string, std::string> config;
+  if (access(path.c_str(), R_OK) == 0) {
+    const auto scenario = load_scenario(path, make_vocabulary());
+    if (!scenario) {
+      const std::string first = to_line(scenario.error().front());
+      return rank_failure(place, context, {Error{ErrorCode::kConfig, first, 0, "", ""}});
+    }
+    config = scenario->config;
+  }
+  const auto options = resolve_options(args, config);
+  if (!options) return rank_failure(place, context, options.error());
+  return follow_launch(place, launch_call(args, *options, context, "run", path));
 }
 
 int largest_world(const Plan& plan) {
@@ -114,6 +166,7 @@ int largest_world(const Plan& plan) {
 
 // The longest window of ports that this plan will need, checked before anything starts.
 Status check_ports(const Prepared& run) {
+  if (run.launched) return {};  // of other machines: their ranks will see
   const Expected<int> base =
       choose_port_base(run.options, run.scenario.hosts, largest_world(run.plan));
   if (!base) return fail(base.error());
@@ -187,8 +240,12 @@ int refuse(const Prepared& run, const ProbeResult& probed, Context& context) {
 }  // namespace
 
 int run_run(const Args& args, Context& context) {
-  std::optional<Prepared> run = prepare(args, context);
-  if (!run) return 1;
+  const Expected<std::optional<LauncherPlace>> place = own_launch(args);
+  if (!place) return usage_failure(context, place.error());
+  if (*place && (*place)->rank > 0) return follow_run(**place, args, context);
+  int code = 1;
+  std::optional<Prepared> run = prepare(*place, args, context, code);
+  if (!run) return code;
   if (args.has("dry-run")) {
     print_plan(run->plan, *context.out);
     return 0;
@@ -204,14 +261,37 @@ int run_run(const Args& args, Context& context) {
   const DiagnoseRequest ladder = ladder_of(*run, *program);
   std::optional<AgentSet> agents;
   const bool probes = !args.has("no-probes") && !run->scenario.probes.empty();
-  if (probes || wants_traces(*run)) agents.emplace(run->scenario.hosts, *program, run->options);
+  const Expected<Reach> reach = make_reach(*program, run->options, run->scenario.hosts);
+  if (!reach) return usage_failure(context, reach.error());
+  if (probes || wants_traces(*run) || any_by_ssh(run->scenario.hosts) ||
+      wants_data_addresses(run->scenario.hosts)) {
+    if (run->launched) {
+      reach_agents(*run->launched, *reach, run->options, agents);
+    } else {
+      agents.emplace(run->scenario.hosts, *reach, run->options);
+    }
+  }
+  if (agents) {
+    if (auto found = agents->find_data_addresses()) {
+      run->scenario.hosts = std::move(*found);
+    } else {
+      // The control network is never measured in their place.
+      usage_failure(context, found.error());
+      return 2;
+    }
+  }
   const ProbeResult probed =
       probes ? probe_first(*run, ladder, *agents, args, context) : ProbeResult{};
+  if (!probes && agents && agents->first_failure()) {
+    usage_failure(context, *agents->first_failure());
+    return 2;
+  }
   if (has_failure(probed) && !args.has("despite-findings")) return refuse(*run, probed, context);
   const Logger log("coordinator", log_level(run->options));
   Progress progress(*context.err, context.err_is_terminal, context.width);
   const bool quiet = args.has("quiet");
-  World world({*program, run->scenario.hosts, run->options, context.argv, run->plan.hash, &log});
+  World world({*reach, run->scenario.hosts, run->options, context.argv, run->plan.hash, &log,
+               run->launched.get()});
   RunRequest request;
   request.scenario = &run->scenario;
   request.plan = &run->plan;

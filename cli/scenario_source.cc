@@ -23,6 +23,19 @@ std::optional<Scenario> read_scenario(const std::string& path, Context& context)
   return std::nullopt;
 }
 
+std::optional<Scenario> read_scenario(const Args& args, Context& context) {
+  std::optional<Scenario> scenario = read_scenario(args.get("scenario"), context);
+  if (!scenario || !args.has("hosts")) return scenario;
+  std::optional<std::vector<ScenarioHost>> hosts = read_hosts(args.get("hosts"), context);
+  if (!hosts) return std::nullopt;
+  scenario->hosts = std::move(*hosts);
+  // A host that does not say how many ranks it has place for is read as 1.
+  for (ScenarioHost& host : scenario->hosts) {
+    if (host.ranks == 1) host.ranks = scenario->ranks_per_host;
+  }
+  return scenario;
+}
+
 std::optional<std::vector<ScenarioHost>> read_hosts(const std::string& path, Context& context) {
   auto hosts = load_hosts(path);
   if (hosts) return std::move(*hosts);

@@ -14,6 +14,8 @@ namespace plumbline {
 
 // nullopt after printing "plumbline: WHERE: MESSAGE; HINT" for every problem.
 std::optional<Scenario> read_scenario(const std::string& path, Context& context);
+// The command's scenario on the hosts of --hosts, where that is given.
+std::optional<Scenario> read_scenario(const Args& args, Context& context);
 // The plan with the command's --only, --skip and --seed; nullopt after printing what is wrong.
 std::optional<Plan> plan_of(const Scenario& scenario, const OptionSet& options, const Args& args,
                             Context& context);

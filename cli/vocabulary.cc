@@ -11,7 +11,9 @@
 #include "kernels/kernels.h"
 #include "probes/probe.h"
 #include "probes/thresholds.h"
+#include "reports/link_thresholds.h"
 #include "reports/report.h"
+#include "scenarios/host_files/backends.h"
 #include "transport/transports.h"
 
 namespace plumbline {
@@ -111,8 +113,20 @@ std::vector<NamedTable> all_tables() {
   }
   NamedTable causes{"causes", "Root causes that plumbline doctor can name", {}};
   for (const CauseRow& row : cause_table()) causes.rows.push_back(describe(row.id, row.meaning));
+  NamedTable host_files{"host-files", "Formats of host files (plumbline hosts)", {}};
+  for (const HostFileFormat& row : host_file_formats()) {
+    host_files.rows.push_back(describe(row.name, row.help));
+  }
+  NamedTable backends{"backends", "What host files are for (plumbline hosts check --backend)", {}};
+  for (const BackendRow& row : backend_table()) {
+    backends.rows.push_back(describe(row.name, row.help));
+  }
   NamedTable thresholds{"thresholds", "Numbers behind warnings", {}};
   for (const ThresholdRow& row : threshold_table()) {
+    thresholds.rows.push_back(
+        describe(row.name, fmt::format("{:g} {}: {}", row.value, row.unit, row.reason)));
+  }
+  for (const LinkThresholdRow& row : link_threshold_table()) {
     thresholds.rows.push_back(
         describe(row.name, fmt::format("{:g} {}: {}", row.value, row.unit, row.reason)));
   }
@@ -126,6 +140,8 @@ std::vector<NamedTable> all_tables() {
           kernels,
           {"reports", "Reports (plumbline report NAME FILE)", reports()},
           {"options", "Options: --NAME, scenario `config`, PLUMBLINE_NAME", options()},
+          host_files,
+          backends,
           causes,
           thresholds,
           features};

@@ -4,15 +4,16 @@
 
 #include <algorithm>
 
-#include "cli/agent_set.h"
 #include "cli/interrupts.h"
+#include "cli/link_pairs.h"
 #include "cli/port_window.h"
-#include "launch/affinity.h"
+#include "collectives/link_measure.h"
 
 namespace plumbline {
 namespace {
 
 constexpr int kStopPoliteMs = 300;
+constexpr int64_t kLeaveMs = 10'000;
 constexpr int64_t kGraceMs = 3000;  // for the other ranks once one has answered
 
 // "10.10.0.1/24" -> address and prefix.
@@ -59,9 +60,23 @@ World::World(WorldSpec spec) : spec_(std::move(spec)), token_(random_token()) {}
 World::~World() { stop(); }
 
 void World::stop() {
-  if (ranks_) ranks_->stop(kStopPoliteMs);
-  ranks_.reset();
+  if (spec_.launched != nullptr) {
+    leave();
+  } else if (own_) {
+    own_->stop(kStopPoliteMs);
+  }
+  own_.reset();
+  ranks_ = nullptr;
   key_.reset();
+}
+
+// The ranks of a launcher stay for the next group.
+void World::leave() {
+  if (ranks_ == nullptr || !spec_.launched->broken.empty()) return;
+  const auto count = static_cast<size_t>(ranks_->size());
+  const Expected<std::vector<Message>> left =
+      ask(std::vector<std::string>(count, encode(LeaveMessage{})), kLeaveMs, kLeaveMs);
+  if (!left) spec_.launched->broken = left.error().message();
 }
 
 bool World::interrupted() const { return interrupts() > 0; }
@@ -82,15 +97,19 @@ SetupMessage World::setup_for(const Key& key, int rank, const OptionSet& options
   setup.token = token_;
   setup.plan_hash = spec_.plan_hash;
   setup.host = host.name;
+  setup.port = static_cast<uint16_t>(port_base + rank);
+  setup.options = options.values();
+  if (spec_.launched != nullptr) {
+    const LaunchedRank& launched = spec_.launched->ranks[static_cast<size_t>(rank)];
+    setup.addresses = launched.addresses;
+    // Remote ranks derive the token from what travels and the secret of the rendezvous.
+    if (!launched.remote) setup.token = hmac_sha256(spec_.launched->secret, token_);
+    setup.options["bind_to"] = {"none", "launcher"};  // which has placed and bound the ranks
+    return setup;
+  }
   for (const std::string& text : host.data) {
     setup.addresses.push_back(rank_address(text, host.interface));
   }
-  setup.port = static_cast<uint16_t>(port_base + rank);
-  // Namespaces of one machine share its cores.
-  setup.ranks_on_machine = key.ranks;
-  setup.cpu = choose_cpus(options.text("bind_to"), cpus_by_preference(), key.ranks,
-                          port_base % 100)[static_cast<size_t>(rank)];
-  setup.options = options.values();
   return setup;
 }
 
@@ -107,12 +126,12 @@ Status World::start(const Key& key) {
     if (!with) return fail(with.error());
     options = std::move(*with);
   }
-  placement_ = place_ranks(spec_.hosts, key.ranks);
+  if (const Status placed = assign_hosts(key); !placed) return placed;
   // Between the check of a window and the ranks' own listening somebody may take a port: with
   // "auto" we look again.
   const bool automatic = options.text("port_base") == "auto";
   for (int attempt = 0;; ++attempt) {
-    const Expected<int> port_base = choose_port_base(options, spec_.hosts, key.ranks);
+    const Expected<int> port_base = choose_ports(options, key.ranks);
     if (!port_base) return fail(port_base.error());
     const Status connected = connect(key, options, *port_base);
     if (connected) {
@@ -125,39 +144,112 @@ Status World::start(const Key& key) {
   }
 }
 
+// To each rank: where everybody is, and which of its machine's cores are its own. Namespaces and
+// containers of one machine share its cores, and its boot id.
+Expected<std::vector<std::string>> World::connect_lines(const std::vector<Message>& ready,
+                                                        int port_base) {
+  std::vector<ConnectMessage> connects(ready.size());
+  std::vector<RankEndpoint> endpoints;
+  std::map<std::string, int> ranks_on;
+  std::vector<std::string> machines;
+  for (size_t rank = 0; rank < ready.size(); ++rank) {
+    const auto* answer = std::get_if<ReadyMessage>(&ready[rank]);
+    if (answer == nullptr) return fail(ErrorCode::kProtocol, "a rank answered out of turn");
+    if (answer->version != PLUMBLINE_VERSION) {
+      return fail(Error{ErrorCode::kMismatch,
+                        fmt::format("rank {} on {} is plumbline {}, this is {}", rank,
+                                    answer->endpoint.host, answer->version, PLUMBLINE_VERSION),
+                        0, "install the same version on every host", "config.version_mismatch"});
+    }
+    endpoints.push_back(answer->endpoint);
+    facts_[answer->endpoint.host] = answer->facts;
+    const std::string& boot = answer->facts.boot_id;
+    machines.push_back(boot.empty() ? answer->endpoint.host : boot);
+    connects[rank].slot = ranks_on[machines.back()]++;
+  }
+  std::vector<std::string> lines;
+  constexpr int kOffsets = 100;
+  for (size_t rank = 0; rank < ready.size(); ++rank) {
+    connects[rank].endpoints = endpoints;
+    connects[rank].ranks_on_machine = ranks_on[machines[rank]];
+    connects[rank].cpu_offset = port_base % kOffsets;
+    lines.push_back(encode(connects[rank]));
+  }
+  return lines;
+}
+
+// Which host each rank is on.
+Status World::assign_hosts(const Key& key) {
+  if (spec_.launched == nullptr) {
+    placement_ = place_ranks(spec_.hosts, key.ranks);
+    return {};
+  }
+  const Launched& launched = *spec_.launched;
+  if (!launched.broken.empty()) {
+    return fail(Error{ErrorCode::kAborted,
+                      "the ranks that " + launched.program +
+                          " started cannot be started again after: " + launched.broken,
+                      0, "start the same command again; with --resume, run goes on from there",
+                      ""});
+  }
+  if (static_cast<size_t>(key.ranks) > launched.ranks.size()) {
+    return fail(ErrorCode::kUsage, fmt::format("{} ranks, but {} started {}", key.ranks,
+                                               launched.program, launched.ranks.size()));
+  }
+  placement_.clear();
+  for (int rank = 0; rank < key.ranks; ++rank) {
+    placement_.push_back(launched.ranks[static_cast<size_t>(rank)].host);
+  }
+  return {};
+}
+
+// Ports are looked at where we can see them: here.
+Expected<int> World::choose_ports(const OptionSet& options, int ranks) const {
+  if (spec_.launched == nullptr) return choose_port_base(options, spec_.hosts, ranks);
+  std::vector<ScenarioHost> here;
+  if (!spec_.launched->ranks.front().remote) here.push_back(spec_.hosts.front());
+  return choose_port_base(options, here, ranks);
+}
+
+Status World::ready_processes(const Key& key) {
+  if (spec_.launched != nullptr) {
+    ranks_ = spec_.launched->wires.get();
+    ranks_->use(key.ranks);
+    return {};
+  }
+  std::vector<RankPlace> places;
+  for (const size_t index : placement_) {
+    const ScenarioHost& host = spec_.hosts[index];
+    places.push_back({host.name, command_on(host, spec_.reach, "rank"), !host.ssh.empty()});
+  }
+  Expected<std::unique_ptr<RankSet>> set = RankSet::start(places, encode(AliveMessage{}));
+  if (!set) return fail(set.error());
+  own_ = std::move(*set);
+  ranks_ = own_.get();
+  return {};
+}
+
 Status World::connect(const Key& key, const OptionSet& options, int port_base) {
   ++group_;
-  std::vector<RankPlace> places;
   std::vector<std::string> lines;
   for (int rank = 0; rank < key.ranks; ++rank) {
-    const ScenarioHost& host = spec_.hosts[placement_[static_cast<size_t>(rank)]];
-    places.push_back({host.name, command_on(host, spec_.program, "rank")});
     lines.push_back(encode(setup_for(key, rank, options, port_base)));
   }
-  Expected<std::unique_ptr<RankSet>> set = RankSet::start(places);
-  if (!set) return fail(set.error());
-  ranks_ = std::move(*set);
-  const int64_t timeout_ms = options.integer("connect_timeout_ms") + 5000;
+  if (const Status ready = ready_processes(key); !ready) return ready;
+  const Status joined = join(lines, port_base, options.integer("connect_timeout_ms") + 5000);
+  if (!joined) stop();
+  return joined;
+}
 
-  const Expected<std::vector<Message>> ready = ask(lines, timeout_ms, timeout_ms);
-  Status status;
-  if (ready) {
-    ConnectMessage connect;
-    for (const Message& message : *ready) {
-      const auto* answer = std::get_if<ReadyMessage>(&message);
-      if (answer == nullptr) return fail(ErrorCode::kProtocol, "a rank answered out of turn");
-      connect.endpoints.push_back(answer->endpoint);
-      facts_[answer->endpoint.host] = answer->facts;
-    }
-    const Expected<std::vector<Message>> connected =
-        ask(std::vector<std::string>(places.size(), encode(connect)), timeout_ms, timeout_ms);
-    if (connected) return {};
-    status = fail(connected.error());
-  } else {
-    status = fail(ready.error());
-  }
-  stop();
-  return status;
+// Everybody listens and says where, then everybody connects.
+Status World::join(const std::vector<std::string>& setups, int port_base, int64_t timeout_ms) {
+  const Expected<std::vector<Message>> ready = ask(setups, timeout_ms, timeout_ms);
+  if (!ready) return fail(ready.error());
+  const Expected<std::vector<std::string>> connects = connect_lines(*ready, port_base);
+  if (!connects) return fail(connects.error());
+  const Expected<std::vector<Message>> connected = ask(*connects, timeout_ms, timeout_ms);
+  if (!connected) return fail(connected.error());
+  return {};
 }
 
 Expected<std::vector<Message>> World::ask(const std::vector<std::string>& lines, int64_t timeout_ms,
@@ -218,14 +310,20 @@ Expected<Measurement> World::run(const Cell& cell, const MeasureSettings& asked)
       std::min(settings.operation_timeout_ms, spec_.options.integer("watchdog_timeout_ms"));
   // Every operation has its own watchdog inside the rank; this one only catches ranks that are
   // stuck outside of operations.
-  const int64_t timeout_ms =
+  int64_t timeout_ms =
       60'000 + 2 * settings.operation_timeout_ms +
       20 * (settings.stop.max_time_ns + settings.throughput_time_ns) / kMillisecond;
+  const bool link = cell.kind == "link";
+  if (link) {
+    settings.pair_reasons = pair_reasons(spec_.hosts, placement_);
+    timeout_ms += link_cell_limit_ms(cell, settings);
+  }
   const std::string line = encode(RunMessage{cell, settings});
   Expected<std::vector<Message>> answers =
       ask(std::vector<std::string>(static_cast<size_t>(cell.ranks), line), timeout_ms,
           settings.operation_timeout_ms + kGraceMs);
   if (!answers) {
+    if (spec_.launched != nullptr) spec_.launched->broken = answers.error().message();
     stop();
     return fail(answers.error());
   }
@@ -240,8 +338,13 @@ Expected<Measurement> World::run(const Cell& cell, const MeasureSettings& asked)
       continue;
     }
     for (PerRank& entry : measurement.per_rank) result.per_rank.push_back(std::move(entry));
+    for (LinkResult& entry : measurement.links) result.links.push_back(std::move(entry));
     auto& all = result.resolved.address_pairs;
     all.insert(all.end(), pairs.begin(), pairs.end());
+  }
+  if (link) {
+    add_link_speeds(spec_.hosts, facts_, result.links);
+    judge_links(result);
   }
   return result;
 }
@@ -250,7 +353,7 @@ RankPlaceView World::place(int rank) const {
   const ScenarioHost& host = spec_.hosts[placement_[static_cast<size_t>(rank)]];
   RankPlaceView view;
   view.host = host.name;
-  view.pid = ranks_ ? ranks_->pid(rank) : 0;
+  view.pid = ranks_ != nullptr ? ranks_->pid(rank) : 0;
   if (host.data.empty()) return view;
   view.address = rank_address(host.data.front(), "").ip;
   const auto facts = facts_.find(host.name);
@@ -268,8 +371,10 @@ Environment World::environment() {
   for (const auto& [name, facts] : facts_) environment.hosts.push_back(facts);
   environment.options = spec_.options.values();
   environment.command = spec_.command;
-  environment.control = "pipes";
-  environment.auth = "token";
+  environment.control = spec_.launched != nullptr ? "data-network"
+                        : any_by_ssh(spec_.hosts) ? "ssh"
+                                                  : "pipes";
+  environment.auth = spec_.launched == nullptr ? "token" : spec_.launched->auth;
   return environment;
 }
 

@@ -1,6 +1,7 @@
-// The ranks of a run on this machine: starts one process per rank (in the hosts' network namespaces
-// where they have one), connects them, lets them measure cells, restarts them after a failure, and
-// ends them. Implements the runner's seam over launch/ and the protocol. One thread.
+// The ranks of a run: starts one process per rank on the host where it has its place (this machine,
+// a network namespace, another machine through ssh) or takes those that a launcher started,
+// connects them, lets them measure cells, restarts them after a failure, and ends them. Implements
+// the runner's seam over launch/ and the protocol. One thread.
 #pragma once
 
 #include <map>
@@ -9,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/launched.h"
 #include "cli/protocol.h"
+#include "cli/reach.h"
 #include "core/log.h"
 #include "launch/rank_set.h"
 #include "scenarios/runner.h"
@@ -17,12 +20,13 @@
 namespace plumbline {
 
 struct WorldSpec {
-  std::string program;              // this binary
+  Reach reach;                      // how to start a rank on each host
   std::vector<ScenarioHost> hosts;  // at least one
   OptionSet options;
   std::vector<std::string> command;
   std::string plan_hash;  // of a run's plan, which all ranks compare
   const Logger* log = nullptr;
+  Launched* launched = nullptr;  // the ranks that a launcher started; null = we start our own
 };
 
 // Which host each of n ranks runs on: block-wise, as many on each as it has places; more ranks than
@@ -48,8 +52,11 @@ class World : public CellRunner {
   bool interrupted() const override;
   // Of a rank of the running world.
   RankPlaceView place(int rank) const;
-  // Ends all ranks; called by the destructor too.
+  // Ends all ranks (those of a launcher leave their group and wait); called by the destructor too.
   void stop();
+  // No further cell can be measured: why; empty = it can. Only ranks of a launcher cannot be
+  // started again.
+  std::string broken() const { return spec_.launched == nullptr ? "" : spec_.launched->broken; }
 
  private:
   // What a running world was started for; another combination needs a restart.
@@ -61,14 +68,22 @@ class World : public CellRunner {
   };
   Status start(const Key& key);
   Status connect(const Key& key, const OptionSet& options, int port_base);
+  Status join(const std::vector<std::string>& setups, int port_base, int64_t timeout_ms);
+  Expected<std::vector<std::string>> connect_lines(const std::vector<Message>& ready,
+                                                   int port_base);
+  Status assign_hosts(const Key& key);
+  Status ready_processes(const Key& key);
+  void leave();
+  Expected<int> choose_ports(const OptionSet& options, int ranks) const;
   Expected<std::vector<Message>> ask(const std::vector<std::string>& lines, int64_t timeout_ms,
                                      int64_t grace_ms);
   SetupMessage setup_for(const Key& key, int rank, const OptionSet& options, int port_base) const;
 
   WorldSpec spec_;
-  std::vector<size_t> placement_;  // host of each rank
-  std::optional<Key> key_;         // of the running world; empty = none runs
-  std::unique_ptr<RankSet> ranks_;
+  std::vector<size_t> placement_;           // host of each rank
+  std::optional<Key> key_;                  // of the running world; empty = none runs
+  std::unique_ptr<RankSet> own_;            // that we started
+  RankSet* ranks_ = nullptr;                // ... or that a launcher did; null = none in use
   std::map<std::string, HostFacts> facts_;  // by host name
   uint32_t group_ = 0;
   Digest token_;

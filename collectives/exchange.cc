@@ -38,11 +38,15 @@ Status Exchange::barrier() {
   return executor_.run(**plan, nullptr, nullptr, Deadline::after_ms(timeout_ms_));
 }
 
-Status Exchange::follow_rank_zero() {
+Status Exchange::from_rank_zero(int64_t& value) {
   const Expected<Executor::Plan*> plan = plan_for(Op::kBroadcast, RedOp::kSum, 1);
   if (!plan) return fail(plan.error());
+  return executor_.run(**plan, nullptr, &value, Deadline::after_ms(timeout_ms_));
+}
+
+Status Exchange::follow_rank_zero() {
   int64_t nothing = 0;
-  return executor_.run(**plan, nullptr, &nothing, Deadline::after_ms(timeout_ms_));
+  return from_rank_zero(nothing);
 }
 
 }  // namespace plumbline

@@ -23,7 +23,9 @@ class Exchange {
   Status sum(std::vector<int64_t>& values) { return combine(values, RedOp::kSum); }
   // Nobody returns before everybody has called.
   Status barrier();
-  // An empty-handed broadcast from rank 0: whoever returns knows that rank 0 has called.
+  // Every rank gets rank 0's value; whoever returns knows that rank 0 has called.
+  Status from_rank_zero(int64_t& value);
+  // The same empty-handed.
   Status follow_rank_zero();
 
  private:

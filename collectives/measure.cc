@@ -8,6 +8,7 @@
 
 #include "collectives/exchange.h"
 #include "collectives/operand.h"
+#include "collectives/start_sync.h"
 
 namespace plumbline {
 namespace {
@@ -21,6 +22,7 @@ constexpr double kConverged = 0.02;  // warm-up: three medians in a row this clo
 constexpr int64_t kWarmupCapNs = 300'000'000;
 constexpr uint32_t kSeeds = 4;        // as many patterns as an Operand keeps
 constexpr uint64_t kFirstBlock = 30;  // samples before the stop rule is first asked
+constexpr uint64_t kMostTries = 3;    // times a fixed count, when samples are dropped as late
 
 // User + system time and context switches of this process so far.
 struct Usage {
@@ -72,9 +74,14 @@ class Meter {
         executor_(*context.executor),
         spec_(spec),
         exchange_(executor_, settings.operation_timeout_ms),
+        own_clocks_(*context.group),
+        start_(make_start_sync(cell.sync, *context.group, exchange_,
+                               context.clocks != nullptr ? *context.clocks : own_clocks_,
+                               settings.operation_timeout_ms)),
         operand_(spec, context.group->rank(), context.group->size(), slots()) {}
 
   Expected<Measurement> run() {
+    if (!start_) return fail(ErrorCode::kConfig, "unknown sync '" + cell_.sync + "'");
     const bool throughput = cell_.kind == "throughput";
     const Status prepared = prepare(throughput ? std::max(1, cell_.outstanding) : 1);
     if (!prepared) return fail(prepared.error());
@@ -85,6 +92,7 @@ class Meter {
       const Usage before = usage_now(*context_.group);
       if (done) done = throughput ? sustained() : sampled();
       finish_usage(before);
+      if (done && !throughput) done = start_->describe(result_);
     }
     if (done) done = agree_on_outcome();
     if (!done) return fail(done.error());
@@ -143,26 +151,25 @@ class Meter {
   }
 
   bool fixed() const { return settings_.fixed_iterations > 0; }
+  uint64_t fixed_iterations() const { return static_cast<uint64_t>(settings_.fixed_iterations); }
 
-  // Durations of `count` operations on this rank. With a barrier before each there is time between
+  // Durations of `count` operations on this rank. Where they start together there is time between
   // them: every single one gets fresh data and is verified. Back to back only the last one is, so
   // that nothing stands between the others.
   Status block(uint64_t count, bool verify, std::vector<int64_t>& durations) {
-    const bool apart = cell_.sync == "barrier";
+    const bool apart = start_->apart();
+    if (const Status ready = start_->before_block(); !ready) return ready;
     const auto aggregate = static_cast<uint64_t>(std::max(1, settings_.aggregate));
     durations.resize(count);
     for (uint64_t i = 0; i < count; ++i) {
       const size_t slot = i % operand_.slots();
       const bool check = verify && (apart || i + 1 == count);
       if (check) operand_.fill(slot, next_seed());
-      if (apart) {
-        if (const Status ready = exchange_.barrier(); !ready) return ready;
-      }
-      const int64_t start = monotonic_ns();
+      if (const Status ready = start_->begin(); !ready) return ready;
       for (uint64_t k = 0; k < aggregate; ++k) {
         if (const Status done = once(slot); !done) return done;
       }
-      durations[i] = (monotonic_ns() - start) / static_cast<int64_t>(aggregate);
+      durations[i] = start_->end() / static_cast<int64_t>(aggregate);
       // Repeated in place, an operation works on its own result, which no pattern describes.
       if (check && (aggregate == 1 || !spec_.in_place)) count_wrong(slot);
     }
@@ -225,25 +232,36 @@ class Meter {
     std::vector<int64_t> samples;  // slowest rank, in time order
     std::vector<int64_t> durations;
     const int64_t start = monotonic_ns();
-    uint64_t count = fixed() ? static_cast<uint64_t>(settings_.fixed_iterations) : first_block();
+    uint64_t tried = 0;  // late ones too
+    uint64_t count = fixed() ? fixed_iterations() : first_block();
     while (true) {
       const bool verify = settings_.verify_timed && settings_.verify_iterations > 0;
       if (const Status done = block(count, verify, durations); !done) return done;
-      mine_.insert(mine_.end(), durations.begin(), durations.end());
+      tried += count;
+      std::vector<int64_t> own = durations;
+      start_->mark_late(durations);
       int64_t elapsed = monotonic_ns() - start;
       bool stop = false;
       if (const Status done = agree(durations, elapsed, stop); !done) return done;
+      start_->drop_late(durations, own);
+      mine_.insert(mine_.end(), own.begin(), own.end());
       samples.insert(samples.end(), durations.begin(), durations.end());
       result_.elapsed_ns = elapsed;
-      result_.stop_reason =
-          fixed() ? "count" : plumbline::stop_reason(settings_.stop, samples, elapsed);
-      if (stop) result_.stop_reason = "interrupted";
+      result_.stop_reason = stop ? "interrupted" : why_stop(samples, tried, elapsed);
       if (!result_.stop_reason.empty()) break;
-      count = next_block(samples.size(), elapsed);
+      count = fixed() ? fixed_iterations() - samples.size()
+                      : next_block(tried, samples.size(), elapsed);
     }
     result_.iterations = samples.size();
     keep(samples);
     return {};
+  }
+
+  // Late samples are made up for, but not without end.
+  std::string why_stop(const std::vector<int64_t>& samples, uint64_t tried, int64_t elapsed) const {
+    if (!fixed()) return plumbline::stop_reason(settings_.stop, samples, elapsed);
+    const bool enough = samples.size() >= fixed_iterations();
+    return enough || tried >= kMostTries * fixed_iterations() ? "count" : "";
   }
 
   // No more than the rule's caps allow; every rank has the same typical time.
@@ -253,8 +271,8 @@ class Meter {
   }
 
   // Half as many again, but never far beyond the time or count that is left.
-  uint64_t next_block(uint64_t have, int64_t elapsed) const {
-    const auto per_sample = std::max<int64_t>(1, elapsed / static_cast<int64_t>(have));
+  uint64_t next_block(uint64_t tried, uint64_t have, int64_t elapsed) const {
+    const auto per_sample = std::max<int64_t>(1, elapsed / static_cast<int64_t>(tried));
     const int64_t left = std::max<int64_t>(0, settings_.stop.max_time_ns - elapsed);
     const auto fits = static_cast<uint64_t>(left / per_sample) + 1;
     return std::max<uint64_t>(
@@ -350,6 +368,8 @@ class Meter {
   Executor& executor_;
   OperationSpec spec_;
   Exchange exchange_;
+  ClockSync own_clocks_;  // where the context has none
+  std::unique_ptr<StartSync> start_;
   Operand operand_;
   std::vector<PlanPtr> plans_;
   std::vector<int64_t> mine_;  // this rank's own durations, ns

@@ -9,12 +9,15 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
+#include "collectives/clock_sync.h"
 #include "collectives/executor.h"
 #include "core/cell.h"
 #include "core/options.h"
 #include "core/record.h"
 #include "core/stats.h"
+#include "transport/transports.h"
 
 namespace plumbline {
 
@@ -27,6 +30,9 @@ struct MeasureSettings {
   int64_t throughput_time_ns = 500'000'000;  // how long a throughput cell lasts
   int64_t operation_timeout_ms = 30'000;     // watchdog of each operation
   int aggregate = 1;  // operations per sample (coll -m); time is divided by it
+  // Link cells: [from * ranks + to] = why that pair is not to be measured, empty = it is. May be
+  // empty as a whole. A link cell's streams last throughput_time_ns each.
+  std::vector<std::string> pair_reasons;
 };
 
 struct MeasureContext {
@@ -35,8 +41,12 @@ struct MeasureContext {
       nullptr;  // the group's one executor: sequence numbers go on from cell to cell
   const KernelSet* kernels = nullptr;
   const OptionSet* options = nullptr;
-  std::string host;                   // of this rank, for per_rank
+  std::string host;  // of this rank, for per_rank
+  // Of all ranks, for link cells; null = names and subnets are not known.
+  const std::vector<RankEndpoint>* endpoints = nullptr;
   std::function<bool()> interrupted;  // asked between blocks; agreed over all ranks
+  // What is known of the ranks' clocks, kept from cell to cell; null = learned anew by each cell.
+  ClockSync* clocks = nullptr;
 };
 
 // Measures one cell (kind latency, bandwidth, throughput or check). The Measurement is complete on

@@ -24,6 +24,11 @@ void to_json(nlohmann::json& json, const Cell& cell) {
           {"outstanding", cell.outstanding},
           {"repeat", cell.repeat},
           {"params", cell.params}};
+  // Only where it means something: other cells keep their ids.
+  if (!cell.measure.empty()) {
+    json["measure"] = cell.measure;
+    json["rate_bps"] = cell.rate_bps;
+  }
 }
 
 void from_json(const nlohmann::json& json, Cell& cell) {
@@ -44,6 +49,8 @@ void from_json(const nlohmann::json& json, Cell& cell) {
   json.at("outstanding").get_to(cell.outstanding);
   json.at("repeat").get_to(cell.repeat);
   json.at("params").get_to(cell.params);
+  cell.measure = json.value("measure", std::string());
+  cell.rate_bps = json.value("rate_bps", uint64_t{0});
 }
 
 std::string canonical_json(const Cell& cell) {

@@ -14,8 +14,9 @@
 namespace plumbline {
 
 struct Cell {
-  std::string kind;  // "latency" | "bandwidth" | "throughput" | "check" | "roof" | "probe"
-  std::string op;    // name in the op table; for a roof "raw_pingpong" ...; for a probe its id
+  // "latency" | "bandwidth" | "throughput" | "check" | "roof" | "link" | "probe"
+  std::string kind;
+  std::string op;  // name in the op table; for a roof "raw_pingpong" ...; for a probe its id
   std::string engine = "native";
   std::string transport = "auto";
   std::string algorithm = "auto";
@@ -26,12 +27,16 @@ struct Cell {
   uint64_t bytes = 0;             // S, already rounded down to whole elements per rank
   uint64_t count = 0;             // elements of one rank's argument
   std::string placement = "out";  // "in" | "out" of place
-  std::string sync = "barrier";   // how ranks start together: "barrier" | "none"
+  std::string sync = "barrier";   // how ranks start together: "barrier" | "none" | "window"
   std::string cache =
       "cold";           // "cold": buffers take turns over much memory; "hot": always the same ones
   int outstanding = 1;  // operations in flight at once (throughput)
   int repeat = 0;       // index of the repetition (0 first)
   std::map<std::string, std::string> params;  // options and probe parameters set for this cell only
+  // Cells of kind "link" only (elsewhere empty, and then not part of the JSON): what is measured, a
+  // name in link_measure_table(), and the rate of datagrams in bits of payload per second.
+  std::string measure;
+  uint64_t rate_bps = 0;
 
   bool operator==(const Cell&) const = default;
 };

@@ -17,8 +17,11 @@ namespace plumbline {
 namespace {
 
 constexpr std::string_view kOwnPrefix = "PLUMBLINE_", kMcclPrefix = "MCCL_";
-// Variables of ours that are no options: where the run token lies, and where rank 0 is.
-constexpr std::string_view kOtherVariables[] = {"PLUMBLINE_TOKEN_FILE", "PLUMBLINE_MASTER_ADDR"};
+// Variables of ours that are no options: where the run token lies, where rank 0 is, and which rank
+// of which world a launcher made of this process.
+constexpr std::string_view kOtherVariables[] = {
+    "PLUMBLINE_TOKEN_FILE", "PLUMBLINE_MASTER_ADDR",      "PLUMBLINE_RANK",  "PLUMBLINE_WORLD_SIZE",
+    "PLUMBLINE_LOCAL_RANK", "PLUMBLINE_LOCAL_WORLD_SIZE", "PLUMBLINE_RUN_ID"};
 constexpr const char* kDefaultOrigin = "default";
 
 bool is_other_variable(std::string_view name) {

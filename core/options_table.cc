@@ -36,6 +36,10 @@ constexpr OptionRow kTable[] = {
     {"link_profile", kChoice, "none", "", "a set of defaults for one kind of link",
      "MCCL_LINK_PROFILE", "none|thunderbolt|ethernet|loopback", kNoMin, kNoMax, nullptr, kOwn},
 
+    {"ssh_config", kText, "", "",
+     "configuration file for ssh (its -F) instead of the user's own; empty = the user's own",
+     nullptr, nullptr, kNoMin, kNoMax, nullptr, kOwn},
+
     // How the bytes travel.
     {"chunk_bytes", kBytes, "256Ki", "bytes", "largest payload of one frame", "MCCL_CHUNK_BYTES",
      nullptr, 4096, kMaxBytes, nullptr, kAgree},

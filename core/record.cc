@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/op.h"
 
@@ -75,7 +76,9 @@ json per_rank_json(const PerRank& rank) {
           {"cpu_ns", rank.cpu_ns},
           {"context_switches", rank.context_switches},
           {"retransmits", rank.retransmits},
-          {"cpu", rank.cpu}};
+          {"cpu", rank.cpu},
+          {"clock_offset_ns", optional_json(rank.clock_offset_ns)},
+          {"clock_error_ns", optional_json(rank.clock_error_ns)}};
 }
 
 PerRank per_rank_from(const json& object) {
@@ -90,6 +93,8 @@ PerRank per_rank_from(const json& object) {
   object.at("context_switches").get_to(rank.context_switches);
   object.at("retransmits").get_to(rank.retransmits);
   object.at("cpu").get_to(rank.cpu);
+  get_optional(object, "clock_offset_ns", rank.clock_offset_ns);
+  get_optional(object, "clock_error_ns", rank.clock_error_ns);
   return rank;
 }
 
@@ -181,6 +186,7 @@ void to_json(json& object, const Measurement& m) {
             {"per_rank", std::move(per_rank)},
             {"resolved", resolved_json(m.resolved)},
             {"extra", m.extra}};
+  if (!m.links.empty()) object["links"] = m.links;
 }
 
 void from_json(const json& object, Measurement& m) {
@@ -204,6 +210,21 @@ void from_json(const json& object, Measurement& m) {
   for (const json& rank : object.at("per_rank")) m.per_rank.push_back(per_rank_from(rank));
   m.resolved = resolved_from(object.at("resolved"));
   object.at("extra").get_to(m.extra);
+  m.links.clear();
+  if (object.contains("links")) object.at("links").get_to(m.links);
+}
+
+// Every link must lie within the cell's world, and each ordered pair may be there once.
+static void check_links(const Record& record) {
+  std::set<std::pair<int, int>> seen;
+  for (const LinkResult& link : record.measurement.links) {
+    if (std::max(link.from, link.to) >= record.cell.ranks) {
+      throw json::other_error::create(501, "link of a rank beyond cell.ranks", nullptr);
+    }
+    if (!seen.insert({link.from, link.to}).second) {
+      throw json::other_error::create(501, "the same link twice", nullptr);
+    }
+  }
 }
 
 void recompute(Record& record) {
@@ -276,6 +297,7 @@ Expected<Record> record_from_line(std::string_view line, std::vector<std::string
     object.at("seed").get_to(record.seed);
     object.at("cell").get_to(record.cell);
     object.get_to(record.measurement);
+    check_links(record);
     object.at("noise").at("verdict").get_to(record.noise.verdict);
     object.at("noise").at("causes").get_to(record.noise.causes);
     record.environment = environment_from(object.at("environment"));

@@ -17,6 +17,7 @@
 #include "core/fd.h"
 #include "core/histogram.h"
 #include "core/host.h"
+#include "core/link.h"
 #include "core/stats.h"
 
 namespace plumbline {
@@ -44,6 +45,9 @@ struct PerRank {
   int64_t context_switches = 0;  // voluntary + involuntary over the timed part
   uint64_t retransmits = 0;      // TCP segments, over the timed part
   int cpu = -1;                  // that it was bound to; -1 = not bound
+  // Window timing only: rank 0's monotonic clock minus this rank's when the cell ended, and how far
+  // the true offset may be from it.
+  std::optional<double> clock_offset_ns, clock_error_ns;
 };
 
 struct Noise {
@@ -51,8 +55,15 @@ struct Noise {
   std::vector<std::string> causes;  // "oversubscribed", "load", "cv", "steal", "short interval" ...
 };
 
-// Key of Measurement::extra: involuntary context switches of all ranks over the timed part.
+// Keys of Measurement::extra. Involuntary context switches of all ranks over the timed part.
 inline constexpr const char* kInvoluntarySwitches = "involuntary_switches_count";
+// Keys of cells with window timing (docs/measuring.md).
+inline constexpr const char* kClockError = "clock_error_ns";   // of any rank, at any sample
+inline constexpr const char* kClockDrift = "clock_drift_ppm";  // of any rank, magnitude
+inline constexpr const char* kClockDriftError = "clock_drift_error_ppm";
+inline constexpr const char* kClockBreaks = "clock_breaks_count";  // jumps, changes of rate
+inline constexpr const char* kLateSamples = "late_samples_count";  // dropped: a rank started late
+inline constexpr const char* kWindow = "window_ns";  // from the announcement to the common start
 
 // Samples and counters of one cell: what the measuring loop returns.
 struct Measurement {
@@ -74,6 +85,7 @@ struct Measurement {
   std::vector<PerRank> per_rank;
   Resolved resolved;
   std::map<std::string, double> extra;  // anything else with its unit in the key, e.g. "ttl_count"
+  std::vector<LinkResult> links;        // cells of kind "link": one per ordered pair of ranks
 };
 
 struct OptionValue {
@@ -84,7 +96,7 @@ struct Environment {
   std::vector<HostFacts> hosts;                // one per host that took part
   std::map<std::string, OptionValue> options;  // every option with its origin
   std::vector<std::string> command;            // argv of the coordinator
-  std::string control;  // "pipes" | "data-network": what control traffic used
+  std::string control;  // "pipes" | "ssh" | "data-network": what control traffic used
   std::string auth;     // "token" | "rendezvous" | "none"
 };
 

@@ -15,6 +15,7 @@ struct FieldRow {
   bool nullable;
   const char* unit;  // "ns", "bytes", "bytes/s", "elements", "" ...
   const char* help;
+  bool optional = false;  // only in records that have such a thing; others do without the key
 };
 
 std::span<const FieldRow> record_fields();

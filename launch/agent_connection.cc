@@ -23,7 +23,8 @@ constexpr size_t kShownWords = 400;
 constexpr int kSleepMs = 250;
 constexpr int64_t kSilentNs = 1 * kSecond;  // then it is asked for the time ...
 constexpr int64_t kHungNs = 3 * kSecond;    // ... and that long it may take to answer
-constexpr int kPoliteMs = 400;              // from the end of its input to SIGTERM, to SIGKILL
+constexpr int64_t kKeepAliveNs = 2 * kSecond;
+constexpr int kPoliteMs = 400;  // from the end of its input to SIGTERM, to SIGKILL
 
 // The last lines of a standard error, on one line.
 std::string shown_words(const std::string& words) {
@@ -33,7 +34,7 @@ std::string shown_words(const std::string& words) {
   for (const char c : text) {
     if (c == '\n') {
       shown += " | ";
-    } else {
+    } else if (c != '\r') {  // ssh ends its lines for a terminal
       shown += c < ' ' || c > '~' ? '?' : c;
     }
   }
@@ -270,6 +271,10 @@ void AgentConnection::look_after() {
   }
   // The first answer may take long: a slow disk, a login.
   if (ever_spoke_) ask_for_time_if_silent();
+  if (wires_.remote && monotonic_ns() - kept_alive_ns_ > kKeepAliveNs) {
+    kept_alive_ns_ = monotonic_ns();
+    post("time", json::object(), Deadline::after_ns(kHungNs), true);
+  }
 }
 
 void AgentConnection::ask_for_time_if_silent() {
@@ -297,6 +302,7 @@ void AgentConnection::lose(ErrorCode code, const std::string& what) {
   lost_ = true;
   AgentEnding ending;
   ending.ever_spoke = ever_spoke_;
+  ending.remote = wires_.remote;
   std::string became = what;
   if (wires_.process != nullptr) {
     constexpr int kEndingMs = 300;

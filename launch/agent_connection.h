@@ -28,6 +28,7 @@ namespace plumbline {
 struct AgentWires {
   Fd to, from, errors;
   std::unique_ptr<Process> process;  // null when somebody else started it
+  bool remote = false;  // the process is ssh: the agent behind it ends when it hears nothing
 };
 
 // When one exchange left and came back, on our wall clock.
@@ -41,6 +42,7 @@ struct AgentEnding {
   int exit_status = -1;     // of the process when it ended by itself; -1 = it did not
   std::string last_words;   // end of its standard error
   bool ever_spoke = false;  // at least one answer had come
+  bool remote = false;      // it was started through ssh, whose words and status these may be
 };
 
 class AgentConnection : public HostAgent {
@@ -100,6 +102,7 @@ class AgentConnection : public HostAgent {
   Message sending_;
   size_t sent_ = 0;
   int64_t heard_ns_ = 0, asked_ns_ = 0;  // monotonic; asked_ns_ 0 = no own question is out
+  int64_t kept_alive_ns_ = 0;
   bool ever_spoke_ = false, lost_ = false;
   std::thread mover_;
 };

@@ -14,6 +14,7 @@
 #include "launch/agent_connection.h"
 #include "launch/agent_greeting.h"
 #include "launch/agent_lines.h"
+#include "launch/ssh.h"
 
 namespace plumbline {
 namespace {
@@ -48,6 +49,10 @@ constexpr StartFailure kStartFailures[] = {
 std::string start_cause(const AgentEnding& ending) {
   constexpr int kNotExecutable = 126, kNotFound = 127;
   if (ending.ever_spoke || ending.exit_status <= 0) return ending.error.cause;
+  if (ending.remote) {
+    const std::string cause = ssh_cause(ending.last_words, ending.exit_status);
+    return cause.empty() ? ending.error.cause : cause;
+  }
   for (const StartFailure& row : kStartFailures) {
     if (ending.last_words.find(row.words) != std::string::npos) return row.cause;
   }
@@ -119,6 +124,10 @@ void finish_hello(Greeting& greeting, std::vector<std::unique_ptr<AgentConnectio
   if (!reply) {
     const std::optional<AgentEnding> ending = connection.ending();
     Error error = ending ? ending->error : reply.error();
+    if (ending && ending->remote && !ending->ever_spoke) {
+      error.what = fmt::format("start plumbline on {} over ssh: exit status {}", connection.host(),
+                               ending->exit_status);
+    }
     if (!ending && error.hint.empty()) error.hint = connection.words();
     return refuse(greeting, std::move(error), ending ? start_cause(*ending) : "rank.agent_lost",
                   refused);
@@ -178,6 +187,7 @@ Expected<std::unique_ptr<AgentConnection>> start_one(const AgentPlace& place) {
   wires.from = (*process)->take_output();
   wires.errors = (*process)->take_errors();
   wires.process = std::move(*process);
+  wires.remote = place.remote;
   return AgentConnection::open(place.host, std::move(wires));
 }
 

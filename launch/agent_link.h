@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/fd.h"
 #include "core/host_agent.h"
 
 namespace plumbline {
@@ -19,6 +20,7 @@ namespace plumbline {
 struct AgentPlace {
   std::string host;
   std::vector<std::string> argv;  // "plumbline agent", "ip netns exec NAME plumbline agent" ...
+  bool remote = false;            // argv is an ssh command: it ends when it hears nothing
 };
 
 // What an agent said about itself when it was greeted.
@@ -61,6 +63,10 @@ void end_agents(std::vector<AgentStart>& starts);
 // ssh.auth (another token), and those of start_agents. Destroying the agent closes the connection.
 AgentStart attach_agent(const std::string& host, const std::string& address, int port,
                         const std::string& token, Deadline deadline,
+                        const std::map<std::string, std::string>& config = {});
+
+// The same over a connection that stands already, whose other end has proved itself.
+AgentStart attach_agent(const std::string& host, Fd connection, Deadline deadline,
                         const std::map<std::string, std::string>& config = {});
 
 // The token in a file ("-" = standard input): one line of at least 16 characters. Tokens never

@@ -36,6 +36,10 @@ class Loop {
     while (!ended_) {
       const Deadline next = jobs_->expire();
       if (Status turned = turn(next); !turned) return turned;
+      if (settings_.lease_ms > 0 &&
+          monotonic_ns() - heard_ns_ > settings_.lease_ms * kMillisecond) {
+        break;
+      }
     }
     const Deadline flush = Deadline::after_ms(kFlushMs);
     while (!reader_gone_ && pending() > 0 && !flush.passed()) {
@@ -76,6 +80,7 @@ class Loop {
     const ssize_t n = ::read(in_, chunk.data(), chunk.size());
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) ended_ = true;
     if (n <= 0) return;
+    heard_ns_ = monotonic_ns();
     lines_.feed({chunk.data(), static_cast<size_t>(n)});
     while (const std::optional<std::string> line = lines_.next()) take(*line);
   }
@@ -121,6 +126,7 @@ class Loop {
   LineBuffer lines_;
   std::string sending_;
   size_t sent_ = 0;
+  int64_t heard_ns_ = monotonic_ns();
   bool ended_ = false, reader_gone_ = false;
 };
 

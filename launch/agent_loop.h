@@ -20,6 +20,9 @@ struct AgentLoopSettings {
   std::map<std::string, std::string> config;  // options as seen here, for hello
   size_t max_line_bytes = kMaxRequestBytes;
   int max_running = 64;  // requests at the same time; more wait
+  // Ends when nothing has been heard for so long: over a network an asker may vanish without a
+  // word. 0 = waits for the end of the input only.
+  int64_t lease_ms = 0;
 };
 
 // `hello` and `time` are answered by the loop itself. A handler gets a little less than the time

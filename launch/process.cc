@@ -146,6 +146,12 @@ Status Process::write_line(const std::string& line, Deadline deadline) {
   return {};
 }
 
+void Process::try_write_line(const std::string& line) const {
+  const std::string text = line + '\n';
+  // A pipe takes so little whole or not at all; whoever reads on sees a broken one.
+  static_cast<void>(!::write(input_.get(), text.data(), text.size()));
+}
+
 Expected<std::string> Process::read_line(Deadline deadline) {
   while (true) {
     const size_t end = buffer_.find('\n');
@@ -172,6 +178,21 @@ Expected<std::string> Process::read_line(Deadline deadline) {
       return fail_errno(ErrorCode::kSystem, fmt::format("read from process {}", pid_), errno);
     }
   }
+}
+
+Status spawn_on(int connection, const std::vector<std::string>& argv) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, connection, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, connection, STDOUT_FILENO);
+  std::vector<char*> arguments;
+  for (const std::string& text : argv) arguments.push_back(const_cast<char*>(text.c_str()));
+  arguments.push_back(nullptr);
+  pid_t pid = -1;
+  const int err = posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (err != 0) return fail_errno(ErrorCode::kSystem, "start " + argv[0], err);
+  return {};
 }
 
 }  // namespace plumbline

@@ -10,10 +10,10 @@
 
 namespace plumbline {
 
-void die_with_parent() {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+void die_with_parent(int signal) {
+  prctl(PR_SET_PDEATHSIG, signal);
   // Already orphaned before the call above: nobody would ever tell us.
-  if (getppid() == 1) raise(SIGKILL);
+  if (getppid() == 1) raise(signal);
 }
 
 bool open_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC) == 0; }

@@ -11,7 +11,7 @@
 namespace plumbline {
 
 // macOS has no parent-death signal: ranks end when their standard input ends.
-void die_with_parent() {}
+void die_with_parent(int) {}
 
 // No pipe2: a child spawned by another thread between the two calls would inherit the ends.
 bool open_pipe(int ends[2]) {

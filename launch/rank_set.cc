@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "launch/line_io.h"
+
 namespace plumbline {
 
-Expected<std::unique_ptr<RankSet>> RankSet::start(const std::vector<RankPlace>& places) {
+Expected<std::unique_ptr<RankSet>> RankSet::start(const std::vector<RankPlace>& places,
+                                                  const std::string& alive) {
   std::unique_ptr<RankSet> set(new RankSet());
   set->places_ = places;
   for (size_t rank = 0; rank < places.size(); ++rank) {
@@ -20,13 +23,41 @@ Expected<std::unique_ptr<RankSet>> RankSet::start(const std::vector<RankPlace>& 
     }
     set->ranks_.push_back(std::move(*process));
   }
+  set->used_ = set->ranks_.size();
+  const bool remote = std::any_of(places.begin(), places.end(),
+                                  [](const RankPlace& place) { return place.remote; });
+  if (remote && !alive.empty()) {
+    set->alive_ = alive;
+    set->keeper_ = std::thread([set = set.get()] { set->keep_alive(); });
+  }
+  return set;
+}
+
+std::unique_ptr<RankSet> RankSet::adopt(const std::vector<std::string>& hosts,
+                                        std::vector<std::unique_ptr<RankWire>> wires) {
+  std::unique_ptr<RankSet> set(new RankSet());
+  for (const std::string& host : hosts) set->places_.push_back({host, {}, false});
+  set->ranks_ = std::move(wires);
+  set->used_ = set->ranks_.size();
   return set;
 }
 
 RankSet::~RankSet() { stop(500); }
 
+void RankSet::keep_alive() {
+  const NoSigpipe no_sigpipe;
+  constexpr auto kEvery = std::chrono::seconds(2);
+  std::unique_lock lock(writing_);
+  while (!stopping_.wait_for(lock, kEvery, [this] { return stopped_; })) {
+    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+      if (places_[rank].remote) ranks_[rank]->try_write_line(alive_);
+    }
+  }
+}
+
 Status RankSet::send(const std::vector<std::string>& lines, Deadline deadline) {
-  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+  const std::scoped_lock lock(writing_);
+  for (size_t rank = 0; rank < used_; ++rank) {
     const Status sent = ranks_[rank]->write_line(lines[rank], deadline);
     if (!sent) {
       Error error = sent.error();
@@ -39,7 +70,7 @@ Status RankSet::send(const std::vector<std::string>& lines, Deadline deadline) {
 }
 
 Status RankSet::send_all(const std::string& line, Deadline deadline) {
-  return send(std::vector<std::string>(ranks_.size(), line), deadline);
+  return send(std::vector<std::string>(used_, line), deadline);
 }
 
 RankAnswer RankSet::read_one(int rank, Deadline deadline) {
@@ -54,7 +85,7 @@ RankAnswer RankSet::read_one(int rank, Deadline deadline) {
 
 std::vector<RankAnswer> RankSet::collect(Deadline deadline, int64_t grace_ns,
                                          const std::function<bool()>& tick) {
-  std::vector<std::optional<RankAnswer>> answers(ranks_.size());
+  std::vector<std::optional<RankAnswer>> answers(used_);
   const auto missing = [&] {
     return std::count_if(answers.begin(), answers.end(), [](const auto& a) { return !a; });
   };
@@ -62,12 +93,12 @@ std::vector<RankAnswer> RankSet::collect(Deadline deadline, int64_t grace_ns,
     if (tick && !tick()) break;
     std::vector<pollfd> entries;
     bool buffered = false;
-    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+    for (size_t rank = 0; rank < used_; ++rank) {
       entries.push_back({answers[rank] ? -1 : ranks_[rank]->read_fd(), POLLIN, 0});
       buffered |= !answers[rank] && ranks_[rank]->has_line();
     }
     if (!buffered) poll(entries.data(), entries.size(), deadline.poll_timeout_ms(200));
-    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+    for (size_t rank = 0; rank < used_; ++rank) {
       if (answers[rank] || (entries[rank].revents == 0 && !ranks_[rank]->has_line())) continue;
       // Readable, but perhaps only part of a line: its rest follows at once, or the rank hangs and
       // the deadline tells.
@@ -76,7 +107,7 @@ std::vector<RankAnswer> RankSet::collect(Deadline deadline, int64_t grace_ns,
     }
   }
   std::vector<RankAnswer> result;
-  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+  for (size_t rank = 0; rank < used_; ++rank) {
     result.push_back(answers[rank] ? std::move(*answers[rank])
                                    : read_one(static_cast<int>(rank), Deadline::after_ns(0)));
   }
@@ -84,6 +115,12 @@ std::vector<RankAnswer> RankSet::collect(Deadline deadline, int64_t grace_ns,
 }
 
 void RankSet::stop(int polite_ms) {
+  {
+    const std::scoped_lock lock(writing_);
+    stopped_ = true;
+  }
+  stopping_.notify_all();
+  if (keeper_.joinable()) keeper_.join();
   for (const auto& rank : ranks_) rank->close_input();
   const auto all_gone = [&](Deadline deadline) {
     return std::all_of(ranks_.begin(), ranks_.end(),

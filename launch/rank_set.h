@@ -1,12 +1,17 @@
-// The rank processes of one world: started together, asked together, ended together. A request is
+// The rank processes of one world: started together (or by a launcher), asked together, ended
+// together. A request is
 // one line to every rank, the answer one line from each; a rank that dies or stays silent is named
 // with what became of it. One thread at a time.
 #pragma once
 
+#include <algorithm>
+#include <condition_variable>
 #include <csignal>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "launch/process.h"
@@ -18,6 +23,7 @@ namespace plumbline {
 struct RankPlace {
   std::string host;
   std::vector<std::string> argv;
+  bool remote = false;  // argv is an ssh command: that rank wants to hear from us now and then
 };
 
 // One rank's answer, or what became of it.
@@ -25,10 +31,17 @@ using RankAnswer = Expected<std::string>;
 
 class RankSet {
  public:
-  static Expected<std::unique_ptr<RankSet>> start(const std::vector<RankPlace>& places);
+  // `alive` is the line that remote ranks are sent every two seconds; no answer to it is expected.
+  static Expected<std::unique_ptr<RankSet>> start(const std::vector<RankPlace>& places,
+                                                  const std::string& alive = {});
+  // Ranks that run already, one wire each; `hosts` names theirs for messages.
+  static std::unique_ptr<RankSet> adopt(const std::vector<std::string>& hosts,
+                                        std::vector<std::unique_ptr<RankWire>> wires);
   ~RankSet();
 
-  int size() const { return static_cast<int>(ranks_.size()); }
+  int size() const { return static_cast<int>(used_); }
+  // From now on only the first `ranks` are asked; the others idle.
+  void use(int ranks) { used_ = std::min(static_cast<size_t>(ranks), ranks_.size()); }
   pid_t pid(int rank) const { return ranks_[static_cast<size_t>(rank)]->pid(); }
 
   // Sends lines[r] to rank r (or the same line to all).
@@ -46,8 +59,16 @@ class RankSet {
  private:
   RankSet() = default;
   RankAnswer read_one(int rank, Deadline deadline);
+  void keep_alive();
   std::vector<RankPlace> places_;
-  std::vector<std::unique_ptr<Process>> ranks_;
+  std::vector<std::unique_ptr<RankWire>> ranks_;
+  size_t used_ = 0;
+  // What keeps remote ranks alive while nobody asks them anything.
+  std::string alive_;
+  std::mutex writing_;  // one line at a time goes into the pipes
+  std::condition_variable stopping_;
+  bool stopped_ = false;
+  std::thread keeper_;
 };
 
 }  // namespace plumbline

@@ -8,7 +8,7 @@
 
 namespace plumbline {
 
-PLUMBLINE_JSON_FIELDS(JobHost, name, data, interface, speed, reached_by, where)
+PLUMBLINE_JSON_FIELDS(JobHost, name, data, interface, speed, reached_by, ssh, where, apart)
 PLUMBLINE_JSON_FIELDS(Job, file, hosts, ranks, port_base, master_port, ports, extra_ports, rdma,
                       deep, idle_s, config, problems)
 PLUMBLINE_JSON_FIELDS(AddressEvidence, ip, prefix, scope, flags)

@@ -28,7 +28,11 @@ struct JobHost {
   std::string interface;          // expected carrier; empty = any
   std::string speed;              // "40Gbit"; empty = as the system says
   std::string reached_by;         // "local" | "netns" | "ssh"; empty = not at all
+  std::string ssh;                // what stands behind `ssh`: "-p 2222 me@mini1"; empty = no ssh
   std::string where;              // "hosts.json:7", for causes that lie in the file
+  // Hosts that it is not supposed to talk to, by name, and why (leaves of a star, a ring's far
+  // side).
+  std::map<std::string, std::string> apart;
 };
 
 struct Job {

@@ -179,4 +179,16 @@ std::string join_words(const std::vector<std::string>& words, const char* betwee
   return text;
 }
 
+bool share_machine(const EvidenceSet& evidence, const std::string& a, const std::string& b) {
+  const auto here = [&evidence](const std::string& name) {
+    const JobHost* entry = find_job_host(evidence, name);
+    return entry != nullptr && (entry->reached_by == "netns" || entry->reached_by == "local");
+  };
+  if (here(a) && here(b)) return true;
+  const HostEvidence* one = find_host(evidence, a);
+  const HostEvidence* other = find_host(evidence, b);
+  return one != nullptr && other != nullptr && !one->boot_id.empty() &&
+         one->boot_id == other->boot_id;
+}
+
 }  // namespace plumbline

@@ -57,4 +57,8 @@ const RouteEvidence* matching_route(const HostEvidence& host, const std::string&
 std::optional<int64_t> sysctl_number(const HostEvidence& host, const std::string& key);
 std::string join_words(const std::vector<std::string>& words, const char* between = ", ");
 
+// Do these two hosts share one machine's cores? Namespaces of this machine do, and whatever has the
+// same boot id (containers, namespaces behind sshd of their own).
+bool share_machine(const EvidenceSet& evidence, const std::string& a, const std::string& b);
+
 }  // namespace plumbline

@@ -225,6 +225,13 @@ std::vector<PairEvidence> pairs_to_try(const EvidenceSet& evidence) {
         pair.skipped =
             "both ends are this machine, as for " + hosts[0].name + " and " + hosts[1].name;
       }
+      const auto apart = hosts[i].apart.find(hosts[k].name);
+      if (apart != hosts[i].apart.end()) {
+        // Without addresses no rule takes it for a pair that is broken.
+        pair.from_ip.clear();
+        pair.to_ip.clear();
+        pair.skipped = "not supposed to talk: " + apart->second;
+      }
       pairs.push_back(std::move(pair));
     }
   }

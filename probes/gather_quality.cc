@@ -10,6 +10,7 @@
 #include <set>
 
 #include "core/units.h"
+#include "probes/evidence_query.h"
 #include "probes/gather_datagrams.h"
 #include "probes/thresholds.h"
 
@@ -266,7 +267,9 @@ class QualityGatherer {
       const double rate = rate_of(direction);
       if (loses(key)) continue;
       // Faster than that, namespaces of one machine measure its cores: nothing to look at again.
-      if (shares_cores(direction) && rate > threshold(Threshold::kSharedCoresBps)) continue;
+      if (share_machine(evidence_, direction.pair->from, direction.pair->to) &&
+          rate > threshold(Threshold::kSharedCoresBps))
+        continue;
       const auto opposite = directions_.find({key.second, key.first});
       const double other = opposite == directions_.end() ? rate : rate_of(opposite->second);
       const double stated = stated_bps(direction);
@@ -286,14 +289,6 @@ class QualityGatherer {
         }
       }
     }
-  }
-
-  bool shares_cores(const Direction& direction) const {
-    return std::all_of(
-        evidence_.job.hosts.begin(), evidence_.job.hosts.end(), [&](const JobHost& host) {
-          const bool end = host.name == direction.pair->from || host.name == direction.pair->to;
-          return !end || host.reached_by == "netns" || host.reached_by == "local";
-        });
   }
 
   // "40Gbit" of the slower end in the host file, bits per second; 0 when neither says.

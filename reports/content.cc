@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/units.h"
+#include "reports/link_tables.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -276,7 +277,8 @@ void add_introduction(const ReportInput& input, const View& view, Document& docu
 }
 
 void add_tables(const View& view, Document& document) {
-  std::vector<std::string> shown = {"check", "probe"};
+  std::vector<std::string> shown = {"check", "probe", "link"};
+  add_links(view, document);
   for (const KindRow& row : kKinds) {
     add_measurements(view, row.kind, row.title, row.legend, document);
     shown.push_back(row.kind);

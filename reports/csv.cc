@@ -30,11 +30,25 @@ std::string number(std::optional<double> value) {
   return value && std::isfinite(*value) ? fmt::format("{:.10g}", *value) : std::string();
 }
 
+std::string extra(const Item& item, const char* key) {
+  const auto& all = measured(item).extra;
+  const auto it = all.find(key);
+  return it == all.end() ? std::string() : number(std::optional<double>(it->second));
+}
+
 std::string params_text(const std::map<std::string, std::string>& params) {
   std::vector<std::string> parts;
   parts.reserve(params.size());
   for (const auto& [name, value] : params) parts.push_back(name + "=" + value);
   return join(parts, ";");
+}
+
+// What a link cell measures is a parameter like any other.
+std::string all_params(const Cell& cell) {
+  std::map<std::string, std::string> params = cell.params;
+  if (!cell.measure.empty()) params["measure"] = cell.measure;
+  if (cell.rate_bps > 0) params["rate_bps"] = number(cell.rate_bps);
+  return params_text(params);
 }
 
 template <typename Field>
@@ -72,7 +86,7 @@ const std::vector<CsvColumn>& columns() {
       {"cache", [](const Item& i) { return cell_of(i).cache; }},
       {"outstanding_operations", [](const Item& i) { return number(cell_of(i).outstanding); }},
       {"repetition", [](const Item& i) { return number(cell_of(i).repeat); }},
-      {"params", [](const Item& i) { return params_text(cell_of(i).params); }},
+      {"params", [](const Item& i) { return all_params(cell_of(i)); }},
       {"seed", [](const Item& i) { return number(i.record->seed); }},
       // dependent ones
       {"finished", [](const Item& i) { return i.record->time; }},
@@ -115,6 +129,8 @@ const std::vector<CsvColumn>& columns() {
       {"cpu_all_ranks_ns", [](const Item& i) { return over_ranks(i, &PerRank::cpu_ns); }},
       {"context_switches", [](const Item& i) { return over_ranks(i, &PerRank::context_switches); }},
       {"retransmits_segments", [](const Item& i) { return over_ranks(i, &PerRank::retransmits); }},
+      {"clock_error_ns", [](const Item& i) { return extra(i, kClockError); }},
+      {"late_samples", [](const Item& i) { return extra(i, kLateSamples); }},
   };
   return kColumns;
 }

@@ -63,12 +63,29 @@ std::string chosen_text(const Pair& p) {
                                         : std::string();
 }
 
+// How well the common start is known, where that is more than nothing: the bound of the clocks from
+// 1 % of the time on, and the samples that were given up.
+std::string window_text(const Item& item) {
+  const Measurement& m = item.record->measurement;
+  std::string text;
+  const auto error = m.extra.find(kClockError);
+  if (error != m.extra.end() && item.time.p50 && error->second >= 0.01 * *item.time.p50) {
+    text += fmt::format(" +-{} us", us_text(error->second));
+  }
+  const auto late = m.extra.find(kLateSamples);
+  if (late != m.extra.end() && late->second > 0) {
+    text += fmt::format(" ({:.0f} of {:.0f} late)", late->second,
+                        late->second + static_cast<double>(item.time.n));
+  }
+  return text;
+}
+
 // Independent variables that have no column of their own and are not at their default.
 std::string variant_text(const Pair& p) {
   const Cell& cell = cell_of(p);
   std::vector<std::string> parts;
   if (cell.repeat > 0) parts.push_back(fmt::format("repetition {}", cell.repeat));
-  if (cell.sync != "barrier") parts.push_back("sync " + cell.sync);
+  if (cell.sync != "barrier") parts.push_back("sync " + cell.sync + window_text(p.any()));
   for (const auto& [name, value] : cell.params) parts.push_back(name + "=" + value);
   return clean(join(parts, ", "));
 }

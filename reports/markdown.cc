@@ -46,6 +46,9 @@ void add_reproduction(const View& view, const std::string& directory, Document& 
                        std::to_string(view.items.front().record->seed) + ", plan " +
                        view.items.front().record->plan_hash);
   }
+  const bool links =
+      !directory.empty() && std::filesystem::exists(directory + "/links/links.md", error);
+  if (links) document.link("Link matrices with heat maps and topology", "links/links.md");
   if (records) document.link("All records, one JSON object a line", "records.jsonl");
 }
 

@@ -253,6 +253,9 @@ std::string describe(const Record& record) {
   if (cell.kind == "probe") return cell.op;
   std::string text = cell.op;
   if (cell.kind == "roof") return fmt::format("roof {}, {}", text, format_bytes(cell.bytes));
+  if (cell.kind == "link") {
+    return fmt::format("link {}, {} ranks, {}", cell.measure, cell.ranks, transport_of(record));
+  }
   text += " " + cell.algorithm;
   if (cell.algorithm == "auto" && !record.measurement.resolved.algorithm.empty()) {
     text += " (" + record.measurement.resolved.algorithm + ")";

@@ -8,6 +8,7 @@
 
 #include "core/op.h"
 #include "scenarios/expand.h"
+#include "scenarios/expand_link.h"
 #include "scenarios/json_text.h"
 #include "scenarios/limits.h"
 
@@ -126,6 +127,15 @@ void check_sizes(const MatrixBlock& block, Problems& problems) {
   }
 }
 
+// "link" among others: it is a kind of its own.
+bool check_operations(const MatrixBlock& block, Problems& problems) {
+  if (std::find(block.op.begin(), block.op.end(), kLinkOp) == block.op.end()) return true;
+  problems.add(block.path + ".op",
+               fmt::format("'{}' is no operation of a {} block", kLinkOp, block.kind),
+               "give it a block of its own: {\"kind\": \"link\", \"op\": \"link\"}");
+  return false;
+}
+
 void check_places(const MatrixBlock& block, const Scenario& scenario, Problems& problems) {
   if (may_oversubscribe(scenario.hosts)) return;
   const int most = places(scenario.hosts);
@@ -182,9 +192,15 @@ void check_scenario(const Scenario& scenario, const Vocabulary& vocabulary, Prob
   size_t cells = 0;
   for (const MatrixBlock& block : scenario.matrix) {
     check_options(block.params, block.path + ".config", true, problems);
-    check_sizes(block, problems);
     check_places(block, scenario, problems);
-    check_lone_values(block, ranks_of(block, scenario), vocabulary, problems);
+    if (is_link(block)) {
+      check_link_block(block, problems);
+    } else if (check_operations(block, problems)) {
+      check_sizes(block, problems);
+      check_lone_values(block, ranks_of(block, scenario), vocabulary, problems);
+    } else {
+      continue;  // nothing to expand
+    }
     cells += count_cells(block, {places(scenario.hosts), &vocabulary});
     if (cells > kMaxPlanCells) {
       problems.add(block.path, fmt::format("the matrix has more than {} cells", kMaxPlanCells),

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/op.h"
+#include "scenarios/expand_link.h"
 
 namespace plumbline {
 namespace {
@@ -24,13 +25,14 @@ constexpr double kChecks =
     2;  // operations whose result is verified, which costs three times as much
 constexpr double kCheckFactor = 3;
 
-// One operation, with the barrier before it.
+// One operation, with what starts it.
 double operation_s(const Cell& cell) {
   if (cell.kind == "roof") return kMessageSeconds + static_cast<double>(cell.bytes) / kRateBps;
   const auto op = op_from(cell.op);
   if (!op) return kMessageSeconds;
   const double rounds = std::ceil(std::log2(std::max(2, cell.ranks)));
-  const double barriers = cell.sync == "barrier" ? 2 : 1;
+  // With a window: a barrier, an announcement, and three times as long as one takes.
+  const double barriers = cell.sync == "window" ? 6 : cell.sync == "barrier" ? 2 : 1;
   const auto wire = static_cast<double>(ideal_wire_bytes(*op, cell.ranks, cell.bytes));
   return barriers * kMessageSeconds * rounds * std::max(1, cell.ranks / 2) + wire / kRateBps;
 }
@@ -45,6 +47,7 @@ double fill_s(const Cell& cell) {
 double estimate_cell_s(const PlanCell& plan_cell) {
   if (!plan_cell.skip.empty()) return 0;
   const Cell& cell = plan_cell.cell;
+  if (cell.kind == kLinkOp) return kCellOverheadSeconds + estimate_link_s(plan_cell);
   const double once = operation_s(cell);
   const double checks = kChecks * kCheckFactor * once;
   if (cell.kind == "check") return kCellOverheadSeconds + checks;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/op.h"
+#include "scenarios/expand_link.h"
 #include "scenarios/limits.h"
 
 namespace plumbline {
@@ -125,6 +126,10 @@ std::vector<Cell> expand_axes(const MatrixBlock& block, const ExpandContext& con
 }  // namespace
 
 Impossible why_impossible(const Cell& cell, const Vocabulary& vocabulary) {
+  if (cell.kind == kLinkOp) {
+    if (cell.ranks >= 2) return {};
+    return {"ranks", fmt::format("a link needs at least 2 ranks, not {}", cell.ranks)};
+  }
   const OpRow& op = op_row(cell);
   if (cell.ranks < op.min_ranks) {
     return {"ranks",
@@ -150,10 +155,11 @@ Impossible why_impossible(const Cell& cell, const Vocabulary& vocabulary) {
 }
 
 size_t count_cells(const MatrixBlock& block, const ExpandContext& context) {
-  return expand_axes(block, context).size();
+  return is_link(block) ? expand_links(block, context).size() : expand_axes(block, context).size();
 }
 
 std::vector<PlanCell> expand_block(const MatrixBlock& block, const ExpandContext& context) {
+  if (is_link(block)) return expand_links(block, context);
   std::vector<PlanCell> out;
   std::set<std::string> seen;
   const std::vector<Cell> cells = expand_axes(block, context);

@@ -25,6 +25,7 @@ constexpr FieldRow kFields[] = {
     {"algorithm", [](const Cell& c) -> const std::string& { return c.algorithm; }, nullptr, true},
     {"dtype", [](const Cell& c) -> const std::string& { return c.dtype; }, nullptr, true},
     {"transport", [](const Cell& c) -> const std::string& { return c.transport; }, nullptr, true},
+    {"measure", [](const Cell& c) -> const std::string& { return c.measure; }, nullptr, true},
     {"engine", [](const Cell& c) -> const std::string& { return c.engine; }, nullptr, false},
     {"redop", [](const Cell& c) -> const std::string& { return c.redop; }, nullptr, false},
     {"placement", [](const Cell& c) -> const std::string& { return c.placement; }, nullptr, false},
@@ -82,7 +83,9 @@ std::vector<std::string> words_in(const std::vector<Cell>& cells, const FieldRow
   for (const FieldRow& each : kFields) {
     const bool wanted = row == nullptr ? each.bare : &each == row;
     if (!wanted || each.word == nullptr) continue;
-    for (const Cell& cell : cells) words.insert(each.word(cell));
+    for (const Cell& cell : cells) {
+      if (!each.word(cell).empty()) words.insert(each.word(cell));
+    }
   }
   return {words.begin(), words.end()};
 }

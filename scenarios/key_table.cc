@@ -4,7 +4,9 @@
 #include <set>
 
 #include "core/dtype.h"
+#include "core/link.h"
 #include "core/op.h"
+#include "scenarios/expand_link.h"
 
 namespace plumbline {
 namespace {
@@ -26,18 +28,30 @@ constexpr KeyRow kTable[] = {
      "joined key by key."},
 
     {"hosts", kObject, kObject, kOptional, nullptr, "{\"local\": 2}", kNoMin, kNoMax,
-     "Where ranks may run: `{\"local\": N}` for N places on this machine, or a list of hosts."},
-    {"hosts.local", kInt, 0, kRequired, nullptr, "", 1, kMaxRanks,
+     "Where ranks may run: `{\"local\": N}` for N places on this machine, `{\"hostfile\": FILE}`, "
+     "or "
+     "a list of hosts."},
+    {"hosts.local", kInt, 0, kOptional, nullptr, "none", 1, kMaxRanks,
      "Places on this machine, named local0, local1 ... with the address 127.0.0.1."},
+    {"hosts.hostfile", kText, 0, kOptional, nullptr, "none", kNoMin, kNoMax,
+     "A host file, relative to this file: plumbline's own, MLX's, a ring file or MPI's "
+     "([host_files.md](host_files.md))."},
     {"hosts[].name", kText, 0, kRequired, nullptr, "", kNoMin, kNoMax,
      "Name of the host in messages and records; each name once."},
     {"hosts[].local", kBool, 0, kOptional, nullptr, "false", kNoMin, kNoMax,
-     "`true`: this machine. Exactly one of `local` and `netns` says how to reach a host."},
+     "`true`: this machine. Exactly one of `local`, `netns` and `ssh` says how to reach a host."},
     {"hosts[].netns", kText, 0, kOptional, nullptr, "none", kNoMin, kNoMax,
      "A network namespace of this machine, by name."},
+    {"hosts[].ssh", kText, 0, kOptional, nullptr, "none", kNoMin, kNoMax,
+     "Another machine, as one writes it behind `ssh`: `\"user@mini1.local\"`. The system's ssh "
+     "with its own configuration is used, and never asks for a password."},
+    {"hosts[].port", kInt, 0, kOptional, nullptr, "as ssh's configuration says", 1, 65535,
+     "Port of sshd there."},
+    {"hosts[].key", kText, 0, kOptional, nullptr, "as ssh's configuration says", kNoMin, kNoMax,
+     "Private key file for ssh; `~/` is this user's home."},
     {"hosts[].user", kText, 0, kOptional, nullptr, "as plumbline itself", kNoMin, kNoMax,
-     "User that agents and ranks run as in a namespace (plumbline then runs as root): to see what "
-     "works without privileges."},
+     "With `ssh`: the user there, before the one of `user@host`. In a namespace: user that agents "
+     "and ranks run as (plumbline then runs as root), to see what works without privileges."},
     {"hosts[].binary", kText, 0, kOptional, nullptr, "this program", kNoMin, kNoMax,
      "Path of plumbline on that host."},
     {"hosts[].data", kText, kText, kOptional, nullptr, "all addresses of the host", kNoMin, kNoMax,
@@ -47,6 +61,13 @@ constexpr KeyRow kTable[] = {
     {"hosts[].speed", kText, 0, kOptional, nullptr, "as the system says", kNoMin, kNoMax,
      "Speed of the link where the system cannot know it: `\"40Gbit\"`, `\"2.5Gbit\"`, "
      "`\"100Mbit\"`."},
+    {"hosts[].group", kText, kText, kOptional, nullptr, "talks to all", kNoMin, kNoMax,
+     "Groups this host belongs to. Two hosts that both name groups but share none are not supposed "
+     "to talk (leaves of a star): their pair is skipped with that reason."},
+    {"hosts[].rdma", 0, kText | kNull | kTexts, kOptional, nullptr, "none", kNoMin, kNoMax,
+     "This host's row of the device matrix, one cell per host of the list: the RDMA device of this "
+     "host that faces that one, a list where several cables do, `null` for itself and where there "
+     "is no link. Two hosts without a link are not supposed to talk."},
     {"hosts[].ranks", kInt, 0, kOptional, nullptr, "launch.ranks_per_host", 1, kMaxRanks,
      "Ranks that have a place on this host."},
 
@@ -75,16 +96,18 @@ constexpr KeyRow kTable[] = {
 
     {"matrix", 0, kObject, kOptional, nullptr, "[]", kNoMin, kNoMax,
      "Blocks of measurements. Each block is expanded to every combination of its lists."},
-    {"matrix[].kind", kText, 0, kOptional, "latency|bandwidth|throughput|check", "\"latency\"",
+    {"matrix[].kind", kText, 0, kOptional, "latency|bandwidth|throughput|check|link", "\"latency\"",
      kNoMin, kNoMax,
      "`latency`: one operation at a time. `bandwidth`: the same, for large sizes. `throughput`: "
      "operations and bytes per second over a fixed `time` with `outstanding` operations in flight. "
-     "`check`: correctness only."},
+     "`check`: correctness only. `link`: every ordered pair of ranks on its own, with `op` `link` "
+     "(which means this kind)."},
     {"matrix[].op", kText, kText, kRequired, "@op", "", kNoMin, kNoMax, "Operations to measure."},
     {"matrix[].bytes", kSize | kObject, kSize, kOptional, nullptr, "none", 0, kMaxBytes,
      "Sizes S: the whole array, for allgather, reduce_scatter, alltoall, gather and scatter over "
      "all ranks. Rounded down to whole elements per rank. One size, a list, or a range. Required "
-     "unless every `op` of the block is barrier."},
+     "unless every `op` of the block is barrier; in a `link` block the size of a round trip's "
+     "message (64)."},
     {"matrix[].bytes.from", kSize, 0, kRequired, nullptr, "", 0, kMaxBytes,
      "First size of a range."},
     {"matrix[].bytes.to", kSize, 0, kRequired, nullptr, "", 0, kMaxBytes,
@@ -115,8 +138,10 @@ constexpr KeyRow kTable[] = {
     {"matrix[].placement", kText, kText, kOptional, "out|in|both", "\"out\"", kNoMin, kNoMax,
      "Whether input and output are apart (`out`) or the same memory (`in`); operations that have "
      "no in-place form are measured once, out of place."},
-    {"matrix[].sync", kText, kText, kOptional, "barrier|none", "\"barrier\"", kNoMin, kNoMax,
-     "How ranks start an operation together. `none` lets operations follow one another at once."},
+    {"matrix[].sync", kText, kText, kOptional, "barrier|none|window", "\"barrier\"", kNoMin, kNoMax,
+     "How ranks start an operation together. `none` lets operations follow one another at once; "
+     "`window` starts them at a common moment of synchronised clocks and times until the last "
+     "rank has finished."},
     {"matrix[].outstanding", kInt, kInt, kOptional, nullptr, "1", 1, 1024,
      "Operations in flight at once; `throughput` blocks only."},
     {"matrix[].repeat", kInt, 0, kOptional, nullptr, "1", 1, 1000,
@@ -131,7 +156,18 @@ constexpr KeyRow kTable[] = {
     {"matrix[].stop.max_time", kDuration, 0, kOptional, nullptr, "\"2s\"", kNoMin, kNoMax,
      "Longest time for the samples of one cell; `min_n` does not prolong it."},
     {"matrix[].time", kDuration, 0, kOptional, nullptr, "\"500ms\"", kNoMin, kNoMax,
-     "How long a cell of a `throughput` block lasts."},
+     "How long a cell of a `throughput` block lasts; in a `link` block each pair, direction and "
+     "measure."},
+    {"matrix[].measure", kText, kText, kOptional, "@measure", "all of them", kNoMin, kNoMax,
+     "`link` blocks: `latency` (round trips), `stream` (one way), `duplex` (both ways at once), "
+     "`parallel` (several streams), `loaded_rtt` (round trips beside a stream), `incast` (all "
+     "others to one), `udp` (loss, jitter, reordering), `all_pairs` (everybody at once)."},
+    {"matrix[].streams", kInt, kInt, kOptional, nullptr, "4", 1, 128,
+     "`link` blocks: numbers of parallel streams of the measure `parallel`."},
+    {"matrix[].rate", kText, kText, kOptional, nullptr, "\"50Mbit\"", kNoMin, kNoMax,
+     "`link` blocks: payload rates of the measure `udp`, such as `\"100Mbit\"`."},
+    {"matrix[].datagram", kSize, 0, kOptional, nullptr, "1200", 24, 65507,
+     "`link` blocks: payload bytes of a datagram of the measure `udp`."},
     {"matrix[].config", kObject, 0, kOptional, nullptr, "{}", kNoMin, kNoMax,
      "Options that hold for the cells of this block only; they are part of the cells' identity."},
     {"matrix[].config.*", kScalar, 0, kOptional, nullptr, "", kNoMin, kNoMax,
@@ -152,11 +188,10 @@ constexpr KeyRow kTable[] = {
      "share of the possible was attained."},
 };
 
-constexpr const char* kCluster = "needs the cluster launcher, which this version does not have";
 constexpr RefusedKeyRow kRefused[] = {
-    {"hosts.hostfile", kCluster}, {"hosts[].ssh", kCluster},  {"hosts[].port", kCluster},
-    {"hosts[].key", kCluster},    {"hosts[].rdma", kCluster}, {"hosts[].ips", kCluster},
-    {"hosts[].group", kCluster},
+    {"hosts[].ips",
+     "is a key of MLX's host files, whose entries have neither `name` nor `data`: write the "
+     "addresses under test into `data`, or keep the file as it is and give it as `hostfile`"},
 };
 
 template <typename Rows>
@@ -215,7 +250,12 @@ std::vector<const KeyRow*> keys_within(const std::string& prefix) {
 std::vector<std::string> accepted_words(const KeyRow& row, const Vocabulary& vocabulary) {
   if (row.words == nullptr) return {};
   const std::string_view words = row.words;
-  if (words == "@op") return names_of(op_table());
+  if (words == "@op") {
+    std::vector<std::string> names = names_of(op_table());
+    names.emplace_back(kLinkOp);
+    return names;
+  }
+  if (words == "@measure") return names_of(link_measure_table());
   if (words == "@dtype") return names_of(dtype_table());
   if (words == "@redop") return names_of(redop_table());
   if (words == "@algorithm") return with_first({"auto", "all"}, vocabulary.algorithms);

@@ -24,6 +24,8 @@ enum KeyShape : unsigned {
   kDuration = 32,  // text such as "2s"
   kObject = 64,    // an object whose keys are the rows below this one
   kScalar = 128,   // text, number or boolean: checked by whoever owns the names
+  kNull = 256,     // null
+  kTexts = 512,    // as an element of a list: a list of texts itself, with at least one
 };
 
 struct KeyRow {

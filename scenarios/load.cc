@@ -33,6 +33,15 @@ void merge_over(Json& base, Json&& top) {
   }
 }
 
+// hosts.hostfile is relative to the file in which it stands.
+void find_host_file_from(Json& root, const std::string& file) {
+  if (!root.contains("hosts") || !root["hosts"].is_object()) return;
+  Json& hosts = root["hosts"];
+  if (!hosts.contains("hostfile")) return;
+  const fs::path target = hosts["hostfile"].get<std::string>();
+  hosts["hostfile"] = (fs::path(file).parent_path() / target).lexically_normal().string();
+}
+
 class Loader {
  public:
   Loader(const Vocabulary& vocabulary, Problems& problems)
@@ -47,6 +56,7 @@ class Loader {
       return Json::object();
     }
     check_shape(*root, name, vocabulary_, problems_);
+    find_host_file_from(*root, file);
     const auto included =
         root->contains("include") ? texts((*root)["include"]) : std::vector<std::string>{};
     root->erase("include");
@@ -127,34 +137,6 @@ tl::expected<Scenario, std::vector<ScenarioProblem>> load_scenario(const std::st
   const auto text = read_scenario_text(path, path, problems);
   if (!text) return all(problems);
   return parse_scenario(*text, path, vocabulary);
-}
-
-tl::expected<std::vector<ScenarioHost>, std::vector<ScenarioProblem>> load_hosts(
-    const std::string& path) {
-  Problems problems;
-  const auto text = read_scenario_text(path, path, problems);
-  if (!text) return all(problems);
-  auto root = parse_json_text(*text, path, problems);
-  if (!root) return all(problems);
-  if (root->is_object() && root->contains("plumbline")) {
-    auto scenario = parse_scenario(*text, path, {});
-    if (!scenario) return tl::unexpected(std::move(scenario.error()));
-    return std::move(scenario->hosts);
-  }
-  // {"local": N} alone is the value of `hosts`.
-  if (root->is_object() && root->contains("local")) root = Json{{"hosts", std::move(*root)}};
-  if (!root->is_object() || !root->contains("hosts")) {
-    problems.add(path, "is neither a host file nor a scenario",
-                 "a host file is {\"hosts\": [...]} or {\"local\": 2}; host files of MLX and JACCL "
-                 "need the cluster launcher, which this version does not have");
-    return all(problems);
-  }
-  check_shape_of(*root, "hosts", "hosts", {}, problems);
-  if (root->contains("hosts")) {
-    auto hosts = read_hosts((*root)["hosts"], 1, problems);
-    if (problems.empty()) return hosts;
-  }
-  return all(problems);
 }
 
 std::string to_line(const ScenarioProblem& problem) {

@@ -2,11 +2,21 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 
 namespace plumbline {
 namespace {
 
-enum Row : size_t { kOversubscribed, kLoad, kSpread, kShort, kSwitches, kWarmup };
+enum Row : size_t {
+  kOversubscribed,
+  kLoad,
+  kSpread,
+  kShort,
+  kSwitches,
+  kWarmup,
+  kClock,
+  kLateStarts
+};
 
 constexpr NoiseThreshold kTable[] = {
     {"oversubscribed", 1.0, "ranks per usable core",
@@ -21,6 +31,12 @@ constexpr NoiseThreshold kTable[] = {
      "one operation in twenty lost its core in the middle: p95 and above show the scheduler"},
     {"warm-up not converged", 0.0, "",
      "the medians still moved when warming up ended: connections or clocks had not settled"},
+    {"clock error", 0.1, "error bound / median",
+     "window timing: each time may be wrong by so much, because the ranks' clocks are known no "
+     "better"},
+    {"late samples", 0.5, "of the operations tried",
+     "window timing: some rank was not ready at the common start, also after the window was "
+     "widened"},
 };
 
 bool timed(const Record& record) { return record.cell.kind != "check" && record.time_ns.n > 0; }
@@ -42,12 +58,29 @@ Machines machines_of(const Environment& environment) {
   return out;
 }
 
+double extra_of(const Measurement& m, const char* key) {
+  const auto it = m.extra.find(key);
+  return it == m.extra.end() ? 0 : it->second;
+}
+
 bool too_many_switches(const Record& record) {
-  const auto& extra = record.measurement.extra;
-  const auto it = extra.find(kInvoluntarySwitches);
+  const double switches = extra_of(record.measurement, kInvoluntarySwitches);
   const double operations =
       static_cast<double>(record.measurement.iterations) * std::max(1, record.cell.ranks);
-  return it != extra.end() && operations > 0 && it->second / operations > kTable[kSwitches].value;
+  return operations > 0 && switches / operations > kTable[kSwitches].value;
+}
+
+// Why times that rest on synchronised clocks are no measurement at all; empty when they are one.
+std::string unusable_window(const Record& record) {
+  const Measurement& m = record.measurement;
+  if (m.outcome != Outcome::kPassed) return {};
+  if (extra_of(m, kClockBreaks) > 0) return "clock jumped";
+  return record.time_ns.n == 0 && extra_of(m, kLateSamples) > 0 ? "every sample late" : "";
+}
+
+bool mostly_late(const Record& record) {
+  const double late = extra_of(record.measurement, kLateSamples);
+  return late > kTable[kLateStarts].value * (late + static_cast<double>(record.time_ns.n));
 }
 
 }  // namespace
@@ -60,11 +93,13 @@ Noise judge_noise(const Record& record, int64_t clock_call_ns) {
   if (m.wrong.value_or(0) > 0) noise.causes.emplace_back("wrong data");
   if (m.outcome == Outcome::kError) noise.causes.emplace_back("error");
   if (m.outcome == Outcome::kFailed && noise.causes.empty()) noise.causes.emplace_back("failed");
+  if (const std::string why = unusable_window(record); !why.empty()) noise.causes.push_back(why);
   if (!noise.causes.empty()) {
     noise.verdict = "invalid";
     return noise;
   }
-  if (m.outcome == Outcome::kSkipped || !timed(record)) return noise;
+  const bool link = record.cell.kind == "link";
+  if (m.outcome == Outcome::kSkipped || (!timed(record) && !link)) return noise;
 
   const Machines machines = machines_of(record.environment);
   const double ranks = record.cell.ranks;
@@ -73,6 +108,11 @@ Noise judge_noise(const Record& record, int64_t clock_call_ns) {
     note(kOversubscribed);
   }
   if (machines.load1 >= 0 && machines.load1 - ranks > kTable[kLoad].value) note(kLoad);
+  if (link) {
+    // Its samples lie in the links; only what the machine was like is judged here.
+    if (!noise.causes.empty()) noise.verdict = "noisy";
+    return noise;
+  }
   if (record.time_ns.cv.value_or(0) > kTable[kSpread].value) note(kSpread);
   const double cost = static_cast<double>(clock_call_ns);
   if (cost > 0 && record.time_ns.p50 && *record.time_ns.p50 < kTable[kShort].value * cost) {
@@ -80,6 +120,10 @@ Noise judge_noise(const Record& record, int64_t clock_call_ns) {
   }
   if (too_many_switches(record)) note(kSwitches);
   if (!m.warmup_converged) note(kWarmup);
+  if (record.time_ns.p50 && extra_of(m, kClockError) > kTable[kClock].value * *record.time_ns.p50) {
+    note(kClock);
+  }
+  if (mostly_late(record)) note(kLateStarts);
   if (!noise.causes.empty()) noise.verdict = "noisy";
   return noise;
 }

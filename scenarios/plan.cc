@@ -9,6 +9,7 @@
 #include "core/sha256.h"
 #include "scenarios/estimate.h"
 #include "scenarios/expand.h"
+#include "scenarios/expand_link.h"
 #include "scenarios/filter.h"
 #include "scenarios/limits.h"
 #include "scenarios/shuffle.h"
@@ -61,7 +62,8 @@ std::vector<PlanCell> roofs_of(const WorldKey& world) {
 std::set<WorldKey> timed_worlds(const std::vector<PlanCell>& cells) {
   std::set<WorldKey> worlds;
   for (const PlanCell& cell : cells) {
-    const bool timed = !is_roof(cell) && cell.cell.kind != "check" && cell.skip.empty();
+    const bool timed = !is_roof(cell) && cell.cell.kind != "check" && cell.cell.kind != kLinkOp &&
+                       cell.skip.empty();
     if (timed && cell.cell.ranks >= 2) worlds.insert(world_of(cell));
   }
   return worlds;
@@ -183,7 +185,9 @@ void order_cells(std::vector<PlanCell>& cells, uint64_t seed) {
 
 std::string stop_text(const PlanCell& cell) {
   if (cell.cell.kind == "check") return "";
-  if (cell.cell.kind == "throughput") return fmt::format("time {}", cell.throughput_time_ns);
+  if (cell.cell.kind == "throughput" || cell.cell.kind == kLinkOp) {
+    return fmt::format("time {}", cell.throughput_time_ns);
+  }
   return fmt::format("stop {} {} {} {}", cell.stop.ci, cell.stop.min_n, cell.stop.max_n,
                      cell.stop.max_time_ns);
 }

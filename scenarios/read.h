@@ -12,5 +12,7 @@ namespace plumbline {
 Scenario read_scenario(const Json& root, Problems& problems);
 // The value of the key `hosts`; `ranks_per_host` for those that do not say it.
 std::vector<ScenarioHost> read_hosts(const Json& hosts, int ranks_per_host, Problems& problems);
+// The interfaces behind the devices of the host's row of the device matrix, each once.
+std::vector<std::string> matrix_interfaces(const ScenarioHost& host);
 
 }  // namespace plumbline

@@ -1,13 +1,13 @@
 // The key `hosts`: places on this machine, or a list of hosts with their data addresses.
-#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/units.h"
+#include "scenarios/host_files/formats.h"
+#include "scenarios/host_words.h"
 #include "scenarios/read.h"
 #include "scenarios/read_matrix.h"
 #include "scenarios/shape.h"
@@ -15,24 +15,35 @@
 namespace plumbline {
 namespace {
 
-// Empty, or what is wrong with "10.10.0.1/24", "fd00::1/64", "10.10.0.1".
-std::string address_problem(const std::string& text) {
-  const size_t slash = text.find('/');
-  const std::string ip = text.substr(0, slash);
-  unsigned char bytes[sizeof(in6_addr)];
-  const bool v4 = inet_pton(AF_INET, ip.c_str(), bytes) == 1;
-  const bool v6 = !v4 && inet_pton(AF_INET6, ip.c_str(), bytes) == 1;
-  if (!v4 && !v6) return fmt::format("{} is not an IP address", in_quotes(text));
-  if (slash == std::string::npos) return {};
-  const std::string prefix = text.substr(slash + 1);
-  int length = -1;
-  const auto [end, status] = std::from_chars(prefix.data(), prefix.data() + prefix.size(), length);
-  const int longest = v4 ? 32 : 128;
-  if (status == std::errc() && end == prefix.data() + prefix.size() && length >= 0 &&
-      length <= longest) {
-    return {};
+// Exactly one way to reach the host, and only what belongs to it.
+void check_reach(const ScenarioHost& host, const Json& entry, const std::string& where,
+                 Problems& problems) {
+  std::vector<std::string> ways;
+  for (const char* key : {"local", "netns", "ssh"}) {
+    if (problems.has(where + "." + key)) return;  // reported already
+    const bool off = entry.contains(key) && entry[key] == false;
+    if (entry.contains(key) && !off) ways.emplace_back(key);
   }
-  return fmt::format("{} has no prefix length from 0 to {}", in_quotes(text), longest);
+  if (ways.size() != 1) {
+    problems.add(
+        where,
+        ways.empty() ? "says not how to reach it"
+                     : fmt::format("has both '{}' and '{}'", ways[0], ways[1]),
+        "give exactly one of \"ssh\": \"user@name\", \"netns\": \"NAME\" and \"local\": true");
+  }
+  if (!host.user.empty() && host.netns.empty() && host.ssh.empty()) {
+    problems.add(where + ".user", "needs ssh or a namespace",
+                 "leave it out for this machine itself");
+  }
+  for (const char* key : {"port", "key"}) {
+    if (entry.contains(key) && host.ssh.empty()) {
+      problems.add(where + "." + key, "belongs to 'ssh'", "leave it out, or reach the host by ssh");
+    }
+  }
+  if (!entry.contains("ssh")) return;
+  if (const std::string problem = destination_problem(host.ssh); !problem.empty()) {
+    problems.add(where + ".ssh", problem, "write it as user@name, or a name of ~/.ssh/config");
+  }
 }
 
 ScenarioHost read_host(const Json& entry, const std::string& where, int ranks, Problems& problems) {
@@ -40,24 +51,25 @@ ScenarioHost read_host(const Json& entry, const std::string& where, int ranks, P
   host.name = entry.value("name", "");
   host.local = entry.value("local", false);
   host.netns = entry.value("netns", "");
+  host.ssh = entry.value("ssh", "");
+  host.port = entry.contains("port") ? static_cast<int>(whole_number(entry["port"])) : 0;
+  host.key = entry.value("key", "");
   host.user = entry.value("user", "");
   host.binary = entry.value("binary", "");
   host.interface = entry.value("interface", "");
   host.speed = entry.value("speed", "");
   host.ranks = entry.contains("ranks") ? static_cast<int>(whole_number(entry["ranks"])) : ranks;
   if (entry.contains("data")) host.data = texts(entry["data"]);
+  if (entry.contains("group")) host.group = texts(entry["group"]);
+  if (entry.contains("rdma")) {
+    host.rdma = read_matrix_row(entry["rdma"], where + ".rdma", problems);
+    if (host.data.empty()) host.data_interfaces = matrix_interfaces(host);
+  }
 
   if (entry.contains("name") && host.name.empty()) {
     problems.add(where + ".name", "is empty", "give the host a name");
   }
-  const bool unsure = problems.has(where + ".local") || problems.has(where + ".netns");
-  if (host.local == !host.netns.empty() && !unsure) {
-    problems.add(where, host.local ? "has both 'local' and 'netns'" : "says not how to reach it",
-                 "give either \"local\": true or \"netns\": \"NAME\"");
-  }
-  if (!host.user.empty() && host.netns.empty() && !unsure) {
-    problems.add(where + ".user", "needs a namespace", "leave it out for this machine itself");
-  }
+  check_reach(host, entry, where, problems);
   if (!host.speed.empty() && !parse_bit_rate(host.speed)) {
     problems.add(where + ".speed", fmt::format("{} is not a speed", in_quotes(host.speed)),
                  "write a number with Tbit, Gbit, Mbit or Kbit, such as 40Gbit");
@@ -109,10 +121,31 @@ std::vector<ScenarioHost> local_hosts(int count) {
   return hosts;
 }
 
+std::vector<std::string> matrix_interfaces(const ScenarioHost& host) {
+  std::vector<std::string> out;
+  for (const std::vector<std::string>& cell : host.rdma) {
+    for (const std::string& device : cell) {
+      const std::string interface = interface_of_device(device);
+      const bool known = std::find(out.begin(), out.end(), interface) != out.end();
+      if (!interface.empty() && !known) out.push_back(interface);
+    }
+  }
+  return out;
+}
+
 std::vector<ScenarioHost> read_hosts(const Json& hosts, int ranks_per_host, Problems& problems) {
   if (hosts.is_object()) {
-    const bool given = hosts.contains("local");
-    auto out = local_hosts(given ? static_cast<int>(whole_number(hosts["local"])) : 0);
+    const bool local = hosts.contains("local"), file = hosts.contains("hostfile");
+    if (local == file) {
+      // What was wrong in itself is reported and gone.
+      if (local || !problems.has("$.hosts")) {
+        problems.add("$.hosts", local ? "has both 'local' and 'hostfile'" : "says not which hosts",
+                     "give \"local\": N for places on this machine, or \"hostfile\": FILE");
+      }
+      return {};
+    }
+    if (file) return hosts_of_file(hosts["hostfile"].get<std::string>(), ranks_per_host, problems);
+    auto out = local_hosts(static_cast<int>(whole_number(hosts["local"])));
     for (ScenarioHost& host : out) host.ranks = ranks_per_host;
     return out;
   }

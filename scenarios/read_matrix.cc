@@ -7,7 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "core/link.h"
 #include "core/units.h"
+#include "scenarios/expand_link.h"
 #include "scenarios/limits.h"
 #include "scenarios/shape.h"
 
@@ -114,8 +116,20 @@ struct KindKey {
 void check_kind_keys(const Json& block, const std::string& kind, const std::string& where,
                      Problems& problems) {
   static const std::vector<KindKey> kKindKeys = {{"outstanding", {"throughput"}},
-                                                 {"time", {"throughput"}},
-                                                 {"stop", {"latency", "bandwidth"}}};
+                                                 {"time", {"throughput", "link"}},
+                                                 {"stop", {"latency", "bandwidth"}},
+                                                 {"measure", {"link"}},
+                                                 {"streams", {"link"}},
+                                                 {"rate", {"link"}},
+                                                 {"datagram", {"link"}}};
+  // What belongs to collectives says nothing about a link.
+  static const std::vector<std::string> kCollective = {"dtype", "redop",     "algorithm",
+                                                       "root",  "placement", "sync"};
+  for (const std::string& key : kCollective) {
+    if (kind != kLinkOp || !block.contains(key)) continue;
+    problems.add(json_path(where, key), fmt::format("'{}' means nothing in a link block", key),
+                 "leave it out");
+  }
   for (const KindKey& row : kKindKeys) {
     if (!block.contains(row.key)) continue;
     if (std::find(row.kinds.begin(), row.kinds.end(), kind) != row.kinds.end()) continue;
@@ -123,6 +137,43 @@ void check_kind_keys(const Json& block, const std::string& kind, const std::stri
                  fmt::format("'{}' means nothing in a {} block", row.key, kind),
                  fmt::format("it belongs to {}", fmt::join(row.kinds, " and ")));
   }
+}
+
+// A window is the start of one timed operation.
+void check_sync(const MatrixBlock& block, const std::string& where, Problems& problems) {
+  const bool timed_alone = block.kind == "latency" || block.kind == "bandwidth";
+  if (timed_alone ||
+      std::find(block.sync.begin(), block.sync.end(), "window") == block.sync.end()) {
+    return;
+  }
+  problems.add(where + ".sync", fmt::format("'window' means nothing in a {} block", block.kind),
+               "it belongs to latency and bandwidth");
+}
+
+std::vector<uint64_t> read_rates(const Json& value, const std::string& where, Problems& problems) {
+  std::vector<uint64_t> rates;
+  for (const std::string& text : texts(value)) {
+    const Expected<double> rate = parse_bit_rate(text);
+    if (rate && *rate >= 1000 && *rate <= 1e12) {
+      rates.push_back(static_cast<uint64_t>(*rate));
+      continue;
+    }
+    problems.add(where, fmt::format("{} is no rate", in_quotes(text)),
+                 "write a number with Kbit, Mbit or Gbit, from 1Kbit to 1000Gbit, such as 50Mbit");
+  }
+  return rates;
+}
+
+void read_link_keys(const Json& block, const std::string& where, Problems& problems,
+                    MatrixBlock& out) {
+  if (block.contains("measure")) {
+    out.measure = texts(block["measure"]);
+  } else {
+    for (const LinkMeasureRow& row : link_measure_table()) out.measure.emplace_back(row.name);
+  }
+  if (block.contains("streams")) out.streams = values_of<int>(block["streams"], int_of);
+  if (block.contains("rate")) out.rate_bps = read_rates(block["rate"], where + ".rate", problems);
+  if (block.contains("datagram")) out.datagram = size_of_value(block["datagram"]);
 }
 
 // "both" -> out, in.
@@ -161,7 +212,9 @@ std::map<std::string, std::string> read_options(const Json& object) {
 MatrixBlock read_block(const Json& block, const std::string& where, Problems& problems) {
   MatrixBlock out;
   out.path = where;
-  out.kind = block.value("kind", out.kind);
+  // The operation alone says it too.
+  const bool link = block.contains("op") && texts(block["op"]) == std::vector<std::string>{kLinkOp};
+  out.kind = block.value("kind", link ? kLinkOp : out.kind);
   check_kind_keys(block, out.kind, where, problems);
   const auto read_texts = [&block](const char* key, std::vector<std::string>& to) {
     if (block.contains(key)) to = texts(block[key]);
@@ -172,6 +225,7 @@ MatrixBlock read_block(const Json& block, const std::string& where, Problems& pr
   read_texts("algorithm", out.algorithm);
   read_texts("transport", out.transport);
   read_texts("sync", out.sync);
+  check_sync(out, where, problems);
   if (block.contains("placement")) out.placement = read_placement(block["placement"]);
   if (block.contains("bytes")) {
     const Json& bytes = block["bytes"];
@@ -189,6 +243,7 @@ MatrixBlock read_block(const Json& block, const std::string& where, Problems& pr
   if (block.contains("time")) {
     out.throughput_time_ns = *parse_duration(block["time"].get_ref<const std::string&>());
   }
+  if (is_link(out)) read_link_keys(block, where, problems, out);
   if (block.contains("config")) out.params = read_options(block["config"]);
   return out;
 }

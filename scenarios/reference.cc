@@ -44,6 +44,8 @@ std::string shapes_text(const KeyRow& row, unsigned mask) {
   if ((mask & kText) != 0) add(row.words == nullptr ? "text" : words_text(row));
   if ((mask & kScalar) != 0) add("text, number or boolean");
   if ((mask & kObject) != 0) add("object");
+  if ((mask & kTexts) != 0) add("list of texts");
+  if ((mask & kNull) != 0) add("`null`");
   return out;
 }
 

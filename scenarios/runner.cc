@@ -108,6 +108,11 @@ class Run {
         summary_.interrupted = true;
         return false;
       }
+      // Ranks that cannot be started again at all: a launcher's.
+      if (status.error().code == ErrorCode::kAborted) {
+        summary_.stopped = status.error().message();
+        return false;
+      }
       if (attempt == kStartAttempts) {
         summary_.stopped = fmt::format("{} ranks could not be started, {} times in a row: {}",
                                        cell.cell.ranks, attempt, status.error().message());

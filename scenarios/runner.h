@@ -21,6 +21,7 @@ class CellRunner {
  public:
   virtual ~CellRunner() = default;
   // Ready a world of `ranks` (starting processes when none fits, restarting after a failure).
+  // kAborted: there can be none any more, and the run ends.
   virtual Status ensure_world(int ranks, const std::string& transport) = 0;
   // Measurement of one cell; an Error = the group broke (cause inside) and must be restarted.
   virtual Expected<Measurement> run(const PlanCell& cell) = 0;

@@ -32,24 +32,39 @@ struct ProbeCall {
   std::map<std::string, std::string> params;
 };
 
-// One host of the scenario: this machine, or a network namespace of it.
+// One host of the scenario: this machine, a network namespace of it, or another machine that ssh
+// reaches. Exactly one of `local`, `netns` and `ssh` says which.
 struct ScenarioHost {
   std::string name;
-  bool local = false;             // this machine, this namespace
-  std::string netns;              // otherwise the namespace's name
-  std::string binary;             // path of plumbline there; empty = this program's
-  std::string user;               // who runs there; empty = as we do ourselves
-  std::vector<std::string> data;  // "10.10.0.1/24"; empty = whatever the host has
-  std::string interface;          // empty = any
-  std::string speed;              // "40Gbit", empty = as the system says
-  int ranks = 1;                  // places for ranks
+  bool local = false;  // this machine, this namespace
+  std::string netns;   // a namespace's name
+  std::string ssh;     // as one would write it behind `ssh`: "user@mini1.local", "mini1"
+  int port = 0;        // of sshd; 0 = as ssh's own configuration says
+  std::string key;     // private key file for ssh; empty = as ssh's own configuration says
+  std::string binary;  // path of plumbline there; empty = this program's
+  std::string user;    // who runs there (beats the part before @); empty = as we do ourselves
+  std::vector<std::string> data;  // "10.10.0.1/24"; empty = see data_interfaces
+  // Interfaces of that host whose addresses are its data addresses, where the file names none:
+  // those behind the devices of `rdma` (rdma_en4 -> en4). With none here either: whatever the host
+  // has. find_data() (host_files/find_data.h) fills in `data` from what the host's agent sees.
+  std::vector<std::string> data_interfaces;
+  std::string interface;           // empty = any
+  std::string speed;               // "40Gbit", empty = as the system says
+  std::vector<std::string> group;  // hosts that share none are not supposed to talk; empty = all
+  // This host's row of JACCL's device matrix: [j] = its devices that face host j, several where
+  // there are several cables, none for itself or where there is no link. Empty = no matrix.
+  std::vector<std::vector<std::string>> rdma;
+  // A place in an MLX ring: connected to the hosts before and behind it in the list only, and
+  // `data` holds its addresses that face the one before it.
+  bool ring = false;
+  int ranks = 1;  // places for ranks
 };
 
 // Root in a MatrixBlock that stands for every rank in turn.
 inline constexpr int kEveryRoot = -1;
 
 struct MatrixBlock {
-  std::string kind = "latency";  // "latency" | "bandwidth" | "throughput" | "check"
+  std::string kind = "latency";  // "latency" | "bandwidth" | "throughput" | "check" | "link"
   std::vector<std::string> op;
   std::vector<std::string> dtype = {"f32"}, redop = {"sum"};
   std::vector<std::string> algorithm = {"auto"};  // "all" = every algorithm of the operation
@@ -60,6 +75,12 @@ struct MatrixBlock {
   int repeat = 1;
   StopRule stop;
   int64_t throughput_time_ns = 500'000'000;
+  // Link blocks: what to measure (names in link_measure_table()), numbers of parallel streams,
+  // payload bits per second and payload bytes of the datagrams.
+  std::vector<std::string> measure;
+  std::vector<int> streams = {4};
+  std::vector<uint64_t> rate_bps = {50'000'000};
+  uint64_t datagram = 1200;
   std::map<std::string, std::string> params;  // option overrides of this block
   std::string path;                           // "$.matrix[0]" for messages
 };
@@ -102,8 +123,8 @@ tl::expected<Scenario, std::vector<ScenarioProblem>> load_scenario(const std::st
 tl::expected<Scenario, std::vector<ScenarioProblem>> parse_scenario(const std::string& text,
                                                                     const std::string& file,
                                                                     const Vocabulary& vocabulary);
-// The hosts of a host file ({"hosts": [...]} or {"local": N}) or of a scenario, for commands that
-// take one with --hosts.
+// The hosts of a host file (any format of host_files/host_file.h that says how to reach the
+// machines) or of a scenario, for commands that take one with --hosts.
 tl::expected<std::vector<ScenarioHost>, std::vector<ScenarioProblem>> load_hosts(
     const std::string& path);
 

@@ -42,6 +42,13 @@ std::vector<Json> shape_schemas(const KeyRow& row, unsigned mask, const std::str
   }
   if ((mask & kScalar) != 0) out.push_back({{"type", {"string", "number", "boolean"}}});
   if ((mask & kObject) != 0) out.push_back(object_schema(path + ".", vocabulary));
+  if ((mask & kTexts) != 0) {
+    out.push_back({{"type", "array"},
+                   {"items", {{"type", "string"}}},
+                   {"minItems", 1},
+                   {"maxItems", kMaxListLength}});
+  }
+  if ((mask & kNull) != 0) out.push_back({{"type", "null"}});
   return out;
 }
 

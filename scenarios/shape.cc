@@ -55,6 +55,8 @@ std::string expectation(const KeyRow& row) {
     }
     if ((mask & kScalar) != 0) parts.emplace_back("text, a number, true or false");
     if ((mask & kObject) != 0) parts.emplace_back("an object");
+    if ((mask & kTexts) != 0) parts.emplace_back("a list of texts");
+    if ((mask & kNull) != 0) parts.emplace_back("null");
     std::string joined;
     for (size_t i = 0; i < parts.size(); ++i) joined += (i == 0 ? "" : " or ") + parts[i];
     return joined;
@@ -160,9 +162,18 @@ class ShapeWalk {
               const std::string& where) {
     if (value.is_object() && (mask & kObject) != 0) return object(value, table_path + ".", where);
     if (value.is_boolean() && (mask & (kBool | kScalar)) != 0) return true;
+    if (value.is_null() && (mask & kNull) != 0) return true;
+    if (value.is_array() && (mask & kTexts) != 0) return list_of_texts(value, row, where);
     if (value.is_string()) return text(value, row, mask, where);
     if (value.is_number()) return number(value, row, mask, where);
     return refuse(value, row, where);
+  }
+
+  bool list_of_texts(const Json& value, const KeyRow& row, const std::string& where) {
+    const bool sound =
+        !value.empty() && value.size() <= kMaxListLength &&
+        std::all_of(value.begin(), value.end(), [](const Json& text) { return text.is_string(); });
+    return sound || refuse(value, row, where);
   }
 
   bool text(const Json& value, const KeyRow& row, unsigned mask, const std::string& where) {

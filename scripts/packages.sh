@@ -47,7 +47,15 @@ labs    firewalld                  -
 labs    ufw                        -
 labs    iputils-ping               -
 labs    tshark                     -
+labs    openssh-server             -
+labs    openssh-client             -
 labs    libgloo-dev                -
+labs    openmpi-bin                -
+labs    mpich                      -
+labs    slurmctld                  -
+labs    slurmd                     -
+labs    slurm-client               -
+labs    munge                      -
 lint    clang-format-14            llvm@14
 lint    clang-tidy-14              llvm@14
 lint    clang-14                   llvm@14

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/command.h"
+#include "core/host.h"
 #include "probes/actions/counters.h"
 #include "probes/actions/requests.h"
 #include "probes/actions/text.h"
@@ -17,6 +18,12 @@ constexpr int64_t kCommandMs = 5000;  // when the request does not say
 Expected<Json> run_snapshot(const Json& params, const AgentCall& call) {
   const auto request = params.get<SnapshotRequest>();
   return Json(take_snapshot(params.value("host", std::string()), request, call.deadline));
+}
+
+Expected<Json> run_nics(const Json&, const AgentCall&) {
+  const auto nics = list_nics();
+  if (!nics) return fail(nics.error());
+  return Json(*nics);
 }
 
 Expected<Json> run_counters(const Json&, const AgentCall&) {
@@ -50,6 +57,7 @@ Expected<Json> run_command_request(const Json& params, const AgentCall& call) {
 std::vector<AgentRequest> host_requests() {
   return {
       {"snapshot", "what this host says about itself", run_snapshot},
+      {"nics", "network interfaces of this host with their addresses", run_nics},
       {"counters", "packet counters of this host's network stack", run_counters},
       {"command", "runs a read-only command and returns its output", run_command_request},
   };

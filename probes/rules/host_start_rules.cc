@@ -153,40 +153,6 @@ void propose_holder(const EvidenceSet& evidence, const Checks& checks, const Por
   out.push_back(std::move(candidate));
 }
 
-struct LaunchRow {
-  const char* cause;
-  const char* remedy;
-};
-// `{}` is the host.
-constexpr LaunchRow kLaunch[] = {
-    {"ssh.unreachable",
-     "switch {} on, and see that its ssh address in the host file is right: ssh -v {}"},
-    {"ssh.refused",
-     "start the ssh server on {}: systemctl enable --now ssh (macOS: systemsetup -setremotelogin "
-     "on)"},
-    {"ssh.auth", "ssh-copy-id {}"},
-    {"ssh.host_key", "ssh-keygen -R {}  # then connect once and compare the new key"},
-    {"ssh.key_permissions", "chmod 600 ~/.ssh/id_*  # on the machine that starts the job, for {}"},
-    {"ssh.no_binary", "install plumbline on {}, or name its path in the host file (`plumbline`)"},
-    {"ssh.wrong_binary", "install a plumbline that is built for {}'s system and processor"},
-    {"rank.agent_lost",
-     "look at the memory and the log of {}: its agent ended or hung; then start again"},
-};
-
-std::string launch_remedy(const std::string& cause, const std::string& host) {
-  const auto* row =
-      std::find_if(std::begin(kLaunch), std::end(kLaunch),
-                   [&](const LaunchRow& candidate) { return cause == candidate.cause; });
-  std::string text = row == std::end(kLaunch) ? "start plumbline's agent on {} by hand: plumbline "
-                                                "agent"
-                                              : row->remedy;
-  for (size_t at = text.find("{}"); at != std::string::npos; at = text.find("{}", at)) {
-    text.replace(at, 2, host);
-    at += host.size();
-  }
-  return text;
-}
-
 }  // namespace
 
 std::vector<Candidate> propose_config(const EvidenceSet& evidence, const Checks& checks) {
@@ -241,21 +207,6 @@ std::vector<Candidate> propose_names(const EvidenceSet& evidence, const Checks& 
                         .proven()
                         .take(checks));
     }
-  }
-  return out;
-}
-
-std::vector<Candidate> propose_launch(const EvidenceSet& evidence, const Checks& checks) {
-  std::vector<Candidate> out;
-  for (const HostEvidence& host : evidence.hosts) {
-    if (host.agent_cause.empty()) continue;
-    out.push_back(Proposal(host.agent_cause, Severity::kFail, host.name)
-                      .see(host.name, key_of({"launch", host.name}),
-                           host.agent_error.empty() ? host.agent_cause : host.agent_error)
-                      .remedy(launch_remedy(host.agent_cause, host.name))
-                      .breaks(pairs_of(evidence, host.name))
-                      .proven()
-                      .take(checks));
   }
   return out;
 }

@@ -47,13 +47,8 @@ double end_speed(const EvidenceSet& evidence, const std::string& name, const Hos
   return wire ? static_cast<double>(*interface->speed_bps) : 0;
 }
 
-// Both ends run on one machine and share its cores.
 bool share_cores(const PairView& view) {
-  const auto here = [&](const std::string& name) {
-    const JobHost* entry = job_host(*view.evidence, name);
-    return entry != nullptr && (entry->reached_by == "netns" || entry->reached_by == "local");
-  };
-  return here(view.pair->from) && here(view.pair->to);
+  return share_machine(*view.evidence, view.pair->from, view.pair->to);
 }
 
 }  // namespace

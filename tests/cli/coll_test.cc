@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -78,6 +79,34 @@ TEST(Coll, JsonLinesAreRecords) {
     EXPECT_EQ(record->measurement.resolved.address_pairs.size(), 1u);
   }
   EXPECT_EQ(count, 4u);
+}
+
+TEST(Coll, WindowTimingStatesItsErrorInTheTableAndTheRecords) {
+  const std::vector<std::string> sweep = {"allreduce", "-b", "4K", "-e",     "4K",    "-n",
+                                          "10",        "-w", "3",  "--sync", "window"};
+  const Finished table = coll(sweep);
+  ASSERT_EQ(table.status, 0) << table.err;
+  EXPECT_NE(table.out.find("# Clock error at most"), std::string::npos) << table.out;
+  EXPECT_EQ(rows(table.out).size(), 1u) << table.out;
+
+  std::vector<std::string> json = sweep;
+  json.emplace_back("--json");
+  const Finished lines = coll(json);
+  ASSERT_EQ(lines.status, 0) << lines.err;
+  const Expected<Record> record = record_from_line(lines.out.substr(0, lines.out.find('\n')));
+  ASSERT_TRUE(record) << record.error().message();
+  EXPECT_EQ(record->cell.sync, "window");
+  ASSERT_EQ(record->measurement.extra.count(kClockError), 1u);
+  const double error = record->measurement.extra.at(kClockError);
+  EXPECT_GT(error, 0);
+  // Both ranks read one clock: the truth is 0.
+  ASSERT_EQ(record->measurement.per_rank.size(), 2u);
+  EXPECT_LE(std::abs(*record->measurement.per_rank[1].clock_offset_ns),
+            *record->measurement.per_rank[1].clock_error_ns);
+
+  const Finished refused = coll({"allreduce", "--sync", "widow"});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_NE(refused.err.find("--sync 'widow' is unknown"), std::string::npos) << refused.err;
 }
 
 TEST(Coll, FlippedBitIsCountedAndExitsThree) {

@@ -75,7 +75,7 @@ TEST(PortWindow, AutoFindsAWindowThatIsFree) {
 
 TEST(World, MeasuresRestartsAndEnds) {
   WorldSpec spec;
-  spec.program = PLUMBLINE_BINARY;
+  spec.reach.program = PLUMBLINE_BINARY;
   spec.hosts = local_hosts(1);
   spec.options = with_port_base("auto");
   World world(spec);

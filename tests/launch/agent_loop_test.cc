@@ -216,6 +216,24 @@ TEST_F(AgentLoop, EndsWithItsInputInTheMiddleOfARequest) {
   EXPECT_LT(monotonic_ns() - begin, 2 * kSecond);
 }
 
+TEST_F(AgentLoop, WithALeaseEndsWhenNothingIsHeardForSoLong) {
+  AgentLoopSettings settings = test_settings();
+  settings.lease_ms = 1'500;
+  start(settings);
+  const int64_t start_ns = monotonic_ns();
+  // Whoever is heard now and then keeps it, also beyond one lease.
+  for (int64_t id = 1; id <= 4; ++id) {
+    usleep(500'000);
+    ask(id, "time", json::object());
+    EXPECT_FALSE(answer().is_null()) << id;
+  }
+  EXPECT_GT(monotonic_ns() - start_ns, settings.lease_ms * kMillisecond);
+  const int64_t silent_ns = monotonic_ns();
+  loop_.join();
+  EXPECT_GE(monotonic_ns() - silent_ns, 1'300 * kMillisecond);
+  EXPECT_TRUE(status_);
+}
+
 TEST_F(AgentLoop, EndsThoughAHandlerDoesNot) {
   start();
   ask(1, "block", {{"ms", 3'000}});

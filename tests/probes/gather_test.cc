@@ -52,6 +52,17 @@ TEST(disjoint_rounds, meet_every_pair_once_and_no_host_twice_in_a_round) {
   }
 }
 
+TEST(pairs_to_try, leaves_out_who_is_not_supposed_to_talk) {
+  EvidenceSet evidence = evidence_of(
+      {job_host("hub", "10.0.0.1/24"), job_host("a", "10.0.0.2/24"), job_host("b", "10.0.0.3/24")});
+  evidence.job.hosts[1].apart["b"] = "leaves of a star";
+  for (const PairEvidence& pair : pairs_to_try(evidence)) {
+    const bool apart = pair.from == "a" && pair.to == "b";
+    EXPECT_EQ(pair.skipped, apart ? "not supposed to talk: leaves of a star" : "");
+    EXPECT_EQ(pair.from_ip.empty() && pair.to_ip.empty(), apart);  // for no rule a pair at all
+  }
+}
+
 TEST(pairs_to_try, takes_the_addresses_that_share_a_subnet) {
   EvidenceSet evidence = evidence_of({job_host("a", "10.0.0.1/30"), job_host("b", "10.0.0.2/30")});
   evidence.job.hosts[0].data = {"10.9.0.1/24", "10.0.0.1/30"};

@@ -141,6 +141,16 @@ TEST(Console, TooFewSamplesSayNotAvailable) {
   EXPECT_TRUE(std::regex_search(text, std::regex("n/a +n/a +clean"))) << text;
 }
 
+TEST(Console, WindowTimingShowsItsErrorWhereItMatters) {
+  Record r = samples::record("latency", "allreduce", "ring", 2, 64, 100'000, 30);
+  r.cell.sync = "window";
+  r.measurement.extra = {{kClockError, 4200}, {kLateSamples, 3}};
+  EXPECT_THAT(report("console", input_of({r})), HasSubstr("sync window +-4.20 us (3 of 33 late)"));
+  r.measurement.extra = {{kClockError, 500}, {kLateSamples, 0}};  // half a percent, nothing lost
+  EXPECT_THAT(report("console", input_of({r})), HasSubstr("sync window "));
+  EXPECT_THAT(report("console", input_of({r})), Not(HasSubstr("+-")));
+}
+
 TEST(Console, WrongDataIsNeverShownAsARoofAttained) {
   std::vector<Record> records = samples::roofs();
   Record wrong = samples::record("latency", "allreduce", "ring", 2, 8, 9810);

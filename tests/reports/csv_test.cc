@@ -97,6 +97,11 @@ TEST(Csv, ValuesAreInTheUnitOfTheHeader) {
   EXPECT_NEAR(std::stod(value(rows, 1, "busbw_bytes_per_s")), 3e9, 4e7);
   EXPECT_EQ(value(rows, 1, "cpu_all_ranks_ns"), "10");
   EXPECT_EQ(value(rows, 1, "retransmits_segments"), "4");
+  EXPECT_EQ(value(rows, 1, "clock_error_ns"), "");  // without window timing
+  r.measurement.extra = {{kClockError, 4200}, {kLateSamples, 0}};
+  const auto windows = parse(csv_of({r}));
+  EXPECT_EQ(value(windows, 1, "clock_error_ns"), "4200");
+  EXPECT_EQ(value(windows, 1, "late_samples"), "0");
 }
 
 TEST(Csv, AbsentIsEmptyNotZero) {

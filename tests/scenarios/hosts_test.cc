@@ -85,9 +85,11 @@ TEST(ScenarioHosts, BadHostFiles) {
   };
   EXPECT_NE(problem("").find("the file is empty"), std::string::npos);
   EXPECT_NE(problem("[]").find("neither a host file nor a scenario"), std::string::npos);
-  EXPECT_NE(problem(R"([{"ssh": "a", "ips": ["1.2.3.4"], "rdma": []}])").find("cluster launcher"),
+  EXPECT_NE(problem(R"([{"ssh": "a", "ips": ["1.2.3"], "rdma": []}])").find("not an IP address"),
             std::string::npos);
-  EXPECT_NE(problem(R"({"hosts": [{"name": "a", "ssh": "me@a"}]})").find("cluster launcher"),
+  EXPECT_NE(problem(R"({"hosts": [{"name": "a", "ssh": "me@a -v"}]})").find("no destination"),
+            std::string::npos);
+  EXPECT_NE(problem(R"({"hosts": [{"name": "a", "local": true, "key": "k"}]})").find("'ssh'"),
             std::string::npos);
   EXPECT_NE(problem(R"({"hosts": []})").find("an empty list"), std::string::npos);
   EXPECT_NE(problem(R"({"hosts": 3})").find("$.hosts"), std::string::npos);

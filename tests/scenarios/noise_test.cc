@@ -59,6 +59,29 @@ TEST(Noise, WrongDataAndErrorsAreInvalid) {
   EXPECT_EQ(judge_noise(record, kClockNs).verdict, "clean");
 }
 
+TEST(Noise, WindowTimingIsHeldAgainstItsClocksAndItsLateStarts) {
+  Record record = quiet();  // 100 samples of 20 us
+  record.cell.sync = "window";
+  record.measurement.extra[kClockError] = 2000;
+  record.measurement.extra[kLateSamples] = 100;
+  EXPECT_EQ(noisy(record), Causes{});
+  record.measurement.extra[kClockError] = 2100;
+  EXPECT_EQ(noisy(record), Causes{"clock error"});
+  record.measurement.extra[kClockError] = 0;
+  record.measurement.extra[kLateSamples] = 101;
+  EXPECT_EQ(noisy(record), Causes{"late samples"});
+
+  record.measurement.extra[kClockBreaks] = 1;
+  EXPECT_EQ(judge_noise(record, kClockNs).verdict, "invalid");
+  EXPECT_EQ(judge_noise(record, kClockNs).causes, Causes{"clock jumped"});
+  record.measurement.extra[kClockBreaks] = 0;
+  record.measurement.samples_ns.clear();
+  record.measurement.hist = {};
+  recompute(record);
+  EXPECT_EQ(judge_noise(record, kClockNs).verdict, "invalid");
+  EXPECT_EQ(judge_noise(record, kClockNs).causes, Causes{"every sample late"});
+}
+
 TEST(Noise, Oversubscribed) {
   Record record = quiet();
   record.cell.ranks = 3;
@@ -132,7 +155,7 @@ TEST(Noise, EveryThresholdHasAReason) {
     EXPECT_TRUE(causes.insert(row.cause).second);
     EXPECT_GT(std::string_view(row.reason).size(), 20u);
   }
-  EXPECT_EQ(causes.size(), 6u);
+  EXPECT_EQ(causes.size(), 8u);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The scenarios that ship: they parse, plan, and take about as long as they say.
 #include <map>
 
+#include "core/link.h"
 #include "tests/scenarios/support.h"
 
 namespace plumbline::scenario_test {
@@ -44,6 +45,13 @@ TEST(ShippedScenarios, Smoke) {
   const Plan plan = shipped("smoke");
   EXPECT_GT(plan.estimated_s, 0.5);
   EXPECT_LT(plan.estimated_s, 5);
+}
+
+TEST(ShippedScenarios, LinkMatrixHasEveryMeasureAndNoRoofs) {
+  const Plan plan = shipped("link_matrix");
+  EXPECT_LT(plan.estimated_s, 60);
+  EXPECT_EQ(plan.cells.size(), link_measure_table().size());
+  for (const PlanCell& cell : plan.cells) EXPECT_EQ(cell.cell.kind, "link");
 }
 
 TEST(ShippedScenarios, BenchmarkMatrixHasEveryOperationInEveryMatrix) {

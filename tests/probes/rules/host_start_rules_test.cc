@@ -101,6 +101,27 @@ TEST(StartRules, EverySshCauseHasARemedy) {
   }
 }
 
+TEST(StartRules, SshRemediesNameWhatTheHostFileNames) {
+  EvidenceSet set = star();
+  test::job_host(set, "mini2").ssh = "-p 2222 me@mini2.local";
+  HostEvidence none;
+  none.name = "mini2";
+  none.agent_cause = "ssh.auth";
+  none.agent_error = "no";
+  test::host(set, "mini2") = none;
+  EXPECT_THAT(candidate_of(set, "ssh.auth").finding.remedy,
+              HasSubstr("ssh-copy-id -p 2222 me@mini2.local"));
+  test::host(set, "mini2").agent_cause = "name.unresolved";
+  EXPECT_THAT(candidate_of(set, "name.unresolved").finding.remedy, HasSubstr("Host mini2.local"));
+  test::host(set, "mini2").agent_cause = "ssh.key_permissions";
+  test::host(set, "mini2").agent_error =
+      "it last said: Permissions 0644 for '/keys/my key' are too open. | Load key";
+  EXPECT_THAT(candidate_of(set, "ssh.key_permissions").finding.remedy,
+              HasSubstr("chmod 600 '/keys/my key'"));
+  test::host(set, "mini2").agent_error = "bad permissions";
+  EXPECT_THAT(candidate_of(set, "ssh.key_permissions").finding.remedy, HasSubstr("chmod 600 ~/"));
+}
+
 // ---- ports ----
 
 TEST(StartRules, PortsThatCollide) {

@@ -1,0 +1,223 @@
+// `plumbline hosts`: host files of every format shown, checked, converted, and made into what MLX's
+// backends read.
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/hosts_show.h"
+#include "core/fd.h"
+#include "core/options.h"
+#include "reports/text.h"
+#include "scenarios/host_files/backends.h"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error usage(std::string what, std::string hint) {
+  return Error{ErrorCode::kUsage, std::move(what), 0, std::move(hint), ""};
+}
+
+template <typename Rows>
+std::vector<std::string> names_in(const Rows& rows) {
+  std::vector<std::string> names;
+  for (const auto& row : rows) names.emplace_back(row.name);
+  return names;
+}
+
+Error unknown_word(const std::string& what, const std::string& word,
+                   const std::vector<std::string>& names) {
+  const std::string near = nearest_name(word, names);
+  return usage(what + " '" + word + "'", near.empty()
+                                             ? fmt::format("one of: {}", fmt::join(names, ", "))
+                                             : "did you mean " + near + "?");
+}
+
+// ---- check ----
+
+std::vector<std::string> fitting_backends(const HostFile& file) {
+  std::vector<std::string> out;
+  for (const BackendRow& row : backend_table()) {
+    if (check_host_file(file, &row).empty()) out.emplace_back(row.name);
+  }
+  return out;
+}
+
+// `file` is null when it could not be read: then the problems say why.
+int report_check(const std::string& path, const HostFile* file, const BackendRow* backend,
+                 const std::vector<ScenarioProblem>& problems, const Args& args, Context& context) {
+  const std::vector<std::string> fits =
+      file == nullptr ? std::vector<std::string>{} : fitting_backends(*file);
+  if (args.has("json")) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const ScenarioProblem& problem : problems) {
+      list.push_back(
+          {{"where", problem.where}, {"message", problem.message}, {"hint", problem.hint}});
+    }
+    const nlohmann::json all = {{"file", path},
+                                {"format", file == nullptr ? "" : file->row->name},
+                                {"problems", std::move(list)},
+                                {"backends", fits}};
+    *context.out << all.dump(1) << "\n";
+    return problems.empty() ? 0 : 1;
+  }
+  for (const ScenarioProblem& problem : problems) *context.out << clean(to_line(problem)) << "\n";
+  if (!problems.empty()) {
+    *context.out << fmt::format("{}: {} problem{}\n", clean(path), problems.size(),
+                                problems.size() == 1 ? "" : "s");
+    return 1;
+  }
+  *context.out << clean(host_file_summary(*file)) << ": no problems"
+               << (backend == nullptr ? std::string() : fmt::format(" for {}", backend->name))
+               << "; fits " << (fits.empty() ? "no backend of MLX" : join(fits, ", ")) << "\n";
+  return 0;
+}
+
+// ---- convert ----
+
+int convert(const HostFile& file, const HostFileFormat& as, int port, Context& context) {
+  const Expected<WrittenHostFile> written = write_host_file(file, as, port);
+  if (!written) return usage_failure(context, written.error());
+  for (const std::string& lost : written->lost) {
+    *context.err << clean(
+                        fmt::format("plumbline: lost, format {} cannot say it: {}", as.name, lost))
+                 << "\n";
+  }
+  *context.out << written->text;
+  return 0;
+}
+
+// ---- write ----
+
+// Readable by its owner only: the environment may hold tokens.
+Status write_private(const std::string& path, const std::string& text) {
+  const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (fd.get() < 0 || ::fchmod(fd.get(), 0600) != 0) {
+    return fail_errno(ErrorCode::kConfig, "write " + path, errno, "choose a writable --dir");
+  }
+  size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t got = ::write(fd.get(), text.data() + done, text.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return fail_errno(ErrorCode::kSystem, "write " + path, errno, "");
+    done += static_cast<size_t>(got);
+  }
+  return {};
+}
+
+std::string environment_text(const EnvironmentList& environment) {
+  std::string out;
+  for (const auto& [name, value] : environment) out += name + "=" + shell_quote({value}) + "\n";
+  return out;
+}
+
+int write_files(const HostFile& file, const BackendRow& backend, const LaunchRequest& request,
+                Context& context) {
+  const auto problems = check_host_file(file, &backend);
+  for (const ScenarioProblem& problem : problems) {
+    *context.err << clean("plumbline: " + to_line(problem)) << "\n";
+  }
+  if (!problems.empty()) return 1;
+  const Expected<LaunchFiles> files = backend.files(file, request);
+  if (!files) return usage_failure(context, files.error());
+  std::error_code problem;
+  fs::create_directories(request.folder, problem);
+  if (problem) {
+    return usage_failure(context, Error{ErrorCode::kConfig, "make the folder " + request.folder,
+                                        problem.value(), "choose another --dir", ""});
+  }
+  std::vector<LaunchFiles::Named> all = files->files;
+  for (size_t rank = 0; rank < files->environment.size(); ++rank) {
+    all.push_back({fmt::format("rank{}.env", rank), environment_text(files->environment[rank])});
+  }
+  for (const LaunchFiles::Named& one : all) {
+    const std::string path = request.folder + "/" + one.name;
+    if (const Status written = write_private(path, one.text); !written) {
+      return usage_failure(context, written.error());
+    }
+    *context.out << path << "\n";
+  }
+  return 0;
+}
+
+std::string absolute_folder(const std::string& folder) {
+  std::string path = fs::absolute(folder).lexically_normal().string();
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+// A flag that the action does not take, or lacks.
+std::string flag_mistake(const Args& args, const std::string& action) {
+  struct FlagUse {
+    const char *flag, *action, *other;
+    bool needed;
+  };
+  constexpr FlagUse kUses[] = {{"to", "convert", "convert", true},
+                               {"dir", "write", "write", true},
+                               {"backend", "write", "check", true},
+                               {"port", "write", "convert", false},
+                               {"json", "show", "check", false}};
+  for (const FlagUse& use : kUses) {
+    const bool takes = action == use.action || action == use.other;
+    if (args.has(use.flag) && !takes)
+      return fmt::format("hosts {} takes no --{}", action, use.flag);
+    if (use.needed && action == use.action && !args.has(use.flag)) {
+      return fmt::format("hosts {} needs --{}", action, use.flag);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+int run_hosts(const Args& args, Context& context) {
+  const std::string action = args.get("action"), path = args.get("file");
+  const std::vector<std::string> actions = {"show", "check", "convert", "write"};
+  if (std::find(actions.begin(), actions.end(), action) == actions.end()) {
+    return usage_failure(context, unknown_word("no action", action, actions));
+  }
+  if (const std::string mistake = flag_mistake(args, action); !mistake.empty()) {
+    return usage_failure(context, usage(mistake, "see plumbline hosts --help"));
+  }
+  const HostFileFormat* as = find_host_file_format(args.get("to"));
+  if (args.has("to") && as == nullptr) {
+    return usage_failure(context,
+                         unknown_word("no format", args.get("to"), names_in(host_file_formats())));
+  }
+  const BackendRow* backend = find_backend(args.get("backend"));
+  if (args.has("backend") && backend == nullptr) {
+    return usage_failure(
+        context, unknown_word("no backend", args.get("backend"), names_in(backend_table())));
+  }
+  const Expected<int64_t> port = flag_number(args, "port", 0, 1, 65535);
+  if (!port) return usage_failure(context, port.error());
+
+  const auto file = load_host_file(path);
+  if (action == "check") {
+    if (file && backend == nullptr) backend = find_backend(file->backend);
+    const auto problems = file ? check_host_file(*file, backend) : file.error();
+    return report_check(path, file ? &*file : nullptr, backend, problems, args, context);
+  }
+  if (!file) {
+    for (const ScenarioProblem& problem : file.error()) {
+      *context.err << clean("plumbline: " + to_line(problem)) << "\n";
+    }
+    return 1;
+  }
+  if (action == "show") return show_host_file(*file, args.has("json"), context);
+  const int first_port = static_cast<int>(*port);
+  if (action == "convert") return convert(*file, *as, first_port, context);
+  return write_files(*file, *backend, {absolute_folder(args.get("dir")), first_port}, context);
+}
+
+}  // namespace plumbline

@@ -1,0 +1,68 @@
+#include "cli/link_pairs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "core/units.h"
+#include "scenarios/talk.h"
+
+namespace plumbline {
+namespace {
+
+std::string reason_for(const std::vector<ScenarioHost>& hosts, size_t from, size_t to) {
+  if (from != to) return talk_reason(hosts, from, to);
+  return fmt::format("both ranks are on {}: there is no link between them", hosts[from].name);
+}
+
+std::optional<double> speed_at(const std::string& host, const std::string& address,
+                               const std::vector<ScenarioHost>& hosts,
+                               const std::map<std::string, HostFacts>& facts) {
+  const auto entry = std::find_if(hosts.begin(), hosts.end(),
+                                  [&](const ScenarioHost& each) { return each.name == host; });
+  if (entry != hosts.end() && !entry->speed.empty()) {
+    const Expected<double> stated = parse_bit_rate(entry->speed);
+    if (stated) return *stated;
+  }
+  const auto known = facts.find(host);
+  if (known == facts.end()) return std::nullopt;
+  const std::string plain = address.substr(0, address.find('%'));
+  for (const Nic& nic : known->second.nics) {
+    const bool here = std::any_of(nic.addresses.begin(), nic.addresses.end(),
+                                  [&plain](const NicAddress& each) { return each.ip == plain; });
+    if (here && nic.speed_bps) return static_cast<double>(*nic.speed_bps);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::string> pair_reasons(const std::vector<ScenarioHost>& hosts,
+                                      const std::vector<size_t>& placement) {
+  const size_t ranks = placement.size();
+  std::vector<std::string> reasons(ranks * ranks);
+  for (size_t from = 0; from < ranks; ++from) {
+    for (size_t to = 0; to < ranks; ++to) {
+      if (from == to) continue;
+      reasons[from * ranks + to] = reason_for(hosts, placement[from], placement[to]);
+    }
+  }
+  return reasons;
+}
+
+void add_link_speeds(const std::vector<ScenarioHost>& hosts,
+                     const std::map<std::string, HostFacts>& facts,
+                     std::vector<LinkResult>& links) {
+  for (LinkResult& link : links) {
+    const auto from = speed_at(link.from_host, link.local, hosts, facts);
+    const auto to = speed_at(link.to_host, link.remote, hosts, facts);
+    if (from && to) {
+      link.speed_bps = std::min(*from, *to);
+    } else {
+      link.speed_bps = from ? from : to;
+    }
+  }
+}
+
+}  // namespace plumbline

@@ -1,0 +1,25 @@
+// What the host file says about the pairs of a link matrix: which are not to be measured, and how
+// fast their links should be. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/host.h"
+#include "core/link.h"
+#include "scenarios/scenario.h"
+
+namespace plumbline {
+
+// [from * ranks + to] = why that pair of ranks is not to be measured, empty = it is. `placement`
+// names the host of each rank.
+std::vector<std::string> pair_reasons(const std::vector<ScenarioHost>& hosts,
+                                      const std::vector<size_t>& placement);
+
+// Fills speed_bps with that of the slower end: what the host file states, else what the system says
+// of the interface with the link's address (nothing for virtual ones). `facts` by host name.
+void add_link_speeds(const std::vector<ScenarioHost>& hosts,
+                     const std::map<std::string, HostFacts>& facts, std::vector<LinkResult>& links);
+
+}  // namespace plumbline

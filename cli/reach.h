@@ -1,0 +1,35 @@
+// How commands are started on the hosts of a scenario: on this machine as they are, in a namespace
+// through ip(8), on other machines through ssh. One value for agents and ranks alike.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/options.h"
+#include "launch/ssh.h"
+#include "scenarios/scenario.h"
+
+namespace plumbline {
+
+struct Reach {
+  std::string program;       // path of plumbline, here and wherever a host does not name its own
+  std::string ssh_config;    // the option of that name
+  std::string control_path;  // of shared ssh connections; empty = a connection each
+};
+
+// An Error: ssh is needed and its sockets have no place.
+Expected<Reach> make_reach(const std::string& program, const OptionSet& options,
+                           const std::vector<ScenarioHost>& hosts);
+
+SshTarget ssh_target(const ScenarioHost& host, const Reach& reach);
+
+// What starts `plumbline COMMAND` on this host: as its user, with its own binary. Over ssh it ends
+// when it has heard nothing for a while, because a network that died tells nobody.
+std::vector<std::string> command_on(const ScenarioHost& host, const Reach& reach,
+                                    const std::string& command);
+
+bool any_by_ssh(const std::vector<ScenarioHost>& hosts);
+// The file leaves it to the hosts which of their addresses are under test.
+bool wants_data_addresses(const std::vector<ScenarioHost>& hosts);
+
+}  // namespace plumbline

@@ -1,0 +1,55 @@
+// How the ranks start a timed operation together, behind one interface. `none`: they do not, one
+// operation follows the other. `barrier`: a barrier before each, and every rank times from its own
+// return from it. `window`: rank 0 announces a moment a little ahead, every rank waits for it on
+// its own clock, and times run from that common moment to the rank's exit in rank 0's time (SKaMPI:
+// Worsch, Reussner and Augustin, On benchmarking collective MPI operations, 2002; the window that
+// is given up when a rank comes late: Hunold and Carpen-Amarie, MPI benchmarking revisited, 2015).
+// docs/measuring.md has the formulas. One thread per rank; all ranks make the same calls.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collectives/clock_sync.h"
+#include "collectives/exchange.h"
+#include "core/record.h"
+
+namespace plumbline {
+
+class StartSync {
+ public:
+  virtual ~StartSync() = default;
+
+  // There is time between operations: each can have fresh data and be verified.
+  virtual bool apart() const { return true; }
+  // Before a block of operations: clocks are compared again where that is due.
+  virtual Status before_block() { return {}; }
+  // Returns when this rank is to start the operation.
+  virtual Status begin() = 0;
+  // The operation has ended here: its time on this rank, ns.
+  virtual int64_t end() = 0;
+
+  // Around the agreement of a block: what this rank started late is marked, so that the maximum
+  // over the ranks is too; after it, samples that are marked in `slowest` go from both lists.
+  virtual void mark_late(std::vector<int64_t>& durations) { static_cast<void>(durations); }
+  virtual void drop_late(std::vector<int64_t>& slowest, std::vector<int64_t>& own) {
+    static_cast<void>(slowest);
+    static_cast<void>(own);
+  }
+  // After the last block: what the record says of clocks and late samples, the same on all ranks
+  // but for per_rank, which must hold this rank's entry.
+  virtual Status describe(Measurement& result) {
+    static_cast<void>(result);
+    return {};
+  }
+};
+
+// `sync` as in Cell: "none", "barrier" or "window", null when it is another word. The rest must
+// outlive the result; `clocks` is used by windows only.
+std::unique_ptr<StartSync> make_start_sync(const std::string& sync, Group& group,
+                                           Exchange& exchange, ClockSync& clocks,
+                                           int64_t timeout_ms);
+
+}  // namespace plumbline

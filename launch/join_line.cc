@@ -1,0 +1,94 @@
+#include "launch/join_line.h"
+
+#include <nlohmann/json.hpp>
+
+namespace plumbline {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kMostRanks = 1'000'000;
+
+Error nonsense(const std::string& what) {
+  return Error{ErrorCode::kProtocol, what, 0, "all ranks must be the same build", ""};
+}
+
+}  // namespace
+
+std::string encode_join(const JoinRequest& request) {
+  const json line = {{"join", 1},
+                     {"rank", request.rank},
+                     {"size", request.size},
+                     {"launcher", request.launcher},
+                     {"version", request.version},
+                     {"host", request.host},
+                     {"pid", request.pid},
+                     {"machine", request.machine},
+                     {"nics", request.nics},
+                     {"config", request.config},
+                     {"variables", request.variables}};
+  return line.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Expected<JoinRequest> decode_join(const std::string& line) {
+  try {
+    const json object = json::parse(line);
+    JoinRequest request;
+    if (object.at("join") != 1) return fail(nonsense("a rank arrives in another dialect"));
+    object.at("rank").get_to(request.rank);
+    object.at("size").get_to(request.size);
+    object.at("launcher").get_to(request.launcher);
+    object.at("version").get_to(request.version);
+    object.at("host").get_to(request.host);
+    object.at("pid").get_to(request.pid);
+    object.at("machine").get_to(request.machine);
+    object.at("nics").get_to(request.nics);
+    object.at("config").get_to(request.config);
+    object.at("variables").get_to(request.variables);
+    const bool sane = request.rank >= 0 && request.rank < kMostRanks && request.size >= 1 &&
+                      request.size <= kMostRanks;
+    if (!sane) return fail(nonsense("a rank arrives with numbers that cannot be"));
+    return request;
+  } catch (const json::exception& error) {
+    return fail(nonsense(std::string("a rank arrives with nonsense: ") + error.what()));
+  }
+}
+
+std::string encode_join_answer(const JoinAnswer& answer) {
+  json line = {{"welcome", answer.status.has_value()}, {"agent", answer.agent}};
+  if (!answer.status) {
+    const Error& error = answer.status.error();
+    line["code"] = to_string(error.code);
+    line["what"] = error.what;
+    line["hint"] = error.hint;
+    line["cause"] = error.cause;
+  }
+  return line.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+JoinAnswer decode_join_answer(const std::string& line) {
+  try {
+    const json object = json::parse(line);
+    JoinAnswer answer;
+    object.at("agent").get_to(answer.agent);
+    if (object.at("welcome").get<bool>()) return answer;
+    answer.status = fail(Error{
+        error_code_from(object.at("code").get<std::string>()), object.at("what").get<std::string>(),
+        0, object.at("hint").get<std::string>(), object.at("cause").get<std::string>()});
+    return answer;
+  } catch (const json::exception& error) {
+    return {fail(nonsense(std::string("rank 0 answers with nonsense: ") + error.what())), false};
+  }
+}
+
+std::string encode_agent_offer(int rank) { return json{{"agent", rank}}.dump(); }
+
+Expected<int> decode_agent_offer(const std::string& line) {
+  try {
+    return json::parse(line).at("agent").get<int>();
+  } catch (const json::exception& error) {
+    return fail(nonsense(std::string("an agent arrives with nonsense: ") + error.what()));
+  }
+}
+
+}  // namespace plumbline

@@ -1,0 +1,42 @@
+// Reaching another machine with the system's own OpenSSH client and the user's own configuration:
+// the command line that runs a program there, and the name of what went wrong by what ssh said.
+// ssh never asks (BatchMode), gives up connecting after a few seconds, notices a dead network, and
+// shares one connection per machine (ControlMaster): the first command opens it, it ends by itself
+// soon after the last one, or at once with ssh_end_command(). See ssh(1), ssh_config(5). Pure but
+// for ssh_control_path(); thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+
+namespace plumbline {
+
+struct SshTarget {
+  std::string destination;   // as behind `ssh`: "mini1", "me@mini1.local"
+  std::string user;          // beats the one in `destination`; empty = none
+  int port = 0;              // 0 = as the configuration says
+  std::string key;           // private key file; empty = as the configuration says
+  std::string config;        // configuration file instead of the user's own (ssh -F); empty = none
+  std::string control_path;  // socket of the shared connection; empty = a connection each
+};
+
+// Starts `words` there, standard streams joined to ours, without a terminal.
+std::vector<std::string> ssh_command(const SshTarget& target,
+                                     const std::vector<std::string>& words);
+// Ends the shared connection, and with it whatever still runs over it.
+std::vector<std::string> ssh_end_command(const SshTarget& target);
+
+// Socket name for this process's connections, in a folder that only this user can enter. An Error
+// when there is no such folder.
+Expected<std::string> ssh_control_path();
+
+// The cause id of a command over ssh that failed before the program there spoke: by ssh's words and
+// the exit status (255 = ssh itself failed). Empty when they tell nothing.
+std::string ssh_cause(const std::string& words, int exit_status);
+
+// Words as one line for a POSIX shell, each in single quotes where it needs them.
+std::string shell_line(const std::vector<std::string>& words);
+
+}  // namespace plumbline

@@ -1,0 +1,19 @@
+// Drawing with gnuplot: a data file and a script in a folder become an SVG and a PNG beside them.
+// The script reads NAME.dat and writes NAME.svg and NAME.png, all in the current folder.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+
+namespace plumbline {
+
+Status write_text_file(const std::string& path, const std::string& text);
+
+// Writes NAME.dat and NAME.gp and draws; appends the four paths to `written`. After an error none
+// of the files is left.
+Status draw_files(const std::string& folder, const std::string& name, const std::string& data,
+                  const std::string& script, std::vector<std::string>& written);
+
+}  // namespace plumbline

@@ -1,0 +1,38 @@
+// The numbers behind the words "outlier", "asymmetric", "lossy" and "slower than its link" of the
+// links report, as one table. Plain constants.
+#pragma once
+
+#include <span>
+
+namespace plumbline {
+
+enum class LinkThreshold {
+  kRateFactor,
+  kLatencyFactor,
+  kLatencyNs,
+  kDeviations,
+  kFewestForSpread,
+  kLeastSpread,
+  kLineShare,
+  kAsymmetry,
+  kLoss,
+  kLostDatagrams,
+  kFullLink,
+  kSpeedShare,
+  kSameHop,
+  kSharedCoresBps,
+  kSharedCoresFactor,
+};
+
+struct LinkThresholdRow {
+  LinkThreshold id;
+  const char* name;
+  double value;
+  const char* unit;
+  const char* reason;
+};
+
+std::span<const LinkThresholdRow> link_threshold_table();
+double threshold(LinkThreshold id);
+
+}  // namespace plumbline

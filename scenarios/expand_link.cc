@@ -1,0 +1,118 @@
+#include "scenarios/expand_link.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/link.h"
+#include "scenarios/limits.h"
+
+namespace plumbline {
+namespace {
+
+constexpr uint64_t kMessageBytes = 64;    // of a round trip where the block names no size
+constexpr double kConnectSeconds = 0.02;  // per round: dialling, agreeing
+
+// What tells the cells of one measure apart.
+struct Parameters {
+  std::vector<uint64_t> bytes;
+  std::vector<int> streams = {1};
+  std::vector<uint64_t> rates = {0};
+};
+
+Parameters parameters_of(const MatrixBlock& block, const std::string& measure) {
+  const std::vector<uint64_t> messages =
+      block.bytes.empty() ? std::vector<uint64_t>{kMessageBytes} : block.bytes;
+  Parameters out;
+  out.bytes = {0};
+  if (measure == "latency" || measure == "loaded_rtt") out.bytes = messages;
+  if (measure == "parallel") out.streams = block.streams;
+  if (measure == "udp") {
+    out.bytes = {block.datagram};
+    out.rates = block.rate_bps;
+  }
+  return out;
+}
+
+std::vector<Cell> cells_of(const MatrixBlock& block, const ExpandContext& context) {
+  const std::vector<int> all_places = {context.places};
+  std::vector<Cell> cells;
+  for (const std::string& measure : block.measure) {
+    const Parameters parameters = parameters_of(block, measure);
+    for (const int ranks : block.ranks.empty() ? all_places : block.ranks) {
+      for (const std::string& transport : block.transport) {
+        for (const uint64_t bytes : parameters.bytes) {
+          for (const int streams : parameters.streams) {
+            for (const uint64_t rate : parameters.rates) {
+              for (int repeat = 0; repeat < block.repeat; ++repeat) {
+                Cell cell;
+                cell.kind = kLinkOp;
+                cell.op = kLinkOp;
+                cell.params = block.params;
+                cell.measure = measure;
+                cell.ranks = ranks;
+                cell.transport = transport;
+                cell.dtype = "u8";
+                cell.redop = "none";
+                cell.bytes = cell.count = bytes;
+                cell.outstanding = streams;
+                cell.rate_bps = rate;
+                cell.repeat = repeat;
+                cells.push_back(std::move(cell));
+                if (cells.size() > kMaxPlanCells) return cells;
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  return cells;
+}
+
+}  // namespace
+
+bool is_link(const MatrixBlock& block) { return block.kind == kLinkOp; }
+
+std::vector<PlanCell> expand_links(const MatrixBlock& block, const ExpandContext& context) {
+  std::vector<PlanCell> out;
+  std::set<std::string> seen;
+  for (Cell& cell : cells_of(block, context)) {
+    PlanCell plan_cell;
+    plan_cell.id = cell_id(cell);
+    if (!seen.insert(plan_cell.id).second) continue;
+    plan_cell.throughput_time_ns = block.throughput_time_ns;
+    plan_cell.skip = why_impossible(cell, *context.vocabulary).reason;
+    plan_cell.cell = std::move(cell);
+    out.push_back(std::move(plan_cell));
+  }
+  return out;
+}
+
+void check_link_block(const MatrixBlock& block, Problems& problems) {
+  if (block.op.size() != 1 || block.op.front() != kLinkOp) {
+    problems.add(block.path + ".op", "a block of kind 'link' measures links and nothing else",
+                 "write \"op\": \"link\"; other operations belong into blocks of their own");
+  }
+  for (const uint64_t bytes : block.bytes) {
+    if (bytes > 0) continue;
+    problems.add(block.path + ".bytes", "a round trip carries at least one byte", "use 1 or more");
+    break;
+  }
+}
+
+double estimate_link_s(const PlanCell& plan_cell) {
+  const Cell& cell = plan_cell.cell;
+  const LinkMeasureRow* measure = find_link_measure(cell.measure);
+  if (measure == nullptr) return 0;
+  const int circle = cell.ranks + cell.ranks % 2 - 1;  // rounds of a tournament
+  int rounds = 1;
+  if (measure->rounds == LinkRounds::kOneWay) rounds = 2 * circle;
+  if (measure->rounds == LinkRounds::kBothWays) rounds = circle;
+  if (measure->rounds == LinkRounds::kIncast) rounds = cell.ranks;
+  const double once = static_cast<double>(plan_cell.throughput_time_ns) * 1e-9;
+  return rounds * (once + kConnectSeconds);
+}
+
+}  // namespace plumbline

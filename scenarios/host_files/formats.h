@@ -1,0 +1,71 @@
+// What the readers of host files share: what they are given, and what they are called. One file per
+// format, one row in formats.cc.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/host_files/host_file.h"
+#include "scenarios/json_text.h"
+#include "scenarios/problems.h"
+
+namespace plumbline {
+
+constexpr int kMlxStartingPort = 32323;  // mlx.launch --starting-port
+
+// A host file that is to be recognised and read.
+struct HostText {
+  const std::string& text;
+  std::string file;
+  Json* json;  // nullptr: it is not JSON. A reader may take it apart.
+  int ranks;   // places on hosts that do not say it themselves
+};
+
+// The recognised one's hosts. When none fits, or something is wrong, `problems` has grown.
+HostFile read_host_text(const HostText& in, Problems& problems);
+// For the key hosts.hostfile of a scenario: problems carry the file's name, and a file that names
+// no machines is one.
+std::vector<ScenarioHost> hosts_of_file(const std::string& path, int ranks, Problems& problems);
+
+// A host that the file does not name: "rank3".
+ScenarioHost unnamed_host(size_t rank, int ranks);
+// How to reach it, from what stands where one would write behind `ssh`; a name that no host in
+// `others` has.
+ScenarioHost host_behind(const std::string& destination, const std::vector<ScenarioHost>& others,
+                         int ranks);
+// The list of a file: `hosts` of an object, or the whole; nullptr when there is none.
+Json* list_of_hosts(Json& root);
+// {"hosts": [...]} in which an entry is one of MLX's.
+bool has_mlx_entries(const Json& list);
+bool has_own_entries(const Json& list);
+
+bool is_own_form(const HostText& in);
+HostFile read_own_form(const HostText& in, Problems& problems);
+Expected<std::string> write_own_form(const HostFile& file, int port);
+
+bool is_mlx_object(const HostText& in);
+bool is_mlx_array(const HostText& in);
+HostFile read_mlx(const HostText& in, Problems& problems);
+Expected<std::string> write_mlx_object(const HostFile& file, int port);
+Expected<std::string> write_mlx_array(const HostFile& file, int port);
+
+// One row of a device matrix as JSON, with its shape checked.
+std::vector<std::vector<std::string>> read_device_row(const Json& row, const std::string& where,
+                                                      Problems& problems);
+bool is_device_matrix(const HostText& in);
+HostFile read_device_matrix(const HostText& in, Problems& problems);
+Expected<std::string> write_device_matrix(const HostFile& file, int port);
+
+bool is_ring_file(const HostText& in);
+HostFile read_ring_file(const HostText& in, Problems& problems);
+Expected<std::string> write_ring_file(const HostFile& file, int port);
+
+bool is_mpi_list(const HostText& in);
+HostFile read_mpi_list(const HostText& in, Problems& problems);
+Expected<std::string> write_mpi_list(const HostFile& file, int port);
+
+// JSON with one line per element of the list, as people write these files.
+std::string lines_of(const Json& list, const std::string& indent);
+Json cells_json(const ScenarioHost& host);  // its row of the device matrix
+
+}  // namespace plumbline

@@ -1,0 +1,249 @@
+// From a file to its hosts, whatever its format, and back to text.
+#include "scenarios/host_files/host_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+#include "probes/subnet.h"
+#include "scenarios/host_files/facts.h"
+#include "scenarios/host_files/formats.h"
+#include "scenarios/host_words.h"
+
+namespace plumbline {
+namespace {
+
+// JSON begins with a bracket, or with a comment before it; an MPI list with the name of a host or
+// with #.
+bool looks_like_json(const std::string& text) {
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string::npos &&
+         std::string_view("{[/\"").find(text[first]) != std::string_view::npos;
+}
+
+bool is_blank_text(const std::string& text) {
+  return text.find_first_not_of(" \t\r\n") == std::string::npos;
+}
+
+std::string format_names() {
+  std::string out;
+  for (const HostFileFormat& row : host_file_formats()) {
+    out += (out.empty() ? "" : ", ") + std::string(row.name);
+  }
+  return out;
+}
+
+bool is_scenario(const Json* root) {
+  return root != nullptr && root->is_object() && root->contains("plumbline");
+}
+
+HostFile file_of_scenario(const std::string& text, const std::string& path, Problems& problems) {
+  HostFile out;
+  out.row = find_host_file_format("ours");
+  out.file = path;
+  auto scenario = parse_scenario(text, path, {});
+  if (!scenario) {
+    for (ScenarioProblem& problem : scenario.error()) {
+      problems.add(std::move(problem.where), std::move(problem.message), std::move(problem.hint));
+    }
+    return out;
+  }
+  out.hosts = std::move(scenario->hosts);
+  for (size_t i = 0; i < out.hosts.size(); ++i) out.places.push_back(json_path("$.hosts", i));
+  return out;
+}
+
+enum class Scenarios { kTaken, kRefused };
+
+HostFile read_file(const std::string& path, const std::string& where, int ranks,
+                   Scenarios scenarios, Problems& problems) {
+  const auto text = read_scenario_text(path, where, problems);
+  if (!text) return {};
+  if (is_blank_text(*text)) {
+    problems.add(path + ":1:1", "the file is empty",
+                 "a host file begins as {\"hosts\": [{\"name\": ...; docs/host_files.md shows all");
+    return {};
+  }
+  std::optional<Json> root;
+  if (looks_like_json(*text)) {
+    root = parse_json_text(*text, path, problems);
+    if (!root || !problems.empty()) return {};
+  }
+  Json* json = root ? &*root : nullptr;
+  if (!is_scenario(json)) return read_host_text({*text, path, json, ranks}, problems);
+  if (scenarios == Scenarios::kTaken) return file_of_scenario(*text, path, problems);
+  problems.add(where, fmt::format("{} is a scenario, not a host file", in_quotes(path)),
+               "use `include` to build on another scenario");
+  return {};
+}
+
+}  // namespace
+
+HostFile read_host_text(const HostText& in, Problems& problems) {
+  for (const HostFileFormat& row : host_file_formats()) {
+    if (!row.recognise(in)) continue;
+    HostFile out = row.read(in, problems);
+    out.row = &row;
+    out.file = in.file;
+    return out;
+  }
+  problems.add(in.file, "is neither a host file nor a scenario",
+               fmt::format("known are {}; docs/host_files.md shows them", format_names()));
+  return {};
+}
+
+tl::expected<HostFile, std::vector<ScenarioProblem>> load_host_file(const std::string& path) {
+  Problems problems;
+  HostFile out = read_file(path, path, 1, Scenarios::kTaken, problems);
+  if (!problems.empty()) return tl::unexpected(problems.take());
+  return out;
+}
+
+std::string why_not_runnable(const HostFile& file) {
+  if (file.row->names_machines) return {};
+  return fmt::format(
+      "a {} file names no machines: it says who is wired to whom, not how to reach them",
+      file.row->name);
+}
+
+tl::expected<std::vector<ScenarioHost>, std::vector<ScenarioProblem>> load_hosts(
+    const std::string& path) {
+  auto file = load_host_file(path);
+  if (!file) return tl::unexpected(std::move(file.error()));
+  const std::string why = why_not_runnable(*file);
+  if (why.empty()) return std::move(file->hosts);
+  return tl::unexpected(
+      std::vector<ScenarioProblem>{{path, why, "give the host file from which it was made"}});
+}
+
+std::vector<ScenarioHost> hosts_of_file(const std::string& path, int ranks, Problems& problems) {
+  const std::string where = "$.hosts.hostfile";
+  Problems own;
+  HostFile file = read_file(path, where, ranks, Scenarios::kRefused, own);
+  if (own.empty() && !file.row->names_machines) {
+    own.add(where, why_not_runnable(file), "give the host file from which it was made");
+  }
+  for (ScenarioProblem& problem : own.take()) {
+    const bool placed = problem.where == where || problem.where.rfind(path, 0) == 0;
+    problems.add(placed ? problem.where : path + ": " + problem.where, std::move(problem.message),
+                 std::move(problem.hint));
+  }
+  return std::move(file.hosts);
+}
+
+Expected<WrittenHostFile> write_host_file(const HostFile& file, const HostFileFormat& as,
+                                          int port) {
+  const bool unreachable = !file.row->names_machines && (as.keeps & kFactReach) != 0;
+  if (unreachable) {
+    return fail(ErrorCode::kConfig,
+                fmt::format("write {} as {}: {}", file.file, as.name, why_not_runnable(file)),
+                "start from the host file from which it was made");
+  }
+  Expected<std::string> text = as.write(file, port);
+  if (!text) return fail(text.error());
+  WrittenHostFile out{std::move(*text), {}};
+  if (file.row != &as) out.lost = lost_facts(file, as.keeps);
+  return out;
+}
+
+bool is_ring(const HostFile& file) {
+  return !file.hosts.empty() && std::all_of(file.hosts.begin(), file.hosts.end(),
+                                            [](const ScenarioHost& host) { return host.ring; });
+}
+
+Expected<std::vector<std::string>> ring_addresses(const HostFile& file, size_t i) {
+  const ScenarioHost& host = file.hosts[i];
+  std::vector<std::string> out;
+  if (i < file.ips.size()) out = file.ips[i];
+  if (!out.empty()) return out;
+  const ScenarioHost& before = file.hosts[(i + file.hosts.size() - 1) % file.hosts.size()];
+  for (const std::string& own : host.data) {
+    const Cidr mine = parse_cidr(own);
+    const bool faces =
+        std::any_of(before.data.begin(), before.data.end(), [&mine](const std::string& other) {
+          const Cidr theirs = parse_cidr(other);
+          return mine.prefix > 0 && same_subnet(mine.ip, theirs.ip, mine.prefix);
+        });
+    if (faces) out.push_back(mine.ip);
+  }
+  // One address alone faces everybody.
+  if (out.empty() && host.data.size() == 1) out.push_back(parse_cidr(host.data[0]).ip);
+  if (!out.empty()) return out;
+  return fail(ErrorCode::kConfig,
+              host.data.empty()
+                  ? fmt::format("no address is known of {}", host.name)
+                  : fmt::format("no data address of {} shares a subnet with {}, the host before it",
+                                host.name, before.name),
+              host.data.empty() ? "write it into `ips` (MLX) or `data` (our own form)"
+                                : "order the hosts along the cables, or correct the addresses");
+}
+
+Expected<std::string> coordinator_address(const HostFile& file) {
+  if (!file.ips.empty() && !file.ips[0].empty()) return file.ips[0][0];
+  if (file.ips.empty() && !file.hosts.empty() && !file.hosts[0].data.empty()) {
+    return parse_cidr(file.hosts[0].data[0]).ip;
+  }
+  return fail(ErrorCode::kConfig, "no address of rank 0 is known, under which it could coordinate",
+              "write one that all others reach into `ips` (MLX) or `data` (our own form) of the "
+              "first host");
+}
+
+ScenarioHost unnamed_host(size_t rank, int ranks) {
+  ScenarioHost host;
+  host.name = fmt::format("rank{}", rank);
+  host.ranks = ranks;
+  return host;
+}
+
+ScenarioHost host_behind(const std::string& destination, const std::vector<ScenarioHost>& others,
+                         int ranks) {
+  ScenarioHost host;
+  host.ranks = ranks;
+  host.local = names_this_machine(destination);
+  if (!host.local) host.ssh = destination;
+  const std::string plain =
+      host.local ? fmt::format("local{}", others.size()) : without_user(destination);
+  const auto count = [&others](auto test) {
+    return std::count_if(others.begin(), others.end(), test);
+  };
+  auto number = 1 + count([&plain](const ScenarioHost& other) {
+                  return !other.ssh.empty() && without_user(other.ssh) == plain;
+                });
+  do {
+    host.name = number == 1 ? plain : fmt::format("{}-{}", plain, number);
+    ++number;
+  } while (count([&host](const ScenarioHost& other) { return other.name == host.name; }) > 0);
+  return host;
+}
+
+Json* list_of_hosts(Json& root) {
+  if (root.is_array()) return &root;
+  if (!root.is_object() || !root.contains("hosts")) return nullptr;
+  return root["hosts"].is_array() ? &root["hosts"] : nullptr;
+}
+
+std::string lines_of(const Json& list, const std::string& indent) {
+  std::string out = "[";
+  for (size_t i = 0; i < list.size(); ++i) {
+    out += (i == 0 ? "\n" : ",\n") + indent + "  " + list[i].dump();
+  }
+  return out + "\n" + indent + "]";
+}
+
+Json cells_json(const ScenarioHost& host) {
+  Json row = Json::array();
+  for (const std::vector<std::string>& cell : host.rdma) {
+    if (cell.empty()) {
+      row.push_back(nullptr);
+    } else if (cell.size() == 1) {
+      row.push_back(cell[0]);
+    } else {
+      row.push_back(cell);
+    }
+  }
+  return row;
+}
+
+}  // namespace plumbline

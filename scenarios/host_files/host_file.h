@@ -1,0 +1,77 @@
+// Host files: the lists of machines that people already have. Five programs write them in six
+// shapes; each shape is one row of host_file_formats(), which reads it into the same HostFile and,
+// where it can, writes one. What a shape cannot say is not guessed: a list of machines comes
+// without addresses under test, a device matrix without machines. docs/host_files.md shows them
+// all. Plain values and pure functions, but for load_host_file(), which reads one file.
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "scenarios/scenario.h"
+
+namespace plumbline {
+
+class Problems;
+struct HostText;  // formats.h
+struct HostFileFormat;
+
+// NAME, value.
+using EnvironmentList = std::vector<std::pair<std::string, std::string>>;
+
+struct HostFile {
+  const HostFileFormat* row = nullptr;  // the format it was read from
+  std::string file;                     // its name, for messages
+  std::vector<ScenarioHost> hosts;      // in the order of the ranks
+  std::vector<std::string> places;      // where each of them stands: "$.hosts[0]", "hosts.txt:3"
+  std::string backend;                  // MLX's, as the file says it; empty = it does not
+  EnvironmentList envs;                 // what every rank gets, in file order
+  // MLX's `ips` of each host, without ports: for JACCL the address under which rank 0 coordinates,
+  // for a ring the addresses that face the host before. Empty = the format has none.
+  std::vector<std::vector<std::string>> ips;
+  std::vector<std::vector<int>> ports;  // of a ring file, beside `ips`
+};
+
+// Text of a host file in another format, and what of the original that format cannot say:
+// "speed (mini1, mini2)".
+struct WrittenHostFile {
+  std::string text;
+  std::vector<std::string> lost;
+};
+
+struct HostFileFormat {
+  const char* name;
+  const char* help;
+  bool names_machines;  // says how to reach them, so that something can be run there
+  unsigned keeps;       // HostFact bits (facts.h) that a written file holds
+  bool (*recognise)(const HostText& in);
+  HostFile (*read)(const HostText& in, Problems& problems);
+  // `port`: the first one, where the format has ports; 0 = as in the file, else MLX's 32323.
+  Expected<std::string> (*write)(const HostFile& file, int port);
+};
+
+std::span<const HostFileFormat> host_file_formats();
+const HostFileFormat* find_host_file_format(const std::string& name);  // nullptr: none
+
+// Any of the formats, or a scenario (then it is that one's hosts in our own form). All problems at
+// once.
+tl::expected<HostFile, std::vector<ScenarioProblem>> load_host_file(const std::string& path);
+
+// Why nothing can be run on the hosts of this file, or empty.
+std::string why_not_runnable(const HostFile& file);
+
+// Fails, with what stands in the way, when the format cannot hold what it must.
+Expected<WrittenHostFile> write_host_file(const HostFile& file, const HostFileFormat& as, int port);
+
+// Is `data` of these hosts what the file's `ips` say (an MLX ring, not JACCL's coordinator)?
+bool is_ring(const HostFile& file);
+// The addresses of host `i` that face the one before it, without prefix lengths: `ips`, or those
+// data addresses that share a subnet with that host. Fails when there are none.
+Expected<std::vector<std::string>> ring_addresses(const HostFile& file, size_t i);
+// Where rank 0 waits for the others: its first `ips`, or its first data address.
+Expected<std::string> coordinator_address(const HostFile& file);
+
+}  // namespace plumbline

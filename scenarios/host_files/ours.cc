@@ -1,0 +1,139 @@
+// Our own form: {"hosts": [...]}, {"local": N}, or the list alone. The keys of an entry are those
+// of a scenario's `hosts`, from the same table.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "probes/subnet.h"
+#include "scenarios/host_files/formats.h"
+#include "scenarios/read.h"
+#include "scenarios/shape.h"
+
+namespace plumbline {
+namespace {
+
+bool has_any(const Json& entry, std::initializer_list<const char*> keys) {
+  return entry.is_object() && std::any_of(keys.begin(), keys.end(), [&entry](const char* key) {
+           return entry.contains(key);
+         });
+}
+
+bool is_own_entry(const Json& entry) { return has_any(entry, {"name", "data"}); }
+bool is_mlx_entry(const Json& entry) {
+  return has_any(entry, {"ips", "rdma"}) && !is_own_entry(entry);
+}
+
+// Whole entries only: a key in the wrong one is told by the check of the keys.
+bool mixes_forms(const Json& list, Problems& problems) {
+  if (!list.is_array() || !has_own_entries(list)) return false;
+  bool mixed = false;
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (!is_mlx_entry(list[i])) continue;
+    mixed = true;
+    problems.add(json_path("$.hosts", i), "is an entry of MLX's form among entries of our own",
+                 "an entry with 'name' or 'data' is ours, one with 'ips' or 'rdma' and neither of "
+                 "these is MLX's; write all in one form");
+  }
+  return mixed;
+}
+
+// Neighbours in a ring share the group of their cable.
+std::vector<std::string> groups_of(const HostFile& file, size_t i) {
+  std::vector<std::string> groups = file.hosts[i].group;
+  const size_t n = file.hosts.size();
+  if (!is_ring(file) || n < 4) return groups;
+  groups.push_back(fmt::format("cable {}-{}", (i + n - 1) % n, i));
+  groups.push_back(fmt::format("cable {}-{}", i, (i + 1) % n));
+  return groups;
+}
+
+void put_text(Json& entry, const char* key, const std::string& text) {
+  if (!text.empty()) entry[key] = text;
+}
+
+Json entry_of(const HostFile& file, size_t i) {
+  const ScenarioHost& host = file.hosts[i];
+  Json entry = {{"name", host.name}};
+  if (host.local) entry["local"] = true;
+  put_text(entry, "netns", host.netns);
+  put_text(entry, "ssh", host.ssh);
+  if (host.port != 0) entry["port"] = host.port;
+  put_text(entry, "key", host.key);
+  put_text(entry, "user", host.user);
+  put_text(entry, "binary", host.binary);
+  if (!host.data.empty()) entry["data"] = host.data;
+  put_text(entry, "interface", host.interface);
+  put_text(entry, "speed", host.speed);
+  const std::vector<std::string> groups = groups_of(file, i);
+  if (!groups.empty()) entry["group"] = groups;
+  if (!host.rdma.empty()) entry["rdma"] = cells_json(host);
+  if (host.ranks != 1) entry["ranks"] = host.ranks;
+  return entry;
+}
+
+}  // namespace
+
+bool has_own_entries(const Json& list) {
+  return std::any_of(list.begin(), list.end(), is_own_entry);
+}
+
+bool has_mlx_entries(const Json& list) {
+  return std::any_of(list.begin(), list.end(), is_mlx_entry);
+}
+
+bool is_own_form(const HostText& in) {
+  if (in.json == nullptr) return false;
+  if (in.json->is_array()) return has_own_entries(*in.json);
+  if (!in.json->is_object() || is_mlx_object(in)) return false;
+  return in.json->contains("hosts") || in.json->contains("local");
+}
+
+HostFile read_own_form(const HostText& in, Problems& problems) {
+  HostFile out;
+  Json& root = *in.json;
+  // {"local": N} and the list are the value of `hosts`.
+  if (root.is_array() || root.contains("local")) {
+    Json whole = Json::object();
+    whole["hosts"] = std::move(root);
+    root = std::move(whole);
+  }
+  for (auto it = root.begin(); it != root.end(); ++it) {
+    if (it.key() == "hosts") continue;
+    problems.add(json_path("$", it.key()), fmt::format("unknown key {}", in_quotes(it.key())),
+                 hint_for(it.key(), {"hosts"}));
+  }
+  Json& hosts = root["hosts"];
+  if (mixes_forms(hosts, problems)) return out;
+  if (hosts.is_object() && hosts.contains("hostfile")) {
+    problems.add("$.hosts.hostfile", "a host file cannot name another one",
+                 "that key belongs into a scenario");
+    return out;
+  }
+  check_shape_of(root, "hosts", "hosts", {}, problems);
+  if (!root.contains("hosts")) return out;
+  out.hosts = read_hosts(root["hosts"], in.ranks, problems);
+  for (size_t i = 0; i < out.hosts.size(); ++i) out.places.push_back(json_path("$.hosts", i));
+  return out;
+}
+
+Expected<std::string> write_own_form(const HostFile& file, int) {
+  std::map<std::string, std::string> owners;
+  for (const ScenarioHost& host : file.hosts) {
+    for (const std::string& address : host.data) {
+      if (host.local) continue;
+      const auto [owner, fresh] = owners.emplace(parse_cidr(address).ip, host.name);
+      if (fresh || owner->second == host.name) continue;
+      return fail(ErrorCode::kConfig,
+                  fmt::format("write {} in our own form: {} and {} have the same address {}",
+                              file.file, owner->second, host.name, owner->first),
+                  "list each machine once; several ranks on it are its `ranks`");
+    }
+  }
+  Json list = Json::array();
+  for (size_t i = 0; i < file.hosts.size(); ++i) list.push_back(entry_of(file, i));
+  return "{\"hosts\": " + lines_of(list, "") + "}\n";
+}
+
+}  // namespace plumbline

@@ -1,0 +1,103 @@
+#include "scenarios/host_words.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+namespace plumbline {
+namespace {
+
+constexpr size_t kLongestDevice = 63;  // IBV_SYSFS_NAME_MAX of libibverbs, with its final zero
+
+// 4, 6, or 0 for text that is no address.
+int family_of(const std::string& ip) {
+  unsigned char bytes[sizeof(in6_addr)];
+  if (inet_pton(AF_INET, ip.c_str(), bytes) == 1) return 4;
+  return inet_pton(AF_INET6, ip.c_str(), bytes) == 1 ? 6 : 0;
+}
+
+bool all_digits(const std::string& text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(),
+                                      [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+}  // namespace
+
+std::string ip_problem(const std::string& text) {
+  return family_of(text) != 0 ? "" : fmt::format("{} is not an IP address", in_quotes(text));
+}
+
+std::string address_problem(const std::string& text) {
+  const size_t slash = text.find('/');
+  const int family = family_of(text.substr(0, slash));
+  if (family == 0) return fmt::format("{} is not an IP address", in_quotes(text));
+  if (slash == std::string::npos) return {};
+  const std::string prefix = text.substr(slash + 1);
+  int length = -1;
+  const auto [end, status] = std::from_chars(prefix.data(), prefix.data() + prefix.size(), length);
+  const int longest = family == 4 ? 32 : 128;
+  if (status == std::errc() && end == prefix.data() + prefix.size() && length >= 0 &&
+      length <= longest) {
+    return {};
+  }
+  return fmt::format("{} has no prefix length from 0 to {}", in_quotes(text), longest);
+}
+
+std::string destination_problem(const std::string& text) {
+  const bool bad = text.empty() || text.front() == '-' || text.back() == '@' ||
+                   std::any_of(text.begin(), text.end(), [](unsigned char c) {
+                     return c <= 0x20 || c == 0x7f || c == '\'' || c == '"' || c == '\\';
+                   });
+  return bad ? fmt::format("{} is no destination", in_quotes(text)) : "";
+}
+
+std::string device_problem(const std::string& text) {
+  const bool word = !text.empty() && text.size() <= kLongestDevice &&
+                    std::all_of(text.begin(), text.end(), [](unsigned char c) {
+                      return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
+                    });
+  if (!word) return fmt::format("{} is no name of an RDMA device", in_quotes(text));
+  if (text.rfind("en", 0) == 0 && all_digits(text.substr(2))) {
+    return fmt::format("'{}' is a network interface; its RDMA device is 'rdma_{}'", text, text);
+  }
+  return {};
+}
+
+bool names_this_machine(const std::string& destination) {
+  return destination == "127.0.0.1" || destination == "localhost" || destination == "::1";
+}
+
+std::string without_user(const std::string& destination) {
+  return destination.substr(destination.rfind('@') + 1);
+}
+
+std::string interface_of_device(const std::string& device) {
+  constexpr std::string_view kPrefix = "rdma_";
+  return device.rfind(kPrefix, 0) == 0 ? device.substr(kPrefix.size()) : "";
+}
+
+std::vector<std::vector<std::string>> read_matrix_row(const Json& row, const std::string& where,
+                                                      Problems& problems) {
+  std::vector<std::vector<std::string>> cells;
+  for (size_t i = 0; i < row.size(); ++i) {
+    std::vector<std::string>& cell = cells.emplace_back();
+    if (row[i].is_string()) cell.push_back(row[i].get<std::string>());
+    if (row[i].is_array()) {
+      for (const Json& device : row[i]) {
+        if (device.is_string()) cell.push_back(device.get<std::string>());
+      }
+    }
+    for (const std::string& device : cell) {
+      const std::string problem = device_problem(device);
+      if (problem.empty()) continue;
+      problems.add(json_path(where, i), problem, "`ibv_devices` on that host lists them");
+    }
+  }
+  return cells;
+}
+
+}  // namespace plumbline

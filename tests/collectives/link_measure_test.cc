@@ -1,0 +1,317 @@
+// Link cells over real sockets on loopback, with ranks as threads.
+#include "collectives/link_measure.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <thread>
+
+#include "collectives/link_flows.h"
+#include "collectives/link_numbers.h"
+#include "tests/support/collective_case.h"
+#include "tests/transport/tcp_world.h"
+#include "transport/memory.h"
+
+namespace plumbline {
+namespace {
+
+constexpr int64_t kTimeNs = 60 * kMillisecond;
+
+Cell link_cell(const std::string& measure, int ranks) {
+  Cell cell;
+  cell.kind = cell.op = "link";
+  cell.measure = measure;
+  cell.ranks = ranks;
+  cell.bytes = measure == "udp" ? 1200 : 64;
+  cell.outstanding = measure == "parallel" ? 3 : 1;
+  cell.rate_bps = measure == "udp" ? 8'000'000 : 0;
+  return cell;
+}
+
+// The cell on all ranks of a TCP world; the links of all, judged.
+Measurement run_links(const Cell& cell, const std::vector<std::string>& reasons = {}) {
+  test::TcpWorld world(cell.ranks);
+  std::vector<Measurement> parts(static_cast<size_t>(cell.ranks));
+  world.run([&](Group& group) {
+    Executor executor(group, test_kernels());
+    MeasureContext context;
+    context.group = &group;
+    context.executor = &executor;
+    context.options = &world.options;
+    context.endpoints = &world.endpoints;
+    MeasureSettings settings;
+    settings.throughput_time_ns = kTimeNs;
+    settings.pair_reasons = reasons;
+    const Expected<Measurement> measured = measure_links(cell, settings, context);
+    ASSERT_TRUE(measured) << measured.error().message();
+    parts[static_cast<size_t>(group.rank())] = *measured;
+  });
+  Measurement all = parts.front();
+  for (size_t rank = 1; rank < parts.size(); ++rank) {
+    all.links.insert(all.links.end(), parts[rank].links.begin(), parts[rank].links.end());
+  }
+  judge_links(all);
+  return all;
+}
+
+class LinkMeasureOf : public testing::TestWithParam<std::string> {};
+
+TEST_P(LinkMeasureOf, FillsEveryOrderedPair) {
+  const std::string& measure = GetParam();
+  for (const int ranks : {2, 3}) {
+    const Measurement m = run_links(link_cell(measure, ranks));
+    EXPECT_EQ(m.outcome, Outcome::kPassed) << m.reason;
+    ASSERT_EQ(m.links.size(), static_cast<size_t>(ranks * (ranks - 1)));
+    std::set<std::pair<int, int>> seen;
+    for (const LinkResult& link : m.links) {
+      seen.insert({link.from, link.to});
+      EXPECT_EQ(link.error, "");
+      EXPECT_EQ(link.from_host, "host" + std::to_string(link.from));
+      EXPECT_EQ(link.local, "127.0.0.1");
+      EXPECT_TRUE(link.direct);
+      const bool streams = measure != "latency" && measure != "udp";
+      EXPECT_EQ(link.Bps.has_value(), streams);
+      EXPECT_EQ(link.rtt.has_value(), measure == "latency" || measure == "loaded_rtt");
+      EXPECT_EQ(link.loaded_rtt.has_value(), measure == "loaded_rtt");
+      EXPECT_EQ(link.udp.has_value(), measure == "udp");
+    }
+    EXPECT_EQ(seen.size(), m.links.size());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Measures, LinkMeasureOf,
+                         testing::Values("latency", "stream", "duplex", "parallel", "loaded_rtt",
+                                         "incast", "udp", "all_pairs"),
+                         [](const auto& each) { return each.param; });
+
+TEST(LinkMeasure, TableOfMeasuresIsTheOneThatIsTestedHere) {
+  EXPECT_EQ(link_measure_table().size(), 8u);
+}
+
+TEST(LinkMeasure, StreamHasASeriesThatAddsUp) {
+  const Measurement m = run_links(link_cell("parallel", 2));
+  for (const LinkResult& link : m.links) {
+    ASSERT_EQ(link.streams.size(), 3u);
+    EXPECT_EQ(link.interval_ns, series_interval_ns(kTimeNs));
+    for (const LinkStream& stream : link.streams) {
+      uint64_t sum = 0;
+      for (const uint64_t bytes : stream.series) sum += bytes;
+      EXPECT_EQ(sum, stream.bytes);
+      EXPECT_GT(stream.bytes, 0u);
+      // 60 ms in intervals of 12 ms; the last byte may fall on the end itself.
+      EXPECT_LE(stream.series.size(), 6u);
+    }
+    EXPECT_GT(*link.Bps, 1e6);
+    EXPECT_LE(link.elapsed_ns, kTimeNs);
+  }
+}
+
+TEST(LinkMeasure, RoundTripsHaveHonestQuantiles) {
+  const Measurement m = run_links(link_cell("latency", 2));
+  for (const LinkResult& link : m.links) {
+    ASSERT_TRUE(link.rtt);
+    EXPECT_GT(*link.rtt->min, 0);
+    EXPECT_LE(*link.rtt->min, *link.rtt->p50);
+    EXPECT_LE(*link.rtt->p50, *link.rtt->max);
+    EXPECT_EQ(link.rtt->p99.has_value(), link.rtt->n >= 1000);
+  }
+}
+
+TEST(LinkMeasure, DatagramsArriveAtTheRateThatWasAsked) {
+  const Measurement m = run_links(link_cell("udp", 2));
+  for (const LinkResult& link : m.links) {
+    ASSERT_TRUE(link.udp);
+    // 8 Mbit/s of 1200 bytes for 60 ms: 50 datagrams; a late scheduler may send fewer.
+    EXPECT_LE(link.udp->sent, 52u);
+    EXPECT_GE(link.udp->sent, 5u);
+    EXPECT_LE(link.udp->received, link.udp->sent);
+    EXPECT_EQ(link.udp->lost(), 0u) << "loopback loses nothing on the way";
+  }
+}
+
+TEST(LinkMeasure, PairsWithAReasonAreSkippedAndSayIt) {
+  std::vector<std::string> reasons(9);
+  reasons[0 * 3 + 2] = reasons[2 * 3 + 0] = "leaves of a star";
+  for (const char* measure : {"stream", "incast"}) {
+    const Measurement m = run_links(link_cell(measure, 3), reasons);
+    ASSERT_EQ(m.links.size(), 6u);
+    EXPECT_EQ(m.outcome, Outcome::kPassed) << m.reason;
+    for (const LinkResult& link : m.links) {
+      const bool leaves = link.from != 1 && link.to != 1;
+      EXPECT_EQ(link.skipped, leaves ? "leaves of a star" : "");
+      EXPECT_EQ(link.Bps.has_value(), !leaves);
+    }
+  }
+}
+
+TEST(LinkMeasure, AllPairsSkippedIsASkippedCell) {
+  const Measurement m = run_links(link_cell("stream", 2), {"", "no", "no", ""});
+  EXPECT_EQ(m.outcome, Outcome::kSkipped);
+  EXPECT_NE(m.reason.find("no"), std::string::npos);
+}
+
+TEST(LinkMeasure, OneRankHasNoLink) {
+  const Measurement m = run_links(link_cell("stream", 1));
+  EXPECT_EQ(m.outcome, Outcome::kSkipped);
+  EXPECT_EQ(m.reason, "a link needs two ranks");
+}
+
+TEST(LinkMeasure, MemoryHasNoSocketsAndSaysSo) {
+  World world = make_memory_groups(2, channel_options_for(kWireShapes[0]), {0, true}, 1 << 16,
+                                   [](int, int, std::unique_ptr<ByteStream> s) { return s; });
+  const OptionSet options;
+  std::vector<Measurement> parts(2);
+  on_every_rank(world, [&](int rank, Group& group) -> std::string {
+    Executor executor(group, test_kernels());
+    MeasureContext context;
+    context.group = &group;
+    context.executor = &executor;
+    context.options = &options;
+    MeasureSettings settings;
+    settings.throughput_time_ns = kTimeNs;
+    const auto measured = measure_links(link_cell("stream", 2), settings, context);
+    if (!measured) return measured.error().message();
+    parts[static_cast<size_t>(rank)] = *measured;
+    return {};
+  });
+  judge_links(parts[0]);
+  EXPECT_EQ(parts[0].outcome, Outcome::kFailed);
+  EXPECT_NE(parts[0].reason.find("transport tcp"), std::string::npos) << parts[0].reason;
+}
+
+// --- one pair's sockets
+// ------------------------------------------------------------------------------
+
+class LinkSocketsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    wait_.broken = [this] { return broken_; };
+    for (LinkSession* session : {&from_, &to_}) {
+      session->path.local = session->path.remote = *make_socket_address("127.0.0.1", 0);
+      session->nonce = 4711;
+      session->name = "a > b";
+    }
+    Expected<Fd> listener = listen_on(to_.path.local, {});
+    ASSERT_TRUE(listener);
+    from_.port = local_address(listener->get()).port();
+    to_.listener = std::move(*listener);
+  }
+  // Both ends from one thread: connections wait in the listener's queue.
+  void connect_both(int data) {
+    std::vector<LinkSession*> from = {&from_}, to = {&to_};
+    connect_sessions(from, data, {}, Deadline::after_ms(2000));
+    accept_sessions(to, data, {}, wait_, Deadline::after_ms(300));
+  }
+  Fd stranger() {
+    SocketAddress address = to_.path.local;
+    address.set_port(from_.port);
+    Expected<Fd> fd = start_connect(address, nullptr, "", {});
+    EXPECT_TRUE(fd);
+    return std::move(*fd);
+  }
+
+  LinkSession from_, to_;
+  LinkWait wait_;
+  bool broken_ = false;
+};
+
+TEST_F(LinkSocketsTest, ConnectionsFindTheirPlaces) {
+  connect_both(3);
+  EXPECT_TRUE(from_.usable) << from_.error.message();
+  EXPECT_TRUE(to_.usable) << to_.error.message();
+  EXPECT_EQ(to_.data.size(), 3u);
+}
+
+TEST_F(LinkSocketsTest, StrangersDoNotGetIn) {
+  const Fd silent = stranger(), rude = stranger();
+  const std::string rubbish(24, 'x');
+  ::send(rude.get(), rubbish.data(), rubbish.size(), MSG_NOSIGNAL);
+  connect_both(1);
+  EXPECT_TRUE(to_.usable) << to_.error.message();
+  char byte = 0;
+  EXPECT_LE(::recv(rude.get(), &byte, 1, 0), 0);
+}
+
+TEST_F(LinkSocketsTest, WrongNonceIsAStranger) {
+  from_.nonce = 4712;
+  connect_both(0);
+  EXPECT_FALSE(to_.usable);
+  EXPECT_NE(to_.error.what.find("did not connect"), std::string::npos);
+}
+
+TEST_F(LinkSocketsTest, NobodyListeningIsRefusedByName) {
+  to_.listener.reset();
+  std::vector<LinkSession*> from = {&from_};
+  connect_sessions(from, 1, {}, Deadline::after_ms(2000));
+  EXPECT_FALSE(from_.usable);
+  EXPECT_EQ(from_.error.code, ErrorCode::kRefused);
+  EXPECT_EQ(from_.error.what.rfind("a > b: ", 0), 0u) << from_.error.what;
+}
+
+TEST_F(LinkSocketsTest, ReceiverWithoutAPortIsToldApart) {
+  from_.port = 0;
+  std::vector<LinkSession*> from = {&from_};
+  connect_sessions(from, 0, {}, Deadline::after_ms(100));
+  EXPECT_NE(from_.error.what.find("could not listen"), std::string::npos);
+}
+
+TEST_F(LinkSocketsTest, ReportsHaveABound) {
+  connect_both(0);
+  ASSERT_TRUE(to_.usable);
+  const Deadline deadline = Deadline::after_ms(1000);
+  ASSERT_TRUE(send_numbers(to_.control.get(), {1, 2, ~uint64_t{0}}, wait_, deadline));
+  const auto got = receive_numbers(from_.control.get(), 3, wait_, deadline);
+  ASSERT_TRUE(got);
+  EXPECT_EQ(*got, (std::vector<uint64_t>{1, 2, ~uint64_t{0}}));
+  ASSERT_TRUE(send_numbers(to_.control.get(), {1, 2, 3, 4}, wait_, deadline));
+  const auto more = receive_numbers(from_.control.get(), 3, wait_, deadline);
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().code, ErrorCode::kProtocol);
+}
+
+TEST_F(LinkSocketsTest, SilenceLostPeersAndABrokenGroupEndEveryWait) {
+  connect_both(0);
+  ASSERT_TRUE(to_.usable);
+  char byte = 0;
+  const int fd = from_.control.get();
+  EXPECT_EQ(link_receive(fd, &byte, 1, wait_, Deadline::after_ms(50)).error().code,
+            ErrorCode::kTimeout);
+  broken_ = true;
+  EXPECT_EQ(link_receive(fd, &byte, 1, wait_, Deadline::after_ms(5000)).error().code,
+            ErrorCode::kAborted);
+  broken_ = false;
+  to_.control.reset();
+  EXPECT_EQ(link_receive(fd, &byte, 1, wait_, Deadline::after_ms(5000)).error().code,
+            ErrorCode::kPeerLost);
+}
+
+// The receiver takes the connections and then says nothing: the sender's own deadlines end it.
+TEST_F(LinkSocketsTest, SilentReceiverEndsAStreamWithAnError) {
+  connect_both(1);
+  ASSERT_TRUE(from_.usable);
+  FlowSettings settings;
+  settings.time_ns = 20 * kMillisecond;
+  settings.wait = wait_;
+  std::thread closer([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    to_.control.reset();
+  });
+  LinkResult result;
+  const Status done = streams_from(from_, settings, result);
+  closer.join();
+  EXPECT_FALSE(done);
+  EXPECT_FALSE(result.Bps);
+}
+
+TEST(LinkAddress, TextsOfConnections) {
+  std::string ip, interface;
+  EXPECT_TRUE(address_of_text("10.0.0.1:40000", ip, interface));
+  EXPECT_EQ(ip, "10.0.0.1");
+  EXPECT_TRUE(address_of_text("[::1]:40000", ip, interface));
+  EXPECT_EQ(ip, "::1");
+  EXPECT_FALSE(address_of_text("", ip, interface));
+  EXPECT_FALSE(address_of_text("memory", ip, interface));
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+"""plumbline over ssh: four namespaces with a real sshd each, data and control network apart. What works, what is said when it does not, and
+that nothing stays behind when anything is killed in the middle."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+from ssh_lab import SshCluster, require_ssh_lab
+
+HOSTS = 4
+PROGRAM = os.path.join(os.environ["TEST_BUILD"], "plumbline")
+# Long enough to be hit in the middle: every cell lasts until its time is over.
+LONG = {"plumbline": 1, "question": "What stays behind?", "roofs": False, "probes": [], "report": ["console"], "config": {"watchdog_timeout_ms": 4000},
+        "matrix": [{"kind": "latency", "op": "allreduce", "bytes": [8, 64, 512, 4096], "ranks": HOSTS, "repeat": 5,
+                    "stop": {"ci": 0, "max_n": 1000000000, "max_time": "700ms"}}]}
+
+
+def records_of(out):
+    path = pathlib.Path(out, "records.jsonl")
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+class Tests:
+    def __init__(self, cluster):
+        self.cluster = cluster
+        self.hosts = cluster.host_file()
+
+    def doctor(self, hosts, *words):
+        done = self.cluster.run(PROGRAM, "doctor", "--hosts", hosts, "--json", *words)
+        try:
+            return done, json.loads(done.stdout)
+        except ValueError:
+            sys.exit("doctor said no JSON (exit %d):\n%s%s" % (done.returncode, done.stdout, done.stderr))
+
+    def scenario(self, name, content):
+        path = self.cluster.folder / (name + ".json")
+        path.write_text(json.dumps(dict(content, hosts=json.loads(self.hosts.read_text())["hosts"])))
+        return path
+
+    def start_long(self, name):
+        """A run that has measured its first cells and goes on."""
+        out = self.cluster.folder / ("out-" + name)
+        run = self.cluster.start(PROGRAM, "run", self.scenario(name, LONG), "--out", out, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        end = time.time() + 30
+        while len(records_of(out)) < 2:
+            if run.poll() is not None or time.time() > end:
+                run.kill()
+                sys.exit("%s: the run did not get going:\n%s" % (name, run.communicate()[0]))
+            time.sleep(0.05)
+        return run, out
+
+    def finish(self, name, run, code, seconds=40):
+        text = run.communicate(timeout=seconds)[0]
+        assert run.returncode == code, "%s: exit status %s instead of %s\n%s" % (name, run.returncode, code, text)
+        return text
+
+    # --- what works
+
+    def test_doctor_sees_every_host(self):
+        done, report = self.doctor(self.hosts)
+        launch = [c for c in report["checks"] if c["id"] == "launch"]
+        assert len(launch) == HOSTS and all(c["outcome"] == "pass" for c in launch), launch
+        fails = [f for f in report["findings"] if f["outcome"] == "fail"]
+        assert not fails and done.returncode == 0, (fails, done.stderr)
+
+    def test_a_run_measures_over_the_data_network(self):
+        out = self.cluster.folder / "out-run"
+        short = dict(LONG, matrix=[{"kind": "check", "op": ["allreduce", "alltoall"], "bytes": [4, 100000], "ranks": [2, HOSTS]}])
+        done = self.cluster.run(PROGRAM, "run", self.scenario("short", short), "--out", out)
+        assert done.returncode == 0, done.stdout + done.stderr
+        records = records_of(out)
+        assert len(records) == 8 and all(r["outcome"] == "passed" and r["wrong"] == 0 for r in records)
+        assert records[0]["environment"]["control"] == "ssh"
+        pairs = [p for r in records for p in r["resolved"]["address_pairs"]]
+        assert pairs and all("10.99." not in p and "10.10.0." in p for p in pairs), pairs
+
+    def test_the_token_is_in_no_command_line_and_no_file(self):
+        run, out = self.start_long("token")
+        lines = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+        run.send_signal(signal.SIGINT)
+        self.finish("token", run, 130)
+        import re
+        assert not re.search(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])", lines), "64 hex digits in a command line"
+        text = (pathlib.Path(out) / "records.jsonl").read_text()
+        assert "token" not in {k for r in records_of(out) for k in r["environment"]["options"]}
+        assert not re.search(r'"[0-9a-f]{64}"', text.replace('"plan_hash":"', '"plan_hash":').replace('"hash":"', '"hash":')), "a token in the records"
+
+    def test_an_mlx_host_file(self):
+        """The data addresses are those of the interfaces behind the device matrix; `ips` is the control network."""
+        hosts = [{"ssh": h["name"], "ips": [h["control"]], "rdma": [None if i == j else "rdma_data0" for j in range(HOSTS)]}
+                 for i, h in enumerate(self.cluster.hosts)]
+        for name, content in (("mlx", {"backend": "jaccl", "hosts": hosts}), ("mlx-array", hosts)):
+            path = self.cluster.folder / (name + ".json")
+            path.write_text(json.dumps(content))
+            done = self.cluster.run(PROGRAM, "coll", "allreduce", "-b", "8", "-e", "64K", "-f", "16", "--json", "--hosts", path, "--ranks", HOSTS)
+            assert done.returncode == 0, done.stdout + done.stderr
+            for line in done.stdout.splitlines():
+                pairs = json.loads(line)["resolved"]["address_pairs"]
+                assert len(pairs) == HOSTS * (HOSTS - 1) // 2 and all(p.count("10.10.0.") == 2 for p in pairs), pairs
+        hosts[1]["rdma"] = [None if j == 1 else "rdma_nosuch" for j in range(HOSTS)]
+        path = self.cluster.folder / "mlx-bad.json"
+        path.write_text(json.dumps(hosts))
+        done = self.cluster.run(PROGRAM, "coll", "allreduce", "--hosts", path, "--ranks", HOSTS)
+        assert done.returncode == 2 and "nosuch" in done.stderr and "h2" in done.stderr, done
+
+    def test_a_link_matrix_from_an_mlx_host_file(self):
+        hosts = [{"ssh": h["name"], "ips": [h["control"]], "rdma": [None if i == j else "rdma_data0" for j in range(HOSTS)]}
+                 for i, h in enumerate(self.cluster.hosts)]
+        path = self.cluster.folder / "mlx-links.json"
+        path.write_text(json.dumps(hosts))
+        out = self.cluster.folder / "out-links"
+        shipped = pathlib.Path(__file__).parents[2] / "scenarios" / "link_matrix.json"
+        done = self.cluster.run(PROGRAM, "run", shipped, "--hosts", path, "--out", out, "--no-probes", timeout=240)
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        links = [link for record in records_of(out) for link in record.get("links", [])]
+        pairs = {(link["from_host"], link["to_host"]) for link in links}
+        assert len(pairs) == HOSTS * (HOSTS - 1), pairs
+
+    # --- what is said when it does not
+
+    def cause(self, name, cause, change):
+        path = self.cluster.host_file("hosts-%s.json" % name, change)
+        done, report = self.doctor(path)
+        fails = [f for f in report["findings"] if f["outcome"] == "fail"]
+        assert [(f["cause"], f["host"]) for f in fails] == [(cause, "h2")], (name, fails, done.stderr)
+        assert done.returncode == 2, done.returncode
+        assert fails[0]["remedy"] and fails[0]["evidence"], fails
+        print("    %s: %s | %s" % (name, fails[0]["evidence"][0]["text"], fails[0]["remedy"]))
+
+    def only_h2(self, **keys):
+        return lambda entry: entry.update(keys) if entry["name"] == "h2" else None
+
+    def test_an_unknown_name(self):
+        self.cause("name", "name.unresolved", self.only_h2(ssh="no-such-host.invalid"))
+
+    def test_nobody_listens(self):
+        self.cause("refused", "ssh.refused", self.only_h2(port=22))
+
+    def test_a_host_that_is_off(self):
+        self.cause("off", "ssh.unreachable", self.only_h2(ssh="10.99.0.77"))
+
+    def test_another_key(self):
+        self.cluster.keygen("stranger")
+        self.cause("auth", "ssh.auth", self.only_h2(ssh="keyless", key=str(self.cluster.folder / "stranger")))
+
+    def test_a_key_that_others_can_read(self):
+        self.cluster.keygen("open")
+        os.chmod(self.cluster.folder / "open", 0o644)
+        with open(self.cluster.folder / "authorized_keys", "a") as keys:  # the server would take it
+            keys.write((self.cluster.folder / "open.pub").read_text())
+        self.cause("permissions", "ssh.key_permissions", self.only_h2(ssh="keyless", key=str(self.cluster.folder / "open")))
+
+    def test_no_program_there(self):
+        self.cause("binary", "ssh.no_binary", self.only_h2(binary="/nowhere/plumbline"))
+
+    def test_a_program_of_another_machine(self):
+        foreign = self.cluster.folder / "foreign"
+        # The beginning of an executable for a machine that is none of ours (e_machine 0xfeed).
+        foreign.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00\xed\xfe\x01\x00\x00\x00" + bytes(100))
+        foreign.chmod(0o755)
+        self.cause("foreign", "ssh.wrong_binary", self.only_h2(binary=str(foreign)))
+
+    def test_another_host_key(self):
+        host = self.cluster.hosts[1]
+        self.cluster.stop_sshd(host)
+        key = self.cluster.folder / "key-h2"
+        for path in (key, key.with_suffix(".pub")):
+            path.rename(str(path) + ".kept")
+        self.cluster.start_sshd(host)
+        try:
+            time.sleep(0.5)
+            self.cause("hostkey", "ssh.host_key", None)
+        finally:
+            self.cluster.stop_sshd(host)
+            for path in (key, key.with_suffix(".pub")):
+                pathlib.Path(str(path) + ".kept").rename(path)
+            self.cluster.start_sshd(host)
+            self.cluster.wait_for_sshd(host)
+
+    def test_a_run_without_probes_says_why_it_cannot_start(self):
+        path = self.scenario("nostart", LONG)
+        content = json.loads(path.read_text())
+        content["hosts"][1]["port"] = 22
+        path.write_text(json.dumps(content))
+        done = self.cluster.run(PROGRAM, "run", path, "--out", self.cluster.folder / "out-nostart")
+        assert done.returncode == 2 and "h2" in done.stderr and "refused" in done.stderr, done
+
+    # --- what stays behind
+
+    def test_ctrl_c(self):
+        run, out = self.start_long("ctrl-c")
+        # The wrapper `ip netns exec` has become plumbline itself.
+        run.send_signal(signal.SIGINT)
+        text = self.finish("ctrl-c", run, 130)
+        gone = self.cluster.wait_until_gone(3)
+        print("    gone %.2f s after the end; %d records" % (gone, len(records_of(out))))
+        assert "Records:" in text
+
+    def test_kill_of_the_coordinator(self):
+        run, out = self.start_long("kill")
+        before = len(records_of(out))
+        run.kill()
+        run.wait(10)
+        gone = self.cluster.wait_until_gone(3)
+        print("    gone %.2f s after the kill" % gone)
+        assert len(records_of(out)) >= before
+
+    def break_in_the_middle(self, name, action, cause_words, gone_s=3):
+        run, out = self.start_long(name)
+        action()
+        text = self.finish(name, run, 2, 60)
+        records = records_of(out)
+        errors = [r for r in records if r["outcome"] == "error"]
+        assert errors or "could not be started" in text, text
+        said = text + json.dumps(errors)
+        assert all(words in said for words in cause_words), (name, cause_words, said[-3000:])
+        if errors:
+            print("    %s: %s" % (errors[0]["cause"], errors[0]["reason"]))
+        gone = self.cluster.wait_until_gone(gone_s)
+        print("    gone after %.2f s" % gone)
+
+    def of_host(self, index, word):
+        found = [pid for pid, line in self.cluster.plumblines(self.cluster.hosts[index]["netns"]) if " " + word in line]
+        assert found, (word, self.cluster.plumblines())
+        return found
+
+    def test_kill_of_a_rank(self):
+        self.break_in_the_middle("rank", lambda: [os.kill(pid, signal.SIGKILL) for pid in self.of_host(2, "rank")], ["h3"])
+
+    def test_kill_of_an_ssh_server(self):
+        def kill():
+            host = self.cluster.hosts[2]
+            self.cluster.stop_sshd(host)
+            pids = subprocess.run(["ip", "netns", "pids", host["netns"]], capture_output=True, text=True).stdout.split()
+            for pid in pids:
+                if pathlib.Path("/proc/%s/comm" % pid).read_text().startswith("sshd"):
+                    os.kill(int(pid), signal.SIGKILL)
+        try:
+            self.break_in_the_middle("sshd", kill, ["h3"])
+        finally:
+            self.cluster.start_sshd(self.cluster.hosts[2])
+            self.cluster.wait_for_sshd(self.cluster.hosts[2])
+
+    def test_the_network_of_a_host_dies(self):
+        netns = self.cluster.hosts[2]["netns"]
+
+        def links(state):
+            for name in ("data0", "control0"):
+                subprocess.run(["ip", "-n", netns, "link", "set", name, state], check=True)
+        try:
+            # Those on the dead host learn it from the silence alone.
+            self.break_in_the_middle("network", lambda: links("down"), ["h3"], gone_s=15)
+        finally:
+            links("up")
+            self.cluster.wait_for_sshd(self.cluster.hosts[2])
+
+
+def main():
+    require_ssh_lab()
+    wanted = sys.argv[1:]
+    tests = Tests(SshCluster(HOSTS))
+    names = [n for n in dir(Tests) if n.startswith("test_") and (not wanted or any(w in n for w in wanted))]
+    failed = []
+    for name in sorted(names):
+        start = time.time()
+        try:
+            getattr(tests, name)()
+            print("ok %s (%.1f s)" % (name, time.time() - start), flush=True)
+        except (AssertionError, SystemExit, subprocess.TimeoutExpired) as error:
+            failed.append(name)
+            print("FAILED %s: %s" % (name, error), flush=True)
+    print("%d tests, %d failed" % (len(names), len(failed)))
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+#include "launch/ssh.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "core/command.h"
+
+namespace plumbline {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += word + " ";
+  return text;
+}
+
+TEST(Ssh, NeverAsksAndNeverWaitsForLong) {
+  const std::string line =
+      joined(ssh_command({"mini1", "", 0, "", "", ""}, {"plumbline", "agent"}));
+  EXPECT_THAT(line, HasSubstr("BatchMode=yes"));
+  EXPECT_THAT(line, HasSubstr("ConnectTimeout=5"));
+  EXPECT_THAT(line, HasSubstr("ServerAliveInterval="));
+  EXPECT_THAT(line, HasSubstr("-- mini1 exec plumbline agent "));
+  EXPECT_THAT(line, Not(HasSubstr("ControlMaster")));
+  EXPECT_THAT(line, Not(HasSubstr("IdentitiesOnly")));
+}
+
+TEST(Ssh, TakesWhatTheHostFileSays) {
+  const SshTarget target{"me@mini1", "other", 2222, "/keys/a b", "/etc/cfg", "/tmp/s-%C"};
+  const auto argv = ssh_command(target, {"plumbline"});
+  const std::string line = joined(argv);
+  EXPECT_THAT(line, HasSubstr("-F /etc/cfg "));
+  EXPECT_THAT(line, HasSubstr("-l other "));
+  EXPECT_THAT(line, HasSubstr("-p 2222 "));
+  EXPECT_THAT(argv, Contains("/keys/a b"));  // a word of its own: no shell reads our command line
+  EXPECT_THAT(line, HasSubstr("-S /tmp/s-%C -o ControlMaster=auto"));
+  const std::string end = joined(ssh_end_command(target));
+  EXPECT_THAT(end, HasSubstr("-O exit -- me@mini1"));
+  EXPECT_THAT(end, HasSubstr("-S /tmp/s-%C"));
+}
+
+TEST(Ssh, WordsReachTheFarShellAsTheyAre) {
+  for (const std::string& word :
+       {std::string("plain"), std::string("two words"), std::string("it's"),
+        std::string("$(reboot)"), std::string("a;b"), std::string(""), std::string("*"),
+        std::string("a\nb"), std::string("back\\slash"), std::string("\"quoted\""),
+        std::string("~root")}) {
+    const auto done =
+        run_command({"sh", "-c", "printf %s " + shell_line({word})}, Deadline::after_ms(5000));
+    ASSERT_TRUE(done) << done.error().message();
+    EXPECT_EQ(done->out, word);
+    EXPECT_EQ(done->status, 0);
+  }
+}
+
+struct Said {
+  const char* words;
+  int status;
+  const char* cause;
+};
+constexpr Said kSaid[] = {
+    {"ssh: Could not resolve hostname mini7: Name or service not known\r\n", 255,
+     "name.unresolved"},
+    {"ssh: connect to host 10.0.0.9 port 22: Connection refused", 255, "ssh.refused"},
+    {"kex_exchange_identification: read: Connection reset by peer", 255, "ssh.refused"},
+    {"ssh: connect to host 10.0.0.9 port 22: Connection timed out", 255, "ssh.unreachable"},
+    {"ssh: connect to host 10.0.0.9 port 22: Operation timed out", 255, "ssh.unreachable"},
+    {"ssh: connect to host 10.0.0.9 port 22: No route to host", 255, "ssh.unreachable"},
+    {"me@mini1: Permission denied (publickey,password).", 255, "ssh.auth"},
+    {"Host key verification failed.", 255, "ssh.host_key"},
+    {"@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @", 255, "ssh.host_key"},
+    // The warning names the reason, the refusal only follows from it.
+    {"@ WARNING: UNPROTECTED PRIVATE KEY FILE! @\nme@mini1: Permission denied (publickey).", 255,
+     "ssh.key_permissions"},
+    {"", 255, "ssh.unreachable"},
+    {"bash: line 1: /opt/plumbline: No such file or directory", 127, "ssh.no_binary"},
+    {"zsh:1: command not found: plumbline", 127, "ssh.no_binary"},
+    {"", 126, "ssh.no_binary"},
+    {"bash: line 1: /opt/plumbline: cannot execute binary file: Exec format error", 126,
+     "ssh.wrong_binary"},
+    {"zsh: bad CPU type in executable: ./plumbline", 126, "ssh.wrong_binary"},
+    {"plumbline: error while loading shared libraries: libfmt.so.9", 127, "ssh.no_binary"},
+    // The program itself began and failed: that is not ssh's doing.
+    {"terminate called after throwing", 134, ""},
+    // Words of a login banner do not make a refusal out of a program's own end.
+    {"Permission denied (if you are not a member)", 1, ""},
+};
+
+TEST(Ssh, WhatItSaysHasACause) {
+  for (const Said& said : kSaid) {
+    EXPECT_EQ(ssh_cause(said.words, said.status), said.cause) << said.words;
+  }
+}
+
+TEST(Ssh, ControlSocketsLieWhereOnlyThisUserCanEnter) {
+  const Expected<std::string> path = ssh_control_path();
+  ASSERT_TRUE(path) << path.error().message();
+  const std::string folder = path->substr(0, path->rfind('/'));
+  struct stat state {};
+  ASSERT_EQ(stat(folder.c_str(), &state), 0);
+  EXPECT_EQ(state.st_mode & 0777U, 0700U);
+  // %C becomes 40 characters and ssh adds 17 while it binds; 104 is what macOS takes.
+  EXPECT_LE(path->size() - 2 + 40 + 17, 104U);
+}
+
+TEST(Ssh, RefusesAFolderThatOthersCanEnter) {
+  const std::string folder = "/tmp/pl-ssh-" + std::to_string(getpid() % 1000);
+  ASSERT_EQ(mkdir(folder.c_str(), 0755), 0);
+  const std::string inner = folder + "/plumbline-" + std::to_string(getuid());
+  ASSERT_EQ(mkdir(inner.c_str(), 0755), 0);
+  setenv("XDG_RUNTIME_DIR", folder.c_str(), 1);
+  const Expected<std::string> path = ssh_control_path();
+  unsetenv("XDG_RUNTIME_DIR");
+  rmdir(inner.c_str());
+  rmdir(folder.c_str());
+  ASSERT_FALSE(path);
+  EXPECT_THAT(path.error().message(), HasSubstr("chmod 700"));
+}
+
+}  // namespace
+}  // namespace plumbline
