@@ -184,6 +184,30 @@ std::vector<CommandRow> command_table() {
        "(exit code 1). convert prints the file in another form, and on standard error what that\n"
        "form cannot say. write makes what the backend's processes read, and rankN.env with the\n"
        "variables of rank N: set -a; . DIR/rank0.env"},
+      {"launch",
+       "run any program on all hosts, a process per rank; one that fails ends all",
+       {{"words", "the program and its arguments, behind --", false, true}},
+       {{"--hosts", "FILE", "the hosts, and how many ranks each has"},
+        {"--as", "STYLE", "variables of plumbline, torchrun or mlx (plumbline)"},
+        {"--backend", "NAME", "with --as mlx: ring, jaccl, jaccl-ring, nccl (the file's own)"},
+        {"--env", "NAME=VALUE", "for every rank; NAME alone: as it is here", true},
+        {"--cwd", "DIR", "start there where it exists (default: this folder's path)"},
+        {"-q,--quiet", nullptr, "do not print the run's id"}},
+       true,
+       false,
+       run_launch,
+       "plumbline launch --hosts hosts.json --env DEBUG=1 -- python3 train.py --steps 10\n"
+       "Each line of output stands behind its rank: [3] ... The exit code is that of the first "
+       "rank\n"
+       "that failed. Nothing outlives plumbline; plumbline stop ends what a lost machine kept."},
+      {"stop",
+       "end what a run left running, by its id, here or on the hosts of a file",
+       {{"run", "the run's id, as launch prints it and records hold it", false}},
+       {{"--hosts", "FILE", "on these hosts (default: this machine)"},
+        {"--list", nullptr, "only show what runs"}},
+       true,
+       false,
+       run_stop},
       {"lab",
        "virtual clusters on this machine (Linux, root), and faults on purpose",
        {{"action",
@@ -257,6 +281,13 @@ std::vector<CommandRow> command_table() {
        "coordinator is served; the agent ends with it, or when nobody came. It can do what the\n"
        "user who started it can do. What follows the proof is not encrypted: use it on a network\n"
        "that you trust."},
+      {"guard",
+       "runs one program for a launch (started by launch)",
+       {},
+       {{"--lease", "S", "end when nothing is heard for so many seconds (0 = never)"}},
+       false,
+       true,
+       run_guard},
       {"rank",
        "one rank process (started by run and coll)",
        {},

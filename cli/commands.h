@@ -25,5 +25,8 @@ int run_version(const Args& args, Context& context);
 int run_completion(const Args& args, Context& context);
 int run_agent(const Args& args, Context& context);
 int run_rank(const Args& args, Context& context);
+int run_launch(const Args& args, Context& context);
+int run_guard(const Args& args, Context& context);
+int run_stop(const Args& args, Context& context);
 
 }  // namespace plumbline

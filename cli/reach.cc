@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "launch/leftovers.h"
+
 namespace plumbline {
 namespace {
 
@@ -27,7 +29,7 @@ std::string home_expanded(const std::string& path) {
 
 Expected<Reach> make_reach(const std::string& program, const OptionSet& options,
                            const std::vector<ScenarioHost>& hosts) {
-  Reach reach{program, options.text("ssh_config"), ""};
+  Reach reach{program, options.text("ssh_config"), "", ""};
   if (!any_by_ssh(hosts)) return reach;
   Expected<std::string> path = ssh_control_path();
   if (!path) return fail(path.error());
@@ -40,23 +42,30 @@ SshTarget ssh_target(const ScenarioHost& host, const Reach& reach) {
           reach.ssh_config, reach.control_path};
 }
 
-std::vector<std::string> command_on(const ScenarioHost& host, const Reach& reach,
-                                    const std::string& command) {
-  const std::string program = host.binary.empty() ? reach.program : host.binary;
-  if (!host.ssh.empty()) {
-    return ssh_command(ssh_target(host, reach), {program, command, "--lease", kLeaseSeconds});
-  }
+std::vector<std::string> command_line_on(const ScenarioHost& host, const Reach& reach,
+                                         const std::vector<std::string>& words) {
   std::vector<std::string> argv;
-  if (!host.netns.empty()) argv = {"ip", "netns", "exec", host.netns};
-  if (!host.user.empty()) {
+  if (!host.ssh.empty()) {
+    // Nothing of our own environment goes there.
+    if (!reach.run_id.empty()) argv = {"env", std::string(kRunIdVariable) + "=" + reach.run_id};
+  } else if (!host.netns.empty()) {
+    argv = {"ip", "netns", "exec", host.netns};
+  }
+  if (host.ssh.empty() && !host.user.empty()) {
     const std::vector<std::string> become = {
         "setpriv",           "--reuid",        host.user,        "--regid",
         group_of(host.user), "--clear-groups", "--inh-caps=-all"};
     argv.insert(argv.end(), become.begin(), become.end());
   }
-  argv.push_back(program);
-  argv.push_back(command);
-  return argv;
+  argv.push_back(host.binary.empty() ? reach.program : host.binary);
+  argv.insert(argv.end(), words.begin(), words.end());
+  return host.ssh.empty() ? argv : ssh_command(ssh_target(host, reach), argv);
+}
+
+std::vector<std::string> command_on(const ScenarioHost& host, const Reach& reach,
+                                    const std::string& command) {
+  if (host.ssh.empty()) return command_line_on(host, reach, {command});
+  return command_line_on(host, reach, {command, "--lease", kLeaseSeconds});
 }
 
 bool any_by_ssh(const std::vector<ScenarioHost>& hosts) {

@@ -15,6 +15,7 @@ struct Reach {
   std::string program;       // path of plumbline, here and wherever a host does not name its own
   std::string ssh_config;    // the option of that name
   std::string control_path;  // of shared ssh connections; empty = a connection each
+  std::string run_id;        // what is started carries it, for plumbline stop; empty = nothing
 };
 
 // An Error: ssh is needed and its sockets have no place.
@@ -23,8 +24,11 @@ Expected<Reach> make_reach(const std::string& program, const OptionSet& options,
 
 SshTarget ssh_target(const ScenarioHost& host, const Reach& reach);
 
-// What starts `plumbline COMMAND` on this host: as its user, with its own binary. Over ssh it ends
-// when it has heard nothing for a while, because a network that died tells nobody.
+// What starts `plumbline WORDS...` on this host: as its user, with its own binary.
+std::vector<std::string> command_line_on(const ScenarioHost& host, const Reach& reach,
+                                         const std::vector<std::string>& words);
+// The same for a command that serves us (agent, rank, guard): as its user, with its own binary.
+// Over ssh it ends when it has heard nothing for a while, because a network that died tells nobody.
 std::vector<std::string> command_on(const ScenarioHost& host, const Reach& reach,
                                     const std::string& command);
 

@@ -23,6 +23,7 @@
 #include "cli/vocabulary.h"
 #include "cli/world.h"
 #include "core/sha256.h"
+#include "launch/leftovers.h"
 #include "reports/doctor.h"
 
 namespace plumbline {
@@ -261,8 +262,11 @@ int run_run(const Args& args, Context& context) {
   const DiagnoseRequest ladder = ladder_of(*run, *program);
   std::optional<AgentSet> agents;
   const bool probes = !args.has("no-probes") && !run->scenario.probes.empty();
-  const Expected<Reach> reach = make_reach(*program, run->options, run->scenario.hosts);
+  Expected<Reach> reach = make_reach(*program, run->options, run->scenario.hosts);
   if (!reach) return usage_failure(context, reach.error());
+  const std::string run_id = to_hex(random_token()).substr(0, 16);
+  reach->run_id = run_id;
+  setenv(kRunIdVariable, run_id.c_str(), 1);  // for what we start here
   if (probes || wants_traces(*run) || any_by_ssh(run->scenario.hosts) ||
       wants_data_addresses(run->scenario.hosts)) {
     if (run->launched) {
@@ -295,7 +299,7 @@ int run_run(const Args& args, Context& context) {
   RunRequest request;
   request.scenario = &run->scenario;
   request.plan = &run->plan;
-  request.run_id = to_hex(random_token()).substr(0, 16);
+  request.run_id = run_id;
   request.command = context.argv;
   request.finished_ids = run->finished;
   request.file = &*file;

@@ -45,11 +45,22 @@ if(PLUMBLINE_SANITIZE)
   target_link_options(plumbline_flags INTERFACE -fsanitize=${PLUMBLINE_SANITIZE})
 endif()
 
-# Under a sanitizer an optimised file takes three times as long to compile; only what moves and
-# reduces data is optimised there.
+# Most of the time of a build goes into optimising what need not be fast, and into the same headers again and again.
+# Only what moves and reduces data is optimised under a sanitizer; a release optimises its tests no more than that, and
+# commands, labs and scenario files a little. Where a build only checks (sanitizers, another system), the headers that
+# most files include are compiled once for each target; a release goes without, so that a file must include what it uses.
 function(plumbline_quick_compile target folder)
-  if(PLUMBLINE_SANITIZE AND NOT folder MATCHES "^(core|transport|kernels|collectives)$")
-    target_compile_options(${target} PRIVATE -O0)
+  set(data_path "^(core|transport|kernels|collectives)$")
+  if(NOT folder MATCHES "${data_path}")
+    if(PLUMBLINE_SANITIZE OR target MATCHES "^tests_")
+      target_compile_options(${target} PRIVATE -O0)
+    elseif(CMAKE_BUILD_TYPE STREQUAL "Release" AND folder MATCHES "^(cli|lab|scenarios)$")
+      target_compile_options(${target} PRIVATE -O1)
+    endif()
+  endif()
+  if(PLUMBLINE_SANITIZE OR CMAKE_CROSSCOMPILING)
+    target_precompile_headers(${target} PRIVATE <algorithm> <chrono> <functional> <map> <memory> <mutex> <optional> <set>
+                              <string> <thread> <vector> <fmt/format.h> <nlohmann/json.hpp> <tl/expected.hpp>)
   endif()
 endfunction()
 

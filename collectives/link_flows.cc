@@ -186,8 +186,8 @@ Status take_report(const std::vector<uint64_t>& numbers, int fd, LinkResult& res
         "large packets may vanish (check the MTU of both ends and of what is between), or the "
         "receiver got no core");
   }
-  result.Bps = result.Bps.value_or(0) +
-               static_cast<double>(stream.bytes) / static_cast<double>(elapsed) * 1e9;
+  result.rate_Bps = result.rate_Bps.value_or(0) +
+                    static_cast<double>(stream.bytes) / static_cast<double>(elapsed) * 1e9;
   result.elapsed_ns = std::max(result.elapsed_ns, elapsed);
   result.streams.push_back(std::move(stream));
   return {};
@@ -263,7 +263,7 @@ Status streams_from(LinkSession& session, const FlowSettings& settings, LinkResu
     done = report ? take_report(*report, session.data[i].get(), result) : fail(report.error());
   }
   if (!done) {
-    result.Bps.reset();
+    result.rate_Bps.reset();
     result.streams.clear();
   }
   return done;

@@ -101,7 +101,7 @@ class LinkMatrix {
 
   const std::string& reason(int from, int to) const {
     static const std::string kNone;
-    const auto index = static_cast<size_t>(from * ranks_ + to);
+    const auto index = pair_index(ranks_, from, to);
     return index < settings_.pair_reasons.size() ? settings_.pair_reasons[index] : kNone;
   }
 

@@ -147,7 +147,7 @@ void to_json(json& object, const LinkResult& link) {
             {"cause", link.cause},
             {"rtt_ns", rtt_json(link.rtt)},
             {"loaded_rtt_ns", rtt_json(link.loaded_rtt)},
-            {"Bps", link.Bps},
+            {"Bps", link.rate_Bps},
             {"elapsed_ns", link.elapsed_ns},
             {"interval_ns", link.interval_ns},
             {"streams", std::move(streams)},
@@ -169,7 +169,7 @@ void from_json(const json& object, LinkResult& link) {
   object.at("cause").get_to(link.cause);
   link.rtt = rtt_from(object.at("rtt_ns"));
   link.loaded_rtt = rtt_from(object.at("loaded_rtt_ns"));
-  link.Bps = amount_of(object, "Bps");
+  link.rate_Bps = amount_of(object, "Bps");
   link.elapsed_ns = static_cast<int64_t>(count_of(object, "elapsed_ns"));
   link.interval_ns = static_cast<int64_t>(count_of(object, "interval_ns"));
   link.streams.clear();

@@ -53,6 +53,11 @@ struct LinkUdp {
   uint64_t lost() const;
 };
 
+// Where an ordered pair stands in a matrix of all ranks, row after row.
+inline size_t pair_index(int ranks, int from, int to) {
+  return static_cast<size_t>(from) * static_cast<size_t>(ranks) + static_cast<size_t>(to);
+}
+
 struct LinkResult {
   int from = 0, to = 0;  // ranks
   std::string from_host, to_host;
@@ -61,8 +66,8 @@ struct LinkResult {
   std::string skipped;                     // why this pair was not to be measured; empty = it was
   std::string error, cause;                // why it could not be measured
   std::optional<LinkRtt> rtt, loaded_rtt;  // loaded: while a stream ran from -> to
-  std::optional<double> Bps;               // from -> to, as the receiver counted; all streams
-  int64_t elapsed_ns = 0;                  // that Bps is taken over, from the first byte on
+  std::optional<double> rate_Bps;          // from -> to, as the receiver counted; all streams
+  int64_t elapsed_ns = 0;                  // that rate_Bps is taken over, from the first byte on
   int64_t interval_ns = 0;                 // of the series
   std::vector<LinkStream> streams;
   std::optional<LinkUdp> udp;

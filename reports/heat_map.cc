@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/link.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -111,7 +112,7 @@ std::string heat_map_data(const LinkWorld& world, const LinkGrid& grid) {
   std::string labels;
   for (int from = 0; from < world.ranks; ++from) {
     for (int to = 0; to < world.ranks; ++to) {
-      const auto& value = grid.values[static_cast<size_t>(from * world.ranks + to)];
+      const auto& value = grid.values[pair_index(world.ranks, from, to)];
       const bool known = value && std::isfinite(*value);
       out += known ? fmt::format("{} {} {:.10g}\n", from, to, shown(grid.unit, *value))
                    : fmt::format("{} {} NaN\n", from, to);

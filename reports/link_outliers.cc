@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/link.h"
 #include "core/stats.h"
 #include "reports/link_thresholds.h"
 
@@ -58,7 +59,7 @@ class Judge {
  private:
   const std::optional<double>& at(int from, int to) const {
     static const std::optional<double> kNone;
-    const auto index = static_cast<size_t>(from * ranks_ + to);
+    const auto index = pair_index(ranks_, from, to);
     return from == to || index >= values_.size() ? kNone : values_[index];
   }
 
@@ -118,8 +119,8 @@ std::vector<LinkAsymmetry> find_asymmetries(const LinkValues& values, int ranks,
   std::vector<LinkAsymmetry> out;
   for (int a = 0; a < ranks; ++a) {
     for (int b = a + 1; b < ranks; ++b) {
-      const auto there = static_cast<size_t>(a * ranks + b);
-      const auto back = static_cast<size_t>(b * ranks + a);
+      const auto there = pair_index(ranks, a, b);
+      const auto back = pair_index(ranks, b, a);
       if (back >= values.size() || !usable(values[there]) || !usable(values[back])) continue;
       const double factor =
           std::max(*values[there] / *values[back], *values[back] / *values[there]);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "core/link.h"
 #include "reports/link_thresholds.h"
 
 namespace plumbline {
@@ -16,7 +17,7 @@ constexpr int kMostStarts = 8;      // of the greedy tour
 constexpr int kMostImproved = 128;  // ranks: 2-opt looks at every pair of hops, again and again
 
 double value_at(const LinkValues& values, int from, int to, int ranks) {
-  const auto index = static_cast<size_t>(from * ranks + to);
+  const auto index = pair_index(ranks, from, to);
   if (index >= values.size() || !values[index] || !std::isfinite(*values[index])) return 0;
   return std::max(0.0, *values[index]);
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "core/link.h"
 #include "core/units.h"
 #include "reports/link_thresholds.h"
 #include "reports/link_topology.h"
@@ -31,7 +32,7 @@ Table matrix(const LinkWorld& world, const LinkGrid& grid, bool bytes) {
     TableRow& row = table.rows.emplace_back();
     row.cells.push_back(name_of(world, from));
     for (int to = 0; to < world.ranks; ++to) {
-      const auto& value = grid.values[static_cast<size_t>(from * world.ranks + to)];
+      const auto& value = grid.values[pair_index(world.ranks, from, to)];
       row.cells.push_back(bytes ? gbps_text(value) : grid_text(grid.unit, value));
     }
   }
@@ -90,9 +91,9 @@ std::vector<std::string> stream_cells(const PairRow& row) {
     told = told || stream.retransmits.has_value();
     retransmits += stream.retransmits.value_or(0);
   }
-  const bool speed = row.stream->speed_bps && row.stream->Bps && *row.stream->speed_bps > 0;
+  const bool speed = row.stream->speed_bps && row.stream->rate_Bps && *row.stream->speed_bps > 0;
   return {told ? fmt::format("{}", retransmits) : "",
-          speed ? percent_text(*row.stream->Bps * 8 / *row.stream->speed_bps) : ""};
+          speed ? percent_text(*row.stream->rate_Bps * 8 / *row.stream->speed_bps) : ""};
 }
 
 std::vector<std::string> datagram_cells(const PairRow& row) {

@@ -7,6 +7,7 @@
 #include <numbers>
 #include <set>
 
+#include "core/link.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -39,8 +40,8 @@ std::vector<Edge> edges_of(const LinkWorld& world, const LinkVerdicts& verdicts)
   std::vector<Edge> edges;
   for (int a = 0; a < world.ranks; ++a) {
     for (int b = a + 1; b < world.ranks; ++b) {
-      const auto there = static_cast<size_t>(a * world.ranks + b);
-      const auto back = static_cast<size_t>(b * world.ranks + a);
+      const auto there = pair_index(world.ranks, a, b);
+      const auto back = pair_index(world.ranks, b, a);
       Edge edge{a, b, direct[there], false, ""};
       std::optional<double> slower;
       if (rates != nullptr) {
@@ -99,7 +100,7 @@ std::vector<Place> places_of(const LinkWorld& world, double radius, double centr
     for (int rank = 0; rank < world.ranks; ++rank) {
       int degree = 0;
       for (int other = 0; other < world.ranks; ++other) {
-        degree += direct[static_cast<size_t>(rank * world.ranks + other)] ? 1 : 0;
+        degree += direct[pair_index(world.ranks, rank, other)] ? 1 : 0;
       }
       if (degree == world.ranks - 1) middle = rank;
     }
@@ -137,7 +138,7 @@ std::string classify_topology(const std::vector<bool>& direct, int ranks) {
   std::vector<int> degree(static_cast<size_t>(ranks), 0);
   for (int a = 0; a < ranks; ++a) {
     for (int b = 0; b < ranks; ++b) {
-      if (a != b && direct[static_cast<size_t>(a * ranks + b)]) ++degree[static_cast<size_t>(a)];
+      if (a != b && direct[pair_index(ranks, a, b)]) ++degree[static_cast<size_t>(a)];
     }
   }
   const auto with = [&](int wanted) {
@@ -151,7 +152,7 @@ std::string classify_topology(const std::vector<bool>& direct, int ranks) {
   for (int at = 0, before = -1;;) {
     int next = -1;
     for (int b = 0; b < ranks; ++b) {
-      if (b != before && b != at && direct[static_cast<size_t>(at * ranks + b)]) next = b;
+      if (b != before && b != at && direct[pair_index(ranks, at, b)]) next = b;
     }
     before = at;
     at = next;

@@ -166,7 +166,7 @@ class Verdicts {
     double best = 0;
     for (const LinkGrid& grid : world_.grids) {
       const bool alone = grid.measure == "stream" || grid.measure == "parallel";
-      const auto& value = grid.values[static_cast<size_t>(from * world_.ranks + to)];
+      const auto& value = grid.values[pair_index(world_.ranks, from, to)];
       if (alone && value) best = std::max(best, *value);
     }
     return best;
@@ -180,17 +180,18 @@ class Verdicts {
     for (const Record* record : world_.records) {
       if (record->cell.measure != grid->measure) continue;
       for (const LinkResult& link : record->measurement.links) {
-        if (!link.measured() || !link.Bps || !seen.insert({link.from, link.to}).second) continue;
+        if (!link.measured() || !link.rate_Bps || !seen.insert({link.from, link.to}).second)
+          continue;
         if (!link.speed_bps || *link.speed_bps <= 0) {
           ++unknown;
           continue;
         }
         ++known;
-        const double share = *link.Bps * 8 / *link.speed_bps;
+        const double share = *link.rate_Bps * 8 / *link.speed_bps;
         if (share >= threshold(LinkThreshold::kSpeedShare)) continue;
         out_.below.push_back({"below speed", link.from, link.to,
                               fmt::format("{} {}: {} % of the link's {}", arrow(link.from, link.to),
-                                          both_rates(*link.Bps), percent_text(share),
+                                          both_rates(*link.rate_Bps), percent_text(share),
                                           grid_text(LinkUnit::kRate, *link.speed_bps / 8))});
       }
     }

@@ -22,7 +22,7 @@ struct GridRow {
   std::optional<double> (*value)(const LinkResult&);
 };
 
-std::optional<double> rate(const LinkResult& link) { return link.Bps; }
+std::optional<double> rate(const LinkResult& link) { return link.rate_Bps; }
 
 std::optional<double> loss(const LinkResult& link) {
   if (!link.udp || link.udp->sent == 0) return std::nullopt;
@@ -83,7 +83,7 @@ void add_grids(const Record& record, LinkWorld& world) {
     bool any = false;
     for (const LinkResult& link : record.measurement.links) {
       if (!link.measured() || std::max(link.from, link.to) >= world.ranks) continue;
-      auto& cell = grid.values[static_cast<size_t>(link.from * world.ranks + link.to)];
+      auto& cell = grid.values[pair_index(world.ranks, link.from, link.to)];
       cell = row.value(link);
       any = any || cell.has_value();
     }
@@ -149,8 +149,8 @@ std::vector<bool> LinkWorld::direct() const {
   for (const Record* record : records) {
     for (const LinkResult& link : record->measurement.links) {
       if (!link.skipped.empty() || !link.direct || std::max(link.from, link.to) >= ranks) continue;
-      out[static_cast<size_t>(link.from * ranks + link.to)] = true;
-      out[static_cast<size_t>(link.to * ranks + link.from)] = true;
+      out[pair_index(ranks, link.from, link.to)] = true;
+      out[pair_index(ranks, link.to, link.from)] = true;
     }
   }
   return out;

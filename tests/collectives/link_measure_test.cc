@@ -70,7 +70,7 @@ TEST_P(LinkMeasureOf, FillsEveryOrderedPair) {
       EXPECT_EQ(link.local, "127.0.0.1");
       EXPECT_TRUE(link.direct);
       const bool streams = measure != "latency" && measure != "udp";
-      EXPECT_EQ(link.Bps.has_value(), streams);
+      EXPECT_EQ(link.rate_Bps.has_value(), streams);
       EXPECT_EQ(link.rtt.has_value(), measure == "latency" || measure == "loaded_rtt");
       EXPECT_EQ(link.loaded_rtt.has_value(), measure == "loaded_rtt");
       EXPECT_EQ(link.udp.has_value(), measure == "udp");
@@ -101,7 +101,7 @@ TEST(LinkMeasure, StreamHasASeriesThatAddsUp) {
       // 60 ms in intervals of 12 ms; the last byte may fall on the end itself.
       EXPECT_LE(stream.series.size(), 6u);
     }
-    EXPECT_GT(*link.Bps, 1e6);
+    EXPECT_GT(*link.rate_Bps, 1e6);
     EXPECT_LE(link.elapsed_ns, kTimeNs);
   }
 }
@@ -139,7 +139,7 @@ TEST(LinkMeasure, PairsWithAReasonAreSkippedAndSayIt) {
     for (const LinkResult& link : m.links) {
       const bool leaves = link.from != 1 && link.to != 1;
       EXPECT_EQ(link.skipped, leaves ? "leaves of a star" : "");
-      EXPECT_EQ(link.Bps.has_value(), !leaves);
+      EXPECT_EQ(link.rate_Bps.has_value(), !leaves);
     }
   }
 }
@@ -300,7 +300,7 @@ TEST_F(LinkSocketsTest, SilentReceiverEndsAStreamWithAnError) {
   const Status done = streams_from(from_, settings, result);
   closer.join();
   EXPECT_FALSE(done);
-  EXPECT_FALSE(result.Bps);
+  EXPECT_FALSE(result.rate_Bps);
 }
 
 TEST(LinkAddress, TextsOfConnections) {

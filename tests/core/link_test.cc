@@ -21,7 +21,7 @@ LinkResult full_link() {
   link.direct = true;
   link.rtt = LinkRtt{1000, 10.5, 20.25, 99.0, 200.0};
   link.loaded_rtt = LinkRtt{3, 10.5, 20.25, std::nullopt, 200.0};
-  link.Bps = 1.25e8;
+  link.rate_Bps = 1.25e8;
   link.elapsed_ns = 500'000'000;
   link.interval_ns = 100'000'000;
   link.streams = {{5000, 3, {1000, 4000}}, {7, std::nullopt, {7}}};

@@ -120,6 +120,24 @@ class Tests:
         pairs = {(link["from_host"], link["to_host"]) for link in links}
         assert len(pairs) == HOSTS * (HOSTS - 1), pairs
 
+    def test_launch_runs_any_program_everywhere(self):
+        done = self.cluster.run(PROGRAM, "launch", "--hosts", self.hosts, "--as", "torchrun", "--env", "WORD=it's $HOME", "--", "sh", "-c",
+                                "echo $RANK/$WORLD_SIZE $MASTER_ADDR \"$WORD\" $(ip -br address show data0 | grep -c 10.10.0.$((RANK + 1))/)")
+        assert done.returncode == 0, done
+        assert sorted(done.stdout.splitlines()) == ["[%d] %d/%d 10.10.0.1 it's $HOME 1" % (r, r, HOSTS) for r in range(HOSTS)], done.stdout
+
+    def test_stop_ends_what_a_launch_left(self):
+        run = self.cluster.start(PROGRAM, "launch", "--hosts", self.hosts, "--", "sleep", "60", stderr=subprocess.PIPE)
+        run_id = run.stderr.readline().split()[-1]
+        end = time.time() + 10
+        while len(self.cluster.run(PROGRAM, "stop", "--list", "--hosts", self.hosts).stdout.splitlines()) < HOSTS:
+            assert time.time() < end, "the program did not start everywhere"
+        done = self.cluster.run(PROGRAM, "stop", run_id, "--hosts", self.hosts)
+        assert done.returncode == 0 and done.stdout.count("ended " + run_id) == HOSTS, done
+        assert run.wait(15) != 0
+        assert run_id not in self.cluster.run(PROGRAM, "stop", "--list", "--hosts", self.hosts).stdout
+        self.cluster.wait_until_gone(3)
+
     # --- what is said when it does not
 
     def cause(self, name, cause, change):

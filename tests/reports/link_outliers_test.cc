@@ -7,6 +7,8 @@
 #include <limits>
 #include <map>
 
+#include "core/link.h"
+
 namespace plumbline {
 namespace {
 
@@ -20,7 +22,7 @@ LinkValues grid(int ranks, const std::map<std::pair<int, int>, double>& others =
     for (int to = 0; to < ranks; ++to) {
       if (from == to) continue;
       const auto other = others.find({from, to});
-      values[static_cast<size_t>(from * ranks + to)] =
+      values[pair_index(ranks, from, to)] =
           other != others.end() ? other->second : 98 + (from * 3 + to * 5) % 5;
     }
   }

@@ -7,17 +7,19 @@
 #include <numeric>
 #include <random>
 
+#include "core/link.h"
+
 namespace plumbline {
 namespace {
 
 LinkValues full(int ranks, double value) {
   LinkValues values(static_cast<size_t>(ranks * ranks), value);
-  for (int i = 0; i < ranks; ++i) values[static_cast<size_t>(i * ranks + i)].reset();
+  for (int i = 0; i < ranks; ++i) values[pair_index(ranks, i, i)].reset();
   return values;
 }
 
 double& hop(LinkValues& values, int from, int to, int ranks) {
-  return *values[static_cast<size_t>(from * ranks + to)];
+  return *values[pair_index(ranks, from, to)];
 }
 
 TEST(Rings, SlowestHopOfAnOrder) {
@@ -61,7 +63,7 @@ TEST(Rings, MissingHopsAreAvoidedAndTold) {
   // A real ring 0 - 2 - 1 - 3 - 0: the diagonals were not measured.
   LinkValues rates(16);
   for (const auto& [a, b] : {std::pair{0, 2}, {2, 1}, {1, 3}, {3, 0}}) {
-    rates[static_cast<size_t>(a * 4 + b)] = rates[static_cast<size_t>(b * 4 + a)] = 50;
+    rates[pair_index(4, a, b)] = rates[pair_index(4, b, a)] = 50;
   }
   EXPECT_FALSE(weigh_ring({0, 1, 2, 3}, rates, {}, 4).complete);
   const RingOrder best = suggest_ring(rates, {}, 4);
@@ -70,7 +72,7 @@ TEST(Rings, MissingHopsAreAvoidedAndTold) {
   // A star has none.
   LinkValues star(16);
   for (int leaf = 1; leaf < 4; ++leaf)
-    star[static_cast<size_t>(leaf)] = star[static_cast<size_t>(leaf * 4)] = 50;
+    star[static_cast<size_t>(leaf)] = star[pair_index(4, leaf, 0)] = 50;
   EXPECT_FALSE(suggest_ring(star, {}, 4).complete);
 }
 

@@ -38,7 +38,7 @@ inline Record link_record(const std::string& measure, int ranks,
         link.loaded_rtt = LinkRtt{100, 9e4, 5e6, std::nullopt, 1e7};
       }
       if (measure != "latency" && measure != "udp") {
-        link.Bps = 25e6 * wobble;
+        link.rate_Bps = 25e6 * wobble;
         link.streams = {{12'500'000, 0, {6'000'000, 6'500'000}}};
       }
       if (change) change(link);

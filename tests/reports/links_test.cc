@@ -34,7 +34,7 @@ struct Worlds {
 // One link shaped to a tenth (b > c), one lossy (d > a), as the lab makes them.
 std::vector<Record> broken(int ranks = 4) {
   const auto shaped = [](LinkResult& link) {
-    if (link.from == 1 && link.to == 2) link.Bps = 2.5e6;
+    if (link.from == 1 && link.to == 2) link.rate_Bps = 2.5e6;
   };
   const auto lossy = [](LinkResult& link) {
     if (link.from == 3 && link.to == 0) link.udp->received -= 52;
@@ -79,7 +79,7 @@ TEST(Links, TooManyDatagramsForTheLinkAreNoLoss) {
     if (link.from == 1 && link.to == 2) link.udp->received = 1000;
   };
   const auto slow = [](LinkResult& link) {
-    if (link.from == 1 && link.to == 2) link.Bps = 2.3e6;
+    if (link.from == 1 && link.to == 2) link.rate_Bps = 2.3e6;
   };
   const Worlds full({link_record("stream", 4, slow), link_record("udp", 4, half)});
   const LinkVerdicts verdicts = judge_world(full.worlds.at(0));
@@ -119,8 +119,8 @@ TEST(Links, LateRoundTripIsNamedOncePerPair) {
 
 // One sender slower than the others; all hosts on one machine or not.
 LinkVerdicts judge_slow_sender(double rate, double others, bool shared) {
-  Record record = link_record("stream", 4,
-                              [&](LinkResult& link) { link.Bps = link.from == 1 ? rate : others; });
+  Record record = link_record(
+      "stream", 4, [&](LinkResult& link) { link.rate_Bps = link.from == 1 ? rate : others; });
   record.environment.hosts.resize(2);
   for (HostFacts& host : record.environment.hosts) host.boot_id = shared ? "one boot" : "";
   return judge_world(Worlds({record}).worlds.at(0));
@@ -152,7 +152,7 @@ TEST(Links, RateAgainstTheSpeedOfTheLink) {
 std::vector<bool> edges(int ranks, const std::vector<std::pair<int, int>>& pairs) {
   std::vector<bool> direct(static_cast<size_t>(ranks * ranks), false);
   for (const auto& [a, b] : pairs) {
-    direct[static_cast<size_t>(a * ranks + b)] = direct[static_cast<size_t>(b * ranks + a)] = true;
+    direct[pair_index(ranks, a, b)] = direct[pair_index(ranks, b, a)] = true;
   }
   return direct;
 }
@@ -175,7 +175,7 @@ TEST(Topology, SkippedAndRoutedPairsAreNoEdges) {
   const Worlds star({link_record("stream", 4, [](LinkResult& link) {
     if (link.from == 0 || link.to == 0) return;
     link.skipped = "leaves";
-    link.Bps.reset();
+    link.rate_Bps.reset();
   })});
   EXPECT_EQ(classify_topology(star.worlds[0].direct(), 4), "star");
   EXPECT_EQ(star.worlds[0].skipped.size(), 6u);
@@ -187,7 +187,7 @@ TEST(Topology, SkippedAndRoutedPairsAreNoEdges) {
 
 TEST(Topology, GraphsMarkTheBadPairsAndEscapeNames) {
   Record record = link_record("stream", 3, [](LinkResult& link) {
-    if (link.from == 0 && link.to == 1) link.Bps = 1e6;
+    if (link.from == 0 && link.to == 1) link.rate_Bps = 1e6;
     if (link.from == 2) link.from_host = "<c> & \"x\"";
     if (link.to == 2) link.to_host = "<c> & \"x\"";
   });
@@ -235,7 +235,7 @@ TEST(Links, ErrorsAndMissingMatricesAreShown) {
   Record failed = link_record("stream", 3, [](LinkResult& link) {
     if (link.to != 2) return;
     link.error = "a > c: no answer";
-    link.Bps.reset();
+    link.rate_Bps.reset();
   });
   EXPECT_THAT(text_of({failed}), HasSubstr("stream: a > c: no answer"));
 }

@@ -1,0 +1,417 @@
+// `plumbline launch`: any program on all hosts of a host file, a process per rank, with the
+// variables that such programs read to learn who they are. Output comes back line by line behind
+// the rank's number; one rank that fails ends all; nothing outlives this process. And the hidden
+// command `guard`, which it starts on every host.
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+
+#include "cli/commands.h"
+#include "cli/interrupts.h"
+#include "cli/options_source.h"
+#include "cli/reach.h"
+#include "cli/world.h"
+#include "core/sha256.h"
+#include "launch/guard.h"
+#include "launch/launcher_env.h"
+#include "launch/leftovers.h"
+#include "launch/line_io.h"
+#include "launch/process.h"
+#include "scenarios/host_files/backends.h"
+
+namespace plumbline {
+namespace {
+
+constexpr size_t kMaxOutputLine = 1u << 20;  // bytes; the rest of a longer line is dropped
+constexpr int64_t kEndMs = 2500;             // from the end of their input to SIGKILL
+constexpr int64_t kKeepAliveNs = 2 * kSecond;
+constexpr int64_t kOrderMs = 8000;  // a slow login
+constexpr int kSshFailed = 255;
+
+struct LaunchRank {
+  size_t host = 0;
+  int local_rank = 0, local_size = 1;
+};
+
+// What the variables of a style are made from.
+struct StyleInput {
+  const HostFile* file = nullptr;
+  const LaunchFiles* mlx = nullptr;
+  std::vector<LaunchRank> ranks;
+  std::string master, run_id;
+  int master_port = 0;
+};
+
+EnvironmentList plumbline_variables(const StyleInput& in, size_t rank) {
+  const LaunchRank& place = in.ranks[rank];
+  return {{"PLUMBLINE_RANK", std::to_string(rank)},
+          {"PLUMBLINE_WORLD_SIZE", std::to_string(in.ranks.size())},
+          {"PLUMBLINE_LOCAL_RANK", std::to_string(place.local_rank)},
+          {"PLUMBLINE_LOCAL_WORLD_SIZE", std::to_string(place.local_size)},
+          {"PLUMBLINE_MASTER_ADDR", in.master}};
+}
+
+// As torchrun's documentation lists them.
+EnvironmentList torchrun_variables(const StyleInput& in, size_t rank) {
+  const LaunchRank& place = in.ranks[rank];
+  return {{"RANK", std::to_string(rank)},
+          {"WORLD_SIZE", std::to_string(in.ranks.size())},
+          {"LOCAL_RANK", std::to_string(place.local_rank)},
+          {"LOCAL_WORLD_SIZE", std::to_string(place.local_size)},
+          {"MASTER_ADDR", in.master},
+          {"MASTER_PORT", std::to_string(in.master_port)}};
+}
+
+EnvironmentList mlx_variables(const StyleInput& in, size_t rank) {
+  return in.mlx->environment[rank];
+}
+
+struct StyleRow {
+  const char* name;
+  EnvironmentList (*variables)(const StyleInput& in, size_t rank);
+};
+constexpr StyleRow kStyles[] = {
+    {"plumbline", plumbline_variables}, {"torchrun", torchrun_variables}, {"mlx", mlx_variables}};
+
+Error usage(std::string what, std::string hint) {
+  return Error{ErrorCode::kUsage, std::move(what), 0, std::move(hint), ""};
+}
+
+Expected<EnvironmentList> given_variables(const Args& args) {
+  EnvironmentList out;
+  for (const std::string& text : args.all("env")) {
+    const size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    if (name.empty() || name.find_first_of(" \t\n") != std::string::npos) {
+      return fail(usage("--env " + text + " names no variable", "write --env NAME=VALUE"));
+    }
+    if (equals != std::string::npos) {
+      out.emplace_back(name, text.substr(equals + 1));
+    } else if (const char* own = std::getenv(name.c_str()); own != nullptr) {
+      out.emplace_back(name, own);  // as it is here
+    } else {
+      return fail(usage("--env " + name + ": there is no such variable here",
+                        "write --env " + name + "=VALUE"));
+    }
+  }
+  return out;
+}
+
+// Everything of one launch, checked before anything starts.
+struct Launch {
+  HostFile file;
+  Reach reach;
+  std::vector<GuardOrder> orders;  // by rank
+  std::vector<LaunchRank> ranks;
+  std::string run_id;
+};
+
+std::vector<LaunchRank> places_of(const std::vector<ScenarioHost>& hosts) {
+  std::vector<LaunchRank> ranks;
+  for (size_t host = 0; host < hosts.size(); ++host) {
+    for (int i = 0; i < hosts[host].ranks; ++i) ranks.push_back({host, i, hosts[host].ranks});
+  }
+  return ranks;
+}
+
+Expected<LaunchFiles> mlx_files(const Args& args, const HostFile& file, const std::string& folder) {
+  const std::string name = args.get("backend", file.backend.empty() ? "ring" : file.backend);
+  const BackendRow* backend = find_backend(name);
+  if (backend == nullptr) {
+    std::string names;
+    for (const BackendRow& row : backend_table())
+      names += (names.empty() ? "" : ", ") + std::string(row.name);
+    return fail(usage("no backend '" + name + "'", "one of: " + names));
+  }
+  const std::vector<ScenarioProblem> problems = check_host_file(file, backend);
+  if (!problems.empty()) {
+    return fail(usage(file.file + " does not fit backend " + name + ": " + to_line(problems[0]),
+                      "plumbline hosts check " + file.file + " --backend " + name));
+  }
+  LaunchRequest request;
+  request.folder = folder;
+  return backend->files(file, request);
+}
+
+Expected<Launch> prepare(const Args& args, const OptionSet& options, HostFile file) {
+  Launch launch;
+  if (args.all("words").empty()) {
+    return fail(usage("launch needs a program", "plumbline launch --hosts FILE -- hostname"));
+  }
+  launch.run_id = to_hex(random_token()).substr(0, 16);
+  launch.file = std::move(file);
+  if (const std::string why = why_not_runnable(launch.file); !why.empty()) {
+    return fail(usage(launch.file.file + ": " + why, "plumbline hosts convert FILE --to ours"));
+  }
+  launch.ranks = places_of(launch.file.hosts);
+  const std::string style_name = args.get("as", "plumbline");
+  const auto* style = std::find_if(std::begin(kStyles), std::end(kStyles),
+                                   [&](const StyleRow& row) { return style_name == row.name; });
+  if (style == std::end(kStyles)) {
+    return fail(usage("no style '" + style_name + "'", "--as plumbline, torchrun or mlx"));
+  }
+  const bool mlx = style_name == "mlx";
+  const std::string folder = mlx ? "/tmp/plumbline-launch-" + launch.run_id : "";
+  LaunchFiles files;
+  if (mlx) {
+    Expected<LaunchFiles> made = mlx_files(args, launch.file, folder);
+    if (!made) return fail(made.error());
+    files = std::move(*made);
+  }
+  StyleInput in{&launch.file, &files,        launch.ranks,
+                "",           launch.run_id, static_cast<int>(options.integer("master_port"))};
+  const bool alone = std::all_of(launch.file.hosts.begin(), launch.file.hosts.end(),
+                                 [](const ScenarioHost& host) { return host.local; });
+  const Expected<std::string> master = coordinator_address(launch.file);
+  if (!master && !alone && !mlx) return fail(master.error());
+  in.master = alone ? "127.0.0.1" : master.value_or("");
+  Expected<EnvironmentList> given = given_variables(args);
+  if (!given) return fail(given.error());
+  std::error_code code;
+  const std::string here = std::filesystem::current_path(code).string();
+  for (size_t rank = 0; rank < launch.ranks.size(); ++rank) {
+    GuardOrder order;
+    order.argv = args.all("words");
+    order.environment = style->variables(in, rank);
+    order.environment.insert(order.environment.end(), given->begin(), given->end());
+    order.environment.emplace_back(kRunIdVariable, launch.run_id);
+    order.current_folder = args.get("cwd", here);
+    order.folder = folder;
+    for (const LaunchFiles::Named& named : files.files) {
+      order.files.emplace_back(named.name, named.text);
+    }
+    launch.orders.push_back(std::move(order));
+  }
+  Expected<Reach> reach = [&]() -> Expected<Reach> {
+    const Expected<std::string> program = own_program_path();
+    if (!program) return fail(program.error());
+    return make_reach(*program, options, launch.file.hosts);
+  }();
+  if (!reach) return fail(reach.error());
+  launch.reach = std::move(*reach);
+  return launch;
+}
+
+// One stream of one rank, on its way to ours.
+struct Stream {
+  Fd from;
+  std::ostream* to = nullptr;
+  LineBuffer lines{kMaxOutputLine};
+  std::string rest;  // a last line without its newline
+};
+
+struct Running {
+  std::unique_ptr<Process> process;
+  Fd input;
+  Stream out, err;
+  std::string words;  // the last of standard error, for what ssh says
+  bool ended = false;
+};
+
+class Launcher {
+ public:
+  Launcher(const Launch& launch, Context& context) : launch_(launch), context_(context) {}
+
+  int run() {
+    const NoSigpipe no_sigpipe;
+    if (const Status started = start_all(); !started) {
+      end_all();
+      return usage_failure(context_, started.error());
+    }
+    while (!all_ended()) {
+      move_output();
+      keep_alive();
+      look_at_ends();
+      if (interrupts() > 0) code_ = 130;
+      if (code_ != 0) break;
+    }
+    end_all();
+    context_.out->flush();
+    return code_;
+  }
+
+ private:
+  Status start_all() {
+    for (size_t rank = 0; rank < launch_.ranks.size(); ++rank) {
+      const ScenarioHost& host = launch_.file.hosts[launch_.ranks[rank].host];
+      ProcessOptions options;
+      options.catch_errors = true;
+      Expected<std::unique_ptr<Process>> process =
+          Process::spawn(command_on(host, launch_.reach, "guard"), options);
+      if (!process) return fail(process.error());
+      Running running;
+      running.process = std::move(*process);
+      const Status told =
+          running.process->write_line(encode(launch_.orders[rank]), Deadline::after_ms(kOrderMs));
+      running.input = running.process->take_input();
+      running.out.from = running.process->take_output();
+      running.out.to = context_.out;
+      running.err.from = running.process->take_errors();
+      running.err.to = context_.err;
+      ranks_.push_back(std::move(running));
+      if (!told) return told;
+    }
+    return {};
+  }
+
+  bool all_ended() const {
+    return std::all_of(ranks_.begin(), ranks_.end(),
+                       [](const Running& rank) { return rank.ended; });
+  }
+
+  void print(size_t rank, Stream& stream, const std::string& line) {
+    *stream.to << fmt::format("[{}] {}\n", rank, line);
+    if (stream.to == context_.err) ranks_[rank].words = (ranks_[rank].words + line + "\n");
+    constexpr size_t kKept = 2000;
+    std::string& words = ranks_[rank].words;
+    if (words.size() > kKept) words.erase(0, words.size() - kKept);
+  }
+
+  // false when nothing came.
+  bool read_some(size_t rank, Stream& stream) {
+    if (!stream.from.valid()) return false;
+    char chunk[65536];
+    const ssize_t n = ::read(stream.from.get(), chunk, sizeof chunk);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    if (n <= 0) {
+      stream.from.reset();
+      if (!stream.rest.empty()) print(rank, stream, stream.rest);
+      stream.rest.clear();
+      return false;
+    }
+    const std::string_view bytes(chunk, static_cast<size_t>(n));
+    stream.lines.feed(bytes);
+    while (const auto line = stream.lines.next()) print(rank, stream, *line);
+    const size_t newline = bytes.rfind('\n');
+    if (newline == std::string_view::npos) {
+      stream.rest.append(bytes.substr(0, kMaxOutputLine));
+    } else {
+      stream.rest = bytes.substr(newline + 1);
+    }
+    return true;
+  }
+
+  void move_output() {
+    std::vector<pollfd> entries;
+    for (const Running& rank : ranks_) {
+      entries.push_back({rank.out.from.valid() ? rank.out.from.get() : -1, POLLIN, 0});
+      entries.push_back({rank.err.from.valid() ? rank.err.from.get() : -1, POLLIN, 0});
+    }
+    constexpr int kLookMs = 50;
+    poll(entries.data(), entries.size(), kLookMs);
+    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+      read_some(rank, ranks_[rank].out);
+      read_some(rank, ranks_[rank].err);
+    }
+    context_.out->flush();
+  }
+
+  void keep_alive() {
+    if (monotonic_ns() - kept_alive_ns_ < kKeepAliveNs) return;
+    kept_alive_ns_ = monotonic_ns();
+    for (const Running& rank : ranks_) {
+      if (rank.input.valid()) static_cast<void>(!::write(rank.input.get(), "\n", 1));
+    }
+  }
+
+  void look_at_ends() {
+    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+      Running& running = ranks_[rank];
+      if (running.ended || !running.process->wait(Deadline::after_ns(0))) continue;
+      while (read_some(rank, running.out) || read_some(rank, running.err)) {
+      }
+      running.ended = true;
+      const int status = running.process->exit_status();
+      if (status != 0 && code_ == 0) report(rank, status);
+    }
+  }
+
+  void report(size_t rank, int status) {
+    const ScenarioHost& host = launch_.file.hosts[launch_.ranks[rank].host];
+    code_ = status;
+    std::string why = fmt::format("exited with status {}", status);
+    if (!host.ssh.empty() && status == kSshFailed) {
+      why = fmt::format("could not be started over ssh ({}); plumbline doctor --hosts {} says more",
+                        ssh_cause(ranks_[rank].words, status), launch_.file.file);
+      code_ = 2;
+    }
+    *context_.err << fmt::format("plumbline: rank {} on {} {}; {}\n", rank, host.name, why,
+                                 "all others are ended");
+  }
+
+  // The end of a guard's input ends what it guards.
+  void end_all() {
+    for (Running& rank : ranks_) rank.input.reset();
+    const Deadline deadline = Deadline::after_ms(kEndMs);
+    while (!all_ended() && !deadline.passed() && interrupts() < 2) {
+      move_output();
+      for (Running& rank : ranks_) {
+        rank.ended = rank.ended || rank.process->wait(Deadline::after_ns(0));
+      }
+    }
+    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+      if (!ranks_[rank].ended) ranks_[rank].process->kill_group(SIGKILL);
+      while (read_some(rank, ranks_[rank].out) || read_some(rank, ranks_[rank].err)) {
+      }
+    }
+  }
+
+  const Launch& launch_;
+  Context& context_;
+  std::vector<Running> ranks_;
+  int64_t kept_alive_ns_ = 0;
+  int code_ = 0;
+};
+
+}  // namespace
+
+int run_launch(const Args& args, Context& context) {
+  const auto options = resolve_options(args);
+  if (!options) return usage_failure(context, options.error());
+  if (!args.has("hosts")) {
+    return usage_failure(context, usage("launch needs --hosts FILE",
+                                        "plumbline launch --hosts hosts.json -- hostname"));
+  }
+  auto file = load_host_file(args.get("hosts"));
+  if (!file) {
+    for (const ScenarioProblem& problem : file.error()) {
+      *context.err << "plumbline: " << to_line(problem) << "\n";
+    }
+    return 1;
+  }
+  const Expected<Launch> launch = prepare(args, *options, std::move(*file));
+  if (!launch) return usage_failure(context, launch.error());
+  if (!args.has("quiet")) *context.err << "plumbline: run id " << launch->run_id << std::endl;
+  watch_interrupts();
+  return Launcher(*launch, context).run();
+}
+
+int run_guard(const Args& args, Context& context) {
+  constexpr int64_t kLongestLeaseS = 3600;
+  const Expected<int64_t> lease_s = flag_number(args, "lease", 0, 0, kLongestLeaseS);
+  if (!lease_s) return usage_failure(context, lease_s.error());
+  std::signal(SIGPIPE, SIG_IGN);
+  watch_interrupts();
+  std::string line;
+  for (char c = 0; ::read(STDIN_FILENO, &c, 1) == 1 && c != '\n';) line += c;
+  const Expected<GuardOrder> order = decode_guard_order(line);
+  if (!order) return usage_failure(context, order.error());
+  GuardSettings settings;
+  settings.input = STDIN_FILENO;
+  settings.lease_ms = *lease_s * 1000;
+  settings.ended = [] { return interrupts() > 0; };
+  const Expected<int> status = run_guarded(*order, settings);
+  if (status) return *status;
+  constexpr int kNotStarted = 127;
+  usage_failure(context, status.error());
+  return kNotStarted;
+}
+
+}  // namespace plumbline

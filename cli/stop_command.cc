@@ -1,0 +1,94 @@
+// `plumbline stop`: ends what a run left running, here or on the hosts of a host file, found by the
+// run's id in the processes' environment and never by a program's name.
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/options_source.h"
+#include "cli/reach.h"
+#include "core/command.h"
+#include "launch/leftovers.h"
+#include "launch/process.h"
+#include "scenarios/host_files/host_file.h"
+
+namespace plumbline {
+namespace {
+
+constexpr int64_t kGentleMs = 1'000;
+constexpr int64_t kHostMs = 15'000;  // a slow login, and both signals
+
+bool is_run_id(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789abcdefABCDEF-_.") == std::string::npos;
+}
+
+int stop_here(const std::string& run_id, bool list, Context& context) {
+  const std::vector<Leftover> before = find_leftovers(run_id);
+  for (const Leftover& process : before) {
+    *context.out << fmt::format("{} {} {} {}\n", list ? "runs" : "ended", process.run_id,
+                                process.pid, process.command);
+  }
+  if (list || before.empty()) return 0;
+  const std::vector<Leftover> left = end_leftovers(run_id, kGentleMs);
+  for (const Leftover& process : left) {
+    *context.err << fmt::format("plumbline: process {} ({}) is still there after SIGKILL\n",
+                                process.pid, process.command);
+  }
+  return left.empty() ? 0 : 2;
+}
+
+// The same command on one host, its lines behind the host's name.
+int stop_on(const ScenarioHost& host, const Reach& reach, const std::vector<std::string>& words,
+            Context& context) {
+  const Expected<CommandResult> done =
+      run_command(command_line_on(host, reach, words), Deadline::after_ms(kHostMs));
+  if (!done) {
+    *context.err << fmt::format("plumbline: {}: {}\n", host.name, done.error().message());
+    return 2;
+  }
+  for (size_t at = 0; at < done->out.size();) {
+    const size_t end = std::min(done->out.find('\n', at), done->out.size());
+    *context.out << host.name << ": " << done->out.substr(at, end - at) << "\n";
+    at = end + 1;
+  }
+  if (done->status == 0) return 0;
+  *context.err << fmt::format("plumbline: {}: exit status {}: {}\n", host.name, done->status,
+                              done->err.substr(0, done->err.find('\n')));
+  return 2;
+}
+
+}  // namespace
+
+int run_stop(const Args& args, Context& context) {
+  const std::string run_id = args.get("run");
+  const bool list = args.has("list");
+  if ((run_id.empty() && !list) || (!run_id.empty() && !is_run_id(run_id))) {
+    return usage_failure(context, Error{ErrorCode::kUsage, "stop needs the id of a run", 0,
+                                        "launch and run print it; plumbline stop --list shows what "
+                                        "runs of yours there are",
+                                        ""});
+  }
+  if (!args.has("hosts")) return stop_here(run_id, list, context);
+  const auto options = resolve_options(args);
+  if (!options) return usage_failure(context, options.error());
+  const auto file = load_host_file(args.get("hosts"));
+  if (!file) {
+    for (const ScenarioProblem& problem : file.error()) {
+      *context.err << "plumbline: " << to_line(problem) << "\n";
+    }
+    return 1;
+  }
+  const Expected<std::string> program = own_program_path();
+  if (!program) return usage_failure(context, program.error());
+  const Expected<Reach> reach = make_reach(*program, *options, file->hosts);
+  if (!reach) return usage_failure(context, reach.error());
+  std::vector<std::string> words = {"stop"};
+  if (!run_id.empty()) words.push_back(run_id);
+  if (list) words.emplace_back("--list");
+  int code = 0;
+  for (const ScenarioHost& host : file->hosts) {
+    code = std::max(code, stop_on(host, *reach, words, context));
+  }
+  return code;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,191 @@
+#include "launch/guard.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "core/clock.h"
+#include "core/fd.h"
+
+extern char** environ;
+
+namespace plumbline {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kLookMs = 100;
+
+// The order's files, there while this lives.
+class OrderedFiles {
+ public:
+  ~OrderedFiles() {
+    for (const std::string& path : paths_) unlink(path.c_str());
+    if (!folder_.empty()) rmdir(folder_.c_str());
+  }
+  OrderedFiles() = default;
+  OrderedFiles(const OrderedFiles&) = delete;
+  OrderedFiles& operator=(const OrderedFiles&) = delete;
+
+  Status write(const GuardOrder& order) {
+    if (order.folder.empty()) return {};
+    constexpr mode_t kOwnerOnly = 0700, kOwnerReads = 0600;
+    // Ranks of one machine share it; who comes second finds the same files.
+    if (mkdir(order.folder.c_str(), kOwnerOnly) != 0 && errno != EEXIST) {
+      return fail_errno(ErrorCode::kSystem, "create folder " + order.folder, errno);
+    }
+    struct stat state {};
+    if (lstat(order.folder.c_str(), &state) != 0 || !S_ISDIR(state.st_mode) ||
+        state.st_uid != geteuid()) {
+      return fail(ErrorCode::kSystem, order.folder + " belongs to somebody else");
+    }
+    folder_ = order.folder;
+    for (const auto& [name, text] : order.files) {
+      const std::string path = order.folder + "/" + name;
+      const Fd file(
+          open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, kOwnerReads));
+      if (!file.valid()) return fail_errno(ErrorCode::kSystem, "create " + path, errno);
+      paths_.push_back(path);
+      size_t done = 0;
+      while (done < text.size()) {
+        const ssize_t n = ::write(file.get(), text.data() + done, text.size() - done);
+        if (n < 0 && errno != EINTR) return fail_errno(ErrorCode::kSystem, "write " + path, errno);
+        if (n > 0) done += static_cast<size_t>(n);
+      }
+    }
+    return {};
+  }
+
+ private:
+  std::string folder_;
+  std::vector<std::string> paths_;
+};
+
+Expected<pid_t> spawn_leader(const GuardOrder& order) {
+  std::vector<char*> arguments;
+  for (const std::string& word : order.argv) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  pid_t pid = -1;
+  const int err =
+      posix_spawnp(&pid, arguments[0], &actions, &attributes, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (err != 0) {
+    return fail_errno(ErrorCode::kSystem, "start " + order.argv[0], err,
+                      "is it there, and may it be executed, on this host?");
+  }
+  return pid;
+}
+
+// The asker, as far as its end of the input tells.
+class Asker {
+ public:
+  explicit Asker(const GuardSettings& settings) : settings_(settings) {}
+
+  // Waits a moment; true when it has gone.
+  bool gone() {
+    pollfd entry{settings_.input, POLLIN, 0};
+    if (poll(&entry, 1, kLookMs) > 0) {
+      std::array<char, 4096> chunk;
+      const ssize_t n = ::read(settings_.input, chunk.data(), chunk.size());
+      if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) return true;
+      heard_ns_ = monotonic_ns();
+    }
+    const bool silent =
+        settings_.lease_ms > 0 && monotonic_ns() - heard_ns_ > settings_.lease_ms * kMillisecond;
+    return silent || (settings_.ended && settings_.ended());
+  }
+
+ private:
+  const GuardSettings& settings_;
+  int64_t heard_ns_ = monotonic_ns();
+};
+
+bool has_ended(pid_t pid, int& status) {
+  const pid_t got = waitpid(pid, &status, WNOHANG);
+  return got == pid || (got < 0 && errno == ECHILD);
+}
+
+// Nothing of the group is left afterwards.
+void end_group(pid_t pid, int64_t gentle_ms, bool leader_ended, int& status) {
+  kill(-pid, SIGTERM);
+  const Deadline gentle = Deadline::after_ms(gentle_ms);
+  while (!gentle.passed()) {
+    leader_ended = leader_ended || has_ended(pid, status);
+    if (leader_ended && kill(-pid, 0) != 0) return;
+    constexpr int kPauseMs = 10;
+    poll(nullptr, 0, kPauseMs);
+  }
+  kill(-pid, SIGKILL);
+  while (!leader_ended && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace
+
+std::string encode(const GuardOrder& order) {
+  return json{{"argv", order.argv},
+              {"environment", order.environment},
+              {"current_folder", order.current_folder},
+              {"folder", order.folder},
+              {"files", order.files}}
+      .dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Expected<GuardOrder> decode_guard_order(const std::string& line) {
+  GuardOrder order;
+  try {
+    const json object = json::parse(line);
+    object.at("argv").get_to(order.argv);
+    object.at("environment").get_to(order.environment);
+    object.at("current_folder").get_to(order.current_folder);
+    object.at("folder").get_to(order.folder);
+    object.at("files").get_to(order.files);
+  } catch (const json::exception& bad) {
+    return fail(ErrorCode::kProtocol, std::string("not an order: ") + bad.what());
+  }
+  if (order.argv.empty() || order.argv[0].empty()) {
+    return fail(ErrorCode::kProtocol, "the order names no program");
+  }
+  for (const auto& [name, text] : order.files) {
+    if (name.empty() || name.find('/') != std::string::npos || name == "." || name == "..") {
+      return fail(ErrorCode::kProtocol, "'" + name + "' is no file name");
+    }
+  }
+  return order;
+}
+
+Expected<int> run_guarded(const GuardOrder& order, const GuardSettings& settings) {
+  OrderedFiles files;
+  if (const Status written = files.write(order); !written) return fail(written.error());
+  for (const auto& [name, value] : order.environment) setenv(name.c_str(), value.c_str(), 1);
+  // Like mlx.launch: the same folder where there is one.
+  if (!order.current_folder.empty()) static_cast<void>(!chdir(order.current_folder.c_str()));
+  const Expected<pid_t> pid = spawn_leader(order);
+  if (!pid) return fail(pid.error());
+  Asker asker(settings);
+  int status = 0;
+  bool ended = false;
+  while (!ended && !asker.gone()) ended = has_ended(*pid, status);
+  end_group(*pid, settings.gentle_ms, ended, status);
+  constexpr int kSignalled = 128;
+  return WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace plumbline

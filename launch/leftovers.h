@@ -1,0 +1,29 @@
+// What a run left running on this machine, found by the run's id in the processes' environment
+// (PLUMBLINE_RUN_ID, which all that a run starts inherits), never by a program's name. Only
+// processes of the calling user. Platform code: leftovers_linux.cc, leftovers_macos.cc.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+
+namespace plumbline {
+
+inline constexpr const char* kRunIdVariable = "PLUMBLINE_RUN_ID";
+
+struct Leftover {
+  pid_t pid = 0;
+  std::string run_id;
+  std::string command;  // its command line, on one line, shortened
+};
+
+// Those of one run, or of every run when `run_id` is empty; not this process itself.
+std::vector<Leftover> find_leftovers(const std::string& run_id);
+
+// SIGTERM, and SIGKILL for those that are still there after `gentle_ms`; what is left then.
+std::vector<Leftover> end_leftovers(const std::string& run_id, int64_t gentle_ms);
+
+}  // namespace plumbline

@@ -1,0 +1,164 @@
+// `plumbline launch`, `guard` and `stop` as a user meets them, on this machine.
+
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "launch/leftovers.h"
+#include "tests/support/program.h"
+
+namespace plumbline {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class LaunchCommand : public testing::Test {
+ protected:
+  std::vector<std::string> line(std::vector<std::string> flags, const std::string& script,
+                                int ranks = 3) {
+    const std::string hosts =
+        folder_.write("hosts.json", "{\"local\": " + std::to_string(ranks) + "}");
+    std::vector<std::string> words = {"launch", "--hosts", hosts};
+    words.insert(words.end(), flags.begin(), flags.end());
+    words.insert(words.end(), {"--", "sh", "-c", script});
+    return plumbline_argv(words);
+  }
+  Finished launch(const std::vector<std::string>& flags, const std::string& script, int ranks = 3) {
+    return run_program(line(flags, script, ranks));
+  }
+  // Pids that the ranks' scripts have written with `echo $$ > FOLDER/pid.RANK`.
+  std::vector<pid_t> wait_for_pids(size_t count) {
+    for (int tries = 0; tries < 500; ++tries, usleep(20'000)) {
+      std::vector<pid_t> pids;
+      for (size_t rank = 0; rank < count; ++rank) {
+        const std::string text = read_file(folder_.path("pid." + std::to_string(rank)));
+        if (!text.empty() && text.back() == '\n') pids.push_back(std::atoi(text.c_str()));
+      }
+      if (pids.size() == count) return pids;
+    }
+    ADD_FAILURE() << "the ranks did not start";
+    return {};
+  }
+  std::string sleeper() const {
+    return "echo $$ > " + folder_.path("pid") + ".$PLUMBLINE_RANK; sleep 60";
+  }
+  ScratchFolder folder_;
+};
+
+TEST_F(LaunchCommand, EveryRankKnowsWhoItIs) {
+  const Finished done = launch({},
+                               "echo $PLUMBLINE_RANK of $PLUMBLINE_WORLD_SIZE at "
+                               "$PLUMBLINE_MASTER_ADDR; echo oops >&2");
+  EXPECT_EQ(done.status, 0) << done.err;
+  for (const char* rank : {"0", "1", "2"}) {
+    const std::string name = rank;
+    EXPECT_THAT(done.out, HasSubstr("[" + name + "] " + name + " of 3 at 127.0.0.1\n"));
+    EXPECT_THAT(done.err, HasSubstr("[" + name + "] oops\n"));
+  }
+}
+
+TEST_F(LaunchCommand, AsTorchrunSetsIt) {
+  const Finished done = launch({"--as", "torchrun", "--master-port", "29517"},
+                               "echo $RANK $LOCAL_RANK $WORLD_SIZE $MASTER_ADDR:$MASTER_PORT", 2);
+  EXPECT_EQ(done.status, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("[1] 1 0 2 127.0.0.1:29517\n"));
+}
+
+TEST_F(LaunchCommand, AsMlxReadsIt) {
+  const std::string hosts =
+      folder_.write("mlx.json", R"([{"ssh": "127.0.0.1", "ips": ["127.0.0.1"], "rdma": []},
+                      {"ssh": "localhost", "ips": ["127.0.0.2"], "rdma": []}])");
+  const Finished done = run_program(
+      plumbline_argv({"launch", "--hosts", hosts, "--as", "mlx", "--", "sh", "-c",
+                      "echo $MLX_RANK $(tr -d ' \\n' < $MLX_HOSTFILE); echo FILE $MLX_HOSTFILE"}));
+  EXPECT_EQ(done.status, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("[1] 1 [[\"127.0.0.1:"));
+  const size_t at = done.out.find("FILE ") + 5;
+  const std::string path = done.out.substr(at, done.out.find('\n', at) - at);
+  EXPECT_NE(access(path.c_str(), F_OK), 0) << path << " is still there";
+}
+
+TEST_F(LaunchCommand, VariablesArriveAsTheyAreAndInNoCommandLine) {
+  const std::string value = "two words; $(reboot) 'quoted' \"s3cret\"";
+  const Finished done =
+      launch({"--env", "ODD=" + value, "--env", "HOME"},
+             "printf '%s\\n' \"$ODD\"; ps -eo args | grep -c s3cre[t] || true", 2);
+  EXPECT_EQ(done.status, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("[0] " + value + "\n"));
+  // Only our own command line holds it, which the user typed.
+  EXPECT_THAT(done.out, HasSubstr("[1] 1\n"));
+}
+
+TEST_F(LaunchCommand, OneThatFailsEndsAll) {
+  const Finished done = launch({}, "test $PLUMBLINE_RANK = 1 && exit 7; sleep 60");
+  EXPECT_EQ(done.status, 7);
+  EXPECT_THAT(done.err, HasSubstr("rank 1 on local1 exited with status 7"));
+}
+
+TEST_F(LaunchCommand, AProgramThatIsNotThereIsNamed) {
+  const std::string hosts = folder_.write("hosts.json", "{\"local\": 2}");
+  const Finished done =
+      run_program(plumbline_argv({"launch", "--hosts", hosts, "--", "/no/such/program"}));
+  EXPECT_EQ(done.status, 127);
+  EXPECT_THAT(done.err, HasSubstr("start /no/such/program"));
+}
+
+TEST_F(LaunchCommand, WrongUsageStartsNothing) {
+  const std::string hosts = folder_.write("hosts.json", "{\"local\": 2}");
+  const std::vector<std::vector<std::string>> wrong = {
+      {"launch", "--", "true"},
+      {"launch", "--hosts", hosts},
+      {"launch", "--hosts", "/no/such/file", "--", "true"},
+      {"launch", "--hosts", hosts, "--as", "nobody", "--", "true"},
+      {"launch", "--hosts", hosts, "--env", "=x", "--", "true"},
+      {"launch", "--hosts", hosts, "--env", "PLUMBLINE_NO_SUCH_VARIABLE_X", "--", "true"},
+      {"stop"},
+      {"stop", "nonsense; reboot"},
+  };
+  for (const auto& words : wrong) {
+    const Finished done = run_program(plumbline_argv(words));
+    EXPECT_EQ(done.status, 1) << testing::PrintToString(words);
+    EXPECT_THAT(done.err, HasSubstr("plumbline: ")) << testing::PrintToString(words);
+    EXPECT_EQ(done.out, "");
+  }
+}
+
+TEST_F(LaunchCommand, CtrlCEndsThemAll) {
+  Program program(line({}, sleeper()));
+  const std::vector<pid_t> pids = wait_for_pids(3);
+  program.signal(SIGINT);
+  EXPECT_EQ(program.wait(10'000), 130);
+  EXPECT_TRUE(all_gone(pids, 3000));
+}
+
+TEST_F(LaunchCommand, NothingOutlivesAKilledLauncher) {
+  Program program(line({}, "trap '' TERM; " + sleeper()));
+  const std::vector<pid_t> pids = wait_for_pids(3);
+  program.signal(SIGKILL);
+  program.wait(10'000);
+  EXPECT_TRUE(all_gone(pids, 3000)) << "also those that do not listen to SIGTERM";
+}
+
+TEST_F(LaunchCommand, StopFindsARunByItsIdAlone) {
+  Program program(line({}, sleeper()));
+  const std::vector<pid_t> pids = wait_for_pids(3);
+  const std::string err = program.err();
+  const size_t at = err.find("run id ") + 7;
+  const std::string id = err.substr(at, err.find('\n', at) - at);
+  ASSERT_EQ(id.size(), 16u) << err;
+  const Finished list = run_program(plumbline_argv({"stop", "--list"}));
+  EXPECT_THAT(list.out, HasSubstr("runs " + id));
+  EXPECT_EQ(run_program(plumbline_argv({"stop", "0123456789abcdef"})).out, "");
+  EXPECT_TRUE(std::none_of(pids.begin(), pids.end(), [](pid_t pid) { return kill(pid, 0) != 0; }));
+  const Finished stop = run_program(plumbline_argv({"stop", id}));
+  EXPECT_EQ(stop.status, 0) << stop.err;
+  EXPECT_THAT(stop.out, HasSubstr("ended " + id));
+  EXPECT_TRUE(all_gone(pids, 3000));
+  EXPECT_NE(program.wait(10'000), 0);
+}
+
+}  // namespace
+}  // namespace plumbline
