@@ -47,8 +47,8 @@ endif()
 
 # Most of the time of a build goes into optimising what need not be fast, and into the same headers again and again.
 # Only what moves and reduces data is optimised under a sanitizer; a release optimises its tests no more than that, and
-# commands, labs and scenario files a little. Where a build only checks (sanitizers, another system), the headers that
-# most files include are compiled once for each target; a release goes without, so that a file must include what it uses.
+# commands, labs and scenario files a little. Under a sanitizer the headers that most files include are compiled once for
+# each target; a release goes without, so that a file must include what it uses. (The cross compiler for macOS cannot.)
 function(plumbline_quick_compile target folder)
   set(data_path "^(core|transport|kernels|collectives)$")
   if(NOT folder MATCHES "${data_path}")
@@ -58,7 +58,7 @@ function(plumbline_quick_compile target folder)
       target_compile_options(${target} PRIVATE -O1)
     endif()
   endif()
-  if(PLUMBLINE_SANITIZE OR CMAKE_CROSSCOMPILING)
+  if(PLUMBLINE_SANITIZE)
     target_precompile_headers(${target} PRIVATE <algorithm> <chrono> <functional> <map> <memory> <mutex> <optional> <set>
                               <string> <thread> <vector> <fmt/format.h> <nlohmann/json.hpp> <tl/expected.hpp>)
   endif()

@@ -13,7 +13,6 @@ namespace plumbline {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 class LaunchCommand : public testing::Test {
  protected:
