@@ -39,6 +39,7 @@ run     fonts-dejavu-core          -
 run     iproute2                   -
 test    python3                    python
 test    python3-jsonschema         -
+test    procps                     -
 labs    iproute2                   -
 labs    nftables                   -
 labs    iptables                   -

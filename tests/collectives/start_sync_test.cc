@@ -186,7 +186,7 @@ TEST(WindowTiming, RanksWithFarClocksAgreeOnTimesAndStateTheirError) {
   ASSERT_GT(first.hist.n(), 0u);
   EXPECT_EQ(first.hist.n(), first.iterations);
   EXPECT_GT(first.hist.min(), 0);
-  EXPECT_LT(first.hist.min(), 20 * kSecond);  // and not a thousand seconds, as the clocks differ
+  EXPECT_LT(first.hist.min(), kSecond);  // and not a thousand of them
   EXPECT_EQ(first.extra.at(kClockBreaks), 0);
   EXPECT_GT(first.extra.at(kWindow), 0);
   for (const Measurement& each : run.of_rank) {
