@@ -39,8 +39,8 @@ PLUMBLINE_JSON_FIELDS(NeighbourProbe, dev, method, on_link, macs, kernel_state, 
                       asked, error)
 PLUMBLINE_JSON_FIELDS(PingEvidence, sent, received, duplicates, rtt_ns, errors, unavailable)
 PLUMBLINE_JSON_FIELDS(PortTry, port, result, error, took_ns, icmp, answer, stranger_bytes, listener,
-                      listener_error, holder, accepted, half_open, captured_here, captured_there,
-                      here, there)
+                      listener_error, holder, role, accepted, half_open, captured_here,
+                      captured_there, here, there)
 PLUMBLINE_JSON_FIELDS(BurstEvidence, port, attempts, sender, receiver)
 PLUMBLINE_JSON_FIELDS(MtuEvidence, interface_mtu, largest_delivered, smallest_lost, told,
                       lost_tries, small_sent, small_lost, method, transfer_bytes, transferred,

@@ -112,7 +112,8 @@ struct SocketEvidence {
   int64_t pid = 0;               // 0 = cannot be seen
   std::string process;           // "python3"
   std::optional<int64_t> age_s;  // of the process
-  // "waiting agent": plumbline agent --listen of the user who asks; empty = not known to be one
+  // Of the user who asks: "waiting agent" = plumbline agent --listen, "busy agent" = the agent of
+  // a diagnosis or run that goes on now; empty = not known to be one
   std::string role = {};
 };
 
@@ -244,8 +245,9 @@ struct PortTry {
   // "silent", "closed"; empty when not connected.
   std::string answer, stranger_bytes;
   // The listener of the peer's agent on this port and address: "up" | "in_use" | "failed" |
-  // "absent" (no agent there). `holder` says who has it, when in use.
-  std::string listener = "absent", listener_error, holder;
+  // "absent" (no agent there). `holder` says who has it, when in use, `role` what that is there
+  // for.
+  std::string listener = "absent", listener_error, holder, role;
   bool accepted = false;   // the listener saw this very connection
   bool half_open = false;  // the peer's kernel held it in SYN_RECV for a while
   // On the wire of both ends, where captures were possible: this connection's flow.

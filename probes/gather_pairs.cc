@@ -124,6 +124,7 @@ class PairGatherer {
           state.listener = entry.value("listener", "failed");
           state.listener_error = entry.value("error", "");
           state.holder = entry.value("holder", "");
+          state.role = entry.value("role", "");
         }
       });
     }
@@ -213,6 +214,7 @@ class PairGatherer {
                     attempt.listener = state->second.listener;
                     attempt.listener_error = state->second.listener_error;
                     attempt.holder = state->second.holder;
+                    attempt.role = state->second.role;
                   }
                   task.pair->ports.push_back(std::move(attempt));
                 }

@@ -17,6 +17,7 @@
 #include "probes/actions/ends.h"
 #include "probes/actions/port_listener.h"
 #include "probes/actions/service.h"
+#include "probes/sources/own_process.h"
 #include "transport/port_owner.h"
 
 namespace plumbline {
@@ -81,7 +82,7 @@ class ListenerHub::Impl {
     std::vector<Member> members;
     for (const ListenAddress& address : addresses) {
       for (const int port : ports) {
-        states.push_back({address.ip, port, "failed", "the time was over", {}, false});
+        states.push_back({address.ip, port, "failed", "the time was over", {}, {}, false});
         if (!over(call)) add_port(address, port, members, states.back());
       }
     }
@@ -92,8 +93,9 @@ class ListenerHub::Impl {
     lock.unlock();
     // Takes its time on a machine with many processes, so the loop is not kept waiting for it.
     for (ListenState& state : states) {
-      if (state.listener == "in_use" && !over(call))
-        state.holder = port_owner(static_cast<uint16_t>(state.port), state.ip);
+      if (state.listener != "in_use" || over(call)) continue;
+      state.holder = port_owner(static_cast<uint16_t>(state.port), state.ip);
+      state.role = holder_role(state.holder);
     }
     return states;
   }
@@ -142,7 +144,7 @@ class ListenerHub::Impl {
     const PortKey key{address.ip + "%" + address.interface, port};
     auto& known = ports_[key];
     if (known) {
-      state = {address.ip, port, "up", {}, {}, known->udp.valid()};
+      state = {address.ip, port, "up", {}, {}, {}, known->udp.valid()};
     } else if (ports_.size() > kMaxListeners) {
       state.error = fmt::format("more than {} listeners", kMaxListeners);
     } else {

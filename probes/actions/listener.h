@@ -27,6 +27,7 @@ struct ListenState {
   std::string listener;  // "up" | "in_use" | "failed"
   std::string error;     // errno name, or a sentence
   std::string holder;    // when in use, who has it
+  std::string role;      // of the holder, as in SocketEvidence
   bool udp = false;      // the same port is open for datagrams too
 };
 struct AcceptedConnection {

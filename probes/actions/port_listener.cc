@@ -87,7 +87,7 @@ void PortRecords::copy_to(Heard& heard, size_t accepted_before, size_t half_open
 
 std::shared_ptr<PortListener> open_port(const ListenAddress& address, int port,
                                         ListenState& state) {
-  state = {address.ip, port, "failed", {}, {}, false};
+  state = {address.ip, port, "failed", {}, {}, {}, false};
   const auto where =
       make_socket_address(address.ip, static_cast<uint16_t>(port), address.interface);
   if (!where) {

@@ -118,9 +118,10 @@ void propose_versions(const EvidenceSet& evidence, const Checks& checks,
 void propose_holder(const EvidenceSet& evidence, const Checks& checks, const PortHolder& holder,
                     const std::string& host, std::vector<Candidate>& out) {
   if (holder.kind == HolderKind::kOwnAgent) return;
-  const bool waits = holder.kind == HolderKind::kWaitingAgent;
   const bool stranger = holder.kind == HolderKind::kStranger;
-  const Severity severity = stranger ? Severity::kFail : waits ? Severity::kNote : Severity::kWarn;
+  const Severity severity = stranger            ? Severity::kFail
+                            : holder.harmless() ? Severity::kNote
+                                                : Severity::kWarn;
   Proposal proposal(stranger ? "tcp.port_in_use" : "host.stale_process", severity, host);
   proposal.ports(holder.ports).proven();
   for (const int port : holder.ports) {
@@ -137,7 +138,10 @@ void propose_holder(const EvidenceSet& evidence, const Checks& checks, const Por
                                    remedy_show_listener(system == nullptr ? "" : system->system,
                                                         holder.ports.front()));
   if (stranger && !other.empty()) remedy += "  # or choose other ports: " + other;
-  if (waits) {
+  if (holder.kind == HolderKind::kBusyAgent) {
+    remedy = "wait until the other diagnosis or run has ended, then ask again";
+  }
+  if (holder.kind == HolderKind::kWaitingAgent) {
     remedy =
         "leave the job's ports to the job: plumbline agent --listen without --port, or with "
         "another one";

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <utility>
 
 #include "probes/evidence_query.h"
 #include "probes/rules/pair_facts.h"
@@ -11,7 +13,9 @@
 namespace plumbline {
 namespace {
 
-constexpr const char* kWaitingAgentRole = "waiting agent";
+// SocketEvidence::role, and what it says of the holder.
+constexpr std::array<std::pair<const char*, HolderKind>, 2> kRoles = {
+    {{"waiting agent", HolderKind::kWaitingAgent}, {"busy agent", HolderKind::kBusyAgent}}};
 
 // The number in "PID 4711 (python3)"; 0 when there is none.
 int64_t pid_of(const std::string& holder) {
@@ -42,16 +46,23 @@ bool is_asked_agent(const EvidenceSet& evidence, const HostEvidence& host, int64
   });
 }
 
-bool waits_there(const HostEvidence& host, int64_t pid) {
-  return std::any_of(host.sockets.begin(), host.sockets.end(), [&](const SocketEvidence& socket) {
-    return pid > 0 && socket.pid == pid && socket.role == kWaitingAgentRole;
-  });
+std::string role_there(const HostEvidence& host, int64_t pid) {
+  const auto found =
+      std::find_if(host.sockets.begin(), host.sockets.end(), [&](const SocketEvidence& socket) {
+        return pid > 0 && socket.pid == pid && !socket.role.empty();
+      });
+  return found == host.sockets.end() ? "" : found->role;
 }
 
-HolderKind kind_of(const EvidenceSet& evidence, const HostEvidence& host, int64_t pid, bool ours) {
+HolderKind kind_of(const EvidenceSet& evidence, const HostEvidence& host, const PortTry& attempt,
+                   const PortHolder& holder, bool ours) {
   if (!ours) return HolderKind::kStranger;
-  if (is_asked_agent(evidence, host, pid)) return HolderKind::kOwnAgent;
-  return waits_there(host, pid) ? HolderKind::kWaitingAgent : HolderKind::kLeftover;
+  if (is_asked_agent(evidence, host, holder.pid)) return HolderKind::kOwnAgent;
+  const std::string role = attempt.role.empty() ? role_there(host, holder.pid) : attempt.role;
+  for (const auto& [word, kind] : kRoles) {
+    if (role == word) return kind;
+  }
+  return HolderKind::kLeftover;
 }
 
 bool of_job(const EvidenceSet& evidence, int port) {
@@ -69,6 +80,10 @@ std::string PortHolder::words() const {
     case HolderKind::kWaitingAgent:
       return "held by " + who +
              ", an agent --listen of this user that waits for its coordinator: it ends by itself";
+    case HolderKind::kBusyAgent:
+      return "held by " + who +
+             ", an agent of another diagnosis or run of this user that goes on now: it ends with "
+             "it";
     case HolderKind::kLeftover:
     case HolderKind::kStranger:
       break;
@@ -93,7 +108,7 @@ PortHolder holder_of(const EvidenceSet& evidence, const HostEvidence& host,
     holder.text = fmt::format("PID {} ({})", holder.pid, socket->process);
   }
   const bool ours = names_us(holder.text) || (socket != nullptr && is_ours(socket->process));
-  holder.kind = kind_of(evidence, host, holder.pid, ours);
+  holder.kind = kind_of(evidence, host, attempt, holder, ours);
   holder.ports = {attempt.port};
   return holder;
 }

@@ -1,7 +1,7 @@
 // Who holds the ports of the job on a host: a stranger, a plumbline that an earlier run left
-// behind, an agent of this very question, or one that a person started with `agent --listen` and
-// that waits for its coordinator. Judged once here, for the checks and for the rules alike. Pure
-// functions, thread-safe.
+// behind, an agent of this very question, one that a person started with `agent --listen` and that
+// waits for its coordinator, or one of another diagnosis that goes on at the same time. Judged once
+// here, for the checks and for the rules alike. Pure functions, thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace plumbline {
 
-enum class HolderKind { kStranger, kLeftover, kOwnAgent, kWaitingAgent };
+enum class HolderKind { kStranger, kLeftover, kOwnAgent, kWaitingAgent, kBusyAgent };
 
 struct PortHolder {
   std::string text;  // "PID 4711 (python3)"; empty when it cannot be seen
@@ -22,9 +22,7 @@ struct PortHolder {
   std::vector<int> ports;
   std::string words() const;  // "held by PID 4711 (python3)", and what is known of it
   // Plumbline's own doing, which ends by itself: nothing fails for it.
-  bool harmless() const {
-    return kind == HolderKind::kOwnAgent || kind == HolderKind::kWaitingAgent;
-  }
+  bool harmless() const { return kind != HolderKind::kStranger && kind != HolderKind::kLeftover; }
 };
 
 // Who has the port of an attempt on which the agent of `host` could not listen ("in_use").

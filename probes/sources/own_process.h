@@ -34,4 +34,8 @@ std::vector<std::string> own_privileges();
 // in another network namespace is left out: a peer machine could not see it either.
 void complete_sockets(HostEvidence& host);
 
+// SocketEvidence::role of the process that port_owner() names; empty on macOS. To be asked at once:
+// an agent that served another diagnosis is gone a moment later.
+std::string holder_role(const std::string& holder);
+
 }  // namespace plumbline

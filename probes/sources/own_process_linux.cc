@@ -30,15 +30,19 @@ std::string network_of(const std::string& pid) {
   return length > 0 ? std::string(link.data(), static_cast<size_t>(length)) : std::string();
 }
 
-// Seconds since the process started: field 22 of /proc/PID/stat in clock ticks after boot. The
-// name in field 2 may hold anything, so fields are counted from the last bracket.
-std::optional<int64_t> age_of(const std::string& pid, double uptime_s) {
+// Field `number` (from 3 on, see proc(5)) of /proc/PID/stat; empty when there is none. The name in
+// field 2 may hold anything, so fields are counted from the last bracket.
+std::string stat_field(const std::string& pid, size_t number) {
   const std::string stat = read_text("/proc/" + pid + "/stat");
   const size_t bracket = stat.rfind(')');
-  if (bracket == std::string::npos) return std::nullopt;
+  if (bracket == std::string::npos) return "";
   const auto words = words_of(std::string_view(stat).substr(bracket + 1));
-  if (words.size() < 20) return std::nullopt;
-  const auto ticks = to_int(words[19]);
+  return words.size() > number - 3 ? std::string(words[number - 3]) : "";
+}
+
+// Seconds since the process started, which stands in clock ticks after boot.
+std::optional<int64_t> age_of(const std::string& pid, double uptime_s) {
+  const auto ticks = to_int(stat_field(pid, 22));
   const auto per_second = sysconf(_SC_CLK_TCK);
   if (!ticks || per_second <= 0) return std::nullopt;
   const double age = uptime_s - static_cast<double>(*ticks) / static_cast<double>(per_second);
@@ -61,16 +65,25 @@ std::optional<int64_t> user_of(const std::string& pid) {
   return words.size() > 1 ? to_int(words[1]) : std::nullopt;
 }
 
-// `plumbline agent --listen` of the user who asks. Its process ends when it has served, or when
-// nobody came in time, so that one which runs still waits or serves.
-bool is_waiting_agent(const std::string& pid) {
-  if (user_of(pid) != static_cast<int64_t>(getuid())) return false;
+// A live coordinator, or the sshd that stands for one, is the parent of an agent that is not
+// left behind.
+bool has_coordinator(const std::string& pid) {
+  const std::string parent = name_of(stat_field(pid, 4));
+  return parent.rfind("plumbline", 0) == 0 || parent.rfind("sshd", 0) == 0;
+}
+
+// What a `plumbline agent` of the user who asks is there for; empty when it is none. One with
+// --listen ends when it has served, or when nobody came in time, so that one which runs still waits
+// or serves; one without ends with the diagnosis or run that started it.
+std::string agent_role(const std::string& pid) {
+  if (user_of(pid) != static_cast<int64_t>(getuid())) return "";
   const std::string arguments = read_text("/proc/" + pid + "/cmdline");  // each ends in a NUL
   const size_t command = arguments.find('\0');
-  if (command == std::string::npos) return false;
+  if (command == std::string::npos) return "";
   const std::string rest = arguments.substr(command);
-  return rest.rfind(std::string("\0agent\0", 7), 0) == 0 &&
-         rest.find(std::string("\0--listen\0", 10)) != std::string::npos;
+  if (rest.rfind(std::string("\0agent\0", 7), 0) != 0) return "";
+  if (rest.find(std::string("\0--listen\0", 10)) != std::string::npos) return "waiting agent";
+  return has_coordinator(pid) ? "busy agent" : "";
 }
 
 struct Holder {
@@ -95,6 +108,12 @@ std::vector<std::string> own_privileges() {
   return out;
 }
 
+std::string holder_role(const std::string& holder) {
+  const size_t at = holder.find("PID ");
+  if (at == std::string::npos) return "";
+  return agent_role(holder.substr(at + 4, holder.find_first_not_of("0123456789", at + 4) - at - 4));
+}
+
 void complete_sockets(HostEvidence& host) {
   const std::string own = network_of("self");
   double uptime_s = 0;
@@ -110,7 +129,7 @@ void complete_sockets(HostEvidence& host) {
       it->second.elsewhere = !network.empty() && !own.empty() && network != own;
       if (!it->second.elsewhere) {
         it->second.age_s = age_of(pid, uptime_s);
-        if (is_waiting_agent(pid)) it->second.role = "waiting agent";
+        it->second.role = agent_role(pid);
       }
     }
     // A process may have chosen a name that looks like another one's entry in the list. (ss cuts

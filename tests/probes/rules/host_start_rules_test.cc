@@ -219,6 +219,21 @@ TEST(StartRules, AnAgentThatWaitsForItsCoordinatorIsANote) {
   EXPECT_EQ(causes_of(set), "tcp.port_in_use@mini2");
 }
 
+// Two diagnoses at the same time told each other's user to kill the other one's agent.
+TEST(StartRules, AnAgentOfAnotherDiagnosisIsANote) {
+  EvidenceSet set = star();
+  hold(set, "mini2", 29601, "PID 4711 (plumbline)");
+  SocketEvidence socket = {"tcp", "0.0.0.0", 29601, "LISTEN", "", 4711, "plumbline", std::nullopt};
+  socket.role = "busy agent";
+  test::host(set, "mini2").sockets = {socket};
+  const Candidate found = candidate_of(set, "host.stale_process");
+  EXPECT_EQ(found.finding.outcome, Severity::kNote);
+  EXPECT_THAT(found.finding.remedy, Not(HasSubstr("kill")));
+  EXPECT_THAT(found.finding.evidence[0].text, HasSubstr("another diagnosis"));
+  test::host(set, "mini2").sockets[0].role = "an agent of its own word";
+  EXPECT_EQ(candidate_of(set, "host.stale_process").finding.outcome, Severity::kWarn);
+}
+
 // A port that somebody holds on a machine that is asked alone had no cause.
 TEST(StartRules, PortHeldOnOneMachineAlone) {
   EvidenceSet set = test::healthy_star(2);
