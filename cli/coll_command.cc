@@ -36,7 +36,8 @@ class Coll {
         run_id_(to_hex(random_token()).substr(0, 16)) {}
 
   int run() {
-    const Status started = world_.ensure_world(sweep_.ranks, options_.text("transport"));
+    const Status started =
+        world_.ensure_world({sweep_.ranks, options_.text("transport"), {}, "", ""});
     if (!started) {
       usage_failure(context_, started.error());
       return started.error().code == ErrorCode::kBusy ? 1 : 2;

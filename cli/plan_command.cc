@@ -21,6 +21,8 @@ void print_plan(const Plan& plan, std::ostream& out) {
         fmt::format("{}  {:<10} {:<14} {:<18} {:<5} {:<8} {:>10} {:>2} ranks {}", planned.id,
                     cell.kind, cell.op, cell.measure.empty() ? cell.algorithm : cell.measure,
                     cell.dtype, cell.redop, format_bytes(cell.bytes), cell.ranks, cell.placement);
+    if (!cell.hosts.empty()) line += "  on " + cell.hosts;
+    if (!cell.distribution.empty()) line += "  " + cell.distribution;
     if (cell.outstanding > 1) line += fmt::format("  {} outstanding", cell.outstanding);
     if (!planned.skip.empty()) {
       ++skipped;

@@ -109,12 +109,14 @@ static void from_json(const json& j, ReadyMessage& m) {
 
 static void to_json(json& j, const ConnectMessage& m) {
   j = {{"endpoints", m.endpoints},
+       {"apart", m.apart},
        {"ranks_on_machine", m.ranks_on_machine},
        {"slot", m.slot},
        {"cpu_offset", m.cpu_offset}};
 }
 static void from_json(const json& j, ConnectMessage& m) {
   j.at("endpoints").get_to(m.endpoints);
+  j.at("apart").get_to(m.apart);
   j.at("ranks_on_machine").get_to(m.ranks_on_machine);
   j.at("slot").get_to(m.slot);
   j.at("cpu_offset").get_to(m.cpu_offset);

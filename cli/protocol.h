@@ -37,6 +37,7 @@ struct ReadyMessage {
 // Second request: where everybody is. Answered by ConnectedMessage.
 struct ConnectMessage {
   std::vector<RankEndpoint> endpoints;
+  std::vector<RankPair> apart;  // as in GroupSpec
   int ranks_on_machine = 1;
   int slot = 0;        // of this rank among those of its machine
   int cpu_offset = 0;  // so that two runs at once rarely share CPUs

@@ -19,6 +19,7 @@
 #include "cli/protocol.h"
 #include "cli/rank_loop.h"
 #include "collectives/link_measure.h"
+#include "collectives/schedule.h"
 #include "launch/affinity.h"
 #include "launch/line_io.h"
 #include "launch/process.h"
@@ -225,6 +226,7 @@ class Rank {
     spec.size = setup_.size;
     spec.id = setup_.group;
     spec.endpoints = connect.endpoints;
+    spec.apart = connect.apart;
     spec.token = setup_.token;
     spec.options = &options_;
     spec.agreement = "plan=" + setup_.plan_hash + "\n";
@@ -232,6 +234,12 @@ class Rank {
     spec.crc32c = kernels_->crc32c;
     spec.cores_usable = cores_usable_;
     spec.ranks_on_host = connect.ranks_on_machine;
+    tree_.clear();
+    if (!connect.apart.empty()) {
+      Expected<std::vector<int>> tree = spanning_tree(setup_.size, connect.apart);
+      if (!tree) return fail(tree.error());
+      tree_ = std::move(*tree);
+    }
     Expected<std::unique_ptr<Group>> group = open_tcp_group(spec, std::move(listener_));
     if (!group) return fail(group.error());
     group_ = std::move(*group);
@@ -252,6 +260,7 @@ class Rank {
     context.clocks = &*clocks_;
     context.host = setup_.host;
     context.endpoints = &endpoints_;
+    if (!tree_.empty()) context.tree = &tree_;
     context.interrupted = [this] { return requests_.interrupted(); };
     const std::string& kind = run.cell.kind;
     Expected<Measurement> measured = kind == "roof" ? measure_roof(run.cell, run.settings, context)
@@ -281,6 +290,7 @@ class Rank {
   int cpu_ = -1;  // that it is bound to; -1 = none
   std::unique_ptr<TcpListener> listener_;
   std::vector<RankEndpoint> endpoints_;  // of all ranks
+  std::vector<int> tree_;                // empty = all ranks are connected
   std::unique_ptr<Group> group_;
   std::optional<Executor> executor_;
   std::optional<ClockSync> clocks_;

@@ -17,9 +17,7 @@ class TracedRunner : public CellRunner {
   TracedRunner(CellRunner& inner, const Scenario& scenario, const AgentSet& agents,
                std::vector<int> ports, std::string folder, std::string keep);
 
-  Status ensure_world(int ranks, const std::string& transport) override {
-    return inner_.ensure_world(ranks, transport);
-  }
+  Status ensure_world(const WorldShape& world) override { return inner_.ensure_world(world); }
   Expected<Measurement> run(const PlanCell& cell) override;
   Environment environment() override { return inner_.environment(); }
   bool interrupted() const override { return inner_.interrupted(); }

@@ -8,6 +8,7 @@
 #include "cli/link_pairs.h"
 #include "cli/port_window.h"
 #include "collectives/link_measure.h"
+#include "scenarios/placement.h"
 
 namespace plumbline {
 namespace {
@@ -41,20 +42,6 @@ const Error& first_fault(const std::vector<Error>& errors) {
 
 }  // namespace
 
-std::vector<size_t> place_ranks(const std::vector<ScenarioHost>& hosts, int ranks) {
-  const bool crowded = ranks > places(hosts);
-  std::vector<size_t> placement;
-  for (size_t host = 0; host < hosts.size(); ++host) {
-    // When crowded, host h ends at rank (h + 1) n / hosts.
-    const auto end = static_cast<size_t>(ranks) * (host + 1) / hosts.size();
-    const size_t here = crowded ? end - placement.size() : static_cast<size_t>(hosts[host].ranks);
-    for (size_t i = 0; i < here && placement.size() < static_cast<size_t>(ranks); ++i) {
-      placement.push_back(host);
-    }
-  }
-  return placement;
-}
-
 World::World(WorldSpec spec) : spec_(std::move(spec)), token_(random_token()) {}
 
 World::~World() { stop(); }
@@ -67,7 +54,7 @@ void World::stop() {
   }
   own_.reset();
   ranks_ = nullptr;
-  key_.reset();
+  shape_.reset();
 }
 
 // The ranks of a launcher stay for the next group.
@@ -81,18 +68,19 @@ void World::leave() {
 
 bool World::interrupted() const { return interrupts() > 0; }
 
-Status World::ensure_world(int ranks, const std::string& transport) {
-  const Key key{ranks, transport, {}};
-  if (key_ && key_->ranks == ranks && key_->transport == transport) return {};
-  return start(key);
+Status World::ensure_world(const WorldShape& world) {
+  WorldShape fits = world;
+  if (shape_) fits.params = shape_->params;
+  if (shape_ && *shape_ == fits) return {};
+  fits.params.clear();
+  return start(fits);
 }
 
-SetupMessage World::setup_for(const Key& key, int rank, const OptionSet& options,
-                              int port_base) const {
+SetupMessage World::setup_for(int rank, const OptionSet& options, int port_base) const {
   const ScenarioHost& host = spec_.hosts[placement_[static_cast<size_t>(rank)]];
   SetupMessage setup;
   setup.rank = rank;
-  setup.size = key.ranks;
+  setup.size = static_cast<int>(placement_.size());
   setup.group = group_;
   setup.token = token_;
   setup.plan_hash = spec_.plan_hash;
@@ -100,7 +88,7 @@ SetupMessage World::setup_for(const Key& key, int rank, const OptionSet& options
   setup.port = static_cast<uint16_t>(port_base + rank);
   setup.options = options.values();
   if (spec_.launched != nullptr) {
-    const LaunchedRank& launched = spec_.launched->ranks[static_cast<size_t>(rank)];
+    const LaunchedRank& launched = spec_.launched->ranks[members_[static_cast<size_t>(rank)]];
     setup.addresses = launched.addresses;
     // Remote ranks derive the token from what travels and the secret of the rendezvous.
     if (!launched.remote) setup.token = hmac_sha256(spec_.launched->secret, token_);
@@ -113,29 +101,29 @@ SetupMessage World::setup_for(const Key& key, int rank, const OptionSet& options
   return setup;
 }
 
-Status World::start(const Key& key) {
+Status World::start(const WorldShape& shape) {
   stop();
   OptionSet options = spec_.options;
-  if (key.transport != "auto") {
-    Expected<OptionSet> with = options.with("transport", key.transport, "cell");
+  if (shape.transport != "auto") {
+    Expected<OptionSet> with = options.with("transport", shape.transport, "cell");
     if (!with) return fail(with.error());
     options = std::move(*with);
   }
-  for (const auto& [name, value] : key.params) {
+  for (const auto& [name, value] : shape.params) {
     Expected<OptionSet> with = options.with(name, value, "cell");
     if (!with) return fail(with.error());
     options = std::move(*with);
   }
-  if (const Status placed = assign_hosts(key); !placed) return placed;
+  if (const Status placed = assign_hosts(shape); !placed) return placed;
   // Between the check of a window and the ranks' own listening somebody may take a port: with
   // "auto" we look again.
   const bool automatic = options.text("port_base") == "auto";
   for (int attempt = 0;; ++attempt) {
-    const Expected<int> port_base = choose_ports(options, key.ranks);
+    const Expected<int> port_base = choose_ports(options);
     if (!port_base) return fail(port_base.error());
-    const Status connected = connect(key, options, *port_base);
+    const Status connected = connect(options, *port_base);
     if (connected) {
-      key_ = key;
+      shape_ = shape;
       return {};
     }
     if (!automatic || attempt == 3 || connected.error().cause != "tcp.port_in_use") {
@@ -169,8 +157,10 @@ Expected<std::vector<std::string>> World::connect_lines(const std::vector<Messag
   }
   std::vector<std::string> lines;
   constexpr int kOffsets = 100;
+  const std::vector<RankPair> apart = apart_ranks(spec_.hosts, placement_);
   for (size_t rank = 0; rank < ready.size(); ++rank) {
     connects[rank].endpoints = endpoints;
+    connects[rank].apart = apart;
     connects[rank].ranks_on_machine = ranks_on[machines[rank]];
     connects[rank].cpu_offset = port_base % kOffsets;
     lines.push_back(encode(connects[rank]));
@@ -179,11 +169,15 @@ Expected<std::vector<std::string>> World::connect_lines(const std::vector<Messag
 }
 
 // Which host each rank is on.
-Status World::assign_hosts(const Key& key) {
-  if (spec_.launched == nullptr) {
-    placement_ = place_ranks(spec_.hosts, key.ranks);
-    return {};
-  }
+Status World::assign_hosts(const WorldShape& shape) {
+  if (spec_.launched != nullptr) return assign_launched(shape);
+  placement_ = place_ranks(spec_.hosts, shape);
+  return {};
+}
+
+// The launcher decided who runs where; of its ranks those take part, in the order that is asked
+// for.
+Status World::assign_launched(const WorldShape& shape) {
   const Launched& launched = *spec_.launched;
   if (!launched.broken.empty()) {
     return fail(Error{ErrorCode::kAborted,
@@ -192,29 +186,48 @@ Status World::assign_hosts(const Key& key) {
                       0, "start the same command again; with --resume, run goes on from there",
                       ""});
   }
-  if (static_cast<size_t>(key.ranks) > launched.ranks.size()) {
-    return fail(ErrorCode::kUsage, fmt::format("{} ranks, but {} started {}", key.ranks,
-                                               launched.program, launched.ranks.size()));
+  const std::vector<size_t> chosen = hosts_of(spec_.hosts, shape.hosts);
+  std::vector<std::vector<size_t>> on_host(spec_.hosts.size());
+  std::vector<size_t> in_order;
+  for (size_t i = 0; i < launched.ranks.size(); ++i) {
+    const size_t host = launched.ranks[i].host;
+    if (std::find(chosen.begin(), chosen.end(), host) == chosen.end()) continue;
+    on_host[host].push_back(i);
+    in_order.push_back(i);
   }
+  const auto ranks = static_cast<size_t>(shape.ranks);
+  if (ranks > in_order.size()) {
+    return fail(ErrorCode::kUsage,
+                fmt::format("{} ranks, but {} started {}{}{}", ranks, launched.program,
+                            in_order.size(), shape.hosts.empty() ? "" : " on ", shape.hosts));
+  }
+  members_.clear();
   placement_.clear();
-  for (int rank = 0; rank < key.ranks; ++rank) {
-    placement_.push_back(launched.ranks[static_cast<size_t>(rank)].host);
+  if (shape.distribution.empty()) {
+    in_order.resize(ranks);
+    members_ = in_order;
+    for (const size_t member : members_) placement_.push_back(launched.ranks[member].host);
+    return {};
   }
+  std::vector<size_t> taken(spec_.hosts.size(), 0);
+  placement_ = place_ranks(spec_.hosts, shape);
+  for (const size_t host : placement_) members_.push_back(on_host[host][taken[host]++]);
   return {};
 }
 
 // Ports are looked at where we can see them: here.
-Expected<int> World::choose_ports(const OptionSet& options, int ranks) const {
+Expected<int> World::choose_ports(const OptionSet& options) const {
+  const auto ranks = static_cast<int>(placement_.size());
   if (spec_.launched == nullptr) return choose_port_base(options, spec_.hosts, ranks);
   std::vector<ScenarioHost> here;
   if (!spec_.launched->ranks.front().remote) here.push_back(spec_.hosts.front());
   return choose_port_base(options, here, ranks);
 }
 
-Status World::ready_processes(const Key& key) {
+Status World::ready_processes() {
   if (spec_.launched != nullptr) {
     ranks_ = spec_.launched->wires.get();
-    ranks_->use(key.ranks);
+    ranks_->use(members_);
     return {};
   }
   std::vector<RankPlace> places;
@@ -229,13 +242,13 @@ Status World::ready_processes(const Key& key) {
   return {};
 }
 
-Status World::connect(const Key& key, const OptionSet& options, int port_base) {
+Status World::connect(const OptionSet& options, int port_base) {
   ++group_;
   std::vector<std::string> lines;
-  for (int rank = 0; rank < key.ranks; ++rank) {
-    lines.push_back(encode(setup_for(key, rank, options, port_base)));
+  for (size_t rank = 0; rank < placement_.size(); ++rank) {
+    lines.push_back(encode(setup_for(static_cast<int>(rank), options, port_base)));
   }
-  if (const Status ready = ready_processes(key); !ready) return ready;
+  if (const Status ready = ready_processes(); !ready) return ready;
   const Status joined = join(lines, port_base, options.integer("connect_timeout_ms") + 5000);
   if (!joined) stop();
   return joined;
@@ -301,9 +314,15 @@ Expected<Measurement> World::run(const PlanCell& plan_cell) {
 }
 
 Expected<Measurement> World::run(const Cell& cell, const MeasureSettings& asked) {
-  const Key key{cell.ranks, cell.transport, cell.params};
-  if (!key_ || !(*key_ == key)) {
-    if (const Status started = start(key); !started) return fail(started.error());
+  const WorldShape shape = world_of(cell);
+  if (!shape_ || *shape_ != shape) {
+    if (const Status started = start(shape); !started) return fail(started.error());
+  }
+  const bool link = cell.kind == "link";
+  if (const std::string reason = apart_reason(spec_.hosts, shape); !link && !reason.empty()) {
+    return fail(
+        ErrorCode::kUnsupported, "no collective over these hosts: " + reason,
+        "choose hosts that all may talk to one another, or `run` with \"hosts\": \"groups\"");
   }
   MeasureSettings settings = asked;
   settings.operation_timeout_ms =
@@ -313,7 +332,6 @@ Expected<Measurement> World::run(const Cell& cell, const MeasureSettings& asked)
   int64_t timeout_ms =
       60'000 + 2 * settings.operation_timeout_ms +
       20 * (settings.stop.max_time_ns + settings.throughput_time_ns) / kMillisecond;
-  const bool link = cell.kind == "link";
   if (link) {
     settings.pair_reasons = pair_reasons(spec_.hosts, placement_);
     timeout_ms += link_cell_limit_ms(cell, settings);

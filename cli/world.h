@@ -29,10 +29,6 @@ struct WorldSpec {
   Launched* launched = nullptr;  // the ranks that a launcher started; null = we start our own
 };
 
-// Which host each of n ranks runs on: block-wise, as many on each as it has places; more ranks than
-// places (oversubscribed) are spread evenly.
-std::vector<size_t> place_ranks(const std::vector<ScenarioHost>& hosts, int ranks);
-
 // Where a running rank is, for tables.
 struct RankPlaceView {
   std::string host, interface, address;
@@ -44,7 +40,7 @@ class World : public CellRunner {
   explicit World(WorldSpec spec);
   ~World() override;
 
-  Status ensure_world(int ranks, const std::string& transport) override;
+  Status ensure_world(const WorldShape& world) override;
   Expected<Measurement> run(const PlanCell& cell) override;
   // The same with settings of the caller's (coll).
   Expected<Measurement> run(const Cell& cell, const MeasureSettings& settings);
@@ -59,29 +55,24 @@ class World : public CellRunner {
   std::string broken() const { return spec_.launched == nullptr ? "" : spec_.launched->broken; }
 
  private:
-  // What a running world was started for; another combination needs a restart.
-  struct Key {
-    int ranks = 0;
-    std::string transport;
-    std::map<std::string, std::string> params;
-    bool operator==(const Key&) const = default;
-  };
-  Status start(const Key& key);
-  Status connect(const Key& key, const OptionSet& options, int port_base);
+  Status start(const WorldShape& shape);
+  Status connect(const OptionSet& options, int port_base);
   Status join(const std::vector<std::string>& setups, int port_base, int64_t timeout_ms);
   Expected<std::vector<std::string>> connect_lines(const std::vector<Message>& ready,
                                                    int port_base);
-  Status assign_hosts(const Key& key);
-  Status ready_processes(const Key& key);
+  Status assign_hosts(const WorldShape& shape);
+  Status assign_launched(const WorldShape& shape);
+  Status ready_processes();
   void leave();
-  Expected<int> choose_ports(const OptionSet& options, int ranks) const;
+  Expected<int> choose_ports(const OptionSet& options) const;
   Expected<std::vector<Message>> ask(const std::vector<std::string>& lines, int64_t timeout_ms,
                                      int64_t grace_ms);
-  SetupMessage setup_for(const Key& key, int rank, const OptionSet& options, int port_base) const;
+  SetupMessage setup_for(int rank, const OptionSet& options, int port_base) const;
 
   WorldSpec spec_;
   std::vector<size_t> placement_;           // host of each rank
-  std::optional<Key> key_;                  // of the running world; empty = none runs
+  std::vector<size_t> members_;             // each rank's place in Launched::ranks
+  std::optional<WorldShape> shape_;         // of the running world; empty = none runs
   std::unique_ptr<RankSet> own_;            // that we started
   RankSet* ranks_ = nullptr;                // ... or that a launcher did; null = none in use
   std::map<std::string, HostFacts> facts_;  // by host name

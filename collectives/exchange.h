@@ -1,6 +1,7 @@
 // How the ranks agree while they measure: small arrays of 64-bit integers combined over all ranks
 // with the stack's own allreduce, so that every rank goes on with the same numbers and takes the
-// same decision. Between timed parts only. One thread.
+// same decision. Where not all ranks are connected, along a tree of those that are. Between timed
+// parts only. One thread.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,10 @@ namespace plumbline {
 
 class Exchange {
  public:
-  // `timeout_ms` is the watchdog of each exchange.
-  Exchange(Executor& executor, int64_t timeout_ms) : executor_(executor), timeout_ms_(timeout_ms) {}
+  // `timeout_ms` is the watchdog of each exchange; `tree` as spanning_tree() made it, null where
+  // all ranks are connected. Along a tree go max(), sum() and barrier().
+  Exchange(Executor& executor, int64_t timeout_ms, const std::vector<int>* tree = nullptr)
+      : executor_(executor), timeout_ms_(timeout_ms), tree_(tree) {}
 
   // Replaces every element by its maximum, or its sum, over all ranks. Same length on all ranks.
   Status max(std::vector<int64_t>& values) { return combine(values, RedOp::kMax); }
@@ -35,6 +38,7 @@ class Exchange {
 
   Executor& executor_;
   int64_t timeout_ms_;
+  const std::vector<int>* tree_;
   // Plans are kept per padded length (a power of two), so that only a handful are ever built.
   std::map<std::tuple<Op, RedOp, size_t>, PlanPtr> plans_;
   std::vector<int64_t> padded_;

@@ -115,8 +115,10 @@ Expected<std::unique_ptr<Executor::Plan, void (*)(Executor::Plan*)>> Executor::p
   request.elem_size = size_of(spec.dtype);
   request.in_place = spec.in_place;
   request.segment_bytes = spec.segment_bytes;
+  request.tree = spec.tree;
   const Expected<const AlgorithmRow*> algorithm =
-      find_algorithm(spec.algorithm, request, spec.small_bytes);
+      spec.tree != nullptr ? &tree_allreduce()
+                           : find_algorithm(spec.algorithm, request, spec.small_bytes);
   if (!algorithm) return fail(algorithm.error());
   const char* name = (*algorithm)->name;
   PlanTraits traits{spec, *algorithm, request, spec.text(group.size(), name),

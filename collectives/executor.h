@@ -27,6 +27,8 @@ struct OperationSpec {
   bool fast_math = false;
   uint64_t small_bytes = 0;  // see find_algorithm
   uint64_t segment_bytes = 256 * 1024;
+  const std::vector<int>* tree =
+      nullptr;  // allreduce along it (tree_allreduce); null = `algorithm`
 
   // "allreduce f32 sum 64 KiB root 0 ring": what mismatch messages and the flight recorder show.
   std::string text(int size, const char* algorithm_name) const;

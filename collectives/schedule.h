@@ -62,7 +62,8 @@ struct ScheduleRequest {
   uint64_t count = 0;     // elements of one rank's argument (core/op.h)
   size_t elem_size = 4;   // bytes
   bool in_place = false;  // in and out are the same memory where the op allows it (core/op.h)
-  uint64_t segment_bytes = 256 * 1024;  // for pipelined algorithms: size of one segment
+  uint64_t segment_bytes = 256 * 1024;     // for pipelined algorithms: size of one segment
+  const std::vector<int>* tree = nullptr;  // for tree_allreduce(): see spanning_tree()
 };
 
 // In place means: allreduce, broadcast, reduce, alltoall: in == out. allgather, gather: in is this
@@ -90,6 +91,13 @@ struct AlgorithmRow {
 
 // The one table, grouped by op; the first supported row of an op is the fallback of `auto`.
 const std::vector<AlgorithmRow>& algorithm_table();
+// An allreduce along ScheduleRequest::tree, for the few numbers that ranks exchange where not all
+// of them are connected. Not in the table: no operation of a user.
+const AlgorithmRow& tree_allreduce();
+// The parent of each rank (-1: rank 0) in a tree of ranks that are connected, breadth first from
+// rank 0, so that no other has a shorter way to it. `apart`: pairs of ranks that are not connected.
+// kUnreachable for a rank without any way to rank 0.
+Expected<std::vector<int>> spanning_tree(int size, const std::vector<std::pair<int, int>>& apart);
 // "auto" picks by op, size and bytes from measured thresholds (`small_bytes` = SMALL_MSG_THRESHOLD
 // option, 0 = built-in).
 Expected<const AlgorithmRow*> find_algorithm(const std::string& name,

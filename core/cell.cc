@@ -29,6 +29,8 @@ void to_json(nlohmann::json& json, const Cell& cell) {
     json["measure"] = cell.measure;
     json["rate_bps"] = cell.rate_bps;
   }
+  if (!cell.hosts.empty()) json["hosts"] = cell.hosts;
+  if (!cell.distribution.empty()) json["distribution"] = cell.distribution;
 }
 
 void from_json(const nlohmann::json& json, Cell& cell) {
@@ -51,6 +53,8 @@ void from_json(const nlohmann::json& json, Cell& cell) {
   json.at("params").get_to(cell.params);
   cell.measure = json.value("measure", std::string());
   cell.rate_bps = json.value("rate_bps", uint64_t{0});
+  cell.hosts = json.value("hosts", std::string());
+  cell.distribution = json.value("distribution", std::string());
 }
 
 std::string canonical_json(const Cell& cell) {

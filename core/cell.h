@@ -37,9 +37,25 @@ struct Cell {
   // name in link_measure_table(), and the rate of datagrams in bits of payload per second.
   std::string measure;
   uint64_t rate_bps = 0;
+  // Which hosts take part, "node1+node3", and how ranks are dealt to them, "block" or "cyclic". Not
+  // part of the JSON where empty: all hosts, filled one after the other (or as a launcher did).
+  std::string hosts, distribution;
 
   bool operator==(const Cell&) const = default;
 };
+
+// What a group of ranks is started for: cells with the same can share a group.
+struct WorldShape {
+  int ranks = 0;
+  std::string transport;
+  std::map<std::string, std::string> params;
+  std::string hosts, distribution;
+
+  auto operator<=>(const WorldShape&) const = default;
+};
+inline WorldShape world_of(const Cell& cell) {
+  return {cell.ranks, cell.transport, cell.params, cell.hosts, cell.distribution};
+}
 
 // Keys sorted, no spaces: the text that cell_id hashes.
 std::string canonical_json(const Cell& cell);

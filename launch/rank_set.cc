@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "launch/line_io.h"
@@ -23,7 +24,7 @@ Expected<std::unique_ptr<RankSet>> RankSet::start(const std::vector<RankPlace>& 
     }
     set->ranks_.push_back(std::move(*process));
   }
-  set->used_ = set->ranks_.size();
+  set->use_all();
   const bool remote = std::any_of(places.begin(), places.end(),
                                   [](const RankPlace& place) { return place.remote; });
   if (remote && !alive.empty()) {
@@ -38,11 +39,16 @@ std::unique_ptr<RankSet> RankSet::adopt(const std::vector<std::string>& hosts,
   std::unique_ptr<RankSet> set(new RankSet());
   for (const std::string& host : hosts) set->places_.push_back({host, {}, false});
   set->ranks_ = std::move(wires);
-  set->used_ = set->ranks_.size();
+  set->use_all();
   return set;
 }
 
 RankSet::~RankSet() { stop(500); }
+
+void RankSet::use_all() {
+  used_.resize(ranks_.size());
+  std::iota(used_.begin(), used_.end(), size_t{0});
+}
 
 void RankSet::keep_alive() {
   const NoSigpipe no_sigpipe;
@@ -57,11 +63,11 @@ void RankSet::keep_alive() {
 
 Status RankSet::send(const std::vector<std::string>& lines, Deadline deadline) {
   const std::scoped_lock lock(writing_);
-  for (size_t rank = 0; rank < used_; ++rank) {
-    const Status sent = ranks_[rank]->write_line(lines[rank], deadline);
+  for (size_t rank = 0; rank < used_.size(); ++rank) {
+    const Status sent = ranks_[used_[rank]]->write_line(lines[rank], deadline);
     if (!sent) {
       Error error = sent.error();
-      error.what = fmt::format("rank {} on {}: {}", rank, places_[rank].host, error.what);
+      error.what = fmt::format("rank {} on {}: {}", rank, places_[used_[rank]].host, error.what);
       error.cause = "rank.dead";
       return fail(std::move(error));
     }
@@ -70,11 +76,11 @@ Status RankSet::send(const std::vector<std::string>& lines, Deadline deadline) {
 }
 
 Status RankSet::send_all(const std::string& line, Deadline deadline) {
-  return send(std::vector<std::string>(used_, line), deadline);
+  return send(std::vector<std::string>(used_.size(), line), deadline);
 }
 
 RankAnswer RankSet::read_one(int rank, Deadline deadline) {
-  const auto index = static_cast<size_t>(rank);
+  const size_t index = used_[static_cast<size_t>(rank)];
   RankAnswer answer = ranks_[index]->read_line(deadline);
   if (answer) return answer;
   Error error = answer.error();
@@ -85,7 +91,7 @@ RankAnswer RankSet::read_one(int rank, Deadline deadline) {
 
 std::vector<RankAnswer> RankSet::collect(Deadline deadline, int64_t grace_ns,
                                          const std::function<bool()>& tick) {
-  std::vector<std::optional<RankAnswer>> answers(used_);
+  std::vector<std::optional<RankAnswer>> answers(used_.size());
   const auto missing = [&] {
     return std::count_if(answers.begin(), answers.end(), [](const auto& a) { return !a; });
   };
@@ -93,13 +99,15 @@ std::vector<RankAnswer> RankSet::collect(Deadline deadline, int64_t grace_ns,
     if (tick && !tick()) break;
     std::vector<pollfd> entries;
     bool buffered = false;
-    for (size_t rank = 0; rank < used_; ++rank) {
-      entries.push_back({answers[rank] ? -1 : ranks_[rank]->read_fd(), POLLIN, 0});
-      buffered |= !answers[rank] && ranks_[rank]->has_line();
+    for (size_t rank = 0; rank < used_.size(); ++rank) {
+      const auto& process = ranks_[used_[rank]];
+      entries.push_back({answers[rank] ? -1 : process->read_fd(), POLLIN, 0});
+      buffered |= !answers[rank] && process->has_line();
     }
     if (!buffered) poll(entries.data(), entries.size(), deadline.poll_timeout_ms(200));
-    for (size_t rank = 0; rank < used_; ++rank) {
-      if (answers[rank] || (entries[rank].revents == 0 && !ranks_[rank]->has_line())) continue;
+    for (size_t rank = 0; rank < used_.size(); ++rank) {
+      if (answers[rank]) continue;
+      if (entries[rank].revents == 0 && !ranks_[used_[rank]]->has_line()) continue;
       // Readable, but perhaps only part of a line: its rest follows at once, or the rank hangs and
       // the deadline tells.
       answers[rank] = read_one(static_cast<int>(rank), deadline);
@@ -107,7 +115,7 @@ std::vector<RankAnswer> RankSet::collect(Deadline deadline, int64_t grace_ns,
     }
   }
   std::vector<RankAnswer> result;
-  for (size_t rank = 0; rank < used_; ++rank) {
+  for (size_t rank = 0; rank < used_.size(); ++rank) {
     result.push_back(answers[rank] ? std::move(*answers[rank])
                                    : read_one(static_cast<int>(rank), Deadline::after_ns(0)));
   }

@@ -39,10 +39,10 @@ class RankSet {
                                         std::vector<std::unique_ptr<RankWire>> wires);
   ~RankSet();
 
-  int size() const { return static_cast<int>(used_); }
-  // From now on only the first `ranks` are asked; the others idle.
-  void use(int ranks) { used_ = std::min(static_cast<size_t>(ranks), ranks_.size()); }
-  pid_t pid(int rank) const { return ranks_[static_cast<size_t>(rank)]->pid(); }
+  int size() const { return static_cast<int>(used_.size()); }
+  // From now on rank r is the process members[r]; the others idle.
+  void use(std::vector<size_t> members) { used_ = std::move(members); }
+  pid_t pid(int rank) const { return ranks_[used_[static_cast<size_t>(rank)]]->pid(); }
 
   // Sends lines[r] to rank r (or the same line to all).
   Status send(const std::vector<std::string>& lines, Deadline deadline);
@@ -59,10 +59,11 @@ class RankSet {
  private:
   RankSet() = default;
   RankAnswer read_one(int rank, Deadline deadline);
+  void use_all();
   void keep_alive();
   std::vector<RankPlace> places_;
   std::vector<std::unique_ptr<RankWire>> ranks_;
-  size_t used_ = 0;
+  std::vector<size_t> used_;  // each rank's process
   // What keeps remote ranks alive while nobody asks them anything.
   std::string alive_;
   std::mutex writing_;  // one line at a time goes into the pipes

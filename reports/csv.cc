@@ -87,6 +87,8 @@ const std::vector<CsvColumn>& columns() {
       {"outstanding_operations", [](const Item& i) { return number(cell_of(i).outstanding); }},
       {"repetition", [](const Item& i) { return number(cell_of(i).repeat); }},
       {"params", [](const Item& i) { return all_params(cell_of(i)); }},
+      {"hosts", [](const Item& i) { return cell_of(i).hosts; }},
+      {"distribution", [](const Item& i) { return cell_of(i).distribution; }},
       {"seed", [](const Item& i) { return number(i.record->seed); }},
       // dependent ones
       {"finished", [](const Item& i) { return i.record->time; }},

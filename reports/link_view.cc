@@ -158,16 +158,19 @@ std::vector<bool> LinkWorld::direct() const {
 
 std::vector<LinkWorld> link_worlds(const View& view) {
   std::vector<LinkWorld> worlds;
-  std::map<std::pair<int, std::string>, size_t> index;
+  std::map<std::tuple<int, std::string, std::string, std::string>, size_t> index;
   for (const Item& item : view.items) {
     const Record& record = *item.record;
     if (record.cell.kind != "link" || record.measurement.links.empty()) continue;
-    const auto key = std::pair(record.cell.ranks, transport_of(record));
+    const Cell& cell = record.cell;
+    const std::tuple key(cell.ranks, transport_of(record), cell.hosts, cell.distribution);
     const auto [found, fresh] = index.try_emplace(key, worlds.size());
     if (fresh) {
       LinkWorld& world = worlds.emplace_back();
-      world.ranks = record.cell.ranks;
-      world.title = fmt::format("{} ranks, {}", key.first, clean(key.second));
+      world.ranks = cell.ranks;
+      world.title = fmt::format("{} ranks, {}", cell.ranks, clean(transport_of(record)));
+      if (!cell.hosts.empty()) world.title += ", on " + clean(cell.hosts);
+      if (!cell.distribution.empty()) world.title += ", " + cell.distribution;
     }
     worlds[found->second].records.push_back(&record);
   }

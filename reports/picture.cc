@@ -49,6 +49,8 @@ struct Request {
 std::string other_text(const Cell& cell) {
   std::vector<std::string> parts;
   if (cell.sync != "barrier") parts.push_back("sync " + cell.sync);
+  if (!cell.hosts.empty()) parts.push_back("on " + cell.hosts);
+  if (!cell.distribution.empty()) parts.push_back(cell.distribution);
   for (const auto& [name, value] : cell.params) parts.push_back(name + "=" + value);
   return join(parts, " ");
 }

@@ -103,7 +103,9 @@ std::vector<const Item*> roofs_for(const View& view, const Record& record, std::
     const bool same_path = a == b || a == "auto" || b == "auto";
     const bool same_run = roof->record->run_id == record.run_id;
     const bool same_plan = roof->record->plan_hash == record.plan_hash;
-    const bool same_ranks = roof->record->cell.ranks == record.cell.ranks;
+    const Cell &ours = record.cell, &theirs = roof->record->cell;
+    const bool same_ranks = theirs.ranks == ours.ranks && theirs.hosts == ours.hosts &&
+                            theirs.distribution == ours.distribution;
     if (roof->record->cell.op != op || !roof->valid() || !same_path) continue;
     if (same_run || same_plan)
       by_fit[(same_run ? 0U : 2U) + (same_ranks ? 0U : 1U)].push_back(roof);
@@ -147,7 +149,7 @@ void attain(const View& view, Item& item) {
 
 auto group_key(const Cell& cell, const std::string& transport) {
   return std::tuple(kind_order(cell.kind), cell.kind, op_order(cell.op), cell.op, cell.ranks,
-                    transport, cell.engine, cell.algorithm);
+                    transport, cell.engine, cell.algorithm, cell.hosts, cell.distribution);
 }
 
 auto row_key(const Cell& cell) {
@@ -182,8 +184,9 @@ std::vector<ViewGroup> make_groups(const std::vector<Item>& items) {
     const std::string& transport = transport_of(*item.record);
     auto [found, is_new] = building.try_emplace(group_key(cell, transport));
     if (is_new) {
-      found->second.group = {cell.kind, cell.op,    cell.engine, cell.algorithm,
-                             transport, cell.ranks, {}};
+      found->second.group = {cell.kind,         cell.op,    cell.engine,
+                             cell.algorithm,    transport,  cell.hosts,
+                             cell.distribution, cell.ranks, {}};
     }
     place(item, found->second.row_of, found->second.group);
   }
@@ -244,6 +247,8 @@ std::string title_of(const ViewGroup& group) {
   title += " " + group.algorithm;
   title += fmt::format(", {} rank{}", group.ranks, group.ranks == 1 ? "" : "s");
   title += ", " + group.transport;
+  if (!group.hosts.empty()) title += ", on " + group.hosts;
+  if (!group.distribution.empty()) title += ", " + group.distribution;
   if (group.engine != "native") title += ", engine " + group.engine;
   return title;
 }
@@ -254,7 +259,8 @@ std::string describe(const Record& record) {
   std::string text = cell.op;
   if (cell.kind == "roof") return fmt::format("roof {}, {}", text, format_bytes(cell.bytes));
   if (cell.kind == "link") {
-    return fmt::format("link {}, {} ranks, {}", cell.measure, cell.ranks, transport_of(record));
+    return fmt::format("link {}, {} ranks, {}{}{}", cell.measure, cell.ranks, transport_of(record),
+                       cell.hosts.empty() ? "" : ", on ", cell.hosts);
   }
   text += " " + cell.algorithm;
   if (cell.algorithm == "auto" && !record.measurement.resolved.algorithm.empty()) {
@@ -265,6 +271,8 @@ std::string describe(const Record& record) {
   if (cell.redop != "none") text += " " + cell.redop;
   if (cell.root >= 0) text += fmt::format(", root {}", cell.root);
   text += cell.placement == "in" ? ", in place" : ", out of place";
+  if (!cell.hosts.empty()) text += ", on " + cell.hosts;
+  if (!cell.distribution.empty()) text += ", " + cell.distribution;
   if (cell.outstanding != 1) text += fmt::format(", {} outstanding", cell.outstanding);
   if (cell.repeat > 0) text += fmt::format(", repetition {}", cell.repeat);
   for (const auto& [name, value] : cell.params) text += ", " + name + "=" + value;

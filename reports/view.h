@@ -43,6 +43,7 @@ struct Pair {
 
 struct ViewGroup {
   std::string kind, op, engine, algorithm, transport;
+  std::string hosts, distribution;  // as in Cell
   int ranks = 0;
   std::vector<Pair> rows;  // by type, redop, size ...
 };

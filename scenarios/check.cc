@@ -11,6 +11,7 @@
 #include "scenarios/expand_link.h"
 #include "scenarios/json_text.h"
 #include "scenarios/limits.h"
+#include "scenarios/placement.h"
 
 namespace plumbline {
 namespace {
@@ -136,20 +137,48 @@ bool check_operations(const MatrixBlock& block, Problems& problems) {
   return false;
 }
 
-void check_places(const MatrixBlock& block, const Scenario& scenario, Problems& problems) {
-  if (may_oversubscribe(scenario.hosts)) return;
-  const int most = places(scenario.hosts);
-  for (const int n : block.ranks) {
-    if (n <= most) continue;
-    problems.add(block.path + ".ranks",
-                 fmt::format("{} ranks, but the hosts have places for {}", n, most),
-                 "raise launch.ranks_per_host or name more hosts");
-    return;
+// Sets of hosts that the block names; none when that is what is wrong with it.
+std::vector<std::string> sets_of(const MatrixBlock& block, const Scenario& scenario) {
+  return host_sets(block.hosts, scenario.hosts).value_or(std::vector<std::string>{});
+}
+
+void check_hosts(const MatrixBlock& block, const Scenario& scenario, Problems& problems) {
+  const auto sets = host_sets(block.hosts, scenario.hosts);
+  if (!sets) return problems.add(block.path + ".hosts", sets.error().what, sets.error().hint);
+  for (const ScenarioHost& host : scenario.hosts) {
+    if (*sets == std::vector<std::string>{""} || host.name.find(kHostJoint) == std::string::npos) {
+      continue;
+    }
+    problems.add(block.path + ".hosts",
+                 fmt::format("the name of host {} has a '{}', which joins the names of a set",
+                             in_quotes(host.name), kHostJoint),
+                 "give that host another name");
   }
 }
 
+void check_places(const MatrixBlock& block, const Scenario& scenario, Problems& problems) {
+  if (may_oversubscribe(scenario.hosts)) return;
+  for (const std::string& set : sets_of(block, scenario)) {
+    const int most = places_in(scenario.hosts, set);
+    for (const int n : block.ranks) {
+      if (n <= most) continue;
+      problems.add(block.path + ".ranks",
+                   fmt::format("{} ranks, but the hosts {}{}have places for {}", n, set,
+                               set.empty() ? "" : " ", most),
+                   "raise launch.ranks_per_host or name more hosts");
+      return;
+    }
+  }
+}
+
+// Numbers of ranks that the cells of the block will have.
 std::vector<int> ranks_of(const MatrixBlock& block, const Scenario& scenario) {
-  return block.ranks.empty() ? std::vector<int>{places(scenario.hosts)} : block.ranks;
+  if (!block.ranks.empty()) return block.ranks;
+  std::vector<int> ranks;
+  for (const std::string& set : sets_of(block, scenario)) {
+    ranks.push_back(places_in(scenario.hosts, set));
+  }
+  return ranks;
 }
 
 // Rank r listens on port_base + r, so the window must end below 65536 and leave master_port out.
@@ -192,6 +221,7 @@ void check_scenario(const Scenario& scenario, const Vocabulary& vocabulary, Prob
   size_t cells = 0;
   for (const MatrixBlock& block : scenario.matrix) {
     check_options(block.params, block.path + ".config", true, problems);
+    check_hosts(block, scenario, problems);
     check_places(block, scenario, problems);
     if (is_link(block)) {
       check_link_block(block, problems);
@@ -201,7 +231,7 @@ void check_scenario(const Scenario& scenario, const Vocabulary& vocabulary, Prob
     } else {
       continue;  // nothing to expand
     }
-    cells += count_cells(block, {places(scenario.hosts), &vocabulary});
+    cells += count_cells(block, {&scenario.hosts, &vocabulary});
     if (cells > kMaxPlanCells) {
       problems.add(block.path, fmt::format("the matrix has more than {} cells", kMaxPlanCells),
                    "shorten its lists");

@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "core/op.h"
 #include "scenarios/expand_link.h"
 #include "scenarios/limits.h"
+#include "scenarios/placement.h"
+#include "scenarios/problems.h"
+#include "scenarios/talk.h"
 
 namespace plumbline {
 namespace {
@@ -36,10 +40,10 @@ using ApplyAxis = void (*)(const Cell& cell, const Axis& axis);
 void apply_op(const Cell& cell, const Axis& axis) {
   axis.each(cell, axis.block.op, [](Cell& c, const std::string& op) { c.op = op; });
 }
-void apply_ranks(const Cell& cell, const Axis& axis) {
-  const std::vector<int> all_places = {axis.context.places};
-  axis.each(cell, axis.block.ranks.empty() ? all_places : axis.block.ranks,
-            [](Cell& c, int ranks) { c.ranks = ranks; });
+void apply_hosts_and_ranks(const Cell& cell, const Axis& axis) {
+  for (Cell& placed : with_worlds(cell, axis.block, axis.context)) {
+    axis.out.push_back(std::move(placed));
+  }
 }
 void apply_transport(const Cell& cell, const Axis& axis) {
   axis.each(cell, axis.block.transport, [](Cell& c, const std::string& t) { c.transport = t; });
@@ -102,9 +106,10 @@ void apply_repeat(const Cell& cell, const Axis& axis) {
   }
 }
 
-constexpr ApplyAxis kAxes[] = {apply_op,        apply_ranks, apply_transport,   apply_algorithm,
-                               apply_dtype,     apply_redop, apply_bytes,       apply_root,
-                               apply_placement, apply_sync,  apply_outstanding, apply_repeat};
+constexpr ApplyAxis kAxes[] = {
+    apply_op,          apply_hosts_and_ranks, apply_transport, apply_algorithm, apply_dtype,
+    apply_redop,       apply_bytes,           apply_root,      apply_placement, apply_sync,
+    apply_outstanding, apply_repeat};
 
 std::vector<Cell> expand_axes(const MatrixBlock& block, const ExpandContext& context) {
   Cell first;
@@ -121,6 +126,77 @@ std::vector<Cell> expand_axes(const MatrixBlock& block, const ExpandContext& con
     cells.swap(next);
   }
   return cells;
+}
+
+using HostSets = std::vector<std::vector<size_t>>;  // indices
+
+std::string join_names(const std::vector<ScenarioHost>& hosts, const std::vector<size_t>& chosen) {
+  std::string text;
+  for (const size_t host : chosen) {
+    if (!text.empty()) text += kHostJoint;
+    text += hosts[host].name;
+  }
+  return text;
+}
+
+// 0, 1 ... n - 1.
+std::vector<size_t> first_hosts(size_t n) {
+  std::vector<size_t> out(n);
+  std::iota(out.begin(), out.end(), size_t{0});
+  return out;
+}
+
+HostSets every_two(size_t hosts) {
+  HostSets out;
+  for (size_t a = 0; a < hosts; ++a) {
+    for (size_t b = a + 1; b < hosts; ++b) out.push_back({a, b});
+  }
+  return out;
+}
+
+Expected<std::vector<size_t>> named_hosts(const std::vector<std::string>& names,
+                                          const std::vector<ScenarioHost>& hosts) {
+  std::set<size_t> chosen;
+  for (const std::string& name : names) {
+    const auto found = std::find_if(hosts.begin(), hosts.end(),
+                                    [&](const ScenarioHost& host) { return host.name == name; });
+    if (found == hosts.end()) {
+      std::vector<std::string> known;
+      for (const ScenarioHost& host : hosts) known.push_back(host.name);
+      return fail(ErrorCode::kConfig, fmt::format("there is no host {}", in_quotes(name)),
+                  hint_for(name, known));
+    }
+    chosen.insert(static_cast<size_t>(found - hosts.begin()));
+  }
+  return std::vector<size_t>(chosen.begin(), chosen.end());
+}
+
+Expected<HostSets> sets_of(const HostChoice& choice, const std::vector<ScenarioHost>& hosts) {
+  if (choice.word == "all") return HostSets{first_hosts(hosts.size())};
+  if (choice.word == "pairs") return every_two(hosts.size());
+  if (choice.word == "groups") return reachable_groups(hosts);
+  if (!choice.names.empty()) {
+    const auto chosen = named_hosts(choice.names, hosts);
+    if (!chosen) return fail(chosen.error());
+    return HostSets{*chosen};
+  }
+  const size_t last = choice.last == 0 ? hosts.size() : choice.last;
+  if (std::max(choice.first, last) > hosts.size()) {
+    return fail(
+        ErrorCode::kConfig,
+        fmt::format("{} hosts, but there are {}", std::max(choice.first, last), hosts.size()),
+        "name more hosts, or leave out 'to', which means all");
+  }
+  HostSets out;
+  for (size_t n = choice.first; n <= last; ++n) out.push_back(first_hosts(n));
+  return out;
+}
+
+// A collective needs a path between all its ranks.
+std::string why_apart(const Cell& cell, const std::vector<ScenarioHost>& hosts) {
+  const std::string reason = apart_reason(hosts, world_of(cell));
+  if (reason.empty()) return "";
+  return reason + "; with \"hosts\": \"groups\" the hosts that all may talk are measured";
 }
 
 }  // namespace
@@ -154,6 +230,39 @@ Impossible why_impossible(const Cell& cell, const Vocabulary& vocabulary) {
           fmt::format("{} of {} over {} ranks: {}", cell.algorithm, cell.op, cell.ranks, why)};
 }
 
+Expected<std::vector<std::string>> host_sets(const std::vector<HostChoice>& choices,
+                                             const std::vector<ScenarioHost>& hosts) {
+  std::vector<std::string> out;
+  for (const HostChoice& choice : choices) {
+    const auto sets = sets_of(choice, hosts);
+    if (!sets) return fail(sets.error());
+    for (const std::vector<size_t>& set : *sets) {
+      const std::string text = set.size() == hosts.size() ? "" : join_names(hosts, set);
+      if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(text);
+    }
+  }
+  return out;
+}
+
+std::vector<Cell> with_worlds(const Cell& cell, const MatrixBlock& block,
+                              const ExpandContext& context) {
+  std::vector<Cell> out;
+  const auto sets = host_sets(block.hosts, *context.hosts);
+  if (!sets) return out;  // whoever checks the block has reported it
+  for (const std::string& set : *sets) {
+    const std::vector<int> all_places = {places_in(*context.hosts, set)};
+    for (const int ranks : block.ranks.empty() ? all_places : block.ranks) {
+      for (const std::string& distribution : block.distribution) {
+        out.push_back(cell);
+        out.back().hosts = set;
+        out.back().ranks = ranks;
+        out.back().distribution = distribution;
+      }
+    }
+  }
+  return out;
+}
+
 size_t count_cells(const MatrixBlock& block, const ExpandContext& context) {
   return is_link(block) ? expand_links(block, context).size() : expand_axes(block, context).size();
 }
@@ -172,6 +281,7 @@ std::vector<PlanCell> expand_block(const MatrixBlock& block, const ExpandContext
     plan_cell.stop = block.stop;
     plan_cell.throughput_time_ns = block.kind == "throughput" ? block.throughput_time_ns : 0;
     plan_cell.skip = why_impossible(cell, *context.vocabulary).reason;
+    if (plan_cell.skip.empty()) plan_cell.skip = why_apart(cell, *context.hosts);
     out.push_back(std::move(plan_cell));
   }
   return out;

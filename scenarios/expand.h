@@ -10,7 +10,8 @@
 namespace plumbline {
 
 struct ExpandContext {
-  int places = 1;  // ranks where a block names none
+  const std::vector<ScenarioHost>* hosts =
+      nullptr;  // ranks: their places, where a block names none
   const Vocabulary* vocabulary = nullptr;
 };
 
@@ -19,6 +20,14 @@ size_t count_cells(const MatrixBlock& block, const ExpandContext& context);
 // In the order of the axes; equal cells (sizes that round to the same) once. Stops soon beyond
 // kMaxPlanCells. Estimates are not filled in.
 std::vector<PlanCell> expand_block(const MatrixBlock& block, const ExpandContext& context);
+
+// What the key `hosts` of a block makes of these hosts: texts of Cell::hosts, each once, "" for
+// all. An Error for a name or a number of hosts that is not there.
+Expected<std::vector<std::string>> host_sets(const std::vector<HostChoice>& choices,
+                                             const std::vector<ScenarioHost>& hosts);
+// The cells of these hosts, one for each number of ranks that the block names.
+std::vector<Cell> with_worlds(const Cell& cell, const MatrixBlock& block,
+                              const ExpandContext& context);
 
 // Which axis of a cell asks for something that cannot be, and why.
 struct Impossible {

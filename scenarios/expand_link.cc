@@ -36,25 +36,24 @@ Parameters parameters_of(const MatrixBlock& block, const std::string& measure) {
 }
 
 std::vector<Cell> cells_of(const MatrixBlock& block, const ExpandContext& context) {
-  const std::vector<int> all_places = {context.places};
+  Cell first;
+  first.kind = kLinkOp;
+  first.op = kLinkOp;
+  first.params = block.params;
+  first.dtype = "u8";
+  first.redop = "none";
   std::vector<Cell> cells;
   for (const std::string& measure : block.measure) {
     const Parameters parameters = parameters_of(block, measure);
-    for (const int ranks : block.ranks.empty() ? all_places : block.ranks) {
+    for (const Cell& placed : with_worlds(first, block, context)) {
       for (const std::string& transport : block.transport) {
         for (const uint64_t bytes : parameters.bytes) {
           for (const int streams : parameters.streams) {
             for (const uint64_t rate : parameters.rates) {
               for (int repeat = 0; repeat < block.repeat; ++repeat) {
-                Cell cell;
-                cell.kind = kLinkOp;
-                cell.op = kLinkOp;
-                cell.params = block.params;
+                Cell cell = placed;
                 cell.measure = measure;
-                cell.ranks = ranks;
                 cell.transport = transport;
-                cell.dtype = "u8";
-                cell.redop = "none";
                 cell.bytes = cell.count = bytes;
                 cell.outstanding = streams;
                 cell.rate_bps = rate;

@@ -133,6 +133,19 @@ constexpr KeyRow kTable[] = {
      "Fewest ranks of a range."},
     {"matrix[].ranks.to", kInt, 0, kRequired, nullptr, "", 1, kMaxRanks,
      "Most ranks of a range; every number between is measured."},
+    {"matrix[].hosts", kInt | kText | kObject, kInt | kText | kTexts, kOptional, "all|pairs|groups",
+     "\"all\"", 1, kMaxRanks,
+     "Which hosts take part: `\"all\"`; a number n, the first n of the list; a range; `\"pairs\"`, "
+     "every two; `\"groups\"`, the largest sets of hosts that all may talk to one another; in a "
+     "list "
+     "also lists of names. Where `ranks` is absent, all places of these hosts."},
+    {"matrix[].hosts.from", kInt, 0, kRequired, nullptr, "", 1, kMaxRanks,
+     "Fewest hosts of a range."},
+    {"matrix[].hosts.to", kInt, 0, kOptional, nullptr, "all hosts", 1, kMaxRanks,
+     "Most hosts of a range; every number between is measured."},
+    {"matrix[].distribution", kText, kText, kOptional, "block|cyclic", "\"block\"", kNoMin, kNoMax,
+     "How ranks are dealt to the hosts: `block` fills one host after the other, `cyclic` takes the "
+     "hosts in turn. Where it is absent under a launcher: as that placed them."},
     {"matrix[].root", kInt | kText, kInt, kOptional, "all", "0", 0, kMaxRanks - 1,
      "Root ranks of broadcast, reduce, gather and scatter; `\"all\"` = each rank in turn."},
     {"matrix[].placement", kText, kText, kOptional, "out|in|both", "\"out\"", kNoMin, kNoMax,

@@ -12,6 +12,7 @@
 #include "scenarios/expand_link.h"
 #include "scenarios/filter.h"
 #include "scenarios/limits.h"
+#include "scenarios/placement.h"
 #include "scenarios/shuffle.h"
 
 namespace plumbline {
@@ -35,19 +36,17 @@ constexpr int64_t kRoofTimeNs = 400'000'000;  // each: they are taken for every 
 
 bool is_roof(const PlanCell& cell) { return cell.cell.kind == "roof"; }
 
-// Ranks are started once per world: ranks, transport, options of the cells.
-using WorldKey = std::tuple<int, std::string, std::map<std::string, std::string>>;
-WorldKey world_of(const PlanCell& cell) {
-  return {cell.cell.ranks, cell.cell.transport, cell.cell.params};
-}
-
-std::vector<PlanCell> roofs_of(const WorldKey& world) {
+std::vector<PlanCell> roofs_of(const WorldShape& world) {
   std::vector<PlanCell> out;
   for (const RoofRow& row : kRoofs) {
     PlanCell roof;
     roof.cell.kind = "roof";
     roof.cell.op = row.op;
-    std::tie(roof.cell.ranks, roof.cell.transport, roof.cell.params) = world;
+    roof.cell.ranks = world.ranks;
+    roof.cell.transport = world.transport;
+    roof.cell.params = world.params;
+    roof.cell.hosts = world.hosts;
+    roof.cell.distribution = world.distribution;
     roof.cell.dtype = "u8";
     roof.cell.redop = "none";
     roof.cell.bytes = roof.cell.count = row.bytes;
@@ -59,23 +58,25 @@ std::vector<PlanCell> roofs_of(const WorldKey& world) {
 }
 
 // Worlds of two ranks or more that time something, and so have a use for roofs.
-std::set<WorldKey> timed_worlds(const std::vector<PlanCell>& cells) {
-  std::set<WorldKey> worlds;
+std::set<WorldShape> timed_worlds(const std::vector<PlanCell>& cells) {
+  std::set<WorldShape> worlds;
   for (const PlanCell& cell : cells) {
     const bool timed = !is_roof(cell) && cell.cell.kind != "check" && cell.cell.kind != kLinkOp &&
                        cell.skip.empty();
-    if (timed && cell.cell.ranks >= 2) worlds.insert(world_of(cell));
+    if (timed && cell.cell.ranks >= 2) worlds.insert(world_of(cell.cell));
   }
   return worlds;
 }
 
 // The bare path does not depend on the options of a block but for its sockets: one set of roofs for
-// each (ranks, transport), taken in its first world.
+// worlds that differ in nothing else, taken in the first of them.
 std::vector<PlanCell> roofs_for(const std::vector<PlanCell>& cells) {
   std::vector<PlanCell> roofs;
-  std::set<std::pair<int, std::string>> done;
-  for (const WorldKey& world : timed_worlds(cells)) {
-    if (!done.insert({std::get<0>(world), std::get<1>(world)}).second) continue;
+  std::set<WorldShape> done;
+  for (const WorldShape& world : timed_worlds(cells)) {
+    WorldShape path = world;
+    path.params.clear();
+    if (!done.insert(path).second) continue;
     for (PlanCell& roof : roofs_of(world)) roofs.push_back(std::move(roof));
   }
   return roofs;
@@ -84,7 +85,6 @@ std::vector<PlanCell> roofs_for(const std::vector<PlanCell>& cells) {
 Expected<std::vector<PlanCell>> expand(const Scenario& scenario, const Vocabulary& vocabulary) {
   std::vector<PlanCell> cells;
   std::set<std::string> seen;
-  const int all_places = places(scenario.hosts);
   const bool free_places = may_oversubscribe(scenario.hosts);
   for (const MatrixBlock& block : scenario.matrix) {
     if (vocabulary.algorithms.empty() &&
@@ -92,12 +92,18 @@ Expected<std::vector<PlanCell>> expand(const Scenario& scenario, const Vocabular
       return fail(ErrorCode::kConfig,
                   block.path + ".algorithm: \"all\" without a table of algorithms");
     }
-    for (PlanCell& cell : expand_block(block, {all_places, &vocabulary})) {
-      // The hosts may be others than those the scenario was checked with (--hosts).
-      if (cell.cell.ranks > all_places && !free_places) {
+    // The hosts may be others than those the scenario was checked with (--hosts).
+    if (const auto sets = host_sets(block.hosts, scenario.hosts); !sets) {
+      Error error = sets.error();
+      error.what = block.path + ".hosts: " + error.what;
+      return fail(std::move(error));
+    }
+    for (PlanCell& cell : expand_block(block, {&scenario.hosts, &vocabulary})) {
+      const int room = places_in(scenario.hosts, cell.cell.hosts);
+      if (cell.cell.ranks > room && !free_places) {
         return fail(ErrorCode::kConfig,
                     fmt::format("{}.ranks: {} ranks, but the hosts have places for {}", block.path,
-                                cell.cell.ranks, all_places),
+                                cell.cell.ranks, room),
                     "raise launch.ranks_per_host or name more hosts");
       }
       if (seen.insert(cell.id).second) cells.push_back(std::move(cell));
@@ -166,16 +172,16 @@ Expected<std::vector<PlanCell>> select(std::vector<PlanCell> cells, bool with_ro
 
 // Groups of one world, small worlds first; in each the roofs, then the rest in shuffled order.
 void order_cells(std::vector<PlanCell>& cells, uint64_t seed) {
-  std::map<WorldKey, std::vector<PlanCell>> roofs, others;
+  std::map<WorldShape, std::vector<PlanCell>> roofs, others;
   for (PlanCell& cell : cells) {
-    (is_roof(cell) ? roofs : others)[world_of(cell)].push_back(std::move(cell));
+    (is_roof(cell) ? roofs : others)[world_of(cell.cell)].push_back(std::move(cell));
   }
-  std::set<WorldKey> worlds;
+  std::set<WorldShape> worlds;
   for (const auto& [world, group] : roofs) worlds.insert(world);
   for (const auto& [world, group] : others) worlds.insert(world);
   cells.clear();
   SplitMix64 random(seed);
-  for (const WorldKey& world : worlds) {
+  for (const WorldShape& world : worlds) {
     for (PlanCell& cell : roofs[world]) cells.push_back(std::move(cell));
     std::vector<PlanCell>& group = others[world];
     shuffle(group, random);
@@ -233,11 +239,11 @@ Expected<Plan> make_plan(const Scenario& scenario, const PlanFilter& filter, uin
   plan.seed = seed;
   plan.hash = plan_hash(*cells, *options);
   plan.cells = std::move(*cells);
-  std::set<WorldKey> worlds;
+  std::set<WorldShape> worlds;
   for (PlanCell& cell : plan.cells) {
     cell.estimated_s = estimate_cell_s(cell);
     plan.estimated_s += cell.estimated_s;
-    if (cell.skip.empty() && worlds.insert(world_of(cell)).second) {
+    if (cell.skip.empty() && worlds.insert(world_of(cell.cell)).second) {
       plan.estimated_s += estimate_start_s(cell.cell.ranks);
     }
   }

@@ -92,6 +92,36 @@ std::vector<int> read_ranks(const Json& value, const std::string& where, Problem
   return ranks;
 }
 
+HostChoice read_host_choice(const Json& value) {
+  HostChoice choice;
+  if (value.is_string()) {
+    choice.word = value.get<std::string>();
+    return choice;
+  }
+  choice.word.clear();
+  if (value.is_array()) {
+    choice.names = texts(value);
+  } else if (value.is_object()) {
+    choice.first = static_cast<size_t>(whole_number(value["from"]));
+    if (value.contains("to")) choice.last = static_cast<size_t>(whole_number(value["to"]));
+  } else {
+    choice.first = choice.last = static_cast<size_t>(whole_number(value));
+  }
+  return choice;
+}
+
+std::vector<HostChoice> read_hosts_axis(const Json& value, const std::string& where,
+                                        Problems& problems) {
+  if (value.is_object() && !value.contains("from")) return {{}};  // reported with the shapes
+  const auto choices = values_of<HostChoice>(value, read_host_choice);
+  for (const HostChoice& choice : choices) {
+    if (choice.last == 0 || choice.first <= choice.last) continue;
+    problems.add(where, fmt::format("'from' ({}) is above 'to' ({})", choice.first, choice.last),
+                 "exchange them");
+  }
+  return choices;
+}
+
 StopRule read_stop(const Json& stop, const std::string& where, Problems& problems) {
   StopRule rule;
   if (stop.contains("ci")) rule.ci = stop["ci"].get<double>();
@@ -233,6 +263,10 @@ MatrixBlock read_block(const Json& block, const std::string& where, Problems& pr
                                   : values_of<uint64_t>(bytes, size_of_value);
   }
   if (block.contains("ranks")) out.ranks = read_ranks(block["ranks"], where + ".ranks", problems);
+  if (block.contains("hosts")) {
+    out.hosts = read_hosts_axis(block["hosts"], where + ".hosts", problems);
+  }
+  read_texts("distribution", out.distribution);
   if (block.contains("root")) {
     out.root = values_of<int>(block["root"],
                               [](const Json& v) { return v.is_string() ? kEveryRoot : int_of(v); });

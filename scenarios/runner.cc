@@ -102,7 +102,7 @@ class Run {
   // yet), so it is tried again; the next failure ends the run.
   bool ready(const PlanCell& cell) {
     for (int attempt = 1;; ++attempt) {
-      const Status status = ranks_.ensure_world(cell.cell.ranks, cell.cell.transport);
+      const Status status = ranks_.ensure_world(world_of(cell.cell));
       if (status) return true;
       if (ranks_.interrupted() || status.error().code == ErrorCode::kInterrupted) {
         summary_.interrupted = true;

@@ -20,9 +20,10 @@ namespace plumbline {
 class CellRunner {
  public:
   virtual ~CellRunner() = default;
-  // Ready a world of `ranks` (starting processes when none fits, restarting after a failure).
-  // kAborted: there can be none any more, and the run ends.
-  virtual Status ensure_world(int ranks, const std::string& transport) = 0;
+  // Ready the ranks of such a world (starting processes when none fits, restarting after a
+  // failure); its `params` may be those of another cell until run(). kAborted: there can be none
+  // any more, and the run ends.
+  virtual Status ensure_world(const WorldShape& world) = 0;
   // Measurement of one cell; an Error = the group broke (cause inside) and must be restarted.
   virtual Expected<Measurement> run(const PlanCell& cell) = 0;
   virtual Environment environment() = 0;

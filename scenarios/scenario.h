@@ -60,6 +60,14 @@ struct ScenarioHost {
   int ranks = 1;  // places for ranks
 };
 
+// What a block's key `hosts` asks for; each choice makes one set of hosts or several.
+struct HostChoice {
+  std::string word = "all";  // "all" | "pairs" | "groups"; empty = see below
+  size_t first = 0;          // the first n hosts of the list for each n from this ...
+  size_t last = 0;           // ... to this; 0 = all there are
+  std::vector<std::string> names;
+};
+
 // Root in a MatrixBlock that stands for every rank in turn.
 inline constexpr int kEveryRoot = -1;
 
@@ -71,6 +79,8 @@ struct MatrixBlock {
   std::vector<std::string> transport = {"auto"}, placement = {"out"}, sync = {"barrier"};
   std::vector<uint64_t> bytes;  // as asked for; may stay empty when barrier is the only operation
   std::vector<int> ranks;       // empty = as many as there are places
+  std::vector<HostChoice> hosts = {{}};
+  std::vector<std::string> distribution = {""};  // "" = block, or as a launcher did
   std::vector<int> root = {0}, outstanding = {1};
   int repeat = 1;
   StopRule stop;

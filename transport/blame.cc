@@ -114,6 +114,11 @@ class Walk {
   // The Error when this rank is the end of the walk.
   std::optional<Error> judge(int rank, const Station& station) const {
     const RankStatus& status = station.status;
+    if (!status.reachable) {
+      return stalled(fmt::format("{}; rank {} has no connection with rank {} and cannot be asked",
+                                 text_, rank, q_.self),
+                     "look at that rank's process and at its links");
+    }
     if (status.age_ns >= kSilentNs) {
       return Error{ErrorCode::kPeerLost,
                    fmt::format("{}; rank {} does not answer (stopped or dead), {}", text_, rank,

@@ -54,8 +54,11 @@ void ControlLoop::info(const std::string& text) const {
 }
 
 void ControlLoop::run() {
+  for (size_t peer = 0; peer < config_.apart.size(); ++peer) {
+    peers_[peer].left = config_.apart[peer];  // as if it had been there
+  }
   for (int peer = rank_ + 1; peer < static_cast<int>(peers_.size()); ++peer) {
-    start_dialer(peer, Purpose::kControl);
+    if (!peers_[static_cast<size_t>(peer)].left) start_dialer(peer, Purpose::kControl);
   }
   while (!farewell_over()) round();
 }

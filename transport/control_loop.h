@@ -27,7 +27,8 @@ struct ControlConfig {
   std::vector<std::vector<AddressPair>> pairs;  // by peer, best first
   std::unique_ptr<TcpListener> listener;
   SocketOptions socket_options;
-  bool eager = true;  // data connections at once, not when first used
+  std::vector<bool> apart;  // by peer: never connected; empty = none is
+  bool eager = true;        // data connections at once, not when first used
   int64_t heartbeat_ns = kSecond;
   int64_t connect_timeout_ms = 30'000;
   const Logger* log = nullptr;  // may be null

@@ -16,13 +16,16 @@ ControlState::ControlState(int rank, int size, WakePipe wake, WakePipe failed)
   for (int peer = 0; peer < size; ++peer) at(peer).status.rank = peer;
 }
 
-Expected<std::unique_ptr<ControlState>> ControlState::create(int rank, int size) {
+Expected<std::unique_ptr<ControlState>> ControlState::create(int rank, int size,
+                                                             const std::vector<bool>& apart) {
   Expected<WakePipe> wake = WakePipe::open();
   if (!wake) return plumbline::fail(wake.error());
   Expected<WakePipe> failed = WakePipe::open();
   if (!failed) return plumbline::fail(failed.error());
-  return std::unique_ptr<ControlState>(
+  std::unique_ptr<ControlState> state(
       new ControlState(rank, size, std::move(*wake), std::move(*failed)));
+  for (size_t peer = 0; peer < apart.size(); ++peer) state->peers_[peer].apart = apart[peer];
+  return state;
 }
 
 Error ControlState::failure() const {
@@ -171,7 +174,7 @@ void ControlState::wait_told(Deadline deadline) {
   std::unique_lock lock(mutex_);
   wait_until(lock, deadline, [&] {
     return std::all_of(peers_.begin(), peers_.end(), [&](const Peer& p) {
-      return p.linked || p.left || p.disagrees || &p == &at(rank_);
+      return p.linked || p.left || p.disagrees || p.apart || &p == &at(rank_);
     });
   });
 }
@@ -180,7 +183,7 @@ bool ControlState::wait_connected(bool with_data, Deadline deadline) {
   std::unique_lock lock(mutex_);
   const auto connected = [&] {
     for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
-      if (peer == rank_) continue;
+      if (peer == rank_ || at(peer).apart) continue;
       if (!at(peer).linked || (with_data && !at(peer).data)) return false;
     }
     return true;
@@ -192,13 +195,22 @@ bool ControlState::wait_connected(bool with_data, Deadline deadline) {
 std::vector<PeerProgress> ControlState::progress() {
   const std::lock_guard lock(mutex_);
   std::vector<PeerProgress> list;
-  for (const Peer& p : peers_) list.push_back({p.linked, p.data_taken || p.data, p.note});
+  for (const Peer& p : peers_) {
+    list.push_back({p.linked || p.apart, p.data_taken || p.data || p.apart, p.note});
+  }
   return list;
 }
 
 Expected<std::unique_ptr<ByteStream>> ControlState::take_data(int peer, Deadline deadline) {
   std::unique_lock lock(mutex_);
   Peer& p = at(peer);
+  if (p.apart) {
+    return plumbline::fail(ErrorCode::kUnsupported,
+                           fmt::format("rank {} and rank {} are on hosts that are not supposed to "
+                                       "talk",
+                                       rank_, peer),
+                           "choose hosts that all may talk to one another");
+  }
   if (!p.data) {
     p.data_error.reset();
     requests_.connect.push_back(peer);
@@ -236,6 +248,7 @@ RankStatus ControlState::query(int peer, Deadline deadline, std::vector<FlightEn
     wait_until(lock, deadline, [&] { return p.answered >= id || p.left; });
   }
   RankStatus status = p.status;
+  status.reachable = !p.apart;
   status.age_ns = p.heard_ns == 0 ? INT64_MAX : monotonic_ns() - p.heard_ns;
   if (recorder != nullptr) *recorder = p.recorder;
   return status;

@@ -33,7 +33,9 @@ struct ControlRequests {
 
 class ControlState {
  public:
-  static Expected<std::unique_ptr<ControlState>> create(int rank, int size);
+  // `apart`: by peer, who is never connected with this rank; empty = nobody.
+  static Expected<std::unique_ptr<ControlState>> create(int rank, int size,
+                                                        const std::vector<bool>& apart = {});
 
   // --- failure ---
   bool failed() const { return failed_.load(std::memory_order_acquire); }
@@ -76,7 +78,7 @@ class ControlState {
 
  private:
   struct Peer {
-    bool linked = false, left = false, disagrees = false;
+    bool linked = false, left = false, disagrees = false, apart = false;
     RankStatus status;
     int64_t heard_ns = 0;
     uint64_t answered = 0;  // newest query that it answered

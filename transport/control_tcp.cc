@@ -51,8 +51,9 @@ class TcpControlImpl : public TcpControl {
     }
     if (!state_->failed()) {
       state_->fail(rank_, missing(monotonic_ns() - start));
-    } else if (state_->abort_message().origin == rank_) {
-      // Others are still looking for this rank: it stays to tell them why there is no group.
+    } else if (state_->abort_message().origin == rank_ || !config_.apart.empty()) {
+      // Others are still looking for this rank: it stays to tell them why there is no group. (Where
+      // not all are connected, they may hear it from nobody else.)
       state_->wait_told(Deadline::at_ns(std::min(deadline.at_ns(), monotonic_ns() + kTellNs)));
     }
     return fail(state_->failure());
@@ -98,7 +99,7 @@ class TcpControlImpl : public TcpControl {
 }  // namespace
 
 Expected<std::shared_ptr<TcpControl>> TcpControl::start(ControlConfig config) {
-  auto state = ControlState::create(config.identity.rank, config.identity.size);
+  auto state = ControlState::create(config.identity.rank, config.identity.size, config.apart);
   if (!state) return fail(state.error());
   try {
     return std::make_shared<TcpControlImpl>(std::move(config), std::move(*state));

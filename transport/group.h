@@ -33,6 +33,7 @@ struct RankStatus {
   int64_t since_progress_ns = 0;  // age of its last moved byte when the status was taken
   int64_t age_ns =
       0;  // age of this status when it was read; large = its control thread does not answer
+  bool reachable = true;  // false = the one who asks has no connection with it
 };
 
 // One entry of the flight recorder: the last operations of a rank, newest last.

@@ -26,15 +26,36 @@ Status check(const GroupSpec& spec) {
                 fmt::format("endpoint {} says rank {} port {}", rank, endpoint.rank, endpoint.port),
                 "endpoints stand in rank order, each with its port");
   }
+  const auto in_world = [&spec](int rank) { return rank >= 0 && rank < spec.size; };
+  for (const auto& [a, b] : spec.apart) {
+    if (in_world(a) && in_world(b) && a != b) continue;
+    return fail(ErrorCode::kConfig, fmt::format("ranks {} and {} cannot be apart", a, b));
+  }
   return {};
 }
 
-// Candidates towards every peer; this rank's own entry stays empty.
+// By peer: has no path to this rank; empty when all ranks are connected.
+std::vector<bool> apart_from(const GroupSpec& spec) {
+  if (spec.apart.empty()) return {};
+  std::vector<bool> apart(static_cast<size_t>(spec.size), false);
+  for (const auto& [a, b] : spec.apart) {
+    if (a == spec.rank) apart[static_cast<size_t>(b)] = true;
+    if (b == spec.rank) apart[static_cast<size_t>(a)] = true;
+  }
+  return apart;
+}
+
+bool is_apart(const std::vector<bool>& apart, int peer) {
+  return !apart.empty() && apart[static_cast<size_t>(peer)];
+}
+
+// Candidates towards every peer; the entries of this rank and of those apart stay empty.
 Expected<std::vector<std::vector<AddressPair>>> all_pairs(const GroupSpec& spec,
-                                                          const RankEndpoint& mine) {
+                                                          const RankEndpoint& mine,
+                                                          const std::vector<bool>& apart) {
   std::vector<std::vector<AddressPair>> all(spec.endpoints.size());
   for (const RankEndpoint& peer : spec.endpoints) {
-    if (peer.rank == spec.rank) continue;
+    if (peer.rank == spec.rank || is_apart(apart, peer.rank)) continue;
     Expected<std::vector<AddressPair>> pairs = address_pairs(mine, peer);
     if (!pairs) return fail(pairs.error());
     all[static_cast<size_t>(peer.rank)] = std::move(*pairs);
@@ -51,7 +72,8 @@ Expected<ControlConfig> control_config(const GroupSpec& spec,
   config.endpoints = spec.endpoints;
   RankEndpoint mine = spec.endpoints[static_cast<size_t>(spec.rank)];
   mine.addresses = listener->endpoint().addresses;  // options may have excluded some
-  auto pairs = all_pairs(spec, mine);
+  config.apart = apart_from(spec);
+  auto pairs = all_pairs(spec, mine, config.apart);
   if (!pairs) return fail(pairs.error());
   config.pairs = std::move(*pairs);
   config.listener = std::move(listener);
@@ -88,6 +110,7 @@ Expected<std::unique_ptr<Group>> open_tcp_group(const GroupSpec& spec,
   Expected<ControlConfig> config = control_config(spec, std::move(listener));
   if (!config) return fail(config.error());
   const bool eager = config->eager;
+  const std::vector<bool> apart = config->apart;
   Expected<std::shared_ptr<TcpControl>> started = TcpControl::start(std::move(*config));
   if (!started) return fail(started.error());
   const std::shared_ptr<TcpControl> control = *started;
@@ -101,7 +124,7 @@ Expected<std::unique_ptr<Group>> open_tcp_group(const GroupSpec& spec,
   };
   std::vector<std::unique_ptr<ByteStream>> streams(static_cast<size_t>(spec.size));
   for (int peer = 0; eager && peer < spec.size; ++peer) {
-    if (peer == spec.rank) continue;
+    if (peer == spec.rank || is_apart(apart, peer)) continue;
     Expected<std::unique_ptr<ByteStream>> stream = connect(peer, deadline);
     if (!stream) return fail(stream.error());
     streams[static_cast<size_t>(peer)] = std::move(*stream);

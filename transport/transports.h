@@ -31,12 +31,17 @@ struct RankEndpoint {
   uint16_t port = 0;
 };
 
+using RankPair = std::pair<int, int>;
+
 struct GroupSpec {
   int rank = 0;
   int size = 1;
   uint32_t id = 1;                      // group id; a restarted group gets a new one
   std::vector<RankEndpoint> endpoints;  // one per rank, same on all ranks
-  Digest token{};                       // run token
+  // Pairs of ranks that have no path between them (leaves of a star), same on all ranks: they are
+  // never connected, hear of failures from the others, and may not send to one another.
+  std::vector<RankPair> apart;
+  Digest token{};  // run token
   const OptionSet* options = nullptr;
   // What all ranks must agree on beside the options, as "key=value\n" lines (the plan hash); part
   // of the handshake.

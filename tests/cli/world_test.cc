@@ -12,17 +12,6 @@
 namespace plumbline {
 namespace {
 
-TEST(Placement, BlockWiseOverHosts) {
-  std::vector<ScenarioHost> hosts = local_hosts(2);
-  hosts[0].ranks = 3;
-  EXPECT_EQ(place_ranks(hosts, 2), (std::vector<size_t>{0, 0}));
-  EXPECT_EQ(place_ranks(hosts, 4), (std::vector<size_t>{0, 0, 0, 1}));
-  EXPECT_EQ(place_ranks(local_hosts(4), 2), (std::vector<size_t>{0, 1}));
-  // More ranks than places.
-  EXPECT_EQ(place_ranks(local_hosts(2), 5), (std::vector<size_t>{0, 0, 1, 1, 1}));
-  EXPECT_EQ(place_ranks(local_hosts(1), 3), (std::vector<size_t>{0, 0, 0}));
-}
-
 // A listener of this test's own.
 class BusyPort {
  public:
@@ -79,7 +68,7 @@ TEST(World, MeasuresRestartsAndEnds) {
   spec.hosts = local_hosts(1);
   spec.options = with_port_base("auto");
   World world(spec);
-  ASSERT_TRUE(world.ensure_world(2, "tcp"));
+  ASSERT_TRUE(world.ensure_world({2, "tcp", {}, "", ""}));
   const int64_t first_pid = world.place(0).pid;
   Cell cell;
   cell.kind = "check";

@@ -29,8 +29,11 @@ Cell link_cell(const std::string& measure, int ranks) {
 }
 
 // The cell on all ranks of a TCP world; the links of all, judged.
-Measurement run_links(const Cell& cell, const std::vector<std::string>& reasons = {}) {
+Measurement run_links(const Cell& cell, const std::vector<std::string>& reasons = {},
+                      const std::vector<RankPair>& apart = {}) {
   test::TcpWorld world(cell.ranks);
+  world.apart = apart;
+  const auto tree = spanning_tree(cell.ranks, apart);
   std::vector<Measurement> parts(static_cast<size_t>(cell.ranks));
   world.run([&](Group& group) {
     Executor executor(group, test_kernels());
@@ -39,6 +42,7 @@ Measurement run_links(const Cell& cell, const std::vector<std::string>& reasons 
     context.executor = &executor;
     context.options = &world.options;
     context.endpoints = &world.endpoints;
+    if (!apart.empty()) context.tree = &*tree;
     MeasureSettings settings;
     settings.throughput_time_ns = kTimeNs;
     settings.pair_reasons = reasons;
@@ -140,6 +144,23 @@ TEST(LinkMeasure, PairsWithAReasonAreSkippedAndSayIt) {
       const bool leaves = link.from != 1 && link.to != 1;
       EXPECT_EQ(link.skipped, leaves ? "leaves of a star" : "");
       EXPECT_EQ(link.rate_Bps.has_value(), !leaves);
+    }
+  }
+}
+
+// Ranks without a path between them: the cell needs none, whoever is in the middle.
+TEST(LinkMeasure, LeavesOfAStarNeedNoConnection) {
+  for (const int hub : {0, 1, 2}) {
+    std::vector<std::string> reasons(9);
+    const int a = (hub + 1) % 3, b = (hub + 2) % 3;
+    reasons[static_cast<size_t>(a * 3 + b)] = reasons[static_cast<size_t>(b * 3 + a)] = "leaves";
+    for (const char* measure : {"latency", "incast", "all_pairs"}) {
+      const Measurement m = run_links(link_cell(measure, 3), reasons, {std::minmax(a, b)});
+      EXPECT_EQ(m.outcome, Outcome::kPassed) << m.reason;
+      ASSERT_EQ(m.links.size(), 6u);
+      for (const LinkResult& link : m.links) {
+        EXPECT_EQ(link.measured(), link.from == hub || link.to == hub) << measure;
+      }
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,7 +25,8 @@ std::set<uint64_t> counts_for(int n) {
 }
 
 // All shapes of one algorithm and world size; segments of 5 elements, so that there are several.
-std::vector<ScheduleRequest> shapes(const AlgorithmRow& algorithm, int n) {
+std::vector<ScheduleRequest> shapes(const AlgorithmRow& algorithm, int n,
+                                    const std::vector<int>* tree = nullptr) {
   std::vector<ScheduleRequest> all;
   const OpRow& op = row(algorithm.op);
   for (uint64_t count : counts_for(n)) {
@@ -41,12 +43,53 @@ std::vector<ScheduleRequest> shapes(const AlgorithmRow& algorithm, int n) {
           q.count = count;
           q.in_place = in_place;
           q.segment_bytes = 20;
+          q.tree = tree;
           if (algorithm.unsupported(q).empty() && n >= op.min_ranks) all.push_back(q);
         }
       }
     }
   }
   return all;
+}
+
+// Every tree that breadth first search makes of random graphs, chains and stars.
+TEST(Schedule, TreeIsRightForEveryTree) {
+  std::mt19937 random(7);
+  const AlgorithmRow& algorithm = tree_allreduce();
+  int checked = 0;
+  for (int n = 1; n <= 9; ++n) {
+    for (int graph = 0; graph < 20; ++graph) {
+      // A random tree is what stays connected; most other pairs are apart.
+      std::set<std::pair<int, int>> joined;
+      for (int rank = 1; rank < n; ++rank) joined.insert({static_cast<int>(random() % rank), rank});
+      std::vector<std::pair<int, int>> apart;
+      for (int a = 0; a < n; ++a) {
+        for (int b = a + 1; b < n; ++b) {
+          if (joined.count({a, b}) == 0 && random() % 4 != 0) apart.push_back({a, b});
+        }
+      }
+      const Expected<std::vector<int>> tree = spanning_tree(n, apart);
+      ASSERT_TRUE(tree) << tree.error().message();
+      for (int rank = 1; rank < n; ++rank) {
+        const std::pair<int, int> edge = std::minmax(rank, (*tree)[static_cast<size_t>(rank)]);
+        EXPECT_EQ(std::count(apart.begin(), apart.end(), edge), 0) << "no such connection";
+      }
+      for (const ScheduleRequest& shape : shapes(algorithm, n, &*tree)) {
+        ASSERT_EQ(check_schedule(algorithm, shape), "") << describe(algorithm, shape);
+        ++checked;
+      }
+    }
+  }
+  EXPECT_GT(checked, 1000);
+}
+
+TEST(Schedule, ARankWithoutAnyWayIsNamed) {
+  const auto tree = spanning_tree(4, {{0, 3}, {1, 3}, {3, 2}});
+  ASSERT_FALSE(tree);
+  EXPECT_EQ(tree.error().code, ErrorCode::kUnreachable);
+  EXPECT_NE(tree.error().message().find("rank 3"), std::string::npos) << tree.error().message();
+  // The shortest ways: 2 over 1, not over 3.
+  EXPECT_EQ(spanning_tree(4, {{0, 2}}).value(), (std::vector<int>{-1, 0, 1, 0}));
 }
 
 TEST(Schedule, EveryAlgorithmIsRightForEveryShape) {

@@ -278,7 +278,7 @@ TEST(SocketRanks, OfARankSetAreAskedNamedAndClosed) {
   wires.push_back(std::make_unique<SocketWire>(std::move(b[0]), "the connection to b", 12));
   wires.push_back(std::make_unique<SocketWire>(std::move(c[0]), "the connection to c", 13));
   const auto set = RankSet::adopt({"a", "b", "c"}, std::move(wires));
-  set->use(2);
+  set->use({0, 1});
   ASSERT_EQ(set->size(), 2);
   EXPECT_EQ(set->pid(1), 12);
   ASSERT_TRUE(set->send_all("go", Deadline::after_ms(kLongMs)));

@@ -1,8 +1,11 @@
 // From blocks to cells: counts, collapsed axes, filters, order, hash, roofs.
 #include "scenarios/plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "scenarios/shuffle.h"
 #include "tests/scenarios/support.h"
@@ -27,6 +30,75 @@ TEST(PlanExpand, CrossProduct) {
     EXPECT_TRUE(ids.insert(cell.id).second);
     EXPECT_GT(cell.estimated_s, 0);
   }
+}
+
+// The hosts of the cells, in words, each once.
+std::set<std::string> host_sets_of(const std::string& hosts, const std::string& axis) {
+  const Plan plan = plan_of(parse(R"({"plumbline": 1, "roofs": false, "hosts": )" + hosts +
+                                  R"(, "matrix": [{"op": "barrier", "hosts": )" + axis + "}]}"));
+  std::set<std::string> out;
+  for (const PlanCell& cell : plan.cells) {
+    out.insert(fmt::format("{} {}{}", cell.cell.hosts, cell.cell.ranks,
+                           cell.skip.empty() ? "" : " skipped"));
+  }
+  return out;
+}
+
+TEST(PlanExpand, HostsAreAnAxis) {
+  using Sets = std::set<std::string>;
+  const std::string three = R"({"local": 3})";
+  EXPECT_EQ(host_sets_of(three, R"("all")"), (Sets{" 3"}));
+  EXPECT_EQ(host_sets_of(three, R"("pairs")"),
+            (Sets{"local0+local1 2", "local0+local2 2", "local1+local2 2"}));
+  EXPECT_EQ(host_sets_of(three, R"({"from": 2})"), (Sets{"local0+local1 2", " 3"}));
+  EXPECT_EQ(host_sets_of(three, "[1, 3]"), (Sets{"local0 1", " 3"}));
+  // In the order of the hosts, whatever the order of the names; all hosts are all hosts.
+  EXPECT_EQ(host_sets_of(three, R"([["local2", "local0"], ["local0", "local1", "local2"], "all"])"),
+            (Sets{"local0+local2 2", " 3"}));
+}
+
+TEST(PlanExpand, HostsThatMayNotTalkAreSkippedWithTheReason) {
+  using Sets = std::set<std::string>;
+  const std::string star = R"([{"name": "hub", "local": true, "group": ["a", "b"]},
+      {"name": "left", "local": true, "group": "a"}, {"name": "right", "local": true, "group": "b"}])";
+  EXPECT_EQ(host_sets_of(star, R"("all")"), (Sets{" 3 skipped"}));
+  EXPECT_EQ(host_sets_of(star, R"("pairs")"),
+            (Sets{"hub+left 2", "hub+right 2", "left+right 2 skipped"}));
+  EXPECT_EQ(host_sets_of(star, R"("groups")"), (Sets{"hub+left 2", "hub+right 2"}));
+  const Plan plan = plan_of(parse(R"({"plumbline": 1, "hosts": )" + star +
+                                  R"(, "matrix": [{"op": "barrier"}, {"op": "link"}]})"));
+  for (const PlanCell& cell : plan.cells) {
+    EXPECT_EQ(cell.skip.empty(), cell.cell.op == "link") << cell.cell.op;
+    if (cell.cell.op == "link") continue;
+    EXPECT_NE(cell.skip.find("left"), std::string::npos) << cell.skip;
+    EXPECT_NE(cell.skip.find("\"groups\""), std::string::npos) << cell.skip;
+  }
+}
+
+TEST(PlanExpand, DistributionIsAnAxisAndNoneIsNotBlock) {
+  const Plan plan = plan_of(parse(
+      R"({"plumbline": 1, "hosts": {"local": 2}, "launch": {"ranks_per_host": 2}, "roofs": false,
+          "matrix": [{"op": "barrier", "distribution": ["block", "cyclic"]}, {"op": "barrier"}]})"));
+  std::set<std::string> ids, words;
+  for (const PlanCell& cell : plan.cells) {
+    EXPECT_EQ(cell.cell.ranks, 4);
+    ids.insert(cell.id);
+    words.insert(cell.cell.distribution);
+  }
+  EXPECT_EQ(ids.size(), 3u);
+  EXPECT_EQ(words, (std::set<std::string>{"", "block", "cyclic"}));
+}
+
+// Each world has roofs of its own: the path between other hosts is another path.
+TEST(PlanExpand, EverySetOfHostsHasItsRoofs) {
+  const Plan plan = plan_of(parse(R"({"plumbline": 1, "hosts": {"local": 3}, "matrix":
+      [{"op": "allreduce", "bytes": 8, "hosts": "pairs", "config": {"chunk_bytes": "64Ki"}},
+       {"op": "allreduce", "bytes": 8, "hosts": "pairs"}]})"));
+  std::map<std::string, int> roofs;
+  for (const PlanCell& cell : plan.cells)
+    roofs[cell.cell.hosts] += cell.cell.kind == "roof" ? 1 : 0;
+  EXPECT_EQ(roofs.size(), 3u);
+  for (const auto& [hosts, count] : roofs) EXPECT_EQ(count, 5) << hosts;
 }
 
 TEST(PlanExpand, AxesThatMeanNothingCollapse) {

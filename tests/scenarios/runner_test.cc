@@ -41,8 +41,8 @@ class FakeRanks : public CellRunner {
   std::vector<std::pair<int, std::string>> worlds;  // as ensure_world was called
   std::vector<std::string> ran;                     // cell ids
 
-  Status ensure_world(int ranks, const std::string& transport) override {
-    worlds.emplace_back(ranks, transport);
+  Status ensure_world(const WorldShape& world) override {
+    worlds.emplace_back(world.ranks, world.transport);
     return next(starts, Status{});
   }
   Expected<Measurement> run(const PlanCell& cell) override {

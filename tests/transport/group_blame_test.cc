@@ -56,6 +56,17 @@ BlameQuestion question() {
   return q;
 }
 
+// A leaf of a star may wait for another leaf, through the rank between them.
+TEST(Blame, ARankThatCannotBeAskedIsNotCalledDead) {
+  FakeControl control;
+  control.waits(1, 0);
+  control.ranks[0].status.reachable = false;
+  control.ranks[0].status.age_ns = std::numeric_limits<int64_t>::max();
+  const Error error = find_blame(control, question());
+  EXPECT_EQ(error.cause, "collective.stalled");
+  EXPECT_THAT(error.what, HasSubstr("rank 0 has no connection with rank 2"));
+}
+
 TEST(Blame, SaysWhatItWaitsForWithTheStreamsNumbers) {
   FakeControl control;
   control.ranks[1].status.rank = 1;

@@ -52,6 +52,75 @@ INSTANTIATE_TEST_SUITE_P(Shapes, TcpGroupShapes,
                                          Shape{4, "eager", "::1"}, Shape{5, "eager", "127.0.0.1"},
                                          Shape{5, "lazy", "127.0.0.1"}));
 
+// A star whose leaves have no path to one another: rank 1 in the middle of four.
+const std::vector<RankPair> kStar = {{0, 2}, {0, 3}, {2, 3}};
+
+TEST(TcpGroup, LeavesOfAStarAreNeverConnected) {
+  for (const char* mesh : {"eager", "lazy"}) {
+    SCOPED_TRACE(mesh);
+    TcpWorld world(4, {{"mesh", mesh}, {"connect_timeout_ms", "5000"}});
+    world.apart = kStar;
+    world.run([](Group& group) {
+      for (int peer = 0; peer < 4; ++peer) {
+        if (peer == group.rank()) continue;
+        const int64_t start = monotonic_ns();
+        const Expected<Channel*> channel = group.channel(peer, Deadline::after_ms(10'000));
+        const bool together = group.rank() == 1 || peer == 1;
+        EXPECT_EQ(channel.has_value(), together) << group.rank() << " " << peer;
+        if (together) continue;
+        EXPECT_EQ(channel.error().code, ErrorCode::kUnsupported);
+        EXPECT_THAT(channel.error().message(), HasSubstr("not supposed to talk"));
+        EXPECT_LT(monotonic_ns() - start, kSecond);
+        EXPECT_FALSE(group.control().query(peer, Deadline::after_ms(50), nullptr).reachable);
+      }
+    });
+  }
+}
+
+// They hear of it from the rank between them, also while the group is still being made: then that
+// rank has to stay until they have called.
+TEST(TcpGroup, AFaultReachesTheLeavesThroughTheMiddle) {
+  for (const bool at_once : {false, true}) {
+    TcpWorld world(4);
+    world.apart = kStar;
+    std::vector<std::thread> threads;
+    std::atomic<int> open{0};
+    const int64_t start = monotonic_ns();
+    for (int rank = 0; rank < 4; ++rank) {
+      threads.emplace_back([&, rank] {
+        if (at_once && rank > 1) usleep(200'000);
+        const Expected<std::unique_ptr<Group>> group = world.open(rank);
+        ++open;
+        std::string told = group ? "" : group.error().message();
+        if (group && rank == 0) {
+          while (!at_once && open < 4) usleep(1000);
+          (*group)->control().abort({ErrorCode::kSystem, "the disk is full", 0, "", ""});
+          usleep(50'000);
+          return;
+        }
+        if (group) {
+          const Status ended = (*group)->wait([] { return false; }, Deadline::after_ms(10'000));
+          if (!ended) told = ended.error().message();
+        }
+        EXPECT_THAT(told, AllOf(HasSubstr("rank 0"), HasSubstr("disk is full"))) << rank;
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_LT(monotonic_ns() - start, 8 * kSecond);
+  }
+}
+
+TEST(TcpGroup, RanksApartMustBeTwoOfTheWorld) {
+  for (const RankPair& wrong : {RankPair{0, 0}, RankPair{0, 2}, RankPair{-1, 1}}) {
+    TcpWorld world(2);
+    GroupSpec spec = world.spec(0);
+    spec.apart = {wrong};
+    const auto group = world.open(spec);
+    ASSERT_FALSE(group);
+    EXPECT_EQ(group.error().code, ErrorCode::kConfig);
+  }
+}
+
 TEST(TcpGroup, ChecksumsAndSmallBuffers) {
   TcpWorld world(3, {{"transport_crc", "on"}, {"sock_bufsize", "8Ki"}});
   world.run([](Group& group) {

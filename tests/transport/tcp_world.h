@@ -57,6 +57,12 @@ struct TcpWorld {
     spec.rank = rank;
     spec.size = size;
     spec.endpoints = endpoints;
+    spec.apart = apart;
+    for (const auto& [a, b] : apart) {
+      // A wrong port: whoever dials all the same gets no connection.
+      if (a == rank) spec.endpoints[static_cast<size_t>(b)].port = 1;
+      if (b == rank) spec.endpoints[static_cast<size_t>(a)].port = 1;
+    }
     spec.token = token;
     spec.options = &options;
     spec.ranks_on_host = size;
@@ -87,6 +93,7 @@ struct TcpWorld {
   OptionSet options;
   std::vector<std::unique_ptr<TcpListener>> listeners;
   std::vector<RankEndpoint> endpoints;
+  std::vector<RankPair> apart;  // set before opening
   Digest token{};
 };
 
