@@ -34,4 +34,8 @@ done
 scripts/packages.sh "${groups[@]}"
 [ -e build/build.ninja ] || cmake --preset release --log-level=NOTICE
 cmake --build --preset release
+if [ -n "${TEST_LABS-}" ] && [ "$(uname -s)" = Linux ]; then
+  # One link more; without it the tests that need it say so and are skipped.
+  scripts/static_binary.sh || [ $? -eq 77 ]
+fi
 scripts/run_ctest.py build -j2 ${labels[@]+"${labels[@]}"} ${arguments[@]+"${arguments[@]}"}

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "cli/build.h"
 #include "cli/commands.h"
 #include "cli/options_source.h"
 #include "core/fd.h"
@@ -32,7 +33,7 @@ constexpr unsigned kEndSeconds = 2;
 AgentLoopSettings loop_settings(const Args& args) {
   AgentLoopSettings settings;
   settings.version = PLUMBLINE_VERSION;
-  settings.build = PLUMBLINE_BUILD;
+  settings.build = own_build();
   const auto options = resolve_options(args);
   if (options) {
     // What this host's environment sets; defaults are no opinion.

@@ -24,17 +24,22 @@ std::map<std::string, std::string> shared_options(const OptionSet& options) {
 AgentSet::AgentSet(const std::vector<ScenarioHost>& hosts, const Reach& reach,
                    const OptionSet& options)
     : reach_(reach), hosts_(hosts) {
+  started_.resize(hosts.size());
   std::vector<AgentPlace> places;
   std::vector<size_t> reachable;
   for (size_t i = 0; i < hosts.size(); ++i) {
     const ScenarioHost& host = hosts[i];
     const bool remote = !host.ssh.empty();
     if (!host.local && host.netns.empty() && !remote) continue;
+    if (const auto found = reach.not_pushed.find(host.name); found != reach.not_pushed.end()) {
+      started_[i].cause = found->second.cause;
+      started_[i].error = found->second;
+      continue;
+    }
     reachable.push_back(i);
     places.push_back({host.name, command_on(host, reach, "agent"), remote});
   }
   auto started = start_agents(places, shared_options(options), Deadline::after_ms(kStartMs));
-  started_.resize(hosts.size());
   for (size_t i = 0; i < started.size(); ++i) started_[reachable[i]] = std::move(started[i]);
 }
 

@@ -300,7 +300,7 @@ int run_coll(const Args& args, Context& context) {
     if (!opened) return usage_failure(context, opened.error());
     file = std::move(*opened);
   }
-  const Expected<Reach> reach = make_reach(*program, *options, *hosts);
+  const Expected<Reach> reach = make_reach(*program, *options, *hosts, *context.err);
   if (!reach) return usage_failure(context, reach.error());
   std::optional<AgentSet> agents;
   if (any_by_ssh(*hosts) || wants_data_addresses(*hosts)) {

@@ -243,7 +243,7 @@ int run_doctor(const Args& args, Context& context) {
     request.trace_folder = args.get("traces", temporary.path().string());
     request.keep_traces = "always";
   }
-  const Expected<Reach> reach = make_reach(*program, *options, scenario->hosts);
+  const Expected<Reach> reach = make_reach(*program, *options, scenario->hosts, *context.err);
   if (!reach) return usage_failure(context, reach.error());
   StatusLine line(*context.err, context.err_is_terminal, context.width);
   request.progress = [&line](const std::string& text) { line.show(text); };

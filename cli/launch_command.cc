@@ -140,7 +140,8 @@ Expected<LaunchFiles> mlx_files(const Args& args, const HostFile& file, const st
   return backend->files(file, request);
 }
 
-Expected<Launch> prepare(const Args& args, const OptionSet& options, HostFile file) {
+Expected<Launch> prepare(const Args& args, const OptionSet& options, HostFile file,
+                         std::ostream& err) {
   Launch launch;
   if (args.all("words").empty()) {
     return fail(usage("launch needs a program", "plumbline launch --hosts FILE -- hostname"));
@@ -192,7 +193,7 @@ Expected<Launch> prepare(const Args& args, const OptionSet& options, HostFile fi
   Expected<Reach> reach = [&]() -> Expected<Reach> {
     const Expected<std::string> program = own_program_path();
     if (!program) return fail(program.error());
-    return make_reach(*program, options, launch.file.hosts);
+    return make_reach(*program, options, launch.file.hosts, err);
   }();
   if (!reach) return fail(reach.error());
   launch.reach = std::move(*reach);
@@ -386,8 +387,12 @@ int run_launch(const Args& args, Context& context) {
     }
     return 1;
   }
-  const Expected<Launch> launch = prepare(args, *options, std::move(*file));
+  const Expected<Launch> launch = prepare(args, *options, std::move(*file), *context.err);
   if (!launch) return usage_failure(context, launch.error());
+  if (!launch->reach.not_pushed.empty()) {
+    usage_failure(context, launch->reach.not_pushed.begin()->second);
+    return 2;
+  }
   if (!args.has("quiet")) *context.err << "plumbline: run id " << launch->run_id << std::endl;
   watch_interrupts();
   return Launcher(*launch, context).run();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "cli/push.h"
 #include "launch/leftovers.h"
 
 namespace plumbline {
@@ -28,12 +29,13 @@ std::string home_expanded(const std::string& path) {
 }  // namespace
 
 Expected<Reach> make_reach(const std::string& program, const OptionSet& options,
-                           const std::vector<ScenarioHost>& hosts) {
-  Reach reach{program, options.text("ssh_config"), "", ""};
+                           const std::vector<ScenarioHost>& hosts, std::ostream& err) {
+  Reach reach{program, options.text("ssh_config"), "", "", {}, {}};
   if (!any_by_ssh(hosts)) return reach;
   Expected<std::string> path = ssh_control_path();
   if (!path) return fail(path.error());
   reach.control_path = std::move(*path);
+  push_programs(reach, options, hosts, err);
   return reach;
 }
 
@@ -57,7 +59,9 @@ std::vector<std::string> command_line_on(const ScenarioHost& host, const Reach& 
         group_of(host.user), "--clear-groups", "--inh-caps=-all"};
     argv.insert(argv.end(), become.begin(), become.end());
   }
-  argv.push_back(host.binary.empty() ? reach.program : host.binary);
+  const auto pushed = reach.pushed.find(host.name);
+  const std::string& own = host.binary.empty() ? reach.program : host.binary;
+  argv.push_back(pushed != reach.pushed.end() ? pushed->second : own);
   argv.insert(argv.end(), words.begin(), words.end());
   return host.ssh.empty() ? argv : ssh_command(ssh_target(host, reach), argv);
 }

@@ -2,6 +2,8 @@
 // through ip(8), on other machines through ssh. One value for agents and ranks alike.
 #pragma once
 
+#include <map>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -16,15 +18,21 @@ struct Reach {
   std::string ssh_config;    // the option of that name
   std::string control_path;  // of shared ssh connections; empty = a connection each
   std::string run_id;        // what is started carries it, for plumbline stop; empty = nothing
+  // By host name, with the option `push`: the path of the plumbline that lies in its cache, and why
+  // there is none to start.
+  std::map<std::string, std::string> pushed;
+  std::map<std::string, Error> not_pushed;
 };
 
-// An Error: ssh is needed and its sockets have no place.
+// With the option `push` it also copies plumbline to hosts that need it, and says so on `err`. An
+// Error: ssh is needed and its sockets have no place.
 Expected<Reach> make_reach(const std::string& program, const OptionSet& options,
-                           const std::vector<ScenarioHost>& hosts);
+                           const std::vector<ScenarioHost>& hosts, std::ostream& err);
 
 SshTarget ssh_target(const ScenarioHost& host, const Reach& reach);
 
-// What starts `plumbline WORDS...` on this host: as its user, with its own binary.
+// What starts `plumbline WORDS...` on this host: as its user, with its own binary or the one that
+// was copied there.
 std::vector<std::string> command_line_on(const ScenarioHost& host, const Reach& reach,
                                          const std::vector<std::string>& words);
 // The same for a command that serves us (agent, rank, guard): as its user, with its own binary.

@@ -262,7 +262,7 @@ int run_run(const Args& args, Context& context) {
   const DiagnoseRequest ladder = ladder_of(*run, *program);
   std::optional<AgentSet> agents;
   const bool probes = !args.has("no-probes") && !run->scenario.probes.empty();
-  Expected<Reach> reach = make_reach(*program, run->options, run->scenario.hosts);
+  Expected<Reach> reach = make_reach(*program, run->options, run->scenario.hosts, *context.err);
   if (!reach) return usage_failure(context, reach.error());
   const std::string run_id = to_hex(random_token()).substr(0, 16);
   reach->run_id = run_id;

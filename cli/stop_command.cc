@@ -39,6 +39,10 @@ int stop_here(const std::string& run_id, bool list, Context& context) {
 // The same command on one host, its lines behind the host's name.
 int stop_on(const ScenarioHost& host, const Reach& reach, const std::vector<std::string>& words,
             Context& context) {
+  if (const auto found = reach.not_pushed.find(host.name); found != reach.not_pushed.end()) {
+    *context.err << fmt::format("plumbline: {}: {}\n", host.name, found->second.message());
+    return 2;
+  }
   const Expected<CommandResult> done =
       run_command(command_line_on(host, reach, words), Deadline::after_ms(kHostMs));
   if (!done) {
@@ -79,7 +83,7 @@ int run_stop(const Args& args, Context& context) {
   }
   const Expected<std::string> program = own_program_path();
   if (!program) return usage_failure(context, program.error());
-  const Expected<Reach> reach = make_reach(*program, *options, file->hosts);
+  const Expected<Reach> reach = make_reach(*program, *options, file->hosts, *context.err);
   if (!reach) return usage_failure(context, reach.error());
   std::vector<std::string> words = {"stop"};
   if (!run_id.empty()) words.push_back(run_id);

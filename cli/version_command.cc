@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/build.h"
 #include "cli/commands.h"
 #include "core/host.h"
 #include "core/record.h"
@@ -16,6 +17,7 @@ int run_version(const Args& args, Context& context) {
   const std::string target = kernel_sets().front()->target;
   if (args.has("json")) {
     const nlohmann::json all = {{"version", PLUMBLINE_VERSION},
+                                {"build", own_build()},
                                 {"record_schema", kRecordSchema},
                                 {"kernels", target},
                                 {"os", facts.os},
@@ -24,9 +26,9 @@ int run_version(const Args& args, Context& context) {
     *context.out << all.dump(1) << "\n";
     return 0;
   }
-  *context.out << "plumbline " PLUMBLINE_VERSION "\n"
-               << fmt::format("record schema {}, kernels {}, {} {}\n", kRecordSchema, target,
-                              facts.os, facts.arch);
+  *context.out << fmt::format("plumbline " PLUMBLINE_VERSION
+                              "\nbuild {}\nrecord schema {}, kernels {}, {} {}\n",
+                              own_build(), kRecordSchema, target, facts.os, facts.arch);
   for (const auto& [name, version] : facts.libraries)
     *context.out << name << " " << version << "\n";
   return 0;

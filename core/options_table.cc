@@ -39,6 +39,13 @@ constexpr OptionRow kTable[] = {
     {"ssh_config", kText, "", "",
      "configuration file for ssh (its -F) instead of the user's own; empty = the user's own",
      nullptr, nullptr, kNoMin, kNoMax, nullptr, kOwn},
+    {"push", kChoice, "never", "",
+     "copy a static plumbline to the hosts that ssh reaches: auto = where there is none of this "
+     "build",
+     nullptr, "never|auto|always", kNoMin, kNoMax, nullptr, kOwn},
+    {"static_dir", kText, "", "",
+     "folder of the static plumblines that push copies; empty = beside this program and its build",
+     nullptr, nullptr, kNoMin, kNoMax, nullptr, kOwn},
 
     // How the bytes travel.
     {"chunk_bytes", kBytes, "256Ki", "bytes", "largest payload of one frame", "MCCL_CHUNK_BYTES",

@@ -57,6 +57,8 @@ labs    slurmctld                  -
 labs    slurmd                     -
 labs    slurm-client               -
 labs    munge                      -
+static  g++-aarch64-linux-gnu      -
+static  qemu-user                  -
 lint    clang-format-14            llvm@14
 lint    clang-tidy-14              llvm@14
 lint    clang-14                   llvm@14

@@ -39,8 +39,12 @@ constexpr LaunchRow kLaunch[] = {
     {"ssh.key_permissions",
      "chmod 700 ~/.ssh; chmod 600 {key}  # on the machine that starts the job for {host}", nullptr},
     {"ssh.no_binary",
-     "install plumbline on {host}, or name its path there in the host file (`binary`)", nullptr},
-    {"ssh.wrong_binary", "install a plumbline that is built for {host}'s system and processor",
+     "install plumbline on {host}, or name its path there in the host file (`binary`); through ssh "
+     "--push auto copies it there",
+     nullptr},
+    {"ssh.wrong_binary",
+     "install a plumbline that is built for {host}'s system and processor; for a Linux --push auto "
+     "copies one there",
      nullptr},
     {"rank.agent_lost",
      "look at the memory and the log of {host}: its agent ended or hung; then start again",

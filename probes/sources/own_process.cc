@@ -39,6 +39,9 @@ void ask_resolver(NameEvidence& name) {
   const int status = getaddrinfo(name.name.c_str(), nullptr, &hints, &list);
   name.took_ns = monotonic_ns() - begin;
   name.error = status == 0 ? "" : gai_strerror(status);
+  if (status != 0 && !loads_libraries()) {
+    name.error += " (this static plumbline asks /etc/hosts and DNS only, no mDNS)";
+  }
   if (status != 0) return;
   for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next) {
     std::array<char, NI_MAXHOST> text{};
@@ -48,6 +51,17 @@ void ask_resolver(NameEvidence& name) {
     }
   }
   freeaddrinfo(list);
+}
+
+// All that a program can tell that loads nothing.
+void look_for_verbs_library(RdmaEvidence& rdma) {
+  for (const std::string& name : verbs_library_names()) {
+    if (!library_file(name).empty()) {
+      rdma.library = name;
+      return;
+    }
+  }
+  rdma.library_error = "no " + verbs_library_names().front() + " in the system's library folders";
 }
 
 // Shared with threads that may outlive the waiter: getaddrinfo(3) cannot be interrupted.
@@ -113,6 +127,7 @@ BufferEvidence try_buffers(int64_t bytes) {
 void try_verbs_library(HostEvidence& host) {
   if (!host.rdma) host.rdma.emplace();
   RdmaEvidence& rdma = *host.rdma;
+  if (!loads_libraries()) return look_for_verbs_library(rdma);
   void* library = nullptr;
   for (const std::string& name : verbs_library_names()) {
     library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);

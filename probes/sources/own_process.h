@@ -19,7 +19,8 @@ std::vector<NameEvidence> resolve_names(std::vector<NameEvidence> names, Deadlin
 BufferEvidence try_buffers(int64_t bytes);
 
 // Loads the verbs library as a program would and notes its name or the loader's error; asks it for
-// its devices when the kernel has some.
+// its devices when the kernel has some. A static program, which loads nothing, only looks whether
+// the file is there.
 void try_verbs_library(HostEvidence& host);
 
 // --- what differs by platform -------------------------------------------------------------------
@@ -28,6 +29,10 @@ void try_verbs_library(HostEvidence& host);
 const char* own_system();
 // Names under which the verbs library may be found, best first.
 std::vector<std::string> verbs_library_names();
+// Whether this program can load libraries: one that was linked statically cannot.
+bool loads_libraries();
+// The file of a library in the folders where the system's loader looks; empty = it is not there.
+std::string library_file(const std::string& name);
 // "capture", "raw".
 std::vector<std::string> own_privileges();
 // Process name, age and role of the sockets' holders (the role on Linux only). A holder that lives

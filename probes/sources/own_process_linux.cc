@@ -1,7 +1,9 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <linux/if_packet.h>
+#include <sys/auxv.h>
 #include <sys/socket.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <array>
@@ -97,6 +99,21 @@ struct Holder {
 const char* own_system() { return "linux"; }
 
 std::vector<std::string> verbs_library_names() { return {"libibverbs.so.1", "libibverbs.so"}; }
+
+// The kernel tells a program where its loader was put, see getauxval(3).
+bool loads_libraries() { return getauxval(AT_BASE) != 0; }
+
+std::string library_file(const std::string& name) {
+  utsname system{};
+  const std::string machine = ::uname(&system) == 0 ? system.machine : "";
+  const std::string debian = "/usr/lib/" + machine + "-linux-gnu";
+  for (const std::string& folder : {debian, std::string("/usr/lib64"), std::string("/usr/lib"),
+                                    std::string("/usr/local/lib")}) {
+    const std::string path = folder + "/" + name;
+    if (::access(path.c_str(), R_OK) == 0) return path;
+  }
+  return {};
+}
 
 std::vector<std::string> own_privileges() {
   std::vector<std::string> out;

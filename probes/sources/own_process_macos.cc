@@ -18,6 +18,10 @@ std::vector<std::string> verbs_library_names() {
   return {"/usr/lib/librdma.dylib", "librdma.dylib", "libibverbs.dylib"};
 }
 
+bool loads_libraries() { return true; }
+
+std::string library_file(const std::string&) { return {}; }
+
 std::vector<std::string> own_privileges() {
   std::vector<std::string> out;
   // Opening takes the device until it is closed again and changes nothing.

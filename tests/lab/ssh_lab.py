@@ -25,14 +25,16 @@ def require_ssh_lab():
 
 
 class SshCluster:
-    """hosts[i] = {"name", "netns", "data", "control"}; `folder` holds keys and configurations."""
+    """hosts[i] = {"name", "netns", "data", "control", "cache"}; `folder` holds keys, configurations and the hosts' caches. `prelude(host)` gives
+    shell commands that run before the host's sshd, in the mount namespace which all that is started over it will see."""
 
-    def __init__(self, size):
+    def __init__(self, size, prelude=None):
+        self.prelude = prelude or (lambda host: ":")
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="plumbline-ssh-lab-"))
         self.prefix = "pl%d" % os.getpid()
         self.desk, self.switch = self.prefix + "-desk", self.prefix + "-sw"
         self.hosts = [{"name": "h%d" % (i + 1), "netns": "%s-%d" % (self.prefix, i + 1), "data": "10.10.0.%d/24" % (i + 1),
-                       "control": "10.99.0.%d" % (i + 1)} for i in range(size)]
+                       "control": "10.99.0.%d" % (i + 1), "cache": str(self.folder / ("cache of h%d" % (i + 1)))} for i in range(size)]
         self.daemons = {}
         self.namespaces = []
         atexit.register(self.remove)
@@ -77,9 +79,10 @@ class SshCluster:
             "Port %d" % SSH_PORT, "ListenAddress " + host["control"], "HostKey %s" % (self.folder / ("key-" + name)), "PidFile none",
             "AuthorizedKeysFile %s" % (self.folder / "authorized_keys"), "UsePAM no", "PasswordAuthentication no",
             "KbdInteractiveAuthentication no", "PermitRootLogin prohibit-password", "StrictModes no", "UseDNS no",
-            "MaxStartups 100:30:200", "SetEnv SHLVL=3", ""]))
+            "MaxStartups 100:30:200", 'SetEnv SHLVL=3 "XDG_CACHE_HOME=%s"' % host["cache"], ""]))
         log = open(self.folder / ("log-" + name), "a")
-        self.daemons[name] = subprocess.Popen(["ip", "netns", "exec", host["netns"], "/usr/sbin/sshd", "-D", "-e", "-f", str(config)],
+        self.daemons[name] = subprocess.Popen(["ip", "netns", "exec", host["netns"], "sh", "-c", self.prelude(host) + ' && exec "$0" "$@"',
+                                               "/usr/sbin/sshd", "-D", "-e", "-f", str(config)],
                                               stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def stop_sshd(self, host):

@@ -117,6 +117,13 @@ TEST(ResolveNames, TellsAddressesErrorsAndSkipsNumbers) {
       64U);
 }
 
+TEST(LibraryFile, IsFoundWhereTheLoaderLooks) {
+  EXPECT_EQ(library_file("libno-such-thing.so.1"), "");
+  if (std::string(own_system()) != "linux") GTEST_SKIP() << "macOS keeps its libraries in a cache";
+  EXPECT_NE(library_file("libc.so.6"), "");
+  EXPECT_TRUE(loads_libraries());
+}
+
 TEST(Buffers, ZeroIsLeftToTheSystem) {
   EXPECT_EQ(try_buffers(0).send, 0);
   EXPECT_EQ(try_buffers(-5).asked, 0);

@@ -1,0 +1,37 @@
+# plumbline_static: the same program out of the same objects, linked without shared libraries, so
+# that it runs on any Linux of its architecture, also where nothing is installed. Not part of a
+# normal build: scripts/static_binary.sh fetches what Debian has no archive of (Highway's source, in
+# PLUMBLINE_HIGHWAY_SOURCE) and builds it; see docs/clusters.md.
+set(PLUMBLINE_HIGHWAY_SOURCE "" CACHE PATH "Highway's source, of the version of its headers; for plumbline_static")
+if(APPLE OR NOT EXISTS "${PLUMBLINE_HIGHWAY_SOURCE}/hwy/targets.cc" OR NOT TARGET plumbline_cli)
+  return()
+endif()
+
+add_executable(plumbline_static EXCLUDE_FROM_ALL
+  cli/main.cc
+  cmake/static/fmt.cc
+  cmake/static/spdlog.cc
+  cmake/static/names.cc
+  cmake/static/pcap_without_dbus.cc
+  ${PLUMBLINE_HIGHWAY_SOURCE}/hwy/targets.cc)
+target_include_directories(plumbline_static PRIVATE ${PROJECT_SOURCE_DIR})
+target_include_directories(plumbline_static SYSTEM PRIVATE ${PLUMBLINE_STATIC_INCLUDES})
+target_compile_definitions(plumbline_static PRIVATE SPDLOG_COMPILED_LIB SPDLOG_FMT_EXTERNAL)
+
+# The archives by their files: as targets they would bring the shared libraries with them.
+set(modules)
+foreach(folder IN LISTS PLUMBLINE_FOLDERS)
+  list(APPEND modules $<TARGET_FILE:plumbline_${folder}>)
+  add_dependencies(plumbline_static plumbline_${folder})
+endforeach()
+set(archives -l:libpcap.a -l:libcrypto.a)
+if(TARGET Boost::iostreams AND NOT CMAKE_CROSSCOMPILING)  # as reports/CMakeLists.txt decides
+  list(APPEND archives -l:libboost_iostreams.a -l:libboost_filesystem.a -l:libboost_system.a)
+endif()
+target_link_libraries(plumbline_static PRIVATE -Wl,--start-group ${modules} ${archives} -Wl,--end-group)
+# The linker warns of every function that could load glibc's modules; cmake/static/names.cc is the answer.
+target_link_options(plumbline_static PRIVATE -static -s -Wl,--no-warnings)
+set_target_properties(plumbline_static PROPERTIES
+  OUTPUT_NAME plumbline-linux-${CMAKE_SYSTEM_PROCESSOR}
+  RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/static
+  EXPORT_COMPILE_COMMANDS OFF)  # what is fetched is not ours to lint

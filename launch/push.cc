@@ -1,0 +1,162 @@
+#include "launch/push.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace plumbline {
+namespace {
+
+constexpr std::string_view kSpoken = "plumbline-push ";
+
+// The scripts, piece by piece, each one line: a csh ends a quoted word at a line's end, and takes a
+// `!` for a question to its history.
+//
+// say WORD PRESENT TEXT...; the folder of the copies; the SHA-256 of a file; whether a folder is
+// ours alone to write (`ls -ldn`: mode, links, user).
+constexpr const char* kCommon =
+    "set -f; umask 077; "
+    "say() { printf \"plumbline-push %s\\n\" \"$*\"; }; "
+    "case ${XDG_CACHE_HOME-} in /*) base=$XDG_CACHE_HOME;; *) base=${HOME-}/.cache;; esac; "
+    "case $base in *[[:cntrl:]]*|/.cache) base=;; /*) ;; *) base=;; esac; "
+    "[ -n \"$base\" ] || { say home \"$present\" \"${HOME-}\"; exit 0; }; "
+    "base=$base/plumbline; "
+    "sum() { if command -v sha256sum >/dev/null; then sha256sum <\"$1\"; "
+    "elif command -v shasum >/dev/null; then shasum -a 256 <\"$1\"; "
+    "elif command -v openssl >/dev/null; then openssl dgst -sha256 -r <\"$1\"; else echo none; fi; "
+    "}; "
+    "good() { got=$(sum \"$1\") && [ \"${got%% *}\" = \"$hash\" ]; }; "
+    "ours() { row=$(ls -ldn \"$1/.\") || return 1; set -- $row; "
+    "case $1 in d????"
+    "-??"
+    "-*) [ \"$3\" = \"$(id -u)\" ];; *) return 1;; esac; }; ";
+
+// Arguments: accept_own build program [machine=hash...].
+constexpr const char* kLook =
+    "accept=$1; build=$2; program=$3; shift 3; present=no; hash=; "
+    "if said=$(\"$program\" version 2>/dev/null </dev/null); then present=yes; fi; "
+    "if [ $accept$present = yesyes ] && printf \"%s\\n\" \"$said\" | grep -qxF \"build $build\"; "
+    "then printf \"plumbline-push own yes\\n\"; exit 0; fi; "
+    "system=$(uname -s); machine=$(uname -m); "
+    "if [ \"$system\" = Linux ]; then :; else "
+    "printf \"plumbline-push system %s %s %s\\n\" $present \"$system\" \"$machine\"; exit 0; fi; "
+    "for pair; do case $pair in \"$machine\"=*) hash=${pair#*=};; esac; done; "
+    "[ -n \"$hash\" ] || { printf \"plumbline-push machine %s %s\\n\" $present \"$machine\"; "
+    "exit 0; }; ";
+constexpr const char* kLookFor =
+    "file=$base/$hash/plumbline; "
+    "if [ -f \"$file\" ] && [ -x \"$file\" ] && ours \"$base\" && ours \"$base/$hash\" && "
+    "good \"$file\"; then touch \"$base/$hash\"; say there $present \"$file\"; "
+    "else say send $present \"$machine\"; fi";
+
+// Arguments: hash bytes build id. Copies beyond the newest five are removed: a folder's time is
+// that of its last use. Where the network dies in the middle, nothing but `timeout` ends the
+// waiting.
+constexpr const char* kSend = "hash=$1; bytes=$2; build=$3; id=$4; present=no; ";
+constexpr const char* kReceive =
+    "folder=$base/$hash; file=$folder/plumbline; temporary=$folder/.sending-$id; "
+    "trap \"exit 1\" 1 2 13 15; "
+    "clean() { rm -f \"$temporary\"; rmdir \"$folder\" 2>/dev/null; }; trap clean 0; "
+    "failed() { say \"$1\" no \"$2\"; exit 0; }; "
+    "case $(sum /dev/null) in none*) failed tool \"\";; esac; "
+    "said=$(mkdir -p \"$folder\" 2>&1) || failed folder \"$said\"; "
+    "ours \"$base\" && ours \"$folder\" || failed owner \"$base\"; "
+    "limit=; if command -v timeout >/dev/null; then limit=\"timeout 300\"; fi; "
+    "said=$({ $limit cat >\"$temporary\"; } 2>&1) || failed write \"$said\"; "
+    "good \"$temporary\" || failed sum \"$(wc -c <\"$temporary\") of $bytes bytes came\"; "
+    "said=$(chmod 700 \"$temporary\" 2>&1) || failed write \"$said\"; "
+    "said=$(\"$temporary\" version 2>&1 </dev/null) || failed run \"$said\"; "
+    "printf \"%s\\n\" \"$said\" | grep -qxF \"build $build\" || failed run \"$said\"; "
+    "said=$(mv -f \"$temporary\" \"$file\" 2>&1) || failed write \"$said\"; "
+    "touch \"$folder\"; "
+    "(cd \"$base\" && ls -1t | grep -xE \"[0-9a-f]{64}\" | tail -n +6 | "
+    "while read -r old; do rm -rf \"$old\"; done); "
+    "say there no \"$file\"";
+
+struct PushFailureRow {
+  const char *word, *what, *hint;  // {0} host, {1} what was said
+};
+constexpr PushFailureRow kFailures[] = {
+    {"system", "{0} runs {1}, and plumbline can be copied to Linux only",
+     "build plumbline there and name it with \"binary\" in the host file"},
+    {"machine", "{0} is a Linux on {1}, and there is no static plumbline for that",
+     "build plumbline there and name it with \"binary\" in the host file"},
+    {"home", "{0} has no folder to copy plumbline to: HOME is '{1}'",
+     "set HOME or XDG_CACHE_HOME there, or copy plumbline by hand and name it with \"binary\""},
+    {"tool", "{0} has none of sha256sum, shasum and openssl, so that no copy can be checked",
+     "copy plumbline there by hand and name it with \"binary\" in the host file"},
+    {"folder", "{0} cannot make a folder for plumbline: {1}",
+     "make the home folder writable, or set XDG_CACHE_HOME there"},
+    {"owner", "on {0} others may write to {1}, so that nothing is started from it",
+     "there: chown it to the user, and chmod 700 it"},
+    {"write", "{0} cannot store plumbline: {1}",
+     "make room there, or set XDG_CACHE_HOME to a disk with room"},
+    {"sum", "the copy of plumbline on {0} is not what was sent: {1}",
+     "try again; if it stays so, the disk or the memory there is broken"},
+    {"run", "the copy of plumbline does not start on {0}: {1}",
+     "is that disk mounted noexec? set XDG_CACHE_HOME there to one that is not"},
+};
+
+}  // namespace
+
+std::vector<std::string> push_look_words(const PushQuestion& question) {
+  std::vector<std::string> words = {"sh",
+                                    "-c",
+                                    std::string(kLook) + kCommon + kLookFor,
+                                    "plumbline-push",
+                                    question.accept_own ? "yes" : "no",
+                                    question.build,
+                                    question.program};
+  for (const auto& [machine, hash] : question.hashes) words.push_back(machine + "=" + hash);
+  return words;
+}
+
+std::vector<std::string> push_send_words(const PushShipment& shipment) {
+  return {"sh",
+          "-c",
+          std::string(kSend) + kCommon + kReceive,
+          "plumbline-push",
+          shipment.sha256,
+          std::to_string(shipment.bytes),
+          shipment.build,
+          shipment.id};
+}
+
+PushAnswer read_push_answer(const std::string& output) {
+  PushAnswer answer;
+  size_t at = output.find(kSpoken);
+  while (at != std::string::npos && at != 0 && output[at - 1] != '\n') {
+    at = output.find(kSpoken, at + 1);
+  }
+  if (at == std::string::npos) return answer;
+  std::string_view rest = std::string_view(output).substr(at + kSpoken.size());
+  const auto next = [&rest] {
+    const size_t end = std::min(rest.find_first_of(" \n"), rest.size());
+    const std::string word(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    return word;
+  };
+  answer.word = next();
+  answer.present = next() == "yes";
+  answer.text = rest;
+  while (!answer.text.empty() && answer.text.back() == '\n') answer.text.pop_back();
+  const bool path = answer.text.rfind('/', 0) == 0 && answer.text.find('\n') == std::string::npos;
+  if (answer.word == "there" && !path) answer.word.clear();
+  return answer;
+}
+
+Error push_failure(const std::string& host, const PushAnswer& answer) {
+  constexpr size_t kMostWords = 300;  // of what was said there
+  for (const PushFailureRow& row : kFailures) {
+    if (answer.word != row.word) continue;
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format(fmt::runtime(row.what), host, answer.text.substr(0, kMostWords)), 0,
+                 row.hint, "ssh.no_binary"};
+  }
+  return Error{ErrorCode::kProtocol,
+               host + " does not answer as a POSIX shell does when it is asked for plumbline", 0,
+               "is sh there?", "ssh.no_binary"};
+}
+
+}  // namespace plumbline

@@ -1,0 +1,87 @@
+#include "launch/static_binary.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/sha256.h"
+#include "core/temporary_folder.h"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const StaticMachine kArm{"aarch64", 183};
+
+// The beginning of an executable with these program headers (their p_type), and the mark.
+std::string elf(int machine, const std::vector<int>& headers, const std::string& build) {
+  constexpr size_t kHeader = 64, kEntry = 56;
+  std::string text = "\x7f";
+  text += "ELF\x02\x01\x01";
+  text.resize(kHeader + kEntry * headers.size());
+  text[18] = static_cast<char>(machine);
+  text[32] = kHeader;
+  text[54] = kEntry;
+  text[56] = static_cast<char>(headers.size());
+  for (size_t i = 0; i < headers.size(); ++i) {
+    text[kHeader + i * kEntry] = static_cast<char>(headers[i]);
+  }
+  return text + "..." PLUMBLINE_BUILD_MARK + build + ";...";
+}
+
+TEST(StaticBinary, IsWhatItsNameSays) {
+  EXPECT_EQ(why_not_static(elf(183, {1, 1}, "1-a"), kArm, "1-a"), "");
+  EXPECT_THAT(why_not_static(elf(62, {1}, "1-a"), kArm, "1-a"), HasSubstr("no program for Linux"));
+  EXPECT_THAT(why_not_static(elf(183, {6, 3, 1}, "1-a"), kArm, "1-a"), HasSubstr("not static"));
+  EXPECT_THAT(why_not_static(elf(183, {1}, "1-ab"), kArm, "1-a"), HasSubstr("build 1-a"));
+  EXPECT_THAT(why_not_static(elf(183, {1}, ""), kArm, "1-a"), HasSubstr("build 1-a"));
+}
+
+TEST(StaticBinary, HostileBytesAreRefused) {
+  const std::string whole = elf(183, {1, 3}, "1-a");
+  for (size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_NE(why_not_static(std::string_view(whole).substr(0, size), kArm, "1-a"), "") << size;
+  }
+  std::string wild = elf(183, {1}, "1-a");
+  for (size_t at = 32; at < 40; ++at) wild[at] = '\xff';  // a table beyond all memory
+  wild[56] = wild[57] = '\xff';
+  EXPECT_EQ(why_not_static(wild, kArm, "1-a"), "");  // no loader in a table that is not there
+}
+
+TEST(StaticBinary, TheFirstThatIsRightIsTaken) {
+  const TemporaryFolder folder;
+  const auto places =
+      static_places((folder.path() / "build" / "plumbline").string(), "", "aarch64");
+  ASSERT_THAT(places,
+              ElementsAre((folder.path() / "build" / "plumbline-linux-aarch64").string(),
+                          (folder.path() / "build-static" / "plumbline-linux-aarch64").string(),
+                          (folder.path() / "build" / "plumbline").string()));
+  for (const std::string& place : places) fs::create_directories(fs::path(place).parent_path());
+  const auto nothing = find_static_binary(places, kArm, "1-a");
+  ASSERT_FALSE(nothing);
+  for (const std::string& place : places) {
+    EXPECT_THAT(nothing.error().message(), HasSubstr(place));
+  }
+  EXPECT_THAT(nothing.error().message(), HasSubstr("scripts/static_binary.sh aarch64"));
+  std::ofstream(places[0]) << elf(183, {1}, "1-old");
+  std::ofstream(places[1]) << elf(183, {1}, "1-a");
+  const auto found = find_static_binary(places, kArm, "1-a");
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_EQ(found->path, places[1]);
+  EXPECT_EQ(found->sha256, to_hex(sha256(elf(183, {1}, "1-a"))));
+  const auto other = find_static_binary(places, kArm, "2");
+  EXPECT_THAT(other.error().message(), HasSubstr("not of the build 2"));
+}
+
+TEST(StaticBinary, AFolderThatIsNamedIsTheOnlyOne) {
+  EXPECT_THAT(static_places("/opt/bin/plumbline", "/srv/static", "x86_64"),
+              ElementsAre("/srv/static/plumbline-linux-x86_64"));
+}
+
+}  // namespace
+}  // namespace plumbline
