@@ -17,6 +17,7 @@ const FlagRow kMaster = {
 const FlagRow kLauncher = {"--launcher", "NAME",
                            "believe only this launcher's variables: openmpi, mpich, slurm, "
                            "torchrun, plumbline; none = run alone (auto)"};
+const FlagRow kRounds = {"--rounds", "N", "at most so many timed operations in a cell"};
 const FlagRow kExclude = {"--exclude", "HOST", "leave this host out; may be repeated", true};
 constexpr const char* kLaunchedNotes =
     "Under mpirun, srun or torchrun every rank runs this command: rank 0 coordinates and prints,\n"
@@ -37,6 +38,7 @@ std::vector<CommandRow> command_table() {
         kOnly,
         kSkip,
         kSeed,
+        kRounds,
         {"--resume", nullptr, "run only what DIR/records.jsonl does not hold yet"},
         {"--dry-run", nullptr, "show what would be measured and how long it may take"},
         {"--no-probes", nullptr, "do not probe first"},
@@ -92,7 +94,7 @@ std::vector<CommandRow> command_table() {
       {"plan",
        "show what a scenario would measure, without running it",
        {{"scenario", "scenario file"}},
-       {kHosts, kOnly, kSkip, kSeed, kJson},
+       {kHosts, kOnly, kSkip, kSeed, kRounds, kJson},
        true,
        false,
        run_plan},

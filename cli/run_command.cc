@@ -205,10 +205,19 @@ ProbeResult probe_first(const Prepared& run, const DiagnoseRequest& ladder, cons
   return result;
 }
 
+std::vector<ChecklistItem> checklist_of(const Prepared& run) {
+  std::vector<ChecklistItem> items;
+  for (const ChecklistCall& call : run.scenario.checklist) {
+    items.push_back({call.item, call.probes, matching_cells(run.plan, call.cells)});
+  }
+  return items;
+}
+
 int finish(const Prepared& run, RunSummary summary, const ProbeResult& probed, Context& context) {
   ReportInput input;
   input.checks = probed.checks;
   input.findings = probed.findings;
+  input.checklist = checklist_of(run);
   auto records = read_records(run.records_path, &input.notes);
   if (!records) {
     usage_failure(context, records.error());
@@ -244,6 +253,8 @@ int run_run(const Args& args, Context& context) {
   const Expected<std::optional<LauncherPlace>> place = own_launch(args);
   if (!place) return usage_failure(context, place.error());
   if (*place && (*place)->rank > 0) return follow_run(**place, args, context);
+  // Open MPI gives its ranks a terminal each, whatever mpirun itself writes to.
+  if (*place) context.out_is_terminal = context.err_is_terminal = false;
   int code = 1;
   std::optional<Prepared> run = prepare(*place, args, context, code);
   if (!run) return code;

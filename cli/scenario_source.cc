@@ -1,5 +1,8 @@
 #include "cli/scenario_source.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 
@@ -14,6 +17,28 @@ void print_problems(const std::vector<ScenarioProblem>& problems, Context& conte
   }
 }
 
+// A whole number of the command line; false after saying that it is none.
+template <typename Number>
+bool read_number(const char* flag, const std::string& text, Number least, Number& out,
+                 Context& context) {
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (status == std::errc() && end == text.data() + text.size() && out >= least) return true;
+  usage_failure(context,
+                Error{ErrorCode::kUsage, fmt::format("{} '{}' is not a number", flag, text), 0,
+                      fmt::format("give a whole number from {} on", least), ""});
+  return false;
+}
+
+bool limit_rounds(const std::string& text, Scenario& scenario, Context& context) {
+  uint64_t rounds = 0;
+  if (!read_number("--rounds", text, uint64_t{1}, rounds, context)) return false;
+  for (MatrixBlock& block : scenario.matrix) {
+    block.stop.max_n = std::min(block.stop.max_n, rounds);
+    block.stop.min_n = std::min(block.stop.min_n, rounds);
+  }
+  return true;
+}
+
 }  // namespace
 
 std::optional<Scenario> read_scenario(const std::string& path, Context& context) {
@@ -25,6 +50,9 @@ std::optional<Scenario> read_scenario(const std::string& path, Context& context)
 
 std::optional<Scenario> read_scenario(const Args& args, Context& context) {
   std::optional<Scenario> scenario = read_scenario(args.get("scenario"), context);
+  if (scenario && args.has("rounds") && !limit_rounds(args.get("rounds"), *scenario, context)) {
+    return std::nullopt;
+  }
   if (!scenario || !args.has("hosts")) return scenario;
   std::optional<std::vector<ScenarioHost>> hosts = read_hosts(args.get("hosts"), context);
   if (!hosts) return std::nullopt;
@@ -49,13 +77,7 @@ std::optional<Plan> plan_of(const Scenario& scenario, const OptionSet& options, 
       static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) &
       0xffffffff);
   if (args.has("seed")) {
-    const std::string text = args.get("seed");
-    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), seed);
-    if (status != std::errc() || end != text.data() + text.size()) {
-      usage_failure(context, Error{ErrorCode::kUsage, "--seed '" + text + "' is not a number", 0,
-                                   "give a whole number from 0 on", ""});
-      return std::nullopt;
-    }
+    if (!read_number("--seed", args.get("seed"), uint64_t{0}, seed, context)) return std::nullopt;
   }
   return plan_of(scenario, options, args, seed, context);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/clock.h"
 #include "core/units.h"
 #include "probes/checks.h"
 #include "probes/judges.h"
@@ -58,7 +59,9 @@ std::pair<CheckOutcome, std::string> echo_verdict(const PairView& view) {
 
 }  // namespace
 
-std::vector<Check> judge_icmp(const EvidenceSet& evidence, const ProbeParams&) {
+std::vector<Check> judge_icmp(const EvidenceSet& evidence, const ProbeParams& params) {
+  const auto asked = params.find("max_ms");
+  const double max_ms = asked == params.end() ? 0 : std::strtod(asked->second.c_str(), nullptr);
   std::vector<Check> out;
   for (const PairEvidence& pair : evidence.pairs) {
     if (auto check = not_tried("icmp", pair)) {
@@ -69,9 +72,17 @@ std::vector<Check> judge_icmp(const EvidenceSet& evidence, const ProbeParams&) {
     } else if (!pair.ping) {
       out.push_back(make_check({"icmp", pair.from, pair.to}, CheckOutcome::kUnknown, "not asked"));
     } else {
-      const auto [outcome, text] =
+      auto [outcome, text] =
           echo_verdict({&evidence, &pair, find_host(evidence, pair.from),
                         find_host(evidence, pair.to), find_pair(evidence, pair.to, pair.from)});
+      const auto& rtts = pair.ping->rtt_ns;
+      const bool slow = max_ms > 0 && !rtts.empty() &&
+                        static_cast<double>(*std::min_element(rtts.begin(), rtts.end())) >
+                            max_ms * static_cast<double>(kMillisecond);
+      if (slow) {
+        text += fmt::format(", longer than {} ms", max_ms);
+        if (outcome == CheckOutcome::kPass) outcome = CheckOutcome::kWarn;
+      }
       out.push_back(make_check({"icmp", pair.from, pair.to}, outcome, text));
     }
   }

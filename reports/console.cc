@@ -10,6 +10,7 @@ Expected<std::vector<std::string>> write(const ReportInput& input, const ReportT
   const View view = make_view(input.records);
   Document document;
   add_introduction(input, view, document);
+  add_checklist(input, view, document);
   add_tables(view, document);
   add_summary(view, document);
   render_text(document, target.width, target.colour, *target.out);

@@ -12,6 +12,8 @@
 namespace plumbline {
 
 void add_introduction(const ReportInput& input, const View& view, Document& document);
+// The scenario's checklist, item by item; nothing when it has none (checklist.cc).
+void add_checklist(const ReportInput& input, const View& view, Document& document);
 void add_tables(const View& view, Document& document);
 // The last lines: how many passed, failed, were skipped, ended in error.
 void add_summary(const View& view, Document& document);

@@ -58,6 +58,7 @@ Expected<std::vector<std::string>> write(const ReportInput& input, const ReportT
   Document document;
   document.heading(1, "plumbline report");
   add_introduction(input, view, document);
+  add_checklist(input, view, document);
   add_tables(view, document);
   add_pictures(view, target.directory, document);
   add_reproduction(view, target.directory, document);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <ostream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,18 @@
 
 namespace plumbline {
 
+// An item of a scenario's checklist: decided by the checks of these probes, or by these cells.
+struct ChecklistItem {
+  std::string item;
+  std::vector<std::string> probes;
+  std::set<std::string> cells;  // ids
+};
+
 struct ReportInput {
   std::vector<Record> records;  // all kinds, roofs included, in file order
   std::vector<Check> checks;    // of the probes that ran before, may be empty
   std::vector<Finding> findings;
+  std::vector<ChecklistItem> checklist;
   std::vector<std::string> notes;  // warnings of reading, interruptions ...
 };
 

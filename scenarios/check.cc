@@ -213,6 +213,24 @@ void check_ports(const Scenario& scenario, Problems& problems) {
   }
 }
 
+// That terms name cells of the plan can only be seen when it is made; here, that they are written
+// well.
+void check_checklist(const Scenario& scenario, Problems& problems) {
+  for (const ChecklistCall& call : scenario.checklist) {
+    if (call.probes.empty() == call.cells.empty()) {
+      problems.add(call.path, "needs either 'probes' or 'cells'", "name what decides the item");
+    }
+    for (const std::string& probe : call.probes) {
+      const bool asked = std::any_of(scenario.probes.begin(), scenario.probes.end(),
+                                     [&](const ProbeCall& each) { return each.probe == probe; });
+      if (asked) continue;
+      problems.add(call.path + ".probes",
+                   fmt::format("probe {} is not among the scenario's 'probes'", in_quotes(probe)),
+                   "add it there");
+    }
+  }
+}
+
 }  // namespace
 
 void check_scenario(const Scenario& scenario, const Vocabulary& vocabulary, Problems& problems) {
@@ -239,6 +257,7 @@ void check_scenario(const Scenario& scenario, const Vocabulary& vocabulary, Prob
     }
   }
   check_ports(scenario, problems);
+  check_checklist(scenario, problems);
 }
 
 }  // namespace plumbline

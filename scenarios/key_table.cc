@@ -194,6 +194,15 @@ constexpr KeyRow kTable[] = {
 
     {"report", kText, kText, kOptional, "@report", "[\"console\"]", kNoMin, kNoMax,
      "Reports to write when the run has ended; `plumbline list reports` shows them."},
+    {"checklist", 0, kObject, kOptional, nullptr, "[]", kNoMin, kNoMax,
+     "What the reports answer item by item, from what was probed and measured."},
+    {"checklist[].item", kText, 0, kRequired, nullptr, "", kNoMin, kNoMax,
+     "The item in words: \"ping works between all hosts\"."},
+    {"checklist[].probes", kText, kText, kOptional, "@probe", "none", kNoMin, kNoMax,
+     "Probes that decide it; they must stand in `probes`."},
+    {"checklist[].cells", kText, kText, kOptional, nullptr, "none", kNoMin, kNoMax,
+     "Cells that decide it, as terms of `--only` which must all hold: `[\"kind=check\", "
+     "\"op=allreduce\"]`."},
     {"seed", kInt, 0, kOptional, nullptr, "a new one each run, recorded", 0, kMaxExact,
      "Seed of the order of the cells. It does not change what is measured."},
     {"roofs", kBool, 0, kOptional, nullptr, "true", kNoMin, kNoMax,

@@ -225,6 +225,20 @@ Expected<OptionSet> options_of(const Scenario& scenario, const PlanContext& cont
 
 }  // namespace
 
+std::set<std::string> matching_cells(const Plan& plan, const std::vector<std::string>& texts) {
+  std::vector<Cell> known;
+  for (const PlanCell& cell : plan.cells) known.push_back(cell.cell);
+  const auto terms = parse_terms(texts, known);
+  std::set<std::string> ids;
+  if (!terms || terms->empty()) return ids;  // a word that no cell of this plan has
+  for (const PlanCell& cell : plan.cells) {
+    const bool all = std::all_of(terms->begin(), terms->end(),
+                                 [&](const FilterTerm& term) { return term.holds(cell.cell); });
+    if (all && !is_roof(cell)) ids.insert(cell.id);
+  }
+  return ids;
+}
+
 Expected<Plan> make_plan(const Scenario& scenario, const PlanFilter& filter, uint64_t seed,
                          const PlanContext& context) {
   const auto options = options_of(scenario, context);

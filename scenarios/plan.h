@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,10 @@ struct PlanContext {
   Vocabulary vocabulary;               // as the scenario was parsed with; "all" algorithms need it
   const OptionSet* options = nullptr;  // resolved; nullptr = defaults and the scenario's config
 };
+
+// Ids of the cells for which all these terms hold (as PlanFilter::only), roofs left out; no terms =
+// none.
+std::set<std::string> matching_cells(const Plan& plan, const std::vector<std::string>& terms);
 
 Expected<Plan> make_plan(const Scenario& scenario, const PlanFilter& filter, uint64_t seed,
                          const PlanContext& context = {});

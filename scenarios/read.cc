@@ -43,6 +43,19 @@ std::vector<ProbeCall> read_probes(const Json& list) {
   return calls;
 }
 
+std::vector<ChecklistCall> read_checklist(const Json& list) {
+  std::vector<ChecklistCall> calls;
+  for (const Json& entry : list) {
+    ChecklistCall call;
+    call.path = json_path("$.checklist", calls.size());
+    call.item = entry.value("item", "");
+    if (entry.contains("probes")) call.probes = texts(entry["probes"]);
+    if (entry.contains("cells")) call.cells = texts(entry["cells"]);
+    calls.push_back(std::move(call));
+  }
+  return calls;
+}
+
 // launch.port_base and launch.master_port are other places for options of these names.
 void read_launch(const Json& launch, Scenario& scenario, Problems& problems) {
   if (launch.contains("ranks_per_host")) {
@@ -81,6 +94,7 @@ Scenario read_scenario(const Json& root, Problems& problems) {
       scenario.matrix.push_back(read_block(matrix[i], json_path("$.matrix", i), problems));
     }
   }
+  if (root.contains("checklist")) scenario.checklist = read_checklist(root["checklist"]);
   scenario.report = {"console"};
   if (root.contains("report")) scenario.report = texts(root["report"]);
   if (root.contains("seed")) scenario.seed = whole_number(root["seed"]);

@@ -60,6 +60,13 @@ struct ScenarioHost {
   int ranks = 1;  // places for ranks
 };
 
+// An item that the reports answer: by these probes, or by the cells for which all terms hold.
+struct ChecklistCall {
+  std::string item;
+  std::vector<std::string> probes, cells;
+  std::string path;  // "$.checklist[0]" for messages
+};
+
 // What a block's key `hosts` asks for; each choice makes one set of hosts or several.
 struct HostChoice {
   std::string word = "all";  // "all" | "pairs" | "groups"; empty = see below
@@ -107,6 +114,7 @@ struct Scenario {
   std::vector<MatrixBlock> matrix;
   std::string keep_traces = "never";  // "always" | "failures" | "never"
   std::vector<std::string> report;
+  std::vector<ChecklistCall> checklist;
   std::optional<uint64_t> seed;
   bool roofs = true;
 };

@@ -27,6 +27,11 @@ MESH = """{"plumbline": 1, "question": "Do cables of their own work?", "hosts": 
 LONG = """{"plumbline": 1, "question": "Does it survive?", "hosts": {"local": 2}, "probes": ["link"], COMMON,
  "matrix": [{"kind": "latency", "op": "allreduce", "bytes": 8, "repeat": 100, "stop": {"ci": 0, "max_n": 10000000, "max_time": "100ms"}}]}"""
 
+# One host or both, dealt in either way: any of a launcher's ranks can be a rank of the world.
+AXES = """{"plumbline": 1, "question": "Which ranks take part?", "hosts": {"local": 2}, COMMON,
+ "matrix": [{"op": "allreduce", "bytes": 4096, "hosts": [1, 2], "distribution": ["block", "cyclic"], "stop": {"max_time": "30ms"}}]}"""
+SHIPPED = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "scenarios")
+
 COMMON = '"roofs": false, "launch": {"port_base": "auto", "master_port": PORT}, "report": ["console"], "seed": 7'
 
 processes = []  # daemons of ours, ended at exit
@@ -143,6 +148,33 @@ def judge_run(name, argv, folder, hosts, environment=None):
               for record in all_records), "%s: auth and control are recorded" % name)
 
 
+def judge_axes(name, argv, folder, environment=None):
+    """Sets of hosts and distributions, on two hosts with two ranks each."""
+    out = os.path.join(folder, "axes-" + name.replace(" ", "-"))
+    done = run([*argv, PLUMBLINE, "run", os.path.join(folder, "axes.json"), "--out", out, "--no-probes"], environment)
+    check(done.returncode == 0, "%s: run over the axes ends with 0 (%d)" % (name, done.returncode))
+    if done.returncode != 0:
+        print(done.stdout[-2000:], done.stderr[-2000:])
+        return
+    placed = {(r["cell"].get("hosts", "all"), r["cell"]["distribution"]): [each["host"] for each in r["per_rank"]]
+              for r in records(out + "/records.jsonl") if r["outcome"] == "passed" and r["verified"]}
+    check(placed == {("node1", "block"): ["node1"] * 2, ("node1", "cyclic"): ["node1"] * 2,
+                     ("all", "block"): ["node1", "node1", "node2", "node2"], ("all", "cyclic"): ["node1", "node2"] * 2},
+          "%s: ranks are where the axes say: %s" % (name, placed))
+
+
+def judge_shipped(name, argv, folder, environment=None):
+    """The scenario that MLX's host files run over ssh, as it ships."""
+    out = os.path.join(folder, "mesh-" + name.replace(" ", "-"))
+    done = run([*argv, PLUMBLINE, "run", os.path.join(SHIPPED, "jaccl_mesh.json"), "--out", out, "--rounds", "10", "--only", "bytes<=1Mi",
+                "--port-base", "auto", "--master-port", PORT], environment)
+    check(done.returncode == 0, "%s: jaccl_mesh.json ends with 0 (%d)" % (name, done.returncode))
+    marks = [line[:6] for line in done.stdout.splitlines() if line[:1] == "[" and line[5:6] == "]"]
+    check(len(marks) == 8 and marks[4:] == ["[ ok ]"] * 4 and "[FAIL]" not in marks, "%s: its checklist: %s" % (name, marks))
+    if done.returncode != 0:
+        print(done.stdout[-2000:], done.stderr[-2000:])
+
+
 def judge_coll(name, argv, environment=None):
     done = run([*argv, PLUMBLINE, "coll", "allreduce", "-b", "8", "-e", "64", "-f", "8", "-n", "5", "--json", "--port-base", "auto", "--master-port", PORT], environment)
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
@@ -252,7 +284,10 @@ def test_mpirun(folder, cluster):
         judge_end(name, here, folder, signal.SIGINT, range(0 if name == "MPICH" else 1, 256))
         judge_end(name, here, folder, signal.SIGKILL, range(1, 256))
         judge_orphans(name, here, folder)
-        judge_run(name + " two hosts", on("node1", [program, *always, *two_hosts, "-n", "4"]), folder, ["node1", "node2"])
+        both = on("node1", [program, *always, *two_hosts, "-n", "4"])
+        judge_run(name + " two hosts", both, folder, ["node1", "node2"])
+        judge_axes(name, both, folder)
+        judge_shipped(name, both, folder)
     return ran
 
 
@@ -349,6 +384,8 @@ def test_slurm(folder):
     judge_run("Slurm cyclic", on("node0", ["srun", "-N2", "-n4", "-m", "cyclic", "--chdir", folder]), folder, ["node1", "node2"], environment)
     judge_run("Slurm pmi2", [*srun, "--mpi=pmi2"], folder, ["node1", "node2"], environment)
     judge_coll("Slurm", srun, environment)
+    judge_axes("Slurm", srun, folder, environment)
+    judge_shipped("Slurm", srun, folder, environment)
     one = on("node0", ["srun", "-N1", "-n4", "--chdir", folder])
     judge_run("Slurm one node", one, folder, ["node1"], environment)
     # A shell of salloc without a step is no launch: run works alone there, with the scenario's own hosts.
@@ -388,7 +425,7 @@ def main():
     folder = tempfile.mkdtemp(prefix="plumbline-launchers-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.chmod(folder, 0o755)
-    for name, text in (("scenario.json", SCENARIO), ("long.json", LONG), ("mesh.json", MESH)):
+    for name, text in (("scenario.json", SCENARIO), ("long.json", LONG), ("mesh.json", MESH), ("axes.json", AXES)):
         with open(os.path.join(folder, name), "w") as file:
             file.write(text.replace("COMMON", COMMON).replace("PORT", PORT))
     test_mesh(folder)

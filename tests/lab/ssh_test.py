@@ -120,6 +120,25 @@ class Tests:
         pairs = {(link["from_host"], link["to_host"]) for link in links}
         assert len(pairs) == HOSTS * (HOSTS - 1), pairs
 
+    def test_the_jaccl_mesh_from_an_mlx_host_file(self):
+        """Cluster checks and four phases, each an item of the checklist; data go over the interfaces behind the device matrix."""
+        hosts = [{"ssh": h["name"], "ips": [h["control"]], "rdma": [None if i == j else "rdma_data0" for j in range(HOSTS)]}
+                 for i, h in enumerate(self.cluster.hosts)]
+        path = self.cluster.folder / "mlx-mesh.json"
+        path.write_text(json.dumps({"backend": "jaccl", "hosts": hosts}))
+        out = self.cluster.folder / "out-mesh"
+        shipped = pathlib.Path(__file__).parents[2] / "scenarios" / "jaccl_mesh.json"
+        done = self.cluster.run(PROGRAM, "run", shipped, "--hosts", path, "--out", out, "--rounds", "20", timeout=240)
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        items = [line for line in done.stdout.splitlines() if line[:1] == "[" and line[5:6] == "]"]
+        assert len(items) == 8 and not any(line.startswith(("[FAIL]", "[ -- ]")) for line in items), items
+        assert all(line.startswith("[ ok ]") and "over tcp" in line for line in items[4:]), items
+        phases = records_of(out)
+        assert {r["outcome"] for r in phases} == {"passed"}, {r["reason"] for r in phases}
+        assert max(r["time_ns"]["n"] for r in phases if r["cell"]["kind"] == "bandwidth") == 20
+        pairs = {pair for r in phases for pair in r["resolved"]["address_pairs"]}
+        assert pairs and all(pair.count("10.10.0.") == 2 for pair in pairs), pairs
+
     def test_launch_runs_any_program_everywhere(self):
         done = self.cluster.run(PROGRAM, "launch", "--hosts", self.hosts, "--as", "torchrun", "--env", "WORD=it's $HOME", "--", "sh", "-c",
                                 "echo $RANK/$WORLD_SIZE $MASTER_ADDR \"$WORD\" $(ip -br address show data0 | grep -c 10.10.0.$((RANK + 1))/)")

@@ -94,6 +94,22 @@ TEST(JudgePair, WhatWasNotTriedIsNoPass) {
   }
 }
 
+// "Ping works, below 1 ms": the fastest echo decides, because the first may wait for an address.
+TEST(JudgePair, EchoSlowerThanAsked) {
+  EvidenceSet set = test::healthy_star(2);
+  PingEvidence ping;
+  ping.sent = ping.received = 3;
+  ping.rtt_ns = {9'000'000, 1'200'000, 1'500'000};
+  test::pair(set, "mini1", "mini2").ping = ping;
+  const auto verdict = [&](const ProbeParams& params) {
+    return by_key(judge_icmp(set, params)).at("icmp/mini1>mini2");
+  };
+  EXPECT_EQ(verdict({}).outcome, CheckOutcome::kPass);
+  EXPECT_EQ(verdict({{"max_ms", "1.3"}}).outcome, CheckOutcome::kPass);
+  EXPECT_EQ(verdict({{"max_ms", "1"}}).outcome, CheckOutcome::kWarn);
+  EXPECT_NE(verdict({{"max_ms", "1"}}).reason.find("longer than 1 ms"), std::string::npos);
+}
+
 TEST(JudgePair, Echo) {
   const auto outcome = [](int sent, int received, int duplicates, const char* unavailable,
                           bool tcp) {

@@ -54,6 +54,66 @@ TEST(ShippedScenarios, LinkMatrixHasEveryMeasureAndNoRoofs) {
   for (const PlanCell& cell : plan.cells) EXPECT_EQ(cell.cell.kind, "link");
 }
 
+// Each item of a checklist is decided by something that the scenario asks or measures.
+TEST(ShippedScenarios, EveryItemOfAChecklistCanBeDecided) {
+  size_t items = 0;
+  for (const char* name : {"thunderbolt_star", "jaccl_mesh", "nightly"}) {
+    const std::string path = std::string(PLUMBLINE_SOURCE_DIR) + "/scenarios/" + name + ".json";
+    const auto scenario = load_scenario(path, vocabulary());
+    ASSERT_TRUE(scenario) << all_lines(scenario.error());
+    const Plan plan = plan_of(*scenario);
+    std::set<std::string> decided;
+    for (const ChecklistCall& call : scenario->checklist) {
+      ++items;
+      const std::set<std::string> cells = matching_cells(plan, call.cells);
+      EXPECT_EQ(cells.empty(), call.cells.empty()) << call.item;
+      decided.insert(cells.begin(), cells.end());
+    }
+    for (const PlanCell& cell : plan.cells) {
+      if (cell.cell.kind == "roof") continue;
+      EXPECT_EQ(decided.count(cell.id), 1u) << name << ": no item speaks of " << cell.cell.op;
+    }
+  }
+  EXPECT_GE(items, 25u);
+}
+
+TEST(ShippedScenarios, JacclMeshHasItsFourPhases) {
+  const Plan plan = shipped("jaccl_mesh");
+  EXPECT_LT(plan.estimated_s, 40);
+  const auto count = kinds(plan);
+  EXPECT_GT(count.at("check"), 1);
+  EXPECT_EQ(count.at("latency"), 1);
+  EXPECT_GT(count.at("bandwidth"), 5);
+  for (const PlanCell& cell : plan.cells) {
+    if (cell.cell.kind != "latency") continue;
+    EXPECT_EQ(cell.cell.count, 1u);
+  }
+}
+
+TEST(ShippedScenarios, McclTwoNodeSweepsAsMcclDoes) {
+  const Plan plan = shipped("mccl_two_node");
+  std::set<uint64_t> sizes;
+  for (const PlanCell& cell : plan.cells) {
+    EXPECT_EQ(cell.cell.ranks, 2);
+    if (cell.cell.kind != "bandwidth") continue;
+    EXPECT_EQ(cell.stop.max_n, 20u);
+    sizes.insert(cell.cell.bytes);
+  }
+  EXPECT_EQ(sizes.size(), 10u);
+  EXPECT_EQ(*sizes.begin(), 4096u);
+  EXPECT_EQ(*sizes.rbegin(), uint64_t{1} << 30);
+}
+
+TEST(ShippedScenarios, NightlyTakesMinutes) {
+  const Plan plan = shipped("nightly");
+  EXPECT_GT(plan.estimated_s, 60);
+  EXPECT_LT(plan.estimated_s, 900);
+  const auto count = kinds(plan);
+  for (const char* kind : {"link", "check", "latency", "bandwidth", "throughput", "roof"}) {
+    EXPECT_GT(count.count(kind), 0u) << kind;
+  }
+}
+
 TEST(ShippedScenarios, BenchmarkMatrixHasEveryOperationInEveryMatrix) {
   const Plan plan = shipped("benchmark_matrix");
   EXPECT_LT(plan.estimated_s, 900);

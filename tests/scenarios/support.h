@@ -33,7 +33,12 @@ inline Descriptor named(const std::string& name, const std::string& group = "") 
 
 inline Vocabulary vocabulary() {
   Vocabulary v;
-  for (const char* name : {"link", "ip", "name", "ports", "host"}) v.probes.push_back(named(name));
+  for (const char* name : {"config", "ports", "name", "launch", "host", "link", "ip", "neighbour",
+                           "route", "firewall", "mtu", "quality", "rdma"})
+    v.probes.push_back(named(name));
+  Descriptor icmp = named("icmp");
+  icmp.params = {{"max_ms", "number", "", "", ""}};
+  v.probes.push_back(icmp);
   Descriptor tcp = named("tcp.connect");
   tcp.params = {{"ports", "list", "", "", "which ports"}, {"timeout_ms", "int", "", "", ""}};
   v.probes.push_back(tcp);
