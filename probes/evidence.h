@@ -283,8 +283,9 @@ struct StreamEvidence {
   bool alone = false;  // repeated with nothing else going on
   int64_t bytes = 0, duration_ns = 0;
   int64_t segments_out = 0, retransmitted = 0, duplicate_reports = 0;  // TCP_INFO of the sender
-  // Segments with data that the receiver's stack saw, duplicates too; 0 = not told. Less than
-  // `segments_out`: lost on this way, also on the sender's own egress, which is no retransmission.
+  // Segments with data that the receiver's stack saw, duplicates too, at least all that were not
+  // sent again; 0 = not told. Less than `segments_out`: lost on this way, also on the sender's own
+  // egress, which is no retransmission.
   int64_t segments_in = 0;
   int64_t rtt_ns = 0, rtt_min_ns = 0;
   int64_t receive_window = 0, send_buffer = 0;            // bytes; the limits seen

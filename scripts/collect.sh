@@ -68,7 +68,7 @@ linux|ebtables-legacy|loaded ebtables|ebtables-legacy-save
 linux|tc||@clsact tc -j filter show dev
 linux|ufw|has /etc/ufw/ufw.conf|@file /etc/ufw/ufw.conf
 linux|firewalld|process firewalld|firewall-cmd --state
-linux|infiniband||@files /sys/class/infiniband/*/node_type /sys/class/infiniband/*/ports/*/state /sys/class/infiniband/*/ports/*/link_layer /sys/class/infiniband/*/ports/*/gids/* /sys/class/infiniband/*/ports/*/gid_attrs/ndevs/0
+linux|infiniband||@files /sys/class/infiniband/*/node_type /sys/class/infiniband/*/ports/*/state /sys/class/infiniband/*/ports/*/link_layer /sys/class/infiniband/*/ports/*/gids/[0-9] /sys/class/infiniband/*/ports/*/gids/[0-9][0-9] /sys/class/infiniband/*/ports/*/gid_attrs/ndevs/0
 any|ibv-devinfo||ibv_devinfo -v
 macos|ifconfig||ifconfig -a
 macos|netstat-interfaces||netstat -ibdn

@@ -57,6 +57,10 @@ labs    slurmctld                  -
 labs    slurmd                     -
 labs    slurm-client               -
 labs    munge                      -
+labs    qemu-system-x86            -
+labs    busybox-static             -
+labs    cpio                       -
+labs    kmod                       -
 static  g++-aarch64-linux-gnu      -
 static  qemu-user                  -
 lint    clang-format-14            llvm@14

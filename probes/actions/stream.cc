@@ -58,8 +58,11 @@ class Sender {
     return out_;
   }
 
-  // Bytes that went ahead of the stream's own, part of what the kernel counts.
-  void set_header(int64_t bytes) { header_ = bytes; }
+  // What went ahead of the stream's own bytes, part of what the kernel counts.
+  void set_start(const TcpProgress& start) {
+    header_ = start.bytes_acked;
+    header_sent_ = start.bytes_sent;
+  }
 
  private:
   bool broken(const char* what) {
@@ -94,7 +97,8 @@ class Sender {
   bool send_some() {
     int64_t want = std::min<int64_t>(kBlock, limit_ - sent_);
     if (paced_) want = unsent_;
-    const ssize_t sent = ::send(fd_.get(), zeros_.data(), static_cast<size_t>(want), send_flags());
+    const int flags = send_flags() | (paced_ ? own_segments_flag() : 0);
+    const ssize_t sent = ::send(fd_.get(), zeros_.data(), static_cast<size_t>(want), flags);
     if (sent < 0 && !would_wait(errno)) return broken("send");
     if (sent > 0) {
       sent_ += sent;
@@ -162,6 +166,12 @@ class Sender {
     }
     out_.bytes = report->bytes;
     out_.segments_in = report->segments;
+    if (paced_ && report->segments > 0 && last_.bytes_sent >= 0 && report->bytes == sent_) {
+      const int64_t again = last_.bytes_sent - header_sent_ - sent_;
+      out_.segments_in =
+          arrived_segments(out_.segments_out, report->segments, (again + message_ - 1) / message_,
+                           out_.duplicate_reports);
+    }
     if (report->duration_ns > 0) {
       out_.duration_ns = report->duration_ns;
       out_.cpu_receiver =
@@ -175,7 +185,8 @@ class Sender {
   const AgentCall& call_;
   std::vector<char> zeros_, block_;
   bool paced_ = false, reads_ = false, ended_ = false;
-  int64_t message_ = 0, gap_ns_ = 0, limit_ = 0, unsent_ = 0, sent_ = 0, header_ = 0;
+  int64_t message_ = 0, gap_ns_ = 0, limit_ = 0, unsent_ = 0, sent_ = 0;
+  int64_t header_ = 0, header_sent_ = 0;
   int64_t begin_ns_ = 0, end_ns_ = 0, sampled_ns_ = 0;
   std::string tail_;
   TcpProgress last_;
@@ -201,10 +212,16 @@ StreamEvidence run_stream(const PairEnds& ends, const StreamSettings& settings,
   }
   auto fd = open_service(ends, mode, settings.duration_ms, call);
   if (!fd) return no_stream(settings, fd.error().message());
-  const int64_t header = tcp_progress(fd->get(), 0).bytes_acked;
+  const TcpProgress start = tcp_progress(fd->get(), 0);
   Sender sender(std::move(*fd), settings, call);
-  sender.set_header(header);
+  sender.set_start(start);
   return sender.run();
+}
+
+int64_t arrived_segments(int64_t sent, int64_t counted, int64_t resent_messages,
+                         int64_t duplicates) {
+  const int64_t lost = std::max<int64_t>(0, resent_messages - std::max<int64_t>(0, duplicates));
+  return std::max(counted, sent - lost);
 }
 
 bool echo_once(int fd, const AgentCall& call, int& err) {

@@ -24,6 +24,14 @@ struct StreamSettings {
 StreamEvidence run_stream(const PairEnds& ends, const StreamSettings& settings,
                           const AgentCall& call);
 
+// Of `sent` segments, those that the receiver's stack saw: its own count of packets, but at least
+// all that did not need to be sent again, once every byte came through. `resent_messages` were sent
+// again, `duplicates` of them for nothing (D-SACK, RFC 2883). Cards that merge segments, and
+// virtual ones that never cut them apart (virtio between machines of one host), hand several to
+// the stack as one packet.
+int64_t arrived_segments(int64_t sent, int64_t counted, int64_t resent_messages,
+                         int64_t duplicates);
+
 // One small message there and back over a connection in one of the modes that echo; false when the
 // time is over or the connection broke, with the errno.
 bool echo_once(int fd, const AgentCall& call, int& err);

@@ -13,6 +13,7 @@ struct TcpProgress {
   // are no retransmissions when they are sent again. What came in counts duplicates too; 0 = the
   // system does not tell.
   int64_t segments_out = 0, segments_in = 0;
+  int64_t bytes_sent = -1;        // in `segments_out`; -1 = the system does not tell
   int64_t retransmitted = 0;      // segments
   int64_t duplicate_reports = 0;  // by the peer's D-SACKs (RFC 2883)
   int64_t rtt_ns = 0, rtt_min_ns = 0;
@@ -26,6 +27,10 @@ TcpProgress tcp_progress(int fd, int64_t sent);
 // A congestion control that sends as fast as the path takes it, where the system has it and lets
 // us: pacing ones (bbr) would measure themselves. Never loads a kernel module.
 void choose_probe_congestion_control(int fd);
+
+// A flag for send(2): these bytes are never joined with others to larger segments, neither now nor
+// when they are sent again, so that a lost message is one lost segment. 0 where there is none.
+int own_segments_flag();
 
 // How many SYNs this socket has sent by now; 0 when the system does not tell.
 int64_t syns_sent(int fd);

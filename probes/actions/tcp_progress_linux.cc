@@ -34,6 +34,10 @@ TcpProgress tcp_progress(int fd, int64_t) {
   out.bytes_acked = static_cast<int64_t>(info.tcpi_bytes_acked);
   out.segments_out = info.tcpi_data_segs_out;
   out.segments_in = info.tcpi_data_segs_in;
+  // Since Linux 4.19; before, it stays zero.
+  if (info.tcpi_bytes_sent > 0 || info.tcpi_data_segs_out == 0) {
+    out.bytes_sent = static_cast<int64_t>(info.tcpi_bytes_sent);
+  }
   out.retransmitted = info.tcpi_total_retrans;
   out.duplicate_reports = info.tcpi_dsack_dups;
   out.rtt_ns = info.tcpi_rtt * kMicrosecond;
@@ -58,6 +62,8 @@ void choose_probe_congestion_control(int fd) {
     if (name == "cubic") set_congestion_control(fd, name);
   }
 }
+
+int own_segments_flag() { return MSG_EOR; }  // for TCP since Linux 4.7, tcp_sendmsg_locked
 
 int64_t syns_sent(int fd) { return 1 + int64_t{read_info(fd).tcpi_total_retrans}; }
 

@@ -31,6 +31,15 @@ std::string describe_devices(const std::vector<RdmaDevice>& devices) {
   return join_words(words);
 }
 
+// Why the kernel's devices were not read, or empty: then none may be there all the same.
+std::string unread_devices(const HostEvidence& host) {
+  const std::string source = "infiniband: ";
+  for (const std::string& line : host.unreadable) {
+    if (line.rfind(source, 0) == 0) return "devices: " + line.substr(source.size());
+  }
+  return {};
+}
+
 // The device whose port should carry the job: the one over the data interface, else any.
 std::vector<RdmaDevice> devices_for(const JobHost& job, const HostEvidence& host) {
   std::vector<RdmaDevice> over_data;
@@ -51,6 +60,9 @@ class RdmaJudge {
   RdmaVerdict judge() {
     if (!has_facts(host_)) return say(CheckOutcome::kUnknown, lack_of_facts(host_));
     const bool devices = host_.rdma && !host_.rdma->devices.empty();
+    if (const std::string why = unread_devices(host_); !devices && !why.empty()) {
+      return say(CheckOutcome::kUnknown, why);
+    }
     if (!asked_ && !devices) {
       return say(CheckOutcome::kSkipped, "the job does not ask for RDMA, and there is no device");
     }

@@ -119,8 +119,15 @@ BufferEvidence try_buffers(int64_t bytes) {
     out.error = socket.error().message();
     return out;
   }
-  out.send = static_cast<int64_t>(granted_buffer(socket->get(), SO_SNDBUF));
-  out.receive = static_cast<int64_t>(granted_buffer(socket->get(), SO_RCVBUF));
+  // Beyond the limit a socket keeps its small first buffer, which the system lets grow: the limit
+  // says what could be had.
+  const auto most = [&](int option) {
+    const uint64_t limit = socket_buffer_limit(option);
+    const bool refused = limit > 0 && options.buffer_bytes > limit;
+    return static_cast<int64_t>(refused ? limit : granted_buffer(socket->get(), option));
+  };
+  out.send = most(SO_SNDBUF);
+  out.receive = most(SO_RCVBUF);
   return out;
 }
 

@@ -33,9 +33,11 @@ constexpr const char* kProcSys =
     "/proc/sys/net/netfilter/nf_conntrack_count /proc/sys/net/netfilter/nf_conntrack_max "
     "/proc/sys/net/bridge/bridge-nf-call-iptables /proc/sys/net/bridge/bridge-nf-call-ip6tables";
 
+// Tables of GIDs are filled from their beginning and may have a thousand entries, a file each.
 constexpr const char* kSysInfiniband =
     "@files /sys/class/infiniband/*/node_type /sys/class/infiniband/*/ports/*/state "
-    "/sys/class/infiniband/*/ports/*/link_layer /sys/class/infiniband/*/ports/*/gids/* "
+    "/sys/class/infiniband/*/ports/*/link_layer /sys/class/infiniband/*/ports/*/gids/[0-9] "
+    "/sys/class/infiniband/*/ports/*/gids/[0-9][0-9] "
     "/sys/class/infiniband/*/ports/*/gid_attrs/ndevs/0";
 
 // iptables-legacy-save and its kin load the kernel's tables when they are asked; the files in

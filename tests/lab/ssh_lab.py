@@ -51,8 +51,7 @@ class SshCluster:
         for host in self.hosts:
             self.plug(host["netns"], "control", host["control"] + "/24")
             self.plug(host["netns"], "data", host["data"])
-        self.keygen("client")
-        (self.folder / "authorized_keys").write_text((self.folder / "client.pub").read_text())
+        self.write_client_key()
         os.makedirs("/run/sshd", exist_ok=True)
         for host in self.hosts:
             self.start_sshd(host)
@@ -70,7 +69,12 @@ class SshCluster:
     def keygen(self, name):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.folder / name)], check=True, timeout=20)
 
-    def start_sshd(self, host):
+    def write_client_key(self):
+        self.keygen("client")
+        (self.folder / "authorized_keys").write_text((self.folder / "client.pub").read_text())
+
+    def write_sshd_config(self, host):
+        """The host's own key and its server's configuration; returns the latter's path."""
         name = host["name"]
         if not (self.folder / ("key-" + name)).exists():
             self.keygen("key-" + name)
@@ -80,6 +84,11 @@ class SshCluster:
             "AuthorizedKeysFile %s" % (self.folder / "authorized_keys"), "UsePAM no", "PasswordAuthentication no",
             "KbdInteractiveAuthentication no", "PermitRootLogin prohibit-password", "StrictModes no", "UseDNS no",
             "MaxStartups 100:30:200", 'SetEnv SHLVL=3 "XDG_CACHE_HOME=%s"' % host["cache"], ""]))
+        return config
+
+    def start_sshd(self, host):
+        name = host["name"]
+        config = self.write_sshd_config(host)
         log = open(self.folder / ("log-" + name), "a")
         self.daemons[name] = subprocess.Popen(["ip", "netns", "exec", host["netns"], "sh", "-c", self.prelude(host) + ' && exec "$0" "$@"',
                                                "/usr/sbin/sshd", "-D", "-e", "-f", str(config)],

@@ -66,6 +66,17 @@ TEST(Stream, PacedSendsMessagesAtARate) {
   EXPECT_LT(out.cpu_sender, 0.9);
 }
 
+TEST(Stream, WhatWasNotSentAgainArrived) {
+  // sent, counted, sent again, duplicates
+  EXPECT_EQ(arrived_segments(600, 540, 0, 0), 600);    // merged on the way, nothing lost
+  EXPECT_EQ(arrived_segments(600, 540, 1, 0), 599);    // at most one was
+  EXPECT_EQ(arrived_segments(600, 540, 30, 30), 600);  // late, not lost
+  EXPECT_EQ(arrived_segments(600, 540, 30, 12), 582);
+  EXPECT_EQ(arrived_segments(600, 580, 9999, 0), 580);  // joined when sent again
+  EXPECT_EQ(arrived_segments(600, 603, 0, 0), 603);     // duplicates count
+  EXPECT_EQ(arrived_segments(600, 590, -1, 5), 600);
+}
+
 TEST(Stream, UnknownKindsAreRefused) {
   const StreamEvidence out = run_stream(ends_on_loopback(1), {"sideways", 1, 0, 0}, call_within(9));
   EXPECT_THAT(out.error, HasSubstr("sideways"));

@@ -1,4 +1,5 @@
 #include "host_rule_helpers.h"
+#include "probes/rules/host_rdma.h"
 #include "probes/rules/host_readiness.h"
 #include "probes/rules/host_rows.h"
 #include "probes/thresholds.h"
@@ -465,6 +466,19 @@ TEST(StartRules, RdmaRungs) {
   EXPECT_EQ(candidate_of(set, "rdma.no_library").finding.outcome, Severity::kFail);
   set.job.rdma = false;
   EXPECT_EQ(causes_of(set), "") << "nobody asked, and there is no device";
+}
+
+TEST(StartRules, RdmaDevicesThatWereNotReadAreUnknown) {
+  EvidenceSet set = with_rdma();
+  set.hosts[1].rdma->devices.clear();
+  set.hosts[1].unreadable = {"infiniband: not all files could be read in time"};
+  EXPECT_EQ(causes_of(set), "");
+  for (const bool asked : {true, false}) {
+    set.job.rdma = asked;
+    const Check check = rdma_verdicts(set).at(1).check;
+    EXPECT_EQ(check.outcome, CheckOutcome::kUnknown) << check.reason;
+    EXPECT_NE(check.reason.find("in time"), std::string::npos);
+  }
 }
 
 TEST(StartRules, RdmaThatNobodyAskedForIsANote) {
