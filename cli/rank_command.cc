@@ -216,7 +216,9 @@ class Rank {
     const std::vector<int> chosen = choose_cpus(options_.text("bind_to"), cpus_by_preference(),
                                                 connect.ranks_on_machine, connect.cpu_offset);
     cpu_ = chosen[static_cast<size_t>(connect.slot)];
-    return cpu_ < 0 ? Status{} : bind_to_cpu(cpu_);
+    const Status bound = cpu_ < 0 ? Status{} : bind_to_cpu(cpu_);
+    affinity_ = own_affinity();
+    return bound;
   }
 
   Status join(const ConnectMessage& connect) {
@@ -269,7 +271,11 @@ class Rank {
                                          : measure(run.cell, run.settings, context);
     if (!measured) return fail(measured.error());
     add_path(*group_, measured->resolved);
-    for (PerRank& mine : measured->per_rank) mine.cpu = cpu_;
+    for (PerRank& mine : measured->per_rank) {
+      mine.cpu = cpu_;
+      mine.affinity = affinity_.cpus;
+      mine.numa_node = affinity_.numa_node;
+    }
     if (setup_.rank != 0) {
       // Rank 0 sends the samples, which are the same everywhere.
       measured->hist = {};
@@ -287,7 +293,8 @@ class Rank {
   std::optional<Logger> log_;
   const KernelSet* kernels_ = nullptr;
   int cores_usable_ = 1;
-  int cpu_ = -1;  // that it is bound to; -1 = none
+  int cpu_ = -1;       // that we bound it to; -1 = none
+  Affinity affinity_;  // that it really has
   std::unique_ptr<TcpListener> listener_;
   std::vector<RankEndpoint> endpoints_;  // of all ranks
   std::vector<int> tree_;                // empty = all ranks are connected

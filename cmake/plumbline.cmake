@@ -43,6 +43,7 @@ if(PLUMBLINE_SANITIZE)
   target_compile_options(plumbline_flags INTERFACE -fsanitize=${PLUMBLINE_SANITIZE}
                          -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(plumbline_flags INTERFACE -fsanitize=${PLUMBLINE_SANITIZE})
+  target_compile_definitions(plumbline_flags INTERFACE PLUMBLINE_SANITIZED)
 endif()
 
 # Most of the time of a build goes into optimising what need not be fast, and into the same headers again and again.

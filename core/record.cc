@@ -77,6 +77,8 @@ json per_rank_json(const PerRank& rank) {
           {"context_switches", rank.context_switches},
           {"retransmits", rank.retransmits},
           {"cpu", rank.cpu},
+          {"affinity", rank.affinity},
+          {"numa_node", rank.numa_node},
           {"clock_offset_ns", optional_json(rank.clock_offset_ns)},
           {"clock_error_ns", optional_json(rank.clock_error_ns)}};
 }
@@ -93,6 +95,8 @@ PerRank per_rank_from(const json& object) {
   object.at("context_switches").get_to(rank.context_switches);
   object.at("retransmits").get_to(rank.retransmits);
   object.at("cpu").get_to(rank.cpu);
+  rank.affinity = object.value("affinity", std::string());
+  rank.numa_node = object.value("numa_node", -1);
   get_optional(object, "clock_offset_ns", rank.clock_offset_ns);
   get_optional(object, "clock_error_ns", rank.clock_error_ns);
   return rank;

@@ -44,7 +44,9 @@ struct PerRank {
   int64_t cpu_ns = 0;            // user + system time over the timed part
   int64_t context_switches = 0;  // voluntary + involuntary over the timed part
   uint64_t retransmits = 0;      // TCP segments, over the timed part
-  int cpu = -1;                  // that it was bound to; -1 = not bound
+  int cpu = -1;                  // that plumbline bound it to; -1 = none
+  std::string affinity;          // CPUs it might really use: "3", "0-7,16-23"; empty = not known
+  int numa_node = -1;            // of all of them; -1 = several, or not known
   // Window timing only: rank 0's monotonic clock minus this rank's when the cell ended, and how far
   // the true offset may be from it.
   std::optional<double> clock_offset_ns, clock_error_ns;

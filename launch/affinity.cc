@@ -13,4 +13,17 @@ std::vector<int> choose_cpus(const std::string& mode, const std::vector<int>& cp
   return chosen;
 }
 
+std::string cpu_ranges(const std::vector<int>& cpus) {
+  std::string text;
+  for (size_t i = 0; i < cpus.size();) {
+    size_t last = i;
+    while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) ++last;
+    if (!text.empty()) text += ',';
+    text += std::to_string(cpus[i]);
+    if (last > i) text += '-' + std::to_string(cpus[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
 }  // namespace plumbline

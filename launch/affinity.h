@@ -13,6 +13,17 @@ namespace plumbline {
 // CPUs that this process may use, one of every physical core first, their hyper-threads after them.
 // Empty where the system does not let processes choose.
 std::vector<int> cpus_by_preference();
+// The CPUs on which the calling thread may really run, by whomever it was bound: "3", "0-7,16-23";
+// empty where the system does not tell. And the NUMA node that all of them belong to, -1 where
+// there are several, or none.
+struct Affinity {
+  std::string cpus;
+  int numa_node = -1;
+};
+Affinity own_affinity();
+// {0, 1, 2, 5} as "0-2,5": the system's own way to write such lists. Ascending.
+std::string cpu_ranges(const std::vector<int>& cpus);
+
 // Binds the calling thread, and those that it starts later, to one CPU.
 Status bind_to_cpu(int cpu);
 

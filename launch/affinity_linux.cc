@@ -2,6 +2,8 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "launch/affinity.h"
@@ -19,9 +21,8 @@ bool is_second_thread(int cpu) {
   return file && first != cpu;
 }
 
-}  // namespace
-
-std::vector<int> cpus_by_preference() {
+// Ascending.
+std::vector<int> usable_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
   std::vector<int> cpus;
@@ -29,6 +30,39 @@ std::vector<int> cpus_by_preference() {
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (CPU_ISSET(static_cast<size_t>(cpu), &set)) cpus.push_back(cpu);
   }
+  return cpus;
+}
+
+// The folder of a CPU holds a link nodeN; -1 on kernels without NUMA.
+int node_of(int cpu) {
+  std::error_code error;
+  const std::string folder = fmt::format("/sys/devices/system/cpu/cpu{}", cpu);
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.rfind("node", 0) == 0) return std::atoi(name.c_str() + 4);
+  }
+  return -1;
+}
+
+}  // namespace
+
+Affinity own_affinity() {
+  const std::vector<int> cpus = usable_cpus();
+  Affinity out;
+  out.cpus = cpu_ranges(cpus);
+  for (size_t i = 0; i < cpus.size(); ++i) {
+    const int node = node_of(cpus[i]);
+    if (i > 0 && node != out.numa_node) {
+      out.numa_node = -1;
+      break;
+    }
+    out.numa_node = node;
+  }
+  return out;
+}
+
+std::vector<int> cpus_by_preference() {
+  std::vector<int> cpus = usable_cpus();
   std::stable_partition(cpus.begin(), cpus.end(), [](int cpu) { return !is_second_thread(cpu); });
   return cpus;
 }

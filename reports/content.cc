@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <ctime>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "core/units.h"
@@ -147,6 +150,39 @@ std::vector<std::string> noise_notes(const View& view) {
   return notes;
 }
 
+// Milliseconds since 1970 of "2026-11-20T20:42:23.433Z"; nothing when it is no such text.
+std::optional<int64_t> milliseconds_of(const std::string& time) {
+  std::tm parts{};
+  int millisecond = 0;
+  const int read =
+      std::sscanf(time.c_str(), "%d-%d-%dT%d:%d:%d.%3dZ", &parts.tm_year, &parts.tm_mon,
+                  &parts.tm_mday, &parts.tm_hour, &parts.tm_min, &parts.tm_sec, &millisecond);
+  if (read != 7) return std::nullopt;
+  parts.tm_year -= 1900;
+  parts.tm_mon -= 1;
+  return int64_t{timegm(&parts)} * 1000 + millisecond;
+}
+
+// What cells cost beside their timed part (asking the ranks, warming up, checking the data, writing
+// the record): the time from the end of the cell before, where the same ranks did that one too.
+std::string cost_text(const std::vector<Record>& records) {
+  std::vector<double> costs_ns;
+  for (size_t i = 1; i < records.size(); ++i) {
+    const Record &before = records[i - 1], &record = records[i];
+    const bool same_ranks =
+        before.run_id == record.run_id && world_of(before.cell) == world_of(record.cell) &&
+        before.measurement.outcome != Outcome::kError && record.cell.kind != "link";
+    const auto from = milliseconds_of(before.time), to = milliseconds_of(record.time);
+    if (!same_ranks || !from || !to || record.measurement.elapsed_ns <= 0) continue;
+    const double gap_ns = static_cast<double>(*to - *from) * 1e6;
+    costs_ns.push_back(std::max(0.0, gap_ns - static_cast<double>(record.measurement.elapsed_ns)));
+  }
+  constexpr size_t kFew = 5;  // times are known to a millisecond
+  if (costs_ns.size() < kFew) return "";
+  return fmt::format("Beside measuring: {} a cell (median of {})",
+                     format_duration(median(costs_ns)), costs_ns.size());
+}
+
 std::string finding_text(const Finding& finding) {
   std::string text = fmt::format("{}: {}", to_string(finding.outcome), finding.cause);
   if (!finding.host.empty()) text += " on " + finding.host;
@@ -269,6 +305,8 @@ void add_introduction(const ReportInput& input, const View& view, Document& docu
   }
   notes.insert(notes.end(), input.notes.begin(), input.notes.end());
   document.list(notes);
+  const std::string cost = cost_text(input.records);
+  if (!cost.empty()) document.paragraph(cost);
   const std::string checks = checks_text(input.checks);
   if (!checks.empty()) document.paragraph(checks);
   std::vector<std::string> findings;

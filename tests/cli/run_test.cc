@@ -273,5 +273,28 @@ TEST(Run, WrongDataIsAFailedRecordAndExitsThree) {
   EXPECT_GE(failed, 1);
 }
 
+// Far more ranks than cores: they start, are right, end, and every row says that they were crowded.
+TEST(Run, SixtyFourRanksOnFewCores) {
+  const ScratchFolder folder;
+  folder.write("scenario.json", R"({
+    "plumbline": 1, "hosts": {"local": 64}, "launch": {"port_base": "auto"}, "roofs": false,
+    "matrix": [{"kind": "check", "bytes": [4096, 100000],
+                "op": ["allreduce", "reduce_scatter", "allgather", "broadcast", "alltoall",
+                       "reduce", "gather", "scatter", "barrier"]}]})");
+  const Finished done = run_program(run_argv(folder, {"--no-probes"}));
+  ASSERT_EQ(done.status, 0) << done.err;
+  const auto records = read_records(folder.path("out/records.jsonl"), nullptr);
+  ASSERT_TRUE(records);
+  ASSERT_EQ(records->size(), 17u);
+  for (const Record& record : *records) {
+    EXPECT_EQ(record.measurement.outcome, Outcome::kPassed) << record.measurement.reason;
+    EXPECT_EQ(record.cell.ranks, 64);
+    ASSERT_FALSE(record.environment.hosts.empty());
+    const bool crowded = record.environment.hosts[0].cores_usable < 64;
+    const auto& causes = record.noise.causes;
+    EXPECT_EQ(std::count(causes.begin(), causes.end(), "oversubscribed"), crowded ? 1 : 0);
+  }
+}
+
 }  // namespace
 }  // namespace plumbline

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <thread>
 
@@ -20,6 +21,27 @@ TEST(ChooseCpus, AutoBindsOnlyWhenEveryRankGetsItsOwn) {
 TEST(ChooseCpus, TheOffsetKeepsRunsApart) {
   EXPECT_EQ(choose_cpus("auto", {0, 1, 2, 3}, 2, 2), (std::vector<int>{2, 3}));
   EXPECT_EQ(choose_cpus("auto", {0, 1, 2, 3}, 2, 3), (std::vector<int>{3, 0}));
+}
+
+TEST(Affinity, RangesAreWrittenAsTheSystemWritesThem) {
+  EXPECT_EQ(cpu_ranges({}), "");
+  EXPECT_EQ(cpu_ranges({3}), "3");
+  EXPECT_EQ(cpu_ranges({0, 1, 2, 5}), "0-2,5");
+  EXPECT_EQ(cpu_ranges({0, 2, 4, 5}), "0,2,4-5");
+}
+
+TEST(Affinity, IsWhatTheThreadWasBoundTo) {
+  const std::vector<int> cpus = cpus_by_preference();
+  if (cpus.empty()) GTEST_SKIP() << "this system does not let processes choose their CPU";
+  std::vector<int> sorted = cpus;
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(own_affinity().cpus, cpu_ranges(sorted));
+  std::thread([&] {
+    ASSERT_TRUE(bind_to_cpu(cpus.back()));
+    const Affinity bound = own_affinity();
+    EXPECT_EQ(bound.cpus, std::to_string(cpus.back()));
+    EXPECT_GE(bound.numa_node, -1);
+  }).join();
 }
 
 TEST(Cpus, EachOnceAndBindable) {

@@ -94,6 +94,19 @@ TEST(Noise, Oversubscribed) {
   EXPECT_EQ(noisy(record), Causes{});
 }
 
+// Correctness does not suffer from it, but its reader should know why it took so long.
+TEST(Noise, AnOversubscribedCheckSaysSoAndStaysClean) {
+  Record record = quiet();
+  record.cell.kind = "check";
+  record.cell.ranks = 64;
+  const Noise noise = judge_noise(record, kClockNs);
+  EXPECT_EQ(noise.verdict, "clean");
+  EXPECT_EQ(noise.causes, Causes{"oversubscribed"});
+  record.cell.ranks = 2;
+  record.environment.hosts[0].load1 = 50;
+  EXPECT_EQ(judge_noise(record, kClockNs).causes, Causes{});
+}
+
 TEST(Noise, LoadBeyondOneProcessPerRank) {
   Record record = quiet();
   record.environment.hosts[0].load1 = 2.9;  // the ranks themselves, and a little
@@ -143,7 +156,10 @@ TEST(Noise, WhatIsNotTimedIsNotNoisy) {
   record.measurement.samples_ns.clear();
   record.measurement.hist = {};
   record.measurement.warmup_converged = false;
+  EXPECT_EQ(judge_noise(record, kClockNs).verdict, "clean");
+  record.cell.ranks = 2;
   EXPECT_EQ(noisy(record), Causes{});
+  record.cell.ranks = 99;
   record.cell.kind = "latency";
   record.measurement.outcome = Outcome::kSkipped;
   EXPECT_EQ(noisy(record), Causes{});
