@@ -19,7 +19,10 @@ const FlagRow kLauncher = {"--launcher", "NAME",
                            "torchrun, plumbline; none = run alone (auto)"};
 const FlagRow kRounds = {"--rounds", "N", "at most so many timed operations in a cell"};
 const FlagRow kExclude = {"--exclude", "HOST", "leave this host out; may be repeated", true};
-constexpr const char* kLaunchedNotes =
+constexpr const char* kRunNotes =
+    "With --for (docs/soak.md) the hosts are watched meanwhile: links, routes, counters, heat; "
+    "what\n"
+    "changes goes to DIR/events.jsonl. Rounds start on a grid; Ctrl-C ends in order. No --resume.\n"
     "Under mpirun, srun or torchrun every rank runs this command: rank 0 coordinates and prints,\n"
     "the others serve it (docs/launchers.md).";
 const FlagRow kJson = {"--json", nullptr, "machine-readable output"};
@@ -40,6 +43,11 @@ std::vector<CommandRow> command_table() {
         kSeed,
         kRounds,
         {"--resume", nullptr, "run only what DIR/records.jsonl does not hold yet"},
+        {"--for", "TIME", "soak: measure again and again for so long (8h; s, m or h)"},
+        {"--every", "TIME", "with --for: a round starts so often (5m)"},
+        {"--idle", "TIMES",
+         "with --for: after each round, lie idle for so long and time the first operations apart; "
+         "in turn (1m,5m,25m)"},
         {"--dry-run", nullptr, "show what would be measured and how long it may take"},
         {"--no-probes", nullptr, "do not probe first"},
         {"--despite-findings", nullptr, "measure although the probes found something broken"},
@@ -50,7 +58,7 @@ std::vector<CommandRow> command_table() {
        true,
        false,
        run_run,
-       kLaunchedNotes},
+       kRunNotes},
       {"doctor",
        "probe hosts and network, name causes and remedies",
        {{"file",

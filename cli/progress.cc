@@ -42,9 +42,16 @@ void Progress::show(const RunProgress& progress) {
   const std::string left = progress.done < progress.total && progress.eta_s > 0
                                ? ", about " + seconds(progress.eta_s) + " left"
                                : "";
-  const std::string counts = fmt::format("{}/{}{}", progress.done, progress.total, left);
+  std::string counts = fmt::format("{}/{}{}", progress.done, progress.total, left);
+  const bool soak = !progress.phase.empty();
+  if (soak) {
+    counts = progress.phase;
+    if (progress.total > 0) counts += fmt::format(", cell {}/{}", progress.done, progress.total);
+  }
   if (!terminal_) {
-    if (progress.done < progress.total && progress.elapsed_s - last_plain_s_ < kPlainEveryS) return;
+    if ((soak || progress.done < progress.total) &&
+        progress.elapsed_s - last_plain_s_ < kPlainEveryS)
+      return;
     last_plain_s_ = progress.elapsed_s;
     err_ << "plumbline: " << counts << "\n" << std::flush;
     return;

@@ -60,6 +60,7 @@ static void to_json(json& j, const MeasureSettings& s) {
        {"verify_iterations", s.verify_iterations},
        {"verify_timed", s.verify_timed},
        {"throughput_time_ns", s.throughput_time_ns},
+       {"cold_operations", s.cold_operations},
        {"operation_timeout_ms", s.operation_timeout_ms},
        {"aggregate", s.aggregate},
        {"pair_reasons", s.pair_reasons}};
@@ -74,6 +75,7 @@ static void from_json(const json& j, MeasureSettings& s) {
   j.at("verify_iterations").get_to(s.verify_iterations);
   j.at("verify_timed").get_to(s.verify_timed);
   j.at("throughput_time_ns").get_to(s.throughput_time_ns);
+  j.at("cold_operations").get_to(s.cold_operations);
   j.at("operation_timeout_ms").get_to(s.operation_timeout_ms);
   j.at("aggregate").get_to(s.aggregate);
   j.at("pair_reasons").get_to(s.pair_reasons);

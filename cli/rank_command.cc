@@ -20,6 +20,7 @@
 #include "cli/rank_loop.h"
 #include "collectives/link_measure.h"
 #include "collectives/schedule.h"
+#include "core/own_memory.h"
 #include "launch/affinity.h"
 #include "launch/line_io.h"
 #include "launch/process.h"
@@ -275,6 +276,7 @@ class Rank {
       mine.cpu = cpu_;
       mine.affinity = affinity_.cpus;
       mine.numa_node = affinity_.numa_node;
+      mine.memory_bytes = resident_bytes();
     }
     if (setup_.rank != 0) {
       // Rank 0 sends the samples, which are the same everywhere.

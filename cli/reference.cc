@@ -12,6 +12,7 @@
 #include "probes/thresholds.h"
 #include "reports/link_thresholds.h"
 #include "reports/report.h"
+#include "reports/soak_thresholds.h"
 #include "scenarios/host_files/backends.h"
 #include "transport/transports.h"
 
@@ -137,6 +138,10 @@ std::string thresholds() {
                         cell(row.reason));
   }
   for (const LinkThresholdRow& row : link_threshold_table()) {
+    text += fmt::format("| `{}` | {:g} | {} | {} |\n", row.name, row.value, cell(row.unit),
+                        cell(row.reason));
+  }
+  for (const SoakThresholdRow& row : soak_threshold_table()) {
     text += fmt::format("| `{}` | {:g} | {} | {} |\n", row.name, row.value, cell(row.unit),
                         cell(row.reason));
   }

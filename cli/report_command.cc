@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "core/options.h"
+#include "reports/read_input.h"
 #include "reports/report.h"
 
 namespace plumbline {
@@ -15,14 +16,13 @@ namespace fs = std::filesystem;
 
 Expected<ReportInput> read_input(const std::vector<std::string>& files) {
   ReportInput input;
+  std::vector<std::string> paths;
   for (const std::string& file : files) {
     std::error_code code;
-    const std::string path =
-        fs::is_directory(file, code) ? (fs::path(file) / "records.jsonl").string() : file;
-    auto records = read_records(path, &input.notes);
-    if (!records) return fail(records.error());
-    for (Record& record : *records) input.records.push_back(std::move(record));
+    paths.push_back(fs::is_directory(file, code) ? (fs::path(file) / "records.jsonl").string()
+                                                 : file);
   }
+  if (const Status read = read_report_input(paths, input); !read) return fail(read.error());
   return input;
 }
 

@@ -18,6 +18,7 @@
 #include "cli/progress.h"
 #include "cli/report_output.h"
 #include "cli/scenario_source.h"
+#include "cli/soak_run.h"
 #include "cli/status_line.h"
 #include "cli/traced_runner.h"
 #include "cli/vocabulary.h"
@@ -25,6 +26,7 @@
 #include "core/sha256.h"
 #include "launch/leftovers.h"
 #include "reports/doctor.h"
+#include "reports/read_input.h"
 
 namespace plumbline {
 namespace {
@@ -47,6 +49,7 @@ struct Prepared {
   std::set<std::string> finished;      // cells that --resume found done
   std::vector<Record> earlier;         // their records
   std::unique_ptr<Launched> launched;  // the ranks that a launcher started, if one did
+  std::optional<SoakPlan> soak;        // --for
 };
 
 Error config_error(std::string what, std::string hint) {
@@ -112,8 +115,19 @@ Status take_launched(Prepared& run, const LauncherPlace& place, const Args& args
   return {};
 }
 
+// Connections that shall lie idle must not be kept alive, unless the user wants it so.
+Status let_lie_idle(Prepared& run) {
+  if (!run.soak || run.soak->idle_ns.empty()) return {};
+  if (run.options.origin("keepalive_s") != "default") return {};
+  Expected<OptionSet> idle = run.options.with("keepalive_s", "0", "flag --idle");
+  if (!idle) return fail(idle.error());
+  run.options = std::move(*idle);
+  return {};
+}
+
 // nullopt after printing why, with the exit code in `code`.
-std::optional<Prepared> prepare(const std::optional<LauncherPlace>& place, const Args& args,
+std::optional<Prepared> prepare(const std::optional<LauncherPlace>& place,
+                                const std::optional<SoakPlan>& soak_plan, const Args& args,
                                 Context& context, int& code) {
   code = 1;
   std::optional<Scenario> scenario = read_scenario(args, context);
@@ -133,9 +147,20 @@ std::optional<Prepared> prepare(const std::optional<LauncherPlace>& place, const
     code = launch_exit_code(hosts.error());
     return std::nullopt;
   }
+  run.soak = soak_plan;
+  if (const Status idle = let_lie_idle(run); !idle) {
+    usage_failure(context, idle.error());
+    return std::nullopt;
+  }
   std::optional<Plan> plan = plan_of(run.scenario, run.options, args, context);
   if (!plan) return std::nullopt;
   run.plan = std::move(*plan);
+  if (run.soak) {
+    if (const Status fits = check_soak(*run.soak, run.plan); !fits) {
+      usage_failure(context, fits.error());
+      return std::nullopt;
+    }
+  }
   run.folder = args.get("out", default_folder(run.scenario));
   run.records_path = (fs::path(run.folder) / "records.jsonl").string();
   return run;
@@ -218,16 +243,15 @@ int finish(const Prepared& run, RunSummary summary, const ProbeResult& probed, C
   input.checks = probed.checks;
   input.findings = probed.findings;
   input.checklist = checklist_of(run);
-  auto records = read_records(run.records_path, &input.notes);
-  if (!records) {
-    usage_failure(context, records.error());
+  if (const Status read = read_report_input({run.records_path}, input); !read) {
+    usage_failure(context, read.error());
     return 2;
   }
-  input.records = std::move(*records);
   if (summary.interrupted) input.notes.push_back("interrupted: the rest was not measured");
   if (!summary.stopped.empty()) input.notes.push_back(summary.stopped);
-  const std::vector<std::string> paths =
-      write_reports(input, run.scenario.report, run.folder, context);
+  std::vector<std::string> reports = run.scenario.report;
+  if (run.soak) reports.emplace_back("soak");
+  const std::vector<std::string> paths = write_reports(input, reports, run.folder, context);
   *context.out << "\n";
   for (const std::string& path : paths) *context.out << "Report:  " << path << "\n";
   *context.out << "Records: " << run.records_path << "\n" << std::flush;
@@ -237,6 +261,12 @@ int finish(const Prepared& run, RunSummary summary, const ProbeResult& probed, C
   }
   const int code = exit_code(summary);
   return code == 0 && has_failure(probed) ? 2 : code;
+}
+
+Expected<RunSummary> run_rounds(const SoakRunSpec& spec, CellRunner& ranks) {
+  const Expected<SoakSummary> done = soak(spec, ranks);
+  if (!done) return fail(done.error());
+  return done->counts;
 }
 
 // A broken pair gives no result that anybody could trust.
@@ -250,16 +280,19 @@ int refuse(const Prepared& run, const ProbeResult& probed, Context& context) {
 }  // namespace
 
 int run_run(const Args& args, Context& context) {
+  const Expected<std::optional<SoakPlan>> soak_plan = soak_flags(args);
+  if (!soak_plan) return usage_failure(context, soak_plan.error());
   const Expected<std::optional<LauncherPlace>> place = own_launch(args);
   if (!place) return usage_failure(context, place.error());
   if (*place && (*place)->rank > 0) return follow_run(**place, args, context);
   // Open MPI gives its ranks a terminal each, whatever mpirun itself writes to.
   if (*place) context.out_is_terminal = context.err_is_terminal = false;
   int code = 1;
-  std::optional<Prepared> run = prepare(*place, args, context, code);
+  std::optional<Prepared> run = prepare(*place, *soak_plan, args, context, code);
   if (!run) return code;
   if (args.has("dry-run")) {
     print_plan(run->plan, *context.out);
+    if (run->soak) *context.out << soak_outline(*run->soak, run->plan);
     return 0;
   }
   if (!prepare_folder(*run, args, context)) return 1;
@@ -278,7 +311,7 @@ int run_run(const Args& args, Context& context) {
   const std::string run_id = to_hex(random_token()).substr(0, 16);
   reach->run_id = run_id;
   setenv(kRunIdVariable, run_id.c_str(), 1);  // for what we start here
-  if (probes || wants_traces(*run) || any_by_ssh(run->scenario.hosts) ||
+  if (probes || run->soak || wants_traces(*run) || any_by_ssh(run->scenario.hosts) ||
       wants_data_addresses(run->scenario.hosts)) {
     if (run->launched) {
       reach_agents(*run->launched, *reach, run->options, agents);
@@ -322,8 +355,12 @@ int run_run(const Args& args, Context& context) {
     traced.emplace(world, run->scenario, *agents, job_of(ladder).ports, ladder.trace_folder,
                    run->scenario.keep_traces);
   }
+  CellRunner& ranks = traced ? static_cast<CellRunner&>(*traced) : world;
   const Expected<RunSummary> summary =
-      run_plan(request, traced ? static_cast<CellRunner&>(*traced) : world);
+      run->soak ? run_rounds({*run->soak, request, &*agents, job_of(ladder), run->folder, quiet,
+                              &progress, &context},
+                             ranks)
+                : run_plan(request, ranks);
   world.stop();
   progress.finish();
   if (!summary) {

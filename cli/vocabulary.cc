@@ -13,6 +13,7 @@
 #include "probes/thresholds.h"
 #include "reports/link_thresholds.h"
 #include "reports/report.h"
+#include "reports/soak_thresholds.h"
 #include "scenarios/host_files/backends.h"
 #include "transport/transports.h"
 
@@ -127,6 +128,10 @@ std::vector<NamedTable> all_tables() {
         describe(row.name, fmt::format("{:g} {}: {}", row.value, row.unit, row.reason)));
   }
   for (const LinkThresholdRow& row : link_threshold_table()) {
+    thresholds.rows.push_back(
+        describe(row.name, fmt::format("{:g} {}: {}", row.value, row.unit, row.reason)));
+  }
+  for (const SoakThresholdRow& row : soak_threshold_table()) {
     thresholds.rows.push_back(
         describe(row.name, fmt::format("{:g} {}: {}", row.value, row.unit, row.reason)));
   }

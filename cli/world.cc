@@ -310,6 +310,7 @@ Expected<Measurement> World::run(const PlanCell& plan_cell) {
   MeasureSettings settings;
   settings.stop = plan_cell.stop;
   settings.throughput_time_ns = plan_cell.throughput_time_ns;
+  settings.cold_operations = plan_cell.cold_operations;
   return run(plan_cell.cell, settings);
 }
 

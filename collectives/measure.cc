@@ -22,7 +22,8 @@ constexpr double kConverged = 0.02;  // warm-up: three medians in a row this clo
 constexpr int64_t kWarmupCapNs = 300'000'000;
 constexpr uint32_t kSeeds = 4;        // as many patterns as an Operand keeps
 constexpr uint64_t kFirstBlock = 30;  // samples before the stop rule is first asked
-constexpr uint64_t kMostTries = 3;    // times a fixed count, when samples are dropped as late
+constexpr int kWarmMeetings = 9;
+constexpr uint64_t kMostTries = 3;  // times a fixed count, when samples are dropped as late
 
 // User + system time and context switches of this process so far.
 struct Usage {
@@ -85,7 +86,7 @@ class Meter {
     const bool throughput = cell_.kind == "throughput";
     const Status prepared = prepare(throughput ? std::max(1, cell_.outstanding) : 1);
     if (!prepared) return fail(prepared.error());
-    Status done = first_operation();
+    Status done = settings_.cold_operations > 0 ? cold_operations() : first_operation();
     if (done) done = verify_before();
     if (done && cell_.kind != "check") {
       done = warm_up();
@@ -94,6 +95,7 @@ class Meter {
       finish_usage(before);
       if (done && !throughput) done = start_->describe(result_);
     }
+    if (done && settings_.cold_operations > 0) done = warm_meeting();
     if (done) done = agree_on_outcome();
     if (!done) return fail(done.error());
     return std::move(result_);
@@ -134,6 +136,42 @@ class Meter {
     const Status done = once(0);
     result_.first_op_ns = monotonic_ns() - start;
     return done;
+  }
+
+  // After idle time. Ranks are told to measure at slightly different moments: the one that comes
+  // last waits for nobody, so that the shortest meeting is the path's own.
+  Status cold_operations() {
+    const int64_t start = monotonic_ns();
+    if (const Status ready = exchange_.barrier(); !ready) return ready;
+    std::vector<int64_t> times = {-(monotonic_ns() - start)};
+    for (int i = 0; i < settings_.cold_operations; ++i) {
+      const int64_t before = monotonic_ns();
+      if (const Status done = once(0); !done) return done;
+      times.push_back(monotonic_ns() - before);
+    }
+    result_.first_op_ns = times[1];
+    if (const Status done = exchange_.max(times); !done) return done;
+    result_.extra[kColdMeeting] = static_cast<double>(-times[0]);
+    for (int i = 1; i <= settings_.cold_operations; ++i) {
+      result_.extra[cold_op_key(i)] = static_cast<double>(times[static_cast<size_t>(i)]);
+    }
+    return {};
+  }
+
+  // The same meeting while everything is warm: the median of several, each as the rank that came
+  // last saw it.
+  Status warm_meeting() {
+    std::vector<int64_t> times;
+    for (int i = 0; i < kWarmMeetings; ++i) {
+      const int64_t start = monotonic_ns();
+      if (const Status ready = exchange_.barrier(); !ready) return ready;
+      times.push_back(-(monotonic_ns() - start));
+    }
+    if (const Status done = exchange_.max(times); !done) return done;
+    std::vector<double> meetings;
+    for (const int64_t time : times) meetings.push_back(static_cast<double>(-time));
+    result_.extra[kWarmMeeting] = median(std::move(meetings));
+    return {};
   }
 
   Status verify_before() {

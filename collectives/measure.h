@@ -30,6 +30,9 @@ struct MeasureSettings {
   int64_t throughput_time_ns = 500'000'000;  // how long a throughput cell lasts
   int64_t operation_timeout_ms = 30'000;     // watchdog of each operation
   int aggregate = 1;  // operations per sample (coll -m); time is divided by it
+  // > 0: the group has been idle; so many first operations are timed on their own, and the meeting
+  // before them (Measurement::extra, kColdMeeting ...). Not for link cells.
+  int cold_operations = 0;
   // Link cells: [from * ranks + to] = why that pair is not to be measured, empty = it is. May be
   // empty as a whole. A link cell's streams last throughput_time_ns each.
   std::vector<std::string> pair_reasons;

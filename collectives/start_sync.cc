@@ -91,9 +91,10 @@ class WindowSync : public StartSync {
     // waiting for it could take for ever. The next comparison will tell.
     const bool credible = static_cast<double>(left - window_ns_) <=
                           2 * clocks_.at(start).error_ns + static_cast<double>(kLeastToleranceNs);
-    if (credible) wait_until(start);
-    // Whoever lost its core while it waited is late too.
-    late_.push_back(left < 0 || !credible || clocks_.now() - start > tolerance());
+    if (credible) wait_until(start, left);
+    // Whoever lost its core while it waited is late too, and whose clock went back has not waited.
+    const int64_t past = clocks_.now() - start;
+    late_.push_back(left < 0 || !credible || past < 0 || past > tolerance());
     return {};
   }
 
@@ -177,8 +178,8 @@ class WindowSync : public StartSync {
                      fresh_error_ns_, kLeastToleranceNs});
   }
 
-  void wait_until(int64_t start) const {
-    int64_t before = std::numeric_limits<int64_t>::max();
+  // `before`: how far it was when that was last looked at.
+  void wait_until(int64_t start, int64_t before) const {
     while (true) {
       const int64_t left = start - clocks_.now();
       if (left <= 0 || left > before) return;  // a clock that goes back is not waited for either

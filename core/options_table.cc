@@ -61,6 +61,9 @@ constexpr OptionRow kTable[] = {
     {"congestion_control", kText, "auto", "",
      "TCP congestion control by name; auto = reno on loopback, elsewhere the system's default",
      nullptr, nullptr, kNoMin, kNoMax, nullptr, kOwn},
+    {"keepalive_s", kInt, "10", "s",
+     "a data connection that lies idle is probed so often; 0 = never (run --idle)", nullptr,
+     nullptr, 0, 7200, nullptr, kOwn},
     {"bind_to", kChoice, "auto", "",
      "core: each rank on a core of its own; none: the system decides; auto: core when there are "
      "enough",

@@ -67,20 +67,22 @@ Resolved resolved_from(const json& object) {
 }
 
 json per_rank_json(const PerRank& rank) {
-  return {{"rank", rank.rank},
-          {"host", rank.host},
-          {"p50", optional_json(rank.p50)},
-          {"p99", optional_json(rank.p99)},
-          {"mean", optional_json(rank.mean)},
-          {"wire_bytes", rank.wire_bytes},
-          {"cpu_ns", rank.cpu_ns},
-          {"context_switches", rank.context_switches},
-          {"retransmits", rank.retransmits},
-          {"cpu", rank.cpu},
-          {"affinity", rank.affinity},
-          {"numa_node", rank.numa_node},
-          {"clock_offset_ns", optional_json(rank.clock_offset_ns)},
-          {"clock_error_ns", optional_json(rank.clock_error_ns)}};
+  json object = {{"rank", rank.rank},
+                 {"host", rank.host},
+                 {"p50", optional_json(rank.p50)},
+                 {"p99", optional_json(rank.p99)},
+                 {"mean", optional_json(rank.mean)},
+                 {"wire_bytes", rank.wire_bytes},
+                 {"cpu_ns", rank.cpu_ns},
+                 {"context_switches", rank.context_switches},
+                 {"retransmits", rank.retransmits},
+                 {"cpu", rank.cpu},
+                 {"affinity", rank.affinity},
+                 {"numa_node", rank.numa_node},
+                 {"clock_offset_ns", optional_json(rank.clock_offset_ns)},
+                 {"clock_error_ns", optional_json(rank.clock_error_ns)}};
+  if (rank.memory_bytes) object["memory_bytes"] = *rank.memory_bytes;
+  return object;
 }
 
 PerRank per_rank_from(const json& object) {
@@ -99,6 +101,7 @@ PerRank per_rank_from(const json& object) {
   rank.numa_node = object.value("numa_node", -1);
   get_optional(object, "clock_offset_ns", rank.clock_offset_ns);
   get_optional(object, "clock_error_ns", rank.clock_error_ns);
+  if (object.contains("memory_bytes")) get_optional(object, "memory_bytes", rank.memory_bytes);
   return rank;
 }
 
@@ -144,6 +147,26 @@ Environment environment_from(const json& object) {
   return environment;
 }
 
+json soak_json(const SoakMark& mark) {
+  return {{"round", mark.round},
+          {"at_ns", mark.at_ns},
+          {"idle_ns", mark.idle_ns},
+          {"memory_bytes", optional_json(mark.memory_bytes)}};
+}
+
+SoakMark soak_from(const json& object) {
+  SoakMark mark;
+  object.at("round").get_to(mark.round);
+  object.at("at_ns").get_to(mark.at_ns);
+  object.at("idle_ns").get_to(mark.idle_ns);
+  get_optional(object, "memory_bytes", mark.memory_bytes);
+  if (mark.round < 1 || mark.at_ns < 0 || mark.idle_ns < 0) {
+    throw json::other_error::create(501, "soak: rounds begin at 1, times are not negative",
+                                    nullptr);
+  }
+  return mark;
+}
+
 // Compares a stored derived value with its recomputation; "" when they agree within 0.1 %.
 std::string difference(const char* name, const json& stored, std::optional<double> computed) {
   if (stored.is_null() && !computed) return "";
@@ -165,6 +188,8 @@ const char* to_string(Outcome outcome) {
   }
   return "error";
 }
+
+std::string cold_op_key(int number) { return fmt::format("cold_op_{}_ns", number); }
 
 std::string cell_id(const Record& record) { return cell_id(record.cell); }
 
@@ -278,6 +303,7 @@ std::string to_line(const Record& record) {
   object["ideal_wire_bytes"] = record.ideal_wire_bytes;
   object["noise"] = {{"verdict", record.noise.verdict}, {"causes", record.noise.causes}};
   object["environment"] = environment_json(record.environment);
+  if (record.soak) object["soak"] = soak_json(*record.soak);
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -305,6 +331,7 @@ Expected<Record> record_from_line(std::string_view line, std::vector<std::string
     object.at("noise").at("verdict").get_to(record.noise.verdict);
     object.at("noise").at("causes").get_to(record.noise.causes);
     record.environment = environment_from(object.at("environment"));
+    if (object.contains("soak")) record.soak = soak_from(object.at("soak"));
     recompute(record);
     if (warnings != nullptr) {
       const json& time = object.at("time_ns");

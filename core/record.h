@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -50,6 +51,8 @@ struct PerRank {
   // Window timing only: rank 0's monotonic clock minus this rank's when the cell ended, and how far
   // the true offset may be from it.
   std::optional<double> clock_offset_ns, clock_error_ns;
+  // Resident, of its process when the cell ended; absent = not told.
+  std::optional<uint64_t> memory_bytes = std::nullopt;
 };
 
 struct Noise {
@@ -66,6 +69,11 @@ inline constexpr const char* kClockDriftError = "clock_drift_error_ppm";
 inline constexpr const char* kClockBreaks = "clock_breaks_count";  // jumps, changes of rate
 inline constexpr const char* kLateSamples = "late_samples_count";  // dropped: a rank started late
 inline constexpr const char* kWindow = "window_ns";  // from the announcement to the common start
+// Keys of cells that were measured after idle time (docs/soak.md). Meeting: a barrier, as the rank
+// that came last saw it. First operations: kColdOp and the number from 1 on, "cold_op_1_ns".
+inline constexpr const char* kColdMeeting = "cold_meeting_ns";
+inline constexpr const char* kWarmMeeting = "warm_meeting_ns";
+std::string cold_op_key(int number);
 
 // Samples and counters of one cell: what the measuring loop returns.
 struct Measurement {
@@ -102,6 +110,14 @@ struct Environment {
   std::string auth;     // "token" | "rendezvous" | "none"
 };
 
+// Where a record of a soak (`run --for`) stands in it.
+struct SoakMark {
+  int64_t round = 1;
+  int64_t at_ns = 0;                     // end of the cell, since the soak's start (monotonic)
+  int64_t idle_ns = 0;                   // so long nothing was measured before it; 0 = warm round
+  std::optional<uint64_t> memory_bytes;  // resident, of the coordinator; absent = not told
+};
+
 struct Record {
   int schema = kRecordSchema;
   std::string suite_version, run_id, time;  // time: RFC 3339 UTC, end of the cell
@@ -116,6 +132,7 @@ struct Record {
   uint64_t ideal_wire_bytes = 0;               // derived
   Noise noise;
   Environment environment;
+  std::optional<SoakMark> soak;
 };
 
 std::string cell_id(const Record& record);
@@ -135,6 +152,9 @@ void from_json(const nlohmann::json& json, Measurement& measurement);
 // `warnings`; any other bad line is an error naming the line.
 Expected<std::vector<Record>> read_records(const std::string& path,
                                            std::vector<std::string>* warnings = nullptr);
+// The same, one record at a time: memory does not grow with the file.
+Status for_each_record(const std::string& path, std::vector<std::string>* warnings,
+                       const std::function<void(Record)>& take);
 
 // Appends records; each append is one write(2) followed by fsync(2), so a kill loses at most the
 // record being written. Opening an existing file cuts a torn last line off first. One writer per

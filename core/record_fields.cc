@@ -136,6 +136,8 @@ constexpr FieldRow kFields[] = {
      true},
     {"per_rank[].numa_node", "integer", false, "",
      "NUMA node of these CPUs, -1 = several, or not known", true},
+    {"per_rank[].memory_bytes", "integer", false, "bytes",
+     "resident memory of its process when the cell ended, where the system tells", true},
     {"per_rank[].clock_offset_ns", "number", true, "ns",
      "rank 0's monotonic clock minus this rank's at the end; null without window timing"},
     {"per_rank[].clock_error_ns", "number", true, "ns",
@@ -143,7 +145,8 @@ constexpr FieldRow kFields[] = {
     {"extra", "object", false, "",
      "further counters, unit in the key; of window timing `clock_error_ns` (largest bound of a "
      "rank's clock at any sample), `late_samples_count`, `window_ns`, `clock_drift_ppm`, "
-     "`clock_drift_error_ppm`, `clock_breaks_count` (jumps)"},
+     "`clock_drift_error_ppm`, `clock_breaks_count` (jumps); after idle time `cold_meeting_ns`, "
+     "`warm_meeting_ns` (a barrier), `cold_op_1_ns` ... (the first operations)"},
     {"extra.*", "number", false, "", "value"},
     {"links", "array", false, "", "cells of kind `link` only: one entry an ordered pair of ranks",
      true},
@@ -210,6 +213,27 @@ constexpr FieldRow kFields[] = {
      "what control messages used: `pipes`, or `data-network` under a launcher"},
     {"environment.auth", "string", false, "",
      "how ranks proved who they are: `token`, or `rendezvous` (a secret that was agreed there)"},
+    {"soak", "object", false, "", "only in records of `run --for`: where it stands in the soak",
+     true},
+    {"soak.round", "integer", false, "", "the round, from 1 on"},
+    {"soak.at_ns", "integer", false, "ns", "end of the cell, since the start of the soak"},
+    {"soak.idle_ns", "integer", false, "ns",
+     "nothing was measured for so long before the cell; 0 = it belongs to a round"},
+    {"soak.memory_bytes", "integer", true, "bytes", "resident memory of the coordinator"},
+};
+
+constexpr FieldRow kEventFields[] = {
+    {"schema", "integer", false, "", "version of this format: 1"},
+    {"run_id", "string", false, "", "of the run, as in its records"},
+    {"time", "string", false, "", "when it was seen, RFC 3339 UTC"},
+    {"at_ns", "integer", false, "ns", "the same since the start of the soak"},
+    {"round", "integer", false, "", "the round that ran, or had run last; 0 = before the first"},
+    {"host", "string", false, "", "where; empty = the coordinator"},
+    {"kind", "string", false, "",
+     "`link`, `address`, `route`, `counter`, `temperature`, `cpu`, `host` (cannot be observed), "
+     "`round` (late, no idle time left), `cell` (ended in error)"},
+    {"subject", "string", false, "", "what changed: interface, peer, counter, sensor, cell"},
+    {"text", "string", false, "", "the change in words, without the host"},
 };
 
 // The row's own type, with null where it may be.
@@ -219,32 +243,32 @@ json type_of(const FieldRow& row) {
 }
 
 // Schema of everything directly below `prefix` ("" = the record itself).
-json object_below(const std::string& prefix);
+json object_below(std::span<const FieldRow> rows, const std::string& prefix);
 
-json schema_of(const FieldRow& row) {
+json schema_of(std::span<const FieldRow> rows, const FieldRow& row) {
   const std::string path = row.path;
   json schema = {{"type", type_of(row)}, {"description", row.help}};
-  for (const FieldRow& other : kFields) {
-    if (other.path == path + "[]") schema["items"] = schema_of(other);
+  for (const FieldRow& other : rows) {
+    if (other.path == path + "[]") schema["items"] = schema_of(rows, other);
   }
-  if (std::string_view(row.type) == "object") schema.update(object_below(path + "."));
+  if (std::string_view(row.type) == "object") schema.update(object_below(rows, path + "."));
   return schema;
 }
 
-json object_below(const std::string& prefix) {
+json object_below(std::span<const FieldRow> rows, const std::string& prefix) {
   json properties = json::object();
   json required = json::array();
   json schema = json::object();
-  for (const FieldRow& row : kFields) {
+  for (const FieldRow& row : rows) {
     const std::string path = row.path;
     if (path.rfind(prefix, 0) != 0) continue;
     const std::string name = path.substr(prefix.size());
     if (name.find_first_of(".[") != std::string::npos) continue;
     if (name == "*") {
-      schema["additionalProperties"] = schema_of(row);
+      schema["additionalProperties"] = schema_of(rows, row);
       return schema;
     }
-    properties[name] = schema_of(row);
+    properties[name] = schema_of(rows, row);
     if (!row.optional) required.push_back(name);
   }
   if (properties.empty()) return schema;  // described in words only
@@ -257,21 +281,34 @@ json object_below(const std::string& prefix) {
 
 std::span<const FieldRow> record_fields() { return kFields; }
 
-std::string record_schema_json() {
-  json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
-                 {"title", "plumbline record, schema 1: one line of records.jsonl"},
-                 {"type", "object"}};
-  schema.update(object_below(""));
+std::span<const FieldRow> event_fields() { return kEventFields; }
+
+std::string schema_json(std::span<const FieldRow> rows, const std::string& title) {
+  json schema = {
+      {"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", title}, {"type", "object"}};
+  schema.update(object_below(rows, ""));
   return schema.dump(1) + "\n";
 }
 
-std::string record_reference_markdown() {
+std::string record_schema_json() {
+  return schema_json(kFields, "plumbline record, schema 1: one line of records.jsonl");
+}
+
+std::string event_schema_json() {
+  return schema_json(kEventFields, "plumbline event, schema 1: one line of events.jsonl");
+}
+
+std::string fields_markdown(std::span<const FieldRow> rows) {
   std::string text = "| field | type | unit | meaning |\n|---|---|---|---|\n";
-  for (const FieldRow& row : kFields) {
+  for (const FieldRow& row : rows) {
     text += fmt::format("| `{}` | {}{} | {} | {} |\n", row.path, row.type,
                         row.nullable ? " or null" : "", row.unit, row.help);
   }
   return text;
 }
+
+std::string record_reference_markdown() { return fields_markdown(kFields); }
+
+std::string event_reference_markdown() { return fields_markdown(kEventFields); }
 
 }  // namespace plumbline

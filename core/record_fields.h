@@ -23,5 +23,9 @@ std::span<const FieldRow> record_fields();
 std::string record_schema_json();
 // A Markdown table of all fields.
 std::string record_reference_markdown();
+// The same for the lines of events.jsonl (core/event.h).
+std::span<const FieldRow> event_fields();
+std::string event_schema_json();
+std::string event_reference_markdown();
 
 }  // namespace plumbline

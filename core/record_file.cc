@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <sstream>
 
 #include "core/record.h"
 
@@ -60,30 +59,22 @@ Status RecordFile::append(const Record& record) {
   return {};
 }
 
-Expected<std::vector<Record>> read_records(const std::string& path,
-                                           std::vector<std::string>* warnings) {
+Status for_each_record(const std::string& path, std::vector<std::string>* warnings,
+                       const std::function<void(Record)>& take) {
   std::ifstream input(path, std::ios::binary);
   if (!input) {
     return fail_errno(ErrorCode::kConfig, "open record file " + path, errno,
                       "give the records.jsonl that a run wrote");
   }
-  std::stringstream buffer;
-  buffer << input.rdbuf();
-  if (input.bad()) return fail(ErrorCode::kConfig, "read record file " + path);
-  const std::string text = buffer.str();
-  std::vector<Record> records;
-  size_t begin = 0;
-  for (size_t number = 1; begin < text.size(); ++number) {
-    const size_t end = text.find('\n', begin);
-    if (end == std::string::npos) {
+  std::string line;
+  for (size_t number = 1; std::getline(input, line); ++number) {
+    if (input.eof()) {  // without a newline
       if (warnings != nullptr) {
         warnings->push_back(
             fmt::format("{}:{}: last line is torn (the writer was killed); ignored", path, number));
       }
       break;
     }
-    const std::string_view line(text.data() + begin, end - begin);
-    begin = end + 1;
     if (line.empty()) continue;
     Expected<Record> record = record_from_line(line, warnings);
     if (!record) {
@@ -91,8 +82,18 @@ Expected<std::vector<Record>> read_records(const std::string& path,
       error.what = fmt::format("{}:{}: {}", path, number, error.what);
       return fail(std::move(error));
     }
-    records.push_back(std::move(*record));
+    take(std::move(*record));
   }
+  if (input.bad()) return fail(ErrorCode::kConfig, "read record file " + path);
+  return {};
+}
+
+Expected<std::vector<Record>> read_records(const std::string& path,
+                                           std::vector<std::string>* warnings) {
+  std::vector<Record> records;
+  const Status read =
+      for_each_record(path, warnings, [&](Record record) { records.push_back(std::move(record)); });
+  if (!read) return fail(read.error());
   return records;
 }
 

@@ -62,6 +62,8 @@ constexpr ThresholdRow kTable[] = {
     {Threshold::kLatencyRatio, "latency_ratio", 3, "times the median of its kind",
      "switches and cables add microseconds; three times is another path or a queue"},
     {Threshold::kLatencyMs, "latency", 1, "ms", "wired neighbours answer in a fraction of it"},
+    {Threshold::kTemperatureStep, "temperature_step", 10, "degrees Celsius",
+     "a busy core warms by as much within seconds; less is told by no event of a soak"},
 };
 
 }  // namespace

@@ -33,6 +33,7 @@ enum class Threshold {
   kSharedCoresBps,
   kLatencyRatio,
   kLatencyMs,
+  kTemperatureStep,
 };
 
 struct ThresholdRow {

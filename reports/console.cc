@@ -1,6 +1,7 @@
 // The report for a terminal.
 #include "reports/content.h"
 #include "reports/report.h"
+#include "reports/soak_tables.h"
 
 namespace plumbline {
 namespace {
@@ -12,6 +13,7 @@ Expected<std::vector<std::string>> write(const ReportInput& input, const ReportT
   add_introduction(input, view, document);
   add_checklist(input, view, document);
   add_tables(view, document);
+  add_soaks(input.soaks, document);
   add_summary(view, document);
   render_text(document, target.width, target.colour, *target.out);
   return std::vector<std::string>{};

@@ -7,6 +7,7 @@
 #include "reports/content.h"
 #include "reports/picture.h"
 #include "reports/report.h"
+#include "reports/soak_tables.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -49,6 +50,9 @@ void add_reproduction(const View& view, const std::string& directory, Document& 
   const bool links =
       !directory.empty() && std::filesystem::exists(directory + "/links/links.md", error);
   if (links) document.link("Link matrices with heat maps and topology", "links/links.md");
+  const bool soak =
+      !directory.empty() && std::filesystem::exists(directory + "/soak/soak.md", error);
+  if (soak) document.link("The soak with its pictures", "soak/soak.md");
   if (records) document.link("All records, one JSON object a line", "records.jsonl");
 }
 
@@ -60,6 +64,7 @@ Expected<std::vector<std::string>> write(const ReportInput& input, const ReportT
   add_introduction(input, view, document);
   add_checklist(input, view, document);
   add_tables(view, document);
+  add_soaks(input.soaks, document);
   add_pictures(view, target.directory, document);
   add_reproduction(view, target.directory, document);
   add_summary(view, document);

@@ -12,6 +12,7 @@
 #include "core/finding.h"
 #include "core/param.h"
 #include "core/record.h"
+#include "reports/soak_data.h"
 
 namespace plumbline {
 
@@ -28,6 +29,7 @@ struct ReportInput {
   std::vector<Finding> findings;
   std::vector<ChecklistItem> checklist;
   std::vector<std::string> notes;  // warnings of reading, interruptions ...
+  std::vector<SoakRun> soaks;      // of `run --for`: all rounds; records has the last one's
 };
 
 struct ReportTarget {

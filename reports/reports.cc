@@ -7,12 +7,14 @@ ReportRow console_report();   // console.cc
 ReportRow csv_report();       // csv.cc
 ReportRow plots_report();     // plots.cc
 ReportRow links_report();     // links.cc
+ReportRow soak_report();      // soak.cc
 ReportRow markdown_report();  // markdown.cc
 
 const std::vector<ReportRow>& report_table() {
   // In the order in which a run writes them: markdown links the pictures that plots has drawn.
   static const std::vector<ReportRow> kTable = {
-      console_report(), csv_report(), plots_report(), links_report(), markdown_report(),
+      console_report(), csv_report(),  plots_report(),
+      links_report(),   soak_report(), markdown_report(),
   };
   return kTable;
 }

@@ -20,6 +20,8 @@ struct PlanCell {
   int64_t throughput_time_ns = 0;
   std::string skip;        // why it will be skipped, empty = it will run
   double estimated_s = 0;  // rough duration
+  // > 0: measured after idle time; so many first operations are timed on their own (soak).
+  int cold_operations = 0;
 };
 
 struct Plan {

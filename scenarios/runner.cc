@@ -116,6 +116,7 @@ class Run {
       if (attempt == kStartAttempts) {
         summary_.stopped = fmt::format("{} ranks could not be started, {} times in a row: {}",
                                        cell.cell.ranks, attempt, status.error().message());
+        summary_.start_failure = summary_.stopped;
         return false;
       }
     }
@@ -136,6 +137,7 @@ class Run {
     if (!request_.command.empty()) record.environment.command = request_.command;
     recompute(record);
     record.noise = judge_noise(record, clock_.call_ns);
+    if (request_.mark) request_.mark(record);
     if (request_.file != nullptr) {
       if (const Status written = request_.file->append(record); !written) {
         summary_.stopped = fmt::format("records cannot be written: {}", written.error().message());
@@ -150,7 +152,7 @@ class Run {
   void tell(const PlanCell* current, const Record* last) {
     if (!request_.progress) return;
     request_.progress({done_, request_.plan->cells.size(), seconds_since(start_ns_), eta_.seconds(),
-                       current, last});
+                       current, last, ""});
   }
 
   const RunRequest& request_;
@@ -202,6 +204,10 @@ Expected<std::set<std::string>> finished_cells(const std::vector<Record>& record
   std::set<std::string> done;
   for (const Record& record : records) {
     if (record.cell.kind == "probe") continue;  // probes run again: they are no part of the plan
+    if (record.soak) {
+      return fail(ErrorCode::kConfig, "cannot resume: the records are those of a soak (run --for)",
+                  "choose another output folder");
+    }
     if (record.plan_hash != plan.hash) {
       return fail(ErrorCode::kConfig,
                   fmt::format("cannot resume: the records belong to plan {:.12}, this plan is "

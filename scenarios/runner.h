@@ -37,6 +37,7 @@ struct RunProgress {
   double eta_s = 0;  // what is left, scaled by how long the cells so far took
   const PlanCell* current = nullptr;
   const Record* last = nullptr;
+  std::string phase = {};  // of a soak: "round 3, 10 min of 8 h"
 };
 
 struct RunRequest {
@@ -47,6 +48,8 @@ struct RunRequest {
   std::set<std::string> finished_ids;  // cells that --resume found done
   RecordFile* file = nullptr;          // nullptr: records are returned only
   std::function<void(const RunProgress&)> progress;
+  // Adds to each record, before it is written, what only the caller knows; may be empty.
+  std::function<void(Record&)> mark;
 };
 
 struct RunSummary {
@@ -55,6 +58,8 @@ struct RunSummary {
   bool interrupted = false;
   std::vector<Record> records;  // of this run, in the order they were written
   std::string stopped;          // why the run ended early, empty = it did not
+  // The same where the reason is that ranks could not be started, which may change; else empty.
+  std::string start_failure;
 };
 
 // An Error means that the request itself is not usable; whatever happens later is in the summary.

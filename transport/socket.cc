@@ -172,6 +172,7 @@ SocketOptions socket_options(const OptionSet& options) {
   out.buffer_bytes = static_cast<uint64_t>(options.integer("sock_bufsize"));
   out.notsent_lowat = static_cast<uint64_t>(options.integer("tcp_lowat"));
   out.congestion_control = options.text("congestion_control");
+  out.keepalive_s = static_cast<int>(options.integer("keepalive_s"));
   const int64_t watchdog_ms = options.integer("watchdog_timeout_ms");
   out.user_timeout_ms = watchdog_ms > 0 ? watchdog_ms + kUserTimeoutMarginMs : 0;
   return out;
@@ -262,6 +263,11 @@ void tune_connection(int fd, int64_t user_timeout_ms) {
 
 std::string tune_data_connection(int fd, const SocketOptions& options, bool same_host) {
   tune_connection(fd, options.user_timeout_ms);
+  if (options.keepalive_s > 0) {
+    set_keepalive(fd, options.keepalive_s, kKeepaliveIntervalS, kKeepaliveCount);
+  } else {
+    set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 0);
+  }
   if (options.notsent_lowat > 0) set_notsent_lowat(fd, options.notsent_lowat);
   std::string notes;
   if (options.congestion_control != "auto") {

@@ -46,8 +46,10 @@ struct SocketOptions {
   uint64_t notsent_lowat = 0;   // TCP_NOTSENT_LOWAT in bytes; 0 = off
   int64_t user_timeout_ms = 0;  // unacknowledged bytes end the connection after this; 0 = system
   std::string congestion_control = "auto";
+  int keepalive_s = 10;  // an idle data connection is probed so often; 0 = never
 };
-// From the options sock_bufsize, tcp_lowat, congestion_control and watchdog_timeout_ms.
+// From the options sock_bufsize, tcp_lowat, congestion_control, keepalive_s and
+// watchdog_timeout_ms.
 SocketOptions socket_options(const OptionSet& options);
 
 // Listens on exactly this address (port 0 = any free one). A busy port names its owner where that

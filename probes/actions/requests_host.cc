@@ -3,8 +3,11 @@
 
 #include "core/command.h"
 #include "core/host.h"
+#include "core/own_memory.h"
 #include "probes/actions/counters.h"
 #include "probes/actions/requests.h"
+#include "probes/actions/route.h"
+#include "probes/actions/sensors.h"
 #include "probes/actions/text.h"
 #include "probes/sources/source.h"
 
@@ -30,6 +33,49 @@ Expected<Json> run_counters(const Json&, const AgentCall&) {
   const auto counters = read_counters();
   if (!counters) return fail(counters.error());
   return Json(*counters);
+}
+
+std::string route_text(const RouteLookup& route) {
+  if (!route.error.empty()) return "none (" + route.error + ")";
+  std::string text = "dev " + route.dev;
+  if (!route.via.empty()) text += " via " + route.via;
+  if (!route.source.empty()) text += " src " + route.source;
+  if (route.type != "unicast" && !route.type.empty()) text += " (" + route.type + ")";
+  return text;
+}
+
+// Link-local addresses mean nothing without it. Empty when no interface has the address.
+std::string carrier_name(const std::vector<Nic>& nics, const std::string& ip) {
+  for (const Nic& nic : nics) {
+    for (const NicAddress& address : nic.addresses) {
+      if (address.ip == ip) return nic.name;
+    }
+  }
+  return {};
+}
+
+// What cannot be read here is left out: the rest is still worth watching.
+Expected<Json> run_watch(const Json& params, const AgentCall& call) {
+  WatchState state;
+  auto nics = list_nics();
+  if (!nics) return fail(nics.error());
+  state.nics = std::move(*nics);
+  if (const auto counters = read_counters()) {
+    for (const auto& [name, value] : *counters) {
+      if (watched_counter(name) != nullptr) state.counters[name] = value;
+    }
+  }
+  for (const Json& peer : params.value("peers", Json::array())) {
+    const auto from_ip = peer.at("from_ip").get<std::string>();
+    const auto name = peer.at("name").get<std::string>();
+    const auto ends = make_ends(from_ip, peer.at("to_ip").get<std::string>(),
+                                carrier_name(state.nics, from_ip), 0);
+    if (!ends) continue;
+    if (const auto route = look_up_route(*ends, call)) state.routes[name] = route_text(*route);
+  }
+  read_sensors(state.nics, state, "/sys");
+  state.memory_bytes = resident_bytes();
+  return Json(state);
 }
 
 Expected<Json> run_command_request(const Json& params, const AgentCall& call) {
@@ -59,6 +105,8 @@ std::vector<AgentRequest> host_requests() {
       {"snapshot", "what this host says about itself", run_snapshot},
       {"nics", "network interfaces of this host with their addresses", run_nics},
       {"counters", "packet counters of this host's network stack", run_counters},
+      {"watch", "what may change here while others measure: links, routes, counters, heat",
+       run_watch},
       {"command", "runs a read-only command and returns its output", run_command_request},
   };
 }

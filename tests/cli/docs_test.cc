@@ -33,19 +33,29 @@ TEST(Docs, RecordSchemaIsWhatTheTableGives) {
   EXPECT_TRUE(equals_golden(record_schema_json(), "../../docs/record.schema.json"));
 }
 
-TEST(Docs, RecordFormatHoldsEveryField) {
+TEST(Docs, RecordEventSchemaIsWhatTheTableGives) {
+  EXPECT_TRUE(equals_golden(event_schema_json(), "../../docs/event.schema.json"));
+}
+
+// The page holds this table between its marks.
+void expect_fields(const std::string& page, const std::string& table) {
   const std::string begin = "<!-- fields -->\n";
   const std::string end = "<!-- end -->";
-  std::string text = read_file(document("record_format.md"));
+  std::string text = read_file(document(page));
   const size_t from = text.find(begin) + begin.size();
   const size_t to = text.find(end);
   ASSERT_LE(from, to);
   if (std::getenv("TEST_UPDATE_GOLDEN") != nullptr) {
-    text.replace(from, to - from, record_reference_markdown());
-    std::ofstream(document("record_format.md")) << text;
+    text.replace(from, to - from, table);
+    std::ofstream(document(page)) << text;
     return;
   }
-  EXPECT_EQ(text.substr(from, to - from), record_reference_markdown());
+  EXPECT_EQ(text.substr(from, to - from), table);
+}
+
+TEST(Docs, RecordFormatHoldsEveryField) {
+  expect_fields("record_format.md", record_reference_markdown());
+  expect_fields("soak.md", event_reference_markdown());
 }
 
 // "doctor: check" -> {"key", "id" ...}, from the tables of docs/json_output.md.

@@ -237,6 +237,29 @@ TEST(WindowTiming, AJumpingClockIsCounted) {
   EXPECT_LT(monotonic_ns() - began, 10 * kSecond);
 }
 
+// It jumped between the look that found the start credible and the first one of the wait, which
+// then lasted an hour. So: at every look of some operations.
+TEST(WindowTiming, AClockThatJumpsAtAnyLookIsNotWaitedFor) {
+  constexpr int kLooks = 400;  // a waiting rank looks often
+  const int64_t began = monotonic_ns();
+  int breaks = 0;
+  for (int when = 0; when < kLooks; ++when) {
+    std::atomic<int64_t> jump = 0;
+    std::atomic<int> looks = 0;
+    MeasureSettings settings;
+    settings.fixed_iterations = 10;
+    settings.fixed_warmup = 0;
+    const WindowRun run = measure_window(window_cell(2), settings, [&](int rank) {
+      if (rank == 1 && ++looks == 4 * 24 + 9 * 2 + 20 + when) jump = -3600 * kSecond;
+      return monotonic_ns() + (rank == 1 ? jump.load() : 0);
+    });
+    ASSERT_EQ(run.error, "") << when;
+    breaks += run.of_rank[0].extra.at(kClockBreaks) >= 1 ? 1 : 0;
+  }
+  EXPECT_GE(breaks, kLooks / 4);
+  EXPECT_LT(monotonic_ns() - began, 60 * kSecond);
+}
+
 TEST(WindowTiming, AnUnknownSyncIsRefused) {
   Cell cell = window_cell(1);
   cell.sync = "luck";

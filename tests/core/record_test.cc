@@ -75,6 +75,55 @@ TEST(Record, RoundTripKeepsEverything) {
   EXPECT_EQ(to_line(*back), line);
 }
 
+TEST(Record, ASoaksRecordKeepsItsPlace) {
+  Record record = sample_record();
+  EXPECT_EQ(to_line(record).find("\"soak\""), std::string::npos);
+  EXPECT_EQ(to_line(record).find("memory_bytes"), std::string::npos);
+  record.soak = SoakMark{17, 5'000'000'000, 60'000'000'000, 1u << 24};
+  record.measurement.per_rank[0].memory_bytes = 1u << 20;
+  const Expected<Record> back = record_from_line(to_line(record));
+  ASSERT_TRUE(back) << back.error().message();
+  ASSERT_TRUE(back->soak);
+  EXPECT_EQ(back->soak->round, 17);
+  EXPECT_EQ(back->measurement.per_rank[0].memory_bytes, 1u << 20);
+  EXPECT_EQ(to_line(*back), to_line(record));
+  record.soak->memory_bytes.reset();
+  EXPECT_EQ(to_line(*record_from_line(to_line(record))), to_line(record));
+}
+
+TEST(Record, ASoaksPlaceThatCannotBeIsRefused) {
+  Record record = sample_record();
+  record.soak = SoakMark{17, 5, 6, 7};
+  for (const auto& [from, to] :
+       std::vector<std::pair<std::string, std::string>>{{"\"round\":17", "\"round\":0"},
+                                                        {"\"at_ns\":5", "\"at_ns\":-5"},
+                                                        {"\"idle_ns\":6", "\"idle_ns\":-1"},
+                                                        {"\"round\":17", "\"round\":\"x\""},
+                                                        {"\"at_ns\":5,", ""}}) {
+    std::string line = to_line(record);
+    line.replace(line.find(from), from.size(), to);
+    EXPECT_FALSE(record_from_line(line)) << to;
+  }
+}
+
+TEST(Record, FilesAreReadOneRecordAtATime) {
+  const TempDir folder;
+  const std::string line = to_line(sample_record());
+  std::ofstream(folder.file("r.jsonl")) << line << "\n\n" << line << "\n" << line.substr(0, 100);
+  size_t count = 0;
+  std::vector<std::string> warnings;
+  ASSERT_TRUE(for_each_record(folder.file("r.jsonl"), &warnings, [&](Record) { ++count; }));
+  EXPECT_EQ(count, 2u);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find(":4: last line is torn"), std::string::npos);
+  std::ofstream(folder.file("bad.jsonl")) << line << "\n{}\n" << line << "\n";
+  count = 0;
+  const Status bad = for_each_record(folder.file("bad.jsonl"), nullptr, [&](Record) { ++count; });
+  ASSERT_FALSE(bad);
+  EXPECT_NE(bad.error().message().find("bad.jsonl:2"), std::string::npos);
+  EXPECT_EQ(count, 1u);
+}
+
 TEST(Record, DerivedValuesFollowTheSamples) {
   const Record record = sample_record();
   EXPECT_EQ(*record.time_ns.p50, 1'000'049.5);

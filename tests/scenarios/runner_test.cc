@@ -342,6 +342,18 @@ TEST(RunnerExitCode, Table) {
   EXPECT_EQ(exit_code(s), 130);
 }
 
+TEST_F(RunnerTest, ASoakIsNotResumed) {
+  RunRequest asked = request();
+  asked.mark = [](Record& record) { record.soak = SoakMark{3, 4, 0, 5}; };
+  const auto summary = run_plan(asked, ranks_);
+  ASSERT_TRUE(summary);
+  ASSERT_TRUE(summary->records.front().soak);
+  EXPECT_EQ(summary->records.front().soak->round, 3);
+  const auto finished = finished_cells(summary->records, plan_, PLUMBLINE_VERSION);
+  ASSERT_FALSE(finished);
+  EXPECT_NE(finished.error().message().find("soak"), std::string::npos);
+}
+
 TEST(RunnerRequest, NeedsAPlan) {
   FakeRanks ranks;
   EXPECT_FALSE(run_plan({}, ranks));

@@ -114,6 +114,15 @@ TEST(ShippedScenarios, NightlyTakesMinutes) {
   }
 }
 
+TEST(ShippedScenarios, SoakIsShortEnoughForItsGridAndHasCellsForIdleTime) {
+  const Plan plan = shipped("soak");
+  EXPECT_LT(plan.estimated_s, 60);
+  const auto count = kinds(plan);
+  EXPECT_EQ(count.count("roof"), 0u);
+  for (const char* kind : {"latency", "bandwidth", "link"})
+    EXPECT_GT(count.count(kind), 0u) << kind;
+}
+
 TEST(ShippedScenarios, BenchmarkMatrixHasEveryOperationInEveryMatrix) {
   const Plan plan = shipped("benchmark_matrix");
   EXPECT_LT(plan.estimated_s, 900);

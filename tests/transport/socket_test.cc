@@ -87,6 +87,20 @@ TEST(Socket, ConnectionsAreReady) {
   }
 }
 
+TEST(Socket, IdleDataConnectionsAreProbedOrNot) {
+  const Connection connection{SocketOptions{}};
+  const int fd = connection.first.get();
+  SocketOptions options;
+  tune_data_connection(fd, options, false);
+  EXPECT_NE(int_option(fd, SOL_SOCKET, SO_KEEPALIVE), 0);
+#ifdef __linux__
+  EXPECT_EQ(int_option(fd, IPPROTO_TCP, TCP_KEEPIDLE), 10);
+#endif
+  options.keepalive_s = 0;
+  tune_data_connection(fd, options, false);
+  EXPECT_EQ(int_option(fd, SOL_SOCKET, SO_KEEPALIVE), 0);
+}
+
 TEST(Socket, WhatIsNotGrantedIsSaid) {
   SocketOptions options;
   options.buffer_bytes = uint64_t{1} << 30;

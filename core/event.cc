@@ -1,0 +1,93 @@
+#include "core/event.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace plumbline {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kEventSchema = 1;
+
+}  // namespace
+
+std::string to_line(const SoakEvent& event) {
+  const json object = {{"schema", kEventSchema}, {"run_id", event.run_id},   {"time", event.time},
+                       {"at_ns", event.at_ns},   {"round", event.round},     {"host", event.host},
+                       {"kind", event.kind},     {"subject", event.subject}, {"text", event.text}};
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Expected<SoakEvent> event_from_line(std::string_view line) {
+  try {
+    const json object = json::parse(line);
+    if (const int schema = object.at("schema").get<int>(); schema != kEventSchema) {
+      return fail(ErrorCode::kConfig,
+                  fmt::format("event has schema {}, this program reads {}", schema, kEventSchema),
+                  "use the version of plumbline that wrote it");
+    }
+    SoakEvent event;
+    object.at("run_id").get_to(event.run_id);
+    object.at("time").get_to(event.time);
+    object.at("at_ns").get_to(event.at_ns);
+    object.at("round").get_to(event.round);
+    object.at("host").get_to(event.host);
+    object.at("kind").get_to(event.kind);
+    object.at("subject").get_to(event.subject);
+    object.at("text").get_to(event.text);
+    return event;
+  } catch (const json::exception& error) {
+    return fail(ErrorCode::kConfig, fmt::format("not an event: {}", error.what()));
+  }
+}
+
+Expected<EventFile> EventFile::open(const std::string& path) {
+  EventFile file;
+  file.path_ = path;
+  file.fd_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
+  if (!file.fd_.valid()) {
+    return fail_errno(ErrorCode::kConfig, "open event file " + path, errno,
+                      "choose a writable folder with --out");
+  }
+  return file;
+}
+
+Status EventFile::append(const SoakEvent& event) {
+  const std::string line = to_line(event) + '\n';
+  const std::scoped_lock lock(mutex_);
+  for (size_t written = 0; written < line.size();) {
+    const ssize_t n = ::write(fd_.get(), line.data() + written, line.size() - written);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      return fail_errno(ErrorCode::kSystem, "append to " + path_, errno, "free some space");
+    }
+    written += static_cast<size_t>(n);
+  }
+  return {};
+}
+
+Status for_each_event(const std::string& path, const std::function<void(SoakEvent)>& take) {
+  std::ifstream input(path, std::ios::binary);
+  if (!input) return fail_errno(ErrorCode::kConfig, "open event file " + path, errno);
+  std::string line;
+  for (size_t number = 1; std::getline(input, line); ++number) {
+    if (input.eof()) break;  // torn
+    if (line.empty()) continue;
+    Expected<SoakEvent> event = event_from_line(line);
+    if (!event) {
+      Error error = event.error();
+      error.what = fmt::format("{}:{}: {}", path, number, error.what);
+      return fail(std::move(error));
+    }
+    take(std::move(*event));
+  }
+  return {};
+}
+
+}  // namespace plumbline

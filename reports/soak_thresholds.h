@@ -1,0 +1,34 @@
+// The numbers behind the words "step", "drift" and "constant" of the soak report, as one table.
+// Plain constants.
+#pragma once
+
+#include <span>
+
+#include "core/trend.h"
+
+namespace plumbline {
+
+enum class SoakThreshold {
+  kStepChance,
+  kStepShare,
+  kStepSuperiority,
+  kStepRounds,
+  kEventRounds,
+  kGrowthBytes,
+  kGrowthShare,
+};
+
+struct SoakThresholdRow {
+  SoakThreshold id;
+  const char* name;
+  double value;
+  const char* unit;
+  const char* reason;
+};
+
+std::span<const SoakThresholdRow> soak_threshold_table();
+double threshold(SoakThreshold id);
+// The rule of the table's numbers.
+StepRule soak_step_rule();
+
+}  // namespace plumbline
