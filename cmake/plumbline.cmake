@@ -48,14 +48,14 @@ endif()
 
 # Most of the time of a build goes into optimising what need not be fast, and into the same headers again and again.
 # Only what moves and reduces data is optimised under a sanitizer; a release optimises its tests no more than that, and
-# commands, labs and scenario files a little. Under a sanitizer the headers that most files include are compiled once for
+# what is not on the data path a little. Under a sanitizer the headers that most files include are compiled once for
 # each target; a release goes without, so that a file must include what it uses. (The cross compiler for macOS cannot.)
 function(plumbline_quick_compile target folder)
   set(data_path "^(core|transport|kernels|collectives)$")
   if(NOT folder MATCHES "${data_path}")
     if(PLUMBLINE_SANITIZE OR target MATCHES "^tests_")
       target_compile_options(${target} PRIVATE -O0)
-    elseif(CMAKE_BUILD_TYPE STREQUAL "Release" AND folder MATCHES "^(cli|lab|scenarios)$")
+    elseif(CMAKE_BUILD_TYPE STREQUAL "Release" AND folder MATCHES "^(cli|lab|scenarios|probes|launch|reports)$")
       target_compile_options(${target} PRIVATE -O1)
     endif()
   endif()
@@ -100,7 +100,7 @@ endfunction()
 # plumbline_test(FOLDER [BELOW folder...] [SOURCES file...] [LIBS target...] [LABEL name]) makes the binary tests_FOLDER from all
 # .cc files beside it, those of the folders BELOW, and further SOURCES, links the folder's library and registers each of its tests with ctest.
 # ctest label = FOLDER, or LABEL (process = starts whole programs). A test that skips itself (GTEST_SKIP) is
-# counted as skipped, with its reason.
+# counted as skipped, with its reason. Under a sanitizer a binary is a few tests, shards of GoogleTest, instead.
 function(plumbline_test folder)
   cmake_parse_arguments(arg "" "LABEL" "BELOW;SOURCES;LIBS" ${ARGN})
   if(NOT arg_LABEL)
@@ -117,6 +117,17 @@ function(plumbline_test folder)
   target_compile_definitions(tests_${folder} PRIVATE
                              PLUMBLINE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                              PLUMBLINE_BINARY="${PROJECT_BINARY_DIR}/plumbline")
+  if(PLUMBLINE_SANITIZE)
+    # A process for each test would spend more time in the sanitizer's start than in the tests.
+    set(shards 6)
+    math(EXPR last "${shards} - 1")
+    foreach(shard RANGE ${last})
+      add_test(NAME ${folder}.shard${shard} COMMAND tests_${folder})
+      set_tests_properties(${folder}.shard${shard} PROPERTIES LABELS ${arg_LABEL} TIMEOUT 900
+                           ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard}")
+    endforeach()
+    return()
+  endif()
   gtest_discover_tests(tests_${folder} TEST_PREFIX ${folder}. DISCOVERY_MODE PRE_TEST
                        PROPERTIES LABELS ${arg_LABEL} TIMEOUT 300)
 endfunction()

@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <tuple>
 
 #include "core/error.h"
 
@@ -51,7 +52,13 @@ struct WorldShape {
   std::map<std::string, std::string> params;
   std::string hosts, distribution;
 
-  auto operator<=>(const WorldShape&) const = default;
+  bool operator==(const WorldShape&) const = default;
+  bool operator<(const WorldShape& other) const {
+    const auto all = [](const WorldShape& w) {
+      return std::tie(w.ranks, w.transport, w.params, w.hosts, w.distribution);
+    };
+    return all(*this) < all(other);
+  }
 };
 inline WorldShape world_of(const Cell& cell) {
   return {cell.ranks, cell.transport, cell.params, cell.hosts, cell.distribution};

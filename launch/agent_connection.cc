@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "launch/agent_lines.h"
+#include "launch/ssh.h"
 
 namespace plumbline {
 namespace {
@@ -234,6 +235,9 @@ void AgentConnection::read_errors() {
 }
 
 void AgentConnection::take(const std::string& line) {
+  // A login shell may say its own before it starts the agent.
+  if (wires_.remote && !ever_spoke_ && is_of_shell(line) && shell_lines_++ < kMostShellLines)
+    return;
   const int64_t now = wall_clock_ns();
   Expected<json> answer{json()};
   const Expected<int64_t> ticket = parse_reply_line(line, answer);

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "launch/line_io.h"
+#include "launch/ssh.h"
 
 namespace plumbline {
 
@@ -46,6 +47,7 @@ std::unique_ptr<RankSet> RankSet::adopt(const std::vector<std::string>& hosts,
 RankSet::~RankSet() { stop(500); }
 
 void RankSet::use_all() {
+  for (const RankPlace& place : places_) spoke_.push_back(!place.remote);
   used_.resize(ranks_.size());
   std::iota(used_.begin(), used_.end(), size_t{0});
 }
@@ -82,7 +84,14 @@ Status RankSet::send_all(const std::string& line, Deadline deadline) {
 RankAnswer RankSet::read_one(int rank, Deadline deadline) {
   const size_t index = used_[static_cast<size_t>(rank)];
   RankAnswer answer = ranks_[index]->read_line(deadline);
-  if (answer) return answer;
+  // A login shell may say its own before it starts the rank.
+  for (int i = 0; answer && !spoke_[index] && is_of_shell(*answer) && i < kMostShellLines; ++i) {
+    answer = ranks_[index]->read_line(deadline);
+  }
+  if (answer) {
+    spoke_[index] = true;
+    return answer;
+  }
   Error error = answer.error();
   error.what = fmt::format("rank {} on {}: {}", rank, places_[index].host, error.what);
   error.cause = error.code == ErrorCode::kTimeout ? "rank.late" : "rank.dead";

@@ -64,6 +64,7 @@ class RankSet {
   std::vector<RankPlace> places_;
   std::vector<std::unique_ptr<RankWire>> ranks_;
   std::vector<size_t> used_;  // each rank's process
+  std::vector<bool> spoke_;   // by process: what it says next is its own, not its login shell's
   // What keeps remote ranks alive while nobody asks them anything.
   std::string alive_;
   std::mutex writing_;  // one line at a time goes into the pipes

@@ -36,6 +36,11 @@ Expected<std::string> ssh_control_path();
 // the exit status (255 = ssh itself failed). Empty when they tell nothing.
 std::string ssh_cause(const std::string& words, int exit_status);
 
+// Whether a line that comes before an agent or a rank behind ssh has said anything is its login
+// shell's (a greeting in .bashrc): their own lines begin with a brace. So many are overread.
+inline constexpr int kMostShellLines = 1000;
+inline bool is_of_shell(const std::string& line) { return line.rfind('{', 0) != 0; }
+
 // Words as one line for a POSIX shell, each in single quotes where it needs them.
 std::string shell_line(const std::vector<std::string>& words);
 

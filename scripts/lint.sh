@@ -4,7 +4,7 @@
 #   scripts/lint.sh fix             lets clang-format change them
 #   scripts/lint.sh tidy            clang-tidy over what changed since the base (the merge base with
 #                                   origin/main, or the previous commit) and a share of the rest,
-#                                   which moves on with the date and the commit; after 5 minutes
+#                                   which moves on with the date and the commit; after 200 seconds
 #                                   (LINT_SECONDS) the rest is left, and counted
 #   scripts/lint.sh tidy --all      over everything
 #   scripts/lint.sh tidy FILE...    over these .cc files
@@ -63,7 +63,7 @@ tidy() {
       # In an order of its own each day, so that what is left one day is reached another day.
       files=$({ changed && rotating_share; } | LC_ALL=C sort -u | grep -xFf <(compiled) |
         shuf --random-source=<(yes "$(date +%j)")) || true
-      until=$(($(date +%s) + ${LINT_SECONDS:-300}))
+      until=$(($(date +%s) + ${LINT_SECONDS:-200}))
       ;;
     *) files=$(printf '%s\n' "$@") ;;
   esac

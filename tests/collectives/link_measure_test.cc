@@ -153,7 +153,7 @@ TEST(LinkMeasure, LeavesOfAStarNeedNoConnection) {
   for (const int hub : {0, 1, 2}) {
     std::vector<std::string> reasons(9);
     const int a = (hub + 1) % 3, b = (hub + 2) % 3;
-    reasons[static_cast<size_t>(a * 3 + b)] = reasons[static_cast<size_t>(b * 3 + a)] = "leaves";
+    reasons[pair_index(3, a, b)] = reasons[pair_index(3, b, a)] = "leaves";
     for (const char* measure : {"latency", "incast", "all_pairs"}) {
       const Measurement m = run_links(link_cell(measure, 3), reasons, {std::minmax(a, b)});
       EXPECT_EQ(m.outcome, Outcome::kPassed) << m.reason;

@@ -83,7 +83,7 @@ class SshCluster:
             "Port %d" % SSH_PORT, "ListenAddress " + host["control"], "HostKey %s" % (self.folder / ("key-" + name)), "PidFile none",
             "AuthorizedKeysFile %s" % (self.folder / "authorized_keys"), "UsePAM no", "PasswordAuthentication no",
             "KbdInteractiveAuthentication no", "PermitRootLogin prohibit-password", "StrictModes no", "UseDNS no",
-            "MaxStartups 100:30:200", 'SetEnv SHLVL=3 "XDG_CACHE_HOME=%s"' % host["cache"], ""]))
+            "MaxStartups 100:30:200", 'SetEnv SHLVL=3 "XDG_CACHE_HOME=%s"' % host["cache"], *host.get("sshd", []), ""]))
         return config
 
     def start_sshd(self, host):

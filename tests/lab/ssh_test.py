@@ -120,6 +120,25 @@ class Tests:
         pairs = {(link["from_host"], link["to_host"]) for link in links}
         assert len(pairs) == HOSTS * (HOSTS - 1), pairs
 
+    def restart_sshd(self, host):
+        self.cluster.stop_sshd(host)
+        self.cluster.start_sshd(host)
+        self.cluster.wait_for_sshd(host)
+
+    def test_a_login_shell_that_greets(self):
+        """What stands in a .bashrc is said before every command, to agents and ranks as well."""
+        host = self.cluster.hosts[1]
+        host["sshd"] = ["ForceCommand echo Welcome to h2; echo; echo 'Today is [a] good {day}'; exec sh -c \"$SSH_ORIGINAL_COMMAND\""]
+        self.restart_sshd(host)
+        try:
+            doctor = self.cluster.run(PROGRAM, "doctor", "--hosts", self.hosts, "--json", "--only", "launch")
+            assert doctor.returncode == 0 and json.loads(doctor.stdout)["verdict"] == "ok", doctor
+            done = self.cluster.run(PROGRAM, "coll", "allreduce", "-b", "8", "-e", "64", "-f", "8", "--json", "--hosts", self.hosts, "--ranks", HOSTS)
+            assert done.returncode == 0 and len(done.stdout.splitlines()) == 4, done
+        finally:
+            del host["sshd"]
+            self.restart_sshd(host)
+
     def test_the_jaccl_mesh_from_an_mlx_host_file(self):
         """Cluster checks and four phases, each an item of the checklist; data go over the interfaces behind the device matrix."""
         hosts = [{"ssh": h["name"], "ips": [h["control"]], "rdma": [None if i == j else "rdma_data0" for j in range(HOSTS)]}

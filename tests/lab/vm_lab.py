@@ -185,7 +185,7 @@ class VmCluster(SshCluster):
     def __init__(self, cores):
         remove_leftovers()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="%s%d-" % (FOLDER, os.getpid())))
-        self.hosts = [{"name": "h%d" % (i + 1), "data": "10.10.0.%d/24" % (i + 1), "control": "10.99.0.%d" % (i + 1), "cache": "/root/.cache", "cores": n}
+        self.hosts = [{"name": "h%d" % (i + 1), "data": "10.10.0.%d/24" % (i + 1), "control": "10.99.0.%d" % (i + 1), "cache": "/var/cache", "cores": n}
                       for i, n in enumerate(cores)]
         self.machines, self.lines = {}, []
         for number in (signal.SIGINT, signal.SIGTERM):

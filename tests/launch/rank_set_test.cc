@@ -28,6 +28,23 @@ TEST(RankSet, AsksAllAndCollectsInRankOrder) {
   }
 }
 
+// A greeting in .bashrc comes before everything that a rank behind ssh says.
+TEST(RankSet, WhatALoginShellSaysFirstIsNoAnswer) {
+  const std::string script =
+      "echo Welcome; echo; echo 'a [good] {day}'; read line; echo '{\"first\": 1}'; read line; "
+      "echo 2";
+  RankPlace remote = place(script);
+  remote.remote = true;
+  const auto set = started({remote, place("echo Welcome; " + echo(1))});
+  ASSERT_TRUE(set->send_all("go", Deadline::after_ms(2000)));
+  auto answers = set->collect(Deadline::after_ms(10000), kSecond);
+  EXPECT_EQ(answers[0].value(), "{\"first\": 1}");
+  EXPECT_EQ(answers[1].value(), "Welcome");  // one of our own has no login shell
+  ASSERT_TRUE(set->send_all("go", Deadline::after_ms(2000)));
+  answers = set->collect(Deadline::after_ms(10000), kSecond);
+  EXPECT_EQ(answers[0].value(), "2");
+}
+
 TEST(RankSet, DeadRankIsNamedAndOthersGetTheirGrace) {
   const auto set =
       started({place(echo(0)), place("read line; kill -9 $$"), place("exec sleep 100")});

@@ -261,7 +261,7 @@ TEST_F(SoakTest, MemoryDoesNotGrowWithTheNumberOfRounds) {
   EXPECT_EQ(done.counts.passed, 9000u);
   EXPECT_THAT(done.counts.records, IsEmpty());
   ASSERT_EQ(resident.size(), 30u);
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef PLUMBLINE_SANITIZED
   GTEST_SKIP() << "a sanitizer keeps freed memory for a while";
 #endif
   if (resident.front() == 0) GTEST_SKIP() << "this system does not tell the memory of a process";
