@@ -12,6 +12,7 @@
 #include "core/finding.h"
 #include "core/param.h"
 #include "core/record.h"
+#include "core/rule.h"
 #include "reports/soak_data.h"
 
 namespace plumbline {
@@ -28,6 +29,7 @@ struct ReportInput {
   std::vector<Check> checks;    // of the probes that ran before, may be empty
   std::vector<Finding> findings;
   std::vector<ChecklistItem> checklist;
+  std::vector<RuleVerdict> rules;  // of `expect`, in the order of the file; may be empty
   std::vector<std::string> notes;  // warnings of reading, interruptions ...
   std::vector<SoakRun> soaks;      // of `run --for`: all rounds; records has the last one's
 };
