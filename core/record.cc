@@ -167,6 +167,21 @@ SoakMark soak_from(const json& object) {
   return mark;
 }
 
+json launch_json(const LaunchMark& mark) {
+  return {{"number", mark.number}, {"series", mark.series}, {"side", mark.side}};
+}
+
+LaunchMark launch_from(const json& object) {
+  LaunchMark mark;
+  object.at("number").get_to(mark.number);
+  object.at("series").get_to(mark.series);
+  object.at("side").get_to(mark.side);
+  if (mark.number < 1 || mark.series < 1) {
+    throw json::other_error::create(501, "launch: numbers begin at 1", nullptr);
+  }
+  return mark;
+}
+
 // Compares a stored derived value with its recomputation; "" when they agree within 0.1 %.
 std::string difference(const char* name, const json& stored, std::optional<double> computed) {
   if (stored.is_null() && !computed) return "";
@@ -304,6 +319,7 @@ std::string to_line(const Record& record) {
   object["noise"] = {{"verdict", record.noise.verdict}, {"causes", record.noise.causes}};
   object["environment"] = environment_json(record.environment);
   if (record.soak) object["soak"] = soak_json(*record.soak);
+  if (record.launch) object["launch"] = launch_json(*record.launch);
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -332,6 +348,7 @@ Expected<Record> record_from_line(std::string_view line, std::vector<std::string
     object.at("noise").at("causes").get_to(record.noise.causes);
     record.environment = environment_from(object.at("environment"));
     if (object.contains("soak")) record.soak = soak_from(object.at("soak"));
+    if (object.contains("launch")) record.launch = launch_from(object.at("launch"));
     recompute(record);
     if (warnings != nullptr) {
       const json& time = object.at("time_ns");

@@ -118,6 +118,14 @@ struct SoakMark {
   std::optional<uint64_t> memory_bytes;  // resident, of the coordinator; absent = not told
 };
 
+// Which launch of several (`run --repeat`) measured it: processes and connections of its own. Of two
+// configurations that are measured in turns (`run --interleave`), `side` says which: "a" or "b".
+struct LaunchMark {
+  int64_t number = 1;    // from 1 on
+  int64_t series = 1;    // 2 = measured again because the first series looked suspicious
+  std::string side = {}; // empty = there is only one
+};
+
 struct Record {
   int schema = kRecordSchema;
   std::string suite_version, run_id, time;  // time: RFC 3339 UTC, end of the cell
@@ -133,6 +141,7 @@ struct Record {
   Noise noise;
   Environment environment;
   std::optional<SoakMark> soak;
+  std::optional<LaunchMark> launch;
 };
 
 std::string cell_id(const Record& record);

@@ -220,6 +220,12 @@ constexpr FieldRow kFields[] = {
     {"soak.idle_ns", "integer", false, "ns",
      "nothing was measured for so long before the cell; 0 = it belongs to a round"},
     {"soak.memory_bytes", "integer", true, "bytes", "resident memory of the coordinator"},
+    {"launch", "object", false, "",
+     "only in records of `run --repeat`: which launch of processes measured it", true},
+    {"launch.number", "integer", false, "", "the launch, from 1 on"},
+    {"launch.series", "integer", false, "",
+     "1; 2 = measured again because the first series looked suspicious"},
+    {"launch.side", "string", false, "", "`a` or `b` of `run --interleave`; else empty"},
 };
 
 constexpr FieldRow kEventFields[] = {

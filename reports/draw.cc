@@ -1,5 +1,6 @@
 #include "reports/draw.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
@@ -62,6 +63,15 @@ Status run_gnuplot(const fs::path& folder, const std::string& name, const fs::pa
 }
 
 }  // namespace
+
+std::string gnuplot_literal(std::string_view text, size_t columns) {
+  const std::string safe = clean(text);
+  std::string out = "'";
+  for (const char c : fit(safe, std::min(columns, display_width(safe)), true)) {
+    out += c == '\'' ? std::string("''") : std::string(1, c);
+  }
+  return out + "'";
+}
 
 Status write_text_file(const std::string& path, const std::string& text) {
   errno = 0;

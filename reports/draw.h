@@ -3,11 +3,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/error.h"
 
 namespace plumbline {
+
+// A string literal of gnuplot, cleaned and cut to so many columns, from which no text can escape.
+std::string gnuplot_literal(std::string_view text, size_t columns);
 
 Status write_text_file(const std::string& path, const std::string& text);
 

@@ -191,6 +191,15 @@ void count(RunSummary& summary, const Record& record) {
   summary.wrong += record.measurement.wrong.value_or(0);
 }
 
+void add(RunSummary& all, const RunSummary& one) {
+  all.passed += one.passed;
+  all.failed += one.failed;
+  all.skipped += one.skipped;
+  all.errors += one.errors;
+  all.wrong += one.wrong;
+  all.interrupted = all.interrupted || one.interrupted;
+}
+
 int exit_code(const RunSummary& summary) {
   if (summary.interrupted) return 130;
   if (summary.wrong > 0) return 3;

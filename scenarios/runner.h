@@ -66,6 +66,8 @@ struct RunSummary {
 Expected<RunSummary> run_plan(const RunRequest& request, CellRunner& ranks);
 // Counts one more outcome; for records of an earlier run that this one resumes.
 void count(RunSummary& summary, const Record& record);
+// Adds one summary's counts to those of several; no records, and not why it stopped.
+void add(RunSummary& all, const RunSummary& one);
 // Exit code of a finished run: 130, 3, 2, 0 in that order.
 int exit_code(const RunSummary& summary);
 

@@ -53,16 +53,6 @@ class WallClock : public SoakClock {
   }
 };
 
-// Adds a round's counts to those of all rounds.
-void add(RunSummary& all, const RunSummary& one) {
-  all.passed += one.passed;
-  all.failed += one.failed;
-  all.skipped += one.skipped;
-  all.errors += one.errors;
-  all.wrong += one.wrong;
-  all.interrupted = all.interrupted || one.interrupted;
-}
-
 class Soak {
  public:
   Soak(const SoakRequest& request, CellRunner& ranks)
