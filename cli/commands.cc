@@ -19,6 +19,11 @@ const FlagRow kLauncher = {"--launcher", "NAME",
                            "torchrun, plumbline; none = run alone (auto)"};
 const FlagRow kRounds = {"--rounds", "N", "at most so many timed operations in a cell"};
 const FlagRow kExclude = {"--exclude", "HOST", "leave this host out; may be repeated", true};
+const FlagRow kMinEffect = {"--min-effect", "SHARE", "changes below this do not count (2%)"};
+const FlagRow kAlpha = {"--alpha", "SHARE",
+                        "chance of one false alarm among all cells together, at most (5%)"};
+const FlagRow kIgnore = {"--ignore", "FIELD",
+                         "this field of the cells may differ between the sides: algorithm", true};
 constexpr const char* kRunNotes =
     "With --for (docs/soak.md) the hosts are watched meanwhile: links, routes, counters, heat; "
     "what\n"
@@ -34,7 +39,7 @@ std::vector<CommandRow> command_table() {
   return {
       {"run",
        "probe the hosts, run a scenario's matrix, report",
-       {{"scenario", "scenario file"}},
+       {{"scenario", "scenario file; two with --interleave", true, true}},
        {{"-o,--out", "DIR",
          "folder for records, tables and plots (default plumbline-out/NAME-TIME)"},
         kHosts,
@@ -48,6 +53,14 @@ std::vector<CommandRow> command_table() {
         {"--idle", "TIMES",
          "with --for: after each round, lie idle for so long and time the first operations apart; "
          "in turn (1m,5m,25m)"},
+        {"--repeat", "N", "measure everything N times, each time by fresh processes"},
+        {"--interleave", nullptr,
+         "measure two scenarios in turns, N launches each (10), and compare them"},
+        {"--recheck", "N", "with --interleave: N more launches of the cells that look slower"},
+        kMinEffect,
+        kAlpha,
+        kIgnore,
+        {"--strict", nullptr, "with --interleave: exit code 6 where a cell is undecided"},
         {"--dry-run", nullptr, "show what would be measured and how long it may take"},
         {"--no-probes", nullptr, "do not probe first"},
         {"--despite-findings", nullptr, "measure although the probes found something broken"},
@@ -121,6 +134,25 @@ std::vector<CommandRow> command_table() {
        false,
        false,
        run_report},
+      {"compare",
+       "did something get slower? launches of two sides, cell by cell",
+       {{"records",
+         "two record files or folders of runs, first the old side; or one folder of "
+         "run --interleave",
+         true, true}},
+       {{"--baseline", "PATH", "the old side; then only the new one is an argument"},
+        kMinEffect,
+        kAlpha,
+        kIgnore,
+        {"--strict", nullptr, "exit code 6 where not every cell could be decided"},
+        {"--plot", "FILE", "draw the changes with their intervals: FILE.svg and FILE.png"},
+        {"--markdown", nullptr, "the same tables in Markdown"},
+        kJson},
+       false,
+       false,
+       run_compare,
+       "Exit code 5 when something got slower, 3 when the new side has wrong data, 2 when a cell "
+       "of it\nfailed, else 0. How it decides: docs/comparing.md."},
       {"trace",
        "analyse packet captures: handshakes, losses, resets, closed windows, where packets vanish",
        {{"file", "capture (pcap or pcapng); two of the same connections are compared", true, true}},

@@ -14,6 +14,7 @@ int run_explain(const Args& args, Context& context);
 int run_plan(const Args& args, Context& context);
 int run_list(const Args& args, Context& context);
 int run_report(const Args& args, Context& context);
+int run_compare(const Args& args, Context& context);
 int run_trace(const Args& args, Context& context);
 int run_doctor(const Args& args, Context& context);
 int run_coll(const Args& args, Context& context);

@@ -5,17 +5,20 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 
 #include "cli/commands.h"
 #include "cli/doctor_run.h"
+#include "cli/exit_code.h"
 #include "cli/interrupts.h"
 #include "cli/launched.h"
 #include "cli/options_source.h"
 #include "cli/plan_text.h"
 #include "cli/port_window.h"
 #include "cli/progress.h"
+#include "cli/repeat_run.h"
 #include "cli/report_output.h"
 #include "cli/scenario_source.h"
 #include "cli/soak_run.h"
@@ -33,10 +36,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string default_folder(const Scenario& scenario) {
+std::string default_folder(const std::string& name) {
   std::string time = utc_now_rfc3339().substr(0, 19);  // 2026-11-20T05:06:07
   std::erase_if(time, [](char c) { return c == ':' || c == '-'; });
-  return "plumbline-out/" + scenario.name + "-" + time;
+  return "plumbline-out/" + name + "-" + time;
 }
 
 // Everything a run needs, made before anything starts.
@@ -86,6 +89,12 @@ bool prepare_folder(Prepared& run, const Args& args, Context& context) {
         plan_of(run.scenario, run.options, args, records->front().seed, context);
     if (!plan) return false;
     run.plan = std::move(*plan);
+  }
+  if (!records->empty() &&
+      records->front().launch.has_value() != (args.has("repeat") || args.has("interleave"))) {
+    usage_failure(context, config_error("cannot resume: only one of the two runs repeats its cells",
+                                        "give the same --repeat and --interleave as before"));
+    return false;
   }
   auto finished = finished_cells(*records, run.plan, PLUMBLINE_VERSION);
   if (!finished) {
@@ -161,7 +170,7 @@ std::optional<Prepared> prepare(const std::optional<LauncherPlace>& place,
       return std::nullopt;
     }
   }
-  run.folder = args.get("out", default_folder(run.scenario));
+  run.folder = args.get("out", default_folder(run.scenario.name));
   run.records_path = (fs::path(run.folder) / "records.jsonl").string();
   return run;
 }
@@ -238,7 +247,8 @@ std::vector<ChecklistItem> checklist_of(const Prepared& run) {
   return items;
 }
 
-int finish(const Prepared& run, RunSummary summary, const ProbeResult& probed, Context& context) {
+int finish(const Prepared& run, RunSummary summary, const ProbeResult& probed, const Args& args,
+           Context& context) {
   ReportInput input;
   input.checks = probed.checks;
   input.findings = probed.findings;
@@ -251,6 +261,8 @@ int finish(const Prepared& run, RunSummary summary, const ProbeResult& probed, C
   if (!summary.stopped.empty()) input.notes.push_back(summary.stopped);
   std::vector<std::string> reports = run.scenario.report;
   if (run.soak) reports.emplace_back("soak");
+  // Of two sides the screen shows the comparison.
+  if (args.has("interleave")) std::erase(reports, "console");
   const std::vector<std::string> paths = write_reports(input, reports, run.folder, context);
   *context.out << "\n";
   for (const std::string& path : paths) *context.out << "Report:  " << path << "\n";
@@ -270,11 +282,132 @@ Expected<RunSummary> run_rounds(const SoakRunSpec& spec, CellRunner& ranks) {
 }
 
 // A broken pair gives no result that anybody could trust.
-int refuse(const Prepared& run, const ProbeResult& probed, Context& context) {
+int refuse(const Prepared& run, const ProbeResult& probed, const Args& args, Context& context) {
   *context.err << "plumbline: not measured, because the probes found what breaks it ("
                << (fs::path(run.folder) / "doctor.json").string()
                << "); heal it, or add --despite-findings\n";
-  return finish(run, RunSummary{}, probed, context);
+  return finish(run, RunSummary{}, probed, args, context);
+}
+
+// One scenario that is being measured: its files, its agents, its ranks. Address-stable, because
+// the request and the ranks point into it.
+struct Session {
+  Prepared run;
+  std::optional<RecordFile> file;
+  Reach reach;
+  DiagnoseRequest ladder;
+  std::optional<AgentSet> agents;
+  ProbeResult probed;
+  std::optional<World> world;
+  std::optional<TracedRunner> traced;
+  RunRequest request;
+
+  CellRunner& ranks() { return traced ? static_cast<CellRunner&>(*traced) : *world; }
+};
+
+// Checks what can be checked before anything starts, and opens the record file; an exit code when
+// that fails.
+std::optional<int> open_files(Session& session, const Args& args, Context& context) {
+  Prepared& run = session.run;
+  if (!prepare_folder(run, args, context)) return 1;
+  if (const Status ports = check_ports(run); !ports) return usage_failure(context, ports.error());
+  Expected<RecordFile> file = RecordFile::open(run.records_path);
+  if (!file) return usage_failure(context, file.error());
+  session.file = std::move(*file);
+  return std::nullopt;
+}
+
+// Reaches the hosts and probes them; an exit code when the run ends here.
+std::optional<int> reach_hosts(Session& session, const std::string& program,
+                               const std::string& run_id, const Args& args, Context& context) {
+  Prepared& run = session.run;
+  session.ladder = ladder_of(run, program);
+  std::optional<AgentSet>& agents = session.agents;
+  const bool probes = !args.has("no-probes") && !run.scenario.probes.empty();
+  Expected<Reach> reach = make_reach(program, run.options, run.scenario.hosts, *context.err);
+  if (!reach) return usage_failure(context, reach.error());
+  reach->run_id = run_id;
+  session.reach = std::move(*reach);
+  if (probes || run.soak || wants_traces(run) || any_by_ssh(run.scenario.hosts) ||
+      wants_data_addresses(run.scenario.hosts)) {
+    if (run.launched) {
+      reach_agents(*run.launched, session.reach, run.options, agents);
+    } else {
+      agents.emplace(run.scenario.hosts, session.reach, run.options);
+    }
+  }
+  if (agents) {
+    if (auto found = agents->find_data_addresses()) {
+      run.scenario.hosts = std::move(*found);
+    } else {
+      // The control network is never measured in their place.
+      usage_failure(context, found.error());
+      return 2;
+    }
+  }
+  if (probes) session.probed = probe_first(run, session.ladder, *agents, args, context);
+  if (!probes && agents && agents->first_failure()) {
+    usage_failure(context, *agents->first_failure());
+    return 2;
+  }
+  if (has_failure(session.probed) && !args.has("despite-findings")) {
+    return refuse(run, session.probed, args, context);
+  }
+  return std::nullopt;
+}
+
+// The ranks, not started yet, and what will be asked of them.
+void ready_ranks(Session& session, const std::string& run_id, const Logger& log, Context& context) {
+  Prepared& run = session.run;
+  session.world.emplace(WorldSpec{session.reach, run.scenario.hosts, run.options, context.argv,
+                                  run.plan.hash, &log, run.launched.get()});
+  if (wants_traces(run)) {
+    session.traced.emplace(*session.world, run.scenario, *session.agents,
+                           job_of(session.ladder).ports, session.ladder.trace_folder,
+                           run.scenario.keep_traces);
+  }
+  RunRequest& request = session.request;
+  request.scenario = &run.scenario;
+  request.plan = &run.plan;
+  request.run_id = run_id;
+  request.command = context.argv;
+  request.finished_ids = run.finished;
+  request.file = &*session.file;
+}
+
+// One scenario, or the two of --interleave with the files of each in a folder of its own, and the
+// cells of both in the same order.
+struct SideArgs {
+  std::string name;  // "", or "a" and "b"
+  Args args;
+};
+std::vector<SideArgs> sides_of(const Args& args) {
+  const std::vector<std::string> paths = args.all("scenario");
+  if (paths.size() == 1) return {{"", args}};
+  const std::string folder = args.get("out", default_folder("interleave"));
+  std::string seed = args.get("seed");
+  if (seed.empty()) {
+    const auto earlier = read_records((fs::path(folder) / "a" / "records.jsonl").string());
+    seed = std::to_string(earlier && !earlier->empty() ? earlier->front().seed : fresh_seed());
+  }
+  std::vector<SideArgs> sides = {{"a", args}, {"b", args}};
+  for (size_t i = 0; i < sides.size(); ++i) {
+    sides[i].args.add("scenario", paths[i]);
+    sides[i].args.add("out", (fs::path(folder) / sides[i].name).string());
+    sides[i].args.add("seed", seed);
+  }
+  return sides;
+}
+
+Expected<RunSummary> measure_once(Session& session, const std::optional<SoakPlan>& soak_plan,
+                                  bool quiet, Progress& progress, Context& context) {
+  session.request.progress = [&](const RunProgress& state) {
+    if (!quiet) progress.show(state);
+  };
+  if (!soak_plan) return run_plan(session.request, session.ranks());
+  return run_rounds({*soak_plan, session.request, &*session.agents, job_of(session.ladder),
+                     session.run.folder, quiet, &progress, &context},
+                    session.ranks());
 }
 
 }  // namespace
@@ -282,92 +415,74 @@ int refuse(const Prepared& run, const ProbeResult& probed, Context& context) {
 int run_run(const Args& args, Context& context) {
   const Expected<std::optional<SoakPlan>> soak_plan = soak_flags(args);
   if (!soak_plan) return usage_failure(context, soak_plan.error());
+  const Expected<std::optional<RepeatFlags>> repeat = repeat_flags(args);
+  if (!repeat) return usage_failure(context, repeat.error());
   const Expected<std::optional<LauncherPlace>> place = own_launch(args);
   if (!place) return usage_failure(context, place.error());
+  if (*place && *repeat) return usage_failure(context, no_repeat_under_launcher());
   if (*place && (*place)->rank > 0) return follow_run(**place, args, context);
   // Open MPI gives its ranks a terminal each, whatever mpirun itself writes to.
   if (*place) context.out_is_terminal = context.err_is_terminal = false;
-  int code = 1;
-  std::optional<Prepared> run = prepare(*place, *soak_plan, args, context, code);
-  if (!run) return code;
+  std::deque<Session> sessions;
+  const std::vector<SideArgs> sides = sides_of(args);
+  for (const SideArgs& side : sides) {
+    int code = 1;
+    std::optional<Prepared> run = prepare(*place, *soak_plan, side.args, context, code);
+    if (!run) return code;
+    sessions.emplace_back().run = std::move(*run);
+  }
   if (args.has("dry-run")) {
-    print_plan(run->plan, *context.out);
-    if (run->soak) *context.out << soak_outline(*run->soak, run->plan);
+    for (const Session& session : sessions) print_plan(session.run.plan, *context.out);
+    if (*soak_plan) *context.out << soak_outline(**soak_plan, sessions.front().run.plan);
+    if (*repeat) *context.out << repeat_outline(**repeat);
     return 0;
   }
-  if (!prepare_folder(*run, args, context)) return 1;
   const Expected<std::string> program = own_program_path();
   if (!program) return usage_failure(context, program.error());
-  if (const Status ports = check_ports(*run); !ports) return usage_failure(context, ports.error());
-  Expected<RecordFile> file = RecordFile::open(run->records_path);
-  if (!file) return usage_failure(context, file.error());
-
-  watch_interrupts();
-  const DiagnoseRequest ladder = ladder_of(*run, *program);
-  std::optional<AgentSet> agents;
-  const bool probes = !args.has("no-probes") && !run->scenario.probes.empty();
-  Expected<Reach> reach = make_reach(*program, run->options, run->scenario.hosts, *context.err);
-  if (!reach) return usage_failure(context, reach.error());
-  const std::string run_id = to_hex(random_token()).substr(0, 16);
-  reach->run_id = run_id;
-  setenv(kRunIdVariable, run_id.c_str(), 1);  // for what we start here
-  if (probes || run->soak || wants_traces(*run) || any_by_ssh(run->scenario.hosts) ||
-      wants_data_addresses(run->scenario.hosts)) {
-    if (run->launched) {
-      reach_agents(*run->launched, *reach, run->options, agents);
-    } else {
-      agents.emplace(run->scenario.hosts, *reach, run->options);
-    }
+  for (size_t i = 0; i < sides.size(); ++i) {
+    if (const auto code = open_files(sessions[i], sides[i].args, context)) return *code;
   }
-  if (agents) {
-    if (auto found = agents->find_data_addresses()) {
-      run->scenario.hosts = std::move(*found);
-    } else {
-      // The control network is never measured in their place.
-      usage_failure(context, found.error());
+  watch_interrupts();
+  const std::string run_id = to_hex(random_token()).substr(0, 16);
+  setenv(kRunIdVariable, run_id.c_str(), 1);  // for what we start here
+  const Logger log("coordinator", log_level(sessions.front().run.options));
+  for (Session& session : sessions) {
+    if (const auto code = reach_hosts(session, *program, run_id, args, context)) return *code;
+    ready_ranks(session, run_id, log, context);
+  }
+  const bool quiet = args.has("quiet");
+  Progress progress(*context.err, context.err_is_terminal, context.width);
+  if (!*repeat) {
+    Session& session = sessions.front();
+    const Expected<RunSummary> summary =
+        measure_once(session, *soak_plan, quiet, progress, context);
+    session.world->stop();
+    progress.finish();
+    if (!summary) {
+      usage_failure(context, summary.error());
       return 2;
     }
+    return finish(session.run, *summary, session.probed, args, context);
   }
-  const ProbeResult probed =
-      probes ? probe_first(*run, ladder, *agents, args, context) : ProbeResult{};
-  if (!probes && agents && agents->first_failure()) {
-    usage_failure(context, *agents->first_failure());
-    return 2;
+  RepeatRun repeated(**repeat, quiet, progress, context);
+  for (size_t i = 0; i < sessions.size(); ++i) {
+    Session& session = sessions[i];
+    repeated.add({sides[i].name, session.request, &session.ranks(),
+                  [&session] { session.world->stop(); }, session.run.earlier},
+                 session.run.records_path);
   }
-  if (has_failure(probed) && !args.has("despite-findings")) return refuse(*run, probed, context);
-  const Logger log("coordinator", log_level(run->options));
-  Progress progress(*context.err, context.err_is_terminal, context.width);
-  const bool quiet = args.has("quiet");
-  World world({*reach, run->scenario.hosts, run->options, context.argv, run->plan.hash, &log,
-               run->launched.get()});
-  RunRequest request;
-  request.scenario = &run->scenario;
-  request.plan = &run->plan;
-  request.run_id = run_id;
-  request.command = context.argv;
-  request.finished_ids = run->finished;
-  request.file = &*file;
-  request.progress = [&](const RunProgress& state) {
-    if (!quiet) progress.show(state);
-  };
-  std::optional<TracedRunner> traced;
-  if (wants_traces(*run)) {
-    traced.emplace(world, run->scenario, *agents, job_of(ladder).ports, ladder.trace_folder,
-                   run->scenario.keep_traces);
-  }
-  CellRunner& ranks = traced ? static_cast<CellRunner&>(*traced) : world;
-  const Expected<RunSummary> summary =
-      run->soak ? run_rounds({*run->soak, request, &*agents, job_of(ladder), run->folder, quiet,
-                              &progress, &context},
-                             ranks)
-                : run_plan(request, ranks);
-  world.stop();
+  const Expected<RepeatSummary> summary = repeated.measure();
   progress.finish();
   if (!summary) {
     usage_failure(context, summary.error());
     return 2;
   }
-  return finish(*run, *summary, probed, context);
+  int code = 0;
+  for (Session& session : sessions) {
+    code =
+        worse_exit_code(code, finish(session.run, summary->counts, session.probed, args, context));
+  }
+  return worse_exit_code(code, repeated.compare());
 }
 
 }  // namespace plumbline

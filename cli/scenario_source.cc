@@ -71,11 +71,14 @@ std::optional<std::vector<ScenarioHost>> read_hosts(const std::string& path, Con
   return std::nullopt;
 }
 
+uint64_t fresh_seed() {
+  return static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) &
+         0xffffffff;
+}
+
 std::optional<Plan> plan_of(const Scenario& scenario, const OptionSet& options, const Args& args,
                             Context& context) {
-  uint64_t seed = scenario.seed.value_or(
-      static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) &
-      0xffffffff);
+  uint64_t seed = scenario.seed.value_or(fresh_seed());
   if (args.has("seed")) {
     if (!read_number("--seed", args.get("seed"), uint64_t{0}, seed, context)) return std::nullopt;
   }

@@ -16,6 +16,8 @@ namespace plumbline {
 std::optional<Scenario> read_scenario(const std::string& path, Context& context);
 // The command's scenario on the hosts of --hosts, where that is given.
 std::optional<Scenario> read_scenario(const Args& args, Context& context);
+// From the clock, for orders that no one chose.
+uint64_t fresh_seed();
 // The plan with the command's --only, --skip and --seed; nullopt after printing what is wrong.
 std::optional<Plan> plan_of(const Scenario& scenario, const OptionSet& options, const Args& args,
                             Context& context);

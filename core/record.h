@@ -118,12 +118,13 @@ struct SoakMark {
   std::optional<uint64_t> memory_bytes;  // resident, of the coordinator; absent = not told
 };
 
-// Which launch of several (`run --repeat`) measured it: processes and connections of its own. Of two
-// configurations that are measured in turns (`run --interleave`), `side` says which: "a" or "b".
+// Which launch of several (`run --repeat`) measured it: processes and connections of its own. Of
+// two configurations that are measured in turns (`run --interleave`), `side` says which: "a" or
+// "b".
 struct LaunchMark {
-  int64_t number = 1;    // from 1 on
-  int64_t series = 1;    // 2 = measured again because the first series looked suspicious
-  std::string side = {}; // empty = there is only one
+  int64_t number = 1;     // from 1 on
+  int64_t series = 1;     // 2 = measured again because the first series looked suspicious
+  std::string side = {};  // empty = there is only one
 };
 
 struct Record {

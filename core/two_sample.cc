@@ -35,7 +35,8 @@ Ranks ranks_of(std::span<const double> a, std::span<const double> b) {
     size_t end = begin + 1;
     while (end < order.size() && all[order[end]] == all[order[begin]]) ++end;
     for (size_t i = begin; i < end; ++i) {
-      ranks.doubled[order[i]] = static_cast<int>(begin + 1 + end);  // twice the mean of begin+1..end
+      ranks.doubled[order[i]] =
+          static_cast<int>(begin + 1 + end);  // twice the mean of begin+1..end
     }
     const auto ties = static_cast<double>(end - begin);
     ranks.tie_sum += ties * ties * ties - ties;

@@ -36,9 +36,9 @@ void judge(CompareRow& row, const CompareRule& rule, size_t needed) {
     row.why = fmt::format("{} launch{} a side cannot tell among so many cells: {} could", launches,
                           launches == 1 ? "" : "es", needed);
   } else if (row.p_corrected <= rule.alpha) {
-    row.why = fmt::format("smaller than {:.1f} %, which {}", 100 * row.threshold,
-                          row.threshold > rule.least_effect ? "a side differs from itself"
-                                                            : "counts as a change");
+    row.why = fmt::format(
+        "smaller than {:.1f} %, which {}", 100 * row.threshold,
+        row.threshold > rule.least_effect ? "a side differs from itself" : "counts as a change");
   } else {
     row.why = "the launches differ too much among themselves";
   }
@@ -180,7 +180,8 @@ void CompareCollector::add_notes(Comparison& comparison) const {
   }
   for (const std::string& name : names) {
     const auto a = sides_[0].facts.find(name), b = sides_[1].facts.find(name);
-    if (a == sides_[0].facts.end() || b == sides_[1].facts.end() || a->second == b->second) continue;
+    if (a == sides_[0].facts.end() || b == sides_[1].facts.end() || a->second == b->second)
+      continue;
     differing.push_back(
         fmt::format("{}: {} in a, {} in b", name, list_of(a->second), list_of(b->second)));
   }
@@ -225,15 +226,16 @@ size_t Comparison::count(Change change) const {
 }
 
 Change Comparison::verdict() const {
-  for (const Change change : {Change::kBroken, Change::kRegress, Change::kInconclusive,
-                              Change::kImprove}) {
+  for (const Change change :
+       {Change::kBroken, Change::kRegress, Change::kInconclusive, Change::kImprove}) {
     if (count(change) > 0) return change;
   }
   return rows.empty() ? Change::kInconclusive : Change::kSame;
 }
 
 bool Comparison::wrong_data() const {
-  return std::any_of(rows.begin(), rows.end(), [](const CompareRow& row) { return row.b.wrong > 0; });
+  return std::any_of(rows.begin(), rows.end(),
+                     [](const CompareRow& row) { return row.b.wrong > 0; });
 }
 
 size_t Comparison::launches_needed() const {

@@ -20,9 +20,9 @@
 namespace plumbline {
 
 struct CompareRule {
-  double least_effect = 0.02;   // changes below it are of no use to anybody: 0.02 = 2 %
-  double alpha = 0.05;          // chance, at most, of one false alarm among all cells together
-  std::set<std::string> ignore; // fields of Cell that may differ between the sides: "algorithm"
+  double least_effect = 0.02;    // changes below it are of no use to anybody: 0.02 = 2 %
+  double alpha = 0.05;           // chance, at most, of one false alarm among all cells together
+  std::set<std::string> ignore;  // fields of Cell that may differ between the sides: "algorithm"
 };
 
 // A change must be this many times what the same side differs from itself, see self_distance().
@@ -39,25 +39,25 @@ enum class CompareUnit { kTime, kOperations, kBytes };  // ns; ns per operation;
 
 // What one side has of a cell.
 struct CompareSample {
-  std::vector<double> launches;  // median of each; see CompareUnit
-  size_t records = 0, noisy = 0; // that were used
-  size_t unusable = 0;           // errors, wrong data, invalid
-  size_t wrong = 0;              // of those, with wrong data
-  std::string reason;            // of the first unusable one
+  std::vector<double> launches;   // median of each; see CompareUnit
+  size_t records = 0, noisy = 0;  // that were used
+  size_t unusable = 0;            // errors, wrong data, invalid
+  size_t wrong = 0;               // of those, with wrong data
+  std::string reason;             // of the first unusable one
   // Of the launches, in the unit; absent = none.
   std::optional<double> middle() const;
 };
 
 struct CompareRow {
-  std::string what;  // the cell in words, as describe() has it
-  std::string part;  // of a link cell: "node1 > node2 round trip"; else empty
-  Cell cell;         // as the first record has it
+  std::string what;        // the cell in words, as describe() has it
+  std::string part;        // of a link cell: "node1 > node2 round trip"; else empty
+  Cell cell;               // as the first record has it
   std::string id_a, id_b;  // cell ids, which differ where fields are ignored; empty = not there
   CompareUnit unit = CompareUnit::kTime;
   CompareSample a, b;
-  bool judged = true;    // false: a roof, which only tells what the path itself did
-  int64_t series = 1;    // 2: measured again, and judged by that series alone
-  std::optional<Shift> shift;  // absent where a side has nothing to compare
+  bool judged = true;           // false: a roof, which only tells what the path itself did
+  int64_t series = 1;           // 2: measured again, and judged by that series alone
+  std::optional<Shift> shift;   // absent where a side has nothing to compare
   double p_corrected = 1;       // for all cells that were judged in this series
   std::optional<double> floor;  // how far a side lies from itself, see self_distance()
   double threshold = 0;         // the larger of least_effect and kFloorFactor x floor
@@ -68,8 +68,8 @@ struct CompareRow {
 struct Comparison {
   CompareRule rule;
   std::string name_a = "a", name_b = "b";
-  std::vector<CompareRow> rows;    // in the order of the first records
-  std::vector<std::string> notes;  // what else differs; how the launches took turns
+  std::vector<CompareRow> rows;       // in the order of the first records
+  std::vector<std::string> notes;     // what else differs; how the launches took turns
   size_t count(Change change) const;  // judged rows
   // regress: something got slower, or broke (see wrong_data()); inconclusive: not all is known.
   Change verdict() const;
@@ -110,8 +110,8 @@ class CompareCollector {
   };
   struct Side {
     size_t records = 0;
-    std::map<std::string, size_t> launches;  // run id and number -> index
-    std::map<std::string, std::set<std::string>> facts;  // what else was the case
+    std::map<std::string, size_t> launches;                  // run id and number -> index
+    std::map<std::string, std::set<std::string>> facts;      // what else was the case
     std::vector<std::pair<std::string, std::string>> spans;  // first and last time of each launch
   };
 

@@ -83,7 +83,8 @@ void note_facts(const Record& record, std::map<std::string, std::set<std::string
 }  // namespace
 
 CompareCollector::Entry& CompareCollector::entry_of(size_t side, const Record& record) {
-  const auto [found, is_new] = index_.try_emplace(key_of(record.cell, rule_.ignore), entries_.size());
+  const auto [found, is_new] =
+      index_.try_emplace(key_of(record.cell, rule_.ignore), entries_.size());
   if (is_new) {
     Record once;
     once.cell = record.cell;

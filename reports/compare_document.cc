@@ -48,7 +48,8 @@ const std::vector<Variable>& variables() {
        [](const CompareRow& r) { return r.cell.kind == "roof" ? "" : clean(r.cell.dtype); }},
       {{"", "redop", "", true, 7, true},
        [](const CompareRow& r) { return r.cell.redop == "none" ? "" : clean(r.cell.redop); }},
-      {{"", "place", "", true, 6, true}, [](const CompareRow& r) { return clean(r.cell.placement); }},
+      {{"", "place", "", true, 6, true},
+       [](const CompareRow& r) { return clean(r.cell.placement); }},
       {{"", "variant", "", true, 2, true}, variant_of},
       {{"", "between", "", true, 1, true}, [](const CompareRow& r) { return clean(r.part); }},
   };
@@ -114,14 +115,10 @@ Table table_of(const Rows& rows, const std::vector<const Variable*>& shown) {
   Table table;
   for (const Variable* variable : shown) table.columns.push_back(variable->column);
   const std::vector<Column> numbers = {
-      {"", "a", "", false, 1, false},
-      {"", "b", "", false, 1, false},
-      {"", "time", "%", false, 0, false},
-      {"", "95% CI", "%", false, 1, true},
-      {"", "p", "", false, 3, true},
-      {"", "noise", "%", false, 6, true},
-      {"", "launches", "", false, 5, true},
-      {"", "verdict", "", true, 0, false},
+      {"", "a", "", false, 1, false},       {"", "b", "", false, 1, false},
+      {"", "time", "%", false, 0, false},   {"", "95% CI", "%", false, 1, true},
+      {"", "p", "", false, 3, true},        {"", "noise", "%", false, 6, true},
+      {"", "launches", "", false, 5, true}, {"", "verdict", "", true, 0, false},
       {"", "because", "", true, 8, true},
   };
   table.columns.insert(table.columns.end(), numbers.begin(), numbers.end());

@@ -1,5 +1,5 @@
-// A comparison as people and programs read it: the document (console, Markdown), JSON, and a picture
-// with the confidence interval of every row. Pure.
+// A comparison as people and programs read it: the document (console, Markdown), JSON, and a
+// picture with the confidence interval of every row. Pure.
 #pragma once
 
 #include <string>

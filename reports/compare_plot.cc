@@ -1,5 +1,5 @@
-// A forest plot: one line a row, with the interval of its change. What came from a record is quoted,
-// so that it can smuggle in no command.
+// A forest plot: one line a row, with the interval of its change. What came from a record is
+// quoted, so that it can smuggle in no command.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,6 +29,11 @@ std::vector<const CompareRow*> rows_to_draw(const Comparison& comparison) {
   return rows;
 }
 
+bool any_of(const std::vector<const CompareRow*>& rows, Change change) {
+  return std::any_of(rows.begin(), rows.end(),
+                     [change](const CompareRow* row) { return row->change == change; });
+}
+
 const char* colour_of(Change change) {
   switch (change) {
     case Change::kBroken:
@@ -49,9 +54,10 @@ double percent(double ratio) { return 100 * (ratio - 1); }
 }  // namespace
 
 std::string compare_plot_data(const Comparison& comparison) {
-  std::string out = "# one index a verdict: row change low high (percent)\n";
+  std::string out = "# one index a verdict that occurs: row change low high (percent)\n";
   const std::vector<const CompareRow*> rows = rows_to_draw(comparison);
   for (const Change change : kOrder) {
+    if (!any_of(rows, change)) continue;
     out += fmt::format("# {}\n", to_string(change));
     for (size_t i = 0; i < rows.size(); ++i) {
       if (rows[i]->change != change) continue;
@@ -87,15 +93,11 @@ std::string compare_plot_script(const Comparison& comparison, const std::string&
   std::vector<std::string> parts;
   size_t index = 0;
   for (const Change change : kOrder) {
-    const bool any = std::any_of(rows.begin(), rows.end(),
-                                 [&](const CompareRow* row) { return row->change == change; });
-    if (any) {
-      parts.push_back(
-          fmt::format("data index {} using 2:1:3:4 with xerrorbars pt 7 ps 0.9 lw 2 lc rgb '{}' "
-                      "title '{}'",
-                      index, colour_of(change), to_string(change)));
-    }
-    ++index;
+    if (!any_of(rows, change)) continue;
+    parts.push_back(
+        fmt::format("data index {} using 2:1:3:4 with xerrorbars pt 7 ps 0.9 lw 2 lc rgb '{}' "
+                    "title '{}'",
+                    index++, colour_of(change), to_string(change)));
   }
   const std::string plot = "plot \\\n  " + join(parts, ", \\\n  ") + "\n";
   const int height = kFramePixels + kRowPixels * static_cast<int>(rows.size());
@@ -103,7 +105,8 @@ std::string compare_plot_script(const Comparison& comparison, const std::string&
       "set terminal svg size 1100,{} font 'DejaVu Sans,13' background '#FFFFFF' noenhanced\n",
       height);
   out += fmt::format("set output '{}.svg'\n{}", name, plot);
-  out += fmt::format("set terminal pngcairo size 1100,{} font 'DejaVu Sans,11' noenhanced\n", height);
+  out +=
+      fmt::format("set terminal pngcairo size 1100,{} font 'DejaVu Sans,11' noenhanced\n", height);
   out += fmt::format("set output '{}.png'\nreplot\nunset output\n", name);
   return out;
 }

@@ -85,6 +85,7 @@ std::string variant_text(const Pair& p) {
   const Cell& cell = cell_of(p);
   std::vector<std::string> parts;
   if (cell.repeat > 0) parts.push_back(fmt::format("repetition {}", cell.repeat));
+  if (p.any().launches > 1) parts.push_back(fmt::format("{} launches", p.any().launches));
   if (cell.sync != "barrier") parts.push_back("sync " + cell.sync + window_text(p.any()));
   for (const auto& [name, value] : cell.params) parts.push_back(name + "=" + value);
   return clean(join(parts, ", "));

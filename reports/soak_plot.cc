@@ -75,9 +75,9 @@ std::string soak_plot_script(const SoakTrend& trend, const SoakRun& run, const s
   std::string out =
       fmt::format("# Run in this folder: gnuplot {}.gp\ndata = '{}.dat'\n", name, name);
   out += "set encoding utf8\n";
-  out +=
-      fmt::format("set title {}.\"\\n\".{} noenhanced\n", gnuplot_literal(trend.track->what, kTitleColumns),
-                  gnuplot_literal(drift_text(trend), kTitleColumns));
+  out += fmt::format("set title {}.\"\\n\".{} noenhanced\n",
+                     gnuplot_literal(trend.track->what, kTitleColumns),
+                     gnuplot_literal(drift_text(trend), kTitleColumns));
   out += "set grid back lt 1 lw 0.6 lc rgb '#DDDDDD'\nset border 3\nset tics nomirror\n";
   out += "set key outside bottom center horizontal Left reverse noenhanced\n";
   out += fmt::format("set xlabel '{}'.\"\\n \"\nset ylabel '{}'\n", time.label, unit.label);
@@ -101,7 +101,8 @@ std::string soak_plot_script(const SoakTrend& trend, const SoakRun& run, const s
     out += fmt::format(
         "set label {} at {:.10g}, graph 0.02 rotate by 90 offset 0.8,0 font ',9' "
         "noenhanced\n",
-        gnuplot_literal(text, kLabelColumns), static_cast<double>(event.at_ns) / 3600e9 / time.size);
+        gnuplot_literal(text, kLabelColumns),
+        static_cast<double>(event.at_ns) / 3600e9 / time.size);
   }
   std::string plot = fmt::format(
       "plot \\\n  data index 0 using ($1/{0:.10g}):($2/{1:.10g}) with points pt 7 ps 0.8 lc rgb "

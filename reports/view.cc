@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -36,6 +37,13 @@ Verdict verdict_of(const Record& record) {
   return record.noise.verdict == "noisy" ? Verdict::kNoisy : Verdict::kClean;
 }
 
+// Which launch of its run measured it; the same for all records of a run without --repeat.
+std::string launch_key(const Record& record) {
+  if (!record.launch) return record.run_id;
+  const LaunchMark& mark = *record.launch;
+  return fmt::format("{} {} {} {}", record.run_id, mark.side, mark.series, mark.number);
+}
+
 std::optional<double> positive(std::optional<double> value) {
   return value && *value > 0 ? value : std::nullopt;
 }
@@ -53,6 +61,78 @@ Item make_item(const Record& record) {
   item.algbw_Bps = positive(derived.algbw_Bps);
   item.busbw_Bps = positive(derived.busbw_Bps);
   return item;
+}
+
+// All launches of one cell of a run.
+class LaunchSet {
+ public:
+  void add(Item item) {
+    const Measurement& m = item.record->measurement;
+    if (item.valid() && item.time.p50) {
+      hist_.merge(m.hist);
+      medians_.push_back(*item.time.p50);
+    }
+    if (m.ops_per_s && item.valid()) ops_per_s_.push_back(*m.ops_per_s);
+    if (count_++ == 0 || item.verdict >= worst_.verdict) worst_ = std::move(item);
+  }
+
+  Item merged() const {
+    Item item = worst_;
+    item.launches = count_;
+    if (count_ == 1) return item;
+    // The bandwidths follow from the time, or from the rate.
+    Record derived;
+    derived.cell = item.record->cell;
+    derived.measurement.hist = hist_;
+    if (!ops_per_s_.empty()) derived.measurement.ops_per_s = median(ops_per_s_);
+    if (!medians_.empty()) {
+      item.time = over_launches();
+      derived.measurement.hist = Histogram();
+      derived.measurement.hist.add(std::llround(*item.time.p50));
+    }
+    recompute(derived);
+    item.algbw_Bps = positive(derived.algbw_Bps);
+    item.busbw_Bps = positive(derived.busbw_Bps);
+    return item;
+  }
+
+ private:
+  TimeSummary over_launches() const {
+    TimeSummary time = summarize(hist_);
+    std::vector<double> sorted = medians_;
+    std::sort(sorted.begin(), sorted.end());
+    time.p50 = median(sorted);
+    time.p50_ci95.reset();
+    if (const auto ranks = median_ci_ranks(sorted.size())) {
+      time.p50_ci95 = {sorted[ranks->first - 1], sorted[ranks->second - 1]};
+    }
+    return time;
+  }
+
+  Histogram hist_;
+  std::vector<double> medians_, ops_per_s_;
+  Item worst_;
+  size_t count_ = 0;
+};
+
+// One item a record, but one for all launches of a cell.
+std::vector<Item> make_items(const std::vector<Record>& records, const std::vector<size_t>& kept) {
+  std::vector<LaunchSet> sets;
+  std::unordered_map<std::string, size_t> set_of;
+  for (const size_t i : kept) {
+    const Record& record = records[i];
+    size_t at = sets.size();
+    if (record.launch) {
+      at = set_of.try_emplace(record.run_id + record.launch->side + canonical_json(record.cell), at)
+               .first->second;
+    }
+    if (at == sets.size()) sets.emplace_back();
+    sets[at].add(make_item(record));
+  }
+  std::vector<Item> items;
+  items.reserve(sets.size());
+  for (const LaunchSet& set : sets) items.push_back(set.merged());
+  return items;
 }
 
 void count(const Item& item, Counts& counts) {
@@ -83,10 +163,11 @@ std::vector<size_t> current_records(const std::vector<Record>& records) {
   for (size_t i = records.size(); i-- > 0;) {
     const Record& record = records[i];
     std::vector<std::string>& runs = later_runs[canonical_json(record.cell)];
-    const bool same_run = std::find(runs.begin(), runs.end(), record.run_id) != runs.end();
+    const std::string launch = launch_key(record);
+    const bool same_run = std::find(runs.begin(), runs.end(), launch) != runs.end();
     const bool retried = record.measurement.outcome == Outcome::kError && !runs.empty();
     if (!same_run && !retried) kept.push_back(i);
-    runs.push_back(record.run_id);
+    runs.push_back(launch);
   }
   std::reverse(kept.begin(), kept.end());
   return kept;
@@ -230,8 +311,7 @@ View make_view(const std::vector<Record>& records) {
   View view;
   const std::vector<size_t> kept = current_records(records);
   view.superseded = records.size() - kept.size();
-  view.items.reserve(kept.size());  // pointers into it must stay good
-  for (const size_t i : kept) view.items.push_back(make_item(records[i]));
+  view.items = make_items(records, kept);  // pointers into it must stay good
   for (const Item& item : view.items) {
     count(item, view.counts);
     if (item.record->cell.kind == "roof") view.roofs.push_back(&item);

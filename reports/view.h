@@ -20,10 +20,14 @@ enum class Verdict { kClean, kNoisy, kSkipped, kFailed, kInvalid, kError };
 // "ERROR".
 const char* to_string(Verdict verdict);
 
-// One record; everything here is derived from its samples or counters. Times in ns.
+// One record, or all launches of one cell (`run --repeat`); everything here is derived from samples
+// or counters. Times in ns.
 struct Item {
-  const Record* record = nullptr;
+  const Record* record = nullptr;  // of several launches the worst one, or else the last
+  // Of several launches: p50 is the median of their medians and p50_ci95 the interval of that, the
+  // rest that of all samples together.
   TimeSummary time;
+  size_t launches = 1;
   std::optional<double> algbw_Bps, busbw_Bps;  // absent where they mean nothing (barrier, no data)
   std::optional<double> of_latency, of_bandwidth;  // fraction of the measured roof
   Verdict verdict = Verdict::kClean;

@@ -86,7 +86,7 @@ class DelayStream : public FaultStream {
   using FaultStream::FaultStream;
   Expected<size_t> write_some(std::span<const iovec> buffers) override {
     const int64_t now = monotonic_ns();
-    if (due_ns_ == 0) due_ns_ = now + spec_.us * 1000;
+    if (due_ns_ == 0) due_ns_ = now + spec_.us * 1000 + spec_.ns;
     if (now < due_ns_) return 0;
     Expected<size_t> written = FaultStream::write_some(buffers);
     if (written && *written > 0) due_ns_ = 0;
@@ -150,11 +150,11 @@ std::unique_ptr<ByteStream> make(const FaultSpec& spec, std::unique_ptr<ByteStre
 
 struct KindRow {
   string_view name;
-  string_view keys;  // that mean something to it, besides rank and peer
+  string_view keys;  // that mean something to it, besides rank and peer; a space between them
   std::unique_ptr<ByteStream> (*make)(const FaultSpec&, std::unique_ptr<ByteStream>);
 };
 constexpr KindRow kKinds[] = {
-    {"flip", "after", make<FlipStream>},   {"delay", "us", make<DelayStream>},
+    {"flip", "after", make<FlipStream>},   {"delay", "us ns", make<DelayStream>},
     {"short", "bytes", make<ShortStream>}, {"stall", "after", make<StallStream>},
     {"close", "after", make<CloseStream>},
 };
@@ -169,7 +169,16 @@ const KindRow* find_kind(string_view name) {
 tl::unexpected<Error> bad_spec(const std::string& text, const std::string& why) {
   return fail(ErrorCode::kConfig, fmt::format("fault '{}': {}", text, why),
               "KIND[:key=value[,...]] with KIND flip|delay|short|stall|close and keys rank, peer, "
-              "after (bytes), bytes, us (microseconds)");
+              "after (bytes), bytes, us (microseconds), ns (nanoseconds)");
+}
+
+bool takes(const KindRow& kind, string_view key) {
+  for (string_view rest = kind.keys; !rest.empty();) {
+    const size_t space = std::min(rest.find(' '), rest.size());
+    if (rest.substr(0, space) == key) return true;
+    rest.remove_prefix(std::min(space + 1, rest.size()));
+  }
+  return false;
 }
 
 // One key=value; empty = accepted, otherwise what is wrong.
@@ -189,12 +198,14 @@ std::string set_value(FaultSpec& spec, const KindRow& kind, string_view item) {
     spec.rank = static_cast<int>(value);
   } else if (key == "peer") {
     spec.peer = static_cast<int>(value);
-  } else if (key != kind.keys) {
+  } else if (!takes(kind, key)) {
     return fmt::format("{} takes rank, peer and {}, not '{}'", kind.name, kind.keys, key);
   } else if (key == "after") {
     spec.after = value;
   } else if (key == "us") {
     spec.us = static_cast<int64_t>(value);
+  } else if (key == "ns") {
+    spec.ns = static_cast<int64_t>(value);
   } else if (value == 0) {
     return "bytes must be at least 1";
   } else {

@@ -2,9 +2,11 @@
 // proofs that wrong data and lost peers are noticed. Spec: "KIND[:key=value[,key=value]...]", e.g.
 // "flip:rank=1,peer=0,after=4096":
 //   flip   one bit of the byte sent at offset `after` (payload and headers counted)
-//   delay  every write is held back by `us` microseconds (never blocks: would-block until the time
-//   is there) short  at most `bytes` bytes a call, both ways stall  after `after` bytes nothing
-//   moves any more close  after `after` bytes the stream ends
+//   delay  every write is held back by `us` microseconds and `ns` nanoseconds (never blocks:
+//          would-block until the time is there; 0 = the wrapper alone)
+//   short  at most `bytes` bytes a call, both ways
+//   stall  after `after` bytes nothing moves any more
+//   close  after `after` bytes the stream ends
 // `rank` and `peer` choose the stream (absent = all). Not thread-safe, like every stream.
 #pragma once
 
@@ -22,6 +24,7 @@ struct FaultSpec {
   uint64_t after = 0;  // bytes sent before it strikes
   uint64_t bytes = 1;  // for short
   int64_t us = 0;      // for delay, microseconds
+  int64_t ns = 0;      // for delay, nanoseconds more
 };
 
 // Empty text = no fault.

@@ -106,6 +106,26 @@ TEST(Record, ASoaksPlaceThatCannotBeIsRefused) {
   }
 }
 
+TEST(Record, ALaunchKeepsItsPlace) {
+  Record record = sample_record();
+  EXPECT_EQ(to_line(record).find("\"launch\""), std::string::npos);
+  record.launch = LaunchMark{3, 2, "b"};
+  const std::string line = to_line(record);
+  const Expected<Record> back = record_from_line(line);
+  ASSERT_TRUE(back) << back.error().message();
+  ASSERT_TRUE(back->launch);
+  EXPECT_EQ(back->launch->number, 3);
+  EXPECT_EQ(back->launch->series, 2);
+  EXPECT_EQ(back->launch->side, "b");
+  EXPECT_EQ(to_line(*back), line);
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {"\"number\":3", "\"number\":0"}, {"\"series\":2", "\"series\":-1"}}) {
+    std::string broken = line;
+    broken.replace(broken.find(from), from.size(), to);
+    EXPECT_FALSE(record_from_line(broken)) << to;
+  }
+}
+
 TEST(Record, FilesAreReadOneRecordAtATime) {
   const TempDir folder;
   const std::string line = to_line(sample_record());

@@ -43,8 +43,10 @@ TEST(TwoSample, PIsThatOfEveryWayToDealTheValues) {
   for (int round = 0; round < 60; ++round) {
     const bool ties = round % 2 != 0;
     Values a, b;
-    for (size_t i = 0; i < 2 + random() % 5; ++i) a.push_back(1 + static_cast<double>(random() % (ties ? 4 : 100000)));
-    for (size_t i = 0; i < 2 + random() % 5; ++i) b.push_back(1 + static_cast<double>(random() % (ties ? 4 : 100000)));
+    for (size_t i = 0; i < 2 + random() % 5; ++i)
+      a.push_back(1 + static_cast<double>(random() % (ties ? 4 : 100000)));
+    for (size_t i = 0; i < 2 + random() % 5; ++i)
+      b.push_back(1 + static_cast<double>(random() % (ties ? 4 : 100000)));
     EXPECT_NEAR(shift_of(a, b).p, p_by_enumeration(a, b), 1e-12);
   }
 }
@@ -127,8 +129,8 @@ TEST(TwoSample, ManyValuesAreThinnedWithoutMovingTheAnswer) {
   EXPECT_LT(shift.ci95->first, shift.ratio);
   EXPECT_GT(shift.ci95->second, shift.ratio);
   // +-1.96 standard errors of the difference of the means of so many.
-  EXPECT_NEAR(std::log(shift.ci95->second / shift.ci95->first), 2 * 1.96 * 0.1 * std::sqrt(2.0 / 3000),
-              0.003);
+  EXPECT_NEAR(std::log(shift.ci95->second / shift.ci95->first),
+              2 * 1.96 * 0.1 * std::sqrt(2.0 / 3000), 0.003);
 }
 
 TEST(TwoSample, SelfDistanceIsAboutTheNoiseOfAComparison) {

@@ -43,6 +43,31 @@ TEST(View, SameCellOfTwoRunsGetsTwoRows) {
   EXPECT_EQ(view.superseded, 0U);
 }
 
+TEST(View, LaunchesOfOneCellAreOneRow) {
+  std::vector<Record> records;
+  for (int i = 1; i <= 7; ++i) {
+    records.push_back(record("bandwidth", "allreduce", "ring", 2, 1 << 20, 1000.0 * i, 100));
+    records.back().launch = LaunchMark{i, 1, ""};
+  }
+  records[2].noise = {"noisy", {"load"}};
+  const View view = make_view(records);
+  ASSERT_EQ(view.items.size(), 1U);
+  EXPECT_EQ(view.superseded, 0U);
+  const Item& item = view.items[0];
+  EXPECT_EQ(item.launches, 7U);
+  EXPECT_EQ(item.verdict, Verdict::kNoisy);
+  EXPECT_EQ(item.record, &records[2]);
+  EXPECT_EQ(item.time.n, 700U);
+  EXPECT_NEAR(*item.time.p50, 4000, 20);  // of the medians of 1000, 2000 ... 7000
+  ASSERT_TRUE(item.time.p50_ci95);        // of the launches: far wider than that of 700 samples
+  EXPECT_NEAR(item.time.p50_ci95->first, 1000, 20);
+  EXPECT_NEAR(item.time.p50_ci95->second, 7000, 40);
+  EXPECT_NEAR(*item.algbw_Bps, (1 << 20) / 4000e-9, 0.01 * (1 << 20) / 4000e-9);
+  // The same launch measured again after --resume replaces the earlier one.
+  records.push_back(records.back());
+  EXPECT_EQ(make_view(records).superseded, 1U);
+}
+
 TEST(View, LaterRecordOfTheSameRunWins) {
   Record first = record("latency", "allreduce", "ring", 2, 64, 1000);
   Record second = record("latency", "allreduce", "ring", 2, 64, 2000);

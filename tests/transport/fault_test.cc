@@ -54,6 +54,7 @@ TEST(Fault, ParsesEveryKey) {
   EXPECT_EQ((*spec)->after, 4096u);
   EXPECT_EQ((*parse_fault("short:bytes=7"))->bytes, 7u);
   EXPECT_EQ((*parse_fault("delay:us=1500,rank=3"))->us, 1500);
+  EXPECT_EQ((*parse_fault("delay:ns=250,us=1"))->ns, 250);
   EXPECT_EQ((*parse_fault("stall"))->after, 0u);
   const auto none = parse_fault("");
   ASSERT_TRUE(none);
@@ -72,6 +73,9 @@ TEST(Fault, RefusesWhatItDoesNotKnow) {
       {"flip:after=99999999999999999999", "after must be"},
       {"flip:rank=4294967296", "rank must be a whole number from 0 to 2147483647"},
       {"flip:us=1", "flip takes rank, peer and after, not 'us'"},
+      {"delay:after=1", "delay takes rank, peer and us ns, not 'after'"},
+      {"delay:u=1", "not 'u'"},
+      {"delay:=1", "not ''"},
       {"short:bytes=0", "bytes must be at least 1"},
       {"flip:after=1,", "'' is not key=value"},
       {"flip:after=1,,rank=0", "'' is not key=value"},
@@ -137,6 +141,12 @@ TEST(Fault, ClosesAfterItsBytes) {
   std::byte into[4];
   const iovec buffer{into, 4};
   EXPECT_FALSE(wrapped.stream->read_some({&buffer, 1}));
+}
+
+TEST(Fault, ADelayOfNothingIsTheWrapperAlone) {
+  Wrapped wrapped("delay:ns=0");
+  EXPECT_EQ(wrapped.write(Bytes(4)).value(), 4u);
+  EXPECT_EQ(wrapped.stream->poll_fd(), -1);
 }
 
 TEST(Fault, DelayHoldsEveryWriteBackWithoutBlocking) {

@@ -1,0 +1,145 @@
+#include "cli/comparing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/options.h"
+#include "core/requirement.h"
+#include "reports/compare_output.h"
+#include "reports/draw.h"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "2%" or "0.02".
+std::optional<double> share_of(std::string text) {
+  double scale = 1;
+  if (!text.empty() && text.back() == '%') {
+    text.pop_back();
+    scale = 0.01;
+  }
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return std::isfinite(value) ? std::optional(value * scale) : std::nullopt;
+}
+
+Expected<double> share_flag(const Args& args, const char* name, double otherwise, double least,
+                            double most) {
+  if (!args.has(name)) return otherwise;
+  const std::optional<double> value = share_of(args.get(name));
+  if (value && *value >= least && *value <= most) return *value;
+  return fail(
+      ErrorCode::kUsage, fmt::format("--{} '{}'", name, args.get(name)),
+      fmt::format("takes a share from {:g}% to {:g}%, as 2% or 0.02", 100 * least, 100 * most));
+}
+
+std::vector<std::string> cell_fields() {
+  const nlohmann::json cell = Cell{};
+  std::vector<std::string> names;
+  for (const auto& [name, value] : cell.items()) names.push_back(name);
+  names.insert(names.end(), {"measure", "rate_bps", "hosts", "distribution"});
+  return names;
+}
+
+}  // namespace
+
+Expected<CompareRule> compare_rule(const Args& args) {
+  CompareRule rule;
+  const auto effect = share_flag(args, "min-effect", rule.least_effect, 0, 10);
+  if (!effect) return fail(effect.error());
+  const auto alpha = share_flag(args, "alpha", rule.alpha, 0.0001, 0.5);
+  if (!alpha) return fail(alpha.error());
+  rule.least_effect = *effect;
+  rule.alpha = *alpha;
+  const std::vector<std::string> fields = cell_fields();
+  for (const std::string& field : args.all("ignore")) {
+    if (std::find(fields.begin(), fields.end(), field) == fields.end()) {
+      const std::string near = nearest_name(field, fields);
+      return fail(ErrorCode::kUsage, "--ignore '" + field + "': a cell has no such field",
+                  near.empty() ? fmt::format("one of {}", fmt::join(fields, ", "))
+                               : "did you mean " + near + "?");
+    }
+    rule.ignore.insert(field);
+  }
+  return rule;
+}
+
+Expected<std::vector<std::string>> record_files(const std::string& path) {
+  std::error_code code;
+  if (!fs::is_directory(path, code)) return std::vector<std::string>{path};
+  const fs::path own = fs::path(path) / "records.jsonl";
+  if (fs::exists(own, code)) return std::vector<std::string>{own.string()};
+  std::vector<std::string> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, code)) {
+    const fs::path inner = entry.path() / "records.jsonl";
+    if (fs::exists(inner, code)) files.push_back(inner.string());
+  }
+  std::sort(files.begin(), files.end());
+  if (files.empty()) {
+    return fail(ErrorCode::kConfig, "no records.jsonl in " + path + ", nor in a folder below it",
+                "give the folder that a run wrote, or its records.jsonl");
+  }
+  return files;
+}
+
+Status read_side(CompareCollector& collector, size_t side, const std::string& path,
+                 std::vector<std::string>& notes) {
+  const auto files = record_files(path);
+  if (!files) return fail(files.error());
+  for (const std::string& file : *files) {
+    const Status read =
+        for_each_record(file, &notes, [&](const Record& record) { collector.take(side, record); });
+    if (!read) return read;
+  }
+  if (collector.records(side) == 0) {
+    return fail(ErrorCode::kConfig, "nothing in " + path + " could be compared",
+                "it needs measured cells");
+  }
+  return {};
+}
+
+int compare_exit_code(const Comparison& comparison, bool strict) {
+  if (comparison.wrong_data()) return 3;
+  if (comparison.count(Change::kBroken) > 0) return 2;
+  if (comparison.count(Change::kRegress) > 0) return 5;
+  return strict && comparison.verdict() == Change::kInconclusive ? 6 : 0;
+}
+
+Status draw_comparison(const Comparison& comparison, const std::string& path,
+                       std::vector<std::string>& written) {
+  static constexpr std::array kNeeds = {"gnuplot"};
+  if (const auto reason = unmet(kNeeds)) {
+    return fail(ErrorCode::kUnsupported, "no plot: " + *reason);
+  }
+  fs::path target = path;
+  if (target.extension() == ".svg" || target.extension() == ".png") target.replace_extension();
+  const std::string name = target.filename().string();
+  const std::string folder = target.parent_path().empty() ? "." : target.parent_path().string();
+  // The name stands in a script.
+  const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
+  });
+  if (name.empty() || !plain) {
+    return fail(ErrorCode::kUsage, "plot " + path,
+                "its name may have letters, digits, '.', '_' and '-'");
+  }
+  const bool any =
+      std::any_of(comparison.rows.begin(), comparison.rows.end(),
+                  [](const CompareRow& row) { return row.judged && row.shift && row.shift->ci95; });
+  if (!any) {
+    return fail(ErrorCode::kUnsupported, "no plot: no row has a confidence interval",
+                "that takes 4 launches a side: plumbline run --repeat");
+  }
+  return draw_files(folder, name, compare_plot_data(comparison),
+                    compare_plot_script(comparison, name), written);
+}
+
+}  // namespace plumbline

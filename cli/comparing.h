@@ -1,0 +1,32 @@
+// What `compare` and `run --interleave` share: the flags of the rule, reading the two sides, and
+// what the answer means for the exit code.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/args.h"
+#include "reports/compare.h"
+
+namespace plumbline {
+
+// --min-effect, --alpha and --ignore; an Error names the flag and what it takes.
+Expected<CompareRule> compare_rule(const Args& args);
+
+// The record files behind an argument: the file itself, the records.jsonl of a run's folder, or
+// those of all runs whose folders lie in it, sorted.
+Expected<std::vector<std::string>> record_files(const std::string& path);
+
+// Reads one side record by record; what was strange about its files goes to `notes`. An Error: a
+// file cannot be read, or the side has nothing that could be compared.
+Status read_side(CompareCollector& collector, size_t side, const std::string& path,
+                 std::vector<std::string>& notes);
+
+// 3 wrong data, 2 broken, 5 slower, 6 inconclusive (only when `strict`), else 0.
+int compare_exit_code(const Comparison& comparison, bool strict);
+
+// NAME.svg and .png with data and script, in the folder of `path` ("x.svg", "x.png" or "x").
+Status draw_comparison(const Comparison& comparison, const std::string& path,
+                       std::vector<std::string>& written);
+
+}  // namespace plumbline

@@ -1,0 +1,169 @@
+#include "cli/repeat_run.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "reports/compare_output.h"
+#include "reports/draw.h"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kDefaultLaunches = 10;  // of --interleave: enough for a hundred cells
+
+Error usage(const std::string& what, const std::string& hint) {
+  return Error{ErrorCode::kUsage, what, 0, hint, ""};
+}
+
+Plan only_cells(const Plan& plan, const std::set<std::string>& ids) {
+  Plan out = plan;
+  std::erase_if(out.cells, [&](const PlanCell& cell) { return ids.count(cell.id) == 0; });
+  return out;
+}
+
+}  // namespace
+
+Expected<std::optional<RepeatFlags>> repeat_flags(const Args& args) {
+  const size_t scenarios = args.all("scenario").size();
+  const bool two = args.has("interleave");
+  if (scenarios > 2 || (scenarios == 2) != two) {
+    return fail(
+        usage(two ? "--interleave takes two scenarios" : "run takes one scenario",
+              "plumbline run --repeat 10 --interleave A.json B.json measures two in turns"));
+  }
+  if (!two && !args.has("repeat")) {
+    if (!args.has("recheck")) return std::optional<RepeatFlags>();
+    return fail(usage("--recheck goes with --interleave only", "add --interleave A.json B.json"));
+  }
+  if (args.has("for")) {
+    return fail(usage("--repeat and --interleave cannot be part of a soak (--for)",
+                      "leave one of them out"));
+  }
+  RepeatFlags flags;
+  flags.two_sides = two;
+  flags.strict = args.has("strict");
+  const auto launches = flag_number(args, "repeat", two ? kDefaultLaunches : 1, 1, kMostLaunches);
+  if (!launches) return fail(launches.error());
+  const auto again = flag_number(args, "recheck", 0, 0, kMostLaunches);
+  if (!again) return fail(again.error());
+  const auto rule = compare_rule(args);
+  if (!rule) return fail(rule.error());
+  flags.launches = static_cast<int>(*launches);
+  flags.again = static_cast<int>(*again);
+  flags.rule = *rule;
+  return std::optional<RepeatFlags>(std::move(flags));
+}
+
+std::string repeat_outline(const RepeatFlags& flags) {
+  std::string text =
+      fmt::format("{} launch{} of {}", flags.launches, flags.launches == 1 ? "" : "es",
+                  flags.two_sides ? "each side, in turns" : "these cells");
+  if (flags.again > 0) text += fmt::format("; {} more where b looks slower", flags.again);
+  return text + "\n";
+}
+
+Error no_repeat_under_launcher() {
+  return usage("--repeat and --interleave need ranks that plumbline starts itself",
+               "under mpirun, srun or torchrun start the whole program again for each launch, each "
+               "with its own --out, and compare the folders");
+}
+
+void RepeatRun::add(RepeatSide side, std::string records_path) {
+  side.run.progress = [this](RunProgress state) {
+    if (quiet_) return;
+    state.phase = phase_;
+    progress_.show(state);
+  };
+  sides_.push_back(std::move(side));
+  records_.push_back(std::move(records_path));
+}
+
+Expected<Comparison> RepeatRun::compare_files() const {
+  CompareCollector collector(flags_.rule);
+  std::vector<std::string> notes;
+  for (size_t side = 0; side < 2; ++side) {
+    if (const Status read = read_side(collector, side, records_[side], notes); !read) {
+      return fail(read.error());
+    }
+  }
+  Comparison comparison = collector.finish();
+  for (size_t side = 0; side < 2; ++side) {
+    (side == 0 ? comparison.name_a : comparison.name_b) =
+        fmt::format("{} ({})", sides_[side].run.scenario->file,
+                    fs::path(records_[side]).parent_path().string());
+  }
+  return comparison;
+}
+
+Expected<RepeatSummary> RepeatRun::measure_again(const Comparison& first) {
+  std::vector<Plan> plans;  // the requests point into it
+  plans.reserve(sides_.size());
+  RepeatRequest request;
+  request.launches = flags_.again;
+  request.series = 2;
+  request.seed = sides_.front().run.plan->seed + 1;
+  request.phase = [this](const std::string& text) { phase_ = text; };
+  for (size_t i = 0; i < sides_.size(); ++i) {
+    plans.push_back(only_cells(*sides_[i].run.plan, suspects(first, i)));
+    request.sides.push_back(sides_[i]);
+    request.sides.back().run.plan = &plans.back();
+  }
+  progress_.finish();
+  if (!quiet_) {
+    *context_.err << fmt::format(
+        "plumbline: {} cell{} slower in b; measured again, {} launches a side\n",
+        plans.back().cells.size(), plans.back().cells.size() == 1 ? " looks" : "s look",
+        flags_.again);
+  }
+  return run_repeated(request);
+}
+
+Expected<RepeatSummary> RepeatRun::measure() {
+  RepeatRequest request;
+  request.sides = sides_;
+  request.launches = flags_.launches;
+  request.seed = sides_.front().run.plan->seed;
+  request.phase = [this](const std::string& text) { phase_ = text; };
+  Expected<RepeatSummary> summary = run_repeated(request);
+  const bool whole = summary && !summary->counts.interrupted && summary->counts.stopped.empty();
+  if (!whole || !flags_.two_sides || flags_.again == 0) return summary;
+  const Expected<Comparison> first = compare_files();
+  if (!first || suspects(*first, 1).empty()) return summary;
+  const Expected<RepeatSummary> second = measure_again(*first);
+  if (!second) return fail(second.error());
+  plumbline::add(summary->counts, second->counts);
+  summary->counts.stopped = second->counts.stopped;
+  return summary;
+}
+
+int RepeatRun::compare() {
+  if (!flags_.two_sides) return 0;
+  const Expected<Comparison> comparison = compare_files();
+  if (!comparison) {
+    *context_.err << "plumbline: not compared: " << comparison.error().message() << "\n";
+    return 2;
+  }
+  *context_.out << "\n";
+  render_text(compare_document(*comparison), context_.width, context_.out_is_terminal,
+              *context_.out);
+  const fs::path folder = fs::path(records_.front()).parent_path().parent_path();
+  std::vector<std::string> written = {(folder / "compare.json").string()};
+  if (const Status status = write_text_file(written.front(), compare_json(*comparison)); !status) {
+    *context_.err << "plumbline: " << status.error().message() << "\n";
+    written.clear();
+  }
+  if (const Status drawn = draw_comparison(*comparison, (folder / "compare").string(), written);
+      !drawn) {
+    *context_.err << "plumbline: " << drawn.error().message() << "\n";
+  }
+  *context_.out << "\n";
+  for (const std::string& path : written) *context_.out << "Report:  " << path << "\n";
+  *context_.out << std::flush;
+  return compare_exit_code(*comparison, flags_.strict);
+}
+
+}  // namespace plumbline

@@ -1,0 +1,378 @@
+// Two sides of synthetic launches: verdicts, families, what is left out, and hostile names.
+#include "reports/compare.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+
+#include "core/requirement.h"
+#include "core/temporary_folder.h"
+#include "reports/compare_output.h"
+#include "reports/draw.h"
+#include "tests/reports/samples.h"
+
+namespace plumbline {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+Record launch(const std::string& run, int number, double p50_ns,
+              const std::string& op = "allreduce", uint64_t bytes = 1024) {
+  Record record = samples::record("latency", op, "ring", 2, bytes, p50_ns, 50);
+  record.run_id = run;
+  record.launch = LaunchMark{number, 1, ""};
+  record.noise = {};
+  return record;
+}
+
+// `n` launches a side; b takes `ratio` times as long. Noise: a few thousandths.
+void add_sides(CompareCollector& collector, int n, double ratio,
+               const std::string& op = "allreduce", uint64_t bytes = 1024, double spread = 0.003) {
+  std::mt19937_64 random(n * 31 + bytes);
+  std::normal_distribution<double> noise(1, spread);
+  for (int i = 1; i <= n; ++i) {
+    collector.take(0, launch("ra", i, 50'000 * noise(random), op, bytes));
+    collector.take(1, launch("rb", i, 50'000 * ratio * noise(random), op, bytes));
+  }
+}
+
+Comparison compared(int n, double ratio, const CompareRule& rule = {}) {
+  CompareCollector collector(rule);
+  add_sides(collector, n, ratio);
+  return collector.finish();
+}
+
+TEST(Compare, TellsSlowerFasterAndTheSame) {
+  const Comparison slower = compared(8, 1.10);
+  ASSERT_THAT(slower.rows, SizeIs(1));
+  EXPECT_EQ(slower.rows[0].change, Change::kRegress);
+  EXPECT_NEAR(slower.rows[0].shift->ratio, 1.10, 0.01);
+  EXPECT_EQ(slower.verdict(), Change::kRegress);
+  EXPECT_EQ(compared(8, 0.90).rows[0].change, Change::kImprove);
+  EXPECT_EQ(compared(8, 1.0).rows[0].change, Change::kSame);
+  // Significant, and too small to matter.
+  const Comparison little = compared(12, 1.01);
+  EXPECT_LE(little.rows[0].p_corrected, 0.05);
+  EXPECT_EQ(little.rows[0].change, Change::kSame);
+}
+
+TEST(Compare, FewLaunchesAreInconclusiveNotSame) {
+  for (const int n : {1, 2, 3}) {
+    const Comparison few = compared(n, 1.5);
+    EXPECT_EQ(few.rows[0].change, Change::kInconclusive) << n;
+    EXPECT_THAT(few.rows[0].why, HasSubstr("cannot tell"));
+  }
+  EXPECT_EQ(compared(4, 1.5).rows[0].change, Change::kRegress);
+}
+
+TEST(Compare, ANoisySideRaisesWhatCountsAsAChange) {
+  CompareCollector collector({});
+  add_sides(collector, 12, 1.04, "allreduce", 1024, 0.05);
+  const Comparison comparison = collector.finish();
+  EXPECT_GT(comparison.rows[0].threshold, 0.02);
+  EXPECT_NE(comparison.rows[0].change, Change::kRegress);
+  EXPECT_NE(comparison.rows[0].change, Change::kSame);
+}
+
+// Two sides that differ by up to a third must not be called the same, however noisy they are.
+TEST(Compare, NoiseIsNoLicenceToCallThemTheSame) {
+  CompareCollector collector({});
+  add_sides(collector, 10, 1.0, "allreduce", 1024, 0.3);
+  EXPECT_EQ(collector.finish().rows[0].change, Change::kInconclusive);
+}
+
+TEST(Compare, AllCellsTogetherAreOneQuestion) {
+  // 5 launches reach p = 2/252 at best: enough for one cell, for seven it is not.
+  CompareCollector many({});
+  for (uint64_t bytes = 8; bytes < 8 << 7; bytes *= 2) add_sides(many, 5, 1.5, "allreduce", bytes);
+  const Comparison comparison = many.finish();
+  ASSERT_THAT(comparison.rows, SizeIs(7));
+  EXPECT_EQ(comparison.count(Change::kInconclusive), 7u);
+  EXPECT_EQ(comparison.launches_needed(), 6u);
+  EXPECT_THAT(comparison.rows[0].why, HasSubstr("6 could"));
+}
+
+TEST(Compare, WithoutAChangeAlarmsStayBelowAlpha) {
+  std::mt19937_64 random(11);
+  std::lognormal_distribution<double> noise(0, 0.02);
+  int alarms = 0;
+  constexpr int kTrials = 200;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    CompareCollector collector({});
+    for (int i = 1; i <= 8; ++i) {
+      for (const uint64_t bytes : {8, 64, 512, 4096}) {
+        collector.take(0, launch("ra", i, 10'000 * noise(random), "allreduce", bytes));
+        collector.take(1, launch("rb", i, 10'000 * noise(random), "allreduce", bytes));
+      }
+    }
+    const Comparison comparison = collector.finish();
+    alarms += comparison.count(Change::kRegress) + comparison.count(Change::kImprove) > 0 ? 1 : 0;
+  }
+  EXPECT_LE(alarms, 15);  // binomial: 200 at 5 %, upper 5 % point
+}
+
+TEST(Compare, LaunchesAreWhatCountsNotRecords) {
+  // The same launch with four repetitions is one value: the median of theirs.
+  CompareCollector collector({});
+  for (int i = 1; i <= 6; ++i) {
+    for (int repeat = 0; repeat < 4; ++repeat) {
+      for (size_t side = 0; side < 2; ++side) {
+        Record record = launch(side == 0 ? "ra" : "rb", i, 50'000 + 100.0 * repeat);
+        record.cell.repeat = repeat;
+        collector.take(side, record);
+      }
+    }
+  }
+  const Comparison comparison = collector.finish();
+  ASSERT_THAT(comparison.rows, SizeIs(1));
+  EXPECT_THAT(comparison.rows[0].a.launches, SizeIs(6));
+  EXPECT_EQ(comparison.rows[0].a.records, 24u);
+}
+
+TEST(Compare, RunsWithoutALaunchMarkAreALaunchEach) {
+  CompareCollector collector({});
+  for (int run = 0; run < 5; ++run) {
+    for (size_t side = 0; side < 2; ++side) {
+      Record record = launch(std::to_string(side) + std::to_string(run), 1, 50'000 + 10.0 * run);
+      record.launch.reset();
+      collector.take(side, record);
+    }
+  }
+  EXPECT_THAT(collector.finish().rows[0].b.launches, SizeIs(5));
+}
+
+TEST(Compare, BrokenCellsAreNamed) {
+  CompareCollector collector({});
+  add_sides(collector, 5, 1);
+  Record error = launch("rb", 1, 1, "broadcast");
+  error.measurement = {};
+  error.measurement.outcome = Outcome::kError;
+  error.measurement.reason = "rank 1 was lost";
+  collector.take(0, launch("ra", 1, 9000, "broadcast"));
+  collector.take(1, error);
+  const Comparison comparison = collector.finish();
+  EXPECT_EQ(comparison.rows[1].change, Change::kBroken);
+  EXPECT_THAT(comparison.rows[1].why, HasSubstr("rank 1 was lost"));
+  EXPECT_EQ(comparison.verdict(), Change::kBroken);
+  EXPECT_FALSE(comparison.wrong_data());
+}
+
+TEST(Compare, WrongDataIsNeverAComparison) {
+  CompareCollector collector({});
+  add_sides(collector, 5, 0.5);  // much faster, because it is wrong
+  Record wrong = launch("rb", 6, 20'000);
+  wrong.measurement.wrong = 3;
+  wrong.noise = {"invalid", {"wrong data"}};
+  collector.take(1, wrong);
+  const Comparison comparison = collector.finish();
+  EXPECT_TRUE(comparison.wrong_data());
+  EXPECT_EQ(comparison.rows[0].change, Change::kBroken);
+}
+
+TEST(Compare, ChecksCompareTheirOutcomes) {
+  CompareCollector collector({});
+  Record check = launch("ra", 1, 1000);
+  check.cell.kind = "check";
+  collector.take(0, check);
+  check.run_id = "rb";
+  collector.take(1, check);
+  EXPECT_EQ(collector.finish().rows[0].change, Change::kSame);
+}
+
+TEST(Compare, CellsOfOneSideOnlyAreUndecided) {
+  CompareCollector collector({});
+  add_sides(collector, 5, 1);
+  collector.take(1, launch("rb", 1, 9000, "broadcast"));
+  const Comparison comparison = collector.finish();
+  EXPECT_EQ(comparison.rows[1].change, Change::kInconclusive);
+  EXPECT_THAT(comparison.rows[1].why, HasSubstr("b only"));
+}
+
+TEST(Compare, RoofsAreToldAndNotJudged) {
+  CompareCollector collector({});
+  for (int i = 1; i <= 6; ++i) {
+    for (size_t side = 0; side < 2; ++side) {
+      Record roof =
+          launch(side == 0 ? "ra" : "rb", i, side == 0 ? 5000 + i : 9000 + i, "raw_pingpong", 8);
+      roof.cell.kind = "roof";
+      collector.take(side, roof);
+    }
+  }
+  const Comparison comparison = collector.finish();
+  ASSERT_THAT(comparison.rows, SizeIs(1));
+  EXPECT_FALSE(comparison.rows[0].judged);
+  EXPECT_EQ(comparison.rows[0].change, Change::kRegress);
+  EXPECT_EQ(comparison.count(Change::kRegress), 0u);
+  EXPECT_EQ(comparison.verdict(), Change::kSame);
+}
+
+TEST(Compare, RatesThatFallAreTimesThatGrow) {
+  CompareCollector collector({});
+  for (int i = 1; i <= 6; ++i) {
+    for (size_t side = 0; side < 2; ++side) {
+      Record record =
+          samples::throughput("allreduce", "ring", 2, 1024, 4, (side == 0 ? 1000 : 800) + i);
+      record.run_id = side == 0 ? "ra" : "rb";
+      record.launch = LaunchMark{i, 1, ""};
+      collector.take(side, record);
+    }
+  }
+  const Comparison comparison = collector.finish();
+  EXPECT_EQ(comparison.rows[0].unit, CompareUnit::kOperations);
+  EXPECT_EQ(comparison.rows[0].change, Change::kRegress);
+  EXPECT_NEAR(comparison.rows[0].shift->ratio, 1.25, 0.01);
+}
+
+TEST(Compare, LinksAreComparedDirectionByDirection) {
+  CompareCollector collector({});
+  for (int i = 1; i <= 6; ++i) {
+    for (size_t side = 0; side < 2; ++side) {
+      Record record = launch(side == 0 ? "ra" : "rb", i, 1, "link");
+      record.cell.kind = "link";
+      record.cell.measure = "tcp_stream";
+      record.measurement.hist = {};
+      record.measurement.samples_ns.clear();
+      LinkResult there, back;
+      there.to = back.from = 1;
+      there.rate_Bps = side == 0 ? 1e9 + i : 5e8 + i;
+      back.rate_Bps = 1e9 + i;
+      record.measurement.links = {there, back};
+      recompute(record);
+      collector.take(side, record);
+    }
+  }
+  const Comparison comparison = collector.finish();
+  ASSERT_THAT(comparison.rows, SizeIs(2));
+  EXPECT_EQ(comparison.rows[0].part, "rank 0 > 1 rate");
+  EXPECT_EQ(comparison.rows[0].change, Change::kRegress);
+  EXPECT_EQ(comparison.rows[1].change, Change::kSame);
+}
+
+TEST(Compare, IgnoredFieldsMayDiffer) {
+  CompareCollector collector({0.02, 0.05, {"algorithm"}});
+  for (int i = 1; i <= 6; ++i) {
+    collector.take(0, launch("ra", i, 50'000 + i));
+    Record other = launch("rb", i, 70'000 + i);
+    other.cell.algorithm = "direct";
+    collector.take(1, other);
+  }
+  const Comparison comparison = collector.finish();
+  ASSERT_THAT(comparison.rows, SizeIs(1));
+  EXPECT_EQ(comparison.rows[0].change, Change::kRegress);
+  EXPECT_EQ(suspects(comparison, 0), std::set<std::string>{comparison.rows[0].id_a});
+  EXPECT_NE(suspects(comparison, 0), suspects(comparison, 1));
+}
+
+// A suspect that is measured again is judged by the second series alone.
+TEST(Compare, TheSecondSeriesDecides) {
+  CompareCollector collector({});
+  add_sides(collector, 8, 1.10);
+  for (int i = 1; i <= 8; ++i) {
+    for (size_t side = 0; side < 2; ++side) {
+      Record again = launch(side == 0 ? "ra" : "rb", i, 50'000 + 10.0 * i);
+      again.launch->series = 2;
+      collector.take(side, again);
+    }
+  }
+  const Comparison comparison = collector.finish();
+  EXPECT_EQ(comparison.rows[0].series, 2);
+  EXPECT_EQ(comparison.rows[0].change, Change::kSame);
+}
+
+TEST(Compare, SaysWhatElseDiffers) {
+  CompareCollector collector({});
+  for (int i = 1; i <= 5; ++i) {
+    Record a = launch("ra", i, 50'000 + i), b = launch("rb", i, 50'000 + i);
+    a.time = "2026-11-20T10:00:00.000Z";
+    b.time = "2026-11-20T11:00:00.000Z";
+    a.environment.options["sndbuf"] = {"0", "default"};
+    b.environment.options["sndbuf"] = {"65536", "flag"};
+    collector.take(0, a);
+    collector.take(1, b);
+  }
+  const Comparison comparison = collector.finish();
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("option sndbuf: 0 in a, 65536 in b")));
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("one after the other")));
+}
+
+TEST(Compare, WhatIsSkippedOrColdIsNoResult) {
+  CompareCollector collector({});
+  Record skipped = launch("ra", 1, 1000);
+  skipped.measurement.outcome = Outcome::kSkipped;
+  Record cold = launch("ra", 1, 1000);
+  cold.soak = SoakMark{1, 0, 60'000'000'000, {}};
+  collector.take(0, skipped);
+  collector.take(0, cold);
+  EXPECT_EQ(collector.records(0), 0u);
+  const Comparison nothing = collector.finish();
+  EXPECT_EQ(nothing.verdict(), Change::kInconclusive);
+  std::ostringstream out;
+  render_text(compare_document(nothing), 80, false, out);
+  EXPECT_THAT(out.str(), HasSubstr("no cell that both sides measured"));
+}
+
+TEST(CompareOutput, FitsATerminalAndSaysWhatAllRowsShare) {
+  CompareCollector collector({});
+  add_sides(collector, 8, 1.10, "allreduce", 1024);
+  add_sides(collector, 8, 1.00, "allreduce", 4096);
+  const Comparison comparison = collector.finish();
+  for (const int width : {60, 100, 0}) {
+    std::ostringstream out;
+    render_text(compare_document(comparison), width, false, out);
+    EXPECT_THAT(out.str(), AllOf(HasSubstr("1 KiB"), HasSubstr("regress"), HasSubstr("ring")));
+    if (width == 0) continue;
+    std::istringstream lines(out.str());
+    for (std::string line; std::getline(lines, line);)
+      EXPECT_LE(line.size(), static_cast<size_t>(width));
+  }
+}
+
+TEST(CompareOutput, JsonHasEveryNumber) {
+  CompareCollector collector({});
+  add_sides(collector, 8, 1.10);
+  collector.take(1, launch("rb", 1, 9000, "broadcast"));
+  const auto json = nlohmann::json::parse(compare_json(collector.finish()));
+  EXPECT_EQ(json.at("verdict"), "regress");
+  EXPECT_EQ(json.at("rows").at(0).at("a").at("launches").size(), 8u);
+  EXPECT_NEAR(json.at("rows").at(0).at("ratio").get<double>(), 1.1, 0.01);
+  EXPECT_EQ(json.at("rows").at(0).at("ratio_ci95").size(), 2u);
+  EXPECT_TRUE(json.at("rows").at(1).at("ratio").is_null());
+  EXPECT_EQ(json.at("counts").at("regress"), 1);
+}
+
+TEST(CompareOutput, DrawsAndNothingInANameIsACommand) {
+  static constexpr std::array kNeeds = {"gnuplot"};
+  if (const auto reason = unmet(kNeeds)) GTEST_SKIP() << *reason;
+  CompareCollector collector({0.02, 0.05, {"params"}});
+  const std::string evil = "x'; system \"touch owned\"; print '`touch owned`";
+  for (int i = 1; i <= 6; ++i) {
+    for (size_t side = 0; side < 2; ++side) {
+      Record record =
+          launch(side == 0 ? "ra" : "rb", i, 50'000 + 3000.0 * static_cast<double>(side) + i);
+      record.cell.params["p"] = evil;
+      collector.take(side, record);
+    }
+  }
+  Comparison comparison = collector.finish();
+  comparison.name_b = evil;
+  const TemporaryFolder folder;
+  std::vector<std::string> written;
+  const Status drawn = draw_files(folder.path().string(), "c", compare_plot_data(comparison),
+                                  compare_plot_script(comparison, "c"), written);
+  ASSERT_TRUE(drawn) << drawn.error().message();
+  EXPECT_THAT(written, SizeIs(4));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "owned"));
+}
+
+}  // namespace
+}  // namespace plumbline
