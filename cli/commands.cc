@@ -55,7 +55,7 @@ std::vector<CommandRow> command_table() {
          "in turn (1m,5m,25m)"},
         {"--repeat", "N", "measure everything N times, each time by fresh processes"},
         {"--interleave", nullptr,
-         "measure two scenarios in turns, N launches each (10), and compare them"},
+         "measure two scenarios in turns, N launches each (12), and compare them"},
         {"--recheck", "N", "with --interleave: N more launches of the cells that look slower"},
         kMinEffect,
         kAlpha,

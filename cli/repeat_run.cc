@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kDefaultLaunches = 10;  // of --interleave: enough for a hundred cells
+constexpr int kDefaultLaunches = 12;  // of --interleave: enough for a hundred cells
 
 Error usage(const std::string& what, const std::string& hint) {
   return Error{ErrorCode::kUsage, what, 0, hint, ""};

@@ -13,6 +13,7 @@ add_executable(plumbline_static EXCLUDE_FROM_ALL
   cmake/static/spdlog.cc
   cmake/static/names.cc
   cmake/static/pcap_without_dbus.cc
+  reports/gnuplot_popen.cc  # Boost's pipes call functions of threads that a static link leaves out
   ${PLUMBLINE_HIGHWAY_SOURCE}/hwy/targets.cc)
 target_include_directories(plumbline_static PRIVATE ${PROJECT_SOURCE_DIR})
 target_include_directories(plumbline_static SYSTEM PRIVATE ${PLUMBLINE_STATIC_INCLUDES})
@@ -25,9 +26,6 @@ foreach(folder IN LISTS PLUMBLINE_FOLDERS)
   add_dependencies(plumbline_static plumbline_${folder})
 endforeach()
 set(archives -l:libpcap.a -l:libcrypto.a)
-if(TARGET Boost::iostreams AND NOT CMAKE_CROSSCOMPILING)  # as reports/CMakeLists.txt decides
-  list(APPEND archives -l:libboost_iostreams.a -l:libboost_filesystem.a -l:libboost_system.a)
-endif()
 target_link_libraries(plumbline_static PRIVATE -Wl,--start-group ${modules} ${archives} -Wl,--end-group)
 # The linker warns of every function that could load glibc's modules; cmake/static/names.cc is the answer.
 target_link_options(plumbline_static PRIVATE -static -s -Wl,--no-warnings)

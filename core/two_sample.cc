@@ -17,23 +17,21 @@ constexpr double kZ95 = 1.959964;
 constexpr size_t kMostPaired = 512;
 constexpr int kSplits = 200;
 
-// Ranks of the pooled values, ties sharing the mean of theirs, doubled so that they are whole.
+// Ranks of values, ties sharing the mean of theirs, doubled so that they are whole.
 struct Ranks {
-  std::vector<int> doubled;  // of the values of a, then of b
+  std::vector<int> doubled;  // in the order of the values
   double tie_sum = 0;        // sum over ties of t^3 - t
 };
 
-Ranks ranks_of(std::span<const double> a, std::span<const double> b) {
-  std::vector<double> all(a.begin(), a.end());
-  all.insert(all.end(), b.begin(), b.end());
-  std::vector<size_t> order(all.size());
+Ranks ranks_of(const std::vector<double>& values) {
+  std::vector<size_t> order(values.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(), [&](size_t x, size_t y) { return all[x] < all[y]; });
+  std::sort(order.begin(), order.end(), [&](size_t x, size_t y) { return values[x] < values[y]; });
   Ranks ranks;
-  ranks.doubled.resize(all.size());
+  ranks.doubled.resize(values.size());
   for (size_t begin = 0; begin < order.size();) {
     size_t end = begin + 1;
-    while (end < order.size() && all[order[end]] == all[order[begin]]) ++end;
+    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
     for (size_t i = begin; i < end; ++i) {
       ranks.doubled[order[i]] =
           static_cast<int>(begin + 1 + end);  // twice the mean of begin+1..end
@@ -43,6 +41,12 @@ Ranks ranks_of(std::span<const double> a, std::span<const double> b) {
     begin = end;
   }
   return ranks;
+}
+
+std::vector<double> pooled(std::span<const double> a, std::span<const double> b) {
+  std::vector<double> all(a.begin(), a.end());
+  all.insert(all.end(), b.begin(), b.end());
+  return all;
 }
 
 // Of all ways to choose `chosen` of these doubled ranks: how many have each sum.
@@ -59,8 +63,21 @@ std::vector<double> ways_by_sum(const std::vector<int>& doubled, size_t chosen) 
   return ways[chosen];
 }
 
-double exact_p(const std::vector<int>& doubled, size_t n_a, size_t observed) {
-  const std::vector<double> ways = ways_by_sum(doubled, n_a);
+// Of all ways to choose any number of these doubled ranks: how many have each sum.
+std::vector<double> ways_by_signs(const std::vector<int>& doubled) {
+  const auto most = static_cast<size_t>(std::accumulate(doubled.begin(), doubled.end(), 0));
+  std::vector<double> ways(most + 1, 0);
+  ways[0] = 1;
+  for (const int rank : doubled) {
+    for (size_t sum = most; sum >= static_cast<size_t>(rank); --sum) {
+      ways[sum] += ways[sum - static_cast<size_t>(rank)];
+    }
+  }
+  return ways;
+}
+
+// Two-sided: how many of all ways are at least as extreme as the observed sum.
+double p_of(const std::vector<double>& ways, size_t observed) {
   double total = 0, below = 0, above = 0;
   for (size_t sum = 0; sum < ways.size(); ++sum) {
     total += ways[sum];
@@ -70,13 +87,28 @@ double exact_p(const std::vector<int>& doubled, size_t n_a, size_t observed) {
   return std::min(1.0, 2 * std::min(below, above) / total);
 }
 
-double normal_p(double rank_sum, double n_a, double n_b, double tie_sum) {
-  const double n = n_a + n_b;
-  const double mean = n_a * (n + 1) / 2;
-  const double variance = n_a * n_b / 12 * (n + 1 - tie_sum / (n * (n - 1)));
+// The same by the normal approximation, with correction for continuity.
+double normal_p(double rank_sum, double mean, double variance) {
   if (variance <= 0) return 1;  // all values are the same
   const double z = std::max(0.0, std::abs(rank_sum - mean) - 0.5) / std::sqrt(variance);
   return std::erfc(z / std::sqrt(2.0));
+}
+
+// How many of the values, sorted, lie outside a 95 % interval at each end, where `ways` says how
+// many of all arrangements have each (doubled) statistic from its least on; absent = no interval.
+std::optional<double> outside_of(const std::vector<double>& ways, size_t least) {
+  const double total = std::accumulate(ways.begin(), ways.end(), 0.0);
+  double below = 0;
+  size_t outside = 0;
+  while (below + ways[least + 2 * outside] <= 0.025 * total) below += ways[least + 2 * outside++];
+  if (outside == 0) return std::nullopt;
+  return static_cast<double>(outside - 1);
+}
+
+std::vector<int> doubled_ranks(size_t n) {
+  std::vector<int> doubled(n);
+  for (size_t i = 0; i < n; ++i) doubled[i] = static_cast<int>(2 * (i + 1));
+  return doubled;
 }
 
 // Evenly spaced order statistics where there are too many.
@@ -98,16 +130,17 @@ std::optional<double> pairs_outside(size_t n_a, size_t n_b) {
     const auto a = static_cast<double>(n_a), b = static_cast<double>(n_b);
     return std::max(0.0, std::floor(a * b / 2 - kZ95 * std::sqrt(a * b * (a + b + 1) / 12)) - 1);
   }
-  std::vector<int> doubled(n_a + n_b);
-  for (size_t i = 0; i < doubled.size(); ++i) doubled[i] = static_cast<int>(2 * (i + 1));
-  const std::vector<double> ways = ways_by_sum(doubled, n_a);
-  const double total = std::accumulate(ways.begin(), ways.end(), 0.0);
-  const size_t least = n_a * (n_a + 1);  // doubled sum of the smallest ranks: U = 0
-  double below = 0;
-  size_t outside = 0;
-  while (below + ways[least + 2 * outside] <= 0.025 * total) below += ways[least + 2 * outside++];
-  if (outside == 0) return std::nullopt;
-  return static_cast<double>(outside - 1);
+  return outside_of(ways_by_sum(doubled_ranks(n_a + n_b), n_a), n_a * (n_a + 1));
+}
+
+std::optional<double> walsh_outside(size_t n) {
+  if (n > kMostExact) {
+    const auto pairs = static_cast<double>(n);
+    return std::max(0.0, std::floor(pairs * (pairs + 1) / 4 -
+                                    kZ95 * std::sqrt(pairs * (pairs + 1) * (2 * pairs + 1) / 24)) -
+                             1);
+  }
+  return outside_of(ways_by_signs(doubled_ranks(n)), 0);
 }
 
 double at_place(std::vector<double>& values, size_t place) {
@@ -126,13 +159,15 @@ double middle_of(std::vector<double>& values) {
 
 Shift shift_of(std::span<const double> a, std::span<const double> b) {
   Shift shift;
-  const Ranks ranks = ranks_of(a, b);
+  const Ranks ranks = ranks_of(pooled(a, b));
   size_t sum_a = 0;
   for (size_t i = 0; i < a.size(); ++i) sum_a += static_cast<size_t>(ranks.doubled[i]);
   const auto n_a = static_cast<double>(a.size()), n_b = static_cast<double>(b.size());
-  const double rank_sum = static_cast<double>(sum_a) / 2;
-  shift.p = a.size() + b.size() <= kMostExact ? exact_p(ranks.doubled, a.size(), sum_a)
-                                              : normal_p(rank_sum, n_a, n_b, ranks.tie_sum);
+  const double n = n_a + n_b, rank_sum = static_cast<double>(sum_a) / 2;
+  shift.p = a.size() + b.size() <= kMostExact
+                ? p_of(ways_by_sum(ranks.doubled, a.size()), sum_a)
+                : normal_p(rank_sum, n_a * (n + 1) / 2,
+                           n_a * n_b / 12 * (n + 1 - ranks.tie_sum / (n * (n - 1))));
   // U of a counts the pairs in which a is the larger one, ties half.
   shift.delta = 1 - 2 * (rank_sum - n_a * (n_a + 1) / 2) / (n_a * n_b);
 
@@ -150,6 +185,47 @@ Shift shift_of(std::span<const double> a, std::span<const double> b) {
                   std::exp(at_place(pairs, pairs.size() - 1 - place))};
   }
   return shift;
+}
+
+Shift shift_of_pairs(std::span<const double> a, std::span<const double> b) {
+  Shift shift;
+  std::vector<double> logs, sizes, averages;  // sizes: of the pairs that differ
+  std::vector<bool> grows;
+  double wins = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    logs.push_back(std::log(b[i] / a[i]));
+    if (a[i] == b[i]) continue;
+    sizes.push_back(std::abs(logs.back()));
+    grows.push_back(b[i] > a[i]);
+    wins += b[i] > a[i] ? 1 : -1;
+  }
+  shift.delta = wins / static_cast<double>(a.size());
+  const Ranks ranks = ranks_of(sizes);
+  size_t sum = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (grows[i]) sum += static_cast<size_t>(ranks.doubled[i]);
+  }
+  const auto n = static_cast<double>(sizes.size());
+  shift.p = sizes.size() <= kMostExact
+                ? p_of(ways_by_signs(ranks.doubled), sum)
+                : normal_p(static_cast<double>(sum) / 2, n * (n + 1) / 4,
+                           n * (n + 1) * (2 * n + 1) / 24 - ranks.tie_sum / 48);
+  const std::vector<double> few = thinned(logs);
+  for (size_t i = 0; i < few.size(); ++i) {
+    for (size_t j = i; j < few.size(); ++j) averages.push_back((few[i] + few[j]) / 2);
+  }
+  shift.ratio = std::exp(middle_of(averages));
+  if (const std::optional<double> outside = walsh_outside(logs.size())) {
+    const auto all = static_cast<double>(logs.size()) * static_cast<double>(logs.size() + 1) / 2;
+    const auto place = static_cast<size_t>(*outside / all * static_cast<double>(averages.size()));
+    shift.ci95 = {std::exp(at_place(averages, place)),
+                  std::exp(at_place(averages, averages.size() - 1 - place))};
+  }
+  return shift;
+}
+
+double smallest_p_of_pairs(size_t pairs) {
+  return std::min(1.0, 2 * std::pow(0.5, static_cast<double>(pairs)));
 }
 
 double smallest_p(size_t a, size_t b) {
@@ -173,6 +249,22 @@ std::optional<double> self_distance(std::span<const double> values) {
                                  median({logs.begin() + half, logs.end()})));
   }
   return median(distances) / std::sqrt(2.0);
+}
+
+std::optional<double> self_distance_of_pairs(std::span<const double> a, std::span<const double> b) {
+  if (a.size() < 4) return std::nullopt;
+  std::vector<double> logs, distances;
+  for (size_t i = 0; i < a.size(); ++i) logs.push_back(std::log(b[i] / a[i]));
+  const double shared = median(logs);
+  std::mt19937_64 random(20261122);
+  for (int turn = 0; turn < kSplits; ++turn) {
+    std::vector<double> turned;
+    for (const double log : logs) {
+      turned.push_back((random() & 1U) != 0 ? log - shared : shared - log);
+    }
+    distances.push_back(std::abs(median(turned)));
+  }
+  return median(distances);
 }
 
 std::vector<double> holm(std::span<const double> p) {

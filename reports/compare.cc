@@ -14,9 +14,20 @@ namespace {
 
 constexpr size_t kMostNamed = 6;  // of things that differ between the sides
 
+// Launches a side with which a difference could be found at all.
+size_t needed_for(size_t cells, bool paired, double alpha) {
+  size_t launches = 1;
+  const auto smallest = [&] {
+    return paired ? smallest_p_of_pairs(launches) : smallest_p(launches, launches);
+  };
+  while (launches < 100 && smallest() * static_cast<double>(cells) > alpha) ++launches;
+  return launches;
+}
+
 // Significant, large enough, and in which direction.
-void judge(CompareRow& row, const CompareRule& rule, size_t needed) {
+void judge(CompareRow& row, const CompareRule& rule, size_t family) {
   const Shift& shift = *row.shift;
+  const size_t needed = needed_for(family, row.paired, rule.alpha);
   const double change = std::abs(std::log(shift.ratio)), threshold = std::log1p(row.threshold);
   const size_t launches = std::min(row.a.launches.size(), row.b.launches.size());
   if (row.p_corrected <= rule.alpha && change >= threshold) {
@@ -67,18 +78,24 @@ std::optional<double> larger(std::optional<double> x, std::optional<double> y) {
   return std::max(*x, *y);
 }
 
-void compute(CompareRow& row, const CompareRule& rule) {
-  row.shift = shift_of(row.a.launches, row.b.launches);
-  row.floor = larger(self_distance(row.a.launches), self_distance(row.b.launches));
-  row.threshold = std::max(rule.least_effect, kFloorFactor * std::expm1(row.floor.value_or(0)));
+// The launches of the sides took turns, but for a few that failed.
+template <typename Values>
+bool mostly_pairs(const Values& a, const Values& b, int64_t series) {
+  size_t of_a = 0, of_b = 0, both = 0;
+  for (const auto& [key, values] : a) {
+    of_a += key.first == series ? 1 : 0;
+    both += key.first == series && b.count(key) > 0 ? 1 : 0;
+  }
+  for (const auto& [key, values] : b) of_b += key.first == series ? 1 : 0;
+  return both > 0 && 2 * both >= std::max(of_a, of_b);
 }
 
-size_t needed_for(size_t cells, double alpha) {
-  size_t launches = 1;
-  while (launches < 100 && smallest_p(launches, launches) * static_cast<double>(cells) > alpha) {
-    ++launches;
-  }
-  return launches;
+void compute(CompareRow& row, const CompareRule& rule) {
+  const std::vector<double>&a = row.a.launches, &b = row.b.launches;
+  row.shift = row.paired ? shift_of_pairs(a, b) : shift_of(a, b);
+  row.floor =
+      row.paired ? self_distance_of_pairs(a, b) : larger(self_distance(a), self_distance(b));
+  row.threshold = std::max(rule.least_effect, kFloorFactor * std::expm1(row.floor.value_or(0)));
 }
 
 // All rows of one series are one family of questions.
@@ -96,10 +113,9 @@ void judge_series(Comparison& comparison, int64_t series) {
     judge(row, comparison.rule, 1);
   }
   const std::vector<double> corrected = holm(p);
-  const size_t needed = needed_for(family.size(), comparison.rule.alpha);
   for (size_t i = 0; i < family.size(); ++i) {
     family[i]->p_corrected = corrected[i];
-    judge(*family[i], comparison.rule, needed);
+    judge(*family[i], comparison.rule, family.size());
   }
 }
 
@@ -150,9 +166,11 @@ CompareRow CompareCollector::row_of(const Entry& entry, const Part& part) const 
   };
   row.series = std::max<int64_t>(1, std::min(last_series(0), last_series(1)));
   CompareSample* samples[2] = {&row.a, &row.b};
+  row.paired = mostly_pairs(part.values[0], part.values[1], row.series);
   for (size_t side = 0; side < 2; ++side) {
     for (const auto& [key, values] : part.values[side]) {
-      if (key.first == row.series) samples[side]->launches.push_back(median(values));
+      const bool used = !row.paired || part.values[1 - side].count(key) > 0;
+      if (key.first == row.series && used) samples[side]->launches.push_back(median(values));
     }
     for (const auto& [series, tally] : part.tallies[side]) {
       // Wrong data counts whenever it was seen.
@@ -190,16 +208,7 @@ void CompareCollector::add_notes(Comparison& comparison) const {
   for (const std::string& text : differing) comparison.notes.push_back("differs: " + text);
   if (more > 0) comparison.notes.push_back(fmt::format("differs: {} more things", more));
 
-  const auto span_of = [](const Side& side) {
-    std::pair<std::string, std::string> span = side.spans.front();
-    for (const auto& [first, last] : side.spans) {
-      span = {std::min(span.first, first), std::max(span.second, last)};
-    }
-    return span;
-  };
-  if (sides_[0].spans.empty() || sides_[1].spans.empty()) return;
-  const auto a = span_of(sides_[0]), b = span_of(sides_[1]);
-  if (a.second < b.first || b.second < a.first) {
+  if (sides_[0].last < sides_[1].first || sides_[1].last < sides_[0].first) {
     comparison.notes.emplace_back(
         "the sides were measured one after the other: whatever else changed meanwhile is part of "
         "the difference; plumbline run --interleave A B measures them in turns");
@@ -239,10 +248,14 @@ bool Comparison::wrong_data() const {
 }
 
 size_t Comparison::launches_needed() const {
-  const auto judged = std::count_if(rows.begin(), rows.end(), [](const CompareRow& row) {
-    return row.judged && row.shift && row.series == 1;
-  });
-  return needed_for(static_cast<size_t>(judged), rule.alpha);
+  size_t judged = 0;
+  bool paired = false;
+  for (const CompareRow& row : rows) {
+    if (!row.judged || !row.shift || row.series != 1) continue;
+    ++judged;
+    paired = paired || row.paired;
+  }
+  return needed_for(judged, paired, rule.alpha);
 }
 
 std::set<std::string> suspects(const Comparison& comparison, size_t side) {

@@ -55,6 +55,7 @@ struct CompareRow {
   std::string id_a, id_b;  // cell ids, which differ where fields are ignored; empty = not there
   CompareUnit unit = CompareUnit::kTime;
   CompareSample a, b;
+  bool paired = false;          // the launches took turns: a.launches[i], b.launches[i] are a pair
   bool judged = true;           // false: a roof, which only tells what the path itself did
   int64_t series = 1;           // 2: measured again, and judged by that series alone
   std::optional<Shift> shift;   // absent where a side has nothing to compare
@@ -110,19 +111,21 @@ class CompareCollector {
   };
   struct Side {
     size_t records = 0;
-    std::map<std::string, size_t> launches;                  // run id and number -> index
-    std::map<std::string, std::set<std::string>> facts;      // what else was the case
-    std::vector<std::pair<std::string, std::string>> spans;  // first and last time of each launch
+    std::map<std::string, std::set<std::string>> facts;  // what else was the case
+    std::set<size_t> launches;
+    std::string first, last;  // times
   };
 
   Entry& entry_of(size_t side, const Record& record);
   static Part& part_of(Entry& entry, const std::string& name, CompareUnit unit);
-  size_t launch_of(Side& side, const Record& record);
+  size_t launch_of(size_t side, const Record& record);
   CompareRow row_of(const Entry& entry, const Part& part) const;
   void add_notes(Comparison& comparison) const;
 
   CompareRule rule_;
   std::vector<Entry> entries_;
+  // By run id, series and number; the two launches of a pair have the same.
+  std::map<std::string, size_t> launches_;
   std::map<std::string, size_t> index_;  // by the cell's text without what is ignored
   Side sides_[2];
 };

@@ -67,6 +67,24 @@ std::string key_of(const Cell& cell, const std::set<std::string>& ignore) {
   return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+// The cell as it is shown: what may differ is "any", or as if it had not been asked for.
+Cell shown_cell(const Cell& cell, const std::set<std::string>& ignore) {
+  nlohmann::json object = cell;
+  const nlohmann::json plain = Cell{};
+  for (const std::string& field : ignore) {
+    if (!plain.contains(field)) {
+      object.erase(field);
+    } else if (plain.at(field).is_string()) {
+      object[field] = "any";
+    } else {
+      object[field] = plain.at(field);
+    }
+  }
+  Cell out = object.get<Cell>();
+  out.repeat = 0;
+  return out;
+}
+
 // What explains a difference, as far as records know it.
 void note_facts(const Record& record, std::map<std::string, std::set<std::string>>& facts) {
   facts["plumbline"].insert(record.suite_version);
@@ -87,8 +105,7 @@ CompareCollector::Entry& CompareCollector::entry_of(size_t side, const Record& r
       index_.try_emplace(key_of(record.cell, rule_.ignore), entries_.size());
   if (is_new) {
     Record once;
-    once.cell = record.cell;
-    once.cell.repeat = 0;
+    once.cell = shown_cell(record.cell, rule_.ignore);
     once.measurement.resolved = record.measurement.resolved;
     entries_.push_back({describe(once), once.cell, {}, {}});
   }
@@ -108,25 +125,21 @@ CompareCollector::Part& CompareCollector::part_of(Entry& entry, const std::strin
   return entry.parts.back();
 }
 
-size_t CompareCollector::launch_of(Side& side, const Record& record) {
+size_t CompareCollector::launch_of(size_t side_index, const Record& record) {
+  Side& side = sides_[side_index];
   const LaunchMark mark = record.launch.value_or(LaunchMark{});
   const std::string key = fmt::format("{} {} {}", record.run_id, mark.series, mark.number);
-  const auto [found, is_new] = side.launches.try_emplace(key, side.launches.size());
-  if (is_new) {
-    note_facts(record, side.facts);
-    side.spans.emplace_back(record.time, record.time);
-  }
-  auto& [first, last] = side.spans[found->second];
-  first = std::min(first, record.time);
-  last = std::max(last, record.time);
-  return found->second;
+  const size_t launch = launches_.try_emplace(key, launches_.size()).first->second;
+  if (side.launches.insert(launch).second) note_facts(record, side.facts);
+  if (side.first.empty() || record.time < side.first) side.first = record.time;
+  side.last = std::max(side.last, record.time);
+  return launch;
 }
 
 void CompareCollector::take(size_t side_index, const Record& record) {
   if (!compared(record)) return;
-  Side& side = sides_[side_index];
-  ++side.records;
-  const size_t launch = launch_of(side, record);
+  ++sides_[side_index].records;
+  const size_t launch = launch_of(side_index, record);
   const int64_t series = record.launch ? record.launch->series : 1;
   Entry& entry = entry_of(side_index, record);
   const std::vector<Number> numbers = usable(record) ? numbers_of(record) : std::vector<Number>{};

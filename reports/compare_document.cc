@@ -191,11 +191,14 @@ Document compare_document(const Comparison& comparison) {
   document.list(comparison.notes);
   Rows judged, others;
   for (const CompareRow& row : comparison.rows) (row.judged ? judged : others).push_back(&row);
+  const bool paired =
+      std::any_of(judged.begin(), judged.end(), [](const CompareRow* row) { return row->paired; });
   document.paragraph(fmt::format(
-      "time = how much longer b takes (median ratio of launches); p = chance of such a difference "
-      "without a change, corrected for {} rows; noise = how far a side differs from itself; a "
-      "change counts from {:.3g} % and {:g} times the noise on.",
-      judged.size(), 100 * comparison.rule.least_effect, kFloorFactor));
+      "time = how much longer b takes, over {}; p = chance of such a difference without a change, "
+      "corrected for {} rows; noise = how far a side differs from itself; a change counts from "
+      "{:.3g} % and {:g} times the noise on.",
+      paired ? "pairs of launches" : "the medians of the launches", judged.size(),
+      100 * comparison.rule.least_effect, kFloorFactor));
   add_rows(judged, "Cells", document);
   add_rows(others, "The path itself (roofs, not judged)", document);
   document.heading(1, "Verdict");

@@ -46,6 +46,7 @@ Json row_json(const CompareRow& row) {
           {"part", row.part},
           {"unit", unit_name(row.unit)},
           {"judged", row.judged},
+          {"paired", row.paired},
           {"series", row.series},
           {"a", sample_json(row.a, row.id_a)},
           {"b", sample_json(row.b, row.id_b)},

@@ -111,7 +111,7 @@ TEST_F(CompareTest, CtrlCEndsInOrderAndKeepsWhatIsFinished) {
   folder_.write("long.json", scenario("delay:ns=0", "[8, 64, 512]"));
   Program program(plumbline_argv({"run", "--interleave", path("long.json"), path("long.json"),
                                   "--repeat", "1000", "--out", path("out"), "-q"}));
-  const std::string file = path("out/b/records.jsonl");
+  const std::string file = path("out/a/records.jsonl");
   for (int i = 0; i < 400 && (!std::filesystem::exists(file) || read_file(file).empty()); ++i) {
     usleep(50'000);
   }
@@ -123,6 +123,7 @@ TEST_F(CompareTest, CtrlCEndsInOrderAndKeepsWhatIsFinished) {
 }
 
 TEST_F(CompareTest, WrongUsesAreOneClearLine) {
+  std::filesystem::create_directory(path("empty"));
   ASSERT_EQ(plumbline({"run", path("a.json"), "--out", path("out"), "-q"}).status, 0);
   const struct {
     std::vector<std::string> arguments;
@@ -131,7 +132,7 @@ TEST_F(CompareTest, WrongUsesAreOneClearLine) {
       {{"compare", path("out")}, "two sides"},
       {{"compare", path("out"), path("out"), path("out")}, "two sides"},
       {{"compare", path("out"), path("nothing")}, "nothing"},
-      {{"compare", path("out"), folder_.path()}, "records.jsonl"},
+      {{"compare", path("out"), path("empty")}, "records.jsonl"},
       {{"compare", path("out"), path("out"), "--alpha", "2"}, "--alpha '2'"},
       {{"compare", path("out"), path("out"), "--min-effect", "x%"}, "--min-effect 'x%'"},
       {{"compare", path("out"), path("out"), "--ignore", "algoritm"}, "did you mean algorithm"},

@@ -154,6 +154,110 @@ TEST(TwoSample, SelfDistanceIsAboutTheNoiseOfAComparison) {
   EXPECT_DOUBLE_EQ(*self_distance(Values{4, 4, 4, 4, 4}), 0);
 }
 
+// The p by flipping every set of signs.
+double signed_p_by_enumeration(const Values& a, const Values& b) {
+  Values logs;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] != b[i]) logs.push_back(std::log(b[i] / a[i]));
+  }
+  const auto statistic = [&](unsigned mask) {  // rank sum of the positive ones
+    double sum = 0;
+    for (size_t i = 0; i < logs.size(); ++i) {
+      if (((mask >> i) & 1U) == 0) continue;
+      for (size_t j = 0; j < logs.size(); ++j) {
+        const double x = std::abs(logs[i]), y = std::abs(logs[j]);
+        sum += y < x ? 1 : y == x ? 0.5 : 0;
+      }
+      sum += 0.5;
+    }
+    return sum;
+  };
+  unsigned positive = 0;
+  for (size_t i = 0; i < logs.size(); ++i) positive |= logs[i] > 0 ? 1U << i : 0;
+  const double observed = statistic(positive);
+  double total = 0, below = 0, above = 0;
+  for (unsigned mask = 0; mask < (1U << logs.size()); ++mask) {
+    ++total;
+    below += statistic(mask) <= observed ? 1 : 0;
+    above += statistic(mask) >= observed ? 1 : 0;
+  }
+  return std::min(1.0, 2 * std::min(below, above) / total);
+}
+
+TEST(TwoSample, PairsHaveThePOfEverySetOfSigns) {
+  std::mt19937 random(9);
+  for (int round = 0; round < 60; ++round) {
+    Values a, b;
+    for (size_t i = 0; i < 1 + random() % 10; ++i) {
+      // Powers of two: their logarithms tie exactly.
+      a.push_back(1 << (random() % 3));
+      b.push_back(round % 2 != 0 ? 1 << (random() % 3) : 1 + static_cast<double>(random() % 99999));
+    }
+    EXPECT_NEAR(shift_of_pairs(a, b).p, signed_p_by_enumeration(a, b), 1e-12);
+  }
+  EXPECT_DOUBLE_EQ(shift_of_pairs(Values{1, 1, 1, 1, 1, 1}, Values{2, 3, 4, 5, 6, 7}).p,
+                   smallest_p_of_pairs(6));
+}
+
+TEST(TwoSample, PairsThatAreEqualAreNoDifference) {
+  for (const size_t n : {size_t{1}, size_t{8}, size_t{80}}) {
+    const Values same(n, 5.0);
+    const Shift shift = shift_of_pairs(same, same);
+    EXPECT_DOUBLE_EQ(shift.p, 1);
+    EXPECT_DOUBLE_EQ(shift.ratio, 1);
+    EXPECT_EQ(shift.ci95.has_value(), n >= 6);
+  }
+}
+
+// A drift that both of a pair share, ten times the change, hides it from the unpaired test only.
+TEST(TwoSample, PairsSeeThroughADrift) {
+  for (const size_t n : {size_t{12}, size_t{100}}) {
+    std::mt19937_64 random(n);
+    std::lognormal_distribution<double> noise(0, 0.01);
+    int covered = 0, found = 0, alarms = 0, unpaired = 0;
+    constexpr int kTrials = 500;
+    for (int trial = 0; trial < kTrials; ++trial) {
+      Values a, b, same;
+      for (size_t i = 0; i < n; ++i) {
+        const double level = 100 * (1 + 0.5 * static_cast<double>(i) / static_cast<double>(n));
+        a.push_back(level * noise(random));
+        b.push_back(1.05 * level * noise(random));
+        same.push_back(level * noise(random));
+      }
+      const Shift shift = shift_of_pairs(a, b);
+      covered += shift.ci95->first <= 1.05 && 1.05 <= shift.ci95->second ? 1 : 0;
+      found += shift.p <= 0.01 ? 1 : 0;
+      unpaired += shift_of(a, b).p <= 0.01 ? 1 : 0;
+      alarms += shift_of_pairs(a, same).p <= 0.05 ? 1 : 0;
+    }
+    EXPECT_GE(covered, 460) << n;  // 475 expected
+    EXPECT_EQ(found, kTrials) << n;
+    if (n == 12) EXPECT_EQ(unpaired, 0);
+    EXPECT_LE(alarms, 42) << n;  // 25 expected
+    EXPECT_GE(alarms, 8) << n;
+  }
+}
+
+TEST(TwoSample, SelfDistanceOfPairsIsAboutTheNoiseOfTheirShift) {
+  std::mt19937_64 random(6);
+  std::lognormal_distribution<double> noise(0, 0.05);
+  Values distances, errors;
+  for (int trial = 0; trial < 200; ++trial) {
+    Values a, b;
+    for (int i = 0; i < 12; ++i) {
+      a.push_back(100 * noise(random));
+      b.push_back(120 * noise(random));
+    }
+    distances.push_back(*self_distance_of_pairs(a, b));
+    errors.push_back(std::abs(std::log(shift_of_pairs(a, b).ratio / 1.2)));
+  }
+  std::sort(distances.begin(), distances.end());
+  std::sort(errors.begin(), errors.end());
+  EXPECT_GT(distances[100], 0.6 * errors[100]);
+  EXPECT_LT(distances[100], 2.0 * errors[100]);
+  EXPECT_FALSE(self_distance_of_pairs(Values{1, 2, 3}, Values{1, 2, 3}));
+}
+
 TEST(TwoSample, HolmIsMonotoneAndNeverBelowThePlainValue) {
   EXPECT_EQ(holm(Values{}), Values{});
   const Values corrected = holm(Values{0.01, 0.04, 0.03});

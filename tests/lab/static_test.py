@@ -153,6 +153,25 @@ def handler(machine, qemu):
     return ":plumbline-test:M::%s:%s:%s:F" % (*text, qemu)
 
 
+class Outside(unittest.TestCase):
+    def test_it_draws(self):
+        """Boost's pipes, statically linked, called a function that was not there."""
+        binary, why = static_binary(MACHINE)
+        if binary is None:
+            raise unittest.SkipTest(why)
+        if shutil.which("gnuplot") is None:
+            raise unittest.SkipTest("gnuplot is not installed")
+        with tempfile.TemporaryDirectory() as folder:
+            records = os.path.join(folder, "records.jsonl")
+            subprocess.run([binary, "coll", "pingpong", "-b", "8", "-e", "1K", "-f", "8", "-J", records],
+                           check=True, capture_output=True, timeout=60)
+            plots = os.path.join(folder, "plots")
+            done = subprocess.run([binary, "report", "plots", records, "-o", plots],
+                                  check=False, capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue([name for name in os.listdir(plots) if name.endswith(".svg")])
+
+
 class Emulated(unittest.TestCase):
     """Of another architecture, called by the emulator's name. Only where the kernel has handlers for foreign programs in a user namespace (since
     6.7) are they used, for ranks that start ranks: elsewhere that is a setting of the whole machine."""

@@ -139,6 +139,38 @@ TEST(Compare, LaunchesAreWhatCountsNotRecords) {
   EXPECT_EQ(comparison.rows[0].a.records, 24u);
 }
 
+// Launches of one run of --interleave: the same run id and numbers on both sides.
+TEST(Compare, TurnsArePairsAndSeeThroughADrift) {
+  CompareCollector turns({}), apart({});
+  for (int i = 1; i <= 10; ++i) {
+    const double level = 50'000 * (1 + 0.1 * i);
+    turns.take(0, launch("r", i, level));
+    turns.take(1, launch("r", i, level * 1.05));
+    apart.take(0, launch("ra", i, level));
+    apart.take(1, launch("rb", i, level * 1.05));
+  }
+  turns.take(0, launch("r", 11, 90'000));  // its partner failed
+  const Comparison paired = turns.finish();
+  EXPECT_TRUE(paired.rows[0].paired);
+  EXPECT_THAT(paired.rows[0].a.launches, SizeIs(10));
+  EXPECT_EQ(paired.rows[0].change, Change::kRegress);
+  EXPECT_FALSE(apart.finish().rows[0].paired);
+  EXPECT_EQ(apart.finish().rows[0].change, Change::kInconclusive);
+}
+
+TEST(Compare, PairsNeedMoreLaunchesForManyCells) {
+  CompareCollector collector({});
+  for (int i = 1; i <= 6; ++i) {
+    for (const uint64_t bytes : {8, 64}) {
+      collector.take(0, launch("r", i, 50'000, "allreduce", bytes));
+      collector.take(1, launch("r", i, 90'000, "allreduce", bytes));
+    }
+  }
+  const Comparison comparison = collector.finish();  // 2 / 2^6 for each of two cells is too much
+  EXPECT_EQ(comparison.rows[0].change, Change::kInconclusive);
+  EXPECT_EQ(comparison.launches_needed(), 7u);
+}
+
 TEST(Compare, RunsWithoutALaunchMarkAreALaunchEach) {
   CompareCollector collector({});
   for (int run = 0; run < 5; ++run) {
@@ -271,6 +303,7 @@ TEST(Compare, IgnoredFieldsMayDiffer) {
   EXPECT_EQ(comparison.rows[0].change, Change::kRegress);
   EXPECT_EQ(suspects(comparison, 0), std::set<std::string>{comparison.rows[0].id_a});
   EXPECT_NE(suspects(comparison, 0), suspects(comparison, 1));
+  EXPECT_EQ(comparison.rows[0].cell.algorithm, "any");
 }
 
 // A suspect that is measured again is judged by the second series alone.
@@ -353,7 +386,7 @@ TEST(CompareOutput, JsonHasEveryNumber) {
 TEST(CompareOutput, DrawsAndNothingInANameIsACommand) {
   static constexpr std::array kNeeds = {"gnuplot"};
   if (const auto reason = unmet(kNeeds)) GTEST_SKIP() << *reason;
-  CompareCollector collector({0.02, 0.05, {"params"}});
+  CompareCollector collector({});
   const std::string evil = "x'; system \"touch owned\"; print '`touch owned`";
   for (int i = 1; i <= 6; ++i) {
     for (size_t side = 0; side < 2; ++side) {
