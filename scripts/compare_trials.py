@@ -179,7 +179,7 @@ def main():
     parser.add_argument("--program", default=os.path.join(os.path.dirname(__file__), "..", "build", "plumbline"))
     parser.add_argument("--trials", type=int, help="for each share (200 without a change, 100 with one)")
     parser.add_argument("--plant", type=float, nargs="+", default=[0, 3, 10], help="shares in percent (0 3 10)")
-    parser.add_argument("--launches", type=int, default=10, help="of each side in a trial (10)")
+    parser.add_argument("--launches", type=int, default=12, help="of each side in a trial (12)")
     parser.add_argument("--jobs", type=int, default=1, help=f"trials at the same time, {CORES_A_JOB} cores each (1)")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     parser.add_argument("--chance", type=float, default=0.05, help="at which too many alarms are an error (0.05)")

@@ -50,21 +50,21 @@ class CompareTest : public testing::Test {
 
 TEST_F(CompareTest, TurnsFindAPlantedDelayAndMeasureItAgain) {
   const Finished done = plumbline({"run", "--interleave", path("a.json"), path("slow.json"),
-                                   "--repeat", "5", "--recheck", "4", "--out", path("out"), "-q"});
+                                   "--repeat", "6", "--recheck", "7", "--out", path("out"), "-q"});
   EXPECT_EQ(done.status, 5) << done.out << done.err;
   EXPECT_THAT(done.out, AllOf(HasSubstr("regress, measured again"), HasSubstr("compare.json"),
                               Not(HasSubstr("= Latency"))));
   for (const std::string side : {"a", "b"}) {
     const std::vector<Record> all = records("out/" + side + "/records.jsonl");
-    ASSERT_THAT(all, SizeIs(9));
+    ASSERT_THAT(all, SizeIs(13));
     std::map<int64_t, int> series;
     for (const Record& record : all) {
       ++series[record.launch->series];
       EXPECT_EQ(record.launch->side, side);
       EXPECT_EQ(record.seed, all.front().seed);
     }
-    EXPECT_EQ(series[1], 5);
-    EXPECT_EQ(series[2], 4);
+    EXPECT_EQ(series[1], 6);
+    EXPECT_EQ(series[2], 7);
   }
   const auto json = nlohmann::json::parse(read_file(path("out/compare.json")));
   EXPECT_EQ(json.at("verdict"), "regress");

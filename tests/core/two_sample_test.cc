@@ -232,7 +232,9 @@ TEST(TwoSample, PairsSeeThroughADrift) {
     }
     EXPECT_GE(covered, 460) << n;  // 475 expected
     EXPECT_EQ(found, kTrials) << n;
-    if (n == 12) EXPECT_EQ(unpaired, 0);
+    if (n == 12) {
+      EXPECT_EQ(unpaired, 0);
+    }
     EXPECT_LE(alarms, 42) << n;  // 25 expected
     EXPECT_GE(alarms, 8) << n;
   }
