@@ -1,10 +1,10 @@
 #include "cli/agent_set.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "core/command.h"
+#include "core/json.h"
 #include "scenarios/host_files/find_data.h"
 
 namespace plumbline {

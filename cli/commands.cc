@@ -129,7 +129,7 @@ std::vector<CommandRow> command_table() {
       {"report",
        "write a report from record files",
        {{"name", "report name (plumbline list reports)"},
-        {"file", "records.jsonl of a run, or its folder", true, true}},
+        {"file", "records.jsonl of a run, or its folder; - is the standard input", true, true}},
        {{"-o,--out", "PATH", "file to write (folder for plots); default: standard output"}},
        false,
        false,

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/options_source.h"
 #include "cli/scenario_source.h"
+#include "core/json.h"
 
 namespace plumbline {
 

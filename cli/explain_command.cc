@@ -1,11 +1,11 @@
 // `plumbline explain MESSAGE`: what an error message of the network means, which causes are behind
 // it, and the command that finds out which one it is.
 
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "cli/commands.h"
 #include "core/cause.h"
+#include "core/json.h"
 #include "core/symptom.h"
 #include "reports/text.h"
 

@@ -10,11 +10,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/hosts_show.h"
 #include "core/fd.h"
+#include "core/json.h"
 #include "core/options.h"
 #include "reports/text.h"
 #include "scenarios/host_files/backends.h"

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "core/json.h"
 #include "reports/text.h"
 #include "scenarios/talk.h"
 

@@ -7,12 +7,12 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <random>
 
 #include "cli/commands.h"
 #include "cli/interrupts.h"
 #include "cli/lab_matrix.h"
+#include "core/json.h"
 #include "core/options.h"
 #include "lab/fault.h"
 #include "lab/lab.h"

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/vocabulary.h"
+#include "core/json.h"
 #include "core/options.h"
 
 namespace plumbline {

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/options_source.h"
 #include "cli/plan_text.h"
 #include "cli/scenario_source.h"
+#include "core/json.h"
 #include "core/units.h"
 
 namespace plumbline {

@@ -1,6 +1,6 @@
 #include "cli/protocol.h"
 
-#include <nlohmann/json.hpp>
+#include "core/json.h"
 
 namespace plumbline {
 
@@ -12,19 +12,19 @@ static void to_json(json& j, const RankAddress& a) {
   j = {{"ip", a.ip}, {"prefix", a.prefix}, {"interface", a.interface}};
 }
 static void from_json(const json& j, RankAddress& a) {
-  j.at("ip").get_to(a.ip);
-  j.at("prefix").get_to(a.prefix);
-  j.at("interface").get_to(a.interface);
+  get_field(j, "ip", a.ip);
+  get_field(j, "prefix", a.prefix);
+  get_field(j, "interface", a.interface);
 }
 
 static void to_json(json& j, const RankEndpoint& e) {
   j = {{"rank", e.rank}, {"host", e.host}, {"addresses", e.addresses}, {"port", e.port}};
 }
 static void from_json(const json& j, RankEndpoint& e) {
-  j.at("rank").get_to(e.rank);
-  j.at("host").get_to(e.host);
-  j.at("addresses").get_to(e.addresses);
-  j.at("port").get_to(e.port);
+  get_field(j, "rank", e.rank);
+  get_field(j, "host", e.host);
+  get_field(j, "addresses", e.addresses);
+  get_field(j, "port", e.port);
 }
 
 static void to_json(json& j, const Error& e) {
@@ -36,18 +36,18 @@ static void to_json(json& j, const Error& e) {
 }
 static void from_json(const json& j, Error& e) {
   e.code = error_code_from(j.at("code").get<std::string>());
-  j.at("what").get_to(e.what);
-  j.at("errno").get_to(e.sys_errno);
-  j.at("hint").get_to(e.hint);
-  j.at("cause").get_to(e.cause);
+  get_field(j, "what", e.what);
+  get_field(j, "errno", e.sys_errno);
+  get_field(j, "hint", e.hint);
+  get_field(j, "cause", e.cause);
 }
 
 static void to_json(json& j, const OptionValue& o) {
   j = {{"value", o.value}, {"origin", o.origin}};
 }
 static void from_json(const json& j, OptionValue& o) {
-  j.at("value").get_to(o.value);
-  j.at("origin").get_to(o.origin);
+  get_field(j, "value", o.value);
+  get_field(j, "origin", o.origin);
 }
 
 static void to_json(json& j, const MeasureSettings& s) {
@@ -66,19 +66,19 @@ static void to_json(json& j, const MeasureSettings& s) {
        {"pair_reasons", s.pair_reasons}};
 }
 static void from_json(const json& j, MeasureSettings& s) {
-  j.at("ci").get_to(s.stop.ci);
-  j.at("min_n").get_to(s.stop.min_n);
-  j.at("max_n").get_to(s.stop.max_n);
-  j.at("max_time_ns").get_to(s.stop.max_time_ns);
-  j.at("fixed_iterations").get_to(s.fixed_iterations);
-  j.at("fixed_warmup").get_to(s.fixed_warmup);
-  j.at("verify_iterations").get_to(s.verify_iterations);
-  j.at("verify_timed").get_to(s.verify_timed);
-  j.at("throughput_time_ns").get_to(s.throughput_time_ns);
-  j.at("cold_operations").get_to(s.cold_operations);
-  j.at("operation_timeout_ms").get_to(s.operation_timeout_ms);
-  j.at("aggregate").get_to(s.aggregate);
-  j.at("pair_reasons").get_to(s.pair_reasons);
+  get_field(j, "ci", s.stop.ci);
+  get_field(j, "min_n", s.stop.min_n);
+  get_field(j, "max_n", s.stop.max_n);
+  get_field(j, "max_time_ns", s.stop.max_time_ns);
+  get_field(j, "fixed_iterations", s.fixed_iterations);
+  get_field(j, "fixed_warmup", s.fixed_warmup);
+  get_field(j, "verify_iterations", s.verify_iterations);
+  get_field(j, "verify_timed", s.verify_timed);
+  get_field(j, "throughput_time_ns", s.throughput_time_ns);
+  get_field(j, "cold_operations", s.cold_operations);
+  get_field(j, "operation_timeout_ms", s.operation_timeout_ms);
+  get_field(j, "aggregate", s.aggregate);
+  get_field(j, "pair_reasons", s.pair_reasons);
 }
 
 static void to_json(json& j, const SetupMessage& m) {
@@ -87,26 +87,26 @@ static void to_json(json& j, const SetupMessage& m) {
        {"addresses", m.addresses}, {"port", m.port},           {"options", m.options}};
 }
 static void from_json(const json& j, SetupMessage& m) {
-  j.at("rank").get_to(m.rank);
-  j.at("size").get_to(m.size);
-  j.at("group").get_to(m.group);
+  get_field(j, "rank", m.rank);
+  get_field(j, "size", m.size);
+  get_field(j, "group", m.group);
   if (!from_hex(j.at("token").get<std::string>(), m.token)) {
     throw json::other_error::create(501, "token is not 64 hex digits", &j);
   }
-  j.at("plan_hash").get_to(m.plan_hash);
-  j.at("host").get_to(m.host);
-  j.at("addresses").get_to(m.addresses);
-  j.at("port").get_to(m.port);
-  j.at("options").get_to(m.options);
+  get_field(j, "plan_hash", m.plan_hash);
+  get_field(j, "host", m.host);
+  get_field(j, "addresses", m.addresses);
+  get_field(j, "port", m.port);
+  get_field(j, "options", m.options);
 }
 
 static void to_json(json& j, const ReadyMessage& m) {
   j = {{"endpoint", m.endpoint}, {"facts", m.facts}, {"version", m.version}};
 }
 static void from_json(const json& j, ReadyMessage& m) {
-  j.at("endpoint").get_to(m.endpoint);
-  j.at("facts").get_to(m.facts);
-  j.at("version").get_to(m.version);
+  get_field(j, "endpoint", m.endpoint);
+  get_field(j, "facts", m.facts);
+  get_field(j, "version", m.version);
 }
 
 static void to_json(json& j, const ConnectMessage& m) {
@@ -117,11 +117,11 @@ static void to_json(json& j, const ConnectMessage& m) {
        {"cpu_offset", m.cpu_offset}};
 }
 static void from_json(const json& j, ConnectMessage& m) {
-  j.at("endpoints").get_to(m.endpoints);
-  j.at("apart").get_to(m.apart);
-  j.at("ranks_on_machine").get_to(m.ranks_on_machine);
-  j.at("slot").get_to(m.slot);
-  j.at("cpu_offset").get_to(m.cpu_offset);
+  get_field(j, "endpoints", m.endpoints);
+  get_field(j, "apart", m.apart);
+  get_field(j, "ranks_on_machine", m.ranks_on_machine);
+  get_field(j, "slot", m.slot);
+  get_field(j, "cpu_offset", m.cpu_offset);
   if (m.slot < 0 || m.slot >= m.ranks_on_machine) {
     throw json::other_error::create(501, "slot is not one of the machine's ranks", &j);
   }
@@ -131,17 +131,17 @@ static void to_json(json& j, const RunMessage& m) {
   j = {{"cell", m.cell}, {"settings", m.settings}};
 }
 static void from_json(const json& j, RunMessage& m) {
-  j.at("cell").get_to(m.cell);
-  j.at("settings").get_to(m.settings);
+  get_field(j, "cell", m.cell);
+  get_field(j, "settings", m.settings);
 }
 
 static void to_json(json& j, const MeasurementMessage& m) { j = {{"measurement", m.measurement}}; }
 static void from_json(const json& j, MeasurementMessage& m) {
-  j.at("measurement").get_to(m.measurement);
+  get_field(j, "measurement", m.measurement);
 }
 
 static void to_json(json& j, const ErrorMessage& m) { j = {{"error", m.error}}; }
-static void from_json(const json& j, ErrorMessage& m) { j.at("error").get_to(m.error); }
+static void from_json(const json& j, ErrorMessage& m) { get_field(j, "error", m.error); }
 
 // Messages without content.
 static void to_json(json& j, const ConnectedMessage&) { j = json::object(); }

@@ -253,7 +253,10 @@ int finish(const Prepared& run, RunSummary summary, const ProbeResult& probed, c
   input.checks = probed.checks;
   input.findings = probed.findings;
   input.checklist = checklist_of(run);
-  if (const Status read = read_report_input({run.records_path}, input); !read) {
+  // A run that was interrupted before its first cell ended has no record; here that is no error.
+  std::error_code unknown;
+  const bool empty = fs::file_size(run.records_path, unknown) == 0 && !unknown;
+  if (const Status read = empty ? Status() : read_report_input({run.records_path}, input); !read) {
     usage_failure(context, read.error());
     return 2;
   }

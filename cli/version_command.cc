@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/build.h"
 #include "cli/commands.h"
 #include "core/host.h"
+#include "core/json.h"
 #include "core/record.h"
 #include "kernels/kernels.h"
 

@@ -61,7 +61,7 @@ function(plumbline_quick_compile target folder)
   endif()
   if(PLUMBLINE_SANITIZE)
     target_precompile_headers(${target} PRIVATE <algorithm> <chrono> <functional> <map> <memory> <mutex> <optional> <set>
-                              <string> <thread> <vector> <fmt/format.h> <nlohmann/json.hpp> <tl/expected.hpp>)
+                              <string> <thread> <vector> <fmt/format.h> "${PROJECT_SOURCE_DIR}/core/json.h" <tl/expected.hpp>)
   endif()
 endfunction()
 

@@ -1,7 +1,8 @@
 #include "core/cell.h"
 
-#include <nlohmann/json.hpp>
+#include <string_view>
 
+#include "core/json.h"
 #include "core/sha256.h"
 
 namespace plumbline {
@@ -34,23 +35,23 @@ void to_json(nlohmann::json& json, const Cell& cell) {
 }
 
 void from_json(const nlohmann::json& json, Cell& cell) {
-  json.at("kind").get_to(cell.kind);
-  json.at("op").get_to(cell.op);
-  json.at("engine").get_to(cell.engine);
-  json.at("transport").get_to(cell.transport);
-  json.at("algorithm").get_to(cell.algorithm);
-  json.at("dtype").get_to(cell.dtype);
-  json.at("redop").get_to(cell.redop);
-  json.at("root").get_to(cell.root);
-  json.at("ranks").get_to(cell.ranks);
-  json.at("bytes").get_to(cell.bytes);
-  json.at("count").get_to(cell.count);
-  json.at("placement").get_to(cell.placement);
-  json.at("sync").get_to(cell.sync);
-  json.at("cache").get_to(cell.cache);
-  json.at("outstanding").get_to(cell.outstanding);
-  json.at("repeat").get_to(cell.repeat);
-  json.at("params").get_to(cell.params);
+  get_field(json, "kind", cell.kind);
+  get_field(json, "op", cell.op);
+  get_field(json, "engine", cell.engine);
+  get_field(json, "transport", cell.transport);
+  get_field(json, "algorithm", cell.algorithm);
+  get_field(json, "dtype", cell.dtype);
+  get_field(json, "redop", cell.redop);
+  get_field(json, "root", cell.root);
+  get_field(json, "ranks", cell.ranks);
+  get_field(json, "bytes", cell.bytes);
+  get_field(json, "count", cell.count);
+  get_field(json, "placement", cell.placement);
+  get_field(json, "sync", cell.sync);
+  get_field(json, "cache", cell.cache);
+  get_field(json, "outstanding", cell.outstanding);
+  get_field(json, "repeat", cell.repeat);
+  get_field(json, "params", cell.params);
   cell.measure = json.value("measure", std::string());
   cell.rate_bps = json.value("rate_bps", uint64_t{0});
   cell.hosts = json.value("hosts", std::string());
@@ -63,5 +64,28 @@ std::string canonical_json(const Cell& cell) {
 }
 
 std::string cell_id(const Cell& cell) { return to_hex(sha256(canonical_json(cell))).substr(0, 16); }
+
+size_t CellIds::Hash::operator()(const Cell& cell) const {
+  size_t hash = 0;
+  const auto add = [&hash](size_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15U; };
+  for (const std::string* word :
+       {&cell.kind, &cell.op, &cell.transport, &cell.algorithm, &cell.dtype, &cell.redop,
+        &cell.placement, &cell.sync, &cell.measure, &cell.hosts}) {
+    add(std::hash<std::string_view>()(*word));
+  }
+  for (const uint64_t number : {static_cast<uint64_t>(cell.ranks), cell.bytes, cell.count,
+                                static_cast<uint64_t>(cell.outstanding),
+                                static_cast<uint64_t>(cell.repeat), cell.params.size()}) {
+    add(number);
+  }
+  return hash;
+}
+
+const std::string& CellIds::of(const Cell& cell) {
+  constexpr size_t kMost = 20'000;
+  if (const auto known = ids_.find(cell); known != ids_.end()) return known->second;
+  if (ids_.size() >= kMost) ids_.clear();
+  return ids_.emplace(cell, cell_id(cell)).first->second;
+}
 
 }  // namespace plumbline

@@ -9,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 
 #include "core/error.h"
 
@@ -68,6 +69,20 @@ inline WorldShape world_of(const Cell& cell) {
 std::string canonical_json(const Cell& cell);
 // First 16 hex digits of SHA-256 over canonical_json.
 std::string cell_id(const Cell& cell);
+
+// The ids of cells that come again and again, computed once each. Memory is bounded: after 20 000
+// cells it starts anew.
+class CellIds {
+ public:
+  // Good until the next call.
+  const std::string& of(const Cell& cell);
+
+ private:
+  struct Hash {
+    size_t operator()(const Cell& cell) const;
+  };
+  std::unordered_map<Cell, std::string, Hash> ids_;
+};
 
 void to_json(nlohmann::json& json, const Cell& cell);
 // Throws nlohmann's exceptions on wrong types; record_from_line turns them into an Error.

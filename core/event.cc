@@ -6,7 +6,8 @@
 
 #include <cerrno>
 #include <fstream>
-#include <nlohmann/json.hpp>
+
+#include "core/json.h"
 
 namespace plumbline {
 namespace {
@@ -33,14 +34,14 @@ Expected<SoakEvent> event_from_line(std::string_view line) {
                   "use the version of plumbline that wrote it");
     }
     SoakEvent event;
-    object.at("run_id").get_to(event.run_id);
-    object.at("time").get_to(event.time);
-    object.at("at_ns").get_to(event.at_ns);
-    object.at("round").get_to(event.round);
-    object.at("host").get_to(event.host);
-    object.at("kind").get_to(event.kind);
-    object.at("subject").get_to(event.subject);
-    object.at("text").get_to(event.text);
+    get_field(object, "run_id", event.run_id);
+    get_field(object, "time", event.time);
+    get_field(object, "at_ns", event.at_ns);
+    get_field(object, "round", event.round);
+    get_field(object, "host", event.host);
+    get_field(object, "kind", event.kind);
+    get_field(object, "subject", event.subject);
+    get_field(object, "text", event.text);
     return event;
   } catch (const json::exception& error) {
     return fail(ErrorCode::kConfig, fmt::format("not an event: {}", error.what()));

@@ -1,6 +1,6 @@
 #include "core/finding.h"
 
-#include <nlohmann/json.hpp>
+#include "core/json.h"
 
 namespace plumbline {
 namespace {

@@ -1,7 +1,8 @@
 // A latency histogram of constant memory with about three significant digits, from 1 ns to about 9
 // hours: log-linear buckets as in HdrHistogram (powers of two, each cut into 512 equal parts above
 // 1024 ns, exact below). Histograms of several ranks or launches merge by adding counts. n, min,
-// max and sum are exact integers. Not thread-safe; give every thread its own and merge.
+// max and sum are exact integers. One that was read is as small as what it holds, until something
+// is added to it. Not thread-safe; give every thread its own and merge.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +32,13 @@ class Histogram {
   // Nearest-rank quantile (rank ceil(q n)); 0 when empty. No honesty rule here: see core/stats.h.
   int64_t quantile(double q) const;
 
-  // Non-empty buckets as (bucket index, count), ascending.
-  std::vector<std::pair<uint32_t, uint64_t>> sparse() const;
-  static Histogram from_sparse(const std::vector<std::pair<uint32_t, uint64_t>>& buckets,
-                               int64_t min, int64_t max, uint64_t sum);
+  using Buckets = std::vector<std::pair<uint32_t, uint64_t>>;  // (bucket index, count)
+  // Non-empty buckets, ascending.
+  Buckets sparse() const;
+  static Histogram from_sparse(const Buckets& buckets, int64_t min, int64_t max, uint64_t sum);
+  // The same of numbers from a file; nullopt when they cannot be of one histogram.
+  static std::optional<Histogram> from_foreign(const Buckets& buckets, int64_t min, int64_t max,
+                                               uint64_t sum);
 
   static uint32_t bucket_of(int64_t ns);
   static int64_t bucket_low(uint32_t bucket);  // smallest value of the bucket
@@ -42,7 +46,10 @@ class Histogram {
   static uint32_t bucket_count();
 
  private:
+  void widen();  // from read_ to counts_
+
   std::vector<uint64_t> counts_;  // grows to the highest bucket used, at most bucket_count()
+  Buckets read_;                  // or this, of one that was read: non-empty buckets, ascending
   uint64_t n_ = 0;
   int64_t min_ = 0;
   int64_t max_ = 0;

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "core/host_internal.h"
 #include "core/host_parse.h"
+#include "core/json.h"
 #include "core/options.h"
 
 extern char** environ;
@@ -70,7 +70,7 @@ void read_optional(const nlohmann::json& json, const char* key, std::optional<T>
   if (it == json.end() || it->is_null()) {
     value.reset();
   } else {
-    value = it->get<T>();
+    get_field(json, key, value.emplace());
   }
 }
 
@@ -84,11 +84,11 @@ void to_json(nlohmann::json& json, const NicAddress& address) {
 
 NicAddress address_from(const nlohmann::json& json) {
   NicAddress address;
-  json.at("ip").get_to(address.ip);
-  json.at("prefix").get_to(address.prefix);
-  json.at("v6").get_to(address.v6);
-  json.at("link_local").get_to(address.link_local);
-  json.at("loopback").get_to(address.loopback);
+  get_field(json, "ip", address.ip);
+  get_field(json, "prefix", address.prefix);
+  get_field(json, "v6", address.v6);
+  get_field(json, "link_local", address.link_local);
+  get_field(json, "loopback", address.loopback);
   return address;
 }
 
@@ -138,15 +138,15 @@ void to_json(nlohmann::json& json, const Nic& nic) {
 }
 
 void from_json(const nlohmann::json& json, Nic& nic) {
-  json.at("name").get_to(nic.name);
-  json.at("index").get_to(nic.index);
-  json.at("kind").get_to(nic.kind);
-  json.at("up").get_to(nic.up);
-  json.at("carrier").get_to(nic.carrier);
-  json.at("mtu").get_to(nic.mtu);
+  get_field(json, "name", nic.name);
+  get_field(json, "index", nic.index);
+  get_field(json, "kind", nic.kind);
+  get_field(json, "up", nic.up);
+  get_field(json, "carrier", nic.carrier);
+  get_field(json, "mtu", nic.mtu);
   read_optional(json, "speed_bps", nic.speed_bps);
-  json.at("mac").get_to(nic.mac);
-  json.at("master").get_to(nic.master);
+  get_field(json, "mac", nic.mac);
+  get_field(json, "master", nic.master);
   nic.addresses.clear();
   for (const nlohmann::json& address : json.at("addresses")) {
     nic.addresses.push_back(address_from(address));
@@ -179,28 +179,28 @@ void to_json(nlohmann::json& json, const HostFacts& facts) {
 }
 
 void from_json(const nlohmann::json& json, HostFacts& facts) {
-  json.at("hostname").get_to(facts.hostname);
-  json.at("os").get_to(facts.os);
-  json.at("kernel").get_to(facts.kernel);
-  json.at("arch").get_to(facts.arch);
-  json.at("cpu_model").get_to(facts.cpu_model);
-  json.at("cores_online").get_to(facts.cores_online);
-  json.at("cores_usable").get_to(facts.cores_usable);
+  get_field(json, "hostname", facts.hostname);
+  get_field(json, "os", facts.os);
+  get_field(json, "kernel", facts.kernel);
+  get_field(json, "arch", facts.arch);
+  get_field(json, "cpu_model", facts.cpu_model);
+  get_field(json, "cores_online", facts.cores_online);
+  get_field(json, "cores_usable", facts.cores_usable);
   read_optional(json, "cgroup_quota_cores", facts.cgroup_quota_cores);
   read_optional(json, "governor", facts.governor);
   read_optional(json, "clock_source", facts.clock_source);
   read_optional(json, "load1", facts.load1);
-  json.at("memory_bytes").get_to(facts.memory_bytes);
-  json.at("memory_available_bytes").get_to(facts.memory_available_bytes);
+  get_field(json, "memory_bytes", facts.memory_bytes);
+  get_field(json, "memory_available_bytes", facts.memory_available_bytes);
   read_optional(json, "virtualisation", facts.virtualisation);
   read_optional(json, "congestion_control", facts.congestion_control);
   read_optional(json, "rmem_max", facts.rmem_max);
   read_optional(json, "wmem_max", facts.wmem_max);
-  json.at("ephemeral_ports").get_to(facts.ephemeral_ports);
-  json.at("boot_id").get_to(facts.boot_id);
-  json.at("nics").get_to(facts.nics);
-  json.at("libraries").get_to(facts.libraries);
-  json.at("environment").get_to(facts.environment);
+  get_field(json, "ephemeral_ports", facts.ephemeral_ports);
+  get_field(json, "boot_id", facts.boot_id);
+  get_field(json, "nics", facts.nics);
+  get_field(json, "libraries", facts.libraries);
+  get_field(json, "environment", facts.environment);
 }
 
 }  // namespace plumbline

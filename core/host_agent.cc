@@ -3,8 +3,9 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <thread>
+
+#include "core/json.h"
 
 namespace plumbline {
 

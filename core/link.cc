@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "core/json_fields.h"
 
 namespace plumbline {
@@ -159,14 +159,14 @@ void from_json(const json& object, LinkResult& link) {
   link.from = rank_of(object, "from");
   link.to = rank_of(object, "to");
   if (link.from == link.to) refuse("from and to are the same rank");
-  object.at("from_host").get_to(link.from_host);
-  object.at("to_host").get_to(link.to_host);
-  object.at("local").get_to(link.local);
-  object.at("remote").get_to(link.remote);
-  object.at("direct").get_to(link.direct);
-  object.at("skipped").get_to(link.skipped);
-  object.at("error").get_to(link.error);
-  object.at("cause").get_to(link.cause);
+  get_field(object, "from_host", link.from_host);
+  get_field(object, "to_host", link.to_host);
+  get_field(object, "local", link.local);
+  get_field(object, "remote", link.remote);
+  get_field(object, "direct", link.direct);
+  get_field(object, "skipped", link.skipped);
+  get_field(object, "error", link.error);
+  get_field(object, "cause", link.cause);
   link.rtt = rtt_from(object.at("rtt_ns"));
   link.loaded_rtt = rtt_from(object.at("loaded_rtt_ns"));
   link.rate_Bps = amount_of(object, "Bps");

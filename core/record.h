@@ -143,10 +143,20 @@ struct Record {
   Environment environment;
   std::optional<SoakMark> soak;
   std::optional<LaunchMark> launch;
+  // Launches of the cell that it stands for; not part of the file. Reports merge them when there
+  // are very many (reports/record_set.h): then the derived fields are not those of its samples.
+  uint64_t launches = 1;
 };
 
 std::string cell_id(const Record& record);
-// Fills the derived fields from the samples (or the histogram when more were taken than kept).
+// The derived values: from the samples, or the histogram when more were taken than kept.
+struct Rates {
+  std::optional<double> algbw_Bps, busbw_Bps;
+  uint64_t ideal_wire_bytes = 0;
+};
+TimeSummary time_of(const Measurement& measurement);
+Rates rates_of(const Cell& cell, const Measurement& measurement, const TimeSummary& time);
+// Fills in all of them.
 void recompute(Record& record);
 // One line without the newline.
 std::string to_line(const Record& record);
@@ -158,13 +168,27 @@ Expected<Record> record_from_line(std::string_view line,
 void to_json(nlohmann::json& json, const Measurement& measurement);
 void from_json(const nlohmann::json& json, Measurement& measurement);
 
-// Reads a file of records. A last line without newline (a killed writer) is ignored and reported in
-// `warnings`; any other bad line is an error naming the line.
+// What becomes of a line that is no record, or one of a newer version.
+enum class Damage {
+  kSkip,   // it is left out with a warning, a newer record read as far as it is understood; that no
+           // record is left is an error
+  kRefuse  // it is an error; what --resume and a proof need
+};
+
+// Reads a file of records ("-": the standard input) one at a time, in memory that does not grow
+// with it: a line may have kLongestRecord bytes, longer ones count as damaged. The record is good
+// during the call only; whoever wants to keep it copies it. Warnings name file and line; after
+// kMostWarnings of a file the rest is counted. A last line without newline (a killed writer) is
+// left out when it is no whole record, with Damage::kRefuse always. docs/record_format.md says all
+// of this to users.
+Status for_each_record(const std::string& path, std::vector<std::string>* warnings,
+                       const std::function<void(const Record&)>& take,
+                       Damage damage = Damage::kSkip);
+inline constexpr size_t kLongestRecord = size_t{64} << 20;
+inline constexpr size_t kMostWarnings = 10;
+// All of them, with Damage::kRefuse.
 Expected<std::vector<Record>> read_records(const std::string& path,
                                            std::vector<std::string>* warnings = nullptr);
-// The same, one record at a time: memory does not grow with the file.
-Status for_each_record(const std::string& path, std::vector<std::string>* warnings,
-                       const std::function<void(Record)>& take);
 
 // Appends records; each append is one write(2) followed by fsync(2), so a kill loses at most the
 // record being written. Opening an existing file cuts a torn last line off first. One writer per

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <nlohmann/json.hpp>
 #include <vector>
+
+#include "core/json.h"
 
 namespace plumbline {
 namespace {

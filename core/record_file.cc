@@ -1,9 +1,6 @@
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <fstream>
 
 #include "core/record.h"
 
@@ -57,44 +54,6 @@ Status RecordFile::append(const Record& record) {
     return fail_errno(ErrorCode::kSystem, "fsync " + path_, errno);
   }
   return {};
-}
-
-Status for_each_record(const std::string& path, std::vector<std::string>* warnings,
-                       const std::function<void(Record)>& take) {
-  std::ifstream input(path, std::ios::binary);
-  if (!input) {
-    return fail_errno(ErrorCode::kConfig, "open record file " + path, errno,
-                      "give the records.jsonl that a run wrote");
-  }
-  std::string line;
-  for (size_t number = 1; std::getline(input, line); ++number) {
-    if (input.eof()) {  // without a newline
-      if (warnings != nullptr) {
-        warnings->push_back(
-            fmt::format("{}:{}: last line is torn (the writer was killed); ignored", path, number));
-      }
-      break;
-    }
-    if (line.empty()) continue;
-    Expected<Record> record = record_from_line(line, warnings);
-    if (!record) {
-      Error error = record.error();
-      error.what = fmt::format("{}:{}: {}", path, number, error.what);
-      return fail(std::move(error));
-    }
-    take(std::move(*record));
-  }
-  if (input.bad()) return fail(ErrorCode::kConfig, "read record file " + path);
-  return {};
-}
-
-Expected<std::vector<Record>> read_records(const std::string& path,
-                                           std::vector<std::string>* warnings) {
-  std::vector<Record> records;
-  const Status read =
-      for_each_record(path, warnings, [&](Record record) { records.push_back(std::move(record)); });
-  if (!read) return fail(read.error());
-  return records;
 }
 
 }  // namespace plumbline

@@ -98,13 +98,20 @@ TimeSummary summarize(std::span<const int64_t> samples_ns) {
 }
 
 TimeSummary summarize(const Histogram& histogram) {
-  const auto buckets = histogram.sparse();
-  TimeSummary summary = summarize_sorted({histogram.n(), [&](uint64_t rank) {
-                                            if (rank == 1) return histogram.min();
-                                            return rank >= histogram.n()
-                                                       ? histogram.max()
-                                                       : histogram.value_at_rank(rank);
-                                          }});
+  const Histogram::Buckets buckets = histogram.sparse();
+  std::vector<uint64_t> up_to;  // samples in the buckets up to and with each
+  up_to.reserve(buckets.size());
+  for (const auto& [bucket, count] : buckets) {
+    up_to.push_back((up_to.empty() ? 0 : up_to.back()) + count);
+  }
+  const auto at_rank = [&](uint64_t rank) {
+    if (rank == 1) return histogram.min();
+    if (rank >= histogram.n()) return histogram.max();
+    const auto found = std::lower_bound(up_to.begin(), up_to.end(), rank);
+    const uint32_t bucket = buckets[static_cast<size_t>(found - up_to.begin())].first;
+    return std::clamp(Histogram::bucket_mid(bucket), histogram.min(), histogram.max());
+  };
+  TimeSummary summary = summarize_sorted({histogram.n(), at_rank});
   if (histogram.n() == 0) return summary;
   const auto n = static_cast<double>(histogram.n());
   const auto sum = static_cast<double>(histogram.sum());
@@ -142,6 +149,17 @@ double autocorrelation_lag1(std::span<const int64_t> samples_ns) {
     if (i > 0) lagged += d * (static_cast<double>(samples_ns[i - 1]) - mean);
   }
   return squares > 0 ? lagged / squares : 0;
+}
+
+void set_median(std::vector<double> values, TimeSummary& time) {
+  time.p50.reset();
+  time.p50_ci95.reset();
+  if (values.empty()) return;
+  std::sort(values.begin(), values.end());
+  time.p50 = median(values);
+  if (const auto ranks = median_ci_ranks(values.size())) {
+    time.p50_ci95 = {values[ranks->first - 1], values[ranks->second - 1]};
+  }
 }
 
 double median(std::vector<double> values) {

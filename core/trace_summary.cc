@@ -1,7 +1,6 @@
 #include "core/trace_summary.h"
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "core/json_fields.h"
 
 namespace plumbline {

@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include <array>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "lab/address.h"
 
 namespace plumbline {

@@ -1,8 +1,7 @@
 // The matrix for people on a terminal, and for programs.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "lab/matrix_words.h"
 
 namespace plumbline {

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
 
 #include "core/command.h"
+#include "core/json.h"
 #include "lab/create.h"
 #include "lab/shell.h"
 

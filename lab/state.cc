@@ -7,9 +7,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "core/clock.h"
+#include "core/json.h"
 #include "core/json_fields.h"
 
 namespace plumbline {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 
+#include "core/json.h"
 #include "core/options.h"
 #include "lab/address.h"
 #include "lab/lab.h"

@@ -8,8 +8,8 @@
 #include <array>
 #include <cstring>
 #include <limits>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "launch/agent_lines.h"
 #include "launch/ssh.h"
 

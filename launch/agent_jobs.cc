@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#include "core/json.h"
 
 namespace plumbline {
 namespace {

@@ -4,9 +4,9 @@
 #include <time.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "core/host_agent.h"
+#include "core/json.h"
 
 namespace plumbline {
 namespace {

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "core/command.h"
+#include "core/json.h"
 #include "launch/agent_connection.h"
 #include "launch/agent_greeting.h"
 #include "launch/agent_lines.h"

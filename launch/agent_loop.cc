@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <array>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "launch/agent_jobs.h"
 #include "launch/line_io.h"
 

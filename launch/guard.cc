@@ -11,10 +11,10 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
 #include "core/clock.h"
 #include "core/fd.h"
+#include "core/json.h"
 
 extern char** environ;
 
@@ -152,11 +152,11 @@ Expected<GuardOrder> decode_guard_order(const std::string& line) {
   GuardOrder order;
   try {
     const json object = json::parse(line);
-    object.at("argv").get_to(order.argv);
-    object.at("environment").get_to(order.environment);
-    object.at("current_folder").get_to(order.current_folder);
-    object.at("folder").get_to(order.folder);
-    object.at("files").get_to(order.files);
+    get_field(object, "argv", order.argv);
+    get_field(object, "environment", order.environment);
+    get_field(object, "current_folder", order.current_folder);
+    get_field(object, "folder", order.folder);
+    get_field(object, "files", order.files);
   } catch (const json::exception& bad) {
     return fail(ErrorCode::kProtocol, std::string("not an order: ") + bad.what());
   }

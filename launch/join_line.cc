@@ -1,6 +1,6 @@
 #include "launch/join_line.h"
 
-#include <nlohmann/json.hpp>
+#include "core/json.h"
 
 namespace plumbline {
 namespace {
@@ -35,16 +35,16 @@ Expected<JoinRequest> decode_join(const std::string& line) {
     const json object = json::parse(line);
     JoinRequest request;
     if (object.at("join") != 1) return fail(nonsense("a rank arrives in another dialect"));
-    object.at("rank").get_to(request.rank);
-    object.at("size").get_to(request.size);
-    object.at("launcher").get_to(request.launcher);
-    object.at("version").get_to(request.version);
-    object.at("host").get_to(request.host);
-    object.at("pid").get_to(request.pid);
-    object.at("machine").get_to(request.machine);
-    object.at("nics").get_to(request.nics);
-    object.at("config").get_to(request.config);
-    object.at("variables").get_to(request.variables);
+    get_field(object, "rank", request.rank);
+    get_field(object, "size", request.size);
+    get_field(object, "launcher", request.launcher);
+    get_field(object, "version", request.version);
+    get_field(object, "host", request.host);
+    get_field(object, "pid", request.pid);
+    get_field(object, "machine", request.machine);
+    get_field(object, "nics", request.nics);
+    get_field(object, "config", request.config);
+    get_field(object, "variables", request.variables);
     const bool sane = request.rank >= 0 && request.rank < kMostRanks && request.size >= 1 &&
                       request.size <= kMostRanks;
     if (!sane) return fail(nonsense("a rank arrives with numbers that cannot be"));
@@ -70,7 +70,7 @@ JoinAnswer decode_join_answer(const std::string& line) {
   try {
     const json object = json::parse(line);
     JoinAnswer answer;
-    object.at("agent").get_to(answer.agent);
+    get_field(object, "agent", answer.agent);
     if (object.at("welcome").get<bool>()) return answer;
     answer.status = fail(Error{
         error_code_from(object.at("code").get<std::string>()), object.at("what").get<std::string>(),

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "core/json_fields.h"
 
 namespace plumbline {

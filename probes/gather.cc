@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/json.h"
 #include "core/units.h"
 #include "probes/sources/source.h"
 #include "probes/subnet.h"

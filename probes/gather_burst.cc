@@ -1,7 +1,7 @@
 // Counters of both hosts around many connection attempts to one port that does not answer.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "probes/gather.h"
 #include "probes/gather_tasks.h"
 

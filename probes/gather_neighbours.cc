@@ -1,10 +1,10 @@
 // The kernel's last word on neighbours that did not answer at once.
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "core/json.h"
 #include "probes/gather.h"
 
 namespace plumbline {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "core/sha256.h"
 #include "probes/gather.h"
 #include "probes/gather_tasks.h"

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json.h"
 #include "core/units.h"
 #include "probes/evidence_query.h"
 #include "probes/gather_datagrams.h"

@@ -3,8 +3,8 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "probes/gather.h"
 
 namespace plumbline {

@@ -1,7 +1,8 @@
 #include "probes/host_watcher.h"
 
 #include <chrono>
-#include <nlohmann/json.hpp>
+
+#include "core/json.h"
 
 namespace plumbline {
 namespace {

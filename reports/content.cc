@@ -82,6 +82,12 @@ std::string runs_text(const View& view) {
     if (first.empty() || record.time < first) first = record.time;
     if (record.time > last) last = record.time;
   }
+  constexpr size_t kNamedRuns = 8;
+  if (runs.size() > kNamedRuns) {
+    const size_t more = runs.size() - kNamedRuns;
+    runs.resize(kNamedRuns);
+    runs.push_back(fmt::format("and {} more", more));
+  }
   std::vector<std::string> parts;
   if (!scenarios.empty()) parts.push_back("scenario " + join(scenarios, ", "));
   if (!runs.empty()) parts.push_back((runs.size() == 1 ? "run " : "runs ") + join(runs, ", "));
@@ -136,12 +142,12 @@ std::vector<std::string> noise_notes(const View& view) {
   for (const Item& item : view.items) {
     // Of an error or of wrong data the causes only repeat what the row says.
     if (!item.valid()) continue;
-    for (const std::string& cause : item.record->noise.causes) ++rows[cause];
+    for (const std::string& cause : item.record->noise.causes) rows[cause] += item.launches;
   }
   std::vector<std::string> notes;
   for (const auto& [cause, count] : rows) {
     std::string text =
-        fmt::format("noise: {} in {} of {} records", cause, count, view.items.size());
+        fmt::format("noise: {} in {} of {} records", cause, count, view.counts.total());
     if (cause == "oversubscribed") {
       text += "; more busy threads than usable cores, so compare these rows only with one another";
     }
@@ -170,7 +176,8 @@ std::string cost_text(const std::vector<Record>& records) {
   for (size_t i = 1; i < records.size(); ++i) {
     const Record &before = records[i - 1], &record = records[i];
     const bool same_ranks =
-        before.run_id == record.run_id && world_of(before.cell) == world_of(record.cell) &&
+        before.launches == 1 && record.launches == 1 && before.run_id == record.run_id &&
+        world_of(before.cell) == world_of(record.cell) &&
         before.measurement.outcome != Outcome::kError && record.cell.kind != "link";
     const auto from = milliseconds_of(before.time), to = milliseconds_of(record.time);
     if (!same_ranks || !from || !to || record.measurement.elapsed_ns <= 0) continue;
@@ -276,24 +283,23 @@ void add_bad_roofs(const View& view, Document& document) {
 }  // namespace
 
 void add_introduction(const ReportInput& input, const View& view, Document& document) {
-  std::vector<std::string> questions, machines, options;
+  std::vector<std::string> questions, options;
+  std::vector<std::pair<std::string, std::string>> machines;  // by host name
   for (const Item& item : view.items) {
     push_unique(questions, item.record->question);
     for (const HostFacts& host : item.record->environment.hosts) {
-      push_unique(machines, machine_text(host));
+      // The load differs from record to record; the first state of each machine is enough.
+      const auto same = [&](const auto& machine) { return machine.first == host.hostname; };
+      if (std::none_of(machines.begin(), machines.end(), same)) {
+        machines.emplace_back(host.hostname, machine_text(host));
+      }
     }
     push_unique(options, options_text(item.record->environment));
   }
-  // The load differs from record to record; the first state of each machine is enough.
-  std::map<std::string, bool> seen;
   for (const std::string& question : questions) document.paragraph("Question: " + question);
   const std::string runs = runs_text(view);
   if (!runs.empty()) document.paragraph(runs);
-  for (const std::string& machine : machines) {
-    if (!std::exchange(seen[machine.substr(0, machine.find(": "))], true)) {
-      document.paragraph(machine);
-    }
-  }
+  for (const auto& [name, text] : machines) document.paragraph(text);
   for (const std::string& line : options) document.paragraph(line);
   const std::string roofs = roofs_text(view);
   if (!roofs.empty()) document.paragraph(roofs);

@@ -68,7 +68,11 @@ const std::vector<CsvColumn>& columns() {
   static const std::vector<CsvColumn> kColumns = {
       // independent variables
       {"run_id", [](const Item& i) { return i.record->run_id; }},
-      {"cell_id", [](const Item& i) { return cell_id(cell_of(i)); }},
+      {"cell_id",
+       [](const Item& i) {
+         thread_local CellIds ids;
+         return ids.of(cell_of(i));
+       }},
       {"scenario", [](const Item& i) { return i.record->scenario; }},
       {"kind", [](const Item& i) { return cell_of(i).kind; }},
       {"op", [](const Item& i) { return cell_of(i).op; }},
@@ -147,6 +151,35 @@ std::string quoted(const std::string& field) {
   return out + "\"";
 }
 
+void write_row(const Item& item, std::ostream& out) {
+  std::string line;
+  for (const CsvColumn& column : columns()) line += quoted(column.cell(item)) + ',';
+  line.back() = '\n';
+  out << line;
+}
+
+// Too many records to be held were merged for the roofs only; the rows are those of the files.
+Status write_rows(const ReportInput& input, const View& view, std::ostream& out) {
+  if (input.merged_files.empty()) {
+    for (const Item& item : view.items) write_row(item, out);
+    return {};
+  }
+  for (const std::string& path : input.merged_files) {
+    if (path == "-") {
+      return fail(ErrorCode::kUsage,
+                  "a csv of so many records reads them twice, which the standard input cannot",
+                  "give a file");
+    }
+    const Status read = for_each_record(path, nullptr, [&](const Record& record) {
+      Item item = make_item(record);
+      attain(view, item);
+      write_row(item, out);
+    });
+    if (!read) return read;
+  }
+  return {};
+}
+
 Expected<std::vector<std::string>> write(const ReportInput& input, const ReportTarget& target) {
   if (!target.out) return fail(ErrorCode::kUsage, "the csv report needs an output stream");
   const View view = make_view(input.records);
@@ -156,14 +189,7 @@ Expected<std::vector<std::string>> write(const ReportInput& input, const ReportT
     comma = ",";
   }
   *target.out << "\n";
-  for (const Item& item : view.items) {
-    comma = "";
-    for (const CsvColumn& column : columns()) {
-      *target.out << comma << quoted(column.cell(item));
-      comma = ",";
-    }
-    *target.out << "\n";
-  }
+  if (const Status done = write_rows(input, view, *target.out); !done) return fail(done.error());
   return std::vector<std::string>{};
 }
 

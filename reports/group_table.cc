@@ -84,6 +84,9 @@ std::string window_text(const Item& item) {
 std::string variant_text(const Pair& p) {
   const Cell& cell = cell_of(p);
   std::vector<std::string> parts;
+  if (const uint64_t launches = p.any().record->launches; launches > 1) {
+    parts.push_back(fmt::format("{} launches", launches));
+  }
   if (cell.repeat > 0) parts.push_back(fmt::format("repetition {}", cell.repeat));
   if (p.any().launches > 1) parts.push_back(fmt::format("{} launches", p.any().launches));
   if (cell.sync != "barrier") parts.push_back("sync " + cell.sync + window_text(p.any()));
@@ -217,10 +220,11 @@ struct CheckRow {
 
   void add(const Item& item) {
     const Measurement& m = item.record->measurement;
-    counts.passed += m.outcome == Outcome::kPassed ? 1 : 0;
-    counts.failed += m.outcome == Outcome::kFailed ? 1 : 0;
-    counts.skipped += m.outcome == Outcome::kSkipped ? 1 : 0;
-    counts.errors += m.outcome == Outcome::kError ? 1 : 0;
+    const uint64_t launches = item.record->launches;
+    counts.passed += m.outcome == Outcome::kPassed ? launches : 0;
+    counts.failed += m.outcome == Outcome::kFailed ? launches : 0;
+    counts.skipped += m.outcome == Outcome::kSkipped ? launches : 0;
+    counts.errors += m.outcome == Outcome::kError ? launches : 0;
     counts.wrong += m.wrong.value_or(0);
     ranks.insert(item.record->cell.ranks);
     types.insert(item.record->cell.dtype);

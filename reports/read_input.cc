@@ -3,49 +3,28 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <map>
 
 namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
 
-// The records that the tables show: all, but of a soak only the last round's.
-class LastRounds {
- public:
-  explicit LastRounds(std::vector<Record>& records) : records_(records) {}
-
-  void take(Record record, bool soak) {
-    if (soak && record.soak->idle_ns > 0) return;
-    if (!soak) {
-      records_.push_back(std::move(record));
-      return;
-    }
-    const std::string key = record.run_id + " " + cell_id(record);
-    const auto [found, is_new] = place_.try_emplace(key, records_.size());
-    if (is_new) {
-      records_.push_back(std::move(record));
-    } else {
-      records_[found->second] = std::move(record);
-    }
-  }
-
- private:
-  std::vector<Record>& records_;
-  std::map<std::string, size_t> place_;  // of a soak's cell in records_
-};
-
 }  // namespace
 
-Status read_report_input(const std::vector<std::string>& paths, ReportInput& input) {
+Status read_report_input(const std::vector<std::string>& paths, ReportInput& input,
+                         const RecordSet::Limits& limits) {
   SoakCollector soaks;
-  LastRounds last(input.records);
+  RecordSet set(limits);
   for (const std::string& path : paths) {
-    const Status read = for_each_record(path, &input.notes, [&](Record record) {
-      const bool soak = soaks.take(record);
-      last.take(std::move(record), soak);
+    const Status read = for_each_record(path, &input.notes, [&](const Record& record) {
+      if (!soaks.take(record)) {
+        set.take(record);
+      } else if (record.soak->idle_ns == 0) {
+        set.take_round(record);
+      }
     });
     if (!read) return read;
+    if (path == "-") continue;
     const std::string events = (fs::path(path).parent_path() / "events.jsonl").string();
     std::error_code code;
     if (!fs::exists(events, code)) continue;
@@ -59,6 +38,12 @@ Status read_report_input(const std::vector<std::string>& paths, ReportInput& inp
     }
     input.soaks.push_back(std::move(run));
   }
+  const std::vector<std::string> notes = set.notes();
+  input.notes.insert(input.notes.end(), notes.begin(), notes.end());
+  if (set.merged()) input.merged_files.insert(input.merged_files.end(), paths.begin(), paths.end());
+  std::vector<Record> records = set.release();
+  input.records.insert(input.records.end(), std::make_move_iterator(records.begin()),
+                       std::make_move_iterator(records.end()));
   return {};
 }
 

@@ -32,6 +32,9 @@ struct ReportInput {
   std::vector<RuleVerdict> rules;  // of `expect`, in the order of the file; may be empty
   std::vector<std::string> notes;  // warnings of reading, interruptions ...
   std::vector<SoakRun> soaks;      // of `run --for`: all rounds; records has the last one's
+  // Where `records` came from when there were so many that launches had to be merged (see
+  // record_set.h); else empty. A report that lists every record reads them again.
+  std::vector<std::string> merged_files;
 };
 
 struct ReportTarget {

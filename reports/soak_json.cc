@@ -1,7 +1,7 @@
 // A soak's verdict for programs.
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "reports/soak_tables.h"
 
 namespace plumbline {

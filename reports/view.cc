@@ -8,6 +8,7 @@
 #include <map>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/op.h"
 #include "core/units.h"
@@ -48,21 +49,6 @@ std::optional<double> positive(std::optional<double> value) {
   return value && *value > 0 ? value : std::nullopt;
 }
 
-Item make_item(const Record& record) {
-  // Only what recompute() reads is copied: the environment can be large.
-  Record derived;
-  derived.cell = record.cell;
-  derived.measurement = record.measurement;
-  recompute(derived);
-  Item item;
-  item.record = &record;
-  item.verdict = verdict_of(record);
-  item.time = derived.time_ns;
-  item.algbw_Bps = positive(derived.algbw_Bps);
-  item.busbw_Bps = positive(derived.busbw_Bps);
-  return item;
-}
-
 // All launches of one cell of a run.
 class LaunchSet {
  public:
@@ -78,37 +64,21 @@ class LaunchSet {
 
   Item merged() const {
     Item item = worst_;
-    item.launches = count_;
     if (count_ == 1) return item;
-    // The bandwidths follow from the time, or from the rate.
-    Record derived;
-    derived.cell = item.record->cell;
-    derived.measurement.hist = hist_;
-    if (!ops_per_s_.empty()) derived.measurement.ops_per_s = median(ops_per_s_);
+    item.launches = count_;
+    Measurement rate;  // the bandwidths follow from it where there is one, else from the time
+    if (!ops_per_s_.empty()) rate.ops_per_s = median(ops_per_s_);
     if (!medians_.empty()) {
-      item.time = over_launches();
-      derived.measurement.hist = Histogram();
-      derived.measurement.hist.add(std::llround(*item.time.p50));
+      item.time = summarize(hist_);
+      set_median(medians_, item.time);
     }
-    recompute(derived);
-    item.algbw_Bps = positive(derived.algbw_Bps);
-    item.busbw_Bps = positive(derived.busbw_Bps);
+    const Rates rates = rates_of(item.record->cell, rate, item.time);
+    item.algbw_Bps = positive(rates.algbw_Bps);
+    item.busbw_Bps = positive(rates.busbw_Bps);
     return item;
   }
 
  private:
-  TimeSummary over_launches() const {
-    TimeSummary time = summarize(hist_);
-    std::vector<double> sorted = medians_;
-    std::sort(sorted.begin(), sorted.end());
-    time.p50 = median(sorted);
-    time.p50_ci95.reset();
-    if (const auto ranks = median_ci_ranks(sorted.size())) {
-      time.p50_ci95 = {sorted[ranks->first - 1], sorted[ranks->second - 1]};
-    }
-    return time;
-  }
-
   Histogram hist_;
   std::vector<double> medians_, ops_per_s_;
   Item worst_;
@@ -136,38 +106,41 @@ std::vector<Item> make_items(const std::vector<Record>& records, const std::vect
 }
 
 void count(const Item& item, Counts& counts) {
+  const uint64_t launches = item.launches;
   switch (item.record->measurement.outcome) {
     case Outcome::kPassed:
-      ++counts.passed;
+      counts.passed += launches;
       break;
     case Outcome::kFailed:
-      ++counts.failed;
+      counts.failed += launches;
       break;
     case Outcome::kSkipped:
-      ++counts.skipped;
+      counts.skipped += launches;
       break;
     case Outcome::kError:
-      ++counts.errors;
+      counts.errors += launches;
       break;
   }
-  counts.noisy += item.verdict == Verdict::kNoisy ? 1 : 0;
-  counts.invalid += item.verdict == Verdict::kInvalid ? 1 : 0;
+  counts.noisy += item.verdict == Verdict::kNoisy ? launches : 0;
+  counts.invalid += item.verdict == Verdict::kInvalid ? launches : 0;
   counts.wrong += item.record->measurement.wrong.value_or(0);
 }
 
 // Indices of the records that count: the last of each (run, cell), and no failed attempt of a cell
 // that a later attempt (of whatever run) measured.
 std::vector<size_t> current_records(const std::vector<Record>& records) {
-  std::unordered_map<std::string, std::vector<std::string>> later_runs;  // by cell
+  std::unordered_map<std::string, std::unordered_set<std::string>> later_runs;  // by cell
+  CellIds ids;
   std::vector<size_t> kept;
   for (size_t i = records.size(); i-- > 0;) {
     const Record& record = records[i];
-    std::vector<std::string>& runs = later_runs[canonical_json(record.cell)];
+    std::unordered_set<std::string>& runs = later_runs[ids.of(record.cell)];
     const std::string launch = launch_key(record);
-    const bool same_run = std::find(runs.begin(), runs.end(), launch) != runs.end();
+    const bool same_run = runs.contains(launch);
     const bool retried = record.measurement.outcome == Outcome::kError && !runs.empty();
-    if (!same_run && !retried) kept.push_back(i);
-    runs.push_back(launch);
+    // What was merged is of several runs and has been looked through already.
+    if (record.launches > 1 || (!same_run && !retried)) kept.push_back(i);
+    runs.insert(launch);
   }
   std::reverse(kept.begin(), kept.end());
   return kept;
@@ -211,21 +184,6 @@ std::optional<double> latency_floor_ns(const View& view, const Record& record) {
   }
   if (!best) return std::nullopt;
   return *best->time.p50 / 2;
-}
-
-void attain(const View& view, Item& item) {
-  const Record& record = *item.record;
-  if (!item.valid()) return;
-  if (record.cell.kind == "latency" && positive(item.time.p50)) {
-    if (const std::optional<double> floor = latency_floor_ns(view, record)) {
-      item.of_latency = *floor / *item.time.p50;
-    }
-  }
-  if (record.cell.kind == "bandwidth" && item.busbw_Bps) {
-    if (const Item* roof = bandwidth_roof(view, record)) {
-      item.of_bandwidth = *item.busbw_Bps / *roof_rate_Bps(*roof);
-    }
-  }
 }
 
 auto group_key(const Cell& cell, const std::string& transport) {
@@ -305,6 +263,33 @@ const char* to_string(Verdict verdict) {
 Verdict Pair::verdict() const {
   if (!out || !in) return any().verdict;
   return std::max(out->verdict, in->verdict);
+}
+
+Item make_item(const Record& record) {
+  Item item;
+  item.record = &record;
+  item.launches = record.launches;
+  item.verdict = verdict_of(record);
+  item.time = record.launches > 1 ? record.time_ns : time_of(record.measurement);
+  const Rates rates = rates_of(record.cell, record.measurement, item.time);
+  item.algbw_Bps = positive(rates.algbw_Bps);
+  item.busbw_Bps = positive(rates.busbw_Bps);
+  return item;
+}
+
+void attain(const View& view, Item& item) {
+  const Record& record = *item.record;
+  if (!item.valid()) return;
+  if (record.cell.kind == "latency" && positive(item.time.p50)) {
+    if (const std::optional<double> floor = latency_floor_ns(view, record)) {
+      item.of_latency = *floor / *item.time.p50;
+    }
+  }
+  if (record.cell.kind == "bandwidth" && item.busbw_Bps) {
+    if (const Item* roof = bandwidth_roof(view, record)) {
+      item.of_bandwidth = *item.busbw_Bps / *roof_rate_Bps(*roof);
+    }
+  }
 }
 
 View make_view(const std::vector<Record>& records) {

@@ -53,7 +53,7 @@ struct ViewGroup {
 };
 
 struct Counts {
-  size_t passed = 0, failed = 0, skipped = 0, errors = 0;  // records, roofs included
+  size_t passed = 0, failed = 0, skipped = 0, errors = 0;  // launches of cells, roofs included
   size_t noisy = 0, invalid = 0;                           // of those, by verdict
   uint64_t wrong = 0;                                      // wrong elements
 
@@ -74,6 +74,10 @@ struct View {
 
 // A record of the same cell and run that comes later (after --resume) replaces an earlier one.
 View make_view(const std::vector<Record>& records);
+
+// One record alone, without the roofs; then the fractions of the view's roofs.
+Item make_item(const Record& record);
+void attain(const View& view, Item& item);
 
 // What was asked for and, for `auto`, what it became, in a few words: "allreduce ring 4 ranks tcp".
 std::string title_of(const ViewGroup& group);

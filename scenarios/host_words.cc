@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <nlohmann/json.hpp>
+
+#include "core/json.h"
 
 namespace plumbline {
 namespace {

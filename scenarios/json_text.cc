@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
 #include "core/error.h"
 #include "core/fd.h"
+#include "core/json.h"
 
 namespace plumbline {
 namespace {

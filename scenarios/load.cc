@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "core/json.h"
 #include "scenarios/check.h"
 #include "scenarios/limits.h"
 #include "scenarios/read.h"

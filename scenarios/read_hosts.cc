@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "core/units.h"
 #include "scenarios/host_files/formats.h"
 #include "scenarios/host_words.h"

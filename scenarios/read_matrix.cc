@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "core/json.h"
 #include "core/link.h"
 #include "core/units.h"
 #include "scenarios/expand_link.h"

@@ -1,6 +1,6 @@
 // The key table as JSON Schema, draft-07, for editors and for the tests' second opinion.
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "scenarios/json_text.h"
 #include "scenarios/key_table.h"
 #include "scenarios/limits.h"

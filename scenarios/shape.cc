@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
+#include "core/json.h"
 #include "core/units.h"
 #include "scenarios/key_table.h"
 #include "scenarios/limits.h"

@@ -1,8 +1,8 @@
 // Captures: started, ended and analysed, their files read in pieces.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "core/clock.h"
+#include "core/json.h"
 #include "probes/actions/requests.h"
 #include "probes/actions/text.h"
 #include "probes/trace/analyse.h"

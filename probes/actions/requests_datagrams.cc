@@ -1,6 +1,6 @@
 // Numbered datagrams one way: a socket that counts them, a sender, the count.
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "core/json_fields.h"
 #include "probes/actions/requests.h"
 

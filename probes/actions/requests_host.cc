@@ -1,8 +1,8 @@
 // What an agent is asked about its own host alone.
-#include <nlohmann/json.hpp>
 
 #include "core/command.h"
 #include "core/host.h"
+#include "core/json.h"
 #include "core/own_memory.h"
 #include "probes/actions/counters.h"
 #include "probes/actions/requests.h"

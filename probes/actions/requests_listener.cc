@@ -1,8 +1,7 @@
 // Listeners: opened, asked who came, closed.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "core/json_fields.h"
 #include "probes/actions/requests.h"
 

@@ -1,6 +1,6 @@
 // What one host tries towards another.
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "probes/actions/burst.h"
 #include "probes/actions/connector.h"
 #include "probes/actions/idle.h"

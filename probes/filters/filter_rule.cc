@@ -1,7 +1,6 @@
 #include "probes/filters/filter_rule.h"
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "core/json_fields.h"
 
 namespace plumbline {

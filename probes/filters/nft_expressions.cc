@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/json.h"
 #include "probes/filters/net_values.h"
 #include "probes/filters/parse_limits.h"
 

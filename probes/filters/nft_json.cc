@@ -1,10 +1,10 @@
 // `nft -j list ruleset`, libnftables-json(5), and the few things that its plain text adds.
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <tuple>
 
+#include "core/json.h"
 #include "probes/filters/net_values.h"
 #include "probes/filters/nft_statements.h"
 #include "probes/filters/parse_filters.h"

@@ -1,8 +1,8 @@
 #include "probes/filters/nft_statements.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "probes/filters/iptables_targets.h"
 #include "probes/filters/parse_limits.h"
 

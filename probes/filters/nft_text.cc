@@ -1,5 +1,5 @@
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "probes/filters/nft_expressions.h"
 #include "probes/filters/parse_limits.h"
 

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "probes/filters/net_values.h"
 #include "probes/filters/parse_filters.h"
 #include "probes/filters/parse_limits.h"

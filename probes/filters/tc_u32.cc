@@ -4,9 +4,9 @@
 
 #include <bit>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/json.h"
 #include "probes/filters/net_values.h"
 #include "probes/filters/parse_limits.h"
 

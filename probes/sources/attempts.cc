@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
 #include "core/host_parse.h"
+#include "core/json.h"
 #include "probes/sources/collected.h"
 #include "probes/sources/json_read.h"
 #include "probes/sources/text_lines.h"

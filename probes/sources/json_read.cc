@@ -1,7 +1,8 @@
 #include "probes/sources/json_read.h"
 
 #include <limits>
-#include <nlohmann/json.hpp>
+
+#include "core/json.h"
 
 namespace plumbline {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "probes/sources/json_read.h"
 #include "probes/sources/linux_sources.h"
 #include "probes/sources/text_lines.h"

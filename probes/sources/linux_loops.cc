@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json.h"
 #include "probes/sources/json_read.h"
 #include "probes/sources/linux_sources.h"
 

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "probes/sources/json_read.h"
 #include "probes/sources/linux_sources.h"
 

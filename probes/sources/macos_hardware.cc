@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "core/host_parse.h"
+#include "core/json.h"
 #include "probes/sources/json_read.h"
 #include "probes/sources/macos_sources.h"
 #include "probes/sources/text_lines.h"

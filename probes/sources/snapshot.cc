@@ -7,11 +7,11 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
 #include "core/host.h"
+#include "core/json.h"
 #include "core/json_fields.h"
 #include "probes/sources/linux_sources.h"
 #include "probes/sources/own_process.h"

@@ -3,8 +3,8 @@
 // the sender's segments one by one against what the receiver's wire saw.
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "core/json_fields.h"
 #include "probes/trace/compare_flows.h"
 

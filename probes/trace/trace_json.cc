@@ -1,5 +1,5 @@
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "probes/trace/analyse.h"
 
 namespace plumbline {

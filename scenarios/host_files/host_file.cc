@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "probes/subnet.h"
 #include "scenarios/host_files/facts.h"
 #include "scenarios/host_files/formats.h"

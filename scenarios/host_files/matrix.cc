@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "scenarios/host_files/formats.h"
 #include "scenarios/limits.h"
 #include "scenarios/read.h"

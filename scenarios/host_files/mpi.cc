@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 
+#include "core/json.h"
 #include "scenarios/host_files/formats.h"
 #include "scenarios/host_words.h"
 #include "scenarios/limits.h"

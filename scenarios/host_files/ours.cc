@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "probes/subnet.h"
 #include "scenarios/host_files/formats.h"
 #include "scenarios/read.h"

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/json.h"
 #include "probes/subnet.h"
 #include "scenarios/host_files/formats.h"
 #include "scenarios/host_words.h"

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/agent_command.h"
+#include "core/json.h"
 #include "launch/agent_link.h"
 #include "launch/process.h"
 #include "tests/support/program.h"

@@ -5,9 +5,9 @@
 
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json.h"
 #include "tests/probes/evidence_builder.h"
 #include "tests/support/program.h"
 

@@ -6,12 +6,12 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
 #include "cli/reference.h"
 #include "cli/vocabulary.h"
+#include "core/json.h"
 #include "core/record_fields.h"
 #include "probes/trace/analyse.h"
 #include "reports/doctor.h"

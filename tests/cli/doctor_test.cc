@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
 
+#include "core/json.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

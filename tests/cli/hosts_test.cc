@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "core/clock.h"
 #include "core/event.h"
+#include "core/json.h"
 #include "core/record.h"
 #include "tests/support/program.h"
 

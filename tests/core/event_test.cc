@@ -6,10 +6,10 @@
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <thread>
 #include <vector>
 
+#include "core/json.h"
 #include "core/own_memory.h"
 #include "core/record_fields.h"
 

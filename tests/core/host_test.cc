@@ -6,9 +6,9 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "core/host_parse.h"
+#include "core/json.h"
 #include "core/nics_internal.h"
 #include "core/options.h"
 

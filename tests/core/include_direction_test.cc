@@ -49,8 +49,8 @@ const std::map<std::string, std::set<std::string>>& picture() {
 const std::set<std::string> kNotOfTheProgram = {"tests", "docs", "cmake", "scripts"};
 
 // Slow to compile: they stay in the few .cc files that need them.
-const std::vector<std::string> kHeavyHeaders = {
-    "nlohmann/json.hpp", "CLI/", "spdlog/", "valijson/", "boost/", "gnuplot-iostream.h"};
+const std::vector<std::string> kHeavyHeaders = {"CLI/", "spdlog/", "valijson/", "boost/",
+                                                "gnuplot-iostream.h"};
 
 // System headers that one platform has alone.
 const std::map<std::string, std::vector<std::string>> kPlatformHeaders = {
@@ -63,9 +63,16 @@ bool starts_with_any(const std::string& text, const std::vector<std::string>& pr
                      [&](const std::string& prefix) { return text.starts_with(prefix); });
 }
 
+// The library's own header converts integers unchecked; this one mends that, for all or for none.
+const std::string kCheckedJson = "core/json.h";
+
 // The rules for one line of `path` (relative to the root, "folder/name"); empty = fine.
-std::string judge_quoted(const std::string& folder, const std::string& header) {
+std::string judge_quoted(const fs::path& path, const std::string& header) {
+  const std::string folder = path.begin()->string();
   if (header.starts_with("hwy/")) return {};  // Highway's own way: foreach_target.h re-includes
+  if (header == kCheckedJson && path.extension() == ".h") {
+    return "\"" + header + "\" is heavy and belongs in .cc files only";
+  }
   const std::string target = header.substr(0, header.find('/'));
   if (!picture().contains(target)) return "\"" + header + "\" does not start with a folder's name";
   if (target == folder || picture().at(folder).contains(target)) return {};
@@ -73,6 +80,9 @@ std::string judge_quoted(const std::string& folder, const std::string& header) {
 }
 
 std::string judge_system(const fs::path& path, const std::string& header) {
+  if (header == "nlohmann/json.hpp") {
+    return path == kCheckedJson ? "" : "<" + header + ">: include \"" + kCheckedJson + "\" instead";
+  }
   if (path.extension() == ".h" && starts_with_any(header, kHeavyHeaders)) {
     return "<" + header + "> is heavy and belongs in .cc files only";
   }
@@ -90,8 +100,7 @@ std::string judge_line(const fs::path& path, const std::string& line) {
       R"(^\s*#\s*(if|ifdef|ifndef|elif)\b.*\b(__linux__|__linux|__APPLE__|__MACH__|__FreeBSD__|_WIN32|TARGET_OS_\w+)\b)");
   std::smatch match;
   if (std::regex_search(line, match, include_line)) {
-    return match[1] == "\"" ? judge_quoted(path.begin()->string(), match[2])
-                            : judge_system(path, match[2]);
+    return match[1] == "\"" ? judge_quoted(path, match[2]) : judge_system(path, match[2]);
   }
   const std::string stem = path.stem().string();
   if (!stem.ends_with("_linux") && !stem.ends_with("_macos") &&
@@ -174,9 +183,16 @@ TEST(include_direction, refuses_platform_code_outside_its_siblings) {
 }
 
 TEST(include_direction, refuses_heavy_headers_in_headers) {
-  EXPECT_THAT(judge_source("core/a.h", "#include <nlohmann/json.hpp>\n").size(), 1);
+  EXPECT_THAT(judge_source("cli/a.h", "#include <CLI/CLI.hpp>\n").size(), 1);
+  EXPECT_THAT(judge_source("core/a.h", "#include \"core/json.h\"\n").size(), 1);
   EXPECT_THAT(judge_source("core/a.h", "#include <nlohmann/json_fwd.hpp>\n"), IsEmpty());
-  EXPECT_THAT(judge_source("core/a.cc", "#include <nlohmann/json.hpp>\n"), IsEmpty());
+  EXPECT_THAT(judge_source("core/a.cc", "#include \"core/json.h\"\n"), IsEmpty());
+}
+
+TEST(include_direction, refuses_json_with_unchecked_integers) {
+  EXPECT_THAT(judge_source("reports/a.cc", "#include <nlohmann/json.hpp>\n"),
+              ElementsAre(HasSubstr("core/json.h")));
+  EXPECT_THAT(judge_source("core/json.h", "#include <nlohmann/json.hpp>\n"), IsEmpty());
 }
 
 TEST(include_direction, refuses_a_link_line_that_goes_uphill) {

@@ -138,7 +138,8 @@ TEST(Record, FilesAreReadOneRecordAtATime) {
   EXPECT_NE(warnings[0].find(":4: last line is torn"), std::string::npos);
   std::ofstream(folder.file("bad.jsonl")) << line << "\n{}\n" << line << "\n";
   count = 0;
-  const Status bad = for_each_record(folder.file("bad.jsonl"), nullptr, [&](Record) { ++count; });
+  const auto take = [&](const Record&) { ++count; };
+  const Status bad = for_each_record(folder.file("bad.jsonl"), nullptr, take, Damage::kRefuse);
   ASSERT_FALSE(bad);
   EXPECT_NE(bad.error().message().find("bad.jsonl:2"), std::string::npos);
   EXPECT_EQ(count, 1u);

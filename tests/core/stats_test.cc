@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
+
+#include "core/json.h"
 
 namespace plumbline {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/json.h"
 #include "launch/agent_lines.h"
 
 namespace plumbline {

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/json.h"
 #include "probes/trace/analyse.h"
 #include "probes/trace/packet.h"
 

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 
+#include "core/json.h"
 #include "lab/fault.h"
 #include "lab/fault_tools.h"
 #include "lab/host_file.h"

@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 
+#include "core/json.h"
 #include "lab/address.h"
 #include "lab/create.h"
 #include "lab/host_file.h"

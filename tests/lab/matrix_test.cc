@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json.h"
 #include "lab/snapshot.h"
 
 namespace plumbline {

@@ -3,9 +3,9 @@
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json.h"
 #include "lab/address.h"
 #include "lab/lab.h"
 #include "lab/port_words.h"

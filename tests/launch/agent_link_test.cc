@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "core/command.h"
+#include "core/json.h"
 #include "launch/agent_lines.h"
 #include "test_agent.h"
 

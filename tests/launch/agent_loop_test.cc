@@ -6,11 +6,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 
 #include "core/fd.h"
+#include "core/json.h"
 #include "launch/line_io.h"
 #include "test_agent.h"
 

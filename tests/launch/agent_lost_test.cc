@@ -4,8 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "launch/agent_link.h"
 #include "launch/process.h"
 #include "test_agent.h"

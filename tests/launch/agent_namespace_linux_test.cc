@@ -6,9 +6,9 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "core/command.h"
+#include "core/json.h"
 #include "launch/agent_link.h"
 #include "test_agent.h"
 

@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
 
+#include "core/json.h"
 #include "core/sha256.h"
 #include "launch/agent_link.h"
 #include "launch/process.h"

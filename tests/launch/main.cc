@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include <iostream>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "launch/agent_link.h"
 #include "launch/process.h"
 #include "test_agent.h"

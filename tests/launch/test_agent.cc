@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "core/json.h"
 #include "launch/agent_lines.h"
 #include "launch/process.h"
 

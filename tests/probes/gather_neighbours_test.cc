@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "evidence_builder.h"
 #include "probes/gather.h"
 

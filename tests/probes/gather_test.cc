@@ -2,9 +2,9 @@
 
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json.h"
 #include "probes/gather_datagrams.h"
 
 namespace plumbline {

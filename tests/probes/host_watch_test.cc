@@ -6,10 +6,10 @@
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "core/clock.h"
+#include "core/json.h"
 #include "probes/actions/actions.h"
 #include "probes/actions/sensors.h"
 #include "probes/host_watcher.h"

@@ -2,9 +2,9 @@
 
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/json.h"
 #include "reports/text.h"
 
 namespace plumbline {

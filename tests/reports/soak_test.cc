@@ -6,9 +6,9 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/json.h"
 #include "core/requirement.h"
 #include "reports/read_input.h"
 #include "reports/soak_tables.h"

@@ -4,11 +4,11 @@
 
 #include <atomic>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 
 #include "core/host_agent.h"
+#include "core/json.h"
 #include "probes/actions/ends.h"
 #include "probes/actions/listener.h"
 

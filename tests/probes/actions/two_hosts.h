@@ -12,12 +12,12 @@
 #include <future>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "actions/support.h"
+#include "core/json.h"
 #include "probes/actions/actions.h"
 
 namespace plumbline::test {

@@ -2,8 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "filters_helpers.h"
 #include "probes/filters/match_packet.h"
 

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "core/command.h"
+#include "core/json.h"
 #include "probes/sources/source.h"
 
 namespace plumbline {

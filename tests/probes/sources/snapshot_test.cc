@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "core/fd.h"
+#include "core/json.h"
 #include "probes/sources/own_process.h"
 #include "probes/sources/source.h"
 #include "transport/socket.h"
