@@ -14,9 +14,9 @@
 #include "cli/scenario_source.h"
 #include "cli/world.h"
 #include "collectives/schedule.h"
+#include "core/noise.h"
 #include "core/sha256.h"
 #include "reports/nccl.h"
-#include "scenarios/noise.h"
 
 namespace plumbline {
 namespace {

@@ -1,5 +1,7 @@
 #include "cli/commands.h"
 
+#include "cli/submit_questions.h"
+
 namespace plumbline {
 namespace {
 
@@ -31,6 +33,18 @@ constexpr const char* kRunNotes =
     "Under mpirun, srun or torchrun every rank runs this command: rank 0 coordinates and prints,\n"
     "the others serve it (docs/launchers.md).";
 const FlagRow kJson = {"--json", nullptr, "machine-readable output"};
+const FlagRow kAllowedSigners = {
+    "--allowed-signers", "FILE",
+    "whose keys are whose, as ssh-keygen reads it (reports/community/allowed_signers)"};
+
+// The questions come first, what is done with the answers after them.
+std::vector<FlagRow> submit_flags() {
+  std::vector<FlagRow> flags = question_flags();
+  flags.push_back({"-o,--folder,--out", "DIR", "folder for the bundle (reports/community)"});
+  flags.push_back({"--sign", "KEYFILE", "sign with this ssh key (ssh-keygen -Y sign)"});
+  flags.push_back({"-y,--yes", nullptr, "publish without being asked"});
+  return flags;
+}
 
 }  // namespace
 
@@ -153,6 +167,38 @@ std::vector<CommandRow> command_table() {
        run_compare,
        "Exit code 5 when something got slower, 3 when the new side has wrong data, 2 when a cell "
        "of it\nfailed, else 0. How it decides: docs/comparing.md."},
+      {"submit",
+       "make a run's records a bundle that can be published: no names, no addresses",
+       {{"run", "folder of a run, or its records.jsonl"}},
+       submit_flags(),
+       false,
+       false,
+       run_submit,
+       "Asks on a terminal for what no flag says, shows all that will be published, and writes "
+       "one\n"
+       "file named by its content. Exit code 3 when the run holds wrong data, or verify would "
+       "reject it."},
+      {"verify",
+       "recompute every value of bundles and check their hashes, links and signatures",
+       {{"file", "bundle", true, true}},
+       {kAllowedSigners, kJson},
+       false,
+       false,
+       run_verify,
+       "Exit code 3 when a bundle is altered, wrong, noisy, oversubscribed or impossible; each "
+       "problem\n"
+       "names its field. Several bundles are compared with one another too."},
+      {"results",
+       "RESULTS.md from the bundles of a folder: update (the default), check",
+       {{"verb", "update or check", false}},
+       {{"--folder", "DIR", "the bundles (reports/community)"},
+        {"--page", "FILE", "the page (RESULTS.md)"},
+        kAllowedSigners},
+       false,
+       false,
+       run_results,
+       "update writes the page, the same bytes for the same bundles; check compares and changes\n"
+       "nothing. Exit code 3 when the page is another, or a bundle does not verify."},
       {"trace",
        "analyse packet captures: handshakes, losses, resets, closed windows, where packets vanish",
        {{"file", "capture (pcap or pcapng); two of the same connections are compared", true, true}},

@@ -11,6 +11,7 @@
 #include "kernels/kernels.h"
 #include "probes/probe.h"
 #include "probes/thresholds.h"
+#include "reports/link_kinds.h"
 #include "reports/link_thresholds.h"
 #include "reports/report.h"
 #include "reports/soak_thresholds.h"
@@ -122,6 +123,10 @@ std::vector<NamedTable> all_tables() {
   for (const BackendRow& row : backend_table()) {
     backends.rows.push_back(describe(row.name, row.help));
   }
+  NamedTable link_kinds{"link-kinds", "Kinds of links (plumbline submit --link-kind)", {}};
+  for (const LinkKindRow& row : link_kind_table()) {
+    link_kinds.rows.push_back(describe(row.name, row.help));
+  }
   NamedTable thresholds{"thresholds", "Numbers behind warnings", {}};
   for (const ThresholdRow& row : threshold_table()) {
     thresholds.rows.push_back(
@@ -147,6 +152,7 @@ std::vector<NamedTable> all_tables() {
           {"options", "Options: --NAME, scenario `config`, PLUMBLINE_NAME", options()},
           host_files,
           backends,
+          link_kinds,
           causes,
           thresholds,
           features};

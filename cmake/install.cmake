@@ -6,6 +6,7 @@ install(DIRECTORY scenarios/ DESTINATION ${CMAKE_INSTALL_DATADIR}/plumbline/scen
 # README.md keeps its relative links: the folder docs stands beside it here too.
 install(FILES README.md RESULTS.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY reports/community DESTINATION ${CMAKE_INSTALL_DOCDIR}/reports)
 
 # The completion scripts are printed by the program from its own tables, so they are made at
 # installation. Columns: shell, folder, file name.

@@ -255,6 +255,7 @@ json object_below(std::span<const FieldRow> rows, const std::string& prefix);
 json schema_of(std::span<const FieldRow> rows, const FieldRow& row) {
   const std::string path = row.path;
   json schema = {{"type", type_of(row)}, {"description", row.help}};
+  schema.update(json::parse(row.limits));
   for (const FieldRow& other : rows) {
     if (other.path == path + "[]") schema["items"] = schema_of(rows, other);
   }

@@ -15,8 +15,14 @@ struct FieldRow {
   bool nullable;
   const char* unit;  // "ns", "bytes", "bytes/s", "elements", "" ...
   const char* help;
-  bool optional = false;  // only in records that have such a thing; others do without the key
+  bool optional = false;      // only in records that have such a thing; others do without the key
+  const char* limits = "{}";  // further keywords of JSON Schema, as JSON: {"minimum":0}
 };
+
+// The schema of any such table as text with a newline at the end: every field that is not optional
+// is required, none may stand beside them; and its Markdown table.
+std::string schema_json(std::span<const FieldRow> rows, const std::string& title);
+std::string fields_markdown(std::span<const FieldRow> rows);
 
 std::span<const FieldRow> record_fields();
 // The schema as text with a newline at the end; every field required, none beside them.

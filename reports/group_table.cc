@@ -84,9 +84,6 @@ std::string window_text(const Item& item) {
 std::string variant_text(const Pair& p) {
   const Cell& cell = cell_of(p);
   std::vector<std::string> parts;
-  if (const uint64_t launches = p.any().record->launches; launches > 1) {
-    parts.push_back(fmt::format("{} launches", launches));
-  }
   if (cell.repeat > 0) parts.push_back(fmt::format("repetition {}", cell.repeat));
   if (p.any().launches > 1) parts.push_back(fmt::format("{} launches", p.any().launches));
   if (cell.sync != "barrier") parts.push_back("sync " + cell.sync + window_text(p.any()));
@@ -220,7 +217,7 @@ struct CheckRow {
 
   void add(const Item& item) {
     const Measurement& m = item.record->measurement;
-    const uint64_t launches = item.record->launches;
+    const uint64_t launches = item.launches;
     counts.passed += m.outcome == Outcome::kPassed ? launches : 0;
     counts.failed += m.outcome == Outcome::kFailed ? launches : 0;
     counts.skipped += m.outcome == Outcome::kSkipped ? launches : 0;

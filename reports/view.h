@@ -27,7 +27,7 @@ struct Item {
   // Of several launches: p50 is the median of their medians and p50_ci95 the interval of that, the
   // rest that of all samples together.
   TimeSummary time;
-  size_t launches = 1;
+  uint64_t launches = 1;
   std::optional<double> algbw_Bps, busbw_Bps;  // absent where they mean nothing (barrier, no data)
   std::optional<double> of_latency, of_bandwidth;  // fraction of the measured roof
   Verdict verdict = Verdict::kClean;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/clock.h"
-#include "scenarios/noise.h"
+#include "core/noise.h"
 
 namespace plumbline {
 namespace {

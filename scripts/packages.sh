@@ -40,6 +40,8 @@ run     iproute2                   -
 test    python3                    python
 test    python3-jsonschema         -
 test    procps                     -
+test    openssh-client             -
+test    git                        git
 labs    iproute2                   -
 labs    nftables                   -
 labs    iptables                   -

@@ -14,7 +14,9 @@
 #include "core/json.h"
 #include "core/record_fields.h"
 #include "probes/trace/analyse.h"
+#include "reports/bundle_fields.h"
 #include "reports/doctor.h"
+#include "reports/link_kinds.h"
 #include "tests/support/golden.h"
 #include "tests/support/program.h"
 
@@ -38,12 +40,14 @@ TEST(Docs, RecordEventSchemaIsWhatTheTableGives) {
 }
 
 // The page holds this table between its marks.
-void expect_fields(const std::string& page, const std::string& table) {
-  const std::string begin = "<!-- fields -->\n";
+void expect_fields(const std::string& page, const std::string& table,
+                   const std::string& mark = "fields") {
+  const std::string begin = "<!-- " + mark + " -->\n";
   const std::string end = "<!-- end -->";
   std::string text = read_file(document(page));
+  ASSERT_NE(text.find(begin), std::string::npos) << page << " " << mark;
   const size_t from = text.find(begin) + begin.size();
-  const size_t to = text.find(end);
+  const size_t to = text.find(end, from);
   ASSERT_LE(from, to);
   if (std::getenv("TEST_UPDATE_GOLDEN") != nullptr) {
     text.replace(from, to - from, table);
@@ -56,6 +60,11 @@ void expect_fields(const std::string& page, const std::string& table) {
 TEST(Docs, RecordFormatHoldsEveryField) {
   expect_fields("record_format.md", record_reference_markdown());
   expect_fields("soak.md", event_reference_markdown());
+}
+
+TEST(Docs, BundleFormatHoldsEveryFieldAndEveryLinkKind) {
+  expect_fields("bundle_format.md", bundle_reference_markdown());
+  expect_fields("bundle_format.md", link_kinds_markdown(), "link kinds");
 }
 
 // "doctor: check" -> {"key", "id" ...}, from the tables of docs/json_output.md.

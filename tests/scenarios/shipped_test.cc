@@ -104,6 +104,30 @@ TEST(ShippedScenarios, McclTwoNodeSweepsAsMcclDoes) {
   EXPECT_EQ(*sizes.rbegin(), uint64_t{1} << 30);
 }
 
+// Rows of the page compare only while everybody measures the same: a change here begins new
+// classes.
+TEST(ShippedScenarios, SubmitMeasuresTheSameEverywhere) {
+  const Plan plan = shipped("submit");
+  EXPECT_LT(plan.estimated_s, 120);
+  std::set<std::string> cells;
+  for (const PlanCell& cell : plan.cells) {
+    EXPECT_EQ(cell.cell.ranks, 2);
+    EXPECT_EQ(cell.cell.algorithm, "auto");
+    cells.insert(cell.cell.kind + " " + cell.cell.op + " " + std::to_string(cell.cell.bytes));
+  }
+  std::set<std::string> expected = {"latency barrier 0"};
+  for (const char* op : {"pingpong", "allreduce", "broadcast"}) {
+    for (const char* size : {" 8", " 65536"}) expected.insert(std::string("latency ") + op + size);
+  }
+  for (const char* op :
+       {"stream", "allreduce", "reduce_scatter", "allgather", "broadcast", "alltoall"}) {
+    for (const char* size : {" 1048576", " 67108864"}) {
+      expected.insert(std::string("bandwidth ") + op + size);
+    }
+  }
+  EXPECT_EQ(cells, expected);
+}
+
 TEST(ShippedScenarios, NightlyTakesMinutes) {
   const Plan plan = shipped("nightly");
   EXPECT_GT(plan.estimated_s, 60);

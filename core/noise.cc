@@ -1,4 +1,4 @@
-#include "scenarios/noise.h"
+#include "core/noise.h"
 
 #include <algorithm>
 #include <set>

@@ -1,5 +1,5 @@
 // The verdict beside each number.
-#include "scenarios/noise.h"
+#include "core/noise.h"
 
 #include <gtest/gtest.h>
 

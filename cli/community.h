@@ -1,0 +1,35 @@
+// Bundles as files: read, verified with their signatures, and compared with one another.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/signature.h"
+#include "core/error.h"
+#include "reports/bundle_verify.h"
+
+namespace plumbline {
+
+inline constexpr const char* kCommunityFolder = "reports/community";
+inline constexpr const char* kAllowedSigners = "allowed_signers";  // in that folder
+
+struct VerifiedBundle {
+  BundleReport report;
+  SignatureCheck signature;
+};
+
+// At most a little more than a bundle may have; kConfig when there is no such file.
+Expected<std::string> read_bundle_file(const std::string& path);
+
+// One after the other, in this order, then against each other. A bad signature is a problem of its
+// bundle; one that could not be checked is none, and `signature` says why.
+Expected<std::vector<VerifiedBundle>> verify_files(const std::vector<std::string>& files,
+                                                   const std::string& allowed_signers);
+
+// The *.json files of a folder, sorted by name.
+Expected<std::vector<std::string>> bundle_files(const std::string& folder);
+
+// "FILE: ok, 24 rows ..." or its problems, and the flags; control characters taken out.
+std::string verdict_text(const VerifiedBundle& bundle);
+
+}  // namespace plumbline

@@ -1,0 +1,157 @@
+// `plumbline submit`: makes of a run's records a bundle that can be published.
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/community.h"
+#include "cli/submit_questions.h"
+#include "reports/bundle_build.h"
+#include "reports/read_input.h"
+#include "reports/text.h"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr int kWrongContent = 3;
+
+// Scenarios whose names say nothing about anybody, because they ship with plumbline.
+const std::vector<std::string>& shipped_scenarios() {
+  static const std::vector<std::string> kNames = {
+      "submit",     "quickstart",       "benchmark_matrix", "smoke", "nightly",
+      "jaccl_mesh", "thunderbolt_star", "mccl_two_node",    "soak",  "link_matrix",
+      "coll",       "collective_check"};
+  return kNames;
+}
+
+Expected<ReportInput> read_run(const std::string& path) {
+  std::error_code code;
+  const std::string file =
+      fs::is_directory(path, code) ? (fs::path(path) / "records.jsonl").string() : path;
+  ReportInput input;
+  if (const Status read = read_report_input({file}, input); !read) return fail(read.error());
+  if (!input.soaks.empty()) {
+    return fail(ErrorCode::kConfig, path + " is a soak, whose rows are one round each",
+                "submit a run without --for");
+  }
+  if (input.records.empty()) {
+    return fail(ErrorCode::kConfig, file + " holds no records",
+                "give the folder of a finished run");
+  }
+  return input;
+}
+
+// Names that the records may hold and that only this machine knows as such.
+void learn_own_names(Redactor& redactor) {
+  for (const char* variable : {"USER", "LOGNAME", "SUDO_USER"}) {
+    if (const char* value = std::getenv(variable)) redactor.learn_user(value);
+  }
+  if (const char* home = std::getenv("HOME")) {
+    redactor.learn_from(home);
+    redactor.learn_user(fs::path(home).filename().string());
+  }
+  if (const passwd* own = getpwuid(getuid())) redactor.learn_user(own->pw_name);
+  char name[256] = {};
+  if (gethostname(name, sizeof name - 1) == 0) redactor.learn_host(name);
+}
+
+// In one piece, so that nobody finds half a bundle.
+Status write_file(const std::string& path, const std::string& text) {
+  std::error_code code;
+  fs::create_directories(fs::path(path).parent_path(), code);
+  const std::string fresh = path + fmt::format(".{}.tmp", getpid());
+  std::ofstream out(fresh, std::ios::binary);
+  out << text << std::flush;
+  if (!out || std::rename(fresh.c_str(), path.c_str()) != 0) {
+    const int why = errno;
+    std::remove(fresh.c_str());
+    return fail_errno(ErrorCode::kConfig, "write " + path, why, "choose another --out");
+  }
+  return {};
+}
+
+// Shows what is wrong with what would be published; the run itself is the reason, or the statement.
+int refuse(const BundleReport& report, Context& context) {
+  *context.err << "plumbline: verify would reject this bundle, so nothing is written:\n";
+  for (const BundleIssue& issue : report.problems) {
+    *context.err << fmt::format("  {}: {} {}\n", issue.kind, clean(issue.path), clean(issue.text));
+  }
+  return kWrongContent;
+}
+
+struct Asker {
+  std::istream* in = nullptr;  // null: nobody is there
+  std::ostream& out;
+};
+
+// Whether the submitter has seen it and wants it.
+int agreed(const Args& args, const Asker& asker, const std::string& path, Context& context) {
+  if (args.has("yes")) return 0;
+  if (asker.in == nullptr) {
+    return usage_failure(context,
+                         Error{ErrorCode::kUsage, "nothing is written: nobody can be asked here", 0,
+                               "look at the above, then add --yes", ""});
+  }
+  if (confirm(*asker.in, asker.out, "Write this to " + path + "?")) return 0;
+  *context.err << "plumbline: nothing is written\n";
+  return 1;
+}
+
+int publish(const BuiltBundle& built, const Args& args, const Asker& asker, Context& context) {
+  nlohmann::json document = *built.document;
+  if (args.has("sign")) {
+    const auto signature = sign_bundle(canonical_text(document["content"]), args.get("sign"));
+    if (!signature) return usage_failure(context, signature.error());
+    document["signature"] = *signature;
+  }
+  const std::string text = bundle_text(document);
+  const BundleReport report = verify_bundle(text, "");
+  if (!report.sound()) return refuse(report, context);
+  const std::string path =
+      (fs::path(args.get("out", kCommunityFolder)) / (report.id + ".json")).string();
+  *context.out << bundle_text(document, true)
+               << fmt::format("This is all of it, but for the counts in the buckets: {} bytes.\n",
+                              text.size());
+  for (const std::string& note : built.notes) *context.out << clean(note) << "\n";
+  for (const BundleIssue& flag : report.flags) {
+    *context.out << fmt::format("flag {}: {} {}\n", flag.kind, flag.path, flag.text);
+  }
+  if (const int status = agreed(args, asker, path, context); status != 0) return status;
+  if (const Status written = write_file(path, text); !written) {
+    return usage_failure(context, written.error());
+  }
+  *context.out << "Bundle: " << path << "\nNext:   plumbline results update, and a pull request "
+               << "with both files (docs/submitting.md)\n";
+  return 0;
+}
+
+}  // namespace
+
+int run_submit(const Args& args, Context& context) {
+  const bool terminal = isatty(STDIN_FILENO) != 0 && context.err_is_terminal;
+  const Asker asker{terminal ? &std::cin : nullptr, *context.err};
+  const auto input = read_run(args.get("run"));
+  if (!input) return usage_failure(context, input.error());
+  for (const std::string& note : input->notes) *context.err << "plumbline: " << clean(note) << "\n";
+  const auto statement = ask_statement(args, asker.in, asker.out);
+  if (!statement) return usage_failure(context, statement.error());
+  Redactor redactor;
+  learn_own_names(redactor);
+  const auto built = build_bundle(input->records, *statement, shipped_scenarios(), redactor);
+  if (!built) {
+    usage_failure(context, built.error());
+    return built.error().code == ErrorCode::kWrongData ? kWrongContent : 1;
+  }
+  return publish(*built, args, asker, context);
+}
+
+}  // namespace plumbline

@@ -1,0 +1,239 @@
+#include "cli/submit_questions.h"
+
+#include <fmt/format.h>
+
+#include "core/options.h"
+#include "core/units.h"
+#include "reports/link_kinds.h"
+#include "reports/text.h"
+
+namespace plumbline {
+namespace {
+
+constexpr int kTries = 3;
+constexpr size_t kMaxLine = 160, kMaxNotes = 400;  // as in the table of bundle fields
+
+Error wrong(std::string what, std::string hint) {
+  return Error{ErrorCode::kUsage, std::move(what), 0, std::move(hint), ""};
+}
+
+std::string trimmed(const std::string& text) {
+  const size_t from = text.find_first_not_of(" \t\r");
+  if (from == std::string::npos) return "";
+  return text.substr(from, text.find_last_not_of(" \t\r") - from + 1);
+}
+
+// Texts for a public page: no markup, no links, one line.
+Expected<std::string> plain(const std::string& text, size_t most) {
+  constexpr const char* kForbidden = "<>[]|\\`{}@$^~";
+  const size_t at = text.find_first_of(kForbidden);
+  if (at != std::string::npos) {
+    return fail(wrong(fmt::format("'{}' holds '{}'", clean(text), text[at]),
+                      fmt::format("leave out {}", kForbidden)));
+  }
+  if (clean(text) != text || text.find("://") != std::string::npos) {
+    return fail(wrong("'" + clean(text) + "' holds a link or characters that cannot be seen",
+                      "plain words only"));
+  }
+  if (text.size() > most) {
+    return fail(wrong(fmt::format("{} characters", text.size()), fmt::format("at most {}", most)));
+  }
+  return text;
+}
+
+Status take_link_kind(const std::string& text, BundleStatement& out) {
+  std::vector<std::string> names;
+  for (const LinkKindRow& row : link_kind_table()) names.emplace_back(row.name);
+  if (find_link_kind(text) == nullptr) {
+    const std::string near = nearest_name(text, names);
+    return fail(wrong("no link kind '" + clean(text) + "'", near.empty()
+                                                                ? "one of: " + join(names, ", ")
+                                                                : "did you mean " + near + "?"));
+  }
+  out.link_kind = text;
+  return {};
+}
+
+Status take_link_speed(const std::string& text, BundleStatement& out) {
+  if (text.empty()) return {};
+  const Expected<double> speed = parse_bit_rate(text);
+  if (!speed) return fail(speed.error());
+  if (*speed < 1 || *speed > 1e15)
+    return fail(wrong(text + " is no link's speed", "such as 40Gbit"));
+  out.link_speed_bps = static_cast<uint64_t>(*speed);
+  return {};
+}
+
+Status take_links(const std::string& text, BundleStatement& out) {
+  if (text.empty()) return {};
+  const bool number = text.size() <= 2 && text.find_first_not_of("0123456789") == std::string::npos;
+  const int links = number ? std::stoi(text) : 0;
+  if (links < 1 || links > 64) return fail(wrong("'" + clean(text) + "' links", "1 to 64"));
+  out.links_per_host = links;
+  return {};
+}
+
+Status take_text(const std::string& text, size_t most, std::string& out) {
+  const Expected<std::string> checked = plain(text, most);
+  if (!checked) return fail(checked.error());
+  out = *checked;
+  return {};
+}
+
+Status take_cable(const std::string& text, BundleStatement& out) {
+  return take_text(text, kMaxLine, out.cable);
+}
+Status take_submitter(const std::string& text, BundleStatement& out) {
+  return take_text(text, kMaxLine, out.submitter);
+}
+Status take_notes(const std::string& text, BundleStatement& out) {
+  return take_text(text, kMaxNotes, out.notes);
+}
+// One answer may name several machines.
+Status take_hardware(const std::string& text, BundleStatement& out) {
+  for (size_t from = 0; from <= text.size();) {
+    const size_t end = std::min(text.find(';', from), text.size());
+    const std::string one = trimmed(text.substr(from, end - from));
+    from = end + 1;
+    if (one.empty()) continue;
+    out.hardware.emplace_back();
+    const Status taken = take_text(one, kMaxLine, out.hardware.back());
+    if (!taken) {
+      out.hardware.clear();
+      return taken;
+    }
+  }
+  return {};
+}
+
+bool always(const BundleStatement&) { return true; }
+bool never(const BundleStatement&) { return false; }
+bool leaves_machine(const BundleStatement& so_far) {
+  const LinkKindRow* row = find_link_kind(so_far.link_kind);
+  return row != nullptr && row->network;
+}
+bool without_rate(const BundleStatement& so_far) {
+  const LinkKindRow* row = find_link_kind(so_far.link_kind);
+  return row != nullptr && row->rate_bps == 0;
+}
+
+struct Question {
+  FlagRow flag;
+  const char* question;
+  bool (*required)(const BundleStatement& so_far);  // with the answers before it
+  bool (*asked)(const BundleStatement& so_far);     // on a terminal
+  Status (*take)(const std::string& text, BundleStatement& out);
+};
+
+const std::vector<Question>& questions() {
+  static const std::vector<Question> kTable = {
+      {{"--link-kind", "KIND", "what joins the hosts (plumbline list link-kinds)"},
+       "What joins the hosts? (loopback, ethernet-10g, thunderbolt5 ...; plumbline list "
+       "link-kinds)",
+       always,
+       always,
+       take_link_kind},
+      {{"--link-speed", "SPEED", "of one cable, where it is not the kind's own: 10Gbit"},
+       "Speed of one cable, if it is not the kind's own (empty = it is)",
+       without_rate,
+       leaves_machine,
+       take_link_speed},
+      {{"--links", "N", "cables that a host can use at the same time (1)"},
+       "Cables that a host can use at the same time (empty = 1)",
+       never,
+       leaves_machine,
+       take_links},
+      {{"--cable", "TEXT", "cable, and what is between the hosts: 2 m copper, no switch"},
+       "Cable, and what is between the hosts? (2 m copper, no switch)",
+       leaves_machine,
+       leaves_machine,
+       take_cable},
+      {{"--hardware", "TEXT",
+        "the machines: one text for all hosts, or one for each, in their order", true},
+       "Which machines? (one text for all, or one for each host, with ; between)",
+       always,
+       always,
+       take_hardware},
+      {{"--submitter", "TEXT", "name to stand beside the rows (default: none)"},
+       "Your name for the page (empty = none)",
+       never,
+       always,
+       take_submitter},
+      {{"--notes", "TEXT", "anything that a reader should know"},
+       "Notes (empty = none)",
+       never,
+       always,
+       take_notes},
+  };
+  return kTable;
+}
+
+std::string key_of(const Question& question) { return std::string(question.flag.name).substr(2); }
+
+Status ask(const Question& question, BundleStatement& statement, std::istream& in,
+           std::ostream& out) {
+  for (int tries = 0; tries < kTries; ++tries) {
+    out << question.question << ": " << std::flush;
+    std::string line;
+    if (!std::getline(in, line)) break;
+    line = trimmed(line);
+    if (line.empty() && question.required(statement)) {
+      out << "  this one needs an answer\n";
+      continue;
+    }
+    const Status taken = line.empty() ? Status() : question.take(line, statement);
+    if (taken) return {};
+    out << "  " << taken.error().message() << "\n";
+  }
+  return fail(
+      wrong(std::string("no answer for ") + question.flag.name, "see plumbline submit --help"));
+}
+
+}  // namespace
+
+std::vector<FlagRow> question_flags() {
+  std::vector<FlagRow> flags;
+  for (const Question& question : questions()) flags.push_back(question.flag);
+  return flags;
+}
+
+Expected<BundleStatement> ask_statement(const Args& args, std::istream* in, std::ostream& out) {
+  BundleStatement statement;
+  std::vector<std::string> missing;
+  for (const Question& question : questions()) {
+    const std::vector<std::string> given = args.all(key_of(question));
+    for (const std::string& value : given) {
+      if (const Status taken = question.take(trimmed(value), statement); !taken) {
+        Error error = taken.error();
+        error.what = std::string(question.flag.name) + ": " + error.what;
+        return fail(error);
+      }
+    }
+    if (!given.empty()) continue;
+    if (in == nullptr) {
+      if (question.required(statement)) missing.emplace_back(question.flag.name);
+    } else if (question.asked(statement)) {
+      if (const Status answered = ask(question, statement, *in, out); !answered) {
+        return fail(answered.error());
+      }
+    }
+  }
+  if (!missing.empty()) {
+    return fail(
+        wrong("nobody can be asked here, and these flags are missing: " + join(missing, ", "),
+              "see plumbline submit --help"));
+  }
+  if (statement.hardware.empty()) return fail(wrong("--hardware is empty", "name the machines"));
+  if (statement.cable.empty() && !leaves_machine(statement)) statement.cable = "none";
+  return statement;
+}
+
+bool confirm(std::istream& in, std::ostream& out, const std::string& question) {
+  out << question << " [y/N] " << std::flush;
+  std::string line;
+  if (!std::getline(in, line)) return false;
+  line = trimmed(line);
+  return line == "y" || line == "Y" || line == "yes";
+}
+
+}  // namespace plumbline

@@ -1,0 +1,47 @@
+// Takes names, addresses and paths out of the few texts of a record that are published: each
+// becomes an ordinal of this bundle (host1, addr1, mac1, user1, path1), the same thing the same
+// ordinal, never a hash, because hashes of names can be guessed. Names are found whatever their
+// case, but only as whole words. Most of a record never gets here: bundle_build.cc copies what the
+// table of bundle fields allows, and nothing else. (cli/anonymise.h keeps the structure of
+// addresses, which a diagnosis needs and a result does not.) Not thread-safe: it learns while it
+// works.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace plumbline {
+
+class Redactor {
+ public:
+  // A host's name, with the parts of a long one, under one ordinal; empty ones and "localhost" are
+  // nobody's. `as`: another name of the same host.
+  void learn_host(const std::string& name, const std::string& as = "");
+  // The ordinal of a host, given out in the order of the first calls.
+  std::string host(const std::string& name);
+  void learn_user(const std::string& name);
+  // Users and hosts out of a word of a command line, an option or a path: user@host, /home/user.
+  void learn_from(const std::string& text);
+
+  // `typed`: the submitter's own words, in which a name of one letter is a word.
+  std::string text(std::string_view original, bool typed = false);
+  // What was replaced so far, in order: "mini1 -> host1".
+  std::vector<std::string> replaced() const { return said_; }
+
+ private:
+  struct Name {
+    std::string kind, key;  // names with the same key get the same ordinal
+  };
+  void learn(const std::string& kind, const std::string& name, const std::string& key);
+  std::string ordinal(const std::string& kind, const std::string& key, const std::string& what);
+  std::string without_names(std::string_view original, bool typed);
+  std::string word(const std::string& original);
+
+  std::map<std::string, Name> names_;                                   // lower case
+  std::map<std::string, std::map<std::string, std::string>> ordinals_;  // kind -> what -> "host1"
+  std::vector<std::string> said_;
+};
+
+}  // namespace plumbline

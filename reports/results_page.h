@@ -1,0 +1,32 @@
+// RESULTS.md out of bundles, and nothing else: the same bundles give the same bytes, in whatever
+// order they are handed in and on whatever machine. Rows are grouped by link and kind of
+// measurement, sorted, and shown once for each class and submitter (the newest). Rows compare only
+// within a class: same link, operation, size, ranks, hosts and way of measuring. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "reports/bundle_verify.h"
+
+namespace plumbline {
+
+// What is known about a bundle's signature, by id. "signed by X" | "unsigned" | "unknown signer".
+using SignatureTexts = std::map<std::string, std::string>;
+
+struct PageOptions {
+  std::string folder = "reports/community";  // as links on the page name it
+  SignatureTexts signatures;
+};
+
+// A row's percentile is shown when its class has at least so many rows.
+inline constexpr size_t kClassRows = 10;
+
+// Only sound bundles with rows may be handed in.
+std::string results_page(const std::vector<BundleReport>& bundles, const PageOptions& options);
+
+// What must be equal for two rows to be compared.
+std::string class_of(const BundleReport& bundle, const BundleRow& row);
+
+}  // namespace plumbline

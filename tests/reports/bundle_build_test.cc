@@ -1,0 +1,189 @@
+// What leaves the house: nothing that names anybody or anything.
+#include "reports/bundle_build.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/options.h"
+#include "reports/bundle.h"
+#include "reports/bundle_fields.h"
+#include "reports/bundle_verify.h"
+#include "tests/reports/bundle_samples.h"
+
+namespace plumbline {
+namespace {
+
+using nlohmann::json;
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+std::string text_of(const std::vector<Record>& run, const BundleStatement& statement) {
+  Redactor redactor;
+  const auto built = build_bundle(run, statement, {"submit"}, redactor);
+  EXPECT_TRUE(built) << built.error().message();
+  return built ? bundle_text(*built->document) : "";
+}
+
+TEST(BundleBuild, NothingOfASeededRunIsPublished) {
+  const std::string text = lower(text_of(samples::seeded_run(), samples::statement()));
+  for (const std::string& word : samples::seeded_words()) {
+    const size_t at = text.find(word);
+    EXPECT_EQ(at, std::string::npos)
+        << word << " in ..." << text.substr(at < 40 ? 0 : at - 40, 100);
+  }
+  const json content = json::parse(text)["content"];
+  EXPECT_EQ(content["statement"]["cable"], "2 m copper between host1 and addr1, no switch");
+  EXPECT_EQ(content["statement"]["notes"], "files in path1, mac mac1, addr2, addr3%eth0, host1");
+  EXPECT_EQ(content["statement"]["hardware"][0], "mac mini of user1");
+  EXPECT_EQ(content["scenario"]["name"], "own");
+  EXPECT_EQ(content["environment"]["options"],
+            json({{"chunk_bytes", "256ki"}, {"spin_us", "100"}}));
+  EXPECT_EQ(content["rows"][0]["cell"]["params"], json({{"chunk_bytes", "512ki"}}));
+}
+
+// The check above can fail.
+TEST(BundleBuild, TheSeedIsInTheRecords) {
+  std::string text;
+  for (const Record& record : samples::seeded_run()) text += to_line(record);
+  text = lower(text);
+  size_t found = 0;
+  for (const std::string& word : samples::seeded_words())
+    found += text.find(word) != std::string::npos;
+  EXPECT_GE(found, samples::seeded_words().size() - 5);
+}
+
+TEST(BundleBuild, TheBundleIsSound) {
+  const json document = samples::bundle();
+  const BundleReport report =
+      verify_bundle(bundle_text(document), document["id"].get<std::string>() + ".json");
+  for (const BundleIssue& issue : report.problems)
+    ADD_FAILURE() << issue.path << ": " << issue.text;
+  for (const BundleIssue& issue : report.flags) ADD_FAILURE() << issue.path << ": " << issue.text;
+  EXPECT_EQ(report.rows.size(), 6u);
+  const json& content = document["content"];
+  EXPECT_EQ(content["scenario"]["left_out"]["noisy"], 1);
+  EXPECT_EQ(content["scenario"]["left_out"]["other"], 1);
+  EXPECT_EQ(content["environment"]["hosts"][1]["machine"], "machine2");
+  EXPECT_EQ(content["date"], "2026-11-20");
+}
+
+TEST(BundleBuild, AShippedScenarioIsNamed) {
+  std::vector<Record> run = samples::seeded_run();
+  for (Record& record : run) record.scenario = "submit";
+  const json document = json::parse(text_of(run, samples::statement()));
+  EXPECT_EQ(document["content"]["scenario"]["name"], "submit");
+}
+
+TEST(BundleBuild, WrongDataSeveralRunsAndNothingCleanAreRefused) {
+  Redactor redactor;
+  const auto refusal = [&](const std::vector<Record>& run) {
+    const auto built = build_bundle(run, samples::statement(), {}, redactor);
+    return built ? std::string("accepted") : built.error().message();
+  };
+  std::vector<Record> run = samples::seeded_run();
+  run[2].measurement.wrong = 1;
+  EXPECT_NE(refusal(run).find("wrong data"), std::string::npos);
+  run = samples::seeded_run();
+  run[2].run_id = "other";
+  EXPECT_NE(refusal(run).find("2 runs"), std::string::npos);
+  run = samples::seeded_run();
+  for (Record& record : run) record.noise.verdict = "noisy";
+  EXPECT_NE(refusal(run).find("no row to publish"), std::string::npos);
+  EXPECT_NE(refusal({}).find("0 runs"), std::string::npos);
+}
+
+// They differ in what may not be published, so in the bundle one would be the other again.
+TEST(BundleBuild, CellsThatLookAlikeAreLeftOut) {
+  std::vector<Record> run = samples::seeded_run();
+  Record other = run[0];
+  other.cell.params["ifname"] = "en5";
+  for (int i = 0; i < 7; ++i) other.measurement.hist.add(20'000 + i);
+  run.push_back(other);
+  const json content = json::parse(text_of(run, samples::statement()))["content"];
+  EXPECT_EQ(content["rows"].size(), 6u);
+  EXPECT_EQ(content["scenario"]["left_out"]["other"], 2);
+}
+
+TEST(BundleBuild, WhatStayedOnOneMachineIsLeftOutForANetwork) {
+  std::vector<Record> run = samples::seeded_run();
+  run[0].measurement.per_rank[1].host = "Zebra7";
+  const json content = json::parse(text_of(run, samples::statement()))["content"];
+  EXPECT_EQ(content["rows"].size(), 5u);
+  for (Record& record : run) {
+    for (HostFacts& host : record.environment.hosts) host.boot_id = "one";
+  }
+  Redactor redactor;
+  const auto built = build_bundle(run, samples::statement(), {}, redactor);
+  ASSERT_FALSE(built);
+  EXPECT_NE(built.error().message().find("loopback or virtual"), std::string::npos);
+}
+
+// The machine whose host name is part of every line of the hardware's description.
+TEST(BundleBuild, HostsOfOneSystemShareItsName) {
+  std::vector<Record> run = samples::seeded_run();
+  for (Record& record : run) {
+    for (HostFacts& host : record.environment.hosts) {
+      host.hostname = "vm";
+      host.boot_id = "one";
+    }
+    record.measurement.per_rank[0].host = "local0";
+    record.measurement.per_rank[1].host = "local1";
+  }
+  BundleStatement statement = samples::statement();
+  statement.link_kind = "loopback";
+  statement.hardware = {"vm with local1"};
+  const json content = json::parse(text_of(run, statement))["content"];
+  EXPECT_EQ(content["statement"]["hardware"][0], "host4 with host2");
+  EXPECT_EQ(content["rows"][0]["rank_hosts"], json({"host1", "host2"}));
+  EXPECT_EQ(content["environment"]["hosts"][1]["machine"], "machine1");
+}
+
+TEST(BundleBuild, EveryHostFactIsOnTheList) {
+  const std::vector<std::string> facts = published_host_facts();
+  for (const char* never : {"hostname", "boot_id", "environment", "nics", "libraries"}) {
+    EXPECT_EQ(std::count(facts.begin(), facts.end(), never), 0) << never;
+  }
+  EXPECT_EQ(std::count(facts.begin(), facts.end(), "cpu_model"), 1);
+  EXPECT_EQ(facts.size(), 13u);
+  for (const std::string& name : published_options()) {
+    const OptionRow* row = find_option(name);
+    ASSERT_NE(row, nullptr) << name;
+    EXPECT_NE(row->type, OptionType::kText) << name;
+    EXPECT_NE(row->type, OptionType::kAddress) << name;
+  }
+}
+
+TEST(Redactor, OrdinalsOnceAndWholeWordsOnly) {
+  Redactor redactor;
+  redactor.learn_host("mini1.lab.example");
+  redactor.learn_host("a");
+  redactor.learn_user("ann");
+  redactor.learn_from(
+      "ssh bob@Mini2:/Users/"
+      "cy/x");
+  EXPECT_EQ(redactor.text("mini1, MINI1.lab.example mini12 (Mini2)"),
+            "host1, host1 mini12 (host2)");
+  EXPECT_EQ(redactor.text("ann@mini1 annex bob's cy"), "user1@host1 annex user2's user3");
+  EXPECT_EQ(redactor.text("a A"), "host3 host3");
+  EXPECT_EQ(redactor.text("a cable", true), "a cable");
+  EXPECT_EQ(redactor.text("10.0.0.1:80 10.0.0.1/24 fe80::1%eth0 [::ffff:10.0.0.1]:5"),
+            "addr1:80 addr1/24 addr2%eth0 [addr3]:5");
+  EXPECT_EQ(redactor.text("02:00:00:00:00:01 AA-BB-CC-DD-EE-FF enx020000000001"),
+            "mac1 mac2 enxmac3");
+  EXPECT_EQ(redactor.text(
+                "0200.c0ff.ee01 (ip-10-0-0-1), 1.0.0.10.in-addr.arpa 1.0.8.b.d.0.1.0.0.2.ip6.arpa"),
+            "mac4 (ip-addr4), addr5 addr6");
+  EXPECT_EQ(redactor.text("2026-11-22 1.2.3 6-7 0-7,16-23 deadbeef"),
+            "2026-11-22 1.2.3 6-7 0-7,16-23 deadbeef");
+  EXPECT_EQ(redactor.text("~/x ../y /etc/passwd GNU/Linux and/or"),
+            "path1 path2 path3 GNU/Linux and/or");
+  EXPECT_EQ(redactor.text("6.18.44-mini1-v6"), "6.18.44-host1-v6");
+}
+
+}  // namespace
+}  // namespace plumbline

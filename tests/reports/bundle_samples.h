@@ -1,0 +1,27 @@
+// A clean run whose records are full of names, addresses, paths and secrets, and the words that
+// must not be found in a bundle made of it; and a sound bundle. The same on every run.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/record.h"
+#include "reports/bundle_build.h"
+
+namespace plumbline::samples {
+
+// Times around `p50_ns` with a tail, drawn with `seed`.
+std::vector<int64_t> times(uint64_t seed, int n, int64_t p50_ns);
+
+// Two hosts of two machines on 2 ranks: latency and bandwidth of some operations; a check and a
+// throughput cell beside them.
+std::vector<Record> seeded_run();
+// Everything that must not occur: searched in lower case.
+std::vector<std::string> seeded_words();
+
+BundleStatement statement();  // ethernet-10g
+// Sealed, of seeded_run() and statement().
+nlohmann::json bundle(uint64_t seed = 1);
+
+}  // namespace plumbline::samples

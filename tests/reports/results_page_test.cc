@@ -1,0 +1,155 @@
+// RESULTS.md: always the same bytes, and nothing in it that a bundle could smuggle in.
+#include "reports/results_page.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "reports/bundle.h"
+#include "reports/bundle_derive.h"
+#include "tests/reports/bundle_samples.h"
+
+namespace plumbline {
+namespace {
+
+using nlohmann::json;
+
+BundleReport report_of(const json& content) {
+  return verify_bundle(bundle_text(seal_bundle(content)), "");
+}
+
+json content(uint64_t seed, const std::string& hardware, const std::string& date = "2026-11-20") {
+  json out = samples::bundle(seed)["content"];
+  out["statement"]["hardware"] = {hardware};
+  out["date"] = date;
+  return out;
+}
+
+size_t count(const std::string& text, const std::string& word) {
+  size_t found = 0;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++found;
+  return found;
+}
+
+TEST(ResultsPage, WithoutBundlesItSaysSo) {
+  const std::string page = results_page({}, {});
+  EXPECT_NE(page.find("There are no rows yet."), std::string::npos);
+  EXPECT_EQ(page.find('|'), std::string::npos);
+}
+
+TEST(ResultsPage, DoesNotDependOnTheOrder) {
+  std::vector<BundleReport> bundles;
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    bundles.push_back(report_of(content(seed, "machine " + std::to_string(seed))));
+    EXPECT_TRUE(bundles.back().sound());
+  }
+  const std::string page = results_page(bundles, {});
+  EXPECT_EQ(page, results_page(bundles, {}));
+  std::reverse(bundles.begin(), bundles.end());
+  EXPECT_EQ(page, results_page(bundles, {}));
+  std::rotate(bundles.begin(), bundles.begin() + 1, bundles.end());
+  EXPECT_EQ(page, results_page(bundles, {}));
+  for (const BundleReport& bundle : bundles) {
+    EXPECT_GT(count(page, "[" + bundle.id + "](reports/community/" + bundle.id + ".json)"), 6u);
+  }
+  for (const char* word : {"## ethernet-10g, latency", "## ethernet-10g, bandwidth", "95 % CI (us)",
+                           "busbw (GB/s)", "| allreduce | 1 MiB | 2 | 2 |", "unsigned"}) {
+    EXPECT_NE(page.find(word), std::string::npos) << word;
+  }
+  // Sorted: within an operation the faster row comes first.
+  EXPECT_LT(page.find("| pingpong |"), page.find("## ethernet-10g, bandwidth"));
+}
+
+TEST(ResultsPage, TheNewerRowOfTheSameMachineReplacesTheOlder) {
+  const std::vector<BundleReport> two = {report_of(content(1, "mine", "2026-11-01")),
+                                         report_of(content(2, "mine", "2026-11-09"))};
+  const std::string page = results_page(two, {});
+  EXPECT_EQ(count(page, "| pingpong |"), 1u);
+  EXPECT_EQ(count(page, two[0].id), 2u);  // only in the list of bundles, text and link
+  EXPECT_GT(count(page, two[1].id), 6u);
+}
+
+TEST(ResultsPage, PercentilesOnlyFromTenRowsOfAClass) {
+  const auto page_of = [](uint64_t bundles) {
+    std::vector<BundleReport> all;
+    for (uint64_t seed = 1; seed <= bundles; ++seed) {
+      all.push_back(report_of(content(seed, "machine " + std::to_string(seed))));
+    }
+    return results_page(all, {});
+  };
+  const auto percentiles = [](const std::string& page) {
+    std::vector<std::string> out;
+    for (size_t at = page.find("| pingpong |"); at != std::string::npos;
+         at = page.find("| pingpong |", at + 1)) {
+      std::vector<std::string> cells;
+      const std::string line = page.substr(at, page.find('\n', at) - at);
+      for (size_t from = 0; from < line.size();) {
+        const size_t end = std::min(line.find(" | ", from), line.size());
+        cells.push_back(line.substr(from, end - from));
+        from = end + 3;
+      }
+      out.push_back(cells.at(9));
+    }
+    return out;
+  };
+  EXPECT_EQ(percentiles(page_of(9)), std::vector<std::string>(9, "n/a"));
+  const auto ten = percentiles(page_of(10));
+  ASSERT_EQ(ten.size(), 10u);
+  EXPECT_EQ(ten.front(), "100");  // all others are slower
+  EXPECT_EQ(ten.back(), "0");
+  for (size_t i = 1; i < ten.size(); ++i) EXPECT_GE(std::stoi(ten[i - 1]), std::stoi(ten[i]));
+}
+
+TEST(ResultsPage, OtherLinksAndOptionsAreOtherClasses) {
+  const BundleReport plain = report_of(content(1, "m"));
+  const auto key = [&](const char* pointer, const json& value) {
+    json other = content(1, "m");
+    other[json::json_pointer(pointer)] = value;
+    const BundleReport report = report_of(other);
+    return class_of(report, report.rows[0]);
+  };
+  const std::string same = class_of(plain, plain.rows[0]);
+  EXPECT_EQ(key("/statement/cable", "another"), same);
+  EXPECT_EQ(key("/rows/0/cell/repeat", 3), same);
+  EXPECT_NE(key("/statement/link_kind", "thunderbolt4"), same);
+  EXPECT_NE(key("/statement/link_speed_bps", 9'000'000'000), same);
+  EXPECT_NE(key("/environment/options", {{"spin_us", "7"}}), same);
+  EXPECT_NE(key("/rows/0/resolved/transport", "rdma"), same);
+  EXPECT_NE(key("/rows/0/cell/sync", "window"), same);
+}
+
+// Names that the schema lets through, and those that it would refuse, if it ever did not.
+TEST(ResultsPage, NamesBecomeNeitherMarkupNorLinks) {
+  json c = content(1, "a");
+  BundleReport report = report_of(c);
+  json document = *report.document;
+  json& s = document["content"]["statement"];
+  s["hardware"] = {"<script>alert(1)</script>", "x | y | z", "**bold** _it_ `code`"};
+  s["submitter"] = "me@example.org www.example.org https://example.org";
+  s["cable"] = "[click](javascript:alert) ![img](x)";
+  s["notes"] = "line\nbreak \x1b[31m &lt;b&gt; # head";
+  report.document = std::make_shared<const json>(document);
+  const std::string page = results_page({report}, {});
+  for (const char* never : {"<script", "[click](", "![", "me@example", "https://example", "www.e",
+                            "\x1b", "line\nbreak", "&lt;b&gt;"}) {
+    EXPECT_EQ(page.find(never), std::string::npos) << never;
+  }
+  const size_t at = page.find("## Bundles");
+  const std::string row = page.substr(page.rfind('\n', page.size() - 2) + 1);
+  ASSERT_NE(at, std::string::npos);
+  size_t bars = 0;
+  for (size_t i = 0; i < row.size(); ++i) bars += row[i] == '|' && (i == 0 || row[i - 1] != '\\');
+  EXPECT_EQ(bars, 10u) << row;
+}
+
+TEST(ResultsPage, MarksAndSignaturesStandInTheRow) {
+  BundleReport report = report_of(content(1, "m"));
+  report.rows[0].marks = {"scaled"};
+  PageOptions options;
+  options.signatures[report.id] = "signed by ann <x>";
+  const std::string page = results_page({report}, options);
+  EXPECT_NE(page.find("signed by ann &lt;x&gt;, scaled"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace plumbline
