@@ -1,4 +1,5 @@
-// `plumbline report`: any report from the record files of finished runs.
+// `plumbline report`: any report from the record files of finished runs, and from what other tools
+// printed.
 
 #include <filesystem>
 #include <fstream>
@@ -14,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Expected<ReportInput> read_input(const std::vector<std::string>& files) {
+Expected<ReportInput> read_input(const std::vector<std::string>& files, const Assumptions& assume) {
   ReportInput input;
   std::vector<std::string> paths;
   for (const std::string& file : files) {
@@ -22,7 +23,7 @@ Expected<ReportInput> read_input(const std::vector<std::string>& files) {
     paths.push_back(fs::is_directory(file, code) ? (fs::path(file) / "records.jsonl").string()
                                                  : file);
   }
-  if (const Status read = read_report_input(paths, input); !read) return fail(read.error());
+  if (const Status read = read_report_input(paths, input, assume); !read) return fail(read.error());
   return input;
 }
 
@@ -64,7 +65,9 @@ int run_report(const Args& args, Context& context) {
         Error{ErrorCode::kUsage, "no report '" + name + "'", 0,
               near.empty() ? "see plumbline list reports" : "did you mean " + near + "?", ""});
   }
-  Expected<ReportInput> input = read_input(args.all("file"));
+  const Expected<Assumptions> assume = parse_assumptions(args.all("assume"));
+  if (!assume) return usage_failure(context, assume.error());
+  Expected<ReportInput> input = read_input(args.all("file"), *assume);
   if (!input) return usage_failure(context, input.error());
   for (const std::string& note : input->notes) *context.err << "plumbline: " << note << "\n";
   const Status written = write_to(*row, *input, args.get("out"), context);

@@ -12,6 +12,7 @@
 #include "probes/probe.h"
 #include "probes/thresholds.h"
 #include "reports/link_kinds.h"
+#include "reports/import/importer.h"
 #include "reports/link_thresholds.h"
 #include "reports/report.h"
 #include "reports/soak_thresholds.h"
@@ -127,6 +128,8 @@ std::vector<NamedTable> all_tables() {
   for (const LinkKindRow& row : link_kind_table()) {
     link_kinds.rows.push_back(describe(row.name, row.help));
   }
+  NamedTable importers{"importers", "Output of other tools that report reads", {}};
+  for (const ImportRow& row : import_table()) importers.rows.push_back(row.descriptor);
   NamedTable thresholds{"thresholds", "Numbers behind warnings", {}};
   for (const ThresholdRow& row : threshold_table()) {
     thresholds.rows.push_back(
@@ -149,6 +152,7 @@ std::vector<NamedTable> all_tables() {
           redops,
           kernels,
           {"reports", "Reports (plumbline report NAME FILE)", reports()},
+          importers,
           {"options", "Options: --NAME, scenario `config`, PLUMBLINE_NAME", options()},
           host_files,
           backends,

@@ -36,6 +36,16 @@ json resolved_json(const Resolved& resolved) {
           {"address_pairs", resolved.address_pairs}};
 }
 
+json reported_json(const Reported& told) {
+  return {{"tool", told.tool},
+          {"version", told.version},
+          {"statistic", told.statistic},
+          {"time_ns", optional_json(told.time_ns)},
+          {"algbw_Bps", optional_json(told.algbw_Bps)},
+          {"busbw_Bps", optional_json(told.busbw_Bps)},
+          {"note", told.note}};
+}
+
 json per_rank_json(const PerRank& rank) {
   json object = {{"rank", rank.rank},
                  {"host", rank.host},
@@ -131,6 +141,25 @@ void to_json(json& object, const Measurement& m) {
             {"resolved", resolved_json(m.resolved)},
             {"extra", m.extra}};
   if (!m.links.empty()) object["links"] = m.links;
+  if (m.reported) object["reported"] = reported_json(*m.reported);
+}
+
+// Bandwidths of what another tool printed without samples: as it printed them, or from its time.
+static Rates rates_reported(const Cell& cell, const Reported& told) {
+  Rates rates;
+  rates.algbw_Bps = told.algbw_Bps;
+  rates.busbw_Bps = told.busbw_Bps;
+  const std::optional<Op> op = op_from(cell.op);
+  if (!op) return rates;
+  rates.ideal_wire_bytes = ideal_wire_bytes(*op, cell.ranks, cell.bytes);
+  if (cell.bytes == 0) return rates;
+  if (!rates.algbw_Bps && told.time_ns.value_or(0) > 0) {
+    rates.algbw_Bps = algbw_Bps(*op, cell.bytes, *told.time_ns);
+  }
+  if (!rates.busbw_Bps && rates.algbw_Bps && cell.ranks > 0) {
+    rates.busbw_Bps = *rates.algbw_Bps * row(*op).bus_factor(cell.ranks);
+  }
+  return rates;
 }
 
 TimeSummary time_of(const Measurement& m) {
@@ -141,6 +170,7 @@ TimeSummary time_of(const Measurement& m) {
 }
 
 Rates rates_of(const Cell& cell, const Measurement& m, const TimeSummary& time) {
+  if (m.reported && !time.p50 && !m.ops_per_s) return rates_reported(cell, *m.reported);
   Rates rates;
   if (cell.kind == "roof" && time.p50.value_or(0) > 0) {
     // A round trip moves its bytes twice.

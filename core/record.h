@@ -56,7 +56,7 @@ struct PerRank {
 };
 
 struct Noise {
-  std::string verdict = "clean";    // "clean" | "noisy" | "invalid"
+  std::string verdict = "clean";    // "clean" | "noisy" | "invalid" | "unknown" (imported)
   std::vector<std::string> causes;  // "oversubscribed", "load", "cv", "steal", "short interval" ...
 };
 
@@ -74,6 +74,18 @@ inline constexpr const char* kWindow = "window_ns";  // from the announcement to
 inline constexpr const char* kColdMeeting = "cold_meeting_ns";
 inline constexpr const char* kWarmMeeting = "warm_meeting_ns";
 std::string cold_op_key(int number);
+
+// What another program printed where we would have samples: only in records that were imported from
+// its output (docs/reports.md). These are its numbers under its own name for them; nothing here
+// becomes a quantile of ours.
+struct Reported {
+  std::string tool, version;      // "iperf3", "3.12"; the version may be empty
+  std::string statistic;          // what time_ns is: "mean", "median" ...; empty without a time
+  std::optional<double> time_ns;  // of one operation, as our operation table counts it
+  // Bandwidths as it printed them; absent = they follow from the time.
+  std::optional<double> algbw_Bps, busbw_Bps;
+  std::string note;  // what had to be converted, in words; may be empty
+};
 
 // Samples and counters of one cell: what the measuring loop returns.
 struct Measurement {
@@ -96,6 +108,7 @@ struct Measurement {
   Resolved resolved;
   std::map<std::string, double> extra;  // anything else with its unit in the key, e.g. "ttl_count"
   std::vector<LinkResult> links;        // cells of kind "link": one per ordered pair of ranks
+  std::optional<Reported> reported;     // imported records only
 };
 
 struct OptionValue {

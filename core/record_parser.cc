@@ -63,6 +63,21 @@ Resolved resolved_from(const json& object) {
   return resolved;
 }
 
+Reported reported_from(const json& object) {
+  Reported told;
+  get_field(object, "tool", told.tool);
+  get_field(object, "version", told.version);
+  get_field(object, "statistic", told.statistic);
+  get_optional(object, "time_ns", told.time_ns);
+  get_optional(object, "algbw_Bps", told.algbw_Bps);
+  get_optional(object, "busbw_Bps", told.busbw_Bps);
+  get_field(object, "note", told.note);
+  for (const std::optional<double>& value : {told.time_ns, told.algbw_Bps, told.busbw_Bps}) {
+    if (value && *value < 0) refuse("reported: a negative time or rate");
+  }
+  return told;
+}
+
 PerRank per_rank_from(const json& object) {
   PerRank rank;
   get_field(object, "rank", rank.rank);
@@ -108,6 +123,8 @@ void read_measurement(const json& object, Measurement& m) {
   }
   m.links.clear();
   if (object.contains("links")) get_field(object, "links", m.links);
+  m.reported.reset();
+  if (object.contains("reported")) m.reported = reported_from(object.at("reported"));
 }
 
 Environment environment_from(const json& object) {

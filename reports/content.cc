@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <ctime>
 #include <map>
 #include <optional>
 #include <utility>
@@ -12,6 +10,7 @@
 #include "core/units.h"
 #include "reports/link_tables.h"
 #include "reports/text.h"
+#include "reports/utc.h"
 
 namespace plumbline {
 namespace {
@@ -156,19 +155,6 @@ std::vector<std::string> noise_notes(const View& view) {
   return notes;
 }
 
-// Milliseconds since 1970 of "2026-11-20T20:42:23.433Z"; nothing when it is no such text.
-std::optional<int64_t> milliseconds_of(const std::string& time) {
-  std::tm parts{};
-  int millisecond = 0;
-  const int read =
-      std::sscanf(time.c_str(), "%d-%d-%dT%d:%d:%d.%3dZ", &parts.tm_year, &parts.tm_mon,
-                  &parts.tm_mday, &parts.tm_hour, &parts.tm_min, &parts.tm_sec, &millisecond);
-  if (read != 7) return std::nullopt;
-  parts.tm_year -= 1900;
-  parts.tm_mon -= 1;
-  return int64_t{timegm(&parts)} * 1000 + millisecond;
-}
-
 // What cells cost beside their timed part (asking the ranks, warming up, checking the data, writing
 // the record): the time from the end of the cell before, where the same ranks did that one too.
 std::string cost_text(const std::vector<Record>& records) {
@@ -179,7 +165,7 @@ std::string cost_text(const std::vector<Record>& records) {
         before.launches == 1 && record.launches == 1 && before.run_id == record.run_id &&
         world_of(before.cell) == world_of(record.cell) &&
         before.measurement.outcome != Outcome::kError && record.cell.kind != "link";
-    const auto from = milliseconds_of(before.time), to = milliseconds_of(record.time);
+    const auto from = epoch_ms(before.time), to = epoch_ms(record.time);
     if (!same_ranks || !from || !to || record.measurement.elapsed_ns <= 0) continue;
     const double gap_ns = static_cast<double>(*to - *from) * 1e6;
     costs_ns.push_back(std::max(0.0, gap_ns - static_cast<double>(record.measurement.elapsed_ns)));

@@ -1,10 +1,13 @@
 // One row per record: first every independent variable, then every dependent one, each with its
 // unit in the header's name. Quoted as RFC 4180 says (fields with comma, quote, CR or LF), lines
-// end in LF. An empty field means: not measured, or too few samples for it.
+// end in LF. An empty field means: not measured, or too few samples for it. Text that a spreadsheet
+// would take for a formula gets an apostrophe in front; numbers stay as they are.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <string_view>
 
 #include "reports/report.h"
 #include "reports/text.h"
@@ -99,7 +102,7 @@ const std::vector<CsvColumn>& columns() {
       {"outcome", [](const Item& i) { return std::string(to_string(measured(i).outcome)); }},
       {"reason", [](const Item& i) { return measured(i).reason; }},
       {"cause", [](const Item& i) { return measured(i).cause; }},
-      {"verdict", [](const Item& i) { return std::string(to_string(i.verdict)); }},
+      {"verdict", [](const Item& i) { return verdict_word(i); }},
       {"noise_causes", [](const Item& i) { return join(i.record->noise.causes, ";"); }},
       {"verified", [](const Item& i) { return std::string(measured(i).verified ? "yes" : "no"); }},
       {"wrong_elements",
@@ -109,6 +112,10 @@ const std::vector<CsvColumn>& columns() {
       {"congestion_control", [](const Item& i) { return measured(i).resolved.congestion_control; }},
       {"kernel", [](const Item& i) { return measured(i).resolved.kernel; }},
       {"samples", [](const Item& i) { return number(i.time.n); }},
+      {"reported_statistic",
+       [](const Item& i) { return i.imported() ? measured(i).reported->statistic : ""; }},
+      {"reported_time_ns",
+       [](const Item& i) { return i.imported() ? number(measured(i).reported->time_ns) : ""; }},
       {"iterations", [](const Item& i) { return number(measured(i).iterations); }},
       {"warmup_iterations", [](const Item& i) { return number(measured(i).warmup_iterations); }},
       {"time_min_ns", [](const Item& i) { return number(i.time.min); }},
@@ -141,7 +148,26 @@ const std::vector<CsvColumn>& columns() {
   return kColumns;
 }
 
-std::string quoted(const std::string& field) {
+// A name from a record must not become a formula when the file is opened in a spreadsheet. The
+// wide forms are read as the narrow ones by East Asian versions.
+std::string defused(std::string field) {
+  constexpr std::string_view kWide[] = {"\uFF1D", "\uFF0B", "\uFF0D", "\uFF20"};  // = + - @
+  const bool starts_wide = std::any_of(std::begin(kWide), std::end(kWide), [&](std::string_view s) {
+    return field.compare(0, s.size(), s) == 0;
+  });
+  const bool starts =
+      !field.empty() && std::string_view("=+-@\t\r\n").find(field[0]) != std::string_view::npos;
+  if (!starts && !starts_wide) return field;
+  // "-1", the root of an operation that has none, is a number.
+  const bool digits = field.find_first_not_of("0123456789+-.eE") == std::string::npos;
+  char* end = nullptr;
+  std::strtod(field.c_str(), &end);
+  if (digits && end != field.c_str() && *end == '\0') return field;
+  return "'" + field;
+}
+
+std::string quoted(const std::string& text) {
+  const std::string field = defused(text);
   if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
   std::string out = "\"";
   for (const char c : field) {

@@ -26,7 +26,11 @@ const Item* measured(const Item* item) {
   return item && item->time.n > 0 && item->verdict != Verdict::kError ? item : nullptr;
 }
 
-std::string time_text(const Item* item) { return measured(item) ? us_text(item->time.p50) : ""; }
+std::string time_text(const Item* item) {
+  if (!item || item->verdict == Verdict::kError) return {};
+  if (item->time.n > 0) return us_text(item->time.p50);
+  return item->imported() ? us_text(item->typical_ns) : std::string();
+}
 std::string algbw_text(const Item* item) { return item ? gbps_text(item->algbw_Bps) : ""; }
 std::string busbw_text(const Item* item) { return item ? gbps_text(item->busbw_Bps) : ""; }
 
@@ -86,7 +90,9 @@ std::string variant_text(const Pair& p) {
   std::vector<std::string> parts;
   if (cell.repeat > 0) parts.push_back(fmt::format("repetition {}", cell.repeat));
   if (p.any().launches > 1) parts.push_back(fmt::format("{} launches", p.any().launches));
-  if (cell.sync != "barrier") parts.push_back("sync " + cell.sync + window_text(p.any()));
+  // How another tool began its operations is its own affair; the note names the tool.
+  if (cell.sync != "barrier" && !p.any().imported())
+    parts.push_back("sync " + cell.sync + window_text(p.any()));
   for (const auto& [name, value] : cell.params) parts.push_back(name + "=" + value);
   return clean(join(parts, ", "));
 }
@@ -161,14 +167,27 @@ Tone tone_of(Verdict verdict) {
   return verdict == Verdict::kNoisy || verdict == Verdict::kSkipped ? Tone::kWarn : Tone::kBad;
 }
 
-// Why an item is not clean, in words; empty when it is.
+// Where an imported number comes from and what it is.
+std::string imported_text(const Item& item) {
+  const Reported& told = *item.record->measurement.reported;
+  std::string text = "imported from " + told.tool;
+  if (!told.version.empty()) text += " " + told.version;
+  if (item.statistic == "p50") {
+    text += ": time is the median of its samples";
+  } else if (!item.statistic.empty()) {
+    text += ": time is the " + item.statistic + " that it printed";
+  }
+  return told.note.empty() ? text : text + "; " + told.note;
+}
+
+// Why an item is not clean, in words, or where it comes from; empty for a clean one of our own.
 std::string reason_of(const Item& item) {
   const Measurement& m = item.record->measurement;
   const std::string cause = m.cause.empty() ? std::string() : " (" + m.cause + ")";
   const std::string reason = m.reason.empty() ? "no reason recorded" : m.reason;
   switch (item.verdict) {
     case Verdict::kClean:
-      return {};
+      return item.imported() ? imported_text(item) : std::string();
     case Verdict::kNoisy:
       return "noisy: " + join(item.record->noise.causes, ", ");
     case Verdict::kSkipped:
@@ -186,7 +205,9 @@ std::string reason_of(const Item& item) {
 
 // "noisy [1]"; the reason goes into `notes` once.
 std::string verdict_text(const Pair& pair, std::vector<std::string>& notes) {
-  std::string text = to_string(pair.verdict());
+  const Item& worse =
+      pair.out && pair.in && pair.in->verdict > pair.out->verdict ? *pair.in : pair.any();
+  std::string text = verdict_word(worse);
   std::set<size_t> numbers;
   for (const Item* item : {pair.out, pair.in}) {
     const std::string reason = item ? clean(reason_of(*item)) : std::string();

@@ -70,7 +70,7 @@ std::optional<Point> point_of(const Item& item, const Request& request) {
   point.x = request.x == XAxis::kBytes   ? static_cast<double>(cell.bytes)
             : request.x == XAxis::kRanks ? cell.ranks
                                          : cell.outstanding;
-  const std::optional<double>& p50 = item.time.p50;
+  const std::optional<double>& p50 = item.typical_ns;
   const auto& ci = item.time.p50_ci95;
   switch (request.y) {
     case YAxis::kTime:
@@ -96,6 +96,15 @@ std::optional<Point> point_of(const Item& item, const Request& request) {
   return point;
 }
 
+// Whose number it is; another tool's mean is not taken for a median of ours.
+std::string engine_of(const Item& item) {
+  std::string text = item.record->cell.engine;
+  if (item.imported() && item.statistic != "p50" && !item.statistic.empty()) {
+    text += " (" + item.statistic.substr(0, item.statistic.find(' ')) + ")";  // legends are narrow
+  }
+  return text;
+}
+
 std::vector<Sample> samples_of(const Request& request) {
   std::vector<Sample> samples;
   for (const Item& item : request.view->items) {
@@ -108,7 +117,7 @@ std::vector<Sample> samples_of(const Request& request) {
     sample.point = *point;
     sample.item = &item;
     sample.dims = {item.record->run_id,
-                   cell.engine,
+                   engine_of(item),
                    transport_of(*item.record),
                    cell.dtype,
                    cell.redop == "none" ? "" : cell.redop,

@@ -5,17 +5,23 @@
 #include <filesystem>
 
 namespace plumbline {
-namespace {
 
 namespace fs = std::filesystem;
 
-}  // namespace
-
 Status read_report_input(const std::vector<std::string>& paths, ReportInput& input,
-                         const RecordSet::Limits& limits) {
+                         const Assumptions& assume, const RecordSet::Limits& limits) {
   SoakCollector soaks;
   RecordSet set(limits);
   for (const std::string& path : paths) {
+    Expected<std::optional<ImportResult>> imported =
+        path == "-" ? std::optional<ImportResult>() : import_file(path, assume);
+    if (!imported) return fail(imported.error());
+    if (*imported) {
+      for (const Record& record : (*imported)->records) set.take(record);
+      const std::vector<std::string>& notes = (*imported)->notes;
+      input.notes.insert(input.notes.end(), notes.begin(), notes.end());
+      continue;
+    }
     const Status read = for_each_record(path, &input.notes, [&](const Record& record) {
       if (!soaks.take(record)) {
         set.take(record);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/import/importer.h"
 #include "reports/record_set.h"
 #include "reports/report.h"
 
@@ -13,7 +14,9 @@ namespace plumbline {
 
 // Appends what the files hold, in their order; events.jsonl beside a file is read with it. An
 // unreadable event file is a note: the records still count. "-" is the standard input.
+// Files of other tools (reports/import/importer.h) count like record files; `assume` is what the
+// user says that they do not.
 Status read_report_input(const std::vector<std::string>& paths, ReportInput& input,
-                         const RecordSet::Limits& limits = {});
+                         const Assumptions& assume = {}, const RecordSet::Limits& limits = {});
 
 }  // namespace plumbline

@@ -3,18 +3,25 @@
 
 namespace plumbline {
 
-ReportRow console_report();   // console.cc
-ReportRow csv_report();       // csv.cc
-ReportRow plots_report();     // plots.cc
-ReportRow links_report();     // links.cc
-ReportRow soak_report();      // soak.cc
-ReportRow markdown_report();  // markdown.cc
+ReportRow console_report();      // console.cc
+ReportRow csv_report();          // csv.cc
+ReportRow plots_report();        // plots.cc
+ReportRow links_report();        // links.cc
+ReportRow soak_report();         // soak.cc
+ReportRow markdown_report();     // markdown.cc
+ReportRow junit_report();        // junit.cc
+ReportRow openmetrics_report();  // openmetrics.cc
+ReportRow nccl_json_report();    // nccl_json.cc
+ReportRow gbench_json_report();  // gbench_json.cc
+ReportRow iperf3_json_report();  // iperf3_json.cc
+ReportRow records_report();      // records_report.cc
 
 const std::vector<ReportRow>& report_table() {
   // In the order in which a run writes them: markdown links the pictures that plots has drawn.
   static const std::vector<ReportRow> kTable = {
-      console_report(), csv_report(),  plots_report(),
-      links_report(),   soak_report(), markdown_report(),
+      console_report(),   csv_report(),         plots_report(),       links_report(),
+      soak_report(),      markdown_report(),    junit_report(),       openmetrics_report(),
+      nccl_json_report(), gbench_json_report(), iperf3_json_report(), records_report(),
   };
   return kTable;
 }

@@ -71,6 +71,7 @@ class LaunchSet {
     if (!medians_.empty()) {
       item.time = summarize(hist_);
       set_median(medians_, item.time);
+      item.typical_ns = item.time.p50;
     }
     const Rates rates = rates_of(item.record->cell, rate, item.time);
     item.algbw_Bps = positive(rates.algbw_Bps);
@@ -260,6 +261,10 @@ const char* to_string(Verdict verdict) {
   return "?";
 }
 
+std::string verdict_word(const Item& item) {
+  return item.imported() && item.verdict == Verdict::kClean ? "imported" : to_string(item.verdict);
+}
+
 Verdict Pair::verdict() const {
   if (!out || !in) return any().verdict;
   return std::max(out->verdict, in->verdict);
@@ -274,6 +279,13 @@ Item make_item(const Record& record) {
   const Rates rates = rates_of(record.cell, record.measurement, item.time);
   item.algbw_Bps = positive(rates.algbw_Bps);
   item.busbw_Bps = positive(rates.busbw_Bps);
+  item.typical_ns = positive(item.time.p50);
+  item.statistic = item.typical_ns ? "p50" : "";
+  const std::optional<Reported>& told = record.measurement.reported;
+  if (told && !item.typical_ns) {
+    item.typical_ns = positive(told->time_ns);
+    item.statistic = told->statistic;
+  }
   return item;
 }
 

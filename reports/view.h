@@ -31,10 +31,19 @@ struct Item {
   std::optional<double> algbw_Bps, busbw_Bps;  // absent where they mean nothing (barrier, no data)
   std::optional<double> of_latency, of_bandwidth;  // fraction of the measured roof
   Verdict verdict = Verdict::kClean;
+  // The time of one operation that tables and plots show, and what it is: our median ("p50"), or,
+  // of an imported result without samples, what its tool printed ("mean" ...).
+  std::optional<double> typical_ns;
+  std::string statistic;
 
+  bool imported() const { return record->measurement.reported.has_value(); }
   // Numbers may be shown and compared: something was measured and the data were right.
   bool valid() const { return verdict == Verdict::kClean || verdict == Verdict::kNoisy; }
 };
+
+// The verdict as a word for people: that of a clean imported result is "imported", because nobody
+// watched the machine while another tool measured, and "clean" would be a claim.
+std::string verdict_word(const Item& item);
 
 // The two placements of one cell; at least one is there.
 struct Pair {

@@ -53,6 +53,9 @@ labs    tshark                     -
 labs    openssh-server             -
 labs    openssh-client             -
 labs    libgloo-dev                -
+labs    iperf3                     -
+labs    libbenchmark-tools         -
+labs    python3-scipy              -
 labs    openmpi-bin                -
 labs    mpich                      -
 labs    slurmctld                  -

@@ -126,6 +126,46 @@ TEST(Record, ALaunchKeepsItsPlace) {
   }
 }
 
+TEST(Record, WhatAnotherToolReportedIsKeptAndNotPassedOff) {
+  Record record = sample_record();
+  record.measurement.samples_ns.clear();
+  record.measurement.hist = {};
+  record.measurement.reported =
+      Reported{"osu", "7.1", "mean", 2000.0, std::nullopt, std::nullopt, "doubled"};
+  recompute(record);
+  EXPECT_FALSE(record.time_ns.p50);
+  EXPECT_DOUBLE_EQ(*record.algbw_Bps, (1 << 20) / 2000.0 * 1e9);
+  EXPECT_DOUBLE_EQ(*record.busbw_Bps, *record.algbw_Bps);  // of two ranks
+  std::vector<std::string> warnings;
+  const Expected<Record> again = record_from_line(to_line(record), &warnings);
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_TRUE(warnings.empty());
+  EXPECT_EQ(to_line(*again), to_line(record));
+  EXPECT_EQ(again->measurement.reported->statistic, "mean");
+  // What it printed itself counts, also where it is not what the time gives.
+  record.measurement.reported->algbw_Bps = 5e9;
+  record.measurement.reported->busbw_Bps = 4e9;
+  recompute(record);
+  EXPECT_EQ(record.algbw_Bps, 5e9);
+  EXPECT_EQ(record.busbw_Bps, 4e9);
+  // With samples these decide.
+  Record sampled = sample_record();
+  sampled.measurement.reported = record.measurement.reported;
+  recompute(sampled);
+  EXPECT_EQ(sampled.algbw_Bps, sample_record().algbw_Bps);
+}
+
+TEST(Record, ReportedNumbersThatCannotBeAreRefused) {
+  Record record = sample_record();
+  record.measurement.reported.emplace();
+  record.measurement.reported->time_ns = 5.0;
+  std::string line = to_line(record);
+  const std::string good = "\"time_ns\":5.0,";
+  ASSERT_NE(line.find(good), std::string::npos);
+  line.replace(line.find(good), good.size(), "\"time_ns\":-5.0,");
+  EXPECT_FALSE(record_from_line(line));
+}
+
 TEST(Record, FilesAreReadOneRecordAtATime) {
   const TempDir folder;
   const std::string line = to_line(sample_record());

@@ -84,6 +84,26 @@ TEST(Csv, HostileTextSurvivesUnchanged) {
   EXPECT_EQ(value(rows, 1, "params"), "a=1,2;b=\n");
 }
 
+// A spreadsheet runs what begins like a formula, whoever wrote it.
+TEST(Csv, NamesOfARecordAreNoFormulas) {
+  for (const std::string& evil :
+       {std::string("=cmd|' /C calc'!A0"), std::string("+1+1"), std::string("-1+1"),
+        std::string("@SUM(A1)"), std::string("\t=1"), std::string("\r=1"), std::string("\n=1"),
+        std::string("\uFF1D1+1"), std::string("\uFF0B1"), std::string("\uFF0D1"),
+        std::string("\uFF20x"), std::string("-"), std::string("+1e5e"), std::string("-0x1p3")}) {
+    Record r = samples::record("latency", "allreduce", "ring", 2, 64, 1000);
+    r.run_id = r.scenario = r.cell.hosts = r.cell.dtype = r.measurement.reason = evil;
+    r.measurement.stop_reason = r.measurement.resolved.kernel = r.noise.verdict = evil;
+    const auto rows = parse(csv_of({r}));
+    ASSERT_EQ(rows.size(), 2U);
+    for (const std::string& cell : rows[1]) EXPECT_NE(cell, evil);
+    for (const char* name : {"run_id", "scenario", "hosts", "dtype", "reason", "stop_reason"}) {
+      EXPECT_EQ(value(rows, 1, name), "'" + evil) << name;
+    }
+    EXPECT_EQ(value(rows, 1, "root"), "-1");  // a number stays one
+  }
+}
+
 TEST(Csv, ValuesAreInTheUnitOfTheHeader) {
   Record r = samples::record("bandwidth", "allreduce", "ring", 4, 4'000'000, 2'000'000);
   PerRank rank;

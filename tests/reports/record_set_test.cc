@@ -267,7 +267,7 @@ std::string report(const char* name, const ReportInput& input) {
 TEST_F(ManyRecords, TablesShowLaunchesAndCsvEveryRecord) {
   const std::string path = write("r.jsonl", 2000);
   ReportInput input;
-  ASSERT_TRUE(read_report_input({path}, input, at_most(500)));
+  ASSERT_TRUE(read_report_input({path}, input, {}, at_most(500)));
   EXPECT_THAT(input.records, SizeIs(20));
   EXPECT_THAT(input.merged_files, ElementsAre(path));
   const std::string console = report("console", input);
@@ -303,7 +303,7 @@ long peak_growth_kib(const std::string& path) {
     rusage before{}, after{};
     getrusage(RUSAGE_SELF, &before);
     ReportInput input;
-    const bool read = read_report_input({path}, input, at_most(500)).has_value();
+    const bool read = read_report_input({path}, input, {}, at_most(500)).has_value();
     if (read) report("console", input);
     getrusage(RUSAGE_SELF, &after);
     const long grown = read ? after.ru_maxrss - before.ru_maxrss : -1;

@@ -1,0 +1,200 @@
+// iperf3 -J and --json-stream. A test becomes one record of kind bandwidth, operation stream (or
+// bidirectional), whose rate is what the receiver counted over the whole test; its size is the
+// block that was written at a time. Counters go to `extra`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "reports/import/foreign.h"
+#include "reports/utc.h"
+
+namespace plumbline {
+namespace {
+
+using nlohmann::json;
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+bool recognise(std::string_view start) {
+  const size_t brace = start.find('{');
+  if (brace == std::string_view::npos) return false;
+  const bool streamed = has(start, "\"event\"") && has(start, "\"data\"");
+  const bool whole =
+      has(start, "\"start\"") && (has(start, "\"test_start\"") || has(start, "\"connected\""));
+  return whole || (streamed && has(start, "\"start\""));
+}
+
+// One test, as -J writes it or gathered from the lines of --json-stream.
+struct Test {
+  const json& start;
+  const json& end;
+  const std::string& error;
+  size_t line;
+};
+
+struct Sums {
+  const json* sent = nullptr;
+  const json* received = nullptr;
+};
+
+// The side that counted what arrived, or what was sent where nothing else is known.
+std::optional<double> bits_of(const Sums& sums) {
+  for (const json* sum : {sums.received, sums.sent}) {
+    if (sum == nullptr) continue;
+    const std::optional<double> bits = foreign_number(*sum, "bits_per_second");
+    if (bits && *bits > 0) return bits;
+  }
+  return std::nullopt;
+}
+
+void put(const json* object, const char* key, const char* name, double unit, Record& record) {
+  if (object == nullptr) return;
+  if (const auto value = foreign_number(*object, key))
+    record.measurement.extra[name] = *value * unit;
+}
+
+void take_counters(const json& end, const Sums& sums, Record& record) {
+  put(sums.sent, "retransmits", "retransmits_segments", 1, record);
+  const json* sum = foreign_field(end, "sum");
+  const json* udp =
+      sums.received != nullptr && foreign_field(*sums.received, "jitter_ms") != nullptr
+          ? sums.received
+          : sum;
+  put(udp, "jitter_ms", "jitter_ns", 1e6, record);
+  put(udp, "lost_packets", "lost_datagrams", 1, record);
+  put(udp, "packets", "sent_datagrams", 1, record);
+  const json* cpu = foreign_field(end, "cpu_utilization_percent");
+  put(cpu, "host_total", "cpu_host_percent", 1, record);
+  put(cpu, "remote_total", "cpu_remote_percent", 1, record);
+  const json* streams = foreign_field(end, "streams");
+  if (streams == nullptr || !streams->is_array() || streams->empty()) return;
+  const json* sender = foreign_field(streams->front(), "sender");
+  put(sender, "mean_rtt", "rtt_mean_ns", 1e3, record);  // microseconds
+}
+
+void take_connections(const json& start, Record& record) {
+  const json* connected = foreign_field(start, "connected");
+  if (connected == nullptr || !connected->is_array()) return;
+  for (const json& one : *connected) {
+    if (record.measurement.resolved.address_pairs.size() >= 1024) return;
+    const auto side = [&](const char* host, const char* port) {
+      return fmt::format("{}:{}", foreign_text(one, host), foreign_count(one, port).value_or(0));
+    };
+    record.measurement.resolved.address_pairs.push_back("0-1 " + side("local_host", "local_port") +
+                                                        ">" + side("remote_host", "remote_port"));
+  }
+}
+
+void take_setup(const json& start, Record& record) {
+  Cell& cell = record.cell;
+  cell.kind = "bandwidth";
+  cell.ranks = 2;
+  cell.transport = "tcp";
+  const json* test = foreign_field(start, "test_start");
+  if (test != nullptr) {
+    if (foreign_text(*test, "protocol") == "UDP") cell.transport = "udp";
+    if (foreign_text(*test, "protocol") == "SCTP") cell.transport = "sctp";
+    set_bytes(foreign_count(*test, "blksize").value_or(0), record);
+    const uint64_t streams = foreign_count(*test, "num_streams").value_or(1);
+    if (streams > 1) cell.params["streams"] = fmt::format("{}", streams);
+    if (foreign_count(*test, "reverse").value_or(0) == 1) cell.params["reverse"] = "1";
+    const uint64_t target = foreign_count(*test, "target_bitrate").value_or(0);
+    if (target > 0) cell.params["target_bitrate"] = fmt::format("{}", target);
+    record.measurement.resolved.streams = static_cast<int>(std::min<uint64_t>(streams, 1 << 20));
+  }
+  if (const json* stamp = foreign_field(start, "timestamp")) {
+    const uint64_t seconds = foreign_count(*stamp, "timesecs").value_or(0);
+    if (seconds > 0) record.time = utc_text(static_cast<int64_t>(seconds));
+  }
+  take_connections(start, record);
+}
+
+std::string version_of(const json& start) {
+  const std::string text = foreign_text(start, "version");  // "iperf 3.12"
+  return text.rfind("iperf ", 0) == 0 ? text.substr(6) : text;
+}
+
+Status take_test(const ImportFile& file, const Test& test, ImportResult& out) {
+  Record record = imported_record("iperf3", version_of(test.start));
+  Reported& told = *record.measurement.reported;
+  set_op("stream", record);
+  take_setup(test.start, record);
+  Measurement& m = record.measurement;
+  if (!test.error.empty()) {
+    m.outcome = Outcome::kError;
+    m.reason = "iperf3: " + test.error.substr(0, 1000);
+    return add_record(file, std::move(record), out);
+  }
+  const json& end = test.end;
+  const Sums sums{foreign_field(end, "sum_sent"), foreign_field(end, "sum_received")};
+  const Sums back{foreign_field(end, "sum_sent_bidir_reverse"),
+                  foreign_field(end, "sum_received_bidir_reverse")};
+  std::optional<double> bits = bits_of(sums);
+  if (!bits) bits = bits_of({foreign_field(end, "sum"), nullptr});  // of old versions with UDP
+  if (!bits) {
+    out.notes.push_back(at_line(file, test.line) + "no rate in its end: was the test stopped?");
+    return {};
+  }
+  if (const std::optional<double> other = bits_of(back)) {
+    set_op("bidirectional", record);
+    record.measurement.extra["forward_Bps"] = *bits / 8;
+    record.measurement.extra["reverse_Bps"] = *other / 8;
+    bits = std::min(*bits, *other);
+    told.note = "the rate is the mean over the test of the slower direction";
+  } else {
+    told.note = "the rate is the mean over the test";
+  }
+  if (record.cell.bytes == 0) set_bytes(1, record);  // a rate needs a size to stand beside
+  told.algbw_Bps = *bits / 8;
+  const json* sum = sums.received != nullptr ? sums.received : foreign_field(end, "sum");
+  if (sum != nullptr) {
+    const double seconds = foreign_number(*sum, "seconds").value_or(0);
+    if (seconds > 0 && seconds < 1e9) m.elapsed_ns = static_cast<int64_t>(seconds * 1e9);
+  }
+  take_counters(end, sums, record);
+  return add_record(file, std::move(record), out);
+}
+
+Status read(const ImportFile& file, ImportResult& out) {
+  const json none;
+  json start, end;  // of a test that is being streamed
+  std::string error;
+  size_t begun = 0;  // its first line; 0 = there is none
+  const auto take_streamed = [&] {
+    Status taken = take_test(file, {start, end, error, begun}, out);
+    start = end = none;
+    error.clear();
+    begun = 0;
+    return taken;
+  };
+  const Status status = each_json(file, out, [&](const json& object, size_t line) -> Status {
+    const std::string event = foreign_text(object, "event");
+    const json* data = foreign_field(object, "data");
+    if (event.empty() || data == nullptr) {
+      const json* whole_start = foreign_field(object, "start");
+      const json* whole_end = foreign_field(object, "end");
+      return take_test(file,
+                       {whole_start ? *whole_start : none, whole_end ? *whole_end : none,
+                        foreign_text(object, "error"), line},
+                       out);
+    }
+    if (begun == 0) begun = line;
+    if (event == "start") start = *data;
+    if (event == "error") error = data->is_string() ? data->get<std::string>() : "unknown";
+    if (event != "end") return {};
+    end = *data;
+    return take_streamed();
+  });
+  return status && begun > 0 ? take_streamed() : status;
+}
+
+}  // namespace
+
+ImportRow iperf3_import() {
+  return {{"iperf3", "iperf3 -J or --json-stream", {}, {}, ""}, recognise, read};
+}
+
+}  // namespace plumbline

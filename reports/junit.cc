@@ -1,0 +1,251 @@
+// JUnit XML as CI systems read it: every cell, check of a probe, finding and rule is a test case. A
+// failed one has <failure>, one that could not be decided <error> or <skipped>, each with its
+// reason; nothing that was not seen to be right counts as passed. The text is XML 1.0 whatever a
+// record holds: markup is escaped, characters that XML forbids are replaced.
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "reports/report.h"
+#include "reports/text.h"
+#include "reports/view.h"
+
+namespace plumbline {
+namespace {
+
+// For element text and attributes in double quotes.
+std::string xml_text(const std::string& raw) {
+  const std::string text = clean(raw);  // no control characters, valid UTF-8
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else if (c == '"') {
+      out += "&quot;";
+    } else if (text.compare(i, 3, "\uFFFE") == 0 || text.compare(i, 3, "\uFFFF") == 0) {
+      out += '?';  // the two that are Unicode but not XML
+      i += 2;
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+enum class Result { kPassed, kFailure, kError, kSkipped };
+
+struct TestCase {
+  std::string name;
+  Result result = Result::kPassed;
+  std::string type, message;  // of what is not passed
+  std::string output;         // remarks; may be empty
+  double seconds = 0;
+};
+
+struct Suite {
+  std::string name;
+  std::vector<TestCase> cases;
+
+  size_t count(Result result) const {
+    size_t n = 0;
+    for (const TestCase& one : cases) n += one.result == result ? 1 : 0;
+    return n;
+  }
+  double seconds() const {
+    double sum = 0;
+    for (const TestCase& one : cases) sum += one.seconds;
+    return sum;
+  }
+};
+
+std::string or_none(const std::string& reason) {
+  return reason.empty() ? "no reason recorded" : reason;
+}
+
+TestCase case_of(const Item& item, bool several_runs) {
+  const Measurement& m = item.record->measurement;
+  TestCase one;
+  one.name = describe(*item.record);
+  if (several_runs) one.name += ", run " + item.record->run_id;
+  one.seconds = static_cast<double>(m.elapsed_ns) / 1e9;
+  const std::string causes = join(item.record->noise.causes, ", ");
+  one.type = m.cause.empty() ? to_string(m.outcome) : m.cause;
+  one.message = or_none(m.reason);
+  switch (item.verdict) {
+    case Verdict::kClean:
+      break;
+    case Verdict::kNoisy:
+      one.output = "noisy: " + causes;
+      break;
+    case Verdict::kSkipped:
+      one.result = Result::kSkipped;
+      break;
+    case Verdict::kFailed:
+      one.result = Result::kFailure;
+      break;
+    case Verdict::kError:
+      one.result = Result::kError;
+      break;
+    case Verdict::kInvalid:
+      one.result = Result::kFailure;
+      if (m.wrong.value_or(0) > 0) {
+        one.message = fmt::format("{} wrong elements", *m.wrong);
+        if (!m.reason.empty()) one.message += ": " + m.reason;
+      } else {
+        one.type = "invalid";
+        one.message = "the number means nothing: " + or_none(causes);
+      }
+      break;
+  }
+  return one;
+}
+
+std::vector<Suite> cell_suites(const View& view) {
+  std::set<std::string> runs;
+  for (const Item& item : view.items) runs.insert(item.record->run_id);
+  std::map<std::string, Suite> by_kind;
+  for (const Item& item : view.items) {
+    Suite& suite = by_kind[item.record->cell.kind];
+    suite.name = "cells." + item.record->cell.kind;
+    suite.cases.push_back(case_of(item, runs.size() > 1));
+  }
+  std::vector<Suite> suites;
+  for (auto& [kind, suite] : by_kind) suites.push_back(std::move(suite));
+  return suites;
+}
+
+TestCase case_of(const Check& check) {
+  TestCase one;
+  one.name = check.key.empty() ? check.id : check.key;
+  one.type = check.id;
+  const std::string said = fmt::format("{}: {}", to_string(check.outcome), or_none(check.reason));
+  switch (check.outcome) {
+    case CheckOutcome::kPass:
+      one.output = check.reason;
+      break;
+    case CheckOutcome::kWarn:
+      one.output = said;
+      break;
+    case CheckOutcome::kFail:
+      one.result = Result::kFailure;
+      break;
+    case CheckOutcome::kSkipped:
+    case CheckOutcome::kUnknown:  // never a pass
+      one.result = Result::kSkipped;
+      break;
+  }
+  one.message = check.outcome == CheckOutcome::kFail ? or_none(check.reason) : said;
+  return one;
+}
+
+TestCase case_of(const Finding& finding) {
+  TestCase one;
+  one.name = finding.cause;
+  if (!finding.host.empty()) one.name += " on " + finding.host;
+  if (!finding.peer.empty()) one.name += " towards " + finding.peer;
+  if (finding.port) one.name += fmt::format(", port {}", *finding.port);
+  one.type = finding.cause;
+  std::string text = finding.evidence.empty() ? std::string() : finding.evidence.front().text;
+  if (!finding.remedy.empty()) text += (text.empty() ? "remedy: " : "; remedy: ") + finding.remedy;
+  if (finding.outcome == Severity::kFail) {
+    one.result = Result::kFailure;
+    one.message = or_none(text);
+  } else {
+    one.output = std::string(to_string(finding.outcome)) + ": " + or_none(text);
+  }
+  return one;
+}
+
+TestCase case_of(const RuleVerdict& rule) {
+  TestCase one;
+  one.name = rule.rule;
+  if (!rule.where.empty()) one.name += " (" + rule.where + ")";
+  if (rule.passed) {
+    one.output = rule.message;
+  } else {
+    one.result = Result::kFailure;
+    one.type = "rule";
+    one.message = or_none(rule.message);
+  }
+  return one;
+}
+
+template <typename Source>
+void add_suite(const char* name, const std::vector<Source>& sources, std::vector<Suite>& suites) {
+  if (sources.empty()) return;
+  Suite& suite = suites.emplace_back();
+  suite.name = name;
+  for (const Source& source : sources) suite.cases.push_back(case_of(source));
+}
+
+std::string counts_text(size_t tests, size_t failures, size_t errors, size_t skipped,
+                        double seconds) {
+  return fmt::format(R"(tests="{}" failures="{}" errors="{}" skipped="{}" time="{:.6f}")", tests,
+                     failures, errors, skipped, seconds);
+}
+
+void write_case(const std::string& suite, const TestCase& one, std::ostream& out) {
+  out << fmt::format(R"(    <testcase classname="plumbline.{}" name="{}" time="{:.6f}">)",
+                     xml_text(suite), xml_text(one.name), one.seconds);
+  const auto element = [&](const char* tag) {
+    out << fmt::format("\n      <{0} message=\"{1}\" type=\"{2}\">{1}</{0}>", tag,
+                       xml_text(one.message), xml_text(one.type));
+  };
+  if (one.result == Result::kFailure) element("failure");
+  if (one.result == Result::kError) element("error");
+  if (one.result == Result::kSkipped) {
+    out << "\n      <skipped message=\"" << xml_text(one.message) << "\"/>";
+  }
+  if (!one.output.empty()) {
+    out << "\n      <system-out>" << xml_text(one.output) << "</system-out>";
+  }
+  out << "\n    </testcase>\n";
+}
+
+Expected<std::vector<std::string>> write(const ReportInput& input, const ReportTarget& target) {
+  if (!target.out) return fail(ErrorCode::kUsage, "the junit report needs an output stream");
+  const View view = make_view(input.records);
+  std::vector<Suite> suites = cell_suites(view);
+  add_suite("probes", input.checks, suites);
+  add_suite("findings", input.findings, suites);
+  add_suite("rules", input.rules, suites);
+  size_t tests = 0, failures = 0, errors = 0, skipped = 0;
+  double seconds = 0;
+  for (const Suite& suite : suites) {
+    tests += suite.cases.size();
+    failures += suite.count(Result::kFailure);
+    errors += suite.count(Result::kError);
+    skipped += suite.count(Result::kSkipped);
+    seconds += suite.seconds();
+  }
+  std::ostream& out = *target.out;
+  out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"plumbline\" "
+      << counts_text(tests, failures, errors, skipped, seconds) << ">\n";
+  for (const Suite& suite : suites) {
+    out << "  <testsuite name=\"" << xml_text(suite.name) << "\" "
+        << counts_text(suite.cases.size(), suite.count(Result::kFailure),
+                       suite.count(Result::kError), suite.count(Result::kSkipped), suite.seconds())
+        << ">\n";
+    for (const TestCase& one : suite.cases) write_case(suite.name, one, out);
+    out << "  </testsuite>\n";
+  }
+  out << "</testsuites>\n";
+  return std::vector<std::string>{};
+}
+
+}  // namespace
+
+ReportRow junit_report() {
+  return {
+      {"junit", "JUnit XML: cells, checks, findings and rules as test cases, for CI", {}, {}, ""},
+      "junit.xml",
+      write};
+}
+
+}  // namespace plumbline

@@ -1,0 +1,26 @@
+// The report `records`: the records themselves, one JSON object a line. Turns results of other
+// tools into a records.jsonl that can be kept beside our own.
+#include "reports/report.h"
+
+namespace plumbline {
+namespace {
+
+Expected<std::vector<std::string>> write(const ReportInput& input, const ReportTarget& target) {
+  if (!target.out) return fail(ErrorCode::kUsage, "the records report needs an output stream");
+  for (const Record& record : input.records) *target.out << to_line(record) << "\n";
+  return std::vector<std::string>{};
+}
+
+}  // namespace
+
+ReportRow records_report() {
+  return {{"records",
+           "the records as records.jsonl, for what was imported from other tools",
+           {},
+           {},
+           ""},
+          "",
+          write};
+}
+
+}  // namespace plumbline

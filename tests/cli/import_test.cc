@@ -1,0 +1,47 @@
+// `plumbline report` on what other tools printed.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reports/import/importer.h"
+#include "tests/support/program.h"
+
+namespace plumbline {
+namespace {
+
+using testing::HasSubstr;
+
+std::string sample(const std::string& name) {
+  return std::string(PLUMBLINE_SOURCE_DIR) + "/tests/reports/samples/" + name;
+}
+
+TEST(ReportOfOtherTools, TableFromIperf3AndOsu) {
+  const Finished done = run_program(plumbline_argv(
+      {"report", "console", sample("iperf3_tcp.json"), sample("osu.txt"), "--assume", "ranks=4"}));
+  EXPECT_EQ(done.status, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("stream auto, 2 ranks, tcp, engine iperf3"));
+  EXPECT_THAT(done.out, HasSubstr("allreduce auto, 4 ranks, mpi, engine osu"));
+}
+
+TEST(ReportOfOtherTools, SaysWhatIsMissingAndWhatItCanRead) {
+  const Finished missing = run_program(plumbline_argv({"report", "csv", sample("osu.txt")}));
+  EXPECT_EQ(missing.status, 1);
+  EXPECT_THAT(missing.err, HasSubstr("say --assume ranks=N"));
+  const ScratchFolder folder;
+  const Finished unknown =
+      run_program(plumbline_argv({"report", "csv", folder.write("x.json", "[1, 2]")}));
+  EXPECT_EQ(unknown.status, 1);
+  EXPECT_THAT(unknown.err, HasSubstr("it reads: records of plumbline; iperf3 -J"));
+  const Finished wrong =
+      run_program(plumbline_argv({"report", "csv", sample("osu.txt"), "--assume", "rank=4"}));
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_THAT(wrong.err, HasSubstr("KEY=VALUE with one of: ranks, unit, op"));
+}
+
+TEST(ReportOfOtherTools, HelpNamesEveryAssumption) {
+  const Finished help = run_program(plumbline_argv({"report", "--help"}));
+  for (const Descriptor& row : assumption_table()) EXPECT_THAT(help.out, HasSubstr(row.name + "="));
+}
+
+}  // namespace
+}  // namespace plumbline
