@@ -73,7 +73,8 @@ struct Context {
   std::ostream* err = nullptr;  // progress and errors
   bool out_is_terminal = false;
   bool err_is_terminal = false;
-  int width = 0;  // columns of the terminal behind `out`, 0 = not a terminal
+  bool colour = true;  // wanted where there is a terminal (NO_COLOR)
+  int width = 0;       // columns of the terminal behind `out`, 0 = not a terminal
 };
 
 // Parses argv against the table and runs the command. Usage errors are printed with the nearest

@@ -20,6 +20,13 @@ const FlagRow kLauncher = {"--launcher", "NAME",
                            "believe only this launcher's variables: openmpi, mpich, slurm, "
                            "torchrun, plumbline; none = run alone (auto)"};
 const FlagRow kRounds = {"--rounds", "N", "at most so many timed operations in a cell"};
+const FlagRow kRules = {"--rules", "FILE",
+                        "rules that the results must meet, beside the scenario's own "
+                        "(docs/rules.md); may be repeated",
+                        true};
+const FlagRow kBaseline = {"--baseline", "DIR",
+                           "run (folder or records.jsonl) that rules of the kind p50_of_baseline "
+                           "compare with"};
 const FlagRow kExclude = {"--exclude", "HOST", "leave this host out; may be repeated", true};
 const FlagRow kMinEffect = {"--min-effect", "SHARE", "changes below this do not count (2%)"};
 const FlagRow kAlpha = {"--alpha", "SHARE",
@@ -61,6 +68,8 @@ std::vector<CommandRow> command_table() {
         kSkip,
         kSeed,
         kRounds,
+        kRules,
+        kBaseline,
         {"--resume", nullptr, "run only what DIR/records.jsonl does not hold yet"},
         {"--for", "TIME", "soak: measure again and again for so long (8h; s, m or h)"},
         {"--every", "TIME", "with --for: a round starts so often (5m)"},
@@ -81,6 +90,7 @@ std::vector<CommandRow> command_table() {
         kExclude,
         kMaster,
         kLauncher,
+        {"--no-history", nullptr, "leave no entry for plumbline results"},
         {"-q,--quiet", nullptr, "no progress on standard error"}},
        true,
        false,
@@ -129,7 +139,7 @@ std::vector<CommandRow> command_table() {
       {"plan",
        "show what a scenario would measure, without running it",
        {{"scenario", "scenario file"}},
-       {kHosts, kOnly, kSkip, kSeed, kRounds, kJson},
+       {kHosts, kOnly, kSkip, kSeed, kRounds, kRules, kBaseline, kJson},
        true,
        false,
        run_plan},
@@ -149,10 +159,15 @@ std::vector<CommandRow> command_table() {
          true, true}},
        {{"-o,--out", "PATH", "file to write (folder for plots); default: standard output"},
         {"--assume", "KEY=VALUE",
-         "what another tool's file does not say: ranks=N, unit=MiB/s or Gb/s, op=NAME", true}},
+         "what another tool's file does not say: ranks=N, unit=MiB/s or Gb/s, op=NAME", true},
+        kRules,
+        kBaseline},
        false,
        false,
-       run_report},
+       run_report,
+       "The rules of a run are kept beside its records and shown with them. Exit code 4 when a "
+       "rule\n"
+       "is broken."},
       {"compare",
        "did something get slower? launches of two sides, cell by cell",
        {{"records",
@@ -194,16 +209,25 @@ std::vector<CommandRow> command_table() {
        "problem\n"
        "names its field. Several bundles are compared with one another too."},
       {"results",
-       "RESULTS.md from the bundles of a folder: update (the default), check",
-       {{"verb", "update or check", false}},
-       {{"--folder", "DIR", "the bundles (reports/community)"},
-        {"--page", "FILE", "the page (RESULTS.md)"},
-        kAllowedSigners},
+       "the runs of this machine, and RESULTS.md from the bundles of a folder",
+       {{"verb", "update (the default), check, list, show ID or prune", false},
+        {"id", "show: the run's id, its first letters, or last", false}},
+       {{"--folder", "DIR", "update, check: the bundles (reports/community)"},
+        {"--page", "FILE", "update, check: the page (RESULTS.md)"},
+        kAllowedSigners,
+        {"--keep", "N", "prune: all but the newest N runs"},
+        {"--older-than", "AGE", "prune: runs older than this (30d, 12h)"},
+        {"--dry-run", nullptr, "prune: only say what would go"},
+        kJson},
        false,
        false,
        run_results,
        "update writes the page, the same bytes for the same bundles; check compares and changes\n"
-       "nothing. Exit code 3 when the page is another, or a bundle does not verify."},
+       "nothing. Exit code 3 when the page is another, or a bundle does not verify.\n"
+       "list, show: every run leaves one small file in $XDG_STATE_HOME/plumbline/runs (default\n"
+       "~/.local/state/plumbline/runs) that says where its results are; run --no-history leaves\n"
+       "none. prune removes such files, and of a folder that a run made exactly what plumbline\n"
+       "wrote there; a folder with anything else in it stays as it is."},
       {"trace",
        "analyse packet captures: handshakes, losses, resets, closed windows, where packets vanish",
        {{"file", "capture (pcap or pcapng); two of the same connections are compared", true, true}},

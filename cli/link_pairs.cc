@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <optional>
 
 #include "core/units.h"
@@ -36,7 +37,54 @@ std::optional<double> speed_at(const std::string& host, const std::string& addre
   return std::nullopt;
 }
 
+// "0-1 10.0.0.1:4000>[fe80::2%en1]:29601" in its parts.
+struct UsedPair {
+  size_t from = 0, to = 0;
+  std::string local, remote;
+};
+
+std::string without_port(const std::string& address) {
+  if (!address.empty() && address.front() == '[') {
+    return address.substr(1, std::min(address.find(']'), address.size()) - 1);
+  }
+  return address.substr(0, address.rfind(':'));
+}
+
+std::optional<UsedPair> parse_pair(const std::string& text) {
+  UsedPair pair;
+  const size_t space = text.find(' '), arrow = text.find('>');
+  int used = 0;
+  if (space == std::string::npos || arrow == std::string::npos || arrow < space)
+    return std::nullopt;
+  if (std::sscanf(text.c_str(), "%zu-%zu %n", &pair.from, &pair.to, &used) != 2)
+    return std::nullopt;
+  pair.local = without_port(text.substr(space + 1, arrow - space - 1));
+  pair.remote = without_port(text.substr(arrow + 1));
+  return pair;
+}
+
 }  // namespace
+
+std::optional<double> slowest_link_bps(const std::vector<ScenarioHost>& hosts,
+                                       const std::vector<size_t>& placement,
+                                       const std::map<std::string, HostFacts>& facts,
+                                       const std::vector<std::string>& address_pairs) {
+  std::optional<double> slowest;
+  for (const std::string& text : address_pairs) {
+    const std::optional<UsedPair> pair = parse_pair(text);
+    if (!pair || pair->from >= placement.size() || pair->to >= placement.size()) {
+      return std::nullopt;
+    }
+    const size_t from = placement[pair->from], to = placement[pair->to];
+    if (from == to) continue;  // no link between them
+    const auto here = speed_at(hosts[from].name, pair->local, hosts, facts);
+    const auto there = speed_at(hosts[to].name, pair->remote, hosts, facts);
+    if (!here && !there) return std::nullopt;
+    const double speed = here && there ? std::min(*here, *there) : here ? *here : *there;
+    slowest = std::min(slowest.value_or(speed), speed);
+  }
+  return slowest;
+}
 
 std::vector<std::string> pair_reasons(const std::vector<ScenarioHost>& hosts,
                                       const std::vector<size_t>& placement) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,5 +27,13 @@ std::vector<RankPair> apart_ranks(const std::vector<ScenarioHost>& hosts,
 // of the interface with the link's address (nothing for virtual ones). `facts` by host name.
 void add_link_speeds(const std::vector<ScenarioHost>& hosts,
                      const std::map<std::string, HostFacts>& facts, std::vector<LinkResult>& links);
+
+// The same for a cell: the slowest of the links that its ranks use
+// ("0-1 10.0.0.1:4000>10.0.0.2:29601", Resolved::address_pairs). Nothing when one of them is
+// unknown, or when no two ranks are on different hosts. `placement` names the host of each rank.
+std::optional<double> slowest_link_bps(const std::vector<ScenarioHost>& hosts,
+                                       const std::vector<size_t>& placement,
+                                       const std::map<std::string, HostFacts>& facts,
+                                       const std::vector<std::string>& address_pairs);
 
 }  // namespace plumbline

@@ -2,36 +2,16 @@
 // to its table.
 
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <csignal>
-#include <cstdlib>
 #include <exception>
 #include <iostream>
-#include <string_view>
-#include <system_error>
 
 #include "cli/commands.h"
+#include "cli/terminal.h"
 
 namespace {
-
-// The user's own word in COLUMNS comes first, also where the output goes into a pipe or a file.
-// Below kNarrowest nothing can be laid out any more, so that such a value is taken for none.
-int terminal_width(int fd) {
-  constexpr int kNarrowest = 40, kWidest = 10'000;
-  if (const char* text = std::getenv("COLUMNS"); text != nullptr) {
-    const std::string_view word = text;
-    int columns = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), columns);
-    const bool whole = error == std::errc() && end == word.data() + word.size();
-    if (whole && columns >= kNarrowest && columns <= kWidest) return columns;
-  }
-  winsize size{};
-  if (isatty(fd) == 0 || ioctl(fd, TIOCGWINSZ, &size) != 0) return 0;
-  return size.ws_col;
-}
 
 // A pipe whose other end is closed: that is its reader's wish.
 bool reader_has_gone(int fd) {
@@ -50,9 +30,10 @@ int main(int argc, char** argv) {
   context.commands = &commands;
   context.out = &std::cout;
   context.err = &std::cerr;
-  context.out_is_terminal = isatty(STDOUT_FILENO) != 0;
-  context.err_is_terminal = isatty(STDERR_FILENO) != 0;
-  context.width = terminal_width(STDOUT_FILENO);
+  context.out_is_terminal = plumbline::is_terminal(STDOUT_FILENO);
+  context.err_is_terminal = plumbline::is_terminal(STDERR_FILENO);
+  context.width = plumbline::terminal_width(STDOUT_FILENO);
+  context.colour = plumbline::colour_wanted();
   try {
     const int status = plumbline::dispatch(commands, context);
     if (std::cout.flush() || reader_has_gone(STDOUT_FILENO)) return status;

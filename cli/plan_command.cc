@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/options_source.h"
 #include "cli/plan_text.h"
+#include "cli/rule_source.h"
 #include "cli/scenario_source.h"
 #include "core/json.h"
 #include "core/units.h"
@@ -42,9 +43,14 @@ int run_plan(const Args& args, Context& context) {
   if (!options) return usage_failure(context, options.error());
   const std::optional<Plan> plan = plan_of(*scenario, *options, args, context);
   if (!plan) return 1;
+  std::optional<RuleRequest> rules = read_rules(scenario->expect, args, context);
+  if (!rules) return 1;
+  RuleCheck check;
+  const bool sound = check_rules(*rules, *scenario, *options, *plan, args, context, check);
   if (!args.has("json")) {
     print_plan(*plan, *context.out);
-    return 0;
+    for (const std::string& line : check.lines) *context.out << line << "\n";
+    return sound ? 0 : 1;
   }
   nlohmann::json cells = nlohmann::json::array();
   for (const PlanCell& planned : plan->cells) {
@@ -57,13 +63,11 @@ int run_plan(const Args& args, Context& context) {
   for (const auto& [name, option] : options->values()) {
     values[name] = {{"value", option.value}, {"origin", option.origin}};
   }
-  const nlohmann::json all = {{"cells", std::move(cells)},
-                              {"seed", plan->seed},
-                              {"hash", plan->hash},
-                              {"estimated_s", plan->estimated_s},
-                              {"options", std::move(values)}};
+  const nlohmann::json all = {{"cells", std::move(cells)},    {"seed", plan->seed},
+                              {"hash", plan->hash},           {"estimated_s", plan->estimated_s},
+                              {"options", std::move(values)}, {"rules", check.lines}};
   *context.out << all.dump(1) << "\n";
-  return 0;
+  return sound ? 0 : 1;
 }
 
 }  // namespace plumbline

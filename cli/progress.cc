@@ -5,13 +5,19 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/live_table.h"
 #include "core/units.h"
+#include "reports/text.h"
 
 namespace plumbline {
 namespace {
 
 constexpr double kPlainEveryS = 10;
-constexpr int kBarColumns = 20;
+constexpr int kBarColumns = 20, kNarrowBarColumns = 10;
+constexpr int kNarrow = 60;  // columns
+// To the end of the line: the new text is written over the old, and only then what is left of the
+// old goes, so that nothing flickers.
+constexpr const char* kClearRest = "\033[K";
 
 std::string seconds(double s) {
   const auto whole = int64_t{std::lround(s)};
@@ -19,57 +25,85 @@ std::string seconds(double s) {
                     : fmt::format("{} min {:02} s", whole / 60, whole % 60);
 }
 
-std::string cell_text(const Record& record) {
-  const Cell& cell = record.cell;
+std::string cell_text(const Cell& cell) {
   const std::string& how = cell.measure.empty() ? cell.algorithm : cell.measure;
   std::string text = fmt::format("{} {} {} ranks", cell.op, how, cell.ranks);
   if (cell.bytes > 0) text += " " + format_bytes(cell.bytes);
+  return text;
+}
+
+std::string cell_text(const Record& record) {
+  std::string text = cell_text(record.cell);
   if (record.time_ns.p50) text += " " + format_duration(*record.time_ns.p50);
   return text;
 }
 
+bool is_bad(const Record& record) {
+  return record.measurement.outcome == Outcome::kError ||
+         record.measurement.outcome == Outcome::kFailed;
+}
+
+std::string counts_text(const RunProgress& progress) {
+  if (!progress.phase.empty()) {
+    return progress.total > 0
+               ? fmt::format("{}, cell {}/{}", progress.phase, progress.done, progress.total)
+               : progress.phase;
+  }
+  const bool known = progress.done < progress.total && progress.eta_s > 0;
+  return fmt::format("{}/{}{}", progress.done, progress.total,
+                     known ? ", about " + seconds(progress.eta_s) + " left" : "");
+}
+
+std::string bar_line(const RunProgress& progress, const std::string& counts, int width) {
+  const auto total = std::max<size_t>(progress.total, 1);
+  const int columns = width > 0 && width < kNarrow ? kNarrowBarColumns : kBarColumns;
+  const auto filled =
+      std::min(progress.done * static_cast<size_t>(columns) / total, static_cast<size_t>(columns));
+  std::string line = fmt::format("[{:<{}}] {}", std::string(filled, '#'), columns, counts);
+  if (progress.current != nullptr) line += "  " + clean(cell_text(progress.current->cell));
+  // The last column stays free: some terminals go on to the next line there.
+  const auto room = static_cast<size_t>(std::max(1, width - 1));
+  return width > 0 && display_width(line) > room ? fit(line, room, true) : line;
+}
+
 }  // namespace
 
-void Progress::show(const RunProgress& progress) {
-  const bool bad =
-      progress.last != nullptr && (progress.last->measurement.outcome == Outcome::kError ||
-                                   progress.last->measurement.outcome == Outcome::kFailed);
-  if (bad) {
-    finish();
-    err_ << fmt::format("{}: {}: {}\n", to_string(progress.last->measurement.outcome),
-                        cell_text(*progress.last), progress.last->measurement.reason);
-  }
-  const std::string left = progress.done < progress.total && progress.eta_s > 0
-                               ? ", about " + seconds(progress.eta_s) + " left"
-                               : "";
-  std::string counts = fmt::format("{}/{}{}", progress.done, progress.total, left);
+void Progress::show_plain(const RunProgress& progress, const std::string& counts) {
   const bool soak = !progress.phase.empty();
-  if (soak) {
-    counts = progress.phase;
-    if (progress.total > 0) counts += fmt::format(", cell {}/{}", progress.done, progress.total);
-  }
-  if (!terminal_) {
-    if ((soak || progress.done < progress.total) &&
-        progress.elapsed_s - last_plain_s_ < kPlainEveryS)
-      return;
-    last_plain_s_ = progress.elapsed_s;
-    err_ << "plumbline: " << counts << "\n" << std::flush;
+  if ((soak || progress.done < progress.total) && progress.elapsed_s - last_plain_s_ < kPlainEveryS)
     return;
+  last_plain_s_ = progress.elapsed_s;
+  err_ << "plumbline: " << counts << "\n" << std::flush;
+}
+
+void Progress::show(const RunProgress& progress) {
+  const Record* last = progress.last;
+  const bool bad = last != nullptr && is_bad(*last);
+  const std::string reason = bad ? fmt::format("{}: {}: {}\n", to_string(last->measurement.outcome),
+                                               cell_text(*last), clean(last->measurement.reason))
+                                 : "";
+  const std::string counts = counts_text(progress);
+  if (!terminal_) {
+    err_ << reason;
+    return show_plain(progress, counts);
   }
-  const auto total = std::max<size_t>(progress.total, 1);
-  const auto filled = static_cast<int>(progress.done * kBarColumns / total);
-  std::string line = fmt::format("[{:<{}}] {}", std::string(static_cast<size_t>(filled), '#'),
-                                 kBarColumns, counts);
-  if (progress.last != nullptr) line += "  " + cell_text(*progress.last);
-  if (width_ > 0 && static_cast<int>(line.size()) >= width_) {
-    line.resize(static_cast<size_t>(width_ - 1));
+  const int width = width_();
+  std::string text = "\r";
+  // A soak would fill the screen for hours with the same cells: its reports have the rounds.
+  if (last != nullptr && progress.phase.empty()) {
+    const int room = width > 0 ? width - 1 : 0;
+    const std::string header = live_header(room);
+    if (header != header_) text += header + kClearRest + "\n";
+    header_ = header;
+    text += live_row(*last, room, colour_) + kClearRest + "\n";
   }
-  err_ << "\r\033[K" << line << std::flush;
+  if (bad) text += clean(reason) + kClearRest + "\n";
+  err_ << text + bar_line(progress, counts, width) + kClearRest << std::flush;
   open_line_ = true;
 }
 
 void Progress::finish() {
-  if (open_line_) err_ << "\r\033[K" << std::flush;
+  if (open_line_) err_ << std::string("\r") + kClearRest << std::flush;
   open_line_ = false;
 }
 

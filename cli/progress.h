@@ -1,8 +1,11 @@
-// What a live run shows on standard error: on a terminal one line that is rewritten, with a bar and
-// the time left; elsewhere a plain line per cell that went wrong and one about every ten seconds.
+// What a live run shows on standard error. On a terminal: a table that gets a row with every
+// finished cell, and below it one line that is rewritten, with a bar and the time left. Elsewhere:
+// a plain line per cell that went wrong and one about every ten seconds.
 #pragma once
 
+#include <functional>
 #include <ostream>
+#include <string>
 
 #include "scenarios/runner.h"
 
@@ -10,17 +13,22 @@ namespace plumbline {
 
 class Progress {
  public:
-  Progress(std::ostream& err, bool terminal, int width)
-      : err_(err), terminal_(terminal), width_(width) {}
+  // `width` tells the columns of the terminal, anew for every line; 0 = unlimited.
+  Progress(std::ostream& err, bool terminal, std::function<int()> width, bool colour)
+      : err_(err), terminal_(terminal), width_(std::move(width)), colour_(colour) {}
   void show(const RunProgress& progress);
-  // Ends the rewritten line.
+  // Takes the rewritten line away: what comes next begins at the start of an empty line.
   void finish();
 
  private:
+  void show_plain(const RunProgress& progress, const std::string& counts);
+
   std::ostream& err_;
   bool terminal_;
-  int width_;
+  std::function<int()> width_;
+  bool colour_;
   bool open_line_ = false;
+  std::string header_;  // the last one shown
   double last_plain_s_ = 0;
 };
 

@@ -11,6 +11,7 @@
 #include "probes/probe.h"
 #include "probes/thresholds.h"
 #include "reports/link_thresholds.h"
+#include "reports/metrics.h"
 #include "reports/report.h"
 #include "reports/soak_thresholds.h"
 #include "scenarios/host_files/backends.h"
@@ -165,7 +166,9 @@ std::string reference_markdown() {
          "how often it is right.\n\n" +
          causes() + "\n## Thresholds\n\nEvery number behind a warning.\n\n" + thresholds() +
          "\n## Host files\n\n[host_files.md](host_files.md) shows them.\n\n" + host_files() +
-         "\n## Reports\n\n" + reports();
+         "\n## Reports\n\n" + reports() +
+         "\n## Metrics\n\nWhat rules can ask for; [rules.md](rules.md) shows how.\n\n" +
+         metric_reference_markdown();
 }
 
 }  // namespace plumbline

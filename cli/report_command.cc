@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "cli/commands.h"
+#include "cli/rule_source.h"
 #include "core/options.h"
 #include "reports/read_input.h"
 #include "reports/report.h"
@@ -15,14 +16,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Expected<ReportInput> read_input(const std::vector<std::string>& files, const Assumptions& assume) {
-  ReportInput input;
+std::vector<std::string> record_paths(const std::vector<std::string>& files) {
   std::vector<std::string> paths;
   for (const std::string& file : files) {
     std::error_code code;
     paths.push_back(fs::is_directory(file, code) ? (fs::path(file) / "records.jsonl").string()
                                                  : file);
   }
+  return paths;
+}
+
+Expected<ReportInput> read_input(const std::vector<std::string>& paths, const Assumptions& assume) {
+  ReportInput input;
   if (const Status read = read_report_input(paths, input, assume); !read) return fail(read.error());
   return input;
 }
@@ -45,7 +50,7 @@ Status write_to(const ReportRow& row, const ReportInput& input, const std::strin
   }
   target.out = out.empty() ? context.out : &file;
   target.width = out.empty() ? context.width : 0;
-  target.colour = out.empty() && context.out_is_terminal;
+  target.colour = out.empty() && context.out_is_terminal && context.colour;
   const auto written = row.write(input, target);
   if (!written) return fail(written.error());
   return {};
@@ -67,11 +72,18 @@ int run_report(const Args& args, Context& context) {
   }
   const Expected<Assumptions> assume = parse_assumptions(args.all("assume"));
   if (!assume) return usage_failure(context, assume.error());
-  Expected<ReportInput> input = read_input(args.all("file"), *assume);
+  const std::vector<std::string> paths = record_paths(args.all("file"));
+  std::vector<std::string> rule_notes;
+  const auto rules = read_rules(kept_rules(paths, rule_notes), args, context);
+  if (!rules) return 1;
+  Expected<ReportInput> input = read_input(paths, *assume);
   if (!input) return usage_failure(context, input.error());
+  input->notes.insert(input->notes.end(), rule_notes.begin(), rule_notes.end());
+  const bool rules_hold = apply_rules(*rules, *input, context);
   for (const std::string& note : input->notes) *context.err << "plumbline: " << note << "\n";
   const Status written = write_to(*row, *input, args.get("out"), context);
-  return written ? 0 : usage_failure(context, written.error());
+  if (!written) return usage_failure(context, written.error());
+  return rules_hold ? 0 : 4;
 }
 
 }  // namespace plumbline

@@ -1,9 +1,10 @@
-// `plumbline results`: the verbs, each a function of its own file.
+// `plumbline results`: its verbs, one function each.
 
-#include <array>
+#include <fmt/format.h>
 
 #include "cli/commands.h"
 #include "cli/results_community.h"
+#include "cli/results_history.h"
 #include "core/options.h"
 
 namespace plumbline {
@@ -14,12 +15,15 @@ struct VerbRow {
   int (*run)(const Args& args, Context& context);
 };
 // The first one is meant when none is given.
-constexpr std::array kVerbs = {VerbRow{"update", results_update}, VerbRow{"check", results_check}};
+constexpr VerbRow kVerbs[] = {
+    {"update", results_update}, {"check", results_check}, {"list", results_list},
+    {"show", results_show},     {"prune", results_prune},
+};
 
 }  // namespace
 
 int run_results(const Args& args, Context& context) {
-  const std::string verb = args.get("verb", kVerbs.front().name);
+  const std::string verb = args.get("verb", kVerbs[0].name);
   std::vector<std::string> names;
   for (const VerbRow& row : kVerbs) {
     if (verb == row.name) return row.run(args, context);
@@ -27,8 +31,10 @@ int run_results(const Args& args, Context& context) {
   }
   const std::string near = nearest_name(verb, names);
   return usage_failure(context,
-                       Error{ErrorCode::kUsage, "results '" + verb + "'", 0,
-                             near.empty() ? "update or check" : "did you mean " + near + "?", ""});
+                       Error{ErrorCode::kUsage, fmt::format("results: no verb '{}'", verb), 0,
+                             near.empty() ? fmt::format("one of: {}", fmt::join(names, ", "))
+                                          : fmt::format("did you mean {}?", near),
+                             ""});
 }
 
 }  // namespace plumbline

@@ -14,6 +14,7 @@
 #include "reports/link_kinds.h"
 #include "reports/import/importer.h"
 #include "reports/link_thresholds.h"
+#include "reports/metrics.h"
 #include "reports/report.h"
 #include "reports/soak_thresholds.h"
 #include "scenarios/host_files/backends.h"
@@ -90,7 +91,8 @@ std::vector<Descriptor> options() {
 }  // namespace
 
 Vocabulary make_vocabulary() {
-  return {probes(), transports(), algorithms(), reports(), algorithm_unsupported};
+  return {probes(),  transports(),          algorithms(),
+          reports(), algorithm_unsupported, metric_descriptors()};
 }
 
 std::vector<NamedTable> all_tables() {
@@ -153,6 +155,8 @@ std::vector<NamedTable> all_tables() {
           kernels,
           {"reports", "Reports (plumbline report NAME FILE)", reports()},
           importers,
+          {"metrics", "Metrics of rules, by unit (scenario key `expect`, rule files)",
+           metric_descriptors()},
           {"options", "Options: --NAME, scenario `config`, PLUMBLINE_NAME", options()},
           host_files,
           backends,

@@ -365,6 +365,9 @@ Expected<Measurement> World::run(const Cell& cell, const MeasureSettings& asked)
     add_link_speeds(spec_.hosts, facts_, result.links);
     judge_links(result);
   }
+  const auto speed =
+      slowest_link_bps(spec_.hosts, placement_, facts_, result.resolved.address_pairs);
+  if (speed) result.extra[kLinkSpeed] = *speed;
   return result;
 }
 

@@ -62,6 +62,9 @@ struct Noise {
 
 // Keys of Measurement::extra. Involuntary context switches of all ranks over the timed part.
 inline constexpr const char* kInvoluntarySwitches = "involuntary_switches_count";
+// Speed of the slowest link between its ranks in bits per second: the host file's, else that of the
+// interface; only where every one of them is known.
+inline constexpr const char* kLinkSpeed = "link_bps";
 // Keys of cells with window timing (docs/measuring.md).
 inline constexpr const char* kClockError = "clock_error_ns";   // of any rank, at any sample
 inline constexpr const char* kClockDrift = "clock_drift_ppm";  // of any rank, magnitude

@@ -146,7 +146,8 @@ constexpr FieldRow kFields[] = {
     {"per_rank[].clock_error_ns", "number", true, "ns",
      "the true offset is within this of it; null without window timing"},
     {"extra", "object", false, "",
-     "further counters, unit in the key; of window timing `clock_error_ns` (largest bound of a "
+     "further counters, unit in the key; `link_bps` (speed of the slowest link between its ranks, "
+     "where known); of window timing `clock_error_ns` (largest bound of a "
      "rank's clock at any sample), `late_samples_count`, `window_ns`, `clock_drift_ppm`, "
      "`clock_drift_error_ppm`, `clock_breaks_count` (jumps); after idle time `cold_meeting_ns`, "
      "`warm_meeting_ns` (a barrier), `cold_op_1_ns` ... (the first operations)"},

@@ -12,9 +12,10 @@ Expected<std::vector<std::string>> write(const ReportInput& input, const ReportT
   Document document;
   add_introduction(input, view, document);
   add_checklist(input, view, document);
+  add_rules(input.rules, document);
   add_tables(view, document);
   add_soaks(input.soaks, document);
-  add_summary(view, document);
+  add_summary(input, view, document);
   render_text(document, target.width, target.colour, *target.out);
   return std::vector<std::string>{};
 }

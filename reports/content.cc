@@ -323,7 +323,7 @@ void add_tables(const View& view, Document& document) {
   add_check(view, "probe", "Probes", document);
 }
 
-void add_summary(const View& view, Document& document) {
+void add_summary(const ReportInput& input, const View& view, Document& document) {
   const Counts& counts = view.counts;
   document.heading(1, "Summary");
   if (counts.total() == 0) {
@@ -338,6 +338,14 @@ void add_summary(const View& view, Document& document) {
   if (counts.wrong) text += fmt::format("; {} wrong elements", counts.wrong);
   const bool bad = counts.failed + counts.errors + counts.invalid > 0;
   document.paragraph(text, bad ? Tone::kBad : Tone::kGood);
+  if (input.rules.empty()) return;
+  const auto broken =
+      static_cast<size_t>(std::count_if(input.rules.begin(), input.rules.end(),
+                                        [](const RuleVerdict& rule) { return !rule.passed; }));
+  document.paragraph(
+      broken == 0 ? fmt::format("{} of {} rules hold", input.rules.size(), input.rules.size())
+                  : fmt::format("{} of {} rules BROKEN", broken, input.rules.size()),
+      broken == 0 ? Tone::kGood : Tone::kBad);
 }
 
 }  // namespace plumbline

@@ -14,9 +14,11 @@ namespace plumbline {
 void add_introduction(const ReportInput& input, const View& view, Document& document);
 // The scenario's checklist, item by item; nothing when it has none (checklist.cc).
 void add_checklist(const ReportInput& input, const View& view, Document& document);
+// What became of the rules of `expect`, one by one; nothing when there are none (rule_list.cc).
+void add_rules(const std::vector<RuleVerdict>& rules, Document& document);
 void add_tables(const View& view, Document& document);
-// The last lines: how many passed, failed, were skipped, ended in error.
-void add_summary(const View& view, Document& document);
+// The last lines: how many passed, failed, were skipped, ended in error; and which rules broke.
+void add_summary(const ReportInput& input, const View& view, Document& document);
 
 // The table of one group (latency, bandwidth, throughput); reasons of rows that are not clean are
 // numbered and put into `notes` without repetition.

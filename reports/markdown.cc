@@ -63,11 +63,12 @@ Expected<std::vector<std::string>> write(const ReportInput& input, const ReportT
   document.heading(1, "plumbline report");
   add_introduction(input, view, document);
   add_checklist(input, view, document);
+  add_rules(input.rules, document);
   add_tables(view, document);
   add_soaks(input.soaks, document);
   add_pictures(view, target.directory, document);
   add_reproduction(view, target.directory, document);
-  add_summary(view, document);
+  add_summary(input, view, document);
   render_markdown(document, *target.out);
   return std::vector<std::string>{};
 }

@@ -28,16 +28,6 @@ size_t op_order(const std::string& op) {
   return known ? static_cast<size_t>(*known) : op_table().size();
 }
 
-Verdict verdict_of(const Record& record) {
-  const Measurement& m = record.measurement;
-  if (m.outcome == Outcome::kError) return Verdict::kError;
-  if (m.outcome == Outcome::kSkipped) return Verdict::kSkipped;
-  if (m.wrong.value_or(0) > 0) return Verdict::kInvalid;
-  if (m.outcome == Outcome::kFailed) return Verdict::kFailed;
-  if (record.noise.verdict == "invalid") return Verdict::kInvalid;
-  return record.noise.verdict == "noisy" ? Verdict::kNoisy : Verdict::kClean;
-}
-
 // Which launch of its run measured it; the same for all records of a run without --repeat.
 std::string launch_key(const Record& record) {
   if (!record.launch) return record.run_id;
@@ -242,6 +232,16 @@ std::vector<ViewGroup> make_groups(const std::vector<Item>& items) {
 }
 
 }  // namespace
+
+Verdict verdict_of(const Record& record) {
+  const Measurement& m = record.measurement;
+  if (m.outcome == Outcome::kError) return Verdict::kError;
+  if (m.outcome == Outcome::kSkipped) return Verdict::kSkipped;
+  if (m.wrong.value_or(0) > 0) return Verdict::kInvalid;
+  if (m.outcome == Outcome::kFailed) return Verdict::kFailed;
+  if (record.noise.verdict == "invalid") return Verdict::kInvalid;
+  return record.noise.verdict == "noisy" ? Verdict::kNoisy : Verdict::kClean;
+}
 
 const char* to_string(Verdict verdict) {
   switch (verdict) {

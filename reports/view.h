@@ -19,6 +19,7 @@ enum class Verdict { kClean, kNoisy, kSkipped, kFailed, kInvalid, kError };
 // "clean", "noisy", "skipped", "FAILED", "INVALID" (wrong data, or noise that voids the number),
 // "ERROR".
 const char* to_string(Verdict verdict);
+Verdict verdict_of(const Record& record);
 
 // One record, or all launches of one cell (`run --repeat`); everything here is derived from samples
 // or counters. Times in ns.

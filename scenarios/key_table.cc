@@ -203,6 +203,30 @@ constexpr KeyRow kTable[] = {
     {"checklist[].cells", kText, kText, kOptional, nullptr, "none", kNoMin, kNoMax,
      "Cells that decide it, as terms of `--only` which must all hold: `[\"kind=check\", "
      "\"op=allreduce\"]`."},
+    {"expect", 0, kObject, kOptional, nullptr, "[]", kNoMin, kNoMax,
+     "Rules: what the results must reach, else the exit code is 4 ([rules.md](rules.md))."},
+    {"expect[].where", kObject, 0, kOptional, nullptr, "{}", kNoMin, kNoMax,
+     "Which cells the rule is about; all terms must hold. Without it: all that are measured."},
+    {"expect[].where.config", kObject, 0, kOptional, nullptr, "{}", kNoMin, kNoMax,
+     "Options that a block sets for its cells."},
+    {"expect[].where.config.*", kScalar, kScalar, kOptional, nullptr, "", kNoMin, kNoMax,
+     "Value of one option, or several."},
+    {"expect[].where.*", kScalar, kScalar, kOptional, nullptr, "", kNoMin, kNoMax,
+     "A field of a cell, as for `--only`: `\"allreduce\"`, `\"!=barrier\"`, `\">=16Mi\"`, "
+     "`\"64Ki..1Mi\"`, or a list of values."},
+    {"expect[].*", kScalar, kScalar, kOptional, nullptr, "", kNoMin, kNoMax,
+     "A metric and its bound: `\"p50\": \"<=10us\"`, `\"busbw_of_roof\": \">=0.7\"`, `\"wrong\": "
+     "0`. "
+     "`plumbline list metrics` shows them; at least one."},
+    {"expect[].name", kText, 0, kOptional, nullptr, "none", kNoMin, kNoMax,
+     "What the rule is called in reports."},
+    {"expect[].message", kText, 0, kOptional, nullptr, "none", kNoMin, kNoMax,
+     "What to say when it is broken, before what was measured."},
+    {"expect[].baseline", kText, 0, kOptional, nullptr, "that of `--baseline`", kNoMin, kNoMax,
+     "`records.jsonl` of another run, or its folder, for metrics that end in `_of_baseline`; "
+     "relative to this file."},
+    {"expect[].optional", kBool, 0, kOptional, nullptr, "false", kNoMin, kNoMax,
+     "`true`: cells that were skipped or not measured do not break the rule."},
     {"seed", kInt, 0, kOptional, nullptr, "a new one each run, recorded", 0, kMaxExact,
      "Seed of the order of the cells. It does not change what is measured."},
     {"roofs", kBool, 0, kOptional, nullptr, "true", kNoMin, kNoMax,

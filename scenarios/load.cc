@@ -10,6 +10,7 @@
 #include "scenarios/check.h"
 #include "scenarios/limits.h"
 #include "scenarios/read.h"
+#include "scenarios/read_expect.h"
 #include "scenarios/read_matrix.h"
 #include "scenarios/shape.h"
 
@@ -57,6 +58,7 @@ class Loader {
     }
     check_shape(*root, name, vocabulary_, problems_);
     find_host_file_from(*root, file);
+    find_baselines_from(*root, file);
     const auto included =
         root->contains("include") ? texts((*root)["include"]) : std::vector<std::string>{};
     root->erase("include");
@@ -122,6 +124,9 @@ tl::expected<Scenario, std::vector<ScenarioProblem>> parse_scenario(const std::s
   Scenario scenario = read_scenario(root, problems);
   scenario.file = file;
   scenario.name = fs::path(file).stem().string();
+  if (root.contains("expect")) {
+    scenario.expect = read_expect(root["expect"], file, "", vocabulary, problems);
+  }
   check_scenario(scenario, vocabulary, problems);
   if (problems.empty() && scenario.matrix.empty() && scenario.probes.empty()) {
     problems.add("$", "there is nothing to do: neither probes nor a matrix",

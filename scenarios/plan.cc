@@ -6,11 +6,11 @@
 #include <map>
 #include <set>
 
+#include "core/cell_filter.h"
 #include "core/sha256.h"
 #include "scenarios/estimate.h"
 #include "scenarios/expand.h"
 #include "scenarios/expand_link.h"
-#include "scenarios/filter.h"
 #include "scenarios/limits.h"
 #include "scenarios/placement.h"
 #include "scenarios/shuffle.h"

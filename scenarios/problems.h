@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/hint.h"  // for whoever reports a problem
 #include "scenarios/scenario.h"
 
 namespace plumbline {
@@ -26,10 +27,5 @@ class Problems {
   std::vector<ScenarioProblem> list_;
   size_t dropped_ = 0;
 };
-
-// "did you mean 'x'?" when one is near, else "one of: a, b, c" (the first 20).
-std::string hint_for(const std::string& name, const std::vector<std::string>& valid);
-// Text of unknown origin, quoted, on one line, cut to a readable length.
-std::string in_quotes(const std::string& text);
 
 }  // namespace plumbline

@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/noise.h"
+#include "scenarios/eta.h"
 
 namespace plumbline {
 namespace {
@@ -16,27 +17,14 @@ double seconds_since(int64_t start_ns) {
   return static_cast<double>(monotonic_ns() - start_ns) * 1e-9;
 }
 
-// Remaining time: the plan's estimates, scaled by how wrong they were so far.
-class Eta {
- public:
-  explicit Eta(const RunRequest& request) {
-    for (const PlanCell& cell : request.plan->cells) {
-      if (request.finished_ids.count(cell.id) == 0) left_s_ += cell.estimated_s;
-    }
+// What the plan says of the cells that are not done yet.
+double estimated_s(const RunRequest& request) {
+  double sum = 0;
+  for (const PlanCell& cell : request.plan->cells) {
+    if (request.finished_ids.count(cell.id) == 0) sum += cell.estimated_s;
   }
-  void done(const PlanCell& cell, double took_s) {
-    left_s_ -= cell.estimated_s;
-    estimated_s_ += cell.estimated_s;
-    took_s_ += took_s;
-  }
-  double seconds() const {
-    const double scale = estimated_s_ > 0 ? took_s_ / estimated_s_ : 1.0;
-    return left_s_ > 0 ? left_s_ * scale : 0.0;
-  }
-
- private:
-  double left_s_ = 0, estimated_s_ = 0, took_s_ = 0;
-};
+  return sum;
+}
 
 Measurement skipped(const std::string& reason) {
   Measurement measurement;
@@ -56,7 +44,7 @@ Measurement error_measurement(const Error& error) {
 class Run {
  public:
   Run(const RunRequest& request, CellRunner& ranks)
-      : request_(request), ranks_(ranks), eta_(request) {}
+      : request_(request), ranks_(ranks), eta_(estimated_s(request)) {}
 
   RunSummary all() {
     for (const PlanCell& cell : request_.plan->cells) {
@@ -70,7 +58,7 @@ class Run {
       tell(&cell, nullptr);
       const int64_t start = monotonic_ns();
       if (!one(cell)) break;
-      eta_.done(cell, seconds_since(start));
+      eta_.done(cell.estimated_s, seconds_since(start));
       ++done_;
       tell(nullptr, &summary_.records.back());
     }

@@ -12,6 +12,7 @@
 
 #include "core/cell.h"
 #include "core/error.h"
+#include "core/expect.h"
 #include "core/options.h"
 #include "core/param.h"
 #include "core/stats.h"
@@ -25,6 +26,8 @@ struct Vocabulary {
   // Why this algorithm cannot do that (op, ranks, count), or empty; "auto" is always fine.
   std::string (*algorithm_unsupported)(const std::string& op, const std::string& algorithm,
                                        int ranks, uint64_t count) = nullptr;
+  // What rules can ask for; group = name of the unit (core/expect.h).
+  std::vector<Descriptor> metrics = {};
 };
 
 struct ProbeCall {
@@ -115,6 +118,7 @@ struct Scenario {
   std::string keep_traces = "never";  // "always" | "failures" | "never"
   std::vector<std::string> report;
   std::vector<ChecklistCall> checklist;
+  std::vector<Rule> expect;
   std::optional<uint64_t> seed;
   bool roofs = true;
 };

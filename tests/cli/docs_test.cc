@@ -12,11 +12,13 @@
 #include "cli/reference.h"
 #include "cli/vocabulary.h"
 #include "core/json.h"
+#include "core/cell_filter.h"
 #include "core/record_fields.h"
 #include "probes/trace/analyse.h"
 #include "reports/bundle_fields.h"
 #include "reports/doctor.h"
 #include "reports/link_kinds.h"
+#include "scenarios/read_expect.h"
 #include "tests/support/golden.h"
 #include "tests/support/program.h"
 
@@ -118,6 +120,45 @@ TEST(Docs, JsonOutputHoldsEveryFieldAndNoOther) {
   EXPECT_EQ(described_fields(), emitted);
   EXPECT_EQ(keys_of(one["b"]), keys_of(one["a"]));
   EXPECT_EQ(keys_of(trace["pairs"][0]["here"]), keys_of(one));
+}
+
+// The ```json blocks of a page.
+std::vector<std::string> json_blocks(const std::string& page) {
+  const std::string begin = "```json\n", text = read_file(document(page));
+  std::vector<std::string> blocks;
+  for (size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at)) {
+    at += begin.size();
+    blocks.push_back(text.substr(at, text.find("```", at) - at));
+  }
+  return blocks;
+}
+
+TEST(Docs, ExamplesOfRulesAreRight) {
+  const ScratchFolder folder;
+  size_t files = 0, scenarios = 0;
+  for (const std::string& block : json_blocks("rules.md")) {
+    const std::string path = folder.write("example.json", block);
+    if (block.find("plumbline_rules") != std::string::npos) {
+      const auto rules = load_rules(path, make_vocabulary());
+      EXPECT_TRUE(rules) << to_line(rules.error().front());
+      ++files;
+    } else {
+      const auto scenario = load_scenario(path, make_vocabulary());
+      ASSERT_TRUE(scenario) << to_line(scenario.error().front());
+      EXPECT_FALSE(scenario->expect.empty());
+      ++scenarios;
+    }
+  }
+  EXPECT_GE(files, 2u);
+  EXPECT_GE(scenarios, 1u);
+}
+
+// Every field that a rule's `where` can have is named.
+TEST(Docs, RulesNameEveryField) {
+  const std::string page = read_file(document("rules.md"));
+  for (const std::string& field : filter_field_names()) {
+    EXPECT_NE(page.find("`" + field + "`"), std::string::npos) << field;
+  }
 }
 
 TEST(Docs, ListShowsEveryRowOfEveryTable) {

@@ -112,6 +112,22 @@ class LaunchedWorld : public testing::Test {
   std::vector<std::unique_ptr<Program>> programs_;
 };
 
+TEST_F(LaunchedWorld, IsOneRunInTheListOfRuns) {
+  scenario(kScenario);
+  for (const int rank : {0, 1}) {
+    start(rank, 2, run_arguments({"--only", "kind=check"}),
+          {"XDG_STATE_HOME=" + folder_.path("state")});
+  }
+  EXPECT_EQ(wait_all(), (std::vector<int>{0, 0})) << everything();
+  size_t entries = 0;
+  const std::string runs = folder_.path("state/plumbline/runs");
+  for (const auto& file : std::filesystem::directory_iterator(runs)) {
+    EXPECT_EQ(file.path().extension(), ".json");
+    ++entries;
+  }
+  EXPECT_EQ(entries, 1u);
+}
+
 TEST_F(LaunchedWorld, FourRanksMeasureAndOneSpeaks) {
   scenario(kScenario, "2, 4, 3");
   start_all(4, run_arguments());

@@ -184,5 +184,35 @@ TEST(LinkPairs, SpeedIsThatOfTheSlowerEnd) {
   EXPECT_FALSE(links[0].speed_bps);
 }
 
+TEST(LinkSpeed, IsThatOfTheSlowestLinkBetweenTheRanks) {
+  std::vector<ScenarioHost> hosts(3);
+  hosts[0].name = "a";
+  hosts[0].speed = "40Gbit";
+  hosts[1].name = "b";
+  hosts[2].name = "c";
+  HostFacts facts;  // of b: two interfaces, one of known speed
+  Nic fast, unknown;
+  fast.speed_bps = 10'000'000'000;
+  fast.addresses = {{"10.0.0.2", 24}, {"fe80::2", 64, true, true}};
+  unknown.addresses = {{"10.0.1.2", 24}};
+  facts.nics = {fast, unknown};
+  const std::map<std::string, HostFacts> by_host = {{"b", facts}};
+  const std::vector<size_t> placement = {0, 1, 1, 2};
+  const auto speed = [&](const std::vector<std::string>& pairs) {
+    return slowest_link_bps(hosts, placement, by_host, pairs).value_or(0);
+  };
+  EXPECT_EQ(speed({"0-1 10.0.0.1:4000>10.0.0.2:29601"}), 10e9);
+  EXPECT_EQ(speed({"0-1 [fe80::1%eth0]:4000>[fe80::2%eth0]:29601"}), 10e9);
+  EXPECT_EQ(speed({"0-1 10.0.1.1:4000>10.0.1.2:29601"}), 40e9) << "one end is known";
+  EXPECT_EQ(speed({"0-1 10.0.1.1:4000>10.0.1.2:29601", "0-2 10.0.0.1:1>10.0.0.2:2"}), 10e9);
+  EXPECT_EQ(speed({"1-2 10.0.0.2:1>10.0.0.2:2"}), 0) << "no link between ranks of one host";
+  EXPECT_EQ(speed({"0-1 10.0.0.1:1>10.0.0.2:2", "1-2 10.0.0.2:1>10.0.0.2:2"}), 10e9);
+  EXPECT_EQ(speed({"0-1 10.0.0.1:1>10.0.0.2:2", "2-3 10.0.1.2:1>10.0.1.3:2"}), 0) << "one unknown";
+  EXPECT_EQ(speed({}), 0);
+  for (const char* bad : {"", "0-1", "0-9 10.0.0.1:1>10.0.0.2:2", "x>y z", "-1-0 a:1>b:2"}) {
+    EXPECT_EQ(speed({bad}), 0) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace plumbline

@@ -1,4 +1,4 @@
-#include "scenarios/filter.h"
+#include "core/cell_filter.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <charconv>
 #include <set>
 
+#include "core/hint.h"
 #include "core/units.h"
-#include "scenarios/problems.h"
 
 namespace plumbline {
 namespace {
@@ -40,7 +40,9 @@ constexpr FieldRow kFields[] = {
     {"root", nullptr, [](const Cell& c) { return int64_t{c.root}; }, false},
     {"outstanding", nullptr, [](const Cell& c) { return int64_t{c.outstanding}; }, false},
     {"repeat", nullptr, [](const Cell& c) { return int64_t{c.repeat}; }, false},
+    {"rate_bps", nullptr, [](const Cell& c) { return static_cast<int64_t>(c.rate_bps); }, false},
 };
+constexpr std::string_view kConfig = "config.";  // and the name of an option of the cell's own
 
 const FieldRow* find_field(const std::string& name) {
   for (const FieldRow& row : kFields) {
@@ -49,10 +51,8 @@ const FieldRow* find_field(const std::string& name) {
   return nullptr;
 }
 
-std::vector<std::string> field_names() {
-  std::vector<std::string> names;
-  for (const FieldRow& row : kFields) names.emplace_back(row.name);
-  return names;
+bool is_config(const std::string& field) {
+  return field.size() > kConfig.size() && field.compare(0, kConfig.size(), kConfig) == 0;
 }
 
 std::vector<std::string> split(const std::string& text, char separator) {
@@ -72,6 +72,11 @@ Expected<int64_t> parse_number(const std::string& field, const std::string& text
     if (!bytes) return fail(bytes.error());
     return static_cast<int64_t>(*bytes);
   }
+  if (field == "rate_bps" && text.find("bit") != std::string::npos) {
+    const auto rate = parse_bit_rate(text);
+    if (!rate) return fail(rate.error());
+    return static_cast<int64_t>(*rate);
+  }
   int64_t number = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (status != std::errc() || end != text.data() + text.size()) {
@@ -80,14 +85,35 @@ Expected<int64_t> parse_number(const std::string& field, const std::string& text
   return number;
 }
 
-// Values that the cells have in this field, or (row = nullptr) in any field for bare words.
-std::vector<std::string> words_in(const std::vector<Cell>& cells, const FieldRow* row) {
+// "64Ki", or "64Ki..1Mi" with both ends in it.
+Expected<std::pair<int64_t, int64_t>> parse_range(const std::string& field,
+                                                  const std::string& text) {
+  const size_t dots = text.find("..");
+  const auto first = parse_number(field, text.substr(0, dots));
+  if (!first) return fail(first.error());
+  if (dots == std::string::npos) return std::pair(*first, *first);
+  const auto last = parse_number(field, text.substr(dots + 2));
+  if (!last) return fail(last.error());
+  if (*first > *last) {
+    return fail(ErrorCode::kUsage, fmt::format("{} ends before it begins", in_quotes(text)),
+                "exchange its ends");
+  }
+  return std::pair(*first, *last);
+}
+
+// Values that the cells have in this field, or (field = "") in any field for bare words.
+std::vector<std::string> words_in(const std::vector<Cell>& cells, const std::string& field) {
   std::set<std::string> words;
-  for (const FieldRow& each : kFields) {
-    const bool wanted = row == nullptr ? each.bare : &each == row;
-    if (!wanted || each.word == nullptr) continue;
-    for (const Cell& cell : cells) {
-      if (!each.word(cell).empty()) words.insert(each.word(cell));
+  for (const Cell& cell : cells) {
+    if (is_config(field)) {
+      const auto found = cell.params.find(field.substr(kConfig.size()));
+      if (found != cell.params.end()) words.insert(found->second);
+      continue;
+    }
+    for (const FieldRow& row : kFields) {
+      const bool wanted = field.empty() ? row.bare : field == row.name;
+      if (!wanted || row.word == nullptr || row.word(cell).empty()) continue;
+      words.insert(row.word(cell));
     }
   }
   return {words.begin(), words.end()};
@@ -103,21 +129,41 @@ Error bad_term(const std::string& text, const std::string& what, const std::stri
 
 }  // namespace
 
+std::vector<std::string> filter_field_names() {
+  std::vector<std::string> names;
+  for (const FieldRow& row : kFields) names.emplace_back(row.name);
+  return names;
+}
+
+bool filter_field_is_number(const std::string& name) {
+  const FieldRow* row = find_field(name);
+  return row != nullptr && row->number != nullptr;
+}
+
 Expected<FilterTerm> FilterTerm::parse(const std::string& text, const std::vector<Cell>& cells) {
+  return parse_with(text, &cells);
+}
+
+Expected<FilterTerm> FilterTerm::parse_unseen(const std::string& text) {
+  return parse_with(text, nullptr);
+}
+
+Expected<FilterTerm> FilterTerm::parse_with(const std::string& text,
+                                            const std::vector<Cell>* cells) {
   FilterTerm term;
+  term.text_ = text;
   const size_t mark = text.find_first_of("=!<>");
-  const FieldRow* row = nullptr;
   std::string values = text;
   if (mark != std::string::npos) {
     term.field_ = text.substr(0, mark);
-    row = find_field(term.field_);
-    if (row == nullptr) {
+    if (find_field(term.field_) == nullptr && !is_config(term.field_)) {
       return fail(bad_term(text, fmt::format("a cell has no field {}", in_quotes(term.field_)),
-                           hint_for(term.field_, field_names())));
+                           hint_for(term.field_, filter_field_names())));
     }
     static const std::vector<std::pair<std::string, Relation>> kRelations = {
         {">=", Relation::kAtLeast}, {"<=", Relation::kAtMost}, {"!=", Relation::kNotEqual},
-        {"=", Relation::kEqual},    {">", Relation::kAbove},   {"<", Relation::kBelow}};
+        {"==", Relation::kEqual},   {"=", Relation::kEqual},   {">", Relation::kAbove},
+        {"<", Relation::kBelow}};
     const auto relation = std::find_if(kRelations.begin(), kRelations.end(), [&](const auto& each) {
       return text.compare(mark, each.first.size(), each.first) == 0;
     });
@@ -126,23 +172,31 @@ Expected<FilterTerm> FilterTerm::parse(const std::string& text, const std::vecto
     }
     term.relation_ = relation->second;
     values = text.substr(mark + relation->first.size());
+  } else if (cells == nullptr) {
+    return fail(bad_term(text, "it names no field", "write field=value"));
   }
   const bool ordered = term.relation_ != Relation::kEqual && term.relation_ != Relation::kNotEqual;
-  if (row != nullptr && row->number != nullptr) {
+  if (filter_field_is_number(term.field_)) {
     for (const std::string& value : split(values, ',')) {
-      const auto number = parse_number(term.field_, value);
-      if (!number) return fail(bad_term(text, number.error().what, number.error().hint));
-      term.numbers_.push_back(*number);
+      const auto range = parse_range(term.field_, value);
+      if (!range) return fail(bad_term(text, range.error().what, range.error().hint));
+      term.ranges_.push_back(*range);
     }
-    if (ordered && term.numbers_.size() > 1) {
+    const bool one = term.ranges_.size() == 1 && term.ranges_[0].first == term.ranges_[0].second;
+    if (ordered && !one) {
       return fail(bad_term(text, "several values cannot be compared so", "give one"));
     }
     return term;
   }
   if (ordered) return fail(bad_term(text, "this field is not a number", "use = or !="));
-  const std::vector<std::string> known = words_in(cells, row);
+  const std::vector<std::string> known =
+      cells == nullptr ? std::vector<std::string>{} : words_in(*cells, term.field_);
   for (const std::string& value : split(values, ',')) {
-    if (std::find(known.begin(), known.end(), value) == known.end()) {
+    const bool right = cells == nullptr
+                           ? !value.empty()
+                           : std::find(known.begin(), known.end(), value) != known.end();
+    if (!right && cells == nullptr) return fail(bad_term(text, "a value is empty", ""));
+    if (!right) {
       return fail(
           bad_term(text, fmt::format("no cell has {}", in_quotes(value)), hint_for(value, known)));
     }
@@ -151,32 +205,44 @@ Expected<FilterTerm> FilterTerm::parse(const std::string& text, const std::vecto
   return term;
 }
 
+bool FilterTerm::number_holds(int64_t have) const {
+  const bool listed = std::any_of(ranges_.begin(), ranges_.end(), [have](const auto& range) {
+    return have >= range.first && have <= range.second;
+  });
+  switch (relation_) {
+    case Relation::kEqual:
+      return listed;
+    case Relation::kNotEqual:
+      return !listed;
+    case Relation::kAtLeast:
+      return have >= ranges_.front().first;
+    case Relation::kAtMost:
+      return have <= ranges_.front().first;
+    case Relation::kAbove:
+      return have > ranges_.front().first;
+    case Relation::kBelow:
+      return have < ranges_.front().first;
+  }
+  return false;
+}
+
 bool FilterTerm::holds(const Cell& cell) const {
   if (const FieldRow* row = find_field(field_); row != nullptr && row->number != nullptr) {
-    const int64_t have = row->number(cell);
-    const auto listed = [&] {
-      return std::find(numbers_.begin(), numbers_.end(), have) != numbers_.end();
-    };
-    switch (relation_) {
-      case Relation::kEqual:
-        return listed();
-      case Relation::kNotEqual:
-        return !listed();
-      case Relation::kAtLeast:
-        return have >= numbers_.front();
-      case Relation::kAtMost:
-        return have <= numbers_.front();
-      case Relation::kAbove:
-        return have > numbers_.front();
-      case Relation::kBelow:
-        return have < numbers_.front();
-    }
+    return number_holds(row->number(cell));
   }
-  const bool equal = std::any_of(std::begin(kFields), std::end(kFields), [&](const FieldRow& row) {
-    const bool asked = field_.empty() ? row.bare : field_ == row.name;
-    return asked && row.word != nullptr &&
-           std::find(words_.begin(), words_.end(), row.word(cell)) != words_.end();
-  });
+  const auto named = [&](const std::string& word) {
+    return std::find(words_.begin(), words_.end(), word) != words_.end();
+  };
+  bool equal = false;
+  if (is_config(field_)) {
+    const auto found = cell.params.find(field_.substr(kConfig.size()));
+    equal = found != cell.params.end() && named(found->second);
+  } else {
+    equal = std::any_of(std::begin(kFields), std::end(kFields), [&](const FieldRow& row) {
+      const bool asked = field_.empty() ? row.bare : field_ == row.name;
+      return asked && row.word != nullptr && named(row.word(cell));
+    });
+  }
   return equal != (relation_ == Relation::kNotEqual);
 }
 

@@ -1,0 +1,287 @@
+#include "cli/results_history.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli/history.h"
+#include "cli/run_folder.h"
+#include "core/units.h"
+#include "reports/tables.h"
+#include "reports/text.h"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr size_t kShortId = 8;  // letters of an id in the list
+
+bool folder_is_there(const HistoryEntry& entry) {
+  std::error_code code;
+  return fs::is_directory(entry.folder, code);
+}
+
+// "96 passed, 2 failed"; of a run that did not end, what was planned.
+std::string counts_text(const HistoryEntry& entry) {
+  if (!entry.exit_code) return fmt::format("{} planned", entry.cells);
+  std::string text = fmt::format("{} passed", entry.passed);
+  if (entry.failed > 0) text += fmt::format(", {} failed", entry.failed);
+  if (entry.errors > 0) text += fmt::format(", {} error", entry.errors);
+  if (entry.skipped > 0) text += fmt::format(", {} skipped", entry.skipped);
+  return text;
+}
+
+json to_json(const HistoryEntry& entry) {
+  json object = {{"id", entry.id},
+                 {"started", entry.started},
+                 {"ended", entry.ended.empty() ? json() : json(entry.ended)},
+                 {"state", state_of(entry)},
+                 {"scenario", entry.scenario},
+                 {"version", entry.version},
+                 {"folder", entry.folder},
+                 {"folder_exists", folder_is_there(entry)},
+                 {"command", entry.command},
+                 {"cells", entry.cells},
+                 {"passed", entry.passed},
+                 {"failed", entry.failed},
+                 {"skipped", entry.skipped},
+                 {"errors", entry.errors},
+                 {"rules", entry.rules},
+                 {"rules_broken", entry.rules_broken},
+                 {"exit_code", nullptr}};
+  if (entry.exit_code) object["exit_code"] = *entry.exit_code;
+  return object;
+}
+
+std::string json_text(const json& value) {
+  return value.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+Tone tone_of(const HistoryEntry& entry) {
+  if (!entry.exit_code) return entry.running ? Tone::kPlain : Tone::kWarn;
+  return *entry.exit_code == 0 ? Tone::kPlain : Tone::kBad;
+}
+
+// nullopt after printing why there is none.
+std::optional<std::vector<HistoryEntry>> entries_of(Context& context) {
+  std::vector<std::string> notes;
+  Expected<std::vector<HistoryEntry>> entries = read_history(notes);
+  for (const std::string& note : notes) *context.err << "plumbline: " << note << "\n";
+  if (entries) return std::move(*entries);
+  usage_failure(context, entries.error());
+  return std::nullopt;
+}
+
+// The one entry of that id; nullptr after printing why.
+const HistoryEntry* find_entry(const std::vector<HistoryEntry>& entries, const std::string& id,
+                               Context& context) {
+  if (id == "last" && !entries.empty()) return &entries.front();
+  const HistoryEntry* found = nullptr;
+  size_t matches = 0;
+  for (const HistoryEntry& entry : entries) {
+    if (id.empty() || entry.id.rfind(id, 0) != 0) continue;
+    found = &entry;
+    ++matches;
+  }
+  if (matches == 1) return found;
+  const std::string what = matches > 1  ? fmt::format("{} runs begin with '{}'", matches, clean(id))
+                           : id.empty() ? "results show: which run?"
+                           : id == "last" ? "there are no runs yet"
+                                          : fmt::format("there is no run '{}'", clean(id));
+  usage_failure(context,
+                Error{ErrorCode::kUsage, what, 0,
+                      matches > 1 ? "give more letters of the id"
+                                  : "plumbline results list shows them; last is the newest",
+                      ""});
+  return nullptr;
+}
+
+// Seconds since 1970 of "2026-11-20T20:42:23.433Z".
+std::optional<int64_t> seconds_of(const std::string& time) {
+  std::tm parts{};
+  if (std::sscanf(time.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d", &parts.tm_year, &parts.tm_mon,
+                  &parts.tm_mday, &parts.tm_hour, &parts.tm_min, &parts.tm_sec) != 6) {
+    return std::nullopt;
+  }
+  parts.tm_year -= 1900;
+  parts.tm_mon -= 1;
+  return int64_t{timegm(&parts)};
+}
+
+// "30d", or a duration such as "12h", in seconds.
+Expected<int64_t> parse_age(const std::string& text) {
+  constexpr int64_t kDay = 86'400, kMostDays = 100'000;
+  if (!text.empty() && text.back() == 'd') {
+    int64_t days = 0;
+    const char* last = text.data() + text.size() - 1;
+    const auto [end, status] = std::from_chars(text.data(), last, days);
+    if (status == std::errc() && end == last && days >= 0 && days <= kMostDays) return days * kDay;
+  } else if (const auto ns = parse_duration(text)) {
+    return *ns / 1'000'000'000;
+  }
+  return fail(ErrorCode::kUsage, fmt::format("--older-than '{}' is no age", clean(text)),
+              "write 30d, 12h or 90m");
+}
+
+// What to prune: the oldest beyond --keep, those older than --older-than; both together = either.
+struct PruneRule {
+  std::optional<size_t> keep;
+  std::optional<int64_t> older_than_s;
+};
+
+Expected<PruneRule> prune_rule(const Args& args) {
+  PruneRule rule;
+  if (args.has("keep")) {
+    const Expected<int64_t> keep = flag_number(args, "keep", 0, 0, 1'000'000);
+    if (!keep) return fail(keep.error());
+    rule.keep = static_cast<size_t>(*keep);
+  }
+  if (args.has("older-than")) {
+    const Expected<int64_t> age = parse_age(args.get("older-than"));
+    if (!age) return fail(age.error());
+    rule.older_than_s = *age;
+  }
+  if (!rule.keep && !rule.older_than_s) {
+    return fail(
+        ErrorCode::kUsage, "results prune: which runs shall go?",
+        "--keep N keeps the newest N, --older-than 30d the younger ones; --dry-run only says "
+        "what would go");
+  }
+  return rule;
+}
+
+bool goes(const PruneRule& rule, const HistoryEntry& entry, size_t newer, int64_t now_s) {
+  if (entry.running) return false;
+  if (rule.keep && newer >= *rule.keep) return true;
+  const std::optional<int64_t> started = seconds_of(entry.started);
+  return rule.older_than_s && started && now_s - *started > *rule.older_than_s;
+}
+
+std::string short_id(const HistoryEntry& entry) { return clean(entry.id.substr(0, kShortId)); }
+
+// Why the entry's folder stays although the entry goes; empty = it goes too (or is gone already).
+std::string stays_because(const HistoryEntry& entry, const std::set<std::string>& kept_folders) {
+  if (!folder_is_there(entry)) return "";
+  if (!entry.made_folder) return "it was there before the run";
+  if (kept_folders.count(entry.folder) > 0) return "another run is in it";
+  const auto files = own_files(entry.folder);
+  return files ? "" : files.error().message();
+}
+
+}  // namespace
+
+int results_list(const Args& args, Context& context) {
+  const auto entries = entries_of(context);
+  if (!entries) return 1;
+  if (args.has("json")) {
+    json all = json::array();
+    for (const HistoryEntry& entry : *entries) all.push_back(to_json(entry));
+    *context.out << json_text(all);
+    return 0;
+  }
+  if (entries->empty()) {
+    *context.out << "no runs yet\n";
+    return 0;
+  }
+  Table table;
+  table.columns = {{"", "id", "", true, 0, false},       {"", "started", "UTC", true, 1, false},
+                   {"", "scenario", "", true, 2, false}, {"", "state", "", true, 0, false},
+                   {"", "cells", "", true, 3, false},    {"", "folder", "", true, 4, false}};
+  for (const HistoryEntry& entry : *entries) {
+    std::string folder = clean(entry.folder);
+    if (!folder_is_there(entry)) folder += " (gone)";
+    table.rows.push_back({{short_id(entry), clean(entry.started.substr(0, 16)),
+                           clean(entry.scenario), state_of(entry), counts_text(entry), folder},
+                          tone_of(entry)});
+  }
+  const bool colour = context.out_is_terminal && context.colour;
+  for (const std::string& line : to_text(table, context.width, colour, nullptr)) {
+    *context.out << line << "\n";
+  }
+  return 0;
+}
+
+int results_show(const Args& args, Context& context) {
+  const auto entries = entries_of(context);
+  if (!entries) return 1;
+  const HistoryEntry* entry = find_entry(*entries, args.get("id"), context);
+  if (entry == nullptr) return 1;
+  const std::vector<std::string> reports = reports_in(entry->folder);
+  if (args.has("json")) {
+    json object = to_json(*entry);
+    object["reports"] = reports;
+    *context.out << json_text(object);
+    return 0;
+  }
+  std::ostream& out = *context.out;
+  const auto line = [&out](const char* name, const std::string& text) {
+    out << fmt::format("{:<10}{}\n", name, clean(text));
+  };
+  line("run", entry->id);
+  line("scenario", entry->scenario);
+  line("state", state_of(*entry));
+  line("started", entry->started);
+  if (!entry->ended.empty()) line("ended", entry->ended);
+  line("cells", counts_text(*entry));
+  if (entry->rules > 0) {
+    line("rules", fmt::format("{}, {} broken", entry->rules, entry->rules_broken));
+  }
+  line("version", "plumbline " + entry->version);
+  line("command", shell_quote(entry->command));
+  line("folder", entry->folder + (folder_is_there(*entry) ? "" : " (gone)"));
+  for (const std::string& report : reports) line("report", report);
+  std::error_code code;
+  const std::string records = (fs::path(entry->folder) / "records.jsonl").string();
+  if (fs::exists(records, code)) line("records", records);
+  return 0;
+}
+
+int results_prune(const Args& args, Context& context) {
+  const Expected<PruneRule> rule = prune_rule(args);
+  if (!rule) return usage_failure(context, rule.error());
+  const auto entries = entries_of(context);
+  if (!entries) return 1;
+  const bool dry = args.has("dry-run");
+  const auto now_s = static_cast<int64_t>(std::time(nullptr));
+  std::vector<const HistoryEntry*> pruned;
+  std::set<std::string> kept_folders;
+  for (size_t i = 0; i < entries->size(); ++i) {
+    const HistoryEntry& entry = (*entries)[i];
+    if (goes(*rule, entry, i, now_s)) {
+      pruned.push_back(&entry);
+    } else {
+      kept_folders.insert(entry.folder);
+    }
+  }
+  int status = 0;
+  for (const HistoryEntry* entry : pruned) {
+    std::string what = fmt::format("{} {}", dry ? "would remove" : "removed", short_id(*entry));
+    const std::string stays = stays_because(*entry, kept_folders);
+    Status done;
+    if (!stays.empty()) {
+      what += fmt::format("; its folder {} stays: {}", clean(entry->folder), clean(stays));
+    } else if (folder_is_there(*entry)) {
+      what += " with " + clean(entry->folder);
+      if (!dry) done = remove_run_folder(entry->folder);
+    }
+    if (done && !dry) done = forget(*entry);
+    if (!done) {
+      *context.err << "plumbline: " << done.error().message() << "\n";
+      status = 1;
+      continue;
+    }
+    *context.out << what << "\n";
+  }
+  if (pruned.empty()) *context.out << "nothing to remove\n";
+  return status;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,217 @@
+#include "cli/rule_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli/scenario_source.h"
+#include "cli/vocabulary.h"
+#include "reports/metrics.h"
+#include "reports/read_input.h"
+#include "scenarios/read_expect.h"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string records_in(const std::string& path) {
+  std::error_code code;
+  return fs::is_directory(path, code) ? (fs::path(path) / "records.jsonl").string() : path;
+}
+
+Expected<RuleBaseline> load_baseline(const std::string& path) {
+  ReportInput input;
+  if (const Status read = read_report_input({records_in(path)}, input); !read) {
+    Error error = read.error();
+    error.what = "baseline: " + error.what;
+    return fail(std::move(error));
+  }
+  return make_baseline(path, make_view(input.records));
+}
+
+bool applies(const std::string& name, const Cell& cell) {
+  const std::optional<Metric> metric = find_metric(name);
+  return metric && metric->means_something_for(cell);
+}
+
+std::string cells_text(size_t cells) {
+  return fmt::format("{} cell{}", cells, cells == 1 ? "" : "s");
+}
+
+bool ends_with(const std::string& text, std::string_view ending) {
+  return text.size() > ending.size() &&
+         text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+// Why a rule cannot hold after this plan has been measured, and what to do; empty = it can.
+struct Hopeless {
+  std::string why, hint;
+  bool nothing = false;  // there is nothing that it could be judged by
+};
+Hopeless hopeless(const Rule& rule, const Plan& plan) {
+  if (rule.optional) return {};
+  const RuleCover cover = cover_of(rule, plan, applies);
+  if (cover.cells == 0) {
+    return {"is about no cell of the plan",
+            "correct its 'where' (plumbline plan lists the cells), or add \"optional\": true",
+            true};
+  }
+  if (!cover.asked) {
+    return {fmt::format("asks for what means nothing for the {} that it is about",
+                        cells_text(cover.cells)),
+            "plumbline list metrics shows others", true};
+  }
+  const bool needs_roof =
+      std::any_of(rule.bounds.begin(), rule.bounds.end(),
+                  [](const RuleBound& bound) { return ends_with(bound.metric, "_of_roof"); });
+  const bool has_roof = std::any_of(plan.cells.begin(), plan.cells.end(),
+                                    [](const PlanCell& c) { return c.cell.kind == "roof"; });
+  if (needs_roof && !has_roof) {
+    return {"compares with a roof, and none will be measured",
+            "let the scenario have \"roofs\": true", true};
+  }
+  if (cover.skipped == 0) return {};
+  return {fmt::format("is about {}, of which {} will be skipped", cells_text(cover.cells),
+                      cover.skipped),
+          "narrow its 'where', or add \"optional\": true, which leaves skipped cells out", false};
+}
+
+}  // namespace
+
+std::optional<RuleRequest> read_rules(std::vector<Rule> own, const Args& args, Context& context) {
+  RuleRequest request;
+  request.rules = std::move(own);
+  for (const std::string& path : args.all("rules")) {
+    auto rules = load_rules(path, make_vocabulary());
+    if (!rules) {
+      for (const ScenarioProblem& problem : rules.error()) {
+        *context.err << "plumbline: " << to_line(problem) << "\n";
+      }
+      return std::nullopt;
+    }
+    request.rules.insert(request.rules.end(), rules->begin(), rules->end());
+  }
+  for (Rule& rule : request.rules) {
+    if (!rule.needs_baseline()) continue;
+    if (rule.baseline.empty() && args.has("baseline")) {
+      rule.baseline = fs::absolute(args.get("baseline")).lexically_normal().string();
+      // Kept with it, so that a later report judges the same.
+      nlohmann::json object = nlohmann::json::parse(rule.json, nullptr, false);
+      object["baseline"] = rule.baseline;
+      rule.json = object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    }
+    if (rule.baseline.empty()) {
+      usage_failure(context, Error{ErrorCode::kUsage, rule.place + ": needs a baseline", 0,
+                                   "add --baseline DIR, or the key \"baseline\" to the rule", ""});
+      return std::nullopt;
+    }
+    if (request.baselines.count(rule.baseline) > 0) continue;
+    Expected<RuleBaseline> baseline = load_baseline(rule.baseline);
+    if (!baseline) {
+      usage_failure(context, baseline.error());
+      return std::nullopt;
+    }
+    request.baselines.emplace(rule.baseline, std::move(*baseline));
+  }
+  return request;
+}
+
+std::vector<Rule> kept_rules(const std::vector<std::string>& record_paths,
+                             std::vector<std::string>& notes) {
+  std::vector<Rule> all;
+  std::set<std::string> seen;
+  for (const std::string& path : record_paths) {
+    const std::string file = (fs::path(records_in(path)).parent_path() / kRulesFile).string();
+    std::error_code code;
+    if (!fs::exists(file, code)) continue;
+    auto rules = load_rules(file, make_vocabulary());
+    if (!rules) {
+      notes.push_back("the rules of this run are not judged: " + to_line(rules.error().front()));
+      continue;
+    }
+    for (Rule& rule : *rules) {
+      const bool lost = rule.needs_baseline() && !rule.baseline.empty() &&
+                        !fs::exists(records_in(rule.baseline), code);
+      if (lost) {
+        notes.push_back(fmt::format("rule {} is not judged: its baseline {} is not there any more",
+                                    rule_text(rule), rule.baseline));
+      } else if (seen.insert(rule.json).second) {
+        all.push_back(std::move(rule));
+      }
+    }
+  }
+  return all;
+}
+
+Status keep_rules(const std::string& folder, const std::vector<Rule>& rules) {
+  const std::string path = (fs::path(folder) / kRulesFile).string();
+  std::error_code code;
+  if (rules.empty()) {
+    fs::remove(path, code);
+    return {};
+  }
+  std::ofstream file(path);
+  file << rules_file_text(rules);
+  if (!file.flush()) {
+    return fail(ErrorCode::kSystem, "write " + path, "is the disk full?");
+  }
+  return {};
+}
+
+RuleCheck check_rules(std::vector<Rule>& rules, const Plan& plan, const Plan* whole) {
+  RuleCheck check;
+  std::vector<Rule> kept;
+  for (Rule& rule : rules) {
+    const Hopeless no = hopeless(rule, plan);
+    const std::string text = rule_text(rule);
+    if (no.why.empty()) {
+      check.lines.push_back(
+          fmt::format("rule {}: {}", text, cells_text(cover_of(rule, plan, applies).cells)));
+      kept.push_back(std::move(rule));
+    } else if (whole != nullptr && no.nothing && hopeless(rule, *whole).why.empty()) {
+      check.notes.push_back(
+          fmt::format("rule {} is left out: --only and --skip leave nothing to judge it by", text));
+    } else {
+      check.problems.push_back(
+          fmt::format("{}: rule {} {}; {}", rule.place, text, no.why, no.hint));
+      kept.push_back(std::move(rule));
+    }
+  }
+  rules = std::move(kept);
+  return check;
+}
+
+bool check_rules(RuleRequest& request, const Scenario& scenario, const OptionSet& options,
+                 const Plan& plan, const Args& args, Context& context, RuleCheck& check) {
+  if (request.rules.empty()) return true;
+  std::optional<Plan> whole;
+  if (args.has("only") || args.has("skip")) {
+    Expected<Plan> all = make_plan(scenario, {}, plan.seed, {make_vocabulary(), &options});
+    if (all) whole = std::move(*all);
+  }
+  check = check_rules(request.rules, plan, whole ? &*whole : nullptr);
+  for (const std::string& problem : check.problems) {
+    *context.err << "plumbline: " << problem << "\n";
+  }
+  for (const std::string& note : check.notes) *context.err << "plumbline: " << note << "\n";
+  for (const PlanCell& planned : plan.cells) request.planned.push_back(planned.cell);
+  return check.problems.empty();
+}
+
+bool apply_rules(const RuleRequest& request, ReportInput& input, Context& context) {
+  if (request.rules.empty()) return true;
+  input.rules = judge_rules(request, make_view(input.records));
+  for (const RuleVerdict& rule : input.rules) {
+    if (rule.passed) continue;
+    *context.err << "plumbline: rule broken: " << rule.rule << ": " << rule.message << " ["
+                 << rule.where << "]\n";
+  }
+  return all_hold(input.rules);
+}
+
+}  // namespace plumbline

@@ -1,0 +1,22 @@
+// What plumbline writes into the folder of a run, by name: for whoever lists or removes it. A
+// folder with anything else in it is somebody's own, and stays as it is.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+
+namespace plumbline {
+
+// Reports that lie in the folder, as paths, in the order of the table of reports.
+std::vector<std::string> reports_in(const std::string& folder);
+
+// All files of the folder, when every one of them is plumbline's; else an Error that names the
+// first that is not. Links are never followed, and never ours.
+Expected<std::vector<std::string>> own_files(const std::string& folder);
+// Removes exactly those files, then the folders that are empty. Looks anew, so that what came
+// meanwhile stays.
+Status remove_run_folder(const std::string& folder);
+
+}  // namespace plumbline

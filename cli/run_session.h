@@ -1,0 +1,61 @@
+// A run from its first probe to its last report: agents, probes, ranks, records, rules, and its entry
+// in the list of runs. Of two scenarios that are measured in turns each is a session.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/agent_set.h"
+#include "cli/doctor_run.h"
+#include "cli/history.h"
+#include "cli/prepared_run.h"
+#include "cli/reach.h"
+#include "cli/traced_runner.h"
+#include "cli/world.h"
+
+namespace plumbline {
+
+// Its parts point into one another: it stays where it is.
+class RunSession {
+ public:
+  RunSession(PreparedRun run, const Args& args, Context& context)
+      : run_(std::move(run)), args_(args), context_(context) {}
+  RunSession(const RunSession&) = delete;
+  RunSession& operator=(const RunSession&) = delete;
+
+  // Opens folder and records. An exit code = the run ends here, and that was said.
+  std::optional<int> open(const std::string& run_id);
+  // Reaches the hosts, probes them, and readies ranks and request.
+  std::optional<int> reach(const std::string& program, const std::string& run_id,
+                           const Logger& log);
+  // Reports, rules, and the end of its entry in the list of runs; returns the exit code.
+  int finish(RunSummary summary);
+  // The same for a run that could not go on.
+  int fail_with(const Error& error, int code = 2);
+
+  PreparedRun& prepared() { return run_; }
+  RunRequest& request() { return request_; }
+  World& world() { return *world_; }
+  CellRunner& ranks() { return traced_ ? static_cast<CellRunner&>(*traced_) : *world_; }
+  const AgentSet* agents() const { return agents_ ? &*agents_ : nullptr; }
+  Job job() const { return job_of(ladder_); }
+
+ private:
+  std::optional<int> reach_agents_of(const std::string& program, const std::string& run_id);
+  void ready_ranks(const std::string& run_id, const Logger& log);
+
+  PreparedRun run_;
+  const Args args_;
+  Context& context_;
+  HistoryRun history_;
+  std::optional<RecordFile> file_;
+  Reach reach_;
+  DiagnoseRequest ladder_;
+  std::optional<AgentSet> agents_;
+  ProbeResult probed_;
+  std::optional<World> world_;
+  std::optional<TracedRunner> traced_;
+  RunRequest request_;
+};
+
+}  // namespace plumbline

@@ -1,0 +1,38 @@
+#include "cli/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+#include <system_error>
+
+namespace plumbline {
+
+// Below kNarrowest nothing can be laid out any more, so that such a value is taken for none.
+int terminal_width(int fd) {
+  constexpr int kNarrowest = 40, kWidest = 10'000;
+  if (const char* text = std::getenv("COLUMNS"); text != nullptr) {
+    const std::string_view word = text;
+    int columns = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), columns);
+    const bool whole = error == std::errc() && end == word.data() + word.size();
+    if (whole && columns >= kNarrowest && columns <= kWidest) return columns;
+  }
+  winsize size{};
+  if (isatty(fd) == 0 || ioctl(fd, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col;
+}
+
+bool is_terminal(int fd) {
+  const char* kind = std::getenv("TERM");
+  return isatty(fd) != 0 && (kind == nullptr || std::string_view(kind) != "dumb");
+}
+
+bool colour_wanted() {
+  const char* no = std::getenv("NO_COLOR");
+  return no == nullptr || *no == '\0';
+}
+
+}  // namespace plumbline

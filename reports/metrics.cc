@@ -1,0 +1,274 @@
+#include "reports/metrics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace plumbline {
+namespace {
+
+constexpr const char* kTimed = "latency bandwidth throughput roof";
+constexpr const char* kSingle = "latency bandwidth";
+constexpr const char* kStreams = "stream duplex parallel loaded_rtt incast all_pairs";
+
+MetricValue number_or(const std::optional<double>& value, const char* missing) {
+  return value ? MetricValue{value, "", ""} : MetricValue{std::nullopt, "", missing};
+}
+
+// A quantile is absent when the samples cannot carry it.
+template <std::optional<double> TimeSummary::*Field>
+MetricValue quantile(const View&, const Item& item) {
+  if (item.time.*Field) return {item.time.*Field, "", ""};
+  return {std::nullopt, "", fmt::format("{} samples are too few for it", item.time.n)};
+}
+
+MetricValue first_op(const View&, const Item& item) {
+  const int64_t ns = item.record->measurement.first_op_ns;
+  return ns > 0 ? MetricValue{static_cast<double>(ns), "", ""}
+                : MetricValue{std::nullopt, "", "the first operation was not timed apart"};
+}
+
+MetricValue algbw(const View&, const Item& item) {
+  return number_or(item.algbw_Bps, "no bandwidth was measured");
+}
+MetricValue busbw(const View&, const Item& item) {
+  return number_or(item.busbw_Bps, "no bandwidth was measured");
+}
+MetricValue rate(const View&, const Item& item) {
+  return number_or(item.record->measurement.bytes_per_s, "no rate was measured");
+}
+MetricValue ops_per_s(const View&, const Item& item) {
+  return number_or(item.record->measurement.ops_per_s, "no rate was measured");
+}
+
+MetricValue wrong(const View&, const Item& item) {
+  const std::optional<uint64_t>& count = item.record->measurement.wrong;
+  if (!count) return {std::nullopt, "", "the data were not checked"};
+  return {static_cast<double>(*count), "", ""};
+}
+
+MetricValue samples(const View&, const Item& item) {
+  return {static_cast<double>(item.time.n), "", ""};
+}
+
+MetricValue retransmits(const View&, const Item& item) {
+  uint64_t all = 0;
+  for (const PerRank& rank : item.record->measurement.per_rank) all += rank.retransmits;
+  return {static_cast<double>(all), "", ""};
+}
+
+MetricValue wire_of_ideal(const View&, const Item& item) {
+  Record derived;
+  derived.cell = item.record->cell;
+  recompute(derived);
+  const uint64_t wire = item.record->measurement.wire_bytes;
+  if (derived.ideal_wire_bytes == 0 || wire == 0) {
+    return {std::nullopt, "", "no bytes on the wire are known"};
+  }
+  return {static_cast<double>(wire) / static_cast<double>(derived.ideal_wire_bytes), "", ""};
+}
+
+MetricValue memory(const View&, const Item& item) {
+  std::optional<double> largest;
+  for (const PerRank& rank : item.record->measurement.per_rank) {
+    if (rank.memory_bytes) {
+      largest = std::max(largest.value_or(0), static_cast<double>(*rank.memory_bytes));
+    }
+  }
+  return number_or(largest, "no rank told its memory");
+}
+
+MetricValue noise(const View&, const Item& item) {
+  return {std::nullopt, to_string(item.verdict), ""};
+}
+
+MetricValue latency_of_roof(const View&, const Item& item) {
+  return number_or(item.of_latency, "no bare ping-pong was measured on its path");
+}
+
+MetricValue busbw_of_roof(const View& view, const Item& item) {
+  const Item* roof = bandwidth_roof(view, *item.record);
+  if (roof == nullptr) return {std::nullopt, "", "no bare stream was measured on its path"};
+  if (!item.busbw_Bps) return {std::nullopt, "", "no bandwidth was measured"};
+  return {*item.busbw_Bps / *roof_rate_Bps(*roof), "", ""};
+}
+
+constexpr const char* kUnknownSpeed =
+    "the speed of its link is not known; state it in the host file: \"speed\": \"40Gbit\"";
+
+MetricValue busbw_of_link(const View&, const Item& item) {
+  const auto& extra = item.record->measurement.extra;
+  const auto speed = extra.find(kLinkSpeed);
+  if (speed == extra.end() || speed->second <= 0) return {std::nullopt, "", kUnknownSpeed};
+  if (!item.busbw_Bps) return {std::nullopt, "", "no bandwidth was measured"};
+  return {*item.busbw_Bps * 8 / speed->second, "", ""};
+}
+
+// The worst pair of a link matrix, by what `of` says of a pair that was measured.
+template <typename Of>
+MetricValue worst_pair(const Item& item, bool largest, const char* missing, Of of) {
+  std::optional<double> worst;
+  for (const LinkResult& link : item.record->measurement.links) {
+    if (!link.skipped.empty()) continue;
+    const std::optional<double> value = link.measured() ? of(link) : std::nullopt;
+    if (!value)
+      return {std::nullopt, "",
+              fmt::format("rank {} to {}: {}", link.from, link.to,
+                          link.error.empty() ? missing : link.error)};
+    if (!worst || (largest ? *value > *worst : *value < *worst)) worst = value;
+  }
+  return number_or(worst, missing);
+}
+
+MetricValue link_rate(const View&, const Item& item) {
+  return worst_pair(item, false, "no rate was measured",
+                    [](const LinkResult& link) { return link.rate_Bps; });
+}
+
+MetricValue link_rate_of_link(const View&, const Item& item) {
+  return worst_pair(item, false, kUnknownSpeed, [](const LinkResult& link) {
+    const bool known = link.rate_Bps && link.speed_bps && *link.speed_bps > 0;
+    return known ? std::optional<double>(*link.rate_Bps * 8 / *link.speed_bps) : std::nullopt;
+  });
+}
+
+MetricValue link_rtt(const View&, const Item& item) {
+  return worst_pair(item, true, "no round trips were measured", [](const LinkResult& link) {
+    if (link.loaded_rtt) return link.loaded_rtt->p50;
+    return link.rtt ? link.rtt->p50 : std::nullopt;
+  });
+}
+
+MetricValue link_loss(const View&, const Item& item) {
+  return worst_pair(item, true, "no datagrams were sent", [](const LinkResult& link) {
+    const bool sent = link.udp && link.udp->sent > 0;
+    return sent ? std::optional<double>(static_cast<double>(link.udp->lost()) /
+                                        static_cast<double>(link.udp->sent))
+                : std::nullopt;
+  });
+}
+
+// "latency" in "latency bandwidth".
+bool has_word(std::string_view words, std::string_view word) {
+  while (!words.empty()) {
+    const size_t space = std::min(words.find(' '), words.size());
+    if (words.substr(0, space) == word) return true;
+    words.remove_prefix(std::min(space + 1, words.size()));
+  }
+  return false;
+}
+
+// Relative to another run: only what has a size of its own there.
+bool has_baseline(const MetricRow& row) {
+  return row.unit == MetricUnit::kTime || row.unit == MetricUnit::kRate ||
+         row.unit == MetricUnit::kPerSecond || row.unit == MetricUnit::kSize;
+}
+
+}  // namespace
+
+const std::vector<MetricRow>& metric_table() {
+  static const std::vector<MetricRow> kTable = {
+      {"min", MetricUnit::kTime, kTimed, "", false, quantile<&TimeSummary::min>,
+       "shortest time of an operation"},
+      {"p50", MetricUnit::kTime, kTimed, "", false, quantile<&TimeSummary::p50>,
+       "median time of the slowest rank"},
+      {"p90", MetricUnit::kTime, kTimed, "", false, quantile<&TimeSummary::p90>,
+       "its 90 % quantile"},
+      {"p95", MetricUnit::kTime, kTimed, "", false, quantile<&TimeSummary::p95>,
+       "its 95 % quantile"},
+      {"p99", MetricUnit::kTime, kTimed, "", false, quantile<&TimeSummary::p99>,
+       "its 99 % quantile; needs 1000 samples"},
+      {"p999", MetricUnit::kTime, kTimed, "", false, quantile<&TimeSummary::p999>,
+       "its 99.9 % quantile; needs 10000 samples"},
+      {"max", MetricUnit::kTime, kTimed, "", false, quantile<&TimeSummary::max>,
+       "longest time of an operation"},
+      {"first_op", MetricUnit::kTime, kSingle, "", false, first_op,
+       "the very first operation, setting up connections included"},
+      {"cv", MetricUnit::kShare, kTimed, "", false, quantile<&TimeSummary::cv>,
+       "standard deviation over mean of the times"},
+      {"algbw", MetricUnit::kRate, kTimed, "", true, algbw, "size over time"},
+      {"busbw", MetricUnit::kRate, kTimed, "", true, busbw,
+       "the same times the operation's factor: comparable to the speed of the wire"},
+      {"rate", MetricUnit::kRate, "throughput", "", true, rate,
+       "bytes per second with several operations in flight"},
+      {"ops_per_s", MetricUnit::kPerSecond, "throughput", "", false, ops_per_s,
+       "operations per second with several in flight"},
+      {"wrong", MetricUnit::kCount, "latency bandwidth throughput check", "", false, wrong,
+       "wrong elements"},
+      {"samples", MetricUnit::kCount, kTimed, "", false, samples, "operations that were timed"},
+      {"retransmits", MetricUnit::kCount, "latency bandwidth throughput", "", false, retransmits,
+       "TCP segments that all ranks sent again while timing"},
+      {"wire_of_ideal", MetricUnit::kShare, "latency bandwidth throughput check", "", true,
+       wire_of_ideal, "bytes on the wire over the fewest that are possible"},
+      {"memory", MetricUnit::kSize, "latency bandwidth throughput check", "", false, memory,
+       "resident memory of the largest rank"},
+      {"noise", MetricUnit::kWord, kTimed, "", false, noise, "`clean` or `noisy`"},
+      {"latency_of_roof", MetricUnit::kShare, "latency", "", false, latency_of_roof,
+       "half a bare socket's round trip over the median time"},
+      {"busbw_of_roof", MetricUnit::kShare, kSingle, "", true, busbw_of_roof,
+       "busbw over the rate of a bare socket on the same path"},
+      {"busbw_of_link", MetricUnit::kShare, "latency bandwidth throughput", "", true, busbw_of_link,
+       "busbw over the speed of the slowest link between its ranks: the host file's `speed`, else "
+       "the interface's"},
+      {"link_rate", MetricUnit::kRate, "link", kStreams, false, link_rate,
+       "rate of the slowest pair; `measure` in `where` says whether one stream, several, or all "
+       "pairs at once"},
+      {"link_rate_of_link", MetricUnit::kShare, "link", kStreams, false, link_rate_of_link,
+       "the same over the speed of that pair's link, of the pair where it is least"},
+      {"link_rtt", MetricUnit::kTime, "link", "latency loaded_rtt", false, link_rtt,
+       "median round trip of the slowest pair"},
+      {"link_loss", MetricUnit::kShare, "link", "udp", false, link_loss,
+       "datagrams lost, of the pair that lost most"},
+  };
+  return kTable;
+}
+
+bool Metric::means_something_for(const Cell& cell) const {
+  const bool measured = *row->measures == '\0' || has_word(row->measures, cell.measure);
+  return has_word(row->kinds, cell.kind) && measured && (!row->needs_bytes || cell.bytes > 0);
+}
+
+std::optional<Metric> find_metric(const std::string& name) {
+  const std::string ending = kOfBaseline;
+  for (const MetricRow& row : metric_table()) {
+    if (name == row.name) return Metric{&row, false};
+    if (has_baseline(row) && name == row.name + ending) return Metric{&row, true};
+  }
+  return std::nullopt;
+}
+
+std::vector<Descriptor> metric_descriptors() {
+  std::vector<Descriptor> rows;
+  for (const MetricRow& row : metric_table()) {
+    rows.push_back({row.name, row.help, {}, {}, to_string(row.unit)});
+  }
+  for (const MetricRow& row : metric_table()) {
+    if (!has_baseline(row)) continue;
+    rows.push_back({std::string(row.name) + kOfBaseline,
+                    fmt::format("{} over that of the same cell of the baseline", row.name),
+                    {},
+                    {},
+                    to_string(MetricUnit::kShare)});
+  }
+  return rows;
+}
+
+std::string metric_reference_markdown() {
+  std::string text =
+      "| metric | unit | of cells of kind (measure) | meaning |\n|---|---|---|---|\n";
+  for (const MetricRow& row : metric_table()) {
+    text += fmt::format("| `{}`{} | {} | {} | {} |\n", row.name,
+                        has_baseline(row) ? fmt::format(", `{}{}`", row.name, kOfBaseline) : "",
+                        to_string(row.unit),
+                        *row.measures == '\0' ? std::string(row.kinds)
+                                              : fmt::format("{} ({})", row.kinds, row.measures),
+                        row.help);
+  }
+  text += "\n| unit | written |\n|---|---|\n";
+  for (const MetricUnitRow& row : metric_unit_table()) {
+    text += fmt::format("| {} | `{}` |\n", row.name, row.example);
+  }
+  return text;
+}
+
+}  // namespace plumbline

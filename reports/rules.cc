@@ -1,0 +1,306 @@
+#include "reports/rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "core/stats.h"
+#include "reports/metrics.h"
+#include "reports/text.h"
+
+namespace plumbline {
+namespace {
+
+constexpr size_t kNamedCells = 5;  // in a message; the verdict has the ids of all
+
+// How one result stands with one bound. Millions may be judged, so only what is said is put into
+// words.
+struct Judged {
+  const Cell* cell = nullptr;
+  const Item* item = nullptr;  // null: the cell was not measured
+  const RuleBound* bound = nullptr;
+  std::optional<double> number;
+  std::string said;     // the word, or why there is no value
+  double distance = 0;  // from the bound, as a share of it; larger = worse
+  bool holds = false;
+  bool missing = false;     // there is no value to compare
+  bool forgivable = false;  // missing in a way that an optional rule allows
+};
+
+bool worse(const Judged& a, const Judged& b) {
+  return a.missing != b.missing ? b.missing : a.distance > b.distance;
+}
+
+// "busbw_of_roof 61 % (allreduce ring, 2 ranks, tcp, 16 MiB f32 sum, out of place)".
+std::string in_words(const Judged& one) {
+  std::string said = one.said;
+  if (one.number) {
+    const std::optional<Metric> metric = find_metric(one.bound->metric);
+    said = fmt::format("{} {}", one.bound->metric, metric_text(metric->unit(), *one.number));
+  }
+  if (one.item != nullptr) return fmt::format("{} ({})", said, describe(*one.item->record));
+  Record planned;
+  planned.cell = *one.cell;
+  return fmt::format("{} ({})", said, describe(planned));
+}
+
+// Why this result has no number that counts; empty = it has.
+std::string invalid_reason(const Item& item) {
+  if (item.valid()) return "";
+  const std::string& reason = item.record->measurement.reason;
+  const std::string word = item.verdict == Verdict::kInvalid
+                               ? "invalid (" + join(item.record->noise.causes, ", ") + ")"
+                               : to_string(item.record->measurement.outcome);
+  return reason.empty() ? word : word + ": " + reason;
+}
+
+// How far beyond the bound, as a share of it; below 0 = within.
+double distance_from(const RuleBound& bound, double value) {
+  const double over = bound.relation == RuleBound::Relation::kWithin
+                          ? std::max(bound.value - value, value - bound.upper)
+                          : value - bound.value;
+  const double scale = bound.value == 0 ? 1.0 : std::abs(bound.value);
+  if (bound.relation == RuleBound::Relation::kEqual) return std::abs(over) / scale;
+  const bool up = bound.wants_small() || bound.relation == RuleBound::Relation::kWithin;
+  return (up ? over : -over) / scale;
+}
+
+class RuleJudge {
+ public:
+  RuleJudge(const RuleRequest& request, const View& view, const Rule& rule)
+      : request_(request), view_(view), rule_(rule) {}
+
+  RuleVerdict verdict() {
+    for (const Item& item : view_.items) {
+      if (covers(rule_, item.record->cell)) judge(item);
+    }
+    add_missing();
+    for (std::vector<std::string>* ids : {&out_.cells, &out_.failed}) {
+      std::sort(ids->begin(), ids->end());
+      ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
+    }
+    std::stable_sort(bad_.begin(), bad_.end(), worse);
+    out_.rule = rule_text(rule_);
+    out_.where = rule_.place;
+    const bool something = nearest_ || (bads_ > 0 && !all_forgivable_);
+    out_.passed = out_.failed.empty() && (something || rule_.optional);
+    out_.message = something ? text() : nothing_text();
+    if (!out_.passed && !rule_.message.empty()) {
+      out_.message = rule_.message + " - " + out_.message;
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void judge(const Item& item) {
+    ++covered_;
+    const std::string reason = invalid_reason(item);
+    std::string id;
+    for (const RuleBound& bound : rule_.bounds) {
+      const std::optional<Metric> metric = find_metric(bound.metric);
+      if (metric && !metric->means_something_for(item.record->cell)) continue;
+      if (id.empty()) id = cell_id(item.record->cell);
+      Judged one;
+      one.cell = &item.record->cell;
+      one.item = &item;
+      one.bound = &bound;
+      one.missing = !metric || !reason.empty();
+      if (!metric) {
+        one.said = bound.metric + " is not known to this version";
+      } else if (one.missing) {
+        one.forgivable = item.verdict == Verdict::kSkipped;
+        const uint64_t wrong = item.record->measurement.wrong.value_or(0);
+        one.said = wrong > 0 ? fmt::format("wrong {}; {}", wrong, reason) : reason;
+      } else {
+        compare(bound, *metric, item, id, one);
+      }
+      take(std::move(one), id);
+    }
+  }
+
+  void take(Judged one, const std::string& id) {
+    const bool forgiven = one.forgivable && rule_.optional;
+    out_.cells.push_back(id);
+    if (one.holds) {
+      if (!nearest_ || worse(one, *nearest_)) nearest_ = std::move(one);
+      return;
+    }
+    if (forgiven) {
+      forgiven_.push_back(id);
+    } else {
+      out_.failed.push_back(id);
+    }
+    all_forgivable_ = all_forgivable_ && one.forgivable;
+    if (first_missing_.empty()) first_missing_ = one.said;
+    if (forgiven) return;
+    ++bads_;
+    bad_.push_back(std::move(one));
+    if (bad_.size() < 10 * kNamedCells) return;
+    std::stable_sort(bad_.begin(), bad_.end(), worse);
+    bad_.resize(kNamedCells);
+  }
+
+  void compare(const RuleBound& bound, const Metric& metric, const Item& item,
+               const std::string& id, Judged& one) const {
+    MetricValue value = metric.row->value(view_, item);
+    if (metric.of_baseline && value.number) value = relative(metric, id, *value.number);
+    if (value.number && !std::isfinite(*value.number)) value = {{}, "", "beyond all numbers"};
+    if (!value.missing.empty()) {
+      one.missing = true;
+      one.said = fmt::format("{}: {}", bound.metric, value.missing);
+    } else if (value.number) {
+      one.number = value.number;
+      one.holds = bound.holds(*value.number);
+      one.distance = distance_from(bound, *value.number);
+    } else {
+      one.said = fmt::format("{} {}", bound.metric, value.word);
+      one.holds = bound.holds(value.word);
+    }
+    // Where one value is asked for, what holds is not nearer or farther.
+    const bool exact = !value.number || bound.relation == RuleBound::Relation::kEqual ||
+                       bound.relation == RuleBound::Relation::kNotEqual;
+    if (one.holds && exact) one.distance = -std::numeric_limits<double>::infinity();
+  }
+
+  MetricValue relative(const Metric& metric, const std::string& id, double value) const {
+    const auto baseline = request_.baselines.find(rule_.baseline);
+    if (baseline == request_.baselines.end()) {
+      return {std::nullopt, "", "no baseline was given; add --baseline DIR"};
+    }
+    const auto cell = baseline->second.values.find(id);
+    const std::string where = " in the baseline " + baseline->second.path;
+    if (cell == baseline->second.values.end()) {
+      return {std::nullopt, "", "there is no valid result of this cell" + where};
+    }
+    const auto found = cell->second.find(metric.row->name);
+    if (found == cell->second.end() || found->second <= 0) {
+      return {std::nullopt, "", fmt::format("there is no {}{}", metric.row->name, where)};
+    }
+    return {value / found->second, "", ""};
+  }
+
+  // Cells of the plan for which no record came.
+  void add_missing() {
+    if (request_.planned.empty()) return;
+    std::set<std::string> there;
+    for (const Item& item : view_.items) there.insert(cell_id(item.record->cell));
+    for (const Cell& cell : request_.planned) {
+      if (!covers(rule_, cell) || !asked_of(cell)) continue;
+      const std::string id = cell_id(cell);
+      if (there.count(id) > 0) continue;
+      Judged one;
+      one.cell = &cell;
+      one.missing = one.forgivable = true;
+      one.said = "was not measured";
+      ++covered_;
+      take(std::move(one), id);
+    }
+  }
+
+  bool asked_of(const Cell& cell) const {
+    return std::any_of(rule_.bounds.begin(), rule_.bounds.end(), [&](const RuleBound& bound) {
+      const std::optional<Metric> metric = find_metric(bound.metric);
+      return metric && metric->means_something_for(cell);
+    });
+  }
+
+  static std::string results(size_t count) {
+    return fmt::format("{} result{}", count, count == 1 ? "" : "s");
+  }
+
+  std::string nothing_text() const {
+    std::string why = "no result that it is about";
+    if (!out_.cells.empty()) {
+      why = fmt::format("no result: {} skipped or not measured ({})", results(out_.cells.size()),
+                        first_missing_);
+    } else if (covered_ > 0) {
+      std::vector<std::string> metrics;
+      for (const RuleBound& bound : rule_.bounds) metrics.push_back(bound.metric);
+      why = fmt::format("{} means nothing for any of the {} results that it is about",
+                        join(metrics, ", "), covered_);
+    }
+    return rule_.optional ? why + "; the rule is optional" : why;
+  }
+
+  std::string text() const {
+    const std::set<std::string> forgiven(forgiven_.begin(), forgiven_.end());
+    const size_t counted = out_.cells.size() - forgiven.size();
+    std::string said;
+    if (out_.passed) {
+      said = fmt::format("{} hold{}", results(counted), counted == 1 ? "s" : "");
+      if (std::isfinite(nearest_->distance))
+        said += "; nearest to the bound: " + in_words(*nearest_);
+    } else {
+      std::vector<std::string> named;
+      for (size_t i = 0; i < std::min(bad_.size(), kNamedCells); ++i) {
+        named.push_back(in_words(bad_[i]));
+      }
+      said = fmt::format("{} of {} not good enough: {}", out_.failed.size(), results(counted),
+                         join(named, "; "));
+      if (bads_ > named.size()) said += fmt::format("; and {} more", bads_ - named.size());
+    }
+    if (!forgiven.empty()) {
+      said += fmt::format("; {} skipped or not measured, left out", forgiven.size());
+    }
+    return said;
+  }
+
+  const RuleRequest& request_;
+  const View& view_;
+  const Rule& rule_;
+  RuleVerdict out_;
+  std::optional<Judged> nearest_;      // of those that hold
+  std::vector<Judged> bad_;            // the worst ones, more than are named
+  size_t bads_ = 0;                    // how many there were
+  std::vector<std::string> forgiven_;  // ids left out because the rule is optional
+  std::string first_missing_;
+  bool all_forgivable_ = true;  // of those that do not hold
+  size_t covered_ = 0;          // results, whether a metric means something for them or not
+};
+
+}  // namespace
+
+RuleBaseline make_baseline(const std::string& path, const View& view) {
+  std::map<std::string, std::map<std::string, std::vector<double>>> all;
+  for (const Item& item : view.items) {
+    if (!item.valid()) continue;
+    const Cell& cell = item.record->cell;
+    for (const MetricRow& row : metric_table()) {
+      const std::string name = std::string(row.name) + kOfBaseline;
+      if (!find_metric(name) || !Metric{&row, true}.means_something_for(cell)) continue;
+      const MetricValue value = row.value(view, item);
+      if (value.number) all[cell_id(cell)][row.name].push_back(*value.number);
+    }
+  }
+  RuleBaseline baseline;
+  baseline.path = path;
+  for (auto& [id, metrics] : all) {
+    for (auto& [name, values] : metrics) baseline.values[id][name] = median(std::move(values));
+  }
+  return baseline;
+}
+
+std::vector<RuleVerdict> judge_rules(const RuleRequest& request, const View& view) {
+  std::vector<RuleVerdict> verdicts;
+  verdicts.reserve(request.rules.size());
+  for (const Rule& rule : request.rules) {
+    verdicts.push_back(RuleJudge(request, view, rule).verdict());
+  }
+  return verdicts;
+}
+
+bool all_hold(const std::vector<RuleVerdict>& verdicts) {
+  return std::all_of(verdicts.begin(), verdicts.end(),
+                     [](const RuleVerdict& verdict) { return verdict.passed; });
+}
+
+std::string rules_file_text(const std::vector<Rule>& rules) {
+  std::string text = "{\n \"plumbline_rules\": 1,\n \"expect\": [";
+  for (size_t i = 0; i < rules.size(); ++i) text += (i == 0 ? "\n  " : ",\n  ") + rules[i].json;
+  return text + "\n ]\n}\n";
+}
+
+}  // namespace plumbline

@@ -1,0 +1,159 @@
+// A live run on a real terminal (a pty): it fits, Ctrl-C and another size of the window do no harm.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "tests/support/program.h"
+#include "tests/support/screen.h"
+
+namespace plumbline {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+using testing::Not;
+
+// A program on a terminal of its own.
+class OnTerminal {
+ public:
+  OnTerminal(const std::vector<std::string>& argv, int width,
+             const std::vector<std::string>& environment) {
+    winsize size{};
+    size.ws_col = static_cast<unsigned short>(width);
+    size.ws_row = 24;
+    pid_ = forkpty(&fd_, nullptr, nullptr, &size);
+    if (pid_ != 0) return;
+    for (const std::string& entry : environment) putenv(const_cast<char*>(entry.c_str()));
+    unsetenv("COLUMNS");
+    std::vector<char*> words;
+    for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    execv(words[0], words.data());
+    _exit(127);
+  }
+  ~OnTerminal() {
+    if (!ended_) {
+      kill(pid_, SIGKILL);
+      waitpid(pid_, nullptr, 0);
+    }
+    close(fd_);
+  }
+  // Reads until `wanted` is there, or the program has ended.
+  bool read_until(const std::string& wanted, int timeout_ms = 60'000) {
+    const Deadline deadline = Deadline::after_ms(timeout_ms);
+    while (!deadline.passed()) {
+      if (!wanted.empty() && text_.find(wanted) != std::string::npos) return true;
+      pollfd item{fd_, POLLIN, 0};
+      if (poll(&item, 1, 100) <= 0) continue;
+      char buffer[4096];
+      const ssize_t n = read(fd_, buffer, sizeof buffer);
+      if (n <= 0) return wanted.empty();  // EIO: nobody holds the other end any more
+      text_.append(buffer, static_cast<size_t>(n));
+    }
+    return false;
+  }
+  int wait() {
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    ended_ = true;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  }
+  void type(const std::string& keys) const {
+    EXPECT_EQ(write(fd_, keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
+  }
+  void resize(int width) const {
+    winsize size{};
+    size.ws_col = static_cast<unsigned short>(width);
+    size.ws_row = 24;
+    ioctl(fd_, TIOCSWINSZ, &size);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  int fd_ = -1;
+  pid_t pid_ = -1;
+  bool ended_ = false;
+  std::string text_;
+};
+
+constexpr const char* kScenario = R"({
+  "plumbline": 1, "hosts": {"local": 2}, "launch": {"port_base": "auto"}, "roofs": false,
+  "matrix": [{"op": "allreduce", "bytes": {"from": 8, "to": "4Ki", "factor": 4}, "algorithm": "ring",
+              "stop": {"max_n": 50, "max_time": "20ms"}}], "report": ["console"]})";
+constexpr size_t kCells = 5;
+
+size_t rows_of(const Screen& screen) {
+  size_t rows = 0;
+  for (const std::string& line : screen.lines()) {
+    if (line.find(" allreduce ") != std::string::npos || line.rfind("allreduce ", 0) == 0) {
+      rows += line.find(" us ") != std::string::npos && line.find('[') == std::string::npos ? 1 : 0;
+    }
+  }
+  return rows;
+}
+
+TEST(LiveRun, FitsTheTerminal) {
+  for (const int width : {40, 80, 200}) {
+    SCOPED_TRACE(width);
+    const ScratchFolder folder;
+    folder.write("scenario.json", kScenario);
+    // Standard output goes elsewhere: the table has the width of the terminal all the same.
+    const std::string command = std::string(PLUMBLINE_BINARY) + " run " +
+                                folder.path("scenario.json") + " --out " + folder.path("out") +
+                                " > " + folder.path("stdout");
+    OnTerminal program({"/bin/sh", "-c", command}, width,
+                       {"TERM=xterm", "NO_COLOR=1", "XDG_STATE_HOME=" + folder.path("state")});
+    ASSERT_TRUE(program.read_until(""));
+    EXPECT_EQ(program.wait(), 0) << program.text();
+    Screen screen(static_cast<size_t>(width));
+    screen.take(program.text());
+    EXPECT_FALSE(screen.wrapped()) << program.text();
+    EXPECT_EQ(rows_of(screen), kCells) << program.text();
+    EXPECT_EQ(screen.colours(), 0u) << "NO_COLOR is set";
+    EXPECT_EQ(screen.lines().back(), "") << "the bar is still there";
+    EXPECT_EQ(program.text().find("\033["), program.text().find("\033[K"));
+  }
+}
+
+TEST(LiveRun, CtrlCAndResizingLeaveACleanTerminal) {
+  const ScratchFolder folder;
+  std::string endless = kScenario;
+  endless.replace(endless.find("\"max_n\": 50, \"max_time\": \"20ms\""), 31,
+                  "\"ci\": 0, \"max_n\": 100000000, \"max_time\": \"1s\"");
+  folder.write("scenario.json", endless);
+  OnTerminal program(
+      plumbline_argv({"run", folder.path("scenario.json"), "--out", folder.path("out")}), 100,
+      {"TERM=xterm", "XDG_STATE_HOME=" + folder.path("state")});
+  ASSERT_TRUE(program.read_until("1/5")) << program.text();
+  program.resize(60);
+  ASSERT_TRUE(program.read_until("2/5")) << program.text();
+  program.type("\003");
+  ASSERT_TRUE(program.read_until(""));
+  EXPECT_EQ(program.wait(), 130) << program.text();
+  Screen screen(100);
+  screen.take(program.text());
+  EXPECT_THAT(screen.lines(), Each(Not(HasSubstr("^C"))));
+  EXPECT_THAT(screen.lines(), Each(Not(HasSubstr("/5,")))) << "a bar is still there";
+  EXPECT_EQ(screen.lines().back(), "");
+}
+
+TEST(LiveRun, ADumbTerminalGetsPlainLines) {
+  const ScratchFolder folder;
+  folder.write("scenario.json", kScenario);
+  OnTerminal program(
+      plumbline_argv({"run", folder.path("scenario.json"), "--out", folder.path("out")}), 80,
+      {"TERM=dumb", "XDG_STATE_HOME=" + folder.path("state")});
+  ASSERT_TRUE(program.read_until(""));
+  EXPECT_EQ(program.wait(), 0);
+  EXPECT_EQ(program.text().find('\033'), std::string::npos) << program.text();
+}
+
+}  // namespace
+}  // namespace plumbline
