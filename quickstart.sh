@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets everything up and does the main job on this machine: installs missing packages, builds the
 # program, probes the machine and runs a small matrix of collectives between real processes over TCP,
-# then says where the table, the plots and the records are.
+# then says where the page, the table, the plots and the records are.
 #   ./quickstart.sh            results go to plumbline-out/quickstart-<time>
 #   ./quickstart.sh --out DIR  results go to DIR
 # The build comes first and takes minutes; run again, it is quick.
@@ -44,6 +44,7 @@ build/plumbline run scenarios/quickstart.json --out "$out" || status=$?
 
 step "results"
 show() { if [ -e "$out/$2" ]; then printf '%-9s%s\n' "$1" "$out/$2"; fi; }
+show page report.html
 show table report.md
 show plots plots
 show records records.jsonl

@@ -4,12 +4,14 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <set>
 
 #include "cli/commands.h"
 #include "cli/rule_source.h"
 #include "core/options.h"
 #include "reports/read_input.h"
 #include "reports/report.h"
+#include "reports/run_folder.h"
 
 namespace plumbline {
 namespace {
@@ -29,6 +31,12 @@ std::vector<std::string> record_paths(const std::vector<std::string>& files) {
 Expected<ReportInput> read_input(const std::vector<std::string>& paths, const Assumptions& assume) {
   ReportInput input;
   if (const Status read = read_report_input(paths, input, assume); !read) return fail(read.error());
+  std::set<fs::path> folders;
+  for (const std::string& path : paths) {
+    const fs::path folder = fs::path(path).parent_path();
+    if (folders.insert(folder).second)
+      read_run_folder(folder.empty() ? "." : folder.string(), input);
+  }
   return input;
 }
 
@@ -49,6 +57,7 @@ Status write_to(const ReportRow& row, const ReportInput& input, const std::strin
     if (!file) return fail_errno(ErrorCode::kConfig, "open " + out, errno, "choose another --out");
   }
   target.out = out.empty() ? context.out : &file;
+  if (!out.empty()) target.directory = fs::absolute(out).parent_path().string();
   target.width = out.empty() ? context.width : 0;
   target.colour = out.empty() && context.out_is_terminal && context.colour;
   const auto written = row.write(input, target);

@@ -44,11 +44,16 @@ std::vector<std::string> write_reports(const ReportInput& input,
                                        const std::vector<std::string>& names,
                                        const std::string& directory, Context& context) {
   std::vector<std::string> paths;
+  const auto wanted = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  constexpr int kLeastColumns = 60;  // for a plot of characters
+  const bool plot = wanted("console") && context.out_is_terminal && context.width >= kLeastColumns;
   // In the table's order, whatever the scenario's: a later report may link what an earlier one
   // drew.
   for (const ReportRow& row : report_table()) {
     const std::string& name = row.descriptor.name;
-    if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+    if (!wanted(name) && !(plot && name == "terminal")) continue;
     const Expected<std::string> path = write_one(row, input, directory, context);
     if (!path) {
       *context.err << "plumbline: report " << name << ": " << path.error().message() << "\n";

@@ -10,7 +10,8 @@
 
 namespace plumbline {
 
-// Writes the named reports: those with a file name into `directory`, the others to context.out.
+// Writes the named reports: those with a file name into `directory`, the others to context.out; on
+// a terminal that is wide enough, `console` brings `terminal` along.
 // Returns the paths written; a report that cannot be made (no gnuplot) is told on context.err with
 // its reason, and the others still come.
 std::vector<std::string> write_reports(const ReportInput& input,

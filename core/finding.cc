@@ -1,5 +1,8 @@
 #include "core/finding.h"
 
+#include <algorithm>
+#include <array>
+
 #include "core/json.h"
 
 namespace plumbline {
@@ -12,6 +15,51 @@ nlohmann::json or_null(const std::string& text) {
 nlohmann::json or_null(const std::optional<int>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
 }
+
+// The value of a key, or null where it is missing; throws for anything that is no object.
+const nlohmann::json& at_or_null(const nlohmann::json& json, const char* key) {
+  static const nlohmann::json kNull;
+  if (!json.is_object()) json.at(key);  // throws with the type in its words
+  const auto found = json.find(key);
+  return found == json.end() ? kNull : *found;
+}
+
+std::string text_at(const nlohmann::json& json, const char* key) {
+  const nlohmann::json& value = at_or_null(json, key);
+  return value.is_null() ? std::string() : value.get<std::string>();
+}
+
+// A port, as JSON's numbers can be anything.
+int port_of(const nlohmann::json& value) {
+  constexpr uint64_t kHighest = 65535;
+  if (!value.is_number_unsigned() || value.get<uint64_t>() > kHighest) {
+    throw nlohmann::json::out_of_range::create(401, "a port is a number from 0 to 65535", &value);
+  }
+  return value.get<int>();
+}
+
+std::optional<int> port_at(const nlohmann::json& json, const char* key) {
+  const nlohmann::json& value = at_or_null(json, key);
+  if (value.is_null()) return std::nullopt;
+  return port_of(value);
+}
+
+template <typename Row, typename Read>
+std::vector<Row> rows_at(const nlohmann::json& json, const char* key, const Read& read) {
+  const nlohmann::json& list = at_or_null(json, key);
+  std::vector<Row> rows;
+  if (list.is_null()) return rows;
+  for (const nlohmann::json& each : list.get_ref<const nlohmann::json::array_t&>()) {
+    rows.push_back(read(each));
+  }
+  return rows;
+}
+
+Evidence evidence_of(const nlohmann::json& json) {
+  return {text_at(json, "host"), text_at(json, "check"), text_at(json, "text")};
+}
+
+std::string text_of(const nlohmann::json& json) { return json.get<std::string>(); }
 
 }  // namespace
 
@@ -68,6 +116,40 @@ void to_json(nlohmann::json& json, const Finding& finding) {
           {"evidence", std::move(evidence)},
           {"remedy", finding.remedy},
           {"explains", finding.explains}};
+}
+
+void from_json(const nlohmann::json& json, Check& check) {
+  check = Check{};
+  check.key = text_at(json, "key");
+  check.id = text_at(json, "id");
+  check.host = text_at(json, "host");
+  check.peer = text_at(json, "peer");
+  check.port = port_at(json, "port");
+  check.reason = text_at(json, "reason");
+  const std::string outcome = text_at(json, "outcome");
+  for (const CheckOutcome each :
+       {CheckOutcome::kPass, CheckOutcome::kWarn, CheckOutcome::kFail, CheckOutcome::kSkipped}) {
+    if (outcome == to_string(each)) check.outcome = each;
+  }
+}
+
+void from_json(const nlohmann::json& json, Finding& finding) {
+  finding = Finding{};
+  finding.cause = text_at(json, "cause");
+  finding.host = text_at(json, "host");
+  finding.peer = text_at(json, "peer");
+  finding.port = port_at(json, "port");
+  finding.remedy = text_at(json, "remedy");
+  finding.ports = rows_at<int>(json, "ports", port_of);
+  finding.evidence = rows_at<Evidence>(json, "evidence", evidence_of);
+  finding.explains = rows_at<std::string>(json, "explains", text_of);
+  finding.outcome = Severity::kNote;
+  const std::string outcome = text_at(json, "outcome");
+  for (const Severity each : {Severity::kFail, Severity::kWarn}) {
+    if (outcome == to_string(each)) finding.outcome = each;
+  }
+  const nlohmann::json& confidence = at_or_null(json, "confidence");
+  if (!confidence.is_null()) finding.confidence = std::clamp(confidence.get<double>(), 0.0, 1.0);
 }
 
 }  // namespace plumbline

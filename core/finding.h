@@ -43,5 +43,10 @@ struct Finding {
 
 void to_json(nlohmann::json& json, const Check& check);
 void to_json(nlohmann::json& json, const Finding& finding);
+// What to_json() wrote. Unknown keys are ignored, missing ones keep their default, words that are
+// not known become "unknown" and "note"; a value of the wrong type or out of range throws
+// nlohmann::json::exception: whoever reads a file catches it.
+void from_json(const nlohmann::json& json, Check& check);
+void from_json(const nlohmann::json& json, Finding& finding);
 
 }  // namespace plumbline

@@ -136,44 +136,6 @@ std::string roofs_text(const View& view) {
   return parts.empty() ? std::string() : "Roofs of ranks 0 and 1: " + join(parts, "; ");
 }
 
-std::vector<std::string> noise_notes(const View& view) {
-  std::map<std::string, size_t> rows;
-  for (const Item& item : view.items) {
-    // Of an error or of wrong data the causes only repeat what the row says.
-    if (!item.valid()) continue;
-    for (const std::string& cause : item.record->noise.causes) rows[cause] += item.launches;
-  }
-  std::vector<std::string> notes;
-  for (const auto& [cause, count] : rows) {
-    std::string text =
-        fmt::format("noise: {} in {} of {} records", cause, count, view.counts.total());
-    if (cause == "oversubscribed") {
-      text += "; more busy threads than usable cores, so compare these rows only with one another";
-    }
-    notes.push_back(text);
-  }
-  return notes;
-}
-
-// What cells cost beside their timed part (asking the ranks, warming up, checking the data, writing
-// the record): the time from the end of the cell before, where the same ranks did that one too.
-std::string cost_text(const std::vector<Record>& records) {
-  std::vector<double> costs_ns;
-  for (size_t i = 1; i < records.size(); ++i) {
-    const Record &before = records[i - 1], &record = records[i];
-    const bool same_ranks =
-        before.launches == 1 && record.launches == 1 && before.run_id == record.run_id &&
-        world_of(before.cell) == world_of(record.cell) &&
-        before.measurement.outcome != Outcome::kError && record.cell.kind != "link";
-    const auto from = epoch_ms(before.time), to = epoch_ms(record.time);
-    if (!same_ranks || !from || !to || record.measurement.elapsed_ns <= 0) continue;
-    const double gap_ns = static_cast<double>(*to - *from) * 1e6;
-    costs_ns.push_back(std::max(0.0, gap_ns - static_cast<double>(record.measurement.elapsed_ns)));
-  }
-  constexpr size_t kFew = 5;  // times are known to a millisecond
-  if (costs_ns.size() < kFew) return "";
-  return fmt::format("Beside measuring: {} a cell (median of {})",
-                     format_duration(median(costs_ns)), costs_ns.size());
 }
 
 std::string finding_text(const Finding& finding) {
@@ -195,34 +157,6 @@ std::string checks_text(const std::vector<Check>& checks) {
     parts.push_back(fmt::format("{} {}", count, to_string(outcome)));
   }
   return parts.empty() ? std::string() : "Probes: " + join(parts, ", ");
-}
-
-// Everything of a check that did not pass: failures one by one, skips by reason.
-std::vector<std::string> check_failures(const View& view, const std::string& kind) {
-  std::vector<std::string> lines;
-  std::map<std::string, size_t> skipped;
-  size_t more = 0;
-  for (const Item& item : view.items) {
-    const Measurement& m = item.record->measurement;
-    if (item.record->cell.kind != kind || m.outcome == Outcome::kPassed) continue;
-    if (m.outcome == Outcome::kSkipped) {
-      ++skipped[m.reason];
-    } else if (lines.size() >= kListedFailures) {
-      ++more;
-    } else {
-      std::string line = describe(*item.record) + ": " + to_string(m.outcome);
-      if (!m.reason.empty()) line += ": " + m.reason;
-      if (m.wrong.value_or(0) > 0) line += fmt::format("; {} wrong elements", *m.wrong);
-      if (!m.cause.empty()) line += " (" + m.cause + ")";
-      lines.push_back(line);
-    }
-  }
-  if (more) lines.push_back(fmt::format("... and {} more; the csv report lists all", more));
-  for (const auto& [reason, count] : skipped) {
-    lines.push_back(
-        fmt::format("{} x skipped: {}", count, reason.empty() ? "no reason recorded" : reason));
-  }
-  return lines;
 }
 
 void add_measurements(const View& view, const std::string& kind, const std::string& title,
@@ -267,6 +201,71 @@ void add_bad_roofs(const View& view, Document& document) {
 }
 
 }  // namespace
+
+std::vector<std::string> noise_notes(const View& view) {
+  std::map<std::string, size_t> rows;
+  for (const Item& item : view.items) {
+    // Of an error or of wrong data the causes only repeat what the row says.
+    if (!item.valid()) continue;
+    for (const std::string& cause : item.record->noise.causes) rows[cause] += item.launches;
+  }
+  std::vector<std::string> notes;
+  for (const auto& [cause, count] : rows) {
+    std::string text =
+        fmt::format("noise: {} in {} of {} records", cause, count, view.counts.total());
+    if (cause == "oversubscribed") {
+      text += "; more busy threads than usable cores, so compare these rows only with one another";
+    }
+    notes.push_back(text);
+  }
+  return notes;
+}
+
+std::string cost_text(const std::vector<Record>& records) {
+  std::vector<double> costs_ns;
+  for (size_t i = 1; i < records.size(); ++i) {
+    const Record &before = records[i - 1], &record = records[i];
+    const bool same_ranks =
+        before.launches == 1 && record.launches == 1 && before.run_id == record.run_id &&
+        world_of(before.cell) == world_of(record.cell) &&
+        before.measurement.outcome != Outcome::kError && record.cell.kind != "link";
+    const auto from = epoch_ms(before.time), to = epoch_ms(record.time);
+    if (!same_ranks || !from || !to || record.measurement.elapsed_ns <= 0) continue;
+    const double gap_ns = static_cast<double>(*to - *from) * 1e6;
+    costs_ns.push_back(std::max(0.0, gap_ns - static_cast<double>(record.measurement.elapsed_ns)));
+  }
+  constexpr size_t kFew = 5;  // times are known to a millisecond
+  if (costs_ns.size() < kFew) return "";
+  return fmt::format("Beside measuring: {} a cell (median of {})",
+                     format_duration(median(costs_ns)), costs_ns.size());
+}
+
+std::vector<std::string> check_failures(const View& view, const std::string& kind) {
+  std::vector<std::string> lines;
+  std::map<std::string, size_t> skipped;
+  size_t more = 0;
+  for (const Item& item : view.items) {
+    const Measurement& m = item.record->measurement;
+    if (item.record->cell.kind != kind || m.outcome == Outcome::kPassed) continue;
+    if (m.outcome == Outcome::kSkipped) {
+      ++skipped[m.reason];
+    } else if (lines.size() >= kListedFailures) {
+      ++more;
+    } else {
+      std::string line = describe(*item.record) + ": " + to_string(m.outcome);
+      if (!m.reason.empty()) line += ": " + m.reason;
+      if (m.wrong.value_or(0) > 0) line += fmt::format("; {} wrong elements", *m.wrong);
+      if (!m.cause.empty()) line += " (" + m.cause + ")";
+      lines.push_back(line);
+    }
+  }
+  if (more) lines.push_back(fmt::format("... and {} more; the csv report lists all", more));
+  for (const auto& [reason, count] : skipped) {
+    lines.push_back(
+        fmt::format("{} x skipped: {}", count, reason.empty() ? "no reason recorded" : reason));
+  }
+  return lines;
+}
 
 void add_introduction(const ReportInput& input, const View& view, Document& document) {
   std::vector<std::string> questions, options;

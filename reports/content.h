@@ -16,6 +16,13 @@ void add_introduction(const ReportInput& input, const View& view, Document& docu
 void add_checklist(const ReportInput& input, const View& view, Document& document);
 // What became of the rules of `expect`, one by one; nothing when there are none (rule_list.cc).
 void add_rules(const std::vector<RuleVerdict>& rules, Document& document);
+// What shaped the numbers beside the network, each cause with how many records have it.
+std::vector<std::string> noise_notes(const View& view);
+// What cells cost beside their timed part (asking the ranks, warming up, checking the data, writing
+// the record): the time from the end of the cell before, where the same ranks did that one too.
+std::string cost_text(const std::vector<Record>& records);
+// Everything of a check that did not pass: failures one by one, skips by reason.
+std::vector<std::string> check_failures(const View& view, const std::string& kind);
 void add_tables(const View& view, Document& document);
 // The last lines: how many passed, failed, were skipped, ended in error; and which rules broke.
 void add_summary(const ReportInput& input, const View& view, Document& document);

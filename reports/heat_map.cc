@@ -126,6 +126,17 @@ std::string heat_map_data(const LinkWorld& world, const LinkGrid& grid) {
   return out + "\n# index 1: from to text second_line\n" + labels;
 }
 
+std::optional<double> heat_of(const LinkGrid& grid, size_t pair) {
+  const auto& value = grid.values.at(pair);
+  if (!value || !std::isfinite(*value)) return std::nullopt;
+  const Range range = colours_of(grid);
+  const double at = std::clamp(shown(grid.unit, *value), range.low, range.high);
+  if (grid.unit == LinkUnit::kShare) return 1 - at / range.high;
+  if (!(range.high > range.low)) return 1;
+  const double share = std::log(at / range.low) / std::log(range.high / range.low);
+  return grid.unit == LinkUnit::kRate ? share : 1 - share;
+}
+
 std::string heat_map_script(const LinkWorld& world, const LinkGrid& grid, const std::string& name) {
   const Range range = colours_of(grid);
   const int field = std::clamp(kMostPixels / std::max(1, world.ranks), kLeastField, kField);

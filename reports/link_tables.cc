@@ -178,9 +178,10 @@ void add_rings(const LinkWorld& world, Document& document) {
   document.table(table);
 }
 
-void add_world(const LinkWorld& world, Document& document) {
+}  // namespace
+
+void add_link_verdicts(const LinkWorld& world, Document& document) {
   const LinkVerdicts verdicts = judge_world(world);
-  document.heading(1, "Links: " + world.title);
   document.paragraph("Topology: " + classify_topology(world.direct(), world.ranks) +
                      " (by which addresses share a subnet)");
   if (verdicts.list.empty()) {
@@ -208,16 +209,15 @@ void add_world(const LinkWorld& world, Document& document) {
       "deviations of the logarithms away is an outlier; a host, when {:.0f} % of its links are.",
       threshold(LinkThreshold::kRateFactor), threshold(LinkThreshold::kLatencyFactor),
       threshold(LinkThreshold::kDeviations), 100 * threshold(LinkThreshold::kLineShare)));
-  add_matrices(world, document);
+}
+
+void add_link_details(const LinkWorld& world, Document& document) {
   document.heading(2, "Counters of the pairs");
   document.table(pair_table(world));
   add_rings(world, document);
 }
 
-}  // namespace
-
-void add_links(const View& view, Document& document) {
-  // Cells without a matrix have no table, but nobody may overlook them.
+std::vector<std::string> links_without_results(const View& view) {
   std::vector<std::string> lines;
   for (const Item& item : view.items) {
     const Measurement& m = item.record->measurement;
@@ -225,9 +225,19 @@ void add_links(const View& view, Document& document) {
     lines.push_back(describe(*item.record) + ": " + to_string(m.outcome) + ": " + m.reason +
                     (m.cause.empty() ? "" : " (" + m.cause + ")"));
   }
+  return lines;
+}
+
+void add_links(const View& view, Document& document) {
+  const std::vector<std::string> lines = links_without_results(view);
   if (!lines.empty()) document.heading(1, "Links without results");
   document.list(lines);
-  for (const LinkWorld& world : link_worlds(view)) add_world(world, document);
+  for (const LinkWorld& world : link_worlds(view)) {
+    document.heading(1, "Links: " + world.title);
+    add_link_verdicts(world, document);
+    add_matrices(world, document);
+    add_link_details(world, document);
+  }
 }
 
 }  // namespace plumbline

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "reports/content.h"
-#include "reports/picture.h"
 #include "reports/report.h"
 #include "reports/soak_tables.h"
 #include "reports/text.h"
+#include "reports/view_charts.h"
 
 namespace plumbline {
 namespace {
@@ -17,12 +17,12 @@ namespace {
 void add_pictures(const View& view, const std::string& directory, Document& document) {
   if (directory.empty()) return;
   bool first = true;
-  for (const Picture& picture : plan_pictures(view)) {
-    const std::string path = "plots/" + picture.name + ".svg";
+  for (const Chart& chart : plot_charts(view)) {
+    const std::string path = "plots/" + chart.name + ".svg";
     std::error_code error;
     if (!std::filesystem::exists(directory + "/" + path, error)) continue;
     if (std::exchange(first, false)) document.heading(1, "Plots");
-    document.picture(picture.title, path);
+    document.picture(chart.title, path);
   }
   if (first) return;
   document.paragraph(

@@ -1,5 +1,5 @@
 // A picture as data: axes, series with confidence bands, guide lines for measured roofs. Planned
-// from a View, written as a gnuplot script and its data file; drawing is plots.cc's business. Pure.
+// from a View; drawn as a chart (chart.h). Pure.
 #pragma once
 
 #include <optional>
@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "reports/chart.h"
 #include "reports/view.h"
 
 namespace plumbline {
@@ -41,6 +42,8 @@ inline constexpr size_t kMaxSeries = 8;  // more cannot be told apart
 // ranks), cut into several where there are too many series. Only valid measurements are drawn.
 std::vector<Picture> plan_pictures(const View& view);
 
+// Points in the units of the axes, ranges, tics, and what each point says.
+Chart chart_of(const Picture& picture);
 // Contents of NAME.dat and NAME.gp; the script reads the data and writes NAME.svg and NAME.png, all
 // in the current folder.
 std::string data_text(const Picture& picture);

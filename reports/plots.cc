@@ -4,8 +4,8 @@
 
 #include "core/requirement.h"
 #include "reports/draw.h"
-#include "reports/picture.h"
 #include "reports/report.h"
+#include "reports/view_charts.h"
 
 namespace plumbline {
 namespace {
@@ -22,20 +22,18 @@ Expected<std::vector<std::string>> write(const ReportInput& input, const ReportT
   }
   const View view = make_view(input.records);
   std::vector<std::string> written;
-  const std::vector<Picture> pictures = plan_pictures(view);
-  if (pictures.empty()) return written;
+  const std::vector<Chart> charts = plot_charts(view);
+  if (charts.empty()) return written;
   const fs::path folder = target.directory;
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) {
     return fail_errno(ErrorCode::kConfig, "make the folder " + folder.string(), error.value());
   }
-  for (const Picture& picture : pictures) {
-    if (Status status = draw_files(folder.string(), picture.name, data_text(picture),
-                                   script_text(picture), written);
-        !status) {
-      return fail(status.error());
-    }
+  for (const Chart& chart : charts) {
+    const Status status =
+        draw_files(folder.string(), chart.name, chart_data(chart), chart_script(chart), written);
+    if (!status) return fail(status.error());
   }
   return written;
 }
@@ -43,13 +41,14 @@ Expected<std::vector<std::string>> write(const ReportInput& input, const ReportT
 }  // namespace
 
 ReportRow plots_report() {
-  return {{"plots",
-           "latency, bus bandwidth and throughput as SVG and PNG, with data and gnuplot script",
-           {"gnuplot"},
-           {},
-           ""},
-          "plots/",
-          write};
+  return {
+      {"plots",
+       "lines over size, tails, ranks, times in order, shares of the roof: SVG, PNG, data, script",
+       {"gnuplot"},
+       {},
+       ""},
+      "plots/",
+      write};
 }
 
 }  // namespace plumbline

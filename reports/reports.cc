@@ -3,6 +3,7 @@
 
 namespace plumbline {
 
+ReportRow terminal_report();     // terminal.cc
 ReportRow console_report();      // console.cc
 ReportRow csv_report();          // csv.cc
 ReportRow plots_report();        // plots.cc
@@ -15,13 +16,15 @@ ReportRow nccl_json_report();    // nccl_json.cc
 ReportRow gbench_json_report();  // gbench_json.cc
 ReportRow iperf3_json_report();  // iperf3_json.cc
 ReportRow records_report();      // records_report.cc
+ReportRow html_report();         // html/page.cc
 
 const std::vector<ReportRow>& report_table() {
   // In the order in which a run writes them: markdown links the pictures that plots has drawn.
   static const std::vector<ReportRow> kTable = {
-      console_report(),   csv_report(),         plots_report(),       links_report(),
-      soak_report(),      markdown_report(),    junit_report(),       openmetrics_report(),
-      nccl_json_report(), gbench_json_report(), iperf3_json_report(), records_report(),
+      console_report(),     terminal_report(),    csv_report(),         plots_report(),
+      links_report(),       soak_report(),        markdown_report(),    html_report(),
+      junit_report(),       openmetrics_report(), nccl_json_report(),   gbench_json_report(),
+      iperf3_json_report(), records_report(),
   };
   return kTable;
 }

@@ -98,8 +98,10 @@ std::string clean(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const CodePoint point = decode(text, i);
     const bool control = point.value < 0x20 || (point.value >= 0x7F && point.value < 0xA0) ||
-                         point.value == 0x2028 || point.value == 0x2029 ||
-                         (point.value >= 0x202A && point.value <= 0x202E);
+                         point.value == 0x2028 || point.value == 0x2029 || point.value == 0x200E ||
+                         point.value == 0x200F || point.value == 0x061C ||
+                         (point.value >= 0x202A && point.value <= 0x202E) ||
+                         (point.value >= 0x2066 && point.value <= 0x2069);
     if (!point.valid) {
       out += '?';
     } else if (control) {

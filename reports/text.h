@@ -14,7 +14,8 @@ namespace plumbline {
 // Columns that the text takes on a terminal: code points, wide East Asian ones twice, combining
 // ones not at all. Bytes that are no UTF-8 count as one column each.
 size_t display_width(std::string_view text);
-// Control characters (ESC, newline, tab ...) become one space each, bytes that are no UTF-8 a "?",
+// Control characters (ESC, newline, tab, those that turn the direction of writing ...) become one
+// space each, bytes that are no UTF-8 a "?",
 // so that a record's strings can neither move the cursor nor break a line.
 std::string clean(std::string_view text);
 // Padded with spaces to `width` columns; longer text is cut and ends in "~".

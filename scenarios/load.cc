@@ -61,6 +61,7 @@ class Loader {
     find_baselines_from(*root, file);
     const auto included =
         root->contains("include") ? texts((*root)["include"]) : std::vector<std::string>{};
+    included_ = included_ || !included.empty();
     root->erase("include");
     Json merged = Json::object();
     chain_.push_back(fs::path(file).lexically_normal());
@@ -74,6 +75,7 @@ class Loader {
 
   // A file could not be read or parsed: what other files say cannot be judged without it.
   bool broken() const { return broken_; }
+  bool included() const { return included_; }
 
  private:
   Json include(const std::string& target, const std::string& from, const std::string& name) {
@@ -105,11 +107,25 @@ class Loader {
   const Vocabulary& vocabulary_;
   Problems& problems_;
   std::vector<fs::path> chain_;
-  bool broken_ = false;
+  bool broken_ = false, included_ = false;
 };
 
 tl::unexpected<std::vector<ScenarioProblem>> all(Problems& problems) {
   return tl::unexpected(problems.take());
+}
+
+// The text as it was given, comments and all; where it leans on other files, what was read of them,
+// so that it means the same in any folder.
+std::string text_to_keep(const std::string& text, Json root, bool included) {
+  const bool host_file =
+      root.contains("hosts") && root["hosts"].is_object() && root["hosts"].contains("hostfile");
+  if (!included && !host_file) return text;
+  if (host_file && root["hosts"]["hostfile"].is_string()) {
+    std::error_code ignored;
+    Json& path = root["hosts"]["hostfile"];
+    path = fs::absolute(path.get<std::string>(), ignored).string();
+  }
+  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
@@ -123,6 +139,7 @@ tl::expected<Scenario, std::vector<ScenarioProblem>> parse_scenario(const std::s
   if (loader.broken()) return all(problems);
   Scenario scenario = read_scenario(root, problems);
   scenario.file = file;
+  scenario.text = text_to_keep(text, root, loader.included());
   scenario.name = fs::path(file).stem().string();
   if (root.contains("expect")) {
     scenario.expect = read_expect(root["expect"], file, "", vocabulary, problems);

@@ -108,6 +108,9 @@ struct MatrixBlock {
 struct Scenario {
   std::string file;  // where it came from
   std::string name;  // file name without folder and ending
+  // What was read: the file's text, or, where it includes others or names a host file, all of them
+  // as one JSON value with the host file's absolute path.
+  std::string text;
   std::string question;
   std::vector<ScenarioHost> hosts;
   int ranks_per_host = 1;  // for hosts that do not say it themselves; already applied to `hosts`

@@ -66,6 +66,9 @@ labs    qemu-system-x86            -
 labs    busybox-static             -
 labs    cpio                       -
 labs    kmod                       -
+labs    chromium                   -
+labs    chromium-driver            -
+labs    python3-selenium           -
 static  g++-aarch64-linux-gnu      -
 static  qemu-user                  -
 lint    clang-format-14            llvm@14

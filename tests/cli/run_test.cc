@@ -25,7 +25,8 @@ constexpr const char* kSmall = R"({
     {"kind": "bandwidth", "op": "broadcast", "bytes": "64Ki", "placement": "both", "stop": {"max_time": "50ms"}},
     {"kind": "throughput", "op": "allreduce", "bytes": "4Ki", "outstanding": [1, 3], "time": "50ms"},
     {"kind": "check", "op": ["allgather", "alltoall"], "bytes": 1000, "ranks": [1, 2]}],
-  "report": ["console", "markdown", "csv"], "seed": 7
+  "checklist": [{"item": "fast enough", "cells": ["allreduce"]}],
+  "report": ["console", "markdown", "csv", "html"], "seed": 7
 })";
 constexpr size_t kSmallCells = 11;  // plus the roofs
 
@@ -88,13 +89,28 @@ TEST(Run, LeavesValidRecordsAndReports) {
     if (record.cell.kind == "check") continue;  // nothing was timed
     EXPECT_EQ(record.measurement.per_rank.size(), static_cast<size_t>(record.cell.ranks));
   }
-  for (const char* name : {"report.md", "doctor.json"}) {
+  for (const char* name : {"report.md", "doctor.json", "report.html", "checklist.json"}) {
     EXPECT_NE(read_file(folder.path(std::string("out/") + name)), "") << name;
   }
+  EXPECT_EQ(read_file(folder.path("out/scenario.json")), kSmall);
   EXPECT_NE(done.out.find("records.jsonl"), std::string::npos);
   const std::string complaint = schema_complaint(folder);
   if (complaint == "skip") GTEST_SKIP() << "python3-jsonschema is not installed";
   EXPECT_EQ(complaint, "");
+}
+
+// What is made later from the folder alone says what was said when the run ended.
+TEST(Run, TheSamePageFromTheFolderAlone) {
+  const ScratchFolder folder;
+  folder.write("scenario.json", kSmall);
+  ASSERT_EQ(run_program(run_argv(folder, {"--only", "allreduce"})).status, 0);
+  const Finished again = run_program(plumbline_argv(
+      {"report", "html", folder.path("out"), "--out", folder.path("out/again.html")}));
+  ASSERT_EQ(again.status, 0) << again.err;
+  const std::string page = read_file(folder.path("out/report.html"));
+  EXPECT_NE(page.find("fast enough"), std::string::npos);
+  EXPECT_NE(page.find("Does it work?"), std::string::npos);
+  EXPECT_EQ(read_file(folder.path("out/again.html")), page);
 }
 
 // Facts read by a rank that is bound to one core once said that the machine had one.

@@ -2,18 +2,18 @@
 data = 'bandwidth_allreduce_2r.dat'
 set encoding utf8
 set style fill transparent solid 0.2 noborder
-set title 'Bus bandwidth over size: allreduce, 2 ranks'."\n".'tcp · f32 · sum · band: 95 % CI of the median' noenhanced
 set grid back lt 1 lw 0.6 lc rgb '#DDDDDD'
-set rmargin 5
 set border 3
 set tics nomirror
+set title 'Bus bandwidth over size: allreduce, 2 ranks'."\n".'tcp · f32 · sum · band: 95 % CI of the median' noenhanced
+set rmargin 5
 set key outside bottom center horizontal Left reverse noenhanced maxcols 2
 set xlabel 'size (bytes)'."\n "
 set logscale x 2
-set xrange [838860.80000000005:20971520]
-set xtics ('1 MiB' 1048576, '2 MiB' 2097152, '4 MiB' 4194304, '8 MiB' 8388608, '16 MiB' 16777216)
+set xrange [838860.8:20971520]
+set xtics ('1 MiB' 1048576, '2 MiB' 2097152, '4 MiB' 4194304, '8 MiB' 8388608, '16 MiB' 16777216) noenhanced
 set ylabel 'bus bandwidth (GB/s, 10^9 bytes per second)'
-set yrange [0:3.48445]
+set yrange [0:3.484449121]
 set terminal svg size 860,564 font 'DejaVu Sans,13' background '#FFFFFF' noenhanced
 set output 'bandwidth_allreduce_2r.svg'
 plot \

@@ -11,6 +11,7 @@
 #include "core/requirement.h"
 #include "reports/picture.h"
 #include "reports/report.h"
+#include "reports/view_charts.h"
 #include "tests/reports/samples.h"
 #include "tests/support/golden.h"
 
@@ -184,7 +185,15 @@ TEST(Plots, FilesWithTheExpectedSeries) {
   const auto written = plot(samples::small_run(), folder.path());
   ASSERT_TRUE(written) << written.error().message();
   const std::vector<Picture> pictures = pictures_of(samples::small_run());
-  EXPECT_EQ(written->size(), 4 * pictures.size());
+  const std::vector<Record> records = samples::small_run();
+  const std::vector<Chart> charts = plot_charts(make_view(records));
+  EXPECT_GT(charts.size(), pictures.size());
+  EXPECT_EQ(written->size(), 4 * charts.size());
+  for (const Chart& chart : charts) {
+    const std::string svg = read(folder.path() / (chart.name + ".svg"));
+    EXPECT_EQ(count(svg, "<g id=\"gnuplot_plot_[0-9]+\""), chart_blocks(chart).size())
+        << chart.name;
+  }
   for (const std::string& file : *written) EXPECT_GT(fs::file_size(file), 0U) << file;
   for (const Picture& picture : pictures) {
     const std::string svg = read(folder.path() / (picture.name + ".svg"));

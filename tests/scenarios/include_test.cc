@@ -40,6 +40,35 @@ TEST(ScenarioFile, UnreadableFilesAreNamed) {
   EXPECT_NE(failure(folder.path("fifo")).find("empty"), std::string::npos);
 }
 
+// `run` keeps it beside the records: as it was written, where it means the same in any folder.
+TEST(ScenarioFile, TheTextIsKept) {
+  const TempFolder folder;
+  const std::string commented = std::string("// why\n") + kBase;
+  const auto s = load_scenario(folder.write("a.json", commented), vocabulary());
+  ASSERT_TRUE(s) << all_lines(s.error());
+  EXPECT_EQ(s->text, commented);
+}
+
+TEST(ScenarioInclude, TheTextThatIsKeptNeedsNoOtherFile) {
+  const TempFolder folder, elsewhere;
+  folder.write("base.json", kBase);
+  folder.write("hosts.json",
+               R"({"hosts": [{"name": "a", "local": true, "data": ["127.0.0.1/8"]}]})");
+  const auto s = load_scenario(
+      folder.write("top.json", R"({"plumbline": 1, "include": "base.json", "question": "top",
+        "hosts": {"hostfile": "hosts.json"}, "matrix": [{"op": "barrier", "ranks": 1}]})"),
+      vocabulary());
+  ASSERT_TRUE(s) << all_lines(s.error());
+  const auto again = load_scenario(elsewhere.write("kept.json", s->text), vocabulary());
+  ASSERT_TRUE(again) << all_lines(again.error());
+  EXPECT_EQ(again->question, "top");
+  EXPECT_EQ(again->seed, 5u);
+  ASSERT_EQ(again->hosts.size(), 1u);
+  EXPECT_EQ(again->hosts[0].name, "a");
+  EXPECT_EQ(again->matrix.size(), 1u);
+  EXPECT_EQ(again->text, s->text);
+}
+
 TEST(ScenarioInclude, KeysAreReplacedAndMapsJoined) {
   const TempFolder folder;
   folder.write("base.json", kBase);

@@ -43,7 +43,7 @@ inline Vocabulary vocabulary() {
   tcp.params = {{"ports", "list", "", "", "which ports"}, {"timeout_ms", "int", "", "", ""}};
   v.probes.push_back(tcp);
   for (const char* name : {"tcp", "memory"}) v.transports.push_back(named(name));
-  for (const char* name : {"console", "csv", "plots", "links", "soak", "markdown"}) {
+  for (const char* name : {"console", "csv", "plots", "links", "soak", "markdown", "html"}) {
     v.reports.push_back(named(name));
   }
   for (const char* name : {"ring", "doubling"}) v.algorithms.push_back(named(name, "allreduce"));

@@ -1,0 +1,186 @@
+#include "reports/html/figure.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "core/command.h"
+#include "core/requirement.h"
+#include "core/temporary_folder.h"
+#include "reports/draw.h"
+#include "reports/text.h"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kDrawingMs = 60'000;
+constexpr size_t kLabelColumns = 60;
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string first_line_of(const std::string& text) {
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    if (line.find_first_not_of(" \t^") != std::string::npos) return clean(line);
+  }
+  return "no message";
+}
+
+// Draws figures `from` and on, until one fails. Returns the first that has no picture, or the end.
+Expected<size_t> draw_from(std::vector<Figure>& figures, size_t from, const fs::path& folder,
+                           Deadline deadline, std::string& why) {
+  std::string script;
+  for (size_t i = from; i < figures.size(); ++i) {
+    script += inline_script(figures[i].chart, figures[i].frame, (folder / figures[i].id).string());
+  }
+  const fs::path path = folder / "page.gp";
+  if (const Status written = write_text_file(path.string(), script); !written) {
+    return fail(written.error());
+  }
+  const auto drawn = run_command({"gnuplot", "-d", path.string()}, deadline);
+  if (!drawn) return fail(drawn.error());
+  size_t at = from;
+  for (; at < figures.size(); ++at) {
+    Figure& figure = figures[at];
+    const auto svg =
+        make_safe_svg(text_of(folder / (figure.id + ".svg")), figure.id, chart_blocks(figure.chart),
+                      figure.chart.title, figure.chart.subtitle + ". " + figure.chart.says);
+    if (!svg) break;
+    figure.svg = *svg;
+  }
+  if (at < figures.size()) why = "gnuplot: " + first_line_of(drawn->err);
+  return at;
+}
+
+Status draw_all(std::vector<Figure>& figures, std::string& why) {
+  const TemporaryFolder folder;
+  if (folder.path().empty()) {
+    return fail_errno(ErrorCode::kSystem, "make a temporary folder", errno);
+  }
+  for (const Figure& figure : figures) {
+    const Status written =
+        write_text_file((folder.path() / (figure.id + ".dat")).string(), chart_data(figure.chart));
+    if (!written) return written;
+  }
+  const Deadline deadline = Deadline::after_ms(kDrawingMs);
+  // One that gnuplot refuses shall not cost the others.
+  for (size_t at = 0; at < figures.size(); ++at) {
+    const auto failed = draw_from(figures, at, folder.path(), deadline, why);
+    if (!failed) return fail(failed.error());
+    at = *failed;
+  }
+  return {};
+}
+
+void write_key(const Figure& figure, size_t index, HtmlWriter& html) {
+  const ChartSeries& series = figure.chart.series[index];
+  const bool guide = series.mark == ChartMark::kGuide;
+  const size_t look = index % chart_looks().size();
+  {
+    const std::string colour = guide ? std::string("guide") : fmt::format("s{}", look);
+    const auto swatch =
+        html.in("svg", {{"class", colour}, {"viewBox", "-2 -2 4 4"}, {"aria-hidden", "true"}});
+    if (guide && series.points.size() == 1) {
+      html.element("use", "", {{"href", "#gpPt1"}});
+    } else if (series.mark == ChartMark::kDots) {
+      html.element("use", "", {{"href", "#gpPt6"}});
+    } else if (series.mark == ChartMark::kLine) {
+      html.element("use", "", {{"href", fmt::format("#gpPt{}", chart_looks()[look].symbol - 1)}});
+    } else {
+      html.element("path", "",
+                   {{"d", guide ? "M-2,0 h1.4 M0.6,0 h1.4" : "M-2,0 h4"},
+                    {"stroke", "currentColor"},
+                    {"stroke-width", guide ? "0.8" : "1.4"}});
+    }
+  }
+  const std::string label = clean(series.label);
+  html.element("span", fit(label, std::min(kLabelColumns, display_width(label)), true));
+}
+
+void write_legend(const Figure& figure, HtmlWriter& html) {
+  const auto list = html.in("ul", {{"class", "legend"}});
+  for (size_t i = 0; i < figure.chart.series.size(); ++i) {
+    const auto item = html.in("li");
+    const auto button =
+        html.in("button",
+                {{"type", "button"}, {"aria-pressed", "true"}, {"data-toggle", std::to_string(i)}});
+    write_key(figure, i, html);
+  }
+}
+
+}  // namespace
+
+std::vector<Figure> draw_figures(std::vector<Chart> charts, std::string& why) {
+  std::vector<Figure> figures;
+  for (Chart& chart : charts) {
+    Figure figure;
+    figure.chart = std::move(chart);
+    figure.frame = inline_frame(figure.chart);
+    figure.id = fmt::format("f{}", figures.size() + 1);
+    figures.push_back(std::move(figure));
+  }
+  if (figures.empty()) return figures;
+  static constexpr std::array kNeeds = {"gnuplot"};
+  if (const auto reason = unmet(kNeeds)) {
+    why = *reason;
+  } else if (const Status drawn = draw_all(figures, why); !drawn) {
+    why = drawn.error().message();
+  }
+  return figures;
+}
+
+void write_figure(const Figure& figure, HtmlWriter& html) {
+  if (!figure.svg) return;
+  const Chart& chart = figure.chart;
+  const auto element = html.in("figure", {{"data-chart", figure.id}});
+  {
+    const auto caption = html.in("figcaption");
+    html.element("b", chart.title);
+    html.element("span", chart.subtitle);
+  }
+  if (!chart.y.label.empty()) html.element("p", chart.y.label, {{"class", "axis"}});
+  {
+    const auto plot =
+        html.in("div", {{"class", "plot"},
+                        {"tabindex", "0"},
+                        {"role", "group"},
+                        {"aria-label", chart.title + ": values with the arrow keys"}});
+    html.svg(*figure.svg);
+  }
+  html.element("p", chart.x.label, {{"class", "axis x"}});
+  if (chart.series.size() > 1) write_legend(figure, html);
+  html.newline();
+}
+
+nlohmann::json values_of(const Figure& figure) {
+  nlohmann::json series = nlohmann::json::array();
+  for (const ChartSeries& one : figure.chart.series) {
+    nlohmann::json points = nlohmann::json::array();
+    for (const auto* list : {&one.points, &one.faint}) {
+      for (const ChartPoint& point : *list) {
+        if (point.says.empty()) continue;
+        const auto [x, y] = pixel_of(figure.chart, figure.frame, point);
+        if (!std::isfinite(x) || !std::isfinite(y)) continue;
+        points.push_back({std::round(10 * x) / 10, std::round(10 * y) / 10, clean(point.says)});
+      }
+    }
+    series.push_back({{"name", clean(one.label)}, {"points", std::move(points)}});
+  }
+  return {{"width", figure.frame.width},
+          {"height", figure.frame.height},
+          {"series", std::move(series)}};
+}
+
+}  // namespace plumbline

@@ -1,0 +1,194 @@
+// The page's measurements: plots over size with bands and roofs, and the tables behind them; tails;
+// ranks; times in order.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/units.h"
+#include "reports/content.h"
+#include "reports/html/page.h"
+#include "reports/text.h"
+
+namespace plumbline {
+namespace {
+
+bool has_kind(const Page& page, const std::string& kind) {
+  return std::any_of(page.view->groups.begin(), page.view->groups.end(),
+                     [&](const ViewGroup& group) { return group.kind == kind; });
+}
+
+void note(const std::string& text, HtmlWriter& html) {
+  html.element("p", text, {{"class", "note"}});
+}
+
+// Tables are folded where plots show the same at a glance.
+void write_group(Page& page, const ViewGroup& group, bool folded, HtmlWriter& html) {
+  if (page.rows.all == 0) return;
+  ViewGroup shown = group;  // no more rows than are written: a group can have a million
+  shown.rows.resize(std::min({group.rows.size(), page.rows.one_table, page.rows.all}));
+  std::vector<std::string> notes;
+  const Table table = group_table(shown, notes);
+  const auto body = [&] {
+    write_table(table, group.kind + ": " + title_of(group), page.rows, html);
+    if (shown.rows.size() < group.rows.size()) {
+      note(fmt::format("{} of {} rows are left out here; all are in records.csv (plumbline report "
+                       "csv DIR)",
+                       group.rows.size() - shown.rows.size(), group.rows.size()),
+           html);
+    }
+    std::vector<std::string> lines;
+    for (size_t i = 0; i < notes.size(); ++i) {
+      lines.push_back(fmt::format("[{}] {}", i + 1, notes[i]));
+    }
+    Document numbered;
+    numbered.list(std::move(lines));
+    write_document(numbered, page.rows, html);
+  };
+  if (!folded) {
+    html.element("h3", title_of(group));
+    body();
+    return;
+  }
+  const auto details = html.in("details");
+  {
+    const auto summary = html.in("summary");
+    html.text(title_of(group));
+    html.element("span", rows_text(group.rows.size()));
+  }
+  body();
+}
+
+void write_kind(Page& page, const std::string& kind, const std::string& section, HtmlWriter& html) {
+  write_figures(page, section, html);
+  const bool drawn = std::any_of(page.figures.begin(), page.figures.end(), [&](const auto& each) {
+    return each.first == section && each.second.svg;
+  });
+  size_t left_out = 0;
+  if (drawn) html.element("h3", "The numbers");
+  for (const ViewGroup& group : page.view->groups) {
+    if (group.kind != kind) continue;
+    if (page.rows.all == 0) ++left_out;
+    write_group(page, group, drawn, html);
+  }
+  if (left_out > 0) {
+    note(fmt::format("{} more tables are left out here; all rows are in records.csv (plumbline "
+                     "report csv DIR)",
+                     left_out),
+         html);
+  }
+}
+
+Table roof_table(const View& view) {
+  Table table;
+  table.columns = {{"", "roof", "", true, 0, false},
+                   {"", "ranks", "of the world", false, 0, false},
+                   {"", "size", "B", false, 0, false},
+                   {"", "round trip", "", false, 0, true},
+                   {"", "rate", "", false, 0, true}};
+  for (const Item* roof : view.roofs) {
+    const Cell& cell = roof->record->cell;
+    const std::optional<double> rate = roof_rate_Bps(*roof);
+    const bool trip = cell.op == "raw_pingpong";
+    if (!roof->valid() || (trip ? !roof->time.p50.has_value() : !rate.has_value())) continue;
+    table.rows.push_back(
+        {{clean(cell.op), std::to_string(cell.ranks), std::to_string(cell.bytes),
+          trip ? format_duration(*roof->time.p50) : "", trip ? "" : format_rate(*rate)},
+         Tone::kPlain});
+  }
+  return without_empty_columns(table);
+}
+
+Table rank_table(const RankWorld& world) {
+  Table table;
+  table.columns = {
+      {"", "rank", "", true, 0, false},          {"", "host", "", true, 0, true},
+      {"", "time", "x", false, 0, false},        {"", "5 % to 95 %", "x", false, 0, false},
+      {"", "p99", "x", false, 0, true},          {"", "slowest", "cells", false, 0, false},
+      {"", "fastest", "cells", false, 0, false}, {"", "CPU", "ms", false, 0, false},
+      {"", "switches", "", false, 0, false},     {"", "sent", "", false, 0, true},
+      {"", "retransmits", "", false, 0, false}};
+  for (const RankStanding& standing : world.standings) {
+    const auto ratio = [](const std::vector<double>& sorted, double q) {
+      return sorted.empty() ? std::string() : fmt::format("{:.3g}", sorted_quantile(sorted, q));
+    };
+    table.rows.push_back(
+        {{std::to_string(standing.rank), standing.host, ratio(standing.p50_ratios, 0.5),
+          ratio(standing.p50_ratios, 0.05) + " .. " + ratio(standing.p50_ratios, 0.95),
+          ratio(standing.p99_ratios, 0.5), std::to_string(standing.slowest_in),
+          std::to_string(standing.fastest_in),
+          fmt::format("{:.0f}", static_cast<double>(standing.cpu_ns) / 1e6),
+          std::to_string(standing.context_switches), format_bytes(standing.wire_bytes),
+          std::to_string(standing.retransmits)},
+         Tone::kPlain});
+  }
+  return without_empty_columns(table);
+}
+
+}  // namespace
+
+bool has_latency(const Page& page) { return has_kind(page, "latency"); }
+void write_latency(Page& page, HtmlWriter& html) {
+  note(
+      "Time of one operation: the median over iterations of the slowest rank, with its 95 % "
+      "confidence interval. The dashed floor is half the round trip of a bare socket, the least "
+      "that one message can take.",
+      html);
+  write_kind(page, "latency", "latency", html);
+}
+
+bool has_bandwidth(const Page& page) { return has_kind(page, "bandwidth"); }
+void write_bandwidth(Page& page, HtmlWriter& html) {
+  note(
+      "Bus bandwidth: size over time, times the operation's factor, so that operations and numbers "
+      "of ranks can be compared with one another and with the link. Dashed: what a bare socket "
+      "carried on the same path, both ways at once or one way, as the operation uses it.",
+      html);
+  write_kind(page, "bandwidth", "bandwidth", html);
+  write_table(roof_table(*page.view), "Measured roofs, between ranks 0 and 1", page.rows, html);
+}
+
+bool has_throughput(const Page& page) { return has_kind(page, "throughput"); }
+void write_throughput(Page& page, HtmlWriter& html) {
+  note("Operations completed per second with so many outstanding at once.", html);
+  write_kind(page, "throughput", "throughput", html);
+}
+
+bool has_tails(const Page& page) { return has_figures(page, "tails"); }
+void write_tails(Page& page, HtmlWriter& html) {
+  note(
+      "How rare are slow operations? Each curve says which share of the operations took at least "
+      "so long. A curve that falls steeply is a steady one; one that bends to the right has a "
+      "tail.",
+      html);
+  write_figures(page, "tails", html);
+}
+
+bool has_ranks(const Page& page) { return !page.ranks.empty(); }
+void write_ranks(Page& page, HtmlWriter& html) {
+  note(
+      "Each rank's own times beside those of the rank in the middle, over the cells in which all "
+      "ranks do the same work. A rank with longer times is slow itself; one with shorter times "
+      "than "
+      "all others comes late to every operation, and the others wait for it.",
+      html);
+  write_figures(page, "ranks", html);
+  constexpr size_t kMostWorlds = 8;
+  for (size_t i = 0; i < std::min(kMostWorlds, page.ranks.size()); ++i) {
+    const RankWorld& world = page.ranks[i];
+    write_table(
+        rank_table(world),
+        fmt::format("{}, {} cells; x: times that of the middle rank", world.title, world.cells),
+        page.rows, html);
+  }
+}
+
+bool has_strips(const Page& page) { return has_figures(page, "order"); }
+void write_strips(Page& page, HtmlWriter& html) {
+  note(
+      "The cells whose times varied most, operation after operation: bursts, steps and two modes "
+      "side by side are seen here, where a median hides them.",
+      html);
+  write_figures(page, "order", html);
+}
+
+}  // namespace plumbline

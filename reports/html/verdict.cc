@@ -1,0 +1,336 @@
+// The page's first section: how the run ended in one sentence, the numbers that people ask for
+// first, causes with remedies, rules, and the scenario's checklist.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/units.h"
+#include "reports/content.h"
+#include "reports/html/page.h"
+#include "reports/text.h"
+
+namespace plumbline {
+namespace {
+
+constexpr size_t kMostEvidence = 5;
+
+struct CheckCounts {
+  std::map<CheckOutcome, size_t> by_outcome;
+  size_t of(CheckOutcome outcome) const {
+    const auto found = by_outcome.find(outcome);
+    return found == by_outcome.end() ? 0 : found->second;
+  }
+};
+
+CheckCounts counts_of(const std::vector<Check>& checks) {
+  CheckCounts counts;
+  for (const Check& check : checks) ++counts.by_outcome[check.outcome];
+  return counts;
+}
+
+// Failed checks that no finding explains or shows.
+size_t unexplained(const ReportInput& input) {
+  std::set<std::string> known;
+  for (const Finding& finding : input.findings) {
+    known.insert(finding.explains.begin(), finding.explains.end());
+    for (const Evidence& evidence : finding.evidence) known.insert(evidence.check);
+  }
+  return static_cast<size_t>(
+      std::count_if(input.checks.begin(), input.checks.end(), [&](const Check& check) {
+        return check.outcome == CheckOutcome::kFail && known.count(check.key) == 0;
+      }));
+}
+
+size_t findings_of(const ReportInput& input, Severity severity) {
+  return static_cast<size_t>(
+      std::count_if(input.findings.begin(), input.findings.end(),
+                    [&](const Finding& finding) { return finding.outcome == severity; }));
+}
+
+size_t outliers_of(const Page& page) {
+  size_t count = 0;
+  for (const LinkWorld& world : page.worlds) count += judge_world(world).list.size();
+  return count;
+}
+
+std::string plural(size_t count, const std::string& word) {
+  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+}
+
+// "2 of 105 cells failed", "all 105 cells passed", "".
+std::string cells_text(const Counts& counts) {
+  if (counts.total() == 0) return "nothing was measured";
+  std::vector<std::string> bad;
+  if (counts.failed > 0) bad.push_back(fmt::format("{} failed", counts.failed));
+  if (counts.errors > 0) bad.push_back(fmt::format("{} ended in error", counts.errors));
+  if (counts.invalid > 0) bad.push_back(fmt::format("{} invalid", counts.invalid));
+  if (counts.wrong > 0) bad.push_back(plural(counts.wrong, "wrong element"));
+  if (!bad.empty()) return fmt::format("of {} cells {}", counts.total(), join(bad, ", "));
+  if (counts.skipped == counts.total())
+    return fmt::format("all {} cells were skipped", counts.total());
+  if (counts.skipped > 0) {
+    return fmt::format("{} cells passed and {} were skipped", counts.passed, counts.skipped);
+  }
+  return counts.total() == 1 ? "its one cell passed"
+                             : fmt::format("all {} cells passed", counts.total());
+}
+
+std::string probes_text(const ReportInput& input) {
+  if (input.checks.empty() && input.findings.empty()) return "nothing was probed before";
+  const size_t failing = findings_of(input, Severity::kFail),
+               warning = findings_of(input, Severity::kWarn);
+  const size_t bare = unexplained(input);
+  std::vector<std::string> parts;
+  if (failing > 0) parts.push_back(plural(failing, "cause") + " that must be healed");
+  if (bare > 0) parts.push_back(plural(bare, "failed check") + " without a known cause");
+  if (warning > 0) parts.push_back(plural(warning, "warning"));
+  if (parts.empty())
+    return fmt::format("the probes found no fault in {}", plural(input.checks.size(), "check"));
+  return "the probes found " + join(parts, ", ");
+}
+
+std::string scenarios_text(const View& view) {
+  std::set<std::string> names;
+  for (const Item& item : view.items) names.insert(clean(item.record->scenario));
+  names.erase("");
+  if (names.empty()) return "This run";
+  std::vector<std::string> list(names.begin(), names.end());
+  constexpr size_t kMost = 3;
+  if (list.size() > kMost) return plural(list.size(), "scenario");
+  return join(list, " and ");
+}
+
+std::string noise_text(const Counts& counts) {
+  if (counts.noisy == 0) return {};
+  const std::string who = counts.noisy == counts.total() ? "every result is"
+                          : counts.noisy == 1
+                              ? "1 result is"
+                              : fmt::format("{} of {} results are", counts.noisy, counts.total());
+  return who + " noisy: something beside the network shaped the numbers (see Noise)";
+}
+
+void tile(const std::string& what, const std::string& figure, const std::string& detail,
+          HtmlWriter& html) {
+  const auto box = html.in("div");
+  html.element("dt", what);
+  html.element("dd", figure, {{"class", "figure"}});
+  if (!detail.empty()) html.element("dd", detail, {{"class", "detail"}});
+}
+
+std::string short_name(const Item& item) {
+  const Cell& cell = item.record->cell;
+  std::string text =
+      clean(cell.op) + ", " + plural(static_cast<size_t>(std::max(0, cell.ranks)), "rank");
+  if (cell.bytes > 0) text += ", " + format_bytes(cell.bytes);
+  return text;
+}
+
+void measured_tiles(const View& view, HtmlWriter& html) {
+  const Item *fastest = nullptr, *widest = nullptr, *busiest = nullptr;
+  for (const Item& item : view.items) {
+    const std::string& kind = item.record->cell.kind;
+    if (!item.valid()) continue;
+    if (kind == "latency" && item.time.p50 &&
+        (fastest == nullptr || *item.time.p50 < *fastest->time.p50)) {
+      fastest = &item;
+    }
+    if (kind == "bandwidth" && item.busbw_Bps &&
+        (widest == nullptr || *item.busbw_Bps > *widest->busbw_Bps)) {
+      widest = &item;
+    }
+    const auto& ops = item.record->measurement.ops_per_s;
+    if (kind == "throughput" && ops &&
+        (busiest == nullptr || *ops > *busiest->record->measurement.ops_per_s)) {
+      busiest = &item;
+    }
+  }
+  if (fastest != nullptr) {
+    tile("Lowest latency (median)", format_duration(*fastest->time.p50), short_name(*fastest),
+         html);
+  }
+  if (widest != nullptr) {
+    std::string detail = short_name(*widest);
+    if (widest->of_bandwidth)
+      detail += fmt::format("; {} % of the roof", percent_text(widest->of_bandwidth));
+    tile("Highest bus bandwidth", format_rate(*widest->busbw_Bps), detail, html);
+  }
+  if (busiest != nullptr) {
+    tile("Most operations", fmt::format("{:.0f}/s", *busiest->record->measurement.ops_per_s),
+         short_name(*busiest), html);
+  }
+}
+
+void link_tiles(const Page& page, HtmlWriter& html) {
+  for (const LinkWorld& world : page.worlds) {
+    const LinkGrid* rates = rate_grid(world);
+    if (rates == nullptr) continue;
+    std::optional<double> low, high;
+    for (const auto& value : rates->values) {
+      if (!value) continue;
+      low = std::min(low.value_or(*value), *value);
+      high = std::max(high.value_or(*value), *value);
+    }
+    if (!low) continue;
+    tile("Slowest link", grid_text(LinkUnit::kRate, low),
+         "fastest " + grid_text(LinkUnit::kRate, high) + "; " + rates->title, html);
+    return;
+  }
+}
+
+void write_tiles(const Page& page, HtmlWriter& html) {
+  const Counts& counts = page.view->counts;
+  const auto list = html.in("dl", {{"class", "tiles"}});
+  if (counts.total() > 0) {
+    tile("Cells passed", fmt::format("{} of {}", counts.passed, counts.total()),
+         counts.skipped > 0 ? plural(counts.skipped, "skipped cell") : "", html);
+  }
+  if (!page.input->checks.empty()) {
+    const CheckCounts checks = counts_of(page.input->checks);
+    std::vector<std::string> rest;
+    for (const CheckOutcome outcome : {CheckOutcome::kFail, CheckOutcome::kWarn,
+                                       CheckOutcome::kUnknown, CheckOutcome::kSkipped}) {
+      if (checks.of(outcome) > 0) {
+        rest.push_back(fmt::format("{} {}", checks.of(outcome), to_string(outcome)));
+      }
+    }
+    const size_t made = page.input->checks.size() - checks.of(CheckOutcome::kSkipped);
+    tile("Checks passed", fmt::format("{} of {}", checks.of(CheckOutcome::kPass), made),
+         join(rest, ", "), html);
+  }
+  measured_tiles(*page.view, html);
+  link_tiles(page, html);
+}
+
+std::string place_of(const Finding& finding) {
+  std::string text = finding.host;
+  if (!finding.peer.empty()) text += " towards " + finding.peer;
+  std::vector<std::string> ports;
+  for (const int port : finding.ports) ports.push_back(std::to_string(port));
+  if (ports.empty() && finding.port) ports.push_back(std::to_string(*finding.port));
+  if (!ports.empty()) text += (ports.size() == 1 ? ", port " : ", ports ") + join(ports, ", ");
+  return text;
+}
+
+void write_finding(const Finding& finding, HtmlWriter& html) {
+  const char* severity = to_string(finding.outcome);
+  const auto box = html.in("div", {{"class", std::string("finding ") + severity}});
+  {
+    const auto heading = html.in("h4");
+    html.element("span", severity, {{"class", std::string("badge ") + severity}});
+    html.text(" " + finding.cause + (finding.host.empty() ? "" : " on " + place_of(finding)));
+    if (finding.confidence < 1)
+      html.text(fmt::format(", confidence {:.0f} %", 100 * finding.confidence));
+  }
+  if (!finding.evidence.empty()) {
+    const auto list = html.in("ul");
+    for (size_t i = 0; i < std::min(kMostEvidence, finding.evidence.size()); ++i) {
+      const Evidence& evidence = finding.evidence[i];
+      html.element("li",
+                   evidence.text + (evidence.check.empty() ? "" : " (" + evidence.check + ")"));
+    }
+    if (finding.evidence.size() > kMostEvidence) {
+      html.element("li", fmt::format("... and {} more in doctor.json",
+                                     finding.evidence.size() - kMostEvidence));
+    }
+  }
+  if (finding.remedy.empty()) return;
+  html.element("p", "To do:");
+  constexpr size_t kLongestRemedy = 8000;
+  html.preformatted(finding.remedy, kLongestRemedy);
+}
+
+void write_findings(const Page& page, HtmlWriter& html) {
+  const std::vector<Finding>& findings = page.input->findings;
+  if (findings.empty()) return;
+  html.element("h3", "Causes and remedies");
+  for (size_t i = 0; i < std::min(findings.size(), page.limits.listed); ++i) {
+    write_finding(findings[i], html);
+  }
+  if (findings.size() > page.limits.listed) {
+    html.element(
+        "p", fmt::format("... and {} more in doctor.json", findings.size() - page.limits.listed),
+        {{"class", "note"}});
+  }
+}
+
+void write_rules(Page& page, HtmlWriter& html) {
+  if (page.input->rules.empty()) return;
+  html.element("h3", "Rules");
+  Table table;
+  table.columns = {{"", "rule", "", true, 0, false},
+                   {"", "what was seen", "", true, 0, false},
+                   {"", "where it stands", "", true, 0, true},
+                   {"", "verdict", "", true, 0, false}};
+  for (const RuleVerdict& rule : page.input->rules) {
+    table.rows.push_back({{rule.rule, rule.message, rule.where, rule.passed ? "met" : "NOT MET"},
+                          rule.passed ? Tone::kGood : Tone::kBad});
+  }
+  write_table(without_empty_columns(table), "Rules of the scenario and what became of them",
+              page.rows, html);
+}
+
+}  // namespace
+
+PageAnswer answer_of(const Page& page) {
+  const ReportInput& input = *page.input;
+  const Counts& counts = page.view->counts;
+  const size_t failing = findings_of(input, Severity::kFail) + unexplained(input);
+  const auto missed =
+      static_cast<size_t>(std::count_if(input.rules.begin(), input.rules.end(),
+                                        [](const RuleVerdict& rule) { return !rule.passed; }));
+  const size_t outliers = outliers_of(page);
+  const bool bad = failing + missed + counts.failed + counts.errors + counts.invalid > 0;
+  const bool nothing = counts.total() == counts.skipped && input.checks.empty();
+  const bool remarks = counts.noisy + counts.skipped + outliers + input.notes.size() +
+                           findings_of(input, Severity::kWarn) >
+                       0;
+  PageAnswer answer;
+  answer.tone = bad ? Tone::kBad : nothing || remarks ? Tone::kWarn : Tone::kGood;
+  answer.word = bad       ? "Not sound"
+                : nothing ? "Nothing measured"
+                : remarks ? "Sound, with remarks"
+                          : "Sound";
+  std::vector<std::string> parts = {cells_text(counts), probes_text(input)};
+  if (!input.rules.empty()) {
+    parts.push_back(fmt::format("{} of {} met", input.rules.size() - missed,
+                                plural(input.rules.size(), "rule")));
+  }
+  if (outliers > 0) parts.push_back(plural(outliers, "link, sender or receiver") + " standing out");
+  const std::string noise = noise_text(counts);
+  if (!noise.empty()) parts.push_back(noise);
+  answer.sentence = scenarios_text(*page.view) + ": " + join(parts, "; ") + ".";
+  return answer;
+}
+
+void write_verdict(Page& page, HtmlWriter& html) {
+  const PageAnswer answer = answer_of(page);
+  {
+    const char* look = answer.tone == Tone::kGood  ? "good"
+                       : answer.tone == Tone::kBad ? "bad"
+                                                   : "warn";
+    const auto box = html.in("div", {{"class", std::string("answer ") + look}});
+    html.element("strong", answer.word);
+    html.element("p", answer.sentence);
+  }
+  write_tiles(page, html);
+  if (!page.input->notes.empty()) {
+    html.element("h3", "Remarks");
+    const auto list = html.in("ul");
+    for (size_t i = 0; i < std::min(page.input->notes.size(), page.limits.listed); ++i) {
+      html.element("li", page.input->notes[i]);
+    }
+    if (page.input->notes.size() > page.limits.listed) {
+      html.element("li",
+                   fmt::format("... and {} more", page.input->notes.size() - page.limits.listed));
+    }
+  }
+  write_findings(page, html);
+  write_rules(page, html);
+  Document checklist;
+  add_checklist(*page.input, *page.view, checklist);
+  write_document(checklist, page.rows, html);
+}
+
+}  // namespace plumbline

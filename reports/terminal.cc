@@ -1,0 +1,162 @@
+// The report `terminal`: bus bandwidth and latency over size, drawn with characters, so that a run
+// on a terminal ends with a picture. Plain ASCII, which every terminal has; a bounded number of
+// lines.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "reports/picture.h"
+#include "reports/report.h"
+#include "reports/text.h"
+
+namespace plumbline {
+namespace {
+
+constexpr int kRows = 11;  // of the plotting area
+constexpr int kLabel = 9;  // columns left of it
+constexpr int kWidest = 110, kLeast = 40, kOtherwise = 80;
+constexpr size_t kMostPlots = 2;
+constexpr std::array<char, 8> kMarks = {'o', 'x', '+', '*', '#', '@', '%', '&'};
+constexpr char kGuide = '-', kBetween = '.';
+
+// A canvas of characters; what is drawn later covers what was there.
+class Canvas {
+ public:
+  Canvas(const Chart& chart, int columns) : chart_(chart) {
+    frame_.width = columns - 1;
+    frame_.height = kRows - 1;
+    frame_.left = frame_.bottom = 0;
+    frame_.right = frame_.top = 1;
+    rows_.assign(kRows, std::string(static_cast<size_t>(columns), ' '));
+  }
+
+  void draw(const ChartSeries& series, char mark, char between) {
+    for (size_t i = 1; i < series.points.size(); ++i) {
+      const auto [x0, y0] = at(series.points[i - 1]);
+      const auto [x1, y1] = at(series.points[i]);
+      const int steps = static_cast<int>(std::ceil(std::max(std::abs(x1 - x0), std::abs(y1 - y0))));
+      for (int k = 0; k <= steps; ++k) {
+        const double share = steps == 0 ? 0 : static_cast<double>(k) / steps;
+        put(x0 + share * (x1 - x0), y0 + share * (y1 - y0), between);
+      }
+    }
+    for (const ChartPoint& point : series.points) {
+      const auto [x, y] = at(point);
+      put(x, y, mark);
+    }
+  }
+
+  int row_of(double y) const {
+    return rounded(pixel_of(chart_, frame_, {chart_.x.low, y, {}, {}, {}}).second);
+  }
+  int column_of(double x) const {
+    return rounded(pixel_of(chart_, frame_, {x, chart_.y.low, {}, {}, {}}).first);
+  }
+  const std::string& row(int index) const { return rows_[static_cast<size_t>(index)]; }
+
+ private:
+  static int rounded(double value) {
+    return std::isfinite(value) ? static_cast<int>(std::lround(std::clamp(value, -1.0, 1e4))) : -1;
+  }
+  std::pair<double, double> at(const ChartPoint& point) const {
+    return pixel_of(chart_, frame_, point);
+  }
+  void put(double x, double y, char c) {
+    const int column = rounded(x), row = rounded(y);
+    if (row < 0 || row >= kRows || column < 0) return;
+    std::string& line = rows_[static_cast<size_t>(row)];
+    if (static_cast<size_t>(column) < line.size()) line[static_cast<size_t>(column)] = c;
+  }
+
+  const Chart& chart_;
+  ChartFrame frame_;
+  std::vector<std::string> rows_;
+};
+
+std::vector<ChartTic> y_tics(const Chart& chart) {
+  return chart.y.tics.empty() ? linear_tics(chart.y.low, chart.y.high) : chart.y.tics;
+}
+
+std::string cut(const std::string& text, int columns) {
+  const std::string safe = clean(text);
+  return fit(safe, std::min(static_cast<size_t>(columns), display_width(safe)), true);
+}
+
+void write_plot(const Chart& chart, int width, std::ostream& out) {
+  const int columns = width - kLabel - 2;
+  Canvas canvas(chart, columns);
+  std::vector<std::string> legend;
+  size_t index = 0;
+  // Guides first: measured points cover them.
+  for (const bool guides : {true, false}) {
+    for (const ChartSeries& series : chart.series) {
+      if ((series.mark == ChartMark::kGuide) != guides) continue;
+      const char mark = guides ? kGuide : kMarks[index++ % kMarks.size()];
+      canvas.draw(series, mark, guides ? kGuide : kBetween);
+      legend.push_back(fmt::format("{} {}", mark, clean(series.label)));
+    }
+  }
+  out << "\n" << cut(chart.title, width) << "\n" << cut(chart.y.label, width) << "\n";
+  std::array<std::string, kRows> labels;
+  for (const ChartTic& tic : y_tics(chart)) {
+    const int row = canvas.row_of(tic.at);
+    if (row >= 0 && row < kRows) labels[static_cast<size_t>(row)] = tic.label;
+  }
+  for (int row = 0; row < kRows; ++row) {
+    const std::string& label = labels[static_cast<size_t>(row)];
+    std::string line = fit(label, kLabel, false) + (label.empty() ? " |" : " +") + canvas.row(row);
+    line.erase(line.find_last_not_of(' ') + 1);
+    out << line << "\n";
+  }
+  out << std::string(kLabel + 1, ' ') << "+" << std::string(static_cast<size_t>(columns), '-')
+      << "\n";
+  std::string below(static_cast<size_t>(width), ' ');
+  size_t free = kLabel;
+  for (const ChartTic& tic : chart.x.tics) {
+    const auto middle = static_cast<size_t>(kLabel + 2 + std::max(0, canvas.column_of(tic.at)));
+    const size_t from = middle - std::min(middle, tic.label.size() / 2);
+    if (from < free || from + tic.label.size() > below.size()) continue;
+    below.replace(from, tic.label.size(), tic.label);
+    free = from + tic.label.size() + 1;
+  }
+  below.erase(below.find_last_not_of(' ') + 1);
+  out << below << "\n";
+  for (const std::string& line : wrap(join(legend, "   "), static_cast<size_t>(width), "  "))
+    out << line << "\n";
+}
+
+// The first picture of the kind that has a line to show.
+const Picture* first_of(const std::vector<Picture>& pictures, const std::string& kind) {
+  for (const Picture& picture : pictures) {
+    const bool line = std::any_of(picture.series.begin(), picture.series.end(),
+                                  [](const Series& series) { return series.points.size() > 1; });
+    if (line && picture.name.starts_with(kind + "_")) return &picture;
+  }
+  return nullptr;
+}
+
+Expected<std::vector<std::string>> write(const ReportInput& input, const ReportTarget& target) {
+  if (!target.out) return fail(ErrorCode::kUsage, "the terminal report needs an output stream");
+  const View view = make_view(input.records);
+  const std::vector<Picture> pictures = plan_pictures(view);
+  const int width = std::clamp(target.width > 0 ? target.width : kOtherwise, kLeast, kWidest);
+  size_t drawn = 0;
+  for (const char* kind : {"bandwidth", "latency"}) {
+    const Picture* picture = first_of(pictures, kind);
+    if (picture == nullptr || drawn++ >= kMostPlots) continue;
+    write_plot(chart_of(*picture), width, *target.out);
+  }
+  return std::vector<std::string>{};
+}
+
+}  // namespace
+
+ReportRow terminal_report() {
+  return {{"terminal", "bus bandwidth and latency over size as a plot of characters", {}, {}, ""},
+          "",
+          write};
+}
+
+}  // namespace plumbline
