@@ -136,8 +136,6 @@ std::string roofs_text(const View& view) {
   return parts.empty() ? std::string() : "Roofs of ranks 0 and 1: " + join(parts, "; ");
 }
 
-}
-
 std::string finding_text(const Finding& finding) {
   std::string text = fmt::format("{}: {}", to_string(finding.outcome), finding.cause);
   if (!finding.host.empty()) text += " on " + finding.host;
