@@ -49,8 +49,10 @@ SignatureCheck signature_of(BundleReport& report, const std::string& allowed_sig
 Expected<std::string> read_bundle_file(const std::string& path) {
   std::error_code code;
   if (!fs::is_regular_file(path, code)) {
-    return fail_errno(ErrorCode::kConfig, "read bundle " + path, code ? code.value() : ENOENT,
-                      "give files that plumbline submit wrote");
+    const bool there = fs::exists(path, code);
+    return fail_errno(ErrorCode::kConfig,
+                      "read bundle " + path + (there ? ", which is no regular file" : ""),
+                      there ? 0 : ENOENT, "give files that plumbline submit wrote");
   }
   std::ifstream in(path, std::ios::binary);
   std::string text(kBundleMaxBytes + 1, '\0');

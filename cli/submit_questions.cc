@@ -25,7 +25,7 @@ std::string trimmed(const std::string& text) {
 
 // Texts for a public page: no markup, no links, one line.
 Expected<std::string> plain(const std::string& text, size_t most) {
-  constexpr const char* kForbidden = "<>[]|\\`{}@$^~";
+  constexpr const char* kForbidden = "<>[]|\\`{}@$^";
   const size_t at = text.find_first_of(kForbidden);
   if (at != std::string::npos) {
     return fail(wrong(fmt::format("'{}' holds '{}'", clean(text), text[at]),

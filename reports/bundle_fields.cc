@@ -24,9 +24,9 @@ constexpr const char* kHost = R"({"pattern":"^host[1-9][0-9]{0,3}$"})";
 constexpr const char* kMachine = R"({"pattern":"^machine[1-9][0-9]{0,3}$"})";
 // No control characters, and none with which Markdown, HTML or a shell begins something.
 constexpr const char* kLine =
-    R"({"maxLength":160,"pattern":"^[^\\x00-\\x1f\\x7f<>\\[\\]|\\\\`{}@$^~]*$"})";
+    R"({"maxLength":160,"pattern":"^[^\\x00-\\x1f\\x7f<>\\[\\]|\\\\`{}@$^]*$"})";
 constexpr const char* kNotes =
-    R"({"maxLength":400,"pattern":"^[^\\x00-\\x1f\\x7f<>\\[\\]|\\\\`{}@$^~]*$"})";
+    R"({"maxLength":400,"pattern":"^[^\\x00-\\x1f\\x7f<>\\[\\]|\\\\`{}@$^]*$"})";
 constexpr const char* kDecimal = R"({"pattern":"^[0-9]{1,18}[.][0-9]{1,9}$"})";
 
 constexpr FieldRow kFields[] = {

@@ -38,6 +38,7 @@ std::vector<double> ratios_of(const std::vector<PerRank>& ranks,
 void add_cell(const std::vector<PerRank>& ranks, RankWorld& world) {
   const std::vector<double> p50 = ratios_of(ranks, &PerRank::p50);
   const std::vector<double> p99 = ratios_of(ranks, &PerRank::p99);
+  const std::vector<double> mean = ratios_of(ranks, &PerRank::mean);
   if (p50.empty()) return;
   ++world.cells;
   const auto slowest = static_cast<size_t>(std::max_element(p50.begin(), p50.end()) - p50.begin());
@@ -49,6 +50,7 @@ void add_cell(const std::vector<PerRank>& ranks, RankWorld& world) {
     standing.host = clean(ranks[i].host);
     standing.p50_ratios.push_back(p50[i]);
     if (!p99.empty()) standing.p99_ratios.push_back(p99[i]);
+    if (!mean.empty()) standing.mean_ratios.push_back(mean[i]);
     standing.slowest_in += i == slowest ? 1 : 0;
     standing.fastest_in += i == fastest ? 1 : 0;
     standing.cpu_ns += std::max<int64_t>(0, ranks[i].cpu_ns);
@@ -84,6 +86,7 @@ std::vector<RankWorld> rank_worlds(const View& view) {
     for (RankStanding& standing : world.standings) {
       std::sort(standing.p50_ratios.begin(), standing.p50_ratios.end());
       std::sort(standing.p99_ratios.begin(), standing.p99_ratios.end());
+      std::sort(standing.mean_ratios.begin(), standing.mean_ratios.end());
     }
   }
   return worlds;

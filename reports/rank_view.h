@@ -14,9 +14,9 @@ namespace plumbline {
 struct RankStanding {
   int rank = 0;
   std::string host;
-  std::vector<double> p50_ratios, p99_ratios;  // one per cell, to the median rank's; sorted
-  size_t slowest_in = 0, fastest_in = 0;       // cells
-  int64_t cpu_ns = 0, context_switches = 0;    // sums over all cells
+  std::vector<double> p50_ratios, p99_ratios, mean_ratios;  // one per cell, to the middle; sorted
+  size_t slowest_in = 0, fastest_in = 0;                    // cells
+  int64_t cpu_ns = 0, context_switches = 0;                 // sums over all cells
   uint64_t wire_bytes = 0, retransmits = 0;
 };
 

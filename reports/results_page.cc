@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -198,6 +199,17 @@ std::string marks_text(const Entry& e, const PageOptions& options) {
   return safe(join(out, ", "));
 }
 
+std::string hardware_text(const json& statement) {
+  constexpr size_t kShown = 2;
+  auto names = statement["hardware"].get<std::vector<std::string>>();
+  if (std::adjacent_find(names.begin(), names.end(), std::not_equal_to<>()) == names.end()) {
+    names.resize(1);
+  }
+  const size_t more = names.size() - std::min(names.size(), kShown);
+  names.resize(names.size() - more);
+  return join(names, "; ") + (more > 0 ? fmt::format("; {} more", more) : "");
+}
+
 std::string row_text(const Entry& e, const PageOptions& options) {
   const json& d = (*e.data)["derived"];
   const Cell& cell = e.row->cell;
@@ -214,19 +226,21 @@ std::string row_text(const Entry& e, const PageOptions& options) {
                   safe(way_text(e)), decimal_text(e.twice_p50, 2000, 3), interval);
   out += latency ? fmt::format(" {} |", us(d["p99_ns"]))
                  : fmt::format(" {} | {} |", gbps(d["busbw_Bps"]), of_link(e));
-  return out + fmt::format(" {} | {} | {} | {} | {} |\n", d["n"].get<uint64_t>(),
-                           e.percentile.empty() ? "n/a" : e.percentile, e.date,
-                           marks_text(e, options), bundle_link(*e.bundle, options));
+  return out + fmt::format(" {} | {} | {} | {} | {} | {} |\n", d["n"].get<uint64_t>(),
+                           e.percentile.empty() ? "n/a" : e.percentile,
+                           safe(hardware_text(*e.statement)), e.date, marks_text(e, options),
+                           bundle_link(*e.bundle, options));
 }
 
 std::string header_of(bool latency) {
   return latency
              ? "| operation | size | ranks | hosts | measured with | p50 (us) | 95 % CI (us) | p99 "
-               "(us) | samples | percentile (%) | date | marks | bundle |\n"
-               "|---|---:|---:|---:|---|---:|---:|---:|---:|---:|---|---|---|\n"
+               "(us) | samples | percentile (%) | hardware (stated) | date | marks | bundle |\n"
+               "|---|---:|---:|---:|---|---:|---:|---:|---:|---:|---|---|---|---|\n"
              : "| operation | size | ranks | hosts | measured with | p50 (us) | 95 % CI (us) | "
-               "busbw (GB/s) | of link (%) | samples | percentile (%) | date | marks | bundle |\n"
-               "|---|---:|---:|---:|---|---:|---:|---:|---:|---:|---:|---|---|---|\n";
+               "busbw (GB/s) | of link (%) | samples | percentile (%) | hardware (stated) | date | "
+               "marks | bundle |\n"
+               "|---|---:|---:|---:|---|---:|---:|---:|---:|---:|---:|---|---|---|---|\n";
 }
 
 std::string machine_text(const json& content) {

@@ -46,12 +46,15 @@ void write_rows(const Table& table, size_t rows, HtmlWriter& html) {
   for (const Column& column : table.columns) {
     if (!column.group.empty()) groups.insert(column.group);
   }
+  // Of the two placements, one that stands alone need not be named on every column.
+  const bool named =
+      groups.size() > 1 ||
+      (groups.size() == 1 && *groups.begin() != "out-of-place" && *groups.begin() != "in-place");
   {
     const auto head = html.in("thead");
     const auto row = html.in("tr");
     for (const Column& column : table.columns) {
-      html.element("th", head_of(column, groups.size() > 1),
-                   {{"scope", "col"}, {"class", class_of(column)}});
+      html.element("th", head_of(column, named), {{"scope", "col"}, {"class", class_of(column)}});
     }
   }
   const auto body = html.in("tbody");

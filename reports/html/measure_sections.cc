@@ -102,11 +102,11 @@ Table rank_table(const RankWorld& world) {
   Table table;
   table.columns = {
       {"", "rank", "", true, 0, false},          {"", "host", "", true, 0, true},
-      {"", "time", "x", false, 0, false},        {"", "5 % to 95 %", "x", false, 0, false},
-      {"", "p99", "x", false, 0, true},          {"", "slowest", "cells", false, 0, false},
-      {"", "fastest", "cells", false, 0, false}, {"", "CPU", "ms", false, 0, false},
-      {"", "switches", "", false, 0, false},     {"", "sent", "", false, 0, true},
-      {"", "retransmits", "", false, 0, false}};
+      {"", "p50", "x", false, 0, false},         {"", "5 % to 95 %", "x", false, 0, false},
+      {"", "mean", "x", false, 0, true},         {"", "p99", "x", false, 0, true},
+      {"", "slowest", "cells", false, 0, false}, {"", "fastest", "cells", false, 0, false},
+      {"", "CPU", "ms", false, 0, false},        {"", "switches", "", false, 0, false},
+      {"", "sent", "", false, 0, true},          {"", "retransmits", "", false, 0, false}};
   for (const RankStanding& standing : world.standings) {
     const auto ratio = [](const std::vector<double>& sorted, double q) {
       return sorted.empty() ? std::string() : fmt::format("{:.3g}", sorted_quantile(sorted, q));
@@ -114,8 +114,8 @@ Table rank_table(const RankWorld& world) {
     table.rows.push_back(
         {{std::to_string(standing.rank), standing.host, ratio(standing.p50_ratios, 0.5),
           ratio(standing.p50_ratios, 0.05) + " .. " + ratio(standing.p50_ratios, 0.95),
-          ratio(standing.p99_ratios, 0.5), std::to_string(standing.slowest_in),
-          std::to_string(standing.fastest_in),
+          ratio(standing.mean_ratios, 0.5), ratio(standing.p99_ratios, 0.5),
+          std::to_string(standing.slowest_in), std::to_string(standing.fastest_in),
           fmt::format("{:.0f}", static_cast<double>(standing.cpu_ns) / 1e6),
           std::to_string(standing.context_switches), format_bytes(standing.wire_bytes),
           std::to_string(standing.retransmits)},
@@ -175,10 +175,10 @@ void write_ranks(Page& page, HtmlWriter& html) {
   constexpr size_t kMostWorlds = 8;
   for (size_t i = 0; i < std::min(kMostWorlds, page.ranks.size()); ++i) {
     const RankWorld& world = page.ranks[i];
-    write_table(
-        rank_table(world),
-        fmt::format("{}, {} cells; x: times that of the middle rank", world.title, world.cells),
-        page.rows, html);
+    write_table(rank_table(world),
+                fmt::format("{}, {} cells; medians; x: times that of the middle rank", world.title,
+                            world.cells),
+                page.rows, html);
   }
 }
 

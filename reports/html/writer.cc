@@ -107,11 +107,14 @@ void HtmlWriter::empty(const char* tag, HtmlAttributes attributes) { open(tag, a
 
 void HtmlWriter::preformatted(std::string_view text, size_t most_bytes) {
   const bool whole = text.size() <= most_bytes;
+  // Cut at a line's end where there is one.
+  size_t end = whole ? text.size() : text.rfind('\n', most_bytes);
+  if (end == std::string_view::npos) end = most_bytes;
   // Focusable, because it may be wider than the page and is then scrolled by itself.
   const Element pre = in("pre", {{"tabindex", "0"}});
   // HTML drops a newline right behind <pre>; ours is dropped instead of the text's own.
   out_ += '\n';
-  out_ += html_escape(text.substr(0, whole ? text.size() : text.rfind('\n', most_bytes)), true);
+  out_ += html_escape(text.substr(0, end), true);
   if (!whole) out_ += "\n... (cut)";
 }
 

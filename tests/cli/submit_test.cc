@@ -228,27 +228,27 @@ class Signed : public testing::Test {
     if (find_program("ssh-keygen").empty()) GTEST_SKIP() << "no ssh-keygen here (openssh-client)";
     for (const char* name : {"ann", "eve"}) {
       const Finished made = run_program({"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C",
-                                         "seed@zebra7", "-f", folder.path(name)});
+                                         "seed@zebra7", "-f", folder_.path(name)});
       ASSERT_EQ(made.status, 0) << made.err;
     }
-    const std::string key = read_file(folder.path("ann.pub"));
-    folder.write("allowed", "ann " + key);
+    const std::string key = read_file(folder_.path("ann.pub"));
+    folder_.write("allowed", "ann " + key);
   }
   Finished verify(const std::string& file) {
     return run_program(
-        plumbline_argv({"verify", "--allowed-signers", folder.path("allowed"), file}));
+        plumbline_argv({"verify", "--allowed-signers", folder_.path("allowed"), file}));
   }
-  ScratchFolder folder;
+  ScratchFolder folder_;
 };
 
 TEST_F(Signed, ByAnAllowedSignerByAStrangerAndByNobody) {
-  const std::string file = submitted(folder, {"--sign", folder.path("ann")});
+  const std::string file = submitted(folder_, {"--sign", folder_.path("ann")});
   Finished finished = verify(file);
   EXPECT_EQ(finished.status, 0) << finished.out;
   EXPECT_NE(finished.out.find("signed by ann"), std::string::npos) << finished.out;
   EXPECT_EQ(lower(read_file(file)).find("zebra7"), std::string::npos);
   const std::string stranger =
-      submitted(folder, {"--sign", folder.path("eve"), "--notes", "other"});
+      submitted(folder_, {"--sign", folder_.path("eve"), "--notes", "other"});
   finished = verify(stranger);
   EXPECT_EQ(finished.status, 0) << finished.out;
   EXPECT_NE(finished.out.find("flag signer: signature is sound, but its key SHA256:"),
@@ -271,24 +271,25 @@ TEST_F(Signed, ByAnAllowedSignerByAStrangerAndByNobody) {
 }
 
 TEST_F(Signed, ThePageSaysWho) {
-  const std::string file = submitted(folder, {"--sign", folder.path("ann")});
-  const std::string page = folder.path("RESULTS.md");
+  const std::string file = submitted(folder_, {"--sign", folder_.path("ann")});
+  const std::string page = folder_.path("RESULTS.md");
   const Finished finished =
-      run_program(plumbline_argv({"results", "--folder", folder.path("community"), "--page", page,
-                                  "--allowed-signers", folder.path("allowed")}));
+      run_program(plumbline_argv({"results", "--folder", folder_.path("community"), "--page", page,
+                                  "--allowed-signers", folder_.path("allowed")}));
   EXPECT_EQ(finished.status, 0) << finished.err;
   EXPECT_NE(read_file(page).find("| signed by ann |"), std::string::npos) << read_file(page);
 }
 
 TEST_F(Signed, AKeyThatCannotSignIsAnErrorAndNothingIsWritten) {
-  const std::string run = write_run(folder, samples::seeded_run());
-  const std::string locked = folder.path("locked");
+  const std::string run = write_run(folder_, samples::seeded_run());
+  const std::string locked = folder_.path("locked");
   run_program({"ssh-keygen", "-q", "-t", "ed25519", "-N", "passphrase", "-f", locked});
-  for (const std::string& key : {folder.path("none"), folder.write("garbage", "no key"), locked}) {
+  for (const std::string& key :
+       {folder_.path("none"), folder_.write("garbage", "no key"), locked}) {
     const Finished finished =
-        run_program(submit_argv(run, folder.path("community"), {"--yes", "--sign", key}));
+        run_program(submit_argv(run, folder_.path("community"), {"--yes", "--sign", key}));
     EXPECT_EQ(finished.status, 1) << finished.err;
-    EXPECT_FALSE(fs::exists(folder.path("community")));
+    EXPECT_FALSE(fs::exists(folder_.path("community")));
   }
 }
 

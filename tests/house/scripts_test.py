@@ -1,5 +1,6 @@
 """Every script parses, says what it does when asked, and refuses what it does not know."""
 import os
+import re
 import shutil
 import subprocess
 import unittest
@@ -55,6 +56,13 @@ class Scripts(unittest.TestCase):
             done = run("./quickstart.sh", *arguments)
             self.assertEqual(done.returncode, 1, done.stdout)
             self.assertTrue(done.stdout.startswith("quickstart: "), done.stdout)
+
+    def test_sanitizers_leave_out_labs_but_not_the_unit_tests_of_the_folder_lab(self):
+        pattern = re.search(r"^readonly not_units='(.*)'$", house.read(".ci/run"), re.M).group(1)
+        for label in ("lab", "process", "house", "exhaustive"):
+            self.assertTrue(re.search(pattern, label), label)
+        for label in ("labs", "core", "reports", "fuzz"):
+            self.assertFalse(re.search(pattern, label), label)
 
     def test_python_can_parse_its_own(self):
         for path in house.files():

@@ -143,6 +143,15 @@ TEST(BundleBuild, HostsOfOneSystemShareItsName) {
   EXPECT_EQ(content["environment"]["hosts"][1]["machine"], "machine1");
 }
 
+// Words of our own tables are no names, although somebody calls a host so.
+TEST(BundleBuild, AHostCalledTcpLeavesTheTransportAlone) {
+  std::vector<Record> run = samples::seeded_run();
+  for (Record& record : run) record.measurement.per_rank[1].host = "tcp";
+  const json content = json::parse(text_of(run, samples::statement()))["content"];
+  EXPECT_EQ(content["rows"][0]["resolved"]["transport"], "tcp");
+  EXPECT_EQ(content["rows"][0]["rank_hosts"], json({"host1", "host2"}));
+}
+
 TEST(BundleBuild, EveryHostFactIsOnTheList) {
   const std::vector<std::string> facts = published_host_facts();
   for (const char* never : {"hostname", "boot_id", "environment", "nics", "libraries"}) {

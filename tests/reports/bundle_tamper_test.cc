@@ -204,6 +204,26 @@ TEST(BundleTrust, WhatIsNotToBeBelievedIsRejected) {
   EXPECT_EQ(kind_after("/rows/0/cell/kind", "workload"), "schema");
 }
 
+TEST(BundleTrust, NoiseIsSaidWithItsValueAndItsThreshold) {
+  json content = samples::bundle()["content"];
+  content["environment"]["hosts"][0]["load1_percent"] = 450;
+  content["rows"][0]["noise"]["involuntary_switches"] = 3000;
+  std::string all;
+  for (const BundleIssue& issue : problems_of(seal_bundle(content))) {
+    all += issue.path + " " + issue.text + "\n";
+  }
+  EXPECT_NE(
+      all.find(
+          "content.rows[0].rank_hosts load 4.50 of a host is 2.50 more than the 2 ranks, may be 1"),
+      std::string::npos)
+      << all;
+  EXPECT_NE(all.find("content.rows[0].noise.involuntary_switches is 3000 for 2000 operations of 2 "
+                     "ranks, may be "
+                     "0.05 per"),
+            std::string::npos)
+      << all;
+}
+
 TEST(BundleLink, WhatTheStatedLinkCannotDoIsRejected) {
   EXPECT_EQ(kind_after("/statement/link_kind", "thunderbolt4"), "accepted");
   EXPECT_EQ(kind_after("/statement/link_kind", "ethernet-5g"), "impossible");  // 1 MiB in 1 ms

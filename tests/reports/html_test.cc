@@ -369,6 +369,8 @@ TEST(HtmlWriter, LongTextIsCutBetweenCharacters) {
   EXPECT_EQ(writer.take(), "abcd ... (cut)");
   writer.preformatted("one\ntwo\nthree", 9);
   EXPECT_EQ(writer.take(), "<pre tabindex=\"0\">\none\ntwo\n... (cut)</pre>");
+  writer.preformatted(std::string(100, 'x'), 3);  // no line to end at
+  EXPECT_EQ(writer.take(), "<pre tabindex=\"0\">\nxxx\n... (cut)</pre>");
 }
 
 }  // namespace

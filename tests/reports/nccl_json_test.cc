@@ -26,7 +26,7 @@ std::set<std::string> keys_of(const json& object) {
 }
 
 class NcclJson : public testing::Test {
- protected:
+ public:
   NcclJson() {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
     folder_ = fs::path(testing::TempDir()) / (std::string("plumbline_nccl_json_") + test->name());
@@ -34,6 +34,7 @@ class NcclJson : public testing::Test {
   }
   ~NcclJson() override { fs::remove_all(folder_); }
 
+ protected:
   std::vector<std::string> write(const ReportInput& input) {
     ReportTarget target;
     target.directory = folder_.string();

@@ -52,6 +52,7 @@ TEST(ResultsPage, DoesNotDependOnTheOrder) {
   for (const BundleReport& bundle : bundles) {
     EXPECT_GT(count(page, "[" + bundle.id + "](reports/community/" + bundle.id + ".json)"), 6u);
   }
+  EXPECT_NE(page.find("| machine 3 | 2026-11-20 | unsigned |"), std::string::npos);
   for (const char* word : {"## ethernet-10g, latency", "## ethernet-10g, bandwidth", "95 % CI (us)",
                            "busbw (GB/s)", "| allreduce | 1 MiB | 2 | 2 |", "unsigned"}) {
     EXPECT_NE(page.find(word), std::string::npos) << word;
