@@ -109,7 +109,7 @@ def one_trial(slots, lock, program, plant, launches, seed, calibrations):
     try:
         delays = [round(plant * time / slope) for time, slope in calibrations[slot]]
         rows = interleave(slot, program, [0] * len(CELLS), delays, launches, seed)
-        return {"plant": plant, "seed": seed, "verdicts": [row["verdict"] for row in rows],
+        return {"plant": plant, "seed": seed, "launches": launches, "verdicts": [row["verdict"] for row in rows],
                 "ratios": [row["ratio"] for row in rows], "thresholds": [row["threshold"] for row in rows]}
     except (RuntimeError, subprocess.TimeoutExpired, OSError) as error:
         return {"plant": plant, "seed": seed, "error": str(error)}
@@ -135,7 +135,7 @@ def wilson(k, n):
     z, share = 1.96, k / n
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return f"{100 * (middle - half):.0f}-{100 * (middle + half):.0f} %"
+    return f"{max(0, 100 * (middle - half)):.0f}-{100 * (middle + half):.0f} %"
 
 
 def machine():
@@ -148,9 +148,10 @@ def machine():
     return f"{model}, {len(os.sched_getaffinity(0))} cores"
 
 
-def summarise(plant, trials, launches):
+def summarise(plant, trials):
     """The rows of the table for one planted share, and the number of trials with a false alarm."""
     lines, alarms = [], 0
+    launches = ", ".join(str(n) for n in sorted({t["launches"] for t in trials}))
     if plant == 0:
         alarms = sum(any(v in ("regress", "improve", "broken") for v in t["verdicts"]) for t in trials)
     for index, (op, size) in enumerate(CELLS):
@@ -187,15 +188,16 @@ def main():
     parser.add_argument("--from", dest="saved", nargs="+", help="only summarise trials that were saved")
     parser.add_argument("--docs", help="write the table into this page")
     args = parser.parse_args()
-    trials, header = [], f"Seed {args.seed}; {machine()}."
+    trials, headers = [], []
     if args.saved:
         for path in args.saved:
             with open(path, encoding="utf-8") as file:
                 lines = [json.loads(line) for line in file]
-            header = lines[0]["header"]
+            headers += [line["header"] for line in lines if "header" in line]
             trials += [line for line in lines if "plant" in line]
     else:
-        trials = measure(args, header)
+        headers = [f"Seed {args.seed}; {machine()}; {args.jobs} trials at a time."]
+        trials = measure(args, headers[0])
     failed = [t for t in trials if "error" in t]
     trials = [t for t in trials if "error" not in t]
     table = ["| planted | cell | trials | launches a side | measured (median) | counts from (median) | regress (95 % CI) | improve | same "
@@ -203,14 +205,14 @@ def main():
     status, lines = 0, []
     for plant in sorted({t["plant"] for t in trials}):
         group = [t for t in trials if t["plant"] == plant]
-        rows, alarms = summarise(plant, group, args.launches)
+        rows, alarms = summarise(plant, group)
         table += rows
         if plant == 0:
             most = most_alarms(len(group), ALPHA, args.chance)
             lines.append(f"Trials without a change in which any cell was called changed: {alarms} of {len(group)} "
                          f"(alpha {100 * ALPHA:g} % for all cells of a trial together explains up to {most}).")
             status = 1 if alarms > most else 0
-    text = "\n".join(table + [""] + lines + [header, ""])
+    text = "\n".join(table + [""] + lines + headers + [""])
     print(text)
     if args.docs:
         write_table(args.docs, text)
