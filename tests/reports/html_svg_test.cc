@@ -9,7 +9,6 @@ namespace plumbline {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 std::string safe(const std::string& content, const std::vector<size_t>& series = {}) {
   const auto svg = make_safe_svg(
