@@ -154,8 +154,9 @@ std::vector<CommandRow> command_table() {
        "write a report from record files, or from the output of other tools",
        {{"name", "report name (plumbline list reports)"},
         {"file",
-         "records.jsonl of a run, its folder, or output of another tool (plumbline list importers); - "
-          "is the standard input",
+         "records.jsonl of a run, its folder, or output of another tool (plumbline list "
+         "importers); - "
+         "is the standard input",
          true, true}},
        {{"-o,--out", "PATH", "file to write (folder for plots); default: standard output"},
         {"--assume", "KEY=VALUE",

@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "reports/text.h"
 
 namespace plumbline {

@@ -6,8 +6,8 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "core/options.h"
 #include "core/requirement.h"
 #include "reports/compare_output.h"

@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "core/clock.h"
+#include "core/json.h"
 
 namespace plumbline {
 namespace {

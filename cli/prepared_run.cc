@@ -126,8 +126,8 @@ std::string default_folder(const std::string& name) {
 }
 
 std::optional<PreparedRun> prepare_run(const std::optional<LauncherPlace>& place,
-                                const std::optional<SoakPlan>& soak_plan, const Args& args,
-                                Context& context, int& code) {
+                                       const std::optional<SoakPlan>& soak_plan, const Args& args,
+                                       Context& context, int& code) {
   code = 1;
   std::optional<Scenario> scenario = read_scenario(args, context);
   if (!scenario) return std::nullopt;

@@ -7,11 +7,11 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "cli/history.h"
 #include "cli/run_folder.h"
+#include "core/json.h"
 #include "core/units.h"
 #include "reports/tables.h"
 #include "reports/text.h"

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "cli/scenario_source.h"
 #include "cli/vocabulary.h"
+#include "core/json.h"
 #include "reports/metrics.h"
 #include "reports/read_input.h"
 #include "scenarios/read_expect.h"

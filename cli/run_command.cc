@@ -93,8 +93,7 @@ int measure_once(RunSession& session, bool quiet, Progress& progress, Context& c
 }
 
 int measure_repeatedly(std::deque<RunSession>& sessions, const std::vector<SideArgs>& sides,
-                       const RepeatFlags& flags, bool quiet, Progress& progress,
-                       Context& context) {
+                       const RepeatFlags& flags, bool quiet, Progress& progress, Context& context) {
   RepeatRun repeated(flags, quiet, progress, context);
   for (size_t i = 0; i < sessions.size(); ++i) {
     RunSession& session = sessions[i];
@@ -106,8 +105,8 @@ int measure_repeatedly(std::deque<RunSession>& sessions, const std::vector<SideA
   progress.finish();
   int code = 0;
   for (RunSession& session : sessions) {
-    code = worse_exit_code(code, summary ? session.finish(summary->counts)
-                                         : session.fail_with(summary.error()));
+    code = worse_exit_code(
+        code, summary ? session.finish(summary->counts) : session.fail_with(summary.error()));
   }
   return summary ? worse_exit_code(code, repeated.compare()) : code;
 }

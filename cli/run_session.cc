@@ -33,8 +33,8 @@ DiagnoseRequest ladder_of(const PreparedRun& run, const std::string& program) {
   return request;
 }
 
-ProbeResult probe_first(const PreparedRun& run, const DiagnoseRequest& ladder, const AgentSet& agents,
-                        const Args& args, Context& context) {
+ProbeResult probe_first(const PreparedRun& run, const DiagnoseRequest& ladder,
+                        const AgentSet& agents, const Args& args, Context& context) {
   StatusLine line(*context.err, context.err_is_terminal && !args.has("quiet"), context.width);
   DiagnoseRequest request = ladder;
   request.progress = [&line](const std::string& text) { line.show(text); };
@@ -56,8 +56,8 @@ struct Ended {
 };
 
 // Reports and rules of a finished run.
-Ended report(const PreparedRun& run, RunSummary summary, const ProbeResult& probed, const Args& args,
-             Context& context) {
+Ended report(const PreparedRun& run, RunSummary summary, const ProbeResult& probed,
+             const Args& args, Context& context) {
   Ended ended;
   ReportInput input;
   input.checks = probed.checks;

@@ -1,5 +1,5 @@
-// A run from its first probe to its last report: agents, probes, ranks, records, rules, and its entry
-// in the list of runs. Of two scenarios that are measured in turns each is a session.
+// A run from its first probe to its last report: agents, probes, ranks, records, rules, and its
+// entry in the list of runs. Of two scenarios that are measured in turns each is a session.
 #pragma once
 
 #include <optional>

@@ -9,11 +9,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/community.h"
 #include "cli/submit_questions.h"
+#include "core/json.h"
 #include "reports/bundle_build.h"
 #include "reports/read_input.h"
 #include "reports/text.h"

@@ -1,9 +1,8 @@
 // `plumbline verify`: is a bundle what it says?
 
-#include <nlohmann/json.hpp>
-
 #include "cli/commands.h"
 #include "cli/community.h"
+#include "core/json.h"
 
 namespace plumbline {
 namespace {

@@ -40,8 +40,8 @@ int64_t quantile_sorted(std::span<const int64_t> sorted, double q);
 std::optional<std::pair<uint64_t, uint64_t>> median_ci_ranks(uint64_t n);
 // Lag-1 autocorrelation of samples in time order; 0 below n = 3.
 double autocorrelation_lag1(std::span<const int64_t> samples_ns);
-// p50 of these values (medians of launches, say) and its 95 % interval, from 6 values on; the rest of
-// the summary stays as it is.
+// p50 of these values (medians of launches, say) and its 95 % interval, from 6 values on; the rest
+// of the summary stays as it is.
 void set_median(std::vector<double> values, TimeSummary& time);
 double median(std::vector<double> values);  // 0 when empty; mean of the middle two when even
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json.h"
 #include "reports/text.h"
 
 namespace plumbline {

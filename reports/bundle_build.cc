@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json.h"
 #include "reports/bundle_derive.h"
 #include "reports/bundle_hosts.h"
 #include "reports/link_kinds.h"

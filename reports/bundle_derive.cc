@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "core/op.h"
 #include "reports/wide.h"
 

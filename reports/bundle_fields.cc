@@ -1,9 +1,9 @@
 #include "reports/bundle_fields.h"
 
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "core/dtype.h"
+#include "core/json.h"
 #include "core/op.h"
 #include "reports/link_kinds.h"
 

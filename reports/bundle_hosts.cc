@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json.h"
 #include "core/options.h"
 #include "reports/bundle_fields.h"
 #include "reports/text.h"

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "core/op.h"
 #include "reports/bundle_derive.h"
 #include "reports/bundle_verify.h"

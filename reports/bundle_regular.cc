@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 
+#include "core/json.h"
 #include "reports/bundle_verify.h"
 
 namespace plumbline {

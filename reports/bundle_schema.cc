@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <regex>
 
+#include "core/json.h"
 #include "core/options.h"
 #include "reports/bundle_fields.h"
 #include "reports/text.h"

@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/json.h"
 #include "core/sha256.h"
 #include "reports/bundle.h"
 #include "reports/wide.h"

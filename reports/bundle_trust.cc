@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json.h"
 #include "core/noise.h"
 #include "core/record.h"
 #include "reports/bundle_verify.h"

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "core/dtype.h"
+#include "core/json.h"
 #include "core/op.h"
 #include "reports/bundle_derive.h"
 #include "reports/bundle_fields.h"

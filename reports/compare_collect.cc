@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "reports/compare.h"
 #include "reports/text.h"
 #include "reports/view.h"

@@ -1,6 +1,6 @@
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "reports/compare_output.h"
 
 namespace plumbline {

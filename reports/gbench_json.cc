@@ -7,8 +7,8 @@
 
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "reports/report.h"
 #include "reports/utc.h"
 #include "reports/view.h"

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "core/op.h"
 #include "reports/report.h"
 #include "reports/utc.h"

@@ -12,10 +12,10 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 
+#include "core/json.h"
 #include "core/op.h"
 #include "reports/report.h"
 #include "reports/text.h"

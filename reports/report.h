@@ -35,7 +35,7 @@ struct ReportInput {
   // Where `records` came from when there were so many that launches had to be merged (see
   // record_set.h); else empty. A report that lists every record reads them again.
   std::vector<std::string> merged_files;
-  std::string scenario_text;       // the scenario as the run read it; empty = not kept
+  std::string scenario_text;  // the scenario as the run read it; empty = not kept
 };
 
 struct ReportTarget {

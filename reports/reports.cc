@@ -21,9 +21,9 @@ ReportRow html_report();         // html/page.cc
 const std::vector<ReportRow>& report_table() {
   // In the order in which a run writes them: markdown links the pictures that plots has drawn.
   static const std::vector<ReportRow> kTable = {
-      console_report(),     terminal_report(),    csv_report(),         plots_report(),
-      links_report(),       soak_report(),        markdown_report(),    html_report(),
-      junit_report(),       openmetrics_report(), nccl_json_report(),   gbench_json_report(),
+      console_report(),     terminal_report(),    csv_report(),       plots_report(),
+      links_report(),       soak_report(),        markdown_report(),  html_report(),
+      junit_report(),       openmetrics_report(), nccl_json_report(), gbench_json_report(),
       iperf3_json_report(), records_report(),
   };
   return kTable;

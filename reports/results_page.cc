@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 
+#include "core/json.h"
 #include "core/op.h"
 #include "core/units.h"
 #include "reports/bundle_derive.h"

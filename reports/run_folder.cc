@@ -4,10 +4,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 #include <utility>
+
+#include "core/json.h"
 
 namespace plumbline {
 namespace {

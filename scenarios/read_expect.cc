@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "scenarios/key_table.h"
 #include "scenarios/read_matrix.h"
 #include "scenarios/shape.h"

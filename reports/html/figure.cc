@@ -6,10 +6,10 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "core/command.h"
+#include "core/json.h"
 #include "core/requirement.h"
 #include "core/temporary_folder.h"
 #include "reports/draw.h"

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
 
+#include "core/json.h"
 #include "core/sha256.h"
 #include "reports/html/assets.h"
 #include "reports/picture.h"

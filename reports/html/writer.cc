@@ -1,7 +1,6 @@
 #include "reports/html/writer.h"
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "reports/html/assets.h"
 #include "reports/html/svg.h"
 #include "reports/text.h"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "reports/import/foreign.h"
 #include "reports/text.h"
 

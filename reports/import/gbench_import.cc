@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "reports/import/foreign.h"
 #include "reports/utc.h"
 

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "reports/import/foreign.h"
 #include "reports/import/nccl_rows.h"
 

@@ -1,7 +1,6 @@
 // perftest --out_json. The file does not say in which unit its bandwidths are (--report_gbits
 // decides), so they are only read when the user says so: --assume unit=MiB/s or unit=Gb/s.
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "reports/import/foreign.h"
 #include "reports/import/perftest_rows.h"
 

@@ -6,8 +6,8 @@
 
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "core/record.h"
 #include "tests/support/program.h"
 

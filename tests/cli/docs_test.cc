@@ -11,8 +11,8 @@
 
 #include "cli/reference.h"
 #include "cli/vocabulary.h"
-#include "core/json.h"
 #include "core/cell_filter.h"
+#include "core/json.h"
 #include "core/record_fields.h"
 #include "probes/trace/analyse.h"
 #include "reports/bundle_fields.h"

@@ -10,10 +10,10 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "cli/run_folder.h"
 #include "core/clock.h"
+#include "core/json.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

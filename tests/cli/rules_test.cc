@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/submit_questions.h"
 #include "core/command.h"
+#include "core/json.h"
 #include "reports/bundle.h"
 #include "tests/reports/bundle_samples.h"
 #include "tests/support/program.h"

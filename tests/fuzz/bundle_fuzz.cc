@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/json.h"
 #include "reports/bundle_verify.h"
 #include "reports/results_page.h"
 

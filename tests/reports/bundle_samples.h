@@ -2,10 +2,10 @@
 // must not be found in a bundle made of it; and a sound bundle. The same on every run.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "core/json.h"
 #include "core/record.h"
 #include "reports/bundle_build.h"
 

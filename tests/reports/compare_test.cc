@@ -6,10 +6,10 @@
 
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
 
+#include "core/json.h"
 #include "core/requirement.h"
 #include "core/temporary_folder.h"
 #include "reports/compare_output.h"

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json.h"
 #include "tests/reports/exchange_samples.h"
 #include "tests/reports/link_samples.h"
 #include "tests/reports/samples.h"

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/json.h"
 #include "reports/html/assets.h"
 #include "reports/html/page.h"
 #include "reports/html/writer.h"

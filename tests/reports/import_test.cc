@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json.h"
 #include "reports/picture.h"
 #include "reports/utc.h"
 #include "reports/view.h"

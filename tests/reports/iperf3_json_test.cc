@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "tests/reports/exchange_samples.h"
 #include "tests/reports/link_samples.h"
 #include "tests/reports/samples.h"

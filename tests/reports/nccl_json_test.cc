@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json.h"
 #include "tests/reports/exchange_samples.h"
 #include "tests/reports/samples.h"
 

@@ -6,8 +6,8 @@
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "core/temporary_folder.h"
 #include "reports/doctor.h"
 

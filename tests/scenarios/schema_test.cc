@@ -30,7 +30,11 @@ class Schema {
   bool accepts(const std::string& text) const {
     const json value = json::parse(text, nullptr, true, true);
     valijson::Validator validator(valijson::Validator::kStrongTypes);
-    return validator.validate(schema_, valijson::adapters::NlohmannJsonAdapter(value), nullptr);
+    try {
+      return validator.validate(schema_, valijson::adapters::NlohmannJsonAdapter(value), nullptr);
+    } catch (const json::out_of_range&) {  // it asks for an int64_t whatever the number is
+      return false;
+    }
   }
 
  private:
