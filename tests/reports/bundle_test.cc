@@ -1,4 +1,5 @@
 // The bundle's form, its seal, its schema and its derived values.
+// clang-format off: valijson converts integers, so the checked conversions come first
 #include "reports/bundle.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +11,9 @@
 #include <valijson/schema_parser.hpp>
 #include <valijson/validation_results.hpp>
 #include <valijson/validator.hpp>
+
+#include "core/json.h"
+// clang-format on
 
 #include "core/op.h"
 #include "core/stats.h"
