@@ -159,13 +159,7 @@ Expected<Launch> prepare(const Args& args, const OptionSet& options, HostFile fi
     return fail(usage("no style '" + style_name + "'", "--as plumbline, torchrun or mlx"));
   }
   const bool mlx = style_name == "mlx";
-  const std::string folder = mlx ? "/tmp/plumbline-launch-" + launch.run_id : "";
-  LaunchFiles files;
-  if (mlx) {
-    Expected<LaunchFiles> made = mlx_files(args, launch.file, folder);
-    if (!made) return fail(made.error());
-    files = std::move(*made);
-  }
+  LaunchFiles files;  // of one rank
   StyleInput in{&launch.file, &files,        launch.ranks,
                 "",           launch.run_id, static_cast<int>(options.integer("master_port"))};
   const bool alone = std::all_of(launch.file.hosts.begin(), launch.file.hosts.end(),
@@ -180,11 +174,17 @@ Expected<Launch> prepare(const Args& args, const OptionSet& options, HostFile fi
   for (size_t rank = 0; rank < launch.ranks.size(); ++rank) {
     GuardOrder order;
     order.argv = args.all("words");
+    if (mlx) {
+      // Ranks of one machine must not write or remove one another's files.
+      order.folder = fmt::format("/tmp/plumbline-launch-{}-{}", launch.run_id, rank);
+      Expected<LaunchFiles> made = mlx_files(args, launch.file, order.folder);
+      if (!made) return fail(made.error());
+      files = std::move(*made);
+    }
     order.environment = style->variables(in, rank);
     order.environment.insert(order.environment.end(), given->begin(), given->end());
     order.environment.emplace_back(kRunIdVariable, launch.run_id);
     order.current_folder = args.get("cwd", here);
-    order.folder = folder;
     for (const LaunchFiles::Named& named : files.files) {
       order.files.emplace_back(named.name, named.text);
     }

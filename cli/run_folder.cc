@@ -9,6 +9,7 @@
 
 #include "cli/rule_source.h"
 #include "reports/report.h"
+#include "reports/run_folder.h"
 
 namespace plumbline {
 namespace {
@@ -16,8 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // Beside the reports of the table.
-constexpr const char* kFiles[] = {"records.jsonl", "events.jsonl", "doctor.json", "evidence.json",
-                                  kRulesFile};
+constexpr const char* kFiles[] = {"records.jsonl", "events.jsonl", kDoctorFile, "evidence.json",
+                                  kRulesFile,      kScenarioFile,  kChecklistFile};
 constexpr const char* kFolders[] = {"traces/"};
 // What stands in the folders of reports and traces.
 constexpr const char* kEndings[] = {".svg", ".png",  ".dat",  ".gp",  ".md", ".json",

@@ -39,7 +39,6 @@ class OrderedFiles {
   Status write(const GuardOrder& order) {
     if (order.folder.empty()) return {};
     constexpr mode_t kOwnerOnly = 0700, kOwnerReads = 0600;
-    // Ranks of one machine share it; who comes second finds the same files.
     if (mkdir(order.folder.c_str(), kOwnerOnly) != 0 && errno != EEXIST) {
       return fail_errno(ErrorCode::kSystem, "create folder " + order.folder, errno);
     }
