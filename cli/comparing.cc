@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <filesystem>
 
 #include "core/json.h"
 #include "core/options.h"
 #include "core/requirement.h"
+#include "core/units.h"
 #include "reports/compare_output.h"
 #include "reports/draw.h"
 
@@ -18,23 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "2%" or "0.02".
-std::optional<double> share_of(std::string text) {
-  double scale = 1;
-  if (!text.empty() && text.back() == '%') {
-    text.pop_back();
-    scale = 0.01;
-  }
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return std::isfinite(value) ? std::optional(value * scale) : std::nullopt;
-}
-
 Expected<double> share_flag(const Args& args, const char* name, double otherwise, double least,
                             double most) {
   if (!args.has(name)) return otherwise;
-  const std::optional<double> value = share_of(args.get(name));
+  const Expected<double> value = parse_share(args.get(name));
   if (value && *value >= least && *value <= most) return *value;
   return fail(
       ErrorCode::kUsage, fmt::format("--{} '{}'", name, args.get(name)),

@@ -163,6 +163,16 @@ Expected<double> parse_bit_rate(std::string_view text) {
               "write a number with Tbit, Gbit, Mbit or Kbit, such as 40Gbit");
 }
 
+Expected<double> parse_share(std::string_view text) {
+  double number = 0;
+  std::string_view suffix;
+  if (!split_number(text, number, suffix) || !(suffix.empty() || suffix == "%")) {
+    return fail(ErrorCode::kConfig, fmt::format("'{}' is not a share", text),
+                "write it like 2% or 0.02");
+  }
+  return suffix.empty() ? number : number / 100;
+}
+
 std::string format_bytes(uint64_t bytes) {
   static constexpr std::array<const char*, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
   auto value = static_cast<double>(bytes);

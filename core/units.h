@@ -21,6 +21,9 @@ Expected<int64_t> parse_duration(std::string_view text);
 // and Tbit, 10^3 each.
 Expected<double> parse_bit_rate(std::string_view text);
 
+// Shares: "2%" or "0.02" -> 0.02.
+Expected<double> parse_share(std::string_view text);
+
 // "8 B", "1 KiB", "1.5 MiB": exact where the number is, else at most three significant digits.
 std::string format_bytes(uint64_t bytes);
 // "950 ns", "4.21 us", "1.3 ms", "2 s": three significant digits.

@@ -68,5 +68,14 @@ TEST(Format, ThreeSignificantDigits) {
   EXPECT_EQ(format_rate(0), "0 B/s");
 }
 
+TEST(Units, Shares) {
+  EXPECT_DOUBLE_EQ(parse_share("2%").value(), 0.02);
+  EXPECT_DOUBLE_EQ(parse_share("0.02").value(), 0.02);
+  EXPECT_DOUBLE_EQ(parse_share("150%").value(), 1.5);
+  for (const char* text : {"", "%", "x%", "2 %", "2%%", "-2%", "nan", "2Ki"}) {
+    EXPECT_FALSE(parse_share(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace plumbline
