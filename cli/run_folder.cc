@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Beside the reports of the table.
-constexpr const char* kFiles[] = {"records.jsonl", "events.jsonl", kDoctorFile, "evidence.json",
+constexpr const char* kFiles[] = {"records.jsonl", "events.jsonl", kDoctorFile,   "evidence.json",
                                   kRulesFile,      kScenarioFile,  kChecklistFile};
 constexpr const char* kFolders[] = {"traces/"};
 // What stands in the folders of reports and traces.

@@ -75,7 +75,7 @@ size_t CellIds::Hash::operator()(const Cell& cell) const {
   }
   for (const uint64_t number : {static_cast<uint64_t>(cell.ranks), cell.bytes, cell.count,
                                 static_cast<uint64_t>(cell.outstanding),
-                                static_cast<uint64_t>(cell.repeat), cell.params.size()}) {
+                                static_cast<uint64_t>(cell.repeat), uint64_t{cell.params.size()}}) {
     add(number);
   }
   return hash;

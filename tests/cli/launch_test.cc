@@ -71,14 +71,16 @@ TEST_F(LaunchCommand, AsMlxEveryRankHasFilesOfItsOwn) {
   const std::string hosts =
       folder_.write("mlx.json", R"([{"ssh": "127.0.0.1", "ips": ["127.0.0.1"], "rdma": []},
                       {"ssh": "localhost", "ips": ["127.0.0.2"], "rdma": []}])");
+  const std::string script =
+      "if [ $MLX_RANK = 1 ]; then sleep 1; fi; cat $MLX_HOSTFILE > /dev/null && "
+      "echo read $MLX_HOSTFILE";
   const Finished done = run_program(
-      plumbline_argv({"launch", "--hosts", hosts, "--as", "mlx", "--", "sh", "-c",
-                      "if [ $MLX_RANK = 1 ]; then sleep 1; fi; cat $MLX_HOSTFILE > /dev/null && "
-                      "echo read $MLX_HOSTFILE"}));
+      plumbline_argv({"launch", "--hosts", hosts, "--as", "mlx", "--", "sh", "-c", script}));
   EXPECT_EQ(done.status, 0) << done.err;
   const auto path_of = [&](const std::string& rank) {
     const size_t at = done.out.find("[" + rank + "] read ");
-    return at == std::string::npos ? "none" : done.out.substr(at + 9, done.out.find('\n', at) - at - 9);
+    return at == std::string::npos ? "none"
+                                   : done.out.substr(at + 9, done.out.find('\n', at) - at - 9);
   };
   EXPECT_THAT(path_of("0"), HasSubstr("/tmp/"));
   EXPECT_THAT(path_of("1"), HasSubstr("/tmp/"));

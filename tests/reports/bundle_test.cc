@@ -1,6 +1,5 @@
 // The bundle's form, its seal, its schema and its derived values.
 // clang-format off: valijson converts integers, so the checked conversions come first
-#include "core/json.h"
 #include "reports/bundle.h"
 
 #include <gtest/gtest.h>
@@ -12,6 +11,8 @@
 #include <valijson/schema_parser.hpp>
 #include <valijson/validation_results.hpp>
 #include <valijson/validator.hpp>
+
+#include "core/json.h"
 
 // clang-format on
 
