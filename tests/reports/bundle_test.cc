@@ -1,6 +1,7 @@
 // The bundle's form, its seal, its schema and its derived values.
 // clang-format off: valijson converts integers, so the checked conversions come first
-#include "reports/bundle.h"
+#include "core/json.h"
+// clang-format on
 
 #include <gtest/gtest.h>
 
@@ -12,12 +13,9 @@
 #include <valijson/validation_results.hpp>
 #include <valijson/validator.hpp>
 
-#include "core/json.h"
-
-// clang-format on
-
 #include "core/op.h"
 #include "core/stats.h"
+#include "reports/bundle.h"
 #include "reports/bundle_derive.h"
 #include "reports/bundle_fields.h"
 #include "reports/bundle_verify.h"
