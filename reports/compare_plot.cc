@@ -81,6 +81,14 @@ std::string compare_plot_script(const Comparison& comparison, const std::string&
   out += "set grid xtics back lt 1 lw 0.6 lc rgb '#DDDDDD'\nset border 3\nset tics nomirror\n";
   out += "set key outside bottom center horizontal Left reverse noenhanced\n";
   out += "set xlabel 'change of the time, 95 % confidence interval (%)'.\"\\n \"\n";
+  // The line of no change is always in the picture.
+  double least = -1, most = 1;
+  for (const CompareRow* row : rows) {
+    least = std::min(least, percent(row->shift->ci95->first));
+    most = std::max(most, percent(row->shift->ci95->second));
+  }
+  const double margin = 0.05 * (most - least);
+  out += fmt::format("set xrange [{:.6g}:{:.6g}]\n", least - margin, most + margin);
   out += fmt::format("set yrange [{}:0.3] noextend\n", static_cast<double>(rows.size()) + 0.7);
   std::vector<std::string> tics;
   for (size_t i = 0; i < rows.size(); ++i) {

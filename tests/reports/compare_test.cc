@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <random>
 #include <sstream>
@@ -379,6 +380,18 @@ TEST(CompareOutput, JsonHasEveryNumber) {
   EXPECT_EQ(json.at("rows").at(0).at("ratio_ci95").size(), 2u);
   EXPECT_TRUE(json.at("rows").at(1).at("ratio").is_null());
   EXPECT_EQ(json.at("counts").at("regress"), 1);
+}
+
+// The line at 0 lay across the labels when every change was large.
+TEST(CompareOutput, TheLineOfNoChangeIsInThePicture) {
+  const Comparison comparison = compared(8, 5.0);
+  const std::string script = compare_plot_script(comparison, "c");
+  double low = 0, high = 0;
+  ASSERT_EQ(
+      std::sscanf(script.c_str() + script.find("set xrange"), "set xrange [%lf:%lf]", &low, &high),
+      2);
+  EXPECT_LT(low, 0);
+  EXPECT_GT(high, 400);
 }
 
 TEST(CompareOutput, DrawsAndNothingInANameIsACommand) {
