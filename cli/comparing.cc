@@ -121,8 +121,9 @@ Status draw_comparison(const Comparison& comparison, const std::string& path,
       std::any_of(comparison.rows.begin(), comparison.rows.end(),
                   [](const CompareRow& row) { return row.judged && row.shift && row.shift->ci95; });
   if (!any) {
-    return fail(ErrorCode::kUnsupported, "no plot: no row has a confidence interval",
-                "that takes 4 launches a side: plumbline run --repeat");
+    return fail(
+        ErrorCode::kUnsupported, "no plot: no row has a confidence interval",
+        "that takes 6 launches a side in turns, or 4 of separate runs: plumbline run --repeat");
   }
   return draw_files(folder, name, compare_plot_data(comparison),
                     compare_plot_script(comparison, name), written);
