@@ -47,7 +47,7 @@ sys.exit(code not in (0, 5))  # 5: compare found what is slower
 PY
 }
 
-for report in markdown console csv; do
+for report in markdown console csv html; do
   measure "$report" "$plumbline" report "$report" "$file"
 done
 
