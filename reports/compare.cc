@@ -57,7 +57,7 @@ void judge(CompareRow& row, const CompareRule& rule, size_t family) {
 
 // Rows that have nothing to compare: judged by their outcomes.
 void judge_outcomes(CompareRow& row) {
-  if (row.b.unusable > 0) {
+  if (row.b.unusable > 0 || row.b.wrong > 0) {
     row.change = row.a.unusable > 0 && row.b.wrong == 0 ? Change::kInconclusive : Change::kBroken;
     row.why = (row.a.unusable > 0 ? "no valid result on either side: " : "no valid result in b: ") +
               row.b.reason;
@@ -175,11 +175,12 @@ CompareRow CompareCollector::row_of(const Entry& entry, const Part& part) const 
     for (const auto& [series, tally] : part.tallies[side]) {
       // Wrong data counts whenever it was seen.
       samples[side]->wrong += tally.wrong;
+      if (tally.wrong > 0) samples[side]->reason = tally.reason;
       if (series != row.series) continue;
       samples[side]->records = tally.records;
       samples[side]->noisy = tally.noisy;
       samples[side]->unusable = tally.unusable;
-      samples[side]->reason = tally.reason;
+      if (!tally.reason.empty()) samples[side]->reason = tally.reason;
     }
   }
   if (row.a.launches.empty() || row.b.launches.empty() || row.b.wrong > 0) {

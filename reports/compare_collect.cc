@@ -55,6 +55,10 @@ std::vector<Number> numbers_of(const Record& record) {
     if (*m.ops_per_s > 0) out.push_back({"", CompareUnit::kOperations, 1e9 / *m.ops_per_s});
   } else if (record.time_ns.p50 && *record.time_ns.p50 > 0) {
     out.push_back({"", CompareUnit::kTime, *record.time_ns.p50});
+  } else if (m.reported && m.reported->time_ns.value_or(0) > 0) {  // of another tool
+    out.push_back({"", CompareUnit::kTime, *m.reported->time_ns});
+  } else if (m.reported && m.reported->algbw_Bps.value_or(0) > 0) {
+    out.push_back({"", CompareUnit::kBytes, 1e9 / *m.reported->algbw_Bps});
   }
   return out;
 }

@@ -321,6 +321,53 @@ TEST(Compare, TheSecondSeriesDecides) {
   EXPECT_EQ(comparison.rows[0].change, Change::kSame);
 }
 
+// Whichever series it was seen in, and although the other one has numbers on both sides.
+TEST(Compare, WrongDataInTheOtherSeriesIsBroken) {
+  for (const int64_t series : {1, 2}) {
+    CompareCollector collector({});
+    for (int i = 1; i <= 8; ++i) {
+      for (size_t side = 0; side < 2; ++side) {
+        Record again = launch(side == 0 ? "ra" : "rb", i, 50'000 + 10.0 * i);
+        again.launch->series = 3 - series;
+        collector.take(side, again);
+      }
+    }
+    Record wrong = launch("rb", 9, 50'000);
+    wrong.launch->series = series;
+    wrong.measurement.wrong = 3;
+    wrong.noise = {"invalid", {"wrong data"}};
+    collector.take(1, wrong);
+    const Comparison comparison = collector.finish();
+    ASSERT_THAT(comparison.rows, SizeIs(1));
+    EXPECT_EQ(comparison.rows[0].change, Change::kBroken) << series;
+    EXPECT_THAT(comparison.rows[0].why, HasSubstr("wrong data"));
+  }
+}
+
+// What another tool printed is a number too, not a check that passed.
+TEST(Compare, ImportedResultsAreComparedByWhatTheToolSaid) {
+  for (const bool rate : {false, true}) {
+    CompareCollector collector({});
+    for (int i = 1; i <= 8; ++i) {
+      for (size_t side = 0; side < 2; ++side) {
+        const double ns = (50'000 + 10.0 * i) * (side == 0 ? 1 : 1.2);
+        Record record = launch(side == 0 ? "ra" : "rb", i, ns);
+        record.time_ns = {};
+        record.measurement.reported.emplace();
+        if (rate) {
+          record.measurement.reported->algbw_Bps = 1e12 / ns;
+        } else {
+          record.measurement.reported->time_ns = ns;
+        }
+        collector.take(side, record);
+      }
+    }
+    const Comparison comparison = collector.finish();
+    ASSERT_THAT(comparison.rows, SizeIs(1));
+    EXPECT_EQ(comparison.rows[0].change, Change::kRegress) << rate;
+  }
+}
+
 TEST(Compare, SaysWhatElseDiffers) {
   CompareCollector collector({});
   for (int i = 1; i <= 5; ++i) {
