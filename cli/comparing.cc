@@ -77,12 +77,13 @@ Expected<std::vector<std::string>> record_files(const std::string& path) {
 }
 
 Status read_side(CompareCollector& collector, size_t side, const std::string& path,
-                 std::vector<std::string>& notes) {
+                 std::vector<std::string>& notes, int64_t last_series) {
   const auto files = record_files(path);
   if (!files) return fail(files.error());
   for (const std::string& file : *files) {
-    const Status read =
-        for_each_record(file, &notes, [&](const Record& record) { collector.take(side, record); });
+    const Status read = for_each_record(file, &notes, [&](const Record& record) {
+      if (!record.launch || record.launch->series <= last_series) collector.take(side, record);
+    });
     if (!read) return read;
   }
   if (collector.records(side) == 0) {

@@ -2,6 +2,7 @@
 // what the answer means for the exit code.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,10 @@ Expected<CompareRule> compare_rule(const Args& args);
 // those of all runs whose folders lie in it, sorted.
 Expected<std::vector<std::string>> record_files(const std::string& path);
 
-// Reads one side record by record; what was strange about its files goes to `notes`. An Error: a
-// file cannot be read, or the side has nothing that could be compared.
+// Reads one side record by record, up to this series of launches; what was strange about its files
+// goes to `notes`. An Error: a file cannot be read, or the side has nothing that could be compared.
 Status read_side(CompareCollector& collector, size_t side, const std::string& path,
-                 std::vector<std::string>& notes);
+                 std::vector<std::string>& notes, int64_t last_series = INT64_MAX);
 
 // 3 wrong data, 2 broken, 5 slower, 6 inconclusive (only when `strict`), else 0.
 int compare_exit_code(const Comparison& comparison, bool strict);

@@ -82,11 +82,12 @@ void RepeatRun::add(RepeatSide side, std::string records_path) {
   records_.push_back(std::move(records_path));
 }
 
-Expected<Comparison> RepeatRun::compare_files() const {
+Expected<Comparison> RepeatRun::compare_files(int64_t last_series) const {
   CompareCollector collector(flags_.rule);
   std::vector<std::string> notes;
   for (size_t side = 0; side < 2; ++side) {
-    if (const Status read = read_side(collector, side, records_[side], notes); !read) {
+    const Status read = read_side(collector, side, records_[side], notes, last_series);
+    if (!read) {
       return fail(read.error());
     }
   }
@@ -131,7 +132,9 @@ Expected<RepeatSummary> RepeatRun::measure() {
   Expected<RepeatSummary> summary = run_repeated(request);
   const bool whole = summary && !summary->counts.interrupted && summary->counts.stopped.empty();
   if (!whole || !flags_.two_sides || flags_.again == 0) return summary;
-  const Expected<Comparison> first = compare_files();
+  // By the first series alone: what a run that was cut off has of the second is too little to judge
+  // by, and would keep --resume from measuring the rest of it.
+  const Expected<Comparison> first = compare_files(1);
   if (!first || suspects(*first, 1).empty()) return summary;
   const Expected<RepeatSummary> second = measure_again(*first);
   if (!second) return fail(second.error());

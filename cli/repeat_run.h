@@ -3,6 +3,7 @@
 // cells that looked slower in the first.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,7 +42,7 @@ class RepeatRun {
   int compare();
 
  private:
-  Expected<Comparison> compare_files() const;
+  Expected<Comparison> compare_files(int64_t last_series = INT64_MAX) const;
   Expected<RepeatSummary> measure_again(const Comparison& first);
 
   const RepeatFlags flags_;
