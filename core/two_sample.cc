@@ -179,8 +179,9 @@ Shift shift_of(std::span<const double> a, std::span<const double> b) {
   }
   shift.ratio = std::exp(middle_of(pairs));
   if (const std::optional<double> outside = pairs_outside(a.size(), b.size())) {
-    const double share = *outside / (n_a * n_b);
-    const auto place = static_cast<size_t>(share * static_cast<double>(pairs.size()));
+    // Multiplied first: exact where nothing was thinned.
+    const auto place =
+        static_cast<size_t>(*outside * static_cast<double>(pairs.size()) / (n_a * n_b));
     shift.ci95 = {std::exp(at_place(pairs, place)),
                   std::exp(at_place(pairs, pairs.size() - 1 - place))};
   }
@@ -217,7 +218,7 @@ Shift shift_of_pairs(std::span<const double> a, std::span<const double> b) {
   shift.ratio = std::exp(middle_of(averages));
   if (const std::optional<double> outside = walsh_outside(logs.size())) {
     const auto all = static_cast<double>(logs.size()) * static_cast<double>(logs.size() + 1) / 2;
-    const auto place = static_cast<size_t>(*outside / all * static_cast<double>(averages.size()));
+    const auto place = static_cast<size_t>(*outside * static_cast<double>(averages.size()) / all);
     shift.ci95 = {std::exp(at_place(averages, place)),
                   std::exp(at_place(averages, averages.size() - 1 - place))};
   }

@@ -192,7 +192,13 @@ Expected<std::optional<ImportResult>> import_file(const std::string& path,
   if (!start) return std::optional<ImportResult>();
   const ImportRow* row = recognise_import(*start);
   if (row == nullptr) {
-    if (may_be_records(*start)) return std::optional<ImportResult>();
+    if (may_be_records(*start)) {
+      struct stat info {};
+      const bool again = fstat(fd.get(), &info) == 0 && S_ISREG(info.st_mode);
+      if (again || start->empty()) return std::optional<ImportResult>();
+      return fail(ErrorCode::kConfig, path + ": is no regular file, and can be read only once",
+                  "give records on the standard input: plumbline report NAME - < RECORDS");
+    }
     return fail(ErrorCode::kConfig, path + ": holds no results that plumbline can read",
                 "it reads: " + formats_text());
   }
