@@ -6,7 +6,7 @@
 
 #include "cli/interrupts.h"
 #include "cli/port_window.h"
-#include "launch/ssh.h"
+#include "core/shell_words.h"
 #include "probes/port_list.h"
 #include "scenarios/talk.h"
 

@@ -16,6 +16,7 @@
 #include "core/fd.h"
 #include "core/json.h"
 #include "core/options.h"
+#include "core/shell_words.h"
 #include "reports/text.h"
 #include "scenarios/host_files/backends.h"
 
@@ -117,7 +118,7 @@ Status write_private(const std::string& path, const std::string& text) {
 
 std::string environment_text(const EnvironmentList& environment) {
   std::string out;
-  for (const auto& [name, value] : environment) out += name + "=" + shell_quote({value}) + "\n";
+  for (const auto& [name, value] : environment) out += name + "=" + shell_word(value) + "\n";
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include "cli/history.h"
 #include "cli/run_folder.h"
 #include "core/json.h"
+#include "core/shell_words.h"
 #include "core/units.h"
 #include "reports/tables.h"
 #include "reports/text.h"
@@ -235,7 +236,7 @@ int results_show(const Args& args, Context& context) {
     line("rules", fmt::format("{}, {} broken", entry->rules, entry->rules_broken));
   }
   line("version", "plumbline " + entry->version);
-  line("command", shell_quote(entry->command));
+  line("command", shell_line(entry->command));
   line("folder", entry->folder + (folder_is_there(*entry) ? "" : " (gone)"));
   for (const std::string& report : reports) line("report", report);
   std::error_code code;

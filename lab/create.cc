@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/shell_words.h"
 #include "lab/address.h"
 #include "lab/firewall.h"
 #include "lab/host_file.h"
@@ -154,7 +155,7 @@ CreationStep host_step(const Lab& lab, size_t index) {
   lines.insert(lines.end(), rules.begin(), rules.end());
   const std::string folder = names_folder(host);
   lines.push_back("mkdir -p " + folder);
-  lines.push_back("printf %s " + quoted(names_text(lab, host)) + " > " + folder + "/hosts");
+  lines.push_back("printf %s " + shell_quoted(names_text(lab, host)) + " > " + folder + "/hosts");
   // Names come from that file alone: nothing in a lab asks a name server outside.
   lines.push_back(
       "printf 'passwd: files\\ngroup: files\\nhosts: files\\nservices: files\\n"

@@ -7,6 +7,7 @@
 
 #include "core/clock.h"
 #include "core/command.h"
+#include "core/shell_words.h"
 #include "lab/address.h"
 #include "lab/host_file.h"
 #include "lab/shell.h"
@@ -113,7 +114,8 @@ FaultMaker& FaultMaker::names(const LabHost& of,
                               const std::map<std::string, std::string>& addresses) {
   // Written in place: the file may be bind-mounted by what runs there.
   const auto write = [&](const std::map<std::string, std::string>& what) {
-    return "printf %s " + quoted(names_text(lab, of, what)) + " > " + names_folder(of) + "/hosts";
+    return "printf %s " + shell_quoted(names_text(lab, of, what)) + " > " + names_folder(of) +
+           "/hosts";
   };
   return step(write(addresses), write({}));
 }

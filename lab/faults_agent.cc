@@ -6,8 +6,8 @@
 
 #include <array>
 
+#include "core/shell_words.h"
 #include "lab/fault_tools.h"
-#include "lab/shell.h"
 
 namespace plumbline {
 namespace {
@@ -21,8 +21,8 @@ std::string own_program() {
 
 FaultMaker& broken_program(FaultMaker& maker, const std::string& script) {
   const std::string path = maker.lab.folder + "/agent-" + maker.draw.hex(4) + ".sh";
-  maker.step(fmt::format("printf '%s\\n' {} > {}\nchmod 755 {}", quoted("#!/bin/sh\n" + script),
-                         path, path),
+  maker.step(fmt::format("printf '%s\\n' {} > {}\nchmod 755 {}",
+                         shell_quoted("#!/bin/sh\n" + script), path, path),
              "rm -f " + path);
   maker.plan.injected.host_file = {{maker.host.name, "binary", "\"" + path + "\""}};
   maker.plan.injected.remedy_is_local = false;

@@ -15,6 +15,7 @@
 
 #include "core/clock.h"
 #include "core/command.h"
+#include "core/shell_words.h"
 #include "lab/draw.h"
 #include "lab/port_words.h"
 #include "lab/shell.h"
@@ -207,15 +208,15 @@ class CellRunner {
     const std::string names = "/etc/netns/" + host.netns + "/hosts";
     const std::string script =
         "sudo() { while [ \"${1#-}\" != \"$1\" ]; do shift; done; \"$@\"; }\n" + remedy + "\n";
-    std::string command = in_netns(host.netns, "sh -c " + quoted(script));
+    std::string command = in_netns(host.netns, "sh -c " + shell_quoted(script));
     if (remedy.find("/etc/") != std::string::npos) {
       const std::string copy = lab_.folder + "/etc";
       const std::string inner = fmt::format(
           "mkdir -p {0}\nmount -t tmpfs tmpfs {0}\ncp -a /etc/. {0}/\n"
           "cat {1} > {0}/hosts\nmount --bind {0} /etc\n"
           "nsenter --net=/run/netns/{2} sh -c {3} || exit 1\ncat /etc/hosts > {4}",
-          copy, names, host.netns, quoted(script), lab_.folder + "/names.after");
-      command = "unshare -m sh -e -c " + quoted(inner) + "\ncat " + lab_.folder +
+          copy, names, host.netns, shell_quoted(script), lab_.folder + "/names.after");
+      command = "unshare -m sh -e -c " + shell_quoted(inner) + "\ncat " + lab_.folder +
                 "/names.after > " + names;
     }
     return run_script("remedy on " + host.name, command, kRemedyMs);

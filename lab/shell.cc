@@ -67,12 +67,6 @@ bool wait_for_line(const Fd& out) {
 
 }  // namespace
 
-std::string quoted(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 std::string in_netns(const std::string& netns, const std::string& command) {
   return "ip netns exec " + netns + " " + command;
 }

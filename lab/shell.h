@@ -13,8 +13,6 @@ namespace plumbline {
 // Runs the script in the root namespace with `sh -e`; the Error carries the last line that it said.
 Status run_script(const std::string& what, const std::string& script, int64_t within_ms = 20'000);
 
-// 'text' for sh.
-std::string quoted(const std::string& text);
 // "ip netns exec NS COMMAND".
 std::string in_netns(const std::string& netns, const std::string& command);
 // "ip -n NS COMMAND".

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/shell_words.h"
+
 namespace plumbline {
 namespace {
 
@@ -75,27 +77,7 @@ constexpr SshFailure kProgramFailures[] = {
     {"no such file or directory", "ssh.no_binary"},
 };
 
-bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("_-./:=,@%+").find(c) != std::string_view::npos;
-}
-
 }  // namespace
-
-std::string shell_line(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) {
-    if (!line.empty()) line += ' ';
-    if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) {
-      line += word;
-      continue;
-    }
-    line += '\'';
-    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += '\'';
-  }
-  return line;
-}
 
 std::vector<std::string> ssh_command(const SshTarget& target,
                                      const std::vector<std::string>& words) {

@@ -41,7 +41,4 @@ std::string ssh_cause(const std::string& words, int exit_status);
 inline constexpr int kMostShellLines = 1000;
 inline bool is_of_shell(const std::string& line) { return line.rfind('{', 0) != 0; }
 
-// Words as one line for a POSIX shell, each in single quotes where it needs them.
-std::string shell_line(const std::vector<std::string>& words);
-
 }  // namespace plumbline

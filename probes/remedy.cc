@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "probes/filters/shell_text.h"
+#include "core/shell_words.h"
 #include "probes/subnet.h"
 
 namespace plumbline {

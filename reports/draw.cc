@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/shell_words.h"
 #include "reports/gnuplot_pipe.h"
 #include "reports/text.h"
 
@@ -53,13 +54,12 @@ Status run_gnuplot(const fs::path& folder, const std::string& name, const fs::pa
   // The outcome is judged by the files; exit 0 keeps gnuplot-iostream from printing its own
   // opinion.
   const std::string command = "ulimit -t " + std::to_string(kCpuSeconds) + "; cd -- " +
-                              shell_quote({folder.string()}) + " && gnuplot >/dev/null 2>" +
-                              shell_quote({log.filename().string()}) + "; exit 0";
+                              shell_word(folder.string()) + " && gnuplot >/dev/null 2>" +
+                              shell_word(log.filename().string()) + "; exit 0";
   if (Status status = pipe_to(command, "load '" + name + ".gp'\n"); !status) return status;
   if (has_content(folder / (name + ".svg")) && has_content(folder / (name + ".png"))) return {};
-  return fail(
-      ErrorCode::kSystem, "gnuplot could not draw " + name + ": " + first_line_of(log),
-      "try it by hand: cd " + shell_quote({folder.string()}) + " && gnuplot " + name + ".gp");
+  return fail(ErrorCode::kSystem, "gnuplot could not draw " + name + ": " + first_line_of(log),
+              "try it by hand: cd " + shell_word(folder.string()) + " && gnuplot " + name + ".gp");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/shell_words.h"
 #include "reports/doctor.h"
 #include "reports/text.h"
 
@@ -42,13 +43,6 @@ bool is_command(const std::string& line) {
   return kPrograms.count(line.substr(0, line.find(' '))) > 0;
 }
 
-// In single quotes, also what needs none: a host may be called "esac".
-std::string quoted(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 // A remedy's lines: commands as they are; advice is printed, so that whoever runs the section meets
 // it. Control characters cannot leave a line, because clean() has replaced them.
 std::string remedy_lines(const std::string& remedy) {
@@ -58,7 +52,7 @@ std::string remedy_lines(const std::string& remedy) {
     line = clean(line);
     if (line.find_first_not_of(' ') == std::string::npos) continue;
     if (line[0] == '#') line.erase(0, line.find_first_not_of("# "));
-    out += (is_command(line) ? line : "printf '%s\\n' " + quoted("# " + line)) + "\n";
+    out += (is_command(line) ? line : "printf '%s\\n' " + shell_quoted("# " + line)) + "\n";
   }
   return out;
 }
@@ -74,14 +68,14 @@ std::string about(const Finding& finding) {
 
 // The branch of one host.
 std::string section(const DoctorReport& report, const std::string& host) {
-  std::string out = "\n# ---- on " + clean(host) + "\n(" + quoted(clean(host)) + ")\n";
+  std::string out = "\n# ---- on " + clean(host) + "\n(" + shell_quoted(clean(host)) + ")\n";
   bool anything = false;
   for (const Finding& finding : report.findings) {
     if (finding.host != host || finding.remedy.empty()) continue;
     anything = true;
     out += about(finding) + remedy_lines(finding.remedy);
   }
-  if (!anything) out += "printf '%s\\n' " + quoted("nothing to do on " + clean(host)) + "\n";
+  if (!anything) out += "printf '%s\\n' " + shell_quoted("nothing to do on " + clean(host)) + "\n";
   return out + ";;\n";
 }
 
@@ -108,7 +102,7 @@ std::string doctor_fix_plan(const DoctorReport& report) {
   std::string names;
   for (const std::string& host : hosts) names += " " + clean(host);
   out += "usage() {\n  printf '%s\\n' " +
-         quoted("usage: sh plan.sh HOST, as root on that host; one of:" + names) +
+         shell_quoted("usage: sh plan.sh HOST, as root on that host; one of:" + names) +
          " >&2\n  exit 2\n}\n[ $# -eq 1 ] || usage\ncase \"$1\" in\n";
   for (const std::string& host : hosts) out += section(report, host);
   return out + "\n(*) usage ;;\nesac\n";

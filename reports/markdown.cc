@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/shell_words.h"
 #include "reports/content.h"
 #include "reports/report.h"
 #include "reports/soak_tables.h"
@@ -32,7 +33,7 @@ void add_pictures(const View& view, const std::string& directory, Document& docu
 void add_reproduction(const View& view, const std::string& directory, Document& document) {
   std::vector<std::string> commands;
   for (const Item& item : view.items) {
-    const std::string command = shell_quote(item.record->environment.command);
+    const std::string command = shell_line(item.record->environment.command);
     if (!command.empty() && std::find(commands.begin(), commands.end(), command) == commands.end())
       commands.push_back(command);
   }

@@ -72,15 +72,6 @@ std::string_view head(std::string_view text, size_t width) {
   return text.substr(0, i);
 }
 
-bool plain_word(const std::string& word) {
-  return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
-    return std::string_view(
-               "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-               "_-./:=,+@%")
-               .find(c) != std::string_view::npos;
-  });
-}
-
 }  // namespace
 
 size_t display_width(std::string_view text) {
@@ -159,20 +150,6 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
     out += part;
   }
   return out;
-}
-
-std::string shell_quote(const std::vector<std::string>& argv) {
-  std::vector<std::string> words;
-  for (const std::string& word : argv) {
-    if (plain_word(word)) {
-      words.push_back(word);
-      continue;
-    }
-    std::string quoted = "'";
-    for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    words.push_back(quoted + "'");
-  }
-  return join(words, " ");
 }
 
 std::string us_text(std::optional<double> ns) {

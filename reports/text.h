@@ -24,8 +24,6 @@ std::string fit(std::string_view text, size_t width, bool left);
 // first line starts with `first`, the others with as many spaces.
 std::vector<std::string> wrap(std::string_view text, size_t width, std::string_view first = {});
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
-// argv as one line that a POSIX shell reads back as the same words.
-std::string shell_quote(const std::vector<std::string>& argv);
 
 // Nanoseconds as microseconds without a unit: "9.81", "235.2", "17327".
 std::string us_text(std::optional<double> ns);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/shell_words.h"
 #include "probes/filters/evaluate.h"
 #include "probes/filters/match_packet.h"
 #include "probes/filters/net_values.h"

@@ -12,20 +12,6 @@ bool is_plain(char c) {
 
 }  // namespace
 
-std::string shell_word(const std::string& text) {
-  const auto plain = [](char c) { return is_plain(c) || c == ':' || c == ',' || c == '@'; };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
-  std::string quoted = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "'";
-}
-
 bool is_nft_name(const std::string& text) {
   return is_one_word(text) &&
          std::all_of(text.begin(), text.end(), [](char c) { return is_plain(c) || c == '\\'; });

@@ -1,5 +1,6 @@
 // Building blocks of remedies: command lines in which nothing that a ruleset or a user wrote can
-// become a command of its own. Pure functions, thread-safe.
+// become a command of its own (words for the shell: core/shell_words.h). Pure functions,
+// thread-safe.
 #pragma once
 
 #include <string>
@@ -8,8 +9,6 @@
 
 namespace plumbline {
 
-// One word for sh, in single quotes when it needs them.
-std::string shell_word(const std::string& text);
 // May stand in a command of nft, which parses its arguments once more: letters, digits, "_-./\"
 // only.
 bool is_nft_name(const std::string& text);

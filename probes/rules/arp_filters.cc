@@ -4,7 +4,7 @@
 
 #include <cctype>
 
-#include "probes/filters/shell_text.h"
+#include "core/shell_words.h"
 
 namespace plumbline {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "probes/filters/shell_text.h"
+#include "core/shell_words.h"
 #include "probes/remedy.h"
 #include "probes/rules/address_places.h"
 #include "probes/rules/host_common.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "probes/filters/shell_text.h"
+#include "core/shell_words.h"
 #include "probes/remedy.h"
 #include "probes/rules/host_common.h"
 #include "probes/rules/host_rows.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "probes/filters/shell_text.h"
+#include "core/shell_words.h"
 #include "probes/rules/neighbour_links.h"
 #include "probes/rules/pair_facts.h"
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "core/shell_words.h"
 #include "core/units.h"
 #include "reports/content.h"
 #include "reports/html/page.h"
@@ -181,7 +182,7 @@ std::vector<std::string> commands_of(const View& view) {
   std::set<std::vector<std::string>> seen;
   for (const Item& item : view.items) {
     const std::vector<std::string>& command = item.record->environment.command;
-    if (!command.empty() && seen.insert(command).second) commands.push_back(shell_quote(command));
+    if (!command.empty() && seen.insert(command).second) commands.push_back(shell_line(command));
   }
   return commands;
 }

@@ -14,6 +14,7 @@
 
 #include "core/command.h"
 #include "core/sha256.h"
+#include "core/shell_words.h"
 #include "core/temporary_folder.h"
 #include "launch/line_io.h"
 #include "launch/ssh.h"

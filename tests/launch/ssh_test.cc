@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "core/command.h"
+#include "core/shell_words.h"
 
 namespace plumbline {
 namespace {

@@ -48,11 +48,6 @@ TEST(Text, WrapBreaksWordsThatAreTooLong) {
   EXPECT_EQ(wrap("日本", 1), (std::vector<std::string>{"日", "本"}));  // no endless loop
 }
 
-TEST(Text, ShellQuote) {
-  EXPECT_EQ(shell_quote({"plumbline", "run", "a b.json"}), "plumbline run 'a b.json'");
-  EXPECT_EQ(shell_quote({"it's", "", "$(reboot)"}), "'it'\\''s' '' '$(reboot)'");
-}
-
 TEST(Text, Numbers) {
   EXPECT_EQ(us_text(9812.0), "9.81");
   EXPECT_EQ(us_text(99'994.0), "99.99");

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "core/shell_words.h"
 #include "filters_helpers.h"
 #include "probes/filters/evaluate.h"
 #include "probes/filters/shell_text.h"
