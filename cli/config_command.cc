@@ -26,7 +26,7 @@ int run_config(const Args& args, Context& context) {
     for (const auto& [name, option] : values) {
       all[name] = {{"value", option.value}, {"origin", option.origin}};
     }
-    *context.out << all.dump(1) << "\n";
+    *context.out << json_text(all);
     return 0;
   }
   size_t name_width = 0;

@@ -69,7 +69,7 @@ int run_explain(const Args& args, Context& context) {
                       {"probes", row->probes}});
       if (row->by_hand != nullptr) json.back()["by_hand"] = row->by_hand;
     }
-    *context.out << json.dump(2) << "\n";
+    *context.out << json_text(json, 2);
     return rows.empty() ? 2 : 0;
   }
   if (rows.empty()) {

@@ -47,7 +47,7 @@ std::string to_text(const HistoryEntry& entry) {
                  {"rules_broken", entry.rules_broken},
                  {"exit_code", nullptr}};
   if (entry.exit_code) object["exit_code"] = *entry.exit_code;
-  return object.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+  return json_text(object);
 }
 
 int64_t count_in(const json& object, const char* key) {

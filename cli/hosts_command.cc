@@ -69,7 +69,7 @@ int report_check(const std::string& path, const HostFile* file, const BackendRow
                                 {"format", file == nullptr ? "" : file->row->name},
                                 {"problems", std::move(list)},
                                 {"backends", fits}};
-    *context.out << all.dump(1) << "\n";
+    *context.out << json_text(all);
     return problems.empty() ? 0 : 1;
   }
   for (const ScenarioProblem& problem : problems) *context.out << clean(to_line(problem)) << "\n";

@@ -168,7 +168,7 @@ std::string host_file_summary(const HostFile& file) {
 
 int show_host_file(const HostFile& file, bool as_json, Context& context) {
   if (as_json) {
-    *context.out << file_json(file).dump(1) << "\n";
+    *context.out << json_text(file_json(file));
     return 0;
   }
   *context.out << clean(host_file_summary(file)) << "\n";

@@ -108,7 +108,7 @@ int lab_list_command(const Args& args, Context& context) {
       }
     }
   }
-  if (args.has("json")) *context.out << all.dump(1) << "\n";
+  if (args.has("json")) *context.out << json_text(all);
   return 0;
 }
 
@@ -166,7 +166,7 @@ int lab_faults_command(const Args& args, Context& context) {
     if (!reason.empty()) *context.out << " (not in this lab: " << reason << ")";
     *context.out << "\n";
   }
-  if (args.has("json")) *context.out << all.dump(1) << "\n";
+  if (args.has("json")) *context.out << json_text(all);
   return 0;
 }
 
@@ -207,7 +207,7 @@ int lab_inject_command(const Args& args, const Words& words, Lab& lab, Context& 
   const Expected<Injected> injected = inject_fault(lab, words[0], target, *seed);
   if (!injected) return usage_failure(context, injected.error());
   if (args.has("json")) {
-    *context.out << injected_json(*injected, *seed).dump(1) << "\n";
+    *context.out << json_text(injected_json(*injected, *seed));
     return 0;
   }
   *context.err << fmt::format("plumbline: {} (seed {}): {}\n", injected->fault, *seed,

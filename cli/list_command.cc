@@ -75,7 +75,7 @@ int run_list(const Args& args, Context& context) {
   if (args.has("json")) {
     nlohmann::json all = nlohmann::json::array();
     for (const NamedTable& table : tables) all.push_back(table_json(table));
-    *context.out << all.dump(1) << "\n";
+    *context.out << json_text(all);
     return 0;
   }
   for (size_t i = 0; i < tables.size(); ++i) {

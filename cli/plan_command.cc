@@ -66,7 +66,7 @@ int run_plan(const Args& args, Context& context) {
   const nlohmann::json all = {{"cells", std::move(cells)},    {"seed", plan->seed},
                               {"hash", plan->hash},           {"estimated_s", plan->estimated_s},
                               {"options", std::move(values)}, {"rules", check.lines}};
-  *context.out << all.dump(1) << "\n";
+  *context.out << json_text(all);
   return sound ? 0 : 1;
 }
 

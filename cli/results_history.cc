@@ -62,10 +62,6 @@ json to_json(const HistoryEntry& entry) {
   return object;
 }
 
-std::string json_text(const json& value) {
-  return value.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
-}
-
 Tone tone_of(const HistoryEntry& entry) {
   if (!entry.exit_code) return entry.running ? Tone::kPlain : Tone::kWarn;
   return *entry.exit_code == 0 ? Tone::kPlain : Tone::kBad;

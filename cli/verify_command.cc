@@ -38,7 +38,7 @@ int run_verify(const Args& args, Context& context) {
                    {"flags", issues_json(bundle.report.flags)}});
   }
   if (args.has("json")) {
-    *context.out << all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    *context.out << json_text(all);
   }
   return sound ? 0 : kWrongContent;
 }

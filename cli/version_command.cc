@@ -22,7 +22,7 @@ int run_version(const Args& args, Context& context) {
                                 {"os", facts.os},
                                 {"arch", facts.arch},
                                 {"libraries", facts.libraries}};
-    *context.out << all.dump(1) << "\n";
+    *context.out << json_text(all);
     return 0;
   }
   *context.out << fmt::format("plumbline " PLUMBLINE_VERSION

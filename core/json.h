@@ -40,6 +40,13 @@ inline std::string json_reason(const std::exception& error) {
   return std::string(end == text.npos ? text : text.substr(end + 2));
 }
 
+// As text for files and people, with a line's end. What is no UTF-8 (a path, a name that a user
+// typed) becomes U+FFFD, where the library's own dump() would throw.
+template <typename Json>
+std::string json_text(const Json& json, int indent = 1) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 // The whole number that a JSON number stands for; throws when it is none, or none of this type.
 template <typename T, typename Json>
 T checked_integer(const Json& json) {

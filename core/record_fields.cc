@@ -311,7 +311,7 @@ std::string schema_json(std::span<const FieldRow> rows, const std::string& title
   json schema = {
       {"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", title}, {"type", "object"}};
   schema.update(object_below(rows, ""));
-  return schema.dump(1) + "\n";
+  return json_text(schema);
 }
 
 std::string record_schema_json() {

@@ -126,7 +126,7 @@ std::string matrix_json(const MatrixResult& result) {
                                {"errors", summary.errors},
                                {"confusions", summary.confusions},
                                {"cells", cells}};
-  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 }  // namespace plumbline

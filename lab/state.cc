@@ -44,7 +44,7 @@ std::string lab_folder(const std::string& name) { return labs_folder() + "/" + n
 std::string state_text(const LabState& state) {
   nlohmann::json json = state;
   json["schema"] = kSchema;
-  return json.dump(1) + "\n";
+  return json_text(json);
 }
 
 Expected<LabState> parse_state(const std::string& text, const std::string& file) {

@@ -73,8 +73,7 @@ const PairEvidence* find_pair(const EvidenceSet& evidence, const std::string& fr
 
 std::string evidence_text(const EvidenceSet& evidence) {
   // Bytes from the network may be no UTF-8; they are replaced, never thrown about.
-  return nlohmann::json(evidence).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) +
-         "\n";
+  return json_text(nlohmann::json(evidence));
 }
 
 Expected<EvidenceSet> parse_evidence(const std::string& text) {

@@ -296,7 +296,7 @@ std::string bundle_schema_json() {
   for (json* options : {&content["environment"]["properties"]["options"], &cell["params"]}) {
     (*options)["propertyNames"] = {{"enum", published_options()}};
   }
-  return schema.dump(1) + "\n";
+  return json_text(schema);
 }
 
 std::string bundle_reference_markdown() { return fields_markdown(kFields); }

@@ -82,7 +82,7 @@ std::string compare_json(const Comparison& comparison) {
                     {"launches_needed", comparison.launches_needed()},
                     {"notes", comparison.notes},
                     {"rows", std::move(rows)}};
-  return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(all);
 }
 
 }  // namespace plumbline

@@ -273,7 +273,7 @@ std::string doctor_json(const DoctorReport& report) {
                                {"hosts", report.hosts},
                                {"findings", report.findings},
                                {"checks", report.checks}};
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json_text(json, 2);
 }
 
 std::string doctor_text(const DoctorReport& report, int width, bool colour, bool all) {

@@ -151,7 +151,7 @@ Expected<std::vector<std::string>> write(const ReportInput& input, const ReportT
   Json context = context_json(view);
   if (!failed.empty()) context["plumbline_failed"] = failed_json(failed);
   const Json document = {{"context", std::move(context)}, {"benchmarks", std::move(entries)}};
-  *target.out << document.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  *target.out << json_text(document, 2);
   return std::vector<std::string>{};
 }
 

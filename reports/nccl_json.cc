@@ -288,7 +288,7 @@ std::vector<ViewGroup> by_run(const ViewGroup& group) {
 
 Status write_file(const std::string& path, const Json& document) {
   std::ofstream file(path);
-  file << document.dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
+  file << json_text(document);
   if (file.flush()) return {};
   return fail_errno(ErrorCode::kSystem, "write " + path, errno, "choose another --out");
 }

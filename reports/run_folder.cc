@@ -83,7 +83,7 @@ std::string checklist_json(const std::vector<ChecklistItem>& checklist) {
   for (const ChecklistItem& item : checklist) {
     list.push_back({{"item", item.item}, {"probes", item.probes}, {"cells", item.cells}});
   }
-  return list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json_text(list, 2);
 }
 
 }  // namespace plumbline

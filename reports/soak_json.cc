@@ -108,7 +108,7 @@ std::string soak_json(const std::vector<SoakVerdict>& verdicts) {
   Json soaks = Json::array();
   for (const SoakVerdict& verdict : verdicts) soaks.push_back(verdict_json(verdict));
   const Json out = {{"schema", 1}, {"soaks", std::move(soaks)}};
-  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(out);
 }
 
 }  // namespace plumbline

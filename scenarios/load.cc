@@ -125,7 +125,7 @@ std::string text_to_keep(const std::string& text, Json root, bool included) {
     Json& path = root["hosts"]["hostfile"];
     path = fs::absolute(path.get<std::string>(), ignored).string();
   }
-  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(root, 2);
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ std::string scenario_schema(const Vocabulary& vocabulary) {
                  {"title", "plumbline scenario"},
                  {"description", "What to probe, what to measure and how to report it."}};
   schema.update(object_schema("", vocabulary));
-  return schema.dump(2) + "\n";
+  return json_text(schema, 2);
 }
 
 }  // namespace plumbline

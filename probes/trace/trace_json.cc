@@ -10,7 +10,7 @@ std::string trace_json(const std::vector<TraceSummary>& traces, const TraceCompa
                                {"traces", traces},
                                {"pairs", comparison.flows},
                                {"other_flows", comparison.other_flows}};
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json_text(json, 2);
 }
 
 }  // namespace plumbline
