@@ -14,30 +14,6 @@
 namespace plumbline {
 namespace {
 
-// For element text and attributes in double quotes.
-std::string xml_text(const std::string& raw) {
-  const std::string text = clean(raw);  // no control characters, valid UTF-8
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else if (c == '"') {
-      out += "&quot;";
-    } else if (text.compare(i, 3, "\uFFFE") == 0 || text.compare(i, 3, "\uFFFF") == 0) {
-      out += '?';  // the two that are Unicode but not XML
-      i += 2;
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
 enum class Result { kPassed, kFailure, kError, kSkipped };
 
 struct TestCase {
@@ -192,18 +168,18 @@ std::string counts_text(size_t tests, size_t failures, size_t errors, size_t ski
 
 void write_case(const std::string& suite, const TestCase& one, std::ostream& out) {
   out << fmt::format(R"(    <testcase classname="plumbline.{}" name="{}" time="{:.6f}">)",
-                     xml_text(suite), xml_text(one.name), one.seconds);
+                     escape_markup(suite), escape_markup(one.name), one.seconds);
   const auto element = [&](const char* tag) {
     out << fmt::format("\n      <{0} message=\"{1}\" type=\"{2}\">{1}</{0}>", tag,
-                       xml_text(one.message), xml_text(one.type));
+                       escape_markup(one.message), escape_markup(one.type));
   };
   if (one.result == Result::kFailure) element("failure");
   if (one.result == Result::kError) element("error");
   if (one.result == Result::kSkipped) {
-    out << "\n      <skipped message=\"" << xml_text(one.message) << "\"/>";
+    out << "\n      <skipped message=\"" << escape_markup(one.message) << "\"/>";
   }
   if (!one.output.empty()) {
-    out << "\n      <system-out>" << xml_text(one.output) << "</system-out>";
+    out << "\n      <system-out>" << escape_markup(one.output) << "</system-out>";
   }
   out << "\n    </testcase>\n";
 }
@@ -228,7 +204,7 @@ Expected<std::vector<std::string>> write(const ReportInput& input, const ReportT
   out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"plumbline\" "
       << counts_text(tests, failures, errors, skipped, seconds) << ">\n";
   for (const Suite& suite : suites) {
-    out << "  <testsuite name=\"" << xml_text(suite.name) << "\" "
+    out << "  <testsuite name=\"" << escape_markup(suite.name) << "\" "
         << counts_text(suite.cases.size(), suite.count(Result::kFailure),
                        suite.count(Result::kError), suite.count(Result::kSkipped), suite.seconds())
         << ">\n";

@@ -69,29 +69,6 @@ std::string dot_quoted(const std::string& text) {
   return out + "\"";
 }
 
-std::string xml_escaped(const std::string& text) {
-  std::string out;
-  for (const char c : clean(text)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 // The centre of a star in the middle, everybody else on a circle.
 std::vector<Place> places_of(const LinkWorld& world, double radius, double centre) {
   const std::vector<bool> direct = world.direct();
@@ -121,7 +98,7 @@ std::vector<Place> places_of(const LinkWorld& world, double radius, double centr
 
 std::string svg_text(double x, double y, const std::string& text, const char* colour, int size) {
   // Twice: a white outline first keeps the text readable over lines.
-  const std::string written = xml_escaped(text);
+  const std::string written = escape_markup(text);
   const auto element = [&](const std::string& look) {
     return fmt::format(
         "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\" font-family=\"DejaVu Sans, "

@@ -105,6 +105,31 @@ std::string clean(std::string_view text) {
   return out;
 }
 
+std::string escape_markup(std::string_view raw) {
+  const std::string text = clean(raw);
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else if (c == '"') {
+      out += "&quot;";
+    } else if (c == '\'') {
+      out += "&#39;";
+    } else if (text.compare(i, 3, "\uFFFE") == 0 || text.compare(i, 3, "\uFFFF") == 0) {
+      out += '?';
+      i += 2;
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
 std::string fit(std::string_view text, size_t width, bool left) {
   std::string out(text);
   if (display_width(text) > width) {

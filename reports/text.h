@@ -18,6 +18,9 @@ size_t display_width(std::string_view text);
 // space each, bytes that are no UTF-8 a "?",
 // so that a record's strings can neither move the cursor nor break a line.
 std::string clean(std::string_view text);
+// Cleaned text for HTML, SVG and XML, in an element or a quoted attribute: & < > " ' as references,
+// and the two characters that are Unicode but not XML as "?".
+std::string escape_markup(std::string_view text);
 // Padded with spaces to `width` columns; longer text is cut and ends in "~".
 std::string fit(std::string_view text, size_t width, bool left);
 // Words onto lines of at most `width` columns (0 = unlimited); a longer word is broken. The

@@ -86,7 +86,8 @@ bool harmless(std::string_view value) {
 
 std::string unescaped(std::string_view text) {
   static constexpr std::pair<std::string_view, char> kReferences[] = {
-      {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}, {"&amp;", '&'}};
+      {"&lt;", '<'},    {"&gt;", '>'},   {"&quot;", '"'},
+      {"&apos;", '\''}, {"&#39;", '\''}, {"&amp;", '&'}};
   std::string out;
   for (size_t i = 0; i < text.size();) {
     size_t used = 0;

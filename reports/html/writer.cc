@@ -10,40 +10,14 @@ namespace {
 
 constexpr const char* kCut = " ... (cut)";
 
-std::string escaped_line(std::string_view line) {
-  std::string out;
-  for (const char c : clean(line)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string html_escape(std::string_view text, bool lines) {
-  if (!lines) return escaped_line(text);
+  if (!lines) return escape_markup(text);
   std::string out;
   for (size_t from = 0; from <= text.size();) {
     const size_t end = std::min(text.find_first_of("\n\t", from), text.size());
-    out += escaped_line(text.substr(from, end - from));
+    out += escape_markup(text.substr(from, end - from));
     if (end < text.size()) out += text[end];
     from = end + 1;
   }

@@ -15,8 +15,7 @@ namespace plumbline {
 
 class SafeSvg;
 
-// Text for an element or an attribute in quotes: cleaned (reports/text.h), and & < > " ' as
-// references. With `lines`, newlines and tabs stay.
+// escape_markup() (reports/text.h); with `lines`, newlines and tabs stay.
 std::string html_escape(std::string_view text, bool lines = false);
 // JSON for a <script> element: ASCII, and < > & as \u escapes.
 std::string script_json(const nlohmann::json& json);

@@ -103,7 +103,8 @@ class XmlReader {
                                           {"&lt;", '<'},
                                           {"&gt;", '>'},
                                           {"&quot;", '"'},
-                                          {"&apos;", '\''}}) {
+                                          {"&apos;", '\''},
+                                          {"&#39;", '\''}}) {
         if (text_.compare(at_, std::string(entity).size(), entity) != 0) continue;
         out += value;
         at_ += std::string(entity).size();
