@@ -134,18 +134,15 @@ std::string causes() {
 
 std::string thresholds() {
   std::string text = "| threshold | value | unit | reason |\n|---|---|---|---|\n";
-  for (const ThresholdRow& row : threshold_table()) {
-    text += fmt::format("| `{}` | {:g} | {} | {} |\n", row.name, row.value, cell(row.unit),
-                        cell(row.reason));
-  }
-  for (const LinkThresholdRow& row : link_threshold_table()) {
-    text += fmt::format("| `{}` | {:g} | {} | {} |\n", row.name, row.value, cell(row.unit),
-                        cell(row.reason));
-  }
-  for (const SoakThresholdRow& row : soak_threshold_table()) {
-    text += fmt::format("| `{}` | {:g} | {} | {} |\n", row.name, row.value, cell(row.unit),
-                        cell(row.reason));
-  }
+  const auto add = [&text](const auto& table) {
+    for (const auto& row : table) {
+      text += fmt::format("| `{}` | {:g} | {} | {} |\n", row.name, row.value, cell(row.unit),
+                          cell(row.reason));
+    }
+  };
+  add(threshold_table());
+  add(link_threshold_table());
+  add(soak_threshold_table());
   return text;
 }
 

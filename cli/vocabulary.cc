@@ -133,18 +133,15 @@ std::vector<NamedTable> all_tables() {
   NamedTable importers{"importers", "Output of other tools that report reads", {}};
   for (const ImportRow& row : import_table()) importers.rows.push_back(row.descriptor);
   NamedTable thresholds{"thresholds", "Numbers behind warnings", {}};
-  for (const ThresholdRow& row : threshold_table()) {
-    thresholds.rows.push_back(
-        describe(row.name, fmt::format("{:g} {}: {}", row.value, row.unit, row.reason)));
-  }
-  for (const LinkThresholdRow& row : link_threshold_table()) {
-    thresholds.rows.push_back(
-        describe(row.name, fmt::format("{:g} {}: {}", row.value, row.unit, row.reason)));
-  }
-  for (const SoakThresholdRow& row : soak_threshold_table()) {
-    thresholds.rows.push_back(
-        describe(row.name, fmt::format("{:g} {}: {}", row.value, row.unit, row.reason)));
-  }
+  const auto add = [&thresholds](const auto& table) {
+    for (const auto& row : table) {
+      thresholds.rows.push_back(
+          describe(row.name, fmt::format("{:g} {}: {}", row.value, row.unit, row.reason)));
+    }
+  };
+  add(threshold_table());
+  add(link_threshold_table());
+  add(soak_threshold_table());
   return {commands,
           {"probes", "Probes (plumbline doctor, scenario key `probes`)", probes()},
           {"transports", "Transports", transports()},

@@ -1,12 +1,9 @@
 #include "probes/thresholds.h"
 
-#include <algorithm>
-#include <iterator>
-
 namespace plumbline {
 namespace {
 
-constexpr ThresholdRow kTable[] = {
+constexpr ThresholdRow<Threshold> kTable[] = {
     {Threshold::kRanksPerCore, "ranks_per_core", 1.0, "ranks per usable core",
      "a rank that waits for a core adds up to a scheduler tick (1 to 10 ms) to every operation"},
     {Threshold::kLoadPerCore, "load_per_core", 0.5, "1-minute load per usable core",
@@ -68,12 +65,8 @@ constexpr ThresholdRow kTable[] = {
 
 }  // namespace
 
-std::span<const ThresholdRow> threshold_table() { return kTable; }
+std::span<const ThresholdRow<Threshold>> threshold_table() { return kTable; }
 
-double threshold(Threshold id) {
-  const auto* row = std::find_if(std::begin(kTable), std::end(kTable),
-                                 [&](const ThresholdRow& r) { return r.id == id; });
-  return row == std::end(kTable) ? 0 : row->value;
-}
+double threshold(Threshold id) { return threshold_in(threshold_table(), id); }
 
 }  // namespace plumbline

@@ -4,6 +4,8 @@
 
 #include <span>
 
+#include "core/threshold.h"
+
 namespace plumbline {
 
 enum class Threshold {
@@ -36,15 +38,7 @@ enum class Threshold {
   kTemperatureStep,
 };
 
-struct ThresholdRow {
-  Threshold id;
-  const char* name;
-  double value;
-  const char* unit;
-  const char* reason;
-};
-
-std::span<const ThresholdRow> threshold_table();
+std::span<const ThresholdRow<Threshold>> threshold_table();
 double threshold(Threshold id);
 
 }  // namespace plumbline

@@ -1,6 +1,5 @@
 #include "reports/link_thresholds.h"
 
-#include <algorithm>
 #include <array>
 
 namespace plumbline {
@@ -48,10 +47,6 @@ constexpr std::array kTable = {
 
 std::span<const LinkThresholdRow> link_threshold_table() { return kTable; }
 
-double threshold(LinkThreshold id) {
-  return std::find_if(kTable.begin(), kTable.end(),
-                      [id](const LinkThresholdRow& row) { return row.id == id; })
-      ->value;
-}
+double threshold(LinkThreshold id) { return threshold_in(link_threshold_table(), id); }
 
 }  // namespace plumbline

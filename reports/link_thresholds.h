@@ -4,6 +4,8 @@
 
 #include <span>
 
+#include "core/threshold.h"
+
 namespace plumbline {
 
 enum class LinkThreshold {
@@ -24,13 +26,7 @@ enum class LinkThreshold {
   kSharedCoresFactor,
 };
 
-struct LinkThresholdRow {
-  LinkThreshold id;
-  const char* name;
-  double value;
-  const char* unit;
-  const char* reason;
-};
+using LinkThresholdRow = ThresholdRow<LinkThreshold>;
 
 std::span<const LinkThresholdRow> link_threshold_table();
 double threshold(LinkThreshold id);

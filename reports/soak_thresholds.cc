@@ -1,8 +1,5 @@
 #include "reports/soak_thresholds.h"
 
-#include <algorithm>
-#include <iterator>
-
 namespace plumbline {
 namespace {
 
@@ -28,11 +25,7 @@ constexpr SoakThresholdRow kTable[] = {
 
 std::span<const SoakThresholdRow> soak_threshold_table() { return kTable; }
 
-double threshold(SoakThreshold id) {
-  const auto* row = std::find_if(std::begin(kTable), std::end(kTable),
-                                 [&](const SoakThresholdRow& r) { return r.id == id; });
-  return row == std::end(kTable) ? 0 : row->value;
-}
+double threshold(SoakThreshold id) { return threshold_in(soak_threshold_table(), id); }
 
 StepRule soak_step_rule() {
   StepRule rule;

@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "core/threshold.h"
 #include "core/trend.h"
 
 namespace plumbline {
@@ -18,13 +19,7 @@ enum class SoakThreshold {
   kGrowthShare,
 };
 
-struct SoakThresholdRow {
-  SoakThreshold id;
-  const char* name;
-  double value;
-  const char* unit;
-  const char* reason;
-};
+using SoakThresholdRow = ThresholdRow<SoakThreshold>;
 
 std::span<const SoakThresholdRow> soak_threshold_table();
 double threshold(SoakThreshold id);
