@@ -11,6 +11,7 @@
 
 #include "cli/interrupts.h"
 #include "cli/lab_matrix.h"
+#include "core/text_file.h"
 #include "lab/matrix.h"
 
 namespace plumbline {
@@ -49,11 +50,7 @@ Status write_docs(const std::string& file, const char* block, const std::string&
     std::ifstream in(file, std::ios::binary);
     text.assign((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   }
-  std::ofstream out(file, std::ios::binary | std::ios::trunc);
-  out << with_generated(text, block, generated);
-  out.close();
-  if (!out) return fail_errno(ErrorCode::kConfig, "write " + file, errno);
-  return {};
+  return write_text_file(file, with_generated(text, block, generated));
 }
 
 }  // namespace

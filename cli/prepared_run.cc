@@ -9,8 +9,8 @@
 #include "cli/port_window.h"
 #include "cli/scenario_source.h"
 #include "core/clock.h"
+#include "core/text_file.h"
 #include "launch/leftovers.h"
-#include "reports/draw.h"
 #include "reports/run_folder.h"
 #include "scenarios/runner.h"
 

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/text_file.h"
 #include "reports/compare_output.h"
-#include "reports/draw.h"
 
 namespace plumbline {
 namespace {

@@ -1,15 +1,14 @@
 #include "cli/results_community.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "cli/community.h"
+#include "core/text_file.h"
 #include "reports/results_page.h"
 #include "reports/text.h"
 
@@ -86,14 +85,8 @@ int results_update(const Args& args, Context& context) {
     *context.out << page.file << " is up to date\n";
     return 0;
   }
-  const std::string fresh = page.file + fmt::format(".{}.tmp", getpid());
-  std::ofstream(fresh, std::ios::binary) << page.text << std::flush;
-  if (read_whole(fresh) != page.text || std::rename(fresh.c_str(), page.file.c_str()) != 0) {
-    const int why = errno;
-    std::remove(fresh.c_str());
-    return usage_failure(context, Error{ErrorCode::kConfig, "write " + page.file, why,
-                                        "choose a writable --page", ""});
-  }
+  const Status written = replace_text_file(page.file, page.text, "choose a writable --page");
+  if (!written) return usage_failure(context, written.error());
   *context.out << page.file << " is written from " << page.folder << "\n";
   return 0;
 }

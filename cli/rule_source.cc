@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "cli/scenario_source.h"
 #include "cli/vocabulary.h"
 #include "core/json.h"
+#include "core/text_file.h"
 #include "reports/metrics.h"
 #include "reports/read_input.h"
 #include "scenarios/read_expect.h"
@@ -155,12 +155,7 @@ Status keep_rules(const std::string& folder, const std::vector<Rule>& rules) {
     fs::remove(path, code);
     return {};
   }
-  std::ofstream file(path);
-  file << rules_file_text(rules);
-  if (!file.flush()) {
-    return fail(ErrorCode::kSystem, "write " + path, "is the disk full?");
-  }
-  return {};
+  return write_text_file(path, rules_file_text(rules));
 }
 
 RuleCheck check_rules(std::vector<Rule>& rules, const Plan& plan, const Plan* whole) {

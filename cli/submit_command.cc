@@ -4,16 +4,15 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 
 #include "cli/commands.h"
 #include "cli/community.h"
 #include "cli/submit_questions.h"
 #include "core/json.h"
+#include "core/text_file.h"
 #include "reports/bundle_build.h"
 #include "reports/read_input.h"
 #include "reports/text.h"
@@ -64,21 +63,6 @@ void learn_own_names(Redactor& redactor) {
   if (gethostname(name, sizeof name - 1) == 0) redactor.learn_host(name);
 }
 
-// In one piece, so that nobody finds half a bundle.
-Status write_file(const std::string& path, const std::string& text) {
-  std::error_code code;
-  fs::create_directories(fs::path(path).parent_path(), code);
-  const std::string fresh = path + fmt::format(".{}.tmp", getpid());
-  std::ofstream out(fresh, std::ios::binary);
-  out << text << std::flush;
-  if (!out || std::rename(fresh.c_str(), path.c_str()) != 0) {
-    const int why = errno;
-    std::remove(fresh.c_str());
-    return fail_errno(ErrorCode::kConfig, "write " + path, why, "choose another --out");
-  }
-  return {};
-}
-
 // Shows what is wrong with what would be published; the run itself is the reason, or the statement.
 int refuse(const BundleReport& report, Context& context) {
   *context.err << "plumbline: verify would reject this bundle, so nothing is written:\n";
@@ -126,7 +110,9 @@ int publish(const BuiltBundle& built, const Args& args, const Asker& asker, Cont
     *context.out << fmt::format("flag {}: {} {}\n", flag.kind, flag.path, flag.text);
   }
   if (const int status = agreed(args, asker, path, context); status != 0) return status;
-  if (const Status written = write_file(path, text); !written) {
+  std::error_code code;
+  fs::create_directories(fs::path(path).parent_path(), code);  // what failed, writing will tell
+  if (const Status written = replace_text_file(path, text, "choose another --out"); !written) {
     return usage_failure(context, written.error());
   }
   *context.out << "Bundle: " << path << "\nNext:   plumbline results update, and a pull request "

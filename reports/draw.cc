@@ -1,12 +1,12 @@
 #include "reports/draw.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 
 #include "core/shell_words.h"
+#include "core/text_file.h"
 #include "reports/gnuplot_pipe.h"
 #include "reports/text.h"
 
@@ -71,15 +71,6 @@ std::string gnuplot_literal(std::string_view text, size_t columns) {
     out += c == '\'' ? std::string("''") : std::string(1, c);
   }
   return out + "'";
-}
-
-Status write_text_file(const std::string& path, const std::string& text) {
-  errno = 0;
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (file) return {};
-  return fail_errno(ErrorCode::kConfig, "write " + path, errno);
 }
 
 Status draw_files(const std::string& directory, const std::string& name, const std::string& data,

@@ -13,8 +13,6 @@ namespace plumbline {
 // A string literal of gnuplot, cleaned and cut to so many columns, from which no text can escape.
 std::string gnuplot_literal(std::string_view text, size_t columns);
 
-Status write_text_file(const std::string& path, const std::string& text);
-
 // Writes NAME.dat and NAME.gp and draws; appends the four paths to `written`. After an error none
 // of the files is left.
 Status draw_files(const std::string& folder, const std::string& name, const std::string& data,

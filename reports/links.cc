@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "core/requirement.h"
+#include "core/text_file.h"
 #include "reports/draw.h"
 #include "reports/heat_map.h"
 #include "reports/link_tables.h"

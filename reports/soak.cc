@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "core/requirement.h"
+#include "core/text_file.h"
 #include "reports/draw.h"
 #include "reports/report.h"
 #include "reports/soak_tables.h"

@@ -12,7 +12,7 @@
 #include "core/json.h"
 #include "core/requirement.h"
 #include "core/temporary_folder.h"
-#include "reports/draw.h"
+#include "core/text_file.h"
 #include "reports/text.h"
 
 namespace plumbline {
