@@ -29,25 +29,7 @@ std::string entry_path(const std::string& folder, const std::string& id) {
 }
 
 std::string to_text(const HistoryEntry& entry) {
-  json object = {{"plumbline_run", kFormat},
-                 {"id", entry.id},
-                 {"started", entry.started},
-                 {"ended", entry.ended},
-                 {"scenario", entry.scenario},
-                 {"version", entry.version},
-                 {"folder", entry.folder},
-                 {"command", entry.command},
-                 {"made_folder", entry.made_folder},
-                 {"cells", entry.cells},
-                 {"passed", entry.passed},
-                 {"failed", entry.failed},
-                 {"skipped", entry.skipped},
-                 {"errors", entry.errors},
-                 {"rules", entry.rules},
-                 {"rules_broken", entry.rules_broken},
-                 {"exit_code", nullptr}};
-  if (entry.exit_code) object["exit_code"] = *entry.exit_code;
-  return json_text(object);
+  return json_text(entry_json(entry));
 }
 
 int64_t count_in(const json& object, const char* key) {
@@ -131,6 +113,28 @@ std::string absolute_variable(const char* name) {
 }
 
 }  // namespace
+
+nlohmann::json entry_json(const HistoryEntry& entry) {
+  json object = {{"plumbline_run", kFormat},
+                 {"id", entry.id},
+                 {"started", entry.started},
+                 {"ended", entry.ended},
+                 {"scenario", entry.scenario},
+                 {"version", entry.version},
+                 {"folder", entry.folder},
+                 {"command", entry.command},
+                 {"made_folder", entry.made_folder},
+                 {"cells", entry.cells},
+                 {"passed", entry.passed},
+                 {"failed", entry.failed},
+                 {"skipped", entry.skipped},
+                 {"errors", entry.errors},
+                 {"rules", entry.rules},
+                 {"rules_broken", entry.rules_broken},
+                 {"exit_code", nullptr}};
+  if (entry.exit_code) object["exit_code"] = *entry.exit_code;
+  return object;
+}
 
 std::string state_of(const HistoryEntry& entry) {
   if (!entry.exit_code) return entry.running ? "running" : "unfinished";

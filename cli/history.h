@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ struct HistoryEntry {
   bool running = false;          // of the list: its process lives; not part of the file
 };
 
+// Its fields as they stand in the file, whose format is "plumbline_run".
+nlohmann::json entry_json(const HistoryEntry& entry);
 // "ok", "rules broken", "interrupted", "running", "unfinished" ...
 std::string state_of(const HistoryEntry& entry);
 

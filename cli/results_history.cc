@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <set>
@@ -16,6 +15,7 @@
 #include "core/units.h"
 #include "reports/tables.h"
 #include "reports/text.h"
+#include "reports/utc.h"
 
 namespace plumbline {
 namespace {
@@ -41,24 +41,11 @@ std::string counts_text(const HistoryEntry& entry) {
 }
 
 json to_json(const HistoryEntry& entry) {
-  json object = {{"id", entry.id},
-                 {"started", entry.started},
-                 {"ended", entry.ended.empty() ? json() : json(entry.ended)},
-                 {"state", state_of(entry)},
-                 {"scenario", entry.scenario},
-                 {"version", entry.version},
-                 {"folder", entry.folder},
-                 {"folder_exists", folder_is_there(entry)},
-                 {"command", entry.command},
-                 {"cells", entry.cells},
-                 {"passed", entry.passed},
-                 {"failed", entry.failed},
-                 {"skipped", entry.skipped},
-                 {"errors", entry.errors},
-                 {"rules", entry.rules},
-                 {"rules_broken", entry.rules_broken},
-                 {"exit_code", nullptr}};
-  if (entry.exit_code) object["exit_code"] = *entry.exit_code;
+  json object = entry_json(entry);
+  for (const char* of_file : {"plumbline_run", "made_folder"}) object.erase(of_file);
+  if (entry.ended.empty()) object["ended"] = nullptr;
+  object["state"] = state_of(entry);
+  object["folder_exists"] = folder_is_there(entry);
   return object;
 }
 
@@ -99,18 +86,6 @@ const HistoryEntry* find_entry(const std::vector<HistoryEntry>& entries, const s
                                   : "plumbline results list shows them; last is the newest",
                       ""});
   return nullptr;
-}
-
-// Seconds since 1970 of "2026-11-20T20:42:23.433Z".
-std::optional<int64_t> seconds_of(const std::string& time) {
-  std::tm parts{};
-  if (std::sscanf(time.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d", &parts.tm_year, &parts.tm_mon,
-                  &parts.tm_mday, &parts.tm_hour, &parts.tm_min, &parts.tm_sec) != 6) {
-    return std::nullopt;
-  }
-  parts.tm_year -= 1900;
-  parts.tm_mon -= 1;
-  return int64_t{timegm(&parts)};
 }
 
 // "30d", or a duration such as "12h", in seconds.
@@ -158,8 +133,8 @@ Expected<PruneRule> prune_rule(const Args& args) {
 bool goes(const PruneRule& rule, const HistoryEntry& entry, size_t newer, int64_t now_s) {
   if (entry.running) return false;
   if (rule.keep && newer >= *rule.keep) return true;
-  const std::optional<int64_t> started = seconds_of(entry.started);
-  return rule.older_than_s && started && now_s - *started > *rule.older_than_s;
+  const std::optional<int64_t> started_ms = epoch_ms(entry.started);
+  return rule.older_than_s && started_ms && now_s - *started_ms / 1000 > *rule.older_than_s;
 }
 
 std::string short_id(const HistoryEntry& entry) { return clean(entry.id.substr(0, kShortId)); }
