@@ -13,6 +13,9 @@ namespace plumbline {
 inline constexpr const char* kCommunityFolder = "reports/community";
 inline constexpr const char* kAllowedSigners = "allowed_signers";  // in that folder
 
+// Exit code: the files could be read, and what they say is not right.
+inline constexpr int kWrongContent = 3;
+
 struct VerifiedBundle {
   BundleReport report;
   SignatureCheck signature;

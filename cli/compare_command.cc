@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/comparing.h"
+#include "cli/run_folder.h"
 #include "reports/compare_output.h"
 
 namespace plumbline {
@@ -21,8 +22,8 @@ Expected<std::pair<std::string, std::string>> sides_of(const Args& args) {
   std::error_code code;
   if (baseline.empty() && paths.size() == 1) {
     const fs::path folder = paths[0];
-    if (fs::exists(folder / "a" / "records.jsonl", code) &&
-        fs::exists(folder / "b" / "records.jsonl", code)) {
+    if (fs::exists(folder / "a" / kRecordsFile, code) &&
+        fs::exists(folder / "b" / kRecordsFile, code)) {
       return std::pair((folder / "a").string(), (folder / "b").string());
     }
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "cli/run_folder.h"
 #include "core/json.h"
 #include "core/options.h"
 #include "core/requirement.h"
@@ -61,11 +62,11 @@ Expected<CompareRule> compare_rule(const Args& args) {
 Expected<std::vector<std::string>> record_files(const std::string& path) {
   std::error_code code;
   if (!fs::is_directory(path, code)) return std::vector<std::string>{path};
-  const fs::path own = fs::path(path) / "records.jsonl";
+  const fs::path own = fs::path(path) / kRecordsFile;
   if (fs::exists(own, code)) return std::vector<std::string>{own.string()};
   std::vector<std::string> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(path, code)) {
-    const fs::path inner = entry.path() / "records.jsonl";
+    const fs::path inner = entry.path() / kRecordsFile;
     if (fs::exists(inner, code)) files.push_back(inner.string());
   }
   std::sort(files.begin(), files.end());

@@ -7,6 +7,7 @@
 #include "cli/interrupts.h"
 #include "cli/options_source.h"
 #include "cli/port_window.h"
+#include "cli/run_folder.h"
 #include "cli/scenario_source.h"
 #include "core/clock.h"
 #include "core/text_file.h"
@@ -167,7 +168,7 @@ std::optional<PreparedRun> prepare_run(const std::optional<LauncherPlace>& place
     }
   }
   run.folder = args.get("out", default_folder(run.scenario.name));
-  run.records_path = (fs::path(run.folder) / "records.jsonl").string();
+  run.records_path = (fs::path(run.folder) / kRecordsFile).string();
   return run;
 }
 

@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/rule_source.h"
+#include "cli/run_folder.h"
 #include "core/options.h"
 #include "reports/read_input.h"
 #include "reports/report.h"
@@ -20,11 +21,7 @@ namespace fs = std::filesystem;
 
 std::vector<std::string> record_paths(const std::vector<std::string>& files) {
   std::vector<std::string> paths;
-  for (const std::string& file : files) {
-    std::error_code code;
-    paths.push_back(fs::is_directory(file, code) ? (fs::path(file) / "records.jsonl").string()
-                                                 : file);
-  }
+  for (const std::string& file : files) paths.push_back(records_in(file));
   return paths;
 }
 

@@ -16,7 +16,6 @@ namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr int kWrongContent = 3;
 
 struct Page {
   std::string file, folder;  // as given

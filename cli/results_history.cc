@@ -211,7 +211,7 @@ int results_show(const Args& args, Context& context) {
   line("folder", entry->folder + (folder_is_there(*entry) ? "" : " (gone)"));
   for (const std::string& report : reports) line("report", report);
   std::error_code code;
-  const std::string records = (fs::path(entry->folder) / "records.jsonl").string();
+  const std::string records = (fs::path(entry->folder) / kRecordsFile).string();
   if (fs::exists(records, code)) line("records", records);
   return 0;
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "cli/run_folder.h"
 #include "cli/scenario_source.h"
 #include "cli/vocabulary.h"
 #include "core/json.h"
@@ -18,11 +19,6 @@ namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string records_in(const std::string& path) {
-  std::error_code code;
-  return fs::is_directory(path, code) ? (fs::path(path) / "records.jsonl").string() : path;
-}
 
 Expected<RuleBaseline> load_baseline(const std::string& path) {
   ReportInput input;

@@ -15,6 +15,7 @@
 #include "cli/plan_text.h"
 #include "cli/progress.h"
 #include "cli/repeat_run.h"
+#include "cli/run_folder.h"
 #include "cli/run_session.h"
 #include "cli/scenario_source.h"
 #include "cli/soak_run.h"
@@ -58,7 +59,7 @@ std::vector<SideArgs> sides_of(const Args& args) {
   const std::string folder = args.get("out", default_folder("interleave"));
   std::string seed = args.get("seed");
   if (seed.empty()) {
-    const auto earlier = read_records((fs::path(folder) / "a" / "records.jsonl").string());
+    const auto earlier = read_records((fs::path(folder) / "a" / kRecordsFile).string());
     seed = std::to_string(earlier && !earlier->empty() ? earlier->front().seed : fresh_seed());
   }
   std::vector<SideArgs> sides = {{"a", args}, {"b", args}};

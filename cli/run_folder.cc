@@ -17,8 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // Beside the reports of the table.
-constexpr const char* kFiles[] = {"records.jsonl", "events.jsonl", kDoctorFile,   "evidence.json",
-                                  kRulesFile,      kScenarioFile,  kChecklistFile};
+constexpr const char* kFiles[] = {kRecordsFile, "events.jsonl", kDoctorFile,   "evidence.json",
+                                  kRulesFile,   kScenarioFile,  kChecklistFile};
 constexpr const char* kFolders[] = {"traces/"};
 // What stands in the folders of reports and traces.
 constexpr const char* kEndings[] = {".svg", ".png",  ".dat",  ".gp",  ".md", ".json",
@@ -91,12 +91,17 @@ Expected<std::vector<std::string>> collect_all(const std::string& folder,
   if (const Status read = collect(path, true, files, folders); !read) return fail(read.error());
   // Without its records it is not known to be a run's.
   const bool records =
-      std::find(files.begin(), files.end(), (path / "records.jsonl").string()) != files.end();
+      std::find(files.begin(), files.end(), (path / kRecordsFile).string()) != files.end();
   if (!records) return fail(ErrorCode::kConfig, folder + " holds no records.jsonl");
   return files;
 }
 
 }  // namespace
+
+std::string records_in(const std::string& path) {
+  std::error_code code;
+  return fs::is_directory(path, code) ? (fs::path(path) / kRecordsFile).string() : path;
+}
 
 std::vector<std::string> reports_in(const std::string& folder) {
   std::vector<std::string> found;

@@ -9,6 +9,10 @@
 
 namespace plumbline {
 
+inline constexpr const char* kRecordsFile = "records.jsonl";
+// The record file that a path means: the one in the folder of a run, else the file itself.
+std::string records_in(const std::string& path);
+
 // Reports that lie in the folder, as paths, in the order of the table of reports.
 std::vector<std::string> reports_in(const std::string& folder);
 

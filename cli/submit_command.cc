@@ -10,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "cli/community.h"
+#include "cli/run_folder.h"
 #include "cli/submit_questions.h"
 #include "core/json.h"
 #include "core/text_file.h"
@@ -21,7 +22,6 @@ namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr int kWrongContent = 3;
 
 // Scenarios whose names say nothing about anybody, because they ship with plumbline.
 const std::vector<std::string>& shipped_scenarios() {
@@ -33,9 +33,7 @@ const std::vector<std::string>& shipped_scenarios() {
 }
 
 Expected<ReportInput> read_run(const std::string& path) {
-  std::error_code code;
-  const std::string file =
-      fs::is_directory(path, code) ? (fs::path(path) / "records.jsonl").string() : path;
+  const std::string file = records_in(path);
   ReportInput input;
   if (const Status read = read_report_input({file}, input); !read) return fail(read.error());
   if (!input.soaks.empty()) {

@@ -7,8 +7,6 @@
 namespace plumbline {
 namespace {
 
-constexpr int kWrongContent = 3;
-
 nlohmann::json issues_json(const std::vector<BundleIssue>& issues) {
   nlohmann::json out = nlohmann::json::array();
   for (const BundleIssue& issue : issues) {
