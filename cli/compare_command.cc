@@ -19,13 +19,9 @@ Expected<std::pair<std::string, std::string>> sides_of(const Args& args) {
   const std::string baseline = args.get("baseline");
   if (!baseline.empty() && paths.size() == 1) return std::pair(baseline, paths[0]);
   if (baseline.empty() && paths.size() == 2) return std::pair(paths[0], paths[1]);
-  std::error_code code;
-  if (baseline.empty() && paths.size() == 1) {
+  if (baseline.empty() && paths.size() == 1 && is_interleaved(paths[0])) {
     const fs::path folder = paths[0];
-    if (fs::exists(folder / "a" / kRecordsFile, code) &&
-        fs::exists(folder / "b" / kRecordsFile, code)) {
-      return std::pair((folder / "a").string(), (folder / "b").string());
-    }
+    return std::pair((folder / "a").string(), (folder / "b").string());
   }
   return fail(ErrorCode::kUsage, "compare takes two sides",
               "plumbline compare A B, plumbline compare B --baseline A, or the folder of "
@@ -39,6 +35,11 @@ int run_compare(const Args& args, Context& context) {
   if (!sides) return usage_failure(context, sides.error());
   const auto rule = compare_rule(args);
   if (!rule) return usage_failure(context, rule.error());
+  std::error_code code;
+  if (fs::equivalent(sides->first, sides->second, code)) {
+    return usage_failure(context, Error{ErrorCode::kUsage, "both sides are " + sides->first, 0,
+                                        "compare takes two runs, the old one first", ""});
+  }
   CompareCollector collector(*rule);
   std::vector<std::string> notes;
   for (size_t side = 0; side < 2; ++side) {
@@ -50,6 +51,11 @@ int run_compare(const Args& args, Context& context) {
   Comparison comparison = collector.finish();
   comparison.name_a = sides->first;
   comparison.name_b = sides->second;
+  if (const Status common = check_common(comparison); !common) {
+    return usage_failure(context, common.error());
+  }
+  note_incomplete(sides->first, "a", comparison);
+  note_incomplete(sides->second, "b", comparison);
   if (args.has("json")) {
     *context.out << compare_json(comparison);
   } else if (args.has("markdown")) {

@@ -12,6 +12,8 @@
 #include "core/units.h"
 #include "reports/compare_output.h"
 #include "reports/draw.h"
+#include "reports/import/importer.h"
+#include "reports/run_state.h"
 
 namespace plumbline {
 namespace {
@@ -82,6 +84,13 @@ Status read_side(CompareCollector& collector, size_t side, const std::string& pa
   const auto files = record_files(path);
   if (!files) return fail(files.error());
   for (const std::string& file : *files) {
+    const auto imported = import_file(file, {});
+    if (!imported) return fail(imported.error());
+    if (*imported) {
+      for (const Record& record : (*imported)->records) collector.take(side, record);
+      notes.insert(notes.end(), (*imported)->notes.begin(), (*imported)->notes.end());
+      continue;
+    }
     const Status read = for_each_record(file, &notes, [&](const Record& record) {
       if (!record.launch || record.launch->series <= last_series) collector.take(side, record);
     });
@@ -92,6 +101,26 @@ Status read_side(CompareCollector& collector, size_t side, const std::string& pa
                 "it needs measured cells");
   }
   return {};
+}
+
+void note_incomplete(const std::string& path, const char* side, Comparison& comparison) {
+  const auto files = record_files(path);
+  if (!files) return;
+  for (const std::string& file : *files) {
+    const std::string folder = fs::path(file).parent_path().string();
+    const auto state = read_run_state(folder.empty() ? "." : folder);
+    const std::string text = state ? incomplete_text(*state, folder) : state.error().message();
+    if (!text.empty()) comparison.notes.push_back(fmt::format("{} ({}): {}", side, file, text));
+  }
+}
+
+Status check_common(const Comparison& comparison) {
+  if (comparison.anything_common()) return {};
+  return fail(ErrorCode::kConfig,
+              fmt::format("nothing to compare: no cell is in {} and in {}", comparison.name_a,
+                          comparison.name_b),
+              "cells match by all their fields; --ignore FIELD lets one differ, as --ignore "
+              "algorithm");
 }
 
 int compare_exit_code(const Comparison& comparison, bool strict) {

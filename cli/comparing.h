@@ -23,6 +23,12 @@ Expected<std::vector<std::string>> record_files(const std::string& path);
 Status read_side(CompareCollector& collector, size_t side, const std::string& path,
                  std::vector<std::string>& notes, int64_t last_series = INT64_MAX);
 
+// Adds to the notes which runs of a side did not measure all that they planned.
+void note_incomplete(const std::string& path, const char* side, Comparison& comparison);
+
+// An Error when no cell was measured on both sides.
+Status check_common(const Comparison& comparison);
+
 // 3 wrong data, 2 broken, 5 slower, 6 inconclusive (only when `strict`), else 0.
 int compare_exit_code(const Comparison& comparison, bool strict);
 

@@ -27,6 +27,7 @@ Error config_error(std::string what, std::string hint) {
 // Opens the output folder and looks at what it holds; nullopt after printing why it cannot be used.
 bool prepare_folder(PreparedRun& run, const Args& args, Context& context) {
   std::error_code code;
+  run.made_parent = !fs::exists(fs::absolute(run.folder, code).parent_path(), code);
   run.made_folder = fs::create_directories(run.folder, code);
   if (code) {
     usage_failure(context, config_error("create folder " + run.folder + ": " + code.message(),

@@ -35,6 +35,7 @@ struct PreparedRun {
   RuleRequest rules;                   // of the scenario and of --rules
   RuleCheck rule_check;
   bool made_folder = false;  // it was not there before
+  bool made_parent = false;  // nor the folder that it lies in
 };
 
 // nullopt after printing why, with the exit code in `code`.

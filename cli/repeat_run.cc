@@ -87,15 +87,14 @@ Expected<Comparison> RepeatRun::compare_files(int64_t last_series) const {
   std::vector<std::string> notes;
   for (size_t side = 0; side < 2; ++side) {
     const Status read = read_side(collector, side, records_[side], notes, last_series);
-    if (!read) {
-      return fail(read.error());
-    }
+    if (!read) return fail(read.error());
   }
   Comparison comparison = collector.finish();
   for (size_t side = 0; side < 2; ++side) {
     (side == 0 ? comparison.name_a : comparison.name_b) =
         fmt::format("{} ({})", sides_[side].run.scenario->file,
                     fs::path(records_[side]).parent_path().string());
+    note_incomplete(records_[side], side == 0 ? "a" : "b", comparison);
   }
   return comparison;
 }

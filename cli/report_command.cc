@@ -2,11 +2,11 @@
 // printed.
 
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <set>
 
 #include "cli/commands.h"
+#include "cli/report_output.h"
 #include "cli/rule_source.h"
 #include "cli/run_folder.h"
 #include "core/options.h"
@@ -39,26 +39,21 @@ Expected<ReportInput> read_input(const std::vector<std::string>& paths, const As
 
 Status write_to(const ReportRow& row, const ReportInput& input, const std::string& out,
                 Context& context) {
-  ReportTarget target;
   const std::string file_name = row.file_name;
-  if (!file_name.empty() && file_name.back() == '/') {
-    target.directory = out.empty() ? file_name : out;
-    const auto written = row.write(input, target);
-    if (!written) return fail(written.error());
-    for (const std::string& path : *written) *context.out << path << "\n";
-    return {};
-  }
-  std::ofstream file;
-  if (!out.empty()) {
-    file.open(out);
-    if (!file) return fail_errno(ErrorCode::kConfig, "open " + out, errno, "choose another --out");
-  }
-  target.out = out.empty() ? context.out : &file;
-  if (!out.empty()) target.directory = fs::absolute(out).parent_path().string();
-  target.width = out.empty() ? context.width : 0;
-  target.colour = out.empty() && context.out_is_terminal && context.colour;
+  const bool folder = !file_name.empty() && file_name.back() == '/';
+  if (!folder && !out.empty()) return write_report_file(row, input, out);
+  ReportTarget target;
+  target.directory = !folder ? "" : out.empty() ? file_name : out;
+  target.out = context.out;
+  target.width = context.width;
+  target.colour = context.out_is_terminal && context.colour;
   const auto written = row.write(input, target);
   if (!written) return fail(written.error());
+  if (folder && written->empty()) {
+    return fail(ErrorCode::kConfig, "nothing to write: the records hold nothing that this shows",
+                "plumbline list reports says what each is for");
+  }
+  for (const std::string& path : *written) *context.out << path << "\n";
   return {};
 }
 
@@ -87,6 +82,9 @@ int run_report(const Args& args, Context& context) {
   input->notes.insert(input->notes.end(), rule_notes.begin(), rule_notes.end());
   const bool rules_hold = apply_rules(*rules, *input, context);
   for (const std::string& note : input->notes) *context.err << "plumbline: " << note << "\n";
+  for (const std::string& text : input->incomplete) {
+    *context.err << "plumbline: incomplete: " << text << "\n";
+  }
   const Status written = write_to(*row, *input, args.get("out"), context);
   if (!written) return usage_failure(context, written.error());
   return rules_hold ? 0 : 4;

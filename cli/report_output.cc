@@ -1,6 +1,7 @@
 #include "cli/report_output.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
@@ -29,21 +30,34 @@ Expected<std::string> write_one(const ReportRow& row, const ReportInput& input,
     if (!written) return fail(written.error());
     return written->empty() ? std::string() : path;
   }
-  std::ofstream file(path);
-  target.out = &file;
-  target.directory = directory;
-  const auto written = row.write(input, target);
-  if (!written) return fail(written.error());
-  if (!file.flush()) return fail(ErrorCode::kSystem, "write " + path, "is the disk full?");
+  if (const Status written = write_report_file(row, input, path); !written) {
+    return fail(written.error());
+  }
   return path;
 }
 
 }  // namespace
 
-std::vector<std::string> write_reports(const ReportInput& input,
-                                       const std::vector<std::string>& names,
-                                       const std::string& directory, Context& context) {
-  std::vector<std::string> paths;
+Status write_report_file(const ReportRow& row, const ReportInput& input, const std::string& path) {
+  std::ofstream file(path);
+  if (!file) return fail_errno(ErrorCode::kConfig, "open " + path, errno, "choose another --out");
+  ReportTarget target;
+  target.out = &file;
+  target.directory = fs::absolute(path).parent_path().string();
+  const auto written = row.write(input, target);
+  errno = 0;
+  file.close();
+  if (written && file) return {};
+  const int why = errno;
+  std::error_code code;
+  if (fs::is_regular_file(path, code)) fs::remove(path, code);
+  if (!written) return fail(written.error());
+  return fail_errno(ErrorCode::kSystem, "write " + path, why, "is the disk full?");
+}
+
+WrittenReports write_reports(const ReportInput& input, const std::vector<std::string>& names,
+                             const std::string& directory, Context& context) {
+  WrittenReports all;
   const auto wanted = [&](const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
@@ -57,11 +71,12 @@ std::vector<std::string> write_reports(const ReportInput& input,
     const Expected<std::string> path = write_one(row, input, directory, context);
     if (!path) {
       *context.err << "plumbline: report " << name << ": " << path.error().message() << "\n";
+      all.failed = all.failed || path.error().code != ErrorCode::kUnsupported;
     } else if (!path->empty()) {
-      paths.push_back(*path);
+      all.paths.push_back(*path);
     }
   }
-  return paths;
+  return all;
 }
 
 }  // namespace plumbline

@@ -10,12 +10,19 @@
 
 namespace plumbline {
 
+// A text report into a file. One that cannot be written whole is an Error, and removed: half a
+// report looks like a whole one.
+Status write_report_file(const ReportRow& row, const ReportInput& input, const std::string& path);
+
+struct WrittenReports {
+  std::vector<std::string> paths;
+  bool failed = false;  // one could not be written, for another reason than a missing program
+};
+
 // Writes the named reports: those with a file name into `directory`, the others to context.out; on
-// a terminal that is wide enough, `console` brings `terminal` along.
-// Returns the paths written; a report that cannot be made (no gnuplot) is told on context.err with
-// its reason, and the others still come.
-std::vector<std::string> write_reports(const ReportInput& input,
-                                       const std::vector<std::string>& names,
-                                       const std::string& directory, Context& context);
+// a terminal that is wide enough, `console` brings `terminal` along. A report that cannot be made is
+// told on context.err with its reason, and the others still come.
+WrittenReports write_reports(const ReportInput& input, const std::vector<std::string>& names,
+                             const std::string& directory, Context& context);
 
 }  // namespace plumbline

@@ -24,6 +24,12 @@ constexpr VerbRow kVerbs[] = {
 
 int run_results(const Args& args, Context& context) {
   const std::string verb = args.get("verb", kVerbs[0].name);
+  if (args.has("id") && verb != "show") {
+    return usage_failure(
+        context, Error{ErrorCode::kUsage,
+                       fmt::format("results {}: '{}' is one word too many", verb, args.get("id")), 0,
+                       "only show takes a run's id", ""});
+  }
   std::vector<std::string> names;
   for (const VerbRow& row : kVerbs) {
     if (verb == row.name) return row.run(args, context);

@@ -13,7 +13,7 @@
 #include "core/json.h"
 #include "core/shell_words.h"
 #include "core/units.h"
-#include "reports/tables.h"
+#include "reports/document.h"
 #include "reports/text.h"
 #include "reports/utc.h"
 
@@ -174,10 +174,9 @@ int results_list(const Args& args, Context& context) {
                            clean(entry.scenario), state_of(entry), counts_text(entry), folder},
                           tone_of(entry)});
   }
-  const bool colour = context.out_is_terminal && context.colour;
-  for (const std::string& line : to_text(table, context.width, colour, nullptr)) {
-    *context.out << line << "\n";
-  }
+  Document document;
+  document.table(std::move(table));
+  render_text(document, context.width, context.out_is_terminal && context.colour, *context.out);
   return 0;
 }
 

@@ -153,8 +153,11 @@ int run_run(const Args& args, Context& context) {
   watch_interrupts();
   const std::string run_id = to_hex(random_token()).substr(0, 16);
   setenv(kRunIdVariable, run_id.c_str(), 1);  // for what we start here
-  for (RunSession& session : sessions) {
-    if (const auto code = session.open(run_id)) return *code;
+  for (size_t i = 0; i < sessions.size(); ++i) {
+    const PreparedRun* other =
+        sessions.size() == 2 ? &sessions[sessions.size() - 1 - i].prepared() : nullptr;
+    const RunPart part = {run_id, *repeat ? (*repeat)->launches : 1, other};
+    if (const auto code = sessions[i].open(part)) return *code;
   }
   const Logger log("coordinator", log_level(sessions.front().prepared().options));
   for (RunSession& session : sessions) {

@@ -10,6 +10,7 @@
 #include "cli/rule_source.h"
 #include "reports/report.h"
 #include "reports/run_folder.h"
+#include "reports/run_state.h"
 
 namespace plumbline {
 namespace {
@@ -18,7 +19,7 @@ namespace fs = std::filesystem;
 
 // Beside the reports of the table.
 constexpr const char* kFiles[] = {kRecordsFile, "events.jsonl", kDoctorFile,   "evidence.json",
-                                  kRulesFile,   kScenarioFile,  kChecklistFile};
+                                  kRulesFile,   kScenarioFile,  kChecklistFile, kRunStateFile};
 constexpr const char* kFolders[] = {"traces/"};
 // What stands in the folders of reports and traces.
 constexpr const char* kEndings[] = {".svg", ".png",  ".dat",  ".gp",  ".md", ".json",
@@ -80,6 +81,38 @@ Status collect(const fs::path& folder, bool top, std::vector<std::string>& files
   return {};
 }
 
+constexpr const char* kSides[] = {"a", "b"};
+constexpr const char* kComparison[] = {"compare.json", "compare.svg", "compare.png", "compare.dat",
+                                       "compare.gp"};
+
+template <typename Names>
+bool is_one_of(const std::string& name, const Names& names) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+// The same of a folder of run --interleave.
+Status collect_sides(const fs::path& folder, std::vector<std::string>& files,
+                     std::vector<std::string>& folders) {
+  std::error_code code;
+  fs::directory_iterator entries(folder, code);
+  for (; !code && entries != fs::directory_iterator(); entries.increment(code)) {
+    const fs::path& path = entries->path();
+    const std::string name = path.filename().string();
+    const fs::file_type type = entries->symlink_status(code).type();
+    if (code) break;
+    if (type == fs::file_type::directory && is_one_of(name, kSides)) {
+      folders.push_back(path.string());
+      if (const Status inner = collect(path, true, files, folders); !inner) return inner;
+    } else if (type == fs::file_type::regular && is_one_of(name, kComparison)) {
+      files.push_back(path.string());
+    } else {
+      return fail(foreign(path));
+    }
+  }
+  if (!code) return {};
+  return fail_errno(ErrorCode::kSystem, "read folder " + folder.string(), code.value());
+}
+
 Expected<std::vector<std::string>> collect_all(const std::string& folder,
                                                std::vector<std::string>& folders) {
   std::error_code code;
@@ -88,6 +121,10 @@ Expected<std::vector<std::string>> collect_all(const std::string& folder,
     return fail(ErrorCode::kConfig, folder + " is no folder");
   }
   std::vector<std::string> files;
+  if (is_interleaved(folder)) {
+    if (const Status read = collect_sides(path, files, folders); !read) return fail(read.error());
+    return files;
+  }
   if (const Status read = collect(path, true, files, folders); !read) return fail(read.error());
   // Without its records it is not known to be a run's.
   const bool records =
@@ -103,8 +140,27 @@ std::string records_in(const std::string& path) {
   return fs::is_directory(path, code) ? (fs::path(path) / kRecordsFile).string() : path;
 }
 
+bool is_interleaved(const std::string& folder) {
+  return std::all_of(std::begin(kSides), std::end(kSides), [&](const char* side) {
+    std::error_code code;
+    return fs::exists(fs::path(folder) / side / kRecordsFile, code);
+  });
+}
+
 std::vector<std::string> reports_in(const std::string& folder) {
   std::vector<std::string> found;
+  if (is_interleaved(folder)) {
+    for (const char* name : kComparison) {
+      std::error_code code;
+      const fs::path path = fs::path(folder) / name;
+      if (fs::exists(path, code)) found.push_back(path.string());
+    }
+    for (const char* side : kSides) {
+      const std::vector<std::string> inner = reports_in((fs::path(folder) / side).string());
+      found.insert(found.end(), inner.begin(), inner.end());
+    }
+    return found;
+  }
   for (const ReportRow& row : report_table()) {
     if (*row.file_name == '\0') continue;
     std::error_code code;

@@ -13,6 +13,9 @@ inline constexpr const char* kRecordsFile = "records.jsonl";
 // The record file that a path means: the one in the folder of a run, else the file itself.
 std::string records_in(const std::string& path);
 
+// Of `run --interleave`: the folders of two runs, and their comparison beside them.
+bool is_interleaved(const std::string& folder);
+
 // Reports that lie in the folder, as paths, in the order of the table of reports.
 std::vector<std::string> reports_in(const std::string& folder);
 

@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "cli/report_output.h"
 #include "cli/status_line.h"
 #include "core/clock.h"
+#include "core/text_file.h"
+#include "reports/content.h"
 #include "reports/doctor.h"
 #include "reports/read_input.h"
 #include "reports/run_folder.h"
+#include "reports/run_state.h"
 
 namespace plumbline {
 namespace {
@@ -40,10 +44,13 @@ ProbeResult probe_first(const PreparedRun& run, const DiagnoseRequest& ladder,
   request.progress = [&line](const std::string& text) { line.show(text); };
   ProbeResult result = diagnose(request, agents);
   line.clear();
-  std::ofstream file(fs::path(run.folder) / kDoctorFile);
-  file << doctor_json(report_of(result));
-  std::ofstream evidence(fs::path(run.folder) / "evidence.json");
-  evidence << evidence_text(result.evidence);
+  const std::pair<const char*, std::string> files[] = {
+      {kDoctorFile, doctor_json(report_of(result))},
+      {"evidence.json", evidence_text(result.evidence)}};
+  for (const auto& [name, text] : files) {
+    const Status written = write_text_file((fs::path(run.folder) / name).string(), text);
+    if (!written) *context.err << "plumbline: " << written.error().message() << "\n";
+  }
   if (!args.has("quiet")) print_findings(result, *context.err);
   return result;
 }
@@ -55,8 +62,39 @@ struct Ended {
   size_t rules = 0, rules_broken = 0;
 };
 
+// How far it got, by what is in its file: of the first series, which is what was planned.
+RunState state_of(const PreparedRun& run, int launches, const RunSummary& summary,
+                  const std::vector<Record>& records) {
+  RunState state;
+  state.state = summary.interrupted        ? "interrupted"
+                : !summary.stopped.empty() ? "stopped"
+                                           : "finished";
+  state.reason = summary.stopped;
+  if (run.soak) return state;
+  state.planned = run.plan.cells.size() * static_cast<size_t>(launches);
+  std::set<std::pair<std::string, int64_t>> seen;
+  size_t merged = 0;
+  for (const Record& record : records) {
+    const LaunchMark mark = record.launch.value_or(LaunchMark{});
+    if (record.launches > 1) {
+      merged += static_cast<size_t>(record.launches);
+    } else if (mark.series == 1) {
+      seen.emplace(cell_id(record.cell), mark.number);
+    }
+  }
+  state.measured = std::min(state.planned, seen.size() + merged);
+  return state;
+}
+
+// Where no report goes to the screen, what came out is said all the same.
+void print_summary(const ReportInput& input, Context& context) {
+  Document document;
+  add_summary(input, make_view(input.records), document);
+  render_text(document, context.width, context.out_is_terminal && context.colour, *context.out);
+}
+
 // Reports and rules of a finished run.
-Ended report(const PreparedRun& run, RunSummary summary, const ProbeResult& probed,
+Ended report(const PreparedRun& run, int launches, RunSummary summary, const ProbeResult& probed,
              const Args& args, Context& context) {
   Ended ended;
   ReportInput input;
@@ -70,8 +108,15 @@ Ended report(const PreparedRun& run, RunSummary summary, const ProbeResult& prob
     usage_failure(context, read.error());
     return ended;
   }
-  if (summary.interrupted) input.notes.push_back("interrupted: the rest was not measured");
-  if (!summary.stopped.empty()) input.notes.push_back(summary.stopped);
+  const RunState state = state_of(run, launches, summary, input.records);
+  if (const Status kept = keep_run_state(run.folder, state); !kept) {
+    *context.err << "plumbline: " << kept.error().message() << "\n";
+  }
+  const std::string incomplete = incomplete_text(state, run.folder);
+  if (!incomplete.empty()) {
+    input.incomplete.push_back(incomplete);
+    *context.err << "plumbline: incomplete: " << incomplete << "\n";
+  }
   for (const std::string& note : run.rule_check.notes) input.notes.push_back(note);
   input.scenario_text = run.scenario.text;
   const bool rules_hold = apply_rules(run.rules, input, context);
@@ -79,9 +124,11 @@ Ended report(const PreparedRun& run, RunSummary summary, const ProbeResult& prob
   if (run.soak) reports.emplace_back("soak");
   // Of two sides the screen shows the comparison.
   if (args.has("interleave")) std::erase(reports, "console");
-  const std::vector<std::string> paths = write_reports(input, reports, run.folder, context);
+  const WrittenReports written = write_reports(input, reports, run.folder, context);
+  const bool on_screen = std::find(reports.begin(), reports.end(), "console") != reports.end();
+  if (!on_screen && !args.has("interleave")) print_summary(input, context);
   *context.out << "\n";
-  for (const std::string& path : paths) *context.out << "Report:  " << path << "\n";
+  for (const std::string& path : written.paths) *context.out << "Report:  " << path << "\n";
   *context.out << "Records: " << run.records_path << "\n" << std::flush;
   // What an earlier part of this run found wrong is still wrong.
   for (const Record& record : run.earlier) {
@@ -90,28 +137,35 @@ Ended report(const PreparedRun& run, RunSummary summary, const ProbeResult& prob
   ended.rules = input.rules.size();
   for (const RuleVerdict& rule : input.rules) ended.rules_broken += rule.passed ? 0 : 1;
   const int code = exit_code(summary);
-  ended.code = code == 0 && has_failure(probed) ? 2 : code;
+  ended.code = code == 0 && (has_failure(probed) || written.failed) ? 2 : code;
   if (ended.code == 0 && !rules_hold) ended.code = 4;
   summary.records.clear();
   ended.counts = std::move(summary);
   return ended;
 }
 
-// The run's entry in the list of runs. Where there can be none, that is said once, and the run goes
-// on.
-HistoryRun begin_history(const PreparedRun& run, const std::string& run_id, const Args& args,
+// The run's entry in the list of runs: one for both sides of --interleave. Where there can be none,
+// that is said once, and the run goes on.
+HistoryRun begin_history(const PreparedRun& run, const RunPart& part, const Args& args,
                          Context& context) {
   if (args.has("no-history")) return {};
   HistoryEntry entry;
-  entry.id = run_id;
+  entry.id = part.id;
   entry.started = utc_now_rfc3339();
   entry.scenario = run.scenario.name;
   entry.version = PLUMBLINE_VERSION;
   std::error_code code;
-  entry.folder = fs::absolute(run.folder, code).lexically_normal().string();
+  fs::path folder = fs::absolute(run.folder, code).lexically_normal();
+  size_t cells = run.plan.cells.size();
+  if (part.other != nullptr) {
+    entry.scenario += " and " + part.other->scenario.name;
+    cells += part.other->plan.cells.size();
+    folder = folder.parent_path();
+  }
+  entry.folder = folder.string();
   entry.command = context.argv;
-  entry.made_folder = run.made_folder;
-  entry.cells = static_cast<int64_t>(run.plan.cells.size());
+  entry.made_folder = part.other == nullptr ? run.made_folder : run.made_parent;
+  entry.cells = static_cast<int64_t>(cells) * part.launches;
   Expected<HistoryRun> history = HistoryRun::begin(std::move(entry));
   if (history) return std::move(*history);
   *context.err << "plumbline: this run will not be in `plumbline results list`: "
@@ -133,23 +187,39 @@ void end_history(HistoryRun& history, const Ended& ended) {
 }  // namespace
 
 int RunSession::finish(RunSummary summary) {
-  const Ended ended = report(run_, std::move(summary), probed_, args_, context_);
+  const Ended ended = report(run_, launches_, std::move(summary), probed_, args_, context_);
   end_history(history_, ended);
   return ended.code;
 }
 
 int RunSession::fail_with(const Error& error, int code) {
-  usage_failure(context_, error);
+  return fail_with(std::vector<Error>{error}, code);
+}
+
+int RunSession::fail_with(const std::vector<Error>& errors, int code) {
+  usage_failure(context_, errors);
+  RunState state;
+  state.state = "stopped";
+  state.reason = errors.front().message();
+  if (const Status kept = keep_run_state(run_.folder, state); !kept) {
+    *context_.err << "plumbline: " << kept.error().message() << "\n";
+  }
   end_history(history_, Ended{code, {}});
   return code;
 }
 
-std::optional<int> RunSession::open(const std::string& run_id) {
+std::optional<int> RunSession::open(const RunPart& part) {
+  launches_ = part.launches;
   if (!open_folder(run_, args_, context_)) return 1;
   Expected<RecordFile> file = RecordFile::open(run_.records_path);
   if (!file) return usage_failure(context_, file.error());
   file_ = std::move(*file);
-  history_ = begin_history(run_, run_id, args_, context_);
+  RunState state;
+  if (!run_.soak) state.planned = run_.plan.cells.size() * static_cast<size_t>(launches_);
+  if (const Status kept = keep_run_state(run_.folder, state); !kept) {
+    return usage_failure(context_, kept.error());
+  }
+  history_ = begin_history(run_, part, args_, context_);
   return std::nullopt;
 }
 
@@ -162,7 +232,9 @@ std::optional<int> RunSession::reach(const std::string& program, const std::stri
     *context_.err << "plumbline: not measured, because the probes found what breaks it ("
                   << (fs::path(run_.folder) / kDoctorFile).string()
                   << "); heal it, or add --despite-findings\n";
-    return finish(RunSummary{});
+    RunSummary nothing;
+    nothing.stopped = "the probes found what breaks it";
+    return finish(std::move(nothing));
   }
   ready_ranks(run_id, log);
   return std::nullopt;
@@ -186,9 +258,7 @@ std::optional<int> RunSession::reach_agents_of(const std::string& program,
   if (agents_) {
     auto found = agents_->find_data_addresses();
     if (!found) {  // the control network is never measured in their place
-      usage_failure(context_, found.error());
-      end_history(history_, Ended{});
-      return 2;
+      return fail_with(found.error());
     }
     run_.scenario.hosts = std::move(*found);
   }

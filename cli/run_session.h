@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/agent_set.h"
 #include "cli/doctor_run.h"
@@ -15,6 +16,13 @@
 
 namespace plumbline {
 
+// Which run a session is part of.
+struct RunPart {
+  std::string id;
+  int launches = 1;                    // of each cell
+  const PreparedRun* other = nullptr;  // the other side of --interleave
+};
+
 // Its parts point into one another: it stays where it is.
 class RunSession {
  public:
@@ -24,7 +32,7 @@ class RunSession {
   RunSession& operator=(const RunSession&) = delete;
 
   // Opens folder and records. An exit code = the run ends here, and that was said.
-  std::optional<int> open(const std::string& run_id);
+  std::optional<int> open(const RunPart& part);
   // Reaches the hosts, probes them, and readies ranks and request.
   std::optional<int> reach(const std::string& program, const std::string& run_id,
                            const Logger& log);
@@ -32,6 +40,7 @@ class RunSession {
   int finish(RunSummary summary);
   // The same for a run that could not go on.
   int fail_with(const Error& error, int code = 2);
+  int fail_with(const std::vector<Error>& errors, int code = 2);  // at least one
 
   PreparedRun& prepared() { return run_; }
   RunRequest& request() { return request_; }
@@ -47,6 +56,7 @@ class RunSession {
   PreparedRun run_;
   const Args args_;
   Context& context_;
+  int launches_ = 1;
   HistoryRun history_;
   std::optional<RecordFile> file_;
   Reach reach_;

@@ -119,6 +119,20 @@ void judge_series(Comparison& comparison, int64_t series) {
   }
 }
 
+// A side on which launches fail now and then is not the same as one on which none does, however
+// long the others took.
+void mind_failures(CompareRow& row) {
+  if (!row.shift || row.a.unusable + row.b.unusable == 0) return;
+  if (row.b.unusable > row.a.unusable &&
+      (row.change == Change::kSame || row.change == Change::kImprove)) {
+    row.change = Change::kInconclusive;
+  }
+  row.why += fmt::format("; without a valid result: {} of {} in a, {} of {} in b", row.a.unusable,
+                         row.a.records, row.b.unusable, row.b.records);
+  const std::string& reason = row.b.unusable > 0 ? row.b.reason : row.a.reason;
+  if (!reason.empty()) row.why += " (" + reason + ")";
+}
+
 std::string list_of(const std::set<std::string>& values) {
   std::vector<std::string> shown;
   for (const std::string& value : values) {
@@ -225,6 +239,7 @@ Comparison CompareCollector::finish() const {
   std::set<int64_t> series;
   for (const CompareRow& row : comparison.rows) series.insert(row.series);
   for (const int64_t one : series) judge_series(comparison, one);
+  for (CompareRow& row : comparison.rows) mind_failures(row);
   add_notes(comparison);
   return comparison;
 }
@@ -241,6 +256,12 @@ Change Comparison::verdict() const {
     if (count(change) > 0) return change;
   }
   return rows.empty() ? Change::kInconclusive : Change::kSame;
+}
+
+bool Comparison::anything_common() const {
+  return std::any_of(rows.begin(), rows.end(), [](const CompareRow& row) {
+    return row.a.records > 0 && row.b.records > 0;
+  });
 }
 
 bool Comparison::wrong_data() const {

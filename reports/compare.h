@@ -72,6 +72,7 @@ struct Comparison {
   std::vector<CompareRow> rows;       // in the order of the first records
   std::vector<std::string> notes;     // what else differs; how the launches took turns
   size_t count(Change change) const;  // judged rows
+  bool anything_common() const;       // a row that both sides have
   // regress: something got slower, or broke (see wrong_data()); inconclusive: not all is known.
   Change verdict() const;
   bool wrong_data() const;  // side b has wrong elements

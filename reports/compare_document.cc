@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 #include "core/units.h"
 #include "reports/compare_output.h"
@@ -142,6 +144,27 @@ Table table_of(const Rows& rows, const std::vector<const Variable*>& shown) {
   return table;
 }
 
+// Why rows are not decided, each reason once: the table's last column has no room on a narrow
+// terminal.
+std::vector<std::string> open_questions(const Rows& rows) {
+  constexpr size_t kMost = 5;
+  std::map<std::string, size_t> reasons;
+  for (const CompareRow* row : rows) {
+    if (row->change == Change::kInconclusive || row->change == Change::kBroken) {
+      ++reasons[std::string(to_string(row->change)) + ": " + clean(row->why)];
+    }
+  }
+  std::vector<std::string> lines;
+  for (const auto& [reason, count] : reasons) {
+    if (lines.size() == kMost) {
+      lines.push_back(fmt::format("... and {} more reasons", reasons.size() - kMost));
+      break;
+    }
+    lines.push_back(fmt::format("{} row{} {}", count, count == 1 ? "" : "s", reason));
+  }
+  return lines;
+}
+
 void add_rows(Rows rows, const std::string& title, Document& document) {
   if (rows.empty()) return;
   std::stable_sort(rows.begin(), rows.end(), [](const CompareRow* x, const CompareRow* y) {
@@ -153,6 +176,7 @@ void add_rows(Rows rows, const std::string& title, Document& document) {
   document.heading(1, title);
   if (!shared.empty()) document.paragraph("All rows: " + join(shared, ", "));
   document.table(table_of(rows, shown));
+  document.list(open_questions(rows));
 }
 
 std::string counts_text(const Comparison& comparison) {
@@ -194,7 +218,8 @@ Document compare_document(const Comparison& comparison) {
   const bool paired =
       std::any_of(judged.begin(), judged.end(), [](const CompareRow* row) { return row->paired; });
   document.paragraph(fmt::format(
-      "time = how much longer b takes, over {}; p = chance of such a difference without a change, "
+      "time = how much longer b takes, typically, over {} (not the ratio of the two medians shown); "
+      "p = chance of such a difference without a change, "
       "corrected for {} rows; noise = how far a side differs from itself; a change counts from "
       "{:.3g} % and {:g} times the noise on.",
       paired ? "pairs of launches" : "the medians of the launches", judged.size(),

@@ -323,18 +323,23 @@ void add_tables(const View& view, Document& document) {
 void add_summary(const ReportInput& input, const View& view, Document& document) {
   const Counts& counts = view.counts;
   document.heading(1, "Summary");
+  for (const std::string& text : input.incomplete) {
+    document.paragraph("Incomplete: " + text, Tone::kWarn);
+  }
   if (counts.total() == 0) {
     document.paragraph("no records", Tone::kWarn);
     return;
   }
   std::string text =
-      fmt::format("{} cells: {} passed, {} failed, {} skipped, {} error", counts.total(),
-                  counts.passed, counts.failed, counts.skipped, counts.errors);
+      fmt::format("{} cell{}: {} passed, {} failed, {} skipped, {} error", counts.total(),
+                  counts.total() == 1 ? "" : "s", counts.passed, counts.failed, counts.skipped, counts.errors);
   if (counts.noisy) text += fmt::format("; {} noisy", counts.noisy);
   if (counts.invalid) text += fmt::format("; {} INVALID", counts.invalid);
   if (counts.wrong) text += fmt::format("; {} wrong elements", counts.wrong);
   const bool bad = counts.failed + counts.errors + counts.invalid > 0;
-  document.paragraph(text, bad ? Tone::kBad : Tone::kGood);
+  document.paragraph(text, bad                        ? Tone::kBad
+                           : input.incomplete.empty() ? Tone::kGood
+                                                      : Tone::kWarn);
   if (input.rules.empty()) return;
   const auto broken =
       static_cast<size_t>(std::count_if(input.rules.begin(), input.rules.end(),

@@ -152,6 +152,21 @@ TestCase case_of(const RuleVerdict& rule) {
   return one;
 }
 
+// What is missing cannot be counted as passed.
+void add_incomplete(const std::vector<std::string>& incomplete, std::vector<Suite>& suites) {
+  if (incomplete.empty()) return;
+  Suite& suite = suites.emplace_back();
+  suite.name = "run";
+  for (const std::string& text : incomplete) {
+    TestCase one;
+    one.name = "all planned cells were measured";
+    one.result = Result::kError;
+    one.type = "incomplete";
+    one.message = text;
+    suite.cases.push_back(std::move(one));
+  }
+}
+
 template <typename Source>
 void add_suite(const char* name, const std::vector<Source>& sources, std::vector<Suite>& suites) {
   if (sources.empty()) return;
@@ -188,6 +203,7 @@ Expected<std::vector<std::string>> write(const ReportInput& input, const ReportT
   if (!target.out) return fail(ErrorCode::kUsage, "the junit report needs an output stream");
   const View view = make_view(input.records);
   std::vector<Suite> suites = cell_suites(view);
+  add_incomplete(input.incomplete, suites);
   add_suite("probes", input.checks, suites);
   add_suite("findings", input.findings, suites);
   add_suite("rules", input.rules, suites);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/json.h"
+#include "reports/run_state.h"
 
 namespace plumbline {
 namespace {
@@ -44,7 +45,7 @@ void read_json(const fs::path& path, ReportInput& input, const Take& take) {
   try {
     take(nlohmann::json::parse(*text));
   } catch (const nlohmann::json::exception& error) {
-    input.notes.push_back(path.string() + ": left out: " + error.what());
+    input.notes.push_back(path.string() + ": left out: " + json_reason(error));
   }
 }
 
@@ -74,6 +75,12 @@ void read_run_folder(const std::string& folder, ReportInput& input) {
             [&](const nlohmann::json& json) { take_doctor(json, input); });
   read_json(path / kChecklistFile, input,
             [&](const nlohmann::json& json) { take_checklist(json, input); });
+  const Expected<RunState> state = read_run_state(folder);
+  if (!state) {
+    input.notes.push_back(state.error().message());
+  } else if (const std::string text = incomplete_text(*state, folder); !text.empty()) {
+    input.incomplete.push_back(text);
+  }
   if (!input.scenario_text.empty()) return;
   input.scenario_text = text_of(path / kScenarioFile, kMostScenarioBytes, input).value_or("");
 }

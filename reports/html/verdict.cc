@@ -73,7 +73,7 @@ std::string cells_text(const Counts& counts) {
   if (counts.skipped > 0) {
     return fmt::format("{} cells passed and {} were skipped", counts.passed, counts.skipped);
   }
-  return counts.total() == 1 ? "its one cell passed"
+  return counts.total() == 1 ? "the one cell measured passed"
                              : fmt::format("all {} cells passed", counts.total());
 }
 
@@ -283,16 +283,20 @@ PageAnswer answer_of(const Page& page) {
   const size_t outliers = outliers_of(page);
   const bool bad = failing + missed + counts.failed + counts.errors + counts.invalid > 0;
   const bool nothing = counts.total() == counts.skipped && input.checks.empty();
+  const bool incomplete = !input.incomplete.empty();
   const bool remarks = counts.noisy + counts.skipped + outliers + input.notes.size() +
                            findings_of(input, Severity::kWarn) >
                        0;
   PageAnswer answer;
-  answer.tone = bad ? Tone::kBad : nothing || remarks ? Tone::kWarn : Tone::kGood;
-  answer.word = bad       ? "Not sound"
-                : nothing ? "Nothing measured"
-                : remarks ? "Sound, with remarks"
-                          : "Sound";
-  std::vector<std::string> parts = {cells_text(counts), probes_text(input)};
+  answer.tone = bad ? Tone::kBad : nothing || incomplete || remarks ? Tone::kWarn : Tone::kGood;
+  answer.word = bad          ? "Not sound"
+                : nothing    ? "Nothing measured"
+                : incomplete ? "Incomplete"
+                : remarks    ? "Sound, with remarks"
+                             : "Sound";
+  std::vector<std::string> parts = input.incomplete;
+  parts.push_back(cells_text(counts));
+  parts.push_back(probes_text(input));
   if (!input.rules.empty()) {
     parts.push_back(fmt::format("{} of {} met", input.rules.size() - missed,
                                 plural(input.rules.size(), "rule")));

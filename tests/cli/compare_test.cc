@@ -120,6 +120,60 @@ TEST_F(CompareTest, CtrlCEndsInOrderAndKeepsWhatIsFinished) {
   EXPECT_EQ(program.wait(), 130) << program.err();
   EXPECT_TRUE(all_gone(ranks, 5000));
   EXPECT_FALSE(records("out/a/records.jsonl").empty());
+  // Whoever reads the comparison, now or later, learns that it is of a part only.
+  EXPECT_THAT(program.err(), HasSubstr("of 3000 cells"));
+  EXPECT_THAT(program.out(), HasSubstr("interrupted after"));
+  EXPECT_THAT(read_file(path("out/compare.json")), HasSubstr("interrupted after"));
+  EXPECT_THAT(plumbline({"compare", path("out")}).out, HasSubstr("interrupted after"));
+}
+
+TEST_F(CompareTest, OneEntryInTheListForBothSidesAndPruneRemovesBoth) {
+  const std::vector<std::string> environment = {"XDG_STATE_HOME=" + path("state")};
+  const auto results = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "results");
+    return run_program(plumbline_argv(words), environment);
+  };
+  const Finished done = run_program(
+      plumbline_argv({"run", "--interleave", path("a.json"), path("slow.json"), "--repeat", "2",
+                      "--out", path("both"), "-q"}),
+      environment);
+  ASSERT_NE(done.status, 1) << done.err;
+  const auto list = nlohmann::json::parse(results({"list", "--json"}).out);
+  ASSERT_EQ(list.size(), 1u);
+  EXPECT_EQ(list[0].at("folder"), path("both"));
+  EXPECT_EQ(list[0].at("scenario"), "a and slow");
+  EXPECT_EQ(list[0].at("cells"), 4);
+  EXPECT_EQ(list[0].at("passed"), 4);
+  EXPECT_THAT(results({"show", "last"}).out,
+              AllOf(HasSubstr("compare.json"), HasSubstr("both/b/records.csv")));
+  folder_.write("both/mine.txt", "mine");
+  EXPECT_THAT(results({"prune", "--keep", "0", "--dry-run"}).out, HasSubstr("mine.txt"));
+  std::filesystem::remove(path("both/mine.txt"));
+  const Finished pruned = results({"prune", "--keep", "0"});
+  EXPECT_EQ(pruned.status, 0) << pruned.err;
+  EXPECT_FALSE(std::filesystem::exists(path("both"))) << pruned.out;
+}
+
+// Without a cell in common nothing was compared; "no change" would be a lie.
+TEST_F(CompareTest, NothingInCommonIsAnError) {
+  folder_.write("other.json", scenario("delay:ns=0", "[2048]"));
+  ASSERT_EQ(plumbline({"run", path("a.json"), "--out", path("one"), "-q"}).status, 0);
+  ASSERT_EQ(plumbline({"run", path("other.json"), "--out", path("two"), "-q"}).status, 0);
+  const Finished done = plumbline({"compare", path("one"), path("two")});
+  EXPECT_EQ(done.status, 1) << done.out;
+  EXPECT_THAT(done.err, AllOf(HasSubstr("nothing to compare"), HasSubstr("--ignore")));
+}
+
+// What other tools printed is read as well, and compared by what they say.
+TEST_F(CompareTest, OutputOfOtherToolsIsCompared) {
+  const std::string osu = R"(# OSU MPI Latency Test v7.2
+# Size          Latency (us)
+1024                    )";
+  folder_.write("old.txt", osu + "10.00\n");
+  folder_.write("new.txt", osu + "30.00\n");
+  const Finished done = plumbline({"compare", path("old.txt"), path("new.txt")});
+  EXPECT_EQ(done.status, 0) << done.err;
+  EXPECT_THAT(done.out, AllOf(HasSubstr("inconclusive"), HasSubstr("+200")));
 }
 
 TEST_F(CompareTest, WrongUsesAreOneClearLine) {
@@ -131,6 +185,7 @@ TEST_F(CompareTest, WrongUsesAreOneClearLine) {
   } kRows[] = {
       {{"compare", path("out")}, "two sides"},
       {{"compare", path("out"), path("out"), path("out")}, "two sides"},
+      {{"compare", path("out"), path("out") + "/."}, "both sides are"},
       {{"compare", path("out"), path("nothing")}, "nothing"},
       {{"compare", path("out"), path("empty")}, "records.jsonl"},
       {{"compare", path("out"), path("out"), "--alpha", "2"}, "--alpha '2'"},

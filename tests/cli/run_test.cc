@@ -190,6 +190,56 @@ TEST(Run, InterruptLeavesPartialResultsAndNobody) {
   EXPECT_GE(records->size(), 3u);
   EXPECT_LT(records->size(), kLongCells);
   EXPECT_NE(program.out().find("allreduce"), std::string::npos) << "a table of what was measured";
+  // It says so at once, and in every report that is made later.
+  const std::string said = "interrupted after " + std::to_string(records->size()) + " of 72 cells";
+  EXPECT_NE(program.err().find(said), std::string::npos) << program.err();
+  const Finished later = run_program(plumbline_argv({"report", "junit", folder.path("out")}));
+  EXPECT_NE(later.out.find(said), std::string::npos) << later.out;
+  EXPECT_NE(later.out.find("errors=\"1\""), std::string::npos);
+  EXPECT_NE(later.err.find(said), std::string::npos);
+}
+
+// Nothing that is missing may look as if it had been written.
+TEST(Run, AFullDiskIsSaidAndLeavesNoHalfReport) {
+  const ScratchFolder folder;
+  folder.write("scenario.json", kSmall);
+  ASSERT_EQ(run_program(run_argv(folder, {"--only", "allreduce"})).status, 0);
+  for (const char* report : {"html", "csv", "markdown", "junit", "openmetrics", "gbench-json"}) {
+    const Finished full =
+        run_program(plumbline_argv({"report", report, folder.path("out"), "-o", "/dev/full"}));
+    EXPECT_EQ(full.status, 1) << report;
+    EXPECT_NE(full.err.find("is the disk full?"), std::string::npos) << report << full.err;
+  }
+  // Files may not grow beyond 20 KiB, as on a disk that is nearly full: bash counts blocks of 1024.
+  const std::string page = folder.path("page.html");
+  const Finished cut = run_program({"/bin/bash", "-c",
+                                    "trap '' XFSZ; ulimit -f 20; exec \"$0\" report html \"$1\" -o \"$2\"",
+                                    plumbline_argv({}).front(), folder.path("out"), page});
+  EXPECT_EQ(cut.status, 1) << cut.out << cut.err;
+  EXPECT_NE(access(page.c_str(), F_OK), 0) << "half a page";
+}
+
+TEST(Run, WithoutAConsoleReportTheCountsAreStillSaid) {
+  const ScratchFolder folder;
+  folder.write("scenario.json", R"({"plumbline": 1, "question": "q", "hosts": {"local": 2},
+    "launch": {"port_base": "auto"}, "roofs": false, "probes": [],
+    "matrix": [{"kind": "check", "op": "allreduce", "bytes": 1000}], "report": ["csv"]})");
+  const Finished done = run_program(run_argv(folder));
+  EXPECT_EQ(done.status, 0) << done.err;
+  EXPECT_NE(done.out.find("1 cell: 1 passed"), std::string::npos) << done.out;
+}
+
+// "Report:" and nothing else would look as if there were no links, or no soak, to see.
+TEST(Run, AReportWithNothingToShowSaysSo) {
+  const ScratchFolder folder;
+  folder.write("scenario.json", kSmall);
+  ASSERT_EQ(run_program(run_argv(folder, {"--only", "allreduce"})).status, 0);
+  for (const char* report : {"links", "soak"}) {
+    const Finished done = run_program(
+        plumbline_argv({"report", report, folder.path("out"), "-o", folder.path("x")}));
+    EXPECT_EQ(done.status, 1) << report;
+    EXPECT_NE(done.err.find("nothing to write"), std::string::npos) << done.err;
+  }
 }
 
 TEST(Run, SecondInterruptEndsAtOnce) {
