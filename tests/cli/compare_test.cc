@@ -111,9 +111,11 @@ TEST_F(CompareTest, CtrlCEndsInOrderAndKeepsWhatIsFinished) {
   folder_.write("long.json", scenario("delay:ns=0", "[8, 64, 512]"));
   Program program(plumbline_argv({"run", "--interleave", path("long.json"), path("long.json"),
                                   "--repeat", "1000", "--out", path("out"), "-q"}));
-  const std::string file = path("out/a/records.jsonl");
-  for (int i = 0; i < 400 && (!std::filesystem::exists(file) || read_file(file).empty()); ++i) {
-    usleep(50'000);
+  for (const char* side : {"out/a/records.jsonl", "out/b/records.jsonl"}) {
+    const std::string file = path(side);
+    for (int i = 0; i < 400 && (!std::filesystem::exists(file) || read_file(file).empty()); ++i) {
+      usleep(50'000);
+    }
   }
   const std::vector<pid_t> ranks = program.children();
   program.signal(SIGINT);
