@@ -6,8 +6,8 @@
 #include <set>
 
 #include "cli/commands.h"
+#include "cli/kept_rules.h"
 #include "cli/report_output.h"
-#include "cli/rule_source.h"
 #include "cli/run_folder.h"
 #include "core/options.h"
 #include "reports/read_input.h"
@@ -35,6 +35,17 @@ Expected<ReportInput> read_input(const std::vector<std::string>& paths, const As
       read_run_folder(folder.empty() ? "." : folder.string(), input);
   }
   return input;
+}
+
+// Rules kept beside the records, then those that were named. True when all hold.
+bool judge(const RuleRequest& given, const std::vector<std::string>& paths,
+           const Assumptions& assume, const Args& args, ReportInput& input, Context& context) {
+  const std::vector<KeptRules> kept = kept_rules(paths, given, args, input);
+  std::vector<const RuleRequest*> all = {&given};
+  for (const KeptRules& rules : kept) all.push_back(&rules.request);
+  note_unused_baseline(all, args, context);
+  const bool kept_hold = apply_kept_rules(kept, assume, input, context);
+  return apply_rules(given, input, context) && kept_hold;
 }
 
 Status write_to(const ReportRow& row, const ReportInput& input, const std::string& out,
@@ -74,13 +85,11 @@ int run_report(const Args& args, Context& context) {
   const Expected<Assumptions> assume = parse_assumptions(args.all("assume"));
   if (!assume) return usage_failure(context, assume.error());
   const std::vector<std::string> paths = record_paths(args.all("file"));
-  std::vector<std::string> rule_notes;
-  const auto rules = read_rules(kept_rules(paths, rule_notes), args, context);
+  const auto rules = read_rules({}, args, context);
   if (!rules) return 1;
   Expected<ReportInput> input = read_input(paths, *assume);
   if (!input) return usage_failure(context, input.error());
-  input->notes.insert(input->notes.end(), rule_notes.begin(), rule_notes.end());
-  const bool rules_hold = apply_rules(*rules, *input, context);
+  const bool rules_hold = judge(*rules, paths, *assume, args, *input, context);
   for (const std::string& note : input->notes) *context.err << "plumbline: " << note << "\n";
   for (const std::string& text : input->incomplete) {
     *context.err << "plumbline: incomplete: " << text << "\n";

@@ -13,6 +13,7 @@
 #include "core/text_file.h"
 #include "reports/metrics.h"
 #include "reports/read_input.h"
+#include "reports/text.h"
 #include "scenarios/read_expect.h"
 
 namespace plumbline {
@@ -28,6 +29,10 @@ Expected<RuleBaseline> load_baseline(const std::string& path) {
     return fail(std::move(error));
   }
   return make_baseline(path, make_view(input.records));
+}
+
+std::string named_baseline(const Args& args) {
+  return fs::absolute(args.get("baseline")).lexically_normal().string();
 }
 
 bool applies(const std::string& name, const Cell& cell) {
@@ -93,55 +98,45 @@ std::optional<RuleRequest> read_rules(std::vector<Rule> own, const Args& args, C
     request.rules.insert(request.rules.end(), rules->begin(), rules->end());
   }
   for (Rule& rule : request.rules) {
-    if (!rule.needs_baseline()) continue;
-    if (rule.baseline.empty() && args.has("baseline")) {
-      rule.baseline = fs::absolute(args.get("baseline")).lexically_normal().string();
-      // Kept with it, so that a later report judges the same.
-      nlohmann::json object = nlohmann::json::parse(rule.json, nullptr, false);
-      object["baseline"] = rule.baseline;
-      rule.json = object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    }
-    if (rule.baseline.empty()) {
-      usage_failure(context, Error{ErrorCode::kUsage, rule.place + ": needs a baseline", 0,
-                                   "add --baseline DIR, or the key \"baseline\" to the rule", ""});
-      return std::nullopt;
-    }
-    if (request.baselines.count(rule.baseline) > 0) continue;
-    Expected<RuleBaseline> baseline = load_baseline(rule.baseline);
-    if (!baseline) {
-      usage_failure(context, baseline.error());
-      return std::nullopt;
-    }
-    request.baselines.emplace(rule.baseline, std::move(*baseline));
+    const Status ready = ready_baseline(rule, args, request.baselines);
+    if (ready) continue;
+    usage_failure(context, ready.error());
+    return std::nullopt;
   }
   return request;
 }
 
-std::vector<Rule> kept_rules(const std::vector<std::string>& record_paths,
-                             std::vector<std::string>& notes) {
-  std::vector<Rule> all;
-  std::set<std::string> seen;
-  for (const std::string& path : record_paths) {
-    const std::string file = (fs::path(records_in(path)).parent_path() / kRulesFile).string();
-    std::error_code code;
-    if (!fs::exists(file, code)) continue;
-    auto rules = load_rules(file, make_vocabulary());
-    if (!rules) {
-      notes.push_back("the rules of this run are not judged: " + to_line(rules.error().front()));
-      continue;
-    }
-    for (Rule& rule : *rules) {
-      const bool lost = rule.needs_baseline() && !rule.baseline.empty() &&
-                        !fs::exists(records_in(rule.baseline), code);
-      if (lost) {
-        notes.push_back(fmt::format("rule {} is not judged: its baseline {} is not there any more",
-                                    rule_text(rule), rule.baseline));
-      } else if (seen.insert(rule.json).second) {
-        all.push_back(std::move(rule));
-      }
-    }
+Status ready_baseline(Rule& rule, const Args& args,
+                      std::map<std::string, RuleBaseline>& baselines) {
+  if (!rule.needs_baseline()) return {};
+  if (rule.baseline.empty() && args.has("baseline")) {
+    rule.baseline = named_baseline(args);
+    // Kept with it, so that a later report judges the same.
+    nlohmann::json object = nlohmann::json::parse(rule.json, nullptr, false);
+    object["baseline"] = rule.baseline;
+    rule.json = object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
-  return all;
+  if (rule.baseline.empty()) {
+    return fail(Error{ErrorCode::kUsage, rule.place + ": needs a baseline", 0,
+                      "add --baseline DIR, or the key \"baseline\" to the rule", ""});
+  }
+  if (baselines.count(rule.baseline) > 0) return {};
+  Expected<RuleBaseline> baseline = load_baseline(rule.baseline);
+  if (!baseline) return fail(baseline.error());
+  baselines.emplace(rule.baseline, std::move(*baseline));
+  return {};
+}
+
+void note_unused_baseline(const std::vector<const RuleRequest*>& requests, const Args& args,
+                          Context& context) {
+  if (!args.has("baseline")) return;
+  const std::string path = named_baseline(args);
+  for (const RuleRequest* request : requests) {
+    if (request->baselines.count(path) > 0) return;
+  }
+  *context.err << "plumbline: --baseline " << args.get("baseline")
+               << " is not used: no rule has a metric that ends in " << kOfBaseline
+               << " and names no baseline of its own; plumbline compare tells what changed\n";
 }
 
 Status keep_rules(const std::string& folder, const std::vector<Rule>& rules) {
@@ -179,6 +174,7 @@ RuleCheck check_rules(std::vector<Rule>& rules, const Plan& plan, const Plan* wh
 
 bool check_rules(RuleRequest& request, const Scenario& scenario, const OptionSet& options,
                  const Plan& plan, const Args& args, Context& context, RuleCheck& check) {
+  note_unused_baseline({&request}, args, context);
   if (request.rules.empty()) return true;
   std::optional<Plan> whole;
   if (args.has("only") || args.has("skip")) {
@@ -196,13 +192,26 @@ bool check_rules(RuleRequest& request, const Scenario& scenario, const OptionSet
 
 bool apply_rules(const RuleRequest& request, ReportInput& input, Context& context) {
   if (request.rules.empty()) return true;
-  input.rules = judge_rules(request, make_view(input.records));
-  for (const RuleVerdict& rule : input.rules) {
-    if (rule.passed) continue;
-    *context.err << "plumbline: rule broken: " << rule.rule << ": " << rule.message << " ["
-                 << rule.where << "]\n";
+  return add_verdicts(judge_rules(request, make_view(input.records)), input, context);
+}
+
+bool add_verdicts(std::vector<RuleVerdict> verdicts, ReportInput& input, Context& context) {
+  const bool hold = all_hold(verdicts);
+  for (RuleVerdict& rule : verdicts) {
+    const auto alike =
+        std::count_if(input.rules.begin(), input.rules.end(), [&](const RuleVerdict& other) {
+          return other.rule == rule.rule &&
+                 (other.where == rule.where || other.where.rfind(rule.where + " (", 0) == 0);
+        });
+    if (alike > 0) rule.where += fmt::format(" ({})", alike + 1);
+    if (!rule.passed) {
+      const std::string of = rule.records.empty() ? "" : ", records of " + rule.records;
+      *context.err << "plumbline: rule broken: " << clean(rule.rule) << ": " << clean(rule.message)
+                   << " [" << clean(rule.where + of) << "]\n";
+    }
+    input.rules.push_back(std::move(rule));
   }
-  return all_hold(input.rules);
+  return hold;
 }
 
 }  // namespace plumbline

@@ -1,7 +1,8 @@
-// Rules as commands get them: the scenario's own or those kept beside a run's records, and the
-// files of --rules, with the baselines that they need. What is wrong is printed, one line each.
+// Rules as commands get them: the scenario's own and the files of --rules, with the baselines that
+// they need. What is wrong is printed, one line each. Those kept beside records: kept_rules.h.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,9 +19,13 @@ inline constexpr const char* kRulesFile = "rules.json";  // beside records.jsonl
 // printing why: a file cannot be read, a rule is wrong, a baseline is missing.
 std::optional<RuleRequest> read_rules(std::vector<Rule> own, const Args& args, Context& context);
 
-// The rules kept beside these record files, each once. What cannot be used is a note.
-std::vector<Rule> kept_rules(const std::vector<std::string>& record_paths,
-                             std::vector<std::string>& notes);
+// Names the baseline of --baseline in a rule that needs one and names none, and reads what it names
+// into `baselines`, once. An error says what cannot be had.
+Status ready_baseline(Rule& rule, const Args& args, std::map<std::string, RuleBaseline>& baselines);
+// One line on standard error when --baseline was given and no rule of these compares with it.
+void note_unused_baseline(const std::vector<const RuleRequest*>& requests, const Args& args,
+                          Context& context);
+
 // Writes them beside the records of `folder`; with none, an older file goes away.
 Status keep_rules(const std::string& folder, const std::vector<Rule>& rules);
 
@@ -37,7 +42,10 @@ RuleCheck check_rules(std::vector<Rule>& rules, const Plan& plan, const Plan* wh
 bool check_rules(RuleRequest& request, const Scenario& scenario, const OptionSet& options,
                  const Plan& plan, const Args& args, Context& context, RuleCheck& check);
 
-// Judges them into `input.rules`, and says on standard error which are broken. True when all hold.
+// Judges them on all records and adds the verdicts.
 bool apply_rules(const RuleRequest& request, ReportInput& input, Context& context);
+// Adds them to `input.rules`, and says on standard error which are broken. Of rules that read alike
+// and stand in the same place the later ones get a number. True when all these hold.
+bool add_verdicts(std::vector<RuleVerdict> verdicts, ReportInput& input, Context& context);
 
 }  // namespace plumbline

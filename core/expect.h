@@ -64,8 +64,11 @@ struct Rule {
   std::vector<RuleBound> bounds;  // all must hold; at least one
   std::string baseline;           // records.jsonl or its folder; empty = that of --baseline
   bool optional = false;          // results that are not there, or were skipped, do not break it
-  std::string place;              // file and place in it: "quickstart.json $.expect[0]"
-  std::string json;               // the rule as an object, to be kept beside the records
+  std::string place;              // file and place in it: "mine/quickstart.json $.expect[0]"
+  // Where it was written first, without folders: "quickstart.json $.expect[0]". The same in every
+  // run and in every report of it, so that names of tests and series can be made of it.
+  std::string origin;
+  std::string json;  // the rule as an object, to be kept beside the records; without its origin
 
   bool needs_baseline() const;
 };

@@ -12,7 +12,7 @@ Expected<std::vector<std::string>> write(const ReportInput& input, const ReportT
   Document document;
   add_introduction(input, view, document);
   add_checklist(input, view, document);
-  add_rules(input.rules, document);
+  add_rules(input, document);
   add_tables(view, document);
   add_soaks(input.soaks, document);
   add_summary(input, view, document);

@@ -9,6 +9,7 @@
 
 #include "core/units.h"
 #include "reports/link_tables.h"
+#include "reports/roofs.h"
 #include "reports/text.h"
 #include "reports/utc.h"
 
@@ -287,7 +288,8 @@ void add_introduction(const ReportInput& input, const View& view, Document& docu
   const std::string roofs = roofs_text(view);
   if (!roofs.empty()) document.paragraph(roofs);
   add_bad_roofs(view, document);
-  std::vector<std::string> notes = noise_notes(view);
+  std::vector<std::string> notes = no_roof_notes(view);
+  for (std::string& note : noise_notes(view)) notes.push_back(std::move(note));
   if (view.superseded) {
     notes.push_back(fmt::format("{} earlier records left out: a later one measures the same cell",
                                 view.superseded));
@@ -330,9 +332,9 @@ void add_summary(const ReportInput& input, const View& view, Document& document)
     document.paragraph("no records", Tone::kWarn);
     return;
   }
-  std::string text =
-      fmt::format("{} cell{}: {} passed, {} failed, {} skipped, {} error", counts.total(),
-                  counts.total() == 1 ? "" : "s", counts.passed, counts.failed, counts.skipped, counts.errors);
+  std::string text = fmt::format("{} cell{}: {} passed, {} failed, {} skipped, {} error",
+                                 counts.total(), counts.total() == 1 ? "" : "s", counts.passed,
+                                 counts.failed, counts.skipped, counts.errors);
   if (counts.noisy) text += fmt::format("; {} noisy", counts.noisy);
   if (counts.invalid) text += fmt::format("; {} INVALID", counts.invalid);
   if (counts.wrong) text += fmt::format("; {} wrong elements", counts.wrong);
@@ -344,10 +346,11 @@ void add_summary(const ReportInput& input, const View& view, Document& document)
   const auto broken =
       static_cast<size_t>(std::count_if(input.rules.begin(), input.rules.end(),
                                         [](const RuleVerdict& rule) { return !rule.passed; }));
-  document.paragraph(
-      broken == 0 ? fmt::format("{} of {} rules hold", input.rules.size(), input.rules.size())
-                  : fmt::format("{} of {} rules BROKEN", broken, input.rules.size()),
-      broken == 0 ? Tone::kGood : Tone::kBad);
+  const size_t all = input.rules.size();
+  document.paragraph(broken == 0
+                         ? fmt::format("{} of {} rule{}", all, all, all == 1 ? " holds" : "s hold")
+                         : fmt::format("{} of {} rule{} BROKEN", broken, all, all == 1 ? "" : "s"),
+                     broken == 0 ? Tone::kGood : Tone::kBad);
 }
 
 }  // namespace plumbline

@@ -15,7 +15,7 @@ void add_introduction(const ReportInput& input, const View& view, Document& docu
 // The scenario's checklist, item by item; nothing when it has none (checklist.cc).
 void add_checklist(const ReportInput& input, const View& view, Document& document);
 // What became of the rules of `expect`, one by one; nothing when there are none (rule_list.cc).
-void add_rules(const std::vector<RuleVerdict>& rules, Document& document);
+void add_rules(const ReportInput& input, Document& document);
 // What shaped the numbers beside the network, each cause with how many records have it.
 std::vector<std::string> noise_notes(const View& view);
 // What cells cost beside their timed part (asking the ranks, warming up, checking the data, writing

@@ -15,9 +15,13 @@
 namespace plumbline {
 namespace {
 
+using Notes = std::vector<std::string>;
+
 struct ColumnSpec {
   Column column;
   std::string (*cell)(const Pair& pair);
+  // Where set, in place of `cell`: may add to the notes below the table, and refer to them.
+  std::string (*with_note)(const Pair& pair, Notes& notes) = nullptr;
 };
 
 const Cell& cell_of(const Pair& pair) { return pair.any().record->cell; }
@@ -50,9 +54,20 @@ std::string p99_text(const Item* item) {
   return item->time.p99 ? us_text(item->time.p99) : "n/a";
 }
 
-std::string roof_text(const Item* item) {
+// Number of this note below the table, which has it once.
+size_t number_of(const std::string& note, Notes& notes) {
+  auto found = std::find(notes.begin(), notes.end(), note);
+  if (found == notes.end()) found = notes.insert(notes.end(), note);
+  return static_cast<size_t>(found - notes.begin()) + 1;
+}
+
+// "86", or "298 [2]" where that shows a bad roof.
+std::string roof_text(const Item* item, Notes& notes) {
   if (!item) return {};
-  return percent_text(item->of_bandwidth ? item->of_bandwidth : item->of_latency);
+  const std::string share =
+      percent_text(item->of_bandwidth ? item->of_bandwidth : item->of_latency);
+  if (item->no_roof.empty()) return share;
+  return fmt::format("{} [{}]", share, number_of(item->no_roof, notes));
 }
 
 std::string size_text(const Pair& p) { return fmt::format("{}", cell_of(p).bytes); }
@@ -123,10 +138,14 @@ std::vector<ColumnSpec> pair_columns(bool bandwidth) {
       {{in, "#wrong", "", false, 9, true}, [](const Pair& p) { return wrong_text(p.in); }},
       {{out, "p50 95% CI", "us", false, 5, true}, [](const Pair& p) { return ci_text(p.out); }},
       {{out, "p99", "us", false, 6, true}, [](const Pair& p) { return p99_text(p.out); }},
-      {{out, "of roof", "%", false, 4, true}, [](const Pair& p) { return roof_text(p.out); }},
+      {{out, "of roof", "%", false, 4, true},
+       nullptr,
+       [](const Pair& p, Notes& notes) { return roof_text(p.out, notes); }},
       {{in, "p50 95% CI", "us", false, 14, true}, [](const Pair& p) { return ci_text(p.in); }},
       {{in, "p99", "us", false, 14, true}, [](const Pair& p) { return p99_text(p.in); }},
-      {{in, "of roof", "%", false, 14, true}, [](const Pair& p) { return roof_text(p.in); }},
+      {{in, "of roof", "%", false, 14, true},
+       nullptr,
+       [](const Pair& p, Notes& notes) { return roof_text(p.in, notes); }},
   };
 }
 
@@ -204,7 +223,7 @@ std::string reason_of(const Item& item) {
 }
 
 // "noisy [1]"; the reason goes into `notes` once.
-std::string verdict_text(const Pair& pair, std::vector<std::string>& notes) {
+std::string verdict_text(const Pair& pair, Notes& notes) {
   const Item& worse =
       pair.out && pair.in && pair.in->verdict > pair.out->verdict ? *pair.in : pair.any();
   std::string text = verdict_word(worse);
@@ -212,9 +231,7 @@ std::string verdict_text(const Pair& pair, std::vector<std::string>& notes) {
   for (const Item* item : {pair.out, pair.in}) {
     const std::string reason = item ? clean(reason_of(*item)) : std::string();
     if (reason.empty()) continue;
-    auto found = std::find(notes.begin(), notes.end(), reason);
-    if (found == notes.end()) found = notes.insert(notes.end(), reason);
-    numbers.insert(static_cast<size_t>(found - notes.begin()) + 1);
+    numbers.insert(number_of(reason, notes));
   }
   for (const size_t number : numbers) text += fmt::format(" [{}]", number);
   return text;
@@ -265,7 +282,7 @@ std::string ranks_text(const std::set<int>& ranks) {
 
 }  // namespace
 
-Table group_table(const ViewGroup& group, std::vector<std::string>& notes) {
+Table group_table(const ViewGroup& group, Notes& notes) {
   const bool throughput = group.kind == "throughput";
   const std::vector<ColumnSpec> specs =
       throughput ? throughput_columns() : pair_columns(group.kind == "bandwidth");
@@ -274,7 +291,9 @@ Table group_table(const ViewGroup& group, std::vector<std::string>& notes) {
   table.columns.push_back({"", "verdict", "", true, 0, false});
   for (const Pair& pair : throughput ? split_placements(group.rows) : group.rows) {
     TableRow& row = table.rows.emplace_back();
-    for (const ColumnSpec& spec : specs) row.cells.push_back(spec.cell(pair));
+    for (const ColumnSpec& spec : specs) {
+      row.cells.push_back(spec.with_note ? spec.with_note(pair, notes) : spec.cell(pair));
+    }
     row.cells.push_back(verdict_text(pair, notes));
     row.tone = tone_of(pair.verdict());
   }

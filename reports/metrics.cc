@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "core/units.h"
+#include "reports/roofs.h"
+
 namespace plumbline {
 namespace {
 
@@ -82,15 +85,25 @@ MetricValue noise(const View&, const Item& item) {
   return {std::nullopt, to_string(item.verdict), ""};
 }
 
-MetricValue latency_of_roof(const View&, const Item& item) {
-  return number_or(item.of_latency, "no bare ping-pong was measured on its path");
+// A share of a roof that is none says nothing, however large it is.
+MetricValue share_or(const RoofShare& of, const std::string& reached) {
+  if (of.no_roof.empty()) return {of.share, "", ""};
+  return {std::nullopt, "", fmt::format("reached {}, but {}", reached, of.no_roof)};
+}
+
+MetricValue latency_of_roof(const View& view, const Item& item) {
+  const std::optional<RoofShare> of = latency_share(view, item);
+  if (!of) return {std::nullopt, "", "no bare ping-pong was measured on its path"};
+  return share_or(*of, format_duration(*item.time.p50));
 }
 
 MetricValue busbw_of_roof(const View& view, const Item& item) {
-  const Item* roof = bandwidth_roof(view, *item.record);
-  if (roof == nullptr) return {std::nullopt, "", "no bare stream was measured on its path"};
-  if (!item.busbw_Bps) return {std::nullopt, "", "no bandwidth was measured"};
-  return {*item.busbw_Bps / *roof_rate_Bps(*roof), "", ""};
+  if (bandwidth_roof(view, *item.record) == nullptr) {
+    return {std::nullopt, "", "no bare stream was measured on its path"};
+  }
+  const std::optional<RoofShare> of = bandwidth_share(view, item);
+  if (!of) return {std::nullopt, "", "no bandwidth was measured"};
+  return share_or(*of, format_rate(*item.busbw_Bps));
 }
 
 constexpr const char* kUnknownSpeed =
@@ -168,56 +181,59 @@ bool has_baseline(const MetricRow& row) {
 
 const std::vector<MetricRow>& metric_table() {
   static const std::vector<MetricRow> kTable = {
-      {"min", MetricUnit::kTime, kTimed, "", false, quantile<&TimeSummary::min>,
+      {"min", MetricUnit::kTime, kTimed, "", Moves::kNothing, quantile<&TimeSummary::min>,
        "shortest time of an operation"},
-      {"p50", MetricUnit::kTime, kTimed, "", false, quantile<&TimeSummary::p50>,
+      {"p50", MetricUnit::kTime, kTimed, "", Moves::kNothing, quantile<&TimeSummary::p50>,
        "median time of the slowest rank"},
-      {"p90", MetricUnit::kTime, kTimed, "", false, quantile<&TimeSummary::p90>,
+      {"p90", MetricUnit::kTime, kTimed, "", Moves::kNothing, quantile<&TimeSummary::p90>,
        "its 90 % quantile"},
-      {"p95", MetricUnit::kTime, kTimed, "", false, quantile<&TimeSummary::p95>,
+      {"p95", MetricUnit::kTime, kTimed, "", Moves::kNothing, quantile<&TimeSummary::p95>,
        "its 95 % quantile"},
-      {"p99", MetricUnit::kTime, kTimed, "", false, quantile<&TimeSummary::p99>,
+      {"p99", MetricUnit::kTime, kTimed, "", Moves::kNothing, quantile<&TimeSummary::p99>,
        "its 99 % quantile; needs 1000 samples"},
-      {"p999", MetricUnit::kTime, kTimed, "", false, quantile<&TimeSummary::p999>,
+      {"p999", MetricUnit::kTime, kTimed, "", Moves::kNothing, quantile<&TimeSummary::p999>,
        "its 99.9 % quantile; needs 10000 samples"},
-      {"max", MetricUnit::kTime, kTimed, "", false, quantile<&TimeSummary::max>,
+      {"max", MetricUnit::kTime, kTimed, "", Moves::kNothing, quantile<&TimeSummary::max>,
        "longest time of an operation"},
-      {"first_op", MetricUnit::kTime, kSingle, "", false, first_op,
+      {"first_op", MetricUnit::kTime, kSingle, "", Moves::kNothing, first_op,
        "the very first operation, setting up connections included"},
-      {"cv", MetricUnit::kShare, kTimed, "", false, quantile<&TimeSummary::cv>,
+      {"cv", MetricUnit::kShare, kTimed, "", Moves::kNothing, quantile<&TimeSummary::cv>,
        "standard deviation over mean of the times"},
-      {"algbw", MetricUnit::kRate, kTimed, "", true, algbw, "size over time"},
-      {"busbw", MetricUnit::kRate, kTimed, "", true, busbw,
+      {"algbw", MetricUnit::kRate, kTimed, "", Moves::kBytes, algbw, "size over time"},
+      {"busbw", MetricUnit::kRate, kTimed, "", Moves::kBytes, busbw,
        "the same times the operation's factor: comparable to the speed of the wire"},
-      {"rate", MetricUnit::kRate, "throughput", "", true, rate,
+      {"rate", MetricUnit::kRate, "throughput", "", Moves::kBytes, rate,
        "bytes per second with several operations in flight"},
-      {"ops_per_s", MetricUnit::kPerSecond, "throughput", "", false, ops_per_s,
+      {"ops_per_s", MetricUnit::kPerSecond, "throughput", "", Moves::kNothing, ops_per_s,
        "operations per second with several in flight"},
-      {"wrong", MetricUnit::kCount, "latency bandwidth throughput check", "", false, wrong,
-       "wrong elements"},
-      {"samples", MetricUnit::kCount, kTimed, "", false, samples, "operations that were timed"},
-      {"retransmits", MetricUnit::kCount, "latency bandwidth throughput", "", false, retransmits,
-       "TCP segments that all ranks sent again while timing"},
-      {"wire_of_ideal", MetricUnit::kShare, "latency bandwidth throughput check", "", true,
+      {"wrong", MetricUnit::kCount, "latency bandwidth throughput check", "", Moves::kNothing,
+       wrong, "wrong elements"},
+      {"samples", MetricUnit::kCount, kTimed, "", Moves::kNothing, samples,
+       "operations that were timed"},
+      {"retransmits", MetricUnit::kCount, "latency bandwidth throughput", "", Moves::kNothing,
+       retransmits, "TCP segments that all ranks sent again while timing"},
+      {"wire_of_ideal", MetricUnit::kShare, "latency bandwidth throughput check", "", Moves::kBytes,
        wire_of_ideal, "bytes on the wire over the fewest that are possible"},
-      {"memory", MetricUnit::kSize, "latency bandwidth throughput check", "", false, memory,
-       "resident memory of the largest rank"},
-      {"noise", MetricUnit::kWord, kTimed, "", false, noise, "`clean` or `noisy`"},
-      {"latency_of_roof", MetricUnit::kShare, "latency", "", false, latency_of_roof,
+      {"memory", MetricUnit::kSize, "latency bandwidth throughput check", "", Moves::kNothing,
+       memory, "resident memory of the largest rank"},
+      {"noise", MetricUnit::kWord, kTimed, "", Moves::kNothing, noise, "`clean` or `noisy`"},
+      {"latency_of_roof", MetricUnit::kShare, "latency", "", Moves::kMessages, latency_of_roof,
        "half a bare socket's round trip over the median time"},
-      {"busbw_of_roof", MetricUnit::kShare, kSingle, "", true, busbw_of_roof,
+      {"busbw_of_roof", MetricUnit::kShare, kSingle, "", Moves::kBytes, busbw_of_roof,
        "busbw over the rate of a bare socket on the same path"},
-      {"busbw_of_link", MetricUnit::kShare, "latency bandwidth throughput", "", true, busbw_of_link,
+      {"busbw_of_link", MetricUnit::kShare, "latency bandwidth throughput", "", Moves::kBytes,
+       busbw_of_link,
        "busbw over the speed of the slowest link between its ranks: the host file's `speed`, else "
        "the interface's"},
-      {"link_rate", MetricUnit::kRate, "link", kStreams, false, link_rate,
+      {"link_rate", MetricUnit::kRate, "link", kStreams, Moves::kNothing, link_rate,
        "rate of the slowest pair; `measure` in `where` says whether one stream, several, or all "
        "pairs at once"},
-      {"link_rate_of_link", MetricUnit::kShare, "link", kStreams, false, link_rate_of_link,
+      {"link_rate_of_link", MetricUnit::kShare, "link", kStreams, Moves::kNothing,
+       link_rate_of_link,
        "the same over the speed of that pair's link, of the pair where it is least"},
-      {"link_rtt", MetricUnit::kTime, "link", "latency loaded_rtt", false, link_rtt,
+      {"link_rtt", MetricUnit::kTime, "link", "latency loaded_rtt", Moves::kNothing, link_rtt,
        "median round trip of the slowest pair"},
-      {"link_loss", MetricUnit::kShare, "link", "udp", false, link_loss,
+      {"link_loss", MetricUnit::kShare, "link", "udp", Moves::kNothing, link_loss,
        "datagrams lost, of the pair that lost most"},
   };
   return kTable;
@@ -225,7 +241,9 @@ const std::vector<MetricRow>& metric_table() {
 
 bool Metric::means_something_for(const Cell& cell) const {
   const bool measured = *row->measures == '\0' || has_word(row->measures, cell.measure);
-  return has_word(row->kinds, cell.kind) && measured && (!row->needs_bytes || cell.bytes > 0);
+  const bool moves = row->needs == Moves::kNothing || cell.bytes > 0 ||
+                     (row->needs == Moves::kMessages && cell.op == "barrier");
+  return has_word(row->kinds, cell.kind) && measured && moves;
 }
 
 std::optional<Metric> find_metric(const std::string& name) {

@@ -21,12 +21,16 @@ struct MetricValue {
   std::string missing;
 };
 
+// What a cell must move for a metric to mean something: nothing, any message (a barrier's are
+// empty), or bytes (which a barrier and arrays that round down to nothing do not).
+enum class Moves { kNothing, kMessages, kBytes };
+
 struct MetricRow {
   const char* name;
   MetricUnit unit;
   const char* kinds;     // of cells, "latency bandwidth"; others have no such value
   const char* measures;  // of cells of kind "link"; "" = any
-  bool needs_bytes;      // means nothing for a cell that moves none (a barrier)
+  Moves needs;           // else it means nothing for the cell
   MetricValue (*value)(const View& view, const Item& item);
   const char* help;
 };

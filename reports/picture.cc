@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/units.h"
+#include "reports/roofs.h"
 #include "reports/text.h"
 
 namespace plumbline {

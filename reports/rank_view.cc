@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "core/stats.h"
+#include "reports/roofs.h"
 #include "reports/text.h"
 
 namespace plumbline {

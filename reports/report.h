@@ -30,6 +30,8 @@ struct ReportInput {
   std::vector<Finding> findings;
   std::vector<ChecklistItem> checklist;
   std::vector<RuleVerdict> rules;  // of `expect`, in the order of the file; may be empty
+  // Where rules came from that nobody named, in words: files beside the records.
+  std::vector<std::string> rule_sources;
   std::vector<std::string> notes;  // warnings of reading, of other tools' files ...
   // Runs that did not measure all that they planned, a sentence each (see run_state.h).
   std::vector<std::string> incomplete;

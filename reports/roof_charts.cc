@@ -24,6 +24,7 @@ std::vector<Best> bests_of(const View& view) {
     for (const Pair& pair : group.rows) {
       for (const Item* item : {pair.out, pair.in}) {
         if (item == nullptr || !item->valid() || !item->of_bandwidth) continue;
+        if (!item->no_roof.empty()) continue;  // a bar of 298 % would dwarf what is true
         if (best.item == nullptr || *item->of_bandwidth > *best.item->of_bandwidth) {
           best.item = item;
         }
@@ -52,6 +53,9 @@ std::vector<Chart> roof_charts(const View& view, size_t most) {
   chart.name = "bars_of_roof";
   chart.title = "Bus bandwidth as share of the measured roof";
   chart.subtitle = "the best size of each; roof: the same connection without the collective stack";
+  const bool above = std::any_of(view.items.begin(), view.items.end(),
+                                 [](const Item& item) { return !item.no_roof.empty(); });
+  if (above) chart.subtitle += "; left out: results above a roof measured at a bad moment";
   if (all > bests.size()) chart.subtitle += fmt::format("; the best {} of {}", bests.size(), all);
   ChartSeries bars{"best size", ChartMark::kBar, {}, {}};
   double highest = 100;

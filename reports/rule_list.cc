@@ -4,11 +4,13 @@
 
 namespace plumbline {
 
-void add_rules(const std::vector<RuleVerdict>& rules, Document& document) {
-  if (rules.empty()) return;
+void add_rules(const ReportInput& input, Document& document) {
+  if (input.rules.empty()) return;
   document.heading(1, "Rules");
-  for (const RuleVerdict& rule : rules) {
-    document.paragraph((rule.passed ? "[ ok ] " : "[FAIL] ") + rule.rule + ": " + rule.message,
+  document.list(input.rule_sources);
+  for (const RuleVerdict& rule : input.rules) {
+    const std::string of = rule.records.empty() ? "" : "records of " + rule.records + ": ";
+    document.paragraph((rule.passed ? "[ ok ] " : "[FAIL] ") + of + rule.rule + ": " + rule.message,
                        rule.passed ? Tone::kGood : Tone::kBad);
   }
 }

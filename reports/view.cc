@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <tuple>
@@ -12,6 +11,7 @@
 
 #include "core/op.h"
 #include "core/units.h"
+#include "reports/roofs.h"
 
 namespace plumbline {
 namespace {
@@ -137,46 +137,6 @@ std::vector<size_t> current_records(const std::vector<Record>& records) {
   return kept;
 }
 
-// Roofs of this name that were measured on the record's path: in its own run, or, when that run has
-// none (it resumed another), in one of the same plan; of those the ones of its own number of ranks,
-// if there are any.
-std::vector<const Item*> roofs_for(const View& view, const Record& record, std::string_view op) {
-  std::array<std::vector<const Item*>, 4> by_fit;  // best fit first
-  for (const Item* roof : view.roofs) {
-    const std::string& a = transport_of(*roof->record);
-    const std::string& b = transport_of(record);
-    const bool same_path = a == b || a == "auto" || b == "auto";
-    const bool same_run = roof->record->run_id == record.run_id;
-    const bool same_plan = roof->record->plan_hash == record.plan_hash;
-    const Cell &ours = record.cell, &theirs = roof->record->cell;
-    const bool same_ranks = theirs.ranks == ours.ranks && theirs.hosts == ours.hosts &&
-                            theirs.distribution == ours.distribution;
-    if (roof->record->cell.op != op || !roof->valid() || !same_path) continue;
-    if (same_run || same_plan)
-      by_fit[(same_run ? 0U : 2U) + (same_ranks ? 0U : 1U)].push_back(roof);
-  }
-  for (const std::vector<const Item*>& roofs : by_fit) {
-    if (!roofs.empty()) return roofs;
-  }
-  return {};
-}
-
-// A half round trip of the bare socket at the largest size that is not larger than the cell's, or
-// at the smallest one measured.
-std::optional<double> latency_floor_ns(const View& view, const Record& record) {
-  const auto rank = [&](const Item* roof) {
-    const uint64_t bytes = roof->record->cell.bytes;
-    const bool fits = bytes <= record.cell.bytes;
-    return std::pair(fits ? 0 : 1, fits ? record.cell.bytes - bytes : bytes);
-  };
-  const Item* best = nullptr;
-  for (const Item* roof : roofs_for(view, record, "raw_pingpong")) {
-    if (positive(roof->time.p50) && (!best || rank(roof) < rank(best))) best = roof;
-  }
-  if (!best) return std::nullopt;
-  return *best->time.p50 / 2;
-}
-
 auto group_key(const Cell& cell, const std::string& transport) {
   return std::tuple(kind_order(cell.kind), cell.kind, op_order(cell.op), cell.op, cell.ranks,
                     transport, cell.engine, cell.algorithm, cell.hosts, cell.distribution);
@@ -290,18 +250,15 @@ Item make_item(const Record& record) {
 }
 
 void attain(const View& view, Item& item) {
-  const Record& record = *item.record;
   if (!item.valid()) return;
-  if (record.cell.kind == "latency" && positive(item.time.p50)) {
-    if (const std::optional<double> floor = latency_floor_ns(view, record)) {
-      item.of_latency = *floor / *item.time.p50;
-    }
-  }
-  if (record.cell.kind == "bandwidth" && item.busbw_Bps) {
-    if (const Item* roof = bandwidth_roof(view, record)) {
-      item.of_bandwidth = *item.busbw_Bps / *roof_rate_Bps(*roof);
-    }
-  }
+  const std::string& kind = item.record->cell.kind;
+  const bool latency = kind == "latency";
+  if (!latency && kind != "bandwidth") return;
+  const std::optional<RoofShare> of =
+      latency ? latency_share(view, item) : bandwidth_share(view, item);
+  if (!of) return;
+  (latency ? item.of_latency : item.of_bandwidth) = of->share;
+  item.no_roof = of->no_roof;
 }
 
 View make_view(const std::vector<Record>& records) {
@@ -359,43 +316,6 @@ std::string describe(const Record& record) {
 const std::string& transport_of(const Record& record) {
   const std::string& resolved = record.measurement.resolved.transport;
   return resolved.empty() ? record.cell.transport : resolved;
-}
-
-std::optional<double> roof_rate_Bps(const Item& roof) {
-  if (positive(roof.time.p50) && roof.record->cell.bytes > 0) {
-    return static_cast<double>(roof.record->cell.bytes) / *roof.time.p50 * 1e9;
-  }
-  return positive(roof.record->measurement.bytes_per_s);
-}
-
-bool is_two_way(std::string_view name) {
-  const std::optional<Op> op = op_from(name);
-  if (!op) return false;
-  switch (*op) {
-    case Op::kAllreduce:
-    case Op::kReduceScatter:
-    case Op::kAllgather:
-    case Op::kAlltoall:
-    case Op::kBidirectional:
-    case Op::kSendrecv:
-      return true;
-    default:
-      return false;
-  }
-}
-
-std::vector<const Item*> latency_roofs(const View& view, const Record& record) {
-  return roofs_for(view, record, "raw_pingpong");
-}
-
-const Item* bandwidth_roof(const View& view, const Record& record) {
-  const Item* best = nullptr;
-  const char* wanted = is_two_way(record.cell.op) ? "raw_duplex" : "raw_stream";
-  for (const Item* roof : roofs_for(view, record, wanted)) {
-    const std::optional<double> rate = roof_rate_Bps(*roof);
-    if (rate && (!best || *rate > *roof_rate_Bps(*best))) best = roof;
-  }
-  return best;
 }
 
 }  // namespace plumbline

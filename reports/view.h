@@ -31,6 +31,7 @@ struct Item {
   uint64_t launches = 1;
   std::optional<double> algbw_Bps, busbw_Bps;  // absent where they mean nothing (barrier, no data)
   std::optional<double> of_latency, of_bandwidth;  // fraction of the measured roof
+  std::string no_roof;  // why that roof is none (reports/roofs.h); empty = it may be one
   Verdict verdict = Verdict::kClean;
   // The time of one operation that tables and plots show, and what it is: our median ("p50"), or,
   // of an imported result without samples, what its tool printed ("mean" ...).
@@ -96,14 +97,4 @@ std::string title_of(const ViewGroup& group);
 std::string describe(const Record& record);
 // Resolved transport, or the one asked for when nothing was resolved.
 const std::string& transport_of(const Record& record);
-// Bytes per second in one direction that a roof record stands for.
-std::optional<double> roof_rate_Bps(const Item& roof);
-// True when every rank sends and receives at once, so that the two-way roof is its bound.
-bool is_two_way(std::string_view op);
-// Bare ping-pongs on the record's path, any size.
-std::vector<const Item*> latency_roofs(const View& view, const Record& record);
-// The roof that bounds an operation's bus bandwidth, or null: the fastest two-way or one-way stream
-// on the record's path.
-const Item* bandwidth_roof(const View& view, const Record& record);
-
 }  // namespace plumbline

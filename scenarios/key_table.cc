@@ -227,6 +227,10 @@ constexpr KeyRow kTable[] = {
      "relative to this file."},
     {"expect[].optional", kBool, 0, kOptional, nullptr, "false", kNoMin, kNoMax,
      "`true`: cells that were skipped or not measured do not break the rule."},
+    {"expect[].from", kText, 0, kOptional, nullptr, "this file and place", kNoMin, kNoMax,
+     "File and place where the rule was written first. A run writes it into the rules that it "
+     "keeps, "
+     "so that reports name a rule alike wherever the run lies."},
     {"seed", kInt, 0, kOptional, nullptr, "a new one each run, recorded", 0, kMaxExact,
      "Seed of the order of the cells. It does not change what is measured."},
     {"roofs", kBool, 0, kOptional, nullptr, "true", kNoMin, kNoMax,

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kOwnKeys[] = {"name", "message", "where", "baseline", "optional"};
+constexpr const char* kOwnKeys[] = {"name", "message", "where", "baseline", "optional", "from"};
 constexpr const char* kRuleVersion = "plumbline_rules";
 
 // Fields of a cell whose words are known: those that a key of the matrix takes, and more.
@@ -56,7 +56,10 @@ class RuleReader {
     rule.message = object.value("message", "");
     rule.baseline = object.value("baseline", "");
     rule.optional = object.value("optional", false);
-    rule.json = object.dump();
+    rule.origin = object.value("from", "");
+    Json kept = object;
+    kept.erase("from");
+    rule.json = kept.dump();
     if (object.contains("where")) read_where(object["where"], path + ".where", rule);
     for (auto it = object.begin(); it != object.end(); ++it) {
       if (std::find(std::begin(kOwnKeys), std::end(kOwnKeys), it.key()) != std::end(kOwnKeys)) {
@@ -199,6 +202,7 @@ std::vector<Rule> read_expect(const Json& list, const std::string& file, const s
     const std::string path = json_path("$.expect", i);
     Rule rule = reader.read(list[i], path);
     rule.place = file + " " + path;
+    if (rule.origin.empty()) rule.origin = fs::path(file).filename().string() + " " + path;
     rules.push_back(std::move(rule));
   }
   return rules;

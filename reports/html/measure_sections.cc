@@ -7,6 +7,7 @@
 #include "core/units.h"
 #include "reports/content.h"
 #include "reports/html/page.h"
+#include "reports/roofs.h"
 #include "reports/text.h"
 
 namespace plumbline {

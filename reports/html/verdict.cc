@@ -9,6 +9,7 @@
 #include "core/units.h"
 #include "reports/content.h"
 #include "reports/html/page.h"
+#include "reports/roofs.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -59,7 +60,7 @@ std::string plural(size_t count, const std::string& word) {
   return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }
 
-// "2 of 105 cells failed", "all 105 cells passed", "".
+// "of 105 cells 2 failed", "all 105 cells passed", "nothing was measured".
 std::string cells_text(const Counts& counts) {
   if (counts.total() == 0) return "nothing was measured";
   std::vector<std::string> bad;
@@ -67,11 +68,14 @@ std::string cells_text(const Counts& counts) {
   if (counts.errors > 0) bad.push_back(fmt::format("{} ended in error", counts.errors));
   if (counts.invalid > 0) bad.push_back(fmt::format("{} invalid", counts.invalid));
   if (counts.wrong > 0) bad.push_back(plural(counts.wrong, "wrong element"));
-  if (!bad.empty()) return fmt::format("of {} cells {}", counts.total(), join(bad, ", "));
-  if (counts.skipped == counts.total())
-    return fmt::format("all {} cells were skipped", counts.total());
+  if (!bad.empty()) return "of " + plural(counts.total(), "cell") + " " + join(bad, ", ");
+  if (counts.skipped == counts.total()) {
+    return counts.total() == 1 ? "its one cell was skipped"
+                               : fmt::format("all {} cells were skipped", counts.total());
+  }
   if (counts.skipped > 0) {
-    return fmt::format("{} cells passed and {} were skipped", counts.passed, counts.skipped);
+    return fmt::format("{} passed and {} skipped", plural(counts.passed, "cell"),
+                       counts.skipped == 1 ? "1 was" : fmt::format("{} were", counts.skipped));
   }
   return counts.total() == 1 ? "the one cell measured passed"
                              : fmt::format("all {} cells passed", counts.total());
@@ -152,8 +156,11 @@ void measured_tiles(const View& view, HtmlWriter& html) {
   }
   if (widest != nullptr) {
     std::string detail = short_name(*widest);
-    if (widest->of_bandwidth)
+    if (!widest->no_roof.empty()) {
+      detail += "; above its roof, which was measured at a bad moment";
+    } else if (widest->of_bandwidth) {
       detail += fmt::format("; {} % of the roof", percent_text(widest->of_bandwidth));
+    }
     tile("Highest bus bandwidth", format_rate(*widest->busbw_Bps), detail, html);
   }
   if (busiest != nullptr) {
@@ -255,20 +262,38 @@ void write_findings(const Page& page, HtmlWriter& html) {
   }
 }
 
+void write_remarks(const Page& page, HtmlWriter& html) {
+  std::vector<std::string> remarks = page.input->notes;
+  for (std::string& note : no_roof_notes(*page.view)) remarks.push_back(std::move(note));
+  if (remarks.empty()) return;
+  html.element("h3", "Remarks");
+  const auto list = html.in("ul");
+  for (size_t i = 0; i < std::min(remarks.size(), page.limits.listed); ++i) {
+    html.element("li", remarks[i]);
+  }
+  if (remarks.size() > page.limits.listed) {
+    html.element("li", fmt::format("... and {} more", remarks.size() - page.limits.listed));
+  }
+}
+
 void write_rules(Page& page, HtmlWriter& html) {
   if (page.input->rules.empty()) return;
   html.element("h3", "Rules");
+  for (const std::string& source : page.input->rule_sources) {
+    html.element("p", source + ".", {{"class", "note"}});
+  }
   Table table;
-  table.columns = {{"", "rule", "", true, 0, false},
+  table.columns = {{"", "records of", "", true, 0, true},
+                   {"", "rule", "", true, 0, false},
                    {"", "what was seen", "", true, 0, false},
                    {"", "where it stands", "", true, 0, true},
                    {"", "verdict", "", true, 0, false}};
   for (const RuleVerdict& rule : page.input->rules) {
-    table.rows.push_back({{rule.rule, rule.message, rule.where, rule.passed ? "met" : "NOT MET"},
-                          rule.passed ? Tone::kGood : Tone::kBad});
+    table.rows.push_back(
+        {{rule.records, rule.rule, rule.message, rule.where, rule.passed ? "met" : "NOT MET"},
+         rule.passed ? Tone::kGood : Tone::kBad});
   }
-  write_table(without_empty_columns(table), "Rules of the scenario and what became of them",
-              page.rows, html);
+  write_table(without_empty_columns(table), "Rules and what became of them", page.rows, html);
 }
 
 }  // namespace
@@ -285,7 +310,7 @@ PageAnswer answer_of(const Page& page) {
   const bool nothing = counts.total() == counts.skipped && input.checks.empty();
   const bool incomplete = !input.incomplete.empty();
   const bool remarks = counts.noisy + counts.skipped + outliers + input.notes.size() +
-                           findings_of(input, Severity::kWarn) >
+                           no_roof_notes(*page.view).size() + findings_of(input, Severity::kWarn) >
                        0;
   PageAnswer answer;
   answer.tone = bad ? Tone::kBad : nothing || incomplete || remarks ? Tone::kWarn : Tone::kGood;
@@ -319,17 +344,7 @@ void write_verdict(Page& page, HtmlWriter& html) {
     html.element("p", answer.sentence);
   }
   write_tiles(page, html);
-  if (!page.input->notes.empty()) {
-    html.element("h3", "Remarks");
-    const auto list = html.in("ul");
-    for (size_t i = 0; i < std::min(page.input->notes.size(), page.limits.listed); ++i) {
-      html.element("li", page.input->notes[i]);
-    }
-    if (page.input->notes.size() > page.limits.listed) {
-      html.element("li",
-                   fmt::format("... and {} more", page.input->notes.size() - page.limits.listed));
-    }
-  }
+  write_remarks(page, html);
   write_findings(page, html);
   write_rules(page, html);
   Document checklist;

@@ -53,7 +53,7 @@ constexpr const char* kTooFast =
 TEST_F(Rules, ThatHoldChangeNothing) {
   const Finished done = run(kGood);
   EXPECT_EQ(done.status, 0) << done.err;
-  EXPECT_THAT(read_file(path("out/report.md")), HasSubstr("1 of 1 rules hold"));
+  EXPECT_THAT(read_file(path("out/report.md")), HasSubstr("1 of 1 rule holds"));
   EXPECT_EQ(report({}).status, 0);
 }
 
@@ -122,7 +122,7 @@ TEST_F(Rules, OnlyLeavesOutRulesInsteadOfBreakingThem) {
       run(R"({"where": {"op": "broadcast"}, "wrong": 0}, {"wrong": 0})", {"--only", "allreduce"});
   EXPECT_EQ(done.status, 0) << done.err;
   EXPECT_THAT(done.err, HasSubstr("is left out: --only and --skip leave nothing to judge it by"));
-  EXPECT_THAT(read_file(path("out/report.md")), HasSubstr("1 of 1 rules hold"));
+  EXPECT_THAT(read_file(path("out/report.md")), HasSubstr("1 of 1 rule holds"));
   EXPECT_EQ(report({}).status, 0) << "the rule that was left out is not kept";
 }
 
@@ -197,12 +197,129 @@ TEST_F(Rules, RelativeToTheSpeedOfTheLink) {
       << "the slower end counts";
 }
 
+// A copy of the finished run with these rules beside it.
+TEST_F(Rules, KeptOnesAreAboutTheirOwnFolderOnly) {
+  ASSERT_EQ(run("").status, 0);
+  fs::copy(path("out"), path("b"));
+  const std::string fast = R"({"name": "at once", "where": {"op": "allreduce"}, "p50": "<=1ns"})";
+  rule_file(fast, "b/rules.json");
+  const Finished alone = run_program(plumbline_argv({"report", "console", path("b")}));
+  EXPECT_EQ(alone.status, 4);
+  EXPECT_THAT(alone.err, HasSubstr("2 of 2 results"));
+  // A record of the other folder that would break its rule is no business of this one.
+  const Finished both = report({path("b")});
+  EXPECT_EQ(both.status, 4);
+  EXPECT_THAT(both.err, HasSubstr("2 of 2 results")) << "not the four of both folders";
+  EXPECT_THAT(both.err, HasSubstr("records of " + path("b")));
+  EXPECT_THAT(both.out, HasSubstr("records of " + path("b") + ": at once"));
+  // By hand they are about everything that is reported; the kept one is then no second rule.
+  const Finished hand = report({path("b"), "--rules", path("b/rules.json")});
+  EXPECT_THAT(hand.out, HasSubstr("1 of 1 rule BROKEN"));
+  EXPECT_THAT(hand.err, testing::Not(HasSubstr("records of")));
+}
+
+TEST_F(Rules, ThatSeveralFoldersKeepAreJudgedOnceOnAllOfThem) {
+  ASSERT_EQ(run(kTooFast).status, 4);
+  fs::copy(path("out"), path("b"));
+  const std::string records = read_file(path("b/records.jsonl"));
+  const std::string id = nlohmann::json::parse(records.substr(0, records.find('\n')))["run_id"];
+  std::string other = records;
+  for (size_t at = other.find(id); at != std::string::npos; at = other.find(id, at)) {
+    other.replace(at, id.size(), "0000000000000000");
+  }
+  folder_.write("b/records.jsonl", other);
+  const Finished both = report({path("b")});
+  EXPECT_EQ(both.status, 4);
+  EXPECT_THAT(both.out, HasSubstr("1 of 1 rule BROKEN"));
+  EXPECT_THAT(both.err, HasSubstr("2 of 2 results"));
+  EXPECT_THAT(both.err, HasSubstr("run " + id));
+  EXPECT_THAT(both.err, HasSubstr("run 0000000000000000"));
+}
+
+// A name with the run's folder in it is a new test, or a new series, in every run of a CI system.
+TEST_F(Rules, NamesOfTestsHoldNoFolder) {
+  ASSERT_EQ(run(std::string(kGood) + "," + kTooFast).status, 4);
+  fs::create_directory(path("next"));
+  fs::rename(path("out"), path("next/run"));
+  const auto of_next = [&](const char* name) {
+    return run_program(plumbline_argv({"report", name, path("next/run")})).out;
+  };
+  const std::string junit = of_next("junit"), metrics = of_next("openmetrics");
+  EXPECT_THAT(junit, HasSubstr("wrong is 0 (s.json $.expect[0])\""));
+  EXPECT_THAT(junit, HasSubstr("(s.json $.expect[1])\""));
+  EXPECT_THAT(metrics, HasSubstr("where=\"s.json $.expect[1]\"} 0"));
+  EXPECT_THAT(junit, testing::Not(HasSubstr(path("next"))));
+  EXPECT_THAT(metrics, testing::Not(HasSubstr(path("next"))));
+  // Two that read alike are still two.
+  rule_file(std::string(kGood) + R"(,{"wrong": 0, "message": "?"})", "next/run/rules.json");
+  const std::string alike = of_next("openmetrics");
+  EXPECT_THAT(alike, HasSubstr("where=\"rules.json $.expect[0]\"} 1"));
+  EXPECT_THAT(alike, HasSubstr("where=\"rules.json $.expect[1]\"} 1"));
+}
+
+TEST_F(Rules, KeptOnesThatCannotBeAppliedAreARemark) {
+  ASSERT_EQ(run("").status, 0);
+  rule_file(R"({"p50_of_baseline": "<=1.05"},)" + std::string(kGood), "out/rules.json");
+  const Finished done = report({}, "csv");
+  EXPECT_EQ(done.status, 0) << done.err;
+  EXPECT_THAT(done.err, HasSubstr("needs a baseline"));
+  EXPECT_THAT(done.err, HasSubstr("is not judged"));
+  EXPECT_THAT(report({}).out, HasSubstr("1 of 1 rule holds"));
+  // With what it needs it is judged; the same rule by hand is an error without.
+  EXPECT_THAT(report({"--baseline", path("out")}).out, HasSubstr("p50_of_baseline 100 %"));
+  const std::string hand = rule_file(R"({"p50_of_baseline": "<=1.05"})");
+  EXPECT_EQ(report({"--rules", hand}).status, 1);
+  // A baseline that is there and cannot be read, beside and by hand.
+  fs::create_directory(path("odd"));
+  folder_.write("odd/records.jsonl", "no record\n");
+  const std::string odd = R"({"baseline": ")" + path("odd") + R"(", "p50_of_baseline": "<=1.05"})";
+  rule_file(odd, "out/rules.json");
+  EXPECT_EQ(report({}).status, 0);
+  EXPECT_THAT(report({}).err, HasSubstr("is not judged"));
+}
+
+TEST_F(Rules, WhatIsTakenFromBesideTheRecordsIsSaid) {
+  ASSERT_EQ(run(std::string(kGood) + "," + kTooFast).status, 4);
+  for (const char* name : {"console", "markdown", "html"}) {
+    EXPECT_THAT(report({}, name).out,
+                HasSubstr("2 rules were taken from " + path("out/rules.json")))
+        << name;
+  }
+  EXPECT_THAT(read_file(path("out/report.md")), testing::Not(HasSubstr("taken from")));
+  // Whoever wrote them: no text of theirs steers the terminal.
+  rule_file(R"({"name": "a\u001b[31mb", "from": "c\u001b[32md", "wrong": ">0"},)"
+            R"({"name": "e\u001b[33mf", "p50_of_baseline": "<=1"})",
+            "out/rules.json");
+  const Finished hostile = report({});
+  EXPECT_THAT(hostile.err, HasSubstr("rule broken"));
+  EXPECT_THAT(hostile.err, HasSubstr("is not judged"));
+  EXPECT_THAT(hostile.err + hostile.out, testing::Not(HasSubstr("\x1b")));
+}
+
+TEST_F(Rules, NothingLiesBesideTheStandardInput) {
+  ASSERT_EQ(run("").status, 0);
+  rule_file(kTooFast, "rules.json");
+  const std::vector<std::string> here = plumbline_argv({});
+  const std::string command = "cd '" + path("") + "' && '" + here.front() + "' report csv - < '" +
+                              path("out/records.jsonl") + "'";
+  EXPECT_EQ(run_program({"/bin/sh", "-c", command}).status, 0);
+}
+
+// It looked as if the run had been compared with it.
+TEST_F(Rules, ABaselineThatNoRuleUsesIsSaid) {
+  const Finished done = run(kGood, {"--baseline", path("none")});
+  EXPECT_EQ(done.status, 0) << done.err;
+  EXPECT_THAT(done.err, HasSubstr("--baseline " + path("none") + " is not used"));
+  EXPECT_THAT(report({"--baseline", path("out")}).err, HasSubstr("is not used"));
+  EXPECT_THAT(report({}).err, testing::Not(HasSubstr("is not used")));
+}
+
 TEST_F(Rules, AnOldFolderWithABrokenRuleFileStillReports) {
   ASSERT_EQ(run(kGood).status, 0);
   folder_.write("out/rules.json", "{");
   const Finished done = report({});
   EXPECT_EQ(done.status, 0) << done.err;
-  EXPECT_THAT(done.err, HasSubstr("the rules of this run are not judged"));
+  EXPECT_THAT(done.err, HasSubstr("the rules beside the records are not judged"));
 }
 
 TEST_F(Rules, InASoakTheLastRoundCounts) {

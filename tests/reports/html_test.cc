@@ -162,7 +162,7 @@ TEST(Html, OnlyErrors) {
   record.measurement.reason = "rank 1 is gone";
   const std::string page = html(input_of({record}));
   sound(page);
-  EXPECT_THAT(page, HasSubstr("of 1 cells 1 ended in error"));
+  EXPECT_THAT(page, HasSubstr("of 1 cell 1 ended in error"));
   EXPECT_THAT(page, HasSubstr("rank 1 is gone"));
   EXPECT_THAT(page, Not(HasSubstr("<figure")));
 }

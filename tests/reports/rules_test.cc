@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <sstream>
 
@@ -114,7 +115,7 @@ TEST(Rules, AMetricThatMeansNothingForTheCellsIsNoResult) {
   const std::vector<Record> records = {samples::record("check", "allreduce", "ring", 2, 64, 1, 0)};
   const RuleVerdict verdict = judge(rule({}, {{"p50", "<=10us"}}), records);
   EXPECT_FALSE(verdict.passed);
-  EXPECT_THAT(verdict.message, HasSubstr("p50 means nothing for any of the 1 results"));
+  EXPECT_THAT(verdict.message, HasSubstr("p50 means nothing for the 1 result"));
 }
 
 // A rule over everything must not stumble over cells that have no such value.
@@ -206,6 +207,101 @@ TEST(Rules, RelativeToTheRoof) {
   const RuleVerdict without = judge(rule({}, {{"busbw_of_roof", ">=0.01"}}), records);
   EXPECT_FALSE(without.passed);
   EXPECT_THAT(without.message, HasSubstr("no bare stream was measured"));
+}
+
+// A roof that was measured on a busy machine, about 4 times too slow, once let every rule hold.
+TEST(Rules, AnImpossibleRoofSatisfiesNone) {
+  std::vector<Record> records = samples::roofs();
+  for (Record& roof : records) {
+    if (roof.cell.op != "raw_duplex") continue;
+    roof = samples::record("roof", "raw_duplex", "auto", 2, 4 << 20, 3'000'000);  // 1.4 GB/s
+  }
+  records.push_back(samples::record("bandwidth", "allreduce", "ring", 2, 1 << 20, 250'000));
+  for (const char* bound : {">=0.99", "<=10", "!=1"}) {
+    Rule near = rule({"op=allreduce"}, {{"busbw_of_roof", bound}});
+    const RuleVerdict verdict = judge(near, records);
+    EXPECT_FALSE(verdict.passed) << bound;
+    EXPECT_THAT(verdict.message, HasSubstr("reached 4.1"));
+    EXPECT_THAT(verdict.message, HasSubstr("the roof of 1.4 GB/s is none"));
+    EXPECT_THAT(verdict.message, HasSubstr("measured at a bad moment"));
+    EXPECT_THAT(verdict.message, HasSubstr("measure again"));
+    near.optional = true;
+    EXPECT_FALSE(judge(near, records).passed) << "it was measured, so optional does not excuse it";
+  }
+  // Other rules do not care.
+  EXPECT_TRUE(judge(rule({"op=allreduce"}, {{"p50", "<=1ms"}}), records).passed);
+}
+
+// Two medians of a quiet machine differ by a few percent.
+TEST(Rules, ALittleAboveTheRoofIsNoise) {
+  std::vector<Record> records = samples::roofs();  // 3.226 GB/s both ways
+  records.push_back(
+      samples::record("bandwidth", "allreduce", "ring", 2, 1 << 20, 304'000));  // 107 %
+  EXPECT_TRUE(judge(rule({"op=allreduce"}, {{"busbw_of_roof", ">=0.99"}}), records).passed);
+}
+
+TEST(Rules, AnImpossibleFloorOfLatencySatisfiesNone) {
+  std::vector<Record> records = samples::roofs();
+  records.push_back(allreduce(8, 3000));  // half a bare round trip is 4.9 us
+  const Rule near = rule({"op=allreduce"}, {{"latency_of_roof", ">=0.5"}});
+  const RuleVerdict verdict = judge(near, records);
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_THAT(verdict.message, HasSubstr("half a round trip"));
+  EXPECT_THAT(verdict.message, HasSubstr("measure again"));
+  records.back() = allreduce(8, 4500);
+  EXPECT_TRUE(judge(near, records).passed);
+  // Nothing is sent where nothing is left after rounding: 40 times the roof were seen there.
+  records.back() = samples::record("latency", "alltoall", "direct", 4, 8, 100);
+  ASSERT_EQ(records.back().cell.bytes, 0u);
+  const RuleVerdict nothing = judge(rule({"op=alltoall"}, {{"latency_of_roof", ">=0.5"}}), records);
+  EXPECT_FALSE(nothing.passed);
+  EXPECT_THAT(nothing.message, HasSubstr("latency_of_roof means nothing for the 1 result"));
+  records.push_back(samples::record("latency", "barrier", "dissemination", 2, 0, 9000));
+  EXPECT_THAT(judge(rule({}, {{"latency_of_roof", ">=0.5"}}), records).message,
+              HasSubstr("1 result holds"));
+}
+
+// A list once named four results of "2 of 2", because a cell of two runs was counted once.
+TEST(Rules, CountsAndListsAgreeOverSeveralRuns) {
+  std::vector<Record> records = {allreduce(8, 12'000), allreduce(64, 13'000), allreduce(8, 14'000),
+                                 allreduce(64, 9000)};
+  records[2].run_id = records[3].run_id = "run2";
+  const RuleVerdict verdict = judge(rule({}, {{"p50", "<=10us"}}), records);
+  EXPECT_THAT(verdict.message, HasSubstr("3 of 4 results not good enough"));
+  EXPECT_EQ(std::count(verdict.message.begin(), verdict.message.end(), ';'), 2) << verdict.message;
+  EXPECT_THAT(verdict.message, HasSubstr("run run1)"));
+  EXPECT_THAT(verdict.message, HasSubstr("run run2)"));
+  EXPECT_THAT(verdict.cells, SizeIs(2)) << "ids of cells, each once";
+  EXPECT_THAT(judge(rule({}, {{"p50", "<=1ms"}}), records).message, HasSubstr("4 results hold"));
+  records.resize(2);
+  EXPECT_THAT(judge(rule({}, {{"p50", "<=10us"}}), records).message, Not(HasSubstr("run run1")))
+      << "where there is one run only, its name helps nobody";
+}
+
+TEST(Rules, AResultBeyondTwoBoundsIsOneResult) {
+  const std::vector<Record> records = {allreduce(8, 9000), allreduce(64, 30'000)};
+  const RuleVerdict verdict =
+      judge(rule({}, {{"p50", "<=10us"}, {"p90", "<=11us"}, {"wrong", "0"}}), records);
+  EXPECT_THAT(verdict.message, HasSubstr("1 of 2 results not good enough"));
+  EXPECT_THAT(verdict.message, HasSubstr("p50 30"));
+  EXPECT_THAT(verdict.message, HasSubstr("p90 3"));
+  EXPECT_EQ(std::count(verdict.message.begin(), verdict.message.end(), ';'), 0) << verdict.message;
+  Record error = allreduce(512, 9000);
+  error.measurement.outcome = Outcome::kError;
+  error.measurement.reason = "rank 1 is gone";
+  const RuleVerdict gone = judge(rule({}, {{"p50", "<=10us"}, {"p90", "<=11us"}}), {error});
+  EXPECT_EQ(gone.message.find("rank 1 is gone"), gone.message.rfind("rank 1 is gone"))
+      << "said once: " << gone.message;
+}
+
+TEST(Rules, AreKeptWithWhereTheyWereWritten) {
+  Rule one = rule({}, {{"p50", "<=10us"}});
+  one.json = R"({"p50":"<=10us"})";
+  one.place = "/home/me/my \"rules\".json $.expect[0]";
+  one.origin = "my \"rules\".json $.expect[0]";
+  EXPECT_THAT(rules_file_text({one, one}),
+              HasSubstr(R"({"from":"my \"rules\".json $.expect[0]","p50":"<=10us"},)"));
+  EXPECT_EQ(judge(one, {allreduce(8, 9000)}).where, one.origin);
 }
 
 TEST(Rules, RelativeToTheLink) {

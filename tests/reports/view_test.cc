@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "reports/roofs.h"
 #include "tests/reports/samples.h"
 
 namespace plumbline {

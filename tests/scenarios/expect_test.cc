@@ -125,6 +125,26 @@ std::string file_problems(const std::string& text) {
   return rules ? "" : all_lines(rules.error());
 }
 
+// Tests and series are named after it: the same wherever the file lies, and in the rules that a run
+// keeps.
+TEST(Expect, OriginHasNoFolderAndIsKept) {
+  const TempFolder folder;
+  folder.write("s.json", scenario_with(R"({"wrong": 0})"));
+  const auto scenario = load_scenario(folder.path("s.json"), with_metrics());
+  ASSERT_TRUE(scenario) << all_lines(scenario.error());
+  EXPECT_EQ(scenario->expect[0].place, folder.path("s.json") + " $.expect[0]");
+  EXPECT_EQ(scenario->expect[0].origin, "s.json $.expect[0]");
+  const auto kept = load_rules(folder.write("rules.json", R"({"plumbline_rules": 1, "expect": [
+                                   {"from": "s.json $.expect[4]", "wrong": 0}]})"),
+                               with_metrics());
+  ASSERT_TRUE(kept) << all_lines(kept.error());
+  EXPECT_EQ((*kept)[0].origin, "s.json $.expect[4]");
+  EXPECT_EQ((*kept)[0].place, folder.path("rules.json") + " $.expect[0]");
+  EXPECT_EQ((*kept)[0].json, scenario->expect[0].json) << "the same rule, wherever it stands";
+  EXPECT_THAT(file_problems(R"({"plumbline_rules": 1, "expect": [{"from": 3, "wrong": 0}]})"),
+              HasSubstr("r.json: $.expect[0].from"));
+}
+
 TEST(RuleFile, IsReadLikeTheKey) {
   const TempFolder folder;
   const auto rules = load_rules(folder.write("r.json", R"({"plumbline_rules": 1, // of our cluster

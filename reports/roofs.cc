@@ -1,0 +1,150 @@
+#include "reports/roofs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "core/op.h"
+#include "core/units.h"
+
+namespace plumbline {
+namespace {
+
+bool has_time(const Item& item) { return item.time.p50 && *item.time.p50 > 0; }
+
+// Roofs of this name that were measured on the record's path: in its own run, or, when that run has
+// none (it resumed another), in one of the same plan; of those the ones of its own number of ranks,
+// if there are any.
+std::vector<const Item*> roofs_for(const View& view, const Record& record, std::string_view op) {
+  std::array<std::vector<const Item*>, 4> by_fit;  // best fit first
+  for (const Item* roof : view.roofs) {
+    const std::string& a = transport_of(*roof->record);
+    const std::string& b = transport_of(record);
+    const bool same_path = a == b || a == "auto" || b == "auto";
+    const bool same_run = roof->record->run_id == record.run_id;
+    const bool same_plan = roof->record->plan_hash == record.plan_hash;
+    const Cell &ours = record.cell, &theirs = roof->record->cell;
+    const bool same_ranks = theirs.ranks == ours.ranks && theirs.hosts == ours.hosts &&
+                            theirs.distribution == ours.distribution;
+    if (roof->record->cell.op != op || !roof->valid() || !same_path) continue;
+    if (same_run || same_plan)
+      by_fit[(same_run ? 0U : 2U) + (same_ranks ? 0U : 1U)].push_back(roof);
+  }
+  for (const std::vector<const Item*>& roofs : by_fit) {
+    if (!roofs.empty()) return roofs;
+  }
+  return {};
+}
+
+// A half round trip of the bare socket at the largest size that is not larger than the cell's, or
+// at the smallest one measured.
+std::optional<double> latency_floor_ns(const View& view, const Record& record) {
+  const auto rank = [&](const Item* roof) {
+    const uint64_t bytes = roof->record->cell.bytes;
+    const bool fits = bytes <= record.cell.bytes;
+    return std::pair(fits ? 0 : 1, fits ? record.cell.bytes - bytes : bytes);
+  };
+  const Item* best = nullptr;
+  for (const Item* roof : roofs_for(view, record, "raw_pingpong")) {
+    if (has_time(*roof) && (!best || rank(roof) < rank(best))) best = roof;
+  }
+  if (!best) return std::nullopt;
+  return *best->time.p50 / 2;
+}
+
+// How many connections of one rank an operation can keep busy at once, each way.
+int connections_of(const Record& record) {
+  const Cell& cell = record.cell;
+  const std::string& chosen = record.measurement.resolved.algorithm;
+  const std::string& algorithm = chosen.empty() || chosen == "none" ? cell.algorithm : chosen;
+  // Between ranks 0 and 1 only, or to one neighbour from the other.
+  constexpr std::array kPairs = {"pingpong", "stream", "bidirectional", "sendrecv"};
+  const bool pair = std::find(kPairs.begin(), kPairs.end(), cell.op) != kPairs.end();
+  return pair || algorithm == "ring" || cell.ranks <= 2 ? 1 : cell.ranks - 1;
+}
+
+std::string bad_moment(const std::string& roof) {
+  return fmt::format(
+      "the roof of {} is none: it was measured at a bad moment, for results are above it by more "
+      "than noise explains; measure again",
+      roof);
+}
+
+}  // namespace
+
+std::optional<double> roof_rate_Bps(const Item& roof) {
+  if (has_time(roof) && roof.record->cell.bytes > 0) {
+    return static_cast<double>(roof.record->cell.bytes) / *roof.time.p50 * 1e9;
+  }
+  const std::optional<double>& rate = roof.record->measurement.bytes_per_s;
+  return rate && *rate > 0 ? rate : std::nullopt;
+}
+
+bool is_two_way(std::string_view name) {
+  const std::optional<Op> op = op_from(name);
+  if (!op) return false;
+  switch (*op) {
+    case Op::kAllreduce:
+    case Op::kReduceScatter:
+    case Op::kAllgather:
+    case Op::kAlltoall:
+    case Op::kBidirectional:
+    case Op::kSendrecv:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::vector<const Item*> latency_roofs(const View& view, const Record& record) {
+  return roofs_for(view, record, "raw_pingpong");
+}
+
+const Item* bandwidth_roof(const View& view, const Record& record) {
+  const Item* best = nullptr;
+  const char* wanted = is_two_way(record.cell.op) ? "raw_duplex" : "raw_stream";
+  for (const Item* roof : roofs_for(view, record, wanted)) {
+    const std::optional<double> rate = roof_rate_Bps(*roof);
+    if (rate && (!best || *rate > *roof_rate_Bps(*best))) best = roof;
+  }
+  return best;
+}
+
+std::optional<RoofShare> bandwidth_share(const View& view, const Item& item) {
+  const Item* roof = bandwidth_roof(view, *item.record);
+  if (roof == nullptr || !item.busbw_Bps) return std::nullopt;
+  const double rate = *roof_rate_Bps(*roof);
+  RoofShare of{*item.busbw_Bps / rate, ""};
+  if (of.share > kMostOfRate * connections_of(*item.record))
+    of.no_roof = bad_moment(format_rate(rate));
+  return of;
+}
+
+std::optional<RoofShare> latency_share(const View& view, const Item& item) {
+  const Cell& cell = item.record->cell;
+  const bool sends = cell.bytes > 0 || cell.op == "barrier";
+  const std::optional<double> floor_ns = latency_floor_ns(view, *item.record);
+  if (!sends || !floor_ns || !has_time(item)) return std::nullopt;
+  RoofShare of{*floor_ns / *item.time.p50, ""};
+  if (cell.sync != "none" && of.share > kMostOfLatency) {
+    of.no_roof = bad_moment(format_duration(*floor_ns) + ", half a round trip,");
+  }
+  return of;
+}
+
+std::vector<std::string> no_roof_notes(const View& view) {
+  std::map<std::string, size_t> above;
+  for (const Item& item : view.items) {
+    if (!item.no_roof.empty()) ++above[item.no_roof];
+  }
+  std::vector<std::string> notes;
+  for (const auto& [text, count] : above) {
+    notes.push_back(
+        fmt::format("{} result{} above: {}", count, count == 1 ? " is" : "s are", text));
+  }
+  return notes;
+}
+
+}  // namespace plumbline

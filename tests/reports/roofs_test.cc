@@ -1,0 +1,112 @@
+// Which share of a measured roof results attain, and when a roof is none.
+#include "reports/roofs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "reports/report.h"
+#include "tests/reports/samples.h"
+
+namespace plumbline {
+namespace {
+
+using samples::record;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+// The roofs of samples (one way 5.63 GB/s, both ways 3.23 GB/s, half a round trip 4.9 us) and one
+// result; the view's item of it.
+struct OneResult {
+  explicit OneResult(const Record& result) : records(samples::roofs()) {
+    records.push_back(result);
+    view = make_view(records);
+  }
+  const Item& item() const { return view.items.back(); }
+  std::vector<Record> records;
+  View view;
+};
+
+std::string report_text(const char* name, const std::vector<Record>& records) {
+  ReportInput input;
+  input.records = records;
+  std::ostringstream out;
+  ReportTarget target;
+  target.out = &out;
+  EXPECT_TRUE(find_report(name)->write(input, target)) << name;
+  return out.str();
+}
+
+TEST(Roofs, FarAboveOneItIsNone) {
+  const OneResult good(record("bandwidth", "allreduce", "ring", 2, 1 << 20, 304'000));
+  EXPECT_NEAR(*good.item().of_bandwidth, 1.07, 0.01);
+  EXPECT_EQ(good.item().no_roof, "");
+  EXPECT_THAT(no_roof_notes(good.view), IsEmpty());
+  const OneResult bad(record("bandwidth", "allreduce", "ring", 2, 1 << 20, 250'000));
+  EXPECT_NEAR(*bad.item().of_bandwidth, 1.3, 0.01) << "the quotient stays";
+  EXPECT_THAT(bad.item().no_roof, HasSubstr("the roof of 3.23 GB/s is none"));
+  EXPECT_THAT(no_roof_notes(bad.view), SizeIs(1));
+  EXPECT_THAT(no_roof_notes(bad.view).front(), HasSubstr("1 result is above: the roof of 3.23"));
+}
+
+// 141 % and 136 % of one connection's rate were seen where three ranks sent to one.
+TEST(Roofs, SeveralConnectionsMayCarryMoreThanOne) {
+  const OneResult gather(record("bandwidth", "gather", "direct", 4, 1 << 20, 100'000));
+  EXPECT_GT(*gather.item().of_bandwidth, 1.3);
+  EXPECT_EQ(gather.item().no_roof, "");
+  const OneResult impossible(record("bandwidth", "gather", "direct", 4, 1 << 20, 40'000));
+  EXPECT_GT(*impossible.item().of_bandwidth, 3.3);
+  EXPECT_NE(impossible.item().no_roof, "");
+  // A ring sends to one neighbour, and through the very pair that the roof was measured on.
+  EXPECT_NE(OneResult(record("bandwidth", "allreduce", "ring", 4, 1 << 20, 300'000)).item().no_roof,
+            "");
+  // So does what auto became; two ranks have one connection, whatever the algorithm.
+  EXPECT_NE(OneResult(record("bandwidth", "allreduce", "auto", 4, 1 << 20, 300'000)).item().no_roof,
+            "");
+  EXPECT_NE(OneResult(record("bandwidth", "gather", "direct", 2, 1 << 20, 60'000)).item().no_roof,
+            "");
+}
+
+TEST(Roofs, OfLatency) {
+  const OneResult near(record("latency", "reduce", "chain", 2, 64, 4300));  // 113 % were seen
+  EXPECT_GT(*near.item().of_latency, 1.1);
+  EXPECT_EQ(near.item().no_roof, "");
+  const OneResult bad(record("latency", "reduce", "chain", 2, 64, 3000));
+  EXPECT_THAT(bad.item().no_roof, HasSubstr("the roof of 4.9"));
+  EXPECT_THAT(bad.item().no_roof, HasSubstr("half a round trip"));
+  // Operations that follow one another at once overlap.
+  Record overlapping = record("latency", "reduce", "chain", 2, 64, 3000);
+  overlapping.cell.sync = "none";
+  EXPECT_EQ(OneResult(overlapping).item().no_roof, "");
+}
+
+// 8 bytes on 4 ranks become 0 of each; "4093 % of the roof" stood in the tables.
+TEST(Roofs, WhatSendsNothingHasNoShare) {
+  const OneResult nothing(record("latency", "alltoall", "direct", 4, 8, 100));
+  ASSERT_EQ(nothing.item().record->cell.bytes, 0u);
+  EXPECT_FALSE(nothing.item().of_latency);
+  EXPECT_EQ(nothing.item().no_roof, "");
+  EXPECT_TRUE(
+      OneResult(record("latency", "barrier", "dissemination", 2, 0, 9000)).item().of_latency);
+}
+
+TEST(Roofs, WhereTheShareIsShownItCarriesARemark) {
+  const OneResult bad(record("bandwidth", "allreduce", "ring", 2, 1 << 20, 250'000));
+  for (const char* name : {"console", "markdown", "html"}) {
+    const std::string text = report_text(name, bad.records);
+    const bool markdown = std::string(name) == "markdown";
+    EXPECT_THAT(text, HasSubstr(markdown ? "130 \\[1\\]" : "130 [1]")) << name;
+    EXPECT_THAT(text, HasSubstr("measured at a bad moment")) << name;
+  }
+  const std::string page = report_text("html", bad.records);
+  EXPECT_THAT(page, HasSubstr("<strong>Sound, with remarks</strong>"));
+  EXPECT_THAT(page, Not(HasSubstr("130 % of the roof")));
+  const OneResult good(record("bandwidth", "allreduce", "ring", 2, 1 << 20, 400'000));
+  EXPECT_THAT(report_text("html", good.records), HasSubstr("<strong>Sound</strong>"));
+}
+
+}  // namespace
+}  // namespace plumbline
