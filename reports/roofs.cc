@@ -141,8 +141,7 @@ std::vector<std::string> no_roof_notes(const View& view) {
   }
   std::vector<std::string> notes;
   for (const auto& [text, count] : above) {
-    notes.push_back(
-        fmt::format("{} result{} above: {}", count, count == 1 ? " is" : "s are", text));
+    notes.push_back(fmt::format("{} ({} result{} above it)", text, count, count == 1 ? "" : "s"));
   }
   return notes;
 }

@@ -297,7 +297,7 @@ TEST(Rules, AResultBeyondTwoBoundsIsOneResult) {
 TEST(Rules, AreKeptWithWhereTheyWereWritten) {
   Rule one = rule({}, {{"p50", "<=10us"}});
   one.json = R"({"p50":"<=10us"})";
-  one.place = "/home/me/my \"rules\".json $.expect[0]";
+  one.place = "mine/my \"rules\".json $.expect[0]";
   one.origin = "my \"rules\".json $.expect[0]";
   EXPECT_THAT(rules_file_text({one, one}),
               HasSubstr(R"({"from":"my \"rules\".json $.expect[0]","p50":"<=10us"},)"));
