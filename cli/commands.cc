@@ -216,6 +216,7 @@ std::vector<CommandRow> command_table() {
        {{"--folder", "DIR", "update, check: the bundles (reports/community)"},
         {"--page", "FILE", "update, check: the page (RESULTS.md)"},
         kAllowedSigners,
+        {"--allow-new", nullptr, "check: bundles that the page does not list yet are no fault"},
         {"--keep", "N", "prune: all but the newest N runs"},
         {"--older-than", "AGE", "prune: runs older than this (30d, 12h)"},
         {"--dry-run", nullptr, "prune: only say what would go"},
@@ -225,6 +226,9 @@ std::vector<CommandRow> command_table() {
        run_results,
        "update writes the page, the same bytes for the same bundles; check compares and changes\n"
        "nothing. Exit code 3 when the page is another, or a bundle does not verify.\n"
+       "check --allow-new is for pull requests, which bring bundles and leave the page alone: "
+       "what\n"
+       "the page lists must be in the folder and give exactly this page.\n"
        "list, show: every run leaves one small file in $XDG_STATE_HOME/plumbline/runs (default\n"
        "~/.local/state/plumbline/runs) that says where its results are; run --no-history leaves\n"
        "none. prune removes such files, and of a folder that a run made exactly what plumbline\n"

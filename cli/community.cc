@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 
 #include "core/json.h"
+#include "reports/bundle_date.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -48,11 +50,14 @@ SignatureCheck signature_of(BundleReport& report, const std::string& allowed_sig
 
 Expected<std::string> read_bundle_file(const std::string& path) {
   std::error_code code;
-  if (!fs::is_regular_file(path, code)) {
-    const bool there = fs::exists(path, code);
-    return fail_errno(ErrorCode::kConfig,
-                      "read bundle " + path + (there ? ", which is no regular file" : ""),
-                      there ? 0 : ENOENT, "give files that plumbline submit wrote");
+  const fs::file_status status = fs::symlink_status(path, code);
+  if (status.type() != fs::file_type::regular) {
+    const bool there = fs::exists(status);
+    const char* what = !there                   ? ""
+                       : fs::is_symlink(status) ? ", which is a symbolic link"
+                                                : ", which is no regular file";
+    return fail_errno(ErrorCode::kConfig, "read bundle " + path + what, there ? 0 : ENOENT,
+                      "give files that plumbline submit wrote");
   }
   std::ifstream in(path, std::ios::binary);
   std::string text(kBundleMaxBytes + 1, '\0');
@@ -79,6 +84,27 @@ Expected<std::vector<VerifiedBundle>> verify_files(const std::vector<std::string
     out.push_back({std::move(report), std::move(signature)});
   }
   return out;
+}
+
+Expected<std::string> allowed_signers_of(const Args& args, const std::string& usual) {
+  if (!args.has("allowed-signers")) return usual;
+  const std::string file = args.get("allowed-signers");
+  std::error_code code;
+  if (!fs::is_regular_file(file, code)) {
+    const int why = fs::is_directory(file, code) ? EISDIR : ENOENT;
+    return fail_errno(ErrorCode::kUsage, "read the allowed signers " + file, why,
+                      "give a file as in man ssh-keygen, ALLOWED SIGNERS");
+  }
+  return file;
+}
+
+void flag_future(BundleReport& report) {
+  if (!report.sound()) return;
+  const auto today = static_cast<int64_t>(std::time(nullptr)) / 86'400;
+  const std::string date = (*report.document)["content"]["date"];
+  if (day_number(date).value_or(0) <= today + 1) return;
+  report.flags.push_back(
+      {"future", "content.date", "is " + date + ", which lies ahead of this machine's clock"});
 }
 
 Expected<std::vector<std::string>> bundle_files(const std::string& folder) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/args.h"
 #include "cli/signature.h"
 #include "core/error.h"
 #include "reports/bundle_verify.h"
@@ -28,6 +29,13 @@ Expected<std::string> read_bundle_file(const std::string& path);
 // bundle; one that could not be checked is none, and `signature` says why.
 Expected<std::vector<VerifiedBundle>> verify_files(const std::vector<std::string>& files,
                                                    const std::string& allowed_signers);
+
+// --allowed-signers, which must name a file, or else `usual`, which need not be there.
+Expected<std::string> allowed_signers_of(const Args& args, const std::string& usual);
+
+// A flag for what is dated later than tomorrow. Never part of a page, which must not depend on a
+// clock.
+void flag_future(BundleReport& report);
 
 // The *.json files of a folder, sorted by name.
 Expected<std::vector<std::string>> bundle_files(const std::string& folder);

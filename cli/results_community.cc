@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "cli/community.h"
@@ -18,10 +19,12 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Page {
-  std::string file, folder;  // as given
-  std::string text;          // what the folder gives
-  int status = 0;            // not 0: the folder is no good, and the reasons are printed
+  std::string text;  // what the bundles give
+  int status = 0;    // not 0: they are no good, and the reasons are printed
 };
+
+std::string folder_of(const Args& args) { return args.get("folder", kCommunityFolder); }
+std::string page_file_of(const Args& args) { return args.get("page", "RESULTS.md"); }
 
 // The folder as a link on the page must name it.
 std::string link_to(const std::string& folder, const std::string& page) {
@@ -32,40 +35,46 @@ std::string link_to(const std::string& folder, const std::string& page) {
   return link.empty() ? folder : link;
 }
 
-Page make_page(const Args& args, Context& context) {
+Page failed(Context& context, const Error& error) {
   Page page;
-  page.folder = args.get("folder", kCommunityFolder);
-  page.file = args.get("page", "RESULTS.md");
-  const auto files = bundle_files(page.folder);
-  if (!files) {
-    page.status = usage_failure(context, files.error());
-    return page;
-  }
-  const auto bundles =
-      verify_files(*files, args.get("allowed-signers", page.folder + "/" + kAllowedSigners));
-  if (!bundles) {
-    page.status = usage_failure(context, bundles.error());
-    return page;
-  }
+  page.status = usage_failure(context, error);
+  return page;
+}
+
+// Of these bundles alone. `quiet`: what is wrong with them has been said.
+Page make_page(const Args& args, const std::vector<std::string>& files, bool quiet,
+               Context& context) {
+  Page page;
+  const auto allowed = allowed_signers_of(args, folder_of(args) + "/" + kAllowedSigners);
+  if (!allowed) return failed(context, allowed.error());
+  const auto bundles = verify_files(files, *allowed);
+  if (!bundles) return failed(context, bundles.error());
   PageOptions options;
-  options.folder = link_to(page.folder, page.file);
+  options.folder = link_to(folder_of(args), page_file_of(args));
   std::vector<BundleReport> reports;
   for (const VerifiedBundle& bundle : *bundles) {
-    if (!bundle.report.sound() || !bundle.report.flags.empty())
-      *context.err << verdict_text(bundle);
+    const bool odd = !bundle.report.sound() || !bundle.report.flags.empty();
+    if (odd && !quiet) *context.err << verdict_text(bundle);
     if (!bundle.report.sound()) page.status = kWrongContent;
     if (bundle.signature.state == SignatureCheck::State::kNotChecked && page.status == 0) {
-      page.status = usage_failure(
+      return failed(
           context,
           Error{ErrorCode::kUnsupported,
                 "check the signature of " + bundle.report.file + ": " + bundle.signature.why, 0,
                 "the page says who signed, so it needs ssh-keygen (openssh-client)", ""});
     }
     options.signatures[bundle.report.id] = bundle.signature.text();
+    options.signers[bundle.report.id] = bundle.signature.signer();
     reports.push_back(bundle.report);
   }
   if (page.status == 0) page.text = results_page(reports, options);
   return page;
+}
+
+Page make_page(const Args& args, Context& context) {
+  const auto files = bundle_files(folder_of(args));
+  if (!files) return failed(context, files.error());
+  return make_page(args, *files, false, context);
 }
 
 std::string read_whole(const std::string& path) {
@@ -75,35 +84,98 @@ std::string read_whole(const std::string& path) {
   return text.str();
 }
 
+// Ids of the bundles that a page lists, in its last table.
+std::set<std::string> listed_in(const std::string& page) {
+  constexpr size_t kIdDigits = 16;
+  std::set<std::string> ids;
+  size_t at = page.find("\n## Bundles\n");
+  while (at != std::string::npos) {
+    at = page.find("\n| [", at + 1);
+    if (at == std::string::npos) break;
+    ids.insert(page.substr(at + 4, kIdDigits));
+  }
+  return ids;
+}
+
+struct Pending {
+  std::vector<std::string> files, ids;  // files: of the bundles that the page lists
+  std::string missing;                  // listed, but not in the folder
+};
+
+Expected<Pending> pending_in(const std::string& folder, const std::string& page) {
+  const auto files = bundle_files(folder);
+  if (!files) return fail(files.error());
+  Pending out;
+  std::set<std::string> listed = listed_in(page);
+  for (const std::string& file : *files) {
+    const std::string id = fs::path(file).stem().string();
+    if (listed.erase(id) > 0) {
+      out.files.push_back(file);
+    } else {
+      out.ids.push_back(id);
+    }
+  }
+  if (!listed.empty()) out.missing = clean(*listed.begin());
+  return out;
+}
+
+int differs(const std::string& is, const std::string& should, const std::string& what,
+            Context& context) {
+  const auto at = std::mismatch(is.begin(), is.end(), should.begin(), should.end());
+  const auto line = 1 + std::count(is.begin(), at.first, '\n');
+  *context.err << fmt::format("plumbline: {}, from line {} on; run plumbline results update\n",
+                              what, line);
+  return kWrongContent;
+}
+
+// A pull request brings bundles and leaves the page alone: then the page must be, byte for byte,
+// what the bundles give that it lists.
+int check_without_new(const Args& args, const std::string& is, Context& context) {
+  const std::string folder = folder_of(args), file = page_file_of(args);
+  const auto pending = pending_in(folder, is);
+  if (!pending) return usage_failure(context, pending.error());
+  if (!pending->missing.empty()) {
+    *context.err << fmt::format("plumbline: {} lists the bundle {}, which is not in {}\n", file,
+                                pending->missing, folder);
+    return kWrongContent;
+  }
+  const Page page = make_page(args, pending->files, true, context);
+  if (page.status != 0) return page.status;
+  if (is != page.text) {
+    return differs(is, page.text, file + " is not what the bundles give that it lists", context);
+  }
+  *context.out << fmt::format("{} is what {} gives without {} new bundle{}: {}\n", file, folder,
+                              pending->ids.size(), pending->ids.size() == 1 ? "" : "s",
+                              join(pending->ids, ", "));
+  return 0;
+}
+
 }  // namespace
 
 int results_update(const Args& args, Context& context) {
   const Page page = make_page(args, context);
   if (page.status != 0) return page.status;
-  if (read_whole(page.file) == page.text) {
-    *context.out << page.file << " is up to date\n";
+  const std::string file = page_file_of(args);
+  if (read_whole(file) == page.text) {
+    *context.out << file << " is up to date\n";
     return 0;
   }
-  const Status written = replace_text_file(page.file, page.text, "choose a writable --page");
+  const Status written = replace_text_file(file, page.text, "choose a writable --page");
   if (!written) return usage_failure(context, written.error());
-  *context.out << page.file << " is written from " << page.folder << "\n";
+  *context.out << file << " is written from " << folder_of(args) << "\n";
   return 0;
 }
 
 int results_check(const Args& args, Context& context) {
   const Page page = make_page(args, context);
   if (page.status != 0) return page.status;
-  const std::string is = read_whole(page.file);
+  const std::string file = page_file_of(args), is = read_whole(file);
   if (is == page.text) {
-    *context.out << page.file << " is what " << page.folder << " gives\n";
+    *context.out << file << " is what " << folder_of(args) << " gives\n";
     return 0;
   }
-  const auto differ = std::mismatch(is.begin(), is.end(), page.text.begin(), page.text.end());
-  const auto line = 1 + std::count(is.begin(), differ.first, '\n');
-  *context.err << fmt::format(
-      "plumbline: {} is not what {} gives, from line {} on; run plumbline results update\n",
-      page.file, page.folder, line);
-  return kWrongContent;
+  if (args.has("allow-new")) return check_without_new(args, is, context);
+  return differs(is, page.text, file + " is not what " + folder_of(args) + " gives", context);
 }
 
 }  // namespace plumbline

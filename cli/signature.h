@@ -28,11 +28,14 @@ struct SignatureCheck {
 
   // "unsigned", "signed by X", "signed by an unknown key", "not checked"
   std::string text() const;
+  // The same for all signatures of one key, another for any other key; empty = nobody's.
+  std::string signer() const;
 };
 
 // `allowed_signers` may name no file: then every sound signature is of an unknown key. `date`
 // (YYYY-MM-DD) is the day for which a key must have been allowed, so that a page does not change
-// when a key expires.
+// when a key expires. The signer chooses that day: whoever has an expired key can date a bundle
+// back, so a key that is lost is revoked by removing its line.
 SignatureCheck check_signature(const std::string& content, const std::string& signature,
                                const std::string& allowed_signers, const std::string& date);
 

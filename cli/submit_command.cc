@@ -70,6 +70,21 @@ int refuse(const BundleReport& report, Context& context) {
   return kWrongContent;
 }
 
+// As verify does, with the folder's other bundles: the same run may not stand there already.
+BundleReport verify_beside(const std::string& text, const std::string& folder) {
+  std::vector<BundleReport> reports = {verify_bundle(text, "")};
+  if (const auto files = bundle_files(folder)) {
+    for (const std::string& file : *files) {
+      const auto other = read_bundle_file(file);
+      if (!other || fs::path(file).stem() == reports.front().id) continue;
+      BundleReport report = verify_bundle(*other, file);
+      if (report.sound()) reports.push_back(std::move(report));
+    }
+  }
+  compare_bundles(reports);
+  return reports.front();
+}
+
 struct Asker {
   std::istream* in = nullptr;  // null: nobody is there
   std::ostream& out;
@@ -96,10 +111,11 @@ int publish(const BuiltBundle& built, const Args& args, const Asker& asker, Cont
     document["signature"] = *signature;
   }
   const std::string text = bundle_text(document);
-  const BundleReport report = verify_bundle(text, "");
+  const std::string folder = args.get("out", kCommunityFolder);
+  BundleReport report = verify_beside(text, folder);
   if (!report.sound()) return refuse(report, context);
-  const std::string path =
-      (fs::path(args.get("out", kCommunityFolder)) / (report.id + ".json")).string();
+  flag_future(report);
+  const std::string path = (fs::path(folder) / (report.id + ".json")).string();
   *context.out << bundle_text(document, true)
                << fmt::format("This is all of it, but for the counts in the buckets: {} bytes.\n",
                               text.size());
@@ -107,14 +123,24 @@ int publish(const BuiltBundle& built, const Args& args, const Asker& asker, Cont
   for (const BundleIssue& flag : report.flags) {
     *context.out << fmt::format("flag {}: {} {}\n", flag.kind, flag.path, flag.text);
   }
+  std::error_code code;
+  const bool new_folder = !fs::exists(folder, code);
+  if (new_folder) {
+    *context.out << "The folder " << folder << " does not exist and will be made: bundles belong "
+                 << "into a clone of the repository, or say --out\n";
+  }
   if (const int status = agreed(args, asker, path, context); status != 0) return status;
   std::error_code code;
   fs::create_directories(fs::path(path).parent_path(), code);  // what failed, writing will tell
   if (const Status written = replace_text_file(path, text, "choose another --out"); !written) {
     return usage_failure(context, written.error());
   }
-  *context.out << "Bundle: " << path << "\nNext:   plumbline results update, and a pull request "
-               << "with both files (docs/submitting.md)\n";
+  if (new_folder) {
+    *context.out << "Folder: " << fs::absolute(folder, code).lexically_normal().string()
+                 << " is new\n";
+  }
+  *context.out << "Bundle: " << path
+               << "\nNext:   a pull request with this one file (docs/submitting.md)\n";
   return 0;
 }
 
@@ -126,15 +152,18 @@ int run_submit(const Args& args, Context& context) {
   const auto input = read_run(args.get("run"));
   if (!input) return usage_failure(context, input.error());
   for (const std::string& note : input->notes) *context.err << "plumbline: " << clean(note) << "\n";
+  const auto refused = [&](const Error& error) {
+    usage_failure(context, error);
+    return error.code == ErrorCode::kWrongData ? kWrongContent : 1;
+  };
+  // Nobody answers questions about a run that cannot be published.
+  if (const Status judged = judge_rows(input->records); !judged) return refused(judged.error());
   const auto statement = ask_statement(args, asker.in, asker.out);
   if (!statement) return usage_failure(context, statement.error());
   Redactor redactor;
   learn_own_names(redactor);
   const auto built = build_bundle(input->records, *statement, shipped_scenarios(), redactor);
-  if (!built) {
-    usage_failure(context, built.error());
-    return built.error().code == ErrorCode::kWrongData ? kWrongContent : 1;
-  }
+  if (!built) return refused(built.error());
   return publish(*built, args, asker, context);
 }
 

@@ -5,6 +5,7 @@
 #include "core/options.h"
 #include "core/units.h"
 #include "reports/link_kinds.h"
+#include "reports/plain_text.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -31,12 +32,11 @@ Expected<std::string> plain(const std::string& text, size_t most) {
     return fail(wrong(fmt::format("'{}' holds '{}'", clean(text), text[at]),
                       fmt::format("leave out {}", kForbidden)));
   }
-  if (clean(text) != text || text.find("://") != std::string::npos) {
-    return fail(wrong("'" + clean(text) + "' holds a link or characters that cannot be seen",
-                      "plain words only"));
-  }
-  if (text.size() > most) {
-    return fail(wrong(fmt::format("{} characters", text.size()), fmt::format("at most {}", most)));
+  const std::string hidden = clean(text) != text ? "holds a control character" : hidden_in(text);
+  if (!hidden.empty()) return fail(wrong("'" + clean(text) + "' " + hidden, "plain words only"));
+  if (characters(text) > most) {
+    return fail(
+        wrong(fmt::format("{} characters", characters(text)), fmt::format("at most {}", most)));
   }
   return text;
 }

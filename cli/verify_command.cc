@@ -18,10 +18,12 @@ nlohmann::json issues_json(const std::vector<BundleIssue>& issues) {
 }  // namespace
 
 int run_verify(const Args& args, Context& context) {
-  const std::string allowed =
-      args.get("allowed-signers", std::string(kCommunityFolder) + "/" + kAllowedSigners);
-  const auto bundles = verify_files(args.all("file"), allowed);
+  const auto allowed =
+      allowed_signers_of(args, std::string(kCommunityFolder) + "/" + kAllowedSigners);
+  if (!allowed) return usage_failure(context, allowed.error());
+  auto bundles = verify_files(args.all("file"), *allowed);
   if (!bundles) return usage_failure(context, bundles.error());
+  for (VerifiedBundle& bundle : *bundles) flag_future(bundle.report);
   bool sound = true;
   nlohmann::json all = nlohmann::json::array();
   for (const VerifiedBundle& bundle : *bundles) {

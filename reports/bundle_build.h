@@ -31,6 +31,9 @@ struct BuiltBundle {
   std::vector<std::string> notes;  // for the submitter: what was left out or replaced
 };
 
+// Whether build_bundle would find a row: before anybody is asked for anything.
+Status judge_rows(const std::vector<Record>& records);
+
 // `shipped`: names of the scenarios that ship with plumbline, any other is `own`. `redactor` may
 // know more names already (the user's own). Refused: records of several runs or machines that
 // cannot be told apart, wrong data, and a run without a single clean row of kind latency or

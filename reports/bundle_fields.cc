@@ -49,7 +49,7 @@ constexpr FieldRow kFields[] = {
     {"content.suite_version", "string", false, "", "version of plumbline that measured", false,
      R"({"pattern":"^[0-9]{1,4}[.][0-9]{1,4}[.][0-9]{1,4}$"})"},
     {"content.date", "string", false, "", "day of the run, UTC", false,
-     R"({"pattern":"^20[0-9]{2}-[01][0-9]-[0-3][0-9]$"})"},
+     R"({"pattern":"^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"})"},
 
     {"content.statement", "object", false, "",
      "what the machine cannot know: the submitter's word, which nothing can check"},

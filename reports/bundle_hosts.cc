@@ -16,20 +16,32 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMaxText = 160;  // of a fact about a host
+constexpr size_t kMaxText = 160;   // of a fact about a host
+constexpr size_t kMaxRead = 4096;  // of it as it stands in a record
 
-std::string single_line(Redactor& redactor, const std::string& text) {
-  std::string out = redactor.text(clean(text));
+std::string single_line(Redactor& redactor, const std::string& text, TextFrom from) {
+  std::string out = redactor.text(clean(text.substr(0, kMaxRead)), from);
   for (const char c : std::string("<>[]|\\`{}@$^")) std::replace(out.begin(), out.end(), c, ' ');
   return out.size() > kMaxText ? clean(out.substr(0, kMaxText)) : out;
 }
 
-json nics_of(const HostFacts& host) {
+// A value that an option may have by its table, such as a transport: that somebody calls a host so
+// is chance.
+bool is_choice(const std::string& word) {
+  for (const OptionRow& row : option_table()) {
+    const std::string all = row.choices == nullptr ? "" : fmt::format("|{}|", row.choices);
+    if (all.find("|" + word + "|") != std::string::npos) return true;
+  }
+  return false;
+}
+
+json nics_of(const HostFacts& host, Redactor& redactor) {
   std::set<std::string> seen;
   json out = json::array();
   for (const Nic& nic : host.nics) {
     if (!nic.up || !nic.carrier) continue;
-    json entry = {{"kind", nic.kind}, {"mtu", nic.mtu}, {"speed_bps", nullptr}};
+    json entry = {
+        {"kind", table_word(nic.kind, redactor)}, {"mtu", nic.mtu}, {"speed_bps", nullptr}};
     if (nic.speed_bps) entry["speed_bps"] = *nic.speed_bps;
     if (seen.insert(entry.dump()).second) out.push_back(std::move(entry));
   }
@@ -40,10 +52,12 @@ json nics_of(const HostFacts& host) {
 json host_json(const HostFacts& facts, const std::string& name, const std::string& machine,
                Redactor& redactor) {
   const json all = facts;
-  json out = {{"name", name}, {"machine", machine}, {"nics", nics_of(facts)}};
+  json out = {{"name", name}, {"machine", machine}, {"nics", nics_of(facts, redactor)}};
   for (const std::string& field : published_host_facts()) {
     const json value = all.value(field, json());
-    out[field] = value.is_string() ? json(single_line(redactor, value)) : value;
+    // Only whoever builds a kernel puts a name of their own into a fact.
+    const TextFrom from = field == "kernel" ? TextFrom::kSystem : TextFrom::kProduct;
+    out[field] = value.is_string() ? json(single_line(redactor, value, from)) : value;
     if (out[field].is_string() && out[field].get_ref<const std::string&>().empty())
       out[field] = nullptr;
   }
@@ -107,12 +121,12 @@ json options_json(const std::map<std::string, std::string>& values) {
   return out;
 }
 
-std::string table_word(const std::string& text) {
+std::string table_word(const std::string& text, Redactor& redactor) {
   const bool fits =
       text.size() <= 40 && std::all_of(text.begin(), text.end(), [](char c) {
         return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-';
       });
-  return fits ? text : "unknown";
+  return fits && (is_choice(text) || redactor.text(text) == text) ? text : "unknown";
 }
 
 std::map<std::string, std::string> number_hosts(const HostsByName& hosts, Redactor& redactor) {
@@ -136,8 +150,8 @@ json environment_json(const Record& record, const HostsByName& hosts,
         machines.emplace(machine_id(*facts), fmt::format("machine{}", machines.size() + 1)).first;
     list.push_back(host_json(*facts, ordinal, machine->second, redactor));
   }
-  return {{"control", table_word(record.environment.control)},
-          {"auth", table_word(record.environment.auth)},
+  return {{"control", table_word(record.environment.control, redactor)},
+          {"auth", table_word(record.environment.auth, redactor)},
           {"options", options_json(options_set(record.environment))},
           {"hosts", std::move(list)}};
 }

@@ -48,16 +48,19 @@ uint64_t skew_of(const Cell& cell) {
   return answered || mutual || cell.sync == "window" ? 0 : kStartSkewNs;
 }
 
-void check_rate(const BundleRow& typed, const Link& link, uint64_t numerator,
+// bits on the wire / rate, in ns; twice, as the median.
+uint64_t twice_least_ns(const Cell& cell, const Link& link, uint64_t numerator) {
+  if (link.rate_bps == 0 || cell.bytes == 0 || cell.ranks < 1) return 0;
+  const Wide twice = cell.op == "pingpong" ? 4 : 2;
+  const Wide bits = twice * cell.bytes * 8 * numerator / static_cast<unsigned>(cell.ranks);
+  return static_cast<uint64_t>(bits * 1'000'000'000 / link.rate_bps);
+}
+
+void check_rate(const BundleRow& typed, const Link& link, uint64_t numerator, uint64_t skew_ns,
                 std::vector<BundleIssue>& issues) {
-  if (link.rate_bps == 0 || typed.cell.bytes == 0 || typed.cell.ranks < 1) return;
-  // bits on the wire / rate, in ns; twice, as the median.
-  const Wide twice = typed.cell.op == "pingpong" ? 4 : 2;
-  const Wide bits =
-      twice * typed.cell.bytes * 8 * numerator / static_cast<unsigned>(typed.cell.ranks);
-  const auto least = static_cast<uint64_t>(bits * 1'000'000'000 / link.rate_bps);
+  const uint64_t least = twice_least_ns(typed.cell, link, numerator);
   const uint64_t took = twice_p50(typed.hist);
-  if (took + 2 * skew_of(typed.cell) >= least) return;
+  if (took + 2 * skew_ns >= least) return;
   issues.push_back(
       {"impossible", typed.path + ".derived.busbw_Bps",
        fmt::format("the median is {} us, but {} at {} Gbit/s cannot move these bytes in "
@@ -67,9 +70,23 @@ void check_rate(const BundleRow& typed, const Link& link, uint64_t numerator,
                    us_text(static_cast<double>(least) / 2))});
 }
 
-void check_latency(const BundleRow& typed, const Link& link, std::vector<BundleIssue>& issues) {
-  const auto least =
-      static_cast<uint64_t>(crossings_of(typed.cell.op, typed.cell.sync)) * link.one_way_ns;
+// What the link alone could not do, but ranks that start apart may show: a flag.
+void flag_fast(BundleReport& report, BundleRow& typed, const Link& link, uint64_t numerator) {
+  const uint64_t bytes = twice_least_ns(typed.cell, link, numerator);
+  const uint64_t took = twice_p50(typed.hist), least = std::max(bytes, 2 * link.one_way_ns);
+  if (took >= least) return;
+  typed.marks.emplace_back("fast");
+  report.flags.push_back(
+      {"fast", typed.path + ".derived.p50_ns",
+       fmt::format("is {} us, less than the {} us that {} needs; only ranks that start apart "
+                   "explain it",
+                   us_text(static_cast<double>(took) / 2), us_text(static_cast<double>(least) / 2),
+                   link.name)});
+}
+
+void check_latency(const BundleRow& typed, const Link& link, int crossings,
+                   std::vector<BundleIssue>& issues) {
+  const auto least = static_cast<uint64_t>(crossings) * link.one_way_ns;
   const auto fastest = static_cast<uint64_t>(typed.hist.min());
   if (fastest >= least) return;
   issues.push_back({"impossible", typed.path + ".hist.min",
@@ -140,7 +157,7 @@ void check_possible(BundleReport& report) {
   const Link stated{kind->name, stated_rate_bps(statement), kind->min_one_way_ns};
   const LinkKindRow& memory = link_kind_table().front();
   const Link inside{"memory of one machine", memory.rate_bps, memory.min_one_way_ns};
-  for (const BundleRow& typed : report.rows) {
+  for (BundleRow& typed : report.rows) {
     std::map<std::string, uint64_t> ranks_on;  // by machine
     for (const std::string& host : typed.rank_hosts) ++ranks_on[report.machines.at(host)];
     const std::string why = misplaced(ranks_on, *kind);
@@ -148,12 +165,16 @@ void check_possible(BundleReport& report) {
       report.problems.push_back({"impossible", typed.path + ".rank_hosts", why});
       continue;
     }
-    const bool spread = kind->network && !stays_inside(report, typed);
-    const Link& link = spread ? stated : inside;
-    check_rate(typed, link,
-               spread ? crossing_numerator(typed.cell, ranks_on) : bus_numerator(typed.cell),
-               report.problems);
-    check_latency(typed, link, report.problems);
+    // Every rank reads or writes its bytes itself and looks at a clock twice, whoever is late.
+    const size_t found = report.problems.size();
+    const int crossings = crossings_of(typed.cell.op, typed.cell.sync);
+    check_rate(typed, inside, bus_numerator(typed.cell), 0, report.problems);
+    check_latency(typed, inside, std::max(1, crossings), report.problems);
+    if (!kind->network || stays_inside(report, typed) || report.problems.size() > found) continue;
+    const uint64_t numerator = crossing_numerator(typed.cell, ranks_on);
+    check_rate(typed, stated, numerator, skew_of(typed.cell), report.problems);
+    check_latency(typed, stated, crossings, report.problems);
+    if (report.problems.size() == found) flag_fast(report, typed, stated, numerator);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "core/json.h"
 #include "core/options.h"
 #include "reports/bundle_fields.h"
+#include "reports/plain_text.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -45,29 +46,6 @@ bool matches(const std::string& text, const std::string& pattern) {
   auto it = compiled.find(pattern);
   if (it == compiled.end()) it = compiled.emplace(pattern, std::regex(pattern)).first;
   return std::regex_search(text, it->second);
-}
-
-size_t characters(const std::string& text) {
-  size_t count = 0;
-  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
-  return count;
-}
-
-// What a reader of the page could not see, or would click on.
-std::string hidden_in(const std::string& text) {
-  // U+200B..200F, 2066..2069, FEFF, and what clean() takes out but for the line breaks of a
-  // signature.
-  for (const char* bytes : {"\u200b", "\u200c", "\u200d", "\u200e", "\u200f", "\u2060", "\u2066",
-                            "\u2067", "\u2068", "\u2069", "\ufeff", "\u00ad"}) {
-    if (text.find(bytes) != std::string::npos) return "holds an invisible character";
-  }
-  std::string lines = text;
-  for (char& c : lines) c = c == '\n' ? ' ' : c;
-  if (clean(lines) != lines) return "holds a control character";
-  for (const char* link : {"://", "www.", "WWW.", "mailto:"}) {
-    if (text.find(link) != std::string::npos) return "holds a link";
-  }
-  return "";
 }
 
 class Walk {

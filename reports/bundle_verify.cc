@@ -7,6 +7,7 @@
 #include "core/dtype.h"
 #include "core/json.h"
 #include "core/op.h"
+#include "reports/bundle_date.h"
 #include "reports/bundle_derive.h"
 #include "reports/bundle_fields.h"
 #include "reports/text.h"
@@ -28,7 +29,42 @@ std::string stem_of(const std::string& file) {
   return dot != std::string::npos && dot + 5 == name.size() ? name.substr(0, dot) : name;
 }
 
+// OpenSSH's armour in the one form that ssh-keygen writes: lines of 70, no spare bits in the last
+// character, nothing before or after.
+bool is_armour(std::string_view text) {
+  constexpr std::string_view kBegin = "-----BEGIN SSH SIGNATURE-----\n",
+                             kEnd = "-----END SSH SIGNATURE-----\n";
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  constexpr size_t kLine = 70;
+  if (text.size() <= kBegin.size() + kEnd.size() || text.substr(0, kBegin.size()) != kBegin ||
+      text.substr(text.size() - kEnd.size()) != kEnd) {
+    return false;
+  }
+  const std::string_view body =
+      text.substr(kBegin.size(), text.size() - kBegin.size() - kEnd.size());
+  std::string digits;
+  for (size_t i = 0; i < body.size(); ++i) {
+    const bool ends = i % (kLine + 1) == kLine || i + 1 == body.size();
+    if (ends != (body[i] == '\n')) return false;
+    if (!ends) digits += body[i];
+  }
+  const size_t padding = digits.size() - (digits.find_last_not_of('=') + 1);
+  const std::string_view data = std::string_view(digits).substr(0, digits.size() - padding);
+  if (digits.size() % 4 != 0 || padding > 2 || data.empty() ||
+      data.find_first_not_of(kDigits) != std::string_view::npos) {
+    return false;
+  }
+  const size_t spare = padding == 2 ? 16 : padding == 1 ? 4 : 1;
+  return kDigits.find(data.back()) % spare == 0;
+}
+
 void check_form(std::string_view text, const json& document, std::vector<BundleIssue>& issues) {
+  const json& signature = document["signature"];
+  if (signature.is_string() && !is_armour(signature.get_ref<const std::string&>())) {
+    issues.push_back({"form", "signature",
+                      "is not the armour that ssh-keygen writes; null says that there is none"});
+  }
   const std::string right = bundle_text(document);
   if (text == right) return;
   const auto at = std::mismatch(text.begin(), text.end(), right.begin(), right.end());
@@ -106,6 +142,12 @@ void check_hosts(BundleReport& report) {
                                  fmt::format("is {}, must be host{}", name, i + 1)});
     }
     report.machines[name] = hosts[i]["machine"];
+    const json &usable = hosts[i]["cores_usable"], &online = hosts[i]["cores_online"];
+    if (!usable.is_null() && !online.is_null() && usable > online) {
+      report.problems.push_back({"impossible",
+                                 fmt::format("content.environment.hosts[{}].cores_usable", i),
+                                 fmt::format("is {} of {} cores", usable.dump(), online.dump())});
+    }
   }
   for (const BundleRow& row : report.rows) {
     for (size_t rank = 0; rank < row.rank_hosts.size(); ++rank) {
@@ -120,6 +162,11 @@ void check_hosts(BundleReport& report) {
 }  // namespace
 
 void check_rows(BundleReport& report) {
+  const std::string date = (*report.document)["content"]["date"];
+  if (!day_number(date)) {
+    report.problems.push_back(
+        {"schema", "content.date", "is " + date + ", which is no day of the calendar"});
+  }
   const json& rows = (*report.document)["content"]["rows"];
   for (size_t i = 0; i < rows.size(); ++i) {
     BundleRow typed = row_from(rows[i], fmt::format("content.rows[{}]", i));
@@ -159,6 +206,7 @@ BundleReport verify_bundle(std::string_view text, const std::string& file) {
   check_form(text, *report.document, report.problems);
   check_rows(report);
   if (!report.sound()) return report;
+  check_private(report);
   check_trust(report);
   check_possible(report);
   check_regularity(report);

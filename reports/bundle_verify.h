@@ -48,6 +48,7 @@ void compare_bundles(std::vector<BundleReport>& bundles);
 // The checks that verify_bundle makes of a document whose shape is right; they add to the report.
 void check_rows(BundleReport& report);      // histograms, derived values, what the operation gives
 void check_trust(BundleReport& report);     // outcome, oversubscription, noise
+void check_private(BundleReport& report);   // addresses and paths, values of options
 void check_possible(BundleReport& report);  // against the stated link
 void check_regularity(BundleReport& report);  // repeated, scaled, too regular
 

@@ -29,8 +29,8 @@ std::string link_kinds_markdown();
 inline constexpr uint64_t kStartSkewNs = 200'000;
 
 // How often the smallest message must cross the link, one after the other, within the time of the
-// slowest rank; 0 where a rank that starts late can hide it (rooted operations without a common
-// start). `op` as in the op table, `sync` as in a cell.
+// slowest rank over the stated link; 0 where a rank that starts late can hide it (rooted operations
+// without a common start). `op` as in the op table, `sync` as in a cell.
 int crossings_of(const std::string& op, const std::string& sync);
 
 }  // namespace plumbline

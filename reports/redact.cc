@@ -1,10 +1,10 @@
 #include "reports/redact.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
+
+#include "reports/redact_scan.h"
 
 namespace plumbline {
 namespace {
@@ -15,55 +15,31 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-bool is_hex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
 bool is_alnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-// Characters of names, addresses and paths; everything else separates words.
+// Characters of a user's name in a path.
 bool in_word(char c) {
   return is_alnum(c) || static_cast<unsigned char>(c) >= 0x80 ||
-         std::string_view("._-:/%~@\\").find(c) != std::string_view::npos;
+         std::string_view("._-:%~@").find(c) != std::string_view::npos;
 }
 
-bool is_address(int family, const std::string& word) {
-  std::array<unsigned char, 16> bytes{};
-  return inet_pton(family, word.c_str(), bytes.data()) == 1;
-}
-bool is_ipv4(const std::string& word) { return is_address(AF_INET, word); }
-bool is_ipv6(const std::string& word) {
-  return word.find(':') != std::string::npos && is_address(AF_INET6, word);
+bool is_address(const std::string& name) {
+  const Found found = address_at(name, 0);
+  return found.length > 0 && found.length == name.size();
 }
 
-// The same address as a part of a host's name ("ip-10-0-0-1") or of a reversed one.
-bool is_address_name(const std::string& word) {
-  const std::string_view arpa = ".arpa";
-  const std::string folded = lower(word);
-  if (folded.size() > arpa.size() &&
-      folded.compare(folded.size() - arpa.size(), arpa.size(), arpa) == 0) {
-    return true;
-  }
-  std::string dotted = word;
-  std::replace(dotted.begin(), dotted.end(), '-', '.');
-  return word.find('.') == std::string::npos && is_ipv4(dotted);
-}
-
-// Six pairs of hex digits with ':' or '-' between, three fours with '.', or twelve digits, as in
-// enx0200c0ffee01.
-bool is_mac(const std::string& word) {
-  const size_t group = word.size() == 14 ? 4 : 2;
-  const char between = word.size() == 14 ? '.' : word.size() == 17 ? word[2] : '\0';
-  if (word.size() == 12) return std::all_of(word.begin(), word.end(), is_hex);
-  if (between != '.' && between != ':' && between != '-') return false;
-  if (between == '.' && word.size() != 14) return false;
-  for (size_t i = 0; i < word.size(); ++i) {
-    if (i % (group + 1) == group ? word[i] != between : !is_hex(word[i])) return false;
-  }
-  return true;
-}
-
-bool is_path(const std::string& word) {
-  return word.size() > 1 &&
-         (word[0] == '/' || word.rfind("~/", 0) == 0 || word.rfind("./", 0) == 0 ||
-          word.rfind("../", 0) == 0 || word.rfind("\\\\", 0) == 0);
+// Words of products, which say nothing about who calls a host or a user so: a system "Debian" on a
+// host "debian".
+bool is_product(const std::string& name) {
+  constexpr std::array kWords = {
+      "linux",     "gnu",        "debian",   "ubuntu",      "fedora", "centos", "rocky",
+      "almalinux", "arch",       "alpine",   "suse",        "redhat", "macos",  "darwin",
+      "apple",     "amd",        "epyc",     "ryzen",       "intel",  "xeon",   "core",
+      "arm",       "ampere",     "graviton", "neoverse",    "cpu",    "server", "generic",
+      "virtual",   "hypervisor", "docker",   "kvm",         "qemu",   "vmware", "xen",
+      "tsc",       "cubic",      "bbr",      "performance", "amd64",  "x86_64", "aarch64",
+      "arm64",     "processor",  "cloud",    "aws",         "azure",  "gcp"};
+  return std::find(kWords.begin(), kWords.end(), name) != kWords.end();
 }
 
 }  // namespace
@@ -80,10 +56,16 @@ void Redactor::learn_host(const std::string& name, const std::string& as) {
   const std::string key = known == names_.end() ? (as.empty() ? name : as) : known->second.key;
   learn("host", name, key);
   const size_t dot = name.find('.');
-  if (dot == std::string::npos || is_ipv4(name) || is_ipv6(name)) return;
+  const size_t zone = name.find('%');
+  if (zone != std::string::npos && is_address(name.substr(0, zone)))
+    learn("host", name.substr(0, zone), key);
+  if (dot == std::string::npos || zone != std::string::npos || is_address(name)) return;
   learn("host", name.substr(0, dot), key);
-  const std::string domain = name.substr(dot + 1);
-  if (domain.find('.') != std::string::npos) learn("host", domain, domain);
+  // The domain, and the domain that it belongs to.
+  for (size_t at = dot; name.find('.', at + 1) != std::string::npos; at = name.find('.', at + 1)) {
+    const std::string domain = name.substr(at + 1);
+    learn("host", domain, domain);
+  }
 }
 
 std::string Redactor::host(const std::string& name) {
@@ -123,78 +105,81 @@ std::string Redactor::ordinal(const std::string& kind, const std::string& key,
   return it->second;
 }
 
-// Known names that stand between other characters than letters and digits, the longest first.
-std::string Redactor::without_names(std::string_view original, bool typed) {
-  const std::string folded = lower(original);
-  const auto letter = [&](size_t at) {
-    return at < folded.size() &&
-           (is_alnum(folded[at]) || static_cast<unsigned char>(folded[at]) >= 0x80);
+std::string Redactor::address(const std::string& kind, const std::string& what) {
+  const auto known = names_.find(lower(what));  // a host that is known by its address
+  if (known == names_.end()) return ordinal(kind, what, what);
+  return ordinal(known->second.kind, known->second.key, what);
+}
+
+Redactor::Marked Redactor::without_found(const Marked& from,
+                                         Found (*find)(std::string_view, size_t)) {
+  Marked out;
+  for (size_t at = 0; at < from.text.size();) {
+    const Found found = find(from.text, at);
+    if (found.length == 0) {
+      out.text += from.text[at];
+      out.done += from.done[at++];
+      continue;
+    }
+    const std::string instead = address(found.kind, from.text.substr(at, found.length));
+    out.text += instead;
+    out.done.append(instead.size(), 'x');
+    at += found.length;
+  }
+  return out;
+}
+
+// The longest known name that begins there; nullptr = none.
+const std::pair<const std::string, Redactor::Name>* Redactor::name_at(const std::string& folded,
+                                                                      size_t at,
+                                                                      TextFrom from) const {
+  const auto letter = [&](size_t i) {
+    return i < folded.size() &&
+           (is_alnum(folded[i]) || static_cast<unsigned char>(folded[i]) >= 0x80);
   };
+  if (at > 0 && letter(at - 1)) return nullptr;
+  const std::pair<const std::string, Name>* best = nullptr;
+  for (const auto& entry : names_) {
+    const std::string& name = entry.first;
+    if (folded.compare(at, name.size(), name) != 0 || letter(at + name.size())) continue;
+    if (from == TextFrom::kTyped && name.size() == 1) continue;
+    if (from == TextFrom::kProduct && entry.second.kind == "user") continue;
+    if (from != TextFrom::kTyped && is_product(name)) continue;
+    if (best == nullptr || name.size() > best->first.size()) best = &entry;
+  }
+  return best;
+}
+
+std::string Redactor::without_names(const Marked& marked, TextFrom from) {
+  std::string folded = lower(marked.text);
+  for (size_t i = 0; i < folded.size(); ++i) {
+    if (marked.done[i] != ' ') folded[i] = '\0';  // an ordinal is nobody's name
+  }
   std::string out;
   for (size_t at = 0; at < folded.size();) {
-    const std::pair<const std::string, Name>* best = nullptr;
-    for (const auto& entry : names_) {
-      const std::string& name = entry.first;
-      const bool here = folded.compare(at, name.size(), name) == 0 && !letter(at + name.size());
-      if (here && (name.size() > 1 || !typed) && (!best || name.size() > best->first.size())) {
-        best = &entry;
-      }
-    }
-    if (best == nullptr || (at > 0 && letter(at - 1))) {
-      out += original[at++];
+    const auto* best = marked.done[at] == ' ' ? name_at(folded, at, from) : nullptr;
+    if (best == nullptr) {
+      out += marked.text[at++];
       continue;
     }
     const size_t length = best->first.size();
-    out += ordinal(best->second.kind, best->second.key, std::string(original.substr(at, length)));
+    out += ordinal(best->second.kind, best->second.key, marked.text.substr(at, length));
     at += length;
   }
   return out;
 }
 
-// One word without white space, brackets or quotes: addresses and paths.
-std::string Redactor::word(const std::string& original) {
-  if (is_mac(original)) return ordinal("mac", original, original);
-  if (is_ipv4(original) || is_ipv6(original)) return ordinal("addr", original, original);
-  if (is_path(original)) return ordinal("path", original, original);
-  if (is_address_name(original)) return ordinal("addr", original, original);
-  if (original.size() == 15 && original.rfind("enx", 0) == 0 && is_mac(original.substr(3))) {
-    return "enx" + ordinal("mac", original.substr(3), original.substr(3));
-  }
-  // user@host, a prefix length, a zone, a port: the parts.
-  for (const char separator : {'@', '/', '%', '\\', '~'}) {
-    const size_t at = original.find(separator);
-    if (at == std::string::npos) continue;
-    return word(original.substr(0, at)) + separator + word(original.substr(at + 1));
-  }
-  const size_t colon = original.rfind(':');
-  if (colon != std::string::npos) {
-    return word(original.substr(0, colon)) + ":" + word(original.substr(colon + 1));
-  }
-  // "10.0.0.1." and "1.0.0.10.in-addr.arpa" begin with an address, "x-10.0.0.1" ends with one.
-  for (size_t at = original.rfind('.'); at != std::string::npos && at > 0;
-       at = original.rfind('.', at - 1)) {
-    const std::string head = original.substr(0, at);
-    if (is_ipv4(head) || is_mac(head)) return word(head) + "." + word(original.substr(at + 1));
-  }
-  const size_t dash = original.find_first_of("-_");
-  if (dash == std::string::npos) return original;
-  return original.substr(0, dash + 1) + word(original.substr(dash + 1));
+std::string Redactor::text(std::string_view original, TextFrom from) {
+  // Addresses first: a name may be a part of one ("cc" of a MAC), and a path may hold one.
+  const Marked whole{std::string(original), std::string(original.size(), ' ')};
+  return without_names(without_found(without_found(whole, address_at), path_at), from);
 }
 
-std::string Redactor::text(std::string_view original, bool typed) {
-  const std::string named = without_names(original, typed);
-  std::string out;
-  for (size_t at = 0; at < named.size();) {
-    if (!in_word(named[at])) {
-      out += named[at++];
-      continue;
-    }
-    size_t end = at;
-    while (end < named.size() && in_word(named[end])) ++end;
-    out += word(named.substr(at, end - at));
-    at = end;
+bool is_redacted(std::string_view text) {
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (address_at(text, at).length > 0 || path_at(text, at).length > 0) return false;
   }
-  return out;
+  return true;
 }
 
 }  // namespace plumbline

@@ -1,10 +1,10 @@
 // Takes names, addresses and paths out of the few texts of a record that are published: each
 // becomes an ordinal of this bundle (host1, addr1, mac1, user1, path1), the same thing the same
 // ordinal, never a hash, because hashes of names can be guessed. Names are found whatever their
-// case, but only as whole words. Most of a record never gets here: bundle_build.cc copies what the
-// table of bundle fields allows, and nothing else. (cli/anonymise.h keeps the structure of
-// addresses, which a diagnosis needs and a result does not.) Not thread-safe: it learns while it
-// works.
+// case, but only as whole words; addresses and paths by their looks (redact_scan.h). Most of a
+// record never gets here: bundle_build.cc copies what the table of bundle fields allows, and
+// nothing else. (cli/anonymise.h keeps the structure of addresses, which a diagnosis needs and a
+// result does not.) Not thread-safe: it learns while it works.
 #pragma once
 
 #include <map>
@@ -12,7 +12,16 @@
 #include <string_view>
 #include <vector>
 
+#include "reports/redact_scan.h"
+
 namespace plumbline {
+
+// Whose words a text is.
+enum class TextFrom {
+  kSystem,   // a system's, which may hold the names of whoever built it: a kernel's release
+  kProduct,  // out of a vendor's list (operating system, CPU): users' names in it are chance
+  kTyped,    // the submitter's own, in which a name of one letter is a word
+};
 
 class Redactor {
  public:
@@ -25,8 +34,7 @@ class Redactor {
   // Users and hosts out of a word of a command line, an option or a path: user@host, /home/user.
   void learn_from(const std::string& text);
 
-  // `typed`: the submitter's own words, in which a name of one letter is a word.
-  std::string text(std::string_view original, bool typed = false);
+  std::string text(std::string_view original, TextFrom from = TextFrom::kSystem);
   // What was replaced so far, in order: "mini1 -> host1".
   std::vector<std::string> replaced() const { return said_; }
 
@@ -36,12 +44,21 @@ class Redactor {
   };
   void learn(const std::string& kind, const std::string& name, const std::string& key);
   std::string ordinal(const std::string& kind, const std::string& key, const std::string& what);
-  std::string without_names(std::string_view original, bool typed);
-  std::string word(const std::string& original);
+  struct Marked {
+    std::string text, done;  // done: ' ' where the text is still the original
+  };
+  std::string address(const std::string& kind, const std::string& what);
+  Marked without_found(const Marked& from, Found (*find)(std::string_view, size_t));
+  const std::pair<const std::string, Name>* name_at(const std::string& folded, size_t at,
+                                                    TextFrom from) const;
+  std::string without_names(const Marked& marked, TextFrom from);
 
   std::map<std::string, Name> names_;                                   // lower case
   std::map<std::string, std::map<std::string, std::string>> ordinals_;  // kind -> what -> "host1"
   std::vector<std::string> said_;
 };
+
+// Whether a text holds nothing that text() would take for an address or a path.
+bool is_redacted(std::string_view text);
 
 }  // namespace plumbline

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
 #include <map>
 #include <set>
@@ -46,8 +47,16 @@ size_t link_order(const std::string& name) {
 // Texts of others inside a table: Markdown and HTML taken out, and nothing that turns into a link.
 std::string safe(const std::string& text) {
   std::string out = markdown_escape(text);
-  for (const char* trigger : {"@", "://", "www."}) {
-    for (size_t at = out.find(trigger); at != std::string::npos; at = out.find(trigger, at + 1)) {
+  for (const std::string_view trigger : {"@", "://", "www."}) {
+    const auto same = [](char a, char b) {
+      return std::tolower(static_cast<unsigned char>(a)) ==
+             std::tolower(static_cast<unsigned char>(b));
+    };
+    for (size_t at = 0;; ++at) {
+      const auto found = std::search(out.begin() + static_cast<std::ptrdiff_t>(at), out.end(),
+                                     trigger.begin(), trigger.end(), same);
+      if (found == out.end()) break;
+      at = static_cast<size_t>(found - out.begin());
       out.insert(at + 1, "&#8203;");
     }
   }
@@ -59,7 +68,9 @@ std::string safe(const std::string& text) {
 
 std::string speed_text(const json& statement) {
   const json& stated = statement["link_speed_bps"];
-  if (stated.is_null()) return "";
+  const LinkKindRow* kind = find_link_kind(statement["link_kind"]);
+  const bool own = kind != nullptr && (!kind->network || stated == kind->rate_bps);
+  if (stated.is_null() || own) return "";
   return decimal_text(stated.get<uint64_t>(), 1'000'000'000, 3) + " Gbit/s";
 }
 
@@ -144,11 +155,26 @@ void add_percentiles(std::vector<Entry>& entries) {
   }
 }
 
-std::vector<Entry> entries_of(const std::vector<BundleReport>& bundles) {
+// Who may replace a row: whoever signs with the same key; without a signature whoever types the
+// same name, and nobody where there is none. So an unsigned row never replaces a signed one.
+std::string owner_of(const BundleReport& bundle, const PageOptions& options) {
+  const json& statement = content_of(bundle)["statement"];
+  const auto it = options.signers.find(bundle.id);
+  const std::string signer = it == options.signers.end() ? "" : it->second;
+  const auto submitter = statement["submitter"].get<std::string>();
+  const bool nobody = signer.empty() && submitter.empty();
+  return json({nobody ? bundle.id : "", signer, statement["hardware"], statement["cable"],
+               submitter})
+      .dump();
+}
+
+std::vector<Entry> entries_of(const std::vector<BundleReport>& bundles,
+                              const PageOptions& options) {
   std::vector<Entry> entries;
   for (const BundleReport& bundle : bundles) {
     const json& content = content_of(bundle);
     const json& statement = content["statement"];
+    const std::string owner = owner_of(bundle, options);
     for (size_t i = 0; i < bundle.rows.size(); ++i) {
       Entry e;
       e.bundle = &bundle;
@@ -157,7 +183,7 @@ std::vector<Entry> entries_of(const std::vector<BundleReport>& bundles) {
       e.statement = &statement;
       e.group = link_text(statement) + "\n" + (e.row->cell.kind == "latency" ? "0" : "1");
       e.class_key = class_of(bundle, *e.row);
-      e.owner = json({statement["hardware"], statement["cable"], statement["submitter"]}).dump();
+      e.owner = owner;
       e.date = content["date"];
       e.twice_p50 = twice_p50(e.row->hist);
       entries.push_back(std::move(e));
@@ -313,7 +339,7 @@ std::string results_page(const std::vector<BundleReport>& bundles, const PageOpt
   if (bundles.empty()) return out + "There are no rows yet.\n";
   out += definitions();
   std::string group;
-  for (const Entry& e : entries_of(bundles)) {
+  for (const Entry& e : entries_of(bundles, options)) {
     if (e.group != group) {
       group = e.group;
       const bool latency = e.row->cell.kind == "latency";

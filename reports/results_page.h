@@ -1,7 +1,8 @@
 // RESULTS.md out of bundles, and nothing else: the same bundles give the same bytes, in whatever
 // order they are handed in and on whatever machine. Rows are grouped by link and kind of
-// measurement, sorted, and shown once for each class and submitter (the newest). Rows compare only
-// within a class: same link, operation, size, ranks, hosts and way of measuring. Pure.
+// measurement, sorted, and shown once for each class and owner (the newest): who signed, or typed
+// the same name. Rows compare only within a class: same link, operation, size, ranks, hosts and way
+// of measuring. Pure.
 #pragma once
 
 #include <map>
@@ -18,6 +19,8 @@ using SignatureTexts = std::map<std::string, std::string>;
 struct PageOptions {
   std::string folder = "reports/community";  // as links on the page name it
   SignatureTexts signatures;
+  // Whose key it was, by id: "ann", or the fingerprint of an unknown key; none = not signed.
+  std::map<std::string, std::string> signers;
 };
 
 // A row's percentile is shown when its class has at least so many rows.

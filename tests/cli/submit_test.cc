@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -120,6 +121,52 @@ TEST(Submit, WhatVerifyWouldRejectIsNotWritten) {
   EXPECT_FALSE(fs::exists(folder.path("community")));
 }
 
+// The page could not be made any more: results update would refuse it as repeated.
+TEST(Submit, TheSameRunUnderAnotherStatementIsNotWritten) {
+  const ScratchFolder folder;
+  const std::string first = submitted(folder);
+  const std::string run = write_run(folder, samples::seeded_run());
+  const Finished second =
+      run_program(submit_argv(run, folder.path("community"), {"--yes", "--notes", "better"}));
+  EXPECT_EQ(second.status, 3);
+  EXPECT_NE(second.err.find("repeated: content.rows[0].hist the same samples as " +
+                            fs::path(first).stem().string()),
+            std::string::npos)
+      << second.err;
+  EXPECT_EQ(submitted(folder), first);  // the very same again is no other
+}
+
+TEST(Submit, ARunWithoutRowsIsRefusedBeforeAnyQuestion) {
+  const ScratchFolder folder;
+  std::vector<Record> run = samples::seeded_run();
+  for (Record& record : run) record.noise = {"noisy", {"load"}};
+  const Finished finished = run_program(plumbline_argv({"submit", write_run(folder, run)}));
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_NE(finished.err.find("no row to publish"), std::string::npos) << finished.err;
+  EXPECT_EQ(finished.err.find("--link-kind"), std::string::npos) << finished.err;
+}
+
+TEST(Submit, SaysThatItMadeTheFolder) {
+  const ScratchFolder folder;
+  const std::string run = write_run(folder, samples::seeded_run());
+  const Finished finished = run_program(submit_argv(run, folder.path("community"), {"--yes"}));
+  EXPECT_NE(finished.out.find("does not exist and will be made"), std::string::npos);
+  EXPECT_NE(finished.out.find("Folder: " + folder.path("community") + " is new"), std::string::npos)
+      << finished.out;
+}
+
+TEST(Submit, CountsCharactersAndNotBytes) {
+  for (const auto& [count, fits] : {std::pair{100, true}, {160, true}, {161, false}}) {
+    Args args;
+    args.add("link-kind", "loopback");
+    std::string text;
+    for (int i = 0; i < count; ++i) text += "\u00e9";
+    args.add("hardware", text);
+    std::ostringstream out;
+    EXPECT_EQ(static_cast<bool>(ask_statement(args, nullptr, out)), fits) << count;
+  }
+}
+
 TEST(Submit, QuestionsAreAskedAndAskedAgain) {
   std::istringstream in(
       "thunderbold5\nthunderbolt5\n\n2\n\n1 m <b>\n1 m, active\nMac Studio; Mac mini\n\n\n");
@@ -220,6 +267,43 @@ TEST(Verify, HostileFilesAreRejectedQuickly) {
   EXPECT_EQ(run_program(plumbline_argv({"verify", folder.path()})).status, 1);
 }
 
+TEST(Verify, ASymbolicLinkIsNoBundle) {
+  const ScratchFolder folder;
+  const std::string file = submitted(folder);
+  fs::create_directories(folder.path("other"));
+  const std::string link = folder.path("other/" + fs::path(file).filename().string());
+  fs::create_symlink(file, link);
+  const Finished finished = run_program(plumbline_argv({"verify", link}));
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_NE(finished.err.find("symbolic link"), std::string::npos) << finished.err;
+}
+
+TEST(Verify, AllowedSignersMustBeThereWhenNamed) {
+  const ScratchFolder folder;
+  const std::string file = submitted(folder);
+  for (const std::string& none : {folder.path("nope"), folder.path()}) {
+    const Finished finished =
+        run_program(plumbline_argv({"verify", "--allowed-signers", none, file}));
+    EXPECT_EQ(finished.status, 1) << finished.out;
+    EXPECT_NE(finished.err.find("allowed signers " + none), std::string::npos) << finished.err;
+  }
+}
+
+// This machine's clock is no proof, so it is a flag, and the page does not depend on it.
+TEST(Verify, ADateInTheFutureIsFlagged) {
+  const ScratchFolder folder;
+  const std::string file = submitted(folder);
+  json content = json::parse(read_file(file))["content"];
+  content["date"] = "2099-12-31";
+  const json sealed = seal_bundle(content);
+  const std::string late =
+      folder.write(sealed["id"].get<std::string>() + ".json", bundle_text(sealed));
+  const Finished finished = run_program(plumbline_argv({"verify", late}));
+  EXPECT_EQ(finished.status, 0) << finished.out;
+  EXPECT_NE(finished.out.find("flag future: content.date is 2099-12-31"), std::string::npos)
+      << finished.out;
+}
+
 // ---- signatures ----
 
 class Signed : public testing::Test {
@@ -246,7 +330,10 @@ TEST_F(Signed, ByAnAllowedSignerByAStrangerAndByNobody) {
   Finished finished = verify(file);
   EXPECT_EQ(finished.status, 0) << finished.out;
   EXPECT_NE(finished.out.find("signed by ann"), std::string::npos) << finished.out;
-  EXPECT_EQ(lower(read_file(file)).find("zebra7"), std::string::npos);
+  const std::string text = read_file(file);
+  EXPECT_EQ(lower(text).find("zebra7"), std::string::npos);
+  fs::remove(file);  // or the same run would stand there twice
+  const json by_ann = json::parse(text)["signature"];
   const std::string stranger =
       submitted(folder_, {"--sign", folder_.path("eve"), "--notes", "other"});
   finished = verify(stranger);
@@ -256,7 +343,7 @@ TEST_F(Signed, ByAnAllowedSignerByAStrangerAndByNobody) {
       << finished.out;
   // The signature of another content.
   json moved = json::parse(read_file(stranger));
-  moved["signature"] = json::parse(read_file(file))["signature"];
+  moved["signature"] = by_ann;
   std::ofstream(stranger) << bundle_text(moved);
   finished = verify(stranger);
   EXPECT_EQ(finished.status, 3) << finished.out;
@@ -268,6 +355,21 @@ TEST_F(Signed, ByAnAllowedSignerByAStrangerAndByNobody) {
   moved["signature"] = nullptr;
   std::ofstream(stranger) << bundle_text(moved);
   EXPECT_NE(verify(stranger).out.find("unsigned"), std::string::npos);
+}
+
+// The key's first line is for another namespace, or names two principals.
+TEST_F(Signed, EveryLineOfTheKeyCounts) {
+  const std::string file = submitted(folder_, {"--sign", folder_.path("ann")});
+  const std::string key = read_file(folder_.path("ann.pub"));
+  for (const std::string& lines :
+       {"zed namespaces=\"git\" " + key + "ann namespaces=\"plumbline-bundle\" " + key,
+        "# comment\nann,ann@example.org " + key}) {
+    folder_.write("allowed", lines);
+    const Finished finished = verify(file);
+    EXPECT_NE(finished.out.find("signed by ann"), std::string::npos) << lines << finished.out;
+  }
+  folder_.write("allowed", "zed namespaces=\"git\" " + key);
+  EXPECT_NE(verify(file).out.find("signed by an unknown key"), std::string::npos);
 }
 
 TEST_F(Signed, ThePageSaysWho) {
@@ -329,16 +431,20 @@ TEST(Results, UpdateTwiceGivesTheSameBytesAndCheckNoticesEveryChange) {
   EXPECT_EQ(results("chekc").status, 1);
 }
 
-// Two pull requests add a bundle each and update the page; git joins them without a conflict, and
-// the page made anew is the one that the folder gives.
-TEST(Results, TwoPullRequestsDoNotConflict) {
-  if (find_program("git").empty()) GTEST_SKIP() << "no git here";
-  const ScratchFolder folder;
-  const std::string repository = folder.path("repository");
-  const auto git = [&](const std::vector<std::string>& words) {
+// A repository with an empty page, and two branches that bring a bundle each.
+class PullRequests : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (find_program("git").empty()) GTEST_SKIP() << "no git here";
+    fs::create_directories(repository_ + "/reports/community");
+    git({"init", "-q", "-b", "main"});
+    EXPECT_EQ(results({"update"}).status, 0);
+    commit("empty");
+  }
+  void git(const std::vector<std::string>& words) {
     std::vector<std::string> argv = {"git",
                                      "-C",
-                                     repository,
+                                     repository_,
                                      "-c",
                                      "user.name=t",
                                      "-c",
@@ -348,47 +454,115 @@ TEST(Results, TwoPullRequestsDoNotConflict) {
     argv.insert(argv.end(), words.begin(), words.end());
     const Finished finished = run_program(argv);
     EXPECT_EQ(finished.status, 0) << words[0] << finished.out << finished.err;
-  };
-  const auto results = [&](const char* verb) {
-    return run_program(
-               plumbline_argv({"results", verb, "--folder", repository + "/reports/community",
-                               "--page", repository + "/RESULTS.md"}))
-        .status;
-  };
-  const auto add = [&](const std::vector<Record>& run, const char* hardware) {
-    written(run_program(plumbline_argv({"submit", write_run(folder, run), "--link-kind",
-                                        "ethernet-10g", "--cable", "c", "--hardware", hardware,
-                                        "--out", repository + "/reports/community", "--yes"})));
-    EXPECT_EQ(results("update"), 0);
+  }
+  void commit(const char* message) {
     git({"add", "-A"});
-    git({"commit", "-qm", hardware});
-  };
-  fs::create_directories(repository + "/reports/community");
-  git({"init", "-q", "-b", "main"});
-  fs::copy(std::string(PLUMBLINE_SOURCE_DIR) + "/.gitattributes", repository + "/.gitattributes");
-  EXPECT_EQ(results("update"), 0);
-  git({"add", "-A"});
-  git({"commit", "-qm", "empty"});
-  std::vector<Record> run = samples::seeded_run();
-  git({"checkout", "-qb", "one"});
-  add({run[0], run[3]}, "machine one");
-  git({"checkout", "-qb", "two", "main"});
-  add({run[1], run[2], run[4]}, "machine two");
-  git({"merge", "-q", "-m", "both", "one"});
-  EXPECT_EQ(results("update"), 0);
-  EXPECT_EQ(results("check"), 0);
-  const std::string page = read_file(repository + "/RESULTS.md");
+    git({"commit", "-qm", message});
+  }
+  Finished results(std::vector<std::string> words) {
+    words.insert(words.begin(), "results");
+    for (const std::string& word : {std::string("--folder"), repository_ + "/reports/community",
+                                    std::string("--page"), page_}) {
+      words.push_back(word);
+    }
+    return run_program(plumbline_argv(words));
+  }
+  std::string add(const std::vector<Record>& run, const char* hardware) {
+    return written(run_program(plumbline_argv(
+        {"submit", write_run(folder_, run), "--link-kind", "ethernet-10g", "--cable", "c",
+         "--hardware", hardware, "--out", repository_ + "/reports/community", "--yes"})));
+  }
+  // main, one and two, which begin at main.
+  void two_branches(bool update) {
+    const std::vector<Record> run = samples::seeded_run();
+    git({"checkout", "-qb", "one"});
+    add({run[0], run[3]}, "machine one");
+    if (update) {
+      EXPECT_EQ(results({"update"}).status, 0);
+    }
+    commit("one");
+    git({"checkout", "-qb", "two", "main"});
+    add({run[1], run[2], run[4]}, "machine two");
+    if (update) {
+      EXPECT_EQ(results({"update"}).status, 0);
+    }
+    commit("two");
+  }
+  ScratchFolder folder_;
+  std::string repository_ = folder_.path("repository"), page_ = repository_ + "/RESULTS.md";
+};
+
+// As on GitHub, whose server knows no merge drivers of .gitattributes: bundles only, so no
+// conflict; the page is made anew on main.
+TEST_F(PullRequests, BringBundlesOnlyAndDoNotConflict) {
+  two_branches(false);
+  Finished checked = results({"check", "--allow-new"});
+  EXPECT_EQ(checked.status, 0) << checked.err;
+  EXPECT_NE(checked.out.find("without 1 new bundle"), std::string::npos) << checked.out;
+  EXPECT_EQ(results({"check"}).status, 3);
+  git({"checkout", "-q", "main"});
+  for (const char* branch : {"one", "two"}) git({"merge", "-q", "--no-ff", "-m", branch, branch});
+  EXPECT_EQ(results({"check"}).status, 3);
+  checked = results({"check", "--allow-new"});
+  EXPECT_NE(checked.out.find("without 2 new bundles"), std::string::npos) << checked.out;
+  EXPECT_EQ(results({"update"}).status, 0);
+  EXPECT_EQ(results({"check"}).status, 0);
+  const std::string page = read_file(page_);
   EXPECT_NE(page.find("machine one"), std::string::npos);
   EXPECT_NE(page.find("machine two"), std::string::npos);
-  EXPECT_EQ(page.find("<<<<"), std::string::npos);
 }
 
-// What CI asks of every change.
+// On one's own machine, where git reads .gitattributes.
+TEST_F(PullRequests, LocalBranchesThatUpdatedThePageAreJoined) {
+  fs::copy(std::string(PLUMBLINE_SOURCE_DIR) + "/.gitattributes", repository_ + "/.gitattributes");
+  commit("attributes");
+  two_branches(true);
+  git({"merge", "-q", "-m", "both", "one"});
+  EXPECT_EQ(results({"update"}).status, 0);
+  EXPECT_EQ(results({"check"}).status, 0);
+  EXPECT_EQ(read_file(page_).find("<<<<"), std::string::npos);
+}
+
+// New bundles may be missing on the page; nothing else may.
+TEST_F(PullRequests, AllowNewAllowsNothingElse) {
+  const std::vector<Record> run = samples::seeded_run();
+  const std::string old = add({run[0], run[3]}, "machine one");
+  EXPECT_EQ(results({"update"}).status, 0);
+  const std::string good = read_file(page_);
+  const std::string added = add({run[1], run[2]}, "machine two");
+  EXPECT_EQ(results({"check", "--allow-new"}).status, 0);
+  const auto check_page = [&](const std::string& text) {
+    std::ofstream(page_, std::ios::binary) << text;
+    return results({"check", "--allow-new"});
+  };
+  const size_t row = good.find("\n| pingpong");
+  const size_t end = good.find('\n', row + 1);
+  ASSERT_NE(row, std::string::npos);
+  std::string changed = good;
+  changed[good.find("2026-11-20", row) + 9] = '1';
+  for (const std::string& page :
+       {good.substr(0, row) + good.substr(end), good.substr(0, end) + good.substr(row), changed,
+        good + "\n", std::string()}) {
+    const Finished checked = check_page(page);
+    EXPECT_EQ(checked.status, 3) << page;
+    EXPECT_NE(checked.err.find("results update"), std::string::npos) << checked.err;
+  }
+  EXPECT_EQ(check_page(good).status, 0);
+  fs::remove(old);
+  const Finished gone = check_page(good);
+  EXPECT_EQ(gone.status, 3);
+  EXPECT_NE(gone.err.find("which is not in"), std::string::npos) << gone.err;
+}
+
+// What CI asks of every change. GitHub sets this variable for pull requests alone, whose new
+// bundles get onto the page after they are merged.
 TEST(Results, TheRepositorysPageIsWhatItsFolderGives) {
   const std::string root = PLUMBLINE_SOURCE_DIR;
-  const Finished finished =
-      run_program(plumbline_argv({"results", "check", "--folder", root + "/reports/community",
-                                  "--page", root + "/RESULTS.md"}));
+  const char* pull_request = std::getenv("GITHUB_HEAD_REF");
+  std::vector<std::string> words = {
+      "results", "check", "--folder", root + "/reports/community", "--page", root + "/RESULTS.md"};
+  if (pull_request != nullptr && *pull_request != '\0') words.emplace_back("--allow-new");
+  const Finished finished = run_program(plumbline_argv(words));
   EXPECT_EQ(finished.status, 0) << finished.err;
 }
 

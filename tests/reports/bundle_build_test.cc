@@ -109,6 +109,63 @@ TEST(BundleBuild, CellsThatLookAlikeAreLeftOut) {
   EXPECT_EQ(content["scenario"]["left_out"]["other"], 2);
 }
 
+// They are words of tables where this program wrote the record; elsewhere they may be anything.
+TEST(BundleBuild, WordsThatAreNamesAreNotPublished) {
+  std::vector<Record> run = samples::seeded_run();
+  for (Record& record : run) {
+    record.cell.engine = "annette-engine";
+    record.measurement.resolved.algorithm = "Zebra7-ring";
+    record.measurement.resolved.congestion_control = "boris";
+    record.measurement.resolved.kernel = "10.77.0.1";
+    record.environment.auth = "carla";
+    record.environment.control = "Zebra7.acme.example";
+    for (HostFacts& host : record.environment.hosts) host.nics[0].kind = "Zebra7";
+  }
+  const std::string text = lower(text_of(run, samples::statement()));
+  for (const std::string& word : samples::seeded_words()) {
+    EXPECT_EQ(text.find(word), std::string::npos) << word;
+  }
+  const json content = json::parse(text)["content"];
+  EXPECT_EQ(content["rows"][0]["cell"]["engine"], "unknown");
+  EXPECT_EQ(content["rows"][0]["resolved"]["transport"], "tcp");
+}
+
+// `run --repeat` on a noisy machine: one clean launch of a cell is a row.
+TEST(BundleBuild, OfSeveralLaunchesACleanOneIsTaken) {
+  std::vector<Record> run = samples::seeded_run();
+  run.resize(1);
+  for (int i = 2; i <= 4; ++i) run.push_back(run[0]);
+  for (size_t i = 0; i < run.size(); ++i) {
+    run[i].launch = LaunchMark{static_cast<int64_t>(i + 1), 1, ""};
+    for (size_t k = 0; k <= i; ++k) run[i].measurement.hist.add(20'000);
+    if (i != 1) run[i].noise = {"noisy", {"load"}};
+  }
+  const json content = json::parse(text_of(run, samples::statement()))["content"];
+  ASSERT_EQ(content["rows"].size(), 1u);
+  EXPECT_EQ(content["rows"][0]["hist"]["n"], 2002);
+  EXPECT_EQ(content["scenario"]["left_out"]["noisy"], 0);
+  run[1].noise = {"noisy", {"load"}};
+  EXPECT_FALSE(judge_rows(run));
+  run[3].measurement.wrong = 1;
+  run[3].measurement.outcome = Outcome::kFailed;
+  EXPECT_NE(judge_rows(run).error().message().find("wrong data"), std::string::npos);
+}
+
+// USER=epyc LOGNAME=amd HOME=/home/debian on a host "linux".
+TEST(BundleBuild, NamesThatAreProductsLeaveTheFactsAlone) {
+  Redactor redactor;
+  for (const char* user : {"epyc", "amd", "debian", "bookworm"}) redactor.learn_user(user);
+  redactor.learn_host("linux");
+  const auto built =
+      build_bundle(samples::seeded_run(), samples::statement(), {"submit"}, redactor);
+  ASSERT_TRUE(built);
+  const json host = (*built->document)["content"]["environment"]["hosts"][0];
+  EXPECT_EQ(host["cpu_model"], "AMD EPYC");
+  EXPECT_EQ(host["os"], "Debian GNU/Linux 12 (bookworm) of host1");
+  EXPECT_EQ(host["kernel"], "Linux 6.1.0-host1-amd64 x86_64");
+  EXPECT_EQ(redactor.text("of debian and amd", TextFrom::kTyped), "of user2 and user3");
+}
+
 TEST(BundleBuild, WhatStayedOnOneMachineIsLeftOutForANetwork) {
   std::vector<Record> run = samples::seeded_run();
   run[0].measurement.per_rank[1].host = "Zebra7";
@@ -165,33 +222,6 @@ TEST(BundleBuild, EveryHostFactIsOnTheList) {
     EXPECT_NE(row->type, OptionType::kText) << name;
     EXPECT_NE(row->type, OptionType::kAddress) << name;
   }
-}
-
-TEST(Redactor, OrdinalsOnceAndWholeWordsOnly) {
-  Redactor redactor;
-  redactor.learn_host("mini1.lab.example");
-  redactor.learn_host("a");
-  redactor.learn_user("ann");
-  redactor.learn_from(
-      "ssh bob@Mini2:/Users/"
-      "cy/x");
-  EXPECT_EQ(redactor.text("mini1, MINI1.lab.example mini12 (Mini2)"),
-            "host1, host1 mini12 (host2)");
-  EXPECT_EQ(redactor.text("ann@mini1 annex bob's cy"), "user1@host1 annex user2's user3");
-  EXPECT_EQ(redactor.text("a A"), "host3 host3");
-  EXPECT_EQ(redactor.text("a cable", true), "a cable");
-  EXPECT_EQ(redactor.text("10.0.0.1:80 10.0.0.1/24 fe80::1%eth0 [::ffff:10.0.0.1]:5"),
-            "addr1:80 addr1/24 addr2%eth0 [addr3]:5");
-  EXPECT_EQ(redactor.text("02:00:00:00:00:01 AA-BB-CC-DD-EE-FF enx020000000001"),
-            "mac1 mac2 enxmac3");
-  EXPECT_EQ(redactor.text(
-                "0200.c0ff.ee01 (ip-10-0-0-1), 1.0.0.10.in-addr.arpa 1.0.8.b.d.0.1.0.0.2.ip6.arpa"),
-            "mac4 (ip-addr4), addr5 addr6");
-  EXPECT_EQ(redactor.text("2026-11-22 1.2.3 6-7 0-7,16-23 deadbeef"),
-            "2026-11-22 1.2.3 6-7 0-7,16-23 deadbeef");
-  EXPECT_EQ(redactor.text("~/x ../y /etc/passwd GNU/Linux and/or"),
-            "path1 path2 path3 GNU/Linux and/or");
-  EXPECT_EQ(redactor.text("6.18.44-mini1-v6"), "6.18.44-host1-v6");
 }
 
 }  // namespace

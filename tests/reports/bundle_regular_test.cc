@@ -1,6 +1,8 @@
 // Samples that were made, not measured.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/op.h"
 #include "reports/bundle.h"
 #include "reports/bundle_derive.h"
@@ -108,6 +110,84 @@ TEST(BundleRegular, BundlesAreComparedWithEachOther) {
   compare_bundles(scaled);
   EXPECT_EQ(kinds_of(scaled[1].problems), "");
   EXPECT_EQ(kinds_of(scaled[1].flags), "scaled content.rows[0].hist\n");
+}
+
+std::vector<int64_t> without(std::vector<int64_t> samples, size_t every) {
+  std::vector<int64_t> out;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    if (i % every != every - 1) out.push_back(samples[i]);
+  }
+  return out;
+}
+
+json only_row(const std::vector<int64_t>& samples) {
+  json content = with_samples(samples::bundle()["content"], 0, samples);
+  while (content["rows"].size() > 1) content["rows"].erase(1);
+  content["rows"][0]["noise"]["involuntary_switches"] = 0;
+  return content;
+}
+
+bool repeated(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
+  json other = only_row(b);
+  other["statement"]["hardware"] = {"another"};
+  std::vector<BundleReport> two = {report_of(only_row(a)), report_of(other)};
+  EXPECT_TRUE(two[0].sound() && two[1].sound());
+  compare_bundles(two);
+  EXPECT_EQ(two[0].sound(), two[1].sound());
+  return !two[1].sound();
+}
+
+// One sample less is the same run.
+TEST(BundleRegular, ACopyWithSomeSamplesLessIsRejected) {
+  for (const int n : {60, 300, 3000, 30'000}) {
+    const auto samples = samples::times(77, n, 90'000);
+    EXPECT_TRUE(repeated(samples, without(samples, static_cast<size_t>(n)))) << n;
+    auto changed = samples;
+    changed.back() += 1;
+    *std::max_element(changed.begin(), changed.end()) += 1;
+    EXPECT_TRUE(repeated(samples, changed)) << n;
+  }
+  const auto samples = samples::times(77, 3000, 90'000);
+  EXPECT_TRUE(repeated(samples, without(samples, 200)));
+}
+
+TEST(BundleRegular, TheSameRunTwiceIsRejectedHoweverShort) {
+  for (const int n : {3, 4, 9, 20, 29}) {
+    const auto samples = samples::times(5, n, 930'000);
+    EXPECT_TRUE(repeated(samples, samples)) << n;
+    EXPECT_FALSE(repeated(samples, samples::times(6, n, 930'000))) << n;
+  }
+  EXPECT_FALSE(repeated({930'000}, {930'000}));  // chance enough
+}
+
+// Independent rows of one distribution, in ns and with a clock that ticks every 42 ns.
+TEST(BundleRegular, TwoRunsOfOneMachineAreNotTheSame) {
+  for (const int64_t tick : {1, 42}) {
+    for (const int n : {30, 100, 2000}) {
+      for (uint64_t seed = 1; seed <= 4; ++seed) {
+        auto a = samples::times(seed, n, 12'000), b = samples::times(seed + 100, n, 12'000);
+        for (auto* list : {&a, &b}) {
+          for (int64_t& ns : *list) ns = ns / tick * tick;
+        }
+        EXPECT_FALSE(repeated(a, b)) << n << " " << seed << " " << tick;
+      }
+    }
+  }
+}
+
+// A list of all pairs of 1000 equal rows took 800 MB.
+TEST(BundleRegular, ManyEqualRowsMakeAShortList) {
+  json content = samples::bundle()["content"];
+  const json row = content["rows"][1];
+  content["rows"] = json::array();
+  for (int i = 0; i < 100; ++i) {
+    content["rows"].push_back(row);
+    content["rows"].back()["cell"]["repeat"] = i;
+  }
+  const BundleReport report = report_of(content);
+  EXPECT_EQ(report.problems.size(), 100u);
+  EXPECT_TRUE(report.flags.empty());
+  for (const BundleRow& typed : report.rows) EXPECT_EQ(typed.marks.size(), 1u);
 }
 
 TEST(LinkKinds, TheTableIsSound) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "reports/bundle.h"
+#include "reports/bundle_date.h"
 #include "reports/bundle_derive.h"
 #include "reports/bundle_verify.h"
 #include "tests/reports/bundle_samples.h"
@@ -239,6 +240,119 @@ TEST(BundleLink, WhatTheStatedLinkCannotDoIsRejected) {
   content["statement"]["link_kind"] = "ethernet-5g";
   content["statement"]["links_per_host"] = 2;
   EXPECT_TRUE(problems_of(seal_bundle(content)).empty());
+}
+
+// The row at `at` with other samples, its derived values made to fit.
+json with_samples(json content, size_t at, const Histogram& hist) {
+  json& row = content["rows"][at];
+  row["hist"] = hist;
+  row["derived"] = derive_row(row["cell"].get<Cell>(), hist);
+  return content;
+}
+
+BundleReport report_of(const json& content) {
+  return verify_bundle(bundle_text(seal_bundle(content)), "");
+}
+
+Histogram around(int64_t ns) {
+  Histogram hist;
+  for (int64_t i = 0; i < 40; ++i) hist.add(ns + i * i % 37 * ns / 400);
+  return hist;
+}
+
+// A root that runs ahead hides the link, but never the memory that the bytes are in.
+TEST(BundleLink, RootedRowsCannotBeFasterThanMemory) {
+  const json base = samples::bundle()["content"];
+  ASSERT_EQ(base["rows"][4]["cell"]["op"], "broadcast");  // of 1 MiB
+  for (const char* kind : {"ethernet-100g", "thunderbolt5", "wifi"}) {
+    for (const int64_t ns : {0, 49, 1000}) {
+      json content = with_samples(base, 4, around(ns));
+      for (const size_t other : {5, 3, 2, 1, 0}) content["rows"].erase(other);
+      content["statement"]["link_kind"] = kind;
+      const BundleReport report = report_of(content);
+      bool said = false;
+      for (const BundleIssue& issue : report.problems) {
+        said = said ||
+               (issue.kind == "impossible" && issue.path == "content.rows[0].derived.busbw_Bps");
+      }
+      EXPECT_TRUE(said) << kind << ns;
+    }
+  }
+}
+
+TEST(BundleLink, NoTimeAtAllIsNoMeasurement) {
+  json base = samples::bundle()["content"];
+  base["rows"][4]["cell"]["bytes"] = base["rows"][4]["cell"]["count"] = 0;
+  const BundleReport report = report_of(with_samples(base, 4, around(0)));
+  ASSERT_EQ(report.problems.size(), 1u);
+  EXPECT_EQ(report.problems[0].path, "content.rows[4].hist.min");
+  EXPECT_TRUE(report_of(with_samples(base, 4, around(20))).sound());
+  EXPECT_FALSE(report_of(with_samples(base, 4, around(19))).sound());
+}
+
+// 1 MiB in 0.7 ms on 10 Gbit/s is 120 % of the link: a late start may be the reason, or not.
+TEST(BundleLink, RowsAboveTheLinkAreFlagged) {
+  const json base = samples::bundle()["content"];
+  const BundleReport fast = report_of(with_samples(base, 4, around(700'000)));
+  EXPECT_TRUE(fast.sound());
+  ASSERT_EQ(fast.flags.size(), 1u);
+  EXPECT_EQ(fast.flags[0].kind, "fast");
+  EXPECT_EQ(fast.rows[4].marks, std::vector<std::string>{"fast"});
+  EXPECT_TRUE(report_of(with_samples(base, 4, around(840'000))).flags.empty());
+  EXPECT_FALSE(report_of(with_samples(base, 4, around(580'000))).sound());
+}
+
+TEST(BundleTrust, UsableCoresAreAmongThoseOnline) {
+  EXPECT_EQ(kind_after("/environment/hosts/0/cores_usable", 9), "impossible");
+  EXPECT_EQ(kind_after("/environment/hosts/0/cores_usable", 8), "accepted");
+  EXPECT_EQ(kind_after("/environment/hosts/0/cores_online", nullptr), "accepted");
+}
+
+TEST(BundleTrust, AddressesPathsAndOddOptionsAreNotAccepted) {
+  for (const char* kernel : {"Linux of 10.0.0.1", "Linux /srv/x", "Linux aa:bb:cc:dd:ee:ff"}) {
+    EXPECT_EQ(kind_after("/environment/hosts/0/kernel", kernel), "private") << kernel;
+  }
+  EXPECT_EQ(kind_after("/statement/notes", "see fe80::1"), "private");
+  EXPECT_EQ(kind_after("/statement/hardware", {"box at 10.0.0.1"}), "private");
+  EXPECT_EQ(kind_after("/rows/0/resolved/kernel", "10.0.0.1"), "private");
+  EXPECT_EQ(kind_after("/rows/0/cell/params", {{"chunk_bytes", "banana"}}), "schema");
+  EXPECT_EQ(kind_after("/rows/0/cell/params", {{"chunk_bytes", "524288"}}), "schema");  // 512Ki
+  EXPECT_EQ(kind_after("/environment/options", {{"transport", "secret.host"}}), "schema");
+}
+
+TEST(BundleDates, OnlyDaysOfTheCalendar) {
+  for (const char* date : {"2026-19-01", "2026-11-39", "2026-00-10", "2026-02-30", "2025-02-29",
+                           "2026-04-31", "2026-11-00"}) {
+    EXPECT_EQ(kind_after("/date", date), "schema") << date;
+    EXPECT_FALSE(day_number(date)) << date;
+  }
+  EXPECT_EQ(kind_after("/date", "2024-02-29"), "accepted");
+  EXPECT_EQ(day_number("1970-01-01"), 0);
+  EXPECT_EQ(day_number("2000-03-01"), 11017);
+  EXPECT_EQ(day_number("2026-11-22"), 20779);
+}
+
+TEST(BundleForm, ASignatureHasOneFormOnly) {
+  json document = samples::bundle();
+  const std::string begin = "-----BEGIN SSH SIGNATURE-----\n",
+                    end = "-----END SSH SIGNATURE-----\n";
+  const std::string line(70, 'A');
+  const auto problem = [&](const json& signature) {
+    document["signature"] = signature;
+    const auto issues = problems_of(document);
+    return issues.empty() ? std::string("accepted") : issues[0].kind + " " + issues[0].path;
+  };
+  EXPECT_EQ(problem(nullptr), "accepted");
+  EXPECT_EQ(problem(begin + line + "\nAA==\n" + end), "form signature");  // 72 + 2 digits
+  EXPECT_EQ(problem(begin + line + "\nAAAAAA\n" + end), "accepted");
+  EXPECT_EQ(problem(begin + line + "\nAAAAA=\n" + end), "accepted");
+  for (const std::string& other :
+       {std::string(), begin + line + "\nAAAAAB=\n" + end, begin + "AA\n" + line + "AAAA\n" + end,
+        begin + line + "AAAAAA\n" + end, begin + line + "\nAAAAAA\n" + end + "\n",
+        begin + line + "\nAAAAAA\n" + end + "more", "x" + begin + line + "\nAAAAAA\n" + end,
+        begin + end, begin + line + "\nAAAA=A\n" + end, begin + line + "\nAAAAB=\n" + end}) {
+    EXPECT_EQ(problem(other), "form signature") << other;
+  }
 }
 
 // Several ranks share a host, and what they tell each other there does not cross the link.

@@ -146,7 +146,9 @@ TEST(BundleSchema, UnknownMissingAndInvisibleAreNamed) {
   other = good;
   other["content"]["rows"][2]["hist"].erase("sum");
   EXPECT_EQ(first(other), "content.rows[2].hist.sum: is missing");
-  for (const char* text : {"a\u202eb", "a\u200bb", "see www.example", "x://y", "a\u2066"}) {
+  for (const char* text :
+       {"a\u202eb", "a\u200bb", "see www.example", "WwW.x", "MAILTO:x", "x://y", "a\u2066",
+        "a\u3164", "a\U000e0041", "a\u180e", "a\u2063", "a\ufe0f", "a\u2800"}) {
     other = good;
     other["content"]["statement"]["notes"] = text;
     EXPECT_NE(first(other).find("content.statement.notes: holds"), std::string::npos) << text;
@@ -224,6 +226,23 @@ TEST(BundleDerive, ImpossibleHistogramsAreNamed) {
   EXPECT_EQ(path("/min", 9), "h.min");
   EXPECT_EQ(path("/max", 31), "h.max");
   EXPECT_EQ(path("/sum", 61), "h.sum");
+  EXPECT_EQ(path("/sum", 59), "h.sum");
+  // Two samples are the least and the most, and nothing between.
+  json two = {
+      {"n", 2}, {"min", 122880}, {"max", 131071}, {"sum", 253951}, {"buckets", json::array()}};
+  two["buckets"] = {{Histogram::bucket_of(122880), 1}, {Histogram::bucket_of(131071), 1}};
+  EXPECT_TRUE(histogram_issues(two, "h").empty());
+  for (const int more : {60, 1, -1}) {
+    json other = two;
+    other["sum"] = 253951 + more;
+    const auto issues = histogram_issues(other, "h");
+    ASSERT_EQ(issues.size(), 1u) << more;
+    EXPECT_EQ(issues[0].path, "h.sum");
+  }
+  json one = {
+      {"n", 1}, {"min", 122880}, {"max", 122881}, {"sum", 122880}, {"buckets", json::array()}};
+  one["buckets"] = {{Histogram::bucket_of(122880), 1}};
+  EXPECT_EQ(histogram_issues(one, "h").at(0).path, "h.max");
   EXPECT_EQ(path("/buckets/1/0", 10), "h.buckets[1][0]");
   EXPECT_EQ(path("/buckets/1/1", 0), "h.buckets[1][1]");
   EXPECT_EQ(path("/buckets/2/0", 1u << 30), "h.buckets[2][0]");

@@ -25,6 +25,11 @@ json content(uint64_t seed, const std::string& hardware, const std::string& date
   return out;
 }
 
+json by(json content, const std::string& submitter) {
+  content["statement"]["submitter"] = submitter;
+  return content;
+}
+
 size_t count(const std::string& text, const std::string& word) {
   size_t found = 0;
   for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++found;
@@ -62,12 +67,53 @@ TEST(ResultsPage, DoesNotDependOnTheOrder) {
 }
 
 TEST(ResultsPage, TheNewerRowOfTheSameMachineReplacesTheOlder) {
-  const std::vector<BundleReport> two = {report_of(content(1, "mine", "2026-11-01")),
-                                         report_of(content(2, "mine", "2026-11-09"))};
+  const std::vector<BundleReport> two = {report_of(by(content(1, "mine", "2026-11-01"), "Ann")),
+                                         report_of(by(content(2, "mine", "2026-11-09"), "Ann"))};
   const std::string page = results_page(two, {});
   EXPECT_EQ(count(page, "| pingpong |"), 1u);
   EXPECT_EQ(count(page, two[0].id), 2u);  // only in the list of bundles, text and link
   EXPECT_GT(count(page, two[1].id), 6u);
+}
+
+// Whoever types another's name has not signed with their key.
+TEST(ResultsPage, AnUnsignedRowNeverReplacesASignedOne) {
+  const std::vector<BundleReport> bundles = {
+      report_of(by(content(1, "mine", "2026-11-01"), "Ann")),
+      report_of(by(content(2, "mine", "2026-11-09"), "Ann")),
+      report_of(by(content(3, "mine", "2026-11-10"), "Ann")),
+      report_of(by(content(4, "mine", "2026-11-11"), "Ann"))};
+  PageOptions options;
+  options.signers[bundles[0].id] = "signer ann";
+  options.signers[bundles[2].id] = "key SHA256:one";
+  options.signers[bundles[3].id] = "key SHA256:two";
+  EXPECT_EQ(count(results_page(bundles, options), "| pingpong |"), 4u);
+  options.signers[bundles[3].id] = "signer ann";  // her own newer one does
+  const std::string page = results_page(bundles, options);
+  EXPECT_EQ(count(page, "| pingpong |"), 3u);
+  EXPECT_EQ(count(page, bundles[0].id), 2u);
+}
+
+TEST(ResultsPage, NobodyReplacesNobody) {
+  const std::vector<BundleReport> bundles = {report_of(content(1, "mine", "2026-11-01")),
+                                             report_of(content(2, "mine", "2026-11-09"))};
+  EXPECT_EQ(count(results_page(bundles, {}), "| pingpong |"), 2u);
+}
+
+TEST(ResultsPage, AKindsOwnSpeedIsNoOtherClass) {
+  const BundleReport plain = report_of(content(1, "m"));
+  json same = content(2, "m2");
+  same["statement"]["link_speed_bps"] = 10'000'000'000;
+  const BundleReport stated = report_of(same);
+  EXPECT_EQ(class_of(plain, plain.rows[0]), class_of(stated, stated.rows[0]));
+  EXPECT_EQ(count(results_page({plain, stated}, {}), "## ethernet-10g, latency"), 1u);
+  json local = content(3, "m3");
+  local["statement"]["link_kind"] = "loopback";
+  for (json& host : local["environment"]["hosts"]) host["machine"] = "machine1";
+  const BundleReport loopback = report_of(local);
+  local["statement"]["link_speed_bps"] = 1;  // of no cable
+  const BundleReport odd = report_of(local);
+  ASSERT_TRUE(loopback.sound() && odd.sound());
+  EXPECT_EQ(class_of(loopback, loopback.rows[0]), class_of(odd, odd.rows[0]));
 }
 
 TEST(ResultsPage, PercentilesOnlyFromTenRowsOfAClass) {
