@@ -158,7 +158,9 @@ std::vector<CommandRow> command_table() {
          "importers); - "
          "is the standard input",
          true, true}},
-       {{"-o,--out", "PATH", "file to write, default: standard output; of plots, links, soak and nccl-json a folder, default: named after the report"},
+       {{"-o,--out", "PATH",
+         "file to write, default: standard output; of plots, links, soak and nccl-json a folder, "
+         "default: named after the report"},
         {"--assume", "KEY=VALUE",
          "what another tool's file does not say: ranks=N, unit=MiB/s or Gb/s, op=NAME", true},
         kRules,

@@ -28,9 +28,7 @@ std::string entry_path(const std::string& folder, const std::string& id) {
   return (fs::path(folder) / (id + kEnding)).string();
 }
 
-std::string to_text(const HistoryEntry& entry) {
-  return json_text(entry_json(entry));
-}
+std::string to_text(const HistoryEntry& entry) { return json_text(entry_json(entry)); }
 
 int64_t count_in(const json& object, const char* key) {
   const auto found = object.find(key);

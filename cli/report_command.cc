@@ -30,6 +30,7 @@ Expected<ReportInput> read_input(const std::vector<std::string>& paths, const As
   if (const Status read = read_report_input(paths, input, assume); !read) return fail(read.error());
   std::set<fs::path> folders;
   for (const std::string& path : paths) {
+    if (path == "-") continue;  // comes from nowhere: what lies in this folder is not its story
     const fs::path folder = fs::path(path).parent_path();
     if (folders.insert(folder).second)
       read_run_folder(folder.empty() ? "." : folder.string(), input);

@@ -20,8 +20,8 @@ struct WrittenReports {
 };
 
 // Writes the named reports: those with a file name into `directory`, the others to context.out; on
-// a terminal that is wide enough, `console` brings `terminal` along. A report that cannot be made is
-// told on context.err with its reason, and the others still come.
+// a terminal that is wide enough, `console` brings `terminal` along. A report that cannot be made
+// is told on context.err with its reason, and the others still come.
 WrittenReports write_reports(const ReportInput& input, const std::vector<std::string>& names,
                              const std::string& directory, Context& context);
 

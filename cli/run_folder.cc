@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Beside the reports of the table.
-constexpr const char* kFiles[] = {kRecordsFile, "events.jsonl", kDoctorFile,   "evidence.json",
+constexpr const char* kFiles[] = {kRecordsFile, "events.jsonl", kDoctorFile,    "evidence.json",
                                   kRulesFile,   kScenarioFile,  kChecklistFile, kRunStateFile};
 constexpr const char* kFolders[] = {"traces/"};
 // What stands in the folders of reports and traces.

@@ -13,7 +13,8 @@ constexpr size_t kStart = size_t{1} << 20;  // bytes of the buffer; grows with l
 
 }  // namespace
 
-Expected<LineReader> LineReader::open(const std::string& path, size_t longest) {
+Expected<LineReader> LineReader::open(const std::string& path, size_t longest,
+                                      std::string_view start) {
   LineReader reader;
   reader.path_ = path == "-" ? "the standard input" : path;
   reader.longest_ = longest;
@@ -23,7 +24,9 @@ Expected<LineReader> LineReader::open(const std::string& path, size_t longest) {
     if (!reader.own_.valid()) return fail_errno(ErrorCode::kConfig, "open " + path, errno);
     reader.fd_ = reader.own_.get();
   }
-  reader.buffer_.resize(std::min(kStart, longest + 1));
+  reader.buffer_.resize(std::max(std::min(kStart, longest + 1), start.size()));
+  std::copy(start.begin(), start.end(), reader.buffer_.begin());
+  reader.end_ = start.size();
   return reader;
 }
 
@@ -34,7 +37,9 @@ Expected<bool> LineReader::fill() {
     end_ -= begin_;
     begin_ = 0;
   }
-  if (end_ == buffer_.size()) buffer_.resize(std::min(2 * buffer_.size(), longest_ + 1));
+  if (end_ == buffer_.size()) {
+    buffer_.resize(std::max(end_ + 1, std::min(2 * buffer_.size(), longest_ + 1)));
+  }
   for (;;) {
     const ssize_t got = ::read(fd_, buffer_.data() + end_, buffer_.size() - end_);
     if (got < 0 && errno == EINTR) continue;

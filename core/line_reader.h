@@ -23,8 +23,10 @@ struct TextLine {
 
 class LineReader {
  public:
-  // "-" is the standard input. `longest` in bytes.
-  static Expected<LineReader> open(const std::string& path, size_t longest);
+  // "-" is the standard input. `longest` in bytes. `start`: what somebody has read of it already,
+  // to find out what it is; the lines begin there.
+  static Expected<LineReader> open(const std::string& path, size_t longest,
+                                   std::string_view start = {});
 
   // False at the end of the file.
   Expected<bool> next(TextLine& line);

@@ -83,7 +83,7 @@ std::string cold_op_key(int number);
 // becomes a quantile of ours.
 struct Reported {
   std::string tool, version;      // "iperf3", "3.12"; the version may be empty
-  std::string statistic;          // what time_ns is: "mean", "median" ...; empty without a time
+  std::string statistic;          // what time_ns is, or without one the bandwidth: "mean" ...
   std::optional<double> time_ns;  // of one operation, as our operation table counts it
   // Bandwidths as it printed them; absent = they follow from the time.
   std::optional<double> algbw_Bps, busbw_Bps;

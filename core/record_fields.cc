@@ -207,8 +207,9 @@ constexpr FieldRow kFields[] = {
     {"reported.tool", "string", false, "", "`iperf3`, `nccl-tests`, `osu` ..."},
     {"reported.version", "string", false, "", "its version, empty where its output does not say"},
     {"reported.statistic", "string", false, "",
-     "what `reported.time_ns` is, as that tool defines it: `mean`, `median` ...; empty without a "
-     "time"},
+     "what `reported.time_ns` is, or without a time the bandwidth, as that tool defines it: "
+     "`mean`, "
+     "`median` ...; may be empty"},
     {"reported.time_ns", "number", true, "ns", "of one operation, as `cell.op` counts it"},
     {"reported.algbw_Bps", "number", true, "bytes/s",
      "as printed; null = it follows from the time"},

@@ -1,3 +1,5 @@
+#include "core/record_read.h"
+
 #include <fmt/format.h>
 
 #include <utility>
@@ -38,8 +40,9 @@ class FileWarnings {
 class FileRead {
  public:
   FileRead(const std::string& path, std::vector<std::string>* warnings,
-           const std::function<void(const Record&)>& take, Damage damage)
+           const std::function<void(const Record&)>& take, Damage damage, std::string_view start)
       : path_(path),
+        start_(start),
         name_(path == "-" ? "standard input" : path),
         warnings_(name_, warnings),
         take_(take),
@@ -47,7 +50,7 @@ class FileRead {
         parser_(!strict_) {}
 
   Status run() {
-    Expected<LineReader> reader = LineReader::open(path_, kLongestRecord);
+    Expected<LineReader> reader = LineReader::open(path_, kLongestRecord, start_);
     if (!reader) {
       Error error = reader.error();
       error.hint = "give the records.jsonl that a run wrote";
@@ -128,6 +131,7 @@ class FileRead {
   }
 
   const std::string& path_;
+  std::string_view start_;
   std::string name_;  // for messages
   FileWarnings warnings_;
   const std::function<void(const Record&)>& take_;
@@ -143,7 +147,13 @@ class FileRead {
 
 Status for_each_record(const std::string& path, std::vector<std::string>* warnings,
                        const std::function<void(const Record&)>& take, Damage damage) {
-  return FileRead(path, warnings, take, damage).run();
+  return FileRead(path, warnings, take, damage, {}).run();
+}
+
+Status for_each_piped_record(std::string_view start, std::vector<std::string>* warnings,
+                             const std::function<void(const Record&)>& take) {
+  const std::string path = "-";
+  return FileRead(path, warnings, take, Damage::kSkip, start).run();
 }
 
 Expected<std::vector<Record>> read_records(const std::string& path,

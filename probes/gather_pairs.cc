@@ -234,7 +234,8 @@ class PairGatherer {
         }
         for (const Json& entry : reply.at("half_open")) {
           mark(i, [&](PairTask& task, PortTry& attempt) {
-            if (attempt.port == entry.at("port") && entry.at("peer_ip") == Json(task.pair->from_ip) &&
+            if (attempt.port == entry.at("port") &&
+                entry.at("peer_ip") == Json(task.pair->from_ip) &&
                 task.source_ports[attempt.port] == entry.at("peer_port")) {
               attempt.half_open = true;
             }

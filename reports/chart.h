@@ -57,6 +57,7 @@ struct Chart {
   std::string says;  // a sentence or two for those who cannot see it
   ChartAxis x, y;
   std::vector<ChartSeries> series;  // 1 to kMaxSeries, and guides
+  bool always_legend = false;       // also where there is but one series: it has a name to say
 };
 
 // Drawn in this order: Okabe and Ito's palette, which colour-blind people can tell apart (Wong,

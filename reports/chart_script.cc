@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "reports/chart.h"
+#include "reports/series_labels.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -13,6 +14,7 @@ namespace {
 
 constexpr size_t kTitleColumns = 90;  // that fit the canvas
 constexpr size_t kLabelColumns = 46;  // two legend entries beside one another
+constexpr size_t kLongLabel = 96;     // one a line
 
 // Titles must stay on the canvas, however long the names in a record are.
 std::string cut(const std::string& text, size_t columns) {
@@ -105,7 +107,7 @@ std::string plot_command(const Chart& chart) {
     const ChartSeries& series = chart.series[block.series];
     const ChartLook& look = chart_looks()[block.series % chart_looks().size()];
     const std::string title = block.part == Part::kPoints
-                                  ? "title " + gnuplot_literal(cut(series.label, kLabelColumns))
+                                  ? "title " + gnuplot_literal(fit_label(series.label, kLongLabel))
                                   : std::string("notitle");
     const size_t index = lines.size();
     lines.push_back(
@@ -220,7 +222,12 @@ std::vector<size_t> chart_blocks(const Chart& chart) {
 std::string chart_script(const Chart& chart) {
   const bool bars = chart.series.front().mark == ChartMark::kBar;
   const size_t rows = bars ? static_cast<size_t>(26 * (chart.y.high - chart.y.low)) + 160 : 520;
-  const size_t height = rows + 22 * ((chart.series.size() + 1) / 2);
+  const bool beside =
+      std::all_of(chart.series.begin(), chart.series.end(), [](const ChartSeries& series) {
+        return display_width(clean(series.label)) <= kLabelColumns;
+      });
+  const size_t lines = beside ? (chart.series.size() + 1) / 2 : chart.series.size();
+  const size_t height = rows + 22 * lines;
   std::string out = fmt::format("# Run in this folder: gnuplot {}.gp\n", chart.name);
   out += fmt::format("data = '{}.dat'\n", chart.name);
   out += common_commands(chart);
@@ -228,7 +235,9 @@ std::string chart_script(const Chart& chart) {
                      gnuplot_literal(cut(chart.title, kTitleColumns)),
                      gnuplot_literal(cut(chart.subtitle, kTitleColumns + 10)));
   out += "set rmargin 5\n";
-  out += "set key outside bottom center horizontal Left reverse noenhanced maxcols 2\n";
+  out +=
+      fmt::format("set key outside bottom center horizontal Left reverse noenhanced maxcols {}\n",
+                  beside ? 2 : 1);
   // The empty line keeps the legend below off the label.
   out += fmt::format("set xlabel {}.\"\\n \"\n", gnuplot_literal(chart.x.label));
   out += axis_commands("x", chart.x, kLabelColumns);

@@ -259,9 +259,8 @@ Change Comparison::verdict() const {
 }
 
 bool Comparison::anything_common() const {
-  return std::any_of(rows.begin(), rows.end(), [](const CompareRow& row) {
-    return row.a.records > 0 && row.b.records > 0;
-  });
+  return std::any_of(rows.begin(), rows.end(),
+                     [](const CompareRow& row) { return row.a.records > 0 && row.b.records > 0; });
 }
 
 bool Comparison::wrong_data() const {

@@ -218,7 +218,8 @@ Document compare_document(const Comparison& comparison) {
   const bool paired =
       std::any_of(judged.begin(), judged.end(), [](const CompareRow* row) { return row->paired; });
   document.paragraph(fmt::format(
-      "time = how much longer b takes, typically, over {} (not the ratio of the two medians shown); "
+      "time = how much longer b takes, typically, over {} (not the ratio of the two medians "
+      "shown); "
       "p = chance of such a difference without a change, "
       "corrected for {} rows; noise = how far a side differs from itself; a change counts from "
       "{:.3g} % and {:g} times the noise on.",

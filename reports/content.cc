@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "core/units.h"
-#include "reports/link_tables.h"
 #include "reports/roofs.h"
 #include "reports/text.h"
 #include "reports/utc.h"
@@ -17,25 +16,6 @@ namespace plumbline {
 namespace {
 
 constexpr size_t kListedFailures = 50;  // more would bury the tables; the CSV has them all
-
-struct KindRow {
-  const char* kind;
-  const char* title;
-  const char* legend;  // how to read the tables of this kind
-};
-constexpr KindRow kKinds[] = {
-    {"latency", "Latency",
-     "time: median over iterations of the slowest rank; of roof: half the bare socket's round trip "
-     "over the time, the floor of one message"},
-    {"bandwidth", "Bandwidth",
-     "time: median over iterations of the slowest rank; algbw = size / time; busbw = algbw x the "
-     "operation's factor; of roof: busbw over the bare socket's rate, both ways at once for "
-     "operations that send and receive at once, one way for the others"},
-    {"throughput", "Throughput",
-     "rate: operations (ops) completed a second over a fixed time with so many outstanding at "
-     "once; p50: time "
-     "from start to end of one operation"},
-};
 
 void push_unique(std::vector<std::string>& list, const std::string& text) {
   if (!text.empty() && std::find(list.begin(), list.end(), text) == list.end()) {
@@ -53,7 +33,7 @@ std::string machine_text(const HostFacts& host) {
   if (host.virtualisation) parts.push_back("virtualised (" + *host.virtualisation + ")");
   if (host.governor) parts.push_back("governor " + *host.governor);
   if (host.clock_source) parts.push_back("clock " + *host.clock_source);
-  if (host.congestion_control) parts.push_back("TCP " + *host.congestion_control);
+  if (host.congestion_control) parts.push_back("TCP default " + *host.congestion_control);
   if (host.load1) parts.push_back(fmt::format("load {:.2f}", *host.load1));
   return "Machine " + (host.hostname.empty() ? std::string("(no name)") : host.hostname) + ": " +
          join(parts, ", ");
@@ -158,36 +138,6 @@ std::string checks_text(const std::vector<Check>& checks) {
   return parts.empty() ? std::string() : "Probes: " + join(parts, ", ");
 }
 
-void add_measurements(const View& view, const std::string& kind, const std::string& title,
-                      const std::string& legend, Document& document) {
-  bool first = true;
-  for (const ViewGroup& group : view.groups) {
-    if (group.kind != kind) continue;
-    if (first) {
-      document.heading(1, title);
-      if (!legend.empty()) document.paragraph(legend);
-      first = false;
-    }
-    document.heading(2, title_of(group));
-    std::vector<std::string> notes;
-    document.table(group_table(group, notes));
-    std::vector<std::string> numbered;
-    for (size_t i = 0; i < notes.size(); ++i) {
-      numbered.push_back(fmt::format("[{}] {}", i + 1, notes[i]));
-    }
-    document.list(numbered);
-  }
-}
-
-void add_check(const View& view, const std::string& kind, const std::string& title,
-               Document& document) {
-  const Table table = check_table(view, kind);
-  if (table.rows.empty()) return;
-  document.heading(1, title);
-  document.table(table);
-  document.list(check_failures(view, kind));
-}
-
 // Roofs that could not be measured are no rows of a table, but nobody may overlook them.
 void add_bad_roofs(const View& view, Document& document) {
   std::vector<std::string> lines;
@@ -218,6 +168,29 @@ std::vector<std::string> noise_notes(const View& view) {
     notes.push_back(text);
   }
   return notes;
+}
+
+const Record* planned_record(const View& view) {
+  for (const Item& item : view.items) {
+    if (!item.record->plan_hash.empty()) return item.record;
+  }
+  return nullptr;
+}
+
+std::string congestion_text(const View& view) {
+  std::map<std::string, uint64_t> cells;
+  for (const Item& item : view.items) {
+    const std::string& name = item.record->measurement.resolved.congestion_control;
+    if (name.empty()) continue;
+    const std::string owner = item.imported() ? " (" + item.record->cell.engine + ")" : "";
+    cells[clean(name) + owner] += item.launches;
+  }
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : cells) {
+    parts.push_back(cells.size() == 1 ? name : fmt::format("{} in {} cells", name, count));
+  }
+  return parts.empty() ? std::string()
+                       : "TCP congestion control of the connections: " + join(parts, ", ");
 }
 
 std::string cost_text(const std::vector<Record>& records) {
@@ -284,6 +257,8 @@ void add_introduction(const ReportInput& input, const View& view, Document& docu
   const std::string runs = runs_text(view);
   if (!runs.empty()) document.paragraph(runs);
   for (const auto& [name, text] : machines) document.paragraph(text);
+  const std::string congestion = congestion_text(view);
+  if (!congestion.empty()) document.paragraph(congestion);
   for (const std::string& line : options) document.paragraph(line);
   const std::string roofs = roofs_text(view);
   if (!roofs.empty()) document.paragraph(roofs);
@@ -305,23 +280,6 @@ void add_introduction(const ReportInput& input, const View& view, Document& docu
   document.list(findings);
 }
 
-void add_tables(const View& view, Document& document) {
-  std::vector<std::string> shown = {"check", "probe", "link"};
-  add_links(view, document);
-  for (const KindRow& row : kKinds) {
-    add_measurements(view, row.kind, row.title, row.legend, document);
-    shown.push_back(row.kind);
-  }
-  // A kind that this version does not know (a newer file) still gets its rows.
-  for (const ViewGroup& group : view.groups) {
-    if (std::find(shown.begin(), shown.end(), group.kind) != shown.end()) continue;
-    add_measurements(view, group.kind, group.kind, "", document);
-    shown.push_back(group.kind);
-  }
-  add_check(view, "check", "Correctness", document);
-  add_check(view, "probe", "Probes", document);
-}
-
 void add_summary(const ReportInput& input, const View& view, Document& document) {
   const Counts& counts = view.counts;
   document.heading(1, "Summary");
@@ -339,9 +297,7 @@ void add_summary(const ReportInput& input, const View& view, Document& document)
   if (counts.invalid) text += fmt::format("; {} INVALID", counts.invalid);
   if (counts.wrong) text += fmt::format("; {} wrong elements", counts.wrong);
   const bool bad = counts.failed + counts.errors + counts.invalid > 0;
-  document.paragraph(text, bad                        ? Tone::kBad
-                           : input.incomplete.empty() ? Tone::kGood
-                                                      : Tone::kWarn);
+  document.paragraph(text, bad ? Tone::kBad : input.incomplete.empty() ? Tone::kGood : Tone::kWarn);
   if (input.rules.empty()) return;
   const auto broken =
       static_cast<size_t>(std::count_if(input.rules.begin(), input.rules.end(),

@@ -21,6 +21,11 @@ std::vector<std::string> noise_notes(const View& view);
 // What cells cost beside their timed part (asking the ranks, warming up, checking the data, writing
 // the record): the time from the end of the cell before, where the same ranks did that one too.
 std::string cost_text(const std::vector<Record>& records);
+// The first record that a plan of ours made; null where everything was imported.
+const Record* planned_record(const View& view);
+// What the TCP connections that carried the data used, which need not be the system's default:
+// "TCP congestion control of the connections: reno"; empty where no record knows.
+std::string congestion_text(const View& view);
 // Everything of a check that did not pass: failures one by one, skips by reason.
 std::vector<std::string> check_failures(const View& view, const std::string& kind);
 void add_tables(const View& view, Document& document);

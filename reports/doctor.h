@@ -38,5 +38,7 @@ std::string doctor_text(const DoctorReport& report, int width, bool colour, bool
 // host that its one argument names; without one it prints its usage with the hosts, and changes
 // nothing. Advice that is no command is printed. To be read and run by a person.
 std::string doctor_fix_plan(const DoctorReport& report);
+// Whether a line of a remedy is a command to copy, and no advice in words.
+bool is_remedy_command(const std::string& line);
 
 }  // namespace plumbline

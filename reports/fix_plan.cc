@@ -12,7 +12,45 @@
 namespace plumbline {
 namespace {
 
-bool is_command(const std::string& line) {
+// A remedy's lines: commands as they are; advice is printed, so that whoever runs the section meets
+// it. Control characters cannot leave a line, because clean() has replaced them.
+std::string remedy_lines(const std::string& remedy) {
+  std::string out;
+  std::istringstream in(remedy);
+  for (std::string line; std::getline(in, line);) {
+    line = clean(line);
+    if (line.find_first_not_of(' ') == std::string::npos) continue;
+    if (line[0] == '#') line.erase(0, line.find_first_not_of("# "));
+    out += (is_remedy_command(line) ? line : "printf '%s\\n' " + shell_quoted("# " + line)) + "\n";
+  }
+  return out;
+}
+
+std::string about(const Finding& finding) {
+  std::string ports;
+  for (const int port : finding.ports)
+    ports += fmt::format("{}{}", ports.empty() ? "" : ", ", port);
+  return fmt::format("# {}: {}{}{}\n", to_string(finding.outcome), clean(finding.cause),
+                     finding.peer.empty() ? "" : ", peer " + clean(finding.peer),
+                     ports.empty() ? "" : ", ports " + ports);
+}
+
+// The branch of one host.
+std::string section(const DoctorReport& report, const std::string& host) {
+  std::string out = "\n# ---- on " + clean(host) + "\n(" + shell_quoted(clean(host)) + ")\n";
+  bool anything = false;
+  for (const Finding& finding : report.findings) {
+    if (finding.host != host || finding.remedy.empty()) continue;
+    anything = true;
+    out += about(finding) + remedy_lines(finding.remedy);
+  }
+  if (!anything) out += "printf '%s\\n' " + shell_quoted("nothing to do on " + clean(host)) + "\n";
+  return out + ";;\n";
+}
+
+}  // namespace
+
+bool is_remedy_command(const std::string& line) {
   static const std::set<std::string> kPrograms = {"sudo",
                                                   "ip",
                                                   "nft",
@@ -42,44 +80,6 @@ bool is_command(const std::string& line) {
                                                   "hosts=$(sed"};
   return kPrograms.count(line.substr(0, line.find(' '))) > 0;
 }
-
-// A remedy's lines: commands as they are; advice is printed, so that whoever runs the section meets
-// it. Control characters cannot leave a line, because clean() has replaced them.
-std::string remedy_lines(const std::string& remedy) {
-  std::string out;
-  std::istringstream in(remedy);
-  for (std::string line; std::getline(in, line);) {
-    line = clean(line);
-    if (line.find_first_not_of(' ') == std::string::npos) continue;
-    if (line[0] == '#') line.erase(0, line.find_first_not_of("# "));
-    out += (is_command(line) ? line : "printf '%s\\n' " + shell_quoted("# " + line)) + "\n";
-  }
-  return out;
-}
-
-std::string about(const Finding& finding) {
-  std::string ports;
-  for (const int port : finding.ports)
-    ports += fmt::format("{}{}", ports.empty() ? "" : ", ", port);
-  return fmt::format("# {}: {}{}{}\n", to_string(finding.outcome), clean(finding.cause),
-                     finding.peer.empty() ? "" : ", peer " + clean(finding.peer),
-                     ports.empty() ? "" : ", ports " + ports);
-}
-
-// The branch of one host.
-std::string section(const DoctorReport& report, const std::string& host) {
-  std::string out = "\n# ---- on " + clean(host) + "\n(" + shell_quoted(clean(host)) + ")\n";
-  bool anything = false;
-  for (const Finding& finding : report.findings) {
-    if (finding.host != host || finding.remedy.empty()) continue;
-    anything = true;
-    out += about(finding) + remedy_lines(finding.remedy);
-  }
-  if (!anything) out += "printf '%s\\n' " + shell_quoted("nothing to do on " + clean(host)) + "\n";
-  return out + ";;\n";
-}
-
-}  // namespace
 
 std::string doctor_fix_plan(const DoctorReport& report) {
   std::string out =

@@ -186,6 +186,20 @@ Tone tone_of(Verdict verdict) {
   return verdict == Verdict::kNoisy || verdict == Verdict::kSkipped ? Tone::kWarn : Tone::kBad;
 }
 
+// "; lost 2 of 191 datagrams (1.0 %), jitter 7.1 us" of another tool's UDP test; our own have a
+// table for it.
+std::string loss_text(const Measurement& m) {
+  const auto lost = m.extra.find("lost_datagrams"), sent = m.extra.find("sent_datagrams");
+  std::string text;
+  if (lost != m.extra.end() && sent != m.extra.end() && sent->second > 0) {
+    text += fmt::format("; lost {:.0f} of {:.0f} datagrams ({} %)", lost->second, sent->second,
+                        percent_text(lost->second / sent->second));
+  }
+  const auto jitter = m.extra.find("jitter_ns");
+  if (jitter != m.extra.end()) text += ", jitter " + format_duration(jitter->second);
+  return text;
+}
+
 // Where an imported number comes from and what it is.
 std::string imported_text(const Item& item) {
   const Reported& told = *item.record->measurement.reported;
@@ -194,9 +208,11 @@ std::string imported_text(const Item& item) {
   if (item.statistic == "p50") {
     text += ": time is the median of its samples";
   } else if (!item.statistic.empty()) {
-    text += ": time is the " + item.statistic + " that it printed";
+    const char* what = item.typical_ns ? "time" : "the rate";
+    text += fmt::format(": {} is the {} that it printed", what, item.statistic);
   }
-  return told.note.empty() ? text : text + "; " + told.note;
+  if (!told.note.empty()) text += "; " + told.note;
+  return text + loss_text(item.record->measurement);
 }
 
 // Why an item is not clean, in words, or where it comes from; empty for a clean one of our own.

@@ -73,7 +73,7 @@ Json start_json(const Record& record, const std::vector<std::string>& pairs, Jso
     start["system_info"] = record.environment.hosts.front().kernel;
   }
   if (const auto ms = epoch_ms(record.time)) {
-    start["timestamp"] = {{"time", record.time}, {"timesecs", *ms / 1000}};
+    start["timestamp"] = {{"time", http_date_text(*ms / 1000)}, {"timesecs", *ms / 1000}};
   }
   if (record.cell.bytes == 0) test.erase("blksize");  // link cells write what fits
   start["test_start"] = std::move(test);

@@ -43,10 +43,9 @@ void add_reproduction(const View& view, const std::string& directory, Document& 
   if (commands.empty() && !records) return;
   document.heading(1, "How to reproduce");
   for (const std::string& command : commands) document.command(command);
-  if (!view.items.empty()) {
-    document.paragraph("Order of the cells: seed " +
-                       std::to_string(view.items.front().record->seed) + ", plan " +
-                       view.items.front().record->plan_hash);
+  if (const Record* planned = planned_record(view)) {
+    document.paragraph("Order of the cells: seed " + std::to_string(planned->seed) + ", plan " +
+                       planned->plan_hash);
   }
   const bool links =
       !directory.empty() && std::filesystem::exists(directory + "/links/links.md", error);

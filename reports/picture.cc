@@ -1,9 +1,6 @@
-#include "reports/picture.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cmath>
 #include <map>
@@ -11,181 +8,12 @@
 #include <utility>
 
 #include "core/units.h"
+#include "reports/picture_samples.h"
 #include "reports/roofs.h"
 #include "reports/text.h"
 
 namespace plumbline {
 namespace {
-
-// What tells series apart. Where a picture would have too many, it is cut along the first of these
-// that varies; the algorithm comes last, because it is what one wants to compare.
-enum Dimension {
-  kRun,
-  kEngine,
-  kTransport,
-  kType,
-  kRedOp,
-  kRoot,
-  kOther,
-  kPlacement,
-  kLoad,
-  kAlgorithm,
-  kDimensions
-};
-
-struct Sample {
-  std::array<std::string, kDimensions> dims;
-  Point point;
-  const Item* item = nullptr;
-};
-
-struct Request {
-  const View* view = nullptr;
-  std::string kind, op;
-  int ranks = 0;
-  XAxis x = XAxis::kBytes;
-  YAxis y = YAxis::kTime;
-};
-
-std::string other_text(const Cell& cell) {
-  std::vector<std::string> parts;
-  if (cell.sync != "barrier") parts.push_back("sync " + cell.sync);
-  if (!cell.hosts.empty()) parts.push_back("on " + cell.hosts);
-  if (!cell.distribution.empty()) parts.push_back(cell.distribution);
-  for (const auto& [name, value] : cell.params) parts.push_back(name + "=" + value);
-  return join(parts, " ");
-}
-
-// The other axis of a throughput matrix, where it is not on x.
-std::string load_text(const Cell& cell, XAxis x) {
-  if (cell.kind != "throughput" || x == XAxis::kRanks) return {};
-  if (x == XAxis::kOutstanding)
-    return cell.op == "barrier" ? std::string() : format_bytes(cell.bytes);
-  return fmt::format("{} outstanding", cell.outstanding);
-}
-
-std::optional<Point> point_of(const Item& item, const Request& request) {
-  const Measurement& m = item.record->measurement;
-  const Cell& cell = item.record->cell;
-  Point point;
-  point.x = request.x == XAxis::kBytes   ? static_cast<double>(cell.bytes)
-            : request.x == XAxis::kRanks ? cell.ranks
-                                         : cell.outstanding;
-  const std::optional<double>& p50 = item.typical_ns;
-  const auto& ci = item.time.p50_ci95;
-  switch (request.y) {
-    case YAxis::kTime:
-      point.y = p50.value_or(0);
-      point.band = ci;
-      break;
-    case YAxis::kBusBandwidth:
-      point.y = item.busbw_Bps.value_or(0);
-      if (ci && p50 && ci->first > 0 && !m.ops_per_s) {
-        point.band = std::pair(point.y * *p50 / ci->second, point.y * *p50 / ci->first);
-      }
-      break;
-    case YAxis::kDataRate:
-      point.y = m.bytes_per_s.value_or(0);
-      break;
-    case YAxis::kOperationRate:
-      point.y = m.ops_per_s.value_or(0);
-      break;
-  }
-  // Neither zero nor infinity has a place on a log axis.
-  if (!(point.x > 0) || !(point.y > 0) || !std::isfinite(point.y)) return std::nullopt;
-  if (point.band && !(point.band->first > 0)) point.band.reset();
-  return point;
-}
-
-// Whose number it is; another tool's mean is not taken for a median of ours.
-std::string engine_of(const Item& item) {
-  std::string text = item.record->cell.engine;
-  if (item.imported() && item.statistic != "p50" && !item.statistic.empty()) {
-    text += " (" + item.statistic.substr(0, item.statistic.find(' ')) + ")";  // legends are narrow
-  }
-  return text;
-}
-
-std::vector<Sample> samples_of(const Request& request) {
-  std::vector<Sample> samples;
-  for (const Item& item : request.view->items) {
-    const Cell& cell = item.record->cell;
-    if (cell.kind != request.kind || cell.op != request.op || !item.valid()) continue;
-    if (request.x != XAxis::kRanks && cell.ranks != request.ranks) continue;
-    const std::optional<Point> point = point_of(item, request);
-    if (!point) continue;
-    Sample& sample = samples.emplace_back();
-    sample.point = *point;
-    sample.item = &item;
-    sample.dims = {item.record->run_id,
-                   engine_of(item),
-                   transport_of(*item.record),
-                   cell.dtype,
-                   cell.redop == "none" ? "" : cell.redop,
-                   cell.root < 0 ? "" : fmt::format("root {}", cell.root),
-                   other_text(cell),
-                   cell.placement == "in" ? "in place" : "out of place",
-                   load_text(cell, request.x),
-                   cell.algorithm};
-  }
-  return samples;
-}
-
-std::vector<std::string> values_of(const std::vector<Sample>& samples, size_t dimension) {
-  std::vector<std::string> values;  // in order of appearance: sizes stay ascending
-  for (const Sample& sample : samples) {
-    const std::string& value = sample.dims[dimension];
-    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
-  }
-  return values;
-}
-
-// Repetitions share an x: the median of their medians, and a band around all their intervals,
-// because runs differ more from one another than samples within one do.
-Point merged(const std::vector<Point>& points) {
-  std::vector<double> ys;
-  Point result = points.front();
-  for (const Point& point : points) {
-    ys.push_back(point.y);
-    if (!point.band || !result.band) {
-      result.band.reset();
-    } else {
-      result.band = std::pair(std::min(result.band->first, point.band->first),
-                              std::max(result.band->second, point.band->second));
-    }
-  }
-  result.y = median(ys);
-  return result;
-}
-
-std::vector<Series> series_of(const std::vector<Sample>& samples) {
-  std::vector<size_t> varying;
-  for (size_t d = 0; d < kDimensions; ++d) {
-    if (values_of(samples, d).size() > 1) varying.push_back(d);
-  }
-  if (std::find(varying.begin(), varying.end(), kAlgorithm) == varying.end()) {
-    varying.push_back(kAlgorithm);
-  }
-  std::vector<std::string> order;
-  std::map<std::string, std::map<double, std::vector<Point>>> points;
-  for (const Sample& sample : samples) {
-    std::vector<std::string> words;
-    for (auto d = varying.rbegin(); d != varying.rend(); ++d) {
-      if (!sample.dims[*d].empty()) words.push_back(clean(sample.dims[*d]));
-    }
-    const std::string label = join(words, ", ");
-    if (!points.contains(label)) order.push_back(label);
-    points[label][sample.point.x].push_back(sample.point);
-  }
-  std::sort(order.begin(), order.end());
-  std::vector<Series> series;
-  for (const std::string& label : order) {
-    Series& one = series.emplace_back();
-    one.label = label;
-    for (const auto& [x, same_x] : points[label]) one.points.push_back(merged(same_x));
-  }
-  return series;
-}
 
 std::string file_word(std::string_view text) {
   std::string out;
@@ -202,10 +30,11 @@ std::string file_word(std::string_view text) {
 }
 
 // Names what all series have in common and the title does not say, and how much to trust them.
-std::string subtitle_of(const std::vector<Sample>& samples, YAxis y, const std::string& title) {
+std::string subtitle_of(const std::vector<PictureSample>& samples, YAxis y,
+                        const std::string& title) {
   std::vector<std::string> parts;
   const bool data = samples.front().item->record->cell.bytes > 0;
-  for (const Dimension d : {kTransport, kType, kRedOp, kRoot, kOther, kPlacement, kLoad}) {
+  for (const PictureDimension d : {kTransport, kType, kRedOp, kRoot, kOther, kPlacement, kLoad}) {
     if (!data && d != kTransport && d != kOther) continue;
     const std::vector<std::string> values = values_of(samples, d);
     if (values.size() != 1 || values[0].empty()) continue;
@@ -213,20 +42,35 @@ std::string subtitle_of(const std::vector<Sample>& samples, YAxis y, const std::
     if (title.find(", " + value) == std::string::npos) parts.push_back(value);
   }
   const bool bands = y == YAxis::kTime || y == YAxis::kBusBandwidth;
-  if (bands) parts.push_back("band: 95 % CI of the median");
-  const auto noisy = std::count_if(samples.begin(), samples.end(), [](const Sample& sample) {
+  const bool foreign = std::any_of(samples.begin(), samples.end(), [](const PictureSample& sample) {
+    return sample.item->imported();
+  });
+  const bool ranged = std::any_of(samples.begin(), samples.end(), [](const PictureSample& sample) {
+    return sample.point.band.has_value();
+  });
+  if (bands && (ranged || !foreign)) {
+    parts.push_back(foreign ? "band: 95 % CI of the median, where there are samples"
+                            : "band: 95 % CI of the median");
+  }
+  const auto noisy = std::count_if(samples.begin(), samples.end(), [](const PictureSample& sample) {
     return sample.item->verdict == Verdict::kNoisy;
   });
   if (noisy) parts.push_back(fmt::format("{} of {} points noisy", noisy, samples.size()));
   return join(parts, " · ");
 }
 
-std::vector<Series> guides_of(const Request& request, const std::vector<Sample>& samples) {
+std::vector<Series> guides_of(const PictureRequest& request,
+                              const std::vector<PictureSample>& samples) {
   std::vector<Series> guides;
-  const auto [least, most] =
-      std::minmax_element(samples.begin(), samples.end(),
-                          [](const Sample& a, const Sample& b) { return a.point.x < b.point.x; });
-  const Record& record = *samples.front().item->record;
+  const auto [least, most] = std::minmax_element(
+      samples.begin(), samples.end(),
+      [](const PictureSample& a, const PictureSample& b) { return a.point.x < b.point.x; });
+  // The roofs are those of our own run.
+  const auto own = std::find_if(samples.begin(), samples.end(), [](const PictureSample& sample) {
+    return !sample.item->imported();
+  });
+  if (own == samples.end()) return guides;
+  const Record& record = *own->item->record;
   if (request.y == YAxis::kBusBandwidth) {
     const Item* roof = bandwidth_roof(*request.view, record);
     if (!roof) return guides;
@@ -253,8 +97,8 @@ struct Names {
   std::string file, title;
 };
 
-void add_pictures(const Request& request, const std::vector<Sample>& samples, const Names& names,
-                  std::vector<Picture>& pictures) {
+void add_pictures(const PictureRequest& request, const std::vector<PictureSample>& samples,
+                  const Names& names, std::vector<Picture>& pictures) {
   std::vector<Series> series = series_of(samples);
   if (series.empty()) return;
   if (series.size() > kMaxSeries) {
@@ -262,9 +106,9 @@ void add_pictures(const Request& request, const std::vector<Sample>& samples, co
       const std::vector<std::string> values = values_of(samples, d);
       if (values.size() < 2) continue;
       for (const std::string& value : values) {
-        std::vector<Sample> part;
+        std::vector<PictureSample> part;
         std::copy_if(samples.begin(), samples.end(), std::back_inserter(part),
-                     [&](const Sample& sample) { return sample.dims[d] == value; });
+                     [&](const PictureSample& sample) { return sample.dims[d] == value; });
         const std::string shown = value.empty() ? "none" : clean(value);
         std::string word = shown;  // "4 KiB" -> "4KiB"
         word.erase(std::remove(word.begin(), word.end(), ' '), word.end());
@@ -284,6 +128,7 @@ void add_pictures(const Request& request, const std::vector<Sample>& samples, co
       picture.title += fmt::format(" (part {} of {})", part + 1, parts);
     }
     picture.subtitle = subtitle_of(samples, request.y, names.title);
+    picture.statistic = time_statistic(samples);
     picture.x = request.x;
     picture.y = request.y;
     const auto from = series.begin() + static_cast<std::ptrdiff_t>(part * kMaxSeries);
@@ -294,7 +139,7 @@ void add_pictures(const Request& request, const std::vector<Sample>& samples, co
 }
 
 // The axes of a throughput matrix: over the outstanding operations when they vary, else over size.
-void set_throughput_axes(Request& request, const std::vector<const Cell*>& cells) {
+void set_throughput_axes(PictureRequest& request, const std::vector<const Cell*>& cells) {
   std::set<int> outstanding;
   bool data = false;
   for (const Cell* cell : cells) {
@@ -305,9 +150,9 @@ void set_throughput_axes(Request& request, const std::vector<const Cell*>& cells
   request.y = request.x == XAxis::kBytes ? YAxis::kDataRate : YAxis::kOperationRate;
 }
 
-Request make_request(const View& view, const std::string& kind, const std::string& op, int ranks,
-                     const std::vector<const Cell*>& cells) {
-  Request request{&view, kind, op, ranks, XAxis::kBytes, YAxis::kTime};
+PictureRequest make_request(const View& view, const std::string& kind, const std::string& op,
+                            int ranks, const std::vector<const Cell*>& cells) {
+  PictureRequest request{&view, kind, op, ranks, XAxis::kBytes, YAxis::kTime};
   const bool data =
       std::any_of(cells.begin(), cells.end(), [](const Cell* cell) { return cell->bytes > 0; });
   if (kind == "throughput") {
@@ -320,7 +165,7 @@ Request make_request(const View& view, const std::string& kind, const std::strin
   return request;
 }
 
-Names names_of(const Request& request) {
+Names names_of(const PictureRequest& request) {
   const char* over = request.x == XAxis::kBytes   ? "size"
                      : request.x == XAxis::kRanks ? "number of ranks"
                                                   : "operations outstanding";
@@ -353,7 +198,7 @@ std::vector<Picture> plan_pictures(const View& view) {
   }
   for (const auto& key : order) {
     const auto& [kind, op, ranks] = key;
-    const Request request = make_request(view, kind, op, ranks, cells[key]);
+    const PictureRequest request = make_request(view, kind, op, ranks, cells[key]);
     if (request.x == XAxis::kRanks && std::exchange(over_ranks_done[{kind, op}], true)) continue;
     add_pictures(request, samples_of(request), names_of(request), pictures);
   }

@@ -32,6 +32,9 @@ struct Picture {
   std::string subtitle;
   XAxis x = XAxis::kBytes;
   YAxis y = YAxis::kTime;
+  // Where other tools' results are among them: what a time is ("mean over ranks"), or where that is
+  // said. Empty = all are ours.
+  std::string statistic;
   std::vector<Series> series;  // 1 to kMaxSeries
   std::vector<Series> guides;  // dashed: measured roofs
 };

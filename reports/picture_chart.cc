@@ -35,7 +35,7 @@ struct AxisWords {
 AxisWords words_of(YAxis axis) {
   switch (axis) {
     case YAxis::kTime:
-      return {"time per operation, median of the slowest rank (us)", "time_us"};
+      return {"time per operation (us)", "time_us"};
     case YAxis::kBusBandwidth:
       return {"bus bandwidth (GB/s, 10^9 bytes per second)", "busbw_GB_per_s"};
     case YAxis::kDataRate:
@@ -130,7 +130,11 @@ ChartAxis x_axis(const Picture& picture, const Extent& extent) {
 
 ChartAxis y_axis(const Picture& picture, const Extent& extent) {
   const AxisWords words = words_of(picture.y);
-  ChartAxis axis{words.label, words.column, ChartAxis::Scale::kLinear, 0, extent.most * 1.08, {}};
+  const std::string statistic =
+      picture.statistic.empty() ? "median of the slowest rank" : picture.statistic;
+  std::string label = words.label;
+  if (picture.y == YAxis::kTime) label = "time per operation, " + statistic + " (us)";
+  ChartAxis axis{label, words.column, ChartAxis::Scale::kLinear, 0, extent.most * 1.08, {}};
   const bool log = picture.y == YAxis::kTime || extent.most > kLinearSpan * extent.least;
   if (!log) return axis;
   axis.scale = ChartAxis::Scale::kLog10;
@@ -138,6 +142,16 @@ ChartAxis y_axis(const Picture& picture, const Extent& extent) {
   axis.high = extent.most * 1.4;
   axis.tics = decade_tics(axis.low, axis.high);
   return axis;
+}
+
+// Where there is only one size, what was measured at it goes from edge to edge: there is nothing
+// else to join by a line.
+void widen(ChartSeries& guide, const ChartAxis& x) {
+  if (guide.points.empty()) return;
+  ChartPoint from = guide.points.front(), to = guide.points.back();
+  from.x = x.low;
+  to.x = x.high;
+  guide.points = {from, to};
 }
 
 // Which series ends best, for those who cannot see the lines.
@@ -180,6 +194,10 @@ Chart chart_of(const Picture& picture) {
   for (const Series& guide : picture.guides) add(guide, ChartMark::kGuide);
   chart.x = x_axis(picture, x);
   chart.y = y_axis(picture, y);
+  chart.always_legend = !picture.statistic.empty();
+  for (ChartSeries& series : chart.series) {
+    if (series.mark == ChartMark::kGuide && x.least == x.most) widen(series, chart.x);
+  }
   return chart;
 }
 

@@ -29,8 +29,9 @@ std::string summary_of(const std::vector<const RankStanding*>& shown) {
   };
   const RankStanding* slow = *std::max_element(shown.begin(), shown.end(), by_middle);
   const RankStanding* fast = *std::min_element(shown.begin(), shown.end(), by_middle);
-  return fmt::format("Longest times: {}, typically {:.3g} of the middle; shortest: {}, {:.3g}.",
-                     rank_text(*slow), middle(slow), rank_text(*fast), middle(fast));
+  return fmt::format("Longest times: {}, typically {} of the middle; shortest: {}, {}.",
+                     rank_text(*slow), ratio_text(middle(slow)), rank_text(*fast),
+                     ratio_text(middle(fast)));
 }
 
 Chart chart_of(const RankWorld& world, const std::string& name) {
@@ -55,8 +56,9 @@ Chart chart_of(const RankWorld& world, const std::string& name) {
     ChartPoint point{static_cast<double>(i), sorted_quantile(ratios, 0.5), {}, {}, {}};
     point.box = {sorted_quantile(ratios, 0.05), sorted_quantile(ratios, 0.25),
                  sorted_quantile(ratios, 0.75), sorted_quantile(ratios, 0.95)};
-    point.says = fmt::format("{}: {:.3g} times the middle, half of the cells {:.3g} to {:.3g}",
-                             rank_text(*shown[i]), point.y, (*point.box)[1], (*point.box)[2]);
+    point.says =
+        fmt::format("{}: {} times the middle, half of the cells {} to {}", rank_text(*shown[i]),
+                    ratio_text(point.y), ratio_text((*point.box)[1]), ratio_text((*point.box)[2]));
     least = std::min(least, (*point.box)[0]);
     most = std::max(most, (*point.box)[3]);
     const std::string label = shown.size() <= kNamedRanks && !shown[i]->host.empty()

@@ -93,6 +93,11 @@ std::vector<RankWorld> rank_worlds(const View& view) {
   return worlds;
 }
 
+std::string ratio_text(double ratio) {
+  constexpr double kLarge = 10;
+  return ratio < kLarge ? fmt::format("{:.3f}", ratio) : fmt::format("{:.1f}", ratio);
+}
+
 double sorted_quantile(const std::vector<double>& sorted, double q) {
   if (sorted.empty()) return 0;
   const double at = q * static_cast<double>(sorted.size() - 1);

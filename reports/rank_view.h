@@ -32,6 +32,8 @@ std::vector<RankWorld> rank_worlds(const View& view);
 
 // The value at share `q` (0 to 1) of sorted values, between neighbours where it falls there; 0 when
 // there are none.
+// A ratio with decimals that stay the same around 1: "0.992", "1.000", "12.3".
+std::string ratio_text(double ratio);
 double sorted_quantile(const std::vector<double>& sorted, double q);
 
 }  // namespace plumbline

@@ -1,8 +1,11 @@
 #include "reports/read_input.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <filesystem>
+
+#include "core/record_read.h"
 
 namespace plumbline {
 
@@ -13,8 +16,10 @@ Status read_report_input(const std::vector<std::string>& paths, ReportInput& inp
   SoakCollector soaks;
   RecordSet set(limits);
   for (const std::string& path : paths) {
+    std::string start;  // of the standard input, which cannot be read twice
     Expected<std::optional<ImportResult>> imported =
-        path == "-" ? std::optional<ImportResult>() : import_file(path, assume);
+        path == "-" ? import_from(STDIN_FILENO, "standard input", assume, start)
+                    : import_file(path, assume);
     if (!imported) return fail(imported.error());
     if (*imported) {
       for (const Record& record : (*imported)->records) set.take(record);
@@ -22,13 +27,15 @@ Status read_report_input(const std::vector<std::string>& paths, ReportInput& inp
       input.notes.insert(input.notes.end(), notes.begin(), notes.end());
       continue;
     }
-    const Status read = for_each_record(path, &input.notes, [&](const Record& record) {
+    const auto take = [&](const Record& record) {
       if (!soaks.take(record)) {
         set.take(record);
       } else if (record.soak->idle_ns == 0) {
         set.take_round(record);
       }
-    });
+    };
+    const Status read = path == "-" ? for_each_piped_record(start, &input.notes, take)
+                                    : for_each_record(path, &input.notes, take);
     if (!read) return read;
     if (path == "-") continue;
     const std::string events = (fs::path(path).parent_path() / "events.jsonl").string();

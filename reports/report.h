@@ -35,7 +35,7 @@ struct ReportInput {
   std::vector<std::string> notes;  // warnings of reading, of other tools' files ...
   // Runs that did not measure all that they planned, a sentence each (see run_state.h).
   std::vector<std::string> incomplete;
-  std::vector<SoakRun> soaks;      // of `run --for`: all rounds; records has the last one's
+  std::vector<SoakRun> soaks;  // of `run --for`: all rounds; records has the last one's
   // Where `records` came from when there were so many that launches had to be merged (see
   // record_set.h); else empty. A report that lists every record reads them again.
   std::vector<std::string> merged_files;

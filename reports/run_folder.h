@@ -1,7 +1,7 @@
 // What lies beside the records of a run and belongs to its story: what the probes found
-// (doctor.json), the scenario's checklist (checklist.json), the scenario itself (scenario.json), and
-// how far it got (run.json, run_state.h). So an old run gets the same report as the live one. Files
-// that cannot be read are a note; the records still count.
+// (doctor.json), the scenario's checklist (checklist.json), the scenario itself (scenario.json),
+// and how far it got (run.json, run_state.h). So an old run gets the same report as the live one.
+// Files that cannot be read are a note; the records still count.
 #pragma once
 
 #include <string>

@@ -58,10 +58,9 @@ std::string incomplete_text(const RunState& state, const std::string& folder) {
     text = "the run did not end: it goes on still, or was killed";
     if (state.planned > 0) text += fmt::format("; {} {} were planned", state.planned, cells);
   } else {
-    text = state.planned > 0
-               ? fmt::format("{} after {} of {} {}", clean(state.state), state.measured,
-                             state.planned, cells)
-               : clean(state.state) + " before its end";
+    text = state.planned > 0 ? fmt::format("{} after {} of {} {}", clean(state.state),
+                                           state.measured, state.planned, cells)
+                             : clean(state.state) + " before its end";
     if (!state.reason.empty()) text += ": " + clean(state.reason);
   }
   if (state.planned == 0) return text;

@@ -21,10 +21,12 @@ struct RunState {
 
 // Replaces the file of this folder.
 Status keep_run_state(const std::string& folder, const RunState& state);
-// A folder without the file has a finished run as far as anybody knows. An Error: it cannot be read.
+// A folder without the file has a finished run as far as anybody knows. An Error: it cannot be
+// read.
 Expected<RunState> read_run_state(const std::string& folder);
 
-// What is missing and how to get it, in a sentence; empty when nothing is. `folder` is for the hint.
+// What is missing and how to get it, in a sentence; empty when nothing is. `folder` is for the
+// hint.
 std::string incomplete_text(const RunState& state, const std::string& folder);
 
 }  // namespace plumbline

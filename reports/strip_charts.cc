@@ -85,6 +85,7 @@ Chart chart_of(const Item& item, size_t number) {
   chart.name = fmt::format("strip_{}_{}_{}_{}r", number, chart_file_word(record.cell.kind),
                            chart_file_word(record.cell.op), record.cell.ranks);
   chart.title = "Times in order: " + clean(describe(record));
+  if (item.imported()) chart.title += ", imported from " + clean(record.cell.engine);
   size_t neighbours = 1;
   ChartSeries dots{"operation", ChartMark::kDots, dots_of(samples, neighbours), {}};
   chart.subtitle = fmt::format("{} operations", samples.size());

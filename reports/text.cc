@@ -182,7 +182,9 @@ std::string us_text(std::optional<double> ns) {
   const double us = *ns / 1000;
   return us >= 9999.5   ? fmt::format("{:.0f}", us)
          : us >= 99.995 ? fmt::format("{:.1f}", us)
-                        : fmt::format("{:.2f}", us);
+         // Below 0.1 us two decimals would say little or nothing: 12.3 ns is 0.0123 us.
+         : us > 0 && us < 0.09995 ? fmt::format("{:.4f}", us)
+                                  : fmt::format("{:.2f}", us);
 }
 
 std::string gbps_text(std::optional<double> bytes_per_second) {

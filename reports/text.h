@@ -28,7 +28,7 @@ std::string fit(std::string_view text, size_t width, bool left);
 std::vector<std::string> wrap(std::string_view text, size_t width, std::string_view first = {});
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 
-// Nanoseconds as microseconds without a unit: "9.81", "235.2", "17327".
+// Nanoseconds as microseconds without a unit: "0.0123", "9.81", "235.2", "17327".
 std::string us_text(std::optional<double> ns);
 // Bytes per second as 10^9 bytes per second, without a unit: "0.00042", "1.25", "118.9".
 std::string gbps_text(std::optional<double> bytes_per_second);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -22,6 +23,14 @@ std::optional<int> zone_of(const char* text) {
   }
   if (hours < 0 || hours > 14 || minutes < 0 || minutes > 59) return std::nullopt;
   return (hours * 60 + minutes) * 60 * (*text == '-' ? -1 : 1);
+}
+
+std::optional<std::tm> parts_of(int64_t epoch_s) {
+  if (epoch_s < 0 || epoch_s >= kYear10000) return std::nullopt;
+  const auto moment = static_cast<time_t>(epoch_s);
+  std::tm parts{};
+  if (gmtime_r(&moment, &parts) == nullptr) return std::nullopt;
+  return parts;
 }
 
 }  // namespace
@@ -50,12 +59,23 @@ std::optional<int64_t> epoch_ms(const std::string& time) {
 }
 
 std::string utc_text(int64_t epoch_s) {
-  if (epoch_s < 0 || epoch_s >= kYear10000) return {};
-  const auto moment = static_cast<time_t>(epoch_s);
-  std::tm parts{};
-  if (gmtime_r(&moment, &parts) == nullptr) return {};
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1,
-                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+  const std::optional<std::tm> parts = parts_of(epoch_s);
+  if (!parts) return {};
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts->tm_year + 1900,
+                     parts->tm_mon + 1, parts->tm_mday, parts->tm_hour, parts->tm_min,
+                     parts->tm_sec);
+}
+
+std::string http_date_text(int64_t epoch_s) {
+  static constexpr std::array kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  static constexpr std::array kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                         "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const std::optional<std::tm> parts = parts_of(epoch_s);
+  if (!parts) return {};
+  return fmt::format("{}, {:02} {} {:04} {:02}:{:02}:{:02} GMT",
+                     kDays[static_cast<size_t>(parts->tm_wday)], parts->tm_mday,
+                     kMonths[static_cast<size_t>(parts->tm_mon)], parts->tm_year + 1900,
+                     parts->tm_hour, parts->tm_min, parts->tm_sec);
 }
 
 }  // namespace plumbline

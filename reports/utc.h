@@ -12,5 +12,8 @@ namespace plumbline {
 std::optional<int64_t> epoch_ms(const std::string& time);
 // The reverse, to the second: "2026-11-20T20:42:23Z"; empty outside the years 1970 to 9999.
 std::string utc_text(int64_t epoch_s);
+// The same moment as iperf3 writes it (the date of HTTP, RFC 9110): "Sat, 21 Nov 2026 10:00:00
+// GMT", in English whatever the locale.
+std::string http_date_text(int64_t epoch_s);
 
 }  // namespace plumbline

@@ -12,6 +12,7 @@
 #include "core/op.h"
 #include "core/units.h"
 #include "reports/roofs.h"
+#include "reports/text.h"
 
 namespace plumbline {
 namespace {
@@ -225,6 +226,20 @@ std::string verdict_word(const Item& item) {
   return item.imported() && item.verdict == Verdict::kClean ? "imported" : to_string(item.verdict);
 }
 
+std::string statistic_of(const Item& item, Quantity quantity) {
+  const std::optional<Reported>& told = item.record->measurement.reported;
+  const bool printed = told && quantity == Quantity::kRate && (told->algbw_Bps || told->busbw_Bps);
+  const std::string& name = printed ? told->statistic : item.statistic;
+  return !told || name == "p50" ? "median" : clean(name);
+}
+
+std::string source_of(const Item& item, Quantity quantity) {
+  const std::optional<Reported>& told = item.record->measurement.reported;
+  const std::string name = clean(told ? told->tool : item.record->cell.engine);
+  const std::string statistic = statistic_of(item, quantity);
+  return statistic.empty() ? name : name + " (" + statistic + ")";
+}
+
 Verdict Pair::verdict() const {
   if (!out || !in) return any().verdict;
   return std::max(out->verdict, in->verdict);
@@ -278,12 +293,15 @@ View make_view(const std::vector<Record>& records) {
 std::string title_of(const ViewGroup& group) {
   std::string title = group.op;
   if (group.kind == "probe") return title;
-  title += " " + group.algorithm;
+  const bool imported = !group.rows.empty() && group.rows.front().any().imported();
+  if (!imported || group.algorithm != "auto") title += " " + group.algorithm;
   title += fmt::format(", {} rank{}", group.ranks, group.ranks == 1 ? "" : "s");
   title += ", " + group.transport;
   if (!group.hosts.empty()) title += ", on " + group.hosts;
   if (!group.distribution.empty()) title += ", " + group.distribution;
-  if (group.engine != "native") title += ", engine " + group.engine;
+  if (group.engine != "native") {
+    title += (imported ? ", imported from " : ", engine ") + group.engine;
+  }
   return title;
 }
 

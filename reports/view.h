@@ -47,6 +47,14 @@ struct Item {
 // watched the machine while another tool measured, and "clean" would be a claim.
 std::string verdict_word(const Item& item);
 
+// What of an item a statistic is asked for.
+enum class Quantity { kTime, kRate };
+// Of an imported result: what its tool says that the number is ("mean over ranks"), "median" where
+// we took it from samples, "" where nobody said. Of our own: "median".
+std::string statistic_of(const Item& item, Quantity quantity);
+// Whose number it is and which statistic: "osu (mean over ranks)", "native (median)".
+std::string source_of(const Item& item, Quantity quantity);
+
 // The two placements of one cell; at least one is there.
 struct Pair {
   const Item* out = nullptr;

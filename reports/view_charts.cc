@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "core/units.h"
 #include "reports/picture.h"
+#include "reports/series_labels.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -24,28 +25,37 @@ constexpr ChartKindRow kKinds[] = {
     {"bars", "the best share of the measured roof that each operation attained", roof_charts},
 };
 
-// What may tell items apart, the most wanted first.
-std::vector<std::string> parts_of(const Item& item) {
+struct Part {
+  std::string text;
+  LabelColumn column;
+};
+
+// What may tell items apart, the most wanted first; the size is always said, and so is a tool.
+std::vector<Part> parts_of(const Item& item, const std::string& run, bool foreign) {
+  using When = LabelColumn::When;
   const Cell& cell = item.record->cell;
-  std::vector<std::string> parts = {cell.op,
-                                    cell.algorithm,
-                                    transport_of(*item.record),
-                                    cell.engine,
-                                    cell.dtype,
-                                    cell.redop,
-                                    cell.root < 0 ? "" : fmt::format("root {}", cell.root),
-                                    cell.placement == "in" ? "in place" : "out of place",
-                                    "sync " + cell.sync,
-                                    cell.hosts,
-                                    cell.distribution,
-                                    fmt::format("{} outstanding", cell.outstanding),
-                                    fmt::format("repetition {}", cell.repeat),
-                                    item.record->run_id};
+  const LabelColumn varies{When::kVaries};
   std::string params;
-  for (const auto& [name, value] : cell.params) params += name + "=" + value + " ";
-  parts.push_back(params);
-  parts.push_back(format_bytes(cell.bytes));
-  return parts;
+  for (const auto& [name, value] : cell.params) {
+    params += (params.empty() ? "" : " ") + name + "=" + value;
+  }
+  const bool own_choice = item.imported() && cell.algorithm == "auto";
+  return {{cell.op, varies},
+          {own_choice ? "" : cell.algorithm, varies},
+          {cell.engine, {foreign ? When::kAlways : When::kVaries}},
+          {transport_of(*item.record), {foreign ? When::kNeeded : When::kVaries}},
+          {cell.dtype, varies},
+          {cell.redop, varies},
+          {cell.root < 0 ? "" : fmt::format("root {}", cell.root), varies},
+          {cell.placement == "in" ? "in place" : "out of place", varies},
+          {"sync " + cell.sync, {foreign ? When::kNeeded : When::kVaries}},
+          {cell.hosts, varies},
+          {cell.distribution, varies},
+          {fmt::format("{} outstanding", cell.outstanding), varies},
+          {fmt::format("repetition {}", cell.repeat), varies},
+          {params, varies},
+          {format_bytes(cell.bytes), {When::kAlways}},
+          {run, {When::kNeeded}}};
 }
 
 }  // namespace
@@ -77,23 +87,21 @@ std::vector<Chart> plot_charts(const View& view) {
 }
 
 std::vector<std::string> telling_labels(const std::vector<const Item*>& items) {
-  std::vector<std::vector<std::string>> all;
-  all.reserve(items.size());
-  for (const Item* item : items) all.push_back(parts_of(*item));
-  std::vector<std::string> labels(items.size());
-  if (items.empty()) return labels;
-  for (size_t part = 0; part < all.front().size(); ++part) {
-    std::set<std::string> values;
-    for (const std::vector<std::string>& parts : all) values.insert(parts[part]);
-    const bool size = part + 1 == all.front().size();
-    if (values.size() < 2 && !size) continue;
-    for (size_t i = 0; i < items.size(); ++i) {
-      if (all[i][part].empty()) continue;
-      if (!labels[i].empty()) labels[i] += ", ";
-      labels[i] += clean(all[i][part]);
+  const bool foreign =
+      std::any_of(items.begin(), items.end(), [](const Item* item) { return item->imported(); });
+  std::vector<std::string> runs;
+  for (const Item* item : items) runs.push_back(item->record->run_id);
+  runs = short_ids(runs);
+  std::vector<LabelColumn> columns;
+  std::vector<std::vector<std::string>> rows;
+  for (size_t i = 0; i < items.size(); ++i) {
+    std::vector<std::string>& row = rows.emplace_back();
+    for (Part& part : parts_of(*items[i], runs[i], foreign)) {
+      if (i == 0) columns.push_back(part.column);
+      row.push_back(std::move(part.text));
     }
   }
-  return labels;
+  return series_labels(columns, rows);
 }
 
 std::string chart_file_word(std::string_view text) {

@@ -78,6 +78,10 @@ void write_list(const std::vector<std::string>& items, HtmlWriter& html) {
 
 }  // namespace
 
+std::string plural(size_t count, const std::string& word) {
+  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+}
+
 std::string rows_text(size_t rows) { return fmt::format(" {} row{}", rows, rows == 1 ? "" : "s"); }
 
 std::string tone_class(Tone tone) {

@@ -13,6 +13,7 @@
 #include "core/requirement.h"
 #include "core/temporary_folder.h"
 #include "core/text_file.h"
+#include "reports/series_labels.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -21,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kDrawingMs = 60'000;
-constexpr size_t kLabelColumns = 60;
+constexpr size_t kLabelColumns = 160;  // they wrap
 
 std::string text_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -105,8 +106,7 @@ void write_key(const Figure& figure, size_t index, HtmlWriter& html) {
                     {"stroke-width", guide ? "0.8" : "1.4"}});
     }
   }
-  const std::string label = clean(series.label);
-  html.element("span", fit(label, std::min(kLabelColumns, display_width(label)), true));
+  html.element("span", fit_label(series.label, kLabelColumns));
 }
 
 void write_legend(const Figure& figure, HtmlWriter& html) {
@@ -149,6 +149,8 @@ void write_figure(const Figure& figure, HtmlWriter& html) {
     const auto caption = html.in("figcaption");
     html.element("b", chart.title);
     html.element("span", chart.subtitle);
+    // Seen only where there is room beside a lone plot; the picture's description has it anyway.
+    html.element("span", chart.says, {{"class", "says"}, {"aria-hidden", "true"}});
   }
   if (!chart.y.label.empty()) html.element("p", chart.y.label, {{"class", "axis"}});
   {
@@ -160,7 +162,7 @@ void write_figure(const Figure& figure, HtmlWriter& html) {
     html.svg(*figure.svg);
   }
   html.element("p", chart.x.label, {{"class", "axis x"}});
-  if (chart.series.size() > 1) write_legend(figure, html);
+  if (chart.series.size() > 1 || chart.always_legend) write_legend(figure, html);
   html.newline();
 }
 

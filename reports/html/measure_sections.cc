@@ -110,7 +110,7 @@ Table rank_table(const RankWorld& world) {
       {"", "sent", "", false, 0, true},          {"", "retransmits", "", false, 0, false}};
   for (const RankStanding& standing : world.standings) {
     const auto ratio = [](const std::vector<double>& sorted, double q) {
-      return sorted.empty() ? std::string() : fmt::format("{:.3g}", sorted_quantile(sorted, q));
+      return sorted.empty() ? std::string() : ratio_text(sorted_quantile(sorted, q));
     };
     table.rows.push_back(
         {{std::to_string(standing.rank), standing.host, ratio(standing.p50_ratios, 0.5),
@@ -125,25 +125,81 @@ Table rank_table(const RankWorld& world) {
   return without_empty_columns(table);
 }
 
+// Whose results a section shows.
+struct Origins {
+  bool own = false, foreign = false;
+};
+
+Origins origins_of(const Page& page, const std::string& kind) {
+  Origins from;
+  for (const Item& item : page.view->items) {
+    if (item.record->cell.kind == kind) (item.imported() ? from.foreign : from.own) = true;
+  }
+  return from;
+}
+
+std::string foreign_text(const Origins& from, const std::string& what) {
+  return fmt::format("{} {} other tools; legends and tables name tool and statistic. ",
+                     from.own ? "Beside ours stand" : "These are", what + " of");
+}
+
+// How the measured roofs of a section are drawn.
+struct Guides {
+  bool lines = false, points = false;
+  bool any() const { return lines || points; }
+  std::string words() const {
+    return !points ? "dashed" : lines ? "dashed, or a cross" : "a cross";
+  }
+};
+
+Guides guides_of(const Page& page, const std::string& section) {
+  Guides guides;
+  for (const auto& [name, figure] : page.figures) {
+    if (name != section || !figure.svg) continue;
+    for (const ChartSeries& series : figure.chart.series) {
+      if (series.mark != ChartMark::kGuide) continue;
+      (series.points.size() > 1 ? guides.lines : guides.points) = true;
+    }
+  }
+  return guides;
+}
+
 }  // namespace
 
 bool has_latency(const Page& page) { return has_kind(page, "latency"); }
 void write_latency(Page& page, HtmlWriter& html) {
-  note(
-      "Time of one operation: the median over iterations of the slowest rank, with its 95 % "
-      "confidence interval. The dashed floor is half the round trip of a bare socket, the least "
-      "that one message can take.",
-      html);
+  const Origins from = origins_of(page, "latency");
+  std::string text;
+  if (from.own) {
+    text =
+        "Time of one operation: the median over iterations of the slowest rank, with its 95 % "
+        "confidence interval. ";
+  }
+  if (from.foreign) text += foreign_text(from, "times");
+  const Guides guides = guides_of(page, "latency");
+  if (guides.any()) {
+    text += fmt::format(
+        "The floor ({}) is half the round trip of a bare socket, the least that one message can "
+        "take.",
+        guides.words());
+  }
+  note(text, html);
   write_kind(page, "latency", "latency", html);
 }
 
 bool has_bandwidth(const Page& page) { return has_kind(page, "bandwidth"); }
 void write_bandwidth(Page& page, HtmlWriter& html) {
-  note(
+  std::string text =
       "Bus bandwidth: size over time, times the operation's factor, so that operations and numbers "
-      "of ranks can be compared with one another and with the link. Dashed: what a bare socket "
-      "carried on the same path, both ways at once or one way, as the operation uses it.",
-      html);
+      "of ranks can be compared with one another and with the link. ";
+  const Origins from = origins_of(page, "bandwidth");
+  if (from.foreign) text += foreign_text(from, "rates");
+  if (guides_of(page, "bandwidth").any()) {
+    text +=
+        "Dashed: what a bare socket carried on the same path, both ways at once or one way, as the "
+        "operation uses it.";
+  }
+  note(text, html);
   write_kind(page, "bandwidth", "bandwidth", html);
   write_table(roof_table(*page.view), "Measured roofs, between ranks 0 and 1", page.rows, html);
 }

@@ -97,10 +97,22 @@ std::string content_policy() {
       base64(sha256(page_js())), base64(sha256(page_css())));
 }
 
+// "iperf3, osu" where everything was imported; else empty.
+std::string tools_of(const View& view) {
+  std::set<std::string> tools;
+  for (const Item& item : view.items) {
+    if (!item.imported()) return {};
+    tools.insert(item.record->measurement.reported->tool);
+  }
+  return join({tools.begin(), tools.end()}, ", ");
+}
+
 std::string question_of(const Page& page) {
   for (const Item& item : page.view->items) {
     if (!item.record->question.empty()) return item.record->question;
   }
+  const std::string tools = tools_of(*page.view);
+  if (!tools.empty()) return "Results of " + tools;
   for (const Item& item : page.view->items) {
     if (!item.record->scenario.empty()) return "Results of " + item.record->scenario;
   }

@@ -65,6 +65,8 @@ std::string page_text(Page& page);
 
 // verdict.cc
 void write_verdict(Page& page, HtmlWriter& html);
+// tiles.cc
+void write_tiles(const Page& page, HtmlWriter& html);
 // link_section.cc
 bool has_links(const Page& page);
 void write_links(Page& page, HtmlWriter& html);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 
@@ -75,12 +76,13 @@ std::string optional_text(const std::optional<std::string>& text) { return text.
 
 Table host_table(const View& view, size_t most, size_t& left_out) {
   Table table;
-  table.columns = {{"", "machine", "", true, 0, false},       {"", "processor", "", true, 0, true},
-                   {"", "cores usable", "", false, 0, false}, {"", "memory", "", true, 0, true},
-                   {"", "system", "", true, 0, true},         {"", "kernel", "", true, 0, true},
-                   {"", "virtualised", "", true, 0, true},    {"", "governor", "", true, 0, true},
-                   {"", "clock", "", true, 0, true},          {"", "TCP", "", true, 0, true},
-                   {"", "load at start", "", false, 0, true}};
+  table.columns = {
+      {"", "machine", "", true, 0, false},       {"", "processor", "", true, 0, true},
+      {"", "cores usable", "", false, 0, false}, {"", "memory", "", true, 0, true},
+      {"", "system", "", true, 0, true},         {"", "kernel", "", true, 0, true},
+      {"", "virtualised", "", true, 0, true},    {"", "governor", "", true, 0, true},
+      {"", "clock", "", true, 0, true},          {"", "TCP by default", "", true, 0, true},
+      {"", "load at start", "", false, 0, true}};
   std::set<std::string> seen;
   for (const Item& item : view.items) {
     for (const HostFacts& host : item.record->environment.hosts) {
@@ -200,8 +202,26 @@ constexpr std::pair<const char*, const char*> kBeside[] = {
     {"traces", "packet captures"},
 };
 
+// Whether the records that the page tells of lie in the same folder: only then are the other files
+// there of the same run, and not somebody else's of the same name.
+bool is_folder_of_run(const Page& page) {
+  if (page.directory.empty()) return false;
+  std::ifstream file(std::filesystem::path(page.directory) / "records.jsonl", std::ios::binary);
+  constexpr size_t kStart = 256 << 10;
+  std::string start(kStart, '\0');
+  file.read(start.data(), static_cast<std::streamsize>(start.size()));
+  start.resize(static_cast<size_t>(std::max<std::streamsize>(0, file.gcount())));
+  std::set<std::string> runs;
+  for (const Item& item : page.view->items) {
+    const std::string& run = item.record->run_id;
+    if (run.empty() || !runs.insert(run).second) continue;
+    if (start.find("\"run_id\":\"" + run + "\"") != std::string::npos) return true;
+  }
+  return false;
+}
+
 void write_beside(const Page& page, HtmlWriter& html) {
-  if (page.directory.empty()) return;
+  if (!is_folder_of_run(page)) return;
   std::vector<std::pair<const char*, const char*>> there;
   for (const auto& row : kBeside) {
     std::error_code error;
@@ -287,6 +307,8 @@ void write_environment(Page& page, HtmlWriter& html) {
   const Table hosts = host_table(*page.view, page.limits.listed, left_out);
   write_table(hosts, "Machines", page.rows, html);
   if (left_out > 0) note(fmt::format("{} more machines in records.jsonl", left_out), html);
+  const std::string congestion = congestion_text(*page.view);
+  if (!congestion.empty()) note(congestion + ".", html);
   write_table(option_table(*page.view), "Options that were set", page.rows, html);
   fold("Network interfaces", nic_table(*page.view, page.limits.listed), page, html);
   fold("Versions", version_table(*page.view), page, html);
@@ -308,10 +330,9 @@ void write_reproduction(Page& page, HtmlWriter& html) {
   if (commands.size() > kMostCommands) {
     note(fmt::format("{} more commands in records.jsonl", commands.size() - kMostCommands), html);
   }
-  if (!page.view->items.empty()) {
-    const Record& record = *page.view->items.front().record;
-    note(fmt::format("The same cells in the same order: add --seed {}. Plan {}.", record.seed,
-                     record.plan_hash.substr(0, 16)),
+  if (const Record* planned = planned_record(*page.view)) {
+    note(fmt::format("The same cells in the same order: add --seed {}. Plan {}.", planned->seed,
+                     planned->plan_hash.substr(0, 16)),
          html);
   }
   if (!page.input->scenario_text.empty()) {

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
+#include <sstream>
 
-#include "core/units.h"
 #include "reports/content.h"
+#include "reports/doctor.h"
 #include "reports/html/page.h"
 #include "reports/roofs.h"
 #include "reports/text.h"
@@ -16,20 +16,6 @@ namespace plumbline {
 namespace {
 
 constexpr size_t kMostEvidence = 5;
-
-struct CheckCounts {
-  std::map<CheckOutcome, size_t> by_outcome;
-  size_t of(CheckOutcome outcome) const {
-    const auto found = by_outcome.find(outcome);
-    return found == by_outcome.end() ? 0 : found->second;
-  }
-};
-
-CheckCounts counts_of(const std::vector<Check>& checks) {
-  CheckCounts counts;
-  for (const Check& check : checks) ++counts.by_outcome[check.outcome];
-  return counts;
-}
 
 // Failed checks that no finding explains or shows.
 size_t unexplained(const ReportInput& input) {
@@ -54,10 +40,6 @@ size_t outliers_of(const Page& page) {
   size_t count = 0;
   for (const LinkWorld& world : page.worlds) count += judge_world(world).list.size();
   return count;
-}
-
-std::string plural(size_t count, const std::string& word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }
 
 // "of 105 cells 2 failed", "all 105 cells passed", "nothing was measured".
@@ -115,101 +97,6 @@ std::string noise_text(const Counts& counts) {
   return who + " noisy: something beside the network shaped the numbers (see Noise)";
 }
 
-void tile(const std::string& what, const std::string& figure, const std::string& detail,
-          HtmlWriter& html) {
-  const auto box = html.in("div");
-  html.element("dt", what);
-  html.element("dd", figure, {{"class", "figure"}});
-  if (!detail.empty()) html.element("dd", detail, {{"class", "detail"}});
-}
-
-std::string short_name(const Item& item) {
-  const Cell& cell = item.record->cell;
-  std::string text =
-      clean(cell.op) + ", " + plural(static_cast<size_t>(std::max(0, cell.ranks)), "rank");
-  if (cell.bytes > 0) text += ", " + format_bytes(cell.bytes);
-  return text;
-}
-
-void measured_tiles(const View& view, HtmlWriter& html) {
-  const Item *fastest = nullptr, *widest = nullptr, *busiest = nullptr;
-  for (const Item& item : view.items) {
-    const std::string& kind = item.record->cell.kind;
-    if (!item.valid()) continue;
-    if (kind == "latency" && item.time.p50 &&
-        (fastest == nullptr || *item.time.p50 < *fastest->time.p50)) {
-      fastest = &item;
-    }
-    if (kind == "bandwidth" && item.busbw_Bps &&
-        (widest == nullptr || *item.busbw_Bps > *widest->busbw_Bps)) {
-      widest = &item;
-    }
-    const auto& ops = item.record->measurement.ops_per_s;
-    if (kind == "throughput" && ops &&
-        (busiest == nullptr || *ops > *busiest->record->measurement.ops_per_s)) {
-      busiest = &item;
-    }
-  }
-  if (fastest != nullptr) {
-    tile("Lowest latency (median)", format_duration(*fastest->time.p50), short_name(*fastest),
-         html);
-  }
-  if (widest != nullptr) {
-    std::string detail = short_name(*widest);
-    if (!widest->no_roof.empty()) {
-      detail += "; above its roof, which was measured at a bad moment";
-    } else if (widest->of_bandwidth) {
-      detail += fmt::format("; {} % of the roof", percent_text(widest->of_bandwidth));
-    }
-    tile("Highest bus bandwidth", format_rate(*widest->busbw_Bps), detail, html);
-  }
-  if (busiest != nullptr) {
-    tile("Most operations", fmt::format("{:.0f}/s", *busiest->record->measurement.ops_per_s),
-         short_name(*busiest), html);
-  }
-}
-
-void link_tiles(const Page& page, HtmlWriter& html) {
-  for (const LinkWorld& world : page.worlds) {
-    const LinkGrid* rates = rate_grid(world);
-    if (rates == nullptr) continue;
-    std::optional<double> low, high;
-    for (const auto& value : rates->values) {
-      if (!value) continue;
-      low = std::min(low.value_or(*value), *value);
-      high = std::max(high.value_or(*value), *value);
-    }
-    if (!low) continue;
-    tile("Slowest link", grid_text(LinkUnit::kRate, low),
-         "fastest " + grid_text(LinkUnit::kRate, high) + "; " + rates->title, html);
-    return;
-  }
-}
-
-void write_tiles(const Page& page, HtmlWriter& html) {
-  const Counts& counts = page.view->counts;
-  const auto list = html.in("dl", {{"class", "tiles"}});
-  if (counts.total() > 0) {
-    tile("Cells passed", fmt::format("{} of {}", counts.passed, counts.total()),
-         counts.skipped > 0 ? plural(counts.skipped, "skipped cell") : "", html);
-  }
-  if (!page.input->checks.empty()) {
-    const CheckCounts checks = counts_of(page.input->checks);
-    std::vector<std::string> rest;
-    for (const CheckOutcome outcome : {CheckOutcome::kFail, CheckOutcome::kWarn,
-                                       CheckOutcome::kUnknown, CheckOutcome::kSkipped}) {
-      if (checks.of(outcome) > 0) {
-        rest.push_back(fmt::format("{} {}", checks.of(outcome), to_string(outcome)));
-      }
-    }
-    const size_t made = page.input->checks.size() - checks.of(CheckOutcome::kSkipped);
-    tile("Checks passed", fmt::format("{} of {}", checks.of(CheckOutcome::kPass), made),
-         join(rest, ", "), html);
-  }
-  measured_tiles(*page.view, html);
-  link_tiles(page, html);
-}
-
 std::string place_of(const Finding& finding) {
   std::string text = finding.host;
   if (!finding.peer.empty()) text += " towards " + finding.peer;
@@ -218,6 +105,26 @@ std::string place_of(const Finding& finding) {
   if (ports.empty() && finding.port) ports.push_back(std::to_string(*finding.port));
   if (!ports.empty()) text += (ports.size() == 1 ? ", port " : ", ports ") + join(ports, ", ");
   return text;
+}
+
+// Commands to copy stand in blocks of their own, advice is text.
+void write_remedy(const std::string& remedy, HtmlWriter& html) {
+  constexpr size_t kLongestRemedy = 8000;
+  std::string block;
+  const auto finish = [&] {
+    if (!block.empty()) html.preformatted(block, kLongestRemedy);
+    block.clear();
+  };
+  std::istringstream in(remedy.substr(0, kLongestRemedy));
+  for (std::string line; std::getline(in, line);) {
+    if (is_remedy_command(line)) {
+      block += (block.empty() ? "" : "\n") + line;
+    } else if (line.find_first_not_of(" #\t\r") != std::string::npos) {
+      finish();
+      html.element("p", line.substr(line.find_first_not_of(" #\t")));
+    }
+  }
+  finish();
 }
 
 void write_finding(const Finding& finding, HtmlWriter& html) {
@@ -244,8 +151,7 @@ void write_finding(const Finding& finding, HtmlWriter& html) {
   }
   if (finding.remedy.empty()) return;
   html.element("p", "To do:");
-  constexpr size_t kLongestRemedy = 8000;
-  html.preformatted(finding.remedy, kLongestRemedy);
+  write_remedy(finding.remedy, html);
 }
 
 void write_findings(const Page& page, HtmlWriter& html) {

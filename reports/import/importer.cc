@@ -184,35 +184,42 @@ Expected<ImportResult> import_text(const ImportRow& row, ImportFile file) {
   return out;
 }
 
+Expected<std::optional<ImportResult>> import_from(int fd, const std::string& name,
+                                                  const Assumptions& assume, std::string& start) {
+  Expected<std::string> begin = read_some(fd, name, kImportStart);
+  if (!begin) return fail(begin.error());
+  start = std::move(*begin);
+  const ImportRow* row = recognise_import(start);
+  if (row == nullptr) {
+    if (may_be_records(start)) return std::optional<ImportResult>();
+    return fail(ErrorCode::kConfig, name + ": holds no results that plumbline can read",
+                "it reads: " + formats_text());
+  }
+  Expected<std::string> rest = read_some(fd, name, kMaxImportBytes - start.size() + 1);
+  if (!rest) return fail(rest.error());
+  if (start.size() + rest->size() > kMaxImportBytes) {
+    return fail(ErrorCode::kConfig,
+                fmt::format("{}: more than {} MiB of {} output", name, kMaxImportBytes >> 20,
+                            row->descriptor.name),
+                "cut it into files of one run each");
+  }
+  Expected<ImportResult> out = import_text(*row, {name, start + *rest, assume});
+  if (!out) return fail(out.error());
+  return std::optional<ImportResult>(std::move(*out));
+}
+
 Expected<std::optional<ImportResult>> import_file(const std::string& path,
                                                   const Assumptions& assume) {
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return std::optional<ImportResult>();  // the reader of records says why
-  Expected<std::string> start = read_some(fd.get(), path, kImportStart);
-  if (!start) return std::optional<ImportResult>();
-  const ImportRow* row = recognise_import(*start);
-  if (row == nullptr) {
-    if (may_be_records(*start)) {
-      struct stat info {};
-      const bool again = fstat(fd.get(), &info) == 0 && S_ISREG(info.st_mode);
-      if (again || start->empty()) return std::optional<ImportResult>();
-      return fail(ErrorCode::kConfig, path + ": is no regular file, and can be read only once",
-                  "give records on the standard input: plumbline report NAME - < RECORDS");
-    }
-    return fail(ErrorCode::kConfig, path + ": holds no results that plumbline can read",
-                "it reads: " + formats_text());
-  }
-  Expected<std::string> rest = read_some(fd.get(), path, kMaxImportBytes - start->size() + 1);
-  if (!rest) return fail(rest.error());
-  if (start->size() + rest->size() > kMaxImportBytes) {
-    return fail(ErrorCode::kConfig,
-                fmt::format("{}: more than {} MiB of {} output", path, kMaxImportBytes >> 20,
-                            row->descriptor.name),
-                "cut it into files of one run each");
-  }
-  Expected<ImportResult> out = import_text(*row, {path, *start + *rest, assume});
-  if (!out) return fail(out.error());
-  return std::optional<ImportResult>(std::move(*out));
+  std::string start;
+  auto imported = import_from(fd.get(), path, assume, start);
+  if (!imported || *imported || start.empty()) return imported;
+  // Records, for another reader, which begins anew.
+  struct stat info {};
+  if (fstat(fd.get(), &info) == 0 && S_ISREG(info.st_mode)) return imported;
+  return fail(ErrorCode::kConfig, path + ": is no regular file, and can be read only once",
+              "give records on the standard input: plumbline report NAME - < RECORDS");
 }
 
 }  // namespace plumbline

@@ -55,6 +55,11 @@ const ImportRow* recognise_import(std::string_view start);
 // error when there is no result in it.
 Expected<ImportResult> import_text(const ImportRow& row, ImportFile file);
 
+// What an open file (or pipe, or the standard input) holds as results of another tool, read to its
+// end in at most kMaxImportBytes. No value = it is, or may be, a stream of our records: only its
+// first bytes were read, they are in `start`. `name` is for messages.
+Expected<std::optional<ImportResult>> import_from(int fd, const std::string& name,
+                                                  const Assumptions& assume, std::string& start);
 // The file as results of another tool; no value = it is (or may be) a file of our records. An error
 // when it is neither: it lists the formats.
 Expected<std::optional<ImportResult>> import_file(const std::string& path,

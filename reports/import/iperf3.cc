@@ -7,6 +7,7 @@
 
 #include "core/json.h"
 #include "reports/import/foreign.h"
+#include "reports/text.h"
 #include "reports/utc.h"
 
 namespace plumbline {
@@ -66,6 +67,8 @@ void take_counters(const json& end, const Sums& sums, Record& record) {
   put(udp, "jitter_ms", "jitter_ns", 1e6, record);
   put(udp, "lost_packets", "lost_datagrams", 1, record);
   put(udp, "packets", "sent_datagrams", 1, record);
+  const std::string congestion = foreign_text(end, "sender_tcp_congestion");
+  record.measurement.resolved.congestion_control = clean(congestion.substr(0, 64));
   const json* cpu = foreign_field(end, "cpu_utilization_percent");
   put(cpu, "host_total", "cpu_host_percent", 1, record);
   put(cpu, "remote_total", "cpu_remote_percent", 1, record);
@@ -143,10 +146,9 @@ Status take_test(const ImportFile& file, const Test& test, ImportResult& out) {
     record.measurement.extra["forward_Bps"] = *bits / 8;
     record.measurement.extra["reverse_Bps"] = *other / 8;
     bits = std::min(*bits, *other);
-    told.note = "the rate is the mean over the test of the slower direction";
-  } else {
-    told.note = "the rate is the mean over the test";
+    told.note = "of the slower direction";
   }
+  told.statistic = "mean over the test";
   if (record.cell.bytes == 0) set_bytes(1, record);  // a rate needs a size to stand beside
   told.algbw_Bps = *bits / 8;
   const json* sum = sums.received != nullptr ? sums.received : foreign_field(end, "sum");

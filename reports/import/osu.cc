@@ -119,6 +119,7 @@ void take_value(const std::string& column, double value, double time_factor, dou
     told.statistic = column.front() == 'A' ? "mean over ranks" : "mean";
   } else if (column == "Bandwidth (MB/s)" || column == "MB/s") {
     told.algbw_Bps = value * 1e6 * rate_factor;
+    if (told.statistic.empty()) told.statistic = "mean";
   } else if (column == "Min Latency(us)") {
     m.extra["fastest_rank_mean_ns"] = value * 1e3;
   } else if (column == "Max Latency(us)") {

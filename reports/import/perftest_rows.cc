@@ -46,6 +46,7 @@ Status add_perftest_row(const ImportFile& file, const PerftestRow& row, ImportRe
   m.iterations = row.iterations;
   if (rate) {
     told.algbw_Bps = *row.average_Bps / (both_ways ? 2 : 1);
+    told.statistic = "mean";  // its column is called "average"
     if (both_ways) told.note = "printed as the sum of both directions, halved here";
     if (row.peak_Bps) m.extra["peak_Bps"] = *row.peak_Bps / (both_ways ? 2 : 1);
     if (row.message_rate) m.extra["messages_per_s"] = *row.message_rate * 1e6;

@@ -135,10 +135,10 @@ TEST_F(CompareTest, OneEntryInTheListForBothSidesAndPruneRemovesBoth) {
     words.insert(words.begin(), "results");
     return run_program(plumbline_argv(words), environment);
   };
-  const Finished done = run_program(
-      plumbline_argv({"run", "--interleave", path("a.json"), path("slow.json"), "--repeat", "2",
-                      "--out", path("both"), "-q"}),
-      environment);
+  const Finished done =
+      run_program(plumbline_argv({"run", "--interleave", path("a.json"), path("slow.json"),
+                                  "--repeat", "2", "--out", path("both"), "-q"}),
+                  environment);
   ASSERT_NE(done.status, 1) << done.err;
   const auto list = nlohmann::json::parse(results({"list", "--json"}).out);
   ASSERT_EQ(list.size(), 1u);

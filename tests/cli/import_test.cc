@@ -19,8 +19,8 @@ TEST(ReportOfOtherTools, TableFromIperf3AndOsu) {
   const Finished done = run_program(plumbline_argv(
       {"report", "console", sample("iperf3_tcp.json"), sample("osu.txt"), "--assume", "ranks=4"}));
   EXPECT_EQ(done.status, 0) << done.err;
-  EXPECT_THAT(done.out, HasSubstr("stream auto, 2 ranks, tcp, engine iperf3"));
-  EXPECT_THAT(done.out, HasSubstr("allreduce auto, 4 ranks, mpi, engine osu"));
+  EXPECT_THAT(done.out, HasSubstr("stream, 2 ranks, tcp, imported from iperf3"));
+  EXPECT_THAT(done.out, HasSubstr("allreduce, 4 ranks, mpi, imported from osu"));
 }
 
 TEST(ReportOfOtherTools, SaysWhatIsMissingAndWhatItCanRead) {

@@ -212,9 +212,9 @@ TEST(Run, AFullDiskIsSaidAndLeavesNoHalfReport) {
   }
   // Files may not grow beyond 20 KiB, as on a disk that is nearly full: bash counts blocks of 1024.
   const std::string page = folder.path("page.html");
-  const Finished cut = run_program({"/bin/bash", "-c",
-                                    "trap '' XFSZ; ulimit -f 20; exec \"$0\" report html \"$1\" -o \"$2\"",
-                                    plumbline_argv({}).front(), folder.path("out"), page});
+  const Finished cut = run_program(
+      {"/bin/bash", "-c", "trap '' XFSZ; ulimit -f 20; exec \"$0\" report html \"$1\" -o \"$2\"",
+       plumbline_argv({}).front(), folder.path("out"), page});
   EXPECT_EQ(cut.status, 1) << cut.out << cut.err;
   EXPECT_NE(access(page.c_str(), F_OK), 0) << "half a page";
 }
@@ -235,8 +235,8 @@ TEST(Run, AReportWithNothingToShowSaysSo) {
   folder.write("scenario.json", kSmall);
   ASSERT_EQ(run_program(run_argv(folder, {"--only", "allreduce"})).status, 0);
   for (const char* report : {"links", "soak"}) {
-    const Finished done = run_program(
-        plumbline_argv({"report", report, folder.path("out"), "-o", folder.path("x")}));
+    const Finished done =
+        run_program(plumbline_argv({"report", report, folder.path("out"), "-o", folder.path("x")}));
     EXPECT_EQ(done.status, 1) << report;
     EXPECT_NE(done.err.find("nothing to write"), std::string::npos) << done.err;
   }

@@ -75,6 +75,27 @@ TEST_F(LineReaderTest, APipeIsReadAsItComes) {
   writer.join();
 }
 
+// What somebody has read already, to find out what it is, comes first.
+TEST_F(LineReaderTest, GoesOnBehindWhatWasReadBefore) {
+  const std::string path = file("cd\nef\n");
+  for (const std::string& start : {std::string("ab"), std::string("x\nab"), std::string(),
+                                   std::string("ab\n12345678901234567890"), std::string("ab\n")}) {
+    for (const size_t longest : {4U, 5U, 1000U}) {
+      auto reader = LineReader::open(path, longest, start);
+      ASSERT_TRUE(reader);
+      std::ofstream(path + "_all", std::ios::binary) << start << "cd\nef\n";
+      TextLine line;
+      std::vector<std::string> seen;
+      while (*reader->next(line)) {
+        seen.push_back(std::to_string(line.number) + ":" + std::to_string(line.bytes) + ":" +
+                       std::string(line.text) + (line.ended ? "" : "~") +
+                       (line.too_long ? "!" : ""));
+      }
+      EXPECT_EQ(seen, lines_of(path + "_all", longest)) << start << " " << longest;
+    }
+  }
+}
+
 TEST_F(LineReaderTest, WhatCannotBeReadIsNamed) {
   EXPECT_THAT(lines_of("/nonexistent/file", 10),
               ElementsAre(::testing::HasSubstr("open /nonexistent/file")));

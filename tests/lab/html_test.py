@@ -196,6 +196,16 @@ def check_values(page):
     assert not shown.is_displayed()
 
 
+def check_layout(page):
+    """At a desk the ranks' table needs no scrolling, and a plot that is alone in its row takes all of it."""
+    boxes = page.js("() => Array.from(document.querySelectorAll('#ranks .scroll')).map(e => [e.scrollWidth, e.clientWidth])")
+    assert all(wide <= there for wide, there in boxes), boxes
+    lone = page.js("""() => Array.from(document.querySelectorAll('.columns > figure[data-chart]:last-child:nth-child(odd)'))
+        .map(f => f.getBoundingClientRect().width / f.parentElement.getBoundingClientRect().width)""")
+    assert all(share > 0.99 for share in lone), lone
+    return len(lone)
+
+
 def check_print(page, name):
     page.open(1280)
     folded = "() => document.querySelectorAll('details:not([open])').length"
@@ -228,6 +238,7 @@ def check_page(driver, path, axe, name):
     page.open(390)
     check_sorting(page)
     page.open(1280)
+    check_layout(page)
     check_toggles(page)
     check_values(page)
     check_sorting(page)
@@ -287,6 +298,9 @@ def check_the_checks(driver, path, axe):
     refused(text[:end] + "<p>" + "wide" * 500 + "</p>" + text[end:], lambda page: page.js("() => { document.querySelector('main > p').style.overflowWrap = 'normal'; }") or page.check_width(1280))
     inserted = open_page.rindex("</main>")
     refused(open_page[:inserted] + '<img alt="" src="http://127.0.0.1:9/x.png">' + open_page[inserted:], Page.check_quiet)
+    assert check_layout(Page(driver, path).open(1280)) > 0, "no plot is alone in its row: the check of it proves nothing"
+    refused(open_page.replace("grid-column: 1 / -1;", ""), check_layout)
+    refused(open_page.replace("</style>", "#ranks table { width: 2000px; }</style>", 1), check_layout)
     if axe:
         refused(text[:end] + "<table><tbody><tr><td><button></button></td></tr></tbody></table>" + text[end:], lambda page: page.check_axe(axe))
 

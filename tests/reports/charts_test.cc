@@ -125,7 +125,7 @@ TEST(RankView, EachRankBesideTheMiddleOne) {
   const std::vector<Chart> charts = rank_charts(view, 4);
   ASSERT_EQ(charts.size(), 1U);
   EXPECT_THAT(charts[0].says,
-              HasSubstr("Longest times: rank 2 on host2, typically 3 of the middle"));
+              HasSubstr("Longest times: rank 2 on host2, typically 3.000 of the middle"));
   ASSERT_TRUE(charts[0].series[0].points[2].box);
   EXPECT_DOUBLE_EQ((*charts[0].series[0].points[2].box)[1], 2.5);
 }
@@ -155,6 +155,13 @@ TEST(StripCharts, TheCellsThatVariedMostInTimeOrder) {
     EXPECT_DOUBLE_EQ(dots[i].x, static_cast<double>(i + 1));
     EXPECT_DOUBLE_EQ(dots[i].y, static_cast<double>(wild.measurement.samples_ns[i]) / 1e3);
   }
+}
+
+// "0.992 .. 1" had decimals that differ.
+TEST(RankView, RatiosKeepTheirDecimals) {
+  EXPECT_EQ(ratio_text(0.992), "0.992");
+  EXPECT_EQ(ratio_text(1), "1.000");
+  EXPECT_EQ(ratio_text(12.34), "12.3");
 }
 
 TEST(StripCharts, ManyOperationsKeepTheirSpikes) {

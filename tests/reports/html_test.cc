@@ -128,7 +128,8 @@ TEST(Html, SoundOnlyWhenNothingSpeaksAgainstIt) {
   found.findings = {finding};
   const std::string with_finding = html(found);
   EXPECT_THAT(with_finding, HasSubstr("<strong>Not sound</strong>"));
-  EXPECT_THAT(with_finding, HasSubstr("kill &lt;it&gt;\nthen start again"));
+  EXPECT_THAT(with_finding, HasSubstr("kill &lt;it&gt;</pre>"));
+  EXPECT_THAT(with_finding, HasSubstr("<p>then start again</p>"));  // advice is no command
 
   ReportInput ruled = input;
   ruled.rules.push_back(

@@ -42,6 +42,7 @@ TEST(Iperf3Json, StreamCellsAsBandwidthAndAsThroughput) {
   EXPECT_EQ(first["start"]["test_start"]["protocol"], "TCP");
   EXPECT_EQ(first["start"]["test_start"]["blksize"], 1 << 20);
   EXPECT_EQ(first["start"]["timestamp"]["timesecs"], 1740830400);
+  EXPECT_EQ(first["start"]["timestamp"]["time"], "Sat, 01 Mar 2025 12:00:00 GMT");
   EXPECT_EQ(first["start"]["connected"][0], json({{"socket", 1},
                                                   {"local_host", "10.0.0.1"},
                                                   {"local_port", 40000},
@@ -110,6 +111,7 @@ TEST(Iperf3Json, WhatIperf3SaidGoesOutAsItCameIn) {
   ASSERT_TRUE(read_report_input({samples::sample_path("iperf3_tcp.json")}, input));
   const json doc = documents(input).at(0);
   const json original = json::parse(samples::file_text(samples::sample_path("iperf3_tcp.json")));
+  EXPECT_EQ(doc["start"]["timestamp"], original["start"]["timestamp"]);
   EXPECT_DOUBLE_EQ(doc["end"]["sum_received"]["bits_per_second"].get<double>(),
                    original["end"]["sum_received"]["bits_per_second"].get<double>());
   EXPECT_NEAR(doc["end"]["sum_received"]["seconds"].get<double>(),

@@ -76,8 +76,8 @@ TEST(RunState, SaysWhatIsMissingAndHowToGetIt) {
               AllOf(HasSubstr("interrupted after 1 of 9 cells"), HasSubstr("--out 'my out'")));
   state.state = "stopped";
   state.reason = "no\nspace";
-  EXPECT_THAT(incomplete_text(state, "x"), AllOf(HasSubstr("stopped after 1 of 9 cells: no space"),
-                                                 Not(HasSubstr("\n"))));
+  EXPECT_THAT(incomplete_text(state, "x"),
+              AllOf(HasSubstr("stopped after 1 of 9 cells: no space"), Not(HasSubstr("\n"))));
   state.state = "running";  // nobody could say more
   EXPECT_THAT(incomplete_text(state, "x"), AllOf(HasSubstr("killed"), HasSubstr("9 cells")));
   state.planned = 0;
@@ -101,8 +101,8 @@ TEST(RunState, NoReportOfAnInterruptedRunLooksComplete) {
   for (const char* report : {"console", "markdown", "html", "junit"}) {
     EXPECT_THAT(made(report, input), HasSubstr("interrupted after 1 of 9 cells")) << report;
   }
-  EXPECT_THAT(made("html", input), AllOf(HasSubstr("<strong>Incomplete</strong>"),
-                                         Not(HasSubstr("<strong>Sound"))));
+  EXPECT_THAT(made("html", input),
+              AllOf(HasSubstr("<strong>Incomplete</strong>"), Not(HasSubstr("<strong>Sound"))));
   EXPECT_THAT(made("junit", input), HasSubstr("errors=\"1\""));
 }
 

@@ -49,6 +49,10 @@ TEST(Text, WrapBreaksWordsThatAreTooLong) {
 }
 
 TEST(Text, Numbers) {
+  EXPECT_EQ(us_text(12.3), "0.0123");  // was "0.01"
+  EXPECT_EQ(us_text(99.94), "0.0999");
+  EXPECT_EQ(us_text(99.96), "0.10");
+  EXPECT_EQ(us_text(0.0), "0.00");
   EXPECT_EQ(us_text(9812.0), "9.81");
   EXPECT_EQ(us_text(99'994.0), "99.99");
   EXPECT_EQ(us_text(99'996.0), "100.0");
