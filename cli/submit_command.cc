@@ -130,7 +130,6 @@ int publish(const BuiltBundle& built, const Args& args, const Asker& asker, Cont
                  << "into a clone of the repository, or say --out\n";
   }
   if (const int status = agreed(args, asker, path, context); status != 0) return status;
-  std::error_code code;
   fs::create_directories(fs::path(path).parent_path(), code);  // what failed, writing will tell
   if (const Status written = replace_text_file(path, text, "choose another --out"); !written) {
     return usage_failure(context, written.error());

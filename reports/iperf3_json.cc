@@ -4,6 +4,7 @@
 // checked), not medians. Fields that our records do not have are left out.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/json.h"
@@ -27,7 +28,7 @@ struct Flow {
     Json object = {{"start", start},
                    {"end", start + seconds},
                    {"seconds", seconds},
-                   {"bytes", static_cast<uint64_t>(bytes)},
+                   {"bytes", static_cast<uint64_t>(std::clamp(bytes, 0.0, 9e18))},
                    {"bits_per_second", seconds > 0 ? bytes * 8 / seconds : 0}};
     if (retransmits) object["retransmits"] = *retransmits;
     object["sender"] = sender;

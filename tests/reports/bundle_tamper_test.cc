@@ -51,11 +51,12 @@ std::vector<json> changes(const json& value) {
 // One leaf of each kind and some in the middle of lists: of equal ones (buckets) every 37th.
 std::vector<std::string> leaves(const json& document) {
   std::vector<std::string> out;
-  size_t buckets = 0;
+  size_t buckets = 0, all = 0;
   const json flat = document.flatten();
   for (const auto& item : flat.items()) {
     const bool bucket = item.key().find("/buckets/") != std::string::npos;
-    if (!bucket || buckets++ % 37 == 0) out.push_back(item.key());
+    if (bucket && buckets++ % 37 != 0) continue;
+    if (all++ % samples::kEvery == 0) out.push_back(item.key());
   }
   return out;
 }
@@ -94,7 +95,7 @@ TEST(BundleTamper, EverySingleValueIsNamed) {
       ++tried;
     }
   }
-  EXPECT_GT(tried, 500u);
+  EXPECT_GT(tried, 500u / samples::kEvery);
 }
 
 // Without the schema's and the arithmetic's help: the locator alone finds the place, and for
@@ -157,7 +158,7 @@ TEST(BundleTamper, SealedAnewWhatIsDerivedStillDoesNotFit) {
       ++tried;
     }
   }
-  EXPECT_GT(tried, 250u);
+  EXPECT_GT(tried, 250u / samples::kEvery);
 }
 
 TEST(BundleTamper, SealedAnewTheDerivedValueIsNamedWithBothValues) {
