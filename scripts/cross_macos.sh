@@ -79,8 +79,7 @@ export ZIG_GLOBAL_CACHE_DIR=$cache/cache ZIG_LOCAL_CACHE_DIR=$cache/cache
 write_tools "$zig"
 link_headers
 
-# Nobody runs the result, so nothing is optimised; and zig would instrument and describe what is not
-# (a third of the time without).
+# Nobody runs the result, so nothing is optimised; and zig would instrument and describe what is not.
 folders=(-UPLUMBLINE_FOLDERS)
 if [ -n "${PLUMBLINE_FOLDERS-}" ]; then folders=("-DPLUMBLINE_FOLDERS=$PLUMBLINE_FOLDERS"); fi
 cmake -S . -B "$build" -G Ninja -Wno-dev --log-level=WARNING \
