@@ -50,6 +50,7 @@ labs    firewalld                  -
 labs    ufw                        -
 labs    iputils-ping               -
 labs    tshark                     -
+labs    tcpdump                    -
 labs    openssh-server             -
 labs    openssh-client             -
 labs    libgloo-dev                -
