@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/record.h"
 #include "reports/import/importer.h"
 #include "tests/support/program.h"
 
@@ -36,6 +37,16 @@ TEST(ReportOfOtherTools, SaysWhatIsMissingAndWhatItCanRead) {
       run_program(plumbline_argv({"report", "csv", sample("osu.txt"), "--assume", "rank=4"}));
   EXPECT_EQ(wrong.status, 1);
   EXPECT_THAT(wrong.err, HasSubstr("KEY=VALUE with one of: ranks, unit, op"));
+}
+
+// What tells records from other tools' output has read a part of a pipe, which is then gone.
+TEST(ReportOfOtherTools, RecordsFromAPipeByNameAreRefused) {
+  const ScratchFolder folder;
+  const std::string records = folder.write("records.jsonl", to_line(Record{}) + "\n");
+  const Finished done = run_program(
+      {"/bin/bash", "-c", "\"$0\" report csv <(cat \"$1\")", plumbline_argv({}).front(), records});
+  EXPECT_EQ(done.status, 1);
+  EXPECT_THAT(done.err, HasSubstr("can be read only once"));
 }
 
 TEST(ReportOfOtherTools, HelpNamesEveryAssumption) {

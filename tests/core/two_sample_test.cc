@@ -90,6 +90,22 @@ TEST(TwoSample, TooFewValuesHaveNoInterval) {
 
 // The interval holds the true ratio in 95 % of the trials, and p is below 5 % in at most 5 % of
 // those where nothing differs: at sizes on both sides of the exact computation.
+// Of 7 and 7 values the critical U is 8 (two-sided 5 %, any table of the Mann-Whitney test), so the
+// interval goes from the 9th smallest of the 49 ratios to the 9th largest. It was one place wider.
+TEST(TwoSample, TheIntervalOfSevenAndSevenIsNotOnePlaceTooWide) {
+  const std::vector<double> a = {100, 103, 107, 112, 118, 125, 133};
+  const std::vector<double> b = {101, 105, 110, 116, 123, 131, 140};
+  std::vector<double> ratios;
+  for (const double x : a) {
+    for (const double y : b) ratios.push_back(y / x);
+  }
+  std::sort(ratios.begin(), ratios.end());
+  const Shift shift = shift_of(a, b);
+  ASSERT_TRUE(shift.ci95);
+  EXPECT_NEAR(shift.ci95->first, ratios[8], 1e-12);
+  EXPECT_NEAR(shift.ci95->second, ratios[40], 1e-12);
+}
+
 TEST(TwoSample, CoversTheTruth) {
   for (const size_t n : {size_t{6}, size_t{12}, size_t{40}}) {
     std::mt19937_64 random(n);

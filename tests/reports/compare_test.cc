@@ -368,6 +368,23 @@ TEST(Compare, ImportedResultsAreComparedByWhatTheToolSaid) {
   }
 }
 
+// Twelve launches that agree, and a thirteenth that failed: not the same as a side without
+// failures.
+TEST(Compare, LaunchesThatFailBesideOthersAreToldAndNeverTheSame) {
+  for (const size_t side : {0, 1}) {
+    CompareCollector collector({});
+    add_sides(collector, 12, 1);
+    Record failed = launch(side == 0 ? "ra" : "rb", 13, 50'000);
+    failed.measurement.outcome = Outcome::kError;
+    failed.measurement.reason = "rank 1 is gone";
+    collector.take(side, failed);
+    const Comparison comparison = collector.finish();
+    ASSERT_THAT(comparison.rows, SizeIs(1));
+    EXPECT_EQ(comparison.rows[0].change, side == 1 ? Change::kInconclusive : Change::kSame);
+    EXPECT_THAT(comparison.rows[0].why, HasSubstr("rank 1 is gone"));
+  }
+}
+
 TEST(Compare, SaysWhatElseDiffers) {
   CompareCollector collector({});
   for (int i = 1; i <= 5; ++i) {
