@@ -22,6 +22,21 @@ constexpr int64_t kShortMs = 3000;          // requests that only open or close 
 constexpr int kPings = 10, kPingsDeep = 100;
 constexpr int64_t kIdleAnswerMs = 5000;  // for a connection to answer again
 
+// Of what a caller says about its connection, what it can know. Who holds the port at the other end
+// and what arrived there is for the other end to say: a caller that lies must not be able to have
+// somebody's process there ended.
+PortTry own_part(PortTry said) {
+  PortTry own;
+  own.port = said.port;
+  own.result = std::move(said.result);
+  own.error = std::move(said.error);
+  own.took_ns = said.took_ns;
+  own.icmp = std::move(said.icmp);
+  own.answer = std::move(said.answer);
+  own.stranger_bytes = std::move(said.stranger_bytes);
+  return own;
+}
+
 class PairGatherer {
  public:
   PairGatherer(ProbeContext& context, unsigned needs)
@@ -206,7 +221,8 @@ class PairGatherer {
     batch.ask(task.from, "connect", params, timeout_ms + kShortMs,
               [this, &task](const Json& reply) {
                 for (const Json& entry : reply.at("ports")) {
-                  PortTry attempt = entry.get<PortTry>();
+                  PortTry attempt = own_part(entry.get<PortTry>());
+                  if (std::count(ports_.begin(), ports_.end(), attempt.port) == 0) continue;
                   task.source_ports[attempt.port] = entry.value("source_port", 0);
                   const auto state =
                       listeners_.find({listener_of(task.to), task.pair->to_ip, attempt.port});
@@ -312,7 +328,7 @@ class PairGatherer {
                            {"idle_ms", job_.idle_s * 1000}, {"timeout_ms", kIdleAnswerMs}};
       batch.ask(task.from, "idle", params, job_.idle_s * 1000 + 3 * kIdleAnswerMs,
                 [this, &task](const Json& reply) {
-                  task.pair->idle = reply.get<PortTry>();
+                  task.pair->idle = own_part(reply.get<PortTry>());
                   task.pair->idle_s = job_.idle_s;
                 });
     }

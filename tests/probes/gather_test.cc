@@ -297,5 +297,35 @@ TEST(evidence, refuses_what_is_none) {
   }
 }
 
+// It names a process of the other host, so that root there would end it.
+TEST(gather_pairs, a_caller_has_no_say_in_who_holds_the_port_at_the_other_end) {
+  const nlohmann::json lie = {
+      {"port", 29600},        {"result", "connected"},  {"answer", "stranger"},
+      {"listener", "in_use"}, {"holder", "PID 99 (x)"}, {"role", "x"},
+      {"accepted", true},     {"half_open", true},      {"captured_there", true}};
+  nlohmann::json never_asked = lie;
+  never_asked["port"] = 22;
+  const auto liar =
+      make_in_process_agent("a", {answer("connect", {{"ports", {lie, never_asked}}}),
+                                  answer("listen", {{"ports", nlohmann::json::array()}})});
+  const auto honest =
+      make_in_process_agent("b", {answer("connect", {{"ports", nlohmann::json::array()}}),
+                                  answer("listen", {{"ports", nlohmann::json::array()}})});
+  ProbeContext context;
+  context.agents = {liar.get(), honest.get()};
+  context.evidence = evidence_of({job_host("a", "10.0.0.1/24"), job_host("b", "10.0.0.2/24")});
+  context.evidence.pairs = pairs_to_try(context.evidence);
+  std::vector<std::string> traces;
+  gather_pairs(context, kNeedConnect, traces);
+  ASSERT_THAT(context.evidence.pairs[0].ports, SizeIs(1));
+  const PortTry& attempt = context.evidence.pairs[0].ports[0];
+  EXPECT_EQ(attempt.port, 29600);
+  EXPECT_EQ(attempt.result, "connected") << "what a caller does know";
+  EXPECT_EQ(attempt.answer, "stranger");
+  EXPECT_EQ(attempt.listener, "absent");
+  EXPECT_EQ(attempt.holder + attempt.role, "");
+  EXPECT_FALSE(attempt.accepted || attempt.half_open || attempt.captured_there);
+}
+
 }  // namespace
 }  // namespace plumbline
