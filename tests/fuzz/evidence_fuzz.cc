@@ -1,10 +1,12 @@
-// Evidence files of any content: read, judged, written again.
+// Evidence files of any content: read, judged, written again, and their plans.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 
+#include "check_plan.h"
 #include "probes/probe.h"
+#include "reports/doctor.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -16,5 +18,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string once = plumbline::evidence_text(result.evidence);
   const auto again = plumbline::parse_evidence(once);
   if (!again || plumbline::evidence_text(*again) != once) abort();
+  plumbline::check_plan(result);
   return 0;
 }
