@@ -183,7 +183,7 @@ Status write_bundle(const std::string& path, const ProbeResult& result) {
   hide_letters(report, anonymiser);
   for (Check& check : report.checks) check.reason = without_remarks(check.reason);
   for (Finding& finding : report.findings) {
-    finding.remedy = without_remarks(finding.remedy);
+    finding.remedy.reword(without_remarks);
     for (Evidence& line : finding.evidence) line.text = without_remarks(line.text);
   }
   if (!result.evidence.job.file.empty()) {

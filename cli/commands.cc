@@ -128,7 +128,8 @@ std::vector<CommandRow> command_table() {
        "cause of another probe counts when it explains what a named one saw, and is else only "
        "named\n"
        "below the verdict. The script of --fix-plan goes to every host, runs the part of the host\n"
-       "that its argument names, and without an argument shows the hosts and changes nothing."},
+       "that its argument names, and without an argument shows the hosts and changes nothing. It\n"
+       "shows each command before it executes it, and ends at the first one that fails."},
       {"explain",
        "what an error message of the network means, and how to find its cause",
        {{"message", "the message, as it was printed", true, true}},

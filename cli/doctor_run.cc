@@ -150,7 +150,7 @@ void print_findings(const ProbeResult& result, std::ostream& out) {
   for (const Finding& finding : result.findings) {
     out << "  " << to_string(finding.outcome) << ": " << finding.cause << " on " << finding.host;
     if (!finding.evidence.empty()) out << ": " << finding.evidence.front().text;
-    out << "\n    remedy: " << finding.remedy << "\n";
+    out << "\n    remedy: " << finding.remedy.text() << "\n";
   }
 }
 

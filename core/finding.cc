@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/json.h"
+#include "core/shell_words.h"
 
 namespace plumbline {
 namespace {
@@ -61,6 +62,19 @@ Evidence evidence_of(const nlohmann::json& json) {
 
 std::string text_of(const nlohmann::json& json) { return json.get<std::string>(); }
 
+// A command as its line in the remedy's text.
+std::string line_of(const nlohmann::json& json) {
+  return shell_line(rows_at<std::string>(json, "argv", text_of));
+}
+
+nlohmann::json commands_of(Remedy remedy, const std::string& host) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const HostCommand& command : remedy.on(host).commands()) {
+    list.push_back({{"host", command.host}, {"argv", command.argv}});
+  }
+  return list;
+}
+
 }  // namespace
 
 const char* to_string(CheckOutcome outcome) {
@@ -114,7 +128,8 @@ void to_json(nlohmann::json& json, const Finding& finding) {
           {"ports", finding.ports},
           {"confidence", finding.confidence},
           {"evidence", std::move(evidence)},
-          {"remedy", finding.remedy},
+          {"remedy", finding.remedy.text()},
+          {"commands", commands_of(finding.remedy, finding.host)},
           {"explains", finding.explains}};
 }
 
@@ -139,7 +154,8 @@ void from_json(const nlohmann::json& json, Finding& finding) {
   finding.host = text_at(json, "host");
   finding.peer = text_at(json, "peer");
   finding.port = port_at(json, "port");
-  finding.remedy = text_at(json, "remedy");
+  finding.remedy =
+      Remedy::only_shown(text_at(json, "remedy"), rows_at<std::string>(json, "commands", line_of));
   finding.ports = rows_at<int>(json, "ports", port_of);
   finding.evidence = rows_at<Evidence>(json, "evidence", evidence_of);
   finding.explains = rows_at<std::string>(json, "explains", text_of);

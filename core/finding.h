@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/remedy.h"
+
 namespace plumbline {
 
 enum class CheckOutcome { kPass, kWarn, kFail, kSkipped, kUnknown };
@@ -37,14 +39,15 @@ struct Finding {
   std::vector<int> ports;
   double confidence = 1.0;
   std::vector<Evidence> evidence;
-  std::string remedy;
+  Remedy remedy;
   std::vector<std::string> explains;  // keys of checks that this makes redundant
 };
 
 void to_json(nlohmann::json& json, const Check& check);
 void to_json(nlohmann::json& json, const Finding& finding);
-// What to_json() wrote. Unknown keys are ignored, missing ones keep their default, words that are
-// not known become "unknown" and "note"; a value of the wrong type or out of range throws
+// What to_json() wrote, but for the commands of the remedy: they come back as text to be shown,
+// never as something to execute. Unknown keys are ignored, missing ones keep their default, words
+// that are not known become "unknown" and "note"; a value of the wrong type or out of range throws
 // nlohmann::json::exception: whoever reads a file catches it.
 void from_json(const nlohmann::json& json, Check& check);
 void from_json(const nlohmann::json& json, Finding& finding);

@@ -19,15 +19,21 @@ std::string shell_quoted(std::string_view text) {
 }
 
 std::string shell_word(std::string_view text) {
-  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), is_plain);
-  return plain ? std::string(text) : shell_quoted(text);
+  const auto odd = std::find_if_not(text.begin(), text.end(), is_plain);
+  if (!text.empty() && odd == text.end()) return std::string(text);
+  // --option='its value': the option stays as it is known.
+  const size_t equals = text.find('=');
+  const bool option = text.substr(0, 2) == "--" && equals < static_cast<size_t>(odd - text.begin());
+  if (!option) return shell_quoted(text);
+  return std::string(text.substr(0, equals + 1)) + shell_quoted(text.substr(equals + 1));
 }
 
 std::string shell_line(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) {
-    if (!line.empty()) line += ' ';
-    line += shell_word(word);
+    const bool first = line.empty();
+    if (!first) line += ' ';
+    line += !first && word == "!" ? word : shell_word(word);  // it negates only as the first word
   }
   return line;
 }

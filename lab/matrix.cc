@@ -175,21 +175,25 @@ class CellRunner {
         text);
   }
 
-  // Each right finding's remedy, on the host that it names, as root there.
+  // The commands of each right finding's remedy, on the hosts that they are for, as root there.
   void try_remedy() {
     const auto before = take_snapshots(lab_);
     std::set<std::string> touched;
     for (const SaidFinding& finding : result_.diagnosis.findings) {
-      const LabHost* host = find_lab_host(lab_, finding.host);
-      if (host == nullptr || finding.remedy.empty() || finding.outcome == "note") continue;
-      touched.insert(host->netns);
-      result_.remedy_tried = true;
-      const Status done = carry_out(*host, finding.remedy);
-      if (!done) result_.after_remedy.push_back("the remedy failed: " + done.error().message());
+      if (finding.outcome == "note") continue;
+      for (const HostCommand& command : finding.commands) {
+        const LabHost* host = find_lab_host(lab_, command.host);
+        if (host == nullptr) continue;
+        touched.insert(host->netns);
+        const Status done = carry_out(*host, command.argv);
+        if (done) continue;
+        result_.after_remedy.push_back("the remedy failed: " + done.error().message());
+        break;
+      }
     }
-    if (!result_.remedy_tried) {
-      result_.remedy_tried = true;
-      result_.after_remedy.emplace_back("no remedy was printed");
+    result_.remedy_tried = true;
+    if (touched.empty()) {
+      result_.after_remedy.emplace_back("no command was printed");
       return;
     }
     compare_elsewhere(before, touched);
@@ -204,18 +208,20 @@ class CellRunner {
 
   // In the host's namespace, with its file of names in the place of /etc/hosts. A tool that
   // replaces that file cannot do so where it is mounted, so /etc is a copy there.
-  Status carry_out(const LabHost& host, const std::string& remedy) const {
+  Status carry_out(const LabHost& host, const std::vector<std::string>& argv) const {
     const std::string names = "/etc/netns/" + host.netns + "/hosts";
-    const std::string script =
-        "sudo() { while [ \"${1#-}\" != \"$1\" ]; do shift; done; \"$@\"; }\n" + remedy + "\n";
-    std::string command = in_netns(host.netns, "sh -c " + shell_quoted(script));
-    if (remedy.find("/etc/") != std::string::npos) {
+    const std::string line = "sh -c '\"$@\"' sh " + shell_line(argv);  // kill is the shell's own
+    std::string command = in_netns(host.netns, line);
+    const bool names_files = std::any_of(argv.begin(), argv.end(), [](const std::string& word) {
+      return word.find("/etc/") != std::string::npos;
+    });
+    if (names_files) {
       const std::string copy = lab_.folder + "/etc";
       const std::string inner = fmt::format(
           "mkdir -p {0}\nmount -t tmpfs tmpfs {0}\ncp -a /etc/. {0}/\n"
           "cat {1} > {0}/hosts\nmount --bind {0} /etc\n"
-          "nsenter --net=/run/netns/{2} sh -c {3} || exit 1\ncat /etc/hosts > {4}",
-          copy, names, host.netns, shell_quoted(script), lab_.folder + "/names.after");
+          "nsenter --net=/run/netns/{2} {3} || exit 1\ncat /etc/hosts > {4}",
+          copy, names, host.netns, line, lab_.folder + "/names.after");
       command = "unshare -m sh -e -c " + shell_quoted(inner) + "\ncat " + lab_.folder +
                 "/names.after > " + names;
     }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/remedy.h"
 #include "lab/fault.h"
 #include "lab/lab.h"
 
@@ -22,6 +23,7 @@ struct SaidFinding {
   int port = 0;
   std::vector<int> ports;
   std::vector<std::string> evidence;  // "HOST: text"
+  std::vector<HostCommand> commands;  // of the remedy
 };
 struct Diagnosis {
   std::string verdict;

@@ -31,6 +31,10 @@ SaidFinding read_finding(const Json& json) {
     finding.evidence.push_back(text_or_empty(evidence, "host") + ": " +
                                text_or_empty(evidence, "text"));
   }
+  for (const Json& command : json.value("commands", Json::array())) {
+    finding.commands.push_back(
+        {text_or_empty(command, "host"), command.at("argv").get<std::vector<std::string>>()});
+  }
   return finding;
 }
 

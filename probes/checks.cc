@@ -18,7 +18,7 @@ Check make_check(const Subject& subject, CheckOutcome outcome, std::string reaso
 }
 
 Finding make_finding(const std::string& cause, Severity severity, const Check& check,
-                     std::string remedy) {
+                     Remedy remedy) {
   Finding finding;
   finding.cause = cause;
   finding.outcome = severity;

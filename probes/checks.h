@@ -20,6 +20,6 @@ Check make_check(const Subject& subject, CheckOutcome outcome, std::string reaso
 // A finding about the host of this check, with the check's reason as evidence and its key among
 // what is explained.
 Finding make_finding(const std::string& cause, Severity severity, const Check& check,
-                     std::string remedy);
+                     Remedy remedy);
 
 }  // namespace plumbline

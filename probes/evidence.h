@@ -374,6 +374,10 @@ void from_json(const nlohmann::json& json, NeighbourEvidence& neighbour);
 void to_json(nlohmann::json& json, const PairEvidence& pair);
 void from_json(const nlohmann::json& json, PairEvidence& pair);
 
+// Without control characters: those in names, addresses and all other words of foreign hosts and
+// files are written out, "\\x1b"; only the output of programs keeps its lines.
+EvidenceSet shown_evidence(EvidenceSet evidence);
+
 // The text of a file of evidence, and back: a file that is no evidence (truncated, wrong types,
 // another schema, larger than 256 MiB) gives an Error that says where it breaks.
 std::string evidence_text(const EvidenceSet& evidence);

@@ -80,7 +80,7 @@ Check judge_ephemeral(const HostEvidence& host, const PortPlan& plan) {
   return make_check(subject, CheckOutcome::kWarn,
                     fmt::format("{} in the ephemeral range {}: any outgoing connection may take "
                                 "them at any moment; {}",
-                                list, text, remedy_reserve_ports(host.system, list)));
+                                list, text, remedy_reserve_ports(host.system, list).text()));
 }
 
 // What the host's agent said of its listener on this port, by the first pair that leads there.

@@ -157,6 +157,7 @@ ProbeResult run_probes(ProbeContext context, const std::vector<ProbeCallSpec>& c
 }
 
 ProbeResult judge_evidence(EvidenceSet evidence, const std::vector<ProbeCallSpec>& calls) {
+  evidence = shown_evidence(std::move(evidence));
   ProbeResult result;
   for (const Judged& judged : rows_of(calls, result.checks, evidence)) {
     std::vector<Check> checks = judged.row->judge(evidence, judged.params);

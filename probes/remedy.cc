@@ -5,11 +5,12 @@
 
 #include <algorithm>
 
-#include "core/shell_words.h"
 #include "probes/subnet.h"
 
 namespace plumbline {
 namespace {
+
+using Words = std::vector<Word>;
 
 bool is_macos(const std::string& system) { return system == "macos"; }
 
@@ -17,199 +18,234 @@ int usual_prefix(const std::string& ip, int prefix) {
   return prefix > 0 ? prefix : (is_v6(ip) ? 64 : 24);
 }
 
-// "ip" or "ip -6", for what the address family does not show by itself.
-const char* ip_command(bool v6) { return v6 ? "ip -6" : "ip"; }
+Word card(const std::string& interface) { return slot(Slot::kInterface, interface); }
+Word address(const std::string& ip) { return slot(Slot::kAddress, ip); }
+Word destination(const std::string& text) { return slot(Slot::kDestination, text); }
+Word with_prefix(const std::string& ip, int prefix) {
+  return address(ip) + "/" + number(prefix, 0, is_v6(ip) ? 128 : 32);
+}
+Word mtu_word(int mtu) { return number(mtu, 68, 1 << 20); }
 
-bool is_main(const std::string& table) { return table.empty() || table == "main"; }
+// "ip" or "ip -6", for what the address family does not show by itself.
+Words ip_words(bool v6, const Words& more) {
+  Words words = {"ip"};
+  if (v6) words.emplace_back("-6");
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
 
 // Selectors of a Linux route after its destination.
-std::string linux_route(const RouteEvidence& route) {
+void add_linux_route(Words& words, const RouteEvidence& route) {
   const bool unicast = route.type.empty() || route.type == "unicast";
-  std::string text = unicast ? "" : shell_word(route.type) + " ";
-  text += shell_word(route.destination);
-  if (!route.via.empty()) text += " via " + shell_word(route.via);
-  if (!route.dev.empty() && unicast) text += " dev " + shell_word(route.dev);
-  if (!is_main(route.table)) text += " table " + shell_word(route.table);
-  if (route.metric > 0) text += fmt::format(" metric {}", route.metric);
-  return text;
+  if (!unicast) {
+    words.push_back(one_of(route.type, {"blackhole", "unreachable", "prohibit", "throw", "local",
+                                        "broadcast", "multicast", "anycast", "nat"}));
+  }
+  words.push_back(destination(route.destination));
+  const auto add = [&](const Word& key, const Word& value) {
+    words.insert(words.end(), {key, value});
+  };
+  if (!route.via.empty()) add("via", address(route.via));
+  if (!route.dev.empty() && unicast) add("dev", card(route.dev));
+  const bool main = route.table.empty() || route.table == "main";
+  if (!main) add("table", slot(Slot::kRoutingTable, route.table));
+  if (route.metric > 0) add("metric", number(route.metric, 0, UINT32_MAX));
 }
 
 bool is_v6_route(const RouteEvidence& route) {
   return is_v6(route.destination) || is_v6(route.via) || is_v6(route.source);
 }
 
-std::string macos_route(const char* verb, const RouteEvidence& route) {
-  std::string text = fmt::format("route -n {} {} {}", verb, is_v6_route(route) ? "-inet6" : "-inet",
-                                 shell_word(route.destination));
+Words macos_route(const Word& verb, const RouteEvidence& route) {
+  Words words = {"route", "-n", verb};
+  words.push_back(is_v6_route(route) ? Word("-inet6") : Word("-inet"));
+  words.push_back(destination(route.destination));
   if (!route.via.empty()) {
-    text += " " + shell_word(route.via);
+    words.push_back(address(route.via));
   } else if (!route.dev.empty()) {
-    text += " -interface " + shell_word(route.dev);
+    words.insert(words.end(), {"-interface", card(route.dev)});
   }
-  return text;
+  return words;
 }
 
 }  // namespace
 
-std::string remedy_link_up(const std::string& system, const std::string& interface) {
-  if (is_macos(system)) return fmt::format("ifconfig {} up", shell_word(interface));
-  return fmt::format("ip link set {} up", shell_word(interface));
+Command remedy_link_up(const std::string& system, const std::string& interface) {
+  if (is_macos(system)) return {"ifconfig", card(interface), "up"};
+  return {"ip", "link", "set", card(interface), "up"};
 }
 
-std::string remedy_set_mtu(const std::string& system, const std::string& interface, int mtu) {
-  if (is_macos(system)) return fmt::format("ifconfig {} mtu {}", shell_word(interface), mtu);
-  return fmt::format("ip link set {} mtu {}", shell_word(interface), mtu);
+Command remedy_set_mtu(const std::string& system, const std::string& interface, int mtu) {
+  if (is_macos(system)) return {"ifconfig", card(interface), "mtu", mtu_word(mtu)};
+  return {"ip", "link", "set", card(interface), "mtu", mtu_word(mtu)};
 }
 
-std::string remedy_arp_on(const std::string& system, const std::string& interface) {
-  if (is_macos(system)) return fmt::format("ifconfig {} arp", shell_word(interface));
-  return fmt::format("ip link set {} arp on", shell_word(interface));
+Command remedy_arp_on(const std::string& system, const std::string& interface) {
+  if (is_macos(system)) return {"ifconfig", card(interface), "arp"};
+  return {"ip", "link", "set", card(interface), "arp", "on"};
 }
 
-std::string remedy_add_address(const std::string& system, const std::string& ip, int prefix,
-                               const std::string& interface) {
-  const int bits = usual_prefix(ip, prefix);
+Command remedy_add_address(const std::string& system, const std::string& ip, int prefix,
+                           const std::string& interface) {
+  const Word whole = with_prefix(ip, usual_prefix(ip, prefix));
   if (is_macos(system)) {
-    return fmt::format("ifconfig {} {} {}/{} alias", shell_word(interface),
-                       is_v6(ip) ? "inet6" : "inet", shell_word(ip), bits);
+    return {"ifconfig", card(interface), is_v6(ip) ? Word("inet6") : Word("inet"), whole, "alias"};
   }
+  Words words = {"ip", "address", "add", whole, "dev", card(interface)};
   // It was this host's before: to look for another owner would only keep it unusable for a second.
-  return fmt::format("ip address add {}/{} dev {}{}", shell_word(ip), bits, shell_word(interface),
-                     is_v6(ip) ? " nodad" : "");
+  if (is_v6(ip)) words.emplace_back("nodad");
+  return words;
 }
 
-std::string remedy_delete_address(const std::string& system, const std::string& ip, int prefix,
-                                  const std::string& interface) {
+Command remedy_delete_address(const std::string& system, const std::string& ip, int prefix,
+                              const std::string& interface) {
   if (is_macos(system)) {
-    return fmt::format("ifconfig {} {} {} -alias", shell_word(interface),
-                       is_v6(ip) ? "inet6" : "inet", shell_word(ip));
+    return {"ifconfig", card(interface), is_v6(ip) ? Word("inet6") : Word("inet"), address(ip),
+            "-alias"};
   }
-  return fmt::format("ip address del {}/{} dev {}", shell_word(ip), prefix, shell_word(interface));
+  return {"ip", "address", "del", with_prefix(ip, prefix), "dev", card(interface)};
 }
 
-std::string remedy_replace_prefix(const std::string& system, const InterfaceEvidence& interface,
-                                  const std::string& ip, int wrong, int right) {
-  if (is_macos(system)) {
-    return remedy_delete_address(system, ip, wrong, interface.name) + "\n" +
-           remedy_add_address(system, ip, right, interface.name);
-  }
-  const std::string add = remedy_add_address(system, ip, right, interface.name);
-  const std::string remove = remedy_delete_address(system, ip, wrong, interface.name);
+Remedy remedy_replace_prefix(const std::string& system, const InterfaceEvidence& interface,
+                             const std::string& ip, int wrong, int right) {
+  const Command add = remedy_add_address(system, ip, right, interface.name);
+  const Command remove = remedy_delete_address(system, ip, wrong, interface.name);
+  if (is_macos(system)) return Remedy(remove).run(add);
   // IPv6 knows an address only once; IPv4 may have it twice for a moment, and so keeps routes that
   // name it as their source.
-  std::string text = is_v6(ip) ? remove + "\n" + add : add + "\n" + remove;
+  Remedy remedy = is_v6(ip) ? Remedy(remove).run(add) : Remedy(add).run(remove);
   for (const AddressEvidence& other : interface.addresses) {
     const bool secondary =
         std::find(other.flags.begin(), other.flags.end(), "secondary") != other.flags.end();
     if (other.ip == ip || is_v6(ip) || !secondary || other.prefix != wrong) continue;
     if (!same_subnet(other.ip, ip, wrong)) continue;
-    text += "\n" + remedy_add_address(system, other.ip, other.prefix, interface.name) +
-            " 2>/dev/null || true";
+    remedy.run(remedy_add_address(system, other.ip, other.prefix, interface.name).may_fail());
   }
-  return text;
+  return remedy;
 }
 
-std::string remedy_delete_route(const std::string& system, const RouteEvidence& route) {
+Command remedy_delete_route(const std::string& system, const RouteEvidence& route) {
   if (is_macos(system)) return macos_route("delete", route);
-  return fmt::format("{} route del {}", ip_command(is_v6_route(route)), linux_route(route));
+  Words words = ip_words(is_v6_route(route), {"route", "del"});
+  add_linux_route(words, route);
+  return words;
 }
 
-std::string remedy_add_route(const std::string& system, const RouteEvidence& route) {
+Command remedy_add_route(const std::string& system, const RouteEvidence& route) {
   if (is_macos(system)) return macos_route("add", route);
-  std::string text =
-      fmt::format("{} route add {}", ip_command(is_v6_route(route)), linux_route(route));
-  if (!route.source.empty()) text += " src " + shell_word(route.source);
-  return text;
+  Words words = ip_words(is_v6_route(route), {"route", "add"});
+  add_linux_route(words, route);
+  if (!route.source.empty()) words.insert(words.end(), {"src", address(route.source)});
+  return words;
 }
 
-std::string remedy_connected_route(const std::string& system, const std::string& ip, int prefix,
-                                   const std::string& interface) {
-  const std::string network = network_of(ip, usual_prefix(ip, prefix));
+Command remedy_connected_route(const std::string& system, const std::string& ip, int prefix,
+                               const std::string& interface) {
+  const Word network = destination(network_of(ip, usual_prefix(ip, prefix)));
   if (is_macos(system)) {
-    return fmt::format("route -n add {} {} -interface {}", is_v6(ip) ? "-inet6" : "-inet", network,
-                       shell_word(interface));
+    return {"route", "-n",         "add",          is_v6(ip) ? Word("-inet6") : Word("-inet"),
+            network, "-interface", card(interface)};
   }
   if (is_v6(ip)) {
-    return fmt::format("ip -6 route add {} dev {} proto kernel metric 256", network,
-                       shell_word(interface));
+    return ip_words(true, {"route", "add", network, "dev", card(interface), "proto", "kernel",
+                           "metric", "256"});
   }
-  return fmt::format("ip route add {} dev {} proto kernel scope link src {}", network,
-                     shell_word(interface), shell_word(ip));
+  return {"ip",    "route",  "add",   network, "dev", card(interface),
+          "proto", "kernel", "scope", "link",  "src", address(ip)};
 }
 
-std::string remedy_delete_rule(const PolicyRule& rule, bool v6) {
-  std::string text = fmt::format("{} rule del priority {}", ip_command(v6), rule.priority);
-  if (!rule.from.empty() && rule.from != "all") text += " from " + shell_word(rule.from);
-  if (!rule.to.empty() && rule.to != "all") text += " to " + shell_word(rule.to);
-  return text;
+Command remedy_delete_rule(const PolicyRule& rule, bool v6) {
+  Words words = ip_words(v6, {"rule", "del", "priority", number(rule.priority, 0, UINT32_MAX)});
+  const auto add = [&](const Word& key, const std::string& value) {
+    if (!value.empty() && value != "all") words.insert(words.end(), {key, destination(value)});
+  };
+  add("from", rule.from);
+  add("to", rule.to);
+  return words;
 }
 
-std::string remedy_delete_neighbour(const std::string& system, const std::string& ip,
-                                    const std::string& interface) {
-  if (is_macos(system)) {
-    return is_v6(ip) ? fmt::format("ndp -d {}", shell_word(ip))
-                     : fmt::format("arp -d {}", shell_word(ip));
-  }
-  return fmt::format("ip neigh del {} dev {}", shell_word(ip), shell_word(interface));
+Command remedy_delete_neighbour(const std::string& system, const std::string& ip,
+                                const std::string& interface) {
+  if (is_macos(system)) return {is_v6(ip) ? Word("ndp") : Word("arp"), "-d", address(ip)};
+  return {"ip", "neigh", "del", address(ip), "dev", card(interface)};
 }
 
-std::string remedy_add_to_bridge(const std::string& system, const std::string& port,
-                                 const std::string& bridge) {
-  if (is_macos(system)) {
-    return fmt::format("ifconfig {} addm {}", shell_word(bridge), shell_word(port));
-  }
-  return fmt::format("ip link set {} master {}", shell_word(port), shell_word(bridge));
+Command remedy_add_vlan(const std::string& parent, const std::string& interface,
+                        const std::string& tag) {
+  return {"ip",
+          "link",
+          "add",
+          "link",
+          card(parent),
+          "name",
+          card(interface),
+          "type",
+          "vlan",
+          "id",
+          slot(Slot::kMatchValue, tag)};
 }
 
-std::string remedy_forward_on_port(const std::string& port) {
-  return fmt::format("bridge link set dev {} state 3", shell_word(port));
+Command remedy_add_to_bridge(const std::string& system, const std::string& port,
+                             const std::string& bridge) {
+  if (is_macos(system)) return {"ifconfig", card(bridge), "addm", card(port)};
+  return {"ip", "link", "set", card(port), "master", card(bridge)};
 }
 
-std::string remedy_join_ports(const std::vector<std::string>& ports) {
-  std::string text;
+Command remedy_forward_on_port(const std::string& port) {
+  return {"bridge", "link", "set", "dev", card(port), "state", "3"};
+}
+
+Remedy remedy_join_ports(const std::vector<std::string>& ports) {
+  Remedy remedy;
   for (const std::string& port : ports) {
-    text += (text.empty() ? "" : "\n") +
-            fmt::format("bridge link set dev {} isolated off", shell_word(port));
+    remedy.run({"bridge", "link", "set", "dev", card(port), "isolated", "off"});
   }
-  return text;
+  return remedy;
 }
 
-std::string remedy_sysctl(const std::string& key, const std::string& value) {
-  return fmt::format("sysctl -w {}", shell_word(key) + "=" + shell_word(value));
+Command remedy_negotiate_duplex(const std::string& interface) {
+  return {"ethtool", "-s", card(interface), "autoneg", "on"};
 }
 
-std::string remedy_kill(int64_t pid) { return fmt::format("kill {}", pid); }
+Command remedy_sysctl(const std::string& key, const std::string& value) {
+  return {"sysctl", "-w", slot(Slot::kSysctlKey, key) + "=" + slot(Slot::kSysctlValue, value)};
+}
 
-std::string remedy_socket_buffers(const std::string& system, int64_t bytes) {
+Command remedy_kill(int64_t pid) { return {"kill", pid_word(pid)}; }
+
+Command remedy_socket_buffers(const std::string& system, int64_t bytes) {
   // On macOS the limit covers both directions of a socket and the kernel's own bookkeeping.
   if (is_macos(system)) return remedy_sysctl("kern.ipc.maxsockbuf", std::to_string(2 * bytes));
-  return fmt::format("sysctl -w net.core.rmem_max={0} net.core.wmem_max={0}", bytes);
+  return {"sysctl", "-w", "net.core.rmem_max=" + number(bytes),
+          "net.core.wmem_max=" + number(bytes)};
 }
 
-std::string remedy_reserve_ports(const std::string& system, const std::string& ports) {
+Remedy remedy_reserve_ports(const std::string& system, const std::string& ports) {
   if (is_macos(system)) return "choose a window outside the ephemeral range: --port-base 29600";
-  return fmt::format("sysctl -w net.ipv4.ip_local_reserved_ports={}", ports);
+  return remedy_sysctl("net.ipv4.ip_local_reserved_ports", ports);
+}
+
+Command remedy_set_clock(const std::string& system) {
+  if (is_macos(system)) return {"sntp", "-sS", "time.apple.com"};
+  return {"timedatectl", "set-ntp", "true"};
+}
+
+Command remedy_own_name(const std::string& name, const std::string& ip) {
+  // Takes the name off every line of /etc/hosts and adds the right line. Written in place, because
+  // the file may be a mount of its own that nothing can be moved over. A name's dots mean dots.
+  return {"sh",
+          "-c",
+          "name=$(printf '%s' \"$2\" | sed 's/[.]/\\\\./g') && "
+          "hosts=$(sed -E -e \"/^[[:space:]]*#/! s/[[:space:]]+$name([[:space:]]|\\$)/\\\\1/g\" "
+          "/etc/hosts) && printf '%s\\n' \"$hosts\" \"$1 $2\" > /etc/hosts",
+          "sh",
+          address(ip),
+          slot(Slot::kHostName, name)};
 }
 
 std::string remedy_show_listener(const std::string& system, int port) {
   if (is_macos(system)) return fmt::format("lsof -nP -iTCP:{}", port);
   return fmt::format("ss -tanp 'sport = :{}'", port);
-}
-
-std::string remedy_set_clock(const std::string& system) {
-  if (is_macos(system)) return "sntp -sS time.apple.com";
-  return "timedatectl set-ntp true";
-}
-
-std::string remedy_own_name(const std::string& name, const std::string& ip) {
-  std::string pattern;
-  for (const char c : name) pattern += c == '.' ? std::string("\\.") : std::string(1, c);
-  // Takes the name off every line of /etc/hosts and adds the right line. Written in place, because
-  // the file may be a mount of its own that nothing can be moved over.
-  return fmt::format(
-      "hosts=$(sed -E -e '/^[[:space:]]*#/! s/[[:space:]]+{}([[:space:]]|$)/\\1/g' /etc/hosts) && "
-      "printf '%s\\n' \"$hosts\" '{} {}' > /etc/hosts",
-      pattern, ip, name);
 }
 
 }  // namespace plumbline

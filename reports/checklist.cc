@@ -70,7 +70,7 @@ std::string words_of(const Check& check, const std::vector<Finding>& findings) {
     const bool explained = std::find(finding.explains.begin(), finding.explains.end(), check.key) !=
                            finding.explains.end();
     if (!seen && !explained) continue;
-    text += fmt::format("; {}: {}", finding.cause, finding.remedy);
+    text += fmt::format("; {}: {}", finding.cause, finding.remedy.text());
     break;
   }
   return text;

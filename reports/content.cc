@@ -123,7 +123,7 @@ std::string finding_text(const Finding& finding) {
   if (!finding.peer.empty()) text += " towards " + finding.peer;
   if (finding.port) text += fmt::format(", port {}", *finding.port);
   if (!finding.evidence.empty()) text += ": " + finding.evidence.front().text;
-  if (!finding.remedy.empty()) text += "; remedy: " + finding.remedy;
+  if (!finding.remedy.empty()) text += "; remedy: " + finding.remedy.text();
   return text;
 }
 

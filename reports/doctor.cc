@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "core/json.h"
 #include "reports/text.h"
@@ -121,10 +120,10 @@ void write_finding(Writer& writer, const Finding& finding, bool all) {
     writer.line("            ",
                 fmt::format("... and {} more (--verbose)", finding.evidence.size() - shown));
   }
-  std::istringstream remedy(finding.remedy);
   const char* label = "      do:   ";
-  for (std::string line; std::getline(remedy, line); label = "            ") {
-    writer.whole_line(label, line);
+  for (const RemedyStep& step : finding.remedy.steps()) {
+    writer.whole_line(label, step.text);
+    label = "            ";
   }
 }
 

@@ -36,9 +36,9 @@ std::string doctor_json(const DoctorReport& report);
 std::string doctor_text(const DoctorReport& report, int width, bool colour, bool all = false);
 // The remedies as a POSIX shell script that is given to every host and runs only the section of the
 // host that its one argument names; without one it prints its usage with the hosts, and changes
-// nothing. Advice that is no command is printed. To be read and run by a person.
+// nothing. It shows each command before it executes it and ends at the first one that fails; advice
+// is printed. A command stands only in the section of the host that it is for. To be read and run
+// by a person.
 std::string doctor_fix_plan(const DoctorReport& report);
-// Whether a line of a remedy is a command to copy, and no advice in words.
-bool is_remedy_command(const std::string& line);
 
 }  // namespace plumbline

@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
-#include <sstream>
 
 #include "core/shell_words.h"
 #include "reports/doctor.h"
@@ -12,18 +10,26 @@
 namespace plumbline {
 namespace {
 
-// A remedy's lines: commands as they are; advice is printed, so that whoever runs the section meets
-// it. Control characters cannot leave a line, because clean() has replaced them.
-std::string remedy_lines(const std::string& remedy) {
-  std::string out;
-  std::istringstream in(remedy);
-  for (std::string line; std::getline(in, line);) {
-    line = clean(line);
-    if (line.find_first_not_of(' ') == std::string::npos) continue;
-    if (line[0] == '#') line.erase(0, line.find_first_not_of("# "));
-    out += (is_remedy_command(line) ? line : "printf '%s\\n' " + shell_quoted("# " + line)) + "\n";
-  }
-  return out;
+// Advice is printed, so that whoever runs the section meets it.
+std::string say(const std::string& text) {
+  return "printf '%s\\n' " + shell_quoted(clean(text)) + "\n";
+}
+
+// Shows the command, does it, and ends the plan when it fails.
+constexpr const char* kRun = R"(run() {
+  printf '+ %s\n' "$*" >&2
+  "$@" && return
+  status=$?
+  printf '%s\n' "plan: this command failed with exit status $status: $*" \
+    "plan: what stands behind it was not done; mend what it complains of, then ask doctor again" >&2
+  exit 1
+}
+)";
+
+std::string step_text(const RemedyStep& step) {
+  if (step.command) return "run " + shell_line(step.command->argv()) + "\n";
+  const size_t begin = step.text.find_first_not_of("# ");
+  return begin == std::string::npos ? "" : say("# " + step.text.substr(begin));
 }
 
 std::string about(const Finding& finding) {
@@ -35,56 +41,32 @@ std::string about(const Finding& finding) {
                      ports.empty() ? "" : ", ports " + ports);
 }
 
+// What of a finding is to be done or said on this host: its own commands, and advice where the
+// finding is.
+std::string finding_text(const Finding& finding, const std::string& host) {
+  std::string out;
+  Remedy remedy = finding.remedy;
+  for (const RemedyStep& step : remedy.on(finding.host).steps()) {
+    if (host == (step.command ? step.command->host() : finding.host)) out += step_text(step);
+  }
+  return out.empty() ? out : about(finding) + out;
+}
+
 // The branch of one host.
 std::string section(const DoctorReport& report, const std::string& host) {
-  std::string out = "\n# ---- on " + clean(host) + "\n(" + shell_quoted(clean(host)) + ")\n";
-  bool anything = false;
-  for (const Finding& finding : report.findings) {
-    if (finding.host != host || finding.remedy.empty()) continue;
-    anything = true;
-    out += about(finding) + remedy_lines(finding.remedy);
-  }
-  if (!anything) out += "printf '%s\\n' " + shell_quoted("nothing to do on " + clean(host)) + "\n";
-  return out + ";;\n";
+  std::string text;
+  for (const Finding& finding : report.findings) text += finding_text(finding, host);
+  if (text.empty()) text = say("nothing to do on " + host);
+  return "\n# ---- on " + clean(host) + "\n(" + shell_quoted(clean(host)) + ")\n" + text + ";;\n";
 }
 
 }  // namespace
 
-bool is_remedy_command(const std::string& line) {
-  static const std::set<std::string> kPrograms = {"sudo",
-                                                  "ip",
-                                                  "nft",
-                                                  "iptables",
-                                                  "iptables-legacy",
-                                                  "ip6tables",
-                                                  "ip6tables-legacy",
-                                                  "ebtables",
-                                                  "tc",
-                                                  "bridge",
-                                                  "ethtool",
-                                                  "sysctl",
-                                                  "kill",
-                                                  "ufw",
-                                                  "firewall-cmd",
-                                                  "ifconfig",
-                                                  "route",
-                                                  "networksetup",
-                                                  "pfctl",
-                                                  "echo",
-                                                  "rm",
-                                                  "setcap",
-                                                  "arp",
-                                                  "ndp",
-                                                  "sntp",
-                                                  "timedatectl",
-                                                  "hosts=$(sed"};
-  return kPrograms.count(line.substr(0, line.find(' '))) > 0;
-}
-
 std::string doctor_fix_plan(const DoctorReport& report) {
   std::string out =
       "#!/bin/sh\n# What plumbline doctor would do; nothing of it was executed. Read it, then run "
-      "it as root on\n# each host, with the name of that host: sh plan.sh HOST\n";
+      "it as root on\n# each host, with the name of that host: sh plan.sh HOST\n# Each command is "
+      "shown before it is executed; the first one that fails ends the plan.\n";
   const auto to_do = [](const Finding& finding) { return !finding.remedy.empty(); };
   if (std::none_of(report.findings.begin(), report.findings.end(), to_do)) {
     return out + "# Nothing to heal was found.\n";
@@ -103,7 +85,7 @@ std::string doctor_fix_plan(const DoctorReport& report) {
   for (const std::string& host : hosts) names += " " + clean(host);
   out += "usage() {\n  printf '%s\\n' " +
          shell_quoted("usage: sh plan.sh HOST, as root on that host; one of:" + names) +
-         " >&2\n  exit 2\n}\n[ $# -eq 1 ] || usage\ncase \"$1\" in\n";
+         " >&2\n  exit 2\n}\n" + kRun + "[ $# -eq 1 ] || usage\ncase \"$1\" in\n";
   for (const std::string& host : hosts) out += section(report, host);
   return out + "\n(*) usage ;;\nesac\n";
 }

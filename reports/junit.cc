@@ -128,7 +128,8 @@ TestCase case_of(const Finding& finding) {
   if (finding.port) one.name += fmt::format(", port {}", *finding.port);
   one.type = finding.cause;
   std::string text = finding.evidence.empty() ? std::string() : finding.evidence.front().text;
-  if (!finding.remedy.empty()) text += (text.empty() ? "remedy: " : "; remedy: ") + finding.remedy;
+  if (!finding.remedy.empty())
+    text += (text.empty() ? "remedy: " : "; remedy: ") + finding.remedy.text();
   if (finding.outcome == Severity::kFail) {
     one.result = Result::kFailure;
     one.message = or_none(text);

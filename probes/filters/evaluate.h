@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/remedy.h"
 #include "probes/filters/filter_rule.h"
 
 namespace plumbline {
@@ -62,14 +63,14 @@ struct RemedyFor {
   std::vector<std::string> front_ends;
 };
 
-// The exact commands, one a line and to be run as root on that host, that let TCP between these two
+// The exact commands, to be run as root on that host, that let TCP between these two
 // addresses to these ports through although `rule` stops it, and that change nothing else: an
 // accepting rule put just before it in its own chain, for the packets of such connections that pass
 // this chain (the first ones and those of the caller, or the answers). Never switches a firewall
 // off. Empty when there is no such command: addresses or names that are none, a rule of the other
 // address family, a tool whose rules cannot be inserted.
-std::string remedy_for_rule(const FilterRule& rule, const RemedyFor& what);
-std::string remedy_for_rule(const FilterRule& rule, bool incoming, const std::string& own_ip,
-                            const std::string& peer_ip, const std::vector<int>& ports);
+Remedy remedy_for_rule(const FilterRule& rule, const RemedyFor& what);
+Remedy remedy_for_rule(const FilterRule& rule, bool incoming, const std::string& own_ip,
+                       const std::string& peer_ip, const std::vector<int>& ports);
 
 }  // namespace plumbline

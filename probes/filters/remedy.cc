@@ -1,16 +1,13 @@
 // The commands that let a connection past one rule. One function per tool; see evaluate.h for what
 // they promise. Syntax: nft(8), iptables(8), ebtables(8), tc(8), tc-flower(8), ufw(8),
-// firewalld.richlanguage(5).
-#include <fmt/format.h>
-
+// firewalld.richlanguage(5). No command where a name of the rule fits no slot.
 #include <algorithm>
 #include <optional>
 
-#include "core/shell_words.h"
 #include "probes/filters/evaluate.h"
 #include "probes/filters/match_packet.h"
 #include "probes/filters/net_values.h"
-#include "probes/filters/shell_text.h"
+#include "probes/filters/port_words.h"
 
 namespace plumbline {
 namespace {
@@ -68,72 +65,86 @@ std::vector<Pass> passes(const FilterRule& rule, const RemedyFor& what, bool v6,
   return found;
 }
 
-std::string nft_command(const FilterRule& rule, const Pass& pass, const Ranges& ranges) {
-  const std::string ip = pass.v6 ? "ip6" : "ip";
-  std::string ports = join_ranges(ranges, '-', ", ");
+using Words = std::vector<Word>;
+
+Word address(const std::string& ip) { return slot(Slot::kAddress, ip); }
+void append(Words& words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+}
+
+// nft joins its arguments and parses them: one word, of parts in which it can find nothing else.
+Command nft_command(const FilterRule& rule, const Pass& pass, const Ranges& ranges) {
+  const Word ip = pass.v6 ? Word("ip6") : Word("ip");
+  Word ports = ports_word(ranges, "-", ", ");
   if (ranges.size() > 1) ports = "{ " + ports + " }";
-  std::string where = rule.is_policy || rule.handle <= 0
-                          ? fmt::format("add rule {} {} {}", rule.family, rule.table, rule.chain)
-                          : fmt::format("insert rule {} {} {} position {}", rule.family, rule.table,
-                                        rule.chain, rule.handle);
-  return fmt::format("nft '{} {} saddr {} {} daddr {} tcp {} {}{} accept'\n", where, ip,
-                     pass.source, ip, pass.destination, pass.to_ports ? "dport" : "sport", ports,
-                     pass.answers_only ? " tcp flags & (syn | ack) != syn" : "");
+  const bool at_end = rule.is_policy || rule.handle <= 0;
+  Word line = (at_end ? Word("add rule ") : Word("insert rule ")) +
+              one_of(rule.family, {"ip", "ip6", "inet", "bridge", "netdev"}) + " " +
+              slot(Slot::kNftName, rule.table) + " " + slot(Slot::kNftName, rule.chain);
+  if (!at_end) line = line + " position " + number(rule.handle);
+  line = line + " " + ip + " saddr " + address(pass.source) + " " + ip + " daddr " +
+         address(pass.destination) + " tcp " + (pass.to_ports ? Word("dport ") : Word("sport ")) +
+         ports;
+  if (pass.answers_only) line = line + " tcp flags & (syn | ack) != syn";
+  return {"nft", line + " accept"};
 }
 
-std::string nft_remedy(const FilterRule& rule, const std::vector<Pass>& all, const Ranges& ranges) {
-  if (!is_nft_name(rule.family) || !is_nft_name(rule.table) || !is_nft_name(rule.chain)) return {};
+Remedy nft_remedy(const FilterRule& rule, const std::vector<Pass>& all, const Ranges& ranges) {
   if (rule.family == "arp" || rule.family == (all[0].v6 ? "ip" : "ip6")) return {};
-  std::string text;
-  for (const Pass& pass : all) text += nft_command(rule, pass, ranges);
-  return text;
+  Remedy remedy;
+  for (const Pass& pass : all) remedy.run(nft_command(rule, pass, ranges));
+  return remedy;
 }
 
-std::string binary(const FilterRule& rule) {
-  return rule.variant == "legacy" || rule.variant == "nft" ? rule.tool + "-" + rule.variant
-                                                           : rule.tool;
+Word binary(const FilterRule& rule) {
+  const Word tool = one_of(rule.tool, {"iptables", "ip6tables", "ebtables"});
+  return rule.variant == "legacy" ? tool + "-legacy" : rule.variant == "nft" ? tool + "-nft" : tool;
 }
 
 // "-I INPUT 3", or "-A INPUT" for what is to stand behind the last rule, before the policy.
-std::string place(const FilterRule& rule) {
-  if (rule.is_policy || rule.handle <= 0) return "-A " + shell_word(rule.chain);
-  return fmt::format("-I {} {}", shell_word(rule.chain), rule.handle);
+Words place(const FilterRule& rule) {
+  const Word chain = slot(Slot::kFilterName, rule.chain);
+  if (rule.is_policy || rule.handle <= 0) return {"-A", chain};
+  return {"-I", chain, number(rule.handle)};
 }
 
-std::string iptables_remedy(const FilterRule& rule, const std::vector<Pass>& all,
-                            const Ranges& ranges) {
-  if (!is_one_word(rule.table) || !is_one_word(rule.chain)) return {};
+Remedy iptables_remedy(const FilterRule& rule, const std::vector<Pass>& all, const Ranges& ranges) {
   if ((rule.tool == "ip6tables") != all[0].v6) return {};
-  std::string text;
+  Remedy remedy;
   for (const Pass& pass : all) {
     for (const Ranges& part : split_ranges(ranges, 15)) {
-      std::string ports = part.size() > 1 ? "-m multiport " : "";
-      ports += pass.to_ports ? "--dport" : "--sport";
-      if (part.size() > 1) ports += "s";
-      text += fmt::format("{} -w -t {} {} -s {} -d {} -p tcp{} {} {} -j ACCEPT\n", binary(rule),
-                          shell_word(rule.table), place(rule), pass.source, pass.destination,
-                          pass.answers_only ? " ! --syn" : "", ports, join_ranges(part, ':', ","));
+      Words words = {binary(rule), "-w", "-t", slot(Slot::kFilterName, rule.table)};
+      append(words, place(rule));
+      append(words, {"-s", address(pass.source), "-d", address(pass.destination), "-p", "tcp"});
+      if (pass.answers_only) append(words, {"!", "--syn"});
+      Word ports = pass.to_ports ? Word("--dport") : Word("--sport");
+      if (part.size() > 1) {
+        append(words, {"-m", "multiport"});
+        ports = ports + "s";
+      }
+      append(words, {ports, ports_word(part, ":", ","), "-j", "ACCEPT"});
+      remedy.run(words);
     }
   }
-  return text;
+  return remedy;
 }
 
-std::string ebtables_remedy(const FilterRule& rule, const std::vector<Pass>& all,
-                            const Ranges& ranges) {
-  if (!is_one_word(rule.table) || !is_one_word(rule.chain)) return {};
-  std::string text;
+Remedy ebtables_remedy(const FilterRule& rule, const std::vector<Pass>& all, const Ranges& ranges) {
+  Remedy remedy;
   for (const Pass& pass : all) {
     for (const auto& range : ranges) {
-      const char* ip = pass.v6 ? "ip6" : "ip";
-      text += fmt::format(
-          "{} -t {} {} -p {} --{}-source {} --{}-destination {} --{}-protocol tcp "
-          "--{}-{}-port {} -j ACCEPT\n",
-          binary(rule), shell_word(rule.table), place(rule), pass.v6 ? "IPv6" : "IPv4", ip,
-          pass.source, ip, pass.destination, ip, ip, pass.to_ports ? "destination" : "source",
-          join_ranges({range}, ':', ","));
+      const Word ip = pass.v6 ? Word("--ip6-") : Word("--ip-");
+      Words words = {binary(rule), "-t", slot(Slot::kFilterName, rule.table)};
+      append(words, place(rule));
+      append(words,
+             {"-p", pass.v6 ? Word("IPv6") : Word("IPv4"), ip + "source", address(pass.source),
+              ip + "destination", address(pass.destination), ip + "protocol", "tcp",
+              ip + (pass.to_ports ? Word("destination-port") : Word("source-port")),
+              ports_word({range}, ":", ","), "-j", "ACCEPT"});
+      remedy.run(words);
     }
   }
-  return text;
+  return remedy;
 }
 
 // A range of ports as values with masks: 29600-29603 is 29600 of 0xfffc.
@@ -149,42 +160,83 @@ std::vector<std::pair<int, int>> masked(std::pair<int, int> range) {
   return out;
 }
 
+Word tc_hook(const FilterRule& rule) { return one_of(rule.hook, {"ingress", "egress"}); }
+
+// Takes the very filter away, named by all that names it.
+Remedy without_tc_filter(const FilterRule& rule) {
+  std::string own = "all";
+  for (const FilterMatch& match : rule.matches) {
+    if (match.key == "family" && match.values.size() == 1) {
+      own = match.values[0] == "ip6" ? "ipv6" : match.values[0];
+    }
+  }
+  return Command{"tc",
+                 "filter",
+                 "del",
+                 "dev",
+                 slot(Slot::kInterface, rule.device),
+                 tc_hook(rule),
+                 "protocol",
+                 slot(Slot::kMatchValue, own),
+                 "pref",
+                 "1",
+                 "handle",
+                 slot(Slot::kTcHandle, rule.id),
+                 slot(Slot::kTcKind, rule.table)};
+}
+
+// u32 is in every kernel, and a match without an action lets the packet pass. Ports stand at their
+// fixed places, which options of the IP header would move.
+Command tc_filter(const FilterRule& rule, const Pass& pass, std::pair<int, int> value_and_mask) {
+  const Word ip = pass.v6 ? Word("ip6") : Word("ip");
+  Words words = {"tc",
+                 "filter",
+                 "add",
+                 "dev",
+                 slot(Slot::kInterface, rule.device),
+                 tc_hook(rule),
+                 "protocol",
+                 pass.v6 ? Word("ipv6") : Word("ip"),
+                 "pref",
+                 number(rule.handle - 1),
+                 "u32",
+                 "match",
+                 ip,
+                 "src",
+                 address(pass.source),
+                 "match",
+                 ip,
+                 "dst",
+                 address(pass.destination),
+                 "match",
+                 ip,
+                 "protocol",
+                 "6",
+                 "0xff",
+                 "match",
+                 ip,
+                 pass.to_ports ? Word("dport") : Word("sport"),
+                 number(value_and_mask.first),
+                 number(value_and_mask.second, 0, 0xffff, 16)};
+  if (pass.answers_only) {
+    append(words, {"match", "u8", "0x10", "0x10", "at", pass.v6 ? Word("53") : Word("33")});
+  }
+  append(words, {"flowid", "1:1"});
+  return words;
+}
+
 // tc asks filters by ascending preference, and "pass" ends the asking. When nothing is below the
 // filter's own preference, only taking that very filter away is left.
-std::string tc_remedy(const FilterRule& rule, const std::vector<Pass>& all, const Ranges& ranges) {
-  if (!is_one_word(rule.device) || rule.handle < 1 || rule.handle > 65535) return {};
-  const std::string device = shell_word(rule.device);
-  const char* protocol = all[0].v6 ? "ipv6" : "ip";
-  if (rule.handle == 1) {
-    if (!is_one_word(rule.table) || !is_one_word(rule.id)) return {};
-    std::string own = "all";
-    for (const FilterMatch& match : rule.matches) {
-      if (match.key == "family" && match.values.size() == 1) {
-        own = match.values[0] == "ip6" ? "ipv6" : match.values[0];
-      }
-    }
-    if (!is_one_word(own)) return {};
-    return fmt::format("tc filter del dev {} {} protocol {} pref 1 handle {} {}\n", device,
-                       rule.hook, own, shell_word(rule.id), shell_word(rule.table));
-  }
-  // u32 is in every kernel, and a match without an action lets the packet pass. Ports stand at
-  // their fixed places, which options of the IP header would move.
-  const char* ip = all[0].v6 ? "ip6" : "ip";
-  const int flags_at = all[0].v6 ? 40 + 13 : 20 + 13;
-  std::string text;
+Remedy tc_remedy(const FilterRule& rule, const std::vector<Pass>& all, const Ranges& ranges) {
+  if (rule.device.empty() || rule.handle < 1 || rule.handle > 65535) return {};
+  if (rule.handle == 1) return without_tc_filter(rule);
+  Remedy remedy;
   for (const Pass& pass : all) {
     for (const auto& range : ranges) {
-      for (const auto& [value, mask] : masked(range)) {
-        text += fmt::format(
-            "tc filter add dev {} {} protocol {} pref {} u32 match {} src {} match {} dst {} "
-            "match {} protocol 6 0xff match {} {} {} {:#x}{} flowid 1:1\n",
-            device, rule.hook, protocol, rule.handle - 1, ip, pass.source, ip, pass.destination, ip,
-            ip, pass.to_ports ? "dport" : "sport", value, mask,
-            pass.answers_only ? fmt::format(" match u8 0x10 0x10 at {}", flags_at) : "");
-      }
+      for (const auto& part : masked(range)) remedy.run(tc_filter(rule, pass, part));
     }
   }
-  return text;
+  return remedy;
 }
 
 bool starts_with(const std::string& text, const char* begin) { return text.rfind(begin, 0) == 0; }
@@ -196,8 +248,7 @@ bool is_active(const RemedyFor& what, const char* front_end) {
 
 // ufw keeps the user's rules in ufw-user-input and -output, behind its own; what lies before those
 // cannot be reached by its command. Its policies are the kernel's chains'.
-std::optional<std::string> ufw_remedy(const FilterRule& rule, const Pass& pass,
-                                      const Ranges& ranges) {
+std::optional<Remedy> ufw_remedy(const FilterRule& rule, const Pass& pass, const Ranges& ranges) {
   const bool user = starts_with(rule.chain, "ufw-user-") || starts_with(rule.chain, "ufw6-user-");
   const bool behind =
       starts_with(rule.chain, "ufw-after-") || starts_with(rule.chain, "ufw6-after-") ||
@@ -207,24 +258,28 @@ std::optional<std::string> ufw_remedy(const FilterRule& rule, const Pass& pass,
   const bool policy = rule.is_policy && (rule.chain == "INPUT" || rule.chain == "OUTPUT");
   if (rule.table != "filter" || !(user || behind || policy)) return std::nullopt;
   if (pass.answers_only) return std::nullopt;  // ufw lets answers pass by itself, before all this
-  std::string text;
+  Remedy remedy;
   for (const Ranges& part : split_ranges(ranges, 15)) {
-    text += fmt::format("ufw {}allow {} proto tcp from {} to {} port {}\n", user ? "prepend " : "",
-                        pass.incoming ? "in" : "out", pass.source, pass.destination,
-                        join_ranges(part, ':', ","));
+    Words words = {"ufw"};
+    if (user) words.emplace_back("prepend");
+    append(words, {"allow", pass.incoming ? Word("in") : Word("out"), "proto", "tcp", "from",
+                   address(pass.source), "to", address(pass.destination), "port",
+                   ports_word(part, ":", ",")});
+    remedy.run(words);
   }
-  return text;
+  return remedy;
 }
 
 // firewalld names its chains after zones: filter_IN_public_deny, IN_public_deny. What a zone denies
 // is asked before what it allows, unless a rich rule has a negative priority.
-std::optional<std::string> firewalld_remedy(const FilterRule& rule, const Pass& pass,
-                                            const Ranges& ranges) {
+std::optional<Remedy> firewalld_remedy(const FilterRule& rule, const Pass& pass,
+                                       const Ranges& ranges) {
   const bool own = rule.table == "firewalld" || starts_with(rule.chain, "IN_") ||
                    starts_with(rule.chain, "INPUT_");
   if (!own || !pass.incoming || pass.answers_only) return std::nullopt;
   const std::string& chain = rule.chain;
-  std::string zone, priority;
+  std::string zone;
+  bool before_denials = false;
   const size_t in = chain.find("IN_");
   if (in == 0 || chain.compare(0, in, "filter_") == 0) {
     if (in != std::string::npos) zone = chain.substr(in + 3);
@@ -233,25 +288,46 @@ std::optional<std::string> firewalld_remedy(const FilterRule& rule, const Pass& 
     const size_t at = zone.rfind(part);
     if (at == std::string::npos || at + std::string(part).size() != zone.size()) continue;
     zone.resize(at);
-    if (part[1] == 'p' || part[1] == 'd' || part[1] == 'l') priority = " priority=\"-32768\"";
+    before_denials = part[1] == 'p' || part[1] == 'd' || part[1] == 'l';
     break;
   }
-  if (!zone.empty() && !is_nft_name(zone)) return std::nullopt;
-  if (!zone.empty()) zone = "--zone=" + zone + " ";
-  std::string text;
+  if (!zone.empty() && !fits(Slot::kNftName, zone)) return std::nullopt;
+  Remedy remedy;
   for (const auto& range : ranges) {
-    text += fmt::format(
-        "firewall-cmd {}--add-rich-rule='rule{} family=\"{}\" source address=\"{}\" destination "
-        "address=\"{}\" port port=\"{}\" protocol=\"tcp\" accept'\n",
-        zone, priority, pass.v6 ? "ipv6" : "ipv4", pass.source, pass.destination,
-        join_ranges({range}, '-', ","));
+    Words words = {"firewall-cmd"};
+    if (!zone.empty()) words.push_back("--zone=" + slot(Slot::kNftName, zone));
+    Word line = "--add-rich-rule=rule" +
+                (before_denials ? Word(" priority=\"-32768\"") : Word("")) + " family=\"" +
+                (pass.v6 ? Word("ipv6") : Word("ipv4")) + "\" source address=\"" +
+                address(pass.source) + "\" destination address=\"" + address(pass.destination) +
+                "\" port port=\"" + ports_word({range}, "-", ",") + "\" protocol=\"tcp\" accept";
+    words.push_back(line);
+    remedy.run(words);
   }
-  return text;
+  return remedy;
+}
+
+// By the front end that owns the rule, else by the tool that made it.
+Remedy remedy_by_tool(const FilterRule& rule, const RemedyFor& what, const std::vector<Pass>& all,
+                      const Ranges& ranges) {
+  if (is_active(what, "ufw") && rule.tool != "tc") {
+    if (const auto remedy = ufw_remedy(rule, all[0], ranges)) return *remedy;
+  }
+  if (is_active(what, "firewalld") && rule.tool != "tc") {
+    if (const auto remedy = firewalld_remedy(rule, all[0], ranges)) return *remedy;
+  }
+  if (rule.tool == "nftables") return nft_remedy(rule, all, ranges);
+  if (rule.tool == "iptables" || rule.tool == "ip6tables") {
+    return iptables_remedy(rule, all, ranges);
+  }
+  if (rule.tool == "ebtables") return ebtables_remedy(rule, all, ranges);
+  if (rule.tool == "tc") return tc_remedy(rule, all, ranges);
+  return {};
 }
 
 }  // namespace
 
-std::string remedy_for_rule(const FilterRule& policy_or_rule, const RemedyFor& asked) {
+Remedy remedy_for_rule(const FilterRule& policy_or_rule, const RemedyFor& asked) {
   const bool earlier = policy_or_rule.is_policy && asked.left_by != nullptr;
   const FilterRule& rule = earlier ? *asked.left_by : policy_or_rule;
   const auto own = parse_net_address(asked.own_ip);
@@ -263,23 +339,12 @@ std::string remedy_for_rule(const FilterRule& policy_or_rule, const RemedyFor& a
   what.peer_ip = to_text(*peer);
   const std::vector<Pass> all = passes(rule, what, own->v6, ranges.front().first);
   if (all.empty()) return {};
-  if (is_active(what, "ufw") && rule.tool != "tc") {
-    if (const auto text = ufw_remedy(rule, all[0], ranges)) return *text;
-  }
-  if (is_active(what, "firewalld") && rule.tool != "tc") {
-    if (const auto text = firewalld_remedy(rule, all[0], ranges)) return *text;
-  }
-  if (rule.tool == "nftables") return nft_remedy(rule, all, ranges);
-  if (rule.tool == "iptables" || rule.tool == "ip6tables") {
-    return iptables_remedy(rule, all, ranges);
-  }
-  if (rule.tool == "ebtables") return ebtables_remedy(rule, all, ranges);
-  if (rule.tool == "tc") return tc_remedy(rule, all, ranges);
-  return {};
+  Remedy remedy = remedy_by_tool(rule, what, all, ranges);
+  return remedy.commands().empty() ? Remedy() : remedy;
 }
 
-std::string remedy_for_rule(const FilterRule& rule, bool incoming, const std::string& own_ip,
-                            const std::string& peer_ip, const std::vector<int>& ports) {
+Remedy remedy_for_rule(const FilterRule& rule, bool incoming, const std::string& own_ip,
+                       const std::string& peer_ip, const std::vector<int>& ports) {
   return remedy_for_rule(rule, {incoming, own_ip, peer_ip, ports, {}, nullptr, {}});
 }
 

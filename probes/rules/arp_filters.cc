@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <cctype>
-
-#include "core/shell_words.h"
+#include <optional>
+#include <sstream>
 
 namespace plumbline {
 namespace {
@@ -12,6 +12,67 @@ namespace {
 std::string lower(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
+}
+
+// What a rule of ebtables or arptables may consist of besides values; -j drops, or there would be
+// nothing to take out. Options that do something else than match are none of these.
+const std::vector<Word>& rule_options() {
+  static const std::vector<Word> kOptions = {"!",
+                                             "-p",
+                                             "-i",
+                                             "-o",
+                                             "-s",
+                                             "-d",
+                                             "-j",
+                                             "--proto",
+                                             "--protocol",
+                                             "--in-interface",
+                                             "--out-interface",
+                                             "--logical-in",
+                                             "--logical-out",
+                                             "--source",
+                                             "--destination",
+                                             "--src",
+                                             "--dst",
+                                             "--jump",
+                                             "--arp-op",
+                                             "--arp-opcode",
+                                             "--arp-htype",
+                                             "--arp-ptype",
+                                             "--arp-ip-src",
+                                             "--arp-ip-dst",
+                                             "--arp-mac-src",
+                                             "--arp-mac-dst",
+                                             "--opcode",
+                                             "--h-type",
+                                             "--h-length",
+                                             "--proto-type",
+                                             "--source-ip",
+                                             "--destination-ip",
+                                             "--source-mac",
+                                             "--destination-mac",
+                                             "--src-ip",
+                                             "--dst-ip",
+                                             "--src-mac",
+                                             "--dst-mac"};
+  return kOptions;
+}
+
+// The rule's own text, "-A FORWARD -p ARP -j DROP", with -D in the place of -A.
+std::optional<Command> delete_command(const FilterRule& rule) {
+  std::istringstream text(rule.text);
+  std::string word;
+  if (!(text >> word) || word != "-A" || !(text >> word)) return std::nullopt;
+  std::vector<Word> words = {one_of(rule.tool, {"ebtables", "arptables"}), "-t",
+                             slot(Slot::kFilterName, rule.table.empty() ? "filter" : rule.table),
+                             "-D", slot(Slot::kFilterName, word)};
+  while (text >> word) {
+    const bool option = word[0] == '-' || word == "!";
+    words.push_back(option ? one_of(word, rule_options()) : slot(Slot::kMatchValue, word));
+  }
+  Command command = words;
+  if (!command.problem().empty()) return std::nullopt;
+  return command;
 }
 
 }  // namespace
@@ -25,16 +86,21 @@ bool stops_arp(const FilterRule& rule) {
                    rule.tool == "ebtables" || rule.tool == "tc" || rule.tool == "arptables");
 }
 
-std::string remedy_without_arp_rule(const FilterRule& rule) {
+Remedy remedy_without_arp_rule(const FilterRule& rule) {
   if (rule.tool == "nftables" && rule.handle > 0) {
-    return fmt::format("nft delete rule {} {} {} handle {}", shell_word(rule.family),
-                       shell_word(rule.table), shell_word(rule.chain), rule.handle);
+    const Command command = {"nft",
+                             "delete",
+                             "rule",
+                             one_of(rule.family, {"ip", "ip6", "inet", "bridge", "netdev", "arp"}),
+                             slot(Slot::kNftName, rule.table),
+                             slot(Slot::kNftName, rule.chain),
+                             "handle",
+                             number(rule.handle)};
+    if (command.problem().empty()) return command;
   }
-  const size_t at = rule.text.find("-A ");
-  const bool plain = rule.text.find_first_of(";|&`$<>\\\n'\"") == std::string::npos;
-  if ((rule.tool == "ebtables" || rule.tool == "arptables") && at == 0 && plain) {
-    return fmt::format("{} -t {} -D {}", rule.tool,
-                       shell_word(rule.table.empty() ? "filter" : rule.table), rule.text.substr(3));
+  if (rule.tool == "ebtables" || rule.tool == "arptables") {
+    const std::optional<Command> command = delete_command(rule);
+    if (command) return *command;
   }
   return fmt::format("take this rule of {} out: {}", rule.tool, rule.text);
 }

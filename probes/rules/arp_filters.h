@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/remedy.h"
 #include "probes/filters/filter_rule.h"
 
 namespace plumbline {
@@ -10,6 +11,6 @@ namespace plumbline {
 // A filter that stops ARP itself; one that stops every frame is the firewall rules' matter.
 bool stops_arp(const FilterRule& rule);
 // The command that takes the rule out, or a sentence where none can be written.
-std::string remedy_without_arp_rule(const FilterRule& rule);
+Remedy remedy_without_arp_rule(const FilterRule& rule);
 
 }  // namespace plumbline

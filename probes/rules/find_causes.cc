@@ -228,7 +228,7 @@ class Selection {
           [&](const Evidence& e) { return e.host == entry.host && e.text == entry.text; });
       if (!known) finding.evidence.push_back(std::move(entry));
     }
-    finding.remedy = join_remedies(finding.remedy, other.remedy);
+    finding.remedy.then(other.remedy);
     finding.explains.insert(finding.explains.end(), other.explains.begin(), other.explains.end());
     kept.candidate.breaks.merge(more.candidate.breaks);
   }

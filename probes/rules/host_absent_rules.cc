@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "core/shell_words.h"
 #include "probes/remedy.h"
 #include "probes/rules/address_places.h"
 #include "probes/rules/host_common.h"
@@ -48,7 +47,7 @@ class AbsentAddress {
         {"link", job_.name, {}, {}, job_.interface.empty() ? wanted_.ip : job_.interface});
   }
   std::set<std::string> pairs() const { return pairs_with_ip(evidence_, job_.name, wanted_.ip); }
-  std::string add(const InterfaceEvidence& place) const {
+  Command add(const InterfaceEvidence& place) const {
     return remedy_add_address(host_.system, wanted_.ip, prefix_, place.name);
   }
 
@@ -64,7 +63,7 @@ class AbsentAddress {
               .take(checks_));
       return;
     }
-    std::string remedy = fmt::format(
+    Remedy remedy = fmt::format(
         "plug in the card that is {}, or load its driver: `ip link` lists what there is",
         job_.interface);
     // eth1.100 on eth1 is a VLAN that can be made again.
@@ -73,10 +72,9 @@ class AbsentAddress {
     const std::string tag = dot == std::string::npos ? "" : job_.interface.substr(dot + 1);
     const bool number = !tag.empty() && tag.find_first_not_of("0123456789") == std::string::npos;
     if (number && find_interface(host_, parent) != nullptr && host_.system != "macos") {
-      remedy =
-          fmt::format("ip link add link {} name {} type vlan id {}\n{}\n{}", shell_word(parent),
-                      shell_word(job_.interface), tag, remedy_link_up(host_.system, job_.interface),
-                      remedy_add_address(host_.system, wanted_.ip, prefix_, job_.interface));
+      remedy = Remedy(remedy_add_vlan(parent, job_.interface, tag))
+                   .run(remedy_link_up(host_.system, job_.interface))
+                   .run(remedy_add_address(host_.system, wanted_.ip, prefix_, job_.interface));
     }
     out_.push_back(Proposal("link.missing", Severity::kFail, job_.name)
                        .see(job_.name, link_key(),
@@ -106,8 +104,8 @@ class AbsentAddress {
             .see(job_.name, key(),
                  fmt::format("{} is on {} ({}), not on {}, which leads to the peers", wanted_.ip,
                              carrier.name, carrier.kind, place->name))
-            .remedy(remedy_delete_address(host_.system, wanted_.ip, prefix, carrier.name) + "\n" +
-                    add(*place))
+            .remedy(Remedy(remedy_delete_address(host_.system, wanted_.ip, prefix, carrier.name))
+                        .run(add(*place)))
             .breaks(pairs())
             .take(checks_));
   }
@@ -162,15 +160,16 @@ class AbsentAddress {
     const auto down = places_.switched_off();
     if (!is_v6(wanted_.ip) || down.size() != 1) return false;
     if (place != nullptr && places_.leads_to_peers(*place)) return false;
-    out_.push_back(Proposal("link.down", Severity::kFail, job_.name)
-                       .confidence(0.8)
-                       .see(job_.name, key_of({"link", job_.name, {}, {}, down[0]->name}),
-                            describe_interface(*down[0]))
-                       .see(job_.name, key(),
-                            fmt::format("{} is gone with it, as IPv6 addresses go", wanted_.ip))
-                       .remedy(remedy_link_up(host_.system, down[0]->name) + "\n" + add(*down[0]))
-                       .breaks(pairs())
-                       .take(checks_));
+    out_.push_back(
+        Proposal("link.down", Severity::kFail, job_.name)
+            .confidence(0.8)
+            .see(job_.name, key_of({"link", job_.name, {}, {}, down[0]->name}),
+                 describe_interface(*down[0]))
+            .see(job_.name, key(),
+                 fmt::format("{} is gone with it, as IPv6 addresses go", wanted_.ip))
+            .remedy(Remedy(remedy_link_up(host_.system, down[0]->name)).run(add(*down[0])))
+            .breaks(pairs())
+            .take(checks_));
     return true;
   }
 
@@ -190,10 +189,11 @@ class AbsentAddress {
             .see(job_.name, key(),
                  fmt::format("{} is not on this host; {} carry addresses of other networks",
                              wanted_.ip, join_words(up)))
-            .remedy(fmt::format("connect the card that carried {}, or add the address to the one "
-                                "that leads to the peers: {}",
-                                wanted_.ip,
-                                remedy_add_address(host_.system, wanted_.ip, prefix_, "INTERFACE")))
+            .remedy(fmt::format(
+                "connect the card that carried {}, or add the address to the one "
+                "that leads to the peers: {}",
+                wanted_.ip,
+                shell_text(remedy_add_address(host_.system, wanted_.ip, prefix_, "INTERFACE"))))
             .breaks(pairs())
             .take(checks_));
     return true;
@@ -209,17 +209,17 @@ class AbsentAddress {
                  fmt::format("no interface is left that could carry {}; there are {}", wanted_.ip,
                              places_.list_nics()))
             .remedy(down.empty()
-                        ? fmt::format("connect the network card that carries {}: `ip link` or "
-                                      "`ifconfig -a` lists what there is",
-                                      wanted_.ip)
-                        : remedy_link_up(host_.system, down[0]->name) + "\n" + add(*down[0]))
+                        ? Remedy(fmt::format("connect the network card that carries {}: `ip link` "
+                                             "or `ifconfig -a` lists what there is",
+                                             wanted_.ip))
+                        : Remedy(remedy_link_up(host_.system, down[0]->name)).run(add(*down[0])))
             .breaks(pairs())
             .take(checks_));
   }
 
   void judge_place(const InterfaceEvidence& place) {
     std::vector<std::string> found;
-    std::string remove;
+    Remedy remove;
     bool outside = false, any = false, self_assigned = false;
     for (const AddressEvidence& address : place.addresses) {
       if (!same_family(address.ip, wanted_.ip)) continue;
@@ -232,8 +232,7 @@ class AbsentAddress {
                                      !places_.is_shared_network(address));
       outside = outside || (foreign && !local);
       if (foreign) {
-        remove +=
-            "\n" + remedy_delete_address(host_.system, address.ip, address.prefix, place.name);
+        remove.run(remedy_delete_address(host_.system, address.ip, address.prefix, place.name));
       }
     }
     const char* cause = outside                 ? "ip.wrong_subnet"
@@ -245,7 +244,7 @@ class AbsentAddress {
             .confidence(job_.interface.empty() ? 0.9 : 1.0)
             .see(job_.name, key(),
                  fmt::format("{} is not on this host; {} has {}", wanted_.ip, place.name, seen))
-            .remedy(add(place) + remove)
+            .remedy(Remedy(add(place)).then(remove))
             .breaks(pairs())
             .take(checks_));
   }
@@ -273,15 +272,16 @@ std::vector<Candidate> propose_absent(const EvidenceSet& evidence, const Checks&
     for (const Cidr& wanted : data_of(*view.job)) {
       const InterfaceEvidence* carrier = interface_of(*view.host, wanted.ip);
       if (carrier == nullptr || !is_link_local_ip(wanted.ip)) continue;
-      out.push_back(Proposal("ip.link_local_only", Severity::kNote, view.job->name)
-                        .see(view.job->name, key_of({"ip", view.job->name, {}, {}, wanted.ip}),
-                             fmt::format("{} on {} is an address that may change at the next start",
-                                         wanted.ip, carrier->name))
-                        .remedy(fmt::format(
-                            "fine where the host file means it; an address that lasts: {}",
-                            remedy_add_address(view.host->system, "10.10.0.1", 24, carrier->name)))
-                        .proven()
-                        .take(checks));
+      out.push_back(
+          Proposal("ip.link_local_only", Severity::kNote, view.job->name)
+              .see(view.job->name, key_of({"ip", view.job->name, {}, {}, wanted.ip}),
+                   fmt::format("{} on {} is an address that may change at the next start",
+                               wanted.ip, carrier->name))
+              .remedy(fmt::format("fine where the host file means it; an address that lasts: {}",
+                                  shell_text(remedy_add_address(view.host->system, "10.10.0.1", 24,
+                                                                carrier->name))))
+              .proven()
+              .take(checks));
     }
   }
   return out;

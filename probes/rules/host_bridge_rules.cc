@@ -61,7 +61,7 @@ void propose_bridge(const EvidenceSet& evidence, const HostView& view, const Che
     const bool stops = !port.port_state.empty() && port.port_state != "forwarding";
     if (is_usable(port) && stops) stopped.push_back(&port);
   }
-  const auto propose = [&](const std::string& text, const std::string& remedy, double confidence) {
+  const auto propose = [&](const std::string& text, const Remedy& remedy, double confidence) {
     out.push_back(Proposal("link.not_in_bridge", Severity::kFail, name)
                       .confidence(confidence)
                       .see(name, key_of({"link", name, {}, {}, bridge.name}), text)
@@ -70,10 +70,10 @@ void propose_bridge(const EvidenceSet& evidence, const HostView& view, const Che
                       .take(checks));
   };
   if (!stopped.empty()) {
-    std::string remedy;
+    Remedy remedy;
     std::vector<std::string> words;
     for (const InterfaceEvidence* port : stopped) {
-      remedy += (remedy.empty() ? "" : "\n") + remedy_forward_on_port(port->name);
+      remedy.run(remedy_forward_on_port(port->name));
       words.push_back(fmt::format("{} is '{}'", port->name, port->port_state));
     }
     return propose(
@@ -82,11 +82,10 @@ void propose_bridge(const EvidenceSet& evidence, const HostView& view, const Che
   }
   const auto lonely = likely_ports(evidence, view, unbridged_ports(*view.host));
   if (lonely.empty()) return;
-  std::string remedy;
+  Remedy remedy;
   std::vector<std::string> words;
   for (const InterfaceEvidence* port : lonely) {
-    remedy += (remedy.empty() ? "" : "\n") +
-              remedy_add_to_bridge(view.host->system, port->name, bridge.name);
+    remedy.run(remedy_add_to_bridge(view.host->system, port->name, bridge.name));
     words.push_back(port->name);
   }
   const bool only = lonely.size() == 1;

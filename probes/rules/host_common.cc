@@ -59,8 +59,8 @@ Proposal& Proposal::see(const std::string& host, const std::string& check,
   candidate_.finding.evidence.push_back({host, check, text});
   return *this;
 }
-Proposal& Proposal::remedy(const std::string& text) {
-  candidate_.finding.remedy = text;
+Proposal& Proposal::remedy(const Remedy& remedy) {
+  candidate_.finding.remedy = remedy;
   return *this;
 }
 Proposal& Proposal::breaks(const std::set<std::string>& pairs) {

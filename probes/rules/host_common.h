@@ -27,7 +27,7 @@ class Proposal {
   Proposal& confidence(double value);
   // One line of evidence: what was seen on `host`, and the check that says so (may be empty).
   Proposal& see(const std::string& host, const std::string& check, const std::string& text);
-  Proposal& remedy(const std::string& text);
+  Proposal& remedy(const Remedy& remedy);
   Proposal& breaks(const std::set<std::string>& pairs);
   Proposal& breaks_both(const std::string& a, const std::string& b);
   // Stands by itself, whatever else is wrong.

@@ -79,15 +79,15 @@ Candidate duplicate_on(const EvidenceSet& evidence, const Checks& checks, const 
         .take(checks);
   }
   const AddressEvidence* wrong = find_address(*usurper.interface, ip);
-  std::string remedy = remedy_delete_address(
+  Remedy remedy = remedy_delete_address(
       usurper.host->system, ip, wrong != nullptr ? wrong->prefix : 24, usurper.interface->name);
   std::set<std::string> broken = pairs;
   for (const Cidr& theirs : data_of(*usurper.job)) {  // its own address had to go for this one
     if (interface_of(*usurper.host, theirs.ip) != nullptr) continue;
-    remedy = remedy_add_address(usurper.host->system, theirs.ip,
-                                theirs.prefix > 0 ? theirs.prefix : wrong->prefix,
-                                usurper.interface->name) +
-             "\n" + remedy;
+    remedy = Remedy(remedy_add_address(usurper.host->system, theirs.ip,
+                                       theirs.prefix > 0 ? theirs.prefix : wrong->prefix,
+                                       usurper.interface->name))
+                 .then(remedy);
     broken.merge(pairs_with_ip(evidence, usurper.job->name, theirs.ip));
   }
   return Proposal("ip.duplicate", Severity::kFail, usurper.job->name)

@@ -203,13 +203,13 @@ std::vector<Candidate> propose_overlaps(const EvidenceSet& evidence, const Check
                                  "may leave through either",
                                  data.ip, data.prefix, data.interface->name, second.ip,
                                  second.prefix, other.name))
-                .remedy(both_wanted
-                            ? fmt::format("give {} or {} an address of another subnet, here and at "
-                                          "{}",
-                                          data.interface->name, other.name, data.at.job->where)
-                            : remedy_delete_address(data.at.host->system, second.ip, second.prefix,
-                                                    other.name) +
-                                  "  # or give it an address of another subnet")
+                .remedy(both_wanted ? Remedy(fmt::format(
+                                          "give {} or {} an address of another subnet, here "
+                                          "and at {}",
+                                          data.interface->name, other.name, data.at.job->where))
+                                    : remedy_delete_address(data.at.host->system, second.ip,
+                                                            second.prefix, other.name)
+                                          .remark("or give it an address of another subnet"))
                 .breaks(broken)
                 .take(checks));
       }

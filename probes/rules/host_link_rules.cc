@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 
-#include "core/shell_words.h"
 #include "probes/remedy.h"
 #include "probes/rules/host_common.h"
 #include "probes/rules/host_rows.h"
@@ -45,17 +44,17 @@ void find_down(const HostEvidence& host, const InterfaceEvidence& top,
 }
 
 // IPv6 addresses vanish with the interface; they have to be given again.
-std::string remedy_up(const HostView& view, const InterfaceEvidence& down,
-                      const InterfaceEvidence& top) {
-  std::string text = remedy_link_up(view.host->system, down.name);
-  if (&down != &top && !top.up) text += "\n" + remedy_link_up(view.host->system, top.name);
+Remedy remedy_up(const HostView& view, const InterfaceEvidence& down,
+                 const InterfaceEvidence& top) {
+  Remedy remedy = remedy_link_up(view.host->system, down.name);
+  if (&down != &top && !top.up) remedy.run(remedy_link_up(view.host->system, top.name));
   for (const Cidr& data : data_of(*view.job)) {
     if (!is_v6(data.ip) || interface_of(*view.host, data.ip) != nullptr) continue;
     if (view.job->interface == top.name) {
-      text += "\n" + remedy_add_address(view.host->system, data.ip, data.prefix, top.name);
+      remedy.run(remedy_add_address(view.host->system, data.ip, data.prefix, top.name));
     }
   }
-  return text;
+  return remedy;
 }
 
 void propose_loopback(const EvidenceSet& evidence, const HostView& view, const Checks& checks,
@@ -101,9 +100,8 @@ void propose_speed(const EvidenceSet& evidence, const HostView& view, const Chec
     out.push_back(Proposal("link.duplex", Severity::kWarn, name)
                       .see(name, link_key(name, interface.name, " duplex"),
                            fmt::format("{} works in half duplex", interface.name))
-                      .remedy(fmt::format("ethtool -s {} autoneg on  # and the same at the port of "
-                                          "the switch",
-                                          shell_word(interface.name)))
+                      .remedy(remedy_negotiate_duplex(interface.name)
+                                  .remark("and the same at the port of the switch"))
                       .take(checks));
   }
   if (!interface.speed_bps || interface.kind == "wifi") return;

@@ -12,15 +12,8 @@
 namespace plumbline {
 namespace {
 
-// What may stand in a command without quoting.
-bool is_plain(const std::string& name) {
-  return !name.empty() && name.find_first_not_of(
-                              "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVW"
-                              "XYZ0123456789.-") == std::string::npos;
-}
-
-std::string remedy_for(const std::string& name, const std::string& ip) {
-  if (is_plain(name)) return remedy_own_name(name, ip);
+Remedy remedy_for(const std::string& name, const std::string& ip) {
+  if (fits(Slot::kHostName, name)) return remedy_own_name(name, ip);
   return fmt::format(
       "give the host a name of letters, digits and hyphens, and the line '{} NAME' in /etc/hosts",
       ip);

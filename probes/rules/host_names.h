@@ -12,8 +12,8 @@ namespace plumbline {
 
 struct NameVerdict {
   Check check;
-  std::string cause;   // "name.loopback"; empty when nothing is wrong
-  std::string remedy;  // for the host of the check
+  std::string cause;  // "name.loopback"; empty when nothing is wrong
+  Remedy remedy;      // for the host of the check
 };
 
 // One verdict for every name that this host was asked for; at least one.

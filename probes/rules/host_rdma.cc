@@ -74,7 +74,7 @@ class RdmaJudge {
   RdmaVerdict say(CheckOutcome outcome, const std::string& reason) const {
     return {make_check({"rdma", job_.name}, outcome, reason), {}, {}};
   }
-  RdmaVerdict blame(const char* cause, const std::string& reason, const std::string& remedy) const {
+  RdmaVerdict blame(const char* cause, const std::string& reason, const Remedy& remedy) const {
     RdmaVerdict verdict = say(asked_ ? CheckOutcome::kFail : CheckOutcome::kWarn, reason);
     verdict.cause = cause;
     verdict.remedy = remedy;
@@ -110,7 +110,7 @@ class RdmaJudge {
     if (active.empty()) {
       return blame("rdma.port_down", "no port is active: " + describe_devices(devices),
                    devices[0].netdev.empty()
-                       ? "plug in the cable, and check the port at its other end"
+                       ? Remedy("plug in the cable, and check the port at its other end")
                        : remedy_link_up(host_.system, devices[0].netdev));
     }
     if (std::none_of(active.begin(), active.end(), has_gid)) {

@@ -13,7 +13,7 @@ namespace plumbline {
 struct RdmaVerdict {
   Check check;
   std::string cause;  // "rdma.no_gid"; empty when nothing is wrong
-  std::string remedy;
+  Remedy remedy;
 };
 
 // One for every host. Where the job does not ask for RDMA and a host has no device, there is

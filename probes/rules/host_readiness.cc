@@ -36,8 +36,8 @@ class HostJudge {
     row.check = make_check({"host", host_.name, {}, {}, what}, outcome, reason);
     out_.push_back(std::move(row));
   }
-  void warn(const char* what, const char* cause, const std::string& reason,
-            const std::string& remedy, Severity severity = Severity::kWarn) {
+  void warn(const char* what, const char* cause, const std::string& reason, const Remedy& remedy,
+            Severity severity = Severity::kWarn) {
     say(what, severity == Severity::kFail ? CheckOutcome::kFail : CheckOutcome::kWarn, reason);
     out_.back().cause = cause;
     out_.back().severity = severity;

@@ -15,7 +15,7 @@ struct Readiness {
   Check check;
   std::string cause;  // "host.overloaded"; empty when nothing is wrong
   Severity severity = Severity::kWarn;
-  std::string remedy;
+  Remedy remedy;
 };
 
 // Everything about every host, in the order of the host file.

@@ -146,8 +146,7 @@ class RouteRules {
     if (!same_subnet(from.ip, pair.to_ip, from.prefix)) return;
     const bool broken = reaches(evidence_, pair.from, pair.to) == std::optional<bool>(false);
     const RouteEvidence* route = matching_route(*from.at.host, pair.to_ip);
-    std::string remedy =
-        fmt::format("delete the route that leads to {} via {}", pair.to_ip, lookup.via);
+    Remedy remedy = fmt::format("delete the route that leads to {} via {}", pair.to_ip, lookup.via);
     if (const PolicyRule* rule = guilty_rule(*from.at.host, pair)) {
       remedy = remedy_delete_rule(*rule, is_v6(pair.to_ip));
     } else if (route != nullptr && route->via == lookup.via) {

@@ -116,12 +116,13 @@ class SilentPeers {
                              link.from->interface->name));
   }
 
-  static std::string remedy_for_dropped_answers(const Link& link) {
+  static Remedy remedy_for_dropped_answers(const Link& link) {
     const std::string device = shell_word(link.from->interface->name);
-    return fmt::format(
-        "# as root on {}, find the rule that drops ARP on {} and take it out:\n"
-        "nft -a list ruleset; arptables-save; tc filter show dev {} ingress",
-        link.pair->from, device, device);
+    return Remedy(
+               fmt::format("# as root on {}, find the rule that drops ARP on {} and take it out:",
+                           link.pair->from, device))
+        .say(fmt::format("nft -a list ruleset; arptables-save; tc filter show dev {} ingress",
+                         device));
   }
 
   void see_silence(Proposal& proposal, const std::string& from, const std::string& to) const {
@@ -133,7 +134,7 @@ class SilentPeers {
     }
   }
 
-  std::string remedy_for_silence(const std::string& host) const {
+  Remedy remedy_for_silence(const std::string& host) const {
     for (const DataAddress& data : what_.all) {
       if (data.at.job->name != host) continue;
       const std::string unseen =

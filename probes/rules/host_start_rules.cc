@@ -132,12 +132,14 @@ void propose_holder(const EvidenceSet& evidence, const Checks& checks, const Por
                                 evidence.job.master_port) != holder.ports.end();
   const std::string other = suggest_ports(evidence, master);
   const HostEvidence* system = find_host(evidence, host);
-  std::string remedy =
-      holder.pid > 0 ? remedy_kill(holder.pid)
-                     : fmt::format("end the process that `{}` shows",
-                                   remedy_show_listener(system == nullptr ? "" : system->system,
-                                                        holder.ports.front()));
-  if (stranger && !other.empty()) remedy += "  # or choose other ports: " + other;
+  const std::string or_else =
+      stranger && !other.empty() ? "or choose other ports: " + other : std::string();
+  Remedy remedy = holder.pid > 0
+                      ? Remedy(remedy_kill(holder.pid).remark(or_else))
+                      : fmt::format("end the process that `{}` shows{}",
+                                    remedy_show_listener(system == nullptr ? "" : system->system,
+                                                         holder.ports.front()),
+                                    or_else.empty() ? "" : "  # " + or_else);
   if (holder.kind == HolderKind::kBusyAgent) {
     remedy = "wait until the other diagnosis or run has ended, then ask again";
   }

@@ -139,17 +139,17 @@ std::vector<Candidate> propose_subnets(const EvidenceSet& evidence, const Checks
 }
 
 // Two swapped cables are healed as well by giving each card the other's address.
-std::string remedy_for_crossing(const std::vector<const DataAddress*>& ends) {
+Remedy remedy_for_crossing(const std::vector<const DataAddress*>& ends) {
   std::vector<std::string> names;
   for (const DataAddress* end : ends) names.push_back(end->interface->name);
   const std::string cables = "swap the cables of " + join_words(names, " and ");
   if (ends.size() != 2) return cables + ", or their addresses";
   const DataAddress &a = *ends[0], &b = *ends[1];
   const std::string& system = a.at.host->system;
-  return remedy_delete_address(system, a.ip, a.prefix, a.interface->name) + "\n" +
-         remedy_delete_address(system, b.ip, b.prefix, b.interface->name) + "\n" +
-         remedy_add_address(system, a.ip, a.prefix, b.interface->name) + "\n" +
-         remedy_add_address(system, b.ip, b.prefix, a.interface->name) + "  # or " + cables;
+  return Remedy(remedy_delete_address(system, a.ip, a.prefix, a.interface->name))
+      .run(remedy_delete_address(system, b.ip, b.prefix, b.interface->name))
+      .run(remedy_add_address(system, a.ip, a.prefix, b.interface->name))
+      .run(remedy_add_address(system, b.ip, b.prefix, a.interface->name).remark("or " + cables));
 }
 
 // Two or more cables of one host whose other ends all stay silent, though every link has a signal

@@ -83,7 +83,7 @@ std::vector<Evidence> evidence_of(const BlockGroup& group) {
   return out;
 }
 
-std::string path_remedy(const BlockGroup& group) {
+Remedy path_remedy(const BlockGroup& group) {
   const PairEvidence& pair = *group.view->pair;
   return fmt::format(
       "# on the devices between {} and {} (switch, bridge, router, hypervisor): let TCP between {} "
@@ -91,7 +91,7 @@ std::string path_remedy(const BlockGroup& group) {
       pair.from, pair.to, pair.from_ip, pair.to_ip, ports_text(group.ports()));
 }
 
-std::string remedy_of(const BlockGroup& group) {
+Remedy remedy_of(const BlockGroup& group) {
   if (group.place == Place::kPath && group.blocks[0]->router == nullptr) return path_remedy(group);
   const PairEvidence& pair = *group.view->pair;
   const bool at_listener = group.culprit == pair.to;
@@ -103,7 +103,7 @@ std::string remedy_of(const BlockGroup& group) {
     const FilterRule* rule = meant ? block->hit->rule : nullptr;
     by_rule[rule].push_back(block->port);
   }
-  std::string out;
+  Remedy out;
   for (const auto& [rule, ports] : by_rule) {
     Passage passage;
     passage.own_ip = at_listener ? pair.to_ip : pair.from_ip;
@@ -112,7 +112,7 @@ std::string remedy_of(const BlockGroup& group) {
     passage.ports = ports;
     passage.own_ports = at_listener;
     passage.incoming = group.request == at_listener;
-    out = join_remedies(out, remedy_open(host, rule, passage));
+    out.then(remedy_open(host, rule, passage));
   }
   return out;
 }

@@ -54,11 +54,16 @@ Candidate candidate_of(const PairEvidence& pair, bool at_sender) {
       {pair.from, key_of({"tcp.connect", pair.from, pair.to, idle.port, "idle"}),
        fmt::format("a connection to {} port {} worked, lay idle for {} s, and then gave: {} {}",
                    pair.to_ip, idle.port, pair.idle_s, idle.result, idle.error)});
-  finding.remedy = fmt::format(
-      "# a filter with state forgets connections that are idle for {0} s; let it keep them longer\n"
-      "# (Linux: sysctl -w net.netfilter.nf_conntrack_tcp_timeout_established=432000), or let the\n"
-      "# program set SO_KEEPALIVE on its sockets and speak every {1} s (TCP_KEEPIDLE, tcp(7))",
-      pair.idle_s, std::max<int64_t>(1, pair.idle_s / 3));
+  finding.remedy
+      .say(fmt::format("# a filter with state forgets connections that are idle for {} s; let it "
+                       "keep them longer",
+                       pair.idle_s))
+      .say(
+          "# (Linux: sysctl -w net.netfilter.nf_conntrack_tcp_timeout_established=432000), or let "
+          "the")
+      .say(fmt::format("# program set SO_KEEPALIVE on its sockets and speak every {} s "
+                       "(TCP_KEEPIDLE, tcp(7))",
+                       std::max<int64_t>(1, pair.idle_s / 3)));
   candidate.proven = true;
   return candidate;
 }

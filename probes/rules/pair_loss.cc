@@ -194,7 +194,7 @@ void add_rule(Candidate& candidate, const Direction& direction, const HostDirect
   // Both ends listen: the packets of this direction go to the peer's ports, or come from our own.
   for (const bool own_ports : {at_listener, !at_listener}) {
     passage.own_ports = own_ports;
-    finding.remedy = join_remedies(finding.remedy, remedy_open(rule->host, rule->rule, passage));
+    finding.remedy.then(remedy_open(rule->host, rule->rule, passage));
   }
   if (rule->host->name != finding.host) {
     finding.remedy = "# on " + rule->host->name + ": " + describe(*rule->rule);

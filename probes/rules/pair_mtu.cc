@@ -40,8 +40,8 @@ bool lost_by_chance(const MtuEvidence& mtu) {
   return std::pow(share, mtu.lost_tries) > kUnlikely;
 }
 
-std::string remedy_at(const PairView& view, const MtuFault& fault, const RuleHit* rule,
-                      const std::string& named) {
+Remedy remedy_at(const PairView& view, const MtuFault& fault, const RuleHit* rule,
+                 const std::string& named) {
   const PairEvidence& pair = *view.pair;
   const bool at_sender = named == pair.from;
   Passage passage;
@@ -64,10 +64,11 @@ std::string remedy_at(const PairView& view, const MtuFault& fault, const RuleHit
     }
   }
   const HostEvidence* host = at_sender ? view.from : view.to;
-  return remedy_route_mtu(host, passage.peer_ip, passage.own_ip, via, dev,
-                          fault.largest > 0 ? fault.largest : kSafeMtu) +
-         "\n# or let the devices on the way carry larger packets, or say by ICMP (fragmentation "
-         "needed, packet too big) that they do not";
+  return Remedy(remedy_route_mtu(host, passage.peer_ip, passage.own_ip, via, dev,
+                                 fault.largest > 0 ? fault.largest : kSafeMtu))
+      .say(
+          "# or let the devices on the way carry larger packets, or say by ICMP (fragmentation "
+          "needed, packet too big) that they do not");
 }
 
 }  // namespace

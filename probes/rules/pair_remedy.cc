@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "probes/filters/evaluate.h"
+#include "probes/filters/port_words.h"
 #include "probes/port_list.h"
 
 namespace plumbline {
@@ -31,62 +31,76 @@ bool present(const HostEvidence* host, const std::string& tool) {
                      [&](const FilterSource& s) { return s.tool == tool && s.present; });
 }
 
-// "29600:29603,29500": ranges with another sign between their ends.
-std::string ports_with(const std::vector<int>& ports, char range_sign) {
-  std::string text = format_port_list(ports);
-  std::replace(text.begin(), text.end(), '-', range_sign);
-  return text;
+Word address(const std::string& ip) { return slot(Slot::kAddress, ip); }
+Word ports_of(const Passage& passage) {
+  return ports_word(port_ranges(passage.ports), ":", ",");  // "29500,29600:29603"
 }
 
-std::string for_firewalld(const Passage& passage) {
-  std::string out;
-  std::stringstream list(format_port_list(passage.ports));
-  for (std::string range; std::getline(list, range, ',');) {
-    out += fmt::format(
-        "{}firewall-cmd --add-rich-rule='rule family=\"{}\" source "
-        "address=\"{}\" port port=\"{}\" protocol=\"tcp\" accept'",
-        out.empty() ? "" : "\n", is_v6(passage.peer_ip) ? "ipv6" : "ipv4", passage.peer_ip, range);
+Remedy for_firewalld(const Passage& passage) {
+  Remedy remedy;
+  for (const auto& range : port_ranges(passage.ports)) {
+    remedy.run({"firewall-cmd", "--add-rich-rule=rule family=\"" +
+                                    (is_v6(passage.peer_ip) ? Word("ipv6") : Word("ipv4")) +
+                                    "\" source address=\"" + address(passage.peer_ip) +
+                                    "\" port port=\"" + ports_word({range}, "-", ",") +
+                                    "\" protocol=\"tcp\" accept"});
   }
-  return out;
+  return remedy;
 }
 
-std::string for_ufw(const Passage& passage) {
-  const std::string ports = ports_with(passage.ports, ':');
-  if (passage.own_ports) {
-    return fmt::format("ufw insert 1 allow proto tcp from {} to {} port {}", passage.peer_ip,
-                       passage.own_ip, ports);
+Command for_ufw(const Passage& passage) {
+  std::vector<Word> words = {"ufw", "insert", "1", "allow"};
+  if (!passage.own_ports) words.emplace_back("out");
+  const Word own = address(passage.own_ip), peer = address(passage.peer_ip);
+  words.insert(words.end(), {"proto", "tcp", "from", passage.own_ports ? peer : own, "to",
+                             passage.own_ports ? own : peer, "port", ports_of(passage)});
+  return words;
+}
+
+// pfctl reads its rules from its input.
+Command for_pf(const Passage& passage) {
+  const Word own = address(passage.own_ip), peer = address(passage.peer_ip);
+  const Word rule = "pass " + (passage.own_ports ? Word("in") : Word("out")) +
+                    " quick proto tcp from " + (passage.own_ports ? peer : own) + " to " +
+                    (passage.own_ports ? own : peer) + " port { " + ports_of(passage) + " }";
+  return {"sh", "-c", "echo \"$1\" | pfctl -a com.apple/plumbline -f -", "sh", rule};
+}
+
+Remedy for_macos(const HostEvidence* host, const Passage& passage) {
+  if (!passage.incoming || !passage.own_ports || !runs(host, "alf")) return for_pf(passage);
+  Remedy remedy;
+  for (const Word& verb : {Word("--add"), Word("--unblockapp")}) {
+    remedy.run({"sh", "-c",
+                "/usr/libexec/ApplicationFirewall/socketfilterfw \"$1\" \"$(command -v python3)\"",
+                "sh", verb});
   }
-  return fmt::format("ufw insert 1 allow out proto tcp from {} to {} port {}", passage.own_ip,
-                     passage.peer_ip, ports);
+  return remedy.say("# the same for every program of the job that listens");
 }
 
-std::string for_macos(const HostEvidence* host, const Passage& passage) {
-  if (passage.incoming && passage.own_ports && runs(host, "alf")) {
-    return "/usr/libexec/ApplicationFirewall/socketfilterfw --add \"$(command -v "
-           "python3)\"\n/usr/libexec/ApplicationFirewall/socketfilterfw --unblockapp "
-           "\"$(command -v python3)\"\n# the same for every program of the job that listens";
-  }
-  return fmt::format(
-      "echo 'pass {} quick proto tcp from {} to {} port {{ {} }}' | pfctl -a "
-      "com.apple/plumbline -f -",
-      passage.own_ports ? "in" : "out", passage.own_ports ? passage.peer_ip : passage.own_ip,
-      passage.own_ports ? passage.own_ip : passage.peer_ip, ports_with(passage.ports, ':'));
-}
-
-std::string for_iptables(const Passage& passage) {
+Command for_iptables(const Passage& passage) {
   // The ports are the destination on the way to their owner, the source on the way back.
   const bool to_owner = passage.incoming == passage.own_ports;
-  return fmt::format("{} -I {} -s {} -d {} -p tcp -m multiport --{} {} -j ACCEPT",
-                     is_v6(passage.peer_ip) ? "ip6tables" : "iptables",
-                     passage.incoming ? "INPUT" : "OUTPUT",
-                     passage.incoming ? passage.peer_ip : passage.own_ip,
-                     passage.incoming ? passage.own_ip : passage.peer_ip,
-                     to_owner ? "dports" : "sports", ports_with(passage.ports, ':'));
+  const Word own = address(passage.own_ip), peer = address(passage.peer_ip);
+  return {is_v6(passage.peer_ip) ? Word("ip6tables") : Word("iptables"),
+          "-I",
+          passage.incoming ? Word("INPUT") : Word("OUTPUT"),
+          "-s",
+          passage.incoming ? peer : own,
+          "-d",
+          passage.incoming ? own : peer,
+          "-p",
+          "tcp",
+          "-m",
+          "multiport",
+          to_owner ? Word("--dports") : Word("--sports"),
+          ports_of(passage),
+          "-j",
+          "ACCEPT"};
 }
 
 }  // namespace
 
-std::string remedy_open(const HostEvidence* host, const FilterRule* rule, const Passage& passage) {
+Remedy remedy_open(const HostEvidence* host, const FilterRule* rule, const Passage& passage) {
   if (rule == nullptr) return remedy_open(host, passage);
   RemedyFor what;
   what.incoming = passage.own_ports;
@@ -96,53 +110,41 @@ std::string remedy_open(const HostEvidence* host, const FilterRule* rule, const 
   for (const char* tool : {"ufw", "firewalld"}) {
     if (runs(host, tool)) what.front_ends.emplace_back(tool);
   }
-  std::string out;
-  std::stringstream lines(remedy_for_rule(*rule, what));
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.empty()) out += (out.empty() ? "" : "\n") + line;
-  }
-  if (!out.empty()) return out;
-  return "# take away or narrow: " + describe(*rule);
+  const Remedy remedy = remedy_for_rule(*rule, what);
+  return remedy.empty() ? "# take away or narrow: " + describe(*rule) : remedy;
 }
 
-std::string remedy_open(const HostEvidence* host, const Passage& passage) {
+Remedy remedy_open(const HostEvidence* host, const Passage& passage) {
   if (host != nullptr && host->system == "macos") return for_macos(host, passage);
   if (runs(host, "ufw")) return for_ufw(passage);
   if (runs(host, "firewalld") && passage.own_ports) return for_firewalld(passage);
-  const std::string look = fmt::format(
-      "# find the rule that stops TCP {} {} on {} {} and let it pass there:\nnft -a list "
-      "ruleset; iptables-save; tc filter show",
-      passage.incoming ? "from" : "to", passage.peer_ip,
-      passage.ports.size() == 1 ? "port" : "ports", format_port_list(passage.ports));
+  Remedy look =
+      fmt::format("# find the rule that stops TCP {} {} on {} {} and let it pass there:",
+                  passage.incoming ? "from" : "to", passage.peer_ip,
+                  passage.ports.size() == 1 ? "port" : "ports", format_port_list(passage.ports));
+  look.say("nft -a list ruleset; iptables-save; tc filter show");
   if (present(host, "iptables") || host == nullptr) {
-    return look + "\n# for iptables:\n" + for_iptables(passage);
+    look.say("# for iptables:").run(for_iptables(passage));
   }
   return look;
 }
 
-std::string remedy_route_mtu(const HostEvidence* host, const std::string& peer_ip,
-                             const std::string& own_ip, const std::string& via,
-                             const std::string& dev, int mtu) {
+Command remedy_route_mtu(const HostEvidence* host, const std::string& peer_ip,
+                         const std::string& own_ip, const std::string& via, const std::string& dev,
+                         int mtu) {
+  const Word size = number(mtu, 68, 1 << 20);
   if (host != nullptr && host->system == "macos") {
-    return dev.empty() ? fmt::format("route change -host {} -mtu {}", peer_ip, mtu)
-                       : fmt::format("ifconfig {} mtu {}", dev, mtu);
+    if (dev.empty()) return {"route", "change", "-host", address(peer_ip), "-mtu", size};
+    return {"ifconfig", slot(Slot::kInterface, dev), "mtu", size};
   }
-  return fmt::format("ip {}route replace {}/{}{}{} src {} mtu {}", is_v6(peer_ip) ? "-6 " : "",
-                     peer_ip, is_v6(peer_ip) ? 128 : 32, via.empty() ? "" : " via " + via,
-                     dev.empty() ? "" : " dev " + dev, own_ip, mtu);
-}
-
-std::string join_remedies(const std::string& first, const std::string& second) {
-  std::vector<std::string> lines;
-  for (const std::string* text : {&first, &second}) {
-    std::stringstream stream(*text);
-    for (std::string line; std::getline(stream, line);) {
-      if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
-    }
-  }
-  std::string out;
-  for (const std::string& line : lines) out += (out.empty() ? "" : "\n") + line;
-  return out;
+  std::vector<Word> words = {"ip"};
+  if (is_v6(peer_ip)) words.emplace_back("-6");
+  words.insert(words.end(), {"route", "replace",
+                             address(peer_ip) + (is_v6(peer_ip) ? Word("/128") : Word("/32"))});
+  if (!via.empty()) words.insert(words.end(), {"via", address(via)});
+  if (!dev.empty()) words.insert(words.end(), {"dev", slot(Slot::kInterface, dev)});
+  words.insert(words.end(), {"src", address(own_ip), "mtu", size});
+  return words;
 }
 
 }  // namespace plumbline

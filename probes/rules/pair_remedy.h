@@ -1,11 +1,12 @@
-// Remedies for pair causes: commands for `sh`, as root on the host that the finding names, past a
-// rule that is known or else for the firewall front end that the host has. What cannot be a command
-// stands behind a '#'. Nothing here is ever run. Pure functions, thread-safe.
+// Remedies for pair causes, as root on the host that the finding names: past a rule that is known,
+// or else for the firewall front end that the host has. Nothing here is ever run. Pure functions,
+// thread-safe.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "core/remedy.h"
 #include "probes/evidence.h"
 
 namespace plumbline {
@@ -18,15 +19,12 @@ struct Passage {
   bool incoming = true;   // packets are lost on their way into this host; otherwise out of it
 };
 // Past a rule that is known by name; else by what the host has.
-std::string remedy_open(const HostEvidence* host, const FilterRule* rule, const Passage& passage);
-std::string remedy_open(const HostEvidence* host, const Passage& passage);
+Remedy remedy_open(const HostEvidence* host, const FilterRule* rule, const Passage& passage);
+Remedy remedy_open(const HostEvidence* host, const Passage& passage);
 
 // Keeps packets to this peer at or below `mtu` bytes; `via` and `dev` as the route lookup says.
-std::string remedy_route_mtu(const HostEvidence* host, const std::string& peer_ip,
-                             const std::string& own_ip, const std::string& via,
-                             const std::string& dev, int mtu);
-
-// Two remedies as one: lines of both, each once, in order.
-std::string join_remedies(const std::string& first, const std::string& second);
+Command remedy_route_mtu(const HostEvidence* host, const std::string& peer_ip,
+                         const std::string& own_ip, const std::string& via, const std::string& dev,
+                         int mtu);
 
 }  // namespace plumbline

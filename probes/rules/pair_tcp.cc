@@ -53,7 +53,8 @@ bool echo_fails(const PairView& view) {
 }
 
 struct EchoBlock {
-  std::string host, text, remedy;
+  std::string host, text;
+  Remedy remedy;
 };
 
 // Who blocks it, where one pair shows that.
@@ -117,7 +118,9 @@ Candidates propose_icmp_blocked(const EvidenceSet& evidence, const Checks&) {
     candidate.finding.remedy =
         block && !block->remedy.empty()
             ? block->remedy
-            : "# nothing needs it; for `ping` as a tool let ICMP echo requests and replies pass";
+            : Remedy(
+                  "# nothing needs it; for `ping` as a tool let ICMP echo requests and replies "
+                  "pass");
     candidate.finding.explains = {check};
     out.push_back(std::move(candidate));
   }
@@ -143,11 +146,14 @@ Candidate wrong_address(const PairView& view, const SocketEvidence& socket, bool
   out.finding.evidence.push_back(
       {pair.to, "", fmt::format("{}, not on {}", who(socket), pair.to_ip)});
   out.finding.remedy = fmt::format(
-      "# start what listens on {0} port {1} with {2} as its address (PID {3}), or end it:\n{4}",
-      socket.ip, socket.port, pair.to_ip, socket.pid,
-      socket.pid > 0
-          ? remedy_kill(socket.pid)
-          : remedy_show_listener(view.to == nullptr ? "" : view.to->system, socket.port));
+      "# start what listens on {0} port {1} with {2} as its address (PID {3}), or end it:",
+      socket.ip, socket.port, pair.to_ip, socket.pid);
+  if (socket.pid > 0) {
+    out.finding.remedy.run(remedy_kill(socket.pid));
+  } else {
+    out.finding.remedy.say(
+        remedy_show_listener(view.to == nullptr ? "" : view.to->system, socket.port));
+  }
   return out;
 }
 
@@ -279,8 +285,8 @@ Candidates propose_wrong_service(const EvidenceSet& evidence, const Checks&) {
             {pair.to, "", "the listener of " + pair.to + " never saw the connection"});
       }
       const std::string system = view.to == nullptr ? "" : view.to->system;
-      finding.remedy = "# end who answers there, or move the job's ports:\n" +
-                       remedy_show_listener(system, attempt.port);
+      finding.remedy = "# end who answers there, or move the job's ports:";
+      finding.remedy.say(remedy_show_listener(system, attempt.port));
       if (redirect != nullptr) {
         finding.evidence.push_back({redirect->host->name, "", describe(*redirect->rule)});
         RemedyFor what;
@@ -288,9 +294,8 @@ Candidates propose_wrong_service(const EvidenceSet& evidence, const Checks&) {
         what.own_ip = at_sender ? pair.from_ip : pair.to_ip;
         what.peer_ip = at_sender ? pair.to_ip : pair.from_ip;
         what.ports = {attempt.port};
-        const std::string past = remedy_for_rule(*redirect->rule, what);
-        finding.remedy = past.empty() ? "# take away: " + describe(*redirect->rule)
-                                      : past.substr(0, past.find_last_not_of('\n') + 1);
+        finding.remedy = remedy_for_rule(*redirect->rule, what).on(redirect->host->name);
+        if (finding.remedy.empty()) finding.remedy = "# take away: " + describe(*redirect->rule);
       }
       out.push_back(std::move(candidate));
     }

@@ -23,7 +23,8 @@ const RouteEvidence* way_of_neighbour(const std::vector<DataAddress>& all, const
                                       const std::string& to_ip);
 
 struct RouteCure {
-  std::string text, remedy;  // why, and the commands
+  std::string text;  // why
+  Remedy remedy;
   double confidence = 1.0;
 };
 // Absent when neither a policy rule nor a refusing route nor a lost connected one is to blame.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 
 #include "reports/content.h"
 #include "reports/doctor.h"
@@ -108,16 +107,18 @@ std::string place_of(const Finding& finding) {
 }
 
 // Commands to copy stand in blocks of their own, advice is text.
-void write_remedy(const std::string& remedy, HtmlWriter& html) {
+void write_remedy(const Remedy& remedy, HtmlWriter& html) {
   constexpr size_t kLongestRemedy = 8000;
+  size_t left = kLongestRemedy;
   std::string block;
   const auto finish = [&] {
     if (!block.empty()) html.preformatted(block, kLongestRemedy);
     block.clear();
   };
-  std::istringstream in(remedy.substr(0, kLongestRemedy));
-  for (std::string line; std::getline(in, line);) {
-    if (is_remedy_command(line)) {
+  for (const RemedyStep& step : remedy.steps()) {
+    const std::string line = step.text.substr(0, left);
+    left -= line.size();
+    if (step.is_code) {
       block += (block.empty() ? "" : "\n") + line;
     } else if (line.find_first_not_of(" #\t\r") != std::string::npos) {
       finish();

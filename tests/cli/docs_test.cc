@@ -92,6 +92,7 @@ std::set<std::string> keys_of(const nlohmann::json& object) {
 TEST(Docs, JsonOutputHoldsEveryFieldAndNoOther) {
   Finding finding;
   finding.evidence.emplace_back();
+  finding.remedy = Command{"true"};
   const auto doctor = nlohmann::json::parse(doctor_json({{"h"}, {Check()}, {finding}}));
   TraceFlow flow;
   flow.icmp.emplace_back();
@@ -105,6 +106,7 @@ TEST(Docs, JsonOutputHoldsEveryFieldAndNoOther) {
   const std::map<std::string, std::set<std::string>> emitted = {
       {"doctor: report", keys_of(doctor)},
       {"doctor: finding", keys_of(doctor["findings"][0])},
+      {"doctor: command", keys_of(doctor["findings"][0]["commands"][0])},
       {"doctor: evidence", keys_of(doctor["findings"][0]["evidence"][0])},
       {"doctor: check", keys_of(doctor["checks"][0])},
       {"trace: report", keys_of(trace)},

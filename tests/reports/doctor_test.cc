@@ -79,7 +79,7 @@ TEST(Doctor, JsonHasExactlyTheFixedKeys) {
   EXPECT_EQ(json["hosts"], nlohmann::json({"local0", "local1"}));
   EXPECT_THAT(keys_of(json["findings"][0]),
               UnorderedElementsAre("cause", "outcome", "host", "peer", "port", "ports",
-                                   "confidence", "evidence", "remedy", "explains"));
+                                   "confidence", "evidence", "remedy", "commands", "explains"));
   EXPECT_THAT(keys_of(json["findings"][0]["evidence"][0]),
               UnorderedElementsAre("host", "check", "text"));
   EXPECT_THAT(keys_of(json["checks"][0]),

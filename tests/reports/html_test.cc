@@ -123,12 +123,12 @@ TEST(Html, SoundOnlyWhenNothingSpeaksAgainstIt) {
   Finding finding;
   finding.cause = "tcp.port_in_use";
   finding.host = "h1";
-  finding.remedy = "kill <it>\nthen start again";
+  finding.remedy = Remedy(Command{"kill", "<it>"}).say("then start again");
   finding.evidence = {{"h1", "ports/h1", "taken by 'x'"}};
   found.findings = {finding};
   const std::string with_finding = html(found);
   EXPECT_THAT(with_finding, HasSubstr("<strong>Not sound</strong>"));
-  EXPECT_THAT(with_finding, HasSubstr("kill &lt;it&gt;</pre>"));
+  EXPECT_THAT(with_finding, HasSubstr("kill &#39;&lt;it&gt;&#39;</pre>"));
   EXPECT_THAT(with_finding, HasSubstr("<p>then start again</p>"));  // advice is no command
 
   ReportInput ruled = input;
@@ -264,7 +264,8 @@ TEST(Html, HostileNamesStayText) {
   check.outcome = CheckOutcome::kWarn;
   input.checks = {check};
   Finding finding;
-  finding.cause = finding.host = finding.peer = finding.remedy = kHostile;
+  finding.cause = finding.host = finding.peer = kHostile;
+  finding.remedy = kHostile;
   finding.evidence = {{kHostile, kHostile, kHostile}};
   input.findings = {finding};
   input.rules = {{kHostile, kHostile, false, kHostile, {kHostile}, {kHostile}}};
@@ -299,7 +300,8 @@ TEST(Html, AlwaysSmallEnough) {
   input.scenario_text = std::string(500'000, 's');
   for (int i = 0; i < 2000; ++i) {
     Finding finding;
-    finding.cause = finding.remedy = std::string(10'000, 'r');
+    finding.cause = std::string(10'000, 'r');
+    finding.remedy = finding.cause;
     input.findings.push_back(finding);
     input.notes.emplace_back(std::string(10'000, 'n'));
   }

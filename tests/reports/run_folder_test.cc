@@ -45,7 +45,7 @@ DoctorReport diagnosis() {
   finding.ports = {29600, 29601};
   finding.confidence = 0.75;
   finding.evidence = {{"h2", check.key, "text"}};
-  finding.remedy = "kill it\nnow";
+  finding.remedy = Remedy("kill it").say("now");
   finding.explains = {check.key};
   report.checks = {check};
   report.findings = {finding};

@@ -355,11 +355,13 @@ TEST_P(LiveFilters, JudgedAsTheKernelDoesAndHealed) {
       if (left.empty()) left = lab.judge(now, shape.incoming, port);
     }
     if (left.empty()) break;
-    const std::string commands = remedy_for_rule(
-        *left[0].rule,
-        {shape.incoming, lab.own, lab.peer, kJob, left[0].hook, left[0].left_by, {}});
+    const std::string commands =
+        remedy_for_rule(
+            *left[0].rule,
+            {shape.incoming, lab.own, lab.peer, kJob, left[0].hook, left[0].left_by, {}})
+            .text();
     ASSERT_NE(commands, "") << describe(*left[0].rule);
-    healed += commands;
+    healed += commands + "\n";
     ASSERT_EQ(lab.shell(commands), "") << commands;
   }
   const std::vector<FilterRule> after = lab.rules();

@@ -125,7 +125,7 @@ TEST_F(Select, OneCauseOfOneHostIsOneFinding) {
   EXPECT_THAT(findings_[0].ports, ElementsAre(29600, 29601));
   EXPECT_EQ(findings_[0].confidence, 0.9);
   EXPECT_EQ(findings_[0].evidence.size(), 2u);
-  EXPECT_EQ(findings_[0].remedy, "heal mini1 mini2\nheal mini1 mini3");
+  EXPECT_EQ(findings_[0].remedy.text(), "heal mini1 mini2\nheal mini1 mini3");
 
   ASSERT_THAT(chosen({one, one}), ElementsAre("firewall.drop_inbound mini1>mini2"));
   EXPECT_EQ(findings_[0].evidence.size(), 1u) << "the same is said once";

@@ -25,7 +25,7 @@ TEST(IpRules, AddressIsMissing) {
   test::unroute(set, "mini3", "mini1", "ENETUNREACH");
   const Candidate found = candidate_of(set, "ip.missing");
   EXPECT_EQ(found.finding.host, "mini3");
-  EXPECT_EQ(found.finding.remedy, "ip address add 10.10.0.3/24 dev eth1");
+  EXPECT_EQ(found.finding.remedy.text(), "ip address add 10.10.0.3/24 dev eth1");
   EXPECT_EQ(found.breaks, test::all_pairs(set, "mini3"));
   EXPECT_EQ(causes_of(set), "ip.missing@mini3");
   EXPECT_EQ(test::root_causes(set), "ip.missing@mini3");
@@ -45,7 +45,7 @@ TEST(IpRules, AddressOfANetworkThatNobodyShares) {
   set_addresses(set, "mini3", "eth1", {"10.77.0.3/24"});
   test::silence_host(set, "mini3");
   const Candidate found = candidate_of(set, "ip.wrong_subnet");
-  EXPECT_EQ(found.finding.remedy,
+  EXPECT_EQ(found.finding.remedy.text(),
             "ip address add 10.10.0.3/24 dev eth1\nip address del 10.77.0.3/24 dev eth1");
   EXPECT_EQ(causes_of(set), "ip.wrong_subnet@mini3");
 }
@@ -55,7 +55,8 @@ TEST(IpRules, PrefixComesFromThePeersWhenTheFileHasNone) {
   set_addresses(set, "mini3", "eth1", {});
   test::job_host(set, "mini3").data = {"10.10.0.3"};
   for (const char* name : {"mini1", "mini2"}) nic(set, name, "eth1").addresses[0].prefix = 22;
-  EXPECT_EQ(candidate_of(set, "ip.missing").finding.remedy, "ip address add 10.10.0.3/22 dev eth1");
+  EXPECT_EQ(candidate_of(set, "ip.missing").finding.remedy.text(),
+            "ip address add 10.10.0.3/22 dev eth1");
 }
 
 TEST(IpRules, SelfAssignedOnly) {
@@ -85,8 +86,8 @@ TEST(IpRules, AddressOnLoopbackInsteadOfTheCard) {
     nic(set, "mini2", place).addresses.push_back(address("10.10.0.2/32"));
     test::silence_host(set, "mini2");
     const Candidate found = candidate_of(set, "ip.missing");
-    EXPECT_EQ(found.finding.remedy, std::string("ip address del 10.10.0.2/32 dev ") + place +
-                                        "\nip address add 10.10.0.2/24 dev eth1");
+    EXPECT_EQ(found.finding.remedy.text(), std::string("ip address del 10.10.0.2/32 dev ") + place +
+                                               "\nip address add 10.10.0.2/24 dev eth1");
     EXPECT_EQ(found.breaks, test::all_pairs(set, "mini2"));
   }
 }
@@ -104,7 +105,7 @@ TEST(IpRules, NarrowerPrefixCutsPeersOff) {
   const Candidate found = candidate_of(set, "ip.mask_mismatch");
   EXPECT_EQ(found.finding.host, "c");
   EXPECT_EQ(found.finding.outcome, Severity::kFail);
-  EXPECT_EQ(found.finding.remedy,
+  EXPECT_EQ(found.finding.remedy.text(),
             "ip address add 10.10.0.200/24 dev eth1\nip address del 10.10.0.200/25 dev eth1");
   EXPECT_EQ(found.breaks, test::all_pairs(set, "c"));
   EXPECT_EQ(test::root_causes(set), "ip.mask_mismatch@c");
@@ -141,7 +142,7 @@ TEST(IpRules, WholeClusterDiffersFromTheFile) {
   for (HostEvidence& owner : set.hosts) nic(set, owner.name, "eth1").addresses[0].prefix = 16;
   for (const Candidate& candidate : test::propose(set)) {
     EXPECT_EQ(candidate.finding.cause, "ip.mask_mismatch");
-    EXPECT_THAT(candidate.finding.remedy, HasSubstr("/16 for mini"));
+    EXPECT_THAT(candidate.finding.remedy.text(), HasSubstr("/16 for mini"));
     EXPECT_EQ(candidate.finding.outcome, Severity::kWarn);
   }
 }
@@ -152,7 +153,7 @@ TEST(IpRules, SecondaryAddressesSurviveANewPrefix) {
   second.flags = {"secondary"};
   nic(set, "mini2", "eth1").addresses[0].prefix = 25;
   nic(set, "mini2", "eth1").addresses.push_back(second);
-  EXPECT_THAT(candidate_of(set, "ip.mask_mismatch").finding.remedy,
+  EXPECT_THAT(candidate_of(set, "ip.mask_mismatch").finding.remedy.text(),
               HasSubstr("ip address add 10.10.0.60/25 dev eth1"));
 }
 
@@ -164,7 +165,7 @@ TEST(IpRules, AnotherHostTookTheAddress) {
   const Candidate found = candidate_of(set, "ip.duplicate");
   EXPECT_EQ(found.finding.host, "mini3") << "who has what the host file does not give it";
   EXPECT_EQ(found.finding.peer, "mini2");
-  EXPECT_EQ(found.finding.remedy, "ip address del 10.10.0.2/24 dev eth1");
+  EXPECT_EQ(found.finding.remedy.text(), "ip address del 10.10.0.2/24 dev eth1");
   EXPECT_EQ(found.breaks, test::all_pairs(set, "mini2"));
   EXPECT_EQ(causes_of(set), "ip.duplicate@mini3");
 }
@@ -175,7 +176,7 @@ TEST(IpRules, AnotherHostTookTheAddressInsteadOfItsOwn) {
   test::silence_host(set, "mini3");
   EXPECT_EQ(causes_of(set), "ip.duplicate@mini3") << "not ip.missing as well";
   const Candidate found = candidate_of(set, "ip.duplicate");
-  EXPECT_EQ(found.finding.remedy,
+  EXPECT_EQ(found.finding.remedy.text(),
             "ip address add 10.10.0.3/24 dev eth1\nip address del 10.10.0.2/24 dev eth1");
   EXPECT_EQ(found.breaks.size(), 6u);
 }
@@ -185,7 +186,7 @@ TEST(IpRules, AStrangerAnswersForTheAddress) {
   test::pair(set, "mini1", "mini2").neighbour->macs.push_back("02:de:ad:be:ef:01");
   const Candidate found = candidate_of(set, "ip.duplicate");
   EXPECT_EQ(found.finding.host, "mini2");
-  EXPECT_THAT(found.finding.remedy, HasSubstr("02:de:ad:be:ef:01"));
+  EXPECT_THAT(found.finding.remedy.text(), HasSubstr("02:de:ad:be:ef:01"));
   EXPECT_EQ(test::outcome_of(test::host_checks(set), "ip/mini2#10.10.0.2 duplicate"),
             CheckOutcome::kFail);
 }
@@ -204,7 +205,7 @@ TEST(IpRules, HostFileGivesOneAddressTwice) {
   test::job_host(set, "mini3").data = {"10.10.0.2/24"};
   const Candidate found = candidate_of(set, "ip.duplicate");
   EXPECT_EQ(found.finding.host, "mini2");
-  EXPECT_THAT(found.finding.remedy, HasSubstr("hosts.json:5"));
+  EXPECT_THAT(found.finding.remedy.text(), HasSubstr("hosts.json:5"));
 }
 
 TEST(IpRules, KernelFoundTheDuplicate) {
@@ -223,7 +224,7 @@ TEST(IpRules, SecondInterfaceInTheDataSubnet) {
     set_addresses(set, "mini1", "eth0", {second});
     const Candidate found = candidate_of(set, "ip.overlap");
     EXPECT_EQ(found.finding.outcome, Severity::kWarn) << second;
-    EXPECT_THAT(found.finding.remedy,
+    EXPECT_THAT(found.finding.remedy.text(),
                 testing::StartsWith(std::string("ip address del ") + second + " dev eth0"));
     nic(set, "mini1", "eth0").up = false;
     EXPECT_EQ(causes_of(set), "") << "an interface that is down covers nothing";
@@ -265,7 +266,7 @@ TEST(IpRules, TwoSubnetsThatNothingJoins) {
   EXPECT_EQ(test::root_causes(set), "ip.wrong_subnet@c");
   const Candidate found = candidate_of(set, "ip.wrong_subnet");
   EXPECT_EQ(found.breaks, test::all_pairs(set, "c"));
-  EXPECT_THAT(found.finding.remedy, HasSubstr("hosts.json:5"));
+  EXPECT_THAT(found.finding.remedy.text(), HasSubstr("hosts.json:5"));
 }
 
 TEST(IpRules, ALostRouteBetweenRoutedSubnetsIsNotAWrongSubnet) {
@@ -281,7 +282,7 @@ TEST(IpRules, ALostRouteBetweenRoutedSubnetsIsNotAWrongSubnet) {
   test::unroute(set, "a", "c", "ENETUNREACH");
   test::silence(set, "a", "c");
   EXPECT_EQ(causes_of(set), "route.missing@a");
-  EXPECT_EQ(candidate_of(set, "route.missing").finding.remedy,
+  EXPECT_EQ(candidate_of(set, "route.missing").finding.remedy.text(),
             "ip route add 10.10.2.0/24 via 10.10.1.254 dev eth1");
 }
 
@@ -325,7 +326,7 @@ TEST(IpRules, HostFileNamesAnAddressOfAnotherSubnet) {
   test::silence_host(set, "mini3");
   const Candidate found = candidate_of(set, "ip.wrong_subnet");
   EXPECT_EQ(found.finding.host, "mini3");
-  EXPECT_EQ(found.finding.remedy, "write 10.10.0.3/24 for mini3 at hosts.json:5");
+  EXPECT_EQ(found.finding.remedy.text(), "write 10.10.0.3/24 for mini3 at hosts.json:5");
   EXPECT_EQ(causes_of(set), "ip.wrong_subnet@mini3");
 }
 
@@ -370,7 +371,7 @@ TEST(IpRules, SwappedCables) {
   }
   const Candidate found = candidate_of(set, "topology.rail_mismatch");
   EXPECT_EQ(found.finding.host, "mini1");
-  EXPECT_THAT(found.finding.remedy,
+  EXPECT_THAT(found.finding.remedy.text(),
               testing::StartsWith("ip address del 10.20.0.1/30 dev to2\nip address del "
                                   "10.20.1.1/30 dev to3\nip address add 10.20.0.1/30 dev to3\n"));
   EXPECT_EQ(test::root_causes(set), "topology.rail_mismatch@mini1");

@@ -19,7 +19,7 @@ TEST(LinkRules, DownBreaksAllPairsOfTheInterface) {
   const Candidate found = candidate_of(set, "link.down");
   EXPECT_EQ(found.finding.host, "mini2");
   EXPECT_EQ(found.finding.outcome, Severity::kFail);
-  EXPECT_EQ(found.finding.remedy, "ip link set eth1 up");
+  EXPECT_EQ(found.finding.remedy.text(), "ip link set eth1 up");
   EXPECT_EQ(found.breaks, test::all_pairs(set, "mini2"));
   EXPECT_EQ(causes_of(set), "link.down@mini2");
   EXPECT_EQ(test::root_causes(set), "link.down@mini2");
@@ -54,7 +54,7 @@ TEST(LinkRules, NoCarrier) {
   test::unresolve(set, "mini1", "mini3");
   EXPECT_EQ(causes_of(set), "link.no_carrier@mini3");
   const Candidate found = candidate_of(set, "link.no_carrier");
-  EXPECT_THAT(found.finding.remedy, HasSubstr("cable of eth1"));
+  EXPECT_THAT(found.finding.remedy.text(), HasSubstr("cable of eth1"));
   EXPECT_EQ(found.breaks, test::all_pairs(set, "mini3"));
   // Nothing is said of a signal that cannot be seen.
   nic(set, "mini3", "eth1").carrier.reset();
@@ -68,7 +68,7 @@ TEST(LinkRules, LoopbackDownIsAWarning) {
   nic(set, "mini1", "lo").addresses.clear();
   const Candidate found = candidate_of(set, "link.down");
   EXPECT_EQ(found.finding.outcome, Severity::kWarn);
-  EXPECT_EQ(found.finding.remedy, "ip link set lo up");
+  EXPECT_EQ(found.finding.remedy.text(), "ip link set lo up");
   EXPECT_TRUE(found.breaks.empty());
   EXPECT_EQ(causes_of(set), "link.down@mini1");
 }
@@ -82,7 +82,7 @@ TEST(LinkRules, ParentOfAVlanAndMembersOfABond) {
   nic(set, "mini1", "eth0").up = false;
   test::silence_host(set, "mini1");
   Candidate found = candidate_of(set, "link.down");
-  EXPECT_EQ(found.finding.remedy, "ip link set eth0 up\nip link set eth1 up");
+  EXPECT_EQ(found.finding.remedy.text(), "ip link set eth0 up\nip link set eth1 up");
 
   EvidenceSet bonded = star();
   InterfaceEvidence& bond = nic(bonded, "mini1", "eth1");
@@ -92,7 +92,7 @@ TEST(LinkRules, ParentOfAVlanAndMembersOfABond) {
   nic(bonded, "mini1", "eth0").up = false;
   test::silence_host(bonded, "mini1");
   found = candidate_of(bonded, "link.down");
-  EXPECT_EQ(found.finding.remedy, "ip link set eth0 up");
+  EXPECT_EQ(found.finding.remedy.text(), "ip link set eth0 up");
   EXPECT_EQ(found.breaks, test::all_pairs(bonded, "mini1"));
   EXPECT_EQ(causes_of(bonded), "link.down@mini1") << "no_carrier of the bond is its symptom";
   // A member that is off while the bond works is nobody's fault.
@@ -119,7 +119,7 @@ TEST(LinkRules, WithoutItsNameAnotherInterfaceCouldCarryTheAddress) {
   test::host(set, "mini2").interfaces.pop_back();
   test::silence_host(set, "mini2");
   EXPECT_EQ(causes_of(set), "ip.missing@mini2");
-  EXPECT_THAT(candidate_of(set, "ip.missing").finding.remedy, HasSubstr("connect the card"))
+  EXPECT_THAT(candidate_of(set, "ip.missing").finding.remedy.text(), HasSubstr("connect the card"))
       << "it is no remedy to put the address on the office network";
   nic(set, "mini2", "eth0").up = false;
   EXPECT_EQ(causes_of(set), "link.missing@mini2");
@@ -132,8 +132,8 @@ TEST(LinkRules, RenamedInterfaceIsAWarning) {
   const Candidate found = candidate_of(set, "link.missing");
   EXPECT_EQ(found.finding.outcome, Severity::kWarn);
   EXPECT_TRUE(found.breaks.empty());
-  EXPECT_THAT(found.finding.remedy, HasSubstr("\"eth1\""));
-  EXPECT_THAT(found.finding.remedy, HasSubstr("hosts.json:4"));
+  EXPECT_THAT(found.finding.remedy.text(), HasSubstr("\"eth1\""));
+  EXPECT_THAT(found.finding.remedy.text(), HasSubstr("hosts.json:4"));
   test::job_host(set, "mini2").interface = "eth1";
   EXPECT_EQ(causes_of(set), "");
 }
@@ -143,7 +143,7 @@ TEST(LinkRules, MissingVlanIsMadeAgain) {
   test::job_host(set, "mini1").interface = "eth1.77";
   nic(set, "mini1", "eth1").addresses.clear();
   test::silence_host(set, "mini1");
-  EXPECT_EQ(candidate_of(set, "link.missing").finding.remedy,
+  EXPECT_EQ(candidate_of(set, "link.missing").finding.remedy.text(),
             "ip link add link eth1 name eth1.77 type vlan id 77\nip link set eth1.77 up\n"
             "ip address add 10.10.0.1/24 dev eth1.77");
 }
@@ -158,10 +158,10 @@ TEST(LinkRules, Ipv6AddressGoneWithItsInterface) {
   nic(set, "b", "eth0").addresses.clear();
   test::silence_host(set, "b");
   EXPECT_EQ(causes_of(set), "link.down@b");
-  EXPECT_EQ(candidate_of(set, "link.down").finding.remedy,
+  EXPECT_EQ(candidate_of(set, "link.down").finding.remedy.text(),
             "ip link set eth0 up\nip address add fd00:10::b/64 dev eth0 nodad");
   test::job_host(set, "b").interface = "eth0";  // the same when the host file names it
-  EXPECT_EQ(candidate_of(set, "link.down").finding.remedy,
+  EXPECT_EQ(candidate_of(set, "link.down").finding.remedy.text(),
             "ip link set eth0 up\nip address add fd00:10::b/64 dev eth0 nodad");
 }
 
@@ -218,7 +218,7 @@ TEST(LinkRules, PortOutsideItsBridge) {
   test::silence_host(set, "mini1");
   nic(set, "mini1", "eth1").carrier = false;
   const Candidate found = candidate_of(set, "link.not_in_bridge");
-  EXPECT_EQ(found.finding.remedy, "ip link set eth0 master eth1");
+  EXPECT_EQ(found.finding.remedy.text(), "ip link set eth0 master eth1");
   EXPECT_EQ(found.breaks, test::all_pairs(set, "mini1"));
   EXPECT_EQ(causes_of(set), "link.not_in_bridge@mini1");
 }
@@ -237,7 +237,7 @@ TEST(LinkRules, PortThatDoesNotForward) {
   EvidenceSet set = bridged();
   nic(set, "mini1", "eth0").port_state = "disabled";
   test::silence_host(set, "mini1");
-  EXPECT_EQ(candidate_of(set, "link.not_in_bridge").finding.remedy,
+  EXPECT_EQ(candidate_of(set, "link.not_in_bridge").finding.remedy.text(),
             "bridge link set dev eth0 state 3");
   test::host(set, "mini2").forwarding_loops = {"bridge br0 is wired to itself by p1 and p2"};
   EXPECT_EQ(candidate_of(set, "topology.bridge_loop").finding.host, "mini2");
@@ -247,14 +247,14 @@ TEST(LinkRules, MacosSpeaksItsOwnCommands) {
   EvidenceSet set = star();
   test::host(set, "mini2").system = "macos";
   nic(set, "mini2", "eth1").up = false;
-  EXPECT_EQ(candidate_of(set, "link.down").finding.remedy, "ifconfig eth1 up");
+  EXPECT_EQ(candidate_of(set, "link.down").finding.remedy.text(), "ifconfig eth1 up");
 }
 
 TEST(LinkRules, HostileInterfaceNameIsQuoted) {
   EvidenceSet set = star();
   nic(set, "mini2", "eth1").name = "x;reboot";
   nic(set, "mini2", "x;reboot").up = false;
-  EXPECT_EQ(candidate_of(set, "link.down").finding.remedy, "ip link set 'x;reboot' up");
+  EXPECT_EQ(candidate_of(set, "link.down").finding.remedy.text(), "ip link set 'x;reboot' up");
 }
 
 }  // namespace

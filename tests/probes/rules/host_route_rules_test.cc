@@ -34,7 +34,7 @@ TEST(NeighbourRules, WrongStaticEntry) {
   const Candidate found = candidate_of(set, "neighbour.unresolved");
   EXPECT_EQ(found.finding.host, "mini1");
   EXPECT_EQ(found.finding.peer, "mini2");
-  EXPECT_EQ(found.finding.remedy, "ip neigh del 10.10.0.2 dev eth1");
+  EXPECT_EQ(found.finding.remedy.text(), "ip neigh del 10.10.0.2 dev eth1");
   EXPECT_EQ(found.breaks, (std::set<std::string>{"mini1>mini2", "mini2>mini1"}));
   EXPECT_EQ(test::root_causes(set), "neighbour.unresolved@mini1");
   EXPECT_EQ(test::outcome_of(test::host_checks(set), "neighbour/mini1>mini2"), CheckOutcome::kFail);
@@ -60,7 +60,7 @@ TEST(NeighbourRules, ArpSwitchedOff) {
   for (const char* peer : {"mini1", "mini3"}) test::unresolve(set, peer, "mini2");
   const Candidate found = candidate_of(set, "neighbour.unresolved");
   EXPECT_EQ(found.finding.host, "mini2");
-  EXPECT_EQ(found.finding.remedy, "ip link set eth1 arp on");
+  EXPECT_EQ(found.finding.remedy.text(), "ip link set eth1 arp on");
   EXPECT_EQ(found.breaks, test::all_pairs(set, "mini2"));
   EXPECT_EQ(test::root_causes(set), "neighbour.unresolved@mini2");
 }
@@ -74,11 +74,11 @@ TEST(NeighbourRules, AnswersForbidden) {
   }
   const Candidate found = candidate_of(set, "neighbour.unresolved");
   EXPECT_EQ(found.finding.host, "mini3");
-  EXPECT_EQ(found.finding.remedy, "sysctl -w net.ipv4.conf.eth1.arp_ignore=0");
+  EXPECT_EQ(found.finding.remedy.text(), "sysctl -w net.ipv4.conf.eth1.arp_ignore=0");
   EXPECT_EQ(found.breaks, test::all_pairs(set, "mini3"));
   // 1 answers for the addresses of the interface, which is enough.
   test::host(set, "mini3").sysctls["net.ipv4.conf.eth1.arp_ignore"] = "1";
-  EXPECT_THAT(candidate_of(set, "neighbour.unresolved").finding.remedy, HasSubstr("switch"));
+  EXPECT_THAT(candidate_of(set, "neighbour.unresolved").finding.remedy.text(), HasSubstr("switch"));
 }
 
 TEST(NeighbourRules, FilterThatDropsArp) {
@@ -98,7 +98,7 @@ TEST(NeighbourRules, FilterThatDropsArp) {
   for (const char* peer : {"mini1", "mini3"}) test::unresolve(set, peer, "mini2");
   const Candidate found = candidate_of(set, "neighbour.unresolved");
   EXPECT_EQ(found.finding.host, "mini2");
-  EXPECT_EQ(found.finding.remedy, "nft delete rule arp filter input handle 4");
+  EXPECT_EQ(found.finding.remedy.text(), "nft delete rule arp filter input handle 4");
 }
 
 TEST(NeighbourRules, HostThatIsSilentTowardsAll) {
@@ -129,7 +129,7 @@ TEST(NeighbourRules, TwoHostsThatMayNotTalk) {
   }
   const Candidate isolated = candidate_of(set, "neighbour.unresolved");
   EXPECT_EQ(isolated.finding.host, "mini1");
-  EXPECT_EQ(isolated.finding.remedy,
+  EXPECT_EQ(isolated.finding.remedy.text(),
             "bridge link set dev p2 isolated off\nbridge link set dev p4 isolated off");
   EXPECT_EQ(isolated.breaks, (std::set<std::string>{"mini2>mini4", "mini4>mini2"}));
 }
@@ -178,7 +178,7 @@ TEST(RouteRules, RoutesThatRefuse) {
     const Candidate found = candidate_of(set, "route.missing");
     EXPECT_EQ(found.finding.host, "mini1");
     EXPECT_EQ(found.finding.peer, "mini2");
-    EXPECT_EQ(found.finding.remedy, std::string("ip route del ") + row.type + " 10.10.0.2");
+    EXPECT_EQ(found.finding.remedy.text(), std::string("ip route del ") + row.type + " 10.10.0.2");
     EXPECT_EQ(found.breaks, (std::set<std::string>{"mini1>mini2", "mini2>mini1"}));
     EXPECT_EQ(test::root_causes(set), "route.missing@mini1");
   }
@@ -197,7 +197,7 @@ TEST(RouteRules, PolicyRuleThatProhibits) {
           {32765, "all", "10.10.0.2", "prohibit", "", "32765: from all to 10.10.0.2 prohibit"});
   test::unroute(set, "mini1", "mini2", "EACCES");
   const Candidate found = candidate_of(set, "route.missing");
-  EXPECT_EQ(found.finding.remedy, "ip rule del priority 32765 to 10.10.0.2");
+  EXPECT_EQ(found.finding.remedy.text(), "ip rule del priority 32765 to 10.10.0.2");
   EXPECT_THAT(found.finding.evidence[0].text, HasSubstr("prohibit"));
 }
 
@@ -208,7 +208,7 @@ TEST(RouteRules, PolicyRuleThatOnlyHitsOurSource) {
           {77, "10.10.0.1", "10.10.0.0/24", "blackhole", "", "77: from 10.10.0.1 ... blackhole"});
   test::unroute(set, "mini1", "mini2", "EINVAL");
   test::pair(set, "mini1", "mini2").routes[0] = {false, "", "unicast", "eth1", "", "", "main"};
-  EXPECT_EQ(candidate_of(set, "route.missing").finding.remedy,
+  EXPECT_EQ(candidate_of(set, "route.missing").finding.remedy.text(),
             "ip rule del priority 77 from 10.10.0.1 to 10.10.0.0/24");
 }
 
@@ -222,7 +222,7 @@ TEST(RouteRules, PolicyRuleToAnotherTable) {
   host.routes.push_back(other);
   test::silence(set, "mini1", "mini2");
   for (RouteLookup& lookup : test::pair(set, "mini1", "mini2").routes) lookup.dev = "eth0";
-  EXPECT_EQ(candidate_of(set, "route.wrong_interface").finding.remedy,
+  EXPECT_EQ(candidate_of(set, "route.wrong_interface").finding.remedy.text(),
             "ip rule del priority 100 to 10.10.0.2");
 }
 
@@ -234,7 +234,7 @@ TEST(RouteRules, ConnectedRouteIsGone) {
                routes.end());
   for (const char* peer : {"mini2", "mini3"}) test::unroute(set, "mini1", peer, "ENETUNREACH");
   const Candidate found = candidate_of(set, "route.missing");
-  EXPECT_EQ(found.finding.remedy,
+  EXPECT_EQ(found.finding.remedy.text(),
             "ip route add 10.10.0.0/24 dev eth1 proto kernel scope link src 10.10.0.1");
   EXPECT_EQ(test::root_causes(set), "route.missing@mini1");
 }
@@ -249,7 +249,7 @@ TEST(RouteRules, HostRouteThroughAnotherInterface) {
   test::silence(set, "mini1", "mini2");
   found = candidate_of(set, "route.wrong_interface");
   EXPECT_EQ(found.finding.outcome, Severity::kFail);
-  EXPECT_EQ(found.finding.remedy, "ip route del 10.10.0.2 dev eth0");
+  EXPECT_EQ(found.finding.remedy.text(), "ip route del 10.10.0.2 dev eth0");
   EXPECT_EQ(found.breaks, (std::set<std::string>{"mini1>mini2", "mini2>mini1"}));
   EXPECT_EQ(test::root_causes(set), "route.wrong_interface@mini1");
 }
@@ -267,7 +267,7 @@ TEST(RouteRules, StrictReversePathFilter) {
   const Candidate found = candidate_of(set, "route.asymmetric");
   EXPECT_EQ(found.finding.outcome, Severity::kFail);
   EXPECT_EQ(found.finding.host, "mini1");
-  EXPECT_EQ(found.finding.remedy, "ip route del 10.10.0.2 via 192.168.7.2 dev eth0");
+  EXPECT_EQ(found.finding.remedy.text(), "ip route del 10.10.0.2 via 192.168.7.2 dev eth0");
   EXPECT_THAT(found.finding.evidence[1].text, HasSubstr("rp_filter"));
   EXPECT_EQ(causes_of(set), "route.asymmetric@mini1");
   // 2 is loose: it drops nothing here.
@@ -281,7 +281,7 @@ TEST(RouteRules, ThereViaAGatewayBackDirectly) {
   for (RouteLookup& lookup : test::pair(set, "mini1", "mini2").routes) lookup.via = "10.10.0.254";
   const Candidate found = candidate_of(set, "route.asymmetric");
   EXPECT_EQ(found.finding.outcome, Severity::kWarn);
-  EXPECT_EQ(found.finding.remedy, "ip route del 10.10.0.2 via 10.10.0.254 dev eth1");
+  EXPECT_EQ(found.finding.remedy.text(), "ip route del 10.10.0.2 via 10.10.0.254 dev eth1");
   for (RouteLookup& lookup : test::pair(set, "mini2", "mini1").routes) lookup.via = "10.10.0.254";
   EXPECT_EQ(causes_of(set), "") << "the same way there and back";
 }
@@ -291,7 +291,7 @@ TEST(RouteRules, DefaultLeak) {
   test::host(set, "mini2").routes.push_back(route("default", "eth1", "10.10.0.254"));
   Candidate found = candidate_of(set, "route.default_leak");
   EXPECT_EQ(found.finding.outcome, Severity::kWarn);
-  EXPECT_EQ(found.finding.remedy, "ip route del default via 10.10.0.254 dev eth1");
+  EXPECT_EQ(found.finding.remedy.text(), "ip route del default via 10.10.0.254 dev eth1");
   EXPECT_EQ(causes_of(set), "route.default_leak@mini2");
   for (const char* name : {"mini1", "mini3"}) {
     test::host(set, name).routes.push_back(route("default", "eth1", "10.10.0.254"));

@@ -34,7 +34,7 @@ TEST(StartRules, OptionsThatDiffer) {
   const Candidate found = candidate_of(set, "config.mismatch");
   EXPECT_EQ(found.finding.host, "mini2");
   EXPECT_THAT(found.finding.evidence[0].text, HasSubstr("streams = '4'"));
-  EXPECT_THAT(found.finding.remedy, HasSubstr("streams to '2'"));
+  EXPECT_THAT(found.finding.remedy.text(), HasSubstr("streams to '2'"));
   EXPECT_EQ(test::root_causes(set), "config.mismatch@mini2");
   EvidenceSet two = test::healthy_star(2);
   two.job.config = {{"streams", "2"}};
@@ -51,7 +51,7 @@ TEST(StartRules, OptionSetOnOneHostOnly) {
   EXPECT_EQ(causes_of(set), "") << "set, but to what the job has";
   test::host(set, "mini2").config["transport_crc"] = "on";
   EXPECT_EQ(test::root_causes(set), "config.mismatch@mini2");
-  EXPECT_THAT(candidate_of(set, "config.mismatch").finding.remedy,
+  EXPECT_THAT(candidate_of(set, "config.mismatch").finding.remedy.text(),
               HasSubstr("transport_crc to 'off'"));
 }
 
@@ -60,7 +60,7 @@ TEST(StartRules, VersionsThatDiffer) {
   test::host(set, "mini3").version = "0.9.0";
   const Candidate found = candidate_of(set, "config.version_mismatch");
   EXPECT_EQ(found.finding.host, "mini3");
-  EXPECT_EQ(found.finding.remedy, "install plumbline 1.0.0 on mini3");
+  EXPECT_EQ(found.finding.remedy.text(), "install plumbline 1.0.0 on mini3");
   test::host(set, "mini3").version = "1.0.0";
   test::host(set, "mini3").build = "debug";
   EXPECT_EQ(causes_of(set), "config.version_mismatch@mini3");
@@ -92,8 +92,8 @@ TEST(StartRules, EverySshCauseHasARemedy) {
     none.agent_error = "no answer";
     test::host(set, "mini2") = none;
     const Candidate found = candidate_of(set, cause);
-    EXPECT_THAT(found.finding.remedy, HasSubstr("mini2")) << cause;
-    EXPECT_THAT(found.finding.remedy, Not(HasSubstr("{}"))) << cause;
+    EXPECT_THAT(found.finding.remedy.text(), HasSubstr("mini2")) << cause;
+    EXPECT_THAT(found.finding.remedy.text(), Not(HasSubstr("{}"))) << cause;
     for (const Check& check : test::host_checks(set)) {
       const bool plan = check.id == "ports" && check.key.find("#plan") != std::string::npos;
       if (check.host != "mini2" || plan || !check.peer.empty()) continue;
@@ -110,17 +110,19 @@ TEST(StartRules, SshRemediesNameWhatTheHostFileNames) {
   none.agent_cause = "ssh.auth";
   none.agent_error = "no";
   test::host(set, "mini2") = none;
-  EXPECT_THAT(candidate_of(set, "ssh.auth").finding.remedy,
+  EXPECT_THAT(candidate_of(set, "ssh.auth").finding.remedy.text(),
               HasSubstr("ssh-copy-id -p 2222 me@mini2.local"));
   test::host(set, "mini2").agent_cause = "name.unresolved";
-  EXPECT_THAT(candidate_of(set, "name.unresolved").finding.remedy, HasSubstr("Host mini2.local"));
+  EXPECT_THAT(candidate_of(set, "name.unresolved").finding.remedy.text(),
+              HasSubstr("Host mini2.local"));
   test::host(set, "mini2").agent_cause = "ssh.key_permissions";
   test::host(set, "mini2").agent_error =
       "it last said: Permissions 0644 for '/keys/my key' are too open. | Load key";
-  EXPECT_THAT(candidate_of(set, "ssh.key_permissions").finding.remedy,
+  EXPECT_THAT(candidate_of(set, "ssh.key_permissions").finding.remedy.text(),
               HasSubstr("chmod 600 '/keys/my key'"));
   test::host(set, "mini2").agent_error = "bad permissions";
-  EXPECT_THAT(candidate_of(set, "ssh.key_permissions").finding.remedy, HasSubstr("chmod 600 ~/"));
+  EXPECT_THAT(candidate_of(set, "ssh.key_permissions").finding.remedy.text(),
+              HasSubstr("chmod 600 ~/"));
 }
 
 // ---- ports ----
@@ -133,7 +135,7 @@ TEST(StartRules, PortsThatCollide) {
     set.job.master_port = master;
     const Candidate found = candidate_of(set, "tcp.port_collision");
     EXPECT_EQ(found.finding.host, "mini1");
-    EXPECT_THAT(found.finding.remedy, testing::StartsWith("--"));
+    EXPECT_THAT(found.finding.remedy.text(), testing::StartsWith("--"));
     EXPECT_TRUE(found.breaks.empty()) << "the network itself is not broken by it";
     EXPECT_EQ(found.finding.explains.size(), 3u) << "the plan of every host";
   }
@@ -162,8 +164,8 @@ TEST(StartRules, PortHeldByAnotherProcess) {
   const Candidate found = candidate_of(set, "tcp.port_in_use");
   EXPECT_EQ(found.finding.host, "mini2");
   EXPECT_EQ(found.finding.ports, (std::vector<int>{29500, 29601}));
-  EXPECT_THAT(found.finding.remedy, testing::StartsWith("kill 4711"));
-  EXPECT_THAT(found.finding.remedy, HasSubstr("--master-port"));
+  EXPECT_THAT(found.finding.remedy.text(), testing::StartsWith("kill 4711"));
+  EXPECT_THAT(found.finding.remedy.text(), HasSubstr("--master-port"));
   EXPECT_EQ(causes_of(set), "tcp.port_in_use@mini2");
   EXPECT_EQ(test::root_causes(set), "tcp.port_in_use@mini2");
   EXPECT_EQ(test::outcome_of(test::host_checks(set), "ports/mini2:29601"), CheckOutcome::kFail);
@@ -174,7 +176,7 @@ TEST(StartRules, PortHeldByOurOwnLeftover) {
   hold(set, "mini2", 29601, "PID 4711 (plumbline)");
   const Candidate found = candidate_of(set, "host.stale_process");
   EXPECT_EQ(found.finding.outcome, Severity::kWarn);
-  EXPECT_EQ(found.finding.remedy, "kill 4711");
+  EXPECT_EQ(found.finding.remedy.text(), "kill 4711");
 }
 
 // Both ends of `doctor --peer` on one machine: each agent finds the other's listeners.
@@ -211,7 +213,7 @@ TEST(StartRules, AnAgentThatWaitsForItsCoordinatorIsANote) {
   test::host(set, "mini2").sockets[0].role = "waiting agent";
   const Candidate found = candidate_of(set, "host.stale_process");
   EXPECT_EQ(found.finding.outcome, Severity::kNote);
-  EXPECT_THAT(found.finding.remedy, Not(HasSubstr("kill")));
+  EXPECT_THAT(found.finding.remedy.text(), Not(HasSubstr("kill")));
   EXPECT_THAT(found.finding.evidence[0].text, HasSubstr("waits for its coordinator"));
   EXPECT_EQ(test::outcome_of(test::host_checks(set), "ports/mini2:29601"), CheckOutcome::kSkipped);
   // Another process with that word is a stranger all the same.
@@ -229,7 +231,7 @@ TEST(StartRules, AnAgentOfAnotherDiagnosisIsANote) {
   test::host(set, "mini2").sockets = {socket};
   const Candidate found = candidate_of(set, "host.stale_process");
   EXPECT_EQ(found.finding.outcome, Severity::kNote);
-  EXPECT_THAT(found.finding.remedy, Not(HasSubstr("kill")));
+  EXPECT_THAT(found.finding.remedy.text(), Not(HasSubstr("kill")));
   EXPECT_THAT(found.finding.evidence[0].text, HasSubstr("another diagnosis"));
   test::host(set, "mini2").sockets[0].role = "an agent of its own word";
   EXPECT_EQ(candidate_of(set, "host.stale_process").finding.outcome, Severity::kWarn);
@@ -265,11 +267,12 @@ TEST(StartRules, AHeldPortExplainsItsConnections) {
 TEST(StartRules, HolderThatCannotBeSeen) {
   EvidenceSet set = star();
   hold(set, "mini2", 29601, "a process that this user cannot see");
-  EXPECT_THAT(candidate_of(set, "tcp.port_in_use").finding.remedy,
+  EXPECT_THAT(candidate_of(set, "tcp.port_in_use").finding.remedy.text(),
               HasSubstr("ss -tanp 'sport = :29601'"));
   test::host(set, "mini2").sockets = {
       {"tcp", "0.0.0.0", 29601, "LISTEN", "", 99, "nginx", std::nullopt}};
-  EXPECT_THAT(candidate_of(set, "tcp.port_in_use").finding.remedy, testing::StartsWith("kill 99"));
+  EXPECT_THAT(candidate_of(set, "tcp.port_in_use").finding.remedy.text(),
+              testing::StartsWith("kill 99"));
 }
 
 TEST(StartRules, ForeignPortsAndListenersOfTheJobAreFine) {
@@ -304,7 +307,7 @@ TEST(StartRules, OwnName) {
   name_gives(set, "mini2", {"127.0.1.1"});
   const Candidate loopback = candidate_of(set, "name.loopback");
   EXPECT_EQ(loopback.finding.host, "mini2");
-  EXPECT_THAT(loopback.finding.remedy, HasSubstr("10.10.0.2 mini2.local"));
+  EXPECT_THAT(loopback.finding.remedy.text(), HasSubstr("10.10.0.2 mini2.local"));
   EXPECT_TRUE(loopback.breaks.empty());
   name_gives(set, "mini2", {"172.16.5.5"});
   EXPECT_EQ(causes_of(set), "name.wrong_address@mini2");
@@ -327,7 +330,7 @@ TEST(StartRules, HostileNameIsNotPutIntoACommand) {
   EvidenceSet set = star();
   name_gives(set, "mini2", {"127.0.0.1"});
   test::host(set, "mini2").names[0].name = "x; rm -rf $HOME";
-  EXPECT_THAT(candidate_of(set, "name.loopback").finding.remedy, Not(HasSubstr("rm -rf")));
+  EXPECT_THAT(candidate_of(set, "name.loopback").finding.remedy.text(), Not(HasSubstr("rm -rf")));
 }
 
 TEST(StartRules, NamespaceWithAFileOfItsOwnIsJudged) {

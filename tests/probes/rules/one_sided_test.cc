@@ -91,7 +91,7 @@ TEST(OneSided, NobodyHasTheAddressByArp) {
   ASSERT_THAT(test::named(findings), ElementsAre("neighbour.unresolved mini2"));
   EXPECT_THAT(findings[0].explains, testing::Contains("neighbour/mini1>mini2"));
   EXPECT_THAT(findings[0].explains, testing::Contains("tcp.connect/mini1>mini2:29500"));
-  EXPECT_THAT(findings[0].remedy, HasSubstr("switched on"));
+  EXPECT_THAT(findings[0].remedy.text(), HasSubstr("switched on"));
 }
 
 TEST(OneSided, NobodyHasTheAddressByTheKernelsWord) {
@@ -170,7 +170,7 @@ TEST(OneSided, ARefusalShowsAnOpenWayAndIsNoFailure) {
     const std::vector<Finding> findings = find(set);
     ASSERT_THAT(test::named(findings), ElementsAre("tcp.no_listener mini2 (note)"));
     EXPECT_THAT(findings[0].evidence[0].text, HasSubstr("nobody listens on these ports now"));
-    EXPECT_THAT(findings[0].remedy, HasSubstr("plumbline agent --listen"));
+    EXPECT_THAT(findings[0].remedy.text(), HasSubstr("plumbline agent --listen"));
     for (const Evidence& line : findings[0].evidence) EXPECT_NE(line.check, "");
     EXPECT_EQ(test::outcome_of(test::pair_checks(set), "tcp.connect/mini1>mini2:29500"),
               CheckOutcome::kUnknown);

@@ -187,14 +187,14 @@ TEST(CountedLoss, AProgramThatDropsInTheDarkIsNamedAsSuspect) {
   lose_segments(set, "mini2", "mini1", 0);
   std::vector<Finding> findings = find(set);
   ASSERT_THAT(test::named(findings), ElementsAre("loss.one_way mini1>mini2 (warn)"));
-  EXPECT_THAT(findings[0].remedy, HasSubstr("tc filter add dev eth1 egress"));
+  EXPECT_THAT(findings[0].remedy.text(), HasSubstr("tc filter add dev eth1 egress"));
   EXPECT_THAT(findings[0].evidence.back().text, testing::StartsWith("perhaps by tc"));
   EXPECT_LT(findings[0].confidence, 0.95);
 
   test::host(set, "mini1").filters.push_back(rule);
   findings = find(set);
   ASSERT_THAT(test::named(findings), ElementsAre("loss.one_way mini1>mini2 (warn)"));
-  EXPECT_THAT(findings[0].remedy, testing::StartsWith("#")) << "which of the two?";
+  EXPECT_THAT(findings[0].remedy.text(), testing::StartsWith("#")) << "which of the two?";
 }
 
 TEST(CountedLoss, WhatOnlyDatagramsAndEchoMeetIsNone) {

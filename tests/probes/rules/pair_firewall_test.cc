@@ -354,10 +354,10 @@ TEST(PairFirewall, TheRemedyIsForThePortsAndThePeer) {
       only_finding(diagnose({{kIn, "mini2", {"mini4"}, {29601, 29602}}}, Sight::kAll, 4));
   EXPECT_THAT(finding.ports, ElementsAre(29601, 29602));
   EXPECT_EQ(finding.port, std::nullopt);
-  EXPECT_THAT(finding.remedy, HasSubstr("nft '"));
-  EXPECT_THAT(finding.remedy, HasSubstr("10.10.0.4"));
-  EXPECT_THAT(finding.remedy, HasSubstr("29601"));
-  EXPECT_THAT(finding.remedy, testing::Not(HasSubstr("29600")));
+  EXPECT_THAT(finding.remedy.text(), HasSubstr("nft '"));
+  EXPECT_THAT(finding.remedy.text(), HasSubstr("10.10.0.4"));
+  EXPECT_THAT(finding.remedy.text(), HasSubstr("29601"));
+  EXPECT_THAT(finding.remedy.text(), testing::Not(HasSubstr("29600")));
   EXPECT_THAT(finding.explains, Contains("tcp.connect/mini4>mini2:29601"));
   EXPECT_THAT(finding.explains, testing::Not(Contains("tcp.connect/mini4>mini2:29600")));
 }
@@ -366,7 +366,7 @@ TEST(PairFirewall, OneRemedyForAllPeers) {
   const Finding finding = only_finding(diagnose({{kIn, "mini2"}}, Sight::kAll, 4));
   EXPECT_EQ(finding.peer, "");
   for (const char* peer : {"10.10.0.1", "10.10.0.3", "10.10.0.4"}) {
-    EXPECT_THAT(finding.remedy, HasSubstr(peer));
+    EXPECT_THAT(finding.remedy.text(), HasSubstr(peer));
   }
 }
 
@@ -390,8 +390,8 @@ TEST(PairFirewall, WithLessEvidenceItIsLessSure) {
 
 TEST(PairFirewall, WithoutARuleTheRemedySaysWhereToLook) {
   const Finding finding = only_finding(diagnose({{kIn, "mini2", {"mini4"}}}, Sight::kCaptures, 4));
-  EXPECT_THAT(finding.remedy, HasSubstr("nft -a list ruleset"));
-  EXPECT_THAT(finding.remedy, HasSubstr("iptables -I INPUT -s 10.10.0.4 -d 10.10.0.2"));
+  EXPECT_THAT(finding.remedy.text(), HasSubstr("nft -a list ruleset"));
+  EXPECT_THAT(finding.remedy.text(), HasSubstr("iptables -I INPUT -s 10.10.0.4 -d 10.10.0.2"));
 }
 
 // socketfilterfw's state may be followed by what else is switched on.
@@ -402,7 +402,7 @@ TEST(PairFirewall, TheApplicationFirewallOfAMacIsOnWhateverElseIs) {
     HostEvidence& mac = test::host(set, "mini2");
     mac.system = "macos";
     mac.filter_sources = {{"alf", true, false, "", state}};
-    return only_finding(find_causes(set, test::pair_checks(set))).remedy;
+    return only_finding(find_causes(set, test::pair_checks(set))).remedy.text();
   };
   EXPECT_THAT(remedy_with("enabled"), HasSubstr("socketfilterfw"));
   EXPECT_THAT(remedy_with("enabled, stealth"), HasSubstr("socketfilterfw"));

@@ -32,8 +32,8 @@ TEST(PairMtu, LargePacketsThatVanish) {
   lose_large(set, "mini2", "mini4", 1400);
   const std::vector<Finding> findings = find(set);
   ASSERT_THAT(test::named(findings), ElementsAre("mtu.blackhole mini2>mini4"));
-  EXPECT_THAT(findings[0].remedy, HasSubstr("ip route replace 10.10.0.4/32 dev eth1"));
-  EXPECT_THAT(findings[0].remedy, HasSubstr("mtu 1400"));
+  EXPECT_THAT(findings[0].remedy.text(), HasSubstr("ip route replace 10.10.0.4/32 dev eth1"));
+  EXPECT_THAT(findings[0].remedy.text(), HasSubstr("mtu 1400"));
   EXPECT_THAT(findings[0].explains, testing::Contains("mtu/mini2>mini4"));
 }
 
@@ -133,7 +133,7 @@ TEST(PairMtu, ARuleThatDropsByLengthIsNamed) {
   const std::vector<Finding> findings = find(set);
   ASSERT_THAT(test::named(findings), ElementsAre("mtu.blackhole mini2>mini4"));
   EXPECT_THAT(findings[0].evidence.back().text, HasSubstr("length > 1000"));
-  EXPECT_THAT(findings[0].remedy, HasSubstr("nft '"));
+  EXPECT_THAT(findings[0].remedy.text(), HasSubstr("nft '"));
 }
 
 // ---- loss ----
@@ -232,7 +232,7 @@ TEST(PairLoss, ARuleThatDropsAShareIsEvidenceAndRemedy) {
   const std::vector<Finding> findings = find(set);
   ASSERT_THAT(test::named(findings), ElementsAre("loss.one_way mini1>mini2 (warn)"));
   EXPECT_THAT(findings[0].evidence.back().text, HasSubstr("numgen"));
-  EXPECT_THAT(findings[0].remedy, HasSubstr("nft '"));
+  EXPECT_THAT(findings[0].remedy.text(), HasSubstr("nft '"));
   EXPECT_GT(findings[0].confidence, 0.95);
 }
 

@@ -155,7 +155,7 @@ TEST(PairTcp, ARedirectIsEvidenceAndRemedy) {
   const std::vector<Finding> findings = find(set);
   ASSERT_THAT(test::named(findings), ElementsAre("tcp.wrong_service mini2>mini1"));
   EXPECT_THAT(findings[0].evidence.back().text, HasSubstr("redirect"));
-  EXPECT_THAT(findings[0].remedy, HasSubstr("29600"));
+  EXPECT_THAT(findings[0].remedy.text(), HasSubstr("29600"));
 }
 
 // Matrix, wrong_service+arp_off: the pair without a link was a firewall.partial_range by the rule
@@ -239,7 +239,7 @@ TEST(PairTcp, MacOsRefusesTheProcess) {
                                        {"nc", "/usr/bin/nc -z -w 1 10.10.0.3 29600", 0, "", ""}};
   const std::vector<Finding> findings = find(set);
   ASSERT_THAT(test::named(findings), ElementsAre("macos.local_network_privacy mini1"));
-  EXPECT_THAT(findings[0].remedy, HasSubstr("Local Network"));
+  EXPECT_THAT(findings[0].remedy.text(), HasSubstr("Local Network"));
 }
 
 TEST(PairTcp, WithoutTheToolsWordItIsNotPrivacy) {

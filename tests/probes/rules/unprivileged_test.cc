@@ -51,13 +51,13 @@ TEST(Unprivileged, AHostWhoseNameNobodyResolvesIsNotFiltered) {
   EXPECT_EQ(test::outcome_of(test::host_checks(set), "neighbour/mini1>mini3"), CheckOutcome::kFail);
   const Finding found = test::candidate_of(set, "neighbour.unresolved").finding;
   EXPECT_EQ(found.peer, "");
-  EXPECT_THAT(found.remedy, HasSubstr("filters of mini3 could not all be read"));
+  EXPECT_THAT(found.remedy.text(), HasSubstr("filters of mini3 could not all be read"));
 }
 
 TEST(Unprivileged, WhereTheFiltersWereReadTheRemedyNamesTheSwitchAlone) {
   EvidenceSet set = test::healthy_star(3);
   for (const char* peer : {"mini1", "mini2"}) give_up(set, peer, "mini3");
-  EXPECT_THAT(test::candidate_of(set, "neighbour.unresolved").finding.remedy,
+  EXPECT_THAT(test::candidate_of(set, "neighbour.unresolved").finding.remedy.text(),
               Not(HasSubstr("could not all be read")));
 }
 
@@ -104,7 +104,7 @@ TEST(Unprivileged, WhoseCardGetsTheAnswersDropsThem) {
   probe.asker = {{"tx_packets", 3}, {"rx_packets", 3}};
   probe.asked = {{"tx_packets", 3}, {"rx_packets", 3}};
   EXPECT_EQ(named(), "mini1>mini2");
-  EXPECT_THAT(test::candidate_of(set, "neighbour.unresolved").finding.remedy,
+  EXPECT_THAT(test::candidate_of(set, "neighbour.unresolved").finding.remedy.text(),
               HasSubstr("as root on mini1"));
   // The answers never left, or left and never came; one packet may be anybody's.
   for (const auto& [left, came] : {std::pair(0, 0), std::pair(3, 0), std::pair(1, 1)}) {

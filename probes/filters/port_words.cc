@@ -1,28 +1,8 @@
-#include "probes/filters/shell_text.h"
+#include "probes/filters/port_words.h"
 
 #include <algorithm>
 
 namespace plumbline {
-namespace {
-
-bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '-' || c == '.' || c == '/';
-}
-
-}  // namespace
-
-bool is_nft_name(const std::string& text) {
-  return is_one_word(text) &&
-         std::all_of(text.begin(), text.end(), [](char c) { return is_plain(c) || c == '\\'; });
-}
-
-bool is_one_word(const std::string& text) {
-  return !text.empty() && text[0] != '-' && std::none_of(text.begin(), text.end(), [](char c) {
-    return static_cast<unsigned char>(c) <= ' ' || c == 0x7f;
-  });
-}
-
 std::vector<std::pair<int, int>> port_ranges(std::vector<int> ports) {
   std::sort(ports.begin(), ports.end());
   std::vector<std::pair<int, int>> ranges;
@@ -37,15 +17,15 @@ std::vector<std::pair<int, int>> port_ranges(std::vector<int> ports) {
   return ranges;
 }
 
-std::string join_ranges(const std::vector<std::pair<int, int>>& ranges, char to,
-                        const std::string& between) {
-  std::string text;
+Word ports_word(const std::vector<std::pair<int, int>>& ranges, const Word& to,
+                const Word& between) {
+  Word word = "";
   for (const auto& [first, last] : ranges) {
-    if (!text.empty()) text += between;
-    text += std::to_string(first);
-    if (last != first) text += to + std::to_string(last);
+    if (!word.text().empty()) word = word + between;
+    word = word + port_word(first);
+    if (last != first) word = word + to + port_word(last);
   }
-  return text;
+  return word;
 }
 
 std::vector<std::vector<std::pair<int, int>>> split_ranges(
