@@ -8,6 +8,7 @@
 #include <deque>
 
 #include "core/options.h"
+#include "core/printable.h"
 
 namespace plumbline {
 namespace {
@@ -176,7 +177,9 @@ std::vector<std::string> Args::names() const {
 }
 
 int usage_failure(Context& context, const std::vector<Error>& errors) {
-  for (const Error& error : errors) *context.err << "plumbline: " << error.message() << "\n";
+  for (const Error& error : errors) {
+    *context.err << "plumbline: " << printable(error.message()) << "\n";
+  }
   return 1;
 }
 

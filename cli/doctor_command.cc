@@ -19,6 +19,7 @@
 #include "cli/scenario_source.h"
 #include "cli/status_line.h"
 #include "cli/vocabulary.h"
+#include "core/printable.h"
 #include "core/temporary_folder.h"
 #include "launch/process.h"
 #include "probes/port_list.h"
@@ -191,7 +192,7 @@ int diagnose_files(const Args& args, Context& context) {
   for (const HostEvidence& host : evidence->hosts) {
     for (const std::string& problem : host.unreadable) {
       if (problem.rfind("collect.sh: ", 0) != 0) continue;
-      *context.err << "plumbline: the file of " << host.name << ": " << problem.substr(12)
+      *context.err << printable("plumbline: the file of " + host.name + ": " + problem.substr(12))
                    << "; what it lacks is unknown\n";
     }
   }

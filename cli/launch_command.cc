@@ -17,6 +17,7 @@
 #include "cli/interrupts.h"
 #include "cli/options_source.h"
 #include "cli/reach.h"
+#include "cli/safe_output.h"
 #include "cli/world.h"
 #include "core/sha256.h"
 #include "launch/guard.h"
@@ -268,6 +269,7 @@ class Launcher {
   }
 
   void print(size_t rank, Stream& stream, const std::string& line) {
+    const RawOutput raw(*stream.to);  // the user's own program
     *stream.to << fmt::format("[{}] {}\n", rank, line);
     if (stream.to == context_.err) ranks_[rank].words = (ranks_[rank].words + line + "\n");
     constexpr size_t kKept = 2000;

@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "cli/commands.h"
+#include "cli/safe_output.h"
 #include "cli/terminal.h"
 
 namespace {
@@ -34,6 +35,8 @@ int main(int argc, char** argv) {
   context.err_is_terminal = plumbline::is_terminal(STDERR_FILENO);
   context.width = plumbline::terminal_width(STDOUT_FILENO);
   context.colour = plumbline::colour_wanted();
+  const plumbline::SafeOutput safe_out(std::cout, context.out_is_terminal);
+  const plumbline::SafeOutput safe_err(std::cerr, context.err_is_terminal);
   try {
     const int status = plumbline::dispatch(commands, context);
     if (std::cout.flush() || reader_has_gone(STDOUT_FILENO)) return status;

@@ -124,7 +124,13 @@ Status keep_story(const PreparedRun& run) {
 std::string default_folder(const std::string& name) {
   std::string time = utc_now_rfc3339().substr(0, 19);  // 2026-11-20T05:06:07
   std::erase_if(time, [](char c) { return c == ':' || c == '-'; });
-  return "plumbline-out/" + name + "-" + time;
+  // Nobody's folder is taken for ours: not that of a run of the same second, nor, where the file
+  // system takes A for a, that of a scenario of such a name.
+  const std::string plain = "plumbline-out/" + name + "-" + time;
+  std::string folder = plain;
+  std::error_code code;
+  for (int i = 2; fs::exists(folder, code); ++i) folder = plain + "_" + std::to_string(i);
+  return folder;
 }
 
 std::optional<PreparedRun> prepare_run(const std::optional<LauncherPlace>& place,

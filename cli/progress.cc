@@ -79,12 +79,13 @@ void Progress::show_plain(const RunProgress& progress, const std::string& counts
 void Progress::show(const RunProgress& progress) {
   const Record* last = progress.last;
   const bool bad = last != nullptr && is_bad(*last);
-  const std::string reason = bad ? fmt::format("{}: {}: {}\n", to_string(last->measurement.outcome),
-                                               cell_text(*last), clean(last->measurement.reason))
-                                 : "";
-  const std::string counts = counts_text(progress);
+  const std::string reason =
+      bad ? clean(fmt::format("{}: {}: {}", to_string(last->measurement.outcome), cell_text(*last),
+                              last->measurement.reason))
+          : "";
+  const std::string counts = clean(counts_text(progress));
   if (!terminal_) {
-    err_ << reason;
+    if (bad) err_ << reason << "\n";
     return show_plain(progress, counts);
   }
   const int width = width_();
@@ -97,7 +98,7 @@ void Progress::show(const RunProgress& progress) {
     header_ = header;
     text += live_row(*last, room, colour_) + kClearRest + "\n";
   }
-  if (bad) text += clean(reason) + kClearRest + "\n";
+  if (bad) text += reason + kClearRest + "\n";
   err_ << text + bar_line(progress, counts, width) + kClearRest << std::flush;
   open_line_ = true;
 }

@@ -10,6 +10,7 @@
 #include "cli/report_output.h"
 #include "cli/run_folder.h"
 #include "core/options.h"
+#include "core/printable.h"
 #include "reports/read_input.h"
 #include "reports/report.h"
 #include "reports/run_folder.h"
@@ -91,9 +92,10 @@ int run_report(const Args& args, Context& context) {
   Expected<ReportInput> input = read_input(paths, *assume);
   if (!input) return usage_failure(context, input.error());
   const bool rules_hold = judge(*rules, paths, *assume, args, *input, context);
-  for (const std::string& note : input->notes) *context.err << "plumbline: " << note << "\n";
+  for (const std::string& note : input->notes)
+    *context.err << "plumbline: " << printable(note) << "\n";
   for (const std::string& text : input->incomplete) {
-    *context.err << "plumbline: incomplete: " << text << "\n";
+    *context.err << "plumbline: incomplete: " << printable(text) << "\n";
   }
   const Status written = write_to(*row, *input, args.get("out"), context);
   if (!written) return usage_failure(context, written.error());

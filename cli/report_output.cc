@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/printable.h"
+
 namespace plumbline {
 namespace {
 
@@ -70,7 +72,8 @@ WrittenReports write_reports(const ReportInput& input, const std::vector<std::st
     if (!wanted(name) && !(plot && name == "terminal")) continue;
     const Expected<std::string> path = write_one(row, input, directory, context);
     if (!path) {
-      *context.err << "plumbline: report " << name << ": " << path.error().message() << "\n";
+      *context.err << "plumbline: report " << name << ": " << printable(path.error().message())
+                   << "\n";
       all.failed = all.failed || path.error().code != ErrorCode::kUnsupported;
     } else if (!path->empty()) {
       all.paths.push_back(*path);

@@ -5,6 +5,8 @@
 #include <ostream>
 #include <string>
 
+#include "reports/text.h"
+
 namespace plumbline {
 
 class StatusLine {
@@ -18,7 +20,8 @@ class StatusLine {
   void show(const std::string& text) {
     if (!terminal_) return;
     shown_ = true;
-    out_ << "\r\x1b[K" << text.substr(0, static_cast<size_t>(width_ - 1)) << std::flush;
+    const std::string line = fit(clean(text), static_cast<size_t>(width_ - 1), true);
+    out_ << "\r\x1b[K" << line.substr(0, line.find_last_not_of(' ') + 1) << std::flush;
   }
   void clear() {
     if (shown_) out_ << "\r\x1b[K" << std::flush;

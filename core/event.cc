@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "core/json.h"
+#include "core/printable.h"
 
 namespace plumbline {
 namespace {
@@ -22,7 +23,7 @@ std::string to_line(const SoakEvent& event) {
   const json object = {{"schema", kEventSchema}, {"run_id", event.run_id},   {"time", event.time},
                        {"at_ns", event.at_ns},   {"round", event.round},     {"host", event.host},
                        {"kind", event.kind},     {"subject", event.subject}, {"text", event.text}};
-  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+  return printable_json(object.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 Expected<SoakEvent> event_from_line(std::string_view line) {

@@ -7,6 +7,8 @@
 #include <array>
 #include <cctype>
 
+#include "core/printable.h"
+
 namespace plumbline {
 namespace {
 
@@ -49,7 +51,7 @@ Logger::Logger(std::string who, LogLevel level)
 Logger::~Logger() = default;
 
 void Logger::log(LogLevel level, std::string_view text) const {
-  if (enabled(level)) impl_->sink.log(to_spdlog(level), "{}", text);
+  if (enabled(level)) impl_->sink.log(to_spdlog(level), "{}", printable(text));
 }
 
 }  // namespace plumbline

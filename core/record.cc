@@ -7,6 +7,7 @@
 
 #include "core/json.h"
 #include "core/op.h"
+#include "core/printable.h"
 
 namespace plumbline {
 namespace {
@@ -222,7 +223,7 @@ std::string to_line(const Record& record) {
   object["environment"] = environment_json(record.environment);
   if (record.soak) object["soak"] = soak_json(*record.soak);
   if (record.launch) object["launch"] = launch_json(*record.launch);
-  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+  return printable_json(object.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 }  // namespace plumbline

@@ -1,9 +1,9 @@
 #include "probes/host_captures.h"
 
-#include <cctype>
 #include <filesystem>
 #include <fstream>
 
+#include "core/file_word.h"
 #include "core/json.h"
 #include "probes/gather.h"
 
@@ -19,13 +19,6 @@ constexpr int64_t kMaxBytes = 16 << 20;  // of one host's capture
 constexpr int64_t kMaxMs = 120'000;
 constexpr int kSettleMs = 60;  // for the last packets to reach the captures
 constexpr size_t kPieceBytes = 512 << 10;
-
-// A host's name as a part of a file's name.
-std::string file_word(const std::string& name) {
-  std::string out;
-  for (const char c : name) out += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  return out;
-}
 
 std::string from_base64(const std::string& text) {
   static const std::string kDigits =

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "core/json.h"
+#include "core/printable.h"
 #include "reports/compare_output.h"
 
 namespace plumbline {
@@ -82,7 +83,7 @@ std::string compare_json(const Comparison& comparison) {
                     {"launches_needed", comparison.launches_needed()},
                     {"notes", comparison.notes},
                     {"rows", std::move(rows)}};
-  return json_text(all);
+  return printable_json(json_text(all));
 }
 
 }  // namespace plumbline

@@ -1,7 +1,8 @@
 // One row per record: first every independent variable, then every dependent one, each with its
 // unit in the header's name. Quoted as RFC 4180 says (fields with comma, quote, CR or LF), lines
-// end in LF. An empty field means: not measured, or too few samples for it. Text that a spreadsheet
-// would take for a formula gets an apostrophe in front; numbers stay as they are.
+// end in LF, and control characters inside a field become spaces. An empty field means: not
+// measured, or too few samples for it. Text that a spreadsheet would take for a formula gets an
+// apostrophe in front; numbers stay as they are.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -167,7 +168,8 @@ std::string defused(std::string field) {
 }
 
 std::string quoted(const std::string& text) {
-  const std::string field = defused(text);
+  // Whether it would be a formula is asked before cleaning, which may take the first character.
+  const std::string field = clean(defused(text));
   if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
   std::string out = "\"";
   for (const char c : field) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/json.h"
+#include "core/printable.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -272,7 +273,7 @@ std::string doctor_json(const DoctorReport& report) {
                                {"hosts", report.hosts},
                                {"findings", report.findings},
                                {"checks", report.checks}};
-  return json_text(json, 2);
+  return printable_json(json_text(json, 2));
 }
 
 std::string doctor_text(const DoctorReport& report, int width, bool colour, bool all) {

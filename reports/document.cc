@@ -56,6 +56,17 @@ void write_text(const DocumentBlock& block, int width, bool colour, std::ostream
   }
 }
 
+// A command keeps its lines: a newline between quotes is a part of it.
+std::string clean_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  for (size_t from = 0; from <= text.size();) {
+    const size_t end = std::min(text.find('\n', from), text.size());
+    lines.push_back(clean(std::string_view(text).substr(from, end - from)));
+    from = end + 1;
+  }
+  return join(lines, "\n");
+}
+
 // A code fence longer than any run of backticks inside.
 std::string fence_for(const std::string& text) {
   size_t longest = 2;
@@ -87,14 +98,14 @@ void write_markdown(const DocumentBlock& block, std::ostream& out) {
       break;
     case DocumentBlock::Kind::kCommand:
       out << fence_for(block.text) << "sh\n"
-          << block.text << "\n"
+          << clean_lines(block.text) << "\n"
           << fence_for(block.text) << "\n\n";
       break;
     case DocumentBlock::Kind::kPicture:
-      out << "![" << markdown_escape(block.text) << "](" << block.target << ")\n\n";
+      out << "![" << markdown_escape(block.text) << "](" << clean(block.target) << ")\n\n";
       break;
     case DocumentBlock::Kind::kLink:
-      out << "[" << markdown_escape(block.text) << "](" << block.target << ")\n\n";
+      out << "[" << markdown_escape(block.text) << "](" << clean(block.target) << ")\n\n";
       break;
   }
 }

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "core/json.h"
+#include "core/printable.h"
 #include "reports/report.h"
 #include "reports/utc.h"
 #include "reports/view.h"
@@ -151,7 +152,7 @@ Expected<std::vector<std::string>> write(const ReportInput& input, const ReportT
   Json context = context_json(view);
   if (!failed.empty()) context["plumbline_failed"] = failed_json(failed);
   const Json document = {{"context", std::move(context)}, {"benchmarks", std::move(entries)}};
-  *target.out << json_text(document, 2);
+  *target.out << printable_json(json_text(document, 2));
   return std::vector<std::string>{};
 }
 

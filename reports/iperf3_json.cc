@@ -9,6 +9,7 @@
 
 #include "core/json.h"
 #include "core/op.h"
+#include "core/printable.h"
 #include "reports/report.h"
 #include "reports/utc.h"
 #include "reports/view.h"
@@ -224,7 +225,8 @@ Expected<std::vector<std::string>> write(const ReportInput& input, const ReportT
   const View view = make_view(input.records);
   size_t written = 0;
   const auto print = [&](const Json& document) {
-    *target.out << document.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
+    *target.out << printable_json(document.dump(-1, ' ', false, Json::error_handler_t::replace))
+                << "\n";
     ++written;
   };
   for (const Item& item : view.items) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "core/file_word.h"
 #include "core/requirement.h"
 #include "core/text_file.h"
 #include "reports/draw.h"
@@ -33,10 +34,10 @@ Status write_graph(const LinkWorld& world, size_t index, const fs::path& folder,
   return {};
 }
 
-Status draw_grids(const LinkWorld& world, size_t index, const fs::path& folder, Document& document,
-                  std::vector<std::string>& written) {
+Status draw_grids(const LinkWorld& world, size_t index, const fs::path& folder, FileNames& names,
+                  Document& document, std::vector<std::string>& written) {
   for (const LinkGrid& grid : world.grids) {
-    const std::string name = numbered(grid.name, index);
+    const std::string name = names.take(numbered(grid.name, index));
     const Status drawn = draw_files(folder.string(), name, heat_map_data(world, grid),
                                     heat_map_script(world, grid, name), written);
     if (!drawn) return drawn;
@@ -60,6 +61,7 @@ Expected<std::vector<std::string>> write(const ReportInput& input, const ReportT
     return fail_errno(ErrorCode::kConfig, "make the folder " + folder.string(), error.value());
   }
   Document document;
+  FileNames names;
   add_links(view, document);
   static constexpr std::array kNeeds = {"gnuplot"};
   const auto no_gnuplot = unmet(kNeeds);
@@ -68,7 +70,7 @@ Expected<std::vector<std::string>> write(const ReportInput& input, const ReportT
   for (size_t i = 0; i < worlds.size(); ++i) {
     Status done = write_graph(worlds[i], i, folder, written);
     document.picture("Topology, " + worlds[i].title, numbered("topology", i) + ".svg");
-    if (done && !no_gnuplot) done = draw_grids(worlds[i], i, folder, document, written);
+    if (done && !no_gnuplot) done = draw_grids(worlds[i], i, folder, names, document, written);
     if (!done) return fail(done.error());
   }
   std::ostringstream text;

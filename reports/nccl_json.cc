@@ -15,8 +15,10 @@
 #include <numeric>
 #include <set>
 
+#include "core/file_word.h"
 #include "core/json.h"
 #include "core/op.h"
+#include "core/printable.h"
 #include "reports/report.h"
 #include "reports/text.h"
 #include "reports/utc.h"
@@ -288,12 +290,12 @@ std::vector<ViewGroup> by_run(const ViewGroup& group) {
 
 Status write_file(const std::string& path, const Json& document) {
   std::ofstream file(path);
-  file << json_text(document);
+  file << printable_json(json_text(document));
   if (file.flush()) return {};
   return fail_errno(ErrorCode::kSystem, "write " + path, errno, "choose another --out");
 }
 
-std::string file_word(const std::string& text) {
+std::string short_word(const std::string& text) {
   std::string out;
   for (const char c : text) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -307,13 +309,11 @@ std::string file_word(const std::string& text) {
 }
 
 // "latency_allreduce_ring_4r_tcp.json", with a number where that is taken.
-std::string file_name(const ViewGroup& group, std::set<std::string>& taken) {
+std::string file_name(const ViewGroup& group, FileNames& names) {
   const std::string name =
-      fmt::format("{}_{}_{}_{}r_{}", file_word(group.kind), file_word(group.op),
-                  file_word(group.algorithm), group.ranks, file_word(group.transport));
-  std::string unique = name;
-  for (int i = 2; !taken.insert(unique).second; ++i) unique = fmt::format("{}_{}", name, i);
-  return unique + ".json";
+      fmt::format("{}_{}_{}_{}r_{}", short_word(group.kind), short_word(group.op),
+                  short_word(group.algorithm), group.ranks, short_word(group.transport));
+  return names.take(name) + ".json";
 }
 
 Expected<std::vector<std::string>> write(const ReportInput& input, const ReportTarget& target) {
@@ -322,13 +322,13 @@ Expected<std::vector<std::string>> write(const ReportInput& input, const ReportT
   }
   const View view = make_view(input.records);
   std::vector<std::string> paths;
-  std::set<std::string> taken;
+  FileNames names;
   for (const ViewGroup& group : view.groups) {
     if (group.kind != "latency" && group.kind != "bandwidth") continue;
     std::error_code code;
     fs::create_directories(target.directory, code);
     for (const ViewGroup& part : by_run(group)) {
-      const std::string path = (fs::path(target.directory) / file_name(part, taken)).string();
+      const std::string path = (fs::path(target.directory) / file_name(part, names)).string();
       if (Status done = write_file(path, document_of(part)); !done) return fail(done.error());
       paths.push_back(path);
     }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/json.h"
+#include "core/printable.h"
 #include "reports/run_state.h"
 
 namespace plumbline {
@@ -90,7 +91,7 @@ std::string checklist_json(const std::vector<ChecklistItem>& checklist) {
   for (const ChecklistItem& item : checklist) {
     list.push_back({{"item", item.item}, {"probes", item.probes}, {"cells", item.cells}});
   }
-  return json_text(list, 2);
+  return printable_json(json_text(list, 2));
 }
 
 }  // namespace plumbline

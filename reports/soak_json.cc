@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/json.h"
+#include "core/printable.h"
 #include "reports/soak_tables.h"
 
 namespace plumbline {
@@ -108,7 +109,7 @@ std::string soak_json(const std::vector<SoakVerdict>& verdicts) {
   Json soaks = Json::array();
   for (const SoakVerdict& verdict : verdicts) soaks.push_back(verdict_json(verdict));
   const Json out = {{"schema", 1}, {"soaks", std::move(soaks)}};
-  return json_text(out);
+  return printable_json(json_text(out));
 }
 
 }  // namespace plumbline

@@ -95,6 +95,17 @@ std::string right_trimmed(std::string line) {
   return line;
 }
 
+// Here every text of a table passes on its way to a terminal.
+Table cleaned(Table table) {
+  for (Column& column : table.columns) {
+    for (std::string* text : {&column.group, &column.name, &column.unit}) *text = clean(*text);
+  }
+  for (TableRow& row : table.rows) {
+    for (std::string& cell : row.cells) cell = clean(cell);
+  }
+  return table;
+}
+
 template <typename CellText>
 std::string line_of(const Table& table, const Layout& layout, const CellText& text) {
   std::string line;
@@ -149,8 +160,9 @@ Table without_empty_columns(const Table& table) {
   return out;
 }
 
-std::vector<std::string> to_text(const Table& table, int width, bool colour,
+std::vector<std::string> to_text(const Table& raw, int width, bool colour,
                                  std::vector<std::string>* left_out) {
+  const Table table = cleaned(raw);
   Layout layout = full_layout(table);
   if (width > 0) {
     drop_columns(table, static_cast<size_t>(width), layout, left_out);

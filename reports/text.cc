@@ -6,36 +6,10 @@
 #include <array>
 #include <cmath>
 
+#include "core/printable.h"
+
 namespace plumbline {
 namespace {
-
-struct CodePoint {
-  size_t bytes = 1;
-  char32_t value = 0;
-  bool valid = false;
-};
-
-unsigned char byte_at(std::string_view text, size_t i) {
-  return static_cast<unsigned char>(text[i]);
-}
-
-// The code point that starts at `i`; one invalid byte when it is not well-formed UTF-8.
-CodePoint decode(std::string_view text, size_t i) {
-  const unsigned char first = byte_at(text, i);
-  if (first < 0x80) return {1, first, true};
-  const size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || i + length > text.size()) return {};
-  char32_t value = first & (0xFFU >> (length + 1));
-  for (size_t k = 1; k < length; ++k) {
-    const unsigned char next = byte_at(text, i + k);
-    if ((next & 0xC0U) != 0x80U) return {};
-    value = (value << 6) | (next & 0x3FU);
-  }
-  const bool overlong = (length == 3 && value < 0x800) || (length == 4 && value < 0x10000);
-  const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
-  if (overlong || surrogate || value > 0x10FFFF) return {};
-  return {length, value, true};
-}
 
 struct Interval {
   char32_t first, last;
@@ -64,7 +38,7 @@ std::string_view head(std::string_view text, size_t width) {
   size_t used = 0;
   size_t i = 0;
   while (i < text.size()) {
-    const CodePoint point = decode(text, i);
+    const CodePoint point = code_point(text, i);
     if (used + columns_of(point) > width) break;
     used += columns_of(point);
     i += point.bytes;
@@ -77,33 +51,14 @@ std::string_view head(std::string_view text, size_t width) {
 size_t display_width(std::string_view text) {
   size_t width = 0;
   for (size_t i = 0; i < text.size();) {
-    const CodePoint point = decode(text, i);
+    const CodePoint point = code_point(text, i);
     width += columns_of(point);
     i += point.bytes;
   }
   return width;
 }
 
-std::string clean(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size();) {
-    const CodePoint point = decode(text, i);
-    const bool control = point.value < 0x20 || (point.value >= 0x7F && point.value < 0xA0) ||
-                         point.value == 0x2028 || point.value == 0x2029 || point.value == 0x200E ||
-                         point.value == 0x200F || point.value == 0x061C ||
-                         (point.value >= 0x202A && point.value <= 0x202E) ||
-                         (point.value >= 0x2066 && point.value <= 0x2069);
-    if (!point.valid) {
-      out += '?';
-    } else if (control) {
-      out += ' ';
-    } else {
-      out += text.substr(i, point.bytes);
-    }
-    i += point.bytes;
-  }
-  return out;
-}
+std::string clean(std::string_view text) { return printable(text); }
 
 std::string escape_markup(std::string_view raw) {
   const std::string text = clean(raw);
@@ -157,7 +112,7 @@ std::vector<std::string> wrap(std::string_view text, size_t width, std::string_v
     if (!line.empty()) line += ' ';
     while (display_width(word) > room) {
       std::string_view part = head(word, room);
-      if (part.empty()) part = word.substr(0, decode(word, 0).bytes);
+      if (part.empty()) part = word.substr(0, code_point(word, 0).bytes);
       line = part;
       word.remove_prefix(part.size());
       if (!word.empty()) flush();

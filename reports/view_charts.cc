@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <utility>
 
+#include "core/file_word.h"
 #include "core/units.h"
 #include "reports/picture.h"
 #include "reports/series_labels.h"
@@ -76,13 +76,8 @@ std::vector<Chart> plot_charts(const View& view) {
   for (const ChartKindRow& row : kKinds) {
     for (Chart& chart : row.plan(view, kMostOfAKind)) charts.push_back(std::move(chart));
   }
-  std::set<std::string> names;
-  for (Chart& chart : charts) {
-    const std::string name = chart.name;
-    for (size_t i = 2; !names.insert(chart.name).second; ++i) {
-      chart.name = fmt::format("{}_{}", name, i);
-    }
-  }
+  FileNames names;
+  for (Chart& chart : charts) chart.name = names.take(chart.name);
   return charts;
 }
 

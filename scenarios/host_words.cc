@@ -8,10 +8,12 @@
 #include <charconv>
 
 #include "core/json.h"
+#include "core/printable.h"
 
 namespace plumbline {
 namespace {
 
+constexpr size_t kLongestName = 100;   // bytes; a file's name with more around it stays below 255
 constexpr size_t kLongestDevice = 63;  // IBV_SYSFS_NAME_MAX of libibverbs, with its final zero
 
 // 4, 6, or 0 for text that is no address.
@@ -27,6 +29,28 @@ bool all_digits(const std::string& text) {
 }
 
 }  // namespace
+
+std::string host_name_problem(const std::string& text) {
+  const auto is_letter = [](unsigned char c) { return c < 0x80 && std::isalnum(c) != 0; };
+  if (text.empty()) return "is empty";
+  if (text.size() > kLongestName) {
+    return fmt::format("{} is longer than {} bytes", in_quotes(text), kLongestName);
+  }
+  const bool word = is_letter(static_cast<unsigned char>(text[0])) &&
+                    std::all_of(text.begin(), text.end(), [&](unsigned char c) {
+                      return is_letter(c) || std::string_view("._-:%+").find(static_cast<char>(c)) !=
+                                                 std::string_view::npos;
+                    });
+  return word ? "" : fmt::format("{} is no name of a host", in_quotes(text));
+}
+
+std::string scenario_name_problem(const std::string& text) {
+  if (text.size() > kLongestName) {
+    return fmt::format("{} is longer than {} bytes", in_quotes(text), kLongestName);
+  }
+  const bool words = is_printable(text) && text.find_first_of("/\\:*?\"<>|") == std::string::npos;
+  return words ? "" : fmt::format("{} is no name of a scenario", in_quotes(text));
+}
 
 std::string ip_problem(const std::string& text) {
   return family_of(text) != 0 ? "" : fmt::format("{} is not an IP address", in_quotes(text));
@@ -49,8 +73,8 @@ std::string address_problem(const std::string& text) {
 }
 
 std::string destination_problem(const std::string& text) {
-  const bool bad = text.empty() || text.front() == '-' || text.back() == '@' ||
-                   std::any_of(text.begin(), text.end(), [](unsigned char c) {
+  const bool bad = !is_printable(text) || text.empty() || text.front() == '-' ||
+                   text.back() == '@' || std::any_of(text.begin(), text.end(), [](unsigned char c) {
                      return c <= 0x20 || c == 0x7f || c == '\'' || c == '"' || c == '\\';
                    });
   return bad ? fmt::format("{} is no destination", in_quotes(text)) : "";

@@ -10,6 +10,15 @@
 
 namespace plumbline {
 
+// A host's name in messages, records and names of files: letters, digits and . _ - : % +, at most
+// 100, with a letter or digit in front ("mini1", "mini1.local", "fd00::1").
+std::string host_name_problem(const std::string& text);
+inline constexpr const char* kHostNameHint =
+    "give it one of letters, digits and . _ - : % +, with a letter or digit in front";
+// A scenario's name, which is that of its file without the ending: any words of UTF-8 but control
+// characters and / \ : * ? " < > |, which some file system cannot hold; at most 100 bytes.
+std::string scenario_name_problem(const std::string& text);
+
 // "10.10.0.1/24", "fd00::1/64", "10.10.0.1".
 std::string address_problem(const std::string& text);
 // An address alone: "10.10.0.1", "fd00::1".

@@ -8,6 +8,7 @@
 
 #include "core/json.h"
 #include "scenarios/check.h"
+#include "scenarios/host_words.h"
 #include "scenarios/limits.h"
 #include "scenarios/read.h"
 #include "scenarios/read_expect.h"
@@ -141,6 +142,10 @@ tl::expected<Scenario, std::vector<ScenarioProblem>> parse_scenario(const std::s
   scenario.file = file;
   scenario.text = text_to_keep(text, root, loader.included());
   scenario.name = fs::path(file).stem().string();
+  if (const std::string wrong = scenario_name_problem(scenario.name); !wrong.empty()) {
+    problems.add("$", "the file's name is the scenario's, and " + wrong,
+                 "rename the file: reports and folders are called by it");
+  }
   if (root.contains("expect")) {
     scenario.expect = read_expect(root["expect"], file, "", vocabulary, problems);
   }

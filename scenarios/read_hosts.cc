@@ -66,8 +66,10 @@ ScenarioHost read_host(const Json& entry, const std::string& where, int ranks, P
     if (host.data.empty()) host.data_interfaces = matrix_interfaces(host);
   }
 
-  if (entry.contains("name") && host.name.empty()) {
-    problems.add(where + ".name", "is empty", "give the host a name");
+  // A name that is missing or no text is reported already.
+  const bool named = entry.contains("name") && entry["name"].is_string();
+  if (const std::string wrong = host_name_problem(host.name); named && !wrong.empty()) {
+    problems.add(where + ".name", wrong, kHostNameHint);
   }
   check_reach(host, entry, where, problems);
   if (!host.speed.empty() && !parse_bit_rate(host.speed)) {

@@ -79,6 +79,15 @@ HostFile read_file(const std::string& path, const std::string& where, int ranks,
   return {};
 }
 
+// Whatever a format makes names of (destinations of ssh, hosts of MPI), they keep to the grammar.
+void check_names(const HostFile& file, Problems& problems) {
+  for (size_t i = 0; i < file.hosts.size(); ++i) {
+    const std::string where = i < file.places.size() ? file.places[i] : file.file;
+    const std::string wrong = host_name_problem(file.hosts[i].name);
+    if (!wrong.empty() && !problems.has(where)) problems.add(where, wrong, kHostNameHint);
+  }
+}
+
 }  // namespace
 
 HostFile read_host_text(const HostText& in, Problems& problems) {
@@ -87,6 +96,7 @@ HostFile read_host_text(const HostText& in, Problems& problems) {
     HostFile out = row.read(in, problems);
     out.row = &row;
     out.file = in.file;
+    check_names(out, problems);
     return out;
   }
   problems.add(in.file, "is neither a host file nor a scenario",

@@ -141,6 +141,44 @@ TEST(LiveProgress, DoesNotFlicker) {
   EXPECT_THAT(err.str(), Not(HasSubstr("\r\033[K")));
 }
 
+// Every text of a record that fails, and of what runs, on a terminal and elsewhere.
+TEST(LiveProgress, NothingFromARankMovesTheCursor) {
+  const std::string evil = "x\033[2J\r\n\x7f\xC2\x9B\xE2\x80\xAEy";
+  for (const bool terminal : {true, false}) {
+    std::ostringstream err;
+    Progress progress(
+        err, terminal, [] { return 120; }, false);
+    Record record = finished();
+    record.cell.op = record.cell.algorithm = record.cell.kind = record.cell.dtype = evil;
+    record.cell.measure = record.cell.placement = evil;
+    record.measurement.outcome = Outcome::kError;
+    record.measurement.reason = record.measurement.cause = evil;
+    record.noise.causes = {evil};
+    PlanCell current;
+    current.cell = record.cell;
+    RunProgress state;
+    state.done = 1;
+    state.total = 2;
+    state.elapsed_s = 60;
+    state.last = &record;
+    state.current = &current;
+    progress.show(state);
+    state.phase = evil;
+    state.elapsed_s = 600;
+    progress.show(state);
+    progress.finish();
+    std::string text = err.str();
+    for (const char* own : {"\r", "\033[K"}) {
+      for (size_t at = text.find(own); at != std::string::npos; at = text.find(own, at)) {
+        text.erase(at, std::string_view(own).size());
+      }
+    }
+    std::erase(text, '\n');
+    EXPECT_EQ(text, clean(text)) << terminal;
+    EXPECT_THAT(text, HasSubstr("y"));
+  }
+}
+
 TEST(LiveProgress, PlainLinesElsewhere) {
   std::ostringstream err;
   Progress progress(

@@ -1,0 +1,53 @@
+// What this program prints, with nothing in it that could steer the terminal of whoever reads it:
+// the last line of defence behind the reports, which clean what they are given. Text of UTF-8
+// passes with its newlines and tabs. Other control characters (core/printable.h) come out as
+// \u001b, which in JSON is the same character. Not thread-safe, as std::ostream is not.
+#pragma once
+
+#include <ostream>
+#include <streambuf>
+#include <string>
+#include <string_view>
+
+namespace plumbline {
+
+class SafeOutput : public std::streambuf {
+ public:
+  // Puts itself in the place of the stream's buffer until it is destroyed. On a terminal our own
+  // colours and the overwriting of a line (\r, ESC[K) pass.
+  SafeOutput(std::ostream& stream, bool terminal);
+  ~SafeOutput() override;
+  SafeOutput(const SafeOutput&) = delete;
+  SafeOutput& operator=(const SafeOutput&) = delete;
+
+ protected:
+  int_type overflow(int_type byte) override;
+  std::streamsize xsputn(const char* text, std::streamsize size) override;
+  int sync() override;
+
+ private:
+  friend class RawOutput;
+  bool put(std::string_view text);
+  bool put_held();
+
+  std::ostream& stream_;
+  std::streambuf* inner_;
+  const bool terminal_;
+  bool raw_ = false;
+  std::string held_;  // the begin of a character or sequence whose rest has not come yet
+};
+
+// Lets everything pass while it lives: for the output of programs that the user started. Does
+// nothing where the stream has no SafeOutput.
+class RawOutput {
+ public:
+  explicit RawOutput(std::ostream& stream);
+  ~RawOutput();
+  RawOutput(const RawOutput&) = delete;
+  RawOutput& operator=(const RawOutput&) = delete;
+
+ private:
+  SafeOutput* output_;
+};
+
+}  // namespace plumbline
