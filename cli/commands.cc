@@ -37,6 +37,8 @@ constexpr const char* kRunNotes =
     "With --for (docs/soak.md) the hosts are watched meanwhile: links, routes, counters, heat; "
     "what\n"
     "changes goes to DIR/events.jsonl. Rounds start on a grid; Ctrl-C ends in order. No --resume.\n"
+    "Where the probes find something broken, as plumbline doctor defines it, nothing is measured\n"
+    "(but with --despite-findings), and the exit code is 2.\n"
     "Under mpirun, srun or torchrun every rank runs this command: rank 0 coordinates and prints,\n"
     "the others serve it (docs/launchers.md).";
 const FlagRow kJson = {"--json", nullptr, "machine-readable output"};
@@ -122,8 +124,9 @@ std::vector<CommandRow> command_table() {
        true,
        false,
        run_doctor,
-       "Exit code 2 when something fails, 0 when nothing does, 1 when the question makes no "
-       "sense.\n"
+       "Exit code 2 when something fails (a finding, or a check that no finding explains), 0 when\n"
+       "nothing does, 1 when the question makes no sense. A check that a warning or a note explains\n"
+       "is shown as that.\n"
        "With --only the verdict, the exit code and the remedies are those of the named probes: a\n"
        "cause of another probe counts when it explains what a named one saw, and is else only "
        "named\n"

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 
 #include "cli/interrupts.h"
 #include "cli/port_window.h"
+#include "core/health.h"
 #include "core/shell_words.h"
 #include "probes/port_list.h"
+#include "reports/text.h"
 #include "scenarios/talk.h"
 
 namespace plumbline {
@@ -138,19 +141,33 @@ DoctorReport report_of(const ProbeResult& result) {
 }
 
 bool has_failure(const ProbeResult& result) {
-  return std::any_of(result.findings.begin(), result.findings.end(),
-                     [](const Finding& finding) { return finding.outcome == Severity::kFail; });
+  return health_of(result.checks, result.findings) == Health::kFail;
 }
 
 void print_findings(const ProbeResult& result, std::ostream& out) {
+  constexpr size_t kListed = 10;
+  const Standings standings(result.findings);
   const auto passed =
       std::count_if(result.checks.begin(), result.checks.end(),
-                    [](const Check& check) { return check.outcome == CheckOutcome::kPass; });
+                    [&](const Check& check) { return standings.of(check) == Standing::kPass; });
   out << "plumbline: probes: " << passed << " of " << result.checks.size() << " checks passed\n";
   for (const Finding& finding : result.findings) {
-    out << "  " << to_string(finding.outcome) << ": " << finding.cause << " on " << finding.host;
-    if (!finding.evidence.empty()) out << ": " << finding.evidence.front().text;
-    out << "\n    remedy: " << finding.remedy.text() << "\n";
+    std::string text =
+        std::string(to_string(finding.outcome)) + ": " + finding.cause + " on " + finding.host;
+    if (!finding.evidence.empty()) text += ": " + finding.evidence.front().text;
+    out << "  " << clean(text) << "\n";
+    const char* label = "    remedy: ";
+    for (const RemedyStep& step : finding.remedy.steps()) {
+      out << label << clean(step.text) << "\n";
+      label = "            ";
+    }
+  }
+  const std::vector<const Check*> broken = unexplained_failures(result.checks, result.findings);
+  for (size_t i = 0; i < std::min(broken.size(), kListed); ++i) {
+    out << "  " << clean("fail: " + broken[i]->key + ": " + broken[i]->reason) << "\n";
+  }
+  if (broken.size() > kListed) {
+    out << "  ... and " << broken.size() - kListed << " more failed checks (doctor.json)\n";
   }
 }
 

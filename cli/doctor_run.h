@@ -38,9 +38,10 @@ Job job_of(const DiagnoseRequest& request);
 // Agents already started.
 ProbeResult diagnose(const DiagnoseRequest& request, const AgentSet& agents);
 DoctorReport report_of(const ProbeResult& result);
-// Findings (and how many checks passed) as a few lines.
+// Findings, failed checks that none explains, and how many checks passed, as a few lines.
 void print_findings(const ProbeResult& result, std::ostream& out);
-// True when a finding says that the job cannot run.
+// Something is broken, by the one definition (core/health.h): a run is not started, and ends
+// with 2.
 bool has_failure(const ProbeResult& result);
 
 }  // namespace plumbline

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/health.h"
 #include "core/units.h"
 #include "reports/roofs.h"
 #include "reports/text.h"
@@ -127,13 +128,14 @@ std::string finding_text(const Finding& finding) {
   return text;
 }
 
-std::string checks_text(const std::vector<Check>& checks) {
-  std::map<CheckOutcome, size_t> counts;
-  for (const Check& check : checks) ++counts[check.outcome];
+std::string checks_text(const ReportInput& input) {
+  const Standings standings(input.findings);
+  std::map<Standing, size_t> counts;
+  for (const Check& check : input.checks) ++counts[standings.of(check)];
   std::vector<std::string> parts;
   parts.reserve(counts.size());
-  for (const auto& [outcome, count] : counts) {
-    parts.push_back(fmt::format("{} {}", count, to_string(outcome)));
+  for (const auto& [standing, count] : counts) {
+    parts.push_back(fmt::format("{} {}", count, to_string(standing)));
   }
   return parts.empty() ? std::string() : "Probes: " + join(parts, ", ");
 }
@@ -273,7 +275,7 @@ void add_introduction(const ReportInput& input, const View& view, Document& docu
   document.list(notes);
   const std::string cost = cost_text(input.records);
   if (!cost.empty()) document.paragraph(cost);
-  const std::string checks = checks_text(input.checks);
+  const std::string checks = checks_text(input);
   if (!checks.empty()) document.paragraph(checks);
   std::vector<std::string> findings;
   for (const Finding& finding : input.findings) findings.push_back(finding_text(finding));

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
+#include "core/health.h"
 #include "core/json.h"
 #include "core/printable.h"
 #include "reports/text.h"
@@ -22,17 +22,19 @@ struct Style {
   const char* word;
   const char* colour;  // of the word, SGR sequence
 };
-Style style_of(CheckOutcome outcome) {
-  switch (outcome) {
-    case CheckOutcome::kPass:
+Style style_of(Standing standing) {
+  switch (standing) {
+    case Standing::kPass:
       return {"pass", "\x1b[32m"};
-    case CheckOutcome::kWarn:
+    case Standing::kNote:
+      return {"note", "\x1b[36m"};
+    case Standing::kWarn:
       return {"warn", "\x1b[33m"};
-    case CheckOutcome::kFail:
+    case Standing::kFail:
       return {"FAIL", "\x1b[31m"};
-    case CheckOutcome::kSkipped:
+    case Standing::kSkipped:
       return {"skip", "\x1b[2m"};
-    case CheckOutcome::kUnknown:
+    case Standing::kUnknown:
       break;
   }
   return {"????", "\x1b[35m"};
@@ -40,13 +42,13 @@ Style style_of(CheckOutcome outcome) {
 Style style_of(Severity severity) {
   switch (severity) {
     case Severity::kFail:
-      return {"FAIL", "\x1b[31m"};
+      return style_of(Standing::kFail);
     case Severity::kWarn:
-      return {"warn", "\x1b[33m"};
+      return style_of(Standing::kWarn);
     case Severity::kNote:
       break;
   }
-  return {"note", "\x1b[36m"};
+  return style_of(Standing::kNote);
 }
 
 class Writer {
@@ -128,12 +130,13 @@ void write_finding(Writer& writer, const Finding& finding, bool all) {
   }
 }
 
-void write_one_by_one(Writer& writer, const std::vector<const Check*>& checks, size_t widest) {
+void write_one_by_one(Writer& writer, const std::vector<const Check*>& checks, size_t widest,
+                      const Standings& standings) {
   for (const Check* check : checks) {
     const std::string key = clean(check->key);
     // A key that is too long is shown whole all the same: scripts and people search for it.
     const std::string shown = display_width(key) <= widest ? fit(key, widest, true) : key;
-    writer.headline(style_of(check->outcome), shown + "  ", check->reason);
+    writer.headline(style_of(standings.of(*check)), shown + "  ", check->reason);
   }
 }
 
@@ -147,35 +150,33 @@ std::string reasons_text(const std::vector<const Check*>& checks) {
                      checks.size() - 1);
 }
 
-// The checks of one probe as a line for each outcome, with the first of those that are not fine.
+// The checks of one probe as a line for each way in which they stand, with the first of those that
+// are not fine.
 void write_summary(Writer& writer, const std::vector<const Check*>& checks, size_t widest,
-                   const std::set<std::string>& explained) {
-  constexpr std::pair<CheckOutcome, size_t> kShown[] = {{CheckOutcome::kFail, 3},
-                                                        {CheckOutcome::kWarn, 3},
-                                                        {CheckOutcome::kPass, 0},
-                                                        {CheckOutcome::kUnknown, 0},
-                                                        {CheckOutcome::kSkipped, 0}};
+                   const Standings& standings) {
+  constexpr std::pair<Standing, size_t> kShown[] = {
+      {Standing::kFail, 3}, {Standing::kWarn, 3},    {Standing::kNote, 3},
+      {Standing::kPass, 0}, {Standing::kUnknown, 0}, {Standing::kSkipped, 0}};
   const std::string id = fit(clean(checks[0]->id), widest, true) + "  ";
-  for (const auto& [outcome, shown] : kShown) {
+  for (const auto& [standing, shown] : kShown) {
     std::vector<const Check*> these;
     for (const Check* check : checks) {
-      if (check->outcome == outcome) these.push_back(check);
+      if (standings.of(*check) == standing) these.push_back(check);
     }
     if (these.empty()) continue;
-    const bool known = std::all_of(these.begin(), these.end(), [&](const Check* check) {
-      return explained.count(check->key) != 0;
-    });
+    const bool known = std::all_of(these.begin(), these.end(),
+                                   [&](const Check* check) { return standings.explained(*check); });
     const bool alone = these.size() == 1 && shown > 0 && !known;
     if (!alone) {
       std::string text = fmt::format("{} of {} checks", these.size(), checks.size());
-      if (shown == 0 && outcome != CheckOutcome::kPass) text += ": " + reasons_text(these);
+      if (shown == 0 && standing != Standing::kPass) text += ": " + reasons_text(these);
       if (known) text += ", explained above";
-      writer.headline(style_of(outcome), id, text);
+      writer.headline(style_of(standing), id, text);
     }
     const size_t listed = known ? 0 : std::min(these.size(), shown);
     const size_t more = known || shown == 0 ? 0 : these.size() - listed;
     these.resize(listed);
-    write_one_by_one(writer, these, widest);
+    write_one_by_one(writer, these, widest, standings);
     if (more > 0) {
       writer.line(std::string(kIndent, ' '), fmt::format("... and {} more (--verbose)", more));
     }
@@ -186,10 +187,7 @@ void write_summary(Writer& writer, const std::vector<const Check*>& checks, size
 void write_checks(Writer& writer, const DoctorReport& report, bool all) {
   constexpr size_t kMany = 6;
   const std::vector<Check>& checks = report.checks;
-  std::set<std::string> explained;
-  for (const Finding& finding : report.findings) {
-    explained.insert(finding.explains.begin(), finding.explains.end());
-  }
+  const Standings standings(report.findings);
   std::vector<std::string> ids;
   std::map<std::string, std::vector<const Check*>> by_id;
   for (const Check& check : checks) {
@@ -204,19 +202,20 @@ void write_checks(Writer& writer, const DoctorReport& report, bool all) {
   widest = std::min(widest, kWidestKey);
   for (const std::string& id : ids) {
     if (all || by_id[id].size() <= kMany) {
-      write_one_by_one(writer, by_id[id], widest);
+      write_one_by_one(writer, by_id[id], widest, standings);
     } else {
-      write_summary(writer, by_id[id], widest, explained);
+      write_summary(writer, by_id[id], widest, standings);
     }
   }
 }
 
-std::string count_text(const std::vector<Check>& checks) {
-  std::map<CheckOutcome, int> count;
-  for (const Check& check : checks) ++count[check.outcome];
-  if (checks.empty()) return "0 checks: there was nothing to ask";
-  std::string text = fmt::format("{} checks", checks.size());
-  for (const auto& [outcome, n] : count) text += fmt::format(", {} {}", n, to_string(outcome));
+std::string count_text(const DoctorReport& report) {
+  if (report.checks.empty()) return "0 checks: there was nothing to ask";
+  const Standings standings(report.findings);
+  std::map<Standing, int> count;
+  for (const Check& check : report.checks) ++count[standings.of(check)];
+  std::string text = fmt::format("{} checks", report.checks.size());
+  for (const auto& [standing, n] : count) text += fmt::format(", {} {}", n, to_string(standing));
   return text;
 }
 
@@ -252,19 +251,7 @@ DoctorReport only_asked(DoctorReport report, const std::vector<std::string>& pro
 }
 
 const char* doctor_verdict(const DoctorReport& report) {
-  std::set<std::string> explained;
-  bool fails = false, warns = false;
-  for (const Finding& finding : report.findings) {
-    explained.insert(finding.explains.begin(), finding.explains.end());
-    fails = fails || finding.outcome == Severity::kFail;
-    warns = warns || finding.outcome == Severity::kWarn;
-  }
-  for (const Check& check : report.checks) {
-    if (explained.count(check.key) != 0) continue;
-    fails = fails || check.outcome == CheckOutcome::kFail;
-    warns = warns || check.outcome == CheckOutcome::kWarn;
-  }
-  return fails ? "fail" : warns ? "warn" : "ok";
+  return to_string(health_of(report.checks, report.findings));
 }
 
 std::string doctor_json(const DoctorReport& report) {
@@ -284,8 +271,7 @@ std::string doctor_text(const DoctorReport& report, int width, bool colour, bool
   }
   write_checks(writer, report, all);
   writer.blank();
-  writer.line("",
-              fmt::format("verdict: {} ({})", doctor_verdict(report), count_text(report.checks)));
+  writer.line("", fmt::format("verdict: {} ({})", doctor_verdict(report), count_text(report)));
   if (!report.left_out.empty()) {
     writer.line("", fmt::format("not asked for, and not in this verdict: {}; without --only doctor "
                                 "says more",

@@ -24,8 +24,8 @@ struct DoctorReport {
 // `probes` is empty.
 DoctorReport only_asked(DoctorReport report, const std::vector<std::string>& probes);
 
-// "fail" when a finding fails, or a check that no finding explains; else "warn" likewise; else
-// "ok". Skipped and unknown checks do not count, and are counted beside the verdict in the text.
+// health_of() (core/health.h) in a word: "ok", "warn", "fail". Skipped and unknown checks do not
+// count, and are counted beside the verdict in the text.
 const char* doctor_verdict(const DoctorReport& report);
 
 // The fixed form for scripts: schema, verdict, hosts, findings, checks; indented, with a newline

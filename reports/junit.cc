@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "core/health.h"
 #include "reports/report.h"
 #include "reports/text.h"
 #include "reports/view.h"
@@ -96,27 +97,31 @@ std::vector<Suite> cell_suites(const View& view) {
   return suites;
 }
 
-TestCase case_of(const Check& check) {
+// A failure where it stands as one: a check that a warning or a note explains fails no build, as it
+// does not fail the run.
+TestCase case_of(const Check& check, const Standings& standings) {
   TestCase one;
   one.name = check.key.empty() ? check.id : check.key;
   one.type = check.id;
-  const std::string said = fmt::format("{}: {}", to_string(check.outcome), or_none(check.reason));
-  switch (check.outcome) {
-    case CheckOutcome::kPass:
+  const Standing standing = standings.of(check);
+  const std::string said = fmt::format("{}: {}", to_string(standing), or_none(check.reason));
+  switch (standing) {
+    case Standing::kPass:
       one.output = check.reason;
       break;
-    case CheckOutcome::kWarn:
+    case Standing::kNote:
+    case Standing::kWarn:
       one.output = said;
       break;
-    case CheckOutcome::kFail:
+    case Standing::kFail:
       one.result = Result::kFailure;
       break;
-    case CheckOutcome::kSkipped:
-    case CheckOutcome::kUnknown:  // never a pass
+    case Standing::kSkipped:
+    case Standing::kUnknown:  // never a pass
       one.result = Result::kSkipped;
       break;
   }
-  one.message = check.outcome == CheckOutcome::kFail ? or_none(check.reason) : said;
+  one.message = standing == Standing::kFail ? or_none(check.reason) : said;
   return one;
 }
 
@@ -168,12 +173,13 @@ void add_incomplete(const std::vector<std::string>& incomplete, std::vector<Suit
   }
 }
 
-template <typename Source>
-void add_suite(const char* name, const std::vector<Source>& sources, std::vector<Suite>& suites) {
+template <typename Source, typename... More>
+void add_suite(const char* name, const std::vector<Source>& sources, std::vector<Suite>& suites,
+               const More&... more) {
   if (sources.empty()) return;
   Suite& suite = suites.emplace_back();
   suite.name = name;
-  for (const Source& source : sources) suite.cases.push_back(case_of(source));
+  for (const Source& source : sources) suite.cases.push_back(case_of(source, more...));
 }
 
 std::string counts_text(size_t tests, size_t failures, size_t errors, size_t skipped,
@@ -205,7 +211,7 @@ Expected<std::vector<std::string>> write(const ReportInput& input, const ReportT
   const View view = make_view(input.records);
   std::vector<Suite> suites = cell_suites(view);
   add_incomplete(input.incomplete, suites);
-  add_suite("probes", input.checks, suites);
+  add_suite("probes", input.checks, suites, Standings(input.findings));
   add_suite("findings", input.findings, suites);
   add_suite("rules", input.rules, suites);
   size_t tests = 0, failures = 0, errors = 0, skipped = 0;

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "core/health.h"
 #include "core/shell_words.h"
 #include "core/units.h"
 #include "reports/content.h"
@@ -269,14 +270,15 @@ void write_checks(Page& page, HtmlWriter& html) {
   open.columns = {{"", "check", "", true, 0, false},
                   {"", "what was seen", "", true, 0, false},
                   {"", "outcome", "", true, 0, false}};
-  for (const CheckOutcome outcome :
-       {CheckOutcome::kFail, CheckOutcome::kWarn, CheckOutcome::kUnknown, CheckOutcome::kSkipped}) {
+  const Standings standings(page.input->findings);
+  for (const Standing standing : {Standing::kFail, Standing::kWarn, Standing::kNote,
+                                  Standing::kUnknown, Standing::kSkipped}) {
     for (const Check& check : page.input->checks) {
-      if (check.outcome != outcome) continue;
-      const Tone tone = outcome == CheckOutcome::kFail   ? Tone::kBad
-                        : outcome == CheckOutcome::kWarn ? Tone::kWarn
-                                                         : Tone::kPlain;
-      open.rows.push_back({{check.key, check.reason, to_string(outcome)}, tone});
+      if (standings.of(check) != standing) continue;
+      const Tone tone = standing == Standing::kFail   ? Tone::kBad
+                        : standing == Standing::kWarn ? Tone::kWarn
+                                                      : Tone::kPlain;
+      open.rows.push_back({{check.key, check.reason, to_string(standing)}, tone});
     }
   }
   if (open.rows.empty()) return;

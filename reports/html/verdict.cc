@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/health.h"
 #include "reports/content.h"
 #include "reports/doctor.h"
 #include "reports/html/page.h"
@@ -16,17 +17,8 @@ namespace {
 
 constexpr size_t kMostEvidence = 5;
 
-// Failed checks that no finding explains or shows.
 size_t unexplained(const ReportInput& input) {
-  std::set<std::string> known;
-  for (const Finding& finding : input.findings) {
-    known.insert(finding.explains.begin(), finding.explains.end());
-    for (const Evidence& evidence : finding.evidence) known.insert(evidence.check);
-  }
-  return static_cast<size_t>(
-      std::count_if(input.checks.begin(), input.checks.end(), [&](const Check& check) {
-        return check.outcome == CheckOutcome::kFail && known.count(check.key) == 0;
-      }));
+  return unexplained_failures(input.checks, input.findings).size();
 }
 
 size_t findings_of(const ReportInput& input, Severity severity) {
@@ -64,8 +56,13 @@ std::string cells_text(const Counts& counts) {
 
 std::string probes_text(const ReportInput& input) {
   if (input.checks.empty() && input.findings.empty()) return "nothing was probed before";
+  const Standings standings(input.findings);
+  const auto bare_warnings = static_cast<size_t>(
+      std::count_if(input.checks.begin(), input.checks.end(), [&](const Check& check) {
+        return standings.of(check) == Standing::kWarn && !standings.explained(check);
+      }));
   const size_t failing = findings_of(input, Severity::kFail),
-               warning = findings_of(input, Severity::kWarn);
+               warning = findings_of(input, Severity::kWarn) + bare_warnings;
   const size_t bare = unexplained(input);
   std::vector<std::string> parts;
   if (failing > 0) parts.push_back(plural(failing, "cause") + " that must be healed");
@@ -208,17 +205,19 @@ void write_rules(Page& page, HtmlWriter& html) {
 PageAnswer answer_of(const Page& page) {
   const ReportInput& input = *page.input;
   const Counts& counts = page.view->counts;
-  const size_t failing = findings_of(input, Severity::kFail) + unexplained(input);
+  const Health health = health_of(input.checks, input.findings);
   const auto missed =
       static_cast<size_t>(std::count_if(input.rules.begin(), input.rules.end(),
                                         [](const RuleVerdict& rule) { return !rule.passed; }));
   const size_t outliers = outliers_of(page);
-  const bool bad = failing + missed + counts.failed + counts.errors + counts.invalid > 0;
+  const bool bad =
+      health == Health::kFail || missed + counts.failed + counts.errors + counts.invalid > 0;
   const bool nothing = counts.total() == counts.skipped && input.checks.empty();
   const bool incomplete = !input.incomplete.empty();
-  const bool remarks = counts.noisy + counts.skipped + outliers + input.notes.size() +
-                           no_roof_notes(*page.view).size() + findings_of(input, Severity::kWarn) >
-                       0;
+  const bool remarks = health == Health::kWarn || counts.noisy + counts.skipped + outliers +
+                                                          input.notes.size() +
+                                                          no_roof_notes(*page.view).size() >
+                                                      0;
   PageAnswer answer;
   answer.tone = bad ? Tone::kBad : nothing || incomplete || remarks ? Tone::kWarn : Tone::kGood;
   answer.word = bad          ? "Not sound"
