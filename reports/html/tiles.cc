@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <map>
 
+#include "core/health.h"
 #include "core/units.h"
+#include "reports/best.h"
 #include "reports/html/page.h"
 #include "reports/text.h"
 
@@ -12,16 +14,17 @@ namespace plumbline {
 namespace {
 
 struct CheckCounts {
-  std::map<CheckOutcome, size_t> by_outcome;
-  size_t of(CheckOutcome outcome) const {
-    const auto found = by_outcome.find(outcome);
-    return found == by_outcome.end() ? 0 : found->second;
+  std::map<Standing, size_t> by_standing;
+  size_t of(Standing standing) const {
+    const auto found = by_standing.find(standing);
+    return found == by_standing.end() ? 0 : found->second;
   }
 };
 
-CheckCounts counts_of(const std::vector<Check>& checks) {
+CheckCounts counts_of(const ReportInput& input) {
+  const Standings standings(input.findings);
   CheckCounts counts;
-  for (const Check& check : checks) ++counts.by_outcome[check.outcome];
+  for (const Check& check : input.checks) ++counts.by_standing[standings.of(check)];
   return counts;
 }
 
@@ -41,43 +44,24 @@ std::string short_name(const Item& item) {
   return text;
 }
 
-// The best result of a kind by a number; ours before those of other tools, whose statistic differs.
-class Best {
- public:
-  void offer(const Item& item, std::optional<double> value, bool low) {
-    if (!value) return;
-    const bool better = low ? *value < value_ : *value > value_;
-    const bool ours = item_ != nullptr && item_->imported() && !item.imported();
-    const bool theirs = item_ != nullptr && !item_->imported() && item.imported();
-    if (item_ != nullptr && !ours && (theirs || !better)) return;
-    item_ = &item;
-    value_ = *value;
-  }
-  explicit operator bool() const { return item_ != nullptr; }
-  const Item& item() const { return *item_; }
-  double value() const { return value_; }
-  // "Lowest latency (median)"; with the tool where it is not ours: "..., osu (mean)".
-  std::string title(const std::string& what, const std::string& own, Quantity quantity) const {
-    return what + (item_->imported() ? ", " + source_of(*item_, quantity) : own);
-  }
-
- private:
-  const Item* item_ = nullptr;
-  double value_ = 0;
-};
+// "Lowest latency (median)"; with the tool where it is not ours: "..., osu (mean)".
+std::string headline_of(const Best& best, const std::string& what, const std::string& own,
+                        Quantity quantity) {
+  return what + (best.item().imported() ? ", " + source_of(best.item(), quantity) : own);
+}
 
 void measured_tiles(const View& view, HtmlWriter& html) {
-  Best fastest, widest, busiest;
+  Best fastest(Best::Wanted::kLowest), widest(Best::Wanted::kHighest),
+      busiest(Best::Wanted::kHighest);
   for (const Item& item : view.items) {
     const std::string& kind = item.record->cell.kind;
-    if (!item.valid()) continue;
-    if (kind == "latency") fastest.offer(item, item.typical_ns, true);
-    if (kind == "bandwidth") widest.offer(item, item.busbw_Bps, false);
-    if (kind == "throughput") busiest.offer(item, item.record->measurement.ops_per_s, false);
+    if (kind == "latency") fastest.offer(item, item.typical_ns);
+    if (kind == "bandwidth") widest.offer(item, item.busbw_Bps);
+    if (kind == "throughput") busiest.offer(item, item.record->measurement.ops_per_s);
   }
   if (fastest) {
-    tile(fastest.title("Lowest latency", " (median)", Quantity::kTime),
-         format_duration(fastest.value()), short_name(fastest.item()), html);
+    tile(headline_of(fastest, "Lowest latency", " (median)", Quantity::kTime),
+         format_duration(fastest.value()), short_name(fastest.item()) + fastest.remark(), html);
   }
   if (widest) {
     std::string detail = short_name(widest.item());
@@ -87,12 +71,13 @@ void measured_tiles(const View& view, HtmlWriter& html) {
     } else if (share) {
       detail += fmt::format("; {} % of the roof", percent_text(share));
     }
-    tile(widest.title("Highest bus bandwidth", "", Quantity::kRate), format_rate(widest.value()),
-         detail, html);
+    tile(headline_of(widest, "Highest bus bandwidth", "", Quantity::kRate),
+         format_rate(widest.value()), detail + widest.remark(), html);
   }
   if (busiest) {
-    tile(busiest.title("Most operations", "", Quantity::kRate),
-         fmt::format("{:.0f}/s", busiest.value()), short_name(busiest.item()), html);
+    tile(headline_of(busiest, "Most operations", "", Quantity::kRate),
+         fmt::format("{:.0f}/s", busiest.value()), short_name(busiest.item()) + busiest.remark(),
+         html);
   }
 }
 
@@ -107,8 +92,14 @@ void link_tiles(const Page& page, HtmlWriter& html) {
       high = std::max(high.value_or(*value), *value);
     }
     if (!low) continue;
+    const bool noisy =
+        std::any_of(world.records.begin(), world.records.end(), [&](const Record* record) {
+          return record->cell.measure == rates->measure && verdict_of(*record) == Verdict::kNoisy;
+        });
     tile("Slowest link", grid_text(LinkUnit::kRate, low),
-         "fastest " + grid_text(LinkUnit::kRate, high) + "; " + rates->title, html);
+         "fastest " + grid_text(LinkUnit::kRate, high) + "; " + rates->title +
+             (noisy ? "; noisy" : ""),
+         html);
     return;
   }
 }
@@ -123,16 +114,16 @@ void write_tiles(const Page& page, HtmlWriter& html) {
          counts.skipped > 0 ? plural(counts.skipped, "skipped cell") : "", html);
   }
   if (!page.input->checks.empty()) {
-    const CheckCounts checks = counts_of(page.input->checks);
+    const CheckCounts checks = counts_of(*page.input);
     std::vector<std::string> rest;
-    for (const CheckOutcome outcome : {CheckOutcome::kFail, CheckOutcome::kWarn,
-                                       CheckOutcome::kUnknown, CheckOutcome::kSkipped}) {
-      if (checks.of(outcome) > 0) {
-        rest.push_back(fmt::format("{} {}", checks.of(outcome), to_string(outcome)));
+    for (const Standing standing : {Standing::kFail, Standing::kWarn, Standing::kNote,
+                                    Standing::kUnknown, Standing::kSkipped}) {
+      if (checks.of(standing) > 0) {
+        rest.push_back(fmt::format("{} {}", checks.of(standing), to_string(standing)));
       }
     }
-    const size_t made = page.input->checks.size() - checks.of(CheckOutcome::kSkipped);
-    tile("Checks passed", fmt::format("{} of {}", checks.of(CheckOutcome::kPass), made),
+    const size_t made = page.input->checks.size() - checks.of(Standing::kSkipped);
+    tile("Checks passed", fmt::format("{} of {}", checks.of(Standing::kPass), made),
          join(rest, ", "), html);
   }
   measured_tiles(*page.view, html);
