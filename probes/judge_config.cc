@@ -189,6 +189,34 @@ std::vector<Check> judge_name(const EvidenceSet& evidence, const ProbeParams& /*
   return checks;
 }
 
+// Whether ssh lets us in; what then answers there is the question of `launch`.
+std::vector<Check> judge_ssh(const EvidenceSet& evidence, const ProbeParams& /*params*/) {
+  constexpr const char* kNoLogin[] = {"name.unresolved", "ssh.unreachable", "ssh.refused",
+                                      "ssh.auth",        "ssh.host_key",    "ssh.key_permissions"};
+  constexpr const char* kLoggedIn[] = {"ssh.no_binary", "ssh.wrong_binary"};
+  const auto among = [](const auto& causes, const std::string& cause) {
+    return std::find(std::begin(causes), std::end(causes), cause) != std::end(causes);
+  };
+  std::vector<Check> checks;
+  for (const HostEvidence& host : evidence.hosts) {
+    const Subject subject = {"ssh", host.name};
+    const JobHost* job = find_job_host(evidence, host.name);
+    if (job == nullptr || job->reached_by != "ssh") {
+      checks.push_back(make_check(subject, CheckOutcome::kSkipped, "it was reached without ssh"));
+    } else if (among(kNoLogin, host.agent_cause)) {
+      checks.push_back(make_check(subject, CheckOutcome::kFail,
+                                  host.agent_error.empty() ? host.agent_cause : host.agent_error));
+    } else if (among(kLoggedIn, host.agent_cause) ||
+               (host.agent_cause.empty() && host.source == "agent")) {
+      checks.push_back(make_check(subject, CheckOutcome::kPass, "ssh lets us in: " + job->ssh));
+    } else {
+      checks.push_back(make_check(subject, CheckOutcome::kUnknown,
+                                  "no agent answered, so that nobody knows whether ssh let us in"));
+    }
+  }
+  return checks;
+}
+
 std::vector<Check> judge_launch(const EvidenceSet& evidence, const ProbeParams& /*params*/) {
   std::vector<Check> checks;
   for (const HostEvidence& host : evidence.hosts) {

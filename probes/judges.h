@@ -19,6 +19,7 @@ using ProbeParams = std::map<std::string, std::string>;
 std::vector<Check> judge_config(const EvidenceSet& evidence, const ProbeParams& params);
 std::vector<Check> judge_ports(const EvidenceSet& evidence, const ProbeParams& params);
 std::vector<Check> judge_name(const EvidenceSet& evidence, const ProbeParams& params);
+std::vector<Check> judge_ssh(const EvidenceSet& evidence, const ProbeParams& params);
 std::vector<Check> judge_launch(const EvidenceSet& evidence, const ProbeParams& params);
 // judge_host.cc
 std::vector<Check> judge_host(const EvidenceSet& evidence, const ProbeParams& params);

@@ -1,11 +1,14 @@
 // A scenario's checklist: every item with what was seen of it. An item is only as good as the worst
-// check or cell that decides it, and one that nothing decided is never ticked.
+// check or cell that decides it, and only what was looked at is ticked: the rest is "not checked",
+// with why, and how to check it.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
+#include "core/health.h"
 #include "core/units.h"
+#include "reports/best.h"
 #include "reports/content.h"
 #include "reports/text.h"
 
@@ -13,30 +16,32 @@ namespace plumbline {
 namespace {
 
 // How an item stands, worst last.
-enum class State { kNothing, kSkipped, kOk, kWarn, kFail };
+enum class State { kNothing, kSkipped, kOk, kNote, kPart, kWarn, kFail };
 
 struct StateRow {
   State state;
   const char* mark;
   Tone tone;
 };
-constexpr StateRow kStates[] = {{State::kNothing, "[ -- ]", Tone::kWarn},
-                                {State::kSkipped, "[skip]", Tone::kPlain},
-                                {State::kOk, "[ ok ]", Tone::kGood},
-                                {State::kWarn, "[warn]", Tone::kWarn},
-                                {State::kFail, "[FAIL]", Tone::kBad}};
+constexpr StateRow kStates[] = {
+    {State::kNothing, "[ -- ]", Tone::kWarn}, {State::kSkipped, "[skip]", Tone::kPlain},
+    {State::kOk, "[ ok ]", Tone::kGood},      {State::kNote, "[note]", Tone::kGood},
+    {State::kPart, "[part]", Tone::kWarn},    {State::kWarn, "[warn]", Tone::kWarn},
+    {State::kFail, "[FAIL]", Tone::kBad}};
 
-State state_of(CheckOutcome outcome) {
-  switch (outcome) {
-    case CheckOutcome::kPass:
+State state_of(Standing standing) {
+  switch (standing) {
+    case Standing::kPass:
       return State::kOk;
-    case CheckOutcome::kWarn:
+    case Standing::kNote:
+      return State::kNote;
+    case Standing::kWarn:
       return State::kWarn;
-    case CheckOutcome::kFail:
+    case Standing::kFail:
       return State::kFail;
-    case CheckOutcome::kSkipped:
+    case Standing::kSkipped:
       return State::kSkipped;
-    case CheckOutcome::kUnknown:
+    case Standing::kUnknown:
       break;
   }
   return State::kNothing;
@@ -76,60 +81,103 @@ std::string words_of(const Check& check, const std::vector<Finding>& findings) {
   return text;
 }
 
-Answer by_checks(const ChecklistItem& item, const ReportInput& input) {
-  Answer answer;
-  const Check* worst = nullptr;
+// What the checks of one probe come to.
+struct Looked {
+  std::string probe;
+  State state = State::kNothing;
+  const Check* worst = nullptr;  // nullptr: there was no such check
   std::map<State, size_t> counts;
+  bool at_all() const { return worst != nullptr && state >= State::kOk; }
+};
+
+Looked look(const std::string& probe, const ReportInput& input, const Standings& standings) {
+  Looked out{probe, State::kNothing, nullptr, {}};
   for (const Check& check : input.checks) {
-    if (std::find(item.probes.begin(), item.probes.end(), check.id) == item.probes.end()) continue;
-    const State state = state_of(check.outcome);
-    ++counts[state];
-    if (worst != nullptr && state <= answer.state) continue;
-    worst = &check;
-    answer.state = state;
+    if (check.id != probe) continue;
+    const State state = state_of(standings.of(check));
+    ++out.counts[state];
+    if (out.worst != nullptr && state <= out.state) continue;
+    out.worst = &check;
+    out.state = state;
   }
-  if (worst == nullptr && !input.checks.empty()) {
-    return {State::kSkipped, "these probes found nothing to look at on these hosts"};
+  if (out.worst == nullptr && !input.checks.empty()) out.state = State::kSkipped;
+  return out;
+}
+
+std::string or_none(const std::string& reason) {
+  return reason.empty() ? "no reason recorded" : reason;
+}
+
+// "not checked: ssh (local0 is reached without ssh); plumbline doctor --hosts HOSTS.json --only ssh
+// checks it".
+std::string not_checked(const std::vector<Looked>& probes, bool anything_probed) {
+  std::vector<std::string> why;
+  std::string command = "plumbline doctor --hosts HOSTS.json";
+  for (const Looked& probe : probes) {
+    if (probe.at_all()) continue;
+    command += " --only " + probe.probe;
+    why.push_back(probe.probe + " (" +
+                  (!anything_probed ? "nothing was probed"
+                   : probe.worst == nullptr
+                       ? "it was not asked, or found nothing to look at on these hosts"
+                       : probe.worst->key + ": " + or_none(probe.worst->reason)) +
+                  ")");
   }
-  if (worst == nullptr) {
-    answer.text = "not probed";
-  } else if (answer.state == State::kOk) {
-    answer.text = fmt::format("{} checks passed", counts[State::kOk]);
-    if (counts[State::kSkipped] > 0)
-      answer.text += fmt::format(", {} skipped", counts[State::kSkipped]);
-    if (counts[State::kNothing] > 0)
-      answer.text += fmt::format(", {} unknown", counts[State::kNothing]);
+  return "not checked: " + join(why, ", ") + "; " + command + " checks it";
+}
+
+std::string passed_text(const std::vector<Looked>& probes) {
+  std::map<State, size_t> counts;
+  for (const Looked& probe : probes) {
+    for (const auto& [state, count] : probe.counts) counts[state] += count;
+  }
+  std::string text = fmt::format("{} checks passed", counts[State::kOk]);
+  if (counts[State::kNote] > 0) text += fmt::format(", {} with a note", counts[State::kNote]);
+  if (counts[State::kSkipped] > 0) text += fmt::format(", {} skipped", counts[State::kSkipped]);
+  if (counts[State::kNothing] > 0) text += fmt::format(", {} unknown", counts[State::kNothing]);
+  return text;
+}
+
+Answer by_checks(const ChecklistItem& item, const ReportInput& input) {
+  const Standings standings(input.findings);
+  std::vector<Looked> probes;
+  for (const std::string& probe : item.probes) probes.push_back(look(probe, input, standings));
+  const auto worst =
+      std::max_element(probes.begin(), probes.end(),
+                       [](const Looked& a, const Looked& b) { return a.state < b.state; });
+  const auto seen = std::count_if(probes.begin(), probes.end(),
+                                  [](const Looked& probe) { return probe.at_all(); });
+  const bool all_seen = static_cast<size_t>(seen) == probes.size();
+  if (seen == 0) return {worst->state, not_checked(probes, !input.checks.empty())};
+  Answer answer{worst->state, {}};
+  if (worst->state > State::kPart) {
+    answer.text = words_of(*worst->worst, input.findings);
   } else {
-    answer.text = words_of(*worst, input.findings);
+    if (!all_seen) answer.state = State::kPart;
+    answer.text = passed_text(probes);
   }
+  if (!all_seen) answer.text += "; " + not_checked(probes, true);
   return answer;
 }
 
 // "28.1 us", "peak 3.2 GB/s (25.6 Gb/s) at 16 MiB", over all valid cells.
 std::string numbers_of(const std::vector<const Item*>& items) {
   std::string text;
-  const Item *fastest = nullptr, *widest = nullptr;
+  Best fastest(Best::Wanted::kLowest), widest(Best::Wanted::kHighest);
   for (const Item* item : items) {
     const std::string& kind = item->record->cell.kind;
-    if (!item->valid()) continue;
-    if (kind == "latency" && item->time.p50 &&
-        (fastest == nullptr || *item->time.p50 < *fastest->time.p50)) {
-      fastest = item;
-    }
-    if (kind == "bandwidth" && item->busbw_Bps &&
-        (widest == nullptr || *item->busbw_Bps > *widest->busbw_Bps)) {
-      widest = item;
-    }
+    if (kind == "latency") fastest.offer(*item, item->time.p50);
+    if (kind == "bandwidth") widest.offer(*item, item->busbw_Bps);
   }
-  if (fastest != nullptr) {
-    text += fmt::format(", median {} at {}", format_duration(*fastest->time.p50),
-                        format_bytes(fastest->record->cell.bytes));
+  if (fastest) {
+    text += fmt::format(", median {} at {}{}", format_duration(fastest.value()),
+                        format_bytes(fastest.item().record->cell.bytes), fastest.remark());
   }
-  if (widest != nullptr) {
+  if (widest) {
     constexpr double kGiga = 1e9;
-    text +=
-        fmt::format(", bus bandwidth up to {} ({:.1f} Gb/s) at {}", format_rate(*widest->busbw_Bps),
-                    *widest->busbw_Bps * 8 / kGiga, format_bytes(widest->record->cell.bytes));
+    text += fmt::format(", bus bandwidth up to {} ({:.1f} Gb/s) at {}{}",
+                        format_rate(widest.value()), widest.value() * 8 / kGiga,
+                        format_bytes(widest.item().record->cell.bytes), widest.remark());
   }
   return text;
 }
@@ -155,11 +203,13 @@ Answer by_cells(const ChecklistItem& item, const View& view) {
     answer.state = state;
   }
   if (worst == nullptr) {
-    answer.text = "not measured";
+    answer.text =
+        "not measured, so not checked; plumbline run SCENARIO --out FOLDER --resume measures it";
     return answer;
   }
   answer.text = fmt::format("{} of {} cells passed", passed, item.cells.size());
   if (!transports.empty()) answer.text += " over " + join(transports, ", ");
+  if (answer.state == State::kSkipped) answer.text += ": not checked";
   answer.text += numbers_of(items);
   // Cells that no record speaks of were not reached.
   if (items.size() < item.cells.size()) answer.state = std::max(answer.state, State::kWarn);

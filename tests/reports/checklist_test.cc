@@ -65,8 +65,70 @@ TEST(Checklist, AnItemIsAsGoodAsItsWorstCheck) {
 }
 
 TEST(Checklist, WithoutAnyCheckItIsNotTicked) {
-  EXPECT_EQ(line_of(probed({})), "[ -- ] The bridge is up: not probed");
+  EXPECT_EQ(line_of(probed({})),
+            "[ -- ] The bridge is up: not checked: link (nothing was probed); plumbline doctor "
+            "--hosts HOSTS.json --only link checks it");
   EXPECT_THAT(line_of(probed({check("ip", "a", CheckOutcome::kPass, "")})), StartsWith("[skip]"));
+}
+
+// "SSH keys: ok" stood on the list of a run that had used no ssh.
+TEST(Checklist, WhatWasNotLookedAtIsNotTicked) {
+  ReportInput input;
+  input.checks = {check("ssh", "a", CheckOutcome::kSkipped, "it was reached without ssh"),
+                  check("launch", "a", CheckOutcome::kPass, "an agent answers")};
+  input.checklist = {{"SSH keys", {"ssh"}, {}}};
+  EXPECT_EQ(line_of(input),
+            "[skip] SSH keys: not checked: ssh (ssh/a: it was reached without ssh); plumbline "
+            "doctor --hosts HOSTS.json --only ssh checks it");
+  // Nor does what another probe saw tick it.
+  for (const CheckOutcome outcome : {CheckOutcome::kSkipped, CheckOutcome::kUnknown}) {
+    input.checks[0].outcome = outcome;
+    input.checklist = {{"SSH and the same plumbline", {"ssh", "launch"}, {}}};
+    const std::string line = line_of(input);
+    EXPECT_THAT(line, StartsWith("[part]"));
+    EXPECT_THAT(line, HasSubstr("1 checks passed"));
+    EXPECT_THAT(line, HasSubstr("not checked: ssh (ssh/a: it was reached without ssh)"));
+  }
+  // What is wrong is worse than what nobody looked at.
+  input.checks[1].outcome = CheckOutcome::kFail;
+  EXPECT_THAT(line_of(input), StartsWith("[FAIL]"));
+  EXPECT_THAT(line_of(input), HasSubstr("not checked: ssh"));
+  input.checks[0].outcome = input.checks[1].outcome = CheckOutcome::kPass;
+  EXPECT_THAT(line_of(input), StartsWith("[ ok ]"));
+}
+
+TEST(Checklist, SkippedCellsAreNotChecked) {
+  ReportInput input;
+  Record record = samples::record("check", "allreduce", "ring", 2, 64, 1000);
+  record.measurement.outcome = Outcome::kSkipped;
+  record.measurement.reason = "leaves of a star";
+  input.records = {record};
+  input.checklist = {{"Sums are right", {}, {cell_id(record.cell)}}};
+  EXPECT_THAT(line_of(input), StartsWith("[skip]"));
+  EXPECT_THAT(line_of(input), HasSubstr("not checked"));
+}
+
+TEST(Checklist, ACheckThatAWarningExplainsIsAWarning) {
+  ReportInput input = probed({check("link", "e", CheckOutcome::kFail, "slow")});
+  Finding finding;
+  finding.cause = "link.speed";
+  finding.outcome = Severity::kWarn;
+  finding.explains = {"link/e"};
+  input.findings = {finding};
+  EXPECT_THAT(line_of(input), StartsWith("[warn]"));
+  input.findings[0].outcome = Severity::kNote;
+  EXPECT_THAT(line_of(input), StartsWith("[note]"));
+}
+
+TEST(Checklist, NumbersAreThoseOfCleanCells) {
+  Record clean = samples::record("latency", "allreduce", "ring", 2, 64, 30'000);
+  Record noisy = samples::record("latency", "allreduce", "ring", 2, 128, 10'000);
+  noisy.noise = {"noisy", {"load"}};
+  ReportInput input;
+  input.records = {clean, noisy};
+  input.checklist = {{"Latency", {}, {cell_id(clean.cell), cell_id(noisy.cell)}}};
+  EXPECT_THAT(line_of(input), HasSubstr("at 64 B"));
+  EXPECT_THAT(line_of(input), Not(HasSubstr("noisy")));
 }
 
 TEST(Checklist, AFailureNamesItsCauseAndRemedy) {

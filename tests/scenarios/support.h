@@ -33,7 +33,7 @@ inline Descriptor named(const std::string& name, const std::string& group = "") 
 
 inline Vocabulary vocabulary() {
   Vocabulary v;
-  for (const char* name : {"config", "ports", "name", "launch", "host", "link", "ip", "neighbour",
+  for (const char* name : {"config", "ports", "name", "ssh", "launch", "host", "link", "ip", "neighbour",
                            "route", "firewall", "mtu", "quality", "rdma"})
     v.probes.push_back(named(name));
   Descriptor icmp = named("icmp");
