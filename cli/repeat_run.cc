@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -14,9 +15,22 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kDefaultLaunches = 12;  // of --interleave: enough for a hundred cells
+constexpr size_t kFewestPairs = 6;    // with an interval, so that cells can be called the same
 
 Error usage(const std::string& what, const std::string& hint) {
   return Error{ErrorCode::kUsage, what, 0, hint, ""};
+}
+
+// Rows of the comparison, at least: a link cell may become several. Roofs are not judged, checks
+// need no launches, and repetitions within a launch are one row.
+size_t compared_cells(const Plan& plan) {
+  constexpr const char* kTimed[] = {"latency", "bandwidth", "throughput", "link"};
+  return static_cast<size_t>(
+      std::count_if(plan.cells.begin(), plan.cells.end(), [&](const PlanCell& planned) {
+        const bool timed = std::any_of(std::begin(kTimed), std::end(kTimed),
+                                       [&](const char* kind) { return planned.cell.kind == kind; });
+        return timed && planned.cell.repeat == 0 && planned.skip.empty();
+      }));
 }
 
 Plan only_cells(const Plan& plan, const std::set<std::string>& ids) {
@@ -64,6 +78,36 @@ std::string repeat_outline(const RepeatFlags& flags) {
                   flags.two_sides ? "each side, in turns" : "these cells");
   if (flags.again > 0) text += fmt::format("; {} more where b looks slower", flags.again);
   return text + "\n";
+}
+
+std::string too_few_launches(const RepeatFlags& flags, const std::vector<const Plan*>& plans) {
+  if (!flags.two_sides) return {};
+  size_t cells = SIZE_MAX;
+  for (const Plan* plan : plans) cells = std::min(cells, compared_cells(*plan));
+  if (cells == 0) return {};
+  const double alpha = flags.rule.alpha;
+  const size_t needed = launches_needed(cells, true, alpha);
+  const auto launches = static_cast<size_t>(flags.launches);
+  std::string text;
+  if (launches < needed) {
+    text = fmt::format(
+        "{} launch{} a side {} too few to {}: of so many pairs the signed-rank test gives at best "
+        "p = {:.2g}, and for one of {} cell{} {:.2g} is needed (--alpha {:g}); --repeat {} is the "
+        "least that could find a difference",
+        launches, launches == 1 ? "" : "es", launches == 1 ? "is" : "are",
+        launches < kFewestPairs ? "decide anything"
+                                : "find a difference, only that something is the same",
+        smallest_p_of_pairs(launches), cells, cells == 1 ? "" : "s",
+        alpha / static_cast<double>(cells), alpha, needed);
+  }
+  const size_t again_needed = launches_needed(1, true, alpha);
+  const auto again = static_cast<size_t>(flags.again);
+  if (again > 0 && again < again_needed) {
+    text += fmt::format(
+        "{}--recheck {} is too few to confirm even one cell: --recheck {} is the least that could",
+        text.empty() ? "" : "; ", again, again_needed);
+  }
+  return text;
 }
 
 Error no_repeat_under_launcher() {

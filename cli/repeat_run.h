@@ -11,6 +11,7 @@
 #include "cli/args.h"
 #include "cli/comparing.h"
 #include "cli/progress.h"
+#include "scenarios/plan.h"
 #include "scenarios/repeat.h"
 
 namespace plumbline {
@@ -29,6 +30,9 @@ Expected<std::optional<RepeatFlags>> repeat_flags(const Args& args);
 // What --dry-run says beside the plans.
 std::string repeat_outline(const RepeatFlags& flags);
 Error no_repeat_under_launcher();
+// Where so few launches cannot decide anything about the cells of these plans, what could; else
+// empty. Known before anything starts.
+std::string too_few_launches(const RepeatFlags& flags, const std::vector<const Plan*>& plans);
 
 class RepeatRun {
  public:

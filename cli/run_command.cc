@@ -144,6 +144,13 @@ int run_run(const Args& args, Context& context) {
     if (!run) return code;
     sessions.emplace_back(std::move(*run), side.args, context);
   }
+  std::string few;
+  if (*repeat) {
+    std::vector<const Plan*> plans;
+    for (RunSession& session : sessions) plans.push_back(&session.prepared().plan);
+    few = too_few_launches(**repeat, plans);
+  }
+  if (!few.empty()) *context.err << "plumbline: " << few << "\n";
   if (args.has("dry-run")) {
     print_plans(sessions, *repeat, context);
     return 0;

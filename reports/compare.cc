@@ -14,20 +14,10 @@ namespace {
 
 constexpr size_t kMostNamed = 6;  // of things that differ between the sides
 
-// Launches a side with which a difference could be found at all.
-size_t needed_for(size_t cells, bool paired, double alpha) {
-  size_t launches = 1;
-  const auto smallest = [&] {
-    return paired ? smallest_p_of_pairs(launches) : smallest_p(launches, launches);
-  };
-  while (launches < 100 && smallest() * static_cast<double>(cells) > alpha) ++launches;
-  return launches;
-}
-
 // Significant, large enough, and in which direction.
 void judge(CompareRow& row, const CompareRule& rule, size_t family) {
   const Shift& shift = *row.shift;
-  const size_t needed = needed_for(family, row.paired, rule.alpha);
+  const size_t needed = launches_needed(family, row.paired, rule.alpha);
   const double change = std::abs(std::log(shift.ratio)), threshold = std::log1p(row.threshold);
   const size_t launches = std::min(row.a.launches.size(), row.b.launches.size());
   if (row.p_corrected <= rule.alpha && change >= threshold) {
@@ -160,6 +150,15 @@ const char* to_string(Change change) {
   return "?";
 }
 
+size_t launches_needed(size_t cells, bool pairs, double alpha) {
+  size_t launches = 1;
+  const auto smallest = [&] {
+    return pairs ? smallest_p_of_pairs(launches) : smallest_p(launches, launches);
+  };
+  while (launches < 100 && smallest() * static_cast<double>(cells) > alpha) ++launches;
+  return launches;
+}
+
 std::optional<double> CompareSample::middle() const {
   return launches.empty() ? std::nullopt : std::optional(median(launches));
 }
@@ -263,6 +262,12 @@ bool Comparison::anything_common() const {
                      [](const CompareRow& row) { return row.a.records > 0 && row.b.records > 0; });
 }
 
+bool Comparison::undecided() const {
+  const auto judged =
+      std::count_if(rows.begin(), rows.end(), [](const CompareRow& row) { return row.judged; });
+  return judged > 0 && count(Change::kInconclusive) == static_cast<size_t>(judged);
+}
+
 bool Comparison::wrong_data() const {
   return std::any_of(rows.begin(), rows.end(),
                      [](const CompareRow& row) { return row.b.wrong > 0; });
@@ -276,7 +281,7 @@ size_t Comparison::launches_needed() const {
     ++judged;
     paired = paired || row.paired;
   }
-  return needed_for(judged, paired, rule.alpha);
+  return plumbline::launches_needed(judged, paired, rule.alpha);
 }
 
 std::set<std::string> suspects(const Comparison& comparison, size_t side) {

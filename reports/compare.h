@@ -73,12 +73,17 @@ struct Comparison {
   std::vector<std::string> notes;     // what else differs; how the launches took turns
   size_t count(Change change) const;  // judged rows
   bool anything_common() const;       // a row that both sides have
+  bool undecided() const;             // of the judged rows, if there are any, not a single one is
   // regress: something got slower, or broke (see wrong_data()); inconclusive: not all is known.
   Change verdict() const;
   bool wrong_data() const;  // side b has wrong elements
   // Launches a side at which a difference could be found at all among so many cells.
   size_t launches_needed() const;
 };
+
+// Launches a side with which a difference could be found at all in one of so many cells, corrected
+// for having asked about all of them. Pairs are launches that took turns.
+size_t launches_needed(size_t cells, bool pairs, double alpha);
 
 // Ids of the cells of one side (0 = a, 1 = b) that b may have made slower: those to measure again
 // before anybody is alarmed.

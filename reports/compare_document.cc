@@ -189,7 +189,26 @@ std::string counts_text(const Comparison& comparison) {
   return join(parts, ", ");
 }
 
+// Nothing is known, and nobody may read that as "nothing got slower".
+std::string undecided_text(const Comparison& comparison) {
+  const size_t rows = comparison.count(Change::kInconclusive);
+  std::string text = rows == 1 ? "undecided: the one row could not be decided"
+                               : fmt::format("undecided: none of {} rows could be decided", rows);
+  size_t launches = SIZE_MAX;
+  for (const CompareRow& row : comparison.rows) {
+    if (!row.judged || !row.shift) continue;
+    launches = std::min({launches, row.a.launches.size(), row.b.launches.size()});
+  }
+  const size_t needed = comparison.launches_needed();
+  if (launches < needed) {
+    text += fmt::format(", with {} launch{} a side; {} is the least that could find a difference",
+                        launches, launches == 1 ? "" : "es", needed);
+  }
+  return text;
+}
+
 std::string verdict_text(const Comparison& comparison) {
+  if (comparison.undecided()) return undecided_text(comparison);
   switch (comparison.verdict()) {
     case Change::kBroken:
       return "b is broken where a is not";
@@ -209,7 +228,8 @@ std::string verdict_text(const Comparison& comparison) {
 
 Document compare_document(const Comparison& comparison) {
   Document document;
-  document.heading(1, "plumbline compare");
+  document.heading(1,
+                   comparison.undecided() ? "plumbline compare: undecided" : "plumbline compare");
   document.paragraph(fmt::format("a: {}", clean(comparison.name_a)));
   document.paragraph(fmt::format("b: {}", clean(comparison.name_b)));
   document.list(comparison.notes);

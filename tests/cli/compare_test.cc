@@ -81,6 +81,38 @@ TEST_F(CompareTest, TurnsFindAPlantedDelayAndMeasureItAgain) {
   EXPECT_EQ(plumbline({"compare", path("out"), "--markdown"}).status, 5);
 }
 
+TEST_F(CompareTest, TooFewLaunchesAreToldBeforeAnythingStarts) {
+  const auto planned = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"run", "--interleave", path("a.json"), path("a.json"),
+                                      "--dry-run"};
+    words.insert(words.end(), more.begin(), more.end());
+    return plumbline(words);
+  };
+  const Finished few = planned({"--repeat", "3"});
+  EXPECT_EQ(few.status, 0);
+  EXPECT_THAT(few.err, AllOf(HasSubstr("3 launches a side are too few to decide anything"),
+                             HasSubstr("--repeat 6 is the least")));
+  EXPECT_THAT(planned({"--repeat", "5"}).err, HasSubstr("--repeat 6 is the least"));
+  EXPECT_EQ(planned({"--repeat", "6"}).err, "");
+  EXPECT_EQ(planned({}).err, "");
+  EXPECT_THAT(planned({"--repeat", "6", "--alpha", "0.001"}).err,
+              AllOf(HasSubstr("too few to find a difference"), HasSubstr("--repeat 11")));
+  EXPECT_THAT(planned({"--repeat", "6", "--recheck", "2"}).err, HasSubstr("--recheck 6"));
+  // Many cells need more; checks and roofs are no question to launches.
+  folder_.write("many.json", scenario("delay:ns=0", "[8, 16, 32, 64, 128]"));
+  const Finished many = plumbline(
+      {"run", "--interleave", path("many.json"), path("many.json"), "--repeat", "6", "--dry-run"});
+  EXPECT_THAT(many.err, AllOf(HasSubstr("one of 5 cells"), HasSubstr("--repeat 8 is the least")));
+  // And the run itself says it first.
+  const Finished done = plumbline({"run", "--interleave", path("a.json"), path("a.json"),
+                                   "--repeat", "1", "--out", path("few"), "-q"});
+  EXPECT_EQ(done.err.rfind("plumbline: 1 launch a side is too few to decide anything", 0), 0u)
+      << done.err;
+  const Finished compared = plumbline({"compare", path("few")});
+  EXPECT_THAT(compared.out.substr(0, compared.out.find('\n')), HasSubstr("undecided"));
+  EXPECT_THAT(compared.out, Not(HasSubstr("nothing got slower")));
+}
+
 TEST_F(CompareTest, ALaunchASideIsUndecidedAndStrictSaysSo) {
   const Finished done = plumbline({"run", "--interleave", path("a.json"), path("a.json"),
                                    "--repeat", "1", "--out", path("out"), "-q"});

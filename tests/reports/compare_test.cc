@@ -23,6 +23,7 @@ namespace {
 using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
 
 Record launch(const std::string& run, int number, double p50_ns,
@@ -227,6 +228,43 @@ TEST(Compare, CellsOfOneSideOnlyAreUndecided) {
   const Comparison comparison = collector.finish();
   EXPECT_EQ(comparison.rows[1].change, Change::kInconclusive);
   EXPECT_THAT(comparison.rows[1].why, HasSubstr("b only"));
+}
+
+std::string shown(const Comparison& comparison) {
+  std::ostringstream out;
+  render_text(compare_document(comparison), 0, false, out);
+  return out.str();
+}
+
+// Three launches a side were "nothing got slower as far as these launches can tell".
+TEST(Compare, WhereNothingIsDecidedTheFirstLineSaysSo) {
+  const Comparison few = compared(3, 1.5);
+  EXPECT_TRUE(few.undecided());
+  const std::string text = shown(few);
+  EXPECT_THAT(text.substr(0, text.find('\n')), HasSubstr("undecided"));
+  EXPECT_THAT(text, Not(HasSubstr("nothing got slower")));
+  EXPECT_THAT(text,
+              HasSubstr("with 3 launches a side; 4 is the least that could find a difference"));
+  // One decided row, and it is an answer.
+  CompareCollector collector({});
+  add_sides(collector, 8, 1);
+  collector.take(1, launch("rb", 1, 9000, "broadcast"));
+  const Comparison some = collector.finish();
+  EXPECT_FALSE(some.undecided());
+  EXPECT_THAT(shown(some).substr(0, 30), Not(HasSubstr("undecided")));
+  EXPECT_FALSE(compared(8, 1.1).undecided());
+}
+
+TEST(Compare, LaunchesNeededAreTheFewestWhoseTestCanDecide) {
+  for (const size_t cells : {1, 2, 25, 100}) {
+    for (const double alpha : {0.05, 0.001}) {
+      const size_t needed = launches_needed(cells, true, alpha);
+      EXPECT_LE(smallest_p_of_pairs(needed) * static_cast<double>(cells), alpha);
+      EXPECT_GT(smallest_p_of_pairs(needed - 1) * static_cast<double>(cells), alpha);
+    }
+  }
+  EXPECT_EQ(launches_needed(1, true, 0.05), 6u);
+  EXPECT_EQ(launches_needed(100, true, 0.05), 12u);
 }
 
 TEST(Compare, RoofsAreToldAndNotJudged) {
