@@ -23,6 +23,9 @@ const std::vector<std::pair<const char*, const char*>>& fault_pairs() {
       {"route_rule", "partial_reject"},     {"agent_dies", "drop_inbound"},
       {"namespace_missing", "port_in_use"}, {"default_leak", "drop_answers"},
       {"wrong_subnet", "reject_rst"},       {"config_differs", "route_blocked"},
+      {"partial_drop", "drop_inbound_all"}, {"partial_drop", "mtu_mismatch"},
+      {"partial_drop", "rate_low"},         {"partial_drop", "ping_dropped"},
+      {"partial_peer", "loss_one_way"},     {"partial_reject", "drop_path"},
   };
   return table;
 }

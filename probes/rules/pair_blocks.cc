@@ -38,6 +38,35 @@ const char* plain_cause(How how, Place place) {
   return "firewall.drop_inbound";
 }
 
+// Where on the way of a connection's packets: there 0 to 2, and back 3 to 5.
+int station_of(const Block& block) {
+  return (block.request ? 0 : 3) + static_cast<int>(block.places[0]);
+}
+
+// The capture of the end to which the suffering packet goes shows it. (That an answer suffers is
+// itself a sign that the request arrived.)
+bool seen_to_arrive(const Block& block) {
+  const PairEvidence& pair = *block.view->pair;
+  return std::any_of(pair.ports.begin(), pair.ports.end(), [&](const PortTry& attempt) {
+    if (attempt.port != block.port) return false;
+    const TraceDirection* way =
+        block.request ? sent_by(attempt.there, pair.from_ip) : sent_by(attempt.here, pair.to_ip);
+    return way != nullptr && (block.request ? way->syn : way->syn_ack) > 0;
+  });
+}
+
+// Rules stop all members, and none of the same place stops this port.
+bool let_by_rules(const std::vector<const Block*>& members, int port) {
+  const std::vector<RuleHit> hits = rule_hits(*members[0]->view, port);
+  return std::all_of(members.begin(), members.end(), [&](const Block* block) {
+    if (certain_rule(*block) == nullptr || !filters_readable(block->hit->host)) return false;
+    return std::none_of(hits.begin(), hits.end(), [&](const RuleHit& hit) {
+      return hit.host == block->hit->host && hit.request == block->hit->request &&
+             hit.place == block->hit->place;
+    });
+  });
+}
+
 }  // namespace
 
 std::vector<int> BlockGroup::ports() const {
@@ -92,6 +121,7 @@ BlockAnalysis::BlockAnalysis(const EvidenceSet& evidence) : evidence_(evidence) 
   settle_places();
   fold_refusals();
   make_groups();
+  join_parts();
   fold_partial();
   join_paths();
 }
@@ -129,11 +159,14 @@ std::vector<std::string> BlockAnalysis::peers_of(const std::string& host) const 
   return {peers.begin(), peers.end()};
 }
 
-// Do packets from every peer to this host get lost (or, as kSender, from it to every peer)?
-bool BlockAnalysis::covers(const std::string& host, Place side, How how) const {
+// Do packets from every peer to this host get lost (or, as kSender, from it to every peer), with
+// the same port as this one?
+bool BlockAnalysis::covers(const std::string& host, Place side, const Block& like) const {
   std::set<std::string> lost;
   for (const Block& block : blocks_) {
-    if (block.how != how || !allows(block, side)) continue;
+    const bool alike =
+        block.how == like.how && block.port == like.port && block.request == like.request;
+    if (!alike || !allows(block, side)) continue;
     if (side == Place::kReceiver && block.receiver() == host) lost.insert(block.sender());
     if (side == Place::kSender && block.sender() == host) lost.insert(block.receiver());
   }
@@ -159,9 +192,10 @@ Place BlockAnalysis::settle(const Block& block) const {
     if (!allows(block, side)) continue;
     const std::string& host = side == Place::kReceiver ? block.receiver() : block.sender();
     const bool known = std::any_of(blocks_.begin(), blocks_.end(), [&](const Block& other) {
-      return other.at(side) && culprit_of(other) == host && other.proven;
+      const bool alike = other.port == block.port && other.request == block.request;
+      return alike && other.at(side) && culprit_of(other) == host && other.proven;
     });
-    if (known || covers(host, side, block.how)) return side;
+    if (known || covers(host, side, block)) return side;
   }
   for (const Place place : {Place::kReceiver, Place::kSender}) {
     if (allows(block, place)) return place;
@@ -200,7 +234,8 @@ void BlockAnalysis::fold_refusals() {
 
 // ---- groups ----
 
-// Some ports of the job open and some not; further ports do not count.
+// Some ports of the job open and some not; further ports do not count. Where another fault keeps
+// all ports of the pair from being open, those count that get past this culprit.
 bool BlockAnalysis::is_partial(const std::vector<const Block*>& members) const {
   const PairView& view = *members[0]->view;
   std::set<int> blocked;
@@ -211,19 +246,43 @@ bool BlockAnalysis::is_partial(const std::vector<const Block*>& members) const {
     tried = tried || !block->latent;
   }
   if (blocked.empty()) return false;
-  if (tried) return has_open_job_port(view);
-  return std::any_of(evidence_.job.ports.begin(), evidence_.job.ports.end(),
-                     [&](int port) { return blocked.count(port) == 0; });
+  if (tried && has_open_job_port(view)) return true;
+  const auto& ports = evidence_.job.ports;
+  return std::any_of(ports.begin(), ports.end(), [&](int port) {
+    return blocked.count(port) == 0 && (!tried || passes(members, port));
+  });
+}
+
+// Do packets to this port get past the place where those of the members are stopped?
+bool BlockAnalysis::passes(const std::vector<const Block*>& members, int port) const {
+  const PairView& view = *members[0]->view;
+  const std::vector<PortTry>& tries = view.pair->ports;
+  const bool through = std::any_of(tries.begin(), tries.end(), [&](const PortTry& attempt) {
+    if (attempt.port != port) return false;
+    return attempt.result == "connected" || state_of(attempt) == PortState::kNoListener;
+  });
+  if (through) return true;
+  const Block* last = *std::max_element(
+      members.begin(), members.end(),
+      [](const Block* a, const Block* b) { return station_of(*a) < station_of(*b); });
+  const bool later = std::any_of(blocks_.begin(), blocks_.end(), [&](const Block& other) {
+    return other.view == &view && other.port == port && !other.latent &&
+           station_of(other) > station_of(*last) &&
+           (other.request != last->request || seen_to_arrive(other));
+  });
+  return later || let_by_rules(members, port);
 }
 
 void BlockAnalysis::make_groups() {
-  // First by culprit, then what is not partial by the way of blocking.
-  std::map<std::pair<size_t, std::string>, std::vector<const Block*>> by_culprit;
+  // First by culprit (what gets lost behind its wire apart), then what is not partial by the way of
+  // blocking.
+  std::map<std::tuple<size_t, std::string, bool>, std::vector<const Block*>> by_culprit;
   for (const Block& block : blocks_) {
     const auto view = static_cast<size_t>(block.view - views_.data());
-    by_culprit[{view, culprit_of(block)}].push_back(&block);
+    by_culprit[{view, culprit_of(block), block.at(Place::kPath)}].push_back(&block);
   }
   for (auto& [key, members] : by_culprit) {
+    const std::string& culprit = std::get<1>(key);
     const bool partial = is_partial(members);
     std::map<std::tuple<bool, How, Place>, BlockGroup> groups;
     for (const Block* block : members) {
@@ -234,9 +293,9 @@ void BlockAnalysis::make_groups() {
       if (group.blocks.empty()) {
         group.view = block->view;
         group.cause = part ? "firewall.partial_range" : plain_cause(block->how, place);
-        group.culprit = key.second;
+        group.culprit = culprit;
         const PairEvidence& pair = *block->view->pair;
-        group.peer = key.second == pair.to ? pair.from : pair.to;
+        group.peer = culprit == pair.to ? pair.from : pair.to;
         group.request = block->request;
         group.place = place;
         group.how = block->how;
@@ -244,6 +303,23 @@ void BlockAnalysis::make_groups() {
       group.blocks.push_back(block);
     }
     for (auto& [ignored, group] : groups) groups_.push_back(std::move(group));
+  }
+}
+
+// What a pair shows of a blocked part of the range when nothing of its other ports was seen: of the
+// same ports, stopped at the same place, where another pair shows that others get through.
+void BlockAnalysis::join_parts() {
+  for (BlockGroup& group : groups_) {
+    if (group.cause == "firewall.partial_range") continue;
+    const std::vector<int> ports = group.ports();
+    const bool part = std::any_of(groups_.begin(), groups_.end(), [&](const BlockGroup& other) {
+      if (other.cause != "firewall.partial_range" || other.culprit != group.culprit) return false;
+      const bool alike = other.request == group.request && other.place == group.place;
+      const std::vector<int> range = other.ports();
+      return alike && other.view != group.view &&
+             std::includes(range.begin(), range.end(), ports.begin(), ports.end());
+    });
+    if (part) group.cause = "firewall.partial_range";
   }
 }
 

@@ -38,13 +38,15 @@ class BlockAnalysis {
   void settle_all_silent();
   void fold_refusals();
   void make_groups();
+  void join_parts();
   void fold_partial();
   void join_paths();
   std::string culprit_of(const Block& block) const;
   std::vector<std::string> peers_of(const std::string& host) const;
-  bool covers(const std::string& host, Place side, How how) const;
+  bool covers(const std::string& host, Place side, const Block& like) const;
   Place settle(const Block& block) const;
   bool is_partial(const std::vector<const Block*>& members) const;
+  bool passes(const std::vector<const Block*>& members, int port) const;
 
   const EvidenceSet& evidence_;
   std::vector<PairView> views_;
