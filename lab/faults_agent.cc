@@ -8,6 +8,7 @@
 
 #include "core/shell_words.h"
 #include "lab/fault_tools.h"
+#include "lab/shell.h"
 
 namespace plumbline {
 namespace {
@@ -118,6 +119,22 @@ FaultPlan few_descriptors(const Lab& lab, const FaultTarget& target, std::mt1993
   return maker.done();
 }
 
+// Sockets that ask for no size, and those whose wish is refused, grow to the third value only.
+FaultPlan small_buffers(const Lab& lab, const FaultTarget& target, std::mt19937_64& random) {
+  FaultMaker maker(lab, target, random);
+  const std::string key =
+      maker.draw.pick(std::vector<std::string>{"net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"});
+  const int most = maker.draw.pick(std::vector<int>{65'536, 212'992, 524'288});
+  // As they are on the other hosts, which have them from the machine.
+  const std::string before = "$(" + in_netns(maker.peer.netns, "sysctl -n " + key) + ")";
+  maker.step(in_netns(maker.host.netns, fmt::format("sysctl -qw {}='4096 16384 {}'", key, most)),
+             in_netns(maker.host.netns, fmt::format("sysctl -qw {}=\"{}\"", key, before)));
+  maker.how(fmt::format("{} ends at {} on {}", key, most, maker.host.name));
+  maker.expect({"host.sockbuf_clamped"});
+  maker.plan.injected.warn = true;
+  return maker.done();
+}
+
 }  // namespace
 
 std::vector<FaultRow> agent_faults() {
@@ -136,6 +153,8 @@ std::vector<FaultRow> agent_faults() {
        anywhere, config_differs},
       {"few_descriptors", "agent", "processes on the host may open few descriptors", anywhere,
        few_descriptors},
+      {"small_buffers", "agent", "the buffers of the host's sockets cannot grow", anywhere,
+       small_buffers},
   };
 }
 

@@ -213,13 +213,6 @@ Command remedy_sysctl(const std::string& key, const std::string& value) {
 
 Command remedy_kill(int64_t pid) { return {"kill", pid_word(pid)}; }
 
-Command remedy_socket_buffers(const std::string& system, int64_t bytes) {
-  // On macOS the limit covers both directions of a socket and the kernel's own bookkeeping.
-  if (is_macos(system)) return remedy_sysctl("kern.ipc.maxsockbuf", std::to_string(2 * bytes));
-  return {"sysctl", "-w", "net.core.rmem_max=" + number(bytes),
-          "net.core.wmem_max=" + number(bytes)};
-}
-
 Remedy remedy_reserve_ports(const std::string& system, const std::string& ports) {
   if (is_macos(system)) return "choose a window outside the ephemeral range: --port-base 29600";
   return remedy_sysctl("net.ipv4.ip_local_reserved_ports", ports);

@@ -48,7 +48,6 @@ Command remedy_negotiate_duplex(const std::string& interface);
 
 Command remedy_sysctl(const std::string& key, const std::string& value);
 Command remedy_kill(int64_t pid);
-Command remedy_socket_buffers(const std::string& system, int64_t bytes);
 // Keeps these ports out of the ephemeral range.
 Remedy remedy_reserve_ports(const std::string& system, const std::string& ports);
 Command remedy_set_clock(const std::string& system);

@@ -13,6 +13,9 @@ constexpr ThresholdRow<Threshold> kTable[] = {
      "which disturbs what it measures"},
     {Threshold::kBufferShare, "buffer_share", 1.0, "granted / asked",
      "a socket buffer below what was asked for caps the bytes in flight"},
+    {Threshold::kBufferTuned, "buffer_tuned", 655360, "bytes",
+     "10 Gbit/s over 0.5 ms keep 0.6 MB in flight; a socket that asks for no size must be able to "
+     "grow so far"},
     {Threshold::kDescriptorsPerPeer, "descriptors_per_peer", 2, "descriptors",
      "a rank keeps one data and one control connection to every peer"},
     {Threshold::kSpareDescriptors, "spare_descriptors", 64, "descriptors",

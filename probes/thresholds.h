@@ -13,6 +13,7 @@ enum class Threshold {
   kLoadPerCore,
   kClockCallNs,
   kBufferShare,
+  kBufferTuned,
   kDescriptorsPerPeer,
   kSpareDescriptors,
   kResolveMs,

@@ -81,6 +81,7 @@ macos|lsof||lsof +c 0 -nP -iTCP -sTCP:LISTEN
 macos|ps||ps -axo pid=,etime=,comm=
 macos|sysctl-host||sysctl kern.hostname kern.bootsessionuuid kern.osrelease hw.model hw.memsize hw.ncpu machdep.cpu.brand_string vm.loadavg kern.maxfiles kern.maxfilesperproc
 macos|sysctl-net||sysctl kern.ipc.maxsockbuf kern.ipc.somaxconn net.inet.tcp.sendspace net.inet.tcp.recvspace net.inet.tcp.mssdflt net.inet.tcp.delayed_ack net.inet.ip.forwarding net.inet6.ip6.forwarding net.inet.ip.portrange.first net.inet.ip.portrange.last
+macos|sysctl-tuning||sysctl net.inet.tcp.autorcvbufmax net.inet.tcp.autosndbufmax
 macos|sw-vers||sw_vers
 macos|uname||uname -srm
 macos|id||id -u

@@ -10,6 +10,7 @@
 #include "probes/checks.h"
 #include "probes/evidence_query.h"
 #include "probes/remedy.h"
+#include "probes/rules/socket_buffers.h"
 #include "probes/thresholds.h"
 
 namespace plumbline {
@@ -45,24 +46,11 @@ class HostJudge {
   }
 
   void judge_buffers() {
-    const BufferEvidence& buffers = host_.buffers;
-    if (!buffers.error.empty()) return say("sockbuf", CheckOutcome::kUnknown, buffers.error);
-    if (buffers.asked == 0) {
-      return say("sockbuf", CheckOutcome::kPass, "socket buffers are left to the system (0 asked)");
+    const BufferVerdict verdict = judge_socket_buffers(host_);
+    if (verdict.outcome == CheckOutcome::kWarn) {
+      return warn("sockbuf", "host.sockbuf_clamped", verdict.reason, verdict.remedy);
     }
-    const int64_t least = std::min(buffers.send, buffers.receive);
-    const auto size = [](int64_t bytes) {
-      return format_bytes(static_cast<uint64_t>(std::max<int64_t>(0, bytes)));
-    };
-    const std::string reason =
-        fmt::format("asked {}, granted {} to send and {} to receive", size(buffers.asked),
-                    size(buffers.send), size(buffers.receive));
-    const double share = static_cast<double>(least) / static_cast<double>(buffers.asked);
-    if (share < threshold(Threshold::kBufferShare)) {
-      return warn("sockbuf", "host.sockbuf_clamped", reason,
-                  remedy_socket_buffers(host_.system, buffers.asked));
-    }
-    say("sockbuf", CheckOutcome::kPass, reason);
+    say("sockbuf", verdict.outcome, verdict.reason);
   }
 
   void judge_cores() {

@@ -5,7 +5,7 @@ namespace plumbline {
 namespace {
 
 // sysctl ends with status 1 when it does not know one of the names: only names that have been there
-// for many releases, and two rows, so that one of them is left.
+// for many releases, and several rows, so that the others are left.
 constexpr const char* kSysctlHost =
     "sysctl kern.hostname kern.bootsessionuuid kern.osrelease hw.model hw.memsize hw.ncpu "
     "machdep.cpu.brand_string vm.loadavg kern.maxfiles kern.maxfilesperproc";
@@ -13,6 +13,8 @@ constexpr const char* kSysctlNet =
     "sysctl kern.ipc.maxsockbuf kern.ipc.somaxconn net.inet.tcp.sendspace net.inet.tcp.recvspace "
     "net.inet.tcp.mssdflt net.inet.tcp.delayed_ack net.inet.ip.forwarding "
     "net.inet6.ip6.forwarding net.inet.ip.portrange.first net.inet.ip.portrange.last";
+constexpr const char* kSysctlTuning =
+    "sysctl net.inet.tcp.autorcvbufmax net.inet.tcp.autosndbufmax";
 
 }  // namespace
 
@@ -43,6 +45,8 @@ const std::vector<SourceRow>& macos_source_table() {
        "name, model, cores, load, most open files"},
       {"sysctl-net", "macos", kSysctlNet, "", "", false, parse_sysctl,
        "socket buffers, forwarding, ports"},
+      {"sysctl-tuning", "macos", kSysctlTuning, "", "", false, parse_sysctl,
+       "how far socket buffers grow by themselves"},
       {"sw-vers", "macos", "sw_vers", "", "", false, parse_sw_vers, "the release of macOS"},
       {"uname", "macos", "uname -srm", "", "", false, parse_uname, "the kernel"},
       {"id", "macos", "id -u", "", "", false, parse_id, "the user"},

@@ -59,7 +59,7 @@ TEST(Slots, EachKindTakesItsOwnAndNothingElse) {
       {Slot::kSysctlKey,
        {"net.ipv4.conf.eth0/100.rp_filter"},
        {"net..x", "net//.x", "/etc/x", "a*b", "a=b", "net.ipv4.conf.a;b.x", ".x"}},
-      {Slot::kSysctlValue, {"0", "29500,29600-29603"}, {"$(x)", "a=b", "1;2"}},
+      {Slot::kSysctlValue, {"0", "29500,29600-29603", "4096 131072 6291456"}, {"$(x)", "a=b", "1;2"}},
       {Slot::kHostName, {"mini1.local", "A_b-c"}, {"a/b", ".a", "a&b", "a'b", "m\xc3\xb6"}},
       {Slot::kTcHandle, {"0x1", "800::800"}, {"0x1;"}},
       {Slot::kMatchValue, {"ARP", "02:00:00:00:00:01/ff:ff:ff:ff:ff:ff", "+1"}, {"a;b", "!x"}},
