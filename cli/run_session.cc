@@ -12,6 +12,7 @@
 #include "core/text_file.h"
 #include "reports/content.h"
 #include "reports/doctor.h"
+#include "reports/link_view.h"
 #include "reports/read_input.h"
 #include "reports/run_folder.h"
 #include "reports/run_state.h"
@@ -137,7 +138,8 @@ Ended report(const PreparedRun& run, int launches, RunSummary summary, const Pro
   ended.rules = input.rules.size();
   for (const RuleVerdict& rule : input.rules) ended.rules_broken += rule.passed ? 0 : 1;
   const int code = exit_code(summary);
-  ended.code = code == 0 && (has_failure(probed) || written.failed) ? 2 : code;
+  const bool slow = links_fail(link_worlds(make_view(input.records)));
+  ended.code = code == 0 && (has_failure(probed) || written.failed || slow) ? 2 : code;
   if (ended.code == 0 && !rules_hold) ended.code = 4;
   summary.records.clear();
   ended.counts = std::move(summary);

@@ -184,19 +184,21 @@ void add_link_verdicts(const LinkWorld& world, Document& document) {
   const LinkVerdicts verdicts = judge_world(world);
   document.paragraph("Topology: " + classify_topology(world.direct(), world.ranks) +
                      " (by which addresses share a subnet)");
-  if (verdicts.list.empty()) {
-    document.paragraph("No link, sender or receiver stands out.", Tone::kGood);
-  } else {
-    document.paragraph(fmt::format("Outliers: {}", verdicts.list.size()), Tone::kBad);
+  if (!verdicts.list.empty()) {
+    document.paragraph(
+        fmt::format("{}Outliers: {}", verdicts.fails() ? "FAIL: " : "", verdicts.list.size()),
+        Tone::kBad);
     document.list(texts_of(verdicts.list));
+  } else if (verdicts.unknown.empty()) {
+    document.paragraph("No link, sender or receiver stands out.", Tone::kGood);
+  }
+  if (!verdicts.unknown.empty()) {
+    document.paragraph("Not known:", Tone::kWarn);
+    document.list(verdicts.unknown);
   }
   if (!verdicts.uneven.empty()) {
     document.paragraph("Directions that differ:", Tone::kWarn);
     document.list(texts_of(verdicts.uneven));
-  }
-  if (!verdicts.below.empty()) {
-    document.paragraph("Below the speed of the link:", Tone::kWarn);
-    document.list(texts_of(verdicts.below));
   }
   if (!world.failed.empty()) {
     document.paragraph("Not measured:", Tone::kBad);
@@ -205,10 +207,11 @@ void add_link_verdicts(const LinkWorld& world, Document& document) {
   document.list(capped(world.skipped));
   document.list(verdicts.notes);
   document.paragraph(fmt::format(
-      "Rule: a rate {:g} times below (a round trip {:g} times above) the median and {:g} robust "
-      "deviations of the logarithms away is an outlier; a host, when {:.0f} % of its links are.",
-      threshold(LinkThreshold::kRateFactor), threshold(LinkThreshold::kLatencyFactor),
-      threshold(LinkThreshold::kDeviations), 100 * threshold(LinkThreshold::kLineShare)));
+      "Rule: a rate below {:.0f} % of the link's speed is an outlier, and where that is not known "
+      "one {:g} times below the best group of links of its kind (a round trip {:g} times above); a "
+      "host, when all of its links are.",
+      100 * threshold(LinkThreshold::kSpeedShare), threshold(LinkThreshold::kRateFactor),
+      threshold(LinkThreshold::kLatencyFactor)));
 }
 
 void add_link_details(const LinkWorld& world, Document& document) {

@@ -29,6 +29,9 @@ struct Place {
 };
 
 bool concerns(const LinkVerdict& verdict, int a, int b) {
+  if (verdict.from == verdict.to) {
+    return verdict.from < 0 || verdict.from == a || verdict.from == b;
+  }
   if (verdict.from < 0) return verdict.to == a || verdict.to == b;
   if (verdict.to < 0) return verdict.from == a || verdict.from == b;
   return std::minmax(verdict.from, verdict.to) == std::minmax(a, b);

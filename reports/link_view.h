@@ -47,17 +47,24 @@ const LinkGrid* latency_grid(const LinkWorld& world);
 
 // One sentence of the verdict. `pair` for machine readers: unordered for what concerns both ways.
 struct LinkVerdict {
-  std::string kind;  // "slow link", "slow sender", "slow receiver", "late link", "lossy link" ...
-  int from = -1, to = -1;
-  std::string text;  // "slow link a > b: 20.1 Mb/s (0.00251 GB/s), 9.6 times below the median ..."
+  std::string kind;        // "slow host", "slow sender", "slow receiver", "slow link", "late link",
+                           // "lossy link", "slow everywhere" ...
+  int from = -1, to = -1;  // as in LinkOutlier (link_outliers.h)
+  std::string text;        // "slow link a > b: 20.1 Mb/s (0.00251 GB/s), 2 % of the link's 1 Gb/s"
+  bool fails = false;      // far below a speed that was stated: the cluster is not sound
 };
 struct LinkVerdicts {
-  std::vector<LinkVerdict> list;    // outliers of rate, latency and loss
-  std::vector<LinkVerdict> uneven;  // asymmetric pairs
-  std::vector<LinkVerdict> below;   // slower than their link's speed lets expect
-  std::vector<std::string> notes;   // which rule was used, what could not be judged
+  std::vector<LinkVerdict> list;     // outliers of rate, latency and loss
+  std::vector<LinkVerdict> uneven;   // asymmetric pairs
+  std::vector<std::string> unknown;  // what cannot be told from what is there
+  std::vector<std::string> notes;    // which rule was used, what could not be judged
+
+  bool fails() const;
 };
+// What every output says of the links: console, page, topology, exit status.
 LinkVerdicts judge_world(const LinkWorld& world);
+// A link far below the speed that the host file states, in any of these worlds.
+bool links_fail(const std::vector<LinkWorld>& worlds);
 
 // "193 Mb/s (0.0241 GB/s)": bits as networks are sold, bytes as programs see them.
 std::string both_rates(double bytes_per_second);

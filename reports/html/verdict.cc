@@ -27,10 +27,20 @@ size_t findings_of(const ReportInput& input, Severity severity) {
                     [&](const Finding& finding) { return finding.outcome == severity; }));
 }
 
-size_t outliers_of(const Page& page) {
-  size_t count = 0;
-  for (const LinkWorld& world : page.worlds) count += judge_world(world).list.size();
-  return count;
+struct LinkCounts {
+  size_t outliers = 0, unknown = 0;
+  bool fail = false;
+};
+
+LinkCounts links_of(const Page& page) {
+  LinkCounts counts;
+  for (const LinkWorld& world : page.worlds) {
+    const LinkVerdicts verdicts = judge_world(world);
+    counts.outliers += verdicts.list.size();
+    counts.unknown += verdicts.unknown.size();
+    counts.fail = counts.fail || verdicts.fails();
+  }
+  return counts;
 }
 
 // "of 105 cells 2 failed", "all 105 cells passed", "nothing was measured".
@@ -209,22 +219,24 @@ PageAnswer answer_of(const Page& page) {
   const auto missed =
       static_cast<size_t>(std::count_if(input.rules.begin(), input.rules.end(),
                                         [](const RuleVerdict& rule) { return !rule.passed; }));
-  const size_t outliers = outliers_of(page);
-  const bool bad =
-      health == Health::kFail || missed + counts.failed + counts.errors + counts.invalid > 0;
+  const LinkCounts links = links_of(page);
+  const bool bad = links.fail || health == Health::kFail ||
+                   missed + counts.failed + counts.errors + counts.invalid > 0;
   const bool nothing = counts.total() == counts.skipped && input.checks.empty();
   const bool incomplete = !input.incomplete.empty();
-  const bool remarks = health == Health::kWarn || counts.noisy + counts.skipped + outliers +
+  const bool remarks = health == Health::kWarn || counts.noisy + counts.skipped + links.outliers +
                                                           input.notes.size() +
                                                           no_roof_notes(*page.view).size() >
                                                       0;
   PageAnswer answer;
-  answer.tone = bad ? Tone::kBad : nothing || incomplete || remarks ? Tone::kWarn : Tone::kGood;
-  answer.word = bad          ? "Not sound"
-                : nothing    ? "Nothing measured"
-                : incomplete ? "Incomplete"
-                : remarks    ? "Sound, with remarks"
-                             : "Sound";
+  const bool unsure = nothing || incomplete || remarks || links.unknown > 0;
+  answer.tone = bad ? Tone::kBad : unsure ? Tone::kWarn : Tone::kGood;
+  answer.word = bad                 ? "Not sound"
+                : nothing           ? "Nothing measured"
+                : incomplete        ? "Incomplete"
+                : links.unknown > 0 ? "Not known whether sound"
+                : remarks           ? "Sound, with remarks"
+                                    : "Sound";
   std::vector<std::string> parts = input.incomplete;
   parts.push_back(cells_text(counts));
   parts.push_back(probes_text(input));
@@ -232,7 +244,11 @@ PageAnswer answer_of(const Page& page) {
     parts.push_back(fmt::format("{} of {} met", input.rules.size() - missed,
                                 plural(input.rules.size(), "rule")));
   }
-  if (outliers > 0) parts.push_back(plural(outliers, "link, sender or receiver") + " standing out");
+  if (links.outliers > 0) {
+    parts.push_back(plural(links.outliers, "link, sender or receiver") + " standing out");
+  }
+  if (links.fail) parts.push_back("a link far below the speed that the host file states");
+  if (links.unknown > 0) parts.push_back("whether links are slow is not known (see Links)");
   const std::string noise = noise_text(counts);
   if (!noise.empty()) parts.push_back(noise);
   answer.sentence = scenarios_text(*page.view) + ": " + join(parts, "; ") + ".";

@@ -1,5 +1,6 @@
 """Hosts as network namespaces for one test: made with a prefix of the test's own, removed at its end, also after a failure or a signal."""
 import atexit
+import json
 import os
 import shutil
 import signal
@@ -70,5 +71,45 @@ class Mesh:
 
     def remove(self):
         for name in self.names:
+            subprocess.run(["ip", "netns", "del", name], capture_output=True, timeout=20)
+        self.names = []
+
+
+class Switched:
+    """`size` hosts at one switch: eth0 of each is joined to a port of a bridge in a namespace of its own."""
+
+    def __init__(self, size):
+        self.names = ["pl%d-s%d" % (os.getpid(), index) for index in range(size)]
+        self.switch = "pl%d-switch" % os.getpid()
+        self.ports = ["port%d" % index for index in range(size)]
+        self.addresses = ["10.78.0.%d/24" % (index + 1) for index in range(size)]
+        atexit.register(self.remove)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: sys.exit(1))
+        ip("netns", "add", self.switch)
+        ip("-n", self.switch, "link", "add", "br0", "type", "bridge")
+        ip("-n", self.switch, "link", "set", "br0", "up")
+        for name, port, address in zip(self.names, self.ports, self.addresses):
+            ip("netns", "add", name)
+            ip("-n", name, "link", "set", "lo", "up")
+            ip("link", "add", "eth0", "netns", name, "type", "veth", "peer", "name", port, "netns", self.switch)
+            ip("-n", self.switch, "link", "set", port, "master", "br0", "up")
+            ip("-n", name, "addr", "add", address, "dev", "eth0")
+            ip("-n", name, "link", "set", "eth0", "up")
+
+    def host_file(self, speed=None):
+        hosts = [{"name": "host%d" % index, "netns": name, "data": address} for index, (name, address) in enumerate(zip(self.names, self.addresses))]
+        for host in hosts if speed else []:
+            host["speed"] = speed
+        return json.dumps({"hosts": hosts})
+
+    def shape(self, host, mbit):
+        """What this host sends and receives."""
+        for netns, device in ((self.names[host], "eth0"), (self.switch, self.ports[host])):
+            subprocess.run(["tc", "-n", netns, "qdisc", "replace", "dev", device, "root", "tbf", "rate", "%dmbit" % mbit, "burst", "256kb",
+                            "latency", "30ms"], check=True, timeout=20)
+
+    def remove(self):
+        for name in self.names + [self.switch]:
             subprocess.run(["ip", "netns", "del", name], capture_output=True, timeout=20)
         self.names = []

@@ -183,6 +183,22 @@ TEST(Html, LinkMatricesAreHeatMapsWithoutGnuplotToo) {
   EXPECT_EQ(scan.tags["svg"], 2);  // the topology, and the shapes of points
 }
 
+// One bad host of four: the answer, the topology and the list say the same.
+TEST(Html, ABadHostIsNoSoundCluster) {
+  const auto bad_host = [](LinkResult& link) {
+    if (link.from == 3 || link.to == 3) link.rate_Bps = 3e6;
+  };
+  const NoPrograms nowhere;
+  const std::string page = html(input_of({samples::link_record("stream", 4, bad_host)}));
+  EXPECT_THAT(page, HasSubstr("<strong>Sound, with remarks</strong>"));
+  EXPECT_THAT(page, HasSubstr("1 link, sender or receiver standing out"));
+  EXPECT_THAT(page, HasSubstr("slow host d to and from all others"));
+  EXPECT_THAT(page, HasSubstr("stroke-width=\"4\""));
+  const std::string two = html(input_of({samples::link_record("stream", 2)}));
+  EXPECT_THAT(two, HasSubstr("<strong>Not known whether sound</strong>"));
+  EXPECT_THAT(two, HasSubstr("whether the link between 2 hosts is slow"));
+}
+
 TEST(Html, WithoutGnuplotTheTablesAreOpen) {
   const ReportInput input = input_of(samples::small_run());
   const NoPrograms nowhere;

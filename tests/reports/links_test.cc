@@ -141,9 +141,86 @@ TEST(Links, RateAgainstTheSpeedOfTheLink) {
     if (link.from == 0) link.speed_bps = link.to == 1 ? 1e9 : 2.1e8;
   })});
   const LinkVerdicts verdicts = judge_world(w.worlds.at(0));
-  EXPECT_EQ(kinds_and_pairs(verdicts.below), (std::vector<std::string>{"below speed 0 1"}));
-  EXPECT_THAT(verdicts.below[0].text, HasSubstr("21 % of the link's 1 Gb/s"));
+  EXPECT_EQ(kinds_and_pairs(verdicts.list), (std::vector<std::string>{"slow link 0 1"}));
+  EXPECT_THAT(verdicts.list[0].text, HasSubstr("21 % of the link's 1 Gb/s"));
+  EXPECT_FALSE(verdicts.fails()) << "nobody knows who told that speed";
   EXPECT_THAT(verdicts.notes.back(), HasSubstr("speed of 4 of 6 links unknown"));
+}
+
+// Four hosts whose interfaces tell `told` of their speed, behind links of `stated`; c carries 14 %.
+Record one_bad_host(std::optional<uint64_t> told, std::optional<double> stated) {
+  Record record = link_record("stream", 4, [&](LinkResult& link) {
+    link.local = "10.0.0." + std::to_string(link.from);
+    link.remote = "10.0.0." + std::to_string(link.to);
+    link.rate_Bps = link.from == 2 || link.to == 2 ? 17.5e6 : 117e6;
+    link.speed_bps = stated;
+  });
+  for (int rank = 0; rank < 4; ++rank) {
+    Nic nic;
+    nic.addresses.push_back({"10.0.0." + std::to_string(rank), 24});
+    nic.speed_bps = told;
+    record.environment.hosts.emplace_back().nics.push_back(nic);
+  }
+  return record;
+}
+
+// One bad host of four is half of all links.
+TEST(Links, OneBadHostOfFourIsNamedByEveryOutput) {
+  const Worlds w({one_bad_host({}, {})});
+  const LinkVerdicts verdicts = judge_world(w.worlds.at(0));
+  EXPECT_EQ(kinds_and_pairs(verdicts.list), (std::vector<std::string>{"slow host 2 2"}));
+  EXPECT_THAT(verdicts.list[0].text,
+              HasSubstr("slow host c to and from all others: 140 Mb/s (0.018 GB/s), 6.69 times"));
+  EXPECT_FALSE(links_fail(w.worlds));
+  const std::string dot = topology_dot(w.worlds[0], verdicts);
+  EXPECT_THAT(dot, HasSubstr("r1 -- r2 [label=\"140 Mb/s\", color=\"#D55E00\"]"));
+  EXPECT_THAT(dot, HasSubstr("r0 -- r1 [label=\"936 Mb/s\", color=\"#0072B2\"]"));
+  const View view = make_view(w.records);
+  Document document;
+  add_links(view, document);
+  std::ostringstream text;
+  render_text(document, 100, false, text);
+  EXPECT_THAT(text.str(), HasSubstr("slow host c"));
+  EXPECT_THAT(text.str(), Not(HasSubstr("stands out.")));
+}
+
+TEST(Links, BelowAQuarterOfAStatedSpeedIsAFailure) {
+  const Worlds stated({one_bad_host({}, 1e9)});
+  EXPECT_TRUE(links_fail(stated.worlds));
+  EXPECT_THAT(judge_world(stated.worlds[0]).list.at(0).text,
+              HasSubstr("14 % of the link's 1 Gb/s"));
+  EXPECT_FALSE(links_fail(Worlds({one_bad_host(1'000'000'000, 1e9)}).worlds)) << "negotiated";
+  EXPECT_TRUE(links_fail(Worlds({one_bad_host(10'000'000'000, 1e9)}).worlds)) << "stated";
+  EXPECT_FALSE(links_fail(Worlds({one_bad_host({}, 0.5e9)}).worlds)) << "28 %";
+}
+
+TEST(Links, EveryLinkBelowItsSpeedIsOneSentence) {
+  const Worlds w({link_record("stream", 4, [](LinkResult& link) { link.speed_bps = 1e9; })});
+  const LinkVerdicts verdicts = judge_world(w.worlds.at(0));
+  EXPECT_EQ(kinds_and_pairs(verdicts.list), (std::vector<std::string>{"slow everywhere -1 -1"}));
+  EXPECT_THAT(topology_dot(w.worlds[0], verdicts), Not(HasSubstr("#0072B2")));
+}
+
+TEST(Links, TwoHostsWithoutASpeedAreUnknown) {
+  const Worlds w({link_record("stream", 2)});
+  const LinkVerdicts verdicts = judge_world(w.worlds.at(0));
+  EXPECT_TRUE(verdicts.list.empty());
+  ASSERT_EQ(verdicts.unknown.size(), 1u);
+  Document document;
+  add_links(w.view, document);
+  std::ostringstream text;
+  render_text(document, 100, false, text);
+  EXPECT_THAT(text.str(), HasSubstr("Not known:"));
+  EXPECT_THAT(text.str(), Not(HasSubstr("stands out.")));
+}
+
+// A hiccup of one measure is no slow link.
+TEST(Links, TheBestOfTwoMeasuresCounts) {
+  const auto hiccup = [](LinkResult& link) {
+    if (link.from == 0 && link.to == 1) link.rate_Bps = 2e6;
+  };
+  const Worlds w({link_record("stream", 4, hiccup), link_record("parallel", 4)});
+  EXPECT_TRUE(judge_world(w.worlds.at(0)).list.empty());
 }
 
 // --- topology
