@@ -16,6 +16,7 @@
 #include "collectives/schedule.h"
 #include "core/noise.h"
 #include "core/sha256.h"
+#include "core/verified.h"
 #include "reports/nccl.h"
 
 namespace plumbline {
@@ -81,6 +82,10 @@ class Coll {
   }
 
   int close_table() {
+    if (!json_ && sweep_.check && verified_.operations > 0) {
+      writer_.comment(
+          fmt::format("Verified operations  : {} of {}", verified_.verified, verified_.operations));
+    }
     if (!json_ && sweep_.sync == "window") {
       writer_.comment(fmt::format("Clock error at most   : {:.2f} us, late samples dropped : {}",
                                   clock_error_ns_ / 1000, late_));
@@ -121,6 +126,10 @@ class Coll {
     Expected<Measurement> measured = world_.run(cell, settings);
     if (!measured) {
       failed_ = true;
+      if (measured.error().cause == kWrongDataCause) {
+        wrong_ = true;
+        writer_.spoiled();
+      }
       *context_.err << "plumbline: " << cell.op << " " << cell.bytes
                     << " bytes: " << measured.error().message() << "\n";
       return std::nullopt;
@@ -147,6 +156,10 @@ class Coll {
     recompute(record);
     record.noise = judge_noise(record, clock_.call_ns);
     wrong_ |= record.measurement.wrong.value_or(0) > 0;
+    if (const auto count = verified_count(record.measurement)) {
+      verified_.verified += count->verified;
+      verified_.operations += count->operations;
+    }
     auto& extra = record.measurement.extra;
     if (sweep_.sync == "window") {
       clock_error_ns_ = std::max(clock_error_ns_, extra[kClockError]);
@@ -206,6 +219,7 @@ class Coll {
   std::string run_id_;
   ClockQuality clock_ = measure_clock();
   bool wrong_ = false, failed_ = false;
+  VerifiedCount verified_;     // over all rows
   double clock_error_ns_ = 0;  // largest of all rows, window timing only
   uint64_t late_ = 0;          // samples, all rows
 };

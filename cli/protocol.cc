@@ -58,7 +58,7 @@ static void to_json(json& j, const MeasureSettings& s) {
        {"fixed_iterations", s.fixed_iterations},
        {"fixed_warmup", s.fixed_warmup},
        {"verify_iterations", s.verify_iterations},
-       {"verify_timed", s.verify_timed},
+       {"verify_seed", s.verify_seed},
        {"throughput_time_ns", s.throughput_time_ns},
        {"cold_operations", s.cold_operations},
        {"operation_timeout_ms", s.operation_timeout_ms},
@@ -73,7 +73,7 @@ static void from_json(const json& j, MeasureSettings& s) {
   get_field(j, "fixed_iterations", s.fixed_iterations);
   get_field(j, "fixed_warmup", s.fixed_warmup);
   get_field(j, "verify_iterations", s.verify_iterations);
-  get_field(j, "verify_timed", s.verify_timed);
+  get_field(j, "verify_seed", s.verify_seed);
   get_field(j, "throughput_time_ns", s.throughput_time_ns);
   get_field(j, "cold_operations", s.cold_operations);
   get_field(j, "operation_timeout_ms", s.operation_timeout_ms);

@@ -40,6 +40,15 @@ const Error& first_fault(const std::vector<Error>& errors) {
                            [&](const Error& a, const Error& b) { return weight(a) < weight(b); });
 }
 
+uint32_t fresh_verify_seed() {
+  const Digest random = random_token();
+  uint32_t seed = 1;  // never 0, which stands for none
+  for (size_t i = 0; i + 1 < sizeof(seed); ++i) {
+    seed = seed << 8 | std::to_integer<uint32_t>(random[i]);
+  }
+  return seed;
+}
+
 }  // namespace
 
 World::World(WorldSpec spec) : spec_(std::move(spec)), token_(random_token()) {}
@@ -326,6 +335,7 @@ Expected<Measurement> World::run(const Cell& cell, const MeasureSettings& asked)
         "choose hosts that all may talk to one another, or `run` with \"hosts\": \"groups\"");
   }
   MeasureSettings settings = asked;
+  if (settings.verify_seed == 0) settings.verify_seed = fresh_verify_seed();
   settings.operation_timeout_ms =
       std::min(settings.operation_timeout_ms, spec_.options.integer("watchdog_timeout_ms"));
   // Every operation has its own watchdog inside the rank; this one only catches ranks that are

@@ -6,21 +6,21 @@
 #include <array>
 #include <optional>
 
+#include "collectives/back_to_back.h"
 #include "collectives/exchange.h"
 #include "collectives/operand.h"
 #include "collectives/start_sync.h"
+#include "collectives/verifier.h"
+#include "core/verified.h"
 
 namespace plumbline {
 namespace {
 
-using PlanPtr = std::unique_ptr<Executor::Plan, void (*)(Executor::Plan*)>;
+using PlanPtr = BackToBack::PlanPtr;
 
-constexpr uint64_t kSamplesKept = 10'000;   // in the record; all go into the histogram
-constexpr uint64_t kColdBytes = 64u << 20;  // rotate over at least this much memory when cold
-constexpr size_t kMaxSlots = 64;
-constexpr double kConverged = 0.02;  // warm-up: three medians in a row this close
+constexpr uint64_t kSamplesKept = 10'000;  // in the record; all go into the histogram
+constexpr double kConverged = 0.02;        // warm-up: three medians in a row this close
 constexpr int64_t kWarmupCapNs = 300'000'000;
-constexpr uint32_t kSeeds = 4;        // as many patterns as an Operand keeps
 constexpr uint64_t kFirstBlock = 30;  // samples before the stop rule is first asked
 constexpr int kWarmMeetings = 9;
 constexpr uint64_t kMostTries = 3;  // times a fixed count, when samples are dropped as late
@@ -79,7 +79,10 @@ class Meter {
         start_(make_start_sync(cell.sync, *context.group, exchange_,
                                context.clocks != nullptr ? *context.clocks : own_clocks_,
                                settings.operation_timeout_ms)),
-        operand_(spec, context.group->rank(), context.group->size(), slots()) {}
+        slots_(slots_of(cell, verify_mode(*context.options, settings.verify_iterations > 0))),
+        operand_(spec, context.group->rank(), context.group->size(), slots_.all()),
+        verifier_(operand_, verify_mode(*context.options, settings.verify_iterations > 0),
+                  settings.verify_seed) {}
 
   Expected<Measurement> run() {
     if (!start_) return fail(ErrorCode::kConfig, "unknown sync '" + cell_.sync + "'");
@@ -102,19 +105,18 @@ class Meter {
   }
 
  private:
-  size_t slots() const {
-    if (cell_.kind == "throughput") return static_cast<size_t>(std::max(1, cell_.outstanding));
-    if (cell_.cache != "cold" || cell_.bytes == 0) return 1;
-    return static_cast<size_t>(std::clamp<uint64_t>(kColdBytes / cell_.bytes, 1, kMaxSlots));
-  }
-
   Status prepare(int outstanding) {
     for (int i = 0; i < outstanding; ++i) {
       Expected<PlanPtr> plan = executor_.prepare(spec_);
       if (!plan) return fail(plan.error());
       plans_.push_back(std::move(*plan));
     }
-    for (size_t slot = 0; slot < operand_.slots(); ++slot) operand_.fill(slot, seed_);
+    for (size_t slot = 0; slot < operand_.slots(); ++slot) verifier_.fill(slot);
+    const auto aggregate = static_cast<uint64_t>(std::max(1, settings_.aggregate));
+    verifiable_ = aggregate == 1 || !spec_.in_place;
+    together_.emplace(BackToBack::Setup{&executor_, &exchange_, &plans_, &operand_, &verifier_,
+                                        slots_, aggregate, verifiable_,
+                                        settings_.operation_timeout_ms});
     const ScheduleCost cost = Executor::cost_of(*plans_.front());
     sent_per_operation_ = static_cast<int64_t>(cost.send_bytes);
     result_.resolved.algorithm = Executor::algorithm_of(*plans_.front()).name;
@@ -135,27 +137,41 @@ class Meter {
     const int64_t start = monotonic_ns();
     const Status done = once(0);
     result_.first_op_ns = monotonic_ns() - start;
+    verifier_.ran(1);
+    if (done && verifier_.on()) verifier_.check(0);
     return done;
   }
 
   // After idle time. Ranks are told to measure at slightly different moments: the one that comes
-  // last waits for nobody, so that the shortest meeting is the path's own.
+  // last waits for nobody, so that the shortest meeting is the path's own. Nothing stands between
+  // the operations; what the last one left in each array is verified after them.
   Status cold_operations() {
     const int64_t start = monotonic_ns();
     if (const Status ready = exchange_.barrier(); !ready) return ready;
     std::vector<int64_t> times = {-(monotonic_ns() - start)};
     for (int i = 0; i < settings_.cold_operations; ++i) {
       const int64_t before = monotonic_ns();
-      if (const Status done = once(0); !done) return done;
+      if (const Status done = once(static_cast<size_t>(i) % slots_.ordinary); !done) return done;
       times.push_back(monotonic_ns() - before);
     }
     result_.first_op_ns = times[1];
+    verify_cold();
     if (const Status done = exchange_.max(times); !done) return done;
     result_.extra[kColdMeeting] = static_cast<double>(-times[0]);
     for (int i = 1; i <= settings_.cold_operations; ++i) {
       result_.extra[cold_op_key(i)] = static_cast<double>(times[static_cast<size_t>(i)]);
     }
     return {};
+  }
+
+  // Repeated in place, an operation works on its own result, which no pattern describes.
+  void verify_cold() {
+    const auto count = static_cast<size_t>(settings_.cold_operations);
+    verifier_.ran(count);
+    for (size_t slot = 0; verifier_.on() && slot < std::min(count, slots_.ordinary); ++slot) {
+      const bool repeated = slot + slots_.ordinary < count;
+      if (!repeated || !spec_.in_place) verifier_.check(slot);
+    }
   }
 
   // The same meeting while everything is warm: the median of several, each as the rank that came
@@ -176,47 +192,45 @@ class Meter {
 
   Status verify_before() {
     for (int i = 0; i < settings_.verify_iterations; ++i) {
-      operand_.fill(0, next_seed());
+      verifier_.fill(0);
       if (const Status done = once(0); !done) return done;
-      count_wrong(0);
+      verifier_.ran(1);
+      verifier_.check(0);
     }
     return {};
-  }
-
-  void count_wrong(size_t slot) {
-    wrong_ += static_cast<int64_t>(operand_.count_wrong(slot, seed_));
-    ++verified_;
   }
 
   bool fixed() const { return settings_.fixed_iterations > 0; }
   uint64_t fixed_iterations() const { return static_cast<uint64_t>(settings_.fixed_iterations); }
 
-  // Durations of `count` operations on this rank. Where they start together there is time between
-  // them: every single one gets fresh data and is verified. Back to back only the last one is, so
-  // that nothing stands between the others.
-  Status block(uint64_t count, bool verify, std::vector<int64_t>& durations) {
-    const bool apart = start_->apart();
+  // Durations of `count` operations on this rank.
+  Status block(uint64_t count, std::vector<int64_t>& durations) {
     if (const Status ready = start_->before_block(); !ready) return ready;
+    int64_t window_ns = 0;
+    return start_->apart() ? apart(count, durations)
+                           : together_->timed(count, durations, window_ns);
+  }
+
+  // They start together, and there is time between them: every single one gets fresh data and is
+  // verified, unless only the last one is to be.
+  Status apart(uint64_t count, std::vector<int64_t>& durations) {
     const auto aggregate = static_cast<uint64_t>(std::max(1, settings_.aggregate));
+    const bool all = verifier_.on() && verifier_.mode() != VerifyMode::kLast;
     durations.resize(count);
     for (uint64_t i = 0; i < count; ++i) {
-      const size_t slot = i % operand_.slots();
-      const bool check = verify && (apart || i + 1 == count);
-      if (check) operand_.fill(slot, next_seed());
+      const size_t slot = i % slots_.ordinary;
+      const bool check = all || (verifier_.on() && i + 1 == count);
+      if (check) verifier_.fill(slot);
       if (const Status ready = start_->begin(); !ready) return ready;
       for (uint64_t k = 0; k < aggregate; ++k) {
         if (const Status done = once(slot); !done) return done;
       }
       durations[i] = start_->end() / static_cast<int64_t>(aggregate);
-      // Repeated in place, an operation works on its own result, which no pattern describes.
-      if (check && (aggregate == 1 || !spec_.in_place)) count_wrong(slot);
+      verifier_.ran(aggregate);
+      if (check && verifiable_) verifier_.check(slot);
     }
     return {};
   }
-
-  // A few seeds in turn: enough that no operation finds the data of the one before, few enough that
-  // their patterns stay at hand.
-  uint32_t next_seed() { return seed_ = seed_ % kSeeds + 1; }
 
   // Every rank's view combined: per sample the slowest rank, elapsed and interrupted the largest.
   Status agree(std::vector<int64_t>& slowest, int64_t& elapsed_ns, bool& stop) {
@@ -236,15 +250,17 @@ class Meter {
     if (settings_.fixed_warmup >= 0) {
       result_.warmup_iterations = static_cast<uint64_t>(settings_.fixed_warmup);
       result_.warmup_converged = true;
-      return block(result_.warmup_iterations, false, durations);
+      return start_->apart() ? apart(result_.warmup_iterations, durations)
+                             : together_->untimed(result_.warmup_iterations);
     }
     const int64_t cap = std::min(kWarmupCapNs, settings_.stop.max_time_ns / 2);
     const int64_t start = monotonic_ns();
     std::vector<double> medians;
     uint64_t count = 1;
     while (true) {
-      if (const Status done = block(count, false, durations); !done) return done;
-      result_.warmup_iterations += count;
+      const uint64_t before = verifier_.operations();
+      if (const Status done = block(count, durations); !done) return done;
+      result_.warmup_iterations += verifier_.operations() - before;
       std::sort(durations.begin(), durations.end());
       std::vector<int64_t> view = {durations[durations.size() / 2]};
       int64_t elapsed = monotonic_ns() - start;
@@ -273,8 +289,7 @@ class Meter {
     uint64_t tried = 0;  // late ones too
     uint64_t count = fixed() ? fixed_iterations() : first_block();
     while (true) {
-      const bool verify = settings_.verify_timed && settings_.verify_iterations > 0;
-      if (const Status done = block(count, verify, durations); !done) return done;
+      if (const Status done = block(count, durations); !done) return done;
       tried += count;
       std::vector<int64_t> own = durations;
       start_->mark_late(durations);
@@ -329,24 +344,9 @@ class Meter {
     const auto k = plans_.size();
     const auto total = static_cast<uint64_t>(std::clamp<int64_t>(
         settings_.throughput_time_ns / typical_ns_, static_cast<int64_t>(4 * k), 2'000'000));
-    if (const Status ready = exchange_.barrier(); !ready) return ready;
-    std::vector<int64_t> started(k);
-    mine_.reserve(total);
-    const int64_t start = monotonic_ns();
-    for (uint64_t i = 0; i < total + k; ++i) {
-      const size_t slot = i % k;
-      Executor::Plan& plan = *plans_[slot];
-      if (i >= k) {
-        if (const Status done = executor_.wait(plan, watchdog()); !done) return done;
-        mine_.push_back(monotonic_ns() - started[slot]);
-      }
-      if (i >= total) continue;
-      started[slot] = monotonic_ns();
-      const Status posted = executor_.start(plan, operand_.in(slot), operand_.out(slot));
-      if (!posted) return posted;
-    }
+    int64_t elapsed = 0;
+    if (const Status done = together_->timed(total, mine_, elapsed); !done) return done;
     std::vector<int64_t> samples = mine_;
-    int64_t elapsed = monotonic_ns() - start;
     bool stop = false;
     if (const Status done = agree(samples, elapsed, stop); !done) return done;
     result_.elapsed_ns = elapsed;
@@ -382,22 +382,36 @@ class Meter {
   // Wrong elements and bytes are summed over the ranks, so that every rank reports the same
   // outcome.
   Status agree_on_outcome() {
-    std::vector<int64_t> totals = {wrong_, sent_per_operation_, involuntary_};
+    std::vector<int64_t> totals = {static_cast<int64_t>(verifier_.wrong()), sent_per_operation_,
+                                   involuntary_};
     if (const Status done = exchange_.sum(totals); !done) return done;
     result_.wire_bytes = static_cast<uint64_t>(totals[1]);
     if (cell_.kind != "check") {
       result_.extra[kInvoluntarySwitches] = static_cast<double>(totals[2]);
     }
-    if (verified_ > 0) {
+    describe_verification();
+    if (verifier_.verified() > 0) {
       result_.wrong = static_cast<uint64_t>(totals[0]);
-      result_.verified = totals[0] == 0;
+      result_.verified = totals[0] == 0 && verified() == verifier_.operations();
       if (totals[0] > 0) {
         result_.outcome = Outcome::kFailed;
-        result_.cause = "collective.wrong_data";
+        result_.cause = kWrongDataCause;
         result_.reason = std::to_string(totals[0]) + " wrong elements over all ranks";
       }
     }
     return {};
+  }
+
+  // The same numbers on every rank. Operations without data have nothing that could be wrong.
+  uint64_t verified() const {
+    return verifier_.on() && cell_.bytes == 0 ? verifier_.operations() : verifier_.verified();
+  }
+  void describe_verification() {
+    result_.extra[kOperations] = static_cast<double>(verifier_.operations());
+    result_.extra[kVerifiedOperations] = static_cast<double>(verified());
+    if (slots_.check > 0 && verifier_.mode() == VerifyMode::kSampled) {
+      result_.extra[kVerifySeed] = settings_.verify_seed;
+    }
   }
 
   const Cell& cell_;
@@ -408,12 +422,15 @@ class Meter {
   Exchange exchange_;
   ClockSync own_clocks_;  // where the context has none
   std::unique_ptr<StartSync> start_;
+  SlotCounts slots_;
   Operand operand_;
+  Verifier verifier_;
   std::vector<PlanPtr> plans_;
+  std::optional<BackToBack> together_;
+  bool verifiable_ = true;     // a sample's result can be compared
   std::vector<int64_t> mine_;  // this rank's own durations, ns
-  uint32_t seed_ = 1;
   int64_t typical_ns_ = 1;
-  int64_t wrong_ = 0, verified_ = 0, sent_per_operation_ = 0, involuntary_ = 0;
+  int64_t sent_per_operation_ = 0, involuntary_ = 0;
   Measurement result_;
 };
 

@@ -22,11 +22,13 @@
 namespace plumbline {
 
 struct MeasureSettings {
-  StopRule stop;              // latency and bandwidth cells
-  int fixed_iterations = 0;   // > 0: exactly so many (coll -n), no CI rule
-  int fixed_warmup = -1;      // >= 0: exactly so many (coll -w); -1 = until converged
-  int verify_iterations = 1;  // checked operations before timing; 0 = none
-  bool verify_timed = true;   // also check the result of the last timed iteration
+  StopRule stop;             // latency and bandwidth cells
+  int fixed_iterations = 0;  // > 0: exactly so many (coll -n), no CI rule
+  int fixed_warmup = -1;     // >= 0: exactly so many (coll -w); -1 = until converged
+  // Operations before timing whose results are verified; 0 = nothing is verified at all. Which of
+  // the others are is the option `verify`.
+  int verify_iterations = 1;
+  uint32_t verify_seed = 0;  // what the random choice of verified operations begins with
   int64_t throughput_time_ns = 500'000'000;  // how long a throughput cell lasts
   int64_t operation_timeout_ms = 30'000;     // watchdog of each operation
   int aggregate = 1;  // operations per sample (coll -m); time is divided by it
@@ -61,7 +63,7 @@ Expected<Measurement> measure(const Cell& cell, const MeasureSettings& settings,
                               const MeasureContext& context);
 
 // Roofs on the very path of ranks 0 and 1 (other ranks take part in the barriers only): kind
-// "roof", op "raw_pingpong" (bytes each way, full round trip), "raw_stream" (one way), "raw_duplex"
+// "roof", op "raw_pingpong" (full round trip), "raw_exchange" (swaps), "raw_stream", "raw_duplex"
 // (both ways at once, one thread each), "memcpy" (slowest rank). No framing, no matching: what the
 // bare socket and the memory can do.
 Expected<Measurement> measure_roof(const Cell& cell, const MeasureSettings& settings,

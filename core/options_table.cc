@@ -99,6 +99,12 @@ constexpr OptionRow kTable[] = {
     {"compression", kChoice, "none", "", "codec of the payload; this build has none",
      "MCCL_COMPRESSION", "none", kNoMin, kNoMax, nullptr, kAgree},
 
+    // What is verified.
+    {"verify", kChoice, "sampled", "",
+     "which results are compared: sampled = all where operations start together, back to back a "
+     "random one in 16; every = all; last = the last of each block",
+     nullptr, "every|sampled|last", kNoMin, kNoMax, nullptr, kAgree},
+
     // What is said, and what is broken on purpose.
     {"log_level", kChoice, "WARN", "", "least severe message to print, by name or digit",
      "MCCL_LOG_LEVEL", "TRACE|DEBUG|INFO|WARN|ERROR|FATAL|OFF|0|1|2|3|4|5|6", kNoMin, kNoMax,

@@ -74,7 +74,8 @@ constexpr FieldRow kFields[] = {
     {"outcome", "string", false, "", "`passed`, `failed` (wrong data), `skipped`, `error`"},
     {"reason", "string", false, "", "why it was skipped, failed or ended in error"},
     {"cause", "string", false, "", "cause id, such as `rank.dead`; may be empty"},
-    {"verified", "boolean", false, "", "results were checked and all right"},
+    {"verified", "boolean", false, "",
+     "all operations were verified, and all right; how many of how many is in `extra`"},
     {"wrong", "integer", true, "elements",
      "wrong elements over all ranks; null when nothing was checked"},
     {"time_ns", "object", false, "", "slowest rank per operation; derived from the samples"},
@@ -146,7 +147,11 @@ constexpr FieldRow kFields[] = {
     {"per_rank[].clock_error_ns", "number", true, "ns",
      "the true offset is within this of it; null without window timing"},
     {"extra", "object", false, "",
-     "further counters, unit in the key; `link_bps` (speed of the slowest link between its ranks, "
+     "further counters, unit in the key; `verified_operations_count` of `operations_count` that "
+     "ran "
+     "(the first one, those of the warm-up and those that are not timed included; absent = count "
+     "unknown), `verify_seed` of the random choice among them; "
+     "`link_bps` (speed of the slowest link between its ranks, "
      "where known); of window timing `clock_error_ns` (largest bound of a "
      "rank's clock at any sample), `late_samples_count`, `window_ns`, `clock_drift_ppm`, "
      "`clock_drift_error_ppm`, `clock_breaks_count` (jumps); after idle time `cold_meeting_ns`, "

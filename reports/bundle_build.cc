@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/json.h"
+#include "core/verified.h"
 #include "reports/bundle_derive.h"
 #include "reports/bundle_hosts.h"
 #include "reports/link_kinds.h"
@@ -73,25 +74,30 @@ json row_json(const Record& record, const std::map<std::string, std::string>& or
   }
   const auto switches = m.extra.find(kInvoluntarySwitches);
   const double lost = switches == m.extra.end() ? 0 : switches->second;
-  return {{"cell", cell_json(record.cell, redactor)},
-          {"resolved",
-           {{"transport", table_word(m.resolved.transport, redactor)},
-            {"algorithm", table_word(m.resolved.algorithm, redactor)},
-            {"congestion_control", table_word(m.resolved.congestion_control, redactor)},
-            {"kernel", table_word(m.resolved.kernel, redactor)},
-            {"chunk_bytes", m.resolved.chunk_bytes},
-            {"streams", std::max(0, m.resolved.streams)}}},
-          {"rank_hosts", std::move(hosts)},
-          {"pinned", pinned},
-          {"verified", m.verified},
-          {"wrong", m.wrong.value_or(0)},
-          {"noise",
-           {{"verdict", record.noise.verdict},
-            {"involuntary_switches",
-             lost >= 0 && lost < 9e15 ? static_cast<uint64_t>(std::llround(lost)) : 0},
-            {"warmup_converged", m.warmup_converged}}},
-          {"hist", m.hist},
-          {"derived", derive_row(record.cell, m.hist)}};
+  json row = {{"cell", cell_json(record.cell, redactor)},
+              {"resolved",
+               {{"transport", table_word(m.resolved.transport, redactor)},
+                {"algorithm", table_word(m.resolved.algorithm, redactor)},
+                {"congestion_control", table_word(m.resolved.congestion_control, redactor)},
+                {"kernel", table_word(m.resolved.kernel, redactor)},
+                {"chunk_bytes", m.resolved.chunk_bytes},
+                {"streams", std::max(0, m.resolved.streams)}}},
+              {"rank_hosts", std::move(hosts)},
+              {"pinned", pinned},
+              {"verified", m.verified},
+              {"wrong", m.wrong.value_or(0)},
+              {"noise",
+               {{"verdict", record.noise.verdict},
+                {"involuntary_switches",
+                 lost >= 0 && lost < 9e15 ? static_cast<uint64_t>(std::llround(lost)) : 0},
+                {"warmup_converged", m.warmup_converged}}},
+              {"hist", m.hist},
+              {"derived", derive_row(record.cell, m.hist)}};
+  if (const auto count = verified_count(m)) {
+    row["verified_operations"] = count->verified;
+    row["operations"] = count->operations;
+  }
+  return row;
 }
 
 bool fits_format(const Record& record) {
@@ -115,8 +121,11 @@ bool crosses(const Record& record, const HostsByName& hosts, const std::string& 
 }
 
 bool is_clean(const Record& record) {
-  return record.measurement.outcome == Outcome::kPassed && record.noise.verdict == "clean" &&
-         record.measurement.verified && fits_format(record);
+  const Measurement& m = record.measurement;
+  const auto count = verified_count(m);
+  const bool verified = count ? count->verified > 0 : m.verified;
+  return m.outcome == Outcome::kPassed && record.noise.verdict == "clean" && verified &&
+         fits_format(record);
 }
 
 // Of several launches (`run --repeat`) the last clean one: whether a launch is noisy is decided by

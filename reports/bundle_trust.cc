@@ -93,6 +93,37 @@ std::string crowded(const BundleReport& report, const BundleRow& typed) {
   return "";
 }
 
+// Were the data checked, and do the counts fit what else the row says? Rows of versions that did
+// not count have none.
+std::vector<std::pair<const char*, std::string>> verification_problems(const json& row) {
+  const bool all = row["verified"].get<bool>();
+  const bool counted = row.contains("verified_operations");
+  if (counted != row.contains("operations")) {
+    return {{counted ? ".verified_operations" : ".operations", "is there without the other count"}};
+  }
+  if (!counted) {
+    if (all) return {};
+    return {{".verified", "is false: nobody checked the data"}};
+  }
+  const auto verified = row["verified_operations"].get<uint64_t>();
+  const auto operations = row["operations"].get<uint64_t>();
+  const auto timed = row["hist"]["n"].get<uint64_t>();
+  std::vector<std::pair<const char*, std::string>> problems;
+  if (verified == 0) problems.emplace_back(".verified_operations", "is 0: nobody checked the data");
+  if (operations < timed) {
+    problems.emplace_back(".operations",
+                          fmt::format("is {}, but {} were timed", operations, timed));
+  }
+  if (verified > operations) {
+    problems.emplace_back(".verified_operations",
+                          fmt::format("is {} of {} operations", verified, operations));
+  } else if (all != (verified == operations)) {
+    problems.emplace_back(".verified", fmt::format("is {}, but {} of {} operations were verified",
+                                                   all, verified, operations));
+  }
+  return problems;
+}
+
 }  // namespace
 
 void check_trust(BundleReport& report) {
@@ -103,8 +134,7 @@ void check_trust(BundleReport& report) {
     const auto add = [&](const char* kind, const char* field, std::string text) {
       report.problems.push_back({kind, typed.path + field, std::move(text)});
     };
-    if (!row["verified"].get<bool>())
-      add("invalid", ".verified", "is false: nobody checked the data");
+    for (const auto& [field, text] : verification_problems(row)) add("invalid", field, text);
     if (row["wrong"] != 0)
       add("invalid", ".wrong", fmt::format("is {}, must be 0", row["wrong"].dump()));
     const std::string verdict = row["noise"]["verdict"];

@@ -9,6 +9,7 @@
 
 #include "core/health.h"
 #include "core/units.h"
+#include "core/verified.h"
 #include "reports/roofs.h"
 #include "reports/text.h"
 #include "reports/utc.h"
@@ -282,6 +283,32 @@ void add_introduction(const ReportInput& input, const View& view, Document& docu
   document.list(findings);
 }
 
+std::string verification_text(const View& view) {
+  VerifiedCount all;
+  size_t unknown = 0, unverified = 0;
+  for (const Item& item : view.items) {
+    const Measurement& m = item.record->measurement;
+    const std::string& kind = item.record->cell.kind;
+    if (kind == "roof" || kind == "probe" || kind == "link") continue;
+    if (m.outcome != Outcome::kPassed && m.outcome != Outcome::kFailed) continue;
+    const auto count = verified_count(m);
+    if (count) {
+      all.verified += count->verified;
+      all.operations += count->operations;
+    } else {
+      ++(m.wrong ? unknown : unverified);
+    }
+  }
+  std::vector<std::string> parts;
+  if (all.operations > 0) {
+    parts.push_back(fmt::format("verified {} of {} operations", all.verified, all.operations));
+  }
+  const auto cells = [](size_t n) { return fmt::format("{} cell{}", n, n == 1 ? "" : "s"); };
+  if (unknown > 0) parts.push_back(cells(unknown) + " verified, count unknown");
+  if (unverified > 0) parts.push_back(cells(unverified) + " not verified");
+  return parts.empty() ? std::string() : "Data: " + join(parts, "; ");
+}
+
 void add_summary(const ReportInput& input, const View& view, Document& document) {
   const Counts& counts = view.counts;
   document.heading(1, "Summary");
@@ -300,6 +327,8 @@ void add_summary(const ReportInput& input, const View& view, Document& document)
   if (counts.wrong) text += fmt::format("; {} wrong elements", counts.wrong);
   const bool bad = counts.failed + counts.errors + counts.invalid > 0;
   document.paragraph(text, bad ? Tone::kBad : input.incomplete.empty() ? Tone::kGood : Tone::kWarn);
+  const std::string data = verification_text(view);
+  if (!data.empty()) document.paragraph(data);
   if (input.rules.empty()) return;
   const auto broken =
       static_cast<size_t>(std::count_if(input.rules.begin(), input.rules.end(),

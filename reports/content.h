@@ -26,6 +26,9 @@ const Record* planned_record(const View& view);
 // What the TCP connections that carried the data used, which need not be the system's default:
 // "TCP congestion control of the connections: reno"; empty where no record knows.
 std::string congestion_text(const View& view);
+// "Data: verified 120 of 480 operations; 2 cells verified, count unknown"; empty where nothing has
+// data.
+std::string verification_text(const View& view);
 // Everything of a check that did not pass: failures one by one, skips by reason.
 std::vector<std::string> check_failures(const View& view, const std::string& kind);
 void add_tables(const View& view, Document& document);

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/verified.h"
 #include "reports/report.h"
 #include "reports/text.h"
 #include "reports/view.h"
@@ -106,6 +107,16 @@ const std::vector<CsvColumn>& columns() {
       {"verdict", [](const Item& i) { return verdict_word(i); }},
       {"noise_causes", [](const Item& i) { return join(i.record->noise.causes, ";"); }},
       {"verified", [](const Item& i) { return std::string(measured(i).verified ? "yes" : "no"); }},
+      {"verified_operations",
+       [](const Item& i) {
+         const auto count = verified_count(measured(i));
+         return count ? number(count->verified) : "";
+       }},
+      {"operations",
+       [](const Item& i) {
+         const auto count = verified_count(measured(i));
+         return count ? number(count->operations) : "";
+       }},
       {"wrong_elements",
        [](const Item& i) { return measured(i).wrong ? number(*measured(i).wrong) : ""; }},
       {"transport_used", [](const Item& i) { return measured(i).resolved.transport; }},

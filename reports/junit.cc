@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/health.h"
+#include "core/verified.h"
 #include "reports/report.h"
 #include "reports/text.h"
 #include "reports/view.h"
@@ -56,9 +57,11 @@ TestCase case_of(const Item& item, bool several_runs) {
   one.message = or_none(m.reason);
   switch (item.verdict) {
     case Verdict::kClean:
+      if (verified_count(m)) one.output = verified_text(m);
       break;
     case Verdict::kNoisy:
       one.output = "noisy: " + causes;
+      if (verified_count(m)) one.output += "; " + verified_text(m);
       break;
     case Verdict::kSkipped:
       one.result = Result::kSkipped;

@@ -56,6 +56,8 @@ class NcclWriter {
   // A line that parsers skip: "# " in front. For reasons of missing rows.
   void comment(const std::string& text);
   // How many placements had wrong data, and the mean bus bandwidth over all rows and placements.
+  // A row could not be measured because a checksum of the transport rejected its data.
+  void spoiled() { ++wrong_placements_; }
   void footer();
 
  private:

@@ -8,6 +8,7 @@
 
 #include "core/op.h"
 #include "core/stats.h"
+#include "core/verified.h"
 #include "reports/text.h"
 #include "reports/view.h"
 
@@ -148,6 +149,22 @@ void RecordSet::merge(const Record& record) {
   if (m.ops_per_s) launches.ops_per_s.push_back(*m.ops_per_s);
 }
 
+namespace {
+
+// One launch whose count is unknown makes that of all unknown.
+void add_verified(const Measurement& one, Measurement& all) {
+  const auto more = verified_count(one), so_far = verified_count(all);
+  all.verified = all.verified && one.verified;
+  if (!more || !so_far) {
+    all.extra.erase(kVerifiedOperations);
+    return;
+  }
+  all.extra[kOperations] = static_cast<double>(so_far->operations + more->operations);
+  all.extra[kVerifiedOperations] = static_cast<double>(so_far->verified + more->verified);
+}
+
+}  // namespace
+
 void RecordSet::add(const Record& record, Launches& launches) {
   Record& sum = launches.record;
   const uint64_t so_far = sum.launches;
@@ -162,6 +179,7 @@ void RecordSet::add(const Record& record, Launches& launches) {
   m.iterations += record.measurement.iterations;
   m.elapsed_ns += record.measurement.elapsed_ns;
   if (m.wrong) *m.wrong += record.measurement.wrong.value_or(0);
+  add_verified(record.measurement, m);
   sum.time = std::max(sum.time, record.time);
   if (record.time_ns.p50) launches.p50.push_back(*record.time_ns.p50);
   if (record.measurement.ops_per_s) launches.ops_per_s.push_back(*record.measurement.ops_per_s);
@@ -172,7 +190,9 @@ void RecordSet::finish(Launches& launches) {
   if (record.launches == 1 || record.cell.kind == "link") return;
   Measurement& m = record.measurement;
   m.per_rank.clear();  // of one launch
-  m.extra.clear();
+  std::erase_if(m.extra, [](const auto& entry) {
+    return entry.first != kOperations && entry.first != kVerifiedOperations;
+  });
   if (m.ops_per_s) {
     TimeSummary rates;
     set_median(launches.ops_per_s, rates);

@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/noise.h"
+#include "core/verified.h"
 #include "scenarios/eta.h"
 
 namespace plumbline {
@@ -177,6 +178,7 @@ void count(RunSummary& summary, const Record& record) {
       break;
   }
   summary.wrong += record.measurement.wrong.value_or(0);
+  if (record.measurement.cause == kWrongDataCause) ++summary.spoiled;
 }
 
 void add(RunSummary& all, const RunSummary& one) {
@@ -185,12 +187,13 @@ void add(RunSummary& all, const RunSummary& one) {
   all.skipped += one.skipped;
   all.errors += one.errors;
   all.wrong += one.wrong;
+  all.spoiled += one.spoiled;
   all.interrupted = all.interrupted || one.interrupted;
 }
 
 int exit_code(const RunSummary& summary) {
   if (summary.interrupted) return 130;
-  if (summary.wrong > 0) return 3;
+  if (summary.wrong > 0 || summary.spoiled > 0) return 3;
   const bool nothing_measured = summary.passed == 0 && summary.resumed == 0;
   if (summary.errors > 0 || summary.failed > 0 || !summary.stopped.empty()) return 2;
   return nothing_measured ? 2 : 0;

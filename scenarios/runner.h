@@ -54,7 +54,8 @@ struct RunRequest {
 
 struct RunSummary {
   size_t passed = 0, failed = 0, skipped = 0, errors = 0, resumed = 0;
-  uint64_t wrong = 0;
+  uint64_t wrong = 0;  // elements
+  size_t spoiled = 0;  // cells whose data a checksum of the transport rejected
   bool interrupted = false;
   std::vector<Record> records;  // of this run, in the order they were written
   std::string stopped;          // why the run ended early, empty = it did not

@@ -309,6 +309,8 @@ void write_environment(Page& page, HtmlWriter& html) {
   const Table hosts = host_table(*page.view, page.limits.listed, left_out);
   write_table(hosts, "Machines", page.rows, html);
   if (left_out > 0) note(fmt::format("{} more machines in records.jsonl", left_out), html);
+  const std::string data = verification_text(*page.view);
+  if (!data.empty()) note(data + ".", html);
   const std::string congestion = congestion_text(*page.view);
   if (!congestion.empty()) note(congestion + ".", html);
   write_table(option_table(*page.view), "Options that were set", page.rows, html);

@@ -8,6 +8,7 @@
 #include "core/json.h"
 #include "core/op.h"
 #include "core/record.h"
+#include "core/verified.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
@@ -122,8 +123,40 @@ TEST(Coll, FlippedBitIsCaughtByTheChecksum) {
   const Finished done =
       coll({"allreduce", "-b", "64K", "-e", "64K", "-n", "3", "-w", "0", "--transport-crc", "1",
             "--fault", "flip:rank=1,peer=0,after=200000"});
-  EXPECT_EQ(done.status, 2) << done.out << done.err;
+  EXPECT_EQ(done.status, 3) << done.out << done.err;
   EXPECT_NE(done.err.find("checksum"), std::string::npos) << done.err;
+  EXPECT_EQ(done.out.find("OK"), std::string::npos) << done.out;
+}
+
+// Back to back most operations are not verified, and the record does not claim that they were.
+TEST(Coll, SaysHowManyOperationsWereVerified) {
+  const std::vector<std::string> call = {"allreduce", "-b", "4K", "-e", "4K", "-n", "60", "--json"};
+  for (const auto& [mode, all] :
+       {std::pair("every", true), std::pair("sampled", false), std::pair("last", false)}) {
+    std::vector<std::string> with = call;
+    with.insert(with.end(), {"--verify", mode});
+    const Finished done = coll(with);
+    ASSERT_EQ(done.status, 0) << done.err;
+    std::istringstream lines(done.out);
+    for (std::string line; std::getline(lines, line);) {
+      const auto record = record_from_line(line);
+      ASSERT_TRUE(record) << line;
+      const auto count = verified_count(record->measurement);
+      ASSERT_TRUE(count);
+      EXPECT_EQ(record->measurement.verified, all) << mode;
+      EXPECT_EQ(count->verified == count->operations, all) << verified_text(record->measurement);
+      EXPECT_EQ(record->environment.options.at("verify").value, mode);
+      EXPECT_EQ(record->environment.options.at("verify").origin, "flag");
+    }
+  }
+  const Finished table = coll({"allreduce", "-b", "4K", "-e", "4K", "-n", "60"});
+  EXPECT_NE(table.out.find("# Verified operations  : "), std::string::npos) << table.out;
+  const Finished refused = coll({"allreduce", "--verify", "some"});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_NE(refused.err.find("every, sampled, last"), std::string::npos) << refused.err;
+  const Finished variable =
+      coll({"allreduce", "-b", "4K", "-e", "4K", "--json"}, {"PLUMBLINE_VERIFY=every"});
+  EXPECT_NE(variable.out.find("\"verified\":true"), std::string::npos) << variable.err;
 }
 
 TEST(Coll, AlgorithmsCanBeChosen) {

@@ -339,6 +339,22 @@ TEST(Run, WrongDataIsAFailedRecordAndExitsThree) {
   EXPECT_GE(failed, 1);
 }
 
+TEST(Run, DataThatTheTransportsChecksumRejectsExitThreeToo) {
+  const ScratchFolder folder;
+  folder.write("scenario.json", kSmall);
+  const Finished done =
+      run_program(run_argv(folder, {"--only", "broadcast", "--skip", "roof", "--transport-crc",
+                                    "on", "--fault", "flip:rank=0,peer=1,after=100000"}));
+  EXPECT_EQ(done.status, 3) << done.out << done.err;
+  const auto records = read_records(folder.path("out/records.jsonl"));
+  ASSERT_TRUE(records);
+  const auto rejected = std::count_if(records->begin(), records->end(), [](const Record& record) {
+    return record.measurement.outcome == Outcome::kError &&
+           record.measurement.cause == "collective.wrong_data";
+  });
+  EXPECT_GE(rejected, 1);
+}
+
 // Far more ranks than cores: they start, are right, end, and every row says that they were crowded.
 TEST(Run, SixtyFourRanksOnFewCores) {
   const ScratchFolder folder;

@@ -206,6 +206,33 @@ TEST(BundleTrust, WhatIsNotToBeBelievedIsRejected) {
   EXPECT_EQ(kind_after("/rows/0/cell/kind", "workload"), "schema");
 }
 
+std::string kind_of_counts(bool all, const json& verified, const json& operations) {
+  json content = samples::bundle()["content"];
+  json& row = content["rows"][0];
+  row["verified"] = all;
+  if (!verified.is_null()) row["verified_operations"] = verified;
+  if (!operations.is_null()) row["operations"] = operations;
+  const auto issues = problems_of(seal_bundle(content));
+  return issues.empty() ? "accepted" : issues[0].kind;
+}
+
+// Rows say how many operations were verified; those of versions that did not count are taken as
+// ever.
+TEST(BundleTrust, TheCountOfVerifiedOperationsMustFit) {
+  EXPECT_EQ(kind_of_counts(true, nullptr, nullptr), "accepted");
+  EXPECT_EQ(kind_of_counts(true, 900'000, 900'000), "accepted");
+  EXPECT_EQ(kind_of_counts(false, 60'000, 900'000), "accepted");
+  EXPECT_EQ(kind_of_counts(true, 60'000, 900'000), "invalid") << "not all were";
+  EXPECT_EQ(kind_of_counts(false, 900'000, 900'000), "invalid");
+  EXPECT_EQ(kind_of_counts(false, 0, 900'000), "invalid") << "nobody checked the data";
+  EXPECT_EQ(kind_of_counts(true, 3, 3), "invalid") << "fewer than were timed";
+  EXPECT_EQ(kind_of_counts(false, 900'001, 900'000), "invalid");
+  EXPECT_EQ(kind_of_counts(true, 900'000, nullptr), "invalid");
+  EXPECT_EQ(kind_of_counts(true, nullptr, 900'000), "invalid");
+  EXPECT_EQ(kind_of_counts(true, -1, 900'000), "schema");
+  EXPECT_EQ(kind_of_counts(true, "all", 900'000), "schema");
+}
+
 TEST(BundleTrust, NoiseIsSaidWithItsValueAndItsThreshold) {
   json content = samples::bundle()["content"];
   content["environment"]["hosts"][0]["load1_percent"] = 450;

@@ -1,0 +1,53 @@
+// Operations that follow one another at once, one or several in flight, in stretches between stops.
+// At a stop the clock stands: results are verified, fresh data is written, and the ranks meet, so
+// that none runs ahead while another still compares. What follows a stop starts from standstill:
+// the first operation of a stretch is not timed. One thread; all ranks make the same calls.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "collectives/exchange.h"
+#include "collectives/executor.h"
+#include "collectives/operand.h"
+#include "collectives/verifier.h"
+
+namespace plumbline {
+
+class BackToBack {
+ public:
+  using PlanPtr = std::unique_ptr<Executor::Plan, void (*)(Executor::Plan*)>;
+  struct Setup {
+    Executor* executor = nullptr;
+    Exchange* exchange = nullptr;
+    std::vector<PlanPtr>* plans = nullptr;  // one an operation in flight
+    Operand* operand = nullptr;
+    Verifier* verifier = nullptr;
+    SlotCounts slots;
+    uint64_t aggregate = 1;       // operations a sample; with one in flight only
+    bool verifiable = true;       // repeated in place, nothing describes the result
+    int64_t timeout_ms = 30'000;  // of each operation
+  };
+  explicit BackToBack(Setup setup) : s_(std::move(setup)) {}
+
+  // So many timed operations: their durations, and in `window_ns` the time in which they ended
+  // while as many as possible were in flight.
+  Status timed(uint64_t count, std::vector<int64_t>& durations, int64_t& window_ns);
+  // So many operations, none of them timed.
+  Status untimed(uint64_t count);
+
+ private:
+  uint64_t in_flight() const { return s_.plans->size(); }
+  uint64_t next_timed(uint64_t left);
+  size_t slot_for(uint64_t index, uint64_t length) const;
+  Status stretch(uint64_t length, std::vector<int64_t>& durations, int64_t& window_ns);
+  Status launch(uint64_t index, uint64_t length);
+  // Calls use(slot) for each verified operation of a stretch.
+  void for_each_verified(uint64_t length, const std::function<void(size_t)>& use) const;
+
+  Setup s_;
+};
+
+}  // namespace plumbline
