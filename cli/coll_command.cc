@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/interrupts.h"
 #include "cli/launched.h"
+#include "cli/memory_check.h"
 #include "cli/options_source.h"
 #include "cli/scenario_source.h"
 #include "cli/world.h"
@@ -37,11 +38,20 @@ class Coll {
         run_id_(to_hex(random_token()).substr(0, 16)) {}
 
   int run() {
+    for (const Cell& cell : largest_cells()) {
+      const Status fits = fits_here({cell}, sweep_.check, options_, world_.hosts());
+      if (!fits) return usage_failure(context_, fits.error());
+    }
     const Status started =
         world_.ensure_world({sweep_.ranks, options_.text("transport"), {}, "", ""});
     if (!started) {
       usage_failure(context_, started.error());
       return started.error().code == ErrorCode::kBusy ? 1 : 2;
+    }
+    // Hosts that are not this machine have said by now what memory they have.
+    for (const Cell& cell : largest_cells()) {
+      const Status fits = world_.fits(cell, sweep_.check);
+      if (!fits) return usage_failure(context_, fits.error());
     }
     open_table();
     for (int cycle = 0; cycle < sweep_.cycles; ++cycle) {
@@ -79,6 +89,24 @@ class Coll {
     writer_.preamble(setup, devices);
     for (const std::string& note : sweep_.notes) writer_.comment(note);
     writer_.header();
+  }
+
+  // Of the sweep's cells those that need most memory.
+  std::vector<Cell> largest_cells() const {
+    std::vector<Cell> cells;
+    const std::vector<uint64_t> sizes = sweep_.sizes();
+    if (sizes.empty()) return cells;
+    for (const DType dtype : sweep_.dtypes) {
+      for (const RedOp redop : sweep_.redops) {
+        for (const int root : sweep_.roots) {
+          for (const bool in_place : {false, true}) {
+            if (in_place && !plumbline::row(sweep_.op).has_in_place) continue;
+            cells.push_back(cell_for(sizes.back(), dtype, redop, root, in_place));
+          }
+        }
+      }
+    }
+    return cells;
   }
 
   int close_table() {

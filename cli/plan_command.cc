@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cli/commands.h"
+#include "cli/memory_check.h"
 #include "cli/options_source.h"
 #include "cli/plan_text.h"
 #include "cli/rule_source.h"
@@ -46,7 +47,11 @@ int run_plan(const Args& args, Context& context) {
   std::optional<RuleRequest> rules = read_rules(scenario->expect, args, context);
   if (!rules) return 1;
   RuleCheck check;
-  const bool sound = check_rules(*rules, *scenario, *options, *plan, args, context, check);
+  bool sound = check_rules(*rules, *scenario, *options, *plan, args, context, check);
+  if (const Status fits = fits_here(*plan, *options, scenario->hosts); !fits) {
+    usage_failure(context, fits.error());
+    sound = false;
+  }
   if (!args.has("json")) {
     print_plan(*plan, *context.out);
     for (const std::string& line : check.lines) *context.out << line << "\n";

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/interrupts.h"
+#include "cli/memory_check.h"
 #include "cli/options_source.h"
 #include "cli/port_window.h"
 #include "cli/run_folder.h"
@@ -162,6 +163,10 @@ std::optional<PreparedRun> prepare_run(const std::optional<LauncherPlace>& place
   std::optional<Plan> plan = plan_of(run.scenario, run.options, args, context);
   if (!plan) return std::nullopt;
   run.plan = std::move(*plan);
+  if (const Status fits = fits_here(run.plan, run.options, run.scenario.hosts); !fits) {
+    usage_failure(context, fits.error());
+    return std::nullopt;
+  }
   std::optional<RuleRequest> rules = read_rules(run.scenario.expect, args, context);
   if (!rules) return std::nullopt;
   run.rules = std::move(*rules);

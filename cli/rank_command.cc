@@ -2,6 +2,7 @@
 // output, or over a connection. It ends when its input ends, whatever it is doing, so that nothing
 // is left behind when the coordinator dies.
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,7 +12,9 @@
 #include <deque>
 #include <iostream>
 #include <mutex>
+#include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -21,6 +24,7 @@
 #include "collectives/link_measure.h"
 #include "collectives/schedule.h"
 #include "core/own_memory.h"
+#include "core/units.h"
 #include "launch/affinity.h"
 #include "launch/line_io.h"
 #include "launch/process.h"
@@ -151,7 +155,7 @@ class Rank {
       } else if (const auto* connect = std::get_if<ConnectMessage>(&message)) {
         report(join(*connect));
       } else if (const auto* run = std::get_if<RunMessage>(&message)) {
-        report(measure_cell(*run));
+        report(measured_or_no_memory(*run));
       } else if (std::holds_alternative<LeaveMessage>(message)) {
         leave();
         answer(LeftMessage{});
@@ -251,6 +255,20 @@ class Rank {
     clocks_.emplace(*group_);
     answer(ConnectedMessage{});
     return {};
+  }
+
+  // Memory that is gone after all (others took it, a limit that nobody told us) is an error like
+  // any other.
+  Status measured_or_no_memory(const RunMessage& run) {
+    try {
+      return measure_cell(run);
+    } catch (const std::bad_alloc&) {
+    } catch (const std::length_error&) {
+    }
+    return fail(ErrorCode::kSystem,
+                fmt::format("rank {} on {} got no memory for {} {} of {}", setup_.rank, setup_.host,
+                            run.cell.kind, run.cell.op, format_bytes(run.cell.bytes)),
+                "take smaller sizes or fewer ranks a host, or free memory there");
   }
 
   Status measure_cell(const RunMessage& run) {

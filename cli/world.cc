@@ -6,6 +6,7 @@
 
 #include "cli/interrupts.h"
 #include "cli/link_pairs.h"
+#include "cli/memory_check.h"
 #include "cli/port_window.h"
 #include "collectives/link_measure.h"
 #include "scenarios/placement.h"
@@ -334,6 +335,9 @@ Expected<Measurement> World::run(const Cell& cell, const MeasureSettings& asked)
         ErrorCode::kUnsupported, "no collective over these hosts: " + reason,
         "choose hosts that all may talk to one another, or `run` with \"hosts\": \"groups\"");
   }
+  if (const Status enough = fits(cell, asked.verify_iterations > 0); !enough) {
+    return fail(enough.error());
+  }
   MeasureSettings settings = asked;
   if (settings.verify_seed == 0) settings.verify_seed = fresh_verify_seed();
   settings.operation_timeout_ms =
@@ -379,6 +383,10 @@ Expected<Measurement> World::run(const Cell& cell, const MeasureSettings& asked)
       slowest_link_bps(spec_.hosts, placement_, facts_, result.resolved.address_pairs);
   if (speed) result.extra[kLinkSpeed] = *speed;
   return result;
+}
+
+Status World::fits(const Cell& cell, bool verified) const {
+  return fits_memory(cell, verified, spec_.options, {&spec_.hosts, placement_, &facts_});
 }
 
 RankPlaceView World::place(int rank) const {

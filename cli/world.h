@@ -44,8 +44,11 @@ class World : public CellRunner {
   Expected<Measurement> run(const PlanCell& cell) override;
   // The same with settings of the caller's (coll).
   Expected<Measurement> run(const Cell& cell, const MeasureSettings& settings);
+  // Whether its ranks have the memory that this cell needs, by what their hosts said at the start.
+  Status fits(const Cell& cell, bool verified) const;
   Environment environment() override;
   bool interrupted() const override;
+  const std::vector<ScenarioHost>& hosts() const { return spec_.hosts; }
   // Of a rank of the running world.
   RankPlaceView place(int rank) const;
   // Ends all ranks (those of a launcher leave their group and wait); called by the destructor too.

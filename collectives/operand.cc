@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
+#include <new>
 
 namespace plumbline {
 namespace {
@@ -12,9 +14,11 @@ constexpr int kPoison = 0xA5;        // what the output holds before the operati
 constexpr size_t kPatternsKept = 4;
 
 std::unique_ptr<std::byte, void (*)(void*)> allocate(uint64_t bytes) {
+  if (bytes > std::numeric_limits<size_t>::max() - kAlignment) throw std::bad_alloc();
   const size_t rounded = (bytes + kAlignment) / kAlignment * kAlignment;
   void* memory = std::aligned_alloc(kAlignment, rounded);
-  if (memory != nullptr) std::memset(memory, kPoison, rounded);  // touches every page before timing
+  if (memory == nullptr) throw std::bad_alloc();
+  std::memset(memory, kPoison, rounded);  // touches every page before timing
   return {static_cast<std::byte*>(memory), std::free};
 }
 

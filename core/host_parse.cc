@@ -143,6 +143,22 @@ std::optional<double> parse_cfs_quota(std::string_view quota_us, std::string_vie
   return ratio(parse_count(quota_us), parse_count(period_us));  // nor is "-1"
 }
 
+std::optional<double> parse_cgroup_memory_left(std::string_view limit, std::string_view used,
+                                               std::string_view stat,
+                                               std::string_view inactive_key) {
+  const auto most = parse_count(limit), taken = parse_count(used);  // "max" is no number: no limit
+  if (!most || !taken) return std::nullopt;
+  uint64_t inactive = 0;
+  each_line(stat, [&](std::string_view line) {
+    const auto parts = words(line);
+    if (parts.size() != 2 || parts[0] != inactive_key) return false;
+    inactive = parse_count(parts[1]).value_or(0);
+    return true;
+  });
+  const uint64_t held = *taken - std::min(*taken, inactive);
+  return static_cast<double>(*most - std::min(*most, held));
+}
+
 std::optional<std::string> parse_cgroup_path(std::string_view text, std::string_view controller) {
   std::optional<std::string> path;
   each_line(text, [&](std::string_view line) {

@@ -37,6 +37,12 @@ std::pair<int, int> parse_port_range(std::string_view text);
 std::optional<double> parse_cpu_max(std::string_view text);
 // cgroup v1 cpu.cfs_quota_us and cpu.cfs_period_us; a quota of -1 is no limit.
 std::optional<double> parse_cfs_quota(std::string_view quota_us, std::string_view period_us);
+// Bytes that a control group may still take: its limit (memory.max, memory.limit_in_bytes) without
+// what it uses, of which pages of files that nobody uses (`inactive_key` of memory.stat) can be
+// given back. Nothing where there is no limit.
+std::optional<double> parse_cgroup_memory_left(std::string_view limit, std::string_view used,
+                                               std::string_view stat,
+                                               std::string_view inactive_key);
 // /proc/self/cgroup: the path of this process in the hierarchy of `controller` ("cpu"; "" = v2).
 std::optional<std::string> parse_cgroup_path(std::string_view text, std::string_view controller);
 

@@ -105,6 +105,12 @@ void NcclWriter::comment(const std::string& text) {
 }
 
 void NcclWriter::footer() {
+  if (placements_ == 0 && wrong_placements_ == 0) {
+    out_ << "# Out of bounds values : N/A (nothing was measured)\n"
+            "# Avg bus bandwidth    : N/A \n#\n";
+    out_.flush();
+    return;
+  }
   const double mean = placements_ ? busbw_sum_ / static_cast<double>(placements_) : 0;
   out_ << fmt::format("# Out of bounds values : {} {}\n", wrong_placements_,
                       wrong_placements_ ? "FAILED" : "OK");

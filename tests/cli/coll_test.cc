@@ -159,6 +159,35 @@ TEST(Coll, SaysHowManyOperationsWereVerified) {
   EXPECT_NE(variable.out.find("\"verified\":true"), std::string::npos) << variable.err;
 }
 
+// It ended in a SIGSEGV and "Out of bounds values : 0 OK".
+TEST(Coll, SizesBeyondMemoryAreRefusedBeforeAnythingStarts) {
+  for (const char* size : {"512G", "4000G"}) {
+    const Finished done = coll({"allreduce", "-b", size, "-e", size});
+    EXPECT_EQ(done.status, 1) << done.out << done.err;
+    EXPECT_EQ(done.out, "");
+    for (const char* word :
+         {"does not fit into memory", "allreduce", "a rank needs", "available", "-e", "--ranks"}) {
+      EXPECT_NE(done.err.find(word), std::string::npos) << word << ": " << done.err;
+    }
+  }
+}
+
+// A limit that no file tells of: the rank says so, and nothing is called right.
+TEST(Coll, MemoryThatIsNotThereAfterAllIsAnErrorInWords) {
+  std::string call = "ulimit -v 700000; exec";
+  for (const std::string& word :
+       plumbline_argv({"coll", "allreduce", "-b", "256M", "-e", "256M", "-n", "1", "-w", "0",
+                       "--port-base", "auto", "--verify", "last"})) {
+    call += " '" + word + "'";
+  }
+  const Finished done = run_program({"/bin/sh", "-c", call}, {});
+  EXPECT_EQ(done.status, 2) << done.out << done.err;
+  EXPECT_NE(done.err.find("got no memory for bandwidth allreduce of 256 MiB"), std::string::npos)
+      << done.err;
+  EXPECT_EQ(done.out.find("OK"), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("nothing was measured"), std::string::npos) << done.out;
+}
+
 TEST(Coll, AlgorithmsCanBeChosen) {
   for (const char* algorithm : {"ring", "recursive_doubling", "gather_reduce"}) {
     const Finished done = coll({"allreduce", "-b", "4K", "-e", "4K", "-n", "2", "--algorithm",

@@ -83,6 +83,19 @@ TEST(HostParse, CpuQuotas) {
   EXPECT_EQ(parse_cfs_quota("50000", ""), std::nullopt);
 }
 
+TEST(HostParse, CgroupMemory) {
+  const char* stat = "anon 4096\ninactive_file 3000\nactive_file 5\n";
+  EXPECT_EQ(parse_cgroup_memory_left("10000\n", "8000\n", stat, "inactive_file"), 5000);
+  EXPECT_EQ(parse_cgroup_memory_left("10000", "8000", "", "inactive_file"), 2000);
+  EXPECT_EQ(parse_cgroup_memory_left("10000", "20000", stat, "inactive_file"), 0);
+  EXPECT_EQ(parse_cgroup_memory_left("10000", "1000", stat, "inactive_file"), 10000);
+  EXPECT_EQ(parse_cgroup_memory_left("10000", "8000", "inactive_file x\n", "inactive_file"), 2000);
+  for (const char* none : {"max\n", "", "-1", "x"}) {
+    EXPECT_EQ(parse_cgroup_memory_left(none, "8000", stat, "inactive_file"), std::nullopt) << none;
+  }
+  EXPECT_EQ(parse_cgroup_memory_left("10000", "", stat, "inactive_file"), std::nullopt);
+}
+
 TEST(HostParse, CgroupPath) {
   const char* text = "9:name=systemd:/\n4:cpu,cpuacct:/box/a:b\n2:cpuset:/\n0::/unified\n";
   EXPECT_EQ(parse_cgroup_path(text, "cpu"), "/box/a:b");

@@ -1,0 +1,17 @@
+// What one rank must have in memory to measure a cell, before it begins: the arrays of the
+// operation (several where they take turns, and those of operations that will be verified), the
+// schedule's scratch, the patterns that results are compared with. Pure.
+#pragma once
+
+#include <cstdint>
+
+#include "collectives/measure.h"
+#include "core/cell.h"
+#include "core/options.h"
+
+namespace plumbline {
+
+// Bytes; of the rank that needs most. An error where there is no such operation or algorithm.
+Expected<uint64_t> memory_needed(const Cell& cell, bool verified, const OptionSet& options);
+
+}  // namespace plumbline
