@@ -8,6 +8,7 @@
 
 #include "collectives/back_to_back.h"
 #include "collectives/exchange.h"
+#include "collectives/floor_of.h"
 #include "collectives/operand.h"
 #include "collectives/start_sync.h"
 #include "collectives/verifier.h"
@@ -119,6 +120,9 @@ class Meter {
                                         settings_.operation_timeout_ms});
     const ScheduleCost cost = Executor::cost_of(*plans_.front());
     sent_per_operation_ = static_cast<int64_t>(cost.send_bytes);
+    if (const auto floor = floor_of(cell_, *context_.options)) {
+      result_.extra[row(floor->manner).key] = static_cast<double>(floor->bytes);
+    }
     result_.resolved.algorithm = Executor::algorithm_of(*plans_.front()).name;
     result_.resolved.transport = context_.group->transport_name();
     result_.resolved.kernel = context_.kernels->target;

@@ -12,6 +12,7 @@ namespace plumbline {
 namespace {
 
 constexpr int kMaxSamples = 2000;
+constexpr size_t kLargeMessage = 64u << 10;  // bytes
 constexpr size_t kChunk =
     256u << 10;  // bytes per write and read of raw streams: they stay in cache
 
@@ -29,7 +30,7 @@ class Roof {
   Expected<Measurement> run() {
     Status done = exchange_.barrier();
     if (done && cell_.op == "memcpy") done = samples([this](int64_t& ns) { return copy(ns); });
-    if (done && cell_.op == "raw_pingpong") done = pingpong();
+    if (done && (cell_.op == "raw_pingpong" || cell_.op == "raw_exchange")) done = messages();
     if (done && cell_.op == "raw_stream")
       done = samples([this](int64_t& ns) { return stream(ns); });
     if (done && cell_.op == "raw_duplex")
@@ -110,24 +111,30 @@ class Roof {
                       &ns);
   }
 
-  // Many round trips in one go; rank 0 has the samples and gives them to all.
-  Status pingpong() {
+  // Many round trips or exchanges in one go; rank 0 has the samples and gives them to all.
+  Status messages() {
+    const size_t bytes = std::max<size_t>(cell_.bytes, 1);
     const auto round = [&](int count, std::vector<int64_t>& out) -> Status {
       const Expected<ByteStream*> stream = raw_path();
       if (!stream) return fail(stream.error());
       if (*stream == nullptr) return {};
-      return raw_pingpong(**stream, context_.group->rank() == 0, std::max<size_t>(cell_.bytes, 1),
-                          count, context_.group->wait_options(), watchdog(), &out);
+      const WaitOptions wait = context_.group->wait_options();
+      if (cell_.op == "raw_exchange") {
+        return raw_exchange(**stream, bytes, count, wait, watchdog(), &out);
+      }
+      return raw_pingpong(**stream, context_.group->rank() == 0, bytes, count, wait, watchdog(),
+                          &out);
     };
-    constexpr int kWarmup = 50;
+    // Where a large one takes long, a few must do.
+    const bool large = bytes > kLargeMessage;
     std::vector<int64_t> warm;
-    if (const Status done = round(kWarmup, warm); !done) return done;
+    if (const Status done = round(large ? 5 : 50, warm); !done) return done;
     std::sort(warm.begin(), warm.end());
     std::vector<int64_t> typical = {warm.empty() ? 1 : std::max<int64_t>(warm[warm.size() / 2], 1)};
     if (context_.group->rank() != 0) typical[0] = 1;
     if (const Status done = exchange_.max(typical); !done) return done;
-    const auto count = static_cast<int>(
-        std::clamp<int64_t>(settings_.stop.max_time_ns / 4 / typical[0], 100, kMaxSamples));
+    const auto count = static_cast<int>(std::clamp<int64_t>(
+        settings_.stop.max_time_ns / 4 / typical[0], large ? 11 : 100, kMaxSamples));
     const int64_t start = monotonic_ns();
     std::vector<int64_t> mine;
     if (const Status done = round(count, mine); !done) return done;
@@ -155,7 +162,8 @@ class Roof {
 
 Expected<Measurement> measure_roof(const Cell& cell, const MeasureSettings& settings,
                                    const MeasureContext& context) {
-  constexpr std::array kRoofs = {"memcpy", "raw_pingpong", "raw_stream", "raw_duplex"};
+  constexpr std::array kRoofs = {"memcpy", "raw_pingpong", "raw_exchange", "raw_stream",
+                                 "raw_duplex"};
   const bool known =
       std::any_of(kRoofs.begin(), kRoofs.end(), [&](const char* name) { return cell.op == name; });
   if (!known) return fail(ErrorCode::kConfig, "unknown roof '" + cell.op + "'");

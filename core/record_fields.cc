@@ -28,7 +28,7 @@ constexpr FieldRow kFields[] = {
     {"cell.kind", "string", false, "",
      "`latency`, `bandwidth`, `throughput`, `check`, `link` or `roof`"},
     {"cell.op", "string", false, "",
-     "operation; for a roof `raw_pingpong`, `raw_stream`, `raw_duplex`, `memcpy`"},
+     "operation; for a roof `raw_pingpong`, `raw_exchange`, `raw_stream`, `raw_duplex`, `memcpy`"},
     {"cell.engine", "string", false, "",
      "whose implementation ran: `native`, or the tool that a result was imported from"},
     {"cell.transport", "string", false, "", "transport asked for"},
@@ -150,8 +150,9 @@ constexpr FieldRow kFields[] = {
      "further counters, unit in the key; `verified_operations_count` of `operations_count` that "
      "ran "
      "(the first one, those of the warm-up and those that are not timed included; absent = count "
-     "unknown), `verify_seed` of the random choice among them; "
-     "`link_bps` (speed of the slowest link between its ranks, "
+     "unknown), `verify_seed` of the random choice among them; `floor_one_way_bytes`, "
+     "`floor_both_ways_bytes` or `floor_round_trip_bytes` (the bare transfer that bounds a "
+     "latency); `link_bps` (speed of the slowest link between its ranks, "
      "where known); of window timing `clock_error_ns` (largest bound of a "
      "rank's clock at any sample), `late_samples_count`, `window_ns`, `clock_drift_ppm`, "
      "`clock_drift_error_ppm`, `clock_breaks_count` (jumps); after idle time `cold_meeting_ns`, "

@@ -86,6 +86,7 @@ struct RoofRow {
 };
 constexpr RoofRow kRoofs[] = {
     {"raw_pingpong", "bare socket ping-pong", true, " round trip"},
+    {"raw_exchange", "swap both ways at once", true, ""},
     {"raw_stream", "one-way stream", false, ""},
     {"raw_duplex", "both ways at once", false, " each way"},
     {"memcpy", "memcpy", false, ""},

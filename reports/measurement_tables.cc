@@ -22,7 +22,8 @@ constexpr std::string_view kTime = "time";
 constexpr LegendRow kLegends[] = {
     {"latency", kTime, "time: median over iterations of the slowest rank"},
     {"latency", "of roof",
-     "of roof: half the bare socket's round trip over the time, the floor of one message"},
+     "of roof: what the bare socket takes for the same messages (one way, there and back, or both "
+     "ways at once) over the time"},
     {"bandwidth", kTime, "time: median over iterations of the slowest rank"},
     {"bandwidth", "algbw", "algbw = size / time"},
     {"bandwidth", "busbw", "busbw = algbw x the operation's factor"},

@@ -93,7 +93,7 @@ MetricValue share_or(const RoofShare& of, const std::string& reached) {
 
 MetricValue latency_of_roof(const View& view, const Item& item) {
   const std::optional<RoofShare> of = latency_share(view, item);
-  if (!of) return {std::nullopt, "", "no bare ping-pong was measured on its path"};
+  if (!of) return {std::nullopt, "", "no bare transfer of its messages was measured on its path"};
   return share_or(*of, format_duration(*item.time.p50));
 }
 
@@ -218,7 +218,7 @@ const std::vector<MetricRow>& metric_table() {
        memory, "resident memory of the largest rank"},
       {"noise", MetricUnit::kWord, kTimed, "", Moves::kNothing, noise, "`clean` or `noisy`"},
       {"latency_of_roof", MetricUnit::kShare, "latency", "", Moves::kMessages, latency_of_roof,
-       "half a bare socket's round trip over the median time"},
+       "what a bare socket takes for the same messages, over the median time"},
       {"busbw_of_roof", MetricUnit::kShare, kSingle, "", Moves::kBytes, busbw_of_roof,
        "busbw over the rate of a bare socket on the same path"},
       {"busbw_of_link", MetricUnit::kShare, "latency bandwidth throughput", "", Moves::kBytes,

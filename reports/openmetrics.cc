@@ -218,7 +218,7 @@ constexpr Family kFamilies[] = {
     {"plumbline_bus_bandwidth_bytes_per_second", "bytes_per_second",
      "Algorithm bandwidth times the factor of the operation", each_cell<busbw>},
     {"plumbline_latency_of_roof_ratio", "ratio",
-     "Half the bare round trip of the socket over the time", each_cell<of_latency>},
+     "What the bare socket takes for the same messages, over the time", each_cell<of_latency>},
     {"plumbline_bandwidth_of_roof_ratio", "ratio", "Bus bandwidth over the bare rate of the socket",
      each_cell<of_bandwidth>},
     {"plumbline_operation_rate_operations_per_second", "operations_per_second",

@@ -80,12 +80,13 @@ std::vector<Series> guides_of(const PictureRequest& request,
                       {{least->point.x, rate, {}}, {most->point.x, rate, {}}}});
   }
   if (request.y == YAxis::kTime && request.x == XAxis::kBytes) {
-    Series floor{"floor: bare socket, half a round trip", {}};
-    std::map<double, double> by_size;
-    for (const Item* roof : latency_roofs(*request.view, record)) {
-      const auto bytes = static_cast<double>(roof->record->cell.bytes);
-      const double half = roof->time.p50.value_or(0) / 2;
-      if (half > 0 && bytes >= least->point.x && bytes <= most->point.x) by_size[bytes] = half;
+    Series floor{"floor: bare socket, the same messages", {}};
+    std::map<double, double> by_size;  // the least of all lines bounds each of them
+    for (const PictureSample& sample : samples) {
+      const auto ns = latency_floor_ns(*request.view, *sample.item->record);
+      if (!ns || sample.item->imported()) continue;
+      const auto [at, fresh] = by_size.emplace(sample.point.x, *ns);
+      if (!fresh) at->second = std::min(at->second, *ns);
     }
     for (const auto& [x, y] : by_size) floor.points.push_back({x, y, {}});
     if (!floor.points.empty()) guides.push_back(floor);

@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 
+#include "core/floor.h"
 #include "core/op.h"
 #include "core/units.h"
 
@@ -36,22 +37,6 @@ std::vector<const Item*> roofs_for(const View& view, const Record& record, std::
     if (!roofs.empty()) return roofs;
   }
   return {};
-}
-
-// A half round trip of the bare socket at the largest size that is not larger than the cell's, or
-// at the smallest one measured.
-std::optional<double> latency_floor_ns(const View& view, const Record& record) {
-  const auto rank = [&](const Item* roof) {
-    const uint64_t bytes = roof->record->cell.bytes;
-    const bool fits = bytes <= record.cell.bytes;
-    return std::pair(fits ? 0 : 1, fits ? record.cell.bytes - bytes : bytes);
-  };
-  const Item* best = nullptr;
-  for (const Item* roof : roofs_for(view, record, "raw_pingpong")) {
-    if (has_time(*roof) && (!best || rank(roof) < rank(best))) best = roof;
-  }
-  if (!best) return std::nullopt;
-  return *best->time.p50 / 2;
 }
 
 // How many connections of one rank an operation can keep busy at once, each way.
@@ -98,8 +83,17 @@ bool is_two_way(std::string_view name) {
   }
 }
 
-std::vector<const Item*> latency_roofs(const View& view, const Record& record) {
-  return roofs_for(view, record, "raw_pingpong");
+std::optional<double> latency_floor_ns(const View& view, const Record& record) {
+  const std::optional<Floor> floor = floor_in(record.measurement);
+  if (!floor) return std::nullopt;
+  const FloorRow& manner = row(floor->manner);
+  std::optional<double> best;
+  for (const Item* roof : roofs_for(view, record, manner.roof)) {
+    if (roof->record->cell.bytes != floor->bytes || !has_time(*roof)) continue;
+    const double ns = *roof->time.p50 * manner.share;
+    if (!best || ns < *best) best = ns;
+  }
+  return best;
 }
 
 const Item* bandwidth_roof(const View& view, const Record& record) {
@@ -123,13 +117,12 @@ std::optional<RoofShare> bandwidth_share(const View& view, const Item& item) {
 }
 
 std::optional<RoofShare> latency_share(const View& view, const Item& item) {
-  const Cell& cell = item.record->cell;
-  const bool sends = cell.bytes > 0 || cell.op == "barrier";
   const std::optional<double> floor_ns = latency_floor_ns(view, *item.record);
-  if (!sends || !floor_ns || !has_time(item)) return std::nullopt;
+  if (!floor_ns || !has_time(item)) return std::nullopt;
   RoofShare of{*floor_ns / *item.time.p50, ""};
-  if (cell.sync != "none" && of.share > kMostOfLatency) {
-    of.no_roof = bad_moment(format_duration(*floor_ns) + ", half a round trip,");
+  if (item.record->cell.sync != "none" && of.share > kMostOfLatency) {
+    const FloorRow& manner = row(floor_in(item.record->measurement)->manner);
+    of.no_roof = bad_moment(fmt::format("{}, {},", format_duration(*floor_ns), manner.text));
   }
   return of;
 }

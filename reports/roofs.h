@@ -17,16 +17,16 @@ namespace plumbline {
 std::optional<double> roof_rate_Bps(const Item& roof);
 // True when every rank sends and receives at once, so that the two-way roof is its bound.
 bool is_two_way(std::string_view op);
-// Bare ping-pongs on the record's path, any size.
-std::vector<const Item*> latency_roofs(const View& view, const Record& record);
+// What the bare path takes for the bytes that bound this operation from below, sent in the manner
+// in which it must send them (core/floor.h); nothing where just that was not measured.
+std::optional<double> latency_floor_ns(const View& view, const Record& record);
 // The roof that bounds an operation's bus bandwidth, or null: the fastest two-way or one-way stream
 // on the record's path.
 const Item* bandwidth_roof(const View& view, const Record& record);
 
 // From here on a result is further above its roof than noise explains. Medians of a quiet machine
 // differ by a few percent; nothing that was in order came above 107 % of one connection's rate.
-// Half a round trip is a rougher bound of one message: over loopback 113 % were seen
-// (docs/rules.md).
+// One message is timed less exactly: 113 % were seen over loopback (docs/rules.md).
 inline constexpr double kMostOfRate = 1.1, kMostOfLatency = 1.25;
 
 struct RoofShare {
@@ -38,8 +38,8 @@ struct RoofShare {
 // a rank has several busy at once (direct algorithms of more than two ranks: a gather, links of a
 // mesh), so many times the roof are possible, and only what is above that shows a bad one.
 std::optional<RoofShare> bandwidth_share(const View& view, const Item& item);
-// Half the bare round trip over the median time, so that 1 is the least that one message takes;
-// nothing for operations that send none. Operations that follow one another without a common start
+// The floor over the median time, so that 1 is the least that the bare path takes; nothing without
+// a floor of just this size and manner. Operations that follow one another without a common start
 // (sync none) overlap: their times are no latencies, and show nothing about the roof.
 std::optional<RoofShare> latency_share(const View& view, const Item& item);
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "collectives/floor_of.h"
 #include "core/cell_filter.h"
 #include "core/sha256.h"
 #include "scenarios/estimate.h"
@@ -32,27 +33,59 @@ constexpr RoofRow kRoofs[] = {{"raw_pingpong", 8},
                               {"raw_stream", 16 * 1024 * 1024},
                               {"raw_duplex", 16 * 1024 * 1024},
                               {"memcpy", 64 * 1024 * 1024}};
-constexpr int64_t kRoofTimeNs = 400'000'000;  // each: they are taken for every world size
+constexpr int64_t kRoofTimeNs = 400'000'000;   // each: they are taken for every world size
+constexpr int64_t kFloorTimeNs = 100'000'000;  // each: there are more of them
 
 bool is_roof(const PlanCell& cell) { return cell.cell.kind == "roof"; }
 
-std::vector<PlanCell> roofs_of(const WorldShape& world) {
+PlanCell roof_of(const WorldShape& world, const char* op, uint64_t bytes, int64_t time_ns) {
+  PlanCell roof;
+  roof.cell.kind = "roof";
+  roof.cell.op = op;
+  roof.cell.ranks = world.ranks;
+  roof.cell.transport = world.transport;
+  roof.cell.params = world.params;
+  roof.cell.hosts = world.hosts;
+  roof.cell.distribution = world.distribution;
+  roof.cell.dtype = "u8";
+  roof.cell.redop = "none";
+  roof.cell.bytes = roof.cell.count = bytes;
+  roof.stop.max_time_ns = time_ns;
+  roof.id = cell_id(roof.cell);
+  return roof;
+}
+
+// The bare path does not depend on the options of a block but for its sockets.
+WorldShape path_of(const WorldShape& world) {
+  WorldShape path = world;
+  path.params.clear();
+  return path;
+}
+
+// What the latencies over this path are held against: just the messages that they send.
+std::set<std::pair<std::string, uint64_t>> floors_over(const WorldShape& path,
+                                                       const std::vector<PlanCell>& cells,
+                                                       const OptionSet& options) {
+  std::set<std::pair<std::string, uint64_t>> floors;
+  for (const PlanCell& planned : cells) {
+    if (!planned.skip.empty() || path_of(world_of(planned.cell)) != path) continue;
+    if (const auto floor = floor_of(planned.cell, options)) {
+      floors.emplace(row(floor->manner).roof, floor->bytes);
+    }
+  }
+  return floors;
+}
+
+std::vector<PlanCell> roofs_of(const WorldShape& world, const std::vector<PlanCell>& cells,
+                               const OptionSet& options) {
+  auto floors = floors_over(path_of(world), cells, options);
   std::vector<PlanCell> out;
   for (const RoofRow& row : kRoofs) {
-    PlanCell roof;
-    roof.cell.kind = "roof";
-    roof.cell.op = row.op;
-    roof.cell.ranks = world.ranks;
-    roof.cell.transport = world.transport;
-    roof.cell.params = world.params;
-    roof.cell.hosts = world.hosts;
-    roof.cell.distribution = world.distribution;
-    roof.cell.dtype = "u8";
-    roof.cell.redop = "none";
-    roof.cell.bytes = roof.cell.count = row.bytes;
-    roof.stop.max_time_ns = kRoofTimeNs;
-    roof.id = cell_id(roof.cell);
-    out.push_back(std::move(roof));
+    out.push_back(roof_of(world, row.op, row.bytes, kRoofTimeNs));
+    floors.erase({row.op, row.bytes});
+  }
+  for (const auto& [op, bytes] : floors) {
+    out.push_back(roof_of(world, op.c_str(), bytes, kFloorTimeNs));
   }
   return out;
 }
@@ -68,16 +101,13 @@ std::set<WorldShape> timed_worlds(const std::vector<PlanCell>& cells) {
   return worlds;
 }
 
-// The bare path does not depend on the options of a block but for its sockets: one set of roofs for
-// worlds that differ in nothing else, taken in the first of them.
-std::vector<PlanCell> roofs_for(const std::vector<PlanCell>& cells) {
+// One set of roofs for worlds over the same path, taken in the first of them.
+std::vector<PlanCell> roofs_for(const std::vector<PlanCell>& cells, const OptionSet& options) {
   std::vector<PlanCell> roofs;
   std::set<WorldShape> done;
   for (const WorldShape& world : timed_worlds(cells)) {
-    WorldShape path = world;
-    path.params.clear();
-    if (!done.insert(path).second) continue;
-    for (PlanCell& roof : roofs_of(world)) roofs.push_back(std::move(roof));
+    if (!done.insert(path_of(world)).second) continue;
+    for (PlanCell& roof : roofs_of(world, cells, options)) roofs.push_back(std::move(roof));
   }
   return roofs;
 }
@@ -136,8 +166,9 @@ void drop_if(std::vector<PlanCell>& cells, Predicate unwanted) {
 // The cells that the filter wants, and the roofs of their worlds. Where it names nothing but roofs
 // (--only kind=roof), those.
 Expected<std::vector<PlanCell>> select(std::vector<PlanCell> cells, bool with_roofs,
-                                       const PlanFilter& filter) {
-  const std::vector<PlanCell> all_roofs = with_roofs ? roofs_for(cells) : std::vector<PlanCell>{};
+                                       const PlanFilter& filter, const OptionSet& options) {
+  const std::vector<PlanCell> all_roofs =
+      with_roofs ? roofs_for(cells, options) : std::vector<PlanCell>{};
   std::vector<Cell> known;
   known.reserve(cells.size() + all_roofs.size());
   for (const PlanCell& cell : cells) known.push_back(cell.cell);
@@ -159,7 +190,7 @@ Expected<std::vector<PlanCell>> select(std::vector<PlanCell> cells, bool with_ro
   if (cells.empty()) {
     drop_if(roofs, not_meant);
   } else if (with_roofs) {
-    roofs = roofs_for(cells);
+    roofs = roofs_for(cells, options);
   }
   drop_if(roofs, skipped);
   for (PlanCell& roof : roofs) cells.push_back(std::move(roof));
@@ -245,7 +276,7 @@ Expected<Plan> make_plan(const Scenario& scenario, const PlanFilter& filter, uin
   if (!options) return fail(options.error());
   auto expanded = expand(scenario, context.vocabulary);
   if (!expanded) return fail(std::move(expanded.error()));
-  auto cells = select(std::move(*expanded), scenario.roofs, filter);
+  auto cells = select(std::move(*expanded), scenario.roofs, filter, *options);
   if (!cells) return fail(std::move(cells.error()));
   order_cells(*cells, seed);
 

@@ -105,6 +105,18 @@ Status raw_pingpong(ByteStream& stream, bool initiator, size_t bytes, int iterat
   return {};
 }
 
+Status raw_exchange(ByteStream& stream, size_t bytes, int iterations, const WaitOptions& wait,
+                    Deadline deadline, std::vector<int64_t>* times_ns) {
+  if (Status status = check_sizes(bytes, bytes); !status) return status;
+  RawMover mover(stream, bytes, wait, deadline);
+  for (int i = 0; i < iterations; ++i) {
+    const int64_t start = monotonic_ns();
+    if (Status status = mover.move(bytes, bytes); !status) return status;
+    if (times_ns != nullptr) times_ns->push_back(monotonic_ns() - start);
+  }
+  return {};
+}
+
 Status raw_stream(ByteStream& stream, bool sender, uint64_t total, size_t chunk,
                   const WaitOptions& wait, Deadline deadline, int64_t* ns) {
   if (Status status = check_sizes(total, chunk); !status) return status;

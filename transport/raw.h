@@ -21,6 +21,12 @@ Status raw_pingpong(ByteStream& stream, bool initiator, size_t bytes, int iterat
                     const WaitOptions& wait, Deadline deadline,
                     std::vector<int64_t>* round_trips_ns);
 
+// `bytes` (at least 1) both ways at once, `iterations` times: an exchange ends when the own bytes
+// were taken and the peer's have come, and the next begins at once. Both ends append one time per
+// iteration (ns).
+Status raw_exchange(ByteStream& stream, size_t bytes, int iterations, const WaitOptions& wait,
+                    Deadline deadline, std::vector<int64_t>* times_ns);
+
 // `total` bytes one way in writes and reads of at most `chunk` bytes, confirmed by one byte back.
 // *ns = from the first write to the confirmation (sender), from the call to the last byte
 // (receiver).

@@ -84,12 +84,12 @@ Table roof_table(const View& view) {
   table.columns = {{"", "roof", "", true, 0, false},
                    {"", "ranks", "of the world", false, 0, false},
                    {"", "size", "B", false, 0, false},
-                   {"", "round trip", "", false, 0, true},
+                   {"", "time", "", false, 0, true},
                    {"", "rate", "", false, 0, true}};
   for (const Item* roof : view.roofs) {
     const Cell& cell = roof->record->cell;
     const std::optional<double> rate = roof_rate_Bps(*roof);
-    const bool trip = cell.op == "raw_pingpong";
+    const bool trip = cell.op == "raw_pingpong" || cell.op == "raw_exchange";
     if (!roof->valid() || (trip ? !roof->time.p50.has_value() : !rate.has_value())) continue;
     table.rows.push_back(
         {{clean(cell.op), std::to_string(cell.ranks), std::to_string(cell.bytes),

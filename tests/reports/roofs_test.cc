@@ -6,6 +6,7 @@
 
 #include <sstream>
 
+#include "core/floor.h"
 #include "reports/report.h"
 #include "tests/reports/samples.h"
 
@@ -71,16 +72,60 @@ TEST(Roofs, SeveralConnectionsMayCarryMoreThanOne) {
 }
 
 TEST(Roofs, OfLatency) {
-  const OneResult near(record("latency", "reduce", "chain", 2, 64, 4300));  // 113 % were seen
+  const OneResult near(record("latency", "reduce", "chain", 2, 8, 4300));  // 113 % were seen
   EXPECT_GT(*near.item().of_latency, 1.1);
   EXPECT_EQ(near.item().no_roof, "");
-  const OneResult bad(record("latency", "reduce", "chain", 2, 64, 3000));
+  const OneResult bad(record("latency", "reduce", "chain", 2, 8, 3000));
   EXPECT_THAT(bad.item().no_roof, HasSubstr("the roof of 4.9"));
   EXPECT_THAT(bad.item().no_roof, HasSubstr("half a round trip"));
   // Operations that follow one another at once overlap.
-  Record overlapping = record("latency", "reduce", "chain", 2, 64, 3000);
+  Record overlapping = record("latency", "reduce", "chain", 2, 8, 3000);
   overlapping.cell.sync = "none";
   EXPECT_EQ(OneResult(overlapping).item().no_roof, "");
+}
+
+Record with_floor(Record result, FloorManner manner, uint64_t bytes) {
+  for (const FloorRow& floor : kFloors) result.measurement.extra.erase(floor.key);
+  result.measurement.extra[row(manner).key] = static_cast<double>(bytes);
+  return result;
+}
+
+// Half of a 64 KiB ping-pong was the roof of an exchange of two parts of 32 KiB, which reached 123
+// to 168 % of it; and of rows of 1 MiB, which reached 5 %.
+TEST(Roofs, TheFloorOfALatencyIsThatOfItsOwnMessagesOrNotShown) {
+  const Record split = with_floor(record("latency", "reduce_scatter", "direct", 2, 65536, 14'000),
+                                  FloorManner::kBothWays, 32768);
+  EXPECT_FALSE(OneResult(split).item().of_latency) << "no such swap was measured";
+  EXPECT_EQ(OneResult(split).item().no_roof, "");
+
+  std::vector<Record> records = samples::roofs();
+  records.push_back(record("roof", "raw_exchange", "auto", 2, 32768, 12'000));
+  records.push_back(record("roof", "raw_exchange", "auto", 2, 65536, 23'000));
+  records.push_back(split);
+  records.push_back(with_floor(record("latency", "pingpong", "direct", 2, 65536, 50'000),
+                               FloorManner::kRoundTrip, 65536));
+  records.push_back(with_floor(record("latency", "broadcast", "chain", 2, 1 << 20, 400'000),
+                               FloorManner::kOneWay, 1 << 20));
+  Record old = record("latency", "allreduce", "direct", 2, 65536, 50'000);
+  old.measurement.extra.clear();
+  records.push_back(old);
+  const View view = make_view(records);
+  EXPECT_NEAR(*view.items[7].of_latency, 12.0 / 14, 0.02);
+  EXPECT_NEAR(*view.items[8].of_latency, 41.0 / 50, 0.02) << "the whole round trip";
+  EXPECT_FALSE(view.items[9].of_latency) << "1 MiB was not measured";
+  EXPECT_FALSE(view.items[10].of_latency) << "a record that does not know its messages";
+  EXPECT_THAT(no_roof_notes(view), IsEmpty());
+}
+
+// What a file claims is not believed beyond what can be.
+TEST(Roofs, FloorsThatCannotBeAreNone) {
+  Measurement m;
+  for (const double bytes : {0.0, -1.0, 1e300, 0.5}) {
+    m.extra[row(FloorManner::kOneWay).key] = bytes;
+    EXPECT_FALSE(floor_in(m)) << bytes;
+  }
+  m.extra[row(FloorManner::kOneWay).key] = 4096;
+  EXPECT_EQ(floor_in(m)->bytes, 4096u);
 }
 
 // 8 bytes on 4 ranks become 0 of each; "4093 % of the roof" stood in the tables.

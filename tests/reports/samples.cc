@@ -1,7 +1,9 @@
 #include "tests/reports/samples.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "core/floor.h"
 #include "core/op.h"
 
 namespace plumbline::samples {
@@ -61,6 +63,11 @@ Record record(const std::string& kind, const std::string& op, const std::string&
   m.resolved.transport = "tcp";
   m.resolved.algorithm = algorithm == "auto" ? "ring" : algorithm;
   m.iterations = static_cast<uint64_t>(n);
+  // As if each sent its bytes one way; an operation without data sends headers.
+  if (kind == "latency" && (r.cell.bytes > 0 || op == "barrier")) {
+    m.extra[row(FloorManner::kOneWay).key] =
+        static_cast<double>(std::max<uint64_t>(r.cell.bytes, 8));
+  }
   for (int i = 0; i < n; ++i) {
     const double tail = spread(i) > 0.985 ? 0.6 : 0.0;
     const auto ns = static_cast<int64_t>(std::llround(p50_ns * (0.95 + 0.1 * spread(i) + tail)));

@@ -98,7 +98,7 @@ TEST(PlanExpand, EverySetOfHostsHasItsRoofs) {
   for (const PlanCell& cell : plan.cells)
     roofs[cell.cell.hosts] += cell.cell.kind == "roof" ? 1 : 0;
   EXPECT_EQ(roofs.size(), 3u);
-  for (const auto& [hosts, count] : roofs) EXPECT_EQ(count, 5) << hosts;
+  for (const auto& [hosts, count] : roofs) EXPECT_EQ(count, 6) << hosts;
 }
 
 TEST(PlanExpand, AxesThatMeanNothingCollapse) {
@@ -198,18 +198,38 @@ TEST(PlanRoofs, OncePerTimedWorld) {
     ++roofs[cell.cell.transport + std::to_string(cell.cell.ranks)];
     EXPECT_EQ(cell.cell.bytes, cell.cell.count);
   }
+  // Five of each path, and one for each size that a latency sends.
   EXPECT_EQ(roofs,
-            (std::map<std::string, int>{{"memory2", 5}, {"memory4", 5}, {"tcp2", 5}, {"tcp4", 5}}));
+            (std::map<std::string, int>{{"memory2", 7}, {"memory4", 7}, {"tcp2", 7}, {"tcp4", 7}}));
+}
+
+// Half of a 64 KiB ping-pong was the floor of everything from 64 KiB on.
+TEST(PlanRoofs, LatenciesHaveTheFloorsOfTheirOwnMessages) {
+  const Plan plan = plan_of(parse(with_matrix(
+      R"({"kind": "latency", "op": ["reduce_scatter", "allgather", "alltoall"], "bytes": "64Ki", "ranks": 2},
+         {"kind": "latency", "op": ["pingpong", "broadcast"], "bytes": ["64Ki", "1Mi"], "ranks": 2},
+         {"kind": "latency", "op": "broadcast", "bytes": "4Mi", "ranks": 2},
+         {"kind": "bandwidth", "op": "allgather", "bytes": "16Ki", "ranks": 2})")));
+  std::set<std::pair<std::string, uint64_t>> floors;
+  for (const PlanCell& cell : plan.cells) {
+    if (cell.cell.op == "raw_pingpong" || cell.cell.op == "raw_exchange") {
+      EXPECT_TRUE(floors.emplace(cell.cell.op, cell.cell.bytes).second) << "once";
+    }
+  }
+  EXPECT_EQ(floors, (std::set<std::pair<std::string, uint64_t>>{{"raw_exchange", 32768},
+                                                                {"raw_pingpong", 8},
+                                                                {"raw_pingpong", 65536},
+                                                                {"raw_pingpong", 1 << 20}}));
 }
 
 TEST(PlanRoofs, OptionsOfABlockDoNotRepeatThem) {
   const Plan plan = plan_of(parse(with_matrix(
       R"({"op": "allreduce", "bytes": 8, "config": {"spin_us": 5}},
          {"op": "allreduce", "bytes": 8, "config": {"spin_us": 6}})")));
-  EXPECT_EQ(plan.cells.size(), 5u + 2);
-  // Worlds stay together: five roofs and a cell of the first, then the second.
-  EXPECT_EQ(plan.cells[5].cell.params.at("spin_us"), "5");
-  EXPECT_EQ(plan.cells[6].cell.params.at("spin_us"), "6");
+  EXPECT_EQ(plan.cells.size(), 6u + 2);
+  // Worlds stay together: six roofs and a cell of the first, then the second.
+  EXPECT_EQ(plan.cells[6].cell.params.at("spin_us"), "5");
+  EXPECT_EQ(plan.cells[7].cell.params.at("spin_us"), "6");
   EXPECT_EQ(plan.cells[0].cell.params.at("spin_us"), "5");
 }
 
@@ -368,13 +388,14 @@ TEST(PlanFilterTest, RoofsFollowWhatIsKept) {
   const auto cells = [&](std::vector<std::string> only, std::vector<std::string> skip = {}) {
     return plan_of(s, {std::move(only), std::move(skip)}).cells.size();
   };
-  EXPECT_EQ(cells({}), 14u);
-  EXPECT_EQ(cells({"ranks=2"}), 7u);
+  // Five roofs of each world and the swap of 8 bytes that allreduce makes.
+  EXPECT_EQ(cells({}), 16u);
+  EXPECT_EQ(cells({"ranks=2"}), 8u);
   EXPECT_EQ(cells({"op=reduce", "ranks=4"}), 6u);
   EXPECT_EQ(cells({}, {"roof"}), 4u);
-  EXPECT_EQ(cells({}, {"memcpy"}), 12u);
-  EXPECT_EQ(cells({"roof"}), 10u);
-  EXPECT_EQ(cells({"kind=roof", "ranks=2"}), 5u);
+  EXPECT_EQ(cells({}, {"memcpy"}), 14u);
+  EXPECT_EQ(cells({"roof"}), 12u);
+  EXPECT_EQ(cells({"kind=roof", "ranks=2"}), 6u);
 }
 
 TEST(PlanFilterTest, BadTermsAreNamed) {
