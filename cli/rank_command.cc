@@ -151,11 +151,14 @@ class Rank {
     while (true) {
       const Message message = requests_.next();
       if (const auto* setup = std::get_if<SetupMessage>(&message)) {
-        report(listen(*setup));
+        report(with_memory("to begin", [&] { return listen(*setup); }));
       } else if (const auto* connect = std::get_if<ConnectMessage>(&message)) {
-        report(join(*connect));
+        report(with_memory("to connect", [&] { return join(*connect); }));
       } else if (const auto* run = std::get_if<RunMessage>(&message)) {
-        report(measured_or_no_memory(*run));
+        const Cell& cell = run->cell;
+        report(with_memory(
+            fmt::format("for {} {} of {}", cell.kind, cell.op, format_bytes(cell.bytes)),
+            [&] { return measure_cell(*run); }));
       } else if (std::holds_alternative<LeaveMessage>(message)) {
         leave();
         answer(LeftMessage{});
@@ -259,15 +262,15 @@ class Rank {
 
   // Memory that is gone after all (others took it, a limit that nobody told us) is an error like
   // any other.
-  Status measured_or_no_memory(const RunMessage& run) {
+  template <typename Work>
+  Status with_memory(const std::string& purpose, const Work& work) const {
     try {
-      return measure_cell(run);
+      return work();
     } catch (const std::bad_alloc&) {
     } catch (const std::length_error&) {
     }
     return fail(ErrorCode::kSystem,
-                fmt::format("rank {} on {} got no memory for {} {} of {}", setup_.rank, setup_.host,
-                            run.cell.kind, run.cell.op, format_bytes(run.cell.bytes)),
+                fmt::format("rank {} on {} got no memory {}", setup_.rank, setup_.host, purpose),
                 "take smaller sizes or fewer ranks a host, or free memory there");
   }
 
