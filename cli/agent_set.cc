@@ -48,7 +48,7 @@ AgentSet::~AgentSet() {
   // Side by side: each may take a round trip.
   std::vector<std::thread> threads;
   for (const ScenarioHost& host : hosts_) {
-    if (host.ssh.empty() || reach_.control_path.empty()) continue;
+    if (host.ssh.empty() || reach_.control.path.empty()) continue;
     threads.emplace_back([this, &host] {
       // Where there is no connection any more, there is nothing to end.
       static_cast<void>(

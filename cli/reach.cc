@@ -30,18 +30,18 @@ std::string home_expanded(const std::string& path) {
 
 Expected<Reach> make_reach(const std::string& program, const OptionSet& options,
                            const std::vector<ScenarioHost>& hosts, std::ostream& err) {
-  Reach reach{program, options.text("ssh_config"), "", "", {}, {}};
+  Reach reach{program, options.text("ssh_config"), {}, "", {}, {}};
   if (!any_by_ssh(hosts)) return reach;
-  Expected<std::string> path = ssh_control_path();
-  if (!path) return fail(path.error());
-  reach.control_path = std::move(*path);
+  Expected<SshControl> control = ssh_control();
+  if (!control) return fail(control.error());
+  reach.control = std::move(*control);
   push_programs(reach, options, hosts, err);
   return reach;
 }
 
 SshTarget ssh_target(const ScenarioHost& host, const Reach& reach) {
   return {host.ssh,         host.user,         host.port, home_expanded(host.key),
-          reach.ssh_config, reach.control_path};
+          reach.ssh_config, reach.control.path};
 }
 
 std::vector<std::string> command_line_on(const ScenarioHost& host, const Reach& reach,

@@ -14,10 +14,10 @@
 namespace plumbline {
 
 struct Reach {
-  std::string program;       // path of plumbline, here and wherever a host does not name its own
-  std::string ssh_config;    // the option of that name
-  std::string control_path;  // of shared ssh connections; empty = a connection each
-  std::string run_id;        // what is started carries it, for plumbline stop; empty = nothing
+  std::string program;     // path of plumbline, here and wherever a host does not name its own
+  std::string ssh_config;  // the option of that name
+  SshControl control;      // of shared ssh connections; empty path = a connection each
+  std::string run_id;      // what is started carries it, for plumbline stop; empty = nothing
   // By host name, with the option `push`: the path of the plumbline that lies in its cache, and why
   // there is none to start.
   std::map<std::string, std::string> pushed;

@@ -8,9 +8,19 @@
 
 namespace plumbline {
 
-TemporaryFolder::TemporaryFolder() {
+namespace {
+
+std::filesystem::path system_place() {
   std::error_code ignored;
-  std::string name = (std::filesystem::temp_directory_path(ignored) / "plumbline-XXXXXX").string();
+  return std::filesystem::temp_directory_path(ignored);
+}
+
+}  // namespace
+
+TemporaryFolder::TemporaryFolder() : TemporaryFolder(system_place()) {}
+
+TemporaryFolder::TemporaryFolder(const std::filesystem::path& base) {
+  std::string name = (base / "plumbline-XXXXXX").string();
   if (mkdtemp(name.data()) != nullptr) path_ = name;
 }
 

@@ -1,5 +1,5 @@
-// A folder of our own under the system's place for temporary files, removed with everything in it
-// at the end of its owner's life.
+// A folder of our own, with a fresh name and for this user only, under the system's place for
+// temporary files or another one, removed with everything in it at the end of its owner's life.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,9 @@ namespace plumbline {
 
 class TemporaryFolder {
  public:
-  TemporaryFolder();  // path() is empty when none could be made
+  // path() is empty when none could be made, and errno says why.
+  TemporaryFolder();
+  explicit TemporaryFolder(const std::filesystem::path& base);
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;

@@ -15,6 +15,7 @@
 #include "core/clock.h"
 #include "core/fd.h"
 #include "core/json.h"
+#include "launch/offspring.h"
 
 extern char** environ;
 
@@ -39,13 +40,9 @@ class OrderedFiles {
   Status write(const GuardOrder& order) {
     if (order.folder.empty()) return {};
     constexpr mode_t kOwnerOnly = 0700, kOwnerReads = 0600;
-    if (mkdir(order.folder.c_str(), kOwnerOnly) != 0 && errno != EEXIST) {
+    // Only one that was not there: whoever took the name may have put anything behind it.
+    if (mkdir(order.folder.c_str(), kOwnerOnly) != 0) {
       return fail_errno(ErrorCode::kSystem, "create folder " + order.folder, errno);
-    }
-    struct stat state {};
-    if (lstat(order.folder.c_str(), &state) != 0 || !S_ISDIR(state.st_mode) ||
-        state.st_uid != geteuid()) {
-      return fail(ErrorCode::kSystem, order.folder + " belongs to somebody else");
     }
     folder_ = order.folder;
     for (const auto& [name, text] : order.files) {
@@ -116,25 +113,63 @@ class Asker {
   int64_t heard_ns_ = monotonic_ns();
 };
 
-bool has_ended(pid_t pid, int& status) {
-  const pid_t got = waitpid(pid, &status, WNOHANG);
-  return got == pid || (got < 0 && errno == ECHILD);
-}
+// The guarded program and everything that came of it.
+class Guarded {
+ public:
+  Guarded(pid_t leader, const Offspring& offspring) : leader_(leader), offspring_(offspring) {}
 
-// Nothing of the group is left afterwards.
-void end_group(pid_t pid, int64_t gentle_ms, bool leader_ended, int& status) {
-  kill(-pid, SIGTERM);
-  const Deadline gentle = Deadline::after_ms(gentle_ms);
-  while (!gentle.passed()) {
-    leader_ended = leader_ended || has_ended(pid, status);
-    if (leader_ended && kill(-pid, 0) != 0) return;
-    constexpr int kPauseMs = 10;
-    poll(nullptr, 0, kPauseMs);
+  bool ended() const { return ended_; }
+  int status() const { return status_; }
+
+  // Takes note of those that have ended: the leader, and orphans whose parent we have become.
+  void reap() {
+    int status = 0;
+    pid_t got = 0;
+    while ((got = waitpid(-1, &status, WNOHANG)) > 0) {
+      if (got != leader_) continue;
+      ended_ = true;
+      status_ = status;
+    }
+    // Nobody is left to wait for; whoever started us had children reap themselves.
+    if (!ended_ && got < 0 && errno == ECHILD) {
+      ended_ = true;
+      status_ = 0;
+    }
   }
-  kill(-pid, SIGKILL);
-  while (!leader_ended && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+
+  // Nothing of it is left afterwards, whatever sessions it has put itself into; but for what this
+  // user may not end.
+  void end(int64_t gentle_ms) {
+    signal_all(SIGTERM);
+    if (gone_before(Deadline::after_ms(gentle_ms), 0)) return;
+    gone_before(Deadline::after_ms(kKillMs), SIGKILL);
   }
-}
+
+ private:
+  static constexpr int64_t kKillMs = 1'000;
+
+  void signal_all(int number) const {
+    kill(-leader_, number);
+    for (const pid_t pid : offspring_.find()) kill(pid, number);
+  }
+
+  // `again` is sent over and over: between a look and a signal others may have been started.
+  bool gone_before(Deadline deadline, int again) {
+    do {
+      if (again != 0) signal_all(again);
+      reap();
+      if (ended_ && kill(-leader_, 0) != 0 && offspring_.find().empty()) return true;
+      constexpr int kPauseMs = 10;
+      poll(nullptr, 0, kPauseMs);
+    } while (!deadline.passed());
+    return false;
+  }
+
+  const pid_t leader_;
+  const Offspring& offspring_;
+  bool ended_ = false;
+  int status_ = SIGKILL;  // of one that does not even end by that, in the form of waitpid(2)
+};
 
 }  // namespace
 
@@ -176,13 +211,14 @@ Expected<int> run_guarded(const GuardOrder& order, const GuardSettings& settings
   for (const auto& [name, value] : order.environment) setenv(name.c_str(), value.c_str(), 1);
   // Like mlx.launch: the same folder where there is one.
   if (!order.current_folder.empty()) static_cast<void>(!chdir(order.current_folder.c_str()));
+  const Offspring offspring;
   const Expected<pid_t> pid = spawn_leader(order);
   if (!pid) return fail(pid.error());
   Asker asker(settings);
-  int status = 0;
-  bool ended = false;
-  while (!ended && !asker.gone()) ended = has_ended(*pid, status);
-  end_group(*pid, settings.gentle_ms, ended, status);
+  Guarded guarded(*pid, offspring);
+  while (!guarded.ended() && !asker.gone()) guarded.reap();
+  guarded.end(settings.gentle_ms);
+  const int status = guarded.status();
   constexpr int kSignalled = 128;
   return WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -1,8 +1,9 @@
 // Runs one program of somebody else's on behalf of an asker who may vanish: it gets variables,
-// files and a folder to start in, and it ends, with all that it started in its process group, as
-// soon as the asker's end of the input closes, the asker has been silent for too long, or this
-// process is told to end. What is secret comes in over the input, never in a command line. One
-// guard per process: it changes the environment and the current folder.
+// files and a folder to start in, and it ends, with all that it started, in sessions of their own
+// too (offspring.h), when it ends itself and as soon as the asker's end of the input closes, the
+// asker has been silent for too long, or this process is told to end. What is secret comes in over
+// the input, never in a command line. One guard per process: it changes the environment and the
+// current folder.
 #pragma once
 
 #include <cstdint>

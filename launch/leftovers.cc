@@ -5,6 +5,13 @@
 
 namespace plumbline {
 
+std::vector<Leftover> find_leftovers(const std::string& run_id) {
+  std::vector<Leftover> found = find_marked(kRunIdVariable);
+  std::erase_if(
+      found, [&](const Leftover& process) { return !run_id.empty() && process.run_id != run_id; });
+  return found;
+}
+
 std::vector<Leftover> end_leftovers(const std::string& run_id, int64_t gentle_ms) {
   constexpr int kPauseMs = 20;
   std::vector<Leftover> left = find_leftovers(run_id);

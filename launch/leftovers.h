@@ -20,7 +20,11 @@ struct Leftover {
   std::string command;  // its command line, on one line, shortened
 };
 
-// Those of one run, or of every run when `run_id` is empty; not this process itself.
+// Processes of this user that have this variable in their environment, with its value as run_id;
+// not this process itself.
+std::vector<Leftover> find_marked(const std::string& variable);
+
+// Those of one run, or of every run when `run_id` is empty.
 std::vector<Leftover> find_leftovers(const std::string& run_id);
 
 // SIGTERM, and SIGKILL for those that are still there after `gentle_ms`; what is left then.

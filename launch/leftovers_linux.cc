@@ -35,7 +35,7 @@ std::string variable_in(const std::string& environment, const std::string& name)
 
 }  // namespace
 
-std::vector<Leftover> find_leftovers(const std::string& run_id) {
+std::vector<Leftover> find_marked(const std::string& variable) {
   std::vector<Leftover> found;
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator("/proc", ignored)) {
@@ -46,8 +46,8 @@ std::vector<Leftover> find_leftovers(const std::string& run_id) {
     struct stat owner {};
     if (stat(entry.path().c_str(), &owner) != 0 || owner.st_uid != geteuid()) continue;
     // Empty for those that have ended and wait to be reaped, too.
-    const std::string id = variable_in(read_all(entry.path() / "environ"), kRunIdVariable);
-    if (id.empty() || (!run_id.empty() && id != run_id)) continue;
+    const std::string id = variable_in(read_all(entry.path() / "environ"), variable);
+    if (id.empty()) continue;
     std::string command = read_all(entry.path() / "cmdline").substr(0, kShown);
     std::replace_if(
         command.begin(), command.end(), [](char c) { return c < ' ' || c > '~'; }, ' ');

@@ -25,7 +25,8 @@ std::vector<kinfo_proc> own_processes() {
 
 // KERN_PROCARGS2: the number of arguments, the program's path, zeros, then arguments and variables,
 // each ended by a zero; see sysctl(3).
-bool read_process(pid_t pid, std::string& command, std::string& run_id) {
+bool read_process(pid_t pid, const std::string& variable, std::string& command,
+                  std::string& run_id) {
   int name[] = {CTL_KERN, KERN_PROCARGS2, pid};
   size_t bytes = 0;
   if (sysctl(name, 3, nullptr, &bytes, nullptr, 0) != 0) return false;
@@ -36,7 +37,7 @@ bool read_process(pid_t pid, std::string& command, std::string& run_id) {
   std::memcpy(&count, text.data(), sizeof count);
   size_t at = std::min(text.find('\0', sizeof count), text.size());
   while (at < text.size() && text[at] == '\0') ++at;
-  const std::string wanted = std::string(kRunIdVariable) + "=";
+  const std::string wanted = variable + "=";
   for (int index = 0; at < text.size(); ++index) {
     const size_t end = std::min(text.find('\0', at), text.size());
     const std::string word = text.substr(at, end - at);
@@ -52,13 +53,15 @@ bool read_process(pid_t pid, std::string& command, std::string& run_id) {
 
 }  // namespace
 
-std::vector<Leftover> find_leftovers(const std::string& run_id) {
+std::vector<Leftover> find_marked(const std::string& variable) {
   std::vector<Leftover> found;
   for (const kinfo_proc& process : own_processes()) {
     Leftover entry;
     entry.pid = process.kp_proc.p_pid;
-    if (entry.pid == getpid() || !read_process(entry.pid, entry.command, entry.run_id)) continue;
-    if (entry.run_id.empty() || (!run_id.empty() && entry.run_id != run_id)) continue;
+    if (entry.pid == getpid() || !read_process(entry.pid, variable, entry.command, entry.run_id) ||
+        entry.run_id.empty()) {
+      continue;
+    }
     if (entry.command.size() > kShown) entry.command.resize(kShown);
     found.push_back(std::move(entry));
   }

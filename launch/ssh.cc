@@ -77,6 +77,58 @@ constexpr SshFailure kProgramFailures[] = {
     {"no such file or directory", "ssh.no_binary"},
 };
 
+// ssh adds a suffix of 17 characters while it binds the socket, and a socket's path has at most 104
+// on macOS; %C is 40.
+constexpr size_t kLongestBase = 20;
+constexpr mode_t kOwnerOnly = 0700, kPermissions = 0777, kOthersWrite = 0022;
+
+// What lies there itself, not where a link leads.
+bool own_folder(const std::string& path, struct stat& state) {
+  return lstat(path.c_str(), &state) == 0 && S_ISDIR(state.st_mode) && state.st_uid == getuid();
+}
+
+Error open_to_others(const std::string& folder) {
+  return Error{ErrorCode::kConfig, folder + " is not a folder that only this user can enter", 0,
+               "remove it, or correct it: chmod 700 " + shell_line({folder}), ""};
+}
+
+// Our folder in $XDG_RUNTIME_DIR; empty where there is none that is this user's (sudo keeps the
+// variable of the user before) or its name is too long.
+Expected<std::string> runtime_folder() {
+  const char* variable = std::getenv("XDG_RUNTIME_DIR");
+  const std::string base = variable == nullptr ? "" : variable;
+  struct stat state {};
+  if (base.empty() || base.front() != '/' || base.size() > kLongestBase) return std::string();
+  if (!own_folder(base, state)) return std::string();
+  if ((state.st_mode & kOthersWrite) != 0) return fail(open_to_others(base));
+  const std::string folder = base + "/plumbline-" + std::to_string(getuid());
+  if (mkdir(folder.c_str(), kOwnerOnly) != 0 && errno != EEXIST) {
+    return fail_errno(ErrorCode::kSystem, "create folder " + folder, errno);
+  }
+  if (!own_folder(folder, state) || (state.st_mode & kPermissions) != kOwnerOnly) {
+    return fail(open_to_others(folder));
+  }
+  return folder;
+}
+
+// Where a folder with a fresh name may be made: others must not be able to put theirs in its place.
+Expected<std::string> temporary_base() {
+  const char* variable = std::getenv("TMPDIR");
+  std::string base = variable == nullptr ? "" : variable;
+  while (base.size() > 1 && base.back() == '/') base.pop_back();
+  if (base.empty() || base.front() != '/' || base.size() > kLongestBase) base = "/tmp";
+  struct stat state {};
+  if (stat(base.c_str(), &state) != 0)
+    return fail_errno(ErrorCode::kSystem, "look at " + base, errno);
+  constexpr uid_t kOutside = 65534;  // who is not known in this user namespace: root of the machine
+  const bool trusted = state.st_uid == getuid() || state.st_uid == 0 || state.st_uid == kOutside;
+  if (trusted && ((state.st_mode & kOthersWrite) == 0 || (state.st_mode & S_ISVTX) != 0)) {
+    return base;
+  }
+  return fail(ErrorCode::kConfig, base + ": others can rename what this user makes there",
+              "chmod +t " + shell_line({base}) + ", or set TMPDIR to a folder of your own");
+}
+
 }  // namespace
 
 std::vector<std::string> ssh_command(const SshTarget& target,
@@ -92,26 +144,19 @@ std::vector<std::string> ssh_end_command(const SshTarget& target) {
   return argv;
 }
 
-Expected<std::string> ssh_control_path() {
-  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  const std::string base = runtime != nullptr && *runtime == '/' ? runtime : "/tmp";
-  // ssh adds a suffix of 17 characters while it binds the socket, and a socket's path has at most
-  // 104 on macOS; %C is 40.
-  constexpr size_t kLongestBase = 20;
-  const std::string folder = (base.size() <= kLongestBase ? base : std::string("/tmp")) +
-                             "/plumbline-" + std::to_string(getuid());
-  constexpr mode_t kOwnerOnly = 0700, kPermissions = 0777;
-  if (mkdir(folder.c_str(), kOwnerOnly) != 0 && errno != EEXIST) {
-    return fail_errno(ErrorCode::kSystem, "create folder " + folder, errno);
+Expected<SshControl> ssh_control() {
+  const std::string name = "/" + std::to_string(getpid()) + "-%C";
+  const Expected<std::string> runtime = runtime_folder();
+  if (!runtime) return fail(runtime.error());
+  if (!runtime->empty()) return SshControl{*runtime + name, nullptr};
+  const Expected<std::string> base = temporary_base();
+  if (!base) return fail(base.error());
+  auto folder = std::make_shared<const TemporaryFolder>(*base);
+  if (folder->path().empty()) {
+    return fail_errno(ErrorCode::kSystem, "create a folder for ssh's sockets in " + *base, errno,
+                      "is it there, and may this user write into it?");
   }
-  struct stat state {};
-  const bool ours = lstat(folder.c_str(), &state) == 0 && S_ISDIR(state.st_mode) &&
-                    state.st_uid == getuid() && (state.st_mode & kPermissions) == kOwnerOnly;
-  if (!ours) {
-    return fail(ErrorCode::kConfig, folder + " is not a folder that only this user can enter",
-                "remove it, or correct it: chmod 700 " + folder);
-  }
-  return folder + "/" + std::to_string(getpid()) + "-%C";
+  return SshControl{folder->path().string() + name, folder};
 }
 
 std::string ssh_cause(const std::string& words, int exit_status) {

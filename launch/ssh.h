@@ -3,13 +3,15 @@
 // ssh never asks (BatchMode), gives up connecting after a few seconds, notices a dead network, and
 // shares one connection per machine (ControlMaster): the first command opens it, it ends by itself
 // soon after the last one, or at once with ssh_end_command(). See ssh(1), ssh_config(5). Pure but
-// for ssh_control_path(); thread-safe.
+// for ssh_control(); thread-safe.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
+#include "core/temporary_folder.h"
 
 namespace plumbline {
 
@@ -28,9 +30,15 @@ std::vector<std::string> ssh_command(const SshTarget& target,
 // Ends the shared connection, and with it whatever still runs over it.
 std::vector<std::string> ssh_end_command(const SshTarget& target);
 
-// Socket name for this process's connections, in a folder that only this user can enter. An Error
-// when there is no such folder.
-Expected<std::string> ssh_control_path();
+// Socket name for this process's connections, in a folder that only this user can enter: in
+// $XDG_RUNTIME_DIR where that is this user's own and its name short enough for a socket, else in
+// one with a fresh name, which nobody can have taken and which goes with the last copy of this
+// value. An Error when others could get into the folder.
+struct SshControl {
+  std::string path;
+  std::shared_ptr<const TemporaryFolder> folder;
+};
+Expected<SshControl> ssh_control();
 
 // The cause id of a command over ssh that failed before the program there spoke: by ssh's words and
 // the exit status (255 = ssh itself failed). Empty when they tell nothing.

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 
 #include "launch/leftovers.h"
 #include "tests/support/program.h"
@@ -160,6 +162,93 @@ TEST_F(LaunchCommand, NothingOutlivesAKilledLauncher) {
   program.signal(SIGKILL);
   program.wait(10'000);
   EXPECT_TRUE(all_gone(pids, 3000)) << "also those that do not listen to SIGTERM";
+}
+
+// A program that puts children into sessions of their own, lets them lose their parent, and takes
+// every variable from them. Their pids are in away.RANK and daemon.RANK.
+class LaunchWithDaemons : public LaunchCommand {
+ protected:
+  std::string daemons() const {
+    const std::string away = folder_.path("away") + ".$PLUMBLINE_RANK";
+    const std::string daemon = folder_.path("daemon") + ".$PLUMBLINE_RANK";
+    return "setsid sh -c \"echo \\$\\$ > " + away +
+           "; trap '' TERM HUP; while :; do sleep 1; done\" >/dev/null 2>&1 & "
+           "setsid env -i /bin/sh -c \"(trap '' HUP; exec sleep 60) & echo \\$! > " +
+           daemon + "; exit 0\" >/dev/null 2>&1; ";
+  }
+  std::vector<pid_t> wait_for_daemons(size_t ranks) {
+    std::vector<pid_t> pids;
+    for (int tries = 0; tries < 500 && pids.size() < 2 * ranks; ++tries, usleep(20'000)) {
+      pids.clear();
+      for (const char* name : {"away.", "daemon."}) {
+        for (size_t rank = 0; rank < ranks; ++rank) {
+          const std::string text = read_file(folder_.path(name + std::to_string(rank)));
+          if (!text.empty() && text.back() == '\n') pids.push_back(std::atoi(text.c_str()));
+        }
+      }
+    }
+    EXPECT_EQ(pids.size(), 2 * ranks) << "the children did not start";
+    for (const pid_t pid : pids) EXPECT_EQ(kill(pid, 0), 0) << pid;
+    left_ = pids;
+    return pids;
+  }
+  ~LaunchWithDaemons() override {
+    for (const pid_t pid : left_) kill(pid, SIGKILL);
+  }
+  std::vector<pid_t> left_;
+};
+
+TEST_F(LaunchWithDaemons, SessionsOfTheirOwnEndWithCtrlC) {
+  Program program(line({}, daemons() + sleeper(), 2));
+  const std::vector<pid_t> pids = wait_for_daemons(2);
+  program.signal(SIGINT);
+  EXPECT_EQ(program.wait(30'000), 130);
+  EXPECT_TRUE(all_gone(pids, 5000));
+}
+
+TEST_F(LaunchWithDaemons, SessionsOfTheirOwnEndWithAKilledLauncher) {
+  Program program(line({}, daemons() + sleeper(), 2));
+  const std::vector<pid_t> pids = wait_for_daemons(2);
+  program.signal(SIGKILL);
+  program.wait(30'000);
+  EXPECT_TRUE(all_gone(pids, 10'000));
+}
+
+// Each rank's end with it; those of a rank that runs on are let alone.
+TEST_F(LaunchWithDaemons, SessionsOfTheirOwnEndWithTheirRank) {
+  const std::string go = folder_.path("go"), end = folder_.path("end");
+  Program program(line({},
+                       daemons() + "f=" + end + "; [ $PLUMBLINE_RANK = 0 ] && f=" + go +
+                           "; while [ ! -e $f ]; do sleep 0.05; done; exit 0",
+                       2));
+  const std::vector<pid_t> pids = wait_for_daemons(2);
+  ASSERT_EQ(pids.size(), 4u);
+  folder_.write("go", "");
+  EXPECT_TRUE(all_gone({pids[0], pids[2]}, 10'000));
+  EXPECT_EQ(kill(pids[1], 0), 0);
+  EXPECT_EQ(kill(pids[3], 0), 0);
+  folder_.write("end", "");
+  EXPECT_EQ(program.wait(30'000), 0) << program.err();
+  EXPECT_TRUE(all_gone(pids, 5000));
+}
+
+// Behind ssh it is the guard over there that ends them (here an `ssh` that starts it here).
+TEST_F(LaunchWithDaemons, SessionsOfTheirOwnEndBehindSshToo) {
+  const std::string ssh =
+      folder_.write("ssh",
+                    "#!/bin/sh\nfor word; do last=$word; case $word in -O) exit 0;; esac; done\n"
+                    "exec sh -c \"$last\"\n");
+  std::filesystem::permissions(ssh, std::filesystem::perms::owner_all);
+  const std::string hosts = folder_.write(
+      "hosts.json", R"({"hosts": [{"name": "h1", "ssh": "h1", "data": ["127.0.0.1/8"]}]})");
+  const char* path = std::getenv("PATH");
+  Program program({"env", "PATH=" + folder_.path() + ":" + (path == nullptr ? "" : path),
+                   PLUMBLINE_BINARY, "launch", "--hosts", hosts, "--", "sh", "-c",
+                   daemons() + sleeper()});
+  const std::vector<pid_t> pids = wait_for_daemons(1);
+  program.signal(SIGINT);
+  EXPECT_EQ(program.wait(30'000), 130);
+  EXPECT_TRUE(all_gone(pids, 10'000));
 }
 
 TEST_F(LaunchCommand, StopFindsARunByItsIdAlone) {

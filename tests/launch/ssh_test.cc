@@ -102,14 +102,48 @@ TEST(Ssh, WhatItSaysHasACause) {
 }
 
 TEST(Ssh, ControlSocketsLieWhereOnlyThisUserCanEnter) {
-  const Expected<std::string> path = ssh_control_path();
-  ASSERT_TRUE(path) << path.error().message();
-  const std::string folder = path->substr(0, path->rfind('/'));
+  const Expected<SshControl> control = ssh_control();
+  ASSERT_TRUE(control) << control.error().message();
+  const std::string& path = control->path;
+  const std::string folder = path.substr(0, path.rfind('/'));
   struct stat state {};
-  ASSERT_EQ(stat(folder.c_str(), &state), 0);
+  ASSERT_EQ(lstat(folder.c_str(), &state), 0);
+  EXPECT_TRUE(S_ISDIR(state.st_mode));
+  EXPECT_EQ(state.st_uid, getuid());
   EXPECT_EQ(state.st_mode & 0777U, 0700U);
   // %C becomes 40 characters and ssh adds 17 while it binds; 104 is what macOS takes.
-  EXPECT_LE(path->size() - 2 + 40 + 17, 104U);
+  EXPECT_LE(path.size() - 2 + 40 + 17, 104U);
+}
+
+// Without a runtime folder it was /tmp/plumbline-UID, a name that anybody can take: as a folder of
+// his own (nothing over ssh works any more) or as a link.
+TEST(Ssh, NobodyCanTakeTheNameOfTheControlFolder) {
+  const char* before = getenv("XDG_RUNTIME_DIR");
+  const std::string runtime = before == nullptr ? "" : before;
+  unsetenv("XDG_RUNTIME_DIR");
+  const std::string fixed = "/tmp/plumbline-" + std::to_string(getuid());
+  const bool made = symlink("/nonexistent", fixed.c_str()) == 0;
+  std::string first_folder;
+  {
+    const Expected<SshControl> first = ssh_control(), second = ssh_control();
+    ASSERT_TRUE(first) << first.error().message();
+    ASSERT_TRUE(second) << second.error().message();
+    first_folder = first->path.substr(0, first->path.rfind('/'));
+    EXPECT_NE(first_folder, second->path.substr(0, second->path.rfind('/')));
+    EXPECT_EQ(first_folder.rfind(fixed + "/", 0), std::string::npos);
+    EXPECT_EQ(access(first_folder.c_str(), F_OK), 0);
+  }
+  EXPECT_NE(access(first_folder.c_str(), F_OK), 0) << "it goes with its owner";
+  // Of somebody else's, or a link to one, nothing is used (sudo keeps the variable).
+  const std::string link = "/tmp/pl-x-" + std::to_string(getpid() % 1000);
+  ASSERT_EQ(symlink("/tmp", link.c_str()), 0);
+  setenv("XDG_RUNTIME_DIR", link.c_str(), 1);
+  const Expected<SshControl> linked = ssh_control();
+  unlink(link.c_str());
+  if (made) unlink(fixed.c_str());
+  runtime.empty() ? unsetenv("XDG_RUNTIME_DIR") : setenv("XDG_RUNTIME_DIR", runtime.c_str(), 1);
+  ASSERT_TRUE(linked) << linked.error().message();
+  EXPECT_EQ(linked->path.rfind(link, 0), std::string::npos);
 }
 
 TEST(Ssh, RefusesAFolderThatOthersCanEnter) {
@@ -118,12 +152,20 @@ TEST(Ssh, RefusesAFolderThatOthersCanEnter) {
   const std::string inner = folder + "/plumbline-" + std::to_string(getuid());
   ASSERT_EQ(mkdir(inner.c_str(), 0755), 0);
   setenv("XDG_RUNTIME_DIR", folder.c_str(), 1);
-  const Expected<std::string> path = ssh_control_path();
+  const Expected<SshControl> path = ssh_control();
+  chmod(inner.c_str(), 0700);
+  const Expected<SshControl> own = ssh_control();
+  chmod(folder.c_str(), 0777);
+  const Expected<SshControl> open = ssh_control();
   unsetenv("XDG_RUNTIME_DIR");
   rmdir(inner.c_str());
   rmdir(folder.c_str());
   ASSERT_FALSE(path);
-  EXPECT_THAT(path.error().message(), HasSubstr("chmod 700"));
+  EXPECT_THAT(path.error().message(), HasSubstr("chmod 700 " + inner));
+  ASSERT_TRUE(own) << own.error().message();
+  EXPECT_EQ(own->path.rfind(inner + "/", 0), 0u);
+  ASSERT_FALSE(open);
+  EXPECT_THAT(open.error().message(), HasSubstr("chmod 700 " + folder));
 }
 
 }  // namespace

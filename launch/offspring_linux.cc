@@ -1,0 +1,66 @@
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "launch/offspring.h"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Family {
+  pid_t parent = 0;
+  bool ended = false;
+};
+
+// "4711 (any ) name) S 4700 ...", see proc(5).
+bool read_family(const fs::path& folder, Family& family) {
+  std::ifstream file(folder / "stat", std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos || name_end + 4 >= text.size()) return false;
+  const char state = text[name_end + 2];
+  family.ended = state == 'Z' || state == 'X';
+  family.parent = static_cast<pid_t>(std::atoi(text.c_str() + name_end + 4));
+  return true;
+}
+
+}  // namespace
+
+// The attribute stays with this process, and the programs that it starts do not inherit it.
+Offspring::Offspring() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+std::vector<pid_t> Offspring::find() const {
+  std::map<pid_t, Family> all;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename().string();
+    pid_t pid = 0;
+    const auto [end, status] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (status != std::errc() || end != name.data() + name.size()) continue;
+    Family family;
+    if (read_family(entry.path(), family)) all.emplace(pid, family);
+  }
+  std::vector<pid_t> found;
+  for (const auto& [pid, family] : all) {
+    if (family.ended || pid == getpid()) continue;
+    // Up to us, or to the top. The list was read over some time, and a number may have been given
+    // away meanwhile: no line is longer than all.
+    pid_t at = pid;
+    for (size_t steps = 0; steps < all.size() && at != getpid(); ++steps) {
+      const auto above = all.find(at);
+      if (above == all.end()) break;
+      at = above->second.parent;
+    }
+    if (at == getpid()) found.push_back(pid);
+  }
+  return found;
+}
+
+}  // namespace plumbline
