@@ -19,6 +19,7 @@
 #include "core/sha256.h"
 #include "core/verified.h"
 #include "reports/nccl.h"
+#include "reports/text.h"
 
 namespace plumbline {
 namespace {
@@ -34,7 +35,7 @@ class Coll {
         json_(json),
         file_(std::move(file)),
         writer_(*context.out),
-        world_({std::move(reach), std::move(hosts), options, context.argv, "", &log, launched}),
+        world_(world_spec(std::move(reach), std::move(hosts), log, launched)),
         run_id_(to_hex(random_token()).substr(0, 16)) {}
 
   int run() {
@@ -70,6 +71,16 @@ class Coll {
   }
 
  private:
+  WorldSpec world_spec(Reach reach, std::vector<ScenarioHost> hosts, const Logger& log,
+                       Launched* launched) {
+    WorldSpec spec{std::move(reach), std::move(hosts), options_, context_.argv, "", &log, launched};
+    spec.say = [this](const std::string& line) { tell(line); };
+    spec.notice = [this](const std::string& text) { tell("plumbline: " + text); };
+    return spec;
+  }
+  // One string, so that lines of several threads stay whole.
+  void tell(const std::string& line) { *context_.err << clean(line) + "\n" << std::flush; }
+
   void open_table() {
     if (json_) return;
     NcclSetup setup;
@@ -120,6 +131,8 @@ class Coll {
     }
     if (!json_) writer_.footer();
     context_.out->flush();
+    const RefusedConnections refused = world_.take_refused();
+    if (refused.total > 0) tell("plumbline: " + refused.text());
     if (interrupts() > 0) return 130;
     if (wrong_) return 3;
     return failed_ ? 2 : 0;

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "cli/doctor_run.h"
 #include "core/host.h"
@@ -12,6 +14,7 @@ namespace plumbline {
 namespace {
 
 constexpr int kDefaultBase = 29600;
+constexpr const char* kMovedOrigin = "chosen, the default window is taken";
 
 std::vector<NicAddress> local_addresses(const std::vector<ScenarioHost>& hosts) {
   std::vector<NicAddress> addresses;
@@ -37,16 +40,43 @@ Error busy(const LocalPort& state, int base, int ranks) {
   return error;
 }
 
+std::string window_text(int base, int ranks) {
+  return ranks == 1 ? std::to_string(base) : fmt::format("{}-{}", base, base + ranks - 1);
+}
+
+Error claimed(int base, int ranks) {
+  return Error{ErrorCode::kBusy,
+               fmt::format("the window {} belongs to another run of plumbline on this machine",
+                           window_text(base, ranks)),
+               0, "wait for it, or choose other ports with --port-base N or --port-base auto",
+               "tcp.port_in_use"};
+}
+
+Expected<int> free_base(const OptionSet& options, const std::vector<NicAddress>& addresses,
+                        int ranks, PortClaims* claims) {
+  const auto unclaimed = [&](int base) { return claims == nullptr || claims->take(base, ranks); };
+  return find_free_window(addresses, ranks, static_cast<int>(options.integer("master_port")),
+                          read_host_facts().ephemeral_ports, unclaimed);
+}
+
 }  // namespace
 
+bool may_choose_window(const OptionSet& options, const std::vector<ScenarioHost>& hosts) {
+  if (options.text("port_base") == "auto") return true;
+  const std::string& origin = options.origin("port_base");
+  const bool asked_for = origin != "default" && origin != kMovedOrigin;
+  return !asked_for && std::all_of(hosts.begin(), hosts.end(), [](const ScenarioHost& host) {
+    return host.ssh.empty() && host.netns.empty();
+  });
+}
+
 Expected<int> choose_port_base(const OptionSet& options, const std::vector<ScenarioHost>& hosts,
-                               int ranks) {
+                               int ranks, PortClaims* claims) {
   const std::vector<NicAddress> addresses = local_addresses(hosts);
   const std::string& text = options.text("port_base");
   const bool automatic = text == "auto";
   if (automatic && !addresses.empty()) {
-    return find_free_window(addresses, ranks, static_cast<int>(options.integer("master_port")),
-                            read_host_facts().ephemeral_ports);
+    return free_base(options, addresses, ranks, claims);
   }
   const int base = automatic ? kDefaultBase : std::atoi(text.c_str());
   if (base + ranks - 1 > 65535) {
@@ -60,7 +90,33 @@ Expected<int> choose_port_base(const OptionSet& options, const std::vector<Scena
   for (const LocalPort& state : try_ports(addresses, window)) {
     if (!state.free && state.error.code == ErrorCode::kBusy) return fail(busy(state, base, ranks));
   }
+  if (claims != nullptr && !claims->take(base, ranks) && may_choose_window(options, hosts)) {
+    return fail(claimed(base, ranks));
+  }
   return base;
+}
+
+Expected<MovedWindow> move_window(const OptionSet& options, const std::vector<ScenarioHost>& hosts,
+                                  int ranks, const Error& why, PortClaims* claims) {
+  const Expected<int> base = free_base(options, local_addresses(hosts), ranks, claims);
+  if (!base) return fail(base.error());
+  Expected<OptionSet> moved = options.with("port_base", std::to_string(*base), kMovedOrigin);
+  if (!moved) return fail(moved.error());
+  return MovedWindow{std::move(*moved),
+                     fmt::format("{}: this run takes ports {} (--port-base sets them)", why.what,
+                                 window_text(*base, ranks))};
+}
+
+Expected<std::optional<MovedWindow>> settle_window(const OptionSet& options,
+                                                   const std::vector<ScenarioHost>& hosts,
+                                                   int ranks, PortClaims& claims) {
+  const Expected<int> base = choose_port_base(options, hosts, ranks, &claims);
+  if (base) return std::optional<MovedWindow>();
+  const bool taken = base.error().cause == "tcp.port_in_use";
+  if (!taken || !may_choose_window(options, hosts)) return fail(base.error());
+  Expected<MovedWindow> moved = move_window(options, hosts, ranks, base.error(), &claims);
+  if (!moved) return fail(moved.error());
+  return std::optional<MovedWindow>(std::move(*moved));
 }
 
 }  // namespace plumbline

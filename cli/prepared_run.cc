@@ -101,12 +101,15 @@ Status let_lie_idle(PreparedRun& run) {
   return {};
 }
 
-// The longest window of ports that this plan will need, checked before anything starts.
-Status check_ports(const PreparedRun& run) {
+// The longest window of ports that this plan will need, settled before anything starts.
+Status settle_ports(PreparedRun& run, PortClaims& claims, Context& context) {
   if (run.launched) return {};  // of other machines: their ranks will see
-  const Expected<int> base =
-      choose_port_base(run.options, run.scenario.hosts, largest_world(run.plan));
-  if (!base) return fail(base.error());
+  Expected<std::optional<MovedWindow>> moved =
+      settle_window(run.options, run.scenario.hosts, largest_world(run.plan), claims);
+  if (!moved) return fail(moved.error());
+  if (!*moved) return {};
+  run.options = std::move((*moved)->options);
+  *context.err << "plumbline: " << (*moved)->notice << "\n";
   return {};
 }
 
@@ -198,9 +201,9 @@ std::vector<ChecklistItem> checklist_of(const PreparedRun& run) {
   return items;
 }
 
-bool open_folder(PreparedRun& run, const Args& args, Context& context) {
+bool open_folder(PreparedRun& run, const Args& args, PortClaims& claims, Context& context) {
   if (!prepare_folder(run, args, context)) return false;
-  Status ready = check_ports(run);
+  Status ready = settle_ports(run, claims, context);
   if (ready) ready = keep_story(run);
   if (ready) return true;
   usage_failure(context, ready.error());

@@ -11,6 +11,7 @@
 
 #include "cli/args.h"
 #include "cli/launched.h"
+#include "cli/port_claims.h"
 #include "cli/rule_source.h"
 #include "core/options.h"
 #include "reports/report.h"
@@ -44,9 +45,9 @@ std::optional<PreparedRun> prepare_run(const std::optional<LauncherPlace>& place
                                        Context& context, int& code);
 
 // Makes the output folder and looks at what it holds, keeps there what later reports need beside
-// the records (scenario, checklist, rules), and sees whether the ports are free. False after
-// printing why not.
-bool open_folder(PreparedRun& run, const Args& args, Context& context);
+// the records (scenario, checklist, rules), and sees whether the ports are free, or takes others
+// where it may. False after printing why not.
+bool open_folder(PreparedRun& run, const Args& args, PortClaims& claims, Context& context);
 
 // The largest number of ranks of its cells.
 int largest_world(const Plan& plan);

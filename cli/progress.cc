@@ -76,7 +76,17 @@ void Progress::show_plain(const RunProgress& progress, const std::string& counts
   err_ << "plumbline: " << counts << "\n" << std::flush;
 }
 
+void Progress::line(const std::string& text) {
+  const std::scoped_lock lock(mutex_);
+  if (bar_.empty()) {
+    err_ << clean(text) << "\n" << std::flush;
+  } else {
+    err_ << "\r" + clean(text) + kClearRest + "\n" + bar_ + kClearRest << std::flush;
+  }
+}
+
 void Progress::show(const RunProgress& progress) {
+  const std::scoped_lock lock(mutex_);
   const Record* last = progress.last;
   const bool bad = last != nullptr && is_bad(*last);
   const std::string reason =
@@ -99,13 +109,14 @@ void Progress::show(const RunProgress& progress) {
     text += live_row(*last, room, colour_) + kClearRest + "\n";
   }
   if (bad) text += reason + kClearRest + "\n";
-  err_ << text + bar_line(progress, counts, width) + kClearRest << std::flush;
-  open_line_ = true;
+  bar_ = bar_line(progress, counts, width);
+  err_ << text + bar_ + kClearRest << std::flush;
 }
 
 void Progress::finish() {
-  if (open_line_) err_ << std::string("\r") + kClearRest << std::flush;
-  open_line_ = false;
+  const std::scoped_lock lock(mutex_);
+  if (!bar_.empty()) err_ << std::string("\r") + kClearRest << std::flush;
+  bar_.clear();
 }
 
 }  // namespace plumbline

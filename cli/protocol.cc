@@ -42,6 +42,17 @@ static void from_json(const json& j, Error& e) {
   get_field(j, "cause", e.cause);
 }
 
+static void to_json(json& j, const RefusedConnections& r) {
+  j = {{"total", r.total}, {"by_address", r.by_address}};
+}
+static void from_json(const json& j, RefusedConnections& r) {
+  RefusedConnections said;
+  get_field(j, "total", said.total);
+  get_field(j, "by_address", said.by_address);
+  r = {};
+  r.add(said);  // no more addresses than we keep ourselves
+}
+
 static void to_json(json& j, const OptionValue& o) {
   j = {{"value", o.value}, {"origin", o.origin}};
 }
@@ -135,33 +146,46 @@ static void from_json(const json& j, RunMessage& m) {
   get_field(j, "settings", m.settings);
 }
 
-static void to_json(json& j, const MeasurementMessage& m) { j = {{"measurement", m.measurement}}; }
+static void to_json(json& j, const MeasurementMessage& m) {
+  j = {{"measurement", m.measurement}, {"refused", m.refused}};
+}
 static void from_json(const json& j, MeasurementMessage& m) {
   get_field(j, "measurement", m.measurement);
+  get_field(j, "refused", m.refused);
 }
 
-static void to_json(json& j, const ErrorMessage& m) { j = {{"error", m.error}}; }
-static void from_json(const json& j, ErrorMessage& m) { get_field(j, "error", m.error); }
+static void to_json(json& j, const ErrorMessage& m) {
+  j = {{"error", m.error}, {"refused", m.refused}};
+}
+static void from_json(const json& j, ErrorMessage& m) {
+  get_field(j, "error", m.error);
+  get_field(j, "refused", m.refused);
+}
+
+static void to_json(json& j, const GiveUpMessage& m) { j = {{"error", m.error}}; }
+static void from_json(const json& j, GiveUpMessage& m) { get_field(j, "error", m.error); }
+
+static void to_json(json& j, const ConnectedMessage& m) { j = {{"refused", m.refused}}; }
+static void from_json(const json& j, ConnectedMessage& m) { get_field(j, "refused", m.refused); }
+static void to_json(json& j, const LeftMessage& m) { j = {{"refused", m.refused}}; }
+static void from_json(const json& j, LeftMessage& m) { get_field(j, "refused", m.refused); }
 
 // Messages without content.
-static void to_json(json& j, const ConnectedMessage&) { j = json::object(); }
-static void from_json(const json&, ConnectedMessage&) {}
 static void to_json(json& j, const InterruptMessage&) { j = json::object(); }
 static void from_json(const json&, InterruptMessage&) {}
 static void to_json(json& j, const AliveMessage&) { j = json::object(); }
 static void from_json(const json&, AliveMessage&) {}
 static void to_json(json& j, const LeaveMessage&) { j = json::object(); }
 static void from_json(const json&, LeaveMessage&) {}
-static void to_json(json& j, const LeftMessage&) { j = json::object(); }
-static void from_json(const json&, LeftMessage&) {}
 static void to_json(json& j, const DismissMessage&) { j = json::object(); }
 static void from_json(const json&, DismissMessage&) {}
 
 namespace {
 
 // In the order of the variant.
-constexpr std::array kTypes = {"setup", "ready",     "connect", "connected", "run",  "measurement",
-                               "error", "interrupt", "alive",   "leave",     "left", "dismiss"};
+constexpr std::array kTypes = {"setup",       "ready",   "connect",   "connected", "run",
+                               "measurement", "error",   "interrupt", "alive",     "leave",
+                               "left",        "dismiss", "give_up"};
 static_assert(kTypes.size() == std::variant_size_v<Message>);
 
 template <size_t I = 0>

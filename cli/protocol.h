@@ -42,7 +42,9 @@ struct ConnectMessage {
   int slot = 0;        // of this rank among those of its machine
   int cpu_offset = 0;  // so that two runs at once rarely share CPUs
 };
-struct ConnectedMessage {};
+struct ConnectedMessage {
+  RefusedConnections refused = {};  // since the last answer that says so
+};
 // Then any number of these, each answered by MeasurementMessage or ErrorMessage.
 struct RunMessage {
   Cell cell;
@@ -50,24 +52,34 @@ struct RunMessage {
 };
 struct MeasurementMessage {
   Measurement measurement;
+  RefusedConnections refused = {};
 };
 struct ErrorMessage {
   Error error;
+  RefusedConnections refused = {};
 };
 // End the running cell at its next block; no answer.
 struct InterruptMessage {};
+// Another rank has gone or failed: give the group up, also while it is still being made. No answer;
+// a request that is under way ends with this error.
+struct GiveUpMessage {
+  Error error;
+};
 // Says that the coordinator still lives, to ranks that might not notice its end; no answer.
 struct AliveMessage {};
 
 // Leave the group and wait for the next setup; answered by LeftMessage.
 struct LeaveMessage {};
-struct LeftMessage {};
+struct LeftMessage {
+  RefusedConnections refused = {};
+};
 // The run is over: end; no answer.
 struct DismissMessage {};
 
-using Message = std::variant<SetupMessage, ReadyMessage, ConnectMessage, ConnectedMessage,
-                             RunMessage, MeasurementMessage, ErrorMessage, InterruptMessage,
-                             AliveMessage, LeaveMessage, LeftMessage, DismissMessage>;
+using Message =
+    std::variant<SetupMessage, ReadyMessage, ConnectMessage, ConnectedMessage, RunMessage,
+                 MeasurementMessage, ErrorMessage, InterruptMessage, AliveMessage, LeaveMessage,
+                 LeftMessage, DismissMessage, GiveUpMessage>;
 
 std::string encode(const Message& message);
 Expected<Message> decode(std::string_view line);

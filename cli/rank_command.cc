@@ -35,6 +35,33 @@ namespace {
 
 constexpr int64_t kLongestLeaseS = 3600;
 
+// The group that this rank is in or is making, as far as the coordinator may want it ended while
+// the rank's own thread waits in it. Thread-safe.
+class CurrentGroup {
+ public:
+  // Another group is asked for: what was said before concerned the one before.
+  void ask() {
+    const std::scoped_lock lock(mutex_);
+    control_.reset();
+    given_up_.reset();
+  }
+  void started(const std::shared_ptr<ControlPlane>& control) {
+    const std::scoped_lock lock(mutex_);
+    control_ = control;
+    if (given_up_) control->give_up(*given_up_);
+  }
+  void give_up(const Error& error) {
+    const std::scoped_lock lock(mutex_);
+    given_up_ = error;
+    if (const auto control = control_.lock()) control->give_up(error);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::weak_ptr<ControlPlane> control_;
+  std::optional<Error> given_up_;
+};
+
 // Reads requests on its own thread, so that an interrupt or the end of the input is noticed during
 // an operation.
 class Requests {
@@ -45,6 +72,7 @@ class Requests {
       : fd_(fd), lost_status_(lost_status), lease_ms_(lease_ms), reader_([this] { read(); }) {
     reader_.detach();
   }
+  CurrentGroup& group() { return group_; }
 
   Message next() {
     std::unique_lock lock(mutex_);
@@ -88,6 +116,11 @@ class Requests {
       interrupted_.store(true, std::memory_order_relaxed);
       return true;
     }
+    if (const auto* end = std::get_if<GiveUpMessage>(&*message)) {
+      group_.give_up(end->error);
+      return true;
+    }
+    if (std::holds_alternative<SetupMessage>(*message)) group_.ask();
     const std::scoped_lock lock(mutex_);
     queue_.push_back(std::move(*message));
     arrived_.notify_one();
@@ -109,6 +142,7 @@ class Requests {
   const int fd_, lost_status_;
   const int64_t lease_ms_;
   std::atomic<int64_t> heard_ns_{monotonic_ns()};
+  CurrentGroup group_;
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::deque<Message> queue_;
@@ -161,7 +195,7 @@ class Rank {
             [&] { return measure_cell(*run); }));
       } else if (std::holds_alternative<LeaveMessage>(message)) {
         leave();
-        answer(LeftMessage{});
+        answer(LeftMessage{refused_.take()});
       } else {
         report(fail(ErrorCode::kProtocol, "unexpected request"));
       }
@@ -179,8 +213,8 @@ class Rank {
     }
   }
 
-  void report(const Status& status) const {
-    if (!status) answer(ErrorMessage{status.error()});
+  void report(const Status& status) {
+    if (!status) answer(ErrorMessage{status.error(), refused_.take()});
   }
 
   // Out of the group, as if just started; the process stays for the next one.
@@ -241,6 +275,8 @@ class Rank {
     spec.options = &options_;
     spec.agreement = "plan=" + setup_.plan_hash + "\n";
     spec.log = &*log_;
+    spec.refused = &refused_;
+    spec.started = [this](const auto& control) { requests_.group().started(control); };
     spec.crc32c = kernels_->crc32c;
     spec.cores_usable = cores_usable_;
     spec.ranks_on_host = connect.ranks_on_machine;
@@ -256,7 +292,7 @@ class Rank {
     endpoints_ = connect.endpoints;
     executor_.emplace(*group_, *kernels_);
     clocks_.emplace(*group_);
-    answer(ConnectedMessage{});
+    answer(ConnectedMessage{refused_.take()});
     return {};
   }
 
@@ -304,13 +340,14 @@ class Rank {
       measured->hist = {};
       measured->samples_ns.clear();
     }
-    answer(MeasurementMessage{std::move(*measured)});
+    answer(MeasurementMessage{std::move(*measured), refused_.take()});
     return {};
   }
 
   Requests requests_;
   const int to_;
   const std::optional<Digest> secret_;
+  RefusedTally refused_;  // outlives the groups
   SetupMessage setup_;
   OptionSet options_;
   std::optional<Logger> log_;

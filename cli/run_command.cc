@@ -136,7 +136,12 @@ int run_run(const Args& args, Context& context) {
   if (*place && (*place)->rank > 0) return follow_run(**place, args, context);
   // Open MPI gives its ranks a terminal each, whatever mpirun itself writes to.
   if (*place) context.out_is_terminal = context.err_is_terminal = false;
-  std::deque<RunSession> sessions;
+  const bool quiet = args.has("quiet");
+  Progress progress(
+      *context.err, context.err_is_terminal, [] { return terminal_width(STDERR_FILENO); },
+      context.colour);
+  PortClaims claims;
+  std::deque<RunSession> sessions;  // their ranks may speak until the end
   const std::vector<SideArgs> sides = sides_of(args);
   for (const SideArgs& side : sides) {
     int code = 1;
@@ -163,17 +168,14 @@ int run_run(const Args& args, Context& context) {
   for (size_t i = 0; i < sessions.size(); ++i) {
     const PreparedRun* other =
         sessions.size() == 2 ? &sessions[sessions.size() - 1 - i].prepared() : nullptr;
-    const RunPart part = {run_id, *repeat ? (*repeat)->launches : 1, other};
+    const RunPart part = {run_id, *repeat ? (*repeat)->launches : 1, other, &claims};
     if (const auto code = sessions[i].open(part)) return *code;
   }
-  const Logger log("coordinator", log_level(sessions.front().prepared().options));
+  const Logger log("coordinator", log_level(sessions.front().prepared().options),
+                   [&progress](const std::string& line) { progress.line(line); });
   for (RunSession& session : sessions) {
-    if (const auto code = session.reach(*program, run_id, log)) return *code;
+    if (const auto code = session.reach(*program, run_id, log, progress)) return *code;
   }
-  const bool quiet = args.has("quiet");
-  Progress progress(
-      *context.err, context.err_is_terminal, [] { return terminal_width(STDERR_FILENO); },
-      context.colour);
   if (!*repeat) return measure_once(sessions.front(), quiet, progress, context);
   return measure_repeatedly(sessions, sides, **repeat, quiet, progress, context);
 }

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "cli/rule_source.h"
+#include "core/event.h"
 #include "reports/report.h"
 #include "reports/run_folder.h"
 #include "reports/run_state.h"
@@ -18,8 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // Beside the reports of the table.
-constexpr const char* kFiles[] = {kRecordsFile, "events.jsonl", kDoctorFile,    "evidence.json",
-                                  kRulesFile,   kScenarioFile,  kChecklistFile, kRunStateFile};
+constexpr const char* kFiles[] = {kRecordsFile, kEventsFile,   kDoctorFile,    "evidence.json",
+                                  kRulesFile,   kScenarioFile, kChecklistFile, kRunStateFile};
 constexpr const char* kFolders[] = {"traces/"};
 // What stands in the folders of reports and traces.
 constexpr const char* kEndings[] = {".svg", ".png",  ".dat",  ".gp",  ".md", ".json",

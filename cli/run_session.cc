@@ -16,6 +16,7 @@
 #include "reports/read_input.h"
 #include "reports/run_folder.h"
 #include "reports/run_state.h"
+#include "reports/text.h"
 
 namespace plumbline {
 namespace {
@@ -188,7 +189,17 @@ void end_history(HistoryRun& history, const Ended& ended) {
 
 }  // namespace
 
+// Strangers at the ranks' ports, once for the whole run.
+void RunSession::tell_refused() {
+  if (!world_) return;
+  const RefusedConnections refused = world_->take_refused();
+  if (refused.total == 0) return;
+  *context_.err << "plumbline: " << clean(refused.text())
+                << "; they reached no rank (a port scan, another program, another run's ranks?)\n";
+}
+
 int RunSession::finish(RunSummary summary) {
+  tell_refused();
   const Ended ended = report(run_, launches_, std::move(summary), probed_, args_, context_);
   end_history(history_, ended);
   return ended.code;
@@ -199,6 +210,7 @@ int RunSession::fail_with(const Error& error, int code) {
 }
 
 int RunSession::fail_with(const std::vector<Error>& errors, int code) {
+  tell_refused();
   usage_failure(context_, errors);
   RunState state;
   state.state = "stopped";
@@ -212,7 +224,8 @@ int RunSession::fail_with(const std::vector<Error>& errors, int code) {
 
 std::optional<int> RunSession::open(const RunPart& part) {
   launches_ = part.launches;
-  if (!open_folder(run_, args_, context_)) return 1;
+  claims_ = part.claims;
+  if (!open_folder(run_, args_, *part.claims, context_)) return 1;
   Expected<RecordFile> file = RecordFile::open(run_.records_path);
   if (!file) return usage_failure(context_, file.error());
   file_ = std::move(*file);
@@ -226,7 +239,7 @@ std::optional<int> RunSession::open(const RunPart& part) {
 }
 
 std::optional<int> RunSession::reach(const std::string& program, const std::string& run_id,
-                                     const Logger& log) {
+                                     const Logger& log, Progress& progress) {
   ladder_ = ladder_of(run_, program);
   if (const std::optional<int> code = reach_agents_of(program, run_id)) return code;
   if (has_failure(probed_) && !args_.has("despite-findings")) {
@@ -238,7 +251,7 @@ std::optional<int> RunSession::reach(const std::string& program, const std::stri
     nothing.stopped = "the probes found what breaks it";
     return finish(std::move(nothing));
   }
-  ready_ranks(run_id, log);
+  ready_ranks(run_id, log, progress);
   return std::nullopt;
 }
 
@@ -269,9 +282,15 @@ std::optional<int> RunSession::reach_agents_of(const std::string& program,
   return std::nullopt;
 }
 
-void RunSession::ready_ranks(const std::string& run_id, const Logger& log) {
-  world_.emplace(WorldSpec{reach_, run_.scenario.hosts, run_.options, context_.argv, run_.plan.hash,
-                           &log, run_.launched.get()});
+void RunSession::ready_ranks(const std::string& run_id, const Logger& log, Progress& progress) {
+  notices_.emplace((fs::path(run_.folder) / kEventsFile).string(), run_id, progress);
+  const auto notice = [this](const std::string& text) { notices_->tell(text); };
+  WorldSpec spec{reach_, run_.scenario.hosts, run_.options, context_.argv, run_.plan.hash,
+                 &log,   run_.launched.get()};
+  spec.say = [&progress](const std::string& line) { progress.line(line); };
+  spec.notice = notice;
+  spec.claims = claims_;
+  world_.emplace(std::move(spec));
   if (wants_traces(run_)) {
     traced_.emplace(*world_, run_.scenario, *agents_, job().ports, ladder_.trace_folder,
                     run_.scenario.keep_traces);
@@ -282,6 +301,7 @@ void RunSession::ready_ranks(const std::string& run_id, const Logger& log) {
   request_.command = context_.argv;
   request_.finished_ids = run_.finished;
   request_.file = &*file_;
+  request_.notice = notice;
 }
 
 }  // namespace plumbline

@@ -10,7 +10,9 @@
 #include "cli/doctor_run.h"
 #include "cli/history.h"
 #include "cli/prepared_run.h"
+#include "cli/progress.h"
 #include "cli/reach.h"
+#include "cli/run_notices.h"
 #include "cli/traced_runner.h"
 #include "cli/world.h"
 
@@ -21,6 +23,7 @@ struct RunPart {
   std::string id;
   int launches = 1;                    // of each cell
   const PreparedRun* other = nullptr;  // the other side of --interleave
+  PortClaims* claims = nullptr;        // of both sides
 };
 
 // Its parts point into one another: it stays where it is.
@@ -34,8 +37,8 @@ class RunSession {
   // Opens folder and records. An exit code = the run ends here, and that was said.
   std::optional<int> open(const RunPart& part);
   // Reaches the hosts, probes them, and readies ranks and request.
-  std::optional<int> reach(const std::string& program, const std::string& run_id,
-                           const Logger& log);
+  std::optional<int> reach(const std::string& program, const std::string& run_id, const Logger& log,
+                           Progress& progress);
   // Reports, rules, and the end of its entry in the list of runs; returns the exit code.
   int finish(RunSummary summary);
   // The same for a run that could not go on.
@@ -51,12 +54,15 @@ class RunSession {
 
  private:
   std::optional<int> reach_agents_of(const std::string& program, const std::string& run_id);
-  void ready_ranks(const std::string& run_id, const Logger& log);
+  void ready_ranks(const std::string& run_id, const Logger& log, Progress& progress);
+  void tell_refused();
 
   PreparedRun run_;
   const Args args_;
   Context& context_;
   int launches_ = 1;
+  PortClaims* claims_ = nullptr;
+  std::optional<RunNotices> notices_;
   HistoryRun history_;
   std::optional<RecordFile> file_;
   Reach reach_;

@@ -100,8 +100,7 @@ class SoakScreen {
   void show(RunProgress progress) {
     if (spec_.quiet) return;
     for (const std::string& line : events_.take_lines()) {
-      spec_.progress->finish();
-      *spec_.context->err << "plumbline: " << line << "\n";
+      spec_.progress->line("plumbline: " + line);
     }
     progress.phase = phase_;
     progress.elapsed_s = static_cast<double>(events_.now()) * 1e-9;
@@ -153,7 +152,7 @@ std::string soak_outline(const SoakPlan& soak, const Plan& plan) {
 }
 
 Expected<SoakSummary> soak(const SoakRunSpec& spec, CellRunner& ranks) {
-  const std::string path = (std::filesystem::path(spec.folder) / "events.jsonl").string();
+  const std::string path = (std::filesystem::path(spec.folder) / kEventsFile).string();
   Expected<EventFile> file = EventFile::open(path);
   if (!file) return fail(file.error());
   EventLog events(std::move(*file), spec.run.run_id);

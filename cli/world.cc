@@ -16,7 +16,10 @@ namespace {
 
 constexpr int kStopPoliteMs = 300;
 constexpr int64_t kLeaveMs = 10'000;
-constexpr int64_t kGraceMs = 3000;  // for the other ranks once one has answered
+// For the other ranks once one has answered with an error: they have been told, and say soon what
+// they know of it.
+constexpr int64_t kToldNs = 500 * kMillisecond;
+constexpr int kMostWindows = 4;  // of ports, tried before a world of ranks is given up
 
 // "10.10.0.1/24" -> address and prefix.
 RankAddress rank_address(const std::string& text, const std::string& interface) {
@@ -28,14 +31,14 @@ RankAddress rank_address(const std::string& text, const std::string& interface) 
   return address;
 }
 
-// The most telling of several errors: a death or a named divergence before a relayed abort or a
-// bare timeout.
+// The most telling of several errors: a death or a named divergence before a relayed abort, and
+// that before a bare timeout.
 const Error& first_fault(const std::vector<Error>& errors) {
   const auto weight = [](const Error& e) {
     if (e.cause == "rank.dead" && e.code == ErrorCode::kPeerLost) return 0;
     if (e.code == ErrorCode::kMismatch || e.code == ErrorCode::kWrongData) return 1;
-    if (e.code == ErrorCode::kAborted) return 4;
-    return e.cause == "rank.late" ? 3 : 2;
+    if (e.cause == "rank.late") return 4;
+    return e.code == ErrorCode::kAborted ? 3 : 2;
   };
   return *std::min_element(errors.begin(), errors.end(),
                            [&](const Error& a, const Error& b) { return weight(a) < weight(b); });
@@ -125,21 +128,37 @@ Status World::start(const WorldShape& shape) {
     options = std::move(*with);
   }
   if (const Status placed = assign_hosts(shape); !placed) return placed;
-  // Between the check of a window and the ranks' own listening somebody may take a port: with
-  // "auto" we look again.
-  const bool automatic = options.text("port_base") == "auto";
-  for (int attempt = 0;; ++attempt) {
+  // Between the check of a window and the ranks' own listening somebody may take a port: where the
+  // window is ours to choose, we look again.
+  for (int windows = 1;; ++windows) {
     const Expected<int> port_base = choose_ports(options);
-    if (!port_base) return fail(port_base.error());
-    const Status connected = connect(options, *port_base);
+    const Status connected =
+        port_base ? connect(options, *port_base) : Status(fail(port_base.error()));
     if (connected) {
       shape_ = shape;
       return {};
     }
-    if (!automatic || attempt == 3 || connected.error().cause != "tcp.port_in_use") {
-      return connected;
-    }
+    if (connected.error().cause != "tcp.port_in_use" || windows == kMostWindows) return connected;
+    const bool ours = options.text("port_base") == "auto" ||
+                      (spec_.launched == nullptr && may_choose_window(spec_.options, spec_.hosts));
+    if (!ours) return connected;
+    if (const Status left = leave_window(options, connected.error()); !left) return left;
   }
+}
+
+// Another window for this world and those that follow, and the user is told.
+Status World::leave_window(OptionSet& options, const Error& why) {
+  if (options.text("port_base") == "auto") return {};  // chosen anew each time, as was asked for
+  Expected<MovedWindow> free =
+      move_window(spec_.options, spec_.hosts, static_cast<int>(placement_.size()), why, claims());
+  if (!free) return fail(free.error());
+  spec_.options = std::move(free->options);
+  Expected<OptionSet> moved =
+      options.with("port_base", spec_.options.text("port_base"), spec_.options.origin("port_base"));
+  if (!moved) return fail(moved.error());
+  options = std::move(*moved);
+  if (spec_.notice) spec_.notice(free->notice);
+  return {};
 }
 
 // To each rank: where everybody is, and which of its machine's cores are its own. Namespaces and
@@ -226,12 +245,12 @@ Status World::assign_launched(const WorldShape& shape) {
 }
 
 // Ports are looked at where we can see them: here.
-Expected<int> World::choose_ports(const OptionSet& options) const {
+Expected<int> World::choose_ports(const OptionSet& options) {
   const auto ranks = static_cast<int>(placement_.size());
-  if (spec_.launched == nullptr) return choose_port_base(options, spec_.hosts, ranks);
+  if (spec_.launched == nullptr) return choose_port_base(options, spec_.hosts, ranks, claims());
   std::vector<ScenarioHost> here;
   if (!spec_.launched->ranks.front().remote) here.push_back(spec_.hosts.front());
-  return choose_port_base(options, here, ranks);
+  return choose_port_base(options, here, ranks, claims());
 }
 
 Status World::ready_processes() {
@@ -245,7 +264,8 @@ Status World::ready_processes() {
     const ScenarioHost& host = spec_.hosts[index];
     places.push_back({host.name, command_on(host, spec_.reach, "rank"), !host.ssh.empty()});
   }
-  Expected<std::unique_ptr<RankSet>> set = RankSet::start(places, encode(AliveMessage{}));
+  Expected<std::unique_ptr<RankSet>> set =
+      RankSet::start(places, encode(AliveMessage{}), spec_.say);
   if (!set) return fail(set.error());
   own_ = std::move(*set);
   ranks_ = own_.get();
@@ -289,20 +309,26 @@ Expected<std::vector<Message>> World::ask(const std::vector<std::string>& lines,
     }
     return interrupts() < 2;
   };
-  std::vector<Message> messages;
-  for (const RankAnswer& answer : ranks_->collect(Deadline::after_ms(sent ? timeout_ms : 2000),
-                                                  grace_ms * kMillisecond, tick)) {
-    if (!answer) {
-      errors.push_back(answer.error());
-      continue;
+  bool broken = !sent;
+  if (broken) give_up(sent.error());
+  std::vector<std::optional<Expected<Message>>> heard(lines.size());
+  const auto hear = [&](size_t rank, const RankAnswer& answer) -> std::optional<int64_t> {
+    heard[rank] = understood(answer);
+    if (!*heard[rank] && !broken) {
+      broken = true;
+      give_up(heard[rank]->error());
     }
-    Expected<Message> message = decode(*answer);
-    if (!message) {
-      errors.push_back(message.error());
-    } else if (const auto* error = std::get_if<ErrorMessage>(&*message)) {
-      errors.push_back(error->error);
+    return broken ? std::optional(kToldNs) : std::nullopt;
+  };
+  const std::vector<RankAnswer> answers = ranks_->collect(
+      Deadline::after_ms(sent ? timeout_ms : 2000), grace_ms * kMillisecond, tick, hear);
+  std::vector<Message> messages;
+  for (size_t rank = 0; rank < answers.size(); ++rank) {
+    if (!heard[rank]) heard[rank] = understood(answers[rank]);  // it came too late, or nothing did
+    if (*heard[rank]) {
+      messages.push_back(std::move(**heard[rank]));
     } else {
-      messages.push_back(std::move(*message));
+      errors.push_back(heard[rank]->error());
     }
   }
   if (interrupts() > 1)
@@ -314,6 +340,27 @@ Expected<std::vector<Message>> World::ask(const std::vector<std::string>& lines,
     return fail(first_fault(errors));
   }
   return messages;
+}
+
+// What a rank answered; an Error when it failed, has gone, or makes no sense.
+Expected<Message> World::understood(const RankAnswer& answer) {
+  if (!answer) return fail(answer.error());
+  Expected<Message> message = decode(*answer);
+  if (!message) return message;
+  const auto count = [this](const auto& value) {
+    if constexpr (requires { value.refused; }) refused_.add(value.refused);
+  };
+  std::visit(count, *message);
+  if (const auto* error = std::get_if<ErrorMessage>(&*message)) return fail(error->error);
+  return message;
+}
+
+// The others may be waiting for one that will never come.
+void World::give_up(const Error& error) {
+  const Error told{ErrorCode::kAborted, "the coordinator ended the group: " + error.what, 0,
+                   error.hint, error.cause};
+  // Whoever cannot be told has gone, or is reported by its missing answer.
+  static_cast<void>(ranks_->send_all(encode(GiveUpMessage{told}), Deadline::after_ms(500)));
 }
 
 Expected<Measurement> World::run(const PlanCell& plan_cell) {
@@ -354,7 +401,7 @@ Expected<Measurement> World::run(const Cell& cell, const MeasureSettings& asked)
   const std::string line = encode(RunMessage{cell, settings});
   Expected<std::vector<Message>> answers =
       ask(std::vector<std::string>(static_cast<size_t>(cell.ranks), line), timeout_ms,
-          settings.operation_timeout_ms + kGraceMs);
+          settings.operation_timeout_ms + spec_.options.integer("heartbeat_interval_ms"));
   if (!answers) {
     if (spec_.launched != nullptr) spec_.launched->broken = answers.error().message();
     stop();

@@ -4,13 +4,16 @@
 // the runner's seam over launch/ and the protocol. One thread.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/launched.h"
+#include "cli/port_claims.h"
 #include "cli/protocol.h"
 #include "cli/reach.h"
 #include "core/log.h"
@@ -27,6 +30,12 @@ struct WorldSpec {
   std::string plan_hash;  // of a run's plan, which all ranks compare
   const Logger* log = nullptr;
   Launched* launched = nullptr;  // the ranks that a launcher started; null = we start our own
+  // What ranks write to standard error, line by line and from another thread; null = they write to
+  // ours.
+  std::function<void(const std::string& line)> say = {};
+  PortClaims* claims = nullptr;  // of the run; null = the world has its own
+  // Told of what the user has not asked for: another window of ports; null = nobody is.
+  std::function<void(const std::string& text)> notice = {};
 };
 
 // Where a running rank is, for tables.
@@ -53,6 +62,8 @@ class World : public CellRunner {
   RankPlaceView place(int rank) const;
   // Ends all ranks (those of a launcher leave their group and wait); called by the destructor too.
   void stop();
+  // Connections that ranks have refused since the last call.
+  RefusedConnections take_refused() { return std::exchange(refused_, {}); }
   // No further cell can be measured: why; empty = it can. Only ranks of a launcher cannot be
   // started again.
   std::string broken() const { return spec_.launched == nullptr ? "" : spec_.launched->broken; }
@@ -67,12 +78,17 @@ class World : public CellRunner {
   Status assign_launched(const WorldShape& shape);
   Status ready_processes();
   void leave();
-  Expected<int> choose_ports(const OptionSet& options) const;
+  Expected<int> choose_ports(const OptionSet& options);
+  PortClaims* claims() { return spec_.claims != nullptr ? spec_.claims : &claims_; }
+  Status leave_window(OptionSet& options, const Error& why);
   Expected<std::vector<Message>> ask(const std::vector<std::string>& lines, int64_t timeout_ms,
                                      int64_t grace_ms);
+  Expected<Message> understood(const RankAnswer& answer);
+  void give_up(const Error& error);
   SetupMessage setup_for(int rank, const OptionSet& options, int port_base) const;
 
   WorldSpec spec_;
+  PortClaims claims_;
   std::vector<size_t> placement_;           // host of each rank
   std::vector<size_t> members_;             // each rank's place in Launched::ranks
   std::optional<WorldShape> shape_;         // of the running world; empty = none runs
@@ -81,6 +97,7 @@ class World : public CellRunner {
   std::map<std::string, HostFacts> facts_;  // by host name
   uint32_t group_ = 0;
   Digest token_;
+  RefusedConnections refused_;
 };
 
 }  // namespace plumbline

@@ -57,6 +57,8 @@ class Roof {
     const Expected<Channel*> channel = context_.group->channel(1 - self, watchdog());
     if (!channel) return fail(channel.error());
     ByteStream& stream = (*channel)->stream();
+    // Whoever waits for this rank meanwhile must learn whom it waits for.
+    context_.group->control().waiting(1 - self, 0, monotonic_ns());
     const Status open =
         raw_pingpong(stream, self == 1, 1, 1, context_.group->wait_options(), watchdog(), nullptr);
     if (!open) return fail(open.error());
@@ -174,7 +176,11 @@ Expected<Measurement> measure_roof(const Cell& cell, const MeasureSettings& sett
     return skipped;
   }
   Roof roof(cell, settings, context);
-  return roof.run();
+  Expected<Measurement> measured = roof.run();
+  const int self = context.group->rank();
+  if (measured || self > 1 || context.group->size() < 2) return measured;
+  // A bare stream knows no names, and nobody else hears of it.
+  return fail(context.group->fail_stream(1 - self, measured.error(), "bare-socket " + cell.op));
 }
 
 }  // namespace plumbline

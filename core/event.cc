@@ -49,10 +49,11 @@ Expected<SoakEvent> event_from_line(std::string_view line) {
   }
 }
 
-Expected<EventFile> EventFile::open(const std::string& path) {
+Expected<EventFile> EventFile::open(const std::string& path, bool keep) {
   EventFile file;
   file.path_ = path;
-  file.fd_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
+  const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (keep ? 0 : O_TRUNC);
+  file.fd_.reset(::open(path.c_str(), flags, 0644));
   if (!file.fd_.valid()) {
     return fail_errno(ErrorCode::kConfig, "open event file " + path, errno,
                       "choose a writable folder with --out");

@@ -1,7 +1,8 @@
 // Something that changed on a host while a soak ran: a link, a route, a counter, a temperature; or
-// something that the soak itself has to tell (a late round, a cell that ended in error). One JSON
-// object a line of events.jsonl, which lies beside records.jsonl: a line of that file is a record
-// and nothing else. docs/soak.md describes every field. Plain values.
+// something that a soak or a run itself has to tell (a late round, a cell that ended in error,
+// ranks that were started again). One JSON object a line of events.jsonl, which lies beside
+// records.jsonl: a line of that file is a record and nothing else. docs/soak.md describes every
+// field. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +26,17 @@ struct SoakEvent {
   std::string text;          // "en1 speed 10000 -> 1000 Mb/s"
 };
 
+inline constexpr const char* kEventsFile = "events.jsonl";  // in the folder of a run
+
 std::string to_line(const SoakEvent& event);  // without the newline
 Expected<SoakEvent> event_from_line(std::string_view line);
 
-// Appends one line at a time, each one write(2). Opening empties an older file.
+// Appends one line at a time, each one write(2). Opening empties an older file, unless it is kept.
 // Thread-safe.
 class EventFile {
  public:
-  static Expected<EventFile> open(const std::string& path);
+  // `keep`: what is there stays, and new lines follow it.
+  static Expected<EventFile> open(const std::string& path, bool keep = false);
   EventFile(EventFile&& other) noexcept : fd_(std::move(other.fd_)), path_(other.path_) {}
   Status append(const SoakEvent& event);
 

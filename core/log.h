@@ -3,6 +3,7 @@
 // in the LOG_LEVEL option. Formatting happens only when the level is on.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,8 +16,10 @@ bool log_level_from(std::string_view text, LogLevel& level);
 
 class Logger {
  public:
-  // `who` stands in every line: "rank 1", "coordinator".
-  Logger(std::string who, LogLevel level);
+  // `who` stands in every line: "rank 1", "coordinator". `out` gets each line, without its newline
+  // and from whatever thread, in place of standard error; empty = none does.
+  Logger(std::string who, LogLevel level,
+         std::function<void(const std::string& line)> out = nullptr);
   ~Logger();
   Logger(const Logger&) = delete;
   Logger& operator=(const Logger&) = delete;

@@ -24,8 +24,10 @@ constexpr OptionRow kTable[] = {
     {"listen_addr", kAddress, "auto", "", "listen on this address only; auto = every data address",
      "MCCL_LISTEN_ADDR", nullptr, kNoMin, kNoMax, nullptr, kOwn},
     {"port_base", kPort, "29600", "port",
-     "rank r listens on port_base + r; auto finds a window of free ports", "MCCL_PORT_BASE",
-     nullptr, 1, 65535, nullptr, kOwn},
+     "rank r listens on port_base + r; auto finds a window of free ports, and so does a run on "
+     "this "
+     "machine alone that finds the default busy",
+     "MCCL_PORT_BASE", nullptr, 1, 65535, nullptr, kOwn},
     {"master_port", kInt, "29500", "port", "where rank 0 listens for the rendezvous", nullptr,
      nullptr, 1, 65535, nullptr, kOwn},
     {"ifname", kText, "", "", "use only the data addresses of this interface; empty = all",

@@ -256,12 +256,13 @@ constexpr FieldRow kEventFields[] = {
     {"schema", "integer", false, "", "version of this format: 1"},
     {"run_id", "string", false, "", "of the run, as in its records"},
     {"time", "string", false, "", "when it was seen, RFC 3339 UTC"},
-    {"at_ns", "integer", false, "ns", "the same since the start of the soak"},
-    {"round", "integer", false, "", "the round that ran, or had run last; 0 = before the first"},
+    {"at_ns", "integer", false, "ns", "the same since the start of the soak, or of the run"},
+    {"round", "integer", false, "",
+     "the round that ran, or had run last; 0 = before the first, or no soak"},
     {"host", "string", false, "", "where; empty = the coordinator"},
     {"kind", "string", false, "",
      "`link`, `address`, `route`, `counter`, `temperature`, `cpu`, `host` (cannot be observed), "
-     "`round` (late, no idle time left), `cell` (ended in error)"},
+     "`round` (late, no idle time left), `cell` (ended in error), `ranks` (started again)"},
     {"subject", "string", false, "", "what changed: interface, peer, counter, sensor, cell"},
     {"text", "string", false, "", "the change in words, without the host"},
 };

@@ -13,18 +13,23 @@
 namespace plumbline {
 
 Expected<std::unique_ptr<RankSet>> RankSet::start(const std::vector<RankPlace>& places,
-                                                  const std::string& alive) {
+                                                  const std::string& alive, const RankLines& say) {
   std::unique_ptr<RankSet> set(new RankSet());
   set->places_ = places;
+  ProcessOptions options;
+  options.catch_errors = say != nullptr;
+  std::vector<Fd> errors;
   for (size_t rank = 0; rank < places.size(); ++rank) {
-    Expected<std::unique_ptr<Process>> process = Process::spawn(places[rank].argv);
+    Expected<std::unique_ptr<Process>> process = Process::spawn(places[rank].argv, options);
     if (!process) {
       Error error = process.error();
       error.what = fmt::format("start rank {} on {}: {}", rank, places[rank].host, error.what);
       return fail(std::move(error));
     }
+    errors.push_back((*process)->take_errors());
     set->ranks_.push_back(std::move(*process));
   }
+  if (say) set->errors_ = std::make_unique<ErrorLines>(std::move(errors), say);
   set->use_all();
   const bool remote = std::any_of(places.begin(), places.end(),
                                   [](const RankPlace& place) { return place.remote; });
@@ -64,17 +69,18 @@ void RankSet::keep_alive() {
 }
 
 Status RankSet::send(const std::vector<std::string>& lines, Deadline deadline) {
+  const NoSigpipe no_sigpipe;
   const std::scoped_lock lock(writing_);
+  Status all;
   for (size_t rank = 0; rank < used_.size(); ++rank) {
     const Status sent = ranks_[used_[rank]]->write_line(lines[rank], deadline);
-    if (!sent) {
-      Error error = sent.error();
-      error.what = fmt::format("rank {} on {}: {}", rank, places_[used_[rank]].host, error.what);
-      error.cause = "rank.dead";
-      return fail(std::move(error));
-    }
+    if (sent || !all) continue;
+    Error error = sent.error();
+    error.what = fmt::format("rank {} on {}: {}", rank, places_[used_[rank]].host, error.what);
+    error.cause = "rank.dead";
+    all = fail(std::move(error));
   }
-  return {};
+  return all;
 }
 
 Status RankSet::send_all(const std::string& line, Deadline deadline) {
@@ -94,12 +100,14 @@ RankAnswer RankSet::read_one(int rank, Deadline deadline) {
   }
   Error error = answer.error();
   error.what = fmt::format("rank {} on {}: {}", rank, places_[index].host, error.what);
-  error.cause = error.code == ErrorCode::kTimeout ? "rank.late" : "rank.dead";
+  const bool late = error.code == ErrorCode::kTimeout;
+  error.cause = late ? "rank.late" : "rank.dead";
+  if (late) error.hint = "is its process stopped, or its host overloaded or out of reach?";
   return fail(std::move(error));
 }
 
 std::vector<RankAnswer> RankSet::collect(Deadline deadline, int64_t grace_ns,
-                                         const std::function<bool()>& tick) {
+                                         const std::function<bool()>& tick, const Heard& heard) {
   std::vector<std::optional<RankAnswer>> answers(used_.size());
   const auto missing = [&] {
     return std::count_if(answers.begin(), answers.end(), [](const auto& a) { return !a; });
@@ -120,7 +128,9 @@ std::vector<RankAnswer> RankSet::collect(Deadline deadline, int64_t grace_ns,
       // Readable, but perhaps only part of a line: its rest follows at once, or the rank hangs and
       // the deadline tells.
       answers[rank] = read_one(static_cast<int>(rank), deadline);
-      deadline = Deadline::at_ns(std::min(deadline.at_ns(), monotonic_ns() + grace_ns));
+      const std::optional<int64_t> told = heard ? heard(rank, *answers[rank]) : std::nullopt;
+      deadline =
+          Deadline::at_ns(std::min(deadline.at_ns(), monotonic_ns() + told.value_or(grace_ns)));
     }
   }
   std::vector<RankAnswer> result;
@@ -143,11 +153,14 @@ void RankSet::stop(int polite_ms) {
     return std::all_of(ranks_.begin(), ranks_.end(),
                        [&](const auto& rank) { return rank->wait(deadline); });
   };
-  if (all_gone(Deadline::after_ms(polite_ms))) return;
-  for (const auto& rank : ranks_) rank->kill(SIGTERM);
-  if (all_gone(Deadline::after_ms(200))) return;
-  for (const auto& rank : ranks_) rank->kill(SIGKILL);
-  all_gone(Deadline::after_ms(1000));
+  if (!all_gone(Deadline::after_ms(polite_ms))) {
+    for (const auto& rank : ranks_) rank->kill(SIGTERM);
+    if (!all_gone(Deadline::after_ms(200))) {
+      for (const auto& rank : ranks_) rank->kill(SIGKILL);
+      all_gone(Deadline::after_ms(1000));
+    }
+  }
+  errors_.reset();  // with their last words
 }
 
 }  // namespace plumbline

@@ -10,10 +10,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "launch/error_lines.h"
 #include "launch/process.h"
 
 namespace plumbline {
@@ -28,12 +30,18 @@ struct RankPlace {
 
 // One rank's answer, or what became of it.
 using RankAnswer = Expected<std::string>;
+using RankLines = std::function<void(const std::string& line)>;
+// Nanoseconds that the others still get; nullopt = as usual.
+using Heard = std::function<std::optional<int64_t>(size_t rank, const RankAnswer& answer)>;
 
 class RankSet {
  public:
   // `alive` is the line that remote ranks are sent every two seconds; no answer to it is expected.
+  // `say` gets what the ranks write to standard error, line by line, in a thread of its own;
+  // without it they write to ours.
   static Expected<std::unique_ptr<RankSet>> start(const std::vector<RankPlace>& places,
-                                                  const std::string& alive = {});
+                                                  const std::string& alive = {},
+                                                  const RankLines& say = nullptr);
   // Ranks that run already, one wire each; `hosts` names theirs for messages.
   static std::unique_ptr<RankSet> adopt(const std::vector<std::string>& hosts,
                                         std::vector<std::unique_ptr<RankWire>> wires);
@@ -44,14 +52,16 @@ class RankSet {
   void use(std::vector<size_t> members) { used_ = std::move(members); }
   pid_t pid(int rank) const { return ranks_[used_[static_cast<size_t>(rank)]]->pid(); }
 
-  // Sends lines[r] to rank r (or the same line to all).
+  // Sends lines[r] to rank r (or the same line to all); those that can be told are, whatever
+  // becomes of the others.
   Status send(const std::vector<std::string>& lines, Deadline deadline);
   Status send_all(const std::string& line, Deadline deadline);
   // One line from each, in any order of arrival. Ranks work in step: once one has answered or died,
-  // the others get `grace_ns` more. `tick` is called at least every 200 ms; returning false gives
-  // up at once.
+  // the others get `grace_ns` more, or as much as `heard` says, which is told of every answer as it
+  // comes. `tick` is called at least every 200 ms; returning false gives up at once.
   std::vector<RankAnswer> collect(Deadline deadline, int64_t grace_ns,
-                                  const std::function<bool()>& tick = nullptr);
+                                  const std::function<bool()>& tick = nullptr,
+                                  const Heard& heard = nullptr);
   // Ends all: input closed, then SIGTERM, then SIGKILL; returns within about `polite_ms` + 1 s with
   // every process reaped.
   void stop(int polite_ms);
@@ -71,6 +81,7 @@ class RankSet {
   std::condition_variable stopping_;
   bool stopped_ = false;
   std::thread keeper_;
+  std::unique_ptr<ErrorLines> errors_;  // what they write to standard error; null = not ours
 };
 
 }  // namespace plumbline

@@ -138,7 +138,8 @@ std::vector<LocalPort> try_ports(const std::vector<NicAddress>& addresses,
 }
 
 Expected<int> find_free_window(const std::vector<NicAddress>& addresses, int ranks, int master_port,
-                               std::pair<int, int> ephemeral) {
+                               std::pair<int, int> ephemeral,
+                               const std::function<bool(int base)>& usable) {
   const int places = ranks > 0 ? (kLastWindow - kFirstWindow) / ranks : 0;
   for (int i = 0; i < places; ++i) {
     const int place = static_cast<int>((getpid() + int64_t{i}) % places);
@@ -147,7 +148,7 @@ Expected<int> find_free_window(const std::vector<NicAddress>& addresses, int ran
     const bool apart = std::none_of(window.begin(), window.end(), [&](int port) {
       return port == master_port || in_range(port, ephemeral);
     });
-    if (apart && is_free(addresses, window)) return plan.base;
+    if (apart && is_free(addresses, window) && (!usable || usable(plan.base))) return plan.base;
   }
   return fail(ErrorCode::kBusy,
               fmt::format("find {} free ports in a row between {} and {}", ranks, kFirstWindow,

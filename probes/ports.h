@@ -3,6 +3,7 @@
 // and judges evidence; try_ports and find_free_window open listeners for a moment. Thread-safe.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,8 +53,9 @@ std::vector<LocalPort> try_ports(const std::vector<NicAddress>& addresses,
 
 // A window of free ports for `--port-base auto`: outside the ephemeral range and away from the
 // master port. Where the search begins depends on the process, so that two runs that start at the
-// same time rarely meet.
+// same time rarely meet. `usable` has the last word on a window that is free; empty = it is.
 Expected<int> find_free_window(const std::vector<NicAddress>& addresses, int ranks, int master_port,
-                               std::pair<int, int> ephemeral);
+                               std::pair<int, int> ephemeral,
+                               const std::function<bool(int base)>& usable = nullptr);
 
 }  // namespace plumbline

@@ -38,7 +38,7 @@ Status read_report_input(const std::vector<std::string>& paths, ReportInput& inp
                                     : for_each_record(path, &input.notes, take);
     if (!read) return read;
     if (path == "-") continue;
-    const std::string events = (fs::path(path).parent_path() / "events.jsonl").string();
+    const std::string events = (fs::path(path).parent_path() / kEventsFile).string();
     std::error_code code;
     if (!fs::exists(events, code)) continue;
     const Status seen = for_each_event(events, [&](SoakEvent event) { soaks.take(event); });

@@ -108,6 +108,10 @@ class Run {
         summary_.start_failure = summary_.stopped;
         return false;
       }
+      if (request_.notice) {
+        request_.notice(fmt::format("{} ranks are started again: {}", cell.cell.ranks,
+                                    status.error().message()));
+      }
     }
   }
 

@@ -48,6 +48,9 @@ struct RunRequest {
   std::set<std::string> finished_ids;  // cells that --resume found done
   RecordFile* file = nullptr;          // nullptr: records are returned only
   std::function<void(const RunProgress&)> progress;
+  // Told of what the run does on its own account: ranks that are started again, and why; may be
+  // empty.
+  std::function<void(const std::string&)> notice;
   // Adds to each record, before it is written, what only the caller knows; may be empty.
   std::function<void(Record&)> mark;
 };

@@ -160,6 +160,7 @@ class Soak {
     RunRequest request = request_.run;
     request.plan = &plan;
     request.finished_ids.clear();
+    request.notice = [&](const std::string& text) { tell("ranks", "", text); };
     request.mark = [&](Record& record) {
       record.soak = SoakMark{summary_.rounds, elapsed(), idle_ns, resident_bytes()};
     };

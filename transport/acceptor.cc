@@ -16,6 +16,13 @@ constexpr int64_t kPauseNs = 100 * kMillisecond;
 constexpr int kLinesPerPeriod = 5;
 constexpr int64_t kLogPeriodNs = 10 * kSecond;
 
+// "10.0.0.9:4711" -> "10.0.0.9", "[fd00::9]:4711" -> "fd00::9".
+std::string without_port(const std::string& where) {
+  const std::string address = where.substr(0, where.rfind(':'));
+  const bool brackets = address.size() > 2 && address.front() == '[';
+  return brackets ? address.substr(1, address.size() - 2) : address;
+}
+
 }  // namespace
 
 void LogLimit::line(const std::string& text) {
@@ -35,8 +42,13 @@ void LogLimit::line(const std::string& text) {
 }
 
 Acceptor::Acceptor(const HandshakeIdentity& self, const TcpListener& listener, Owner owner,
-                   const Logger* log)
-    : self_(self), listener_(listener), owner_(std::move(owner)), log_(log, LogLevel::kWarn) {}
+                   RefusedTally* refused, const Logger* log)
+    : self_(self),
+      listener_(listener),
+      owner_(std::move(owner)),
+      refused_(refused),
+      trouble_(log, LogLevel::kWarn),
+      log_(log, LogLevel::kInfo) {}
 
 void Acceptor::add_to(PollSet& poll) {
   poll_indexes_.clear();
@@ -65,7 +77,7 @@ void Acceptor::accept_all(const PollSet& poll) {
     for (size_t taken = 0; taken < kMaxPending; ++taken) {
       Expected<Fd> fd = accept_from(listener_.sockets()[i].get());
       if (!fd) {
-        log_.line(fd.error().message());
+        trouble_.line(fd.error().message());
         paused_until_ns_ = monotonic_ns() + kPauseNs;
         return;
       }
@@ -107,6 +119,10 @@ bool Acceptor::advance(HandshakeSocket& pending, const PollSet& poll) {
 
 void Acceptor::refuse(HandshakeSocket& pending, const Error& error) {
   log_.line("refused a connection from " + pending.where() + ": " + error.message());
+  // A rank of ours that has such a connection already, or disagrees, is no stranger.
+  if (refused_ != nullptr && !pending.handshake().authentic()) {
+    refused_->add(without_port(pending.where()));
+  }
   owner_.refused(pending.handshake().peer_rank(), error, pending.fatal());
 }
 

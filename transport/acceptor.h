@@ -1,7 +1,7 @@
 // The incoming side: takes connections from the listener and lets each prove within a few seconds
-// who it is. Strangers (silence, garbage, a wrong token) are refused, logged at a bounded rate and
-// never disturb the others: nothing here waits, and when too many are pending the oldest goes. One
-// thread.
+// who it is. Strangers (silence, garbage, a wrong token) are refused and counted, logged at a
+// bounded rate where that is wanted (INFO), and never disturb the others: nothing here waits, and
+// when too many are pending the oldest goes. One thread.
 #pragma once
 
 #include <deque>
@@ -10,6 +10,7 @@
 
 #include "core/log.h"
 #include "transport/handshake_socket.h"
+#include "transport/refused.h"
 #include "transport/tcp_listener.h"
 
 namespace plumbline {
@@ -38,9 +39,9 @@ class Acceptor {
     std::function<void(int claimed, const Error& error, bool fatal)> refused;
   };
 
-  // `self` and `listener` must outlive it; `log` may be null.
+  // `self` and `listener` must outlive it; `refused` and `log` may be null.
   Acceptor(const HandshakeIdentity& self, const TcpListener& listener, Owner owner,
-           const Logger* log);
+           RefusedTally* refused, const Logger* log);
 
   void add_to(PollSet& poll);
   void step(const PollSet& poll);
@@ -54,7 +55,8 @@ class Acceptor {
   const HandshakeIdentity& self_;
   const TcpListener& listener_;
   Owner owner_;
-  LogLimit log_;
+  RefusedTally* refused_;
+  LogLimit trouble_, log_;
   std::deque<std::unique_ptr<HandshakeSocket>> pending_;  // oldest first
   std::vector<size_t> poll_indexes_;                      // of the listening sockets
   int64_t paused_until_ns_ = 0;  // no descriptors left: the listener would spin

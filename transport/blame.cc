@@ -22,7 +22,9 @@ const FlightEntry* entry_of(const std::vector<FlightEntry>& entries, uint32_t se
   return nullptr;
 }
 
+// Number 0: nothing that the ranks call together (a roof on the bare stream).
 std::string named(uint32_t sequence, const std::string& operation) {
+  if (sequence == 0 && !operation.empty()) return operation;
   return operation.empty() ? fmt::format("op {}", sequence)
                            : fmt::format("op {} {}", sequence, operation);
 }
@@ -34,8 +36,9 @@ std::string ago(int64_t ns) {
 // "op 91 allreduce f32 64 KiB step 7: rank 2 waits for rank 1, last progress 3.1 s ago, 64 KiB
 // unacknowledged, receive window 0"
 std::string complaint(const BlameQuestion& q) {
-  std::string text = fmt::format("{} step {}: rank {} waits for rank {}",
-                                 named(q.sequence, q.operation), q.step, q.self, q.peer);
+  const std::string step = q.sequence == 0 ? "" : fmt::format(" step {}", q.step);
+  std::string text = fmt::format("{}{}: rank {} waits for rank {}", named(q.sequence, q.operation),
+                                 step, q.self, q.peer);
   if (q.since_progress_ns) text += fmt::format(", last progress {}", ago(*q.since_progress_ns));
   if (q.stream && q.stream->unacked_bytes) {
     text += fmt::format(", {} unacknowledged", format_bytes(*q.stream->unacked_bytes));
@@ -80,6 +83,11 @@ std::string last_finished(const Station& station) {
   return "it has finished none";
 }
 
+std::string where_of(const RankStatus& status) {
+  if (!status.in_operation) return "outside the collectives (a roof)";
+  return fmt::format("in {} step {}", named(status.sequence, status.operation), status.step);
+}
+
 // The walk: `text_` grows by what each rank on the way says, until one of them is the culprit.
 class Walk {
  public:
@@ -101,9 +109,8 @@ class Walk {
       station.status = control_.query(rank, deadline_, &station.recorder);
       if (std::optional<Error> culprit = judge(rank, station)) return *culprit;
       const int next = station.status.waiting_for;
-      text_ += fmt::format("; rank {} waits for rank {} in {} step {} (last progress {})", rank,
-                           next, named(station.status.sequence, station.status.operation),
-                           station.status.step, ago(station.status.since_progress_ns));
+      text_ += fmt::format("; rank {} waits for rank {} {} (last progress {})", rank, next,
+                           where_of(station.status), ago(station.status.since_progress_ns));
       if (std::find(path.begin(), path.end(), next) != path.end()) return circle(path, next);
       if (deadline_.passed()) return stalled(text_, "");
       rank = next;
@@ -130,7 +137,8 @@ class Walk {
     if (theirs != nullptr && ours_ && theirs->op_hash != ours_->op_hash) {
       return mismatch(text_ + "; " + calls_differ(q_.sequence, q_.self, *ours_, rank, *theirs));
     }
-    if (!status.in_operation) return absent(rank, station);
+    // One that waits all the same moves bytes of its own (a roof).
+    if (!status.in_operation && status.waiting_for < 0) return absent(rank, station);
     if (status.waiting_for < 0) {
       return stalled(
           fmt::format("{}; rank {} is in {} and waits for nobody (last progress {})", text_, rank,

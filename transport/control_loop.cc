@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "transport/socket.h"
 #include "transport/tcp_stream.h"
@@ -15,6 +16,14 @@ constexpr int64_t kFarewellNs = 300 * kMillisecond;
 constexpr int64_t kControlUserTimeoutMs = 20'000;
 // A peer that said nothing for this many heartbeats and one second more is worth a line.
 constexpr int64_t kSilentBeats = 3;
+
+// A peer that said nothing for so long is given up, whatever this rank does meanwhile: one
+// heartbeat later than an operation would end that waits for it, so that the operation's own words
+// come first.
+int64_t longest_silence(const ControlConfig& config) {
+  constexpr int64_t kLeastBeats = 3;
+  return std::max(config.watchdog_ns + config.heartbeat_ns, kLeastBeats * config.heartbeat_ns);
+}
 
 Error gone(const std::string& who, const Error& how) {
   if (how.code == ErrorCode::kProtocol) return {how.code, who + ": " + how.what, 0, how.hint, {}};
@@ -43,7 +52,7 @@ ControlLoop::ControlLoop(const ControlConfig& config, ControlState& state,
            },
            [this](int peer, Purpose purpose, Fd fd) { connected(peer, purpose, std::move(fd)); },
            [this](int claimed, const Error& error, bool fatal) { refused(claimed, error, fatal); }},
-          config.log) {}
+          config.refused, config.log) {}
 
 std::string ControlLoop::name(int peer) const {
   return fmt::format("rank {} on {}", peer, config_.endpoints[static_cast<size_t>(peer)].host);
@@ -82,12 +91,12 @@ void ControlLoop::round() {
   }
   serve_requests();
   if (state_.failed() && !failure_sent_) broadcast_failure();
-  if (monotonic_ns() >= next_heartbeat_ns_) heartbeat();
+  if (monotonic_ns() >= std::min(next_heartbeat_ns_, silence_ends_ns_)) heartbeat();
   step_links();  // what was queued in this round leaves in this round
 }
 
 int ControlLoop::timeout_ms() const {
-  int64_t at = next_heartbeat_ns_;
+  int64_t at = std::min(next_heartbeat_ns_, silence_ends_ns_);
   if (farewell_until_ns_ != 0) {
     at = std::min(at, farewell_until_ns_);
   } else {
@@ -267,23 +276,50 @@ void ControlLoop::link_lost(int peer, const Error& error) {
 
 void ControlLoop::heartbeat() {
   const int64_t now = monotonic_ns();
+  // This process was stopped itself, or its machine slept: what peers said meanwhile comes now.
+  const int64_t late = last_heartbeat_ns_ == 0 ? 0 : now - next_heartbeat_ns_;
+  if (late > config_.heartbeat_ns + kSecond) awake_since_ns_ = now;
+  last_heartbeat_ns_ = now;
   next_heartbeat_ns_ = now + config_.heartbeat_ns;
+  silence_ends_ns_ = std::numeric_limits<int64_t>::max();
   const std::vector<std::byte> message = encode_heartbeat(recorder_.status(rank_));
   for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
     Peer& p = peers_[static_cast<size_t>(peer)];
     if (!p.link) continue;
     // A peer that does not read gets no more of them.
     if (p.link->unsent() == 0 && farewell_until_ns_ == 0) p.link->send(message);
-    const int64_t heard = state_.heard_ns(peer);
-    const bool silent = heard != 0 && now - heard > kSilentBeats * config_.heartbeat_ns + kSecond;
-    if (silent && !p.silent_logged && config_.log != nullptr) {
-      config_.log->warn(
-          fmt::format("{} has said nothing for {:.1f} s (stopped, or its host is "
-                      "overloaded or unreachable)",
-                      name(peer), static_cast<double>(now - heard) / 1e9));
-    }
-    p.silent_logged = silent;
+    watch_silence(peer, now);
   }
+}
+
+void ControlLoop::watch_silence(int peer, int64_t now) {
+  Peer& p = peers_[static_cast<size_t>(peer)];
+  const int64_t heard = state_.heard_ns(peer);
+  if (heard == 0) return;  // still connecting
+  const int64_t silent_ns = now - std::max(heard, awake_since_ns_);
+  const std::string silence = fmt::format("{} has said nothing for {:.1f} s", name(peer),
+                                          static_cast<double>(silent_ns) / 1e9);
+  const bool silent = silent_ns > kSilentBeats * config_.heartbeat_ns + kSecond;
+  if (silent && !p.silent_logged && config_.log != nullptr && tells_of(peer)) {
+    config_.log->warn(silence + " (stopped, or its host is overloaded or unreachable)");
+  }
+  p.silent_logged = silent;
+  const int64_t longest = longest_silence(config_);
+  if (silent_ns < longest) {
+    silence_ends_ns_ = std::min(silence_ends_ns_, now - silent_ns + longest);
+  } else if (farewell_until_ns_ == 0) {
+    state_.fail(rank_,
+                {ErrorCode::kPeerLost, silence + " (stopped, or its host hangs or is out of reach)",
+                 0, "look at that rank's process and its host", "rank.dead"});
+  }
+}
+
+// All see the silence of one; the lowest of those connected says so.
+bool ControlLoop::tells_of(int silent) const {
+  for (int lower = 0; lower < rank_; ++lower) {
+    if (lower != silent && peers_[static_cast<size_t>(lower)].link) return false;
+  }
+  return true;
 }
 
 void ControlLoop::broadcast_failure() {

@@ -17,6 +17,7 @@
 #include "transport/control_state.h"
 #include "transport/dialer.h"
 #include "transport/flight_recorder.h"
+#include "transport/refused.h"
 #include "transport/tcp_listener.h"
 
 namespace plumbline {
@@ -30,8 +31,10 @@ struct ControlConfig {
   std::vector<bool> apart;  // by peer: never connected; empty = none is
   bool eager = true;        // data connections at once, not when first used
   int64_t heartbeat_ns = kSecond;
+  int64_t watchdog_ns = 30 * kSecond;  // of an operation; a peer may be silent a little longer
   int64_t connect_timeout_ms = 30'000;
-  const Logger* log = nullptr;  // may be null
+  const Logger* log = nullptr;      // may be null
+  RefusedTally* refused = nullptr;  // counts strangers; may be null
 };
 
 class ControlLoop {
@@ -63,6 +66,8 @@ class ControlLoop {
   bool handle(int peer, ControlKind kind, std::span<const std::byte> fields);
   void link_lost(int peer, const Error& error);
   void heartbeat();
+  void watch_silence(int peer, int64_t now);
+  bool tells_of(int silent) const;
   void broadcast_failure();
   void start_farewell();
   bool farewell_over() const;
@@ -77,6 +82,9 @@ class ControlLoop {
   Acceptor acceptor_;
   PollSet poll_;
   int64_t next_heartbeat_ns_ = 0;
+  int64_t silence_ends_ns_ = 0;  // when the peer that has been silent longest is given up
+  int64_t last_heartbeat_ns_ = 0;
+  int64_t awake_since_ns_ = 0;     // silence before that is this process's own
   int64_t farewell_until_ns_ = 0;  // 0 = not stopping
   bool failure_sent_ = false;
 };

@@ -8,8 +8,17 @@
 #include "transport/socket.h"
 
 namespace plumbline {
-ControlState::ControlState(int rank, int size, WakePipe wake, WakePipe failed)
+namespace {
+
+// A peer that has been silent for so long, and for two heartbeats, is not waited for: its answer
+// would have to come from the thread that sends no heartbeats.
+constexpr int64_t kLeastSilentNs = 800 * kMillisecond;
+
+}  // namespace
+
+ControlState::ControlState(int rank, int size, int64_t heartbeat_ns, WakePipe wake, WakePipe failed)
     : rank_(rank),
+      heartbeat_ns_(heartbeat_ns),
       wake_(std::move(wake)),
       failed_pipe_(std::move(failed)),
       peers_(static_cast<size_t>(size)) {
@@ -17,13 +26,14 @@ ControlState::ControlState(int rank, int size, WakePipe wake, WakePipe failed)
 }
 
 Expected<std::unique_ptr<ControlState>> ControlState::create(int rank, int size,
-                                                             const std::vector<bool>& apart) {
+                                                             const std::vector<bool>& apart,
+                                                             int64_t heartbeat_ns) {
   Expected<WakePipe> wake = WakePipe::open();
   if (!wake) return plumbline::fail(wake.error());
   Expected<WakePipe> failed = WakePipe::open();
   if (!failed) return plumbline::fail(failed.error());
   std::unique_ptr<ControlState> state(
-      new ControlState(rank, size, std::move(*wake), std::move(*failed)));
+      new ControlState(rank, size, heartbeat_ns, std::move(*wake), std::move(*failed)));
   for (size_t peer = 0; peer < apart.size(); ++peer) state->peers_[peer].apart = apart[peer];
   return state;
 }
@@ -31,7 +41,7 @@ Expected<std::unique_ptr<ControlState>> ControlState::create(int rank, int size,
 Error ControlState::failure() const {
   const std::lock_guard lock(mutex_);
   Error error = failure_.error;
-  if (failure_.origin == rank_) return error;
+  if (failure_.origin == rank_ || failure_.origin == kCoordinator) return error;
   error.hint.clear();
   error.what = fmt::format("rank {} ended the operation: {}", failure_.origin, error.message());
   error.sys_errno = 0;
@@ -245,7 +255,12 @@ RankStatus ControlState::query(int peer, Deadline deadline, std::vector<FlightEn
     requests_.queries.emplace_back(peer, id);
     wake_.signal();
     // Also in a group that has failed: just then it is asked who is to blame.
-    wait_until(lock, deadline, [&] { return p.answered >= id || p.left; });
+    const int64_t patience = std::max(2 * heartbeat_ns_, kLeastSilentNs);
+    while (p.answered < id && !p.left) {
+      const int64_t left = std::min(deadline.at_ns(), p.heard_ns + patience) - monotonic_ns();
+      if (left <= 0) break;
+      changed_.wait_for(lock, std::chrono::nanoseconds(left));
+    }
   }
   RankStatus status = p.status;
   status.reachable = !p.apart;

@@ -33,9 +33,13 @@ struct ControlRequests {
 
 class ControlState {
  public:
+  // The origin of a failure that the coordinator told of, not a rank.
+  static constexpr int kCoordinator = -1;
+
   // `apart`: by peer, who is never connected with this rank; empty = nobody.
   static Expected<std::unique_ptr<ControlState>> create(int rank, int size,
-                                                        const std::vector<bool>& apart = {});
+                                                        const std::vector<bool>& apart = {},
+                                                        int64_t heartbeat_ns = kSecond);
 
   // --- failure ---
   bool failed() const { return failed_.load(std::memory_order_acquire); }
@@ -89,7 +93,7 @@ class ControlState {
     std::string note;
   };
 
-  ControlState(int rank, int size, WakePipe wake, WakePipe failed);
+  ControlState(int rank, int size, int64_t heartbeat_ns, WakePipe wake, WakePipe failed);
   Peer& at(int peer) { return peers_[static_cast<size_t>(peer)]; }
   const Peer& at(int peer) const { return peers_[static_cast<size_t>(peer)]; }
   // Waits on changed_ until `done()` holds or the deadline passes.
@@ -100,6 +104,7 @@ class ControlState {
   void wait(std::unique_lock<std::mutex>& lock, Deadline deadline, const Done& done);
 
   const int rank_;
+  const int64_t heartbeat_ns_;
   const WakePipe wake_, failed_pipe_;
   std::atomic<bool> failed_{false}, established_{false};
   mutable std::mutex mutex_;  // of everything below

@@ -26,6 +26,7 @@ class TcpControlImpl : public TcpControl {
   bool failed() const override { return state_->failed(); }
   Error failure() const override { return state_->failure(); }
   void abort(const Error& reason) override { state_->fail(rank_, reason); }
+  void give_up(const Error& reason) override { state_->fail(ControlState::kCoordinator, reason); }
 
   void begin_operation(uint32_t sequence, uint32_t op_hash, const std::string& text) override {
     recorder_.begin_operation(sequence, op_hash, text);
@@ -99,7 +100,8 @@ class TcpControlImpl : public TcpControl {
 }  // namespace
 
 Expected<std::shared_ptr<TcpControl>> TcpControl::start(ControlConfig config) {
-  auto state = ControlState::create(config.identity.rank, config.identity.size, config.apart);
+  auto state = ControlState::create(config.identity.rank, config.identity.size, config.apart,
+                                    config.heartbeat_ns);
   if (!state) return fail(state.error());
   try {
     return std::make_shared<TcpControlImpl>(std::move(config), std::move(*state));

@@ -51,6 +51,7 @@ struct Group::Impl {
   std::vector<pollfd> poll_set;  // reused
 
   void add_channel(int peer, std::unique_ptr<ByteStream> stream);
+  bool reason_came() const;
   Error fail_channel(Channel& channel, Error error);
   // What this rank waits for now: the channel, and the message.
   Channel* awaited(MessageTag* tag) const;
@@ -65,14 +66,18 @@ void Group::Impl::add_channel(int peer, std::unique_ptr<ByteStream> stream) {
   connected.push_back(slot.get());
 }
 
+// A rank that gives up says why and then closes: its reason may still be on the way.
+bool Group::Impl::reason_came() const {
+  const Deadline patience = Deadline::after_ns(kReasonNs);
+  while (!control->failed() && !patience.passed()) nap(kMillisecond);
+  return control->failed();
+}
+
 // Makes the best of a broken channel: the first fault's own words where the control plane has
 // them, and everybody else is told.
 Error Group::Impl::fail_channel(Channel& channel, Error error) {
   if (error.code == ErrorCode::kPeerLost) {
-    // A rank that gives up says why and then closes: its reason may still be on the way.
-    const Deadline patience = Deadline::after_ns(kReasonNs);
-    while (!control->failed() && !patience.passed()) nap(kMillisecond);
-    if (control->failed()) return control->failure();
+    if (reason_came()) return control->failure();
     if (error.cause.empty()) error.cause = "rank.dead";
   }
   if (const auto& mismatch = channel.hash_mismatch()) {
@@ -161,6 +166,7 @@ Group::Group(int rank, int size, uint32_t id, std::vector<std::unique_ptr<ByteSt
                      std::move(transport_name),
                      {},
                      {}}) {
+  impl_->wait_options.failed = [plane = impl_->control.get()] { return plane->failed(); };
   impl_->channels.resize(static_cast<size_t>(size));
   for (size_t peer = 0; peer < streams.size() && peer < impl_->channels.size(); ++peer) {
     if (streams[peer]) impl_->add_channel(static_cast<int>(peer), std::move(streams[peer]));
@@ -293,6 +299,14 @@ Error Group::blame(int peer, uint32_t sequence, uint32_t step, const std::string
     question.obstacle = channel.obstacle();
   }
   return find_blame(*impl_->control, question);
+}
+
+Error Group::fail_stream(int peer, const Error& error, const std::string& doing) {
+  ControlPlane& control = *impl_->control;
+  if (control.failed()) return control.failure();
+  if (error.code == ErrorCode::kPeerLost && impl_->reason_came()) return control.failure();
+  control.abort(error.code == ErrorCode::kTimeout ? blame(peer, 0, 0, doing) : error);
+  return control.failure();
 }
 
 }  // namespace plumbline

@@ -56,6 +56,8 @@ class ControlPlane {
   virtual Error failure() const = 0;
   // Declares the group broken and tells every rank why. The first reason stays.
   virtual void abort(const Error& reason) = 0;
+  // The same on behalf of the coordinator, which tells every rank itself.
+  virtual void give_up(const Error& reason) { abort(reason); }
 
   // The rank's thread publishes what it does (cheap: a short lock, no system call).
   virtual void begin_operation(uint32_t sequence, uint32_t op_hash, const std::string& text) = 0;
@@ -74,6 +76,8 @@ class ControlPlane {
 struct WaitOptions {
   int64_t spin_ns = 50'000;  // how long to try before sleeping in poll(2)
   bool yield = false;        // give the core away between tries: ranks outnumber cores
+  // Asked while nothing moves: has the group failed? A Group fills it in; empty = never.
+  std::function<bool()> failed = {};
 };
 
 class Group {
@@ -118,6 +122,9 @@ class Group {
   // in any operation, or ranks that called different operations (sequence, op, bytes, dtype, root
   // named). Takes at most 1 s.
   Error blame(int peer, uint32_t sequence, uint32_t step, const std::string& operation);
+  // The same for an error on the bare stream to `peer` (roofs): what the control plane knows of it,
+  // or who is at fault, and every rank is told.
+  Error fail_stream(int peer, const Error& error, const std::string& doing);
 
  private:
   struct Impl;

@@ -34,6 +34,9 @@ class RawMover {
       }
       if (wait_.yield) ::sched_yield();
       if (++tries % kTriesPerLook != 0 && wait_.spin_ns > 0) continue;
+      if (wait_.failed && wait_.failed()) {
+        return fail(ErrorCode::kAborted, "the group of ranks has failed");
+      }
       const int64_t now = monotonic_ns();
       if (now >= deadline_.at_ns()) {
         return fail(ErrorCode::kTimeout,

@@ -81,7 +81,9 @@ Expected<ControlConfig> control_config(const GroupSpec& spec,
   config.eager = options.text("mesh") == "eager";
   config.heartbeat_ns = options.integer("heartbeat_interval_ms") * kMillisecond;
   config.connect_timeout_ms = options.integer("connect_timeout_ms");
+  config.watchdog_ns = options.integer("watchdog_timeout_ms") * kMillisecond;
   config.log = spec.log;
+  config.refused = spec.refused;
   return config;
 }
 
@@ -96,7 +98,7 @@ ChannelOptions channel_options(const GroupSpec& spec) {
 
 WaitOptions wait_options(const GroupSpec& spec) {
   // A rank that spins on a core which another rank needs makes both slow.
-  return {spec.options->integer("spin_us") * 1000, spec.ranks_on_host > spec.cores_usable};
+  return {spec.options->integer("spin_us") * 1000, spec.ranks_on_host > spec.cores_usable, {}};
 }
 
 }  // namespace
@@ -114,6 +116,7 @@ Expected<std::unique_ptr<Group>> open_tcp_group(const GroupSpec& spec,
   Expected<std::shared_ptr<TcpControl>> started = TcpControl::start(std::move(*config));
   if (!started) return fail(started.error());
   const std::shared_ptr<TcpControl> control = *started;
+  if (spec.started) spec.started(control);
   if (Status status = control->establish(deadline); !status) return fail(status.error());
 
   const Group::Connect connect = [control, fault = *fault, rank = spec.rank](int peer,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 #include "core/param.h"
 #include "core/sha256.h"
 #include "transport/group.h"
+#include "transport/refused.h"
 
 namespace plumbline {
 
@@ -47,6 +49,10 @@ struct GroupSpec {
   // of the handshake.
   std::string agreement;
   const Logger* log = nullptr;
+  RefusedTally* refused = nullptr;  // counts connections that failed the handshake; may be null
+  // Told of the control plane before it connects, so that somebody else can end the wait for ranks
+  // that will not come; may be empty.
+  std::function<void(const std::shared_ptr<ControlPlane>&)> started;
   CrcFunction crc32c = nullptr;  // fast CRC-32C for transport_crc; null = a table
   int cores_usable = 1;          // of this host, to decide about spinning
   int ranks_on_host = 1;

@@ -121,6 +121,28 @@ TEST_F(Fault, StrangersAreRefusedAndTheRunDoesNotNotice) {
   }
 }
 
+// They were told line by line, by every rank.
+TEST_F(Fault, StrangersAreCountedAndToldOnce) {
+  start(24240);
+  constexpr int kStrangers = 60;
+  for (int i = 0; i < kStrangers; ++i) {
+    const Fd rubbish = knock(24240 + i % 3);
+    const std::string bytes(64, static_cast<char>('A' + i % 26));
+    EXPECT_GT(send(rubbish.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), 0);
+  }
+  EXPECT_EQ(program_->wait(60'000), 0) << program_->err();
+  const std::string err = program_->err();
+  const auto count = [&err](const std::string& text) {
+    size_t found = 0;
+    for (size_t at = err.find(text); at != std::string::npos; at = err.find(text, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("127.0.0.1"), 1u) << err;
+  EXPECT_EQ(count("refused"), 1u) << err;
+  EXPECT_EQ(count("60 connections that are not of this run were refused: 127.0.0.1 (60)"), 1u)
+      << err;
+}
+
 TEST_F(Fault, RanksDieWithTheirCoordinatorEvenWhenStopped) {
   start(24230);
   kill(ranks_[0], SIGSTOP);

@@ -179,6 +179,31 @@ TEST(LiveProgress, NothingFromARankMovesTheCursor) {
   }
 }
 
+// A warning of a rank begins on a line of its own, and the bar comes back below it.
+TEST(LiveProgress, LinesOfOthersDoNotBreakTheBar) {
+  std::ostringstream err;
+  Progress progress(
+      err, true, [] { return 80; }, false);
+  progress.line("before anything");
+  show_cells(progress, 2, [](int) {});
+  progress.line("[plumbline warn] one");
+  progress.line("two\r\033[2Jevil");
+  Screen screen(80);
+  screen.take(err.str());
+  const std::vector<std::string>& lines = screen.lines();
+  ASSERT_GE(lines.size(), 4u);
+  EXPECT_EQ(lines.front(), "before anything");
+  EXPECT_EQ(lines[lines.size() - 3], "[plumbline warn] one");
+  EXPECT_THAT(lines[lines.size() - 2], testing::StartsWith("two"));
+  EXPECT_EQ(lines[lines.size() - 2].find_first_of("\033\r"), std::string::npos);
+  EXPECT_THAT(lines.back(), testing::AllOf(testing::StartsWith("["), HasSubstr("2/2")));
+  progress.finish();
+  progress.line("after");
+  Screen after(80);
+  after.take(err.str());
+  EXPECT_EQ(after.lines()[after.lines().size() - 2], "after");
+}
+
 TEST(LiveProgress, PlainLinesElsewhere) {
   std::ostringstream err;
   Progress progress(

@@ -52,8 +52,24 @@ TEST(Protocol, RunAndMeasurementRoundTrip) {
   measurement.measurement.hist.add(5);
   measurement.measurement.wrong = 2;
   EXPECT_EQ(round_trip(measurement).measurement.wrong, 2u);
+  EXPECT_EQ(round_trip(GiveUpMessage{{ErrorCode::kAborted, "gone", 0, "h", "c"}}).error.what,
+            "gone");
   round_trip(InterruptMessage{});
   round_trip(ConnectedMessage{});
+}
+
+// Also from a rank that names more addresses than anybody keeps.
+TEST(Protocol, RefusedConnectionsComeWithEveryAnswer) {
+  RefusedConnections refused;
+  refused.add("10.0.0.9", 250'000);
+  EXPECT_EQ(round_trip(ConnectedMessage{refused}).refused.by_address.at("10.0.0.9"), 250'000u);
+  EXPECT_EQ(round_trip(LeftMessage{refused}).refused.total, 250'000u);
+  EXPECT_EQ(round_trip(ErrorMessage{{}, refused}).refused.total, 250'000u);
+  for (int i = 0; i < 1000; ++i) refused.by_address["10.0.1." + std::to_string(i)] = 1;
+  refused.total += 1000;
+  const RefusedConnections back = round_trip(MeasurementMessage{{}, refused}).refused;
+  EXPECT_EQ(back.total, 251'000u);
+  EXPECT_EQ(back.by_address.size(), RefusedConnections::kMostAddresses);
 }
 
 TEST(Protocol, HostileLinesAreErrors) {

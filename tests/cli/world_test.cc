@@ -6,7 +6,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <mutex>
+
 #include "cli/port_window.h"
+#include "core/clock.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
@@ -48,6 +53,45 @@ TEST(PortWindow, BusyPortIsNamedWithItsOwner) {
   EXPECT_EQ(choose_port_base(with_port_base("24303"), local_hosts(1), 4).value(), 24303);
 }
 
+TEST(PortWindow, TheDefaultOneIsLeftWhereAllRanksAreHere) {
+  const int base = static_cast<int>(OptionSet().integer("port_base"));
+  const BusyPort busy(base + 1);  // if it is not ours, it is busy all the same
+  PortClaims claims;
+  const auto settled = settle_window(OptionSet(), local_hosts(1), 3, claims);
+  ASSERT_TRUE(settled) << settled.error().message();
+  ASSERT_TRUE(*settled);
+  const OptionSet& moved = (*settled)->options;
+  EXPECT_NE(moved.integer("port_base"), base);
+  EXPECT_NE(moved.origin("port_base"), "default");
+  for (const std::string& part : {std::to_string(base + 1), moved.text("port_base")}) {
+    EXPECT_NE((*settled)->notice.find(part), std::string::npos) << (*settled)->notice;
+  }
+  // It stays where it is, and is still ours to leave.
+  EXPECT_FALSE(*settle_window(moved, local_hosts(1), 3, claims));
+  EXPECT_TRUE(may_choose_window(moved, local_hosts(1)));
+  // Not so where somebody has said which, or other machines must agree.
+  const auto fixed = settle_window(with_port_base(std::to_string(base)), local_hosts(1), 3, claims);
+  ASSERT_FALSE(fixed);
+  EXPECT_EQ(fixed.error().cause, "tcp.port_in_use");
+  EXPECT_NE(fixed.error().what.find(std::to_string(base + 1)), std::string::npos);
+  std::vector<ScenarioHost> hosts = local_hosts(1);
+  hosts.push_back(hosts.front());
+  hosts.back().ssh = "elsewhere";
+  EXPECT_FALSE(may_choose_window(OptionSet(), hosts));
+  EXPECT_FALSE(settle_window(OptionSet(), hosts, 3, claims));
+}
+
+TEST(PortWindow, AClaimKeepsOthersOut) {
+  constexpr int kBase = 24320;
+  PortClaims first, second;
+  EXPECT_TRUE(first.take(kBase, 4));
+  EXPECT_TRUE(first.take(kBase + 2, 1)) << "its own";
+  if (second.take(kBase + 3, 2)) GTEST_SKIP() << "this system has no claims";
+  EXPECT_TRUE(second.take(kBase + 4, 2)) << "a refused claim must leave nothing behind";
+  { const PortClaims ended = std::move(first); }
+  EXPECT_TRUE(second.take(kBase, 4));
+}
+
 TEST(PortWindow, BeyondTheLastPort) {
   EXPECT_FALSE(choose_port_base(with_port_base("65535"), local_hosts(1), 2));
 }
@@ -60,6 +104,59 @@ TEST(PortWindow, AutoFindsAWindowThatIsFree) {
   const Expected<int> second = choose_port_base(with_port_base("auto"), local_hosts(1), 4);
   ASSERT_TRUE(second);
   EXPECT_FALSE(*second <= *first + 1 && *first + 1 < *second + 4);
+}
+
+// A rank that has said where it listens and ends before it connects: the others would look for it
+// until the connect timeout.
+TEST(World, ARankThatDiesBeforeItConnectsEndsTheWaitOfAll) {
+  const ScratchFolder folder;
+  const std::string script = folder.write("program.sh", R"(#!/bin/sh
+number=0
+while IFS= read -r line; do
+  number=$((number + 1))
+  case "$number$line" in 1*'"rank":1,'*) doomed=yes ;; esac
+  if [ "$number$doomed" = 2yes ]; then exit 0; fi
+  printf '%s\n' "$line"
+done | )" PLUMBLINE_BINARY R"( rank
+)");
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  constexpr int64_t kConnectTimeoutMs = 60'000;
+  WorldSpec spec;
+  spec.reach.program = script;
+  spec.hosts = local_hosts(1);
+  spec.options =
+      *with_port_base("auto").with("connect_timeout_ms", std::to_string(kConnectTimeoutMs), "test");
+  World world(spec);
+  const int64_t start = monotonic_ns();
+  const Status made = world.ensure_world({3, "tcp", {}, "", ""});
+  EXPECT_LT(monotonic_ns() - start, kConnectTimeoutMs * kMillisecond / 2);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().cause, "rank.dead") << made.error().message();
+  EXPECT_NE(made.error().what.find("rank 1 on "), std::string::npos) << made.error().message();
+}
+
+TEST(World, WhatRanksWriteToStandardErrorComesLineByLine) {
+  const ScratchFolder folder;
+  const std::string script = folder.write("program.sh", R"(#!/bin/sh
+printf 'one\ntwo' >&2
+exec )" PLUMBLINE_BINARY R"( rank
+)");
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  WorldSpec spec;
+  spec.reach.program = script;
+  spec.hosts = local_hosts(1);
+  spec.options = with_port_base("auto");
+  std::mutex mutex;
+  std::vector<std::string> lines;
+  spec.say = [&](const std::string& line) {
+    const std::scoped_lock lock(mutex);
+    lines.push_back(line);
+  };
+  World world(spec);
+  ASSERT_TRUE(world.ensure_world({2, "tcp", {}, "", ""}));
+  world.stop();
+  std::sort(lines.begin(), lines.end());
+  EXPECT_EQ(lines, (std::vector<std::string>{"one", "one", "two", "two"}));
 }
 
 TEST(World, MeasuresRestartsAndEnds) {

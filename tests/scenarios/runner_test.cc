@@ -163,6 +163,18 @@ TEST_F(RunnerTest, OneFailureToStartIsTriedAgain) {
   EXPECT_EQ(ranks_.worlds.size(), 7u);
 }
 
+// No silent retry.
+TEST_F(RunnerTest, RanksThatAreStartedAgainAreToldOf) {
+  ranks_.starts.push_back(tl::unexpected(broken(ErrorCode::kPeerLost, "rank 1 was killed")));
+  std::vector<std::string> told;
+  RunRequest asked = request();
+  asked.notice = [&](const std::string& text) { told.push_back(text); };
+  ASSERT_TRUE(run_plan(asked, ranks_));
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_NE(told[0].find("ranks are started again: "), std::string::npos) << told[0];
+  EXPECT_NE(told[0].find("rank 1 was killed"), std::string::npos) << told[0];
+}
+
 TEST_F(RunnerTest, TwoFailuresToStartEndTheRun) {
   ranks_.starts.push_back({});
   for (int i = 0; i < 2; ++i) {

@@ -1,0 +1,30 @@
+// What a run has to tell beside its records: a line on the screen, and an event in events.jsonl of
+// its folder, which is there only when something was told (or when a soak writes it). Thread-safe.
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "cli/progress.h"
+#include "core/clock.h"
+#include "core/event.h"
+
+namespace plumbline {
+
+class RunNotices {
+ public:
+  RunNotices(std::string path, std::string run_id, Progress& progress)
+      : path_(std::move(path)), run_id_(std::move(run_id)), progress_(progress) {}
+  // An event of kind `ranks`.
+  void tell(const std::string& text);
+
+ private:
+  const std::string path_, run_id_;
+  Progress& progress_;
+  const int64_t start_ns_ = monotonic_ns();
+  std::mutex mutex_;
+  std::optional<EventFile> file_;
+};
+
+}  // namespace plumbline
