@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "core/printable.h"
 #include "core/shell_words.h"
-#include "core/shown_text.h"
 
 namespace plumbline {
 namespace {
@@ -20,7 +20,7 @@ Command&& Command::may_fail() && {
 }
 
 Command&& Command::remark(const std::string& text) && {
-  remark_ = shown(text);
+  remark_ = escaped(text);
   return std::move(*this);
 }
 
@@ -46,7 +46,7 @@ std::string shell_text(const Command& command) {
 }
 
 Remedy& Remedy::say(const std::string& advice) & {
-  if (!advice.empty()) steps_.push_back({std::nullopt, shown(advice), false});
+  if (!advice.empty()) steps_.push_back({std::nullopt, escaped(advice), false});
   return *this;
 }
 
@@ -112,7 +112,7 @@ std::string Remedy::text() const {
 
 void Remedy::reword(const std::function<std::string(const std::string&)>& reworded) {
   for (RemedyStep& step : steps_) {
-    if (!step.command) step.text = shown(reworded(step.text));
+    if (!step.command) step.text = escaped(reworded(step.text));
   }
 }
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/shown_text.h"
+#include "core/printable.h"
 
 namespace plumbline {
 namespace {
@@ -121,7 +121,8 @@ Word operator+(const Word& a, const Word& b) {
 
 Word slot(Slot kind, std::string_view value) {
   if (fits(kind, value)) return Word(std::string(value), "");
-  return Word(shown_short(value), fmt::format("'{}' is no {}", shown_short(value), name_of(kind)));
+  return Word(escaped_short(value),
+              fmt::format("'{}' is no {}", escaped_short(value), name_of(kind)));
 }
 
 Word number(int64_t value, int64_t least, int64_t most, int base) {
@@ -134,8 +135,8 @@ Word one_of(std::string_view value, const std::vector<Word>& known) {
   for (const Word& word : known) {
     if (word.text() == value) return word;
   }
-  return Word(shown_short(value),
-              fmt::format("'{}' is no word that is known here", shown_short(value)));
+  return Word(escaped_short(value),
+              fmt::format("'{}' is no word that is known here", escaped_short(value)));
 }
 
 Word pid_word(int64_t pid) {

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "core/json.h"
-#include "core/shown_text.h"
+#include "core/printable.h"
 #include "probes/evidence.h"
 
 namespace plumbline {
@@ -25,7 +25,7 @@ bool show_strings(nlohmann::json& json, std::string_view key, std::string_view a
   bool changed = false;
   if (json.is_string()) {
     auto& text = json.get_ref<std::string&>();
-    std::string out = shown(text, kept_in(key, above));
+    std::string out = escaped(text, kept_in(key, above));
     changed = out != text;
     if (changed) text = std::move(out);
   } else if (json.is_array()) {
@@ -34,7 +34,7 @@ bool show_strings(nlohmann::json& json, std::string_view key, std::string_view a
     nlohmann::json again = nlohmann::json::object();
     for (auto& [name, value] : json.items()) {
       changed = show_strings(value, name, key) || changed;
-      std::string spelt = shown(name);
+      std::string spelt = escaped(name);
       changed = changed || spelt != name;
       again[spelt] = std::move(value);
     }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+
 #include "core/json.h"
 
 namespace plumbline {
@@ -26,7 +28,8 @@ std::string utf8(char32_t value) {
 // Written out once more, so that a hole in the table is seen.
 bool expected_control(char32_t c) {
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x61C || c == 0x200E || c == 0x200F ||
-         c == 0x2028 || c == 0x2029 || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+         c == 0x2028 || c == 0x2029 || (c >= 0x202A && c <= 0x202E) ||
+         (c >= 0x2066 && c <= 0x2069) || c == 0xFEFF;
 }
 
 TEST(Printable, EveryCharacterOfTheBasicPlane) {
@@ -34,7 +37,12 @@ TEST(Printable, EveryCharacterOfTheBasicPlane) {
     const std::string text = "a" + utf8(c) + "b";
     ASSERT_EQ(is_control(c), expected_control(c)) << static_cast<unsigned>(c);
     ASSERT_EQ(is_printable(text), !expected_control(c)) << static_cast<unsigned>(c);
-    ASSERT_EQ(printable(text), expected_control(c) ? "a b" : text) << static_cast<unsigned>(c);
+    char escape[16];
+    std::snprintf(escape, sizeof escape, c < 0x100 ? "a\\x%02xb" : "a\\u%04xb",
+                  static_cast<unsigned>(c));
+    ASSERT_EQ(escaped(text), expected_control(c) ? escape : text) << static_cast<unsigned>(c);
+    const bool blank = c >= '\t' && c <= '\r';
+    ASSERT_EQ(printable(text), blank ? "a b" : escaped(text)) << static_cast<unsigned>(c);
   }
 }
 
@@ -42,8 +50,9 @@ TEST(Printable, BytesThatAreNoUtf8) {
   for (const char* bad :
        {"\x9b", "\xC0\x80", "\xED\xA0\x80", "\xF5\x80\x80\x80", "\xE2\x80", "\xFF"}) {
     EXPECT_FALSE(is_printable(bad));
-    const std::string shown = printable(bad);
-    EXPECT_EQ(shown.find_first_not_of('?'), std::string::npos) << shown;
+    const std::string text = printable(bad);
+    EXPECT_TRUE(is_printable(text)) << text;
+    EXPECT_EQ(text.substr(0, 2), "\\x") << text;
   }
 }
 

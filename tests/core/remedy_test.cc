@@ -6,7 +6,7 @@
 #include "core/command.h"
 #include "core/finding.h"
 #include "core/json.h"
-#include "core/shown_text.h"
+#include "core/printable.h"
 
 namespace plumbline {
 namespace {
@@ -59,7 +59,9 @@ TEST(Slots, EachKindTakesItsOwnAndNothingElse) {
       {Slot::kSysctlKey,
        {"net.ipv4.conf.eth0/100.rp_filter"},
        {"net..x", "net//.x", "/etc/x", "a*b", "a=b", "net.ipv4.conf.a;b.x", ".x"}},
-      {Slot::kSysctlValue, {"0", "29500,29600-29603", "4096 131072 6291456"}, {"$(x)", "a=b", "1;2"}},
+      {Slot::kSysctlValue,
+       {"0", "29500,29600-29603", "4096 131072 6291456"},
+       {"$(x)", "a=b", "1;2"}},
       {Slot::kHostName, {"mini1.local", "A_b-c"}, {"a/b", ".a", "a&b", "a'b", "m\xc3\xb6"}},
       {Slot::kTcHandle, {"0x1", "800::800"}, {"0x1;"}},
       {Slot::kMatchValue, {"ARP", "02:00:00:00:00:01/ff:ff:ff:ff:ff:ff", "+1"}, {"a;b", "!x"}},
@@ -155,13 +157,13 @@ TEST(Remedy, AFindingThatWasReadHoldsNothingToExecute) {
 }
 
 TEST(Shown, EscapesWhatMovesACursorAndNothingElse) {
-  EXPECT_EQ(shown("m\xc3\xb6"
-                  "bel \xe2\x82\xac"),
+  EXPECT_EQ(escaped("m\xc3\xb6"
+                    "bel \xe2\x82\xac"),
             "m\xc3\xb6"
             "bel \xe2\x82\xac");
-  EXPECT_EQ(shown("a\nb\tc", "\n"), "a\nb\\x09c");
-  EXPECT_EQ(shown(shown("a\x1b")), shown("a\x1b"));
-  EXPECT_EQ(shown_short("\xc3\xb6\xc3\xb6", 3), "\xc3\xb6...");
+  EXPECT_EQ(escaped("a\nb\tc", "\n"), "a\nb\\x09c");
+  EXPECT_EQ(escaped(escaped("a\x1b")), escaped("a\x1b"));
+  EXPECT_EQ(escaped_short("\xc3\xb6\xc3\xb6", 3), "\xc3\xb6...");
 }
 
 }  // namespace
