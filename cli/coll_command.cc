@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "cli/agent_set.h"
 #include "cli/coll_sweep.h"
@@ -16,6 +17,7 @@
 #include "cli/world.h"
 #include "collectives/schedule.h"
 #include "core/noise.h"
+#include "core/process_facts.h"
 #include "core/sha256.h"
 #include "core/verified.h"
 #include "reports/nccl.h"
@@ -28,7 +30,7 @@ class Coll {
  public:
   Coll(const CollSweep& sweep, const OptionSet& options, std::vector<ScenarioHost> hosts,
        Launched* launched, Reach reach, const Logger& log, Context& context, bool json,
-       std::optional<RecordFile> file)
+       std::optional<RecordFile> file, std::string run_id)
       : sweep_(sweep),
         options_(options),
         context_(context),
@@ -36,7 +38,7 @@ class Coll {
         file_(std::move(file)),
         writer_(*context.out),
         world_(world_spec(std::move(reach), std::move(hosts), log, launched)),
-        run_id_(to_hex(random_token()).substr(0, 16)) {}
+        run_id_(std::move(run_id)) {}
 
   int run() {
     for (const Cell& cell : largest_cells()) {
@@ -355,8 +357,11 @@ int run_coll(const Args& args, Context& context) {
     if (!opened) return usage_failure(context, opened.error());
     file = std::move(*opened);
   }
-  const Expected<Reach> reach = make_reach(*program, *options, *hosts, *context.err);
+  Expected<Reach> reach = make_reach(*program, *options, *hosts, *context.err);
   if (!reach) return usage_failure(context, reach.error());
+  const std::string run_id = to_hex(random_token()).substr(0, 16);
+  reach->run_id = run_id;
+  setenv(kRunIdVariable, run_id.c_str(), 1);  // for what we start here
   std::optional<AgentSet> agents;
   if (any_by_ssh(*hosts) || wants_data_addresses(*hosts)) {
     agents.emplace(*hosts, *reach, *options);
@@ -372,7 +377,7 @@ int run_coll(const Args& args, Context& context) {
     *hosts = std::move(*found);
   }
   Coll coll(*sweep, *options, std::move(*hosts), launched.get(), *reach, log, context,
-            args.has("json"), std::move(file));
+            args.has("json"), std::move(file), run_id);
   return coll.run();
 }
 

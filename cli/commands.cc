@@ -329,7 +329,7 @@ std::vector<CommandRow> command_table() {
        "rank\n"
        "that failed. Nothing outlives plumbline; plumbline stop ends what a lost machine kept."},
       {"stop",
-       "end what a run left running, by its id, here or on the hosts of a file",
+       "end a run, or what it left running, by its id, here or on the hosts of a file",
        {{"run", "the run's id, as launch prints it and records hold it", false}},
        {{"--hosts", "FILE", "on these hosts (default: this machine)"},
         {"--list", nullptr, "only show what runs"}},

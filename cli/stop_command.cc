@@ -1,5 +1,5 @@
-// `plumbline stop`: ends what a run left running, here or on the hosts of a host file, found by the
-// run's id in the processes' environment and never by a program's name.
+// `plumbline stop`: ends a run, or what it left running, here or on the hosts of a host file: what
+// has the run's id in its environment, and the coordinator that started it.
 
 #include <fmt/format.h>
 
@@ -15,11 +15,8 @@ namespace plumbline {
 namespace {
 
 constexpr int64_t kGentleMs = 1'000;
-constexpr int64_t kHostMs = 15'000;  // a slow login, and both signals
-
-bool is_run_id(const std::string& text) {
-  return !text.empty() && text.find_first_not_of("0123456789abcdefABCDEF-_.") == std::string::npos;
-}
+constexpr int64_t kCoordinatorMs = 4'000;  // it writes down what it has measured
+constexpr int64_t kHostMs = 25'000;        // a slow login, and all signals
 
 int stop_here(const std::string& run_id, bool list, Context& context) {
   const std::vector<Leftover> before = find_leftovers(run_id);
@@ -28,7 +25,14 @@ int stop_here(const std::string& run_id, bool list, Context& context) {
                                 process.pid, process.command);
   }
   if (list || before.empty()) return 0;
-  const std::vector<Leftover> left = end_leftovers(run_id, kGentleMs);
+  // First whoever would start them again.
+  const std::vector<Leftover> coordinators = find_coordinators(before);
+  for (const Leftover& process : coordinators) {
+    *context.out << fmt::format("ended {} {} {}\n", process.run_id, process.pid, process.command);
+  }
+  std::vector<Leftover> left = end_coordinators(coordinators, kCoordinatorMs);
+  const std::vector<Leftover> others = end_leftovers(run_id, kGentleMs);
+  left.insert(left.end(), others.begin(), others.end());
   for (const Leftover& process : left) {
     *context.err << fmt::format("plumbline: process {} ({}) is still there after SIGKILL\n",
                                 process.pid, process.command);

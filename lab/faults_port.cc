@@ -28,6 +28,7 @@ const std::vector<std::string>& banners() {
 }
 
 FaultPlan hold(FaultMaker& maker, const std::string& ip, const std::string& name) {
+  const bool is_ours = name == "plumbline";
   const std::string& banner = maker.draw.pick(banners());
   maker.plan.helpers = {
       holder_helper(maker.draw, maker.host.netns, ip, maker.target.port, banner, name)};
@@ -35,6 +36,8 @@ FaultPlan hold(FaultMaker& maker, const std::string& ip, const std::string& name
                         name.empty() ? "" : " called " + name, maker.target.port, ip,
                         maker.host.name));
   maker.plan.injected.any_peer = true;
+  // Of a stranger only its owner can say whether it may end: there is no command.
+  maker.plan.injected.remedy_is_local = is_ours;
   return maker.done();
 }
 

@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "core/process_facts.h"
 
 namespace plumbline {
-
-inline constexpr const char* kRunIdVariable = "PLUMBLINE_RUN_ID";
 
 struct Leftover {
   pid_t pid = 0;
@@ -26,6 +25,15 @@ std::vector<Leftover> find_marked(const std::string& variable);
 
 // Those of one run, or of every run when `run_id` is empty.
 std::vector<Leftover> find_leftovers(const std::string& run_id);
+
+// Their coordinators, where these live: what of `plumbline run` and `coll` of this user started one
+// of them. They do not have the id in their own environment, and would start what is ended anew.
+std::vector<Leftover> find_coordinators(const std::vector<Leftover>& processes);
+// SIGTERM, with which a coordinator ends its run in order; once more, with which it ends at once,
+// for those that are still there after `gentle_ms`; and SIGKILL after as long again. What is left
+// then.
+std::vector<Leftover> end_coordinators(const std::vector<Leftover>& coordinators,
+                                       int64_t gentle_ms);
 
 // SIGTERM, and SIGKILL for those that are still there after `gentle_ms`; what is left then.
 std::vector<Leftover> end_leftovers(const std::string& run_id, int64_t gentle_ms);

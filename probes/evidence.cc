@@ -19,7 +19,8 @@ PLUMBLINE_JSON_FIELDS(RouteEvidence, destination, type, dev, via, source, table,
                       metric, flags)
 PLUMBLINE_JSON_FIELDS(PolicyRule, priority, from, to, action, table, text)
 PLUMBLINE_JSON_FIELDS(NeighbourEvidence, ip, dev, mac, state)
-PLUMBLINE_JSON_FIELDS(SocketEvidence, protocol, ip, port, state, peer, pid, process, age_s, role)
+PLUMBLINE_JSON_FIELDS(SocketEvidence, protocol, ip, port, state, peer, pid, process, age_s, role,
+                      run)
 PLUMBLINE_JSON_FIELDS(NameEvidence, name, role, of, v4, v6, error, took_ns)
 PLUMBLINE_JSON_FIELDS(FilterSource, tool, present, readable, why, state)
 PLUMBLINE_JSON_FIELDS(BufferEvidence, asked, send, receive, error)
@@ -38,7 +39,7 @@ PLUMBLINE_JSON_FIELDS(NeighbourProbe, dev, method, on_link, macs, kernel_state, 
                       asked, error)
 PLUMBLINE_JSON_FIELDS(PingEvidence, sent, received, duplicates, rtt_ns, errors, unavailable)
 PLUMBLINE_JSON_FIELDS(PortTry, port, result, error, took_ns, icmp, answer, stranger_bytes, listener,
-                      listener_error, holder, role, accepted, half_open, captured_here,
+                      listener_error, holder, role, run, accepted, half_open, captured_here,
                       captured_there, here, there)
 PLUMBLINE_JSON_FIELDS(BurstEvidence, port, attempts, sender, receiver)
 PLUMBLINE_JSON_FIELDS(MtuEvidence, interface_mtu, largest_delivered, smallest_lost, told,

@@ -112,9 +112,11 @@ struct SocketEvidence {
   int64_t pid = 0;               // 0 = cannot be seen
   std::string process;           // "python3"
   std::optional<int64_t> age_s;  // of the process
-  // Of the user who asks: "waiting agent" = plumbline agent --listen, "busy agent" = the agent of
-  // a diagnosis or run that goes on now; empty = not known to be one
+  // "waiting agent" = plumbline agent --listen, "busy agent" = the agent of a diagnosis or run that
+  // goes on now, both of the user who asks; "busy rank" = belongs to a run whose coordinator lives;
+  // empty = not known to be any of these
   std::string role = {};
+  std::string run = {};  // id of the run that started the process; empty = none is known
 };
 
 struct NameEvidence {
@@ -248,6 +250,7 @@ struct PortTry {
   // "absent" (no agent there). `holder` says who has it, when in use, `role` what that is there
   // for.
   std::string listener = "absent", listener_error, holder, role;
+  std::string run;         // the holder's, as in SocketEvidence
   bool accepted = false;   // the listener saw this very connection
   bool half_open = false;  // the peer's kernel held it in SYN_RECV for a while
   // On the wire of both ends, where captures were possible: this connection's flow.

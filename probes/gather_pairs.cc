@@ -140,6 +140,7 @@ class PairGatherer {
           state.listener_error = entry.value("error", "");
           state.holder = entry.value("holder", "");
           state.role = entry.value("role", "");
+          state.run = entry.value("run", "");
         }
       });
     }
@@ -231,6 +232,7 @@ class PairGatherer {
                     attempt.listener_error = state->second.listener_error;
                     attempt.holder = state->second.holder;
                     attempt.role = state->second.role;
+                    attempt.run = state->second.run;
                   }
                   task.pair->ports.push_back(std::move(attempt));
                 }

@@ -17,7 +17,7 @@
 #include "probes/actions/ends.h"
 #include "probes/actions/port_listener.h"
 #include "probes/actions/service.h"
-#include "probes/sources/own_process.h"
+#include "probes/sources/holder_role.h"
 #include "transport/port_owner.h"
 
 namespace plumbline {
@@ -95,7 +95,9 @@ class ListenerHub::Impl {
     for (ListenState& state : states) {
       if (state.listener != "in_use" || over(call)) continue;
       state.holder = port_owner(static_cast<uint16_t>(state.port), state.ip);
-      state.role = holder_role(state.holder);
+      const HolderRole role = role_of_holder(state.holder);
+      state.role = role.role;
+      state.run = role.run;
     }
     return states;
   }

@@ -29,6 +29,7 @@ struct ListenState {
   std::string holder;    // when in use, who has it
   std::string role;      // of the holder, as in SocketEvidence
   bool udp = false;      // the same port is open for datagrams too
+  std::string run = {};  // of the holder, as in SocketEvidence
 };
 struct AcceptedConnection {
   std::string ip;

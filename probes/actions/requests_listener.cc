@@ -8,7 +8,7 @@
 namespace plumbline {
 
 PLUMBLINE_JSON_FIELDS(ListenAddress, ip, interface)
-PLUMBLINE_JSON_FIELDS(ListenState, ip, port, listener, error, holder, role, udp)
+PLUMBLINE_JSON_FIELDS(ListenState, ip, port, listener, error, holder, role, run, udp)
 PLUMBLINE_JSON_FIELDS(AcceptedConnection, ip, port, peer_ip, peer_port, nonce)
 PLUMBLINE_JSON_FIELDS(HalfOpenConnection, ip, port, peer_ip, peer_port)
 PLUMBLINE_JSON_FIELDS(SeenDatagrams, ip, port, peer_ip, largest, count)

@@ -10,6 +10,7 @@
 #include "probes/checks.h"
 #include "probes/evidence_query.h"
 #include "probes/remedy.h"
+#include "probes/rules/port_holders.h"
 #include "probes/rules/socket_buffers.h"
 #include "probes/thresholds.h"
 
@@ -82,8 +83,10 @@ class HostJudge {
         fmt::format("load {:.2f} on {} usable cores", *host_.load1, host_.cores_usable);
     if (*host_.load1 / host_.cores_usable > threshold(Threshold::kLoadPerCore)) {
       return warn("load", "host.overloaded", reason,
-                  "end what keeps the cores busy; it stands at the top of: ps -eo "
-                  "pcpu,pid,user,args | sort -rn | head -5");
+                  has_living_run(host_)
+                      ? "wait until the run that goes on here has ended: it keeps the cores busy"
+                      : "end what keeps the cores busy; it stands at the top of: ps -eo "
+                        "pcpu,pid,user,args | sort -rn | head -5");
     }
     say("load", CheckOutcome::kPass, reason);
   }

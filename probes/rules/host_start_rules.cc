@@ -115,6 +115,38 @@ void propose_versions(const EvidenceSet& evidence, const Checks& checks,
   compare("build", &HostEvidence::build, "");
 }
 
+// What to do about a held port. Other ports come first; of a process that nobody here knows only
+// its owner can say whether it may end.
+Remedy remedy_for(const EvidenceSet& evidence, const PortHolder& holder,
+                  const std::string& system) {
+  const bool master = std::find(holder.ports.begin(), holder.ports.end(),
+                                evidence.job.master_port) != holder.ports.end();
+  const std::string seen_by = remedy_show_listener(system, holder.ports.front());
+  switch (holder.kind) {
+    case HolderKind::kOwnAgent:
+      return {};
+    case HolderKind::kLeftover:
+      if (holder.pid > 0) return remedy_kill(holder.pid);
+      return fmt::format("end the process that `{}` shows", seen_by);
+    case HolderKind::kBusyAgent:
+      return "wait until the other diagnosis or run has ended, then ask again";
+    case HolderKind::kWaitingAgent:
+      return "leave the job's ports to the job: plumbline agent --listen without --port, or with "
+             "another one";
+    case HolderKind::kBusyRun:
+      return fmt::format("wait until {} has ended, or choose other ports: --port-base auto{}",
+                         holder.run.empty() ? "that run" : "run " + holder.run,
+                         holder.run.empty() ? "" : ", or end it: plumbline stop " + holder.run);
+    case HolderKind::kStranger:
+      break;
+  }
+  const std::string other = suggest_ports(evidence, master);
+  return Remedy("choose other ports: " + (other.empty() ? "--port-base auto" : other))
+      .say(fmt::format("only if nobody needs it: end {} by hand",
+                       holder.pid > 0 ? fmt::format("process {}", holder.pid)
+                                      : fmt::format("the process that `{}` shows", seen_by)));
+}
+
 void propose_holder(const EvidenceSet& evidence, const Checks& checks, const PortHolder& holder,
                     const std::string& host, std::vector<Candidate>& out) {
   if (holder.kind == HolderKind::kOwnAgent) return;
@@ -122,32 +154,16 @@ void propose_holder(const EvidenceSet& evidence, const Checks& checks, const Por
   const Severity severity = stranger            ? Severity::kFail
                             : holder.harmless() ? Severity::kNote
                                                 : Severity::kWarn;
-  Proposal proposal(stranger ? "tcp.port_in_use" : "host.stale_process", severity, host);
+  // Nothing is left behind by a run that is alive.
+  const bool in_use = stranger || holder.kind == HolderKind::kBusyRun;
+  Proposal proposal(in_use ? "tcp.port_in_use" : "host.stale_process", severity, host);
   proposal.ports(holder.ports).proven();
   for (const int port : holder.ports) {
     proposal.see(host, key_of({"ports", host, {}, port, {}}),
                  fmt::format("port {} is {}", port, holder.words()));
   }
-  const bool master = std::find(holder.ports.begin(), holder.ports.end(),
-                                evidence.job.master_port) != holder.ports.end();
-  const std::string other = suggest_ports(evidence, master);
-  const HostEvidence* system = find_host(evidence, host);
-  const std::string or_else =
-      stranger && !other.empty() ? "or choose other ports: " + other : std::string();
-  Remedy remedy = holder.pid > 0
-                      ? Remedy(remedy_kill(holder.pid).remark(or_else))
-                      : fmt::format("end the process that `{}` shows{}",
-                                    remedy_show_listener(system == nullptr ? "" : system->system,
-                                                         holder.ports.front()),
-                                    or_else.empty() ? "" : "  # " + or_else);
-  if (holder.kind == HolderKind::kBusyAgent) {
-    remedy = "wait until the other diagnosis or run has ended, then ask again";
-  }
-  if (holder.kind == HolderKind::kWaitingAgent) {
-    remedy =
-        "leave the job's ports to the job: plumbline agent --listen without --port, or with "
-        "another one";
-  }
+  const HostEvidence* asked = find_host(evidence, host);
+  const Remedy remedy = remedy_for(evidence, holder, asked == nullptr ? "" : asked->system);
   Candidate candidate = proposal.remedy(remedy).take(checks);
   // Connections to a port that somebody else holds fail for that, and for nothing else.
   for (const Check& check : checks) {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "core/process_facts.h"
 #include "probes/evidence_query.h"
 #include "probes/rules/pair_facts.h"
 
@@ -14,8 +15,11 @@ namespace plumbline {
 namespace {
 
 // SocketEvidence::role, and what it says of the holder.
-constexpr std::array<std::pair<const char*, HolderKind>, 2> kRoles = {
-    {{"waiting agent", HolderKind::kWaitingAgent}, {"busy agent", HolderKind::kBusyAgent}}};
+constexpr const char* kBusyRank = "busy rank";
+constexpr std::array<std::pair<const char*, HolderKind>, 3> kRoles = {
+    {{"waiting agent", HolderKind::kWaitingAgent},
+     {"busy agent", HolderKind::kBusyAgent},
+     {kBusyRank, HolderKind::kBusyRun}}};
 
 // The number in "PID 4711 (python3)"; 0 when there is none.
 int64_t pid_of(const std::string& holder) {
@@ -46,19 +50,20 @@ bool is_asked_agent(const EvidenceSet& evidence, const HostEvidence& host, int64
   });
 }
 
-std::string role_there(const HostEvidence& host, int64_t pid) {
+// What the host's own list of sockets tells of a process: role and run.
+const SocketEvidence* socket_of(const HostEvidence& host, int64_t pid) {
   const auto found =
       std::find_if(host.sockets.begin(), host.sockets.end(), [&](const SocketEvidence& socket) {
-        return pid > 0 && socket.pid == pid && !socket.role.empty();
+        return pid > 0 && socket.pid == pid && !(socket.role.empty() && socket.run.empty());
       });
-  return found == host.sockets.end() ? "" : found->role;
+  return found == host.sockets.end() ? nullptr : &*found;
 }
 
-HolderKind kind_of(const EvidenceSet& evidence, const HostEvidence& host, const PortTry& attempt,
-                   const PortHolder& holder, bool ours) {
-  if (!ours) return HolderKind::kStranger;
+HolderKind kind_of(const EvidenceSet& evidence, const HostEvidence& host, const PortHolder& holder,
+                   const std::string& role, bool ours) {
+  // What `launch` started may be any program.
+  if (!ours) return role == kBusyRank ? HolderKind::kBusyRun : HolderKind::kStranger;
   if (is_asked_agent(evidence, host, holder.pid)) return HolderKind::kOwnAgent;
-  const std::string role = attempt.role.empty() ? role_there(host, holder.pid) : attempt.role;
   for (const auto& [word, kind] : kRoles) {
     if (role == word) return kind;
   }
@@ -84,6 +89,9 @@ std::string PortHolder::words() const {
       return "held by " + who +
              ", an agent of another diagnosis or run of this user that goes on now: it ends with "
              "it";
+    case HolderKind::kBusyRun:
+      return fmt::format("busy: held by {}, a process of {} that is alive: it ends with it", who,
+                         run.empty() ? "a run" : "run " + run);
     case HolderKind::kLeftover:
     case HolderKind::kStranger:
       break;
@@ -97,6 +105,11 @@ bool same_host(const EvidenceSet& evidence, const std::string& other, const std:
   return job != nullptr && same_as_earlier(evidence, *job) == host;
 }
 
+bool has_living_run(const HostEvidence& host) {
+  return std::any_of(host.sockets.begin(), host.sockets.end(),
+                     [](const SocketEvidence& socket) { return socket.role == kBusyRank; });
+}
+
 PortHolder holder_of(const EvidenceSet& evidence, const HostEvidence& host,
                      const PortTry& attempt) {
   PortHolder holder;
@@ -108,7 +121,12 @@ PortHolder holder_of(const EvidenceSet& evidence, const HostEvidence& host,
     holder.text = fmt::format("PID {} ({})", holder.pid, socket->process);
   }
   const bool ours = names_us(holder.text) || (socket != nullptr && is_ours(socket->process));
-  holder.kind = kind_of(evidence, host, attempt, holder, ours);
+  // An older agent tells no role with the attempt.
+  const SocketEvidence* told = socket_of(host, holder.pid);
+  const bool with_attempt = !attempt.role.empty() || !attempt.run.empty() || told == nullptr;
+  const std::string& run = with_attempt ? attempt.run : told->run;
+  if (is_run_id(run)) holder.run = run;
+  holder.kind = kind_of(evidence, host, holder, with_attempt ? attempt.role : told->role, ours);
   holder.ports = {attempt.port};
   return holder;
 }

@@ -35,12 +35,8 @@ bool loads_libraries();
 std::string library_file(const std::string& name);
 // "capture", "raw".
 std::vector<std::string> own_privileges();
-// Process name, age and role of the sockets' holders (the role on Linux only). A holder that lives
+// Process name, age, role and run of the sockets' holders. A holder that lives
 // in another network namespace is left out: a peer machine could not see it either.
 void complete_sockets(HostEvidence& host);
-
-// SocketEvidence::role of the process that port_owner() names; empty on macOS. To be asked at once:
-// an agent that served another diagnosis is gone a moment later.
-std::string holder_role(const std::string& holder);
 
 }  // namespace plumbline

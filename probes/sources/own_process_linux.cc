@@ -12,6 +12,7 @@
 #include <map>
 
 #include "core/fd.h"
+#include "probes/sources/holder_role.h"
 #include "probes/sources/own_process.h"
 #include "probes/sources/run_source.h"
 #include "probes/sources/text_lines.h"
@@ -57,39 +58,9 @@ std::string name_of(const std::string& pid) {
   return to_utf8(name);
 }
 
-// The real user id; absent when it may not be read. (Whose the folder in /proc is does not tell:
-// one of a program with capabilities belongs to root.)
-std::optional<int64_t> user_of(const std::string& pid) {
-  const std::string status = read_text("/proc/" + pid + "/status");
-  const size_t at = status.find("\nUid:");
-  if (at == std::string::npos) return std::nullopt;
-  const auto words = words_of(std::string_view(status).substr(at, status.find('\n', at + 1) - at));
-  return words.size() > 1 ? to_int(words[1]) : std::nullopt;
-}
-
-// A live coordinator, or the sshd that stands for one, is the parent of an agent that is not
-// left behind.
-bool has_coordinator(const std::string& pid) {
-  const std::string parent = name_of(stat_field(pid, 4));
-  return parent.rfind("plumbline", 0) == 0 || parent.rfind("sshd", 0) == 0;
-}
-
-// What a `plumbline agent` of the user who asks is there for; empty when it is none. One with
-// --listen ends when it has served, or when nobody came in time, so that one which runs still waits
-// or serves; one without ends with the diagnosis or run that started it.
-std::string agent_role(const std::string& pid) {
-  if (user_of(pid) != static_cast<int64_t>(getuid())) return "";
-  const std::string arguments = read_text("/proc/" + pid + "/cmdline");  // each ends in a NUL
-  const size_t command = arguments.find('\0');
-  if (command == std::string::npos) return "";
-  const std::string rest = arguments.substr(command);
-  if (rest.rfind(std::string("\0agent\0", 7), 0) != 0) return "";
-  if (rest.find(std::string("\0--listen\0", 10)) != std::string::npos) return "waiting agent";
-  return has_coordinator(pid) ? "busy agent" : "";
-}
-
 struct Holder {
-  std::string name, role;
+  std::string name;
+  HolderRole role;
   bool elsewhere = false;  // in another network namespace
   std::optional<int64_t> age_s;
 };
@@ -125,12 +96,6 @@ std::vector<std::string> own_privileges() {
   return out;
 }
 
-std::string holder_role(const std::string& holder) {
-  const size_t at = holder.find("PID ");
-  if (at == std::string::npos) return "";
-  return agent_role(holder.substr(at + 4, holder.find_first_not_of("0123456789", at + 4) - at - 4));
-}
-
 void complete_sockets(HostEvidence& host) {
   const std::string own = network_of("self");
   double uptime_s = 0;
@@ -146,7 +111,7 @@ void complete_sockets(HostEvidence& host) {
       it->second.elsewhere = !network.empty() && !own.empty() && network != own;
       if (!it->second.elsewhere) {
         it->second.age_s = age_of(pid, uptime_s);
-        it->second.role = agent_role(pid);
+        it->second.role = role_of_process(socket.pid);
       }
     }
     // A process may have chosen a name that looks like another one's entry in the list. (ss cuts
@@ -157,7 +122,8 @@ void complete_sockets(HostEvidence& host) {
     }
     if (socket.pid == 0) continue;
     socket.age_s = it->second.age_s;
-    socket.role = it->second.role;
+    socket.role = it->second.role.role;
+    socket.run = it->second.role.run;
   }
 }
 

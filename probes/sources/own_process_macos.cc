@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "core/fd.h"
+#include "probes/sources/holder_role.h"
 #include "probes/sources/own_process.h"
 
 namespace plumbline {
@@ -32,8 +33,6 @@ std::vector<std::string> own_privileges() {
   return out;
 }
 
-std::string holder_role(const std::string& /*holder*/) { return ""; }
-
 void complete_sockets(HostEvidence& host) {
   for (SocketEvidence& socket : host.sockets) {
     if (socket.pid <= 0) continue;
@@ -44,6 +43,9 @@ void complete_sockets(HostEvidence& host) {
     const int64_t age = std::time(nullptr) - static_cast<int64_t>(info.pbi_start_tvsec);
     socket.age_s = age < 0 ? 0 : age;
     if (socket.process.empty()) socket.process = info.pbi_comm;
+    const HolderRole role = role_of_process(socket.pid);
+    socket.role = role.role;
+    socket.run = role.run;
   }
 }
 

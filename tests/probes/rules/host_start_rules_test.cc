@@ -164,8 +164,12 @@ TEST(StartRules, PortHeldByAnotherProcess) {
   const Candidate found = candidate_of(set, "tcp.port_in_use");
   EXPECT_EQ(found.finding.host, "mini2");
   EXPECT_EQ(found.finding.ports, (std::vector<int>{29500, 29601}));
-  EXPECT_THAT(found.finding.remedy.text(), testing::StartsWith("kill 4711"));
+  // Other ports first; a process that nobody here knows is never ended by a command.
+  EXPECT_THAT(found.finding.remedy.text(), testing::StartsWith("choose other ports: --port-base "));
   EXPECT_THAT(found.finding.remedy.text(), HasSubstr("--master-port"));
+  EXPECT_THAT(found.finding.remedy.text(),
+              HasSubstr("\nonly if nobody needs it: end process 4711"));
+  EXPECT_THAT(found.finding.remedy.text(), Not(HasSubstr("kill")));
   EXPECT_EQ(causes_of(set), "tcp.port_in_use@mini2");
   EXPECT_EQ(test::root_causes(set), "tcp.port_in_use@mini2");
   EXPECT_EQ(test::outcome_of(test::host_checks(set), "ports/mini2:29601"), CheckOutcome::kFail);
@@ -237,6 +241,67 @@ TEST(StartRules, AnAgentOfAnotherDiagnosisIsANote) {
   EXPECT_EQ(candidate_of(set, "host.stale_process").finding.outcome, Severity::kWarn);
 }
 
+// Its ranks were called leftovers, to be killed.
+TEST(StartRules, ARankOfALivingRunIsBusy) {
+  EvidenceSet set = star();
+  hold(set, "mini2", 29601, "PID 4711 (plumbline)");
+  PortTry& attempt = test::port_try(set, "mini1", "mini2", 29601);
+  attempt.role = "busy rank";
+  attempt.run = "3f0c21d07be944aa";
+  const Candidate found = candidate_of(set, "tcp.port_in_use");
+  EXPECT_EQ(found.finding.outcome, Severity::kNote);
+  EXPECT_THAT(found.finding.evidence[0].text, HasSubstr("busy: held by PID 4711 (plumbline)"));
+  EXPECT_EQ(found.finding.remedy.text(),
+            "wait until run 3f0c21d07be944aa has ended, or choose other ports: --port-base auto, "
+            "or end it: plumbline stop 3f0c21d07be944aa");
+  EXPECT_EQ(test::outcome_of(test::host_checks(set), "ports/mini2:29601"), CheckOutcome::kSkipped);
+  EXPECT_EQ(test::outcome_of(judge_tcp_connect(set, {}), "tcp.connect/mini1>mini2:29601"),
+            CheckOutcome::kSkipped);
+}
+
+TEST(StartRules, AnyProgramOfALivingRunIsBusyAndOrphansAreNot) {
+  EvidenceSet set = star();
+  hold(set, "mini2", 29601, "PID 4711 (python3)");
+  SocketEvidence socket = {"tcp", "0.0.0.0", 29601, "LISTEN", "", 4711, "python3", std::nullopt};
+  socket.role = "busy rank";
+  socket.run = "3f0c21d07be944aa";
+  test::host(set, "mini2").sockets = {socket};
+  EXPECT_EQ(candidate_of(set, "tcp.port_in_use").finding.outcome, Severity::kNote);
+  // Nobody keeps it any more.
+  test::host(set, "mini2").sockets[0].role = "";
+  EXPECT_EQ(candidate_of(set, "tcp.port_in_use").finding.outcome, Severity::kFail);
+  hold(set, "mini2", 29601, "PID 4711 (plumbline)");
+  EXPECT_EQ(candidate_of(set, "host.stale_process").finding.remedy.text(), "kill 4711");
+}
+
+// Beside a living run the advice was to end what keeps the cores busy: the run.
+TEST(StartRules, ALivingRunIsNotToBeEndedForItsLoad) {
+  EvidenceSet set = star();
+  HostEvidence& host = test::host(set, "mini2");
+  host.load1 = 7.5;
+  EXPECT_THAT(candidate_of(set, "host.overloaded").finding.remedy.text(),
+              HasSubstr("end what keeps"));
+  host.sockets = {{"tcp", "10.10.0.2", 31000, "LISTEN", "", 4711, "plumbline", std::nullopt}};
+  host.sockets[0].role = "busy rank";
+  EXPECT_THAT(candidate_of(set, "host.overloaded").finding.remedy.text(),
+              testing::StartsWith("wait"));
+}
+
+// An id comes from another host: what is none is not repeated, above all not behind `stop`.
+TEST(StartRules, AHostileRunIdIsNotRepeated) {
+  for (const char* run : {"$(reboot)", "--list", "a\nrm -rf /", ""}) {
+    EvidenceSet set = star();
+    hold(set, "mini2", 29601, "PID 4711 (plumbline)");
+    PortTry& attempt = test::port_try(set, "mini1", "mini2", 29601);
+    attempt.role = "busy rank";
+    attempt.run = run;
+    const Candidate found = candidate_of(set, "tcp.port_in_use");
+    EXPECT_EQ(found.finding.remedy.text(),
+              "wait until that run has ended, or choose other ports: --port-base auto");
+    EXPECT_THAT(found.finding.evidence[0].text, HasSubstr("a process of a run that is alive"));
+  }
+}
+
 // A port that somebody holds on a machine that is asked alone had no cause.
 TEST(StartRules, PortHeldOnOneMachineAlone) {
   EvidenceSet set = test::healthy_star(2);
@@ -272,7 +337,7 @@ TEST(StartRules, HolderThatCannotBeSeen) {
   test::host(set, "mini2").sockets = {
       {"tcp", "0.0.0.0", 29601, "LISTEN", "", 99, "nginx", std::nullopt}};
   EXPECT_THAT(candidate_of(set, "tcp.port_in_use").finding.remedy.text(),
-              testing::StartsWith("kill 99"));
+              HasSubstr("end process 99 by hand"));
 }
 
 TEST(StartRules, ForeignPortsAndListenersOfTheJobAreFine) {
