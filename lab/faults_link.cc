@@ -126,6 +126,30 @@ FaultPlan link_flapping(const Lab& lab, const FaultTarget& target, std::mt19937_
   return maker.done();
 }
 
+// While doctor looks, at a rhythm and from an end that are drawn. IPv6 addresses do not survive it
+// at the host's own end, nor do routes through a router.
+FaultPlan link_toggling(const Lab& lab, const FaultTarget& target, std::mt19937_64& random) {
+  FaultMaker maker(lab, target, random);
+  const std::string seconds = maker.draw.pick(std::vector<std::string>{"0.1", "0.5", "1", "2"});
+  const bool own_end = !maker.v6() && !maker.routed() && maker.draw.coin();
+  const std::string& netns = own_end ? maker.host.netns : lab.switch_netns;
+  const std::string& end = own_end ? maker.link.nic : maker.link.port;
+  const std::string change = "ip link set " + end + " ";
+  FaultHelper helper;
+  helper.netns = netns;
+  helper.argv = {"sh", "-c",
+                 fmt::format("echo ready; while {0}down; do sleep {1}; {0}up; sleep {1}; done",
+                             change, seconds)};
+  maker.plan.helpers = {helper};
+  maker.undo(replace_cable(maker));
+  maker.how(fmt::format("{} of {} goes down and up every {} s", end,
+                        own_end ? maker.host.name : "the switch", seconds));
+  maker.expect_host_cause({"link.flapping"});
+  maker.plan.injected.warn = true;
+  maker.plan.injected.remedy_is_local = false;
+  return maker.done();
+}
+
 FaultPlan not_in_bridge(const Lab& lab, const FaultTarget& target, std::mt19937_64& random) {
   FaultMaker maker(lab, target, random);
   maker.step(ip_in(maker.host.netns, fmt::format("link set {} nomaster", maker.link.nic)),
@@ -194,6 +218,8 @@ std::vector<FaultRow> link_faults() {
        needs_cable_to_switch, link_renamed},
       {"link_flapping", "link", "the host's cable loses its signal again and again",
        needs_cable_to_switch, link_flapping},
+      {"link_toggling", "link", "the same while doctor looks, every 0.1 to 2 s, from either end",
+       needs_cable_to_switch, link_toggling},
       {"not_in_bridge", "link", "the host's card is not a port of the bridge with the address",
        needs_bridged_host, not_in_bridge},
       {"port_detached", "link", "the switch's port of the host belongs to no bridge",

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <sstream>
+#include <thread>
 
 #include "core/json.h"
 #include "core/units.h"
+#include "probes/rules/host_signal.h"
 #include "probes/sources/source.h"
 #include "probes/subnet.h"
 #include "transport/address.h"
@@ -18,6 +21,8 @@ namespace {
 constexpr int64_t kSnapshotMs = 6000;
 constexpr int64_t kAliveMs = 1000;  // to find out whether an agent that was late still lives
 constexpr int64_t kCountersMs = 2000;
+constexpr int64_t kSignalMs = 200;     // between two looks at a signal that may be flapping
+constexpr int64_t kSteadyMs = 10'500;  // a little more than the slowest rhythm that is looked for
 
 RankEndpoint endpoint_of(const JobHost& host) {
   RankEndpoint endpoint;
@@ -86,7 +91,8 @@ void take_later_counters(ProbeContext& context, bool first) {
               if (what != "carrier_changes") {
                 into[what] = value.get<int64_t>();
               } else if (first) {
-                interface.carrier_changes = value.get<int64_t>();
+                // The snapshot's own count is older, and so tells more.
+                if (!interface.carrier_changes) interface.carrier_changes = value.get<int64_t>();
               } else {
                 interface.carrier_changes_later = value.get<int64_t>();
               }
@@ -96,6 +102,34 @@ void take_later_counters(ProbeContext& context, bool first) {
         [](const Error&) {});
   }
   batch.collect();
+}
+
+// Changes of the signals that may be flapping; -1 = no interface may be.
+int64_t changes_that_may_flap(const EvidenceSet& evidence) {
+  int64_t out = -1;
+  for (const HostView& view : host_views(evidence)) {
+    for (const InterfaceEvidence* interface : signal_interfaces(view)) {
+      if (may_flap(*interface)) {
+        out = std::max<int64_t>(out, 0) + signal_changes(*interface).during;
+      }
+    }
+  }
+  return out;
+}
+
+// A signal that changed once while the check ran, or is gone after it had changed often: watched on
+// until it changes again, or has been steady for longer than a slow rhythm takes. A network without
+// such a signal is not kept waiting.
+void watch_signals(ProbeContext& context, const std::function<bool()>& stop) {
+  Deadline steady = Deadline::after_ms(kSteadyMs);
+  int64_t known = changes_that_may_flap(context.evidence);
+  while (known >= 0 && !steady.passed() && !stop()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(kSignalMs));
+    take_later_counters(context, false);
+    const int64_t now = changes_that_may_flap(context.evidence);
+    if (now > known) steady = Deadline::after_ms(kSteadyMs);
+    known = now;
+  }
 }
 
 std::vector<std::string> words_of(const std::string& text) {
@@ -257,6 +291,10 @@ void gather_evidence(ProbeContext& context, unsigned needs, const std::vector<Pr
   }
   if ((needs & kNeedCommand) != 0 && !stop()) run_commands(context, calls);
   take_later_counters(context, false);
+  if (changes_that_may_flap(evidence) >= 0) {
+    say("watching a signal that comes and goes");
+    watch_signals(context, stop);
+  }
 }
 
 }  // namespace plumbline

@@ -7,6 +7,7 @@
 #include "probes/evidence_query.h"
 #include "probes/judges.h"
 #include "probes/rules/host_common.h"
+#include "probes/rules/host_signal.h"
 #include "probes/thresholds.h"
 
 namespace plumbline {
@@ -41,7 +42,12 @@ class LinkJudge {
     for (const InterfaceEvidence& interface : host_.interfaces) {
       const bool needed = is_needed(interface);
       judge_state(interface, needed);
-      if (needed && is_usable(interface) && interface.kind != "loopback") judge_health(interface);
+      if (!needed || interface.kind == "loopback") continue;
+      if (is_usable(interface)) {
+        judge_health(interface);
+      } else if (signal_changes(interface).flaps()) {
+        judge_flapping(interface);
+      }
     }
     if (!job_.interface.empty() && find_interface(host_, job_.interface) == nullptr) {
       const bool carried =
@@ -78,6 +84,9 @@ class LinkJudge {
     if (!needed) {
       return say(interface.name, CheckOutcome::kSkipped, text + "; carries no data address");
     }
+    if (signal_changes(interface).flaps()) {
+      return say(interface.name, CheckOutcome::kWarn, text + " when it was looked at; it flaps");
+    }
     say(interface.name, CheckOutcome::kFail, text);
   }
 
@@ -92,12 +101,11 @@ class LinkJudge {
     if (!interface.carrier_changes) {
       return say(detail, CheckOutcome::kUnknown, "this system counts no changes of the signal");
     }
-    const int64_t before = *interface.carrier_changes;
-    const int64_t during = interface.carrier_changes_later.value_or(before) - before;
-    const bool often = static_cast<double>(before) >= threshold(Threshold::kCarrierChanges);
-    say(detail, during > 0 || often ? CheckOutcome::kWarn : CheckOutcome::kPass,
+    const SignalChanges changes = signal_changes(interface);
+    const bool flaps = changes.flaps() || changes.flapped_often();
+    say(detail, flaps ? CheckOutcome::kWarn : CheckOutcome::kPass,
         fmt::format("the signal came or went {} times, {} of them during the check",
-                    before + std::max<int64_t>(0, during), std::max<int64_t>(0, during)));
+                    changes.before + changes.during, changes.during));
   }
 
   void judge_speed(const InterfaceEvidence& interface) {

@@ -32,6 +32,12 @@ constexpr ThresholdRow<Threshold> kTable[] = {
      "a cable that is plugged in, and again after a restart or two of the other end, makes a few; "
      "a "
      "bad one makes them by the dozen"},
+    {Threshold::kCarrierChangesDuring, "carrier_changes_during", 2, "changes during the check",
+     "a signal that goes and comes flaps; one change alone may be a cable that was just plugged "
+     "in"},
+    {Threshold::kCarrierChangesSome, "carrier_changes_some", 6,
+     "changes since the interface exists",
+     "after so many one more during the check is no plugging in: it flaps slowly"},
     {Threshold::kErrorsDuringCheck, "link_errors", 1, "errors during the check",
      "a sound wired link counts none in days"},
     {Threshold::kSpeedShare, "link_speed_share", 1.0, "negotiated / offered by hardware or peers",
@@ -48,8 +54,10 @@ constexpr ThresholdRow<Threshold> kTable[] = {
      "what the long paced stream of --deep can find; less is not seen"},
     {Threshold::kLossFail, "loss_fail", 0.2, "share of packets",
      "with a fifth lost, connections fail and TCP hardly moves"},
-    {Threshold::kRateShare, "rate_share", 0.7, "of the link's speed",
+    {Threshold::kRateShare, "rate_share", 0.7, "of the link's speed, or of the best group's rate",
      "one TCP stream on a sound link of up to 100 Gbit/s reaches 90 % and more"},
+    {Threshold::kRateFail, "rate_fail", 0.25, "of the speed in the host file",
+     "who states a speed counts on it; below a quarter the link is not that link"},
     {Threshold::kRateRatio, "rate_ratio", 1.5, "faster / slower direction",
      "links are alike both ways; short streams differ by a few tens of percent at most"},
     {Threshold::kCpuFull, "cpu_full", 0.85, "CPU seconds per second",
@@ -59,6 +67,8 @@ constexpr ThresholdRow<Threshold> kTable[] = {
     {Threshold::kSharedCoresBps, "shared_cores_rate", 4e9, "bits per second",
      "hosts that are namespaces of one machine copy through its cores: faster streams compete for "
      "those, and say nothing about a link"},
+    {Threshold::kSharedCoresRatio, "shared_cores_ratio", 4, "other streams / this one",
+     "both alone, in turns, again and again: busy cores slow both, a link only one"},
     {Threshold::kLatencyRatio, "latency_ratio", 3, "times the median of its kind",
      "switches and cables add microseconds; three times is another path or a queue"},
     {Threshold::kLatencyMs, "latency", 1, "ms", "wired neighbours answer in a fraction of it"},

@@ -63,6 +63,9 @@ Expected<Json> run_watch(const Json& params, const AgentCall& call) {
   if (const auto counters = read_counters()) {
     for (const auto& [name, value] : *counters) {
       if (watched_counter(name) != nullptr) state.counters[name] = value;
+      for (const Nic& nic : state.nics) {
+        if (name == "if." + nic.name + ".carrier_changes") state.carrier_changes[nic.name] = value;
+      }
     }
   }
   for (const Json& peer : params.value("peers", Json::array())) {

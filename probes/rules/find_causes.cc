@@ -22,14 +22,15 @@ class Selection {
   }
 
   std::vector<Finding> run() {
+    drop_flapping();
     drop_superseded();
     drop_explained_on_host();
-    for (Ranked& ranked : all_) {
-      if (ranked.candidate.finding.outcome == Severity::kFail) keep_failure(ranked);
-    }
-    for (const Severity severity : {Severity::kWarn, Severity::kNote}) {
-      for (Ranked& ranked : all_) {
-        if (ranked.candidate.finding.outcome == severity) keep_warning(ranked);
+    std::vector<Severity> places;  // what is kept is moved away
+    for (const Ranked& ranked : all_) places.push_back(place_of(ranked));
+    for (const Severity severity : {Severity::kFail, Severity::kWarn, Severity::kNote}) {
+      for (size_t i = 0; i < all_.size(); ++i) {
+        if (places[i] != severity) continue;
+        severity == Severity::kFail ? keep_failure(all_[i]) : keep_warning(all_[i]);
       }
     }
     join();
@@ -42,6 +43,51 @@ class Selection {
   static std::string reversed(const std::string& key) {
     const size_t at = key.find('>');
     return key.substr(at + 1) + ">" + key.substr(0, at);
+  }
+
+  // Where a link's signal comes and goes, the pairs over it show now this, now that fault.
+  void drop_flapping() {
+    Pairs flapping;
+    const auto flaps = [](const Ranked& ranked) {
+      return ranked.candidate.finding.cause == "link.flapping" && !ranked.candidate.breaks.empty();
+    };
+    for (const Ranked& ranked : all_) {
+      if (!flaps(ranked)) continue;
+      for (const std::string& pair : ranked.candidate.breaks) {
+        flapping.insert(pair);
+        flapping.insert(reversed(pair));
+      }
+    }
+    const auto falls = [&](const Ranked& ranked) {
+      const Candidate& candidate = ranked.candidate;
+      const bool proven = candidate.proven && !candidate.by_captures_only;
+      const Pairs about = about_of(candidate);
+      return !about.empty() && follows_from_flapping(candidate.finding.cause, proven) &&
+             std::includes(flapping.begin(), flapping.end(), about.begin(), about.end());
+    };
+    std::vector<Ranked> left;
+    for (Ranked& ranked : all_) {
+      if (!falls(ranked)) left.push_back(ranked);
+    }
+    for (const Ranked& dropped : all_) {
+      if (!falls(dropped)) continue;
+      for (Ranked& ranked : left) {
+        if (!flaps(ranked)) continue;
+        const auto& keys = dropped.candidate.finding.explains;
+        auto& list = ranked.candidate.finding.explains;
+        list.insert(list.end(), keys.begin(), keys.end());
+        break;
+      }
+    }
+    all_ = std::move(left);
+  }
+
+  // A link that is far too slow fails, and breaks nothing: like a warning it may be the symptom of
+  // another one.
+  static Severity place_of(const Ranked& ranked) {
+    const Severity outcome = ranked.candidate.finding.outcome;
+    const bool slow = ranked.rung == kRungQuality && ranked.candidate.breaks.empty();
+    return outcome == Severity::kFail && slow ? Severity::kWarn : outcome;
   }
 
   // A cause that is only the symptom of a proven one falls, on the pairs that this one breaks.
@@ -185,6 +231,8 @@ class Selection {
     for (const Ranked& other : kept_) {
       const Finding& cause = other.candidate.finding;
       if (!follows_from_warning(finding.cause, cause.cause)) continue;
+      // A rate that was proven was measured against that very load.
+      if (ranked.candidate.proven && cause.cause == "host.overloaded") continue;
       // A cause of one pair explains that pair; one of a host whatever touches the host.
       const bool host = cause.host == finding.host || cause.host == finding.peer;
       const bool peer =

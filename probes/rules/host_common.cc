@@ -13,9 +13,10 @@ bool same_mac(const std::string& a, const std::string& b) {
   });
 }
 
-// `upper` is `lower`, or stands on it.
+}  // namespace
+
 bool stands_on(const HostEvidence& host, const InterfaceEvidence& upper, const std::string& lower,
-               int depth = 0) {
+               int depth) {
   if (upper.name == lower) return true;
   if (depth > 4) return false;
   if (!upper.parent.empty()) {
@@ -27,8 +28,6 @@ bool stands_on(const HostEvidence& host, const InterfaceEvidence& upper, const s
                        return port.master == upper.name && stands_on(host, port, lower, depth + 1);
                      });
 }
-
-}  // namespace
 
 std::string key_of(const Subject& subject) {
   return make_check(subject, CheckOutcome::kUnknown, "").key;

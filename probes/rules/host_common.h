@@ -48,6 +48,9 @@ std::string other_end(const PairEvidence& pair, const std::string& host);
 // Ordered pairs in which this host uses this address.
 std::set<std::string> pairs_with_ip(const EvidenceSet& evidence, const std::string& host,
                                     const std::string& ip);
+// The interface itself, or one below it: a member of the bond or bridge, a parent of the VLAN.
+bool stands_on(const HostEvidence& host, const InterfaceEvidence& upper, const std::string& lower,
+               int depth = 0);
 // Ordered pairs whose traffic uses this interface of the host: it carries the address, or lies
 // below the interface that does (member of a bond or bridge, parent of a VLAN).
 std::set<std::string> pairs_over(const EvidenceSet& evidence, const HostEvidence& host,

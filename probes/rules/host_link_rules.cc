@@ -8,6 +8,7 @@
 #include "probes/remedy.h"
 #include "probes/rules/host_common.h"
 #include "probes/rules/host_rows.h"
+#include "probes/rules/host_signal.h"
 #include "probes/thresholds.h"
 
 namespace plumbline {
@@ -161,26 +162,55 @@ void propose_errors(const HostView& view, const Checks& checks, const InterfaceE
                     .take(checks));
 }
 
-void propose_flapping(const HostView& view, const Checks& checks,
-                      const InterfaceEvidence& interface, std::vector<Candidate>& out) {
-  if (!interface.carrier_changes) return;
+Candidate flapping(const EvidenceSet& evidence, const HostView& view, const Checks& checks,
+                   const InterfaceEvidence& interface) {
   const std::string& name = view.job->name;
-  const int64_t before = *interface.carrier_changes;
-  const int64_t during = interface.carrier_changes_later.value_or(before) - before;
-  const bool often = static_cast<double>(before) >= threshold(Threshold::kCarrierChanges);
-  if (during <= 0 && !often) return;
-  out.push_back(
-      Proposal("link.flapping", Severity::kWarn, name)
-          .confidence(during > 0 ? 0.95 : 0.7)
-          .see(name, link_key(name, interface.name, " flapping"),
-               during > 0 ? fmt::format("the signal of {} came or went {} times during the check",
-                                        interface.name, during)
-                          : fmt::format("the signal of {} came or went {} times since it exists",
-                                        interface.name, before))
-          .remedy(fmt::format("reseat or exchange the cable of {}; `dmesg | grep {}` tells when it "
-                              "happens",
-                              interface.name, interface.name))
-          .take(checks));
+  const SignalChanges changes = signal_changes(interface);
+  std::string text = fmt::format("the signal of {} came or went ", interface.name);
+  text += changes.flaps() ? fmt::format("{} times during the check, {} times before",
+                                        changes.during, changes.before)
+                          : fmt::format("{} times since it exists", changes.before);
+  Proposal proposal("link.flapping", Severity::kWarn, name);
+  proposal.confidence(changes.flaps() ? 0.95 : 0.7)
+      .see(name, link_key(name, interface.name, " flapping"), text)
+      .remedy(fmt::format("reseat or exchange the cable of {}; `dmesg | grep {}` tells when it "
+                          "happens",
+                          interface.name, interface.name));
+  // Not a bond's member that another one stands in for.
+  const auto tops = carriers(view);
+  const bool felt = std::any_of(tops.begin(), tops.end(), [&](const InterfaceEvidence* top) {
+    return stands_on(*view.host, *top, interface.name) && signal_changes(*top).flaps();
+  });
+  if (felt) proposal.breaks(pairs_over(evidence, *view.host, interface.name));
+  return proposal.take(checks);
+}
+
+// The lowest interfaces that flap: what stands on them loses its signal with them.
+void propose_flapping(const EvidenceSet& evidence, const HostView& view, const Checks& checks,
+                      std::vector<Candidate>& out) {
+  const auto all = signal_interfaces(view);
+  const auto tops = carriers(view);
+  for (const InterfaceEvidence* interface : all) {
+    const SignalChanges changes = signal_changes(*interface);
+    const bool top = std::find(tops.begin(), tops.end(), interface) != tops.end();
+    if (!changes.flaps() && !(top && changes.flapped_often())) continue;
+    const bool symptom = std::any_of(all.begin(), all.end(), [&](const InterfaceEvidence* lower) {
+      return lower != interface && signal_changes(*lower).flaps() &&
+             stands_on(*view.host, *interface, lower->name);
+    });
+    if (!symptom) out.push_back(flapping(evidence, view, checks, *interface));
+  }
+}
+
+// Both ends of one cable count the same changes: the first in file order stands for both.
+void drop_other_ends(std::vector<Candidate>& found) {
+  for (auto one = found.begin(); one != found.end(); ++one) {
+    const auto other_end = [&](const Candidate& other) {
+      return !one->breaks.empty() && other.breaks == one->breaks &&
+             other.finding.host != one->finding.host;
+    };
+    found.erase(std::remove_if(one + 1, found.end(), other_end), found.end());
+  }
 }
 
 }  // namespace
@@ -195,6 +225,7 @@ std::vector<Candidate> propose_link_down(const EvidenceSet& evidence, const Chec
       find_down(*view.host, *top, down);
       const std::string& name = view.job->name;
       for (const InterfaceEvidence* interface : down) {
+        if (signal_changes(*interface).flaps()) continue;
         Proposal proposal("link.down", Severity::kFail, name);
         proposal.see(name, link_key(name, interface->name), describe_interface(*interface));
         if (interface != top) {
@@ -217,6 +248,7 @@ std::vector<Candidate> propose_no_carrier(const EvidenceSet& evidence, const Che
         continue;
       }
       const std::string& name = view.job->name;
+      if (signal_changes(*interface).flaps()) continue;
       if (explained_elsewhere(evidence, view, *interface)) continue;
       // A bridge without any port has no signal either; that is propose_bridges' matter.
       const bool orphaned = interface->kind == "bridge" && !unbridged_ports(*view.host).empty();
@@ -239,10 +271,12 @@ std::vector<Candidate> propose_no_carrier(const EvidenceSet& evidence, const Che
 std::vector<Candidate> propose_link_quality(const EvidenceSet& evidence, const Checks& checks) {
   std::vector<Candidate> out;
   for (const HostView& view : host_views(evidence)) {
+    propose_flapping(evidence, view, checks, out);
+  }
+  drop_other_ends(out);
+  for (const HostView& view : host_views(evidence)) {
     for (const InterfaceEvidence* interface : carriers(view)) {
-      if (interface->kind == "loopback") continue;
-      propose_flapping(view, checks, *interface, out);
-      if (!is_usable(*interface)) continue;
+      if (interface->kind == "loopback" || !is_usable(*interface)) continue;
       propose_speed(evidence, view, checks, *interface, out);
       propose_errors(view, checks, *interface, out);
     }

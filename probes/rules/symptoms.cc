@@ -56,6 +56,28 @@ constexpr WarningRow kExplainedOnHost[] = {
     {"name.wrong_address", "path.slower_used"},
 };
 
+// What a link looks like that is looked at while its signal is gone, or loaded while it goes.
+struct FlappingRow {
+  const char* symptom;
+  bool always;  // also where it has evidence of its own: that is packets that got lost
+};
+constexpr FlappingRow kExplainedByFlapping[] = {
+    {"link.down", false},
+    {"link.no_carrier", false},
+    {"link.not_in_bridge", false},
+    {"neighbour.", false},
+    {"route.", false},
+    {"icmp.", false},
+    {"firewall.", false},
+    {"firewall.idle_timeout", true},
+    {"tcp.no_listener", false},
+    {"mtu.blackhole", true},
+    {"loss.", true},
+    {"rate.", true},
+    {"latency.", true},
+    {"topology.rail_mismatch", false},
+};
+
 bool begins(const std::string& text, const char* with) { return text.rfind(with, 0) == 0; }
 
 template <size_t N>
@@ -76,6 +98,13 @@ bool follows_from_failure(const std::string& symptom, int rung) {
 
 bool follows_from_warning(const std::string& symptom, const std::string& cause) {
   return has_row(kExplainedByWarning, symptom, cause);
+}
+
+bool follows_from_flapping(const std::string& symptom, bool proven) {
+  return std::any_of(std::begin(kExplainedByFlapping), std::end(kExplainedByFlapping),
+                     [&](const FlappingRow& row) {
+                       return begins(symptom, row.symptom) && (row.always || !proven);
+                     });
 }
 
 bool follows_on_host(const std::string& symptom, const std::string& cause) {

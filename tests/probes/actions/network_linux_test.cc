@@ -169,6 +169,23 @@ TEST(Network, PingThatIsRejected) {
   EXPECT_EQ(out["errors"][0], "from 10.77.0.2: administratively prohibited");
 }
 
+// In a network namespace, where sysfs tells of another one's interfaces.
+TEST(Network, CountersTellHowOftenASignalCameOrWent) {
+  const Json out = on_two_hosts("", [](TwoHosts& hosts) -> Json {
+    const Json before = hosts.ask_b("counters", Json::object());
+    if (!hosts.on_b("for s in down up down up; do ip link set cable1 $s || exit 1; done")) {
+      return "ip link set failed";
+    }
+    const Json after = hosts.ask_b("counters", Json::object());
+    const Json watched = hosts.ask_b("watch", Json::object());
+    return Json{{"before", before}, {"after", after}, {"watched", watched}};
+  });
+  NEED_HOSTS(out);
+  const char* name = "if.cable1.carrier_changes";
+  EXPECT_EQ(out["after"].at(name).get<int64_t>() - out["before"].at(name).get<int64_t>(), 4) << out;
+  EXPECT_EQ(out["watched"]["carrier_changes"]["cable1"], out["after"][name]);
+}
+
 TEST(Network, BurstCountersTellWhereSynsWent) {
   const Json out = on_two_hosts(nft("input", "tcp dport 29600 drop"), [](TwoHosts& hosts) -> Json {
     Json params = TwoHosts::towards_b();
