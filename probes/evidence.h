@@ -282,7 +282,7 @@ struct MtuEvidence {
 
 // One stream of a few hundred ms over TCP, from -> to.
 struct StreamEvidence {
-  std::string kind;    // "one_way" | "two_way" | "paced" (small messages at a fixed rate, for loss)
+  std::string kind;    // "one_way" | "two_way" | "paced" (for loss) | "reference" (another pair's)
   bool alone = false;  // repeated with nothing else going on
   int64_t bytes = 0, duration_ns = 0;
   int64_t segments_out = 0, retransmitted = 0, duplicate_reports = 0;  // TCP_INFO of the sender

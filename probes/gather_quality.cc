@@ -9,9 +9,10 @@
 #include <set>
 
 #include "core/json.h"
-#include "core/units.h"
+#include "core/rate_groups.h"
 #include "probes/evidence_query.h"
 #include "probes/gather_datagrams.h"
+#include "probes/rules/pair_rate.h"
 #include "probes/thresholds.h"
 
 namespace plumbline {
@@ -20,8 +21,10 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int64_t kStreamMs = 220, kStreamDeepMs = 2000;
-constexpr int64_t kAgainMs = 400;        // a stream that is measured again, alone
-constexpr int kMostAgain = 8;            // pairs that are measured again
+constexpr int64_t kAgainMs = 400;  // a stream that is measured again, alone
+constexpr int kMostAgain = 8;      // pairs that are measured again
+constexpr int kTurns = 4;          // with another stream, where cores are shared
+constexpr int64_t kTurnMs = 250;
 constexpr int64_t kPacedMessages = 600;  // enough to see 1 % of loss with 99.7 % certainty
 constexpr int64_t kPacedPerSecond = 2500;
 constexpr int64_t kPacedAgainMs = 1500;
@@ -30,7 +33,9 @@ constexpr int kRoundTrips = 60;
 constexpr int64_t kTransferBytes = 512 << 10;
 constexpr int64_t kMtuMs = 1500, kMtuLossyMs = 1000;  // longest wait of one MTU search
 constexpr int64_t kMarginMs = 2500;                   // beyond what a request takes by itself
-constexpr double kSuspicious = 0.75;  // of the median rate, or of the other direction
+constexpr double kSuspicious = 0.75;       // of the speed, the best rates, or the other direction
+constexpr double kSuspiciousCores = 0.33;  // the same on shared cores, where no speed is known
+constexpr size_t kFewestAlike = 2;         // directions that agree on what their kind reaches
 constexpr double kBitsPerByte = 8;
 
 struct Direction {
@@ -250,56 +255,114 @@ class QualityGatherer {
     }
   }
 
-  // A rate that is far from the others, or from what the host file states, may be the work of
-  // neighbours that were measured at the same time.
+  // What the best directions of each kind reach, bits per second.
+  std::map<std::string, double> usual_rates() const {
+    std::map<std::string, std::vector<double>> rates;
+    for (const auto& [key, direction] : directions_) {
+      if (!loses(key)) rates[kind_of(direction)].push_back(rate_of(direction));
+    }
+    std::map<std::string, double> out;
+    for (auto& [kind, list] : rates) {
+      const std::vector<RateGroup> groups = rate_groups(std::move(list));
+      const RateGroup* best = best_group(groups, kFewestAlike);
+      if (best != nullptr) out[kind] = best->usual;
+    }
+    return out;
+  }
+
+  PairView view_of(const Direction& direction) const {
+    const PairEvidence& pair = *direction.pair;
+    return {&evidence_, &pair, find_host(evidence_, pair.from), find_host(evidence_, pair.to),
+            find_pair(evidence_, pair.to, pair.from)};
+  }
+  std::string kind_of(const Direction& direction) const { return pair_kind(view_of(direction)); }
+  bool shares_cores(const Direction& direction) const {
+    return share_machine(evidence_, direction.pair->from, direction.pair->to);
+  }
+  // A rate that is far from the others', or from the link's speed, may be the work of neighbours
+  // that were measured at the same time.
+  bool suspicious(const HostPair& key, const Direction& direction,
+                  const std::map<std::string, double>& usual) const {
+    const double rate = rate_of(direction);
+    // Faster than that, namespaces of one machine measure its cores: nothing to look at again.
+    const bool shared = shares_cores(direction);
+    if (loses(key) || (shared && rate > threshold(Threshold::kSharedCoresBps))) return false;
+    const double speed = link_speed(view_of(direction)).bps;
+    const double share = shared && speed <= 0 ? kSuspiciousCores : kSuspicious;
+    const auto opposite = directions_.find({key.second, key.first});
+    if (opposite != directions_.end() && rate < share * rate_of(opposite->second)) return true;
+    if (speed > 0) return rate < share * speed;
+    const auto best = usual.find(kind_of(direction));
+    return best != usual.end() && rate < share * best->second;
+  }
+
   void measure_again() {
     count_losses_again();
-    std::vector<double> rates;
-    for (const auto& [key, direction] : directions_) {
-      if (!loses(key)) rates.push_back(rate_of(direction));
-    }
-    if (rates.empty()) return;
-    std::nth_element(rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2),
-                     rates.end());
-    const double median = rates[rates.size() / 2];
+    const std::map<std::string, double> usual = usual_rates();
     std::set<HostPair> again;  // unordered
-    for (auto& [key, direction] : directions_) {
-      const double rate = rate_of(direction);
-      if (loses(key)) continue;
-      // Faster than that, namespaces of one machine measure its cores: nothing to look at again.
-      if (share_machine(evidence_, direction.pair->from, direction.pair->to) &&
-          rate > threshold(Threshold::kSharedCoresBps))
-        continue;
-      const auto opposite = directions_.find({key.second, key.first});
-      const double other = opposite == directions_.end() ? rate : rate_of(opposite->second);
-      const double stated = stated_bps(direction);
-      if (rate < kSuspicious * median || rate < kSuspicious * other ||
-          (stated > 0 && rate < kSuspicious * stated)) {
-        again.insert({std::min(key.first, key.second), std::max(key.first, key.second)});
-      }
+    for (const auto& [key, direction] : directions_) {
+      if (suspicious(key, direction, usual)) again.insert(std::minmax(key.first, key.second));
     }
     int left = kMostAgain;
-    for (const auto& [a, b] : again) {
+    for (const HostPair& pair : again) {
       if (left-- == 0 || stop()) return;
-      for (const auto& key : {std::pair{a, b}, std::pair{b, a}}) {
-        const auto direction = directions_.find(key);
-        if (direction == directions_.end()) continue;
-        for (int repeat = 0; repeat < 2; ++repeat) {
-          streams({&direction->second}, "one_way", kAgainMs, true);
+      const std::vector<Direction*> both = directions_of(pair);
+      const Direction& one = *both.front();
+      const bool speed = link_speed(view_of(one)).bps > 0;
+      if (speed || !shares_cores(one)) {
+        for (Direction* direction : both) {
+          for (int repeat = 0; repeat < 2; ++repeat) {
+            streams({direction}, "one_way", kAgainMs, true);
+          }
         }
+      }
+      if (shares_cores(one)) in_turns(both);
+    }
+  }
+
+  // Alone, and in turns with another stream: what slows only this pair is not the cores. Ends with
+  // the first turn in which that stream is not far faster.
+  void in_turns(const std::vector<Direction*>& both) {
+    Direction* reference = fastest(*both.front());
+    if (reference == nullptr) return;
+    for (int turn = 0; turn < kTurns && !stop(); ++turn) {
+      double slowest = 0;
+      for (Direction* direction : both) {
+        streams({direction}, "one_way", kTurnMs, true);
+        const double rate = rate_of(*direction);
+        if (slowest == 0 || rate < slowest) slowest = rate;
+      }
+      if (measure_reference(*reference, both) < threshold(Threshold::kSharedCoresRatio) * slowest) {
+        return;
       }
     }
   }
 
-  // "40Gbit" of the slower end in the host file, bits per second; 0 when neither says.
-  double stated_bps(const Direction& direction) const {
-    double out = 0;
-    for (const JobHost& host : evidence_.job.hosts) {
-      if (host.name != direction.pair->from && host.name != direction.pair->to) continue;
-      const auto bps = parse_bit_rate(host.speed);
-      if (bps && (out == 0 || *bps < out)) out = *bps;
+  // Bits per second; 0 when it failed. Written down with those that it is compared with.
+  double measure_reference(Direction& reference, const std::vector<Direction*>& compared) {
+    Direction scratch = reference;
+    PairEvidence pair = *reference.pair;
+    pair.quality.emplace();
+    scratch.pair = &pair;
+    streams({&scratch}, "one_way", kTurnMs, true);
+    for (StreamEvidence& stream : pair.quality->streams) {
+      stream.kind = "reference";
+      for (Direction* direction : compared) quality_of(*direction).streams.push_back(stream);
+      stream.kind = "one_way";
     }
-    return out;
+    return rate_of(scratch);
+  }
+
+  // The fastest direction of this kind on another cable: what the cores give at the same moment.
+  Direction* fastest(const Direction& like) {
+    Direction* best = nullptr;
+    for (auto& [key, direction] : directions_) {
+      const bool own =
+          direction.pair->from == like.pair->to && direction.pair->to == like.pair->from;
+      if (own || direction.pair == like.pair || kind_of(direction) != kind_of(like)) continue;
+      if (best == nullptr || rate_of(direction) > rate_of(*best)) best = &direction;
+    }
+    return best;
   }
 
   ProbeContext& context_;

@@ -89,12 +89,19 @@ std::vector<Check> judge_mtu(const EvidenceSet& evidence, const ProbeParams&) {
 
 namespace {
 
-// Text of the warnings by the key of the check that they explain.
-std::map<std::string, std::string> warnings(const Candidates& candidates) {
-  std::map<std::string, std::string> out;
+// What findings say, by the key of the check that they explain.
+struct Said {
+  CheckOutcome outcome = CheckOutcome::kWarn;
+  std::string text;
+};
+std::map<std::string, Said> said_by(const Candidates& candidates) {
+  std::map<std::string, Said> out;
   for (const Candidate& candidate : candidates) {
-    for (const std::string& key : candidate.finding.explains) {
-      if (!candidate.finding.evidence.empty()) out[key] = candidate.finding.evidence[0].text;
+    const Finding& finding = candidate.finding;
+    const bool fails = finding.outcome == Severity::kFail;
+    for (const std::string& key : finding.explains) {
+      if (finding.evidence.empty()) continue;
+      out[key] = {fails ? CheckOutcome::kFail : CheckOutcome::kWarn, finding.evidence[0].text};
     }
   }
   return out;
@@ -103,8 +110,8 @@ std::map<std::string, std::string> warnings(const Candidates& candidates) {
 class QualityJudge {
  public:
   explicit QualityJudge(const EvidenceSet& evidence)
-      : rate_(warnings(propose_rate(evidence, {}))),
-        latency_(warnings(propose_latency(evidence, {}))) {}
+      : rate_(said_by(propose_rate(evidence, {}))),
+        latency_(said_by(propose_latency(evidence, {}))) {}
 
   void judge(const PairView& view, std::vector<Check>& out) const {
     out.push_back(loss(view));
@@ -165,10 +172,10 @@ class QualityJudge {
     const Check passed = check(view, "rate", CheckOutcome::kPass, text);
     const auto warning = rate_.find(passed.key);
     if (warning != rate_.end()) {
-      return check(view, "rate", CheckOutcome::kWarn, warning->second);
+      return check(view, "rate", warning->second.outcome, warning->second.text);
     }
     if (!rate.limited_host.empty()) text += "; " + rate.limited_host + ": " + rate.limit;
-    const double speed = link_speed(view);
+    const double speed = link_speed(view).bps;
     if (speed <= 0) {
       return check(view, "rate", CheckOutcome::kUnknown,
                    text + "; the speed of the link is not known");
@@ -189,7 +196,7 @@ class QualityJudge {
       const auto warning = latency_.find(
           make_check({"quality", from, to, {}, "latency"}, CheckOutcome::kWarn, "").key);
       if (warning != latency_.end()) {
-        return check(view, "latency", CheckOutcome::kWarn, warning->second);
+        return check(view, "latency", warning->second.outcome, warning->second.text);
       }
     }
     const bool short_enough = time < threshold(Threshold::kLatencyMs) * 1e6;
@@ -197,7 +204,7 @@ class QualityJudge {
                  short_enough ? text : text + "; not out of line with pairs of its kind");
   }
 
-  std::map<std::string, std::string> rate_, latency_;
+  std::map<std::string, Said> rate_, latency_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/rate_groups.h"
 #include "core/units.h"
 #include "probes/checks.h"
 #include "probes/evidence_query.h"
@@ -18,6 +19,8 @@ namespace {
 
 constexpr double kAgree = 0.8;       // two measurements within a fifth tell the same
 constexpr size_t kFewestOthers = 3;  // pairs that make a median worth comparing with
+constexpr size_t kFewestTurns = 3;   // with another stream, that tell a slow link from busy cores
+constexpr size_t kFewestAlike = 2;   // directions that agree on what their kind reaches
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -35,16 +38,16 @@ const JobHost* job_host(const EvidenceSet& evidence, const std::string& name) {
 // The speed of one end's link; 0 = unknown. What the host file states goes before what the system
 // says, and that counts only for cables of networks: virtual cards invent it, radio never reaches
 // it, and IP over Thunderbolt moves a half to a quarter of what the cable signals.
-double end_speed(const EvidenceSet& evidence, const std::string& name, const HostEvidence* host,
-                 const std::string& ip) {
+LinkSpeed end_speed(const EvidenceSet& evidence, const std::string& name, const HostEvidence* host,
+                    const std::string& ip) {
   if (const JobHost* entry = job_host(evidence, name)) {
-    if (const auto stated = parse_bit_rate(entry->speed)) return *stated;
+    if (const auto stated = parse_bit_rate(entry->speed)) return {*stated, true};
   }
   const InterfaceEvidence* interface = interface_with(host, ip);
-  if (interface == nullptr || !interface->speed_bps) return 0;
+  if (interface == nullptr || !interface->speed_bps) return {};
   const std::string& kind = interface->kind;
   const bool wire = kind == "ethernet" || kind == "bond";
-  return wire ? static_cast<double>(*interface->speed_bps) : 0;
+  return {wire ? static_cast<double>(*interface->speed_bps) : 0, false};
 }
 
 bool share_cores(const PairView& view) {
@@ -62,30 +65,37 @@ std::string pair_kind(const PairView& view) {
   return a + "+" + b;
 }
 
-double link_speed(const PairView& view) {
+LinkSpeed link_speed(const PairView& view) {
   const PairEvidence& pair = *view.pair;
-  const double from = end_speed(*view.evidence, pair.from, view.from, pair.from_ip);
-  const double to = end_speed(*view.evidence, pair.to, view.to, pair.to_ip);
-  return from > 0 && to > 0 ? std::min(from, to) : 0;
+  const LinkSpeed from = end_speed(*view.evidence, pair.from, view.from, pair.from_ip);
+  const LinkSpeed to = end_speed(*view.evidence, pair.to, view.to, pair.to_ip);
+  if (from.bps <= 0 || to.bps <= 0) return {};
+  if (from.bps == to.bps) return {from.bps, from.stated || to.stated};
+  return from.bps < to.bps ? from : to;
 }
 
 StreamRate one_way_rate(const PairView& view) {
   StreamRate out;
   if (!view.pair->quality) return out;
-  std::vector<double> rates;
-  bool alone = false;
+  std::vector<double> rates, alone, references;
   for (const StreamEvidence& stream : view.pair->quality->streams) {
-    if (stream.kind != "one_way" || stream.duration_ns <= 0 || !stream.error.empty()) continue;
+    if (stream.duration_ns <= 0 || !stream.error.empty()) continue;
     const double bps =
         8e9 * static_cast<double>(stream.bytes) / static_cast<double>(stream.duration_ns);
+    if (stream.kind == "reference") references.push_back(bps);
+    if (stream.kind != "one_way") continue;
     rates.push_back(bps);
-    alone = alone || stream.alone;
+    if (stream.alone) alone.push_back(bps);
     if (bps <= out.bps) continue;
     out.bps = bps;
     out.best = &stream;
   }
   std::sort(rates.rbegin(), rates.rend());
-  out.trusted = alone || (rates.size() >= 2 && rates[1] >= kAgree * rates[0]);
+  out.trusted = !alone.empty() || (rates.size() >= 2 && rates[1] >= kAgree * rates[0]);
+  if (alone.size() >= 2) out.alone_least = *std::min_element(alone.begin(), alone.end());
+  if (references.size() >= kFewestTurns && alone.size() >= kFewestTurns) {
+    out.reference_least = *std::min_element(references.begin(), references.end());
+  }
   if (out.best == nullptr) return out;
   const StreamEvidence& best = *out.best;
   const double full = threshold(Threshold::kCpuFull), busy = threshold(Threshold::kBufferFull);
@@ -139,49 +149,81 @@ class RateJudge {
   }
 
  private:
-  // The rate of a direction that others of its kind reach; 0 when there are too few.
-  double usual(const HostDirection& key, const Measured& entry) const {
-    std::vector<double> others;
-    for (const auto& [other, measured] : measured_) {
-      const bool same = (other.first == key.first && other.second == key.second) ||
-                        (other.first == key.second && other.second == key.first);
-      if (!same && measured.kind == entry.kind && measured.rate.bps > 0) {
-        others.push_back(measured.rate.bps);
-      }
+  // What the best directions of its kind reach, where this one is `ratio` times below; else 0.
+  double missed(const Measured& entry, double ratio) const {
+    std::vector<double> rates;
+    for (const auto& [key, measured] : measured_) {
+      if (measured.kind == entry.kind && measured.rate.bps > 0) rates.push_back(measured.rate.bps);
     }
-    return others.size() >= kFewestOthers ? median(others) : 0;
+    const std::vector<RateGroup> groups = rate_groups(std::move(rates));
+    const RateGroup* best = best_group(groups, kFewestAlike);
+    return best != nullptr && is_below(*best, entry.rate.bps, ratio) ? best->usual : 0;
+  }
+
+  double back_of(const HostDirection& key) const {
+    const auto back = measured_.find({key.second, key.first});
+    const bool comparable = back != measured_.end() && back->second.rate.trusted;
+    return comparable ? back->second.rate.bps : 0;
   }
 
   void look_at(const HostDirection& key, const Measured& entry) {
-    const double speed = link_speed(*entry.view);
-    // On shared cores whatever else runs there makes the difference, unless a speed was promised.
-    const bool cores_decide = speed <= 0 || entry.rate.bps > threshold(Threshold::kSharedCoresBps);
-    if (share_cores(*entry.view) && cores_decide) return;
-    const double reference = speed > 0 ? speed : usual(key, entry);
-    const bool slow =
-        reference > 0 && entry.rate.bps < threshold(Threshold::kRateShare) * reference;
+    const LinkSpeed speed = link_speed(*entry.view);
+    const bool shared = share_cores(*entry.view);
+    // On shared cores whatever else runs there makes the difference.
+    if (shared && entry.rate.bps > threshold(Threshold::kSharedCoresBps)) return;
+    if (shared && speed.bps <= 0) return look_at_shared(key, entry);
+    const double share = threshold(Threshold::kRateShare);
+    const bool short_of_speed = speed.bps > 0 && entry.rate.bps < share * speed.bps;
+    const double usual = speed.bps > 0 ? 0 : missed(entry, 1 / share);
     if (!entry.rate.limited_host.empty()) {
-      if (slow && speed > 0 && !share_cores(*entry.view)) host_limited(entry, speed);
+      if (short_of_speed && !shared) host_limited(entry, speed.bps);
       return;
     }
-    const auto back = measured_.find({key.second, key.first});
-    const bool comparable = back != measured_.end() && back->second.rate.trusted;
-    const double other = comparable ? back->second.rate.bps : 0;
+    const double other = back_of(key);
     if (other > threshold(Threshold::kRateRatio) * entry.rate.bps) {
-      asymmetric_[key] = fmt::format("{} to {}: {}; back: {}", key.first, key.second,
-                                     bit_rate(entry.rate.bps), bit_rate(other));
-    } else if (slow) {
-      slow_[key] = fmt::format(
-          "{} to {}: {}, where {} {}", key.first, key.second, bit_rate(entry.rate.bps),
-          speed > 0 ? "the link has" : "other pairs of its kind reach", bit_rate(reference));
+      uneven(key, entry, other);
+    } else if (short_of_speed) {
+      slow_[key] = fmt::format("{} to {}: {}, where the link has {}", key.first, key.second,
+                               bit_rate(entry.rate.bps), bit_rate(speed.bps));
+    } else if (usual > 0) {
+      slower(key, entry, usual);
     }
+  }
+
+  // No lack of a core explains it: alone and in turns with another stream, again and again, and so
+  // much slower every time.
+  static bool beyond_cores(const Measured& entry) {
+    return entry.rate.reference_least >= threshold(Threshold::kSharedCoresRatio) * entry.rate.bps &&
+           entry.rate.reference_least > 0;
+  }
+
+  void look_at_shared(const HostDirection& key, const Measured& entry) {
+    if (!beyond_cores(entry) || !entry.rate.limited_host.empty()) return;
+    const double ratio = threshold(Threshold::kSharedCoresRatio);
+    const auto back = measured_.find({key.second, key.first});
+    const double other = back == measured_.end() ? 0 : back->second.rate.alone_least;
+    const double usual = missed(entry, ratio);
+    if (other >= ratio * entry.rate.bps) {
+      uneven(key, entry, other);
+    } else if (usual > 0) {
+      slower(key, entry, usual);
+    }
+  }
+
+  void uneven(const HostDirection& key, const Measured& entry, double other) {
+    asymmetric_[key] = fmt::format("{} to {}: {}; back: {}", key.first, key.second,
+                                   bit_rate(entry.rate.bps), bit_rate(other));
+  }
+  void slower(const HostDirection& key, const Measured& entry, double usual) {
+    slow_[key] = fmt::format("{} to {}: {}, where the best pairs of its kind reach {}", key.first,
+                             key.second, bit_rate(entry.rate.bps), bit_rate(usual));
   }
 
   void host_limited(const Measured& entry, double speed) {
     const PairEvidence& pair = *entry.view->pair;
     const std::string& host = entry.rate.limited_host;
     Candidate candidate =
-        start("rate.host_limited", pair, host, host == pair.from ? pair.to : pair.from);
+        start("rate.host_limited", entry, host, host == pair.from ? pair.to : pair.from);
     candidate.finding.evidence.push_back(
         {host, candidate.finding.explains[0],
          fmt::format("{} to {}: {} on a link of {}; {}", pair.from, pair.to,
@@ -193,11 +235,14 @@ class RateJudge {
     out_.push_back(std::move(candidate));
   }
 
-  static Candidate start(const char* cause, const PairEvidence& pair, const std::string& host,
+  static Candidate start(const char* cause, const Measured& entry, const std::string& host,
                          const std::string& peer) {
+    const PairEvidence& pair = *entry.view->pair;
+    const LinkSpeed speed = link_speed(*entry.view);
+    const bool fails = speed.stated && entry.rate.bps < threshold(Threshold::kRateFail) * speed.bps;
     Candidate candidate;
     candidate.finding.cause = cause;
-    candidate.finding.outcome = Severity::kWarn;
+    candidate.finding.outcome = fails ? Severity::kFail : Severity::kWarn;
     candidate.finding.host = host;
     candidate.finding.peer = peer;
     candidate.finding.confidence = 0.85;
@@ -211,8 +256,10 @@ class RateJudge {
     for (const auto& [key, text] : found) directions.insert(key);
     const PathOwners owners = owners_of_directions(evidence_, directions);
     for (const auto& [key, text] : found) {
-      const PairEvidence& pair = *measured_.at(key).view->pair;
-      Candidate candidate = start(cause, pair, owners.at(key).first, owners.at(key).second);
+      const Measured& entry = measured_.at(key);
+      const PairEvidence& pair = *entry.view->pair;
+      Candidate candidate = start(cause, entry, owners.at(key).first, owners.at(key).second);
+      candidate.proven = share_cores(*entry.view) && beyond_cores(entry);
       candidate.finding.evidence.push_back({pair.from, candidate.finding.explains[0], text});
       candidate.finding.remedy = fmt::format(
           "# between {} and {}: negotiated speed of both ends and of the ports between, cable, "

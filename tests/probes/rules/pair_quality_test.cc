@@ -2,6 +2,7 @@
 
 #include "diagnosis.h"
 #include "packet_stop.h"
+#include "probes/probe.h"
 #include "probes/rules/pair_loss.h"
 #include "probes/rules/pair_rate.h"
 
@@ -313,8 +314,40 @@ TEST(PairRate, WhatWasMeasuredBesideOthersIsNotTrusted) {
 TEST(PairRate, TheHostFileKnowsBetterThanTheSystem) {
   EvidenceSet set = test::healthy_star(2);
   set_rates(set, 0.93e9);
-  for (JobHost& host : set.job.hosts) host.speed = "10Gbit";
+  for (JobHost& host : set.job.hosts) host.speed = "3Gbit";
   EXPECT_THAT(causes(set), ElementsAre("rate.below_link mini1>mini2 (warn)"));
+}
+
+TEST(PairRate, BelowAQuarterOfAStatedSpeedFails) {
+  EvidenceSet set = test::healthy_star(2);
+  set_rates(set, 0.93e9);
+  for (JobHost& host : set.job.hosts) host.speed = "10Gbit";
+  EXPECT_THAT(causes(set), ElementsAre("rate.below_link mini1>mini2"));
+  const auto checks = test::pair_checks(set);
+  const auto rate = std::find_if(checks.begin(), checks.end(), [](const Check& check) {
+    return check.key == "quality/mini1>mini2#rate";
+  });
+  ASSERT_NE(rate, checks.end());
+  EXPECT_EQ(rate->outcome, CheckOutcome::kFail);
+  // A negotiated speed is nobody's word.
+  for (JobHost& host : set.job.hosts) host.speed.clear();
+  for (const char* name : {"mini1", "mini2"}) {
+    test::nic(set, name, "eth1").speed_bps = test::nic(set, name, "eth1").speed_max_bps =
+        10'000'000'000;
+  }
+  EXPECT_THAT(causes(set), ElementsAre("rate.below_link mini1>mini2 (warn)"));
+  // Stated at the faster end only: the slower one decides.
+  set.job.hosts[0].speed = "40Gbit";
+  EXPECT_THAT(causes(set), ElementsAre("rate.below_link mini1>mini2 (warn)"));
+}
+
+TEST(PairRate, AFailureOfTheRateIsStillASymptomOfLoss) {
+  EvidenceSet set = test::healthy_star(4);
+  set_rates(set, 0.93e9);
+  for (JobHost& host : set.job.hosts) host.speed = "1Gbit";
+  set_rate(set, "mini1", "mini3", 0.1e9);
+  lose(set, "mini1", "mini3", 30);
+  EXPECT_THAT(causes(set), ElementsAre("loss.one_way mini1>mini3 (warn)"));
 }
 
 TEST(PairRate, SpeedsOfVirtualCardsMeanNothing) {
@@ -356,6 +389,28 @@ TEST(PairRate, WithoutASpeedTheOtherPairsAreTheMeasure) {
   EXPECT_THAT(causes(few), IsEmpty()) << "nothing to compare with";
 }
 
+// Half and more of the pairs may be slow: the best group is the measure, not the median.
+TEST(PairRate, SlowHostsUpToAllButTwoAreNamed) {
+  for (int hosts = 3; hosts <= 6; ++hosts) {
+    for (int slow = 1; slow <= hosts - 2; ++slow) {
+      EvidenceSet set = test::healthy_star(hosts);
+      for (const JobHost& host : set.job.hosts) test::nic(set, host.name, "eth1").speed_bps.reset();
+      set_rates(set, 0.93e9);
+      std::vector<std::string> expected;
+      for (int host = 1; host <= slow; ++host) {
+        const std::string name = "mini" + std::to_string(host);
+        expected.push_back("rate.below_link " + name + " (warn)");
+        for (const JobHost& peer : set.job.hosts) {
+          if (peer.name == name) continue;
+          set_rate(set, name, peer.name, 0.14e9);
+          set_rate(set, peer.name, name, 0.15e9);
+        }
+      }
+      EXPECT_THAT(causes(set), testing::ElementsAreArray(expected)) << slow << " of " << hosts;
+    }
+  }
+}
+
 TEST(PairRate, DirectionsThatDiffer) {
   EvidenceSet set = test::healthy_star(4);
   set_rates(set, 0.93e9);
@@ -379,6 +434,80 @@ TEST(PairRate, OnSharedCoresOnlyAPromisedSpeedIsJudged) {
   EXPECT_THAT(causes(set), IsEmpty());
   for (JobHost& host : set.job.hosts) host.speed = "1Gbit";
   EXPECT_THAT(causes(set), ElementsAre("rate.asymmetric mini1>mini2 (warn)"));
+}
+
+// Four namespaces without a speed.
+EvidenceSet on_one_machine() {
+  EvidenceSet set = test::healthy_star(4);
+  for (JobHost& host : set.job.hosts) {
+    host.reached_by = "netns";
+    test::nic(set, host.name, "eth1").kind = "veth";
+    test::nic(set, host.name, "eth1").speed_bps.reset();
+  }
+  set_rates(set, 20e9, false);
+  return set;
+}
+// Measured alone, in turns with another pair's stream: {own, other} each time.
+void in_turns(EvidenceSet& set, const std::string& from, const std::string& to,
+              const std::vector<std::pair<double, double>>& turns) {
+  auto& streams = test::pair(set, from, to).quality->streams;
+  std::erase_if(streams, [](const StreamEvidence& s) { return s.kind != "paced"; });
+  for (const auto& [own, other] : turns) {
+    for (const auto& [kind, bps] : {std::pair("one_way", own), std::pair("reference", other)}) {
+      streams.push_back(test::stream(kind));
+      streams.back().alone = true;
+      streams.back().bytes = static_cast<int64_t>(bps * 0.3 / 8);
+    }
+  }
+}
+void in_turns_both(EvidenceSet& set, const std::vector<std::pair<double, double>>& turns) {
+  in_turns(set, "mini1", "mini2", turns);
+  in_turns(set, "mini2", "mini1", turns);
+}
+
+TEST(PairRate, OnSharedCoresARepeatedRatioOfFourIsALinks) {
+  EvidenceSet set = on_one_machine();
+  EXPECT_THAT(causes(set), IsEmpty());
+  in_turns_both(set, {{0.2e9, 18e9}, {0.21e9, 20e9}, {0.2e9, 19e9}});
+  EXPECT_THAT(causes(set), ElementsAre("rate.below_link mini1>mini2 (warn)"));
+  in_turns(set, "mini2", "mini1", {{17e9, 18e9}, {18e9, 20e9}, {17e9, 19e9}});
+  EXPECT_THAT(causes(set), ElementsAre("rate.asymmetric mini1>mini2 (warn)"));
+}
+
+// A busy machine explains a rate, but not one that was measured against its load.
+TEST(PairRate, OnSharedCoresABusyMachineIsNoExcuse) {
+  EvidenceSet set = on_one_machine();
+  for (HostEvidence& host : set.hosts) host.load1 = 20;
+  const auto found = [&] {
+    std::vector<std::string> out;
+    for (const Finding& finding : judge_evidence(set).findings) out.push_back(finding.cause);
+    return out;
+  };
+  in_turns_both(set, {{0.2e9, 5e9}, {0.2e9, 7e9}, {0.1e9, 3e9}});
+  EXPECT_THAT(found(), testing::Contains("rate.below_link"));
+  in_turns_both(set, {{0.2e9, 5e9}, {0.2e9, 7e9}, {0.1e9, 0.5e9}});
+  EXPECT_THAT(found(), testing::Not(testing::Contains("rate.below_link")));
+}
+
+TEST(PairRate, OnSharedCoresNothingElseIs) {
+  EvidenceSet set = on_one_machine();
+  in_turns_both(set, {{0.2e9, 18e9}, {0.2e9, 18e9}});
+  EXPECT_THAT(causes(set), IsEmpty()) << "two turns are chance";
+  in_turns_both(set, {{0.2e9, 18e9}, {0.2e9, 0.7e9}, {0.2e9, 18e9}});
+  EXPECT_THAT(causes(set), IsEmpty()) << "cores that are busy slow the other one too";
+  in_turns_both(set, {{0.2e9, 18e9}, {6e9, 18e9}, {0.2e9, 18e9}});
+  EXPECT_THAT(causes(set), IsEmpty()) << "once it was as fast as cores are";
+  in_turns_both(set, {{2e9, 18e9}, {2e9, 7e9}, {2e9, 18e9}});
+  EXPECT_THAT(causes(set), IsEmpty()) << "3.5 times";
+  set_rate(set, "mini1", "mini2", 0.2e9, false);
+  set_rate(set, "mini3", "mini4", 20e9, true);
+  EXPECT_THAT(causes(set), IsEmpty()) << "beside others";
+  set = on_one_machine();
+  in_turns(set, "mini1", "mini2", {{0.2e9, 18e9}, {0.2e9, 18e9}, {0.2e9, 18e9}});
+  for (StreamEvidence& stream : test::pair(set, "mini1", "mini2").quality->streams) {
+    stream.cpu_sender = stream.cpu_receiver = 0.6;
+  }
+  EXPECT_THAT(causes(set), IsEmpty()) << "a core was full";
 }
 
 TEST(PairRate, AFullCoreIsTheHostsLimit) {
