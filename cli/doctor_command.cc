@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "cli/bundle.h"
 #include "cli/commands.h"
@@ -23,7 +22,7 @@
 #include "core/temporary_folder.h"
 #include "launch/process.h"
 #include "probes/port_list.h"
-#include "probes/sources/source.h"
+#include "probes/sources/saved_evidence.h"
 #include "reports/doctor.h"
 
 namespace plumbline {
@@ -175,19 +174,7 @@ int diagnose_files(const Args& args, Context& context) {
   std::vector<std::string> paths = args.all("from");
   const std::vector<std::string> more = args.all("file");  // --from a b c
   paths.insert(paths.end(), more.begin(), more.end());
-  std::ifstream file(paths[0], std::ios::binary);
-  if (!file) {
-    return usage_failure(context, usage("cannot read " + paths[0], "give files of collect.sh"));
-  }
-  Expected<EvidenceSet> evidence = fail(ErrorCode::kConfig, "");
-  if (paths.size() == 1 && (file >> std::ws).peek() == '{') {
-    std::ostringstream text;
-    text << file.rdbuf();
-    evidence = parse_evidence(text.str());
-    if (!evidence) evidence.error().what = paths[0] + ": " + evidence.error().what;
-  } else {
-    evidence = read_collected_files(paths);
-  }
+  Expected<EvidenceSet> evidence = read_evidence_files(paths);
   if (!evidence) return usage_failure(context, evidence.error());
   for (const HostEvidence& host : evidence->hosts) {
     for (const std::string& problem : host.unreadable) {

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
+#include <sstream>
 
 #include "cli/interrupts.h"
 #include "cli/port_window.h"
 #include "core/health.h"
+#include "core/input_file.h"
 #include "core/shell_words.h"
 #include "probes/port_list.h"
 #include "reports/text.h"
@@ -17,7 +18,8 @@ namespace {
 
 // "hosts.json:7": the line on which the host's name stands; the file alone when it does not.
 std::string place_in_file(const std::string& file, const std::string& name) {
-  std::ifstream in(file);
+  constexpr size_t kMostBytes = 1 << 20;
+  std::istringstream in(read_input_file(file, kMostBytes).value_or(""));
   std::string line;
   for (int number = 1; std::getline(in, line); ++number) {
     if (line.find("\"" + name + "\"") != std::string::npos) {

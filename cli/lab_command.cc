@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
-#include <fstream>
 #include <random>
 
 #include "cli/commands.h"
 #include "cli/interrupts.h"
 #include "cli/lab_matrix.h"
+#include "core/input_file.h"
 #include "core/json.h"
 #include "core/options.h"
 #include "lab/fault.h"
@@ -58,12 +58,10 @@ int lab_up_command(const Args& args, const Words& words, Context& context) {
   }
   const Expected<uint64_t> seed = seed_of(args);
   if (!seed) return usage_failure(context, seed.error());
-  std::ifstream in(words[0], std::ios::binary);
-  if (!in) {
-    return usage_failure(context, Error{ErrorCode::kConfig, "read " + words[0], errno, "", ""});
-  }
-  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  const Expected<LabTopology> topology = parse_topology(text, words[0]);
+  constexpr size_t kMostBytes = 1 << 20;
+  const Expected<std::string> text = read_input_file(words[0], kMostBytes);
+  if (!text) return usage_failure(context, text.error());
+  const Expected<LabTopology> topology = parse_topology(*text, words[0]);
   if (!topology) return usage_failure(context, topology.error());
   watch_interrupts();
   const Expected<Lab> lab = lab_up(*topology, *seed, [] { return interrupts() > 0; });

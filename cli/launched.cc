@@ -6,14 +6,13 @@
 
 #include <algorithm>
 #include <csignal>
-#include <fstream>
-#include <iterator>
 
 #include "cli/interrupts.h"
 #include "cli/meeting.h"
 #include "cli/protocol.h"
 #include "cli/rank_loop.h"
 #include "core/host.h"
+#include "core/input_file.h"
 #include "launch/agent_link.h"
 #include "launch/data_addresses.h"
 #include "launch/process.h"
@@ -208,11 +207,11 @@ LaunchCall launch_call(const Args& args, const OptionSet& options, Context& cont
   LaunchCall call{&args, &options, &context, {}};
   call.config["command"] = command;
   if (!scenario.empty()) {
-    std::ifstream file(scenario, std::ios::binary);
-    if (!file) return call;  // its options are not known here either
-    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    constexpr size_t kMostBytes = 16 << 20;
+    const Expected<std::string> text = read_input_file(scenario, kMostBytes);
+    if (!text) return call;        // its options are not known here either
     constexpr size_t kShown = 16;  // hex digits
-    call.config["scenario"] = to_hex(sha256(text)).substr(0, kShown);
+    call.config["scenario"] = to_hex(sha256(*text)).substr(0, kShown);
   }
   const std::string lines = options.config_text();
   for (size_t at = 0; at < lines.size();) {

@@ -1,6 +1,7 @@
 #include "cli/protocol.h"
 
 #include "core/json.h"
+#include "core/json_trouble.h"
 
 namespace plumbline {
 
@@ -220,7 +221,7 @@ Expected<Message> decode(std::string_view line) {
     const json j = json::parse(line);
     return parse_as(j, j.at("type").get<std::string>());
   } catch (const json::exception& error) {
-    return fail(ErrorCode::kProtocol, std::string("bad control message: ") + error.what(),
+    return fail(ErrorCode::kProtocol, "bad control message: " + json_trouble(error),
                 "coordinator and ranks must be the same build");
   }
 }

@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "cli/community.h"
+#include "core/input_file.h"
 #include "core/text_file.h"
 #include "reports/results_page.h"
 #include "reports/text.h"
@@ -78,10 +77,8 @@ Page make_page(const Args& args, Context& context) {
 }
 
 std::string read_whole(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
+  constexpr size_t kMostBytes = 64 << 20;
+  return read_input_file(path, kMostBytes).value_or("");
 }
 
 // Ids of the bundles that a page lists, in its last table.

@@ -4,8 +4,10 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "core/command.h"
+#include "core/input_file.h"
 #include "core/temporary_folder.h"
 #include "reports/text.h"
 
@@ -26,7 +28,8 @@ std::string last_line(std::string text) {
 }
 
 std::vector<std::string> lines_of(const std::string& file) {
-  std::ifstream in(file);
+  constexpr size_t kMostBytes = 1 << 20;
+  std::istringstream in(read_input_file(file, kMostBytes).value_or(""));
   std::vector<std::string> lines;
   for (std::string line; std::getline(in, line);) {
     if (!line.empty() && line[0] != '#') lines.push_back(line);

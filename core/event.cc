@@ -5,9 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <fstream>
 
 #include "core/json.h"
+#include "core/json_trouble.h"
+#include "core/line_reader.h"
 #include "core/printable.h"
 
 namespace plumbline {
@@ -45,7 +46,7 @@ Expected<SoakEvent> event_from_line(std::string_view line) {
     get_field(object, "text", event.text);
     return event;
   } catch (const json::exception& error) {
-    return fail(ErrorCode::kConfig, fmt::format("not an event: {}", error.what()));
+    return fail(ErrorCode::kConfig, "not an event: " + json_trouble(error));
   }
 }
 
@@ -76,21 +77,22 @@ Status EventFile::append(const SoakEvent& event) {
 }
 
 Status for_each_event(const std::string& path, const std::function<void(SoakEvent)>& take) {
-  std::ifstream input(path, std::ios::binary);
-  if (!input) return fail_errno(ErrorCode::kConfig, "open event file " + path, errno);
-  std::string line;
-  for (size_t number = 1; std::getline(input, line); ++number) {
-    if (input.eof()) break;  // torn
-    if (line.empty()) continue;
-    Expected<SoakEvent> event = event_from_line(line);
+  constexpr size_t kLongestLine = 1 << 20;  // bytes
+  Expected<LineReader> reader = LineReader::open(path, kLongestLine);
+  if (!reader) return fail(reader.error());
+  for (TextLine line;;) {
+    const Expected<bool> more = reader->next(line);
+    if (!more) return fail(more.error());
+    if (!*more || !line.ended) return {};  // an end without a newline is torn
+    if (line.bytes == 0) continue;
+    Expected<SoakEvent> event = event_from_line(line.text);
     if (!event) {
       Error error = event.error();
-      error.what = fmt::format("{}:{}: {}", path, number, error.what);
+      error.what = fmt::format("{}:{}: {}", path, line.number, error.what);
       return fail(std::move(error));
     }
     take(std::move(*event));
   }
-  return {};
 }
 
 }  // namespace plumbline

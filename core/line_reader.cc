@@ -1,10 +1,12 @@
 #include "core/line_reader.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
+
+#include "core/input_file.h"
 
 namespace plumbline {
 namespace {
@@ -20,8 +22,9 @@ Expected<LineReader> LineReader::open(const std::string& path, size_t longest,
   reader.longest_ = longest;
   reader.fd_ = STDIN_FILENO;
   if (path != "-") {
-    reader.own_.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!reader.own_.valid()) return fail_errno(ErrorCode::kConfig, "open " + path, errno);
+    Expected<Fd> file = open_input_file(path);
+    if (!file) return fail(file.error());
+    reader.own_ = std::move(*file);
     reader.fd_ = reader.own_.get();
   }
   reader.buffer_.resize(std::max(std::min(kStart, longest + 1), start.size()));

@@ -1,4 +1,4 @@
-// The lines of a file, a pipe or the standard input, one at a time, in memory that is bounded by
+// The lines of a file or of the standard input, one at a time, in memory that is bounded by
 // the longest line that is wanted: what is longer is counted and thrown away while it is read. One
 // thread.
 #pragma once

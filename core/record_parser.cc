@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/json.h"
+#include "core/json_trouble.h"
 
 namespace plumbline {
 namespace {
@@ -13,21 +14,15 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMostCells = 4096;  // remembered by their text
-constexpr size_t kLongestReason = 300;
 
 [[noreturn]] void refuse(const std::string& what) {
   throw json::other_error::create(501, what, nullptr);
 }
 
-// The library quotes what it read last, which may be anything of any length; and it counts columns
-// in what was cut out for it.
+// The library counts columns in what was cut out for it.
 std::string short_reason(const std::exception& error) {
-  std::string text = json_reason(error);
+  std::string text = json_trouble(error);
   if (text.starts_with("parse error at ")) text.erase(0, text.find(": ") + 2);
-  if (text.size() > kLongestReason) text = text.substr(0, kLongestReason) + " ...";
-  for (char& c : text) {
-    if (c < ' ' || c > '~') c = '?';
-  }
   return text;
 }
 

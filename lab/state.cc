@@ -6,11 +6,12 @@
 
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "core/clock.h"
+#include "core/input_file.h"
 #include "core/json.h"
 #include "core/json_fields.h"
+#include "core/json_trouble.h"
 
 namespace plumbline {
 
@@ -59,7 +60,7 @@ Expected<LabState> parse_state(const std::string& text, const std::string& file)
     }
     return state;
   } catch (const nlohmann::json::exception& error) {
-    return fail(ErrorCode::kConfig, file + ": is no state of a lab", error.what());
+    return fail(ErrorCode::kConfig, file + ": is no state of a lab", json_trouble(error));
   }
 }
 
@@ -92,9 +93,8 @@ Status write_file(const std::string& path, const std::string& text) {
 }
 
 Expected<std::string> read_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return fail_errno(ErrorCode::kConfig, "read " + path, errno);
-  return std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  constexpr size_t kMostBytes = 16 << 20;
+  return read_input_file(path, kMostBytes);
 }
 
 Expected<Fd> take_lock(const std::string& file, int64_t within_ms) {

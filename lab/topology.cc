@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/json.h"
+#include "core/json_trouble.h"
 #include "core/options.h"
 #include "lab/address.h"
 #include "lab/lab.h"
@@ -240,7 +241,7 @@ Expected<LabTopology> parse_topology(const std::string& text, const std::string&
     try {
       problem = read_key(key, value, topology);
     } catch (const Json::exception& error) {  // a number out of range
-      problem = "$." + key + ": " + error.what();
+      problem = "$." + key + ": " + json_trouble(error);
     }
     if (!problem.empty()) return fail(ErrorCode::kConfig, file + ": " + problem);
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/json.h"
+#include "core/json_trouble.h"
 
 namespace plumbline {
 namespace {
@@ -95,7 +96,7 @@ Expected<json> AgentJobs::run(const Job& job) const {
     return job.row->run(json::parse(job.line.params), AgentCall{job.handler, &ending_});
   } catch (const json::exception& problem) {
     return fail(ErrorCode::kProtocol,
-                "request '" + job.line.request + "': wrong parameters: " + problem.what());
+                "request '" + job.line.request + "': wrong parameters: " + json_trouble(problem));
   } catch (const std::exception& problem) {
     return fail(ErrorCode::kSystem, "request '" + job.line.request + "': " + problem.what());
   }

@@ -15,6 +15,7 @@
 #include "core/clock.h"
 #include "core/fd.h"
 #include "core/json.h"
+#include "core/json_trouble.h"
 #include "launch/offspring.h"
 
 extern char** environ;
@@ -192,7 +193,7 @@ Expected<GuardOrder> decode_guard_order(const std::string& line) {
     get_field(object, "folder", order.folder);
     get_field(object, "files", order.files);
   } catch (const json::exception& bad) {
-    return fail(ErrorCode::kProtocol, std::string("not an order: ") + bad.what());
+    return fail(ErrorCode::kProtocol, "not an order: " + json_trouble(bad));
   }
   if (order.argv.empty() || order.argv[0].empty()) {
     return fail(ErrorCode::kProtocol, "the order names no program");

@@ -1,6 +1,7 @@
 #include "launch/join_line.h"
 
 #include "core/json.h"
+#include "core/json_trouble.h"
 
 namespace plumbline {
 namespace {
@@ -50,7 +51,7 @@ Expected<JoinRequest> decode_join(const std::string& line) {
     if (!sane) return fail(nonsense("a rank arrives with numbers that cannot be"));
     return request;
   } catch (const json::exception& error) {
-    return fail(nonsense(std::string("a rank arrives with nonsense: ") + error.what()));
+    return fail(nonsense("a rank arrives with nonsense: " + json_trouble(error)));
   }
 }
 
@@ -77,7 +78,7 @@ JoinAnswer decode_join_answer(const std::string& line) {
         0, object.at("hint").get<std::string>(), object.at("cause").get<std::string>()});
     return answer;
   } catch (const json::exception& error) {
-    return {fail(nonsense(std::string("rank 0 answers with nonsense: ") + error.what())), false};
+    return {fail(nonsense("rank 0 answers with nonsense: " + json_trouble(error))), false};
   }
 }
 
@@ -87,7 +88,7 @@ Expected<int> decode_agent_offer(const std::string& line) {
   try {
     return json::parse(line).at("agent").get<int>();
   } catch (const json::exception& error) {
-    return fail(nonsense(std::string("an agent arrives with nonsense: ") + error.what()));
+    return fail(nonsense("an agent arrives with nonsense: " + json_trouble(error)));
   }
 }
 

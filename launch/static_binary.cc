@@ -2,9 +2,8 @@
 
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
+#include "core/input_file.h"
 #include "core/sha256.h"
 
 namespace plumbline {
@@ -38,21 +37,13 @@ bool wants_loader(std::string_view content) {
 
 // Empty when it cannot be read, with the reason.
 std::string read_whole(const std::string& path, std::string& why) {
-  std::error_code code;
-  const uintmax_t bytes = fs::file_size(path, code);
-  if (code) {
-    why = code.message();
+  const Expected<std::string> content = read_input_file(path, kMostBytes);
+  if (!content) {
+    why = content.error().message();
     return {};
   }
-  if (bytes > kMostBytes) {
-    why = "larger than any plumbline";
-    return {};
-  }
-  std::ifstream file(path, std::ios::binary);
-  std::string content{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file.good() && !file.eof()) why = "cannot be read";
-  if (content.empty() && why.empty()) why = "empty, or may not be read";
-  return content;
+  if (content->empty()) why = "empty";
+  return *content;
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include "core/json.h"
 #include "core/json_fields.h"
+#include "core/json_trouble.h"
+#include "probes/sources/saved_evidence.h"
 
 namespace plumbline {
 
@@ -78,9 +80,9 @@ std::string evidence_text(const EvidenceSet& evidence) {
 }
 
 Expected<EvidenceSet> parse_evidence(const std::string& text) {
-  constexpr size_t kMaxBytes = 256u << 20;
-  if (text.size() > kMaxBytes) {
-    return fail(ErrorCode::kConfig, "the evidence is larger than 256 MiB");
+  if (text.size() > kMostEvidenceBytes) {
+    return fail(ErrorCode::kConfig,
+                fmt::format("the evidence is larger than {} MiB", kMostEvidenceBytes >> 20));
   }
   try {
     const nlohmann::json json = nlohmann::json::parse(text);
@@ -99,7 +101,7 @@ Expected<EvidenceSet> parse_evidence(const std::string& text) {
     }
     return evidence;
   } catch (const nlohmann::json::exception& problem) {
-    return fail(ErrorCode::kConfig, std::string("no evidence: ") + problem.what());
+    return fail(ErrorCode::kConfig, "no evidence: " + json_trouble(problem));
   }
 }
 

@@ -382,7 +382,7 @@ void from_json(const nlohmann::json& json, PairEvidence& pair);
 EvidenceSet shown_evidence(EvidenceSet evidence);
 
 // The text of a file of evidence, and back: a file that is no evidence (truncated, wrong types,
-// another schema, larger than 256 MiB) gives an Error that says where it breaks.
+// another schema, larger than kMostEvidenceBytes) gives an Error that says where it breaks.
 std::string evidence_text(const EvidenceSet& evidence);
 Expected<EvidenceSet> parse_evidence(const std::string& text);
 

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <thread>
 
+#include "core/json_trouble.h"
 #include "core/json.h"
 #include "core/units.h"
 #include "probes/rules/host_signal.h"
@@ -185,8 +186,8 @@ void AgentBatch::give(Pending& pending) {
       pending.take(*reply);
       return;
     } catch (const nlohmann::json::exception& problem) {
-      reply = fail(ErrorCode::kProtocol,
-                   "its answer to '" + pending.request + "' makes no sense: " + problem.what());
+      reply = fail(ErrorCode::kProtocol, "its answer to '" + pending.request +
+                                             "' makes no sense: " + json_trouble(problem));
       lose(pending.host, pending.request, reply.error());
     }
   } else if (reply.error().code == ErrorCode::kPeerLost) {

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "core/json.h"
+#include "core/json_trouble.h"
 
 namespace plumbline {
 namespace {
@@ -80,7 +81,7 @@ void HostWatcher::take(size_t host, Expected<Json> reply) {
       }
       return;
     } catch (const Json::exception& error) {
-      trouble = std::string("its agent's answer makes no sense: ") + error.what();
+      trouble = "its agent's answer makes no sense: " + json_trouble(error);
     }
   } else {
     trouble = reply.error().message();

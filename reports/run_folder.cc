@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <optional>
-#include <sstream>
 #include <utility>
 
+#include "core/input_file.h"
 #include "core/json.h"
+#include "core/json_trouble.h"
 #include "core/printable.h"
 #include "reports/run_state.h"
 
@@ -24,17 +24,9 @@ constexpr uintmax_t kMostScenarioBytes = 4 << 20;  // scenarios are pages of tex
 std::optional<std::string> text_of(const fs::path& path, uintmax_t most, ReportInput& input) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return std::nullopt;
-  const uintmax_t bytes = fs::file_size(path, error);
-  if (error || bytes > most) {
-    input.notes.push_back(path.string() + ": left out, it is larger than " +
-                          std::to_string(most >> 20U) + " MiB");
-    return std::nullopt;
-  }
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (file) return text.str();
-  input.notes.push_back(path.string() + ": left out, it cannot be read");
+  const Expected<std::string> text = read_input_file(path.string(), most);
+  if (text) return *text;
+  input.notes.push_back(path.string() + ": left out: " + text.error().message());
   return std::nullopt;
 }
 
@@ -46,7 +38,7 @@ void read_json(const fs::path& path, ReportInput& input, const Take& take) {
   try {
     take(nlohmann::json::parse(*text));
   } catch (const nlohmann::json::exception& error) {
-    input.notes.push_back(path.string() + ": left out: " + json_reason(error));
+    input.notes.push_back(path.string() + ": left out: " + json_trouble(error));
   }
 }
 

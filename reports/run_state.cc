@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 
+#include "core/input_file.h"
 #include "core/json.h"
+#include "core/json_trouble.h"
 #include "core/shell_words.h"
 #include "core/text_file.h"
 #include "reports/text.h"
@@ -16,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::streamsize kMostBytes = 64 << 10;
+constexpr size_t kMostBytes = 64 << 10;
 
 }  // namespace
 
@@ -34,18 +35,17 @@ Expected<RunState> read_run_state(const std::string& folder) {
   const fs::path path = fs::path(folder) / kRunStateFile;
   std::error_code code;
   if (!fs::is_regular_file(path, code)) return state;
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kMostBytes, '\0');
-  file.read(text.data(), kMostBytes);
-  text.resize(static_cast<size_t>(file.gcount()));
+  const Expected<std::string> text = read_input_file(path.string(), kMostBytes);
+  if (!text)
+    return fail(ErrorCode::kConfig, path.string() + ": left out: " + text.error().message());
   try {
-    const nlohmann::json json = nlohmann::json::parse(text);
+    const nlohmann::json json = nlohmann::json::parse(*text);
     state.state = json.at("state").get<std::string>();
     state.reason = json.value("reason", "");
     state.planned = json.value("planned", size_t{0});
     state.measured = json.value("measured", size_t{0});
   } catch (const nlohmann::json::exception& error) {
-    return fail(ErrorCode::kConfig, path.string() + ": left out: " + json_reason(error));
+    return fail(ErrorCode::kConfig, path.string() + ": left out: " + json_trouble(error));
   }
   return state;
 }

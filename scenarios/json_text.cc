@@ -1,8 +1,6 @@
 #include "scenarios/json_text.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -11,8 +9,9 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/fd.h"
+#include "core/input_file.h"
 #include "core/json.h"
+#include "core/json_trouble.h"
 
 namespace plumbline {
 namespace {
@@ -116,13 +115,12 @@ class DuplicateKeys {
   size_t depth_ = 0;
 };
 
-// "[json.exception.parse_error.101] parse error at line 3, column 5: what" -> "what".
-std::string plain_message(const std::string& what) {
+// "parse error at line 3, column 5: what" -> "what": the place is told in another way.
+std::string plain_message(const Json::exception& error) {
+  const std::string what = json_trouble(error);
   const size_t place = what.find("parse error");
   const size_t colon = place == std::string::npos ? std::string::npos : what.find(": ", place);
-  if (colon != std::string::npos) return what.substr(colon + 2);
-  const size_t bracket = what.find("] ");
-  return bracket == std::string::npos ? what : what.substr(bracket + 2);
+  return colon == std::string::npos ? what : what.substr(colon + 2);
 }
 
 bool is_blank(const std::string& text) {
@@ -134,32 +132,13 @@ bool is_blank(const std::string& text) {
 
 std::optional<std::string> read_scenario_text(const std::string& path, const std::string& where,
                                               Problems& problems) {
-  const auto refuse = [&](const char* doing, int err) {
-    problems.add(where, Error{ErrorCode::kConfig,
-                              fmt::format("{} {}", doing, in_quotes(path)),
-                              err,
-                              err == ENOENT ? "check the path" : "",
-                              {}}
-                            .message());
-    return std::nullopt;
-  };
-  // Not to hang on a FIFO that nobody writes.
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (fd.get() < 0) return refuse("cannot open", errno);
-  std::string text;
-  std::vector<char> block(64 * 1024);
-  while (true) {
-    const ssize_t got = ::read(fd.get(), block.data(), block.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return refuse("cannot read", errno);
-    if (got == 0) return text;
-    text.append(block.data(), static_cast<size_t>(got));
-    if (text.size() > kMaxFileBytes) {
-      problems.add(where, fmt::format("{} is larger than 1 MiB", in_quotes(path)),
-                   "a scenario is a short text; is this the right file?");
-      return std::nullopt;
-    }
-  }
+  const Expected<std::string> text = read_input_file(path, kMaxFileBytes);
+  if (text) return *text;
+  Error error = text.error();
+  if (error.sys_errno != 0) error.what = fmt::format("cannot open {}", in_quotes(path));
+  if (error.sys_errno == ENOENT) error.hint = "check the path";
+  problems.add(where, error.message());
+  return std::nullopt;
 }
 
 std::optional<Json> parse_json_text(const std::string& text, const std::string& file,
@@ -184,16 +163,16 @@ std::optional<Json> parse_json_text(const std::string& text, const std::string& 
   } catch (const Json::parse_error& error) {
     // `byte` counts characters read so far: the last of them is the one that did not fit.
     const size_t byte = error.byte == 0 ? 0 : error.byte - 1;
-    problems.add(position(text, file, byte), plain_message(error.what()),
+    problems.add(position(text, file, byte), plain_message(error),
                  "the file must be JSON; // and /* */ comments are allowed");
   } catch (const Json::exception& error) {
     // A number out of range. The exception has no position, but quotes the number.
-    const std::string what = plain_message(error.what());
+    const std::string what = error.what();
     const size_t open = what.find('\''), close = what.rfind('\'');
     const size_t byte =
         open == close ? std::string::npos : text.find(what.substr(open + 1, close - open - 1));
-    problems.add(byte == std::string::npos ? file : position(text, file, byte), what,
-                 "numbers must fit into 64 bits");
+    problems.add(byte == std::string::npos ? file : position(text, file, byte),
+                 plain_message(error), "numbers must fit into 64 bits");
   }
   return std::nullopt;
 }

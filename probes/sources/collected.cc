@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
 #include "core/host_parse.h"
 #include "probes/port_list.h"
@@ -17,7 +15,7 @@ namespace plumbline {
 namespace {
 
 constexpr std::string_view kTitle = "=plumbline-collect 1";
-constexpr size_t kLargestFile = 64 << 20;  // bytes
+constexpr size_t kLongestTitle = 64;  // bytes; a longer one is not the script's
 constexpr size_t kMostSections = 10'000, kMostPeers = 256, kMostErrors = 8192;
 using State = SourceOutput::State;
 
@@ -112,31 +110,13 @@ class SectionReader {
   int64_t lines_ = 0;
 };
 
-Expected<std::string> read_whole(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) {
-    return fail_errno(ErrorCode::kConfig, "open " + path, errno);
-  }
-  std::string text;
-  std::vector<char> buffer(1 << 16);
-  while (stream && text.size() <= kLargestFile) {
-    stream.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
-    text.append(buffer.data(), static_cast<size_t>(stream.gcount()));
-  }
-  if (stream.bad()) return fail(ErrorCode::kConfig, path + " cannot be read");
-  if (text.size() > kLargestFile) return fail(ErrorCode::kConfig, path + ": larger than 64 MiB");
-  return text;
-}
-
 std::string name_of_path(const std::string& path) {
   std::string name = path.substr(path.rfind('/') + 1);
   return name.substr(0, name.find('.'));
 }
 
-Expected<CollectedFile> read_one(const std::string& path) {
-  const auto text = read_whole(path);
-  if (!text) return fail(text.error());
-  auto file = take_apart(*text);
+Expected<CollectedFile> read_one(const std::string& path, const std::string& text) {
+  auto file = take_apart(text);
   if (!file) return fail(file.error().code, path + ": " + file.error().what, file.error().hint);
   if (file->name.empty()) file->name = name_of_path(path);
   return file;
@@ -176,7 +156,7 @@ Expected<CollectedFile> take_apart(const std::string& text) {
     const std::string_view line = lines[at];
     if (starts(line, "=begin ")) {
       if (open) out.problems.push_back(fmt::format("the section '{}' has no end", title));
-      title = to_utf8(first_line(line.substr(7)));
+      title = line.size() > kLongestTitle ? "..." : to_utf8(first_line(line.substr(7)));
       open.emplace(line);
     } else if (open && starts(line, "=end ")) {
       out.sections.push_back(open->close(line));
@@ -229,11 +209,11 @@ Expected<HostEvidence> parse_collected(const std::string& text, const std::strin
   return host_of(*file);
 }
 
-Expected<EvidenceSet> read_collected_files(const std::vector<std::string>& paths) {
-  if (paths.empty()) return fail(ErrorCode::kUsage, "no file of collect.sh was given");
+Expected<EvidenceSet> evidence_of_collected(const std::vector<std::string>& paths,
+                                            const std::vector<std::string>& texts) {
   std::vector<CollectedFile> files;
-  for (const std::string& path : paths) {
-    auto file = read_one(path);
+  for (size_t i = 0; i < paths.size(); ++i) {
+    auto file = read_one(paths[i], texts[i]);
     if (!file) return fail(file.error());
     files.push_back(std::move(*file));
   }

@@ -35,6 +35,10 @@ Expected<CollectedFile> take_apart(const std::string& text);
 // The host as far as its sections tell, by the rows of its system.
 HostEvidence host_of(const CollectedFile& file);
 
+// All files as one set of evidence; texts[i] is what stands in paths[i].
+Expected<EvidenceSet> evidence_of_collected(const std::vector<std::string>& paths,
+                                            const std::vector<std::string>& texts);
+
 // collected_pairs.cc: the job and the pairs that these files are about; `hosts` belong to `files`
 // one by one.
 EvidenceSet join_collected(const std::vector<CollectedFile>& files,

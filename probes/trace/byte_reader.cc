@@ -1,23 +1,21 @@
 #include "probes/trace/byte_reader.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
+
+#include "core/input_file.h"
 
 namespace plumbline {
 
 Expected<ByteReader> ByteReader::open(const std::string& path) {
   ByteReader reader;
-  reader.fd_ = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!reader.fd_.valid()) return fail_errno(ErrorCode::kConfig, "open " + path, errno);
-  struct stat info {};
-  if (fstat(reader.fd_.get(), &info) == 0 && S_ISDIR(info.st_mode)) {
-    return fail(ErrorCode::kConfig, path + " is a folder", "name a capture file");
-  }
+  Expected<Fd> file = open_input_file(path);
+  if (!file) return fail(file.error());
+  reader.fd_ = std::move(*file);
   reader.buffer_.resize(2 * kMaxPiece);
   reader.bytes_ = reader.buffer_.data();
   return reader;

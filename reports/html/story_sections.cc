@@ -207,7 +207,10 @@ constexpr std::pair<const char*, const char*> kBeside[] = {
 // there of the same run, and not somebody else's of the same name.
 bool is_folder_of_run(const Page& page) {
   if (page.directory.empty()) return false;
-  std::ifstream file(std::filesystem::path(page.directory) / "records.jsonl", std::ios::binary);
+  const std::filesystem::path path = std::filesystem::path(page.directory) / "records.jsonl";
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown)) return false;
+  std::ifstream file(path, std::ios::binary);
   constexpr size_t kStart = 256 << 10;
   std::string start(kStart, '\0');
   file.read(start.data(), static_cast<std::streamsize>(start.size()));

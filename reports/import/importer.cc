@@ -1,8 +1,6 @@
 #include "reports/import/importer.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,7 +10,7 @@
 #include <span>
 
 #include "core/cell.h"
-#include "core/fd.h"
+#include "core/input_file.h"
 #include "core/op.h"
 #include "core/sha256.h"
 #include "reports/text.h"
@@ -210,16 +208,10 @@ Expected<std::optional<ImportResult>> import_from(int fd, const std::string& nam
 
 Expected<std::optional<ImportResult>> import_file(const std::string& path,
                                                   const Assumptions& assume) {
-  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return std::optional<ImportResult>();  // the reader of records says why
+  const Expected<Fd> fd = open_input_file(path);
+  if (!fd) return std::optional<ImportResult>();  // the reader of records says why
   std::string start;
-  auto imported = import_from(fd.get(), path, assume, start);
-  if (!imported || *imported || start.empty()) return imported;
-  // Records, for another reader, which begins anew.
-  struct stat info {};
-  if (fstat(fd.get(), &info) == 0 && S_ISREG(info.st_mode)) return imported;
-  return fail(ErrorCode::kConfig, path + ": is no regular file, and can be read only once",
-              "give records on the standard input: plumbline report NAME - < RECORDS");
+  return import_from(fd->get(), path, assume, start);
 }
 
 }  // namespace plumbline

@@ -39,14 +39,15 @@ TEST(ReportOfOtherTools, SaysWhatIsMissingAndWhatItCanRead) {
   EXPECT_THAT(wrong.err, HasSubstr("KEY=VALUE with one of: ranks, unit, op"));
 }
 
-// What tells records from other tools' output has read a part of a pipe, which is then gone.
+// What tells records from other tools' output would have read a part of the pipe, which is then
+// gone.
 TEST(ReportOfOtherTools, RecordsFromAPipeByNameAreRefused) {
   const ScratchFolder folder;
   const std::string records = folder.write("records.jsonl", to_line(Record{}) + "\n");
   const Finished done = run_program(
       {"/bin/bash", "-c", "\"$0\" report csv <(cat \"$1\")", plumbline_argv({}).front(), records});
   EXPECT_EQ(done.status, 1);
-  EXPECT_THAT(done.err, HasSubstr("can be read only once"));
+  EXPECT_THAT(done.err, HasSubstr("is a pipe, and only regular files are read"));
 }
 
 TEST(ReportOfOtherTools, HelpNamesEveryAssumption) {
