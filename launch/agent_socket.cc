@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <poll.h>
 
-#include <fstream>
 #include <iostream>
+#include <sstream>
+#include <utility>
 
 #include "core/sha256.h"
+#include "core/trusted_path.h"
 #include "launch/agent_connection.h"
 #include "launch/agent_greeting.h"
 #include "launch/agent_link.h"
@@ -99,18 +101,23 @@ AgentStart attach_agent(const std::string& host, Fd connection, Deadline deadlin
 }
 
 Expected<std::string> read_token(const std::string& path) {
-  constexpr size_t kLeast = 16, kMost = 4096;
-  std::ifstream file;
-  if (path != "-") {
-    file.open(path);
-    if (!file) return fail_errno(ErrorCode::kConfig, "read the token from " + path, errno);
+  constexpr size_t kLeast = 16, kMost = 4096, kMostOfFile = 64 << 10;
+  const bool piped = path == "-" || path == "/dev/stdin";  // as the line to paste has it
+  std::istringstream file;
+  if (!piped) {
+    Expected<std::string> text = read_secret_file(path, kMostOfFile);
+    if (!text) {
+      text.error().what = "token: " + text.error().what;
+      return fail(text.error());
+    }
+    file.str(std::move(*text));
   }
-  std::istream& in = path == "-" ? std::cin : file;
+  std::istream& in = piped ? std::cin : file;
   std::string token;
   for (char c = 0; token.size() < kMost && in.get(c) && c != '\n';) token += c;
   while (!token.empty() && (token.back() == '\r' || token.back() == ' ')) token.pop_back();
   if (token.size() < kLeast || token.size() >= kMost) {
-    return fail(ErrorCode::kConfig, "the token in " + (path == "-" ? "standard input" : path) +
+    return fail(ErrorCode::kConfig, "the token in " + (piped ? "standard input" : path) +
                                         " is not one line of 16 to 4095 characters");
   }
   return token;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/shell_words.h"
+
 namespace plumbline {
 namespace {
 
@@ -14,7 +16,8 @@ constexpr std::string_view kSpoken = "plumbline-push ";
 // `!` for a question to its history.
 //
 // say WORD PRESENT TEXT...; the folder of the copies; the SHA-256 of a file; whether a folder is
-// ours alone to write (`ls -ldn`: mode, links, user).
+// ours alone to write (`ls -ldn`: mode, links, user); whether nobody else can replace what lies in
+// the folders from there up to /, as core/trusted_path.h has it. $d is then the one at fault.
 constexpr const char* kCommon =
     "set -f; umask 077; "
     "say() { printf \"plumbline-push %s\\n\" \"$*\"; }; "
@@ -30,7 +33,14 @@ constexpr const char* kCommon =
     "ours() { row=$(ls -ldn \"$1/.\") || return 1; set -- $row; "
     "case $1 in d????"
     "-??"
-    "-*) [ \"$3\" = \"$(id -u)\" ];; *) return 1;; esac; }; ";
+    "-*) [ \"$3\" = \"$(id -u)\" ];; *) return 1;; esac; }; "
+    "above() { d=$1; while :; do row=$(ls -ldn \"$d/.\") || return 1; set -- $row; "
+    "case $3 in 0|$(id -u)) ;; *) return 1;; esac; "
+    "case $1 in d????"
+    "-??"
+    "-*|d????????[tT]*) ;; *) return 1;; esac; "
+    "case $d in /|\"\") return 0;; esac; d=${d%/*}; done; }; "
+    "safe() { above \"$base\" && above \"$(cd \"$base\" && pwd -P)\"; }; ";
 
 // Arguments: accept_own build program [machine=hash...].
 constexpr const char* kLook =
@@ -47,7 +57,7 @@ constexpr const char* kLook =
 constexpr const char* kLookFor =
     "file=$base/$hash/plumbline; "
     "if [ -f \"$file\" ] && [ -x \"$file\" ] && ours \"$base\" && ours \"$base/$hash\" && "
-    "good \"$file\"; then touch \"$base/$hash\"; say there $present \"$file\"; "
+    "safe && good \"$file\"; then touch \"$base/$hash\"; say there $present \"$file\"; "
     "else say send $present \"$machine\"; fi";
 
 // Arguments: hash bytes build id. Copies beyond the newest five are removed: a folder's time is
@@ -62,6 +72,7 @@ constexpr const char* kReceive =
     "case $(sum /dev/null) in none*) failed tool \"\";; esac; "
     "said=$(mkdir -p \"$folder\" 2>&1) || failed folder \"$said\"; "
     "ours \"$base\" && ours \"$folder\" || failed owner \"$base\"; "
+    "safe || failed above \"$d\"; "
     "limit=; if command -v timeout >/dev/null; then limit=\"timeout 300\"; fi; "
     "said=$({ $limit cat >\"$temporary\"; } 2>&1) || failed write \"$said\"; "
     "good \"$temporary\" || failed sum \"$(wc -c <\"$temporary\") of $bytes bytes came\"; "
@@ -75,7 +86,7 @@ constexpr const char* kReceive =
     "say there no \"$file\"";
 
 struct PushFailureRow {
-  const char *word, *what, *hint;  // {0} host, {1} what was said
+  const char *word, *what, *hint;  // {0} host, {1} what was said, {2} the same as a shell's word
 };
 constexpr PushFailureRow kFailures[] = {
     {"system", "{0} runs {1}, and plumbline can be copied to Linux only",
@@ -89,7 +100,9 @@ constexpr PushFailureRow kFailures[] = {
     {"folder", "{0} cannot make a folder for plumbline: {1}",
      "make the home folder writable, or set XDG_CACHE_HOME there"},
     {"owner", "on {0} others may write to {1}, so that nothing is started from it",
-     "there: chown it to the user, and chmod 700 it"},
+     "there: chmod 700 {2}, and chown it to the user where it is somebody else's"},
+    {"above", "on {0} others may write to {1} and so replace the plumbline that lies below it",
+     "there: chmod go-w {2}, and chown it to the user where it is somebody else's"},
     {"write", "{0} cannot store plumbline: {1}",
      "make room there, or set XDG_CACHE_HOME to a disk with room"},
     {"sum", "the copy of plumbline on {0} is not what was sent: {1}",
@@ -150,9 +163,10 @@ Error push_failure(const std::string& host, const PushAnswer& answer) {
   constexpr size_t kMostWords = 300;  // of what was said there
   for (const PushFailureRow& row : kFailures) {
     if (answer.word != row.word) continue;
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format(fmt::runtime(row.what), host, answer.text.substr(0, kMostWords)), 0,
-                 row.hint, "ssh.no_binary"};
+    const std::string said = answer.text.substr(0, kMostWords);
+    return Error{ErrorCode::kUnsupported, fmt::format(fmt::runtime(row.what), host, said), 0,
+                 fmt::format(fmt::runtime(row.hint), host, said, shell_word(said)),
+                 "ssh.no_binary"};
   }
   return Error{ErrorCode::kProtocol,
                host + " does not answer as a POSIX shell does when it is asked for plumbline", 0,

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/shell_words.h"
+#include "core/trusted_path.h"
 
 namespace plumbline {
 namespace {
@@ -80,7 +81,7 @@ constexpr SshFailure kProgramFailures[] = {
 // ssh adds a suffix of 17 characters while it binds the socket, and a socket's path has at most 104
 // on macOS; %C is 40.
 constexpr size_t kLongestBase = 20;
-constexpr mode_t kOwnerOnly = 0700, kPermissions = 0777, kOthersWrite = 0022;
+constexpr mode_t kOwnerOnly = 0700, kPermissions = 0777;
 
 // What lies there itself, not where a link leads.
 bool own_folder(const std::string& path, struct stat& state) {
@@ -100,7 +101,7 @@ Expected<std::string> runtime_folder() {
   struct stat state {};
   if (base.empty() || base.front() != '/' || base.size() > kLongestBase) return std::string();
   if (!own_folder(base, state)) return std::string();
-  if ((state.st_mode & kOthersWrite) != 0) return fail(open_to_others(base));
+  if (const Status safe = check_folders_above(base); !safe) return fail(safe.error());
   const std::string folder = base + "/plumbline-" + std::to_string(getuid());
   if (mkdir(folder.c_str(), kOwnerOnly) != 0 && errno != EEXIST) {
     return fail_errno(ErrorCode::kSystem, "create folder " + folder, errno);
@@ -117,16 +118,8 @@ Expected<std::string> temporary_base() {
   std::string base = variable == nullptr ? "" : variable;
   while (base.size() > 1 && base.back() == '/') base.pop_back();
   if (base.empty() || base.front() != '/' || base.size() > kLongestBase) base = "/tmp";
-  struct stat state {};
-  if (stat(base.c_str(), &state) != 0)
-    return fail_errno(ErrorCode::kSystem, "look at " + base, errno);
-  constexpr uid_t kOutside = 65534;  // who is not known in this user namespace: root of the machine
-  const bool trusted = state.st_uid == getuid() || state.st_uid == 0 || state.st_uid == kOutside;
-  if (trusted && ((state.st_mode & kOthersWrite) == 0 || (state.st_mode & S_ISVTX) != 0)) {
-    return base;
-  }
-  return fail(ErrorCode::kConfig, base + ": others can rename what this user makes there",
-              "chmod +t " + shell_line({base}) + ", or set TMPDIR to a folder of your own");
+  if (const Status safe = check_folders_above(base); !safe) return fail(safe.error());
+  return base;
 }
 
 }  // namespace

@@ -19,6 +19,15 @@ Finished doctor(std::vector<std::string> arguments) {
   return run_program(plumbline_argv(arguments));
 }
 
+// Nobody else may read it, else it is no secret.
+std::string secret_file(const ScratchFolder& folder, const std::string& name,
+                        const std::string& text) {
+  const std::string path = folder.write(name, text);
+  std::filesystem::permissions(
+      path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  return path;
+}
+
 TEST(Doctor, OneMachineNeedsNothingAndIsHonest) {
   const Finished done = doctor({"--json", "--port-base", "auto"});
   ASSERT_THAT(done.status, testing::AnyOf(0, 2)) << done.err;
@@ -183,7 +192,7 @@ TEST(Doctor, AnAgentThatListensServesItsCoordinatorAndEnds) {
   std::smatch match;
   ASSERT_TRUE(std::regex_match(line, match, pattern)) << line;
   const ScratchFolder folder;
-  const std::string token = folder.write("token", match[1].str() + "\n");
+  const std::string token = secret_file(folder, "token", match[1].str() + "\n");
   const Finished done = run_program(
       plumbline_argv({"doctor", "--json", "--peer", match[2].str(), "--port-base", "auto"}),
       {"PLUMBLINE_TOKEN_FILE=" + token});

@@ -48,6 +48,15 @@ int free_port() {
   return local_address(fd->get()).port();
 }
 
+// Nobody else may read it, else it is no secret.
+std::string secret_file(const ScratchFolder& folder, const std::string& name,
+                        const std::string& text) {
+  const std::string path = folder.write(name, text);
+  std::filesystem::permissions(
+      path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  return path;
+}
+
 class LaunchedWorld : public testing::Test {
  protected:
   void scenario(std::string text, const std::string& ranks = "2") {
@@ -273,7 +282,7 @@ TEST_F(LaunchedWorld, AnotherScenarioFileIsNamed) {
 TEST_F(LaunchedWorld, TokenFileAuthenticates) {
   scenario(kScenario);
   const std::string token = "a-secret-of-sufficient-length";
-  const std::string own = "PLUMBLINE_TOKEN_FILE=" + folder_.write("token", token + "\n");
+  const std::string own = "PLUMBLINE_TOKEN_FILE=" + secret_file(folder_, "token", token + "\n");
   for (const int rank : {0, 1}) start(rank, 2, run_arguments({"--log-level", "TRACE"}), {own});
   EXPECT_EQ(wait_all(), (std::vector<int>{0, 0})) << everything();
   for (const Record& record : records()) EXPECT_EQ(record.environment.auth, "token");
@@ -282,9 +291,10 @@ TEST_F(LaunchedWorld, TokenFileAuthenticates) {
 
 TEST_F(LaunchedWorld, AnotherTokenKeepsARankOut) {
   scenario(kScenario);
-  const std::string own = "PLUMBLINE_TOKEN_FILE=" + folder_.write("a", "a-secret-of-good-length\n");
+  const std::string own =
+      "PLUMBLINE_TOKEN_FILE=" + secret_file(folder_, "a", "a-secret-of-good-length\n");
   const std::string other =
-      "PLUMBLINE_TOKEN_FILE=" + folder_.write("b", "another-secret-of-this\n");
+      "PLUMBLINE_TOKEN_FILE=" + secret_file(folder_, "b", "another-secret-of-this\n");
   start(0, 2, run_arguments({"--connect-timeout-ms", "2s"}), {own});
   start(1, 2, run_arguments({"--connect-timeout-ms", "2s"}), {other});
   EXPECT_EQ(wait_all(), (std::vector<int>{2, 2}));

@@ -176,6 +176,8 @@ class TokenFile : public testing::Test {
   void TearDown() override { std::filesystem::remove(path_); }
   std::string with(const std::string& text) {
     std::ofstream(path_) << text;
+    std::filesystem::permissions(
+        path_, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
     return path_;
   }
   std::filesystem::path path_;
@@ -190,6 +192,10 @@ TEST_F(TokenFile, IsOneLine) {
   }
   EXPECT_EQ(read_token("/nonexistent/token").error().sys_errno, ENOENT);
   EXPECT_FALSE(read_token("/dev/zero"));
+  const std::string open = with("0123456789abcdef");
+  std::filesystem::permissions(open, std::filesystem::perms::others_read,
+                               std::filesystem::perm_options::add);
+  EXPECT_NE(read_token(open).error().message().find("chmod 600 " + open), std::string::npos);
 }
 
 // All arguments and the environment of a process, as anybody on the machine may see the former.

@@ -269,6 +269,26 @@ TEST_F(Push, AFolderThatOthersMayWriteIsNotTrusted) {
   }
 }
 
+// Whoever can write a folder above can put another one in the place of ours.
+TEST_F(Push, AFolderAboveThatOthersMayWriteIsNotTrusted) {
+  ASSERT_EQ(send(program_, hash_).word, "there");
+  for (const fs::path& shared : {fs::path(home_) / ".cache", fs::path(home_)}) {
+    for (const fs::perms open : {fs::perms::others_write, fs::perms::group_write}) {
+      fs::permissions(shared, open, fs::perm_options::add);
+      EXPECT_EQ(look(hash_).word, "send") << shared;
+      const PushAnswer answer = send(program_, hash_);
+      EXPECT_EQ(answer.word, "above") << last_.out;
+      EXPECT_EQ(answer.text, shared.string());
+      EXPECT_THAT(push_failure("h2", answer).message(), HasSubstr("chmod go-w " + shared.string()));
+      // As /tmp: nobody can replace what is not theirs.
+      fs::permissions(shared, fs::perms::sticky_bit, fs::perm_options::add);
+      EXPECT_EQ(look(hash_).word, "there") << shared;
+      fs::permissions(shared, open | fs::perms::sticky_bit, fs::perm_options::remove);
+      EXPECT_EQ(look(hash_).word, "there") << shared;
+    }
+  }
+}
+
 TEST_F(Push, WithoutAHomeThereIsNoPlace) {
   for (const char* home : {"", "relative", "/tmp/two\nlines"}) {
     home_ = home;

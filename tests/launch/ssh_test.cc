@@ -165,7 +165,25 @@ TEST(Ssh, RefusesAFolderThatOthersCanEnter) {
   ASSERT_TRUE(own) << own.error().message();
   EXPECT_EQ(own->path.rfind(inner + "/", 0), 0u);
   ASSERT_FALSE(open);
-  EXPECT_THAT(open.error().message(), HasSubstr("chmod 700 " + folder));
+  EXPECT_THAT(open.error().message(), HasSubstr("chmod go-w " + folder));
+}
+
+TEST(Ssh, RefusesARuntimeFolderWhoseParentsOthersMayWrite) {
+  const std::string parent = "/tmp/pl-" + std::to_string(getpid() % 1000), folder = parent + "/r";
+  ASSERT_EQ(mkdir(parent.c_str(), 0755), 0);
+  ASSERT_EQ(mkdir(folder.c_str(), 0700), 0);
+  ASSERT_EQ(chmod(parent.c_str(), 0777), 0);
+  setenv("XDG_RUNTIME_DIR", folder.c_str(), 1);
+  const Expected<SshControl> refused = ssh_control();
+  chmod(parent.c_str(), 0755);
+  const Expected<SshControl> mended = ssh_control();
+  unsetenv("XDG_RUNTIME_DIR");
+  rmdir((folder + "/plumbline-" + std::to_string(getuid())).c_str());
+  rmdir(folder.c_str());
+  rmdir(parent.c_str());
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("chmod go-w " + parent));
+  EXPECT_TRUE(mended) << mended.error().message();
 }
 
 }  // namespace
