@@ -9,7 +9,9 @@
 #include <iostream>
 
 #include "cli/commands.h"
+#include "cli/exit_code.h"
 #include "cli/safe_output.h"
+#include "cli/standard_streams.h"
 #include "cli/terminal.h"
 
 namespace {
@@ -23,6 +25,7 @@ bool reader_has_gone(int fd) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (!plumbline::open_standard_streams()) return 1;  // there is nowhere to say why
   // A reader of our output that goes away (`| head`) must not kill a run; writes then fail quietly.
   std::signal(SIGPIPE, SIG_IGN);
   const std::vector<plumbline::CommandRow> commands = plumbline::command_table();
@@ -40,8 +43,9 @@ int main(int argc, char** argv) {
   try {
     const int status = plumbline::dispatch(commands, context);
     if (std::cout.flush() || reader_has_gone(STDOUT_FILENO)) return status;
-    std::cerr << "plumbline: not all of the output could be written; is the disk full?\n";
-    return status == 0 ? 1 : status;
+    std::cerr << "plumbline: not all of the output could be written; "
+              << plumbline::output_trouble() << "\n";
+    return plumbline::worse_exit_code(status, 1);
   } catch (const std::exception& error) {
     std::cerr << "plumbline: internal error: " << error.what()
               << "; please report it with the command line that you used\n";
