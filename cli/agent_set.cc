@@ -1,10 +1,11 @@
 #include "cli/agent_set.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "core/command.h"
 #include "core/json.h"
+#include "core/json_trouble.h"
+#include "core/side_by_side.h"
 #include "scenarios/host_files/find_data.h"
 
 namespace plumbline {
@@ -46,16 +47,15 @@ AgentSet::AgentSet(const std::vector<ScenarioHost>& hosts, const Reach& reach,
 AgentSet::~AgentSet() {
   end_agents(started_);
   // Side by side: each may take a round trip.
-  std::vector<std::thread> threads;
+  std::vector<const ScenarioHost*> connected;
   for (const ScenarioHost& host : hosts_) {
-    if (host.ssh.empty() || reach_.control.path.empty()) continue;
-    threads.emplace_back([this, &host] {
-      // Where there is no connection any more, there is nothing to end.
-      static_cast<void>(
-          run_command(ssh_end_command(ssh_target(host, reach_)), Deadline::after_ms(kEndMs)));
-    });
+    if (!host.ssh.empty() && !reach_.control.path.empty()) connected.push_back(&host);
   }
-  for (std::thread& thread : threads) thread.join();
+  side_by_side(connected.size(), [&](size_t i) {
+    // Where there is no connection any more, there is nothing to end.
+    static_cast<void>(run_command(ssh_end_command(ssh_target(*connected[i], reach_)),
+                                  Deadline::after_ms(kEndMs)));
+  });
 }
 
 tl::expected<std::vector<ScenarioHost>, std::vector<Error>> AgentSet::find_data_addresses() const {
@@ -78,7 +78,7 @@ tl::expected<std::vector<ScenarioHost>, std::vector<Error>> AgentSet::find_data_
       return tl::unexpected(
           std::vector<Error>{{ErrorCode::kProtocol,
                               "the agent on " + hosts_[i].name +
-                                  " describes its interfaces with nonsense: " + bad.what(),
+                                  " describes its interfaces with nonsense: " + json_trouble(bad),
                               0, "", "rank.agent_lost"}});
     }
   }

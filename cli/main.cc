@@ -10,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/last_words.h"
 #include "cli/safe_output.h"
 #include "cli/standard_streams.h"
 #include "cli/terminal.h"
@@ -26,6 +27,7 @@ bool reader_has_gone(int fd) {
 
 int main(int argc, char** argv) {
   if (!plumbline::open_standard_streams()) return 1;  // there is nowhere to say why
+  plumbline::say_last_words();
   // A reader of our output that goes away (`| head`) must not kill a run; writes then fail quietly.
   std::signal(SIGPIPE, SIG_IGN);
   const std::vector<plumbline::CommandRow> commands = plumbline::command_table();
@@ -47,8 +49,8 @@ int main(int argc, char** argv) {
               << plumbline::output_trouble() << "\n";
     return plumbline::worse_exit_code(status, 1);
   } catch (const std::exception& error) {
-    std::cerr << "plumbline: internal error: " << error.what()
-              << "; please report it with the command line that you used\n";
+    const std::string command = argc > 1 ? std::string("plumbline ") + argv[1] : "plumbline";
+    std::cerr << "plumbline: " << plumbline::words_for(error, command) << "\n";
     return 1;
   }
 }

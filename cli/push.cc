@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <thread>
 
 #include "cli/build.h"
 #include "cli/interrupts.h"
 #include "core/command.h"
 #include "core/sha256.h"
+#include "core/side_by_side.h"
 #include "launch/push.h"
 #include "launch/static_binary.h"
 
@@ -34,13 +34,9 @@ class Pusher {
 
   void run(const std::vector<const ScenarioHost*>& hosts) {
     std::atomic<size_t> next{0};
-    std::vector<std::thread> threads;
-    for (size_t i = 0; i < std::min(hosts.size(), kAtOnce); ++i) {
-      threads.emplace_back([&] {
-        for (size_t at = next++; at < hosts.size(); at = next++) settle(*hosts[at]);
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
+    side_by_side(std::min(hosts.size(), kAtOnce), [&](size_t) {
+      for (size_t at = next++; at < hosts.size(); at = next++) settle(*hosts[at]);
+    });
   }
 
  private:

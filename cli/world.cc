@@ -9,6 +9,7 @@
 #include "cli/memory_check.h"
 #include "cli/port_window.h"
 #include "collectives/link_measure.h"
+#include "core/resource_hint.h"
 #include "scenarios/placement.h"
 
 namespace plumbline {
@@ -36,6 +37,7 @@ RankAddress rank_address(const std::string& text, const std::string& interface) 
 const Error& first_fault(const std::vector<Error>& errors) {
   const auto weight = [](const Error& e) {
     if (e.cause == "rank.dead" && e.code == ErrorCode::kPeerLost) return 0;
+    if (!resource_hint(e.sys_errno).empty()) return 1;  // others only miss this rank
     if (e.code == ErrorCode::kMismatch || e.code == ErrorCode::kWrongData) return 1;
     if (e.cause == "rank.late") return 4;
     return e.code == ErrorCode::kAborted ? 3 : 2;

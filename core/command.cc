@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "core/fd.h"
+#include "core/resource_hint.h"
 
 extern char** environ;
 
@@ -163,7 +164,8 @@ Expected<CommandResult> run_command(const std::vector<std::string>& argv, Deadli
   Fd child_in, child_out, child_err;
   if (!make_pipe(streams.out, child_out) || !make_pipe(streams.err, child_err) ||
       !make_pipe(child_in, streams.in)) {
-    return fail_errno(ErrorCode::kSystem, "pipe for " + argv[0], errno);
+    const int err = errno;
+    return fail_errno(ErrorCode::kSystem, "pipe for " + argv[0], err, resource_hint(err));
   }
   fcntl(streams.in.get(), F_SETFL, O_NONBLOCK);
   posix_spawn_file_actions_t actions;
@@ -185,7 +187,9 @@ Expected<CommandResult> run_command(const std::vector<std::string>& argv, Deadli
                                 pointers(words).data(), pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
-  if (error != 0) return fail_errno(ErrorCode::kSystem, "start " + program, error);
+  if (error != 0) {
+    return fail_errno(ErrorCode::kSystem, "start " + program, error, resource_hint(error));
+  }
   child_in.reset();
   child_out.reset();
   child_err.reset();

@@ -7,10 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
-#include <thread>
 
 #include "core/command.h"
 #include "core/json.h"
+#include "core/resource_hint.h"
+#include "core/side_by_side.h"
 #include "launch/agent_connection.h"
 #include "launch/agent_greeting.h"
 #include "launch/agent_lines.h"
@@ -160,11 +161,7 @@ void measure_clocks(std::vector<Greeting>& greetings, Deadline deadline) {
 // Each may take most of a second to end, all together no longer.
 template <typename T>
 void destroy_all(std::vector<std::unique_ptr<T>> agents) {
-  std::vector<std::thread> threads;
-  for (std::unique_ptr<T>& agent : agents) {
-    if (agent) threads.emplace_back([&agent] { agent.reset(); });
-  }
-  for (std::thread& thread : threads) thread.join();
+  side_by_side(agents.size(), [&](size_t i) { agents[i].reset(); });
 }
 
 Expected<std::unique_ptr<AgentConnection>> start_one(const AgentPlace& place) {
@@ -178,6 +175,10 @@ Expected<std::unique_ptr<AgentConnection>> start_one(const AgentPlace& place) {
   Expected<std::unique_ptr<Process>> process = Process::spawn(argv, options);
   if (!process) {
     const int err = process.error().sys_errno;
+    // A limit of this machine says nothing of the program.
+    if (const std::string hint = resource_hint(err); !hint.empty()) {
+      return fail(Error{ErrorCode::kSystem, shown, err, hint, "rank.agent_lost"});
+    }
     Error error{ErrorCode::kSystem, shown, err, "is plumbline installed there, at that path?",
                 err == ENOEXEC ? "ssh.wrong_binary" : "ssh.no_binary"};
     return fail(std::move(error));

@@ -10,6 +10,8 @@
 #include <array>
 #include <cstring>
 
+#include "core/resource_hint.h"
+
 extern char** environ;
 
 namespace plumbline {
@@ -24,7 +26,10 @@ struct Pipe {
 Expected<Pipe> make_pipe() {
   std::array<int, 2> ends{};
   // Children must not inherit each other's pipe ends, or an end of file would never come.
-  if (!open_pipe(ends.data())) return fail_errno(ErrorCode::kSystem, "pipe", errno);
+  if (!open_pipe(ends.data())) {
+    const int err = errno;
+    return fail_errno(ErrorCode::kSystem, "pipe", err, resource_hint(err));
+  }
   return Pipe{Fd(ends[0]), Fd(ends[1])};
 }
 
@@ -74,7 +79,7 @@ Expected<std::unique_ptr<Process>> Process::spawn(const std::vector<std::string>
       posix_spawnp(&pid, arguments[0], &actions, &attributes, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
-  if (err != 0) return fail_errno(ErrorCode::kSystem, "start " + argv[0], err);
+  if (err != 0) return fail_errno(ErrorCode::kSystem, "start " + argv[0], err, resource_hint(err));
   std::unique_ptr<Process> process(new Process(pid));
   process->input_ = std::move(in->write);
   process->output_ = std::move(out->read);
@@ -191,7 +196,7 @@ Status spawn_on(int connection, const std::vector<std::string>& argv) {
   pid_t pid = -1;
   const int err = posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (err != 0) return fail_errno(ErrorCode::kSystem, "start " + argv[0], err);
+  if (err != 0) return fail_errno(ErrorCode::kSystem, "start " + argv[0], err, resource_hint(err));
   return {};
 }
 

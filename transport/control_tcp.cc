@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "core/resource_hint.h"
+
 namespace plumbline {
 namespace {
 
@@ -107,7 +109,7 @@ Expected<std::shared_ptr<TcpControl>> TcpControl::start(ControlConfig config) {
     return std::make_shared<TcpControlImpl>(std::move(config), std::move(*state));
   } catch (const std::system_error& error) {
     return fail_errno(ErrorCode::kSystem, "start the control thread", error.code().value(),
-                      "raise the limit of processes (ulimit -u)");
+                      resource_hint(error.code().value()));
   }
 }
 
