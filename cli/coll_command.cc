@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include "cli/agent_set.h"
 #include "cli/coll_sweep.h"
 #include "cli/commands.h"
+#include "cli/folder_lock.h"
 #include "cli/interrupts.h"
 #include "cli/launched.h"
 #include "cli/memory_check.h"
@@ -352,7 +354,16 @@ int run_coll(const Args& args, Context& context) {
     return usage_failure(context, ok.error());
   }
   std::optional<RecordFile> file;
+  FileLock lock;
   if (args.has("output_file")) {
+    const std::string path = args.get("output_file");
+    std::error_code unknown;
+    const std::filesystem::file_status there = std::filesystem::status(path, unknown);
+    if (!std::filesystem::exists(there) || std::filesystem::is_regular_file(there)) {
+      Expected<FileLock> taken = FileLock::take(path + ".lock", "the file " + path);
+      if (!taken) return usage_failure(context, taken.error());
+      lock = std::move(*taken);
+    }
     Expected<RecordFile> opened = RecordFile::open(args.get("output_file"));
     if (!opened) return usage_failure(context, opened.error());
     file = std::move(*opened);

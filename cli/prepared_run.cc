@@ -35,6 +35,14 @@ bool prepare_folder(PreparedRun& run, const Args& args, Context& context) {
                                         "choose a writable folder with --out"));
     return false;
   }
+  // Before anything is looked at or written there.
+  Expected<FileLock> lock =
+      FileLock::take((fs::path(run.folder) / kFolderLock).string(), "the folder " + run.folder);
+  if (!lock) {
+    usage_failure(context, lock.error());
+    return false;
+  }
+  run.lock = std::move(*lock);
   const bool resume = args.has("resume");
   const bool exists = fs::exists(run.records_path, code);
   if (exists && fs::file_size(run.records_path, code) > 0 && !resume) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/args.h"
+#include "cli/folder_lock.h"
 #include "cli/launched.h"
 #include "cli/port_claims.h"
 #include "cli/rule_source.h"
@@ -35,6 +36,7 @@ struct PreparedRun {
   std::optional<SoakPlan> soak;        // --for
   RuleRequest rules;                   // of the scenario and of --rules
   RuleCheck rule_check;
+  FileLock lock;             // of the folder
   bool made_folder = false;  // it was not there before
   bool made_parent = false;  // nor the folder that it lies in
 };

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "cli/folder_lock.h"
 #include "cli/rule_source.h"
 #include "core/event.h"
 #include "reports/report.h"
@@ -19,8 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // Beside the reports of the table.
-constexpr const char* kFiles[] = {kRecordsFile, kEventsFile,   kDoctorFile,    "evidence.json",
-                                  kRulesFile,   kScenarioFile, kChecklistFile, kRunStateFile};
+constexpr const char* kFiles[] = {kRecordsFile,    kEventsFile,   kDoctorFile,
+                                  "evidence.json", kRulesFile,    kScenarioFile,
+                                  kChecklistFile,  kRunStateFile, kFolderLock};
 constexpr const char* kFolders[] = {"traces/"};
 // What stands in the folders of reports and traces.
 constexpr const char* kEndings[] = {".svg", ".png",  ".dat",  ".gp",  ".md", ".json",
