@@ -9,6 +9,7 @@
 
 #include "cli/anonymise.h"
 #include "cli/doctor_run.h"
+#include "cli/process_names.h"
 #include "core/command.h"
 #include "core/temporary_folder.h"
 
@@ -180,6 +181,7 @@ Status write_bundle(const std::string& path, const ProbeResult& result) {
   hide_own_words(evidence, anonymiser);
   hide_letters(evidence, anonymiser);
   DoctorReport report = report_of(result);
+  hide_process_names(evidence, report);
   hide_letters(report, anonymiser);
   for (Check& check : report.checks) check.reason = without_remarks(check.reason);
   for (Finding& finding : report.findings) {

@@ -129,6 +129,43 @@ TEST(bundle, a_chain_is_no_longer_called_what_its_owner_called_it) {
   EXPECT_THAT(text, HasSubstr("jump chain1"));
 }
 
+// What else runs on a machine is nobody's business.
+TEST(bundle, holds_no_name_of_a_process) {
+  EvidenceSet set = test::healthy_star(3);
+  const std::vector<std::string> names = {"acme-payroll", "Web Content",  "python3.11",
+                                          "sshd",         "tmux: server", "(sd-pam)"};
+  int port = 29600;
+  for (const std::string& name : names) {
+    SocketEvidence socket;
+    socket.protocol = "tcp";
+    socket.ip = "0.0.0.0";
+    socket.port = port++;
+    socket.state = "LISTEN";
+    socket.pid = 4000 + port;
+    socket.process = name;
+    set.hosts[1].sockets.push_back(socket);
+  }
+  size_t next = 0;
+  for (PairEvidence& pair : set.pairs) {
+    for (PortTry& attempt : pair.ports) {
+      attempt.listener = "in_use";
+      attempt.holder = "PID 4711 (" + names[next++ % names.size()] + ")";
+    }
+  }
+  set.hosts[0].unreadable = {"nftables: acme-payroll holds the lock"};
+  set.hosts[0].commands = {{"x", "ps", 0, "4711 acme-payroll\n4712 plumbline\n", ""}};
+  const Bundle bundle = bundle_of(set);
+  for (const std::string& text : {bundle.evidence, bundle.doctor, bundle.text}) {
+    for (const std::string& name : names) EXPECT_THAT(text, Not(HasSubstr(name)));
+  }
+  EXPECT_THAT(bundle.doctor, HasSubstr("PID 4711 (process"));
+  EXPECT_THAT(bundle.evidence, HasSubstr("4712 plumbline"));
+  // The diagnosis stays the same.
+  const auto again = parse_evidence(bundle.evidence);
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_EQ(causes(judge_evidence(*again)), causes(judge_evidence(set)));
+}
+
 TEST(bundle, a_chain_named_like_a_word_of_the_evidence_takes_no_word_out_of_it) {
   EvidenceSet set = test::healthy_star(2);
   // "drop" and "tcp" are what the rules say, "ports" and "connected" what the evidence says.

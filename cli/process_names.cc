@@ -1,0 +1,110 @@
+#include "cli/process_names.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace plumbline {
+namespace {
+
+constexpr std::string_view kOurs = "plumbline";
+
+// "python3" of "PID 4711 (python3)"; process names are free text.
+std::string_view name_in(std::string_view holder) {
+  const size_t open = holder.find('('), close = holder.rfind(')');
+  return open == holder.npos || close == holder.npos || close < open
+             ? std::string_view()
+             : holder.substr(open + 1, close - open - 1);
+}
+
+bool in_name(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
+}
+
+class ProcessNames {
+ public:
+  explicit ProcessNames(const EvidenceSet& evidence) {
+    for (const HostEvidence& host : evidence.hosts) {
+      for (const SocketEvidence& socket : host.sockets) learn(socket.process);
+    }
+    for (const PairEvidence& pair : evidence.pairs) {
+      for (const PortTry& attempt : pair.ports) learn(name_in(attempt.holder));
+    }
+    // A name may be a part of another one.
+    std::stable_sort(order_.begin(), order_.end(), [](const std::string& a, const std::string& b) {
+      return a.size() > b.size();
+    });
+  }
+
+  // A field that holds a name and nothing else.
+  void replace(std::string& name) const {
+    if (!name.empty()) name = hidden_.at(name);
+  }
+  void replace_holder(std::string& holder) const {
+    const std::string_view name = name_in(holder);
+    if (name.empty()) return;
+    const auto at = static_cast<size_t>(name.data() - holder.data());
+    holder.replace(at, name.size(), hidden_.at(std::string(name)));
+  }
+  // Wherever one stands by itself in a text.
+  void replace_in(std::string& text) const {
+    for (const std::string& name : order_) {
+      const std::string& hidden = hidden_.at(name);
+      for (size_t at = text.find(name); at != text.npos; at = text.find(name, at)) {
+        const size_t end = at + name.size();
+        const bool alone = (at == 0 || !in_name(text[at - 1]) || !in_name(name.front())) &&
+                           (end == text.size() || !in_name(text[end]) || !in_name(name.back()));
+        if (alone) text.replace(at, name.size(), hidden);
+        at += alone ? hidden.size() : 1;
+      }
+    }
+  }
+
+ private:
+  void learn(std::string_view text) {
+    const std::string name(text);
+    if (name.empty() || hidden_.count(name) > 0) return;
+    if (name.rfind(kOurs, 0) == 0) {
+      hidden_[name] = kOurs;
+    } else {
+      hidden_[name] = "process" + std::to_string(++count_);
+    }
+    if (name != kOurs) order_.push_back(name);
+  }
+
+  int count_ = 0;
+  std::map<std::string, std::string> hidden_;
+  std::vector<std::string> order_;  // the longest first
+};
+
+}  // namespace
+
+void hide_process_names(EvidenceSet& evidence, DoctorReport& report) {
+  const ProcessNames names(evidence);
+  for (HostEvidence& host : evidence.hosts) {
+    for (SocketEvidence& socket : host.sockets) names.replace(socket.process);
+    for (std::string& line : host.unreadable) names.replace_in(line);
+    for (CommandEvidence& command : host.commands) {
+      names.replace_in(command.out);
+      names.replace_in(command.error);
+    }
+    names.replace_in(host.agent_error);
+  }
+  for (PairEvidence& pair : evidence.pairs) {
+    for (PortTry& attempt : pair.ports) {
+      names.replace_holder(attempt.holder);
+      names.replace_in(attempt.listener_error);
+      names.replace_in(attempt.stranger_bytes);
+    }
+  }
+  for (Check& check : report.checks) names.replace_in(check.reason);
+  for (Finding& finding : report.findings) {
+    names.replace_in(finding.remedy);
+    for (Evidence& line : finding.evidence) names.replace_in(line.text);
+  }
+}
+
+}  // namespace plumbline
