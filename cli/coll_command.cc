@@ -20,6 +20,7 @@
 #include "collectives/schedule.h"
 #include "core/noise.h"
 #include "core/process_facts.h"
+#include "core/ran_as_asked.h"
 #include "core/sha256.h"
 #include "core/verified.h"
 #include "reports/nccl.h"
@@ -169,6 +170,9 @@ class Coll {
     settings.aggregate = sweep_.aggregate;
     settings.operation_timeout_ms = sweep_.timeout_ms;
     Expected<Measurement> measured = world_.run(cell, settings);
+    if (measured) {
+      if (const Status same = ran_as_asked(cell, *measured); !same) measured = fail(same.error());
+    }
     if (!measured) {
       failed_ = true;
       if (measured.error().cause == kWrongDataCause) {
@@ -277,8 +281,6 @@ Status check_algorithm(const CollSweep& sweep, const OptionSet& options) {
   request.count = 1;
   const auto found = find_algorithm(options.text("algorithm"), request);
   if (!found) return fail(found.error());
-  const auto transport = find_transport(options.text("transport"));
-  if (!transport) return fail(transport.error());
   return {};
 }
 

@@ -1,5 +1,9 @@
 #include "cli/options_source.h"
 
+#include <utility>
+
+#include "transport/transports.h"
+
 namespace plumbline {
 
 tl::expected<OptionSet, std::vector<Error>> resolve_options(
@@ -8,7 +12,15 @@ tl::expected<OptionSet, std::vector<Error>> resolve_options(
   sources.flags = args.options;
   sources.scenario = scenario_config;
   sources.environment = read_option_environment();
-  return OptionSet::resolve(sources);
+  auto options = OptionSet::resolve(sources);
+  if (!options) return options;
+  // Not run over another one instead, whatever the place it was named in.
+  if (const auto usable = find_transport(options->text("transport")); !usable) {
+    Error error = usable.error();
+    error.what += " (from " + options->origin("transport") + ")";
+    return tl::unexpected(std::vector<Error>{std::move(error)});
+  }
+  return options;
 }
 
 LogLevel log_level(const OptionSet& options) {

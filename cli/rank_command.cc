@@ -280,6 +280,9 @@ class Rank {
     spec.crc32c = kernels_->crc32c;
     spec.cores_usable = cores_usable_;
     spec.ranks_on_host = connect.ranks_on_machine;
+    // The coordinator has refused any other.
+    const auto transport = find_transport(options_.text("transport"));
+    if (!transport) return fail(transport.error());
     tree_.clear();
     if (!connect.apart.empty()) {
       Expected<std::vector<int>> tree = spanning_tree(setup_.size, connect.apart);

@@ -44,6 +44,13 @@ std::string algorithm_unsupported(const std::string& op, const std::string& algo
   return "no such algorithm for " + op;
 }
 
+std::string transport_unsupported(const std::string& name) {
+  for (const TransportRow& row : transport_table()) {
+    if (name == row.name) return row.unavailable();
+  }
+  return {};
+}
+
 std::vector<Descriptor> transports() {
   std::vector<Descriptor> rows;
   for (const TransportRow& row : transport_table()) {
@@ -91,8 +98,13 @@ std::vector<Descriptor> options() {
 }  // namespace
 
 Vocabulary make_vocabulary() {
-  return {probes(),  transports(),          algorithms(),
-          reports(), algorithm_unsupported, metric_descriptors()};
+  return {probes(),
+          transports(),
+          algorithms(),
+          reports(),
+          algorithm_unsupported,
+          metric_descriptors(),
+          transport_unsupported};
 }
 
 std::vector<NamedTable> all_tables() {

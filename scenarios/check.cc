@@ -75,6 +75,29 @@ void check_probes(const Scenario& scenario, const Vocabulary& vocabulary, Proble
 
 // The block's largest cell of one operation and number of ranks: what can be done with it tells
 // whether the combination makes sense at all.
+// A transport that ranks cannot use would be another one in fact.
+void check_transport(const std::string& name, const std::string& where,
+                     const Vocabulary& vocabulary, Problems& problems) {
+  if (vocabulary.transport_unsupported == nullptr) return;
+  const std::string reason = vocabulary.transport_unsupported(name);
+  if (!reason.empty()) {
+    problems.add(where, fmt::format("transport {}: {}", in_quotes(name), reason),
+                 "use \"tcp\" or \"auto\"");
+  }
+}
+
+void check_transports(const Scenario& scenario, const Vocabulary& vocabulary, Problems& problems) {
+  const auto own = scenario.config.find("transport");
+  if (own != scenario.config.end()) {
+    check_transport(own->second, "$.config.transport", vocabulary, problems);
+  }
+  for (const MatrixBlock& block : scenario.matrix) {
+    for (const std::string& name : block.transport) {
+      check_transport(name, block.path + ".transport", vocabulary, problems);
+    }
+  }
+}
+
 Cell largest_cell(const MatrixBlock& block, Op op, int ranks) {
   Cell cell;
   cell.kind = block.kind;
@@ -254,6 +277,7 @@ void check_scenario(const Scenario& scenario, const Vocabulary& vocabulary, Prob
       problems.add(block.path, fmt::format("the matrix has more than {} cells", kMaxPlanCells),
                    "shorten its lists");
       break;
+  check_transports(scenario, vocabulary, problems);
     }
   }
   check_ports(scenario, problems);

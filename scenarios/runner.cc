@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/noise.h"
+#include "core/ran_as_asked.h"
 #include "core/verified.h"
 #include "scenarios/eta.h"
 
@@ -83,6 +84,9 @@ class Run {
     if (measured->stop_reason == "interrupted") {
       summary_.interrupted = true;
       return false;
+    }
+    if (const Status same = ran_as_asked(cell.cell, *measured); !same) {
+      return record(cell, error_measurement(same.error()));
     }
     return record(cell, *measured);
   }

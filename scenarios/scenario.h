@@ -28,6 +28,8 @@ struct Vocabulary {
                                        int ranks, uint64_t count) = nullptr;
   // What rules can ask for; group = name of the unit (core/expect.h).
   std::vector<Descriptor> metrics = {};
+  // Why ranks cannot use this transport, or empty; "auto" is always fine.
+  std::string (*transport_unsupported)(const std::string& transport) = nullptr;
 };
 
 struct ProbeCall {

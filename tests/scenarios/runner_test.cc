@@ -129,6 +129,27 @@ TEST_F(RunnerTest, AllCellsAreRecordedInPlanOrder) {
   EXPECT_EQ(ranks_.ran.size(), 5u);
 }
 
+// Where a rank takes another transport than the cell names, the numbers are those of another cell.
+TEST_F(RunnerTest, AMeasurementOverAnotherTransportIsAnErrorAndNoNumber) {
+  scenario_ = parse(
+      with_matrix(R"({"op": "barrier", "transport": ["memory", "auto"]})", R"(, "roofs": false)"));
+  plan_ = plan_of(scenario_);
+  for (int i = 0; i < 2; ++i) {
+    Measurement measured = good();
+    measured.resolved.transport = "tcp";
+    ranks_.answers.emplace_back(std::move(measured));
+  }
+  const RunSummary summary = run();
+  ASSERT_EQ(summary.records.size(), 2u);
+  for (const Record& record : summary.records) {
+    const bool asked = record.cell.transport == "memory";
+    EXPECT_EQ(record.measurement.outcome, asked ? Outcome::kError : Outcome::kPassed);
+    EXPECT_EQ(record.measurement.cause, asked ? "config.mismatch" : "");
+    EXPECT_EQ(record.time_ns.n, asked ? 0u : 50u);
+  }
+  EXPECT_EQ(exit_code(summary), 2);
+}
+
 TEST_F(RunnerTest, AnErrorCellIsRecordedWithItsCauseAndTheRunGoesOn) {
   ranks_.answers.push_back(good());
   ranks_.answers.push_back(

@@ -1,0 +1,36 @@
+#include "core/ran_as_asked.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace plumbline {
+namespace {
+
+using testing::HasSubstr;
+
+Status judged(const std::string& asked, const std::string& over, Outcome outcome) {
+  Cell cell;
+  cell.transport = asked;
+  Measurement measurement;
+  measurement.outcome = outcome;
+  measurement.resolved.transport = over;
+  return ran_as_asked(cell, measurement);
+}
+
+TEST(RanAsAsked, AnotherTransportIsAnError) {
+  for (const Outcome outcome : {Outcome::kPassed, Outcome::kFailed}) {
+    const Status memory = judged("memory", "tcp", outcome);
+    ASSERT_FALSE(memory);
+    EXPECT_EQ(memory.error().cause, "config.mismatch");
+    EXPECT_THAT(memory.error().message(),
+                HasSubstr("transport memory was asked for, but the ranks used tcp"));
+    EXPECT_FALSE(judged("tcp", "", outcome)) << "nobody says what ran";
+    EXPECT_TRUE(judged("tcp", "tcp", outcome));
+    EXPECT_TRUE(judged("auto", "tcp", outcome));
+  }
+  EXPECT_TRUE(judged("memory", "", Outcome::kSkipped));
+  EXPECT_TRUE(judged("memory", "", Outcome::kError));
+}
+
+}  // namespace
+}  // namespace plumbline
