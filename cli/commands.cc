@@ -27,6 +27,9 @@ const FlagRow kRules = {"--rules", "FILE",
 const FlagRow kBaseline = {"--baseline", "DIR",
                            "run (folder or records.jsonl) that rules of the kind p50_of_baseline "
                            "compare with"};
+const FlagRow kCommands = {"--allow-commands", nullptr,
+                           "run the commands of the scenario's probe `command` on its hosts; "
+                           "plumbline plan lists them"};
 const FlagRow kExclude = {"--exclude", "HOST", "leave this host out; may be repeated", true};
 const FlagRow kMinEffect = {"--min-effect", "SHARE", "changes below this do not count (2%)"};
 const FlagRow kAlpha = {"--alpha", "SHARE",
@@ -88,6 +91,7 @@ std::vector<CommandRow> command_table() {
         {"--strict", nullptr, "with --interleave: exit code 6 where a cell is undecided"},
         {"--dry-run", nullptr, "show what would be measured and how long it may take"},
         {"--no-probes", nullptr, "do not probe first"},
+        kCommands,
         {"--despite-findings", nullptr, "measure although the probes found something broken"},
         kExclude,
         kMaster,
@@ -108,16 +112,19 @@ std::vector<CommandRow> command_table() {
         {"--ranks", "N", "ranks the job will start"},
         {"--only", "PROBE",
          "only this probe, its verdict, and the causes behind what it saw; may be repeated", true},
+        kCommands,
         {"--peer", "ADDRESS",
          "this machine and one other; ADDRESS:PORT of plumbline agent --listen"},
-        {"--from", "FILE...", "diagnose files of collect.sh, or saved evidence, instead", true},
+        {"--from", "FILE...",
+         "diagnose files of collect.sh, or saved evidence, instead (64 MiB together)", true},
         {"--deep", nullptr,
          "also what takes time: losses down to 0.05 %, longer streams, idle connections"},
         {"--idle", "SECONDS", "leave a connection idle for so long and use it again (--deep: 60)"},
         {"--fix-plan", nullptr,
          "print the remedies as a script to run as sh plan.sh HOST; nothing is executed"},
         {"--save", "FILE", "keep the evidence, for --from"},
-        {"--bundle", "FILE.tar.gz", "evidence and traces without names and addresses, to send on"},
+        {"--bundle", "FILE.tar.gz",
+         "evidence and traces without names (of processes too) and addresses, to send on"},
         {"-v,--verbose", nullptr, "every check, also of probes with many"},
         {"--traces", "DIR", "keep the packet traces of the connections that were tried"},
         kJson},
@@ -405,7 +412,8 @@ std::vector<CommandRow> command_table() {
        "Without --listen it speaks JSON lines on standard input and output and ends with them.\n"
        "With --listen it makes a secret token, which both ends prove to know before anything\n"
        "else; the printed line hands it over in a pipe, where no command line shows it. To use a\n"
-       "token of your own, set PLUMBLINE_TOKEN_FILE to a file with it, on both machines. Only one\n"
+       "token of your own, set PLUMBLINE_TOKEN_FILE to a file with it (mode 600) on both. Only "
+       "one\n"
        "coordinator is served; the agent ends with it, or when nobody came. It can do what the\n"
        "user who started it can do. What follows the proof is not encrypted: use it on a network\n"
        "that you trust."},

@@ -15,6 +15,7 @@
 #include "cli/interrupts.h"
 #include "cli/options_source.h"
 #include "cli/peer.h"
+#include "cli/scenario_programs.h"
 #include "cli/scenario_source.h"
 #include "cli/status_line.h"
 #include "cli/vocabulary.h"
@@ -55,11 +56,13 @@ Expected<std::vector<ProbeCallSpec>> calls_of(const Args& args, const Scenario& 
   for (const std::string& name : args.all("only")) {
     if (find_probe(name) != nullptr) {
       // With the parameters that the scenario gives it.
-      ProbeCallSpec call{name, {}};
+      const bool permitted = args.has(kAllowCommands) || args.has("from");  // which runs nothing
+      ProbeCall call;
+      call.probe = name;
       for (const ProbeCall& own : scenario.probes) {
-        if (own.probe == name) call.params = own.params;
+        if (own.probe == name) call = own;
       }
-      calls.push_back(std::move(call));
+      calls.push_back(probe_call(call, permitted));
       continue;
     }
     std::vector<std::string> names;

@@ -9,6 +9,7 @@
 #include "cli/options_source.h"
 #include "cli/plan_text.h"
 #include "cli/rule_source.h"
+#include "cli/scenario_programs.h"
 #include "cli/scenario_source.h"
 #include "core/json.h"
 #include "core/units.h"
@@ -55,6 +56,7 @@ int run_plan(const Args& args, Context& context) {
   if (!args.has("json")) {
     print_plan(*plan, *context.out);
     for (const std::string& line : check.lines) *context.out << line << "\n";
+    print_programs(*scenario, false, *context.out);
     return sound ? 0 : 1;
   }
   nlohmann::json cells = nlohmann::json::array();
@@ -68,9 +70,10 @@ int run_plan(const Args& args, Context& context) {
   for (const auto& [name, option] : options->values()) {
     values[name] = {{"value", option.value}, {"origin", option.origin}};
   }
-  const nlohmann::json all = {{"cells", std::move(cells)},    {"seed", plan->seed},
-                              {"hash", plan->hash},           {"estimated_s", plan->estimated_s},
-                              {"options", std::move(values)}, {"rules", check.lines}};
+  nlohmann::json all = {{"cells", std::move(cells)},    {"seed", plan->seed},
+                        {"hash", plan->hash},           {"estimated_s", plan->estimated_s},
+                        {"options", std::move(values)}, {"rules", check.lines}};
+  all.update(programs_json(*scenario, false));
   *context.out << json_text(all);
   return sound ? 0 : 1;
 }

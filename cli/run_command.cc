@@ -17,6 +17,7 @@
 #include "cli/repeat_run.h"
 #include "cli/run_folder.h"
 #include "cli/run_session.h"
+#include "cli/scenario_programs.h"
 #include "cli/scenario_source.h"
 #include "cli/soak_run.h"
 #include "cli/terminal.h"
@@ -113,11 +114,12 @@ int measure_repeatedly(std::deque<RunSession>& sessions, const std::vector<SideA
 }
 
 void print_plans(std::deque<RunSession>& sessions, const std::optional<RepeatFlags>& repeat,
-                 Context& context) {
+                 bool commands, Context& context) {
   for (RunSession& session : sessions) {
     const PreparedRun& run = session.prepared();
     print_plan(run.plan, *context.out);
     for (const std::string& line : run.rule_check.lines) *context.out << line << "\n";
+    print_programs(run.scenario, commands, *context.out);
     if (run.soak) *context.out << soak_outline(*run.soak, run.plan);
   }
   if (repeat) *context.out << repeat_outline(*repeat);
@@ -157,7 +159,7 @@ int run_run(const Args& args, Context& context) {
   }
   if (!few.empty()) *context.err << "plumbline: " << few << "\n";
   if (args.has("dry-run")) {
-    print_plans(sessions, *repeat, context);
+    print_plans(sessions, *repeat, args.has(kAllowCommands), context);
     return 0;
   }
   const Expected<std::string> program = own_program_path();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/report_output.h"
+#include "cli/scenario_programs.h"
 #include "cli/status_line.h"
 #include "core/clock.h"
 #include "core/text_file.h"
@@ -25,14 +26,14 @@ namespace fs = std::filesystem;
 
 bool wants_traces(const PreparedRun& run) { return run.scenario.keep_traces != "never"; }
 
-DiagnoseRequest ladder_of(const PreparedRun& run, const std::string& program) {
+DiagnoseRequest ladder_of(const PreparedRun& run, const std::string& program, bool commands) {
   DiagnoseRequest request;
   request.scenario = &run.scenario;
   request.options = &run.options;
   request.program = program;
   request.ranks = largest_world(run.plan);
   for (const ProbeCall& call : run.scenario.probes) {
-    request.calls.push_back({call.probe, call.params});
+    request.calls.push_back(probe_call(call, commands));
   }
   request.trace_folder = (fs::path(run.folder) / "traces").string();
   request.keep_traces = run.scenario.keep_traces;
@@ -240,7 +241,7 @@ std::optional<int> RunSession::open(const RunPart& part) {
 
 std::optional<int> RunSession::reach(const std::string& program, const std::string& run_id,
                                      const Logger& log, Progress& progress) {
-  ladder_ = ladder_of(run_, program);
+  ladder_ = ladder_of(run_, program, args_.has(kAllowCommands));
   if (const std::optional<int> code = reach_agents_of(program, run_id)) return code;
   if (has_failure(probed_) && !args_.has("despite-findings")) {
     // A broken pair gives no result that anybody could trust.

@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <sstream>
 #include <thread>
 
-#include "core/json_trouble.h"
 #include "core/json.h"
+#include "core/json_trouble.h"
 #include "core/units.h"
 #include "probes/rules/host_signal.h"
 #include "probes/sources/source.h"
@@ -133,22 +132,15 @@ void watch_signals(ProbeContext& context, const std::function<bool()>& stop) {
   }
 }
 
-std::vector<std::string> words_of(const std::string& text) {
-  std::istringstream in(text);
-  std::vector<std::string> words;
-  for (std::string word; in >> word;) words.push_back(word);
-  return words;
-}
-
 void run_commands(ProbeContext& context, const std::vector<ProbeCallSpec>& calls) {
   EvidenceSet& evidence = context.evidence;
   for (const ProbeCallSpec& call : calls) {
-    if (call.probe != "command") continue;
-    const auto command = call.params.find("run");
-    const std::string text = command == call.params.end() ? "" : command->second;
+    if (call.command.empty() || !call.permitted) continue;
+    const auto run = call.params.find("run");
+    const std::string label = run == call.params.end() ? "" : run->second;
     AgentBatch batch(context);
     for (size_t i = 0; i < evidence.hosts.size(); ++i) {
-      const nlohmann::json params = {{"label", text}, {"command", words_of(text)}};
+      const nlohmann::json params = {{"label", label}, {"command", call.command}};
       batch.ask(i, "command", params, 15'000, [&evidence, i](const nlohmann::json& reply) {
         evidence.hosts[i].commands.push_back(reply.get<CommandEvidence>());
       });

@@ -36,6 +36,10 @@ enum Need : unsigned {
 struct ProbeCallSpec {
   std::string probe;
   std::map<std::string, std::string> params;
+  // Of the probe `command`: the words to run, and whether this user permitted it (a flag of the
+  // command line, never a file). Without that its checks are skipped.
+  std::vector<std::string> command = {};
+  bool permitted = false;
 };
 
 struct ProbeContext {

@@ -33,7 +33,17 @@ std::vector<Judged> rows_of(const std::vector<ProbeCallSpec>& calls, std::vector
     return out;
   }
   for (const ProbeCallSpec& call : calls) {
-    if (const ProbeRow* row = find_probe(call.probe)) {
+    const ProbeRow* row = find_probe(call.probe);
+    if (row != nullptr && needs_naming(*row) && !call.permitted) {
+      const auto run = call.params.find("run");
+      const std::string label = run == call.params.end() ? std::string() : run->second;
+      for (const JobHost& host : evidence.job.hosts) {
+        checks.push_back(make_check({call.probe, host.name, {}, {}, label}, CheckOutcome::kSkipped,
+                                    "not run: commands of a scenario need --allow-commands"));
+      }
+      continue;
+    }
+    if (row != nullptr) {
       out.push_back({row, call.params});
       continue;
     }
@@ -131,7 +141,9 @@ const std::vector<ProbeRow>& probe_table() {
       {{"command",
         "the same read-only command on every host, its output compared",
         {},
-        {{"run", "text", "", "", "the command, words apart by spaces; no shell"},
+        {{"run", "text", "", "",
+          "the command: a list of words, or one text that is split at blanks; no shell; "
+          "only with --allow-commands"},
          {"match", "text", "", "",
           "regular expression that the output must match; default: equal"}},
         {}},

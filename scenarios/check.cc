@@ -31,6 +31,17 @@ constexpr RunOption kRunOptions[] = {
     {"log_level", "set it in the scenario's 'config'"},
 };
 
+// Options that decide what is started on other hosts, and so are no scenario's, which may be
+// anybody's.
+struct OwnOption {
+  const char *name, *instead;
+};
+constexpr OwnOption kOwnOptions[] = {
+    {"ssh_config", "give --ssh-config FILE, or set PLUMBLINE_SSH_CONFIG"},
+    {"static_dir", "give --static-dir DIR, or set PLUMBLINE_STATIC_DIR"},
+    {"push", "give --push auto, or set PLUMBLINE_PUSH"},
+};
+
 void check_options(const std::map<std::string, std::string>& options, const std::string& where,
                    bool of_block, Problems& problems) {
   const OptionSet defaults;
@@ -45,6 +56,14 @@ void check_options(const std::map<std::string, std::string>& options, const std:
                                    : fmt::format("did you mean '{}'?", near_to));
       continue;
     }
+    for (const OwnOption& row : kOwnOptions) {
+      if (name != row.name) continue;
+      problems.add(here,
+                   fmt::format("'{}' decides what is started on other hosts, so that no scenario "
+                               "may set it",
+                               name),
+                   row.instead);
+    }
     for (const RunOption& row : kRunOptions) {
       if (of_block && name == row.name) {
         problems.add(here, fmt::format("'{}' holds for the whole run", name), row.instead);
@@ -56,25 +75,6 @@ void check_options(const std::map<std::string, std::string>& options, const std:
   }
 }
 
-void check_probes(const Scenario& scenario, const Vocabulary& vocabulary, Problems& problems) {
-  for (size_t i = 0; i < scenario.probes.size(); ++i) {
-    const ProbeCall& call = scenario.probes[i];
-    const auto row = std::find_if(vocabulary.probes.begin(), vocabulary.probes.end(),
-                                  [&call](const Descriptor& d) { return d.name == call.probe; });
-    if (row == vocabulary.probes.end()) continue;  // reported with the shapes
-    std::vector<std::string> names;
-    for (const ParamRow& param : row->params) names.push_back(param.name);
-    for (const auto& [name, value] : call.params) {
-      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-      problems.add(json_path(json_path("$.probes", i), name),
-                   fmt::format("probe '{}' has no parameter {}", call.probe, in_quotes(name)),
-                   names.empty() ? "it takes none" : hint_for(name, names));
-    }
-  }
-}
-
-// The block's largest cell of one operation and number of ranks: what can be done with it tells
-// whether the combination makes sense at all.
 // A transport that ranks cannot use would be another one in fact.
 void check_transport(const std::string& name, const std::string& where,
                      const Vocabulary& vocabulary, Problems& problems) {
@@ -98,6 +98,25 @@ void check_transports(const Scenario& scenario, const Vocabulary& vocabulary, Pr
   }
 }
 
+void check_probes(const Scenario& scenario, const Vocabulary& vocabulary, Problems& problems) {
+  for (size_t i = 0; i < scenario.probes.size(); ++i) {
+    const ProbeCall& call = scenario.probes[i];
+    const auto row = std::find_if(vocabulary.probes.begin(), vocabulary.probes.end(),
+                                  [&call](const Descriptor& d) { return d.name == call.probe; });
+    if (row == vocabulary.probes.end()) continue;  // reported with the shapes
+    std::vector<std::string> names;
+    for (const ParamRow& param : row->params) names.push_back(param.name);
+    for (const auto& [name, value] : call.params) {
+      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      problems.add(json_path(json_path("$.probes", i), name),
+                   fmt::format("probe '{}' has no parameter {}", call.probe, in_quotes(name)),
+                   names.empty() ? "it takes none" : hint_for(name, names));
+    }
+  }
+}
+
+// The block's largest cell of one operation and number of ranks: what can be done with it tells
+// whether the combination makes sense at all.
 Cell largest_cell(const MatrixBlock& block, Op op, int ranks) {
   Cell cell;
   cell.kind = block.kind;
@@ -258,6 +277,7 @@ void check_checklist(const Scenario& scenario, Problems& problems) {
 
 void check_scenario(const Scenario& scenario, const Vocabulary& vocabulary, Problems& problems) {
   check_options(scenario.config, "$.config", false, problems);
+  check_transports(scenario, vocabulary, problems);
   check_probes(scenario, vocabulary, problems);
   size_t cells = 0;
   for (const MatrixBlock& block : scenario.matrix) {
@@ -277,7 +297,6 @@ void check_scenario(const Scenario& scenario, const Vocabulary& vocabulary, Prob
       problems.add(block.path, fmt::format("the matrix has more than {} cells", kMaxPlanCells),
                    "shorten its lists");
       break;
-  check_transports(scenario, vocabulary, problems);
     }
   }
   check_ports(scenario, problems);

@@ -53,7 +53,7 @@ constexpr KeyRow kTable[] = {
      "With `ssh`: the user there, before the one of `user@host`. In a namespace: user that agents "
      "and ranks run as (plumbline then runs as root), to see what works without privileges."},
     {"hosts[].binary", kText, 0, kOptional, nullptr, "this program", kNoMin, kNoMax,
-     "Path of plumbline on that host."},
+     "Path of plumbline on that host. `plumbline plan` lists it, because it is started there."},
     {"hosts[].data", kText, kText, kOptional, nullptr, "all addresses of the host", kNoMin, kNoMax,
      "Addresses under test, best with their prefix length: `\"10.10.0.1/24\"`."},
     {"hosts[].interface", kText, 0, kOptional, nullptr, "any", kNoMin, kNoMax,
@@ -85,14 +85,16 @@ constexpr KeyRow kTable[] = {
      "Options of the data path by name; `plumbline config` lists them with their defaults."},
     {"config.*", kScalar, 0, kOptional, nullptr, "", kNoMin, kNoMax,
      "Value of one option. A flag of the command line overrides it, and it overrides the "
-     "environment."},
+     "environment. Options that decide what is started on other hosts (`ssh_config`, `static_dir`, "
+     "`push`) are refused here."},
 
     {"probes", 0, kText | kObject, kOptional, "@probe", "[]", kNoMin, kNoMax,
      "Questions to the hosts before anything is measured: names, or objects where a probe takes "
      "parameters. `plumbline list probes` shows them."},
     {"probes[].probe", kText, 0, kRequired, "@probe", "", kNoMin, kNoMax, "Name of the probe."},
     {"probes[].*", kScalar, kScalar, kOptional, nullptr, "", kNoMin, kNoMax,
-     "A parameter of that probe; a list gives several values."},
+     "A parameter of that probe; a list gives several values. `run` of the probe `command` is the "
+     "command, a list of words or one text that is split at blanks: [Commands](#commands)."},
 
     {"matrix", 0, kObject, kOptional, nullptr, "[]", kNoMin, kNoMax,
      "Blocks of measurements. Each block is expanded to every combination of its lists."},

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/json.h"
+#include "core/shell_words.h"
+#include "core/split_words.h"
 #include "scenarios/read_matrix.h"
 #include "scenarios/shape.h"
 
@@ -16,9 +19,30 @@ constexpr int kDefaultHosts = 2;
 // Options that have a second, shorter place under `launch`.
 constexpr const char* kLaunchOptions[] = {"port_base", "master_port"};
 
-void read_probe_params(const Json& call, ProbeCall& out) {
+// The words of a command, split here and nowhere else.
+void read_command(const Json& run, const std::string& where, ProbeCall& out, Problems& problems) {
+  if (run.is_array()) {
+    for (const Json& word : run) out.command.push_back(scalar_text(word));
+  } else if (auto words = split_words(scalar_text(run))) {
+    out.command = std::move(*words);
+  } else {
+    problems.add(where, words.error().what, words.error().hint);
+  }
+  for (const std::string& word : out.command) {
+    if (word.find('\0') != word.npos) problems.add(where, "a word holds a zero byte");
+  }
+  out.params["run"] = shell_line(out.command);
+}
+
+void read_probe_params(const Json& call, const std::string& path, ProbeCall& out,
+                       Problems& problems) {
+  const bool command = out.probe == kCommandProbe;
   for (auto it = call.begin(); it != call.end(); ++it) {
     if (it.key() == "probe") continue;
+    if (command && it.key() == "run") {
+      read_command(*it, json_path(path, "run"), out, problems);
+      continue;
+    }
     if (!it->is_array()) {
       out.params[it.key()] = scalar_text(*it);
       continue;
@@ -29,14 +53,21 @@ void read_probe_params(const Json& call, ProbeCall& out) {
   }
 }
 
-std::vector<ProbeCall> read_probes(const Json& list) {
+std::vector<ProbeCall> read_probes(const Json& list, Problems& problems) {
   std::vector<ProbeCall> calls;
-  for (const Json& entry : list) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    const Json& entry = list[i];
+    const std::string path = json_path("$.probes", i);
     ProbeCall call;
     if (entry.is_string()) call.probe = entry.get<std::string>();
     if (entry.is_object()) {
       call.probe = entry.value("probe", "");
-      read_probe_params(entry, call);
+      read_probe_params(entry, path, call, problems);
+    }
+    const bool no_command = call.command.empty() || call.command.front().empty();
+    if (call.probe == kCommandProbe && no_command && !problems.has(path)) {
+      problems.add(path, "the probe 'command' needs 'run', the command",
+                   R"(write {"probe": "command", "run": ["uname", "-r"]})");
     }
     if (!call.probe.empty()) calls.push_back(std::move(call));
   }
@@ -86,7 +117,7 @@ Scenario read_scenario(const Json& root, Problems& problems) {
   if (!root.contains("hosts")) {
     for (ScenarioHost& host : scenario.hosts) host.ranks = scenario.ranks_per_host;
   }
-  if (root.contains("probes")) scenario.probes = read_probes(root["probes"]);
+  if (root.contains("probes")) scenario.probes = read_probes(root["probes"], problems);
   if (root.contains("matrix")) {
     const Json& matrix = root["matrix"];
     for (size_t i = 0; i < matrix.size(); ++i) {

@@ -32,9 +32,14 @@ struct Vocabulary {
   std::string (*transport_unsupported)(const std::string& transport) = nullptr;
 };
 
+// The probe whose parameter `run` is a command of the scenario's author.
+inline constexpr const char* kCommandProbe = "command";
+
 struct ProbeCall {
   std::string probe;
   std::map<std::string, std::string> params;
+  // Of kCommandProbe: the words that are run, without a shell; params["run"] shows them as a line.
+  std::vector<std::string> command;
 };
 
 // One host of the scenario: this machine, a network namespace of it, or another machine that ssh
