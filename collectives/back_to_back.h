@@ -30,7 +30,7 @@ class BackToBack {
     bool verifiable = true;       // repeated in place, nothing describes the result
     int64_t timeout_ms = 30'000;  // of each operation
   };
-  explicit BackToBack(Setup setup) : s_(std::move(setup)) {}
+  explicit BackToBack(const Setup& setup) : s_(setup) {}
 
   // So many timed operations: their durations, and in `window_ns` the time in which they ended
   // while as many as possible were in flight.

@@ -12,7 +12,6 @@ namespace plumbline {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 constexpr uint64_t kGi = uint64_t{1} << 30;
 

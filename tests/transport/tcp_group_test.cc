@@ -422,6 +422,14 @@ TEST(Raw, RoofsRunInLockstep) {
     }
     EXPECT_EQ(samples.size(), first ? 30u : 0u);
     EXPECT_TRUE(std::all_of(samples.begin(), samples.end(), [](int64_t ns) { return ns > 0; }));
+    // Both ways at once, both ends have times.
+    samples.clear();
+    for (const size_t bytes : {1, 5000, 3'000'000}) {
+      ASSERT_TRUE(raw_exchange(stream, bytes, 10, wait, deadline, &samples));
+    }
+    EXPECT_EQ(samples.size(), 30u);
+    EXPECT_TRUE(std::all_of(samples.begin(), samples.end(), [](int64_t ns) { return ns > 0; }));
+    EXPECT_EQ(raw_exchange(stream, 0, 1, wait, deadline, nullptr).error().code, ErrorCode::kUsage);
     int64_t ns = 0;
     ASSERT_TRUE(raw_stream(stream, first, 10'000'001, 256 * 1024, wait, deadline, &ns));
     EXPECT_GT(ns, 0);
