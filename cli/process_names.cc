@@ -102,7 +102,10 @@ void hide_process_names(EvidenceSet& evidence, DoctorReport& report) {
   }
   for (Check& check : report.checks) names.replace_in(check.reason);
   for (Finding& finding : report.findings) {
-    names.replace_in(finding.remedy);
+    finding.remedy.reword([&](std::string text) {
+      names.replace_in(text);
+      return text;
+    });
     for (Evidence& line : finding.evidence) names.replace_in(line.text);
   }
 }

@@ -226,14 +226,11 @@ Command remedy_set_clock(const std::string& system) {
 Command remedy_own_name(const std::string& name, const std::string& ip) {
   // Takes the name off every line of /etc/hosts and adds the right line. Written in place, because
   // the file may be a mount of its own that nothing can be moved over. A name's dots mean dots.
-  return {"sh",
-          "-c",
-          "name=$(printf '%s' \"$2\" | sed 's/[.]/\\\\./g') && "
-          "hosts=$(sed -E -e \"/^[[:space:]]*#/! s/[[:space:]]+$name([[:space:]]|\\$)/\\\\1/g\" "
-          "/etc/hosts) && printf '%s\\n' \"$hosts\" \"$1 $2\" > /etc/hosts",
-          "sh",
-          address(ip),
-          slot(Slot::kHostName, name)};
+  static constexpr char kScript[] =
+      "name=$(printf '%s' \"$2\" | sed 's/[.]/\\\\./g') && "
+      "hosts=$(sed -E -e \"/^[[:space:]]*#/! s/[[:space:]]+$name([[:space:]]|\\$)/\\\\1/g\" "
+      "/etc/hosts) && printf '%s\\n' \"$hosts\" \"$1 $2\" > /etc/hosts";
+  return {"sh", "-c", kScript, "sh", address(ip), slot(Slot::kHostName, name)};
 }
 
 std::string remedy_show_listener(const std::string& system, int port) {

@@ -327,7 +327,8 @@ class PlanAttack : public testing::Test {
                  const std::vector<std::string>& commands, const std::string& about) {
     for (const std::string& command : commands) {
       for (const std::string& word : words_of(command)) {
-        if (word.find("owned") != word.npos) EXPECT_TRUE(fits_a_slot(word)) << command << about;
+        const bool typed = word.find("owned") == word.npos || fits_a_slot(word);
+        EXPECT_TRUE(typed) << command << about;
       }
       const std::string shape = shape_of(command);
       if (usual_[each.name + " " + host].count(shape) == 0) others_[shape] = each.name;
@@ -385,7 +386,10 @@ TEST_F(PlanAttack, OneHostileHostHasNoWordInTheCommandsOfOthers) {
     attack(cases);
     if (HasFailure()) return;
   }
-  EXPECT_THAT(others_, testing::IsEmpty()) << "commands of other kinds than without the lie";
+  // A caller that lies about what it met may turn the advice for the other end round: from what
+  // lets packets in to what lets them out, between the two data addresses, and to nothing else.
+  EXPECT_THAT(others_, testing::Each(testing::Key(testing::StartsWith("iptables -I OUTPUT -s _ "))))
+      << "commands of other kinds than without the lie";
 }
 
 }  // namespace

@@ -227,7 +227,7 @@ void add_host_faults(std::vector<PlanSample>& out) {
   host(set, kFaulty) = make_host(kFaulty);
   host(set, kFaulty).source = "none";
   host(set, kFaulty).agent_cause = "ssh.key_permissions";
-  host(set, kFaulty).agent_error = "Permissions 0644 for '/root/key' are too open.";
+  host(set, kFaulty).agent_error = "Permissions 0644 for '~/key' are too open.";
   out.push_back({"launch", set});
 }
 
