@@ -192,7 +192,7 @@ class LaunchWithDaemons : public LaunchCommand {
     left_ = pids;
     return pids;
   }
-  ~LaunchWithDaemons() override {
+  void TearDown() override {
     for (const pid_t pid : left_) kill(pid, SIGKILL);
   }
   std::vector<pid_t> left_;
