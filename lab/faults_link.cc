@@ -141,6 +141,7 @@ FaultPlan link_toggling(const Lab& lab, const FaultTarget& target, std::mt19937_
                  fmt::format("echo ready; while {0}down; do sleep {1}; {0}up; sleep {1}; done",
                              change, seconds)};
   maker.plan.helpers = {helper};
+  maker.step(ip_in(netns, fmt::format("link set {} down", end)));
   maker.undo(replace_cable(maker));
   maker.how(fmt::format("{} of {} goes down and up every {} s", end,
                         own_end ? maker.host.name : "the switch", seconds));

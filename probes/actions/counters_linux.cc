@@ -27,8 +27,8 @@ void read_carriers(Counters& out) {
     const auto attributes = netlink_attributes(message, sizeof everything);
     const auto name = attributes.find(IFLA_IFNAME);
     if (name == attributes.end() || attributes.count(IFLA_CARRIER_CHANGES) == 0) return;
-    out["if." + std::string(name->second.c_str()) + ".carrier_changes"] =
-        netlink_number(attributes, IFLA_CARRIER_CHANGES);
+    const std::string plain = name->second.substr(0, name->second.find('\0'));
+    out["if." + plain + ".carrier_changes"] = netlink_number(attributes, IFLA_CARRIER_CHANGES);
   });
   static_cast<void>(asked);
 }

@@ -93,6 +93,9 @@ StreamRate one_way_rate(const PairView& view) {
   std::sort(rates.rbegin(), rates.rend());
   out.trusted = !alone.empty() || (rates.size() >= 2 && rates[1] >= kAgree * rates[0]);
   if (alone.size() >= 2) out.alone_least = *std::min_element(alone.begin(), alone.end());
+  for (const double reference : references) {
+    out.reference_most = std::max(out.reference_most, reference);
+  }
   if (references.size() >= kFewestTurns && alone.size() >= kFewestTurns) {
     out.reference_least = *std::min_element(references.begin(), references.end());
   }
@@ -175,6 +178,7 @@ class RateJudge {
     const double share = threshold(Threshold::kRateShare);
     const bool short_of_speed = speed.bps > 0 && entry.rate.bps < share * speed.bps;
     const double usual = speed.bps > 0 ? 0 : missed(entry, 1 / share);
+    if (shared && cores_are_busy(entry.rate, speed.bps)) return;
     if (!entry.rate.limited_host.empty()) {
       if (short_of_speed && !shared) host_limited(entry, speed.bps);
       return;
@@ -188,6 +192,14 @@ class RateJudge {
     } else if (usual > 0) {
       slower(key, entry, usual);
     }
+  }
+
+  // Another pair did not reach that speed either when it was tried in turns: the cores had no room
+  // for it. Below a quarter of the speed that is no excuse.
+  static bool cores_are_busy(const StreamRate& rate, double speed) {
+    return rate.reference_most > 0 &&
+           rate.reference_most < threshold(Threshold::kRateShare) * speed &&
+           rate.bps >= threshold(Threshold::kRateFail) * speed;
   }
 
   // No lack of a core explains it: alone and in turns with another stream, again and again, and so

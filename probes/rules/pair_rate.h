@@ -12,6 +12,7 @@ struct StreamRate {
   double bps = 0;                        // of the best one-way stream, bits per second; 0 = none
   double alone_least = 0;                // of those measured alone, if there are two; else 0
   double reference_least = 0;            // of another pair's, in turns with it, if there are three
+  double reference_most = 0;             // of another pair's, in turns with it; 0 = none
   bool trusted = false;                  // measured alone, or twice alike
   const StreamEvidence* best = nullptr;  // into the evidence
   std::string limited_host, limit;       // the host whose CPU or buffer was full, and how; or empty

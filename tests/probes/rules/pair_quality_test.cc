@@ -510,6 +510,18 @@ TEST(PairRate, OnSharedCoresNothingElseIs) {
   EXPECT_THAT(causes(set), IsEmpty()) << "a core was full";
 }
 
+TEST(PairRate, OnSharedCoresAStatedSpeedThatNoPairReachesIsNoLinks) {
+  EvidenceSet set = on_one_machine();
+  for (JobHost& host : set.job.hosts) host.speed = "1Gbit";
+  set_rates(set, 0.93e9, false);
+  in_turns_both(set, {{0.4e9, 0.5e9}});
+  EXPECT_THAT(causes(set), IsEmpty()) << "busy cores";
+  in_turns_both(set, {{0.4e9, 0.93e9}});
+  EXPECT_THAT(causes(set), ElementsAre("rate.below_link mini1>mini2 (warn)"));
+  in_turns_both(set, {{0.2e9, 0.5e9}});
+  EXPECT_THAT(causes(set), ElementsAre("rate.below_link mini1>mini2"));
+}
+
 TEST(PairRate, AFullCoreIsTheHostsLimit) {
   EvidenceSet set = test::healthy_star(4);
   set_rates(set, 0.93e9);
