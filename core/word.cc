@@ -76,7 +76,7 @@ bool is_sysctl_key(std::string_view text) {
   return is_plain(text, "_./-", 128) && is_letter(text[0]) && text.find("..") == text.npos &&
          text.find("//") == text.npos;
 }
-bool is_sysctl_value(std::string_view text) { return is_plain(text, "_.,:- ", 1024); }
+bool is_sysctl_value(std::string_view text) { return is_plain(text, "_.,:-", 1024); }
 bool is_host_name(std::string_view text) { return is_plain(text, "._-", 253) && text[0] != '.'; }
 bool is_match_value(std::string_view text) { return is_plain(text, "._:/,+-", 128); }
 

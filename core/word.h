@@ -26,7 +26,7 @@ enum class Slot {
   kTcHandle,      // "0x1", "800::800"
   kTcKind,        // "flower"
   kSysctlKey,     // "net.ipv4.conf.eth0.rp_filter"
-  kSysctlValue,   // "0", "29500,29600-29603", "4096 131072 6291456"
+  kSysctlValue,   // "0", "29500,29600-29603"
   kHostName,      // letters, digits, '.', '-' and '_': safe in /etc/hosts and in a pattern
   kMatchValue,    // behind an option of a filter's rule: letters, digits, "._:/,+-"
 };

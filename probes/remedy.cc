@@ -208,7 +208,14 @@ Command remedy_negotiate_duplex(const std::string& interface) {
 }
 
 Command remedy_sysctl(const std::string& key, const std::string& value) {
-  return {"sysctl", "-w", slot(Slot::kSysctlKey, key) + "=" + slot(Slot::kSysctlValue, value)};
+  Word setting = slot(Slot::kSysctlKey, key) + "=";
+  for (size_t at = 0; at <= value.size();) {  // some take several numbers with blanks between them
+    const size_t end = std::min(value.find(' ', at), value.size());
+    if (at > 0) setting = setting + " ";
+    setting = setting + slot(Slot::kSysctlValue, value.substr(at, end - at));
+    at = end + 1;
+  }
+  return {"sysctl", "-w", setting};
 }
 
 Command remedy_kill(int64_t pid) { return {"kill", pid_word(pid)}; }

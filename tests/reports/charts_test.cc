@@ -230,7 +230,7 @@ TEST(Charts, HostileLabelsAreOneLiteral) {
     EXPECT_THAT(script, Not(HasSubstr("\nexit")));
   }
   EXPECT_THAT(chart_data(chart), Not(HasSubstr("\n!")));
-  EXPECT_EQ(gnuplot_literal("a'b\n\x1b`$x`\xE2\x80\xAE"), "'a''b  `$x` '");
+  EXPECT_EQ(gnuplot_literal("a'b\n\x1b`$x`\xE2\x80\xAE"), "'a''b \\x1b`$x`\\u202e'");
 }
 
 TEST(Charts, HugeAndTinyNumbersHaveBoundedTics) {
