@@ -159,7 +159,7 @@ TEST_F(DoctorBeside, RanksWhoseCoordinatorWasKilledAreLeftovers) {
   EXPECT_EQ(finding["outcome"], "warn");
   for (const pid_t rank : ranks_) {
     EXPECT_THAT(finding["remedy"].get<std::string>(), HasSubstr("kill " + std::to_string(rank)));
-    EXPECT_THAT(fix, HasSubstr("\nkill " + std::to_string(rank) + "\n"));
+    EXPECT_THAT(fix, HasSubstr("\nrun kill " + std::to_string(rank) + "\n"));
   }
 }
 

@@ -194,17 +194,20 @@ void add_filters(std::vector<PlanSample>& out) {
 }
 
 void add_host_faults(std::vector<PlanSample>& out) {
-  EvidenceSet set = healthy_star(3);
-  for (PairEvidence& each : set.pairs) {
-    if (each.to != kFaulty) continue;
-    for (PortTry& attempt : each.ports) {
-      attempt.listener = "in_use";
-      attempt.holder = "PID 4711 (python3)";
-      attempt.answer = "stranger";
-      attempt.accepted = false;
+  EvidenceSet set;
+  for (const char* holder : {"PID 4711 (python3)", "PID 4711 (plumbline)"}) {
+    set = healthy_star(3);
+    for (PairEvidence& each : set.pairs) {
+      if (each.to != kFaulty) continue;
+      for (PortTry& attempt : each.ports) {
+        attempt.listener = "in_use";
+        attempt.holder = holder;
+        attempt.answer = "stranger";
+        attempt.accepted = false;
+      }
     }
+    out.push_back({std::string("port held by ") + holder, set});
   }
-  out.push_back({"port in use", set});
   set = healthy_star(3);
   HostEvidence& owner = host(set, kFaulty);
   owner.buffers = {4 << 20, 200'000, 200'000, ""};
