@@ -99,6 +99,14 @@ void hide_own_words(EvidenceSet& evidence, Anonymiser& anonymiser) {
       }
     }
   }
+  std::vector<std::string> users;
+  for (const JobHost& host : evidence.job.hosts) {
+    const size_t end = host.ssh.rfind('@'), begin = host.ssh.rfind(' ', end);
+    if (end == std::string::npos) continue;
+    const size_t first = begin == std::string::npos ? 0 : begin + 1;
+    if (end > first) users.push_back(host.ssh.substr(first, end - first));
+  }
+  anonymiser.also("user", users);
   anonymiser.also("if", interfaces);
   anonymiser.also("chain", chains);
 }

@@ -57,12 +57,13 @@ Expected<std::vector<ProbeCallSpec>> calls_of(const Args& args, const Scenario& 
     if (find_probe(name) != nullptr) {
       // With the parameters that the scenario gives it.
       const bool permitted = args.has(kAllowCommands) || args.has("from");  // which runs nothing
-      ProbeCall call;
-      call.probe = name;
+      const size_t before = calls.size();
       for (const ProbeCall& own : scenario.probes) {
-        if (own.probe == name) call = own;
+        if (own.probe == name) calls.push_back(probe_call(own, permitted));
       }
-      calls.push_back(probe_call(call, permitted));
+      ProbeCall plain;
+      plain.probe = name;
+      if (calls.size() == before) calls.push_back(probe_call(plain, permitted));
       continue;
     }
     std::vector<std::string> names;

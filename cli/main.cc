@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   plumbline::say_last_words();
   // A reader of our output that goes away (`| head`) must not kill a run; writes then fail quietly.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // ulimit -f: a write that fails is told
   const std::vector<plumbline::CommandRow> commands = plumbline::command_table();
   plumbline::Context context;
   context.argv.assign(argv, argv + argc);

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
@@ -51,12 +53,44 @@ Status check_folder(const std::string& path) {
               "chmod go-w " + shell_word(path));
 }
 
-// From / to `path`, which is absolute.
+Expected<std::string> target_of(const std::string& link) {
+  std::array<char, PATH_MAX> target{};
+  const ssize_t length = readlink(link.c_str(), target.data(), target.size());
+  if (length < 0) return fail_errno(ErrorCode::kConfig, "read the link " + link, errno);
+  return std::string(target.data(), static_cast<size_t>(length));
+}
+
+// Walks from / along `path` as the kernel would, and checks every folder that it comes through:
+// also those in which links stand, on however many steps.
 Status check_each(const std::string& path) {
-  for (size_t at = 0; at < path.size();) {
-    const size_t end = std::min(path.find('/', at + 1), path.size());
-    if (const Status fine = check_folder(path.substr(0, end)); !fine) return fine;
-    at = end;
+  constexpr int kMostLinks = 40;  // as many as Linux follows
+  int links = 0;
+  std::string here, rest = path;  // `here` is checked; "" is /
+  if (const Status fine = check_folder("/"); !fine) return fine;
+  while (!rest.empty()) {
+    const size_t slash = std::min(rest.find('/'), rest.size());
+    const std::string part = rest.substr(0, slash);
+    rest.erase(0, std::min(slash + 1, rest.size()));
+    if (part.empty() || part == ".") continue;
+    if (part == "..") {
+      here.erase(std::min(here.rfind('/'), here.size()));
+      continue;
+    }
+    const std::string next = here + "/" + part;
+    struct stat info {};
+    if (lstat(next.c_str(), &info) != 0) {
+      return fail_errno(ErrorCode::kConfig, "look at " + next, errno);
+    }
+    if (!S_ISLNK(info.st_mode)) {
+      if (const Status fine = check_folder(next); !fine) return fine;
+      here = next;
+      continue;
+    }
+    const Expected<std::string> target = target_of(next);
+    if (!target) return fail(target.error());
+    if (++links > kMostLinks) return fail(ErrorCode::kConfig, path + ": too many links");
+    if (target->rfind('/', 0) == 0) here.clear();
+    rest = *target + "/" + rest;
   }
   return {};
 }
@@ -80,21 +114,28 @@ Expected<std::string> read_secret_file(const std::string& path, size_t most_byte
   const Expected<Fd> file = open_input_file(path);
   if (!file) return fail(file.error());
   if (const Status secret = check_secret_file(*file, path); !secret) return fail(secret.error());
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  if (const Status safe = check_folders_above(folder); !safe) return fail(safe.error());
+  // A link to it stands in a folder of its own.
+  std::string at = path;
+  for (int links = 0;; ++links) {
+    const size_t slash = at.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : at.substr(0, slash + 1);
+    if (const Status safe = check_folders_above(folder); !safe) return fail(safe.error());
+    struct stat info {};
+    constexpr int kMostLinks = 40;
+    const bool is_link = lstat(at.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
+    if (!is_link || links == kMostLinks) break;
+    const Expected<std::string> target = target_of(at);
+    if (!target) return fail(target.error());
+    at = target->rfind('/', 0) == 0 ? *target : folder + "/" + *target;
+  }
   return read_whole(*file, path, most_bytes);
 }
 
 Status check_folders_above(const std::string& folder) {
-  const std::unique_ptr<char, void (*)(void*)> real(realpath(folder.c_str(), nullptr), std::free);
-  if (real == nullptr) return fail_errno(ErrorCode::kConfig, "look at " + folder, errno);
-  const std::string resolved = real.get();
-  if (const Status checked = check_folder("/"); !checked) return checked;
-  if (const Status checked = check_each(resolved); !checked) return checked;
-  // Also the folders in which links stand that lead there.
-  return folder == resolved || folder.empty() || folder.front() != '/' ? Status()
-                                                                       : check_each(folder);
+  if (folder.rfind('/', 0) == 0) return check_each(folder);
+  const std::unique_ptr<char, void (*)(void*)> here(getcwd(nullptr, 0), std::free);
+  if (here == nullptr) return fail_errno(ErrorCode::kConfig, "look at the current folder", errno);
+  return check_each(std::string(here.get()) + "/" + folder);
 }
 
 }  // namespace plumbline

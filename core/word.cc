@@ -32,12 +32,13 @@ bool is_printable(std::string_view text, size_t most) {
 // characters are shown. Words that ip, tc and ifconfig take for their own would change what follows
 // them.
 bool is_interface(std::string_view text) {
-  constexpr std::array<std::string_view, 16> kTaken = {
-      "dev",  "type",  "group", "master", "nomaster", "via",  "table", "up",
-      "down", "netns", "name",  "link",   "address",  "help", "all",   "default"};
+  constexpr std::string_view kTaken[] = {
+      "mtu",   "arp",  "brd",   "broadcast", "index",    "xdp", "alias",  "promisc", "multicast",
+      "dev",   "type", "group", "master",    "nomaster", "via", "table",  "up",      "down",
+      "netns", "name", "link",  "address",   "help",     "all", "default"};
   constexpr size_t kLongest = 15;
   return is_printable(text, kLongest) && text.find_first_of("/:\\") == text.npos && text != "." &&
-         text != ".." && std::find(kTaken.begin(), kTaken.end(), text) == kTaken.end();
+         text != ".." && std::find(std::begin(kTaken), std::end(kTaken), text) == std::end(kTaken);
 }
 
 // 32 or 128, the length of such an address in bits; 0 for text that is none.

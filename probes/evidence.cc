@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "core/json.h"
 #include "core/json_fields.h"
 #include "core/json_trouble.h"
+#include "core/printable.h"
 #include "probes/sources/saved_evidence.h"
 
 namespace plumbline {
@@ -98,6 +101,18 @@ Expected<EvidenceSet> parse_evidence(const std::string& text) {
     }
     if (evidence.hosts.empty()) {
       return fail(ErrorCode::kConfig, "the evidence holds no host", "there is nothing to judge");
+    }
+    std::set<std::string> names;
+    for (const HostEvidence& host : evidence.hosts) {
+      constexpr size_t kLongestName = 253;
+      const std::string name = escaped(host.name);  // as it is shown from here on
+      if (name.size() > kLongestName || !names.insert(name).second) {
+        return fail(ErrorCode::kConfig,
+                    fmt::format("'{}' is no name for a host of the evidence: too long, or another "
+                                "one has it too",
+                                escaped_short(name)),
+                    "each host has a name of its own, and what is to be done stands under it");
+      }
     }
     return evidence;
   } catch (const nlohmann::json::exception& problem) {

@@ -136,7 +136,9 @@ class PairGatherer {
       batch.ask(i, "listen", params, kShortMs, [this, i](const Json& reply) {
         for (const Json& entry : reply.at("ports")) {
           PortTry& state = listeners_[{i, entry.at("ip"), entry.at("port")}];
-          state.listener = entry.value("listener", "failed");
+          // The only words for it: an agent that says another one listens nowhere.
+          const std::string listener = entry.value("listener", "failed");
+          state.listener = listener == "up" || listener == "in_use" ? listener : "failed";
           state.listener_error = entry.value("error", "");
           state.holder = entry.value("holder", "");
           state.role = entry.value("role", "");

@@ -15,19 +15,22 @@ std::string say(const std::string& text) {
   return "printf '%s\\n' " + shell_quoted(clean(text)) + "\n";
 }
 
-// Shows the command, does it, and ends the plan when it fails.
-constexpr const char* kRun = R"(run() {
-  printf '+ %s\n' "$*" >&2
+// Shows the command as a shell would read it, does it, and ends the plan when it fails.
+constexpr const char* kRun = R"(show() { shown=$1; printf '+ %s\n' "$shown" >&2; }
+run() {
   "$@" && return
   status=$?
-  printf '%s\n' "plan: this command failed with exit status $status: $*" \
+  printf '%s\n' "plan: this command failed with exit status $status: $shown" \
     "plan: what stands behind it was not done; mend what it complains of, then ask doctor again" >&2
   exit 1
 }
 )";
 
 std::string step_text(const RemedyStep& step) {
-  if (step.command) return "run " + shell_line(step.command->argv()) + "\n";
+  if (step.command) {
+    const std::string shown = shell_text(*step.command);
+    return "show " + shell_quoted(shown) + "\nrun " + shell_line(step.command->argv()) + "\n";
+  }
   const size_t begin = step.text.find_first_not_of("# ");
   return begin == std::string::npos ? "" : say("# " + step.text.substr(begin));
 }

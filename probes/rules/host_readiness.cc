@@ -135,7 +135,8 @@ class HostJudge {
     if (share >= threshold(Threshold::kConntrackShare)) {
       return warn(
           "conntrack", "host.conntrack_full", reason,
-          remedy_sysctl("net.netfilter.nf_conntrack_max", std::to_string(4 * *host_.conntrack_max)),
+          remedy_sysctl("net.netfilter.nf_conntrack_max",
+                        std::to_string(4 * std::clamp<int64_t>(*host_.conntrack_max, 1, 1 << 28))),
           Severity::kFail);
     }
     say("conntrack", CheckOutcome::kPass, reason);

@@ -145,15 +145,17 @@ Candidate wrong_address(const PairView& view, const SocketEvidence& socket, bool
   out.finding.confidence = refused ? 0.9 : 0.7;
   out.finding.evidence.push_back(
       {pair.to, "", fmt::format("{}, not on {}", who(socket), pair.to_ip)});
-  out.finding.remedy = fmt::format(
-      "# start what listens on {0} port {1} with {2} as its address (PID {3}), or end it:",
-      socket.ip, socket.port, pair.to_ip, socket.pid);
-  if (socket.pid > 0) {
-    out.finding.remedy.run(remedy_kill(socket.pid));
-  } else {
-    out.finding.remedy.say(
-        remedy_show_listener(view.to == nullptr ? "" : view.to->system, socket.port));
-  }
+  // Whose process it is nobody here knows: only its owner can say whether it may end.
+  out.finding.remedy =
+      Remedy(fmt::format("start what listens on {} port {} with {} as its address", socket.ip,
+                         socket.port, pair.to_ip))
+          .say(fmt::format(
+              "only if nobody needs it: end {} by hand",
+              socket.pid > 0
+                  ? fmt::format("process {}", socket.pid)
+                  : fmt::format("the process that `{}` shows",
+                                remedy_show_listener(view.to == nullptr ? "" : view.to->system,
+                                                     socket.port))));
   return out;
 }
 

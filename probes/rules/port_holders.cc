@@ -27,10 +27,17 @@ int64_t pid_of(const std::string& holder) {
   return at == std::string::npos ? 0 : std::atoll(holder.c_str() + at + 4);
 }
 
-bool is_ours(const std::string& process) { return process.rfind("plumbline", 0) == 0; }
+// The program, or the static one; systems cut names of processes at 15 characters.
+bool is_ours(const std::string& process) {
+  return process == "plumbline" || process.rfind("plumbline-linux", 0) == 0;
+}
 
-// Process names are free text: what stands in the holder is compared as a whole word.
-bool names_us(const std::string& holder) { return holder.find("(plumbline") != std::string::npos; }
+// Process names are free text: the whole of what stands in the outer brackets is compared.
+bool names_us(const std::string& holder) {
+  const size_t begin = holder.find('('), end = holder.rfind(')');
+  return begin != std::string::npos && end != std::string::npos && begin < end &&
+         is_ours(holder.substr(begin + 1, end - begin - 1));
+}
 
 const SocketEvidence* socket_on(const HostEvidence& host, int port) {
   const SocketEvidence* best = nullptr;

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "core/host_parse.h"
+#include "core/printable.h"
 #include "probes/port_list.h"
 #include "probes/sources/linux_sources.h"
 #include "probes/sources/snapshot_parts.h"
@@ -122,15 +125,24 @@ Expected<CollectedFile> read_one(const std::string& path, const std::string& tex
   return file;
 }
 
-// The same name twice is two hosts all the same.
+// The same name twice is two hosts all the same, and none of them keeps it: a file that claims the
+// name of another host must not speak for that one.
 void make_unique(std::vector<CollectedFile>& files) {
-  for (size_t i = 0; i < files.size(); ++i) {
-    const std::string base = files[i].name;
-    const auto taken = [&](const std::string& name) {
-      return std::any_of(files.begin(), files.begin() + static_cast<std::ptrdiff_t>(i),
-                         [&](const CollectedFile& other) { return other.name == name; });
-    };
-    for (int n = 2; taken(files[i].name); ++n) files[i].name = fmt::format("{}-{}", base, n);
+  std::map<std::string, int> claims;
+  for (CollectedFile& file : files) {
+    file.name = escaped_short(file.name);
+    ++claims[file.name];
+  }
+  std::set<std::string> taken;
+  for (const auto& [name, count] : claims) taken.insert(name);
+  for (CollectedFile& file : files) {
+    if (claims[file.name] == 1) continue;
+    std::string name;
+    for (int n = 1; name.empty() || taken.count(name) > 0; ++n) {
+      name = fmt::format("{}-{}", file.name, n);
+    }
+    taken.insert(name);
+    file.name = name;
   }
 }
 

@@ -59,10 +59,8 @@ const std::vector<std::string>& hostile_words() {
                                                   "owned } accept; add rule inet t c",
                                                   "owned/e touch owned",
                                                   "\x1b[2J\x1b]0;owned\x07",
-                                                  "\xc2\x9b"
-                                                  "31mowned",
-                                                  "\xe2\x80\xae"
-                                                  "denwo",
+                                                  "\xc2\x9b\x33\x31mowned",
+                                                  "\xe2\x80\xae\x64\x65nwo",
                                                   "-h",
                                                   "--help",
                                                   "-rf /",

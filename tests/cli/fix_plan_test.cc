@@ -120,8 +120,8 @@ TEST_F(FixPlan, ShowsEachCommandBeforeItAndEndsAtTheFirstThatFails) {
   const Finished done = run({"h1"});
   EXPECT_EQ(done.out, "ran ip link set eth1 up\nran fails a b\n");
   EXPECT_EQ(done.status, 1);
-  EXPECT_THAT(done.err, HasSubstr("+ ip link set eth1 up\n+ fails a b\n"));
-  EXPECT_THAT(done.err, HasSubstr("this command failed with exit status 7: fails a b"));
+  EXPECT_THAT(done.err, HasSubstr("+ ip link set eth1 up\n+ fails 'a b'\n"));
+  EXPECT_THAT(done.err, HasSubstr("this command failed with exit status 7: fails 'a b'"));
 }
 
 TEST_F(FixPlan, WhatMayFailEndsNothing) {

@@ -25,7 +25,7 @@ Finished limited(const std::string& limit, const ScratchFolder& folder,
   }
   argv.insert(argv.end(),
               {"env", "XDG_STATE_HOME=" + folder.path("state"), "PLUMBLINE_CONNECT_TIMEOUT_MS=3s"});
-  const std::vector<std::string> program = plumbline_argv(std::move(words));
+  const std::vector<std::string> program = plumbline_argv(words);
   argv.insert(argv.end(), program.begin(), program.end());
   return run_program(argv, {}, 120'000);
 }

@@ -11,7 +11,6 @@ namespace plumbline {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 using Json = nlohmann::json;
 
 class Permissions : public testing::Test {
@@ -25,9 +24,9 @@ class Permissions : public testing::Test {
       "launch": {"port_base": "auto"}, "roofs": false, "report": ["console"],
       "matrix": [{"op": "barrier", "ranks": 1, "stop": {"max_time": "20ms"}}]})");
   }
-  Finished plumbline(std::vector<std::string> arguments,
+  Finished plumbline(const std::vector<std::string>& arguments,
                      const std::vector<std::string>& environment = {}) const {
-    return run_program(plumbline_argv(std::move(arguments)), environment);
+    return run_program(plumbline_argv(arguments), environment);
   }
   Finished run(const std::string& out, std::vector<std::string> more = {}) const {
     more.insert(more.begin(),

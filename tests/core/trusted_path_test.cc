@@ -81,5 +81,24 @@ TEST_F(TrustedPath, LinksOnTheWayAreFollowed) {
   EXPECT_FALSE(check_folders_above(path("none")));
 }
 
+// On however many steps a path leads through a folder that others may write.
+TEST_F(TrustedPath, NoLinkHidesAFolderOnTheWay) {
+  fs::create_directories(path("open"));
+  fs::create_directories(path("safe"));
+  fs::create_directory_symlink(path("safe"), path("open/link"));
+  fs::create_directory_symlink(path("open/link"), path("hop"));
+  std::ofstream(path("open/token")) << "0123456789abcdef";
+  ASSERT_EQ(chmod(path("open/token").c_str(), 0600), 0);
+  fs::create_symlink(path("open/token"), path("safe/token"));
+  ASSERT_TRUE(check_folders_above(path("hop")));
+  ASSERT_TRUE(read_secret_file(path("safe/token"), 100));
+  ASSERT_EQ(chmod(path("open").c_str(), 0777), 0);
+  EXPECT_FALSE(check_folders_above(path("hop")));
+  EXPECT_FALSE(check_folders_above(path("safe/../open/link")));
+  EXPECT_FALSE(read_secret_file(path("safe/token"), 100));
+  fs::create_directory_symlink("round", path("round"));
+  EXPECT_FALSE(check_folders_above(path("round")));
+}
+
 }  // namespace
 }  // namespace plumbline

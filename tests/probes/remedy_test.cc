@@ -13,7 +13,6 @@
 namespace plumbline {
 namespace {
 
-using testing::HasSubstr;
 
 TEST(Remedy, Ipv6PrefixIsTakenOffFirst) {
   const InterfaceEvidence nic = test::make_nic("eth0", "", {"fd00::1/96"});

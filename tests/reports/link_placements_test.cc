@@ -46,7 +46,7 @@ Links bad_links(const Placement& placement, int ranks) {
 LinkMatrix matrix_of(const Placement& placement, int ranks, bool stated, double slower_least,
                      std::mt19937_64& random) {
   const Links bad = bad_links(placement, ranks);
-  const size_t fields = static_cast<size_t>(ranks * ranks);
+  const size_t fields = static_cast<size_t>(ranks) * static_cast<size_t>(ranks);
   LinkMatrix out{ranks, LinkValues(fields), {}, {}, {}};
   if (stated) {
     out.promised.assign(fields, kSpeedBps);
@@ -119,7 +119,8 @@ void judge(const Placement& placement, int ranks, bool stated, double slower_lea
                     ranks_of(found.receivers, false) == placement.receivers &&
                     found.pairs.size() == placement.links.size();
   // With all but one host slow every link is, and which host is sound cannot be told.
-  const bool all = found.everywhere && bad.size() == static_cast<size_t>(ranks * (ranks - 1));
+  const bool all =
+      found.everywhere && bad.size() == static_cast<size_t>(ranks) * static_cast<size_t>(ranks - 1);
   tally.exact += same || all ? 1 : 0;
 }
 
@@ -258,7 +259,8 @@ TEST(LinkPlacements, MuchNoise) {
   size_t named = 0, healthy = 0, found = 0, slow = 0;
   for (int ranks = 2; ranks <= kMostHosts; ++ranks) {
     for (int repeat = 0; repeat < 2000; ++repeat) {
-      LinkMatrix matrix{ranks, LinkValues(static_cast<size_t>(ranks * ranks)), {}, {}, {}};
+      LinkMatrix matrix{
+          ranks, LinkValues(static_cast<size_t>(ranks) * static_cast<size_t>(ranks)), {}, {}, {}};
       for (int from = 0; from < ranks; ++from) {
         for (int to = 0; to < ranks; ++to) {
           if (from != to) {

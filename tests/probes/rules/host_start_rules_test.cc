@@ -195,6 +195,17 @@ TEST(StartRules, AgentsOfThisVeryCheckAreNoLeftovers) {
             CheckOutcome::kSkipped);
 }
 
+// Only its own name makes a process a leftover of ours.
+TEST(StartRules, ANameThatOnlyBeginsLikeOursIsAStrangers) {
+  for (const char* holder : {"PID 4711 (plumbline-exporter)", "PID 4711 (postgres (plumbline)",
+                             "PID 4711 (a) (plumbline)"}) {
+    EvidenceSet set = star();
+    hold(set, "mini2", 29601, holder);
+    const Candidate found = candidate_of(set, "tcp.port_in_use");
+    EXPECT_THAT(found.finding.remedy.commands(), testing::IsEmpty()) << holder;
+  }
+}
+
 TEST(StartRules, TheSameNumberOfAProcessElsewhereIsALeftover) {
   EvidenceSet set = star();
   hold(set, "mini2", 29601, "PID 4711 (plumbline)");
