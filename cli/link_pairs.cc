@@ -113,10 +113,17 @@ std::vector<RankPair> apart_ranks(const std::vector<ScenarioHost>& hosts,
   return apart;
 }
 
-void add_link_speeds(const std::vector<ScenarioHost>& hosts,
-                     const std::map<std::string, HostFacts>& facts,
-                     std::vector<LinkResult>& links) {
+size_t add_link_speeds(const std::vector<ScenarioHost>& hosts,
+                       const std::map<std::string, HostFacts>& facts,
+                       std::vector<LinkResult>& links) {
+  const auto states = [&hosts](const std::string& name) {
+    return std::any_of(hosts.begin(), hosts.end(), [&name](const ScenarioHost& each) {
+      return each.name == name && !each.speed.empty();
+    });
+  };
+  size_t stated = 0;
   for (LinkResult& link : links) {
+    if (states(link.from_host) && states(link.to_host)) ++stated;
     const auto from = speed_at(link.from_host, link.local, hosts, facts);
     const auto to = speed_at(link.to_host, link.remote, hosts, facts);
     if (from && to) {
@@ -125,6 +132,7 @@ void add_link_speeds(const std::vector<ScenarioHost>& hosts,
       link.speed_bps = from ? from : to;
     }
   }
+  return stated;
 }
 
 }  // namespace plumbline

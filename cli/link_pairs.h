@@ -24,8 +24,9 @@ std::vector<RankPair> apart_ranks(const std::vector<ScenarioHost>& hosts,
                                   const std::vector<size_t>& placement);
 
 // Fills speed_bps with that of the slower end: what the host file states, else what the system says
-// of the interface with the link's address (nothing for virtual ones). `facts` by host name.
-void add_link_speeds(const std::vector<ScenarioHost>& hosts,
+// of the interface with the link's address (nothing for virtual ones). `facts` by host name. Of how
+// many links the host file states both ends.
+size_t add_link_speeds(const std::vector<ScenarioHost>& hosts,
                      const std::map<std::string, HostFacts>& facts, std::vector<LinkResult>& links);
 
 // The same for a cell: the slowest of the links that its ranks use

@@ -10,6 +10,7 @@
 #include "cli/port_window.h"
 #include "collectives/link_measure.h"
 #include "core/resource_hint.h"
+#include "core/stated_speeds.h"
 #include "scenarios/placement.h"
 
 namespace plumbline {
@@ -425,7 +426,8 @@ Expected<Measurement> World::run(const Cell& cell, const MeasureSettings& asked)
     all.insert(all.end(), pairs.begin(), pairs.end());
   }
   if (link) {
-    add_link_speeds(spec_.hosts, facts_, result.links);
+    result.extra[kStatedSpeeds] =
+        static_cast<double>(add_link_speeds(spec_.hosts, facts_, result.links));
     judge_links(result);
   }
   const auto speed =

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/stated_speeds.h"
 #include "core/units.h"
 #include "reports/link_thresholds.h"
 #include "reports/link_view.h"
@@ -14,9 +15,14 @@ namespace {
 
 constexpr double kBitsPerByte = 8;
 
-// The user's own word in the host file, and not what an interface says of itself: known only where
-// the record knows the interfaces of both ends.
+// The user's own word in the host file, and not what an interface says of itself. Where the record
+// does not say that of all its links, it is known only where the interfaces of both ends are.
 bool is_stated(const Record& record, const LinkResult& link) {
+  const auto stated = record.measurement.extra.find(kStatedSpeeds);
+  if (stated != record.measurement.extra.end() &&
+      stated->second >= static_cast<double>(record.measurement.links.size())) {
+    return link.speed_bps.has_value();
+  }
   std::optional<double> told;
   size_t known = 0;
   for (const std::string& address : {link.local, link.remote}) {

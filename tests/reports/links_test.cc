@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "core/requirement.h"
+#include "core/stated_speeds.h"
 #include "reports/heat_map.h"
 #include "reports/link_tables.h"
 #include "reports/link_topology.h"
@@ -190,6 +191,9 @@ TEST(Links, BelowAQuarterOfAStatedSpeedIsAFailure) {
   EXPECT_THAT(judge_world(stated.worlds[0]).list.at(0).text,
               HasSubstr("14 % of the link's 1 Gb/s"));
   EXPECT_FALSE(links_fail(Worlds({one_bad_host(1'000'000'000, 1e9)}).worlds)) << "negotiated";
+  Record both = one_bad_host(1'000'000'000, 1e9);  // stated, and the interface says the same
+  both.measurement.extra[kStatedSpeeds] = static_cast<double>(both.measurement.links.size());
+  EXPECT_TRUE(links_fail(Worlds({both}).worlds));
   EXPECT_TRUE(links_fail(Worlds({one_bad_host(10'000'000'000, 1e9)}).worlds)) << "stated";
   EXPECT_FALSE(links_fail(Worlds({one_bad_host({}, 0.5e9)}).worlds)) << "28 %";
 }
