@@ -46,7 +46,12 @@ class ForkedRank {
   }
   ForkedRank(const ForkedRank&) = delete;
   ForkedRank& operator=(const ForkedRank&) = delete;
-  void stop() const { ::kill(pid_, SIGSTOP); }
+  // Back when it has stopped: until then it may still answer.
+  void stop() const {
+    int status = 0;
+    ::kill(pid_, SIGSTOP);
+    ::waitpid(pid_, &status, WUNTRACED);
+  }
 
  private:
   pid_t pid_;
