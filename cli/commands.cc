@@ -132,8 +132,8 @@ std::vector<CommandRow> command_table() {
        false,
        run_doctor,
        "Exit code 2 when something fails (a finding, or a check that no finding explains), 0 when\n"
-       "nothing does, 1 when the question makes no sense. A check that a warning or a note explains\n"
-       "is shown as that.\n"
+       "nothing does, 1 when the question makes no sense. A check that a warning or a note\n"
+       "explains is shown as that.\n"
        "With --only the verdict, the exit code and the remedies are those of the named probes: a\n"
        "cause of another probe counts when it explains what a named one saw, and is else only "
        "named\n"

@@ -27,7 +27,8 @@ std::vector<RankPair> apart_ranks(const std::vector<ScenarioHost>& hosts,
 // of the interface with the link's address (nothing for virtual ones). `facts` by host name. Of how
 // many links the host file states both ends.
 size_t add_link_speeds(const std::vector<ScenarioHost>& hosts,
-                     const std::map<std::string, HostFacts>& facts, std::vector<LinkResult>& links);
+                       const std::map<std::string, HostFacts>& facts,
+                       std::vector<LinkResult>& links);
 
 // The same for a cell: the slowest of the links that its ranks use
 // ("0-1 10.0.0.1:4000>10.0.0.2:29601", Resolved::address_pairs). Nothing when one of them is

@@ -38,8 +38,8 @@ std::string host_name_problem(const std::string& text) {
   }
   const bool word = is_letter(static_cast<unsigned char>(text[0])) &&
                     std::all_of(text.begin(), text.end(), [&](unsigned char c) {
-                      return is_letter(c) || std::string_view("._-:%+").find(static_cast<char>(c)) !=
-                                                 std::string_view::npos;
+                      return is_letter(c) || std::string_view("._-:%+").find(
+                                                 static_cast<char>(c)) != std::string_view::npos;
                     });
   return word ? "" : fmt::format("{} is no name of a host", in_quotes(text));
 }

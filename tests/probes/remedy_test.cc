@@ -13,7 +13,6 @@
 namespace plumbline {
 namespace {
 
-
 TEST(Remedy, Ipv6PrefixIsTakenOffFirst) {
   const InterfaceEvidence nic = test::make_nic("eth0", "", {"fd00::1/96"});
   EXPECT_EQ(remedy_replace_prefix("linux", nic, "fd00::1", 96, 64).text(),

@@ -33,8 +33,8 @@ inline Descriptor named(const std::string& name, const std::string& group = "") 
 
 inline Vocabulary vocabulary() {
   Vocabulary v;
-  for (const char* name : {"config", "ports", "name", "ssh", "launch", "host", "link", "ip", "neighbour",
-                           "route", "firewall", "mtu", "quality", "rdma"})
+  for (const char* name : {"config", "ports", "name", "ssh", "launch", "host", "link", "ip",
+                           "neighbour", "route", "firewall", "mtu", "quality", "rdma"})
     v.probes.push_back(named(name));
   Descriptor icmp = named("icmp");
   icmp.params = {{"max_ms", "number", "", "", ""}};
