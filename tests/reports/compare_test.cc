@@ -5,52 +5,22 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdio>
-#include <filesystem>
 #include <random>
 #include <sstream>
 
-#include "core/json.h"
-#include "core/requirement.h"
-#include "core/temporary_folder.h"
 #include "reports/compare_output.h"
-#include "reports/draw.h"
-#include "tests/reports/samples.h"
+#include "tests/reports/compare_launches.h"
 
 namespace plumbline {
 namespace {
 
-using testing::AllOf;
+using samples::add_sides;
+using samples::compared;
+using samples::launch;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
-
-Record launch(const std::string& run, int number, double p50_ns,
-              const std::string& op = "allreduce", uint64_t bytes = 1024) {
-  Record record = samples::record("latency", op, "ring", 2, bytes, p50_ns, 50);
-  record.run_id = run;
-  record.launch = LaunchMark{number, 1, ""};
-  record.noise = {};
-  return record;
-}
-
-// `n` launches a side; b takes `ratio` times as long. Noise: a few thousandths.
-void add_sides(CompareCollector& collector, int n, double ratio,
-               const std::string& op = "allreduce", uint64_t bytes = 1024, double spread = 0.003) {
-  std::mt19937_64 random(n * 31 + bytes);
-  std::normal_distribution<double> noise(1, spread);
-  for (int i = 1; i <= n; ++i) {
-    collector.take(0, launch("ra", i, 50'000 * noise(random), op, bytes));
-    collector.take(1, launch("rb", i, 50'000 * ratio * noise(random), op, bytes));
-  }
-}
-
-Comparison compared(int n, double ratio, const CompareRule& rule = {}) {
-  CompareCollector collector(rule);
-  add_sides(collector, n, ratio);
-  return collector.finish();
-}
 
 TEST(Compare, TellsSlowerFasterAndTheSame) {
   const Comparison slower = compared(8, 1.10);
@@ -453,71 +423,6 @@ TEST(Compare, WhatIsSkippedOrColdIsNoResult) {
   std::ostringstream out;
   render_text(compare_document(nothing), 80, false, out);
   EXPECT_THAT(out.str(), HasSubstr("no cell that both sides measured"));
-}
-
-TEST(CompareOutput, FitsATerminalAndSaysWhatAllRowsShare) {
-  CompareCollector collector({});
-  add_sides(collector, 8, 1.10, "allreduce", 1024);
-  add_sides(collector, 8, 1.00, "allreduce", 4096);
-  const Comparison comparison = collector.finish();
-  for (const int width : {60, 100, 0}) {
-    std::ostringstream out;
-    render_text(compare_document(comparison), width, false, out);
-    EXPECT_THAT(out.str(), AllOf(HasSubstr("1 KiB"), HasSubstr("regress"), HasSubstr("ring")));
-    if (width == 0) continue;
-    std::istringstream lines(out.str());
-    for (std::string line; std::getline(lines, line);)
-      EXPECT_LE(line.size(), static_cast<size_t>(width));
-  }
-}
-
-TEST(CompareOutput, JsonHasEveryNumber) {
-  CompareCollector collector({});
-  add_sides(collector, 8, 1.10);
-  collector.take(1, launch("rb", 1, 9000, "broadcast"));
-  const auto json = nlohmann::json::parse(compare_json(collector.finish()));
-  EXPECT_EQ(json.at("verdict"), "regress");
-  EXPECT_EQ(json.at("rows").at(0).at("a").at("launches").size(), 8u);
-  EXPECT_NEAR(json.at("rows").at(0).at("ratio").get<double>(), 1.1, 0.01);
-  EXPECT_EQ(json.at("rows").at(0).at("ratio_ci95").size(), 2u);
-  EXPECT_TRUE(json.at("rows").at(1).at("ratio").is_null());
-  EXPECT_EQ(json.at("counts").at("regress"), 1);
-}
-
-// The line at 0 lay across the labels when every change was large.
-TEST(CompareOutput, TheLineOfNoChangeIsInThePicture) {
-  const Comparison comparison = compared(8, 5.0);
-  const std::string script = compare_plot_script(comparison, "c");
-  double low = 0, high = 0;
-  ASSERT_EQ(
-      std::sscanf(script.c_str() + script.find("set xrange"), "set xrange [%lf:%lf]", &low, &high),
-      2);
-  EXPECT_LT(low, 0);
-  EXPECT_GT(high, 400);
-}
-
-TEST(CompareOutput, DrawsAndNothingInANameIsACommand) {
-  static constexpr std::array kNeeds = {"gnuplot"};
-  if (const auto reason = unmet(kNeeds)) GTEST_SKIP() << *reason;
-  CompareCollector collector({});
-  const std::string evil = "x'; system \"touch owned\"; print '`touch owned`";
-  for (int i = 1; i <= 6; ++i) {
-    for (size_t side = 0; side < 2; ++side) {
-      Record record =
-          launch(side == 0 ? "ra" : "rb", i, 50'000 + 3000.0 * static_cast<double>(side) + i);
-      record.cell.params["p"] = evil;
-      collector.take(side, record);
-    }
-  }
-  Comparison comparison = collector.finish();
-  comparison.name_b = evil;
-  const TemporaryFolder folder;
-  std::vector<std::string> written;
-  const Status drawn = draw_files(folder.path().string(), "c", compare_plot_data(comparison),
-                                  compare_plot_script(comparison, "c"), written);
-  ASSERT_TRUE(drawn) << drawn.error().message();
-  EXPECT_THAT(written, SizeIs(4));
-  EXPECT_FALSE(std::filesystem::exists(folder.path() / "owned"));
 }
 
 }  // namespace
