@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs ctest and adds what its summary leaves out: why tests were skipped, counted by reason.
 
-The output stays ctest's own and ends with its summary; the reasons stand just before it. The exit
-status is ctest's.
+The output stays ctest's own and ends with its summary; just before it stand the reasons and
+the text of the variable STAGES_SO_FAR (the table of .ci/run). The exit status is ctest's.
 
 usage: run_ctest.py BUILD_FOLDER [CTEST_ARGUMENT...]
 """
@@ -42,6 +42,7 @@ def stream(command):
 
 def main():
     build, arguments = sys.argv[1], sys.argv[2:]
+    stages = os.environ.pop("STAGES_SO_FAR", "")
     log_path = os.path.join(build, "Testing", "Temporary", "LastTest.log")
     if os.path.exists(log_path):
         os.remove(log_path)  # so that the reasons below are those of this run
@@ -54,6 +55,8 @@ def main():
             for reason, count in sorted(reasons.items()):
                 print("  %3d x %s" % (count, reason))
             print()
+    if stages:
+        print(stages)
     print(summary, end="", flush=True)
     return status
 
