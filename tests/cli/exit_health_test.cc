@@ -95,7 +95,7 @@ TEST(ExitHealth, RunAsksTheSameQuestion) {
       folder.write("s.json", R"({"plumbline": 1, "probes": ["launch"], "roofs": false,
         "launch": {"port_base": "auto"}, "report": ["console", "html", "junit"],
         "hosts": [{"name": "a", "local": true, "data": ["127.0.0.1/8"]},
-                  {"name": "b", "local": true, "data": ["127.0.0.1/8"], "binary": "/nowhere/x"}],
+                  {"name": "b", "local": true, "data": ["127.0.0.1/8"], "binary": "/proc/nowhere/x"}],
         "checklist": [{"item": "plumbline answers", "probes": "launch"}]})");
   const Finished doctor = run_program(plumbline_argv({"doctor", scenario, "--only", "launch"}));
   expect_agreement(doctor);

@@ -71,8 +71,8 @@ TEST_F(HostsCommand, CheckOfWhatCannotBeRead) {
   const Finished done = hosts({"check", file(R"([{"ssh": "a", "ipss": []}])")});
   EXPECT_EQ(done.status, 1);
   EXPECT_THAT(done.out, HasSubstr("did you mean 'ips'?"));
-  EXPECT_EQ(hosts({"check", "/nonexistent"}).status, 1);
-  EXPECT_EQ(hosts({"show", "/nonexistent"}).status, 1);
+  EXPECT_EQ(hosts({"check", "/proc/nonexistent"}).status, 1);
+  EXPECT_EQ(hosts({"show", "/proc/nonexistent"}).status, 1);
 }
 
 TEST_F(HostsCommand, ConvertSaysWhatIsLost) {

@@ -123,7 +123,7 @@ TEST_F(LaunchCommand, OneThatFailsEndsAll) {
 TEST_F(LaunchCommand, AProgramThatIsNotThereIsNamed) {
   const std::string hosts = folder_.write("hosts.json", "{\"local\": 2}");
   const Finished done =
-      run_program(plumbline_argv({"launch", "--hosts", hosts, "--", "/no/such/program"}));
+      run_program(plumbline_argv({"launch", "--hosts", hosts, "--", "/proc/no/such/program"}));
   EXPECT_EQ(done.status, 127);
   EXPECT_THAT(done.err, HasSubstr("start /no/such/program"));
 }
@@ -133,7 +133,7 @@ TEST_F(LaunchCommand, WrongUsageStartsNothing) {
   const std::vector<std::vector<std::string>> wrong = {
       {"launch", "--", "true"},
       {"launch", "--hosts", hosts},
-      {"launch", "--hosts", "/no/such/file", "--", "true"},
+      {"launch", "--hosts", "/proc/no/such/file", "--", "true"},
       {"launch", "--hosts", hosts, "--as", "nobody", "--", "true"},
       {"launch", "--hosts", hosts, "--env", "=x", "--", "true"},
       {"launch", "--hosts", hosts, "--env", "PLUMBLINE_NO_SUCH_VARIABLE_X", "--", "true"},

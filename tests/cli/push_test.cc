@@ -88,7 +88,7 @@ TEST_F(PushOption, WithoutAStaticBinaryItSaysWhereItLooked) {
   utsname names{};
   uname(&names);
   for (const auto& [binary, push] :
-       {std::pair{"/nowhere/plumbline", "auto"}, {PLUMBLINE_BINARY, "always"}}) {
+       {std::pair{"/proc/nowhere/plumbline", "auto"}, {PLUMBLINE_BINARY, "always"}}) {
     const Finished done = launch(binary, {"--push", push, "--static-dir", static_dir()});
     EXPECT_EQ(done.status, 2) << push;
     EXPECT_THAT(done.err, HasSubstr(std::string("h1 needs plumbline")));
@@ -100,7 +100,7 @@ TEST_F(PushOption, WithoutAStaticBinaryItSaysWhereItLooked) {
 
 TEST_F(PushOption, AMacIsToldWhatToDoInstead) {
   tool("uname", "if [ $1 = -s ]; then echo Darwin; else echo arm64; fi");
-  const Finished done = launch("/nowhere/plumbline", {"--push", "auto"});
+  const Finished done = launch("/proc/nowhere/plumbline", {"--push", "auto"});
   EXPECT_EQ(done.status, 2);
   EXPECT_THAT(done.err,
               HasSubstr("h1 runs Darwin arm64, and plumbline can be copied to Linux only"));
@@ -109,7 +109,7 @@ TEST_F(PushOption, AMacIsToldWhatToDoInstead) {
 
 TEST_F(PushOption, SshThatFailsIsNamed) {
   tool("ssh", "echo 'ssh: connect to host h1 port 22: Connection refused' >&2; exit 255");
-  const Finished done = launch("/nowhere/plumbline", {"--push", "auto"});
+  const Finished done = launch("/proc/nowhere/plumbline", {"--push", "auto"});
   EXPECT_EQ(done.status, 2);
   EXPECT_THAT(done.err, HasSubstr("h1 over ssh: exit status 255"));
   EXPECT_THAT(done.err, HasSubstr("Connection refused"));
@@ -117,9 +117,9 @@ TEST_F(PushOption, SshThatFailsIsNamed) {
 
 TEST_F(PushOption, AnAnswerOfNonsenseIsNoAnswer) {
   tool("ssh", "echo plumbline-push there; exit 0");
-  EXPECT_EQ(launch("/nowhere/plumbline", {"--push", "auto"}).status, 2);
+  EXPECT_EQ(launch("/proc/nowhere/plumbline", {"--push", "auto"}).status, 2);
   tool("ssh", "yes plumbline-push | head -c 1000000; exit 0");
-  EXPECT_EQ(launch("/nowhere/plumbline", {"--push", "auto"}).status, 2);
+  EXPECT_EQ(launch("/proc/nowhere/plumbline", {"--push", "auto"}).status, 2);
 }
 
 TEST_F(PushOption, OnlyThreeWordsAreAccepted) {

@@ -269,10 +269,10 @@ TEST(RecordFile, BadLineInTheMiddleIsNamed) {
 }
 
 TEST(RecordFile, UnwritablePathSaysSo) {
-  const auto file = RecordFile::open("/nonexistent-folder/r.jsonl");
+  const auto file = RecordFile::open("/proc/nonexistent-folder/r.jsonl");
   ASSERT_FALSE(file);
   EXPECT_EQ(file.error().sys_errno, ENOENT);
-  EXPECT_FALSE(read_records("/nonexistent-folder/r.jsonl"));
+  EXPECT_FALSE(read_records("/proc/nonexistent-folder/r.jsonl"));
 }
 
 }  // namespace

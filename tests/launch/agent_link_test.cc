@@ -105,11 +105,11 @@ TEST(AgentLink, TicketsAreForOneReply) {
 }
 
 TEST(AgentStartFailure, AMissingProgram) {
-  const AgentStart start = start_one({"/nonexistent/plumbline", "agent"});
+  const AgentStart start = start_one({"/proc/nonexistent/plumbline", "agent"});
   EXPECT_FALSE(start.agent);
   EXPECT_EQ(start.cause, "ssh.no_binary");
   EXPECT_EQ(start.error.sys_errno, ENOENT);
-  EXPECT_THAT(start.error.message(), HasSubstr("/nonexistent/plumbline agent"));
+  EXPECT_THAT(start.error.message(), HasSubstr("/proc/nonexistent/plumbline agent"));
 }
 
 TEST(AgentStartFailure, AFileThatMayNotBeExecuted) {
@@ -210,7 +210,7 @@ TEST(AgentStartFailure, OneBadAgentDoesNotHarmTheOthers) {
                                     {"silent", {"/bin/sh", "-c", "sleep 60"}},
                                     {"flood", {"/bin/sh", "-c", "cat /dev/zero"}},
                                     {"loud", {"/bin/sh", "-c", "cat /dev/zero >&2"}},
-                                    {"missing", {"/nonexistent"}},
+                                    {"missing", {"/proc/nonexistent"}},
                                     {"good2", test_program({"agent"})}};
   const int64_t begin = monotonic_ns();
   auto starts = start_agents(places, {}, Deadline::after_ms(3'000));

@@ -55,9 +55,9 @@ TEST_F(NamespaceAgent, RunsInItAndDiesAtOnce) {
 }
 
 TEST_F(NamespaceAgent, WithoutTheProgramItHasNoBinary) {
-  const AgentStart agent = start({"/nonexistent/plumbline", "agent"});
+  const AgentStart agent = start({"/proc/nonexistent/plumbline", "agent"});
   EXPECT_EQ(agent.cause, "ssh.no_binary") << agent.error.message();
-  EXPECT_THAT(agent.error.message(), HasSubstr("/nonexistent/plumbline"));
+  EXPECT_THAT(agent.error.message(), HasSubstr("/proc/nonexistent/plumbline"));
 }
 
 TEST_F(NamespaceAgent, WhoMayNotEnterItCannotReachIt) {

@@ -190,7 +190,7 @@ TEST_F(TokenFile, IsOneLine) {
        {std::string(), std::string("\n"), std::string("short\n"), std::string(100'000, 'x')}) {
     EXPECT_FALSE(read_token(with(bad))) << bad.size();
   }
-  EXPECT_EQ(read_token("/nonexistent/token").error().sys_errno, ENOENT);
+  EXPECT_EQ(read_token("/proc/nonexistent/token").error().sys_errno, ENOENT);
   EXPECT_FALSE(read_token("/dev/zero"));
   const std::string open = with("0123456789abcdef");
   std::filesystem::permissions(open, std::filesystem::perms::others_read,

@@ -60,7 +60,7 @@ TEST(Process, SilenceEndsAtTheDeadline) {
 }
 
 TEST(Process, MissingProgramIsAnError) {
-  const auto process = Process::spawn({"/nonexistent/program"});
+  const auto process = Process::spawn({"/proc/nonexistent/program"});
   ASSERT_FALSE(process);
   EXPECT_EQ(process.error().sys_errno, ENOENT);
 }

@@ -85,7 +85,7 @@ TEST(RankSet, StopEndsEvenTheStubborn) {
 }
 
 TEST(RankSet, UnstartableRankIsNamed) {
-  const auto set = RankSet::start({place("exit 0"), {"elsewhere", {"/nonexistent/program"}}});
+  const auto set = RankSet::start({place("exit 0"), {"elsewhere", {"/proc/nonexistent/program"}}});
   ASSERT_FALSE(set);
   EXPECT_NE(set.error().what.find("rank 1 on elsewhere"), std::string::npos);
 }

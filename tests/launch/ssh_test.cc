@@ -122,7 +122,7 @@ TEST(Ssh, NobodyCanTakeTheNameOfTheControlFolder) {
   const std::string runtime = before == nullptr ? "" : before;
   unsetenv("XDG_RUNTIME_DIR");
   const std::string fixed = "/tmp/plumbline-" + std::to_string(getuid());
-  const bool made = symlink("/nonexistent", fixed.c_str()) == 0;
+  const bool made = symlink("/proc/nonexistent", fixed.c_str()) == 0;
   std::string first_folder;
   {
     const Expected<SshControl> first = ssh_control(), second = ssh_control();

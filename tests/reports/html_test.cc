@@ -67,7 +67,7 @@ HtmlScan sound(const std::string& page) {
 
 class NoPrograms {
  public:
-  NoPrograms() : before_(std::getenv("PATH")) { setenv("PATH", "/nonexistent", 1); }
+  NoPrograms() : before_(std::getenv("PATH")) { setenv("PATH", "/proc/nonexistent", 1); }
   ~NoPrograms() { setenv("PATH", before_.c_str(), 1); }
   NoPrograms(const NoPrograms&) = delete;
   NoPrograms& operator=(const NoPrograms&) = delete;

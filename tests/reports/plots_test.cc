@@ -260,7 +260,7 @@ TEST(Plots, NothingToDrawWritesNothing) {
 
 TEST(Plots, WithoutGnuplotNothingIsWritten) {
   const Folder folder("missing");
-  const PathVariable nowhere("/nonexistent");
+  const PathVariable nowhere("/proc/nonexistent");
   const auto written = plot(samples::small_run(), folder.path());
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().code, ErrorCode::kUnsupported);

@@ -77,7 +77,7 @@ TEST(RunFolder, AnEmptyFolderIsNoRemark) {
   const ReportInput input = read(folder);
   EXPECT_TRUE(input.notes.empty() && input.checks.empty() && input.scenario_text.empty());
   ReportInput none;
-  read_run_folder("/nonexistent/folder", none);
+  read_run_folder("/proc/nonexistent/folder", none);
   EXPECT_TRUE(none.notes.empty());
 }
 

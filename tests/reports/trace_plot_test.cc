@@ -112,7 +112,8 @@ TEST(TracePlot, WritesBothKinds) {
     EXPECT_THAT(start, HasSubstr(ending == std::string(".svg") ? "<?xml" : "PNG"));
     std::filesystem::remove(path);
   }
-  EXPECT_EQ(write_trace_plot(connection(), "/nonexistent/x.svg").error().code, ErrorCode::kConfig);
+  EXPECT_EQ(write_trace_plot(connection(), "/proc/nonexistent/x.svg").error().code,
+            ErrorCode::kConfig);
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ const std::vector<BrokenSample>& broken_samples() {
       {"no places", R"({"plumbline": 1, "probes": ["ip"], "hosts": {"local": 0}})", "$.hosts.local",
        "accepted is 1 to 1024", kShape},
       {"hostfile that is not there",
-       R"({"plumbline": 1, "probes": ["ip"], "hosts": {"hostfile": "/none/h.json"}})",
+       R"({"plumbline": 1, "probes": ["ip"], "hosts": {"hostfile": "/proc/none/h.json"}})",
        "$.hosts.hostfile", "cannot open", kMeaning},
       {"hostfile is a list", R"({"plumbline": 1, "probes": ["ip"], "hosts": {"hostfile": ["h"]}})",
        "$.hosts.hostfile", "expected text", kShape},

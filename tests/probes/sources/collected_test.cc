@@ -247,7 +247,7 @@ TEST(Collected, OtherFilesAreRefused) {
     EXPECT_EQ(set.error().code, ErrorCode::kConfig);
     EXPECT_THAT(set.error().message(), HasSubstr("odd.txt"));
   }
-  EXPECT_FALSE(read_collected_files({"/nonexistent/file"}));
+  EXPECT_FALSE(read_collected_files({"/proc/nonexistent/file"}));
   EXPECT_FALSE(read_collected_files({}));
   EXPECT_FALSE(read_collected_files({::testing::TempDir()}));
   const auto huge = read_collected_files({folder.write("huge.txt", std::string(65 << 20, '='))});

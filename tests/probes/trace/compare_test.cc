@@ -251,8 +251,8 @@ TEST(TraceCompare, NumbersThatWrapAndTracesThatBeginLater) {
 }
 
 TEST(TraceCompare, ErrorsNameTheFile) {
-  EXPECT_THAT(compare_trace_files("/nonexistent/a", "/nonexistent/b").error().what,
-              HasSubstr("/nonexistent/a"));
+  EXPECT_THAT(compare_trace_files("/proc/nonexistent/a", "/proc/nonexistent/b").error().what,
+              HasSubstr("/proc/nonexistent/a"));
   EXPECT_FALSE(compare_traces("", ""));
   EXPECT_TRUE(compare_traces(BuiltCapture().bytes(), BuiltCapture().bytes())->flows.empty());
 }

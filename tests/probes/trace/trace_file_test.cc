@@ -226,7 +226,7 @@ TEST(TraceFile, NoCaptures) {
   EXPECT_THAT(analyse_trace("\x1f\x8b\x08", "x").error().hint, HasSubstr("gunzip"));
   EXPECT_THAT(analyse_trace("\xd4\xc3\xb2\xa1 short", "x").error().what, HasSubstr("header"));
   EXPECT_EQ(analyse_trace("", "x").error().code, ErrorCode::kConfig);
-  EXPECT_EQ(analyse_trace_file("/nonexistent/x.pcap").error().sys_errno, ENOENT);
+  EXPECT_EQ(analyse_trace_file("/proc/nonexistent/x.pcap").error().sys_errno, ENOENT);
   EXPECT_THAT(analyse_trace_file("/").error().what, HasSubstr("is a folder"));
 }
 
