@@ -62,25 +62,31 @@ class Counter {
     until_ns_ = monotonic_ns() + keep_ms * kMillisecond;
     thread_ = std::thread([this] { read(); });
   }
-  ~Counter() {
-    ending_ = true;
-    thread_.join();
-  }
+  ~Counter() { end(); }
   Counter(const Counter&) = delete;
   Counter& operator=(const Counter&) = delete;
 
   int64_t received() const { return received_; }
-  DatagramHub::Counted counted() const {
+  // Ends the reader first: it takes what has arrived, however late it was given a processor.
+  DatagramHub::Counted finish() {
+    end();
     return {received_, duplicates_, strangers_, socket_drops(fd_.get())};
   }
 
  private:
+  void end() {
+    ending_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+
   void read() {
     while (!ending_ && monotonic_ns() < until_ns_) {
       pollfd item{fd_.get(), POLLIN, 0};
       if (::poll(&item, 1, kReaderSliceMs) <= 0) continue;
       for (int64_t i = 0; i < kReadAtOnce && read_one(); ++i) {
       }
+    }
+    for (int64_t i = 0; i < kMaxDatagrams && read_one(); ++i) {
     }
   }
 
@@ -191,7 +197,7 @@ class DatagramHub::Impl {
       received = counter->received();
       moved_ns = monotonic_ns();
     }
-    return counter->counted();
+    return counter->finish();
   }
 
  private:

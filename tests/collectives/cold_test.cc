@@ -74,10 +74,10 @@ TEST(ColdOperations, AreTimedApartAndAreNoSamples) {
 
 // Ranks are told to begin at slightly different moments, over ssh by milliseconds.
 TEST(ColdOperations, ARankThatBeginsLateDoesNotMakeTheMeetingLong) {
-  const auto late = std::chrono::milliseconds(400);
+  const auto late = std::chrono::milliseconds(1500);  // far above what a busy machine adds
   const Measurement m = measure_cold(cell_of("latency"), kCold, late)[0];
-  EXPECT_LT(m.extra.at(kColdMeeting), 0.5 * 400e6);
-  EXPECT_LT(m.extra.at(cold_op_key(1)), 0.5 * 400e6);
+  EXPECT_LT(m.extra.at(kColdMeeting), 0.5 * 1500e6);
+  EXPECT_LT(m.extra.at(cold_op_key(1)), 0.5 * 1500e6);
 }
 
 TEST(ColdOperations, OnlyWhereTheyAreAskedFor) {

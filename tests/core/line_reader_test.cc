@@ -106,7 +106,7 @@ TEST_F(LineReaderTest, GoesOnBehindWhatWasReadBefore) {
 
 TEST_F(LineReaderTest, WhatCannotBeReadIsNamed) {
   EXPECT_THAT(lines_of("/proc/nonexistent/file", 10),
-              ElementsAre(::testing::HasSubstr("open /nonexistent/file")));
+              ElementsAre(::testing::HasSubstr("open /proc/nonexistent/file")));
   EXPECT_THAT(lines_of(folder_.path().string(), 10),
               ElementsAre(::testing::HasSubstr(folder_.path().string() + " is a folder")));
 }
