@@ -18,6 +18,7 @@
 #include "cli/scenario_source.h"
 #include "cli/world.h"
 #include "collectives/schedule.h"
+#include "collectives/verifier.h"
 #include "core/noise.h"
 #include "core/process_facts.h"
 #include "core/ran_as_asked.h"
@@ -284,6 +285,16 @@ Status check_algorithm(const CollSweep& sweep, const OptionSet& options) {
   return {};
 }
 
+// The N operations of a sample work on the same arrays, each over what the one before it left.
+Status check_aggregates(const CollSweep& sweep, const OptionSet& options) {
+  if (sweep.aggregate == 1 || verify_mode(options, sweep.check) != VerifyMode::kEvery) return {};
+  return fail(ErrorCode::kUsage,
+              fmt::format("-m {} and --verify every: of {} operations on the same arrays only the "
+                          "last one leaves a result that can be compared",
+                          sweep.aggregate, sweep.aggregate),
+              "leave out -m, or take --verify sampled");
+}
+
 Error too_many_ranks(int ranks, int places) {
   return Error{ErrorCode::kUsage,
                fmt::format("--ranks {} but the hosts have {} places", ranks, places), 0,
@@ -322,6 +333,9 @@ int run_coll(const Args& args, Context& context) {
   if (!sweep) return rank_failure(*place, context, sweep.error());
   const auto options = resolve_options(args);
   if (!options) return rank_failure(*place, context, options.error());
+  if (const Status ok = check_aggregates(*sweep, *options); !ok) {
+    return rank_failure(*place, context, {ok.error()});
+  }
   if (*place && args.has("hosts")) {
     return rank_failure(*place, context,
                         {Error{ErrorCode::kUsage, "--hosts under " + (*place)->program, 0,

@@ -270,7 +270,7 @@ std::vector<CommandRow> command_table() {
         {"-f,--stepfactor", "N", "multiply by this from size to size"},
         {"-n,--iters", "N", "timed operations per size (20)"},
         {"-w,--warmup_iters", "N", "operations before timing (1)"},
-        {"-m,--agg_iters", "N", "operations per timed iteration (1)"},
+        {"-m,--agg_iters", "N", "operations per timed iteration (1); not with --verify every"},
         {"-N,--run_cycles", "N", "repeat the whole sweep (1)"},
         {"-a,--average", "0-3", "time column: 0 rank 0, 1 average, 2 fastest, 3 slowest rank (1)"},
         {"-c,--check", "0/1", "verify every element (1)"},

@@ -159,6 +159,23 @@ TEST(Coll, SaysHowManyOperationsWereVerified) {
   EXPECT_NE(variable.out.find("\"verified\":true"), std::string::npos) << variable.err;
 }
 
+// Of the N operations of a sample only the last one was verified, and `every` was said.
+TEST(Coll, AggregatesCannotAllBeVerifiedAndAreRefused) {
+  const std::vector<std::string> call = {"allreduce", "-b", "4K", "-e", "4K", "-m", "4", "-n", "2"};
+  std::vector<std::string> with = call;
+  with.insert(with.end(), {"--verify", "every"});
+  for (const Finished& refused : {coll(with), coll(call, {"PLUMBLINE_VERIFY=every"})}) {
+    EXPECT_EQ(refused.status, 1) << refused.out;
+    EXPECT_EQ(refused.out, "");
+    for (const char* word : {"-m 4 and --verify every", "only the last one", "leave out -m"}) {
+      EXPECT_NE(refused.err.find(word), std::string::npos) << word << ": " << refused.err;
+    }
+  }
+  EXPECT_EQ(coll(call).status, 0);
+  with.insert(with.end(), {"-c", "0"});
+  EXPECT_EQ(coll(with).status, 0) << "nothing is verified";
+}
+
 // It ended in a SIGSEGV and "Out of bounds values : 0 OK".
 TEST(Coll, SizesBeyondMemoryAreRefusedBeforeAnythingStarts) {
   for (const char* size : {"512G", "4000G"}) {
