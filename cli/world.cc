@@ -8,6 +8,7 @@
 #include "cli/link_pairs.h"
 #include "cli/memory_check.h"
 #include "cli/port_window.h"
+#include "collectives/cell_limit.h"
 #include "collectives/link_measure.h"
 #include "core/resource_hint.h"
 #include "core/stated_speeds.h"
@@ -392,18 +393,11 @@ Expected<Measurement> World::run(const Cell& cell, const MeasureSettings& asked)
   if (settings.verify_seed == 0) settings.verify_seed = fresh_verify_seed();
   settings.operation_timeout_ms =
       std::min(settings.operation_timeout_ms, spec_.options.integer("watchdog_timeout_ms"));
-  // Every operation has its own watchdog inside the rank; this one only catches ranks that are
-  // stuck outside of operations.
-  int64_t timeout_ms =
-      60'000 + 2 * settings.operation_timeout_ms +
-      20 * (settings.stop.max_time_ns + settings.throughput_time_ns) / kMillisecond;
-  if (link) {
-    settings.pair_reasons = pair_reasons(spec_.hosts, placement_);
-    timeout_ms += link_cell_limit_ms(cell, settings);
-  }
+  if (link) settings.pair_reasons = pair_reasons(spec_.hosts, placement_);
   const std::string line = encode(RunMessage{cell, settings});
   Expected<std::vector<Message>> answers =
-      ask(std::vector<std::string>(static_cast<size_t>(cell.ranks), line), timeout_ms,
+      ask(std::vector<std::string>(static_cast<size_t>(cell.ranks), line),
+          cell_limit_ms(cell, settings),
           settings.operation_timeout_ms + spec_.options.integer("heartbeat_interval_ms"));
   if (!answers) {
     if (spec_.launched != nullptr) spec_.launched->broken = answers.error().message();

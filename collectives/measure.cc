@@ -24,7 +24,6 @@ constexpr double kConverged = 0.02;        // warm-up: three medians in a row th
 constexpr int64_t kWarmupCapNs = 300'000'000;
 constexpr uint64_t kFirstBlock = 30;  // samples before the stop rule is first asked
 constexpr int kWarmMeetings = 9;
-constexpr uint64_t kMostTries = 3;  // times a fixed count, when samples are dropped as late
 
 // User + system time and context switches of this process so far.
 struct Usage {

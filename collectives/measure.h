@@ -21,6 +21,9 @@
 
 namespace plumbline {
 
+// Late samples are made up for, but no more operations are tried than so many times a fixed count.
+inline constexpr uint64_t kMostTries = 3;
+
 struct MeasureSettings {
   StopRule stop;             // latency and bandwidth cells
   int fixed_iterations = 0;  // > 0: exactly so many (coll -n), no CI rule
@@ -51,7 +54,7 @@ struct MeasureContext {
   const std::vector<RankEndpoint>* endpoints = nullptr;
   // Along which ranks agree where not all are connected (link cells only); null = all are.
   const std::vector<int>* tree = nullptr;
-  std::function<bool()> interrupted;  // asked between blocks; agreed over all ranks
+  std::function<bool()> interrupted;  // asked at stops and between blocks; agreed over all ranks
   // What is known of the ranks' clocks, kept from cell to cell; null = learned anew by each cell.
   ClockSync* clocks = nullptr;
 };
