@@ -4,6 +4,8 @@
 #include <set>
 #include <string>
 
+#include "core/verified.h"
+
 namespace plumbline {
 namespace {
 
@@ -66,7 +68,7 @@ double extra_of(const Measurement& m, const char* key) {
 bool too_many_switches(const Record& record) {
   const double switches = extra_of(record.measurement, kInvoluntarySwitches);
   const double operations =
-      static_cast<double>(record.measurement.iterations) * std::max(1, record.cell.ranks);
+      static_cast<double>(measured_operations(record.measurement)) * std::max(1, record.cell.ranks);
   return operations > 0 && switches / operations > kTable[kSwitches].value;
 }
 

@@ -131,8 +131,12 @@ constexpr FieldRow kFields[] = {
     {"per_rank[].mean", "number", true, "ns", "mean"},
     {"per_rank[].wire_bytes", "integer", false, "bytes",
      "sent in the timed part, headers included"},
-    {"per_rank[].cpu_ns", "integer", false, "ns", "user and system time of the timed part"},
-    {"per_rank[].context_switches", "integer", false, "", "voluntary and involuntary"},
+    {"per_rank[].cpu_ns", "integer", false, "ns",
+     "user and system time of the timed part, without what verification took; untimed operations "
+     "and "
+     "the meetings between operations are in it"},
+    {"per_rank[].context_switches", "integer", false, "",
+     "voluntary and involuntary, over the same"},
     {"per_rank[].retransmits", "integer", false, "segments", "TCP retransmissions"},
     {"per_rank[].cpu", "integer", false, "", "CPU that plumbline bound it to, -1 = none"},
     {"per_rank[].affinity", "string", false, "",
@@ -150,7 +154,9 @@ constexpr FieldRow kFields[] = {
      "further counters, unit in the key; `verified_operations_count` of `operations_count` that "
      "ran "
      "(the first one, those of the warm-up and those that are not timed included; absent = count "
-     "unknown), `verify_seed` of the random choice among them; `floor_one_way_bytes`, "
+     "unknown), `verify_seed` of the random choice among them; `measured_operations_count` of the "
+     "timed part, those that are not timed included (the operations that `cpu_ns` and context "
+     "switches went to); `floor_one_way_bytes`, "
      "`floor_both_ways_bytes` or `floor_round_trip_bytes` (the bare transfer that bounds a "
      "latency); `link_bps` (speed of the slowest link between its ranks, "
      "where known); of window timing `clock_error_ns` (largest bound of a "

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace plumbline {
@@ -24,6 +25,11 @@ std::optional<VerifiedCount> verified_count(const Measurement& measurement) {
   const auto operations = count_at(measurement, kOperations);
   if (!verified || !operations || *verified > *operations) return std::nullopt;
   return VerifiedCount{*verified, *operations};
+}
+
+uint64_t measured_operations(const Measurement& measurement) {
+  return std::max(measurement.iterations,
+                  count_at(measurement, kMeasuredOperations).value_or(measurement.iterations));
 }
 
 std::string verified_text(const Measurement& measurement) {

@@ -2,7 +2,7 @@
 // test two files against each other: one entry per record, and records that repeat a cell
 // (repetitions, launches of other runs) are repetitions of one benchmark, which is what the U test
 // compares. real_time is the median of the record's samples; cpu_time is the CPU time of one rank
-// and operation, 0 where the record does not know it.
+// and operation, timed or not, verification left out, 0 where the record does not know it.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -10,6 +10,7 @@
 
 #include "core/json.h"
 #include "core/printable.h"
+#include "core/verified.h"
 #include "reports/report.h"
 #include "reports/utc.h"
 #include "reports/view.h"
@@ -54,10 +55,11 @@ std::string benchmark_name(const Record& record) {
 }
 
 double cpu_ns_per_operation(const Measurement& m) {
-  if (m.per_rank.empty() || m.iterations == 0) return 0;
+  const auto operations = static_cast<double>(measured_operations(m));
+  if (m.per_rank.empty() || operations == 0) return 0;
   double sum = 0;
   for (const PerRank& rank : m.per_rank) sum += static_cast<double>(rank.cpu_ns);
-  return sum / static_cast<double>(m.per_rank.size()) / static_cast<double>(m.iterations);
+  return sum / static_cast<double>(m.per_rank.size()) / operations;
 }
 
 bool has_time(const Item& item) {

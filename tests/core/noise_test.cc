@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "core/verified.h"
+
 namespace plumbline {
 namespace {
 
@@ -141,6 +143,16 @@ TEST(Noise, InvoluntarySwitches) {
   EXPECT_EQ(noisy(record), Causes{"involuntary switches"});
   record.measurement.iterations = 0;
   EXPECT_EQ(noisy(record), Causes{});
+}
+
+// Switches happen in operations that are not timed, too.
+TEST(Noise, InvoluntarySwitchesAreThoseOfAllMeasuredOperations) {
+  Record record = quiet();
+  record.measurement.extra[kMeasuredOperations] = 200;  // 100 of them timed
+  record.measurement.extra[kInvoluntarySwitches] = 20;  // of 400 operations
+  EXPECT_EQ(noisy(record), Causes{});
+  record.measurement.extra[kInvoluntarySwitches] = 21;
+  EXPECT_EQ(noisy(record), Causes{"involuntary switches"});
 }
 
 TEST(Noise, WarmUp) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/json.h"
+#include "core/verified.h"
 #include "tests/reports/exchange_samples.h"
 #include "tests/reports/link_samples.h"
 #include "tests/reports/samples.h"
@@ -59,6 +60,20 @@ TEST(GbenchJson, TimeIsTheMedianAndCpuTimeThatOfARank) {
   EXPECT_EQ(entry["cpu_time"], 500.0);
   EXPECT_EQ(entry["iterations"], 100);
   EXPECT_EQ(entry["bytes_per_second"], *r.algbw_Bps);
+}
+
+// Processor time goes to operations that are not timed, too.
+TEST(GbenchJson, CpuTimeIsThatOfAllMeasuredOperations) {
+  Record r = record("latency", "allreduce", "ring", 2, 64, 1000, 100);
+  PerRank rank;
+  rank.cpu_ns = 50'000;
+  r.measurement.per_rank = {rank, rank};
+  r.measurement.extra[kMeasuredOperations] = 200;
+  EXPECT_EQ(document(input_of({r}))["benchmarks"][0]["cpu_time"], 250.0);
+  for (const double damaged : {-1.0, 0.0, 0.5, 1e300}) {
+    r.measurement.extra[kMeasuredOperations] = damaged;
+    EXPECT_EQ(document(input_of({r}))["benchmarks"][0]["cpu_time"], 500.0) << damaged;
+  }
 }
 
 // compare.py would take a time of 0 for a result.
