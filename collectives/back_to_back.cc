@@ -6,41 +6,51 @@
 
 namespace plumbline {
 
-// Timed operations until the next stop.
-uint64_t BackToBack::next_timed(uint64_t left) {
-  const uint64_t k = in_flight();
-  switch (s_.verifier->mode()) {
-    case VerifyMode::kNone:
-    case VerifyMode::kLast:
-      return left;
-    case VerifyMode::kEvery:
-      return std::min(left, k);
-    case VerifyMode::kSampled:
-      break;
+// Draws the operations of the next stretch that are verified besides its last ones; returns its
+// last timed operation, which `in_flight() - 1` others follow. No more than `left` are to be timed.
+uint64_t BackToBack::choose(uint64_t left) {
+  drawn_.clear();
+  if (s_.verifier->mode() == VerifyMode::kEvery) {
+    const uint64_t last = std::min(left, in_flight());
+    for (uint64_t i = 0; i < last; ++i) drawn_.push_back(i);
+    return last;
   }
-  uint64_t count = k;
-  while (count < left && !s_.verifier->chosen()) count += k;
-  return std::min(left, count);
+  if (s_.verifier->mode() != VerifyMode::kSampled) return left;
+  const uint64_t own = s_.slots.check - in_flight();
+  for (uint64_t i = 0; i < left; ++i) {
+    if (!s_.verifier->chosen()) continue;
+    if (drawn_.size() == own) return i;  // the last ones are verified too, so this one is
+    drawn_.push_back(i);
+  }
+  return left;
 }
 
-// The last ones, as many as can be in flight, work on data of their own; so do the first ones where
-// all are verified. The rest take turns.
-size_t BackToBack::slot_for(uint64_t index, uint64_t length) const {
+// The last ones, as many as can be in flight, work on data of their own; so do those that were
+// drawn. The rest take turns. Asked once for each operation, in order.
+size_t BackToBack::slot_for(uint64_t index, uint64_t length) {
   const uint64_t k = in_flight(), last = length - std::min(length, k);
   const auto check = static_cast<size_t>(s_.slots.ordinary);
   if (s_.verifier->on() && index >= last) return check + static_cast<size_t>(index - last);
-  if (s_.verifier->mode() == VerifyMode::kEvery && index < k) {
-    return check + static_cast<size_t>(k + index);
+  if (used_ < drawn_.size() && drawn_[used_] == index) {
+    return check + static_cast<size_t>(k) + used_++;
   }
   return static_cast<size_t>(index % s_.slots.ordinary);
 }
 
 void BackToBack::for_each_verified(uint64_t length, const std::function<void(size_t)>& use) const {
   if (!s_.verifier->on()) return;
-  const uint64_t k = in_flight(), last = length - std::min(length, k);
-  const bool first = s_.verifier->mode() == VerifyMode::kEvery;
-  for (uint64_t i = 0; first && i < std::min(k, last); ++i) use(slot_for(i, length));
-  for (uint64_t i = last; i < length; ++i) use(slot_for(i, length));
+  const UsageAside aside(*s_.aside);
+  const auto k = static_cast<size_t>(in_flight());
+  const size_t last = std::min(static_cast<size_t>(length), k);
+  for (size_t i = 0; i < last; ++i) use(s_.slots.ordinary + i);
+  for (size_t i = 0; i < drawn_.size(); ++i) use(s_.slots.ordinary + k + i);
+}
+
+Status BackToBack::meet(bool& leave) {
+  std::vector<int64_t> values = {leave ? 1 : 0};
+  const Status met = s_.exchange->max(values);
+  leave = values[0] != 0;
+  return met;
 }
 
 Status BackToBack::launch(uint64_t index, uint64_t length) {
@@ -56,9 +66,11 @@ Status BackToBack::launch(uint64_t index, uint64_t length) {
 
 // Operations 1 to length - k are timed, k in flight: until then each that ends has another behind
 // it.
-Status BackToBack::stretch(uint64_t length, std::vector<int64_t>& durations, int64_t& window_ns) {
+Status BackToBack::stretch(uint64_t length, bool& leave, std::vector<int64_t>& durations,
+                           int64_t& window_ns) {
   for_each_verified(length, [&](size_t slot) { s_.verifier->fill(slot); });
-  if (const Status met = s_.exchange->barrier(); !met) return met;
+  if (const Status met = meet(leave); !met || leave) return met;
+  used_ = 0;
   const uint64_t k = in_flight(), last_timed = length - std::min(length, k);
   std::vector<int64_t> started(k);
   int64_t first_end = 0;
@@ -84,23 +96,28 @@ Status BackToBack::stretch(uint64_t length, std::vector<int64_t>& durations, int
   return {};
 }
 
-Status BackToBack::timed(uint64_t count, std::vector<int64_t>& durations, int64_t& window_ns) {
+Status BackToBack::timed(uint64_t count, const Enough& enough, std::vector<int64_t>& durations,
+                         int64_t& window_ns) {
   durations.clear();
   window_ns = 0;
-  while (durations.size() < count) {
-    const uint64_t next = next_timed(count - durations.size());
-    if (const Status done = stretch(next + in_flight(), durations, window_ns); !done) return done;
+  bool leave = false;
+  while (durations.size() < count && !leave) {
+    leave = !durations.empty() && enough(durations.size());
+    const uint64_t next = choose(count - durations.size()) + in_flight();
+    if (const Status done = stretch(next, leave, durations, window_ns); !done) return done;
   }
   return {};
 }
 
-Status BackToBack::untimed(uint64_t count) {
+Status BackToBack::untimed(uint64_t count, const Enough& enough) {
   std::vector<int64_t> durations;
   int64_t window_ns = 0;
-  const bool all = s_.verifier->mode() == VerifyMode::kEvery;
-  while (count > 0) {
-    const uint64_t next = all ? std::min(count, 2 * in_flight()) : count;
-    if (const Status done = stretch(next, durations, window_ns); !done) return done;
+  bool leave = false;
+  while (count > 0 && !leave) {
+    leave = enough(0);
+    const uint64_t k = std::min(count, in_flight());
+    const uint64_t next = choose(count - k) + k;
+    if (const Status done = stretch(next, leave, durations, window_ns); !done) return done;
     count -= next;
   }
   return {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "collectives/operand.h"
 #include "collectives/schedule.h"
 #include "collectives/verifier.h"
 #include "kernels/pattern.h"
@@ -63,7 +64,9 @@ Expected<uint64_t> memory_needed(const Cell& cell, bool verified, const OptionSe
   const auto out = static_cast<double>(shape.out_elems) * width;
   const bool in_place = cell.placement == "in" && row(*op).has_in_place;
   const auto slots = static_cast<double>(slots_of(cell, verify_mode(options, verified)).all());
-  const double operands = slots * (in_place ? std::max(in, out) : in + out);
+  constexpr double kRounded = kOperandAlignment;  // at most, each buffer
+  const double operands =
+      slots * (in_place ? std::max(in, out) + kRounded : in + out + 2 * kRounded);
   double scratch = static_cast<double>(cell.ranks) * bytes;
   if (scratch > kSmall) {
     const Expected<double> elems = scratch_elems(cell, *op, shape, options);

@@ -1,7 +1,5 @@
 #include "collectives/measure.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -11,6 +9,7 @@
 #include "collectives/floor_of.h"
 #include "collectives/operand.h"
 #include "collectives/start_sync.h"
+#include "collectives/usage.h"
 #include "collectives/verifier.h"
 #include "core/verified.h"
 
@@ -25,25 +24,11 @@ constexpr int64_t kWarmupCapNs = 300'000'000;
 constexpr uint64_t kFirstBlock = 30;  // samples before the stop rule is first asked
 constexpr int kWarmMeetings = 9;
 
-// User + system time and context switches of this process so far.
-struct Usage {
-  int64_t cpu_ns = 0, switches = 0, involuntary = 0;
-  uint64_t retransmits = 0, wire_bytes = 0;
+// What this rank has sent and used so far, verification left out.
+struct Totals {
+  Usage usage;
+  uint64_t operations = 0, retransmits = 0, wire_bytes = 0;
 };
-
-Usage usage_now(const Group& group) {
-  rusage raw{};
-  getrusage(RUSAGE_SELF, &raw);
-  const auto ns = [](const timeval& t) {
-    return int64_t{t.tv_sec} * kSecond + int64_t{t.tv_usec} * 1000;
-  };
-  Usage usage{ns(raw.ru_utime) + ns(raw.ru_stime), raw.ru_nvcsw + raw.ru_nivcsw, raw.ru_nivcsw, 0,
-              group.stats().wire_sent};
-  for (const auto& stats : group.stream_stats()) {
-    if (stats && stats->retransmits) usage.retransmits += *stats->retransmits;
-  }
-  return usage;
-}
 
 Expected<OperationSpec> spec_of(const Cell& cell, const OptionSet& options) {
   const auto op = op_from(cell.op);
@@ -93,9 +78,9 @@ class Meter {
     if (done) done = verify_before();
     if (done && cell_.kind != "check") {
       done = warm_up();
-      const Usage before = usage_now(*context_.group);
+      const Totals before = totals_now();
       if (done) done = throughput ? sustained() : sampled();
-      finish_usage(before);
+      finish_totals(before);
       if (done && !throughput) done = start_->describe(result_);
     }
     if (done && settings_.cold_operations > 0) done = warm_meeting();
@@ -115,7 +100,7 @@ class Meter {
     const auto aggregate = static_cast<uint64_t>(std::max(1, settings_.aggregate));
     verifiable_ = aggregate == 1 || !spec_.in_place;
     together_.emplace(BackToBack::Setup{&executor_, &exchange_, &plans_, &operand_, &verifier_,
-                                        slots_, aggregate, verifiable_,
+                                        &aside_, slots_, aggregate, verifiable_,
                                         settings_.operation_timeout_ms});
     const ScheduleCost cost = Executor::cost_of(*plans_.front());
     sent_per_operation_ = static_cast<int64_t>(cost.send_bytes);
@@ -211,7 +196,7 @@ class Meter {
     if (const Status ready = start_->before_block(); !ready) return ready;
     int64_t window_ns = 0;
     return start_->apart() ? apart(count, durations)
-                           : together_->timed(count, durations, window_ns);
+                           : together_->timed(count, interrupted_, durations, window_ns);
   }
 
   // They start together, and there is time between them: every single one gets fresh data and is
@@ -223,22 +208,30 @@ class Meter {
     for (uint64_t i = 0; i < count; ++i) {
       const size_t slot = i % slots_.ordinary;
       const bool check = all || (verifier_.on() && i + 1 == count);
-      if (check) verifier_.fill(slot);
+      if (check) aside([&] { verifier_.fill(slot); });
       if (const Status ready = start_->begin(); !ready) return ready;
       for (uint64_t k = 0; k < aggregate; ++k) {
         if (const Status done = once(slot); !done) return done;
       }
       durations[i] = start_->end() / static_cast<int64_t>(aggregate);
       verifier_.ran(aggregate);
-      if (check && verifiable_) verifier_.check(slot);
+      if (check && verifiable_) aside([&] { verifier_.check(slot); });
     }
     return {};
   }
 
+  template <typename Work>
+  void aside(const Work& work) {
+    const UsageAside measured(aside_);
+    work();
+  }
+
+  bool interrupted() const { return context_.interrupted && context_.interrupted(); }
+
   // Every rank's view combined: per sample the slowest rank, elapsed and interrupted the largest.
   Status agree(std::vector<int64_t>& slowest, int64_t& elapsed_ns, bool& stop) {
     slowest.push_back(elapsed_ns);
-    slowest.push_back(context_.interrupted && context_.interrupted() ? 1 : 0);
+    slowest.push_back(interrupted() ? 1 : 0);
     const Status done = exchange_.max(slowest);
     if (!done) return done;
     stop = slowest.back() != 0;
@@ -254,7 +247,7 @@ class Meter {
       result_.warmup_iterations = static_cast<uint64_t>(settings_.fixed_warmup);
       result_.warmup_converged = true;
       return start_->apart() ? apart(result_.warmup_iterations, durations)
-                             : together_->untimed(result_.warmup_iterations);
+                             : together_->untimed(result_.warmup_iterations, interrupted_);
     }
     const int64_t cap = std::min(kWarmupCapNs, settings_.stop.max_time_ns / 2);
     const int64_t start = monotonic_ns();
@@ -293,7 +286,7 @@ class Meter {
     uint64_t count = fixed() ? fixed_iterations() : first_block();
     while (true) {
       if (const Status done = block(count, durations); !done) return done;
-      tried += count;
+      tried += durations.size();
       std::vector<int64_t> own = durations;
       start_->mark_late(durations);
       int64_t elapsed = monotonic_ns() - start;
@@ -342,27 +335,42 @@ class Meter {
     result_.samples_ns.assign(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(kept));
   }
 
-  // A fixed number of operations, agreed from the warm-up's typical time, with k in flight.
+  // A fixed number of operations, agreed from the warm-up's typical time, with k in flight. Where
+  // there are stops, what they take counts: the cell ends at the first one after its time.
   Status sustained() {
     const auto k = plans_.size();
     const auto total = static_cast<uint64_t>(std::clamp<int64_t>(
         settings_.throughput_time_ns / typical_ns_, static_cast<int64_t>(4 * k), 2'000'000));
+    const int64_t end = monotonic_ns() + settings_.throughput_time_ns;
+    const auto enough = [&](uint64_t timed) {
+      return interrupted() || (timed >= 4 * k && monotonic_ns() >= end);
+    };
     int64_t elapsed = 0;
-    if (const Status done = together_->timed(total, mine_, elapsed); !done) return done;
+    if (const Status done = together_->timed(total, enough, mine_, elapsed); !done) return done;
     std::vector<int64_t> samples = mine_;
     bool stop = false;
     if (const Status done = agree(samples, elapsed, stop); !done) return done;
     result_.elapsed_ns = elapsed;
-    result_.stop_reason = "time";
-    result_.iterations = total;
-    result_.ops_per_s = static_cast<double>(total) * 1e9 / static_cast<double>(elapsed);
+    result_.stop_reason = stop ? "interrupted" : "time";
+    result_.iterations = samples.size();
+    result_.ops_per_s = static_cast<double>(samples.size()) * 1e9 / static_cast<double>(elapsed);
     result_.bytes_per_s = *result_.ops_per_s * static_cast<double>(cell_.bytes);
     keep(samples);
     return {};
   }
 
-  void finish_usage(const Usage& before) {
-    const Usage after = usage_now(*context_.group);
+  Totals totals_now() const {
+    Totals totals{usage_now() - aside_, verifier_.operations(), 0,
+                  context_.group->stats().wire_sent};
+    for (const auto& stats : context_.group->stream_stats()) {
+      if (stats && stats->retransmits) totals.retransmits += *stats->retransmits;
+    }
+    return totals;
+  }
+
+  void finish_totals(const Totals& before) {
+    const Totals after = totals_now();
+    const Usage used = after.usage - before.usage;
     PerRank mine;
     mine.rank = context_.group->rank();
     mine.host = context_.host;
@@ -375,11 +383,12 @@ class Meter {
       mine.mean = sum / static_cast<double>(mine_.size());
     }
     mine.wire_bytes = after.wire_bytes - before.wire_bytes;
-    mine.cpu_ns = after.cpu_ns - before.cpu_ns;
-    mine.context_switches = after.switches - before.switches;
+    mine.cpu_ns = used.cpu_ns;
+    mine.context_switches = used.switches;
     mine.retransmits = after.retransmits - before.retransmits;
     result_.per_rank = {mine};
-    involuntary_ = after.involuntary - before.involuntary;
+    involuntary_ = used.involuntary;
+    result_.extra[kMeasuredOperations] = static_cast<double>(after.operations - before.operations);
   }
 
   // Wrong elements and bytes are summed over the ranks, so that every rank reports the same
@@ -430,6 +439,8 @@ class Meter {
   Verifier verifier_;
   std::vector<PlanPtr> plans_;
   std::optional<BackToBack> together_;
+  BackToBack::Enough interrupted_ = [this](uint64_t) { return interrupted(); };
+  Usage aside_;                // by verification
   bool verifiable_ = true;     // a sample's result can be compared
   std::vector<int64_t> mine_;  // this rank's own durations, ns
   int64_t typical_ns_ = 1;

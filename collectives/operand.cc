@@ -9,14 +9,13 @@
 namespace plumbline {
 namespace {
 
-constexpr size_t kAlignment = 4096;  // bytes; a page, so that no two buffers share one
-constexpr int kPoison = 0xA5;        // what the output holds before the operation
+constexpr int kPoison = 0xA5;  // what the output holds before the operation
 constexpr size_t kPatternsKept = 4;
 
 std::unique_ptr<std::byte, void (*)(void*)> allocate(uint64_t bytes) {
-  if (bytes > std::numeric_limits<size_t>::max() - kAlignment) throw std::bad_alloc();
-  const size_t rounded = (bytes + kAlignment) / kAlignment * kAlignment;
-  void* memory = std::aligned_alloc(kAlignment, rounded);
+  if (bytes > std::numeric_limits<size_t>::max() - kOperandAlignment) throw std::bad_alloc();
+  const size_t rounded = (bytes + kOperandAlignment) / kOperandAlignment * kOperandAlignment;
+  void* memory = std::aligned_alloc(kOperandAlignment, rounded);
   if (memory == nullptr) throw std::bad_alloc();
   std::memset(memory, kPoison, rounded);  // touches every page before timing
   return {static_cast<std::byte*>(memory), std::free};

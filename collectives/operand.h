@@ -13,6 +13,9 @@
 
 namespace plumbline {
 
+// Buffers begin and end at a multiple of so many bytes: a page, so that no two of them share one.
+inline constexpr size_t kOperandAlignment = 4096;
+
 class Operand {
  public:
   Operand(const OperationSpec& spec, int rank, int size, size_t slots);

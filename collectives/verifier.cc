@@ -7,9 +7,19 @@ namespace {
 
 constexpr uint64_t kColdBytes = 64u << 20;  // rotate over at least this much memory when cold
 constexpr size_t kMaxSlots = 64;
+// Drawn operations of one stretch: so many that stops are rare where operations are short, and few
+// enough that their arrays stay in a processor's larger caches.
+constexpr uint64_t kDrawnBytes = 4u << 20;
+constexpr uint64_t kMostDrawn = 256;
 // Enough that no operation finds the data of the one before, few enough that an Operand keeps their
 // patterns at hand.
 constexpr uint32_t kSeeds = 4;
+
+size_t drawn_slots(VerifyMode mode, uint64_t bytes, size_t in_flight) {
+  if (mode == VerifyMode::kEvery) return in_flight;
+  if (mode != VerifyMode::kSampled) return 0;
+  return static_cast<size_t>(std::min(kMostDrawn, kDrawnBytes / std::max<uint64_t>(1, bytes)));
+}
 
 }  // namespace
 
@@ -32,7 +42,7 @@ SlotCounts slots_of(const Cell& cell, VerifyMode mode) {
   }
   const bool back_to_back = throughput || (cell.sync == "none" && cell.kind != "check");
   if (back_to_back && mode != VerifyMode::kNone) {
-    slots.check = (mode == VerifyMode::kEvery ? 2 : 1) * in_flight;
+    slots.check = in_flight + drawn_slots(mode, cell.bytes, in_flight);
   }
   return slots;
 }

@@ -26,7 +26,9 @@ VerifyMode verify_mode(const OptionSet& options, bool wanted);
 inline constexpr uint32_t kVerifyOneIn = 16;
 
 // The arrays that a cell works on: `ordinary` ones take turns; `check` ones hold the fresh data of
-// back-to-back operations that will be verified, because what ran before must not touch them.
+// back-to-back operations that will be verified, because what ran before must not touch them: as
+// many as can be in flight for the last ones of a stretch, the rest for those drawn among the
+// others.
 struct SlotCounts {
   size_t ordinary = 1, check = 0;
   size_t all() const { return ordinary + check; }
@@ -40,7 +42,7 @@ class Verifier {
 
   VerifyMode mode() const { return mode_; }
   bool on() const { return mode_ != VerifyMode::kNone; }
-  // Does the next operation of several that are back to back end with a stop?
+  // Is the next operation of several that are back to back verified?
   bool chosen() { return mode_ == VerifyMode::kSampled && choice_() % kVerifyOneIn == 0; }
 
   // Fresh known data into a slot; other data than before.

@@ -48,6 +48,12 @@ TEST(MemoryCheck, TheNeedHoldsArraysCopiesAndScratch) {
   EXPECT_GE(need(cell), out + 2 * kGi);
   EXPECT_GE(need(cell, "every"), need(cell) + 2 * kGi);
   EXPECT_EQ(need(cell, "every", false), out);
+  EXPECT_EQ(need(cell), need(cell, "last")) << "large ones take as few as can be";
+  Cell small = cell_of(64 << 10);
+  small.sync = "none";
+  EXPECT_GE(need(small), need(small, "last") + 2 * 64 * small.bytes) << "drawn operations";
+  small.bytes = 8;
+  EXPECT_GE(need(small), need(small, "last") + 256 * 2 * 4096) << "in pages of their own";
   // Each operation in flight has its own.
   cell.kind = "throughput";
   cell.outstanding = 8;

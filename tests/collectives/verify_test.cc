@@ -2,9 +2,11 @@
 // record calls itself verified over a flip that nobody looked at.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
 #include "collectives/measure.h"
+#include "collectives/usage.h"
 #include "collectives/verifier.h"
 #include "core/verified.h"
 #include "tests/support/collective_case.h"
@@ -39,6 +41,9 @@ struct Asked {
   int aggregate = 1;
   int verify_iterations = 1;
   uint32_t seed = 7;
+  int iterations = kIterations;
+  int64_t throughput_ns = 0;  // > 0: a throughput cell without warm-up lasts so long
+  std::function<bool()> interrupted_on_rank_1;
 };
 
 // Measures on two ranks; of a cell that could not be measured the outcome is an error.
@@ -53,11 +58,15 @@ std::vector<Measurement> measure_on_two(const Asked& asked) {
   const OptionSet options = *OptionSet().with("verify", asked.verify, "test");
   MeasureSettings settings;
   if (asked.cell.kind != "throughput") {
-    settings.fixed_iterations = kIterations;
+    settings.fixed_iterations = asked.iterations;
     settings.fixed_warmup = 3;
   }
   settings.stop.max_time_ns = 2'000'000;
   settings.throughput_time_ns = 1'000'000;
+  if (asked.throughput_ns > 0) {
+    settings.fixed_warmup = 0;
+    settings.throughput_time_ns = asked.throughput_ns;
+  }
   settings.aggregate = asked.aggregate;
   settings.verify_iterations = asked.verify_iterations;
   settings.verify_seed = asked.seed;
@@ -70,6 +79,7 @@ std::vector<Measurement> measure_on_two(const Asked& asked) {
     context.executor = &executor;
     context.kernels = &test_kernels();
     context.options = &options;
+    if (rank == 1) context.interrupted = asked.interrupted_on_rank_1;
     Expected<Measurement> measured = measure(asked.cell, settings, context);
     auto& mine = of_rank[static_cast<size_t>(rank)];
     if (measured) {
@@ -132,16 +142,122 @@ TEST(Verify, BackToBackARandomShareIsVerified) {
     const VerifiedCount count = verified_count(first).value();
     // Two before the warm-up, its last one, and the last of the block in any case.
     EXPECT_GE(count.verified, 4u);
-    // Each stop costs one operation that is not timed.
-    EXPECT_EQ(count.operations, 2u + 3u + kIterations + count.verified - 3u);
+    // One stretch: only its first operation is not timed.
+    EXPECT_EQ(count.operations, 2u + 3u + 1u + kIterations);
+    EXPECT_EQ(measured_operations(first), 1u + kIterations);
     counts.insert(count.verified);
     verified += count.verified - 4;
-    operations += kIterations - 1;
+    operations += 2 + kIterations;
     EXPECT_EQ(verified_count(measure_on_two(asked)[0])->verified, count.verified) << "same seed";
   }
   EXPECT_GT(counts.size(), 2u);
   const double share = static_cast<double>(verified) / static_cast<double>(operations);
   EXPECT_NEAR(share, 1.0 / kVerifyOneIn, 0.03);
+}
+
+// Each operation is drawn by itself, and a stretch lasts until the slots of drawn ones are used up:
+// stops are as rare with several in flight, and it is the same operations that are drawn.
+TEST(Verify, StopsAreRareAndTheChoiceDoesNotDependOnHowManyAreInFlight) {
+  std::set<uint64_t> timed;
+  for (const int in_flight : {1, 2, 7}) {
+    Asked asked;
+    asked.cell = cell_of("throughput", "none");
+    asked.cell.outstanding = in_flight;
+    asked.cell.bytes = 64 << 10;
+    asked.cell.count = asked.cell.bytes / 4;
+    asked.throughput_ns = 1'000'000;  // over at the first stop
+    const Measurement first = measure_on_two(asked)[0];
+    ASSERT_EQ(first.outcome, Outcome::kPassed) << first.reason;
+    const auto k = static_cast<uint64_t>(in_flight);
+    const uint64_t drawn = slots_of(asked.cell, VerifyMode::kSampled).check - k;
+    EXPECT_EQ(measured_operations(first), first.iterations + k);
+    EXPECT_EQ(verified_count(first)->verified, 2 + drawn + k);
+    // All of them timed but those of the start and the end of the stretch.
+    EXPECT_NEAR(static_cast<double>(first.iterations), kVerifyOneIn * (drawn + 1.0),
+                4.0 * kVerifyOneIn * std::sqrt(drawn + 1.0));
+    timed.insert(first.iterations);
+  }
+  EXPECT_EQ(timed.size(), 1u);
+}
+
+// Of arrays that are too large for many slots every drawn operation ends its stretch, and those at
+// its beginning are drawn like others.
+TEST(Verify, LargeArraysNeedNoMoreSlotsThanTheLastOnes) {
+  Cell cell = cell_of("bandwidth", "none");
+  EXPECT_GE(slots_of(cell, VerifyMode::kSampled).check, 257u);
+  cell.bytes = 5 << 20;
+  cell.count = cell.bytes / 4;
+  EXPECT_EQ(slots_of(cell, VerifyMode::kSampled).check, 1u);
+  Asked asked;
+  asked.cell = cell;
+  const Measurement first = measure_on_two(asked)[0];
+  ASSERT_EQ(first.outcome, Outcome::kPassed) << first.reason;
+  EXPECT_EQ(first.iterations, static_cast<uint64_t>(kIterations));
+  const VerifiedCount count = verified_count(first).value();
+  const uint64_t stretches = measured_operations(first) - kIterations;
+  EXPECT_GT(stretches, 1u);
+  EXPECT_GE(count.verified, 2 + 1 + stretches);
+  EXPECT_LE(count.verified, 2 + 3 + stretches);
+}
+
+TEST(Verify, AThroughputCellEndsAtItsTimeAlsoWhereVerifyingTakesLonger) {
+  for (const int in_flight : {1, 3}) {
+    Asked asked;
+    asked.cell = cell_of("throughput", "none");
+    asked.cell.outstanding = in_flight;
+    asked.verify = "every";
+    asked.throughput_ns = 1'000'000;  // without a warm-up a million operations are meant
+    const Measurement first = measure_on_two(asked)[0];
+    ASSERT_EQ(first.outcome, Outcome::kPassed) << first.reason;
+    EXPECT_LT(first.iterations, 100'000u);
+    EXPECT_GE(first.iterations, 4u * static_cast<uint64_t>(in_flight));
+    EXPECT_EQ(first.stop_reason, "time");
+    EXPECT_TRUE(first.verified) << verified_text(first);
+    EXPECT_EQ(measured_operations(first), 2 * first.iterations);
+    const double rate = *first.ops_per_s * static_cast<double>(first.elapsed_ns) / 1e9;
+    EXPECT_NEAR(rate, static_cast<double>(first.iterations), 0.5);
+  }
+}
+
+// One rank is told; all leave at the next stop.
+TEST(Verify, AnInterruptIsSeenAtTheNextStop) {
+  for (const char* kind : {"throughput", "bandwidth"}) {
+    Asked asked;
+    asked.cell = cell_of(kind, "none");
+    asked.verify = "every";
+    asked.iterations = 1'000'000;
+    asked.throughput_ns = 60'000'000'000;
+    int questions = 0;
+    asked.interrupted_on_rank_1 = [&] { return ++questions > 5; };
+    const std::vector<Measurement> of_rank = measure_on_two(asked);
+    for (const Measurement& mine : of_rank) {
+      EXPECT_EQ(mine.stop_reason, "interrupted") << kind << mine.reason;
+      EXPECT_GE(mine.iterations, 1u);
+      EXPECT_LE(mine.iterations, 8u);
+    }
+  }
+}
+
+// What is divided by operations, and what they are.
+TEST(Verify, VerificationIsNoPartOfWhatOperationsUse) {
+  Usage aside;
+  const Usage before = usage_now();
+  constexpr int64_t kSpun = 5'000'000;
+  {
+    const UsageAside measured(aside);
+    while ((usage_now() - before).cpu_ns < kSpun) {
+    }
+  }
+  EXPECT_GE(aside.cpu_ns, kSpun - 1'000'000);
+  EXPECT_LE((usage_now() - before - aside).cpu_ns, (usage_now() - before).cpu_ns - aside.cpu_ns);
+  for (const char* sync : {"barrier", "none"}) {
+    Asked asked;
+    asked.cell = cell_of("bandwidth", sync);
+    asked.verify = "every";
+    const Measurement first = measure_on_two(asked)[0];
+    const uint64_t each = std::string(sync) == "none" ? 2 : 1;
+    EXPECT_EQ(measured_operations(first), each * kIterations) << sync;
+  }
 }
 
 // 92 of 92 flips in the first operation of a check were not seen.
