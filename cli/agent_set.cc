@@ -58,22 +58,48 @@ AgentSet::~AgentSet() {
   });
 }
 
-tl::expected<std::vector<ScenarioHost>, std::vector<Error>> AgentSet::find_data_addresses() const {
-  if (!wants_data_addresses(hosts_) || first_failure()) return hosts_;
+std::vector<std::optional<Expected<nlohmann::json>>> AgentSet::ask_all(
+    const std::string& request) const {
   const Deadline deadline = Deadline::after_ms(kStartMs);
   std::vector<int64_t> tickets(hosts_.size());
   for (size_t i = 0; i < hosts_.size(); ++i) {
     HostAgent* agent = started_[i].agent.get();
-    if (agent != nullptr) tickets[i] = agent->ask("nics", nlohmann::json::object(), deadline);
+    if (agent != nullptr) tickets[i] = agent->ask(request, nlohmann::json::object(), deadline);
   }
-  std::vector<std::vector<Nic>> nics(hosts_.size());
+  std::vector<std::optional<Expected<nlohmann::json>>> replies(hosts_.size());
   for (size_t i = 0; i < hosts_.size(); ++i) {
     HostAgent* agent = started_[i].agent.get();
-    if (agent == nullptr) continue;
-    const Expected<nlohmann::json> reply = agent->reply(tickets[i]);
-    if (!reply) return tl::unexpected(std::vector<Error>{reply.error()});
+    if (agent != nullptr) replies[i] = agent->reply(tickets[i]);
+  }
+  return replies;
+}
+
+HostMemory AgentSet::memory() const {
+  HostMemory known;
+  const auto replies = ask_all("memory");
+  for (size_t i = 0; i < hosts_.size(); ++i) {
+    if (!replies[i] || !*replies[i]) continue;
+    HostFacts facts;
     try {
-      nics[i] = reply->get<std::vector<Nic>>();
+      get_field(**replies[i], "available_bytes", facts.memory_available_bytes);
+      get_field(**replies[i], "machine", facts.boot_id);
+    } catch (const nlohmann::json::exception&) {
+      continue;
+    }
+    known.emplace(hosts_[i].name, std::move(facts));
+  }
+  return known;
+}
+
+tl::expected<std::vector<ScenarioHost>, std::vector<Error>> AgentSet::find_data_addresses() const {
+  if (!wants_data_addresses(hosts_) || first_failure()) return hosts_;
+  const auto replies = ask_all("nics");
+  std::vector<std::vector<Nic>> nics(hosts_.size());
+  for (size_t i = 0; i < hosts_.size(); ++i) {
+    if (!replies[i]) continue;
+    if (!*replies[i]) return tl::unexpected(std::vector<Error>{replies[i]->error()});
+    try {
+      nics[i] = (*replies[i])->get<std::vector<Nic>>();
     } catch (const nlohmann::json::exception& bad) {
       return tl::unexpected(
           std::vector<Error>{{ErrorCode::kProtocol,

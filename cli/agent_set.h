@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/memory_check.h"
 #include "cli/reach.h"
 #include "core/host_agent.h"
 #include "core/options.h"
@@ -33,10 +35,16 @@ class AgentSet {
   // Fills in the data addresses that a host file leaves to be found: behind the devices of a JACCL
   // matrix, towards the next host of an MLX ring. Each Error names one host.
   tl::expected<std::vector<ScenarioHost>, std::vector<Error>> find_data_addresses() const;
+  // What each host's agent says of its memory; of who does not tell, or tells nonsense, nothing is
+  // known.
+  HostMemory memory() const;
   // The first host that could not be reached, in words; nothing when all were.
   std::optional<Error> first_failure() const;
 
  private:
+  // The same question to all agents, side by side; nullopt where there is none.
+  std::vector<std::optional<Expected<nlohmann::json>>> ask_all(const std::string& request) const;
+
   Reach reach_;
   std::vector<ScenarioHost> hosts_;
   std::vector<AgentStart> started_;

@@ -44,9 +44,11 @@ class Coll {
         world_(world_spec(std::move(reach), std::move(hosts), log, launched)),
         run_id_(std::move(run_id)) {}
 
-  int run() {
+  // `known`: of hosts that have agents.
+  int run(HostMemory known) {
+    known.merge(memory_here(world_.hosts()));
     for (const Cell& cell : largest_cells()) {
-      const Status fits = fits_here({cell}, sweep_.check, options_, world_.hosts());
+      const Status fits = fits_memory({cell}, sweep_.check, options_, world_.hosts(), known);
       if (!fits) return usage_failure(context_, fits.error());
     }
     const Status started =
@@ -55,7 +57,7 @@ class Coll {
       usage_failure(context_, started.error());
       return started.error().code == ErrorCode::kBusy ? 1 : 2;
     }
-    // Hosts that are not this machine have said by now what memory they have.
+    // Hosts without an agent have said by now what memory they have.
     for (const Cell& cell : largest_cells()) {
       const Status fits = world_.fits(cell, sweep_.check);
       if (!fits) return usage_failure(context_, fits.error());
@@ -405,7 +407,7 @@ int run_coll(const Args& args, Context& context) {
   }
   Coll coll(*sweep, *options, std::move(*hosts), launched.get(), *reach, log, context,
             args.has("json"), std::move(file), run_id);
-  return coll.run();
+  return coll.run(agents ? agents->memory() : HostMemory());
 }
 
 }  // namespace plumbline

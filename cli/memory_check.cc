@@ -82,9 +82,8 @@ Status fits_memory(const Cell& cell, bool verified, const OptionSet& options,
   return {};
 }
 
-Status fits_here(const std::vector<Cell>& cells, bool verified, const OptionSet& options,
-                 const std::vector<ScenarioHost>& hosts) {
-  std::map<std::string, HostFacts> facts;
+HostMemory memory_here(const std::vector<ScenarioHost>& hosts) {
+  HostMemory facts;
   for (const ScenarioHost& host : hosts) {
     if (!host.local && host.netns.empty()) continue;
     if (facts.empty()) {
@@ -93,6 +92,11 @@ Status fits_here(const std::vector<Cell>& cells, bool verified, const OptionSet&
       facts.emplace(host.name, facts.begin()->second);
     }
   }
+  return facts;
+}
+
+Status fits_memory(const std::vector<Cell>& cells, bool verified, const OptionSet& options,
+                   const std::vector<ScenarioHost>& hosts, const HostMemory& facts) {
   if (facts.empty()) return {};
   Status first;
   size_t more = 0;
@@ -115,13 +119,13 @@ Status fits_here(const std::vector<Cell>& cells, bool verified, const OptionSet&
   return fail(error);
 }
 
-Status fits_here(const Plan& plan, const OptionSet& options,
-                 const std::vector<ScenarioHost>& hosts) {
+Status fits_memory(const Plan& plan, const OptionSet& options,
+                   const std::vector<ScenarioHost>& hosts, const HostMemory& facts) {
   std::vector<Cell> cells;
   for (const PlanCell& planned : plan.cells) {
     if (planned.skip.empty()) cells.push_back(planned.cell);
   }
-  return fits_here(cells, true, options, hosts);
+  return fits_memory(cells, true, options, hosts, facts);
 }
 
 }  // namespace plumbline

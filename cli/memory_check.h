@@ -1,7 +1,8 @@
 // Will the cells of a run fit into the memory of the hosts, with what is free now? Asked before
-// anything starts of the hosts that are this machine, and of every host when its ranks have said
-// what they see, before a rank allocates anything. A system that promises more memory than it has
-// (overcommit) is not relied on. Pure but for this machine's facts.
+// anything starts of the hosts that are this machine, before ranks start of those that have agents,
+// and of every host when its ranks have said what they see, before a rank allocates anything. A
+// system that promises more memory than it has (overcommit) is not relied on. Pure but for
+// memory_here().
 #pragma once
 
 #include <map>
@@ -15,22 +16,28 @@
 
 namespace plumbline {
 
-// Which host each rank of a cell is on, and what is known of each host, by name; a host without
-// facts is not judged.
+// What is known of each host, by name; a host without facts is not judged.
+using HostMemory = std::map<std::string, HostFacts>;
+
+// Which host each rank of a cell is on.
 struct MemoryPlace {
   const std::vector<ScenarioHost>* hosts = nullptr;
   std::vector<size_t> placement;
-  const std::map<std::string, HostFacts>* facts = nullptr;
+  const HostMemory* facts = nullptr;
 };
 // Why this cell does not fit: cell, need, what is there, which flag to change.
 Status fits_memory(const Cell& cell, bool verified, const OptionSet& options,
                    const MemoryPlace& place);
 
-// Of those hosts that are this machine. `more` cells that do not fit are counted in the last error.
-Status fits_here(const std::vector<Cell>& cells, bool verified, const OptionSet& options,
-                 const std::vector<ScenarioHost>& hosts);
+// The first of the smallest cells that do not fit, placed as our own ranks are; how many more there
+// are is counted in the error.
+Status fits_memory(const std::vector<Cell>& cells, bool verified, const OptionSet& options,
+                   const std::vector<ScenarioHost>& hosts, const HostMemory& facts);
 // The cells of a plan that will be measured.
-Status fits_here(const Plan& plan, const OptionSet& options,
-                 const std::vector<ScenarioHost>& hosts);
+Status fits_memory(const Plan& plan, const OptionSet& options,
+                   const std::vector<ScenarioHost>& hosts, const HostMemory& facts);
+
+// Of those hosts that are this machine.
+HostMemory memory_here(const std::vector<ScenarioHost>& hosts);
 
 }  // namespace plumbline

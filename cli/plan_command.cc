@@ -49,7 +49,8 @@ int run_plan(const Args& args, Context& context) {
   if (!rules) return 1;
   RuleCheck check;
   bool sound = check_rules(*rules, *scenario, *options, *plan, args, context, check);
-  if (const Status fits = fits_here(*plan, *options, scenario->hosts); !fits) {
+  const HostMemory here = memory_here(scenario->hosts);
+  if (const Status fits = fits_memory(*plan, *options, scenario->hosts, here); !fits) {
     usage_failure(context, fits.error());
     sound = false;
   }

@@ -174,7 +174,8 @@ std::optional<PreparedRun> prepare_run(const std::optional<LauncherPlace>& place
   std::optional<Plan> plan = plan_of(run.scenario, run.options, args, context);
   if (!plan) return std::nullopt;
   run.plan = std::move(*plan);
-  if (const Status fits = fits_here(run.plan, run.options, run.scenario.hosts); !fits) {
+  const std::vector<ScenarioHost>& all = run.scenario.hosts;
+  if (const Status fits = fits_memory(run.plan, run.options, all, memory_here(all)); !fits) {
     usage_failure(context, fits.error());
     return std::nullopt;
   }

@@ -278,6 +278,11 @@ std::optional<int> RunSession::reach_agents_of(const std::string& program,
     }
     run_.scenario.hosts = std::move(*found);
   }
+  if (agents_ && !run_.launched) {  // a launcher has placed its ranks as it likes
+    const Status fits =
+        fits_memory(run_.plan, run_.options, run_.scenario.hosts, agents_->memory());
+    if (!fits) return fail_with(fits.error(), 1);
+  }
   if (probes) probed_ = probe_first(run_, ladder_, *agents_, args_, context_);
   if (!probes && agents_ && agents_->first_failure()) return fail_with(*agents_->first_failure());
   return std::nullopt;

@@ -22,8 +22,8 @@ class AgentSession {
   AgentSession(const AgentSession&) = delete;
   AgentSession& operator=(const AgentSession&) = delete;
 
-  // Rows that may outlive the session: snapshot, counters, watch, listen, listened, unlisten,
-  // connect, burst, stream, round_trips, mtu, ping, route, neighbour, datagrams.open,
+  // Rows that may outlive the session: snapshot, memory, counters, watch, listen, listened,
+  // unlisten, connect, burst, stream, round_trips, mtu, ping, route, neighbour, datagrams.open,
   // datagrams.send, datagrams.close, capture.start, capture.stop, capture.read, command.
   std::vector<AgentRequest> requests();
 

@@ -36,7 +36,7 @@ struct SessionState {
 };
 using Session = std::shared_ptr<SessionState>;
 
-// snapshot, nics, counters, watch, command
+// snapshot, nics, memory, counters, watch, command
 std::vector<AgentRequest> host_requests();
 // listen, listened, unlisten
 std::vector<AgentRequest> listener_requests(const Session& session);

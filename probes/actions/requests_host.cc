@@ -29,6 +29,12 @@ Expected<Json> run_nics(const Json&, const AgentCall&) {
   return Json(*nics);
 }
 
+// What ranks could still take here; `machine` tells hosts apart that share it.
+Expected<Json> run_memory(const Json&, const AgentCall&) {
+  const HostFacts facts = read_host_facts();
+  return Json{{"available_bytes", facts.memory_available_bytes}, {"machine", facts.boot_id}};
+}
+
 Expected<Json> run_counters(const Json&, const AgentCall&) {
   const auto counters = read_counters();
   if (!counters) return fail(counters.error());
@@ -107,6 +113,7 @@ std::vector<AgentRequest> host_requests() {
   return {
       {"snapshot", "what this host says about itself", run_snapshot},
       {"nics", "network interfaces of this host with their addresses", run_nics},
+      {"memory", "memory that processes can still get on this host", run_memory},
       {"counters", "packet counters of this host's network stack", run_counters},
       {"watch", "what may change here while others measure: links, routes, counters, heat",
        run_watch},

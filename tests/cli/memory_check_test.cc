@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/agent_set.h"
 #include "collectives/footprint.h"
+#include "core/json.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
@@ -105,6 +107,78 @@ TEST(MemoryCheck, NamespacesOfOneMachineShareItsMemory) {
 TEST(MemoryCheck, AHostsControlGroupMayLeaveLessThanItsMachineHas) {
   const TwoHosts boxes(64 * kGi, kGi, "m1");
   EXPECT_THAT(boxes.problem(cell_of(kGi), {0, 1}), HasSubstr("on local1"));
+}
+
+nlohmann::json tells(const nlohmann::json& bytes, const nlohmann::json& machine) {
+  nlohmann::json reply = nlohmann::json::object();
+  reply["available_bytes"] = bytes;
+  reply["machine"] = machine;
+  return reply;
+}
+
+// Machines that are reached by agents only.
+class FarHosts {
+ public:
+  using Replies = std::vector<nlohmann::json>;
+  explicit FarHosts(const Replies& replies)
+      : hosts_(hosts_of(replies)), agents_(hosts_, Reach{}, OptionSet()) {
+    for (size_t i = 0; i < replies.size(); ++i) {
+      AgentStart start;
+      start.agent = make_in_process_agent(
+          hosts_[i].name, {{"memory", "", [reply = replies[i]](const auto&, const auto&) {
+                              return Expected<nlohmann::json>(reply);
+                            }}});
+      agents_.put(i, std::move(start));
+    }
+  }
+  HostMemory memory() const { return agents_.memory(); }
+  std::string problem(const std::vector<Cell>& cells) const {
+    const Status fits = fits_memory(cells, true, OptionSet(), hosts_, memory());
+    return fits ? "" : fits.error().message();
+  }
+
+ private:
+  static std::vector<ScenarioHost> hosts_of(const Replies& replies) {
+    std::vector<ScenarioHost> hosts(replies.size());
+    for (size_t i = 0; i < hosts.size(); ++i) {
+      hosts[i].name = "node" + std::to_string(i);
+      hosts[i].ranks = 2;
+    }
+    return hosts;
+  }
+  std::vector<ScenarioHost> hosts_;
+  AgentSet agents_;
+};
+
+TEST(MemoryCheck, AgentsTellOfTheirHostsBeforeRanksStart) {
+  const FarHosts hosts(FarHosts::Replies{tells(64 * kGi, "m0"), tells(3 * kGi, "m1")});
+  EXPECT_EQ(hosts.problem({cell_of(kGi, 3)}), "") << "one rank on node1";
+  const std::string said = hosts.problem({cell_of(4 * kGi, 4), cell_of(kGi, 4), cell_of(64, 4)});
+  for (const char* word : {"allreduce f32 of 1 GiB", "2 of them are on node1",
+                           "3 GiB are available there", "1 more cell", "coll: -e"}) {
+    EXPECT_THAT(said, HasSubstr(word));
+  }
+}
+
+TEST(MemoryCheck, AHostThatDoesNotTellOrTellsNonsenseIsNotRefused) {
+  const auto object = nlohmann::json::object();
+  const FarHosts::Replies odd = {object,
+                                 nlohmann::json::array({1, 2}),
+                                 nlohmann::json("none"),
+                                 nlohmann::json(nullptr),
+                                 tells(-1, ""),
+                                 tells(1e300, ""),
+                                 tells("1", ""),
+                                 tells(1, 7),
+                                 tells(0, "m")};
+  for (const nlohmann::json& reply : odd) {
+    const FarHosts hosts(FarHosts::Replies{reply});
+    EXPECT_EQ(hosts.problem({cell_of(512 * kGi)}), "") << reply;
+  }
+  // The others are judged all the same.
+  const FarHosts hosts(FarHosts::Replies{object, tells(kGi, "m1")});
+  EXPECT_EQ(hosts.memory().size(), 1u);
+  EXPECT_THAT(hosts.problem({cell_of(512 * kGi, 4)}), HasSubstr("on node1"));
 }
 
 constexpr const char* kHuge = R"({

@@ -245,6 +245,19 @@ class Tests:
         done = self.cluster.run(PROGRAM, "run", path, "--out", self.cluster.folder / "out-nostart")
         assert done.returncode == 2 and "h2" in done.stderr and "refused" in done.stderr, done
 
+    def test_sizes_beyond_memory_are_refused_before_anything_starts(self):
+        """Over ssh as on one machine: exit 1, with host, need and what is there, and no rank was ever started."""
+        words = ["512 GiB", "does not fit into memory: a rank needs", "on h", "are available there", "coll: -e"]
+        huge = dict(LONG, matrix=[{"kind": "bandwidth", "op": "allreduce", "bytes": ["4Ki", "512Gi"], "ranks": HOSTS}])
+        out = self.cluster.folder / "out-huge"
+        for call in (["run", self.scenario("huge", huge), "--out", out],
+                     ["coll", "allreduce", "-b", "512G", "-e", "512G", "--hosts", self.hosts, "--ranks", HOSTS]):
+            done = self.cluster.run(PROGRAM, *call, "--log-level", "info")
+            assert done.returncode == 1 and all(word in done.stderr for word in words), done
+            assert "rank 0" not in done.stderr, done.stderr  # each says its options when it begins
+        assert records_of(out) == []
+        self.cluster.wait_until_gone(3)
+
     # --- what stays behind
 
     def test_ctrl_c(self):

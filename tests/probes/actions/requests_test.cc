@@ -69,6 +69,8 @@ TEST_F(Requests, TrafficOfAllKinds) {
   params["attempts"] = 10;
   EXPECT_EQ(ask("burst", params)["attempts"], 10);
   EXPECT_TRUE(ask("counters", Json::object()).contains("tcp.out_segments"));
+  EXPECT_GT(ask("memory", Json::object())["available_bytes"].get<uint64_t>(), 1u << 20);
+  EXPECT_TRUE(ask("memory", Json::object())["machine"].is_string());
 }
 
 TEST_F(Requests, OneListenerServesManyAtOnce) {
