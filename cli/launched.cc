@@ -159,7 +159,7 @@ class Assembly {
       if (!agents_[rank].valid() || host == launched.hosts.size()) continue;
       launched.agents.emplace_back(host, std::move(agents_[rank]));
     }
-    launched.wires = RankSet::adopt(names, std::move(wires));
+    launched.wires = RankSet::adopt(names, std::move(wires), encode(AliveMessage{}));
     return {};
   }
 

@@ -65,7 +65,8 @@ struct InterruptMessage {};
 struct GiveUpMessage {
   Error error;
 };
-// Says that the coordinator still lives, to ranks that might not notice its end; no answer.
+// Says that the coordinator still lives, to ranks that might not notice its end; no answer. From a
+// rank: that it still lives, from its SetupMessage until it is asked to measure or to leave.
 struct AliveMessage {};
 
 // Leave the group and wait for the next setup; answered by LeftMessage.

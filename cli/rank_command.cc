@@ -3,6 +3,7 @@
 // is left behind when the coordinator dies.
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <array>
@@ -62,14 +63,50 @@ class CurrentGroup {
   std::optional<Error> given_up_;
 };
 
+OptionSet options_from(const std::map<std::string, OptionValue>& values) {
+  OptionSet options;
+  for (const auto& [name, value] : values) {
+    if (options.text(name) == value.value && options.origin(name) == value.origin) continue;
+    // The coordinator resolved them all: a value that is refused here would be another build, and
+    // that the handshake tells.
+    if (Expected<OptionSet> with = options.with(name, value.value, value.origin)) {
+      options = std::move(*with);
+    }
+  }
+  return options;
+}
+
+// The way back to the coordinator. Thread-safe: lines stay whole.
+class Answers {
+ public:
+  explicit Answers(int to) : to_(to) {}
+  void send(const Message& message) {
+    const std::string text = encode(message) + "\n";
+    const std::scoped_lock lock(mutex_);
+    for (size_t done = 0; done < text.size();) {
+      const ssize_t n = ::write(to_, text.data() + done, text.size() - done);
+      // The reader of requests notices the same and ends this process.
+      if (n < 0 && errno != EINTR) return;
+      if (n > 0) done += static_cast<size_t>(n);
+    }
+  }
+
+ private:
+  const int to_;
+  std::mutex mutex_;
+};
+
 // Reads requests on its own thread, so that an interrupt or the end of the input is noticed during
-// an operation.
+// an operation. Until there is a group whose ranks hear one another, that thread tells the
+// coordinator now and then that this one lives.
 class Requests {
  public:
   // `lost_status`: with which the process ends when the input does so without a word. `lease_ms`:
   // it also ends when nothing has come for so long; 0 = only with the input.
-  Requests(int fd, int lost_status, int64_t lease_ms)
-      : fd_(fd), lost_status_(lost_status), lease_ms_(lease_ms), reader_([this] { read(); }) {
+  Requests(int fd, Answers& answers, int lost_status, int64_t lease_ms)
+      : fd_(fd), answers_(answers), lost_status_(lost_status), lease_ms_(lease_ms), reader_([this] {
+          read();
+        }) {
     reader_.detach();
   }
   CurrentGroup& group() { return group_; }
@@ -89,6 +126,7 @@ class Requests {
     LineBuffer lines(kMaxLine);
     std::array<char, 65536> chunk;
     while (true) {
+      beat_until_readable();
       const ssize_t n = ::read(fd_, chunk.data(), chunk.size());
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) break;
@@ -101,6 +139,15 @@ class Requests {
     // No coordinator any more. Sockets close with the process; peers are told by that.
     if (lost_status_ != 0) std::cerr << "plumbline rank: the coordinator (rank 0) has gone\n";
     std::_Exit(lost_status_);
+  }
+
+  void beat_until_readable() {
+    pollfd entry{fd_, POLLIN, 0};
+    while (beat_ms_ > 0 && poll(&entry, 1, next_beat_.poll_timeout_ms(beat_ms_)) <= 0) {
+      if (!next_beat_.passed()) continue;
+      next_beat_ = Deadline::after_ms(beat_ms_);
+      answers_.send(AliveMessage{});
+    }
   }
 
   // false = nothing of ours.
@@ -120,11 +167,20 @@ class Requests {
       group_.give_up(end->error);
       return true;
     }
-    if (std::holds_alternative<SetupMessage>(*message)) group_.ask();
+    const auto* setup = std::get_if<SetupMessage>(&*message);
+    if (setup != nullptr) group_.ask();
+    if (!std::holds_alternative<ConnectMessage>(*message)) {
+      beat_ms_ = setup == nullptr ? 0 : beats_of(*setup);
+      next_beat_ = Deadline::after_ns(0);
+    }
     const std::scoped_lock lock(mutex_);
     queue_.push_back(std::move(*message));
     arrived_.notify_one();
     return true;
+  }
+
+  static int beats_of(const SetupMessage& setup) {
+    return static_cast<int>(options_from(setup.options).integer("heartbeat_interval_ms"));
   }
 
   // A network that died says nothing, and so does a coordinator behind it.
@@ -139,8 +195,12 @@ class Requests {
   }
 
   static constexpr size_t kMaxLine = 64u << 20;  // bytes
-  const int fd_, lost_status_;
+  const int fd_;
+  Answers& answers_;
+  const int lost_status_;
   const int64_t lease_ms_;
+  int beat_ms_ = 0;  // between two beats; 0 = none
+  Deadline next_beat_ = Deadline::after_ns(0);
   std::atomic<int64_t> heard_ns_{monotonic_ns()};
   CurrentGroup group_;
   std::mutex mutex_;
@@ -149,19 +209,6 @@ class Requests {
   std::atomic<bool> interrupted_{false};
   std::thread reader_;
 };
-
-OptionSet options_from(const std::map<std::string, OptionValue>& values) {
-  OptionSet options;
-  for (const auto& [name, value] : values) {
-    if (options.text(name) == value.value && options.origin(name) == value.origin) continue;
-    // The coordinator resolved them all: a value that is refused here would be another build, and
-    // that the handshake tells.
-    if (Expected<OptionSet> with = options.with(name, value.value, value.origin)) {
-      options = std::move(*with);
-    }
-  }
-  return options;
-}
 
 // Addresses really used, told by the lower rank of each pair.
 void add_path(const Group& group, Resolved& resolved) {
@@ -178,7 +225,7 @@ void add_path(const Group& group, Resolved& resolved) {
 class Rank {
  public:
   Rank(int from, int to, std::optional<Digest> secret, int lost_status, int64_t lease_ms)
-      : requests_(from, lost_status, lease_ms), to_(to), secret_(secret) {}
+      : answers_(to), requests_(from, answers_, lost_status, lease_ms), secret_(secret) {}
 
   // Until the input ends. Errors of the group are answered, then the coordinator ends this process.
   [[noreturn]] void serve() {
@@ -195,7 +242,7 @@ class Rank {
             [&] { return measure_cell(*run); }));
       } else if (std::holds_alternative<LeaveMessage>(message)) {
         leave();
-        answer(LeftMessage{refused_.take()});
+        answers_.send(LeftMessage{refused_.take()});
       } else {
         report(fail(ErrorCode::kProtocol, "unexpected request"));
       }
@@ -203,18 +250,8 @@ class Rank {
   }
 
  private:
-  void answer(const Message& message) const {
-    const std::string text = encode(message) + "\n";
-    for (size_t done = 0; done < text.size();) {
-      const ssize_t n = ::write(to_, text.data() + done, text.size() - done);
-      // The reader notices the same and ends this process.
-      if (n < 0 && errno != EINTR) return;
-      if (n > 0) done += static_cast<size_t>(n);
-    }
-  }
-
   void report(const Status& status) {
-    if (!status) answer(ErrorMessage{status.error(), refused_.take()});
+    if (!status) answers_.send(ErrorMessage{status.error(), refused_.take()});
   }
 
   // Out of the group, as if just started; the process stays for the next one.
@@ -249,7 +286,7 @@ class Rank {
     ready.endpoint.host = setup.host;
     ready.version = PLUMBLINE_VERSION;
     cores_usable_ = ready.facts.cores_usable;
-    answer(ready);
+    answers_.send(ready);
     return {};
   }
 
@@ -295,7 +332,7 @@ class Rank {
     endpoints_ = connect.endpoints;
     executor_.emplace(*group_, *kernels_);
     clocks_.emplace(*group_);
-    answer(ConnectedMessage{refused_.take()});
+    answers_.send(ConnectedMessage{refused_.take()});
     return {};
   }
 
@@ -343,12 +380,12 @@ class Rank {
       measured->hist = {};
       measured->samples_ns.clear();
     }
-    answer(MeasurementMessage{std::move(*measured), refused_.take()});
+    answers_.send(MeasurementMessage{std::move(*measured), refused_.take()});
     return {};
   }
 
+  Answers answers_;  // before what speaks through it
   Requests requests_;
-  const int to_;
   const std::optional<Digest> secret_;
   RefusedTally refused_;  // outlives the groups
   SetupMessage setup_;

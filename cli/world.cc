@@ -283,7 +283,13 @@ Status World::connect(const OptionSet& options, int port_base) {
     lines.push_back(encode(setup_for(static_cast<int>(rank), options, port_base)));
   }
   if (const Status ready = ready_processes(); !ready) return ready;
+  // As patient with ranks that start as they are with one another later.
+  constexpr int64_t kLeastBeats = 3;
+  const int64_t beat_ms = options.integer("heartbeat_interval_ms");
+  const int64_t watchdog_ms = options.integer("watchdog_timeout_ms");
+  ranks_->watch(std::max(watchdog_ms + beat_ms, kLeastBeats * beat_ms) * kMillisecond);
   const Status joined = join(lines, port_base, options.integer("connect_timeout_ms") + 5000);
+  ranks_->watch(0);
   if (!joined) stop();
   return joined;
 }
@@ -317,7 +323,8 @@ Expected<std::vector<Message>> World::ask(const std::vector<std::string>& lines,
   if (broken) give_up(sent.error());
   std::vector<std::optional<Expected<Message>>> heard(lines.size());
   const auto hear = [&](size_t rank, const RankAnswer& answer) -> std::optional<int64_t> {
-    heard[rank] = understood(answer);
+    const bool said_why = heard[rank] && !*heard[rank];  // what becomes of it then is no news
+    if (!said_why) heard[rank] = understood(answer);
     if (!*heard[rank] && !broken) {
       broken = true;
       give_up(heard[rank]->error());

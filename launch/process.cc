@@ -116,6 +116,14 @@ bool Process::wait(Deadline deadline) {
   return reaped_;
 }
 
+bool Process::is_stopped() const {
+  if (reaped_) return false;
+  siginfo_t info{};
+  // WNOWAIT: what it is now, not what has changed since somebody asked.
+  return waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == pid_;
+}
+
 std::string Process::state() const {
   if (!reaped_) return "is running";
   if (WIFSIGNALED(status_)) {

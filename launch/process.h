@@ -46,6 +46,7 @@ class Process : public RankWire {
   bool has_line() const override { return buffer_.find('\n') != std::string::npos; }
   // Closes the child's standard input: the polite way to ask it to end.
   void close_input() override { input_.reset(); }
+  bool is_stopped() const override;
   // For an owner that moves the bytes itself: the (non-blocking) ends of the pipes.
   Fd take_input() { return std::move(input_); }
   Fd take_output() { return std::move(output_); }

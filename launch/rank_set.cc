@@ -6,11 +6,21 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "launch/line_io.h"
 #include "launch/ssh.h"
 
 namespace plumbline {
+namespace {
+
+constexpr int kMostLines = 1000;  // of one rank at a time, whatever it sends
+// Over ssh a process may need as long for its first word.
+constexpr int64_t kSlowestStartNs = 10 * kSecond;
+// Looks that lie further apart: we were stopped ourselves, or our machine slept.
+constexpr int64_t kSleptNs = 3 * kSecond;
+
+}  // namespace
 
 Expected<std::unique_ptr<RankSet>> RankSet::start(const std::vector<RankPlace>& places,
                                                   const std::string& alive, const RankLines& say) {
@@ -33,16 +43,18 @@ Expected<std::unique_ptr<RankSet>> RankSet::start(const std::vector<RankPlace>& 
   set->use_all();
   const bool remote = std::any_of(places.begin(), places.end(),
                                   [](const RankPlace& place) { return place.remote; });
+  set->alive_ = alive;
   if (remote && !alive.empty()) {
-    set->alive_ = alive;
     set->keeper_ = std::thread([set = set.get()] { set->keep_alive(); });
   }
   return set;
 }
 
 std::unique_ptr<RankSet> RankSet::adopt(const std::vector<std::string>& hosts,
-                                        std::vector<std::unique_ptr<RankWire>> wires) {
+                                        std::vector<std::unique_ptr<RankWire>> wires,
+                                        const std::string& alive) {
   std::unique_ptr<RankSet> set(new RankSet());
+  set->alive_ = alive;
   for (const std::string& host : hosts) set->places_.push_back({host, {}, false});
   set->ranks_ = std::move(wires);
   set->use_all();
@@ -52,7 +64,7 @@ std::unique_ptr<RankSet> RankSet::adopt(const std::vector<std::string>& hosts,
 RankSet::~RankSet() { stop(500); }
 
 void RankSet::use_all() {
-  for (const RankPlace& place : places_) spoke_.push_back(!place.remote);
+  for (const RankPlace& place : places_) lives_.push_back({.spoke = !place.remote});
   used_.resize(ranks_.size());
   std::iota(used_.begin(), used_.end(), size_t{0});
 }
@@ -87,18 +99,26 @@ Status RankSet::send_all(const std::string& line, Deadline deadline) {
   return send(std::vector<std::string>(used_.size(), line), deadline);
 }
 
-RankAnswer RankSet::read_one(int rank, Deadline deadline) {
+// What has come of its next answer: kTimeout when that is not there yet.
+RankAnswer RankSet::read_one(int rank) {
   const size_t index = used_[static_cast<size_t>(rank)];
-  RankAnswer answer = ranks_[index]->read_line(deadline);
-  // A login shell may say its own before it starts the rank.
-  for (int i = 0; answer && !spoke_[index] && is_of_shell(*answer) && i < kMostShellLines; ++i) {
-    answer = ranks_[index]->read_line(deadline);
+  Life& life = lives_[index];
+  RankAnswer answer = ranks_[index]->read_line(Deadline::after_ns(0));
+  for (int i = 0; answer && i < kMostLines; ++i) {
+    const bool beat = !alive_.empty() && *answer == alive_;
+    life.heard_ns = monotonic_ns();
+    life.spoke |= beat;
+    // A login shell may say its own before it starts the rank.
+    const bool of_shell = !life.spoke && life.shell_lines < kMostShellLines && is_of_shell(*answer);
+    if (!beat && !of_shell) {
+      life.spoke = true;
+      return answer;
+    }
+    if (of_shell) ++life.shell_lines;
+    answer = ranks_[index]->read_line(Deadline::after_ns(0));
   }
-  if (answer) {
-    spoke_[index] = true;
-    return answer;
-  }
-  Error error = answer.error();
+  Error error =
+      answer ? Error{ErrorCode::kTimeout, "no answer in time", 0, "", ""} : answer.error();
   error.what = fmt::format("rank {} on {}: {}", rank, places_[index].host, error.what);
   const bool late = error.code == ErrorCode::kTimeout;
   error.cause = late ? "rank.late" : "rank.dead";
@@ -106,28 +126,97 @@ RankAnswer RankSet::read_one(int rank, Deadline deadline) {
   return fail(std::move(error));
 }
 
+void RankSet::watch(int64_t limit_ns) {
+  watch_ns_ = limit_ns;
+  watched_since_ns_ = looked_ns_ = monotonic_ns();
+  for (Life& life : lives_) life.heard_ns = life.stopped_ns = 0;
+}
+
+// Why a rank that is watched is given up; nullopt = it is not.
+std::optional<Error> RankSet::lost(int rank) {
+  const size_t index = used_[static_cast<size_t>(rank)];
+  const RankPlace& place = places_[index];
+  Life& life = lives_[index];
+  const int64_t now = monotonic_ns();
+  const auto seconds = [&](int64_t since) { return static_cast<double>(now - since) / 1e9; };
+  if (ranks_[index]->is_stopped()) {
+    if (life.stopped_ns == 0) life.stopped_ns = now;
+    if (now - life.stopped_ns < watch_ns_) return std::nullopt;
+    return Error{ErrorCode::kPeerLost,
+                 fmt::format("rank {} on {} has been stopped for {:.1f} s while it starts ({} {})",
+                             rank, place.host, seconds(life.stopped_ns),
+                             place.remote ? "its ssh, process" : "process", ranks_[index]->pid()),
+                 0, "find out who or what stops it (SIGSTOP, a debugger)", "rank.dead"};
+  }
+  life.stopped_ns = 0;
+  const bool seen_here = !place.remote && !place.argv.empty();
+  if (seen_here || alive_.empty()) return std::nullopt;
+  const bool silent_yet = !life.spoke;
+  const int64_t limit = silent_yet ? std::max(watch_ns_, kSlowestStartNs) : watch_ns_;
+  const int64_t since = std::max(life.heard_ns, watched_since_ns_);
+  if (now - since < limit) return std::nullopt;
+  return Error{ErrorCode::kPeerLost,
+               fmt::format("rank {} on {} has said nothing for {:.1f} s while it starts (stopped, "
+                           "or its host hangs or is out of reach)",
+                           rank, place.host, seconds(since)),
+               0, "look at that rank's process and its host", "rank.dead"};
+}
+
+// By rank: is there something to read? At most 200 ms; ranks that have failed are left alone.
+std::vector<bool> RankSet::wait_for_lines(const Answers& answers, Deadline deadline) const {
+  std::vector<pollfd> entries;
+  bool buffered = false;
+  for (size_t rank = 0; rank < used_.size(); ++rank) {
+    const auto& process = ranks_[used_[rank]];
+    const bool wanted = !answers[rank] || (watch_ns_ > 0 && *answers[rank]);
+    entries.push_back({wanted ? process->read_fd() : -1, POLLIN, 0});
+    buffered |= wanted && process->has_line();
+  }
+  poll(entries.data(), entries.size(), buffered ? 0 : deadline.poll_timeout_ms(200));
+  std::vector<bool> readable;
+  for (size_t rank = 0; rank < used_.size(); ++rank) {
+    const bool wanted = entries[rank].fd >= 0;
+    readable.push_back(wanted && (entries[rank].revents != 0 || ranks_[used_[rank]]->has_line()));
+  }
+  return readable;
+}
+
+// Its answer, or what became of it; nullopt = nothing new.
+std::optional<RankAnswer> RankSet::look_at(int rank, bool answered, bool readable) {
+  if (readable) {
+    RankAnswer answer = read_one(rank);
+    // Perhaps only part of a line: its rest follows.
+    const bool nothing = !answer && answer.error().code == ErrorCode::kTimeout;
+    if (!nothing && answer && answered) {
+      return fail(ErrorCode::kProtocol, fmt::format("rank {} speaks out of turn", rank));
+    }
+    if (!nothing) return answer;
+  }
+  if (watch_ns_ == 0) return std::nullopt;
+  std::optional<Error> error = lost(rank);
+  if (!error) return std::nullopt;
+  return fail(std::move(*error));
+}
+
 std::vector<RankAnswer> RankSet::collect(Deadline deadline, int64_t grace_ns,
                                          const std::function<bool()>& tick, const Heard& heard) {
-  std::vector<std::optional<RankAnswer>> answers(used_.size());
+  Answers answers(used_.size());
   const auto missing = [&] {
     return std::count_if(answers.begin(), answers.end(), [](const auto& a) { return !a; });
   };
   while (missing() > 0 && !deadline.passed()) {
     if (tick && !tick()) break;
-    std::vector<pollfd> entries;
-    bool buffered = false;
-    for (size_t rank = 0; rank < used_.size(); ++rank) {
-      const auto& process = ranks_[used_[rank]];
-      entries.push_back({answers[rank] ? -1 : process->read_fd(), POLLIN, 0});
-      buffered |= !answers[rank] && process->has_line();
+    const std::vector<bool> readable = wait_for_lines(answers, deadline);
+    if (monotonic_ns() - std::exchange(looked_ns_, monotonic_ns()) > kSleptNs) {
+      watched_since_ns_ = looked_ns_;
+      for (Life& life : lives_) life.stopped_ns = 0;
     }
-    if (!buffered) poll(entries.data(), entries.size(), deadline.poll_timeout_ms(200));
     for (size_t rank = 0; rank < used_.size(); ++rank) {
-      if (answers[rank]) continue;
-      if (entries[rank].revents == 0 && !ranks_[used_[rank]]->has_line()) continue;
-      // Readable, but perhaps only part of a line: its rest follows at once, or the rank hangs and
-      // the deadline tells.
-      answers[rank] = read_one(static_cast<int>(rank), deadline);
+      const bool answered = answers[rank].has_value();
+      if (answered && !*answers[rank]) continue;
+      auto news = look_at(static_cast<int>(rank), answered, readable[rank]);
+      if (!news) continue;
+      answers[rank] = std::move(news);
       const std::optional<int64_t> told = heard ? heard(rank, *answers[rank]) : std::nullopt;
       deadline =
           Deadline::at_ns(std::min(deadline.at_ns(), monotonic_ns() + told.value_or(grace_ns)));
@@ -135,8 +224,7 @@ std::vector<RankAnswer> RankSet::collect(Deadline deadline, int64_t grace_ns,
   }
   std::vector<RankAnswer> result;
   for (size_t rank = 0; rank < used_.size(); ++rank) {
-    result.push_back(answers[rank] ? std::move(*answers[rank])
-                                   : read_one(static_cast<int>(rank), Deadline::after_ns(0)));
+    result.push_back(answers[rank] ? std::move(*answers[rank]) : read_one(static_cast<int>(rank)));
   }
   return result;
 }

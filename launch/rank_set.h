@@ -37,6 +37,7 @@ using Heard = std::function<std::optional<int64_t>(size_t rank, const RankAnswer
 class RankSet {
  public:
   // `alive` is the line that remote ranks are sent every two seconds; no answer to it is expected.
+  // The same line from a rank says that it lives, and answers nothing.
   // `say` gets what the ranks write to standard error, line by line, in a thread of its own;
   // without it they write to ours.
   static Expected<std::unique_ptr<RankSet>> start(const std::vector<RankPlace>& places,
@@ -44,13 +45,19 @@ class RankSet {
                                                   const RankLines& say = nullptr);
   // Ranks that run already, one wire each; `hosts` names theirs for messages.
   static std::unique_ptr<RankSet> adopt(const std::vector<std::string>& hosts,
-                                        std::vector<std::unique_ptr<RankWire>> wires);
+                                        std::vector<std::unique_ptr<RankWire>> wires,
+                                        const std::string& alive = {});
   ~RankSet();
 
   int size() const { return static_cast<int>(used_.size()); }
   // From now on rank r is the process members[r]; the others idle.
   void use(std::vector<size_t> members) { used_ = std::move(members); }
   pid_t pid(int rank) const { return ranks_[used_[static_cast<size_t>(rank)]]->pid(); }
+
+  // From now on collect() gives up, by name, a rank whose process has been stopped for so long, and
+  // one from elsewhere that has said nothing for so long; a slow one here is left its time. 0 = no
+  // longer. Ranks that have answered are looked after as well.
+  void watch(int64_t limit_ns);
 
   // Sends lines[r] to rank r (or the same line to all); those that can be told are, whatever
   // becomes of the others.
@@ -68,14 +75,26 @@ class RankSet {
 
  private:
   RankSet() = default;
-  RankAnswer read_one(int rank, Deadline deadline);
+  // What is seen of a process; times are monotonic_ns(), 0 = never.
+  struct Life {
+    bool spoke = false;   // what it says next is its own, not its login shell's
+    int shell_lines = 0;  // that came before
+    int64_t heard_ns = 0, stopped_ns = 0;
+  };
+  using Answers = std::vector<std::optional<RankAnswer>>;
+  std::vector<bool> wait_for_lines(const Answers& answers, Deadline deadline) const;
+  RankAnswer read_one(int rank);
+  std::optional<RankAnswer> look_at(int rank, bool answered, bool readable);
+  std::optional<Error> lost(int rank);
   void use_all();
   void keep_alive();
   std::vector<RankPlace> places_;
   std::vector<std::unique_ptr<RankWire>> ranks_;
   std::vector<size_t> used_;  // each rank's process
-  std::vector<bool> spoke_;   // by process: what it says next is its own, not its login shell's
-  // What keeps remote ranks alive while nobody asks them anything.
+  std::vector<Life> lives_;   // by process
+  int64_t watch_ns_ = 0;      // 0 = nobody is watched
+  int64_t watched_since_ns_ = 0, looked_ns_ = 0;
+  // What keeps remote ranks alive while nobody asks them anything, and what ranks say meanwhile.
   std::string alive_;
   std::mutex writing_;  // one line at a time goes into the pipes
   std::condition_variable stopping_;

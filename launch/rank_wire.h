@@ -28,6 +28,8 @@ class RankWire {
   virtual bool has_line() const = 0;
   // The polite way to ask it to end.
   virtual void close_input() = 0;
+  // Its process is stopped (SIGSTOP, a debugger) just now, as far as that can be seen from here.
+  virtual bool is_stopped() const { return false; }
   virtual void kill(int signal) = 0;
   // Waits for its end, as far as that can be seen from here; false = it still runs.
   virtual bool wait(Deadline deadline) = 0;

@@ -109,6 +109,49 @@ INSTANTIATE_TEST_SUITE_P(Kinds, AStoppedRank,
                                          Stopped{"roof", kLatency, true, 1},
                                          Stopped{"roof of others", kLatency, true, 2}));
 
+// Stopped at any moment of its first 100 ms. Before: only after connect_timeout_ms.
+TEST(AStoppedRankThatStarts, IsReportedByNameWithinItsWatchdogAndNotSilently) {
+  constexpr int64_t kConnectTimeoutMs = 60'000, kShortWatchdogMs = 3'000;
+  const int delays_us[] = {0, 3'000, 8'000, 15'000, 30'000, 100'000};
+  int started_again = 0;
+  for (size_t i = 0; i < std::size(delays_us); ++i) {
+    SCOPED_TRACE(delays_us[i]);
+    const ScratchFolder folder;
+    folder.write("scenario.json",
+                 scenario(R"({"kind": "latency", "op": "allreduce", "bytes": 64, "ranks": 3,
+                             "stop": {"ci": 0, "max_n": 10000000, "max_time": "1s"}})",
+                          false,
+                          "\"connect_timeout_ms\": " + std::to_string(kConnectTimeoutMs) +
+                              ", \"watchdog_timeout_ms\": " + std::to_string(kShortWatchdogMs)));
+    Program program(
+        plumbline_argv({"run", folder.path("scenario.json"), "--out", folder.path("out")}));
+    ASSERT_TRUE(program.wait_for_children(3)) << program.err();
+    const std::vector<pid_t> ranks = program.children();
+    ASSERT_EQ(ranks.size(), 3u);
+    usleep(static_cast<useconds_t>(delays_us[i]));
+    const size_t victim = i % 3;
+    kill(ranks[victim], SIGSTOP);
+    const int64_t stopped = monotonic_ns();
+    const int status = program.wait(3 * kConnectTimeoutMs);
+    EXPECT_LT(monotonic_ns() - stopped, kConnectTimeoutMs * kMillisecond / 2);
+    EXPECT_TRUE(all_gone(ranks, 5000));
+    const std::string rank = "rank " + std::to_string(victim) + " ";
+    if (const std::optional<Record> error = error_in(folder)) {
+      EXPECT_EQ(status, 2);  // it was measuring already
+      EXPECT_THAT(error->measurement.reason, HasSubstr(rank));
+      continue;
+    }
+    ++started_again;
+    EXPECT_EQ(status, 0) << program.err();
+    EXPECT_THAT(program.err(), HasSubstr("ranks are started again: "));
+    // The coordinator sees it, or those that were connected with it by then.
+    const std::string named = rank + "on local" + std::to_string(victim);
+    EXPECT_THAT(program.err(), testing::AnyOf(HasSubstr(named + " has been stopped for"),
+                                              HasSubstr(named + " has said nothing for")));
+  }
+  EXPECT_GT(started_again, 0) << "no stop came while the ranks started";
+}
+
 // Killed at any moment of its first 50 ms: noticed at once, told, and started again.
 TEST(AKilledRank, InItsFirstMomentsIsNoticedAtOnceAndNotSilently) {
   constexpr int64_t kConnectTimeoutMs = 60'000;

@@ -258,6 +258,40 @@ class Tests:
         assert records_of(out) == []
         self.cluster.wait_until_gone(3)
 
+    # --- ranks that are stopped or killed while they start
+
+    def hit_while_starting(self, name, number):
+        """A run whose rank on h3 gets this signal in its first moments; seconds until the run is told of, what it says, its exit status."""
+        quick = dict(LONG, config={"watchdog_timeout_ms": 3000, "connect_timeout_ms": 60000},
+                     matrix=[{"kind": "check", "op": "allreduce", "bytes": 4, "ranks": HOSTS}])
+        run = self.cluster.start(PROGRAM, "run", self.scenario(name, quick), "--out", self.cluster.folder / ("out-" + name),
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        netns, end, found = self.cluster.hosts[2]["netns"], time.time() + 30, []
+        while not found:
+            assert time.time() < end and run.poll() is None, run.communicate()[0]
+            found = [pid for pid, line in self.cluster.plumblines(netns) if " rank" in line]
+        for pid in found:
+            os.kill(pid, number)
+        start = time.time()
+        text = run.communicate(timeout=150)[0]
+        print("    over after %.1f s: %s" % (time.time() - start, [line for line in text.splitlines() if "again" in line]))
+        for pid in found:  # a stopped one cannot see that its coordinator has gone
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        return time.time() - start, text, run.returncode
+
+    def test_a_rank_that_is_stopped_while_it_starts(self):
+        seconds, text, code = self.hit_while_starting("stopped-early", signal.SIGSTOP)
+        assert "h3" in text and seconds < 40, (seconds, text)
+        assert code == 0 and "ranks are started again: rank 2 on h3 has said nothing for" in text or code == 2, (code, text)
+
+    def test_a_rank_that_is_killed_while_it_starts(self):
+        seconds, text, code = self.hit_while_starting("killed-early", signal.SIGKILL)
+        assert "h3" in text and seconds < 20, (seconds, text)
+        assert code == 0 and "ranks are started again: rank 2 on h3" in text or code == 2, (code, text)
+
     # --- what stays behind
 
     def test_ctrl_c(self):

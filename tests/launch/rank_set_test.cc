@@ -45,6 +45,98 @@ TEST(RankSet, WhatALoginShellSaysFirstIsNoAnswer) {
   EXPECT_EQ(answers[0].value(), "2");
 }
 
+constexpr const char* kAlive = "{\"alive\": 1}";
+
+std::unique_ptr<RankSet> watched(const std::vector<RankPlace>& places, int64_t limit_ms) {
+  auto set = RankSet::start(places, kAlive);
+  EXPECT_TRUE(set) << set.error().message();
+  if (!set) return nullptr;
+  (*set)->watch(limit_ms * kMillisecond);
+  return std::move(*set);
+}
+
+std::string beating(const std::string& then) {
+  return std::string("echo '") + kAlive + "'; echo '" + kAlive + "'; read line; echo '" + kAlive +
+         "'; " + then;
+}
+
+RankPlace elsewhere(const std::string& script) {
+  RankPlace there = place(script);
+  there.remote = true;
+  return there;
+}
+
+TEST(RankSet, SignsOfLifeAreNoAnswers) {
+  const auto set = watched(
+      {place(beating("echo a; read line")), elsewhere(beating("echo '{}'; read line"))}, 60'000);
+  ASSERT_TRUE(set->send_all("go", Deadline::after_ms(2000)));
+  const auto answers = set->collect(Deadline::after_ms(10'000), kSecond);
+  EXPECT_EQ(answers[0].value(), "a");
+  EXPECT_EQ(answers[1].value(), "{}");
+}
+
+TEST(RankSet, AStoppedRankIsNamedWhileItStarts) {
+  const auto set = watched(
+      {place("echo 0; exec sleep 100"), place("kill -STOP $$; echo 1"), place("exec sleep 100")},
+      500);
+  const int64_t start = monotonic_ns();
+  const auto answers = set->collect(Deadline::after_ms(60'000), 60 * kSecond, nullptr,
+                                    [](size_t, const RankAnswer& answer) {
+                                      return answer ? std::nullopt : std::optional<int64_t>(0);
+                                    });
+  EXPECT_LT(monotonic_ns() - start, 30 * kSecond);
+  EXPECT_EQ(answers[0].value(), "0");
+  ASSERT_FALSE(answers[1]);
+  EXPECT_EQ(answers[1].error().cause, "rank.dead");
+  EXPECT_EQ(answers[1].error().code, ErrorCode::kPeerLost);
+  EXPECT_NE(answers[1].error().what.find("rank 1 on host has been stopped for"), std::string::npos)
+      << answers[1].error().what;
+  EXPECT_EQ(answers[2].error().cause, "rank.late");
+}
+
+// Its part is done, but without it there will be no group.
+TEST(RankSet, ARankThatIsStoppedAfterItsAnswerIsNamedToo) {
+  const auto set = watched({place("echo 0; kill -STOP $$"), place("exec sleep 100")}, 500);
+  const auto answers = set->collect(Deadline::after_ms(60'000), 60 * kSecond, nullptr,
+                                    [](size_t, const RankAnswer& answer) {
+                                      return answer ? std::nullopt : std::optional<int64_t>(0);
+                                    });
+  ASSERT_FALSE(answers[0]);
+  EXPECT_NE(answers[0].error().what.find("rank 0 on host has been stopped"), std::string::npos);
+}
+
+TEST(RankSet, ARankElsewhereThatFallsSilentIsNamedWhileItStarts) {
+  const auto set = watched({elsewhere(beating("exec sleep 100"))}, 500);
+  ASSERT_TRUE(set->send_all("go", Deadline::after_ms(2000)));
+  const int64_t start = monotonic_ns();
+  const auto answers = set->collect(Deadline::after_ms(60'000), kSecond);
+  EXPECT_LT(monotonic_ns() - start, 30 * kSecond);
+  ASSERT_FALSE(answers[0]);
+  EXPECT_EQ(answers[0].error().cause, "rank.dead");
+  EXPECT_NE(answers[0].error().what.find("rank 0 on host has said nothing for"), std::string::npos)
+      << answers[0].error().what;
+}
+
+// A busy machine, a slow disk, a slow login: none of these is stopped.
+TEST(RankSet, ASlowStartIsNotTakenForAStoppedRank) {
+  const auto set =
+      watched({place("sleep 1.5; echo 0; read line"), elsewhere("sleep 1.5; echo '{}'; read line"),
+               place("(sleep 0.2; kill -CONT $$) & kill -STOP $$; sleep 1.5; echo 2; read line")},
+              1000);
+  const auto answers = set->collect(Deadline::after_ms(60'000), 60 * kSecond);
+  for (const RankAnswer& answer : answers) EXPECT_TRUE(answer) << answer.error().what;
+}
+
+// Whatever one says without end, the others are heard and the deadline holds.
+TEST(RankSet, EndlessSignsOfLifeDoNotKeepTheCoordinator) {
+  const auto set = watched(
+      {place(std::string("while :; do echo '") + kAlive + "'; done"), place("echo 1; read line")},
+      60'000);
+  const auto answers = set->collect(Deadline::after_ms(1000), kSecond);
+  EXPECT_EQ(answers[0].error().cause, "rank.late");
+  EXPECT_EQ(answers[1].value(), "1");
+}
+
 TEST(RankSet, DeadRankIsNamedAndOthersGetTheirGrace) {
   const auto set =
       started({place(echo(0)), place("read line; kill -9 $$"), place("exec sleep 100")});
