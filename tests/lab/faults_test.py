@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every fault of the table is made once in a real lab: what it breaks is seen from the hosts, by connections, pings and transfers that do
-not come from plumbline; pairs that it does not concern go on; and after `heal` everything is as before.
+not come from plumbline; pairs that it does not concern go on; and after `heal` everything is as before. The networks are tried side by side.
 Arguments: seed (1), then names of faults (all)."""
 import json
 import os
@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from namespaces import require_lab
+from namespaces import beside, require_lab
 import lab_net
 
 PROGRAM = os.path.join(os.environ.get("TEST_BUILD", "build"), "plumbline")
@@ -110,33 +110,43 @@ def check(network, fault, seed):
     return not problems
 
 
+def try_all(network, faults):
+    """Those that went wrong."""
+    wrong = []
+    for fault, seed in faults:
+        try:
+            if not check(network, fault, seed):
+                wrong.append(fault)
+        except AssertionError as problem:
+            print("%-22s WRONG   %s" % (fault, problem), flush=True)
+            wrong.append(fault)
+    return wrong
+
+
 def main():
     require_lab()
     seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1
     only = sys.argv[2:]
-    networks, wrong, made, left_out = [], [], 0, []
+    networks, wrong, left_out = [], [], []
     with tempfile.TemporaryDirectory() as folder:
         try:
             for number, keys in enumerate(NETWORKS):
                 networks.append(Network(number, keys, seed, folder))
+            tries = {network: [] for network in networks}
             for number, fault in enumerate(sorted(networks[0].unavailable)):
                 if only and fault not in only:
                     continue
                 order = networks[(number + seed) % len(networks):] + networks[:(number + seed) % len(networks)]
                 fitting = [network for network in order if not network.unavailable[fault]]
-                if not fitting:
+                if fitting:
+                    tries[fitting[0]].append((fault, seed * 1000 + number))
+                else:
                     left_out.append("%s (%s)" % (fault, networks[0].unavailable[fault]))
-                    continue
-                made += 1
-                try:
-                    if not check(fitting[0], fault, seed * 1000 + number):
-                        wrong.append(fault)
-                except AssertionError as problem:
-                    print("%-22s WRONG   %s" % (fault, problem), flush=True)
-                    wrong.append(fault)
+            beside([lambda network=network: wrong.extend(try_all(network, tries[network])) for network in networks])
         finally:
             for network in networks:
                 network.down()
+    made = sum(map(len, tries.values()))
     print("%d faults made and healed, wrong: %s, left out: %s" % (made, wrong or "none", left_out or "none"))
     assert only or made >= 45, made
     sys.exit(1 if wrong else 0)

@@ -1,21 +1,24 @@
 #!/usr/bin/env python3
-"""Links whose signal comes and goes while `doctor` looks, for real: toggled at several rhythms, at the switch's port or at the host's own
-interface, on one host or two. All of it is link.flapping of these hosts and nothing else; a cable that is pulled once is none; and a sound
-network is not kept waiting."""
+"""Links whose signal comes and goes while `doctor` looks, for real: every rhythm once, at an end and on one host or two as a seed draws them,
+each in a network of its own and all at the same time. All of it is link.flapping of these hosts and nothing else; a cable that is pulled once
+is none; and a sound network is not kept waiting. The rules are tried at every phase by tests/probes/rules/host_flapping_test.cc.
+Arguments: seed (1). With TEST_EXHAUSTIVE=1 the full cross."""
+import itertools
 import json
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 
-from namespaces import Switched, ip, require_lab
+from namespaces import Switched, beside, ip, require_lab
 
 PROGRAM = os.path.join(os.environ.get("TEST_BUILD", "build"), "plumbline")
-# Seconds from one change to the next; which hosts; at the host's own end, or at the switch's.
-RHYTHMS = [(0.1, [1], False), (0.1, [2], True), (0.5, [1], True), (0.5, [1, 3], False), (1.0, [2], False), (2.5, [0], False), (5.0, [1], True)]
+SECONDS = [0.1, 0.5, 1.0, 2.5, 5.0]  # from one change to the next
+HOSTS = 4
 
 
 class Flapping:
@@ -46,7 +49,9 @@ class Flapping:
         self.thread.join()
 
 
-def doctor(hosts):
+def doctor(star, folder):
+    hosts = pathlib.Path(folder, star.switch)
+    hosts.write_text(star.host_file())
     began = time.monotonic()
     done = subprocess.run([PROGRAM, "doctor", "--hosts", str(hosts), "--json"], capture_output=True, text=True, timeout=120)
     said = json.loads(done.stdout)
@@ -55,33 +60,52 @@ def doctor(hosts):
     return found, done.returncode, time.monotonic() - began, said
 
 
+def drawn(seed):
+    """Seconds, hosts, whether at their own end: every rhythm once, at both ends, one of them on two hosts."""
+    draw = random.Random(seed)
+    ends = [True, False, True, False, draw.random() < 0.5]
+    draw.shuffle(ends)
+    two = draw.randrange(len(SECONDS))
+    return [(seconds, sorted(draw.sample(range(HOSTS), 2 if number == two else 1)), ends[number]) for number, seconds in enumerate(SECONDS)]
+
+
+def full_cross():
+    return [(seconds, which, own_end) for seconds, which, own_end in itertools.product(SECONDS, [[0], [2], [1, 3]], [True, False])]
+
+
+def flaps(star, folder, seconds, which, own_end):
+    with Flapping(star, which, own_end, seconds):
+        time.sleep(min(4 * seconds, 8))  # a history of its own
+        found, code, took_s, said = doctor(star, folder)
+    print("every %.1f s, %s of %s: %s, %.1f s" % (seconds, "own end" if own_end else "port", which, found, took_s), flush=True)
+    assert found == [("link.flapping", "host%d" % host) for host in which], json.dumps(said["findings"], indent=1)
+    assert code == 0, code
+
+
+def pulled_once(star, folder):
+    found, code, healthy_s, said = doctor(star, folder)
+    assert (found, code) == ([], 0), said["findings"]
+    ip("-n", star.switch, "link", "set", star.ports[1], "down")  # and not put in again
+    found, code, _, said = doctor(star, folder)
+    assert (found, code) == ([("link.no_carrier", "host1")], 2), said["findings"]
+    ip("-n", star.switch, "link", "set", star.ports[1], "up")
+    time.sleep(1)
+    found, code, took_s, said = doctor(star, folder)
+    assert (found, code) == ([], 0), said["findings"]
+    print("sound: %.1f s before, %.1f s after" % (healthy_s, took_s))
+
+
 def main():
     require_lab()
-    star = Switched(4)
+    seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    rhythms = full_cross() if os.environ.get("TEST_EXHAUSTIVE") == "1" else drawn(seed)
+    print("seed %d" % seed)
     with tempfile.TemporaryDirectory() as folder:
-        hosts = pathlib.Path(folder, "hosts.json")
-        hosts.write_text(star.host_file())
-        found, code, healthy_s, said = doctor(hosts)
-        assert (found, code) == ([], 0), said["findings"]
-        for seconds, which, own_end in RHYTHMS:
-            with Flapping(star, which, own_end, seconds):
-                time.sleep(min(4 * seconds, 8))  # a history of its own
-                found, code, took_s, said = doctor(hosts)
-            print("every %.1f s, %s of %s: %s, %.1f s" % (seconds, "own end" if own_end else "port", which, found, took_s), flush=True)
-            assert found == [("link.flapping", "host%d" % host) for host in which], json.dumps(said["findings"], indent=1)
-            assert code == 0, code
-            # New cards: their counters begin again.
-            star.remove()
-            star = Switched(4)
-        # Pulled once, and not put in again.
-        ip("-n", star.switch, "link", "set", star.ports[1], "down")
-        found, code, _, said = doctor(hosts)
-        assert (found, code) == ([("link.no_carrier", "host1")], 2), said["findings"]
-        ip("-n", star.switch, "link", "set", star.ports[1], "up")
-        time.sleep(1)
-        found, code, took_s, said = doctor(hosts)
-        assert (found, code) == ([], 0), said["findings"]
-        print("sound: %.1f s before, %.1f s after" % (healthy_s, took_s))
+        works = [lambda star=Switched(HOSTS): pulled_once(star, folder)]
+        for begin in range(0, len(rhythms), len(SECONDS)):
+            works += [lambda star=Switched(HOSTS), rhythm=rhythm: flaps(star, folder, *rhythm) for rhythm in rhythms[begin:begin + len(SECONDS)]]
+            beside(works)
+            works = []
     print("ok")
 
 

@@ -1,5 +1,7 @@
 """Hosts as network namespaces for one test: made with a prefix of the test's own, removed at its end, also after a failure or a signal."""
 import atexit
+import concurrent.futures
+import itertools
 import json
 import os
 import shutil
@@ -31,6 +33,13 @@ def ip(*words):
     if done.returncode != 0:
         raise RuntimeError("ip %s: %s" % (" ".join(words), done.stderr.strip()))
     return done.stdout
+
+
+def beside(works):
+    """Does all of them at the same time, and fails as the first that failed: for what mostly waits, each in a network of its own."""
+    with concurrent.futures.ThreadPoolExecutor(len(works)) as pool:
+        for done in [pool.submit(work) for work in works]:
+            done.result()
 
 
 class Mesh:
@@ -76,11 +85,14 @@ class Mesh:
 
 
 class Switched:
-    """`size` hosts at one switch: eth0 of each is joined to a port of a bridge in a namespace of its own."""
+    """`size` hosts at one switch: eth0 of each is joined to a port of a bridge in a namespace of its own. Made on the main thread (signals)."""
+
+    numbers = itertools.count()
 
     def __init__(self, size):
-        self.names = ["pl%d-s%d" % (os.getpid(), index) for index in range(size)]
-        self.switch = "pl%d-switch" % os.getpid()
+        prefix = "pl%d-%d" % (os.getpid(), next(self.numbers))
+        self.names = ["%s-s%d" % (prefix, index) for index in range(size)]
+        self.switch = prefix + "-switch"
         self.ports = ["port%d" % index for index in range(size)]
         self.addresses = ["10.78.0.%d/24" % (index + 1) for index in range(size)]
         atexit.register(self.remove)

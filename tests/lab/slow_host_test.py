@@ -9,9 +9,10 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 from links_test import names_of, need
-from namespaces import Switched, require_lab
+from namespaces import Switched, beside, require_lab
 
 BAD_MBIT, STAR_MBIT = 28, 200  # what a bad host carries, and what all should
 
@@ -30,77 +31,92 @@ def red_edges(dot):
     return {tuple(map(int, edge)) for edge in re.findall(r"r(\d+) -- r(\d+) \[label=[^]]*#D55E00", dot)}
 
 
-def one_bad_host_of_four(program, shipped):
-    """Half of all links, and the console, the page, the topology and the exit status say so."""
+def slow_star(*bad):
     star = Switched(4)
     for host in range(4):
-        star.shape(host, STAR_MBIT)
-    star.shape(2, BAD_MBIT)
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        short = folder / "short.json"
-        short.write_text(json.dumps({"plumbline": 1, "matrix": [{"kind": "link", "op": "link", "measure": ["stream", "parallel"], "streams": 4,
-                                                                 "time": "300ms"}], "report": ["console", "links", "html"]}))
-        stated, unknown = folder / "stated.json", folder / "unknown.json"
-        stated.write_text(star.host_file("%dMbit" % STAR_MBIT))
-        unknown.write_text(star.host_file())
+        star.shape(host, BAD_MBIT if host in bad else STAR_MBIT)
+    return star
+
+
+class Cases:
+    """Each in a star of its own, so that all can wait at the same time."""
+
+    def __init__(self, program, folder):
+        self.program, self.folder = program, pathlib.Path(folder)
+        shipped = (pathlib.Path(__file__).resolve().parents[2] / "scenarios" / "link_matrix.json").read_text()
+        assert shipped.count('"time": "500ms"') == 1
+        # All measures of the shipped file, for less long each.
+        self.all = self.write("all.json", shipped.replace('"time": "500ms"', '"time": "150ms"'))
+        self.short_keys = {"plumbline": 1, "matrix": [{"kind": "link", "op": "link", "measure": ["stream", "parallel"], "streams": 2,
+                                                       "time": "150ms"}], "report": ["console", "links", "html"]}
+        self.short = self.write("short.json", json.dumps(self.short_keys))
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def run(self, name, scenario, hosts, code):
+        began = time.monotonic()
+        said = run_matrix(self.program, scenario, self.write(name + "-hosts.json", hosts), self.folder / name, code)
+        print("%s: %.1f s" % (name, time.monotonic() - began), flush=True)
+        return said
+
+    def one_bad(self, name, star, scenario, hosts, code, word):
+        """Half of all links, and the console, the page, the topology and the exit status say so."""
+        text, answer, dot = self.run(name, scenario, hosts, code)
         edges = {(0, 2), (1, 2), (2, 3)}
-        # 14 % of a stated speed is a failure; where nobody states one it is a remark.
-        for name, scenario, hosts, code, word in (("stated", shipped, stated, 2, "Not sound"), ("unknown", short, unknown, 0, "Sound, with remarks")):
-            text, answer, dot = run_matrix(program, scenario, hosts, folder / name, code)
-            print(text[text.find("= Links"):][:900])
-            slow = [each for each in names_of(text) if each[0].startswith("slow")]
-            assert slow == [("slow host", "host2", None)], names_of(text)
-            assert "stands out." not in text and answer == word, (answer, text)
-            # On a busy machine round trips may stand out as well; the short scenario has none.
-            assert red_edges(dot) >= edges if scenario == shipped else red_edges(dot) == edges, (names_of(text), dot)
-        # A rule of the scenario still decides: 4.
-        ruled = folder / "ruled.json"
-        ruled.write_text(json.dumps(dict(json.loads(short.read_text()), expect=[{"where": {"measure": "stream"}, "link_rate": ">=100Mbit"}])))
-        run_matrix(program, ruled, unknown, folder / "ruled", 4)
-        # Two hosts that are slow alike, and no speed: nobody can know.
-        for host in (0, 1):
-            star.shape(host, BAD_MBIT)
-        two = folder / "two.json"
-        two.write_text(json.dumps({"hosts": json.loads(star.host_file())["hosts"][:2]}))
-        text, answer, _ = run_matrix(program, short, two, folder / "two", 0)
+        slow = [each for each in names_of(text) if each[0].startswith("slow")]
+        assert slow == [("slow host", "host2", None)], names_of(text)
+        assert "stands out." not in text and answer == word, (answer, text)
+        # On a busy machine round trips may stand out as well; the short scenario has none.
+        assert red_edges(dot) >= edges if scenario == self.all else red_edges(dot) == edges, (names_of(text), dot)
+
+    def stated(self, star):  # 14 % of a stated speed is a failure
+        self.one_bad("stated", star, self.all, star.host_file("%dMbit" % STAR_MBIT), 2, "Not sound")
+
+    def unknown(self, star):  # where nobody states one it is a remark
+        self.one_bad("unknown", star, self.short, star.host_file(), 0, "Sound, with remarks")
+
+    def ruled(self, star):  # a rule of the scenario still decides: 4
+        rule = {"where": {"measure": "stream"}, "link_rate": ">=100Mbit"}
+        ruled = self.write("ruled.json", json.dumps(dict(self.short_keys, expect=[rule])))
+        self.run("ruled", ruled, star.host_file(), 4)
+
+    def two(self, star):  # slow alike, and no speed: nobody can know
+        hosts = json.dumps({"hosts": json.loads(star.host_file())["hosts"][:2]})
+        text, answer, _ = self.run("two", self.short, hosts, 0)
         assert "Not known:" in text and "stands out." not in text and answer == "Not known whether sound", (answer, text)
-        # Three of four, with a speed: all links are slow.
-        star.shape(2, BAD_MBIT)
-        text, answer, dot = run_matrix(program, short, stated, folder / "three", 2)
+
+    def three(self, star):  # with a speed: all links are slow
+        text, answer, dot = self.run("three", self.short, star.host_file("%dMbit" % STAR_MBIT), 2)
         assert "slow everywhere" in text and answer == "Not sound" and len(red_edges(dot)) == 6, (answer, text)
-    star.remove()
 
+    def doctor(self, name, hosts):
+        done = subprocess.run([self.program, "doctor", "--hosts", str(self.write(name, hosts)), "--json"], capture_output=True, text=True, timeout=200)
+        return done.returncode, [(finding["cause"], finding["host"], finding["peer"], finding["outcome"]) for finding in json.loads(done.stdout)["findings"]
+                                 if finding["outcome"] != "note" and not finding["cause"].startswith("host.")]
 
-def doctor(program, host_file):
-    done = subprocess.run([program, "doctor", "--hosts", str(host_file), "--json"], capture_output=True, text=True, timeout=200)
-    return done.returncode, [(finding["cause"], finding["host"], finding["peer"], finding["outcome"]) for finding in json.loads(done.stdout)["findings"]
-                             if finding["outcome"] != "note" and not finding["cause"].startswith("host.")]
+    def doctor_unknown(self, star):  # the hosts share this machine's cores
+        found = self.doctor("doctor-unknown", star.host_file())
+        assert found == (0, [("rate.below_link", "host2", None, "warn")]), found
 
-
-def doctor_on_shared_cores(program):
-    """A link a hundred times slower than all others, where nobody states a speed."""
-    star = Switched(4)
-    with tempfile.TemporaryDirectory() as folder:
-        hosts = pathlib.Path(folder, "hosts.json")
-        hosts.write_text(star.host_file())
-        star.shape(2, BAD_MBIT)
-        code, found = doctor(program, hosts)
-        assert (code, found) == (0, [("rate.below_link", "host2", None, "warn")]), (code, found)
-        hosts.write_text(star.host_file("%dMbit" % STAR_MBIT))  # stated: a failure
-        for host in (0, 1, 3):
-            star.shape(host, STAR_MBIT)
-        code, found = doctor(program, hosts)
-        assert (code, found) == (2, [("rate.below_link", "host2", None, "fail")]), (code, found)
-    star.remove()
+    def doctor_stated(self, star):  # a failure
+        found = self.doctor("doctor-stated", star.host_file("%dMbit" % STAR_MBIT))
+        assert found == (2, [("rate.below_link", "host2", None, "fail")]), found
 
 
 def main():
     require_lab()
     need("tc")
     program = os.path.join(os.environ["TEST_BUILD"], "plumbline")
-    one_bad_host_of_four(program, pathlib.Path(__file__).resolve().parents[2] / "scenarios" / "link_matrix.json")
-    doctor_on_shared_cores(program)
+    with tempfile.TemporaryDirectory() as folder:
+        cases = Cases(program, folder)
+        one_slow_link = Switched(4)  # a hundred times slower than all others
+        one_slow_link.shape(2, BAD_MBIT)
+        works = [(cases.stated, slow_star(2)), (cases.three, slow_star(0, 1, 2)), (cases.unknown, slow_star(2)), (cases.ruled, slow_star(2)),
+                 (cases.two, slow_star(0, 1)), (cases.doctor_unknown, one_slow_link), (cases.doctor_stated, slow_star(2))]
+        beside([lambda case=case, star=star: case(star) for case, star in works])
     print("ok")
 
 
