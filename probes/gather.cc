@@ -21,8 +21,9 @@ namespace {
 constexpr int64_t kSnapshotMs = 6000;
 constexpr int64_t kAliveMs = 1000;  // to find out whether an agent that was late still lives
 constexpr int64_t kCountersMs = 2000;
-constexpr int64_t kSignalMs = 200;     // between two looks at a signal that may be flapping
-constexpr int64_t kSteadyMs = 10'500;  // a little more than the slowest rhythm that is looked for
+constexpr int64_t kSignalMs = 200;       // between two looks at a signal that may be flapping
+constexpr int64_t kSteadyMs = 10'500;    // a little more than the slowest rhythm that is looked for
+constexpr int64_t kHalfRhythmMs = 5200;  // in which its signal changes once
 
 RankEndpoint endpoint_of(const JobHost& host) {
   RankEndpoint endpoint;
@@ -115,6 +116,25 @@ int64_t changes_that_may_flap(const EvidenceSet& evidence) {
     }
   }
   return out;
+}
+
+bool any_may_flap_slowly(const EvidenceSet& evidence) {
+  for (const HostView& view : host_views(evidence)) {
+    for (const InterfaceEvidence* interface : signal_interfaces(view)) {
+      if (may_flap_slowly(*interface)) return true;
+    }
+  }
+  return false;
+}
+
+// A signal that is there but has a past: looked at until one change of the slowest rhythm must have
+// come. Links that were plugged in and restarted a few times have none, and nobody waits for them.
+void watch_slow_signals(ProbeContext& context, const Deadline& enough,
+                        const std::function<bool()>& stop) {
+  while (any_may_flap_slowly(context.evidence) && !enough.passed() && !stop()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(kSignalMs));
+    take_later_counters(context, false);
+  }
 }
 
 // A signal that changed once while the check ran, or is gone after it had changed often: watched on
@@ -276,6 +296,7 @@ void gather_evidence(ProbeContext& context, unsigned needs, const std::vector<Pr
   EvidenceSet& evidence = context.evidence;
   say(fmt::format("{} hosts: asking what they are", evidence.hosts.size()));
   take_snapshots(context);
+  const Deadline half_rhythm = Deadline::after_ms(kHalfRhythmMs);
   take_later_counters(context, true);
   evidence.pairs = pairs_to_try(evidence);
   constexpr unsigned kPairs = kNeedRoutes | kNeedNeighbours | kNeedPing | kNeedConnect;
@@ -284,6 +305,10 @@ void gather_evidence(ProbeContext& context, unsigned needs, const std::vector<Pr
   }
   if ((needs & kNeedCommand) != 0 && !stop()) run_commands(context, calls);
   take_later_counters(context, false);
+  if (any_may_flap_slowly(evidence)) {
+    say("watching a signal that has come and gone before");
+    watch_slow_signals(context, half_rhythm, stop);
+  }
   if (changes_that_may_flap(evidence) >= 0) {
     say("watching a signal that comes and goes");
     watch_signals(context, stop);

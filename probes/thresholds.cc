@@ -37,7 +37,13 @@ constexpr ThresholdRow<Threshold> kTable[] = {
      "in"},
     {Threshold::kCarrierChangesSome, "carrier_changes_some", 6,
      "changes since the interface exists",
-     "after so many one more during the check is no plugging in: it flaps slowly"},
+     "after so many one more during the check is no plugging in: it flaps slowly; a link with such "
+     "a "
+     "past is looked at for half of the slowest rhythm at least"},
+    {Threshold::kCarrierChangesAgain, "carrier_changes_again", 4,
+     "changes since the interface exists",
+     "a signal that is gone, and had gone and come back before, may come back once more: it is "
+     "watched on"},
     {Threshold::kErrorsDuringCheck, "link_errors", 1, "errors during the check",
      "a sound wired link counts none in days"},
     {Threshold::kSpeedShare, "link_speed_share", 1.0, "negotiated / offered by hardware or peers",

@@ -23,6 +23,7 @@ enum class Threshold {
   kCarrierChanges,
   kCarrierChangesDuring,
   kCarrierChangesSome,
+  kCarrierChangesAgain,
   kErrorsDuringCheck,
   kSpeedShare,
   kFasterLink,

@@ -32,7 +32,15 @@ SignalChanges signal_changes(const InterfaceEvidence& interface) {
 bool may_flap(const InterfaceEvidence& interface) {
   const SignalChanges changes = signal_changes(interface);
   if (!changes.counted || changes.flaps()) return false;
-  return changes.during > 0 || (!is_usable(interface) && some_before(changes));
+  if (changes.during > 0) return true;
+  return !is_usable(interface) &&
+         static_cast<double>(changes.before) >= threshold(Threshold::kCarrierChangesAgain);
+}
+
+bool may_flap_slowly(const InterfaceEvidence& interface) {
+  const SignalChanges changes = signal_changes(interface);
+  return changes.counted && changes.during == 0 && is_usable(interface) && some_before(changes) &&
+         !changes.flapped_often();
 }
 
 std::vector<const InterfaceEvidence*> signal_interfaces(const HostView& view) {

@@ -19,9 +19,12 @@ struct SignalChanges {
 };
 SignalChanges signal_changes(const InterfaceEvidence& interface);
 
-// One more change would make it flapping: it changed once, or has changed before and is without a
-// signal now.
+// One more change would make it flapping: it changed once, or is without a signal now as it was
+// before.
 bool may_flap(const InterfaceEvidence& interface);
+
+// It has a signal and did not change, but has changed so often before that one change would do.
+bool may_flap_slowly(const InterfaceEvidence& interface);
 
 // The interfaces whose signal the data of this host need: those that carry it, and what lies below
 // (ports of a bridge, members of a bond, parents).

@@ -82,6 +82,22 @@ def flaps(star, folder, seconds, which, own_end):
     assert code == 0, code
 
 
+def slow_with_a_past(star, folder):
+    """Its signal is there when a check begins, and would be at the end of a short one; it went and came three times before."""
+    port = ("-n", star.switch, "link", "set", star.ports[1])
+    for state in ["down", "up"] * 3:
+        ip(*port, state)
+        time.sleep(0.2)
+    timers = [threading.Timer(at, ip, (*port, state)) for at, state in ((4, "down"), (9, "up"))]
+    for timer in timers:
+        timer.start()
+    found, code, took_s, said = doctor(star, folder)
+    for timer in timers:
+        timer.join()
+    print("every 5 s, first after 4 s: %s, %.1f s" % (found, took_s), flush=True)
+    assert (found, code) == ([("link.flapping", "host1")], 0), json.dumps(said["findings"], indent=1)
+
+
 def pulled_once(star, folder):
     found, code, healthy_s, said = doctor(star, folder)
     assert (found, code) == ([], 0), said["findings"]
@@ -101,7 +117,7 @@ def main():
     rhythms = full_cross() if os.environ.get("TEST_EXHAUSTIVE") == "1" else drawn(seed)
     print("seed %d" % seed)
     with tempfile.TemporaryDirectory() as folder:
-        works = [lambda star=Switched(HOSTS): pulled_once(star, folder)]
+        works = [lambda star=Switched(HOSTS): pulled_once(star, folder), lambda star=Switched(HOSTS): slow_with_a_past(star, folder)]
         for begin in range(0, len(rhythms), len(SECONDS)):
             works += [lambda star=Switched(HOSTS), rhythm=rhythm: flaps(star, folder, *rhythm) for rhythm in rhythms[begin:begin + len(SECONDS)]]
             beside(works)
