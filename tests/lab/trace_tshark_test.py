@@ -12,6 +12,7 @@ scenarios on all interfaces of r.
 """
 import atexit
 import collections
+import itertools
 import json
 import os
 import pathlib
@@ -25,7 +26,9 @@ import sys
 import tempfile
 import time
 
-from namespaces import SKIPPED, ip, require_lab
+from namespaces import SKIPPED, beside, ip, require_lab
+
+SIDE_BY_SIDE = 3  # scenarios at the same time, each in a network of its own: most of them wait
 
 A4, B4, A6, B6 = "10.78.1.2", "10.78.2.2", "fd78:1::2", "fd78:2::2"
 
@@ -161,9 +164,12 @@ def compare(program, scenario, place, path, only):
 
 
 class Net:
+    numbers = itertools.count()
+
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
-        self.names = {host: "plt%d-%s" % (os.getpid(), host) for host in "arb"}
+        number = next(self.numbers)
+        self.names = {host: "plt%d-%d-%s" % (os.getpid(), number, host) for host in "arb"}
         self.children = []
         atexit.register(self.remove)
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -593,29 +599,38 @@ def main(names):
             print("Skipped: needs " + tool)
             sys.exit(SKIPPED)
     program = os.environ.get("TEST_TRACE_PROGRAM") or os.path.join(os.environ["TEST_BUILD"], "plumbline")
-    bad, captures = 0, 0
     with tempfile.TemporaryDirectory() as folder:
-        net = Net(os.environ.get("TEST_KEEP") or folder)
-        for name in names or SCENARIOS:
-            scenario, more = SCENARIOS[name]
-            places = {"a": ("a", ["-i", "eth0"]), "b": ("b", ["-i", "eth0"]), **more}
-            ends = {place: net.capture(host, "%s-%s" % (name, place), *words) for place, (host, words) in places.items()}
-            scenario(Lab(net))
-            for place, end in ends.items():
-                path = end()
-                for what in (name, place):
-                    if what in CHANGED:
-                        CHANGED[what](path)
-                lines, wrong, total, flows = compare(program, name, place, path, ONLY[place](net) if place in ONLY else "")
-                captures += 1
-                bad += wrong > 0
-                told = ", ".join("%d %s" % (value, count.replace("_", " ")) for count, value in total.items() if value)
-                print("%-18s at %-4s %d flows, %s; %s: %s" % (name, place, len(flows), ", ".join(sorted({f["handshake"] for f in flows})),
-                                                               told, "WRONG" if wrong else "agrees"))
-                print("\n".join(lines + [""]) if lines else "", end="", flush=True)
-            net.reset()
-    print("%d captures, %d disagree" % (captures, bad))
-    sys.exit(1 if bad else 0)
+        left = collections.deque(names or SCENARIOS)
+        agreed = []
+        nets = [Net(os.environ.get("TEST_KEEP") or folder) for _ in range(SIDE_BY_SIDE)]
+        beside([lambda net=net: try_scenarios(program, net, left, agreed) for net in nets])
+    print("%d captures, %d disagree" % (len(agreed), agreed.count(False)))
+    sys.exit(0 if agreed and all(agreed) else 1)
+
+
+def try_scenarios(program, net, left, agreed):
+    """Takes names from `left` until there are none; adds to `agreed` a bool for each capture."""
+    while left:
+        try:
+            name = left.popleft()
+        except IndexError:  # another one was faster
+            break
+        scenario, more = SCENARIOS[name]
+        places = {"a": ("a", ["-i", "eth0"]), "b": ("b", ["-i", "eth0"]), **more}
+        ends = {place: net.capture(host, "%s-%s" % (name, place), *words) for place, (host, words) in places.items()}
+        scenario(Lab(net))
+        for place, end in ends.items():
+            path = end()
+            for what in (name, place):
+                if what in CHANGED:
+                    CHANGED[what](path)
+            lines, wrong, total, flows = compare(program, name, place, path, ONLY[place](net) if place in ONLY else "")
+            agreed.append(wrong == 0)
+            told = ", ".join("%d %s" % (value, count.replace("_", " ")) for count, value in total.items() if value)
+            shakes = ", ".join(sorted({flow["handshake"] for flow in flows}))
+            text = "%-18s at %-4s %d flows, %s; %s: %s" % (name, place, len(flows), shakes, told, "WRONG" if wrong else "agrees")
+            print("\n".join([text, *lines]) + "\n", end="", flush=True)
+        net.reset()
 
 
 if __name__ == "__main__":
