@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Links whose signal comes and goes while `doctor` looks, for real: every rhythm once, at an end and on one host or two as a seed draws them,
-each in a network of its own and all at the same time. All of it is link.flapping of these hosts and nothing else; a cable that is pulled once
-is none; and a sound network is not kept waiting. The rules are tried at every phase by tests/probes/rules/host_flapping_test.cc.
+each in a network of its own and all at the same time. All of it is link.flapping of these hosts and nothing else, also a slow one that no
+short check would see; a cable that is pulled once is none; and a sound network is not kept waiting. The rules are tried at every phase by
+tests/probes/rules/host_flapping_test.cc.
 Arguments: seed (1). With TEST_EXHAUSTIVE=1 the full cross."""
 import itertools
 import json

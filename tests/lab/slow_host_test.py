@@ -46,9 +46,9 @@ class Cases:
         shipped = (pathlib.Path(__file__).resolve().parents[2] / "scenarios" / "link_matrix.json").read_text()
         assert shipped.count('"time": "500ms"') == 1
         # All measures of the shipped file, for less long each.
-        self.all = self.write("all.json", shipped.replace('"time": "500ms"', '"time": "150ms"'))
-        self.short_keys = {"plumbline": 1, "matrix": [{"kind": "link", "op": "link", "measure": ["stream", "parallel"], "streams": 2,
-                                                       "time": "150ms"}], "report": ["console", "links", "html"]}
+        self.all = self.write("all.json", shipped.replace('"time": "500ms"', '"time": "250ms"'))
+        self.short_keys = {"plumbline": 1, "matrix": [{"kind": "link", "op": "link", "measure": ["stream", "parallel"], "streams": 4,
+                                                       "time": "300ms"}], "report": ["console", "links", "html"]}
         self.short = self.write("short.json", json.dumps(self.short_keys))
 
     def write(self, name, text):
