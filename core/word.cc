@@ -29,8 +29,9 @@ bool is_printable(std::string_view text, size_t most) {
 }
 
 // Linux forbids '/', ':', spaces and "..", and has room for 15 bytes; a backslash is how control
-// characters are shown. Words that ip, tc and ifconfig take for their own would change what follows
-// them.
+// characters are shown. In our commands a name stands where nothing else can: first, or behind
+// `dev`, `master` or `name`. Those that ip, tc and ifconfig have a meaning of their own for are
+// refused all the same.
 bool is_interface(std::string_view text) {
   constexpr std::string_view kTaken[] = {
       "mtu",   "arp",  "brd",   "broadcast", "index",    "xdp", "alias",  "promisc", "multicast",
@@ -71,7 +72,13 @@ bool is_filter_name(std::string_view text) {
 }
 bool is_nft_name(std::string_view text) { return is_plain(text, "_-./", 255); }
 bool is_tc_handle(std::string_view text) { return is_plain(text, ":", 32); }
-bool is_tc_kind(std::string_view text) { return is_plain(text, "_", 16); }
+// It stands where tc also looks for words of its own (help, root, and abbreviations of them).
+bool is_tc_kind(std::string_view text) {
+  constexpr std::string_view kKnown[] = {"basic",  "bpf",  "cgroup", "flow",
+                                         "flower", "fw",   "u32",    "matchall",
+                                         "route",  "rsvp", "rsvp6",  "tcindex"};
+  return std::find(std::begin(kKnown), std::end(kKnown), text) != std::end(kKnown);
+}
 // sysctl turns dots into slashes and back: no way up the folders.
 bool is_sysctl_key(std::string_view text) {
   return is_plain(text, "_./-", 128) && is_letter(text[0]) && text.find("..") == text.npos &&

@@ -72,17 +72,17 @@ Words macos_route(const Word& verb, const RouteEvidence& route) {
 
 Command remedy_link_up(const std::string& system, const std::string& interface) {
   if (is_macos(system)) return {"ifconfig", card(interface), "up"};
-  return {"ip", "link", "set", card(interface), "up"};
+  return {"ip", "link", "set", "dev", card(interface), "up"};
 }
 
 Command remedy_set_mtu(const std::string& system, const std::string& interface, int mtu) {
   if (is_macos(system)) return {"ifconfig", card(interface), "mtu", mtu_word(mtu)};
-  return {"ip", "link", "set", card(interface), "mtu", mtu_word(mtu)};
+  return {"ip", "link", "set", "dev", card(interface), "mtu", mtu_word(mtu)};
 }
 
 Command remedy_arp_on(const std::string& system, const std::string& interface) {
   if (is_macos(system)) return {"ifconfig", card(interface), "arp"};
-  return {"ip", "link", "set", card(interface), "arp", "on"};
+  return {"ip", "link", "set", "dev", card(interface), "arp", "on"};
 }
 
 Command remedy_add_address(const std::string& system, const std::string& ip, int prefix,
@@ -188,7 +188,7 @@ Command remedy_add_vlan(const std::string& parent, const std::string& interface,
 Command remedy_add_to_bridge(const std::string& system, const std::string& port,
                              const std::string& bridge) {
   if (is_macos(system)) return {"ifconfig", card(bridge), "addm", card(port)};
-  return {"ip", "link", "set", card(port), "master", card(bridge)};
+  return {"ip", "link", "set", "dev", card(port), "master", card(bridge)};
 }
 
 Command remedy_forward_on_port(const std::string& port) {

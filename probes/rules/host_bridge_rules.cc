@@ -90,7 +90,7 @@ void propose_bridge(const EvidenceSet& evidence, const HostView& view, const Che
   }
   const bool only = lonely.size() == 1;
   if (!only) {
-    remedy = fmt::format("one of {} belongs into the bridge: ip link set PORT master {}",
+    remedy = fmt::format("one of {} belongs into the bridge: ip link set dev PORT master {}",
                          join_words(words), bridge.name);
   }
   propose(fmt::format("bridge {} has {} ports; {} has a signal and belongs to no bridge",
@@ -113,8 +113,8 @@ std::vector<Candidate> propose_bridges(const EvidenceSet& evidence, const Checks
       out.push_back(Proposal("topology.bridge_loop", Severity::kFail, view.job->name)
                         .see(view.job->name, "", loop)
                         .remedy("take one of the ports that close the loop out of its bridge (ip "
-                                "link set PORT nomaster), or switch the spanning tree protocol on "
-                                "(ip link set BRIDGE type bridge stp_state 1)")
+                                "link set dev PORT nomaster), or switch the spanning tree protocol "
+                                "on (ip link set dev BRIDGE type bridge stp_state 1)")
                         .breaks(not_working(evidence, over))
                         .proven()
                         .take(checks));

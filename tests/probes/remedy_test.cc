@@ -6,9 +6,12 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include "core/command.h"
 #include "evidence_builder.h"
+#include "probes/filters/evaluate.h"
+#include "probes/rules/pair_remedy.h"
 
 namespace plumbline {
 namespace {
@@ -60,10 +63,80 @@ TEST(Remedy, WhatFitsNoSlotIsNoCommand) {
 
 // Such interfaces can be made, and must be mended like any other.
 TEST(Remedy, OddNamesThatTheKernelKnowsStayWords) {
-  EXPECT_EQ(shell_text(remedy_link_up("linux", "a'b")), "ip link set 'a'\\''b' up");
+  EXPECT_EQ(shell_text(remedy_link_up("linux", "a'b")), "ip link set dev 'a'\\''b' up");
   const Command up = remedy_link_up("linux", "a;touch${IFS}x");
   EXPECT_EQ(up.problem(), "");
-  EXPECT_EQ(shell_text(up), "ip link set 'a;touch${IFS}x' up");
+  EXPECT_EQ(shell_text(up), "ip link set dev 'a;touch${IFS}x' up");
+}
+
+// A kernel takes an interface called `a` or `up`, and ip and tc take abbreviations of their words:
+// a name that is no literal stands only where nothing but a name can, in every remedy there is.
+TEST(Remedy, AnInterfaceStandsBehindItsKeywordInEveryCommandOfIp) {
+  const std::string name = "a", other = "m";
+  RouteEvidence route;
+  route.destination = "10.2.0.0/16";
+  route.dev = name;
+  InterfaceEvidence nic = test::make_nic(name, "", {"10.0.0.1/24"});
+  FilterRule rule;
+  rule.tool = "tc";
+  rule.device = name;
+  rule.hook = "ingress";
+  rule.table = "flower";
+  rule.id = "0x1";
+  Remedy all = remedy_replace_prefix("linux", nic, "10.0.0.1", 24, 16);
+  for (const std::string ip : {"10.0.0.1", "fd00::1"}) {
+    all.run(remedy_add_address("linux", ip, 24, name))
+        .run(remedy_delete_address("linux", ip, 24, name))
+        .run(remedy_connected_route("linux", ip, 24, name))
+        .run(remedy_delete_neighbour("linux", ip, name))
+        .run(remedy_route_mtu(nullptr, ip, ip, "", name, 1400));
+  }
+  for (const int handle : {1, 2}) {
+    rule.handle = handle;
+    all.then(remedy_for_rule(rule, true, "10.0.0.1", "10.0.0.2", {80}));
+  }
+  all.run(remedy_link_up("linux", name))
+      .run(remedy_set_mtu("linux", name, 1400))
+      .run(remedy_arp_on("linux", name))
+      .run(remedy_delete_route("linux", route))
+      .run(remedy_add_route("linux", route))
+      .run(remedy_add_vlan(name, other, "7"))
+      .run(remedy_add_to_bridge("linux", name, other))
+      .run(remedy_forward_on_port(name))
+      .then(remedy_join_ports({name, other}));
+  size_t names = 0;
+  for (const HostCommand& command : all.commands()) {
+    const std::vector<std::string>& argv = command.argv;
+    ASSERT_THAT((std::set<std::string>{"ip", "bridge", "tc"}), testing::Contains(argv[0]));
+    for (size_t i = 1; i < argv.size(); ++i) {
+      if (argv[i] != name && argv[i] != other) continue;
+      ++names;
+      // `ip link add link PARENT`: the second `link` is the keyword.
+      const bool parent = i == 4 && argv[2] == "add" && argv[3] == "link";
+      EXPECT_TRUE(parent || argv[i - 1] == "dev" || argv[i - 1] == "master" ||
+                  argv[i - 1] == "name")
+          << testing::PrintToString(argv);
+    }
+  }
+  EXPECT_GE(names, 20u);
+}
+
+// tc looks for words of its own where the kind of a classifier stands.
+TEST(Remedy, AKindOfClassifierIsOneThatTcKnows) {
+  FilterRule rule;
+  rule.tool = "tc";
+  rule.device = "eth0";
+  rule.hook = "ingress";
+  rule.id = "0x1";
+  rule.handle = 1;
+  for (const char* kind : {"help", "root", "p", "estimator", "block"}) {
+    rule.table = kind;
+    EXPECT_THAT(remedy_for_rule(rule, true, "10.0.0.1", "10.0.0.2", {80}).commands(),
+                testing::IsEmpty())
+        << kind;
+  }
+  rule.table = "u32";
+  EXPECT_EQ(remedy_for_rule(rule, true, "10.0.0.1", "10.0.0.2", {80}).commands().size(), 1u);
 }
 
 // Runs the command that puts the own name right on a file of its own.

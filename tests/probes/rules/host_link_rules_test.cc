@@ -19,7 +19,7 @@ TEST(LinkRules, DownBreaksAllPairsOfTheInterface) {
   const Candidate found = candidate_of(set, "link.down");
   EXPECT_EQ(found.finding.host, "mini2");
   EXPECT_EQ(found.finding.outcome, Severity::kFail);
-  EXPECT_EQ(found.finding.remedy.text(), "ip link set eth1 up");
+  EXPECT_EQ(found.finding.remedy.text(), "ip link set dev eth1 up");
   EXPECT_EQ(found.breaks, test::all_pairs(set, "mini2"));
   EXPECT_EQ(causes_of(set), "link.down@mini2");
   EXPECT_EQ(test::root_causes(set), "link.down@mini2");
@@ -68,7 +68,7 @@ TEST(LinkRules, LoopbackDownIsAWarning) {
   nic(set, "mini1", "lo").addresses.clear();
   const Candidate found = candidate_of(set, "link.down");
   EXPECT_EQ(found.finding.outcome, Severity::kWarn);
-  EXPECT_EQ(found.finding.remedy.text(), "ip link set lo up");
+  EXPECT_EQ(found.finding.remedy.text(), "ip link set dev lo up");
   EXPECT_TRUE(found.breaks.empty());
   EXPECT_EQ(causes_of(set), "link.down@mini1");
 }
@@ -82,7 +82,7 @@ TEST(LinkRules, ParentOfAVlanAndMembersOfABond) {
   nic(set, "mini1", "eth0").up = false;
   test::silence_host(set, "mini1");
   Candidate found = candidate_of(set, "link.down");
-  EXPECT_EQ(found.finding.remedy.text(), "ip link set eth0 up\nip link set eth1 up");
+  EXPECT_EQ(found.finding.remedy.text(), "ip link set dev eth0 up\nip link set dev eth1 up");
 
   EvidenceSet bonded = star();
   InterfaceEvidence& bond = nic(bonded, "mini1", "eth1");
@@ -92,7 +92,7 @@ TEST(LinkRules, ParentOfAVlanAndMembersOfABond) {
   nic(bonded, "mini1", "eth0").up = false;
   test::silence_host(bonded, "mini1");
   found = candidate_of(bonded, "link.down");
-  EXPECT_EQ(found.finding.remedy.text(), "ip link set eth0 up");
+  EXPECT_EQ(found.finding.remedy.text(), "ip link set dev eth0 up");
   EXPECT_EQ(found.breaks, test::all_pairs(bonded, "mini1"));
   EXPECT_EQ(causes_of(bonded), "link.down@mini1") << "no_carrier of the bond is its symptom";
   // A member that is off while the bond works is nobody's fault.
@@ -144,7 +144,7 @@ TEST(LinkRules, MissingVlanIsMadeAgain) {
   nic(set, "mini1", "eth1").addresses.clear();
   test::silence_host(set, "mini1");
   EXPECT_EQ(candidate_of(set, "link.missing").finding.remedy.text(),
-            "ip link add link eth1 name eth1.77 type vlan id 77\nip link set eth1.77 up\n"
+            "ip link add link eth1 name eth1.77 type vlan id 77\nip link set dev eth1.77 up\n"
             "ip address add 10.10.0.1/24 dev eth1.77");
 }
 
@@ -159,10 +159,10 @@ TEST(LinkRules, Ipv6AddressGoneWithItsInterface) {
   test::silence_host(set, "b");
   EXPECT_EQ(causes_of(set), "link.down@b");
   EXPECT_EQ(candidate_of(set, "link.down").finding.remedy.text(),
-            "ip link set eth0 up\nip address add fd00:10::b/64 dev eth0 nodad");
+            "ip link set dev eth0 up\nip address add fd00:10::b/64 dev eth0 nodad");
   test::job_host(set, "b").interface = "eth0";  // the same when the host file names it
   EXPECT_EQ(candidate_of(set, "link.down").finding.remedy.text(),
-            "ip link set eth0 up\nip address add fd00:10::b/64 dev eth0 nodad");
+            "ip link set dev eth0 up\nip address add fd00:10::b/64 dev eth0 nodad");
 }
 
 TEST(LinkRules, Flapping) {
@@ -218,7 +218,7 @@ TEST(LinkRules, PortOutsideItsBridge) {
   test::silence_host(set, "mini1");
   nic(set, "mini1", "eth1").carrier = false;
   const Candidate found = candidate_of(set, "link.not_in_bridge");
-  EXPECT_EQ(found.finding.remedy.text(), "ip link set eth0 master eth1");
+  EXPECT_EQ(found.finding.remedy.text(), "ip link set dev eth0 master eth1");
   EXPECT_EQ(found.breaks, test::all_pairs(set, "mini1"));
   EXPECT_EQ(causes_of(set), "link.not_in_bridge@mini1");
 }
@@ -254,7 +254,7 @@ TEST(LinkRules, HostileInterfaceNameIsQuoted) {
   EvidenceSet set = star();
   nic(set, "mini2", "eth1").name = "x;reboot";
   nic(set, "mini2", "x;reboot").up = false;
-  EXPECT_EQ(candidate_of(set, "link.down").finding.remedy.text(), "ip link set 'x;reboot' up");
+  EXPECT_EQ(candidate_of(set, "link.down").finding.remedy.text(), "ip link set dev 'x;reboot' up");
 }
 
 }  // namespace

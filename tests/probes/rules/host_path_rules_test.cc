@@ -38,7 +38,7 @@ TEST(PathRules, MtuOfOneEnd) {
   Candidate found = candidate_of(set, "mtu.mismatch");
   EXPECT_EQ(found.finding.host, "mini3");
   EXPECT_EQ(found.finding.outcome, Severity::kWarn);
-  EXPECT_EQ(found.finding.remedy.text(), "ip link set eth1 mtu 1500");
+  EXPECT_EQ(found.finding.remedy.text(), "ip link set dev eth1 mtu 1500");
   EXPECT_TRUE(found.breaks.empty());
   PairEvidence& pair = test::pair(set, "mini1", "mini3");
   pair.mtu->largest_delivered = 1400;
@@ -58,7 +58,7 @@ TEST(PathRules, MtuOfTwoHostsIsDecidedByTheStandard) {
   const Finding found = candidate_of(set, "mtu.mismatch").finding;
   EXPECT_EQ(found.host, "mini2");
   EXPECT_EQ(found.peer, "");
-  EXPECT_EQ(found.remedy.text(), "ip link set eth1 mtu 1500");
+  EXPECT_EQ(found.remedy.text(), "ip link set dev eth1 mtu 1500");
   EXPECT_EQ(causes_of(set), "mtu.mismatch@mini2");
 }
 
@@ -90,11 +90,11 @@ TEST(PathRules, MtuOfTwoHostsOnALinkIsDecidedByTheHostsBehindTheRouter) {
     return found.host + ">" + found.peer + " " + found.remedy.text();
   };
   nic(set, "mini2", "eth1").mtu = 1293;
-  EXPECT_EQ(odd(), "mini2> ip link set eth1 mtu 1500");
+  EXPECT_EQ(odd(), "mini2> ip link set dev eth1 mtu 1500");
   // All others are at 9000: then 1500 is what is odd.
   for (HostEvidence& owner : set.hosts) nic(set, owner.name, "eth1").mtu = 9000;
   nic(set, "mini1", "eth1").mtu = 1500;
-  EXPECT_EQ(odd(), "mini1> ip link set eth1 mtu 9000");
+  EXPECT_EQ(odd(), "mini1> ip link set dev eth1 mtu 9000");
   // Different on the two sides, alike on each: no link has two values.
   for (const char* name : {"mini1", "mini2"}) nic(set, name, "eth1").mtu = 1400;
   const auto all = test::propose(set);
@@ -127,7 +127,7 @@ TEST(PathRules, MtuOfALinkToARouterShowsInWhatVanishes) {
   const Finding found = candidate_of(set, "mtu.mismatch").finding;
   EXPECT_EQ(found.host, "mini3");
   EXPECT_EQ(found.outcome, Severity::kWarn);
-  EXPECT_EQ(found.remedy.text(), "ip link set eth1 mtu 1500");
+  EXPECT_EQ(found.remedy.text(), "ip link set dev eth1 mtu 1500");
   mtu.told = 1368;
   EXPECT_FALSE(says_mismatch()) << "the router refused it by ICMP: its port has this MTU";
   mtu.told = 0;

@@ -60,7 +60,7 @@ TEST(NeighbourRules, ArpSwitchedOff) {
   for (const char* peer : {"mini1", "mini3"}) test::unresolve(set, peer, "mini2");
   const Candidate found = candidate_of(set, "neighbour.unresolved");
   EXPECT_EQ(found.finding.host, "mini2");
-  EXPECT_EQ(found.finding.remedy.text(), "ip link set eth1 arp on");
+  EXPECT_EQ(found.finding.remedy.text(), "ip link set dev eth1 arp on");
   EXPECT_EQ(found.breaks, test::all_pairs(set, "mini2"));
   EXPECT_EQ(test::root_causes(set), "neighbour.unresolved@mini2");
 }
