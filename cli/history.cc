@@ -28,12 +28,15 @@ std::string entry_path(const std::string& folder, const std::string& id) {
   return (fs::path(folder) / (id + kEnding)).string();
 }
 
-std::string to_text(const HistoryEntry& entry) { return json_text(entry_json(entry)); }
+std::string to_text(const HistoryEntry& entry) {
+  return json_text(entry_json(entry));
+}
 
 int64_t count_in(const json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number_integer()) return 0;
-  return std::max<int64_t>(0, found->get<int64_t>());
+  if (!found->is_number_unsigned()) return 0;  // it is below
+  return static_cast<int64_t>(std::min<uint64_t>(found->get<uint64_t>(), INT64_MAX));
 }
 
 std::string text_in(const json& object, const char* key) {
@@ -70,7 +73,7 @@ std::optional<HistoryEntry> entry_from(const std::string& text, const std::strin
   entry.rules_broken = count_in(object, "rules_broken");
   const auto code = object.find("exit_code");
   if (code != object.end() && code->is_number_integer()) {
-    entry.exit_code = static_cast<int>(std::clamp<int64_t>(code->get<int64_t>(), 0, 255));
+    entry.exit_code = static_cast<int>(std::min<int64_t>(count_in(object, "exit_code"), 255));
   }
   return entry;
 }

@@ -8,6 +8,7 @@
 #include "core/json_fields.h"
 #include "core/json_trouble.h"
 #include "core/printable.h"
+#include "probes/foreign_numbers.h"
 #include "probes/sources/saved_evidence.h"
 
 namespace plumbline {
@@ -93,6 +94,7 @@ Expected<EvidenceSet> parse_evidence(const std::string& text) {
       return fail(ErrorCode::kConfig, "no evidence: it has no schema, or no hosts",
                   "give a file of plumbline doctor --save, or files of collect.sh");
     }
+    check_numbers(json);
     EvidenceSet evidence = json.get<EvidenceSet>();
     if (evidence.schema != 1) {
       return fail(ErrorCode::kConfig,

@@ -10,6 +10,7 @@
 #include "core/json.h"
 #include "core/json_trouble.h"
 #include "core/units.h"
+#include "probes/foreign_numbers.h"
 #include "probes/rules/host_signal.h"
 #include "probes/sources/source.h"
 #include "probes/subnet.h"
@@ -86,16 +87,16 @@ void take_later_counters(ProbeContext& context, bool first) {
           for (InterfaceEvidence& interface : evidence.hosts[i].interfaces) {
             const std::string prefix = "if." + interface.name + ".";
             auto& into = first ? interface.counters : interface.counters_later;
-            for (const auto& [name, value] : reply.items()) {
-              if (name.rfind(prefix, 0) != 0 || !value.is_number()) continue;
+            for (const auto& [name, count] : counts_of(reply)) {
+              if (name.rfind(prefix, 0) != 0) continue;
               const std::string what = name.substr(prefix.size());
               if (what != "carrier_changes") {
-                into[what] = value.get<int64_t>();
+                into[what] = count;
               } else if (first) {
                 // The snapshot's own count is older, and so tells more.
-                if (!interface.carrier_changes) interface.carrier_changes = value.get<int64_t>();
+                if (!interface.carrier_changes) interface.carrier_changes = count;
               } else {
-                interface.carrier_changes_later = value.get<int64_t>();
+                interface.carrier_changes_later = count;
               }
             }
           }
@@ -195,6 +196,7 @@ void AgentBatch::give(Pending& pending) {
   Expected<nlohmann::json> reply = agent->reply(pending.ticket);
   if (reply) {
     try {
+      if (pending.request != "counters") check_numbers(*reply);  // those are taken by counts_of()
       pending.take(*reply);
       return;
     } catch (const nlohmann::json::exception& problem) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/json.h"
+#include "probes/foreign_numbers.h"
 #include "probes/gather.h"
 #include "probes/gather_tasks.h"
 
@@ -16,11 +17,8 @@ constexpr int kAttempts = 40;
 std::map<std::string, int64_t> counters_of(ProbeContext& context, size_t host) {
   std::map<std::string, int64_t> out;
   AgentBatch batch(context);
-  batch.ask(host, "counters", Json::object(), kShortMs, [&out](const Json& reply) {
-    for (const auto& [name, value] : reply.items()) {
-      if (value.is_number()) out[name] = value.get<int64_t>();
-    }
-  });
+  batch.ask(host, "counters", Json::object(), kShortMs,
+            [&out](const Json& reply) { out = counts_of(reply); });
   batch.collect();
   return out;
 }

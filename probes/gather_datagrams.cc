@@ -92,7 +92,7 @@ int64_t silence_that_tells_ms(const PairEvidence& pair) {
   for (const PortTry& attempt : pair.ports) {
     if (attempt.result == "connected") slowest_ns = std::max(slowest_ns, attempt.took_ns);
   }
-  return std::max(kSilenceMs, kSilenceRoundTrips * slowest_ns / kMillisecond);
+  return std::max(kSilenceMs, kSilenceRoundTrips * (slowest_ns / kMillisecond));
 }
 
 void DatagramStreams::add(size_t from, size_t to, bool alone) {

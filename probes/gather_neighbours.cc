@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "probes/foreign_numbers.h"
 #include "probes/gather.h"
 
 namespace plumbline {
@@ -80,7 +81,8 @@ std::vector<PairEvidence*> one_way_pairs(EvidenceSet& evidence) {
   return out;
 }
 
-using HostCounters = std::map<std::string, nlohmann::json>;  // by host name
+using Counts = std::map<std::string, int64_t>;
+using HostCounters = std::map<std::string, Counts>;  // by host name
 
 HostCounters read_counters(ProbeContext& context, const std::vector<PairEvidence*>& pairs) {
   HostCounters out;
@@ -88,23 +90,21 @@ HostCounters read_counters(ProbeContext& context, const std::vector<PairEvidence
   for (const PairEvidence* pair : pairs) {
     for (const std::string& name : {pair->from, pair->to}) {
       const size_t host = index_of(context.evidence, name);
-      if (host == context.evidence.hosts.size() || !out.emplace(name, nullptr).second) continue;
+      if (host == context.evidence.hosts.size() || !out.emplace(name, Counts()).second) continue;
       batch.ask(host, "counters", nlohmann::json::object(), kCountersMs,
-                [&out, name](const nlohmann::json& reply) { out[name] = reply; });
+                [&out, name](const nlohmann::json& reply) { out[name] = counts_of(reply); });
     }
   }
   batch.collect();
   return out;
 }
 
-std::map<std::string, int64_t> packets_between(const nlohmann::json& before,
-                                               const nlohmann::json& after,
-                                               const std::string& interface) {
-  std::map<std::string, int64_t> out;
+Counts packets_between(const Counts& before, const Counts& after, const std::string& interface) {
+  Counts out;
   for (const char* what : {"tx_packets", "rx_packets"}) {
     const std::string name = "if." + interface + "." + what;
     if (!before.contains(name) || !after.contains(name)) continue;
-    out[what] = after.at(name).get<int64_t>() - before.at(name).get<int64_t>();
+    out[what] = after.at(name) - before.at(name);
   }
   return out;
 }

@@ -5,8 +5,10 @@
 #include <map>
 
 #include "core/units.h"
+#include "core/whole_number.h"
 #include "probes/checks.h"
 #include "probes/evidence_query.h"
+#include "probes/foreign_numbers.h"
 #include "probes/judges.h"
 #include "probes/rules/pair_datagrams.h"
 #include "probes/rules/pair_loss.h"
@@ -43,7 +45,7 @@ std::pair<CheckOutcome, std::string> mtu_verdict(const PairView& view) {
     }
     if (fault->stall) {
       text += fmt::format("{}a transfer stopped after {}", text.empty() ? "" : "; ",
-                          format_bytes(static_cast<uint64_t>(mtu.transferred)));
+                          describe_size(mtu.transferred));
     }
     return {fault->works ? CheckOutcome::kWarn : CheckOutcome::kFail, text};
   }
@@ -63,8 +65,7 @@ std::pair<CheckOutcome, std::string> mtu_verdict(const PairView& view) {
   if (whole) {
     return {CheckOutcome::kPass,
             fmt::format("a transfer of {} arrived; the largest packet could not be measured{}",
-                        format_bytes(static_cast<uint64_t>(mtu.transfer_bytes)),
-                        silent ? ": " + unseen : "")};
+                        describe_size(mtu.transfer_bytes), silent ? ": " + unseen : "")};
   }
   return {CheckOutcome::kUnknown, mtu.error.empty() ? unseen : mtu.error};
 }
@@ -168,7 +169,7 @@ class QualityJudge {
   Check rate(const PairView& view) const {
     const StreamRate rate = one_way_rate(view);
     if (rate.bps <= 0) return check(view, "rate", CheckOutcome::kUnknown, "not measured");
-    std::string text = describe_bit_rate(static_cast<int64_t>(rate.bps));
+    std::string text = describe_bit_rate(whole_number_of(rate.bps));
     const Check passed = check(view, "rate", CheckOutcome::kPass, text);
     const auto warning = rate_.find(passed.key);
     if (warning != rate_.end()) {
@@ -180,7 +181,7 @@ class QualityJudge {
       return check(view, "rate", CheckOutcome::kUnknown,
                    text + "; the speed of the link is not known");
     }
-    text += " on a link of " + describe_bit_rate(static_cast<int64_t>(speed));
+    text += " on a link of " + describe_bit_rate(whole_number_of(speed));
     const bool reached = rate.bps >= threshold(Threshold::kRateShare) * speed;
     return check(view, "rate", reached ? CheckOutcome::kPass : CheckOutcome::kUnknown,
                  reached ? text : text + "; measured once, beside other pairs");

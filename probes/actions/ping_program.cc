@@ -10,6 +10,7 @@
 
 #include "core/clock.h"
 #include "core/command.h"
+#include "core/whole_number.h"
 #include "probes/actions/text.h"
 
 namespace plumbline {
@@ -60,7 +61,7 @@ PingEvidence parse_ping(const std::string& text) {
         ++out.duplicates;
       } else if (out.rtt_ns.size() < kMaxRtts) {
         ++out.received;
-        out.rtt_ns.push_back(static_cast<int64_t>(number * 1e6));
+        out.rtt_ns.push_back(whole_number_of(number * 1e6));
       }
     } else if (line.find("packets transmitted") != std::string::npos) {
       out.sent = static_cast<int>(std::strtol(line.c_str(), nullptr, 10));

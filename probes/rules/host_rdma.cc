@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "core/units.h"
 #include "probes/checks.h"
 #include "probes/evidence_query.h"
+#include "probes/foreign_numbers.h"
 #include "probes/remedy.h"
 #include "probes/thresholds.h"
 
@@ -124,10 +124,10 @@ class RdmaJudge {
     const double least = threshold(Threshold::kLockedMemory);
     if (host_.locked_memory && *host_.locked_memory >= 0 &&
         static_cast<double>(*host_.locked_memory) < least) {
-      return blame("rdma.memlock",
-                   fmt::format("a process may lock {} of memory",
-                               format_bytes(static_cast<uint64_t>(*host_.locked_memory))),
-                   "raise the limit where the ranks are started: ulimit -l unlimited");
+      return blame(
+          "rdma.memlock",
+          fmt::format("a process may lock {} of memory", describe_size(*host_.locked_memory)),
+          "raise the limit where the ranks are started: ulimit -l unlimited");
     }
     return say(CheckOutcome::kPass, describe_devices(active) + ", with a GID");
   }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "core/units.h"
+#include "core/whole_number.h"
 #include "probes/checks.h"
 #include "probes/evidence_query.h"
 #include "probes/remedy.h"
@@ -59,7 +60,7 @@ class HostJudge {
       return say("cores", CheckOutcome::kUnknown, "this host does not tell how many cores it has");
     }
     const int ranks = ranks_on(evidence_, host_.name);
-    const int most = static_cast<int>(host_.cores_usable * threshold(Threshold::kRanksPerCore));
+    const int64_t most = whole_number_of(host_.cores_usable * threshold(Threshold::kRanksPerCore));
     const std::string reason =
         fmt::format("{} ranks on {} usable cores", ranks, host_.cores_usable);
     if (ranks > most) {
@@ -147,8 +148,8 @@ class HostJudge {
       return say("limits", CheckOutcome::kUnknown, "the limit of open files cannot be seen");
     }
     const int peers = std::max(0, evidence_.job.ranks - 1);
-    const auto needed = static_cast<int64_t>(threshold(Threshold::kDescriptorsPerPeer) * peers +
-                                             threshold(Threshold::kSpareDescriptors));
+    const auto needed = whole_number_of(threshold(Threshold::kDescriptorsPerPeer) * peers +
+                                        threshold(Threshold::kSpareDescriptors));
     const std::string reason = fmt::format("a process may open {} files; a rank among {} needs {}",
                                            *host_.descriptors, evidence_.job.ranks, needed);
     if (*host_.descriptors >= 0 && *host_.descriptors < needed) {

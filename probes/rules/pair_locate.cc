@@ -13,6 +13,7 @@ namespace {
 constexpr double kRuleAdds = 0.04, kBrokenBelow = 0.6;
 constexpr double kGuess = 0.35;    // one side's silence, and its own filters are not out of it
 constexpr int kUsualAttempts = 2;  // SYNs of one attempt: the first, and again after a second
+constexpr int64_t kMostPackets = 1'000'000;  // that are told of one attempt
 
 }  // namespace
 
@@ -24,7 +25,9 @@ PortWitness::PortWitness(const PairView& of, const PortTry& what)
   from_there = sent_by(attempt.there, pair.from_ip);
   to_here = sent_by(attempt.here, pair.to_ip);
   to_there = sent_by(attempt.there, pair.to_ip);
-  block.packets = from_here != nullptr ? static_cast<int>(from_here->syn) : kUsualAttempts;
+  block.packets = from_here != nullptr
+                      ? static_cast<int>(std::clamp<int64_t>(from_here->syn, 0, kMostPackets))
+                      : kUsualAttempts;
 }
 
 std::optional<bool> PortWitness::seen(bool captured, const TraceDirection* direction,

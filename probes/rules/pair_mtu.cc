@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/units.h"
 #include "probes/checks.h"
+#include "probes/foreign_numbers.h"
 #include "probes/rules/pair_directions.h"
 #include "probes/rules/pair_filters.h"
 #include "probes/rules/pair_propose.h"
@@ -143,8 +143,8 @@ Candidates propose_mtu_blackhole(const EvidenceSet& evidence, const Checks&) {
       finding.evidence.push_back(
           {pair.from, check,
            fmt::format("a transfer of {} to {} stopped after {}, while small messages pass",
-                       format_bytes(static_cast<uint64_t>(pair.mtu->transfer_bytes)), pair.to,
-                       format_bytes(static_cast<uint64_t>(pair.mtu->transferred)))});
+                       describe_size(pair.mtu->transfer_bytes), pair.to,
+                       describe_size(pair.mtu->transferred))});
     }
     const int port = evidence.job.ports.empty() ? 0 : evidence.job.ports[0];
     const int size = fault->lost > 0 ? fault->lost : fault->allowed;

@@ -8,8 +8,10 @@
 
 #include "core/rate_groups.h"
 #include "core/units.h"
+#include "core/whole_number.h"
 #include "probes/checks.h"
 #include "probes/evidence_query.h"
+#include "probes/foreign_numbers.h"
 #include "probes/rules/pair_directions.h"
 #include "probes/rules/pair_propose.h"
 #include "probes/thresholds.h"
@@ -29,7 +31,7 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-std::string bit_rate(double bps) { return describe_bit_rate(static_cast<int64_t>(bps)); }
+std::string bit_rate(double bps) { return describe_bit_rate(whole_number_of(bps)); }
 
 const JobHost* job_host(const EvidenceSet& evidence, const std::string& name) {
   return find_job_host(evidence, name);
@@ -112,14 +114,13 @@ StreamRate one_way_rate(const PairView& view) {
     out.limit = "both ends share the cores of one machine";
   } else if (best.limited_by_receiver > busy) {
     out.limited_host = pair.to;
-    out.limit = fmt::format(
-        "the receive window of {} held the sender back for {:.0f} % of the time",
-        format_bytes(static_cast<uint64_t>(best.receive_window)), 100 * best.limited_by_receiver);
+    out.limit =
+        fmt::format("the receive window of {} held the sender back for {:.0f} % of the time",
+                    describe_size(best.receive_window), 100 * best.limited_by_receiver);
   } else if (best.limited_by_buffer > busy) {
     out.limited_host = pair.from;
     out.limit = fmt::format("the send buffer of {} held it back for {:.0f} % of the time",
-                            format_bytes(static_cast<uint64_t>(best.send_buffer)),
-                            100 * best.limited_by_buffer);
+                            describe_size(best.send_buffer), 100 * best.limited_by_buffer);
   }
   return out;
 }

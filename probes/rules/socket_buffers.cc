@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/units.h"
+#include "probes/foreign_numbers.h"
 #include "probes/remedy.h"
 #include "probes/thresholds.h"
 
@@ -31,10 +31,6 @@ constexpr WayRow kWays[] = {
     {"send", &BufferEvidence::send, "net.core.wmem_max", "net.ipv4.tcp_wmem",
      "net.inet.tcp.autosndbufmax", 4 * kMebi},
 };
-
-std::string size(int64_t bytes) {
-  return format_bytes(static_cast<uint64_t>(std::max<int64_t>(0, bytes)));
-}
 
 // Whole numbers that are not negative; empty when anything else stands there.
 std::vector<int64_t> numbers_in(const std::string& text) {
@@ -65,10 +61,10 @@ class BufferJudge {
     for (const WayRow& way : kWays) look_at(way);
     BufferVerdict out;
     out.outcome = remedy_.empty() ? CheckOutcome::kPass : CheckOutcome::kWarn;
-    out.reason = asked_ == 0
-                     ? "socket buffers are left to the system (0 asked)"
-                     : fmt::format("asked {}, granted {} to send and {} to receive", size(asked_),
-                                   size(host_.buffers.send), size(host_.buffers.receive));
+    out.reason = asked_ == 0 ? "socket buffers are left to the system (0 asked)"
+                             : fmt::format("asked {}, granted {} to send and {} to receive",
+                                           describe_size(asked_), describe_size(host_.buffers.send),
+                                           describe_size(host_.buffers.receive));
     for (const std::string& line : words_) out.reason += "; " + line;
     out.remedy = remedy_;
     return out;
@@ -102,10 +98,10 @@ class BufferJudge {
     const bool small = *grown < needed;
     if (asked_ == 0 || refused || small) {
       words_.push_back(fmt::format("the system's tuning gives a socket at most {} to {} ({})",
-                                   size(*grown), way.verb, tuned_by(way)));
+                                   describe_size(*grown), way.verb, tuned_by(way)));
     }
     if (!small) return;
-    words_.back() += fmt::format(", where 10 Gbit/s over 0.5 ms need {}", size(needed));
+    words_.back() += fmt::format(", where 10 Gbit/s over 0.5 ms need {}", describe_size(needed));
     raise_tuned(way);
   }
 

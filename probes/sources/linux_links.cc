@@ -11,6 +11,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int kMostNumber = 1 << 30;
+
 bool has_word(const json& list, const char* word) {
   return list.is_array() && std::any_of(list.begin(), list.end(), [&](const json& entry) {
            return entry.is_string() && entry.get_ref<const std::string&>() == word;
@@ -49,12 +51,15 @@ std::string kind_of(const json& link) {
   return "unknown";
 }
 
+// From 0 to `most`; 0 where there is no number.
+int int_at(const json& object, const char* key, int most) {
+  return static_cast<int>(std::clamp<int64_t>(number_at(object, key).value_or(0), 0, most));
+}
+
 AddressEvidence address_of(const json& entry) {
   AddressEvidence out;
   out.ip = text_at(entry, "local");
-  out.prefix =
-      static_cast<int>(std::clamp<int64_t>(number_at(entry, "prefixlen").value_or(0), 0,
-                                           text_at(entry, "family") == "inet6" ? 128 : 32));
+  out.prefix = int_at(entry, "prefixlen", text_at(entry, "family") == "inet6" ? 128 : 32);
   out.scope = text_at(entry, "scope");
   for (const char* flag : {"tentative", "dadfailed", "deprecated", "secondary", "temporary",
                            "optimistic", "dynamic", "noprefixroute", "mngtmpaddr", "nodad"}) {
@@ -107,11 +112,11 @@ bool has_xdp(const json& link) {
 InterfaceEvidence interface_of(const json& link) {
   InterfaceEvidence out;
   out.name = text_at(link, "ifname");
-  out.index = static_cast<int>(number_at(link, "ifindex").value_or(0));
+  out.index = int_at(link, "ifindex", kMostNumber);
   out.kind = kind_of(link);
   out.mac = text_at(link, "address");
   if (out.mac == "00:00:00:00:00:00") out.mac.clear();
-  out.mtu = static_cast<int>(number_at(link, "mtu").value_or(0));
+  out.mtu = int_at(link, "mtu", kMostNumber);
   out.state = text_at(link, "operstate");
   read_flags(link, out);
   read_port(link, out);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/json.h"
+#include "probes/foreign_numbers.h"
 #include "probes/gather_datagrams.h"
 
 namespace plumbline {
@@ -120,6 +121,86 @@ TEST(agent_batch, an_answer_that_makes_no_sense_costs_its_host_only) {
   EXPECT_EQ(context.agents[1], nullptr);
   EXPECT_EQ(context.evidence.hosts[1].agent_cause, "rank.agent_lost");
   EXPECT_THAT(context.evidence.hosts[1].agent_error, HasSubstr("snapshot"));
+}
+
+// Counters are counts: -1 and 1e300 are none, and differences of what is taken do not overflow.
+TEST(foreign_numbers, a_counter_that_is_no_count_is_left_out) {
+  const nlohmann::json reply = {{"tcp.out_segments", 7},
+                                {"whole", 5.0},
+                                {"most", int64_t{1} << 61},
+                                {"minus", -1},
+                                {"least", INT64_MIN},
+                                {"too.many", (int64_t{1} << 61) + 1},
+                                {"unsigned", UINT64_MAX},
+                                {"huge", 1e300},
+                                {"part", 1.5},
+                                {"text", "7"},
+                                {"none", nullptr}};
+  EXPECT_THAT(counts_of(reply), testing::UnorderedElementsAre(
+                                    testing::Pair("tcp.out_segments", 7), testing::Pair("whole", 5),
+                                    testing::Pair("most", int64_t{1} << 61)));
+  EXPECT_THAT(counts_of("what?"), IsEmpty());
+}
+
+TEST(foreign_numbers, what_cannot_be_reckoned_with_is_refused_by_name) {
+  const auto trouble = [](const nlohmann::json& said) -> std::string {
+    try {
+      check_numbers(said);
+      return "";
+    } catch (const nlohmann::json::exception& error) {
+      return error.what();
+    }
+  };
+  const int64_t large = (int64_t{1} << 53) + 1, larger = (int64_t{1} << 61) + 1;
+  for (const nlohmann::json& bad :
+       std::vector<nlohmann::json>{{{"bytes", large}},
+                                   {{"bytes", -large}},
+                                   {{"took_ns", larger}},
+                                   {{"mtu", -1}},
+                                   {{"list", {{{"sent", 1e300}}}}},
+                                   {{"counters", {{"rx_bytes", larger}}}},
+                                   {{"round_trips_ns", {1, larger}}},
+                                   {{"speed_bps", UINT64_MAX}}}) {
+    EXPECT_THAT(trouble(bad), HasSubstr("out of range")) << bad;
+  }
+  EXPECT_THAT(trouble({{"mtu", -1}}), HasSubstr("mtu: -1"));
+  for (const nlohmann::json& good :
+       std::vector<nlohmann::json>{{{"bytes", large - 1}},
+                                   {{"took_ns", large}},
+                                   {{"locked_memory", -1}},
+                                   {{"counters", {{"rx_bytes", large}}}},
+                                   {{"asker", {{"rx_packets", -large}}}},
+                                   {{"load1", 0.5}},
+                                   {{"text", "1e300"}}}) {
+    EXPECT_EQ(trouble(good), "");
+  }
+}
+
+// It was taken as a count, and the differences of such counts were undefined.
+TEST(gather_evidence, an_agent_whose_numbers_make_no_sense_is_told_or_left_out) {
+  const nlohmann::json link = {{"name", "eth0"}, {"kind", "ethernet"}, {"up", true}, {"mtu", 1500}};
+  const auto agent = [&](const std::string& name, const nlohmann::json& interface,
+                         const nlohmann::json& count) {
+    return make_in_process_agent(
+        name, {answer("snapshot", {{"interfaces", nlohmann::json::array({interface})}}),
+               answer("counters", {{"if.eth0.rx_errors", count}, {"if.eth0.rx_packets", 9}})});
+  };
+  nlohmann::json odd = link;
+  odd["mtu"] = -1;
+  const auto a = agent("a", link, -1), b = agent("b", link, 1e300), c = agent("c", odd, 1);
+  ProbeContext context;
+  context.agents = {a.get(), b.get(), c.get()};
+  context.evidence = evidence_of({job_host("a", ""), job_host("b", ""), job_host("c", "")});
+  std::vector<std::string> traces;
+  gather_evidence(context, kNeedSnapshot, {}, traces);
+  for (size_t i : {0u, 1u}) {
+    const HostEvidence& host = context.evidence.hosts[i];
+    EXPECT_EQ(host.agent_error, "");
+    ASSERT_THAT(host.interfaces, SizeIs(1));
+    EXPECT_THAT(host.interfaces[0].counters, testing::ElementsAre(testing::Pair("rx_packets", 9)));
+  }
+  EXPECT_EQ(context.evidence.hosts[2].agent_cause, "rank.agent_lost");
+  EXPECT_THAT(context.evidence.hosts[2].agent_error, HasSubstr("mtu: -1 is out of range"));
 }
 
 TEST(gather_evidence, goes_on_when_every_agent_is_missing) {
@@ -288,6 +369,16 @@ TEST(evidence, survives_its_own_text) {
   EXPECT_EQ(evidence_text(*back), text);
   EXPECT_FALSE(back->hosts[1].clock_offset_ns.has_value());
   EXPECT_FALSE(back->pairs[1].mtu.has_value());
+}
+
+TEST(evidence, refuses_numbers_that_cannot_be_reckoned_with) {
+  for (const char* host : {R"("interfaces": [{"mtu": -1}])", R"("clock_offset_ns": 9e18)",
+                           R"("conntrack_max": 1e300)"}) {
+    const auto read =
+        parse_evidence(R"({"schema": 1, "hosts": [{"name": "a", )" + std::string(host) + "}]}");
+    ASSERT_FALSE(read) << host;
+    EXPECT_THAT(read.error().message(), HasSubstr("out of range"));
+  }
 }
 
 TEST(evidence, refuses_what_is_none) {
