@@ -13,6 +13,7 @@
 
 #include "core/clock.h"
 #include "core/json.h"
+#include "core/printable.h"
 
 namespace plumbline {
 namespace {
@@ -29,7 +30,7 @@ std::string entry_path(const std::string& folder, const std::string& id) {
 }
 
 std::string to_text(const HistoryEntry& entry) {
-  return json_text(entry_json(entry));
+  return printable_json(json_text(entry_json(entry)));
 }
 
 int64_t count_in(const json& object, const char* key) {

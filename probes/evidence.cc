@@ -80,7 +80,7 @@ const PairEvidence* find_pair(const EvidenceSet& evidence, const std::string& fr
 
 std::string evidence_text(const EvidenceSet& evidence) {
   // Bytes from the network may be no UTF-8; they are replaced, never thrown about.
-  return json_text(nlohmann::json(evidence));
+  return printable_json(json_text(nlohmann::json(evidence)));
 }
 
 Expected<EvidenceSet> parse_evidence(const std::string& text) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/printable.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -143,10 +144,10 @@ void Document::table(Table table) {
   blocks.push_back(std::move(block));
 }
 
-void Document::command(std::string text) {
+void Document::command(std::string_view text) {
   DocumentBlock block;
   block.kind = DocumentBlock::Kind::kCommand;
-  block.text = std::move(text);
+  block.text = escaped(text);
   blocks.push_back(std::move(block));
 }
 

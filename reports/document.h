@@ -5,6 +5,7 @@
 
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reports/tables.h"
@@ -37,7 +38,7 @@ struct Document {
   void paragraph(std::string text, Tone tone = Tone::kPlain);
   void list(std::vector<std::string> items);  // nothing when empty
   void table(Table table);                    // nothing when it has no rows
-  void command(std::string text);
+  void command(std::string_view text);        // one line: what would end it is shown as an escape
   void picture(std::string title, std::string path);
   void link(std::string text, std::string path);
 };

@@ -8,6 +8,7 @@
 #include "core/input_file.h"
 #include "core/json.h"
 #include "core/json_trouble.h"
+#include "core/printable.h"
 #include "core/shell_words.h"
 #include "core/text_file.h"
 #include "reports/text.h"
@@ -26,7 +27,8 @@ Status keep_run_state(const std::string& folder, const RunState& state) {
                                {"reason", state.reason},
                                {"planned", state.planned},
                                {"measured", state.measured}};
-  return replace_text_file((fs::path(folder) / kRunStateFile).string(), json_text(json));
+  return replace_text_file((fs::path(folder) / kRunStateFile).string(),
+                           printable_json(json_text(json)));
 }
 
 Expected<RunState> read_run_state(const std::string& folder) {

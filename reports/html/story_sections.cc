@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/health.h"
+#include "core/printable.h"
 #include "core/shell_words.h"
 #include "core/units.h"
 #include "reports/content.h"
@@ -185,7 +186,8 @@ std::vector<std::string> commands_of(const View& view) {
   std::set<std::vector<std::string>> seen;
   for (const Item& item : view.items) {
     const std::vector<std::string>& command = item.record->environment.command;
-    if (!command.empty() && seen.insert(command).second) commands.push_back(shell_line(command));
+    if (command.empty() || !seen.insert(command).second) continue;
+    commands.push_back(escaped(shell_line(command)));  // one line each
   }
   return commands;
 }

@@ -371,6 +371,19 @@ TEST(evidence, survives_its_own_text) {
   EXPECT_FALSE(back->pairs[1].mtu.has_value());
 }
 
+// Such characters in a file do no more to a terminal than their escapes do.
+TEST(evidence, its_text_holds_no_control_characters) {
+  EvidenceSet evidence = evidence_of({job_host("a", "10.0.0.1/24")});
+  const std::string name = "a\x7f\xc2\x85\xe2\x80\xae\x1b z";
+  evidence.hosts[0].hostname = name;
+  const std::string text = evidence_text(evidence);
+  EXPECT_THAT(text, HasSubstr(R"(a\u007f\u0085\u202e\u001b z)"));
+  EXPECT_THAT(text, testing::Not(testing::ContainsRegex("\x7f|\xc2\x85|\xe2\x80\xae")));
+  const auto again = parse_evidence(text);
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_EQ(again->hosts[0].hostname, name);
+}
+
 TEST(evidence, refuses_numbers_that_cannot_be_reckoned_with) {
   for (const char* host : {R"("interfaces": [{"mtu": -1}])", R"("clock_offset_ns": 9e18)",
                            R"("conntrack_max": 1e300)"}) {

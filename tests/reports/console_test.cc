@@ -72,6 +72,15 @@ ReportInput hostile() {
   return input;
 }
 
+// A command is one line, whatever its words hold: none of them begins a line of its own.
+TEST(Markdown, ACommandThatIsToldIsOneLine) {
+  Record record = samples::record("latency", "allreduce", "ring", 2, 64, 1000);
+  record.environment.command = {"plumbline", "run", "a\n$(reboot)\r\x7f\xc2\x85\xe2\x80\xae"};
+  const std::string text = report("markdown", input_of({record}));
+  EXPECT_THAT(lines_of(text),
+              testing::Contains(R"(plumbline run 'a\x0a$(reboot)\x0d\x7f\x85\u202e')"));
+}
+
 TEST(Console, Golden) {
   const ReportInput input = input_of(samples::small_run());
   EXPECT_TRUE(equals_golden(report("console", input), "report_console.txt"));
@@ -202,7 +211,7 @@ TEST(Console, NeedsAnOutputStream) {
 TEST(Markdown, HostileTextKeepsTablesAndFences) {
   const std::string text = report("markdown", hostile());
   EXPECT_THAT(text, Not(HasSubstr("\n# heading")));
-  EXPECT_THAT(text, HasSubstr("````sh\nplumbline run '```\n$(reboot)'\n````"));
+  EXPECT_THAT(text, HasSubstr("````sh\nplumbline run '```\\x0a$(reboot)'\n````"));
   EXPECT_THAT(text, Not(HasSubstr("<b>")));
   const std::regex bar("(^|[^\\\\])\\|");
   size_t expected = 0;

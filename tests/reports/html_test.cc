@@ -78,6 +78,15 @@ class NoPrograms {
 
 bool has_gnuplot() { return std::system("command -v gnuplot >/dev/null 2>&1") == 0; }
 
+// None of its words begins a line of its own, or turns the direction of writing.
+TEST(Html, ACommandThatIsToldIsOneLine) {
+  Record record = samples::record("latency", "allreduce", "ring", 2, 64, 1000);
+  record.environment.command = {"plumbline", "a\n$(reboot)\x7f\xe2\x80\xae"};
+  ReportInput input;
+  input.records = {record};
+  EXPECT_THAT(html(input), HasSubstr(R"(\x0a$(reboot)\x7f\u202e)"));
+}
+
 TEST(Html, EverySectionThatHasSomethingToSay) {
   ReportInput input = input_of(samples::small_run());
   input.scenario_text = "// as it was\n{\"plumbline\": 1}\n";

@@ -28,6 +28,20 @@ std::string made(const char* report, const ReportInput& input) {
   return out.str();
 }
 
+TEST(RunState, HoldsNoControlCharactersAndTheSameWords) {
+  const TemporaryFolder folder;
+  RunState state;
+  state.state = "stopped";
+  state.reason = "a\x7f\xc2\x85\xe2\x80\xae z";
+  ASSERT_TRUE(keep_run_state(folder.path().string(), state));
+  std::stringstream text;
+  text << std::ifstream(folder.path() / kRunStateFile).rdbuf();
+  EXPECT_THAT(text.str(), HasSubstr(R"(a\u007f\u0085\u202e z)"));
+  const auto again = read_run_state(folder.path().string());
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->reason, state.reason);
+}
+
 TEST(RunState, ComesBackFromTheFolder) {
   const TemporaryFolder folder;
   for (const char* word : {"running", "finished", "interrupted", "stopped"}) {
