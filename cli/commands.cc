@@ -27,9 +27,10 @@ const FlagRow kRules = {"--rules", "FILE",
 const FlagRow kBaseline = {"--baseline", "DIR",
                            "run (folder or records.jsonl) that rules of the kind p50_of_baseline "
                            "compare with"};
-const FlagRow kCommands = {"--allow-commands", nullptr,
-                           "run the commands of the scenario's probe `command` on its hosts; "
-                           "plumbline plan lists them"};
+const FlagRow kCommands = {
+    "--allow-commands", nullptr,
+    "start what the scenario names: commands of its probe `command`, and the "
+    "`binary` of its own hosts; plumbline plan lists both"};
 const FlagRow kExclude = {"--exclude", "HOST", "leave this host out; may be repeated", true};
 const FlagRow kMinEffect = {"--min-effect", "SHARE", "changes below this do not count (2%)"};
 const FlagRow kAlpha = {"--alpha", "SHARE",

@@ -25,6 +25,7 @@
 #include "probes/port_list.h"
 #include "probes/sources/saved_evidence.h"
 #include "reports/doctor.h"
+#include "scenarios/host_files/host_file.h"
 
 namespace plumbline {
 namespace {
@@ -34,13 +35,20 @@ constexpr int64_t kDeepIdleSeconds = 60, kMaxIdleSeconds = 3600;
 
 // A scenario brings its options along, a host file only hosts; without a file two ranks on this
 // machine.
-std::optional<Scenario> what_to_look_at(const std::string& file, Context& context) {
+std::optional<Scenario> what_to_look_at(const Args& args, Context& context) {
+  const std::string file = args.get("file", args.get("hosts"));
   Scenario scenario;
   scenario.file = file;
   scenario.hosts = local_hosts(2);
   if (file.empty()) return scenario;
   std::optional<std::vector<ScenarioHost>> hosts = read_hosts(file, context);
   if (!hosts) return std::nullopt;
+  if (const auto read = load_host_file(file); read && read->of_scenario) {
+    if (const Status programs = check_binaries(*hosts, permitted_by(args)); !programs) {
+      usage_failure(context, programs.error());
+      return std::nullopt;
+    }
+  }
   if (auto whole = load_scenario(file, make_vocabulary())) return std::move(*whole);
   scenario.hosts = std::move(*hosts);
   return scenario;
@@ -50,13 +58,29 @@ Error usage(std::string what, std::string hint) {
   return Error{ErrorCode::kUsage, std::move(what), 0, std::move(hint), ""};
 }
 
+// All probes, and the scenario's commands where it has any.
+std::vector<ProbeCallSpec> all_calls(const Scenario& scenario, bool permitted) {
+  std::vector<ProbeCallSpec> commands;
+  for (const ProbeCall& own : scenario.probes) {
+    if (own.probe == kCommandProbe) commands.push_back(probe_call(own, permitted));
+  }
+  if (commands.empty()) return {};  // no call stands for all
+  std::vector<ProbeCallSpec> calls;
+  for (const ProbeRow& row : probe_table()) {
+    if (row.descriptor.name != kCommandProbe) calls.push_back({row.descriptor.name, {}});
+  }
+  calls.insert(calls.end(), commands.begin(), commands.end());
+  return calls;
+}
+
 // The named probes; an error for a name that no row has.
 Expected<std::vector<ProbeCallSpec>> calls_of(const Args& args, const Scenario& scenario) {
+  const bool permitted = args.has(kAllowCommands) || args.has("from");  // which runs nothing
+  if (args.all("only").empty()) return all_calls(scenario, permitted);
   std::vector<ProbeCallSpec> calls;
   for (const std::string& name : args.all("only")) {
     if (find_probe(name) != nullptr) {
       // With the parameters that the scenario gives it.
-      const bool permitted = args.has(kAllowCommands) || args.has("from");  // which runs nothing
       const size_t before = calls.size();
       for (const ProbeCall& own : scenario.probes) {
         if (own.probe == name) calls.push_back(probe_call(own, permitted));
@@ -198,7 +222,7 @@ int run_doctor(const Args& args, Context& context) {
     return usage_failure(context, places.error());
   }
   if (args.has("from")) return diagnose_files(args, context);
-  std::optional<Scenario> scenario = what_to_look_at(args.get("file", args.get("hosts")), context);
+  std::optional<Scenario> scenario = what_to_look_at(args, context);
   if (!scenario) return 1;
   const auto options = resolve_options(args, scenario->config);
   if (!options) return usage_failure(context, options.error());

@@ -57,7 +57,7 @@ int run_plan(const Args& args, Context& context) {
   if (!args.has("json")) {
     print_plan(*plan, *context.out);
     for (const std::string& line : check.lines) *context.out << line << "\n";
-    print_programs(*scenario, false, *context.out);
+    print_programs(*scenario, permitted_by(args), *context.out);
     return sound ? 0 : 1;
   }
   nlohmann::json cells = nlohmann::json::array();
@@ -74,7 +74,7 @@ int run_plan(const Args& args, Context& context) {
   nlohmann::json all = {{"cells", std::move(cells)},    {"seed", plan->seed},
                         {"hash", plan->hash},           {"estimated_s", plan->estimated_s},
                         {"options", std::move(values)}, {"rules", check.lines}};
-  all.update(programs_json(*scenario, false));
+  all.update(programs_json(*scenario, permitted_by(args)));
   *context.out << json_text(all);
   return sound ? 0 : 1;
 }

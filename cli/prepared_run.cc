@@ -9,6 +9,7 @@
 #include "cli/options_source.h"
 #include "cli/port_window.h"
 #include "cli/run_folder.h"
+#include "cli/scenario_programs.h"
 #include "cli/scenario_source.h"
 #include "core/clock.h"
 #include "core/text_file.h"
@@ -165,6 +166,13 @@ std::optional<PreparedRun> prepare_run(const std::optional<LauncherPlace>& place
     usage_failure(context, hosts.error());
     code = launch_exit_code(hosts.error());
     return std::nullopt;
+  }
+  if (!place && !args.has("dry-run")) {  // which only shows them
+    const Status programs = check_binaries(run.scenario.hosts, permitted_by(args));
+    if (!programs) {
+      usage_failure(context, programs.error());
+      return std::nullopt;
+    }
   }
   run.soak = soak_plan;
   if (const Status idle = let_lie_idle(run); !idle) {

@@ -114,12 +114,12 @@ int measure_repeatedly(std::deque<RunSession>& sessions, const std::vector<SideA
 }
 
 void print_plans(std::deque<RunSession>& sessions, const std::optional<RepeatFlags>& repeat,
-                 bool commands, Context& context) {
+                 const Permitted& permitted, Context& context) {
   for (RunSession& session : sessions) {
     const PreparedRun& run = session.prepared();
     print_plan(run.plan, *context.out);
     for (const std::string& line : run.rule_check.lines) *context.out << line << "\n";
-    print_programs(run.scenario, commands, *context.out);
+    print_programs(run.scenario, permitted, *context.out);
     if (run.soak) *context.out << soak_outline(*run.soak, run.plan);
   }
   if (repeat) *context.out << repeat_outline(*repeat);
@@ -159,7 +159,7 @@ int run_run(const Args& args, Context& context) {
   }
   if (!few.empty()) *context.err << "plumbline: " << few << "\n";
   if (args.has("dry-run")) {
-    print_plans(sessions, *repeat, args.has(kAllowCommands), context);
+    print_plans(sessions, *repeat, permitted_by(args), context);
     return 0;
   }
   const Expected<std::string> program = own_program_path();

@@ -43,6 +43,7 @@ HostFile file_of_scenario(const std::string& text, const std::string& path, Prob
   HostFile out;
   out.row = find_host_file_format("ours");
   out.file = path;
+  out.of_scenario = true;
   auto scenario = parse_scenario(text, path, {});
   if (!scenario) {
     for (ScenarioProblem& problem : scenario.error()) {

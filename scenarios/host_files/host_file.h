@@ -25,6 +25,7 @@ using EnvironmentList = std::vector<std::pair<std::string, std::string>>;
 struct HostFile {
   const HostFileFormat* row = nullptr;  // the format it was read from
   std::string file;                     // its name, for messages
+  bool of_scenario = false;             // it is a scenario, whose own hosts these are
   std::vector<ScenarioHost> hosts;      // in the order of the ranks
   std::vector<std::string> places;      // where each of them stands: "$.hosts[0]", "hosts.txt:3"
   std::string backend;                  // MLX's, as the file says it; empty = it does not

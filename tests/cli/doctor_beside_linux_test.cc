@@ -66,8 +66,8 @@ class DoctorBeside : public testing::Test {
   // The run's id; empty when it could not be started.
   std::string start_run(const std::string& hosts = R"({"local": 2})") {
     folder_.write("scenario.json", run_scenario(port_, hosts));
-    run_ = std::make_unique<Program>(
-        plumbline_argv({"run", folder_.path("scenario.json"), "--out", folder_.path("out")}));
+    run_ = std::make_unique<Program>(plumbline_argv(
+        {"run", folder_.path("scenario.json"), "--out", folder_.path("out"), "--allow-commands"}));
     if (!run_->wait_for_children(2)) return "";
     // The ranks listen when the first cell is measured.
     for (int i = 0; i < 400 && read_file(folder_.path("out/records.jsonl")).empty(); ++i) {

@@ -97,10 +97,12 @@ TEST(ExitHealth, RunAsksTheSameQuestion) {
         "hosts": [{"name": "a", "local": true, "data": ["127.0.0.1/8"]},
                   {"name": "b", "local": true, "data": ["127.0.0.1/8"], "binary": "/proc/nowhere/x"}],
         "checklist": [{"item": "plumbline answers", "probes": "launch"}]})");
-  const Finished doctor = run_program(plumbline_argv({"doctor", scenario, "--only", "launch"}));
+  const Finished doctor =
+      run_program(plumbline_argv({"doctor", scenario, "--only", "launch", "--allow-commands"}));
   expect_agreement(doctor);
   EXPECT_EQ(doctor.status, 2) << doctor.out;
-  const Finished run = run_program(plumbline_argv({"run", scenario, "--out", folder.path("out")}));
+  const Finished run = run_program(
+      plumbline_argv({"run", scenario, "--out", folder.path("out"), "--allow-commands"}));
   EXPECT_EQ(run.status, 2) << run.out << run.err;
   EXPECT_TRUE(shows_fail(run.err + run.out)) << run.err << run.out;
   EXPECT_THAT(run.out, HasSubstr("[FAIL] plumbline answers"));

@@ -118,7 +118,8 @@ TEST(HostileOutput, RunPrintsWhatHostsSayAsText) {
           "hosts": [{"name": "a", "local": true, "data": ["127.0.0.1/8"], "binary": ")" +
           agent + R"("}, {"name": "b", "local": true, "data": ["127.0.0.1/8"], "binary": ")" +
           agent + R"("}], "matrix": [{"kind": "check", "op": "barrier"}], "report": ["console"]})");
-  const Finished done = run_program(plumbline_argv({"run", scenario, "--out", folder.path("out")}));
+  const Finished done = run_program(
+      plumbline_argv({"run", scenario, "--out", folder.path("out"), "--allow-commands"}));
   EXPECT_EQ(done.status, 2) << done.err;
   EXPECT_THAT(done.out + done.err, HasSubstr("evil"));
   EXPECT_EQ(control_in(done.out), "");

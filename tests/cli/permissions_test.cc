@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <map>
 
 #include "core/json.h"
 #include "tests/support/program.h"
@@ -16,9 +17,11 @@ using Json = nlohmann::json;
 class Permissions : public testing::Test {
  protected:
   Permissions() {
-    folder_.write("s.json", R"({"plumbline": 1,
-      "hosts": [{"name": "here", "local": true, "data": "127.0.0.1/8", "binary": ")" +
-                                plumbline_argv({}).front() + R"("}],
+    const std::string hosts =
+        R"("hosts": [{"name": "here", "local": true, "data": "127.0.0.1/8", "binary": ")" +
+        plumbline_argv({}).front() + R"("}])";
+    folder_.write("hosts.json", "{" + hosts + "}");
+    folder_.write("s.json", R"({"plumbline": 1, )" + hosts + R"(,
       "probes": [{"probe": "command", "run": ["touch", ")" +
                                 mark_ + R"("]}],
       "launch": {"port_base": "auto"}, "roofs": false, "report": ["console"],
@@ -40,7 +43,7 @@ class Permissions : public testing::Test {
 };
 
 TEST_F(Permissions, ACommandOfAScenarioRunsWithTheFlagOnly) {
-  const Finished refused = run("a");
+  const Finished refused = run("a", {"--hosts", folder_.path("hosts.json")});
   EXPECT_EQ(refused.status, 0) << refused.err;
   EXPECT_FALSE(touched());
   const Json doctor = Json::parse(read_file(folder_.path("a/doctor.json")));
@@ -54,7 +57,8 @@ TEST_F(Permissions, ACommandOfAScenarioRunsWithTheFlagOnly) {
 }
 
 TEST_F(Permissions, DoctorAsksForTheSameFlag) {
-  const std::vector<std::string> doctor = {"doctor", folder_.path("s.json"), "--only", "command"};
+  const std::vector<std::string> doctor = {"doctor", "--hosts", folder_.path("s.json"), "--only",
+                                           "command"};
   EXPECT_THAT(plumbline(doctor).out, HasSubstr("--allow-commands"));
   EXPECT_FALSE(touched());
   std::vector<std::string> permitted = doctor;
@@ -64,9 +68,9 @@ TEST_F(Permissions, DoctorAsksForTheSameFlag) {
 }
 
 TEST_F(Permissions, NeitherAVariableNorAScenarioStandsForTheFlag) {
-  const Finished variable =
-      plumbline({"run", folder_.path("s.json"), "--out", folder_.path("c"), "--no-history"},
-                {"PLUMBLINE_ALLOW_COMMANDS=1"});
+  const Finished variable = plumbline({"run", folder_.path("s.json"), "--out", folder_.path("c"),
+                                       "--no-history", "--hosts", folder_.path("hosts.json")},
+                                      {"PLUMBLINE_ALLOW_COMMANDS=1"});
   EXPECT_EQ(variable.status, 1);
   for (const char* key : {R"("config": {"allow_commands": true})", R"("allow_commands": true)",
                           R"("launch": {"allow_commands": true})"}) {
@@ -84,13 +88,77 @@ TEST_F(Permissions, PlanAndDryRunListCommandsAndBinariesWithTheirHosts) {
     EXPECT_EQ(shown.status, 0) << shown.err;
     EXPECT_THAT(shown.out,
                 HasSubstr("command on here: touch " + mark_ + " (only with --allow-commands)"));
-    EXPECT_THAT(shown.out, HasSubstr("plumbline on here: " + plumbline_argv({}).front()));
+    EXPECT_THAT(shown.out, HasSubstr("plumbline on here: " + plumbline_argv({}).front() +
+                                     " (only with --allow-commands)"));
   }
   const Json plan = Json::parse(plumbline({"plan", folder_.path("s.json"), "--json"}).out);
   EXPECT_EQ(plan["commands"], Json::parse(R"([{"argv": ["touch", ")" + mark_ +
                                           R"("], "hosts": ["here"], "permitted": false}])"));
   EXPECT_EQ(plan["binaries"][0]["host"], "here");
+  EXPECT_EQ(plan["binaries"][0]["permitted"], false);
   EXPECT_FALSE(touched());
+}
+
+// What `run` does with the scenario's commands, `doctor` does.
+TEST_F(Permissions, DoctorRunsOrSkipsTheCommandsBesideItsOwnProbes) {
+  const std::string file = folder_.write("d.json", R"({"plumbline": 1, "hosts": {"local": 1},
+    "probes": [{"probe": "command", "run": ["touch", ")" +
+                                                       mark_ + R"("]}]})");
+  const auto checks_of = [](const Finished& done) {
+    std::map<std::string, std::string> out;  // by probe: outcome and reason of its last check
+    const Json all = Json::parse(done.out);
+    for (const Json& check : all.at("checks")) {
+      const auto key = check["key"].get<std::string>();
+      out[key.substr(0, key.find('/'))] =
+          check["outcome"].get<std::string>() + " " + check["reason"].get<std::string>();
+    }
+    return out;
+  };
+  const auto skipped = checks_of(plumbline({"doctor", file, "--json"}));
+  EXPECT_THAT(skipped.at("command"),
+              testing::AllOf(testing::StartsWith("skipped"), HasSubstr("--allow-commands")));
+  EXPECT_EQ(skipped.count("config"), 1u) << "its own probes are all there";
+  EXPECT_FALSE(touched());
+  const auto run = checks_of(plumbline({"doctor", file, "--allow-commands", "--json"}));
+  EXPECT_THAT(run.at("command"), testing::StartsWith("pass"));
+  EXPECT_EQ(run.size(), skipped.size());
+  EXPECT_TRUE(touched());
+}
+
+// A `binary` is as good as a command: it is executed on the host. With --hosts the user names it.
+TEST_F(Permissions, AProgramOfAScenariosOwnHostsRunsWithTheFlagOnly) {
+  const std::string program = folder_.write("program", "#!/bin/sh\ntouch '" + mark_ + "'\n");
+  ASSERT_EQ(chmod(program.c_str(), 0755), 0);
+  const std::string hosts = R"({"hosts": [{"name": "here", "local": true, "data": "127.0.0.1/8",
+    "binary": ")" + program +
+                            R"("}])";
+  const std::string rest = R"("probes": ["launch"], "roofs": false, "report": ["console"]})";
+  const std::string own = folder_.write("b.json", hosts + R"(, "plumbline": 1, )" + rest);
+  const std::string file = folder_.write("hosts.json", hosts + "}");
+  const std::string named =
+      folder_.write("n.json", R"({"plumbline": 1, "hosts": {"hostfile": "hosts.json"}, )" + rest);
+  for (const std::string& scenario : {own, named}) {
+    for (const std::vector<std::string>& call : std::vector<std::vector<std::string>>{
+             {"run", scenario, "--out", folder_.path("e"), "--no-history"}, {"doctor", scenario}}) {
+      const Finished refused = plumbline(call);
+      EXPECT_EQ(refused.status, 1) << refused.out << refused.err;
+      EXPECT_THAT(refused.err, testing::AllOf(HasSubstr(program), HasSubstr("--allow-commands"),
+                                              HasSubstr("--hosts FILE")));
+      EXPECT_FALSE(touched());
+      EXPECT_FALSE(std::filesystem::exists(folder_.path("e")));
+    }
+  }
+  const std::vector<std::vector<std::string>> permitted = {
+      {"run", own, "--out", folder_.path("f"), "--no-history", "--allow-commands"},
+      {"run", own, "--out", folder_.path("g"), "--no-history", "--hosts", file},
+      {"doctor", own, "--allow-commands"},
+      {"doctor", file},
+      {"doctor", "--hosts", file}};
+  for (const std::vector<std::string>& call : permitted) {
+    const Finished done = plumbline(call);
+    EXPECT_TRUE(touched()) << call[0] << done.out << done.err;
+    std::filesystem::remove(mark_);
+  }
 }
 
 // The words reach the program as they are: no shell looks at them.

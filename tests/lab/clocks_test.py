@@ -45,7 +45,7 @@ def run(program, folder, hosts, name):
     path = pathlib.Path(folder, name + ".json")
     path.write_text(json.dumps(scenario))
     out = pathlib.Path(folder, name)
-    done = subprocess.run([program, "run", str(path), "--out", str(out)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([program, "run", str(path), "--out", str(out), "--allow-commands"], capture_output=True, text=True, timeout=120)
     if done.returncode != 0:
         sys.exit("exit status %d\n%s%s" % (done.returncode, done.stdout, done.stderr))
     assert "sync window" in done.stdout, done.stdout
