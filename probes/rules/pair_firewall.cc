@@ -91,17 +91,39 @@ Remedy path_remedy(const BlockGroup& group) {
       pair.from, pair.to, pair.from_ip, pair.to_ip, ports_text(group.ports()));
 }
 
+// The culprit itself tells that these packets end there: its own capture, or its own system's
+// refusal. What only the other end says, or what is left when others are ruled out, may be a lie
+// about it: that it holds a connection (half open, or accepted) does not say who loses the answers.
+bool culprit_tells(const Block& block, const std::string& culprit) {
+  const PairEvidence& pair = *block.view->pair;
+  const PortTry* attempt = try_of(pair, block.port);
+  if (attempt == nullptr) return false;
+  if (culprit == pair.to) return attempt->captured_there;
+  return culprit == pair.from && (attempt->captured_here || attempt->result == "denied");
+}
+
+// The same words, and nothing to execute.
+Remedy as_advice(const Remedy& remedy) {
+  std::vector<std::string> code;
+  for (const RemedyStep& step : remedy.steps()) {
+    if (step.is_code) code.push_back(step.text);
+  }
+  return Remedy::only_shown(remedy.text(), code);
+}
+
 Remedy remedy_of(const BlockGroup& group) {
   if (group.place == Place::kPath && group.blocks[0]->router == nullptr) return path_remedy(group);
   const PairEvidence& pair = *group.view->pair;
   const bool at_listener = group.culprit == pair.to;
   const HostEvidence* host = find_host(*group.view->evidence, group.culprit);
   std::map<const FilterRule*, std::vector<int>> by_rule;
+  bool tells = true;  // of what no rule explains
   for (const Block* block : group.blocks) {
     // Where it is known that this host drops them, a rule that may be the one is the one.
     const bool meant = block->hit && (block->hit->certain || block->known());
     const FilterRule* rule = meant ? block->hit->rule : nullptr;
     by_rule[rule].push_back(block->port);
+    if (rule == nullptr) tells = tells && culprit_tells(*block, group.culprit);
   }
   Remedy out;
   for (const auto& [rule, ports] : by_rule) {
@@ -112,7 +134,8 @@ Remedy remedy_of(const BlockGroup& group) {
     passage.ports = ports;
     passage.own_ports = at_listener;
     passage.incoming = group.request == at_listener;
-    out.then(remedy_open(host, rule, passage));
+    const Remedy open = remedy_open(host, rule, passage);
+    out.then(rule != nullptr || tells ? open : as_advice(open));
   }
   return out;
 }

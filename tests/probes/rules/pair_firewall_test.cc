@@ -394,6 +394,37 @@ TEST(PairFirewall, WithoutARuleTheRemedySaysWhereToLook) {
   EXPECT_THAT(finding.remedy.text(), HasSubstr("iptables -I INPUT -s 10.10.0.4 -d 10.10.0.2"));
 }
 
+// A peer's word alone opens no filter: what nobody saw at the host itself is told, not executed.
+TEST(PairFirewall, WithoutTheHostsOwnWordTheRemedyIsAdvice) {
+  for (const auto where : {kIn, kOut}) {
+    for (const Sight sight : {Sight::kCaptures, Sight::kCounters, Sight::kWord}) {
+      const Finding finding = only_finding(diagnose({{where, "mini2", {"mini4"}}}, sight, 4));
+      const bool seen = sight == Sight::kCaptures;
+      EXPECT_THAT(finding.remedy.text(), HasSubstr("iptables -I ")) << static_cast<int>(sight);
+      EXPECT_EQ(finding.remedy.commands().empty(), !seen) << finding.remedy.text();
+    }
+  }
+}
+
+// Caller and listener tell of connections that stand and stay silent; neither may capture. The
+// listener's filters are not opened on the caller's word.
+TEST(PairFirewall, ACallerThatLiesOpensNothingAtTheOtherEnd) {
+  EvidenceSet set = test::healthy_star(3);
+  test::StopModel(set, {}, Sight::kWord).apply();
+  for (PortTry& attempt : test::pair(set, "mini1", "mini2").ports) {
+    attempt.result = "connected";
+    attempt.answer = "";
+    attempt.accepted = true;
+  }
+  const std::vector<Finding> found = find_causes(set, test::pair_checks(set));
+  ASSERT_FALSE(found.empty());
+  for (const Finding& finding : found) {
+    for (const HostCommand& command : finding.remedy.commands()) {
+      EXPECT_EQ(command.host, "mini1") << finding.remedy.text();
+    }
+  }
+}
+
 // socketfilterfw's state may be followed by what else is switched on.
 TEST(PairFirewall, TheApplicationFirewallOfAMacIsOnWhateverElseIs) {
   const auto remedy_with = [](const std::string& state) {
