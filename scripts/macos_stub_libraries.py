@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Linker launcher of the macOS cross build: stands between CMake and the linker.
 
-libcrypto cannot be had for macOS on a Linux machine, so the link would fail on its symbols. This
-script reads the objects and archives on the linker's command line, writes for each library of the
-table below a text stub (.tbd, the format in which Apple ships its own) that names exactly those of
-its symbols that are still undefined, and then becomes the linker. Only names with the prefixes below get
-into a stub: any other undefined symbol, a Linux-only call above all, still fails the link.
+libcrypto and libfmt cannot be had for macOS on a Linux machine, so the link would fail on their
+symbols (fmt could be had from its headers alone, which is a quarter of the compiling). This script
+reads the objects and archives on the linker's command line, writes for each library of the table
+below a text stub (.tbd, the format in which Apple ships its own) that names exactly those of its
+symbols that are still undefined, and then becomes the linker. Only names of the forms below get into
+a stub: any other undefined symbol, a Linux-only call above all, still fails the link.
 
 usage: macos_stub_libraries.py DIRECTORY LINKER [ARGUMENT...]
 """
@@ -17,6 +18,7 @@ import sys
 # Library -> what its symbols look like in a Mach-O file (C names carry one more underscore).
 STUBS = {
     "crypto": re.compile(r"_(EVP|HMAC|SHA256|RAND|ERR|CRYPTO|OPENSSL|OpenSSL|OSSL)_?\w*$"),
+    "fmt": re.compile(r"__Z(N|NK|TIN|TSN|TVN)3fmt2v\d+\w*$"),
 }
 MACHO_64 = 0xFEEDFACF
 LC_SYMTAB = 2
