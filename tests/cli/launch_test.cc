@@ -125,7 +125,7 @@ TEST_F(LaunchCommand, AProgramThatIsNotThereIsNamed) {
   const Finished done =
       run_program(plumbline_argv({"launch", "--hosts", hosts, "--", "/proc/no/such/program"}));
   EXPECT_EQ(done.status, 127);
-  EXPECT_THAT(done.err, HasSubstr("start /no/such/program"));
+  EXPECT_THAT(done.err, HasSubstr("start /proc/no/such/program"));
 }
 
 TEST_F(LaunchCommand, WrongUsageStartsNothing) {

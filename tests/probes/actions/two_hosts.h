@@ -95,13 +95,12 @@ struct TwoHosts {
       session_b = std::make_unique<AgentSession>();
       agent_b = make_in_process_agent("b", session_b->requests());
     });
-    return good && settled() && on_b("true") && listen();
+    return good && run(settled("cable0")) && on_b(settled("cable1")) && listen();
   }
   // The kernel tells of a carrier up to a second later, and sends nothing before.
-  static bool settled() {
-    return run(
-        "for i in $(seq 60); do ip -o link show dev cable0 | grep -q 'state UP' && exit 0; "
-        "sleep 0.05; done; exit 1");
+  static std::string settled(const std::string& interface) {
+    return "for i in $(seq 200); do ip -o link show dev " + interface +
+           " | grep -q 'state UP' && exit 0; sleep 0.05; done; exit 1";
   }
   bool listen() {
     return ask_b("listen",
