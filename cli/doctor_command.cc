@@ -11,6 +11,7 @@
 
 #include "cli/bundle.h"
 #include "cli/commands.h"
+#include "cli/core_places.h"
 #include "cli/doctor_run.h"
 #include "cli/interrupts.h"
 #include "cli/options_source.h"
@@ -240,6 +241,9 @@ int run_doctor(const Args& args, Context& context) {
   request.scenario = &*scenario;
   request.options = &*options;
   request.program = *program;
+  if (const Status counted = count_core_places(scenario->hosts, *options, context); !counted) {
+    usage_failure(context, counted.error());  // the ladder says what is wrong with these hosts
+  }
   request.ranks = std::max(2, places(scenario->hosts));
   if (const Status ports = read_ports(args, request); !ports) {
     return usage_failure(context, ports.error());

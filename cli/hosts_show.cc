@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "core/json.h"
@@ -38,15 +39,30 @@ std::string matrix_in_words(const ScenarioHost& host) {
 
 using TextTable = std::vector<std::vector<std::string>>;
 
+// The number of the host's first rank; nothing where a host before it has one per core, which only
+// that host can count.
+std::optional<int> first_rank(const HostFile& file, size_t i) {
+  int rank = 0;
+  for (size_t before = 0; before < i; ++before) {
+    if (file.hosts[before].ranks_of_cores) return std::nullopt;
+    rank += file.hosts[before].ranks;
+  }
+  return rank;
+}
+
+std::string ranks_in_words(const ScenarioHost& host, std::optional<int> first) {
+  if (host.ranks_of_cores) return "one per core";
+  if (!first) return fmt::format("{} more", host.ranks);
+  const int last = *first + host.ranks - 1;
+  return last == *first ? std::to_string(last) : fmt::format("{}-{}", *first, last);
+}
+
 TextTable table_of(const HostFile& file) {
   TextTable rows = {{"rank", "name", "reached by", "data addresses", "rdma", "group"}};
-  int rank = 0;
-  for (const ScenarioHost& host : file.hosts) {
-    const int last = rank + host.ranks - 1;
-    rows.push_back({last == rank ? std::to_string(rank) : fmt::format("{}-{}", rank, last),
-                    host.name, how_reached(host), data_in_words(host), matrix_in_words(host),
-                    join(host.group, " ")});
-    rank = last + 1;
+  for (size_t i = 0; i < file.hosts.size(); ++i) {
+    const ScenarioHost& host = file.hosts[i];
+    rows.push_back({ranks_in_words(host, first_rank(file, i)), host.name, how_reached(host),
+                    data_in_words(host), matrix_in_words(host), join(host.group, " ")});
   }
   return rows;
 }
@@ -110,31 +126,32 @@ void print_talk(const HostFile& file, std::ostream& out) {
   }
 }
 
-nlohmann::json host_json(const HostFile& file, size_t i, int first_rank) {
+nlohmann::json number_or_null(std::optional<int> number) {
+  return number ? nlohmann::json(*number) : nlohmann::json();
+}
+
+nlohmann::json host_json(const HostFile& file, size_t i) {
   const ScenarioHost& host = file.hosts[i];
   nlohmann::json cells = nlohmann::json::array();
   for (const auto& cell : host.rdma) {
     cells.push_back(cell.empty() ? nlohmann::json() : nlohmann::json(cell));
   }
-  return {{"name", host.name},
-          {"first_rank", first_rank},
-          {"ranks", host.ranks},
-          {"reached_by", how_reached(host)},
-          {"data", host.data},
-          {"data_interfaces", host.data_interfaces},
-          {"ips", i < file.ips.size() ? file.ips[i] : std::vector<std::string>{}},
-          {"rdma", std::move(cells)},
-          {"group", host.group}};
+  return {
+      {"name", host.name},
+      {"first_rank", number_or_null(first_rank(file, i))},
+      {"ranks", host.ranks_of_cores ? nlohmann::json(kRanksOfCores) : nlohmann::json(host.ranks)},
+      {"reached_by", how_reached(host)},
+      {"data", host.data},
+      {"data_interfaces", host.data_interfaces},
+      {"ips", i < file.ips.size() ? file.ips[i] : std::vector<std::string>{}},
+      {"rdma", std::move(cells)},
+      {"group", host.group}};
 }
 
 nlohmann::json file_json(const HostFile& file) {
   nlohmann::json hosts = nlohmann::json::array(), apart = nlohmann::json::array();
   nlohmann::json groups = nlohmann::json::array(), variables = nlohmann::json::array();
-  int rank = 0;
-  for (size_t i = 0; i < file.hosts.size(); ++i) {
-    hosts.push_back(host_json(file, i, rank));
-    rank += file.hosts[i].ranks;
-  }
+  for (size_t i = 0; i < file.hosts.size(); ++i) hosts.push_back(host_json(file, i));
   for (const ApartPair& pair : pairs_apart(file.hosts)) {
     apart.push_back(
         {{"hosts", {file.hosts[pair.a].name, file.hosts[pair.b].name}}, {"reason", pair.why}});
@@ -147,7 +164,7 @@ nlohmann::json file_json(const HostFile& file) {
           {"format", file.row->name},
           {"backend", file.backend},
           {"variables", variables},
-          {"ranks", rank},
+          {"ranks", number_or_null(first_rank(file, file.hosts.size()))},
           {"hosts", std::move(hosts)},
           {"apart", std::move(apart)},
           {"groups", std::move(groups)}};

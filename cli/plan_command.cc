@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cli/commands.h"
+#include "cli/core_places.h"
 #include "cli/memory_check.h"
 #include "cli/options_source.h"
 #include "cli/plan_text.h"
@@ -43,6 +44,7 @@ int run_plan(const Args& args, Context& context) {
   if (!scenario) return 1;
   const auto options = resolve_options(args, scenario->config);
   if (!options) return usage_failure(context, options.error());
+  tell_uncounted_places(scenario->hosts, context);
   const std::optional<Plan> plan = plan_of(*scenario, *options, args, context);
   if (!plan) return 1;
   std::optional<RuleRequest> rules = read_rules(scenario->expect, args, context);

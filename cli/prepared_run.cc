@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "cli/core_places.h"
 #include "cli/interrupts.h"
 #include "cli/memory_check.h"
 #include "cli/options_source.h"
@@ -167,10 +168,19 @@ std::optional<PreparedRun> prepare_run(const std::optional<LauncherPlace>& place
     code = launch_exit_code(hosts.error());
     return std::nullopt;
   }
-  if (!place && !args.has("dry-run")) {  // which only shows them
-    const Status programs = check_binaries(run.scenario.hosts, permitted_by(args));
+  if (args.has("dry-run")) {  // which only shows them
+    tell_uncounted_places(run.scenario.hosts, context);
+  } else {
+    const Status programs =
+        place ? Status() : check_binaries(run.scenario.hosts, permitted_by(args));
     if (!programs) {
       usage_failure(context, programs.error());
+      return std::nullopt;
+    }
+    const Status counted = count_core_places(run.scenario.hosts, run.options, context);
+    if (!counted) {
+      usage_failure(context, counted.error());
+      code = 2;
       return std::nullopt;
     }
   }

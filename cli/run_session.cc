@@ -18,6 +18,7 @@
 #include "reports/run_folder.h"
 #include "reports/run_state.h"
 #include "reports/text.h"
+#include "scenarios/expand.h"
 
 namespace plumbline {
 namespace {
@@ -277,6 +278,7 @@ std::optional<int> RunSession::reach_agents_of(const std::string& program,
       return fail_with(found.error());
     }
     run_.scenario.hosts = std::move(*found);
+    skip_what_is_apart(run_.plan.cells, run_.scenario.hosts);
   }
   if (agents_ && !run_.launched) {  // a launcher has placed its ranks as it likes
     const Status fits =

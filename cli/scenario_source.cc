@@ -59,7 +59,9 @@ std::optional<Scenario> read_scenario(const Args& args, Context& context) {
   scenario->hosts = std::move(*hosts);
   // A host that does not say how many ranks it has place for is read as 1.
   for (ScenarioHost& host : scenario->hosts) {
-    if (host.ranks == 1) host.ranks = scenario->ranks_per_host;
+    if (host.ranks != 1 || scenario->ranks_per_host == 1) continue;
+    host.ranks = scenario->ranks_per_host;
+    host.ranks_of_cores = false;
   }
   return scenario;
 }

@@ -201,6 +201,14 @@ std::string why_apart(const Cell& cell, const std::vector<ScenarioHost>& hosts) 
 
 }  // namespace
 
+void skip_what_is_apart(std::vector<PlanCell>& cells, const std::vector<ScenarioHost>& hosts) {
+  for (PlanCell& planned : cells) {
+    // Links are measured pair by pair, and those that are apart left out there.
+    if (!planned.skip.empty() || planned.cell.kind == kLinkOp) continue;
+    planned.skip = why_apart(planned.cell, hosts);
+  }
+}
+
 Impossible why_impossible(const Cell& cell, const Vocabulary& vocabulary) {
   if (cell.kind == kLinkOp) {
     if (cell.ranks >= 2) return {};

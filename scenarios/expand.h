@@ -21,6 +21,10 @@ size_t count_cells(const MatrixBlock& block, const ExpandContext& context);
 // kMaxPlanCells. Estimates are not filled in.
 std::vector<PlanCell> expand_block(const MatrixBlock& block, const ExpandContext& context);
 
+// Skips the cells whose ranks would be on hosts that are not supposed to talk, once the hosts'
+// addresses are known: a file of MLX does not say which of them share a subnet.
+void skip_what_is_apart(std::vector<PlanCell>& cells, const std::vector<ScenarioHost>& hosts);
+
 // What the key `hosts` of a block makes of these hosts: texts of Cell::hosts, each once, "" for
 // all. An Error for a name or a number of hosts that is not there.
 Expected<std::vector<std::string>> host_sets(const std::vector<HostChoice>& choices,

@@ -68,8 +68,10 @@ constexpr KeyRow kTable[] = {
      "This host's row of the device matrix, one cell per host of the list: the RDMA device of this "
      "host that faces that one, a list where several cables do, `null` for itself and where there "
      "is no link. Two hosts without a link are not supposed to talk."},
-    {"hosts[].ranks", kInt, 0, kOptional, nullptr, "launch.ranks_per_host", 1, kMaxRanks,
-     "Ranks that have a place on this host."},
+    {"hosts[].ranks", kInt | kText, 0, kOptional, kRanksOfCores, "launch.ranks_per_host", 1,
+     kMaxRanks,
+     "Ranks that have a place on this host; `\"cores\"` is as many as it has cores, hyperthreads "
+     "not counted."},
 
     {"launch", kObject, 0, kOptional, nullptr, "{}", kNoMin, kNoMax, "How ranks are started."},
     {"launch.ranks_per_host", kInt, 0, kOptional, nullptr, "1", 1, kMaxRanks,

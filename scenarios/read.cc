@@ -111,8 +111,9 @@ Scenario read_scenario(const Json& root, Problems& problems) {
   scenario.question = root.value("question", "");
   if (root.contains("config")) scenario.config = read_options(root["config"]);
   if (root.contains("launch")) read_launch(root["launch"], scenario, problems);
+  const bool said = root.contains("launch") && root["launch"].contains("ranks_per_host");
   scenario.hosts = root.contains("hosts")
-                       ? read_hosts(root["hosts"], scenario.ranks_per_host, problems)
+                       ? read_hosts(root["hosts"], said ? scenario.ranks_per_host : 0, problems)
                        : local_hosts(kDefaultHosts);
   if (!root.contains("hosts")) {
     for (ScenarioHost& host : scenario.hosts) host.ranks = scenario.ranks_per_host;

@@ -10,7 +10,8 @@
 namespace plumbline {
 
 Scenario read_scenario(const Json& root, Problems& problems);
-// The value of the key `hosts`; `ranks_per_host` for those that do not say it.
+// The value of the key `hosts`; `ranks_per_host` for those that do not say it, 0 = nor does anybody
+// else.
 std::vector<ScenarioHost> read_hosts(const Json& hosts, int ranks_per_host, Problems& problems);
 // The interfaces behind the devices of the host's row of the device matrix, each once.
 std::vector<std::string> matrix_interfaces(const ScenarioHost& host);

@@ -58,7 +58,10 @@ ScenarioHost read_host(const Json& entry, const std::string& where, int ranks, P
   host.binary = entry.value("binary", "");
   host.interface = entry.value("interface", "");
   host.speed = entry.value("speed", "");
-  host.ranks = entry.contains("ranks") ? static_cast<int>(whole_number(entry["ranks"])) : ranks;
+  host.ranks_of_cores = entry.contains("ranks") && entry["ranks"].is_string();
+  const bool counted = entry.contains("ranks") && !host.ranks_of_cores;
+  host.ranks = counted ? static_cast<int>(whole_number(entry["ranks"])) : ranks;
+  if (host.ranks_of_cores) host.ranks = 1;
   if (entry.contains("data")) host.data = texts(entry["data"]);
   if (entry.contains("group")) host.group = texts(entry["group"]);
   if (entry.contains("rdma")) {
@@ -148,13 +151,14 @@ std::vector<ScenarioHost> read_hosts(const Json& hosts, int ranks_per_host, Prob
     }
     if (file) return hosts_of_file(hosts["hostfile"].get<std::string>(), ranks_per_host, problems);
     auto out = local_hosts(static_cast<int>(whole_number(hosts["local"])));
-    for (ScenarioHost& host : out) host.ranks = ranks_per_host;
+    for (ScenarioHost& host : out) host.ranks = std::max(1, ranks_per_host);
     return out;
   }
   std::vector<ScenarioHost> out;
   for (size_t i = 0; i < hosts.size(); ++i) {
     if (!hosts[i].is_object()) continue;
-    out.push_back(read_host(hosts[i], json_path("$.hosts", i), ranks_per_host, problems));
+    out.push_back(
+        read_host(hosts[i], json_path("$.hosts", i), std::max(1, ranks_per_host), problems));
   }
   check_unique(out, problems);
   return out;

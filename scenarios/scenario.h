@@ -44,6 +44,8 @@ struct ProbeCall {
 
 // One host of the scenario: this machine, a network namespace of it, or another machine that ssh
 // reaches. Exactly one of `local`, `netns` and `ssh` says which.
+inline constexpr const char* kRanksOfCores = "cores";
+
 struct ScenarioHost {
   std::string name;
   bool local = false;  // this machine, this namespace
@@ -64,10 +66,13 @@ struct ScenarioHost {
   // This host's row of JACCL's device matrix: [j] = its devices that face host j, several where
   // there are several cables, none for itself or where there is no link. Empty = no matrix.
   std::vector<std::vector<std::string>> rdma;
-  // A place in an MLX ring: connected to the hosts before and behind it in the list only, and
-  // `data` holds its addresses that face the one before it.
+  // A place in an MLX ring: `data` may hold its addresses that face the host before it only. Who
+  // reaches whom is not said by that: over Ethernet all do.
   bool ring = false;
   int ranks = 1;  // places for ranks
+  // As many places as the machine has cores, which only it can tell (cli/core_places.h); `ranks` is
+  // 1 until then.
+  bool ranks_of_cores = false;
 };
 
 // An item that the reports answer: by these probes, or by the cells for which all terms hold.

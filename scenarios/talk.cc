@@ -35,6 +35,20 @@ bool whole_matrix(const std::vector<ScenarioHost>& hosts) {
   });
 }
 
+// Every two neighbours of the list share a subnet: then the subnets tell who is cabled to whom.
+// Otherwise they are not known (no prefix lengths), or there is a router.
+bool all_neighbours_share_a_subnet(const std::vector<ScenarioHost>& hosts) {
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    if (!share_subnet(hosts[i], hosts[(i + 1) % hosts.size()])) return false;
+  }
+  return true;
+}
+
+bool apart_in_a_ring(const std::vector<ScenarioHost>& hosts, size_t i, size_t j) {
+  return hosts[i].ring && hosts[j].ring && !neighbours(i, j, hosts.size()) &&
+         !share_subnet(hosts[i], hosts[j]) && all_neighbours_share_a_subnet(hosts);
+}
+
 // Sets of hosts as one flag per host.
 using Members = std::vector<char>;
 
@@ -103,8 +117,9 @@ std::string talk_reason(const std::vector<ScenarioHost>& hosts, size_t i, size_t
   if (!a.group.empty() && !b.group.empty() && !share_group(a, b)) {
     return fmt::format("{} and {} share no group of the host file", a.name, b.name);
   }
-  if (a.ring && b.ring && !neighbours(i, j, hosts.size())) {
-    return fmt::format("{} and {} are not neighbours in the ring of the host file", a.name, b.name);
+  if (apart_in_a_ring(hosts, i, j)) {
+    return fmt::format("{} and {} are not neighbours in the ring, and share no subnet", a.name,
+                       b.name);
   }
   if (whole_matrix(hosts) && a.rdma[j].empty() && b.rdma[i].empty() && !share_subnet(a, b)) {
     return fmt::format("the device matrix has no link between {} and {}", a.name, b.name);

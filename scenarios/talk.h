@@ -15,7 +15,8 @@ namespace plumbline {
 // Why these two hosts of the list are not supposed to talk, or empty. The same for (i, j) and (j,
 // i) but for the order of the names. Reasons, the first that holds:
 // - both name groups and share none,
-// - both are places of an MLX ring and not neighbours,
+// - both are places of an MLX ring whose neighbours all share a subnet, these two are none and
+//   share none (a ring of cables; its backend alone says nothing, it runs over Ethernet too),
 // - there is a whole device matrix, without a link between them, and no data addresses of theirs
 //   share a subnet either.
 std::string talk_reason(const std::vector<ScenarioHost>& hosts, size_t i, size_t j);

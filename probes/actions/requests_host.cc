@@ -4,6 +4,7 @@
 #include "core/host.h"
 #include "core/json.h"
 #include "core/own_memory.h"
+#include "core/physical_cores.h"
 #include "probes/actions/counters.h"
 #include "probes/actions/requests.h"
 #include "probes/actions/route.h"
@@ -33,6 +34,10 @@ Expected<Json> run_nics(const Json&, const AgentCall&) {
 Expected<Json> run_memory(const Json&, const AgentCall&) {
   const HostFacts facts = read_host_facts();
   return Json{{"available_bytes", facts.memory_available_bytes}, {"machine", facts.boot_id}};
+}
+
+Expected<Json> run_cores(const Json&, const AgentCall&) {
+  return Json{{"cores", physical_cores()}};
 }
 
 Expected<Json> run_counters(const Json&, const AgentCall&) {
@@ -114,6 +119,7 @@ std::vector<AgentRequest> host_requests() {
       {"snapshot", "what this host says about itself", run_snapshot},
       {"nics", "network interfaces of this host with their addresses", run_nics},
       {"memory", "memory that processes can still get on this host", run_memory},
+      {"cores", "how many cores this host has, hardware threads of one counted once", run_cores},
       {"counters", "packet counters of this host's network stack", run_counters},
       {"watch", "what may change here while others measure: links, routes, counters, heat",
        run_watch},

@@ -50,7 +50,9 @@ void need_v4(const std::string& ip, const std::string& where, const char* who, P
 }
 
 void need_two(const HostFile& file, Problems& problems) {
-  if (ranks_of(file).size() >= 2) return;
+  const bool unknown = std::any_of(file.hosts.begin(), file.hosts.end(),
+                                   [](const ScenarioHost& host) { return host.ranks_of_cores; });
+  if (ranks_of(file).size() >= 2 || unknown) return;
   problems.add(file.file, "has one rank only",
                "MLX would run it alone, and its collectives do nothing");
 }
@@ -203,16 +205,16 @@ void check_nccl(const HostFile& file, Problems& problems) {
 Expected<LaunchFiles> nccl_files(const HostFile& file, const LaunchRequest& request) {
   const Expected<std::string> ip = coordinator_address(file);
   if (!ip) return fail(ip.error());
-  const std::vector<size_t> hosts = ranks_of(file);
+  // Two entries of one machine share its devices.
+  std::vector<std::string> machines;
+  for (const size_t host : ranks_of(file)) machines.push_back(machine_of(file.hosts[host]));
   const EnvironmentList shared = {
       {"NCCL_HOST_IP", *ip},
       {"NCCL_PORT", std::to_string(request.port == 0 ? kNcclPort : request.port)},
-      {"MLX_WORLD_SIZE", std::to_string(hosts.size())}};
-  // Ranks of one host take its devices in turn.
-  return LaunchFiles{{}, environments(file, shared, [&hosts](size_t rank) {
-                       const auto first = std::find(hosts.begin(), hosts.end(), hosts[rank]);
-                       const auto index =
-                           static_cast<std::ptrdiff_t>(rank) - (first - hosts.begin());
+      {"MLX_WORLD_SIZE", std::to_string(machines.size())}};
+  return LaunchFiles{{}, environments(file, shared, [&machines](size_t rank) {
+                       const auto end = machines.begin() + static_cast<std::ptrdiff_t>(rank);
+                       const auto index = std::count(machines.begin(), end, machines[rank]);
                        return EnvironmentList{{"CUDA_VISIBLE_DEVICES", std::to_string(index)}};
                      })};
 }

@@ -36,6 +36,9 @@ std::vector<Address> addresses_of(const HostFile& file) {
       add(i, parse_cidr(text).ip, file.places[i] + (file.ips.empty() ? ".data" : ""));
     }
   }
+  if (!file.coordinator.empty() && !file.hosts.empty()) {
+    add(0, file.coordinator, "$.coordinator");
+  }
   return out;
 }
 
@@ -64,14 +67,45 @@ void check_addresses(const HostFile& file, Problems& problems) {
   }
 }
 
+// Where ranks of a ring wait: each at addresses and ports of its own.
+void check_endpoints(const HostFile& file, Problems& problems) {
+  std::map<std::pair<std::string, int>, size_t> owners;
+  for (size_t i = 0; i < file.ports.size() && i < file.ips.size(); ++i) {
+    for (size_t k = 0; k < file.ports[i].size() && k < file.ips[i].size(); ++k) {
+      const std::pair<std::string, int> endpoint = {file.ips[i][k], file.ports[i][k]};
+      const auto [owner, fresh] = owners.emplace(endpoint, i);
+      if (fresh) continue;
+      problems.add(json_path(file.places[i], k),
+                   fmt::format("{} waits at {} port {}, as {} does", file.hosts[i].name,
+                               endpoint.first, endpoint.second, file.hosts[owner->second].name),
+                   "each rank and each of its addresses has a port of its own");
+    }
+  }
+}
+
+// "mini1:2222", which ssh takes for a name. An address of IPv6 has more colons, ssh:// a way to say
+// the port.
+void check_ssh_port(const ScenarioHost& host, const std::string& where, Problems& problems) {
+  const std::string name = without_user(host.ssh);
+  const size_t colon = name.find(':');
+  if (colon == std::string::npos || host.ssh.rfind("ssh://", 0) == 0) return;
+  const std::string port = name.substr(colon + 1);
+  if (port.empty() || port.find_first_not_of("0123456789") != std::string::npos) return;
+  problems.add(
+      where + ".ssh",
+      fmt::format("{} names a port, which ssh takes for a part of the name", in_quotes(host.ssh)),
+      fmt::format("write ssh://{}, or `Port {}` for a name of its own in ~/.ssh/config", host.ssh,
+                  port));
+}
+
 void check_machines(const HostFile& file, Problems& problems) {
   std::map<std::string, size_t> seen;
   for (size_t i = 0; i < file.hosts.size(); ++i) {
     const ScenarioHost& host = file.hosts[i];
     // A ring file names addresses, not machines.
     if (host.ssh.empty() || !file.ports.empty()) continue;
-    const std::string machine = fmt::format("{}:{}", without_user(host.ssh), host.port);
-    const auto [other, fresh] = seen.emplace(machine, i);
+    check_ssh_port(host, file.places[i], problems);
+    const auto [other, fresh] = seen.emplace(machine_of(host), i);
     if (fresh) continue;
     problems.add(
         file.places[i] + ".ssh",
@@ -190,6 +224,7 @@ std::vector<ScenarioProblem> check_host_file(const HostFile& file, const Backend
   check_backend_name(file, problems);
   check_machines(file, problems);
   check_addresses(file, problems);
+  check_endpoints(file, problems);
   check_families(file, problems);
   check_matrix(file, problems);
   if (backend != nullptr) backend->check(file, problems);

@@ -25,6 +25,10 @@ bool reached(const HostFile& file, size_t i) {
   return host.local || !host.netns.empty() || !host.ssh.empty();
 }
 
+std::vector<std::string> control_ips(const HostFile& file, size_t i) {
+  return is_ring(file) || i >= file.ips.size() ? std::vector<std::string>() : file.ips[i];
+}
+
 bool has_prefix(const HostFile& file, size_t i) {
   const auto& data = file.hosts[i].data;
   return std::any_of(data.begin(), data.end(), [](const std::string& address) {
@@ -54,13 +58,22 @@ constexpr FactRow kFacts[] = {
      [](const HostFile& file, size_t i) { return !file.hosts[i].speed.empty(); }},
     {kFactGroup, "group",
      [](const HostFile& file, size_t i) { return !file.hosts[i].group.empty(); }},
-    {kFactRanks, "ranks", [](const HostFile& file, size_t i) { return file.hosts[i].ranks != 1; }},
+    {kFactRanks, "ranks",
+     [](const HostFile& file, size_t i) {
+       return file.hosts[i].ranks != 1 || file.hosts[i].ranks_of_cores;
+     }},
     {kFactMatrix, "rdma",
      [](const HostFile& file, size_t i) { return !file.hosts[i].rdma.empty(); }},
-    {kFactControl, "ips (the coordinator's address)",
+    {kFactCoordinator, "ips (the coordinator's address)",
      [](const HostFile& file, size_t i) {
-       return !is_ring(file) && i < file.ips.size() && !file.ips[i].empty();
+       return i == 0 && (!file.coordinator.empty() || !control_ips(file, 0).empty());
      }},
+    {kFactControl, "ips beside the coordinator's",
+     [](const HostFile& file, size_t i) {
+       return control_ips(file, i).size() > (i == 0 ? 1u : 0u);
+     }},
+    {kFactFacing, "that its ips may face the host before it only",
+     [](const HostFile& file, size_t i) { return file.backend.empty() && file.hosts[i].ring; }},
     {kFactPorts, "ports",
      [](const HostFile& file, size_t i) {
        return i < file.ports.size() && !file.ports[i].empty();
@@ -72,7 +85,10 @@ constexpr FactRow kFacts[] = {
 std::vector<std::string> lost_facts(const HostFile& file, unsigned keeps) {
   constexpr size_t kMostNames = 4;
   std::vector<std::string> lost;
-  if (!file.backend.empty() && (keeps & kFactBackend) == 0) lost.emplace_back("backend");
+  const bool implied = file.backend == "ring" && (keeps & kFactRingBackend) != 0;
+  if (!file.backend.empty() && (keeps & kFactBackend) == 0 && !implied) {
+    lost.emplace_back("backend");
+  }
   if (!file.envs.empty() && (keeps & kFactEnvs) == 0) lost.emplace_back("envs");
   for (const FactRow& row : kFacts) {
     if ((keeps & row.bit) != 0) continue;

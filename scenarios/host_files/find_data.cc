@@ -44,18 +44,36 @@ void take_interfaces(ScenarioHost& host, const std::vector<Nic>& nics, Problems&
                "file of our own form (plumbline hosts convert FILE --to ours)");
 }
 
-// Own addresses in a subnet of the next host's, which are those that face this one.
+// The prefix lengths that a file does not say are those found on the machine.
+void take_prefixes(ScenarioHost& host, const std::vector<Nic>& nics) {
+  for (std::string& text : host.data) {
+    if (text.find('/') != std::string::npos) continue;
+    for (const Nic& nic : nics) {
+      for (const NicAddress& address : nic.addresses) {
+        if (address.ip == text && address.prefix > 0) text = with_prefix(address);
+      }
+    }
+  }
+}
+
+bool faces(const std::string& own, const ScenarioHost& other) {
+  const Cidr mine = parse_cidr(own);
+  return mine.prefix > 0 &&
+         std::any_of(other.data.begin(), other.data.end(), [&mine](const std::string& theirs) {
+           return same_subnet(mine.ip, parse_cidr(theirs).ip, mine.prefix);
+         });
+}
+
+// Own addresses in a subnet of the next host's, which are those that face this one. Where one that
+// the file names does already (all are in one network), there are no others to find.
 void take_towards_next(ScenarioHost& host, const ScenarioHost& next, const std::vector<Nic>& nics) {
+  take_prefixes(host, nics);
+  const bool there = std::any_of(host.data.begin(), host.data.end(),
+                                 [&next](const std::string& own) { return faces(own, next); });
+  if (there) return;
   for (const Nic& nic : nics) {
     for (const NicAddress& address : nic.addresses) {
-      const bool known = std::any_of(
-          host.data.begin(), host.data.end(),
-          [&address](const std::string& own) { return parse_cidr(own).ip == address.ip; });
-      const bool faces =
-          std::any_of(next.data.begin(), next.data.end(), [&address](const std::string& other) {
-            return same_subnet(address.ip, parse_cidr(other).ip, address.prefix);
-          });
-      if (!known && faces && address.prefix > 0) host.data.push_back(with_prefix(address));
+      if (faces(with_prefix(address), next)) host.data.push_back(with_prefix(address));
     }
   }
 }

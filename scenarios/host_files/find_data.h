@@ -1,8 +1,8 @@
 // The addresses under test that a host file does not name, from what the hosts' agents see. In a
 // JACCL file they are those of the interfaces behind the matrix's devices (rdma_en4 -> en4): its
 // `ips` is the address of the coordinator, and the control network is never measured by mistake. In
-// an MLX ring file each host's `ips` face the host before it, so that its addresses towards the
-// next one are missing. Pure.
+// an MLX ring file each host's `ips` may face the host before it only, so that its addresses
+// towards the next one are missing, and no prefix length is said. Pure.
 #pragma once
 
 #include <vector>

@@ -18,13 +18,16 @@ struct HostText {
   const std::string& text;
   std::string file;
   Json* json;  // nullptr: it is not JSON. A reader may take it apart.
-  int ranks;   // places on hosts that do not say it themselves
+  int ranks;   // places on hosts that do not say it themselves; 0 = nobody has said, see below
+
+  // What stands for a host without a number, where the format itself knows no other meaning.
+  int usual_ranks() const { return ranks == 0 ? 1 : ranks; }
 };
 
 // The recognised one's hosts. When none fits, or something is wrong, `problems` has grown.
 HostFile read_host_text(const HostText& in, Problems& problems);
 // For the key hosts.hostfile of a scenario: problems carry the file's name, and a file that names
-// no machines is one.
+// no machines is one. `ranks` as in HostText.
 std::vector<ScenarioHost> hosts_of_file(const std::string& path, int ranks, Problems& problems);
 
 // A host that the file does not name: "rank3".
@@ -39,6 +42,12 @@ Json* list_of_hosts(Json& root);
 bool has_mlx_entries(const Json& list);
 bool has_own_entries(const Json& list);
 
+// The value of `envs`: ["NAME=value", ...].
+void read_envs(const Json& list, HostFile& out, Problems& problems);
+// The value of `backend`.
+void read_backend(const Json& text, HostFile& out, Problems& problems);
+Json envs_json(const HostFile& file);
+
 bool is_own_form(const HostText& in);
 HostFile read_own_form(const HostText& in, Problems& problems);
 Expected<std::string> write_own_form(const HostFile& file, int port);
@@ -49,9 +58,10 @@ HostFile read_mlx(const HostText& in, Problems& problems);
 Expected<std::string> write_mlx_object(const HostFile& file, int port);
 Expected<std::string> write_mlx_array(const HostFile& file, int port);
 
-// One row of a device matrix as JSON, with its shape checked.
-std::vector<std::vector<std::string>> read_device_row(const Json& row, const std::string& where,
-                                                      Problems& problems);
+// One row of a device matrix as JSON, with its shape checked; `self` is the place of its own host,
+// where [] is as good as null.
+std::vector<std::vector<std::string>> read_device_row(const Json& row, size_t self,
+                                                      const std::string& where, Problems& problems);
 bool is_device_matrix(const HostText& in);
 HostFile read_device_matrix(const HostText& in, Problems& problems);
 Expected<std::string> write_device_matrix(const HostFile& file, int port);

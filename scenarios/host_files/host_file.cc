@@ -23,6 +23,14 @@ bool looks_like_json(const std::string& text) {
          std::string_view("{[/\"").find(text[first]) != std::string_view::npos;
 }
 
+// What some editors put in front of a text, in words; nullptr: nothing. Neither JSON nor the names
+// of hosts may begin with it.
+const char* byte_order_mark(const std::string& text) {
+  if (text.rfind("\xef\xbb\xbf", 0) == 0) return "UTF-8";
+  if (text.rfind("\xff\xfe", 0) == 0 || text.rfind("\xfe\xff", 0) == 0) return "UTF-16";
+  return nullptr;
+}
+
 bool is_blank_text(const std::string& text) {
   return text.find_first_not_of(" \t\r\n") == std::string::npos;
 }
@@ -62,6 +70,11 @@ HostFile read_file(const std::string& path, const std::string& where, int ranks,
                    Scenarios scenarios, Problems& problems) {
   const auto text = read_scenario_text(path, where, problems);
   if (!text) return {};
+  if (const char* mark = byte_order_mark(*text); mark != nullptr) {
+    problems.add(path + ":1:1", fmt::format("the file begins with a byte order mark ({})", mark),
+                 "save it as UTF-8 without one (BOM)");
+    return {};
+  }
   if (is_blank_text(*text)) {
     problems.add(path + ":1:1", "the file is empty",
                  "a host file begins as {\"hosts\": [{\"name\": ...; docs/host_files.md shows all");
@@ -107,7 +120,7 @@ HostFile read_host_text(const HostText& in, Problems& problems) {
 
 tl::expected<HostFile, std::vector<ScenarioProblem>> load_host_file(const std::string& path) {
   Problems problems;
-  HostFile out = read_file(path, path, 1, Scenarios::kTaken, problems);
+  HostFile out = read_file(path, path, 0, Scenarios::kTaken, problems);
   if (!problems.empty()) return tl::unexpected(problems.take());
   return out;
 }
@@ -191,7 +204,14 @@ Expected<std::vector<std::string>> ring_addresses(const HostFile& file, size_t i
                                 : "order the hosts along the cables, or correct the addresses");
 }
 
+std::string machine_of(const ScenarioHost& host) {
+  if (host.local) return "local";
+  if (!host.netns.empty()) return "netns " + host.netns;
+  return host.ssh.empty() ? "" : fmt::format("ssh {}:{}", without_user(host.ssh), host.port);
+}
+
 Expected<std::string> coordinator_address(const HostFile& file) {
+  if (!file.coordinator.empty()) return file.coordinator;
   if (!file.ips.empty() && !file.ips[0].empty()) return file.ips[0][0];
   if (file.ips.empty() && !file.hosts.empty() && !file.hosts[0].data.empty()) {
     return parse_cidr(file.hosts[0].data[0]).ip;

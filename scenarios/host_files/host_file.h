@@ -28,8 +28,9 @@ struct HostFile {
   bool of_scenario = false;             // it is a scenario, whose own hosts these are
   std::vector<ScenarioHost> hosts;      // in the order of the ranks
   std::vector<std::string> places;      // where each of them stands: "$.hosts[0]", "hosts.txt:3"
-  std::string backend;                  // MLX's, as the file says it; empty = it does not
-  EnvironmentList envs;                 // what every rank gets, in file order
+  std::string backend;  // MLX's, as the file says it, `ring` of a ring file; empty = it does not
+  std::string coordinator;  // where rank 0 coordinates, of our own form; empty = it does not say
+  EnvironmentList envs;     // what every rank gets, in file order
   // MLX's `ips` of each host, without ports: for JACCL the address under which rank 0 coordinates,
   // for a ring the addresses that face the host before. Empty = the format has none.
   std::vector<std::vector<std::string>> ips;
@@ -69,10 +70,14 @@ Expected<WrittenHostFile> write_host_file(const HostFile& file, const HostFileFo
 
 // Is `data` of these hosts what the file's `ips` say (an MLX ring, not JACCL's coordinator)?
 bool is_ring(const HostFile& file);
+// The machine that an entry is about, as far as the file tells: two entries with the same text are
+// one machine. Empty = the file names none.
+std::string machine_of(const ScenarioHost& host);
 // The addresses of host `i` that face the one before it, without prefix lengths: `ips`, or those
 // data addresses that share a subnet with that host. Fails when there are none.
 Expected<std::vector<std::string>> ring_addresses(const HostFile& file, size_t i);
-// Where rank 0 waits for the others: its first `ips`, or its first data address.
+// Where rank 0 waits for the others: what our own form names, its first `ips`, or its first data
+// address.
 Expected<std::string> coordinator_address(const HostFile& file);
 
 }  // namespace plumbline

@@ -26,8 +26,8 @@ HostFile read_device_matrix(const HostText& in, Problems& problems) {
     return out;
   }
   for (size_t i = 0; i < rows.size(); ++i) {
-    ScenarioHost host = unnamed_host(i, in.ranks);
-    host.rdma = read_device_row(rows[i], json_path("$", i), problems);
+    ScenarioHost host = unnamed_host(i, in.usual_ranks());
+    host.rdma = read_device_row(rows[i], i, json_path("$", i), problems);
     host.data_interfaces = matrix_interfaces(host);
     out.hosts.push_back(std::move(host));
     out.places.push_back(json_path("$", i));

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "core/json.h"
 #include "probes/subnet.h"
@@ -37,42 +36,6 @@ void check_keys(const Json& object, const std::vector<std::string>& known, const
   }
 }
 
-bool is_variable_name(const std::string& name) {
-  return !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
-         std::all_of(name.begin(), name.end(), [](unsigned char c) {
-           return c < 0x80 && (std::isalnum(c) != 0 || c == '_');
-         });
-}
-
-// "NAME=value". The value may be a secret and never stands in a message.
-void read_envs(const Json& list, HostFile& out, Problems& problems) {
-  if (!list.is_array()) {
-    problems.add("$.envs", "is no list", "write it as [\"NAME=value\", ...]");
-    return;
-  }
-  for (size_t i = 0; i < list.size(); ++i) {
-    const std::string text = list[i].is_string() ? list[i].get<std::string>() : "";
-    const size_t equals = std::min(text.find('='), text.size());
-    const std::string name = text.substr(0, equals);
-    const std::string value = equals < text.size() ? text.substr(equals + 1) : "";
-    const bool printable = std::none_of(value.begin(), value.end(),
-                                        [](unsigned char c) { return c < 0x20 || c == 0x7f; });
-    if (!is_variable_name(name) || !printable) {
-      problems.add(
-          json_path("$.envs", i), "is no \"NAME=value\"",
-          "a name has letters, digits and _, and begins with no digit; a value is one line");
-      continue;
-    }
-    const bool known = std::any_of(out.envs.begin(), out.envs.end(),
-                                   [&name](const auto& env) { return env.first == name; });
-    if (known) {
-      problems.add(json_path("$.envs", i), fmt::format("sets {} a second time", in_quotes(name)),
-                   "keep one of them");
-    }
-    out.envs.emplace_back(name, value);
-  }
-}
-
 std::vector<std::string> read_ips(const Json& list, const std::string& where, Problems& problems) {
   std::vector<std::string> out;
   if (!list.is_array() || list.size() > kMaxListLength) {
@@ -91,10 +54,10 @@ std::vector<std::string> read_ips(const Json& list, const std::string& where, Pr
   return out;
 }
 
-// null | text | list of texts.
-bool is_cell(const Json& cell) {
+// null | text | list of texts, which is empty for the host itself only.
+bool is_cell(const Json& cell, bool self) {
   if (cell.is_array()) {
-    return !cell.empty() && cell.size() <= kMaxListLength &&
+    return (self || !cell.empty()) && cell.size() <= kMaxListLength &&
            std::all_of(cell.begin(), cell.end(), [](const Json& text) { return text.is_string(); });
   }
   return cell.is_null() || cell.is_string();
@@ -113,17 +76,18 @@ ScenarioHost read_entry(const Json& entry, const std::string& where, const HostT
     problems.add(given ? where + ".ssh" : where, given ? problem : "key 'ssh' is missing",
                  "write the name behind `ssh`, or 127.0.0.1 for this machine");
   }
-  ScenarioHost host = host_behind(ssh, out.hosts, in.ranks);
+  ScenarioHost host = host_behind(ssh, out.hosts, in.usual_ranks());
   if (!entry.is_object()) return host;
   if (entry.contains("ips")) out.ips.back() = read_ips(entry["ips"], where + ".ips", problems);
   if (entry.contains("rdma")) {
-    host.rdma = read_device_row(entry["rdma"], where + ".rdma", problems);
+    host.rdma = read_device_row(entry["rdma"], out.hosts.size(), where + ".rdma", problems);
   }
   return host;
 }
 
-// The addresses under test. In a ring `ips` are those; for JACCL they lie behind the devices, and
-// `ips` is the coordinator's, which is not measured.
+// The addresses under test. In a ring `ips` are those, whether it runs over cables or over
+// Ethernet; for JACCL they lie behind the devices, and `ips` is the coordinator's, which is not
+// measured.
 void find_data_of(HostFile& file) {
   const auto all = [&file](auto test) {
     for (size_t i = 0; i < file.hosts.size(); ++i) {
@@ -161,6 +125,11 @@ Json mlx_entry(const HostFile& file, size_t i) {
   } else {
     for (const std::string& address : host.data) ips.push_back(parse_cidr(address).ip);
   }
+  // MLX dials the first of the first host.
+  const bool coordinates = i == 0 && !file.coordinator.empty() && !is_ring(file);
+  if (coordinates && (ips.empty() || ips[0] != file.coordinator)) {
+    ips.insert(ips.begin(), file.coordinator);
+  }
   return {{"ssh", ssh}, {"ips", ips}, {"rdma", cells_json(host)}};
 }
 
@@ -181,14 +150,15 @@ Expected<Json> mlx_list(const HostFile& file) {
 
 }  // namespace
 
-std::vector<std::vector<std::string>> read_device_row(const Json& row, const std::string& where,
+std::vector<std::vector<std::string>> read_device_row(const Json& row, size_t self,
+                                                      const std::string& where,
                                                       Problems& problems) {
   if (!row.is_array() || row.size() > kMaxListLength) {
     problems.add(where, "is no list of devices", "write one cell per host: [null, \"rdma_en3\"]");
     return {};
   }
   for (size_t i = 0; i < row.size(); ++i) {
-    if (is_cell(row[i])) continue;
+    if (is_cell(row[i], i == self)) continue;
     problems.add(json_path(where, i), "is no cell of a device matrix",
                  "a cell is null, a device, or a list of devices where there are several cables");
   }
@@ -197,9 +167,11 @@ std::vector<std::vector<std::string>> read_device_row(const Json& row, const std
 
 bool is_mlx_object(const HostText& in) {
   if (in.json == nullptr || !in.json->is_object() || in.json->contains("plumbline")) return false;
-  if (in.json->contains("backend") || in.json->contains("envs")) return true;
   const Json* list = list_of_hosts(*in.json);
-  if (list == nullptr || has_own_entries(*list)) return false;
+  if (list != nullptr && has_own_entries(*list)) return false;
+  if (in.json->contains("coordinator")) return false;  // a key of our own
+  if (in.json->contains("backend") || in.json->contains("envs")) return true;
+  if (list == nullptr) return false;
   const auto ssh_alone = [](const Json& entry) {
     return entry.is_object() && entry.size() == 1 && entry.contains("ssh");
   };
@@ -219,13 +191,7 @@ HostFile read_mlx(const HostText& in, Problems& problems) {
   if (root.is_object()) {
     check_keys(root, kFileKeys, "$", problems);
     if (root.contains("envs")) read_envs(root["envs"], out, problems);
-    if (root.contains("backend")) {
-      if (root["backend"].is_string()) {
-        out.backend = root["backend"].get<std::string>();
-      } else {
-        problems.add("$.backend", "is no text", "write \"ring\", \"jaccl\" or \"jaccl-ring\"");
-      }
-    }
+    if (root.contains("backend")) read_backend(root["backend"], out, problems);
   }
   const Json* list = list_of_hosts(root);
   if (list == nullptr || list->empty() || list->size() > kMaxListLength) {
@@ -251,11 +217,8 @@ Expected<std::string> write_mlx_array(const HostFile& file, int) {
 Expected<std::string> write_mlx_object(const HostFile& file, int) {
   const Expected<Json> list = mlx_list(file);
   if (!list) return fail(list.error());
-  Json envs = Json::array();
-  for (const auto& [name, value] : file.envs) envs.push_back(name + "=" + value);
-  const bool ring = file.backend.empty() && is_ring(file);
   return fmt::format("{{\n  \"backend\": {},\n  \"envs\": {},\n  \"hosts\": {}\n}}\n",
-                     Json(ring ? "ring" : file.backend).dump(), envs.dump(), lines_of(*list, "  "));
+                     Json(file.backend).dump(), envs_json(file).dump(), lines_of(*list, "  "));
 }
 
 }  // namespace plumbline

@@ -1,7 +1,10 @@
 // MPI's lists of hosts: one per line, with Open MPI's `slots=N max_slots=M` or MPICH's `HOST:N`,
-// and comments behind #. A host on several lines has the slots of all of them. They say nothing
-// about addresses. Sources: Open MPI's documentation "Scheduling processes across hosts", MPICH's
-// "Using the Hydra Process Manager".
+// and comments behind #. A host on several lines has the slots of all of them. Without `slots` a
+// host of Open MPI's has `max_slots`, or else as many as it has cores; once it stands there again,
+// each line without a number is one. In a list with HOST:N, MPICH's, a host without a number has
+// one slot. They say nothing about addresses. Sources: Open MPI's documentation "Scheduling
+// processes across hosts" and orte/util/hostfile/hostfile.c of version 4.1, MPICH's "Using the
+// Hydra Process Manager".
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -64,7 +67,7 @@ bool is_host_name(const std::string& text) {
 
 struct Line {
   std::string host;
-  std::optional<int> slots;
+  std::optional<int> slots, most;
 };
 
 class MpiReader {
@@ -90,6 +93,10 @@ class MpiReader {
                                   [](const ScenarioHost& host) { return host.local; });
     for (ScenarioHost& host : out_.hosts) {
       if (here) host.data = {"127.0.0.1/8"};
+      if (host.ranks_of_cores && (mpich_ || in_.ranks > 0)) {
+        host.ranks_of_cores = false;
+        host.ranks = in_.usual_ranks();
+      }
     }
     return std::move(out_);
   }
@@ -97,10 +104,11 @@ class MpiReader {
  private:
   void line(const std::vector<std::string>& words) {
     if (words.empty()) return;
-    Line line{words[0], {}};
+    Line line{words[0], {}, {}};
     const size_t colon = line.host.find(':');
     if (colon != std::string::npos) {
       slots(line, line.host.substr(colon + 1));
+      mpich_ = true;
       line.host.resize(colon);
     }
     if (line.host[0] == '+' || line.host[0] == '^') {
@@ -126,7 +134,7 @@ class MpiReader {
     } else if (!is_one_of(kMostWords, name)) {
       problems_.add(where_, fmt::format("unknown word {}", in_quotes(name)),
                     hint_for(name, {"slots", "max_slots"}));
-    } else if (const auto most = slots_from(value); !most || *most < line.slots.value_or(1)) {
+    } else if (line.most = slots_from(value); !line.most || *line.most < line.slots.value_or(1)) {
       problems_.add(
           where_, fmt::format("{} {} is less than its slots, or no number", name, in_quotes(value)),
           "");
@@ -147,10 +155,11 @@ class MpiReader {
 
   void add(const Line& line) {
     const bool here = names_this_machine(line.host);
-    const int slots = line.slots.value_or(in_.ranks);
+    const std::optional<int> said = line.slots ? line.slots : line.most;
     for (ScenarioHost& host : out_.hosts) {
       if (here ? !host.local : host.ssh != line.host) continue;
-      host.ranks = std::min(host.ranks + slots, kMostSlots);
+      host.ranks = std::min(host.ranks + said.value_or(in_.usual_ranks()), kMostSlots);
+      host.ranks_of_cores = false;
       return;
     }
     if (out_.hosts.size() >= kMaxListLength) {
@@ -158,7 +167,8 @@ class MpiReader {
                     fmt::format("at most {} are accepted", kMaxListLength));
       return;
     }
-    out_.hosts.push_back(host_behind(line.host, out_.hosts, slots));
+    out_.hosts.push_back(host_behind(line.host, out_.hosts, said.value_or(in_.usual_ranks())));
+    out_.hosts.back().ranks_of_cores = !said;
     out_.places.push_back(where_);
   }
 
@@ -166,6 +176,7 @@ class MpiReader {
   Problems& problems_;
   HostFile out_;
   std::string where_;
+  bool mpich_ = false;  // HOST:N was there
 };
 
 }  // namespace
@@ -190,7 +201,7 @@ Expected<std::string> write_mpi_list(const HostFile& file, int) {
                                     file.file, host.name),
                   "name the host by `ssh` as in ~/.ssh/config");
     }
-    out += fmt::format("{} slots={}\n", name, host.ranks);
+    out += name + (host.ranks_of_cores ? "\n" : fmt::format(" slots={}\n", host.ranks));
   }
   return out;
 }

@@ -1,5 +1,6 @@
 // Our own form: {"hosts": [...]}, {"local": N}, or the list alone. The keys of an entry are those
-// of a scenario's `hosts`, from the same table.
+// of a scenario's `hosts`, from the same table; beside the list stands what the ranks of another
+// program need: `backend`, `envs`, `coordinator`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include "core/json.h"
 #include "probes/subnet.h"
 #include "scenarios/host_files/formats.h"
+#include "scenarios/host_words.h"
 #include "scenarios/read.h"
 #include "scenarios/shape.h"
 
@@ -39,16 +41,6 @@ bool mixes_forms(const Json& list, Problems& problems) {
   return mixed;
 }
 
-// Neighbours in a ring share the group of their cable.
-std::vector<std::string> groups_of(const HostFile& file, size_t i) {
-  std::vector<std::string> groups = file.hosts[i].group;
-  const size_t n = file.hosts.size();
-  if (!is_ring(file) || n < 4) return groups;
-  groups.push_back(fmt::format("cable {}-{}", (i + n - 1) % n, i));
-  groups.push_back(fmt::format("cable {}-{}", i, (i + 1) % n));
-  return groups;
-}
-
 void put_text(Json& entry, const char* key, const std::string& text) {
   if (!text.empty()) entry[key] = text;
 }
@@ -66,11 +58,42 @@ Json entry_of(const HostFile& file, size_t i) {
   if (!host.data.empty()) entry["data"] = host.data;
   put_text(entry, "interface", host.interface);
   put_text(entry, "speed", host.speed);
-  const std::vector<std::string> groups = groups_of(file, i);
-  if (!groups.empty()) entry["group"] = groups;
+  if (!host.group.empty()) entry["group"] = host.group;
   if (!host.rdma.empty()) entry["rdma"] = cells_json(host);
-  if (host.ranks != 1) entry["ranks"] = host.ranks;
+  if (host.ranks_of_cores) {
+    entry["ranks"] = kRanksOfCores;
+  } else if (host.ranks != 1) {
+    entry["ranks"] = host.ranks;
+  }
   return entry;
+}
+
+// [] in the cell of the host itself is as good as null.
+void null_diagonal(Json& hosts) {
+  for (size_t i = 0; hosts.is_array() && i < hosts.size(); ++i) {
+    if (!hosts[i].is_object() || !hosts[i].contains("rdma")) continue;
+    Json& row = hosts[i]["rdma"];
+    if (row.is_array() && i < row.size() && row[i].is_array() && row[i].empty()) row[i] = nullptr;
+  }
+}
+
+// A key beside `hosts`.
+void read_key(const std::string& key, const Json& value, HostFile& out, Problems& problems) {
+  if (key == "hosts") return;
+  if (key == "envs") return read_envs(value, out, problems);
+  if (key == "backend") return read_backend(value, out, problems);
+  const std::string where = json_path("$", key);
+  if (key != "coordinator") {
+    problems.add(where, fmt::format("unknown key {}", in_quotes(key)),
+                 hint_for(key, {"hosts", "backend", "envs", "coordinator"}));
+    return;
+  }
+  const std::string ip = value.is_string() ? value.get<std::string>() : "";
+  if (const std::string problem = ip_problem(ip); !problem.empty()) {
+    problems.add(where, problem, "write the address of the first host that all others reach");
+    return;
+  }
+  out.coordinator = ip;
 }
 
 }  // namespace
@@ -100,9 +123,7 @@ HostFile read_own_form(const HostText& in, Problems& problems) {
     root = std::move(whole);
   }
   for (auto it = root.begin(); it != root.end(); ++it) {
-    if (it.key() == "hosts") continue;
-    problems.add(json_path("$", it.key()), fmt::format("unknown key {}", in_quotes(it.key())),
-                 hint_for(it.key(), {"hosts"}));
+    read_key(it.key(), it.value(), out, problems);
   }
   Json& hosts = root["hosts"];
   if (mixes_forms(hosts, problems)) return out;
@@ -111,10 +132,12 @@ HostFile read_own_form(const HostText& in, Problems& problems) {
                  "that key belongs into a scenario");
     return out;
   }
+  null_diagonal(hosts);
   check_shape_of(root, "hosts", "hosts", {}, problems);
   if (!root.contains("hosts")) return out;
-  out.hosts = read_hosts(root["hosts"], in.ranks, problems);
+  out.hosts = read_hosts(root["hosts"], in.usual_ranks(), problems);
   for (size_t i = 0; i < out.hosts.size(); ++i) out.places.push_back(json_path("$.hosts", i));
+  for (ScenarioHost& host : out.hosts) host.ring = out.backend == "ring" && !host.data.empty();
   return out;
 }
 
@@ -133,7 +156,17 @@ Expected<std::string> write_own_form(const HostFile& file, int) {
   }
   Json list = Json::array();
   for (size_t i = 0; i < file.hosts.size(); ++i) list.push_back(entry_of(file, i));
-  return "{\"hosts\": " + lines_of(list, "") + "}\n";
+  std::string head;
+  const auto put = [&head](const char* key, const Json& value) {
+    head += fmt::format("\"{}\": {}, ", key, value.dump());
+  };
+  if (!file.backend.empty()) put("backend", file.backend);
+  if (!file.envs.empty()) put("envs", envs_json(file));
+  // Where `data` says it, that is enough.
+  const Expected<std::string> coordinator = coordinator_address(file);
+  const bool beside = !file.coordinator.empty() || (!is_ring(file) && !file.ips.empty());
+  if (coordinator && beside) put("coordinator", *coordinator);
+  return "{" + head + "\"hosts\": " + lines_of(list, "") + "}\n";
 }
 
 }  // namespace plumbline

@@ -50,9 +50,12 @@ void read_rank(const Json& list, size_t rank, HostFile& out, Problems& problems)
     const std::string text = list[i].is_string() ? list[i].get<std::string>() : "";
     const std::optional<Endpoint> endpoint = parse_endpoint(text);
     if (!endpoint) {
+      const bool portless = ip_problem(text).empty();
       problems.add(json_path(where, i),
-                   fmt::format("{} is no address with a port", in_quotes(text)),
-                   "write it as \"10.0.1.1:32323\"");
+                   portless ? fmt::format("{} is no address with a port: the port is missing",
+                                          in_quotes(text))
+                            : fmt::format("{} is no address with a port", in_quotes(text)),
+                   "a ring file names the port behind each address: \"10.0.1.1:32323\"");
       continue;
     }
     out.ips.back().push_back(endpoint->ip);
@@ -77,8 +80,11 @@ ScenarioHost ring_host(const HostFile& file, size_t rank, int ranks) {
 
 bool is_ring_file(const HostText& in) {
   if (!is_device_matrix(in)) return false;  // lists in a list, both of them
+  // An address without its port is no device either: read_rank() says what is missing.
   const auto is_endpoint = [](const Json& cell) {
-    return cell.is_string() && cell.get_ref<const std::string&>().find(':') != std::string::npos;
+    if (!cell.is_string()) return false;
+    const auto& text = cell.get_ref<const std::string&>();
+    return text.find(':') != std::string::npos || ip_problem(text).empty();
   };
   return std::any_of(in.json->begin(), in.json->end(), [&](const Json& list) {
     return std::any_of(list.begin(), list.end(), is_endpoint);
@@ -87,6 +93,7 @@ bool is_ring_file(const HostText& in) {
 
 HostFile read_ring_file(const HostText& in, Problems& problems) {
   HostFile out;
+  out.backend = "ring";
   const Json& ranks = *in.json;
   if (ranks.size() > kMaxListLength) {
     problems.add("$", fmt::format("has {} ranks", ranks.size()),
@@ -95,7 +102,7 @@ HostFile read_ring_file(const HostText& in, Problems& problems) {
   }
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     read_rank(ranks[rank], rank, out, problems);
-    out.hosts.push_back(ring_host(out, rank, in.ranks));
+    out.hosts.push_back(ring_host(out, rank, in.usual_ranks()));
     out.places.push_back(json_path("$", rank));
   }
   return out;

@@ -283,21 +283,26 @@ TEST(Talk, LeavesOfAStarDoNot) {
 TEST(Talk, InARingNeighboursOnly) {
   const HostFile ring =
       file_of(R"([["10.0.0.1:5"], ["10.0.0.2:5"], ["10.0.0.3:5"], ["10.0.0.4:5"]])");
-  EXPECT_EQ(talk_reason(ring.hosts, 0, 3), "");
-  EXPECT_EQ(talk_reason(ring.hosts, 0, 1), "");
-  EXPECT_EQ(talk_reason(ring.hosts, 0, 2),
-            "rank0 and rank2 are not neighbours in the ring of the host file");
-  EXPECT_THAT(reachable_groups(ring.hosts), ElementsAre(ElementsAre(0, 1), ElementsAre(0, 3),
-                                                        ElementsAre(1, 2), ElementsAre(2, 3)));
-  // Written in our own form it says the same by its groups.
-  const auto own = write_host_file(ring, *find_host_file_format("ours"), 0);
-  ASSERT_TRUE(own);
-  const auto hosts = file_of(own->text).hosts;
-  for (size_t i = 0; i < 4; ++i) {
-    for (size_t j = 0; j < 4; ++j) {
-      EXPECT_EQ(talk_reason(hosts, i, j).empty(), talk_reason(ring.hosts, i, j).empty()) << i << j;
-    }
-  }
+  // The file alone does not say which of them share a subnet.
+  EXPECT_THAT(reachable_groups(ring.hosts), ElementsAre(ElementsAre(0, 1, 2, 3)));
+  auto hosts = ring.hosts;
+  const char* cables[][2] = {{"10.0.3.2/30", "10.0.0.1/30"},
+                             {"10.0.0.2/30", "10.0.1.1/30"},
+                             {"10.0.1.2/30", "10.0.2.1/30"},
+                             {"10.0.2.2/30", "10.0.3.1/30"}};
+  for (size_t i = 0; i < 4; ++i) hosts[i].data = {cables[i][0], cables[i][1]};
+  EXPECT_EQ(talk_reason(hosts, 0, 3), "");
+  EXPECT_EQ(talk_reason(hosts, 0, 1), "");
+  EXPECT_EQ(talk_reason(hosts, 0, 2),
+            "rank0 and rank2 are not neighbours in the ring, and share no subnet");
+  EXPECT_THAT(reachable_groups(hosts), ElementsAre(ElementsAre(0, 1), ElementsAre(0, 3),
+                                                   ElementsAre(1, 2), ElementsAre(2, 3)));
+  // Over Ethernet all share one, ring or not.
+  for (size_t i = 0; i < 4; ++i) hosts[i].data = {"10.0.0." + std::to_string(i + 1) + "/24"};
+  EXPECT_THAT(reachable_groups(hosts), ElementsAre(ElementsAre(0, 1, 2, 3)));
+  // Neighbours without a common subnet have a router, and so may all others.
+  hosts[2].data = {"10.0.9.1/24"};
+  EXPECT_THAT(reachable_groups(hosts), ElementsAre(ElementsAre(0, 1, 2, 3)));
 }
 
 TEST(Talk, HolesOfTheMatrix) {
@@ -422,8 +427,28 @@ TEST(FindData, TowardsTheNextOneOfARing) {
                                        {nic("en3", "10.0.0.2", 30), nic("en4", "10.0.1.1", 30)},
                                        {nic("en3", "10.0.1.2", 30), nic("en4", "10.0.2.1", 30)}});
   ASSERT_TRUE(found);
-  EXPECT_THAT(found->at(0).data, ElementsAre("10.0.2.2", "10.0.0.1/30"));
-  EXPECT_THAT(found->at(2).data, ElementsAre("10.0.1.2", "10.0.2.1/30"));
+  EXPECT_THAT(found->at(0).data, ElementsAre("10.0.2.2/30", "10.0.0.1/30"));
+  EXPECT_THAT(found->at(2).data, ElementsAre("10.0.1.2/30", "10.0.2.1/30"));
+}
+
+// Over Ethernet the addresses of the file face everybody: a second network card in the same subnet
+// is not taken in beside them.
+TEST(FindData, ARingOverEthernetHasTheAddressesOfItsFile) {
+  const auto hosts = file_of(R"({"backend": "", "envs": [], "hosts": [
+          {"ssh": "a", "ips": ["192.168.1.11"], "rdma": []},
+          {"ssh": "b", "ips": ["192.168.1.12"], "rdma": []},
+          {"ssh": "c", "ips": ["192.168.1.13"], "rdma": []},
+          {"ssh": "d", "ips": ["192.168.1.14"], "rdma": []}]})")
+                         .hosts;
+  std::vector<std::vector<Nic>> nics;
+  for (int i = 1; i <= 4; ++i) {
+    nics.push_back({nic("en0", "192.168.1.1" + std::to_string(i), 24),
+                    nic("en1", "192.168.1.7" + std::to_string(i), 24)});
+  }
+  const auto found = find_data(hosts, nics);
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->at(2).data, ElementsAre("192.168.1.13/24"));
+  EXPECT_THAT(reachable_groups(*found), ElementsAre(ElementsAre(0, 1, 2, 3)));
 }
 
 TEST(FindData, WhatTheFileNamesStays) {

@@ -1,0 +1,79 @@
+#include "cli/core_places.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/agent_set.h"
+#include "cli/reach.h"
+#include "core/json.h"
+#include "core/json_trouble.h"
+#include "core/physical_cores.h"
+#include "launch/process.h"
+#include "reports/text.h"
+
+namespace plumbline {
+namespace {
+
+constexpr int64_t kAskMs = 5000;
+constexpr int kMostCores = 1024;  // as many as `ranks` of a scenario
+
+Expected<int> cores_of(HostAgent& agent, const std::string& name) {
+  const Expected<nlohmann::json> reply =
+      agent.call("cores", nlohmann::json::object(), Deadline::after_ms(kAskMs));
+  if (!reply) return fail(reply.error());
+  try {
+    int cores = 0;
+    get_field(*reply, "cores", cores);
+    if (cores >= 1 && cores <= kMostCores) return cores;
+    return fail(ErrorCode::kProtocol, fmt::format("the agent on {} counts {} cores", name, cores),
+                "give the host a number of slots or `ranks`");
+  } catch (const nlohmann::json::exception& bad) {
+    return fail(ErrorCode::kProtocol,
+                "the agent on " + name + " counts its cores with nonsense: " + json_trouble(bad));
+  }
+}
+
+}  // namespace
+
+Status count_core_places(std::vector<ScenarioHost>& hosts, const OptionSet& options,
+                         Context& context) {
+  std::vector<ScenarioHost> remote;
+  for (ScenarioHost& host : hosts) {
+    if (host.ranks_of_cores && host.ssh.empty()) {
+      host.ranks = physical_cores();
+      host.ranks_of_cores = false;
+    }
+    if (host.ranks_of_cores) remote.push_back(host);
+  }
+  if (remote.empty()) return {};
+  const Expected<std::string> program = own_program_path();
+  if (!program) return fail(program.error());
+  const Expected<Reach> reach = make_reach(*program, options, remote, *context.err);
+  if (!reach) return fail(reach.error());
+  const AgentSet agents(remote, *reach, options);
+  if (const auto failure = agents.first_failure()) return fail(*failure);
+  size_t next = 0;
+  for (ScenarioHost& host : hosts) {
+    if (!host.ranks_of_cores) continue;
+    const Expected<int> cores = cores_of(*agents.agents()[next++], host.name);
+    if (!cores) return fail(cores.error());
+    host.ranks = *cores;
+    host.ranks_of_cores = false;
+  }
+  return {};
+}
+
+void tell_uncounted_places(const std::vector<ScenarioHost>& hosts, Context& context) {
+  std::vector<std::string> names;
+  for (const ScenarioHost& host : hosts) {
+    if (host.ranks_of_cores) names.push_back(host.name);
+  }
+  if (names.empty()) return;
+  *context.err << clean(fmt::format("plumbline: {}: as many ranks as cores, which only a run finds "
+                                    "out; planned with 1 on each",
+                                    join(names, ", ")))
+               << "\n";
+}
+
+}  // namespace plumbline

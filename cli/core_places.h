@@ -1,0 +1,18 @@
+// Places for ranks that a host file leaves to the machines: "as many as it has cores".
+#pragma once
+
+#include "cli/args.h"
+#include "core/options.h"
+#include "scenarios/scenario.h"
+
+namespace plumbline {
+
+// Asks the hosts that are meant, side by side; the others stay as they are. An Error: one could not
+// be asked, or pushing failed.
+Status count_core_places(std::vector<ScenarioHost>& hosts, const OptionSet& options,
+                         Context& context);
+
+// For commands that ask nobody: says on standard error which hosts are planned with one rank.
+void tell_uncounted_places(const std::vector<ScenarioHost>& hosts, Context& context);
+
+}  // namespace plumbline
