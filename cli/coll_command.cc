@@ -10,6 +10,7 @@
 #include "cli/agent_set.h"
 #include "cli/coll_sweep.h"
 #include "cli/commands.h"
+#include "cli/core_places.h"
 #include "cli/folder_lock.h"
 #include "cli/interrupts.h"
 #include "cli/launched.h"
@@ -297,13 +298,20 @@ Status check_aggregates(const CollSweep& sweep, const OptionSet& options) {
               "leave out -m, or take --verify sampled");
 }
 
-Error too_many_ranks(int ranks, int places) {
+Error too_many_ranks(int ranks, int places, bool asked_for) {
+  if (!asked_for) {
+    return Error{ErrorCode::kUsage,
+                 fmt::format("{} ranks are needed, and the hosts have {} place{}", ranks, places,
+                             places == 1 ? "" : "s"),
+                 0, "without --ranks each host of the file gets one: name more hosts", ""};
+  }
   return Error{ErrorCode::kUsage,
                fmt::format("--ranks {} but the hosts have {} places", ranks, places), 0,
                "give fewer ranks, or more places in the host file", ""};
 }
 
-// The sweep over the ranks that there are: all of a launched world when --ranks says nothing.
+// The sweep over the ranks that there are when --ranks says nothing: all of a launched world, or
+// one on each host of a file.
 tl::expected<CollSweep, std::vector<Error>> sweep_over(Args args, int ranks) {
   if (ranks > 0 && !args.has("ranks")) args.add("ranks", std::to_string(ranks));
   return parse_coll(args);
@@ -325,13 +333,29 @@ std::optional<std::vector<ScenarioHost>> coll_hosts(const Launched* launched, co
   return hosts;
 }
 
+void give_one_rank_each(std::vector<ScenarioHost>& hosts) {
+  for (ScenarioHost& host : hosts) {
+    host.ranks = 1;
+    host.ranks_of_cores = false;
+  }
+}
+
 }  // namespace
 
 int run_coll(const Args& args, Context& context) {
   const auto place = own_launch(args);
   if (!place) return usage_failure(context, place.error());
   // Wrong letters are found by every rank before they wait for one another.
-  auto sweep = sweep_over(args, *place ? (*place)->size : 0);
+  int code = 1;
+  std::optional<std::vector<ScenarioHost>> hosts;
+  const bool one_each = !*place && args.has("hosts") && !args.has("ranks");
+  if (one_each) {
+    hosts = coll_hosts(nullptr, args, context, code);
+    if (!hosts) return code;
+    give_one_rank_each(*hosts);
+  }
+  const int ranks = one_each && hosts->size() > 1 ? places(*hosts) : 0;
+  auto sweep = sweep_over(args, *place ? (*place)->size : ranks);
   if (!sweep) return rank_failure(*place, context, sweep.error());
   const auto options = resolve_options(args);
   if (!options) return rank_failure(*place, context, options.error());
@@ -362,11 +386,14 @@ int run_coll(const Args& args, Context& context) {
     sweep = sweep_over(args, static_cast<int>(launched->ranks.size()));
     if (!sweep) return usage_failure(context, sweep.error());
   }
-  int code = 1;
-  std::optional<std::vector<ScenarioHost>> hosts = coll_hosts(launched.get(), args, context, code);
+  if (!hosts) hosts = coll_hosts(launched.get(), args, context, code);
   if (!hosts) return code;
+  if (const Status counted = count_core_places(*hosts, *options, context); !counted) {
+    usage_failure(context, counted.error());
+    return 2;
+  }
   if (sweep->ranks > places(*hosts) && !may_oversubscribe(*hosts)) {
-    return usage_failure(context, too_many_ranks(sweep->ranks, places(*hosts)));
+    return usage_failure(context, too_many_ranks(sweep->ranks, places(*hosts), args.has("ranks")));
   }
   if (const Status ok = check_algorithm(*sweep, *options); !ok) {
     return usage_failure(context, ok.error());

@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 
 #include "cli/interrupts.h"
@@ -36,6 +38,7 @@ JoinRequest own_request(const LauncherPlace& place, const LaunchCall& call) {
   request.machine = own_machine(facts.boot_id.empty() ? facts.hostname : facts.boot_id);
   request.nics = facts.nics;
   request.config = call.config;
+  request.words = call.words;
   request.variables = read_option_environment();
   return request;
 }
@@ -55,6 +58,47 @@ RollCallSpec roll_call_spec(const Meeting& meeting, const LaunchCall& call, cons
   spec.stranger = [&log](const std::string& text) { log.info("rendezvous: " + text); };
   spec.interrupted = [] { return interrupts() > 0; };
   return spec;
+}
+
+// What is each rank's own: who it is, where it finds rank 0, how much it says. A scenario is
+// compared by its content, and what all ranks must share of the options by its value.
+bool is_own_word(const std::string& name) {
+  constexpr std::array kOwn = {"scenario",           "launcher",    "master",   "quiet",
+                               "connect_timeout_ms", "master_port", "log_level"};
+  return std::find(kOwn.begin(), kOwn.end(), name) != kOwn.end();
+}
+
+std::string in_a_line(const std::vector<std::string>& values) {
+  return fmt::format("{}", fmt::join(values, " "));
+}
+
+// The words that ranks of one run are given alike, by how they are written.
+std::map<std::string, std::string> words_of(const Args& args, const Context& context,
+                                            const std::string& command) {
+  std::map<std::string, std::string> words;
+  for (const CommandRow& row : *context.commands) {
+    if (command != row.name) continue;
+    for (const PositionalRow& positional : row.positionals) {
+      if (!args.has(positional.name) || is_own_word(positional.name)) continue;
+      words[positional.name] = in_a_line(args.all(positional.name));
+    }
+    for (const FlagRow& flag : row.flags) {
+      const std::string names = flag.name;
+      const size_t comma = names.rfind(',');
+      const std::string written = comma == std::string::npos ? names : names.substr(comma + 1);
+      const std::string key = written.substr(written.find_first_not_of('-'));
+      if (!args.has(key) || is_own_word(key)) continue;
+      words[written] = flag.value == nullptr ? "given" : in_a_line(args.all(key));
+    }
+  }
+  for (const auto& [name, value] : args.options) {
+    const OptionRow* option = find_option(name);
+    if (is_own_word(name) || (option != nullptr && option->must_agree)) continue;
+    std::string written = "--" + name;
+    std::replace(written.begin(), written.end(), '_', '-');
+    words[written] = value;
+  }
+  return words;
 }
 
 // Nodes as hosts, one per network stack, with names that differ.
@@ -204,7 +248,7 @@ Expected<std::optional<LauncherPlace>> own_launch(const Args& args) {
 
 LaunchCall launch_call(const Args& args, const OptionSet& options, Context& context,
                        const std::string& command, const std::string& scenario) {
-  LaunchCall call{&args, &options, &context, {}};
+  LaunchCall call{&args, &options, &context, {}, words_of(args, context, command)};
   call.config["command"] = command;
   if (!scenario.empty()) {
     constexpr size_t kMostBytes = 16 << 20;

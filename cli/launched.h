@@ -31,6 +31,7 @@ struct LaunchCall {
   const OptionSet* options = nullptr;
   Context* context = nullptr;
   std::map<std::string, std::string> config;  // what all ranks must have alike
+  std::map<std::string, std::string> words;   // the command line beside these, alike too
 };
 // `scenario`: its file, or empty. What cannot be read here is not compared.
 LaunchCall launch_call(const Args& args, const OptionSet& options, Context& context,

@@ -27,6 +27,7 @@ std::string encode_join(const JoinRequest& request) {
                      {"machine", request.machine},
                      {"nics", request.nics},
                      {"config", request.config},
+                     {"words", request.words},
                      {"variables", request.variables}};
   return line.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -45,6 +46,7 @@ Expected<JoinRequest> decode_join(const std::string& line) {
     get_field(object, "machine", request.machine);
     get_field(object, "nics", request.nics);
     get_field(object, "config", request.config);
+    get_field(object, "words", request.words);
     get_field(object, "variables", request.variables);
     const bool sane = request.rank >= 0 && request.rank < kMostRanks && request.size >= 1 &&
                       request.size <= kMostRanks;

@@ -143,11 +143,15 @@ std::string RollCall::spread(const std::string& key, Texts texts, const char* ab
 Status RollCall::agree() const {
   std::string text;
   size_t count = 0;
-  for (const std::string& key : all_keys(ranks_, &JoinRequest::config)) {
-    const std::string difference = spread(key, &JoinRequest::config, nullptr);
-    if (difference.empty() || ++count > kMaxDifferences) continue;
-    text += (text.empty() ? "" : "; ") + difference;
-  }
+  const auto compare = [&](Texts texts, const char* absent) {
+    for (const std::string& key : all_keys(ranks_, texts)) {
+      const std::string difference = spread(key, texts, absent);
+      if (difference.empty() || ++count > kMaxDifferences) continue;
+      text += (text.empty() ? "" : "; ") + difference;
+    }
+  };
+  compare(&JoinRequest::config, nullptr);
+  compare(&JoinRequest::words, "not given");
   if (count == 0) return {};
   if (count > kMaxDifferences) text += fmt::format("; and {} more", count - kMaxDifferences);
   return fail(mismatch("the ranks were not started for the same run: " + text,

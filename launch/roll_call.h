@@ -25,7 +25,10 @@ struct JoinRequest {
   // loopback; names are never compared, they are equal on many a pair of machines.
   std::string machine;
   std::vector<Nic> nics;
-  std::map<std::string, std::string> config;     // must be the same on all ranks
+  std::map<std::string, std::string> config;  // must be the same on all ranks
+  // What the command line says beside options: "--maxbytes" -> "64M". The same on all ranks, and
+  // what one leaves out, all do.
+  std::map<std::string, std::string> words;
   std::map<std::string, std::string> variables;  // PLUMBLINE_* and MCCL_*, of which rank 0's count
 };
 
@@ -45,8 +48,8 @@ class RollCall {
   std::string progress(int64_t now_ns) const;
   // rank.missing: who did not come to `where` within the time, and who did.
   Error missing_error(const std::string& where, int64_t now_ns) const;
-  // Of a complete world. config.mismatch with every key that differs and on which ranks; a rank
-  // that does not have a key (it cannot read the scenario file) agrees.
+  // Of a complete world. config.mismatch with every key or word that differs and on which ranks;
+  // a rank that does not have a key (it cannot read the scenario file) agrees.
   Status agree() const;
   // Variables that differ between ranks, one line each: rank 0's values are the ones that count.
   std::vector<std::string> drift() const;
