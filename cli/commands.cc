@@ -328,6 +328,8 @@ std::vector<CommandRow> command_table() {
         {"--as", "STYLE", "variables of plumbline, torchrun or mlx (plumbline)"},
         {"--backend", "NAME", "with --as mlx: ring, jaccl, jaccl-ring, nccl (the file's own)"},
         {"--env", "NAME=VALUE", "for every rank; NAME alone: as it is here", true},
+        {"--stdin", "RANK",
+         "whose program reads the standard input of launch: a rank, all or none (0)"},
         {"--cwd", "DIR", "start there where it exists (default: this folder's path)"},
         {"-q,--quiet", nullptr, "do not print the run's id"}},
        true,

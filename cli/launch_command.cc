@@ -14,13 +14,16 @@
 #include <iostream>
 
 #include "cli/commands.h"
+#include "cli/core_places.h"
 #include "cli/interrupts.h"
+#include "cli/launch_styles.h"
 #include "cli/options_source.h"
 #include "cli/reach.h"
 #include "cli/safe_output.h"
 #include "cli/world.h"
 #include "core/sha256.h"
 #include "launch/guard.h"
+#include "launch/input_feed.h"
 #include "launch/launcher_env.h"
 #include "launch/leftovers.h"
 #include "launch/line_io.h"
@@ -35,51 +38,6 @@ constexpr int64_t kEndMs = 2500;             // from the end of their input to S
 constexpr int64_t kKeepAliveNs = 2 * kSecond;
 constexpr int64_t kOrderMs = 8000;  // a slow login
 constexpr int kSshFailed = 255;
-
-struct LaunchRank {
-  size_t host = 0;
-  int local_rank = 0, local_size = 1;
-};
-
-// What the variables of a style are made from.
-struct StyleInput {
-  const HostFile* file = nullptr;
-  const LaunchFiles* mlx = nullptr;
-  std::vector<LaunchRank> ranks;
-  std::string master, run_id;
-  int master_port = 0;
-};
-
-EnvironmentList plumbline_variables(const StyleInput& in, size_t rank) {
-  const LaunchRank& place = in.ranks[rank];
-  return {{"PLUMBLINE_RANK", std::to_string(rank)},
-          {"PLUMBLINE_WORLD_SIZE", std::to_string(in.ranks.size())},
-          {"PLUMBLINE_LOCAL_RANK", std::to_string(place.local_rank)},
-          {"PLUMBLINE_LOCAL_WORLD_SIZE", std::to_string(place.local_size)},
-          {"PLUMBLINE_MASTER_ADDR", in.master}};
-}
-
-// As torchrun's documentation lists them.
-EnvironmentList torchrun_variables(const StyleInput& in, size_t rank) {
-  const LaunchRank& place = in.ranks[rank];
-  return {{"RANK", std::to_string(rank)},
-          {"WORLD_SIZE", std::to_string(in.ranks.size())},
-          {"LOCAL_RANK", std::to_string(place.local_rank)},
-          {"LOCAL_WORLD_SIZE", std::to_string(place.local_size)},
-          {"MASTER_ADDR", in.master},
-          {"MASTER_PORT", std::to_string(in.master_port)}};
-}
-
-EnvironmentList mlx_variables(const StyleInput& in, size_t rank) {
-  return in.mlx->environment[rank];
-}
-
-struct StyleRow {
-  const char* name;
-  EnvironmentList (*variables)(const StyleInput& in, size_t rank);
-};
-constexpr StyleRow kStyles[] = {
-    {"plumbline", plumbline_variables}, {"torchrun", torchrun_variables}, {"mlx", mlx_variables}};
 
 Error usage(std::string what, std::string hint) {
   return Error{ErrorCode::kUsage, std::move(what), 0, std::move(hint), ""};
@@ -114,14 +72,6 @@ struct Launch {
   std::string run_id;
 };
 
-std::vector<LaunchRank> places_of(const std::vector<ScenarioHost>& hosts) {
-  std::vector<LaunchRank> ranks;
-  for (size_t host = 0; host < hosts.size(); ++host) {
-    for (int i = 0; i < hosts[host].ranks; ++i) ranks.push_back({host, i, hosts[host].ranks});
-  }
-  return ranks;
-}
-
 Expected<LaunchFiles> mlx_files(const Args& args, const HostFile& file, const std::string& folder) {
   const std::string name = args.get("backend", file.backend.empty() ? "ring" : file.backend);
   const BackendRow* backend = find_backend(name);
@@ -141,8 +91,23 @@ Expected<LaunchFiles> mlx_files(const Args& args, const HostFile& file, const st
   return backend->files(file, request);
 }
 
+// The ranks whose program reads our standard input: --stdin RANK, all or none.
+Expected<std::vector<char>> input_takers(const Args& args, size_t ranks) {
+  const std::string text = args.get("stdin", "0");
+  std::vector<char> takers(ranks, text == "all" ? 1 : 0);
+  if (text == "all" || text == "none") return takers;
+  const bool digits = !text.empty() && text.size() <= 6 &&
+                      text.find_first_not_of("0123456789") == std::string::npos;
+  if (!digits || std::stoul(text) >= ranks) {
+    return fail(usage("--stdin " + text + ": no such rank",
+                      fmt::format("a rank from 0 to {}, all or none", ranks - 1)));
+  }
+  takers[std::stoul(text)] = 1;
+  return takers;
+}
+
 Expected<Launch> prepare(const Args& args, const OptionSet& options, HostFile file,
-                         std::ostream& err) {
+                         Context& context) {
   Launch launch;
   if (args.all("words").empty()) {
     return fail(usage("launch needs a program", "plumbline launch --hosts FILE -- hostname"));
@@ -152,11 +117,15 @@ Expected<Launch> prepare(const Args& args, const OptionSet& options, HostFile fi
   if (const std::string why = why_not_runnable(launch.file); !why.empty()) {
     return fail(usage(launch.file.file + ": " + why, "plumbline hosts convert FILE --to ours"));
   }
+  if (const Status counted = count_core_places(launch.file.hosts, options, context); !counted) {
+    return fail(counted.error());
+  }
   launch.ranks = places_of(launch.file.hosts);
+  const Expected<std::vector<char>> takers = input_takers(args, launch.ranks.size());
+  if (!takers) return fail(takers.error());
   const std::string style_name = args.get("as", "plumbline");
-  const auto* style = std::find_if(std::begin(kStyles), std::end(kStyles),
-                                   [&](const StyleRow& row) { return style_name == row.name; });
-  if (style == std::end(kStyles)) {
+  const StyleRow* style = find_launch_style(style_name);
+  if (style == nullptr) {
     return fail(usage("no style '" + style_name + "'", "--as plumbline, torchrun or mlx"));
   }
   const bool mlx = style_name == "mlx";
@@ -186,6 +155,7 @@ Expected<Launch> prepare(const Args& args, const OptionSet& options, HostFile fi
     order.environment.insert(order.environment.end(), given->begin(), given->end());
     order.environment.emplace_back(kRunIdVariable, launch.run_id);
     order.current_folder = args.get("cwd", here);
+    order.takes_input = (*takers)[rank] != 0;
     for (const LaunchFiles::Named& named : files.files) {
       order.files.emplace_back(named.name, named.text);
     }
@@ -194,7 +164,7 @@ Expected<Launch> prepare(const Args& args, const OptionSet& options, HostFile fi
   Expected<Reach> reach = [&]() -> Expected<Reach> {
     const Expected<std::string> program = own_program_path();
     if (!program) return fail(program.error());
-    return make_reach(*program, options, launch.file.hosts, err);
+    return make_reach(*program, options, launch.file.hosts, *context.err);
   }();
   if (!reach) return fail(reach.error());
   launch.reach = std::move(*reach);
@@ -229,6 +199,7 @@ class Launcher {
     }
     while (!all_ended()) {
       move_output();
+      input_.move();
       keep_alive();
       look_at_ends();
       if (interrupts() > 0) code_ = 130;
@@ -257,6 +228,7 @@ class Launcher {
       running.out.to = context_.out;
       running.err.from = running.process->take_errors();
       running.err.to = context_.err;
+      if (launch_.orders[rank].takes_input && told) input_.add(running.input.get());
       ranks_.push_back(std::move(running));
       if (!told) return told;
     }
@@ -307,6 +279,7 @@ class Launcher {
       entries.push_back({rank.out.from.valid() ? rank.out.from.get() : -1, POLLIN, 0});
       entries.push_back({rank.err.from.valid() ? rank.err.from.get() : -1, POLLIN, 0});
     }
+    input_.want(entries);
     constexpr int kLookMs = 50;
     poll(entries.data(), entries.size(), kLookMs);
     for (size_t rank = 0; rank < ranks_.size(); ++rank) {
@@ -320,7 +293,8 @@ class Launcher {
     if (monotonic_ns() - kept_alive_ns_ < kKeepAliveNs) return;
     kept_alive_ns_ = monotonic_ns();
     for (const Running& rank : ranks_) {
-      if (rank.input.valid()) static_cast<void>(!::write(rank.input.get(), "\n", 1));
+      if (!rank.input.valid() || input_.busy(rank.input.get())) continue;
+      static_cast<void>(!::write(rank.input.get(), "\n", 1));
     }
   }
 
@@ -331,6 +305,7 @@ class Launcher {
       while (read_some(rank, running.out) || read_some(rank, running.err)) {
       }
       running.ended = true;
+      input_.drop(running.input.get());
       const int status = running.process->exit_status();
       if (status != 0 && code_ == 0) report(rank, status);
     }
@@ -351,7 +326,10 @@ class Launcher {
 
   // The end of a guard's input ends what it guards.
   void end_all() {
-    for (Running& rank : ranks_) rank.input.reset();
+    for (Running& rank : ranks_) {
+      input_.drop(rank.input.get());
+      rank.input.reset();
+    }
     const Deadline deadline = Deadline::after_ms(kEndMs);
     while (!all_ended() && !deadline.passed() && interrupts() < 2) {
       move_output();
@@ -369,6 +347,7 @@ class Launcher {
   const Launch& launch_;
   Context& context_;
   std::vector<Running> ranks_;
+  InputFeed input_{STDIN_FILENO};
   int64_t kept_alive_ns_ = 0;
   int code_ = 0;
 };
@@ -389,7 +368,7 @@ int run_launch(const Args& args, Context& context) {
     }
     return 1;
   }
-  const Expected<Launch> launch = prepare(args, *options, std::move(*file), *context.err);
+  const Expected<Launch> launch = prepare(args, *options, std::move(*file), context);
   if (!launch) return usage_failure(context, launch.error());
   if (!launch->reach.not_pushed.empty()) {
     usage_failure(context, launch->reach.not_pushed.begin()->second);

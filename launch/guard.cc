@@ -16,7 +16,9 @@
 #include "core/fd.h"
 #include "core/json.h"
 #include "core/json_trouble.h"
+#include "launch/input_frames.h"
 #include "launch/offspring.h"
+#include "launch/process.h"
 
 extern char** environ;
 
@@ -67,13 +69,18 @@ class OrderedFiles {
   std::vector<std::string> paths_;
 };
 
-Expected<pid_t> spawn_leader(const GuardOrder& order) {
+// `input` = what it reads as its standard input; -1 = nothing.
+Expected<pid_t> spawn_leader(const GuardOrder& order, int input) {
   std::vector<char*> arguments;
   for (const std::string& word : order.argv) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (input < 0) {
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  } else {
+    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+  }
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setpgroup(&attributes, 0);
@@ -90,20 +97,80 @@ Expected<pid_t> spawn_leader(const GuardOrder& order) {
   return pid;
 }
 
+// The program's standard input: what has come for it, until it reads it.
+class ProgramInput {
+ public:
+  // The end for the program; -1 when it gets none.
+  Expected<int> open(bool wanted) {
+    if (!wanted) return -1;
+    int ends[2];
+    if (!open_pipe(ends)) return fail_errno(ErrorCode::kSystem, "open a pipe", errno);
+    theirs_ = Fd(ends[0]);
+    ours_ = Fd(ends[1]);
+    fcntl(ours_.get(), F_SETFL, O_NONBLOCK);
+    return theirs_.get();
+  }
+  void started() { theirs_.reset(); }
+  // So much waits for a program that does not read that no more is taken for now.
+  bool full() const { return waiting().size() >= kMostWaiting; }
+  int wants_to_write() const { return waiting().empty() ? -1 : ours_.get(); }
+
+  // false: what came is no input.
+  bool take(std::string_view bytes) {
+    if (!frames_.feed(bytes)) return false;
+    if (!ours_.valid()) frames_.input().clear();
+    write();
+    return true;
+  }
+
+  void write() {
+    std::string& input = frames_.input();
+    while (!input.empty() && ours_.valid()) {
+      const ssize_t n = ::write(ours_.get(), input.data(), input.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && errno == EAGAIN) return;
+      if (n < 0) return close();  // it reads no more
+      input.erase(0, static_cast<size_t>(n));
+    }
+    if (frames_.ended()) close();
+  }
+
+ private:
+  static constexpr size_t kMostWaiting = 1 << 20;
+
+  const std::string& waiting() const { return frames_.input(); }
+  void close() {
+    ours_.reset();
+    frames_.input().clear();
+  }
+
+  Fd theirs_, ours_;
+  InputFrames frames_;
+};
+
 // The asker, as far as its end of the input tells.
 class Asker {
  public:
-  explicit Asker(const GuardSettings& settings) : settings_(settings) {}
+  Asker(const GuardSettings& settings, ProgramInput& program)
+      : settings_(settings), program_(program) {}
 
   // Waits a moment; true when it has gone.
   bool gone() {
-    pollfd entry{settings_.input, POLLIN, 0};
-    if (poll(&entry, 1, kLookMs) > 0) {
-      std::array<char, 4096> chunk;
+    const bool full = program_.full();
+    const auto listen = static_cast<short>(full ? 0 : POLLIN);
+    pollfd entries[] = {{settings_.input, listen, 0}, {program_.wants_to_write(), POLLOUT, 0}};
+    poll(entries, 2, kLookMs);
+    if (entries[1].revents != 0) program_.write();
+    if (entries[0].revents != 0) {
+      if (full) return true;  // asked for nothing, so it is the end
+      std::array<char, 65536> chunk;
       const ssize_t n = ::read(settings_.input, chunk.data(), chunk.size());
       if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) return true;
+      if (n > 0 && !program_.take({chunk.data(), static_cast<size_t>(n)})) return true;
       heard_ns_ = monotonic_ns();
     }
+    // Whoever does not listen cannot tell silence.
+    if (full) heard_ns_ = monotonic_ns();
     const bool silent =
         settings_.lease_ms > 0 && monotonic_ns() - heard_ns_ > settings_.lease_ms * kMillisecond;
     return silent || (settings_.ended && settings_.ended());
@@ -111,6 +178,7 @@ class Asker {
 
  private:
   const GuardSettings& settings_;
+  ProgramInput& program_;
   int64_t heard_ns_ = monotonic_ns();
 };
 
@@ -179,7 +247,8 @@ std::string encode(const GuardOrder& order) {
               {"environment", order.environment},
               {"current_folder", order.current_folder},
               {"folder", order.folder},
-              {"files", order.files}}
+              {"files", order.files},
+              {"takes_input", order.takes_input}}
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -192,6 +261,7 @@ Expected<GuardOrder> decode_guard_order(const std::string& line) {
     get_field(object, "current_folder", order.current_folder);
     get_field(object, "folder", order.folder);
     get_field(object, "files", order.files);
+    get_field(object, "takes_input", order.takes_input);
   } catch (const json::exception& bad) {
     return fail(ErrorCode::kProtocol, "not an order: " + json_trouble(bad));
   }
@@ -213,9 +283,13 @@ Expected<int> run_guarded(const GuardOrder& order, const GuardSettings& settings
   // Like mlx.launch: the same folder where there is one.
   if (!order.current_folder.empty()) static_cast<void>(!chdir(order.current_folder.c_str()));
   const Offspring offspring;
-  const Expected<pid_t> pid = spawn_leader(order);
+  ProgramInput input;
+  const Expected<int> end = input.open(order.takes_input);
+  if (!end) return fail(end.error());
+  const Expected<pid_t> pid = spawn_leader(order, *end);
   if (!pid) return fail(pid.error());
-  Asker asker(settings);
+  input.started();
+  Asker asker(settings, input);
   Guarded guarded(*pid, offspring);
   while (!guarded.ended() && !asker.gone()) guarded.reap();
   guarded.end(settings.gentle_ms);

@@ -22,6 +22,8 @@ struct GuardOrder {
   std::string current_folder;  // to start in, when it exists here; empty = where we are
   std::string folder;          // made for `files`, removed at the end; empty = none
   std::vector<std::pair<std::string, std::string>> files;  // name in `folder`, text
+  // Its standard input comes behind the order, in frames (input_frames.h); otherwise it is empty.
+  bool takes_input = false;
 };
 
 std::string encode(const GuardOrder& order);

@@ -65,7 +65,7 @@ TEST_F(LaunchCommand, AsTorchrunSetsIt) {
   const Finished done = launch({"--as", "torchrun", "--master-port", "29517"},
                                "echo $RANK $LOCAL_RANK $WORLD_SIZE $MASTER_ADDR:$MASTER_PORT", 2);
   EXPECT_EQ(done.status, 0) << done.err;
-  EXPECT_THAT(done.out, HasSubstr("[1] 1 0 2 127.0.0.1:29517\n"));
+  EXPECT_THAT(done.out, HasSubstr("[1] 1 1 2 127.0.0.1:29517\n"));
 }
 
 // Two ranks of one machine wrote the same file, and the first to end removed it under the other.
