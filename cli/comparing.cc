@@ -30,6 +30,8 @@ Expected<double> share_flag(const Args& args, const char* name, double otherwise
       fmt::format("takes a share from {:g}% to {:g}%, as 2% or 0.02", 100 * least, 100 * most));
 }
 
+}  // namespace
+
 std::vector<std::string> cell_fields() {
   const nlohmann::json cell = Cell{};
   std::vector<std::string> names;
@@ -37,8 +39,6 @@ std::vector<std::string> cell_fields() {
   names.insert(names.end(), {"measure", "rate_bps", "hosts", "distribution"});
   return names;
 }
-
-}  // namespace
 
 Expected<CompareRule> compare_rule(const Args& args) {
   CompareRule rule;

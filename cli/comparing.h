@@ -14,6 +14,9 @@ namespace plumbline {
 // --min-effect, --alpha and --ignore; an Error names the flag and what it takes.
 Expected<CompareRule> compare_rule(const Args& args);
 
+// The fields of a cell that --ignore may name.
+std::vector<std::string> cell_fields();
+
 // The record files behind an argument: the file itself, the records.jsonl of a run's folder, or
 // those of all runs whose folders lie in it, sorted.
 Expected<std::vector<std::string>> record_files(const std::string& path);

@@ -5,59 +5,121 @@
 
 #include <algorithm>
 
+#include "cli/closed_sets.h"
 #include "cli/commands.h"
-#include "cli/vocabulary.h"
 #include "core/options.h"
 
 namespace plumbline {
 namespace {
 
-std::vector<std::string> words_of(const CommandRow& row) {
-  std::vector<std::string> words;
-  for (const FlagRow& flag : row.flags) {
-    const std::string names = flag.name;
-    words.push_back(names.substr(names.rfind(',') == std::string::npos ? 0 : names.rfind(',') + 1));
+using Words = std::vector<std::string>;
+
+std::string flag_of(const OptionRow& option) {
+  std::string flag = std::string("--") + option.name;
+  std::replace(flag.begin() + 2, flag.end(), '_', '-');
+  return flag;
+}
+
+// "-o,--folder,--out" -> all three.
+Words spellings(const std::string& names) {
+  Words out;
+  for (size_t at = 0; at <= names.size();) {
+    const size_t end = std::min(names.find(',', at), names.size());
+    out.push_back(names.substr(at, end - at));
+    at = end + 1;
   }
-  if (row.takes_options) {
-    for (const OptionRow& option : option_table()) {
-      if (option.refused != nullptr) continue;
-      std::string flag = std::string("--") + option.name;
-      std::replace(flag.begin() + 2, flag.end(), '_', '-');
-      words.push_back(std::move(flag));
-    }
+  return out;
+}
+
+Words words_of(const CommandRow& row) {
+  Words words;
+  for (const FlagRow& flag : row.flags) words.push_back(spellings(flag.name).back());
+  for (const OptionRow& option : option_table()) {
+    if (row.takes_options && option.refused == nullptr) words.push_back(flag_of(option));
   }
   words.emplace_back("--help");
-  // Commands whose first argument is a name from a table.
-  const std::string command = row.name;
-  for (const NamedTable& table : all_tables()) {
-    const bool fits = (command == "coll" && table.name == "operations") ||
-                      (command == "report" && table.name == "reports");
-    if (command == "list") words.push_back(table.name);
-    if (!fits) continue;
-    for (const Descriptor& descriptor : table.rows) words.push_back(descriptor.name);
-  }
+  for (std::string& word : first_words(row.name)) words.push_back(std::move(word));
   return words;
 }
 
+// Where one of a few words follows: behind which words of the command, and what.
+struct Choice {
+  Words behind, values;
+};
+
+std::vector<Choice> choices_of(const CommandRow& row) {
+  std::vector<Choice> out;
+  for (const ClosedSet& set : closed_set_table()) {
+    if (std::string_view(set.command) != row.name || *set.word == '\0') continue;
+    Choice choice{{set.word}, set.values()};
+    for (const FlagRow& flag : row.flags) {
+      Words names = spellings(flag.name);
+      if (names.back() == set.word) choice.behind = std::move(names);
+    }
+    out.push_back(std::move(choice));
+  }
+  for (const OptionRow& option : option_table()) {
+    if (!row.takes_options || option.refused != nullptr) continue;
+    Words values = option_values(option);
+    if (!values.empty()) out.push_back({{flag_of(option)}, std::move(values)});
+  }
+  return out;
+}
+
+// "--sync=none" comes as three words, and the one before the value is "=".
+constexpr const char* kBash = R"(_plumbline() {{
+  local words values at=$COMP_CWORD current="${{COMP_WORDS[COMP_CWORD]}}"
+  [ "$current" = "=" ] && current="" && at=$((at + 1))
+  local previous="${{COMP_WORDS[at-1]}}"
+  [ "$previous" = "=" ] && previous="${{COMP_WORDS[at-2]}}"
+  case "${{COMP_WORDS[1]}}" in
+{}    *) words="{}" ;;
+  esac
+  case "${{COMP_WORDS[1]}} $previous" in
+{}  esac
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    words="{}"
+  elif [ -n "$values" ]; then
+    COMPREPLY=($(compgen -W "$values" -- "$current"))
+    return
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "$current") $(compgen -f -- "$current"))
+}}
+complete -o filenames -F _plumbline plumbline
+)";
+
 void bash(std::ostream& out) {
-  std::vector<std::string> names;
-  std::string cases;
+  Words names;
+  std::string cases, values;
   for (const CommandRow& row : command_table()) {
     if (row.hidden) continue;
     names.emplace_back(row.name);
     cases += fmt::format("    {}) words=\"{}\" ;;\n", row.name, fmt::join(words_of(row), " "));
+    for (const Choice& choice : choices_of(row)) {
+      std::string pattern;
+      for (const std::string& word : choice.behind) {
+        pattern += fmt::format("{}\"{} {}\"", pattern.empty() ? "" : " | ", row.name, word);
+      }
+      values += fmt::format("    {}) values=\"{}\" ;;\n", pattern, fmt::join(choice.values, " "));
+    }
   }
-  out << fmt::format(R"(_plumbline() {{
-  local words current="${{COMP_WORDS[COMP_CWORD]}}"
-  case "${{COMP_WORDS[1]}}" in
-{}    *) words="{}" ;;
-  esac
-  [ "$COMP_CWORD" -eq 1 ] && words="{}"
-  COMPREPLY=($(compgen -W "$words" -- "$current") $(compgen -f -- "$current"))
-}}
-complete -o filenames -F _plumbline plumbline
-)",
-                     cases, fmt::join(names, " "), fmt::join(names, " "));
+  const std::string commands = fmt::format("{}", fmt::join(names, " "));
+  out << fmt::format(kBash, cases, commands, values, commands);
+}
+
+// How fish is told what a choice stands behind: -l sync, -s c; a word that is no flag is asked for.
+std::string fish_words(const std::string& command, const Words& behind) {
+  std::string seen = "__fish_seen_subcommand_from " + command, flags;
+  for (const std::string& word : behind) {
+    if (word.rfind("--", 0) == 0) {
+      flags += " -l " + word.substr(2);
+    } else if (word.front() == '-') {
+      flags += " -s " + word.substr(1);
+    } else {
+      seen += "; and __fish_seen_subcommand_from " + word;
+    }
+  }
+  return fmt::format("-n '{}'{} -x", seen, flags);
 }
 
 void fish(std::ostream& out) {
@@ -69,6 +131,10 @@ void fish(std::ostream& out) {
                        help);
     out << fmt::format("complete -c plumbline -n '__fish_seen_subcommand_from {}' -a '{}'\n",
                        row.name, fmt::join(words_of(row), " "));
+    for (const Choice& choice : choices_of(row)) {
+      out << fmt::format("complete -c plumbline {} -a '{}'\n", fish_words(row.name, choice.behind),
+                         fmt::join(choice.values, " "));
+    }
   }
 }
 
