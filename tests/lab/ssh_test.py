@@ -107,6 +107,54 @@ class Tests:
         done = self.cluster.run(PROGRAM, "coll", "allreduce", "--hosts", path, "--ranks", HOSTS)
         assert done.returncode == 2 and "nosuch" in done.stderr and "h2" in done.stderr, done
 
+    def test_an_mlx_host_file_over_ethernet(self):
+        """What mlx.distributed_config --over ethernet writes: one address of the LAN each, no devices, no backend. All reach one another."""
+        for backend in ("", "ring"):
+            hosts = [{"ssh": h["name"], "ips": [h["data"].split("/")[0]], "rdma": []} for h in self.cluster.hosts]
+            path = self.cluster.folder / "mlx-ethernet.json"
+            path.write_text(json.dumps({"backend": backend, "envs": [], "hosts": hosts}))
+            done = self.cluster.run(PROGRAM, "coll", "allreduce", "-b", "8", "-e", "64", "-f", "8", "--json", "--hosts", path)
+            assert done.returncode == 0, (backend, done)
+            lines = [json.loads(line) for line in done.stdout.splitlines()]
+            assert len(lines) == 4 and all(line["cell"]["ranks"] == HOSTS for line in lines), done.stdout
+            pairs = {pair for line in lines for pair in line["resolved"]["address_pairs"]}
+            assert len(pairs) == HOSTS * (HOSTS - 1) // 2 and all(p.count("10.10.0.") == 2 for p in pairs), pairs
+
+    def test_an_mlx_ring_of_cables(self):
+        """Each host's `ips` face the one before it, as mlx.distributed_config sets up the cables: /30s, one after the other. The subnets, found
+        on the hosts, say that those across share no cable."""
+        names = [h["netns"] for h in self.cluster.hosts]
+        hosts = [{"ssh": h["name"], "ips": ["192.168.77.%d" % (4 * ((i - 1) % HOSTS) + 2)], "rdma": []} for i, h in enumerate(self.cluster.hosts)]
+        try:
+            for i in range(HOSTS):
+                after = names[(i + 1) % HOSTS]
+                subprocess.run(["ip", "link", "add", "next0", "netns", names[i], "type", "veth", "peer", "name", "prev0", "netns", after], check=True)
+                for netns, name, address in ((names[i], "next0", 4 * i + 1), (after, "prev0", 4 * i + 2)):
+                    subprocess.run(["ip", "-n", netns, "addr", "add", "192.168.77.%d/30" % address, "dev", name], check=True)
+                    subprocess.run(["ip", "-n", netns, "link", "set", name, "up"], check=True)
+            path = self.cluster.folder / "mlx-cables.json"
+            path.write_text(json.dumps({"backend": "ring", "envs": [], "hosts": hosts}))
+            scenario = self.cluster.folder / "cables.json"
+            scenario.write_text(json.dumps({"plumbline": 1, "question": "Who is cabled to whom?", "roofs": False, "probes": [],
+                                            "matrix": [{"kind": "check", "op": "allreduce", "bytes": 1000, "ranks": [2, HOSTS]}]}))
+            out = self.cluster.folder / "out-cables"
+            done = self.cluster.run(PROGRAM, "run", scenario, "--hosts", path, "--out", out)
+            outcome = {r["cell"]["ranks"]: (r["outcome"], r["reason"] or "") for r in records_of(out)}
+            assert outcome[2][0] == "passed", (outcome, done)
+            assert outcome[HOSTS][0] == "skipped" and "not neighbours in the ring, and share no subnet" in outcome[HOSTS][1], outcome
+        finally:
+            for netns in names:
+                subprocess.run(["ip", "-n", netns, "link", "del", "next0"], check=False)
+
+    def test_standard_input_reaches_the_ranks(self):
+        for words, ranks in ((["--stdin", "all"], range(HOSTS)), ([], [0]), (["--stdin", "2"], [2])):
+            run = self.cluster.start(PROGRAM, "launch", "-q", "--hosts", self.hosts, *words, "--", "cat", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            out = run.communicate("one\ntwo\n" * 20000, timeout=60)[0]
+            assert run.returncode == 0, (words, run.returncode)
+            lines = out.splitlines()
+            assert all(lines.count("[%d] %s" % (r, word)) == 20000 for r in ranks for word in ("one", "two")), (words, len(lines))
+            assert len(lines) == 40000 * len(ranks), (words, len(lines))
+
     def test_a_link_matrix_from_an_mlx_host_file(self):
         hosts = [{"ssh": h["name"], "ips": [h["control"]], "rdma": [None if i == j else "rdma_data0" for j in range(HOSTS)]}
                  for i, h in enumerate(self.cluster.hosts)]
