@@ -40,8 +40,9 @@ class Coll {
         options_(options),
         context_(context),
         json_(json),
+        table_(sweep.format.empty() ? context.out_is_terminal : sweep.format == "table"),
         file_(std::move(file)),
-        writer_(*context.out),
+        writer_(*context.out, table_),
         world_(world_spec(std::move(reach), std::move(hosts), log, launched)),
         run_id_(std::move(run_id)) {}
 
@@ -93,6 +94,9 @@ class Coll {
   void open_table() {
     if (json_) return;
     NcclSetup setup;
+    setup.program = nccl_program(to_string(sweep_.op));
+    setup.algorithm = options_.text("algorithm");
+    setup.transport = options_.text("transport");
     setup.min_bytes = sweep_.min_bytes;
     setup.max_bytes = sweep_.max_bytes;
     setup.step_is_factor = sweep_.step_bytes == 0;
@@ -108,6 +112,10 @@ class Coll {
     }
     writer_.preamble(setup, devices);
     for (const std::string& note : sweep_.notes) writer_.comment(note);
+    if (measures_again()) {
+      writer_.comment(fmt::format("{} has no in-place form: those columns repeat it, not checked",
+                                  to_string(sweep_.op)));
+    }
     writer_.header();
   }
 
@@ -166,35 +174,56 @@ class Coll {
     return cell;
   }
 
-  std::optional<NcclSide> side(const Cell& cell) {
+  // nccl-tests fills the in-place columns of operations that have no such form as well, with times
+  // that it does not check (src/alltoall.cu, src/sendrecv.cu), and programs leave rows without
+  // numbers out.
+  bool measures_again() const {
+    return !json_ && !table_ && !plumbline::row(sweep_.op).has_in_place;
+  }
+
+  std::optional<Record> measured(const Cell& cell, bool check) {
     MeasureSettings settings;
     settings.fixed_iterations = sweep_.iterations;
     settings.fixed_warmup = sweep_.warmup;
-    settings.verify_iterations = sweep_.check ? 1 : 0;
+    settings.verify_iterations = check ? 1 : 0;
     settings.aggregate = sweep_.aggregate;
     settings.operation_timeout_ms = sweep_.timeout_ms;
-    Expected<Measurement> measured = world_.run(cell, settings);
-    if (measured) {
-      if (const Status same = ran_as_asked(cell, *measured); !same) measured = fail(same.error());
+    Expected<Measurement> done = world_.run(cell, settings);
+    if (done) {
+      if (const Status same = ran_as_asked(cell, *done); !same) done = fail(same.error());
     }
-    if (!measured) {
+    if (!done) {
       failed_ = true;
-      if (measured.error().cause == kWrongDataCause) {
+      if (done.error().cause == kWrongDataCause) {
         wrong_ = true;
         writer_.spoiled();
       }
       *context_.err << "plumbline: " << cell.op << " " << cell.bytes
-                    << " bytes: " << measured.error().message() << "\n";
+                    << " bytes: " << done.error().message() << "\n";
       return std::nullopt;
     }
     if (interrupts() > 0) return std::nullopt;
-    Record record = record_of(cell, std::move(*measured));
-    NcclSide result = side_of(record);
-    if (json_) *context_.out << to_line(record) << "\n" << std::flush;
+    return record_of(cell, std::move(*done));
+  }
+
+  std::optional<NcclSide> side(const Cell& cell) {
+    const std::optional<Record> record = measured(cell, sweep_.check);
+    if (!record) return std::nullopt;
+    if (json_) *context_.out << to_line(*record) << "\n" << std::flush;
     if (file_) {
-      if (const Status kept = file_->append(record); !kept) usage_failure(context_, kept.error());
+      if (const Status kept = file_->append(*record); !kept) usage_failure(context_, kept.error());
     }
-    return result;
+    return side_of(*record);
+  }
+
+  // The same once more, for the in-place columns; no record, so that those of -J do not depend on
+  // the format.
+  std::optional<NcclSide> side_again(const Cell& cell) {
+    const std::optional<Record> record = measured(cell, false);
+    if (!record) return std::nullopt;
+    NcclSide again = side_of(*record);
+    again.wrong.reset();
+    return again;
   }
 
   Record record_of(const Cell& cell, Measurement measurement) {
@@ -256,8 +285,11 @@ class Coll {
     line.redop = plumbline::row(sweep_.op).reduces ? plumbline::row(redop).nccl_name : "none";
     line.root = root;
     line.out = side(cell);
-    if (plumbline::row(sweep_.op).has_in_place && interrupts() == 0 && world_.broken().empty()) {
+    const bool goes_on = interrupts() == 0 && world_.broken().empty();
+    if (plumbline::row(sweep_.op).has_in_place && goes_on) {
       line.in = side(cell_for(bytes, dtype, redop, root, true));
+    } else if (measures_again() && goes_on) {
+      line.in = side_again(cell);
     }
     if (!json_ && interrupts() == 0) writer_.row(line);
   }
@@ -266,6 +298,7 @@ class Coll {
   const OptionSet& options_;
   Context& context_;
   bool json_;
+  bool table_;  // with columns of ours
   std::optional<RecordFile> file_;
   NcclWriter writer_;
   World world_;

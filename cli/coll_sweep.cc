@@ -100,6 +100,49 @@ void read_roots(const Args& args, CollSweep& sweep, Reader& reader) {
   sweep.roots = {root};
 }
 
+// Letters of nccl-tests that switch on what is not here (src/common.cu of NVIDIA/nccl-tests):
+// taken where they are off, refused in words where they would change what is measured or printed.
+struct OffLetter {
+  const char* key;
+  const char* letter;
+  bool any_number;     // it belongs to another letter that is off, so that no value means anything
+  const char* reason;  // why it cannot be on; nullptr where any number is taken
+  const char* instead;
+};
+constexpr OffLetter kOffLetters[] = {
+    {"cudagraph", "-G", false, "there are no CUDA graphs here",
+     "-m repeats an operation without a stop in between"},
+    {"stream_null", "-y", false, "there are no CUDA streams here", ""},
+    {"local_register", "-R", false, "no memory is registered with NCCL here", ""},
+    {"cta_policy", "-x", false, "there are no thread blocks of a GPU here", ""},
+    {"device_implementation", "-D", false, "nothing runs on a GPU here", ""},
+    {"device_cta_count", "-V", true, nullptr, nullptr},
+    {"unalign", "-u", false, "buffers are always aligned here", ""},
+    {"memory", "-M", false, "there is no GPU memory to report", ""},
+    {"report_cputime", "-C", false, "the column `time` is always the time that passed",
+     "records (-J FILE, --json) hold the CPU time of every rank beside it"},
+    {"report_timestamps", "-S", false, "the table has no column for it",
+     "records (-J FILE, --json) hold the time of each row"},
+    {"per_iter_timing", "-I", false, "the table has no columns for it",
+     "--format table shows median and p99, records (-J FILE, --json) hold the samples"},
+    {"per_iter_skip", "-K", true, nullptr, nullptr},
+};
+
+void read_off_letters(const Args& args, Reader& reader) {
+  for (const OffLetter& row : kOffLetters) {
+    if (!args.has(row.key)) continue;
+    const std::string text = args.get(row.key);
+    int value = 0;
+    if (!parse_all(text, value) || value < 0) {
+      reader.add(fmt::format("{} '{}' is not a whole number from 0 on", row.letter, text), "");
+    } else if (value != 0 && !row.any_number) {
+      std::string hint = fmt::format("give {} 0, or leave it out", row.letter);
+      if (*row.instead != '\0') hint += fmt::format("; {}", row.instead);
+      reader.add(fmt::format("{} {}: {}", row.letter, value, row.reason), std::move(hint));
+    }
+  }
+}
+
 // Letters of GPU programs: taken where they are harmless, refused in words where they would change
 // what is measured.
 void read_gpu_letters(const Args& args, CollSweep& sweep, Reader& reader) {
@@ -130,12 +173,12 @@ void read_steps(const Args& args, CollSweep& sweep, Reader& reader) {
   }
   reader.size("stepbytes", "-i", sweep.step_bytes);
   reader.number<double>("stepfactor", "-f", 1, 1e9, sweep.factor);
-  if (args.has("stepbytes") && args.has("stepfactor")) {
+  const bool by_factor = args.has("stepfactor") && sweep.factor > 1;  // -f 1 = off, by default too
+  if (args.has("stepbytes") && by_factor) {
     reader.add("-i and -f are both given", "use one of them");
   }
   if (args.has("stepbytes") && sweep.step_bytes == 0) reader.add("-i must be more than 0", "");
-  if (args.has("stepfactor") && sweep.factor <= 1) reader.add("-f must be more than 1", "");
-  if (!args.has("stepbytes") && !args.has("stepfactor") && sweep.min_bytes < sweep.max_bytes) {
+  if (!args.has("stepbytes") && !by_factor && sweep.min_bytes < sweep.max_bytes) {
     sweep.step_bytes = 1u << 20;  // nccl-tests' default
   }
   if (sweep.sizes().size() > 10'000) {
@@ -190,9 +233,22 @@ tl::expected<CollSweep, std::vector<Error>> parse_coll(const Args& args) {
   if (sweep.sync != "none" && sweep.sync != "barrier" && sweep.sync != "window") {
     reader.add("--sync '" + sweep.sync + "' is unknown", "give none, barrier or window");
   }
-  int timeout_s = 30;
-  reader.number<int>("timeout", "-T", 1, 86'400, timeout_s);
+  constexpr int kTimeoutS = 30;
+  int timeout_s = kTimeoutS;
+  reader.number<int>("timeout", "-T", 0, 86'400, timeout_s);
+  if (timeout_s == 0) {
+    timeout_s = kTimeoutS;
+    sweep.notes.push_back(
+        fmt::format("-T 0: no operation here waits for ever, one ends after {} s", kTimeoutS));
+  }
   sweep.timeout_ms = int64_t{timeout_s} * 1000;
+  sweep.format = args.get("format");
+  if (args.has("format") && sweep.format != "nccl" && sweep.format != "table") {
+    reader.add("--format '" + sweep.format + "' is unknown", "give nccl or table");
+  }
+  if (args.has("format") && args.has("json")) {
+    reader.add("--format and --json are both given", "use one of them: --json prints records");
+  }
   sweep.ranks = std::max(2, row(sweep.op).min_ranks);
   reader.number<int>("ranks", "--ranks", row(sweep.op).min_ranks, kMaxRanks, sweep.ranks);
   sweep.dtypes =
@@ -201,6 +257,7 @@ tl::expected<CollSweep, std::vector<Error>> parse_coll(const Args& args) {
   if (!row(sweep.op).reduces) sweep.redops.resize(1);
   read_roots(args, sweep, reader);
   read_gpu_letters(args, sweep, reader);
+  read_off_letters(args, reader);
   if (!reader.errors.empty()) return tl::unexpected(std::move(reader.errors));
   return sweep;
 }

@@ -22,6 +22,7 @@ struct CollSweep {
   bool check = true;
   std::string cache = "hot";
   std::string sync = "none";
+  std::string format;  // "nccl", "table"; empty = by where it is printed
   std::vector<RedOp> redops;
   std::vector<DType> dtypes;
   std::vector<int> roots;

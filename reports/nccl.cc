@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "core/op.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -32,7 +33,19 @@ constexpr const char* kExtraNames[] = {"p50", "ci_lo", "ci_hi", "p99"};
 
 }  // namespace
 
+std::string nccl_program(const std::string& op) {
+  if (op == to_string(Op::kAllreduce)) return "all_reduce_perf";
+  if (op == to_string(Op::kAllgather)) return "all_gather_perf";
+  return op + "_perf";
+}
+
 void NcclWriter::preamble(const NcclSetup& setup, const std::vector<NcclDevice>& devices) {
+  program_ = setup.program;
+  if (!program_.empty()) {
+    out_ << fmt::format("# plumbline {} algorithm {} transport {}\n", PLUMBLINE_VERSION,
+                        word(setup.algorithm), word(setup.transport));
+    out_ << "# Collective test starting: " << word(program_) << "\n";
+  }
   out_ << fmt::format(
       "# nThread {} nGpus {} minBytes {} maxBytes {} step: {}({}) warmup iters: {} iters: {} "
       "agg iters: {} validation: {} graph: 0\n#\n# Using devices\n",
@@ -67,8 +80,8 @@ void NcclWriter::header() {
 void NcclWriter::row(const NcclRow& row) {
   out_ << fmt::format("{:12}  {:12}  {:>8}  {:>6}  {:>6}", row.size, row.count, word(row.type),
                       word(row.redop), row.root);
-  side(row.out);
-  side(row.in);
+  side(row.out, row.size);
+  side(row.in, row.size);
   if (extra_) {
     extra_columns(row.out);
     extra_columns(row.in);
@@ -77,7 +90,7 @@ void NcclWriter::row(const NcclRow& row) {
   out_.flush();
 }
 
-void NcclWriter::side(const std::optional<NcclSide>& side) {
+void NcclWriter::side(const std::optional<NcclSide>& side, uint64_t bytes) {
   if (!side || !std::isfinite(side->time_us)) {
     out_ << fmt::format("  {:>7}  {:>6}  {:>6}  {:>5}", "N/A", "N/A", "N/A", "N/A");
     return;
@@ -89,6 +102,8 @@ void NcclWriter::side(const std::optional<NcclSide>& side) {
   if (side->wrong.value_or(0) > 0) ++wrong_placements_;
   busbw_sum_ += side->busbw;
   ++placements_;
+  if (side->wrong) ++checked_;
+  if (bytes > 0) ++moved_;
 }
 
 void NcclWriter::extra_columns(const std::optional<NcclSide>& side) {
@@ -105,16 +120,14 @@ void NcclWriter::comment(const std::string& text) {
 }
 
 void NcclWriter::footer() {
-  if (placements_ == 0 && wrong_placements_ == 0) {
-    out_ << "# Out of bounds values : N/A (nothing was measured)\n"
-            "# Avg bus bandwidth    : N/A \n#\n";
-    out_.flush();
-    return;
-  }
-  const double mean = placements_ ? busbw_sum_ / static_cast<double>(placements_) : 0;
-  out_ << fmt::format("# Out of bounds values : {} {}\n", wrong_placements_,
-                      wrong_placements_ ? "FAILED" : "OK");
-  out_ << fmt::format("# Avg bus bandwidth    : {:g} \n#\n", mean);
+  std::string bounds = fmt::format("{} {}", wrong_placements_, wrong_placements_ ? "FAILED" : "OK");
+  if (wrong_placements_ == 0 && placements_ == 0) bounds = "N/A (nothing was measured)";
+  if (wrong_placements_ == 0 && placements_ > 0 && checked_ == 0) bounds = "N/A (not checked)";
+  const std::string mean =
+      moved_ > 0 ? fmt::format("{:g}", busbw_sum_ / static_cast<double>(placements_)) : "N/A";
+  out_ << "# Out of bounds values : " << bounds << "\n# Avg bus bandwidth    : " << mean
+       << " \n#\n";
+  if (!program_.empty()) out_ << "# Collective test concluded: " << word(program_) << "\n";
   out_.flush();
 }
 

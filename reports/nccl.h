@@ -1,8 +1,9 @@
-// Writes results as the nccl-tests programs do (versions 2.10 to 2.17): the same preamble, header,
-// column order, number formats and footer, so that scripts made for them read ours. Our own columns
-// (median of the slowest rank, its 95 % confidence interval, p99) stand to the right of theirs, one
-// word each in header and rows, because parsers count words; `extra = false` leaves them out for
-// parsers that count from the right. Each row is flushed as soon as it is there. Not thread-safe.
+// Writes results as the nccl-tests programs do (columns of versions 2.10 to 2.17, and the lines
+// "Collective test" of later ones): the same preamble, header, column order, number formats and
+// footer, so that scripts made for them read ours. For people our own columns (median of the
+// slowest rank, its 95 % confidence interval, p99) stand to the right of theirs, one word each in
+// header and rows; `extra = false` leaves them out for programs, which count columns. Each row is
+// flushed as soon as it is there. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,13 @@
 
 namespace plumbline {
 
+// "allreduce" -> "all_reduce_perf": the program of nccl-tests that measures this, or would.
+std::string nccl_program(const std::string& op);
+
 struct NcclSetup {
+  std::string program;    // nccl_program(); empty = no lines "Collective test"
+  std::string algorithm;  // as asked for; with `transport`, told in a line of our own
+  std::string transport;
   int threads = 1, gpus = 1;  // ranks per process as nccl-tests counts them
   uint64_t min_bytes = 0, max_bytes = 0;
   uint64_t step = 0;  // bytes, or the factor
@@ -55,20 +62,24 @@ class NcclWriter {
   void row(const NcclRow& row);
   // A line that parsers skip: "# " in front. For reasons of missing rows.
   void comment(const std::string& text);
-  // How many placements had wrong data, and the mean bus bandwidth over all rows and placements.
   // A row could not be measured because a checksum of the transport rejected its data.
   void spoiled() { ++wrong_placements_; }
+  // How many placements had wrong data, and the mean bus bandwidth over all rows and placements.
+  // What was not checked, or moved no bytes, is N/A: never OK, and no bandwidth.
   void footer();
 
  private:
-  void side(const std::optional<NcclSide>& side);
+  void side(const std::optional<NcclSide>& side, uint64_t bytes);
   void extra_columns(const std::optional<NcclSide>& side);
 
   std::ostream& out_;
   bool extra_;
+  std::string program_;
   int wrong_placements_ = 0;
   double busbw_sum_ = 0;
-  uint64_t placements_ = 0;
+  uint64_t placements_ = 0;  // measured
+  uint64_t checked_ = 0;     // of those, with verified data
+  uint64_t moved_ = 0;       // of those, with bytes in them
 };
 
 }  // namespace plumbline

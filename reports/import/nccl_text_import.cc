@@ -1,11 +1,14 @@
-// The table that nccl-tests prints. Columns are found by the names of its header, so that tables
-// with and without root, per-iteration columns or time stamps are read alike.
+// The table that nccl-tests prints, and `plumbline coll` as it does. Columns are found by the names
+// of its header, so that tables with and without root, per-iteration columns or time stamps are
+// read alike. Lines may stand behind a launcher's mark: each process has a table of its own then.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "reports/import/foreign.h"
+#include "reports/import/launcher_label.h"
 #include "reports/import/nccl_rows.h"
 
 namespace plumbline {
@@ -13,7 +16,9 @@ namespace {
 
 bool recognise(std::string_view start) {
   const auto has = [&](const char* part) { return start.find(part) != std::string_view::npos; };
-  return has("algbw") && has("busbw") && has("#") && has("(elements)");
+  // With very many ranks the header of the columns comes later.
+  return (has("algbw") && has("busbw") && has("#") && has("(elements)")) ||
+         has("# Collective test starting: ");
 }
 
 // State of reading: what the preamble said, and the columns.
@@ -21,6 +26,7 @@ struct Table {
   NcclImportRow row;  // what all rows share
   std::vector<std::string> columns;
   int ranks_listed = 0;
+  size_t rows = 0;
 
   // The n-th column of this name; absent when there is none.
   std::optional<size_t> column(const char* name, int nth) const {
@@ -31,7 +37,23 @@ struct Table {
   }
 };
 
+// "# plumbline 1.0 algorithm ring transport tcp": a table of ours.
+void take_ours(const std::string& about, Table& table) {
+  const std::vector<std::string_view> words = table_words(about);
+  if (words.empty()) return;
+  table.row.version = "as written by plumbline " + std::string(words[0].substr(0, 64));
+  for (size_t i = 1; i + 1 < words.size(); i += 2) {
+    const std::string value(words[i + 1].substr(0, 64));
+    if (words[i] == "algorithm") table.row.algorithm = value;
+    if (words[i] == "transport") table.row.transport = value;
+  }
+}
+
 void take_comment(std::string_view line, Table& table) {
+  constexpr std::string_view kOurs = "# plumbline ";
+  if (line.substr(0, kOurs.size()) == kOurs) {
+    return take_ours(std::string(line.substr(kOurs.size())), table);
+  }
   const std::string program = text_behind(line, "Collective test starting:");
   if (!program.empty()) table.row.op = program;
   const std::string version = text_behind(line, "nccl-tests version");
@@ -89,11 +111,41 @@ Status take_row(const ImportFile& file, const Table& table,
   return {};
 }
 
+constexpr size_t kMaxTables = 1 << 16;  // more marks than that are no processes
+
+Table& table_of(std::string_view label, std::map<std::string, Table, std::less<>>& tables) {
+  const auto found = tables.find(label);
+  if (found != tables.end()) return found->second;
+  return tables[tables.size() < kMaxTables ? std::string(label) : std::string()];
+}
+
+void say_what_is_odd(const ImportFile& file,
+                     const std::map<std::string, Table, std::less<>>& tables, ImportResult& out) {
+  size_t with_rows = 0;
+  bool ranks = true;
+  for (const auto& [label, table] : tables) {
+    if (table.rows == 0) continue;
+    ++with_rows;
+    ranks = ranks && table.ranks_listed > 0;
+  }
+  if (with_rows > 1) {
+    out.notes.push_back(fmt::format(
+        "{}: {} processes printed a table each, and every one is read: without MPI built in, each "
+        "measures alone",
+        file.path, with_rows));
+  }
+  if (!ranks && !file.assume.ranks) {
+    out.notes.push_back(file.path +
+                        ": does not say how many ranks took part; say --assume ranks=N");
+  }
+}
+
 Status read(const ImportFile& file, ImportResult& out) {
-  Table table;
+  std::map<std::string, Table, std::less<>> tables;  // by the launcher's mark
   Status status;
   each_line(file.text, [&](size_t number, std::string_view line) {
     if (!status) return;
+    Table& table = table_of(take_launcher_label(line), tables);
     const std::vector<std::string_view> words = table_words(line);
     if (words.empty()) return;
     if (line.front() == '#') return take_comment(line, table);
@@ -112,12 +164,10 @@ Status read(const ImportFile& file, ImportResult& out) {
       return;
     }
     table.row.ranks = table.ranks_listed > 0 ? table.ranks_listed : file.assume.ranks.value_or(0);
+    ++table.rows;
     status = take_row(file, table, words, out);
   });
-  if (status && table.ranks_listed == 0 && !file.assume.ranks && !out.records.empty()) {
-    out.notes.push_back(file.path +
-                        ": does not say how many ranks took part; say --assume ranks=N");
-  }
+  if (status) say_what_is_odd(file, tables, out);
   return status;
 }
 

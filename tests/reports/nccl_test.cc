@@ -99,6 +99,53 @@ TEST(Nccl, FooterWithoutRows) {
             "# Avg bus bandwidth    : N/A \n#\n");
 }
 
+TEST(Nccl, CollectiveTestLinesOfLaterVersionsStandAroundTheTable) {
+  EXPECT_EQ(nccl_program("allreduce"), "all_reduce_perf");
+  EXPECT_EQ(nccl_program("allgather"), "all_gather_perf");
+  EXPECT_EQ(nccl_program("reduce_scatter"), "reduce_scatter_perf");
+  EXPECT_EQ(nccl_program("sendrecv"), "sendrecv_perf");
+  std::ostringstream out;
+  NcclWriter writer(out, false);
+  NcclSetup setup;
+  setup.program = nccl_program("allreduce");
+  setup.algorithm = "ring";
+  setup.transport = "tcp";
+  writer.preamble(setup, {});
+  EXPECT_EQ(out.str().find("# plumbline " PLUMBLINE_VERSION " algorithm ring transport tcp\n"
+                           "# Collective test starting: all_reduce_perf\n# nThread 1 "),
+            0U)
+      << out.str();
+  out.str("");
+  writer.footer();
+  EXPECT_EQ(out.str(),
+            "# Out of bounds values : N/A (nothing was measured)\n"
+            "# Avg bus bandwidth    : N/A \n#\n"
+            "# Collective test concluded: all_reduce_perf\n");
+}
+
+// It said OK of what nobody had checked, and bandwidths of 0 of what was not measured.
+TEST(Nccl, FooterNeverSaysOkOrABandwidthOfNothing) {
+  const auto footer = [](const NcclRow* row, bool spoiled) {
+    std::ostringstream out;
+    NcclWriter writer(out, false);
+    if (row != nullptr) writer.row(*row);
+    if (spoiled) writer.spoiled();
+    out.str("");
+    writer.footer();
+    return out.str();
+  };
+  const std::string no_mean = "# Avg bus bandwidth    : N/A \n#\n";
+  EXPECT_EQ(footer(nullptr, true), "# Out of bounds values : 1 FAILED\n" + no_mean);
+  const NcclRow failed{8, 2, "float", "sum", -1, std::nullopt, std::nullopt};
+  EXPECT_EQ(footer(&failed, false),
+            "# Out of bounds values : N/A (nothing was measured)\n" + no_mean);
+  const NcclRow barrier{0, 0, "float", "none", -1, side(5, 0, 0, 0), std::nullopt};
+  EXPECT_EQ(footer(&barrier, false), "# Out of bounds values : 0 OK\n" + no_mean);
+  const NcclRow unchecked{8, 2, "float", "sum", -1, side(1, 1, 2, std::nullopt), std::nullopt};
+  EXPECT_EQ(footer(&unchecked, false),
+            "# Out of bounds values : N/A (not checked)\n# Avg bus bandwidth    : 2 \n#\n");
+}
+
 // Some parsers find a column by its distance from the end of the header line, so header and rows
 // must have the same number of words.
 TEST(Nccl, ExtraColumnsAreOneWordEachInHeaderAndRows) {
