@@ -1,6 +1,7 @@
-// iperf3 -J and --json-stream. A test becomes one record of kind bandwidth, operation stream (or
-// bidirectional), whose rate is what the receiver counted over the whole test; its size is the
-// block that was written at a time. Counters go to `extra`.
+// iperf3 -J and --json-stream; with --json-stream-full-output the same test stands there twice, as
+// events and as a whole, and is counted once. A test becomes one record of kind bandwidth,
+// operation stream (or bidirectional), whose rate is what the receiver counted over the whole test;
+// its size is the block that was written at a time. Counters go to `extra`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -160,37 +161,86 @@ Status take_test(const ImportFile& file, const Test& test, ImportResult& out) {
   return add_record(file, std::move(record), out);
 }
 
-Status read(const ImportFile& file, ImportResult& out) {
-  const json none;
-  json start, end;  // of a test that is being streamed
-  std::string error;
-  size_t begun = 0;  // its first line; 0 = there is none
-  const auto take_streamed = [&] {
-    Status taken = take_test(file, {start, end, error, begun}, out);
-    start = end = none;
-    error.clear();
-    begun = 0;
-    return taken;
-  };
-  const Status status = each_json(file, out, [&](const json& object, size_t line) -> Status {
+class Tests {
+ public:
+  Tests(const ImportFile& file, ImportResult& out) : file_(file), out_(out) {}
+
+  Status take(const json& object, size_t line) {
     const std::string event = foreign_text(object, "event");
     const json* data = foreign_field(object, "data");
-    if (event.empty() || data == nullptr) {
-      const json* whole_start = foreign_field(object, "start");
-      const json* whole_end = foreign_field(object, "end");
-      return take_test(file,
-                       {whole_start ? *whole_start : none, whole_end ? *whole_end : none,
-                        foreign_text(object, "error"), line},
-                       out);
+    if (event.empty() || data == nullptr) return take_whole(object, line);
+    if (event == "start" && begun_ > 0) {  // the one before had no end
+      if (Status taken = take_streamed(); !taken) return taken;
     }
-    if (begun == 0) begun = line;
-    if (event == "start") start = *data;
-    if (event == "error") error = data->is_string() ? data->get<std::string>() : "unknown";
+    if (begun_ == 0) begun_ = line;
+    if (event == "start") start_ = *data;
+    if (event == "error") error_ = data->is_string() ? data->get<std::string>() : "unknown";
     if (event != "end") return {};
-    end = *data;
+    end_ = *data;
     return take_streamed();
-  });
-  return status && begun > 0 ? take_streamed() : status;
+  }
+  // A stream that breaks off.
+  Status finish() { return begun_ > 0 ? take_streamed() : Status(); }
+
+ private:
+  Status take_streamed() {
+    Status taken = take_test(file_, {start_, end_, error_, begun_}, out_);
+    streamed_ = std::move(start_);
+    start_ = end_ = json();
+    error_.clear();
+    begun_ = 0;
+    return taken;
+  }
+
+  // Events break off before their end when there was an error; the whole says that too.
+  Status take_whole(const json& object, size_t line) {
+    const json none;
+    const json* start = foreign_field(object, "start");
+    const json* end = foreign_field(object, "end");
+    const json& begin = start != nullptr ? *start : none;
+    if (begun_ > 0 && same_test(start_, begin)) {
+      start_ = end_ = none;
+      error_.clear();
+      begun_ = 0;
+    } else if (begun_ > 0) {
+      if (Status taken = take_streamed(); !taken) return taken;
+    } else if (same_test(streamed_, begin)) {
+      streamed_ = none;
+      out_.notes.push_back(at_line(file_, line) +
+                           "the whole of the test whose events stand before it is left out: it is "
+                           "one run");
+      return {};
+    }
+    return take_test(
+        file_, {begin, end != nullptr ? *end : none, foreign_text(object, "error"), line}, out_);
+  }
+
+  // Every test has a cookie of its own; where none is told, its time and its ports.
+  static bool same_test(const json& streamed, const json& whole) {
+    if (!streamed.is_object() || streamed.empty()) return false;
+    const std::string cookie = foreign_text(streamed, "cookie");
+    if (!cookie.empty()) return cookie == foreign_text(whole, "cookie");
+    for (const char* key : {"timestamp", "connected"}) {
+      const json* ours = foreign_field(streamed, key);
+      const json* theirs = foreign_field(whole, key);
+      if (ours == nullptr || theirs == nullptr || *ours != *theirs) return false;
+    }
+    return true;
+  }
+
+  const ImportFile& file_;
+  ImportResult& out_;
+  json start_, end_;  // of a test that is being streamed
+  std::string error_;
+  size_t begun_ = 0;  // its first line; 0 = there is none
+  json streamed_;     // the start of the one that was streamed last
+};
+
+Status read(const ImportFile& file, ImportResult& out) {
+  Tests tests(file, out);
+  const Status status = each_json(
+      file, out, [&](const json& object, size_t line) { return tests.take(object, line); });
+  return status ? tests.finish() : status;
 }
 
 }  // namespace

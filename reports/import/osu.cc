@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "reports/import/foreign.h"
+#include "reports/text.h"
 
 namespace plumbline {
 namespace {
@@ -21,6 +23,7 @@ struct Block {
   std::string version;  // "7.1"
   std::string type;     // "MPI_FLOAT"
   std::vector<std::string> columns;
+  bool said = false;  // which columns are left out
 };
 
 // "# OSU MPI-CUDA Allreduce Latency Test v7.1" -> "Allreduce Latency", "7.1".
@@ -97,8 +100,11 @@ Status set_meaning(const ImportFile& file, size_t line, const Block& block, Reco
     return {};
   }
   std::string name = block.title;
-  const size_t latency = name.rfind(" Latency");
-  if (latency != std::string::npos) name.resize(latency);
+  // osu_alltoall: "All-to-All Personalized Exchange Latency".
+  for (const std::string_view end : {" Latency", " Personalized Exchange"}) {
+    const size_t at = name.rfind(end);
+    if (at != std::string::npos && at + end.size() == name.size()) name.resize(at);
+  }
   set_op(name, record);
   record.cell.ranks = file.assume.ranks.value_or(0);
   if (record.cell.ranks == 0 && op_from(record.cell.op)) {
@@ -109,7 +115,8 @@ Status set_meaning(const ImportFile& file, size_t line, const Block& block, Reco
   return {};
 }
 
-void take_value(const std::string& column, double value, double time_factor, double rate_factor,
+// False when nothing is made of this column.
+bool take_value(const std::string& column, double value, double time_factor, double rate_factor,
                 Record& record) {
   Measurement& m = record.measurement;
   Reported& told = *m.reported;
@@ -128,12 +135,24 @@ void take_value(const std::string& column, double value, double time_factor, dou
     m.extra["messages_per_s"] = value;
   } else if (column == "Overlap(%)") {
     m.extra["overlap_percent"] = value;
-  } else if (column == "Iterations" && value >= 0 && value < 1e15) {
-    m.iterations = static_cast<uint64_t>(value);
+  } else if (column == "Iterations") {
+    if (value < 1e15) m.iterations = static_cast<uint64_t>(value);
+  } else {
+    return false;
   }
+  return true;
 }
 
-Status take_row(const ImportFile& file, size_t line, const Block& block,
+// Said at the first row of each block.
+void say_unread(const ImportFile& file, size_t line, const std::vector<std::string>& unread,
+                Block& block, ImportResult& out) {
+  if (std::exchange(block.said, true) || unread.empty()) return;
+  out.notes.push_back(at_line(file, line) +
+                      fmt::format("columns without a place in a record are left out: {}",
+                                  clean(join(unread, ", "))));
+}
+
+Status take_row(const ImportFile& file, size_t line, Block& block,
                 const std::vector<std::string_view>& words, ImportResult& out) {
   Record record = imported_record("osu", block.version);
   double time_factor = 1, rate_factor = 1;
@@ -146,11 +165,12 @@ Status take_row(const ImportFile& file, size_t line, const Block& block,
     cell.dtype = our_type(block.type, plumbline::row(*op).reduces);
   }
   Measurement& m = record.measurement;
+  std::vector<std::string> unread;
   for (size_t i = 0; i < block.columns.size(); ++i) {
     const std::string& column = block.columns[i];
     const std::optional<double> value = table_number(words[i]);
-    if (column == "Size" && table_count(words[i])) {
-      cell.bytes = whole_bytes(cell, *table_count(words[i]));
+    if (column == "Size") {
+      if (table_count(words[i])) cell.bytes = whole_bytes(cell, *table_count(words[i]));
     } else if (column == "Validation") {
       m.verified = words[i] == "Pass";
       if (words[i] == "Fail") {
@@ -158,9 +178,10 @@ Status take_row(const ImportFile& file, size_t line, const Block& block,
         m.reason = "its validation failed";
       }
     } else if (value && *value >= 0) {
-      take_value(column, *value, time_factor, rate_factor, record);
+      if (!take_value(column, *value, time_factor, rate_factor, record)) unread.push_back(column);
     }
   }
+  say_unread(file, line, unread, block, out);
   set_bytes(cell.bytes, record);
   const bool rate = m.reported->algbw_Bps.has_value();
   cell.kind = rate ? "bandwidth" : cell.op == "pingpong" ? "latency" : kind_by_size(cell.bytes);
