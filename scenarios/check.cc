@@ -275,6 +275,16 @@ void check_checklist(const Scenario& scenario, Problems& problems) {
 
 }  // namespace
 
+std::string option_place(std::string_view name, bool of_block) {
+  for (const OwnOption& row : kOwnOptions) {
+    if (name == row.name) return row.instead;
+  }
+  for (const RunOption& row : kRunOptions) {
+    if (of_block && name == row.name) return row.instead;
+  }
+  return {};
+}
+
 void check_scenario(const Scenario& scenario, const Vocabulary& vocabulary, Problems& problems) {
   check_options(scenario.config, "$.config", false, problems);
   check_transports(scenario, vocabulary, problems);

@@ -3,9 +3,16 @@
 // Pure.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "scenarios/problems.h"
 
 namespace plumbline {
+
+// Where this option is set instead, when it has no place in a scenario, or (`of_block`) in one
+// block of it; empty when it has.
+std::string option_place(std::string_view name, bool of_block);
 
 void check_scenario(const Scenario& scenario, const Vocabulary& vocabulary, Problems& problems);
 

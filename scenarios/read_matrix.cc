@@ -137,30 +137,14 @@ StopRule read_stop(const Json& stop, const std::string& where, Problems& problem
   return rule;
 }
 
-// Keys that mean something for certain kinds only.
-struct KindKey {
-  const char* key;
-  std::vector<std::string> kinds;
-};
-
 void check_kind_keys(const Json& block, const std::string& kind, const std::string& where,
                      Problems& problems) {
-  static const std::vector<KindKey> kKindKeys = {{"outstanding", {"throughput"}},
-                                                 {"time", {"throughput", "link"}},
-                                                 {"stop", {"latency", "bandwidth"}},
-                                                 {"measure", {"link"}},
-                                                 {"streams", {"link"}},
-                                                 {"rate", {"link"}},
-                                                 {"datagram", {"link"}}};
-  // What belongs to collectives says nothing about a link.
-  static const std::vector<std::string> kCollective = {"dtype", "redop",     "algorithm",
-                                                       "root",  "placement", "sync"};
-  for (const std::string& key : kCollective) {
+  for (const std::string& key : keys_of_collectives()) {
     if (kind != kLinkOp || !block.contains(key)) continue;
     problems.add(json_path(where, key), fmt::format("'{}' means nothing in a link block", key),
                  "leave it out");
   }
-  for (const KindKey& row : kKindKeys) {
+  for (const KindKey& row : kind_keys()) {
     if (!block.contains(row.key)) continue;
     if (std::find(row.kinds.begin(), row.kinds.end(), kind) != row.kinds.end()) continue;
     problems.add(json_path(where, row.key),
@@ -219,6 +203,23 @@ std::vector<std::string> read_placement(const Json& value) {
 }
 
 }  // namespace
+
+const std::vector<KindKey>& kind_keys() {
+  static const std::vector<KindKey> kKindKeys = {{"outstanding", {"throughput"}},
+                                                 {"time", {"throughput", "link"}},
+                                                 {"stop", {"latency", "bandwidth"}},
+                                                 {"measure", {"link"}},
+                                                 {"streams", {"link"}},
+                                                 {"rate", {"link"}},
+                                                 {"datagram", {"link"}}};
+  return kKindKeys;
+}
+
+const std::vector<std::string>& keys_of_collectives() {
+  static const std::vector<std::string> kCollective = {"dtype", "redop",     "algorithm",
+                                                       "root",  "placement", "sync"};
+  return kCollective;
+}
 
 std::vector<std::string> texts(const Json& value) {
   return values_of<std::string>(value, [](const Json& v) { return v.get<std::string>(); });

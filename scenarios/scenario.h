@@ -165,9 +165,9 @@ tl::expected<Scenario, std::vector<ScenarioProblem>> parse_scenario(const std::s
 tl::expected<std::vector<ScenarioHost>, std::vector<ScenarioProblem>> load_hosts(
     const std::string& path);
 
-// The JSON Schema (draft-07) generated from the key table. Names of which the vocabulary lists none
-// stay free text: docs/scenario.schema.json is the schema of an empty vocabulary, so that one more
-// algorithm, probe or report does not change it.
+// The JSON Schema (draft-07) generated from the key table and what belongs to it (schema_rules.h).
+// Names of which the vocabulary lists none stay free text; docs/scenario.schema.json is the schema
+// of the program's own vocabulary.
 std::string scenario_schema(const Vocabulary& vocabulary);
 // The reference part of docs/scenario_format.md: every key with type, default and meaning.
 std::string scenario_reference_markdown();

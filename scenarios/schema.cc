@@ -4,12 +4,10 @@
 #include "scenarios/json_text.h"
 #include "scenarios/key_table.h"
 #include "scenarios/limits.h"
+#include "scenarios/schema_rules.h"
 
 namespace plumbline {
 namespace {
-
-constexpr const char* kSizePattern = "^[0-9]+(\\.[0-9]+)?([eE][+-]?[0-9]+)?(Ki|Mi|Gi|Ti)?$";
-constexpr const char* kDurationPattern = "^[0-9]+(\\.[0-9]+)?([eE][+-]?[0-9]+)?(ns|us|ms|s|m|h)$";
 
 // Numbers without a fraction as such, so that the text shows 1 and not 1.0.
 Json number(double value) {
@@ -23,6 +21,12 @@ Json bounded(const char* type, const KeyRow& row) {
   return Json{{"type", type}, {"minimum", number(row.min)}, {"maximum", number(row.max)}};
 }
 
+Json free_text(const KeyRow& row) {
+  Json schema = {{"type", "string"}};
+  if (const char* pattern = text_pattern(row.path)) schema["pattern"] = pattern;
+  return schema;
+}
+
 // One schema for each shape of the mask.
 std::vector<Json> shape_schemas(const KeyRow& row, unsigned mask, const std::string& path,
                                 const Vocabulary& vocabulary) {
@@ -33,18 +37,24 @@ std::vector<Json> shape_schemas(const KeyRow& row, unsigned mask, const std::str
     out.push_back(bounded("integer", row));
     out.push_back({{"type", "string"}, {"pattern", kSizePattern}});
   }
-  if ((mask & kDuration) != 0) out.push_back({{"type", "string"}, {"pattern", kDurationPattern}});
+  if ((mask & kDuration) != 0) {
+    // None that is 0; that it is at most a day no pattern says.
+    out.push_back({{"type", "string"},
+                   {"pattern", kDurationPattern},
+                   {"not", {{"pattern", "^0*\\.?0*([eE][+-]?[0-9]+)?[a-z]+$"}}}});
+  }
   if ((mask & kBool) != 0) out.push_back({{"type", "boolean"}});
   if ((mask & kText) != 0) {
     const std::vector<std::string> words = accepted_words(row, vocabulary);
-    out.push_back(words.empty() ? Json{{"type", "string"}}
-                                : Json{{"type", "string"}, {"enum", words}});
+    Json text = free_text(row);
+    if (!words.empty()) text["enum"] = words;
+    out.push_back(std::move(text));
   }
   if ((mask & kScalar) != 0) out.push_back({{"type", {"string", "number", "boolean"}}});
   if ((mask & kObject) != 0) out.push_back(object_schema(path + ".", vocabulary));
   if ((mask & kTexts) != 0) {
     out.push_back({{"type", "array"},
-                   {"items", {{"type", "string"}}},
+                   {"items", free_text(row)},
                    {"minItems", 1},
                    {"maxItems", kMaxListLength}});
   }
@@ -72,13 +82,31 @@ Json row_schema(const KeyRow& row, const Vocabulary& vocabulary) {
   return described;
 }
 
+// Any name, names of a list beside the object's own, or names that have schemas of their own.
+void add_wildcard(const KeyRow& row, const std::string& prefix, const Vocabulary& vocabulary,
+                  Json& schema, Json& properties) {
+  const Json named = names_with_schemas(prefix);
+  if (!named.empty()) {
+    properties.update(named);
+    return;
+  }
+  schema["additionalProperties"] = row_schema(row, vocabulary);
+  Json names = names_of_wildcard(prefix, vocabulary);
+  if (names.empty()) return;
+  for (const KeyRow* own : keys_within(prefix)) {
+    const std::string name = std::string(own->path).substr(prefix.size());
+    if (name != "*") names.push_back(name);
+  }
+  schema["propertyNames"] = {{"enum", std::move(names)}};
+}
+
 Json object_schema(const std::string& prefix, const Vocabulary& vocabulary) {
   Json schema = {{"type", "object"}, {"additionalProperties", false}};
   Json properties = Json::object(), required = Json::array();
   for (const KeyRow* row : keys_within(prefix)) {
     const std::string name = std::string(row->path).substr(prefix.size());
     if (name == "*") {
-      schema["additionalProperties"] = row_schema(*row, vocabulary);
+      add_wildcard(*row, prefix, vocabulary, schema, properties);
     } else {
       properties[name] = row_schema(*row, vocabulary);
       if (row->required) required.push_back(name);
@@ -86,6 +114,8 @@ Json object_schema(const std::string& prefix, const Vocabulary& vocabulary) {
   }
   if (!properties.empty()) schema["properties"] = std::move(properties);
   if (!required.empty()) schema["required"] = std::move(required);
+  std::vector<Json> rules = object_rules(prefix, vocabulary);
+  if (!rules.empty()) schema["allOf"] = std::move(rules);
   return schema;
 }
 
@@ -96,6 +126,7 @@ std::string scenario_schema(const Vocabulary& vocabulary) {
                  {"title", "plumbline scenario"},
                  {"description", "What to probe, what to measure and how to report it."}};
   schema.update(object_schema("", vocabulary));
+  schema["definitions"] = rule_definitions();
   return json_text(schema, 2);
 }
 

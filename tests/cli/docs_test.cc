@@ -41,6 +41,10 @@ TEST(Docs, RecordEventSchemaIsWhatTheTableGives) {
   EXPECT_TRUE(equals_golden(event_schema_json(), "../../docs/event.schema.json"));
 }
 
+TEST(Docs, ScenarioSchemaIsThatOfTheProgramsOwnTables) {
+  EXPECT_TRUE(equals_golden(scenario_schema(make_vocabulary()), "../../docs/scenario.schema.json"));
+}
+
 // The page holds this table between its marks.
 void expect_fields(const std::string& page, const std::string& table,
                    const std::string& mark = "fields") {

@@ -1,5 +1,5 @@
-// Scenarios that are wrong, each in one way, with where and in which words that must be said. The
-// parser's tests and the schema's tests share them.
+// Scenarios that are wrong, each in one way, with where and in which words that must be said, and
+// whether a JSON Schema can say it too. The parser's tests and the schema's tests share them.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ struct BrokenSample {
   const char* text;
   const char* where;  // the start of the problem's place
   const char* words;  // in the message or the hint
-  bool shape;         // wrong in itself, so that the JSON Schema must refuse it too
+  const char* beyond;  // why a JSON Schema cannot refuse it; nullptr = ours does
 };
 
 const std::vector<BrokenSample>& broken_samples();

@@ -1,0 +1,13 @@
+// Options of the data path under `config`, as JSON Schema: which may stand there, and their values.
+// Pure.
+#pragma once
+
+#include "core/options.h"
+#include "scenarios/json_text.h"
+
+namespace plumbline {
+
+// name -> schema of its value. `of_block`: those of a block's own `config`.
+Json option_schemas(bool of_block);
+
+}  // namespace plumbline
