@@ -252,16 +252,20 @@ std::vector<CommandRow> command_table() {
        {{"file", "capture (pcap or pcapng); two of the same connections are compared", true, true}},
        {{"--plot", "OUT.svg", "draw one flow as a time-sequence plot (.svg or .png)"},
         {"--flow", "N", "the flow to draw, as numbered in the text (default: the busiest)"},
-        {"--compare", nullptr, "insist on comparing: an error unless two files share a flow"},
+        {"--compare", nullptr, "insist on comparing: an error where two files cannot be compared"},
         {"--first-at", "ADDRESS", "the first file was captured on this host", true},
         kJson},
        false,
        false,
        run_trace,
-       "Exit code 0 when the files could be read, whatever they show. Of two files that share\n"
-       "flows it also says, for each direction of the flows between the two hosts that captured,\n"
+       "Exit code 0 when the files could be read, whatever they show. Of two files of the same\n"
+       "time it also says, for each direction of the flows between the two hosts that captured,\n"
        "whether packets vanish before the sender's wire, between the hosts, or behind the\n"
-       "receiver's wire. Flows with other hosts are only counted there."},
+       "receiver's wire. Flows with other hosts are only counted there. Packets that are in both\n"
+       "files tie their clocks together, which may differ; only the time that both cover is\n"
+       "compared, and what is left out at either end is told. Files that cannot be compared (no\n"
+       "packet in common, one capture given twice, an empty file) are said to be that; with\n"
+       "--compare this is an error, exit code 1."},
       {"coll",
        "one operation over a sweep of sizes, in nccl-tests' letters and table",
        {{"operation", "operation (plumbline list operations)"}},

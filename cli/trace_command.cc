@@ -1,6 +1,5 @@
 // `plumbline trace`: what captures show, and where packets vanish between two of them.
 
-#include <algorithm>
 #include <charconv>
 #include <iostream>
 
@@ -15,10 +14,6 @@ struct Findings {
   std::vector<TraceSummary> traces;
   TraceComparison both;  // of exactly two traces
 };
-
-bool shared(const TracePairFlow& pair) {
-  return !pair.here.a_ip.empty() && !pair.there.a_ip.empty();
-}
 
 Expected<Findings> read_files(const std::vector<std::string>& files, const Args& args) {
   const bool insist = args.has("compare");
@@ -37,14 +32,12 @@ Expected<Findings> read_files(const std::vector<std::string>& files, const Args&
   if (files.size() != 2) return findings;
   Expected<TraceComparison> both = compare_trace_files(files[0], files[1], args.all("first-at"));
   if (!both) return fail(both.error());
-  // Two captures that have nothing to do with each other are not compared unasked.
-  if (std::any_of(both->flows.begin(), both->flows.end(), shared)) {
-    findings.both = std::move(*both);
-  } else if (insist) {
+  if (insist && !both->overlap.not_compared.empty()) {
     return fail(ErrorCode::kConfig,
-                "the files share no flow between two hosts: " + files[0] + ", " + files[1],
+                "comparing " + files[0] + " and " + files[1] + ": " + both->overlap.not_compared,
                 "capture on both hosts at the same time");
   }
+  findings.both = std::move(*both);
   return findings;
 }
 
@@ -87,7 +80,7 @@ void print(const Findings& findings, const Args& args, Context& context) {
   for (size_t i = 0; i < findings.traces.size(); ++i) {
     out << (i == 0 ? "" : "\n") << trace_text(findings.traces[i], context.width);
   }
-  if (!findings.both.flows.empty()) {
+  if (findings.traces.size() == 2) {
     out << "\nBoth traces together:\n" << compare_text(findings.both, context.width);
   }
 }

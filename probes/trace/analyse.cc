@@ -9,7 +9,7 @@
 namespace plumbline {
 
 Expected<AnalysedFile> read_trace(const TraceSource& source, const TraceLimits& limits,
-                                  Analysis::Observer observer) {
+                                  Analysis::Observer observer, Analysis::TimeObserver times) {
   Expected<ByteReader> reader =
       source.bytes != nullptr ? ByteReader::over(*source.bytes) : ByteReader::open(source.path);
   if (!reader) return fail(reader.error());
@@ -17,6 +17,7 @@ Expected<AnalysedFile> read_trace(const TraceSource& source, const TraceLimits& 
   if (!file) return fail(file.error());
   AnalysedFile result{std::move(*file), std::make_unique<Analysis>(limits)};
   if (observer) result.analysis->observe(std::move(observer));
+  if (times) result.analysis->observe_times(std::move(times));
   result.analysis->read(*result.file);
   return result;
 }

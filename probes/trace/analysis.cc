@@ -17,15 +17,6 @@ constexpr size_t kMaxIcmp = 32;                // ICMP errors kept for one flow
 constexpr size_t kMaxAddresses = 4096;
 constexpr int64_t kBackwards = 1'000'000;  // ns; interfaces deliver a little out of order
 
-std::string rfc3339(int64_t ns) {
-  const time_t seconds = ns / 1'000'000'000;
-  tm parts{};
-  gmtime_r(&seconds, &parts);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", parts.tm_year + 1900,
-                     parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
-                     ns % 1'000'000'000 / 1000);
-}
-
 // Does this SYN begin another connection of the same addresses and ports?
 bool begins_anew(const FlowState& flow, int side, const Packet& packet) {
   if ((packet.tcp.flags & (kFlagSyn | kFlagAck)) != kFlagSyn) return false;
@@ -72,6 +63,15 @@ void note_error(FlowState& flow, const Packet& packet) {
 
 }  // namespace
 
+std::string trace_time(int64_t ns) {
+  const time_t seconds = ns / 1'000'000'000;
+  tm parts{};
+  gmtime_r(&seconds, &parts);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", parts.tm_year + 1900,
+                     parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+                     ns % 1'000'000'000 / 1000);
+}
+
 void Analysis::read(TraceFile& file) {
   RawPacket raw;
   while (file.next(raw)) {
@@ -91,6 +91,7 @@ void Analysis::follow(const RawPacket& raw, bool places) {
   if (raw.at_ns < previous_ns_ - kBackwards) ++backwards_;
   previous_ns_ = raw.at_ns;
   bytes_ += raw.wire_len;
+  if (time_observer_) time_observer_(raw.at_ns);
   Packet packet = decode_packet(raw);
   follow_packet(packet, places);
 }
@@ -177,6 +178,7 @@ void Analysis::follow_conversation(const Packet& packet, bool places) {
     me.counts.payload_bytes += packet.payload;
     me.counts.max_payload = std::max<int64_t>(me.counts.max_payload, packet.payload);
     flow->rate.add(packet.at_ns - flow->first_ns, side == 0, packet.payload);
+    if (observer_) observer_(*flow, side, packet, {});
     return;
   }
   if (places && seen_elsewhere(*flow, side, packet)) {
@@ -223,8 +225,10 @@ void Analysis::follow_icmp(const Packet& packet, bool places) {
     ++flowless_;
     return;
   }
-  count_packet(flow->side[from == flow->a ? 0 : 1], packet);
+  const int side = from == flow->a ? 0 : 1;
+  count_packet(flow->side[static_cast<size_t>(side)], packet);
   ++(request ? flow->echo_requests : flow->echo_replies);
+  if (observer_) observer_(*flow, side, packet, {});
 }
 
 TraceSummary Analysis::summary(const TraceFile& file, const std::string& name) const {
@@ -251,7 +255,7 @@ TraceSummary Analysis::summary(const TraceFile& file, const std::string& name) c
   result.arp_replies = arp_replies_;
   result.truncated = file.truncated;
   result.duration_ns = last_ns_ - first_ns_;
-  if (packets_ > 0) result.first_time = rfc3339(origin_ns_);
+  if (packets_ > 0) result.first_time = trace_time(origin_ns_);
   std::vector<std::string>& problems = result.problems;
   problems.insert(problems.end(), file.problems.begin(), file.problems.end());
   if (packets_ == 0) problems.emplace_back("the trace holds no packet");

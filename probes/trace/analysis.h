@@ -19,13 +19,18 @@ namespace plumbline {
 
 class Analysis {
  public:
-  // Told of every TCP packet that was followed, copies excluded.
+  // Told of every TCP and UDP packet and every ICMP echo that was followed, copies excluded; what
+  // is not TCP has no numbers in its event.
   using Observer =
       std::function<void(const FlowState&, int side, const Packet&, const SegmentEvent&)>;
 
   explicit Analysis(const TraceLimits& limits) : limits_(limits) {}
 
+  // Told the absolute time of every packet of the file, before it is followed.
+  using TimeObserver = std::function<void(int64_t at_ns)>;
+
   void observe(Observer observer) { observer_ = std::move(observer); }
+  void observe_times(TimeObserver observer) { time_observer_ = std::move(observer); }
   // Reads all packets of the file.
   void read(TraceFile& file);
   TraceSummary summary(const TraceFile& file, const std::string& name) const;
@@ -33,6 +38,10 @@ class Analysis {
   const std::deque<FlowState>& flows() const { return flows_; }
   // Absolute time of the first packet.
   int64_t origin_ns() const { return origin_ns_; }
+  // The earliest and the latest time of a packet, absolute; of a file without packets 0.
+  int64_t first_ns() const { return first_ns_; }
+  int64_t last_ns() const { return last_ns_; }
+  int64_t packets() const { return packets_; }
   // Addresses that sent or were asked for, the first few thousand.
   const std::set<IpAddress>& addresses() const { return addresses_; }
 
@@ -49,6 +58,7 @@ class Analysis {
 
   TraceLimits limits_;
   Observer observer_;
+  TimeObserver time_observer_;
   std::deque<FlowState> flows_;
   std::unordered_map<FlowKey, FlowState*, FlowKeyHash> by_key_;
   Fragments fragments_;
@@ -72,6 +82,10 @@ struct TraceSource {
   const std::string* bytes = nullptr;  // when set, `path` is only a name for messages
 };
 Expected<AnalysedFile> read_trace(const TraceSource& source, const TraceLimits& limits,
-                                  Analysis::Observer observer = {});
+                                  Analysis::Observer observer = {},
+                                  Analysis::TimeObserver times = {});
+
+// RFC 3339 UTC with microseconds.
+std::string trace_time(int64_t ns);
 
 }  // namespace plumbline

@@ -1,16 +1,22 @@
-// Two captures of one connection. Each file is read twice: first what every flow of it is and which
-// bytes it saw, then, once it is known which flows are the same and which trace lies at whose end,
-// the sender's segments one by one against what the receiver's wire saw.
+// Two captures of one connection. Each file is read three times: first what every flow of it is and
+// which packets both have, then, once it is known which time both cover, which flows are the same
+// and which trace lies at whose end, what arrived at the receiver's wire, and at last what had left
+// the sender's.
 #include <algorithm>
 #include <map>
 
 #include "core/json.h"
 #include "core/json_fields.h"
-#include "probes/trace/compare_flows.h"
+#include "probes/trace/compare_direction.h"
+#include "probes/trace/not_compared.h"
 
 namespace plumbline {
 
-PLUMBLINE_JSON_FIELDS(TraceLoss, seen_at_both, left, arrived, bytes_left, bytes_arrived, where)
+PLUMBLINE_JSON_FIELDS(TraceLoss, seen_at_both, left, arrived, bytes_left, bytes_arrived, compared,
+                      left_out, where)
+PLUMBLINE_JSON_FIELDS(TraceLeftOut, before_ns, before_packets, after_ns, after_packets)
+PLUMBLINE_JSON_FIELDS(TraceOverlap, not_compared, common_packets, clock_offset_ns, clock_error_ns,
+                      begin, duration_ns, first, second)
 
 void to_json(nlohmann::json& json, const TracePairFlow& flow) {
   json = {{"here", flow.here},       {"there", flow.there},   {"here_is_a", flow.here_is_a},
@@ -21,166 +27,128 @@ namespace {
 
 constexpr int64_t kWrap = int64_t{1} << 32;
 
-// The sender's trace and the receiver's, for one direction of one pair.
-struct Direction {
-  const FlowState* sender = nullptr;
-  const FlowState* receiver = nullptr;
-  int sender_side = 0, receiver_side = 0;  // numbers of the side that sends, in either trace
-  bool sender_is_first = true;
-  int64_t shift = 0;  // from the sender's unwrapped numbers to the receiver's
-};
+// From the first trace's unwrapped numbers to the second's, by flow and side in the first.
+using Shifts = std::map<std::pair<int64_t, int>, int64_t>;
 
-Direction direction_of(const FlowPair& pair, int side) {
-  Direction result;
-  result.sender_is_first = pair.here_is_a == (side == 0);
-  const int other = pair.there_side(side);
-  result.sender = result.sender_is_first ? pair.here : pair.there;
-  result.receiver = result.sender_is_first ? pair.there : pair.here;
-  result.sender_side = result.sender_is_first ? side : other;
-  result.receiver_side = result.sender_is_first ? other : side;
-  if (result.sender == nullptr || result.receiver == nullptr) return result;
-  const int64_t from = result.sender->side[static_cast<size_t>(result.sender_side)].first_seq;
-  const int64_t to = result.receiver->side[static_cast<size_t>(result.receiver_side)].first_seq;
+Shifts shifts_of(const std::vector<CommonPacket>& common) {
+  Shifts shifts;
+  for (const CommonPacket& packet : common) {
+    shifts.emplace(std::pair(packet.first.flow, int{packet.first.side}),
+                   packet.second.seq - packet.first.seq);
+  }
+  return shifts;
+}
+
+int64_t shift_of(const FlowPair& pair, int side, const Shifts& shifts) {
+  if (pair.here == nullptr || pair.there == nullptr) return 0;
+  const auto known = shifts.find({pair.here->index, side});
+  if (known != shifts.end()) return known->second;
+  const int64_t from = pair.here->side[static_cast<size_t>(side)].first_seq;
+  const int64_t to = pair.there->side[static_cast<size_t>(pair.there_side(side))].first_seq;
   const int64_t apart = to - from;  // a trace that begins later may have missed a wrap
-  result.shift = (apart + (apart >= 0 ? kWrap / 2 : -kWrap / 2)) / kWrap * kWrap;
+  return (apart + (apart >= 0 ? kWrap / 2 : -kWrap / 2)) / kWrap * kWrap;
+}
+
+Direction direction_of(const FlowPair& pair, int side, const CommonTime& time,
+                       const Shifts& shifts) {
+  Direction result;
+  const bool from_first = pair.here_is_a == (side == 0);
+  const int other = pair.there_side(side);
+  const int64_t shift = shift_of(pair, side, shifts);
+  result.sender = from_first ? pair.here : pair.there;
+  result.receiver = from_first ? pair.there : pair.here;
+  result.sender_side = from_first ? side : other;
+  result.receiver_side = from_first ? other : side;
+  result.shift = from_first ? shift : -shift;
+  result.covered = from_first ? time.towards_second() : time.towards_first();
+  result.receiver_until = time.overlap().end + (from_first ? time.offset_ns() : 0);
   return result;
 }
 
-// Counts the sender's distinct segments against the receiver's wire.
-class Counter {
- public:
-  Counter(const Direction& direction, const ComparedTrace& receiver, TraceLoss& loss)
-      : direction_(direction), loss_(loss) {
-    if (direction.receiver == nullptr) return;
-    const auto found = receiver.seen.find({direction.receiver->index, direction.receiver_side});
-    if (found != receiver.seen.end()) arrived_ = &found->second.ranges;
-    const SideState& came = direction.receiver->side[static_cast<size_t>(direction.receiver_side)];
-    if (came.highest_acked) acked_ = *came.highest_acked;
-    if (came.seen && !came.syn_seq) begins_ = came.first_seq;
-  }
-
-  void add(int64_t begin, int64_t end) {
-    if (begin + direction_.shift < begins_) return;  // before the receiver's capture began
-    loss_.bytes_left += end - begin;
-    if (!left_.add(begin, end)) return;
-    ++loss_.left;
-    begin += direction_.shift;
-    end += direction_.shift;
-    if (end <= acked_ || (arrived_ != nullptr && arrived_->covers(begin, end))) {
-      ++loss_.arrived;
-    } else if (arrived_ == nullptr || begin < arrived_->highest()) {
-      hole_ = true;
-    }
-  }
-  // Something is missing before the end of what the receiver's wire saw.
-  bool hole() const { return hole_; }
-
- private:
-  Direction direction_;
-  TraceLoss& loss_;
-  const Intervals* arrived_ = nullptr;
-  int64_t acked_ = INT64_MIN, begins_ = INT64_MIN;
-  Intervals left_;
-  bool hole_ = false;
-};
-
-std::string place_of(const Direction& direction, const TraceLoss& loss, bool hole) {
-  const auto s = static_cast<size_t>(direction.sender_side);
-  const auto r = static_cast<size_t>(direction.receiver_side);
-  if (direction.sender == nullptr || direction.sender->side[s].counts.packets == 0) {
-    const bool asked = direction.sender != nullptr && direction.sender->side[1 - s].counts.syn > 0;
-    const bool unknown =
-        direction.sender == nullptr && direction.receiver->side[r].counts.packets > 0;
-    return asked || unknown ? "before the sender's wire" : "nowhere";
-  }
-  const bool again = direction.sender->side[s].counts.retransmissions > 0;
-  const bool missing = loss.left > loss.arrived && (hole || again || !loss.seen_at_both);
-  if (missing || (again && loss.bytes_left > loss.bytes_arrived)) return "between the hosts";
-  if (direction.receiver == nullptr || loss.left == 0) return "nowhere";
-  const SideState& came = direction.receiver->side[r];
-  const bool silent = direction.receiver->side[1 - r].counts.packets == 0;
-  const bool ignored = came.stuck_times >= 2 && came.segments.bytes() > 0;
-  return silent || ignored ? "behind the receiver's wire" : "nowhere";
-}
-
-// UDP has no numbers: only how many packets were seen.
-void count_datagrams(const Direction& direction, TraceLoss& loss) {
-  const auto seen = [](const FlowState* flow, int side) {
-    return flow != nullptr ? flow->side[static_cast<size_t>(side)].counts : TraceDirection();
-  };
-  const TraceDirection left = seen(direction.sender, direction.sender_side);
-  const TraceDirection arrived = seen(direction.receiver, direction.receiver_side);
-  loss.left = left.packets;
-  loss.arrived = std::min(left.packets, arrived.packets);
-  loss.bytes_left = left.payload_bytes;
-  loss.bytes_arrived = arrived.payload_bytes;
-  if (left.packets > arrived.packets) loss.where = "between the hosts";
-  if (left.packets < arrived.packets) loss.where = "before the sender's wire";
-}
-
+// All directions of all pairs, and the two readings that they are checked in.
 class Comparison {
  public:
-  Comparison(ComparedTrace& first, ComparedTrace& second, std::vector<FlowPair>& pairs)
-      : first_(first), second_(second) {
-    for (FlowPair& pair : pairs) {
-      for (int side = 0; side < 2; ++side) prepare(pair, side);
+  Comparison(ComparedTrace& first, ComparedTrace& second, std::vector<FlowPair>& pairs,
+             const CommonTime& time, const Shifts& shifts)
+      : traces_{&first, &second}, pairs_(pairs) {
+    checks_.reserve(2 * pairs.size());
+    for (const FlowPair& pair : pairs) {
+      for (int side = 0; side < 2; ++side) {
+        const Direction direction = direction_of(pair, side, time, shifts);
+        const size_t at_first = pair.here_is_a == (side == 0) ? 0 : 1;
+        if (pair.decided()) enter(direction, at_first);
+        checks_.emplace_back(direction);
+      }
     }
   }
 
   Status run() {
-    for (ComparedTrace* sender : {&first_, &second_}) {
-      auto& counters = sender == &first_ ? by_first_ : by_second_;
-      const Expected<AnalysedFile> read = read_trace(
-          sender->source, {},
-          [&](const FlowState& flow, int side, const Packet&, const SegmentEvent& event) {
-            const auto found = counters.find({flow.index, side});
-            if (found == counters.end() || !carries_bytes(event)) return;
-            const int64_t zero = flow.side[static_cast<size_t>(side)].first_seq;
-            work_[found->second].counter.add(zero + event.begin, zero + event.end);
-          });
-      if (!read) return fail(read.error());
+    for (const size_t trace : {0U, 1U}) {
+      const Status read = each(trace, [&](const Roles& roles, const FlowState& flow,
+                                          const Packet& packet, const SegmentEvent& event) {
+        if (roles.arrives) checks_[*roles.arrives].arrival(flow, packet, event);
+        if (roles.answers) checks_[*roles.answers].answer(flow);
+        if (roles.leaves) checks_[*roles.leaves].departure_ahead(flow, event);
+      });
+      if (!read) return read;
     }
-    for (Work& work : work_) {
-      work.loss->where = place_of(work.direction, *work.loss, work.counter.hole());
+    for (const size_t trace : {0U, 1U}) {
+      const Status read = each(trace, [&](const Roles& roles, const FlowState& flow,
+                                          const Packet& packet, const SegmentEvent& event) {
+        if (roles.leaves) checks_[*roles.leaves].departure(flow, packet, event);
+      });
+      if (!read) return read;
     }
+    for (size_t i = 0; i < pairs_.size(); ++i) judge(pairs_[i], 2 * i);
     return {};
   }
 
  private:
-  struct Work {
-    Direction direction;
-    TraceLoss* loss;
-    Counter counter;
+  // What a packet of one side of a flow of one trace is, as indices of checks.
+  struct Roles {
+    std::optional<size_t> leaves, arrives, answers;
   };
+  using Use =
+      std::function<void(const Roles&, const FlowState&, const Packet&, const SegmentEvent&)>;
 
-  void prepare(FlowPair& pair, int side) {
-    const Direction direction = direction_of(pair, side);
-    TraceLoss& loss = pair.loss[static_cast<size_t>(side)];
-    const auto packets = [](const FlowState* flow, int number) {
-      return flow != nullptr ? flow->side[static_cast<size_t>(number)].counts.packets : 0;
-    };
-    loss.seen_at_both = packets(direction.sender, direction.sender_side) > 0 &&
-                        packets(direction.receiver, direction.receiver_side) > 0;
-    if (pair.any().protocol != kProtocolTcp) {
-      count_datagrams(direction, loss);
-      return;
-    }
-    const ComparedTrace& receiver = direction.sender_is_first ? second_ : first_;
-    if (direction.receiver != nullptr) {
-      const auto found = receiver.seen.find({direction.receiver->index, direction.receiver_side});
-      if (found != receiver.seen.end()) loss.bytes_arrived = found->second.bytes;
-    }
+  void enter(const Direction& direction, size_t sender_trace) {
+    const size_t check = checks_.size();
     if (direction.sender != nullptr) {
-      auto& counters = direction.sender_is_first ? by_first_ : by_second_;
-      counters[{direction.sender->index, direction.sender_side}] = work_.size();
+      roles_[sender_trace][{direction.sender->index, direction.sender_side}].leaves = check;
     }
-    work_.push_back({direction, &loss, Counter(direction, receiver, loss)});
+    if (direction.receiver == nullptr) return;
+    auto& roles = roles_[1 - sender_trace];
+    roles[{direction.receiver->index, direction.receiver_side}].arrives = check;
+    roles[{direction.receiver->index, 1 - direction.receiver_side}].answers = check;
   }
 
-  ComparedTrace& first_;
-  ComparedTrace& second_;
-  std::vector<Work> work_;
-  std::map<std::pair<int64_t, int>, size_t> by_first_, by_second_;
+  Status each(size_t trace, const Use& use) {
+    const Expected<AnalysedFile> read = read_trace(
+        traces_[trace]->source, {},
+        [&](const FlowState& flow, int side, const Packet& packet, const SegmentEvent& event) {
+          const auto found = roles_[trace].find({flow.index, side});
+          if (found != roles_[trace].end()) use(found->second, flow, packet, event);
+        });
+    if (!read) return fail(read.error());
+    return {};
+  }
+
+  void judge(FlowPair& pair, size_t check) {
+    for (size_t side = 0; side < 2; ++side) {
+      pair.loss[side] = checks_[check + side].result();
+      if (!pair.decided()) pair.loss[side].where = "unknown";
+    }
+    if (!pair.decided()) return;
+    // Who is asked again and again, and was never seen to answer, does not get to its own wire.
+    for (size_t side = 0; side < 2; ++side) {
+      if (checks_[check + side].silence()) pair.loss[1 - side].where = "before the sender's wire";
+    }
+  }
+
+  std::array<ComparedTrace*, 2> traces_;
+  std::vector<FlowPair>& pairs_;
+  std::vector<DirectionCheck> checks_;  // of each pair a's direction, then b's
+  std::array<std::map<std::pair<int64_t, int>, Roles>, 2> roles_;  // by trace, then flow and side
 };
 
 // The second trace's summary in the first one's terms.
@@ -212,6 +180,33 @@ TracePairFlow result_of(const FlowPair& pair, const ComparedTrace& first,
   return result;
 }
 
+TraceLeftOut left_out(const Range& capture, const Range& overlap, const TraceSource& source) {
+  TraceLeftOut out;
+  out.before_ns = std::max<int64_t>(overlap.begin - capture.begin, 0);
+  out.after_ns = std::max<int64_t>(capture.end - overlap.end, 0);
+  // Only to count: a file that could be read twice can be read again.
+  static_cast<void>(read_trace(source, {}, {}, [&](int64_t at) {
+    if (at < overlap.begin) ++out.before_packets;
+    if (at > overlap.end) ++out.after_packets;
+  }));
+  return out;
+}
+
+TraceOverlap overlap_of(const CommonTime& time, size_t common, const ComparedTrace& first,
+                        const ComparedTrace& second) {
+  TraceOverlap out;
+  const Range both = time.overlap();
+  const int64_t offset = time.offset_ns();
+  out.common_packets = static_cast<int64_t>(common);
+  out.clock_offset_ns = offset;
+  out.clock_error_ns = time.error_ns();
+  out.begin = trace_time(both.begin);
+  out.duration_ns = std::max<int64_t>(both.end - both.begin, 0);
+  out.first = left_out(time.first, both, first.source);
+  out.second = left_out(time.second, {both.begin + offset, both.end + offset}, second.source);
+  return out;
+}
+
 Expected<TraceComparison> compare(const TraceSource& first, const TraceSource& second,
                                   const std::vector<std::string>& first_ips) {
   ComparedTrace one, other;
@@ -220,14 +215,24 @@ Expected<TraceComparison> compare(const TraceSource& first, const TraceSource& s
   for (ComparedTrace* side : {&one, &other}) {
     if (const Status loaded = side->load(); !loaded) return fail(loaded.error());
   }
-  const Expected<CapturePlaces> places =
-      find_places(*one.read.analysis, *other.read.analysis, first_ips);
+  const Analysis& here = *one.read.analysis;
+  const Analysis& there = *other.read.analysis;
+  const Expected<CapturePlaces> places = find_places(here, there, first_ips);
   if (!places) return fail(places.error());
   TraceComparison result;
   std::vector<FlowPair> pairs = match_flows(one, other, *places, result.other_flows);
-  tell_places(pairs, *places);
-  Comparison comparison(one, other, pairs);
+  const std::vector<CommonPacket> common = common_packets(one.index, other.index);
+  result.overlap.not_compared = why_not_compared(here, there, common, !pairs.empty());
+  if (!result.overlap.not_compared.empty()) return result;
+  const PlaceVotes votes(common, here, there);
+  tell_places(pairs, *places, votes);
+  const CommonTime time = common_time(here, there, common, [&](const FlowState& flow) {
+    const int side = places->side_of_first(flow);
+    return side != 0 ? side : votes.of(flow.a.ip, flow.b.ip).side;
+  });
+  Comparison comparison(one, other, pairs, time, shifts_of(common));
   if (const Status done = comparison.run(); !done) return fail(done.error());
+  result.overlap = overlap_of(time, common.size(), one, other);
   result.flows.reserve(pairs.size());
   for (const FlowPair& pair : pairs) result.flows.push_back(result_of(pair, one, other));
   return result;

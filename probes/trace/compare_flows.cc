@@ -58,50 +58,21 @@ std::vector<FlowPair> match_all(const ComparedTrace& first, const ComparedTrace&
   return pairs;
 }
 
-int sign(int64_t value) { return value > 0 ? 1 : value < 0 ? -1 : 0; }
-
-int64_t answer_time(const FlowState& flow) {
-  return flow.first_syn_at >= 0 && flow.answer_at >= 0 ? flow.answer_at - flow.first_syn_at : 0;
-}
-
-// > 0: side 0 of `here` is nearer to the first trace.
-struct Told {
-  int side = 0;
-  const char* by = "guess";
-};
-
-Told tell_from_both(const FlowPair& pair) {
-  const auto a = static_cast<size_t>(pair.there_side(0)), b = 1 - a;
-  const FlowState& here = *pair.here;
-  const FlowState& there = *pair.there;
-  if (here.side[0].counts.ttl != 0 && there.side[a].counts.ttl != 0) {
-    const int hops = sign(here.side[0].counts.ttl - there.side[a].counts.ttl);
-    if (hops != 0) return {hops, "hops"};
-  }
-  if (here.side[1].counts.ttl != 0 && there.side[b].counts.ttl != 0) {
-    const int hops = sign(there.side[b].counts.ttl - here.side[1].counts.ttl);
-    if (hops != 0) return {hops, "hops"};
-  }
-  if (!pair.swapped && answer_time(here) != 0 && answer_time(there) != 0) {
-    const int times = sign(answer_time(here) - answer_time(there));
-    if (times != 0) return {times, "times"};
-  }
-  const int64_t rtt_a = here.side[0].rtt.summary().p50_ns - there.side[a].rtt.summary().p50_ns;
-  const int64_t rtt_b = here.side[1].rtt.summary().p50_ns - there.side[b].rtt.summary().p50_ns;
-  if (sign(rtt_a - rtt_b) != 0) return {sign(rtt_a - rtt_b), "times"};
-  const int64_t lost = here.side[0].counts.packets - there.side[a].counts.packets -
-                       here.side[1].counts.packets + there.side[b].counts.packets;
-  return {sign(lost), "guess"};
-}
-
-Told tell(const FlowPair& pair, const CapturePlaces& places, const std::set<IpAddress>& first_ips) {
-  const int side = places.side_of_first(pair.any());
+Told tell(const FlowPair& pair, const CapturePlaces& places, const PlaceVotes& votes,
+          const std::set<IpAddress>& first_ips) {
+  const FlowState& flow = pair.any();
+  const Told voted = votes.of(flow.a.ip, flow.b.ip);
+  const int side = places.side_of_first(flow);
   if (side != 0) {
-    return {side, places.first.decided ? places.first.told_by : places.second.told_by};
+    const char* by = places.first.decided ? places.first.told_by : places.second.told_by;
+    // That an address is in all flows of a file only makes it likely that this is its host.
+    const bool likely = by == std::string_view("flows");
+    if (likely && voted.side != 0 && (voted.side > 0) != (side > 0)) return voted;
+    return {side, by};
   }
-  if (first_ips.count(pair.any().a.ip) > 0) return {1, "flows"};
-  if (first_ips.count(pair.any().b.ip) > 0) return {-1, "flows"};
-  if (pair.here != nullptr && pair.there != nullptr) return tell_from_both(pair);
+  if (voted.side != 0) return voted;
+  if (first_ips.count(flow.a.ip) > 0) return {1, "flows"};
+  if (first_ips.count(flow.b.ip) > 0) return {-1, "flows"};
   return {};
 }
 
@@ -115,13 +86,8 @@ bool carries_bytes(const SegmentEvent& event) {
 Status ComparedTrace::load() {
   Expected<AnalysedFile> file =
       read_trace(source, {},
-                 [this](const FlowState& flow, int side, const Packet&, const SegmentEvent& event) {
-                   if (!carries_bytes(event)) return;
-                   SeenBytes& here = seen[{flow.index, side}];
-                   const int64_t zero = flow.side[static_cast<size_t>(side)].first_seq;
-                   here.ranges.add(zero + event.begin, zero + event.end);
-                   here.bytes += event.end - event.begin;
-                 });
+                 [this](const FlowState& flow, int side, const Packet& packet,
+                        const SegmentEvent& event) { index.add(flow, side, packet, event); });
   if (!file) return fail(file.error());
   read = std::move(*file);
   return {};
@@ -137,20 +103,17 @@ std::vector<FlowPair> match_flows(const ComparedTrace& first, const ComparedTrac
   return pairs;
 }
 
-void tell_places(std::vector<FlowPair>& pairs, const CapturePlaces& places) {
+void tell_places(std::vector<FlowPair>& pairs, const CapturePlaces& places,
+                 const PlaceVotes& votes) {
   std::set<IpAddress> first_ips;
   for (int round = 0; round < 2; ++round) {
     for (FlowPair& pair : pairs) {
-      const Told told = tell(pair, places, first_ips);
-      if (told.side == 0) {
-        // Nothing came of these packets: the trace that has them lies at the end that sent them.
-        pair.here_is_a = pair.here != nullptr;
-        continue;
-      }
+      if (pair.decided()) continue;
+      const Told told = tell(pair, places, votes, first_ips);
+      if (told.side == 0) continue;
       pair.here_is_a = told.side > 0;
-      if (round == 0 || pair.told_by == std::string("guess")) pair.told_by = told.by;
-      const Endpoint& own = pair.here_is_a ? pair.any().a : pair.any().b;
-      first_ips.insert(own.ip);
+      pair.told_by = told.by;
+      first_ips.insert(pair.here_is_a ? pair.any().a.ip : pair.any().b.ip);
     }
   }
 }

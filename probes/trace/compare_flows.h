@@ -7,26 +7,22 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "probes/trace/analysis.h"
 #include "probes/trace/capture_place.h"
-#include "probes/trace/intervals.h"
+#include "probes/trace/common_packets.h"
+#include "probes/trace/place_votes.h"
 
 namespace plumbline {
-
-// The bytes of one direction that a trace has seen.
-struct SeenBytes {
-  Intervals ranges;
-  int64_t bytes = 0;  // repetitions included
-};
 
 // One of the two traces.
 struct ComparedTrace {
   TraceSource source;
   AnalysedFile read;
-  std::map<std::pair<int64_t, int>, SeenBytes> seen;  // by flow and side
+  PacketIndex index;
 
   Status load();
   const std::deque<FlowState>& flows() const { return read.analysis->flows(); }
@@ -41,9 +37,10 @@ struct FlowPair {
   const FlowState* there = nullptr;
   bool swapped = false;  // the second trace calls a what the first calls b
   bool here_is_a = true;
-  const char* told_by = "guess";
+  const char* told_by = "undecided";
   std::array<TraceLoss, 2> loss;  // of a's packets, of b's; a as in the first trace that has it
 
+  bool decided() const { return told_by != std::string_view("undecided"); }
   const FlowState& any() const { return here != nullptr ? *here : *there; }
   // The side number that the second trace gives to this side of the first.
   int there_side(int side) const { return here != nullptr && swapped ? 1 - side : side; }
@@ -52,8 +49,9 @@ struct FlowPair {
 // Every connection of either trace that runs between the two places; the `others` are counted.
 std::vector<FlowPair> match_flows(const ComparedTrace& first, const ComparedTrace& second,
                                   const CapturePlaces& places, int64_t& others);
-// Sets here_is_a and told_by: by the places where these are decided, else by what both traces say
-// about a flow, which holds for the other flows of its ends, too.
-void tell_places(std::vector<FlowPair>& pairs, const CapturePlaces& places);
+// Sets here_is_a and told_by: by the places where these are decided, else by what packets that are
+// in both traces say about two hosts, which holds for the other flows of either, too.
+void tell_places(std::vector<FlowPair>& pairs, const CapturePlaces& places,
+                 const PlaceVotes& votes);
 
 }  // namespace plumbline

@@ -118,6 +118,8 @@ struct FlowState {
 struct SegmentEvent {
   TracePointKind kind = TracePointKind::kAck;
   int64_t begin = 0, end = 0;  // relative to first_seq of its sender
+  // Of bytes below the highest: how long ago all of them were seen here last, ns; -1 = some never.
+  int64_t seen_ago = -1;
 };
 
 // Follows one TCP packet sent by `side` (0 = a). `most_segments` bounds each direction's memory.

@@ -5,8 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <vector>
 
 namespace plumbline {
+
+struct ByteRange {
+  int64_t begin = 0, end = 0;
+};
 
 class Intervals {
  public:
@@ -15,8 +20,8 @@ class Intervals {
   // False when all of it was here before.
   bool add(int64_t begin, int64_t end);
   bool covers(int64_t begin, int64_t end) const;
-  int64_t highest() const { return ranges_.empty() ? INT64_MIN : ranges_.rbegin()->second; }
-  bool empty() const { return ranges_.empty(); }
+  // The parts of [begin, end) that are not here, ascending.
+  std::vector<ByteRange> gaps(int64_t begin, int64_t end) const;
 
  private:
   std::map<int64_t, int64_t> ranges_;  // begin -> end, disjoint and not touching

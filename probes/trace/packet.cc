@@ -5,11 +5,13 @@
 #include <algorithm>
 
 #include "probes/trace/link_layer.h"
+#include "probes/trace/mix.h"
 
 namespace plumbline {
 namespace {
 
 constexpr int kMaxExtensions = 16;
+constexpr size_t kHashedPayload = 16;  // bytes that tell datagrams apart
 
 void decode_arp(const Frame& frame, Packet& packet) {
   if (!frame.bytes.has(8)) return;
@@ -210,6 +212,10 @@ void decode_transport(const Bytes& bytes, size_t length, Packet& packet) {
       packet.to_port = bytes.u16(2);
       packet.payload = static_cast<uint32_t>(length - std::min<size_t>(length, 8));
       packet.checksum = bytes.u16(6);
+      if (bytes.has(8 + kHashedPayload)) {
+        packet.payload_hash =
+            mix(mix(bytes.u32(8), bytes.u32(12)), mix(bytes.u32(16), bytes.u32(20)));
+      }
       break;
     case kProtocolIcmp:
     case kProtocolIcmp6:

@@ -89,6 +89,7 @@ struct Packet {
   uint16_t from_port = 0, to_port = 0;
   uint32_t payload = 0;   // bytes of TCP or UDP payload on the wire
   uint16_t checksum = 0;  // of UDP and ICMP: the nearest thing to a name that these packets have
+  uint64_t payload_hash = 0;  // of the first bytes of UDP payload; 0 where they were not captured
   uint16_t arp_operation = 0;
   TcpFields tcp;
   uint8_t icmp_type = 0, icmp_code = 0;

@@ -172,8 +172,11 @@ SendKind why_resent(SideState& me, const SideState& peer, const Segment& segment
 
 // Bytes below the highest that were seen: sent again, or overtaken on the way.
 TracePointKind follow_old_bytes(FlowState& flow, SideState& me, const SideState& peer,
-                                const Segment& segment) {
-  const bool seen = segment.seq >= me.first_seq && me.segments.covers(segment.seq, segment.end);
+                                const Segment& segment, int64_t& seen_ago) {
+  int64_t last_sent = 0;
+  const bool seen =
+      segment.seq >= me.first_seq && me.segments.covers(segment.seq, segment.end, &last_sent);
+  if (seen) seen_ago = last_sent > 0 ? std::max<int64_t>(segment.now - last_sent, 0) : 0;
   const bool acknowledged = me.highest_acked && segment.end <= *me.highest_acked;
   const bool asked = peer.duplicates >= 2 && peer.last_ack == segment.seq &&
                      segment.now - peer.last_ack_at < kFastWithin;
@@ -196,7 +199,7 @@ TracePointKind follow_old_bytes(FlowState& flow, SideState& me, const SideState&
 
 // Keepalives, probes, gaps and old bytes. The caller has handled a direction's first packet.
 TracePointKind follow_numbers(FlowState& flow, SideState& me, const SideState& peer,
-                              const Segment& segment) {
+                              const Segment& segment, int64_t& seen_ago) {
   const bool closed = peer.window_known && peer.window == 0;
   me.sent_keepalive = me.sent_probe = false;
   if (segment.rst) return TracePointKind::kRst;
@@ -216,7 +219,7 @@ TracePointKind follow_numbers(FlowState& flow, SideState& me, const SideState& p
   if (!segment.occupies()) return TracePointKind::kAck;
   // One byte below and more than one long: that byte was a probe, the rest is new.
   if (segment.seq < me.next && !(behind_by_one && segment.payload > 1 && segment.end > me.next)) {
-    return follow_old_bytes(flow, me, peer, segment);
+    return follow_old_bytes(flow, me, peer, segment, seen_ago);
   }
   return TracePointKind::kData;
 }
@@ -329,12 +332,13 @@ SegmentEvent follow_tcp(FlowState& flow, int side, const Packet& packet, size_t 
     ++me.duplicates;
   }
   TracePointKind kind = segment.occupies() ? TracePointKind::kData : TracePointKind::kAck;
+  int64_t seen_ago = -1;
   if (segment.rst && !me.seen) {
     kind = TracePointKind::kRst;  // its numbers may be anything: no beginning
   } else if (!me.seen) {
     begin_direction(me, segment);
   } else {
-    kind = follow_numbers(flow, me, peer, segment);
+    kind = follow_numbers(flow, me, peer, segment, seen_ago);
   }
   follow_window(me, peer, segment, tcp.window);
   if (me.seen) note_bytes(flow, side, me, segment, kind, most_segments);
@@ -344,7 +348,7 @@ SegmentEvent follow_tcp(FlowState& flow, int side, const Packet& packet, size_t 
   if (!segment.rst) me.window = tcp.window;
   me.last_packet_at = segment.now;
   return {shown_kind(segment, kind, duplicate, tcp.window), segment.seq - me.first_seq,
-          segment.end - me.first_seq};
+          segment.end - me.first_seq, seen_ago};
 }
 
 }  // namespace plumbline

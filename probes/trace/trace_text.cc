@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 #include <string_view>
 
@@ -172,12 +173,19 @@ void write_file(Writer& out, const TraceSummary& summary) {
 void write_loss(Writer& out, const TraceFlow& flow, const TraceLoss& loss, bool from_a) {
   const std::string from =
       endpoint_text(from_a ? flow.a_ip : flow.b_ip, from_a ? flow.a_port : flow.b_port);
-  const bool fine = loss.where == "nowhere";
+  const bool fine = loss.where == "nowhere" || loss.where == "unknown";
+  const char* margin = fine ? "    " : "    ! ";
+  if (loss.where == "unknown") {
+    out.line(margin, fmt::format("from {}: not compared, none of its packets ({}) lies in the time "
+                                 "that both files cover",
+                                 from, loss.left_out));
+    return;
+  }
   if (loss.left == 0) {
-    const bool asked = loss.where == "before the sender's wire";
-    out.line(fine ? "    " : "    ! ",
-             fmt::format("from {}: nothing{}", from,
-                         asked ? " left its wire, although it was asked for an answer" : ""));
+    const char* what = loss.compared > 0 ? "acknowledgements only, which cannot be counted"
+                       : fine            ? "nothing"
+                              : "nothing left its wire, although it was asked for an answer";
+    out.line(margin, fmt::format("from {}: {}", from, what));
     return;
   }
   std::string text = fmt::format("from {}: {} of {} arrived", from, loss.arrived,
@@ -187,7 +195,37 @@ void write_loss(Writer& out, const TraceFlow& flow, const TraceLoss& loss, bool 
                         loss.bytes_left);
   }
   if (!fine) text += "; packets vanish " + loss.where;
-  out.line(fine ? "    " : "    ! ", text);
+  if (loss.left_out > 0) append(text, plural(loss.left_out, "packet") + " left out");
+  out.line(margin, text);
+}
+
+void write_left_out(Writer& out, const char* which, const TraceLeftOut& file) {
+  const auto part = [](int64_t packets, int64_t ns, const char* where) {
+    return fmt::format("{} in {} {}", plural(packets, "packet"), time_text(ns), where);
+  };
+  if (file.before_packets + file.after_packets == 0) {
+    out.line("  ", fmt::format("{}: all of it", which));
+    return;
+  }
+  std::string text;
+  if (file.before_packets > 0) append(text, part(file.before_packets, file.before_ns, "before it"));
+  if (file.after_packets > 0) append(text, part(file.after_packets, file.after_ns, "behind it"));
+  out.line("  ", fmt::format("{}: without {}", which, text));
+}
+
+void write_overlap(Writer& out, const TraceOverlap& overlap) {
+  out.line("", fmt::format("compared: the {} from {} on that both files cover",
+                           time_text(overlap.duration_ns), overlap.begin));
+  write_left_out(out, "of the first file", overlap.first);
+  write_left_out(out, "of the second file", overlap.second);
+  if (!overlap.clock_offset_ns) return;
+  const int64_t offset = *overlap.clock_offset_ns;
+  const std::string error =
+      overlap.clock_error_ns ? fmt::format(", give or take {}", time_text(*overlap.clock_error_ns))
+                             : " or less, for what is common went one way only";
+  out.line("  ", fmt::format("clocks: the second is {} {} the first{}, by {} that both have",
+                             time_text(std::abs(offset)), offset < 0 ? "behind" : "ahead of", error,
+                             plural(overlap.common_packets, "packet")));
 }
 
 }  // namespace
@@ -213,16 +251,29 @@ std::string trace_text(const TraceSummary& summary, int width, int64_t max_flows
 
 std::string compare_text(const TraceComparison& comparison, int width) {
   Writer out(width);
+  if (!comparison.overlap.not_compared.empty()) {
+    out.line("", "not compared: " + comparison.overlap.not_compared);
+    return out.take();
+  }
+  write_overlap(out, comparison.overlap);
   for (const TracePairFlow& pair : comparison.flows) {
     const bool here = !pair.here.a_ip.empty(), there = !pair.there.a_ip.empty();
     const TraceFlow& flow = here ? pair.here : pair.there;
     out.line("", fmt::format("{} {} -> {}", flow.protocol, endpoint_text(flow.a_ip, flow.a_port),
                              endpoint_text(flow.b_ip, flow.b_port)));
     const std::string& end = pair.here_is_a ? flow.a_ip : flow.b_ip;
-    out.line("    ", fmt::format("first trace taken at {} (told by {}){}", end, pair.told_by,
-                                 here && there ? ""
-                                 : here        ? "; not in the second trace"
-                                               : "; not in the first trace"));
+    const char* only = here && there ? ""
+                       : here        ? "; not in the second trace"
+                                     : "; not in the first trace";
+    if (pair.told_by == "undecided") {
+      out.line("    ",
+               fmt::format("not compared: nothing tells which trace was taken at which end; "
+                           "--first-at ADDRESS names the first one's host{}",
+                           only));
+      continue;
+    }
+    out.line("    ",
+             fmt::format("first trace taken at {} (told by {}){}", end, pair.told_by, only));
     write_loss(out, flow, pair.a_to_b, true);
     write_loss(out, flow, pair.b_to_a, false);
   }

@@ -120,6 +120,8 @@ TEST(Docs, JsonOutputHoldsEveryFieldAndNoOther) {
       {"trace: round trips", keys_of(one["rtt"])},
       {"trace: icmp error", keys_of(one["icmp"][0])},
       {"trace: rate bin", keys_of(one["rate"][0])},
+      {"trace: overlap", keys_of(trace["overlap"])},
+      {"trace: left out", keys_of(trace["overlap"]["first"])},
       {"trace: pair", keys_of(trace["pairs"][0])},
       {"trace: loss", keys_of(trace["pairs"][0]["a_to_b"])},
   };

@@ -27,6 +27,23 @@ struct Ends {
     send(100, {.from_a = false, .flags = kS | kA, .seq = 4999, .ack = 1000});
     return send(200, {.seq = 1000, .ack = 5000});
   }
+  // An echo request that arrives: both captures still run then.
+  Ends& ping(int64_t at_us) {
+    ByteString echo = {8, 0};
+    put16(echo, static_cast<uint32_t>(at_us >> 8));  // a checksum
+    put32(echo, static_cast<uint32_t>(at_us));
+    a.add_frame(at_us, ethernet(ip4(1, true, echo)));
+    b.add_frame(at_us + 50, ethernet(ip4(1, true, echo, 0, 64 - hops)));
+    return *this;
+  }
+  TraceComparison both() const {
+    const auto both = compare_traces(a.bytes(), b.bytes());
+    if (!both) {
+      ADD_FAILURE() << both.error().message();
+      return {};
+    }
+    return *both;
+  }
   TracePairFlow compare(const std::vector<std::string>& first_ips = {}) const {
     const auto pairs = compare_traces(a.bytes(), b.bytes(), first_ips);
     if (!pairs || pairs->flows.size() != 1) {
@@ -53,7 +70,9 @@ TEST(TraceCompare, NothingIsLost) {
 
 TEST(TraceCompare, SynsLostBetween) {
   Ends ends;
+  ends.ping(0);
   for (int64_t i = 0; i < 3; ++i) ends.send(i * 1'000'000, {.flags = kS, .seq = 999}, Ends::kLost);
+  ends.ping(3'000'000);
   const TracePairFlow pair = ends.compare();
   EXPECT_TRUE(pair.here_is_a);
   EXPECT_FALSE(pair.a_to_b.seen_at_both);
@@ -100,6 +119,7 @@ TEST(TraceCompare, LargePacketsLostSmallOnesArrive) {
   Ends ends;
   ends.handshake().send(1000, data(1000, 100)).send(1100, ack(1100));
   for (int64_t i = 0; i < 3; ++i) ends.send(2000 + i * 300'000, data(1100, 1448), Ends::kLost);
+  ends.send(900'000, ack(1100));
   const TracePairFlow pair = ends.compare();
   EXPECT_EQ(pair.a_to_b.left, 3);
   EXPECT_EQ(pair.a_to_b.arrived, 2);
@@ -206,7 +226,7 @@ TEST(TraceCompare, PortsThatAreUsedAgainAreOtherConnections) {
   Ends ends;
   ends.send(0, {.flags = kS, .seq = 999})
       .send(100, {.from_a = false, .flags = kR | kA, .ack = 1000});
-  ends.send(5000, {.flags = kS, .seq = 70'000}, Ends::kLost);
+  ends.send(5000, {.flags = kS, .seq = 70'000}, Ends::kLost).ping(2'000'000);
   const auto pairs = compare_traces(ends.a.bytes(), ends.b.bytes());
   ASSERT_EQ(pairs->flows.size(), 2U);
   EXPECT_EQ(pairs->flows[0].a_to_b.where, "nowhere");
@@ -225,8 +245,8 @@ TEST(TraceCompare, ForeignFlowsAreLeftOut) {
 TEST(TraceCompare, UdpIsCounted) {
   BuiltCapture at_a, at_b;
   for (int i = 0; i < 5; ++i) {
-    at_a.add_frame(i, ethernet(ip4(17, true, udp(true, 10))));
-    if (i != 2) at_b.add_frame(i, ethernet(ip4(17, true, udp(true, 10), 0, 63)));
+    at_a.add_frame(i, ethernet(ip4(17, true, udp(true, 10), i + 1)));
+    if (i != 2) at_b.add_frame(i, ethernet(ip4(17, true, udp(true, 10), i + 1, 63)));
   }
   const auto pairs = compare_traces(at_a.bytes(), at_b.bytes());
   ASSERT_EQ(pairs->flows.size(), 1U);
@@ -260,7 +280,7 @@ TEST(TraceCompare, ErrorsNameTheFile) {
 TEST(TraceCompare, TextFitsTheTerminal) {
   Ends ends;
   for (int64_t i = 0; i < 3; ++i) ends.send(i * 1'000'000, {.flags = kS, .seq = 999});
-  const std::string text = compare_text({{ends.compare()}, 0}, 80);
+  const std::string text = compare_text(ends.both(), 80);
   EXPECT_THAT(text, HasSubstr("behind the\n      receiver's wire"));
   EXPECT_THAT(text, HasSubstr("first trace taken at 10.0.0.1"));
 }

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "probes/trace/intervals.h"
+#include "probes/trace/byte_layers.h"
 #include "probes/trace/rate_bins.h"
 #include "probes/trace/segments.h"
 #include "tests/probes/trace/packets.h"
@@ -176,7 +176,42 @@ TEST(IntervalsTest, MergeAndCover) {
   EXPECT_TRUE(seen.covers(0, 30));
   EXPECT_FALSE(seen.covers(0, 31));
   EXPECT_FALSE(seen.add(7, 7));
-  EXPECT_EQ(seen.highest(), 30);
+}
+
+TEST(IntervalsTest, GapsAreWhatIsNotThere) {
+  Intervals seen;
+  seen.add(10, 20);
+  seen.add(30, 40);
+  const auto text = [&](int64_t begin, int64_t end) {
+    std::string out;
+    for (const ByteRange& gap : seen.gaps(begin, end)) {
+      out += std::to_string(gap.begin) + "-" + std::to_string(gap.end) + " ";
+    }
+    return out;
+  };
+  EXPECT_EQ(text(0, 50), "0-10 20-30 40-50 ");
+  EXPECT_EQ(text(12, 18), "");
+  EXPECT_EQ(text(15, 35), "20-30 ");
+  EXPECT_EQ(text(20, 30), "20-30 ");
+  EXPECT_EQ(text(45, 45), "");
+  EXPECT_EQ(text(45, 46), "45-46 ");
+}
+
+TEST(ByteLayersTest, CountHowOftenWhichBytesWereSeen) {
+  ByteLayers layers;
+  std::string parts;
+  const auto note = [&](size_t layer, int64_t begin, int64_t end) {
+    parts += std::to_string(layer) + ":" + std::to_string(begin) + "-" + std::to_string(end) + " ";
+  };
+  layers.add(0, 10, note);
+  layers.add(5, 15, note);
+  layers.add(0, 20, note);
+  EXPECT_EQ(parts, "0:0-10 0:10-15 1:5-10 0:15-20 1:0-5 1:10-15 2:5-10 ");
+  EXPECT_EQ(layers.lacking(0, 0, 25), 5);
+  EXPECT_EQ(layers.lacking(1, 0, 20), 5);
+  EXPECT_EQ(layers.lacking(2, 0, 20), 15);
+  for (size_t i = 0; i < 2 * ByteLayers::kLayers; ++i) layers.add(0, 1, note);
+  EXPECT_EQ(layers.lacking(ByteLayers::kLayers - 1, 0, 1), 0);
 }
 
 TEST(IntervalsTest, ManyHolesAreBounded) {
