@@ -12,8 +12,9 @@
 
 namespace plumbline {
 
+PLUMBLINE_JSON_FIELDS(WatchNeighbour, ip, dev, state)
 PLUMBLINE_JSON_FIELDS(WatchState, nics, routes, carrier_changes, counters, temperatures, throttled,
-                      cpu, memory_bytes)
+                      cpu, memory_bytes, at_ns, neighbours)
 
 namespace {
 
@@ -33,6 +34,16 @@ constexpr WatchCounterRow kCounters[] = {
     {"tcp.retransmitted", 10, 4, "a loaded link loses a few in every round"},
     {"tcp.timeouts", 5, 4, "a loaded link has a few in every round"},
 };
+
+constexpr const char* kLiveCounters[] = {
+    "if.*.rx_bytes",   "if.*.tx_bytes",    "if.*.rx_packets",
+    "if.*.tx_packets", "if.*.queue_drops", "tcp.out_segments",
+};
+
+// "if.en1.rx_errors" -> "if.*.rx_errors"; names of interfaces may hold dots.
+std::string any_interface(const std::string& name) {
+  return name.rfind("if.", 0) == 0 ? "if.*" + name.substr(name.rfind('.')) : name;
+}
 
 const Nic* find_nic(const std::vector<Nic>& nics, const std::string& name) {
   const auto found =
@@ -87,13 +98,17 @@ void compare_nic(const Nic& before, const Nic& now, std::vector<HostChange>& out
 std::span<const WatchCounterRow> watch_counter_table() { return kCounters; }
 
 const WatchCounterRow* watched_counter(const std::string& name) {
-  // "if.en1.rx_errors" -> "if.*.rx_errors"; names of interfaces may hold dots.
-  const bool of_interface = name.rfind("if.", 0) == 0;
-  const std::string wanted = of_interface ? "if.*" + name.substr(name.rfind('.')) : name;
+  const std::string wanted = any_interface(name);
   for (const WatchCounterRow& row : kCounters) {
     if (wanted == row.name) return &row;
   }
   return nullptr;
+}
+
+bool is_live_counter(const std::string& name) {
+  const std::string wanted = any_interface(name);
+  return std::any_of(std::begin(kLiveCounters), std::end(kLiveCounters),
+                     [&wanted](const char* row) { return wanted == row; });
 }
 
 void HostHistory::compare_links(const WatchState& now, std::vector<HostChange>& out) const {

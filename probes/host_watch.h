@@ -17,15 +17,26 @@
 
 namespace plumbline {
 
+// An entry of the system's table of neighbours.
+struct WatchNeighbour {
+  std::string ip, dev;
+  std::string state;  // as ip-neighbour(8) prints it: "REACHABLE", "STALE", "FAILED" ...
+};
+void to_json(nlohmann::json& json, const WatchNeighbour& neighbour);
+void from_json(const nlohmann::json& json, WatchNeighbour& neighbour);
+
 struct WatchState {
   std::vector<Nic> nics;
   std::map<std::string, std::string> routes;  // by peer: "dev en1 via 10.0.0.1", or what is wrong
   std::map<std::string, int64_t> carrier_changes;  // by interface, since it exists
-  std::map<std::string, int64_t> counters;         // those of watch_counter_table()
-  std::map<std::string, double> temperatures;      // by sensor, degrees Celsius
-  std::map<std::string, int64_t> throttled;        // by kind, since the start of the system
-  std::map<std::string, std::string> cpu;          // "scaling_governor", "scaling_max_freq" (kHz)
-  std::optional<uint64_t> memory_bytes;            // resident, of the agent
+  // Those of watch_counter_table(), for a live view those of is_live_counter() too.
+  std::map<std::string, int64_t> counters;
+  std::map<std::string, double> temperatures;  // by sensor, degrees Celsius
+  std::map<std::string, int64_t> throttled;    // by kind, since the start of the system
+  std::map<std::string, std::string> cpu;      // "scaling_governor", "scaling_max_freq" (kHz)
+  std::optional<uint64_t> memory_bytes;        // resident, of the agent
+  int64_t at_ns = 0;  // when the counters were read, by the host's monotonic clock; 0 = not told
+  std::optional<std::vector<WatchNeighbour>> neighbours;  // for a live view only
 };
 void to_json(nlohmann::json& json, const WatchState& state);
 void from_json(const nlohmann::json& json, WatchState& state);
@@ -41,6 +52,9 @@ struct WatchCounterRow {
 std::span<const WatchCounterRow> watch_counter_table();
 // nullptr = not watched.
 const WatchCounterRow* watched_counter(const std::string& name);
+// Of traffic, which is no event whatever it does: bytes and packets of interfaces, TCP segments,
+// and "if.NAME.queue_drops" (probes/actions/queue_drops.h).
+bool is_live_counter(const std::string& name);
 
 struct HostChange {
   std::string kind;     // as in SoakEvent

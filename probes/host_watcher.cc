@@ -12,15 +12,17 @@ using Json = nlohmann::json;
 
 constexpr int64_t kLookMs = 2000;  // for an answer: what is read takes milliseconds
 
-Json params_of(const WatchedHost& host) {
+}  // namespace
+
+Json watch_params(const WatchedHost& host, bool live) {
   Json peers = Json::array();
   for (const WatchedPeer& peer : host.peers) {
     peers.push_back({{"name", peer.name}, {"from_ip", peer.from_ip}, {"to_ip", peer.to_ip}});
   }
-  return {{"peers", std::move(peers)}};
+  Json params = {{"peers", std::move(peers)}};
+  if (live) params["live"] = true;
+  return params;
 }
-
-}  // namespace
 
 HostWatcher::HostWatcher(std::vector<WatchedHost> hosts, Tell tell)
     : hosts_(std::move(hosts)),
@@ -57,7 +59,7 @@ void HostWatcher::look() {
   std::vector<int64_t> tickets(hosts_.size());
   for (size_t i = 0; i < hosts_.size(); ++i) {
     if (hosts_[i].agent == nullptr) continue;
-    tickets[i] = hosts_[i].agent->ask("watch", params_of(hosts_[i]), deadline);
+    tickets[i] = hosts_[i].agent->ask("watch", watch_params(hosts_[i], false), deadline);
   }
   for (size_t i = 0; i < hosts_.size(); ++i) {
     if (hosts_[i].agent != nullptr) {

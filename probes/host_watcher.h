@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -26,6 +27,9 @@ struct WatchedHost {
   std::string unreachable;
   std::vector<WatchedPeer> peers;  // whose routes are looked up
 };
+
+// Of the request `watch`; `live`: with what a live view shows beside.
+nlohmann::json watch_params(const WatchedHost& host, bool live);
 
 class HostWatcher {
  public:

@@ -1,7 +1,7 @@
 #include "probes/actions/counters.h"
 
+#include <algorithm>
 #include <charconv>
-#include <sstream>
 #include <string_view>
 #include <vector>
 
@@ -64,16 +64,30 @@ constexpr ColumnRow kDeviceColumns[] = {
 
 constexpr size_t kMaxInterfaces = 1000;
 
-bool number(const std::string& text, int64_t& value) {
+bool number(std::string_view text, int64_t& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size();
 }
 
-std::vector<std::string> words_of(const std::string& line) {
-  std::istringstream stream(line);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
+// Views of the text. These files are read every second where somebody looks on: no copies.
+std::vector<std::string_view> words_of(std::string_view line) {
+  constexpr const char* kBlanks = " \t\r\v\f";
+  std::vector<std::string_view> words;
+  for (size_t at = line.find_first_not_of(kBlanks); at != line.npos;) {
+    const size_t end = std::min(line.find_first_of(kBlanks, at), line.size());
+    words.push_back(line.substr(at, end - at));
+    at = line.find_first_not_of(kBlanks, end);
+  }
   return words;
+}
+
+// The next line of the text, which becomes what is behind it; false at the end.
+bool next_line(std::string_view& text, std::string_view& line) {
+  if (text.empty()) return false;
+  const size_t end = std::min(text.find('\n'), text.size());
+  line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return true;
 }
 
 void set(Counters& counters, const std::string& kernel_name, int64_t value) {
@@ -90,44 +104,44 @@ void set(Counters& counters, const std::string& kernel_name, int64_t value) {
 
 void parse_snmp(const std::string& text, Counters& counters) {
   // Pairs of lines: "Tcp: Name Name ..." and "Tcp: 1 2 ...".
-  std::istringstream lines(text);
-  std::string first, second;
-  while (std::getline(lines, first) && std::getline(lines, second)) {
-    const std::vector<std::string> names = words_of(first), values = words_of(second);
+  std::string_view left = text, first, second;
+  while (next_line(left, first) && next_line(left, second)) {
+    const std::vector<std::string_view> names = words_of(first), values = words_of(second);
     if (names.empty() || values.size() != names.size() || names[0] != values[0] ||
         names[0].back() != ':') {
       continue;
     }
-    const std::string group = names[0].substr(0, names[0].size() - 1) + ".";
+    const std::string group = std::string(names[0].substr(0, names[0].size() - 1)) + ".";
     for (size_t i = 1; i < names.size(); ++i) {
       int64_t value = 0;
-      if (number(values[i], value)) set(counters, group + names[i], value);
+      if (number(values[i], value)) set(counters, group + std::string(names[i]), value);
     }
   }
 }
 
 void parse_snmp6(const std::string& text, Counters& counters) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const std::vector<std::string> words = words_of(line);
+  std::string_view left = text;
+  for (std::string_view line; next_line(left, line);) {
+    const std::vector<std::string_view> words = words_of(line);
     int64_t value = 0;
     if (words.size() != 2 || !number(words[1], value)) continue;
     // "Ip6InReceives" -> "Ip6.InReceives"
     const size_t digit = words[0].find('6');
     if (digit == std::string::npos) continue;
-    set(counters, words[0].substr(0, digit + 1) + "." + words[0].substr(digit + 1), value);
+    const std::string name(words[0]);
+    set(counters, name.substr(0, digit + 1) + "." + name.substr(digit + 1), value);
   }
 }
 
 void parse_net_devices(const std::string& text, Counters& counters) {
-  std::istringstream lines(text);
+  std::string_view left = text;
   size_t interfaces = 0;
-  for (std::string line; std::getline(lines, line) && interfaces < kMaxInterfaces;) {
+  for (std::string_view line; interfaces < kMaxInterfaces && next_line(left, line);) {
     const size_t colon = line.rfind(": ");  // names may have colons, numbers have none
     if (colon == std::string::npos) continue;
     const size_t begin = line.find_first_not_of(' ');
-    const std::string name = line.substr(begin, colon - begin);
-    const std::vector<std::string> values = words_of(line.substr(colon + 1));
+    const std::string name(line.substr(begin, colon - begin));
+    const std::vector<std::string_view> values = words_of(line.substr(colon + 1));
     if (values.size() < 14) continue;
     ++interfaces;
     for (const ColumnRow& column : kDeviceColumns) {

@@ -1,6 +1,5 @@
 #include <ifaddrs.h>
 #include <linux/if_packet.h>
-#include <linux/neighbour.h>
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <netinet/in.h>
@@ -12,7 +11,7 @@
 #include "core/clock.h"
 #include "probes/actions/link_query_linux.h"
 #include "probes/actions/neighbour.h"
-#include "probes/actions/netlink_linux.h"
+#include "probes/actions/neighbour_table_linux.h"
 #include "probes/actions/route.h"
 
 namespace plumbline {
@@ -21,55 +20,19 @@ namespace {
 constexpr uint16_t kDiscardPort = 9;  // RFC 863
 constexpr int64_t kTablePause = 20 * kMillisecond;
 
-struct StateRow {
-  unsigned state;
-  const char* name;
-};
-// As ip-neighbour(8) prints them.
-constexpr StateRow kStates[] = {
-    {NUD_INCOMPLETE, "INCOMPLETE"}, {NUD_REACHABLE, "REACHABLE"}, {NUD_STALE, "STALE"},
-    {NUD_DELAY, "DELAY"},           {NUD_PROBE, "PROBE"},         {NUD_FAILED, "FAILED"},
-    {NUD_NOARP, "NOARP"},           {NUD_PERMANENT, "PERMANENT"},
-};
-
-std::string mac_text(const std::string& bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (!text.empty()) text += ':';
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15u];
-  }
-  return text;
-}
-
 struct KernelEntry {
   std::string state, mac;
 };
 
 // What the kernel's table says about an address on an interface.
 KernelEntry kernel_entry(const SocketAddress& wanted, int interface, const AgentCall& call) {
-  ndmsg body{};
-  body.ndm_family = static_cast<uint8_t>(wanted.family());
-  const NetlinkRequest request(RTM_GETNEIGH, NLM_F_DUMP, &body, sizeof body);
   const std::string ip = ip_text(wanted);
-  KernelEntry out;
-  const auto read = [&](const nlmsghdr& message) {
-    ndmsg entry{};
-    if (message.nlmsg_type != RTM_NEWNEIGH || !netlink_body(message, &entry, sizeof entry)) return;
-    if (entry.ndm_ifindex != interface || entry.ndm_family != body.ndm_family) return;
-    const auto attributes = netlink_attributes(message, sizeof entry);
-    if (netlink_ip(attributes, NDA_DST, entry.ndm_family) != ip) return;
-    if (const auto mac = attributes.find(NDA_LLADDR); mac != attributes.end()) {
-      out.mac = mac_text(mac->second);
-    }
-    for (const StateRow& row : kStates) {
-      if ((entry.ndm_state & row.state) != 0) out.state = row.name;
-    }
-  };
-  if (!ask_netlink(request, call, read)) return {};
-  return out;
+  const auto table = kernel_neighbours(wanted.family(), call);
+  if (!table) return {};
+  for (const KernelNeighbour& entry : *table) {
+    if (entry.interface == interface && entry.ip == ip) return {entry.state, entry.mac};
+  }
+  return {};
 }
 
 bool settled(const KernelEntry& entry) {

@@ -1,11 +1,16 @@
 // What an agent is asked about its own host alone.
 
+#include <set>
+
+#include "core/clock.h"
 #include "core/command.h"
 #include "core/host.h"
 #include "core/json.h"
 #include "core/own_memory.h"
 #include "core/physical_cores.h"
 #include "probes/actions/counters.h"
+#include "probes/actions/neighbour_table.h"
+#include "probes/actions/queue_drops.h"
 #include "probes/actions/requests.h"
 #include "probes/actions/route.h"
 #include "probes/actions/sensors.h"
@@ -18,6 +23,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int64_t kCommandMs = 5000;  // when the request does not say
+constexpr size_t kMostNeighbours = 256;
 
 Expected<Json> run_snapshot(const Json& params, const AgentCall& call) {
   const auto request = params.get<SnapshotRequest>();
@@ -65,21 +71,38 @@ std::string carrier_name(const std::vector<Nic>& nics, const std::string& ip) {
   return {};
 }
 
+// What a live view shows beside what watching needs.
+void read_live(const Json& peers, const AgentCall& call, WatchState& state) {
+  const std::map<int, int64_t> drops = read_queue_drops(call);
+  for (const Nic& nic : state.nics) {
+    const auto found = drops.find(nic.index);
+    if (found != drops.end()) state.counters["if." + nic.name + ".queue_drops"] = found->second;
+  }
+  std::set<std::string> first;
+  for (const Json& peer : peers) first.insert(peer.at("to_ip").get<std::string>());
+  state.neighbours = read_neighbours(first, kMostNeighbours, call);
+}
+
 // What cannot be read here is left out: the rest is still worth watching.
 Expected<Json> run_watch(const Json& params, const AgentCall& call) {
   WatchState state;
+  const bool live = params.value("live", false);
+  const Json peers = params.value("peers", Json::array());
   auto nics = list_nics();
   if (!nics) return fail(nics.error());
   state.nics = std::move(*nics);
+  state.at_ns = monotonic_ns();
   if (const auto counters = read_counters()) {
     for (const auto& [name, value] : *counters) {
-      if (watched_counter(name) != nullptr) state.counters[name] = value;
+      const bool wanted = watched_counter(name) != nullptr || (live && is_live_counter(name));
+      if (wanted) state.counters[name] = value;
       for (const Nic& nic : state.nics) {
         if (name == "if." + nic.name + ".carrier_changes") state.carrier_changes[nic.name] = value;
       }
     }
   }
-  for (const Json& peer : params.value("peers", Json::array())) {
+  if (live) read_live(peers, call, state);
+  for (const Json& peer : peers) {
     const auto from_ip = peer.at("from_ip").get<std::string>();
     const auto name = peer.at("name").get<std::string>();
     const auto ends = make_ends(from_ip, peer.at("to_ip").get<std::string>(),
