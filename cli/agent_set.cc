@@ -24,7 +24,7 @@ std::map<std::string, std::string> shared_options(const OptionSet& options) {
 
 AgentSet::AgentSet(const std::vector<ScenarioHost>& hosts, const Reach& reach,
                    const OptionSet& options)
-    : reach_(reach), hosts_(hosts) {
+    : reach_(reach), hosts_(hosts), options_(shared_options(options)) {
   started_.resize(hosts.size());
   std::vector<AgentPlace> places;
   std::vector<size_t> reachable;
@@ -38,10 +38,19 @@ AgentSet::AgentSet(const std::vector<ScenarioHost>& hosts, const Reach& reach,
       continue;
     }
     reachable.push_back(i);
-    places.push_back({host.name, command_on(host, reach, "agent"), remote});
+    places.push_back(place_of(i));
   }
-  auto started = start_agents(places, shared_options(options), Deadline::after_ms(kStartMs));
+  auto started = start_agents(places, options_, Deadline::after_ms(kStartMs));
   for (size_t i = 0; i < started.size(); ++i) started_[reachable[i]] = std::move(started[i]);
+}
+
+AgentPlace AgentSet::place_of(size_t host) const {
+  const ScenarioHost& where = hosts_[host];
+  return {where.name, command_on(where, reach_, "agent"), !where.ssh.empty()};
+}
+
+AgentStart AgentSet::start_again(size_t host, Deadline deadline) const {
+  return std::move(start_agents({place_of(host)}, options_, deadline).front());
 }
 
 AgentSet::~AgentSet() {

@@ -1,6 +1,7 @@
 // The agents of a scenario's hosts, as commands use them: started together, ended together.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -26,6 +27,9 @@ class AgentSet {
   ~AgentSet();
   AgentSet(const AgentSet&) = delete;
   AgentSet& operator=(const AgentSet&) = delete;
+  // Another agent in the place of one that was lost; the caller's, and it must not outlive the
+  // calling thread. Thread-safe.
+  AgentStart start_again(size_t host, Deadline deadline) const;
   // An agent that was reached in another way.
   void put(size_t host, AgentStart start);
   // agents()[i] is null where there is none.
@@ -44,9 +48,11 @@ class AgentSet {
  private:
   // The same question to all agents, side by side; nullopt where there is none.
   std::vector<std::optional<Expected<nlohmann::json>>> ask_all(const std::string& request) const;
+  AgentPlace place_of(size_t host) const;
 
   Reach reach_;
   std::vector<ScenarioHost> hosts_;
+  std::map<std::string, std::string> options_;  // that agents are told
   std::vector<AgentStart> started_;
 };
 

@@ -266,6 +266,21 @@ std::vector<CommandRow> command_table() {
        "compared, and what is left out at either end is told. Files that cannot be compared (no\n"
        "packet in common, one capture given twice, an empty file) are said to be that; with\n"
        "--compare this is an error, exit code 1."},
+      {"watch",
+       "a live view of hosts and links: rates, losses, signals, neighbours; reads only",
+       {{"file", "host file or scenario (default: this machine alone)", false}},
+       {{"--hosts", "FILE", "the same as FILE"},
+        {"--count", "N", "end after N looks, one a second"},
+        {"--for", "TIME", "end after so long (30s, 5m)"},
+        {"--json", nullptr,
+         "one JSON object a line, one per look and host; so too where standard output is no "
+         "terminal"}},
+       true,
+       false,
+       run_watch,
+       "Keys: q quit, p pause the picture, s sort by the next column, r reverse, arrows scroll.\n"
+       "Exit code 0, 2 when a host was lost at the end or could never be asked, 130 after Ctrl-C.\n"
+       "What the columns and the lines of --json mean: docs/watch.md."},
       {"coll",
        "one operation over a sweep of sizes, in nccl-tests' letters and table",
        {{"operation", "operation (plumbline list operations)"}},

@@ -20,6 +20,7 @@ int run_verify(const Args& args, Context& context);
 int run_results(const Args& args, Context& context);
 int run_trace(const Args& args, Context& context);
 int run_doctor(const Args& args, Context& context);
+int run_watch(const Args& args, Context& context);
 int run_coll(const Args& args, Context& context);
 int run_hosts(const Args& args, Context& context);
 int run_lab(const Args& args, Context& context);

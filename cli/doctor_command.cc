@@ -19,7 +19,6 @@
 #include "cli/scenario_programs.h"
 #include "cli/scenario_source.h"
 #include "cli/status_line.h"
-#include "cli/vocabulary.h"
 #include "core/printable.h"
 #include "core/temporary_folder.h"
 #include "launch/process.h"
@@ -33,27 +32,6 @@ namespace {
 
 constexpr size_t kMostPorts = 512;
 constexpr int64_t kDeepIdleSeconds = 60, kMaxIdleSeconds = 3600;
-
-// A scenario brings its options along, a host file only hosts; without a file two ranks on this
-// machine.
-std::optional<Scenario> what_to_look_at(const Args& args, Context& context) {
-  const std::string file = args.get("file", args.get("hosts"));
-  Scenario scenario;
-  scenario.file = file;
-  scenario.hosts = local_hosts(2);
-  if (file.empty()) return scenario;
-  std::optional<std::vector<ScenarioHost>> hosts = read_hosts(file, context);
-  if (!hosts) return std::nullopt;
-  if (const auto read = load_host_file(file); read && read->of_scenario) {
-    if (const Status programs = check_binaries(*hosts, permitted_by(args)); !programs) {
-      usage_failure(context, programs.error());
-      return std::nullopt;
-    }
-  }
-  if (auto whole = load_scenario(file, make_vocabulary())) return std::move(*whole);
-  scenario.hosts = std::move(*hosts);
-  return scenario;
-}
 
 Error usage(std::string what, std::string hint) {
   return Error{ErrorCode::kUsage, std::move(what), 0, std::move(hint), ""};
@@ -223,7 +201,7 @@ int run_doctor(const Args& args, Context& context) {
     return usage_failure(context, places.error());
   }
   if (args.has("from")) return diagnose_files(args, context);
-  std::optional<Scenario> scenario = what_to_look_at(args, context);
+  std::optional<Scenario> scenario = read_scenario_or_hosts(args, 2, context);
   if (!scenario) return 1;
   const auto options = resolve_options(args, scenario->config);
   if (!options) return usage_failure(context, options.error());

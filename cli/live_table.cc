@@ -1,8 +1,8 @@
 #include "cli/live_table.h"
 
 #include <algorithm>
-#include <vector>
 
+#include "cli/columns.h"
 #include "core/units.h"
 #include "reports/tables.h"
 #include "reports/text.h"
@@ -39,9 +39,9 @@ std::string type_text(const Record& record) {
 
 struct ColumnRow {
   const char* name;
-  int width, least;  // columns that it gets, and with which it is still of use
+  int width, least;  // as columns_for() wants them
   bool left;
-  int priority;  // the highest is left out first
+  int priority;
   std::string (*text)(const Record& record);
 };
 const ColumnRow kColumns[] = {
@@ -58,56 +58,9 @@ const ColumnRow kColumns[] = {
      [](const Record& r) { return std::string(to_string(verdict_of(r))); }},
     {"noise", 30, 8, true, 5, [](const Record& r) { return join(r.noise.causes, ", "); }},
 };
-constexpr int kGap = 1;
-
-struct Shown {
-  const ColumnRow* row;
-  int width;
-};
-
-// The columns that fit with what they need at least, and then as wide as there is room.
-std::vector<Shown> columns_for(int width) {
-  std::vector<Shown> shown;
-  for (const ColumnRow& row : kColumns) shown.push_back({&row, row.least});
-  const auto total = [&shown] {
-    int sum = -kGap;
-    for (const Shown& one : shown) sum += one.width + kGap;
-    return sum;
-  };
-  while (width > 0 && total() > width) {
-    const auto worst = std::max_element(
-        shown.begin(), shown.end(),
-        [](const auto& a, const auto& b) { return a.row->priority < b.row->priority; });
-    if (worst->row->priority == 0) break;
-    shown.erase(worst);
-  }
-  // Only what is always there, and still too much: operations give way, down to a few letters.
-  constexpr int kFewest = 6;
-  if (width > 0 && total() > width) {
-    shown.front().width = std::max(kFewest, shown.front().width - (total() - width));
-    return shown;
-  }
-  for (Shown& one : shown) {
-    const int room = width > 0 ? std::max(0, width - total()) : one.row->width;
-    one.width = std::min(one.row->width, one.width + room);
-  }
-  return shown;
-}
-
 template <typename Text>
 std::string line_of(int width, Text text) {
-  std::string line;
-  for (const Shown& one : columns_for(width)) {
-    if (!line.empty()) line += std::string(kGap, ' ');
-    const std::string value = clean(text(*one.row));
-    line += fit(value.empty() ? "-" : value, static_cast<size_t>(one.width), one.row->left);
-  }
-  line.erase(line.find_last_not_of(' ') + 1);
-  // Narrower than the columns that are always there.
-  if (width > 0 && display_width(line) > static_cast<size_t>(width)) {
-    line = fit(line, static_cast<size_t>(width), true);
-  }
-  return line;
+  return column_line(std::span<const ColumnRow>(kColumns), width, text);
 }
 
 Tone tone_of(Verdict verdict) {

@@ -6,7 +6,9 @@
 #include <charconv>
 #include <chrono>
 
+#include "cli/scenario_programs.h"
 #include "cli/vocabulary.h"
+#include "scenarios/host_files/host_file.h"
 
 namespace plumbline {
 namespace {
@@ -71,6 +73,25 @@ std::optional<std::vector<ScenarioHost>> read_hosts(const std::string& path, Con
   if (hosts) return std::move(*hosts);
   print_problems(hosts.error(), context);
   return std::nullopt;
+}
+
+std::optional<Scenario> read_scenario_or_hosts(const Args& args, int local, Context& context) {
+  const std::string path = args.get("file", args.get("hosts"));
+  Scenario scenario;
+  scenario.file = path;
+  scenario.hosts = local_hosts(local);
+  if (path.empty()) return scenario;
+  std::optional<std::vector<ScenarioHost>> hosts = read_hosts(path, context);
+  if (!hosts) return std::nullopt;
+  if (const auto read = load_host_file(path); read && read->of_scenario) {
+    if (const Status programs = check_binaries(*hosts, permitted_by(args)); !programs) {
+      usage_failure(context, programs.error());
+      return std::nullopt;
+    }
+  }
+  if (auto whole = load_scenario(path, make_vocabulary())) return std::move(*whole);
+  scenario.hosts = std::move(*hosts);
+  return scenario;
 }
 
 uint64_t fresh_seed() {

@@ -24,6 +24,10 @@ std::optional<Plan> plan_of(const Scenario& scenario, const OptionSet& options, 
 // The same with a given seed.
 std::optional<Plan> plan_of(const Scenario& scenario, const OptionSet& options, const Args& args,
                             uint64_t seed, Context& context);
+// For commands that only look at the hosts of FILE or --hosts: a scenario brings its options along,
+// and programs of its own hosts need --allow-commands; a host file brings only hosts; without a
+// file `local` ranks on this machine. nullopt after printing what is wrong.
+std::optional<Scenario> read_scenario_or_hosts(const Args& args, int local, Context& context);
 // The hosts of a scenario or host file; nullopt after printing what is wrong.
 std::optional<std::vector<ScenarioHost>> read_hosts(const std::string& path, Context& context);
 

@@ -9,9 +9,9 @@
 #include <mutex>
 #include <utility>
 
+#include "cli/watched_hosts.h"
 #include "core/clock.h"
 #include "core/event.h"
-#include "probes/gather.h"
 #include "probes/host_watcher.h"
 
 namespace plumbline {
@@ -28,27 +28,10 @@ int64_t look_every(const SoakPlan& plan) {
   return std::clamp(plan.every_ns / 4, kSecond / 2, 10 * kSecond);
 }
 
-// Whom to look at, and the routes of each. Several hosts that are this very machine see the same:
-// the first one stands for them.
-std::vector<WatchedHost> watched_hosts(const AgentSet& agents, const Job& job) {
-  const std::vector<HostAgent*> asked = agents.agents();
-  const std::vector<HostEvidence> greetings = agents.greetings();
-  EvidenceSet evidence;
-  evidence.job = job;
-  const std::vector<PairEvidence> pairs = pairs_to_try(evidence);
+std::vector<WatchedHost> hosts_of(const SoakRunSpec& spec) {
   std::vector<WatchedHost> hosts;
-  bool here = false;
-  for (size_t i = 0; i < job.hosts.size() && i < asked.size(); ++i) {
-    if (job.hosts[i].reached_by == "local" && std::exchange(here, true)) continue;
-    WatchedHost host;
-    host.name = job.hosts[i].name;
-    host.agent = asked[i];
-    if (host.agent == nullptr) host.unreachable = greetings[i].agent_error;
-    for (const PairEvidence& pair : pairs) {
-      if (pair.from != host.name || !pair.skipped.empty()) continue;
-      host.peers.push_back({pair.to, pair.from_ip, pair.to_ip});
-    }
-    hosts.push_back(std::move(host));
+  for (WatchedPlace& place : watched_hosts(*spec.agents, spec.job)) {
+    hosts.push_back(std::move(place.host));
   }
   return hosts;
 }
@@ -158,17 +141,16 @@ Expected<SoakSummary> soak(const SoakRunSpec& spec, CellRunner& ranks) {
   EventLog events(std::move(*file), spec.run.run_id);
   SoakScreen screen(spec, events);
   std::atomic<int64_t> round{0};
-  HostWatcher watcher(watched_hosts(*spec.agents, spec.job),
-                      [&](const std::string& host, const HostChange& change) {
-                        SoakEvent event;
-                        event.at_ns = events.now();
-                        event.round = round.load();
-                        event.host = host;
-                        event.kind = change.kind;
-                        event.subject = change.subject;
-                        event.text = change.text;
-                        events.add(std::move(event));
-                      });
+  HostWatcher watcher(hosts_of(spec), [&](const std::string& host, const HostChange& change) {
+    SoakEvent event;
+    event.at_ns = events.now();
+    event.round = round.load();
+    event.host = host;
+    event.kind = change.kind;
+    event.subject = change.subject;
+    event.text = change.text;
+    events.add(std::move(event));
+  });
   watcher.look();  // how things are before anything is measured
   watcher.start(look_every(spec.plan));
   const std::unique_ptr<SoakClock> clock = make_soak_clock();

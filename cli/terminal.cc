@@ -30,6 +30,17 @@ bool is_terminal(int fd) {
   return isatty(fd) != 0 && (kind == nullptr || std::string_view(kind) != "dumb");
 }
 
+bool can_show_pictures(int fd) {
+  const char* kind = std::getenv("TERM");
+  return kind != nullptr && *kind != '\0' && is_terminal(fd);
+}
+
+int terminal_height(int fd) {
+  winsize size{};
+  if (isatty(fd) == 0 || ioctl(fd, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_row;
+}
+
 bool colour_wanted() {
   const char* no = std::getenv("NO_COLOR");
   return no == nullptr || *no == '\0';
