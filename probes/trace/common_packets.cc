@@ -15,8 +15,8 @@ constexpr size_t kMaxAlike = 8;  // sightings of one key in one capture that are
 // slowly; those of a packet and its repetition do, by a retransmission time-out.
 constexpr int64_t kApart = 100'000'000;  // ns
 // One in so many packets must be common, of those that could be: where a packet that is sent again
-// differs, where it does not, and where there are few of that kind.
-constexpr size_t kShareMarked = 20, kShare = 5, kShareOfFew = 2;
+// differs, where it does not, and, of that kind, where there are few.
+constexpr size_t kShareMarked = 20, kShare = 5, kShareOfFew = 1;
 constexpr size_t kFew = 8;
 
 uint64_t key_of(const Packet& packet) {
@@ -83,7 +83,7 @@ std::vector<CommonPacket> agreeing(std::vector<Candidate> all) {
     double weight = 0;
     do {
       weight += all[end++].weight;
-    } while (end < all.size() && all[end].packet.delta() - all[end - 1].packet.delta() <= kApart);
+    } while (end < all.size() && all[end].packet.delta() <= all[end - 1].packet.delta() + kApart);
     const bool nearer = std::abs(all[begin].packet.delta()) < std::abs(all[best].packet.delta());
     if (weight > most || (weight == most && nearer)) {
       most = weight;
@@ -151,12 +151,14 @@ bool is_chance(const std::vector<Sighting>& first, const std::vector<Sighting>& 
   for (const CommonPacket& packet : common) hosts.insert(packet.first.hosts);
   const int64_t offset = common[common.size() / 2].delta();
   const Deltas here = times_of(first), there = times_of(second);
-  const int64_t begin = std::max(here.least, there.least - offset);
-  const int64_t end = std::min(here.most, there.most - offset);
-  const size_t possible = std::min(packets_within(first, hosts, begin, end),
-                                   packets_within(second, hosts, begin + offset, end + offset));
+  const int64_t begin = std::max(here.least, later_by(there.least, -offset));
+  const int64_t end = std::min(here.most, later_by(there.most, -offset));
+  const size_t possible =
+      std::min(packets_within(first, hosts, begin, end),
+               packets_within(second, hosts, later_by(begin, offset), later_by(end, offset)));
   const bool marked = std::any_of(common.begin(), common.end(),
                                   [](const CommonPacket& packet) { return packet.first.marked; });
+  if (!marked && common.size() == 1 && common.front().first.bytes) return true;
   const size_t share = marked ? kShareMarked : common.size() >= kFew ? kShare : kShareOfFew;
   return common.size() * share < possible;
 }

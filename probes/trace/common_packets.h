@@ -37,6 +37,13 @@ class PacketIndex {
   uint64_t mask_ = 0;  // only packets whose key has none of these bits are kept
 };
 
+// Times of hostile files may be anything: a sum that does not fit is the largest that does.
+inline int64_t later_by(int64_t at_ns, int64_t by_ns) {
+  int64_t sum = 0;
+  if (!__builtin_add_overflow(at_ns, by_ns, &sum)) return sum;
+  return by_ns > 0 ? INT64_MAX : INT64_MIN;
+}
+
 struct CommonPacket {
   Sighting first, second;
   int64_t delta() const { return second.at_ns - first.at_ns; }

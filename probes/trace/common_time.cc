@@ -13,20 +13,23 @@ constexpr int64_t kLaterUnknown = 500'000'000;
 constexpr int64_t kRough = 1'000'000;  // ns; clocks tick, and interfaces deliver in bundles
 
 // `way` may come from the other direction, of which only the difference of the clocks holds here.
-Covered covered_by(const OneWay& way, const Range& sender, const Range& receiver) {
+Covered covered_by(const OneWay& way, const TimeRange& sender, const TimeRange& receiver) {
   const int64_t spread = way.most - way.least;
   const int64_t later = way.seen ? std::max(kLater, 2 * spread) : kLaterUnknown;
   Covered result;
   // Packets keep their order: what left between two that arrived passed the receiver in between.
   // Before and behind these there must be time enough to arrive.
-  result.sent = {receiver.begin - way.least + later, receiver.end - way.most - later};
+  result.sent = {later_by(receiver.begin, later - way.least),
+                 later_by(receiver.end, -way.most - later)};
   if (way.seen) {
     result.sent.begin = std::min(result.sent.begin, way.sent.begin);
-    result.sent.end = std::max(result.sent.end, std::min(way.sent.end, receiver.end - way.most));
+    result.sent.end =
+        std::max(result.sent.end, std::min(way.sent.end, later_by(receiver.end, -way.most)));
   }
   result.sent = {std::max(result.sent.begin, sender.begin), std::min(result.sent.end, sender.end)};
   const int64_t rough = way.seen ? spread + kRough : later;
-  result.arrives = {result.sent.begin + way.least - rough, result.sent.end + way.most + rough};
+  result.arrives = {later_by(result.sent.begin, way.least - rough),
+                    later_by(result.sent.end, way.most + rough)};
   return result;
 }
 
@@ -59,7 +62,7 @@ Covered CommonTime::towards_first() const {
 int64_t CommonTime::offset_ns() const {
   if (!to_first.seen) return to_second.least;
   if (!to_second.seen) return -to_first.least;
-  return (to_second.least - to_first.least) / 2;
+  return to_second.least / 2 - to_first.least / 2;
 }
 
 std::optional<int64_t> CommonTime::error_ns() const {
@@ -67,9 +70,10 @@ std::optional<int64_t> CommonTime::error_ns() const {
   return std::abs(to_second.least + to_first.least) / 2;
 }
 
-Range CommonTime::overlap() const {
+TimeRange CommonTime::overlap() const {
   const int64_t offset = offset_ns();
-  return {std::max(first.begin, second.begin - offset), std::min(first.end, second.end - offset)};
+  return {std::max(first.begin, later_by(second.begin, -offset)),
+          std::min(first.end, later_by(second.end, -offset))};
 }
 
 CommonTime common_time(const Analysis& first, const Analysis& second,

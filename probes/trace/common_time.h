@@ -14,7 +14,7 @@
 namespace plumbline {
 
 // A capture, from its first packet to its last, by its own clock, ns.
-struct Range {
+struct TimeRange {
   int64_t begin = 0, end = 0;
   bool holds(int64_t at) const { return begin <= at && at <= end; }
 };
@@ -24,18 +24,18 @@ struct Range {
 struct OneWay {
   bool seen = false;
   int64_t least = 0, most = 0;
-  Range sent;  // first and last of them, by the sender's clock
+  TimeRange sent;  // first and last of them, by the sender's clock
   void add(int64_t sent_ns, int64_t delta);
 };
 
 // What of one direction can be compared.
 struct Covered {
-  Range sent;     // by the sender's clock: whatever left then and arrived is in both captures
-  Range arrives;  // by the receiver's: when that may arrive, rather too long than too short
+  TimeRange sent;     // by the sender's clock: whatever left then and arrived is in both captures
+  TimeRange arrives;  // by the receiver's: when that may arrive, rather too long than too short
 };
 
 struct CommonTime {
-  Range first, second;  // the captures
+  TimeRange first, second;  // the captures
   OneWay to_second, to_first;
 
   Covered towards_second() const;
@@ -45,7 +45,7 @@ struct CommonTime {
   // nullopt where packets go one way only.
   std::optional<int64_t> error_ns() const;
   // By the first clock; empty (end < begin) when they do not overlap.
-  Range overlap() const;
+  TimeRange overlap() const;
 };
 
 // `side` tells of a flow whether its a is at the first capture (> 0), at the second (< 0) or

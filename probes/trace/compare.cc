@@ -61,7 +61,7 @@ Direction direction_of(const FlowPair& pair, int side, const CommonTime& time,
   result.receiver_side = from_first ? other : side;
   result.shift = from_first ? shift : -shift;
   result.covered = from_first ? time.towards_second() : time.towards_first();
-  result.receiver_until = time.overlap().end + (from_first ? time.offset_ns() : 0);
+  result.receiver_until = later_by(time.overlap().end, from_first ? time.offset_ns() : 0);
   return result;
 }
 
@@ -180,7 +180,8 @@ TracePairFlow result_of(const FlowPair& pair, const ComparedTrace& first,
   return result;
 }
 
-TraceLeftOut left_out(const Range& capture, const Range& overlap, const TraceSource& source) {
+TraceLeftOut left_out(const TimeRange& capture, const TimeRange& overlap,
+                      const TraceSource& source) {
   TraceLeftOut out;
   out.before_ns = std::max<int64_t>(overlap.begin - capture.begin, 0);
   out.after_ns = std::max<int64_t>(capture.end - overlap.end, 0);
@@ -195,7 +196,7 @@ TraceLeftOut left_out(const Range& capture, const Range& overlap, const TraceSou
 TraceOverlap overlap_of(const CommonTime& time, size_t common, const ComparedTrace& first,
                         const ComparedTrace& second) {
   TraceOverlap out;
-  const Range both = time.overlap();
+  const TimeRange both = time.overlap();
   const int64_t offset = time.offset_ns();
   out.common_packets = static_cast<int64_t>(common);
   out.clock_offset_ns = offset;
@@ -203,7 +204,8 @@ TraceOverlap overlap_of(const CommonTime& time, size_t common, const ComparedTra
   out.begin = trace_time(both.begin);
   out.duration_ns = std::max<int64_t>(both.end - both.begin, 0);
   out.first = left_out(time.first, both, first.source);
-  out.second = left_out(time.second, {both.begin + offset, both.end + offset}, second.source);
+  out.second = left_out(time.second, {later_by(both.begin, offset), later_by(both.end, offset)},
+                        second.source);
   return out;
 }
 

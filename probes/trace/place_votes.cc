@@ -96,8 +96,8 @@ void PlaceVotes::count_presence(const std::vector<CommonPacket>& common, const A
     least = std::min(least, packet.delta());
     most = std::max(most, packet.delta());
   }
-  const int64_t begin = std::max(second.first_ns(), first.first_ns() + most);
-  const int64_t end = std::min(second.last_ns(), first.last_ns() + least);
+  const int64_t begin = std::max(second.first_ns(), later_by(first.first_ns(), most));
+  const int64_t end = std::min(second.last_ns(), later_by(first.last_ns(), least));
   const SentByPair here = sent_in(first), there = sent_in(second);
   for (const auto& one : here) {
     const Key& key = one.first;
@@ -108,8 +108,8 @@ void PlaceVotes::count_presence(const std::vector<CommonPacket>& common, const A
                           bool y_is_low) {
       if (x1.packets == 0 || x2.packets == 0 || (y1.packets == 0) == (y2.packets == 0)) return;
       const bool only_first = y2.packets == 0;
-      const int64_t from = only_first ? y1.first_ns + least : y2.first_ns;
-      const int64_t until = only_first ? y1.last_ns + most : y2.last_ns;
+      const int64_t from = only_first ? later_by(y1.first_ns, least) : y2.first_ns;
+      const int64_t until = only_first ? later_by(y1.last_ns, most) : y2.last_ns;
       if (from >= begin && until <= end) pairs_[key].presence.add(only_first == y_is_low ? 1 : -1);
     };
     look(one.second.first, one.second.second, other->second.first, other->second.second, false);

@@ -270,6 +270,66 @@ TEST(TraceCompare, NumbersThatWrapAndTracesThatBeginLater) {
   EXPECT_EQ(pairs->flows.front().a_to_b.arrived, 2);
 }
 
+// Nothing tells whether a file that ends earlier missed what it does not hold.
+TEST(TraceCompare, WhatWasSentBehindTheEndOfTheOtherFileIsNotJudged) {
+  Ends ends;
+  ends.handshake().send(1000, data(1000, 100)).send(1100, ack(1100));
+  for (int64_t i = 0; i < 3; ++i) ends.send(2000 + i * 300'000, data(1100, 1448), Ends::kLost);
+  const TraceComparison both = ends.both();
+  ASSERT_EQ(both.flows.size(), 1U);
+  EXPECT_EQ(both.flows[0].a_to_b.where, "nowhere");
+  EXPECT_EQ(both.flows[0].a_to_b.left_out, 3);
+  EXPECT_EQ(both.overlap.first.after_packets, 4);  // and what was under way to it then
+  EXPECT_EQ(both.overlap.second.after_packets, 0);
+}
+
+// The receiver's file lacks the repetitions that its own filter dropped, because it ends earlier.
+TEST(TraceCompare, ReceiversOwnDropsAreNotBetweenTheHosts) {
+  Ends ends;
+  for (int64_t i = 0; i < 3; ++i)
+    ends.send(i * 1'000'000, {.flags = kS, .seq = 999, .id = static_cast<int>(i + 1)});
+  for (int64_t i = 3; i < 6; ++i) {
+    ends.send(i * 1'000'000, {.flags = kS, .seq = 999, .id = static_cast<int>(i + 1)}, Ends::kLost);
+  }
+  const TracePairFlow pair = ends.compare();
+  EXPECT_EQ(pair.a_to_b.where, "behind the receiver's wire");
+  EXPECT_EQ(pair.a_to_b.compared, 3);
+  EXPECT_EQ(pair.a_to_b.left_out, 3);
+}
+
+// Only one direction is in both files, and the second began in the middle.
+TEST(TraceCompare, PacketsOfOneFileOnlyTellItsHost) {
+  Ends ends;
+  ends.hops = 0;
+  for (uint32_t i = 0; i < 6; ++i) {
+    ends.send(1000 + i * 300'000, data(1000, 100), i == 0 ? Ends::kLost : Ends::kArrives);
+    ends.send(2000 + i * 300'000, data(1100 + 100 * i, 100));
+    if (i > 0 && i < 5) ends.send(3000 + i * 300'000, ack(1200 + 100 * i), Ends::kLost);
+  }
+  const TracePairFlow pair = ends.compare();
+  EXPECT_EQ(pair.told_by, "presence");
+  EXPECT_TRUE(pair.here_is_a);
+}
+
+// A file may claim any time; nothing overflows.
+TEST(TraceCompare, ClocksThatAreCenturiesApart) {
+  for (const int64_t apart : {int64_t{3'000'000'000}, int64_t{-900'000}}) {
+    BuiltCapture at_a, at_b;
+    for (uint32_t i = 0; i < 5; ++i) {
+      const int64_t at_us = 1'000'000'000'000 + i * 1000;
+      at_a.add(at_us, data(1000 + 100 * i, 100)).add(at_us + 400, ack(1100 + 100 * i));
+      const int64_t other = at_us + apart * 1'000'000;
+      at_b.add(other + 100, data(1000 + 100 * i, 100)).add(other + 200, ack(1100 + 100 * i));
+    }
+    const auto both = compare_traces(at_a.bytes(), at_b.bytes());
+    ASSERT_EQ(both->flows.size(), 1U);
+    EXPECT_EQ(both->flows[0].a_to_b.arrived, 5);
+    EXPECT_EQ(both->flows[0].told_by, "times");
+    EXPECT_NEAR(static_cast<double>(*both->overlap.clock_offset_ns),
+                static_cast<double>(apart) * 1e9, 1e6);
+  }
+}
+
 TEST(TraceCompare, ErrorsNameTheFile) {
   EXPECT_THAT(compare_trace_files("/proc/nonexistent/a", "/proc/nonexistent/b").error().what,
               HasSubstr("/proc/nonexistent/a"));
