@@ -13,7 +13,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::Not;
 
 class LaunchInput : public testing::Test {
  protected:
@@ -127,11 +126,11 @@ TEST_F(LaunchInput, TwoEntriesOfOneMachineCountUpLocalRank) {
       {"name": "a", "ssh": "me@a", "data": "127.0.0.1/8"},
       {"name": "b", "ssh": "b", "data": "127.0.0.2/8"},
       {"name": "again", "ssh": "a", "data": "127.0.0.3/8", "ranks": 2}]})");
-  const Finished done =
-      run_program({"env", path, PLUMBLINE_BINARY, "launch", "-q", "--hosts", hosts, "--as",
-                   "torchrun", "--", "sh", "-c",
-                   "echo local $LOCAL_RANK/$LOCAL_WORLD_SIZE group $GROUP_RANK/$GROUP_WORLD_SIZE "
-                   "$ROLE_NAME $ROLE_RANK/$ROLE_WORLD_SIZE"});
+  const std::string script =
+      "echo local $LOCAL_RANK/$LOCAL_WORLD_SIZE group $GROUP_RANK/$GROUP_WORLD_SIZE "
+      "$ROLE_NAME $ROLE_RANK/$ROLE_WORLD_SIZE";
+  const Finished done = run_program({"env", path, PLUMBLINE_BINARY, "launch", "-q", "--hosts",
+                                     hosts, "--as", "torchrun", "--", "sh", "-c", script});
   EXPECT_EQ(done.status, 0) << done.err;
   EXPECT_THAT(done.out, AllOf(HasSubstr("[0] local 0/3 group 0/2 default 0/4\n"),
                               HasSubstr("[1] local 0/1 group 1/2 default 1/4\n"),
