@@ -76,6 +76,10 @@ constexpr ClosedSet kSets[] = {
     {"coll", "--ngpus", only_one},
     {"coll", "--nthreads", only_one},
     {"coll", "--parallel_init", switches},
+    {"coll", "--format",
+     [] {
+       return Words{"nccl", "table"};
+     }},
     {"coll", "--cache",
      [] {
        return Words{"hot", "cold"};

@@ -33,7 +33,7 @@ class CompareTest : public testing::Test {
   CompareTest() {
     folder_.write("a.json", scenario("delay:ns=0"));
     // Many times the time of an operation, whatever else the machine does.
-    folder_.write("slow.json", scenario("delay:us=2000"));
+    folder_.write("slow.json", scenario("delay:us=20000"));
   }
   std::string path(const std::string& name) const { return folder_.path(name); }
   Finished plumbline(std::vector<std::string> arguments) const {

@@ -9,8 +9,8 @@ namespace plumbline::scenario_test {
 struct BrokenSample {
   const char* name;
   const char* text;
-  const char* where;  // the start of the problem's place
-  const char* words;  // in the message or the hint
+  const char* where;   // the start of the problem's place
+  const char* words;   // in the message or the hint
   const char* beyond;  // why a JSON Schema cannot refuse it; nullptr = ours does
 };
 
