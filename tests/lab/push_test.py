@@ -54,9 +54,9 @@ class Tests:
 
     def run(self, *words, names="h1 h2", push="auto"):
         path = self.cluster.folder / "short.json"
-        path.write_text(json.dumps(dict(SHORT, hosts=json.loads(self.files[names].read_text())["hosts"])))
+        path.write_text(json.dumps(SHORT))
         out = self.cluster.folder / ("out-%d" % time.monotonic_ns())
-        done = self.cluster.run(PROGRAM, "run", path, "--out", out, "--push", push, *words)
+        done = self.cluster.run(PROGRAM, "run", path, "--hosts", self.files[names], "--out", out, "--push", push, *words)
         records = pathlib.Path(out, "records.jsonl")
         return done, [json.loads(line) for line in records.read_text().splitlines()] if records.exists() else []
 

@@ -332,8 +332,10 @@ class Tests:
 
     def test_a_rank_that_is_stopped_while_it_starts(self):
         seconds, text, code = self.hit_while_starting("stopped-early", signal.SIGSTOP)
-        assert "h3" in text and seconds < 40, (seconds, text)
-        assert code == 0 and "ranks are started again: rank 2 on h3 has said nothing for" in text or code == 2, (code, text)
+        # By the coordinator while it starts; the moment may also be one in which it measures already.
+        early = code == 0 and "ranks are started again: rank 2 on h3 has said nothing for" in text
+        assert early or code == 2 and "rank 2 does not answer" in text, (code, text)
+        assert seconds < 40, (seconds, text)
 
     def test_a_rank_that_is_killed_while_it_starts(self):
         seconds, text, code = self.hit_while_starting("killed-early", signal.SIGKILL)
