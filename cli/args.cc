@@ -7,11 +7,15 @@
 #include <charconv>
 #include <deque>
 
+#include "cli/closed_sets.h"
+#include "cli/named_inputs.h"
 #include "core/options.h"
 #include "core/printable.h"
 
 namespace plumbline {
 namespace {
+
+constexpr const char* kHelpAll = "--help-all";
 
 // "chunk_bytes" -> "--chunk-bytes"
 std::string flag_of(const char* option) {
@@ -39,11 +43,36 @@ struct Parsed {
   std::deque<std::pair<std::string, std::string>> options;
 };
 
-void declare(CLI::App& root, Parsed& parsed) {
+std::string with_examples(const CommandRow& row) {
+  std::string text = std::string(row.help) + "\n";
+  size_t width = 0;
+  for (const ExampleRow& example : row.examples) {
+    width = std::max(width, std::string_view(example.line).size());
+  }
+  for (const ExampleRow& example : row.examples) {
+    // What does not fit beside the longest line stands below its own.
+    constexpr size_t kWidest = 44;
+    text += width <= kWidest ? fmt::format("\n  {:<{}}  {}", example.line, width, example.help)
+                             : fmt::format("\n  {}\n      {}", example.line, example.help);
+  }
+  return row.examples.empty() ? row.help : text + "\n";
+}
+
+void declare(CLI::App& root, Parsed& parsed, bool all_options) {
   const CommandRow& row = *parsed.row;
   parsed.app = root.add_subcommand(row.name, row.help);
   if (row.hidden) parsed.app->group("");
-  parsed.app->footer(row.notes);
+  std::string notes = row.notes;
+  if (row.takes_options) {
+    parsed.app->add_flag(kHelpAll)->description("Print the data-path options too and exit");
+    if (!all_options) {
+      notes += fmt::format(
+          "{}Options of the data path (plumbline list options) are flags too: "
+          "plumbline {} {}",
+          notes.empty() ? "" : "\n", row.name, kHelpAll);
+    }
+  }
+  parsed.app->footer(notes);
   for (const PositionalRow& positional : row.positionals) {
     CLI::Option* option = nullptr;
     if (positional.repeatable) {
@@ -73,7 +102,7 @@ void declare(CLI::App& root, Parsed& parsed) {
     auto& entry = parsed.options.emplace_back(option.name, "");
     parsed.app->add_option(flag_of(option.name), entry.second, option.help)
         ->type_name(option.default_value)
-        ->group("Data path options (shown: default)");
+        ->group(all_options ? "Data path options (shown: default)" : "");
   }
 }
 
@@ -93,6 +122,46 @@ Args collect(const Parsed& parsed) {
     if (option->count() > 0) args.options[name] = value;
   }
   return args;
+}
+
+// Puts paths in the place of names, where the row says that it takes them.
+Status resolve_names(const CommandRow& row, Args& args) {
+  // What is wrong with its first word the command says itself, before anything else.
+  const std::vector<std::string> firsts = first_words(row.name);
+  if (!firsts.empty() && !row.positionals.empty() &&
+      std::count(firsts.begin(), firsts.end(), args.get(row.positionals.front().name)) == 0) {
+    return {};
+  }
+  const auto resolve = [&args](const std::string& key, InputNames names) -> Status {
+    if (names == InputNames::kNone || !args.has(key)) return {};
+    std::vector<std::string> paths;
+    for (const std::string& word : args.all(key)) {
+      Expected<std::string> path = named_input(names, word);
+      if (!path) return fail(path.error());
+      paths.push_back(std::move(*path));
+    }
+    args.replace(key, std::move(paths));
+    return {};
+  };
+  for (const PositionalRow& positional : row.positionals) {
+    if (const Status done = resolve(positional.name, positional.names); !done) return done;
+  }
+  for (const FlagRow& flag : row.flags) {
+    if (const Status done = resolve(key_of(flag.name), flag.names); !done) return done;
+  }
+  return {};
+}
+
+// --help-all is --help that shows more. True when it was asked for.
+bool take_help_all(std::vector<std::string>& argv) {
+  bool found = false;
+  for (std::string& word : argv) {
+    if (word == "--") break;
+    if (word != kHelpAll) continue;
+    word = "--help";
+    found = true;
+  }
+  return found;
 }
 
 // CLI11 says what it did not understand; we add the nearest name that it would have understood.
@@ -190,25 +259,34 @@ int usage_failure(Context& context, const Error& error) {
 int dispatch(const std::vector<CommandRow>& commands, Context& context) {
   CLI::App root("Is this cluster's network sound, why not, and how fast is it?", "plumbline");
   root.require_subcommand(1);
-  root.set_version_flag("--version", "plumbline " PLUMBLINE_VERSION);
+  root.set_version_flag("-V,--version", "plumbline " PLUMBLINE_VERSION);
+  // For --help only: main() takes it out of the command line.
+  root.add_option("--color", "colours in what is printed: auto, always or never (auto; NO_COLOR)")
+      ->type_name("WHEN");
+  std::vector<std::string> argv = context.argv;
+  const bool all_options = take_help_all(argv);
   std::deque<Parsed> all;
   for (const CommandRow& row : commands) {
     Parsed& parsed = all.emplace_back();
     parsed.row = &row;
-    declare(root, parsed);
+    declare(root, parsed, all_options);
   }
   if (context.argv.size() < 2) {
     *context.err << root.help();
     return 1;
   }
   const Parsed* chosen = nullptr;
-  std::vector<std::string> argv = context.argv;
   const std::vector<std::string> verbatim = take_verbatim(commands, argv);
   try {
     std::vector<std::string> reversed(argv.rbegin(), argv.rend() - 1);
     root.parse(reversed);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return root.exit(error, *context.out, *context.err);
+    if (error.get_exit_code() == 0) {
+      for (Parsed& parsed : all) {
+        if (parsed.app->parsed()) parsed.app->description(with_examples(*parsed.row));
+      }
+      return root.exit(error, *context.out, *context.err);
+    }
     const CommandRow* row = nullptr;
     for (const Parsed& parsed : all) {
       if (context.argv[1] == parsed.row->name) row = parsed.row;
@@ -227,6 +305,9 @@ int dispatch(const std::vector<CommandRow>& commands, Context& context) {
   }
   Args args = collect(*chosen);
   for (const std::string& word : verbatim) args.add(chosen->row->positionals.back().name, word);
+  if (const Status named = resolve_names(*chosen->row, args); !named) {
+    return usage_failure(context, named.error());
+  }
   return chosen->row->run(args, context);
 }
 

@@ -13,12 +13,16 @@
 
 namespace plumbline {
 
+// Names that an argument takes beside paths (cli/named_inputs.h).
+enum class InputNames { kNone, kScenarios, kRuns };
+
 struct FlagRow {
   const char*
       name;  // "--out" or "-b"; several spellings: "-o,--out" (the last one is the key in Args)
   const char* value;  // what it takes, "DIR"; nullptr = a switch
   const char* help;
   bool repeatable = false;
+  InputNames names = InputNames::kNone;
 };
 
 struct PositionalRow {
@@ -26,6 +30,12 @@ struct PositionalRow {
   const char* help;
   bool required = true;
   bool repeatable = false;
+  InputNames names = InputNames::kNone;
+};
+
+// A command line as a user would write it, and what it does.
+struct ExampleRow {
+  const char *line, *help;
 };
 
 class Args {
@@ -37,6 +47,9 @@ class Args {
   std::vector<std::string> names() const;  // of everything that was given
   void add(const std::string& name, std::string value) {
     values_[name].push_back(std::move(value));
+  }
+  void replace(const std::string& name, std::vector<std::string> values) {
+    values_[name] = std::move(values);
   }
   // Data-path options that were given as flags, name as in the option table.
   std::map<std::string, std::string> options;
@@ -63,6 +76,7 @@ struct CommandRow {
   const char* notes = "";                          // printed below --help
   // An action whose last words are a command of their own, as it is written ("exec HOST -- CMD").
   const char* foreign = "";
+  std::vector<ExampleRow> examples = {};  // three, shown first (cli/examples.cc)
 };
 
 // What main() hands to every command.
@@ -73,8 +87,9 @@ struct Context {
   std::ostream* err = nullptr;  // progress and errors
   bool out_is_terminal = false;
   bool err_is_terminal = false;
-  bool colour = true;  // wanted where there is a terminal (NO_COLOR)
-  int width = 0;       // columns of the terminal behind `out`, 0 = not a terminal
+  bool colour = true;       // wanted where there is a terminal (NO_COLOR, --color)
+  bool out_colour = false;  // what goes to `out` is coloured
+  int width = 0;            // columns of the terminal behind `out`, 0 = not a terminal
 };
 
 // Parses argv against the table and runs the command. Usage errors are printed with the nearest

@@ -105,6 +105,7 @@ constexpr ClosedSet kSets[] = {
      [] { return Words{"up", "list", "exec", "faults", "inject", "heal", "down", "matrix"}; }},
     {"lab", "inject", faults},
     {"lab", "heal", faults},
+    {"help", "", [] { return table("commands"); }},
     {"completion", "",
      [] {
        return Words{"bash", "zsh", "fish"};

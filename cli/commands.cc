@@ -1,5 +1,6 @@
 #include "cli/commands.h"
 
+#include "cli/examples.h"
 #include "cli/submit_questions.h"
 
 namespace plumbline {
@@ -26,7 +27,8 @@ const FlagRow kRules = {"--rules", "FILE",
                         true};
 const FlagRow kBaseline = {"--baseline", "DIR",
                            "run (folder or records.jsonl) that rules of the kind p50_of_baseline "
-                           "compare with"};
+                           "compare with; or last, or a run's id",
+                           false, InputNames::kRuns};
 const FlagRow kCommands = {
     "--allow-commands", nullptr,
     "start what the scenario names: commands of its probe `command`, and the "
@@ -63,10 +65,13 @@ std::vector<FlagRow> submit_flags() {
 
 // The one table of commands, in the order of --help.
 std::vector<CommandRow> command_table() {
-  return {
+  std::vector<CommandRow> rows = {
       {"run",
        "probe the hosts, run a scenario's matrix, report",
-       {{"scenario", "scenario file; two with --interleave", true, true}},
+       {{"scenario",
+         "scenario file, or the name of one that ships (plumbline list scenarios); two with "
+         "--interleave",
+         true, true, InputNames::kScenarios}},
        {{"-o,--out", "DIR",
          "folder for records, tables and plots (default plumbline-out/NAME-TIME)"},
         kHosts,
@@ -76,7 +81,8 @@ std::vector<CommandRow> command_table() {
         kRounds,
         kRules,
         kBaseline,
-        {"--resume", nullptr, "run only what DIR/records.jsonl does not hold yet"},
+        {"--resume", nullptr,
+         "run only what DIR/records.jsonl does not hold yet; -o takes last or a run's id too"},
         {"--for", "TIME", "soak: measure again and again for so long (8h; s, m or h)"},
         {"--every", "TIME", "with --for: a round starts so often (5m)"},
         {"--idle", "TIMES",
@@ -107,8 +113,8 @@ std::vector<CommandRow> command_table() {
        "probe hosts and network, name causes and remedies",
        {{"file",
          "scenario or host file (default: this machine alone); with --from, more of its files",
-         false, true}},
-       {{"--hosts", "FILE", "the same as FILE"},
+         false, true, InputNames::kScenarios}},
+       {{"--hosts", "FILE", "the same as FILE", false, InputNames::kScenarios},
         {"--ports", "A-B", "ports the job needs (default: port_base and one per rank)"},
         {"--ranks", "N", "ranks the job will start"},
         {"--only", "PROBE",
@@ -150,7 +156,8 @@ std::vector<CommandRow> command_table() {
        run_explain},
       {"plan",
        "show what a scenario would measure, without running it",
-       {{"scenario", "scenario file"}},
+       {{"scenario", "scenario file or name (plumbline list scenarios)", true, false,
+         InputNames::kScenarios}},
        {kHosts, kOnly, kSkip, kSeed, kRounds, kRules, kBaseline, kJson},
        true,
        false,
@@ -166,10 +173,9 @@ std::vector<CommandRow> command_table() {
        "write a report from record files, or from the output of other tools",
        {{"name", "report name (plumbline list reports)"},
         {"file",
-         "records.jsonl of a run, its folder, or output of another tool (plumbline list "
-         "importers); - "
-         "is the standard input",
-         true, true}},
+         "records.jsonl of a run, its folder, its id, last, or output of another tool (plumbline "
+         "list importers); - is the standard input",
+         true, true, InputNames::kRuns}},
        {{"-o,--out", "PATH",
          "file to write, default: standard output; of plots, links, soak and nccl-json a folder, "
          "default: named after the report"},
@@ -186,10 +192,11 @@ std::vector<CommandRow> command_table() {
       {"compare",
        "did something get slower? launches of two sides, cell by cell",
        {{"records",
-         "two record files or folders of runs, first the old side; or one folder of "
-         "run --interleave",
-         true, true}},
-       {{"--baseline", "PATH", "the old side; then only the new one is an argument"},
+         "two record files, folders or ids of runs (last = the newest), first the old side; or one "
+         "folder of run --interleave",
+         true, true, InputNames::kRuns}},
+       {{"--baseline", "PATH", "the old side; then only the new one is an argument", false,
+         InputNames::kRuns},
         kMinEffect,
         kAlpha,
         kIgnore,
@@ -204,7 +211,8 @@ std::vector<CommandRow> command_table() {
        "of it\nfailed, else 0. How it decides: docs/comparing.md."},
       {"submit",
        "make a run's records a bundle that can be published: no names, no addresses",
-       {{"run", "folder of a run, or its records.jsonl"}},
+       {{"run", "folder of a run, its records.jsonl, its id, or last", true, false,
+         InputNames::kRuns}},
        submit_flags(),
        false,
        false,
@@ -268,8 +276,9 @@ std::vector<CommandRow> command_table() {
        "--compare this is an error, exit code 1."},
       {"watch",
        "a live view of hosts and links: rates, losses, signals, neighbours; reads only",
-       {{"file", "host file or scenario (default: this machine alone)", false}},
-       {{"--hosts", "FILE", "the same as FILE"},
+       {{"file", "host file or scenario (default: this machine alone)", false, false,
+         InputNames::kScenarios}},
+       {{"--hosts", "FILE", "the same as FILE", false, InputNames::kScenarios},
         {"--count", "N", "end after N looks, one a second"},
         {"--for", "TIME", "end after so long (30s, 5m)"},
         {"--json", nullptr,
@@ -326,7 +335,8 @@ std::vector<CommandRow> command_table() {
         {"--sync", "none/barrier/window",
          "before each operation: nothing, a barrier, or a common moment of synchronised clocks "
          "(none)"},
-        {"--hosts", "FILE", "scenario or host file (default: this machine)"},
+        {"--hosts", "FILE", "scenario or host file (default: this machine)", false,
+         InputNames::kScenarios},
         kExclude,
         kMaster,
         kLauncher,
@@ -341,7 +351,8 @@ std::vector<CommandRow> command_table() {
       {"hosts",
        "read, check, convert and write host files of plumbline, MLX, JACCL and MPI",
        {{"action", "show, check, convert or write"},
-        {"file", "host file (plumbline list host-files) or scenario"}},
+        {"file", "host file (plumbline list host-files) or scenario", true, false,
+         InputNames::kScenarios}},
        {{"--backend", "NAME",
          "check, write: for ring, jaccl, jaccl-ring, nccl or mpi (check: the file's own)"},
         {"--to", "FORMAT", "convert: ours, mlx, mlx-array, ring, jaccl-matrix or mpi"},
@@ -410,7 +421,8 @@ std::vector<CommandRow> command_table() {
        "exec HOST -- CMD"},
       {"config",
        "show every option with its value and where it came from",
-       {{"scenario", "scenario file whose config to apply", false}},
+       {{"scenario", "scenario file or name whose config to apply", false, false,
+         InputNames::kScenarios}},
        {kJson},
        true,
        false,
@@ -429,6 +441,13 @@ std::vector<CommandRow> command_table() {
        false,
        false,
        run_completion},
+      {"help",
+       "show what a command takes, the same as --help",
+       {{"command", "one command (default: all)", false}},
+       {},
+       false,
+       false,
+       run_help},
       {"version",
        "show versions of the program and its libraries",
        {},
@@ -470,6 +489,8 @@ std::vector<CommandRow> command_table() {
        true,
        run_rank},
   };
+  for (CommandRow& row : rows) row.examples = examples_of(row.name);
+  return rows;
 }
 
 }  // namespace plumbline

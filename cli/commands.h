@@ -26,6 +26,7 @@ int run_hosts(const Args& args, Context& context);
 int run_lab(const Args& args, Context& context);
 int run_config(const Args& args, Context& context);
 int run_selftest(const Args& args, Context& context);
+int run_help(const Args& args, Context& context);
 int run_version(const Args& args, Context& context);
 int run_completion(const Args& args, Context& context);
 int run_agent(const Args& args, Context& context);

@@ -61,7 +61,7 @@ int run_compare(const Args& args, Context& context) {
   } else if (args.has("markdown")) {
     render_markdown(compare_document(comparison), *context.out);
   } else {
-    render_text(compare_document(comparison), context.width, context.out_is_terminal, *context.out);
+    render_text(compare_document(comparison), context.width, context.out_colour, *context.out);
   }
   if (args.has("plot")) {
     std::vector<std::string> written;

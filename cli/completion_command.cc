@@ -6,7 +6,9 @@
 #include <algorithm>
 
 #include "cli/closed_sets.h"
+#include "cli/colour_flag.h"
 #include "cli/commands.h"
+#include "cli/named_inputs.h"
 #include "core/options.h"
 
 namespace plumbline {
@@ -37,10 +39,47 @@ Words words_of(const CommandRow& row) {
   for (const OptionRow& option : option_table()) {
     if (row.takes_options && option.refused == nullptr) words.push_back(flag_of(option));
   }
+  if (row.takes_options) words.emplace_back("--help-all");
   words.emplace_back("--help");
+  words.emplace_back(kColourFlag);
   for (std::string& word : first_words(row.name)) words.push_back(std::move(word));
   return words;
 }
+
+// Names that there are when somebody completes, not when the script was made: the word that asks
+// for them, as `completion` takes it.
+struct NameList {
+  InputNames names;
+  const char* word;
+};
+constexpr NameList kNameLists[] = {{InputNames::kScenarios, "scenarios"},
+                                   {InputNames::kRuns, "runs"}};
+
+// "$(plumbline completion runs ...)", "" where the argument takes paths only.
+std::string ask_for(InputNames names, const char* form) {
+  for (const NameList& list : kNameLists) {
+    if (list.names == names) return fmt::format(fmt::runtime(form), list.word);
+  }
+  return "";
+}
+
+// What the command's arguments may be called, in the shell's words.
+std::string asked_words(const CommandRow& row, const char* form) {
+  for (const PositionalRow& positional : row.positionals) {
+    if (positional.names != InputNames::kNone) return ask_for(positional.names, form);
+  }
+  return "";
+}
+
+// Words of a command behind which names follow that it looks up itself.
+struct AskedBehind {
+  const char *command, *word;
+  InputNames names;
+};
+constexpr AskedBehind kAskedBehind[] = {{"results", "show", InputNames::kRuns}};
+
+constexpr const char* kAskBash = " $(plumbline completion {} 2>/dev/null)";
+constexpr const char* kAskFish = " (plumbline completion {} 2>/dev/null)";
 
 // Where one of a few words follows: behind which words of the command, and what.
 struct Choice {
@@ -76,7 +115,8 @@ constexpr const char* kBash = R"(_plumbline() {{
 {}    *) words="{}" ;;
   esac
   case "${{COMP_WORDS[1]}} $previous" in
-{}  esac
+{}    *" {}") values="{}" ;;
+  esac
   if [ "$COMP_CWORD" -eq 1 ]; then
     words="{}"
   elif [ -n "$values" ]; then
@@ -94,7 +134,18 @@ void bash(std::ostream& out) {
   for (const CommandRow& row : command_table()) {
     if (row.hidden) continue;
     names.emplace_back(row.name);
-    cases += fmt::format("    {}) words=\"{}\" ;;\n", row.name, fmt::join(words_of(row), " "));
+    cases += fmt::format("    {}) words=\"{}{}\" ;;\n", row.name, fmt::join(words_of(row), " "),
+                         asked_words(row, kAskBash));
+    for (const AskedBehind& asked : kAskedBehind) {
+      if (std::string_view(asked.command) != row.name) continue;
+      values += fmt::format("    \"{} {}\") words=\"{}\" ;;\n", row.name, asked.word,
+                            ask_for(asked.names, kAskBash).substr(1));
+    }
+    for (const FlagRow& flag : row.flags) {
+      if (flag.names == InputNames::kNone) continue;  // files beside these, so no closed set
+      values += fmt::format("    \"{} {}\") words=\"{}\" ;;\n", row.name,
+                            spellings(flag.name).back(), ask_for(flag.names, kAskBash).substr(1));
+    }
     for (const Choice& choice : choices_of(row)) {
       std::string pattern;
       for (const std::string& word : choice.behind) {
@@ -104,11 +155,12 @@ void bash(std::ostream& out) {
     }
   }
   const std::string commands = fmt::format("{}", fmt::join(names, " "));
-  out << fmt::format(kBash, cases, commands, values, commands);
+  out << fmt::format(kBash, cases, commands, values, kColourFlag, fmt::join(colour_words(), " "),
+                     commands);
 }
 
 // How fish is told what a choice stands behind: -l sync, -s c; a word that is no flag is asked for.
-std::string fish_words(const std::string& command, const Words& behind) {
+std::string fish_words(const std::string& command, const Words& behind, const char* takes = "-x") {
   std::string seen = "__fish_seen_subcommand_from " + command, flags;
   for (const std::string& word : behind) {
     if (word.rfind("--", 0) == 0) {
@@ -119,7 +171,7 @@ std::string fish_words(const std::string& command, const Words& behind) {
       seen += "; and __fish_seen_subcommand_from " + word;
     }
   }
-  return fmt::format("-n '{}'{} -x", seen, flags);
+  return fmt::format("-n '{}'{} {}", seen, flags, takes);
 }
 
 void fish(std::ostream& out) {
@@ -129,8 +181,20 @@ void fish(std::ostream& out) {
     std::replace(help.begin(), help.end(), '\'', ' ');
     out << fmt::format("complete -c plumbline -n __fish_use_subcommand -a {} -d '{}'\n", row.name,
                        help);
-    out << fmt::format("complete -c plumbline -n '__fish_seen_subcommand_from {}' -a '{}'\n",
-                       row.name, fmt::join(words_of(row), " "));
+    out << fmt::format("complete -c plumbline -n '__fish_seen_subcommand_from {}' -a '{}{}'\n",
+                       row.name, fmt::join(words_of(row), " "), asked_words(row, kAskFish));
+    for (const AskedBehind& asked : kAskedBehind) {
+      if (std::string_view(asked.command) != row.name) continue;
+      out << fmt::format("complete -c plumbline {} -a '{}'\n",
+                         fish_words(row.name, {asked.word}, "-r"),
+                         ask_for(asked.names, kAskFish).substr(1));
+    }
+    for (const FlagRow& flag : row.flags) {
+      if (flag.names == InputNames::kNone) continue;
+      out << fmt::format("complete -c plumbline {} -a '{}'\n",
+                         fish_words(row.name, {spellings(flag.name).back()}, "-r"),
+                         ask_for(flag.names, kAskFish).substr(1));
+    }
     for (const Choice& choice : choices_of(row)) {
       out << fmt::format("complete -c plumbline {} -a '{}'\n", fish_words(row.name, choice.behind),
                          fmt::join(choice.values, " "));
@@ -149,6 +213,11 @@ int run_completion(const Args& args, Context& context) {
     bash(*context.out);
   } else if (shell == "fish") {
     fish(*context.out);
+  } else if (const auto list =
+                 std::find_if(std::begin(kNameLists), std::end(kNameLists),
+                              [&shell](const NameList& one) { return shell == one.word; });
+             list != std::end(kNameLists)) {
+    for (const std::string& word : input_words(list->names)) *context.out << word << "\n";
   } else {
     return usage_failure(context,
                          Error{ErrorCode::kUsage, "no completion for shell '" + shell + "'", 0,

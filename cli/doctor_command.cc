@@ -144,8 +144,7 @@ int print_result(const ProbeResult& result, const Args& args, Context& context) 
     *context.out << doctor_fix_plan(report);
   } else {
     *context.out << (args.has("json") ? doctor_json(report)
-                                      : doctor_text(report, context.width,
-                                                    context.out_is_terminal && context.colour,
+                                      : doctor_text(report, context.width, context.out_colour,
                                                     args.has("verbose")));
   }
   return std::string_view(doctor_verdict(report)) == "fail" ? 2 : 0;

@@ -8,6 +8,7 @@
 #include <exception>
 #include <iostream>
 
+#include "cli/colour_flag.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/last_words.h"
@@ -40,9 +41,15 @@ int main(int argc, char** argv) {
   context.out_is_terminal = plumbline::is_terminal(STDOUT_FILENO);
   context.err_is_terminal = plumbline::is_terminal(STDERR_FILENO);
   context.width = plumbline::terminal_width(STDOUT_FILENO);
-  context.colour = plumbline::colour_wanted();
-  const plumbline::SafeOutput safe_out(std::cout, context.out_is_terminal);
+  const auto choice = plumbline::take_colour_flag(context.argv);
+  const bool wanted = plumbline::colour_wanted();
+  context.colour =
+      plumbline::coloured(choice.value_or(plumbline::ColourChoice::kAuto), true, wanted);
+  context.out_colour = plumbline::coloured(choice.value_or(plumbline::ColourChoice::kAuto),
+                                           context.out_is_terminal, wanted);
+  const plumbline::SafeOutput safe_out(std::cout, context.out_is_terminal || context.out_colour);
   const plumbline::SafeOutput safe_err(std::cerr, context.err_is_terminal);
+  if (!choice) return plumbline::usage_failure(context, choice.error());
   try {
     const int status = plumbline::dispatch(commands, context);
     if (std::cout.flush() || reader_has_gone(STDOUT_FILENO)) return status;

@@ -32,6 +32,11 @@ std::string commands() {
   for (const CommandRow& row : command_table()) {
     if (row.hidden) continue;
     text += fmt::format("### plumbline {}\n\n{}.\n\n", row.name, row.help);
+    text += "```\n";
+    for (const ExampleRow& example : row.examples) {
+      text += fmt::format("{}\n    {}\n", example.line, example.help);
+    }
+    text += "```\n\n";
     if (row.positionals.empty() && row.flags.empty()) continue;
     text += "| argument | meaning |\n|---|---|\n";
     for (const PositionalRow& positional : row.positionals) {

@@ -59,7 +59,7 @@ Status write_to(const ReportRow& row, const ReportInput& input, const std::strin
   target.directory = !folder ? "" : out.empty() ? file_name : out;
   target.out = context.out;
   target.width = context.width;
-  target.colour = context.out_is_terminal && context.colour;
+  target.colour = context.out_colour;
   const auto written = row.write(input, target);
   if (!written) return fail(written.error());
   if (folder && written->empty()) {

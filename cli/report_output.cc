@@ -20,7 +20,7 @@ Expected<std::string> write_one(const ReportRow& row, const ReportInput& input,
   if (file_name.empty()) {
     target.out = context.out;
     target.width = context.width;
-    target.colour = context.out_is_terminal && context.colour;
+    target.colour = context.out_colour;
     const auto written = row.write(input, target);
     if (!written) return fail(written.error());
     return std::string();

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "cli/history.h"
+#include "cli/named_inputs.h"
 #include "cli/run_folder.h"
 #include "core/json.h"
 #include "core/shell_words.h"
@@ -67,24 +68,15 @@ std::optional<std::vector<HistoryEntry>> entries_of(Context& context) {
 // The one entry of that id; nullptr after printing why.
 const HistoryEntry* find_entry(const std::vector<HistoryEntry>& entries, const std::string& id,
                                Context& context) {
-  if (id == "last" && !entries.empty()) return &entries.front();
-  const HistoryEntry* found = nullptr;
-  size_t matches = 0;
-  for (const HistoryEntry& entry : entries) {
-    if (id.empty() || entry.id.rfind(id, 0) != 0) continue;
-    found = &entry;
-    ++matches;
-  }
-  if (matches == 1) return found;
-  const std::string what = matches > 1  ? fmt::format("{} runs begin with '{}'", matches, clean(id))
-                           : id.empty() ? "results show: which run?"
-                           : id == "last" ? "there are no runs yet"
-                                          : fmt::format("there is no run '{}'", clean(id));
-  usage_failure(context,
-                Error{ErrorCode::kUsage, what, 0,
-                      matches > 1 ? "give more letters of the id"
-                                  : "plumbline results list shows them; last is the newest",
-                      ""});
+  const Expected<const HistoryEntry*> found = find_run(entries, id);
+  if (found && *found != nullptr) return *found;
+  const std::string what = id.empty()       ? "results show: which run?"
+                           : id == kLastRun ? "there are no runs yet"
+                                            : fmt::format("there is no run '{}'", clean(id));
+  usage_failure(context, !found
+                             ? found.error()
+                             : Error{ErrorCode::kUsage, what, 0,
+                                     "plumbline results list shows them; last is the newest", ""});
   return nullptr;
 }
 
@@ -176,7 +168,7 @@ int results_list(const Args& args, Context& context) {
   }
   Document document;
   document.table(std::move(table));
-  render_text(document, context.width, context.out_is_terminal && context.colour, *context.out);
+  render_text(document, context.width, context.out_colour, *context.out);
   return 0;
 }
 

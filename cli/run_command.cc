@@ -11,6 +11,7 @@
 #include "cli/exit_code.h"
 #include "cli/interrupts.h"
 #include "cli/launched.h"
+#include "cli/named_inputs.h"
 #include "cli/options_source.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
@@ -125,9 +126,25 @@ void print_plans(std::deque<RunSession>& sessions, const std::optional<RepeatFla
   if (repeat) *context.out << repeat_outline(*repeat);
 }
 
+// What --resume goes on with may be named as a run of the list.
+Expected<Args> with_earlier_folder(Args args) {
+  std::error_code code;
+  const std::string word = args.get("out");
+  const bool named = args.has("resume") && !word.empty() && word.find('/') == std::string::npos &&
+                     !fs::exists(word, code);
+  if (!named) return args;
+  const Expected<std::string> folder = folder_of_run(word);
+  if (!folder) return fail(folder.error());
+  if (!folder->empty()) args.add("out", *folder);
+  return args;
+}
+
 }  // namespace
 
-int run_run(const Args& args, Context& context) {
+int run_run(const Args& given, Context& context) {
+  const Expected<Args> named = with_earlier_folder(given);
+  if (!named) return usage_failure(context, named.error());
+  const Args& args = *named;
   const Expected<std::optional<SoakPlan>> soak_plan = soak_flags(args);
   if (!soak_plan) return usage_failure(context, soak_plan.error());
   const Expected<std::optional<RepeatFlags>> repeat = repeat_flags(args);
@@ -137,6 +154,7 @@ int run_run(const Args& args, Context& context) {
   if (*place && *repeat) return usage_failure(context, no_repeat_under_launcher());
   if (*place && (*place)->rank > 0) return follow_run(**place, args, context);
   // Open MPI gives its ranks a terminal each, whatever mpirun itself writes to.
+  if (*place && context.out_is_terminal) context.out_colour = false;
   if (*place) context.out_is_terminal = context.err_is_terminal = false;
   const bool quiet = args.has("quiet");
   Progress progress(

@@ -94,7 +94,7 @@ RunState state_of(const PreparedRun& run, int launches, const RunSummary& summar
 void print_summary(const ReportInput& input, Context& context) {
   Document document;
   add_summary(input, make_view(input.records), document);
-  render_text(document, context.width, context.out_is_terminal && context.colour, *context.out);
+  render_text(document, context.width, context.out_colour, *context.out);
 }
 
 // Reports and rules of a finished run.

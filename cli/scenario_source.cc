@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 
+#include "cli/named_inputs.h"
 #include "cli/scenario_programs.h"
 #include "cli/vocabulary.h"
 #include "scenarios/host_files/host_file.h"
@@ -17,6 +18,13 @@ void print_problems(const std::vector<ScenarioProblem>& problems, Context& conte
   for (const ScenarioProblem& problem : problems) {
     *context.err << "plumbline: " << to_line(problem) << "\n";
   }
+}
+
+// False after saying that the word is neither a file nor a scenario's name.
+bool is_there(const std::string& word, Context& context) {
+  const Status known = check_scenario_word(word);
+  if (!known) usage_failure(context, known.error());
+  return known.has_value();
 }
 
 // A whole number of the command line; false after saying that it is none.
@@ -44,6 +52,7 @@ bool limit_rounds(const std::string& text, Scenario& scenario, Context& context)
 }  // namespace
 
 std::optional<Scenario> read_scenario(const std::string& path, Context& context) {
+  if (!is_there(path, context)) return std::nullopt;
   auto scenario = load_scenario(path, make_vocabulary());
   if (scenario) return std::move(*scenario);
   print_problems(scenario.error(), context);
@@ -69,6 +78,7 @@ std::optional<Scenario> read_scenario(const Args& args, Context& context) {
 }
 
 std::optional<std::vector<ScenarioHost>> read_hosts(const std::string& path, Context& context) {
+  if (!is_there(path, context)) return std::nullopt;
   auto hosts = load_hosts(path);
   if (hosts) return std::move(*hosts);
   print_problems(hosts.error(), context);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/named_inputs.h"
 #include "collectives/schedule.h"
 #include "core/cause.h"
 #include "core/op.h"
@@ -144,6 +145,10 @@ std::vector<NamedTable> all_tables() {
   }
   NamedTable importers{"importers", "Output of other tools that report reads", {}};
   for (const ImportRow& row : import_table()) importers.rows.push_back(row.descriptor);
+  NamedTable scenarios{"scenarios", "Scenarios that ship with plumbline (plumbline run NAME)", {}};
+  for (const NamedScenario& row : named_scenarios()) {
+    scenarios.rows.push_back(describe(row.name, row.question));
+  }
   NamedTable thresholds{"thresholds", "Numbers behind warnings", {}};
   const auto add = [&thresholds](const auto& table) {
     for (const auto& row : table) {
@@ -167,6 +172,7 @@ std::vector<NamedTable> all_tables() {
           {"metrics", "Metrics of rules, by unit (scenario key `expect`, rule files)",
            metric_descriptors()},
           {"options", "Options: --NAME, scenario `config`, PLUMBLINE_NAME", options()},
+          scenarios,
           host_files,
           backends,
           link_kinds,

@@ -42,6 +42,16 @@ class Install(unittest.TestCase):
         )
         self.assertEqual(done.returncode, 0, done.stdout)
 
+    def test_an_installed_scenario_is_found_by_its_name(self):
+        program = self.path("bin", "plumbline")
+        for words, said in ((["plan", "smoke"], "allreduce"), (["list", "scenarios"], "quickstart")):
+            done = subprocess.run(
+                [program, *words], cwd=self.prefix, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True, timeout=60,
+            )
+            self.assertEqual(done.returncode, 0, done.stdout)
+            self.assertIn(said, done.stdout)
+
     def test_papers_and_completions_are_there(self):
         for parts in (
             ("share", "doc", "plumbline", "README.md"),
