@@ -105,15 +105,11 @@ Expected<uint64_t> parse_bytes(std::string_view text) {
   for (const Suffix& s : kByteSuffixes) {
     if (suffix == s.text) return whole_bytes(text, number * s.factor);
   }
-  if (suffix == "K" || suffix == "M" || suffix == "G" || suffix == "k") {
-    const char letter = suffix == "k" ? 'K' : suffix[0];
-    const int exponent = letter == 'K' ? 3 : letter == 'M' ? 6 : 9;
-    return fail(ErrorCode::kConfig, fmt::format("size '{}' is ambiguous", text),
-                fmt::format("write {0}{1}i for 2^{2} or {0}e{3} for 10^{3} bytes", number, letter,
-                            exponent / 3 * 10, exponent));
+  for (const Suffix& s : kNcclSuffixes) {
+    if (suffix == s.text) return whole_bytes(text, number * s.factor);
   }
   return fail(ErrorCode::kConfig, fmt::format("size '{}' has an unknown unit '{}'", text, suffix),
-              "units are Ki, Mi, Gi, Ti (powers of two); 1e6 for powers of ten");
+              "units are Ki, Mi, Gi, Ti, or K, M, G (powers of two); 1e6 for powers of ten");
 }
 
 Expected<uint64_t> parse_bytes_nccl(std::string_view text) {

@@ -10,8 +10,8 @@
 
 namespace plumbline {
 
-// Scenario sizes: "64", "64Ki", "16Mi", "2Gi", "1e6". A bare K, M or G is refused, because it means
-// 10^3 to some and 2^10 to others; the error's hint names both spellings.
+// Sizes as scenarios and options give them: "64", "64Ki", "16Mi", "2Gi", "1e6". K, M and G mean the
+// same as Ki, Mi and Gi, as with `coll` (upper or lower case).
 Expected<uint64_t> parse_bytes(std::string_view text);
 // nccl-tests sizes: K, M, G = 2^10, 2^20, 2^30 (upper or lower case, "128M"); plain numbers too.
 Expected<uint64_t> parse_bytes_nccl(std::string_view text);

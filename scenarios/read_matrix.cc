@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <numeric>
+#include <string_view>
 
 #include "core/json.h"
 #include "core/link.h"
+#include "core/options.h"
 #include "core/units.h"
 #include "scenarios/expand_link.h"
 #include "scenarios/limits.h"
@@ -202,6 +205,14 @@ std::vector<std::string> read_placement(const Json& value) {
   return out;
 }
 
+// "64k" -> "64Ki": the letter alone means the same (core/units.h).
+std::string with_binary_unit(std::string text) {
+  constexpr std::string_view kLetters = "KkMmGg";
+  if (text.empty() || kLetters.find(text.back()) == std::string_view::npos) return text;
+  text.back() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.back())));
+  return text + "i";
+}
+
 }  // namespace
 
 const std::vector<KindKey>& kind_keys() {
@@ -236,7 +247,13 @@ std::string scalar_text(const Json& value) {
 
 std::map<std::string, std::string> read_options(const Json& object) {
   std::map<std::string, std::string> out;
-  for (auto it = object.begin(); it != object.end(); ++it) out[it.key()] = scalar_text(*it);
+  for (auto it = object.begin(); it != object.end(); ++it) {
+    std::string text = scalar_text(*it);
+    const OptionRow* row = find_option(it.key());
+    // A cell's identity holds its options as they were written: 64K is written 64Ki.
+    if (row != nullptr && row->type == OptionType::kBytes) text = with_binary_unit(text);
+    out[it.key()] = std::move(text);
+  }
   return out;
 }
 

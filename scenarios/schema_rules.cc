@@ -92,8 +92,9 @@ Json alone(const std::string& value) { return {{"enum", {value, Json::array({val
 
 // A size of 0.
 Json zero() {
-  return one_of({{{"const", 0}},
-                 {{"type", "string"}, {"pattern", "^0*\\.?0*([eE][+-]?[0-9]+)?(Ki|Mi|Gi|Ti)?$"}}});
+  return one_of(
+      {{{"const", 0}},
+       {{"type", "string"}, {"pattern", "^0*\\.?0*([eE][+-]?[0-9]+)?(Ki|Mi|Gi|Ti|[KkMmGg])?$"}}});
 }
 
 Json is_link() { return {{"$ref", "#/definitions/link_block"}}; }

@@ -14,7 +14,7 @@ namespace plumbline {
 
 // Numbers as core/units.h reads them, with their units.
 inline constexpr const char* kSizePattern =
-    "^([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][+-]?[0-9]+)?(Ki|Mi|Gi|Ti)?$";
+    "^([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][+-]?[0-9]+)?(Ki|Mi|Gi|Ti|[KkMmGg])?$";
 inline constexpr const char* kDurationPattern =
     "^([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][+-]?[0-9]+)?(ns|us|ms|s|m|h)$";
 

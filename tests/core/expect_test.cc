@@ -117,6 +117,14 @@ TEST(RuleBound, Words) {
   EXPECT_FALSE(not_noisy->holds("noisy"));
 }
 
+TEST(RuleBound, SizesTakeBareLettersAndRatesDoNot) {
+  const auto with = parse_bound("x", MetricUnit::kSize, "<=64Mi");
+  const auto without = parse_bound("x", MetricUnit::kSize, "<=64M");
+  ASSERT_TRUE(with && without);
+  EXPECT_EQ(with->value, without->value);
+  EXPECT_FALSE(parse_bound("x", MetricUnit::kRate, ">=5M"));
+}
+
 TEST(RuleBound, RefusesWhatIsNone) {
   const std::pair<const char*, MetricUnit> kBad[] = {
       {"10us", MetricUnit::kTime},      // no relation: nothing is exactly that long
@@ -129,7 +137,7 @@ TEST(RuleBound, RefusesWhatIsNone) {
       {">=1e999", MetricUnit::kShare}, {">=0x10", MetricUnit::kShare},
       {"1.5", MetricUnit::kCount},     {">=1..2", MetricUnit::kCount},
       {"2..1", MetricUnit::kCount},    {"..", MetricUnit::kCount},
-      {"<=64M", MetricUnit::kSize},    {">=clean", MetricUnit::kWord},
+      {"<=64Q", MetricUnit::kSize},    {">=clean", MetricUnit::kWord},
       {"", MetricUnit::kWord},         {"clean\x1b[31m", MetricUnit::kWord},
   };
   for (const auto& [text, unit] : kBad) {

@@ -179,10 +179,12 @@ TEST(Options, AllProblemsAtOnce) {
   EXPECT_THAT(text, Not(HasSubstr("NEVER_HEARD_OF")));
 }
 
-TEST(Options, AmbiguousSizeGetsTheHintOfSizes) {
+TEST(Options, UnknownUnitsOfSizesGetTheHintOfSizes) {
   OptionSources sources;
+  sources.flags["chunk_bytes"] = "1Q";
+  EXPECT_THAT(only_problem(sources), HasSubstr("units are Ki, Mi"));
   sources.flags["chunk_bytes"] = "1M";
-  EXPECT_THAT(only_problem(sources), HasSubstr("1Mi"));
+  EXPECT_EQ(OptionSet::resolve(sources)->text("chunk_bytes"), "1Mi");
 }
 
 TEST(Options, BadValuesAreRefused) {

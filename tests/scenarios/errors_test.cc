@@ -91,7 +91,7 @@ TEST(ScenarioErrors, DuplicateKeysAreRefusedWithTheirPath) {
 TEST(ScenarioErrors, AllProblemsComeAtOnceInTheOrderOfTheFile) {
   const auto problems = problems_of(R"({"plumbline": 1, "sed": 1, "roofs": 1,
       "config": {"chunk_byte": 1}, "probes": ["zzz"],
-      "matrix": [{"op": "allredcue", "bytes": "64K", "ranks": 0}, {"op": "reduce"}]})");
+      "matrix": [{"op": "allredcue", "bytes": "64Q", "ranks": 0}, {"op": "reduce"}]})");
   ASSERT_EQ(problems.size(), 8u) << all_lines(problems);
   EXPECT_EQ(problems[0].where, "$.sed");
   EXPECT_EQ(problems[1].where, "$.roofs");

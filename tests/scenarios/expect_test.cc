@@ -75,7 +75,7 @@ TEST(Expect, SaysWhereARuleIsWrongAndWhatIsNear) {
        "$.expect[0].where.algorithm:", "did you mean 'ring'?"},
       {R"({"where": {"bites": 8}, "wrong": 0})",
        "$.expect[0].where.bites:", "did you mean 'bytes'?"},
-      {R"({"where": {"bytes": ">=16M"}, "wrong": 0})", "$.expect[0].where.bytes:", "ambiguous"},
+      {R"({"where": {"bytes": ">=16Q"}, "wrong": 0})", "$.expect[0].where.bytes:", "unknown unit"},
       {R"({"where": {"bytes": [8, ">=16Mi"]}, "wrong": 0})",
        "$.expect[0].where.bytes:", "within a list"},
       {R"({"where": {"bytes": {"from": 8}}, "wrong": 0})",

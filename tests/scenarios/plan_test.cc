@@ -32,6 +32,24 @@ TEST(PlanExpand, CrossProduct) {
   }
 }
 
+// K, M and G are nccl-tests' letters here too.
+TEST(PlanExpand, SizesWithBareLettersAreTheSameCells) {
+  const auto ids = [](const std::string& blocks) {
+    std::set<std::string> out;
+    for (const PlanCell& cell : plan_text(blocks).cells) out.insert(cell.id);
+    return out;
+  };
+  const auto with = ids(R"({"op": "allreduce", "bytes": ["64Ki", "64Mi"],
+                            "config": {"chunk_bytes": "128Ki"}})");
+  EXPECT_EQ(with.size(), 2u);
+  EXPECT_EQ(ids(R"({"op": "allreduce", "bytes": ["64K", "64M"],
+                    "config": {"chunk_bytes": "128K"}})"),
+            with);
+  EXPECT_EQ(ids(R"({"op": "allreduce", "bytes": {"from": "64k", "to": "64m", "factor": 1024},
+                    "config": {"chunk_bytes": "128k"}})"),
+            with);
+}
+
 // The hosts of the cells, in words, each once.
 std::set<std::string> host_sets_of(const std::string& hosts, const std::string& axis) {
   const Plan plan = plan_of(parse(R"({"plumbline": 1, "roofs": false, "hosts": )" + hosts +
@@ -414,7 +432,7 @@ TEST(PlanFilterTest, BadTermsAreNamed) {
   EXPECT_TRUE(has(error("allredcue"), "did you mean 'allreduce'?"));
   EXPECT_TRUE(has(error("opp=allreduce"), "did you mean 'op'?"));
   EXPECT_TRUE(has(error("op=reduce_scatter"), "no cell has 'reduce_scatter'"));
-  EXPECT_TRUE(has(error("bytes>=64K"), "64Ki"));
+  EXPECT_TRUE(has(error("bytes>=64Q"), "units are Ki"));
   EXPECT_TRUE(has(error("bytes>=8,16"), "give one"));
   EXPECT_TRUE(has(error("ranks=two"), "not a whole number"));
   EXPECT_TRUE(has(error("op>=allreduce"), "not a number"));
