@@ -126,6 +126,18 @@ void print_plans(std::deque<RunSession>& sessions, const std::optional<RepeatFla
   if (repeat) *context.out << repeat_outline(*repeat);
 }
 
+// One object says how one run ended.
+Status check_json_flag(const Args& args) {
+  if (!args.has("json")) return {};
+  if (args.has("dry-run")) {
+    return fail(ErrorCode::kUsage, "--dry-run measures nothing that --json could report",
+                "plumbline plan --json shows the plan");
+  }
+  if (!args.has("interleave")) return {};
+  return fail(ErrorCode::kUsage, "--interleave makes two runs, and --json reports one",
+              "plumbline compare --json shows what --interleave measured, by its folder");
+}
+
 // What --resume goes on with may be named as a run of the list.
 Expected<Args> with_earlier_folder(Args args) {
   std::error_code code;
@@ -145,6 +157,9 @@ int run_run(const Args& given, Context& context) {
   const Expected<Args> named = with_earlier_folder(given);
   if (!named) return usage_failure(context, named.error());
   const Args& args = *named;
+  if (const Status sound = check_json_flag(args); !sound) {
+    return usage_failure(context, sound.error());
+  }
   const Expected<std::optional<SoakPlan>> soak_plan = soak_flags(args);
   if (!soak_plan) return usage_failure(context, soak_plan.error());
   const Expected<std::optional<RepeatFlags>> repeat = repeat_flags(args);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/report_output.h"
+#include "cli/run_json.h"
 #include "cli/scenario_programs.h"
 #include "cli/status_line.h"
 #include "core/clock.h"
@@ -66,6 +67,22 @@ struct Ended {
   size_t rules = 0, rules_broken = 0;
 };
 
+void print_json(const PreparedRun& run, const std::string& run_id, const RunState& state,
+                const Ended& ended, std::vector<RuleVerdict> rules,
+                std::vector<std::string> reports, Context& context) {
+  RunOutcome outcome;
+  outcome.run_id = run_id;
+  outcome.scenario = run.scenario.name;
+  outcome.folder = run.folder;
+  outcome.records = run.records_path;
+  outcome.state = state;
+  outcome.counts = ended.counts;
+  outcome.rules = std::move(rules);
+  outcome.reports = std::move(reports);
+  outcome.exit_code = ended.code;
+  *context.out << run_json(outcome) << std::flush;
+}
+
 // How far it got, by what is in its file: of the first series, which is what was planned.
 RunState state_of(const PreparedRun& run, int launches, const RunSummary& summary,
                   const std::vector<Record>& records) {
@@ -97,9 +114,15 @@ void print_summary(const ReportInput& input, Context& context) {
   render_text(document, context.width, context.out_colour, *context.out);
 }
 
+void print_places(const WrittenReports& written, const PreparedRun& run, Context& context) {
+  *context.out << "\n";
+  for (const std::string& path : written.paths) *context.out << "Report:  " << path << "\n";
+  *context.out << "Records: " << run.records_path << "\n" << std::flush;
+}
+
 // Reports and rules of a finished run.
-Ended report(const PreparedRun& run, int launches, RunSummary summary, const ProbeResult& probed,
-             const Args& args, Context& context) {
+Ended report(const PreparedRun& run, const std::string& run_id, int launches, RunSummary summary,
+             const ProbeResult& probed, const Args& args, Context& context) {
   Ended ended;
   ReportInput input;
   input.checks = probed.checks;
@@ -127,13 +150,13 @@ Ended report(const PreparedRun& run, int launches, RunSummary summary, const Pro
   std::vector<std::string> reports = run.scenario.report;
   if (run.soak) reports.emplace_back("soak");
   // Of two sides the screen shows the comparison.
-  if (args.has("interleave")) std::erase(reports, "console");
+  const bool json = args.has("json");
+  if (args.has("interleave") || json) std::erase(reports, "console");
   const WrittenReports written = write_reports(input, reports, run.folder, context);
-  const bool on_screen = std::find(reports.begin(), reports.end(), "console") != reports.end();
+  const bool on_screen =
+      json || std::find(reports.begin(), reports.end(), "console") != reports.end();
   if (!on_screen && !args.has("interleave")) print_summary(input, context);
-  *context.out << "\n";
-  for (const std::string& path : written.paths) *context.out << "Report:  " << path << "\n";
-  *context.out << "Records: " << run.records_path << "\n" << std::flush;
+  if (!json) print_places(written, run, context);
   // What an earlier part of this run found wrong is still wrong.
   for (const Record& record : run.earlier) {
     if (run.finished.count(cell_id(record)) > 0) count(summary, record);
@@ -146,6 +169,7 @@ Ended report(const PreparedRun& run, int launches, RunSummary summary, const Pro
   if (ended.code == 0 && !rules_hold) ended.code = 4;
   summary.records.clear();
   ended.counts = std::move(summary);
+  if (json) print_json(run, run_id, state, ended, input.rules, written.paths, context);
   return ended;
 }
 
@@ -202,7 +226,8 @@ void RunSession::tell_refused() {
 
 int RunSession::finish(RunSummary summary) {
   tell_refused();
-  const Ended ended = report(run_, launches_, std::move(summary), probed_, args_, context_);
+  const Ended ended =
+      report(run_, run_id_, launches_, std::move(summary), probed_, args_, context_);
   end_history(history_, ended);
   return ended.code;
 }
@@ -220,11 +245,14 @@ int RunSession::fail_with(const std::vector<Error>& errors, int code) {
   if (const Status kept = keep_run_state(run_.folder, state); !kept) {
     *context_.err << "plumbline: " << kept.error().message() << "\n";
   }
-  end_history(history_, Ended{code, {}});
+  const Ended ended{code, {}};
+  end_history(history_, ended);
+  if (args_.has("json")) print_json(run_, run_id_, state, ended, {}, {}, context_);
   return code;
 }
 
 std::optional<int> RunSession::open(const RunPart& part) {
+  run_id_ = part.id;
   launches_ = part.launches;
   claims_ = part.claims;
   if (!open_folder(run_, args_, *part.claims, context_)) return 1;

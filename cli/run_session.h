@@ -60,6 +60,7 @@ class RunSession {
   PreparedRun run_;
   const Args args_;
   Context& context_;
+  std::string run_id_;
   int launches_ = 1;
   PortClaims* claims_ = nullptr;
   std::optional<RunNotices> notices_;

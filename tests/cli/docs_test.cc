@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "cli/reference.h"
+#include "cli/run_json.h"
 #include "cli/vocabulary.h"
 #include "core/cell_filter.h"
 #include "core/json.h"
@@ -107,7 +108,12 @@ TEST(Docs, JsonOutputHoldsEveryFieldAndNoOther) {
   comparison.flows.emplace_back();
   const auto trace = nlohmann::json::parse(trace_json({summary}, comparison));
   const nlohmann::json& one = trace["traces"][0]["flows"][0];
+  RunOutcome outcome;
+  outcome.rules.emplace_back();
+  const auto run = nlohmann::json::parse(run_json(outcome));
   const std::map<std::string, std::set<std::string>> emitted = {
+      {"run: report", keys_of(run)},
+      {"run: rule", keys_of(run["rules"][0])},
       {"doctor: report", keys_of(doctor)},
       {"doctor: finding", keys_of(doctor["findings"][0])},
       {"doctor: command", keys_of(doctor["findings"][0]["commands"][0])},
