@@ -428,7 +428,13 @@ std::vector<CommandRow> command_table() {
        {kJson},
        true,
        false,
-       run_config},
+       run_config,
+       "Your own options stand in $XDG_CONFIG_HOME/plumbline/config.json (default\n"
+       "~/.config/plumbline/config.json): {\"chunk_bytes\": \"1Mi\"}. Flags, scenarios and "
+       "variables "
+       "beat\n"
+       "it, it beats link profiles and defaults. It permits nothing: --allow-commands is a flag "
+       "only."},
       {"selftest",
        "check the measuring itself: statistics, verification, kernels, schedules",
        {},

@@ -1,5 +1,6 @@
-// Where a command's data-path options come from: its flags, a scenario's config, the environment.
-// One place, so that every command resolves them alike.
+// Where a command's data-path options come from: its flags, a scenario's config, the environment,
+// the user's configuration file (user_options.h). One place, so that every command resolves them
+// alike.
 #pragma once
 
 #include <map>

@@ -160,6 +160,8 @@ std::string reference_markdown() {
          "## Options\n\nEach is a flag (`--chunk-bytes`), a key of a scenario's `config`, and a "
          "variable " +
          "(`PLUMBLINE_CHUNK_BYTES`).\nFlag beats scenario beats `PLUMBLINE_*` beats `MCCL_*` beats "
+         "the user's "
+         "configuration file beats "
          "link profile beats " +
          "default.\n\n" + options() + "\n## Operations\n\n" + operations() + "\n## Algorithms\n\n" +
          algorithms() + "\n## Transports\n\n" + transports() + "\n## Probes\n\n" + probes() +

@@ -95,6 +95,17 @@ Status check_each(const std::string& path) {
   return {};
 }
 
+Status check_trusted_file(const Fd& file, const std::string& path) {
+  struct stat info {};
+  if (fstat(file.get(), &info) != 0)
+    return fail_errno(ErrorCode::kConfig, "look at " + path, errno);
+  if (!ours(info)) return fail(not_ours(path, info));
+  if ((info.st_mode & kOthersWrite) == 0) return {};
+  return fail(ErrorCode::kConfig,
+              fmt::format("others may write to {} (mode {:o})", path, info.st_mode & kPermissions),
+              "chmod go-w " + shell_word(path));
+}
+
 Status check_secret_file(const Fd& file, const std::string& path) {
   struct stat info {};
   if (fstat(file.get(), &info) != 0)
@@ -108,12 +119,12 @@ Status check_secret_file(const Fd& file, const std::string& path) {
               "chmod 600 " + shell_word(path));
 }
 
-}  // namespace
-
-Expected<std::string> read_secret_file(const std::string& path, size_t most_bytes) {
+// The file when it passes the check, and nobody else can put another one in its place.
+Expected<std::string> read_checked(const std::string& path, size_t most_bytes,
+                                   Status (*check)(const Fd& file, const std::string& path)) {
   const Expected<Fd> file = open_input_file(path);
   if (!file) return fail(file.error());
-  if (const Status secret = check_secret_file(*file, path); !secret) return fail(secret.error());
+  if (const Status fine = check(*file, path); !fine) return fail(fine.error());
   // A link to it stands in a folder of its own.
   std::string at = path;
   for (int links = 0;; ++links) {
@@ -129,6 +140,16 @@ Expected<std::string> read_secret_file(const std::string& path, size_t most_byte
     at = target->rfind('/', 0) == 0 ? *target : folder + "/" + *target;
   }
   return read_whole(*file, path, most_bytes);
+}
+
+}  // namespace
+
+Expected<std::string> read_secret_file(const std::string& path, size_t most_bytes) {
+  return read_checked(path, most_bytes, check_secret_file);
+}
+
+Expected<std::string> read_trusted_file(const std::string& path, size_t most_bytes) {
+  return read_checked(path, most_bytes, check_trusted_file);
 }
 
 Status check_folders_above(const std::string& folder) {

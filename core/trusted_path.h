@@ -13,6 +13,8 @@ namespace plumbline {
 // What stands in a file that is this user's (or root's), which nobody else may read, write or
 // replace.
 Expected<std::string> read_secret_file(const std::string& path, size_t most_bytes);
+// The same, but that others may read it: what decides how something is done, and is no secret.
+Expected<std::string> read_trusted_file(const std::string& path, size_t most_bytes);
 // Every folder from / down to `folder`, itself included, is this user's or root's, and others may
 // not write it; or it is sticky, like /tmp, so that nobody can replace what belongs to us. Links on
 // the way are followed.

@@ -72,9 +72,11 @@ Program::Program(const std::vector<std::string>& argv,
   arguments.push_back(nullptr);
   // The list of runs of whoever runs the tests is not the tests' to fill. The first one counts.
   std::string state = "XDG_STATE_HOME=" + folder_.path("state");
+  std::string config = "XDG_CONFIG_HOME=" + folder_.path("config");  // nor are their options
   std::vector<char*> variables;
   for (const std::string& text : environment) variables.push_back(const_cast<char*>(text.c_str()));
   variables.push_back(state.data());
+  variables.push_back(config.data());
   for (char** entry = environ; *entry != nullptr; ++entry) variables.push_back(*entry);
   variables.push_back(nullptr);
   const int err =

@@ -1,0 +1,25 @@
+// The user's own configuration file: options that hold where no flag, scenario or variable says
+// otherwise. Options only: what a command line must permit (--allow-commands) stands in no file.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "core/error.h"
+
+namespace plumbline {
+
+struct UserOptions {
+  std::string path;                           // empty = there is no such file
+  std::map<std::string, std::string> values;  // option name -> text
+};
+
+// $XDG_CONFIG_HOME/plumbline/config.json, else ~/.config/plumbline/config.json; empty when neither
+// variable holds an absolute path.
+std::string user_options_path();
+// {"chunk_bytes": "1Mi", "spin_us": 50}: every option by its name, as in a scenario's `config`. No
+// file is no options. An Error: it is no such object, too large, no regular file, or somebody else
+// could have written it.
+Expected<UserOptions> read_user_options(const std::string& path);
+
+}  // namespace plumbline
