@@ -29,6 +29,7 @@ int run_selftest(const Args& args, Context& context);
 int run_help(const Args& args, Context& context);
 int run_version(const Args& args, Context& context);
 int run_completion(const Args& args, Context& context);
+int run_man(const Args& args, Context& context);
 int run_agent(const Args& args, Context& context);
 int run_rank(const Args& args, Context& context);
 int run_launch(const Args& args, Context& context);

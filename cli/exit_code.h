@@ -6,13 +6,30 @@
 
 namespace plumbline {
 
-// 130 interrupted, 124 deadline, 1 usage, 3 wrong data, 2 something failed, 5 slower than before, 4
-// below a rule, 6 undecided (--strict), 0.
+struct ExitCodeRow {
+  int code;
+  const char* meaning;
+};
+
+// What the user must know first stands first.
+inline constexpr std::array kExitCodes = {
+    ExitCodeRow{130, "interrupted"},
+    ExitCodeRow{124, "a deadline has passed"},
+    ExitCodeRow{1, "usage or configuration, told before anything starts"},
+    ExitCodeRow{3, "wrong data, or content that does not verify"},
+    ExitCodeRow{2, "a connection, probe or cell failed, or nothing was measured"},
+    ExitCodeRow{5, "slower than before"},
+    ExitCodeRow{4, "below a rule"},
+    ExitCodeRow{6, "undecided (with --strict)"},
+    ExitCodeRow{0, "all well; warnings and notes are"},
+};
+
 inline int worse_exit_code(int x, int y) {
-  constexpr std::array kOrder = {130, 124, 1, 3, 2, 5, 4, 6, 0};
-  return std::find(kOrder.begin(), kOrder.end(), x) < std::find(kOrder.begin(), kOrder.end(), y)
-             ? x
-             : y;
+  const auto place = [](int code) {
+    return std::find_if(kExitCodes.begin(), kExitCodes.end(),
+                        [code](const ExitCodeRow& row) { return row.code == code; });
+  };
+  return place(x) < place(y) ? x : y;
 }
 
 }  // namespace plumbline

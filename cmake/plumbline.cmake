@@ -22,10 +22,6 @@ if(GIT_FOUND AND EXISTS "${PROJECT_SOURCE_DIR}/.git")
   if(PLUMBLINE_COMMIT)
     string(APPEND PLUMBLINE_BUILD "-${PLUMBLINE_COMMIT}")
   endif()
-  if(EXISTS "${PROJECT_SOURCE_DIR}/.git/logs/HEAD")  # written by every commit and checkout
-    set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY
-                 CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/.git/logs/HEAD")
-  endif()
 endif()
 
 add_library(plumbline_flags INTERFACE)

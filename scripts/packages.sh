@@ -42,6 +42,9 @@ test    python3-jsonschema         -
 test    procps                     -
 test    openssh-client             -
 test    git                        git
+test    dpkg-dev                   -
+test    file                       -
+test    groff-base                 -
 labs    iproute2                   -
 labs    nftables                   -
 labs    iptables                   -
@@ -70,8 +73,12 @@ labs    kmod                       -
 labs    chromium                   -
 labs    chromium-driver            -
 labs    python3-selenium           -
+labs    mmdebstrap                 -
+labs    man-db                     -
 static  g++-aarch64-linux-gnu      -
 static  qemu-user                  -
+package dpkg-dev                   -
+package file                       -
 lint    clang-format-14            llvm@14
 lint    clang-tidy-14              llvm@14
 lint    clang-14                   llvm@14

@@ -56,10 +56,13 @@ class Install(unittest.TestCase):
         for parts in (
             ("share", "doc", "plumbline", "README.md"),
             ("share", "doc", "plumbline", "LICENSE"),
+            ("share", "doc", "plumbline", "CHANGELOG.md"),
+            ("share", "doc", "plumbline", "CONTRIBUTING.md"),
             ("share", "doc", "plumbline", "docs", "measuring.md"),
             ("share", "bash-completion", "completions", "plumbline"),
             ("share", "zsh", "site-functions", "_plumbline"),
             ("share", "fish", "vendor_completions.d", "plumbline.fish"),
+            ("share", "man", "man1", "plumbline.1"),
         ):
             with self.subTest(parts[-1]):
                 self.assertGreater(os.path.getsize(self.path(*parts)), 0)
