@@ -60,8 +60,7 @@ int serve_coordinator(const Args& args, Context& context) {
                     "by hand: plumbline agent --listen\n";
     return 1;
   }
-  // Process 1 of a container may well be the coordinator.
-  if (getppid() != 1) die_with_parent();
+  die_with_parent();
   const Fd answers = move_output_away();
   AgentSession session;
   constexpr int64_t kLongestLeaseS = 3600;

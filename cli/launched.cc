@@ -282,7 +282,7 @@ Expected<std::unique_ptr<Launched>> lead_launch(const LauncherPlace& place, cons
                                                 const std::string& program, const Logger& log) {
   // mpirun that is killed tells nobody; the other ranks end with this one.
   const bool by_hand = place.launcher == "torchrun" || place.launcher == "plumbline";
-  if (!by_hand && getppid() != 1) die_with_parent(SIGTERM);
+  if (!by_hand) die_with_parent(SIGTERM);
   const Expected<Meeting> meeting = meeting_of(place, call.args->get("master"), *call.options);
   if (!meeting) return fail(meeting.error());
   RollCall roll(own_request(place, call), monotonic_ns());

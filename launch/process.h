@@ -74,8 +74,7 @@ class Process : public RankWire {
 Status spawn_on(int connection, const std::vector<std::string>& argv);
 
 // Asks the kernel to send this process a signal when its parent dies, where the kernel can (Linux);
-// elsewhere nothing, and the end of the standard input has to do. `parent` = the pid that must
-// still be our parent, to close the race of a parent that is gone already.
+// elsewhere nothing, and the end of the standard input has to do.
 void die_with_parent(int signal = SIGKILL);
 
 // pipe(2) whose ends no child inherits by accident: ends[0] reads, ends[1] writes. false with

@@ -12,11 +12,9 @@
 
 namespace plumbline {
 
-void die_with_parent(int signal) {
-  prctl(PR_SET_PDEATHSIG, signal);
-  // Already orphaned before the call above: nobody would ever tell us.
-  if (getppid() == 1) raise(signal);
-}
+// One that was orphaned before this call ends when its input ends. It cannot be told from a child
+// of process 1, which in a container may well be plumbline itself.
+void die_with_parent(int signal) { prctl(PR_SET_PDEATHSIG, signal); }
 
 bool open_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC) == 0; }
 
