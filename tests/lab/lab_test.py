@@ -117,6 +117,22 @@ def test_down_removes_all(hosts):
     one_line(lab("down", NAME, code=1), "no lab '%s'" % NAME)
 
 
+def test_the_same_seed_tells_the_same_tour(folder):
+    """The tour of the README: lab, fault, diagnosis and remedy are those of the seed; measured times are not."""
+    told = []
+    for seed in ("7", "7", "8"):
+        up = lab("up", topology(folder), "--seed", seed)
+        inject = lab("inject", "drop_inbound", "--lab", NAME, "--host", "bode", "--seed", seed)
+        done = subprocess.run([PROGRAM, "doctor", "--hosts", up.stdout.strip(), "--json"], capture_output=True, text=True, timeout=100)
+        assert done.returncode == 2, done.stderr
+        first = json.loads(done.stdout)["findings"][0]
+        told.append([up.stderr, inject.stderr, first["cause"], first["host"], first["ports"], first["remedy"], first["commands"]])
+        lab("down", NAME)
+    assert told[0] == told[1], told
+    assert told[0][2:5] == ["firewall.drop_inbound", "bode", told[2][4]], told
+    assert told[0][0] != told[2][0] and told[0][1] != told[2][1], told
+
+
 def test_down_after_kill(folder):
     """kill -9 of `up` at any time: `down` of the next process removes what was made."""
     for delay in (0.0, 0.02, 0.04, 0.07, 0.1, 0.15, 0.3):
@@ -189,7 +205,7 @@ def main():
             for test in (test_exec_is_the_command, test_a_lab_that_is_not_there_is_said, test_faults_come_and_go, test_the_same_seed_breaks_the_same, test_down_removes_all):
                 test(hosts)
                 print("ok: " + test.__name__)
-            for test in (test_heal_after_a_remedy_by_hand, test_down_after_kill, test_ctrl_c_removes_what_was_made, test_without_root_it_says_so):
+            for test in (test_heal_after_a_remedy_by_hand, test_the_same_seed_tells_the_same_tour, test_down_after_kill, test_ctrl_c_removes_what_was_made, test_without_root_it_says_so):
                 test(folder)
                 print("ok: " + test.__name__)
         finally:
