@@ -239,7 +239,7 @@ tl::expected<CollSweep, std::vector<Error>> parse_coll(const Args& args) {
   if (timeout_s == 0) {
     timeout_s = kTimeoutS;
     sweep.notes.push_back(
-        fmt::format("-T 0: no operation here waits for ever, one ends after {} s", kTimeoutS));
+        fmt::format("-T 0: no operation waits forever here, one ends after {} s", kTimeoutS));
   }
   sweep.timeout_ms = int64_t{timeout_s} * 1000;
   sweep.format = args.get("format");

@@ -73,9 +73,8 @@ int run_explain(const Args& args, Context& context) {
     return rows.empty() ? 2 : 0;
   }
   if (rows.empty()) {
-    *context.out
-        << "No row of the table fits this message. plumbline doctor --hosts HOSTS.json looks "
-           "at everything.\n";
+    *context.out << "This message is not in the table. plumbline doctor --hosts HOSTS.json looks "
+                    "at everything.\n";
     return 2;
   }
   print_rows(rows, context);

@@ -90,8 +90,8 @@ int convert(const HostFile& file, const HostFileFormat& as, int port, Context& c
   const Expected<WrittenHostFile> written = write_host_file(file, as, port);
   if (!written) return usage_failure(context, written.error());
   for (const std::string& lost : written->lost) {
-    *context.err << clean(
-                        fmt::format("plumbline: lost, format {} cannot say it: {}", as.name, lost))
+    *context.err << clean(fmt::format("plumbline: lost, format {} cannot express it: {}", as.name,
+                                      lost))
                  << "\n";
   }
   *context.out << written->text;

@@ -56,7 +56,7 @@ Expected<EnvironmentList> given_variables(const Args& args) {
     } else if (const char* own = std::getenv(name.c_str()); own != nullptr) {
       out.emplace_back(name, own);  // as it is here
     } else {
-      return fail(usage("--env " + name + ": there is no such variable here",
+      return fail(usage("--env " + name + ": this variable is not set here",
                         "write --env " + name + "=VALUE"));
     }
   }

@@ -115,7 +115,7 @@ Status fits_memory(const std::vector<Cell>& cells, bool verified, const OptionSe
   }
   if (first || more == 0) return first;
   Error error = first.error();
-  error.what += fmt::format("; so it is with {} more cell{}", more, more == 1 ? "" : "s");
+  error.what += fmt::format("; the same holds for {} more cell{}", more, more == 1 ? "" : "s");
   return fail(error);
 }
 

@@ -139,7 +139,7 @@ Expected<Peer> find_peer(const Args& args, const OptionSet& options) {
   if (target->port == 0) return peer;
   const char* file = std::getenv(kTokenVariable);
   if (file == nullptr || *file == '\0') {
-    return fail(ErrorCode::kUsage, "an agent that listens wants its token",
+    return fail(ErrorCode::kUsage, "the token of the listening agent is missing",
                 "paste the whole line that plumbline agent --listen printed");
   }
   const Expected<std::string> token = read_token(file);

@@ -189,7 +189,7 @@ class Requests {
     while (monotonic_ns() - heard_ns_.load(std::memory_order_relaxed) < lease_ms_ * kMillisecond) {
       std::this_thread::sleep_for(std::chrono::milliseconds(kLookMs));
     }
-    std::cerr << "plumbline rank: nothing heard of the coordinator for " << lease_ms_ / 1000
+    std::cerr << "plumbline rank: heard nothing from the coordinator for " << lease_ms_ / 1000
               << " s\n";
     std::_Exit(lost_status_);
   }

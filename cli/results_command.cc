@@ -27,8 +27,8 @@ int run_results(const Args& args, Context& context) {
   if (args.has("id") && verb != "show") {
     return usage_failure(
         context, Error{ErrorCode::kUsage,
-                       fmt::format("results {}: '{}' is one word too many", verb, args.get("id")),
-                       0, "only show takes a run's id", ""});
+                       fmt::format("results {}: unexpected argument '{}'", verb, args.get("id")), 0,
+                       "only show takes a run's id", ""});
   }
   std::vector<std::string> names;
   for (const VerbRow& row : kVerbs) {

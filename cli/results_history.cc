@@ -115,7 +115,7 @@ Expected<PruneRule> prune_rule(const Args& args) {
   }
   if (!rule.keep && !rule.older_than_s) {
     return fail(
-        ErrorCode::kUsage, "results prune: which runs shall go?",
+        ErrorCode::kUsage, "results prune: say which runs to remove",
         "--keep N keeps the newest N, --older-than 30d the younger ones; --dry-run only says "
         "what would go");
   }

@@ -94,9 +94,9 @@ struct Asker {
 int agreed(const Args& args, const Asker& asker, const std::string& path, Context& context) {
   if (args.has("yes")) return 0;
   if (asker.in == nullptr) {
-    return usage_failure(context,
-                         Error{ErrorCode::kUsage, "nothing is written: nobody can be asked here", 0,
-                               "look at the above, then add --yes", ""});
+    return usage_failure(
+        context, Error{ErrorCode::kUsage, "nothing is written: there is no terminal to ask on", 0,
+                       "look at the above, then add --yes", ""});
   }
   if (confirm(*asker.in, asker.out, "Write this to " + path + "?")) return 0;
   *context.err << "plumbline: nothing is written\n";

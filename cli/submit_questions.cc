@@ -154,7 +154,7 @@ const std::vector<Question>& questions() {
        always,
        always,
        take_hardware},
-      {{"--submitter", "TEXT", "name to stand beside the rows (default: none)"},
+      {{"--submitter", "TEXT", "name to show with the rows (default: none)"},
        "Your name for the page (empty = none)",
        never,
        always,
@@ -220,7 +220,7 @@ Expected<BundleStatement> ask_statement(const Args& args, std::istream* in, std:
   }
   if (!missing.empty()) {
     return fail(
-        wrong("nobody can be asked here, and these flags are missing: " + join(missing, ", "),
+        wrong("there is no terminal to ask on, and these flags are missing: " + join(missing, ", "),
               "see plumbline submit --help"));
   }
   if (statement.hardware.empty()) return fail(wrong("--hardware is empty", "name the machines"));

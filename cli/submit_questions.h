@@ -15,8 +15,8 @@ namespace plumbline {
 // Flags of `submit` that answer questions, for the table of commands.
 std::vector<FlagRow> question_flags();
 
-// Answers from the flags, and from `in` for what they leave open; `in` null = nobody can be asked,
-// then what is missing is one usage error that names every flag. Asks again (on `out`) after an
+// Answers from the flags, and from `in` for what they leave open; `in` null = no terminal to ask
+// on, then what is missing is one usage error that names every flag. Asks again (on `out`) after an
 // answer that cannot be, three times at most.
 Expected<BundleStatement> ask_statement(const Args& args, std::istream* in, std::ostream& out);
 

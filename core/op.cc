@@ -30,7 +30,7 @@ constexpr std::array kOps = {
           true, 1, factor_share},
     OpRow{Op::kAlltoall, "alltoall", "part j of rank i becomes part i of rank j", true, false,
           false, false, false, 1, factor_share},
-    OpRow{Op::kBarrier, "barrier", "nobody leaves before everybody has come", false, false, false,
+    OpRow{Op::kBarrier, "barrier", "no rank leaves before all have arrived", false, false, false,
           false, false, 1, factor_zero},
     OpRow{Op::kPingpong, "pingpong", "rank 0 to 1 and back; the time is the full round trip", false,
           false, false, true, false, 2, factor_one},

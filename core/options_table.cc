@@ -64,8 +64,8 @@ constexpr OptionRow kTable[] = {
      "TCP congestion control by name; auto = reno on loopback, elsewhere the system's default",
      nullptr, nullptr, kNoMin, kNoMax, nullptr, kOwn},
     {"keepalive_s", kInt, "10", "s",
-     "a data connection that lies idle is probed so often; 0 = never (run --idle)", nullptr,
-     nullptr, 0, 7200, nullptr, kOwn},
+     "how often an idle data connection is probed; 0 = never (run --idle)", nullptr, nullptr, 0,
+     7200, nullptr, kOwn},
     {"bind_to", kChoice, "auto", "",
      "core: each rank on a core of its own; none: the system decides; auto: core when there are "
      "enough",
@@ -85,7 +85,7 @@ constexpr OptionRow kTable[] = {
      "an operation that has not ended after this is given up, and the rank at fault named",
      "MCCL_WATCHDOG_TIMEOUT_MS", nullptr, 1, kMaxMs, nullptr, kOwn},
     {"heartbeat_interval_ms", kDurationMs, "1000", "ms",
-     "how often ranks tell one another that they live", "MCCL_HEARTBEAT_INTERVAL_MS", nullptr, 10,
+     "how often ranks send one another heartbeats", "MCCL_HEARTBEAT_INTERVAL_MS", nullptr, 10,
      kMaxMs, nullptr, kAgree},
 
     // What is computed.

@@ -326,7 +326,7 @@ Expected<const Record*> RecordParser::parse(std::string_view line,
   if (!repaired) return record;
   Expected<const Record*> second = parse_json(*repaired, warnings);
   if (second && warnings != nullptr) {
-    warnings->push_back("NaN or infinity, which are no JSON, are taken for 'not known'");
+    warnings->push_back("NaN or infinity, which are not JSON, are read as 'not known'");
   }
   return second;
 }

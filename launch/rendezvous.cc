@@ -136,8 +136,8 @@ class Host {
       gathered_.agents[static_cast<size_t>(*rank)] = std::move(newcomer.fd);
       return true;
     }
-    send(newcomer.fd.get(), {fail(ErrorCode::kMismatch, "the world is whole without you"), false});
-    report(newcomer.where + " came when the world was whole");
+    send(newcomer.fd.get(), {fail(ErrorCode::kMismatch, "all ranks are here already"), false});
+    report(newcomer.where + " arrived when all ranks were here already");
     return true;
   }
 

@@ -59,7 +59,7 @@ Expected<std::string> read_answer(int fd, Deadline deadline) {
       if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
         return fail(socket_error("the connection to rank 0", errno));
       }
-      if (deadline.passed()) return fail(ErrorCode::kTimeout, "rank 0 does not call the roll");
+      if (deadline.passed()) return fail(ErrorCode::kTimeout, "rank 0 does not say who takes part");
       pollfd entry{fd, POLLIN, 0};
       poll(&entry, 1, deadline.poll_timeout_ms(kMaxSleepMs));
       continue;
@@ -73,7 +73,8 @@ Expected<std::string> read_answer(int fd, Deadline deadline) {
     }
     line.append(chunk.data(), newline == nullptr ? take : take - 1);
     if (newline != nullptr) return line;
-    if (line.size() > kMaxJoinLine) return fail(ErrorCode::kProtocol, "rank 0 never ends its line");
+    if (line.size() > kMaxJoinLine)
+      return fail(ErrorCode::kProtocol, "rank 0 sends a line without an end");
   }
 }
 

@@ -69,7 +69,7 @@ Status RollCall::arrive(JoinRequest request) {
   }
   if (request.rank < 1 || request.rank >= size()) {
     return fail(mismatch(
-        fmt::format("{} came, and there are the ranks 0 to {}", describe(request), size() - 1),
+        fmt::format("{} arrived, but the ranks are 0 to {}", describe(request), size() - 1),
         "give every process a rank of its own"));
   }
   std::optional<JoinRequest>& place = ranks_[static_cast<size_t>(request.rank)];

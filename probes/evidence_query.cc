@@ -65,7 +65,7 @@ bool has_facts(const HostEvidence& host) { return !host.interfaces.empty(); }
 
 std::string lack_of_facts(const HostEvidence& host) {
   if (!host.agent_error.empty()) return "nothing is known of this host: " + host.agent_error;
-  return "nothing is known of this host: nobody there could be asked";
+  return "nothing is known of this host: there was no agent to ask";
 }
 
 std::string same_as_earlier(const EvidenceSet& evidence, const JobHost& job) {

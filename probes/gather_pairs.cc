@@ -216,7 +216,8 @@ class PairGatherer {
   }
 
   void ask_connect(AgentBatch& batch, PairTask& task) {
-    // Ports that nobody of ours listens on are tried all the same: who answers there is evidence.
+    // Ports on which plumbline does not listen are tried all the same: who answers there is
+    // evidence.
     const auto timeout_ms = static_cast<int64_t>(threshold(Threshold::kConnectMs));
     const Json params = {{"from_ip", task.pair->from_ip}, {"interface", task.interface},
                          {"to_ip", task.pair->to_ip},     {"ports", ports_},

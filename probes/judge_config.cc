@@ -125,7 +125,7 @@ Check judge_port(const EvidenceSet& evidence, const HostEvidence& host, int port
   if (!host.sockets.empty()) {
     return make_check(subject, CheckOutcome::kPass, "no socket of this host uses it");
   }
-  return make_check(subject, CheckOutcome::kUnknown, "nobody tried to listen there");
+  return make_check(subject, CheckOutcome::kUnknown, "it was not tried to listen there");
 }
 
 }  // namespace
@@ -189,7 +189,7 @@ std::vector<Check> judge_name(const EvidenceSet& evidence, const ProbeParams& /*
   return checks;
 }
 
-// Whether ssh lets us in; what then answers there is the question of `launch`.
+// Whether the ssh login works; what then answers there is the question of `launch`.
 std::vector<Check> judge_ssh(const EvidenceSet& evidence, const ProbeParams& /*params*/) {
   constexpr const char* kNoLogin[] = {"name.unresolved", "ssh.unreachable", "ssh.refused",
                                       "ssh.auth",        "ssh.host_key",    "ssh.key_permissions"};
@@ -208,10 +208,12 @@ std::vector<Check> judge_ssh(const EvidenceSet& evidence, const ProbeParams& /*p
                                   host.agent_error.empty() ? host.agent_cause : host.agent_error));
     } else if (among(kLoggedIn, host.agent_cause) ||
                (host.agent_cause.empty() && host.source == "agent")) {
-      checks.push_back(make_check(subject, CheckOutcome::kPass, "ssh lets us in: " + job->ssh));
+      checks.push_back(
+          make_check(subject, CheckOutcome::kPass, "the ssh login works: " + job->ssh));
     } else {
-      checks.push_back(make_check(subject, CheckOutcome::kUnknown,
-                                  "no agent answered, so that nobody knows whether ssh let us in"));
+      checks.push_back(
+          make_check(subject, CheckOutcome::kUnknown,
+                     "no agent answered, so it is not known whether the ssh login works"));
     }
   }
   return checks;

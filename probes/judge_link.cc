@@ -115,7 +115,7 @@ class LinkJudge {
     }
     if (!interface.speed_bps) {
       return say(detail, CheckOutcome::kSkipped,
-                 fmt::format("an interface of kind {} tells no speed", interface.kind));
+                 fmt::format("an interface of kind {} reports no speed", interface.kind));
     }
     const std::string speed = describe_bit_rate(*interface.speed_bps);
     if (interface.kind == "wifi") {
@@ -262,7 +262,7 @@ class AddressJudge {
       return say(detail, CheckOutcome::kFail,
                  "another machine answers for it too: " + join_words(foreign));
     }
-    if (!asked) return say(detail, CheckOutcome::kUnknown, "nobody on the link asked who has it");
+    if (!asked) return say(detail, CheckOutcome::kUnknown, "no host asked on the link who has it");
     say(detail, CheckOutcome::kPass, "only this host answers for it");
   }
 

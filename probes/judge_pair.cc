@@ -51,8 +51,9 @@ std::pair<CheckOutcome, std::string> echo_verdict(const PairView& view) {
   // One lost echo of ten may be the first one, which waits for address resolution.
   const bool lossy = lost >= 3 || (lost > 1 && 5 * lost >= ping.sent);
   if (lossy && ping.duplicates == 0 && tcp_losses(view) == TcpLosses::kNone) {
-    return {CheckOutcome::kUnknown,
-            text + "; TCP loses nothing: echo is rationed, or a filter lets only the job through"};
+    return {
+        CheckOutcome::kUnknown,
+        text + "; TCP loses nothing: echo is rate-limited, or a filter lets only the job through"};
   }
   return {lossy || ping.duplicates > 0 ? CheckOutcome::kWarn : CheckOutcome::kPass, text};
 }
@@ -190,20 +191,21 @@ std::pair<CheckOutcome, std::string> connect_verdict(const PortTry& attempt, boo
       return {CheckOutcome::kPass, "connected in " + after};
     case PortState::kReached:
       return {CheckOutcome::kUnknown,
-              "somebody accepted; nobody of ours listens there who could say who"};
+              "the connection was accepted; plumbline does not listen there, so it is not known by "
+              "whom"};
     case PortState::kStranger:
-      return {CheckOutcome::kFail, "somebody else accepted: plumbline's listener never saw it"};
+      return {CheckOutcome::kFail, "something else accepted: plumbline's listener never saw it"};
     case PortState::kHeld:
       return {CheckOutcome::kFail,
-              "the port is held by " +
-                  (attempt.holder.empty() ? std::string("somebody unseen") : attempt.holder)};
+              "the port is held by " + (attempt.holder.empty()
+                                            ? std::string("a process that cannot be seen")
+                                            : attempt.holder)};
     case PortState::kNoListener:
       if (alone) {
-        return {CheckOutcome::kUnknown,
-                "refused: the way there is open, and nobody listens there now"};
+        return {CheckOutcome::kUnknown, "refused: the path is open, and nothing listens there now"};
       }
       return {CheckOutcome::kFail, attempt.listener_error.empty()
-                                       ? "refused, nobody of ours listens there"
+                                       ? "refused, plumbline does not listen there"
                                        : "refused; listening failed: " + attempt.listener_error};
     case PortState::kRefused:
       return {CheckOutcome::kFail, "refused, though plumbline listens there"};
@@ -217,7 +219,7 @@ std::pair<CheckOutcome, std::string> connect_verdict(const PortTry& attempt, boo
     case PortState::kUnreachable:
       return {CheckOutcome::kFail, with_error("the system says it cannot be reached", attempt)};
     case PortState::kDenied:
-      return {CheckOutcome::kFail, with_error("the own system did not let it out", attempt)};
+      return {CheckOutcome::kFail, with_error("the host's own system did not send it", attempt)};
     case PortState::kSilent:
       return {CheckOutcome::kFail, "no answer within " + after};
     case PortState::kReset:

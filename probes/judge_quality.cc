@@ -40,8 +40,9 @@ std::pair<CheckOutcome, std::string> mtu_verdict(const PairView& view) {
   if (const auto fault = mtu_fault(view)) {
     std::string text;
     if (fault->vanish) {
-      text = fmt::format("packets of {} bytes arrive, of {} vanish unsaid; {} are allowed",
-                         fault->largest, fault->lost, fault->allowed);
+      text = fmt::format(
+          "packets of {} bytes arrive, those of {} vanish without an ICMP error; {} are allowed",
+          fault->largest, fault->lost, fault->allowed);
     }
     if (fault->stall) {
       text += fmt::format("{}a transfer stopped after {}", text.empty() ? "" : "; ",
@@ -51,9 +52,9 @@ std::pair<CheckOutcome, std::string> mtu_verdict(const PairView& view) {
   }
   const bool whole = mtu.transfer_bytes > 0 && mtu.transferred >= mtu.transfer_bytes;
   if (mtu.told > 0 && mtu.told < allowed) {
-    return {
-        CheckOutcome::kPass,
-        fmt::format("the path carries {} bytes, less than the interfaces, and says so", mtu.told)};
+    return {CheckOutcome::kPass,
+            fmt::format("the path carries {} bytes, less than the interfaces, and says so by ICMP",
+                        mtu.told)};
   }
   if (mtu.largest_delivered > 0 && mtu.largest_delivered >= allowed) {
     return {CheckOutcome::kPass, fmt::format("packets of {} bytes arrive", mtu.largest_delivered)};
@@ -141,7 +142,8 @@ class QualityJudge {
         loss_check(view, {loss.seen, loss.share, loss.high, loss.lost, loss.sent, "segments"});
     if (!loss.seen && datagrams.seen) {
       out.reason += fmt::format(
-          "; of datagrams {} are lost: a filter that lets TCP of the job through, or rations them",
+          "; of datagrams {} are lost: a filter that lets TCP of the job through, or limits their "
+          "rate",
           percent(datagrams.share));
     }
     return out;

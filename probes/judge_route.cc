@@ -50,8 +50,7 @@ Check judge_neighbour_of(const EvidenceSet& evidence, const PairEvidence& pair) 
   const Subject subject = {"neighbour", pair.from, pair.to};
   const std::string skip = skip_reason(pair);
   if (!skip.empty()) return make_check(subject, skip_outcome(evidence, pair), skip);
-  if (!pair.neighbour)
-    return make_check(subject, CheckOutcome::kUnknown, "nobody asked on the link");
+  if (!pair.neighbour) return make_check(subject, CheckOutcome::kUnknown, "the link was not asked");
   const NeighbourProbe& probe = *pair.neighbour;
   if (!probe.on_link) {
     return make_check(subject, CheckOutcome::kSkipped, "the peer lies behind a router");
@@ -80,11 +79,11 @@ Check judge_neighbour_of(const EvidenceSet& evidence, const PairEvidence& pair) 
     if (has_mac(*peer, mac)) continue;
     return make_check(
         subject, CheckOutcome::kFail,
-        fmt::format("{} answered for {}, and is no interface of {}", mac, pair.to_ip, pair.to));
+        fmt::format("{} answered for {}, and is not an interface of {}", mac, pair.to_ip, pair.to));
   }
   if (!probe.kernel_mac.empty() && !has_mac(*peer, probe.kernel_mac)) {
     return make_check(subject, CheckOutcome::kFail,
-                      fmt::format("{} answered, but the system believes in {} ({})",
+                      fmt::format("{} answered, but the system's own entry is {} ({})",
                                   join_words(macs), probe.kernel_mac, probe.kernel_state));
   }
   return make_check(subject, CheckOutcome::kPass,
@@ -97,7 +96,7 @@ Check judge_route_of(const EvidenceSet& evidence, const PairEvidence& pair) {
   if (!skip.empty()) return make_check(subject, skip_outcome(evidence, pair), skip);
   const RouteLookup* lookup = route_lookup(pair);
   if (lookup == nullptr) {
-    return make_check(subject, CheckOutcome::kUnknown, "nobody asked for the way to the peer");
+    return make_check(subject, CheckOutcome::kUnknown, "the route to the peer was not looked up");
   }
   if (is_refusal(*lookup)) {
     return make_check(subject, CheckOutcome::kFail,

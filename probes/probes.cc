@@ -74,7 +74,7 @@ const std::vector<ProbeRow>& probe_table() {
        30,
        kNeedSnapshot,
        judge_name},
-      {{"ssh", "ssh lets us in on every host that is reached by it", {}, {}, {}},
+      {{"ssh", "the ssh login works on every host that is reached by ssh", {}, {}, {}},
        35,
        kNeedSnapshot,
        judge_ssh},

@@ -37,9 +37,9 @@ constexpr ThresholdRow<Threshold> kTable[] = {
      "in"},
     {Threshold::kCarrierChangesSome, "carrier_changes_some", 6,
      "changes since the interface exists",
-     "after so many one more during the check is no plugging in: it flaps slowly; a link with such "
-     "a "
-     "past is looked at for half of the slowest rhythm at least"},
+     "after that many, one more during the check means that the link flaps slowly, not that a "
+     "cable "
+     "was plugged in; such a link is watched for at least half of the slowest period"},
     {Threshold::kCarrierChangesAgain, "carrier_changes_again", 4,
      "changes since the interface exists",
      "a signal that is gone, and had gone and come back before, may come back once more: it is "
@@ -79,7 +79,7 @@ constexpr ThresholdRow<Threshold> kTable[] = {
      "switches and cables add microseconds; three times is another path or a queue"},
     {Threshold::kLatencyMs, "latency", 1, "ms", "wired neighbours answer in a fraction of it"},
     {Threshold::kTemperatureStep, "temperature_step", 10, "degrees Celsius",
-     "a busy core warms by as much within seconds; less is told by no event of a soak"},
+     "a busy core warms by as much within seconds; a soak makes no event of less"},
 };
 
 }  // namespace

@@ -97,7 +97,7 @@ const std::vector<IssueKind>& issue_kinds() {
       {"private", "an address, a MAC or a path, which submit would have replaced"},
       {"invalid", "wrong data, or a measurement that did not pass"},
       {"oversubscribed", "more ranks than usable cores"},
-      {"noisy", "something beside the network shaped the number"},
+      {"noisy", "something other than the network influenced the number"},
       {"impossible", "faster than the stated link can be, or not what the operation can give"},
       {"repeated", "the same samples, or most of them, stand elsewhere, in this bundle or another"},
       {"signature", "the signature does not fit the content"},

@@ -212,7 +212,7 @@ std::string cost_text(const std::vector<Record>& records) {
   }
   constexpr size_t kFew = 5;  // times are known to a millisecond
   if (costs_ns.size() < kFew) return "";
-  return fmt::format("Beside measuring: {} a cell (median of {})",
+  return fmt::format("Overhead per cell, outside its timed part: {} (median of {})",
                      format_duration(median(costs_ns)), costs_ns.size());
 }
 

@@ -21,7 +21,7 @@ run() {
   "$@" && return
   status=$?
   printf '%s\n' "plan: this command failed with exit status $status: $shown" \
-    "plan: what stands behind it was not done; mend what it complains of, then ask doctor again" >&2
+    "plan: the commands after it were not run; fix what it reports, then run doctor again" >&2
   exit 1
 }
 )";

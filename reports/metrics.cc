@@ -85,7 +85,7 @@ MetricValue noise(const View&, const Item& item) {
   return {std::nullopt, to_string(item.verdict), ""};
 }
 
-// A share of a roof that is none says nothing, however large it is.
+// A share of a roof that is too low says nothing, however large it is.
 MetricValue share_or(const RoofShare& of, const std::string& reached) {
   if (of.no_roof.empty()) return {of.share, "", ""};
   return {std::nullopt, "", fmt::format("reached {}, but {}", reached, of.no_roof)};

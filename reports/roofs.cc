@@ -52,8 +52,8 @@ int connections_of(const Record& record) {
 
 std::string bad_moment(const std::string& roof) {
   return fmt::format(
-      "the roof of {} is none: it was measured at a bad moment, for results are above it by more "
-      "than noise explains; measure again",
+      "the roof of {} is too low: results are above it by more than noise explains, so it was "
+      "measured at a bad moment; measure again",
       roof);
 }
 

@@ -1,7 +1,7 @@
 // Measured roofs: what bare sockets did between ranks 0 and 1 before the cells of their world were
 // measured, and which share of it a result attained. A roof is a measurement like any other and can
-// be taken at a bad moment; results far above one show it. Then the roof is none: the share is
-// still a quotient, but nothing can be judged by it. Pure.
+// be taken at a bad moment; results far above one show it. Then the roof is too low to count: the
+// share is still a quotient, but nothing can be judged by it. Pure.
 #pragma once
 
 #include <optional>
@@ -31,7 +31,8 @@ inline constexpr double kMostOfRate = 1.1, kMostOfLatency = 1.25;
 
 struct RoofShare {
   double share = 0;  // 1 = the roof
-  // Why the roof is none, in words, the same for all results above it; empty = it may be one.
+  // Why the roof does not count, in words, the same for all results above it; empty = it may be
+  // one.
   std::string no_roof;
 };
 // Of the bus bandwidth; nothing without a roof or a bandwidth. The roof is of one connection: where

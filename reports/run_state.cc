@@ -57,7 +57,7 @@ std::string incomplete_text(const RunState& state, const std::string& folder) {
   const std::string cells = state.planned == 1 ? "cell" : "cells";
   std::string text;
   if (state.state == "running") {
-    text = "the run did not end: it goes on still, or was killed";
+    text = "the run did not end: it is still running, or was killed";
     if (state.planned > 0) text += fmt::format("; {} {} were planned", state.planned, cells);
   } else {
     text = state.planned > 0 ? fmt::format("{} after {} of {} {}", clean(state.state),

@@ -123,7 +123,8 @@ Chart chart_of(const Key& key, const std::vector<const Item*>& candidates) {
   chart.name = fmt::format("ecdf_{}_{}_{}r", chart_file_word(kind), chart_file_word(op), ranks);
   chart.title =
       fmt::format("Tail of {}: {}, {} rank{}", kind, clean(op), ranks, ranks == 1 ? "" : "s");
-  chart.subtitle = "share of operations that took at least so long; dashed: fewer than ten of them";
+  chart.subtitle =
+      "share of operations that took at least that long; dashed: fewer than ten of them";
   chart.says = summary_of(items, labels);
   double least = INFINITY, most = 0, smallest = 1;
   for (size_t i = 0; i < items.size(); ++i) {

@@ -92,7 +92,7 @@ std::vector<PlanCell> expand_links(const MatrixBlock& block, const ExpandContext
 void check_link_block(const MatrixBlock& block, Problems& problems) {
   if (block.op.size() != 1 || block.op.front() != kLinkOp) {
     problems.add(block.path + ".op", "a block of kind 'link' measures links and nothing else",
-                 "write \"op\": \"link\"; other operations belong into blocks of their own");
+                 "write \"op\": \"link\"; other operations belong in blocks of their own");
   }
   for (const uint64_t bytes : block.bytes) {
     if (bytes > 0) continue;

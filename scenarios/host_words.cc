@@ -49,7 +49,7 @@ std::string scenario_name_problem(const std::string& text) {
     return fmt::format("{} is longer than {} bytes", in_quotes(text), kLongestName);
   }
   const bool words = is_printable(text) && text.find_first_of("/\\:*?\"<>|") == std::string::npos;
-  return words ? "" : fmt::format("{} is no name of a scenario", in_quotes(text));
+  return words ? "" : fmt::format("{} cannot be the name of a scenario", in_quotes(text));
 }
 
 std::string ip_problem(const std::string& text) {

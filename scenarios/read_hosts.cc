@@ -27,7 +27,7 @@ void check_reach(const ScenarioHost& host, const Json& entry, const std::string&
   if (ways.size() != 1) {
     problems.add(
         where,
-        ways.empty() ? "says not how to reach it"
+        ways.empty() ? "does not say how to reach it"
                      : fmt::format("has both '{}' and '{}'", ways[0], ways[1]),
         "give exactly one of \"ssh\": \"user@name\", \"netns\": \"NAME\" and \"local\": true");
   }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # How long local ranks take from the start of the program to the end of their first collective, a
-# barrier (median of 5 runs of 2, 8 and 64 ranks), and what a cell of 4 ranks costs beside its
+# barrier (median of 5 runs of 2, 8 and 64 ranks), and what a cell of 4 ranks costs outside its
 # timed part (from 100 cells).
 #   scripts/start_times.sh [PLUMBLINE]   default: build/plumbline
-# Wants a machine that does nothing else meanwhile.
+# Needs a machine that does nothing else meanwhile.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -49,4 +49,4 @@ for ranks in 2 8 64; do
 done
 
 measure "$(scenario 4 '{"op": "allreduce", "bytes": 8, "repeat": 100, "stop": {"ci": 0, "max_n": 100, "max_time": "10ms"}}')"
-grep -o 'Beside measuring: .*' "$folder/said"
+grep -o 'Overhead per cell, .*' "$folder/said"

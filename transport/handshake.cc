@@ -299,7 +299,9 @@ void Handshake::handle_verdict() {
   authentic_ = true;
   if (status == Status::kOk && (peer_.rank != target_ || peer_.size != self_->size ||
                                 peer_.group != self_->group || peer_.config != config_)) {
-    return stop({ErrorCode::kProtocol, "the peer agreed to what does not agree", 0, {}, {}}, false);
+    return stop(
+        {ErrorCode::kProtocol, "the peer accepted a configuration that does not match", 0, {}, {}},
+        false);
   }
   if (status == Status::kOk) {
     state_ = State::kDone;

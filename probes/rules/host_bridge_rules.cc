@@ -90,7 +90,7 @@ void propose_bridge(const EvidenceSet& evidence, const HostView& view, const Che
   }
   const bool only = lonely.size() == 1;
   if (!only) {
-    remedy = fmt::format("one of {} belongs into the bridge: ip link set dev PORT master {}",
+    remedy = fmt::format("one of {} belongs in the bridge: ip link set dev PORT master {}",
                          join_words(words), bridge.name);
   }
   propose(fmt::format("bridge {} has {} ports; {} has a signal and belongs to no bridge",

@@ -87,7 +87,7 @@ NameVerdict judge_own(const EvidenceSet& evidence, const JobHost& job, const Hos
   }
   if (found.empty()) {
     return say(CheckOutcome::kFail,
-               fmt::format("the host's own name '{}' means nothing to it: {}", name.name,
+               fmt::format("the host cannot resolve its own name '{}': {}", name.name,
                            name.error.empty() ? "no address" : name.error),
                "name.unresolved");
   }
@@ -145,7 +145,7 @@ NameVerdict judge_peer(const EvidenceSet& evidence, const JobHost& job, const Na
   } else if (known_elsewhere || name.role == "ssh") {
     out.check =
         make_check(subject, CheckOutcome::kFail,
-                   fmt::format("'{}', the name of {}, means nothing to this host: {}", name.name,
+                   fmt::format("this host cannot resolve '{}', the name of {}: {}", name.name,
                                name.of, name.error.empty() ? "no address" : name.error));
     out.cause = "name.unresolved";
   } else {
@@ -178,7 +178,7 @@ std::vector<NameVerdict> judge_names(const EvidenceSet& evidence, const JobHost&
                 "name");
   }
   if (host.names.empty()) {
-    return only(CheckOutcome::kUnknown, "nobody asked this host what its name means");
+    return only(CheckOutcome::kUnknown, "this host was not asked what its name resolves to");
   }
   std::vector<NameVerdict> out;
   for (const NameEvidence& name : host.names) {

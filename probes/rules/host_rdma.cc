@@ -66,7 +66,7 @@ class RdmaJudge {
     if (!asked_ && !devices) {
       return say(CheckOutcome::kSkipped, "the job does not ask for RDMA, and there is no device");
     }
-    if (!host_.rdma) return say(CheckOutcome::kUnknown, "nobody looked for RDMA on this host");
+    if (!host_.rdma) return say(CheckOutcome::kUnknown, "RDMA was not looked for on this host");
     return climb();
   }
 

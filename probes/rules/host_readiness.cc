@@ -107,7 +107,7 @@ class HostJudge {
       return say("clock", CheckOutcome::kSkipped, "this machine's own clock: nothing to compare");
     }
     if (!host_.clock_offset_ns) {
-      return say("clock", CheckOutcome::kUnknown, "nobody compared this host's clock");
+      return say("clock", CheckOutcome::kUnknown, "this host's clock was not compared");
     }
     const int64_t off = *host_.clock_offset_ns - right_offset();
     const std::string reason = fmt::format(

@@ -178,7 +178,7 @@ std::vector<Candidate> propose_rails(const EvidenceSet& evidence, const Checks& 
       silent.push_back(pair.to);
       ends.push_back(mine);
       interfaces.insert(mine->interface->name);
-      words.push_back(fmt::format("{} ({}) hears nobody for {} of {}", mine->interface->name,
+      words.push_back(fmt::format("{} ({}) gets no answer for {} of {}", mine->interface->name,
                                   mine->ip, pair.to_ip, pair.to));
       broken.insert({pair_key(pair.from, pair.to), pair_key(pair.to, pair.from)});
     }

@@ -11,7 +11,7 @@ struct MtuFault {
   int allowed = 0;          // bytes that both interfaces allow
   int largest = 0;          // bytes that arrived; 0 = unknown
   int lost = 0;             // smallest that vanished; 0 = unknown
-  bool vanish = false;      // packets within the allowed size vanish unsaid
+  bool vanish = false;      // packets within the allowed size vanish without an ICMP error
   bool stall = false;       // a transfer came to a stop
   bool unfinished = false;  // a transfer did not end in time
   bool works = false;       // TCP came through all the same

@@ -184,7 +184,7 @@ Candidate nobody_yet(const PairView& view, const std::vector<int>& ports) {
   out.finding.confidence = 0.6;
   out.finding.evidence.push_back(
       {pair.from, key_of(pair, ports[0]),
-       fmt::format("{} refused {}: the way there is open, and nobody listens on these ports now (a "
+       fmt::format("{} refused {}: the path is open, and nothing listens on these ports now (a "
                    "filter that answers with RST looks the same)",
                    pair.to_ip, ports_text(ports))});
   out.finding.remedy = fmt::format(

@@ -85,10 +85,10 @@ bool of_job(const EvidenceSet& evidence, int port) {
 }  // namespace
 
 std::string PortHolder::words() const {
-  const std::string who = text.empty() ? "somebody who cannot be seen" : text;
+  const std::string who = text.empty() ? "a process that cannot be seen" : text;
   switch (kind) {
     case HolderKind::kOwnAgent:
-      return "held by " + who + ", an agent of this very check: it ends with it";
+      return "held by " + who + ", an agent of this check itself: it ends with it";
     case HolderKind::kWaitingAgent:
       return "held by " + who +
              ", an agent --listen of this user that waits for its coordinator: it ends by itself";

@@ -98,7 +98,7 @@ class PcapngFile : public TraceFile {
     if (length < kSmallest || length % 4 != 0) {
       problems.push_back(
           fmt::format("block {} claims a length of {} bytes: the file is damaged, "
-                      "nothing behind was read",
+                      "nothing after it was read",
                       blocks_, length));
       return stop();
     }
@@ -120,7 +120,7 @@ class PcapngFile : public TraceFile {
   bool lies(uint32_t bytes) {
     problems.push_back(
         fmt::format("block {} claims a packet of {} captured bytes: the file is "
-                    "damaged, nothing behind was read",
+                    "damaged, nothing after it was read",
                     blocks_, bytes));
     return stop();
   }

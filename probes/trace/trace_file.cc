@@ -47,7 +47,7 @@ class PcapFile : public TraceFile {
     if (captured > ByteReader::kMaxPiece) {
       problems.push_back(
           fmt::format("packet {} claims {} captured bytes: the file is damaged, "
-                      "nothing behind was read",
+                      "nothing after it was read",
                       count_, captured));
       return false;
     }

@@ -206,7 +206,7 @@ void write_bandwidth(Page& page, HtmlWriter& html) {
 
 bool has_throughput(const Page& page) { return has_kind(page, "throughput"); }
 void write_throughput(Page& page, HtmlWriter& html) {
-  note("Operations completed per second with so many outstanding at once.", html);
+  note("Operations completed per second, with several outstanding at once.", html);
   write_kind(page, "throughput", "throughput", html);
 }
 
@@ -214,7 +214,7 @@ bool has_tails(const Page& page) { return has_figures(page, "tails"); }
 void write_tails(Page& page, HtmlWriter& html) {
   note(
       "How rare are slow operations? Each curve says which share of the operations took at least "
-      "so long. A curve that falls steeply is a steady one; one that bends to the right has a "
+      "that long. A curve that falls steeply is a steady one; one that bends to the right has a "
       "tail.",
       html);
   write_figures(page, "tails", html);

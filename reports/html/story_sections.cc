@@ -300,7 +300,7 @@ void write_checks(Page& page, HtmlWriter& html) {
 bool has_noise(const Page& page) { return !noise_table(*page.view).rows.empty(); }
 void write_noise(Page& page, HtmlWriter& html) {
   note(
-      "A noisy number is not wrong, but something beside the network had a part in it. What was "
+      "A noisy number is not wrong, but something other than the network influenced it. What was "
       "seen, and what it means:",
       html);
   write_table(noise_table(*page.view), "Causes of noise", page.rows, html);

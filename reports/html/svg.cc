@@ -105,7 +105,7 @@ std::string unescaped(std::string_view text) {
 
 using Attributes = std::vector<std::pair<std::string, std::string>>;
 
-// Reads elements, attributes and text one after the other; anything else of XML is overread or
+// Reads elements, attributes and text one after the other; anything else of XML is skipped or
 // refused.
 class Filter {
  public:

@@ -100,7 +100,7 @@ std::string noise_text(const Counts& counts) {
                           : counts.noisy == 1
                               ? "1 result is"
                               : fmt::format("{} of {} results are", counts.noisy, counts.total());
-  return who + " noisy: something beside the network shaped the numbers (see Noise)";
+  return who + " noisy: something other than the network influenced the numbers (see Noise)";
 }
 
 std::string place_of(const Finding& finding) {

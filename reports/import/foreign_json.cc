@@ -138,7 +138,7 @@ Status each_json(const ImportFile& file, ImportResult& out,
     if (!object) {
       const std::string problem = at_line(file, line) + object.error().what;
       if (first) return fail(ErrorCode::kConfig, problem, object.error().hint);
-      out.notes.push_back(problem + "; left out, with all behind it");
+      out.notes.push_back(problem + "; left out, with everything after it");
       return {};
     }
     if (Status taken = take(*object, line); !taken) return taken;
@@ -149,7 +149,7 @@ Status each_json(const ImportFile& file, ImportResult& out,
     at = next;
     if (at == text.size()) return {};
     if (text[at] != '{') {
-      out.notes.push_back(at_line(file, line) + "text behind the JSON is left out");
+      out.notes.push_back(at_line(file, line) + "text after the JSON is left out");
       return {};
     }
   }

@@ -206,9 +206,10 @@ class Tests {
       if (Status taken = take_streamed(); !taken) return taken;
     } else if (same_test(streamed_, begin)) {
       streamed_ = none;
-      out_.notes.push_back(at_line(file_, line) +
-                           "the whole of the test whose events stand before it is left out: it is "
-                           "one run");
+      out_.notes.push_back(
+          at_line(file_, line) +
+          "the summary of the test whose events come before it is left out: both are "
+          "one run");
       return {};
     }
     return take_test(

@@ -129,7 +129,7 @@ HostFile read_own_form(const HostText& in, Problems& problems) {
   if (mixes_forms(hosts, problems)) return out;
   if (hosts.is_object() && hosts.contains("hostfile")) {
     problems.add("$.hosts.hostfile", "a host file cannot name another one",
-                 "that key belongs into a scenario");
+                 "that key belongs in a scenario");
     return out;
   }
   null_diagonal(hosts);

@@ -208,7 +208,7 @@ TEST(CollFormat, LettersThatAreOffAreTaken) {
       "allreduce", {"-G", "0", "-R", "0",  "-C", "0", "-I", "0", "-S", "0", "-y", "0", "-x", "0",
                     "-D", "0", "-V", "16", "-M", "0", "-u", "0", "-K", "5", "-T", "0", "-f", "1"}));
   EXPECT_EQ(done.status, 0) << done.err;
-  EXPECT_THAT(done.out, HasSubstr("# -T 0: no operation here waits for ever"));
+  EXPECT_THAT(done.out, HasSubstr("# -T 0: no operation waits forever here"));
   EXPECT_EQ(rows(done.out).size(), 1U) << done.out;
 }
 

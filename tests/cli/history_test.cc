@@ -102,7 +102,7 @@ TEST(History, TheWrongQuestionIsAUsageError) {
   ASSERT_EQ(runs.run("first").status, 0);
   EXPECT_EQ(runs.results({"show"}).status, 1);
   EXPECT_THAT(runs.results({"show", "zzz"}).err, HasSubstr("there is no run 'zzz'"));
-  EXPECT_THAT(runs.results({"list", "extra"}).err, HasSubstr("one word too many"));
+  EXPECT_THAT(runs.results({"list", "extra"}).err, HasSubstr("unexpected argument 'extra'"));
   EXPECT_THAT(runs.results({"lst"}).err, HasSubstr("did you mean list?"));
   EXPECT_THAT(runs.results({"prune"}).err, HasSubstr("--keep N"));
   EXPECT_THAT(runs.results({"prune", "--keep", "-1"}).err, HasSubstr("--keep"));

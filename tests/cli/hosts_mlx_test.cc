@@ -92,9 +92,9 @@ TEST_F(MlxHosts, AConversionNeverChangesTheBackend) {
   }
   // Where a form cannot say it, that is told.
   converted(ethernet("ring"), "mlx-array");
-  EXPECT_THAT(lost_, HasSubstr("lost, format mlx-array cannot say it: backend"));
+  EXPECT_THAT(lost_, HasSubstr("lost, format mlx-array cannot express it: backend"));
   converted(ethernet("nccl"), "ring");
-  EXPECT_THAT(lost_, HasSubstr("lost, format ring cannot say it: backend"));
+  EXPECT_THAT(lost_, HasSubstr("lost, format ring cannot express it: backend"));
   converted(ethernet("ring"), "ring");
   EXPECT_THAT(lost_, Not(HasSubstr("backend")));
 }

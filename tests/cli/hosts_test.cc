@@ -79,7 +79,8 @@ TEST_F(HostsCommand, ConvertSaysWhatIsLost) {
   const Finished done = hosts({"convert", file(kMlx), "--to", "mpi"});
   EXPECT_EQ(done.status, 0);
   EXPECT_EQ(done.out, "mac1.local slots=1\nmac2.local slots=1\n");
-  EXPECT_THAT(done.err, HasSubstr("lost, format mpi cannot say it: rdma (mac1.local, mac2.local)"));
+  EXPECT_THAT(done.err,
+              HasSubstr("lost, format mpi cannot express it: rdma (mac1.local, mac2.local)"));
   EXPECT_THAT(done.err, Not(HasSubstr("s3cret")));
   const Finished refused = hosts({"convert", file("a\nb\n"), "--to", "jaccl-matrix"});
   EXPECT_EQ(refused.status, 1);

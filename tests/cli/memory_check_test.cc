@@ -198,7 +198,7 @@ TEST(MemoryCheck, PlanAndRunSayItBeforeAnythingStarts) {
     EXPECT_EQ(done.status, 1) << call.front() << done.out << done.err;
     EXPECT_THAT(done.err, HasSubstr("512 GiB"));
     EXPECT_THAT(done.err, HasSubstr("does not fit into memory"));
-    EXPECT_THAT(done.err, HasSubstr("so it is with 1 more cell"));
+    EXPECT_THAT(done.err, HasSubstr("the same holds for 1 more cell"));
   }
   EXPECT_EQ(read_file(folder.path("out/records.jsonl")), "");
   const Finished rest = run_program(plumbline_argv({"plan", file, "--skip", "bytes>1Gi"}));

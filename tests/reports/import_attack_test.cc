@@ -97,7 +97,7 @@ TEST(ImportAttack, TextAroundJson) {
   const std::string text = samples::file_text(sample_path("iperf3_udp.json"));
   const auto behind = import_of(text + "\niperf3: the client has terminated\n");
   ASSERT_TRUE(behind);
-  EXPECT_THAT(behind->notes.at(0), HasSubstr("text behind the JSON"));
+  EXPECT_THAT(behind->notes.at(0), HasSubstr("text after the JSON"));
   const auto twice = import_of(text + "\n" + text + "{\"start\":{\"cut");
   ASSERT_TRUE(twice);
   EXPECT_EQ(twice->records.size(), 2U);

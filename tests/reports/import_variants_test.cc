@@ -268,7 +268,7 @@ TEST(ImportIperf3, StreamWithItsFullOutputIsOneRun) {
   const ImportResult out = read(streamed + whole("a"));
   EXPECT_EQ(out.records.size(), 1U);
   EXPECT_EQ(*out.records.at(0).algbw_Bps, 1e9);
-  EXPECT_THAT(out.notes, ElementsAre(HasSubstr("FILE:3: the whole of the test")));
+  EXPECT_THAT(out.notes, ElementsAre(HasSubstr("FILE:3: the summary of the test")));
   // Two such runs are two; so is a run of another cookie behind a stream.
   EXPECT_EQ(
       read(streamed + whole("a") + event("start", start("b")) + event("end", kEnd) + whole("b"))

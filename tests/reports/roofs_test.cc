@@ -48,7 +48,7 @@ TEST(Roofs, FarAboveOneItIsNone) {
   EXPECT_THAT(no_roof_notes(good.view), IsEmpty());
   const OneResult bad(record("bandwidth", "allreduce", "ring", 2, 1 << 20, 250'000));
   EXPECT_NEAR(*bad.item().of_bandwidth, 1.3, 0.01) << "the quotient stays";
-  EXPECT_THAT(bad.item().no_roof, HasSubstr("the roof of 3.23 GB/s is none"));
+  EXPECT_THAT(bad.item().no_roof, HasSubstr("the roof of 3.23 GB/s is too low"));
   EXPECT_THAT(no_roof_notes(bad.view), SizeIs(1));
   EXPECT_THAT(no_roof_notes(bad.view).front(), HasSubstr("measure again (1 result above it)"));
 }

@@ -222,7 +222,7 @@ TEST(Rules, AnImpossibleRoofSatisfiesNone) {
     const RuleVerdict verdict = judge(near, records);
     EXPECT_FALSE(verdict.passed) << bound;
     EXPECT_THAT(verdict.message, HasSubstr("reached 4.1"));
-    EXPECT_THAT(verdict.message, HasSubstr("the roof of 1.4 GB/s is none"));
+    EXPECT_THAT(verdict.message, HasSubstr("the roof of 1.4 GB/s is too low"));
     EXPECT_THAT(verdict.message, HasSubstr("measured at a bad moment"));
     EXPECT_THAT(verdict.message, HasSubstr("measure again"));
     near.optional = true;

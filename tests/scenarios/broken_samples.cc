@@ -101,7 +101,7 @@ const std::vector<BrokenSample>& broken_samples() {
        R"({"plumbline": 1, "probes": ["ip"], "hosts": [{"name": "a", "local": true, "netns": "x"}]})",
        "$.hosts[0]", "both 'local' and 'netns'", kShape},
       {"host no way", R"({"plumbline": 1, "probes": ["ip"], "hosts": [{"name": "a"}]})",
-       "$.hosts[0]", "says not how to reach it", kShape},
+       "$.hosts[0]", "does not say how to reach it", kShape},
       {"bad address",
        R"({"plumbline": 1, "probes": ["ip"], "hosts": [{"name": "a", "netns": "a", "data": ["10.0.0.300/24"]}]})",
        "$.hosts[0].data[0]", "is not an IP address", kShape},

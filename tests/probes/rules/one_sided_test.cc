@@ -169,7 +169,7 @@ TEST(OneSided, ARefusalShowsAnOpenWayAndIsNoFailure) {
               CheckOutcome::kPass);
     const std::vector<Finding> findings = find(set);
     ASSERT_THAT(test::named(findings), ElementsAre("tcp.no_listener mini2 (note)"));
-    EXPECT_THAT(findings[0].evidence[0].text, HasSubstr("nobody listens on these ports now"));
+    EXPECT_THAT(findings[0].evidence[0].text, HasSubstr("nothing listens on these ports now"));
     EXPECT_THAT(findings[0].remedy.text(), HasSubstr("plumbline agent --listen"));
     for (const Evidence& line : findings[0].evidence) EXPECT_NE(line.check, "");
     EXPECT_EQ(test::outcome_of(test::pair_checks(set), "tcp.connect/mini1>mini2:29500"),
