@@ -73,8 +73,8 @@ void leave_and_stop(int number) {
   struct sigaction ours {};
   sigset_t only{}, blocked{};
   const bool entered = undo.entered != 0;
-  ::sigemptyset(&only);
-  ::sigaddset(&only, number);
+  sigemptyset(&only);
+  sigaddset(&only, number);
   leave();
   ::sigaction(number, &undo.stop, &ours);
   ::raise(number);
@@ -88,7 +88,7 @@ void leave_and_stop(int number) {
 
 void catch_signals() {
   struct sigaction action {};
-  ::sigemptyset(&action.sa_mask);
+  sigemptyset(&action.sa_mask);
   action.sa_handler = leave_and_end;
   for (size_t i = 0; i < kEndings.size(); ++i) {
     ::sigaction(kEndings[i], &action, &undo.endings[i]);

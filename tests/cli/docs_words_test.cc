@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "cli/args.h"
+#include "cli/colour_flag.h"
 #include "cli/commands.h"
 #include "core/split_words.h"
 #include "tests/support/program.h"
@@ -27,7 +28,11 @@ std::vector<std::string> guides() {
 // The program's table, with commands that do nothing: only what stands on the line is judged.
 std::vector<CommandRow> idle_commands() {
   std::vector<CommandRow> commands = command_table();
-  for (CommandRow& row : commands) row.run = [](const Args&, Context&) { return 0; };
+  for (CommandRow& row : commands) {
+    row.run = [](const Args&, Context&) { return 0; };
+    for (FlagRow& flag : row.flags) flag.names = InputNames::kNone;  // the files are not there
+    for (PositionalRow& word : row.positionals) word.names = InputNames::kNone;
+  }
   return commands;
 }
 
@@ -81,6 +86,7 @@ TEST(Docs, EveryCommandShownIsOneOfTheProgram) {
       std::ostringstream out, err;
       Context context;
       context.argv = argv;
+      ASSERT_TRUE(take_colour_flag(context.argv)) << file;
       context.commands = &commands;
       context.out = &out;
       context.err = &err;

@@ -24,7 +24,8 @@ Finished limited(const std::string& limit, const ScratchFolder& folder,
     argv.insert(argv.end(), {"setpriv", "--reuid=65533", "--regid=65533", "--clear-groups"});
   }
   argv.insert(argv.end(),
-              {"env", "XDG_STATE_HOME=" + folder.path("state"), "PLUMBLINE_CONNECT_TIMEOUT_MS=3s"});
+              {"env", "XDG_STATE_HOME=" + folder.path("state"),
+               "XDG_CONFIG_HOME=" + folder.path("config"), "PLUMBLINE_CONNECT_TIMEOUT_MS=3s"});
   const std::vector<std::string> program = plumbline_argv(words);
   argv.insert(argv.end(), program.begin(), program.end());
   return run_program(argv, {}, 120'000);

@@ -78,7 +78,7 @@ TEST(AgentLink, LargeRequestsAndAnswers) {
   const AgentStart start = start_one(test_program({"agent"}));
   ASSERT_TRUE(start.agent);
   const std::string text(2'000'000, 'x');
-  const auto reply = start.agent->call("echo", {{"text", text}}, soon());
+  const auto reply = start.agent->call("echo", {{"text", text}}, Deadline::after_ms(60'000));
   ASSERT_TRUE(reply) << reply.error().message();
   EXPECT_EQ(reply->at("text"), text);
 }

@@ -74,7 +74,7 @@ TEST(LostAgent, DoesNotReadItsRequests) {
   const std::string text(1 << 20, 'x');
   const int64_t begin = monotonic_ns();
   for (int i = 0; i < 10; ++i) start.agent->ask("echo", {{"text", text}}, soon());
-  EXPECT_LT(monotonic_ns() - begin, 5 * kSecond) << "asking must not wait";
+  EXPECT_LT(monotonic_ns() - begin, 15 * kSecond) << "asking must not wait for its deadline, 20 s";
   expect_lost(*start.agent, start.agent->call("echo", {}, soon()), ErrorCode::kTimeout, "hangs");
 }
 

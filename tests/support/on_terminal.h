@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -46,16 +47,24 @@ class OnTerminal {
     }
     close(fd_);
   }
-  // Reads until `wanted` is there, or the program has ended.
+  // Reads until `wanted` is there; "" = until the program has ended.
   bool read_until(const std::string& wanted, int timeout_ms = 60'000) {
+    const auto seen = [&wanted](const std::string& text) {
+      return !wanted.empty() && text.find(wanted) != std::string::npos;
+    };
+    return read_until(seen, timeout_ms) || (wanted.empty() && at_end_);
+  }
+  // Reads until what was read so far satisfies `seen`, or the program has ended.
+  bool read_until(const std::function<bool(const std::string&)>& seen, int timeout_ms = 60'000) {
     const Deadline deadline = Deadline::after_ms(timeout_ms);
     while (!deadline.passed()) {
-      if (!wanted.empty() && text_.find(wanted) != std::string::npos) return true;
+      if (seen(text_)) return true;
       pollfd item{fd_, POLLIN, 0};
       if (poll(&item, 1, 100) <= 0) continue;
       char buffer[4096];
       const ssize_t n = read(fd_, buffer, sizeof buffer);
-      if (n <= 0) return wanted.empty();  // EIO: nobody holds the other end any more
+      at_end_ = n <= 0;  // EIO: nobody holds the other end any more
+      if (at_end_) return false;
       text_.append(buffer, static_cast<size_t>(n));
     }
     return false;
@@ -89,6 +98,7 @@ class OnTerminal {
   int fd_ = -1;
   pid_t pid_ = -1;
   bool ended_ = false;
+  bool at_end_ = false;
   std::string text_;
 };
 
