@@ -20,7 +20,9 @@ namespace plumbline {
 namespace {
 
 constexpr int64_t kSnapshotMs = 6000;
-constexpr int64_t kAliveMs = 1000;  // to find out whether an agent that was late still lives
+// To find out whether an agent that was late still lives; one that hangs is given up sooner by its
+// connection (launch/agent_connection.cc).
+constexpr int64_t kAliveMs = 5000;
 constexpr int64_t kCountersMs = 2000;
 constexpr int64_t kSignalMs = 200;       // between two looks at a signal that may be flapping
 constexpr int64_t kSteadyMs = 10'500;    // a little more than the slowest rhythm that is looked for

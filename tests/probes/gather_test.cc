@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <set>
+#include <thread>
 
 #include "core/json.h"
 #include "probes/foreign_numbers.h"
@@ -124,6 +125,30 @@ TEST(agent_batch, an_answer_that_makes_no_sense_costs_its_host_only) {
 }
 
 // Counters are counts: -1 and 1e300 are none, and differences of what is taken do not overflow.
+// Where the cores have much else to do, an answer comes late, and that of `time` too.
+TEST(agent_batch, an_agent_on_a_busy_host_is_late_and_not_lost) {
+  const auto slow = [](int64_t ms) {
+    return [ms](const nlohmann::json&, const AgentCall&) -> Expected<nlohmann::json> {
+      std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+      return nlohmann::json::object();
+    };
+  };
+  const auto agent =
+      make_in_process_agent("a", {{"stream", "", slow(1500)}, {"time", "", slow(1500)}});
+  ProbeContext context;
+  context.evidence = evidence_of({job_host("a", "10.0.0.1/24")});
+  context.agents = {agent.get()};
+  AgentBatch batch(context);
+  std::string said;
+  batch.ask(
+      0, "stream", nlohmann::json::object(), 200, [](const nlohmann::json&) {},
+      [&said](const Error& error) { said = error.message(); });
+  batch.collect();
+  EXPECT_THAT(said, HasSubstr("in time"));
+  EXPECT_EQ(context.evidence.hosts[0].agent_cause, "");
+  EXPECT_EQ(context.agents[0], agent.get());
+}
+
 TEST(foreign_numbers, a_counter_that_is_no_count_is_left_out) {
   const nlohmann::json reply = {{"tcp.out_segments", 7},
                                 {"whole", 5.0},
