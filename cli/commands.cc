@@ -20,9 +20,9 @@ const FlagRow kMaster = {
 const FlagRow kLauncher = {"--launcher", "NAME",
                            "believe only this launcher's variables: openmpi, mpich, slurm, "
                            "torchrun, plumbline; none = run alone (auto)"};
-const FlagRow kRounds = {"--rounds", "N", "at most so many timed operations in a cell"};
+const FlagRow kRounds = {"--rounds", "N", "at most this many timed operations in a cell"};
 const FlagRow kRules = {"--rules", "FILE",
-                        "rules that the results must meet, beside the scenario's own "
+                        "rules that the results must meet, in addition to the scenario's own "
                         "(docs/rules.md); may be repeated",
                         true};
 const FlagRow kBaseline = {"--baseline", "DIR",
@@ -36,9 +36,10 @@ const FlagRow kCommands = {
 const FlagRow kExclude = {"--exclude", "HOST", "leave this host out; may be repeated", true};
 const FlagRow kMinEffect = {"--min-effect", "SHARE", "changes below this do not count (2%)"};
 const FlagRow kAlpha = {"--alpha", "SHARE",
-                        "chance of one false alarm among all cells together, at most (5%)"};
+                        "largest chance of one false alarm among all cells together (5%)"};
 const FlagRow kIgnore = {"--ignore", "FIELD",
-                         "this field of the cells may differ between the sides: algorithm", true};
+                         "this field of the cells may differ between the two sides: algorithm",
+                         true};
 constexpr const char* kRunNotes =
     "With --for (docs/soak.md) the hosts are watched meanwhile: links, routes, counters, heat; "
     "what\n"
@@ -83,10 +84,11 @@ std::vector<CommandRow> command_table() {
         kBaseline,
         {"--resume", nullptr,
          "run only what DIR/records.jsonl does not hold yet; -o takes last or a run's id too"},
-        {"--for", "TIME", "soak: measure again and again for so long (8h; s, m or h)"},
-        {"--every", "TIME", "with --for: a round starts so often (5m)"},
+        {"--for", "TIME", "soak: measure again and again for this long (8h; s, m or h)"},
+        {"--every", "TIME", "with --for: a round starts this often (5m)"},
         {"--idle", "TIMES",
-         "with --for: after each round, lie idle for so long and time the first operations apart; "
+         "with --for: after each round, stay idle for this long and time the first operations "
+         "separately; "
          "in turn (1m,5m,25m)"},
         {"--repeat", "N", "measure everything N times, each time by fresh processes"},
         {"--interleave", nullptr,
@@ -99,14 +101,14 @@ std::vector<CommandRow> command_table() {
         {"--dry-run", nullptr, "show what would be measured and how long it may take"},
         {"--no-probes", nullptr, "do not probe first"},
         kCommands,
-        {"--despite-findings", nullptr, "measure although the probes found something broken"},
+        {"--despite-findings", nullptr, "measure even if the probes found something broken"},
         kExclude,
         kMaster,
         kLauncher,
         {"--no-history", nullptr, "leave no entry for plumbline results"},
         {"-q,--quiet", nullptr, "no progress on standard error"},
         {"--json", nullptr,
-         "one JSON object on standard output in the place of tables (docs/json_output.md)"}},
+         "one JSON object on standard output instead of tables (docs/json_output.md)"}},
        true,
        false,
        run_run,
@@ -120,21 +122,22 @@ std::vector<CommandRow> command_table() {
         {"--ports", "A-B", "ports the job needs (default: port_base and one per rank)"},
         {"--ranks", "N", "ranks the job will start"},
         {"--only", "PROBE",
-         "only this probe, its verdict, and the causes behind what it saw; may be repeated", true},
+         "only this probe, its verdict, and the causes of what it saw; may be repeated", true},
         kCommands,
         {"--peer", "ADDRESS",
          "this machine and one other; ADDRESS:PORT of plumbline agent --listen"},
         {"--from", "FILE...",
          "diagnose files of collect.sh, or saved evidence, instead (64 MiB together)", true},
         {"--deep", nullptr,
-         "also what takes time: losses down to 0.05 %, longer streams, idle connections"},
-        {"--idle", "SECONDS", "leave a connection idle for so long and use it again (--deep: 60)"},
+         "also what takes longer: losses down to 0.05 %, longer streams, idle connections"},
+        {"--idle", "SECONDS",
+         "leave a connection idle for this long, then use it again (--deep: 60)"},
         {"--fix-plan", nullptr,
          "print the remedies as a script to run as sh plan.sh HOST; nothing is executed"},
         {"--save", "FILE", "keep the evidence, for --from"},
         {"--bundle", "FILE.tar.gz",
          "evidence and traces without names (of processes too) and addresses, to send on"},
-        {"-v,--verbose", nullptr, "every check, also of probes with many"},
+        {"-v,--verbose", nullptr, "every check, one line each"},
         {"--traces", "DIR", "keep the packet traces of the connections that were tried"},
         kJson},
        true,
@@ -240,7 +243,7 @@ std::vector<CommandRow> command_table() {
        {{"--folder", "DIR", "update, check: the bundles (reports/community)"},
         {"--page", "FILE", "update, check: the page (RESULTS.md)"},
         kAllowedSigners,
-        {"--allow-new", nullptr, "check: bundles that the page does not list yet are no fault"},
+        {"--allow-new", nullptr, "check: bundles that the page does not list yet are accepted"},
         {"--keep", "N", "prune: all but the newest N runs"},
         {"--older-than", "AGE", "prune: runs older than this (30d, 12h)"},
         {"--dry-run", nullptr, "prune: only say what would go"},
@@ -262,7 +265,7 @@ std::vector<CommandRow> command_table() {
        {{"file", "capture (pcap or pcapng); two of the same connections are compared", true, true}},
        {{"--plot", "OUT.svg", "draw one flow as a time-sequence plot (.svg or .png)"},
         {"--flow", "N", "the flow to draw, as numbered in the text (default: the busiest)"},
-        {"--compare", nullptr, "insist on comparing: an error where two files cannot be compared"},
+        {"--compare", nullptr, "fail if two files cannot be compared"},
         {"--first-at", "ADDRESS", "the first file was captured on this host", true},
         kJson},
        false,
@@ -274,7 +277,7 @@ std::vector<CommandRow> command_table() {
        "receiver's wire. Flows with other hosts are only counted there. Packets that are in both\n"
        "files tie their clocks together, which may differ; only the time that both cover is\n"
        "compared, and what is left out at either end is told. Files that cannot be compared (no\n"
-       "packet in common, one capture given twice, an empty file) are said to be that; with\n"
+       "packet in common, one capture given twice, an empty file) are reported; with\n"
        "--compare this is an error, exit code 1."},
       {"watch",
        "a live view of hosts and links: rates, losses, signals, neighbours; reads only",
@@ -282,9 +285,9 @@ std::vector<CommandRow> command_table() {
          InputNames::kScenarios}},
        {{"--hosts", "FILE", "the same as FILE", false, InputNames::kScenarios},
         {"--count", "N", "end after N looks, one a second"},
-        {"--for", "TIME", "end after so long (30s, 5m)"},
+        {"--for", "TIME", "end after this long (30s, 5m)"},
         {"--json", nullptr,
-         "one JSON object a line, one per look and host; so too where standard output is no "
+         "one JSON object a line, one per look and host; also where standard output is no "
          "terminal"}},
        true,
        false,
@@ -309,7 +312,7 @@ std::vector<CommandRow> command_table() {
         {"-d,--datatype", "TYPE",
          "float, double, half, bfloat16, int32, int64, uint8 or all (float)"},
         {"-r,--root", "RANK", "root rank, or all (0)"},
-        {"-z,--blocking", "0-3", "accepted: every operation here is waited for"},
+        {"-z,--blocking", "0-3", "accepted: every operation here is blocking"},
         {"-T,--timeout", "SECONDS", "end an operation that takes longer (30; 0 = 30)"},
         {"-J,--output_file", "FILE", "append the records to this file"},
         {"-g,--ngpus", "N", "only 1: ranks are processes, see --ranks"},
@@ -370,7 +373,7 @@ std::vector<CommandRow> command_table() {
        "variables of rank N: set -a; . DIR/rank0.env"},
       {"launch",
        "run any program on all hosts, a process per rank; one that fails ends all",
-       {{"words", "the program and its arguments, behind --", false, true}},
+       {{"words", "the program and its arguments, after --", false, true}},
        {{"--hosts", "FILE", "the hosts, and how many ranks each has"},
         {"--as", "STYLE", "variables of plumbline, torchrun or mlx (plumbline)"},
         {"--backend", "NAME", "with --as mlx: ring, jaccl, jaccl-ring, nccl (the file's own)"},
@@ -383,7 +386,7 @@ std::vector<CommandRow> command_table() {
        false,
        run_launch,
        "plumbline launch --hosts hosts.json --env DEBUG=1 -- python3 train.py --steps 10\n"
-       "Each line of output stands behind its rank: [3] ... The exit code is that of the first "
+       "Each line of output is preceded by its rank: [3] ... The exit code is that of the first "
        "rank\n"
        "that failed. Nothing outlives plumbline; plumbline stop ends what a lost machine kept."},
       {"stop",
@@ -398,8 +401,8 @@ std::vector<CommandRow> command_table() {
        "virtual clusters on this machine (Linux, root), and faults on purpose",
        {{"action",
          "up FILE, list, exec HOST -- CMD, faults, inject FAULT, heal [FAULT], down, matrix"},
-        {"words", "what the action is about", false, true}},
-       {{"--lab", "NAME", "which lab, when several are up"},
+        {"words", "depend on the action", false, true}},
+       {{"--lab", "NAME", "which lab, if several are up"},
         {"--seed", "N", "seed of everything that is drawn (default: a new one, printed)"},
         {"--host", "HOST", "inject: the host to break (default: drawn)"},
         {"--peer", "HOST", "inject: the other end (default: drawn)"},
@@ -477,7 +480,7 @@ std::vector<CommandRow> command_table() {
         {"--port", "P", "listen on this port; 0 = any (29499)"},
         {"--address", "A", "listen on this address only (default: all of this machine)", true},
         {"--minutes", "M", "how long to wait for the coordinator (10)"},
-        {"--lease", "S", "end when nothing is heard for so many seconds (0 = never)"}},
+        {"--lease", "S", "end when nothing is heard for this many seconds (0 = never)"}},
        false,
        false,
        run_agent,
@@ -486,20 +489,21 @@ std::vector<CommandRow> command_table() {
        "else; the printed line hands it over in a pipe, where no command line shows it. To use a\n"
        "token of your own, set PLUMBLINE_TOKEN_FILE to a file with it (mode 600) on both. Only "
        "one\n"
-       "coordinator is served; the agent ends with it, or when nobody came. It can do what the\n"
+       "coordinator is served; the agent ends with it, or when none came in time. It can do what "
+       "the\n"
        "user who started it can do. What follows the proof is not encrypted: use it on a network\n"
        "that you trust."},
       {"guard",
        "runs one program for a launch (started by launch)",
        {},
-       {{"--lease", "S", "end when nothing is heard for so many seconds (0 = never)"}},
+       {{"--lease", "S", "end when nothing is heard for this many seconds (0 = never)"}},
        false,
        true,
        run_guard},
       {"rank",
        "one rank process (started by run and coll)",
        {},
-       {{"--lease", "S", "end when nothing is heard for so many seconds (0 = never)"}},
+       {{"--lease", "S", "end when nothing is heard for this many seconds (0 = never)"}},
        false,
        true,
        run_rank},

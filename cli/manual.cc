@@ -77,6 +77,13 @@ std::string synopsis(const CommandRow& row) {
   return out + "\n";
 }
 
+std::string examples(const CommandRow& row) {
+  std::string out = ".PP\nExamples:\n";
+  for (const ExampleRow& example : row.examples)
+    out += tagged(bold(example.line), roff(example.help));
+  return row.examples.empty() ? "" : out;
+}
+
 std::string command(const CommandRow& row) {
   std::string out =
       fmt::format(".SS plumbline {}\n{}.PP\n{}.\n", roff(row.name), synopsis(row), roff(row.help));
@@ -89,7 +96,7 @@ std::string command(const CommandRow& row) {
   if (row.takes_options)
     out += tagged(bold("--OPTION") + " " + italic("VALUE"), "every option of DATA PATH OPTIONS");
   if (*row.notes != '\0') out += fmt::format(".PP\n.nf\n{}\n.fi\n", roff(row.notes));
-  return out;
+  return out + examples(row);
 }
 
 std::string commands() {

@@ -23,7 +23,8 @@ set(CPACK_PLUMBLINE_MARK "plumbline-build:${PLUMBLINE_BUILD};")
 
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
-set(CPACK_DEBIAN_PACKAGE_MAINTAINER "plumbline contributors <plumbline@localhost>")
+set(PLUMBLINE_MAINTAINER "plumbline contributors <plumbline@localhost>" CACHE STRING "who answers for the .deb")
+set(CPACK_DEBIAN_PACKAGE_MAINTAINER ${PLUMBLINE_MAINTAINER})
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # Depends: what the program is linked with, in the versions of this system
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "openssh-client, nftables, tcpdump")

@@ -1,8 +1,8 @@
 // The option table: every knob of the data path as one row (name, default, unit, help, environment
 // variable, accepted MCCL alias), and the set of resolved values with the place each came from.
-// Precedence: flag > scenario `config` > PLUMBLINE_* > MCCL_* > link profile > default. Options of
-// MCCL that cannot mean anything here stand in the table too, refused by name with the reason.
-// OptionSet is a value: resolve once, then read.
+// Precedence: flag > scenario `config` > PLUMBLINE_* > MCCL_* > the user's file > link profile >
+// default. MCCL's options without a meaning here stand in the table, refused by name with the
+// reason. OptionSet is a value: resolve once, then read.
 #pragma once
 
 #include <cstdint>

@@ -36,6 +36,11 @@ TEST(Manual, HoldsEveryCommandFlagOptionAndExitCodeOfTheTables) {
       const std::string last = names.substr(names.rfind(',') + 1);
       EXPECT_THAT(section, HasSubstr(escaped(last) + "\\fR")) << row.name;
     }
+    EXPECT_GE(row.examples.size(), 3u) << row.name;
+    for (const ExampleRow& example : row.examples) {
+      const std::string help = example.help;  // up to the first character that roff spells
+      EXPECT_THAT(section, HasSubstr("\n" + help.substr(0, help.find_first_of("-'\"`~^"))));
+    }
   }
   for (const OptionRow& row : option_table()) {
     if (row.refused == nullptr) {

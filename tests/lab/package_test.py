@@ -16,7 +16,7 @@ from namespaces import SKIPPED, require_lab
 from static_files import static_binary
 
 BUILD = os.environ["TEST_BUILD"]
-SCENARIO = "/usr/share/plumbline/scenarios/quickstart.json"
+SCENARIO = "quickstart"
 NO_NETWORK = re.compile("Could not resolve|Could not connect|Unable to connect|Temporary failure|Network is unreachable|Connection timed out")
 
 
