@@ -30,6 +30,7 @@ done
 
 step() { printf '\n== %s\n' "$*"; }
 
+[ -e build/plumbline ] || echo "The first time this installs packages, then builds for 5 to 20 minutes."
 step "packages"
 scripts/packages.sh build run
 echo "all there"

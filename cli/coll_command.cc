@@ -150,7 +150,11 @@ class Coll {
     context_.out->flush();
     const RefusedConnections refused = world_.take_refused();
     if (refused.total > 0) tell("plumbline: " + refused.text());
-    if (interrupts() > 0) return 130;
+    if (interrupts() > 0) {
+      *context_.err << "plumbline: interrupted; the rows above are finished, the others were not "
+                       "measured\n";
+      return 130;
+    }
     if (wrong_) return 3;
     return failed_ ? 2 : 0;
   }

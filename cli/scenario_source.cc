@@ -9,6 +9,7 @@
 #include "cli/named_inputs.h"
 #include "cli/scenario_programs.h"
 #include "cli/vocabulary.h"
+#include "core/host.h"
 #include "scenarios/host_files/host_file.h"
 
 namespace plumbline {
@@ -120,8 +121,15 @@ std::optional<Plan> plan_of(const Scenario& scenario, const OptionSet& options, 
 
 std::optional<Plan> plan_of(const Scenario& scenario, const OptionSet& options, const Args& args,
                             uint64_t seed, Context& context) {
+  const int cores = read_host_facts().cores_usable;
   Expected<Plan> plan = make_plan(scenario, {args.all("only"), args.all("skip")}, seed,
-                                  {make_vocabulary(), &options});
+                                  {make_vocabulary(), &options, cores});
+  if (plan && plan->crowded > 0 && !args.has("quiet")) {
+    *context.err << fmt::format(
+        "plumbline: {} cells need more ranks than this machine has cores ({}) and are left out "
+        "(\"oversubscribe\": false)\n",
+        plan->crowded, cores);
+  }
   if (plan) return std::move(*plan);
   usage_failure(context, plan.error());
   return std::nullopt;

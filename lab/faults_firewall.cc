@@ -13,9 +13,13 @@ namespace plumbline {
 namespace {
 
 std::string no_filter(const Lab&) {
-  return has_tool("nft") || has_tool("iptables-legacy") ? "" : "needs nft or iptables-legacy";
+  return has_tool("nft") || has_tool("iptables-legacy")
+             ? ""
+             : "needs nft or iptables-legacy (Debian: packages nftables, iptables)";
 }
-std::string no_nft(const Lab&) { return has_tool("nft") ? "" : "needs nft"; }
+std::string no_nft(const Lab&) {
+  return has_tool("nft") ? "" : "needs nft (Debian: package nftables)";
+}
 std::string no_path_filter(const Lab& lab) {
   return first_reason({needs_switch(lab), no_filter(lab)});
 }

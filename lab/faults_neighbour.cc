@@ -12,7 +12,8 @@ std::string needs_v4_link(const Lab& lab) {
   return first_reason({needs_one_link(lab), needs_v4(lab)});
 }
 std::string needs_v4_nft(const Lab& lab) {
-  return first_reason({needs_v4_link(lab), has_tool("nft") ? "" : "needs nft"});
+  return first_reason(
+      {needs_v4_link(lab), has_tool("nft") ? "" : "needs nft (Debian: package nftables)"});
 }
 std::string needs_arp_switch(const Lab& lab) {
   return first_reason({needs_star(lab), needs_v4_nft(lab)});

@@ -11,7 +11,9 @@ namespace {
 std::string needs_holder(const Lab&) { return holder_unavailable(); }
 std::string needs_redirect(const Lab& lab) {
   const bool can = has_tool("nft") || (has_tool("iptables-legacy") && needs_v4(lab).empty());
-  return first_reason({holder_unavailable(), can ? "" : "needs nft or iptables-legacy"});
+  return first_reason(
+      {holder_unavailable(),
+       can ? "" : "needs nft or iptables-legacy (Debian: packages nftables, iptables)"});
 }
 // An fe80 address can only be bound together with its interface.
 std::string needs_bindable(const Lab& lab) {

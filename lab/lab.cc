@@ -143,7 +143,7 @@ void undo_up(const std::string& name) {
 std::string names_in_words(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out.empty() ? "no lab is up; plumbline lab up scenarios/labs/star4.json makes one"
+  return out.empty() ? "plumbline lab up scenarios/labs/star4.json makes one"
                      : "labs that are up: " + out;
 }
 

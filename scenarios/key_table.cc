@@ -133,6 +133,10 @@ constexpr KeyRow kTable[] = {
      "Number of ranks: one, a list, or a range. The first n ranks take part, placed host after "
      "host. More ranks than places is an error, except on this machine, where the rows are marked "
      "oversubscribed when there are more ranks than cores."},
+    {"matrix[].oversubscribe", kBool, 0, kOptional, nullptr, "true", kNoMin, kNoMax,
+     "`false`: where every host is this machine, cells with more ranks than it has usable cores "
+     "are "
+     "left out, but for those of two ranks, and the run says how many these are."},
     {"matrix[].ranks.from", kInt, 0, kRequired, nullptr, "", 1, kMaxRanks,
      "Fewest ranks of a range."},
     {"matrix[].ranks.to", kInt, 0, kRequired, nullptr, "", 1, kMaxRanks,

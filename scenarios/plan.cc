@@ -33,6 +33,7 @@ constexpr RoofRow kRoofs[] = {{"raw_pingpong", 8},
                               {"raw_stream", 16 * 1024 * 1024},
                               {"raw_duplex", 16 * 1024 * 1024},
                               {"memcpy", 64 * 1024 * 1024}};
+constexpr int kLeastRanks = 2;                 // of whatever machine: fewer measure nothing
 constexpr int64_t kRoofTimeNs = 400'000'000;   // each: they are taken for every world size
 constexpr int64_t kFloorTimeNs = 100'000'000;  // each: there are more of them
 
@@ -112,8 +113,14 @@ std::vector<PlanCell> roofs_for(const std::vector<PlanCell>& cells, const Option
   return roofs;
 }
 
-Expected<std::vector<PlanCell>> expand(const Scenario& scenario, const Vocabulary& vocabulary) {
+struct Expanded {
   std::vector<PlanCell> cells;
+  size_t crowded = 0;
+};
+
+Expected<Expanded> expand(const Scenario& scenario, const Vocabulary& vocabulary, int cores) {
+  Expanded out;
+  std::vector<PlanCell>& cells = out.cells;
   std::set<std::string> seen;
   const bool free_places = may_oversubscribe(scenario.hosts);
   for (const MatrixBlock& block : scenario.matrix) {
@@ -136,7 +143,13 @@ Expected<std::vector<PlanCell>> expand(const Scenario& scenario, const Vocabular
                                 cell.cell.ranks, room),
                     "raise launch.ranks_per_host or name more hosts");
       }
-      if (seen.insert(cell.id).second) cells.push_back(std::move(cell));
+      if (!seen.insert(cell.id).second) continue;
+      if (!block.oversubscribe && free_places && cores > 0 &&
+          cell.cell.ranks > std::max(cores, kLeastRanks)) {
+        ++out.crowded;
+        continue;
+      }
+      cells.push_back(std::move(cell));
       if (cells.size() > kMaxPlanCells) {
         return fail(ErrorCode::kConfig,
                     fmt::format("{}: the matrix has more than {} cells", block.path, kMaxPlanCells),
@@ -144,7 +157,7 @@ Expected<std::vector<PlanCell>> expand(const Scenario& scenario, const Vocabular
       }
     }
   }
-  return cells;
+  return out;
 }
 
 Expected<std::vector<FilterTerm>> parse_terms(const std::vector<std::string>& texts,
@@ -274,14 +287,15 @@ Expected<Plan> make_plan(const Scenario& scenario, const PlanFilter& filter, uin
                          const PlanContext& context) {
   const auto options = options_of(scenario, context);
   if (!options) return fail(options.error());
-  auto expanded = expand(scenario, context.vocabulary);
+  auto expanded = expand(scenario, context.vocabulary, context.cores);
   if (!expanded) return fail(std::move(expanded.error()));
-  auto cells = select(std::move(*expanded), scenario.roofs, filter, *options);
+  auto cells = select(std::move(expanded->cells), scenario.roofs, filter, *options);
   if (!cells) return fail(std::move(cells.error()));
   order_cells(*cells, seed);
 
   Plan plan;
   plan.seed = seed;
+  plan.crowded = expanded->crowded;
   plan.hash = plan_hash(*cells, *options);
   plan.cells = std::move(*cells);
   std::set<WorldShape> worlds;

@@ -31,6 +31,7 @@ struct Plan {
   uint64_t seed = 0;
   std::string hash;  // hex SHA-256
   double estimated_s = 0;
+  size_t crowded = 0;  // cells that their block's `oversubscribe: false` left out
 };
 
 struct PlanFilter {
@@ -44,6 +45,8 @@ struct PlanFilter {
 struct PlanContext {
   Vocabulary vocabulary;               // as the scenario was parsed with; "all" algorithms need it
   const OptionSet* options = nullptr;  // resolved; nullptr = defaults and the scenario's config
+  int cores =
+      0;  // that this machine may use, for `oversubscribe`; 0 = unknown, nothing is left out
 };
 
 // Ids of the cells for which all these terms hold (as PlanFilter::only), roofs left out; no terms =

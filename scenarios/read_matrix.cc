@@ -290,6 +290,7 @@ MatrixBlock read_block(const Json& block, const std::string& where, Problems& pr
                               [](const Json& v) { return v.is_string() ? kEveryRoot : int_of(v); });
   }
   if (block.contains("outstanding")) out.outstanding = values_of<int>(block["outstanding"], int_of);
+  if (block.contains("oversubscribe")) out.oversubscribe = block["oversubscribe"].get<bool>();
   if (block.contains("repeat")) out.repeat = int_of(block["repeat"]);
   if (block.contains("stop")) out.stop = read_stop(block["stop"], where + ".stop", problems);
   if (block.contains("time")) {

@@ -104,6 +104,7 @@ struct MatrixBlock {
   std::vector<HostChoice> hosts = {{}};
   std::vector<std::string> distribution = {""};  // "" = block, or as a launcher did
   std::vector<int> root = {0}, outstanding = {1};
+  bool oversubscribe = true;  // false: on this machine alone no more ranks than cores, but for two
   int repeat = 1;
   StopRule stop;
   int64_t throughput_time_ns = 500'000'000;

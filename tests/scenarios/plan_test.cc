@@ -75,6 +75,37 @@ TEST(PlanExpand, HostsAreAnAxis) {
             (Sets{"local0+local2 2", " 3"}));
 }
 
+// On this machine alone; two ranks are the least that measures anything.
+TEST(PlanExpand, MoreRanksThanCoresAreLeftOutWhereTheBlockSaysSo) {
+  const auto ranks_of = [](const std::string& hosts, const std::string& oversubscribe, int cores) {
+    PlanContext context;
+    context.cores = cores;
+    const auto plan = make_plan(parse(R"({"plumbline": 1, "roofs": false, "hosts": )" + hosts +
+                                      R"(, "matrix": [{"op": "barrier", "ranks": [1, 2, 4, 8]}, )" +
+                                      R"({"op": "allreduce", "bytes": 8, "ranks": [2, 4, 8], )" +
+                                      R"("oversubscribe": )" + oversubscribe + "}]}"),
+                                {}, 1, context);
+    EXPECT_TRUE(plan);
+    std::string out;
+    if (!plan) return out;
+    std::set<int> ranks;
+    for (const PlanCell& cell : plan->cells) {
+      if (cell.cell.op == "allreduce") ranks.insert(cell.cell.ranks);
+    }
+    for (const int n : ranks) out += fmt::format("{} ", n);
+    return out + fmt::format("of {}, {} left out", plan->cells.size(), plan->crowded);
+  };
+  const std::string two = R"({"local": 2})";
+  EXPECT_EQ(ranks_of(two, "true", 1), "2 4 8 of 7, 0 left out");
+  EXPECT_EQ(ranks_of(two, "false", 1), "2 of 5, 2 left out");
+  EXPECT_EQ(ranks_of(two, "false", 3), "2 of 5, 2 left out");
+  EXPECT_EQ(ranks_of(two, "false", 4), "2 4 of 6, 1 left out");
+  EXPECT_EQ(ranks_of(two, "false", 0), "2 4 8 of 7, 0 left out") << "not known";
+  // Places on other machines are what their list says.
+  EXPECT_EQ(ranks_of(R"([{"name": "a", "data": "10.0.0.1", "ranks": 8}])", "false", 1),
+            "2 4 8 of 7, 0 left out");
+}
+
 TEST(PlanExpand, HostsThatMayNotTalkAreSkippedWithTheReason) {
   using Sets = std::set<std::string>;
   const std::string star = R"([{"name": "hub", "local": true, "group": ["a", "b"]},
