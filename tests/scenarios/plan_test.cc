@@ -102,7 +102,7 @@ TEST(PlanExpand, MoreRanksThanCoresAreLeftOutWhereTheBlockSaysSo) {
   EXPECT_EQ(ranks_of(two, "false", 4), "2 4 of 6, 1 left out");
   EXPECT_EQ(ranks_of(two, "false", 0), "2 4 8 of 7, 0 left out") << "not known";
   // Places on other machines are what their list says.
-  EXPECT_EQ(ranks_of(R"([{"name": "a", "data": "10.0.0.1", "ranks": 8}])", "false", 1),
+  EXPECT_EQ(ranks_of(R"([{"name": "a", "ssh": "a", "data": "10.0.0.1", "ranks": 8}])", "false", 1),
             "2 4 8 of 7, 0 left out");
 }
 
