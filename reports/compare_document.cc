@@ -6,54 +6,48 @@
 #include <tuple>
 
 #include "core/units.h"
+#include "reports/cell_words.h"
 #include "reports/compare_output.h"
 #include "reports/text.h"
 
 namespace plumbline {
 namespace {
 
-// What tells cells apart. Where all rows agree the value stands once, above the table.
+// What tells cells apart.
 struct Variable {
   Column column;
   std::string (*text)(const CompareRow& row);
 };
 
-std::string variant_of(const CompareRow& row) {
-  const Cell& cell = row.cell;
-  std::vector<std::string> parts;
-  if (cell.sync != "barrier") parts.push_back("sync " + cell.sync);
-  if (cell.outstanding != 1) parts.push_back(fmt::format("{} outstanding", cell.outstanding));
-  if (!cell.hosts.empty()) parts.push_back("on " + cell.hosts);
-  if (!cell.distribution.empty()) parts.push_back(cell.distribution);
-  for (const auto& [name, value] : cell.params) parts.push_back(name + "=" + value);
-  return clean(join(parts, ", "));
-}
+bool is_roof(const CompareRow& row) { return row.cell.kind == "roof"; }
 
+// Where all rows agree the value stands once, above the table.
 const std::vector<Variable>& variables() {
+  constexpr auto kLifted = Lift::kWhenSame;
   static const std::vector<Variable> kVariables = {
-      {{"", "kind", "", true, 9, true}, [](const CompareRow& r) { return clean(r.cell.kind); }},
+      {{"", "kind", "", true, 9, true, kLifted}, [](const CompareRow& r) { return r.cell.kind; }},
       {{"", "operation", "", true, 0, true},
-       [](const CompareRow& r) {
-         return clean(r.cell.measure.empty() ? r.cell.op : r.cell.measure);
-       }},
-      {{"", "algorithm", "", true, 4, true},
-       [](const CompareRow& r) { return r.cell.kind == "roof" ? "" : clean(r.cell.algorithm); }},
-      {{"", "ranks", "", false, 3, true},
+       [](const CompareRow& r) { return r.cell.measure.empty() ? r.cell.op : r.cell.measure; }},
+      {{"", "algorithm", "", true, 4, true, kLifted},
+       [](const CompareRow& r) { return is_roof(r) ? std::string() : r.cell.algorithm; }},
+      {{"", "ranks", "", false, 3, true, kLifted},
        [](const CompareRow& r) { return fmt::format("{}", r.cell.ranks); }},
-      {{"", "transport", "", true, 8, true},
-       [](const CompareRow& r) { return clean(r.cell.transport); }},
+      {{"", "transport", "", true, 8, true, kLifted},
+       [](const CompareRow& r) { return r.cell.transport; }},
       {{"", "size", "", false, 0, true},
        [](const CompareRow& r) {
          return r.cell.bytes > 0 ? format_bytes(r.cell.bytes) : std::string();
        }},
-      {{"", "type", "", true, 5, true},
-       [](const CompareRow& r) { return r.cell.kind == "roof" ? "" : clean(r.cell.dtype); }},
-      {{"", "redop", "", true, 7, true},
-       [](const CompareRow& r) { return r.cell.redop == "none" ? "" : clean(r.cell.redop); }},
-      {{"", "place", "", true, 6, true},
-       [](const CompareRow& r) { return clean(r.cell.placement); }},
-      {{"", "variant", "", true, 2, true}, variant_of},
-      {{"", "between", "", true, 1, true}, [](const CompareRow& r) { return clean(r.part); }},
+      {{"", "type", "", true, 5, true, kLifted},
+       [](const CompareRow& r) { return is_roof(r) ? std::string() : r.cell.dtype; }},
+      // Operations that do not reduce have none, and may stand between others.
+      {{"", "redop", "", true, 7, true, Lift::kWhenSameOrEmpty},
+       [](const CompareRow& r) { return r.cell.redop == "none" ? std::string() : r.cell.redop; }},
+      {{"", "place", "", true, 6, true, kLifted},
+       [](const CompareRow& r) { return is_roof(r) ? std::string() : r.cell.placement; }},
+      {{"", "variant", "", true, 2, true, kLifted},
+       [](const CompareRow& r) { return join(variant_words(r.cell), ", "); }},
+      {{"", "between", "", true, 1, true, kLifted}, [](const CompareRow& r) { return r.part; }},
   };
   return kVariables;
 }
@@ -96,37 +90,42 @@ Tone tone_of(Change change) {
 
 using Rows = std::vector<const CompareRow*>;
 
-// The variables in which these rows differ; what they all share goes to `shared`.
-std::vector<const Variable*> differing(const Rows& rows, std::vector<std::string>& shared) {
-  std::vector<const Variable*> out;
-  for (const Variable& variable : variables()) {
-    const std::string first = variable.text(*rows.front());
-    const bool same = std::all_of(rows.begin(), rows.end(), [&](const CompareRow* row) {
-      return variable.text(*row) == first;
-    });
-    if (!same || &variable == &variables()[1]) {
-      out.push_back(&variable);
-    } else if (!first.empty()) {
-      shared.push_back(variable.column.name + " " + first);
-    }
-  }
-  return out;
+// Of these a list below the table says why.
+bool is_open(const CompareRow& row) {
+  return row.change == Change::kInconclusive || row.change == Change::kBroken;
 }
 
-Table table_of(const Rows& rows, const std::vector<const Variable*>& shown) {
+// How often each reason stands among the open rows.
+std::map<std::string, size_t> open_reasons(const Rows& rows) {
+  std::map<std::string, size_t> reasons;
+  for (const CompareRow* row : rows) {
+    if (is_open(*row)) ++reasons[std::string(to_string(row->change)) + ": " + clean(row->why)];
+  }
+  return reasons;
+}
+
+Table table_of(const Rows& rows) {
   Table table;
-  for (const Variable* variable : shown) table.columns.push_back(variable->column);
+  for (const Variable& variable : variables()) {
+    table.columns.push_back(key_column(variable.column));
+  }
   const std::vector<Column> numbers = {
-      {"", "a", "", false, 1, false},       {"", "b", "", false, 1, false},
-      {"", "time", "%", false, 0, false},   {"", "95% CI", "%", false, 1, true},
-      {"", "p", "", false, 3, true},        {"", "noise", "%", false, 6, true},
-      {"", "launches", "", false, 5, true}, {"", "verdict", "", true, 0, false},
+      {"", "a", "", false, 1, false},
+      {"", "b", "", false, 1, false},
+      {"", "time", "%", false, 0, false},
+      {"", "95% CI", "%", false, 1, true},
+      {"", "p", "", false, 3, true},
+      {"", "noise", "%", false, 6, true},
+      {"", "launches", "", false, 5, true, Lift::kWhenSame},
+      {"", "verdict", "", true, 0, false},
       {"", "because", "", true, 8, true},
   };
   table.columns.insert(table.columns.end(), numbers.begin(), numbers.end());
+  // One reason of all open rows is told below them.
+  const bool by_row = open_reasons(rows).size() > 1;
   for (const CompareRow* row : rows) {
     TableRow out;
-    for (const Variable* variable : shown) out.cells.push_back(variable->text(*row));
+    for (const Variable& variable : variables()) out.cells.push_back(variable.text(*row));
     const bool has = row->shift.has_value();
     const auto ci = has ? row->shift->ci95 : std::nullopt;
     out.cells.insert(
@@ -137,23 +136,17 @@ Table table_of(const Rows& rows, const std::vector<const Variable*>& shown) {
          row->floor ? fmt::format("{:.1f}", 100 * std::expm1(*row->floor)) : "",
          launches_text(*row),
          std::string(to_string(row->change)) + (row->series > 1 ? ", measured again" : ""),
-         clean(row->why)});
+         is_open(*row) && !by_row ? std::string() : row->why});
     out.tone = tone_of(row->change);
     table.rows.push_back(std::move(out));
   }
-  return table;
+  return without_empty_columns(table);
 }
 
-// Why rows are not decided, each reason once: the table's last column has no room on a narrow
-// terminal.
+// Why rows are not decided or broken.
 std::vector<std::string> open_questions(const Rows& rows) {
   constexpr size_t kMost = 5;
-  std::map<std::string, size_t> reasons;
-  for (const CompareRow* row : rows) {
-    if (row->change == Change::kInconclusive || row->change == Change::kBroken) {
-      ++reasons[std::string(to_string(row->change)) + ": " + clean(row->why)];
-    }
-  }
+  const std::map<std::string, size_t> reasons = open_reasons(rows);
   std::vector<std::string> lines;
   for (const auto& [reason, count] : reasons) {
     if (lines.size() == kMost) {
@@ -171,11 +164,12 @@ void add_rows(Rows rows, const std::string& title, Document& document) {
     return std::tie(x->cell.kind, x->cell.op, x->cell.ranks, x->cell.bytes) <
            std::tie(y->cell.kind, y->cell.op, y->cell.ranks, y->cell.bytes);
   });
+  Table table = table_of(rows);
   std::vector<std::string> shared;
-  const std::vector<const Variable*> shown = differing(rows, shared);
+  for (const auto& [name, value] : lift_constants(table)) shared.push_back(name + " " + value);
   document.heading(1, title);
   if (!shared.empty()) document.paragraph("All rows: " + join(shared, ", "));
-  document.table(table_of(rows, shown));
+  document.table(std::move(table));
   document.list(open_questions(rows));
 }
 
@@ -224,6 +218,30 @@ std::string verdict_text(const Comparison& comparison) {
   return "no change";
 }
 
+// What the columns mean that are there.
+std::string legend_of(const Rows& judged, const CompareRule& rule) {
+  const auto any = [&judged](auto has) {
+    return std::any_of(judged.begin(), judged.end(), [&](const CompareRow* r) { return has(*r); });
+  };
+  const bool paired = any([](const CompareRow& row) { return row.paired; });
+  std::string text = fmt::format(
+      "time = how much longer b takes, typically, over {} (not the ratio of the two medians shown)",
+      paired ? "pairs of launches" : "the medians of the launches");
+  if (any([](const CompareRow& row) { return row.shift.has_value(); })) {
+    text += fmt::format("; p = chance of such a difference without a change, corrected for {} rows",
+                        judged.size());
+  }
+  if (any([](const CompareRow& row) { return row.floor.has_value(); })) {
+    text += fmt::format(
+        "; noise = how far a side differs from itself; a change counts from {:.3g} % and {:g} "
+        "times the noise on.",
+        100 * rule.least_effect, kFloorFactor);
+  } else {
+    text += fmt::format("; a change counts from {:.3g} % on.", 100 * rule.least_effect);
+  }
+  return text;
+}
+
 }  // namespace
 
 Document compare_document(const Comparison& comparison) {
@@ -235,16 +253,7 @@ Document compare_document(const Comparison& comparison) {
   document.list(comparison.notes);
   Rows judged, others;
   for (const CompareRow& row : comparison.rows) (row.judged ? judged : others).push_back(&row);
-  const bool paired =
-      std::any_of(judged.begin(), judged.end(), [](const CompareRow* row) { return row->paired; });
-  document.paragraph(fmt::format(
-      "time = how much longer b takes, typically, over {} (not the ratio of the two medians "
-      "shown); "
-      "p = chance of such a difference without a change, "
-      "corrected for {} rows; noise = how far a side differs from itself; a change counts from "
-      "{:.3g} % and {:g} times the noise on.",
-      paired ? "pairs of launches" : "the medians of the launches", judged.size(),
-      100 * comparison.rule.least_effect, kFloorFactor));
+  document.paragraph(legend_of(judged, comparison.rule));
   add_rows(judged, "Cells", document);
   add_rows(others, "The path itself (roofs, not judged)", document);
   document.heading(1, "Verdict");

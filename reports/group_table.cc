@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/units.h"
+#include "reports/cell_words.h"
 #include "reports/content.h"
 #include "reports/text.h"
 
@@ -122,11 +123,11 @@ std::vector<ColumnSpec> pair_columns(bool bandwidth) {
   return {
       {{"", "size", "B", false, 0, false}, size_text},
       {{"", "count", "elements", false, 12, false}, count_text},
-      {{"", "type", "", false, 4, false}, type_text},
-      {{"", "redop", "", false, 10, false}, redop_text},
-      {{"", "root", "", false, 13, false}, root_text},
+      {key_column({"", "type", "", false, 4, false}), type_text},
+      {key_column({"", "redop", "", false, 10, false}), redop_text},
+      {key_column({"", "root", "", false, 13, false}), root_text},
       {{"", "chosen", "", true, 7, true}, chosen_text},
-      {{"", "variant", "", true, 2, true}, variant_text},
+      {key_column({"", "variant", "", true, 2, true}), variant_text},
       {{out, "time", "us", false, time, true}, [](const Pair& p) { return time_text(p.out); }},
       {{out, "algbw", "GB/s", false, 11, true}, [](const Pair& p) { return algbw_text(p.out); }},
       {{out, "busbw", "GB/s", false, busbw, true}, [](const Pair& p) { return busbw_text(p.out); }},
@@ -166,11 +167,11 @@ std::vector<ColumnSpec> throughput_columns() {
   return {
       {{"", "size", "B", false, 0, false}, size_text},
       {{"", "count", "elements", false, 9, false}, count_text},
-      {{"", "type", "", false, 4, false}, type_text},
-      {{"", "redop", "", false, 7, false}, redop_text},
-      {{"", "placement", "", false, 8, false}, placement_text},
+      {key_column({"", "type", "", false, 4, false}), type_text},
+      {key_column({"", "redop", "", false, 7, false}), redop_text},
+      {key_column({"", "placement", "", false, 8, false}), placement_text},
       {{"", "chosen", "", true, 6, true}, chosen_text},
-      {{"", "variant", "", true, 3, true}, variant_text},
+      {key_column({"", "variant", "", true, 3, true}), variant_text},
       {{"", "outstanding", "ops", false, 0, false}, outstanding_text},
       {{"", "rate", "ops/s", false, 0, false}, ops_text},
       {{"", "data", "GB/s", false, 1, true}, rate_text},
@@ -284,18 +285,6 @@ struct CheckRow {
   }
 };
 
-std::string ranks_text(const std::set<int>& ranks) {
-  std::string text;
-  for (auto it = ranks.begin(); it != ranks.end();) {
-    const int first = *it;
-    int last = first;
-    while (++it != ranks.end() && *it == last + 1) last = *it;
-    if (!text.empty()) text += ',';
-    text += first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last);
-  }
-  return text;
-}
-
 }  // namespace
 
 Table group_table(const ViewGroup& group, Notes& notes) {
@@ -353,7 +342,7 @@ Table check_table(const View& view, const std::string& kind) {
             : format_bytes(row.least_bytes) + ".." + format_bytes(row.most_bytes);
     const bool bad = row.counts.failed + row.counts.errors > 0;
     table.rows.push_back(
-        {{clean(key[0]), clean(key[1]), clean(key[2]), probe ? "" : ranks_text(row.ranks),
+        {{clean(key[0]), clean(key[1]), clean(key[2]), probe ? "" : ranges_text(row.ranks),
           probe ? "" : number(row.types.size()), probe ? "" : sizes, number(row.counts.passed),
           number(row.counts.failed), number(row.counts.skipped), number(row.counts.errors),
           row.counts.wrong ? number(row.counts.wrong) : std::string()},

@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <cctype>
 #include <numeric>
+#include <optional>
+#include <set>
 
 #include "reports/text.h"
 
 namespace plumbline {
 namespace {
 
-constexpr size_t kGap = 2;       // spaces between columns
-constexpr size_t kLeastCut = 6;  // a column is never cut below this
+constexpr size_t kGap = 2;         // spaces between columns
+constexpr size_t kLeastCut = 6;    // a column is never cut below this
+constexpr size_t kLeastPath = 20;  // nor a path, while other columns can go
 
 const std::string& shown(const std::string& cell) {
   static const std::string kNone = "-";
@@ -56,23 +59,57 @@ Layout full_layout(const Table& table) {
   return layout;
 }
 
+// Whether the rows that these columns tell apart still differ without this one of them.
+bool tells_apart(const Table& table, const std::vector<size_t>& columns, size_t without) {
+  std::set<std::vector<std::string>> all, fewer;
+  for (const TableRow& row : table.rows) {
+    std::vector<std::string> cells, rest;
+    for (const size_t c : columns) {
+      if (!table.columns[c].key) continue;
+      cells.push_back(row.cells[c]);
+      if (c != without) rest.push_back(row.cells[c]);
+    }
+    all.insert(std::move(cells));
+    fewer.insert(std::move(rest));
+  }
+  return all.size() != fewer.size();
+}
+
+// The place in the layout of the column to leave out next; nullopt = none may go.
+std::optional<size_t> next_to_go(const Table& table, const Layout& layout) {
+  std::optional<size_t> victim;
+  for (size_t i = 0; i < layout.columns.size(); ++i) {
+    const Column& column = table.columns[layout.columns[i]];
+    if (column.priority == 0) continue;
+    if (victim && column.priority < table.columns[layout.columns[*victim]].priority) continue;
+    if (column.key && tells_apart(table, layout.columns, layout.columns[i])) continue;
+    victim = i;
+  }
+  return victim;
+}
+
+// Paths give way first, as far as they are of use, then the least important columns go.
 void drop_columns(const Table& table, size_t width, Layout& layout,
                   std::vector<std::string>* left_out) {
-  for (;;) {
-    Layout grouped = layout;
-    grouped.widen_for_groups(table.columns);
-    if (grouped.total() <= width) break;
-    size_t victim = 0;
-    for (size_t i = 0; i < layout.columns.size(); ++i) {
-      const int worst = table.columns[layout.columns[victim]].priority;
-      if (table.columns[layout.columns[i]].priority >= worst) victim = i;
+  const auto cut_paths = [&](Layout& cut) {
+    for (size_t i = 0; i < cut.columns.size(); ++i) {
+      if (!table.columns[cut.columns[i]].path) continue;
+      while (cut.total() > width && cut.widths[i] > kLeastPath) --cut.widths[i];
     }
-    const Column& column = table.columns[layout.columns[victim]];
-    if (column.priority == 0) return;
-    if (left_out) left_out->insert(left_out->begin(), header_of(column, true));
-    layout.columns.erase(layout.columns.begin() + static_cast<std::ptrdiff_t>(victim));
-    layout.widths.erase(layout.widths.begin() + static_cast<std::ptrdiff_t>(victim));
+  };
+  for (;;) {
+    Layout cut = layout;
+    cut.widen_for_groups(table.columns);
+    cut_paths(cut);
+    const auto victim = cut.total() <= width ? std::nullopt : next_to_go(table, layout);
+    if (!victim) break;
+    if (left_out) {
+      left_out->insert(left_out->begin(), header_of(table.columns[layout.columns[*victim]], true));
+    }
+    layout.columns.erase(layout.columns.begin() + static_cast<std::ptrdiff_t>(*victim));
+    layout.widths.erase(layout.widths.begin() + static_cast<std::ptrdiff_t>(*victim));
   }
+  cut_paths(layout);
 }
 
 // Cuts the widest text column letter by letter, numbers only when no text is left to cut.
@@ -112,7 +149,9 @@ std::string line_of(const Table& table, const Layout& layout, const CellText& te
   for (size_t i = 0; i < layout.columns.size(); ++i) {
     if (i) line.append(kGap, ' ');
     const size_t c = layout.columns[i];
-    line += fit(text(c), layout.widths[i], table.columns[c].left);
+    const Column& column = table.columns[c];
+    line += column.path ? fit_end(text(c), layout.widths[i])
+                        : fit(text(c), layout.widths[i], column.left);
   }
   return right_trimmed(line);
 }
@@ -158,6 +197,27 @@ Table without_empty_columns(const Table& table) {
     for (const size_t c : kept) copy.cells.push_back(row.cells[c]);
   }
   return out;
+}
+
+std::vector<std::pair<std::string, std::string>> lift_constants(Table& table) {
+  std::vector<std::pair<std::string, std::string>> lifted;
+  if (table.rows.empty()) return lifted;
+  for (size_t c = 0; c < table.columns.size();) {
+    const Column& column = table.columns[c];
+    std::set<std::string> values;
+    for (const TableRow& row : table.rows) values.insert(row.cells[c]);
+    if (column.lift == Lift::kWhenSameOrEmpty && values.size() > 1) values.erase("");
+    if (column.lift == Lift::kNever || values.size() != 1) {
+      ++c;
+      continue;
+    }
+    if (!values.begin()->empty()) lifted.emplace_back(column.name, *values.begin());
+    table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(c));
+    for (TableRow& row : table.rows) {
+      row.cells.erase(row.cells.begin() + static_cast<std::ptrdiff_t>(c));
+    }
+  }
+  return lifted;
 }
 
 std::vector<std::string> to_text(const Table& raw, int width, bool colour,

@@ -4,9 +4,13 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace plumbline {
+
+// Whether a column goes, and its value stands once beside the table, when all rows have the same.
+enum class Lift { kNever, kWhenSame, kWhenSameOrEmpty };
 
 struct Column {
   std::string group;      // neighbours with the same group share one heading; "" = none
@@ -15,7 +19,18 @@ struct Column {
   bool left = false;      // text to the left, numbers to the right
   int priority = 0;       // 0 = always there; the highest number is left out first
   bool optional = false;  // dropped everywhere when no row has a value for it
+  Lift lift = Lift::kNever;
+  // Tells rows apart: stays, whatever its priority, while two rows would look alike without it.
+  bool key = false;
+  // A path: where there is no room it loses its beginning, not its end.
+  bool path = false;
 };
+
+// The same column as one that tells rows apart.
+inline Column key_column(Column column) {
+  column.key = true;
+  return column;
+}
 
 enum class Tone { kPlain, kGood, kWarn, kBad, kHeading };
 
@@ -34,9 +49,13 @@ std::string header_of(const Column& column, bool with_group);
 // Without its optional columns that are empty in all rows.
 Table without_empty_columns(const Table& table);
 
+// Takes the columns out that say the same in every row, as their `lift` allows; returns the name
+// and value of each, without those that have none.
+std::vector<std::pair<std::string, std::string>> lift_constants(Table& table);
+
 // Lines without newline, none wider than `width` columns (0 = unlimited). Columns that had no room
 // are named in `left_out`. When even the columns of priority 0 are too wide, the widest text
-// columns are cut.
+// columns are cut, which shows in a "~" or, of a path, "...".
 std::vector<std::string> to_text(const Table& table, int width, bool colour,
                                  std::vector<std::string>* left_out);
 std::string to_markdown(const Table& table);

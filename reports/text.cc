@@ -94,6 +94,16 @@ std::string fit(std::string_view text, size_t width, bool left) {
   return left ? out + spaces : spaces + out;
 }
 
+std::string fit_end(std::string_view text, size_t width) {
+  constexpr std::string_view kMark = "...";
+  if (display_width(text) <= width) return fit(text, width, true);
+  std::string_view rest = text;
+  while (!rest.empty() && display_width(rest) + kMark.size() > width) {
+    rest.remove_prefix(code_point(rest, 0).bytes);
+  }
+  return fit(std::string(kMark) + std::string(rest), width, true);
+}
+
 std::vector<std::string> wrap(std::string_view text, size_t width, std::string_view first) {
   std::vector<std::string> lines;
   const std::string indent(display_width(first), ' ');

@@ -23,6 +23,8 @@ std::string clean(std::string_view text);
 std::string escape_markup(std::string_view text);
 // Padded with spaces to `width` columns; longer text is cut and ends in "~".
 std::string fit(std::string_view text, size_t width, bool left);
+// The same for a path: longer text loses its beginning, for which "..." stands.
+std::string fit_end(std::string_view text, size_t width);
 // Words onto lines of at most `width` columns (0 = unlimited); a longer word is broken. The
 // first line starts with `first`, the others with as many spaces.
 std::vector<std::string> wrap(std::string_view text, size_t width, std::string_view first = {});

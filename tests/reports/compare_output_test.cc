@@ -21,7 +21,9 @@ using samples::add_sides;
 using samples::compared;
 using samples::launch;
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
 
 TEST(CompareOutput, FitsATerminalAndSaysWhatAllRowsShare) {
@@ -37,6 +39,57 @@ TEST(CompareOutput, FitsATerminalAndSaysWhatAllRowsShare) {
     std::istringstream lines(out.str());
     for (std::string line; std::getline(lines, line);)
       EXPECT_LE(line.size(), static_cast<size_t>(width));
+  }
+}
+
+// Columns that no row can fill, and those in which all rows agree, took the room of others.
+TEST(CompareOutput, TheTableHasOnlyColumnsThatSaySomething) {
+  CompareCollector collector({});
+  for (const char* op : {"allreduce", "broadcast"}) {
+    Record a = launch("ra", 1, 50'000, op), b = launch("rb", 1, 51'000, op);
+    a.cell.redop = b.cell.redop = std::string(op) == "allreduce" ? "sum" : "none";
+    collector.take(0, a);
+    collector.take(1, b);
+  }
+  std::ostringstream out;
+  render_text(compare_document(collector.finish()), 80, false, out);
+  EXPECT_THAT(out.str(), ContainsRegex("redop[ \n]sum, place out"));
+  EXPECT_THAT(out.str(), HasSubstr("launches 1\n"));
+  for (const char* gone : {"95% CI", "noise", "because", "without room", "redop  "}) {
+    EXPECT_THAT(out.str(), Not(HasSubstr(gone)));
+  }
+}
+
+TEST(CompareOutput, RowsThatDifferInOneFieldOnlyShowIt) {
+  const std::pair<const char*, void (*)(Cell&)> fields[] = {
+      {"root 2", [](Cell& cell) { cell.root = 2; }},
+      {"cache hot", [](Cell& cell) { cell.cache = "hot"; }},
+      {"sync window", [](Cell& cell) { cell.sync = "window"; }},
+      {"4 in flight", [](Cell& cell) { cell.outstanding = 4; }},
+      {"on a+b", [](Cell& cell) { cell.hosts = "a+b"; }},
+      {"chunk_bytes=1", [](Cell& cell) { cell.params["chunk_bytes"] = "1"; }},
+      {"other", [](Cell& cell) { cell.engine = "other"; }},
+      {"place", [](Cell& cell) { cell.placement = "in"; }},
+      {"redop", [](Cell& cell) { cell.redop = "max"; }},
+      {"type", [](Cell& cell) { cell.dtype = "bf16"; }},
+      {"transport", [](Cell& cell) { cell.transport = "memory"; }}};
+  for (const auto& [shown, change] : fields) {
+    CompareCollector collector({});
+    add_sides(collector, 8, 1.10, "reduce_scatter", 1024);
+    for (int i = 1; i <= 8; ++i) {
+      for (size_t side = 0; side < 2; ++side) {
+        Record other = launch(side == 0 ? "ra" : "rb", i, 50'000 + i, "reduce_scatter", 1024);
+        change(other.cell);
+        collector.take(side, other);
+      }
+    }
+    std::ostringstream out;
+    render_text(compare_document(collector.finish()), 60, false, out);
+    // Below the paragraph of what all rows share.
+    const std::string text = out.str();
+    const size_t table = text.find("\noperation");
+    ASSERT_NE(table, std::string::npos) << text;
+    EXPECT_NE(text.find(shown, table), std::string::npos) << shown << "\n" << text;
   }
 }
 

@@ -46,6 +46,65 @@ TEST(Tables, DropsByPriorityThenCutsText) {
   EXPECT_EQ(to_text(example(), 14, false, nullptr).back(), "1024  recursi~");
 }
 
+// Rows that differ in one column looked alike where that column had no room.
+TEST(Tables, AKeyColumnStaysWhileRowsWouldLookAlikeWithoutIt) {
+  Table table;
+  table.columns = {key_column({"", "name", "", true, 0, false}),
+                   key_column({"", "variant", "", true, 9, false}),
+                   key_column({"", "place", "", true, 8, false}),
+                   {"", "time", "us", false, 1, false},
+                   {"", "because", "", true, 2, false}};
+  table.rows = {{{"allreduce", "", "out", "1.23", "a reason"}, Tone::kPlain},
+                {{"allreduce", "sync window", "out", "1.23", "a reason"}, Tone::kPlain}};
+  std::vector<std::string> left_out;
+  const auto lines = to_text(table, 27, false, &left_out);
+  EXPECT_EQ(left_out, (std::vector<std::string>{"time (us)", "because", "place"}));
+  EXPECT_NE(lines[lines.size() - 1], lines[lines.size() - 2]);
+  EXPECT_EQ(lines.back(), "allreduce  sync window");
+  // Cut where even that has no room, with a mark.
+  for (const std::string& line : to_text(table, 18, false, nullptr)) {
+    EXPECT_LE(display_width(line), 18U) << line;
+  }
+  EXPECT_NE(to_text(table, 18, false, nullptr).back().find('~'), std::string::npos);
+}
+
+TEST(Tables, WhatAllRowsShareIsLiftedWhereTheColumnMay) {
+  Table table;
+  table.columns = {{"", "kind", "", true, 0, false, Lift::kWhenSame},
+                   {"", "redop", "", true, 0, false, Lift::kWhenSameOrEmpty},
+                   {"", "variant", "", true, 0, false, Lift::kWhenSame},
+                   {"", "empty", "", true, 0, false, Lift::kWhenSame},
+                   {"", "verdict", "", true, 0, false}};
+  table.rows = {{{"latency", "sum", "", "", "same"}, Tone::kPlain},
+                {{"latency", "", "sync window", "", "same"}, Tone::kBad}};
+  const auto lifted = lift_constants(table);
+  const std::vector<std::pair<std::string, std::string>> expected = {{"kind", "latency"},
+                                                                     {"redop", "sum"}};
+  EXPECT_EQ(lifted, expected);
+  ASSERT_EQ(table.columns.size(), 2U);
+  EXPECT_EQ(table.columns[0].name, "variant");
+  EXPECT_EQ(table.rows[1].cells, (std::vector<std::string>{"sync window", "same"}));
+  Table none;
+  none.columns = table.columns;
+  EXPECT_TRUE(lift_constants(none).empty());
+}
+
+TEST(Tables, APathLosesItsBeginningAndOthersTheirPlaceOnlyAfterThat) {
+  Table table;
+  table.columns = {{"", "id", "", true, 0, false},
+                   {"", "cells", "", true, 2, false},
+                   {"", "folder", "", true, 1, false}};
+  table.columns.back().path = true;
+  table.rows = {
+      {{"3f2a", "30 passed", "/home/me/measurements/plumbline-out/quickstart-1"}, Tone::kPlain}};
+  EXPECT_EQ(to_text(table, 40, false, nullptr).back(), "3f2a  30 passed  ...ine-out/quickstart-1");
+  std::vector<std::string> left_out;
+  EXPECT_EQ(to_text(table, 30, false, &left_out).back(), "3f2a  ...line-out/quickstart-1");
+  EXPECT_EQ(left_out, (std::vector<std::string>{"cells"}));
+  EXPECT_EQ(to_text(table, 0, false, nullptr).back(),
+            "3f2a  30 passed  /home/me/measurements/plumbline-out/quickstart-1");
+}
+
 TEST(Tables, GroupNameWiderThanItsColumnStays) {
   Table table;
   table.columns = {{"a very long group", "x", "", false, 0, false}};
