@@ -25,6 +25,7 @@ const FlagRow kRules = {"--rules", "FILE",
                         "rules that the results must meet, in addition to the scenario's own "
                         "(docs/rules.md); may be repeated",
                         true};
+const FlagRow kEveryCell = {"-v,--verbose", nullptr, "every cell, with its id"};
 const FlagRow kBaseline = {"--baseline", "DIR",
                            "run (folder or records.jsonl) that rules of the kind p50_of_baseline "
                            "compare with; or last, or a run's id",
@@ -99,6 +100,7 @@ std::vector<CommandRow> command_table() {
         kIgnore,
         {"--strict", nullptr, "with --interleave: exit code 6 where a cell is undecided"},
         {"--dry-run", nullptr, "show what would be measured and how long it may take"},
+        {"-v,--verbose", nullptr, "with --dry-run: every cell, with its id"},
         {"--no-probes", nullptr, "do not probe first"},
         kCommands,
         {"--despite-findings", nullptr, "measure even if the probes found something broken"},
@@ -163,7 +165,7 @@ std::vector<CommandRow> command_table() {
        "show what a scenario would measure, without running it",
        {{"scenario", "scenario file or name (plumbline list scenarios)", true, false,
          InputNames::kScenarios}},
-       {kHosts, kOnly, kSkip, kSeed, kRounds, kRules, kBaseline, kJson},
+       {kHosts, kOnly, kSkip, kSeed, kRounds, kRules, kBaseline, kEveryCell, kJson},
        true,
        false,
        run_plan},

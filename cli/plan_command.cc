@@ -1,9 +1,5 @@
 // `plumbline plan`: what a scenario would measure, with an estimate of the time.
 
-#include <fmt/format.h>
-
-#include <cmath>
-
 #include "cli/commands.h"
 #include "cli/core_places.h"
 #include "cli/memory_check.h"
@@ -13,31 +9,8 @@
 #include "cli/scenario_programs.h"
 #include "cli/scenario_source.h"
 #include "core/json.h"
-#include "core/units.h"
 
 namespace plumbline {
-
-void print_plan(const Plan& plan, std::ostream& out) {
-  size_t skipped = 0;
-  for (const PlanCell& planned : plan.cells) {
-    const Cell& cell = planned.cell;
-    std::string line =
-        fmt::format("{}  {:<10} {:<14} {:<18} {:<5} {:<8} {:>10} {:>2} ranks {}", planned.id,
-                    cell.kind, cell.op, cell.measure.empty() ? cell.algorithm : cell.measure,
-                    cell.dtype, cell.redop, format_bytes(cell.bytes), cell.ranks, cell.placement);
-    if (!cell.hosts.empty()) line += "  on " + cell.hosts;
-    if (!cell.distribution.empty()) line += "  " + cell.distribution;
-    if (cell.outstanding > 1) line += fmt::format("  {} outstanding", cell.outstanding);
-    if (!planned.skip.empty()) {
-      ++skipped;
-      line += "  skipped: " + planned.skip;
-    }
-    out << line << "\n";
-  }
-  out << fmt::format("{} cells ({} skipped), about {} s, seed {}, plan hash {}\n",
-                     plan.cells.size(), skipped, std::lround(plan.estimated_s), plan.seed,
-                     plan.hash.substr(0, 16));
-}
 
 int run_plan(const Args& args, Context& context) {
   const std::optional<Scenario> scenario = read_scenario(args, context);
@@ -57,8 +30,8 @@ int run_plan(const Args& args, Context& context) {
     sound = false;
   }
   if (!args.has("json")) {
-    print_plan(*plan, *context.out);
-    for (const std::string& line : check.lines) *context.out << line << "\n";
+    print_plan(*plan, {args.has("verbose"), context.width, context.out_colour}, *context.out);
+    print_lines(check.lines, context.width, *context.out);
     print_programs(*scenario, permitted_by(args), *context.out);
     return sound ? 0 : 1;
   }

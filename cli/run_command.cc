@@ -115,11 +115,13 @@ int measure_repeatedly(std::deque<RunSession>& sessions, const std::vector<SideA
 }
 
 void print_plans(std::deque<RunSession>& sessions, const std::optional<RepeatFlags>& repeat,
-                 const Permitted& permitted, Context& context) {
+                 const Args& args, Context& context) {
+  const PlanLook look = {args.has("verbose"), context.width, context.out_colour};
+  const Permitted permitted = permitted_by(args);
   for (RunSession& session : sessions) {
     const PreparedRun& run = session.prepared();
-    print_plan(run.plan, *context.out);
-    for (const std::string& line : run.rule_check.lines) *context.out << line << "\n";
+    print_plan(run.plan, look, *context.out);
+    print_lines(run.rule_check.lines, context.width, *context.out);
     print_programs(run.scenario, permitted, *context.out);
     if (run.soak) *context.out << soak_outline(*run.soak, run.plan);
   }
@@ -192,7 +194,7 @@ int run_run(const Args& given, Context& context) {
   }
   if (!few.empty()) *context.err << "plumbline: " << few << "\n";
   if (args.has("dry-run")) {
-    print_plans(sessions, *repeat, permitted_by(args), context);
+    print_plans(sessions, *repeat, args, context);
     return 0;
   }
   const Expected<std::string> program = own_program_path();

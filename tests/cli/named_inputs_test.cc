@@ -65,7 +65,7 @@ TEST(ScenarioNames, AFileOfThatPathComesFirst) {
   const Place place;
   place.folder().write("smoke", kTiny);
   const Finished plan = place.run({"plan", "smoke", "--seed", "1"});
-  EXPECT_THAT(plan.out, HasSubstr("\n1 cells")) << plan.out << plan.err;
+  EXPECT_THAT(plan.out, HasSubstr("\n1 cell, about")) << plan.out << plan.err;
 }
 
 TEST(ScenarioNames, UnknownOnesNameTheNearest) {
