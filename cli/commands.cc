@@ -249,6 +249,7 @@ std::vector<CommandRow> command_table() {
         {"--keep", "N", "prune: all but the newest N runs"},
         {"--older-than", "AGE", "prune: runs older than this (30d, 12h)"},
         {"--dry-run", nullptr, "prune: only say what would go"},
+        {"-v,--verbose", nullptr, "list: also runs whose folder is gone"},
         kJson},
        false,
        false,

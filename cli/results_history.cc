@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <set>
@@ -131,6 +133,26 @@ bool goes(const PruneRule& rule, const HistoryEntry& entry, size_t newer, int64_
 
 std::string short_id(const HistoryEntry& entry) { return clean(entry.id.substr(0, kShortId)); }
 
+// "2026-11-23 00:44" of RFC 3339.
+std::string minute_of(const HistoryEntry& entry) {
+  std::string text = entry.started.substr(0, 16);
+  std::replace(text.begin(), text.end(), 'T', ' ');
+  return text;
+}
+
+// As one would write it here: "./..." below the current folder, "~/..." below one's home.
+std::string short_folder(const HistoryEntry& entry) {
+  std::error_code code;
+  const std::string here = fs::current_path(code).string();
+  const char* home = std::getenv("HOME");
+  const auto below = [&entry](const std::string& folder) {
+    return folder.size() > 1 && entry.folder.starts_with(folder + "/");
+  };
+  if (!code && below(here)) return "." + entry.folder.substr(here.size());
+  if (home != nullptr && below(home)) return "~" + entry.folder.substr(std::strlen(home));
+  return entry.folder;
+}
+
 // Why the entry's folder stays although the entry goes; empty = it goes too (or is gone already).
 std::string stays_because(const HistoryEntry& entry, const std::set<std::string>& kept_folders) {
   if (!folder_is_there(entry)) return "";
@@ -155,19 +177,33 @@ int results_list(const Args& args, Context& context) {
     *context.out << "no runs yet\n";
     return 0;
   }
+  const bool all = args.has("verbose");
   Table table;
   table.columns = {{"", "id", "", true, 0, false},       {"", "started", "UTC", true, 1, false},
                    {"", "scenario", "", true, 2, false}, {"", "state", "", true, 0, false},
-                   {"", "cells", "", true, 3, false},    {"", "folder", "", true, 4, false}};
+                   {"", "cells", "", true, 4, false},    {"", "folder", "", true, 3, false}};
+  table.columns.back().path = true;
+  size_t gone = 0;
   for (const HistoryEntry& entry : *entries) {
-    std::string folder = clean(entry.folder);
-    if (!folder_is_there(entry)) folder += " (gone)";
-    table.rows.push_back({{short_id(entry), clean(entry.started.substr(0, 16)),
-                           clean(entry.scenario), state_of(entry), counts_text(entry), folder},
+    const bool there = folder_is_there(entry);
+    if (!there && !entry.running && !all) {
+      ++gone;
+      continue;
+    }
+    table.rows.push_back({{short_id(entry), minute_of(entry), entry.scenario, state_of(entry),
+                           counts_text(entry), short_folder(entry) + (there ? "" : " (gone)")},
                           tone_of(entry)});
   }
   Document document;
   document.table(std::move(table));
+  if (gone > 0) {
+    document.paragraph(
+        fmt::format("{} run{} whose folder is gone: results list -v", gone, gone == 1 ? "" : "s"));
+  }
+  const HistoryEntry& last = entries->front();
+  document.paragraph(fmt::format("last is {}{}; last, or an id, stands for the folder of a run",
+                                 short_id(last),
+                                 folder_is_there(last) ? "" : " (its folder is gone)"));
   render_text(document, context.width, context.out_colour, *context.out);
   return 0;
 }

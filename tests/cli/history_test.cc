@@ -10,6 +10,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 
 #include "cli/run_folder.h"
 #include "core/clock.h"
@@ -22,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* kSmall = R"({
   "plumbline": 1, "hosts": {"local": 2}, "launch": {"port_base": "auto"}, "roofs": false,
@@ -95,6 +97,36 @@ TEST(History, ListsRunsNewestFirstAndShowsThem) {
   const json shown = json::parse(runs.results({"show", "last", "--json"}).out, nullptr, false);
   EXPECT_EQ(shown["reports"][0], runs.path("second/report.md"));
   EXPECT_THAT(runs.results({"list"}).out, HasSubstr(id.substr(0, 8)));
+}
+
+// The folder was left out at 80 columns, and hundreds of runs whose folder is gone hid the others.
+TEST(History, TheListFitsTheTerminalAndFoldsRunsWhoseFolderIsGone) {
+  const Runs runs;
+  const std::string folder = "a-folder-with-a-very-long-name-in-which-the-results-are-kept";
+  ASSERT_EQ(runs.run(folder).status, 0);
+  ASSERT_EQ(runs.run("gone").status, 0);
+  const json all = runs.list();
+  ASSERT_EQ(all.size(), 2u);
+  fs::remove_all(runs.path("gone"));
+  const std::string last = all[0]["id"].get<std::string>().substr(0, 8);
+  const std::string kept = all[1]["id"].get<std::string>().substr(0, 8);
+  for (const size_t width : {60, 80, 120}) {
+    std::vector<std::string> environment = runs.environment();
+    environment.push_back("COLUMNS=" + std::to_string(width));
+    const Finished done = run_program(plumbline_argv({"results", "list"}), environment);
+    std::istringstream lines(done.out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), width) << line;
+    EXPECT_THAT(done.out, HasSubstr("\n" + kept + "  "));
+    const std::string shown = width == 60 ? "folder, cells" : width == 80 ? " ..." : folder;
+    EXPECT_THAT(done.out, HasSubstr(shown));
+    EXPECT_EQ(done.out.find("results-are-kept\n") != std::string::npos, width > 60);
+    EXPECT_THAT(done.out, HasSubstr("1 run whose folder is gone: results list -v"));
+    EXPECT_THAT(done.out, HasSubstr("last is " + last + " (its folder is gone)"));
+    EXPECT_THAT(done.out, Not(HasSubstr("\n" + last)));
+  }
+  EXPECT_THAT(runs.results({"list", "-v"}).out, HasSubstr("\n" + last + "  "));
+  EXPECT_THAT(runs.results({"list", "-v"}).out, HasSubstr("gone (gone)\n"));
+  EXPECT_EQ(runs.list().size(), 2u);
 }
 
 TEST(History, TheWrongQuestionIsAUsageError) {
