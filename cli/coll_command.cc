@@ -24,7 +24,10 @@
 #include "core/process_facts.h"
 #include "core/ran_as_asked.h"
 #include "core/sha256.h"
+#include "core/stats.h"
+#include "core/units.h"
 #include "core/verified.h"
+#include "reports/coll_table.h"
 #include "reports/nccl.h"
 #include "reports/text.h"
 
@@ -42,7 +45,7 @@ class Coll {
         json_(json),
         table_(sweep.format.empty() ? context.out_is_terminal : sweep.format == "table"),
         file_(std::move(file)),
-        writer_(*context.out, table_),
+        writer_(make_writer()),
         world_(world_spec(std::move(reach), std::move(hosts), log, launched)),
         run_id_(std::move(run_id)) {}
 
@@ -66,6 +69,9 @@ class Coll {
     }
     open_table();
     for (int cycle = 0; cycle < sweep_.cycles; ++cycle) {
+      if (table_ && !json_ && sweep_.cycles > 1) {
+        writer_->comment(fmt::format("Cycle {} of {}", cycle + 1, sweep_.cycles));
+      }
       for (const DType dtype : sweep_.dtypes) {
         for (const RedOp redop : sweep_.redops) {
           for (const int root : sweep_.roots) {
@@ -91,6 +97,35 @@ class Coll {
   // One string, so that lines of several threads stay whole.
   void tell(const std::string& line) { *context_.err << clean(line) + "\n" << std::flush; }
 
+  std::unique_ptr<CollWriter> make_writer() const {
+    if (!table_) return std::make_unique<NcclWriter>(*context_.out);
+    const OpRow& op = plumbline::row(sweep_.op);
+    CollTableSpec spec;
+    spec.op = op.name;
+    spec.ranks = sweep_.ranks;
+    for (const DType dtype : sweep_.dtypes) {
+      spec.types.emplace_back(plumbline::row(dtype).nccl_name);
+    }
+    for (const RedOp redop : sweep_.redops) {
+      if (op.reduces) spec.redops.emplace_back(plumbline::row(redop).nccl_name);
+    }
+    for (const int root : sweep_.roots) {
+      if (op.rooted) spec.roots.push_back(std::to_string(root));
+    }
+    constexpr const char* kTimes[] = {"rank 0", "mean over the ranks", "fastest rank",
+                                      "slowest rank"};  // -a
+    spec.time = kTimes[sweep_.average];
+    spec.in_place = op.has_in_place;
+    spec.moves_data = sweep_.max_bytes > 0 && sweep_.op != Op::kBarrier;
+    spec.checked = sweep_.check;
+    const auto samples = static_cast<uint64_t>(sweep_.iterations);
+    spec.enough_for_ci = median_ci_ranks(samples).has_value();
+    spec.enough_for_p99 = quantile_supported(samples, 0.99);
+    spec.width = context_.width;
+    spec.colour = context_.out_colour;
+    return std::make_unique<CollTable>(*context_.out, std::move(spec));
+  }
+
   void open_table() {
     if (json_) return;
     NcclSetup setup;
@@ -110,13 +145,13 @@ class Coll {
       const RankPlaceView place = world_.place(rank);
       devices.push_back({rank, 0, place.pid, place.host, 0, place.interface, place.address});
     }
-    writer_.preamble(setup, devices);
-    for (const std::string& note : sweep_.notes) writer_.comment(note);
+    writer_->preamble(setup, devices);
+    for (const std::string& note : sweep_.notes) writer_->comment(note);
     if (measures_again()) {
-      writer_.comment(fmt::format("{} has no in-place form: those columns repeat it, not checked",
-                                  to_string(sweep_.op)));
+      writer_->comment(fmt::format("{} has no in-place form: those columns repeat it, not checked",
+                                   to_string(sweep_.op)));
     }
-    writer_.header();
+    writer_->header();
   }
 
   // Of the sweep's cells those that need most memory.
@@ -139,14 +174,16 @@ class Coll {
 
   int close_table() {
     if (!json_ && sweep_.check && verified_.operations > 0) {
-      writer_.comment(
-          fmt::format("Verified operations  : {} of {}", verified_.verified, verified_.operations));
+      writer_->verified(verified_.verified, verified_.operations);
     }
-    if (!json_ && sweep_.sync == "window") {
-      writer_.comment(fmt::format("Clock error at most   : {:.2f} us, late samples dropped : {}",
-                                  clock_error_ns_ / 1000, late_));
+    if (!json_ && table_ && sweep_.sync == "window") {
+      writer_->comment(fmt::format("Clocks known to {}, {} late samples dropped",
+                                   format_duration(clock_error_ns_), late_));
+    } else if (!json_ && sweep_.sync == "window") {
+      writer_->comment(fmt::format("Clock error at most   : {:.2f} us, late samples dropped : {}",
+                                   clock_error_ns_ / 1000, late_));
     }
-    if (!json_) writer_.footer();
+    if (!json_) writer_->footer();
     context_.out->flush();
     const RefusedConnections refused = world_.take_refused();
     if (refused.total > 0) tell("plumbline: " + refused.text());
@@ -200,7 +237,7 @@ class Coll {
       failed_ = true;
       if (done.error().cause == kWrongDataCause) {
         wrong_ = true;
-        writer_.spoiled();
+        writer_->spoiled();
       }
       *context_.err << "plumbline: " << cell.op << " " << cell.bytes
                     << " bytes: " << done.error().message() << "\n";
@@ -295,7 +332,7 @@ class Coll {
     } else if (measures_again() && goes_on) {
       line.in = side_again(cell);
     }
-    if (!json_ && interrupts() == 0) writer_.row(line);
+    if (!json_ && interrupts() == 0) writer_->row(line);
   }
 
   const CollSweep& sweep_;
@@ -304,7 +341,7 @@ class Coll {
   bool json_;
   bool table_;  // with columns of ours
   std::optional<RecordFile> file_;
-  NcclWriter writer_;
+  std::unique_ptr<CollWriter> writer_;
   World world_;
   std::string run_id_;
   ClockQuality clock_ = measure_clock();

@@ -124,7 +124,8 @@ constexpr OffLetter kOffLetters[] = {
     {"report_timestamps", "-S", false, "the table has no column for it",
      "records (-J FILE, --json) hold the time of each row"},
     {"per_iter_timing", "-I", false, "the table has no columns for it",
-     "--format table shows median and p99, records (-J FILE, --json) hold the samples"},
+     "--format table shows the median and its interval, records (-J FILE, --json) hold the "
+     "samples"},
     {"per_iter_skip", "-K", true, nullptr, nullptr},
 };
 

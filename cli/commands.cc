@@ -334,8 +334,8 @@ std::vector<CommandRow> command_table() {
         {"-I,--per_iter_timing", "0", "only 0: records (-J) hold the samples"},
         {"-K,--per_iter_skip", "N", "accepted: belongs to -I, which is off"},
         {"--format", "nccl/table",
-         "nccl: nccl-tests' columns and no others, for programs; table: median, its interval and "
-         "p99 of the slowest rank too (table on a terminal, else nccl)"},
+         "nccl: nccl-tests' columns and no others, for programs; table: for people, as wide as the "
+         "terminal, with the median and its interval (table on a terminal, else nccl)"},
         {"--ranks", "N",
          "world size (2; with --hosts: one on each host; under a launcher: all that it started)"},
         {"--cache", "hot/cold",

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "cli/columns.h"
 #include "core/units.h"
+#include "reports/columns.h"
 #include "reports/tables.h"
 #include "reports/text.h"
 #include "reports/view.h"

@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-#include "cli/columns.h"
+#include "reports/columns.h"
 #include "reports/tables.h"
 #include "reports/text.h"
 

@@ -16,10 +16,6 @@ std::string time_text(double us) {
   return us >= 100 ? fmt::format("{:7.1f}", us) : fmt::format("{:7.2f}", us);
 }
 
-std::string finite_time(std::optional<double> us) {
-  return us && std::isfinite(*us) ? time_text(*us) : std::string("n/a");
-}
-
 // One word: parsers split at spaces.
 std::string word(const std::string& text) {
   std::string out = clean(text);
@@ -28,8 +24,6 @@ std::string word(const std::string& text) {
   }
   return out.empty() ? "none" : out;
 }
-
-constexpr const char* kExtraNames[] = {"p50", "ci_lo", "ci_hi", "p99"};
 
 }  // namespace
 
@@ -62,17 +56,10 @@ void NcclWriter::preamble(const NcclSetup& setup, const std::vector<NcclDevice>&
 void NcclWriter::header() {
   const std::string left(51, ' ');
   out_ << "#\n#" << left << "           out-of-place                       in-place          ";
-  if (extra_) {
-    out_ << fmt::format("  {:^34}  {:^34}", "slowest rank, out-of-place", "slowest rank, in-place");
-  }
   out_ << "\n#       size         count      type   redop    root     time   algbw   busbw #wrong"
-          "     time   algbw   busbw #wrong";
-  for (int i = 0; extra_ && i < 2; ++i) {
-    for (const char* name : kExtraNames) out_ << fmt::format("  {:>7}", name);
-  }
-  out_ << "\n#        (B)    (elements)                               (us)  (GB/s)  (GB/s)       "
+          "     time   algbw   busbw #wrong\n#        (B)    (elements)                            "
+          "   (us)  (GB/s)  (GB/s)       "
           "     (us)  (GB/s)  (GB/s)       ";
-  for (int i = 0; extra_ && i < 8; ++i) out_ << fmt::format("  {:>7}", "(us)");
   out_ << "\n";
   out_.flush();
 }
@@ -82,10 +69,6 @@ void NcclWriter::row(const NcclRow& row) {
                       word(row.redop), row.root);
   side(row.out, row.size);
   side(row.in, row.size);
-  if (extra_) {
-    extra_columns(row.out);
-    extra_columns(row.in);
-  }
   out_ << "\n";
   out_.flush();
 }
@@ -106,17 +89,13 @@ void NcclWriter::side(const std::optional<NcclSide>& side, uint64_t bytes) {
   if (bytes > 0) ++moved_;
 }
 
-void NcclWriter::extra_columns(const std::optional<NcclSide>& side) {
-  const NcclSide none;
-  const NcclSide& s = side ? *side : none;
-  for (const auto& value : {s.p50_us, s.ci_low_us, s.ci_high_us, s.p99_us}) {
-    out_ << fmt::format("  {:>7}", finite_time(value));
-  }
-}
-
 void NcclWriter::comment(const std::string& text) {
   out_ << "# " << clean(text) << "\n";
   out_.flush();
+}
+
+void NcclWriter::verified(uint64_t verified, uint64_t operations) {
+  comment(fmt::format("Verified operations  : {} of {}", verified, operations));
 }
 
 void NcclWriter::footer() {

@@ -1,9 +1,7 @@
 // Writes results as the nccl-tests programs do (columns of versions 2.10 to 2.17, and the lines
 // "Collective test" of later ones): the same preamble, header, column order, number formats and
-// footer, so that scripts made for them read ours. For people our own columns (median of the
-// slowest rank, its 95 % confidence interval, p99) stand to the right of theirs, one word each in
-// header and rows; `extra = false` leaves them out for programs, which count columns. Each row is
-// flushed as soon as it is there. Not thread-safe.
+// footer and no columns beside theirs, so that scripts made for them read ours; the table for
+// people is coll_table.h. Each row is flushed as soon as it is there. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -53,27 +51,44 @@ struct NcclRow {
   std::optional<NcclSide> out, in;  // absent = the operation has no such placement: N/A
 };
 
-class NcclWriter {
+// What `coll` writes, row by row.
+class CollWriter {
  public:
-  explicit NcclWriter(std::ostream& out, bool extra = true) : out_(out), extra_(extra) {}
+  CollWriter() = default;
+  virtual ~CollWriter() = default;
+  CollWriter(const CollWriter&) = delete;
+  CollWriter& operator=(const CollWriter&) = delete;
 
-  void preamble(const NcclSetup& setup, const std::vector<NcclDevice>& devices);
-  void header();
-  void row(const NcclRow& row);
-  // A line that parsers skip: "# " in front. For reasons of missing rows.
-  void comment(const std::string& text);
+  virtual void preamble(const NcclSetup& setup, const std::vector<NcclDevice>& devices) = 0;
+  virtual void header() = 0;
+  virtual void row(const NcclRow& row) = 0;
+  // A line that is no row: reasons of missing rows, notes.
+  virtual void comment(const std::string& text) = 0;
   // A row could not be measured because a checksum of the transport rejected its data.
-  void spoiled() { ++wrong_placements_; }
+  virtual void spoiled() = 0;
+  // Before the footer: of so many operations the data of so many were compared.
+  virtual void verified(uint64_t verified, uint64_t operations) = 0;
   // How many placements had wrong data, and the mean bus bandwidth over all rows and placements.
-  // What was not checked, or moved no bytes, is N/A: never OK, and no bandwidth.
-  void footer();
+  // What was not checked, or moved no bytes, is never said to be right, and has no bandwidth.
+  virtual void footer() = 0;
+};
+
+class NcclWriter : public CollWriter {
+ public:
+  explicit NcclWriter(std::ostream& out) : out_(out) {}
+
+  void preamble(const NcclSetup& setup, const std::vector<NcclDevice>& devices) override;
+  void header() override;
+  void row(const NcclRow& row) override;
+  void comment(const std::string& text) override;  // "# " in front, which parsers skip
+  void spoiled() override { ++wrong_placements_; }
+  void verified(uint64_t verified, uint64_t operations) override;
+  void footer() override;
 
  private:
   void side(const std::optional<NcclSide>& side, uint64_t bytes);
-  void extra_columns(const std::optional<NcclSide>& side);
 
   std::ostream& out_;
-  bool extra_;
   std::string program_;
   int wrong_placements_ = 0;
   double busbw_sum_ = 0;

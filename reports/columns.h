@@ -51,14 +51,15 @@ std::vector<ShownColumn<Row>> columns_for(std::span<const Row> rows, int width) 
   return shown;
 }
 
-// One line of such a table: text(row) of every column, cleaned; an empty one becomes "-".
+// One line of such a table: text(row) of every column, cleaned; for an empty one stands `none`.
 template <typename Row, typename Text>
-std::string column_line(std::span<const Row> rows, int width, Text text) {
+std::string column_line(std::span<const Row> rows, int width, Text text, const char* none = "-") {
   std::string line;
-  for (const ShownColumn<Row>& one : columns_for(rows, width)) {
-    if (!line.empty()) line += std::string(kColumnGap, ' ');
+  const std::vector<ShownColumn<Row>> shown = columns_for(rows, width);
+  for (const ShownColumn<Row>& one : shown) {
+    if (&one != &shown.front()) line += std::string(kColumnGap, ' ');
     const std::string value = clean(text(*one.row));
-    line += fit(value.empty() ? "-" : value, static_cast<size_t>(one.width), one.row->left);
+    line += fit(value.empty() ? none : value, static_cast<size_t>(one.width), one.row->left);
   }
   line.erase(line.find_last_not_of(' ') + 1);
   // Narrower than the columns that are always there.
