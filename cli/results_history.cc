@@ -14,7 +14,9 @@
 #include "cli/named_inputs.h"
 #include "cli/run_folder.h"
 #include "core/json.h"
+#include "core/record.h"
 #include "core/shell_words.h"
+#include "core/tally.h"
 #include "core/units.h"
 #include "reports/document.h"
 #include "reports/text.h"
@@ -33,14 +35,18 @@ bool folder_is_there(const HistoryEntry& entry) {
   return fs::is_directory(entry.folder, code);
 }
 
-// "96 passed, 2 failed"; of a run that did not end, what was planned.
+// "96 pass, 2 fail"; of a run that did not end, what was planned.
 std::string counts_text(const HistoryEntry& entry) {
   if (!entry.exit_code) return fmt::format("{} planned", entry.cells);
-  std::string text = fmt::format("{} passed", entry.passed);
-  if (entry.failed > 0) text += fmt::format(", {} failed", entry.failed);
-  if (entry.errors > 0) text += fmt::format(", {} error", entry.errors);
-  if (entry.skipped > 0) text += fmt::format(", {} skipped", entry.skipped);
-  return text;
+  const auto count = [](int64_t number) {
+    return static_cast<size_t>(std::max<int64_t>(0, number));
+  };
+  Tally tally;
+  tally.add(Outcome::kPassed, count(entry.passed));
+  tally.add(Outcome::kFailed, count(entry.failed));
+  tally.add(Outcome::kError, count(entry.errors));
+  tally.add(Outcome::kSkipped, count(entry.skipped));
+  return tally.text();
 }
 
 json to_json(const HistoryEntry& entry) {

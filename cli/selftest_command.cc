@@ -11,7 +11,9 @@
 #include "cli/commands.h"
 #include "collectives/operand.h"
 #include "collectives/schedule.h"
+#include "core/health.h"
 #include "core/stats.h"
+#include "core/tally.h"
 #include "kernels/check.h"
 #include "kernels/kernels.h"
 
@@ -159,11 +161,10 @@ int run_selftest(const Args&, Context& context) {
   for (const auto check :
        {check_statistics, check_verification, check_all_kernels, check_schedules}) {
     const Outcomes outcomes = check();
-    *context.out << fmt::format("{:<13} {:>6} checks  {}\n", outcomes.name, outcomes.done,
-                                outcomes.wrong.empty()
-                                    ? "ok"
-                                    : fmt::format("{} WRONG", outcomes.wrong.size()))
-                 << std::flush;
+    Tally tally;
+    tally.add(Standing::kPass, outcomes.done - outcomes.wrong.size());
+    tally.add(Standing::kFail, outcomes.wrong.size());
+    *context.out << fmt::format("{:<13} {}\n", outcomes.name, tally.text("check")) << std::flush;
     for (const std::string& text : outcomes.wrong) *context.out << "  " << text << "\n";
     all_right &= outcomes.wrong.empty() && outcomes.done > 0;
   }

@@ -172,9 +172,14 @@ Expected<std::vector<const Record*>> choose(const std::vector<Record>& records, 
     }
   }
   if (chosen.empty()) {
+    std::vector<std::string> why;
+    for (const auto& [count, what] : {std::pair(left_out.noisy, "noisy"),
+                                      {left_out.skipped, "skipped or in error"},
+                                      {left_out.other, "of other kinds"}}) {
+      if (count > 0) why.push_back(fmt::format("{} {}", count, what));
+    }
     return fail(refusal(
-        fmt::format("no row to publish: {} noisy, {} skipped or in error, {} of other kinds",
-                    left_out.noisy, left_out.skipped, left_out.other),
+        "no row to publish: " + (why.empty() ? "nothing was measured" : join(why, ", ")),
         "measure on an idle machine with a core for each rank, several times: plumbline run "
         "scenarios/submit.json --repeat 5"));
   }

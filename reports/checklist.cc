@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "core/health.h"
+#include "core/tally.h"
 #include "core/units.h"
 #include "reports/best.h"
 #include "reports/content.h"
@@ -86,7 +86,7 @@ struct Looked {
   std::string probe;
   State state = State::kNothing;
   const Check* worst = nullptr;  // nullptr: there was no such check
-  std::map<State, size_t> counts;
+  Tally tally;
   bool at_all() const { return worst != nullptr && state >= State::kOk; }
 };
 
@@ -94,8 +94,9 @@ Looked look(const std::string& probe, const ReportInput& input, const Standings&
   Looked out{probe, State::kNothing, nullptr, {}};
   for (const Check& check : input.checks) {
     if (check.id != probe) continue;
-    const State state = state_of(standings.of(check));
-    ++out.counts[state];
+    const Standing standing = standings.of(check);
+    const State state = state_of(standing);
+    out.tally.add(standing);
     if (out.worst != nullptr && state <= out.state) continue;
     out.worst = &check;
     out.state = state;
@@ -126,16 +127,10 @@ std::string not_checked(const std::vector<Looked>& probes, bool anything_probed)
   return "not checked: " + join(why, ", ") + "; " + command + " checks it";
 }
 
-std::string passed_text(const std::vector<Looked>& probes) {
-  std::map<State, size_t> counts;
-  for (const Looked& probe : probes) {
-    for (const auto& [state, count] : probe.counts) counts[state] += count;
-  }
-  std::string text = fmt::format("{} checks passed", counts[State::kOk]);
-  if (counts[State::kNote] > 0) text += fmt::format(", {} with a note", counts[State::kNote]);
-  if (counts[State::kSkipped] > 0) text += fmt::format(", {} skipped", counts[State::kSkipped]);
-  if (counts[State::kNothing] > 0) text += fmt::format(", {} unknown", counts[State::kNothing]);
-  return text;
+std::string checks_text(const std::vector<Looked>& probes) {
+  Tally tally;
+  for (const Looked& probe : probes) tally.add(probe.tally);
+  return tally.text("check");
 }
 
 Answer by_checks(const ChecklistItem& item, const ReportInput& input) {
@@ -154,7 +149,7 @@ Answer by_checks(const ChecklistItem& item, const ReportInput& input) {
     answer.text = words_of(*worst->worst, input.findings);
   } else {
     if (!all_seen) answer.state = State::kPart;
-    answer.text = passed_text(probes);
+    answer.text = checks_text(probes);
   }
   if (!all_seen) answer.text += "; " + not_checked(probes, true);
   return answer;
@@ -187,14 +182,15 @@ Answer by_cells(const ChecklistItem& item, const View& view) {
   std::vector<const Item*> items;
   const Item* worst = nullptr;
   std::vector<std::string> transports;
-  size_t passed = 0;
+  Tally tally;
   for (const Item& each : view.items) {
     if (item.cells.count(cell_id(each.record->cell)) == 0) continue;
     items.push_back(&each);
     const State state = state_of(each);
     const std::string& transport = transport_of(*each.record);
-    const bool passes = each.record->measurement.outcome == Outcome::kPassed;
-    passed += passes ? 1 : 0;
+    const Outcome outcome = each.record->measurement.outcome;
+    const bool passes = outcome == Outcome::kPassed;
+    tally.add(outcome);
     if (passes && std::find(transports.begin(), transports.end(), transport) == transports.end()) {
       transports.push_back(transport);
     }
@@ -207,7 +203,10 @@ Answer by_cells(const ChecklistItem& item, const View& view) {
         "not measured, so not checked; plumbline run SCENARIO --out FOLDER --resume measures it";
     return answer;
   }
-  answer.text = fmt::format("{} of {} cells passed", passed, item.cells.size());
+  answer.text = tally.text("cell");
+  if (items.size() < item.cells.size()) {
+    answer.text += fmt::format("; {} not measured", item.cells.size() - items.size());
+  }
   if (!transports.empty()) answer.text += " over " + join(transports, ", ");
   if (answer.state == State::kSkipped) answer.text += ": not checked";
   answer.text += numbers_of(items);

@@ -131,15 +131,8 @@ std::string finding_text(const Finding& finding) {
 }
 
 std::string checks_text(const ReportInput& input) {
-  const Standings standings(input.findings);
-  std::map<Standing, size_t> counts;
-  for (const Check& check : input.checks) ++counts[standings.of(check)];
-  std::vector<std::string> parts;
-  parts.reserve(counts.size());
-  for (const auto& [standing, count] : counts) {
-    parts.push_back(fmt::format("{} {}", count, to_string(standing)));
-  }
-  return parts.empty() ? std::string() : "Probes: " + join(parts, ", ");
+  if (input.checks.empty()) return {};
+  return "Probes: " + tally_of(input.checks, input.findings).text();
 }
 
 // Roofs that could not be measured are no rows of a table, but nobody may overlook them.
@@ -320,25 +313,15 @@ void add_summary(const ReportInput& input, const View& view, Document& document)
     document.paragraph("no records", Tone::kWarn);
     return;
   }
-  std::string text = fmt::format("{} cell{}: {} passed, {} failed, {} skipped, {} error",
-                                 counts.total(), counts.total() == 1 ? "" : "s", counts.passed,
-                                 counts.failed, counts.skipped, counts.errors);
-  if (counts.noisy) text += fmt::format("; {} noisy", counts.noisy);
-  if (counts.invalid) text += fmt::format("; {} INVALID", counts.invalid);
-  if (counts.wrong) text += fmt::format("; {} wrong elements", counts.wrong);
   const bool bad = counts.failed + counts.errors + counts.invalid > 0;
-  document.paragraph(text, bad ? Tone::kBad : input.incomplete.empty() ? Tone::kGood : Tone::kWarn);
+  document.paragraph(cells_text(counts), bad                        ? Tone::kBad
+                                         : input.incomplete.empty() ? Tone::kGood
+                                                                    : Tone::kWarn);
   const std::string data = verification_text(view);
   if (!data.empty()) document.paragraph(data);
   if (input.rules.empty()) return;
-  const auto broken =
-      static_cast<size_t>(std::count_if(input.rules.begin(), input.rules.end(),
-                                        [](const RuleVerdict& rule) { return !rule.passed; }));
-  const size_t all = input.rules.size();
-  document.paragraph(broken == 0
-                         ? fmt::format("{} of {} rule{}", all, all, all == 1 ? " holds" : "s hold")
-                         : fmt::format("{} of {} rule{} BROKEN", broken, all, all == 1 ? "" : "s"),
-                     broken == 0 ? Tone::kGood : Tone::kBad);
+  const Tally rules = tally_of(input.rules);
+  document.paragraph(rules.text("rule"), rules.of(Standing::kFail) == 0 ? Tone::kGood : Tone::kBad);
 }
 
 }  // namespace plumbline

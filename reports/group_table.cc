@@ -313,8 +313,8 @@ Table check_table(const View& view, const std::string& kind) {
                    {"", "ranks", "", true, 5, true},
                    {"", "types", "", false, 6, true},
                    {"", "sizes", "", true, 7, true},
-                   {"", "passed", "", false, 0, false},
-                   {"", "failed", "", false, 0, false},
+                   {"", "pass", "", false, 0, false},
+                   {"", "fail", "", false, 0, false},
                    {"", "skipped", "", false, 2, false},
                    {"", "error", "", false, 1, false},
                    {"", "wrong", "elements", false, 3, true}};

@@ -194,6 +194,23 @@ std::vector<ViewGroup> make_groups(const std::vector<Item>& items) {
 
 }  // namespace
 
+Tally tally_of(const Counts& counts) {
+  Tally tally;
+  tally.add(Outcome::kPassed, counts.passed);
+  tally.add(Outcome::kFailed, counts.failed);
+  tally.add(Outcome::kError, counts.errors);
+  tally.add(Outcome::kSkipped, counts.skipped);
+  return tally;
+}
+
+std::string cells_text(const Counts& counts) {
+  std::string text = tally_of(counts).text("cell");
+  if (counts.noisy > 0) text += fmt::format("; {} noisy", counts.noisy);
+  if (counts.invalid > 0) text += fmt::format("; {} INVALID", counts.invalid);
+  if (counts.wrong > 0) text += fmt::format("; {} wrong elements", counts.wrong);
+  return text;
+}
+
 Verdict verdict_of(const Record& record) {
   const Measurement& m = record.measurement;
   if (m.outcome == Outcome::kError) return Verdict::kError;

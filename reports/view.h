@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/record.h"
+#include "core/tally.h"
 
 namespace plumbline {
 
@@ -78,6 +79,9 @@ struct Counts {
 
   size_t total() const { return passed + failed + skipped + errors; }
 };
+Tally tally_of(const Counts& counts);
+// "46 cells: 44 pass, 2 skipped; 3 noisy", with wrong elements where there are any.
+std::string cells_text(const Counts& counts);
 
 struct View {
   View() = default;

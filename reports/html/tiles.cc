@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "core/health.h"
+#include "core/tally.h"
 #include "core/units.h"
 #include "reports/best.h"
 #include "reports/html/page.h"
@@ -13,27 +13,19 @@
 namespace plumbline {
 namespace {
 
-struct CheckCounts {
-  std::map<Standing, size_t> by_standing;
-  size_t of(Standing standing) const {
-    const auto found = by_standing.find(standing);
-    return found == by_standing.end() ? 0 : found->second;
-  }
-};
-
-CheckCounts counts_of(const ReportInput& input) {
-  const Standings standings(input.findings);
-  CheckCounts counts;
-  for (const Check& check : input.checks) ++counts.by_standing[standings.of(check)];
-  return counts;
-}
-
 void tile(const std::string& what, const std::string& figure, const std::string& detail,
           HtmlWriter& html) {
   const auto box = html.in("div");
   html.element("dt", what);
   html.element("dd", figure, {{"class", "figure"}});
   if (!detail.empty()) html.element("dd", detail, {{"class", "detail"}});
+}
+
+// "19 pass", and below it "1 warn, 23 skipped".
+void tally_tile(const std::string& what, const Tally& tally, HtmlWriter& html) {
+  const Tally others = tally.without(Standing::kPass);
+  tile(what, fmt::format("{} pass", tally.of(Standing::kPass)),
+       others.total() > 0 ? others.text() : "", html);
 }
 
 std::string short_name(const Item& item) {
@@ -109,22 +101,9 @@ void link_tiles(const Page& page, HtmlWriter& html) {
 void write_tiles(const Page& page, HtmlWriter& html) {
   const Counts& counts = page.view->counts;
   const auto list = html.in("dl", {{"class", "tiles"}});
-  if (counts.total() > 0) {
-    tile("Cells passed", fmt::format("{} of {}", counts.passed, counts.total()),
-         counts.skipped > 0 ? plural(counts.skipped, "skipped cell") : "", html);
-  }
+  if (counts.total() > 0) tally_tile("Cells", tally_of(counts), html);
   if (!page.input->checks.empty()) {
-    const CheckCounts checks = counts_of(*page.input);
-    std::vector<std::string> rest;
-    for (const Standing standing : {Standing::kFail, Standing::kWarn, Standing::kNote,
-                                    Standing::kUnknown, Standing::kSkipped}) {
-      if (checks.of(standing) > 0) {
-        rest.push_back(fmt::format("{} {}", checks.of(standing), to_string(standing)));
-      }
-    }
-    const size_t made = page.input->checks.size() - checks.of(Standing::kSkipped);
-    tile("Checks passed", fmt::format("{} of {}", checks.of(Standing::kPass), made),
-         join(rest, ", "), html);
+    tally_tile("Checks", tally_of(page.input->checks, page.input->findings), html);
   }
   measured_tiles(*page.view, html);
   link_tiles(page, html);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/health.h"
+#include "core/tally.h"
 #include "reports/content.h"
 #include "reports/doctor.h"
 #include "reports/html/page.h"
@@ -43,27 +44,6 @@ LinkCounts links_of(const Page& page) {
   return counts;
 }
 
-// "of 105 cells 2 failed", "all 105 cells passed", "nothing was measured".
-std::string cells_text(const Counts& counts) {
-  if (counts.total() == 0) return "nothing was measured";
-  std::vector<std::string> bad;
-  if (counts.failed > 0) bad.push_back(fmt::format("{} failed", counts.failed));
-  if (counts.errors > 0) bad.push_back(fmt::format("{} ended in error", counts.errors));
-  if (counts.invalid > 0) bad.push_back(fmt::format("{} invalid", counts.invalid));
-  if (counts.wrong > 0) bad.push_back(plural(counts.wrong, "wrong element"));
-  if (!bad.empty()) return "of " + plural(counts.total(), "cell") + " " + join(bad, ", ");
-  if (counts.skipped == counts.total()) {
-    return counts.total() == 1 ? "its one cell was skipped"
-                               : fmt::format("all {} cells were skipped", counts.total());
-  }
-  if (counts.skipped > 0) {
-    return fmt::format("{} passed and {} skipped", plural(counts.passed, "cell"),
-                       counts.skipped == 1 ? "1 was" : fmt::format("{} were", counts.skipped));
-  }
-  return counts.total() == 1 ? "the one cell measured passed"
-                             : fmt::format("all {} cells passed", counts.total());
-}
-
 std::string probes_text(const ReportInput& input) {
   if (input.checks.empty() && input.findings.empty()) return "nothing was probed before";
   const Standings standings(input.findings);
@@ -96,11 +76,7 @@ std::string scenarios_text(const View& view) {
 
 std::string noise_text(const Counts& counts) {
   if (counts.noisy == 0) return {};
-  const std::string who = counts.noisy == counts.total() ? "every result is"
-                          : counts.noisy == 1
-                              ? "1 result is"
-                              : fmt::format("{} of {} results are", counts.noisy, counts.total());
-  return who + " noisy: something other than the network influenced the numbers (see Noise)";
+  return "something other than the network influenced the noisy ones (see Noise)";
 }
 
 std::string place_of(const Finding& finding) {
@@ -216,9 +192,8 @@ PageAnswer answer_of(const Page& page) {
   const ReportInput& input = *page.input;
   const Counts& counts = page.view->counts;
   const Health health = health_of(input.checks, input.findings);
-  const auto missed =
-      static_cast<size_t>(std::count_if(input.rules.begin(), input.rules.end(),
-                                        [](const RuleVerdict& rule) { return !rule.passed; }));
+  const Tally rules = tally_of(input.rules);
+  const size_t missed = rules.of(Standing::kFail);
   const LinkCounts links = links_of(page);
   const bool bad = links.fail || health == Health::kFail ||
                    missed + counts.failed + counts.errors + counts.invalid > 0;
@@ -237,13 +212,12 @@ PageAnswer answer_of(const Page& page) {
                 : links.unknown > 0 ? "Not known whether sound"
                 : remarks           ? "Sound, with remarks"
                                     : "Sound";
-  std::vector<std::string> parts = input.incomplete;
-  parts.push_back(cells_text(counts));
+  std::vector<std::string> parts = {scenarios_text(*page.view) + (counts.total() == 0
+                                                                      ? ": nothing was measured"
+                                                                      : ", " + cells_text(counts))};
+  parts.insert(parts.end(), input.incomplete.begin(), input.incomplete.end());
   parts.push_back(probes_text(input));
-  if (!input.rules.empty()) {
-    parts.push_back(fmt::format("{} of {} met", input.rules.size() - missed,
-                                plural(input.rules.size(), "rule")));
-  }
+  if (!input.rules.empty()) parts.push_back(rules.text("rule"));
   if (links.outliers > 0) {
     parts.push_back(plural(links.outliers, "link, sender or receiver") + " standing out");
   }
@@ -251,7 +225,7 @@ PageAnswer answer_of(const Page& page) {
   if (links.unknown > 0) parts.push_back("whether links are slow is not known (see Links)");
   const std::string noise = noise_text(counts);
   if (!noise.empty()) parts.push_back(noise);
-  answer.sentence = scenarios_text(*page.view) + ": " + join(parts, "; ") + ".";
+  answer.sentence = join(parts, "; ") + ".";
   return answer;
 }
 

@@ -133,7 +133,7 @@ TEST(Console, OnlyErrors) {
   const std::string text = report("console", input_of({error}));
   EXPECT_THAT(text, HasSubstr("ERROR [1]"));
   EXPECT_THAT(text, HasSubstr("[1] error: rank 1 is gone"));
-  EXPECT_EQ(lines_of(text).back(), "1 cell: 0 passed, 0 failed, 0 skipped, 1 error");
+  EXPECT_EQ(lines_of(text).back(), "1 cell: 1 error");
 }
 
 TEST(Console, OneRecord) {

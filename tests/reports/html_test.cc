@@ -145,7 +145,7 @@ TEST(Html, SoundOnlyWhenNothingSpeaksAgainstIt) {
       {"latency <= 1 us", "x.json $.expect[0]", false, "1 of 1 is above", {}, {}});
   const std::string with_rule = html(ruled);
   EXPECT_THAT(with_rule, HasSubstr("<strong>Not sound</strong>"));
-  EXPECT_THAT(with_rule, HasSubstr("0 of 1 rule met"));
+  EXPECT_THAT(with_rule, HasSubstr("1 rule: 1 fail"));
   EXPECT_THAT(with_rule, HasSubstr("NOT MET"));
   ruled.rules[0].passed = true;
   EXPECT_THAT(html(ruled), HasSubstr("<strong>Sound</strong>"));
@@ -172,7 +172,7 @@ TEST(Html, OnlyErrors) {
   record.measurement.reason = "rank 1 is gone";
   const std::string page = html(input_of({record}));
   sound(page);
-  EXPECT_THAT(page, HasSubstr("of 1 cell 1 ended in error"));
+  EXPECT_THAT(page, HasSubstr("1 cell: 1 error"));
   EXPECT_THAT(page, HasSubstr("rank 1 is gone"));
   EXPECT_THAT(page, Not(HasSubstr("<figure")));
 }
