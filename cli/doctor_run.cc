@@ -9,6 +9,7 @@
 #include "core/health.h"
 #include "core/input_file.h"
 #include "core/shell_words.h"
+#include "core/tally.h"
 #include "probes/port_list.h"
 #include "reports/text.h"
 #include "scenarios/talk.h"
@@ -52,6 +53,15 @@ std::vector<int> window_of(const DiagnoseRequest& request) {
   std::vector<int> ports;
   for (int port = base; port < base + request.ranks && port <= 65535; ++port) ports.push_back(port);
   return ports;
+}
+
+// Skipped because all hosts are this machine. A port that something harmless holds, or a command
+// that nobody permitted, was skipped for a reason of its own.
+bool lacks_second_machine(const Job& job, const Check& check) {
+  const bool here = std::all_of(job.hosts.begin(), job.hosts.end(),
+                                [](const JobHost& host) { return host.reached_by == "local"; });
+  return here && check.outcome == CheckOutcome::kSkipped && !check.port &&
+         check.id != kCommandProbe;
 }
 
 }  // namespace
@@ -138,6 +148,12 @@ DoctorReport report_of(const ProbeResult& result) {
   for (const JobHost& host : result.evidence.job.hosts) report.hosts.push_back(host.name);
   report.checks = result.checks;
   report.findings = result.findings;
+  for (const ProbeRow& row : probe_table()) {
+    report.probes[row.descriptor.name] = row.descriptor.help;
+  }
+  for (const Check& check : result.checks) {
+    if (lacks_second_machine(result.evidence.job, check)) report.one_machine.insert(check.key);
+  }
   return report;
 }
 
@@ -147,11 +163,7 @@ bool has_failure(const ProbeResult& result) {
 
 void print_findings(const ProbeResult& result, std::ostream& out) {
   constexpr size_t kListed = 10;
-  const Standings standings(result.findings);
-  const auto passed =
-      std::count_if(result.checks.begin(), result.checks.end(),
-                    [&](const Check& check) { return standings.of(check) == Standing::kPass; });
-  out << "plumbline: probes: " << passed << " of " << result.checks.size() << " checks passed\n";
+  out << "plumbline: probes: " << tally_of(result.checks, result.findings).text() << "\n";
   for (const Finding& finding : result.findings) {
     std::string text =
         std::string(to_string(finding.outcome)) + ": " + finding.cause + " on " + finding.host;

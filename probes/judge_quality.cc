@@ -128,7 +128,7 @@ class QualityJudge {
                       std::move(text));
   }
 
-  // "Not seen" is no pass: what is below the limit stays hidden.
+  // What passes is "no more than": below that share losses stay hidden, and the text says so.
   static Check loss(const PairView& view) {
     const LossShare loss = paced_loss(view);
     const DatagramLoss datagrams = datagram_loss(*view.evidence, view.pair);
@@ -158,9 +158,15 @@ class QualityJudge {
   static Check loss_check(const PairView& view, const Counted& count) {
     if (!count.seen) {
       const double above = std::max(count.high, loss_limit(*view.evidence));
-      return check(
-          view, "loss", CheckOutcome::kUnknown,
-          fmt::format("not seen above {} ({} {})", percent(above), count.sent, count.what));
+      if (count.lost > 0) {
+        return check(view, "loss", CheckOutcome::kUnknown,
+                     fmt::format("no loss above {}, but {} of {} {} were lost: too few to tell",
+                                 percent(above), count.lost, count.sent, count.what));
+      }
+      const bool tells = above <= threshold(Threshold::kLossExcluded);
+      return check(view, "loss", tells ? CheckOutcome::kPass : CheckOutcome::kUnknown,
+                   fmt::format("no loss above {} ({} {}); less is not seen", percent(above),
+                               count.sent, count.what));
     }
     const bool heavy = count.share > threshold(Threshold::kLossFail);
     return check(view, "loss", heavy ? CheckOutcome::kFail : CheckOutcome::kWarn,
@@ -180,8 +186,8 @@ class QualityJudge {
     if (!rate.limited_host.empty()) text += "; " + rate.limited_host + ": " + rate.limit;
     const double speed = link_speed(view).bps;
     if (speed <= 0) {
-      return check(view, "rate", CheckOutcome::kUnknown,
-                   text + "; the speed of the link is not known");
+      return check(view, "rate", CheckOutcome::kSkipped,
+                   text + "; the speed of the link is not known: nothing to compare");
     }
     text += " on a link of " + describe_bit_rate(whole_number_of(speed));
     const bool reached = rate.bps >= threshold(Threshold::kRateShare) * speed;

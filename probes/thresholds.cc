@@ -58,6 +58,9 @@ constexpr ThresholdRow<Threshold> kTable[] = {
      "what a short paced stream can find with near certainty; less is not seen"},
     {Threshold::kLossDeep, "loss_deep", 0.0005, "share of packets",
      "what the long paced stream of --deep can find; less is not seen"},
+    {Threshold::kLossExcluded, "loss_excluded", 0.05, "share of packets",
+     "a stream that lost nothing passes when it was long enough to exclude more than this; a busy "
+     "machine sends fewer packets"},
     {Threshold::kLossFail, "loss_fail", 0.2, "share of packets",
      "with a fifth lost, connections fail and TCP hardly moves"},
     {Threshold::kRateShare, "rate_share", 0.7, "of the link's speed, or of the best group's rate",

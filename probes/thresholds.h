@@ -31,6 +31,7 @@ enum class Threshold {
   kStallMs,
   kLossQuick,
   kLossDeep,
+  kLossExcluded,
   kLossFail,
   kRateShare,
   kRateFail,

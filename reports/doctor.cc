@@ -3,89 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "core/health.h"
 #include "core/json.h"
 #include "core/printable.h"
+#include "core/tally.h"
+#include "reports/doctor_checks.h"
+#include "reports/doctor_writer.h"
 #include "reports/text.h"
 
 namespace plumbline {
 namespace {
 
 constexpr int kSchema = 1;
-constexpr const char* kReset = "\x1b[0m";
-constexpr size_t kIndent = 6;      // columns before what belongs to a headline
-constexpr size_t kWidestKey = 44;  // columns of the keys in the list of checks
-
-struct Style {
-  const char* word;
-  const char* colour;  // of the word, SGR sequence
-};
-Style style_of(Standing standing) {
-  switch (standing) {
-    case Standing::kPass:
-      return {"pass", "\x1b[32m"};
-    case Standing::kNote:
-      return {"note", "\x1b[36m"};
-    case Standing::kWarn:
-      return {"warn", "\x1b[33m"};
-    case Standing::kFail:
-      return {"FAIL", "\x1b[31m"};
-    case Standing::kSkipped:
-      return {"skip", "\x1b[2m"};
-    case Standing::kUnknown:
-      break;
-  }
-  return {"????", "\x1b[35m"};
-}
-Style style_of(Severity severity) {
-  switch (severity) {
-    case Severity::kFail:
-      return style_of(Standing::kFail);
-    case Severity::kWarn:
-      return style_of(Standing::kWarn);
-    case Severity::kNote:
-      break;
-  }
-  return style_of(Standing::kNote);
-}
-
-class Writer {
- public:
-  Writer(int width, bool colour)
-      : width_(width > 0 ? static_cast<size_t>(width) : 0), colour_(colour) {}
-
-  // A coloured word, a label, and text wrapped beside the label, or below it where a narrow
-  // terminal leaves too little room.
-  void headline(const Style& style, const std::string& label, const std::string& text) {
-    const std::string first = std::string(style.word) + "  " + label;
-    const bool narrow = width_ != 0 && 2 * display_width(first) > width_ + kIndent;
-    std::vector<std::string> lines =
-        wrap(clean(text), width_, narrow ? std::string(kIndent, ' ') : first);
-    if (narrow) lines.insert(lines.begin(), first.substr(0, first.find_last_not_of(' ') + 1));
-    for (const std::string& line : lines) {
-      const bool coloured = colour_ && &line == &lines.front();
-      const size_t word = coloured ? std::string_view(style.word).size() : 0;
-      if (coloured) out_ += style.colour + std::string(style.word) + kReset;
-      out_ += line.substr(word) + "\n";
-    }
-  }
-  void line(const std::string& label, const std::string& text) {
-    for (const std::string& line : wrap(clean(text), width_, label)) out_ += line + "\n";
-  }
-  // A command must stay in one piece, so that it can be copied: never wrapped.
-  void whole_line(const std::string& label, const std::string& text) {
-    out_ += label + clean(text) + "\n";
-  }
-  void blank() { out_ += "\n"; }
-  std::string take() { return std::move(out_); }
-
- private:
-  size_t width_;
-  bool colour_;
-  std::string out_;
-};
 
 std::string ports_text(const Finding& finding) {
   std::string text;
@@ -102,7 +32,7 @@ constexpr size_t kMostEvidence = 5;  // lines for a terminal; --json has all
 constexpr const char* kThere = "peer";
 std::string spoken(const std::string& host) { return host == kThere ? "the peer" : clean(host); }
 
-void write_finding(Writer& writer, const Finding& finding, bool all) {
+void write_finding(DoctorWriter& writer, const Finding& finding, bool all) {
   std::string title = clean(finding.cause) + " on " + spoken(finding.host);
   if (!finding.peer.empty()) {
     const bool one_sided = finding.host == kThere || finding.peer == kThere;
@@ -125,98 +55,18 @@ void write_finding(Writer& writer, const Finding& finding, bool all) {
   }
   const char* label = "      do:   ";
   for (const RemedyStep& step : finding.remedy.steps()) {
-    writer.whole_line(label, step.text);
-    label = "            ";
-  }
-}
-
-void write_one_by_one(Writer& writer, const std::vector<const Check*>& checks, size_t widest,
-                      const Standings& standings) {
-  for (const Check* check : checks) {
-    const std::string key = clean(check->key);
-    // A key that is too long is shown whole all the same: scripts and people search for it.
-    const std::string shown = display_width(key) <= widest ? fit(key, widest, true) : key;
-    writer.headline(style_of(standings.of(*check)), shown + "  ", check->reason);
-  }
-}
-
-// The reason that all of them give; where they differ the first one's, with whose it is.
-std::string reasons_text(const std::vector<const Check*>& checks) {
-  const auto other = [&](const Check* check) { return check->reason != checks[0]->reason; };
-  const auto others = std::count_if(checks.begin(), checks.end(), other);
-  if (others == 0) return checks[0]->reason;
-  const std::string subject = checks[0]->key.substr(checks[0]->key.find('/') + 1);
-  return fmt::format("{}: {}; and {} more (--verbose)", subject, checks[0]->reason,
-                     checks.size() - 1);
-}
-
-// The checks of one probe as a line for each way in which they stand, with the first of those that
-// are not fine.
-void write_summary(Writer& writer, const std::vector<const Check*>& checks, size_t widest,
-                   const Standings& standings) {
-  constexpr std::pair<Standing, size_t> kShown[] = {
-      {Standing::kFail, 3}, {Standing::kWarn, 3},    {Standing::kNote, 3},
-      {Standing::kPass, 0}, {Standing::kUnknown, 0}, {Standing::kSkipped, 0}};
-  const std::string id = fit(clean(checks[0]->id), widest, true) + "  ";
-  for (const auto& [standing, shown] : kShown) {
-    std::vector<const Check*> these;
-    for (const Check* check : checks) {
-      if (standings.of(*check) == standing) these.push_back(check);
-    }
-    if (these.empty()) continue;
-    const bool known = std::all_of(these.begin(), these.end(),
-                                   [&](const Check* check) { return standings.explained(*check); });
-    const bool alone = these.size() == 1 && shown > 0 && !known;
-    if (!alone) {
-      std::string text = fmt::format("{} of {} checks", these.size(), checks.size());
-      if (shown == 0 && standing != Standing::kPass) text += ": " + reasons_text(these);
-      if (known) text += ", explained above";
-      writer.headline(style_of(standing), id, text);
-    }
-    const size_t listed = known ? 0 : std::min(these.size(), shown);
-    const size_t more = known || shown == 0 ? 0 : these.size() - listed;
-    these.resize(listed);
-    write_one_by_one(writer, these, widest, standings);
-    if (more > 0) {
-      writer.line(std::string(kIndent, ' '), fmt::format("... and {} more (--verbose)", more));
-    }
-  }
-}
-
-// In ladder order. Probes with many checks are summed up unless all are wanted.
-void write_checks(Writer& writer, const DoctorReport& report, bool all) {
-  constexpr size_t kMany = 6;
-  const std::vector<Check>& checks = report.checks;
-  const Standings standings(report.findings);
-  std::vector<std::string> ids;
-  std::map<std::string, std::vector<const Check*>> by_id;
-  for (const Check& check : checks) {
-    if (by_id[check.id].empty()) ids.push_back(check.id);
-    by_id[check.id].push_back(&check);
-  }
-  size_t widest = 0;
-  for (const Check& check : checks) {
-    const bool summed = !all && by_id[check.id].size() > kMany;
-    widest = std::max(widest, display_width(clean(summed ? check.id : check.key)));
-  }
-  widest = std::min(widest, kWidestKey);
-  for (const std::string& id : ids) {
-    if (all || by_id[id].size() <= kMany) {
-      write_one_by_one(writer, by_id[id], widest, standings);
+    if (step.is_code) {
+      writer.whole_line(label, step.text);
     } else {
-      write_summary(writer, by_id[id], widest, standings);
+      writer.advice(label, step.text);
     }
+    label = "            ";
   }
 }
 
 std::string count_text(const DoctorReport& report) {
   if (report.checks.empty()) return "0 checks: there was nothing to ask";
-  const Standings standings(report.findings);
-  std::map<Standing, int> count;
-  for (const Check& check : report.checks) ++count[standings.of(check)];
-  std::string text = fmt::format("{} checks", report.checks.size());
-  for (const auto& [standing, n] : count) text += fmt::format(", {} {}", n, to_string(standing));
-  return text;
+  return tally_of(report.checks, report.findings).text("check");
 }
 
 }  // namespace
@@ -264,12 +114,16 @@ std::string doctor_json(const DoctorReport& report) {
 }
 
 std::string doctor_text(const DoctorReport& report, int width, bool colour, bool all) {
-  Writer writer(width, colour);
+  DoctorWriter writer(width, colour);
   for (const Finding& finding : report.findings) {
     write_finding(writer, finding, all);
     writer.blank();
   }
-  write_checks(writer, report, all);
+  if (all) {
+    write_all_checks(writer, report);
+  } else {
+    write_probes(writer, report);
+  }
   writer.blank();
   writer.line("", fmt::format("verdict: {} ({})", doctor_verdict(report), count_text(report)));
   if (!report.left_out.empty()) {

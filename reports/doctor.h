@@ -3,6 +3,8 @@
 // cleaned, so that they cannot move the cursor. Pure functions, thread-safe.
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,10 @@ struct DoctorReport {
   std::vector<Finding> findings;  // root causes, worst first
   // Failures and warnings of probes that were not asked for, "link.down on h1"; see only_asked.
   std::vector<std::string> left_out = {};
+  // What each probe asks, by its name; shown beside its counts.
+  std::map<std::string, std::string> probes = {};
+  // Keys of checks that were skipped because all hosts are one machine.
+  std::set<std::string> one_machine = {};
 };
 
 // What was asked with `doctor --only`: of the findings those that belong to one of these probes
@@ -31,8 +37,8 @@ const char* doctor_verdict(const DoctorReport& report);
 // The fixed form for scripts: schema, verdict, hosts, findings, checks; indented, with a newline
 // at the end.
 std::string doctor_json(const DoctorReport& report);
-// For a terminal of `width` columns (0 = no wrapping).
-// Probes with many checks are summed up, with the first that are not fine, unless `all` are wanted.
+// For a terminal of `width` columns (0 = no wrapping): a line per probe with its counts, below it
+// the checks that are not fine, and in a sentence what was skipped; or `all` checks, one by one.
 std::string doctor_text(const DoctorReport& report, int width, bool colour, bool all = false);
 // The remedies as a POSIX shell script that is given to every host and runs only the section of the
 // host that its one argument names; without one it prints its usage with the hosts, and changes

@@ -45,6 +45,31 @@ TEST(Doctor, OneMachineNeedsNothingAndIsHonest) {
   EXPECT_GT(passed, 5u);
 }
 
+// The first screen of a newcomer: a line per probe, and a sentence for what needs two machines.
+TEST(Doctor, OneMachineIsAScreenOfLines) {
+  const ScratchFolder folder;
+  const std::string file = folder.path("evidence.json");
+  ASSERT_THAT(doctor({"--port-base", "auto", "--save", file}).status, testing::AnyOf(0, 2));
+  for (const int width : {80, 120}) {
+    const std::string columns = "COLUMNS=" + std::to_string(width);
+    std::vector<std::string> words = plumbline_argv({"doctor", "--from", file});
+    words.insert(words.begin(), {"env", columns});
+    const Finished done = run_program(words);
+    const size_t probes = done.out.find("config       3 pass  ");
+    ASSERT_NE(probes, std::string::npos) << done.out;
+    EXPECT_THAT(done.out, HasSubstr(" checks make no sense on one machine (--verbose"));
+    EXPECT_THAT(done.out, HasSubstr("verdict: "));
+    EXPECT_THAT(done.out, Not(HasSubstr("????")));
+    std::istringstream lines(done.out.substr(probes));  // commands of remedies stay whole
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(line.size(), static_cast<size_t>(width)) << line;
+    }
+  }
+  const Finished all = doctor({"--from", file, "-v"});
+  EXPECT_THAT(all.out, HasSubstr("skip  neighbour/local0>local1 "));
+  EXPECT_THAT(all.out, Not(HasSubstr("make no sense")));
+}
+
 TEST(Doctor, SavedEvidenceGivesTheSameDiagnosis) {
   const ScratchFolder folder;
   const std::string file = folder.path("evidence.json");

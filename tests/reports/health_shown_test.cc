@@ -74,7 +74,7 @@ TEST(HealthShown, ChecksThatAWarningExplainsFailNowhere) {
   EXPECT_EQ(now.verdict, "warn");
   EXPECT_THAT(now.text, Not(HasSubstr("FAIL")));
   EXPECT_THAT(now.text, HasSubstr("warn  quality/h1>h2"));
-  EXPECT_THAT(now.text, HasSubstr("verdict: warn (4 checks, 4 warn)"));
+  EXPECT_THAT(now.text, HasSubstr("verdict: warn (4 checks: 4 warn)"));
   EXPECT_THAT(now.page, HasSubstr("Sound, with remarks"));
   EXPECT_THAT(now.page, Not(HasSubstr("Not sound")));
   EXPECT_THAT(now.page, HasSubstr("4 warn"));
