@@ -58,6 +58,8 @@ const FlagRow kAllowedSigners = {
 std::vector<FlagRow> submit_flags() {
   std::vector<FlagRow> flags = question_flags();
   flags.push_back({"-o,--folder,--out", "DIR", "folder for the bundle (reports/community)"});
+  flags.push_back({"--keep-names", nullptr,
+                   "names of this machine in what you state are meant as words, and published"});
   flags.push_back({"--sign", "KEYFILE", "sign with this ssh key (ssh-keygen -Y sign)"});
   flags.push_back({"-y,--yes", nullptr, "publish without being asked"});
   return flags;
@@ -226,8 +228,9 @@ std::vector<CommandRow> command_table() {
        run_submit,
        "Asks on a terminal for what no flag says, shows all that will be published, and writes "
        "one\n"
-       "file named by its content. Exit code 3 when the run holds wrong data, or verify would "
-       "reject it."},
+       "file named by its content. A text that holds this machine's name, your user name or your\n"
+       "home folder is asked for again; where there is no terminal it is refused (--keep-names).\n"
+       "Exit code 3 when the run holds wrong data, or verify would reject it."},
       {"verify",
        "recompute every value of bundles and check their hashes, links and signatures",
        {{"file", "bundle", true, true}},
@@ -243,7 +246,7 @@ std::vector<CommandRow> command_table() {
        {{"verb", "update (the default), check, list, show ID or prune", false},
         {"id", "show: the run's id, its first letters, or last", false}},
        {{"--folder", "DIR", "update, check: the bundles (reports/community)"},
-        {"--page", "FILE", "update, check: the page (RESULTS.md)"},
+        {"--page", "FILE", "update, check: the page (RESULTS.md); its picture stands beside it"},
         kAllowedSigners,
         {"--allow-new", nullptr, "check: bundles that the page does not list yet are accepted"},
         {"--keep", "N", "prune: all but the newest N runs"},
@@ -254,8 +257,10 @@ std::vector<CommandRow> command_table() {
        false,
        false,
        run_results,
-       "update writes the page, the same bytes for the same bundles; check compares and changes\n"
-       "nothing. Exit code 3 when the page is another, or a bundle does not verify.\n"
+       "update writes the page and its picture (RESULTS.svg), the same bytes for the same "
+       "bundles;\n"
+       "check compares and changes nothing. Exit code 3 when page or picture are others, or a\n"
+       "bundle does not verify.\n"
        "check --allow-new is for pull requests, which bring bundles and leave the page alone: "
        "what\n"
        "the page lists must be in the folder and give exactly this page.\n"

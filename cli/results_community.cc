@@ -18,12 +18,19 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Page {
-  std::string text;  // what the bundles give
-  int status = 0;    // not 0: they are no good, and the reasons are printed
+  std::string text, chart;  // what the bundles give
+  int status = 0;           // not 0: they are no good, and the reasons are printed
 };
 
 std::string folder_of(const Args& args) { return args.get("folder", kCommunityFolder); }
 std::string page_file_of(const Args& args) { return args.get("page", "RESULTS.md"); }
+
+// Beside the page: RESULTS.svg.
+std::string chart_file_of(const std::string& page) {
+  fs::path chart = page;
+  if (chart.extension() == ".md") chart.replace_extension();
+  return chart.string() + ".svg";
+}
 
 // The folder as a link on the page must name it.
 std::string link_to(const std::string& folder, const std::string& page) {
@@ -50,6 +57,7 @@ Page make_page(const Args& args, const std::vector<std::string>& files, bool qui
   if (!bundles) return failed(context, bundles.error());
   PageOptions options;
   options.folder = link_to(folder_of(args), page_file_of(args));
+  options.chart = fs::path(chart_file_of(page_file_of(args))).filename().string();
   std::vector<BundleReport> reports;
   for (const VerifiedBundle& bundle : *bundles) {
     const bool odd = !bundle.report.sound() || !bundle.report.flags.empty();
@@ -66,7 +74,9 @@ Page make_page(const Args& args, const std::vector<std::string>& files, bool qui
     options.signers[bundle.report.id] = bundle.signature.signer();
     reports.push_back(bundle.report);
   }
-  if (page.status == 0) page.text = results_page(reports, options);
+  if (page.status != 0) return page;
+  page.text = results_page(reports, options);
+  page.chart = results_chart(reports, options);
   return page;
 }
 
@@ -138,9 +148,12 @@ int check_without_new(const Args& args, const std::string& is, Context& context)
   }
   const Page page = make_page(args, pending->files, true, context);
   if (page.status != 0) return page.status;
-  if (is != page.text) {
-    return differs(is, page.text, file + " is not what the bundles give that it lists", context);
-  }
+  const std::string what = " is not what the bundles give that the page lists";
+  if (is != page.text) return differs(is, page.text, file + what, context);
+  // A request that brings no picture is none the worse: results update draws it.
+  const std::string chart_file = chart_file_of(file);
+  const std::string chart = fs::exists(chart_file) ? read_whole(chart_file) : page.chart;
+  if (chart != page.chart) return differs(chart, page.chart, chart_file + what, context);
   *context.out << fmt::format("{} is what {} gives without {} new bundle{}: {}\n", file, folder,
                               pending->ids.size(), pending->ids.size() == 1 ? "" : "s",
                               join(pending->ids, ", "));
@@ -152,27 +165,33 @@ int check_without_new(const Args& args, const std::string& is, Context& context)
 int results_update(const Args& args, Context& context) {
   const Page page = make_page(args, context);
   if (page.status != 0) return page.status;
-  const std::string file = page_file_of(args);
-  if (read_whole(file) == page.text) {
-    *context.out << file << " is up to date\n";
-    return 0;
+  const std::string file = page_file_of(args), chart_file = chart_file_of(file);
+  // The page last: whoever reads it finds its picture.
+  for (const auto& [path, text] : {std::pair(chart_file, page.chart), std::pair(file, page.text)}) {
+    if (read_whole(path) == text) {
+      *context.out << path << " is up to date\n";
+      continue;
+    }
+    const Status written = replace_text_file(path, text, "choose a writable --page");
+    if (!written) return usage_failure(context, written.error());
+    *context.out << path << " is written from " << folder_of(args) << "\n";
   }
-  const Status written = replace_text_file(file, page.text, "choose a writable --page");
-  if (!written) return usage_failure(context, written.error());
-  *context.out << file << " is written from " << folder_of(args) << "\n";
   return 0;
 }
 
 int results_check(const Args& args, Context& context) {
   const Page page = make_page(args, context);
   if (page.status != 0) return page.status;
-  const std::string file = page_file_of(args), is = read_whole(file);
-  if (is == page.text) {
-    *context.out << file << " is what " << folder_of(args) << " gives\n";
+  const std::string file = page_file_of(args), chart_file = chart_file_of(file);
+  const std::string is = read_whole(file), chart = read_whole(chart_file);
+  const std::string what = " is not what " + folder_of(args) + " gives";
+  if (is == page.text && chart == page.chart) {
+    *context.out << file << " and " << chart_file << " are what " << folder_of(args) << " gives\n";
     return 0;
   }
   if (args.has("allow-new")) return check_without_new(args, is, context);
-  return differs(is, page.text, file + " is not what " + folder_of(args) + " gives", context);
+  if (is != page.text) return differs(is, page.text, file + what, context);
+  return differs(chart, page.chart, chart_file + what, context);
 }
 
 }  // namespace plumbline

@@ -47,18 +47,22 @@ Expected<ReportInput> read_run(const std::string& path) {
   return input;
 }
 
-// Names that the records may hold and that only this machine knows as such.
-void learn_own_names(Redactor& redactor) {
+// Names that only this machine knows as such. Its own first: who is called as the machine is would
+// be taken for a user.
+OwnNames own_names() {
+  OwnNames own;
+  char name[256] = {};
+  if (gethostname(name, sizeof name - 1) == 0) own.names.learn_host(name);
   for (const char* variable : {"USER", "LOGNAME", "SUDO_USER"}) {
-    if (const char* value = std::getenv(variable)) redactor.learn_user(value);
+    if (const char* value = std::getenv(variable)) own.names.learn_user(value);
   }
   if (const char* home = std::getenv("HOME")) {
-    redactor.learn_from(home);
-    redactor.learn_user(fs::path(home).filename().string());
+    own.home = home;
+    own.names.learn_from(home);
+    own.names.learn_user(fs::path(home).filename().string());
   }
-  if (const passwd* own = getpwuid(getuid())) redactor.learn_user(own->pw_name);
-  char name[256] = {};
-  if (gethostname(name, sizeof name - 1) == 0) redactor.learn_host(name);
+  if (const passwd* user = getpwuid(getuid())) own.names.learn_user(user->pw_name);
+  return own;
 }
 
 // Shows what is wrong with what would be published; the run itself is the reason, or the statement.
@@ -157,10 +161,10 @@ int run_submit(const Args& args, Context& context) {
   };
   // Nobody answers questions about a run that cannot be published.
   if (const Status judged = judge_rows(input->records); !judged) return refused(judged.error());
-  const auto statement = ask_statement(args, asker.in, asker.out);
+  const OwnNames own = own_names();
+  const auto statement = ask_statement(args, own, asker.in, asker.out);
   if (!statement) return usage_failure(context, statement.error());
-  Redactor redactor;
-  learn_own_names(redactor);
+  Redactor redactor = own.names;  // the records may hold them too
   const auto built = build_bundle(input->records, *statement, shipped_scenarios(), redactor);
   if (!built) return refused(built.error());
   return publish(*built, args, asker, context);

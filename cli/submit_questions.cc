@@ -117,12 +117,16 @@ bool without_rate(const BundleStatement& so_far) {
   return row != nullptr && row->rate_bps == 0;
 }
 
+// Which of this machine's names an answer must not hold by accident.
+enum class Watched { kNothing, kHost, kAll };
+
 struct Question {
   FlagRow flag;
   const char* question;
   bool (*required)(const BundleStatement& so_far);  // with the answers before it
   bool (*asked)(const BundleStatement& so_far);     // on a terminal
   Status (*take)(const std::string& text, BundleStatement& out);
+  Watched watched;
 };
 
 const std::vector<Question>& questions() {
@@ -132,62 +136,143 @@ const std::vector<Question>& questions() {
        "link-kinds)",
        always,
        always,
-       take_link_kind},
+       take_link_kind,
+       Watched::kNothing},
       {{"--link-speed", "SPEED", "of one cable, where it is not the kind's own: 10Gbit"},
        "Speed of one cable, if it is not the kind's own (empty = it is)",
        without_rate,
        leaves_machine,
-       take_link_speed},
+       take_link_speed,
+       Watched::kNothing},
       {{"--links", "N", "cables that a host can use at the same time (1)"},
        "Cables that a host can use at the same time (empty = 1)",
        never,
        leaves_machine,
-       take_links},
+       take_links,
+       Watched::kNothing},
       {{"--cable", "TEXT", "cable, and what is between the hosts: 2 m copper, no switch"},
        "Cable, and what is between the hosts? (2 m copper, no switch)",
        leaves_machine,
        leaves_machine,
-       take_cable},
+       take_cable,
+       Watched::kAll},
       {{"--hardware", "TEXT",
         "the machines: one text for all hosts, or one for each, in their order", true},
        "Which machines? (one text for all, or one for each host, with ; between)",
        always,
        always,
-       take_hardware},
+       take_hardware,
+       Watched::kAll},
       {{"--submitter", "TEXT", "name to show with the rows (default: none)"},
        "Your name for the page (empty = none)",
        never,
        always,
-       take_submitter},
+       take_submitter,
+       Watched::kHost},
       {{"--notes", "TEXT", "anything that a reader should know"},
        "Notes (empty = none)",
        never,
        always,
-       take_notes},
+       take_notes,
+       Watched::kAll},
   };
   return kTable;
 }
 
 std::string key_of(const Question& question) { return std::string(question.flag.name).substr(2); }
 
-Status ask(const Question& question, BundleStatement& statement, std::istream& in,
-           std::ostream& out) {
-  for (int tries = 0; tries < kTries; ++tries) {
-    out << question.question << ": " << std::flush;
-    std::string line;
-    if (!std::getline(in, line)) break;
-    line = trimmed(line);
-    if (line.empty() && question.required(statement)) {
-      out << "  this one needs an answer\n";
-      continue;
-    }
-    const Status taken = line.empty() ? Status() : question.take(line, statement);
-    if (taken) return {};
-    out << "  " << taken.error().message() << "\n";
+// "'VM' is the name of this machine"; empty when there is none. Their user's name is what people
+// are asked for as submitter.
+std::string own_names_in(const Question& question, const std::string& text, const OwnNames& own,
+                         std::vector<std::string>& words) {
+  if (question.watched == Watched::kNothing) return "";
+  std::vector<std::string> found;
+  for (const NameInText& name : own.names.names_in(text)) {
+    const bool host = name.kind == "host";
+    if (!host && question.watched == Watched::kHost) continue;
+    words.push_back(name.word);
+    found.push_back(fmt::format("'{}' is {}", clean(name.word),
+                                host ? "a name of this machine" : "your user name here"));
   }
-  return fail(
-      wrong(std::string("no answer for ") + question.flag.name, "see plumbline submit --help"));
+  if (own.home.size() > 1 && text.find(own.home) != std::string::npos) {
+    found.push_back(fmt::format("'{}' is your home folder (published as path1)", clean(own.home)));
+  }
+  return join(found, ", ");
 }
+
+class Questioner {
+ public:
+  Questioner(const OwnNames& own, bool all_meant, std::istream* in, std::ostream& out)
+      : own_(own), all_meant_(all_meant), in_(in), out_(out) {}
+
+  // What the flags say; `may_ask` whether a name in it can be asked about.
+  Status take_flags(const Question& question, const std::vector<std::string>& values,
+                    bool may_ask) {
+    const BundleStatement before = statement;
+    for (const std::string& value : values) {
+      const std::string text = trimmed(value);
+      if (const Status taken = question.take(text, statement); !taken) {
+        Error error = taken.error();
+        error.what = std::string(question.flag.name) + ": " + error.what;
+        return fail(error);
+      }
+      const std::string names = unmeant(question, text);
+      if (names.empty() || (may_ask && meant(question, text, names))) continue;
+      statement = before;
+      if (may_ask) return ask(question);
+      return fail(wrong(fmt::format("{}: {}", question.flag.name, names),
+                        "say it without, or add --keep-names when it is meant as a word"));
+    }
+    return {};
+  }
+
+  Status ask(const Question& question) {
+    const BundleStatement before = statement;
+    for (int tries = 0; tries < kTries; ++tries) {
+      out_ << question.question << ": " << std::flush;
+      std::string line;
+      if (!std::getline(*in_, line)) break;
+      line = trimmed(line);
+      if (line.empty() && question.required(statement)) {
+        out_ << "  this one needs an answer\n";
+        continue;
+      }
+      const Status taken = line.empty() ? Status() : question.take(line, statement);
+      const std::string names = taken ? unmeant(question, line) : "";
+      if (taken && (names.empty() || meant(question, line, names))) return {};
+      if (!taken) out_ << "  " << taken.error().message() << "\n";
+      statement = before;
+    }
+    return fail(
+        wrong(std::string("no answer for ") + question.flag.name, "see plumbline submit --help"));
+  }
+
+  BundleStatement statement;
+
+ private:
+  std::string unmeant(const Question& question, const std::string& text) {
+    std::vector<std::string> words;
+    const std::string names = own_names_in(question, text, own_, words);
+    if (!all_meant_) return names;
+    keep(words);
+    return "";
+  }
+  bool meant(const Question& question, const std::string& text, const std::string& names) {
+    if (!confirm(*in_, out_, "  " + names + ". Publish it as it stands?")) return false;
+    std::vector<std::string> words;
+    own_names_in(question, text, own_, words);
+    keep(words);
+    return true;
+  }
+  void keep(const std::vector<std::string>& words) {
+    statement.kept.insert(statement.kept.end(), words.begin(), words.end());
+  }
+
+  const OwnNames& own_;
+  bool all_meant_;
+  std::istream* in_;
+  std::ostream& out_;
+};
 
 }  // namespace
 
@@ -197,26 +282,23 @@ std::vector<FlagRow> question_flags() {
   return flags;
 }
 
-Expected<BundleStatement> ask_statement(const Args& args, std::istream* in, std::ostream& out) {
-  BundleStatement statement;
+Expected<BundleStatement> ask_statement(const Args& args, const OwnNames& own, std::istream* in,
+                                        std::ostream& out) {
+  Questioner questioner(own, args.has("keep-names"), in, out);
+  BundleStatement& statement = questioner.statement;
+  const bool may_ask = in != nullptr && !args.has("yes");
   std::vector<std::string> missing;
   for (const Question& question : questions()) {
     const std::vector<std::string> given = args.all(key_of(question));
-    for (const std::string& value : given) {
-      if (const Status taken = question.take(trimmed(value), statement); !taken) {
-        Error error = taken.error();
-        error.what = std::string(question.flag.name) + ": " + error.what;
-        return fail(error);
-      }
-    }
-    if (!given.empty()) continue;
-    if (in == nullptr) {
+    Status answered;
+    if (!given.empty()) {
+      answered = questioner.take_flags(question, given, may_ask);
+    } else if (in == nullptr) {
       if (question.required(statement)) missing.emplace_back(question.flag.name);
     } else if (question.asked(statement)) {
-      if (const Status answered = ask(question, statement, *in, out); !answered) {
-        return fail(answered.error());
-      }
+      answered = questioner.ask(question);
     }
+    if (!answered) return fail(answered.error());
   }
   if (!missing.empty()) {
     return fail(

@@ -4,7 +4,7 @@ include(GNUInstallDirs)
 install(DIRECTORY scenarios/ DESTINATION ${CMAKE_INSTALL_DATADIR}/plumbline/scenarios
         FILES_MATCHING PATTERN "*.json")
 # README.md keeps its relative links: the folder docs stands beside it here too.
-install(FILES README.md RESULTS.md CHANGELOG.md CONTRIBUTING.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md RESULTS.md RESULTS.svg CHANGELOG.md CONTRIBUTING.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY reports/community DESTINATION ${CMAKE_INSTALL_DOCDIR}/reports)
 

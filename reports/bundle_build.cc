@@ -187,6 +187,7 @@ Expected<std::vector<const Record*>> choose(const std::vector<Record>& records, 
 }
 
 json statement_json(const BundleStatement& statement, Redactor& redactor) {
+  for (const std::string& word : statement.kept) redactor.keep(word);
   json hardware = json::array();
   for (const std::string& text : statement.hardware)
     hardware.push_back(redactor.text(text, TextFrom::kTyped));

@@ -24,6 +24,7 @@ struct BundleStatement {
   std::string cable;
   std::vector<std::string> hardware;  // one for all hosts, or one for each
   std::string submitter, notes;
+  std::vector<std::string> kept;  // names in these texts that are meant as words, and stay
 };
 
 struct BuiltBundle {

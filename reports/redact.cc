@@ -163,11 +163,28 @@ std::string Redactor::without_names(const Marked& marked, TextFrom from) {
       continue;
     }
     const size_t length = best->first.size();
-    out += ordinal(best->second.kind, best->second.key, marked.text.substr(at, length));
+    const std::string word = marked.text.substr(at, length);
+    const bool kept = from == TextFrom::kTyped && kept_.count(best->first) > 0;
+    out += kept ? word : ordinal(best->second.kind, best->second.key, word);
     at += length;
   }
   return out;
 }
+
+std::vector<NameInText> Redactor::names_in(std::string_view typed) const {
+  const std::string folded = lower(typed);
+  std::vector<NameInText> found;
+  for (size_t at = 0; at < folded.size();) {
+    const auto* best = name_at(folded, at, TextFrom::kTyped);
+    const size_t length = best == nullptr ? 1 : best->first.size();
+    if (best != nullptr)
+      found.push_back({best->second.kind, std::string(typed.substr(at, length))});
+    at += length;
+  }
+  return found;
+}
+
+void Redactor::keep(const std::string& word) { kept_.insert(lower(word)); }
 
 std::string Redactor::text(std::string_view original, TextFrom from) {
   // Addresses first: a name may be a part of one ("cc" of a MAC), and a path may hold one.

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,10 @@ enum class TextFrom {
   kTyped,    // the submitter's own, in which a name of one letter is a word
 };
 
+struct NameInText {
+  std::string kind, word;  // "host" or "user"; as it stands there
+};
+
 class Redactor {
  public:
   // A host's name, with the parts of a long one, under one ordinal; empty ones and "localhost" are
@@ -33,6 +38,11 @@ class Redactor {
   void learn_user(const std::string& name);
   // Users and hosts out of a word of a command line, an option or a path: user@host, /home/user.
   void learn_from(const std::string& text);
+
+  // The names that a typed text holds.
+  std::vector<NameInText> names_in(std::string_view typed) const;
+  // A word that is a name here, and is meant as a word: typed texts keep it.
+  void keep(const std::string& word);
 
   std::string text(std::string_view original, TextFrom from = TextFrom::kSystem);
   // What was replaced so far, in order: "mini1 -> host1".
@@ -55,6 +65,7 @@ class Redactor {
 
   std::map<std::string, Name> names_;                                   // lower case
   std::map<std::string, std::map<std::string, std::string>> ordinals_;  // kind -> what -> "host1"
+  std::set<std::string> kept_;                                          // lower case
   std::vector<std::string> said_;
 };
 

@@ -5,15 +5,11 @@
 #include <algorithm>
 #include <cctype>
 #include <functional>
-#include <map>
 #include <set>
-#include <tuple>
 
 #include "core/json.h"
-#include "core/op.h"
-#include "core/units.h"
-#include "reports/bundle_derive.h"
 #include "reports/link_kinds.h"
+#include "reports/results_rows.h"
 #include "reports/tables.h"
 #include "reports/text.h"
 #include "reports/wide.h"
@@ -23,26 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Entry {
-  const BundleReport* bundle = nullptr;
-  const BundleRow* row = nullptr;
-  const json* data = nullptr;       // the row
-  const json* statement = nullptr;  // of its bundle
-  std::string group, class_key, owner, date;
-  uint64_t twice_p50 = 0;
-  std::string percentile;  // filled in when the class is large enough
-};
-
 const json& content_of(const BundleReport& bundle) { return (*bundle.document)["content"]; }
-
-size_t link_order(const std::string& name) {
-  size_t order = 0;
-  for (const LinkKindRow& row : link_kind_table()) {
-    if (name == row.name) break;
-    ++order;
-  }
-  return order;
-}
 
 // Texts of others inside a table: Markdown and HTML taken out, and nothing that turns into a link.
 std::string safe(const std::string& text) {
@@ -66,42 +43,8 @@ std::string safe(const std::string& text) {
   return plain;
 }
 
-std::string speed_text(const json& statement) {
-  const json& stated = statement["link_speed_bps"];
-  const LinkKindRow* kind = find_link_kind(statement["link_kind"]);
-  const bool own = kind != nullptr && (!kind->network || stated == kind->rate_bps);
-  if (stated.is_null() || own) return "";
-  return decimal_text(stated.get<uint64_t>(), 1'000'000'000, 3) + " Gbit/s";
-}
-
-// "thunderbolt4", "other, 12.000 Gbit/s", "thunderbolt5, 2 links per host"
-std::string link_text(const json& statement) {
-  std::string out = statement["link_kind"];
-  if (!speed_text(statement).empty()) out += ", " + speed_text(statement);
-  const auto links = statement["links_per_host"].get<int>();
-  return links > 1 ? out + fmt::format(", {} links per host", links) : out;
-}
-
-std::string options_text(const json& content, const json& row) {
-  std::vector<std::string> out;
-  for (const json& options : {content["environment"]["options"], row["cell"]["params"]}) {
-    for (const auto& [name, value] : options.items())
-      out.push_back(name + "=" + value.get<std::string>());
-  }
-  return join(out, " ");
-}
-
-size_t hosts_of(const BundleRow& row) {
-  return std::set<std::string>(row.rank_hosts.begin(), row.rank_hosts.end()).size();
-}
-size_t machines_of(const BundleReport& bundle, const BundleRow& row) {
-  std::set<std::string> machines;
-  for (const std::string& host : row.rank_hosts) machines.insert(bundle.machines.at(host));
-  return machines.size();
-}
-
 // How it was measured, beside what the columns say.
-std::string way_text(const Entry& e) {
+std::string way_text(const ResultRow& e) {
   const Cell& cell = e.row->cell;
   const json& resolved = (*e.data)["resolved"];
   std::string out = resolved["transport"].get<std::string>();
@@ -111,89 +54,8 @@ std::string way_text(const Entry& e) {
   if (cell.placement != "out") out += " in place";
   if (cell.sync != "barrier") out += " sync " + cell.sync;
   if (cell.cache != "cold") out += " cache hot";
-  const std::string options = options_text(content_of(*e.bundle), *e.data);
+  const std::string options = options_text(e);
   return options.empty() ? out : out + " " + options;
-}
-
-auto order_of(const Entry& e) {
-  const Cell& cell = e.row->cell;
-  const std::optional<Op> op = op_from(cell.op);
-  return std::make_tuple(link_order((*e.statement)["link_kind"]), e.group,
-                         op ? static_cast<int>(*op) : 99, cell.bytes, cell.ranks, e.class_key,
-                         e.twice_p50, e.bundle->id, e.row->path.size(), e.row->path);
-}
-
-// One row for each class and owner: the newest; of several repetitions the first.
-std::vector<Entry> without_older(std::vector<Entry> entries) {
-  std::map<std::string, Entry> newest;
-  const auto rank = [](const Entry& e) {
-    return std::make_tuple(e.date, e.bundle->id, -e.row->cell.repeat);
-  };
-  for (Entry& entry : entries) {
-    const std::string key = entry.class_key + "\n" + entry.owner;
-    const auto it = newest.find(key);
-    if (it == newest.end()) {
-      newest.emplace(key, std::move(entry));
-    } else if (rank(it->second) < rank(entry)) {
-      it->second = std::move(entry);
-    }
-  }
-  std::vector<Entry> out;
-  for (auto& [key, entry] : newest) out.push_back(std::move(entry));
-  return out;
-}
-
-void add_percentiles(std::vector<Entry>& entries) {
-  std::map<std::string, std::vector<uint64_t>> times;
-  for (const Entry& e : entries) times[e.class_key].push_back(e.twice_p50);
-  for (Entry& e : entries) {
-    const std::vector<uint64_t>& all = times[e.class_key];
-    if (all.size() < kClassRows) continue;
-    const auto slower = static_cast<size_t>(
-        std::count_if(all.begin(), all.end(), [&](uint64_t t) { return t > e.twice_p50; }));
-    e.percentile = std::to_string(100 * slower / (all.size() - 1));
-  }
-}
-
-// Who may replace a row: whoever signs with the same key; without a signature whoever types the
-// same name, and nobody where there is none. So an unsigned row never replaces a signed one.
-std::string owner_of(const BundleReport& bundle, const PageOptions& options) {
-  const json& statement = content_of(bundle)["statement"];
-  const auto it = options.signers.find(bundle.id);
-  const std::string signer = it == options.signers.end() ? "" : it->second;
-  const auto submitter = statement["submitter"].get<std::string>();
-  const bool nobody = signer.empty() && submitter.empty();
-  return json({nobody ? bundle.id : "", signer, statement["hardware"], statement["cable"],
-               submitter})
-      .dump();
-}
-
-std::vector<Entry> entries_of(const std::vector<BundleReport>& bundles,
-                              const PageOptions& options) {
-  std::vector<Entry> entries;
-  for (const BundleReport& bundle : bundles) {
-    const json& content = content_of(bundle);
-    const json& statement = content["statement"];
-    const std::string owner = owner_of(bundle, options);
-    for (size_t i = 0; i < bundle.rows.size(); ++i) {
-      Entry e;
-      e.bundle = &bundle;
-      e.row = &bundle.rows[i];
-      e.data = &content["rows"][i];
-      e.statement = &statement;
-      e.group = link_text(statement) + "\n" + (e.row->cell.kind == "latency" ? "0" : "1");
-      e.class_key = class_of(bundle, *e.row);
-      e.owner = owner;
-      e.date = content["date"];
-      e.twice_p50 = twice_p50(e.row->hist);
-      entries.push_back(std::move(e));
-    }
-  }
-  entries = without_older(std::move(entries));
-  add_percentiles(entries);
-  std::sort(entries.begin(), entries.end(),
-            [](const Entry& a, const Entry& b) { return order_of(a) < order_of(b); });
-  return entries;
 }
 
 // Nanoseconds as microseconds with three digits.
@@ -206,7 +68,7 @@ std::string gbps(const json& bytes_per_second) {
   return decimal_text(bytes_per_second.get<uint64_t>(), 1'000'000'000, 4);
 }
 
-std::string of_link(const Entry& e) {
+std::string of_link(const ResultRow& e) {
   const LinkKindRow* kind = find_link_kind((*e.statement)["link_kind"]);
   const uint64_t rate = stated_rate_bps(*e.statement);
   const json& busbw = (*e.data)["derived"]["busbw_Bps"];
@@ -218,7 +80,7 @@ std::string bundle_link(const BundleReport& bundle, const PageOptions& options) 
   return fmt::format("[{0}]({1}/{0}.json)", bundle.id, options.folder);
 }
 
-std::string marks_text(const Entry& e, const PageOptions& options) {
+std::string marks_text(const ResultRow& e, const PageOptions& options) {
   std::vector<std::string> out = e.row->marks;
   const auto it = options.signatures.find(e.bundle->id);
   out.insert(out.begin(), it == options.signatures.end() ? "unsigned" : it->second);
@@ -236,20 +98,15 @@ std::string hardware_text(const json& statement) {
   return join(names, "; ") + (more > 0 ? fmt::format("; {} more", more) : "");
 }
 
-std::string row_text(const Entry& e, const PageOptions& options) {
+std::string row_text(const ResultRow& e, const PageOptions& options) {
   const json& d = (*e.data)["derived"];
   const Cell& cell = e.row->cell;
-  const bool latency = cell.kind == "latency";
+  const bool latency = e.latency();
   const json& ci = d["p50_ci95_ns"];
   const std::string interval = ci.is_null() ? "n/a" : us(ci[0]) + " .. " + us(ci[1]);
-  const size_t hosts = hosts_of(*e.row), machines = machines_of(*e.bundle, *e.row);
-  std::string where = machines == hosts ? std::to_string(hosts)
-                                        : fmt::format("{} on {} machine{}", hosts, machines,
-                                                      machines == 1 ? "" : "s");
   std::string out =
-      fmt::format("| {} | {} | {} | {} | {} | {} | {} |", safe(cell.op),
-                  cell.op == "barrier" ? "" : format_bytes(cell.bytes), cell.ranks, where,
-                  safe(way_text(e)), decimal_text(e.twice_p50, 2000, 3), interval);
+      fmt::format("| {} | {} | {} | {} | {} | {} | {} |", safe(cell.op), size_text(e), cell.ranks,
+                  hosts_text(e), safe(way_text(e)), decimal_text(e.twice_p50, 2000, 3), interval);
   out += latency ? fmt::format(" {} |", us(d["p99_ns"]))
                  : fmt::format(" {} | {} |", gbps(d["busbw_Bps"]), of_link(e));
   return out + fmt::format(" {} | {} | {} | {} | {} | {} |\n", d["n"].get<uint64_t>(),
@@ -301,6 +158,43 @@ std::string bundle_row(const BundleReport& bundle, const PageOptions& options) {
                      safe(it == options.signatures.end() ? "unsigned" : it->second), safe(notes));
 }
 
+// What the page answers, and the one line for whoever wants to be on it.
+std::string opening() {
+  return "# Results\n\n"
+         "<!-- Made by `plumbline results update`; never edited, never merged by hand. -->\n\n"
+         "**What this page answers:** how long a small message takes over a kind of link, how fast "
+         "collective operations run on it, how much of the\n"
+         "link's speed that is, and which machines did it. Every time and rate follows from a "
+         "published histogram of all samples, and `plumbline verify` recomputes it.\n\n"
+         "**Add a row:** `plumbline run submit --hosts hosts.json --out mine && plumbline submit "
+         "mine`, then a pull request with the one file that it writes\n"
+         "([docs/submitting.md](docs/submitting.md)).\n\n";
+}
+
+std::string best_row_text(const BestRow& best, const PageOptions& options) {
+  const ResultRow& e = *best.best;
+  const std::string value =
+      e.latency() ? decimal_text(e.twice_p50, 2000, 3) + " us" : gbps(e.busbw_Bps) + " GB/s";
+  return fmt::format("| {} | {} {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
+                     safe(link_text(*e.statement)), safe(e.row->cell.op), e.row->cell.kind, value,
+                     e.latency() ? "n/a" : of_link(e), size_text(e), e.row->cell.ranks,
+                     hosts_text(e), best.bundles, safe(hardware_text(*e.statement)), e.date,
+                     marks_text(e, options), bundle_link(*e.bundle, options));
+}
+
+std::string best_text(const std::vector<ResultRow>& rows, const PageOptions& options) {
+  std::string out = fmt::format(
+      "## The best of each link\n\n"
+      "![The best row of each link, as the table below has it]({})\n\n"
+      "Latency: the least median time; bandwidth: the most bus bandwidth; of rows with no flag. "
+      "\"bundles\" is how many have such rows.\n\n"
+      "| link | what | best | of link (%) | size | ranks | hosts | bundles | hardware (stated) | "
+      "date | marks | bundle |\n|---|---|---:|---:|---:|---:|---:|---:|---|---|---|---|\n",
+      options.chart);
+  for (const BestRow& best : best_rows(rows)) out += best_row_text(best, options);
+  return out + "\n";
+}
+
 std::string definitions() {
   return fmt::format(
       "p50 is the median time of the slowest rank, with its 95 % confidence interval; "
@@ -318,28 +212,13 @@ std::string definitions() {
 
 }  // namespace
 
-std::string class_of(const BundleReport& bundle, const BundleRow& row) {
-  const json& content = content_of(bundle);
-  size_t index = 0;
-  while (index < bundle.rows.size() && &bundle.rows[index] != &row) ++index;
-  const json& data = content["rows"][index];
-  Cell cell = row.cell;
-  cell.repeat = 0;
-  cell.transport = data["resolved"]["transport"];
-  return json({link_text(content["statement"]), canonical_json(cell), hosts_of(row),
-               machines_of(bundle, row), options_text(content, data)})
-      .dump();
-}
-
 std::string results_page(const std::vector<BundleReport>& bundles, const PageOptions& options) {
-  std::string out =
-      "# Results\n\n<!-- Made by `plumbline results update`; never edited, never merged by hand. "
-      "-->\n\n"
-      "How to add yours: [docs/submitting.md](docs/submitting.md).\n\n";
+  std::string out = opening();
   if (bundles.empty()) return out + "There are no rows yet.\n";
-  out += definitions();
+  const std::vector<ResultRow> rows = result_rows(bundles, options);
+  out += best_text(rows, options) + definitions();
   std::string group;
-  for (const Entry& e : entries_of(bundles, options)) {
+  for (const ResultRow& e : rows) {
     if (e.group != group) {
       group = e.group;
       const bool latency = e.row->cell.kind == "latency";

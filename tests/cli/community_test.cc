@@ -140,6 +140,32 @@ TEST(Results, UpdateTwiceGivesTheSameBytesAndCheckNoticesEveryChange) {
   EXPECT_EQ(results("chekc").status, 1);
 }
 
+TEST(Results, ThePictureIsMadeAndCheckedWithThePage) {
+  const ScratchFolder folder;
+  const std::string file = submitted(folder);
+  const std::string page = folder.path("RESULTS.md"), chart = folder.path("RESULTS.svg");
+  const auto results = [&](const std::string& verb) {
+    return run_program(
+        plumbline_argv({"results", verb, "--folder", folder.path("community"), "--page", page}));
+  };
+  const Finished made = results("update");
+  EXPECT_NE(made.out.find(chart + " is written from"), std::string::npos) << made.out;
+  const std::string first = read_file(chart);
+  EXPECT_EQ(first.rfind("<svg ", 0), 0u) << first;
+  EXPECT_NE(read_file(page).find("](RESULTS.svg)"), std::string::npos);
+  fs::remove(chart);
+  const Finished missing = results("check");
+  EXPECT_EQ(missing.status, 3);
+  EXPECT_NE(missing.err.find("RESULTS.svg is not what"), std::string::npos) << missing.err;
+  EXPECT_EQ(results("update").status, 0);
+  EXPECT_EQ(read_file(chart), first);
+  EXPECT_EQ(results("check").status, 0);
+  std::ofstream(chart, std::ios::app) << "<!-- by hand -->\n";
+  EXPECT_EQ(results("check").status, 3);
+  EXPECT_EQ(results("update").status, 0);
+  EXPECT_EQ(read_file(chart), first);
+}
+
 // A repository with an empty page, and two branches that bring a bundle each.
 class PullRequests : public testing::Test {
  protected:
@@ -256,6 +282,11 @@ TEST_F(PullRequests, AllowNewAllowsNothingElse) {
     EXPECT_EQ(checked.status, 3) << page;
     EXPECT_NE(checked.err.find("results update"), std::string::npos) << checked.err;
   }
+  EXPECT_EQ(check_page(good).status, 0);
+  const std::string chart = repository_ + "/RESULTS.svg";
+  std::ofstream(chart, std::ios::app) << "<!-- by hand -->\n";
+  EXPECT_EQ(check_page(good).status, 3);
+  fs::remove(chart);  // main draws it anew; nobody has to bring it
   EXPECT_EQ(check_page(good).status, 0);
   fs::remove(old);
   const Finished gone = check_page(good);

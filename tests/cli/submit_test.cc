@@ -119,7 +119,7 @@ TEST(Submit, CountsCharactersAndNotBytes) {
     for (int i = 0; i < count; ++i) text += "\u00e9";
     args.add("hardware", text);
     std::ostringstream out;
-    EXPECT_EQ(static_cast<bool>(ask_statement(args, nullptr, out)), fits) << count;
+    EXPECT_EQ(static_cast<bool>(ask_statement(args, {}, nullptr, out)), fits) << count;
   }
 }
 
@@ -127,7 +127,7 @@ TEST(Submit, QuestionsAreAskedAndAskedAgain) {
   std::istringstream in(
       "thunderbold5\nthunderbolt5\n\n2\n\n1 m <b>\n1 m, active\nMac Studio; Mac mini\n\n\n");
   std::ostringstream out;
-  const auto statement = ask_statement({}, &in, out);
+  const auto statement = ask_statement({}, {}, &in, out);
   ASSERT_TRUE(statement) << statement.error().message();
   EXPECT_EQ(statement->link_kind, "thunderbolt5");
   EXPECT_FALSE(statement->link_speed_bps);
@@ -138,11 +138,11 @@ TEST(Submit, QuestionsAreAskedAndAskedAgain) {
   EXPECT_NE(out.str().find("did you mean thunderbolt5?"), std::string::npos);
   EXPECT_NE(out.str().find("needs an answer"), std::string::npos);
   std::istringstream ends("loopback\n");
-  const auto missing = ask_statement({}, &ends, out);
+  const auto missing = ask_statement({}, {}, &ends, out);
   ASSERT_FALSE(missing);
   EXPECT_NE(missing.error().message().find("--hardware"), std::string::npos);
   std::istringstream loop("loopback\nVM\nme\n\n");
-  const auto local = ask_statement({}, &loop, out);
+  const auto local = ask_statement({}, {}, &loop, out);
   ASSERT_TRUE(local);
   EXPECT_EQ(local->cable, "none");
   for (const auto& [answer, yes] :
@@ -165,7 +165,7 @@ TEST(Submit, FlagsAreCheckedBeforeAnythingIsRead) {
     args.add("hardware", "h");
     args.add(std::string(flag).substr(2), value);
     std::ostringstream out;
-    const auto statement = ask_statement(args, nullptr, out);
+    const auto statement = ask_statement(args, {}, nullptr, out);
     ASSERT_FALSE(statement) << flag << value;
     EXPECT_NE(statement.error().message().find(flag), std::string::npos);
   }

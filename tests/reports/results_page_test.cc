@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "reports/bundle.h"
 #include "reports/bundle_derive.h"
@@ -40,6 +41,88 @@ TEST(ResultsPage, WithoutBundlesItSaysSo) {
   const std::string page = results_page({}, {});
   EXPECT_NE(page.find("There are no rows yet."), std::string::npos);
   EXPECT_EQ(page.find('|'), std::string::npos);
+}
+
+TEST(ResultsPage, BeginsWithWhatItAnswersAndHowToAddARow) {
+  for (const std::string& page :
+       {results_page({}, {}), results_page({report_of(content(1, "m"))}, {})}) {
+    const size_t answers = page.find("**What this page answers:**");
+    const size_t add = page.find("**Add a row:** `plumbline run submit");
+    ASSERT_NE(answers, std::string::npos) << page;
+    ASSERT_NE(add, std::string::npos) << page;
+    EXPECT_LT(answers, add);
+    EXPECT_LT(add, std::min(page.find("\n## "), page.size()));
+    EXPECT_LT(std::count(page.begin(), page.begin() + static_cast<std::ptrdiff_t>(add), '\n'), 10);
+  }
+}
+
+// The lines of the table of the best rows.
+std::vector<std::string> best_lines(const std::string& page) {
+  std::vector<std::string> out;
+  const size_t from = page.find("\n## The best of each link\n");
+  const size_t to = std::min(page.find("\np50 is", from), page.size());
+  for (size_t at = page.find("\n|---", from); at < to;) {
+    at = page.find("\n| ", at + 1);
+    if (at < to) out.push_back(page.substr(at + 1, page.find('\n', at + 1) - at - 1));
+  }
+  return out;
+}
+
+TEST(ResultsPage, TheBestRowsOfEachLinkComeFirst) {
+  std::vector<BundleReport> bundles;
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    json c = content(seed, "machine " + std::to_string(seed));
+    if (seed > 3) c["statement"]["link_kind"] = "thunderbolt5";
+    bundles.push_back(report_of(c));
+    ASSERT_TRUE(bundles.back().sound());
+  }
+  const std::string page = results_page(bundles, {});
+  const std::vector<std::string> best = best_lines(page);
+  ASSERT_FALSE(best.empty()) << page;
+  EXPECT_LT(page.find("## The best of each link"), page.find("## ethernet-10g, latency"));
+  EXPECT_NE(page.find("![The best row of each link, as the table below has it](RESULTS.svg)"),
+            std::string::npos);
+  const auto least = [&](size_t from, size_t to) {  // pingpong, of these bundles
+    uint64_t time = UINT64_MAX;
+    std::string id;
+    for (size_t i = from; i < to; ++i) {
+      for (const BundleRow& row : bundles[i].rows) {
+        if (row.cell.op != "pingpong" || twice_p50(row.hist) >= time) continue;
+        time = twice_p50(row.hist);
+        id = bundles[i].id;
+      }
+    }
+    return id;
+  };
+  const auto line_of = [&](const std::string& start) {
+    for (const std::string& line : best) {
+      if (line.starts_with(start)) return line;
+    }
+    return std::string();
+  };
+  const std::string ethernet = line_of("| ethernet-10g | pingpong latency | ");
+  const std::string thunderbolt = line_of("| thunderbolt5 | pingpong latency | ");
+  EXPECT_NE(ethernet.find(least(0, 3)), std::string::npos) << ethernet;
+  EXPECT_NE(ethernet.find(" | 3 | machine "), std::string::npos) << ethernet;
+  EXPECT_NE(thunderbolt.find(least(3, 5)), std::string::npos) << thunderbolt;
+  EXPECT_NE(thunderbolt.find(" | 2 | machine "), std::string::npos) << thunderbolt;
+  EXPECT_NE(line_of("| ethernet-10g | allreduce bandwidth | ").find(" GB/s | "), std::string::npos);
+  std::set<std::string> seen;
+  for (const std::string& line : best) {  // one row each
+    EXPECT_TRUE(seen.insert(line.substr(0, line.find(" | ", line.find(" | ") + 3))).second) << line;
+  }
+}
+
+TEST(ResultsPage, ARowWithAFlagIsNobodysBest) {
+  std::vector<BundleReport> bundles = {report_of(content(1, "one")), report_of(content(2, "two"))};
+  const std::vector<std::string> before = best_lines(results_page(bundles, {}));
+  ASSERT_FALSE(before.empty());
+  for (BundleRow& row : bundles[0].rows) row.marks = {"fast"};
+  for (const std::string& line : best_lines(results_page(bundles, {}))) {
+    EXPECT_EQ(line.find(bundles[0].id), std::string::npos) << line;
+  }
+  for (BundleRow& row : bundles[1].rows) row.marks = {"regular"};
+  EXPECT_TRUE(best_lines(results_page(bundles, {})).empty());
 }
 
 TEST(ResultsPage, DoesNotDependOnTheOrder) {
@@ -177,10 +260,11 @@ TEST(ResultsPage, NamesBecomeNeitherMarkupNorLinks) {
   s["notes"] = "line\nbreak \x1b[31m &lt;b&gt; # head";
   report.document = std::make_shared<const json>(document);
   const std::string page = results_page({report}, {});
-  for (const char* never : {"<script", "[click](", "![", "me@example", "https://example", "www.e",
-                            "\x1b", "line\nbreak", "&lt;b&gt;"}) {
+  for (const char* never : {"<script", "[click](", "![img", "me@example", "https://example",
+                            "www.e", "\x1b", "line\nbreak", "&lt;b&gt;"}) {
     EXPECT_EQ(page.find(never), std::string::npos) << never;
   }
+  EXPECT_EQ(count(page, "!["), 1u);  // the page's own picture
   const size_t at = page.find("## Bundles");
   const std::string row = page.substr(page.rfind('\n', page.size() - 2) + 1);
   ASSERT_NE(at, std::string::npos);
