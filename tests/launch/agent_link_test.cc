@@ -121,7 +121,9 @@ TEST(AgentStartFailure, AFileThatMayNotBeExecuted) {
 TEST(AgentStartFailure, NothingToStart) { EXPECT_EQ(start_one({}).cause, "ssh.no_binary"); }
 
 TEST(AgentStartFailure, AShellThatDoesNotFindTheProgram) {
-  const AgentStart start = shell_agent("exec nonexistent-plumbline agent");
+  // A folder of the user's own PATH that may not be entered would make it "permission denied".
+  const AgentStart start =
+      shell_agent("LC_ALL=C; PATH=/usr/bin:/bin; exec nonexistent-plumbline agent");
   EXPECT_EQ(start.cause, "ssh.no_binary");
   EXPECT_THAT(start.error.message(), HasSubstr("exited with status 127"));
   EXPECT_THAT(start.error.message(), HasSubstr("not found"));

@@ -151,6 +151,7 @@ TEST(Ssh, RefusesAFolderThatOthersCanEnter) {
   ASSERT_EQ(mkdir(folder.c_str(), 0755), 0);
   const std::string inner = folder + "/plumbline-" + std::to_string(getuid());
   ASSERT_EQ(mkdir(inner.c_str(), 0755), 0);
+  ASSERT_EQ(chmod(inner.c_str(), 0755), 0);  // whatever the umask
   setenv("XDG_RUNTIME_DIR", folder.c_str(), 1);
   const Expected<SshControl> path = ssh_control();
   chmod(inner.c_str(), 0700);
