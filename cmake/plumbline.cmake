@@ -106,7 +106,7 @@ function(plumbline_test folder)
     set(arg_LABEL ${folder})
   endif()
   plumbline_own_sources(sources ${arg_BELOW})
-  add_executable(tests_${folder} ${sources} ${arg_SOURCES})
+  add_executable(tests_${folder} ${sources} ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/tests/support/surroundings.cc)
   plumbline_quick_compile(tests_${folder} ${folder})
   if(PLUMBLINE_SANITIZE)  # elsewhere a file must include what it uses
     target_precompile_headers(tests_${folder} PRIVATE <gmock/gmock.h> <gtest/gtest.h>)

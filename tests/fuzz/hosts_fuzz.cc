@@ -1,23 +1,22 @@
 // Host files of any format: each is refused with problems, or becomes hosts that can be checked for
 // every backend, and written in their own form so that they read back the same.
 
-#include <unistd.h>
-
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <string>
 
+#include "core/temporary_folder.h"
 #include "scenarios/host_files/backends.h"
 #include "scenarios/talk.h"
 
 namespace {
 
 plumbline::HostFile as_file(const std::string& text, bool* sound) {
-  static const std::string kPath = "/tmp/fuzz_hosts-" + std::to_string(getpid());
-  std::ofstream(kPath, std::ios::binary) << text;
-  const auto file = plumbline::load_host_file(kPath);
-  unlink(kPath.c_str());
+  const plumbline::TemporaryFolder folder;
+  const std::string path = folder.path().string() + "/hosts";
+  std::ofstream(path, std::ios::binary) << text;
+  const auto file = plumbline::load_host_file(path);
   *sound = file.has_value();
   if (!file && file.error().empty()) std::abort();  // refused without a word
   return file ? *file : plumbline::HostFile{};

@@ -23,6 +23,13 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
+// A new folder whose name is short: the path of a socket must be, wherever TMPDIR is.
+std::string short_folder() {
+  std::string name = "/tmp/pl-XXXXXX";
+  EXPECT_NE(mkdtemp(name.data()), nullptr);
+  return name;
+}
+
 TEST(Ssh, NeverAsksAndNeverWaitsForLong) {
   const std::string line =
       joined(ssh_command({"mini1", "", 0, "", "", ""}, {"plumbline", "agent"}));
@@ -135,11 +142,12 @@ TEST(Ssh, NobodyCanTakeTheNameOfTheControlFolder) {
   }
   EXPECT_NE(access(first_folder.c_str(), F_OK), 0) << "it goes with its owner";
   // Of somebody else's, or a link to one, nothing is used (sudo keeps the variable).
-  const std::string link = "/tmp/pl-x-" + std::to_string(getpid() % 1000);
+  const std::string folder = short_folder(), link = folder + "/x";
   ASSERT_EQ(symlink("/tmp", link.c_str()), 0);
   setenv("XDG_RUNTIME_DIR", link.c_str(), 1);
   const Expected<SshControl> linked = ssh_control();
   unlink(link.c_str());
+  rmdir(folder.c_str());
   if (made) unlink(fixed.c_str());
   runtime.empty() ? unsetenv("XDG_RUNTIME_DIR") : setenv("XDG_RUNTIME_DIR", runtime.c_str(), 1);
   ASSERT_TRUE(linked) << linked.error().message();
@@ -147,11 +155,10 @@ TEST(Ssh, NobodyCanTakeTheNameOfTheControlFolder) {
 }
 
 TEST(Ssh, RefusesAFolderThatOthersCanEnter) {
-  const std::string folder = "/tmp/pl-ssh-" + std::to_string(getpid() % 1000);
-  ASSERT_EQ(mkdir(folder.c_str(), 0755), 0);
+  const std::string folder = short_folder();
+  ASSERT_EQ(chmod(folder.c_str(), 0755), 0);
   const std::string inner = folder + "/plumbline-" + std::to_string(getuid());
   ASSERT_EQ(mkdir(inner.c_str(), 0755), 0);
-  ASSERT_EQ(chmod(inner.c_str(), 0755), 0);  // whatever the umask
   setenv("XDG_RUNTIME_DIR", folder.c_str(), 1);
   const Expected<SshControl> path = ssh_control();
   chmod(inner.c_str(), 0700);
@@ -170,8 +177,7 @@ TEST(Ssh, RefusesAFolderThatOthersCanEnter) {
 }
 
 TEST(Ssh, RefusesARuntimeFolderWhoseParentsOthersMayWrite) {
-  const std::string parent = "/tmp/pl-" + std::to_string(getpid() % 1000), folder = parent + "/r";
-  ASSERT_EQ(mkdir(parent.c_str(), 0755), 0);
+  const std::string parent = short_folder(), folder = parent + "/r";
   ASSERT_EQ(mkdir(folder.c_str(), 0700), 0);
   ASSERT_EQ(chmod(parent.c_str(), 0777), 0);
   setenv("XDG_RUNTIME_DIR", folder.c_str(), 1);
