@@ -10,6 +10,7 @@
 #include "core/health.h"
 #include "core/units.h"
 #include "core/verified.h"
+#include "reports/answer.h"
 #include "reports/roofs.h"
 #include "reports/text.h"
 #include "reports/utc.h"
@@ -319,9 +320,13 @@ void add_summary(const ReportInput& input, const View& view, Document& document)
                                                                     : Tone::kWarn);
   const std::string data = verification_text(view);
   if (!data.empty()) document.paragraph(data);
-  if (input.rules.empty()) return;
-  const Tally rules = tally_of(input.rules);
-  document.paragraph(rules.text("rule"), rules.of(Standing::kFail) == 0 ? Tone::kGood : Tone::kBad);
+  if (!input.rules.empty()) {
+    const Tally rules = tally_of(input.rules);
+    const bool met = rules.of(Standing::kFail) == 0;
+    document.paragraph(rules.text("rule"), met ? Tone::kGood : Tone::kBad);
+  }
+  const RunAnswer answer = answer_of(input, view, link_worlds(view));
+  document.paragraph("Verdict: " + answer.word, answer.tone);
 }
 
 }  // namespace plumbline

@@ -7,6 +7,7 @@
 
 #include "core/health.h"
 #include "core/tally.h"
+#include "reports/answer.h"
 #include "reports/content.h"
 #include "reports/doctor.h"
 #include "reports/html/page.h"
@@ -26,22 +27,6 @@ size_t findings_of(const ReportInput& input, Severity severity) {
   return static_cast<size_t>(
       std::count_if(input.findings.begin(), input.findings.end(),
                     [&](const Finding& finding) { return finding.outcome == severity; }));
-}
-
-struct LinkCounts {
-  size_t outliers = 0, unknown = 0;
-  bool fail = false;
-};
-
-LinkCounts links_of(const Page& page) {
-  LinkCounts counts;
-  for (const LinkWorld& world : page.worlds) {
-    const LinkVerdicts verdicts = judge_world(world);
-    counts.outliers += verdicts.list.size();
-    counts.unknown += verdicts.unknown.size();
-    counts.fail = counts.fail || verdicts.fails();
-  }
-  return counts;
 }
 
 std::string probes_text(const ReportInput& input) {
@@ -191,38 +176,22 @@ void write_rules(Page& page, HtmlWriter& html) {
 PageAnswer answer_of(const Page& page) {
   const ReportInput& input = *page.input;
   const Counts& counts = page.view->counts;
-  const Health health = health_of(input.checks, input.findings);
   const Tally rules = tally_of(input.rules);
-  const size_t missed = rules.of(Standing::kFail);
-  const LinkCounts links = links_of(page);
-  const bool bad = links.fail || health == Health::kFail ||
-                   missed + counts.failed + counts.errors + counts.invalid > 0;
-  const bool nothing = counts.total() == counts.skipped && input.checks.empty();
-  const bool incomplete = !input.incomplete.empty();
-  const bool remarks = health == Health::kWarn || counts.noisy + counts.skipped + links.outliers +
-                                                          input.notes.size() +
-                                                          no_roof_notes(*page.view).size() >
-                                                      0;
+  const RunAnswer run = answer_of(input, *page.view, page.worlds);
   PageAnswer answer;
-  const bool unsure = nothing || incomplete || remarks || links.unknown > 0;
-  answer.tone = bad ? Tone::kBad : unsure ? Tone::kWarn : Tone::kGood;
-  answer.word = bad                 ? "Not sound"
-                : nothing           ? "Nothing measured"
-                : incomplete        ? "Incomplete"
-                : links.unknown > 0 ? "Not known whether sound"
-                : remarks           ? "Sound, with remarks"
-                                    : "Sound";
+  answer.tone = run.tone;
+  answer.word = run.word;
   std::vector<std::string> parts = {scenarios_text(*page.view) + (counts.total() == 0
                                                                       ? ": nothing was measured"
                                                                       : ", " + cells_text(counts))};
   parts.insert(parts.end(), input.incomplete.begin(), input.incomplete.end());
   parts.push_back(probes_text(input));
   if (!input.rules.empty()) parts.push_back(rules.text("rule"));
-  if (links.outliers > 0) {
-    parts.push_back(plural(links.outliers, "link, sender or receiver") + " standing out");
+  if (run.outliers > 0) {
+    parts.push_back(plural(run.outliers, "link, sender or receiver") + " standing out");
   }
-  if (links.fail) parts.push_back("a link far below the speed that the host file states");
-  if (links.unknown > 0) parts.push_back("whether links are slow is not known (see Links)");
+  if (run.link_fails) parts.push_back("a link far below the speed that the host file states");
+  if (run.unknown_links > 0) parts.push_back("whether links are slow is not known (see Links)");
   const std::string noise = noise_text(counts);
   if (!noise.empty()) parts.push_back(noise);
   answer.sentence = join(parts, "; ") + ".";
