@@ -86,7 +86,7 @@ def interleave(slot, program, delays_a, delays_b, launches, seed):
             with open(paths[-1], "w", encoding="utf-8") as file:
                 json.dump(scenario(delays, slot.port_base, seed), file)
         slot.run([program, "run", "--interleave", *paths, "--repeat", str(launches), "--ignore", "params", "--quiet",
-                  "--out", os.path.join(folder, "out")], {0, 5})
+                  "--launcher", "none", "--out", os.path.join(folder, "out")], {0, 5})
         with open(os.path.join(folder, "out", "compare.json"), encoding="utf-8") as file:
             rows = json.load(file)["rows"]
     by_cell = {(row["cell"]["op"], row["cell"]["bytes"]): row for row in rows}
