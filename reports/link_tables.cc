@@ -163,16 +163,16 @@ void add_rings(const LinkWorld& world, Document& document) {
     const std::string slowest = name_of(world, ring.from) + " > " + name_of(world, ring.to);
     table.rows.push_back(
         {{ring.name == "other" ? "" : ring.name, join(hops, " > "), slowest,
-          ring.complete ? grid_text(LinkUnit::kRate, ring.slowest_Bps) : "not measured",
-          ring.complete ? gbps_text(ring.slowest_Bps) : "",
+          ring.complete() ? grid_text(LinkUnit::kRate, ring.slowest_Bps) : "not measured",
+          ring.complete() ? gbps_text(ring.slowest_Bps) : "",
           ring.latency_ns > 0 ? us_text(ring.latency_ns) : ""},
          ring.name.find("suggested") == std::string::npos ? Tone::kPlain : Tone::kGood});
   }
   document.heading(2, "Ring orders");
   document.paragraph(fmt::format(
       "A ring is as fast as its slowest hop; by \"{}\". Suggested: the fastest slowest hop, then "
-      "the least sum of round trips; {}.",
-      rates->title,
+      "the least round trips; rank order where nothing is {:g} % better; {}.",
+      rates->title, 100 * threshold(LinkThreshold::kSameHop),
       world.ranks <= kExactRing ? "all orders were tried"
                                 : "a greedy tour improved by 2-opt, not proven best"));
   document.table(table);
