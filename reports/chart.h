@@ -42,6 +42,8 @@ struct ChartPoint {
   std::optional<std::pair<double, double>> range;  // of y: a 95 % confidence interval
   std::optional<std::array<double, 4>> box;  // lower whisker, lower and upper edge, upper whisker
   std::string says;                          // in words with units: "64 KiB: 12.3 us"
+  bool hollow = false;                       // noisy: drawn hollow, and the legend says so
+  bool apart = false;                        // of a guide: not joined to the point before it
 };
 
 struct ChartSeries {
@@ -50,6 +52,11 @@ struct ChartSeries {
   std::vector<ChartPoint> points;  // ascending x for lines; at least one
   std::vector<ChartPoint> faint;   // goes on behind the last point, dashed: few samples carry it
 };
+
+bool has_hollow(const ChartSeries& series);
+// Whether any two points of it are neighbours that are joined: else a guide is crosses.
+bool is_joined(const ChartSeries& series);
+bool has_lonely(const ChartSeries& series);  // a point that is joined to none
 
 struct Chart {
   std::string name;  // file name without ending: "tail_allreduce_2r"
@@ -62,12 +69,16 @@ struct Chart {
 
 // Drawn in this order: Okabe and Ito's palette, which colour-blind people can tell apart (Wong,
 // Nature Methods 8, 2011), without its yellow, too pale on white; with a symbol each for print in
-// grey.
+// grey. From the ninth series on colours return, with dashed lines and other symbols.
 struct ChartLook {
-  const char* colour;  // "#0072B2"
-  int symbol;          // gnuplot's point type
+  size_t colour;  // in chart_colours()
+  int symbol;     // gnuplot's point type, filled; the hollow one is the number before it
+  bool dashed;
 };
-const std::array<ChartLook, 8>& chart_looks();
+const std::array<const char*, 8>& chart_colours();  // "#0072B2"
+ChartLook look_of(size_t series);
+int cross_of(size_t guide);  // point type of the first, second ... guide where it stands alone
+inline constexpr const char* kHollowWords = "hollow: noisy";
 inline constexpr const char* kGuideColour = "#444444";
 inline constexpr const char* kGridColour = "#DDDDDD";
 
@@ -84,7 +95,7 @@ std::pair<double, double> pixel_of(const Chart& chart, const ChartFrame& frame,
 
 // The data file's text: one block ("index") for everything that is drawn.
 std::string chart_data(const Chart& chart);
-// Which series each drawn block belongs to, in the order of the plot command.
+// Which series each element of the plot command belongs to, in its order.
 std::vector<size_t> chart_blocks(const Chart& chart);
 // Reads NAME.dat and writes NAME.svg and NAME.png in the current folder: title, labels and legend
 // are part of the picture.

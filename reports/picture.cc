@@ -1,15 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
-#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "core/units.h"
 #include "reports/picture_samples.h"
-#include "reports/roofs.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -59,44 +58,30 @@ std::string subtitle_of(const std::vector<PictureSample>& samples, YAxis y,
   return join(parts, " · ");
 }
 
-std::vector<Series> guides_of(const PictureRequest& request,
-                              const std::vector<PictureSample>& samples) {
-  std::vector<Series> guides;
-  const auto [least, most] = std::minmax_element(
-      samples.begin(), samples.end(),
-      [](const PictureSample& a, const PictureSample& b) { return a.point.x < b.point.x; });
-  // The roofs are those of our own run.
-  const auto own = std::find_if(samples.begin(), samples.end(), [](const PictureSample& sample) {
-    return !sample.item->imported();
-  });
-  if (own == samples.end()) return guides;
-  const Record& record = *own->item->record;
-  if (request.y == YAxis::kBusBandwidth) {
-    const Item* roof = bandwidth_roof(*request.view, record);
-    if (!roof) return guides;
-    const double rate = *roof_rate_Bps(*roof);
-    const char* what = is_two_way(request.op) ? "both ways at once" : "one way";
-    guides.push_back({fmt::format("roof: bare socket, {}", what),
-                      {{least->point.x, rate, {}}, {most->point.x, rate, {}}}});
-  }
-  if (request.y == YAxis::kTime && request.x == XAxis::kBytes) {
-    Series floor{"floor: bare socket, the same messages", {}};
-    std::map<double, double> by_size;  // the least of all lines bounds each of them
-    for (const PictureSample& sample : samples) {
-      const auto ns = latency_floor_ns(*request.view, *sample.item->record);
-      if (!ns || sample.item->imported()) continue;
-      const auto [at, fresh] = by_size.emplace(sample.point.x, *ns);
-      if (!fresh) at->second = std::min(at->second, *ns);
-    }
-    for (const auto& [x, y] : by_size) floor.points.push_back({x, y, {}});
-    if (!floor.points.empty()) guides.push_back(floor);
-  }
-  return guides;
-}
-
 struct Names {
   std::string file, title;
+  std::string note;  // why this is not all of the operation; empty = it is
 };
+
+// Of what a picture with too many series is cut along.
+const char* name_of(size_t dimension) {
+  constexpr std::array kNames = {"run",      "tool",      "type", "reduction", "root",
+                                 "variant",  "placement", "load", "transport", "number of ranks",
+                                 "algorithm"};
+  static_assert(kNames.size() == kDimensions);
+  return kNames[dimension];
+}
+
+// The part of the samples with one value of a dimension, under a name that says so.
+Names named(const Names& names, size_t dimension, const PictureSample& sample) {
+  const std::string& value = sample.dims[dimension];
+  const std::string shown = value.empty() ? "none" : clean(value);
+  std::string word = shown;  // "4 KiB" -> "4KiB"
+  word.erase(std::remove(word.begin(), word.end(), ' '), word.end());
+  if (dimension == kRanks) word = fmt::format("{}r", sample.item->record->cell.ranks);
+  return {names.file + "_" + file_word(word), names.title + ", " + shown,
+          fmt::format("more than {} series: a plot for each {}", kMaxSeries, name_of(dimension))};
+}
 
 void add_pictures(const PictureRequest& request, const std::vector<PictureSample>& samples,
                   const Names& names, std::vector<Picture>& pictures) {
@@ -110,11 +95,7 @@ void add_pictures(const PictureRequest& request, const std::vector<PictureSample
         std::vector<PictureSample> part;
         std::copy_if(samples.begin(), samples.end(), std::back_inserter(part),
                      [&](const PictureSample& sample) { return sample.dims[d] == value; });
-        const std::string shown = value.empty() ? "none" : clean(value);
-        std::string word = shown;  // "4 KiB" -> "4KiB"
-        word.erase(std::remove(word.begin(), word.end(), ' '), word.end());
-        add_pictures(request, part,
-                     {names.file + "_" + file_word(word), names.title + ", " + shown}, pictures);
+        add_pictures(request, part, named(names, d, part.front()), pictures);
       }
       return;
     }
@@ -129,6 +110,9 @@ void add_pictures(const PictureRequest& request, const std::vector<PictureSample
       picture.title += fmt::format(" (part {} of {})", part + 1, parts);
     }
     picture.subtitle = subtitle_of(samples, request.y, names.title);
+    const std::string note =
+        parts > 1 ? fmt::format("{} of {} series a plot", kMaxSeries, series.size()) : names.note;
+    if (!note.empty()) picture.subtitle += (picture.subtitle.empty() ? "" : " · ") + note;
     picture.statistic = time_statistic(samples);
     picture.x = request.x;
     picture.y = request.y;
@@ -152,8 +136,8 @@ void set_throughput_axes(PictureRequest& request, const std::vector<const Cell*>
 }
 
 PictureRequest make_request(const View& view, const std::string& kind, const std::string& op,
-                            int ranks, const std::vector<const Cell*>& cells) {
-  PictureRequest request{&view, kind, op, ranks, XAxis::kBytes, YAxis::kTime};
+                            const std::vector<const Cell*>& cells) {
+  PictureRequest request{&view, kind, op, XAxis::kBytes, YAxis::kTime};
   const bool data =
       std::any_of(cells.begin(), cells.end(), [](const Cell* cell) { return cell->bytes > 0; });
   if (kind == "throughput") {
@@ -166,7 +150,7 @@ PictureRequest make_request(const View& view, const std::string& kind, const std
   return request;
 }
 
-Names names_of(const PictureRequest& request) {
+Names names_of(const PictureRequest& request, const std::vector<PictureSample>& samples) {
   const char* over = request.x == XAxis::kBytes   ? "size"
                      : request.x == XAxis::kRanks ? "number of ranks"
                                                   : "operations outstanding";
@@ -174,34 +158,32 @@ Names names_of(const PictureRequest& request) {
                      : request.y == YAxis::kBusBandwidth ? "Bus bandwidth"
                                                          : "Throughput";
   Names names{file_word(request.kind) + "_" + file_word(request.op),
-              fmt::format("{} over {}: {}", what, over, clean(request.op))};
-  if (request.x != XAxis::kRanks) {
-    names.file += fmt::format("_{}r", request.ranks);
-    names.title += fmt::format(", {} rank{}", request.ranks, request.ranks == 1 ? "" : "s");
-  }
-  return names;
+              fmt::format("{} over {}: {}", what, over, clean(request.op)), ""};
+  const bool one = values_of(samples, kRanks).size() == 1;
+  if (request.x == XAxis::kRanks || !one) return names;
+  Names of_ranks = named(names, kRanks, samples.front());
+  of_ranks.note.clear();
+  return of_ranks;
 }
 
 }  // namespace
 
 std::vector<Picture> plan_pictures(const View& view) {
+  using Key = std::pair<std::string, std::string>;  // kind and operation
   std::vector<Picture> pictures;
-  std::map<std::pair<std::string, std::string>, bool> over_ranks_done;
-  // Groups are sorted by kind, operation, ranks; several of them share a picture.
-  std::vector<std::tuple<std::string, std::string, int>> order;
-  std::map<std::tuple<std::string, std::string, int>, std::vector<const Cell*>> cells;
+  std::vector<Key> order;  // of the groups, which are sorted
+  std::map<Key, std::vector<const Cell*>> cells;
   for (const ViewGroup& group : view.groups) {
     if (group.kind != "latency" && group.kind != "bandwidth" && group.kind != "throughput")
       continue;
-    const auto key = std::tuple(group.kind, group.op, group.ranks);
+    const Key key(group.kind, group.op);
     if (!cells.contains(key)) order.push_back(key);
     for (const Pair& pair : group.rows) cells[key].push_back(&pair.any().record->cell);
   }
-  for (const auto& key : order) {
-    const auto& [kind, op, ranks] = key;
-    const PictureRequest request = make_request(view, kind, op, ranks, cells[key]);
-    if (request.x == XAxis::kRanks && std::exchange(over_ranks_done[{kind, op}], true)) continue;
-    add_pictures(request, samples_of(request), names_of(request), pictures);
+  for (const Key& key : order) {
+    const PictureRequest request = make_request(view, key.first, key.second, cells[key]);
+    const std::vector<PictureSample> samples = samples_of(request);
+    if (!samples.empty()) add_pictures(request, samples, names_of(request, samples), pictures);
   }
   return pictures;
 }

@@ -19,6 +19,8 @@ struct Point {
   double x = 0;                                   // bytes, ranks, or operations
   double y = 0;                                   // ns, bytes per second, or operations per second
   std::optional<std::pair<double, double>> band;  // 95 % confidence interval of y
+  bool noisy = false;
+  bool apart = false;  // of a guide: something was measured between it and the point before
 };
 
 struct Series {
@@ -36,13 +38,14 @@ struct Picture {
   // said. Empty = all are ours.
   std::string statistic;
   std::vector<Series> series;  // 1 to kMaxSeries
-  std::vector<Series> guides;  // dashed: measured roofs
+  std::vector<Series> guides;  // dashed: roofs, at the sizes at which they were measured
 };
 
-inline constexpr size_t kMaxSeries = 8;  // more cannot be told apart
+inline constexpr size_t kMaxSeries = 12;  // more cannot be told apart
 
-// One picture per kind of matrix, operation and number of ranks (operations without data: one over
-// ranks), cut into several where there are too many series. Only valid measurements are drawn.
+// One picture per kind of matrix and operation: ranks, algorithms and transports are its series
+// (of operations without data ranks are the x axis). Where there are too many series it is cut into
+// several, and each says so. Only valid measurements are drawn.
 std::vector<Picture> plan_pictures(const View& view);
 
 // Points in the units of the axes, ranges, tics, and what each point says.

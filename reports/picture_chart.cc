@@ -88,6 +88,8 @@ ChartPoint chart_point(const Picture& picture, const Point& point) {
   ChartPoint out;
   out.x = point.x;
   out.y = shown(picture.y, point.y);
+  out.hollow = point.noisy;
+  out.apart = point.apart;
   out.says = place_text(picture.x, point.x) + ": " + value_text(picture.y, point.y);
   if (point.band) {
     out.range =
@@ -95,6 +97,7 @@ ChartPoint chart_point(const Picture& picture, const Point& point) {
     out.says += fmt::format(" (95 % CI {} to {})", value_text(picture.y, point.band->first),
                             value_text(picture.y, point.band->second));
   }
+  if (point.noisy) out.says += ", noisy";
   return out;
 }
 

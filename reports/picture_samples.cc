@@ -14,6 +14,8 @@
 namespace plumbline {
 namespace {
 
+std::string ranks_text(int ranks) { return fmt::format("{} rank{}", ranks, ranks == 1 ? "" : "s"); }
+
 std::string other_text(const Item& item, const std::set<std::string>& untold) {
   const Cell& cell = item.record->cell;
   std::vector<std::string> parts;
@@ -63,6 +65,7 @@ std::optional<Point> point_of(const Item& item, const PictureRequest& request) {
       break;
   }
   // Neither zero nor infinity has a place on a log axis.
+  point.noisy = item.verdict == Verdict::kNoisy;
   if (!(point.x > 0) || !(point.y > 0) || !std::isfinite(point.y)) return std::nullopt;
   if (point.band && !(point.band->first > 0)) point.band.reset();
   return point;
@@ -70,8 +73,7 @@ std::optional<Point> point_of(const Item& item, const PictureRequest& request) {
 
 bool belongs(const Item& item, const PictureRequest& request) {
   const Cell& cell = item.record->cell;
-  if (cell.kind != request.kind || cell.op != request.op || !item.valid()) return false;
-  return request.x == XAxis::kRanks || cell.ranks == request.ranks;
+  return cell.kind == request.kind && cell.op == request.op && item.valid();
 }
 
 bool any_imported(const std::vector<PictureSample>& samples) {
@@ -111,6 +113,7 @@ Point merged(const std::vector<Point>& points) {
   Point result = points.front();
   for (const Point& point : points) {
     ys.push_back(point.y);
+    result.noisy = result.noisy || point.noisy;
     if (!point.band || !result.band) {
       result.band.reset();
     } else {
@@ -137,9 +140,11 @@ std::vector<PictureSample> samples_of(const PictureRequest& request) {
     sample.point = *point;
     sample.item = &item;
     sample.dims = {item.record->run_id, item.imported() ? source_of(item, quantity) : cell.engine,
-                   transport_of(*item.record), cell.dtype, cell.redop == "none" ? "" : cell.redop,
+                   cell.dtype, cell.redop == "none" ? "" : cell.redop,
                    cell.root < 0 ? "" : fmt::format("root {}", cell.root), other_text(item, untold),
                    cell.placement == "in" ? "in place" : "out of place", load_text(cell, request.x),
+                   transport_of(*item.record),
+                   request.x == XAxis::kRanks ? "" : ranks_text(cell.ranks),
                    // Another tool chose as it liked.
                    item.imported() && cell.algorithm == "auto" ? "" : cell.algorithm};
   }
@@ -166,6 +171,7 @@ std::vector<Series> series_of(const std::vector<PictureSample>& samples) {
   // Words of a label in this order. The transport of another tool is its own name for it.
   const bool foreign = any_imported(samples);
   std::vector<std::pair<PictureDimension, LabelColumn>> order = {
+      {kRanks, {When::kVaries}},
       {kAlgorithm, {foreign ? When::kVaries : When::kAlways}},
       {kLoad, {When::kVaries}},
       {kPlacement, {When::kVaries}},
@@ -190,14 +196,16 @@ std::vector<Series> series_of(const std::vector<PictureSample>& samples) {
     }
   }
   const std::vector<std::string> labels = series_labels(columns, rows);
-  std::map<std::string, std::map<double, std::vector<Point>>> points;
+  std::map<std::pair<int, std::string>, std::map<double, std::vector<Point>>> points;
   for (size_t i = 0; i < samples.size(); ++i) {
-    points[labels[i]][samples[i].point.x].push_back(samples[i].point);
+    const bool over_ranks = samples[i].dims[kRanks].empty();
+    const int ranks = over_ranks ? 0 : samples[i].item->record->cell.ranks;
+    points[{ranks, labels[i]}][samples[i].point.x].push_back(samples[i].point);
   }
   std::vector<Series> series;
-  for (const auto& [label, places] : points) {
+  for (const auto& [key, places] : points) {
     Series& one = series.emplace_back();
-    one.label = label;
+    one.label = key.second;
     for (const auto& [x, same_x] : places) one.points.push_back(merged(same_x));
   }
   return series;

@@ -96,12 +96,17 @@ std::optional<double> latency_floor_ns(const View& view, const Record& record) {
   return best;
 }
 
+std::vector<const Item*> bandwidth_roofs(const View& view, const Record& record) {
+  const char* wanted = is_two_way(record.cell.op) ? "raw_duplex" : "raw_stream";
+  std::vector<const Item*> roofs = roofs_for(view, record, wanted);
+  std::erase_if(roofs, [](const Item* roof) { return !roof_rate_Bps(*roof); });
+  return roofs;
+}
+
 const Item* bandwidth_roof(const View& view, const Record& record) {
   const Item* best = nullptr;
-  const char* wanted = is_two_way(record.cell.op) ? "raw_duplex" : "raw_stream";
-  for (const Item* roof : roofs_for(view, record, wanted)) {
-    const std::optional<double> rate = roof_rate_Bps(*roof);
-    if (rate && (!best || *rate > *roof_rate_Bps(*best))) best = roof;
+  for (const Item* roof : bandwidth_roofs(view, record)) {
+    if (!best || *roof_rate_Bps(*roof) > *roof_rate_Bps(*best)) best = roof;
   }
   return best;
 }

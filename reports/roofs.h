@@ -20,6 +20,9 @@ bool is_two_way(std::string_view op);
 // What the bare path takes for the bytes that bound this operation from below, sent in the manner
 // in which it must send them (core/floor.h); nothing where just that was not measured.
 std::optional<double> latency_floor_ns(const View& view, const Record& record);
+// The streams on the record's path, two-way or one-way as the operation needs them, whatever their
+// size; each has a rate.
+std::vector<const Item*> bandwidth_roofs(const View& view, const Record& record);
 // The roof that bounds an operation's bus bandwidth, or null: the fastest two-way or one-way stream
 // on the record's path.
 const Item* bandwidth_roof(const View& view, const Record& record);

@@ -18,7 +18,8 @@ constexpr int kRows = 11;  // of the plotting area
 constexpr int kLabel = 9;  // columns left of it
 constexpr int kWidest = 110, kLeast = 40, kOtherwise = 80;
 constexpr size_t kMostPlots = 2;
-constexpr std::array<char, 8> kMarks = {'o', 'x', '+', '*', '#', '@', '%', '&'};
+constexpr std::array<char, kMaxSeries> kMarks = {'o', 'x', '+', '*', '#', '@',
+                                                 '%', '&', '=', '$', '~', '^'};
 constexpr char kGuide = '-', kBetween = '.';
 
 // A canvas of characters; what is drawn later covers what was there.
@@ -34,6 +35,7 @@ class Canvas {
 
   void draw(const ChartSeries& series, char mark, char between) {
     for (size_t i = 1; i < series.points.size(); ++i) {
+      if (series.points[i].apart) continue;
       const auto [x0, y0] = at(series.points[i - 1]);
       const auto [x1, y1] = at(series.points[i]);
       const int steps = static_cast<int>(std::ceil(std::max(std::abs(x1 - x0), std::abs(y1 - y0))));

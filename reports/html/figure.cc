@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <filesystem>
@@ -85,39 +86,74 @@ Status draw_all(std::vector<Figure>& figures, std::string& why) {
   return {};
 }
 
-void write_key(const Figure& figure, size_t index, HtmlWriter& html) {
-  const ChartSeries& series = figure.chart.series[index];
-  const bool guide = series.mark == ChartMark::kGuide;
-  const size_t look = index % chart_looks().size();
-  {
-    const std::string colour = guide ? std::string("guide") : fmt::format("s{}", look);
-    const auto swatch =
-        html.in("svg", {{"class", colour}, {"viewBox", "-2 -2 4 4"}, {"aria-hidden", "true"}});
-    if (guide && series.points.size() == 1) {
-      html.element("use", "", {{"href", "#gpPt1"}});
-    } else if (series.mark == ChartMark::kDots) {
-      html.element("use", "", {{"href", "#gpPt6"}});
-    } else if (series.mark == ChartMark::kLine) {
-      html.element("use", "", {{"href", fmt::format("#gpPt{}", chart_looks()[look].symbol - 1)}});
-    } else {
-      html.element("path", "",
-                   {{"d", guide ? "M-2,0 h1.4 M0.6,0 h1.4" : "M-2,0 h4"},
-                    {"stroke", "currentColor"},
-                    {"stroke-width", guide ? "0.8" : "1.4"}});
-    }
-  }
-  html.element("span", fit_label(series.label, kLabelColumns));
+// Of the lines that guides are drawn as, in their order (chart_script.cc).
+constexpr const char* kDashes[] = {"M-2,0 h1.4 M0.6,0 h1.4",
+                                   "M-2,0 h.6 M-.9,0 h.6 M.2,0 h.6 M1.3,0 h.6",
+                                   "M-2,0 h1.4 M-.2,0 h.4 M.6,0 h1.4"};
+
+void write_stroke(const char* path, const char* width, HtmlWriter& html) {
+  html.element("path", "", {{"d", path}, {"stroke", "currentColor"}, {"stroke-width", width}});
 }
 
-void write_legend(const Figure& figure, HtmlWriter& html) {
+// gnuplot's point type, by the name that it has in shapes.svg.
+void write_symbol(int symbol, HtmlWriter& html) {
+  html.element("use", "", {{"href", fmt::format("#gpPt{}", symbol - 1)}});
+}
+constexpr int kRing = 6, kDisc = 7;
+
+size_t guides_before(const Chart& chart, size_t index) {
+  const auto end = chart.series.begin() + static_cast<std::ptrdiff_t>(index);
+  const auto is_guide = [](const ChartSeries& each) { return each.mark == ChartMark::kGuide; };
+  return static_cast<size_t>(std::count_if(chart.series.begin(), end, is_guide));
+}
+
+void write_swatch(const Chart& chart, size_t index, HtmlWriter& html) {
+  const ChartSeries& series = chart.series[index];
+  const ChartLook look = look_of(index);
+  const bool guide = series.mark == ChartMark::kGuide;
+  const std::string colour = guide ? std::string("guide") : fmt::format("s{}", look.colour);
+  const auto swatch =
+      html.in("svg", {{"class", colour}, {"viewBox", "-2 -2 4 4"}, {"aria-hidden", "true"}});
+  if (guide && !is_joined(series)) {
+    write_symbol(cross_of(guides_before(chart, index)), html);
+  } else if (guide) {
+    write_stroke(kDashes[guides_before(chart, index) % std::size(kDashes)], "0.8", html);
+  } else if (series.mark == ChartMark::kDots) {
+    write_symbol(kDisc, html);
+  } else if (series.mark == ChartMark::kLine) {
+    if (look.dashed) write_stroke(kDashes[2], "0.6", html);
+    write_symbol(look.symbol, html);
+  } else {
+    write_stroke("M-2,0 h4", "1.4", html);
+  }
+}
+
+bool any_hollow(const Chart& chart) {
+  return std::any_of(chart.series.begin(), chart.series.end(), has_hollow);
+}
+
+void write_hollow_key(HtmlWriter& html) {
+  const auto item = html.in("li");
+  const auto key = html.in("span", {{"class", "key"}});
+  {
+    const auto swatch =
+        html.in("svg", {{"class", "guide"}, {"viewBox", "-2 -2 4 4"}, {"aria-hidden", "true"}});
+    write_symbol(kRing, html);
+  }
+  html.element("span", kHollowWords);
+}
+
+void write_legend(const Chart& chart, HtmlWriter& html) {
   const auto list = html.in("ul", {{"class", "legend"}});
-  for (size_t i = 0; i < figure.chart.series.size(); ++i) {
+  for (size_t i = 0; i < chart.series.size(); ++i) {
     const auto item = html.in("li");
     const auto button =
         html.in("button",
                 {{"type", "button"}, {"aria-pressed", "true"}, {"data-toggle", std::to_string(i)}});
-    write_key(figure, i, html);
+    write_swatch(chart, i, html);
+    html.element("span", fit_label(chart.series[i].label, kLabelColumns));
   }
+  if (any_hollow(chart)) write_hollow_key(html);
 }
 
 }  // namespace
@@ -162,7 +198,9 @@ void write_figure(const Figure& figure, HtmlWriter& html) {
     html.svg(*figure.svg);
   }
   html.element("p", chart.x.label, {{"class", "axis x"}});
-  if (chart.series.size() > 1 || chart.always_legend) write_legend(figure, html);
+  if (chart.series.size() > 1 || chart.always_legend || any_hollow(chart)) {
+    write_legend(chart, html);
+  }
   html.newline();
 }
 

@@ -158,7 +158,8 @@ Guides guides_of(const Page& page, const std::string& section) {
     if (name != section || !figure.svg) continue;
     for (const ChartSeries& series : figure.chart.series) {
       if (series.mark != ChartMark::kGuide) continue;
-      (series.points.size() > 1 ? guides.lines : guides.points) = true;
+      guides.lines = guides.lines || is_joined(series);
+      guides.points = guides.points || has_lonely(series);
     }
   }
   return guides;
@@ -194,10 +195,11 @@ void write_bandwidth(Page& page, HtmlWriter& html) {
       "of ranks can be compared with one another and with the link. ";
   const Origins from = origins_of(page, "bandwidth");
   if (from.foreign) text += foreign_text(from, "rates");
-  if (guides_of(page, "bandwidth").any()) {
-    text +=
-        "Dashed: what a bare socket carried on the same path, both ways at once or one way, as the "
-        "operation uses it.";
+  if (const Guides guides = guides_of(page, "bandwidth"); guides.any()) {
+    text += fmt::format(
+        "The roof ({}) is what a bare socket carried on the same path, both ways at once or one "
+        "way, as the operation uses it, at the size at which that was measured.",
+        guides.words());
   }
   note(text, html);
   write_kind(page, "bandwidth", "bandwidth", html);

@@ -69,8 +69,8 @@ std::string page_colour(const std::string& text) {
     if (rgb == rgb_of(ours)) return theirs;
   }
   if (*rgb == Rgb{}) return "var(--ink)";
-  for (size_t i = 0; i < chart_looks().size(); ++i) {
-    if (rgb == rgb_of(chart_looks()[i].colour)) return fmt::format("var(--s{})", i);
+  for (size_t i = 0; i < chart_colours().size(); ++i) {
+    if (rgb == rgb_of(chart_colours()[i])) return fmt::format("var(--s{})", i);
   }
   return "currentColor";
 }

@@ -21,7 +21,7 @@ plot \
   data index 1 using 1:3:4 with filledcurves lc rgb '#0072B2' notitle, \
   data index 2 using 1:2 with linespoints lw 2 pt 5 ps 0.9 lc rgb '#D55E00' title 'ring, out of place', \
   data index 3 using 1:3:4 with filledcurves lc rgb '#D55E00' notitle, \
-  data index 4 using 1:2 with lines dt 2 lw 2 lc rgb '#444444' title 'roof: bare socket, both ways at once'
+  data index 4 using 1:2 with points pt 2 ps 1.2 lw 2 lc rgb '#444444' title 'roof: bare socket, both ways at once, at 4 MiB'
 set terminal pngcairo size 860,564 font 'DejaVu Sans,11' noenhanced
 set output 'bandwidth_allreduce_2r.png'
 replot

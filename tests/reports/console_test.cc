@@ -236,11 +236,11 @@ TEST(Markdown, LinksWhatLiesBesideIt) {
   const ReportInput input = input_of(samples::small_run());
   EXPECT_THAT(report("markdown", input, 0, false, folder.string()), Not(HasSubstr("plots/")));
   fs::create_directories(folder / "plots");
-  std::ofstream(folder / "plots" / "latency_allreduce_4r.svg") << "<svg/>";
+  std::ofstream(folder / "plots" / "latency_allreduce.svg") << "<svg/>";
   std::ofstream(folder / "records.jsonl") << "{}\n";
   const std::string text = report("markdown", input, 0, false, folder.string());
-  EXPECT_THAT(text, HasSubstr("](plots/latency_allreduce_4r.svg)"));
-  EXPECT_THAT(text, Not(HasSubstr("latency_allreduce_2r.svg")));  // not there, not linked
+  EXPECT_THAT(text, HasSubstr("](plots/latency_allreduce.svg)"));
+  EXPECT_THAT(text, Not(HasSubstr("bandwidth_allreduce_2r.svg")));  // not there, not linked
   EXPECT_THAT(text, HasSubstr("](records.jsonl)"));
   fs::remove_all(folder);
 }

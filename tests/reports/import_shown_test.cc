@@ -79,7 +79,7 @@ TEST(ImportShown, APlotOfOursAndTheirsSaysWhichIsWhich) {
 // Ours alone: as ever.
 TEST(ImportShown, OursAloneIsTheMedianOfTheSlowestRank) {
   ReportInput input = input_of(samples::small_run());
-  const Chart chart = chart_of(picture_of(input, "latency_allreduce_2r"));
+  const Chart chart = chart_of(picture_of(input, "latency_allreduce"));
   EXPECT_EQ(chart.y.label, "time per operation, median of the slowest rank (us)");
   EXPECT_FALSE(chart.always_legend);
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "core/requirement.h"
@@ -88,11 +89,84 @@ std::vector<std::string> names_of(const std::vector<Picture>& pictures) {
   return names;
 }
 
-TEST(Pictures, OnePerKindOperationAndRanks) {
-  EXPECT_EQ(names_of(pictures_of(samples::small_run())),
-            (std::vector<std::string>{"latency_allreduce_2r", "latency_allreduce_4r",
-                                      "latency_barrier", "bandwidth_allreduce_2r",
-                                      "bandwidth_broadcast_2r", "throughput_allreduce_2r"}));
+TEST(Pictures, OnePerKindAndOperation) {
+  EXPECT_EQ(
+      names_of(pictures_of(samples::small_run())),
+      (std::vector<std::string>{"latency_allreduce", "latency_barrier", "bandwidth_allreduce_2r",
+                                "bandwidth_broadcast_2r", "throughput_allreduce_2r"}));
+}
+
+std::vector<std::string> labels_of(const Picture& picture) {
+  std::vector<std::string> labels;
+  for (const Series& series : picture.series) labels.push_back(series.label);
+  return labels;
+}
+
+TEST(Pictures, RanksAlgorithmsAndTransportsAreSeriesOfOnePicture) {
+  std::vector<Record> records;
+  for (const int ranks : {16, 2}) {
+    for (const char* algorithm : {"ring", "direct"}) {
+      for (const char* transport : {"tcp", "memory"}) {
+        Record r = samples::record("latency", "allreduce", algorithm, ranks, 64, 1000);
+        r.cell.transport = r.measurement.resolved.transport = transport;
+        records.push_back(r);
+      }
+    }
+  }
+  const std::vector<Picture> pictures = pictures_of(records);
+  ASSERT_EQ(pictures.size(), 1U);
+  EXPECT_EQ(pictures[0].name, "latency_allreduce");
+  EXPECT_EQ(pictures[0].title, "Latency over size: allreduce");
+  EXPECT_EQ(labels_of(pictures[0]),
+            (std::vector<std::string>{"2 ranks, direct, memory", "2 ranks, direct, tcp",
+                                      "2 ranks, ring, memory", "2 ranks, ring, tcp",
+                                      "16 ranks, direct, memory", "16 ranks, direct, tcp",
+                                      "16 ranks, ring, memory", "16 ranks, ring, tcp"}));
+  // Too many to be told apart: cut, and it says why.
+  for (const int ranks : {4, 8}) {
+    for (size_t i = 0; i < 4; ++i) {
+      records.push_back(records[i]);
+      records.back().cell.ranks = ranks;
+    }
+  }
+  const std::vector<Picture> cut = pictures_of(records);
+  EXPECT_EQ(names_of(cut),
+            (std::vector<std::string>{"latency_allreduce_tcp", "latency_allreduce_memory"}));
+  for (const Picture& picture : cut) {
+    EXPECT_EQ(picture.series.size(), 8U);
+    EXPECT_THAT(picture.subtitle, HasSubstr("more than 12 series: a plot for each transport"));
+  }
+}
+
+TEST(Pictures, NoTwoSeriesLookTheSame) {
+  std::set<std::pair<size_t, int>> looks;
+  for (size_t i = 0; i < kMaxSeries; ++i) {
+    EXPECT_EQ(look_of(i).dashed, i >= chart_colours().size());
+    EXPECT_TRUE(looks.emplace(look_of(i).colour, look_of(i).symbol).second) << i;
+  }
+}
+
+TEST(Pictures, NoisyPointsAreHollowAndTheLegendSaysSo) {
+  std::vector<Record> records = {samples::record("latency", "allreduce", "ring", 2, 64, 1000),
+                                 samples::record("latency", "allreduce", "ring", 2, 512, 1000)};
+  EXPECT_THAT(script_text(pictures_of(records)[0]), Not(HasSubstr("hollow")));
+  records[1].noise = {"noisy", {"load"}};
+  const Picture picture = pictures_of(records)[0];
+  const Chart chart = chart_of(picture);
+  EXPECT_FALSE(chart.series[0].points[0].hollow);
+  EXPECT_TRUE(chart.series[0].points[1].hollow);
+  EXPECT_THAT(chart.series[0].points[1].says, HasSubstr(", noisy"));
+  // A filled symbol, of which the noisy ones are covered and drawn again as rings.
+  const std::string script = script_text(picture);
+  EXPECT_THAT(script, HasSubstr("with linespoints lw 2 pt 7 "));
+  EXPECT_THAT(script, HasSubstr("with points pt 7 ps 0.9 lc rgb '#FFFFFF' notitle"));
+  EXPECT_THAT(script, HasSubstr("with points pt 6 ps 0.9 lc rgb '#0072B2' title 'hollow: noisy'"));
+  EXPECT_THAT(data_text(picture), HasSubstr("ring, noisy\n# size_bytes time_us\n512 "));
+  // Of repetitions one that is noisy makes the point so.
+  records.push_back(records[0]);
+  records.back().cell.repeat = 1;
+  records.back().noise = {"noisy", {"load"}};
+  EXPECT_TRUE(chart_of(pictures_of(records)[0]).series[0].points[0].hollow);
 }
 
 TEST(Pictures, ScriptAndDataGolden) {
@@ -115,7 +189,8 @@ TEST(Pictures, NothingToDraw) {
 
 TEST(Pictures, NoEmptySeriesAndNeverTooMany) {
   std::vector<Record> records;
-  for (const char* algorithm : {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}) {
+  for (const char* algorithm :
+       {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n"}) {
     for (const char* dtype : {"f32", "f64"}) {
       Record r = samples::record("latency", "allreduce", algorithm, 2, 64, 1000, 100);
       r.cell.dtype = dtype;
@@ -128,13 +203,14 @@ TEST(Pictures, NoEmptySeriesAndNeverTooMany) {
   EXPECT_EQ(names_of(pictures),
             (std::vector<std::string>{"latency_allreduce_2r_f32_1", "latency_allreduce_2r_f32_2",
                                       "latency_allreduce_2r_f64_1", "latency_allreduce_2r_f64_2"}));
+  EXPECT_THAT(pictures[0].subtitle, HasSubstr("12 of 14 series a plot"));
   size_t series = 0;
   for (const Picture& picture : pictures) {
     EXPECT_LE(picture.series.size(), kMaxSeries);
     for (const Series& one : picture.series) EXPECT_FALSE(one.points.empty());
     series += picture.series.size();
   }
-  EXPECT_EQ(series, 20U);
+  EXPECT_EQ(series, 28U);
 }
 
 TEST(Pictures, RepetitionsBecomeOnePointWithABandAroundAll) {
@@ -159,7 +235,7 @@ TEST(Pictures, RoofIsDashedAndOnlyWhereItWasMeasured) {
     if (picture.name == "bandwidth_broadcast_2r") {
       ASSERT_EQ(picture.guides.size(), 1U);
       EXPECT_THAT(picture.guides[0].label, HasSubstr("one way"));
-      EXPECT_THAT(script_text(picture), HasSubstr("dt 2"));
+      EXPECT_THAT(script_text(picture), HasSubstr("points pt 2"));
     }
     if (picture.name == "throughput_allreduce_2r") {
       EXPECT_TRUE(picture.guides.empty());
