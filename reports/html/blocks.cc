@@ -13,7 +13,10 @@ namespace {
 
 constexpr size_t kMostItems = 200;  // of one list
 
-std::string class_of(const Column& column) { return column.left ? "text" : "number"; }
+std::string class_of(const Column& column) {
+  if (column.name == "verdict") return "text verdict";
+  return column.left ? "text" : "number";
+}
 
 // "1048576" in a column of sizes reads better as "1 MiB", and sorts as it was.
 bool is_size(const Column& column) { return column.name == "size" && column.unit == "B"; }

@@ -6,6 +6,7 @@
 
 #include "core/units.h"
 #include "reports/content.h"
+#include "reports/html/measure_table.h"
 #include "reports/html/page.h"
 #include "reports/roofs.h"
 #include "reports/text.h"
@@ -28,9 +29,10 @@ void write_group(Page& page, const ViewGroup& group, bool folded, HtmlWriter& ht
   ViewGroup shown = group;  // no more rows than are written: a group can have a million
   shown.rows.resize(std::min({group.rows.size(), page.rows.one_table, page.rows.all}));
   std::vector<std::string> notes;
-  const Table table = group_table(shown, notes);
+  std::string caption = group.kind + ": " + title_of(group);
+  const Table table = page_table(group_table(shown, notes), caption);
   const auto body = [&] {
-    write_table(table, group.kind + ": " + title_of(group), page.rows, html);
+    write_table(table, caption, page.rows, html);
     if (shown.rows.size() < group.rows.size()) {
       note(fmt::format("{} of {} rows are left out here; all are in records.csv (plumbline report "
                        "csv DIR)",

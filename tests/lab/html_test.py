@@ -206,6 +206,71 @@ def check_layout(page):
     return len(lone)
 
 
+def check_tables(page, width):
+    """Of every table of measurements: what one looks for is seen without scrolling, the verdict at a desk and time and bus bandwidth, first, on
+    a phone."""
+    tables = page.js("""() => {
+        document.querySelectorAll('details').forEach(d => { d.open = true; });
+        return Array.from(document.querySelectorAll('table.sortable')).filter(t => t.querySelector('td.verdict')).map(t => {
+            const box = t.closest('.scroll').getBoundingClientRect();
+            return Array.from(t.tHead.rows[0].cells).map(c => [c.innerText.split(/[\\s(]/)[0], c.getBoundingClientRect().right <= box.right + 1]);
+        });
+    }""")
+    assert any(columns[0][0] == "size" for columns in tables), "no table of measurements: the check proves nothing"
+    for columns in tables:
+        seen = [name for name, visible in columns if visible]
+        names = [name for name, _ in columns]
+        assert width < 1280 or "verdict" in seen, columns
+        if names[0] != "size":
+            continue  # rules have a verdict, too
+        for wanted in ("time", "busbw"):
+            assert wanted not in names or wanted in seen, columns
+        if "outstanding" not in names and "busbw" in names:
+            assert names[1:3] == ["time", "busbw"], names
+
+
+def check_hollow(page):
+    """As many hollow symbols as noisy points in each plot, and a legend that says so just there. Returns both numbers of the page."""
+    drawn = page.js("""() => {
+        const values = JSON.parse(document.getElementById('values').textContent);
+        return Array.from(document.querySelectorAll('figure[data-chart]')).map(f => {
+            const hollow = Array.from(f.querySelectorAll('.plot use')).filter(u => /^#gpPt(3|5|7|9|11|13)$/.test(u.getAttribute('href')));
+            const points = values[f.dataset.chart].series.flatMap(s => s.points);
+            return [hollow.length, points.filter(p => p[2].endsWith(', noisy')).length, points.length,
+                    Array.from(f.querySelectorAll('.legend .key')).some(k => k.textContent === 'hollow: noisy')];
+        });
+    }""")
+    for hollow, noisy, _, told in drawn:
+        assert hollow == noisy and told == (noisy > 0), drawn
+    return sum(each[1] for each in drawn), sum(each[2] for each in drawn)
+
+
+def check_noise(driver, records, folder):
+    """The same run with every second cell noisy, and with none: hollow symbols and their legend come and go."""
+    for name, every in (("noisy", 2), ("clean", 0)):
+        run = pathlib.Path(folder, name)
+        run.mkdir()
+        lines = []
+        for index, line in enumerate(records.read_text().splitlines()):
+            record = json.loads(line)
+            record["noise"] = {"verdict": "noisy", "causes": ["load"]} if every and index % every == 0 else {"verdict": "clean", "causes": []}
+            lines.append(json.dumps(record))
+        (run / "records.jsonl").write_text("\n".join(lines) + "\n")
+        plumbline("report", "html", str(run), "-o", str(run / "report.html"))
+        page = Page(driver, run / "report.html").open(1280)
+        page.screenshot("half_noisy" if every else "no_noise")
+        noisy, points = check_hollow(page)
+        assert (0 < noisy < points) if every else noisy == 0, (noisy, points)
+    text = pathlib.Path(folder, "noisy", "report.html").read_text()
+    (run / "report.html").write_text(text.replace("#gpPt5", "#gpPt6"))
+    try:
+        check_hollow(Page(driver, run / "report.html").open(1280))
+    except AssertionError:
+        print("ok: noisy points, and only they, are hollow")
+        return
+    sys.exit("filled points passed for hollow ones")
+
+
 def check_print(page, name):
     page.open(1280)
     folded = "() => document.querySelectorAll('details:not([open])').length"
@@ -231,6 +296,8 @@ def check_page(driver, path, axe, name):
             page.screenshot("%s_%d_%s" % (name, width, scheme))
             page.js("() => document.querySelectorAll('details').forEach(d => { d.open = true; })")
             page.check_width(width)
+            check_tables(page, width)
+            check_hollow(page)
             if axe:
                 minor.update(page.check_axe(axe))
             page.check_quiet()
@@ -300,6 +367,8 @@ def check_the_checks(driver, path, axe):
     refused(open_page[:inserted] + '<img alt="" src="http://127.0.0.1:9/x.png">' + open_page[inserted:], Page.check_quiet)
     assert check_layout(Page(driver, path).open(1280)) > 0, "no plot is alone in its row: the check of it proves nothing"
     refused(open_page.replace("grid-column: 1 / -1;", ""), check_layout)
+    for wide in (".sortable tbody th { min-width: 1300px; }", ".scroll { width: 150px; }"):
+        refused(open_page.replace("</style>", wide + "</style>", 1), lambda page: check_tables(page, 1280))
     refused(open_page.replace("</style>", "#ranks table { width: 2000px; }</style>", 1), check_layout)
     if axe:
         refused(text[:end] + "<table><tbody><tr><td><button></button></td></tr></tbody></table>" + text[end:], lambda page: page.check_axe(axe))
@@ -327,6 +396,7 @@ def main():
             for name in ("quickstart", "links"):
                 check_page(driver, pathlib.Path(folder, name, "report.html"), axe, name)
             check_the_checks(driver, pathlib.Path(folder, "quickstart", "report.html"), axe)
+            check_noise(driver, pathlib.Path(folder, "quickstart", "records.jsonl"), folder)
             check_hostile(driver, pathlib.Path(folder, "quickstart", "records.jsonl"), folder)
     print("ok in %.0f s" % (time.monotonic() - started))
 
