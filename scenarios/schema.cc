@@ -53,10 +53,11 @@ std::vector<Json> shape_schemas(const KeyRow& row, unsigned mask, const std::str
   if ((mask & kScalar) != 0) out.push_back({{"type", {"string", "number", "boolean"}}});
   if ((mask & kObject) != 0) out.push_back(object_schema(path + ".", vocabulary));
   if ((mask & kTexts) != 0) {
-    out.push_back({{"type", "array"},
-                   {"items", free_text(row)},
-                   {"minItems", 1},
-                   {"maxItems", kMaxListLength}});
+    Json list = {{"type", "array"}, {"items", free_text(row)}};
+    // Where null may stand, an empty one is as good on the diagonal only: no schema can say that.
+    if ((mask & kNull) == 0) list["minItems"] = 1;
+    list["maxItems"] = kMaxListLength;
+    out.push_back(std::move(list));
   }
   if ((mask & kNull) != 0) out.push_back({{"type", "null"}});
   return out;
