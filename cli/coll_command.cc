@@ -226,6 +226,8 @@ class Coll {
     MeasureSettings settings;
     settings.fixed_iterations = sweep_.iterations;
     settings.fixed_warmup = sweep_.warmup;
+    // nccl-tests' columns have no p99, and its number of operations is 20.
+    settings.tail = !sweep_.iterations_given && (json_ || table_);
     settings.verify_iterations = check ? 1 : 0;
     settings.aggregate = sweep_.aggregate;
     settings.operation_timeout_ms = sweep_.timeout_ms;

@@ -219,6 +219,7 @@ tl::expected<CollSweep, std::vector<Error>> parse_coll(const Args& args) {
   }
   read_steps(args, sweep, reader);
   reader.number<int>("iters", "-n", 1, 1'000'000, sweep.iterations);
+  sweep.iterations_given = args.has("iters");
   reader.number<int>("warmup_iters", "-w", 0, 1'000'000, sweep.warmup);
   reader.number<int>("agg_iters", "-m", 1, 1'000'000, sweep.aggregate);
   reader.number<int>("run_cycles", "-N", 1, 1'000'000, sweep.cycles);

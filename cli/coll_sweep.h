@@ -18,6 +18,7 @@ struct CollSweep {
   uint64_t step_bytes = 0;  // 0 = use the factor
   double factor = 1;        // > 1 when given
   int iterations = 20, warmup = 1, aggregate = 1, cycles = 1;
+  bool iterations_given = false;
   int average = 1;  // -a
   bool check = true;
   std::string cache = "hot";

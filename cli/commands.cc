@@ -310,7 +310,9 @@ std::vector<CommandRow> command_table() {
         {"-e,--maxbytes", "SIZE", "largest size (32M)"},
         {"-i,--stepbytes", "SIZE", "add this much from size to size"},
         {"-f,--stepfactor", "N", "multiply by this from size to size (1 = off)"},
-        {"-n,--iters", "N", "timed operations per size (20)"},
+        {"-n,--iters", "N",
+         "timed operations per size (20; in the table and in --json up to 1000 where these take no "
+         "longer than 0.5 s, for a p99)"},
         {"-w,--warmup_iters", "N", "operations before timing (1)"},
         {"-m,--agg_iters", "N", "operations per timed iteration (1); not with --verify every"},
         {"-N,--run_cycles", "N", "repeat the whole sweep (1)"},

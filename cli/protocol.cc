@@ -69,6 +69,7 @@ static void to_json(json& j, const MeasureSettings& s) {
        {"max_time_ns", s.stop.max_time_ns},
        {"fixed_iterations", s.fixed_iterations},
        {"fixed_warmup", s.fixed_warmup},
+       {"tail", s.tail},
        {"verify_iterations", s.verify_iterations},
        {"verify_seed", s.verify_seed},
        {"throughput_time_ns", s.throughput_time_ns},
@@ -84,6 +85,7 @@ static void from_json(const json& j, MeasureSettings& s) {
   get_field(j, "max_time_ns", s.stop.max_time_ns);
   get_field(j, "fixed_iterations", s.fixed_iterations);
   get_field(j, "fixed_warmup", s.fixed_warmup);
+  get_field(j, "tail", s.tail);
   get_field(j, "verify_iterations", s.verify_iterations);
   get_field(j, "verify_seed", s.verify_seed);
   get_field(j, "throughput_time_ns", s.throughput_time_ns);

@@ -26,6 +26,7 @@ int64_t cell_limit_ms(const Cell& cell, const MeasureSettings& settings) {
   int64_t limit =
       kBesideMs + 2 * settings.operation_timeout_ms +
       kTimesMeant * (settings.stop.max_time_ns + settings.throughput_time_ns) / kMillisecond;
+  if (settings.tail) limit += kTimesMeant * kTailTimeNs / kMillisecond;
   if (cell.kind == "link") limit += link_cell_limit_ms(cell, settings);
   // Each may take until its watchdog bites.
   const double counted =

@@ -298,8 +298,9 @@ class Meter {
       result_.elapsed_ns = elapsed;
       result_.stop_reason = stop ? "interrupted" : why_stop(samples, tried, elapsed);
       if (!result_.stop_reason.empty()) break;
-      count = fixed() ? fixed_iterations() - samples.size()
-                      : next_block(tried, samples.size(), elapsed);
+      const bool short_of_fixed = fixed() && samples.size() < fixed_iterations();
+      count = short_of_fixed ? fixed_iterations() - samples.size()
+                             : next_block(tried, samples.size(), elapsed);
     }
     result_.iterations = samples.size();
     keep(samples);
@@ -308,9 +309,25 @@ class Meter {
 
   // Late samples are made up for, but not without end.
   std::string why_stop(const std::vector<int64_t>& samples, uint64_t tried, int64_t elapsed) const {
-    if (!fixed()) return plumbline::stop_reason(settings_.stop, samples, elapsed);
+    if (!fixed()) {
+      std::string reason = plumbline::stop_reason(settings_.stop, samples, elapsed);
+      return reason == "ci" && goes_on_for_tail(samples.size(), elapsed) ? "" : reason;
+    }
     const bool enough = samples.size() >= fixed_iterations();
+    if (enough && goes_on_for_tail(samples.size(), elapsed)) return "";
     return enough || tried >= kMostTries * fixed_iterations() ? "count" : "";
+  }
+
+  // The median is known well enough; are the operations so fast that a p99 costs little more?
+  bool goes_on_for_tail(uint64_t have, int64_t elapsed) const {
+    const bool wanted = fixed() ? settings_.tail : cell_.kind == "latency";
+    const bool allowed = fixed() || settings_.stop.max_n >= kTailSamples;
+    if (!wanted || !allowed || have == 0 || have >= kTailSamples) return false;
+    const double whole = static_cast<double>(elapsed) / static_cast<double>(have) * kTailSamples;
+    return whole <= static_cast<double>(tail_time_ns());
+  }
+  int64_t tail_time_ns() const {
+    return fixed() ? kTailTimeNs : std::min(kTailTimeNs, settings_.stop.max_time_ns);
   }
 
   // No more than the rule's caps allow; every rank has the same typical time.
@@ -321,12 +338,12 @@ class Meter {
 
   // Half as many again, but never far beyond the time or count that is left.
   uint64_t next_block(uint64_t tried, uint64_t have, int64_t elapsed) const {
+    const uint64_t most = fixed() ? kTailSamples : settings_.stop.max_n;
+    const int64_t longest = fixed() ? kTailTimeNs : settings_.stop.max_time_ns;
     const auto per_sample = std::max<int64_t>(1, elapsed / static_cast<int64_t>(tried));
-    const int64_t left = std::max<int64_t>(0, settings_.stop.max_time_ns - elapsed);
+    const int64_t left = std::max<int64_t>(0, longest - elapsed);
     const auto fits = static_cast<uint64_t>(left / per_sample) + 1;
-    return std::max<uint64_t>(
-        1, std::min(
-               {have / 2 + 1, fits, settings_.stop.max_n - std::min(settings_.stop.max_n, have)}));
+    return std::max<uint64_t>(1, std::min({have / 2 + 1, fits, most - std::min(most, have)}));
   }
 
   void keep(const std::vector<int64_t>& samples) {

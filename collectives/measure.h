@@ -23,11 +23,17 @@ namespace plumbline {
 
 // Late samples are made up for, but no more operations are tried than so many times a fixed count.
 inline constexpr uint64_t kMostTries = 3;
+// The samples that a p99 needs, and the longest time that they may take where fewer would do.
+inline constexpr uint64_t kTailSamples = 1000;
+inline constexpr int64_t kTailTimeNs = 500'000'000;
 
 struct MeasureSettings {
   StopRule stop;             // latency and bandwidth cells
   int fixed_iterations = 0;  // > 0: exactly so many (coll -n), no CI rule
-  int fixed_warmup = -1;     // >= 0: exactly so many (coll -w); -1 = until converged
+  // With a fixed number: more, up to kTailSamples, where these take no longer than kTailTimeNs.
+  // Latency cells with a stop rule do so anyway, within its time.
+  bool tail = false;
+  int fixed_warmup = -1;  // >= 0: exactly so many (coll -w); -1 = until converged
   // Operations before timing whose results are verified; 0 = nothing is verified at all. Which of
   // the others are is the option `verify`.
   int verify_iterations = 1;
