@@ -25,6 +25,8 @@ struct ColumnSpec {
   std::string (*with_note)(const Pair& pair, Notes& notes) = nullptr;
 };
 
+constexpr const char* kNoAnswer = "n/a";  // too few samples
+
 const Cell& cell_of(const Pair& pair) { return pair.any().record->cell; }
 
 const Item* measured(const Item* item) {
@@ -47,12 +49,12 @@ std::string wrong_text(const Item* item) {
 std::string ci_text(const Item* item) {
   if (!measured(item)) return {};
   const auto& ci = item->time.p50_ci95;
-  return ci ? us_text(ci->first) + ".." + us_text(ci->second) : "n/a";
+  return ci ? us_text(ci->first) + ".." + us_text(ci->second) : kNoAnswer;
 }
 
 std::string p99_text(const Item* item) {
   if (!measured(item)) return {};
-  return item->time.p99 ? us_text(item->time.p99) : "n/a";
+  return item->time.p99 ? us_text(item->time.p99) : kNoAnswer;
 }
 
 // Number of this note below the table, which has it once.
@@ -285,6 +287,18 @@ struct CheckRow {
   }
 };
 
+// A column in which no row has an answer (the p99 of operations that are all too few) tells
+// nothing: it goes with the empty ones.
+void blank_unanswered(Table& table) {
+  for (size_t column = 0; column < table.columns.size(); ++column) {
+    const bool answered = std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
+      return !row.cells[column].empty() && row.cells[column] != kNoAnswer;
+    });
+    if (answered) continue;
+    for (TableRow& row : table.rows) row.cells[column].clear();
+  }
+}
+
 }  // namespace
 
 Table group_table(const ViewGroup& group, Notes& notes) {
@@ -302,6 +316,7 @@ Table group_table(const ViewGroup& group, Notes& notes) {
     row.cells.push_back(verdict_text(pair, notes));
     row.tone = tone_of(pair.verdict());
   }
+  blank_unanswered(table);
   return without_empty_columns(table);
 }
 

@@ -145,9 +145,23 @@ TEST(Console, OneRecord) {
 }
 
 TEST(Console, TooFewSamplesSayNotAvailable) {
-  Record few = samples::record("latency", "allreduce", "ring", 2, 8, 9810, 5);
-  const std::string text = report("console", input_of({few}));
+  const Record few = samples::record("latency", "allreduce", "ring", 2, 8, 9810, 5);
+  const Record many = samples::record("latency", "allreduce", "ring", 2, 64, 9810, 2000);
+  const std::string text = report("console", input_of({few, many}));
   EXPECT_TRUE(std::regex_search(text, std::regex("n/a +n/a +clean"))) << text;
+  EXPECT_THAT(text, HasSubstr("p99"));
+}
+
+// A column that no row can fill says nothing.
+TEST(Console, AColumnInWhichNoRowHasAnAnswerIsLeftOut) {
+  const Record one = samples::record("latency", "allreduce", "ring", 2, 8, 9810, 200);
+  const Record two = samples::record("latency", "allreduce", "ring", 2, 64, 9810, 200);
+  for (const char* format : {"console", "markdown"}) {
+    const std::string text = report(format, input_of({one, two}));
+    EXPECT_THAT(text, Not(HasSubstr("p99"))) << format;
+    EXPECT_THAT(text, Not(HasSubstr("n/a"))) << format;
+    EXPECT_THAT(text, HasSubstr("p50 95% CI")) << format;
+  }
 }
 
 TEST(Console, WindowTimingShowsItsErrorWhereItMatters) {
