@@ -34,16 +34,26 @@ void write_one_by_one(DoctorWriter& writer, const Checks& checks, size_t widest,
   }
 }
 
-// Checks that say the same, "12" and why; the most frequent first.
-std::vector<std::pair<size_t, std::string>> by_reason(const Checks& checks) {
-  std::map<std::string, size_t> counts;
-  for (const Check* check : checks) ++counts[check->reason];
-  std::vector<std::pair<size_t, std::string>> out;
-  for (const auto& [reason, count] : counts) {
-    out.emplace_back(count, reason.empty() ? "no reason recorded" : reason);
+// Checks that say the same.
+struct Reason {
+  std::string text;
+  size_t count = 0;
+  const Check* first = nullptr;
+};
+
+// The most frequent first.
+std::vector<Reason> by_reason(const Checks& checks) {
+  std::map<std::string, Reason> reasons;
+  for (const Check* check : checks) {
+    Reason& reason = reasons[check->reason];
+    if (++reason.count > 1) continue;
+    reason.text = check->reason.empty() ? "no reason recorded" : check->reason;
+    reason.first = check;
   }
+  std::vector<Reason> out;
+  for (const auto& [text, reason] : reasons) out.push_back(reason);
   std::stable_sort(out.begin(), out.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
+                   [](const Reason& a, const Reason& b) { return a.count > b.count; });
   return out;
 }
 
@@ -119,14 +129,10 @@ void write_bad(DoctorWriter& writer, const Probe& probe, size_t widest,
 void write_unknown(DoctorWriter& writer, const Probe& probe) {
   const auto reasons = by_reason(probe.unknown);
   for (size_t i = 0; i < std::min(reasons.size(), kMostReasons); ++i) {
-    const auto& [count, reason] = reasons[i];
-    const auto first = std::find_if(
-        probe.unknown.begin(), probe.unknown.end(),
-        [&](const Check* check) { return check->reason == reason || check->reason.empty(); });
-    const std::string key = (*first)->key;
+    const std::string& key = reasons[i].first->key;
     std::string whose = key.substr(key.find('/') + 1);
-    if (count > 1) whose += fmt::format(" and {} more", count - 1);
-    writer.headline(style_of(Standing::kUnknown), "", whose + ": " + reason, kInside);
+    if (reasons[i].count > 1) whose += fmt::format(" and {} more", reasons[i].count - 1);
+    writer.headline(style_of(Standing::kUnknown), "", whose + ": " + reasons[i].text, kInside);
   }
   if (reasons.size() > kMostReasons) {
     writer.line(std::string(kInside) + std::string(DoctorWriter::kIndent, ' '),
@@ -157,14 +163,14 @@ void write_skipped(DoctorWriter& writer, const DoctorReport& report, const Stand
   if (others.empty()) return;
   const auto reasons = by_reason(others);
   const std::string head = checks(others.size(), " was", "s were") + " skipped";
-  if (reasons.size() == 1) return writer.line("", head + ": " + reasons[0].second + kMore);
+  if (reasons.size() == 1) return writer.line("", head + ": " + reasons[0].text + kMore);
   writer.line("", head + kMore);
   for (size_t i = 0; i < std::min(reasons.size(), kMostReasons); ++i) {
-    writer.line(fmt::format("  {:>4}  ", reasons[i].first), reasons[i].second);
+    writer.line(fmt::format("  {:>4}  ", reasons[i].count), reasons[i].text);
   }
   if (reasons.size() > kMostReasons) {
     size_t rest = 0;
-    for (size_t i = kMostReasons; i < reasons.size(); ++i) rest += reasons[i].first;
+    for (size_t i = kMostReasons; i < reasons.size(); ++i) rest += reasons[i].count;
     writer.line(fmt::format("  {:>4}  ", rest), "for other reasons");
   }
 }
