@@ -9,6 +9,7 @@
 
 #include "cli/closed_sets.h"
 #include "cli/named_inputs.h"
+#include "cli/usage_words.h"
 #include "core/options.h"
 #include "core/printable.h"
 
@@ -291,7 +292,10 @@ int dispatch(const std::vector<CommandRow>& commands, Context& context) {
     for (const Parsed& parsed : all) {
       if (context.argv[1] == parsed.row->name) row = parsed.row;
     }
-    *context.err << "plumbline: " << error.what();
+    const bool no_command = row == nullptr && context.argv[1].rfind('-', 0) != 0;
+    *context.err << "plumbline: "
+                 << (no_command ? "there is no command '" + printable(context.argv[1]) + "'"
+                                : usage_words(error));
     const std::string near = suggestion(row, commands, context.argv);
     const std::string foreign = foreign_hint(row, context.argv);
     if (!foreign.empty()) *context.err << foreign;

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "core/error.h"
+#include "core/json_trouble.h"
 #include "core/resource_hint.h"
 
 namespace plumbline {
@@ -28,7 +29,7 @@ std::string words_for(const std::exception& error, const std::string& command) {
   }
   const char* what = system != nullptr ? "the system refused something" : "internal error";
   return fmt::format("{}: {}; please report it with the command line that you used", what,
-                     error.what());
+                     exception_words(error));
 }
 
 namespace {

@@ -30,7 +30,7 @@ void add_user_options(const UserOptions& user, OptionSet& options, std::vector<E
       continue;
     }
     error.code = ErrorCode::kConfig;
-    error.what = user.path + ": " + error.what;
+    error.what = user.places.at(name) + ": " + error.what;
     problems.push_back(std::move(error));
   }
 }

@@ -12,12 +12,12 @@
 #include "core/trusted_path.h"
 #include "scenarios/json_text.h"
 #include "scenarios/read_matrix.h"
+#include "scenarios/text_places.h"
 
 namespace plumbline {
 namespace {
 
 constexpr size_t kMostBytes = 1 << 20;
-constexpr size_t kShown = 60;  // letters of a name
 constexpr const char* kFile = "/plumbline/config.json";
 
 // Relative ones are to be ignored (XDG base directories, 0.8).
@@ -57,15 +57,21 @@ Expected<UserOptions> read_user_options(const std::string& path) {
     const bool named = first.rfind(path, 0) == 0;  // the line and column stand behind it
     return fail(bad_file(named ? first : path + ": " + first));
   }
-  if (!root->is_object()) return fail(bad_file(path + ": this is no JSON object"));
+  const TextPlaces places(path, *text);
+  if (!root->is_object()) {
+    return fail(bad_file(places.located("$") + ": this is no JSON object"));
+  }
   for (auto it = root->begin(); it != root->end(); ++it) {
     if (!it->is_primitive() || it->is_null()) {
-      return fail(bad_file(fmt::format("{}: the value of '{}' is no text, number or boolean", path,
-                                       it.key().substr(0, kShown))));
+      return fail(bad_file(fmt::format("{}: the value is no text, number or boolean",
+                                       places.located(json_path("$", it.key())))));
     }
   }
   out.path = path;
   out.values = read_options(*root);
+  for (const auto& [name, value] : out.values) {
+    out.places[name] = places.located(json_path("$", name));
+  }
   return out;
 }
 

@@ -12,6 +12,7 @@ namespace plumbline {
 struct UserOptions {
   std::string path;                           // empty = there is no such file
   std::map<std::string, std::string> values;  // option name -> text
+  std::map<std::string, std::string> places;  // option name -> "config.json:3:5: $.name"
 };
 
 // $XDG_CONFIG_HOME/plumbline/config.json, else ~/.config/plumbline/config.json; empty when neither

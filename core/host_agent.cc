@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "core/json.h"
+#include "core/json_trouble.h"
 
 namespace plumbline {
 
@@ -95,7 +96,7 @@ class InProcessAgent : public HostAgent {
       try {
         return row.run(params, AgentCall{deadline, &ending_});
       } catch (const std::exception& problem) {
-        return fail(ErrorCode::kProtocol, "request '" + request + "': " + problem.what());
+        return fail(ErrorCode::kProtocol, "request '" + request + "': " + exception_words(problem));
       }
     }
     return fail(ErrorCode::kUnsupported, "this agent does not know the request '" + request + "'");

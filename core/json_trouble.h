@@ -1,6 +1,6 @@
-// What is wrong with a text that should have been JSON, for people: on one line, in printable
-// ASCII, never long, and without the piece of the text that the library quotes, which may be
-// anything of any length.
+// What an exception says, in words of ours: on one line, in printable ASCII, never long, without
+// the pieces of text that libraries quote, which may be anything of any length, and without the
+// names by which a library calls its errors.
 #pragma once
 
 #include <exception>
@@ -8,6 +8,11 @@
 
 namespace plumbline {
 
+// A value that is not what was asked for, or a text that is no JSON: "bytes: must be number, but is
+// string", "no JSON at line 2, column 7".
 std::string json_trouble(const std::exception& error);
+
+// Any exception: the system's answer where it has one, else what kind of thing went wrong.
+std::string exception_words(const std::exception& error);
 
 }  // namespace plumbline

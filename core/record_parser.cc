@@ -22,7 +22,7 @@ constexpr size_t kMostCells = 4096;  // remembered by their text
 // The library counts columns in what was cut out for it.
 std::string short_reason(const std::exception& error) {
   std::string text = json_trouble(error);
-  if (text.starts_with("parse error at ")) text.erase(0, text.find(": ") + 2);
+  if (text.starts_with("no JSON at ")) text = "no JSON";
   return text;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/json.h"
+#include "core/json_trouble.h"
 #include "lab/matrix.h"
 
 namespace plumbline {
@@ -59,7 +60,7 @@ Diagnosis parse_diagnosis(const std::string& text, int exit_code) {
     }
   } catch (const Json::exception& error) {
     diagnosis.problem = fmt::format("doctor ended with {} and no diagnosis: {}", exit_code,
-                                    text.empty() ? "it said nothing" : error.what());
+                                    text.empty() ? "it said nothing" : json_trouble(error));
   }
   return diagnosis;
 }

@@ -9,6 +9,7 @@
 
 #include "core/command.h"
 #include "core/json.h"
+#include "core/json_trouble.h"
 #include "lab/create.h"
 #include "lab/shell.h"
 
@@ -110,7 +111,7 @@ void read_section(const std::string& section, const std::string& body, Snapshot&
         for (const Json& rule : json) out.push_back("rule " + rule.dump());
       }
     } catch (const Json::exception& error) {
-      out.push_back(section + " not understood: " + error.what());
+      out.push_back(section + " not understood: " + json_trouble(error));
     }
     return;
   }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/json.h"
+#include "core/json_scan.h"
 #include "core/json_trouble.h"
 #include "core/options.h"
 #include "lab/address.h"
@@ -227,14 +228,22 @@ std::string topology_problem(const LabTopology& topology) {
 }
 
 Expected<LabTopology> parse_topology(const std::string& text, const std::string& file) {
-  const Json json = Json::parse(text, nullptr, false, true);
-  if (json.is_discarded()) {
-    return fail(ErrorCode::kConfig, file + ": is not JSON", "see scenarios/labs for examples");
+  const JsonScan scan = scan_json(text);
+  if (!scan.faults.empty()) {
+    const JsonFault& fault = scan.faults.front();
+    return fail(ErrorCode::kConfig,
+                fmt::format("{}:{}: {}", file, spot_text(fault.spot), fault.what), fault.hint);
   }
+  const Json json = Json::parse(text, nullptr, false, true);
   if (!json.is_object() || !json.contains("plumbline_lab")) {
-    return fail(ErrorCode::kConfig, file + ": is no topology (no key 'plumbline_lab')",
+    return fail(ErrorCode::kConfig, file + ":1:1: is no topology (no key 'plumbline_lab')",
                 "see scenarios/labs for examples");
   }
+  // Every problem begins with the path of what it is about.
+  const auto placed = [&](const std::string& problem) {
+    const JsonSpot spot = scan.places.find(problem.substr(0, problem.find(": ")));
+    return fmt::format("{}:{}: {}", file, spot_text(spot), problem);
+  };
   LabTopology topology;
   for (const auto& [key, value] : json.items()) {
     std::string problem;
@@ -243,10 +252,10 @@ Expected<LabTopology> parse_topology(const std::string& text, const std::string&
     } catch (const Json::exception& error) {  // a number out of range
       problem = "$." + key + ": " + json_trouble(error);
     }
-    if (!problem.empty()) return fail(ErrorCode::kConfig, file + ": " + problem);
+    if (!problem.empty()) return fail(ErrorCode::kConfig, placed(problem));
   }
   const std::string problem = topology_problem(topology);
-  if (!problem.empty()) return fail(ErrorCode::kConfig, file + ": " + problem);
+  if (!problem.empty()) return fail(ErrorCode::kConfig, placed(problem));
   return topology;
 }
 

@@ -64,8 +64,8 @@ void AgentJobs::start(JobPointer job) {
   try {
     std::thread([self = shared_from_this(), job] { self->work(job); }).detach();
   } catch (const std::system_error& problem) {
-    finish(job, fail(ErrorCode::kBusy,
-                     std::string("this agent cannot start another thread: ") + problem.what()));
+    finish(job, fail(ErrorCode::kBusy, std::string("this agent cannot start another thread: ") +
+                                           exception_words(problem)));
     const std::lock_guard lock(mutex_);
     --running_;
   }
@@ -98,7 +98,8 @@ Expected<json> AgentJobs::run(const Job& job) const {
     return fail(ErrorCode::kProtocol,
                 "request '" + job.line.request + "': wrong parameters: " + json_trouble(problem));
   } catch (const std::exception& problem) {
-    return fail(ErrorCode::kSystem, "request '" + job.line.request + "': " + problem.what());
+    return fail(ErrorCode::kSystem,
+                "request '" + job.line.request + "': " + exception_words(problem));
   }
 }
 

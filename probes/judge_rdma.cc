@@ -5,6 +5,7 @@
 #include <map>
 #include <regex>
 
+#include "core/json_trouble.h"
 #include "probes/checks.h"
 #include "probes/judges.h"
 #include "probes/rules/host_rdma.h"
@@ -68,9 +69,9 @@ std::vector<Check> judge_command(const EvidenceSet& evidence, const ProbeParams&
     expression = std::regex(pattern, std::regex::extended);
   } catch (const std::regex_error& problem) {
     for (const HostEvidence& host : evidence.hosts) {
-      checks.push_back(
-          make_check({"command", host.name, {}, {}, label}, CheckOutcome::kUnknown,
-                     fmt::format("'{}' is no regular expression: {}", pattern, problem.what())));
+      checks.push_back(make_check(
+          {"command", host.name, {}, {}, label}, CheckOutcome::kUnknown,
+          fmt::format("'{}' is no regular expression: {}", pattern, exception_words(problem))));
     }
     return checks;
   }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/json.h"
+#include "core/json_trouble.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -36,8 +37,8 @@ class Watch : public nlohmann::json_sax<json> {
   bool end_object() override { return leave(); }
   bool start_array(size_t) override { return enter(); }
   bool end_array() override { return leave(); }
-  bool parse_error(size_t at, const std::string&, const json::exception& error) override {
-    problem = fmt::format("no JSON at byte {}: {}", at, clean(error.what()).substr(0, 160));
+  bool parse_error(size_t at, const std::string&, const json::exception&) override {
+    problem = fmt::format("no JSON at byte {}", at);
     return false;
   }
 
@@ -130,7 +131,7 @@ Expected<json> parse_bundle(std::string_view text) {
     if (document.is_object()) return document;
     return fail(ErrorCode::kWrongData, "no JSON object");
   } catch (const json::exception& error) {
-    return fail(ErrorCode::kWrongData, clean(error.what()));
+    return fail(ErrorCode::kWrongData, json_trouble(error));
   }
 }
 

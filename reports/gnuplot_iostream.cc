@@ -10,8 +10,8 @@ Status pipe_to(const std::string& command, const std::string& input) {
   try {
     Gnuplot gnuplot(command);
     gnuplot << input;
-  } catch (const std::exception& error) {
-    return fail(ErrorCode::kSystem, std::string("start gnuplot: ") + error.what());
+  } catch (const std::exception&) {
+    return fail(ErrorCode::kSystem, "start " + command, "is gnuplot installed?");
   }
   return {};
 }

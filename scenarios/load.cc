@@ -14,6 +14,7 @@
 #include "scenarios/read_expect.h"
 #include "scenarios/read_matrix.h"
 #include "scenarios/shape.h"
+#include "scenarios/text_places.h"
 
 namespace plumbline {
 namespace {
@@ -23,7 +24,14 @@ namespace fs = std::filesystem;
 // Keys that are joined name by name when files are merged; all others are replaced.
 constexpr const char* kJoinedKeys[] = {"config", "launch"};
 
-void merge_over(Json& base, Json&& top) {
+// What a file says, and where.
+struct Tree {
+  Json json = Json::object();
+  JsonPlaces places;
+};
+
+void merge_over(Tree& under, Tree&& over) {
+  Json &base = under.json, &top = over.json;
   for (auto it = top.begin(); it != top.end(); ++it) {
     const bool joined = std::find(std::begin(kJoinedKeys), std::end(kJoinedKeys), it.key()) !=
                         std::end(kJoinedKeys);
@@ -31,8 +39,10 @@ void merge_over(Json& base, Json&& top) {
       base[it.key()].update(it.value());
     } else {
       base[it.key()] = std::move(it.value());
+      under.places.erase_under(json_path("$", it.key()));
     }
   }
+  under.places.add_all(over.places);
 }
 
 // hosts.hostfile is relative to the file in which it stands.
@@ -50,12 +60,14 @@ class Loader {
       : vocabulary_(vocabulary), problems_(problems) {}
 
   // The tree of this text with all that it includes underneath.
-  Json tree(const std::string& text, const std::string& file) {
+  Tree tree(const std::string& text, const std::string& file) {
     const std::string name = chain_.empty() ? "" : file;
     auto root = parse_json_text(text, file, problems_);
+    Tree own;
+    own.places = places_.add(file, text);
     if (!root) {
       broken_ = true;
-      return Json::object();
+      return own;
     }
     check_shape(*root, name, vocabulary_, problems_);
     find_host_file_from(*root, file);
@@ -64,22 +76,31 @@ class Loader {
         root->contains("include") ? texts((*root)["include"]) : std::vector<std::string>{};
     included_ = included_ || !included.empty();
     root->erase("include");
-    Json merged = Json::object();
+    Tree merged;
     chain_.push_back(fs::path(file).lexically_normal());
     for (size_t i = 0; i < included.size(); ++i) {
       merge_over(merged, include(included[i], file, name));
     }
     chain_.pop_back();
-    merge_over(merged, std::move(*root));
+    own.json = std::move(*root);
+    merge_over(merged, std::move(own));
     return merged;
+  }
+
+  // The whole: what this text says with all that it includes underneath.
+  Json whole(const std::string& text, const std::string& file) {
+    Tree all = tree(text, file);
+    places_.set_merged(std::move(all.places));
+    return std::move(all.json);
   }
 
   // A file could not be read or parsed: what other files say cannot be judged without it.
   bool broken() const { return broken_; }
   bool included() const { return included_; }
+  const TextPlaces& places() const { return places_; }
 
  private:
-  Json include(const std::string& target, const std::string& from, const std::string& name) {
+  Tree include(const std::string& target, const std::string& from, const std::string& name) {
     const std::string where = (name.empty() ? "" : name + ": ") + std::string("$.include");
     const fs::path path = (fs::path(from).parent_path() / target).lexically_normal();
     if (std::find(chain_.begin(), chain_.end(), path) != chain_.end()) {
@@ -94,25 +115,26 @@ class Loader {
     const auto text = read_scenario_text(path.string(), where, problems_);
     if (!text) {
       broken_ = true;
-      return Json::object();
+      return {};
     }
     return tree(*text, path.string());
   }
 
-  Json refuse(const std::string& where, std::string message, std::string hint) {
+  Tree refuse(const std::string& where, std::string message, std::string hint) {
     broken_ = true;
     problems_.add(where, std::move(message), std::move(hint));
-    return Json::object();
+    return {};
   }
 
   const Vocabulary& vocabulary_;
   Problems& problems_;
+  TextPlaces places_;
   std::vector<fs::path> chain_;
   bool broken_ = false, included_ = false;
 };
 
-tl::unexpected<std::vector<ScenarioProblem>> all(Problems& problems) {
-  return tl::unexpected(problems.take());
+tl::unexpected<std::vector<ScenarioProblem>> all(Problems& problems, const TextPlaces& places) {
+  return tl::unexpected(places.located(problems.take()));
 }
 
 // The text as it was given, comments and all; where it leans on other files, what was read of them,
@@ -136,8 +158,8 @@ tl::expected<Scenario, std::vector<ScenarioProblem>> parse_scenario(const std::s
                                                                     const Vocabulary& vocabulary) {
   Problems problems;
   Loader loader(vocabulary, problems);
-  const Json root = loader.tree(text, file);
-  if (loader.broken()) return all(problems);
+  const Json root = loader.whole(text, file);
+  if (loader.broken()) return all(problems, loader.places());
   Scenario scenario = read_scenario(root, problems);
   scenario.file = file;
   scenario.text = text_to_keep(text, root, loader.included());
@@ -154,7 +176,8 @@ tl::expected<Scenario, std::vector<ScenarioProblem>> parse_scenario(const std::s
     problems.add("$", "there is nothing to do: neither probes nor a matrix",
                  "docs/scenario_format.md shows an example");
   }
-  if (!problems.empty()) return all(problems);
+  if (!problems.empty()) return all(problems, loader.places());
+  for (Rule& rule : scenario.expect) rule.place = loader.places().located(rule.place);
   return scenario;
 }
 
@@ -162,7 +185,7 @@ tl::expected<Scenario, std::vector<ScenarioProblem>> load_scenario(const std::st
                                                                    const Vocabulary& vocabulary) {
   Problems problems;
   const auto text = read_scenario_text(path, path, problems);
-  if (!text) return all(problems);
+  if (!text) return tl::unexpected(problems.take());
   return parse_scenario(*text, path, vocabulary);
 }
 

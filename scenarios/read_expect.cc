@@ -9,6 +9,7 @@
 #include "scenarios/key_table.h"
 #include "scenarios/read_matrix.h"
 #include "scenarios/shape.h"
+#include "scenarios/text_places.h"
 
 namespace plumbline {
 namespace {
@@ -201,7 +202,7 @@ std::vector<Rule> read_expect(const Json& list, const std::string& file, const s
     if (!list[i].is_object()) continue;  // reported with the shapes
     const std::string path = json_path("$.expect", i);
     Rule rule = reader.read(list[i], path);
-    rule.place = file + " " + path;
+    rule.place = prefix + path;
     if (rule.origin.empty()) rule.origin = fs::path(file).filename().string() + " " + path;
     rules.push_back(std::move(rule));
   }
@@ -241,7 +242,9 @@ tl::expected<std::vector<Rule>, std::vector<ScenarioProblem>> load_rules(
       rules = read_expect((*root)["expect"], path, prefix, vocabulary, problems);
     }
   }
-  if (!problems.empty()) return tl::unexpected(problems.take());
+  const TextPlaces places = text ? TextPlaces(path, *text) : TextPlaces();
+  if (!problems.empty()) return tl::unexpected(places.located(problems.take()));
+  for (Rule& rule : rules) rule.place = places.located(rule.place);
   return rules;
 }
 

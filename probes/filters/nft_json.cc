@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "core/json.h"
+#include "core/json_trouble.h"
 #include "probes/filters/net_values.h"
 #include "probes/filters/nft_statements.h"
 #include "probes/filters/parse_filters.h"
@@ -189,7 +190,7 @@ Status parse_nft_json(const std::string& text, std::vector<FilterRule>& rules) {
     if (Status status = ruleset.read(*list); !status) return status;
     add_new_tables(ruleset.take(), rules);
   } catch (const Json::exception& error) {
-    return fail(ErrorCode::kProtocol, std::string("nft: ") + rule_text(error.what()));
+    return fail(ErrorCode::kProtocol, std::string("nft: ") + json_trouble(error));
   }
   return {};
 }

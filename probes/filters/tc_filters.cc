@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/json.h"
+#include "core/json_trouble.h"
 #include "probes/filters/net_values.h"
 #include "probes/filters/parse_filters.h"
 #include "probes/filters/parse_limits.h"
@@ -259,7 +260,7 @@ Status parse_tc_filters(const std::string& text, const std::string& device,
       }
     }
   } catch (const Json::exception& error) {
-    return fail(ErrorCode::kProtocol, std::string("tc: ") + rule_text(error.what()));
+    return fail(ErrorCode::kProtocol, std::string("tc: ") + json_trouble(error));
   }
   // Asked by chain and preference, whatever order they are listed in.
   std::stable_sort(found.begin(), found.end(), [](const FilterRule& a, const FilterRule& b) {

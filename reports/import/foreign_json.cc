@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "core/json.h"
+#include "core/json_scan.h"
+#include "core/json_trouble.h"
 #include "reports/import/foreign.h"
 #include "reports/text.h"
 
@@ -99,12 +101,13 @@ size_t lines_in(std::string_view text) {
   return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-// nlohmann's words without its own prefix and code: "parse error at line 3, column 7: ..."
-std::string parse_problem(const std::string& what) {
-  const size_t space = what.find("] ");
-  std::string text = clean(space == std::string::npos ? what : what.substr(space + 2));
-  if (text.size() > 200) text = text.substr(0, 200) + " ...";
-  return clean(text);
+// "line 3, column 7: a comma is missing ...".
+std::string parse_problem(const std::string& text, const json::exception& error) {
+  const JsonScan scan = scan_json(text);
+  if (!scan.broken) return json_trouble(error);
+  const JsonFault& fault = scan.faults.back();
+  return fmt::format("line {}, column {}: {}", fault.spot.line, fault.spot.column,
+                     clean(fault.what));
 }
 
 Expected<json> parse_cut(const Cut& cut) {
@@ -117,7 +120,7 @@ Expected<json> parse_cut(const Cut& cut) {
     return json::parse(cut.text);
   } catch (const json::exception& error) {
     return fail(ErrorCode::kConfig,
-                "broken JSON, counted from here: " + parse_problem(error.what()));
+                "broken JSON, counted from here: " + parse_problem(cut.text, error));
   }
 }
 

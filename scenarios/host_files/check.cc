@@ -228,7 +228,9 @@ std::vector<ScenarioProblem> check_host_file(const HostFile& file, const Backend
   check_families(file, problems);
   check_matrix(file, problems);
   if (backend != nullptr) backend->check(file, problems);
-  return problems.take();
+  std::vector<ScenarioProblem> out = problems.take();
+  for (ScenarioProblem& problem : out) problem.where = located(file, problem.where);
+  return out;
 }
 
 }  // namespace plumbline

@@ -11,6 +11,7 @@
 #include "scenarios/host_files/facts.h"
 #include "scenarios/host_files/formats.h"
 #include "scenarios/host_words.h"
+#include "scenarios/text_places.h"
 
 namespace plumbline {
 namespace {
@@ -52,6 +53,7 @@ HostFile file_of_scenario(const std::string& text, const std::string& path, Prob
   out.row = find_host_file_format("ours");
   out.file = path;
   out.of_scenario = true;
+  out.lines = std::make_shared<TextPlaces>(path, text);
   auto scenario = parse_scenario(text, path, {});
   if (!scenario) {
     for (ScenarioProblem& problem : scenario.error()) {
@@ -86,7 +88,17 @@ HostFile read_file(const std::string& path, const std::string& where, int ranks,
     if (!root || !problems.empty()) return {};
   }
   Json* json = root ? &*root : nullptr;
-  if (!is_scenario(json)) return read_host_text({*text, path, json, ranks}, problems);
+  if (!is_scenario(json)) {
+    Problems own;
+    const auto lines = json != nullptr ? std::make_shared<TextPlaces>(path, *text) : nullptr;
+    HostFile out = read_host_text({*text, path, json, ranks}, own);
+    out.lines = lines;
+    for (ScenarioProblem& problem : own.take()) {
+      problems.add(located(out, problem.where), std::move(problem.message),
+                   std::move(problem.hint));
+    }
+    return out;
+  }
   if (scenarios == Scenarios::kTaken) return file_of_scenario(*text, path, problems);
   problems.add(where, fmt::format("{} is a scenario, not a host file", in_quotes(path)),
                "use `include` to build on another scenario");
@@ -103,6 +115,10 @@ void check_names(const HostFile& file, Problems& problems) {
 }
 
 }  // namespace
+
+std::string located(const HostFile& file, const std::string& where) {
+  return file.lines == nullptr ? where : file.lines->located(where);
+}
 
 HostFile read_host_text(const HostText& in, Problems& problems) {
   for (const HostFileFormat& row : host_file_formats()) {

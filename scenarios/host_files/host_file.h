@@ -5,6 +5,7 @@
 // all. Plain values and pure functions, but for load_host_file(), which reads one file.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -16,6 +17,7 @@
 namespace plumbline {
 
 class Problems;
+class TextPlaces;
 struct HostText;  // formats.h
 struct HostFileFormat;
 
@@ -28,6 +30,7 @@ struct HostFile {
   bool of_scenario = false;             // it is a scenario, whose own hosts these are
   std::vector<ScenarioHost> hosts;      // in the order of the ranks
   std::vector<std::string> places;      // where each of them stands: "$.hosts[0]", "hosts.txt:3"
+  std::shared_ptr<const TextPlaces> lines;  // on which line that is; null where `places` say it
   std::string backend;  // MLX's, as the file says it, `ring` of a ring file; empty = it does not
   std::string coordinator;  // where rank 0 coordinates, of our own form; empty = it does not say
   EnvironmentList envs;     // what every rank gets, in file order
@@ -61,6 +64,9 @@ const HostFileFormat* find_host_file_format(const std::string& name);  // nullpt
 // Any of the formats, or a scenario (then it is that one's hosts in our own form). All problems at
 // once.
 tl::expected<HostFile, std::vector<ScenarioProblem>> load_host_file(const std::string& path);
+
+// A place of this file with its line: "hosts.json:3:5: $.hosts[0].ssh".
+std::string located(const HostFile& file, const std::string& where);
 
 // Why nothing can be run on the hosts of this file, or empty.
 std::string why_not_runnable(const HostFile& file);

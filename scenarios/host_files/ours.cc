@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 
 #include "core/json.h"
 #include "probes/subnet.h"
@@ -68,15 +69,6 @@ Json entry_of(const HostFile& file, size_t i) {
   return entry;
 }
 
-// [] in the cell of the host itself is as good as null.
-void null_diagonal(Json& hosts) {
-  for (size_t i = 0; hosts.is_array() && i < hosts.size(); ++i) {
-    if (!hosts[i].is_object() || !hosts[i].contains("rdma")) continue;
-    Json& row = hosts[i]["rdma"];
-    if (row.is_array() && i < row.size() && row[i].is_array() && row[i].empty()) row[i] = nullptr;
-  }
-}
-
 // A key beside `hosts`.
 void read_key(const std::string& key, const Json& value, HostFile& out, Problems& problems) {
   if (key == "hosts") return;
@@ -94,6 +86,33 @@ void read_key(const std::string& key, const Json& value, HostFile& out, Problems
     return;
   }
   out.coordinator = ip;
+}
+
+HostFile read_object(const HostText& in, Problems& problems) {
+  HostFile out;
+  Json& root = *in.json;
+  for (auto it = root.begin(); it != root.end(); ++it) {
+    read_key(it.key(), it.value(), out, problems);
+  }
+  Json& hosts = root["hosts"];
+  if (mixes_forms(hosts, problems)) return out;
+  if (hosts.is_object() && hosts.contains("hostfile")) {
+    problems.add("$.hosts.hostfile", "a host file cannot name another one",
+                 "that key belongs in a scenario");
+    return out;
+  }
+  check_shape_of(root, "hosts", "hosts", {}, problems);
+  if (!root.contains("hosts")) return out;
+  out.hosts = read_hosts(root["hosts"], in.usual_ranks(), problems);
+  for (size_t i = 0; i < out.hosts.size(); ++i) out.places.push_back(json_path("$.hosts", i));
+  for (ScenarioHost& host : out.hosts) host.ring = out.backend == "ring" && !host.data.empty();
+  return out;
+}
+
+// What stands in the file alone, and was read as the value of `hosts`.
+std::string without_key(const std::string& where) {
+  constexpr std::string_view kKey = "$.hosts";
+  return where.rfind(kKey, 0) == 0 ? "$" + where.substr(kKey.size()) : where;
 }
 
 }  // namespace
@@ -114,30 +133,18 @@ bool is_own_form(const HostText& in) {
 }
 
 HostFile read_own_form(const HostText& in, Problems& problems) {
-  HostFile out;
   Json& root = *in.json;
+  if (!root.is_array() && !root.contains("local")) return read_object(in, problems);
   // {"local": N} and the list are the value of `hosts`.
-  if (root.is_array() || root.contains("local")) {
-    Json whole = Json::object();
-    whole["hosts"] = std::move(root);
-    root = std::move(whole);
+  Json whole = Json::object();
+  whole["hosts"] = std::move(root);
+  root = std::move(whole);
+  Problems own;
+  HostFile out = read_object(in, own);
+  for (ScenarioProblem& problem : own.take()) {
+    problems.add(without_key(problem.where), std::move(problem.message), std::move(problem.hint));
   }
-  for (auto it = root.begin(); it != root.end(); ++it) {
-    read_key(it.key(), it.value(), out, problems);
-  }
-  Json& hosts = root["hosts"];
-  if (mixes_forms(hosts, problems)) return out;
-  if (hosts.is_object() && hosts.contains("hostfile")) {
-    problems.add("$.hosts.hostfile", "a host file cannot name another one",
-                 "that key belongs in a scenario");
-    return out;
-  }
-  null_diagonal(hosts);
-  check_shape_of(root, "hosts", "hosts", {}, problems);
-  if (!root.contains("hosts")) return out;
-  out.hosts = read_hosts(root["hosts"], in.usual_ranks(), problems);
-  for (size_t i = 0; i < out.hosts.size(); ++i) out.places.push_back(json_path("$.hosts", i));
-  for (ScenarioHost& host : out.hosts) host.ring = out.backend == "ring" && !host.data.empty();
+  for (std::string& place : out.places) place = without_key(place);
   return out;
 }
 

@@ -92,7 +92,8 @@ TEST_F(Rules, WhatIsWrongWithOneIsSaidBeforeAnythingStarts) {
                                      "you mean 'busbw_of_roof'?"));
   const Finished file = run("", {"--rules", rule_file(R"({"p50": "10us"})")});
   EXPECT_EQ(file.status, 1);
-  EXPECT_THAT(file.err, HasSubstr(path("r.json") + ": $.expect[0].p50: '10us' has no relation"));
+  EXPECT_THAT(file.err,
+              HasSubstr(path("r.json") + ":1:36: $.expect[0].p50: '10us' has no relation"));
   EXPECT_EQ(run("", {"--rules", path("none.json")}).status, 1);
   const Finished baseline = run(R"({"p50_of_baseline": "<=1.05"})");
   EXPECT_EQ(baseline.status, 1);

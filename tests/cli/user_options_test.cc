@@ -114,7 +114,7 @@ TEST(UserOptions, MistakesNameTheFile) {
                {R"({"chunk_bytes": null})", "chunk_bytes"},
                {R"({"spin_us": 1, "spin_us": 2})", "twice"},
                {R"({"\u001b[31m": 1})", "no such option"},
-               {"{\"\x1b[31m\": 1}", "syntax error"}};
+               {"{\"\x1b[31m\": 1}", "control character"}};
   for (const auto& one : cases) {
     const Home home(one.text);
     const Finished done = home.run({"plan", "smoke"});

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+#include <vector>
+
 #include "core/json.h"
 
 namespace plumbline {
@@ -33,7 +36,44 @@ TEST(JsonTrouble, SaysWhatIsWrongAndNeverWhatWasRead) {
     EXPECT_THAT(trouble, Not(HasSubstr("99999")));
   }
   EXPECT_THAT(trouble_of("[1,\n\"ab"), HasSubstr("line 2"));
-  EXPECT_THAT(trouble_of("1"), HasSubstr("type must be string"));
+  EXPECT_THAT(trouble_of("1"), HasSubstr("must be string, but is number"));
+}
+
+// Neither the library's names for its errors nor C++'s.
+TEST(JsonTrouble, HoldsNoTextOfALibrary) {
+  std::vector<std::string> said;
+  const auto note = [&said](auto act) {
+    try {
+      act();
+    } catch (const std::exception& error) {
+      said.push_back(json_trouble(error));
+      said.push_back(exception_words(error));
+    }
+  };
+  using nlohmann::json;
+  note([] { json::parse("{\"a\" 1}").dump(); });
+  note([] { json(5).at("a").dump(); });
+  note([] { json::object().at("a").dump(); });
+  note([] { json::array().at(3).dump(); });
+  note([] { json("x").get<bool>(); });
+  note([] { json("x").get<double>(); });
+  note([] { json(5).push_back(6); });
+  note([] { json(5).value("a", 1); });
+  note([] { json("\xff").dump(); });
+  note([] { json::parse("1e999").dump(); });
+  note([] { std::string("a").substr(5).clear(); });
+  note([] { std::vector<int>().at(1) = 1; });
+  note([] { throw std::bad_alloc(); });
+  note([] { std::regex("(", std::regex::extended).flags(); });
+  ASSERT_EQ(said.size(), 28u);
+  for (const std::string& text : said) {
+    EXPECT_FALSE(text.empty());
+    for (const char* word :
+         {"json.exception", "parse_error", "parse error", "syntax error", "cannot use",
+          "type must be", "basic_string", "std::", "__", "regex", "vector", "parsing"}) {
+      EXPECT_THAT(text, Not(HasSubstr(word)));
+    }
+  }
 }
 
 }  // namespace

@@ -52,8 +52,8 @@ struct WrongFile {
 
 TEST(Topology, WhatIsWrongIsNamedWithItsPath) {
   const WrongFile table[] = {
-      {"", "not JSON"},
-      {"{", "not JSON"},
+      {"", "there is no value in this file"},
+      {"{", "the '{' of line 1 is not closed"},
       {"[]", "no topology"},
       {"{}", "no topology"},
       {R"({"hosts": []})", "no topology"},
@@ -106,7 +106,7 @@ TEST(Topology, WhatIsWrongIsNamedWithItsPath) {
   for (const WrongFile& row : table) {
     const auto topology = parse_topology(row.text, "lab.json");
     ASSERT_FALSE(topology) << row.text;
-    EXPECT_THAT(topology.error().message(), StartsWith("lab.json: ")) << row.text;
+    EXPECT_THAT(topology.error().message(), StartsWith("lab.json:1:")) << row.text;
     EXPECT_THAT(topology.error().message(), HasSubstr(row.problem)) << row.text;
   }
 }

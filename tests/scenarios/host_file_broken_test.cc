@@ -25,7 +25,7 @@ const std::vector<BrokenFile>& broken_files() {
       {"empty", "", "the file is empty"},
       {"blank", " \n\t\n", "the file is empty"},
       {"comments only", "# nothing\n#\n", "names no host"},
-      {"truncated", std::string(kMesh).substr(0, 200), "missing closing quote"},
+      {"truncated", std::string(kMesh).substr(0, 200), "the quote that closes this text is missing"},
       {"half a ring", R"([["10.0.0.1:1"], ["10.0)", "FILE:1"},
       {"too deep", deep, "FILE:1"},
       {"deep and closed", deep + std::string(500'000, ']'), "$[0][0]: is no cell"},

@@ -165,7 +165,7 @@ TEST(HostFiles, AScenarioNamesAWrongOne) {
     return scenario ? std::string() : all_lines(scenario.error());
   };
   EXPECT_THAT(problems(R"([{"ssh": "a", "ipss": []}])"),
-              HasSubstr("h.json: $[0].ipss: unknown key"));
+              HasSubstr("h.json:1:15: $[0].ipss: unknown key"));
   EXPECT_THAT(problems(R"([[null, "rdma_en3"], ["rdma_en3", null]])"),
               HasSubstr("$.hosts.hostfile: a jaccl-matrix file names no machines"));
   EXPECT_THAT(problems(R"({"plumbline": 1, "hosts": {"hostfile": "h.json"}})"),

@@ -138,7 +138,7 @@ TEST(ScenarioInclude, ProblemsNameTheIncludedFile) {
   const std::string lines =
       failure(folder.write("top.json", R"({"plumbline": 1, "include": "bad.json", "rofs": true,
                                            "probes": ["ip"]})"));
-  EXPECT_NE(lines.find(folder.path("bad.json") + ": $.sed: unknown key"), std::string::npos)
+  EXPECT_NE(lines.find(folder.path("bad.json") + ":1:18: $.sed: unknown key"), std::string::npos)
       << lines;
   EXPECT_NE(lines.find("$.rofs: unknown key"), std::string::npos) << lines;
 
