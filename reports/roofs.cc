@@ -15,9 +15,9 @@ namespace {
 
 bool has_time(const Item& item) { return item.time.p50 && *item.time.p50 > 0; }
 
-// Roofs of this name that were measured on the record's path: in its own run, or, when that run has
-// none (it resumed another), in one of the same plan; of those the ones of its own number of ranks,
-// if there are any.
+// Roofs of this name that were measured on the record's path: those of its own number of ranks, in
+// its own run or, when that has none (it resumed another), in one of the same plan; else those of
+// other numbers of ranks.
 std::vector<const Item*> roofs_for(const View& view, const Record& record, std::string_view op) {
   std::array<std::vector<const Item*>, 4> by_fit;  // best fit first
   for (const Item* roof : view.roofs) {
@@ -31,7 +31,7 @@ std::vector<const Item*> roofs_for(const View& view, const Record& record, std::
                             theirs.distribution == ours.distribution;
     if (roof->record->cell.op != op || !roof->valid() || !same_path) continue;
     if (same_run || same_plan)
-      by_fit[(same_run ? 0U : 2U) + (same_ranks ? 0U : 1U)].push_back(roof);
+      by_fit[(same_ranks ? 0U : 2U) + (same_run ? 0U : 1U)].push_back(roof);
   }
   for (const std::vector<const Item*>& roofs : by_fit) {
     if (!roofs.empty()) return roofs;

@@ -171,6 +171,18 @@ TEST(View, RoofsOfTheSameWorldComeFirst) {
   EXPECT_EQ(bandwidth_roof(view, *view.items[7].record)->record, &records[3]);
 }
 
+// The second part of a run measured what the first had left: four ranks with their roof, and a cell
+// of two ranks whose roof the first part has.
+TEST(View, ARowOfAResumedRunTakesTheRoofOfItsOwnRanks) {
+  std::vector<Record> records = samples::roofs();
+  Record slower = record("roof", "raw_duplex", "auto", 4, 4 << 20, 2'600'000);
+  Record left = record("bandwidth", "allreduce", "ring", 2, 1 << 20, 1'000'000);
+  slower.run_id = left.run_id = "run8";
+  records.insert(records.end(), {slower, left});
+  const View view = make_view(records);
+  EXPECT_EQ(bandwidth_roof(view, *view.items[6].record)->record, &records[3]);
+}
+
 TEST(View, FailedRoofIsNoRoof) {
   std::vector<Record> records = samples::roofs();
   for (Record& roof : records) roof.measurement.outcome = Outcome::kError;
