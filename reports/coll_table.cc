@@ -46,9 +46,9 @@ std::string ci_text(const Side& side) {
 }
 
 // The columns of one placement.
-template <Side NcclRow::*side>
+template <Side NcclRow::*Which>
 void add_side(const CollTableSpec& spec, const char* group, std::vector<ColumnSpec>& columns) {
-  const bool in = side == &NcclRow::in;
+  const bool in = Which == &NcclRow::in;
   const auto add = [&](const char* name, const char* unit, int width, int least, int priority,
                        std::string (*text)(const NcclRow&)) {
     columns.push_back({group, name, unit, width, least, priority, text});
@@ -56,23 +56,23 @@ void add_side(const CollTableSpec& spec, const char* group, std::vector<ColumnSp
   // Apart from the columns of the other placement.
   const int time = in ? 9 : 8;
   add("time", "(us)", time, time, in ? 2 : 0,
-      [](const NcclRow& row) { return time_text(row.*side); });
+      [](const NcclRow& row) { return time_text(row.*Which); });
   if (spec.moves_data) {
     add("algbw", "(GB/s)", 7, 7, in ? 6 : 5,
-        [](const NcclRow& row) { return algbw_text(row.*side); });
+        [](const NcclRow& row) { return algbw_text(row.*Which); });
     add("busbw", "(GB/s)", 7, 7, in ? 2 : 0,
-        [](const NcclRow& row) { return busbw_text(row.*side); });
+        [](const NcclRow& row) { return busbw_text(row.*Which); });
   }
   if (spec.checked) {
-    add("wrong", "", 5, 5, in ? 4 : 3, [](const NcclRow& row) { return wrong_text(row.*side); });
+    add("wrong", "", 5, 5, in ? 4 : 3, [](const NcclRow& row) { return wrong_text(row.*Which); });
   }
-  add("p50", "(us)", 8, 8, in ? 9 : 7, [](const NcclRow& row) { return p50_text(row.*side); });
+  add("p50", "(us)", 8, 8, in ? 9 : 7, [](const NcclRow& row) { return p50_text(row.*Which); });
   if (spec.enough_for_ci) {
     add("95% CI", "(us)", 18, 14, in ? 10 : 8,
-        [](const NcclRow& row) { return ci_text(row.*side); });
+        [](const NcclRow& row) { return ci_text(row.*Which); });
   }
   if (spec.enough_for_p99) {
-    add("p99", "(us)", 8, 8, in ? 9 : 6, [](const NcclRow& row) { return p99_text(row.*side); });
+    add("p99", "(us)", 8, 8, in ? 9 : 6, [](const NcclRow& row) { return p99_text(row.*Which); });
   }
 }
 
