@@ -26,7 +26,8 @@ struct OwnNames {
 // on, then what is missing is one usage error that names every flag. Asks again (on `out`) after an
 // answer that cannot be, three times at most, and after one that holds an own name, unless that is
 // meant as a word (--keep-names, or y): published, it would name the machine, and replaced it would
-// say something else than was typed. Without a terminal, and with --yes, such a name is a usage error.
+// say something else than was typed. Without a terminal, and with --yes, such a name is a usage
+// error.
 Expected<BundleStatement> ask_statement(const Args& args, const OwnNames& own, std::istream* in,
                                         std::ostream& out);
 
