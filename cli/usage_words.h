@@ -1,11 +1,8 @@
 // What is wrong with a command line, in words of ours. Pure.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <string>
-
-namespace CLI {
-class ParseError;
-}  // namespace CLI
 
 namespace plumbline {
 
