@@ -295,7 +295,7 @@ int dispatch(const std::vector<CommandRow>& commands, Context& context) {
     const bool no_command = row == nullptr && context.argv[1].rfind('-', 0) != 0;
     *context.err << "plumbline: "
                  << (no_command ? "there is no command '" + printable(context.argv[1]) + "'"
-                                : usage_words(error));
+                                : usage_words(error.get_exit_code(), error.what()));
     const std::string near = suggestion(row, commands, context.argv);
     const std::string foreign = foreign_hint(row, context.argv);
     if (!foreign.empty()) *context.err << foreign;

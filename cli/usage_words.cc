@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <array>
 #include <string_view>
 
@@ -29,10 +30,9 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::string usage_words(const CLI::ParseError& error) {
-  const std::string text = error.what();
+std::string usage_words(int kind, const std::string& text) {
   for (const UsageRow& row : kRows) {
-    if (error.get_exit_code() != static_cast<int>(row.kind)) continue;
+    if (kind != static_cast<int>(row.kind)) continue;
     const size_t at = row.behind.empty() ? std::string::npos : text.find(row.behind);
     std::string kept = at == std::string::npos ? text : text.substr(at + row.behind.size());
     if (!row.before.empty()) kept = kept.substr(0, kept.find(row.before));

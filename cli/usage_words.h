@@ -1,11 +1,11 @@
 // What is wrong with a command line, in words of ours. Pure.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 namespace plumbline {
 
-std::string usage_words(const CLI::ParseError& error);
+// Of the parser's error: its exit code and its text.
+std::string usage_words(int kind, const std::string& text);
 
 }  // namespace plumbline
