@@ -29,8 +29,8 @@ RunAnswer answer_of(const ReportInput& input, const View& view,
                    missed + counts.failed + counts.errors + counts.invalid > 0;
   const bool nothing = counts.total() == counts.skipped && input.checks.empty();
   const bool incomplete = !input.incomplete.empty();
-  const size_t noted =
-      counts.noisy + counts.skipped + answer.outliers + input.notes.size() + no_roof_notes(view).size();
+  const size_t noted = counts.noisy + counts.skipped + answer.outliers + input.notes.size() +
+                       no_roof_notes(view).size();
   const bool remarks = health == Health::kWarn || noted > 0;
   const bool unsure = nothing || incomplete || remarks || answer.unknown_links > 0;
   answer.tone = bad ? Tone::kBad : unsure ? Tone::kWarn : Tone::kGood;

@@ -66,7 +66,8 @@ constexpr KeyRow kTable[] = {
      "to talk (leaves of a star): their pair is skipped with that reason."},
     {"hosts[].rdma", 0, kText | kNull | kTexts, kOptional, nullptr, "none", kNoMin, kNoMax,
      "This host's row of the device matrix, one cell per host of the list: the RDMA device of this "
-     "host that faces that one, a list where several cables do, `null` for itself (or `[]`) and where "
+     "host that faces that one, a list where several cables do, `null` for itself (or `[]`) and "
+     "where "
      "there is no link. Two hosts without a link are not supposed to talk."},
     {"hosts[].ranks", kInt | kText, 0, kOptional, kRanksOfCores, "launch.ranks_per_host", 1,
      kMaxRanks,

@@ -133,7 +133,8 @@ TEST(Console, OnlyErrors) {
   const std::string text = report("console", input_of({error}));
   EXPECT_THAT(text, HasSubstr("ERROR [1]"));
   EXPECT_THAT(text, HasSubstr("[1] error: rank 1 is gone"));
-  EXPECT_EQ(lines_of(text).back(), "1 cell: 1 error");
+  EXPECT_THAT(text, HasSubstr("\n1 cell: 1 error\n"));
+  EXPECT_EQ(lines_of(text).back(), "Verdict: Not sound");
 }
 
 TEST(Console, OneRecord) {
