@@ -28,6 +28,10 @@ while [ $# -gt 0 ]; do
   esac
 done
 
+if [ -e build ] && [ ! -w build ]; then
+  echo "quickstart: you may not write to build/, which somebody else made; clone the project into a folder of your own" >&2
+  exit 1
+fi
 step() { printf '\n== %s\n' "$*"; }
 
 [ -e build/plumbline ] || echo "The first time this installs packages, then builds for 5 to 20 minutes."
