@@ -96,13 +96,13 @@ TEST(Tables, APathLosesItsBeginningAndOthersTheirPlaceOnlyAfterThat) {
                    {"", "folder", "", true, 1, false}};
   table.columns.back().path = true;
   table.rows = {
-      {{"3f2a", "30 passed", "/home/me/measurements/plumbline-out/quickstart-1"}, Tone::kPlain}};
+      {{"3f2a", "30 passed", "/data/me/measurements/plumbline-out/quickstart-1"}, Tone::kPlain}};
   EXPECT_EQ(to_text(table, 40, false, nullptr).back(), "3f2a  30 passed  ...ine-out/quickstart-1");
   std::vector<std::string> left_out;
   EXPECT_EQ(to_text(table, 30, false, &left_out).back(), "3f2a  ...line-out/quickstart-1");
   EXPECT_EQ(left_out, (std::vector<std::string>{"cells"}));
   EXPECT_EQ(to_text(table, 0, false, nullptr).back(),
-            "3f2a  30 passed  /home/me/measurements/plumbline-out/quickstart-1");
+            "3f2a  30 passed  /data/me/measurements/plumbline-out/quickstart-1");
 }
 
 TEST(Tables, GroupNameWiderThanItsColumnStays) {
