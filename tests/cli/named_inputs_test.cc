@@ -16,7 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;

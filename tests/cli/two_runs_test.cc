@@ -2,6 +2,7 @@
 // who has is told what holds them.
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -74,6 +75,7 @@ TEST(TwoRuns, AlsoWithProbes) { start_together(""); }
 class Listener {
  public:
   explicit Listener(int port) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
+    fcntl(fd_.get(), F_SETFD, FD_CLOEXEC);  // a run that inherited it would be a holder too
     const int on = 1;
     setsockopt(fd_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     sockaddr_in address{};

@@ -129,7 +129,7 @@ Matrix random_matrix(std::mt19937& random) {
   const bool both_ways = below(2) == 0;
   Matrix m;
   m.ranks = static_cast<int>(3 + (below(4) == 0 ? below(14) : below(5)));
-  const auto cells = static_cast<size_t>(m.ranks * m.ranks);
+  const auto side = static_cast<size_t>(m.ranks), cells = side * side;
   m.rates.resize(cells);
   if (latency_kind > 0) m.latency.resize(cells);
   for (int from = 0; from < m.ranks; ++from) {
