@@ -18,6 +18,15 @@ PLUMBLINE_JSON_FIELDS(WatchState, nics, routes, carrier_changes, counters, tempe
 
 namespace {
 
+// Counters come from other hosts: no two of these, added, leave 64 bits.
+constexpr int64_t kMostCount = int64_t{1} << 61;
+
+// By how much a counter grew; 0 where it began anew, or one of the two is no count.
+int64_t growth(int64_t before, int64_t now) {
+  const bool counts = before >= 0 && now >= before && now <= kMostCount;
+  return counts ? now - before : 0;
+}
+
 constexpr int64_t kRoundsForMean = 3;
 constexpr size_t kMostChanges = 20;  // of one look; a host that loses a hundred interfaces says so
 
@@ -128,7 +137,7 @@ void HostHistory::compare_links(const WatchState& now, std::vector<HostChange>& 
     const auto earlier = last_->carrier_changes.find(nic.name);
     const auto later = now.carrier_changes.find(nic.name);
     if (earlier == last_->carrier_changes.end() || later == now.carrier_changes.end()) continue;
-    const int64_t changes = later->second - earlier->second;
+    const int64_t changes = growth(earlier->second, later->second);
     if (changes > 1 || (changes == 1 && before->carrier == nic.carrier)) {
       out.push_back(
           {"link", nic.name,
@@ -153,9 +162,9 @@ void HostHistory::compare_rest(const WatchState& now, std::vector<HostChange>& o
   }
   for (const auto& [kind, value] : now.throttled) {
     const auto before = last_->throttled.find(kind);
-    if (before != last_->throttled.end() && value > before->second) {
-      out.push_back({"cpu", kind,
-                     fmt::format("CPU throttled by heat: {} +{}", kind, value - before->second)});
+    const int64_t more = before == last_->throttled.end() ? 0 : growth(before->second, value);
+    if (more > 0) {
+      out.push_back({"cpu", kind, fmt::format("CPU throttled by heat: {} +{}", kind, more)});
     }
   }
   // Against the last one that was told, so that slow warming is seen too.
@@ -173,7 +182,7 @@ void HostHistory::count(const std::string& name, int64_t more, std::vector<HostC
   const WatchCounterRow* row = watched_counter(name);
   if (row == nullptr) return;
   Tally& tally = tallies_[name];
-  tally.in_round += more;
+  tally.in_round = std::min(tally.in_round + more, kMostCount);
   if (tally.told || more == 0 || tally.in_round < row->least) return;
   if (row->factor > 0) {
     if (rounds_before_ < kRoundsForMean) return;
@@ -193,7 +202,7 @@ void HostHistory::next_round(int64_t round) {
   if (round_ > 0) ++rounds_before_;
   round_ = round;
   for (auto& [name, tally] : tallies_) {
-    tally.in_all += tally.in_round;
+    tally.in_all = std::min(tally.in_all + tally.in_round, kMostCount);
     tally.in_round = 0;
     tally.told = false;
   }
@@ -211,9 +220,7 @@ std::vector<HostChange> HostHistory::observe(const WatchState& now, int64_t roun
   compare_rest(now, out);
   for (const auto& [name, value] : now.counters) {
     const auto before = last_->counters.find(name);
-    if (before != last_->counters.end() && value >= before->second) {
-      count(name, value - before->second, out);
-    }
+    if (before != last_->counters.end()) count(name, growth(before->second, value), out);
   }
   if (out.size() > kMostChanges) {
     const size_t more = out.size() - kMostChanges;
