@@ -25,7 +25,6 @@
 namespace plumbline {
 namespace {
 
-constexpr const char* kTokenVariable = "PLUMBLINE_TOKEN_FILE";
 constexpr int kDefaultPort = 29499;  // below the ranks' ports, so that it is in nobody's way
 constexpr int kDefaultMinutes = 10;
 constexpr unsigned kEndSeconds = 2;

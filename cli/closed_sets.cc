@@ -26,7 +26,7 @@ Words names_of(const Rows& rows, Words first = {}) {
   return first;
 }
 
-Words table(const char* name) {
+Words listed(const char* name) {
   for (const NamedTable& candidate : all_tables()) {
     if (candidate.name == name) return names_of(candidate.rows);
   }
@@ -48,7 +48,7 @@ Words only_one() { return {"1"}; }
 Words launchers() { return launcher_choices(); }
 Words backends() { return names_of(backend_table()); }
 Words faults() { return names_of(fault_table()); }
-Words probes() { return table("probes"); }
+Words probes() { return listed("probes"); }
 Words operations() { return names_of(op_table()); }
 
 // What a cell's fields are called where one of them may differ (--ignore).
@@ -58,11 +58,11 @@ Words fields() { return cell_fields(); }
 constexpr ClosedSet kSets[] = {
     {"doctor", "--only", probes},
     {"list", "", [] { return names_of(all_tables()); }},
-    {"report", "", [] { return table("reports"); }},
+    {"report", "", [] { return listed("reports"); }},
     {"compare", "--ignore", fields},
     {"run", "--ignore", fields},
     {"run", "--launcher", launchers},
-    {"submit", "--link-kind", [] { return table("link-kinds"); }},
+    {"submit", "--link-kind", [] { return listed("link-kinds"); }},
     {"results", "",
      [] {
        return Words{"update", "check", "list", "show", "prune"};
@@ -105,7 +105,7 @@ constexpr ClosedSet kSets[] = {
      [] { return Words{"up", "list", "exec", "faults", "inject", "heal", "down", "matrix"}; }},
     {"lab", "inject", faults},
     {"lab", "heal", faults},
-    {"help", "", [] { return table("commands"); }},
+    {"help", "", [] { return listed("commands"); }},
     {"completion", "",
      [] {
        return Words{"bash", "zsh", "fish"};
@@ -139,7 +139,7 @@ Words option_values(const OptionRow& option) {
   if (option.choices != nullptr) return split(option.choices);
   if (name == "algorithm") return names_of(algorithm_table(), {"auto"});
   if (name == "kernel") {
-    Words out = table("kernels");
+    Words out = listed("kernels");
     out.insert(out.begin(), "auto");
     return out;
   }

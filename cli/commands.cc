@@ -50,7 +50,7 @@ constexpr const char* kRunNotes =
     "Under mpirun, srun or torchrun every rank runs this command: rank 0 coordinates and prints,\n"
     "the others serve it (docs/launchers.md).";
 const FlagRow kJson = {"--json", nullptr, "machine-readable output"};
-const FlagRow kAllowedSigners = {
+const FlagRow kSignersFlag = {
     "--allowed-signers", "FILE",
     "whose keys are whose, as ssh-keygen reads it (reports/community/allowed_signers)"};
 
@@ -234,7 +234,7 @@ std::vector<CommandRow> command_table() {
       {"verify",
        "recompute every value of bundles and check their hashes, links and signatures",
        {{"file", "bundle", true, true}},
-       {kAllowedSigners, kJson},
+       {kSignersFlag, kJson},
        false,
        false,
        run_verify,
@@ -247,7 +247,7 @@ std::vector<CommandRow> command_table() {
         {"id", "show: the run's id, its first letters, or last", false}},
        {{"--folder", "DIR", "update, check: the bundles (reports/community)"},
         {"--page", "FILE", "update, check: the page (RESULTS.md); its picture stands beside it"},
-        kAllowedSigners,
+        kSignersFlag,
         {"--allow-new", nullptr, "check: bundles that the page does not list yet are accepted"},
         {"--keep", "N", "prune: all but the newest N runs"},
         {"--older-than", "AGE", "prune: runs older than this (30d, 12h)"},

@@ -10,7 +10,7 @@ struct CommandExamples {
   std::vector<ExampleRow> rows;
 };
 
-const std::vector<CommandExamples>& table() {
+const std::vector<CommandExamples>& all_examples() {
   static const std::vector<CommandExamples> kTable = {
       {"run",
        {{"plumbline run quickstart", "a first look at this machine, about a minute"},
@@ -112,7 +112,7 @@ const std::vector<CommandExamples>& table() {
 }  // namespace
 
 std::vector<ExampleRow> examples_of(const std::string& command) {
-  for (const CommandExamples& entry : table()) {
+  for (const CommandExamples& entry : all_examples()) {
     if (command == entry.command) return entry.rows;
   }
   return {};

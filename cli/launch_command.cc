@@ -34,7 +34,7 @@ namespace plumbline {
 namespace {
 
 constexpr size_t kMaxOutputLine = 1u << 20;  // bytes; the rest of a longer line is dropped
-constexpr int64_t kEndMs = 2500;             // from the end of their input to SIGKILL
+constexpr int64_t kGraceMs = 2500;           // from the end of their input to SIGKILL
 constexpr int64_t kKeepAliveNs = 2 * kSecond;
 constexpr int64_t kOrderMs = 8000;  // a slow login
 constexpr int kSshFailed = 255;
@@ -330,7 +330,7 @@ class Launcher {
       input_.drop(rank.input.get());
       rank.input.reset();
     }
-    const Deadline deadline = Deadline::after_ms(kEndMs);
+    const Deadline deadline = Deadline::after_ms(kGraceMs);
     while (!all_ended() && !deadline.passed() && interrupts() < 2) {
       move_output();
       for (Running& rank : ranks_) {

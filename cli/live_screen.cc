@@ -19,8 +19,8 @@ constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l\x1b[2J";
 constexpr std::string_view kLeave = "\x1b[?25h\x1b[?1049l";
 
 // Signals that end a process, but for those that plumbline counts (interrupts.h) or ignores.
-constexpr std::array kEndings = {SIGHUP, SIGQUIT, SIGILL,  SIGTRAP, SIGABRT, SIGBUS,
-                                 SIGFPE, SIGSEGV, SIGXCPU, SIGSYS,  SIGUSR1, SIGUSR2};
+constexpr std::array kEndingSignals = {SIGHUP, SIGQUIT, SIGILL,  SIGTRAP, SIGABRT, SIGBUS,
+                                       SIGFPE, SIGSEGV, SIGXCPU, SIGSYS,  SIGUSR1, SIGUSR2};
 
 // What has to be undone, for handlers: written before they are installed, and only read by them.
 struct Undo {
@@ -28,7 +28,7 @@ struct Undo {
   volatile std::sig_atomic_t resumed = 0;
   bool keys = false;  // standard input has been changed
   termios before{}, during{};
-  std::array<struct sigaction, kEndings.size()> endings{};
+  std::array<struct sigaction, kEndingSignals.size()> endings{};
   struct sigaction stop {};
   std::terminate_handler terminate = nullptr;
 };
@@ -61,8 +61,8 @@ void leave() {
 // As it would have ended without us: the handler before us, or the system, is next.
 void leave_and_end(int number) {
   leave();
-  for (size_t i = 0; i < kEndings.size(); ++i) {
-    if (kEndings[i] == number) ::sigaction(number, &undo.endings[i], nullptr);
+  for (size_t i = 0; i < kEndingSignals.size(); ++i) {
+    if (kEndingSignals[i] == number) ::sigaction(number, &undo.endings[i], nullptr);
   }
   ::raise(number);
 }
@@ -90,11 +90,11 @@ void catch_signals() {
   struct sigaction action {};
   sigemptyset(&action.sa_mask);
   action.sa_handler = leave_and_end;
-  for (size_t i = 0; i < kEndings.size(); ++i) {
-    ::sigaction(kEndings[i], &action, &undo.endings[i]);
+  for (size_t i = 0; i < kEndingSignals.size(); ++i) {
+    ::sigaction(kEndingSignals[i], &action, &undo.endings[i]);
     // Ignored by whoever started us (nohup): stays so.
     if (undo.endings[i].sa_handler == SIG_IGN) {
-      ::sigaction(kEndings[i], &undo.endings[i], nullptr);
+      ::sigaction(kEndingSignals[i], &undo.endings[i], nullptr);
     }
   }
   action.sa_handler = leave_and_stop;
@@ -107,8 +107,8 @@ void catch_signals() {
 }
 
 void release_signals() {
-  for (size_t i = 0; i < kEndings.size(); ++i) {
-    ::sigaction(kEndings[i], &undo.endings[i], nullptr);
+  for (size_t i = 0; i < kEndingSignals.size(); ++i) {
+    ::sigaction(kEndingSignals[i], &undo.endings[i], nullptr);
   }
   ::sigaction(SIGTSTP, &undo.stop, nullptr);
   std::set_terminate(undo.terminate);

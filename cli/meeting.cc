@@ -12,8 +12,6 @@
 namespace plumbline {
 namespace {
 
-constexpr const char* kTokenVariable = "PLUMBLINE_TOKEN_FILE";
-
 // Rank 0 leaves its addresses and a random number with the process manager, for all ranks to fetch.
 Expected<Master> master_over_pmi(const LauncherPlace& place, const std::string& descriptor,
                                  const OptionSet& options, std::string& job) {

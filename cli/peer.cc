@@ -11,13 +11,13 @@
 #include <memory>
 
 #include "core/fd.h"
+#include "launch/agent_link.h"
 #include "probes/subnet.h"
 
 namespace plumbline {
 namespace {
 
 constexpr int64_t kAttachMs = 8000;
-constexpr const char* kTokenVariable = "PLUMBLINE_TOKEN_FILE";
 
 struct Target {
   std::string address;

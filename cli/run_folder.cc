@@ -25,8 +25,8 @@ constexpr const char* kFiles[] = {kRecordsFile,    kEventsFile,   kDoctorFile,
                                   kChecklistFile,  kRunStateFile, kFolderLock};
 constexpr const char* kFolders[] = {"traces/"};
 // What stands in the folders of reports and traces.
-constexpr const char* kEndings[] = {".svg", ".png",  ".dat",  ".gp",  ".md", ".json",
-                                    ".csv", ".html", ".pcap", ".log", ".dot"};
+constexpr const char* kFileEndings[] = {".svg", ".png",  ".dat",  ".gp",  ".md", ".json",
+                                        ".csv", ".html", ".pcap", ".log", ".dot"};
 
 bool is_own_file(const std::string& name) {
   const bool fixed = std::find(std::begin(kFiles), std::end(kFiles), name) != std::end(kFiles);
@@ -43,8 +43,8 @@ bool is_own_folder(const std::string& name) {
 }
 
 bool is_own_ending(const fs::path& path) {
-  return std::find(std::begin(kEndings), std::end(kEndings), path.extension()) !=
-         std::end(kEndings);
+  return std::find(std::begin(kFileEndings), std::end(kFileEndings), path.extension()) !=
+         std::end(kFileEndings);
 }
 
 // Of one cell: traces/0123456789abcdef.

@@ -179,7 +179,9 @@ const std::vector<Question>& questions() {
   return kTable;
 }
 
-std::string key_of(const Question& question) { return std::string(question.flag.name).substr(2); }
+std::string option_of(const Question& question) {
+  return std::string(question.flag.name).substr(2);
+}
 
 // "'VM' is the name of this machine"; empty when there is none. Their user's name is what people
 // are asked for as submitter.
@@ -289,7 +291,7 @@ Expected<BundleStatement> ask_statement(const Args& args, const OwnNames& own, s
   const bool may_ask = in != nullptr && !args.has("yes");
   std::vector<std::string> missing;
   for (const Question& question : questions()) {
-    const std::vector<std::string> given = args.all(key_of(question));
+    const std::vector<std::string> given = args.all(option_of(question));
     Status answered;
     if (!given.empty()) {
       answered = questioner.take_flags(question, given, may_ask);

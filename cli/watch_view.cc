@@ -118,7 +118,7 @@ std::vector<const LiveLink*> links_to_show(const LiveHost& host) {
   return out;
 }
 
-double key_of(const Row& row, WatchSort sort) {
+double sort_key(const Row& row, WatchSort sort) {
   if (row.link == nullptr) return -1;
   switch (sort) {
     case WatchSort::kHost:
@@ -149,7 +149,7 @@ std::vector<Row> rows_of(const std::vector<LiveHost>& hosts, const WatchView& vi
     for (const LiveLink* link : links) rows.push_back({&host, link});
   }
   std::stable_sort(rows.begin(), rows.end(), [&view](const Row& a, const Row& b) {
-    return key_of(a, view.sort) > key_of(b, view.sort);
+    return sort_key(a, view.sort) > sort_key(b, view.sort);
   });
   if (view.reverse) std::reverse(rows.begin(), rows.end());
   std::set<const LiveHost*> told;

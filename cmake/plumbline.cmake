@@ -24,6 +24,9 @@ if(GIT_FOUND AND EXISTS "${PROJECT_SOURCE_DIR}/.git")
   endif()
 endif()
 
+option(PLUMBLINE_FUZZ "Link the fuzz targets with libFuzzer (clang)" OFF)
+option(PLUMBLINE_UNITY "Compile several files as one; off is better for changing a file again and again" ON)
+
 add_library(plumbline_flags INTERFACE)
 target_include_directories(plumbline_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
 target_compile_definitions(plumbline_flags INTERFACE PLUMBLINE_VERSION="${PROJECT_VERSION}")
@@ -34,6 +37,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(plumbline_flags INTERFACE -Wno-restrict -Wno-null-dereference
                                                    -Wno-maybe-uninitialized -Wno-stringop-overflow
                                                    -Wno-array-bounds)
+  if(PLUMBLINE_UNITY)
+    # To GCC every united file is a header, where an unnamed type would be wrong, and the names of one file are not
+    # those of another.
+    target_compile_options(plumbline_flags INTERFACE -Wno-subobject-linkage -Wno-shadow -Wshadow=local)
+  endif()
 endif()
 if(PLUMBLINE_SANITIZE)
   target_compile_options(plumbline_flags INTERFACE -fsanitize=${PLUMBLINE_SANITIZE}
@@ -42,26 +50,45 @@ if(PLUMBLINE_SANITIZE)
   target_compile_definitions(plumbline_flags INTERFACE PLUMBLINE_SANITIZED)
 endif()
 
-# Most of the time of a build goes into optimising what need not be fast, and into the same headers again and again.
-# Only what moves and reduces data is optimised under a sanitizer; a release optimises its tests no more than that, and
-# what is not on the data path a little. Under a sanitizer the headers that most files include are compiled once for
-# each target; a release goes without, so that a file must include what it uses. (The cross compiler for macOS cannot.)
+# Most of the time of a build goes into optimising what need not be fast. Only what moves and reduces data is optimised
+# under a sanitizer; a release optimises what is not on the data path a little, and tests never.
 function(plumbline_quick_compile target folder)
-  set(data_path "^(core|transport|kernels|collectives)$")
-  if(NOT folder MATCHES "${data_path}")
-    if(PLUMBLINE_SANITIZE OR target MATCHES "^tests_")
+  if(target MATCHES "^tests_")
+    target_compile_options(${target} PRIVATE -O0)
+    if(PLUMBLINE_SANITIZE)  # stacks name the functions of tests without their lines
+      target_compile_options(${target} PRIVATE -g0)
+    endif()
+  elseif(NOT folder MATCHES "^(core|transport|kernels|collectives)$")
+    if(PLUMBLINE_SANITIZE)
       target_compile_options(${target} PRIVATE -O0)
-      if(PLUMBLINE_SANITIZE AND target MATCHES "^tests_")  # stacks name the functions of tests without their lines
-        target_compile_options(${target} PRIVATE -g0)
-      endif()
     elseif(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT PLUMBLINE_CROSS_TOOLS AND folder MATCHES "^(cli|lab|scenarios|probes|launch|reports)$")
       target_compile_options(${target} PRIVATE -O1)
     endif()
   endif()
-  if(PLUMBLINE_SANITIZE)
-    target_precompile_headers(${target} PRIVATE <algorithm> <chrono> <functional> <map> <memory> <mutex> <optional> <set>
-                              <string> <thread> <vector> <fmt/format.h> "${PROJECT_SOURCE_DIR}/core/json.h" <tl/expected.hpp>)
+endfunction()
+
+# The rest goes into reading the same headers again and again, so six to twelve files are compiled as one: what a file
+# keeps in its unnamed namespace then needs a name that no other file of the target has (for the rare file that cannot,
+# ALONE below). The hash of its name decides which files a file stands with, so that a new one moves no others; when
+# their number doubles, each group falls in two. scripts/lint.sh tidy compiles every file by itself, so that each
+# includes what it uses.
+function(plumbline_unite target)
+  if(NOT PLUMBLINE_UNITY)
+    return()
   endif()
+  list(LENGTH ARGN count)
+  set(groups 1)
+  while(count GREATER_EQUAL 12)
+    math(EXPR groups "${groups} * 2")
+    math(EXPR count "${count} / 2")
+  endwhile()
+  foreach(file IN LISTS ARGN)
+    string(MD5 hash ${file})
+    string(SUBSTRING ${hash} 0 4 hash)
+    math(EXPR group "0x${hash} % ${groups}")
+    set_source_files_properties(${file} PROPERTIES UNITY_GROUP ${group})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
 # The .cc files of the current folder and of these folders below it, less those of another platform (x_linux.cc,
@@ -80,26 +107,32 @@ function(plumbline_own_sources result)
   set(${result} ${files} PARENT_SCOPE)
 endfunction()
 
-# plumbline_module(NAME DEPS folder... [BELOW folder...] [EXCEPT file...] [LIBS target...]) makes the static library
-# plumbline_NAME of one folder: all its .cc files and those of the folders BELOW it, less EXCEPT. DEPS may only name
-# folders below it in the picture of the house.
+# plumbline_module(NAME DEPS folder... [BELOW folder...] [EXCEPT file...] [ALONE file...] [LIBS target...]) makes the
+# static library plumbline_NAME of one folder: all its .cc files and those of the folders BELOW it, less EXCEPT. DEPS may
+# only name folders below it in the picture of the house.
 function(plumbline_module name)
-  cmake_parse_arguments(arg "" "" "DEPS;BELOW;EXCEPT;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "DEPS;BELOW;EXCEPT;ALONE;LIBS" ${ARGN})
   plumbline_own_sources(sources ${arg_BELOW})
   if(arg_EXCEPT)
     list(REMOVE_ITEM sources ${arg_EXCEPT})
   endif()
   add_library(plumbline_${name} STATIC ${sources})
   plumbline_quick_compile(plumbline_${name} ${name})
+  if(PLUMBLINE_FUZZ)  # libFuzzer sees by it which code an input has reached; the tests need none of it
+    target_compile_options(plumbline_${name} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
+  list(REMOVE_ITEM sources ${arg_ALONE})
+  plumbline_unite(plumbline_${name} ${sources})
   list(TRANSFORM arg_DEPS PREPEND plumbline_)
   target_link_libraries(plumbline_${name} PUBLIC plumbline_flags ${arg_DEPS} tl::expected fmt::fmt
                                                  Threads::Threads PRIVATE ${arg_LIBS})
 endfunction()
 
-# plumbline_test(FOLDER [BELOW folder...] [SOURCES file...] [LIBS target...] [LABEL name]) makes the binary tests_FOLDER from all
-# .cc files beside it, those of the folders BELOW, and further SOURCES, links the folder's library and registers each of its tests with ctest.
-# ctest label = FOLDER, or LABEL (process = starts whole programs). A test that skips itself (GTEST_SKIP) is
-# counted as skipped, with its reason. Under a sanitizer a binary is a few tests, shards of GoogleTest, instead.
+# plumbline_test(FOLDER [BELOW folder...] [SOURCES file...] [LIBS target...] [LABEL name]) makes the binary tests_FOLDER
+# from all .cc files beside it, those of the folders BELOW, and further SOURCES, links the folder's library and registers
+# each of its tests with ctest. ctest label = FOLDER, or LABEL (process = starts whole programs). A test that skips
+# itself (GTEST_SKIP) is counted as skipped, with its reason. Under a sanitizer a binary is a few tests, shards of
+# GoogleTest, instead.
 function(plumbline_test folder)
   cmake_parse_arguments(arg "" "LABEL" "BELOW;SOURCES;LIBS" ${ARGN})
   if(NOT arg_LABEL)
@@ -108,9 +141,7 @@ function(plumbline_test folder)
   plumbline_own_sources(sources ${arg_BELOW})
   add_executable(tests_${folder} ${sources} ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/tests/support/surroundings.cc)
   plumbline_quick_compile(tests_${folder} ${folder})
-  if(PLUMBLINE_SANITIZE)  # elsewhere a file must include what it uses
-    target_precompile_headers(tests_${folder} PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
-  endif()
+  plumbline_unite(tests_${folder} ${sources} ${arg_SOURCES})
   target_link_libraries(tests_${folder} PRIVATE plumbline_${folder} ${arg_LIBS} GTest::gmock
                                                 GTest::gtest_main)
   target_compile_definitions(tests_${folder} PRIVATE

@@ -12,7 +12,7 @@
 namespace plumbline {
 namespace {
 
-constexpr size_t kLongest = 300;
+constexpr size_t kLongestText = 300;
 
 // How the library says something, and how we do. Keys of ours may stand before it.
 struct Phrase {
@@ -66,7 +66,7 @@ std::string json_trouble(const std::exception& error) {
     if (at == std::string::npos) continue;
     text.replace(at, phrase.to_the_end ? std::string::npos : phrase.theirs.size(), phrase.ours);
   }
-  if (text.size() > kLongest) text = text.substr(0, kLongest) + " ...";
+  if (text.size() > kLongestText) text = text.substr(0, kLongestText) + " ...";
   for (char& c : text) {
     if (c < ' ' || c > '~') c = '?';
   }

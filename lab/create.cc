@@ -19,7 +19,7 @@ namespace {
 constexpr double kBucketSeconds = 0.002;
 constexpr double kLeastBucket = 16'000, kMostBucket = 1'000'000;  // bytes
 
-std::string joined(const std::vector<std::string>& lines) {
+std::string script_of(const std::vector<std::string>& lines) {
   std::string out;
   for (const std::string& line : lines) out += line + "\n";
   return out;
@@ -116,7 +116,7 @@ CreationStep switch_step(const Lab& lab) {
     lines.push_back(ip_in(netns, "link add office type bridge"));
     lines.push_back(ip_in(netns, "link set office up"));
   }
-  return {"switch", joined(lines)};
+  return {"switch", script_of(lines)};
 }
 
 CreationStep control_step(const Lab& lab) {
@@ -134,7 +134,7 @@ CreationStep control_step(const Lab& lab) {
                                 is_ipv6(host.control) ? " nodad" : "")));
     lines.push_back(ip_in(host.netns, fmt::format("link set {} up", host.control_interface)));
   }
-  return {"control network", joined(lines)};
+  return {"control network", script_of(lines)};
 }
 
 CreationStep host_step(const Lab& lab, size_t index) {
@@ -161,7 +161,7 @@ CreationStep host_step(const Lab& lab, size_t index) {
       "printf 'passwd: files\\ngroup: files\\nhosts: files\\nservices: files\\n"
       "protocols: files\\n' > " +
       folder + "/nsswitch.conf");
-  return {"host " + host.name, joined(lines)};
+  return {"host " + host.name, script_of(lines)};
 }
 
 }  // namespace

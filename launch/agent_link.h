@@ -16,6 +16,9 @@
 
 namespace plumbline {
 
+// Names a file with the token that both ends of a meeting know (mode 600).
+inline constexpr const char* kTokenVariable = "PLUMBLINE_TOKEN_FILE";
+
 // How to reach one host.
 struct AgentPlace {
   std::string host;

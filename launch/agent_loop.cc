@@ -19,7 +19,7 @@ using nlohmann::json;
 constexpr size_t kMaxBacklog = 64u << 20;
 constexpr int64_t kFlushMs = 200;    // for the last answers, when the input has ended
 constexpr int64_t kGraceMs = 1'000;  // for handlers that still run then
-constexpr int kMaxSleepMs = 1'000;
+constexpr int kLoopSleepMs = 1'000;
 
 // One thread moves all bytes, so that neither a slow reader nor a handler can keep the end of the
 // input from being seen.
@@ -57,7 +57,7 @@ class Loop {
     std::array<pollfd, 3> fds{{{ended_ ? -1 : in_, static_cast<short>(listens ? POLLIN : 0), 0},
                                {out_, static_cast<short>(backlog > 0 ? POLLOUT : 0), 0},
                                {jobs_->wake().read_fd(), POLLIN, 0}}};
-    if (poll(fds.data(), fds.size(), next.poll_timeout_ms(kMaxSleepMs)) < 0) {
+    if (poll(fds.data(), fds.size(), next.poll_timeout_ms(kLoopSleepMs)) < 0) {
       if (errno == EINTR) return {};
       return fail_errno(ErrorCode::kSystem, "wait for requests", errno);
     }

@@ -20,8 +20,8 @@
 namespace plumbline {
 namespace {
 
-constexpr int kUserTimeoutMs = 20'000;  // unacknowledged bytes: the other machine has gone
-constexpr int kMaxSleepMs = 250;
+constexpr int kAgentTimeoutMs = 20'000;  // unacknowledged bytes: the other machine has gone
+constexpr int kSocketSleepMs = 250;
 
 Digest secret_of(const std::string& token) { return sha256("plumbline agent token " + token); }
 
@@ -71,7 +71,7 @@ Expected<Fd> wait_for_coordinator(Door& door, Deadline deadline) {
   while (!deadline.passed()) {
     poll.clear();
     door.add_to(poll);
-    poll.wait(deadline.poll_timeout_ms(kMaxSleepMs));
+    poll.wait(deadline.poll_timeout_ms(kSocketSleepMs));
     std::vector<Fd> proved = door.step(poll);
     if (!proved.empty()) return std::move(proved.front());
   }
@@ -92,7 +92,7 @@ AgentStart attach_agent(const std::string& host, const std::string& address, int
 
 AgentStart attach_agent(const std::string& host, Fd connection, Deadline deadline,
                         const std::map<std::string, std::string>& config) {
-  tune_connection(connection.get(), kUserTimeoutMs);
+  tune_connection(connection.get(), kAgentTimeoutMs);
   AgentWires wires;
   wires.from = std::move(connection);
   std::vector<Expected<std::unique_ptr<AgentConnection>>> connections;
@@ -139,7 +139,7 @@ Status serve_one_coordinator(const std::vector<std::string>& addresses, int port
     if (!coordinator) return fail(coordinator.error());
     connection = std::move(*coordinator);
   }
-  tune_connection(connection.get(), kUserTimeoutMs);
+  tune_connection(connection.get(), kAgentTimeoutMs);
   return serve_agent(connection.get(), connection.get(), requests, settings);
 }
 

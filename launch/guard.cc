@@ -27,7 +27,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kLookMs = 100;
+constexpr int kGuardLookMs = 100;
 
 // The order's files, there while this lives.
 class OrderedFiles {
@@ -159,7 +159,7 @@ class Asker {
     const bool full = program_.full();
     const auto listen = static_cast<short>(full ? 0 : POLLIN);
     pollfd entries[] = {{settings_.input, listen, 0}, {program_.wants_to_write(), POLLOUT, 0}};
-    poll(entries, 2, kLookMs);
+    poll(entries, 2, kGuardLookMs);
     if (entries[1].revents != 0) program_.write();
     if (entries[0].revents != 0) {
       if (full) return true;  // asked for nothing, so it is the end

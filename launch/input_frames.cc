@@ -6,7 +6,7 @@
 namespace plumbline {
 namespace {
 
-constexpr size_t kLongestLine = 16;
+constexpr size_t kLongestCount = 16;
 
 }  // namespace
 
@@ -29,7 +29,7 @@ bool InputFrames::feed(std::string_view bytes) {
     bytes.remove_prefix(1);
     if (c != '\n') {
       line_ += c;
-      nonsense_ = line_.size() > kLongestLine;
+      nonsense_ = line_.size() > kLongestCount;
     } else {
       nonsense_ = !take_line();
       line_.clear();

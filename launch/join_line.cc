@@ -10,7 +10,7 @@ using nlohmann::json;
 
 constexpr int kMostRanks = 1'000'000;
 
-Error nonsense(const std::string& what) {
+Error bad_greeting(const std::string& what) {
   return Error{ErrorCode::kProtocol, what, 0, "all ranks must be the same build", ""};
 }
 
@@ -37,7 +37,7 @@ Expected<JoinRequest> decode_join(const std::string& line) {
     const json object = json::parse(line);
     JoinRequest request;
     if (object.at("join") != 1)
-      return fail(nonsense("a rank speaks another version of the protocol"));
+      return fail(bad_greeting("a rank speaks another version of the protocol"));
     get_field(object, "rank", request.rank);
     get_field(object, "size", request.size);
     get_field(object, "launcher", request.launcher);
@@ -51,10 +51,10 @@ Expected<JoinRequest> decode_join(const std::string& line) {
     get_field(object, "variables", request.variables);
     const bool sane = request.rank >= 0 && request.rank < kMostRanks && request.size >= 1 &&
                       request.size <= kMostRanks;
-    if (!sane) return fail(nonsense("a rank arrives with impossible numbers"));
+    if (!sane) return fail(bad_greeting("a rank arrives with impossible numbers"));
     return request;
   } catch (const json::exception& error) {
-    return fail(nonsense("a rank sends an invalid greeting: " + json_trouble(error)));
+    return fail(bad_greeting("a rank sends an invalid greeting: " + json_trouble(error)));
   }
 }
 
@@ -81,7 +81,7 @@ JoinAnswer decode_join_answer(const std::string& line) {
         0, object.at("hint").get<std::string>(), object.at("cause").get<std::string>()});
     return answer;
   } catch (const json::exception& error) {
-    return {fail(nonsense("rank 0 sends an invalid answer: " + json_trouble(error))), false};
+    return {fail(bad_greeting("rank 0 sends an invalid answer: " + json_trouble(error))), false};
   }
 }
 
@@ -91,7 +91,7 @@ Expected<int> decode_agent_offer(const std::string& line) {
   try {
     return json::parse(line).at("agent").get<int>();
   } catch (const json::exception& error) {
-    return fail(nonsense("an agent sends an invalid greeting: " + json_trouble(error)));
+    return fail(bad_greeting("an agent sends an invalid greeting: " + json_trouble(error)));
   }
 }
 

@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kKey = "plumbline_master";
 constexpr size_t kMaxLine = 64 * 1024;  // bytes
 constexpr size_t kMaxText = 1000;       // PMI-1 promises 1024
-constexpr int kMaxSleepMs = 500;
+constexpr int kPmiSleepMs = 500;
 
 Error trouble(ErrorCode code, const std::string& what) {
   return Error{code, "PMI: " + what, 0,
@@ -55,7 +55,7 @@ class PmiClient {
   Status ready(short events) const {
     while (true) {
       pollfd entry{fd_, events, 0};
-      if (poll(&entry, 1, deadline_.poll_timeout_ms(kMaxSleepMs)) > 0) return {};
+      if (poll(&entry, 1, deadline_.poll_timeout_ms(kPmiSleepMs)) > 0) return {};
       if (deadline_.passed()) {
         return fail(trouble(ErrorCode::kTimeout, "no answer in time: not all ranks have come"));
       }

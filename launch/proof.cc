@@ -11,7 +11,7 @@ namespace {
 using State = Handshake::State;
 
 constexpr int kDialling = 0, kListening = 1;
-constexpr int kMaxSleepMs = 250;
+constexpr int kProofSleepMs = 250;
 constexpr int64_t kProofMs = 5'000;  // for a dialler to prove itself
 
 HandshakeIdentity identity(int rank, const std::string& channel, const Digest& secret) {
@@ -29,7 +29,7 @@ Expected<Fd> connect_to(const SocketAddress& address, Deadline deadline) {
   if (!fd) return fd;
   while (true) {
     pollfd entry{fd->get(), POLLOUT, 0};
-    if (poll(&entry, 1, deadline.poll_timeout_ms(kMaxSleepMs)) > 0) break;
+    if (poll(&entry, 1, deadline.poll_timeout_ms(kProofSleepMs)) > 0) break;
     if (deadline.passed()) {
       return fail(ErrorCode::kTimeout, "connect to " + to_text(address) + ": no answer in time");
     }
@@ -60,7 +60,7 @@ Expected<Fd> dial_and_prove(const SocketAddress& remote, const HandshakeIdentity
   while (true) {
     poll.clear();
     socket.add_to(poll);
-    poll.wait(deadline.poll_timeout_ms(kMaxSleepMs));
+    poll.wait(deadline.poll_timeout_ms(kProofSleepMs));
     const State state = socket.step(poll);
     if (state == State::kDone) return socket.take();
     if (state == State::kFailed) return fail(socket.error());

@@ -11,14 +11,14 @@ namespace plumbline {
 namespace {
 
 constexpr size_t kMaxLine = 64u << 20;  // bytes; nobody who means well sends a longer one
-constexpr int kMaxSleepMs = 1000;
+constexpr int kWireSleepMs = 1000;
 
 }  // namespace
 
 Status SocketWire::ready(short events, Deadline deadline) const {
   while (true) {
     pollfd entry{fd_.get(), events, 0};
-    if (poll(&entry, 1, deadline.poll_timeout_ms(kMaxSleepMs)) > 0) return {};
+    if (poll(&entry, 1, deadline.poll_timeout_ms(kWireSleepMs)) > 0) return {};
     if (deadline.passed()) return fail(ErrorCode::kTimeout, who_ + ": no answer in time");
   }
 }

@@ -38,7 +38,7 @@ constexpr double kSuspiciousCores = 0.33;  // the same on shared cores, where no
 constexpr size_t kFewestAlike = 2;         // directions that agree on what their kind reaches
 constexpr double kBitsPerByte = 8;
 
-struct Direction {
+struct StreamWay {
   PairEvidence* pair = nullptr;
   size_t from = 0;
   std::string interface;
@@ -57,7 +57,7 @@ class QualityGatherer {
         return t.result == "connected" && t.answer == "ours";
       });
       if (!pair.skipped.empty() || pair.same_machine || open == pair.ports.end()) continue;
-      Direction direction{&pair, index_[pair.from], "", open->port};
+      StreamWay direction{&pair, index_[pair.from], "", open->port};
       if (const auto* carrier = carrier_of(evidence_.hosts[direction.from], pair.from_ip)) {
         direction.interface = carrier->name;
       }
@@ -84,8 +84,8 @@ class QualityGatherer {
   }
   int64_t stream_ms() const { return evidence_.job.deep ? kStreamDeepMs : kStreamMs; }
 
-  std::vector<Direction*> directions_of(const HostPair& pair) {
-    std::vector<Direction*> out;
+  std::vector<StreamWay*> directions_of(const HostPair& pair) {
+    std::vector<StreamWay*> out;
     for (const HostPair& key : {pair, HostPair{pair.second, pair.first}}) {
       const auto found = directions_.find(key);
       if (found != directions_.end()) out.push_back(&found->second);
@@ -96,13 +96,13 @@ class QualityGatherer {
   // Both directions of the pairs of a round, first one way, then the other.
   void round(const std::vector<HostPair>& pairs) {
     if ((needs_ & kNeedQuality) != 0) losses(pairs, 0, false);
-    std::vector<Direction*> there, back, both, lossy, sound;
+    std::vector<StreamWay*> there, back, both, lossy, sound;
     for (const HostPair& pair : pairs) {
       const auto ab = directions_.find(pair), ba = directions_.find({pair.second, pair.first});
       const bool bad = loses(pair);
       if (ab != directions_.end() && !bad) there.push_back(&ab->second);
       if (ba != directions_.end() && !bad) back.push_back(&ba->second);
-      for (Direction* direction : directions_of(pair)) {
+      for (StreamWay* direction : directions_of(pair)) {
         (bad ? lossy : sound).push_back(direction);
       }
     }
@@ -120,7 +120,7 @@ class QualityGatherer {
     datagrams_.open(pairs, alone);
     AgentBatch batch(context_);
     for (const HostPair& pair : pairs) {
-      for (Direction* direction : directions_of(pair)) {
+      for (StreamWay* direction : directions_of(pair)) {
         ask_stream(batch, *direction, "paced", ms, alone);
       }
     }
@@ -145,21 +145,21 @@ class QualityGatherer {
     return signs.tcp_sure && signs.datagrams_sure;
   }
 
-  static Json base(const Direction& direction) {
+  static Json base(const StreamWay& direction) {
     return {{"from_ip", direction.pair->from_ip},
             {"interface", direction.interface},
             {"to_ip", direction.pair->to_ip},
             {"port", direction.port}};
   }
 
-  void mtu(const std::vector<Direction*>& sound, const std::vector<Direction*>& lossy) {
+  void mtu(const std::vector<StreamWay*>& sound, const std::vector<StreamWay*>& lossy) {
     AgentBatch batch(context_);
-    for (Direction* direction : sound) ask_mtu(batch, *direction, kMtuMs);
-    for (Direction* direction : lossy) ask_mtu(batch, *direction, kMtuLossyMs);
+    for (StreamWay* direction : sound) ask_mtu(batch, *direction, kMtuMs);
+    for (StreamWay* direction : lossy) ask_mtu(batch, *direction, kMtuLossyMs);
     batch.collect();
   }
 
-  void ask_mtu(AgentBatch& batch, Direction& direction, int64_t ms) {
+  void ask_mtu(AgentBatch& batch, StreamWay& direction, int64_t ms) {
     Json params = base(direction);
     int interface_mtu = 0;
     for (const InterfaceEvidence& interface : evidence_.hosts[direction.from].interfaces) {
@@ -175,14 +175,14 @@ class QualityGatherer {
               [pair](const Json& reply) { pair->mtu = reply.get<MtuEvidence>(); });
   }
 
-  static QualityEvidence& quality_of(Direction& direction) {
+  static QualityEvidence& quality_of(StreamWay& direction) {
     if (!direction.pair->quality) direction.pair->quality.emplace();
     return *direction.pair->quality;
   }
 
-  void round_trips(const std::vector<Direction*>& directions) {
+  void round_trips(const std::vector<StreamWay*>& directions) {
     AgentBatch batch(context_);
-    for (Direction* direction : directions) {
+    for (StreamWay* direction : directions) {
       Json params = base(*direction);
       params["count"] = kRoundTrips;
       params["timeout_ms"] = 1500;
@@ -197,16 +197,16 @@ class QualityGatherer {
     batch.collect();
   }
 
-  void streams(const std::vector<Direction*>& directions, const std::string& kind, int64_t ms,
+  void streams(const std::vector<StreamWay*>& directions, const std::string& kind, int64_t ms,
                bool alone) {
     AgentBatch batch(context_);
-    for (Direction* direction : directions) ask_stream(batch, *direction, kind, ms, alone);
+    for (StreamWay* direction : directions) ask_stream(batch, *direction, kind, ms, alone);
     batch.collect();
   }
 
-  void ask_stream(AgentBatch& batch, Direction& to_ask, const std::string& kind, int64_t ms,
+  void ask_stream(AgentBatch& batch, StreamWay& to_ask, const std::string& kind, int64_t ms,
                   bool alone) {
-    Direction* direction = &to_ask;
+    StreamWay* direction = &to_ask;
     Json params = base(to_ask);
     params["kind"] = kind;
     params["duration_ms"] = ms;
@@ -229,7 +229,7 @@ class QualityGatherer {
   }
 
   // Best rate of the one-way streams, bits per second; 0 when none was measured.
-  static double rate_of(const Direction& direction) {
+  static double rate_of(const StreamWay& direction) {
     double best = 0;
     if (!direction.pair->quality) return 0;
     for (const StreamEvidence& stream : direction.pair->quality->streams) {
@@ -270,18 +270,18 @@ class QualityGatherer {
     return out;
   }
 
-  PairView view_of(const Direction& direction) const {
+  PairView view_of(const StreamWay& direction) const {
     const PairEvidence& pair = *direction.pair;
     return {&evidence_, &pair, find_host(evidence_, pair.from), find_host(evidence_, pair.to),
             find_pair(evidence_, pair.to, pair.from)};
   }
-  std::string kind_of(const Direction& direction) const { return pair_kind(view_of(direction)); }
-  bool shares_cores(const Direction& direction) const {
+  std::string kind_of(const StreamWay& direction) const { return pair_kind(view_of(direction)); }
+  bool shares_cores(const StreamWay& direction) const {
     return share_machine(evidence_, direction.pair->from, direction.pair->to);
   }
   // A rate that is far from the others', or from the link's speed, may be the work of neighbours
   // that were measured at the same time.
-  bool suspicious(const HostPair& key, const Direction& direction,
+  bool suspicious(const HostPair& key, const StreamWay& direction,
                   const std::map<std::string, double>& usual) const {
     const double rate = rate_of(direction);
     // Faster than that, namespaces of one machine measure its cores: nothing to look at again.
@@ -306,11 +306,11 @@ class QualityGatherer {
     int left = kMostAgain;
     for (const HostPair& pair : again) {
       if (left-- == 0 || stop()) return;
-      const std::vector<Direction*> both = directions_of(pair);
-      const Direction& one = *both.front();
+      const std::vector<StreamWay*> both = directions_of(pair);
+      const StreamWay& one = *both.front();
       const bool speed = link_speed(view_of(one)).bps > 0;
       if (speed || !shares_cores(one)) {
-        for (Direction* direction : both) {
+        for (StreamWay* direction : both) {
           for (int repeat = 0; repeat < 2; ++repeat) {
             streams({direction}, "one_way", kAgainMs, true);
           }
@@ -322,12 +322,12 @@ class QualityGatherer {
 
   // Alone, and in turns with another stream: what slows only this pair is not the cores. Ends with
   // the first turn in which that stream is not far faster.
-  void in_turns(const std::vector<Direction*>& both) {
-    Direction* reference = fastest(*both.front());
+  void in_turns(const std::vector<StreamWay*>& both) {
+    StreamWay* reference = fastest(*both.front());
     if (reference == nullptr) return;
     for (int turn = 0; turn < kTurns && !stop(); ++turn) {
       double slowest = 0;
-      for (Direction* direction : both) {
+      for (StreamWay* direction : both) {
         streams({direction}, "one_way", kTurnMs, true);
         const double rate = rate_of(*direction);
         if (slowest == 0 || rate < slowest) slowest = rate;
@@ -339,23 +339,23 @@ class QualityGatherer {
   }
 
   // Bits per second; 0 when it failed. Written down with those that it is compared with.
-  double measure_reference(Direction& reference, const std::vector<Direction*>& compared) {
-    Direction scratch = reference;
+  double measure_reference(StreamWay& reference, const std::vector<StreamWay*>& compared) {
+    StreamWay scratch = reference;
     PairEvidence pair = *reference.pair;
     pair.quality.emplace();
     scratch.pair = &pair;
     streams({&scratch}, "one_way", kTurnMs, true);
     for (StreamEvidence& stream : pair.quality->streams) {
       stream.kind = "reference";
-      for (Direction* direction : compared) quality_of(*direction).streams.push_back(stream);
+      for (StreamWay* direction : compared) quality_of(*direction).streams.push_back(stream);
       stream.kind = "one_way";
     }
     return rate_of(scratch);
   }
 
   // The fastest direction of this kind on another cable: what the cores give at the same moment.
-  Direction* fastest(const Direction& like) {
-    Direction* best = nullptr;
+  StreamWay* fastest(const StreamWay& like) {
+    StreamWay* best = nullptr;
     for (auto& [key, direction] : directions_) {
       const bool own =
           direction.pair->from == like.pair->to && direction.pair->to == like.pair->from;
@@ -369,7 +369,7 @@ class QualityGatherer {
   EvidenceSet& evidence_;
   unsigned needs_;
   std::map<std::string, size_t> index_;
-  std::map<HostPair, Direction> directions_;
+  std::map<HostPair, StreamWay> directions_;
   DatagramStreams datagrams_;
 };
 

@@ -17,7 +17,7 @@ constexpr int64_t kAnalyseMs = 10'000;   // stopping analyses what was captured
 constexpr int kSnapBytes = 128;          // headers only
 constexpr int64_t kMaxBytes = 16 << 20;  // of one host's capture
 constexpr int64_t kMaxMs = 120'000;
-constexpr int kSettleMs = 60;  // for the last packets to reach the captures
+constexpr int kCaptureSettleMs = 60;  // for the last packets to reach the captures
 constexpr size_t kPieceBytes = 512 << 10;
 
 std::string from_base64(const std::string& text) {
@@ -67,7 +67,7 @@ std::map<size_t, TraceSummary> HostCaptures::stop(bool keep) {
   std::map<size_t, TraceSummary> summaries;
   AgentBatch batch(context_);
   for (const size_t host : running_) {
-    const Json params = {{"id", id_}, {"settle_ms", kSettleMs}, {"keep", keep}};
+    const Json params = {{"id", id_}, {"settle_ms", kCaptureSettleMs}, {"keep", keep}};
     batch.ask(host, "capture.stop", params, kAnalyseMs, [&summaries, host](const Json& reply) {
       summaries[host] = reply.at("summary").get<TraceSummary>();
     });

@@ -146,7 +146,7 @@ std::array<uint64_t, 8> keys_of(const Buckets& buckets) {
   return keys;
 }
 
-std::string name_of(const RowPlace& place, const RowPlace& from) {
+std::string place_name(const RowPlace& place, const RowPlace& from) {
   return place.report == from.report ? place.row->path : place.report->id + " " + place.row->path;
 }
 
@@ -157,7 +157,7 @@ void say(const RowPlace& about, const RowPlace& other, const std::string& how, c
   marks.emplace_back(kind);
   const bool certain = std::string_view(kind) == "repeated";
   std::vector<BundleIssue>& list = certain ? about.report->problems : about.report->flags;
-  list.push_back({kind, about.row->path + ".hist", how + " " + name_of(other, about)});
+  list.push_back({kind, about.row->path + ".hist", how + " " + place_name(other, about)});
 }
 
 bool comparable(const RowPlace& a, const RowPlace& b, bool across) {

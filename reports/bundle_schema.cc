@@ -21,7 +21,7 @@ using nlohmann::json;
 constexpr size_t kMaxIssues = 50;
 constexpr size_t kMaxText = 20'000;  // of any text, before a pattern sees it
 
-std::string shown(const json& value) {
+std::string short_text(const json& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return "a list";
   const std::string text = clean(value.dump());
@@ -56,7 +56,7 @@ class Walk {
     if (issues.size() >= kMaxIssues) return;
     if (!type_fits(value, schema["type"])) {
       const json& type = schema["type"];
-      add(path, fmt::format("is {}, must be {}", shown(value),
+      add(path, fmt::format("is {}, must be {}", short_text(value),
                             type.is_array() ? type[0].get<std::string>() + " or null"
                                             : type.get<std::string>()));
       return;
@@ -131,7 +131,7 @@ class Walk {
     }
     const std::string pattern = schema.value("pattern", "");
     if (!pattern.empty() && !matches(value, pattern)) {
-      add(path, fmt::format("is {}, must match {}", shown(value), pattern));
+      add(path, fmt::format("is {}, must match {}", short_text(value), pattern));
       return;
     }
     const std::string hidden = hidden_in(value);
@@ -155,7 +155,7 @@ class Walk {
 
   void one_of(const json& value, const json& schema, const std::string& path) {
     if (schema.contains("const") && value != schema["const"]) {
-      add(path, fmt::format("is {}, must be {}", shown(value), schema["const"].dump()));
+      add(path, fmt::format("is {}, must be {}", short_text(value), schema["const"].dump()));
     }
     if (!schema.contains("enum")) return;
     const json& list = schema["enum"];
@@ -164,7 +164,7 @@ class Walk {
     for (const json& name : list) names.push_back(name.get<std::string>());
     const std::string near =
         value.is_string() ? nearest_name(value.get<std::string>().substr(0, 60), names) : "";
-    add(path, fmt::format("is {}, {}", shown(value),
+    add(path, fmt::format("is {}, {}", short_text(value),
                           near.empty() ? "must be one of: " + join(names, ", ")
                                        : "did you mean " + near + "?"));
   }

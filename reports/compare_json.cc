@@ -9,11 +9,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json number(std::optional<double> value) {
+Json number_or_null(std::optional<double> value) {
   return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }
 
-const char* unit_name(CompareUnit unit) {
+const char* compare_unit(CompareUnit unit) {
   switch (unit) {
     case CompareUnit::kTime:
       return "ns";
@@ -28,7 +28,7 @@ const char* unit_name(CompareUnit unit) {
 Json sample_json(const CompareSample& sample, const std::string& id) {
   return {{"cell_id", id},
           {"launches", sample.launches},
-          {"median", number(sample.middle())},
+          {"median", number_or_null(sample.middle())},
           {"records", sample.records},
           {"noisy", sample.noisy},
           {"unusable", sample.unusable},
@@ -38,14 +38,14 @@ Json sample_json(const CompareSample& sample, const std::string& id) {
 
 Json row_json(const CompareRow& row) {
   const auto of_shift = [&](double Shift::*field) {
-    return row.shift ? number((*row.shift).*field) : Json(nullptr);
+    return row.shift ? number_or_null((*row.shift).*field) : Json(nullptr);
   };
   Json ci = nullptr;
   if (row.shift && row.shift->ci95) ci = {row.shift->ci95->first, row.shift->ci95->second};
   return {{"cell", row.cell},
           {"what", row.what},
           {"part", row.part},
-          {"unit", unit_name(row.unit)},
+          {"unit", compare_unit(row.unit)},
           {"judged", row.judged},
           {"paired", row.paired},
           {"series", row.series},
@@ -54,10 +54,10 @@ Json row_json(const CompareRow& row) {
           {"ratio", of_shift(&Shift::ratio)},
           {"ratio_ci95", ci},
           {"p", of_shift(&Shift::p)},
-          {"p_corrected", row.shift ? number(row.p_corrected) : Json(nullptr)},
+          {"p_corrected", row.shift ? number_or_null(row.p_corrected) : Json(nullptr)},
           {"cliffs_delta", of_shift(&Shift::delta)},
-          {"noise_floor", number(row.floor)},
-          {"threshold", number(row.threshold)},
+          {"noise_floor", number_or_null(row.floor)},
+          {"threshold", number_or_null(row.threshold)},
           {"verdict", to_string(row.change)},
           {"reason", row.why}};
 }

@@ -6,7 +6,8 @@
 namespace plumbline {
 namespace {
 
-Expected<std::vector<std::string>> write(const ReportInput& input, const ReportTarget& target) {
+Expected<std::vector<std::string>> write_console(const ReportInput& input,
+                                                 const ReportTarget& target) {
   if (!target.out) return fail(ErrorCode::kUsage, "the console report needs an output stream");
   const View view = make_view(input.records);
   Document document;
@@ -25,7 +26,7 @@ Expected<std::vector<std::string>> write(const ReportInput& input, const ReportT
 ReportRow console_report() {
   return {{"console", "tables for the terminal, columns as nccl-tests has them", {}, {}, ""},
           "",
-          write};
+          write_console};
 }
 
 }  // namespace plumbline

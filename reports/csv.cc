@@ -219,7 +219,7 @@ Status write_rows(const ReportInput& input, const View& view, std::ostream& out)
   return {};
 }
 
-Expected<std::vector<std::string>> write(const ReportInput& input, const ReportTarget& target) {
+Expected<std::vector<std::string>> write_csv(const ReportInput& input, const ReportTarget& target) {
   if (!target.out) return fail(ErrorCode::kUsage, "the csv report needs an output stream");
   const View view = make_view(input.records);
   const char* comma = "";
@@ -237,7 +237,7 @@ Expected<std::vector<std::string>> write(const ReportInput& input, const ReportT
 ReportRow csv_report() {
   return {{"csv", "one row per record: independent variables, then dependent ones", {}, {}, ""},
           "records.csv",
-          write};
+          write_csv};
 }
 
 }  // namespace plumbline

@@ -16,7 +16,7 @@ std::string say(const std::string& text) {
 }
 
 // Shows the command as a shell would read it, does it, and ends the plan when it fails.
-constexpr const char* kRun = R"(show() { shown=$1; printf '+ %s\n' "$shown" >&2; }
+constexpr const char* kRunShell = R"(show() { shown=$1; printf '+ %s\n' "$shown" >&2; }
 run() {
   "$@" && return
   status=$?
@@ -88,7 +88,7 @@ std::string doctor_fix_plan(const DoctorReport& report) {
   for (const std::string& host : hosts) names += " " + clean(host);
   out += "usage() {\n  printf '%s\\n' " +
          shell_quoted("usage: sh plan.sh HOST, as root on that host; one of:" + names) +
-         " >&2\n  exit 2\n}\n" + kRun + "[ $# -eq 1 ] || usage\ncase \"$1\" in\n";
+         " >&2\n  exit 2\n}\n" + kRunShell + "[ $# -eq 1 ] || usage\ncase \"$1\" in\n";
   for (const std::string& host : hosts) out += section(report, host);
   return out + "\n(*) usage ;;\nesac\n";
 }

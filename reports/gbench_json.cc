@@ -134,7 +134,8 @@ Json failed_json(const std::vector<const Item*>& items) {
   return failed;
 }
 
-Expected<std::vector<std::string>> write(const ReportInput& input, const ReportTarget& target) {
+Expected<std::vector<std::string>> write_gbench_json(const ReportInput& input,
+                                                     const ReportTarget& target) {
   if (!target.out) return fail(ErrorCode::kUsage, "the gbench-json report needs an output stream");
   const View view = make_view(input.records);
   std::vector<Family> families;
@@ -167,7 +168,7 @@ ReportRow gbench_json_report() {
            {},
            ""},
           "gbench.json",
-          write};
+          write_gbench_json};
 }
 
 }  // namespace plumbline

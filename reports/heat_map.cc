@@ -33,7 +33,7 @@ std::string data_string(const std::string& text) {
   return out + "\"";
 }
 
-double shown(LinkUnit unit, double value) {
+double shown_value(LinkUnit unit, double value) {
   switch (unit) {
     case LinkUnit::kTime:
       return value / 1e3;
@@ -65,8 +65,8 @@ Range colours_of(const LinkGrid& grid) {
   Range range{INFINITY, -INFINITY};
   for (const auto& value : grid.values) {
     if (!value || !std::isfinite(*value)) continue;
-    range.low = std::min(range.low, shown(grid.unit, *value));
-    range.high = std::max(range.high, shown(grid.unit, *value));
+    range.low = std::min(range.low, shown_value(grid.unit, *value));
+    range.high = std::max(range.high, shown_value(grid.unit, *value));
   }
   if (grid.unit == LinkUnit::kShare) return {0, std::clamp(range.high, kLeastShare, kMostShare)};
   if (range.low <= 0) range.low = std::max(range.high, 1e-9) / 1e3;
@@ -114,7 +114,7 @@ std::string heat_map_data(const LinkWorld& world, const LinkGrid& grid) {
     for (int to = 0; to < world.ranks; ++to) {
       const auto& value = grid.values[pair_index(world.ranks, from, to)];
       const bool known = value && std::isfinite(*value);
-      out += known ? fmt::format("{} {} {:.10g}\n", from, to, shown(grid.unit, *value))
+      out += known ? fmt::format("{} {} {:.10g}\n", from, to, shown_value(grid.unit, *value))
                    : fmt::format("{} {} NaN\n", from, to);
       if (!known) continue;
       const std::string below = grid.unit == LinkUnit::kRate ? gbps_text(value) + " GB/s" : " ";
@@ -130,7 +130,7 @@ std::optional<double> heat_of(const LinkGrid& grid, size_t pair) {
   const auto& value = grid.values.at(pair);
   if (!value || !std::isfinite(*value)) return std::nullopt;
   const Range range = colours_of(grid);
-  const double at = std::clamp(shown(grid.unit, *value), range.low, range.high);
+  const double at = std::clamp(shown_value(grid.unit, *value), range.low, range.high);
   if (grid.unit == LinkUnit::kShare) return 1 - at / range.high;
   if (!(range.high > range.low)) return 1;
   const double share = std::log(at / range.low) / std::log(range.high / range.low);

@@ -220,7 +220,8 @@ bool is_stream(const Item& item) {
          cell.bytes > 0;
 }
 
-Expected<std::vector<std::string>> write(const ReportInput& input, const ReportTarget& target) {
+Expected<std::vector<std::string>> write_iperf3_json(const ReportInput& input,
+                                                     const ReportTarget& target) {
   if (!target.out) return fail(ErrorCode::kUsage, "the iperf3-json report needs an output stream");
   const View view = make_view(input.records);
   size_t written = 0;
@@ -253,7 +254,7 @@ ReportRow iperf3_json_report() {
            {},
            ""},
           "iperf3.jsonl",
-          write};
+          write_iperf3_json};
 }
 
 }  // namespace plumbline

@@ -211,7 +211,8 @@ void write_case(const std::string& suite, const TestCase& one, std::ostream& out
   out << "\n    </testcase>\n";
 }
 
-Expected<std::vector<std::string>> write(const ReportInput& input, const ReportTarget& target) {
+Expected<std::vector<std::string>> write_junit(const ReportInput& input,
+                                               const ReportTarget& target) {
   if (!target.out) return fail(ErrorCode::kUsage, "the junit report needs an output stream");
   const View view = make_view(input.records);
   std::vector<Suite> suites = cell_suites(view);
@@ -248,7 +249,7 @@ ReportRow junit_report() {
   return {
       {"junit", "JUnit XML: cells, checks, findings and rules as test cases, for CI", {}, {}, ""},
       "junit.xml",
-      write};
+      write_junit};
 }
 
 }  // namespace plumbline

@@ -18,7 +18,7 @@ namespace {
 constexpr int kMostColumns = 16;    // ranks: a wider matrix is left to the pictures and the csv
 constexpr size_t kMostListed = 30;  // sentences of one kind
 
-const std::string& name_of(const LinkWorld& world, int rank) {
+const std::string& rank_name(const LinkWorld& world, int rank) {
   return world.names[static_cast<size_t>(rank)];
 }
 
@@ -30,7 +30,7 @@ Table matrix(const LinkWorld& world, const LinkGrid& grid, bool bytes) {
     table.columns.push_back({"", name, "", false, 1, false});
   for (int from = 0; from < world.ranks; ++from) {
     TableRow& row = table.rows.emplace_back();
-    row.cells.push_back(name_of(world, from));
+    row.cells.push_back(rank_name(world, from));
     for (int to = 0; to < world.ranks; ++to) {
       const auto& value = grid.values[pair_index(world.ranks, from, to)];
       row.cells.push_back(bytes ? gbps_text(value) : grid_text(grid.unit, value));
@@ -135,7 +135,7 @@ Table pair_table(const LinkWorld& world) {
                    {"datagrams", "no room", "%", false, 6, true}};
   for (const auto& [pair, row] : pair_rows(world)) {
     TableRow& line = table.rows.emplace_back();
-    line.cells = {name_of(world, pair.first) + " > " + name_of(world, pair.second)};
+    line.cells = {rank_name(world, pair.first) + " > " + rank_name(world, pair.second)};
     for (const auto& cells : {round_trip_cells(row), stream_cells(row), datagram_cells(row)}) {
       line.cells.insert(line.cells.end(), cells.begin(), cells.end());
     }
@@ -158,9 +158,9 @@ void add_rings(const LinkWorld& world, Document& document) {
   for (const RingOrder& ring :
        ring_orders(rates->values, latency != nullptr ? latency->values : kNone, world.ranks)) {
     std::vector<std::string> hops;
-    for (const int rank : ring.ranks) hops.push_back(name_of(world, rank));
-    hops.push_back(name_of(world, ring.ranks.front()));
-    const std::string slowest = name_of(world, ring.from) + " > " + name_of(world, ring.to);
+    for (const int rank : ring.ranks) hops.push_back(rank_name(world, rank));
+    hops.push_back(rank_name(world, ring.ranks.front()));
+    const std::string slowest = rank_name(world, ring.from) + " > " + rank_name(world, ring.to);
     table.rows.push_back(
         {{ring.name == "other" ? "" : ring.name, join(hops, " > "), slowest,
           ring.complete() ? grid_text(LinkUnit::kRate, ring.slowest_Bps) : "not measured",

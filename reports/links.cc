@@ -46,7 +46,8 @@ Status draw_grids(const LinkWorld& world, size_t index, const fs::path& folder, 
   return {};
 }
 
-Expected<std::vector<std::string>> write(const ReportInput& input, const ReportTarget& target) {
+Expected<std::vector<std::string>> write_links(const ReportInput& input,
+                                               const ReportTarget& target) {
   if (target.directory.empty()) {
     return fail(ErrorCode::kUsage, "the links report needs a folder to write into");
   }
@@ -90,7 +91,7 @@ ReportRow links_report() {
            {},
            ""},
           "links/",
-          write};
+          write_links};
 }
 
 }  // namespace plumbline

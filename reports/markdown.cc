@@ -56,7 +56,8 @@ void add_reproduction(const View& view, const std::string& directory, Document& 
   if (records) document.link("All records, one JSON object a line", "records.jsonl");
 }
 
-Expected<std::vector<std::string>> write(const ReportInput& input, const ReportTarget& target) {
+Expected<std::vector<std::string>> write_markdown(const ReportInput& input,
+                                                  const ReportTarget& target) {
   if (!target.out) return fail(ErrorCode::kUsage, "the markdown report needs an output stream");
   const View view = make_view(input.records);
   Document document;
@@ -82,7 +83,7 @@ ReportRow markdown_report() {
            {},
            ""},
           "report.md",
-          write};
+          write_markdown};
 }
 
 }  // namespace plumbline

@@ -316,7 +316,8 @@ std::string file_name(const ViewGroup& group, FileNames& names) {
   return names.take(name) + ".json";
 }
 
-Expected<std::vector<std::string>> write(const ReportInput& input, const ReportTarget& target) {
+Expected<std::vector<std::string>> write_nccl_json(const ReportInput& input,
+                                                   const ReportTarget& target) {
   if (target.directory.empty()) {
     return fail(ErrorCode::kUsage, "the nccl-json report needs a folder", "give --out");
   }
@@ -352,7 +353,7 @@ ReportRow nccl_json_report() {
            {},
            ""},
           "nccl/",
-          write};
+          write_nccl_json};
 }
 
 }  // namespace plumbline

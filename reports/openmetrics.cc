@@ -247,7 +247,8 @@ constexpr Family kFamilies[] = {
     {"plumbline_finding_confidence_ratio", "ratio", "How sure a root cause is", findings},
 };
 
-Expected<std::vector<std::string>> write(const ReportInput& input, const ReportTarget& target) {
+Expected<std::vector<std::string>> write_openmetrics(const ReportInput& input,
+                                                     const ReportTarget& target) {
   if (!target.out) return fail(ErrorCode::kUsage, "the openmetrics report needs an output stream");
   const View view = make_view(input.records);
   const Source source{input, view};
@@ -268,7 +269,7 @@ Expected<std::vector<std::string>> write(const ReportInput& input, const ReportT
 ReportRow openmetrics_report() {
   return {{"openmetrics", "OpenMetrics text 1.0, for Prometheus and its kin", {}, {}, ""},
           "metrics.txt",
-          write};
+          write_openmetrics};
 }
 
 }  // namespace plumbline

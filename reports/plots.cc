@@ -12,7 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Expected<std::vector<std::string>> write(const ReportInput& input, const ReportTarget& target) {
+Expected<std::vector<std::string>> write_plots(const ReportInput& input,
+                                               const ReportTarget& target) {
   if (target.directory.empty()) {
     return fail(ErrorCode::kUsage, "the plots report needs a folder to write into");
   }
@@ -48,7 +49,7 @@ ReportRow plots_report() {
        {},
        ""},
       "plots/",
-      write};
+      write_plots};
 }
 
 }  // namespace plumbline

@@ -22,7 +22,7 @@ std::string rank_text(const RankStanding& standing) {
   return text;
 }
 
-std::string summary_of(const std::vector<const RankStanding*>& shown) {
+std::string rank_summary(const std::vector<const RankStanding*>& shown) {
   const auto middle = [](const RankStanding* s) { return sorted_quantile(s->p50_ratios, 0.5); };
   const auto by_middle = [&](const RankStanding* a, const RankStanding* b) {
     return middle(a) < middle(b);
@@ -34,7 +34,7 @@ std::string summary_of(const std::vector<const RankStanding*>& shown) {
                      ratio_text(middle(fast)));
 }
 
-Chart chart_of(const RankWorld& world, const std::string& name) {
+Chart rank_chart(const RankWorld& world, const std::string& name) {
   Chart chart;
   chart.name = name;
   chart.title = "Times of the ranks beside one another: " + world.title;
@@ -48,7 +48,7 @@ Chart chart_of(const RankWorld& world, const std::string& name) {
   if (shown.size() < world.standings.size()) {
     chart.subtitle += fmt::format("; the first {} ranks", shown.size());
   }
-  chart.says = summary_of(shown);
+  chart.says = rank_summary(shown);
   ChartSeries boxes{"median time of the rank / of the middle rank", ChartMark::kBox, {}, {}};
   double least = 1, most = 1;
   for (size_t i = 0; i < shown.size(); ++i) {
@@ -102,7 +102,7 @@ std::vector<Chart> rank_charts(const View& view, size_t most) {
       return chart.name.starts_with(name);
     });
     if (taken > 0) name += fmt::format("_{}", taken + 1);
-    charts.push_back(chart_of(world, name));
+    charts.push_back(rank_chart(world, name));
   }
   return charts;
 }

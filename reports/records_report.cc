@@ -5,7 +5,8 @@
 namespace plumbline {
 namespace {
 
-Expected<std::vector<std::string>> write(const ReportInput& input, const ReportTarget& target) {
+Expected<std::vector<std::string>> write_records(const ReportInput& input,
+                                                 const ReportTarget& target) {
   if (!target.out) return fail(ErrorCode::kUsage, "the records report needs an output stream");
   for (const Record& record : input.records) *target.out << to_line(record) << "\n";
   return std::vector<std::string>{};
@@ -20,7 +21,7 @@ ReportRow records_report() {
            {},
            ""},
           "",
-          write};
+          write_records};
 }
 
 }  // namespace plumbline

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kWidth = 960, kLeft = 400, kRight = 840, kMargin = 16;  // pixels
 constexpr int kLine = 22, kHeading = 28;
-constexpr size_t kLabelColumns = 54;
+constexpr size_t kChartLabel = 54;
 constexpr size_t kMostOperations = 4, kMostLinks = 10;  // in one panel; the table has them all
 
 // The background is the picture's own, so that it can be read on any page.
@@ -144,7 +144,7 @@ std::string panel_text(const Panel& panel, int& y) {
     dots += text_at(kMargin, y, operation.name, "operation");
     for (const Dot& dot : operation.dots) {
       y += kLine;
-      const size_t columns = std::min(kLabelColumns, display_width(dot.label));
+      const size_t columns = std::min(kChartLabel, display_width(dot.label));
       dots += text_at(kMargin + 14, y, fit(dot.label, columns, true), "");
       dots += line(kLeft, y - 4, kRight, y - 4);
       dots += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"5\" class=\"dot\"/>\n", scale.x(dot.at),

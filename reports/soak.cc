@@ -36,7 +36,8 @@ Status draw_all(const std::vector<SoakVerdict>& verdicts, const fs::path& folder
   return {};
 }
 
-Expected<std::vector<std::string>> write(const ReportInput& input, const ReportTarget& target) {
+Expected<std::vector<std::string>> write_soak(const ReportInput& input,
+                                              const ReportTarget& target) {
   if (target.directory.empty()) {
     return fail(ErrorCode::kUsage, "the soak report needs a folder to write into");
   }
@@ -81,7 +82,7 @@ ReportRow soak_report() {
            {},
            ""},
           "soak/",
-          write};
+          write_soak};
 }
 
 }  // namespace plumbline

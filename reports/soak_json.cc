@@ -10,11 +10,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json number(const std::optional<double>& value) {
+Json soak_number(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }
 
-const char* unit_name(SoakUnit unit) {
+const char* soak_unit(SoakUnit unit) {
   switch (unit) {
     case SoakUnit::kTime:
       return "ns";
@@ -57,12 +57,12 @@ Json trend_json(const SoakTrend& trend) {
     points.push_back({{"hours", point.x},
                       {"first_round", point.first_round},
                       {"last_round", point.last_round},
-                      {"value", number(point.y)}});
+                      {"value", soak_number(point.y)}});
   }
-  return {{"what", trend.track->what},  {"unit", unit_name(trend.track->unit)},
-          {"rounds", trend.rounds},     {"first", number(trend.first)},
-          {"last", number(trend.last)}, {"drift", slope_json(trend.drift)},
-          {"steps", std::move(steps)},  {"points", std::move(points)}};
+  return {{"what", trend.track->what},       {"unit", soak_unit(trend.track->unit)},
+          {"rounds", trend.rounds},          {"first", soak_number(trend.first)},
+          {"last", soak_number(trend.last)}, {"drift", slope_json(trend.drift)},
+          {"steps", std::move(steps)},       {"points", std::move(points)}};
 }
 
 Json cold_json(const SoakColdness& c) {
@@ -70,11 +70,11 @@ Json cold_json(const SoakColdness& c) {
           {"idle_ns", c.cold->idle_ns},
           {"times", c.times},
           {"errors", c.cold->errors},
-          {"cold_meeting_ns", number(c.meeting)},
-          {"warm_meeting_ns", number(c.warm_meeting)},
-          {"first_ns", number(c.first)},
-          {"second_ns", number(c.second)},
-          {"warm_ns", number(c.warm)}};
+          {"cold_meeting_ns", soak_number(c.meeting)},
+          {"warm_meeting_ns", soak_number(c.warm_meeting)},
+          {"first_ns", soak_number(c.first)},
+          {"second_ns", soak_number(c.second)},
+          {"warm_ns", soak_number(c.warm)}};
 }
 
 Json memory_json(const SoakGrowth& growth) {

@@ -15,7 +15,7 @@ namespace plumbline {
 namespace {
 
 constexpr size_t kMostLines = 40;  // at events
-constexpr size_t kLabelColumns = 60;
+constexpr size_t kSoakLabel = 60;
 constexpr size_t kTitleColumns = 100;
 
 struct PlotUnit {
@@ -101,8 +101,7 @@ std::string soak_plot_script(const SoakTrend& trend, const SoakRun& run, const s
     out += fmt::format(
         "set label {} at {:.10g}, graph 0.02 rotate by 90 offset 0.8,0 font ',9' "
         "noenhanced\n",
-        gnuplot_literal(text, kLabelColumns),
-        static_cast<double>(event.at_ns) / 3600e9 / time.size);
+        gnuplot_literal(text, kSoakLabel), static_cast<double>(event.at_ns) / 3600e9 / time.size);
   }
   std::string plot = fmt::format(
       "plot \\\n  data index 0 using ($1/{0:.10g}):($2/{1:.10g}) with points pt 7 ps 0.8 lc rgb "

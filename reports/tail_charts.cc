@@ -101,8 +101,8 @@ std::vector<ChartTic> percentile_tics(double least) {
 }
 
 // "p99 is 4.2 times the median at 64 KiB" of the curve with the longest tail.
-std::string summary_of(const std::vector<const Item*>& items,
-                       const std::vector<std::string>& labels) {
+std::string tail_summary(const std::vector<const Item*>& items,
+                         const std::vector<std::string>& labels) {
   double worst = 0;
   std::string text;
   for (size_t i = 0; i < items.size(); ++i) {
@@ -115,7 +115,7 @@ std::string summary_of(const std::vector<const Item*>& items,
   return text.empty() ? "Too few operations for a p99." : text;
 }
 
-Chart chart_of(const Key& key, const std::vector<const Item*>& candidates) {
+Chart tail_chart(const Key& key, const std::vector<const Item*>& candidates) {
   const auto& [kind, op, ranks] = key;
   const std::vector<const Item*> items = chosen(candidates);
   const std::vector<std::string> labels = telling_labels(items);
@@ -125,7 +125,7 @@ Chart chart_of(const Key& key, const std::vector<const Item*>& candidates) {
       fmt::format("Tail of {}: {}, {} rank{}", kind, clean(op), ranks, ranks == 1 ? "" : "s");
   chart.subtitle =
       "share of operations that took at least that long; dashed: fewer than ten of them";
-  chart.says = summary_of(items, labels);
+  chart.says = tail_summary(items, labels);
   double least = INFINITY, most = 0, smallest = 1;
   for (size_t i = 0; i < items.size(); ++i) {
     ChartSeries series = curve_of(*items[i], labels[i]);
@@ -177,7 +177,7 @@ std::vector<Chart> tail_charts(const View& view, size_t most) {
   std::vector<Chart> charts;
   for (const Key& key : order) {
     if (charts.size() >= most) break;
-    Chart chart = chart_of(key, items[key]);
+    Chart chart = tail_chart(key, items[key]);
     if (!chart.series.empty()) charts.push_back(std::move(chart));
   }
   return charts;

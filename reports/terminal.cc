@@ -18,8 +18,8 @@ constexpr int kRows = 11;  // of the plotting area
 constexpr int kLabel = 9;  // columns left of it
 constexpr int kWidest = 110, kLeast = 40, kOtherwise = 80;
 constexpr size_t kMostPlots = 2;
-constexpr std::array<char, kMaxSeries> kMarks = {'o', 'x', '+', '*', '#', '@',
-                                                 '%', '&', '=', '$', '~', '^'};
+constexpr std::array<char, kMaxSeries> kSeriesMarks = {'o', 'x', '+', '*', '#', '@',
+                                                       '%', '&', '=', '$', '~', '^'};
 constexpr char kGuide = '-', kBetween = '.';
 
 // A canvas of characters; what is drawn later covers what was there.
@@ -95,7 +95,7 @@ void write_plot(const Chart& chart, int width, std::ostream& out) {
   for (const bool guides : {true, false}) {
     for (const ChartSeries& series : chart.series) {
       if ((series.mark == ChartMark::kGuide) != guides) continue;
-      const char mark = guides ? kGuide : kMarks[index++ % kMarks.size()];
+      const char mark = guides ? kGuide : kSeriesMarks[index++ % kSeriesMarks.size()];
       canvas.draw(series, mark, guides ? kGuide : kBetween);
       legend.push_back(fmt::format("{} {}", mark, clean(series.label)));
     }
@@ -139,7 +139,8 @@ const Picture* first_of(const std::vector<Picture>& pictures, const std::string&
   return nullptr;
 }
 
-Expected<std::vector<std::string>> write(const ReportInput& input, const ReportTarget& target) {
+Expected<std::vector<std::string>> write_terminal(const ReportInput& input,
+                                                  const ReportTarget& target) {
   if (!target.out) return fail(ErrorCode::kUsage, "the terminal report needs an output stream");
   const View view = make_view(input.records);
   const std::vector<Picture> pictures = plan_pictures(view);
@@ -158,7 +159,7 @@ Expected<std::vector<std::string>> write(const ReportInput& input, const ReportT
 ReportRow terminal_report() {
   return {{"terminal", "bus bandwidth and latency over size as a plot of characters", {}, {}, ""},
           "",
-          write};
+          write_terminal};
 }
 
 }  // namespace plumbline

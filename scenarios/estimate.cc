@@ -16,7 +16,7 @@ constexpr double kRateBps = 2e9;
 constexpr double kCellOverheadSeconds = 0.03;   // agreeing, allocating, recording
 constexpr double kFillBps = 2e9;                // writing test patterns, all ranks together
 constexpr double kFilled = 64.0 * 1024 * 1024;  // bytes per rank, so that caches are cold
-constexpr double kMostSlots = 64;               // of that many arrays at most
+constexpr double kMostArrays = 64;              // of that many arrays at most
 // The confidence interval of the median is usually narrow enough after so many samples.
 constexpr double kUsualSamples = 2000;
 constexpr double kFirstSamples = 30;  // before a stop rule is first asked
@@ -39,7 +39,7 @@ double operation_s(const Cell& cell) {
 
 double fill_s(const Cell& cell) {
   const auto bytes = static_cast<double>(cell.bytes);
-  return cell.ranks * std::max(bytes, std::min(kMostSlots * bytes, kFilled)) / kFillBps;
+  return cell.ranks * std::max(bytes, std::min(kMostArrays * bytes, kFilled)) / kFillBps;
 }
 
 }  // namespace

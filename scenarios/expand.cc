@@ -171,7 +171,7 @@ Expected<std::vector<size_t>> named_hosts(const std::vector<std::string>& names,
   return std::vector<size_t>(chosen.begin(), chosen.end());
 }
 
-Expected<HostSets> sets_of(const HostChoice& choice, const std::vector<ScenarioHost>& hosts) {
+Expected<HostSets> host_sets_of(const HostChoice& choice, const std::vector<ScenarioHost>& hosts) {
   if (choice.word == "all") return HostSets{first_hosts(hosts.size())};
   if (choice.word == "pairs") return every_two(hosts.size());
   if (choice.word == "groups") return reachable_groups(hosts);
@@ -242,7 +242,7 @@ Expected<std::vector<std::string>> host_sets(const std::vector<HostChoice>& choi
                                              const std::vector<ScenarioHost>& hosts) {
   std::vector<std::string> out;
   for (const HostChoice& choice : choices) {
-    const auto sets = sets_of(choice, hosts);
+    const auto sets = host_sets_of(choice, hosts);
     if (!sets) return fail(sets.error());
     for (const std::vector<size_t>& set : *sets) {
       const std::string text = set.size() == hosts.size() ? "" : join_names(hosts, set);

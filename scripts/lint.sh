@@ -8,7 +8,8 @@
 #                                   (LINT_SECONDS) the rest is left, and counted
 #   scripts/lint.sh tidy --all      over everything
 #   scripts/lint.sh tidy FILE...    over these .cc files
-# tidy reads build/compile_commands.json, so build the preset `release` first.
+# tidy compiles each file by itself as the preset `lint` says (which builds nothing), so a file that does not include
+# what it uses is found too; what the build writes has to be there: build the preset `release` first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,8 +26,8 @@ format() {
 
 # The .cc files that this machine's build compiles; the other platform's siblings are not among them.
 compiled() {
-  sed -n 's|^  "file": "\(.*\)",\{0,1\}$|\1|p' build/compile_commands.json |
-    grep -v '/build/' | sed "s|^$PWD/||" | LC_ALL=C sort -u
+  sed -n 's|^  "file": "\(.*\)",\{0,1\}$|\1|p' build-lint/compile_commands.json |
+    grep -v '/build-lint/' | sed "s|^$PWD/||" | LC_ALL=C sort -u
 }
 
 # Changed files since the base; a changed header stands for the first file that includes it.
@@ -51,11 +52,8 @@ rotating_share() {
 }
 
 tidy() {
-  [ -e build/compile_commands.json ] || {
-    echo "lint: no build/compile_commands.json; first: cmake --preset release" >&2
-    exit 1
-  }
   local files until
+  cmake --preset lint --log-level=NOTICE >/dev/null
   until=$(($(date +%s) + 86400))
   case ${1-} in
     --all) files=$(compiled) ;;
@@ -77,7 +75,7 @@ tidy() {
   # shellcheck disable=SC2016  # the inner shell expands these
   xargs -n 1 -P "$(nproc)" sh -c '
     if [ "$(date +%s)" -ge "$1" ]; then echo "$3" >>"$2"; exit 0; fi
-    exec clang-tidy-14 -quiet -p build --extra-arg=-Wno-unknown-warning-option "$3"' \
+    exec clang-tidy-14 -quiet -p build-lint --extra-arg=-Wno-unknown-warning-option "$3"' \
     tidy "$until" "$left" <<<"$files" 2> >(grep -v 'warnings\? generated\.$' >&2)
   if [ -s "$left" ]; then echo "lint: $(wc -l <"$left") files were left for want of time"; fi
 }
@@ -86,5 +84,5 @@ case ${1-} in
   format) format --dry-run -Werror ;;
   fix) format -i ;;
   tidy) shift && tidy "$@" ;;
-  *) sed -n '2,11s/^# \{0,1\}//p' "$0" ;;
+  *) sed -n '2,12s/^# \{0,1\}//p' "$0" ;;
 esac

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/clock.h"
+#include "transport/frame.h"
 #include "transport/receiver.h"
 #include "transport/send_queue.h"
 
@@ -16,6 +17,11 @@ ChannelOptions sane(ChannelOptions options) {
 }
 
 }  // namespace
+
+CrcFunction crc_of(const ChannelOptions& options) {
+  if (!options.crc) return nullptr;
+  return options.crc32c != nullptr ? options.crc32c : crc32c_table;
+}
 
 struct Channel::Impl {
   Impl(int self_rank, int peer_rank, std::unique_ptr<ByteStream> byte_stream,

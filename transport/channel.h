@@ -68,6 +68,8 @@ struct ChannelOptions {
   CrcFunction crc32c = nullptr;   // a fast implementation; null = a table (slow, same sums)
   size_t park_bytes = 64u << 20;  // most bytes of unexpected messages held in memory
 };
+// What sums the frames of such a channel: its own choice, else the table; null = no checksums.
+CrcFunction crc_of(const ChannelOptions& options);
 
 struct ChannelStats {
   uint64_t payload_sent = 0, payload_received = 0;  // bytes

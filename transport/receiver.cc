@@ -16,11 +16,6 @@ constexpr size_t kStageBytes = 16 * 1024 + kFrameHeaderBytes;
 // Read in one round, so that sending gets its turn.
 constexpr size_t kReadBytes = 512 * 1024;
 
-CrcFunction choose_crc(const ChannelOptions& options) {
-  if (!options.crc) return nullptr;
-  return options.crc32c != nullptr ? options.crc32c : crc32c_table;
-}
-
 std::string name_of(const MessageTag& tag) {
   return fmt::format("op {} step {}", tag.sequence, tag.step);
 }
@@ -38,7 +33,7 @@ Receiver::Receiver(int self, int peer, const ChannelOptions& options, ChannelSta
     : self_(self),
       peer_(peer),
       rules_{peer, options.chunk_bytes, options.crc},
-      crc32c_(choose_crc(options)),
+      crc32c_(crc_of(options)),
       stats_(stats),
       table_(options.park_bytes),
       stage_(new std::byte[kStageBytes]) {}

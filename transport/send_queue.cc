@@ -15,15 +15,10 @@ constexpr size_t kBatchBytes = 256 * 1024;
 // Operation numbers wrap around.
 bool earlier(uint32_t a, uint32_t b) { return static_cast<int32_t>(a - b) < 0; }
 
-CrcFunction choose_crc(const ChannelOptions& options) {
-  if (!options.crc) return nullptr;
-  return options.crc32c != nullptr ? options.crc32c : crc32c_table;
-}
-
 }  // namespace
 
 SendQueue::SendQueue(const ChannelOptions& options, ChannelStats& stats)
-    : chunk_bytes_(options.chunk_bytes), crc32c_(choose_crc(options)), stats_(stats) {}
+    : chunk_bytes_(options.chunk_bytes), crc32c_(crc_of(options)), stats_(stats) {}
 
 Channel::SendId SendQueue::post(const MessageTag& tag, const void* data, size_t bytes, size_t ready,
                                 SendObserver* observer, uint64_t cookie) {

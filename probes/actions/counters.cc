@@ -70,7 +70,7 @@ bool number(std::string_view text, int64_t& value) {
 }
 
 // Views of the text. These files are read every second where somebody looks on: no copies.
-std::vector<std::string_view> words_of(std::string_view line) {
+std::vector<std::string_view> words_in(std::string_view line) {
   constexpr const char* kBlanks = " \t\r\v\f";
   std::vector<std::string_view> words;
   for (size_t at = line.find_first_not_of(kBlanks); at != line.npos;) {
@@ -106,7 +106,7 @@ void parse_snmp(const std::string& text, Counters& counters) {
   // Pairs of lines: "Tcp: Name Name ..." and "Tcp: 1 2 ...".
   std::string_view left = text, first, second;
   while (next_line(left, first) && next_line(left, second)) {
-    const std::vector<std::string_view> names = words_of(first), values = words_of(second);
+    const std::vector<std::string_view> names = words_in(first), values = words_in(second);
     if (names.empty() || values.size() != names.size() || names[0] != values[0] ||
         names[0].back() != ':') {
       continue;
@@ -122,7 +122,7 @@ void parse_snmp(const std::string& text, Counters& counters) {
 void parse_snmp6(const std::string& text, Counters& counters) {
   std::string_view left = text;
   for (std::string_view line; next_line(left, line);) {
-    const std::vector<std::string_view> words = words_of(line);
+    const std::vector<std::string_view> words = words_in(line);
     int64_t value = 0;
     if (words.size() != 2 || !number(words[1], value)) continue;
     // "Ip6InReceives" -> "Ip6.InReceives"
@@ -141,7 +141,7 @@ void parse_net_devices(const std::string& text, Counters& counters) {
     if (colon == std::string::npos) continue;
     const size_t begin = line.find_first_not_of(' ');
     const std::string name(line.substr(begin, colon - begin));
-    const std::vector<std::string_view> values = words_of(line.substr(colon + 1));
+    const std::vector<std::string_view> values = words_in(line.substr(colon + 1));
     if (values.size() < 14) continue;
     ++interfaces;
     for (const ColumnRow& column : kDeviceColumns) {

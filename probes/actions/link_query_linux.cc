@@ -17,6 +17,7 @@
 #include "core/clock.h"
 #include "core/fd.h"
 #include "probes/actions/ends.h"
+#include "probes/actions/text.h"
 
 namespace plumbline {
 namespace {
@@ -36,14 +37,6 @@ std::string ip_bytes(const SocketAddress& address) {
   }
   const auto& in4 = *reinterpret_cast<const sockaddr_in*>(&address.storage);
   return {reinterpret_cast<const char*>(&in4.sin_addr), sizeof in4.sin_addr};
-}
-
-std::string mac_text(const char* bytes) {
-  std::string text;
-  for (size_t i = 0; i < sizeof(MacAddress); ++i) {
-    text += fmt::format("{}{:02x}", i == 0 ? "" : ":", static_cast<unsigned char>(bytes[i]));
-  }
-  return text;
 }
 
 std::string mac_bytes(const MacAddress& mac) {
@@ -67,7 +60,7 @@ std::string arp_answer(const LinkQuery& query, const std::string& packet) {
   // who asks need not be able to answer.
   constexpr char kRequest = 1, kReply = 2;
   if (packet[7] != kReply && !(query.duplicate && packet[7] == kRequest)) return {};
-  return mac_text(packet.data() + 8);
+  return mac_text({packet.data() + 8, sizeof(MacAddress)});
 }
 
 // ff02::1:ffXX:XXXX of an address (RFC 4291 section 2.7.1).
@@ -115,7 +108,8 @@ std::string advertiser(const LinkQuery& query, const std::string& packet) {
   }
   for (size_t i = kIp6Header + kNdBytes; i + kMacOption <= packet.size();) {
     const size_t length = size_t{at(i + 1)} * 8;
-    if (at(i) == 2 && length == kMacOption) return mac_text(packet.data() + i + 2);
+    if (at(i) == 2 && length == kMacOption)
+      return mac_text({packet.data() + i + 2, sizeof(MacAddress)});
     if (length == 0) return {};
     i += length;
   }
@@ -148,7 +142,7 @@ void collect(int fd, const LinkQuery& query, const AgentCall& call,
         ::recvfrom(fd, buffer, sizeof buffer, 0, reinterpret_cast<sockaddr*>(&from), &length);
     if (got <= 0 || from.sll_pkttype == PACKET_OUTGOING) continue;
     const std::string mac = link_answer(query, {buffer, static_cast<size_t>(got)});
-    const bool own = mac == mac_text(reinterpret_cast<const char*>(query.mac.data()));
+    const bool own = mac == mac_text(mac_bytes(query.mac));
     if (mac.empty() || own || std::find(macs.begin(), macs.end(), mac) != macs.end()) continue;
     if (macs.size() < 16) macs.push_back(mac);
   }

@@ -9,6 +9,7 @@
 
 #include "probes/actions/neighbour_table.h"
 #include "probes/actions/netlink_linux.h"
+#include "probes/actions/text.h"
 
 namespace plumbline {
 namespace {
@@ -23,18 +24,6 @@ constexpr StateRow kStates[] = {
     {NUD_DELAY, "DELAY"},           {NUD_PROBE, "PROBE"},         {NUD_FAILED, "FAILED"},
     {NUD_NOARP, "NOARP"},           {NUD_PERMANENT, "PERMANENT"},
 };
-
-std::string mac_text(const std::string& bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (!text.empty()) text += ':';
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15u];
-  }
-  return text;
-}
 
 std::string interface_name(int index) {
   char name[IF_NAMESIZE] = "";

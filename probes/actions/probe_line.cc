@@ -13,7 +13,7 @@ constexpr std::string_view kMagic = "PLPROBE1";
 constexpr size_t kMaxNonce = 64;
 
 // The words of one complete line with single spaces between them; nothing otherwise.
-std::optional<std::vector<std::string_view>> words_of(std::string_view text) {
+std::optional<std::vector<std::string_view>> probe_words(std::string_view text) {
   if (text.empty() || text.size() > kMaxProbeLine || text.back() != '\n') return std::nullopt;
   text.remove_suffix(1);
   std::vector<std::string_view> words;
@@ -51,7 +51,7 @@ std::string probe_line(const ProbeLine& line) {
 }
 
 std::optional<ProbeLine> parse_probe_line(std::string_view text) {
-  const auto words = words_of(text);
+  const auto words = probe_words(text);
   if (!words || words->size() != 4 || !usable_nonce((*words)[1])) return std::nullopt;
   const auto argument = number((*words)[3]);
   if (!argument) return std::nullopt;
@@ -66,7 +66,7 @@ std::string sink_line(const SinkReport& report) {
 }
 
 std::optional<SinkReport> parse_sink_line(std::string_view text) {
-  const auto words = words_of(text);
+  const auto words = probe_words(text);
   if (!words || words->size() < 5 || words->size() > 6 || (*words)[1] != "got") {
     return std::nullopt;
   }

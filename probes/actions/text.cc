@@ -80,6 +80,18 @@ std::string to_base64(std::string_view bytes) {
   return out;
 }
 
+std::string mac_text(std::string_view bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (!text.empty()) text += ':';
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15u];
+  }
+  return text;
+}
+
 std::string new_nonce() {
   const Digest random = random_token();
   return to_hex(std::span(random).first(8));

@@ -22,7 +22,7 @@ constexpr double kNothing = 1e-9;
 // and direction (its chains are numbers).
 using ChainKey = std::tuple<std::string, std::string, std::string, std::string, std::string>;
 
-ChainKey key_of(const FilterRule& rule, const std::string& chain) {
+ChainKey chain_key(const FilterRule& rule, const std::string& chain) {
   if (rule.tool == "tc") return {rule.tool, rule.device, rule.hook, "", chain};
   return {rule.tool, rule.variant, rule.family, rule.table, chain};
 }
@@ -104,7 +104,7 @@ class Walk {
     for (const FilterRule& rule : rules) {
       if (rule.tool == "nftables" && shadowed.count({rule.family, rule.table}) > 0) continue;
       if (last == nullptr || !same_chain(*last, rule)) {
-        chain = &chains_[key_of(rule, rule.chain)];
+        chain = &chains_[chain_key(rule, rule.chain)];
         if (chain->rules.empty()) chain->listed = chains_.size();
       }
       chain->rules.push_back(&rule);
@@ -279,7 +279,7 @@ class Walk {
   }
 
   void enter(const FilterRule& rule, bool matches, Here& here, int depth) {
-    const auto found = chains_.find(key_of(rule, rule.target));
+    const auto found = chains_.find(chain_key(rule, rule.target));
     const double entering = here.share * rule.share;
     Rest rest{entering, true};
     const bool certain = matches && here.certain();

@@ -224,7 +224,7 @@ constexpr HookRow kHooks[] = {{"PREROUTING", "prerouting"},
                               {"POSTROUTING", "postrouting"}};
 
 // Priorities of the kernel's tables: linux/netfilter_ipv4.h.
-void place(FilterRule& chain) {
+void place_chain(FilterRule& chain) {
   for (const HookRow& row : kHooks) {
     if (chain.chain == row.chain) chain.hook = row.hook;
   }
@@ -243,7 +243,7 @@ void place(FilterRule& chain) {
 Status parse_iptables_save(const std::string& text, const std::string& tool,
                            std::vector<FilterRule>& rules) {
   const bool v6 = tool == "ip6tables";
-  const SaveFormat format{v6 ? "ip6tables" : "iptables", true, place, read_rule};
+  const SaveFormat format{v6 ? "ip6tables" : "iptables", true, place_chain, read_rule};
   return parse_save_text(text, format, v6 ? "ip6" : "ip", rules);
 }
 

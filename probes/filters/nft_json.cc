@@ -25,7 +25,7 @@ std::string text_of(const Json& object, const char* name) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-std::vector<std::string> words_of(const Json& object, const char* name) {
+std::vector<std::string> strings_of(const Json& object, const char* name) {
   const auto found = object.find(name);
   if (found == object.end()) return {};
   if (found->is_string()) return {found->get<std::string>()};
@@ -81,7 +81,7 @@ class Ruleset {
   void read_frame(const std::string& kind, const Json& body) {
     const std::string family = text_of(body, "family"), name = text_of(body, "name");
     if (kind == "table") {
-      for (const std::string& flag : words_of(body, "flags")) {
+      for (const std::string& flag : strings_of(body, "flags")) {
         if (flag == "dormant") dormant_[{family, name}] = flag;
         // nft 1.0.6 prints something else instead of the flags' names.
         if (flag != "dormant" && flag != "owner" && flag != "persist") {
@@ -109,7 +109,7 @@ class Ruleset {
     const auto priority = body.find("prio");
     if (priority != body.end() && priority->is_number_integer())
       base.priority = priority->get<int>();
-    for (const std::string& device : words_of(body, "dev")) {
+    for (const std::string& device : strings_of(body, "dev")) {
       base.device += (base.device.empty() ? "" : " ") + device;
     }
     chain.policy = text_of(body, "policy");

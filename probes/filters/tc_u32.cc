@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::json;
 
 // One word of the packet: (word at `offset` & mask) == value.
-struct Word {
+struct U32Word {
   uint32_t value = 0, mask = 0;
   int64_t offset = 0;
 };
@@ -29,7 +29,7 @@ std::optional<uint32_t> hex(const Json& object, const char* name) {
   return static_cast<uint32_t>(*number);
 }
 
-std::optional<Word> word_of(const Json& match) {
+std::optional<U32Word> word_of(const Json& match) {
   if (!match.is_object() || !match.contains("off") || !match["off"].is_number_integer()) {
     return std::nullopt;
   }
@@ -38,7 +38,7 @@ std::optional<Word> word_of(const Json& match) {
   if (moving != match.end() && moving->dump() != "\"\"") return std::nullopt;
   const auto value = hex(match, "value"), mask = hex(match, "mask");
   if (!value || !mask) return std::nullopt;
-  return Word{*value, *mask, match["off"].get<int64_t>()};
+  return U32Word{*value, *mask, match["off"].get<int64_t>()};
 }
 
 // Length of a mask of leading ones, or nothing.
@@ -60,7 +60,7 @@ std::optional<std::string> port_value(uint32_t value, uint32_t mask) {
   return std::to_string(value) + "-" + std::to_string(value | (~mask & 0xffffU));
 }
 
-void add_ports(const Word& word, FilterRule& rule, bool& known) {
+void add_ports(const U32Word& word, FilterRule& rule, bool& known) {
   const struct {
     const char* key;
     uint32_t value, mask;
@@ -78,7 +78,7 @@ void add_ports(const Word& word, FilterRule& rule, bool& known) {
 }
 
 // The fields of an IPv4 header without options.
-bool add_v4(const Word& word, FilterRule& rule) {
+bool add_v4(const U32Word& word, FilterRule& rule) {
   if (word.mask == 0) return true;
   if (word.offset == 8 && word.mask == 0xff0000) {
     rule.matches.push_back(
@@ -98,7 +98,7 @@ bool add_v4(const Word& word, FilterRule& rule) {
 }
 
 // Of IPv6 the next header, the ports, and the addresses word by word.
-bool add_v6(const Word& word, FilterRule& rule) {
+bool add_v6(const U32Word& word, FilterRule& rule) {
   if (word.mask == 0) return true;
   if (word.offset == 4 && word.mask == 0xff00) {
     rule.matches.push_back(

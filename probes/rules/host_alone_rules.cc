@@ -13,7 +13,7 @@
 namespace plumbline {
 namespace {
 
-constexpr const char* kCause = "neighbour.unresolved";
+constexpr const char* kAloneCause = "neighbour.unresolved";
 constexpr double kConfidence = 0.8, kByOwnRule = 0.9;
 
 bool speaks(const EvidenceSet& evidence, const std::string& name) {
@@ -50,7 +50,7 @@ const FilterRule* own_arp_rule(const HostEvidence& host) {
 
 Candidate dropped_by_own_rule(const Link& link, const FilterRule& rule, const Checks& checks) {
   const PairEvidence& pair = *link.pair;
-  Proposal proposal(kCause, Severity::kFail, pair.from);
+  Proposal proposal(kAloneCause, Severity::kFail, pair.from);
   proposal.confidence(kByOwnRule)
       .see(pair.from, neighbour_key(pair.from, pair.to),
            fmt::format("a rule of {} drops ARP: {}", rule.tool, rule.text))
@@ -64,7 +64,7 @@ Candidate nobody_there(const Link& link, bool others_know, const Checks& checks)
   const NeighbourProbe& probe = *pair.neighbour;
   const std::string& device = link.from->interface->name;
   const std::string key = neighbour_key(pair.from, pair.to);
-  Proposal proposal(kCause, Severity::kFail, pair.to);
+  Proposal proposal(kAloneCause, Severity::kFail, pair.to);
   // Unknown to all who asked, it is the host's own matter; else one of the pair.
   if (others_know) proposal.peer(pair.from);
   proposal.confidence(kConfidence)

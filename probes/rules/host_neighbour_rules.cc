@@ -15,7 +15,7 @@
 namespace plumbline {
 namespace {
 
-constexpr const char* kCause = "neighbour.unresolved";
+constexpr const char* kNeighbourCause = "neighbour.unresolved";
 
 class NeighbourRules {
  public:
@@ -55,7 +55,7 @@ class NeighbourRules {
         const std::string right = link.to->interface->mac;
         if (right.empty() || has_mac(*link.to->at.host, entry.mac)) continue;
         if (reaches(*link.pair).value_or(false)) continue;
-        Proposal proposal(kCause, Severity::kFail, host.name);
+        Proposal proposal(kNeighbourCause, Severity::kFail, host.name);
         proposal.peer(link.pair->to)
             .see(host.name, neighbour_key(host.name, link.pair->to),
                  fmt::format("a static entry on {} says that {} has {}; {} has {}", entry.dev,
@@ -76,7 +76,7 @@ class NeighbourRules {
       const auto pairs = pairs_with_ip(evidence_, name, data.ip);
       const auto broken = not_working(evidence_, pairs);
       if (broken.empty()) continue;
-      Proposal proposal(kCause, Severity::kFail, name);
+      Proposal proposal(kNeighbourCause, Severity::kFail, name);
       proposal
           .see(name, key_of({"link", name, {}, {}, interface.name}),
                fmt::format("ARP is switched off on {}: it neither asks nor answers for {}",
@@ -104,7 +104,7 @@ class NeighbourRules {
               {pair_key(link.pair->from, link.pair->to), pair_key(link.pair->to, link.pair->from)});
         }
         if (broken.empty()) continue;
-        Proposal proposal(kCause, Severity::kFail, host.name);
+        Proposal proposal(kNeighbourCause, Severity::kFail, host.name);
         proposal
             .see(host.name, "",
                  fmt::format("{} = {}: this host answers no ARP request for {}", key,
@@ -129,7 +129,7 @@ class NeighbourRules {
           broken.insert({pair_key(a, b), pair_key(b, a)});
         }
         if (broken.empty()) continue;
-        Proposal proposal(kCause, Severity::kFail, name);
+        Proposal proposal(kNeighbourCause, Severity::kFail, name);
         proposal.confidence(0.9)
             .see(name, "", fmt::format("a rule of {} drops ARP: {}", rule.tool, rule.text))
             .remedy(remedy_without_arp_rule(rule))
@@ -156,7 +156,7 @@ class NeighbourRules {
           broken.insert({pair_key(a, b), pair_key(b, a)});
         }
         if (broken.empty()) continue;
-        Proposal proposal(kCause, Severity::kFail, view.job->name);
+        Proposal proposal(kNeighbourCause, Severity::kFail, view.job->name);
         proposal.confidence(0.9)
             .see(view.job->name, key_of({"link", view.job->name, {}, {}, bridge}),
                  fmt::format("{} are isolated ports of bridge {}: it forwards nothing between them",
@@ -178,7 +178,7 @@ class NeighbourRules {
       for (const NeighbourEvidence& entry : from->at.host->neighbours) {
         const bool failed = entry.state == "FAILED" || entry.state == "INCOMPLETE";
         if (entry.ip != lookup->via || !failed || entry.dev != from->interface->name) continue;
-        Proposal proposal(kCause, Severity::kFail, pair.from);
+        Proposal proposal(kNeighbourCause, Severity::kFail, pair.from);
         proposal.confidence(0.8)
             .see(pair.from, neighbour_key(pair.from, pair.to),
                  fmt::format("the gateway {} towards {} does not answer on {}", entry.ip, pair.to,

@@ -11,7 +11,7 @@
 namespace plumbline {
 namespace {
 
-constexpr const char* kCause = "neighbour.unresolved";
+constexpr const char* kSilentCause = "neighbour.unresolved";
 constexpr const char *kSent = "tx_packets", *kReceived = "rx_packets";
 
 // While one end asked in vain, did as much leave the other end's card and come in again? Of three
@@ -54,7 +54,7 @@ class SilentPeers {
       });
       if (!others_fine) continue;
       named.insert(job.name);
-      Proposal proposal(kCause, Severity::kFail, job.name);
+      Proposal proposal(kSilentCause, Severity::kFail, job.name);
       proposal.confidence(0.8);
       for (const std::string& peer : peers) {
         see_silence(proposal, peer, job.name);
@@ -72,7 +72,7 @@ class SilentPeers {
       const std::string& one = mutual || named.count(a) > 0 ? first_of(a, b) : b;
       const std::string& host = arrive ? a : one;
       const std::string& peer = host == a ? b : a;
-      Proposal proposal(kCause, Severity::kFail, host);
+      Proposal proposal(kSilentCause, Severity::kFail, host);
       proposal.peer(peer).confidence(0.7);
       see_silence(proposal, a, b);
       if (mutual) see_silence(proposal, b, a);

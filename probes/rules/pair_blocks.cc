@@ -16,7 +16,7 @@ constexpr double kLikelyChance = 0.01;
 // Fewest peers that make a pattern.
 constexpr size_t kPattern = 2;
 
-bool allows(const Block& block, Place place) {
+bool allows(const Block& block, StopPlace place) {
   return std::find(block.places.begin(), block.places.end(), place) != block.places.end();
 }
 
@@ -24,15 +24,15 @@ const FilterRule* certain_rule(const Block& block) {
   return block.hit && block.hit->certain ? block.hit->rule : nullptr;
 }
 
-const char* plain_cause(How how, Place place) {
+const char* plain_cause(How how, StopPlace place) {
   if (how == How::kRejectIcmp) return "firewall.reject_icmp";
   if (how == How::kRejectRst) return "firewall.reject_rst";
   switch (place) {
-    case Place::kSender:
+    case StopPlace::kSender:
       return "firewall.drop_outbound";
-    case Place::kPath:
+    case StopPlace::kPath:
       return "firewall.drop_path";
-    case Place::kReceiver:
+    case StopPlace::kReceiver:
       break;
   }
   return "firewall.drop_inbound";
@@ -143,10 +143,10 @@ void BlockAnalysis::locate() {
 
 std::string BlockAnalysis::culprit_of(const Block& block) const {
   if (block.router != nullptr) return block.router->name;
-  const Place place = block.places[0];
-  if (place == Place::kReceiver) return block.receiver();
+  const StopPlace place = block.places[0];
+  if (place == StopPlace::kReceiver) return block.receiver();
   // Who refuses on the way is no host of ours: the end that it speaks for is named.
-  if (place == Place::kPath && block.how != How::kDrop) return block.view->pair->to;
+  if (place == StopPlace::kPath && block.how != How::kDrop) return block.view->pair->to;
   return block.sender();
 }
 
@@ -161,14 +161,14 @@ std::vector<std::string> BlockAnalysis::peers_of(const std::string& host) const 
 
 // Do packets from every peer to this host get lost (or, as kSender, from it to every peer), with
 // the same port as this one?
-bool BlockAnalysis::covers(const std::string& host, Place side, const Block& like) const {
+bool BlockAnalysis::covers(const std::string& host, StopPlace side, const Block& like) const {
   std::set<std::string> lost;
   for (const Block& block : blocks_) {
     const bool alike =
         block.how == like.how && block.port == like.port && block.request == like.request;
     if (!alike || !allows(block, side)) continue;
-    if (side == Place::kReceiver && block.receiver() == host) lost.insert(block.sender());
-    if (side == Place::kSender && block.sender() == host) lost.insert(block.receiver());
+    if (side == StopPlace::kReceiver && block.receiver() == host) lost.insert(block.sender());
+    if (side == StopPlace::kSender && block.sender() == host) lost.insert(block.receiver());
   }
   return lost.size() >= kPattern && lost.size() == peers_of(host).size();
 }
@@ -177,34 +177,34 @@ bool BlockAnalysis::covers(const std::string& host, Place side, const Block& lik
 void BlockAnalysis::settle_all_silent() {
   std::set<const PairView*> silent;
   for (const Block& block : blocks_) {
-    if (!block.known() && block.how == How::kDrop && allows(block, Place::kPath)) {
+    if (!block.known() && block.how == How::kDrop && allows(block, StopPlace::kPath)) {
       silent.insert(block.view);
     }
   }
   if (silent.size() < views_.size() || evidence_.job.hosts.size() <= kPattern) return;
   for (Block& block : blocks_) {
-    if (!block.known() && allows(block, Place::kPath)) block.places = {Place::kPath};
+    if (!block.known() && allows(block, StopPlace::kPath)) block.places = {StopPlace::kPath};
   }
 }
 
-Place BlockAnalysis::settle(const Block& block) const {
-  for (const Place side : {Place::kReceiver, Place::kSender}) {
+StopPlace BlockAnalysis::settle(const Block& block) const {
+  for (const StopPlace side : {StopPlace::kReceiver, StopPlace::kSender}) {
     if (!allows(block, side)) continue;
-    const std::string& host = side == Place::kReceiver ? block.receiver() : block.sender();
+    const std::string& host = side == StopPlace::kReceiver ? block.receiver() : block.sender();
     const bool known = std::any_of(blocks_.begin(), blocks_.end(), [&](const Block& other) {
       const bool alike = other.port == block.port && other.request == block.request;
       return alike && other.at(side) && culprit_of(other) == host && other.proven;
     });
     if (known || covers(host, side, block)) return side;
   }
-  for (const Place place : {Place::kReceiver, Place::kSender}) {
+  for (const StopPlace place : {StopPlace::kReceiver, StopPlace::kSender}) {
     if (allows(block, place)) return place;
   }
-  return Place::kPath;
+  return StopPlace::kPath;
 }
 
 void BlockAnalysis::settle_places() {
-  std::vector<std::pair<Block*, Place>> settled;
+  std::vector<std::pair<Block*, StopPlace>> settled;
   for (Block& block : blocks_) {
     if (!block.known()) settled.emplace_back(&block, settle(block));
   }
@@ -216,7 +216,7 @@ void BlockAnalysis::settle_places() {
 // silence at the place of a refusal is its other face.
 void BlockAnalysis::fold_refusals() {
   for (Block& silent : blocks_) {
-    if (silent.how != How::kDrop || silent.at(Place::kPath)) continue;
+    if (silent.how != How::kDrop || silent.at(StopPlace::kPath)) continue;
     const PairEvidence& own = *silent.view->pair;
     for (const Block& refusal : blocks_) {
       if (refusal.how == How::kDrop || refusal.places != silent.places) continue;
@@ -279,17 +279,17 @@ void BlockAnalysis::make_groups() {
   std::map<std::tuple<size_t, std::string, bool>, std::vector<const Block*>> by_culprit;
   for (const Block& block : blocks_) {
     const auto view = static_cast<size_t>(block.view - views_.data());
-    by_culprit[{view, culprit_of(block), block.at(Place::kPath)}].push_back(&block);
+    by_culprit[{view, culprit_of(block), block.at(StopPlace::kPath)}].push_back(&block);
   }
   for (auto& [key, members] : by_culprit) {
     const std::string& culprit = std::get<1>(key);
     const bool partial = is_partial(members);
-    std::map<std::tuple<bool, How, Place>, BlockGroup> groups;
+    std::map<std::tuple<bool, How, StopPlace>, BlockGroup> groups;
     for (const Block* block : members) {
       const bool part = partial && is_job_port(evidence_.job, block->port);
-      const Place place = block->places[0];
-      BlockGroup& group =
-          part ? groups[{true, How::kDrop, Place::kReceiver}] : groups[{false, block->how, place}];
+      const StopPlace place = block->places[0];
+      BlockGroup& group = part ? groups[{true, How::kDrop, StopPlace::kReceiver}]
+                               : groups[{false, block->how, place}];
       if (group.blocks.empty()) {
         group.view = block->view;
         group.cause = part ? "firewall.partial_range" : plain_cause(block->how, place);
@@ -347,7 +347,7 @@ void BlockAnalysis::join_paths() {
   std::vector<BlockGroup*> lost;
   std::set<std::pair<std::string, std::string>> directions;
   for (BlockGroup& group : groups_) {
-    if (group.place != Place::kPath || group.how != How::kDrop) continue;
+    if (group.place != StopPlace::kPath || group.how != How::kDrop) continue;
     lost.push_back(&group);
     directions.insert({group.culprit, group.peer});
   }

@@ -18,7 +18,7 @@ struct BlockGroup {
   std::string cause;
   std::string culprit, peer;
   bool request = true;
-  Place place = Place::kReceiver;
+  StopPlace place = StopPlace::kReceiver;
   How how = How::kDrop;
   std::vector<const Block*> blocks;  // ascending ports
   std::vector<int> ports() const;
@@ -43,8 +43,8 @@ class BlockAnalysis {
   void join_paths();
   std::string culprit_of(const Block& block) const;
   std::vector<std::string> peers_of(const std::string& host) const;
-  bool covers(const std::string& host, Place side, const Block& like) const;
-  Place settle(const Block& block) const;
+  bool covers(const std::string& host, StopPlace side, const Block& like) const;
+  StopPlace settle(const Block& block) const;
   bool is_partial(const std::vector<const Block*>& members) const;
   bool passes(const std::vector<const Block*>& members, int port) const;
 

@@ -50,17 +50,17 @@ BurstView::BurstView(const PairView& view, const PortTry& attempt) {
   if (const auto* device = interface_with(view.from, pair.from_ip)) xdp_at_sender_ = device->xdp;
 }
 
-std::optional<Place> BurstView::place(bool request) const {
+std::optional<StopPlace> BurstView::place(bool request) const {
   if (attempts_ == 0 || (request ? unaddressed_there_ : unaddressed_back_)) return std::nullopt;
   const Count& left = request ? request_left_ : answer_left_;
   const Count& came = request ? request_came_ : answer_came_;
-  if (left.known && !left.rose) return Place::kSender;
+  if (left.known && !left.rose) return StopPlace::kSender;
   if (came.known && !came.rose) {
-    if (request ? xdp_at_receiver_ : xdp_at_sender_) return Place::kReceiver;
-    if (left.known) return Place::kPath;
+    if (request ? xdp_at_receiver_ : xdp_at_sender_) return StopPlace::kReceiver;
+    if (left.known) return StopPlace::kPath;
     return std::nullopt;
   }
-  if (came.known && came.rose) return Place::kReceiver;
+  if (came.known && came.rose) return StopPlace::kReceiver;
   return std::nullopt;
 }
 

@@ -18,7 +18,7 @@ class BurstView {
   bool reached_peer_tcp() const { return reached_tcp_; }
   // The first place on the way of the requests (or of the answers) behind which a counter did not
   // rise; nullopt = cannot be told.
-  std::optional<Place> place(bool request) const;
+  std::optional<StopPlace> place(bool request) const;
   // "40 attempts: 0 packets left through eth1 ..."
   const std::string& text() const { return text_; }
 

@@ -13,13 +13,13 @@ constexpr double kNearlyAll = 0.999;   // a share that is meant to be everything
 struct Station {
   bool request;  // SYN; else the answer to it
   bool at_sender_of_request;
-  Place place;
+  StopPlace place;
 };
 constexpr Station kStations[] = {
-    {true, true, Place::kSender},
-    {true, false, Place::kReceiver},
-    {false, false, Place::kSender},
-    {false, true, Place::kReceiver},
+    {true, true, StopPlace::kSender},
+    {true, false, StopPlace::kReceiver},
+    {false, false, StopPlace::kSender},
+    {false, true, StopPlace::kReceiver},
 };
 
 // The interface as the filters know it: what lies below it, and whether it is a bridge.
@@ -38,7 +38,7 @@ FilterPacket packet_at(const Station& station, const PairView& view, int port, i
                        const std::string& protocol) {
   FilterPacket packet;
   packet.protocol = protocol;
-  packet.incoming = station.place == Place::kReceiver;
+  packet.incoming = station.place == StopPlace::kReceiver;
   packet.first = station.request;
   packet.reply = !station.request;
   if (length > 0) packet.length = length;

@@ -14,13 +14,13 @@ namespace plumbline {
 enum class How { kDrop, kRejectIcmp, kRejectRst };
 
 // Where on the way of a suffering packet it is lost: at its sender, between, at its receiver.
-enum class Place { kSender, kPath, kReceiver };
+enum class StopPlace { kSender, kPath, kReceiver };
 
 struct RuleHit {
-  const HostEvidence* host = nullptr;  // whose filter it is
-  const FilterRule* rule = nullptr;    // into that host's evidence; null when it is not known
-  bool request = true;                 // stops the request; false: the answer
-  Place place = Place::kReceiver;      // as seen from the packet that it stops
+  const HostEvidence* host = nullptr;      // whose filter it is
+  const FilterRule* rule = nullptr;        // into that host's evidence; null when it is not known
+  bool request = true;                     // stops the request; false: the answer
+  StopPlace place = StopPlace::kReceiver;  // as seen from the packet that it stops
   How how = How::kDrop;
   bool redirects = false;
   bool certain = false;  // stops every such packet, and all its conditions are understood

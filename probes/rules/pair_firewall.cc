@@ -112,7 +112,8 @@ Remedy as_advice(const Remedy& remedy) {
 }
 
 Remedy remedy_of(const BlockGroup& group) {
-  if (group.place == Place::kPath && group.blocks[0]->router == nullptr) return path_remedy(group);
+  if (group.place == StopPlace::kPath && group.blocks[0]->router == nullptr)
+    return path_remedy(group);
   const PairEvidence& pair = *group.view->pair;
   const bool at_listener = group.culprit == pair.to;
   const HostEvidence* host = find_host(*group.view->evidence, group.culprit);

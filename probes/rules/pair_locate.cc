@@ -48,8 +48,8 @@ Leg PortWitness::leg(bool request, bool data) const {
           seen(here, to_here, kind)};
 }
 
-const HostEvidence* PortWitness::host(bool request, Place place) const {
-  return request == (place == Place::kSender) ? view.from : view.to;
+const HostEvidence* PortWitness::host(bool request, StopPlace place) const {
+  return request == (place == StopPlace::kSender) ? view.from : view.to;
 }
 
 void PortWitness::say(const std::string& where, std::string text) {
@@ -122,7 +122,7 @@ class PortLocator {
     const auto& places = w_.block.places;
     const bool own =
         std::find(places.begin(), places.end(),
-                  w_.block.request ? Place::kSender : Place::kReceiver) != places.end();
+                  w_.block.request ? StopPlace::kSender : StopPlace::kReceiver) != places.end();
     const bool privileged = filters_readable(w_.view.from);
     const std::string who = w_.pair.from;
     std::string text = fmt::format(
@@ -144,7 +144,7 @@ class PortLocator {
       if (!owns_address(hit.host, own)) continue;
       const bool named = std::any_of(out.begin(), out.end(), [&](const Block& b) {
         return (b.hit && b.hit->host == hit.host) ||
-               (b.known() && b.places[0] != Place::kPath && host_of(b) == hit.host);
+               (b.known() && b.places[0] != StopPlace::kPath && host_of(b) == hit.host);
       });
       if (named) continue;
       Block block;

@@ -17,7 +17,7 @@ struct Block {
   int port = 0;
   How how = How::kDrop;
   bool request = true;                   // the connecting host's packets suffer; false: the answers
-  std::vector<Place> places;             // that are left, never empty; one = known
+  std::vector<StopPlace> places;         // that are left, never empty; one = known
   std::optional<RuleHit> hit;            // the rule that does it
   std::string device;                    // address of a device on the way that refuses
   const HostEvidence* router = nullptr;  // the same, where it is a host of ours
@@ -31,7 +31,7 @@ struct Block {
   const std::string& sender() const { return request ? view->pair->from : view->pair->to; }
   const std::string& receiver() const { return request ? view->pair->to : view->pair->from; }
   bool known() const { return places.size() == 1; }
-  bool at(Place place) const { return places.size() == 1 && places[0] == place; }
+  bool at(StopPlace place) const { return places.size() == 1 && places[0] == place; }
 };
 
 // All blocked ports of this pair. The view must outlive the result.

@@ -24,19 +24,19 @@ constexpr int64_t kFewestLost = 3;
 constexpr double kOneWayRatio = 5;
 
 // What is known of one direction.
-struct Direction {
+struct LossWay {
   const PairView* view = nullptr;
   double share = 0;
   std::string text;
   bool placed = false;  // counted at both ends: it is this very direction
 };
-using Directions = std::map<HostDirection, Direction>;
+using Directions = std::map<HostDirection, LossWay>;
 
 void note(Directions& all, const PairView& view, bool there, double share, std::string text) {
   const PairEvidence& pair = *view.pair;
   const HostDirection key =
       there ? HostDirection{pair.from, pair.to} : HostDirection{pair.to, pair.from};
-  Direction& direction = all[key];
+  LossWay& direction = all[key];
   if (share <= direction.share) return;
   direction = {&view, share, std::move(text), direction.placed};
 }
@@ -130,7 +130,7 @@ void from_own_rules(Directions& all, const PairView& view) {
   const Job& job = view.evidence->job;
   if (!has_open_job_port(view) || job.ports.empty()) return;
   for (const RuleHit& hit : rule_hits(view, job.ports[0])) {
-    if (hit.rule == nullptr || hit.place != Place::kSender || hit.certain) continue;
+    if (hit.rule == nullptr || hit.place != StopPlace::kSender || hit.certain) continue;
     const bool understood =
         hit.rule->action == "drop" && hit.share < 1 &&
         std::none_of(hit.rule->matches.begin(), hit.rule->matches.end(),
@@ -165,7 +165,7 @@ std::vector<std::string> symptoms(const PairView& view, const Checks& checks) {
   return out;
 }
 
-void add_rule(Candidate& candidate, const Direction& direction, const HostDirection& key) {
+void add_rule(Candidate& candidate, const LossWay& direction, const HostDirection& key) {
   const PairEvidence& pair = *direction.view->pair;
   const Job& job = direction.view->evidence->job;
   const bool request = key.first == pair.from;
@@ -190,7 +190,7 @@ void add_rule(Candidate& candidate, const Direction& direction, const HostDirect
   passage.own_ip = at_listener ? pair.to_ip : pair.from_ip;
   passage.peer_ip = at_listener ? pair.from_ip : pair.to_ip;
   passage.ports = job.ports;
-  passage.incoming = rule->place == Place::kReceiver;
+  passage.incoming = rule->place == StopPlace::kReceiver;
   // Both ends listen: the packets of this direction go to the peer's ports, or come from our own.
   for (const bool own_ports : {at_listener, !at_listener}) {
     passage.own_ports = own_ports;
@@ -277,7 +277,7 @@ Candidates propose_loss(const EvidenceSet& evidence, const Checks& checks) {
   for (const auto* set : {&both_ways, &one_way}) {
     const PathOwners owners = owners_of_directions(evidence, *set);
     for (const HostDirection& key : *set) {
-      const Direction& direction = all.at(key);
+      const LossWay& direction = all.at(key);
       Candidate candidate;
       Finding& finding = candidate.finding;
       finding.cause = set == &one_way ? "loss.one_way" : "loss.random";

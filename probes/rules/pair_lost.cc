@@ -9,7 +9,7 @@
 namespace plumbline {
 namespace {
 
-bool has(const std::vector<Place>& places, Place place) {
+bool has(const std::vector<StopPlace>& places, StopPlace place) {
   return std::find(places.begin(), places.end(), place) != places.end();
 }
 
@@ -33,7 +33,7 @@ class LostPackets {
                          w_.pair.to));
     }
     narrow_by_captures(suffering);
-    const std::vector<Place> captured = w_.block.places;
+    const std::vector<StopPlace> captured = w_.block.places;
     narrow_by_rule();
     narrow_by_counters(burst, captured);
     if (!w_.block.known()) narrow_by_readable_filters();
@@ -42,12 +42,12 @@ class LostPackets {
 
  private:
   void narrow_by_captures(const Leg& suffering) {
-    w_.block.places = {Place::kSender, Place::kPath, Place::kReceiver};
+    w_.block.places = {StopPlace::kSender, StopPlace::kPath, StopPlace::kReceiver};
     const std::string& sender = w_.block.sender();
     const std::string& receiver = w_.block.receiver();
     w_.block.confidence = kBySilence;
     if (suffering.left && !*suffering.left) {
-      w_.block.places = {Place::kSender};
+      w_.block.places = {StopPlace::kSender};
       w_.block.confidence = kByOneCapture;
       w_.block.proven = true;
       w_.say(sender, fmt::format("{} to {} never appeared on the wire of {} (captured there)",
@@ -55,12 +55,12 @@ class LostPackets {
       return;
     }
     if (suffering.left) {
-      w_.block.places = {Place::kPath, Place::kReceiver};
+      w_.block.places = {StopPlace::kPath, StopPlace::kReceiver};
       w_.say(sender, fmt::format("{} left {} (captured there)", suffering.packet, sender));
     }
     if (!suffering.arrived) return;
     if (*suffering.arrived) {
-      w_.block.places = {Place::kReceiver};
+      w_.block.places = {StopPlace::kReceiver};
       w_.block.confidence = suffering.left ? kByCaptures : kByOneCapture;
       w_.block.proven = true;
       w_.say(receiver, fmt::format("{} reached the wire of {} (captured there) and had no effect",
@@ -72,12 +72,12 @@ class LostPackets {
     // An XDP program drops before a capture can see the packet.
     if (const auto* device = receiving_interface(); device != nullptr && device->xdp) {
       w_.say(receiver, "an XDP program sits on " + device->name + ": it drops before captures see");
-      w_.block.places = {Place::kReceiver};
+      w_.block.places = {StopPlace::kReceiver};
       w_.block.confidence = kByElimination;
       return;
     }
     w_.block.places.erase(
-        std::find(w_.block.places.begin(), w_.block.places.end(), Place::kReceiver));
+        std::find(w_.block.places.begin(), w_.block.places.end(), StopPlace::kReceiver));
     if (w_.block.known()) {
       w_.block.confidence = kByCaptures;
       w_.block.proven = true;
@@ -118,7 +118,7 @@ class LostPackets {
 
   // Counters err on one side only: other traffic lets them rise, nothing keeps them from rising. So
   // they may move the place nearer to the sender than a rule says, never further away.
-  void narrow_by_counters(const BurstView& burst, const std::vector<Place>& possible) {
+  void narrow_by_counters(const BurstView& burst, const std::vector<StopPlace>& possible) {
     const auto place = burst.place(w_.block.request);
     if (!place || possible.size() == 1 || !has(possible, *place)) return;
     if (w_.block.known() && w_.block.places[0] <= *place) {
@@ -133,8 +133,8 @@ class LostPackets {
   }
 
   void narrow_by_readable_filters() {
-    std::vector<Place> left = w_.block.places;
-    for (const Place place : {Place::kSender, Place::kReceiver}) {
+    std::vector<StopPlace> left = w_.block.places;
+    for (const StopPlace place : {StopPlace::kSender, StopPlace::kReceiver}) {
       const HostEvidence* owner = w_.host(w_.block.request, place);
       const bool named = std::any_of(w_.hits.begin(), w_.hits.end(), [&](const RuleHit& hit) {
         return hit.host == owner && hit.request == w_.block.request && hit.place == place;

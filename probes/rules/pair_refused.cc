@@ -15,13 +15,13 @@ class RefusedPackets {
  public:
   explicit RefusedPackets(PortWitness& witness) : w_(witness) {}
 
-  bool refused_by(Place place, double confidence) {
+  bool refused_by(StopPlace place, double confidence) {
     w_.block.places = {place};
     w_.block.confidence = confidence;
     return true;
   }
 
-  const RuleHit* rule_at(Place place, bool only_refusing) const {
+  const RuleHit* rule_at(StopPlace place, bool only_refusing) const {
     for (const RuleHit& hit : w_.hits) {
       if (!hit.certain || !hit.request || hit.place != place) continue;
       if (!only_refusing || hit.how != How::kDrop) return &hit;
@@ -29,7 +29,7 @@ class RefusedPackets {
     return nullptr;
   }
   bool refused_by_rule() {
-    for (const Place place : {Place::kSender, Place::kReceiver}) {
+    for (const StopPlace place : {StopPlace::kSender, StopPlace::kReceiver}) {
       if (const RuleHit* hit = rule_at(place, true)) {
         w_.block.hit = *hit;
         w_.block.how = hit->how;
@@ -59,7 +59,7 @@ class RefusedPackets {
     const bool own = owns_address(w_.view.from, icmp.from) || icmp.from == w_.pair.from_ip ||
                      icmp.from.rfind("127.", 0) == 0 || icmp.from == "::1";
     if (own && may_lack_neighbour(icmp)) {
-      return rule_at(Place::kSender, true) != nullptr && own_output();
+      return rule_at(StopPlace::kSender, true) != nullptr && own_output();
     }
     if (own && syn.left && *syn.left) return own_input();
     if (own || (syn.left && !*syn.left)) return own_output();
@@ -70,16 +70,16 @@ class RefusedPackets {
                          "refused it",
                          w_.pair.to));
       w_.block.device = icmp.from;
-      return refused_by(Place::kPath, kByCaptures);
+      return refused_by(StopPlace::kPath, kByCaptures);
     }
     if (icmp.from == w_.pair.to_ip || owns_address(w_.view.to, icmp.from) || icmp.from.empty()) {
-      const bool ok = refused_by(Place::kReceiver, syn.arrived ? kByCaptures : kByOneCapture);
+      const bool ok = refused_by(StopPlace::kReceiver, syn.arrived ? kByCaptures : kByOneCapture);
       name_rule();
       return ok;
     }
     w_.block.device = icmp.from;
     w_.block.router = owner_of(*w_.view.evidence, icmp.from);
-    return refused_by(Place::kPath, kByOneCapture);
+    return refused_by(StopPlace::kPath, kByOneCapture);
   }
 
   // A host's own kernel says "host unreachable" to itself when nobody answers its ARP requests,
@@ -103,9 +103,9 @@ class RefusedPackets {
     w_.say(w_.pair.from, w_.pair.from + " itself refused the answer that came in");
     w_.block.request = false;
     w_.block.proven = true;
-    refused_by(Place::kReceiver, kByCaptures);
+    refused_by(StopPlace::kReceiver, kByCaptures);
     for (const RuleHit& hit : w_.hits) {
-      if (hit.certain && !hit.request && hit.place == Place::kReceiver && !w_.block.hit) {
+      if (hit.certain && !hit.request && hit.place == StopPlace::kReceiver && !w_.block.hit) {
         w_.block.hit = hit;
       }
     }
@@ -115,7 +115,7 @@ class RefusedPackets {
   bool own_output() {
     w_.say(w_.pair.from, w_.pair.from + " itself refused the packet before it reached its wire");
     w_.block.proven = true;
-    refused_by(Place::kSender, kByOneCapture);
+    refused_by(StopPlace::kSender, kByOneCapture);
     name_rule();
     return true;
   }
@@ -134,7 +134,7 @@ class RefusedPackets {
     } else if (rst_left) {
       w_.say(w_.pair.to, "the RST left the wire of " + w_.pair.to + " (captured there)");
       w_.block.proven = true;
-      refused_by(Place::kReceiver, kByCaptures);
+      refused_by(StopPlace::kReceiver, kByCaptures);
       name_rule();
       return true;
     }
@@ -144,8 +144,8 @@ class RefusedPackets {
 
   // Nothing tells the two ends apart; the pattern of all pairs may.
   bool refused_by_either(const Leg& syn, double confidence) {
-    refused_by(Place::kReceiver, confidence);
-    if (!syn.left) w_.block.places = {Place::kSender, Place::kReceiver};
+    refused_by(StopPlace::kReceiver, confidence);
+    if (!syn.left) w_.block.places = {StopPlace::kSender, StopPlace::kReceiver};
     return true;
   }
 
@@ -153,7 +153,7 @@ class RefusedPackets {
     w_.say(w_.pair.to, fmt::format("{} (captured there): a device on the way answered for {}", what,
                                    w_.pair.to));
     w_.block.proven = true;
-    return refused_by(Place::kPath, kByCaptures);
+    return refused_by(StopPlace::kPath, kByCaptures);
   }
 
   bool unreachable() {
@@ -162,9 +162,9 @@ class RefusedPackets {
     if (w_.attempt.error == "ENETUNREACH") return false;  // its own routing table said so
     const Leg syn = w_.leg(true, false);
     if (!syn.left) return refused_by_either(syn, kBySilence);
-    if (*syn.left) return refused_by(Place::kReceiver, kByElimination);
+    if (*syn.left) return refused_by(StopPlace::kReceiver, kByElimination);
     if (!neighbour_answers()) return false;
-    refused_by(Place::kSender, kByElimination);
+    refused_by(StopPlace::kSender, kByElimination);
     w_.say(w_.pair.from,
            fmt::format("nothing left the wire of {} (captured there), though {} answers "
                        "on the link",
@@ -179,8 +179,8 @@ class RefusedPackets {
   bool denied() {
     w_.say(w_.pair.from, fmt::format("the system of {} does not let the packet out: {}",
                                      w_.pair.from, w_.attempt.error));
-    refused_by(Place::kSender, kByOneCapture);
-    if (const RuleHit* hit = rule_at(Place::kSender, false)) w_.block.hit = *hit;
+    refused_by(StopPlace::kSender, kByOneCapture);
+    if (const RuleHit* hit = rule_at(StopPlace::kSender, false)) w_.block.hit = *hit;
     return true;
   }
 

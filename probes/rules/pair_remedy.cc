@@ -7,11 +7,10 @@
 #include "probes/filters/evaluate.h"
 #include "probes/filters/port_words.h"
 #include "probes/port_list.h"
+#include "probes/subnet.h"
 
 namespace plumbline {
 namespace {
-
-bool is_v6(const std::string& ip) { return ip.find(':') != std::string::npos; }
 
 // firewalld says "running", ufw "active", the application firewall "enabled", perhaps with more
 // behind it: "enabled, stealth".

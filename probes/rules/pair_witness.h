@@ -28,7 +28,7 @@ struct PortWitness {
   // The request or the answer; `data`: behind the handshake.
   Leg leg(bool request, bool data) const;
   // The host at this place of the way of requests, or of answers.
-  const HostEvidence* host(bool request, Place place) const;
+  const HostEvidence* host(bool request, StopPlace place) const;
   void say(const std::string& where, std::string text);
 
   const PairView& view;

@@ -9,13 +9,13 @@
 namespace plumbline {
 namespace {
 
-struct Place {
+struct PairPlace {
   const InterfaceEvidence* interface = nullptr;
   const AddressEvidence* address = nullptr;
   explicit operator bool() const { return address != nullptr; }
 };
 
-Place find_address(const HostEvidence& host, const std::string& ip) {
+PairPlace find_address(const HostEvidence& host, const std::string& ip) {
   for (const InterfaceEvidence& interface : host.interfaces) {
     for (const AddressEvidence& address : interface.addresses) {
       if (address.ip == ip) return {&interface, &address};
@@ -25,7 +25,7 @@ Place find_address(const HostEvidence& host, const std::string& ip) {
 }
 
 // The host's address in whose subnet `ip` lies.
-Place find_neighbour_address(const HostEvidence& host, const std::string& ip) {
+PairPlace find_neighbour_address(const HostEvidence& host, const std::string& ip) {
   for (const InterfaceEvidence& interface : host.interfaces) {
     if (interface.kind == "loopback") continue;
     for (const AddressEvidence& address : interface.addresses) {
@@ -52,7 +52,7 @@ struct Ends {
 // The address with which `file`'s host reaches `peer`: of the interface in the same subnet, or else
 // the one that its route lookup named.
 std::string own_end(const CollectedFile& file, const HostEvidence& host, const std::string& peer) {
-  if (const Place place = find_neighbour_address(host, peer)) return place.address->ip;
+  if (const PairPlace place = find_neighbour_address(host, peer)) return place.address->ip;
   const CollectedSection* route = find_section(file, "route", peer);
   if (route == nullptr) return {};
   const std::string source = parse_route_get(*route).source;
@@ -72,7 +72,7 @@ Ends by_peer(const CollectedFile& file, const HostEvidence& a, const HostEvidenc
 }
 
 // How well an address serves as a data address: real cards first, link-local and fe80 last.
-int rank(const Place& place) {
+int rank(const PairPlace& place) {
   int value = 0;
   if (place.address->scope == "link" || place.address->ip.rfind("169.254.", 0) == 0) value += 4;
   if (!place.interface->up) value += 2;
@@ -88,7 +88,7 @@ Ends by_subnet(const HostEvidence& a, const HostEvidence& b) {
   for (const InterfaceEvidence& interface : a.interfaces) {
     if (interface.kind == "loopback") continue;
     for (const AddressEvidence& address : interface.addresses) {
-      const Place other = find_neighbour_address(b, address.ip);
+      const PairPlace other = find_neighbour_address(b, address.ip);
       // The same address on both is a bridge of containers that every host has.
       if (!other || other.address->ip == address.ip) continue;
       const int value = rank({&interface, &address}) + rank(other);
@@ -130,7 +130,7 @@ NeighbourProbe neighbour_of(const HostEvidence& host, const Ends& ends,
                             const std::vector<RouteLookup>& routes) {
   NeighbourProbe out;
   out.method = "kernel";
-  if (const Place place = find_address(host, ends.from_ip)) out.dev = place.interface->name;
+  if (const PairPlace place = find_address(host, ends.from_ip)) out.dev = place.interface->name;
   for (const RouteLookup& route : routes) {
     if (!route.via.empty()) out.on_link = false;
   }
@@ -206,7 +206,7 @@ void plan_ports(const std::vector<CollectedFile>& files, Job& job) {
 
 void add_data_address(const HostEvidence& host, const std::string& ip, JobHost& job_host) {
   if (ip.empty()) return;
-  const Place place = find_address(host, ip);
+  const PairPlace place = find_address(host, ip);
   const std::string text = place ? ip + "/" + std::to_string(place.address->prefix) : ip;
   auto& data = job_host.data;
   if (std::find(data.begin(), data.end(), text) == data.end()) data.push_back(text);

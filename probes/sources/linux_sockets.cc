@@ -12,19 +12,19 @@
 namespace plumbline {
 namespace {
 
-struct Endpoint {
+struct SocketEnd {
   std::string ip;
   int port = 0;
 };
 
 // "0.0.0.0:22", "[::1]:22", "*:22", "127.0.0.53%lo:53", "[fe80::1]%eth0:546". ss writes "*" for a
 // socket that listens for both families.
-std::optional<Endpoint> endpoint_of(std::string_view text) {
+std::optional<SocketEnd> endpoint_of(std::string_view text) {
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;
   std::string_view ip = text.substr(0, colon);
   const std::string_view port = text.substr(colon + 1);
-  Endpoint out;
+  SocketEnd out;
   if (const size_t zone = ip.find('%'); zone != std::string_view::npos) ip = ip.substr(0, zone);
   if (ip.size() >= 2 && ip.front() == '[' && ip.back() == ']') ip = ip.substr(1, ip.size() - 2);
   out.ip = ip == "*" ? "::" : std::string(ip);
@@ -98,7 +98,7 @@ std::string state_of_number(std::string_view hex) {
 
 // "0100007F:1F90" or 32 digits: groups of four bytes as the machine's own 32-bit numbers, which
 // are little-endian on all systems that this is built for.
-std::optional<Endpoint> hex_endpoint(std::string_view text) {
+std::optional<SocketEnd> hex_endpoint(std::string_view text) {
   const size_t colon = text.find(':');
   if (colon != 8 && colon != 32) return std::nullopt;
   std::array<unsigned char, 16> bytes{};
@@ -108,7 +108,7 @@ std::optional<Endpoint> hex_endpoint(std::string_view text) {
     const auto result = std::from_chars(at, at + 2, bytes[place], 16);
     if (result.ec != std::errc() || result.ptr != at + 2) return std::nullopt;
   }
-  Endpoint out;
+  SocketEnd out;
   const std::string_view port = text.substr(colon + 1);
   const auto result = std::from_chars(port.data(), port.data() + port.size(), out.port, 16);
   if (result.ec != std::errc() || out.port < 0 || out.port > 65535) return std::nullopt;

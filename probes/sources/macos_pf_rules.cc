@@ -111,8 +111,8 @@ class RulesetReader {
 
 // Into the chain of one direction. `with_states`: some rule of pf keeps states, so that packets of
 // a known connection may never come to this one.
-void place(const PfRule& written, const std::string& direction, bool with_states,
-           HostEvidence& host) {
+void place_pf(const PfRule& written, const std::string& direction, bool with_states,
+              HostEvidence& host) {
   if (!written.direction.empty() && written.direction != direction) return;
   FilterRule rule = written.rule;
   rule.tool = "pf";
@@ -153,10 +153,10 @@ Status parse_pf_rules(const std::string& text, HostEvidence& host) {
   });
   for (const std::string direction : {"in", "out"}) {
     for (const PfRule& rule : rules) {
-      if (rule.quick) place(rule, direction, with_states, host);
+      if (rule.quick) place_pf(rule, direction, with_states, host);
     }
     for (auto it = rules.rbegin(); it != rules.rend(); ++it) {
-      if (!it->quick) place(*it, direction, with_states, host);
+      if (!it->quick) place_pf(*it, direction, with_states, host);
     }
   }
   return {};

@@ -11,9 +11,7 @@ namespace {
 constexpr size_t kMostEntries = 100'000;
 using Words = std::vector<std::string_view>;
 
-bool is_address(const std::string& text) {
-  return !network_of(text, is_v6(text) ? 128 : 32).empty();
-}
+bool is_ip(const std::string& text) { return !network_of(text, is_v6(text) ? 128 : 32).empty(); }
 
 // "fe80::1%en0" -> "fe80::1", and "fe80::%en0/64" -> "fe80::/64".
 std::string without_zone(std::string_view text) {
@@ -74,7 +72,7 @@ std::optional<RouteEvidence> route_of(const Words& words, const Columns& columns
   if (out.destination.empty()) return std::nullopt;
   out.dev = words[columns.netif];
   const std::string gateway = without_zone(words[1]);
-  if (has_flag(flags, 'G') && is_address(gateway)) out.via = gateway;
+  if (has_flag(flags, 'G') && is_ip(gateway)) out.via = gateway;
   out.scope = out.via.empty() ? "link" : "global";
   out.type = has_flag(flags, 'B') ? "blackhole" : has_flag(flags, 'R') ? "unreachable" : "unicast";
   out.protocol = has_flag(flags, 'S') ? "static" : has_flag(flags, 'D') ? "redirect" : "kernel";
@@ -107,7 +105,7 @@ std::string expand_destination(std::string_view text, bool host_route) {
     if (!prefix) return {};
   }
   if (ip.find(':') != std::string::npos) {
-    if (!is_address(ip)) return {};
+    if (!is_ip(ip)) return {};
     if (!prefix || *prefix == 128) return ip;
     return *prefix < 0 || *prefix > 128 ? std::string() : network_of(ip, static_cast<int>(*prefix));
   }
@@ -115,7 +113,7 @@ std::string expand_destination(std::string_view text, bool host_route) {
   const auto dots = static_cast<int>(std::count(ip.begin(), ip.end(), '.'));
   if (dots > 3) return {};
   for (int i = dots; i < 3; ++i) ip += ".0";
-  if (!is_address(ip)) return {};
+  if (!is_ip(ip)) return {};
   if (!prefix && (host_route || dots == 3)) return ip;
   const int64_t length = prefix.value_or(8 * (dots + 1));
   if (length < 0 || length > 32) return {};
@@ -148,7 +146,7 @@ Status parse_arp(const std::string& text, HostEvidence& host) {
     ip = ip.substr(1, ip.size() - 2);
     NeighbourEvidence out;
     out.ip = ip;
-    if (!is_address(out.ip) || host.neighbours.size() >= kMostEntries) continue;
+    if (!is_ip(out.ip) || host.neighbours.size() >= kMostEntries) continue;
     out.dev = word_after(words, "on");
     out.mac = hardware_address(*(at + 1));
     const bool permanent = std::find(words.begin(), words.end(), "permanent") != words.end();
@@ -167,7 +165,7 @@ Status parse_ndp(const std::string& text, HostEvidence& host) {
     if (words.size() < 4 || host.neighbours.size() >= kMostEntries) continue;
     NeighbourEvidence out;
     out.ip = without_zone(words[0]);
-    if (!is_v6(out.ip) || !is_address(out.ip)) continue;
+    if (!is_v6(out.ip) || !is_ip(out.ip)) continue;
     out.mac = hardware_address(words[1]);
     const bool permanent = words[3] == "permanent";
     if (out.mac.empty() && permanent) continue;  // own, on an interface without such addresses

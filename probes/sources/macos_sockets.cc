@@ -13,20 +13,20 @@ namespace {
 constexpr size_t kMostSockets = 100'000;
 using Words = std::vector<std::string_view>;
 
-struct Endpoint {
+struct SocketEnd {
   std::string ip;
   int port = 0;
 };
 
 // "10.10.0.1.29600", "*.22", "fe80::1%lo0.8021" with '.'; "10.10.0.1:29600", "[::1]:22" with ':'.
-std::optional<Endpoint> endpoint_of(std::string_view text, char separator, bool v6) {
+std::optional<SocketEnd> endpoint_of(std::string_view text, char separator, bool v6) {
   const size_t at = text.rfind(separator);
   if (at == std::string_view::npos) return std::nullopt;
   std::string_view ip = text.substr(0, at);
   const std::string_view port = text.substr(at + 1);
   if (ip.size() >= 2 && ip.front() == '[' && ip.back() == ']') ip = ip.substr(1, ip.size() - 2);
   ip = ip.substr(0, ip.find('%'));
-  Endpoint out;
+  SocketEnd out;
   out.ip = ip == "*" ? (v6 ? "::" : "0.0.0.0") : std::string(ip);
   // An IPv6 address that the column was too narrow for is none.
   if (network_of(out.ip, is_v6(out.ip) ? 128 : 32).empty()) return std::nullopt;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kMostNames = 64;
 
-bool is_address(const std::string& name) {
+bool is_numeric(const std::string& name) {
   std::array<unsigned char, 16> bytes{};
   const std::string plain = name.substr(0, name.find('%'));
   return inet_pton(AF_INET, plain.c_str(), bytes.data()) == 1 ||
@@ -77,7 +77,7 @@ struct Pending {
 std::vector<NameEvidence> resolve_names(std::vector<NameEvidence> names, Deadline deadline) {
   names.erase(std::remove_if(names.begin(), names.end(),
                              [](const NameEvidence& name) {
-                               return name.name.empty() || is_address(name.name);
+                               return name.name.empty() || is_numeric(name.name);
                              }),
               names.end());
   if (names.size() > kMostNames) names.resize(kMostNames);

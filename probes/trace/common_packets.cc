@@ -38,15 +38,15 @@ uint64_t key_of(const Packet& packet) {
   return mix(key, packet.payload_hash ^ (uint64_t{packet.icmp_type} << 8));
 }
 
-struct Candidate {
+struct PairCandidate {
   CommonPacket packet;
   double weight = 1;
 };
 
 // All ways to tie sightings of the same key; `unique`: only where there is one way.
-std::vector<Candidate> candidates_of(const std::vector<Sighting>& first,
-                                     const std::vector<Sighting>& second, bool unique) {
-  std::vector<Candidate> out;
+std::vector<PairCandidate> candidates_of(const std::vector<Sighting>& first,
+                                         const std::vector<Sighting>& second, bool unique) {
+  std::vector<PairCandidate> out;
   const auto run_end = [](const std::vector<Sighting>& all, size_t at) {
     size_t end = at;
     while (end < all.size() && all[end].key == all[at].key) ++end;
@@ -73,8 +73,8 @@ std::vector<Candidate> candidates_of(const std::vector<Sighting>& first,
 
 // Of groups of deltas that lie close together the heaviest; of equal ones that of the clocks which
 // differ less.
-std::vector<CommonPacket> agreeing(std::vector<Candidate> all) {
-  std::sort(all.begin(), all.end(), [](const Candidate& one, const Candidate& other) {
+std::vector<CommonPacket> agreeing(std::vector<PairCandidate> all) {
+  std::sort(all.begin(), all.end(), [](const PairCandidate& one, const PairCandidate& other) {
     return one.packet.delta() < other.packet.delta();
   });
   size_t best = 0, best_end = 0;
@@ -113,7 +113,7 @@ Deltas deltas_of(const std::vector<CommonPacket>& common) {
 void add_repeated(const std::vector<Sighting>& first, const std::vector<Sighting>& second,
                   std::vector<CommonPacket>& common) {
   const Deltas known = deltas_of(common);
-  for (const Candidate& candidate : candidates_of(first, second, false)) {
+  for (const PairCandidate& candidate : candidates_of(first, second, false)) {
     const CommonPacket& packet = candidate.packet;
     const bool repeated = candidate.weight < 1 && packet.first.bytes;
     const bool fits = known.least <= packet.delta() && packet.delta() <= known.most;
@@ -203,7 +203,7 @@ std::vector<CommonPacket> common_packets(const PacketIndex& first, const PacketI
   for (std::vector<Sighting>* all : {&one, &other}) {
     std::erase_if(*all, [mask](const Sighting& sighting) { return (sighting.key & mask) != 0; });
   }
-  std::vector<Candidate> all = candidates_of(one, other, true);
+  std::vector<PairCandidate> all = candidates_of(one, other, true);
   const bool unique = !all.empty();
   if (!unique) all = candidates_of(one, other, false);
   std::vector<CommonPacket> common = agreeing(std::move(all));

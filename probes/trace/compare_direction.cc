@@ -5,11 +5,11 @@
 namespace plumbline {
 namespace {
 
-constexpr int64_t kPatience = 1'000'000'000;  // ns; first time-out of a SYN (RFC 6298)
+constexpr int64_t kSynPatience = 1'000'000'000;  // ns; first time-out of a SYN (RFC 6298)
 // ns; longer than acknowledgements are delayed by any system (RFC 1122 allows 500 ms, Linux and
 // others take 200 ms at most).
 constexpr int64_t kDelayedAck = 200'000'000;
-constexpr size_t kMaxDatagrams = size_t{1} << 16;  // of one direction
+constexpr size_t kMostDatagrams = size_t{1} << 16;  // of one direction
 // New segments in order before a hole, so that its bytes were not sent before the capture began.
 constexpr int64_t kInOrder = 4;
 
@@ -48,7 +48,7 @@ void DirectionCheck::arrival(const FlowState& flow, const Packet& packet,
   if (!direction_.covered.arrives.holds(packet.at_ns)) return;
   if (arrivals_++ == 0) first_arrival_ = packet.at_ns;
   if (flow.protocol == kProtocolUdp) {
-    const bool room = datagrams_.size() < kMaxDatagrams;
+    const bool room = datagrams_.size() < kMostDatagrams;
     if (room || datagrams_.count(datagram_key(packet)) > 0) {
       ++datagrams_[datagram_key(packet)];
     } else {
@@ -159,7 +159,7 @@ bool DirectionCheck::silence() const {
   if (back(direction_.sender, direction_.sender_side) > 0) return false;
   if (back(direction_.receiver, direction_.receiver_side) > 0) return false;
   if (direction_.receiver == nullptr || direction_.receiver->protocol != kProtocolTcp) return false;
-  const bool waited = direction_.receiver_until - first_arrival_ >= kPatience;
+  const bool waited = direction_.receiver_until - first_arrival_ >= kSynPatience;
   return arrivals_ > 0 && (repeated_ > 0 || waited);
 }
 

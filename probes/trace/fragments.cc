@@ -6,8 +6,8 @@ namespace plumbline {
 namespace {
 
 constexpr size_t kMaxWaiting = 64;
-constexpr size_t kMaxRanges = 64;              // holes of one datagram
-constexpr int64_t kPatience = 60'000'000'000;  // ns, RFC 8200 section 4.5
+constexpr size_t kMaxRanges = 64;                // holes of one datagram
+constexpr int64_t kReassembly = 60'000'000'000;  // ns, RFC 8200 section 4.5
 
 bool same_datagram(const Packet& one, const Packet& other) {
   return one.fragment_id == other.fragment_id && one.from == other.from && one.to == other.to &&
@@ -33,7 +33,7 @@ void Fragments::note_range(Datagram& datagram, uint32_t begin, uint32_t end) {
 }
 
 std::optional<Packet> Fragments::add(const Packet& fragment) {
-  while (!waiting_.empty() && (fragment.at_ns - waiting_.back().first.at_ns > kPatience ||
+  while (!waiting_.empty() && (fragment.at_ns - waiting_.back().first.at_ns > kReassembly ||
                                waiting_.size() > kMaxWaiting)) {
     waiting_.pop_back();
     ++given_up_;

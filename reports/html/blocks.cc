@@ -81,6 +81,10 @@ void write_list(const std::vector<std::string>& items, HtmlWriter& html) {
 
 }  // namespace
 
+void write_note(const std::string& text, HtmlWriter& html) {
+  html.element("p", text, {{"class", "note"}});
+}
+
 std::string plural(size_t count, const std::string& word) {
   return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }

@@ -21,6 +21,8 @@ void write_table(const Table& table, const std::string& caption, RowBudget& budg
                  HtmlWriter& html);
 // Headings become <h3> (level 1) and <h4>. Pictures and links are left out.
 void write_document(const Document& document, RowBudget& budget, HtmlWriter& html);
+// A remark of one sentence or two below what it is about.
+void write_note(const std::string& text, HtmlWriter& html);
 // "1 rank", "4 ranks".
 std::string plural(size_t count, const std::string& word);
 // " 5 rows", beside the title of something folded away.

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kDrawingMs = 60'000;
-constexpr size_t kLabelColumns = 160;  // they wrap
+constexpr size_t kFigureLabel = 160;  // they wrap
 
 std::string text_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -151,7 +151,7 @@ void write_legend(const Chart& chart, HtmlWriter& html) {
         html.in("button",
                 {{"type", "button"}, {"aria-pressed", "true"}, {"data-toggle", std::to_string(i)}});
     write_swatch(chart, i, html);
-    html.element("span", fit_label(chart.series[i].label, kLabelColumns));
+    html.element("span", fit_label(chart.series[i].label, kFigureLabel));
   }
   if (any_hollow(chart)) write_hollow_key(html);
 }

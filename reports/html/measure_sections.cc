@@ -19,10 +19,6 @@ bool has_kind(const Page& page, const std::string& kind) {
                      [&](const ViewGroup& group) { return group.kind == kind; });
 }
 
-void note(const std::string& text, HtmlWriter& html) {
-  html.element("p", text, {{"class", "note"}});
-}
-
 // Tables are folded where plots show the same at a glance.
 void write_group(Page& page, const ViewGroup& group, bool folded, HtmlWriter& html) {
   if (page.rows.all == 0) return;
@@ -34,10 +30,11 @@ void write_group(Page& page, const ViewGroup& group, bool folded, HtmlWriter& ht
   const auto body = [&] {
     write_table(table, caption, page.rows, html);
     if (shown.rows.size() < group.rows.size()) {
-      note(fmt::format("{} of {} rows are left out here; all are in records.csv (plumbline report "
-                       "csv DIR)",
-                       group.rows.size() - shown.rows.size(), group.rows.size()),
-           html);
+      write_note(
+          fmt::format("{} of {} rows are left out here; all are in records.csv (plumbline report "
+                      "csv DIR)",
+                      group.rows.size() - shown.rows.size(), group.rows.size()),
+          html);
     }
     std::vector<std::string> lines;
     for (size_t i = 0; i < notes.size(); ++i) {
@@ -74,10 +71,11 @@ void write_kind(Page& page, const std::string& kind, const std::string& section,
     write_group(page, group, drawn, html);
   }
   if (left_out > 0) {
-    note(fmt::format("{} more tables are left out here; all rows are in records.csv (plumbline "
-                     "report csv DIR)",
-                     left_out),
-         html);
+    write_note(
+        fmt::format("{} more tables are left out here; all rows are in records.csv (plumbline "
+                    "report csv DIR)",
+                    left_out),
+        html);
   }
 }
 
@@ -186,7 +184,7 @@ void write_latency(Page& page, HtmlWriter& html) {
         "take.",
         guides.words());
   }
-  note(text, html);
+  write_note(text, html);
   write_kind(page, "latency", "latency", html);
 }
 
@@ -203,20 +201,20 @@ void write_bandwidth(Page& page, HtmlWriter& html) {
         "way, as the operation uses it, at the size at which that was measured.",
         guides.words());
   }
-  note(text, html);
+  write_note(text, html);
   write_kind(page, "bandwidth", "bandwidth", html);
   write_table(roof_table(*page.view), "Measured roofs, between ranks 0 and 1", page.rows, html);
 }
 
 bool has_throughput(const Page& page) { return has_kind(page, "throughput"); }
 void write_throughput(Page& page, HtmlWriter& html) {
-  note("Operations completed per second, with several outstanding at once.", html);
+  write_note("Operations completed per second, with several outstanding at once.", html);
   write_kind(page, "throughput", "throughput", html);
 }
 
 bool has_tails(const Page& page) { return has_figures(page, "tails"); }
 void write_tails(Page& page, HtmlWriter& html) {
-  note(
+  write_note(
       "How rare are slow operations? Each curve says which share of the operations took at least "
       "that long. A curve that falls steeply is a steady one; one that bends to the right has a "
       "tail.",
@@ -226,7 +224,7 @@ void write_tails(Page& page, HtmlWriter& html) {
 
 bool has_ranks(const Page& page) { return !page.ranks.empty(); }
 void write_ranks(Page& page, HtmlWriter& html) {
-  note(
+  write_note(
       "Each rank's own times beside those of the rank in the middle, over the cells in which all "
       "ranks do the same work. A rank with longer times is slow itself; one with shorter times "
       "than "
@@ -245,7 +243,7 @@ void write_ranks(Page& page, HtmlWriter& html) {
 
 bool has_strips(const Page& page) { return has_figures(page, "order"); }
 void write_strips(Page& page, HtmlWriter& html) {
-  note(
+  write_note(
       "The cells whose times varied most, operation after operation: bursts, steps and two modes "
       "side by side are seen here, where a median hides them.",
       html);

@@ -280,7 +280,8 @@ void add_figures(Page& page) {
   }
 }
 
-Expected<std::vector<std::string>> write(const ReportInput& input, const ReportTarget& target) {
+Expected<std::vector<std::string>> write_page(const ReportInput& input,
+                                              const ReportTarget& target) {
   if (!target.out) return fail(ErrorCode::kUsage, "the html report needs an output stream");
   const View view = make_view(input.records);
   Page page;
@@ -315,7 +316,7 @@ ReportRow html_report() {
            {},
            ""},
           "report.html",
-          write};
+          write_page};
 }
 
 }  // namespace plumbline

@@ -19,10 +19,6 @@
 namespace plumbline {
 namespace {
 
-void note(const std::string& text, HtmlWriter& html) {
-  html.element("p", text, {{"class", "note"}});
-}
-
 // What a cause of noise means for who reads the numbers.
 struct NoiseWord {
   const char* cause;
@@ -293,19 +289,19 @@ void write_checks(Page& page, HtmlWriter& html) {
                    page.input->checks.size()),
        open, page, html);
   if (all > open.rows.size()) {
-    note(fmt::format("{} more in doctor.json", all - open.rows.size()), html);
+    write_note(fmt::format("{} more in doctor.json", all - open.rows.size()), html);
   }
 }
 
 bool has_noise(const Page& page) { return !noise_table(*page.view).rows.empty(); }
 void write_noise(Page& page, HtmlWriter& html) {
-  note(
+  write_note(
       "A noisy number is not wrong, but something other than the network influenced it. What was "
       "seen, and what it means:",
       html);
   write_table(noise_table(*page.view), "Causes of noise", page.rows, html);
   const std::string cost = cost_text(page.input->records);
-  if (!cost.empty()) note(cost + ".", html);
+  if (!cost.empty()) write_note(cost + ".", html);
 }
 
 bool has_environment(const Page& page) { return !page.view->items.empty(); }
@@ -313,11 +309,11 @@ void write_environment(Page& page, HtmlWriter& html) {
   size_t left_out = 0;
   const Table hosts = host_table(*page.view, page.limits.listed, left_out);
   write_table(hosts, "Machines", page.rows, html);
-  if (left_out > 0) note(fmt::format("{} more machines in records.jsonl", left_out), html);
+  if (left_out > 0) write_note(fmt::format("{} more machines in records.jsonl", left_out), html);
   const std::string data = verification_text(*page.view);
-  if (!data.empty()) note(data + ".", html);
+  if (!data.empty()) write_note(data + ".", html);
   const std::string congestion = congestion_text(*page.view);
-  if (!congestion.empty()) note(congestion + ".", html);
+  if (!congestion.empty()) write_note(congestion + ".", html);
   write_table(option_table(*page.view), "Options that were set", page.rows, html);
   fold("Network interfaces", nic_table(*page.view, page.limits.listed), page, html);
   fold("Versions", version_table(*page.view), page, html);
@@ -337,12 +333,13 @@ void write_reproduction(Page& page, HtmlWriter& html) {
     }
   }
   if (commands.size() > kMostCommands) {
-    note(fmt::format("{} more commands in records.jsonl", commands.size() - kMostCommands), html);
+    write_note(fmt::format("{} more commands in records.jsonl", commands.size() - kMostCommands),
+               html);
   }
   if (const Record* planned = planned_record(*page.view)) {
-    note(fmt::format("The same cells in the same order: add --seed {}. Plan {}.", planned->seed,
-                     planned->plan_hash.substr(0, 16)),
-         html);
+    write_note(fmt::format("The same cells in the same order: add --seed {}. Plan {}.",
+                           planned->seed, planned->plan_hash.substr(0, 16)),
+               html);
   }
   if (!page.input->scenario_text.empty()) {
     const auto details = html.in("details");

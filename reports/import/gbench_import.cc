@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-bool recognise(std::string_view start) {
+bool is_gbench(std::string_view start) {
   const auto has = [&](const char* part) { return start.find(part) != std::string_view::npos; };
   return start.find('{') != std::string_view::npos && has("\"context\"") &&
          (has("\"benchmarks\"") || has("\"library_build_type\"") || has("\"caches\""));
@@ -182,7 +182,7 @@ void say_left_out(const ImportFile& file, size_t line, const Entries& entries, I
   }
 }
 
-Status read(const ImportFile& file, ImportResult& out) {
+Status read_gbench(const ImportFile& file, ImportResult& out) {
   return each_json(file, out, [&](const json& root, size_t line) -> Status {
     const json* list = foreign_field(root, "benchmarks");
     if (list == nullptr || !list->is_array()) {
@@ -210,7 +210,7 @@ Status read(const ImportFile& file, ImportResult& out) {
 }  // namespace
 
 ImportRow gbench_import() {
-  return {{"google-benchmark", "Google Benchmark's JSON", {}, {}, ""}, recognise, read};
+  return {{"google-benchmark", "Google Benchmark's JSON", {}, {}, ""}, is_gbench, read_gbench};
 }
 
 }  // namespace plumbline

@@ -14,7 +14,7 @@
 namespace plumbline {
 namespace {
 
-bool recognise(std::string_view start) {
+bool is_imb(std::string_view start) {
   return start.find("# Benchmarking ") != std::string_view::npos &&
          (start.find("# #processes") != std::string_view::npos ||
           start.find("processes each running simultaneous") != std::string_view::npos);
@@ -161,7 +161,7 @@ Status take_row(const ImportFile& file, size_t line, Block& block,
   return add_record(file, std::move(record), out);
 }
 
-Status read(const ImportFile& file, ImportResult& out) {
+Status read_imb(const ImportFile& file, ImportResult& out) {
   Block block;
   Status status;
   each_line(file.text, [&](size_t number, std::string_view line) {
@@ -190,7 +190,7 @@ Status read(const ImportFile& file, ImportResult& out) {
 }  // namespace
 
 ImportRow imb_import() {
-  return {{"imb", "tables of the Intel MPI Benchmarks", {}, {}, ""}, recognise, read};
+  return {{"imb", "tables of the Intel MPI Benchmarks", {}, {}, ""}, is_imb, read_imb};
 }
 
 }  // namespace plumbline

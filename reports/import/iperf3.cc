@@ -20,7 +20,7 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-bool recognise(std::string_view start) {
+bool is_iperf3(std::string_view start) {
   const size_t brace = start.find('{');
   if (brace == std::string_view::npos) return false;
   const bool streamed = has(start, "\"event\"") && has(start, "\"data\"");
@@ -237,7 +237,7 @@ class Tests {
   json streamed_;     // the start of the one that was streamed last
 };
 
-Status read(const ImportFile& file, ImportResult& out) {
+Status read_iperf3(const ImportFile& file, ImportResult& out) {
   Tests tests(file, out);
   const Status status = each_json(
       file, out, [&](const json& object, size_t line) { return tests.take(object, line); });
@@ -247,7 +247,7 @@ Status read(const ImportFile& file, ImportResult& out) {
 }  // namespace
 
 ImportRow iperf3_import() {
-  return {{"iperf3", "iperf3 -J or --json-stream", {}, {}, ""}, recognise, read};
+  return {{"iperf3", "iperf3 -J or --json-stream", {}, {}, ""}, is_iperf3, read_iperf3};
 }
 
 }  // namespace plumbline

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-bool recognise(std::string_view start) {
+bool is_nccl_json(std::string_view start) {
   const auto has = [&](const char* part) { return start.find(part) != std::string_view::npos; };
   return start.find('{') != std::string_view::npos && has("\"start_time\"") && has("\"args\"") &&
          has("\"version\"");
@@ -130,7 +130,7 @@ Status take_result(const ImportFile& file, const NcclImportRow& common, const js
   return {};
 }
 
-Status read(const ImportFile& file, ImportResult& out) {
+Status read_nccl_json(const ImportFile& file, ImportResult& out) {
   return each_json(file, out, [&](const json& root, size_t line) -> Status {
     const json* results = foreign_field(root, "results");
     if (results == nullptr || !results->is_array()) {
@@ -153,7 +153,7 @@ Status read(const ImportFile& file, ImportResult& out) {
 }  // namespace
 
 ImportRow nccl_json_import() {
-  return {{"nccl-tests-json", "nccl-tests -J", {}, {}, ""}, recognise, read};
+  return {{"nccl-tests-json", "nccl-tests -J", {}, {}, ""}, is_nccl_json, read_nccl_json};
 }
 
 }  // namespace plumbline

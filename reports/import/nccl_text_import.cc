@@ -14,7 +14,7 @@
 namespace plumbline {
 namespace {
 
-bool recognise(std::string_view start) {
+bool is_nccl_text(std::string_view start) {
   const auto has = [&](const char* part) { return start.find(part) != std::string_view::npos; };
   // With very many ranks the header of the columns comes later.
   return (has("algbw") && has("busbw") && has("#") && has("(elements)")) ||
@@ -140,7 +140,7 @@ void say_what_is_odd(const ImportFile& file,
   }
 }
 
-Status read(const ImportFile& file, ImportResult& out) {
+Status read_nccl_text(const ImportFile& file, ImportResult& out) {
   std::map<std::string, Table, std::less<>> tables;  // by the launcher's mark
   Status status;
   each_line(file.text, [&](size_t number, std::string_view line) {
@@ -174,7 +174,7 @@ Status read(const ImportFile& file, ImportResult& out) {
 }  // namespace
 
 ImportRow nccl_text_import() {
-  return {{"nccl-tests", "the table of nccl-tests", {}, {}, ""}, recognise, read};
+  return {{"nccl-tests", "the table of nccl-tests", {}, {}, ""}, is_nccl_text, read_nccl_text};
 }
 
 }  // namespace plumbline

@@ -14,7 +14,7 @@
 namespace plumbline {
 namespace {
 
-bool recognise(std::string_view start) {
+bool is_osu(std::string_view start) {
   return start.rfind("# OSU ", 0) == 0 || start.find("\n# OSU ") != std::string_view::npos;
 }
 
@@ -152,8 +152,8 @@ void say_unread(const ImportFile& file, size_t line, const std::vector<std::stri
                                   clean(join(unread, ", "))));
 }
 
-Status take_row(const ImportFile& file, size_t line, Block& block,
-                const std::vector<std::string_view>& words, ImportResult& out) {
+Status take_osu_row(const ImportFile& file, size_t line, Block& block,
+                    const std::vector<std::string_view>& words, ImportResult& out) {
   Record record = imported_record("osu", block.version);
   double time_factor = 1, rate_factor = 1;
   if (Status status = set_meaning(file, line, block, record, time_factor, rate_factor); !status) {
@@ -192,7 +192,7 @@ Status take_row(const ImportFile& file, size_t line, Block& block,
   return add_record(file, std::move(record), out);
 }
 
-Status read(const ImportFile& file, ImportResult& out) {
+Status read_osu(const ImportFile& file, ImportResult& out) {
   Block block;
   Status status;
   each_line(file.text, [&](size_t number, std::string_view line) {
@@ -213,7 +213,7 @@ Status read(const ImportFile& file, ImportResult& out) {
                                         block.columns.size()));
         return;
       }
-      status = take_row(file, number, block, words, out);
+      status = take_osu_row(file, number, block, words, out);
     }
   });
   return status;
@@ -222,7 +222,7 @@ Status read(const ImportFile& file, ImportResult& out) {
 }  // namespace
 
 ImportRow osu_import() {
-  return {{"osu", "tables of the OSU micro-benchmarks", {}, {}, ""}, recognise, read};
+  return {{"osu", "tables of the OSU micro-benchmarks", {}, {}, ""}, is_osu, read_osu};
 }
 
 }  // namespace plumbline

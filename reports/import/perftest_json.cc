@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-bool recognise(std::string_view start) {
+bool is_perftest_json(std::string_view start) {
   const auto has = [&](const char* part) { return start.find(part) != std::string_view::npos; };
   return start.find('{') != std::string_view::npos && has("test_info") &&
          (has("Transport_type") || has("MsgSize") || has("Link_type"));
@@ -67,7 +67,7 @@ Status take(const ImportFile& file, const json& root, size_t line, ImportResult&
   return add_perftest_row(file, row, out);
 }
 
-Status read(const ImportFile& file, ImportResult& out) {
+Status read_perftest_json(const ImportFile& file, ImportResult& out) {
   return each_json(file, out,
                    [&](const json& root, size_t line) { return take(file, root, line, out); });
 }
@@ -75,7 +75,8 @@ Status read(const ImportFile& file, ImportResult& out) {
 }  // namespace
 
 ImportRow perftest_json_import() {
-  return {{"perftest-json", "perftest --out_json", {}, {}, ""}, recognise, read};
+  return {
+      {"perftest-json", "perftest --out_json", {}, {}, ""}, is_perftest_json, read_perftest_json};
 }
 
 }  // namespace plumbline

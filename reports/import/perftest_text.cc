@@ -10,7 +10,7 @@
 namespace plumbline {
 namespace {
 
-bool recognise(std::string_view start) {
+bool is_perftest_text(std::string_view start) {
   const auto has = [&](const char* part) { return start.find(part) != std::string_view::npos; };
   return has("#bytes") && has("#iterations") &&
          (has("BW average[") || has("t_typical[") || has("t_avg["));
@@ -85,8 +85,8 @@ void take_preamble(std::string_view line, Table& table) {
   }
 }
 
-Status take_row(const ImportFile& file, size_t number, const Table& table,
-                const std::vector<std::string_view>& words, ImportResult& out) {
+Status take_perftest_row(const ImportFile& file, size_t number, const Table& table,
+                         const std::vector<std::string_view>& words, ImportResult& out) {
   if (words.size() < table.columns.size() + 2) {
     out.notes.push_back(at_line(file, number) +
                         fmt::format("a row with {} of {} columns is left out", words.size(),
@@ -107,7 +107,7 @@ Status take_row(const ImportFile& file, size_t number, const Table& table,
   return add_perftest_row(file, row, out);
 }
 
-Status read(const ImportFile& file, ImportResult& out) {
+Status read_perftest_text(const ImportFile& file, ImportResult& out) {
   Table table;
   Status status;
   each_line(file.text, [&](size_t number, std::string_view line) {
@@ -122,7 +122,7 @@ Status read(const ImportFile& file, ImportResult& out) {
     const std::vector<std::string_view> words = table_words(line);
     if (words.empty()) return;
     if (table.columns.empty() || !table_count(words[0])) return take_preamble(line, table);
-    status = take_row(file, number, table, words, out);
+    status = take_perftest_row(file, number, table, words, out);
   });
   return status;
 }
@@ -131,8 +131,8 @@ Status read(const ImportFile& file, ImportResult& out) {
 
 ImportRow perftest_text_import() {
   return {{"perftest", "the table of perftest (ib_write_bw, ib_send_lat ...)", {}, {}, ""},
-          recognise,
-          read};
+          is_perftest_text,
+          read_perftest_text};
 }
 
 }  // namespace plumbline

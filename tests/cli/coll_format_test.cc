@@ -75,11 +75,11 @@ std::string on_terminal(const std::vector<std::string>& argv, int timeout_ms) {
   return text;
 }
 
-const std::vector<std::string> kSmall = {"-b", "4K", "-e", "4K", "-n", "3", "-w", "1"};
+const std::vector<std::string> kSmallSizes = {"-b", "4K", "-e", "4K", "-n", "3", "-w", "1"};
 
 std::vector<std::string> small(const std::string& op, const std::vector<std::string>& more = {}) {
   std::vector<std::string> words = {op};
-  words.insert(words.end(), kSmall.begin(), kSmall.end());
+  words.insert(words.end(), kSmallSizes.begin(), kSmallSizes.end());
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }

@@ -16,15 +16,15 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-const std::vector<std::string> kSmall = {"-b", "8",  "-e", "8",           "-n",
-                                         "2",  "-w", "1",  "--port-base", "auto"};
+const std::vector<std::string> kHostSizes = {"-b", "8",  "-e", "8",           "-n",
+                                             "2",  "-w", "1",  "--port-base", "auto"};
 
 class CollHosts : public testing::Test {
  protected:
   Finished coll(const std::string& hosts, std::vector<std::string> more) {
     std::vector<std::string> words = {"coll", "allreduce", "--hosts", folder_.write("hosts", hosts),
                                       "--json"};
-    words.insert(words.end(), kSmall.begin(), kSmall.end());
+    words.insert(words.end(), kHostSizes.begin(), kHostSizes.end());
     words.insert(words.end(), more.begin(), more.end());
     return run_program(plumbline_argv(words));
   }
@@ -58,7 +58,7 @@ TEST_F(CollHosts, RanksSaysOtherwise) {
 TEST_F(CollHosts, TheRootMayBeAnyOfThem) {
   const std::string hosts = folder_.write("four", R"({"local": 4})");
   std::vector<std::string> words = {"coll", "broadcast", "--hosts", hosts, "--root", "3", "--json"};
-  words.insert(words.end(), kSmall.begin(), kSmall.end());
+  words.insert(words.end(), kHostSizes.begin(), kHostSizes.end());
   EXPECT_EQ(ranks_of(run_program(plumbline_argv(words))), 4);
 }
 
@@ -79,7 +79,7 @@ class CollWords : public testing::Test {
   }
   void start(int rank, std::vector<std::string> words) {
     words.insert(words.begin(), "coll");
-    words.insert(words.end(), kSmall.begin(), kSmall.end());
+    words.insert(words.end(), kHostSizes.begin(), kHostSizes.end());
     programs_.push_back(std::make_unique<Program>(
         plumbline_argv(words),
         std::vector<std::string>{"RANK=" + std::to_string(rank), "WORLD_SIZE=2",

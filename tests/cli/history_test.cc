@@ -25,7 +25,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kSmall = R"({
+constexpr const char* kShortRun = R"({
   "plumbline": 1, "hosts": {"local": 2}, "launch": {"port_base": "auto"}, "roofs": false,
   "matrix": [{"kind": "check", "op": "allreduce", "bytes": 1000}], "report": ["console", "markdown"]})";
 constexpr const char* kLong = R"({
@@ -37,7 +37,7 @@ constexpr const char* kLong = R"({
 class Runs {
  public:
   Runs() {
-    folder_.write("small.json", kSmall);
+    folder_.write("small.json", kShortRun);
     folder_.write("long.json", kLong);
   }
   std::string path(const std::string& name = "") const { return folder_.path(name); }

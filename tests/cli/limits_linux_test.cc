@@ -12,7 +12,7 @@ using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kTiny = R"({
+constexpr const char* kTinyLimits = R"({
   "plumbline": 1, "hosts": {"local": 2}, "launch": {"port_base": "auto"}, "roofs": false,
   "matrix": [{"op": "allreduce", "bytes": 8, "stop": {"max_time": "20ms"}}], "report": ["csv"]})";
 
@@ -56,7 +56,7 @@ class Limits : public testing::Test {
     ASSERT_EQ(done.status, 0);
   }
   ScratchFolder folder_;
-  const std::string scenario_ = folder_.write("s.json", kTiny);
+  const std::string scenario_ = folder_.write("s.json", kTinyLimits);
 };
 
 TEST_F(Limits, OfProcessesEndInWords) {

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-constexpr const char* kTiny = R"({
+constexpr const char* kOneCheck = R"({
   "plumbline": 1, "question": "Mine?", "hosts": {"local": 2}, "launch": {"port_base": "auto"},
   "roofs": false, "matrix": [{"kind": "check", "op": "allreduce", "bytes": 1000}],
   "report": ["console"]})";
@@ -62,7 +62,7 @@ TEST(ScenarioNames, AreFoundFromAnyFolder) {
 
 TEST(ScenarioNames, AFileOfThatPathComesFirst) {
   const Place place;
-  place.folder().write("smoke", kTiny);
+  place.folder().write("smoke", kOneCheck);
   const Finished plan = place.run({"plan", "smoke", "--seed", "1"});
   EXPECT_THAT(plan.out, HasSubstr("\n1 cell, about")) << plan.out << plan.err;
 }
@@ -102,11 +102,11 @@ TEST(ScenarioNames, ComeFromTheFolderOfABuildOrAnInstallation) {
   fs::create_directories(folder.path("tree/build"));
   fs::create_directories(folder.path("usr/bin"));
   fs::create_directories(folder.path("usr/share/plumbline/scenarios"));
-  folder.write("tree/scenarios/mine.json", kTiny);
+  folder.write("tree/scenarios/mine.json", kOneCheck);
   folder.write("tree/scenarios/hosts.json", R"({"hosts": [{"name": "a", "ssh": "a"}]})");
   folder.write("tree/scenarios/bad.json", "{");
-  folder.write("tree/scenarios/$(touch x).json", kTiny);
-  folder.write("tree/scenarios/-o.json", kTiny);
+  folder.write("tree/scenarios/$(touch x).json", kOneCheck);
+  folder.write("tree/scenarios/-o.json", kOneCheck);
   ASSERT_EQ(mkfifo(folder.path("tree/scenarios/pipe.json").c_str(), 0600), 0);
   EXPECT_THAT(scenarios_beside(folder.path("tree/build/plumbline")), IsEmpty());
   folder.write("tree/build/CMakeCache.txt", "");
@@ -114,7 +114,7 @@ TEST(ScenarioNames, ComeFromTheFolderOfABuildOrAnInstallation) {
   ASSERT_EQ(built.size(), 1u);
   EXPECT_EQ(built[0].name, "mine");
   EXPECT_EQ(built[0].question, "Mine?");
-  folder.write("usr/share/plumbline/scenarios/theirs.json", kTiny);
+  folder.write("usr/share/plumbline/scenarios/theirs.json", kOneCheck);
   const auto installed = scenarios_beside(folder.path("usr/bin/plumbline"));
   ASSERT_EQ(installed.size(), 1u);
   EXPECT_EQ(installed[0].path, folder.path("usr/share/plumbline/scenarios/theirs.json"));
@@ -122,7 +122,7 @@ TEST(ScenarioNames, ComeFromTheFolderOfABuildOrAnInstallation) {
 
 TEST(RunNames, StandWhereverARunsFolderDoes) {
   const Place place;
-  place.folder().write("tiny.json", kTiny);
+  place.folder().write("tiny.json", kOneCheck);
   for (const char* out : {"one", "two"}) {
     const Finished run = place.run({"run", "tiny.json", "-o", out, "--repeat", "2", "-q"});
     ASSERT_EQ(run.status, 0) << run.err;
@@ -150,7 +150,7 @@ TEST(RunNames, StandWhereverARunsFolderDoes) {
 
 TEST(RunNames, AFolderOfThatPathComesFirst) {
   const Place place;
-  place.folder().write("tiny.json", kTiny);
+  place.folder().write("tiny.json", kOneCheck);
   ASSERT_EQ(place.run({"run", "tiny.json", "-o", "last", "-q"}).status, 0);
   ASSERT_EQ(place.run({"run", "tiny.json", "-o", "other", "-q"}).status, 0);
   EXPECT_THAT(place.run({"compare", "other", "last"}).err, Not(HasSubstr("both sides are")));
@@ -158,7 +158,7 @@ TEST(RunNames, AFolderOfThatPathComesFirst) {
 
 TEST(RunNames, UnknownOnesAndThoseWhoseFolderIsGoneAreSaidToBeThat) {
   const Place place;
-  place.folder().write("tiny.json", kTiny);
+  place.folder().write("tiny.json", kOneCheck);
   EXPECT_THAT(place.run({"report", "csv", "last"}).err, HasSubstr("no run yet"));
   ASSERT_EQ(place.run({"run", "tiny.json", "-o", "one", "-q"}).status, 0);
   const Finished unknown = place.run({"report", "csv", "zz"});
@@ -184,7 +184,7 @@ TEST(RunNames, OfWhichSeveralBeginAlikeAreRefused) {
 
 TEST(RunNames, AndScenariosAreOfferedByCompletion) {
   const Place place;
-  place.folder().write("tiny.json", kTiny);
+  place.folder().write("tiny.json", kOneCheck);
   ASSERT_EQ(place.run({"run", "tiny.json", "-o", "one", "-q"}).status, 0);
   const std::string script = place.folder().write("script", place.run({"completion", "bash"}).out);
   const auto offered = [&](const std::string& words, int at) {

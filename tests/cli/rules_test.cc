@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 // Two latency cells and a check, with these rules.
-std::string scenario(const std::string& rules, const std::string& more = "") {
+std::string ruled(const std::string& rules, const std::string& more = "") {
   return R"({"plumbline": 1, "launch": {"port_base": "auto"}, "roofs": false, "report": ["markdown"],
     "matrix": [{"op": "allreduce", "bytes": [8, 4096], "algorithm": "ring",
                 "stop": {"max_n": 50, "max_time": "50ms"}},
@@ -27,7 +27,7 @@ class Rules : public testing::Test {
  protected:
   Finished run(const std::string& rules, const std::vector<std::string>& more = {},
                const std::string& keys = "") {
-    folder_.write("s.json", scenario(rules, keys));
+    folder_.write("s.json", ruled(rules, keys));
     std::vector<std::string> words = {"run", path("s.json"), "--out", path("out")};
     words.insert(words.end(), more.begin(), more.end());
     return run_program(plumbline_argv(words));
@@ -129,7 +129,7 @@ TEST_F(Rules, OnlyLeavesOutRulesInsteadOfBreakingThem) {
 }
 
 TEST_F(Rules, PlanAndDryRunShowThem) {
-  folder_.write("s.json", scenario(std::string(kTooFast) + "," + kGood));
+  folder_.write("s.json", ruled(std::string(kTooFast) + "," + kGood));
   for (const auto& words :
        {std::vector<std::string>{"plan", path("s.json")}, {"run", path("s.json"), "--dry-run"}}) {
     const Finished done = run_program(plumbline_argv(words));

@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-constexpr const char* kSmall = R"({
+constexpr const char* kSmallJson = R"({
   "plumbline": 1, "hosts": {"local": 2}, "launch": {"port_base": "auto"}, "roofs": false,
   "matrix": [{"kind": "check", "op": "allreduce", "bytes": [1000, 2000]}],
   "report": ["console", "markdown"], "expect": [{"wrong": 0}]})";
@@ -21,8 +21,8 @@ constexpr const char* kSmall = R"({
 TEST(RunJson, IsOneObjectThatSaysHowTheRunEnded) {
   const ScratchFolder folder;
   const std::string out = folder.path("out");
-  const Finished done =
-      run_program(plumbline_argv({"run", folder.write("small.json", kSmall), "-o", out, "--json"}));
+  const Finished done = run_program(
+      plumbline_argv({"run", folder.write("small.json", kSmallJson), "-o", out, "--json"}));
   EXPECT_EQ(done.status, 0) << done.err;
   const json object = json::parse(done.out, nullptr, false);
   ASSERT_TRUE(object.is_object()) << done.out;
@@ -45,7 +45,7 @@ TEST(RunJson, IsOneObjectThatSaysHowTheRunEnded) {
 
 TEST(RunJson, TellsBrokenRulesByTheExitCodeToo) {
   const ScratchFolder folder;
-  std::string text = kSmall;
+  std::string text = kSmallJson;
   text.replace(text.find(R"({"wrong": 0})"), 12, R"({"wrong": ">=1"})");
   const Finished done = run_program(plumbline_argv(
       {"run", folder.write("small.json", text), "-o", folder.path("out"), "--json", "-q"}));
@@ -59,7 +59,7 @@ TEST(RunJson, TellsBrokenRulesByTheExitCodeToo) {
 
 TEST(RunJson, MistakesLeaveStandardOutputEmpty) {
   const ScratchFolder folder;
-  const std::string small = folder.write("small.json", kSmall);
+  const std::string small = folder.write("small.json", kSmallJson);
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"run", folder.path("none.json"), "--json"},
         {"run", small, "--json", "--dry-run"},

@@ -17,7 +17,7 @@
 namespace plumbline {
 namespace {
 
-constexpr const char* kSmall = R"({
+constexpr const char* kElevenCells = R"({
   "plumbline": 1, "question": "Does it work?", "hosts": {"local": 2},
   "launch": {"port_base": "auto"}, "probes": ["link"],
   "matrix": [
@@ -74,7 +74,7 @@ for number, line in enumerate(open(sys.argv[2]), 1):
 
 TEST(Run, LeavesValidRecordsAndReports) {
   const ScratchFolder folder;
-  folder.write("scenario.json", kSmall);
+  folder.write("scenario.json", kElevenCells);
   const Finished done = run_program(run_argv(folder));
   ASSERT_EQ(done.status, 0) << done.out << done.err;
   const auto records = read_records(folder.path("out/records.jsonl"));
@@ -92,7 +92,7 @@ TEST(Run, LeavesValidRecordsAndReports) {
   for (const char* name : {"report.md", "doctor.json", "report.html", "checklist.json"}) {
     EXPECT_NE(read_file(folder.path(std::string("out/") + name)), "") << name;
   }
-  EXPECT_EQ(read_file(folder.path("out/scenario.json")), kSmall);
+  EXPECT_EQ(read_file(folder.path("out/scenario.json")), kElevenCells);
   EXPECT_NE(done.out.find("records.jsonl"), std::string::npos);
   const std::string complaint = schema_complaint(folder);
   if (complaint == "skip") GTEST_SKIP() << "python3-jsonschema is not installed";
@@ -102,7 +102,7 @@ TEST(Run, LeavesValidRecordsAndReports) {
 // What is made later from the folder alone says what was said when the run ended.
 TEST(Run, TheSamePageFromTheFolderAlone) {
   const ScratchFolder folder;
-  folder.write("scenario.json", kSmall);
+  folder.write("scenario.json", kElevenCells);
   ASSERT_EQ(run_program(run_argv(folder, {"--only", "allreduce"})).status, 0);
   const Finished again = run_program(plumbline_argv(
       {"report", "html", folder.path("out"), "--out", folder.path("out/again.html")}));
@@ -116,7 +116,7 @@ TEST(Run, TheSamePageFromTheFolderAlone) {
 // Facts read by a rank that is bound to one core once said that the machine had one.
 TEST(Run, BoundRanksDoNotMakeTheMachineSmaller) {
   const ScratchFolder folder;
-  folder.write("scenario.json", kSmall);
+  folder.write("scenario.json", kElevenCells);
   ASSERT_EQ(run_program(run_argv(folder, {"--only", "barrier", "--bind-to", "core"})).status, 0);
   const auto records = read_records(folder.path("out/records.jsonl"));
   ASSERT_TRUE(records && !records->empty());
@@ -125,7 +125,7 @@ TEST(Run, BoundRanksDoNotMakeTheMachineSmaller) {
 
 TEST(Run, SchemaRefusesAnAlteredRecord) {
   const ScratchFolder folder;
-  folder.write("scenario.json", kSmall);
+  folder.write("scenario.json", kElevenCells);
   ASSERT_EQ(run_program(run_argv(folder, {"--only", "barrier"})).status, 0);
   std::string text = records_of(folder);
   text.replace(text.find("\"outcome\":\"passed\""), 18, "\"outcome\":12345678");
@@ -137,7 +137,7 @@ TEST(Run, SchemaRefusesAnAlteredRecord) {
 
 TEST(Run, RefusesToMixWithAnEarlierRun) {
   const ScratchFolder folder;
-  folder.write("scenario.json", kSmall);
+  folder.write("scenario.json", kElevenCells);
   ASSERT_EQ(run_program(run_argv(folder, {"--only", "barrier"})).status, 0);
   const std::string before = records_of(folder);
   const Finished again = run_program(run_argv(folder, {"--only", "barrier"}));
@@ -148,7 +148,7 @@ TEST(Run, RefusesToMixWithAnEarlierRun) {
 
 TEST(Run, UnwritableFolderIsAUsageErrorBeforeAnythingStarts) {
   const ScratchFolder folder;
-  folder.write("scenario.json", kSmall);
+  folder.write("scenario.json", kElevenCells);
   folder.write("out", "a file, not a folder");
   const Finished done = run_program(run_argv(folder));
   EXPECT_EQ(done.status, 1);
@@ -157,7 +157,7 @@ TEST(Run, UnwritableFolderIsAUsageErrorBeforeAnythingStarts) {
 
 TEST(Run, DryRunStartsNothing) {
   const ScratchFolder folder;
-  folder.write("scenario.json", kSmall);
+  folder.write("scenario.json", kElevenCells);
   const Finished done = run_program(run_argv(folder, {"--dry-run"}));
   EXPECT_EQ(done.status, 0) << done.err;
   EXPECT_NE(done.out.find("plan hash"), std::string::npos);
@@ -202,7 +202,7 @@ TEST(Run, InterruptLeavesPartialResultsAndNobody) {
 // Nothing that is missing may look as if it had been written.
 TEST(Run, AFullDiskIsSaidAndLeavesNoHalfReport) {
   const ScratchFolder folder;
-  folder.write("scenario.json", kSmall);
+  folder.write("scenario.json", kElevenCells);
   ASSERT_EQ(run_program(run_argv(folder, {"--only", "allreduce"})).status, 0);
   for (const char* report : {"html", "csv", "markdown", "junit", "openmetrics", "gbench-json"}) {
     const Finished full =
@@ -232,7 +232,7 @@ TEST(Run, WithoutAConsoleReportTheCountsAreStillSaid) {
 // "Report:" and nothing else would look as if there were no links, or no soak, to see.
 TEST(Run, AReportWithNothingToShowSaysSo) {
   const ScratchFolder folder;
-  folder.write("scenario.json", kSmall);
+  folder.write("scenario.json", kElevenCells);
   ASSERT_EQ(run_program(run_argv(folder, {"--only", "allreduce"})).status, 0);
   for (const char* report : {"links", "soak"}) {
     const Finished done =
@@ -292,7 +292,7 @@ TEST(Run, KillLeavesWholeLinesAndResumeCompletesTheRest) {
 
 TEST(Run, ResumeRefusesAnotherPlan) {
   const ScratchFolder folder;
-  folder.write("scenario.json", kSmall);
+  folder.write("scenario.json", kElevenCells);
   ASSERT_EQ(run_program(run_argv(folder, {"--only", "barrier"})).status, 0);
   const Finished done = run_program(run_argv(folder, {"--resume"}));
   EXPECT_EQ(done.status, 1) << done.out;
@@ -325,7 +325,7 @@ TEST(Run, BusyPortIsNamedWithItsOwner) {
 
 TEST(Run, WrongDataIsAFailedRecordAndExitsThree) {
   const ScratchFolder folder;
-  folder.write("scenario.json", kSmall);
+  folder.write("scenario.json", kElevenCells);
   const Finished done =
       run_program(run_argv(folder, {"--only", "broadcast", "--skip", "roof", "--fault",
                                     "flip:rank=0,peer=1,after=100000"}));
@@ -341,7 +341,7 @@ TEST(Run, WrongDataIsAFailedRecordAndExitsThree) {
 
 TEST(Run, DataThatTheTransportsChecksumRejectsExitThreeToo) {
   const ScratchFolder folder;
-  folder.write("scenario.json", kSmall);
+  folder.write("scenario.json", kElevenCells);
   const Finished done =
       run_program(run_argv(folder, {"--only", "broadcast", "--skip", "roof", "--transport-crc",
                                     "on", "--fault", "flip:rank=0,peer=1,after=100000"}));

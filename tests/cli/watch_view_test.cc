@@ -286,10 +286,10 @@ TEST(WatchJson, HostileTextIsEscaped) {
 }
 
 // Every key of a line stands in the page, and the page names no other.
-void keys_of(const Json& json, std::set<std::string>& keys) {
+void pressed_keys(const Json& json, std::set<std::string>& keys) {
   for (const auto& [key, value] : json.items()) {
     if (json.is_object()) keys.insert(key);
-    if (key != "temperatures" && value.is_structured()) keys_of(value, keys);
+    if (key != "temperatures" && value.is_structured()) pressed_keys(value, keys);
   }
 }
 
@@ -297,7 +297,7 @@ TEST(WatchJson, ThePageNamesEveryKey) {
   LiveHost host = four_hosts()[1];
   host.changes = {{"link", "eth0", "eth0 lost its signal"}};
   std::set<std::string> keys, told;
-  keys_of(Json::parse(watch_json_line(host, "t")), keys);
+  pressed_keys(Json::parse(watch_json_line(host, "t")), keys);
   std::ifstream page(std::string(PLUMBLINE_SOURCE_DIR) + "/docs/watch.md");
   for (std::string line; std::getline(page, line);) {
     if (line.rfind("| `", 0) != 0) continue;

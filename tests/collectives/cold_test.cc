@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kCold = 5;
 
-Cell cell_of(const std::string& kind) {
+Cell cold_cell(const std::string& kind) {
   Cell cell;
   cell.kind = kind;
   cell.op = "allreduce";
@@ -53,7 +53,7 @@ std::vector<Measurement> measure_cold(const Cell& cell, int cold, std::chrono::m
 TEST(ColdOperations, AreTimedApartAndAreNoSamples) {
   for (const char* kind : {"latency", "throughput"}) {
     const std::vector<Measurement> of_rank =
-        measure_cold(cell_of(kind), kCold, std::chrono::milliseconds(0));
+        measure_cold(cold_cell(kind), kCold, std::chrono::milliseconds(0));
     const Measurement& first = of_rank[0];
     EXPECT_EQ(first.outcome, Outcome::kPassed) << kind;
     // Of a throughput only a random share is verified.
@@ -75,13 +75,13 @@ TEST(ColdOperations, AreTimedApartAndAreNoSamples) {
 // Ranks are told to begin at slightly different moments, over ssh by milliseconds.
 TEST(ColdOperations, ARankThatBeginsLateDoesNotMakeTheMeetingLong) {
   const auto late = std::chrono::milliseconds(1500);  // far above what a busy machine adds
-  const Measurement m = measure_cold(cell_of("latency"), kCold, late)[0];
+  const Measurement m = measure_cold(cold_cell("latency"), kCold, late)[0];
   EXPECT_LT(m.extra.at(kColdMeeting), 0.5 * 1500e6);
   EXPECT_LT(m.extra.at(cold_op_key(1)), 0.5 * 1500e6);
 }
 
 TEST(ColdOperations, OnlyWhereTheyAreAskedFor) {
-  const Measurement m = measure_cold(cell_of("latency"), 0, std::chrono::milliseconds(0))[0];
+  const Measurement m = measure_cold(cold_cell("latency"), 0, std::chrono::milliseconds(0))[0];
   EXPECT_EQ(m.extra.count(kColdMeeting) + m.extra.count(kWarmMeeting), 0u);
   EXPECT_EQ(m.extra.count(cold_op_key(1)), 0u);
 }

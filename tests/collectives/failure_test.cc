@@ -13,8 +13,8 @@
 namespace plumbline {
 namespace {
 
-World memory_world(int ranks, const std::string& fault = "", const WireShape& wire = kWireShapes[0],
-                   size_t ring_bytes = 1 << 16) {
+World failing_world(int ranks, const std::string& fault = "",
+                    const WireShape& wire = kWireShapes[0], size_t ring_bytes = 1 << 16) {
   const auto spec = parse_fault(fault);
   EXPECT_TRUE(spec) << fault;
   return make_memory_groups(ranks, channel_options_for(wire), {0, true}, ring_bytes,
@@ -84,7 +84,7 @@ TEST(Failure, DivergentCallsAreNamed) {
   };
   for (const Divergence& divergence : all) {
     for (int ranks : {2, 3, 4}) {
-      World world = memory_world(ranks);
+      World world = failing_world(ranks);
       const auto errors = failures(world, 2500, [&](int rank) {
         OperationSpec spec = allreduce(1000);
         spec.algorithm = "recursive_doubling";
@@ -105,7 +105,7 @@ TEST(Failure, DivergentCallsAreNamed) {
 }
 
 TEST(Failure, DifferentRootsAreNamed) {
-  World world = memory_world(3);
+  World world = failing_world(3);
   const auto errors = failures(world, 1000, [](int rank) {
     OperationSpec spec;
     spec.op = Op::kBroadcast;
@@ -141,7 +141,7 @@ std::vector<Error> with_absent_rank(World& world, const OperationSpec& spec, int
 
 TEST(Failure, ARankThatNeverCallsIsBlamed) {
   for (const char* algorithm : {"ring", "recursive_doubling", "gather_reduce"}) {
-    World world = memory_world(4);
+    World world = failing_world(4);
     OperationSpec spec = allreduce(100'000);
     spec.algorithm = algorithm;
     const auto errors = with_absent_rank(world, spec, 800);
@@ -156,7 +156,7 @@ TEST(Failure, ARankThatNeverCallsIsBlamed) {
 }
 
 TEST(Failure, ARankThatDiesIsBlamed) {
-  World world = memory_world(3);
+  World world = failing_world(3);
   std::atomic<bool> begun{false};
   std::vector<Error> errors(2);
   const auto said = on_every_rank(world, [&](int rank, Group& group) -> std::string {
@@ -182,7 +182,7 @@ TEST(Failure, ARankThatDiesIsBlamed) {
 }
 
 TEST(Failure, AbandonedPlansAreNotCalledBack) {
-  World world = memory_world(2);
+  World world = failing_world(2);
   const auto said = on_every_rank(world, [&](int rank, Group& group) -> std::string {
     Executor executor(group, test_kernels());
     {
@@ -201,7 +201,7 @@ TEST(Failure, AbandonedPlansAreNotCalledBack) {
 TEST(Faults, ShortReadsAndWritesChangeNothing) {
   for (const char* fault : {"short:bytes=1", "short:bytes=13", "short:bytes=4099"}) {
     for (const WireShape& wire : {kWireShapes[0], kWireShapes[3]}) {
-      World world = memory_world(3, fault, wire, 4096);
+      World world = failing_world(3, fault, wire, 4096);
       std::vector<OperationSpec> specs;
       for (const char* algorithm : {"ring", "recursive_doubling", "gather_reduce"}) {
         OperationSpec spec = allreduce(3001);
@@ -223,7 +223,7 @@ TEST(Faults, ShortReadsAndWritesChangeNothing) {
 
 TEST(Faults, AFlippedBitIsCountedWithoutChecksums) {
   for (const char* algorithm : {"direct", "ring", "recursive_doubling"}) {
-    World world = memory_world(2, "flip:rank=1,peer=0,after=2000");
+    World world = failing_world(2, "flip:rank=1,peer=0,after=2000");
     std::vector<uint64_t> wrong(2);
     OperationSpec spec = allreduce(4096);
     spec.dtype = DType::kI64;
@@ -245,14 +245,14 @@ TEST(Faults, AFlippedBitIsCountedWithoutChecksums) {
 }
 
 TEST(Faults, AFlippedBitIsAnErrorWithChecksums) {
-  World world = memory_world(2, "flip:rank=1,peer=0,after=2000", kWireShapes[3]);
+  World world = failing_world(2, "flip:rank=1,peer=0,after=2000", kWireShapes[3]);
   const auto errors = failures(world, 2000, [](int) { return allreduce(4096); });
   EXPECT_EQ(errors[0].code, ErrorCode::kWrongData) << errors[0].message();
   EXPECT_TRUE(any_says(errors, "checksum"));
 }
 
 TEST(Faults, AStalledStreamIsATimeoutThatNamesThePeer) {
-  World world = memory_world(3, "stall:rank=1,peer=2,after=5000");
+  World world = failing_world(3, "stall:rank=1,peer=2,after=5000");
   const auto errors = failures(world, 500, [](int) {
     OperationSpec spec = allreduce(100'000);
     spec.algorithm = "ring";

@@ -16,7 +16,7 @@ struct Case {
   uint64_t floor;  // bytes
 };
 
-Cell cell_of(const Case& c) {
+Cell floor_cell(const Case& c) {
   Cell cell;
   cell.kind = "latency";
   cell.op = c.op;
@@ -50,7 +50,7 @@ TEST(FloorOf, IsWhatTheOperationSends) {
                         Case{"sendrecv", "direct", 3, 4096, kOneWay, 4096},
                         Case{"allreduce", "direct", 2, 4, kBothWays, 8},
                         Case{"barrier", "dissemination", 2, 0, kBothWays, 8}}) {
-    const auto floor = floor_of(cell_of(c), OptionSet());
+    const auto floor = floor_of(floor_cell(c), OptionSet());
     const std::string name = std::string(c.op) + " " + c.algorithm + " " + std::to_string(c.ranks);
     ASSERT_TRUE(floor) << name;
     EXPECT_EQ(floor->manner, c.manner) << name;
@@ -60,19 +60,19 @@ TEST(FloorOf, IsWhatTheOperationSends) {
 
 TEST(FloorOf, IsNotShownWhereNothingWouldBound) {
   const Case small{"allreduce", "direct", 2, 4096, FloorManner::kBothWays, 4096};
-  Cell cell = cell_of(small);
+  Cell cell = floor_cell(small);
   ASSERT_TRUE(floor_of(cell, OptionSet()));
   cell.kind = "bandwidth";
   EXPECT_FALSE(floor_of(cell, OptionSet()));
-  cell = cell_of(small);
+  cell = floor_cell(small);
   cell.bytes = kMostFloorBytes + 4;
   EXPECT_FALSE(floor_of(cell, OptionSet()));
   cell.bytes = 0;
   EXPECT_FALSE(floor_of(cell, OptionSet())) << "it sends nothing";
-  cell = cell_of(small);
+  cell = floor_cell(small);
   cell.ranks = 1;
   EXPECT_FALSE(floor_of(cell, OptionSet()));
-  cell = cell_of(small);
+  cell = floor_cell(small);
   cell.algorithm = "no such";
   EXPECT_FALSE(floor_of(cell, OptionSet()));
 }

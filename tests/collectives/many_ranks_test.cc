@@ -9,7 +9,7 @@ namespace plumbline {
 namespace {
 
 constexpr int kRanks = 256;
-constexpr uint32_t kSeed = 256;
+constexpr uint32_t kManySeed = 256;
 
 TEST(ManyRanks, EveryOperationIsRightOn256RanksInMemory) {
 #ifdef PLUMBLINE_SANITIZED
@@ -28,7 +28,7 @@ TEST(ManyRanks, EveryOperationIsRightOn256RanksInMemory) {
     if (two_ranks) continue;
     const std::vector<std::string> said = on_every_rank(world, [&](int rank, Group& group) {
       Executor executor(group, test_kernels());
-      return run_verified(executor, spec, rank, kRanks, kSeed);
+      return run_verified(executor, spec, rank, kRanks, kManySeed);
     });
     ASSERT_EQ(first_of(said), "") << op.name;
   }

@@ -11,7 +11,7 @@
 namespace plumbline {
 namespace {
 
-Cell cell_of(const std::string& kind, const std::string& sync) {
+Cell tail_cell(const std::string& kind, const std::string& sync) {
   Cell cell;
   cell.kind = kind;
   cell.op = "allreduce";
@@ -61,7 +61,7 @@ MeasureSettings easily_content() {
 
 TEST(Tail, ALatencyCellHasEnoughForAP99WhereTheyAreFast) {
   for (const char* sync : {"barrier", "none"}) {
-    const Measurement m = measured(cell_of("latency", sync), easily_content());
+    const Measurement m = measured(tail_cell("latency", sync), easily_content());
     EXPECT_TRUE(m.iterations >= kTailSamples || whole_ns(m) > kTailTimeNs)
         << sync << ": " << m.iterations << " in " << m.elapsed_ns << " ns";
     EXPECT_EQ(summarize(m.hist).p99.has_value(), m.iterations >= kTailSamples);
@@ -70,25 +70,25 @@ TEST(Tail, ALatencyCellHasEnoughForAP99WhereTheyAreFast) {
 }
 
 TEST(Tail, OtherCellsAndThoseThatMayNotStopAsBefore) {
-  const Measurement bandwidth = measured(cell_of("bandwidth", "none"), easily_content());
+  const Measurement bandwidth = measured(tail_cell("bandwidth", "none"), easily_content());
   EXPECT_LT(bandwidth.iterations, 100u);
   EXPECT_EQ(bandwidth.stop_reason, "ci");
   MeasureSettings few = easily_content();
   few.stop.max_n = 50;
-  EXPECT_LE(measured(cell_of("latency", "none"), few).iterations, 50u);
+  EXPECT_LE(measured(tail_cell("latency", "none"), few).iterations, 50u);
   // No 1000 operations are done in a microsecond.
   MeasureSettings no_time = easily_content();
   no_time.stop.max_time_ns = 1000;
-  EXPECT_LT(measured(cell_of("latency", "none"), no_time).iterations, 100u);
+  EXPECT_LT(measured(tail_cell("latency", "none"), no_time).iterations, 100u);
 }
 
 TEST(Tail, AFixedNumberIsKeptUnlessMoreIsAskedFor) {
   MeasureSettings settings;
   settings.fixed_iterations = 20;
   settings.fixed_warmup = 1;
-  EXPECT_EQ(measured(cell_of("bandwidth", "none"), settings).iterations, 20u);
+  EXPECT_EQ(measured(tail_cell("bandwidth", "none"), settings).iterations, 20u);
   settings.tail = true;
-  const Measurement m = measured(cell_of("bandwidth", "none"), settings);
+  const Measurement m = measured(tail_cell("bandwidth", "none"), settings);
   EXPECT_GE(m.iterations, 20u);
   EXPECT_LE(m.iterations, kTailSamples);
   EXPECT_TRUE(m.iterations == kTailSamples || whole_ns(m) > kTailTimeNs)

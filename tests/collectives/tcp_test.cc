@@ -10,7 +10,7 @@
 namespace plumbline {
 namespace {
 
-constexpr uint32_t kSeed = 20261121;
+constexpr uint32_t kTcpSeed = 20261121;
 
 // Listeners and options must outlive the groups that were opened from them.
 class TcpWorlds {
@@ -44,12 +44,12 @@ class TcpWorlds {
 TEST(CollectivesOverTcp, AllPairsOfTheMatrix) {
   const CollectiveMatrix matrix(9);
   const auto valid = [&](const CoveringRow& row) { return matrix.valid(row); };
-  const std::vector<CoveringRow> rows = covering_array(matrix.axes(), kSeed, valid);
-  RecordProperty("seed", static_cast<int>(kSeed));
+  const std::vector<CoveringRow> rows = covering_array(matrix.axes(), kTcpSeed, valid);
+  RecordProperty("seed", static_cast<int>(kTcpSeed));
   RecordProperty("cases", static_cast<int>(rows.size()));
   EXPECT_GT(rows.size(), 150u);
   TcpWorlds worlds;
-  EXPECT_EQ(run_matrix(matrix, rows, std::ref(worlds), kSeed), "") << "seed " << kSeed;
+  EXPECT_EQ(run_matrix(matrix, rows, std::ref(worlds), kTcpSeed), "") << "seed " << kTcpSeed;
 }
 
 // Socket buffers that the kernel tunes may shrink after small messages, and then a large one
@@ -69,7 +69,7 @@ TEST(CollectivesOverTcp, MixedSizesOnOldConnections) {
       }
     }
   }
-  EXPECT_EQ(run_all_verified(world, specs, kSeed), "");
+  EXPECT_EQ(run_all_verified(world, specs, kTcpSeed), "");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace {
 constexpr int kIterations = 40;
 constexpr uint64_t kBytes = 4096;
 
-Cell cell_of(const std::string& kind, const std::string& sync) {
+Cell verified_cell(const std::string& kind, const std::string& sync) {
   Cell cell;
   cell.kind = kind;
   cell.op = "allreduce";
@@ -112,7 +112,7 @@ TEST(Verify, TheRecordSaysHowManyOperationsWereVerified) {
     for (const int outstanding : {1, 3}) {
       if (outstanding > 1 && std::string(c.kind) != "throughput") continue;
       Asked asked;
-      asked.cell = cell_of(c.kind, c.sync);
+      asked.cell = verified_cell(c.kind, c.sync);
       asked.cell.outstanding = outstanding;
       asked.verify = c.verify;
       const std::vector<Measurement> of_rank = measure_on_two(asked);
@@ -134,7 +134,7 @@ TEST(Verify, BackToBackARandomShareIsVerified) {
   std::set<uint64_t> counts;
   for (uint32_t seed = 1; seed <= 20; ++seed) {
     Asked asked;
-    asked.cell = cell_of("bandwidth", "none");
+    asked.cell = verified_cell("bandwidth", "none");
     asked.seed = seed;
     const Measurement first = measure_on_two(asked)[0];
     EXPECT_EQ(first.extra.at(kVerifySeed), seed);
@@ -161,7 +161,7 @@ TEST(Verify, StopsAreRareAndTheChoiceDoesNotDependOnHowManyAreInFlight) {
   std::set<uint64_t> timed;
   for (const int in_flight : {1, 2, 7}) {
     Asked asked;
-    asked.cell = cell_of("throughput", "none");
+    asked.cell = verified_cell("throughput", "none");
     asked.cell.outstanding = in_flight;
     asked.cell.bytes = 64 << 10;
     asked.cell.count = asked.cell.bytes / 4;
@@ -183,7 +183,7 @@ TEST(Verify, StopsAreRareAndTheChoiceDoesNotDependOnHowManyAreInFlight) {
 // Of arrays that are too large for many slots every drawn operation ends its stretch, and those at
 // its beginning are drawn like others.
 TEST(Verify, LargeArraysNeedNoMoreSlotsThanTheLastOnes) {
-  Cell cell = cell_of("bandwidth", "none");
+  Cell cell = verified_cell("bandwidth", "none");
   EXPECT_GE(slots_of(cell, VerifyMode::kSampled).check, 257u);
   cell.bytes = 5 << 20;
   cell.count = cell.bytes / 4;
@@ -203,7 +203,7 @@ TEST(Verify, LargeArraysNeedNoMoreSlotsThanTheLastOnes) {
 TEST(Verify, AThroughputCellEndsAtItsTimeAlsoWhereVerifyingTakesLonger) {
   for (const int in_flight : {1, 3}) {
     Asked asked;
-    asked.cell = cell_of("throughput", "none");
+    asked.cell = verified_cell("throughput", "none");
     asked.cell.outstanding = in_flight;
     asked.verify = "every";
     asked.throughput_ns = 1'000'000;  // without a warm-up a million operations are meant
@@ -223,7 +223,7 @@ TEST(Verify, AThroughputCellEndsAtItsTimeAlsoWhereVerifyingTakesLonger) {
 TEST(Verify, AnInterruptIsSeenAtTheNextStop) {
   for (const char* kind : {"throughput", "bandwidth"}) {
     Asked asked;
-    asked.cell = cell_of(kind, "none");
+    asked.cell = verified_cell(kind, "none");
     asked.verify = "every";
     asked.iterations = 1'000'000;
     asked.throughput_ns = 60'000'000'000;
@@ -252,7 +252,7 @@ TEST(Verify, VerificationIsNoPartOfWhatOperationsUse) {
   EXPECT_LT((usage_now() - before - aside).cpu_ns, kSpun / 2);
   for (const char* sync : {"barrier", "none"}) {
     Asked asked;
-    asked.cell = cell_of("bandwidth", sync);
+    asked.cell = verified_cell("bandwidth", sync);
     asked.verify = "every";
     const Measurement first = measure_on_two(asked)[0];
     const uint64_t each = std::string(sync) == "none" ? 2 : 1;
@@ -264,7 +264,7 @@ TEST(Verify, VerificationIsNoPartOfWhatOperationsUse) {
 TEST(Verify, AFlipInTheFirstOperationOfACheckIsSeen) {
   for (uint64_t after = 200; after < kBytes; after += 350) {
     Asked asked;
-    asked.cell = cell_of("check", "barrier");
+    asked.cell = verified_cell("check", "barrier");
     asked.fault = flip_after(after);
     const std::vector<Measurement> of_rank = measure_on_two(asked);
     EXPECT_EQ(of_rank[0].outcome, Outcome::kFailed) << after << of_rank[0].reason;
@@ -293,12 +293,12 @@ size_t flips_seen(const Cell& cell, const char* verify, uint64_t apart) {
 }
 
 TEST(Verify, NoRecordIsVerifiedOverAFlip) {
-  const Cell bandwidth = cell_of("bandwidth", "none");
+  const Cell bandwidth = verified_cell("bandwidth", "none");
   EXPECT_EQ(flips_seen(bandwidth, "every", 7499), 24u);
   EXPECT_LT(flips_seen(bandwidth, "sampled", 7499), 16u);
   EXPECT_LT(flips_seen(bandwidth, "last", 7499), 12u);
   // As many operations as this any machine runs in the time.
-  Cell throughput = cell_of("throughput", "none");
+  Cell throughput = verified_cell("throughput", "none");
   throughput.outstanding = 2;
   EXPECT_EQ(flips_seen(throughput, "every", 1201), 24u);
   flips_seen(throughput, "sampled", 1201);
@@ -306,7 +306,7 @@ TEST(Verify, NoRecordIsVerifiedOverAFlip) {
 
 TEST(Verify, NothingIsVerifiedWhereNobodyAskedForIt) {
   Asked asked;
-  asked.cell = cell_of("bandwidth", "none");
+  asked.cell = verified_cell("bandwidth", "none");
   asked.verify_iterations = 0;
   const Measurement first = measure_on_two(asked)[0];
   EXPECT_FALSE(first.verified);
@@ -319,7 +319,7 @@ TEST(Verify, NothingIsVerifiedWhereNobodyAskedForIt) {
 // Repeated in place, an operation works on its own result: nothing can be said of it.
 TEST(Verify, AggregatesInPlaceAreNotVerified) {
   Asked asked;
-  asked.cell = cell_of("bandwidth", "none");
+  asked.cell = verified_cell("bandwidth", "none");
   asked.cell.placement = "in";
   asked.aggregate = 4;
   asked.verify = "every";
@@ -333,7 +333,7 @@ TEST(Verify, AggregatesInPlaceAreNotVerified) {
 
 TEST(Verify, AnOperationWithoutDataHasNothingThatCouldBeWrong) {
   Asked asked;
-  asked.cell = cell_of("latency", "none");
+  asked.cell = verified_cell("latency", "none");
   asked.cell.op = "barrier";
   asked.cell.algorithm = "auto";
   asked.cell.bytes = asked.cell.count = 0;
@@ -346,7 +346,7 @@ struct Reduced {
   uint64_t wrong = 0;
 };
 constexpr uint64_t kPart = 300;  // elements of each rank's part
-constexpr uint32_t kSeed = 3;
+constexpr uint32_t kVerifySeed = 3;
 
 Reduced reduce_scatter(DType dtype, RedOp redop, const std::string& fault) {
   World world = make_memory_groups(
@@ -364,7 +364,7 @@ Reduced reduce_scatter(DType dtype, RedOp redop, const std::string& fault) {
   const auto said = on_every_rank(world, [&](int rank, Group& group) -> std::string {
     Executor executor(group, test_kernels());
     Operand operand(spec, rank, 2, 1);
-    operand.fill(0, kSeed);
+    operand.fill(0, kVerifySeed);
     auto plan = executor.prepare(spec);
     if (!plan) return plan.error().message();
     const Status done =
@@ -373,7 +373,7 @@ Reduced reduce_scatter(DType dtype, RedOp redop, const std::string& fault) {
     if (rank != 0) return {};
     const auto* out = static_cast<const std::byte*>(operand.out(0));
     reduced.bytes.assign(out, out + kPart * size_of(dtype));
-    reduced.wrong = operand.count_wrong(0, kSeed);
+    reduced.wrong = operand.count_wrong(0, kVerifySeed);
     return {};
   });
   EXPECT_EQ(first_of(said), "") << fault;

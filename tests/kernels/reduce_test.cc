@@ -21,30 +21,30 @@ class EverySet : public testing::TestWithParam<const KernelSet*> {
 INSTANTIATE_TEST_SUITE_P(Reduce, EverySet, testing::ValuesIn(reference::all_sets()),
                          reference::set_name);
 
-struct Case {
+struct Reduction {
   DType dtype;
   RedOp redop;
 };
-std::vector<Case> all_cases() {
-  std::vector<Case> cases;
+std::vector<Reduction> all_reductions() {
+  std::vector<Reduction> cases;
   for (const DTypeRow& d : dtype_table()) {
     for (const RedOpRow& op : redop_table()) cases.push_back({d.dtype, op.redop});
   }
   return cases;
 }
 
-std::string describe(const Case& c) {
+std::string describe(const Reduction& c) {
   return std::string(to_string(c.dtype)) + " " + to_string(c.redop);
 }
 
-Values expected(const Case& c, const Values& a, const Values& b) {
+Values expected(const Reduction& c, const Values& a, const Values& b) {
   Values want(a.size());
   for (size_t i = 0; i < a.size(); ++i) want[i] = reference::reduce(c.dtype, c.redop, a[i], b[i]);
   return want;
 }
 
 // The first `count` elements at `data` are `want`.
-testing::AssertionResult equal(const Case& c, const std::byte* data, const Values& want,
+testing::AssertionResult equal(const Reduction& c, const std::byte* data, const Values& want,
                                size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const uint64_t got = reference::element(c.dtype, data, i);
@@ -56,7 +56,7 @@ testing::AssertionResult equal(const Case& c, const std::byte* data, const Value
 }
 
 TEST_P(EverySet, combines_every_pair_of_special_values) {
-  for (const Case& c : all_cases()) {
+  for (const Reduction& c : all_reductions()) {
     Values a, b;
     for (const uint64_t x : reference::special_values(c.dtype)) {
       for (const uint64_t y : reference::special_values(c.dtype)) {
@@ -75,7 +75,7 @@ TEST_P(EverySet, combines_every_pair_of_special_values) {
 // what lies around the output must not change.
 TEST_P(EverySet, keeps_to_any_length_alignment_and_aliasing) {
   constexpr size_t kMost = 130;
-  for (const Case& c : all_cases()) {
+  for (const Reduction& c : all_reductions()) {
     const size_t size = size_of(c.dtype);
     const Values a = reference::random_values(c.dtype, kMost + 4, 1);
     const Values b = reference::random_values(c.dtype, kMost + 4, 2);
@@ -101,20 +101,20 @@ TEST_P(EverySet, keeps_to_any_length_alignment_and_aliasing) {
 }
 
 TEST_P(EverySet, reduces_large_buffers_at_odd_addresses) {
-  constexpr size_t kCount = 20011;
-  for (const Case& c : all_cases()) {
-    const Values a = reference::random_values(c.dtype, kCount, 3);
-    const Values b = reference::random_values(c.dtype, kCount, 4);
+  constexpr size_t kElements = 20011;
+  for (const Reduction& c : all_reductions()) {
+    const Values a = reference::random_values(c.dtype, kElements, 3);
+    const Values b = reference::random_values(c.dtype, kElements, 4);
     const Values want = expected(c, a, b);
     const size_t size = size_of(c.dtype);
     // The three buffers start 1, 2 and 5 elements after an aligned address.
-    Bytes x(size), y(2 * size), out((kCount + 5) * size);
+    Bytes x(size), y(2 * size), out((kElements + 5) * size);
     const Bytes packed_a = reference::pack(c.dtype, a), packed_b = reference::pack(c.dtype, b);
     x.insert(x.end(), packed_a.begin(), packed_a.end());
     y.insert(y.end(), packed_b.begin(), packed_b.end());
     set().reduce(c.dtype, c.redop, false)(out.data() + 5 * size, x.data() + size,
-                                          y.data() + 2 * size, kCount);
-    EXPECT_TRUE(equal(c, out.data() + 5 * size, want, kCount));
+                                          y.data() + 2 * size, kElements);
+    EXPECT_TRUE(equal(c, out.data() + 5 * size, want, kElements));
   }
 }
 
@@ -125,7 +125,7 @@ TEST(Reduce, is_exhaustive_for_16_bit_floats) {
   for (const DType dtype : {DType::kF16, DType::kBf16}) {
     const Bytes x = reference::pack(dtype, all);
     for (const RedOp redop : {RedOp::kSum, RedOp::kMin, RedOp::kMax, RedOp::kProduct}) {
-      const Case c{dtype, redop};
+      const Reduction c{dtype, redop};
       for (const uint64_t partner : {0x0000u, 0x8000u, 0x0001u, 0x3c01u, 0xbf80u, 0x0401u}) {
         const Values b(all.size(), partner);
         const Bytes y = reference::pack(dtype, b);
@@ -143,7 +143,7 @@ TEST(Reduce, is_exhaustive_for_16_bit_floats) {
 // fast_math: the documented freedom in MIN and MAX, nothing else.
 TEST_P(EverySet, fast_math_differs_only_where_documented) {
   size_t used = 0;
-  for (const Case& c : all_cases()) {
+  for (const Reduction& c : all_reductions()) {
     const Values a = reference::random_values(c.dtype, 5000, 5);
     const Values b = reference::random_values(c.dtype, 5000, 6);
     const Values want = expected(c, a, b);

@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr int64_t kLongMs = 20'000;
+constexpr int64_t kPmiMs = 20'000;
 
 std::array<Fd, 2> wire() {
   int ends[2];
@@ -85,8 +85,7 @@ TEST(Pmi, AllRanksGetRankZerosText) {
     servers.emplace_back([&, rank] { manager.serve(wires[static_cast<size_t>(rank)][1].get()); });
     ranks.push_back(std::async(std::launch::async, [&, rank] {
       return share_over_pmi(wires[static_cast<size_t>(rank)][0].get(), rank,
-                            rank == 0 ? "10.0.0.1,10.0.0.2;ab=cd" : "",
-                            Deadline::after_ms(kLongMs));
+                            rank == 0 ? "10.0.0.1,10.0.0.2;ab=cd" : "", Deadline::after_ms(kPmiMs));
     }));
   }
   for (auto& rank : ranks) {
@@ -109,7 +108,7 @@ TEST(Pmi, ARankThatNeverComesTimesOut) {
   // Lets the manager's thread out of its barrier.
   auto second = wire();
   std::thread other([&] { manager.serve(second[1].get()); });
-  EXPECT_TRUE(share_over_pmi(second[0].get(), 1, "", Deadline::after_ms(kLongMs)));
+  EXPECT_TRUE(share_over_pmi(second[0].get(), 1, "", Deadline::after_ms(kPmiMs)));
   ends[0].reset();
   second[0].reset();
   server.join();

@@ -1,4 +1,4 @@
-// The scripts of push, run by a real shell in folders of the test, and what is read out of them.
+// The scripts of push, run by a real shell in folders of the test, and what is text_of out of them.
 #include "launch/push.h"
 
 #include <gmock/gmock.h>
@@ -38,12 +38,12 @@ std::string machine() {
   return names.machine;
 }
 
-void write(const fs::path& path, const std::string& text, bool executable = true) {
+void write_program(const fs::path& path, const std::string& text, bool executable = true) {
   fs::create_directories(path.parent_path());
   std::ofstream(path, std::ios::binary) << text;
   fs::permissions(path, executable ? fs::perms::owner_all : fs::perms::owner_read);
 }
-std::string read(const fs::path& path) {
+std::string text_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
@@ -52,7 +52,7 @@ class Push : public testing::Test {
  protected:
   Push() { fs::create_directories(tools_); }
 
-  // As sshd would start it: the words in one line, read by a shell.
+  // As sshd would start it: the words in one line, text_of by a shell.
   CommandResult at_host(const std::vector<std::string>& words, const std::string& input = "") {
     std::vector<std::string> argv = {"env",
                                      "-i",
@@ -84,7 +84,7 @@ class Push : public testing::Test {
   }
   // A tool of the host that answers as the test wants.
   void tool(const std::string& name, const std::string& script) {
-    write(tools_ / name, "#!/bin/sh\n" + script + "\n");
+    write_program(tools_ / name, "#!/bin/sh\n" + script + "\n");
   }
   // Everything below the caches, temporary files too.
   std::vector<std::string> files() const {
@@ -99,7 +99,7 @@ class Push : public testing::Test {
     return fs::path(home_) / ".cache" / "plumbline" / hash / "plumbline";
   }
 
-  const NoSigpipe no_sigpipe_;  // some scripts end before they have read what they are sent
+  const NoSigpipe no_sigpipe_;  // some scripts end before they have text_of what they are sent
   TemporaryFolder folder_;
   const fs::path tools_ = folder_.path() / "tools";
   std::string path_ = tools_.string() + ":/usr/bin:/bin:/usr/sbin:/sbin";
@@ -121,7 +121,7 @@ TEST_F(Push, SendsOnceAndFindsItAgain) {
   answer = send(program_, hash_);
   EXPECT_EQ(answer.word, "there") << last_.out << last_.err;
   EXPECT_EQ(answer.text, place(hash_));
-  EXPECT_EQ(read(place(hash_)), program_);
+  EXPECT_EQ(text_of(place(hash_)), program_);
   EXPECT_EQ(files().size(), 1U);  // nothing temporary is left
   EXPECT_EQ(fs::status(place(hash_)).permissions(), fs::perms::owner_all);
   answer = look(hash_);
@@ -188,26 +188,26 @@ TEST_F(Push, FollowsTheCacheFolderOfTheAccountWhenItIsAbsolute) {
 
 TEST_F(Push, AProgramOfTheSameBuildIsLeftAlone) {
   const fs::path own = folder_.path() / "own plumbline";
-  write(own, program_of("1-b"));
+  write_program(own, program_of("1-b"));
   EXPECT_EQ(look(hash_, true).word, "own");
   EXPECT_EQ(look(hash_, false).word, "send");  // push = always
   EXPECT_TRUE(look(hash_, false).present);
-  write(own, program_of("1-bc"));
+  write_program(own, program_of("1-bc"));
   EXPECT_EQ(look(hash_, true).word, "send");
   EXPECT_TRUE(look(hash_, true).present);
-  write(own, "#!/bin/sh\necho 'build 1-b'; exit 1\n");
+  write_program(own, "#!/bin/sh\necho 'build 1-b'; exit 1\n");
   EXPECT_FALSE(look(hash_, true).present);
-  write(own, "\x7f nonsense", false);
+  write_program(own, "\x7f nonsense", false);
   EXPECT_EQ(look(hash_, true).word, "send");
   EXPECT_FALSE(look(hash_, true).present);
 }
 
 TEST_F(Push, ASpoiledCopyIsNotUsedAndIsReplaced) {
   ASSERT_EQ(send(program_, hash_).word, "there");
-  write(place(hash_), program_ + "touch " + home_ + "/ran\n");
+  write_program(place(hash_), program_ + "touch " + home_ + "/ran\n");
   EXPECT_EQ(look(hash_).word, "send");
   EXPECT_EQ(send(program_, hash_).word, "there");
-  EXPECT_EQ(read(place(hash_)), program_);
+  EXPECT_EQ(text_of(place(hash_)), program_);
   EXPECT_EQ(look(hash_).word, "there");
   EXPECT_FALSE(fs::exists(home_ + "/ran"));
 }
@@ -232,7 +232,7 @@ TEST_F(Push, AFullDiskIsNamed) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
   tool("cat", "exec /bin/cat >/dev/full");
   const PushAnswer answer = send(program_, hash_);
-  EXPECT_EQ(answer.word, "write");
+  EXPECT_EQ(answer.word, "write_program");
   const std::string said = push_failure("h2", answer).message();
   EXPECT_THAT(said, HasSubstr("No space left on device"));
   EXPECT_THAT(said, HasSubstr("h2 cannot store plumbline"));
@@ -241,7 +241,7 @@ TEST_F(Push, AFullDiskIsNamed) {
 
 TEST_F(Push, AHomeThatCannotBeWrittenIsNamed) {
   home_ = folder_.path() / "file";
-  write(home_, "no folder");
+  write_program(home_, "no folder");
   EXPECT_EQ(look(hash_).word, "send");
   const PushAnswer answer = send(program_, hash_);
   EXPECT_EQ(answer.word, "folder") << last_.out;
@@ -269,7 +269,7 @@ TEST_F(Push, AFolderThatOthersMayWriteIsNotTrusted) {
   }
 }
 
-// Whoever can write a folder above can put another one in the place of ours.
+// Whoever can write_program a folder above can put another one in the place of ours.
 TEST_F(Push, AFolderAboveThatOthersMayWriteIsNotTrusted) {
   ASSERT_EQ(send(program_, hash_).word, "there");
   for (const fs::path& shared : {fs::path(home_) / ".cache", fs::path(home_)}) {
@@ -349,7 +349,7 @@ TEST_F(Push, TwoAtOnceDoNoHarm) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(words, std::vector<std::string>(6, "there"));
-  EXPECT_EQ(read(place(hash)), large);
+  EXPECT_EQ(text_of(place(hash)), large);
   EXPECT_EQ(files().size(), 1U);
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr int64_t kLongMs = 20'000;
+constexpr int64_t kMeetingMs = 20'000;
 
 // A port of 127.0.0.1 that was free a moment ago.
 int free_port() {
@@ -60,7 +60,7 @@ std::future<Attended> attend(int port, const JoinRequest& request, const std::st
 
 class Rendezvous : public testing::Test {
  protected:
-  RollCallSpec spec(int64_t timeout_ms = kLongMs) {
+  RollCallSpec spec(int64_t timeout_ms = kMeetingMs) {
     RollCallSpec out;
     out.listen = {"127.0.0.1"};
     out.port = port_;
@@ -91,14 +91,14 @@ TEST_F(Rendezvous, JoinsAllWhateverTheOrder) {
   ASSERT_TRUE(one.get().fd);
   // What stands now is a wire for lines, in both directions.
   SocketWire wire(std::move(fds->wires[2]), "rank 2");
-  ASSERT_TRUE(wire.write_line("hello", Deadline::after_ms(kLongMs)));
+  ASSERT_TRUE(wire.write_line("hello", Deadline::after_ms(kMeetingMs)));
   char text[6];
   ASSERT_EQ(recv(second.fd->wire.get(), text, 6, MSG_WAITALL), 6);
   EXPECT_EQ(std::string(text, 6), "hello\n");
   ASSERT_EQ(send(second.fd->wire.get(), "back\nnext\n", 10, MSG_NOSIGNAL), 10);
-  EXPECT_EQ(wire.read_line(Deadline::after_ms(kLongMs)).value(), "back");
+  EXPECT_EQ(wire.read_line(Deadline::after_ms(kMeetingMs)).value(), "back");
   EXPECT_TRUE(wire.has_line());
-  EXPECT_EQ(wire.read_line(Deadline::after_ms(kLongMs)).value(), "next");
+  EXPECT_EQ(wire.read_line(Deadline::after_ms(kMeetingMs)).value(), "next");
 }
 
 TEST_F(Rendezvous, TheLowestRankOfEveryOtherMachineOffersAnAgent) {
@@ -123,7 +123,7 @@ TEST_F(Rendezvous, TheLowestRankOfEveryOtherMachineOffersAnAgent) {
     if (rank != 2) continue;
     ASSERT_EQ(write(attended.fd->agent.get(), "x\n", 2), 2);
     SocketWire wire(std::move(gathered->agents[2]), "agent");
-    EXPECT_EQ(wire.read_line(Deadline::after_ms(kLongMs)).value(), "x");
+    EXPECT_EQ(wire.read_line(Deadline::after_ms(kMeetingMs)).value(), "x");
   }
 }
 
@@ -281,10 +281,10 @@ TEST(SocketRanks, OfARankSetAreAskedNamedAndClosed) {
   set->use({0, 1});
   ASSERT_EQ(set->size(), 2);
   EXPECT_EQ(set->pid(1), 12);
-  ASSERT_TRUE(set->send_all("go", Deadline::after_ms(kLongMs)));
+  ASSERT_TRUE(set->send_all("go", Deadline::after_ms(kMeetingMs)));
   ASSERT_EQ(write(a[1].get(), "fine\n", 5), 5);
   b[1].reset();  // rank 1 dies
-  const auto answers = set->collect(Deadline::after_ms(kLongMs), kSecond);
+  const auto answers = set->collect(Deadline::after_ms(kMeetingMs), kSecond);
   ASSERT_EQ(answers.size(), 2u);
   EXPECT_EQ(answers[0].value(), "fine");
   ASSERT_FALSE(answers[1]);

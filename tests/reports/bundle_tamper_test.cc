@@ -271,14 +271,14 @@ TEST(BundleLink, WhatTheStatedLinkCannotDoIsRejected) {
 }
 
 // The row at `at` with other samples, its derived values made to fit.
-json with_samples(json content, size_t at, const Histogram& hist) {
+json sampled_report(json content, size_t at, const Histogram& hist) {
   json& row = content["rows"][at];
   row["hist"] = hist;
   row["derived"] = derive_row(row["cell"].get<Cell>(), hist);
   return content;
 }
 
-BundleReport report_of(const json& content) {
+BundleReport tampered_report(const json& content) {
   return verify_bundle(bundle_text(seal_bundle(content)), "");
 }
 
@@ -294,10 +294,10 @@ TEST(BundleLink, RootedRowsCannotBeFasterThanMemory) {
   ASSERT_EQ(base["rows"][4]["cell"]["op"], "broadcast");  // of 1 MiB
   for (const char* kind : {"ethernet-100g", "thunderbolt5", "wifi"}) {
     for (const int64_t ns : {0, 49, 1000}) {
-      json content = with_samples(base, 4, around(ns));
+      json content = sampled_report(base, 4, around(ns));
       for (const size_t other : {5, 3, 2, 1, 0}) content["rows"].erase(other);
       content["statement"]["link_kind"] = kind;
-      const BundleReport report = report_of(content);
+      const BundleReport report = tampered_report(content);
       bool said = false;
       for (const BundleIssue& issue : report.problems) {
         said = said ||
@@ -311,23 +311,23 @@ TEST(BundleLink, RootedRowsCannotBeFasterThanMemory) {
 TEST(BundleLink, NoTimeAtAllIsNoMeasurement) {
   json base = samples::bundle()["content"];
   base["rows"][4]["cell"]["bytes"] = base["rows"][4]["cell"]["count"] = 0;
-  const BundleReport report = report_of(with_samples(base, 4, around(0)));
+  const BundleReport report = tampered_report(sampled_report(base, 4, around(0)));
   ASSERT_EQ(report.problems.size(), 1u);
   EXPECT_EQ(report.problems[0].path, "content.rows[4].hist.min");
-  EXPECT_TRUE(report_of(with_samples(base, 4, around(20))).sound());
-  EXPECT_FALSE(report_of(with_samples(base, 4, around(19))).sound());
+  EXPECT_TRUE(tampered_report(sampled_report(base, 4, around(20))).sound());
+  EXPECT_FALSE(tampered_report(sampled_report(base, 4, around(19))).sound());
 }
 
 // 1 MiB in 0.7 ms on 10 Gbit/s is 120 % of the link: a late start may be the reason, or not.
 TEST(BundleLink, RowsAboveTheLinkAreFlagged) {
   const json base = samples::bundle()["content"];
-  const BundleReport fast = report_of(with_samples(base, 4, around(700'000)));
+  const BundleReport fast = tampered_report(sampled_report(base, 4, around(700'000)));
   EXPECT_TRUE(fast.sound());
   ASSERT_EQ(fast.flags.size(), 1u);
   EXPECT_EQ(fast.flags[0].kind, "fast");
   EXPECT_EQ(fast.rows[4].marks, std::vector<std::string>{"fast"});
-  EXPECT_TRUE(report_of(with_samples(base, 4, around(840'000))).flags.empty());
-  EXPECT_FALSE(report_of(with_samples(base, 4, around(580'000))).sound());
+  EXPECT_TRUE(tampered_report(sampled_report(base, 4, around(840'000))).flags.empty());
+  EXPECT_FALSE(tampered_report(sampled_report(base, 4, around(580'000))).sound());
 }
 
 TEST(BundleTrust, UsableCoresAreAmongThoseOnline) {

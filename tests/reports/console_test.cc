@@ -33,7 +33,7 @@ std::string report(const std::string& name, const ReportInput& input, int width 
   return out.str();
 }
 
-ReportInput input_of(std::vector<Record> records) {
+ReportInput input_with(std::vector<Record> records) {
   ReportInput input;
   input.records = std::move(records);
   return input;
@@ -65,7 +65,7 @@ ReportInput hostile() {
   finding.cause = "tcp.port_in_use";
   finding.remedy = "kill | it\n";
   finding.evidence.push_back({"h", "c", "text\twith tab"});
-  ReportInput input = input_of({r});
+  ReportInput input = input_with({r});
   input.checks = {check};
   input.findings = {finding};
   input.notes = {"line 12 is torn\n| x |"};
@@ -76,20 +76,20 @@ ReportInput hostile() {
 TEST(Markdown, ACommandThatIsToldIsOneLine) {
   Record record = samples::record("latency", "allreduce", "ring", 2, 64, 1000);
   record.environment.command = {"plumbline", "run", "a\n$(reboot)\r\x7f\xc2\x85\xe2\x80\xae"};
-  const std::string text = report("markdown", input_of({record}));
+  const std::string text = report("markdown", input_with({record}));
   EXPECT_THAT(lines_of(text),
               testing::Contains(R"(plumbline run 'a\x0a$(reboot)\x0d\x7f\x85\u202e')"));
 }
 
 TEST(Console, Golden) {
-  const ReportInput input = input_of(samples::small_run());
+  const ReportInput input = input_with(samples::small_run());
   EXPECT_TRUE(equals_golden(report("console", input), "report_console.txt"));
   EXPECT_TRUE(equals_golden(report("console", input, 80), "report_console_80.txt"));
   EXPECT_TRUE(equals_golden(report("markdown", input), "report.md"));
 }
 
 TEST(Console, NoLineIsWiderThanTheTerminal) {
-  for (const ReportInput& input : {input_of(samples::small_run()), hostile()}) {
+  for (const ReportInput& input : {input_with(samples::small_run()), hostile()}) {
     for (const int width : {40, 80, 120, 200}) {
       for (const std::string& line : lines_of(report("console", input, width))) {
         EXPECT_LE(display_width(line), static_cast<size_t>(width)) << line;
@@ -99,7 +99,7 @@ TEST(Console, NoLineIsWiderThanTheTerminal) {
 }
 
 TEST(Console, NarrowTablesKeepSizeHeadlineAndVerdict) {
-  const std::string text = report("console", input_of(samples::small_run()), 40);
+  const std::string text = report("console", input_with(samples::small_run()), 40);
   EXPECT_THAT(text, HasSubstr("INVALID [1]"));
   EXPECT_THAT(text, HasSubstr("ERROR [4]"));
   EXPECT_THAT(text, HasSubstr("Columns without room at 40 characters"));
@@ -116,7 +116,7 @@ TEST(Console, HostileTextNeitherMovesTheCursorNorBreaksLines) {
 }
 
 TEST(Console, ColourOnlyWhenAsked) {
-  const ReportInput input = input_of(samples::small_run());
+  const ReportInput input = input_with(samples::small_run());
   EXPECT_THAT(report("console", input), Not(HasSubstr("\033")));
   EXPECT_THAT(report("console", input, 0, true), HasSubstr("\033[31;1m"));
 }
@@ -130,7 +130,7 @@ TEST(Console, OnlyErrors) {
   Record error = samples::record("bandwidth", "allreduce", "ring", 2, 64, 1, 0);
   error.measurement.outcome = Outcome::kError;
   error.measurement.reason = "rank 1 is gone";
-  const std::string text = report("console", input_of({error}));
+  const std::string text = report("console", input_with({error}));
   EXPECT_THAT(text, HasSubstr("ERROR [1]"));
   EXPECT_THAT(text, HasSubstr("[1] error: rank 1 is gone"));
   EXPECT_THAT(text, HasSubstr("\n1 cell: 1 error\n"));
@@ -139,7 +139,7 @@ TEST(Console, OnlyErrors) {
 
 TEST(Console, OneRecord) {
   const std::string text =
-      report("console", input_of({samples::record("latency", "allreduce", "ring", 2, 8, 9810)}));
+      report("console", input_with({samples::record("latency", "allreduce", "ring", 2, 8, 9810)}));
   EXPECT_THAT(text, HasSubstr("== allreduce ring, 2 ranks, tcp"));
   EXPECT_THAT(text, HasSubstr("9.81"));
   EXPECT_THAT(text, Not(HasSubstr("in-place")));  // no column without a value
@@ -148,7 +148,7 @@ TEST(Console, OneRecord) {
 TEST(Console, TooFewSamplesSayNotAvailable) {
   const Record few = samples::record("latency", "allreduce", "ring", 2, 8, 9810, 5);
   const Record many = samples::record("latency", "allreduce", "ring", 2, 64, 9810, 2000);
-  const std::string text = report("console", input_of({few, many}));
+  const std::string text = report("console", input_with({few, many}));
   EXPECT_TRUE(std::regex_search(text, std::regex("n/a +n/a +clean"))) << text;
   EXPECT_THAT(text, HasSubstr("p99"));
 }
@@ -158,7 +158,7 @@ TEST(Console, AColumnInWhichNoRowHasAnAnswerIsLeftOut) {
   const Record one = samples::record("latency", "allreduce", "ring", 2, 8, 9810, 200);
   const Record two = samples::record("latency", "allreduce", "ring", 2, 64, 9810, 200);
   for (const char* format : {"console", "markdown"}) {
-    const std::string text = report(format, input_of({one, two}));
+    const std::string text = report(format, input_with({one, two}));
     EXPECT_THAT(text, Not(HasSubstr("p99"))) << format;
     EXPECT_THAT(text, Not(HasSubstr("n/a"))) << format;
     EXPECT_THAT(text, HasSubstr("p50 95% CI")) << format;
@@ -169,10 +169,11 @@ TEST(Console, WindowTimingShowsItsErrorWhereItMatters) {
   Record r = samples::record("latency", "allreduce", "ring", 2, 64, 100'000, 30);
   r.cell.sync = "window";
   r.measurement.extra = {{kClockError, 4200}, {kLateSamples, 3}};
-  EXPECT_THAT(report("console", input_of({r})), HasSubstr("sync window +-4.20 us (3 of 33 late)"));
+  EXPECT_THAT(report("console", input_with({r})),
+              HasSubstr("sync window +-4.20 us (3 of 33 late)"));
   r.measurement.extra = {{kClockError, 500}, {kLateSamples, 0}};  // half a percent, nothing lost
-  EXPECT_THAT(report("console", input_of({r})), HasSubstr("sync window "));
-  EXPECT_THAT(report("console", input_of({r})), Not(HasSubstr("+-")));
+  EXPECT_THAT(report("console", input_with({r})), HasSubstr("sync window "));
+  EXPECT_THAT(report("console", input_with({r})), Not(HasSubstr("+-")));
 }
 
 TEST(Console, WrongDataIsNeverShownAsARoofAttained) {
@@ -181,7 +182,7 @@ TEST(Console, WrongDataIsNeverShownAsARoofAttained) {
   wrong.measurement.wrong = 3;
   wrong.measurement.outcome = Outcome::kFailed;
   records.push_back(wrong);
-  const std::string text = report("console", input_of(records));
+  const std::string text = report("console", input_with(records));
   EXPECT_THAT(text, HasSubstr("INVALID [1]"));
   EXPECT_THAT(text, Not(HasSubstr("of roof  ")));
 }
@@ -198,7 +199,7 @@ TEST(Console, NoNanWhateverTheRecordHolds) {
   records.insert(records.end(), {odd, none, zero});
   const std::regex bad("\\b(nan|inf)\\b", std::regex::icase);
   for (const char* name : {"console", "markdown", "csv"}) {
-    const std::string text = report(name, input_of(records));
+    const std::string text = report(name, input_with(records));
     EXPECT_FALSE(std::regex_search(text, bad)) << text;
   }
 }
@@ -212,7 +213,7 @@ TEST(Console, FailuresOfAHugeCheckAreCutShort) {
     r.measurement.wrong = 1;
     records.push_back(r);
   }
-  EXPECT_THAT(report("console", input_of(records)), HasSubstr("... and 30 more"));
+  EXPECT_THAT(report("console", input_with(records)), HasSubstr("... and 30 more"));
 }
 
 TEST(Console, NeedsAnOutputStream) {
@@ -248,7 +249,7 @@ TEST(Markdown, LinksWhatLiesBesideIt) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::path(testing::TempDir()) / "plumbline_markdown_links";
   fs::remove_all(folder);
-  const ReportInput input = input_of(samples::small_run());
+  const ReportInput input = input_with(samples::small_run());
   EXPECT_THAT(report("markdown", input, 0, false, folder.string()), Not(HasSubstr("plots/")));
   fs::create_directories(folder / "plots");
   std::ofstream(folder / "plots" / "latency_allreduce.svg") << "<svg/>";

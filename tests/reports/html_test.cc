@@ -27,7 +27,7 @@ using testing::Not;
 constexpr const char* kHostile =
     "</script></style><img src=x onerror=alert(1)>\"'`$(reboot)`\x1b[2J\xFF\xE2\x80\xAE\n<b>";
 
-ReportInput input_of(std::vector<Record> records) {
+ReportInput page_input(std::vector<Record> records) {
   ReportInput input;
   input.records = std::move(records);
   return input;
@@ -88,7 +88,7 @@ TEST(Html, ACommandThatIsToldIsOneLine) {
 }
 
 TEST(Html, EverySectionThatHasSomethingToSay) {
-  ReportInput input = input_of(samples::small_run());
+  ReportInput input = page_input(samples::small_run());
   input.scenario_text = "// as it was\n{\"plumbline\": 1}\n";
   const std::string page = html(input);
   const HtmlScan scan = sound(page);
@@ -108,14 +108,14 @@ TEST(Html, EverySectionThatHasSomethingToSay) {
 }
 
 TEST(Html, TheAnswerComesFirst) {
-  const std::string page = html(input_of(samples::small_run()));
+  const std::string page = html(page_input(samples::small_run()));
   EXPECT_LT(page.find("class=\"answer"), page.find("<table"));
   EXPECT_LT(page.find("class=\"answer"), page.find("<figure"));
 }
 
 TEST(Html, SoundOnlyWhenNothingSpeaksAgainstIt) {
   const Record good = samples::record("latency", "allreduce", "ring", 2, 64, 1000);
-  ReportInput input = input_of({good});
+  ReportInput input = page_input({good});
   Check check;
   check.key = check.id = "host";
   check.outcome = CheckOutcome::kPass;
@@ -170,7 +170,7 @@ TEST(Html, OnlyErrors) {
   Record record = samples::record("bandwidth", "allreduce", "ring", 2, 64, 1000, 0);
   record.measurement.outcome = Outcome::kError;
   record.measurement.reason = "rank 1 is gone";
-  const std::string page = html(input_of({record}));
+  const std::string page = html(page_input({record}));
   sound(page);
   EXPECT_THAT(page, HasSubstr("1 cell: 1 error"));
   EXPECT_THAT(page, HasSubstr("rank 1 is gone"));
@@ -183,7 +183,7 @@ TEST(Html, LinkMatricesAreHeatMapsWithoutGnuplotToo) {
                                    if (link.from == 0 && link.to == 1) link.rate_Bps = 2e6;
                                  })};
   const NoPrograms nowhere;
-  const std::string page = html(input_of(records));
+  const std::string page = html(page_input(records));
   HtmlScan scan = sound(page);
   EXPECT_THAT(page, HasSubstr("<section id=\"links\""));
   EXPECT_THAT(page, HasSubstr("class=\"h0\">16 Mb/s<small>0.00200 GB/s"));
@@ -198,18 +198,18 @@ TEST(Html, ABadHostIsNoSoundCluster) {
     if (link.from == 3 || link.to == 3) link.rate_Bps = 3e6;
   };
   const NoPrograms nowhere;
-  const std::string page = html(input_of({samples::link_record("stream", 4, bad_host)}));
+  const std::string page = html(page_input({samples::link_record("stream", 4, bad_host)}));
   EXPECT_THAT(page, HasSubstr("<strong>Sound, with remarks</strong>"));
   EXPECT_THAT(page, HasSubstr("1 link, sender or receiver standing out"));
   EXPECT_THAT(page, HasSubstr("slow host d to and from all others"));
   EXPECT_THAT(page, HasSubstr("stroke-width=\"4\""));
-  const std::string two = html(input_of({samples::link_record("stream", 2)}));
+  const std::string two = html(page_input({samples::link_record("stream", 2)}));
   EXPECT_THAT(two, HasSubstr("<strong>Not known whether sound</strong>"));
   EXPECT_THAT(two, HasSubstr("whether the link between 2 hosts is slow"));
 }
 
 TEST(Html, WithoutGnuplotTheTablesAreOpen) {
-  const ReportInput input = input_of(samples::small_run());
+  const ReportInput input = page_input(samples::small_run());
   const NoPrograms nowhere;
   const std::string page = html(input);
   sound(page);
@@ -221,7 +221,7 @@ TEST(Html, WithoutGnuplotTheTablesAreOpen) {
 
 TEST(Html, FiguresHaveNamesLegendsAndValues) {
   if (!has_gnuplot()) GTEST_SKIP() << "needs gnuplot";
-  const std::string page = html(input_of(samples::small_run()));
+  const std::string page = html(page_input(samples::small_run()));
   HtmlScan scan = sound(page);
   EXPECT_GT(scan.tags["figure"], 6);
   const auto from = page.find("id=\"values\">") + 12;
@@ -283,7 +283,7 @@ TEST(Html, HostileNamesStayText) {
     l.from_host = l.to_host = kHostile;
     if (l.from == 0) l.error = l.cause = kHostile;
   });
-  ReportInput input = input_of({record, even, error, link});
+  ReportInput input = page_input({record, even, error, link});
   Check check;
   check.key = check.id = check.host = check.reason = kHostile;
   check.outcome = CheckOutcome::kWarn;
@@ -321,7 +321,7 @@ TEST(Html, AlwaysSmallEnough) {
     record.environment.command = {std::string(30'000, 'c'), std::to_string(i)};
     records.push_back(std::move(record));
   }
-  ReportInput input = input_of(std::move(records));
+  ReportInput input = page_input(std::move(records));
   input.scenario_text = std::string(500'000, 's');
   for (int i = 0; i < 2000; ++i) {
     Finding finding;
@@ -341,7 +341,7 @@ TEST(Html, SaysWhatWasLeftOut) {
                                       64U + 4U * static_cast<unsigned>(i), 1000.0 + i, 40));
   }
   const NoPrograms nowhere;
-  const std::string page = html(input_of(records));
+  const std::string page = html(page_input(records));
   sound(page);
   EXPECT_THAT(page, HasSubstr("200 of 400 rows are left out here"));
   EXPECT_THAT(page, HasSubstr("records.csv"));
@@ -356,7 +356,7 @@ TEST(Html, ASoakHasItsSection) {
     collector.take(record);
     records = {record};
   }
-  ReportInput input = input_of(records);
+  ReportInput input = page_input(records);
   input.soaks = collector.finish();
   const std::string page = html(input);
   sound(page);

@@ -286,7 +286,7 @@ TEST(Topology, GraphsMarkTheBadPairsAndEscapeNames) {
 // --- texts and pictures
 // ---------------------------------------------------------------------------------------
 
-std::string text_of(const std::vector<Record>& records, int width = 100) {
+std::string links_text(const std::vector<Record>& records, int width = 100) {
   const View view = make_view(records);
   Document document;
   add_links(view, document);
@@ -296,7 +296,7 @@ std::string text_of(const std::vector<Record>& records, int width = 100) {
 }
 
 TEST(Links, TextShowsMatricesCountersAndRings) {
-  const std::string text = text_of(broken());
+  const std::string text = links_text(broken());
   for (const char* part : {"Topology: mesh", "Outliers: 2", "slow link b > c", "lossy link d > a",
                            "One stream, one way", "GB/s, 10^9", "Round trip, median (64 B)",
                            "Datagrams lost (50 Mb/s)", "Ring orders", "all orders were tried",
@@ -311,17 +311,17 @@ TEST(Links, ErrorsAndMissingMatricesAreShown) {
   error.measurement.outcome = Outcome::kError;
   error.measurement.reason = "rank 1 (b) is gone";
   error.measurement.cause = "rank.dead";
-  const std::string text = text_of({error});
+  const std::string text = links_text({error});
   EXPECT_THAT(text, HasSubstr("link stream, 3 ranks, tcp: error: rank 1 (b) is gone (rank.dead)"));
   Record failed = link_record("stream", 3, [](LinkResult& link) {
     if (link.to != 2) return;
     link.error = "a > c: no answer";
     link.rate_Bps.reset();
   });
-  EXPECT_THAT(text_of({failed}), HasSubstr("stream: a > c: no answer"));
+  EXPECT_THAT(links_text({failed}), HasSubstr("stream: a > c: no answer"));
 }
 
-TEST(Links, NoLinksNoText) { EXPECT_EQ(text_of({}), ""); }
+TEST(Links, NoLinksNoText) { EXPECT_EQ(links_text({}), ""); }
 
 TEST(HeatMap, NamesCannotSmuggleCommands) {
   Record record = link_record("stream", 2, [](LinkResult& link) {

@@ -34,13 +34,13 @@ class StandardInput {
   int before_;
 };
 
-struct Outcome {
+struct PipeResult {
   ReportInput input;
   std::string error;
 };
 
 // Through a pipe, which cannot be read twice, in pieces that fit no line.
-Outcome piped(const std::string& text, const std::vector<std::string>& assume = {}) {
+PipeResult piped(const std::string& text, const std::vector<std::string>& assume = {}) {
   int ends[2];
   EXPECT_EQ(::pipe(ends), 0);
   std::thread writer([&, to = ends[1]] {
@@ -51,7 +51,7 @@ Outcome piped(const std::string& text, const std::vector<std::string>& assume = 
     }
     ::close(to);
   });
-  Outcome out;
+  PipeResult out;
   {
     const StandardInput in(ends[0]);
     const Status read = read_report_input({"-"}, out.input, *parse_assumptions(assume));
@@ -62,7 +62,7 @@ Outcome piped(const std::string& text, const std::vector<std::string>& assume = 
 }
 
 TEST(ReadStdin, OutputOfAnotherTool) {
-  const Outcome iperf3 = piped(samples::file_text(samples::sample_path("iperf3_tcp.json")));
+  const PipeResult iperf3 = piped(samples::file_text(samples::sample_path("iperf3_tcp.json")));
   EXPECT_EQ(iperf3.error, "");
   ASSERT_EQ(iperf3.input.records.size(), 1U);
   EXPECT_EQ(iperf3.input.records[0].cell.engine, "iperf3");
@@ -80,7 +80,7 @@ TEST(ReadStdin, RecordsComeWhole) {
     text += to_line(record) + "\n";
   }
   ASSERT_GT(text.size(), 3 * kImportStart);
-  const Outcome out = piped(text);
+  const PipeResult out = piped(text);
   EXPECT_EQ(out.error, "");
   ASSERT_EQ(out.input.records.size(), 300U);
   EXPECT_EQ(out.input.records[299].cell.repeat, 299);

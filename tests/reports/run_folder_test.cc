@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-void write(const std::filesystem::path& path, const std::string& text) {
+void write_text(const std::filesystem::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
@@ -54,11 +54,11 @@ DoctorReport diagnosis() {
 
 TEST(RunFolder, WhatDoctorWroteComesBack) {
   const TemporaryFolder folder;
-  write(folder.path() / kDoctorFile, doctor_json(diagnosis()));
-  write(folder.path() / kScenarioFile, "// mine\n{}\n");
+  write_text(folder.path() / kDoctorFile, doctor_json(diagnosis()));
+  write_text(folder.path() / kScenarioFile, "// mine\n{}\n");
   const std::vector<ChecklistItem> list = {{"item \"one\"", {"host"}, {}},
                                            {"two", {}, {"ab", "cd"}}};
-  write(folder.path() / kChecklistFile, checklist_json(list));
+  write_text(folder.path() / kChecklistFile, checklist_json(list));
   const ReportInput input = read(folder);
   EXPECT_TRUE(input.notes.empty());
   DoctorReport again = diagnosis();
@@ -101,7 +101,7 @@ TEST(RunFolder, BrokenFilesAreARemarkAndNothingMore) {
   for (size_t n = 1; n + 2 < good.size(); n += 7) broken.push_back(good.substr(0, n));
   for (const std::string& text : broken) {
     const TemporaryFolder folder;
-    write(folder.path() / kDoctorFile, text);
+    write_text(folder.path() / kDoctorFile, text);
     const ReportInput input = read(folder);
     ASSERT_EQ(input.notes.size(), 1U) << text;
     EXPECT_THAT(input.notes[0], HasSubstr("doctor.json: left out"));
@@ -111,8 +111,9 @@ TEST(RunFolder, BrokenFilesAreARemarkAndNothingMore) {
 
 TEST(RunFolder, UnknownWordsAreNeverAPass) {
   const TemporaryFolder folder;
-  write(folder.path() / kDoctorFile,
-        R"({"checks": [{"outcome": "splendid", "new": 1}, {}], "findings": [{"confidence": 7}]})");
+  write_text(
+      folder.path() / kDoctorFile,
+      R"({"checks": [{"outcome": "splendid", "new": 1}, {}], "findings": [{"confidence": 7}]})");
   const ReportInput input = read(folder);
   ASSERT_EQ(input.checks.size(), 2U);
   EXPECT_EQ(input.checks[0].outcome, CheckOutcome::kUnknown);
@@ -124,7 +125,7 @@ TEST(RunFolder, UnknownWordsAreNeverAPass) {
 TEST(RunFolder, BrokenChecklistsToo) {
   for (const char* text : {"{}", "[7]", "[{}]", "[{\"item\": 1, \"probes\": [], \"cells\": []}]"}) {
     const TemporaryFolder folder;
-    write(folder.path() / kChecklistFile, text);
+    write_text(folder.path() / kChecklistFile, text);
     const ReportInput input = read(folder);
     EXPECT_EQ(input.notes.size(), 1U) << text;
     EXPECT_TRUE(input.checklist.empty());
@@ -134,7 +135,7 @@ TEST(RunFolder, BrokenChecklistsToo) {
 TEST(RunFolder, FoldersAndHugeFilesInTheirPlaceAreOverread) {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder.path() / kDoctorFile);
-  write(folder.path() / kScenarioFile, "");
+  write_text(folder.path() / kScenarioFile, "");
   std::filesystem::resize_file(folder.path() / kScenarioFile, 5 << 20);
   const ReportInput input = read(folder);
   EXPECT_EQ(input.scenario_text, "");

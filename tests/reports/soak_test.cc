@@ -66,7 +66,7 @@ SoakRun run_of(const std::vector<Record>& records, const std::vector<SoakEvent>&
   return std::move(runs.front());
 }
 
-std::string text_of(const SoakRun& run) {
+std::string soak_text(const SoakRun& run) {
   Document document;
   add_soak(judge_soak(run), document);
   std::ostringstream out;
@@ -95,7 +95,7 @@ TEST(SoakReport, AStepStandsAtItsRoundWithTheEventsBesideIt) {
   EXPECT_EQ(step.beside[0]->kind, "link") << "the most telling first";
   EXPECT_EQ(step.beside[1]->kind, "counter");
   EXPECT_FALSE(verdict.trends[0].drifts());
-  const std::string text = text_of(run);
+  const std::string text = soak_text(run);
   EXPECT_THAT(text, HasSubstr("step +60 % at 1:35:01 (round 20)"));
   EXPECT_THAT(text, HasSubstr("beside: node2 en1 speed 10000 Mb/s -> 1000 Mb/s; node2 tcp.retr"));
   EXPECT_THAT(text, HasSubstr("40 rounds in 3.25 h, 40 records, 0 errors, 4 events"));
@@ -108,7 +108,7 @@ TEST(SoakReport, ACalmSoakSaysSo) {
   for (int64_t round = 1; round <= 40; ++round) {
     records.push_back(latency_round(round, 50e3 * wobble(round)));
   }
-  const std::string text = text_of(run_of(records));
+  const std::string text = soak_text(run_of(records));
   EXPECT_THAT(text, HasSubstr("No steps, no drift."));
   EXPECT_THAT(text, Not(HasSubstr("Events")));
 }
@@ -116,7 +116,7 @@ TEST(SoakReport, ACalmSoakSaysSo) {
 TEST(SoakReport, AFewRoundsSayThatTheyAreTooFew) {
   std::vector<Record> records;
   for (int64_t round = 1; round <= 3; ++round) records.push_back(latency_round(round, 50e3));
-  const std::string text = text_of(run_of(records));
+  const std::string text = soak_text(run_of(records));
   EXPECT_THAT(text, HasSubstr("Steps need 11 rounds at least"));
   EXPECT_THAT(text, HasSubstr("too few rounds"));
   EXPECT_THAT(text, Not(HasSubstr("No steps")));
@@ -135,7 +135,7 @@ TEST(SoakReport, ADriftHasItsBoundAndTheEventsOfItsTime) {
   EXPECT_LE(verdict.trends[0].drift->low, 200);
   EXPECT_GE(verdict.trends[0].drift->high, 200);
   EXPECT_GT(verdict.trends[0].drift->low, 0);
-  const std::string text = text_of(run);
+  const std::string text = soak_text(run);
   EXPECT_THAT(text, HasSubstr("%/h ["));
   EXPECT_THAT(text, HasSubstr("1 event in that time: 0:42:30 round 9 node2: package 50 -> 60"));
 }
@@ -203,7 +203,7 @@ TEST(SoakReport, IdleTimeIsNoRound) {
   EXPECT_EQ(verdict.colds[1].cold->errors, 1u);
   EXPECT_EQ(verdict.colds[0].warm_meeting, 20e3);
   EXPECT_NEAR(*verdict.colds[0].warm, 50e3, 2e3);
-  EXPECT_THAT(text_of(run), HasSubstr("After idle time"));
+  EXPECT_THAT(soak_text(run), HasSubstr("After idle time"));
 }
 
 TEST(SoakReport, MemoryThatGrowsIsSaid) {
@@ -216,7 +216,7 @@ TEST(SoakReport, MemoryThatGrowsIsSaid) {
   ASSERT_THAT(verdict.memories, SizeIs(2));
   EXPECT_FALSE(verdict.memories[0].constant);
   EXPECT_TRUE(verdict.memories[1].constant);
-  EXPECT_THAT(text_of(run_of(records)), HasSubstr("KiB/h: GROWS"));
+  EXPECT_THAT(soak_text(run_of(records)), HasSubstr("KiB/h: GROWS"));
 }
 
 // An allocator that keeps a block after its first use, and one that leaks a block now and then.
@@ -232,7 +232,7 @@ TEST(SoakReport, MemoryThatStepsOnceIsConstantAndTwiceIsNot) {
     const SoakGrowth growth = judge_soak(run).memories.at(0);
     EXPECT_EQ(growth.constant, !again);
     EXPECT_EQ(growth.step.has_value(), !again);
-    const std::string text = text_of(run);
+    const std::string text = soak_text(run);
     if (again) {
       EXPECT_THAT(text, HasSubstr("54 MiB at the end, no trend: GROWS"));
     } else {

@@ -33,7 +33,7 @@ std::vector<Rule> rules_of(const std::string& rules) {
   return {};
 }
 
-std::string problems_of(const std::string& rules) {
+std::string rule_problems(const std::string& rules) {
   const auto scenario = parse_scenario(scenario_with(rules), "test.json", with_metrics());
   return scenario ? "" : all_lines(scenario.error());
 }
@@ -101,14 +101,14 @@ TEST(Expect, SaysWhereARuleIsWrongAndWhatIsNear) {
   };
   for (const Wrong& each : kWrong) {
     SCOPED_TRACE(each.rule);
-    const std::string said = problems_of(each.rule);
+    const std::string said = rule_problems(each.rule);
     EXPECT_THAT(said, HasSubstr(each.where));
     EXPECT_THAT(said, HasSubstr(each.message));
   }
 }
 
 TEST(Expect, ARuleOfOneProblemDoesNotAlsoExpectNothing) {
-  EXPECT_EQ(problems_of(R"({"p50": "<=10"})").find("expects nothing"), std::string::npos);
+  EXPECT_EQ(rule_problems(R"({"p50": "<=10"})").find("expects nothing"), std::string::npos);
 }
 
 TEST(Expect, BaselineIsRelativeToItsFile) {

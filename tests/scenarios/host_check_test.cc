@@ -25,7 +25,7 @@ HostFile file_of(const std::string& text) {
   return std::move(*file);
 }
 
-std::string problems_of(const std::string& text, const char* backend = nullptr) {
+std::string host_problems(const std::string& text, const char* backend = nullptr) {
   const BackendRow* row = backend == nullptr ? nullptr : find_backend(backend);
   EXPECT_EQ(row == nullptr, backend == nullptr);
   return all_lines(check_host_file(file_of(text), row));
@@ -67,16 +67,16 @@ std::string full_mesh(int n) {
 }
 
 TEST(HostCheck, SoundFilesHaveNoProblems) {
-  EXPECT_EQ(problems_of(mlx(kTriangle)), "");
-  EXPECT_EQ(problems_of(mlx(kTriangle), "jaccl"), "");
-  EXPECT_EQ(problems_of(mlx(kTriangle), "jaccl-ring"), "");
-  EXPECT_EQ(problems_of(mlx(kTriangle), "nccl"), "");
-  EXPECT_EQ(problems_of(mlx(kTriangle), "mpi"), "");
-  EXPECT_EQ(problems_of(R"([["10.0.0.1:5"], ["10.0.0.2:6"]])", "ring"), "");
-  EXPECT_EQ(problems_of(R"([["127.0.0.1:5"], ["127.0.0.1:6"]])", "ring"), "");
-  EXPECT_EQ(problems_of(R"([[null, "rdma_en3"], ["rdma_en3", null]])", "jaccl"), "");
-  EXPECT_EQ(problems_of("localhost slots=4", "mpi"), "");
-  EXPECT_EQ(problems_of(full_mesh(8), "jaccl"), "");
+  EXPECT_EQ(host_problems(mlx(kTriangle)), "");
+  EXPECT_EQ(host_problems(mlx(kTriangle), "jaccl"), "");
+  EXPECT_EQ(host_problems(mlx(kTriangle), "jaccl-ring"), "");
+  EXPECT_EQ(host_problems(mlx(kTriangle), "nccl"), "");
+  EXPECT_EQ(host_problems(mlx(kTriangle), "mpi"), "");
+  EXPECT_EQ(host_problems(R"([["10.0.0.1:5"], ["10.0.0.2:6"]])", "ring"), "");
+  EXPECT_EQ(host_problems(R"([["127.0.0.1:5"], ["127.0.0.1:6"]])", "ring"), "");
+  EXPECT_EQ(host_problems(R"([[null, "rdma_en3"], ["rdma_en3", null]])", "jaccl"), "");
+  EXPECT_EQ(host_problems("localhost slots=4", "mpi"), "");
+  EXPECT_EQ(host_problems(full_mesh(8), "jaccl"), "");
 }
 
 struct WrongFile {
@@ -165,12 +165,12 @@ TEST(HostCheck, WhatIsWrongIsSaid) {
   };
   for (const WrongFile& wrong : files) {
     SCOPED_TRACE(wrong.name);
-    EXPECT_THAT(problems_of(wrong.text, wrong.backend), HasSubstr(wrong.words));
+    EXPECT_THAT(host_problems(wrong.text, wrong.backend), HasSubstr(wrong.words));
   }
 }
 
 TEST(HostCheck, AProblemIsSaidOnce) {
-  const std::string lines = problems_of(with_row(1, R"(["rdma_en5", null])"), "jaccl");
+  const std::string lines = host_problems(with_row(1, R"(["rdma_en5", null])"), "jaccl");
   EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 1) << lines;
 }
 
@@ -178,8 +178,8 @@ TEST(HostCheck, AJacclRingNeedsNeighboursOnly) {
   const std::string text =
       mlx({R"([null, "rdma_en3", null, "rdma_en4"])", R"(["rdma_en3", null, "rdma_en4", null])",
            R"([null, "rdma_en3", null, "rdma_en4"])", R"(["rdma_en3", null, "rdma_en4", null])"});
-  EXPECT_EQ(problems_of(text, "jaccl-ring"), "");
-  EXPECT_THAT(problems_of(text, "jaccl"), HasSubstr("m0 has no device towards m2"));
+  EXPECT_EQ(host_problems(text, "jaccl-ring"), "");
+  EXPECT_THAT(host_problems(text, "jaccl"), HasSubstr("m0 has no device towards m2"));
 }
 
 // ---- what processes get ----

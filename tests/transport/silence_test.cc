@@ -57,12 +57,12 @@ class ForkedRank {
   pid_t pid_;
 };
 
-const std::map<std::string, std::string> kQuick = {{"heartbeat_interval_ms", "200"},
-                                                   {"watchdog_timeout_ms", "1000"}};
+const std::map<std::string, std::string> kQuickWatchdog = {{"heartbeat_interval_ms", "200"},
+                                                           {"watchdog_timeout_ms", "1000"}};
 
 // Nobody waits for it in an operation: the ranks are busy, idle, or in a roof of others.
 TEST(Silence, AStoppedRankIsGivenUpByAllWhateverTheyDo) {
-  TcpWorld world(3, kQuick);
+  TcpWorld world(3, kQuickWatchdog);
   const ForkedRank stopped(world, 1);
   std::latch exchanged(2);
   std::vector<std::thread> threads;
@@ -86,7 +86,7 @@ TEST(Silence, AStoppedRankIsGivenUpByAllWhateverTheyDo) {
 TEST(Silence, ABareStreamEndsWithTheNameOfTheStoppedRank) {
   for (const int64_t roof_ms : {int64_t{500}, kFarMs}) {
     SCOPED_TRACE(roof_ms);
-    TcpWorld world(2, kQuick);
+    TcpWorld world(2, kQuickWatchdog);
     const ForkedRank stopped(world, 1);
     auto group = world.open(0);
     ASSERT_TRUE(group) << group.error().message();
@@ -150,7 +150,7 @@ TEST(Silence, AQuestionToASilentRankTakesNoTime) {
 
 // This process itself was stopped: its peers have said enough meanwhile.
 TEST(Silence, WhoeverWasStoppedHimselfBlamesNobody) {
-  TcpWorld world(2, kQuick);
+  TcpWorld world(2, kQuickWatchdog);
   const pid_t pid = ::fork();
   if (pid == 0) {
     world.listeners[0].reset();

@@ -21,7 +21,7 @@ DatagramHub::Opened open(DatagramHub& hub, const std::string& id = "x",
   return opened ? *opened : DatagramHub::Opened{};
 }
 
-DatagramHub::Counted close(DatagramHub& hub, int64_t expected, const std::string& id = "x") {
+DatagramHub::Counted close_stream(DatagramHub& hub, int64_t expected, const std::string& id = "x") {
   const auto counted = hub.close(id, expected, kSettleMs, test::call_within(10'000));
   EXPECT_TRUE(counted.has_value()) << counted.error().message();
   return counted ? *counted : DatagramHub::Counted{};
@@ -54,7 +54,7 @@ TEST(Datagrams, AllArriveAtAnIdleHost) {
     EXPECT_EQ(sent.sent, 200);
     EXPECT_EQ(sent.rate_per_s, 2000);
     EXPECT_GE(sent.duration_ns, 90 * kMillisecond) << "paced";
-    const auto counted = close(hub, sent.sent);
+    const auto counted = close_stream(hub, sent.sent);
     EXPECT_EQ(counted.received + counted.overflow, 200);
     EXPECT_EQ(counted.duplicates, 0);
     EXPECT_EQ(counted.strangers, 0);
@@ -68,7 +68,7 @@ TEST(Datagrams, MissingAndRepeatedNumbersAreTold) {
   for (const int64_t number : {0, 1, 1, 3, 9, 3, 3}) {
     sender.send(probe_line({opened.token, "count", number}));
   }
-  const auto counted = close(hub, 10);
+  const auto counted = close_stream(hub, 10);
   EXPECT_EQ(counted.received, 4);
   EXPECT_EQ(counted.duplicates, 3);
 }
@@ -88,7 +88,7 @@ TEST(Datagrams, StrangersCountForNothing) {
     sender.send(text);
   }
   sender.send(probe_line({opened.token, "count", kMaxDatagrams - 1}));
-  const auto counted = close(hub, 2);
+  const auto counted = close_stream(hub, 2);
   EXPECT_EQ(counted.received, 1);
   EXPECT_EQ(counted.strangers, 8);
 }
@@ -99,7 +99,7 @@ TEST(Datagrams, AFullSocketIsNoLoss) {
   // Far more at once than any buffer holds, so that a reader that is not quick loses some.
   RawSender sender(opened.port);
   for (int64_t i = 0; i < 20'000; ++i) sender.send(probe_line({opened.token, "count", i}));
-  const auto counted = close(hub, 20'000);
+  const auto counted = close_stream(hub, 20'000);
   EXPECT_EQ(counted.received + counted.overflow, 20'000);
 }
 
@@ -108,12 +108,12 @@ TEST(Datagrams, WaitingEndsWithTheSettleTime) {
   const auto opened = open(hub);
   RawSender(opened.port).send(probe_line({opened.token, "count", 0}));
   int64_t begin = monotonic_ns();
-  EXPECT_EQ(close(hub, 5).received, 1);
+  EXPECT_EQ(close_stream(hub, 5).received, 1);
   EXPECT_GE(monotonic_ns() - begin, kSettleMs * kMillisecond);
   EXPECT_LT(monotonic_ns() - begin, 5 * kSecond);
   open(hub);
   begin = monotonic_ns();
-  EXPECT_EQ(close(hub, 5).received, 0) << "nothing at all is not waited for so long";
+  EXPECT_EQ(close_stream(hub, 5).received, 0) << "nothing at all is not waited for so long";
   EXPECT_LT(monotonic_ns() - begin, kSettleMs * kMillisecond);
 }
 
@@ -126,7 +126,7 @@ TEST(Datagrams, SendingEndsWithItsDeadline) {
   EXPECT_LT(monotonic_ns() - begin, 5 * kSecond);
   EXPECT_GT(sent.sent, 0);
   EXPECT_LE(sent.sent, 40) << "never faster than asked for";
-  EXPECT_EQ(close(hub, sent.sent).received, sent.sent);
+  EXPECT_EQ(close_stream(hub, sent.sent).received, sent.sent);
 }
 
 TEST(Datagrams, CountingEndsByItself) {
@@ -136,7 +136,7 @@ TEST(Datagrams, CountingEndsByItself) {
   while (monotonic_ns() < until) {
   }
   RawSender(opened.port).send(probe_line({opened.token, "count", 0}));
-  EXPECT_EQ(close(hub, 1).received, 0);
+  EXPECT_EQ(close_stream(hub, 1).received, 0);
 }
 
 TEST(Datagrams, ThatCannotBeSentAreAnError) {
@@ -152,7 +152,7 @@ TEST(Datagrams, SocketsAreBounded) {
   EXPECT_FALSE(hub.open("x", {"127.0.0.1", ""}, kKeepMs).has_value()) << "the id is taken";
   for (size_t i = 1; i < kMaxDatagramSockets; ++i) open(hub, std::to_string(i));
   EXPECT_FALSE(hub.open("more", {"127.0.0.1", ""}, kKeepMs).has_value());
-  close(hub, 0);
+  close_stream(hub, 0);
   open(hub, "more");
   EXPECT_FALSE(hub.open("y", {"203.0.113.1", ""}, kKeepMs).has_value()) << "not an own address";
   EXPECT_FALSE(hub.close("nobody", 0, 0, test::call_within(1000)).has_value());

@@ -19,7 +19,7 @@ constexpr double kSteadyS = 10.5;     // how long gathering watches a signal tha
 constexpr double kHalfRhythmS = 5.2;  // and at least, from its beginning, one with a past
 constexpr int64_t kBase = 2;          // changes of a card that was plugged in once
 
-std::string causes(const EvidenceSet& set) {
+std::string flapping_causes(const EvidenceSet& set) {
   std::string out;
   for (const Finding& finding : judge_evidence(set).findings) {
     out += (out.empty() ? "" : " ") + finding.cause + "@" + finding.host;
@@ -86,7 +86,7 @@ TEST(Flapping, EveryRhythmAndPhaseFromEitherEnd) {
         EvidenceSet set = test::healthy_star(4);
         flap(set, "mini2", "eth1", rhythm, own_end);
         spoil_pairs(set, "mini2", rhythm);
-        EXPECT_EQ(causes(set), "link.flapping@mini2") << period << " s, phase " << phase;
+        EXPECT_EQ(flapping_causes(set), "link.flapping@mini2") << period << " s, phase " << phase;
       }
     }
   }
@@ -106,8 +106,8 @@ TEST(Flapping, OneThatBeganJustNowIsSeenUnlessItIsSlowAndStillAtItsFirstGoing) {
       const bool young = rhythm.signal(0) ? before < threshold(Threshold::kCarrierChangesSome)
                                           : before < threshold(Threshold::kCarrierChangesAgain);
       const bool expected = !still || !young;
-      EXPECT_EQ(causes(set) == "link.flapping@mini2", expected)
-          << period << " s, began " << began << " s before: " << causes(set);
+      EXPECT_EQ(flapping_causes(set) == "link.flapping@mini2", expected)
+          << period << " s, began " << began << " s before: " << flapping_causes(set);
       ++(expected ? seen : unseen);
     }
   }
@@ -121,7 +121,7 @@ TEST(Flapping, SeveralInterfacesAreEachNamed) {
     flap(set, host, "eth1", {1, 0.4, 30}, false);
     spoil_pairs(set, host, {1, 0.4, 30});
   }
-  EXPECT_EQ(causes(set), "link.flapping@mini2 link.flapping@mini4");
+  EXPECT_EQ(flapping_causes(set), "link.flapping@mini2 link.flapping@mini4");
 }
 
 TEST(Flapping, BothEndsOfACableAreOneFault) {
@@ -129,19 +129,19 @@ TEST(Flapping, BothEndsOfACableAreOneFault) {
   flap(set, "mini1", "to2", {1, 0.4, 30}, true);
   flap(set, "mini2", "to1", {1, 0.4, 30}, false);
   test::silence(set, "mini1", "mini2");
-  EXPECT_EQ(causes(set), "link.flapping@mini1");
+  EXPECT_EQ(flapping_causes(set), "link.flapping@mini1");
 }
 
 TEST(Flapping, OneChangeAloneIsNone) {
   EvidenceSet set = test::healthy_star(4);
   nic(set, "mini2", "eth1").carrier_changes_later = kBase + 1;
-  EXPECT_EQ(causes(set), "");
+  EXPECT_EQ(flapping_causes(set), "");
   EXPECT_EQ(test::outcome_of(test::host_checks(set), "link/mini2#eth1 flapping"),
             CheckOutcome::kPass);
   // Pulled out while the check ran.
   nic(set, "mini2", "eth1").carrier = false;
   test::silence_host(set, "mini2");
-  EXPECT_EQ(causes(set), "link.no_carrier@mini2");
+  EXPECT_EQ(flapping_causes(set), "link.no_carrier@mini2");
 }
 
 TEST(Flapping, AnUnpluggedCableWithAHistoryIsNone) {
@@ -150,7 +150,7 @@ TEST(Flapping, AnUnpluggedCableWithAHistoryIsNone) {
   eth.carrier = false;
   eth.carrier_changes = eth.carrier_changes_later = 9;
   test::silence_host(set, "mini2");
-  EXPECT_EQ(causes(set), "link.no_carrier@mini2");
+  EXPECT_EQ(flapping_causes(set), "link.no_carrier@mini2");
 }
 
 // After six changes one more is a slow rhythm, and not a plug.
@@ -159,10 +159,10 @@ TEST(Flapping, SlowOnesByTheirHistory) {
   InterfaceEvidence& eth = nic(set, "mini2", "eth1");
   eth.carrier_changes = 6;
   eth.carrier_changes_later = 7;
-  EXPECT_EQ(causes(set), "link.flapping@mini2");
+  EXPECT_EQ(flapping_causes(set), "link.flapping@mini2");
   eth.carrier_changes = 5;
   eth.carrier_changes_later = 6;
-  EXPECT_EQ(causes(set), "");
+  EXPECT_EQ(flapping_causes(set), "");
 }
 
 TEST(Flapping, OnlyWhatMayFlapIsWatchedOn) {
@@ -197,15 +197,15 @@ TEST(Flapping, WhatItExplainsIsToldFromWhatItDoesNot) {
   flap(set, "mini2", "eth1", rhythm, false);
   test::silence_host(set, "mini2");
   for (const std::string peer : {"mini1", "mini3", "mini4"}) test::unresolve(set, peer, "mini2");
-  EXPECT_EQ(causes(set), "link.flapping@mini2");
+  EXPECT_EQ(flapping_causes(set), "link.flapping@mini2");
   nic(set, "mini2", "eth1").mtu = 9000;
-  EXPECT_EQ(causes(set), "link.flapping@mini2 mtu.mismatch@mini2");
+  EXPECT_EQ(flapping_causes(set), "link.flapping@mini2 mtu.mismatch@mini2");
   nic(set, "mini2", "eth1").mtu = 1500;
   test::silence(set, "mini3", "mini4");  // not over that link
   test::unresolve(set, "mini3", "mini4");
   test::unresolve(set, "mini4", "mini3");
-  EXPECT_THAT(causes(set), HasSubstr("neighbour.unresolved@mini"));
-  EXPECT_THAT(causes(set), HasSubstr("link.flapping@mini2"));
+  EXPECT_THAT(flapping_causes(set), HasSubstr("neighbour.unresolved@mini"));
+  EXPECT_THAT(flapping_causes(set), HasSubstr("link.flapping@mini2"));
 }
 
 TEST(Flapping, TheFailedChecksAreExplained) {
@@ -231,14 +231,14 @@ TEST(Flapping, AMemberOfABond) {
     test::host(set, "mini1").interfaces.push_back(port);
   }
   nic(set, "mini1", "eth8").carrier_changes_later = 8;
-  EXPECT_EQ(causes(set), "link.flapping@mini1");
+  EXPECT_EQ(flapping_causes(set), "link.flapping@mini1");
   const Candidate found = test::candidate_of(set, "link.flapping");
   EXPECT_TRUE(found.breaks.empty());
   EXPECT_THAT(found.finding.evidence[0].text, HasSubstr("eth8"));
   // With the bond itself it is the member that is named, and the pairs suffer.
   nic(set, "mini1", "eth1").carrier_changes_later = 8;
   EXPECT_EQ(test::candidate_of(set, "link.flapping").breaks, test::all_pairs(set, "mini1"));
-  EXPECT_EQ(causes(set), "link.flapping@mini1");
+  EXPECT_EQ(flapping_causes(set), "link.flapping@mini1");
 }
 
 }  // namespace

@@ -9,10 +9,10 @@ using test::causes_of;
 using test::nic;
 using testing::HasSubstr;
 
-EvidenceSet star() { return test::healthy_star(3); }
+EvidenceSet link_star() { return test::healthy_star(3); }
 
 TEST(LinkRules, DownBreaksAllPairsOfTheInterface) {
-  EvidenceSet set = star();
+  EvidenceSet set = link_star();
   nic(set, "mini2", "eth1").up = false;
   nic(set, "mini2", "eth1").carrier.reset();
   test::silence_host(set, "mini2");
@@ -26,7 +26,7 @@ TEST(LinkRules, DownBreaksAllPairsOfTheInterface) {
 }
 
 TEST(LinkRules, AnotherInterfaceDownHarmsNobody) {
-  EvidenceSet set = star();
+  EvidenceSet set = link_star();
   nic(set, "mini2", "eth0").up = false;
   nic(set, "mini3", "eth0").carrier = false;
   EXPECT_EQ(causes_of(set), "");
@@ -47,7 +47,7 @@ TEST(LinkRules, InAMeshOnlyThePairOfTheCableBreaks) {
 }
 
 TEST(LinkRules, NoCarrier) {
-  EvidenceSet set = star();
+  EvidenceSet set = link_star();
   nic(set, "mini3", "eth1").carrier = false;
   nic(set, "mini3", "eth1").state = "LOWERLAYERDOWN";
   test::silence_host(set, "mini3");
@@ -63,7 +63,7 @@ TEST(LinkRules, NoCarrier) {
 }
 
 TEST(LinkRules, LoopbackDownIsAWarning) {
-  EvidenceSet set = star();
+  EvidenceSet set = link_star();
   nic(set, "mini1", "lo").up = false;
   nic(set, "mini1", "lo").addresses.clear();
   const Candidate found = candidate_of(set, "link.down");
@@ -74,7 +74,7 @@ TEST(LinkRules, LoopbackDownIsAWarning) {
 }
 
 TEST(LinkRules, ParentOfAVlanAndMembersOfABond) {
-  EvidenceSet set = star();
+  EvidenceSet set = link_star();
   InterfaceEvidence& vlan = nic(set, "mini1", "eth1");
   vlan.kind = "vlan";
   vlan.parent = "eth0";
@@ -84,7 +84,7 @@ TEST(LinkRules, ParentOfAVlanAndMembersOfABond) {
   Candidate found = candidate_of(set, "link.down");
   EXPECT_EQ(found.finding.remedy.text(), "ip link set dev eth0 up\nip link set dev eth1 up");
 
-  EvidenceSet bonded = star();
+  EvidenceSet bonded = link_star();
   InterfaceEvidence& bond = nic(bonded, "mini1", "eth1");
   bond.kind = "bond";
   bond.carrier = false;
@@ -104,7 +104,7 @@ TEST(LinkRules, ParentOfAVlanAndMembersOfABond) {
 }
 
 TEST(LinkRules, InterfaceOfTheHostFileIsMissing) {
-  EvidenceSet set = star();
+  EvidenceSet set = link_star();
   test::job_host(set, "mini2").interface = "eth1";
   test::host(set, "mini2").interfaces.pop_back();
   test::silence_host(set, "mini2");
@@ -115,7 +115,7 @@ TEST(LinkRules, InterfaceOfTheHostFileIsMissing) {
 }
 
 TEST(LinkRules, WithoutItsNameAnotherInterfaceCouldCarryTheAddress) {
-  EvidenceSet set = star();
+  EvidenceSet set = link_star();
   test::host(set, "mini2").interfaces.pop_back();
   test::silence_host(set, "mini2");
   EXPECT_EQ(causes_of(set), "ip.missing@mini2");
@@ -127,7 +127,7 @@ TEST(LinkRules, WithoutItsNameAnotherInterfaceCouldCarryTheAddress) {
 }
 
 TEST(LinkRules, RenamedInterfaceIsAWarning) {
-  EvidenceSet set = star();
+  EvidenceSet set = link_star();
   test::job_host(set, "mini2").interface = "enp3s0";
   const Candidate found = candidate_of(set, "link.missing");
   EXPECT_EQ(found.finding.outcome, Severity::kWarn);
@@ -139,7 +139,7 @@ TEST(LinkRules, RenamedInterfaceIsAWarning) {
 }
 
 TEST(LinkRules, MissingVlanIsMadeAgain) {
-  EvidenceSet set = star();
+  EvidenceSet set = link_star();
   test::job_host(set, "mini1").interface = "eth1.77";
   nic(set, "mini1", "eth1").addresses.clear();
   test::silence_host(set, "mini1");
@@ -166,7 +166,7 @@ TEST(LinkRules, Ipv6AddressGoneWithItsInterface) {
 }
 
 TEST(LinkRules, Flapping) {
-  EvidenceSet set = star();
+  EvidenceSet set = link_star();
   nic(set, "mini1", "eth1").carrier_changes_later = 4;
   Candidate found = candidate_of(set, "link.flapping");
   EXPECT_EQ(found.finding.outcome, Severity::kWarn);
@@ -182,7 +182,7 @@ TEST(LinkRules, Flapping) {
 }
 
 TEST(LinkRules, SpeedDuplexErrors) {
-  EvidenceSet set = star();
+  EvidenceSet set = link_star();
   InterfaceEvidence& eth1 = nic(set, "mini1", "eth1");
   eth1.speed_bps = 100'000'000;
   EXPECT_EQ(causes_of(set), "link.speed@mini1");
@@ -199,7 +199,7 @@ TEST(LinkRules, SpeedDuplexErrors) {
 }
 
 EvidenceSet bridged() {
-  EvidenceSet set = star();
+  EvidenceSet set = link_star();
   for (HostEvidence& owner : set.hosts) {
     nic(set, owner.name, "eth1").kind = "bridge";
     nic(set, owner.name, "eth0").master = "eth1";
@@ -244,14 +244,14 @@ TEST(LinkRules, PortThatDoesNotForward) {
 }
 
 TEST(LinkRules, MacosSpeaksItsOwnCommands) {
-  EvidenceSet set = star();
+  EvidenceSet set = link_star();
   test::host(set, "mini2").system = "macos";
   nic(set, "mini2", "eth1").up = false;
   EXPECT_EQ(candidate_of(set, "link.down").finding.remedy.text(), "ifconfig eth1 up");
 }
 
 TEST(LinkRules, HostileInterfaceNameIsQuoted) {
-  EvidenceSet set = star();
+  EvidenceSet set = link_star();
   nic(set, "mini2", "eth1").name = "x;reboot";
   nic(set, "mini2", "x;reboot").up = false;
   EXPECT_EQ(candidate_of(set, "link.down").finding.remedy.text(), "ip link set dev 'x;reboot' up");

@@ -7,10 +7,10 @@ using test::candidate_of;
 using test::causes_of;
 using test::nic;
 
-EvidenceSet star() { return test::healthy_star(3); }
+EvidenceSet path_star() { return test::healthy_star(3); }
 
 TEST(PathRules, WirelessThoughThereIsACable) {
-  EvidenceSet set = star();
+  EvidenceSet set = path_star();
   for (HostEvidence& owner : set.hosts) {
     nic(set, owner.name, "eth1").kind = "wifi";
     nic(set, owner.name, "eth1").speed_bps.reset();
@@ -33,7 +33,7 @@ TEST(PathRules, FasterCableUnused) {
 }
 
 TEST(PathRules, MtuOfOneEnd) {
-  EvidenceSet set = star();
+  EvidenceSet set = path_star();
   nic(set, "mini3", "eth1").mtu = 1400;
   Candidate found = candidate_of(set, "mtu.mismatch");
   EXPECT_EQ(found.finding.host, "mini3");
@@ -104,7 +104,7 @@ TEST(PathRules, MtuOfTwoHostsOnALinkIsDecidedByTheHostsBehindTheRouter) {
 // A host that is alone on its link, behind a router that says nothing about itself (routed network
 // of the fault matrix, seed 304).
 TEST(PathRules, MtuOfALinkToARouterShowsInWhatVanishes) {
-  EvidenceSet set = star();
+  EvidenceSet set = path_star();
   AddressEvidence& own = nic(set, "mini3", "eth1").addresses.at(0);
   for (PairEvidence& pair : set.pairs) {
     if (pair.from_ip == own.ip) pair.from_ip = "10.20.0.3";

@@ -13,12 +13,12 @@ using test::causes_of;
 using testing::HasSubstr;
 using testing::Not;
 
-EvidenceSet star() { return test::healthy_star(3); }
+EvidenceSet ports_star() { return test::healthy_star(3); }
 
 TEST(PortRules, PortsThatCollide) {
   for (const auto& [base, master] :
        {std::pair{29500, 29500}, {29499, 29500}, {65534, 29500}, {0, 29500}, {29600, 70000}}) {
-    EvidenceSet set = star();
+    EvidenceSet set = ports_star();
     set.job.port_base = base;
     set.job.master_port = master;
     const Candidate found = candidate_of(set, "tcp.port_collision");
@@ -27,7 +27,7 @@ TEST(PortRules, PortsThatCollide) {
     EXPECT_TRUE(found.breaks.empty()) << "the network itself is not broken by it";
     EXPECT_EQ(found.finding.explains.size(), 3u) << "the plan of every host";
   }
-  EvidenceSet set = star();
+  EvidenceSet set = ports_star();
   set.job.port_base = 29501;
   EXPECT_EQ(causes_of(set), "");
 }
@@ -46,7 +46,7 @@ void hold(EvidenceSet& set, const std::string& host, int port, const std::string
 }
 
 TEST(PortRules, PortHeldByAnotherProcess) {
-  EvidenceSet set = star();
+  EvidenceSet set = ports_star();
   hold(set, "mini2", 29601, "PID 4711 (python3)");
   hold(set, "mini2", 29500, "PID 4711 (python3)");
   const Candidate found = candidate_of(set, "tcp.port_in_use");
@@ -64,7 +64,7 @@ TEST(PortRules, PortHeldByAnotherProcess) {
 }
 
 TEST(PortRules, PortHeldByOurOwnLeftover) {
-  EvidenceSet set = star();
+  EvidenceSet set = ports_star();
   hold(set, "mini2", 29601, "PID 4711 (plumbline)");
   const Candidate found = candidate_of(set, "host.stale_process");
   EXPECT_EQ(found.finding.outcome, Severity::kWarn);
@@ -73,7 +73,7 @@ TEST(PortRules, PortHeldByOurOwnLeftover) {
 
 // Both ends of `doctor --peer` on one machine: each agent finds the other's listeners.
 TEST(PortRules, AgentsOfThisVeryCheckAreNoLeftovers) {
-  EvidenceSet set = star();
+  EvidenceSet set = ports_star();
   hold(set, "mini2", 29601, "PID 4711 (plumbline)");
   test::host(set, "mini1").agent_pid = 4711;
   test::host(set, "mini1").boot_id = test::host(set, "mini2").boot_id;
@@ -87,7 +87,7 @@ TEST(PortRules, AgentsOfThisVeryCheckAreNoLeftovers) {
 TEST(PortRules, ANameThatOnlyBeginsLikeOursIsAStrangers) {
   for (const char* holder : {"PID 4711 (plumbline-exporter)", "PID 4711 (postgres (plumbline)",
                              "PID 4711 (a) (plumbline)"}) {
-    EvidenceSet set = star();
+    EvidenceSet set = ports_star();
     hold(set, "mini2", 29601, holder);
     const Candidate found = candidate_of(set, "tcp.port_in_use");
     EXPECT_THAT(found.finding.remedy.commands(), testing::IsEmpty()) << holder;
@@ -95,7 +95,7 @@ TEST(PortRules, ANameThatOnlyBeginsLikeOursIsAStrangers) {
 }
 
 TEST(PortRules, TheSameNumberOfAProcessElsewhereIsALeftover) {
-  EvidenceSet set = star();
+  EvidenceSet set = ports_star();
   hold(set, "mini2", 29601, "PID 4711 (plumbline)");
   test::host(set, "mini1").agent_pid = 4711;  // of another machine
   EXPECT_EQ(causes_of(set), "host.stale_process@mini2");
@@ -108,7 +108,7 @@ TEST(PortRules, TheSameNumberOfAProcessElsewhereIsALeftover) {
 }
 
 TEST(PortRules, AnAgentThatWaitsForItsCoordinatorIsANote) {
-  EvidenceSet set = star();
+  EvidenceSet set = ports_star();
   hold(set, "mini2", 29601, "PID 4711 (plumbline)");
   SocketEvidence socket = {"tcp", "0.0.0.0", 29601, "LISTEN", "", 4711, "plumbline", std::nullopt};
   test::host(set, "mini2").sockets = {socket};
@@ -127,7 +127,7 @@ TEST(PortRules, AnAgentThatWaitsForItsCoordinatorIsANote) {
 
 // Two diagnoses at the same time told each other's user to kill the other one's agent.
 TEST(PortRules, AnAgentOfAnotherDiagnosisIsANote) {
-  EvidenceSet set = star();
+  EvidenceSet set = ports_star();
   hold(set, "mini2", 29601, "PID 4711 (plumbline)");
   SocketEvidence socket = {"tcp", "0.0.0.0", 29601, "LISTEN", "", 4711, "plumbline", std::nullopt};
   socket.role = "busy agent";
@@ -142,7 +142,7 @@ TEST(PortRules, AnAgentOfAnotherDiagnosisIsANote) {
 
 // Its ranks were called leftovers, to be killed.
 TEST(PortRules, ARankOfALivingRunIsBusy) {
-  EvidenceSet set = star();
+  EvidenceSet set = ports_star();
   hold(set, "mini2", 29601, "PID 4711 (plumbline)");
   PortTry& attempt = test::port_try(set, "mini1", "mini2", 29601);
   attempt.role = "busy rank";
@@ -159,7 +159,7 @@ TEST(PortRules, ARankOfALivingRunIsBusy) {
 }
 
 TEST(PortRules, AnyProgramOfALivingRunIsBusyAndOrphansAreNot) {
-  EvidenceSet set = star();
+  EvidenceSet set = ports_star();
   hold(set, "mini2", 29601, "PID 4711 (python3)");
   SocketEvidence socket = {"tcp", "0.0.0.0", 29601, "LISTEN", "", 4711, "python3", std::nullopt};
   socket.role = "busy rank";
@@ -175,7 +175,7 @@ TEST(PortRules, AnyProgramOfALivingRunIsBusyAndOrphansAreNot) {
 
 // Beside a living run the advice was to end what keeps the cores busy: the run.
 TEST(PortRules, ALivingRunIsNotToBeEndedForItsLoad) {
-  EvidenceSet set = star();
+  EvidenceSet set = ports_star();
   HostEvidence& host = test::host(set, "mini2");
   host.load1 = 7.5;
   EXPECT_THAT(candidate_of(set, "host.overloaded").finding.remedy.text(),
@@ -189,7 +189,7 @@ TEST(PortRules, ALivingRunIsNotToBeEndedForItsLoad) {
 // An id comes from another host: what is none is not repeated, above all not behind `stop`.
 TEST(PortRules, AHostileRunIdIsNotRepeated) {
   for (const char* run : {"$(reboot)", "--list", "a\nrm -rf /", ""}) {
-    EvidenceSet set = star();
+    EvidenceSet set = ports_star();
     hold(set, "mini2", 29601, "PID 4711 (plumbline)");
     PortTry& attempt = test::port_try(set, "mini1", "mini2", 29601);
     attempt.role = "busy rank";
@@ -217,7 +217,7 @@ TEST(PortRules, PortHeldOnOneMachineAlone) {
 
 // Beside a warning about a leftover the verdict said that something fails.
 TEST(PortRules, AHeldPortExplainsItsConnections) {
-  EvidenceSet set = star();
+  EvidenceSet set = ports_star();
   hold(set, "mini2", 29601, "PID 4711 (plumbline)");
   std::vector<Check> checks = judge_tcp_connect(set, {});
   ASSERT_EQ(test::outcome_of(checks, "tcp.connect/mini1>mini2:29601"), CheckOutcome::kFail);
@@ -229,7 +229,7 @@ TEST(PortRules, AHeldPortExplainsItsConnections) {
 }
 
 TEST(PortRules, HolderThatCannotBeSeen) {
-  EvidenceSet set = star();
+  EvidenceSet set = ports_star();
   hold(set, "mini2", 29601, "a process that this user cannot see");
   EXPECT_THAT(candidate_of(set, "tcp.port_in_use").finding.remedy.text(),
               HasSubstr("ss -tanp 'sport = :29601'"));
@@ -240,7 +240,7 @@ TEST(PortRules, HolderThatCannotBeSeen) {
 }
 
 TEST(PortRules, ForeignPortsAndListenersOfTheJobAreFine) {
-  EvidenceSet set = star();
+  EvidenceSet set = ports_star();
   test::host(set, "mini2").sockets = {
       {"tcp", "0.0.0.0", 22, "LISTEN", "", 1, "sshd", std::nullopt},
       {"tcp", "10.10.0.2", 29601, "LISTEN", "", 2, "plumbline", std::nullopt}};
@@ -248,7 +248,7 @@ TEST(PortRules, ForeignPortsAndListenersOfTheJobAreFine) {
 }
 
 TEST(PortRules, PortsInTheEphemeralRange) {
-  EvidenceSet set = star();
+  EvidenceSet set = ports_star();
   set.job.port_base = 40000;
   auto checks = judge_ports(set, {});
   EXPECT_EQ(test::outcome_of(checks, "ports/mini1#ephemeral"), CheckOutcome::kWarn);

@@ -12,12 +12,12 @@ using test::causes_of;
 using testing::HasSubstr;
 using testing::Not;
 
-EvidenceSet star() { return test::healthy_star(3); }
+EvidenceSet start_star() { return test::healthy_star(3); }
 
 // ---- files, options, versions ----
 
 TEST(StartRules, ProblemsOfTheFilesNameTheirLine) {
-  EvidenceSet set = star();
+  EvidenceSet set = start_star();
   set.job.problems = {"hosts.json:5: unknown key 'adress'"};
   const Candidate found = candidate_of(set, "config.mismatch");
   EXPECT_EQ(found.finding.host, "mini3") << "line 5 is its entry";
@@ -26,7 +26,7 @@ TEST(StartRules, ProblemsOfTheFilesNameTheirLine) {
 }
 
 TEST(StartRules, OptionsThatDiffer) {
-  EvidenceSet set = star();
+  EvidenceSet set = start_star();
   set.job.config = {{"chunk_bytes", "65536"}, {"streams", "2"}};
   for (HostEvidence& host : set.hosts) host.config = set.job.config;
   EXPECT_EQ(causes_of(set), "");
@@ -45,7 +45,7 @@ TEST(StartRules, OptionsThatDiffer) {
 
 // Agents name only what their environment sets: the others' silence is the job's value.
 TEST(StartRules, OptionSetOnOneHostOnly) {
-  EvidenceSet set = star();
+  EvidenceSet set = start_star();
   set.job.config = {{"transport_crc", "off"}};
   test::host(set, "mini2").config["transport_crc"] = "off";
   EXPECT_EQ(causes_of(set), "") << "set, but to what the job has";
@@ -56,7 +56,7 @@ TEST(StartRules, OptionSetOnOneHostOnly) {
 }
 
 TEST(StartRules, VersionsThatDiffer) {
-  EvidenceSet set = star();
+  EvidenceSet set = start_star();
   test::host(set, "mini3").version = "0.9.0";
   const Candidate found = candidate_of(set, "config.version_mismatch");
   EXPECT_EQ(found.finding.host, "mini3");
@@ -71,7 +71,7 @@ TEST(StartRules, VersionsThatDiffer) {
 // ---- agents ----
 
 TEST(StartRules, LostAgentBreaksItsPairs) {
-  EvidenceSet set = star();
+  EvidenceSet set = start_star();
   HostEvidence& host = test::host(set, "mini2");
   host.agent_cause = "rank.agent_lost";
   host.agent_error = "while it was asked for 'snapshot': the connection ended";
@@ -85,7 +85,7 @@ TEST(StartRules, EverySshCauseHasARemedy) {
   for (const char* cause :
        {"ssh.unreachable", "ssh.refused", "ssh.auth", "ssh.host_key", "ssh.key_permissions",
         "ssh.no_binary", "ssh.wrong_binary", "something.else"}) {
-    EvidenceSet set = star();
+    EvidenceSet set = start_star();
     HostEvidence none;
     none.name = "mini2";
     none.agent_cause = cause;
@@ -103,7 +103,7 @@ TEST(StartRules, EverySshCauseHasARemedy) {
 }
 
 TEST(StartRules, SshRemediesNameWhatTheHostFileNames) {
-  EvidenceSet set = star();
+  EvidenceSet set = start_star();
   test::job_host(set, "mini2").ssh = "-p 2222 me@mini2.local";
   HostEvidence none;
   none.name = "mini2";
@@ -132,7 +132,7 @@ void name_gives(EvidenceSet& set, const std::string& host, const std::vector<std
 }
 
 TEST(StartRules, OwnName) {
-  EvidenceSet set = star();
+  EvidenceSet set = start_star();
   name_gives(set, "mini2", {"127.0.1.1"});
   const Candidate loopback = candidate_of(set, "name.loopback");
   EXPECT_EQ(loopback.finding.host, "mini2");
@@ -156,7 +156,7 @@ TEST(StartRules, OwnName) {
 }
 
 TEST(StartRules, HostileNameIsNotPutIntoACommand) {
-  EvidenceSet set = star();
+  EvidenceSet set = start_star();
   name_gives(set, "mini2", {"127.0.0.1"});
   test::host(set, "mini2").names[0].name = "x; rm -rf $HOME";
   EXPECT_THAT(candidate_of(set, "name.loopback").finding.remedy.text(), Not(HasSubstr("rm -rf")));
@@ -178,7 +178,7 @@ TEST(StartRules, NamespaceWithAFileOfItsOwnIsJudged) {
 }
 
 TEST(StartRules, NameOfAPeer) {
-  EvidenceSet set = star();
+  EvidenceSet set = start_star();
   test::host(set, "mini1").names.push_back({"mini2", "peer", "mini2", {}, {}, "", 1000});
   EXPECT_EQ(causes_of(set), "") << "nobody knows it, and the job needs no name";
   test::host(set, "mini3").names.push_back({"mini2", "peer", "mini2", {"10.10.0.2"}, {}, "", 1});
@@ -192,7 +192,7 @@ TEST(StartRules, NameOfAPeer) {
 // ---- readiness ----
 
 TEST(StartRules, ClampedBuffers) {
-  EvidenceSet set = star();
+  EvidenceSet set = start_star();
   BufferEvidence& buffers = test::host(set, "mini2").buffers;
   buffers = {4 << 20, 4 << 20, 4 << 20, ""};
   EXPECT_EQ(causes_of(set), "");
@@ -206,7 +206,7 @@ TEST(StartRules, ClampedBuffers) {
 }
 
 TEST(StartRules, RanksAndLoad) {
-  EvidenceSet set = star();
+  EvidenceSet set = start_star();
   set.job.ranks = 24;
   EXPECT_EQ(causes_of(set), "");
   EXPECT_EQ(ranks_on(set, "mini2"), 8);
@@ -224,7 +224,7 @@ TEST(StartRules, RanksAndLoad) {
 }
 
 TEST(StartRules, ClockSkew) {
-  EvidenceSet set = star();
+  EvidenceSet set = start_star();
   test::host(set, "mini2").clock_offset_ns = -3'000'000'000;
   const Candidate found = candidate_of(set, "host.clock_skew");
   EXPECT_EQ(found.finding.host, "mini2");
@@ -237,7 +237,7 @@ TEST(StartRules, ClockSkew) {
 }
 
 TEST(StartRules, FullConnectionTable) {
-  EvidenceSet set = star();
+  EvidenceSet set = start_star();
   HostEvidence& host = test::host(set, "mini2");
   host.conntrack_max = 1000;
   host.conntrack_count = 949;
@@ -252,7 +252,7 @@ TEST(StartRules, FullConnectionTable) {
 }
 
 TEST(StartRules, TooFewDescriptors) {
-  EvidenceSet set = star();
+  EvidenceSet set = start_star();
   set.job.ranks = 1000;
   for (HostEvidence& host : set.hosts) host.cores_usable = 1000;
   EXPECT_EQ(causes_of(set), "host.limits@mini1 host.limits@mini2 host.limits@mini3");
@@ -329,7 +329,7 @@ TEST(StartRules, RdmaThatNobodyLookedForIsUnknown) {
 // ---- commands ----
 
 TEST(JudgeCommand, ComparesHosts) {
-  EvidenceSet set = star();
+  EvidenceSet set = start_star();
   for (HostEvidence& host : set.hosts) host.commands = {{"uname -r", "uname -r", 0, "6.1\n", ""}};
   for (const Check& check : judge_command(set, {{"run", "uname -r"}})) {
     EXPECT_EQ(check.outcome, CheckOutcome::kPass) << check.reason;

@@ -76,7 +76,7 @@ void nobody_tells(EvidenceSet& set, const char* kernel_state, const std::string&
   neighbour(set).kernel_mac = kernel_mac;
 }
 
-std::vector<Finding> find(const EvidenceSet& set) {
+std::vector<Finding> one_sided_findings(const EvidenceSet& set) {
   std::vector<Check> checks = test::host_checks(set);
   for (Check& check : test::pair_checks(set)) checks.push_back(std::move(check));
   return find_causes(set, checks);
@@ -87,7 +87,7 @@ TEST(OneSided, NobodyHasTheAddressByArp) {
   EvidenceSet set = one_sided(true);
   silence(set, false);
   nobody_tells(set, "INCOMPLETE");
-  const std::vector<Finding> findings = find(set);
+  const std::vector<Finding> findings = one_sided_findings(set);
   ASSERT_THAT(test::named(findings), ElementsAre("neighbour.unresolved mini2"));
   EXPECT_THAT(findings[0].explains, testing::Contains("neighbour/mini1>mini2"));
   EXPECT_THAT(findings[0].explains, testing::Contains("tcp.connect/mini1>mini2:29500"));
@@ -99,7 +99,8 @@ TEST(OneSided, NobodyHasTheAddressByTheKernelsWord) {
     EvidenceSet set = one_sided(false);
     silence(set, std::nullopt);
     nobody_tells(set, state);
-    EXPECT_THAT(test::named(find(set)), ElementsAre("neighbour.unresolved mini2")) << state;
+    EXPECT_THAT(test::named(one_sided_findings(set)), ElementsAre("neighbour.unresolved mini2"))
+        << state;
   }
 }
 
@@ -110,7 +111,7 @@ TEST(OneSided, AnOldEntryOfAPeerThatIsOffIsNoFilterOfTheOwnHost) {
     EvidenceSet set = one_sided(true);
     silence(set, seen_leaving);
     nobody_tells(set, "STALE", kPeerMac);
-    const std::vector<Finding> findings = find(set);
+    const std::vector<Finding> findings = one_sided_findings(set);
     ASSERT_THAT(test::named(findings), ElementsAre("neighbour.unresolved mini2"));
     EXPECT_THAT(findings[0].evidence[1].text, HasSubstr("a while ago"));
     EXPECT_EQ(test::outcome_of(test::host_checks(set), "neighbour/mini1>mini2"),
@@ -121,7 +122,7 @@ TEST(OneSided, AnOldEntryOfAPeerThatIsOffIsNoFilterOfTheOwnHost) {
 TEST(OneSided, AFreshEntryWithoutRootTellsNothingOfAPeerThatMayBeOff) {
   EvidenceSet set = one_sided(false);
   silence(set, std::nullopt);
-  const std::vector<Finding> findings = find(set);
+  const std::vector<Finding> findings = one_sided_findings(set);
   ASSERT_THAT(test::named(findings), ElementsAre("firewall.drop_inbound mini2>mini1"));
   EXPECT_LT(findings[0].confidence, 0.4);
   EXPECT_THAT(findings[0].evidence[1].text, HasSubstr("mini2 may be off"));
@@ -133,7 +134,8 @@ TEST(OneSided, WhoAnswersAPingIsThereThoughNobodyAnsweredForIt) {
   EvidenceSet set = one_sided(true);
   drop_connections(set, true);
   nobody_tells(set, "STALE", kPeerMac);
-  for (const Finding& finding : find(set)) EXPECT_NE(finding.cause, "neighbour.unresolved");
+  for (const Finding& finding : one_sided_findings(set))
+    EXPECT_NE(finding.cause, "neighbour.unresolved");
 }
 
 TEST(OneSided, AnOwnRuleThatDropsArpIsNamedInstead) {
@@ -149,7 +151,7 @@ TEST(OneSided, AnOwnRuleThatDropsArpIsNamedInstead) {
   rule.action = "drop";
   rule.text = "arp operation reply drop";
   test::host(set, "mini1").filters = {rule};
-  EXPECT_THAT(test::named(find(set)), ElementsAre("neighbour.unresolved mini1"));
+  EXPECT_THAT(test::named(one_sided_findings(set)), ElementsAre("neighbour.unresolved mini1"));
 }
 
 TEST(OneSided, AHostWhoseAgentWasLostIsNotCalledAbsent) {
@@ -167,7 +169,7 @@ TEST(OneSided, ARefusalShowsAnOpenWayAndIsNoFailure) {
     const EvidenceSet set = one_sided(root);
     EXPECT_EQ(test::outcome_of(test::host_checks(set), "neighbour/mini1>mini2"),
               CheckOutcome::kPass);
-    const std::vector<Finding> findings = find(set);
+    const std::vector<Finding> findings = one_sided_findings(set);
     ASSERT_THAT(test::named(findings), ElementsAre("tcp.no_listener mini2 (note)"));
     EXPECT_THAT(findings[0].evidence[0].text, HasSubstr("nothing listens on these ports now"));
     EXPECT_THAT(findings[0].remedy.text(), HasSubstr("plumbline agent --listen"));
@@ -186,7 +188,7 @@ TEST(OneSided, AListenerThatAnAgentCouldNotOpenStaysAFailure) {
     attempt.accepted = false;
     attempt.answer.clear();
   }
-  EXPECT_THAT(test::named(find(set)), testing::Contains("tcp.no_listener mini2"));
+  EXPECT_THAT(test::named(one_sided_findings(set)), testing::Contains("tcp.no_listener mini2"));
   EXPECT_EQ(test::outcome_of(test::pair_checks(set), "tcp.connect/mini1>mini2:29500"),
             CheckOutcome::kFail);
 }
@@ -195,7 +197,7 @@ TEST(OneSided, AListenerThatAnAgentCouldNotOpenStaysAFailure) {
 TEST(OneSided, WithoutRootTheTwoHostsFiltersCannotBeToldApart) {
   EvidenceSet set = one_sided(false);
   drop_connections(set, std::nullopt);
-  const std::vector<Finding> findings = find(set);
+  const std::vector<Finding> findings = one_sided_findings(set);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_LT(findings[0].confidence, 0.4);
   EXPECT_THAT(findings[0].evidence[1].text, HasSubstr("from one side only, without root"));
@@ -206,7 +208,7 @@ TEST(OneSided, WithoutRootTheTwoHostsFiltersCannotBeToldApart) {
 TEST(OneSided, WhatTheOwnCaptureClearsIsNotDoubted) {
   EvidenceSet set = one_sided(true);
   drop_connections(set, true);
-  const std::vector<Finding> findings = find(set);
+  const std::vector<Finding> findings = one_sided_findings(set);
   ASSERT_THAT(test::named(findings), ElementsAre("firewall.drop_inbound mini2>mini1"));
   EXPECT_GT(findings[0].confidence, 0.4);
   const std::string last = findings[0].evidence.back().text;
@@ -215,7 +217,8 @@ TEST(OneSided, WhatTheOwnCaptureClearsIsNotDoubted) {
 
   drop_connections(set, false);
   for (PortTry& attempt : test::pair(set, "mini1", "mini2").ports) attempt.here.reset();
-  EXPECT_THAT(test::named(find(set)), ElementsAre("firewall.drop_outbound mini1>mini2"));
+  EXPECT_THAT(test::named(one_sided_findings(set)),
+              ElementsAre("firewall.drop_outbound mini1>mini2"));
 }
 
 }  // namespace

@@ -24,6 +24,10 @@ struct PacketStop {
   bool ruled = true;                    // a rule shows it (else XDP, a driver, a device)
 };
 
+inline constexpr auto kIn = PacketStop::kIn;
+inline constexpr auto kOut = PacketStop::kOut;
+inline constexpr auto kBetween = PacketStop::kBetween;
+
 class StopModel {
  public:
   StopModel(EvidenceSet& set, std::vector<PacketStop> stops, Sight sight)

@@ -3,23 +3,21 @@
 
 #include <gmock/gmock.h>
 
-#include "diagnosis.h"
 #include "evidence_builder.h"
+#include "pair_quality_helpers.h"
 
 namespace plumbline {
 namespace {
 
+using test::causes;
+using test::find;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::vector<Finding> find(const EvidenceSet& set) {
-  return find_causes(set, test::pair_checks(set));
-}
-std::vector<std::string> causes(const EvidenceSet& set) { return test::named(find(set)); }
-
 // The receiver did not count: only what was sent again is known.
-void lose(EvidenceSet& set, const std::string& from, const std::string& to, int64_t retransmitted) {
+void resend(EvidenceSet& set, const std::string& from, const std::string& to,
+            int64_t retransmitted) {
   StreamEvidence paced = test::stream("paced");
   paced.segments_out = 600;
   paced.retransmitted = retransmitted;
@@ -31,7 +29,7 @@ void lose(EvidenceSet& set, const std::string& from, const std::string& to, int6
 // Of what `from` sent, in the paced stream of 600 segments, so many did not arrive.
 void lose_segments(EvidenceSet& set, const std::string& from, const std::string& to, int64_t lost,
                    int64_t retransmitted = 0) {
-  lose(set, from, to, retransmitted);
+  resend(set, from, to, retransmitted);
   test::pair(set, from, to).quality->streams.back().segments_in = 600 - lost;
 }
 void count_datagrams(EvidenceSet& set, const std::string& from, const std::string& to,
@@ -86,8 +84,8 @@ TEST(CountedLoss, SentAgainForLostAcknowledgementsIsNoLossOfThisDirection) {
 
 TEST(CountedLoss, BothWaysThoughOneRuleOnlyIsRead) {
   EvidenceSet set = test::healthy_star(4);
-  lose(set, "mini1", "mini2", 40);
-  lose(set, "mini2", "mini1", 1);  // its own egress
+  resend(set, "mini1", "mini2", 40);
+  resend(set, "mini2", "mini1", 1);  // its own egress
   count_datagrams(set, "mini1", "mini2", 279, 556);
   count_datagrams(set, "mini2", "mini1", 281, 560);
   FilterRule rule;
@@ -133,7 +131,7 @@ TEST(CountedLoss, AHeavyLossThatOnlyFailuresShowIsPlaced) {
 TEST(CountedLoss, AStreamWhoseCountNeverCameIsNoWitnessForTcp) {
   // Its end got lost on the own egress: nothing was sent again, and nobody counted.
   EvidenceSet set = test::healthy_star(4);
-  lose(set, "mini1", "mini2", 0);
+  resend(set, "mini1", "mini2", 0);
   StreamEvidence& broken = test::pair(set, "mini1", "mini2").quality->streams.back();
   broken.error = "the peer's count of the stream did not come in time";
   lose_segments(set, "mini2", "mini1", 0);
@@ -243,7 +241,7 @@ TEST(CountedLoss, WhereNoDatagramComesTcpDecides) {
   count_datagrams(set, "mini2", "mini1", 300, 600);
   EXPECT_THAT(causes(set), IsEmpty());
   expect_quiet(set);
-  lose(set, "mini1", "mini2", 30);
+  resend(set, "mini1", "mini2", 30);
   EXPECT_THAT(causes(set), ElementsAre("loss.one_way mini1>mini2 (warn)"));
   test::pair(set, "mini2", "mini1").quality->datagrams.clear();
   count_datagrams(set, "mini2", "mini1", 0, 0);
@@ -258,14 +256,14 @@ TEST(CountedLoss, OfTcpAloneIsFoundThoughDatagramsPass) {
   lose_segments(set, "mini1", "mini2", 40, 40);
   lose_segments(set, "mini2", "mini1", 0, 2);
   EXPECT_THAT(causes(set), ElementsAre("loss.one_way mini1>mini2 (warn)"));
-  lose(set, "mini1", "mini2", 40);  // the receiver cannot count
-  lose(set, "mini2", "mini1", 0);
+  resend(set, "mini1", "mini2", 40);  // the receiver cannot count
+  resend(set, "mini2", "mini1", 0);
   EXPECT_THAT(causes(set), ElementsAre("loss.one_way mini1>mini2 (warn)"));
 }
 
 TEST(CountedLoss, ABusyReceiverIsNone) {
   EvidenceSet set = test::healthy_star(4);
-  lose(set, "mini1", "mini2", 4);  // what the first look at TCP says is no witness against it
+  resend(set, "mini1", "mini2", 4);  // what the first look at TCP says is no witness against it
   count_datagrams(set, "mini1", "mini2", 250, 500);
   for (DatagramEvidence& stream : test::pair(set, "mini1", "mini2").quality->datagrams) {
     stream.overflow = stream.sent - stream.received;
@@ -276,7 +274,7 @@ TEST(CountedLoss, ABusyReceiverIsNone) {
       EXPECT_THAT(evidence.text, testing::Not(HasSubstr("datagrams"))) << evidence.text;
     }
   }
-  lose(set, "mini1", "mini2", 0);
+  resend(set, "mini1", "mini2", 0);
   EXPECT_THAT(causes(set), IsEmpty());
   expect_quiet(set);
 }

@@ -7,6 +7,9 @@
 namespace plumbline {
 namespace {
 
+using test::kBetween;
+using test::kIn;
+using test::kOut;
 using test::named;
 using test::PacketStop;
 using test::Sight;
@@ -15,11 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr auto kIn = PacketStop::kIn;
-constexpr auto kOut = PacketStop::kOut;
-constexpr auto kBetween = PacketStop::kBetween;
-
-const std::vector<int> kWindow4 = {29500, 29600, 29601, 29602, 29603};
+const std::vector<int> kAgreedPorts = {29500, 29600, 29601, 29602, 29603};
 
 EvidenceSet stopped(std::vector<PacketStop> stops, Sight sight, int hosts = 4) {
   EvidenceSet set = test::healthy_star(hosts);
@@ -53,7 +52,7 @@ TEST(PairFirewall, ARuleThatSeemsToStopAPortThatIsOpenIsNoFault) {
 
 TEST(PairFirewall, FurtherPortsNeverMakeAPartialRange) {
   // Open further port beside a blocked window: the plain cause, for the window.
-  EvidenceSet set = stopped({{kIn, "mini2", {}, kWindow4}}, Sight::kAll);
+  EvidenceSet set = stopped({{kIn, "mini2", {}, kAgreedPorts}}, Sight::kAll);
   set.job.extra_ports = {8080};
   for (PairEvidence& pair : set.pairs) pair.ports.push_back(test::connected(8080));
   EXPECT_THAT(causes(set), ElementsAre("firewall.drop_inbound mini2"));
@@ -198,7 +197,7 @@ TEST(PairFirewall, ARefusalByAnotherHostOfOursNamesThatHost) {
 
 TEST(PairFirewall, WhatCouldNotBeTriedIsStillReadFromTheRules) {
   // The link of mini1 is down, and its own filter would stop the job as well.
-  EvidenceSet set = stopped({{kIn, "mini1", {}, kWindow4}}, Sight::kAll);
+  EvidenceSet set = stopped({{kIn, "mini1", {}, kAgreedPorts}}, Sight::kAll);
   test::silence_host(set, "mini1");
   test::nic(set, "mini1", "eth1").up = false;
   EXPECT_THAT(causes(set), Contains("firewall.drop_inbound mini1"));
@@ -206,8 +205,9 @@ TEST(PairFirewall, WhatCouldNotBeTriedIsStillReadFromTheRules) {
 
 TEST(PairFirewall, AFilterBehindAnotherFilterIsFoundByItsRule) {
   // mini1 lets nothing out to mini2, which would not let it in either.
-  const EvidenceSet set = stopped(
-      {{kOut, "mini1", {"mini2"}, kWindow4}, {kIn, "mini2", {"mini1"}, kWindow4}}, Sight::kAll);
+  const EvidenceSet set =
+      stopped({{kOut, "mini1", {"mini2"}, kAgreedPorts}, {kIn, "mini2", {"mini1"}, kAgreedPorts}},
+              Sight::kAll);
   EXPECT_THAT(causes(set), ElementsAre("firewall.drop_inbound mini2>mini1",
                                        "firewall.drop_outbound mini1>mini2"));
 }

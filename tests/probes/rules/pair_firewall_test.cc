@@ -6,6 +6,9 @@
 namespace plumbline {
 namespace {
 
+using test::kBetween;
+using test::kIn;
+using test::kOut;
 using test::named;
 using test::PacketStop;
 using test::Sight;
@@ -13,10 +16,6 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::UnorderedElementsAreArray;
-
-constexpr auto kIn = PacketStop::kIn;
-constexpr auto kOut = PacketStop::kOut;
-constexpr auto kBetween = PacketStop::kBetween;
 
 std::vector<Finding> diagnose(std::vector<PacketStop> stops, Sight sight, int hosts) {
   EvidenceSet set = test::healthy_star(hosts);

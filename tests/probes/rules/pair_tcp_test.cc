@@ -1,19 +1,16 @@
 #include <gmock/gmock.h>
 
-#include "diagnosis.h"
 #include "packet_stop.h"
+#include "pair_quality_helpers.h"
 
 namespace plumbline {
 namespace {
 
+using test::causes;
+using test::find;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-std::vector<Finding> find(const EvidenceSet& set) {
-  return find_causes(set, test::pair_checks(set));
-}
-std::vector<std::string> causes(const EvidenceSet& set) { return test::named(find(set)); }
 
 void silence_echo(EvidenceSet& set, const std::string& from, const std::string& to) {
   PingEvidence& ping = *test::pair(set, from, to).ping;

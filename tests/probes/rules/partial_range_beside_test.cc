@@ -10,16 +10,15 @@
 namespace plumbline {
 namespace {
 
+using test::kBetween;
+using test::kIn;
+using test::kOut;
 using test::named;
 using test::PacketStop;
 using test::Sight;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-constexpr auto kIn = PacketStop::kIn;
-constexpr auto kOut = PacketStop::kOut;
-constexpr auto kBetween = PacketStop::kBetween;
 
 const std::vector<int> kWindow = {29500, 29600, 29601, 29602, 29603};
 

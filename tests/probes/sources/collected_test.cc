@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
+std::string with_changed(std::string text, const std::string& from, const std::string& to) {
   for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
     text.replace(at, from.size(), to);
   }
@@ -62,7 +62,7 @@ const PortTry* tried(const PairEvidence& pair, int port) {
 }
 
 TEST(Collected, ReadsTwoRecordedHosts) {
-  const auto set = read({testing::sample("host_a.txt"), testing::sample("host_b.txt")});
+  const auto set = read({test::sample("host_a.txt"), test::sample("host_b.txt")});
   ASSERT_EQ(set.hosts.size(), 2U);
   EXPECT_EQ(set.hosts[0].name, "a");
   EXPECT_EQ(set.hosts[0].source, "collected");
@@ -81,7 +81,7 @@ TEST(Collected, ReadsTwoRecordedHosts) {
 }
 
 TEST(Collected, PairsHoldWhatWasTried) {
-  const auto set = read({testing::sample("host_a.txt"), testing::sample("host_b.txt")});
+  const auto set = read({test::sample("host_a.txt"), test::sample("host_b.txt")});
   const PairEvidence* there = find_pair(set, "a", "b");
   ASSERT_NE(there, nullptr);
   EXPECT_EQ(there->from_ip, "10.10.0.1");
@@ -102,7 +102,7 @@ TEST(Collected, PairsHoldWhatWasTried) {
 }
 
 TEST(Collected, TheListenerIsSeenWithItsProcess) {
-  const auto set = read({testing::sample("host_a.txt"), testing::sample("host_b.txt")});
+  const auto set = read({test::sample("host_a.txt"), test::sample("host_b.txt")});
   ASSERT_FALSE(set.hosts[1].sockets.empty());
   const SocketEvidence& socket = set.hosts[1].sockets[0];
   EXPECT_EQ(socket.port, 29600);
@@ -113,10 +113,10 @@ TEST(Collected, TheListenerIsSeenWithItsProcess) {
 TEST(Collected, WithoutPeersAnyCommonSubnetDoes) {
   const auto strip = [](const std::string& text) {
     const size_t begin = text.find("=begin route"), end = text.find("=begin resolve");
-    return replaced(text.substr(0, begin) + text.substr(end), "=peers 10.10.0", "=nobody 10.10.0");
+    return with_changed(text.substr(0, begin) + text.substr(end), "=peers 10.10.0",
+                        "=nobody 10.10.0");
   };
-  const auto set =
-      read({strip(testing::sample("host_a.txt")), strip(testing::sample("host_b.txt"))});
+  const auto set = read({strip(test::sample("host_a.txt")), strip(test::sample("host_b.txt"))});
   const PairEvidence* pair = find_pair(set, "a", "b");
   ASSERT_NE(pair, nullptr);
   EXPECT_EQ(pair->from_ip, "10.10.0.1");
@@ -126,8 +126,9 @@ TEST(Collected, WithoutPeersAnyCommonSubnetDoes) {
 }
 
 TEST(Collected, AnAddressThatNobodyHasIsMeantForTheOther) {
-  const std::string b = replaced(testing::sample("host_b.txt"), "10.10.0.2", "10.77.0.2");
-  const auto set = read({testing::sample("host_a.txt"), replaced(b, "=peers 10.10.0.1", "=peers")});
+  const std::string b = with_changed(test::sample("host_b.txt"), "10.10.0.2", "10.77.0.2");
+  const auto set =
+      read({test::sample("host_a.txt"), with_changed(b, "=peers 10.10.0.1", "=peers")});
   const PairEvidence* pair = find_pair(set, "a", "b");
   EXPECT_EQ(pair->to_ip, "10.10.0.2");
   EXPECT_EQ(pair->from_ip, "10.10.0.1");
@@ -136,19 +137,20 @@ TEST(Collected, AnAddressThatNobodyHasIsMeantForTheOther) {
 }
 
 TEST(Collected, HostsWithNothingInCommonAreSkipped) {
-  const std::string b = replaced(testing::sample("host_b.txt"), "10.10.0.", "10.77.0.");
-  std::string lonely = replaced(b, "fe80::", "fd99::");
-  lonely = replaced(lonely, "=peers 10.77.0.1", "=peers");
+  const std::string b = with_changed(test::sample("host_b.txt"), "10.10.0.", "10.77.0.");
+  std::string lonely = with_changed(b, "fe80::", "fd99::");
+  lonely = with_changed(lonely, "=peers 10.77.0.1", "=peers");
   const auto set =
-      read({replaced(testing::sample("host_a.txt"), "=peers 10.10.0.2", "=peers"), lonely});
+      read({with_changed(test::sample("host_a.txt"), "=peers 10.10.0.2", "=peers"), lonely});
   EXPECT_THAT(find_pair(set, "a", "b")->skipped, HasSubstr("--peer"));
   EXPECT_THAT(find_pair(set, "a", "b")->ports, IsEmpty());
 }
 
 TEST(Collected, ThreeHostsAndEqualNames) {
-  const std::string b = testing::sample("host_b.txt");
-  const std::string c = replaced(replaced(b, "10.10.0.2", "10.10.0.3"), "02:00:00", "02:00:33");
-  const auto set = read({testing::sample("host_a.txt"), b, c});
+  const std::string b = test::sample("host_b.txt");
+  const std::string c =
+      with_changed(with_changed(b, "10.10.0.2", "10.10.0.3"), "02:00:00", "02:00:33");
+  const auto set = read({test::sample("host_a.txt"), b, c});
   // None keeps the name: one of them may only claim it.
   EXPECT_EQ(set.hosts[1].name, "b-1");
   EXPECT_EQ(set.hosts[2].name, "b-2");
@@ -159,21 +161,21 @@ TEST(Collected, ThreeHostsAndEqualNames) {
 }
 
 TEST(Collected, TheSameHostTwiceIsOneMachine) {
-  const auto set = read({testing::sample("host_a.txt"), testing::sample("host_a.txt")});
+  const auto set = read({test::sample("host_a.txt"), test::sample("host_a.txt")});
   EXPECT_TRUE(find_pair(set, "a-1", "a-2")->same_machine);
 }
 
 TEST(Collected, OneFileIsAHostWithoutPairs) {
-  const auto set = read({testing::sample("host_a.txt")});
+  const auto set = read({test::sample("host_a.txt")});
   EXPECT_EQ(set.hosts.size(), 1U);
   EXPECT_THAT(set.pairs, IsEmpty());
 }
 
 TEST(Collected, WindowsLineEndsAndAPromptBeforeDoNoHarm) {
-  const std::string a = testing::sample("host_a.txt");
+  const std::string a = test::sample("host_a.txt");
   const auto plain = parse_collected(a, "x");
   const auto odd =
-      parse_collected("user@host:~$ sh collect.sh\r\n" + replaced(a, "\n", "\r\n"), "x");
+      parse_collected("user@host:~$ sh collect.sh\r\n" + with_changed(a, "\n", "\r\n"), "x");
   ASSERT_TRUE(plain && odd);
   EXPECT_EQ(odd->name, "x");
   EXPECT_EQ(odd->interfaces.size(), plain->interfaces.size());
@@ -227,7 +229,7 @@ TEST(Collected, StatusesBecomeReasons) {
 }
 
 TEST(Collected, ATruncatedFileGivesWhatIsWholeAndSaysSo) {
-  const std::string whole = testing::sample("host_a.txt");
+  const std::string whole = test::sample("host_a.txt");
   const size_t title = whole.find('\n');
   for (size_t size = title + 1; size + 12 < whole.size(); size += 397) {
     const auto host = parse_collected(whole.substr(0, size), "x");

@@ -35,13 +35,13 @@ void feed(const SourceRow& row, const std::string& text) {
 std::vector<std::string> recorded() {
   std::vector<std::string> out;
   for (const char* name : {"host_a.txt", "host_b.txt"}) {
-    const auto file = take_apart(testing::sample(name));
+    const auto file = take_apart(test::sample(name));
     EXPECT_TRUE(file);
     for (const CollectedSection& section : file->sections) {
       if (!section.output.text.empty()) out.push_back(section.output.text);
     }
   }
-  for (const char* name : {"ss.txt", "proc_net.txt"}) out.push_back(testing::sample(name));
+  for (const char* name : {"ss.txt", "proc_net.txt"}) out.push_back(test::sample(name));
   return out;
 }
 
@@ -90,7 +90,7 @@ TEST(Hostile, EveryRowSurvivesSpoiltOutput) {
   std::mt19937 random(20250117);  // NOLINT(cert-msc51-cpp): the same every time
   const auto texts = recorded();
   for (const SourceRow& row : source_table()) {
-    const auto file = take_apart(testing::sample("host_a.txt"));
+    const auto file = take_apart(test::sample("host_a.txt"));
     ASSERT_TRUE(file);
     for (const CollectedSection& section : file->sections) {
       if (section.name != row.name) continue;
@@ -102,7 +102,7 @@ TEST(Hostile, EveryRowSurvivesSpoiltOutput) {
 
 TEST(Hostile, SpoiltFilesGiveEvidenceOrAnError) {
   std::mt19937 random(4711);  // NOLINT(cert-msc51-cpp): the same every time
-  const std::string whole = testing::sample("host_b.txt");
+  const std::string whole = test::sample("host_b.txt");
   int good = 0;
   for (int i = 0; i < 150; ++i) {
     auto file = take_apart(spoilt(whole, random));

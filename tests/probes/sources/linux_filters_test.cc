@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const FilterSource* find(const HostEvidence& host, const std::string& tool) {
+const FilterSource* source_of(const HostEvidence& host, const std::string& tool) {
   for (const FilterSource& source : host.filter_sources) {
     if (source.tool == tool) return &source;
   }
@@ -102,17 +102,17 @@ TEST(FilterSources, TcSectionsBelongToTheirDevices) {
 TEST(FilterSources, NotesOfSeveralCommandsAreJoined) {
   HostEvidence host;
   note_filter(host, {"iptables", false, false, {}, {}});
-  EXPECT_FALSE(find(host, "iptables")->present);
+  EXPECT_FALSE(source_of(host, "iptables")->present);
   note_filter(host, {"iptables", true, true, {}, {}});
-  EXPECT_TRUE(find(host, "iptables")->present);
-  EXPECT_TRUE(find(host, "iptables")->readable);
+  EXPECT_TRUE(source_of(host, "iptables")->present);
+  EXPECT_TRUE(source_of(host, "iptables")->readable);
   note_filter(host, {"iptables", true, false, "denied", {}});
-  EXPECT_FALSE(find(host, "iptables")->readable);
-  EXPECT_EQ(find(host, "iptables")->why, "denied");
+  EXPECT_FALSE(source_of(host, "iptables")->readable);
+  EXPECT_EQ(source_of(host, "iptables")->why, "denied");
   note_filter(host, {"iptables", true, true, {}, "active"});
-  EXPECT_FALSE(find(host, "iptables")->readable);  // one of its kinds still is not
+  EXPECT_FALSE(source_of(host, "iptables")->readable);  // one of its kinds still is not
   note_filter(host, {"iptables", false, false, {}, {}});
-  EXPECT_TRUE(find(host, "iptables")->present);
+  EXPECT_TRUE(source_of(host, "iptables")->present);
   EXPECT_EQ(host.filter_sources.size(), 1U);
 }
 
@@ -129,9 +129,9 @@ TEST(FrontEnds, AreActiveByTheirRules) {
   host.filters = {rule("nftables", "firewalld", "filter_INPUT"),
                   rule("iptables", "filter", "ufw-user-input")};
   finish_filters(host);
-  EXPECT_EQ(find(host, "firewalld")->state, "active");
-  EXPECT_EQ(find(host, "ufw")->state, "active");
-  EXPECT_TRUE(find(host, "ufw")->readable);
+  EXPECT_EQ(source_of(host, "firewalld")->state, "active");
+  EXPECT_EQ(source_of(host, "ufw")->state, "active");
+  EXPECT_TRUE(source_of(host, "ufw")->readable);
 }
 
 TEST(FrontEnds, OfAnotherNamespaceAreNotHere) {
@@ -140,8 +140,8 @@ TEST(FrontEnds, OfAnotherNamespaceAreNotHere) {
   note_filter(host, {"nftables", true, true, {}, {}});
   host.filters = {rule("nftables", "own", "in")};
   finish_filters(host);
-  EXPECT_EQ(find(host, "ufw")->state, "inactive");
-  EXPECT_EQ(find(host, "firewalld"), nullptr);
+  EXPECT_EQ(source_of(host, "ufw")->state, "inactive");
+  EXPECT_EQ(source_of(host, "firewalld"), nullptr);
 }
 
 TEST(FrontEnds, AreUnknownBehindUnreadableRules) {
@@ -149,16 +149,16 @@ TEST(FrontEnds, AreUnknownBehindUnreadableRules) {
   ASSERT_TRUE(parse_ufw_conf("ENABLED=\"yes\"\n", host));
   note_filter(host, {"iptables", true, false, "denied", {}});
   finish_filters(host);
-  EXPECT_EQ(find(host, "ufw")->state, "enabled");
-  EXPECT_FALSE(find(host, "ufw")->readable);
-  EXPECT_THAT(find(host, "ufw")->why, HasSubstr("cannot be read"));
+  EXPECT_EQ(source_of(host, "ufw")->state, "enabled");
+  EXPECT_FALSE(source_of(host, "ufw")->readable);
+  EXPECT_THAT(source_of(host, "ufw")->why, HasSubstr("cannot be read"));
   // Switched off in its file it is off, whatever cannot be seen.
   HostEvidence off;
   ASSERT_TRUE(parse_ufw_conf("ENABLED=no\n", off));
   note_filter(off, {"iptables", true, false, "denied", {}});
   finish_filters(off);
-  EXPECT_EQ(find(off, "ufw")->state, "inactive");
-  EXPECT_TRUE(find(off, "ufw")->readable);
+  EXPECT_EQ(source_of(off, "ufw")->state, "inactive");
+  EXPECT_TRUE(source_of(off, "ufw")->readable);
   EXPECT_FALSE(parse_ufw_conf("nothing\n", off));
 }
 

@@ -28,7 +28,7 @@ HostEvidence one_link(const std::string& fields) {
 
 TEST(IpAddr, ReadsARecordedHost) {
   HostEvidence host;
-  ASSERT_TRUE(parse_ip_addr(testing::sample("ip_addr.json"), host));
+  ASSERT_TRUE(parse_ip_addr(test::sample("ip_addr.json"), host));
   EXPECT_THAT(host.interfaces, SizeIs(11));
   const auto& lo = get(host, "lo");
   EXPECT_EQ(lo.kind, "loopback");
@@ -65,7 +65,7 @@ TEST(IpAddr, ReadsARecordedHost) {
 
 TEST(IpAddr, ReadsBridgePorts) {
   HostEvidence host;
-  ASSERT_TRUE(parse_ip_addr(testing::sample("ip_addr.json"), host));
+  ASSERT_TRUE(parse_ip_addr(test::sample("ip_addr.json"), host));
   const auto& port = get(host, "p0");
   EXPECT_EQ(port.master, "br0");
   EXPECT_EQ(port.master_kind, "bridge");
@@ -112,7 +112,7 @@ TEST(IpAddr, SurvivesStrangeTypes) {
 }
 
 TEST(IpAddr, RefusesWhatIsNoJson) {
-  const std::string whole = testing::sample("ip_addr.json");
+  const std::string whole = test::sample("ip_addr.json");
   for (const std::string& text :
        {whole.substr(0, whole.size() / 2), std::string("1: lo: <LOOPBACK,UP> mtu 65536"),
         std::string("{}"), std::string("\"text\""), std::string("[{\"ifname\":\"\xff\"}]")}) {

@@ -19,7 +19,7 @@ std::vector<RouteEvidence> to(const HostEvidence& host, const std::string& desti
 
 TEST(IpRoute, ReadsARecordedHost) {
   HostEvidence host;
-  ASSERT_TRUE(parse_ip_route(testing::sample("ip_route.json"), host));
+  ASSERT_TRUE(parse_ip_route(test::sample("ip_route.json"), host));
   const auto lan = to(host, "10.10.0.0/24");
   ASSERT_EQ(lan.size(), 1U);
   EXPECT_EQ(lan[0].type, "unicast");
@@ -40,7 +40,7 @@ TEST(IpRoute, ReadsARecordedHost) {
 
 TEST(IpRoute, SplitsSeveralWaysAndDropsNoise) {
   HostEvidence host;
-  ASSERT_TRUE(parse_ip_route(testing::sample("ip_route.json"), host));
+  ASSERT_TRUE(parse_ip_route(test::sample("ip_route.json"), host));
   const auto ways = to(host, "10.40.0.0/16");
   ASSERT_EQ(ways.size(), 2U);
   EXPECT_EQ(ways[0].via, "10.20.0.2");
@@ -66,7 +66,7 @@ TEST(IpRoute, KeepsFlagsAndSurvivesStrangeTypes) {
 
 TEST(IpRule, ReadsARecordedHost) {
   HostEvidence host;
-  ASSERT_TRUE(parse_ip_rule(testing::sample("ip_rule.json"), host));
+  ASSERT_TRUE(parse_ip_rule(test::sample("ip_rule.json"), host));
   ASSERT_EQ(host.policy_rules.size(), 5U);
   EXPECT_EQ(host.policy_rules[0].text, "0: from all lookup local");
   EXPECT_EQ(host.policy_rules[1].action, "blackhole");

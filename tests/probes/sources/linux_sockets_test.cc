@@ -15,7 +15,7 @@ HostEvidence ss(const std::string& text) {
 }
 
 TEST(Ss, ReadsARecordedHost) {
-  const auto host = ss(testing::sample("ss.txt"));
+  const auto host = ss(test::sample("ss.txt"));
   ASSERT_EQ(host.sockets.size(), 8U);
   EXPECT_EQ(host.sockets[0].protocol, "udp");
   EXPECT_EQ(host.sockets[0].port, 5353);
@@ -79,8 +79,8 @@ TEST(Ss, NonsenseIsAnErrorAndEmptyIsNot) {
 
 TEST(ProcNet, AgreesWithSsOnTheSameHost) {
   HostEvidence host;
-  ASSERT_TRUE(parse_proc_net_sockets(testing::sample("proc_net.txt"), host));
-  const auto other = ss(testing::sample("ss.txt"));
+  ASSERT_TRUE(parse_proc_net_sockets(test::sample("proc_net.txt"), host));
+  const auto other = ss(test::sample("ss.txt"));
   ASSERT_EQ(host.sockets.size(), other.sockets.size());
   for (const SocketEvidence& socket : host.sockets) {
     const auto same = [&](const SocketEvidence& o) {

@@ -44,7 +44,7 @@ std::string fate_in(const std::string& text, int port, const std::string& protoc
 
 TEST(PfInfo, OnAndOff) {
   HostEvidence host;
-  ASSERT_TRUE(parse_pf_info(testing::sample("macos/pf_info.txt"), host));
+  ASSERT_TRUE(parse_pf_info(test::sample("macos/pf_info.txt"), host));
   EXPECT_EQ(state_of(host, "pf"), "enabled");
   ASSERT_TRUE(parse_pf_info("Status: Disabled                Debug: Urgent\n", host));
   EXPECT_EQ(state_of(host, "pf"), "disabled");
@@ -122,7 +122,7 @@ TEST(PfRules, AnswersPassByAState) {
 }
 
 TEST(PfRules, AnchorsAreLookedInto) {
-  const auto rules = rules_of(testing::sample("macos/pf_rules.txt"));
+  const auto rules = rules_of(test::sample("macos/pf_rules.txt"));
   FilterPacket packet;
   packet.destination_port = 29600;
   EXPECT_EQ(fate(rules, packet), "drop");

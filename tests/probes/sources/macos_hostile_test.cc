@@ -16,7 +16,7 @@ namespace {
 std::string sample_of(const SourceRow& row) {
   std::string file = row.name;
   std::replace(file.begin(), file.end(), '-', '_');
-  return testing::sample("macos/" + file + ".txt");
+  return test::sample("macos/" + file + ".txt");
 }
 
 HostEvidence prepared() {

@@ -12,9 +12,9 @@ using ::testing::IsEmpty;
 
 HostEvidence recorded() {
   HostEvidence host;
-  EXPECT_TRUE(parse_ifconfig(testing::sample("macos/ifconfig.txt"), host));
-  EXPECT_TRUE(parse_netstat_interfaces(testing::sample("macos/netstat_interfaces.txt"), host));
-  EXPECT_TRUE(parse_hardware_ports(testing::sample("macos/networksetup.txt"), host));
+  EXPECT_TRUE(parse_ifconfig(test::sample("macos/ifconfig.txt"), host));
+  EXPECT_TRUE(parse_netstat_interfaces(test::sample("macos/netstat_interfaces.txt"), host));
+  EXPECT_TRUE(parse_hardware_ports(test::sample("macos/networksetup.txt"), host));
   return host;
 }
 
@@ -190,7 +190,7 @@ TEST(HardwarePorts, TranslatedAndUnknownOnes) {
 TEST(Thunderbolt, TheSpeedOfTheOnlyLink) {
   HostEvidence host = recorded();
   ASSERT_TRUE(
-      parse_thunderbolt_profile(testing::sample("macos/system_profiler_thunderbolt.txt"), host));
+      parse_thunderbolt_profile(test::sample("macos/system_profiler_thunderbolt.txt"), host));
   EXPECT_EQ(named(host, "en2").speed_bps, 80'000'000'000);
   EXPECT_EQ(named(host, "en3").speed_bps, std::nullopt);
   EXPECT_FALSE(host.rdma);  // Thunderbolt 5 may well

@@ -50,7 +50,7 @@ TEST(ExpandDestination, RefusesNonsense) {
 
 TEST(NetstatRoutes, BothFamilies) {
   HostEvidence host;
-  ASSERT_TRUE(parse_netstat_routes(testing::sample("macos/netstat_routes.txt"), host));
+  ASSERT_TRUE(parse_netstat_routes(test::sample("macos/netstat_routes.txt"), host));
   const RouteEvidence* out = find_route(host, "default", "en0");
   ASSERT_NE(out, nullptr);
   EXPECT_EQ(out->via, "192.168.4.1");
@@ -67,14 +67,14 @@ TEST(NetstatRoutes, BothFamilies) {
 
 TEST(NetstatRoutes, ScopedDefaultsAreNotTheDefault) {
   HostEvidence host;
-  ASSERT_TRUE(parse_netstat_routes(testing::sample("macos/netstat_routes.txt"), host));
+  ASSERT_TRUE(parse_netstat_routes(test::sample("macos/netstat_routes.txt"), host));
   EXPECT_EQ(find_route(host, "default", "bridge0")->table, "ifscope bridge0");
   EXPECT_EQ(find_route(host, "default", "utun0")->table, "ifscope utun0");
 }
 
 TEST(NetstatRoutes, NeighboursAreNoRoutes) {
   HostEvidence host;
-  ASSERT_TRUE(parse_netstat_routes(testing::sample("macos/netstat_routes.txt"), host));
+  ASSERT_TRUE(parse_netstat_routes(test::sample("macos/netstat_routes.txt"), host));
   EXPECT_EQ(find_route(host, "10.10.0.1", "bridge0"), nullptr);
   EXPECT_EQ(host.routes.size(), 15U);
 }
@@ -101,7 +101,7 @@ TEST(NetstatRoutes, WithoutTitlesItIsAnError) {
 
 TEST(Arp, IncompletePermanentAndUnpadded) {
   HostEvidence host;
-  ASSERT_TRUE(parse_arp(testing::sample("macos/arp.txt"), host));
+  ASSERT_TRUE(parse_arp(test::sample("macos/arp.txt"), host));
   EXPECT_EQ(find_neighbour(host, "10.10.0.1")->state, "INCOMPLETE");
   EXPECT_EQ(find_neighbour(host, "10.10.0.1")->mac, "");
   EXPECT_EQ(find_neighbour(host, "10.10.0.1")->dev, "bridge0");
@@ -125,7 +125,7 @@ TEST(Arp, NonsenseIsLeftOut) {
 
 TEST(Ndp, StatesAndZones) {
   HostEvidence host;
-  ASSERT_TRUE(parse_ndp(testing::sample("macos/ndp.txt"), host));
+  ASSERT_TRUE(parse_ndp(test::sample("macos/ndp.txt"), host));
   ASSERT_EQ(host.neighbours.size(), 3U);  // not those of lo0
   EXPECT_EQ(find_neighbour(host, "fe80::1c:2")->state, "PERMANENT");
   EXPECT_EQ(find_neighbour(host, "fe80::1c:1")->state, "STALE");

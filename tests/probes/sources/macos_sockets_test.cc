@@ -16,7 +16,7 @@ const SocketEvidence* find_socket(const HostEvidence& host, int port, const std:
 
 TEST(NetstatSockets, OwnersInOneColumn) {
   HostEvidence host;
-  ASSERT_TRUE(parse_netstat_sockets(testing::sample("macos/netstat_sockets.txt"), host));
+  ASSERT_TRUE(parse_netstat_sockets(test::sample("macos/netstat_sockets.txt"), host));
   const SocketEvidence* listener = find_socket(host, 29600, "10.10.0.2");
   ASSERT_NE(listener, nullptr);
   EXPECT_EQ(listener->state, "LISTEN");
@@ -58,14 +58,14 @@ TEST(NetstatSockets, OlderReleases) {
 
 TEST(Lsof, CompletesWhatNetstatKnows) {
   HostEvidence host;
-  ASSERT_TRUE(parse_netstat_sockets(testing::sample("macos/netstat_sockets.txt"), host));
+  ASSERT_TRUE(parse_netstat_sockets(test::sample("macos/netstat_sockets.txt"), host));
   const size_t before = host.sockets.size();
   find_socket(host, 29600, "10.10.0.2");
   for (SocketEvidence& socket : host.sockets) {
     socket.pid = 0;
     socket.process.clear();
   }
-  ASSERT_TRUE(parse_lsof(testing::sample("macos/lsof.txt"), host));
+  ASSERT_TRUE(parse_lsof(test::sample("macos/lsof.txt"), host));
   EXPECT_EQ(find_socket(host, 29600, "10.10.0.2")->pid, 412);  // not its child, 413
   EXPECT_EQ(find_socket(host, 29600, "10.10.0.2")->process, "python3");
   EXPECT_EQ(find_socket(host, 5000, "::")->process, "ControlCenter");
@@ -96,8 +96,8 @@ TEST(PsEtimes, AgesAndNames) {
     socket.pid = pid;
     host.sockets.push_back(socket);
   }
-  ASSERT_TRUE(parse_ps_etimes(
-      testing::sample("macos/ps.txt") + "9 1:2:3:4 x\n9 -5:00 x\n9\n9 60 x\n", host));
+  ASSERT_TRUE(
+      parse_ps_etimes(test::sample("macos/ps.txt") + "9 1:2:3:4 x\n9 -5:00 x\n9\n9 60 x\n", host));
   EXPECT_EQ(host.sockets[0].age_s, 12 * 86400 + 3 * 3600 + 4 * 60 + 5);
   EXPECT_EQ(host.sockets[1].age_s, 90);
   EXPECT_EQ(host.sockets[1].process, "python3.12");

@@ -9,8 +9,8 @@ namespace {
 
 TEST(Sysctl, ValuesAndWhatTheyMean) {
   HostEvidence host;
-  ASSERT_TRUE(parse_sysctl(testing::sample("macos/sysctl_host.txt"), host));
-  ASSERT_TRUE(parse_sysctl(testing::sample("macos/sysctl_net.txt"), host));
+  ASSERT_TRUE(parse_sysctl(test::sample("macos/sysctl_host.txt"), host));
+  ASSERT_TRUE(parse_sysctl(test::sample("macos/sysctl_net.txt"), host));
   EXPECT_EQ(host.hostname, "mac2.local");
   EXPECT_EQ(host.model, "Mac16,11");
   EXPECT_EQ(host.boot_id, "00000000-0000-4000-8000-000000000002");
@@ -36,7 +36,7 @@ TEST(Sysctl, CommasNonsenseAndNothing) {
 
 TEST(SwVers, ReleaseAndBuild) {
   HostEvidence host;
-  ASSERT_TRUE(parse_sw_vers(testing::sample("macos/sw_vers.txt"), host));
+  ASSERT_TRUE(parse_sw_vers(test::sample("macos/sw_vers.txt"), host));
   EXPECT_EQ(host.os, "macOS 26.2 (25C56)");
   ASSERT_TRUE(parse_sw_vers("ProductName:\tMac OS X\nProductVersion:\t10.15\n", host));
   EXPECT_EQ(host.os, "Mac OS X 10.15");
@@ -46,7 +46,7 @@ TEST(SwVers, ReleaseAndBuild) {
 
 TEST(Uname, IdAndName) {
   HostEvidence host;
-  ASSERT_TRUE(parse_uname(testing::sample("macos/uname.txt"), host));
+  ASSERT_TRUE(parse_uname(test::sample("macos/uname.txt"), host));
   EXPECT_EQ(host.kernel, "Darwin 25.2.0 arm64");
   EXPECT_FALSE(parse_uname("Darwin", host));
   ASSERT_TRUE(parse_id("501\n", host));
@@ -62,7 +62,7 @@ TEST(Uname, IdAndName) {
 
 TEST(Ulimit, OfSeveralShells) {
   HostEvidence host;
-  ASSERT_TRUE(parse_ulimit(testing::sample("macos/limits.txt"), host));
+  ASSERT_TRUE(parse_ulimit(test::sample("macos/limits.txt"), host));
   EXPECT_EQ(host.descriptors, 256);
   EXPECT_EQ(host.locked_memory, -1);
   HostEvidence dash;
@@ -87,9 +87,9 @@ TEST(RdmaCtl, OneWord) {
 
 TEST(IbvDevices, StateComesFromTheInterface) {
   HostEvidence host;
-  ASSERT_TRUE(parse_ifconfig(testing::sample("macos/ifconfig.txt"), host));
+  ASSERT_TRUE(parse_ifconfig(test::sample("macos/ifconfig.txt"), host));
   ASSERT_TRUE(parse_ibv_devices(
-      testing::sample("macos/ibv_devices.txt") + "rdma_en99 0000\nmlx5_0 0000\nrdma_ 0\n", host));
+      test::sample("macos/ibv_devices.txt") + "rdma_en99 0000\nmlx5_0 0000\nrdma_ 0\n", host));
   ASSERT_TRUE(host.rdma);
   ASSERT_EQ(host.rdma->devices.size(), 2U);
   EXPECT_EQ(host.rdma->devices[0].netdev, "en3");

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace plumbline::testing {
+namespace plumbline::test {
 
 inline std::string sample_path(const std::string& name) {
   return std::string(PLUMBLINE_SOURCE_DIR) + "/tests/probes/sources/samples/" + name;
@@ -18,4 +18,4 @@ inline std::string sample(const std::string& name) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-}  // namespace plumbline::testing
+}  // namespace plumbline::test
