@@ -34,6 +34,8 @@
 namespace plumbline {
 namespace {
 
+// A stopped rank of the start before goes when its host sees that nobody asks for it any more.
+constexpr int64_t kPortWaitMs = 2000;
 constexpr int64_t kLongestLeaseS = 3600;
 
 // The group that this rank is in or is making, as far as the coordinator may want it ended while
@@ -278,7 +280,7 @@ class Rank {
     if (!kernels) return fail(kernels.error());
     kernels_ = *kernels;
     Expected<std::unique_ptr<TcpListener>> listener =
-        TcpListener::open(setup.addresses, setup.port, options_);
+        TcpListener::open(setup.addresses, setup.port, options_, Deadline::after_ms(kPortWaitMs));
     if (!listener) return fail(listener.error());
     listener_ = std::move(*listener);
     ready.endpoint = listener_->endpoint();

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "core/host.h"
 #include "transport/socket.h"
@@ -11,6 +13,7 @@ namespace plumbline {
 namespace {
 
 constexpr int kPortAttempts = 20;  // to find one port that is free on all addresses
+constexpr int kPortLookMs = 20;
 
 bool is_set(const std::string& text) { return !text.empty() && text != "auto"; }
 
@@ -83,7 +86,8 @@ Expected<std::vector<Fd>> bind_all(std::span<const RankAddress> addresses, uint1
 }  // namespace
 
 Expected<std::unique_ptr<TcpListener>> TcpListener::open(std::span<const RankAddress> addresses,
-                                                         uint16_t port, const OptionSet& options) {
+                                                         uint16_t port, const OptionSet& options,
+                                                         Deadline patience) {
   Expected<std::vector<RankAddress>> publish = published(addresses, options);
   if (!publish) return fail(publish.error());
   if (publish->empty()) {
@@ -101,8 +105,9 @@ Expected<std::unique_ptr<TcpListener>> TcpListener::open(std::span<const RankAdd
       listener->sockets_ = std::move(*sockets);
       break;
     }
-    const bool another = port == 0 && sockets.error().code == ErrorCode::kBusy;
-    if (!another || attempt == kPortAttempts) return fail(sockets.error());
+    if (sockets.error().code != ErrorCode::kBusy) return fail(sockets.error());
+    if (port == 0 ? attempt == kPortAttempts : patience.passed()) return fail(sockets.error());
+    if (port != 0) std::this_thread::sleep_for(std::chrono::milliseconds(kPortLookMs));
   }
   listener->endpoint_.port = local_address(listener->sockets_.front().get()).port();
   return listener;

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/fd.h"
 #include "core/options.h"
@@ -19,9 +20,11 @@ class TcpListener {
  public:
   // Listens on every address (duplicates count once). Port 0 = any port that is free on all of
   // them. The option listen_addr may narrow it to one address or widen it to "0.0.0.0" or "::";
-  // ifname keeps the addresses of that interface only; sock_bufsize sets the buffers.
+  // ifname keeps the addresses of that interface only; sock_bufsize sets the buffers. A given port
+  // that somebody holds is waited for until `patience`; then kBusy with its owner.
   static Expected<std::unique_ptr<TcpListener>> open(std::span<const RankAddress> addresses,
-                                                     uint16_t port, const OptionSet& options);
+                                                     uint16_t port, const OptionSet& options,
+                                                     Deadline patience = Deadline::after_ms(0));
 
   // Where others reach it: the addresses it was opened with (less those that options excluded) and
   // the real port; rank and host are the caller's to fill in.

@@ -191,7 +191,7 @@ TEST(Coll, SizesBeyondMemoryAreRefusedBeforeAnythingStarts) {
 
 // A limit that no file tells of: the rank says so, and nothing is called right.
 TEST(Coll, MemoryThatIsNotThereAfterAllIsAnErrorInWords) {
-  std::string call = "ulimit -v 700000; exec";
+  std::string call = "ulimit -v 500000; exec";
   for (const std::string& word :
        plumbline_argv({"coll", "allreduce", "-b", "256M", "-e", "256M", "-n", "1", "-w", "0",
                        "--port-base", "auto", "--verify", "last"})) {

@@ -232,7 +232,7 @@ TEST_F(Push, AFullDiskIsNamed) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
   tool("cat", "exec /bin/cat >/dev/full");
   const PushAnswer answer = send(program_, hash_);
-  EXPECT_EQ(answer.word, "write_program");
+  EXPECT_EQ(answer.word, "write");
   const std::string said = push_failure("h2", answer).message();
   EXPECT_THAT(said, HasSubstr("No space left on device"));
   EXPECT_THAT(said, HasSubstr("h2 cannot store plumbline"));

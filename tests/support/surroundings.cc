@@ -41,9 +41,14 @@ class Surroundings : public testing::Environment {
     umask(022);
     setenv("TERM", "xterm", 1);  // what a test's own terminal is
     forget_foreign_variables();
-    std::string pattern = (fs::temp_directory_path() / "pl-XXXXXX").string();  // sockets: short
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr) << pattern;
-    folder_ = pattern;
+    // Started by a test as somebody else, a program cannot write where that test can.
+    for (const fs::path& base : {fs::temp_directory_path(), fs::path("/tmp")}) {
+      std::string pattern = (base / "pl-XXXXXX").string();  // short, for the names of sockets
+      if (mkdtemp(pattern.data()) == nullptr) continue;
+      folder_ = pattern;
+      break;
+    }
+    ASSERT_NE(folder_, "") << "no folder can be made in " << fs::temp_directory_path();
     ASSERT_EQ(chmod(folder_.c_str(), 0755), 0);  // for tests of root that become somebody else
     // TempDir() of GoogleTest looks at the first, the standard library at the second.
     setenv("TEST_TMPDIR", folder_.c_str(), 1);

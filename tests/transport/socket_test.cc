@@ -7,7 +7,9 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 
+#include <chrono>
 #include <csignal>
+#include <thread>
 
 #include "tcp_world.h"
 #include "transport/port_owner.h"
@@ -160,6 +162,26 @@ TEST(Socket, PortOwner) {
   const Connection connection;
   EXPECT_THAT(port_owner(local_address(connection.first.get()).port()),
               HasSubstr("PID " + std::to_string(::getpid())));
+}
+
+TEST(Listener, APortThatIsFreedInTimeIsWaitedFor) {
+  const std::vector<RankAddress> here = {{"127.0.0.1", 8, {}}};
+  auto first = TcpListener::open(here, 0, test::options_with({}));
+  ASSERT_TRUE(first) << first.error().message();
+  const uint16_t port = (*first)->endpoint().port;
+  const auto at_once = TcpListener::open(here, port, test::options_with({}));
+  ASSERT_FALSE(at_once);
+  EXPECT_EQ(at_once.error().code, ErrorCode::kBusy);
+  std::thread holder([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    first->reset();
+  });
+  const auto second =
+      TcpListener::open(here, port, test::options_with({}), Deadline::after_ms(20'000));
+  holder.join();
+  ASSERT_TRUE(second) << second.error().message();
+  EXPECT_EQ((*second)->endpoint().port, port);
+  EXPECT_FALSE(TcpListener::open(here, port, test::options_with({}), Deadline::after_ms(50)));
 }
 
 TEST(Listener, OptionsNarrowAndWiden) {
