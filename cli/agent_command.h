@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/host.h"
+#include "core/host/host.h"
 
 namespace plumbline {
 

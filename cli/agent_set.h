@@ -10,8 +10,8 @@
 
 #include "cli/memory_check.h"
 #include "cli/reach.h"
-#include "core/host_agent.h"
-#include "core/options.h"
+#include "core/diagnosis/host_agent.h"
+#include "core/options/options.h"
 #include "launch/agent_link.h"
 #include "probes/evidence.h"
 #include "scenarios/scenario.h"

@@ -10,7 +10,7 @@
 #include "cli/closed_sets.h"
 #include "cli/named_inputs.h"
 #include "cli/usage_words.h"
-#include "core/options.h"
+#include "core/options/options.h"
 #include "core/printable.h"
 
 namespace plumbline {

@@ -7,7 +7,7 @@
 #include "cli/vocabulary.h"
 #include "collectives/schedule.h"
 #include "core/op.h"
-#include "core/options.h"
+#include "core/options/options.h"
 #include "lab/fault.h"
 #include "launch/launcher_env.h"
 #include "scenarios/host_files/backends.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "core/options.h"
+#include "core/options/options.h"
 #include "core/units.h"
 
 namespace plumbline {

@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "core/json.h"
-#include "reports/bundle_date.h"
+#include "reports/publish/bundle_date.h"
 #include "reports/text.h"
 
 namespace plumbline {

@@ -7,7 +7,7 @@
 #include "cli/args.h"
 #include "cli/signature.h"
 #include "core/error.h"
-#include "reports/bundle_verify.h"
+#include "reports/publish/bundle_verify.h"
 
 namespace plumbline {
 

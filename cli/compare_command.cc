@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 #include "cli/comparing.h"
 #include "cli/run_folder.h"
-#include "reports/compare_output.h"
+#include "reports/compare/compare_output.h"
 
 namespace plumbline {
 namespace {

@@ -6,12 +6,12 @@
 #include <filesystem>
 
 #include "cli/run_folder.h"
+#include "core/host/requirement.h"
 #include "core/json.h"
-#include "core/options.h"
-#include "core/requirement.h"
+#include "core/options/options.h"
 #include "core/units.h"
-#include "reports/compare_output.h"
-#include "reports/draw.h"
+#include "reports/charts/draw.h"
+#include "reports/compare/compare_output.h"
 #include "reports/import/importer.h"
 #include "reports/run_state.h"
 

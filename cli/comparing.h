@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/args.h"
-#include "reports/compare.h"
+#include "reports/compare/compare.h"
 
 namespace plumbline {
 

@@ -9,7 +9,7 @@
 #include "cli/colour_flag.h"
 #include "cli/commands.h"
 #include "cli/named_inputs.h"
-#include "core/options.h"
+#include "core/options/options.h"
 
 namespace plumbline {
 namespace {

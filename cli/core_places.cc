@@ -6,9 +6,9 @@
 
 #include "cli/agent_set.h"
 #include "cli/reach.h"
+#include "core/host/physical_cores.h"
 #include "core/json.h"
 #include "core/json_trouble.h"
-#include "core/physical_cores.h"
 #include "launch/process.h"
 #include "reports/text.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/args.h"
-#include "core/options.h"
+#include "core/options/options.h"
 #include "scenarios/scenario.h"
 
 namespace plumbline {

@@ -6,10 +6,10 @@
 
 #include "cli/interrupts.h"
 #include "cli/port_window.h"
-#include "core/health.h"
+#include "core/diagnosis/health.h"
 #include "core/input_file.h"
+#include "core/record/tally.h"
 #include "core/shell_words.h"
-#include "core/tally.h"
 #include "probes/port_list.h"
 #include "reports/text.h"
 #include "scenarios/talk.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/agent_set.h"
-#include "core/options.h"
+#include "core/options/options.h"
 #include "probes/probe.h"
 #include "reports/doctor.h"
 #include "scenarios/scenario.h"
@@ -40,8 +40,8 @@ ProbeResult diagnose(const DiagnoseRequest& request, const AgentSet& agents);
 DoctorReport report_of(const ProbeResult& result);
 // Findings, failed checks that none explains, and how many checks passed, as a few lines.
 void print_findings(const ProbeResult& result, std::ostream& out);
-// Something is broken, by the one definition (core/health.h): a run is not started, and ends
-// with 2.
+// Something is broken, by the one definition (core/diagnosis/health.h): a run is not started, and
+// ends with 2.
 bool has_failure(const ProbeResult& result);
 
 }  // namespace plumbline

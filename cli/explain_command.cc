@@ -4,9 +4,9 @@
 #include <set>
 
 #include "cli/commands.h"
-#include "core/cause.h"
+#include "core/diagnosis/cause.h"
+#include "core/diagnosis/symptom.h"
 #include "core/json.h"
-#include "core/symptom.h"
 #include "reports/text.h"
 
 namespace plumbline {

@@ -15,7 +15,7 @@
 #include "cli/hosts_show.h"
 #include "core/fd.h"
 #include "core/json.h"
-#include "core/options.h"
+#include "core/options/options.h"
 #include "core/shell_words.h"
 #include "reports/text.h"
 #include "scenarios/host_files/backends.h"

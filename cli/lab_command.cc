@@ -13,7 +13,7 @@
 #include "cli/lab_matrix.h"
 #include "core/input_file.h"
 #include "core/json.h"
-#include "core/options.h"
+#include "core/options/options.h"
 #include "lab/fault.h"
 #include "lab/lab.h"
 

@@ -10,8 +10,8 @@
 #include <system_error>
 
 #include "core/error.h"
+#include "core/host/resource_hint.h"
 #include "core/json_trouble.h"
-#include "core/resource_hint.h"
 
 namespace plumbline {
 

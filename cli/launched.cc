@@ -13,7 +13,7 @@
 #include "cli/meeting.h"
 #include "cli/protocol.h"
 #include "cli/rank_loop.h"
-#include "core/host.h"
+#include "core/host/host.h"
 #include "core/input_file.h"
 #include "launch/agent_link.h"
 #include "launch/data_addresses.h"

@@ -12,7 +12,7 @@
 #include "cli/agent_set.h"
 #include "cli/args.h"
 #include "core/log.h"
-#include "core/options.h"
+#include "core/options/options.h"
 #include "core/sha256.h"
 #include "launch/launcher_env.h"
 #include "launch/rank_set.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/host.h"
-#include "core/link.h"
+#include "core/host/host.h"
+#include "core/record/link.h"
 #include "scenarios/scenario.h"
 #include "transport/transports.h"
 

@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/vocabulary.h"
 #include "core/json.h"
-#include "core/options.h"
+#include "core/options/options.h"
 
 namespace plumbline {
 namespace {

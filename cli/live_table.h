@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/record.h"
+#include "core/record/record.h"
 
 namespace plumbline {
 

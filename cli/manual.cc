@@ -7,7 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
-#include "core/options.h"
+#include "core/options/options.h"
 
 namespace plumbline {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/host.h"
-#include "core/options.h"
+#include "core/host/host.h"
+#include "core/options/options.h"
 #include "core/sha256.h"
 #include "launch/launcher_env.h"
 

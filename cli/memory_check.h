@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "core/cell.h"
-#include "core/host.h"
-#include "core/options.h"
+#include "core/host/host.h"
+#include "core/options/options.h"
+#include "core/record/cell.h"
 #include "scenarios/plan.h"
 
 namespace plumbline {

@@ -9,7 +9,7 @@
 
 #include "cli/args.h"
 #include "core/log.h"
-#include "core/options.h"
+#include "core/options/options.h"
 
 namespace plumbline {
 

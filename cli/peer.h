@@ -8,7 +8,7 @@
 
 #include "cli/args.h"
 #include "core/error.h"
-#include "core/options.h"
+#include "core/options/options.h"
 #include "launch/agent_link.h"
 #include "scenarios/scenario.h"
 

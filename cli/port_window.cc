@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "cli/doctor_run.h"
-#include "core/host.h"
+#include "core/host/host.h"
 #include "probes/ports.h"
 
 namespace plumbline {

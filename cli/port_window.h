@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/port_claims.h"
-#include "core/options.h"
+#include "core/options/options.h"
 #include "scenarios/scenario.h"
 
 namespace plumbline {

@@ -14,7 +14,7 @@
 #include "cli/launched.h"
 #include "cli/port_claims.h"
 #include "cli/rule_source.h"
-#include "core/options.h"
+#include "core/options/options.h"
 #include "reports/report.h"
 #include "scenarios/plan.h"
 #include "scenarios/soak.h"

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "collectives/measure.h"
-#include "core/host.h"
-#include "core/options.h"
-#include "core/record.h"
+#include "core/host/host.h"
+#include "core/options/options.h"
+#include "core/record/record.h"
 #include "transport/transports.h"
 
 namespace plumbline {

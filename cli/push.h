@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/reach.h"
-#include "core/options.h"
+#include "core/options/options.h"
 #include "scenarios/scenario.h"
 
 namespace plumbline {

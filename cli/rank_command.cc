@@ -22,14 +22,14 @@
 #include "cli/commands.h"
 #include "cli/protocol.h"
 #include "cli/rank_loop.h"
-#include "collectives/link_measure.h"
+#include "collectives/links/link_measure.h"
 #include "collectives/schedule.h"
-#include "core/own_memory.h"
+#include "core/host/own_memory.h"
 #include "core/units.h"
 #include "launch/affinity.h"
 #include "launch/line_io.h"
 #include "launch/process.h"
-#include "transport/tcp.h"
+#include "transport/tcp/tcp.h"
 
 namespace plumbline {
 namespace {

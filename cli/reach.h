@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/options.h"
+#include "core/options/options.h"
 #include "launch/ssh.h"
 #include "scenarios/scenario.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/text_file.h"
-#include "reports/compare_output.h"
+#include "reports/compare/compare_output.h"
 
 namespace plumbline {
 namespace {

@@ -9,7 +9,7 @@
 #include "cli/kept_rules.h"
 #include "cli/report_output.h"
 #include "cli/run_folder.h"
-#include "core/options.h"
+#include "core/options/options.h"
 #include "core/printable.h"
 #include "reports/read_input.h"
 #include "reports/report.h"

@@ -5,7 +5,7 @@
 #include "cli/commands.h"
 #include "cli/results_community.h"
 #include "cli/results_history.h"
-#include "core/options.h"
+#include "core/options/options.h"
 
 namespace plumbline {
 namespace {

@@ -9,7 +9,7 @@
 #include "cli/community.h"
 #include "core/input_file.h"
 #include "core/text_file.h"
-#include "reports/results_page.h"
+#include "reports/publish/results_page.h"
 #include "reports/text.h"
 
 namespace plumbline {

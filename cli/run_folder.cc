@@ -9,7 +9,7 @@
 
 #include "cli/folder_lock.h"
 #include "cli/rule_source.h"
-#include "core/event.h"
+#include "core/record/event.h"
 #include "reports/report.h"
 #include "reports/run_folder.h"
 #include "reports/run_state.h"

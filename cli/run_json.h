@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/rule.h"
+#include "core/record/rule.h"
 #include "reports/run_state.h"
 #include "scenarios/runner.h"
 

@@ -8,7 +8,7 @@
 
 #include "cli/progress.h"
 #include "core/clock.h"
-#include "core/event.h"
+#include "core/record/event.h"
 
 namespace plumbline {
 

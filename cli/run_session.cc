@@ -14,7 +14,7 @@
 #include "core/text_file.h"
 #include "reports/content.h"
 #include "reports/doctor.h"
-#include "reports/link_view.h"
+#include "reports/links/link_view.h"
 #include "reports/read_input.h"
 #include "reports/run_folder.h"
 #include "reports/run_state.h"

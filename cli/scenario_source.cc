@@ -9,7 +9,7 @@
 #include "cli/named_inputs.h"
 #include "cli/scenario_programs.h"
 #include "cli/vocabulary.h"
-#include "core/host.h"
+#include "core/host/host.h"
 #include "scenarios/host_files/host_file.h"
 
 namespace plumbline {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/args.h"
-#include "core/options.h"
+#include "core/options/options.h"
 #include "scenarios/plan.h"
 #include "scenarios/scenario.h"
 

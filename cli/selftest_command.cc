@@ -11,9 +11,9 @@
 #include "cli/commands.h"
 #include "collectives/operand.h"
 #include "collectives/schedule.h"
-#include "core/health.h"
-#include "core/stats.h"
-#include "core/tally.h"
+#include "core/diagnosis/health.h"
+#include "core/record/tally.h"
+#include "core/stats/stats.h"
 #include "kernels/check.h"
 #include "kernels/kernels.h"
 

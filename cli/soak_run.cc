@@ -11,8 +11,8 @@
 
 #include "cli/watched_hosts.h"
 #include "core/clock.h"
-#include "core/event.h"
-#include "probes/host_watcher.h"
+#include "core/record/event.h"
+#include "probes/gather/host_watcher.h"
 
 namespace plumbline {
 namespace {

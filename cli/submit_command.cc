@@ -14,7 +14,7 @@
 #include "cli/submit_questions.h"
 #include "core/json.h"
 #include "core/text_file.h"
-#include "reports/bundle_build.h"
+#include "reports/publish/bundle_build.h"
 #include "reports/read_input.h"
 #include "reports/text.h"
 

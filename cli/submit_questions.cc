@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "core/options.h"
+#include "core/options/options.h"
 #include "core/units.h"
-#include "reports/link_kinds.h"
-#include "reports/plain_text.h"
+#include "reports/links/link_kinds.h"
+#include "reports/publish/plain_text.h"
 #include "reports/text.h"
 
 namespace plumbline {

@@ -8,8 +8,8 @@
 
 #include "cli/args.h"
 #include "core/error.h"
-#include "reports/bundle_build.h"
-#include "reports/redact.h"
+#include "reports/publish/bundle_build.h"
+#include "reports/publish/redact.h"
 
 namespace plumbline {
 

@@ -4,8 +4,8 @@
 #include <iostream>
 
 #include "cli/commands.h"
-#include "probes/trace/analyse.h"
-#include "reports/trace_plot.h"
+#include "probes/traces/analyse.h"
+#include "reports/charts/trace_plot.h"
 
 namespace plumbline {
 namespace {

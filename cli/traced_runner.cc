@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "cli/doctor_run.h"
-#include "probes/host_captures.h"
+#include "probes/gather/host_captures.h"
 
 namespace plumbline {
 

@@ -4,9 +4,9 @@
 
 #include "cli/build.h"
 #include "cli/commands.h"
-#include "core/host.h"
+#include "core/host/host.h"
 #include "core/json.h"
-#include "core/record.h"
+#include "core/record/record.h"
 #include "kernels/kernels.h"
 
 namespace plumbline {

@@ -23,7 +23,7 @@
 #include "core/printable.h"
 #include "core/units.h"
 #include "launch/process.h"
-#include "probes/live_watcher.h"
+#include "probes/gather/live_watcher.h"
 
 namespace plumbline {
 namespace {

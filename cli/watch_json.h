@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "probes/live_rates.h"
+#include "probes/gather/live_rates.h"
 
 namespace plumbline {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "probes/live_rates.h"
+#include "probes/gather/live_rates.h"
 
 namespace plumbline {
 

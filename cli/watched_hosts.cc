@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "probes/gather.h"
+#include "probes/gather/gather.h"
 
 namespace plumbline {
 

@@ -5,7 +5,7 @@
 
 #include "cli/agent_set.h"
 #include "probes/evidence.h"
-#include "probes/host_watcher.h"
+#include "probes/gather/host_watcher.h"
 
 namespace plumbline {
 

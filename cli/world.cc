@@ -9,9 +9,9 @@
 #include "cli/memory_check.h"
 #include "cli/port_window.h"
 #include "collectives/cell_limit.h"
-#include "collectives/link_measure.h"
-#include "core/resource_hint.h"
-#include "core/stated_speeds.h"
+#include "collectives/links/link_measure.h"
+#include "core/host/resource_hint.h"
+#include "core/record/stated_speeds.h"
 #include "scenarios/placement.h"
 
 namespace plumbline {

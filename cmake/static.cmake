@@ -13,7 +13,7 @@ add_executable(plumbline_static EXCLUDE_FROM_ALL
   cmake/static/spdlog.cc
   cmake/static/names.cc
   cmake/static/pcap_without_dbus.cc
-  reports/gnuplot_popen.cc  # Boost's pipes call functions of threads that a static link leaves out
+  reports/charts/gnuplot_popen.cc  # Boost's pipes call functions of threads that a static link leaves out
   ${PLUMBLINE_HIGHWAY_SOURCE}/hwy/targets.cc)
 target_include_directories(plumbline_static PRIVATE ${PROJECT_SOURCE_DIR})
 target_include_directories(plumbline_static SYSTEM PRIVATE ${PLUMBLINE_STATIC_INCLUDES})

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "collectives/link_measure.h"
+#include "collectives/links/link_measure.h"
 #include "core/clock.h"
 
 namespace plumbline {

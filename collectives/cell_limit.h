@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "collectives/measure.h"
-#include "core/cell.h"
+#include "core/record/cell.h"
 
 namespace plumbline {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "core/clock_model.h"
 #include "core/error.h"
+#include "core/stats/clock_model.h"
 #include "transport/group.h"
 
 namespace plumbline {

@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "core/cell.h"
-#include "core/floor.h"
-#include "core/options.h"
+#include "core/options/options.h"
+#include "core/record/cell.h"
+#include "core/stats/floor.h"
 
 namespace plumbline {
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "collectives/measure.h"
-#include "core/cell.h"
-#include "core/options.h"
+#include "core/options/options.h"
+#include "core/record/cell.h"
 
 namespace plumbline {
 

@@ -11,7 +11,7 @@
 #include "collectives/start_sync.h"
 #include "collectives/usage.h"
 #include "collectives/verifier.h"
-#include "core/verified.h"
+#include "core/record/verified.h"
 
 namespace plumbline {
 namespace {

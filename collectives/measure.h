@@ -13,10 +13,10 @@
 
 #include "collectives/clock_sync.h"
 #include "collectives/executor.h"
-#include "core/cell.h"
-#include "core/options.h"
-#include "core/record.h"
-#include "core/stats.h"
+#include "core/options/options.h"
+#include "core/record/cell.h"
+#include "core/record/record.h"
+#include "core/stats/stats.h"
 #include "transport/transports.h"
 
 namespace plumbline {

@@ -14,7 +14,7 @@
 
 #include "collectives/executor.h"
 #include "core/clock.h"
-#include "transport/channel.h"
+#include "transport/channel/channel.h"
 
 namespace plumbline {
 

@@ -6,15 +6,15 @@
 
 #include "collectives/exchange.h"
 #include "collectives/measure.h"
-#include "transport/raw.h"
+#include "transport/channel/raw.h"
 
 namespace plumbline {
 namespace {
 
 constexpr int kMaxSamples = 2000;
 constexpr size_t kLargeMessage = 64u << 10;  // bytes
-constexpr size_t kChunk =
-    256u << 10;  // bytes per write and read of raw streams: they stay in cache
+constexpr size_t kRoofChunk = 256u
+                              << 10;  // bytes per write and read of raw streams: they stay in cache
 
 // One roof on one rank. Only ranks 0 and 1 move bytes; the others wait in the barrier between
 // samples.
@@ -101,7 +101,7 @@ class Roof {
     const Expected<ByteStream*> stream = raw_path();
     if (!stream) return fail(stream.error());
     if (*stream == nullptr) return {};
-    return raw_stream(**stream, context_.group->rank() == 0, cell_.bytes, kChunk,
+    return raw_stream(**stream, context_.group->rank() == 0, cell_.bytes, kRoofChunk,
                       context_.group->wait_options(), watchdog(), &ns);
   }
 
@@ -109,7 +109,7 @@ class Roof {
     const Expected<ByteStream*> stream = raw_path();
     if (!stream) return fail(stream.error());
     if (*stream == nullptr) return {};
-    return raw_duplex(**stream, cell_.bytes, kChunk, context_.group->wait_options(), watchdog(),
+    return raw_duplex(**stream, cell_.bytes, kRoofChunk, context_.group->wait_options(), watchdog(),
                       &ns);
   }
 

@@ -14,7 +14,7 @@
 
 #include "collectives/clock_sync.h"
 #include "collectives/exchange.h"
-#include "core/record.h"
+#include "core/record/record.h"
 
 namespace plumbline {
 

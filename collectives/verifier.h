@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "collectives/operand.h"
-#include "core/cell.h"
-#include "core/options.h"
+#include "core/options/options.h"
+#include "core/record/cell.h"
 
 namespace plumbline {
 

@@ -11,7 +11,7 @@
 #include <filesystem>
 
 #include "core/fd.h"
-#include "core/resource_hint.h"
+#include "core/host/resource_hint.h"
 
 extern char** environ;
 

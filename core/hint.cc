@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/options.h"
+#include "core/options/options.h"
 
 namespace plumbline {
 

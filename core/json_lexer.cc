@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "core/options.h"
+#include "core/options/options.h"
 #include "core/printable.h"
 
 namespace plumbline {

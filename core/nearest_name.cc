@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "core/options.h"
+#include "core/options/options.h"
 
 namespace plumbline {
 namespace {

@@ -16,7 +16,7 @@ struct ParamRow {
 struct Descriptor {
   std::string name;
   std::string help;
-  std::vector<std::string> requires_;  // feature names, see core/requirement.h
+  std::vector<std::string> requires_;  // feature names, see core/host/requirement.h
   std::vector<ParamRow> params;
   std::string group;  // for algorithms: the operation's name
 };

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/options.h"
+#include "core/options/options.h"
 #include "lab/create.h"
 #include "lab/fault.h"
 #include "lab/host_file.h"

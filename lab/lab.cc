@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "core/command.h"
-#include "core/options.h"
+#include "core/options/options.h"
 #include "lab/create.h"
 #include "lab/host_file.h"
 #include "lab/shell.h"

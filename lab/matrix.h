@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "core/diagnosis/remedy.h"
 #include "core/error.h"
-#include "core/remedy.h"
 #include "lab/fault.h"
 #include "lab/lab.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/options.h"
+#include "core/options/options.h"
 #include "lab/draw.h"
 #include "lab/matrix.h"
 

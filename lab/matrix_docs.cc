@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include "core/cause.h"
-#include "core/stats.h"
+#include "core/diagnosis/cause.h"
+#include "core/stats/stats.h"
 #include "lab/matrix_words.h"
 
 namespace plumbline {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/stats.h"
+#include "core/stats/stats.h"
 #include "lab/matrix_words.h"
 
 namespace plumbline {

@@ -9,7 +9,7 @@
 #include "core/json.h"
 #include "core/json_scan.h"
 #include "core/json_trouble.h"
-#include "core/options.h"
+#include "core/options/options.h"
 #include "lab/address.h"
 #include "lab/lab.h"
 #include "lab/port_words.h"

@@ -16,11 +16,11 @@
 #include <string>
 #include <thread>
 
+#include "core/diagnosis/host_agent.h"
 #include "core/fd.h"
-#include "core/host_agent.h"
 #include "launch/line_io.h"
 #include "launch/process.h"
-#include "transport/poll_set.h"
+#include "transport/control/poll_set.h"
 
 namespace plumbline {
 

@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "core/diagnosis/host_agent.h"
 #include "core/error.h"
-#include "core/host_agent.h"
 #include "launch/agent_lines.h"
-#include "transport/poll_set.h"
+#include "transport/control/poll_set.h"
 
 namespace plumbline {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "core/host_agent.h"
+#include "core/diagnosis/host_agent.h"
 #include "core/json.h"
 
 namespace plumbline {

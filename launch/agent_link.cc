@@ -9,8 +9,8 @@
 #include <limits>
 
 #include "core/command.h"
+#include "core/host/resource_hint.h"
 #include "core/json.h"
-#include "core/resource_hint.h"
 #include "core/side_by_side.h"
 #include "launch/agent_connection.h"
 #include "launch/agent_greeting.h"

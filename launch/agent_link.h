@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "core/diagnosis/host_agent.h"
 #include "core/error.h"
 #include "core/fd.h"
-#include "core/host_agent.h"
 
 namespace plumbline {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "core/diagnosis/host_agent.h"
 #include "core/error.h"
-#include "core/host_agent.h"
 #include "launch/agent_lines.h"
 
 namespace plumbline {

@@ -15,7 +15,7 @@
 #include "launch/agent_link.h"
 #include "launch/agent_loop.h"
 #include "launch/proof.h"
-#include "transport/socket.h"
+#include "transport/tcp/socket.h"
 
 namespace plumbline {
 namespace {

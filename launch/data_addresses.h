@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/host.h"
+#include "core/host/host.h"
 #include "transport/transports.h"
 
 namespace plumbline {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/options.h"
+#include "core/options/options.h"
 
 namespace plumbline {
 

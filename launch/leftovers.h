@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "core/process_facts.h"
+#include "core/host/process_facts.h"
 
 namespace plumbline {
 

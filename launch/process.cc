@@ -10,7 +10,7 @@
 #include <array>
 #include <cstring>
 
-#include "core/resource_hint.h"
+#include "core/host/resource_hint.h"
 
 extern char** environ;
 

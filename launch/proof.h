@@ -1,7 +1,7 @@
 // Connections whose two ends have proved to each other that they know a secret, before a line is
 // exchanged: how a coordinator reaches a listening agent, and how ranks that a launcher started
-// reach rank 0. The proof is that of ranks (transport/handshake.h): who dials plays rank 0 of 2,
-// who listens plays rank 1. One thread.
+// reach rank 0. The proof is that of ranks (transport/control/handshake.h): who dials plays rank 0
+// of 2, who listens plays rank 1. One thread.
 #pragma once
 
 #include <deque>
@@ -13,9 +13,9 @@
 #include "core/error.h"
 #include "core/fd.h"
 #include "core/sha256.h"
-#include "transport/handshake_socket.h"
-#include "transport/poll_set.h"
-#include "transport/socket.h"
+#include "transport/control/handshake_socket.h"
+#include "transport/control/poll_set.h"
+#include "transport/tcp/socket.h"
 
 namespace plumbline {
 

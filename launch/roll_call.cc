@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/clock.h"
-#include "transport/wire.h"
+#include "transport/control/wire.h"
 
 namespace plumbline {
 namespace {

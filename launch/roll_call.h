@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/host.h"
+#include "core/host/host.h"
 
 namespace plumbline {
 

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "transport/socket.h"
+#include "transport/tcp/socket.h"
 
 namespace plumbline {
 namespace {

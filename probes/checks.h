@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "core/finding.h"
+#include "core/diagnosis/finding.h"
 
 namespace plumbline {
 

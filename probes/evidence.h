@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "core/diagnosis/trace_summary.h"
 #include "core/error.h"
-#include "core/trace_summary.h"
 #include "probes/filters/filter_rule.h"
 
 namespace plumbline {

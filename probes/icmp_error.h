@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "core/trace_summary.h"
+#include "core/diagnosis/trace_summary.h"
 
 namespace plumbline {
 

@@ -12,7 +12,7 @@
 #include <cstring>
 
 #include "probes/icmp_error.h"
-#include "probes/trace/icmp_text.h"
+#include "probes/traces/icmp_text.h"
 
 namespace plumbline {
 namespace {

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <set>
 
-#include "core/host_parse.h"
+#include "core/host/host_parse.h"
 #include "probes/port_list.h"
-#include "transport/port_owner.h"
-#include "transport/socket.h"
+#include "transport/tcp/port_owner.h"
+#include "transport/tcp/socket.h"
 
 namespace plumbline {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/host.h"
+#include "core/host/host.h"
 #include "probes/evidence.h"
 
 namespace plumbline {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "core/diagnosis/finding.h"
+#include "core/diagnosis/host_agent.h"
 #include "core/error.h"
-#include "core/finding.h"
-#include "core/host_agent.h"
 #include "core/param.h"
 #include "probes/evidence.h"
 

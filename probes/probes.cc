@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "core/requirement.h"
+#include "core/host/requirement.h"
 #include "probes/checks.h"
-#include "probes/gather.h"
-#include "probes/judges.h"
+#include "probes/gather/gather.h"
+#include "probes/judges/judges.h"
 #include "probes/probe.h"
 #include "probes/rules/rules.h"
 

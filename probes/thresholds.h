@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "core/threshold.h"
+#include "core/diagnosis/threshold.h"
 
 namespace plumbline {
 

@@ -1,7 +1,7 @@
 #include "reports/answer.h"
 
-#include "core/health.h"
-#include "core/tally.h"
+#include "core/diagnosis/health.h"
+#include "core/record/tally.h"
 #include "reports/roofs.h"
 
 namespace plumbline {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "reports/document.h"
-#include "reports/link_view.h"
+#include "reports/links/link_view.h"
 #include "reports/report.h"
 #include "reports/view.h"
 

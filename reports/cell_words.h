@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/cell.h"
+#include "core/record/cell.h"
 
 namespace plumbline {
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "reports/nccl.h"
+#include "reports/export/nccl.h"
 #include "reports/tables.h"
 
 namespace plumbline {

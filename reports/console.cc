@@ -1,7 +1,7 @@
 // The report for a terminal.
 #include "reports/content.h"
 #include "reports/report.h"
-#include "reports/soak_tables.h"
+#include "reports/soak/soak_tables.h"
 
 namespace plumbline {
 namespace {

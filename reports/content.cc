@@ -7,9 +7,9 @@
 #include <optional>
 #include <utility>
 
-#include "core/health.h"
+#include "core/diagnosis/health.h"
+#include "core/record/verified.h"
 #include "core/units.h"
-#include "core/verified.h"
 #include "reports/answer.h"
 #include "reports/roofs.h"
 #include "reports/text.h"

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "core/health.h"
+#include "core/diagnosis/health.h"
 #include "core/json.h"
 #include "core/printable.h"
-#include "core/tally.h"
+#include "core/record/tally.h"
 #include "reports/doctor_checks.h"
 #include "reports/doctor_writer.h"
 #include "reports/text.h"

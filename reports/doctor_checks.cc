@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/tally.h"
+#include "core/record/tally.h"
 #include "reports/text.h"
 
 namespace plumbline {

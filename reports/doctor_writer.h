@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "core/finding.h"
-#include "core/health.h"
+#include "core/diagnosis/finding.h"
+#include "core/diagnosis/health.h"
 
 namespace plumbline {
 

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "core/shell_words.h"
+#include "reports/charts/view_charts.h"
 #include "reports/content.h"
 #include "reports/report.h"
-#include "reports/soak_tables.h"
+#include "reports/soak/soak_tables.h"
 #include "reports/text.h"
-#include "reports/view_charts.h"
 
 namespace plumbline {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "reports/content.h"
-#include "reports/link_tables.h"
+#include "reports/links/link_tables.h"
 #include "reports/text.h"
 
 namespace plumbline {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/expect.h"
 #include "core/param.h"
+#include "core/record/expect.h"
 #include "reports/view.h"
 
 namespace plumbline {

@@ -7,7 +7,7 @@
 #include <map>
 #include <tuple>
 
-#include "core/stats.h"
+#include "core/stats/stats.h"
 #include "reports/roofs.h"
 #include "reports/text.h"
 

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "core/record_read.h"
+#include "core/record/record_read.h"
 
 namespace plumbline {
 

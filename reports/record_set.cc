@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/op.h"
-#include "core/stats.h"
-#include "core/verified.h"
+#include "core/record/verified.h"
+#include "core/stats/stats.h"
 #include "reports/text.h"
 #include "reports/view.h"
 

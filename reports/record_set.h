@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/record.h"
+#include "core/record/record.h"
 
 namespace plumbline {
 

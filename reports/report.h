@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "core/diagnosis/finding.h"
 #include "core/error.h"
-#include "core/finding.h"
 #include "core/param.h"
-#include "core/record.h"
-#include "core/rule.h"
-#include "reports/soak_data.h"
+#include "core/record/record.h"
+#include "core/record/rule.h"
+#include "reports/soak/soak_data.h"
 
 namespace plumbline {
 

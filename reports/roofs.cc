@@ -6,8 +6,8 @@
 #include <array>
 #include <map>
 
-#include "core/floor.h"
 #include "core/op.h"
+#include "core/stats/floor.h"
 #include "core/units.h"
 
 namespace plumbline {

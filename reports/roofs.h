@@ -18,7 +18,7 @@ std::optional<double> roof_rate_Bps(const Item& roof);
 // True when every rank sends and receives at once, so that the two-way roof is its bound.
 bool is_two_way(std::string_view op);
 // What the bare path takes for the bytes that bound this operation from below, sent in the manner
-// in which it must send them (core/floor.h); nothing where just that was not measured.
+// in which it must send them (core/stats/floor.h); nothing where just that was not measured.
 std::optional<double> latency_floor_ns(const View& view, const Record& record);
 // The streams on the record's path, two-way or one-way as the operation needs them, whatever their
 // size; each has a rate.

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "core/json.h"
-#include "core/stats.h"
+#include "core/stats/stats.h"
 #include "reports/metrics.h"
 #include "reports/text.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/expect.h"
-#include "core/rule.h"
+#include "core/record/expect.h"
+#include "core/record/rule.h"
 #include "reports/report.h"
 #include "reports/view.h"
 

@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-#include "reports/picture.h"
+#include "reports/charts/picture.h"
 #include "reports/report.h"
 #include "reports/text.h"
 

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/record.h"
-#include "core/tally.h"
+#include "core/record/record.h"
+#include "core/record/tally.h"
 
 namespace plumbline {
 

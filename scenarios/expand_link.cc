@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/link.h"
+#include "core/record/link.h"
 #include "scenarios/limits.h"
 
 namespace plumbline {

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "core/dtype.h"
-#include "core/link.h"
 #include "core/op.h"
+#include "core/record/link.h"
 #include "scenarios/expand_link.h"
 
 namespace plumbline {

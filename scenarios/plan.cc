@@ -7,7 +7,7 @@
 #include <set>
 
 #include "collectives/floor_of.h"
-#include "core/cell_filter.h"
+#include "core/record/cell_filter.h"
 #include "core/sha256.h"
 #include "scenarios/estimate.h"
 #include "scenarios/expand.h"

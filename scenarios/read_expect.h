@@ -2,13 +2,13 @@
 //   {"plumbline_rules": 1, "expect": [{"where": {"op": "allreduce", "bytes": ">=16Mi"},
 //                                      "busbw_of_roof": ">=0.7"}]}
 // Everything that can be wrong with one is found here, before anything starts; what a rule means is
-// in core/expect.h and docs/rules.md. Pure but for reading the file.
+// in core/record/expect.h and docs/rules.md. Pure but for reading the file.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "core/expect.h"
+#include "core/record/expect.h"
 #include "scenarios/json_text.h"
 #include "scenarios/plan.h"
 #include "scenarios/problems.h"

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "core/json.h"
-#include "core/link.h"
-#include "core/options.h"
+#include "core/options/options.h"
+#include "core/record/link.h"
 #include "core/units.h"
 #include "scenarios/expand_link.h"
 #include "scenarios/limits.h"

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "core/clock.h"
-#include "core/noise.h"
-#include "core/ran_as_asked.h"
-#include "core/verified.h"
+#include "core/record/ran_as_asked.h"
+#include "core/record/verified.h"
+#include "core/stats/noise.h"
 #include "scenarios/eta.h"
 
 namespace plumbline {

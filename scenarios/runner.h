@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/record.h"
+#include "core/record/record.h"
 #include "scenarios/plan.h"
 
 namespace plumbline {

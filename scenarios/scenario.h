@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "core/cell.h"
 #include "core/error.h"
-#include "core/expect.h"
-#include "core/options.h"
+#include "core/options/options.h"
 #include "core/param.h"
-#include "core/stats.h"
+#include "core/record/cell.h"
+#include "core/record/expect.h"
+#include "core/stats/stats.h"
 
 namespace plumbline {
 
@@ -26,7 +26,7 @@ struct Vocabulary {
   // Why this algorithm cannot do that (op, ranks, count), or empty; "auto" is always fine.
   std::string (*algorithm_unsupported)(const std::string& op, const std::string& algorithm,
                                        int ranks, uint64_t count) = nullptr;
-  // What rules can ask for; group = name of the unit (core/expect.h).
+  // What rules can ask for; group = name of the unit (core/record/expect.h).
   std::vector<Descriptor> metrics = {};
   // Why ranks cannot use this transport, or empty; "auto" is always fine.
   std::string (*transport_unsupported)(const std::string& transport) = nullptr;

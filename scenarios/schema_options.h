@@ -2,7 +2,7 @@
 // Pure.
 #pragma once
 
-#include "core/options.h"
+#include "core/options/options.h"
 #include "scenarios/json_text.h"
 
 namespace plumbline {

@@ -3,10 +3,10 @@
 #include <map>
 #include <string_view>
 
-#include "core/cell_filter.h"
 #include "core/json.h"
 #include "core/op.h"
-#include "core/stats.h"
+#include "core/record/cell_filter.h"
+#include "core/stats/stats.h"
 #include "scenarios/expand_link.h"
 #include "scenarios/key_table.h"
 #include "scenarios/read_matrix.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/event.h"
+#include "core/record/event.h"
 #include "scenarios/runner.h"
 
 namespace plumbline {

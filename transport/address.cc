@@ -12,7 +12,7 @@
 #include <optional>
 #include <tuple>
 
-#include "transport/socket.h"
+#include "transport/tcp/socket.h"
 
 namespace plumbline {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "transport/blame.h"
+#include "transport/control/blame.h"
 
 namespace plumbline {
 namespace {

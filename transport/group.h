@@ -16,7 +16,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/log.h"
-#include "transport/channel.h"
+#include "transport/channel/channel.h"
 
 namespace plumbline {
 

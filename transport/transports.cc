@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "transport/tcp.h"
+#include "transport/tcp/tcp.h"
 
 namespace plumbline {
 namespace {

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "core/options.h"
+#include "core/options/options.h"
 #include "core/param.h"
 #include "core/sha256.h"
+#include "transport/control/refused.h"
 #include "transport/group.h"
-#include "transport/refused.h"
 
 namespace plumbline {
 

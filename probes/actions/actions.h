@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/host_agent.h"
+#include "core/diagnosis/host_agent.h"
 
 namespace plumbline {
 

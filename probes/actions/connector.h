@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/host_agent.h"
+#include "core/diagnosis/host_agent.h"
 #include "probes/actions/ends.h"
 #include "probes/evidence.h"
 

@@ -11,8 +11,8 @@
 #include <memory>
 #include <string>
 
+#include "core/diagnosis/host_agent.h"
 #include "core/error.h"
-#include "core/host_agent.h"
 #include "probes/actions/ends.h"
 #include "probes/actions/listener.h"
 #include "probes/evidence.h"

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string>
 
+#include "core/diagnosis/host_agent.h"
 #include "core/error.h"
 #include "core/fd.h"
-#include "core/host_agent.h"
-#include "transport/socket.h"
+#include "transport/tcp/socket.h"
 
 namespace plumbline {
 

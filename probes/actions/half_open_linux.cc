@@ -1,5 +1,5 @@
 #include "probes/actions/half_open.h"
-#include "transport/tcp_table_linux.h"
+#include "transport/tcp/tcp_table_linux.h"
 
 namespace plumbline {
 

@@ -2,7 +2,7 @@
 // may have forgotten it in the meantime, and then lets it die without a word. Thread-safe.
 #pragma once
 
-#include "core/host_agent.h"
+#include "core/diagnosis/host_agent.h"
 #include "probes/actions/ends.h"
 #include "probes/evidence.h"
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "core/diagnosis/host_agent.h"
 #include "core/error.h"
-#include "core/host_agent.h"
-#include "transport/socket.h"
+#include "transport/tcp/socket.h"
 
 namespace plumbline {
 

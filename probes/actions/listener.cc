@@ -18,7 +18,7 @@
 #include "probes/actions/port_listener.h"
 #include "probes/actions/service.h"
 #include "probes/sources/holder_role.h"
-#include "transport/port_owner.h"
+#include "transport/tcp/port_owner.h"
 
 namespace plumbline {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "core/host_agent.h"
+#include "core/diagnosis/host_agent.h"
 #include "probes/actions/ends.h"
 #include "probes/evidence.h"
 

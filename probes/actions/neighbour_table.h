@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/host_agent.h"
-#include "probes/host_watch.h"
+#include "core/diagnosis/host_agent.h"
+#include "probes/gather/host_watch.h"
 
 namespace plumbline {
 

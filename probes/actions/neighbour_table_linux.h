@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "core/diagnosis/host_agent.h"
 #include "core/error.h"
-#include "core/host_agent.h"
 
 namespace plumbline {
 

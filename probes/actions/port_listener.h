@@ -11,7 +11,7 @@
 #include "core/fd.h"
 #include "probes/actions/listener.h"
 #include "probes/actions/probe_line.h"
-#include "transport/socket.h"
+#include "transport/tcp/socket.h"
 
 namespace plumbline {
 

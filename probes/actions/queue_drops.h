@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <map>
 
-#include "core/host_agent.h"
+#include "core/diagnosis/host_agent.h"
 
 namespace plumbline {
 

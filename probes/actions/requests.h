@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "core/host_agent.h"
+#include "core/diagnosis/host_agent.h"
 #include "probes/actions/datagrams.h"
 #include "probes/actions/ends.h"
 #include "probes/actions/listener.h"
-#include "probes/trace/capture.h"
+#include "probes/traces/capture.h"
 
 namespace plumbline {
 

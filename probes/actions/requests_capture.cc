@@ -5,7 +5,7 @@
 #include "core/json.h"
 #include "probes/actions/requests.h"
 #include "probes/actions/text.h"
-#include "probes/trace/analyse.h"
+#include "probes/traces/analyse.h"
 
 namespace plumbline {
 namespace {

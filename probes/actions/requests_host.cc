@@ -4,10 +4,10 @@
 
 #include "core/clock.h"
 #include "core/command.h"
-#include "core/host.h"
+#include "core/host/host.h"
+#include "core/host/own_memory.h"
+#include "core/host/physical_cores.h"
 #include "core/json.h"
-#include "core/own_memory.h"
-#include "core/physical_cores.h"
 #include "probes/actions/counters.h"
 #include "probes/actions/neighbour_table.h"
 #include "probes/actions/queue_drops.h"

@@ -2,7 +2,7 @@
 // route_linux.cc (RTM_GETROUTE, rtnetlink(7)), route_macos.cc (route(8)). Thread-safe.
 #pragma once
 
-#include "core/host_agent.h"
+#include "core/diagnosis/host_agent.h"
 #include "probes/actions/ends.h"
 #include "probes/evidence.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/host.h"
-#include "probes/host_watch.h"
+#include "core/host/host.h"
+#include "probes/gather/host_watch.h"
 
 namespace plumbline {
 

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "core/host_parse.h"
+#include "core/host/host_parse.h"
 #include "probes/actions/sensors.h"
 
 namespace plumbline {

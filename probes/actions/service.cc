@@ -12,7 +12,7 @@
 #include "probes/actions/ends.h"
 #include "probes/actions/idle.h"
 #include "probes/actions/tcp_progress.h"
-#include "transport/socket.h"
+#include "transport/tcp/socket.h"
 
 namespace plumbline {
 namespace {

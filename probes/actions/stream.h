@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/diagnosis/host_agent.h"
 #include "core/error.h"
-#include "core/host_agent.h"
 #include "probes/actions/ends.h"
 #include "probes/evidence.h"
 

@@ -9,7 +9,7 @@
 #include "core/clock.h"
 #include "probes/actions/ends.h"
 #include "probes/actions/tcp_progress.h"
-#include "transport/socket.h"
+#include "transport/tcp/socket.h"
 
 namespace plumbline {
 namespace {

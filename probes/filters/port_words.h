@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/word.h"
+#include "core/diagnosis/word.h"
 
 namespace plumbline {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/remedy.h"
+#include "core/diagnosis/remedy.h"
 #include "probes/filters/filter_rule.h"
 
 namespace plumbline {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/finding.h"
+#include "core/diagnosis/finding.h"
 #include "probes/evidence.h"
 
 namespace plumbline {

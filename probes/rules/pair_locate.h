@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/finding.h"
+#include "core/diagnosis/finding.h"
 #include "probes/rules/pair_filters.h"
 
 namespace plumbline {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/rate_groups.h"
+#include "core/stats/rate_groups.h"
 #include "core/units.h"
 #include "core/whole_number.h"
 #include "probes/checks.h"

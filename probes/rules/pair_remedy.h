@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/remedy.h"
+#include "core/diagnosis/remedy.h"
 #include "probes/evidence.h"
 
 namespace plumbline {

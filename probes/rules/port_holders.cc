@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "core/process_facts.h"
+#include "core/host/process_facts.h"
 #include "probes/evidence_query.h"
 #include "probes/rules/pair_facts.h"
 

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "core/finding.h"
+#include "core/diagnosis/finding.h"
 #include "probes/evidence.h"
 
 namespace plumbline {

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "core/host_parse.h"
+#include "core/host/host_parse.h"
 #include "core/json.h"
 #include "probes/sources/collected.h"
 #include "probes/sources/json_read.h"

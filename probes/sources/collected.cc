@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "core/host_parse.h"
+#include "core/host/host_parse.h"
 #include "core/printable.h"
 #include "probes/port_list.h"
 #include "probes/sources/linux_sources.h"

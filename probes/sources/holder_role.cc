@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "core/process_facts.h"
+#include "core/host/process_facts.h"
 
 namespace plumbline {
 namespace {

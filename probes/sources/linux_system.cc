@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/host_parse.h"
+#include "core/host/host_parse.h"
 #include "probes/sources/linux_sources.h"
 #include "probes/sources/text_lines.h"
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "core/host_parse.h"
+#include "core/host/host_parse.h"
 #include "probes/sources/filter_sources.h"
 #include "probes/sources/macos_sources.h"
 #include "probes/sources/text_lines.h"

@@ -2,7 +2,7 @@
 #include <cctype>
 #include <map>
 
-#include "core/host_parse.h"
+#include "core/host/host_parse.h"
 #include "core/json.h"
 #include "probes/sources/json_read.h"
 #include "probes/sources/macos_sources.h"

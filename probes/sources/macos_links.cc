@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "core/host_parse.h"
+#include "core/host/host_parse.h"
 #include "probes/sources/macos_sources.h"
 #include "probes/sources/text_lines.h"
 #include "probes/subnet.h"

@@ -2,7 +2,7 @@
 #include <array>
 #include <map>
 
-#include "core/host_parse.h"
+#include "core/host/host_parse.h"
 #include "probes/sources/macos_sources.h"
 #include "probes/sources/text_lines.h"
 #include "probes/subnet.h"

@@ -14,7 +14,7 @@
 #include <mutex>
 #include <thread>
 
-#include "transport/socket.h"
+#include "transport/tcp/socket.h"
 
 namespace plumbline {
 namespace {

@@ -10,7 +10,7 @@
 #include <optional>
 #include <thread>
 
-#include "core/host.h"
+#include "core/host/host.h"
 #include "core/json.h"
 #include "core/json_fields.h"
 #include "probes/sources/linux_sources.h"

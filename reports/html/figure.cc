@@ -10,11 +10,11 @@
 #include <sstream>
 
 #include "core/command.h"
+#include "core/host/requirement.h"
 #include "core/json.h"
-#include "core/requirement.h"
 #include "core/temporary_folder.h"
 #include "core/text_file.h"
-#include "reports/series_labels.h"
+#include "reports/charts/series_labels.h"
 #include "reports/text.h"
 
 namespace plumbline {

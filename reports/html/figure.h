@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/chart.h"
+#include "reports/charts/chart.h"
 #include "reports/html/svg.h"
 #include "reports/html/writer.h"
 

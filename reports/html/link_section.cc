@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/link.h"
-#include "reports/heat_map.h"
+#include "core/record/link.h"
+#include "reports/charts/heat_map.h"
 #include "reports/html/page.h"
-#include "reports/link_tables.h"
-#include "reports/link_topology.h"
+#include "reports/links/link_tables.h"
+#include "reports/links/link_topology.h"
 #include "reports/text.h"
 
 namespace plumbline {

@@ -11,10 +11,10 @@
 
 #include "core/json.h"
 #include "core/sha256.h"
+#include "reports/charts/picture.h"
+#include "reports/charts/view_charts.h"
 #include "reports/html/assets.h"
-#include "reports/picture.h"
 #include "reports/text.h"
-#include "reports/view_charts.h"
 
 namespace plumbline {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "reports/html/blocks.h"
 #include "reports/html/figure.h"
-#include "reports/link_view.h"
+#include "reports/links/link_view.h"
 #include "reports/rank_view.h"
 #include "reports/report.h"
 

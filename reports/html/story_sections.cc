@@ -7,13 +7,13 @@
 #include <map>
 #include <set>
 
-#include "core/health.h"
+#include "core/diagnosis/health.h"
 #include "core/printable.h"
 #include "core/shell_words.h"
 #include "core/units.h"
 #include "reports/content.h"
 #include "reports/html/page.h"
-#include "reports/soak_tables.h"
+#include "reports/soak/soak_tables.h"
 #include "reports/text.h"
 
 namespace plumbline {

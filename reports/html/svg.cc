@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "reports/chart.h"
+#include "reports/charts/chart.h"
 #include "reports/html/writer.h"
 
 namespace plumbline {

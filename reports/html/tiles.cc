@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "core/health.h"
-#include "core/tally.h"
+#include "core/diagnosis/health.h"
+#include "core/record/tally.h"
 #include "core/units.h"
 #include "reports/best.h"
 #include "reports/html/page.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "core/health.h"
-#include "core/tally.h"
+#include "core/diagnosis/health.h"
+#include "core/record/tally.h"
 #include "reports/answer.h"
 #include "reports/content.h"
 #include "reports/doctor.h"

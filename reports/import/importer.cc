@@ -9,9 +9,9 @@
 #include <map>
 #include <span>
 
-#include "core/cell.h"
 #include "core/input_file.h"
 #include "core/op.h"
+#include "core/record/cell.h"
 #include "core/sha256.h"
 #include "reports/text.h"
 

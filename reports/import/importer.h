@@ -12,7 +12,7 @@
 
 #include "core/error.h"
 #include "core/param.h"
-#include "core/record.h"
+#include "core/record/record.h"
 
 namespace plumbline {
 

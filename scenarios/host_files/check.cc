@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "core/options.h"
+#include "core/options/options.h"
 #include "probes/subnet.h"
 #include "scenarios/host_files/backends.h"
 #include "scenarios/host_files/formats.h"

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "core/host.h"
+#include "core/host/host.h"
 #include "scenarios/scenario.h"
 
 namespace plumbline {

@@ -7,7 +7,7 @@
 
 #include "cli/coll_sweep.h"
 #include "cli/commands.h"
-#include "core/requirement.h"
+#include "core/host/requirement.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

@@ -13,7 +13,7 @@
 
 #include "core/clock.h"
 #include "core/op.h"
-#include "core/record.h"
+#include "core/record/record.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <memory>
 
-#include "core/record.h"
+#include "core/record/record.h"
 #include "tests/support/program.h"
-#include "transport/socket.h"
+#include "transport/tcp/socket.h"
 
 namespace plumbline {
 namespace {

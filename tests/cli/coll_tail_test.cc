@@ -2,7 +2,7 @@
 // half a second at most, and nccl-tests' 20 in its own columns.
 #include <gmock/gmock.h>
 
-#include "core/record.h"
+#include "core/record/record.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

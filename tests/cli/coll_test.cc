@@ -7,8 +7,8 @@
 
 #include "core/json.h"
 #include "core/op.h"
-#include "core/record.h"
-#include "core/verified.h"
+#include "core/record/record.h"
+#include "core/record/verified.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

@@ -8,7 +8,7 @@
 
 #include "core/command.h"
 #include "core/json.h"
-#include "reports/bundle.h"
+#include "reports/publish/bundle.h"
 #include "tests/cli/submit_support.h"
 
 namespace plumbline {

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "core/json.h"
-#include "core/record.h"
+#include "core/record/record.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

@@ -6,7 +6,7 @@
 
 #include "cli/closed_sets.h"
 #include "cli/commands.h"
-#include "core/options.h"
+#include "core/options/options.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

@@ -12,8 +12,8 @@
 #include <optional>
 
 #include "core/clock.h"
-#include "core/event.h"
-#include "core/record.h"
+#include "core/record/event.h"
+#include "core/record/record.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

@@ -13,7 +13,7 @@
 #include "core/fd.h"
 #include "core/json.h"
 #include "tests/support/program.h"
-#include "transport/socket.h"
+#include "transport/tcp/socket.h"
 
 namespace plumbline {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "core/clock.h"
 #include "core/fd.h"
-#include "core/record.h"
+#include "core/record/record.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

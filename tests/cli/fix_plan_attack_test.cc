@@ -11,9 +11,9 @@
 #include <set>
 #include <sstream>
 
+#include "core/diagnosis/word.h"
 #include "core/json.h"
 #include "core/shell_words.h"
-#include "core/word.h"
 #include "probes/probe.h"
 #include "reports/doctor.h"
 #include "tests/cli/fix_plan_samples.h"

@@ -9,7 +9,7 @@
 #include <deque>
 #include <filesystem>
 
-#include "core/record.h"
+#include "core/record/record.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

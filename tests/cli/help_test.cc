@@ -6,7 +6,7 @@
 
 #include "cli/colour_flag.h"
 #include "cli/commands.h"
-#include "core/options.h"
+#include "core/options/options.h"
 #include "core/split_words.h"
 #include "tests/support/program.h"
 

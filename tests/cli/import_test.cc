@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/record.h"
+#include "core/record/record.h"
 #include "reports/import/importer.h"
 #include "tests/support/program.h"
 

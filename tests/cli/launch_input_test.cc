@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "core/physical_cores.h"
+#include "core/host/physical_cores.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

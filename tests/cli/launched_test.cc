@@ -12,9 +12,9 @@
 #include <memory>
 
 #include "core/clock.h"
-#include "core/record.h"
+#include "core/record/record.h"
 #include "tests/support/program.h"
-#include "transport/socket.h"
+#include "transport/tcp/socket.h"
 
 namespace plumbline {
 namespace {

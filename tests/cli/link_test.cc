@@ -7,7 +7,7 @@
 
 #include "cli/link_pairs.h"
 #include "core/clock.h"
-#include "core/record.h"
+#include "core/record/record.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

@@ -5,7 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
-#include "core/options.h"
+#include "core/options/options.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

@@ -10,8 +10,8 @@
 #include <sstream>
 
 #include "core/clock.h"
-#include "core/record.h"
-#include "core/record_fields.h"
+#include "core/record/record.h"
+#include "core/record/record_fields.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

@@ -10,9 +10,9 @@
 #include <map>
 
 #include "core/clock.h"
-#include "core/event.h"
 #include "core/json.h"
-#include "core/record.h"
+#include "core/record/event.h"
+#include "core/record/record.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

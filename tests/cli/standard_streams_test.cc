@@ -2,7 +2,7 @@
 // number, and a report went into records.jsonl.
 #include <gmock/gmock.h>
 
-#include "core/record.h"
+#include "core/record/record.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

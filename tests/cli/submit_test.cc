@@ -6,7 +6,7 @@
 
 #include "cli/submit_questions.h"
 #include "core/json.h"
-#include "reports/bundle.h"
+#include "reports/publish/bundle.h"
 #include "tests/cli/submit_support.h"
 
 namespace plumbline {

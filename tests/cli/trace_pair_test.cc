@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "core/json.h"
-#include "tests/probes/trace/paired_transfer.h"
+#include "tests/probes/traces/paired_transfer.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

@@ -17,8 +17,8 @@
 
 #include "core/clock.h"
 #include "core/fd.h"
-#include "core/options.h"
-#include "core/record.h"
+#include "core/options/options.h"
+#include "core/record/record.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

@@ -8,7 +8,7 @@
 
 #include "kernels/pattern.h"
 #include "tests/support/collective_case.h"
-#include "transport/memory.h"
+#include "transport/memory/memory.h"
 
 namespace plumbline {
 namespace {

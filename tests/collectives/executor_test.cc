@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tests/support/collective_case.h"
-#include "transport/memory.h"
+#include "transport/memory/memory.h"
 
 namespace plumbline {
 namespace {

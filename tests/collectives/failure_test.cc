@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "tests/support/collective_case.h"
-#include "transport/fault.h"
-#include "transport/memory.h"
+#include "transport/channel/fault.h"
+#include "transport/memory/memory.h"
 
 namespace plumbline {
 namespace {

@@ -1,16 +1,16 @@
 // Link cells over real sockets on loopback, with ranks as threads.
-#include "collectives/link_measure.h"
+#include "collectives/links/link_measure.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 #include <thread>
 
-#include "collectives/link_flows.h"
-#include "collectives/link_numbers.h"
+#include "collectives/links/link_flows.h"
+#include "collectives/links/link_numbers.h"
 #include "tests/support/collective_case.h"
 #include "tests/transport/tcp_world.h"
-#include "transport/memory.h"
+#include "transport/memory/memory.h"
 
 namespace plumbline {
 namespace {

@@ -1,5 +1,5 @@
 // The order in which pairs are measured: complete, without repetition, disjoint where it must be.
-#include "collectives/link_rounds.h"
+#include "collectives/links/link_rounds.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/collective_case.h"
-#include "transport/memory.h"
+#include "transport/memory/memory.h"
 
 namespace plumbline {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "collectives/measure.h"
 #include "tests/support/collective_case.h"
-#include "transport/memory.h"
+#include "transport/memory/memory.h"
 
 namespace plumbline {
 namespace {

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "collectives/measure.h"
-#include "core/stats.h"
+#include "core/stats/stats.h"
 #include "tests/support/collective_case.h"
-#include "transport/memory.h"
+#include "transport/memory/memory.h"
 
 namespace plumbline {
 namespace {

@@ -8,11 +8,11 @@
 #include "collectives/measure.h"
 #include "collectives/usage.h"
 #include "collectives/verifier.h"
-#include "core/verified.h"
+#include "core/record/verified.h"
 #include "tests/support/collective_case.h"
-#include "transport/fault.h"
-#include "transport/frame.h"
-#include "transport/memory.h"
+#include "transport/channel/fault.h"
+#include "transport/channel/frame.h"
+#include "transport/memory/memory.h"
 
 namespace plumbline {
 namespace {

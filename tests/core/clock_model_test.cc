@@ -1,6 +1,6 @@
 // The clock model against clocks whose truth is known: random offsets, drifts and delays, and peers
 // that lie.
-#include "core/clock_model.h"
+#include "core/stats/clock_model.h"
 
 #include <gtest/gtest.h>
 

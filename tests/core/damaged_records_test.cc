@@ -7,8 +7,8 @@
 #include <array>
 #include <fstream>
 
-#include "core/record.h"
-#include "core/record_parser.h"
+#include "core/record/record.h"
+#include "core/record/record_parser.h"
 #include "core/temporary_folder.h"
 
 namespace plumbline {

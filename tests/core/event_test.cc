@@ -1,5 +1,5 @@
 // Lines of events.jsonl: what goes in comes out, and what others wrote may be anything.
-#include "core/event.h"
+#include "core/record/event.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
+#include "core/host/own_memory.h"
 #include "core/json.h"
-#include "core/own_memory.h"
-#include "core/record_fields.h"
+#include "core/record/record_fields.h"
 
 namespace plumbline {
 namespace {

@@ -1,5 +1,5 @@
 // Terms that pick cells, bounds of rules, and which cells a rule is about.
-#include "core/expect.h"
+#include "core/record/expect.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

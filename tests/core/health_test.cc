@@ -1,5 +1,5 @@
 // The one definition of "something is broken".
-#include "core/health.h"
+#include "core/diagnosis/health.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/host.h"
+#include "core/host/host.h"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/host_parse.h"
+#include "core/host/host_parse.h"
+#include "core/host/nics_internal.h"
 #include "core/json.h"
-#include "core/nics_internal.h"
-#include "core/options.h"
+#include "core/options/options.h"
 
 namespace plumbline {
 namespace {

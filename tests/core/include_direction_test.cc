@@ -158,8 +158,9 @@ std::vector<std::string> source_folders(const fs::path& root) {
 }
 
 TEST(include_direction, refuses_an_include_that_goes_uphill) {
-  EXPECT_THAT(judge_source("core/stats.cc", "#include \"core/units.h\"\n#include \"cli/main.h\"\n"),
-              ElementsAre(HasSubstr("core/stats.cc:2: goes uphill")));
+  EXPECT_THAT(
+      judge_source("core/stats/stats.cc", "#include \"core/units.h\"\n#include \"cli/main.h\"\n"),
+      ElementsAre(HasSubstr("core/stats/stats.cc:2: goes uphill")));
   EXPECT_THAT(judge_source("probes/a.cc", "#include \"launch/rank_set.h\"\n").size(), 1);
   EXPECT_THAT(judge_source("reports/a.cc", "  #  include \"probes/probe.h\"\n").size(), 1);
   EXPECT_THAT(judge_source("kernels/a.h", "#include \"units.h\"\n"),
@@ -174,9 +175,9 @@ TEST(include_direction, accepts_downhill_includes) {
 }
 
 TEST(include_direction, refuses_platform_code_outside_its_siblings) {
-  EXPECT_THAT(judge_source("core/host.cc", "#ifdef __linux__\n#endif\n").size(), 1);
-  EXPECT_THAT(judge_source("core/host.h", "#if defined(__APPLE__)\n").size(), 1);
-  EXPECT_THAT(judge_source("core/host_linux.cc", "#ifdef __linux__\n"), IsEmpty());
+  EXPECT_THAT(judge_source("core/host/host.cc", "#ifdef __linux__\n#endif\n").size(), 1);
+  EXPECT_THAT(judge_source("core/host/host.h", "#if defined(__APPLE__)\n").size(), 1);
+  EXPECT_THAT(judge_source("core/host/host_linux.cc", "#ifdef __linux__\n"), IsEmpty());
   EXPECT_THAT(judge_source("transport/poller.cc", "#include <sys/epoll.h>\n").size(), 1);
   EXPECT_THAT(judge_source("transport/poller_linux.cc", "#include <sys/epoll.h>\n"), IsEmpty());
   EXPECT_THAT(judge_source("transport/poller_linux.cc", "#include <sys/event.h>\n").size(), 1);

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <fstream>
 
-#include "core/event.h"
 #include "core/line_reader.h"
+#include "core/record/event.h"
 #include "core/temporary_folder.h"
 
 namespace plumbline {

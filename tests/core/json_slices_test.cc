@@ -1,4 +1,4 @@
-#include "core/json_slices.h"
+#include "core/record/json_slices.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

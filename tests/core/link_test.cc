@@ -1,10 +1,10 @@
 // Links in records: they survive the way through JSON, and values that cannot be are refused.
-#include "core/link.h"
+#include "core/record/link.h"
 
 #include <gtest/gtest.h>
 
 #include "core/json.h"
-#include "core/record.h"
+#include "core/record/record.h"
 
 namespace plumbline {
 namespace {

@@ -1,11 +1,11 @@
 // The verdict beside each number.
-#include "core/noise.h"
+#include "core/stats/noise.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "core/verified.h"
+#include "core/record/verified.h"
 
 namespace plumbline {
 namespace {

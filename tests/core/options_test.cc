@@ -1,4 +1,4 @@
-#include "core/options.h"
+#include "core/options/options.h"
 
 #include <gmock/gmock.h>
 
@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "core/option_value.h"
+#include "core/options/option_value.h"
 
 namespace plumbline {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/process_facts.h"
+#include "core/host/process_facts.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "core/ran_as_asked.h"
+#include "core/record/ran_as_asked.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

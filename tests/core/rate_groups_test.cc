@@ -1,4 +1,4 @@
-#include "core/rate_groups.h"
+#include "core/stats/rate_groups.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/record.h"
+#include "core/record/record.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,10 +1,10 @@
 // Words, commands and remedies: nothing foreign gets a word in.
-#include "core/remedy.h"
+#include "core/diagnosis/remedy.h"
 
 #include <gmock/gmock.h>
 
 #include "core/command.h"
-#include "core/finding.h"
+#include "core/diagnosis/finding.h"
 #include "core/json.h"
 #include "core/printable.h"
 

@@ -1,4 +1,4 @@
-#include "core/requirement.h"
+#include "core/host/requirement.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>

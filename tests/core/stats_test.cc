@@ -1,4 +1,4 @@
-#include "core/stats.h"
+#include "core/stats/stats.h"
 
 #include <gtest/gtest.h>
 

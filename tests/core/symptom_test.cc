@@ -1,10 +1,10 @@
-#include "core/symptom.h"
+#include "core/diagnosis/symptom.h"
 
 #include <gmock/gmock.h>
 
 #include <set>
 
-#include "core/cause.h"
+#include "core/diagnosis/cause.h"
 
 namespace plumbline {
 namespace {

@@ -1,11 +1,11 @@
 // Counts are said in one form: "15 pass, 1 warn, 30 skipped".
-#include "core/tally.h"
+#include "core/record/tally.h"
 
 #include <gtest/gtest.h>
 
-#include "core/health.h"
-#include "core/record.h"
-#include "core/rule.h"
+#include "core/diagnosis/health.h"
+#include "core/record/record.h"
+#include "core/record/rule.h"
 
 namespace plumbline {
 namespace {

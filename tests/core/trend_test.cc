@@ -1,5 +1,5 @@
 // Steps and drifts: what must not be found in noise, and what must be found in spite of it.
-#include "core/trend.h"
+#include "core/stats/trend.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "core/two_sample.h"
+#include "core/stats/two_sample.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "collectives/schedule.h"
-#include "probes/judges.h"
+#include "probes/judges/judges.h"
 #include "probes/probe.h"
 #include "reports/report.h"
 

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "check_plan.h"
-#include "core/host_agent.h"
+#include "core/diagnosis/host_agent.h"
 #include "core/json.h"
-#include "probes/gather.h"
+#include "probes/gather/gather.h"
 #include "reports/doctor.h"
 
 namespace plumbline {

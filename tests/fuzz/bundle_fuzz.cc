@@ -6,8 +6,8 @@
 #include <string>
 
 #include "core/json.h"
-#include "reports/bundle_verify.h"
-#include "reports/results_page.h"
+#include "reports/publish/bundle_verify.h"
+#include "reports/publish/results_page.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

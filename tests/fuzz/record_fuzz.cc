@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/record.h"
+#include "core/record/record.h"
 #include "core/temporary_folder.h"
 #include "reports/record_set.h"
 #include "reports/report.h"

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "core/json.h"
-#include "probes/trace/analyse.h"
-#include "probes/trace/packet.h"
+#include "probes/traces/analyse.h"
+#include "probes/traces/packet.h"
 
 namespace plumbline {
 namespace {

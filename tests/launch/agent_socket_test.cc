@@ -13,7 +13,7 @@
 #include "launch/agent_link.h"
 #include "launch/process.h"
 #include "test_agent.h"
-#include "transport/socket.h"
+#include "transport/tcp/socket.h"
 
 namespace plumbline {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "launch/rank_set.h"
 #include "launch/socket_wire.h"
-#include "transport/socket.h"
+#include "transport/tcp/socket.h"
 
 namespace plumbline {
 namespace {

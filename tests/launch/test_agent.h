@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/host_agent.h"
+#include "core/diagnosis/host_agent.h"
 #include "launch/agent_link.h"
 #include "launch/agent_loop.h"
 

@@ -2,7 +2,7 @@
 
 #include "core/json.h"
 #include "evidence_builder.h"
-#include "probes/gather.h"
+#include "probes/gather/gather.h"
 
 namespace plumbline {
 namespace {

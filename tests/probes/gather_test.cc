@@ -1,4 +1,4 @@
-#include "probes/gather.h"
+#include "probes/gather/gather.h"
 
 #include <gmock/gmock.h>
 
@@ -7,7 +7,7 @@
 
 #include "core/json.h"
 #include "probes/foreign_numbers.h"
-#include "probes/gather_datagrams.h"
+#include "probes/gather/gather_datagrams.h"
 
 namespace plumbline {
 namespace {

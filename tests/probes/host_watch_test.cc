@@ -1,5 +1,5 @@
 // What counts as a change on a host, told in words; looked at through agents that may fail.
-#include "probes/host_watch.h"
+#include "probes/gather/host_watch.h"
 
 #include <gmock/gmock.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "core/json.h"
 #include "probes/actions/actions.h"
 #include "probes/actions/sensors.h"
-#include "probes/host_watcher.h"
+#include "probes/gather/host_watcher.h"
 
 namespace plumbline {
 namespace {

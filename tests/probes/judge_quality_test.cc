@@ -3,7 +3,7 @@
 #include <map>
 
 #include "evidence_builder.h"
-#include "probes/judges.h"
+#include "probes/judges/judges.h"
 
 namespace plumbline {
 namespace {

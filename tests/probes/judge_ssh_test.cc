@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "evidence_builder.h"
-#include "probes/judges.h"
+#include "probes/judges/judges.h"
 #include "probes/probe.h"
 #include "probes/rules/rules.h"
 

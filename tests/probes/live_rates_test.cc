@@ -1,5 +1,5 @@
 // Rates out of two looks at a host, which may lie, wrap its counters or make an interface anew.
-#include "probes/live_rates.h"
+#include "probes/gather/live_rates.h"
 
 #include <gmock/gmock.h>
 

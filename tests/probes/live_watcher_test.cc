@@ -1,6 +1,6 @@
 // Looking at several agents once in a while: one that hangs or dies costs the others nothing. And
 // what an agent tells for a live view.
-#include "probes/live_watcher.h"
+#include "probes/gather/live_watcher.h"
 
 #include <gmock/gmock.h>
 

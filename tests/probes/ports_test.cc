@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include "core/requirement.h"
+#include "core/host/requirement.h"
 #include "evidence_builder.h"
-#include "transport/socket.h"
+#include "transport/tcp/socket.h"
 
 namespace plumbline {
 namespace {

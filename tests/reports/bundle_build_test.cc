@@ -1,14 +1,14 @@
 // What leaves the house: nothing that names anybody or anything.
-#include "reports/bundle_build.h"
+#include "reports/publish/bundle_build.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "core/options.h"
-#include "reports/bundle.h"
-#include "reports/bundle_fields.h"
-#include "reports/bundle_verify.h"
+#include "core/options/options.h"
+#include "reports/publish/bundle.h"
+#include "reports/publish/bundle_fields.h"
+#include "reports/publish/bundle_verify.h"
 #include "tests/reports/bundle_samples.h"
 
 namespace plumbline {

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "core/op.h"
-#include "reports/bundle.h"
-#include "reports/bundle_derive.h"
-#include "reports/bundle_verify.h"
-#include "reports/link_kinds.h"
+#include "reports/links/link_kinds.h"
+#include "reports/publish/bundle.h"
+#include "reports/publish/bundle_derive.h"
+#include "reports/publish/bundle_verify.h"
 #include "tests/reports/bundle_samples.h"
 
 namespace plumbline {

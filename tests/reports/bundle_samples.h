@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/json.h"
-#include "core/record.h"
-#include "reports/bundle_build.h"
+#include "core/record/record.h"
+#include "reports/publish/bundle_build.h"
 
 namespace plumbline::samples {
 

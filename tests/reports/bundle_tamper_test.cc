@@ -5,10 +5,10 @@
 #include <map>
 #include <set>
 
-#include "reports/bundle.h"
-#include "reports/bundle_date.h"
-#include "reports/bundle_derive.h"
-#include "reports/bundle_verify.h"
+#include "reports/publish/bundle.h"
+#include "reports/publish/bundle_date.h"
+#include "reports/publish/bundle_derive.h"
+#include "reports/publish/bundle_verify.h"
 #include "tests/reports/bundle_samples.h"
 
 namespace plumbline {

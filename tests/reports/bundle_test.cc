@@ -14,12 +14,12 @@
 #include <valijson/validator.hpp>
 
 #include "core/op.h"
-#include "core/stats.h"
-#include "reports/bundle.h"
-#include "reports/bundle_derive.h"
-#include "reports/bundle_fields.h"
-#include "reports/bundle_verify.h"
-#include "reports/wide.h"
+#include "core/stats/stats.h"
+#include "reports/publish/bundle.h"
+#include "reports/publish/bundle_derive.h"
+#include "reports/publish/bundle_fields.h"
+#include "reports/publish/bundle_verify.h"
+#include "reports/publish/wide.h"
 #include "tests/reports/bundle_samples.h"
 #include "tests/support/golden.h"
 

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <set>
 
-#include "reports/picture.h"
+#include "reports/charts/picture.h"
+#include "reports/charts/view_charts.h"
 #include "reports/rank_view.h"
-#include "reports/view_charts.h"
 #include "tests/reports/samples.h"
 
 namespace plumbline {

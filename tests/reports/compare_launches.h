@@ -5,7 +5,7 @@
 #include <random>
 #include <string>
 
-#include "reports/compare.h"
+#include "reports/compare/compare.h"
 #include "tests/reports/samples.h"
 
 namespace plumbline::samples {

@@ -1,5 +1,5 @@
 // A comparison as text, JSON and picture.
-#include "reports/compare_output.h"
+#include "reports/compare/compare_output.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <sstream>
 
+#include "core/host/requirement.h"
 #include "core/json.h"
-#include "core/requirement.h"
 #include "core/temporary_folder.h"
-#include "reports/draw.h"
+#include "reports/charts/draw.h"
 #include "tests/reports/compare_launches.h"
 
 namespace plumbline {

@@ -1,5 +1,5 @@
 // Two sides of synthetic launches: verdicts, families, what is left out, and hostile names.
-#include "reports/compare.h"
+#include "reports/compare/compare.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <random>
 #include <sstream>
 
-#include "reports/compare_output.h"
+#include "reports/compare/compare_output.h"
 #include "tests/reports/compare_launches.h"
 
 namespace plumbline {

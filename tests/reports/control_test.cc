@@ -11,10 +11,10 @@
 #include "core/json.h"
 #include "core/printable.h"
 #include "core/temporary_folder.h"
-#include "reports/compare_output.h"
+#include "reports/compare/compare_output.h"
 #include "reports/doctor.h"
 #include "reports/report.h"
-#include "reports/soak_data.h"
+#include "reports/soak/soak_data.h"
 #include "tests/reports/link_samples.h"
 #include "tests/reports/samples.h"
 

@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "core/tally.h"
+#include "core/record/tally.h"
 #include "reports/doctor.h"
 #include "reports/text.h"
 

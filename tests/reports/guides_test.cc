@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "reports/picture.h"
+#include "reports/charts/picture.h"
 #include "tests/reports/exchange_samples.h"
 #include "tests/reports/html_scan.h"
 #include "tests/reports/samples.h"

@@ -6,8 +6,8 @@
 
 #include <cstdlib>
 
-#include "reports/picture.h"
-#include "reports/view_charts.h"
+#include "reports/charts/picture.h"
+#include "reports/charts/view_charts.h"
 #include "tests/reports/html_scan.h"
 #include "tests/reports/import_samples.h"
 #include "tests/reports/samples.h"

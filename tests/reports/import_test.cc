@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <map>
 
-#include "reports/picture.h"
+#include "reports/charts/picture.h"
 #include "reports/view.h"
 #include "tests/reports/import_samples.h"
 #include "tests/reports/samples.h"

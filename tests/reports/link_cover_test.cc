@@ -1,10 +1,10 @@
-#include "reports/link_cover.h"
+#include "reports/links/link_cover.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 
-#include "core/link.h"
+#include "core/record/link.h"
 
 namespace plumbline {
 namespace {

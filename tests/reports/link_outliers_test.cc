@@ -1,5 +1,5 @@
 // The outlier rule: what must be named and, as important, what must not.
-#include "reports/link_outliers.h"
+#include "reports/links/link_outliers.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <map>
 
-#include "core/link.h"
+#include "core/record/link.h"
 
 namespace plumbline {
 namespace {

@@ -9,8 +9,8 @@
 #include <random>
 #include <set>
 
-#include "core/link.h"
-#include "reports/link_outliers.h"
+#include "core/record/link.h"
+#include "reports/links/link_outliers.h"
 
 namespace plumbline {
 namespace {

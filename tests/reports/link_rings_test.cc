@@ -1,5 +1,5 @@
 // Ring orders: the slowest hop decides, then the latency.
-#include "reports/link_rings.h"
+#include "reports/links/link_rings.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-#include "core/link.h"
+#include "core/record/link.h"
 
 namespace plumbline {
 namespace {

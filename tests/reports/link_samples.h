@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/record.h"
+#include "core/record/record.h"
 
 namespace plumbline::samples {
 

@@ -7,11 +7,11 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/requirement.h"
-#include "core/stated_speeds.h"
-#include "reports/heat_map.h"
-#include "reports/link_tables.h"
-#include "reports/link_topology.h"
+#include "core/host/requirement.h"
+#include "core/record/stated_speeds.h"
+#include "reports/charts/heat_map.h"
+#include "reports/links/link_tables.h"
+#include "reports/links/link_topology.h"
 #include "reports/report.h"
 #include "tests/reports/link_samples.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <sstream>
 
-#include "reports/nccl.h"
+#include "reports/export/nccl.h"
 
 namespace plumbline {
 namespace {

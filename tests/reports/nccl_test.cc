@@ -1,4 +1,4 @@
-#include "reports/nccl.h"
+#include "reports/export/nccl.h"
 
 #include <gtest/gtest.h>
 

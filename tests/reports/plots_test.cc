@@ -9,10 +9,10 @@
 #include <set>
 #include <sstream>
 
-#include "core/requirement.h"
-#include "reports/picture.h"
+#include "core/host/requirement.h"
+#include "reports/charts/picture.h"
+#include "reports/charts/view_charts.h"
 #include "reports/report.h"
-#include "reports/view_charts.h"
 #include "tests/reports/samples.h"
 #include "tests/support/golden.h"
 

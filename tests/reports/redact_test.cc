@@ -1,5 +1,5 @@
 // Names, addresses and paths in what somebody types, and what only looks like one.
-#include "reports/redact.h"
+#include "reports/publish/redact.h"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "reports/bundle.h"
-#include "reports/results_page.h"
-#include "reports/results_rows.h"
+#include "reports/publish/bundle.h"
+#include "reports/publish/results_page.h"
+#include "reports/publish/results_rows.h"
 #include "tests/reports/bundle_samples.h"
 
 namespace plumbline {

@@ -1,13 +1,13 @@
 // RESULTS.md: always the same bytes, and nothing in it that a bundle could smuggle in.
-#include "reports/results_page.h"
+#include "reports/publish/results_page.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
-#include "reports/bundle.h"
-#include "reports/bundle_derive.h"
+#include "reports/publish/bundle.h"
+#include "reports/publish/bundle_derive.h"
 #include "tests/reports/bundle_samples.h"
 
 namespace plumbline {

@@ -6,7 +6,7 @@
 
 #include <sstream>
 
-#include "core/floor.h"
+#include "core/stats/floor.h"
 #include "reports/report.h"
 #include "tests/reports/samples.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/floor.h"
 #include "core/op.h"
+#include "core/stats/floor.h"
 
 namespace plumbline::samples {
 namespace {

@@ -1,5 +1,5 @@
 // Labels of series: only what tells them apart, and never cut where they differ.
-#include "reports/series_labels.h"
+#include "reports/charts/series_labels.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

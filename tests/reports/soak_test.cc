@@ -8,10 +8,10 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/host/requirement.h"
 #include "core/json.h"
-#include "core/requirement.h"
 #include "reports/read_input.h"
-#include "reports/soak_tables.h"
+#include "reports/soak/soak_tables.h"
 #include "tests/reports/link_samples.h"
 #include "tests/reports/samples.h"
 

@@ -1,6 +1,6 @@
 // The time-sequence plot: its script holds every kind of point, and nothing foreign gets out of its
 // quotes.
-#include "reports/trace_plot.h"
+#include "reports/charts/trace_plot.h"
 
 #include <gmock/gmock.h>
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "core/requirement.h"
+#include "core/host/requirement.h"
 
 namespace plumbline {
 namespace {

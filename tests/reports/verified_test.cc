@@ -1,6 +1,6 @@
 // Reports say how many operations were verified of how many, and of old records that nobody
 // counted.
-#include "core/verified.h"
+#include "core/record/verified.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Blocks of link cells: what they expand to, and what is refused.
-#include "core/link.h"
+#include "core/record/link.h"
 
 #include "tests/scenarios/support.h"
 

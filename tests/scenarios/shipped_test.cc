@@ -1,7 +1,7 @@
 // The scenarios that ship: they parse, plan, and take about as long as they say.
 #include <map>
 
-#include "core/link.h"
+#include "core/record/link.h"
 #include "tests/scenarios/support.h"
 
 namespace plumbline::scenario_test {

@@ -9,7 +9,7 @@
 #include <map>
 
 #include "core/clock.h"
-#include "core/own_memory.h"
+#include "core/host/own_memory.h"
 #include "tests/scenarios/support.h"
 
 namespace plumbline::scenario_test {

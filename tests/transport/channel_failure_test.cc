@@ -3,8 +3,8 @@
 
 #include "channel_pair.h"
 #include "core/clock.h"
-#include "transport/channel.h"
-#include "transport/frame.h"
+#include "transport/channel/channel.h"
+#include "transport/channel/frame.h"
 
 namespace plumbline {
 namespace {

@@ -12,11 +12,11 @@
 #include <thread>
 #include <vector>
 
-#include "transport/channel.h"
-#include "transport/fault.h"
-#include "transport/frame.h"
-#include "transport/memory.h"
-#include "transport/memory_stream.h"
+#include "transport/channel/channel.h"
+#include "transport/channel/fault.h"
+#include "transport/channel/frame.h"
+#include "transport/memory/memory.h"
+#include "transport/memory/memory_stream.h"
 
 namespace plumbline::test {
 

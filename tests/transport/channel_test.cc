@@ -1,11 +1,11 @@
 // How messages become frames and calls: order, streaming, sizes.
-#include "transport/channel.h"
+#include "transport/channel/channel.h"
 
 #include <gmock/gmock.h>
 
 #include "channel_pair.h"
 #include "core/clock.h"
-#include "transport/frame.h"
+#include "transport/channel/frame.h"
 
 namespace plumbline {
 namespace {

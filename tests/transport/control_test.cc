@@ -10,12 +10,12 @@
 #include <random>
 
 #include "tcp_world.h"
-#include "transport/acceptor.h"
-#include "transport/control_link.h"
-#include "transport/control_messages.h"
-#include "transport/control_tcp.h"
-#include "transport/handshake.h"
-#include "transport/wire.h"
+#include "transport/control/acceptor.h"
+#include "transport/control/control_link.h"
+#include "transport/control/control_messages.h"
+#include "transport/control/control_tcp.h"
+#include "transport/control/handshake.h"
+#include "transport/control/wire.h"
 
 namespace plumbline {
 namespace {

@@ -1,4 +1,4 @@
-#include "transport/fault.h"
+#include "transport/channel/fault.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "transport/frame.h"
+#include "transport/channel/frame.h"
 
 #include <gmock/gmock.h>
 

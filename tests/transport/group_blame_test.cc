@@ -3,7 +3,7 @@
 #include <limits>
 #include <map>
 
-#include "transport/blame.h"
+#include "transport/control/blame.h"
 
 namespace plumbline {
 namespace {

@@ -4,9 +4,9 @@
 #include <map>
 
 #include "channel_pair.h"
-#include "transport/fault.h"
-#include "transport/memory.h"
-#include "transport/memory_stream.h"
+#include "transport/channel/fault.h"
+#include "transport/memory/memory.h"
+#include "transport/memory/memory_stream.h"
 
 namespace plumbline {
 namespace {

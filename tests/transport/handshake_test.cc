@@ -1,12 +1,12 @@
 // The handshake as a machine of bytes: agreement, every kind of disagreement, and hostile input.
-#include "transport/handshake.h"
+#include "transport/control/handshake.h"
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <random>
 
-#include "transport/config_difference.h"
+#include "transport/control/config_difference.h"
 
 namespace plumbline {
 namespace {

@@ -8,7 +8,7 @@
 #include <latch>
 
 #include "tcp_world.h"
-#include "transport/raw.h"
+#include "transport/channel/raw.h"
 
 namespace plumbline {
 namespace {

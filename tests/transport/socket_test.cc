@@ -1,5 +1,5 @@
 // Sockets: addresses, errors and their causes, buffers, streams.
-#include "transport/socket.h"
+#include "transport/tcp/socket.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "tcp_world.h"
-#include "transport/port_owner.h"
-#include "transport/tcp_stream.h"
+#include "transport/tcp/port_owner.h"
+#include "transport/tcp/tcp_stream.h"
 
 namespace plumbline {
 namespace {

@@ -9,9 +9,9 @@
 #include <thread>
 
 #include "core/clock.h"
-#include "core/host.h"
+#include "core/host/host.h"
 #include "tcp_world.h"
-#include "transport/raw.h"
+#include "transport/channel/raw.h"
 
 namespace plumbline {
 namespace {

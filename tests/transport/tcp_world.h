@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "channel_pair.h"
-#include "transport/socket.h"
-#include "transport/tcp.h"
+#include "transport/tcp/socket.h"
+#include "transport/tcp/tcp.h"
 
 namespace plumbline::test {
 

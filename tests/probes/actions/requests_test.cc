@@ -3,7 +3,7 @@
 
 #include "actions/support.h"
 #include "core/clock.h"
-#include "core/trace_summary.h"
+#include "core/diagnosis/trace_summary.h"
 #include "probes/actions/actions.h"
 #include "probes/evidence.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "core/host_agent.h"
+#include "core/diagnosis/host_agent.h"
 #include "core/json.h"
 #include "probes/actions/ends.h"
 #include "probes/actions/listener.h"

@@ -3,7 +3,7 @@
 
 #include "probes/actions/link_query_linux.h"
 #include "probes/actions/netlink_linux.h"
-#include "transport/tcp_table_linux.h"
+#include "transport/tcp/tcp_table_linux.h"
 
 namespace plumbline {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "probes/judges.h"
+#include "probes/judges/judges.h"
 #include "probes/rules/rules.h"
 
 namespace plumbline::test {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "evidence_builder.h"
-#include "probes/judges.h"
+#include "probes/judges/judges.h"
 #include "probes/rules/rules.h"
 
 namespace plumbline::test {

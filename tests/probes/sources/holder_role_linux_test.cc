@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/fd.h"
-#include "core/process_facts.h"
+#include "core/host/process_facts.h"
 #include "probes/sources/holder_role.h"
 
 namespace plumbline {

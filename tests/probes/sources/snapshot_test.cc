@@ -10,7 +10,7 @@
 #include "core/json.h"
 #include "probes/sources/own_process.h"
 #include "probes/sources/source.h"
-#include "transport/socket.h"
+#include "transport/tcp/socket.h"
 
 namespace plumbline {
 namespace {

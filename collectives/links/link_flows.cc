@@ -1,0 +1,291 @@
+#include "collectives/links/link_flows.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <limits>
+#include <thread>
+#include <vector>
+
+#include "collectives/links/link_numbers.h"
+#include "core/stats/stats.h"
+#include "transport/tcp/tcp_stats.h"
+
+namespace plumbline {
+namespace {
+
+constexpr size_t kChunk = 128u << 10;       // bytes per write and read of a stream
+constexpr int64_t kDrainMs = 3000;          // for what is under way when a stream's time is over
+constexpr int64_t kReportMs = 3000;         // for the receiver's report after that
+constexpr uint64_t kMostRoundTrips = 2000;  // twice what a p99 needs
+constexpr uint64_t kWantedRoundTrips = 1000;
+constexpr int kWarmupRoundTrips = 20;
+constexpr int64_t kLatencyStretch = 4;  // at most so many times the asked time for a p99
+constexpr size_t kMostIntervals = 100'000;
+constexpr unsigned char kGoOn = 1, kStop = 0;  // first byte of a round trip's message
+constexpr int64_t kLoadedGapNs = 500'000;      // between round trips under load: they only look
+
+LinkRtt rtt_of(const std::vector<int64_t>& samples) {
+  const TimeSummary summary = summarize(samples);
+  return {summary.n, summary.min, summary.p50, summary.p99, summary.max};
+}
+
+// The initiator's end of the echo.
+class Pinger {
+ public:
+  Pinger(int fd, size_t bytes, const LinkWait& wait, Deadline deadline)
+      : fd_(fd), wait_(wait), deadline_(deadline), out_(std::max<size_t>(bytes, 1), kGoOn) {
+    in_.resize(out_.size());
+  }
+
+  Status once(int64_t* ns) {
+    const int64_t start = monotonic_ns();
+    Status done = link_send(fd_, out_.data(), out_.size(), wait_, deadline_);
+    if (done) done = link_receive(fd_, in_.data(), in_.size(), wait_, deadline_);
+    if (ns != nullptr) *ns = monotonic_ns() - start;
+    return done;
+  }
+
+  // Until more(samples so far) says no.
+  template <typename More>
+  Status many(std::vector<int64_t>& samples, int64_t gap_ns, const More& more) {
+    while (more(samples.size())) {
+      int64_t ns = 0;
+      if (const Status done = once(&ns); !done) return done;
+      samples.push_back(ns);
+      if (gap_ns > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(gap_ns));
+    }
+    return {};
+  }
+
+  Status stop() {
+    out_.front() = kStop;
+    return link_send(fd_, out_.data(), out_.size(), wait_, deadline_);
+  }
+
+  // Warm-up, then idle round trips: enough for a p99 where the time allows.
+  Status idle(std::vector<int64_t>& samples, int64_t time_ns) {
+    for (int i = 0; i < kWarmupRoundTrips; ++i) {
+      if (const Status done = once(nullptr); !done) return done;
+    }
+    const int64_t start = monotonic_ns();
+    return many(samples, 0, [&](size_t have) {
+      const int64_t elapsed = monotonic_ns() - start;
+      if (have >= kMostRoundTrips || elapsed >= kLatencyStretch * time_ns) return have == 0;
+      return elapsed < time_ns || have < kWantedRoundTrips;
+    });
+  }
+
+ private:
+  int fd_;
+  const LinkWait& wait_;
+  Deadline deadline_;
+  std::vector<unsigned char> out_, in_;
+};
+
+// The other end, until the message that says stop.
+Status echo(int fd, size_t bytes, const LinkWait& wait, Deadline deadline) {
+  std::vector<unsigned char> message(std::max<size_t>(bytes, 1));
+  while (true) {
+    Status done = link_receive(fd, message.data(), message.size(), wait, deadline);
+    if (!done || message.front() == kStop) return done;
+    done = link_send(fd, message.data(), message.size(), wait, deadline);
+    if (!done) return done;
+  }
+}
+
+// Streams move large chunks: there is nothing to gain by spinning, and others want the cores.
+LinkWait patient(const LinkWait& wait) {
+  LinkWait out = wait;
+  out.options.spin_ns = 0;
+  return out;
+}
+
+Status send_for(int fd, int64_t time_ns, const LinkWait& wait) {
+  std::vector<char> chunk(kChunk, 'x');
+  const int64_t end = monotonic_ns() + time_ns;
+  while (monotonic_ns() < end) {
+    const ssize_t sent = ::send(fd, chunk.data(), chunk.size(), send_flags());
+    if (sent > 0) continue;
+    const int err = errno;
+    if (err != EAGAIN && err != EWOULDBLOCK && err != EINTR) {
+      return fail(socket_error("sending", err));
+    }
+    const Status ready = link_wait(fd, POLLOUT, wait, Deadline::at_ns(end));
+    if (!ready && ready.error().code != ErrorCode::kTimeout) return ready;
+  }
+  ::shutdown(fd, SHUT_WR);
+  return {};
+}
+
+// What one connection brought.
+struct Received {
+  uint64_t bytes = 0;  // within the time
+  int64_t elapsed_ns = 0;
+  std::vector<uint64_t> series;
+  Status status;
+};
+
+void receive_all(int fd, int64_t time_ns, const LinkWait& wait, Received& out) {
+  std::vector<char> chunk(kChunk);
+  const int64_t interval = series_interval_ns(time_ns);
+  // The first byte may come only after the sender's idle round trips.
+  Deadline deadline = Deadline::after_ns(2 * time_ns + kDrainMs * kMillisecond);
+  int64_t first = 0;
+  while (true) {
+    const Expected<size_t> got = link_receive_some(fd, chunk.data(), chunk.size(), wait, deadline);
+    if (!got) {
+      // The time is over and the rest still waits in buffers on the way: what came, counts.
+      if (got.error().code != ErrorCode::kTimeout || out.bytes == 0) out.status = fail(got.error());
+      out.elapsed_ns = time_ns;
+      return;
+    }
+    const int64_t now = monotonic_ns();
+    if (*got == 0) {
+      // Not the last byte's time: a stream that stalled until the end was slow, not short.
+      out.elapsed_ns = std::min(time_ns, now - first);
+      return;
+    }
+    if (first == 0) {
+      first = now;
+      deadline = Deadline::at_ns(first + time_ns + kDrainMs * kMillisecond);
+    }
+    const int64_t since = now - first;
+    if (since > time_ns) continue;
+    out.bytes += *got;
+    const auto index = static_cast<size_t>(since / interval);
+    if (out.series.size() <= index) out.series.resize(index + 1, 0);
+    out.series[index] += *got;
+  }
+}
+
+std::vector<uint64_t> report_of(const Received& received) {
+  std::vector<uint64_t> numbers = {received.bytes, static_cast<uint64_t>(received.elapsed_ns)};
+  numbers.insert(numbers.end(), received.series.begin(), received.series.end());
+  return numbers;
+}
+
+Status take_report(const std::vector<uint64_t>& numbers, int fd, LinkResult& result) {
+  constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+  if (numbers.size() < 2 || numbers[0] > kMost || numbers[1] > kMost) {
+    return fail(ErrorCode::kProtocol, "the receiver's report makes no sense");
+  }
+  LinkStream stream;
+  stream.bytes = numbers[0];
+  stream.series.assign(numbers.begin() + 2, numbers.end());
+  StreamStats stats;
+  read_tcp_stats(fd, stats);
+  stream.retransmits = stats.retransmits;
+  const auto elapsed = static_cast<int64_t>(numbers[1]);
+  if (stream.bytes == 0 || elapsed <= 0) {
+    return fail(
+        ErrorCode::kTimeout, "no stream arrived although the connection stands",
+        "large packets may vanish (check the MTU of both ends and of what is between), or the "
+        "receiver got no core");
+  }
+  result.rate_Bps = result.rate_Bps.value_or(0) +
+                    static_cast<double>(stream.bytes) / static_cast<double>(elapsed) * 1e9;
+  result.elapsed_ns = std::max(result.elapsed_ns, elapsed);
+  result.streams.push_back(std::move(stream));
+  return {};
+}
+
+// Idle and loaded round trips on the control connection; `streaming` turns false when the streams
+// have ended.
+Status loaded_round_trips(Pinger& pinger, const std::atomic<bool>& streaming, LinkResult& result) {
+  std::vector<int64_t> samples;
+  const Status done = pinger.many(samples, kLoadedGapNs, [&](size_t have) {
+    return streaming.load(std::memory_order_relaxed) && have < kMostRoundTrips * 10;
+  });
+  if (done && !samples.empty()) result.loaded_rtt = rtt_of(samples);
+  return done;
+}
+
+}  // namespace
+
+int64_t series_interval_ns(int64_t time_ns) {
+  return std::clamp<int64_t>(time_ns / 5, kMillisecond, 100 * kMillisecond);
+}
+
+int64_t flow_limit_ms(int64_t time_ns) {
+  return kLatencyStretch * time_ns / kMillisecond + 2 * (kDrainMs + kReportMs);
+}
+
+Status latency_from(LinkSession& session, const FlowSettings& settings, LinkResult& result) {
+  const Deadline deadline = Deadline::after_ms(flow_limit_ms(settings.time_ns));
+  Pinger pinger(session.control.get(), settings.message_bytes, settings.wait, deadline);
+  std::vector<int64_t> samples;
+  Status done = pinger.idle(samples, settings.time_ns);
+  if (done) done = pinger.stop();
+  if (done) result.rtt = rtt_of(samples);
+  return done;
+}
+
+Status latency_to(LinkSession& session, const FlowSettings& settings) {
+  return echo(session.control.get(), settings.message_bytes, settings.wait,
+              Deadline::after_ms(flow_limit_ms(settings.time_ns)));
+}
+
+Status streams_from(LinkSession& session, const FlowSettings& settings, LinkResult& result) {
+  const LinkWait wait = patient(settings.wait);
+  const Deadline deadline = Deadline::after_ms(flow_limit_ms(settings.time_ns));
+  Pinger pinger(session.control.get(), settings.message_bytes, settings.wait, deadline);
+  if (settings.loaded) {
+    std::vector<int64_t> samples;
+    if (const Status done = pinger.idle(samples, settings.time_ns / kLatencyStretch); !done) {
+      return done;
+    }
+    result.rtt = rtt_of(samples);
+  }
+  std::vector<Status> sent(session.data.size());
+  std::vector<std::thread> threads;
+  std::atomic<size_t> running{session.data.size()};
+  std::atomic<bool> streaming{true};
+  for (size_t i = 0; i < session.data.size(); ++i) {
+    threads.emplace_back([&, i] {
+      sent[i] = send_for(session.data[i].get(), settings.time_ns, wait);
+      if (--running == 0) streaming = false;
+    });
+  }
+  Status done;
+  if (settings.loaded) done = loaded_round_trips(pinger, streaming, result);
+  for (std::thread& thread : threads) thread.join();
+  if (settings.loaded && done) done = pinger.stop();
+  for (const Status& status : sent) {
+    if (done && !status) done = status;
+  }
+  result.interval_ns = series_interval_ns(settings.time_ns);
+  for (size_t i = 0; done && i < session.data.size(); ++i) {
+    const auto report = receive_numbers(session.control.get(), kMostIntervals, wait, deadline);
+    done = report ? take_report(*report, session.data[i].get(), result) : fail(report.error());
+  }
+  if (!done) {
+    result.rate_Bps.reset();
+    result.streams.clear();
+  }
+  return done;
+}
+
+Status streams_to(LinkSession& session, const FlowSettings& settings) {
+  const LinkWait wait = patient(settings.wait);
+  const Deadline deadline = Deadline::after_ms(flow_limit_ms(settings.time_ns));
+  std::vector<Received> received(session.data.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < session.data.size(); ++i) {
+    threads.emplace_back(
+        [&, i] { receive_all(session.data[i].get(), settings.time_ns, wait, received[i]); });
+  }
+  Status done;
+  if (settings.loaded)
+    done = echo(session.control.get(), settings.message_bytes, settings.wait, deadline);
+  for (std::thread& thread : threads) thread.join();
+  for (const Received& one : received) {
+    if (done) done = send_numbers(session.control.get(), report_of(one), wait, deadline);
+  }
+  return done;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,55 @@
+// What probes say: a Check is one question with its outcome (pass, warn, fail, skipped, unknown:
+// never is "unknown" a pass); a Finding is a root cause with evidence and the exact remedy. The
+// JSON of `doctor --json` is written from these. Plain values.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/diagnosis/remedy.h"
+
+namespace plumbline {
+
+enum class CheckOutcome { kPass, kWarn, kFail, kSkipped, kUnknown };
+const char* to_string(CheckOutcome outcome);
+
+struct Check {
+  std::string key;         // unique in one run: "tcp.connect/local0>local1:29600"
+  std::string id;          // probe id: "tcp.connect"
+  std::string host, peer;  // peer empty when none
+  std::optional<int> port;
+  CheckOutcome outcome = CheckOutcome::kUnknown;
+  std::string reason;  // one line: what was seen, or why it was skipped
+};
+
+struct Evidence {
+  std::string host, check, text;
+};
+
+enum class Severity { kFail, kWarn, kNote };
+const char* to_string(Severity severity);
+
+struct Finding {
+  std::string cause;  // cause id, "tcp.port_in_use"
+  Severity outcome = Severity::kFail;
+  std::string host, peer;
+  std::optional<int> port;
+  std::vector<int> ports;
+  double confidence = 1.0;
+  std::vector<Evidence> evidence;
+  Remedy remedy;
+  std::vector<std::string> explains;  // keys of checks that this makes redundant
+};
+
+void to_json(nlohmann::json& json, const Check& check);
+void to_json(nlohmann::json& json, const Finding& finding);
+// What to_json() wrote, but for the commands of the remedy: they come back as text to be shown,
+// never as something to execute. Unknown keys are ignored, missing ones keep their default, words
+// that are not known become "unknown" and "note"; a value of the wrong type or out of range throws
+// nlohmann::json::exception: whoever reads a file catches it.
+void from_json(const nlohmann::json& json, Check& check);
+void from_json(const nlohmann::json& json, Finding& finding);
+
+}  // namespace plumbline

@@ -1,0 +1,72 @@
+#include <fmt/format.h>
+#include <mach/mach.h>
+#include <stdlib.h>
+#include <sys/sysctl.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "core/host/host_internal.h"
+#include "core/host/host_parse.h"
+
+namespace plumbline {
+namespace {
+
+std::optional<std::string> sysctl_text(const char* name) {
+  size_t size = 0;
+  if (sysctlbyname(name, nullptr, &size, nullptr, 0) != 0 || size == 0) return std::nullopt;
+  std::string text(size, '\0');
+  if (sysctlbyname(name, text.data(), &size, nullptr, 0) != 0) return std::nullopt;
+  text.resize(size);
+  return std::string(text.c_str());  // up to the terminating zero
+}
+
+std::optional<uint64_t> sysctl_number(const char* name) {
+  uint64_t value = 0;  // little-endian: a 32-bit answer lands in the low half
+  size_t size = sizeof value;
+  if (sysctlbyname(name, &value, &size, nullptr, 0) != 0) return std::nullopt;
+  return value;
+}
+
+void read_names(HostFacts& facts) {
+  facts.os = "macOS " + sysctl_text("kern.osproductversion").value_or("(version unknown)");
+  utsname names{};
+  if (uname(&names) != 0) return;
+  facts.kernel = fmt::format("{} {} {}", names.sysname, names.release, names.machine);
+  facts.arch = names.machine;
+}
+
+uint64_t available_memory() {
+  vm_statistics64_data_t pages{};
+  mach_msg_type_number_t count = HOST_VM_INFO64_COUNT;
+  if (host_statistics64(mach_host_self(), HOST_VM_INFO64, reinterpret_cast<host_info64_t>(&pages),
+                        &count) != KERN_SUCCESS) {
+    return 0;
+  }
+  const uint64_t free_pages = uint64_t{pages.free_count} + pages.inactive_count;
+  return free_pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+void read_platform_facts(HostFacts& facts) {
+  read_names(facts);
+  facts.cpu_model = sysctl_text("machdep.cpu.brand_string").value_or("");
+  facts.memory_bytes = sysctl_number("hw.memsize").value_or(0);
+  facts.memory_available_bytes = available_memory();
+  double load = 0;
+  if (getloadavg(&load, 1) == 1) facts.load1 = load;
+  if (sysctl_number("kern.hv_vmm_present").value_or(0) == 1) facts.virtualisation = "hypervisor";
+  // One limit for both directions; a socket's two buffers share it.
+  facts.rmem_max = sysctl_number("kern.ipc.maxsockbuf");
+  facts.wmem_max = facts.rmem_max;
+  facts.ephemeral_ports = parse_port_range(
+      fmt::format("{} {}", sysctl_number("net.inet.ip.portrange.first").value_or(0),
+                  sysctl_number("net.inet.ip.portrange.last").value_or(0)));
+  facts.boot_id = sysctl_text("kern.bootsessionuuid").value_or("");
+}
+
+void read_platform_libraries(std::map<std::string, std::string>& libraries) {
+  if (const auto version = sysctl_text("kern.osversion")) libraries["libSystem"] = *version;
+}
+
+}  // namespace plumbline

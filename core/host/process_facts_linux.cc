@@ -1,0 +1,71 @@
+// proc(5).
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+
+#include "core/host/process_facts.h"
+
+namespace plumbline {
+namespace {
+
+std::string read_all(int64_t pid, const char* file) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/" + file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+// The number behind a label of /proc/PID/status, such as "\nPPid:"; the name in its first line is
+// written without line breaks.
+std::optional<int64_t> number_behind(const std::string& status, std::string_view label) {
+  size_t at = status.find(label);
+  if (at == std::string::npos) return std::nullopt;
+  at = status.find_first_not_of(" \t", at + label.size());
+  if (at == std::string::npos) return std::nullopt;
+  int64_t value = 0;
+  const char* begin = status.data() + at;
+  const auto [end, problem] = std::from_chars(begin, status.data() + status.size(), value);
+  if (problem != std::errc() || end == begin) return std::nullopt;
+  return value;
+}
+
+// Strings that each end in a NUL.
+template <typename Take>
+void each_string(const std::string& text, Take&& take) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\0', at), text.size());
+    take(std::string_view(text).substr(at, end - at));
+    at = end + 1;
+  }
+}
+
+}  // namespace
+
+std::optional<ProcessFacts> read_process(int64_t pid) {
+  if (pid <= 0) return std::nullopt;
+  const std::string status = read_all(pid, "status");
+  const std::optional<int64_t> parent = number_behind(status, "\nPPid:");
+  if (!parent) return std::nullopt;
+  ProcessFacts facts;
+  facts.pid = pid;
+  facts.parent = *parent;
+  facts.user = number_behind(status, "\nUid:").value_or(-1);
+  facts.name = read_all(pid, "comm");
+  if (!facts.name.empty() && facts.name.back() == '\n') facts.name.pop_back();
+  each_string(read_all(pid, "cmdline"),
+              [&](std::string_view word) { facts.arguments.emplace_back(word); });
+  return facts;
+}
+
+std::string process_variable(int64_t pid, const std::string& name) {
+  const std::string wanted = name + "=";
+  std::string value;
+  bool found = false;
+  each_string(read_all(pid, "environ"), [&](std::string_view entry) {
+    if (found || entry.substr(0, wanted.size()) != wanted) return;
+    found = true;
+    value = entry.substr(wanted.size());
+  });
+  return value;
+}
+
+}  // namespace plumbline

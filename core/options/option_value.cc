@@ -1,0 +1,204 @@
+#include "core/options/option_value.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstdlib>
+
+#include "core/units.h"
+
+namespace plumbline {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+std::vector<std::string> split_choices(std::string_view choices) {
+  std::vector<std::string> out(1);
+  for (const char c : choices) {
+    if (c == '|') {
+      out.emplace_back();
+    } else {
+      out.back() += c;
+    }
+  }
+  return out;
+}
+
+template <typename T>
+std::optional<T> parse_number(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<double> parse_real(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || end != text.c_str() + text.size()) return std::nullopt;
+  return value;
+}
+
+// "256Ki" for 262144: the shortest exact spelling.
+std::string spell_bytes(uint64_t bytes) {
+  for (const auto& [unit, shift] : {std::pair{"Gi", 30}, {"Mi", 20}, {"Ki", 10}}) {
+    const uint64_t factor = uint64_t{1} << shift;
+    if (bytes >= factor && bytes % factor == 0) return fmt::format("{}{}", bytes / factor, unit);
+  }
+  return std::to_string(bytes);
+}
+
+std::string spell_limit(const OptionRow& row, double limit) {
+  const auto whole = static_cast<uint64_t>(limit);
+  return row.type == OptionType::kBytes ? spell_bytes(whole) : std::to_string(whole);
+}
+
+// What a value of this row must look like.
+std::string description(const OptionRow& row) {
+  const std::string range =
+      row.min > row.max
+          ? ""
+          : fmt::format(" from {} to {}", spell_limit(row, row.min), spell_limit(row, row.max));
+  switch (row.type) {
+    case OptionType::kBool:
+      return "on or off";
+    case OptionType::kInt:
+      return "a whole number" + range;
+    case OptionType::kBytes:
+      return fmt::format("a size{}, such as {}", range, row.default_value);
+    case OptionType::kDurationMs:
+      return fmt::format("a time in ms{}, or one with a unit such as 30s", range);
+    case OptionType::kChoice: {
+      std::string list;
+      for (const std::string& choice : split_choices(row.choices)) {
+        list += (list.empty() ? "" : ", ") + choice;
+      }
+      return "one of " + list;
+    }
+    case OptionType::kReal:
+      return "a number" + range;
+    case OptionType::kPort:
+      return "a port from 1 to 65535, or auto";
+    case OptionType::kAddress:
+      return "a numeric IPv4 or IPv6 address, or auto";
+    case OptionType::kText:
+      break;
+  }
+  return "text of one line";
+}
+
+bool in_range(const OptionRow& row, double value) {
+  return row.min > row.max || (value >= row.min && value <= row.max);
+}
+
+std::optional<std::string> canonical_bool(const std::string& text) {
+  for (const char* word : {"on", "true", "yes", "1"}) {
+    if (text == word) return "on";
+  }
+  for (const char* word : {"off", "false", "no", "0"}) {
+    if (text == word) return "off";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> canonical_whole(const OptionRow& row, const std::string& text) {
+  const auto value = parse_number<int64_t>(text);
+  if (!value || !in_range(row, static_cast<double>(*value))) return std::nullopt;
+  return std::to_string(*value);
+}
+
+std::optional<std::string> canonical_bytes(const OptionRow& row, const std::string& text) {
+  const auto value = parse_bytes(text);
+  if (!value || !in_range(row, static_cast<double>(*value))) return std::nullopt;
+  return spell_bytes(*value);
+}
+
+std::optional<std::string> canonical_ms(const OptionRow& row, const std::string& text) {
+  if (auto plain = canonical_whole(row, text)) return plain;
+  const auto ns = parse_duration(text);
+  if (!ns || *ns % 1'000'000 != 0) return std::nullopt;
+  return canonical_whole(row, std::to_string(*ns / 1'000'000));
+}
+
+std::optional<std::string> canonical_choice(const OptionRow& row, const std::string& text) {
+  for (const std::string& choice : split_choices(row.choices)) {
+    if (lower(choice) == lower(text)) return choice;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> canonical_address(const std::string& text) {
+  if (lower(text) == "auto") return "auto";
+  unsigned char buffer[16];
+  const std::string without_scope = text.substr(0, text.find('%'));
+  if (inet_pton(AF_INET, text.c_str(), buffer) == 1) return text;
+  if (inet_pton(AF_INET6, without_scope.c_str(), buffer) == 1) return lower(text);
+  return std::nullopt;
+}
+
+// Free text goes into records, hashes and log lines: one line, no control characters.
+std::optional<std::string> canonical_text(const std::string& text) {
+  const bool printable = std::none_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+  });
+  if (!printable || text.size() > 4096) return std::nullopt;
+  return text;
+}
+
+}  // namespace
+
+std::optional<std::string> canonical_option(const OptionRow& row, const std::string& text) {
+  switch (row.type) {
+    case OptionType::kBool:
+      return canonical_bool(lower(text));
+    case OptionType::kInt:
+      return canonical_whole(row, text);
+    case OptionType::kPort:
+      return lower(text) == "auto" ? "auto" : canonical_whole(row, text);
+    case OptionType::kBytes:
+      return canonical_bytes(row, text);
+    case OptionType::kDurationMs:
+      return canonical_ms(row, text);
+    case OptionType::kChoice:
+      return canonical_choice(row, text);
+    case OptionType::kReal: {
+      const auto value = parse_real(text);
+      if (!value || !in_range(row, *value)) return std::nullopt;
+      return fmt::format("{}", *value);
+    }
+    case OptionType::kAddress:
+      return canonical_address(text);
+    case OptionType::kText:
+      break;
+  }
+  return canonical_text(text);
+}
+
+std::string accepted_option(const OptionRow& row, const std::string& text) {
+  if (row.type == OptionType::kBytes) {
+    const auto parsed = parse_bytes(text);
+    if (!parsed && !parsed.error().hint.empty()) return parsed.error().hint;
+  }
+  return "give " + description(row);
+}
+
+bool is_whole_number(OptionType type) {
+  return type == OptionType::kInt || type == OptionType::kBytes ||
+         type == OptionType::kDurationMs || type == OptionType::kPort;
+}
+
+int64_t option_integer(const OptionRow& row, const std::string& value) {
+  if (row.type == OptionType::kBytes) return static_cast<int64_t>(parse_bytes(value).value_or(0));
+  return parse_number<int64_t>(value).value_or(0);
+}
+
+double option_real(const std::string& value) { return parse_real(value).value_or(0); }
+
+}  // namespace plumbline

@@ -1,0 +1,249 @@
+#include "core/record/cell_filter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "core/hint.h"
+#include "core/units.h"
+
+namespace plumbline {
+namespace {
+
+// The fields of a cell that a term can name: one of the two functions is there.
+struct FieldRow {
+  const char* name;
+  const std::string& (*word)(const Cell&);
+  int64_t (*number)(const Cell&);
+  bool bare;  // a bare word is compared with it
+};
+constexpr FieldRow kFields[] = {
+    {"kind", [](const Cell& c) -> const std::string& { return c.kind; }, nullptr, true},
+    {"op", [](const Cell& c) -> const std::string& { return c.op; }, nullptr, true},
+    {"algorithm", [](const Cell& c) -> const std::string& { return c.algorithm; }, nullptr, true},
+    {"dtype", [](const Cell& c) -> const std::string& { return c.dtype; }, nullptr, true},
+    {"transport", [](const Cell& c) -> const std::string& { return c.transport; }, nullptr, true},
+    {"measure", [](const Cell& c) -> const std::string& { return c.measure; }, nullptr, true},
+    {"engine", [](const Cell& c) -> const std::string& { return c.engine; }, nullptr, false},
+    {"redop", [](const Cell& c) -> const std::string& { return c.redop; }, nullptr, false},
+    {"placement", [](const Cell& c) -> const std::string& { return c.placement; }, nullptr, false},
+    {"sync", [](const Cell& c) -> const std::string& { return c.sync; }, nullptr, false},
+    {"cache", [](const Cell& c) -> const std::string& { return c.cache; }, nullptr, false},
+    {"hosts", [](const Cell& c) -> const std::string& { return c.hosts; }, nullptr, false},
+    {"distribution", [](const Cell& c) -> const std::string& { return c.distribution; }, nullptr,
+     false},
+    {"bytes", nullptr, [](const Cell& c) { return static_cast<int64_t>(c.bytes); }, false},
+    {"count", nullptr, [](const Cell& c) { return static_cast<int64_t>(c.count); }, false},
+    {"ranks", nullptr, [](const Cell& c) { return int64_t{c.ranks}; }, false},
+    {"root", nullptr, [](const Cell& c) { return int64_t{c.root}; }, false},
+    {"outstanding", nullptr, [](const Cell& c) { return int64_t{c.outstanding}; }, false},
+    {"repeat", nullptr, [](const Cell& c) { return int64_t{c.repeat}; }, false},
+    {"rate_bps", nullptr, [](const Cell& c) { return static_cast<int64_t>(c.rate_bps); }, false},
+};
+constexpr std::string_view kConfig = "config.";  // and the name of an option of the cell's own
+
+const FieldRow* find_field(const std::string& name) {
+  for (const FieldRow& row : kFields) {
+    if (name == row.name) return &row;
+  }
+  return nullptr;
+}
+
+bool is_config(const std::string& field) {
+  return field.size() > kConfig.size() && field.compare(0, kConfig.size(), kConfig) == 0;
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> out;
+  size_t from = 0;
+  while (true) {
+    const size_t end = text.find(separator, from);
+    out.push_back(text.substr(from, end - from));
+    if (end == std::string::npos) return out;
+    from = end + 1;
+  }
+}
+
+Expected<int64_t> parse_number(const std::string& field, const std::string& text) {
+  if (field == "bytes") {
+    const auto bytes = parse_bytes(text);
+    if (!bytes) return fail(bytes.error());
+    return static_cast<int64_t>(*bytes);
+  }
+  if (field == "rate_bps" && text.find("bit") != std::string::npos) {
+    const auto rate = parse_bit_rate(text);
+    if (!rate) return fail(rate.error());
+    return static_cast<int64_t>(*rate);
+  }
+  int64_t number = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (status != std::errc() || end != text.data() + text.size()) {
+    return fail(ErrorCode::kUsage, fmt::format("{} is not a whole number", in_quotes(text)));
+  }
+  return number;
+}
+
+// "64Ki", or "64Ki..1Mi" with both ends in it.
+Expected<std::pair<int64_t, int64_t>> parse_range(const std::string& field,
+                                                  const std::string& text) {
+  const size_t dots = text.find("..");
+  const auto first = parse_number(field, text.substr(0, dots));
+  if (!first) return fail(first.error());
+  if (dots == std::string::npos) return std::pair(*first, *first);
+  const auto last = parse_number(field, text.substr(dots + 2));
+  if (!last) return fail(last.error());
+  if (*first > *last) {
+    return fail(ErrorCode::kUsage, fmt::format("{} ends before it begins", in_quotes(text)),
+                "exchange its ends");
+  }
+  return std::pair(*first, *last);
+}
+
+// Values that the cells have in this field, or (field = "") in any field for bare words.
+std::vector<std::string> words_in(const std::vector<Cell>& cells, const std::string& field) {
+  std::set<std::string> words;
+  for (const Cell& cell : cells) {
+    if (is_config(field)) {
+      const auto found = cell.params.find(field.substr(kConfig.size()));
+      if (found != cell.params.end()) words.insert(found->second);
+      continue;
+    }
+    for (const FieldRow& row : kFields) {
+      const bool wanted = field.empty() ? row.bare : field == row.name;
+      if (!wanted || row.word == nullptr || row.word(cell).empty()) continue;
+      words.insert(row.word(cell));
+    }
+  }
+  return {words.begin(), words.end()};
+}
+
+Error bad_term(const std::string& text, const std::string& what, const std::string& hint) {
+  Error error;
+  error.code = ErrorCode::kUsage;
+  error.what = fmt::format("filter {}: {}", in_quotes(text), what);
+  error.hint = hint;
+  return error;
+}
+
+}  // namespace
+
+std::vector<std::string> filter_field_names() {
+  std::vector<std::string> names;
+  for (const FieldRow& row : kFields) names.emplace_back(row.name);
+  return names;
+}
+
+bool filter_field_is_number(const std::string& name) {
+  const FieldRow* row = find_field(name);
+  return row != nullptr && row->number != nullptr;
+}
+
+Expected<FilterTerm> FilterTerm::parse(const std::string& text, const std::vector<Cell>& cells) {
+  return parse_with(text, &cells);
+}
+
+Expected<FilterTerm> FilterTerm::parse_unseen(const std::string& text) {
+  return parse_with(text, nullptr);
+}
+
+Expected<FilterTerm> FilterTerm::parse_with(const std::string& text,
+                                            const std::vector<Cell>* cells) {
+  FilterTerm term;
+  term.text_ = text;
+  const size_t mark = text.find_first_of("=!<>");
+  std::string values = text;
+  if (mark != std::string::npos) {
+    term.field_ = text.substr(0, mark);
+    if (find_field(term.field_) == nullptr && !is_config(term.field_)) {
+      return fail(bad_term(text, fmt::format("a cell has no field {}", in_quotes(term.field_)),
+                           hint_for(term.field_, filter_field_names())));
+    }
+    static const std::vector<std::pair<std::string, Relation>> kRelations = {
+        {">=", Relation::kAtLeast}, {"<=", Relation::kAtMost}, {"!=", Relation::kNotEqual},
+        {"==", Relation::kEqual},   {"=", Relation::kEqual},   {">", Relation::kAbove},
+        {"<", Relation::kBelow}};
+    const auto relation = std::find_if(kRelations.begin(), kRelations.end(), [&](const auto& each) {
+      return text.compare(mark, each.first.size(), each.first) == 0;
+    });
+    if (relation == kRelations.end()) {
+      return fail(bad_term(text, "no relation", "use one of = != >= <= > <"));
+    }
+    term.relation_ = relation->second;
+    values = text.substr(mark + relation->first.size());
+  } else if (cells == nullptr) {
+    return fail(bad_term(text, "it names no field", "write field=value"));
+  }
+  const bool ordered = term.relation_ != Relation::kEqual && term.relation_ != Relation::kNotEqual;
+  if (filter_field_is_number(term.field_)) {
+    for (const std::string& value : split(values, ',')) {
+      const auto range = parse_range(term.field_, value);
+      if (!range) return fail(bad_term(text, range.error().what, range.error().hint));
+      term.ranges_.push_back(*range);
+    }
+    const bool one = term.ranges_.size() == 1 && term.ranges_[0].first == term.ranges_[0].second;
+    if (ordered && !one) {
+      return fail(bad_term(text, "several values cannot be compared so", "give one"));
+    }
+    return term;
+  }
+  if (ordered) return fail(bad_term(text, "this field is not a number", "use = or !="));
+  const std::vector<std::string> known =
+      cells == nullptr ? std::vector<std::string>{} : words_in(*cells, term.field_);
+  for (const std::string& value : split(values, ',')) {
+    const bool right = cells == nullptr
+                           ? !value.empty()
+                           : std::find(known.begin(), known.end(), value) != known.end();
+    if (!right && cells == nullptr) return fail(bad_term(text, "a value is empty", ""));
+    if (!right) {
+      return fail(
+          bad_term(text, fmt::format("no cell has {}", in_quotes(value)), hint_for(value, known)));
+    }
+    term.words_.push_back(value);
+  }
+  return term;
+}
+
+bool FilterTerm::number_holds(int64_t have) const {
+  const bool listed = std::any_of(ranges_.begin(), ranges_.end(), [have](const auto& range) {
+    return have >= range.first && have <= range.second;
+  });
+  switch (relation_) {
+    case Relation::kEqual:
+      return listed;
+    case Relation::kNotEqual:
+      return !listed;
+    case Relation::kAtLeast:
+      return have >= ranges_.front().first;
+    case Relation::kAtMost:
+      return have <= ranges_.front().first;
+    case Relation::kAbove:
+      return have > ranges_.front().first;
+    case Relation::kBelow:
+      return have < ranges_.front().first;
+  }
+  return false;
+}
+
+bool FilterTerm::holds(const Cell& cell) const {
+  if (const FieldRow* row = find_field(field_); row != nullptr && row->number != nullptr) {
+    return number_holds(row->number(cell));
+  }
+  const auto named = [&](const std::string& word) {
+    return std::find(words_.begin(), words_.end(), word) != words_.end();
+  };
+  bool equal = false;
+  if (is_config(field_)) {
+    const auto found = cell.params.find(field_.substr(kConfig.size()));
+    equal = found != cell.params.end() && named(found->second);
+  } else {
+    equal = std::any_of(std::begin(kFields), std::end(kFields), [&](const FieldRow& row) {
+      const bool asked = field_.empty() ? row.bare : field_ == row.name;
+      return asked && row.word != nullptr && named(row.word(cell));
+    });
+  }
+  return equal != (relation_ == Relation::kNotEqual);
+}
+
+}  // namespace plumbline

@@ -1,0 +1,290 @@
+#include "core/record/expect.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "core/hint.h"
+#include "core/units.h"
+
+namespace plumbline {
+namespace {
+
+using Relation = RuleBound::Relation;
+
+constexpr MetricUnitRow kUnits[] = {
+    {MetricUnit::kTime, "time", R"("<=10us")"},
+    {MetricUnit::kRate, "rate", R"(">=5GB/s", ">=40Gbit/s")"},
+    {MetricUnit::kShare, "share", R"(">=0.7", ">=70%")"},
+    {MetricUnit::kCount, "count", R"(0, "<=3")"},
+    {MetricUnit::kPerSecond, "per second", R"(">=5000", ">=5000/s")"},
+    {MetricUnit::kSize, "size", R"("<=64Mi")"},
+    {MetricUnit::kWord, "word", R"("clean", ["clean", "noisy"])"},
+};
+
+const char* example_of(MetricUnit unit) {
+  for (const MetricUnitRow& row : kUnits) {
+    if (row.unit == unit) return row.example;
+  }
+  return "";
+}
+
+// A plain decimal number, with `suffix` behind it where it is not empty.
+std::optional<double> plain_number(std::string text, const std::string& suffix) {
+  if (!suffix.empty()) {
+    const bool ends = text.size() > suffix.size() &&
+                      text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
+    if (!ends) return std::nullopt;
+    text.resize(text.size() - suffix.size());
+  }
+  // strtod alone would take "inf", "0x10" and leading spaces too.
+  if (text.empty() || text.find_first_not_of("0123456789.eE+-") != std::string::npos) {
+    return std::nullopt;
+  }
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (end != text.c_str() + text.size() || !std::isfinite(number)) return std::nullopt;
+  return number;
+}
+
+// "5GB/s", "40Gbit/s", "40Gbit" as bytes per second; the units are 10^3 apart.
+std::optional<double> rate_number(const std::string& text) {
+  struct Row {
+    const char* suffix;
+    double bytes;
+  };
+  static constexpr Row kRows[] = {
+      {"Tbit/s", 1e12 / 8}, {"Gbit/s", 1e9 / 8}, {"Mbit/s", 1e6 / 8}, {"Kbit/s", 1e3 / 8},
+      {"Tbit", 1e12 / 8},   {"Gbit", 1e9 / 8},   {"Mbit", 1e6 / 8},   {"Kbit", 1e3 / 8},
+      {"TB/s", 1e12},       {"GB/s", 1e9},       {"MB/s", 1e6},       {"kB/s", 1e3},
+      {"KB/s", 1e3},        {"B/s", 1},
+  };
+  for (const Row& row : kRows) {
+    if (const auto number = plain_number(text, row.suffix)) return *number * row.bytes;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> number_of(MetricUnit unit, const std::string& text) {
+  switch (unit) {
+    case MetricUnit::kTime: {
+      const auto ns = parse_duration(text);
+      return ns ? std::optional<double>(static_cast<double>(*ns)) : std::nullopt;
+    }
+    case MetricUnit::kRate:
+      return rate_number(text);
+    case MetricUnit::kShare: {
+      const auto percent = plain_number(text, "%");
+      return percent ? std::optional<double>(*percent / 100) : plain_number(text, "");
+    }
+    case MetricUnit::kCount: {
+      const auto number = plain_number(text, "");
+      return number && *number == std::floor(*number) ? number : std::nullopt;
+    }
+    case MetricUnit::kPerSecond: {
+      const auto number = plain_number(text, "/s");
+      return number ? number : plain_number(text, "");
+    }
+    case MetricUnit::kSize: {
+      const auto bytes = parse_bytes(text);
+      return bytes ? std::optional<double>(static_cast<double>(*bytes)) : std::nullopt;
+    }
+    case MetricUnit::kWord:
+      break;
+  }
+  return std::nullopt;
+}
+
+// Of a metric that nobody knows here: the first unit in which the text means something.
+std::optional<MetricUnit> guess_unit(const std::string& text) {
+  for (const MetricUnit unit : {MetricUnit::kShare, MetricUnit::kTime, MetricUnit::kRate,
+                                MetricUnit::kPerSecond, MetricUnit::kSize}) {
+    if (number_of(unit, text)) return unit;
+  }
+  return std::nullopt;
+}
+
+bool is_word_list(const std::string& text) {
+  return !text.empty() &&
+         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_,") == std::string::npos;
+}
+
+Error bad_bound(const std::string& text, const std::string& what, std::optional<MetricUnit> unit) {
+  return Error{ErrorCode::kConfig, fmt::format("{} {}", in_quotes(text), what), 0,
+               unit ? fmt::format("a {} is written like {}", to_string(*unit), example_of(*unit))
+                    : std::string("write a relation and a value, such as \">=0.7\""),
+               ""};
+}
+
+struct RelationRow {
+  const char* text;
+  Relation relation;
+};
+constexpr RelationRow kRelations[] = {
+    {">=", Relation::kAtLeast},  {"<=", Relation::kAtMost}, {"==", Relation::kEqual},
+    {"!=", Relation::kNotEqual}, {"=", Relation::kEqual},   {">", Relation::kAbove},
+    {"<", Relation::kBelow},
+};
+
+// Takes the relation off the front of `rest`; false when there is none.
+bool take_relation(std::string& rest, Relation& relation) {
+  for (const RelationRow& row : kRelations) {
+    if (rest.rfind(row.text, 0) != 0) continue;
+    relation = row.relation;
+    rest.erase(0, std::string_view(row.text).size());
+    rest.erase(0, rest.find_first_not_of(' '));
+    return true;
+  }
+  return false;
+}
+
+Expected<RuleBound> word_bound(RuleBound bound, const std::string& rest) {
+  const bool equality = bound.relation == Relation::kEqual || bound.relation == Relation::kNotEqual;
+  if (!equality || !is_word_list(rest)) {
+    return fail(bad_bound(bound.text, "is no word", MetricUnit::kWord));
+  }
+  size_t from = 0;
+  while (from <= rest.size()) {
+    const size_t comma = std::min(rest.find(',', from), rest.size());
+    if (comma > from) bound.words.push_back(rest.substr(from, comma - from));
+    from = comma + 1;
+  }
+  if (bound.words.empty()) return fail(bad_bound(bound.text, "is no word", MetricUnit::kWord));
+  return bound;
+}
+
+}  // namespace
+
+std::span<const MetricUnitRow> metric_unit_table() { return kUnits; }
+
+const char* to_string(MetricUnit unit) {
+  for (const MetricUnitRow& row : kUnits) {
+    if (row.unit == unit) return row.name;
+  }
+  return "?";
+}
+
+std::optional<MetricUnit> metric_unit_from(const std::string& name) {
+  for (const MetricUnitRow& row : kUnits) {
+    if (name == row.name) return row.unit;
+  }
+  return std::nullopt;
+}
+
+std::string metric_text(MetricUnit unit, double value) {
+  switch (unit) {
+    case MetricUnit::kTime:
+      return format_duration(value);
+    case MetricUnit::kRate:
+      return format_rate(value);
+    case MetricUnit::kShare:
+      return fmt::format("{:.3g} %", value * 100);
+    case MetricUnit::kCount:
+      return fmt::format("{:.0f}", value);
+    case MetricUnit::kPerSecond:
+      return fmt::format("{:.3g}/s", value);
+    case MetricUnit::kSize:
+      return format_bytes(value > 0 && value < 9e18 ? static_cast<uint64_t>(value) : 0);
+    case MetricUnit::kWord:
+      break;
+  }
+  return fmt::format("{}", value);
+}
+
+bool RuleBound::holds(double number) const {
+  switch (relation) {
+    case Relation::kAtLeast:
+      return number >= value;
+    case Relation::kAtMost:
+      return number <= value;
+    case Relation::kAbove:
+      return number > value;
+    case Relation::kBelow:
+      return number < value;
+    case Relation::kEqual:
+      return number == value;
+    case Relation::kNotEqual:
+      return number != value;
+    case Relation::kWithin:
+      return number >= value && number <= upper;
+  }
+  return false;
+}
+
+bool RuleBound::holds(const std::string& word) const {
+  const bool named = std::find(words.begin(), words.end(), word) != words.end();
+  return named == (relation != Relation::kNotEqual);
+}
+
+Expected<RuleBound> parse_bound(const std::string& metric, std::optional<MetricUnit> unit,
+                                const std::string& text) {
+  RuleBound bound;
+  bound.metric = metric;
+  bound.text = text;
+  std::string rest = text;
+  const bool related = take_relation(rest, bound.relation);
+  if (unit == MetricUnit::kWord || (!unit && is_word_list(rest))) return word_bound(bound, rest);
+  const size_t dots = rest.find("..");
+  const std::string first = rest.substr(0, dots);
+  if (!unit && !related && number_of(MetricUnit::kCount, first)) unit = MetricUnit::kCount;
+  if (!unit) unit = guess_unit(first);
+  const std::optional<double> value = unit ? number_of(*unit, first) : std::nullopt;
+  if (!value) {
+    return fail(bad_bound(
+        text,
+        fmt::format("is no {}", unit ? std::string("bound of a ") + to_string(*unit) : "bound"),
+        unit));
+  }
+  bound.value = *value;
+  if (dots != std::string::npos) {
+    const std::optional<double> upper = number_of(*unit, rest.substr(dots + 2));
+    if (!upper || related || *upper < *value) {
+      return fail(bad_bound(text, "is no range", unit));
+    }
+    bound.upper = *upper;
+    bound.relation = Relation::kWithin;
+    return bound;
+  }
+  // No measured time is exactly 10 us: without a relation something else was meant.
+  if (!related && unit != MetricUnit::kCount) {
+    return fail(bad_bound(text, "has no relation", unit));
+  }
+  return bound;
+}
+
+bool Rule::needs_baseline() const {
+  const std::string ending = kOfBaseline;
+  return std::any_of(bounds.begin(), bounds.end(), [&](const RuleBound& bound) {
+    return bound.metric.size() > ending.size() &&
+           bound.metric.compare(bound.metric.size() - ending.size(), ending.size(), ending) == 0;
+  });
+}
+
+bool covers(const Rule& rule, const Cell& cell) {
+  bool named = cell.kind != "roof" && cell.kind != "probe";
+  for (const FilterTerm& term : rule.where) {
+    if (!term.holds(cell)) return false;
+    const std::string& own = term.field() == "kind" ? cell.kind : cell.op;
+    named |= (term.field() == "kind" || term.field() == "op") &&
+             std::find(term.words().begin(), term.words().end(), own) != term.words().end();
+  }
+  return named;
+}
+
+std::string rule_text(const Rule& rule) {
+  std::vector<std::string> terms, bounds;
+  for (const FilterTerm& term : rule.where) terms.push_back(term.text());
+  for (const RuleBound& bound : rule.bounds) {
+    const bool related =
+        !bound.text.empty() && std::string("<>=!").find(bound.text[0]) != std::string::npos;
+    bounds.push_back(fmt::format("{} {}{}", bound.metric, related ? "" : "is ", bound.text));
+  }
+  const std::string where =
+      terms.empty() ? "everything" : fmt::format("{}", fmt::join(terms, ", "));
+  const std::string words = fmt::format("{}: {}", where, fmt::join(bounds, ", "));
+  return rule.name.empty() ? words : fmt::format("{} ({})", rule.name, words);
+}
+
+}  // namespace plumbline

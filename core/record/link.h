@@ -1,0 +1,83 @@
+// What a cell of kind "link" measures between two ranks, and what it found: round trips, bytes per
+// second with a series over time, datagrams lost and reordered. One LinkResult per ordered pair
+// (from -> to) and cell; all of them together are the N x N matrix of a record. Plain values and
+// one table; JSON refuses values that no measurement can have, because records come from others.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace plumbline {
+
+// Which ordered pairs are measured at the same time.
+enum class LinkRounds {
+  kOneWay,    // rounds of disjoint pairs, each pair in one direction
+  kBothWays,  // rounds of disjoint pairs, each pair in both directions at once
+  kIncast,    // all others to one receiver, each rank in turn
+  kAllPairs,  // everybody to everybody at once
+};
+
+struct LinkMeasureRow {
+  const char* name;
+  LinkRounds rounds;
+  const char* help;
+};
+std::span<const LinkMeasureRow> link_measure_table();
+const LinkMeasureRow* find_link_measure(const std::string& name);  // nullptr = unknown
+
+// Round trips in ns. Quantiles are absent below the samples that they need (core/stats/stats.h).
+struct LinkRtt {
+  uint64_t n = 0;
+  std::optional<double> min, p50, p99, max;
+};
+
+// One connection, as the receiver saw it.
+struct LinkStream {
+  uint64_t bytes = 0;                   // that arrived within the measured time
+  std::optional<uint64_t> retransmits;  // segments, over the connection's life; absent = not told
+  std::vector<uint64_t> series;         // bytes in each interval from the first byte on
+};
+
+struct LinkUdp {
+  uint64_t sent = 0, received = 0;  // datagrams; received: each sequence number once
+  uint64_t duplicates = 0;
+  uint64_t reordered = 0;           // RFC 4737, section 3: came after a later one
+  std::optional<uint64_t> dropped;  // by the receiving socket's own full buffer; absent = not told
+  std::optional<double> jitter_ns;  // RFC 3550, section 6.4.1
+  double sent_Bps = 0;              // payload, as really sent
+  // Datagrams that neither arrived nor were dropped by the receiving socket: lost on the way.
+  uint64_t lost() const;
+};
+
+// Where an ordered pair stands in a matrix of all ranks, row after row.
+inline size_t pair_index(int ranks, int from, int to) {
+  return static_cast<size_t>(from) * static_cast<size_t>(ranks) + static_cast<size_t>(to);
+}
+
+struct LinkResult {
+  int from = 0, to = 0;  // ranks
+  std::string from_host, to_host;
+  std::string local, remote;               // addresses used, without ports
+  bool direct = false;                     // both on one subnet by their prefixes
+  std::string skipped;                     // why this pair was not to be measured; empty = it was
+  std::string error, cause;                // why it could not be measured
+  std::optional<LinkRtt> rtt, loaded_rtt;  // loaded: while a stream ran from -> to
+  std::optional<double> rate_Bps;          // from -> to, as the receiver counted; all streams
+  int64_t elapsed_ns = 0;                  // that rate_Bps is taken over, from the first byte on
+  int64_t interval_ns = 0;                 // of the series
+  std::vector<LinkStream> streams;
+  std::optional<LinkUdp> udp;
+  std::optional<double> speed_bps;  // of the slower end's link, bits/s; absent = not known
+
+  bool measured() const { return skipped.empty() && error.empty(); }
+};
+
+void to_json(nlohmann::json& json, const LinkResult& link);
+// Throws nlohmann::json::exception on wrong types and on values that cannot be.
+void from_json(const nlohmann::json& json, LinkResult& link);
+
+}  // namespace plumbline

@@ -1,0 +1,223 @@
+// The record: one cell's outcome with everything needed to understand it years later, one JSON
+// object a line. SI units (bytes, nanoseconds, bytes per second), null instead of NaN.
+// docs/record_format.md and docs/record.schema.json describe every field. Derived fields (time_ns,
+// algbw, busbw) are a cache: reports recompute them from samples or histogram with recompute().
+// Plain values; RecordFile appends with fsync.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/fd.h"
+#include "core/host/host.h"
+#include "core/record/cell.h"
+#include "core/record/link.h"
+#include "core/stats/histogram.h"
+#include "core/stats/stats.h"
+
+namespace plumbline {
+
+inline constexpr int kRecordSchema = 1;
+
+enum class Outcome { kPassed, kFailed, kSkipped, kError };
+const char* to_string(Outcome outcome);
+
+// What `auto` became, and what the connection really is.
+struct Resolved {
+  std::string transport, algorithm, congestion_control, kernel;  // kernel = SIMD target, "AVX3"
+  uint64_t chunk_bytes = 0;
+  int streams = 1;
+  std::vector<std::string> address_pairs;  // "0-1 127.0.0.1:40000>127.0.0.1:29601"
+};
+
+// What one rank saw. Times in ns, of its own durations (not the slowest rank's).
+struct PerRank {
+  int rank = 0;
+  std::string host;
+  std::optional<double> p50, p99, mean;
+  uint64_t wire_bytes = 0;       // bytes it sent in timed iterations, headers included
+  int64_t cpu_ns = 0;            // user + system time over the timed part
+  int64_t context_switches = 0;  // voluntary + involuntary over the timed part
+  uint64_t retransmits = 0;      // TCP segments, over the timed part
+  int cpu = -1;                  // that plumbline bound it to; -1 = none
+  std::string affinity;          // CPUs it might really use: "3", "0-7,16-23"; empty = not known
+  int numa_node = -1;            // of all of them; -1 = several, or not known
+  // Window timing only: rank 0's monotonic clock minus this rank's when the cell ended, and how far
+  // the true offset may be from it.
+  std::optional<double> clock_offset_ns, clock_error_ns;
+  // Resident, of its process when the cell ended; absent = not told.
+  std::optional<uint64_t> memory_bytes = std::nullopt;
+};
+
+struct Noise {
+  std::string verdict = "clean";    // "clean" | "noisy" | "invalid" | "unknown" (imported)
+  std::vector<std::string> causes;  // "oversubscribed", "load", "cv", "steal", "short interval" ...
+};
+
+// Keys of Measurement::extra. Involuntary context switches of all ranks over the timed part.
+inline constexpr const char* kInvoluntarySwitches = "involuntary_switches_count";
+// Speed of the slowest link between its ranks in bits per second: the host file's, else that of the
+// interface; only where every one of them is known.
+inline constexpr const char* kLinkSpeed = "link_bps";
+// Keys of cells with window timing (docs/measuring.md).
+inline constexpr const char* kClockError = "clock_error_ns";   // of any rank, at any sample
+inline constexpr const char* kClockDrift = "clock_drift_ppm";  // of any rank, magnitude
+inline constexpr const char* kClockDriftError = "clock_drift_error_ppm";
+inline constexpr const char* kClockBreaks = "clock_breaks_count";  // jumps, changes of rate
+inline constexpr const char* kLateSamples = "late_samples_count";  // dropped: a rank started late
+inline constexpr const char* kWindow = "window_ns";  // from the announcement to the common start
+// Keys of cells that were measured after idle time (docs/soak.md). Meeting: a barrier, as the rank
+// that came last saw it. First operations: kColdOp and the number from 1 on, "cold_op_1_ns".
+inline constexpr const char* kColdMeeting = "cold_meeting_ns";
+inline constexpr const char* kWarmMeeting = "warm_meeting_ns";
+std::string cold_op_key(int number);
+
+// What another program printed where we would have samples: only in records that were imported from
+// its output (docs/reports.md). These are its numbers under its own name for them; nothing here
+// becomes a quantile of ours.
+struct Reported {
+  std::string tool, version;      // "iperf3", "3.12"; the version may be empty
+  std::string statistic;          // what time_ns is, or without one the bandwidth: "mean" ...
+  std::optional<double> time_ns;  // of one operation, as our operation table counts it
+  // Bandwidths as it printed them; absent = they follow from the time.
+  std::optional<double> algbw_Bps, busbw_Bps;
+  std::string note;  // what had to be converted, in words; may be empty
+};
+
+// Samples and counters of one cell: what the measuring loop returns.
+struct Measurement {
+  Outcome outcome = Outcome::kPassed;
+  std::string reason;  // why skipped / failed / error, in words
+  std::string cause;   // cause id, may be empty
+  bool verified = false;
+  std::optional<uint64_t> wrong;  // wrong elements over all ranks; absent when nothing was checked
+  Histogram hist;                 // slowest rank per iteration
+  std::vector<int64_t> samples_ns;  // the first 10 000 at most, in time order
+  std::string stop_reason;
+  uint64_t iterations = 0;  // timed iterations (== hist.n() but for throughput cells)
+  int64_t first_op_ns = 0;  // the very first operation, connection warm-up included
+  int64_t elapsed_ns = 0;   // whole timed part
+  std::optional<double> ops_per_s, bytes_per_s;  // throughput cells only
+  uint64_t warmup_iterations = 0;
+  bool warmup_converged = false;
+  uint64_t wire_bytes = 0;  // per operation, summed over ranks, headers excluded
+  std::vector<PerRank> per_rank;
+  Resolved resolved;
+  std::map<std::string, double> extra;  // anything else with its unit in the key, e.g. "ttl_count"
+  std::vector<LinkResult> links;        // cells of kind "link": one per ordered pair of ranks
+  std::optional<Reported> reported;     // imported records only
+};
+
+struct OptionValue {
+  std::string value, origin;  // origin: "flag" | "scenario" | "env PLUMBLINE_X" | "default" ...
+};
+
+struct Environment {
+  std::vector<HostFacts> hosts;                // one per host that took part
+  std::map<std::string, OptionValue> options;  // every option with its origin
+  std::vector<std::string> command;            // argv of the coordinator
+  std::string control;  // "pipes" | "ssh" | "data-network": what control traffic used
+  std::string auth;     // "token" | "rendezvous" | "none"
+};
+
+// Where a record of a soak (`run --for`) stands in it.
+struct SoakMark {
+  int64_t round = 1;
+  int64_t at_ns = 0;                     // end of the cell, since the soak's start (monotonic)
+  int64_t idle_ns = 0;                   // so long nothing was measured before it; 0 = warm round
+  std::optional<uint64_t> memory_bytes;  // resident, of the coordinator; absent = not told
+};
+
+// Which launch of several (`run --repeat`) measured it: processes and connections of its own. Of
+// two configurations that are measured in turns (`run --interleave`), `side` says which: "a" or
+// "b".
+struct LaunchMark {
+  int64_t number = 1;     // from 1 on
+  int64_t series = 1;     // 2 = measured again because the first series looked suspicious
+  std::string side = {};  // empty = there is only one
+};
+
+struct Record {
+  int schema = kRecordSchema;
+  std::string suite_version, run_id, time;  // time: RFC 3339 UTC, end of the cell
+  std::string scenario;                     // name of the scenario, "coll" for that command
+  std::string question;                     // the scenario's one-sentence question
+  std::string plan_hash;
+  uint64_t seed = 0;  // of the shuffle
+  Cell cell;
+  Measurement measurement;
+  TimeSummary time_ns;                         // derived
+  std::optional<double> algbw_Bps, busbw_Bps;  // derived
+  uint64_t ideal_wire_bytes = 0;               // derived
+  Noise noise;
+  Environment environment;
+  std::optional<SoakMark> soak;
+  std::optional<LaunchMark> launch;
+  // Launches of the cell that it stands for; not part of the file. Reports merge them when there
+  // are very many (reports/record_set.h): then the derived fields are not those of its samples.
+  uint64_t launches = 1;
+};
+
+std::string cell_id(const Record& record);
+// The derived values: from the samples, or the histogram when more were taken than kept.
+struct Rates {
+  std::optional<double> algbw_Bps, busbw_Bps;
+  uint64_t ideal_wire_bytes = 0;
+};
+TimeSummary time_of(const Measurement& measurement);
+Rates rates_of(const Cell& cell, const Measurement& measurement, const TimeSummary& time);
+// Fills in all of them.
+void recompute(Record& record);
+// One line without the newline.
+std::string to_line(const Record& record);
+// Parses one line; the error says what is wrong with it. With a `warnings` pointer, derived values
+// that differ from recomputation by more than 0.1 % are replaced and reported there.
+Expected<Record> record_from_line(std::string_view line,
+                                  std::vector<std::string>* warnings = nullptr);
+
+void to_json(nlohmann::json& json, const Measurement& measurement);
+void from_json(const nlohmann::json& json, Measurement& measurement);
+
+// What becomes of a line that is no record, or one of a newer version.
+enum class Damage {
+  kSkip,   // it is left out with a warning, a newer record read as far as it is understood; that no
+           // record is left is an error
+  kRefuse  // it is an error; what --resume and a proof need
+};
+
+// Reads a file of records ("-": the standard input) one at a time, in memory that does not grow
+// with it: a line may have kLongestRecord bytes, longer ones count as damaged. The record is good
+// during the call only; whoever wants to keep it copies it. Warnings name file and line; after
+// kMostWarnings of a file the rest is counted. A last line without newline (a killed writer) is
+// left out when it is no whole record, with Damage::kRefuse always. docs/record_format.md says all
+// of this to users.
+Status for_each_record(const std::string& path, std::vector<std::string>* warnings,
+                       const std::function<void(const Record&)>& take,
+                       Damage damage = Damage::kSkip);
+inline constexpr size_t kLongestRecord = size_t{64} << 20;
+inline constexpr size_t kMostWarnings = 10;
+// All of them, with Damage::kRefuse.
+Expected<std::vector<Record>> read_records(const std::string& path,
+                                           std::vector<std::string>* warnings = nullptr);
+
+// Appends records; each append is one write(2) followed by fsync(2), so a kill loses at most the
+// record being written. Opening an existing file cuts a torn last line off first. One writer per
+// file.
+class RecordFile {
+ public:
+  static Expected<RecordFile> open(const std::string& path);
+  Status append(const Record& record);
+  const std::string& path() const { return path_; }
+
+ private:
+  Fd fd_;
+  std::string path_;
+};
+
+}  // namespace plumbline

@@ -1,0 +1,322 @@
+#include "probes/gather/gather.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "core/json.h"
+#include "core/json_trouble.h"
+#include "core/units.h"
+#include "probes/foreign_numbers.h"
+#include "probes/rules/host_signal.h"
+#include "probes/sources/source.h"
+#include "probes/subnet.h"
+#include "transport/address.h"
+
+namespace plumbline {
+namespace {
+
+constexpr int64_t kSnapshotMs = 6000;
+// To find out whether an agent that was late still lives; one that hangs is given up sooner by its
+// connection (launch/agent_connection.cc).
+constexpr int64_t kAliveMs = 5000;
+constexpr int64_t kCountersMs = 2000;
+constexpr int64_t kSignalMs = 200;       // between two looks at a signal that may be flapping
+constexpr int64_t kSteadyMs = 10'500;    // a little more than the slowest rhythm that is looked for
+constexpr int64_t kHalfRhythmMs = 5200;  // in which its signal changes once
+
+RankEndpoint endpoint_of(const JobHost& host) {
+  RankEndpoint endpoint;
+  endpoint.host = host.name;
+  for (const std::string& text : host.data) {
+    RankAddress address;
+    const size_t slash = text.find('/');
+    address.ip = text.substr(0, slash);
+    if (slash != std::string::npos) address.prefix = std::atoi(text.c_str() + slash + 1);
+    address.interface = host.interface;
+    endpoint.addresses.push_back(std::move(address));
+  }
+  return endpoint;
+}
+
+std::string first_ip(const JobHost& host) {
+  return host.data.empty() ? std::string() : host.data[0].substr(0, host.data[0].find('/'));
+}
+
+void take_snapshots(ProbeContext& context) {
+  EvidenceSet& evidence = context.evidence;
+  AgentBatch batch(context);
+  for (size_t i = 0; i < evidence.hosts.size(); ++i) {
+    SnapshotRequest request;
+    request.ports = evidence.job.ports;
+    request.own_data_ip = first_ip(evidence.job.hosts[i]);
+    request.deep = evidence.job.deep;
+    const auto bytes = evidence.job.config.find("sock_bufsize");
+    if (bytes != evidence.job.config.end()) {
+      request.buffer_bytes = static_cast<int64_t>(parse_bytes(bytes->second).value_or(0));
+    }
+    nlohmann::json params = request;
+    params["host"] = evidence.hosts[i].name;
+    batch.ask(i, "snapshot", params, kSnapshotMs, [&evidence, i](const nlohmann::json& reply) {
+      HostEvidence fresh = reply.get<HostEvidence>();
+      // What the coordinator knows itself stays.
+      HostEvidence& host = evidence.hosts[i];
+      fresh.name = host.name;
+      fresh.source = "agent";
+      fresh.version = host.version;
+      fresh.build = host.build;
+      fresh.agent_pid = host.agent_pid;
+      fresh.config = host.config;
+      fresh.clock_offset_ns = host.clock_offset_ns;
+      fresh.clock_uncertainty_ns = host.clock_uncertainty_ns;
+      host = std::move(fresh);
+    });
+  }
+  batch.collect();
+}
+
+// Counters once more, to see what grew while the check ran.
+void take_later_counters(ProbeContext& context, bool first) {
+  EvidenceSet& evidence = context.evidence;
+  AgentBatch batch(context);
+  for (size_t i = 0; i < evidence.hosts.size(); ++i) {
+    batch.ask(
+        i, "counters", nlohmann::json::object(), kCountersMs,
+        [&evidence, i, first](const nlohmann::json& reply) {
+          for (InterfaceEvidence& interface : evidence.hosts[i].interfaces) {
+            const std::string prefix = "if." + interface.name + ".";
+            auto& into = first ? interface.counters : interface.counters_later;
+            for (const auto& [name, count] : counts_of(reply)) {
+              if (name.rfind(prefix, 0) != 0) continue;
+              const std::string what = name.substr(prefix.size());
+              if (what != "carrier_changes") {
+                into[what] = count;
+              } else if (first) {
+                // The snapshot's own count is older, and so tells more.
+                if (!interface.carrier_changes) interface.carrier_changes = count;
+              } else {
+                interface.carrier_changes_later = count;
+              }
+            }
+          }
+        },
+        [](const Error&) {});
+  }
+  batch.collect();
+}
+
+// Changes of the signals that may be flapping; -1 = no interface may be.
+int64_t changes_that_may_flap(const EvidenceSet& evidence) {
+  int64_t out = -1;
+  for (const HostView& view : host_views(evidence)) {
+    for (const InterfaceEvidence* interface : signal_interfaces(view)) {
+      if (may_flap(*interface)) {
+        out = std::max<int64_t>(out, 0) + signal_changes(*interface).during;
+      }
+    }
+  }
+  return out;
+}
+
+bool any_may_flap_slowly(const EvidenceSet& evidence) {
+  for (const HostView& view : host_views(evidence)) {
+    for (const InterfaceEvidence* interface : signal_interfaces(view)) {
+      if (may_flap_slowly(*interface)) return true;
+    }
+  }
+  return false;
+}
+
+// A signal that is there but has a past: looked at until one change of the slowest rhythm must have
+// come. Links that were plugged in and restarted a few times have none, and nobody waits for them.
+void watch_slow_signals(ProbeContext& context, const Deadline& enough,
+                        const std::function<bool()>& stop) {
+  while (any_may_flap_slowly(context.evidence) && !enough.passed() && !stop()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(kSignalMs));
+    take_later_counters(context, false);
+  }
+}
+
+// A signal that changed once while the check ran, or is gone after it had changed often: watched on
+// until it changes again, or has been steady for longer than a slow rhythm takes. A network without
+// such a signal is not kept waiting.
+void watch_signals(ProbeContext& context, const std::function<bool()>& stop) {
+  Deadline steady = Deadline::after_ms(kSteadyMs);
+  int64_t known = changes_that_may_flap(context.evidence);
+  while (known >= 0 && !steady.passed() && !stop()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(kSignalMs));
+    take_later_counters(context, false);
+    const int64_t now = changes_that_may_flap(context.evidence);
+    if (now > known) steady = Deadline::after_ms(kSteadyMs);
+    known = now;
+  }
+}
+
+void run_commands(ProbeContext& context, const std::vector<ProbeCallSpec>& calls) {
+  EvidenceSet& evidence = context.evidence;
+  for (const ProbeCallSpec& call : calls) {
+    if (call.command.empty() || !call.permitted) continue;
+    const auto run = call.params.find("run");
+    const std::string label = run == call.params.end() ? "" : run->second;
+    AgentBatch batch(context);
+    for (size_t i = 0; i < evidence.hosts.size(); ++i) {
+      const nlohmann::json params = {{"label", label}, {"command", call.command}};
+      batch.ask(i, "command", params, 15'000, [&evidence, i](const nlohmann::json& reply) {
+        evidence.hosts[i].commands.push_back(reply.get<CommandEvidence>());
+      });
+    }
+    batch.collect();
+  }
+}
+
+}  // namespace
+
+void AgentBatch::ask(size_t host, const std::string& request, const nlohmann::json& params,
+                     int64_t within_ms, Take take, Failed failed) {
+  HostAgent* agent = context_.agents[host];
+  if (agent == nullptr) {
+    if (failed) failed(Error{ErrorCode::kPeerLost, "no agent", 0, "", ""});
+    return;
+  }
+  Pending pending{host, request, 0, std::move(take), std::move(failed)};
+  const int64_t at = std::min(Deadline::after_ms(within_ms).at_ns(), context_.deadline.at_ns());
+  pending.ticket = agent->ask(request, params, Deadline::at_ns(at));
+  pending_.push_back(std::move(pending));
+}
+
+void AgentBatch::collect() {
+  for (Pending& pending : pending_) give(pending);
+  pending_.clear();
+}
+
+void AgentBatch::give(Pending& pending) {
+  HostAgent* agent = context_.agents[pending.host];
+  if (agent == nullptr) return;  // lost a moment ago: nothing will come
+  Expected<nlohmann::json> reply = agent->reply(pending.ticket);
+  if (reply) {
+    try {
+      if (pending.request != "counters") check_numbers(*reply);  // those are taken by counts_of()
+      pending.take(*reply);
+      return;
+    } catch (const nlohmann::json::exception& problem) {
+      reply = fail(ErrorCode::kProtocol, "its answer to '" + pending.request +
+                                             "' makes no sense: " + json_trouble(problem));
+      lose(pending.host, pending.request, reply.error());
+    }
+  } else if (reply.error().code == ErrorCode::kPeerLost) {
+    lose(pending.host, pending.request, reply.error());
+  } else if (reply.error().code == ErrorCode::kTimeout &&
+             !agent->call("time", nlohmann::json::object(), Deadline::after_ms(kAliveMs))) {
+    lose(pending.host, pending.request, reply.error());
+  } else if (!pending.failed) {
+    context_.evidence.hosts[pending.host].unreadable.push_back(pending.request + ": " +
+                                                               reply.error().message());
+  }
+  if (pending.failed) pending.failed(reply.error());
+}
+
+void AgentBatch::lose(size_t host, const std::string& request, const Error& error) {
+  context_.agents[host] = nullptr;
+  HostEvidence& evidence = context_.evidence.hosts[host];
+  evidence.agent_cause = "rank.agent_lost";
+  evidence.agent_error = "while it was asked for '" + request + "': " + error.message();
+}
+
+const InterfaceEvidence* carrier_of(const HostEvidence& host, const std::string& ip) {
+  for (const InterfaceEvidence& interface : host.interfaces) {
+    for (const AddressEvidence& address : interface.addresses) {
+      if (address.ip == ip) return &interface;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<std::vector<std::pair<size_t, size_t>>> disjoint_rounds(size_t hosts) {
+  std::vector<std::vector<std::pair<size_t, size_t>>> rounds;
+  const size_t even = hosts + hosts % 2;
+  for (size_t round = 0; round + 1 < even; ++round) {
+    std::vector<std::pair<size_t, size_t>> pairs;
+    for (size_t i = 0; i < even / 2; ++i) {
+      // Place 0 stays, the others turn around it.
+      const auto at = [&](size_t place) {
+        return place == 0 ? size_t{0} : 1 + (place - 1 + round) % (even - 1);
+      };
+      const size_t a = at(i), b = at(even - 1 - i);
+      if (a < hosts && b < hosts) pairs.emplace_back(std::min(a, b), std::max(a, b));
+    }
+    rounds.push_back(std::move(pairs));
+  }
+  return rounds;
+}
+
+std::vector<PairEvidence> pairs_to_try(const EvidenceSet& evidence) {
+  std::vector<PairEvidence> pairs;
+  const std::vector<JobHost>& hosts = evidence.job.hosts;
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    for (size_t k = 0; k < hosts.size(); ++k) {
+      if (i == k) continue;
+      PairEvidence pair;
+      pair.from = hosts[i].name;
+      pair.to = hosts[k].name;
+      pair.same_machine = hosts[i].reached_by == "local" && hosts[k].reached_by == "local";
+      const auto addresses = address_pairs(endpoint_of(hosts[i]), endpoint_of(hosts[k]));
+      if (addresses && !addresses->empty()) {
+        pair.from_ip = (*addresses)[0].local.ip;
+        pair.to_ip = (*addresses)[0].remote.ip;
+      } else {
+        pair.skipped = hosts[i].data.empty() || hosts[k].data.empty()
+                           ? "a host without a data address"
+                           : "no two addresses of one family";
+      }
+      // One try stands for all pairs of places on this machine.
+      if (pair.same_machine && (i != 0 || k != 1)) {
+        pair.skipped =
+            "both ends are this machine, as for " + hosts[0].name + " and " + hosts[1].name;
+      }
+      const auto apart = hosts[i].apart.find(hosts[k].name);
+      if (apart != hosts[i].apart.end()) {
+        // Without addresses no rule takes it for a pair that is broken.
+        pair.from_ip.clear();
+        pair.to_ip.clear();
+        pair.skipped = "not supposed to talk: " + apart->second;
+      }
+      pairs.push_back(std::move(pair));
+    }
+  }
+  return pairs;
+}
+
+void gather_evidence(ProbeContext& context, unsigned needs, const std::vector<ProbeCallSpec>& calls,
+                     std::vector<std::string>& traces) {
+  const auto say = [&](const std::string& text) {
+    if (context.progress) context.progress(text);
+  };
+  const auto stop = [&] {
+    return context.deadline.passed() || (context.interrupted && context.interrupted());
+  };
+  EvidenceSet& evidence = context.evidence;
+  say(fmt::format("{} hosts: asking what they are", evidence.hosts.size()));
+  take_snapshots(context);
+  const Deadline half_rhythm = Deadline::after_ms(kHalfRhythmMs);
+  take_later_counters(context, true);
+  evidence.pairs = pairs_to_try(evidence);
+  constexpr unsigned kPairs = kNeedRoutes | kNeedNeighbours | kNeedPing | kNeedConnect;
+  if ((needs & (kPairs | kNeedMtu | kNeedQuality)) != 0 && !stop()) {
+    gather_pairs(context, needs, traces);
+  }
+  if ((needs & kNeedCommand) != 0 && !stop()) run_commands(context, calls);
+  take_later_counters(context, false);
+  if (any_may_flap_slowly(evidence)) {
+    say("watching a signal that has come and gone before");
+    watch_slow_signals(context, half_rhythm, stop);
+  }
+  if (changes_that_may_flap(evidence) >= 0) {
+    say("watching a signal that comes and goes");
+    watch_signals(context, stop);
+  }
+}
+
+}  // namespace plumbline

@@ -1,0 +1,182 @@
+#include "probes/gather/gather_datagrams.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/json.h"
+
+namespace plumbline {
+namespace {
+
+using Json = nlohmann::json;
+
+// As long as the paced streams beside them: about 1 Mbit/s, far below what any link carries.
+constexpr int64_t kCount = 300, kPerSecond = 1250;
+constexpr int64_t kCountAlone = 600, kPerSecondAlone = 400;
+constexpr int64_t kCountDeep = 6000, kPerSecondDeep = 2500, kPerSecondDeepAlone = 1250;
+constexpr int64_t kMarginMs = 1500;    // beyond what a request takes by itself
+constexpr int64_t kSettleMs = 200;     // for the last ones to arrive
+constexpr int64_t kSomeLost = 2;       // segments that call for a longer look
+constexpr int64_t kSurelyLost = 3;     // of datagrams or segments: no accident
+constexpr int64_t kWholeStream = 100;  // datagrams: none of them arrived
+// Many times what a connection took, and enough for a busy machine.
+constexpr int64_t kSilenceMs = 400, kSilenceRoundTrips = 20;
+
+int64_t count_of(bool deep, bool alone) { return deep ? kCountDeep : alone ? kCountAlone : kCount; }
+int64_t rate_of(bool deep, bool alone) {
+  if (deep) return alone ? kPerSecondDeepAlone : kPerSecondDeep;
+  return alone ? kPerSecondAlone : kPerSecond;
+}
+
+// Something comes through between the two: a port of ours answered, or an echo.
+bool anything_passes(const PairEvidence* pair) {
+  if (pair == nullptr) return false;
+  const bool open = std::any_of(pair->ports.begin(), pair->ports.end(), [](const PortTry& t) {
+    return t.result == "connected" && t.answer == "ours";
+  });
+  return open || (pair->ping && pair->ping->received > 0);
+}
+
+PairEvidence* pair_of(EvidenceSet& evidence, size_t from, size_t to) {
+  const std::string &a = evidence.hosts[from].name, &b = evidence.hosts[to].name;
+  const auto found =
+      std::find_if(evidence.pairs.begin(), evidence.pairs.end(),
+                   [&](const PairEvidence& pair) { return pair.from == a && pair.to == b; });
+  return found == evidence.pairs.end() ? nullptr : &*found;
+}
+
+std::string carrier_name(const HostEvidence& host, const std::string& ip) {
+  const InterfaceEvidence* carrier = carrier_of(host, ip);
+  return carrier == nullptr ? std::string() : carrier->name;
+}
+
+}  // namespace
+
+void LossSigns::add(const LossSigns& other) {
+  tcp_some = tcp_some || other.tcp_some;
+  tcp_sure = tcp_sure || other.tcp_sure;
+  datagrams_some = datagrams_some || other.datagrams_some;
+  datagrams_sure = datagrams_sure || other.datagrams_sure;
+}
+
+LossSigns loss_signs(const PairEvidence& pair) {
+  LossSigns out;
+  if (!pair.quality) return out;
+  for (const StreamEvidence& stream : pair.quality->streams) {
+    if (stream.kind != "paced") continue;
+    const bool counted = stream.segments_in > 0;
+    const int64_t lost = counted ? stream.segments_out - stream.segments_in
+                                 : stream.retransmitted - stream.duplicate_reports;
+    const bool broken = !stream.error.empty();
+    out.tcp_some = out.tcp_some || broken || std::max(lost, stream.retransmitted) >= kSomeLost;
+    out.tcp_sure = out.tcp_sure || broken || lost >= kSurelyLost;
+  }
+  for (const DatagramEvidence& stream : pair.quality->datagrams) {
+    const int64_t lost = stream.sent - stream.received - stream.overflow;
+    if (stream.received <= 0) continue;
+    out.datagrams_some = out.datagrams_some || lost > 0 || stream.overflow > 0;
+    out.datagrams_sure = out.datagrams_sure || lost >= kSurelyLost;
+  }
+  return out;
+}
+
+int64_t silence_that_tells_ms(const PairEvidence& pair) {
+  if (!pair.quality) return 0;
+  int64_t sent = 0, slowest_ns = 0;
+  for (const DatagramEvidence& stream : pair.quality->datagrams) {
+    if (stream.received > 0) return 0;
+    sent += stream.sent;
+  }
+  if (sent < kWholeStream) return 0;
+  for (const PortTry& attempt : pair.ports) {
+    if (attempt.result == "connected") slowest_ns = std::max(slowest_ns, attempt.took_ns);
+  }
+  return std::max(kSilenceMs, kSilenceRoundTrips * (slowest_ns / kMillisecond));
+}
+
+void DatagramStreams::add(size_t from, size_t to, bool alone) {
+  EvidenceSet& evidence = context_.evidence;
+  PairEvidence *pair = pair_of(evidence, from, to), *back = pair_of(evidence, to, from);
+  if (pair == nullptr || !pair->skipped.empty() || pair->same_machine) return;
+  if (!anything_passes(pair) && !anything_passes(back)) return;
+  Way way;
+  way.pair = pair;
+  way.from = from;
+  way.to = to;
+  way.id = fmt::format("{}>{}", pair->from, pair->to);
+  way.from_interface = carrier_name(evidence.hosts[from], pair->from_ip);
+  way.to_interface = carrier_name(evidence.hosts[to], pair->to_ip);
+  way.result.alone = alone;
+  ways_.push_back(std::move(way));
+}
+
+void DatagramStreams::open(const std::vector<std::pair<size_t, size_t>>& pairs, bool alone) {
+  ways_.clear();
+  for (const auto& [a, b] : pairs) {
+    add(a, b, alone);
+    add(b, a, alone);
+  }
+  AgentBatch batch(context_);
+  for (Way& way : ways_) {
+    const Json params = {{"id", way.id}, {"ip", way.pair->to_ip}, {"interface", way.to_interface}};
+    batch.ask(
+        way.to, "datagrams.open", params, kMarginMs,
+        [&way](const Json& reply) {
+          way.port = reply.at("port").get<int>();
+          way.token = reply.at("token").get<std::string>();
+        },
+        [&way](const Error& error) { way.result.error = error.message(); });
+  }
+  batch.collect();
+}
+
+void DatagramStreams::send(AgentBatch& batch) {
+  const bool deep = context_.evidence.job.deep;
+  for (Way& way : ways_) {
+    if (way.port == 0) continue;
+    const bool alone = way.result.alone;
+    const int64_t count = count_of(deep, alone), rate = rate_of(deep, alone);
+    const Json params = {{"from_ip", way.pair->from_ip},
+                         {"interface", way.from_interface},
+                         {"to_ip", way.pair->to_ip},
+                         {"port", way.port},
+                         {"token", way.token},
+                         {"count", count},
+                         {"rate_per_s", rate}};
+    batch.ask(
+        way.from, "datagrams.send", params, count * 1000 / rate + kMarginMs,
+        [&way, alone](const Json& reply) {
+          way.result = reply.get<DatagramEvidence>();
+          way.result.alone = alone;
+        },
+        [&way](const Error& error) { way.result.error = error.message(); });
+  }
+}
+
+void DatagramStreams::close() {
+  AgentBatch batch(context_);
+  for (Way& way : ways_) {
+    if (way.port == 0) continue;
+    const Json params = {{"id", way.id}, {"expected", way.result.sent}, {"settle_ms", kSettleMs}};
+    batch.ask(
+        way.to, "datagrams.close", params, kSettleMs + kMarginMs,
+        [&way](const Json& reply) {
+          way.result.received = reply.at("received").get<int64_t>();
+          way.result.duplicates = reply.at("duplicates").get<int64_t>();
+          way.result.overflow = reply.at("overflow").get<int64_t>();
+        },
+        [&way](const Error& error) {
+          way.result.error = error.message();
+          way.result.sent = 0;  // without a count nothing is known to be lost
+        });
+  }
+  batch.collect();
+  for (Way& way : ways_) {
+    if (!way.pair->quality) way.pair->quality.emplace();
+    way.pair->quality->datagrams.push_back(std::move(way.result));
+  }
+  ways_.clear();
+}
+
+}  // namespace plumbline

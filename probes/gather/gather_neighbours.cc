@@ -1,0 +1,145 @@
+// The kernel's last word on neighbours that did not answer at once.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "probes/foreign_numbers.h"
+#include "probes/gather/gather.h"
+
+namespace plumbline {
+namespace {
+
+// Three requests a second apart (retrans_time_ms and mcast_solicit, arp(7)), and a margin.
+constexpr int64_t kResolveMs = 3500;
+// An old entry is used for 5 s before it is tried again (delay_first_probe_time), then as above.
+constexpr int64_t kRetryMs = 5000 + kResolveMs;
+constexpr int64_t kCountersMs = 2000;
+constexpr int64_t kAnswerMs = 1500;  // beyond the waiting; agents get 90 % of a request's time
+
+const NeighbourProbe* kernel_word(const PairEvidence* pair) {
+  const bool there = pair != nullptr && pair->skipped.empty() && pair->neighbour;
+  if (!there || pair->neighbour->method != "kernel" || !pair->neighbour->on_link) return nullptr;
+  return &*pair->neighbour;
+}
+
+bool is_old_entry(const NeighbourProbe& probe) {
+  return probe.kernel_state == "DELAY" || probe.kernel_state == "PROBE";
+}
+
+// How long the kernel should be asked again for the peer of this pair, in ms; 0 = not at all.
+int64_t patience_for(const EvidenceSet& evidence, const PairEvidence& pair) {
+  const NeighbourProbe* probe = kernel_word(&pair);
+  if (probe == nullptr || !probe->macs.empty()) return 0;
+  const bool works = std::any_of(pair.ports.begin(), pair.ports.end(), [](const PortTry& attempt) {
+    return attempt.result == "connected" || attempt.half_open;
+  });
+  if (works || pair.ports.empty()) return 0;
+  if (probe->kernel_state == "INCOMPLETE") return kResolveMs;
+  if (!is_old_entry(*probe)) return 0;
+  // The peer's own question of this moment tells enough: it was answered, or it was not.
+  const NeighbourProbe* back = kernel_word(find_pair(evidence, pair.to, pair.from));
+  if (back != nullptr && (!back->macs.empty() || back->kernel_state == "INCOMPLETE")) return 0;
+  return kRetryMs;
+}
+
+size_t index_of(const EvidenceSet& evidence, const std::string& host) {
+  const auto found = std::find_if(evidence.hosts.begin(), evidence.hosts.end(),
+                                  [&](const HostEvidence& h) { return h.name == host; });
+  return static_cast<size_t>(found - evidence.hosts.begin());
+}
+
+void ask_again(AgentBatch& batch, const EvidenceSet& evidence, PairEvidence& pair,
+               int64_t patience_ms) {
+  const size_t host = index_of(evidence, pair.from);
+  if (host == evidence.hosts.size()) return;
+  const nlohmann::json params = {{"interface", pair.neighbour->dev},
+                                 {"from_ip", pair.from_ip},
+                                 {"to_ip", pair.to_ip},
+                                 {"duplicate", false},
+                                 {"timeout_ms", patience_ms}};
+  batch.ask(host, "neighbour", params, patience_ms + kAnswerMs,
+            [&pair](const nlohmann::json& reply) { pair.neighbour = reply.get<NeighbourProbe>(); });
+}
+
+// ---- who keeps the answers ----
+
+bool gave_up(const NeighbourProbe* probe) {
+  return probe != nullptr && probe->kernel_state == "FAILED" && probe->macs.empty();
+}
+
+// One end got no answer though the other end knows it, so that its questions arrive: either the
+// answers do not leave, or they come and are dropped. The counters of the cards tell.
+std::vector<PairEvidence*> one_way_pairs(EvidenceSet& evidence) {
+  std::vector<PairEvidence*> out;
+  for (PairEvidence& pair : evidence.pairs) {
+    const NeighbourProbe* back = kernel_word(find_pair(evidence, pair.to, pair.from));
+    const bool known = back != nullptr && !back->kernel_mac.empty();
+    if (gave_up(kernel_word(&pair)) && known) out.push_back(&pair);
+  }
+  return out;
+}
+
+using Counts = std::map<std::string, int64_t>;
+using HostCounters = std::map<std::string, Counts>;  // by host name
+
+HostCounters read_counters(ProbeContext& context, const std::vector<PairEvidence*>& pairs) {
+  HostCounters out;
+  AgentBatch batch(context);
+  for (const PairEvidence* pair : pairs) {
+    for (const std::string& name : {pair->from, pair->to}) {
+      const size_t host = index_of(context.evidence, name);
+      if (host == context.evidence.hosts.size() || !out.emplace(name, Counts()).second) continue;
+      batch.ask(host, "counters", nlohmann::json::object(), kCountersMs,
+                [&out, name](const nlohmann::json& reply) { out[name] = counts_of(reply); });
+    }
+  }
+  batch.collect();
+  return out;
+}
+
+Counts packets_between(const Counts& before, const Counts& after, const std::string& interface) {
+  Counts out;
+  for (const char* what : {"tx_packets", "rx_packets"}) {
+    const std::string name = "if." + interface + "." + what;
+    if (!before.contains(name) || !after.contains(name)) continue;
+    out[what] = after.at(name) - before.at(name);
+  }
+  return out;
+}
+
+void count_answers(ProbeContext& context) {
+  EvidenceSet& evidence = context.evidence;
+  const std::vector<PairEvidence*> pairs = one_way_pairs(evidence);
+  if (pairs.empty() || context.deadline.passed()) return;
+  const HostCounters before = read_counters(context, pairs);
+  AgentBatch batch(context);
+  for (PairEvidence* pair : pairs) ask_again(batch, evidence, *pair, kResolveMs);
+  batch.collect();
+  const HostCounters after = read_counters(context, pairs);
+  for (PairEvidence* pair : pairs) {
+    const HostEvidence* peer = find_host(evidence, pair->to);
+    const auto* carrier = peer == nullptr ? nullptr : carrier_of(*peer, pair->to_ip);
+    if (!gave_up(&*pair->neighbour) || carrier == nullptr) continue;
+    NeighbourProbe& probe = *pair->neighbour;
+    probe.asker = packets_between(before.at(pair->from), after.at(pair->from), probe.dev);
+    probe.asked = packets_between(before.at(pair->to), after.at(pair->to), carrier->name);
+  }
+}
+
+}  // namespace
+
+void settle_neighbours(ProbeContext& context) {
+  EvidenceSet& evidence = context.evidence;
+  AgentBatch batch(context);
+  for (PairEvidence& pair : evidence.pairs) {
+    const int64_t patience_ms = patience_for(evidence, pair);
+    if (patience_ms == 0 || context.deadline.passed()) continue;
+    ask_again(batch, evidence, pair, patience_ms);
+  }
+  batch.collect();
+  count_answers(context);
+}
+
+}  // namespace plumbline

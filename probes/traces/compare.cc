@@ -1,0 +1,255 @@
+// Two captures of one connection. Each file is read three times: first what every flow of it is and
+// which packets both have, then, once it is known which time both cover, which flows are the same
+// and which trace lies at whose end, what arrived at the receiver's wire, and at last what had left
+// the sender's.
+#include <algorithm>
+#include <map>
+
+#include "core/json.h"
+#include "core/json_fields.h"
+#include "probes/traces/compare_direction.h"
+#include "probes/traces/not_compared.h"
+
+namespace plumbline {
+
+PLUMBLINE_JSON_FIELDS(TraceLoss, seen_at_both, left, arrived, bytes_left, bytes_arrived, compared,
+                      left_out, where)
+PLUMBLINE_JSON_FIELDS(TraceLeftOut, before_ns, before_packets, after_ns, after_packets)
+PLUMBLINE_JSON_FIELDS(TraceOverlap, not_compared, common_packets, clock_offset_ns, clock_error_ns,
+                      begin, duration_ns, first, second)
+
+void to_json(nlohmann::json& json, const TracePairFlow& flow) {
+  json = {{"here", flow.here},       {"there", flow.there},   {"here_is_a", flow.here_is_a},
+          {"told_by", flow.told_by}, {"a_to_b", flow.a_to_b}, {"b_to_a", flow.b_to_a}};
+}
+
+namespace {
+
+constexpr int64_t kWrap = int64_t{1} << 32;
+
+// From the first trace's unwrapped numbers to the second's, by flow and side in the first.
+using Shifts = std::map<std::pair<int64_t, int>, int64_t>;
+
+Shifts shifts_of(const std::vector<CommonPacket>& common) {
+  Shifts shifts;
+  for (const CommonPacket& packet : common) {
+    shifts.emplace(std::pair(packet.first.flow, int{packet.first.side}),
+                   packet.second.seq - packet.first.seq);
+  }
+  return shifts;
+}
+
+int64_t shift_of(const FlowPair& pair, int side, const Shifts& shifts) {
+  if (pair.here == nullptr || pair.there == nullptr) return 0;
+  const auto known = shifts.find({pair.here->index, side});
+  if (known != shifts.end()) return known->second;
+  const int64_t from = pair.here->side[static_cast<size_t>(side)].first_seq;
+  const int64_t to = pair.there->side[static_cast<size_t>(pair.there_side(side))].first_seq;
+  const int64_t apart = to - from;  // a trace that begins later may have missed a wrap
+  return (apart + (apart >= 0 ? kWrap / 2 : -kWrap / 2)) / kWrap * kWrap;
+}
+
+Direction direction_of(const FlowPair& pair, int side, const CommonTime& time,
+                       const Shifts& shifts) {
+  Direction result;
+  const bool from_first = pair.here_is_a == (side == 0);
+  const int other = pair.there_side(side);
+  const int64_t shift = shift_of(pair, side, shifts);
+  result.sender = from_first ? pair.here : pair.there;
+  result.receiver = from_first ? pair.there : pair.here;
+  result.sender_side = from_first ? side : other;
+  result.receiver_side = from_first ? other : side;
+  result.shift = from_first ? shift : -shift;
+  result.covered = from_first ? time.towards_second() : time.towards_first();
+  result.receiver_until = later_by(time.overlap().end, from_first ? time.offset_ns() : 0);
+  return result;
+}
+
+// All directions of all pairs, and the two readings that they are checked in.
+class Comparison {
+ public:
+  Comparison(ComparedTrace& first, ComparedTrace& second, std::vector<FlowPair>& pairs,
+             const CommonTime& time, const Shifts& shifts)
+      : traces_{&first, &second}, pairs_(pairs) {
+    checks_.reserve(2 * pairs.size());
+    for (const FlowPair& pair : pairs) {
+      for (int side = 0; side < 2; ++side) {
+        const Direction direction = direction_of(pair, side, time, shifts);
+        const size_t at_first = pair.here_is_a == (side == 0) ? 0 : 1;
+        if (pair.decided()) enter(direction, at_first);
+        checks_.emplace_back(direction);
+      }
+    }
+  }
+
+  Status run() {
+    for (const size_t trace : {0U, 1U}) {
+      const Status read = each(trace, [&](const Roles& roles, const FlowState& flow,
+                                          const Packet& packet, const SegmentEvent& event) {
+        if (roles.arrives) checks_[*roles.arrives].arrival(flow, packet, event);
+        if (roles.answers) checks_[*roles.answers].answer(flow);
+        if (roles.leaves) checks_[*roles.leaves].departure_ahead(flow, event);
+      });
+      if (!read) return read;
+    }
+    for (const size_t trace : {0U, 1U}) {
+      const Status read = each(trace, [&](const Roles& roles, const FlowState& flow,
+                                          const Packet& packet, const SegmentEvent& event) {
+        if (roles.leaves) checks_[*roles.leaves].departure(flow, packet, event);
+      });
+      if (!read) return read;
+    }
+    for (size_t i = 0; i < pairs_.size(); ++i) judge(pairs_[i], 2 * i);
+    return {};
+  }
+
+ private:
+  // What a packet of one side of a flow of one trace is, as indices of checks.
+  struct Roles {
+    std::optional<size_t> leaves, arrives, answers;
+  };
+  using Use =
+      std::function<void(const Roles&, const FlowState&, const Packet&, const SegmentEvent&)>;
+
+  void enter(const Direction& direction, size_t sender_trace) {
+    const size_t check = checks_.size();
+    if (direction.sender != nullptr) {
+      roles_[sender_trace][{direction.sender->index, direction.sender_side}].leaves = check;
+    }
+    if (direction.receiver == nullptr) return;
+    auto& roles = roles_[1 - sender_trace];
+    roles[{direction.receiver->index, direction.receiver_side}].arrives = check;
+    roles[{direction.receiver->index, 1 - direction.receiver_side}].answers = check;
+  }
+
+  Status each(size_t trace, const Use& use) {
+    const Expected<AnalysedFile> read = read_trace(
+        traces_[trace]->source, {},
+        [&](const FlowState& flow, int side, const Packet& packet, const SegmentEvent& event) {
+          const auto found = roles_[trace].find({flow.index, side});
+          if (found != roles_[trace].end()) use(found->second, flow, packet, event);
+        });
+    if (!read) return fail(read.error());
+    return {};
+  }
+
+  void judge(FlowPair& pair, size_t check) {
+    for (size_t side = 0; side < 2; ++side) {
+      pair.loss[side] = checks_[check + side].result();
+      if (!pair.decided()) pair.loss[side].where = "unknown";
+    }
+    if (!pair.decided()) return;
+    // Who is asked again and again, and was never seen to answer, does not get to its own wire.
+    for (size_t side = 0; side < 2; ++side) {
+      if (checks_[check + side].silence()) pair.loss[1 - side].where = "before the sender's wire";
+    }
+  }
+
+  std::array<ComparedTrace*, 2> traces_;
+  std::vector<FlowPair>& pairs_;
+  std::vector<DirectionCheck> checks_;  // of each pair a's direction, then b's
+  std::array<std::map<std::pair<int64_t, int>, Roles>, 2> roles_;  // by trace, then flow and side
+};
+
+// The second trace's summary in the first one's terms.
+TraceFlow turned(TraceFlow flow) {
+  std::swap(flow.a, flow.b);
+  std::swap(flow.a_ip, flow.b_ip);
+  std::swap(flow.a_port, flow.b_port);
+  for (TraceRateBin& bin : flow.rate) std::swap(bin.a_bytes, bin.b_bytes);
+  for (TraceIcmp& error : flow.icmp) error.about_a = !error.about_a;
+  if (flow.ended.rfind("rst by ", 0) == 0)
+    flow.ended = flow.ended == "rst by a" ? "rst by b" : "rst by a";
+  return flow;
+}
+
+TracePairFlow result_of(const FlowPair& pair, const ComparedTrace& first,
+                        const ComparedTrace& second) {
+  TracePairFlow result;
+  if (pair.here != nullptr) {
+    result.here = summarise_flow(*pair.here, first.read.analysis->origin_ns());
+  }
+  if (pair.there != nullptr) {
+    result.there = summarise_flow(*pair.there, second.read.analysis->origin_ns());
+    if (pair.swapped) result.there = turned(std::move(result.there));
+  }
+  result.here_is_a = pair.here_is_a;
+  result.told_by = pair.told_by;
+  result.a_to_b = pair.loss[0];
+  result.b_to_a = pair.loss[1];
+  return result;
+}
+
+TraceLeftOut left_out(const TimeRange& capture, const TimeRange& overlap,
+                      const TraceSource& source) {
+  TraceLeftOut out;
+  out.before_ns = std::max<int64_t>(overlap.begin - capture.begin, 0);
+  out.after_ns = std::max<int64_t>(capture.end - overlap.end, 0);
+  // Only to count: a file that could be read twice can be read again.
+  static_cast<void>(read_trace(source, {}, {}, [&](int64_t at) {
+    if (at < overlap.begin) ++out.before_packets;
+    if (at > overlap.end) ++out.after_packets;
+  }));
+  return out;
+}
+
+TraceOverlap overlap_of(const CommonTime& time, size_t common, const ComparedTrace& first,
+                        const ComparedTrace& second) {
+  TraceOverlap out;
+  const TimeRange both = time.overlap();
+  const int64_t offset = time.offset_ns();
+  out.common_packets = static_cast<int64_t>(common);
+  out.clock_offset_ns = offset;
+  out.clock_error_ns = time.error_ns();
+  out.begin = trace_time(both.begin);
+  out.duration_ns = std::max<int64_t>(both.end - both.begin, 0);
+  out.first = left_out(time.first, both, first.source);
+  out.second = left_out(time.second, {later_by(both.begin, offset), later_by(both.end, offset)},
+                        second.source);
+  return out;
+}
+
+Expected<TraceComparison> compare(const TraceSource& first, const TraceSource& second,
+                                  const std::vector<std::string>& first_ips) {
+  ComparedTrace one, other;
+  one.source = first;
+  other.source = second;
+  for (ComparedTrace* side : {&one, &other}) {
+    if (const Status loaded = side->load(); !loaded) return fail(loaded.error());
+  }
+  const Analysis& here = *one.read.analysis;
+  const Analysis& there = *other.read.analysis;
+  const Expected<CapturePlaces> places = find_places(here, there, first_ips);
+  if (!places) return fail(places.error());
+  TraceComparison result;
+  std::vector<FlowPair> pairs = match_flows(one, other, *places, result.other_flows);
+  const std::vector<CommonPacket> common = common_packets(one.index, other.index);
+  result.overlap.not_compared = why_not_compared(here, there, common, !pairs.empty());
+  if (!result.overlap.not_compared.empty()) return result;
+  const PlaceVotes votes(common, here, there);
+  tell_places(pairs, *places, votes);
+  const CommonTime time = common_time(here, there, common, [&](const FlowState& flow) {
+    const int side = places->side_of_first(flow);
+    return side != 0 ? side : votes.of(flow.a.ip, flow.b.ip).side;
+  });
+  Comparison comparison(one, other, pairs, time, shifts_of(common));
+  if (const Status done = comparison.run(); !done) return fail(done.error());
+  result.overlap = overlap_of(time, common.size(), one, other);
+  result.flows.reserve(pairs.size());
+  for (const FlowPair& pair : pairs) result.flows.push_back(result_of(pair, one, other));
+  return result;
+}
+
+}  // namespace
+
+Expected<TraceComparison> compare_trace_files(const std::string& first, const std::string& second,
+                                              const std::vector<std::string>& first_ips) {
+  return compare({first, nullptr}, {second, nullptr}, first_ips);
+}
+
+Expected<TraceComparison> compare_traces(const std::string& first, const std::string& second,
+                                         const std::vector<std::string>& first_ips) {
+  return compare({"first", &first}, {"second", &second}, first_ips);
+}
+
+}  // namespace plumbline

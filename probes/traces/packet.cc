@@ -1,0 +1,275 @@
+#include "probes/traces/packet.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+
+#include "probes/traces/link_layer.h"
+#include "probes/traces/mix.h"
+
+namespace plumbline {
+namespace {
+
+constexpr int kMaxExtensions = 16;
+constexpr size_t kHashedPayload = 16;  // bytes that tell datagrams apart
+
+void decode_arp(const Frame& frame, Packet& packet) {
+  if (!frame.bytes.has(8)) return;
+  packet.kind = Packet::Kind::kArp;
+  packet.arp_operation = frame.bytes.u16(6);
+  // Ethernet and IPv4: the addresses of who asks and who is asked.
+  if (frame.bytes.has(28) && frame.bytes.u16(2) == 0x0800 && frame.bytes.u8(4) == 6 &&
+      frame.bytes.u8(5) == 4) {
+    packet.from = ipv4_address(frame.bytes.u32(14));
+    packet.to = ipv4_address(frame.bytes.u32(24));
+  }
+}
+
+void decode_ip4(const Bytes& bytes, size_t length, Packet& packet) {
+  const size_t header = (bytes.u8(0) & 15U) * size_t{4};
+  if (!bytes.has(20) || header < 20) return;
+  size_t total = bytes.u16(2);
+  // 0: the sender's network card cuts it into segments later. Larger than the frame: a lie.
+  if (total == 0 || total > length) total = length;
+  if (total < header) return;
+  packet.from = ipv4_address(bytes.u32(12));
+  packet.to = ipv4_address(bytes.u32(16));
+  packet.ttl = bytes.u8(8);
+  packet.protocol = bytes.u8(9);
+  packet.ip_id = bytes.u16(4);
+  const uint32_t offset = (bytes.u16(6) & 0x1fffU) * 8U;
+  const bool more = (bytes.u16(6) & 0x2000U) != 0;
+  const size_t rest = total - header;
+  Bytes inner = bytes.from(header);
+  inner.size = std::min(inner.size, rest);  // not the frame's trailer
+  if (offset == 0 && !more) {
+    decode_transport(inner, rest, packet);
+    return;
+  }
+  packet.kind = Packet::Kind::kFragment;
+  packet.fragment_id = packet.ip_id;
+  packet.fragment_begin = offset;
+  packet.fragment_end = offset + static_cast<uint32_t>(rest);
+  packet.fragment_more = more;
+  packet.transport = inner;
+}
+
+bool is_extension(uint8_t protocol) {
+  constexpr uint8_t kExtensions[] = {0, 43, 51, 60, 135, 139, 140};
+  return std::find(std::begin(kExtensions), std::end(kExtensions), protocol) !=
+         std::end(kExtensions);
+}
+
+// Fills in the fragment's place in its datagram; false when it is a whole one (RFC 6946).
+bool decode_fragment_header(const Bytes& header, size_t rest, Packet& packet) {
+  packet.protocol = header.u8(0);
+  const uint32_t offset = header.u16(2) & 0xfff8U;
+  const bool more = (header.u16(2) & 1U) != 0;
+  if (offset == 0 && !more) return false;
+  packet.kind = Packet::Kind::kFragment;
+  packet.fragment_id = header.u32(4);
+  packet.fragment_begin = offset;
+  packet.fragment_end = offset + static_cast<uint32_t>(rest);
+  packet.fragment_more = more;
+  packet.transport = header.from(8);
+  packet.transport.size = std::min(packet.transport.size, rest);
+  return true;
+}
+
+void decode_ip6(const Bytes& bytes, size_t length, Packet& packet) {
+  if (!bytes.has(40)) return;
+  size_t rest = bytes.u16(4);
+  // 0: a jumbogram or one that is cut into segments later.
+  if (rest == 0 || rest + 40 > length) rest = length - std::min<size_t>(length, 40);
+  packet.v6 = true;
+  packet.from = ipv6_address(bytes.from(8));
+  packet.to = ipv6_address(bytes.from(24));
+  packet.ttl = bytes.u8(7);
+  packet.protocol = bytes.u8(6);
+  Bytes inner = bytes.from(40);
+  inner.size = std::min(inner.size, rest);
+  for (int i = 0; i < kMaxExtensions; ++i) {
+    if (packet.protocol == 44) {
+      if (!inner.has(8) || rest < 8) return;
+      if (decode_fragment_header(inner, rest - 8, packet)) return;
+      inner = inner.from(8);
+      rest -= 8;
+      continue;
+    }
+    if (!is_extension(packet.protocol)) {
+      decode_transport(inner, rest, packet);
+      return;
+    }
+    const size_t units = inner.u8(1);
+    const size_t size = packet.protocol == 51 ? (units + 2) * 4 : (units + 1) * 8;
+    if (!inner.has(2) || size > rest) return;
+    packet.protocol = inner.u8(0);
+    inner = inner.from(size);
+    rest -= size;
+  }
+}
+
+void read_sack(const Bytes& option, TcpFields& tcp) {
+  for (size_t at = 2; at + 8 <= option.size && tcp.sacks < 4; at += 8) {
+    tcp.sack[static_cast<size_t>(tcp.sacks++)] = {option.u32(at), option.u32(at + 4)};
+  }
+}
+
+void decode_tcp_options(Bytes options, TcpFields& tcp) {
+  while (options.size > 0) {
+    const uint8_t kind = options.u8(0);
+    if (kind == 0) return;
+    if (kind == 1) {
+      options = options.from(1);
+      continue;
+    }
+    const size_t size = options.u8(1);
+    if (size < 2 || size > options.size) return;
+    const Bytes option = {options.data, size};
+    if (kind == 2 && size == 4) tcp.mss = option.u16(2);
+    if (kind == 3 && size == 3) tcp.window_scale = std::min<int>(option.u8(2), 14);
+    if (kind == 4 && size == 2) tcp.sack_permitted = true;
+    if (kind == 5) read_sack(option, tcp);
+    if (kind == 8 && size == 10) {
+      tcp.has_time = true;
+      tcp.time = option.u32(2);
+    }
+    options = options.from(size);
+  }
+}
+
+void decode_tcp(const Bytes& bytes, size_t length, Packet& packet) {
+  if (!bytes.has(20)) return;
+  const size_t header = (bytes.u8(12) >> 4) * size_t{4};
+  if (header < 20 || header > length) return;
+  packet.kind = Packet::Kind::kTcp;
+  packet.from_port = bytes.u16(0);
+  packet.to_port = bytes.u16(2);
+  packet.payload = static_cast<uint32_t>(length - header);
+  TcpFields& tcp = packet.tcp;
+  tcp.seq = bytes.u32(4);
+  tcp.ack = bytes.u32(8);
+  tcp.flags = bytes.u8(13);
+  tcp.window = bytes.u16(14);
+  Bytes options = bytes.from(20);
+  options.size = std::min(options.size, header - 20);
+  decode_tcp_options(options, tcp);
+}
+
+void decode_icmp(const Bytes& bytes, bool v6, Packet& packet) {
+  if (!bytes.has(4)) return;
+  packet.kind = Packet::Kind::kIcmp;
+  packet.icmp_type = bytes.u8(0);
+  packet.icmp_code = bytes.u8(1);
+  packet.checksum = bytes.u16(2);
+  const bool error = v6 ? packet.icmp_type >= 1 && packet.icmp_type <= 4
+                        : packet.icmp_type == 3 || packet.icmp_type == 4 || packet.icmp_type == 5 ||
+                              packet.icmp_type == 11 || packet.icmp_type == 12;
+  if (!error) return;
+  if (v6 && packet.icmp_type == 2) packet.icmp_mtu = bytes.u32(4);
+  if (!v6 && packet.icmp_type == 3 && packet.icmp_code == 4) packet.icmp_mtu = bytes.u16(6);
+  packet.quoted = decode_quoted(bytes.from(8));
+}
+
+}  // namespace
+
+IpAddress ipv4_address(uint32_t host_order) { return {0, (uint64_t{0xffff} << 32) | host_order}; }
+
+IpAddress ipv6_address(const Bytes& bytes) {
+  return {(uint64_t{bytes.u32(0)} << 32) | bytes.u32(4),
+          (uint64_t{bytes.u32(8)} << 32) | bytes.u32(12)};
+}
+
+std::string ip_text(const IpAddress& address) {
+  std::array<uint8_t, 16> bytes{};
+  for (size_t i = 0; i < 8; ++i) {
+    bytes[i] = static_cast<uint8_t>(address.high >> (56 - 8 * i));
+    bytes[8 + i] = static_cast<uint8_t>(address.low >> (56 - 8 * i));
+  }
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const bool v4 = address.high == 0 && (address.low >> 32) == 0xffff;
+  inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? bytes.data() + 12 : bytes.data(), text.data(),
+            text.size());
+  return text.data();
+}
+
+void decode_ip(const Bytes& bytes, size_t length, Packet& packet) {
+  const int version = bytes.u8(0) >> 4;
+  if (version == 4) decode_ip4(bytes, length, packet);
+  if (version == 6) decode_ip6(bytes, length, packet);
+}
+
+void decode_transport(const Bytes& bytes, size_t length, Packet& packet) {
+  packet.kind = Packet::Kind::kUndecoded;  // until its header is found whole
+  switch (packet.protocol) {
+    case kProtocolTcp:
+      decode_tcp(bytes, length, packet);
+      break;
+    case kProtocolUdp:
+      if (!bytes.has(8)) break;
+      packet.kind = Packet::Kind::kUdp;
+      packet.from_port = bytes.u16(0);
+      packet.to_port = bytes.u16(2);
+      packet.payload = static_cast<uint32_t>(length - std::min<size_t>(length, 8));
+      packet.checksum = bytes.u16(6);
+      if (bytes.has(8 + kHashedPayload)) {
+        packet.payload_hash =
+            mix(mix(bytes.u32(8), bytes.u32(12)), mix(bytes.u32(16), bytes.u32(20)));
+      }
+      break;
+    case kProtocolIcmp:
+    case kProtocolIcmp6:
+      if ((packet.protocol == kProtocolIcmp6) == packet.v6) decode_icmp(bytes, packet.v6, packet);
+      break;
+    default:
+      packet.kind = Packet::Kind::kOtherIp;
+  }
+}
+
+// An error quotes at least the IP header and 8 bytes behind it: the ports are there.
+QuotedPacket decode_quoted(const Bytes& bytes) {
+  QuotedPacket quoted;
+  const int version = bytes.u8(0) >> 4;
+  Bytes inner;
+  if (version == 4 && bytes.has(20) && (bytes.u8(0) & 15U) >= 5) {
+    quoted.from = ipv4_address(bytes.u32(12));
+    quoted.to = ipv4_address(bytes.u32(16));
+    quoted.protocol = bytes.u8(9);
+    if ((bytes.u16(6) & 0x1fffU) == 0) inner = bytes.from((bytes.u8(0) & 15U) * size_t{4});
+  } else if (version == 6 && bytes.has(40)) {
+    quoted.from = ipv6_address(bytes.from(8));
+    quoted.to = ipv6_address(bytes.from(24));
+    quoted.protocol = bytes.u8(6);
+    inner = bytes.from(40);
+    for (int i = 0; i < kMaxExtensions && inner.has(2) && is_extension(quoted.protocol); ++i) {
+      const size_t size = (inner.u8(1) + size_t{1}) * 8;
+      quoted.protocol = inner.u8(0);
+      inner = inner.from(size);
+    }
+  } else {
+    return quoted;
+  }
+  if (quoted.protocol == kProtocolTcp || quoted.protocol == kProtocolUdp) {
+    quoted.from_port = inner.u16(0);
+    quoted.to_port = inner.u16(2);
+    quoted.valid = inner.has(4);
+  } else if (quoted.protocol == kProtocolIcmp || quoted.protocol == kProtocolIcmp6) {
+    quoted.protocol = kProtocolIcmp;
+    quoted.valid = true;
+  }
+  return quoted;
+}
+
+Packet decode_packet(const RawPacket& raw) {
+  Packet packet;
+  packet.at_ns = raw.at_ns;
+  const LinkType* type = find_link_type(raw.link);
+  if (type == nullptr) return packet;
+  const Frame frame = type->parse(raw);
+  packet.place = frame.place;
+  if (frame.content == Frame::Content::kArp) decode_arp(frame, packet);
+  if (frame.content == Frame::Content::kIp) decode_ip(frame.bytes, frame.length, packet);
+  return packet;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,112 @@
+// One captured packet, decoded as far as the analyser needs it: from the link layer through IP to
+// TCP, UDP and ICMP (RFC 791, 8200, 9293, 768, 792, 4443). Every length in a packet may be a lie
+// and every packet may be cut by the capture's snapshot length: a field is read only when its bytes
+// are there, and lengths come from the innermost header that is believable. Pure functions.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "probes/traces/trace_file.h"
+
+namespace plumbline {
+
+// Captured bytes of a layer. Reads beyond the end give 0, so that only decisions need a check.
+struct Bytes {
+  const uint8_t* data = nullptr;
+  size_t size = 0;
+
+  bool has(size_t n) const { return size >= n; }
+  uint8_t u8(size_t at) const { return at < size ? data[at] : uint8_t{0}; }
+  uint16_t u16(size_t at) const { return static_cast<uint16_t>((u8(at) << 8) | u8(at + 1)); }
+  uint32_t u32(size_t at) const { return (uint32_t{u16(at)} << 16) | u16(at + 2); }
+  Bytes from(size_t at) const { return at < size ? Bytes{data + at, size - at} : Bytes{data, 0}; }
+};
+
+// IPv4 is kept as ::ffff:a.b.c.d.
+struct IpAddress {
+  uint64_t high = 0, low = 0;
+  bool operator==(const IpAddress& other) const = default;
+  bool operator<(const IpAddress& other) const {
+    return high != other.high ? high < other.high : low < other.low;
+  }
+};
+std::string ip_text(const IpAddress& address);
+IpAddress ipv4_address(uint32_t host_order);
+IpAddress ipv6_address(const Bytes& bytes);  // its first 16 bytes
+
+inline constexpr uint8_t kFlagFin = 1, kFlagSyn = 2, kFlagRst = 4, kFlagAck = 16;
+inline constexpr uint8_t kProtocolIcmp = 1, kProtocolTcp = 6, kProtocolUdp = 17,
+                         kProtocolIcmp6 = 58;
+
+// Captures of all interfaces in the older cooked format do not tell which one it was.
+inline constexpr uint32_t kUnknownInterface = 0xffffffff;
+
+// Where a packet was seen: interface and direction. Two sightings of one packet differ in it.
+struct Place {
+  uint32_t interface = 0;
+  uint8_t direction = 0;  // 0 unknown, 1 came in, 2 went out, 3 to others (seen in passing)
+  bool operator==(const Place& other) const = default;
+};
+
+struct SackBlock {
+  uint32_t begin = 0, end = 0;
+};
+
+struct TcpFields {
+  uint32_t seq = 0, ack = 0;
+  uint16_t window = 0;  // as in the header, unscaled
+  uint8_t flags = 0;
+  int mss = -1, window_scale = -1;  // -1 = option absent
+  bool sack_permitted = false;
+  bool has_time = false;
+  uint32_t time = 0;  // TSval
+  int sacks = 0;
+  std::array<SackBlock, 4> sack;
+};
+
+// The packet that an ICMP error complains about.
+struct QuotedPacket {
+  bool valid = false;
+  uint8_t protocol = 0;  // kProtocolIcmp for ICMPv6, too
+  IpAddress from, to;
+  uint16_t from_port = 0, to_port = 0;
+};
+
+struct Packet {
+  enum class Kind { kUndecoded, kArp, kFragment, kOtherIp, kTcp, kUdp, kIcmp };
+
+  Kind kind = Kind::kUndecoded;
+  int64_t at_ns = 0;
+  Place place;
+  bool v6 = false;
+  IpAddress from, to;
+  uint8_t protocol = 0;
+  uint8_t ttl = 0;
+  uint16_t ip_id = 0;  // 0 for IPv6
+  uint16_t from_port = 0, to_port = 0;
+  uint32_t payload = 0;   // bytes of TCP or UDP payload on the wire
+  uint16_t checksum = 0;  // of UDP and ICMP: the nearest thing to a name that these packets have
+  uint64_t payload_hash = 0;  // of the first bytes of UDP payload; 0 where they were not captured
+  uint16_t arp_operation = 0;
+  TcpFields tcp;
+  uint8_t icmp_type = 0, icmp_code = 0;
+  uint32_t icmp_mtu = 0;  // of "fragmentation needed" and "packet too big"
+  QuotedPacket quoted;
+
+  // Of a fragment: where its bytes lie in the datagram, and its first bytes when it is the first.
+  uint32_t fragment_id = 0, fragment_begin = 0, fragment_end = 0;
+  bool fragment_more = false;
+  Bytes transport;
+};
+
+Packet decode_packet(const RawPacket& raw);
+
+// The layers behind; `length` is what lies there on the wire, `bytes` what was captured of it.
+void decode_ip(const Bytes& bytes, size_t length, Packet& packet);
+void decode_transport(const Bytes& bytes, size_t length, Packet& packet);
+QuotedPacket decode_quoted(const Bytes& bytes);
+
+}  // namespace plumbline

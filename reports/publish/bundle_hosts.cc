@@ -1,0 +1,159 @@
+#include "reports/publish/bundle_hosts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/json.h"
+#include "core/options/options.h"
+#include "reports/publish/bundle_fields.h"
+#include "reports/text.h"
+
+namespace plumbline {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMaxText = 160;   // of a fact about a host
+constexpr size_t kMaxRead = 4096;  // of it as it stands in a record
+
+std::string single_line(Redactor& redactor, const std::string& text, TextFrom from) {
+  std::string out = redactor.text(clean(text.substr(0, kMaxRead)), from);
+  for (const char c : std::string("<>[]|\\`{}@$^")) std::replace(out.begin(), out.end(), c, ' ');
+  return out.size() > kMaxText ? clean(out.substr(0, kMaxText)) : out;
+}
+
+// A value that an option may have by its table, such as a transport: that somebody calls a host so
+// is chance.
+bool is_choice(const std::string& word) {
+  for (const OptionRow& row : option_table()) {
+    const std::string all = row.choices == nullptr ? "" : fmt::format("|{}|", row.choices);
+    if (all.find("|" + word + "|") != std::string::npos) return true;
+  }
+  return false;
+}
+
+json nics_of(const HostFacts& host, Redactor& redactor) {
+  std::set<std::string> seen;
+  json out = json::array();
+  for (const Nic& nic : host.nics) {
+    if (!nic.up || !nic.carrier) continue;
+    json entry = {
+        {"kind", table_word(nic.kind, redactor)}, {"mtu", nic.mtu}, {"speed_bps", nullptr}};
+    if (nic.speed_bps) entry["speed_bps"] = *nic.speed_bps;
+    if (seen.insert(entry.dump()).second) out.push_back(std::move(entry));
+  }
+  return out;
+}
+
+// The facts that the table allows, and no others.
+json host_json(const HostFacts& facts, const std::string& name, const std::string& machine,
+               Redactor& redactor) {
+  const json all = facts;
+  json out = {{"name", name}, {"machine", machine}, {"nics", nics_of(facts, redactor)}};
+  for (const std::string& field : published_host_facts()) {
+    const json value = all.value(field, json());
+    // Only whoever builds a kernel puts a name of their own into a fact.
+    const TextFrom from = field == "kernel" ? TextFrom::kSystem : TextFrom::kProduct;
+    out[field] = value.is_string() ? json(single_line(redactor, value, from)) : value;
+    if (out[field].is_string() && out[field].get_ref<const std::string&>().empty())
+      out[field] = nullptr;
+  }
+  out["load1_percent"] = nullptr;
+  if (facts.load1 && *facts.load1 >= 0 && *facts.load1 < 1e6) {
+    out["load1_percent"] = static_cast<uint64_t>(std::llround(*facts.load1 * 100));
+  }
+  return out;
+}
+
+std::map<std::string, std::string> options_set(const Environment& environment) {
+  std::map<std::string, std::string> out;
+  for (const auto& [name, option] : environment.options) {
+    if (option.origin != "default") out[name] = option.value;
+  }
+  return out;
+}
+
+}  // namespace
+
+const std::string& machine_id(const HostFacts& facts) {
+  return facts.boot_id.empty() ? facts.hostname : facts.boot_id;
+}
+
+Expected<HostsByName> hosts_of(const std::vector<const Record*>& records) {
+  std::set<std::string> names;
+  const Record* most = records.front();
+  for (const Record* record : records) {
+    for (const PerRank& rank : record->measurement.per_rank) names.insert(rank.host);
+    if (record->environment.hosts.size() > most->environment.hosts.size()) most = record;
+  }
+  const std::vector<HostFacts>& facts = most->environment.hosts;
+  std::set<std::string> boots;
+  for (const HostFacts& host : facts) boots.insert(host.boot_id);
+  HostsByName out;
+  if (names.empty() || facts.empty()) {
+    return fail(ErrorCode::kConfig, "the records do not say on which hosts their ranks ran",
+                "measure anew");
+  }
+  if (names.size() != facts.size() && (boots.size() != 1 || boots.count("") > 0)) {
+    return fail(
+        ErrorCode::kConfig,
+        fmt::format("{} hosts have ranks but {} are described, so that they cannot be told apart",
+                    names.size(), facts.size()),
+        "submit a run in which every host has ranks");
+  }
+  size_t at = 0;
+  for (const std::string& name : names) out[name] = &facts[std::min(at++, facts.size() - 1)];
+  return out;
+}
+
+json options_json(const std::map<std::string, std::string>& values) {
+  const OptionSet defaults;
+  json out = json::object();
+  for (const std::string& name : published_options()) {
+    const auto it = values.find(name);
+    if (it == values.end()) continue;
+    const auto checked = defaults.with(name, it->second, "record");
+    if (checked) out[name] = checked->values().at(name).value;
+  }
+  return out;
+}
+
+std::string table_word(const std::string& text, Redactor& redactor) {
+  const bool fits =
+      text.size() <= 40 && std::all_of(text.begin(), text.end(), [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-';
+      });
+  return fits && (is_choice(text) || redactor.text(text) == text) ? text : "unknown";
+}
+
+std::map<std::string, std::string> number_hosts(const HostsByName& hosts, Redactor& redactor) {
+  std::map<std::string, int> users;  // of a system's own name
+  for (const auto& [name, facts] : hosts) ++users[facts->hostname];
+  std::map<std::string, std::string> ordinals;
+  for (const auto& [name, facts] : hosts) {
+    ordinals[name] = redactor.host(name);
+    if (users[facts->hostname] == 1) redactor.learn_host(facts->hostname, name);
+  }
+  return ordinals;
+}
+
+json environment_json(const Record& record, const HostsByName& hosts,
+                      const std::map<std::string, std::string>& ordinals, Redactor& redactor) {
+  json list = json::array();
+  std::map<std::string, std::string> machines;
+  for (const auto& [name, facts] : hosts) {
+    const std::string& ordinal = ordinals.at(name);
+    const auto machine =
+        machines.emplace(machine_id(*facts), fmt::format("machine{}", machines.size() + 1)).first;
+    list.push_back(host_json(*facts, ordinal, machine->second, redactor));
+  }
+  return {{"control", table_word(record.environment.control, redactor)},
+          {"auth", table_word(record.environment.auth, redactor)},
+          {"options", options_json(options_set(record.environment))},
+          {"hosts", std::move(list)}};
+}
+
+}  // namespace plumbline

@@ -1,0 +1,75 @@
+// Takes names, addresses and paths out of the few texts of a record that are published: each
+// becomes an ordinal of this bundle (host1, addr1, mac1, user1, path1), the same thing the same
+// ordinal, never a hash, because hashes of names can be guessed. Names are found whatever their
+// case, but only as whole words; addresses and paths by their looks (redact_scan.h). Most of a
+// record never gets here: bundle_build.cc copies what the table of bundle fields allows, and
+// nothing else. (cli/anonymise.h keeps the structure of addresses, which a diagnosis needs and a
+// result does not.) Not thread-safe: it learns while it works.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reports/publish/redact_scan.h"
+
+namespace plumbline {
+
+// Whose words a text is.
+enum class TextFrom {
+  kSystem,   // a system's, which may hold the names of whoever built it: a kernel's release
+  kProduct,  // out of a vendor's list (operating system, CPU): users' names in it are chance
+  kTyped,    // the submitter's own, in which a name of one letter is a word
+};
+
+struct NameInText {
+  std::string kind, word;  // "host" or "user"; as it stands there
+};
+
+class Redactor {
+ public:
+  // A host's name, with the parts of a long one, under one ordinal; empty ones and "localhost" are
+  // nobody's. `as`: another name of the same host.
+  void learn_host(const std::string& name, const std::string& as = "");
+  // The ordinal of a host, given out in the order of the first calls.
+  std::string host(const std::string& name);
+  void learn_user(const std::string& name);
+  // Users and hosts out of a word of a command line, an option or a path: user@host, /home/user.
+  void learn_from(const std::string& text);
+
+  // The names that a typed text holds.
+  std::vector<NameInText> names_in(std::string_view typed) const;
+  // A word that is a name here, and is meant as a word: typed texts keep it.
+  void keep(const std::string& word);
+
+  std::string text(std::string_view original, TextFrom from = TextFrom::kSystem);
+  // What was replaced so far, in order: "mini1 -> host1".
+  std::vector<std::string> replaced() const { return said_; }
+
+ private:
+  struct Name {
+    std::string kind, key;  // names with the same key get the same ordinal
+  };
+  void learn(const std::string& kind, const std::string& name, const std::string& key);
+  std::string ordinal(const std::string& kind, const std::string& key, const std::string& what);
+  struct Marked {
+    std::string text, done;  // done: ' ' where the text is still the original
+  };
+  std::string address(const std::string& kind, const std::string& what);
+  Marked without_found(const Marked& from, Found (*find)(std::string_view, size_t));
+  const std::pair<const std::string, Name>* name_at(const std::string& folded, size_t at,
+                                                    TextFrom from) const;
+  std::string without_names(const Marked& marked, TextFrom from);
+
+  std::map<std::string, Name> names_;                                   // lower case
+  std::map<std::string, std::map<std::string, std::string>> ordinals_;  // kind -> what -> "host1"
+  std::set<std::string> kept_;                                          // lower case
+  std::vector<std::string> said_;
+};
+
+// Whether a text holds nothing that text() would take for an address or a path.
+bool is_redacted(std::string_view text);
+
+}  // namespace plumbline

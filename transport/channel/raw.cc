@@ -1,0 +1,145 @@
+#include "transport/channel/raw.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sched.h>
+
+#include <algorithm>
+
+namespace plumbline {
+namespace {
+
+constexpr int kPollMs = 100;
+constexpr int kTriesPerLook = 16;  // the clock is read only so often while spinning
+
+// Moves bytes through one scratch buffer of `chunk` bytes in both directions until the given
+// amounts have gone and come.
+class RawMover {
+ public:
+  RawMover(ByteStream& stream, size_t chunk, const WaitOptions& wait, Deadline deadline)
+      : stream_(stream), wait_(wait), deadline_(deadline), out_(chunk), in_(chunk) {
+    std::fill(out_.begin(), out_.end(), std::byte{0x5a});  // touched before the clock starts
+    std::fill(in_.begin(), in_.end(), std::byte{0});
+  }
+
+  Status move(uint64_t to_send, uint64_t to_receive) {
+    int64_t idle_since = 0;
+    for (int tries = 0; to_send > 0 || to_receive > 0;) {
+      const Expected<bool> moved = once(to_send, to_receive);
+      if (!moved) return fail(moved.error());
+      if (*moved) {
+        idle_since = 0;
+        tries = 0;
+        continue;
+      }
+      if (wait_.yield) ::sched_yield();
+      if (++tries % kTriesPerLook != 0 && wait_.spin_ns > 0) continue;
+      if (wait_.failed && wait_.failed()) {
+        return fail(ErrorCode::kAborted, "the group of ranks has failed");
+      }
+      const int64_t now = monotonic_ns();
+      if (now >= deadline_.at_ns()) {
+        return fail(ErrorCode::kTimeout,
+                    fmt::format("bare-socket measurement: {} bytes unsent, {} not received",
+                                to_send, to_receive),
+                    "is the other end measuring too?");
+      }
+      if (idle_since == 0) idle_since = now;
+      if (now - idle_since >= wait_.spin_ns) sleep(to_send > 0, to_receive > 0);
+    }
+    return {};
+  }
+
+ private:
+  Expected<bool> once(uint64_t& to_send, uint64_t& to_receive) {
+    bool moved = false;
+    if (to_send > 0) {
+      const iovec part{out_.data(), std::min<uint64_t>(to_send, out_.size())};
+      const Expected<size_t> done = stream_.write_some({&part, 1});
+      if (!done) return fail(done.error());
+      to_send -= *done;
+      moved = *done > 0;
+    }
+    if (to_receive > 0) {
+      const iovec part{in_.data(), std::min<uint64_t>(to_receive, in_.size())};
+      const Expected<size_t> done = stream_.read_some({&part, 1});
+      if (!done) return fail(done.error());
+      to_receive -= *done;
+      moved = moved || *done > 0;
+    }
+    return moved;
+  }
+
+  void sleep(bool writes, bool reads) {
+    pollfd entry{stream_.poll_fd(),
+                 static_cast<short>((writes ? POLLOUT : 0) | (reads ? POLLIN : 0)), 0};
+    if (entry.fd < 0) {
+      ::sched_yield();
+    } else {
+      ::poll(&entry, 1, deadline_.poll_timeout_ms(kPollMs));
+    }
+  }
+
+  ByteStream& stream_;
+  const WaitOptions& wait_;
+  const Deadline deadline_;
+  std::vector<std::byte> out_, in_;
+};
+
+Status check_sizes(uint64_t bytes, size_t chunk) {
+  if (bytes > 0 && chunk > 0) return {};
+  return fail(ErrorCode::kUsage, "bare-socket measurement: sizes must be at least one byte");
+}
+
+}  // namespace
+
+Status raw_pingpong(ByteStream& stream, bool initiator, size_t bytes, int iterations,
+                    const WaitOptions& wait, Deadline deadline,
+                    std::vector<int64_t>* round_trips_ns) {
+  if (Status status = check_sizes(bytes, bytes); !status) return status;
+  RawMover mover(stream, bytes, wait, deadline);
+  for (int i = 0; i < iterations; ++i) {
+    const int64_t start = monotonic_ns();
+    Status status = mover.move(initiator ? bytes : 0, initiator ? 0 : bytes);
+    if (status) status = mover.move(initiator ? 0 : bytes, initiator ? bytes : 0);
+    if (!status) return status;
+    if (initiator && round_trips_ns != nullptr) round_trips_ns->push_back(monotonic_ns() - start);
+  }
+  return {};
+}
+
+Status raw_exchange(ByteStream& stream, size_t bytes, int iterations, const WaitOptions& wait,
+                    Deadline deadline, std::vector<int64_t>* times_ns) {
+  if (Status status = check_sizes(bytes, bytes); !status) return status;
+  RawMover mover(stream, bytes, wait, deadline);
+  for (int i = 0; i < iterations; ++i) {
+    const int64_t start = monotonic_ns();
+    if (Status status = mover.move(bytes, bytes); !status) return status;
+    if (times_ns != nullptr) times_ns->push_back(monotonic_ns() - start);
+  }
+  return {};
+}
+
+Status raw_stream(ByteStream& stream, bool sender, uint64_t total, size_t chunk,
+                  const WaitOptions& wait, Deadline deadline, int64_t* ns) {
+  if (Status status = check_sizes(total, chunk); !status) return status;
+  RawMover mover(stream, chunk, wait, deadline);
+  const int64_t start = monotonic_ns();
+  Status status = mover.move(sender ? total : 0, sender ? 0 : total);
+  if (!sender && ns != nullptr) *ns = monotonic_ns() - start;
+  if (status) status = mover.move(sender ? 0 : 1, sender ? 1 : 0);
+  if (sender && ns != nullptr) *ns = monotonic_ns() - start;
+  return status;
+}
+
+Status raw_duplex(ByteStream& stream, uint64_t total, size_t chunk, const WaitOptions& wait,
+                  Deadline deadline, int64_t* ns) {
+  if (Status status = check_sizes(total, chunk); !status) return status;
+  RawMover mover(stream, chunk, wait, deadline);
+  const int64_t start = monotonic_ns();
+  const Status status = mover.move(total, total);
+  if (ns != nullptr) *ns = monotonic_ns() - start;
+  return status;
+}
+
+}  // namespace plumbline

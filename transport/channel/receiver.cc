@@ -1,0 +1,368 @@
+#include "transport/channel/receiver.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/units.h"
+
+namespace plumbline {
+namespace {
+
+// A header and the largest message that comes with it in one call; its extra copy stays in the
+// first-level cache.
+constexpr size_t kStageBytes = 16 * 1024 + kFrameHeaderBytes;
+// Read in one round, so that sending gets its turn.
+constexpr size_t kReadBytes = 512 * 1024;
+
+std::string name_of(const MessageTag& tag) {
+  return fmt::format("op {} step {}", tag.sequence, tag.step);
+}
+
+tl::unexpected<Error> no_room(const MessageTag& tag, size_t missing) {
+  return fail(ErrorCode::kSystem,
+              fmt::format("{}: the sink offers no window although {} bytes are missing",
+                          name_of(tag), missing),
+              "this is a defect of the program, not of the network");
+}
+
+}  // namespace
+
+Receiver::Receiver(int self, int peer, const ChannelOptions& options, ChannelStats& stats)
+    : self_(self),
+      peer_(peer),
+      rules_{peer, options.chunk_bytes, options.crc},
+      crc32c_(crc_of(options)),
+      stats_(stats),
+      table_(options.park_bytes),
+      stage_(new std::byte[kStageBytes]) {}
+
+Status Receiver::post(const MessageTag& tag, size_t bytes, RecvSink* sink) {
+  if (cancelled_) return {};
+  uint32_t parked = table_.find_parked_rival(tag);
+  if (parked != kNoSlot) return hashes_differ(tag, table_.parked(parked).tag);
+  parked = table_.find_parked(tag);
+  if (parked != kNoSlot && table_.parked(parked).bytes != bytes) {
+    return lengths_differ(tag, table_.parked(parked).bytes, bytes);
+  }
+  const uint32_t posted = table_.post(tag, bytes, sink);
+  held_ = false;
+  if (parked != kNoSlot) claims_.push_back({posted, parked});
+  if (running_) return {};
+  running_ = true;
+  Status status = run();
+  running_ = false;
+  return status;
+}
+
+Status Receiver::run() {
+  Status status = deliver_claims();
+  if (status) status = consume();
+  return status;
+}
+
+// Works off the stage. Parked beginnings are delivered before anything else, so that a message's
+// bytes stay in order.
+Status Receiver::consume() {
+  while (!cancelled_) {
+    Status status = deliver_claims();
+    if (!status) return status;
+    if (!in_frame_) {
+      if (staged() < kFrameHeaderBytes) return {};
+      status = begin_frame();
+      if (!status) return status;
+    }
+    if (to_posted_ == kNoSlot && to_parked_ == kNoSlot) {
+      status = route();
+      if (!status) return status;
+      if (held_) return {};
+      if (left_ > 0) continue;
+      status = account(0);  // an empty message
+      if (!status) return status;
+      continue;
+    }
+    if (staged() == 0) return {};
+    const std::span<std::byte> to = window();
+    const size_t bytes = std::min({staged(), left_, to.size()});
+    if (bytes == 0) return no_room(frame_.tag, left_);
+    std::memcpy(to.data(), stage_.get() + stage_begin_, bytes);
+    stage_begin_ += bytes;
+    status = account(bytes);
+    if (!status) return status;
+  }
+  return {};
+}
+
+Status Receiver::begin_frame() {
+  const std::span<const std::byte, kFrameHeaderBytes> bytes(stage_.get() + stage_begin_,
+                                                            kFrameHeaderBytes);
+  const Expected<FrameHeader> header = decode_frame(bytes, rules_);
+  if (!header) return fail(header.error());
+  frame_ = *header;
+  left_ = frame_.length;
+  if (crc32c_ != nullptr) crc_ = frame_header_crc(bytes, crc32c_);
+  stage_begin_ += kFrameHeaderBytes;
+  in_frame_ = true;
+  to_posted_ = to_parked_ = kNoSlot;
+  return {};
+}
+
+// Finds where the frame's payload goes, or leaves it in the stream (held_).
+Status Receiver::route() {
+  held_ = false;
+  const uint32_t posted = table_.find_posted(frame_.tag);
+  if (posted != kNoSlot) return route_posted(posted);
+  const uint32_t rival = table_.find_rival(frame_.tag);
+  if (rival != kNoSlot) return hashes_differ(table_.posted(rival).tag, frame_.tag);
+  return route_parked(table_.find_parked(frame_.tag));
+}
+
+Status Receiver::route_posted(uint32_t index) {
+  const PostedRecv& posted = table_.posted(index);
+  if (posted.tag.op_hash != frame_.tag.op_hash) return hashes_differ(posted.tag, frame_.tag);
+  if (posted.bytes != frame_.total) {
+    return lengths_differ(frame_.tag, frame_.total, posted.bytes);
+  }
+  if (posted.received != frame_.offset) {
+    return fail(ErrorCode::kProtocol,
+                fmt::format("frame from rank {}: offset is {}, expected {} ({})", peer_,
+                            frame_.offset, posted.received, name_of(frame_.tag)));
+  }
+  to_posted_ = index;
+  return {};
+}
+
+Status Receiver::route_parked(uint32_t index) {
+  if (index != kNoSlot && table_.parked(index).complete()) index = kNoSlot;
+  const size_t expected = index == kNoSlot ? 0 : table_.parked(index).received;
+  const size_t total = index == kNoSlot ? frame_.total : table_.parked(index).bytes;
+  if (frame_.offset != expected || frame_.total != total) {
+    return fail(
+        ErrorCode::kProtocol,
+        fmt::format("frame from rank {}: offset {} of {} bytes, expected offset {} of {} "
+                    "({})",
+                    peer_, frame_.offset, frame_.total, expected, total, name_of(frame_.tag)));
+  }
+  if (table_.any_posted()) to_parked_ = table_.park(index, frame_.tag, frame_.total, frame_.length);
+  if (to_parked_ == kNoSlot) {
+    held_ = true;
+    return {};
+  }
+  stats_.parked_bytes_peak = std::max<uint64_t>(stats_.parked_bytes_peak, table_.parked_bytes());
+  return {};
+}
+
+std::span<std::byte> Receiver::window() {
+  if (to_posted_ != kNoSlot) return table_.posted(to_posted_).sink->window();
+  ParkedMessage& parked = table_.parked(to_parked_);
+  return std::span(parked.data).subspan(parked.received);
+}
+
+// `bytes` more of the frame's payload are where window() said. All state is brought up to date
+// before the sink hears of it, because it may post, cancel, or be gone afterwards.
+Status Receiver::account(size_t bytes) {
+  const uint32_t to_posted = to_posted_;
+  if (crc32c_ != nullptr && bytes > 0) crc_ = crc32c_(crc_, window().data(), bytes);
+  left_ -= bytes;
+  stats_.payload_received += bytes;
+  if (to_posted == kNoSlot) table_.parked(to_parked_).received += bytes;
+  if (left_ == 0) {
+    Status status = end_frame();
+    if (!status) return status;
+  }
+  if (to_posted == kNoSlot) return {};
+  PostedRecv& posted = table_.posted(to_posted);
+  posted.received += bytes;
+  RecvSink* sink = posted.sink;
+  if (posted.received == posted.bytes) table_.remove_posted(to_posted);
+  sink->advance(bytes);
+  return {};
+}
+
+Status Receiver::end_frame() {
+  ++stats_.frames_received;
+  stats_.wire_received += kFrameHeaderBytes + frame_.length;
+  if (crc32c_ != nullptr && crc_ != frame_.crc) {
+    return fail(Error{
+        ErrorCode::kWrongData,
+        fmt::format("frame from rank {}: checksum is {:#010x}, the header says "
+                    "{:#010x} ({}, offset {}, {} bytes)",
+                    peer_, crc_, frame_.crc, name_of(frame_.tag), frame_.offset, frame_.length),
+        0, "bytes changed on the way: look at the link, the network card and memory",
+        "collective.wrong_data"});
+  }
+  if (to_parked_ != kNoSlot && frame_.last()) table_.parked(to_parked_).ended = true;
+  in_frame_ = false;
+  to_posted_ = to_parked_ = kNoSlot;
+  return {};
+}
+
+Status Receiver::deliver_claims() {
+  // A sink that is served here may post the next receive, whose message is parked too: the list
+  // grows while it is worked off.
+  for (size_t i = 0; i < claims_.size() && !cancelled_; ++i) {
+    const Claim claim = claims_[i];
+    Status status = deliver_claim(claim);
+    if (!status) return status;
+  }
+  claims_.clear();
+  return {};
+}
+
+Status Receiver::deliver_claim(const Claim& claim) {
+  // The data leaves the table first: a sink may post, and posting may move the table's entries.
+  ParkedMessage& parked = table_.parked(claim.parked);
+  const std::vector<std::byte> data = std::move(parked.data);
+  const size_t bytes = parked.received;
+  const bool ended = parked.complete();
+  parked.data = {};
+  table_.remove_parked(claim.parked);
+  if (to_parked_ == claim.parked) {  // in the middle of one of its frames: the rest goes straight
+    to_parked_ = kNoSlot;
+    to_posted_ = claim.posted;
+  }
+  size_t given = 0;
+  while (given < bytes || (bytes == 0 && ended)) {
+    PostedRecv& posted = table_.posted(claim.posted);
+    RecvSink* sink = posted.sink;
+    size_t take = 0;
+    if (bytes > 0) {
+      const std::span<std::byte> to = sink->window();
+      take = std::min(to.size(), bytes - given);
+      if (take == 0) return no_room(posted.tag, bytes - given);
+      std::memcpy(to.data(), data.data() + given, take);
+    }
+    given += take;
+    posted.received += take;
+    const bool done = posted.received == posted.bytes;
+    if (done) table_.remove_posted(claim.posted);
+    sink->advance(take);
+    if (done || cancelled_) return {};
+  }
+  return {};
+}
+
+// Where the next read goes: the rest of the frame straight to its place with the stage behind it,
+// or the stage alone. Returns the bytes asked for.
+size_t Receiver::aim(std::array<iovec, 2>& buffers, size_t* count, size_t* direct) {
+  if (stage_begin_ == stage_end_) {
+    stage_begin_ = stage_end_ = 0;
+  } else if (stage_begin_ > 0) {  // less than a header
+    std::memmove(stage_.get(), stage_.get() + stage_begin_, staged());
+    stage_end_ -= stage_begin_;
+    stage_begin_ = 0;
+  }
+  *count = 0;
+  *direct = 0;
+  if (in_frame_) {
+    const std::span<std::byte> to = window();
+    *direct = std::min({to.size(), left_, kReadBytes});
+    buffers[(*count)++] = {to.data(), *direct};
+    if (*direct < left_) return *direct;
+  }
+  const size_t room = kStageBytes - stage_end_;
+  buffers[(*count)++] = {stage_.get() + stage_end_, room};
+  return *direct + room;
+}
+
+Expected<bool> Receiver::pull(ByteStream& stream) {
+  if (running_) return false;  // called from a callback: the outer call goes on with it
+  running_ = true;
+  bool moved = false;
+  size_t round = 0;
+  Status status = run();
+  while (status && wants_read() && !cancelled_ && round < kReadBytes) {
+    std::array<iovec, 2> buffers;
+    size_t count = 0;
+    size_t direct = 0;
+    const size_t asked = aim(buffers, &count, &direct);
+    if (asked == 0) {
+      status = no_room(frame_.tag, left_);
+      break;
+    }
+    ++stats_.read_calls;
+    const Expected<size_t> got = stream.read_some({buffers.data(), count});
+    if (!got) {
+      status = fail(in_context(got.error()));
+      break;
+    }
+    if (*got == 0) break;
+    moved = true;
+    round += *got;
+    const size_t straight = std::min(*got, direct);
+    stage_end_ += *got - straight;
+    if (straight > 0) status = account(straight);
+    if (status) status = consume();
+    if (*got < asked) break;  // the stream is empty: asking again would only cost a call
+  }
+  running_ = false;
+  if (!status) return fail(status.error());
+  return moved;
+}
+
+Error Receiver::in_context(Error error) const {
+  if (in_frame_) {
+    error.what = fmt::format("rank {}, in the middle of {} ({} of {} bytes of a frame missing): {}",
+                             peer_, name_of(frame_.tag), left_, frame_.length, error.what);
+  } else if (staged() > 0) {
+    error.what = fmt::format("rank {}, in the middle of a frame header: {}", peer_, error.what);
+  } else {
+    error.what = fmt::format("rank {}, while rank {} waits for {}: {}", peer_, self_,
+                             name_of(table_.oldest_posted().tag), error.what);
+  }
+  return error;
+}
+
+tl::unexpected<Error> Receiver::hashes_differ(const MessageTag& ours, const MessageTag& theirs) {
+  mismatch_ = HashMismatch{ours.sequence, ours.op_hash, theirs.op_hash};
+  return fail(Error{ErrorCode::kMismatch,
+                    fmt::format("op {}: rank {} runs another operation under this number than rank "
+                                "{} (fingerprints {:#010x} and {:#010x})",
+                                ours.sequence, peer_, self_, theirs.op_hash, ours.op_hash),
+                    0, "all ranks must call the same operations in the same order",
+                    "collective.mismatch"});
+}
+
+tl::unexpected<Error> Receiver::lengths_differ(const MessageTag& tag, uint64_t theirs,
+                                               uint64_t ours) const {
+  return fail(Error{ErrorCode::kMismatch,
+                    fmt::format("{}: rank {} sends {} bytes but rank {} expects {} bytes",
+                                name_of(tag), peer_, theirs, self_, ours),
+                    0, "all ranks must call an operation with the same sizes",
+                    "collective.mismatch"});
+}
+
+bool Receiver::idle() const {
+  return !table_.any_posted() && !table_.any_parked() && !in_frame_ && staged() == 0;
+}
+
+std::optional<MessageTag> Receiver::oldest() const {
+  if (!table_.any_posted()) return std::nullopt;
+  return table_.oldest_posted().tag;
+}
+
+std::string Receiver::obstacle() const {
+  if (!held_) return {};
+  const std::string frame =
+      fmt::format("an unexpected frame of {} ({} of {}) from rank {}", name_of(frame_.tag),
+                  format_bytes(frame_.length), format_bytes(frame_.total), peer_);
+  if (!table_.any_posted()) {
+    return fmt::format("{} waits in the stream: rank {} expects nothing from there", frame, self_);
+  }
+  return fmt::format("{} stands before the awaited bytes and the {} of park_bytes are full", frame,
+                     format_bytes(table_.park_limit()));
+}
+
+void Receiver::cancel() {
+  cancelled_ = true;
+  table_.clear();
+  claims_.clear();
+  in_frame_ = false;
+  held_ = false;
+  to_posted_ = to_parked_ = kNoSlot;
+  left_ = 0;
+  stage_begin_ = stage_end_ = 0;
+}
+
+}  // namespace plumbline

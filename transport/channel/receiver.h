@@ -1,0 +1,86 @@
+// The receiving half of a channel: reads frames from the stream and hands their payload to the
+// posted sinks, or parks it. At a frame's border it reads into a small stage, so that a small
+// message comes with its header in one call; inside a large frame it reads straight into the sink's
+// window, with the stage behind it for the next header. Sinks may post from inside. Not
+// thread-safe.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "transport/channel/channel.h"
+#include "transport/channel/frame.h"
+#include "transport/channel/recv_table.h"
+
+namespace plumbline {
+
+class Receiver {
+ public:
+  Receiver(int self, int peer, const ChannelOptions& options, ChannelStats& stats);
+
+  // Delivers what is here already.
+  Status post(const MessageTag& tag, size_t bytes, RecvSink* sink);
+  // Reads until the stream is empty, nobody wants more, or the budget of one round is spent. true =
+  // something moved.
+  Expected<bool> pull(ByteStream& stream);
+
+  bool wants_read() const { return table_.any_posted() && !held_; }
+  bool idle() const;
+  std::optional<MessageTag> oldest() const;
+  std::string obstacle() const;
+  const std::optional<HashMismatch>& hash_mismatch() const { return mismatch_; }
+  void cancel();
+
+ private:
+  // A posted receive whose beginning was parked.
+  struct Claim {
+    uint32_t posted, parked;
+  };
+
+  size_t staged() const { return stage_end_ - stage_begin_; }
+  Status run();
+  Status consume();
+  Status begin_frame();
+  Status route();
+  Status route_posted(uint32_t index);
+  Status route_parked(uint32_t index);
+  Status deliver_claims();
+  Status deliver_claim(const Claim& claim);
+  std::span<std::byte> window();
+  Status account(size_t bytes);
+  Status end_frame();
+  size_t aim(std::array<iovec, 2>& buffers, size_t* count, size_t* direct);
+  Error in_context(Error error) const;
+  tl::unexpected<Error> hashes_differ(const MessageTag& ours, const MessageTag& theirs);
+  tl::unexpected<Error> lengths_differ(const MessageTag& tag, uint64_t theirs, uint64_t ours) const;
+
+  const int self_;  // named in errors, because they are relayed to other ranks
+  const int peer_;
+  const FrameRules rules_;
+  const CrcFunction crc32c_;
+  ChannelStats& stats_;
+  RecvTable table_;
+  std::vector<Claim> claims_;
+
+  std::unique_ptr<std::byte[]> stage_;
+  size_t stage_begin_ = 0, stage_end_ = 0;  // unread bytes of the stage
+
+  // The frame whose payload comes next on the stream.
+  bool in_frame_ = false;
+  bool held_ = false;  // it has no place to go
+  FrameHeader frame_;
+  size_t left_ = 0;   // payload bytes that have not come yet
+  uint32_t crc_ = 0;  // of what has come, header included
+  uint32_t to_posted_ = kNoSlot, to_parked_ = kNoSlot;
+
+  bool running_ = false;  // inside run() or pull(): callbacks only add to the table
+  bool cancelled_ = false;
+  std::optional<HashMismatch> mismatch_;
+};
+
+}  // namespace plumbline

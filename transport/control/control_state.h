@@ -1,0 +1,118 @@
+// What the control thread of a rank shares with the rank's own thread: the first failure, what is
+// known of each peer, data connections on their way from the one to the other, and requests in the
+// opposite direction. Every method is thread-safe; failed() is one atomic load.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "transport/control/control_messages.h"
+#include "transport/control/poll_set.h"
+
+namespace plumbline {
+
+// How far the connections to one peer are.
+struct PeerProgress {
+  bool linked = false;  // the control connection stands, both ways
+  bool data = false;    // the data connection stands or has been handed over
+  std::string note;     // what the last try was answered, or who was refused
+};
+
+// What the rank's thread wants of the control thread.
+struct ControlRequests {
+  bool stop = false;
+  std::vector<int> connect;                       // data connections wanted now
+  std::vector<std::pair<int, uint64_t>> queries;  // peer, id
+};
+
+class ControlState {
+ public:
+  // The origin of a failure that the coordinator told of, not a rank.
+  static constexpr int kCoordinator = -1;
+
+  // `apart`: by peer, who is never connected with this rank; empty = nobody.
+  static Expected<std::unique_ptr<ControlState>> create(int rank, int size,
+                                                        const std::vector<bool>& apart = {},
+                                                        int64_t heartbeat_ns = kSecond);
+
+  // --- failure ---
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+  // As this rank should see it: a fault that another rank found says so.
+  Error failure() const;
+  // As it is told to other ranks.
+  ControlAbort abort_message() const;
+  // The first one stays; wakes everybody.
+  void fail(int origin, const Error& error);
+  int failed_fd() const { return failed_pipe_.read_fd(); }
+
+  // --- peers; called by the control thread ---
+  void heard(int peer, const RankStatus& status);
+  void answered(int peer, ControlAnswer answer);
+  void left(int peer);      // in order, or lost: no more answers will come
+  void unlinked(int peer);  // the connection broke before the peer had said anything
+  void note(int peer, std::string text);
+  void disagrees(int peer);          // the handshake found out; both sides know why
+  int64_t heard_ns(int peer) const;  // 0 = never
+  bool is_linked(int peer) const;
+  bool has_left(int peer) const;
+  bool has_data(int peer);  // forgets a connection that died before anybody took it
+  void deliver_data(int peer, std::unique_ptr<ByteStream> stream);
+  void data_failed(int peer, const Error& error);
+  ControlRequests take_requests();
+  const WakePipe& wake_pipe() const { return wake_; }
+
+  // --- called by the rank's thread ---
+  // Waits until every control connection stands, and every data connection when `with_data`;
+  // false when the deadline passed or the group failed before that.
+  bool wait_connected(bool with_data, Deadline deadline);
+  // After a failure of this rank's own: waits until every peer has been told or disagrees anyway.
+  void wait_told(Deadline deadline);
+  void set_established() { established_.store(true); }
+  bool established() const { return established_.load(); }
+  std::vector<PeerProgress> progress();
+  Expected<std::unique_ptr<ByteStream>> take_data(int peer, Deadline deadline);
+  RankStatus query(int peer, Deadline deadline, std::vector<FlightEntry>* recorder);
+  void request_stop();
+
+ private:
+  struct Peer {
+    bool linked = false, left = false, disagrees = false, apart = false;
+    RankStatus status;
+    int64_t heard_ns = 0;
+    uint64_t answered = 0;  // newest query that it answered
+    std::vector<FlightEntry> recorder;
+    std::unique_ptr<ByteStream> data;
+    bool data_taken = false;
+    std::optional<Error> data_error;
+    std::string note;
+  };
+
+  ControlState(int rank, int size, int64_t heartbeat_ns, WakePipe wake, WakePipe failed);
+  Peer& at(int peer) { return peers_[static_cast<size_t>(peer)]; }
+  const Peer& at(int peer) const { return peers_[static_cast<size_t>(peer)]; }
+  // Waits on changed_ until `done()` holds or the deadline passes.
+  template <typename Done>
+  void wait_until(std::unique_lock<std::mutex>& lock, Deadline deadline, const Done& done);
+  // The same, or the group fails.
+  template <typename Done>
+  void wait(std::unique_lock<std::mutex>& lock, Deadline deadline, const Done& done);
+
+  const int rank_;
+  const int64_t heartbeat_ns_;
+  const WakePipe wake_, failed_pipe_;
+  std::atomic<bool> failed_{false}, established_{false};
+  mutable std::mutex mutex_;  // of everything below
+  std::condition_variable changed_;
+  ControlAbort failure_;
+  std::vector<Peer> peers_;
+  ControlRequests requests_;
+  uint64_t last_query_ = 0;
+};
+
+}  // namespace plumbline

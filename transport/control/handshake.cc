@@ -1,0 +1,362 @@
+#include "transport/control/handshake.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "transport/control/config_difference.h"
+#include "transport/control/wire.h"
+
+namespace plumbline {
+namespace {
+
+constexpr std::string_view kMagic = "PLUMBLN\n";
+constexpr size_t kPrefixBytes = 8 + 2 + 1 + 1;  // magic, version, purpose or status, 0
+constexpr size_t kHelloBytes = 4 * 4 + 32 + 32;
+constexpr size_t kChallengeBytes = 3 * 4 + 32 + 32;
+constexpr size_t kProofBytes = 32;
+constexpr size_t kVerdictBytes = 4 + 32;
+constexpr size_t kMaxConfigBytes = 64 * 1024;
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void put_text(WireWriter& writer, std::string_view text) {
+  writer.bytes(std::as_bytes(std::span(text.data(), text.size())));
+}
+
+}  // namespace
+
+// Travels in the Challenge (kOk, kVersion) and in the Verdict (all others).
+enum class Handshake::Status : uint8_t {
+  kOk,
+  kVersion,    // other protocol version
+  kAuth,       // the proof does not fit our token
+  kGroup,      // authentic, but of another group: a leftover, or one that has restarted already
+  kSize,       // other number of ranks
+  kRank,       // wanted another rank, or may not dial us
+  kDuplicate,  // that rank has such a connection already
+  kConfig,     // other configuration; texts follow
+};
+
+const char* to_string(Purpose purpose) { return purpose == Purpose::kData ? "data" : "control"; }
+
+Handshake::Handshake(const HandshakeIdentity& self, bool dials, uint16_t version)
+    : self_(&self),
+      dials_(dials),
+      version_(version),
+      nonce_(random_token()),
+      config_(sha256(self.config_text)) {
+  expect(Step::kPrefix, kPrefixBytes);
+}
+
+Handshake Handshake::dialer(const HandshakeIdentity& self, int peer, Purpose purpose,
+                            uint16_t version) {
+  Handshake handshake(self, true, version);
+  handshake.target_ = peer;
+  handshake.purpose_ = purpose;
+  WireWriter hello;
+  put_text(hello, kMagic);
+  hello.u16(version);
+  hello.u8(static_cast<uint8_t>(purpose));
+  hello.u8(0);
+  hello.u32(self.group);
+  hello.u32(static_cast<uint32_t>(self.rank));
+  hello.u32(static_cast<uint32_t>(self.size));
+  hello.u32(static_cast<uint32_t>(peer));
+  hello.bytes(handshake.config_);
+  hello.bytes(handshake.nonce_);
+  handshake.output_ = hello.take();
+  return handshake;
+}
+
+Handshake Handshake::acceptor(const HandshakeIdentity& self, uint16_t version) {
+  return Handshake(self, false, version);
+}
+
+void Handshake::sent(size_t bytes) { sent_ += std::min(bytes, output_.size() - sent_); }
+
+size_t Handshake::wanted() const {
+  const bool reading = state_ == State::kRunning && step_ != Step::kNothing;
+  return reading ? expected_ - input_.size() : 0;
+}
+
+void Handshake::expect(Step step, size_t bytes) {
+  step_ = step;
+  expected_ = bytes;
+  input_.clear();
+}
+
+void Handshake::stop(Error error, bool fatal) {
+  error_ = std::move(error);
+  fatal_ = fatal;
+  state_ = State::kFailed;
+  step_ = Step::kNothing;
+}
+
+void Handshake::received(std::span<const std::byte> bytes) {
+  while (!bytes.empty() && wanted() > 0) {
+    const size_t part = std::min(bytes.size(), wanted());
+    input_.insert(input_.end(), bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(part));
+    bytes = bytes.subspan(part);
+    if (wanted() > 0) return;
+    switch (step_) {
+      case Step::kPrefix:
+        handle_prefix();
+        break;
+      case Step::kHello:
+        handle_hello();
+        break;
+      case Step::kChallenge:
+        handle_challenge();
+        break;
+      case Step::kProof:
+        handle_proof();
+        break;
+      case Step::kVerdict:
+        handle_verdict();
+        break;
+      case Step::kTextLength: {
+        const uint32_t length = WireReader(input_).u32();
+        if (length > kMaxConfigBytes) {
+          return stop({ErrorCode::kProtocol, "peer announces too long a configuration", 0, {}, {}},
+                      false);
+        }
+        expect(Step::kText, length);
+        if (length == 0) handle_text();
+        break;
+      }
+      case Step::kText:
+        handle_text();
+        break;
+      case Step::kNothing:
+        return;
+    }
+  }
+}
+
+// The first bytes of Hello and Challenge are the same in every version of the protocol.
+void Handshake::handle_prefix() {
+  if (as_text(input_).substr(0, kMagic.size()) != kMagic) {
+    return stop({ErrorCode::kProtocol, "what is there does not speak our protocol", 0,
+                 "another program uses the port: choose another --port-base", "tcp.wrong_service"},
+                false);
+  }
+  WireReader reader(std::span<const std::byte>(input_).subspan(kMagic.size()));
+  const uint16_t theirs = reader.u16();
+  const uint8_t kind = reader.u8();
+  if (theirs != version_) {
+    Error error{ErrorCode::kMismatch,
+                fmt::format("peer speaks protocol version {}, this rank {}", theirs, version_), 0,
+                "run the same build on every host", "config.version_mismatch"};
+    if (dials_) return stop(std::move(error), true);
+    return refuse(Status::kVersion, std::move(error));
+  }
+  if (dials_) return expect(Step::kChallenge, kChallengeBytes);
+  if (kind != static_cast<uint8_t>(Purpose::kControl) &&
+      kind != static_cast<uint8_t>(Purpose::kData)) {
+    return stop({ErrorCode::kProtocol, fmt::format("unknown purpose {}", kind), 0, {}, {}}, false);
+  }
+  purpose_ = static_cast<Purpose>(kind);
+  expect(Step::kHello, kHelloBytes);
+}
+
+void Handshake::handle_hello() {
+  WireReader reader(input_);
+  peer_.group = reader.u32();
+  peer_.rank = static_cast<int>(reader.u32() & 0x7fffffff);
+  peer_.size = static_cast<int>(reader.u32() & 0x7fffffff);
+  target_ = static_cast<int>(reader.u32() & 0x7fffffff);
+  reader.bytes(peer_.config);
+  reader.bytes(peer_.nonce);
+  WireWriter challenge;
+  put_text(challenge, kMagic);
+  challenge.u16(version_);
+  challenge.u8(static_cast<uint8_t>(Status::kOk));
+  challenge.u8(0);
+  challenge.u32(self_->group);
+  challenge.u32(static_cast<uint32_t>(self_->rank));
+  challenge.u32(static_cast<uint32_t>(self_->size));
+  challenge.bytes(config_);
+  challenge.bytes(nonce_);
+  output_ = challenge.take();
+  sent_ = 0;
+  expect(Step::kProof, kProofBytes);
+}
+
+void Handshake::handle_challenge() {
+  WireReader reader(input_);
+  peer_.group = reader.u32();
+  peer_.rank = static_cast<int>(reader.u32() & 0x7fffffff);
+  peer_.size = static_cast<int>(reader.u32() & 0x7fffffff);
+  reader.bytes(peer_.config);
+  reader.bytes(peer_.nonce);
+  const Digest mac = proof("plumbline dialer", Status::kOk);
+  output_.assign(mac.begin(), mac.end());
+  sent_ = 0;
+  expect(Step::kVerdict, kVerdictBytes);
+}
+
+// HMAC over the role, the status and both ends' statements, the dialer's first.
+Digest Handshake::proof(const char* role, Status status) const {
+  const Peer own{self_->rank, self_->size, self_->group, config_, nonce_};
+  WireWriter writer;
+  writer.text(role, 64);
+  writer.u16(version_);
+  writer.u8(static_cast<uint8_t>(purpose_));
+  writer.u8(static_cast<uint8_t>(status));
+  writer.u32(static_cast<uint32_t>(target_));
+  for (const Peer* side : {dials_ ? &own : &peer_, dials_ ? &peer_ : &own}) {
+    writer.u32(side->group);
+    writer.u32(static_cast<uint32_t>(side->rank));
+    writer.u32(static_cast<uint32_t>(side->size));
+    writer.bytes(side->config);
+    writer.bytes(side->nonce);
+  }
+  return hmac_sha256(self_->token, writer.view());
+}
+
+void Handshake::handle_proof() {
+  Digest theirs;
+  WireReader(input_).bytes(theirs);
+  if (!equal_digest(theirs, proof("plumbline dialer", Status::kOk))) {
+    return refuse(Status::kAuth,
+                  {ErrorCode::kAuth,
+                   fmt::format("claims to be rank {} but has another run token", peer_.rank),
+                   0,
+                   "a process of another run, or a stranger",
+                   {}});
+  }
+  authentic_ = true;
+  step_ = Step::kNothing;
+  const bool may_dial = peer_.rank < self_->rank && target_ == self_->rank;
+  if (peer_.group != self_->group) return refuse(Status::kGroup, disagreement(Status::kGroup));
+  if (peer_.size != self_->size) return refuse(Status::kSize, disagreement(Status::kSize));
+  if (!may_dial) return refuse(Status::kRank, disagreement(Status::kRank));
+  if (!equal_digest(peer_.config, config_)) return refuse(Status::kConfig, {});
+  state_ = State::kAuthenticated;
+}
+
+void Handshake::conclude(bool duplicate) {
+  if (duplicate) return refuse(Status::kDuplicate, disagreement(Status::kDuplicate));
+  WireWriter verdict;
+  verdict.u32(static_cast<uint32_t>(Status::kOk));
+  verdict.bytes(proof("plumbline acceptor", Status::kOk));
+  output_ = verdict.take();
+  sent_ = 0;
+  state_ = State::kDone;
+}
+
+// Acceptor: answers with a Challenge (other version) or a Verdict, then fails with `error`; on
+// kConfig the texts are exchanged first.
+void Handshake::refuse(Status status, Error error) {
+  WireWriter answer;
+  if (status == Status::kVersion) {
+    put_text(answer, kMagic);
+    answer.u16(version_);
+    answer.u8(static_cast<uint8_t>(status));
+    answer.u8(0);
+  } else {
+    answer.u32(static_cast<uint32_t>(status));
+    answer.bytes(authentic_ ? proof("plumbline acceptor", status) : Digest{});
+  }
+  output_ = answer.take();
+  sent_ = 0;
+  if (status == Status::kConfig) {
+    send_own_config();
+    return expect(Step::kTextLength, 4);
+  }
+  const bool disagrees = status == Status::kSize || status == Status::kRank;
+  stop(std::move(error), disagrees);
+}
+
+void Handshake::send_own_config() {
+  WireWriter text;
+  const std::string_view own = std::string_view(self_->config_text).substr(0, kMaxConfigBytes);
+  text.u32(static_cast<uint32_t>(own.size()));
+  put_text(text, own);
+  output_.insert(output_.end(), text.view().begin(), text.view().end());
+}
+
+void Handshake::handle_verdict() {
+  WireReader reader(input_);
+  const uint32_t code = reader.u32();
+  Digest theirs;
+  reader.bytes(theirs);
+  if (code > static_cast<uint32_t>(Status::kConfig)) {
+    return stop({ErrorCode::kProtocol, fmt::format("unknown answer {}", code), 0, {}, {}}, false);
+  }
+  const auto status = static_cast<Status>(code);
+  if (status == Status::kAuth || !equal_digest(theirs, proof("plumbline acceptor", status))) {
+    return stop(
+        {ErrorCode::kAuth, fmt::format("rank {} there has another run token", peer_.rank), 0,
+         "a process of another run holds that port: end it (plumbline stop), or choose "
+         "another --port-base",
+         "host.stale_process"},
+        true);
+  }
+  authentic_ = true;
+  if (status == Status::kOk && (peer_.rank != target_ || peer_.size != self_->size ||
+                                peer_.group != self_->group || peer_.config != config_)) {
+    return stop(
+        {ErrorCode::kProtocol, "the peer accepted a configuration that does not match", 0, {}, {}},
+        false);
+  }
+  if (status == Status::kOk) {
+    state_ = State::kDone;
+    step_ = Step::kNothing;
+    return;
+  }
+  if (status == Status::kConfig) {
+    output_.clear();
+    sent_ = 0;
+    send_own_config();
+    return expect(Step::kTextLength, 4);
+  }
+  stop(disagreement(status), status == Status::kSize || status == Status::kRank);
+}
+
+void Handshake::handle_text() { stop(config_difference(std::string(as_text(input_))), true); }
+
+// Both ends are authentic and differ in `status`.
+Error Handshake::disagreement(Status status) const {
+  const Peer& theirs = peer_;
+  switch (status) {
+    case Status::kGroup:
+      return {ErrorCode::kMismatch,
+              fmt::format("rank {} belongs to group {}, this rank to group {}", theirs.rank,
+                          theirs.group, self_->group),
+              0, "a process of the group before, or one that has restarted already",
+              "host.stale_process"};
+    case Status::kSize:
+      return {ErrorCode::kMismatch,
+              fmt::format("rank {} counts {} ranks, rank {} counts {}", theirs.rank, theirs.size,
+                          self_->rank, self_->size),
+              0, "start all ranks with the same number of ranks", "config.mismatch"};
+    case Status::kDuplicate:
+      return {ErrorCode::kMismatch,
+              fmt::format("rank {} and rank {} have a {} connection already",
+                          dials_ ? self_->rank : theirs.rank, dials_ ? theirs.rank : self_->rank,
+                          to_string(purpose_)),
+              0, "two processes with the same rank?", "config.mismatch"};
+    default:
+      return {
+          ErrorCode::kMismatch,
+          fmt::format("rank {} wanted rank {} and met rank {}", dials_ ? self_->rank : theirs.rank,
+                      target_, dials_ ? theirs.rank : self_->rank),
+          0, "two ranks share a number, or addresses and ports are mixed up in the host file",
+          "config.mismatch"};
+  }
+}
+
+Error Handshake::config_difference(const std::string& theirs) const {
+  std::string keys = config_differences(self_->config_text, self_->rank, theirs, peer_.rank);
+  if (keys.empty()) keys = "too long to be compared here";
+  return {ErrorCode::kMismatch,
+          fmt::format("configuration of rank {} and rank {} differs: {}", self_->rank, peer_.rank,
+                      keys),
+          0, "give every rank the same options", "config.mismatch"};
+}
+
+}  // namespace plumbline
