@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/collective_case.h"
+#include "tests/support/sanitized.h"
 #include "transport/memory/memory.h"
 
 namespace plumbline {
@@ -12,9 +13,7 @@ constexpr int kRanks = 256;
 constexpr uint32_t kManySeed = 256;
 
 TEST(ManyRanks, EveryOperationIsRightOn256RanksInMemory) {
-#ifdef PLUMBLINE_SANITIZED
-  GTEST_SKIP() << "256 threads take minutes under a sanitizer";
-#endif
+  if (test::kSanitized) GTEST_SKIP() << "256 threads take minutes under a sanitizer";
   const WireShape wire = {"small", 4096, 2048, false};  // 65 280 directed pairs of ranks
   World world = make_memory_groups(kRanks, channel_options_for(wire), {0, true}, wire.buffer_bytes);
   ASSERT_EQ(world.size(), static_cast<size_t>(kRanks));

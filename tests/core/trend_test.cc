@@ -7,6 +7,8 @@
 #include <cmath>
 #include <random>
 
+#include "tests/support/sanitized.h"
+
 namespace plumbline {
 namespace {
 
@@ -38,6 +40,7 @@ std::vector<double> times(size_t n) {
 }
 
 TEST(Trend, NoiseHasNoSteps) {
+  if (test::kSanitized) GTEST_SKIP() << test::kStatistics;
   for (const Noise kind : {Noise::kGauss, Noise::kLognormal, Noise::kOutliers}) {
     for (const size_t n : {12u, 30u, 96u}) {
       int fired = 0;
@@ -51,6 +54,7 @@ TEST(Trend, NoiseHasNoSteps) {
 
 // The test alone, without the bounds on the size that make the rule stricter still.
 TEST(Trend, ThePermutationTestKeepsItsLevel) {
+  if (test::kSanitized) GTEST_SKIP() << test::kStatistics;
   StepRule bare;
   bare.least_share = 0;
   bare.least_superiority = 0;
@@ -64,6 +68,7 @@ TEST(Trend, ThePermutationTestKeepsItsLevel) {
 }
 
 TEST(Trend, ATwentyPercentStepIsFoundAtItsRound) {
+  if (test::kSanitized) GTEST_SKIP() << test::kStatistics;
   constexpr size_t kAt = 40;
   constexpr int kStepped = 300;
   for (const double share : {0.2, -0.2}) {
@@ -154,6 +159,7 @@ TEST(Trend, TheilSenIsTheMedianOfAllSlopes) {
 }
 
 TEST(Trend, NoiseHasNoDriftAndTheIntervalHoldsTheTruth) {
+  if (test::kSanitized) GTEST_SKIP() << test::kStatistics;
   int fired = 0, missed = 0;
   const std::vector<double> x = times(96);
   for (int seed = 0; seed < kSeries; ++seed) {

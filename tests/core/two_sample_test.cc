@@ -6,6 +6,8 @@
 #include <random>
 #include <vector>
 
+#include "tests/support/sanitized.h"
+
 namespace plumbline {
 namespace {
 
@@ -107,6 +109,7 @@ TEST(TwoSample, TheIntervalOfSevenAndSevenIsNotOnePlaceTooWide) {
 }
 
 TEST(TwoSample, CoversTheTruth) {
+  if (test::kSanitized) GTEST_SKIP() << test::kStatistics;
   for (const size_t n : {size_t{6}, size_t{12}, size_t{40}}) {
     std::mt19937_64 random(n);
     std::lognormal_distribution<double> noise(0, 0.2);
@@ -227,6 +230,7 @@ TEST(TwoSample, PairsThatAreEqualAreNoDifference) {
 
 // A drift that both of a pair share, ten times the change, hides it from the unpaired test only.
 TEST(TwoSample, PairsSeeThroughADrift) {
+  if (test::kSanitized) GTEST_SKIP() << test::kStatistics;
   for (const size_t n : {size_t{12}, size_t{100}}) {
     std::mt19937_64 random(n);
     std::lognormal_distribution<double> noise(0, 0.01);

@@ -8,16 +8,13 @@
 #include "core/json.h"
 #include "core/record/record.h"
 #include "reports/publish/bundle_build.h"
+#include "tests/support/sanitized.h"
 
 namespace plumbline::samples {
 
 // Tests that verify a bundle for each of its values try every one of so many. A sanitizer makes a
 // verification ten times as long; without one all are tried.
-#ifdef PLUMBLINE_SANITIZED
-inline constexpr size_t kEvery = 8;
-#else
-inline constexpr size_t kEvery = 1;
-#endif
+inline constexpr size_t kEvery = test::kSanitized ? 8 : 1;
 
 // Times around `p50_ns` with a tail, drawn with `seed`.
 std::vector<int64_t> times(uint64_t seed, int n, int64_t p50_ns);

@@ -10,6 +10,7 @@
 
 #include "reports/compare/compare_output.h"
 #include "tests/reports/compare_launches.h"
+#include "tests/support/sanitized.h"
 
 namespace plumbline {
 namespace {
@@ -73,6 +74,7 @@ TEST(Compare, AllCellsTogetherAreOneQuestion) {
 }
 
 TEST(Compare, WithoutAChangeAlarmsStayBelowAlpha) {
+  if (test::kSanitized) GTEST_SKIP() << test::kStatistics;
   std::mt19937_64 random(11);
   std::lognormal_distribution<double> noise(0, 0.02);
   int alarms = 0;

@@ -11,6 +11,7 @@
 
 #include "core/record/link.h"
 #include "reports/links/link_outliers.h"
+#include "tests/support/sanitized.h"
 
 namespace plumbline {
 namespace {
@@ -231,6 +232,7 @@ TEST(LinkPlacements, SingleLinksOneByOneAndTogether) {
 
 // Hosts, directions and links at once.
 TEST(LinkPlacements, MixturesOfHostsDirectionsAndLinks) {
+  if (test::kSanitized) GTEST_SKIP() << test::kStatistics;
   std::mt19937_64 random(kSeed + 4);
   Tally tally;
   for (int ranks = 4; ranks <= kMostHosts; ++ranks) {
@@ -254,6 +256,7 @@ TEST(LinkPlacements, MixturesOfHostsDirectionsAndLinks) {
 // Nothing is named where nothing is bad, also with three times the noise; and twice slower is
 // found in it nearly always.
 TEST(LinkPlacements, MuchNoise) {
+  if (test::kSanitized) GTEST_SKIP() << test::kStatistics;
   std::mt19937_64 random(kSeed + 5);
   std::normal_distribution<double> noise(0, 3 * kNoise);
   size_t named = 0, healthy = 0, found = 0, slow = 0;

@@ -17,6 +17,7 @@
 #include "reports/read_input.h"
 #include "reports/view.h"
 #include "tests/reports/samples.h"
+#include "tests/support/sanitized.h"
 
 namespace plumbline {
 namespace {
@@ -319,9 +320,7 @@ long peak_growth_kib(const std::string& path) {
 }
 
 TEST_F(ManyRecords, TenTimesTheRecordsTakeNotMuchMoreMemory) {
-#ifdef PLUMBLINE_SANITIZED
-  GTEST_SKIP() << "a sanitizer keeps freed memory for a while";
-#endif
+  if (test::kSanitized) GTEST_SKIP() << "a sanitizer keeps freed memory for a while";
   const long few = peak_growth_kib(write("few.jsonl", 2000));
   const long many = peak_growth_kib(write("many.jsonl", 20'000));
   ASSERT_GT(few, 0);

@@ -11,6 +11,7 @@
 #include "core/clock.h"
 #include "core/host/own_memory.h"
 #include "tests/scenarios/support.h"
+#include "tests/support/sanitized.h"
 
 namespace plumbline::scenario_test {
 namespace {
@@ -262,9 +263,7 @@ TEST_F(SoakTest, MemoryDoesNotGrowWithTheNumberOfRounds) {
   EXPECT_EQ(done.counts.passed, 9000u);
   EXPECT_THAT(done.counts.records, IsEmpty());
   ASSERT_EQ(resident.size(), 30u);
-#ifdef PLUMBLINE_SANITIZED
-  GTEST_SKIP() << "a sanitizer keeps freed memory for a while";
-#endif
+  if (test::kSanitized) GTEST_SKIP() << "a sanitizer keeps freed memory for a while";
   if (resident.front() == 0) GTEST_SKIP() << "this system does not tell the memory of a process";
   // From round 300 on, when buffers have grown to their size.
   EXPECT_LT(resident.back(), resident[2] + (4u << 20));
