@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <charconv>
 #include <deque>
+#include <sstream>
 
 #include "cli/closed_sets.h"
+#include "cli/fold_help.h"
 #include "cli/named_inputs.h"
 #include "cli/usage_words.h"
 #include "core/options/options.h"
@@ -273,7 +275,7 @@ int dispatch(const std::vector<CommandRow>& commands, Context& context) {
     declare(root, parsed, all_options);
   }
   if (context.argv.size() < 2) {
-    *context.err << root.help();
+    *context.err << fold_help(root.help(), static_cast<size_t>(context.width));
     return 1;
   }
   const Parsed* chosen = nullptr;
@@ -286,7 +288,10 @@ int dispatch(const std::vector<CommandRow>& commands, Context& context) {
       for (Parsed& parsed : all) {
         if (parsed.app->parsed()) parsed.app->description(with_examples(*parsed.row));
       }
-      return root.exit(error, *context.out, *context.err);
+      std::ostringstream help;
+      const int code = root.exit(error, help, *context.err);
+      *context.out << fold_help(help.str(), static_cast<size_t>(context.width));
+      return code;
     }
     const CommandRow* row = nullptr;
     for (const Parsed& parsed : all) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <iterator>
 #include <sstream>
 
 #include "cli/colour_flag.h"
@@ -78,6 +79,24 @@ TEST(Help, OptionsOfTheDataPathComeWithHelpAll) {
       std::replace(flag.begin() + 2, flag.end(), '_', '-');
       EXPECT_THAT(all.out, HasSubstr(flag)) << row.name;
     }
+  }
+}
+
+// Nothing stands beyond the terminal's edge, and no word is lost on the way.
+TEST(Help, FitsItsTerminal) {
+  const auto words = [](const std::string& text) {
+    std::istringstream in(text);
+    return std::vector<std::string>(std::istream_iterator<std::string>(in), {});
+  };
+  std::vector<std::vector<std::string>> calls = {{"--help"}};
+  for (const CommandRow& row : command_table()) calls.push_back({row.name, "--help"});
+  calls.push_back({"coll", "--help-all"});
+  for (const std::vector<std::string>& call : calls) {
+    const std::string wide = plumbline(call).out;
+    const std::string narrow = run_program(plumbline_argv(call), {"COLUMNS=80"}).out;
+    EXPECT_EQ(words(narrow), words(wide)) << call.front();
+    std::istringstream lines(narrow);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
   }
 }
 
