@@ -24,6 +24,15 @@ if(GIT_FOUND AND EXISTS "${PROJECT_SOURCE_DIR}/.git")
   endif()
 endif()
 
+# Where ccache is there, it is used, so that a second checkout finds what the first one compiled.
+option(PLUMBLINE_CCACHE "Compile through ccache where there is one" ON)
+find_program(PLUMBLINE_CCACHE_PROGRAM ccache)
+if(PLUMBLINE_CCACHE AND PLUMBLINE_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=include_file_ctime,include_file_mtime ${PLUMBLINE_CCACHE_PROGRAM})
+endif()
+
 option(PLUMBLINE_FUZZ "Link the fuzz targets with libFuzzer (clang)" OFF)
 option(PLUMBLINE_UNITY "Compile several files as one; off is better for changing a file again and again" ON)
 
