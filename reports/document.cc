@@ -22,7 +22,7 @@ void write_left_out(const std::vector<std::string>& columns, int width, std::ost
   if (names.empty()) return;
   out << "\n";
   const std::string text = "Columns without room at " + std::to_string(width) +
-                           " characters (output to a file has them all): " + join(names, ", ");
+                           " characters (COLUMNS=1000 shows them all): " + join(names, ", ");
   write_lines(wrap(text, static_cast<size_t>(width)), Tone::kPlain, false, out);
 }
 

@@ -19,7 +19,7 @@
 namespace plumbline {
 namespace {
 
-constexpr int64_t kSnapshotMs = 6000;
+constexpr int64_t kSnapshotMs = 10000;
 // To find out whether an agent that was late still lives; one that hangs is given up sooner by its
 // connection (launch/agent_connection.cc).
 constexpr int64_t kAliveMs = 5000;
