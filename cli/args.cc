@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <deque>
 #include <sstream>
 
@@ -12,6 +11,7 @@
 #include "cli/fold_help.h"
 #include "cli/named_inputs.h"
 #include "cli/usage_words.h"
+#include "core/number.h"
 #include "core/options/options.h"
 #include "core/printable.h"
 
@@ -229,10 +229,7 @@ Expected<int64_t> flag_number(const Args& args, const char* name, int64_t otherw
                               int64_t most) {
   if (!args.has(name)) return otherwise;
   const std::string text = args.get(name);
-  int64_t value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = problem == std::errc() && end == text.data() + text.size();
-  if (whole && value >= least && value <= most) return value;
+  if (const auto value = parse_whole(text, least, most)) return *value;
   return fail(ErrorCode::kUsage, fmt::format("--{} '{}' is not a whole number from {} to {}", name,
                                              text, least, most));
 }

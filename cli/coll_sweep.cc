@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
-
+#include "core/number.h"
 #include "core/options/options.h"
 #include "core/units.h"
 
@@ -14,36 +11,17 @@ namespace {
 
 constexpr int kMaxRanks = 1024;
 
-// The whole text as a number; false when it is none.
-template <typename T>
-bool parse_all(const std::string& text, T& value) {
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return status == std::errc() && end == text.data() + text.size();
-}
-// Apple's libc++ has no std::from_chars for double.
-bool parse_all(const std::string& text, double& value) {
-  if (text.empty() || text.find_first_not_of("0123456789.e+-") != std::string::npos) return false;
-  char* end = nullptr;
-  value = std::strtod(text.c_str(), &end);
-  return end == text.c_str() + text.size();
-}
-
 // Collects what is wrong instead of stopping at the first.
 class Reader {
  public:
   explicit Reader(const Args& args) : args_(args) {}
 
   // Long names are the keys; `letter` is for messages.
-  template <typename T>
-  void number(const char* key, const char* letter, T low, T high, T& value) {
-    if (!args_.has(key)) return;
-    const std::string text = args_.get(key);
-    T parsed{};
-    if (!parse_all(text, parsed) || !(parsed >= low && parsed <= high)) {
-      add(fmt::format("{} '{}' is not a number from {} to {}", letter, text, low, high), "");
-    } else {
-      value = parsed;
-    }
+  void number(const char* key, const char* letter, int low, int high, int& value) {
+    take(key, letter, low, high, parse_whole(args_.get(key), low, high), value);
+  }
+  void number(const char* key, const char* letter, double low, double high, double& value) {
+    take(key, letter, low, high, parse_decimal(args_.get(key)), value);
   }
 
   void size(const char* key, const char* letter, uint64_t& value) {
@@ -63,6 +41,17 @@ class Reader {
   std::vector<Error> errors;
 
  private:
+  template <typename T>
+  void take(const char* key, const char* letter, T low, T high, std::optional<T> parsed, T& value) {
+    if (!args_.has(key)) return;
+    if (parsed && *parsed >= low && *parsed <= high) {
+      value = *parsed;
+    } else {
+      add(fmt::format("{} '{}' is not a number from {} to {}", letter, args_.get(key), low, high),
+          "");
+    }
+  }
+
   const Args& args_;
 };
 
@@ -96,7 +85,7 @@ void read_roots(const Args& args, CollSweep& sweep, Reader& reader) {
     return;
   }
   int root = 0;
-  reader.number<int>("root", "-r", 0, sweep.ranks - 1, root);
+  reader.number("root", "-r", 0, sweep.ranks - 1, root);
   sweep.roots = {root};
 }
 
@@ -133,13 +122,13 @@ void read_off_letters(const Args& args, Reader& reader) {
   for (const OffLetter& row : kOffLetters) {
     if (!args.has(row.key)) continue;
     const std::string text = args.get(row.key);
-    int value = 0;
-    if (!parse_all(text, value) || value < 0) {
+    const std::optional<int> value = parse_whole(text, 0, std::numeric_limits<int>::max());
+    if (!value) {
       reader.add(fmt::format("{} '{}' is not a whole number from 0 on", row.letter, text), "");
-    } else if (value != 0 && !row.any_number) {
+    } else if (*value != 0 && !row.any_number) {
       std::string hint = fmt::format("give {} 0, or leave it out", row.letter);
       if (*row.instead != '\0') hint += fmt::format("; {}", row.instead);
-      reader.add(fmt::format("{} {}: {}", row.letter, value, row.reason), std::move(hint));
+      reader.add(fmt::format("{} {}: {}", row.letter, *value, row.reason), std::move(hint));
     }
   }
 }
@@ -156,10 +145,10 @@ void read_gpu_letters(const Args& args, CollSweep& sweep, Reader& reader) {
     }
   }
   int blocking = 0;
-  reader.number<int>("blocking", "-z", 0, 3, blocking);
+  reader.number("blocking", "-z", 0, 3, blocking);
   if (args.has("blocking")) sweep.notes.emplace_back("-z: every operation here is waited for");
   int parallel = 0;
-  reader.number<int>("parallel_init", "-p", 0, 1, parallel);
+  reader.number("parallel_init", "-p", 0, 1, parallel);
   if (args.has("parallel_init")) sweep.notes.emplace_back("-p: ranks always start in parallel");
 }
 
@@ -173,7 +162,7 @@ void read_steps(const Args& args, CollSweep& sweep, Reader& reader) {
     reader.add("-b is larger than -e", "give the smallest size with -b and the largest with -e");
   }
   reader.size("stepbytes", "-i", sweep.step_bytes);
-  reader.number<double>("stepfactor", "-f", 1, 1e9, sweep.factor);
+  reader.number("stepfactor", "-f", 1.0, 1e9, sweep.factor);
   const bool by_factor = args.has("stepfactor") && sweep.factor > 1;  // -f 1 = off, by default too
   if (args.has("stepbytes") && by_factor) {
     reader.add("-i and -f are both given", "use one of them");
@@ -218,14 +207,14 @@ tl::expected<CollSweep, std::vector<Error>> parse_coll(const Args& args) {
                             : "did you mean " + near + "?");
   }
   read_steps(args, sweep, reader);
-  reader.number<int>("iters", "-n", 1, 1'000'000, sweep.iterations);
+  reader.number("iters", "-n", 1, 1'000'000, sweep.iterations);
   sweep.iterations_given = args.has("iters");
-  reader.number<int>("warmup_iters", "-w", 0, 1'000'000, sweep.warmup);
-  reader.number<int>("agg_iters", "-m", 1, 1'000'000, sweep.aggregate);
-  reader.number<int>("run_cycles", "-N", 1, 1'000'000, sweep.cycles);
-  reader.number<int>("average", "-a", 0, 3, sweep.average);
+  reader.number("warmup_iters", "-w", 0, 1'000'000, sweep.warmup);
+  reader.number("agg_iters", "-m", 1, 1'000'000, sweep.aggregate);
+  reader.number("run_cycles", "-N", 1, 1'000'000, sweep.cycles);
+  reader.number("average", "-a", 0, 3, sweep.average);
   int check = 1;
-  reader.number<int>("check", "-c", 0, 1'000'000, check);
+  reader.number("check", "-c", 0, 1'000'000, check);
   sweep.check = check > 0;
   sweep.cache = args.get("cache", sweep.cache);
   if (sweep.cache != "hot" && sweep.cache != "cold") {
@@ -237,7 +226,7 @@ tl::expected<CollSweep, std::vector<Error>> parse_coll(const Args& args) {
   }
   constexpr int kTimeoutS = 30;
   int timeout_s = kTimeoutS;
-  reader.number<int>("timeout", "-T", 0, 86'400, timeout_s);
+  reader.number("timeout", "-T", 0, 86'400, timeout_s);
   if (timeout_s == 0) {
     timeout_s = kTimeoutS;
     sweep.notes.push_back(
@@ -252,7 +241,7 @@ tl::expected<CollSweep, std::vector<Error>> parse_coll(const Args& args) {
     reader.add("--format and --json are both given", "use one of them: --json prints records");
   }
   sweep.ranks = std::max(2, row(sweep.op).min_ranks);
-  reader.number<int>("ranks", "--ranks", row(sweep.op).min_ranks, kMaxRanks, sweep.ranks);
+  reader.number("ranks", "--ranks", row(sweep.op).min_ranks, kMaxRanks, sweep.ranks);
   sweep.dtypes =
       choose(args.get("datatype", "float"), dtype_table(), &DTypeRow::dtype, "-d", reader);
   sweep.redops = choose(args.get("op", "sum"), redop_table(), &RedOpRow::redop, "-o", reader);

@@ -89,10 +89,9 @@ Status read_ports(const Args& args, DiagnoseRequest& request) {
     request.ranks = static_cast<int>(ports->size());
     request.ports = std::move(*ports);
   }
-  if (args.has("ranks")) request.ranks = std::atoi(args.get("ranks").c_str());
-  if (request.ranks < 1 || request.ranks > 65535) {
-    return fail(usage("--ranks must be from 1 to 65535", ""));
-  }
+  const Expected<int64_t> ranks = flag_number(args, "ranks", request.ranks, 1, 65535);
+  if (!ranks) return fail(ranks.error());
+  request.ranks = static_cast<int>(*ranks);
   return {};
 }
 

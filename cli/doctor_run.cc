@@ -44,12 +44,11 @@ std::vector<int> window_of(const DiagnoseRequest& request) {
   if (!request.ports.empty()) return request.ports;
   // With "auto" the probes look at the window that a run would choose now; a busy fixed one is
   // theirs to report.
-  const std::string& text = request.options->text("port_base");
-  int base = std::atoi(text.c_str());
-  if (text == "auto") {
-    base =
-        choose_port_base(*request.options, request.scenario->hosts, request.ranks).value_or(29600);
-  }
+  const OptionSet& options = *request.options;
+  const int base =
+      options.text("port_base") == "auto"
+          ? choose_port_base(options, request.scenario->hosts, request.ranks).value_or(29600)
+          : static_cast<int>(options.integer("port_base"));
   std::vector<int> ports;
   for (int port = base; port < base + request.ranks && port <= 65535; ++port) ports.push_back(port);
   return ports;

@@ -8,10 +8,10 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <string_view>
 
 #include "core/clock.h"
+#include "core/number.h"
 
 namespace plumbline {
 namespace {
@@ -43,14 +43,13 @@ std::string holder(const Fd& file) {
   std::array<char, 64> text{};
   const ssize_t got = pread(file.get(), text.data(), text.size(), 0);
   const std::string_view all(text.data(), got > 0 ? static_cast<size_t>(got) : 0);
-  int64_t pid = 0;
-  const auto [end, status] = std::from_chars(all.data(), all.data() + all.size(), pid);
-  const std::string_view rest = all.substr(static_cast<size_t>(end - all.data()));
-  const std::string_view time = rest.substr(0, rest.find('\n'));
-  if (status != std::errc() || pid < 1) return "another process";
+  const size_t space = std::min(all.find_first_not_of("0123456789"), all.size());
+  const std::optional<int64_t> pid = parse_whole(all.substr(0, space), int64_t{1}, INT64_MAX);
+  if (!pid) return "another process";
+  const std::string_view time = all.substr(space, all.find('\n') - space);
   const bool told = time.size() > 1 && time.front() == ' ' &&
                     time.find_first_not_of("0123456789-:.TZ", 1) == time.npos;
-  return told ? fmt::format("process {}, since{}", pid, time) : fmt::format("process {}", pid);
+  return told ? fmt::format("process {}, since{}", *pid, time) : fmt::format("process {}", *pid);
 }
 
 // Of no consequence where it cannot be written: the lock holds all the same.

@@ -196,12 +196,9 @@ int lab_inject_command(const Args& args, const Words& words, Lab& lab, Context& 
   FaultTarget target;
   target.host = args.get("host");
   target.peer = args.get("peer");
-  if (args.has("port")) {
-    target.port = std::atoi(args.get("port").c_str());
-    if (target.port < 1 || target.port > 65535) {
-      return usage_failure(context, usage("--port '" + args.get("port") + "' is no port", ""));
-    }
-  }
+  const Expected<int64_t> port = flag_number(args, "port", target.port, 1, 65535);
+  if (!port) return usage_failure(context, port.error());
+  target.port = static_cast<int>(*port);
   const Expected<Injected> injected = inject_fault(lab, words[0], target, *seed);
   if (!injected) return usage_failure(context, injected.error());
   if (args.has("json")) {

@@ -21,6 +21,7 @@
 #include "cli/reach.h"
 #include "cli/safe_output.h"
 #include "cli/world.h"
+#include "core/number.h"
 #include "core/sha256.h"
 #include "launch/guard.h"
 #include "launch/input_feed.h"
@@ -96,13 +97,12 @@ Expected<std::vector<char>> input_takers(const Args& args, size_t ranks) {
   const std::string text = args.get("stdin", "0");
   std::vector<char> takers(ranks, text == "all" ? 1 : 0);
   if (text == "all" || text == "none") return takers;
-  const bool digits = !text.empty() && text.size() <= 6 &&
-                      text.find_first_not_of("0123456789") == std::string::npos;
-  if (!digits || std::stoul(text) >= ranks) {
+  const auto rank = parse_whole<size_t>(text, 0, ranks - 1);
+  if (!rank) {
     return fail(usage("--stdin " + text + ": no such rank",
                       fmt::format("a rank from 0 to {}, all or none", ranks - 1)));
   }
-  takers[std::stoul(text)] = 1;
+  takers[*rank] = 1;
   return takers;
 }
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 
+#include "core/number.h"
 #include "core/units.h"
 #include "scenarios/talk.h"
 
@@ -53,11 +53,15 @@ std::string without_port(const std::string& address) {
 std::optional<UsedPair> parse_pair(const std::string& text) {
   UsedPair pair;
   const size_t space = text.find(' '), arrow = text.find('>');
-  int used = 0;
   if (space == std::string::npos || arrow == std::string::npos || arrow < space)
     return std::nullopt;
-  if (std::sscanf(text.c_str(), "%zu-%zu %n", &pair.from, &pair.to, &used) != 2)
-    return std::nullopt;
+  const size_t dash = std::min(text.find('-'), space);
+  const std::string_view words = text;
+  const auto from = parse_whole<size_t>(words.substr(0, dash));
+  const auto to = parse_whole<size_t>(words.substr(0, space).substr(std::min(dash + 1, space)));
+  if (!from || !to) return std::nullopt;
+  pair.from = *from;
+  pair.to = *to;
   pair.local = without_port(text.substr(space + 1, arrow - space - 1));
   pair.remote = without_port(text.substr(arrow + 1));
   return pair;

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
+#include "core/number.h"
 #include "launch/agent_link.h"
 #include "launch/data_addresses.h"
 #include "launch/pmi.h"
@@ -28,9 +28,13 @@ Expected<Master> master_over_pmi(const LauncherPlace& place, const std::string& 
     }
     text += ";" + to_hex(random_token());
   }
-  const Expected<std::string> shared =
-      share_over_pmi(std::atoi(descriptor.c_str()), place.rank, text,
-                     Deadline::after_ms(options.integer("connect_timeout_ms")));
+  const auto fd = parse_whole(descriptor, 0, std::numeric_limits<int>::max());
+  if (!fd) {
+    return fail(Error{ErrorCode::kUsage, "PMI_FD is no number of a descriptor", 0,
+                      "unset it, or say where the ranks meet with --master ADDRESS", ""});
+  }
+  const Expected<std::string> shared = share_over_pmi(
+      *fd, place.rank, text, Deadline::after_ms(options.integer("connect_timeout_ms")));
   if (!shared) return fail(shared.error());
   const size_t end = shared->find(';');
   job = shared->substr(std::min(end, shared->size()));

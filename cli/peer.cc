@@ -5,12 +5,12 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 
 #include "core/fd.h"
+#include "core/number.h"
 #include "launch/agent_link.h"
 #include "probes/subnet.h"
 
@@ -35,12 +35,11 @@ Expected<Target> parse_target(const std::string& text) {
   const size_t colon = text.rfind(':');
   if (!numeric(text, AF_INET6) && colon != std::string::npos) {
     target.address = text.substr(0, colon);
-    const std::string port = text.substr(colon + 1);
-    const auto [end, status] = std::from_chars(port.data(), port.data() + port.size(), target.port);
-    if (status != std::errc() || end != port.data() + port.size() || target.port < 1 ||
-        target.port > 65535) {
+    const std::optional<int> port = parse_port(std::string_view(text).substr(colon + 1));
+    if (!port) {
       return fail(ErrorCode::kUsage, "--peer '" + text + "' has no port from 1 to 65535");
     }
+    target.port = *port;
   }
   if (target.address.size() > 2 && target.address.front() == '[' && target.address.back() == ']') {
     target.address = target.address.substr(1, target.address.size() - 2);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include "cli/doctor_run.h"
@@ -73,12 +72,11 @@ bool may_choose_window(const OptionSet& options, const std::vector<ScenarioHost>
 Expected<int> choose_port_base(const OptionSet& options, const std::vector<ScenarioHost>& hosts,
                                int ranks, PortClaims* claims) {
   const std::vector<NicAddress> addresses = local_addresses(hosts);
-  const std::string& text = options.text("port_base");
-  const bool automatic = text == "auto";
+  const bool automatic = options.text("port_base") == "auto";
   if (automatic && !addresses.empty()) {
     return free_base(options, addresses, ranks, claims);
   }
-  const int base = automatic ? kDefaultBase : std::atoi(text.c_str());
+  const int base = automatic ? kDefaultBase : static_cast<int>(options.integer("port_base"));
   if (base + ranks - 1 > 65535) {
     return fail(ErrorCode::kConfig,
                 fmt::format("{} ranks from port {} on leave the port range", ranks, base),

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -14,6 +13,7 @@
 #include "cli/named_inputs.h"
 #include "cli/run_folder.h"
 #include "core/json.h"
+#include "core/number.h"
 #include "core/record/record.h"
 #include "core/record/tally.h"
 #include "core/shell_words.h"
@@ -92,10 +92,8 @@ const HistoryEntry* find_entry(const std::vector<HistoryEntry>& entries, const s
 Expected<int64_t> parse_age(const std::string& text) {
   constexpr int64_t kDay = 86'400, kMostDays = 100'000;
   if (!text.empty() && text.back() == 'd') {
-    int64_t days = 0;
-    const char* last = text.data() + text.size() - 1;
-    const auto [end, status] = std::from_chars(text.data(), last, days);
-    if (status == std::errc() && end == last && days >= 0 && days <= kMostDays) return days * kDay;
+    const std::string_view number = std::string_view(text).substr(0, text.size() - 1);
+    if (const auto days = parse_whole<int64_t>(number, 0, kMostDays)) return *days * kDay;
   } else if (const auto ns = parse_duration(text)) {
     return *ns / 1'000'000'000;
   }

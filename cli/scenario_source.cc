@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 
 #include "cli/named_inputs.h"
 #include "cli/scenario_programs.h"
 #include "cli/vocabulary.h"
 #include "core/host/host.h"
+#include "core/number.h"
 #include "scenarios/host_files/host_file.h"
 
 namespace plumbline {
@@ -28,24 +28,17 @@ bool is_there(const std::string& word, Context& context) {
   return known.has_value();
 }
 
-// A whole number of the command line; false after saying that it is none.
-template <typename Number>
-bool read_number(const char* flag, const std::string& text, Number least, Number& out,
-                 Context& context) {
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (status == std::errc() && end == text.data() + text.size() && out >= least) return true;
-  usage_failure(context,
-                Error{ErrorCode::kUsage, fmt::format("{} '{}' is not a number", flag, text), 0,
-                      fmt::format("give a whole number from {} on", least), ""});
-  return false;
-}
-
-bool limit_rounds(const std::string& text, Scenario& scenario, Context& context) {
-  uint64_t rounds = 0;
-  if (!read_number("--rounds", text, uint64_t{1}, rounds, context)) return false;
+// With --rounds; false after saying that it is no number.
+bool limit_rounds(const Args& args, Scenario& scenario, Context& context) {
+  const Expected<int64_t> rounds = flag_number(args, "rounds", INT64_MAX, 1, INT64_MAX);
+  if (!rounds) {
+    usage_failure(context, rounds.error());
+    return false;
+  }
+  const auto most = static_cast<uint64_t>(*rounds);
   for (MatrixBlock& block : scenario.matrix) {
-    block.stop.max_n = std::min(block.stop.max_n, rounds);
-    block.stop.min_n = std::min(block.stop.min_n, rounds);
+    block.stop.max_n = std::min(block.stop.max_n, most);
+    block.stop.min_n = std::min(block.stop.min_n, most);
   }
   return true;
 }
@@ -62,9 +55,7 @@ std::optional<Scenario> read_scenario(const std::string& path, Context& context)
 
 std::optional<Scenario> read_scenario(const Args& args, Context& context) {
   std::optional<Scenario> scenario = read_scenario(args.get("scenario"), context);
-  if (scenario && args.has("rounds") && !limit_rounds(args.get("rounds"), *scenario, context)) {
-    return std::nullopt;
-  }
+  if (scenario && !limit_rounds(args, *scenario, context)) return std::nullopt;
   if (!scenario || !args.has("hosts")) return scenario;
   std::optional<std::vector<ScenarioHost>> hosts = read_hosts(args.get("hosts"), context);
   if (!hosts) return std::nullopt;
@@ -114,7 +105,15 @@ std::optional<Plan> plan_of(const Scenario& scenario, const OptionSet& options, 
                             Context& context) {
   uint64_t seed = scenario.seed.value_or(fresh_seed());
   if (args.has("seed")) {
-    if (!read_number("--seed", args.get("seed"), uint64_t{0}, seed, context)) return std::nullopt;
+    const std::optional<uint64_t> given = parse_whole<uint64_t>(args.get("seed"));
+    if (!given) {
+      usage_failure(context, Error{ErrorCode::kUsage,
+                                   fmt::format("--seed '{}' is not a whole number from 0 to {}",
+                                               args.get("seed"), UINT64_MAX),
+                                   0, "", ""});
+      return std::nullopt;
+    }
+    seed = *given;
   }
   return plan_of(scenario, options, args, seed, context);
 }

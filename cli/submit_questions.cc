@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/number.h"
 #include "core/options/options.h"
 #include "core/units.h"
 #include "reports/links/link_kinds.h"
@@ -66,10 +67,9 @@ Status take_link_speed(const std::string& text, BundleStatement& out) {
 
 Status take_links(const std::string& text, BundleStatement& out) {
   if (text.empty()) return {};
-  const bool number = text.size() <= 2 && text.find_first_not_of("0123456789") == std::string::npos;
-  const int links = number ? std::stoi(text) : 0;
-  if (links < 1 || links > 64) return fail(wrong("'" + clean(text) + "' links", "1 to 64"));
-  out.links_per_host = links;
+  const std::optional<int> links = parse_whole(text, 1, 64);
+  if (!links) return fail(wrong("'" + clean(text) + "' links", "1 to 64"));
+  out.links_per_host = *links;
   return {};
 }
 

@@ -3,10 +3,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <string_view>
-#include <system_error>
+
+#include "core/number.h"
 
 namespace plumbline {
 
@@ -14,11 +14,7 @@ namespace plumbline {
 int terminal_width(int fd) {
   constexpr int kNarrowest = 40, kWidest = 10'000;
   if (const char* text = std::getenv("COLUMNS"); text != nullptr) {
-    const std::string_view word = text;
-    int columns = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), columns);
-    const bool whole = error == std::errc() && end == word.data() + word.size();
-    if (whole && columns >= kNarrowest && columns <= kWidest) return columns;
+    if (const auto columns = parse_whole(text, kNarrowest, kWidest)) return *columns;
   }
   winsize size{};
   if (isatty(fd) == 0 || ioctl(fd, TIOCGWINSZ, &size) != 0) return 0;

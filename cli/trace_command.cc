@@ -1,6 +1,5 @@
 // `plumbline trace`: what captures show, and where packets vanish between two of them.
 
-#include <charconv>
 #include <iostream>
 
 #include "cli/commands.h"
@@ -44,13 +43,10 @@ Expected<Findings> read_files(const std::vector<std::string>& files, const Args&
 // Index of the flow to draw: the one asked for, else the one with the most packets.
 Expected<int64_t> flow_to_draw(const TraceSummary& summary, const Args& args) {
   if (args.has("flow")) {
-    const std::string text = args.get("flow");
-    int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size() || number < 1) {
-      return fail(ErrorCode::kUsage, "--flow " + text, "a number from 1 on");
-    }
-    return number - 1;
+    constexpr int64_t kMostFlows = 1'000'000'000;
+    const Expected<int64_t> number = flag_number(args, "flow", 1, 1, kMostFlows);
+    if (!number) return fail(number.error());
+    return *number - 1;
   }
   int64_t best = -1, most = -1;
   for (size_t i = 0; i < summary.flows.size(); ++i) {

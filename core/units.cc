@@ -4,8 +4,9 @@
 
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <string>
+
+#include "core/number.h"
 
 namespace plumbline {
 namespace {
@@ -41,38 +42,13 @@ constexpr std::array kDurationSuffixes = {
     Suffix{"s", 1e9},  Suffix{"m", 60e9}, Suffix{"h", 3600e9},
 };
 
-// Length of the plain decimal number ("12", "1.5", "1e6") at the start of `text`, 0 when there is
-// none.
-size_t number_length(std::string_view text) {
-  const auto skip_digits = [&](size_t at) {
-    while (at < text.size() && text[at] >= '0' && text[at] <= '9') ++at;
-    return at;
-  };
-  size_t end = skip_digits(0);
-  size_t digits = end;
-  if (end < text.size() && text[end] == '.') {
-    const size_t fraction = end + 1;
-    end = skip_digits(fraction);
-    digits += end - fraction;
-  }
-  if (digits == 0) return 0;
-  if (end < text.size() && (text[end] == 'e' || text[end] == 'E')) {
-    size_t exponent = end + 1;
-    if (exponent < text.size() && (text[exponent] == '+' || text[exponent] == '-')) ++exponent;
-    if (skip_digits(exponent) > exponent) end = skip_digits(exponent);
-  }
-  return end;
-}
-
 // Splits "1.5Mi" into its number and suffix; false when it does not begin with a plain decimal
-// number. (Apple's libc++ has no std::from_chars for double.)
+// number.
 bool split_number(std::string_view text, double& number, std::string_view& suffix) {
-  const size_t length = number_length(text);
-  if (length == 0) return false;
-  number = std::strtod(std::string(text.substr(0, length)).c_str(), nullptr);
-  if (!std::isfinite(number)) return false;
-  suffix = text.substr(length);
-  return true;
+  const std::optional<double> taken = take_decimal(text);
+  number = taken.value_or(0);
+  suffix = text;
+  return taken.has_value();
 }
 
 Expected<uint64_t> whole_bytes(std::string_view text, double value) {
@@ -147,10 +123,11 @@ Expected<double> parse_bit_rate(std::string_view text) {
   double number = 0;
   std::string_view suffix;
   // "1." and "1e3" are numbers, but nobody writes a speed so.
-  const std::string_view digits = text.substr(0, number_length(text));
-  const bool plain = !digits.empty() && digits.front() != '.' && digits.back() != '.' &&
+  const bool read = split_number(text, number, suffix);
+  const std::string_view digits = text.substr(0, text.size() - suffix.size());
+  const bool plain = read && digits.front() != '.' && digits.back() != '.' &&
                      digits.find_first_of("eE") == std::string_view::npos;
-  if (plain && split_number(text, number, suffix) && number > 0 && number < 1e9) {
+  if (plain && number > 0 && number < 1e9) {
     for (const Suffix& s : kBitSuffixes) {
       if (suffix == s.text) return number * s.factor;
     }

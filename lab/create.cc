@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/number.h"
 #include "core/shell_words.h"
 #include "lab/address.h"
 #include "lab/firewall.h"
@@ -167,8 +168,9 @@ CreationStep host_step(const Lab& lab, size_t index) {
 }  // namespace
 
 double rate_bps(const std::string& rate) {
-  const double number = std::atof(rate.c_str());
-  const char unit = rate.empty() ? ' ' : rate[rate.find_first_not_of("0123456789.")];
+  std::string_view rest = rate;
+  const double number = take_decimal(rest).value_or(0);
+  const char unit = rest.empty() ? ' ' : rest.front();
   return number * (unit == 'T' ? 1e12 : unit == 'G' ? 1e9 : unit == 'M' ? 1e6 : 1e3);
 }
 

@@ -1,32 +1,24 @@
 #include "lab/port_words.h"
 
-#include <charconv>
 #include <set>
 #include <sstream>
 
+#include "core/number.h"
+
 namespace plumbline {
-namespace {
-
-int port_of(const std::string& text) {
-  int port = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), port);
-  return status == std::errc() && end == text.data() + text.size() && port <= 65535 ? port : 0;
-}
-
-}  // namespace
 
 Expected<std::vector<int>> parse_ports(const std::string& text) {
   std::set<int> ports;
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, ',');) {
     const size_t dash = part.find('-');
-    const int first = port_of(part.substr(0, dash));
-    const int last = dash == std::string::npos ? first : port_of(part.substr(dash + 1));
-    if (first < 1 || last < first) {
+    const auto first = parse_port(part.substr(0, dash));
+    const auto last = dash == std::string::npos ? first : parse_port(part.substr(dash + 1));
+    if (!first || !last || *last < *first) {
       return fail(ErrorCode::kConfig, "'" + part + "' is no port and no range of ports",
                   "write them as 29500,29600-29603");
     }
-    for (int port = first; port <= last; ++port) ports.insert(port);
+    for (int port = *first; port <= *last; ++port) ports.insert(port);
   }
   if (ports.empty()) return fail(ErrorCode::kConfig, "no ports given");
   return std::vector<int>(ports.begin(), ports.end());

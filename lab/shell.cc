@@ -15,6 +15,7 @@
 #include "core/clock.h"
 #include "core/command.h"
 #include "core/fd.h"
+#include "core/number.h"
 
 extern char** environ;
 
@@ -46,7 +47,7 @@ bool read_stat(long pid, char& state, long long& start) {
   for (int number = 4; number <= 22; ++number) {
     if (!(fields >> field)) return false;
   }
-  start = std::atoll(field.c_str());
+  start = parse_whole(field).value_or(0);
   return true;
 }
 

@@ -2,10 +2,10 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "core/number.h"
 #include "launch/affinity.h"
 
 namespace plumbline {
@@ -39,7 +39,8 @@ int node_of(int cpu) {
   const std::string folder = fmt::format("/sys/devices/system/cpu/cpu{}", cpu);
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
-    if (name.rfind("node", 0) == 0) return std::atoi(name.c_str() + 4);
+    if (!name.starts_with("node")) continue;
+    if (const auto node = parse_whole<int>(std::string_view(name).substr(4))) return *node;
   }
   return -1;
 }

@@ -1,7 +1,8 @@
 #include "launch/input_frames.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "core/number.h"
 
 namespace plumbline {
 namespace {
@@ -45,9 +46,9 @@ bool InputFrames::take_line() {
     return true;
   }
   if (line_.rfind("d ", 0) != 0) return false;
-  const char* end = line_.data() + line_.size();
-  const auto [stop, status] = std::from_chars(line_.data() + 2, end, rest_);
-  return status == std::errc() && stop == end && rest_ <= kMostFrameBytes;
+  const auto bytes = parse_whole<size_t>(std::string_view(line_).substr(2), 0, kMostFrameBytes);
+  rest_ = bytes.value_or(0);
+  return bytes.has_value();
 }
 
 }  // namespace plumbline

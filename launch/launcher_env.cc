@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
+
+#include "core/number.h"
 
 extern char** environ;
 
@@ -67,15 +68,6 @@ std::string shown(const Variables& variables, const std::string& name) {
   return name + "=" + text;
 }
 
-std::optional<int64_t> whole(const std::string& text) {
-  int64_t value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc() || end != text.data() + text.size() || text.empty()) {
-    return std::nullopt;
-  }
-  return value;
-}
-
 Error usage(std::string what, std::string hint) {
   return Error{ErrorCode::kUsage, std::move(what), 0, std::move(hint), ""};
 }
@@ -88,7 +80,7 @@ constexpr const char* kHowToIgnore =
 // numbers from 0xfffffff0 on.
 bool inside_slurm_step(const Variables& variables) {
   constexpr int64_t kFirstPseudoStep = 0xfffffff0;
-  const auto step = whole(value_of(variables, "SLURM_STEP_ID"));
+  const auto step = parse_whole(value_of(variables, "SLURM_STEP_ID"));
   return step && *step >= 0 && *step < kFirstPseudoStep;
 }
 
@@ -110,7 +102,7 @@ bool signed_by(const LauncherRow& row, const Variables& variables) {
 }
 
 Expected<int> number(const Variables& variables, const char* name, int64_t least, int64_t most) {
-  const auto value = whole(value_of(variables, name));
+  const auto value = parse_whole(value_of(variables, name));
   if (value && *value >= least && *value <= most) return static_cast<int>(*value);
   return fail(usage(
       fmt::format("{} is not a whole number from {} to {}", shown(variables, name), least, most),

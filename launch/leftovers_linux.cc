@@ -2,10 +2,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 
+#include "core/number.h"
 #include "launch/leftovers.h"
 
 namespace plumbline {
@@ -39,10 +39,8 @@ std::vector<Leftover> find_marked(const std::string& variable) {
   std::vector<Leftover> found;
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator("/proc", ignored)) {
-    const std::string name = entry.path().filename().string();
-    pid_t pid = 0;
-    const auto [end, status] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (status != std::errc() || end != name.data() + name.size() || pid == getpid()) continue;
+    const auto pid = parse_whole<pid_t>(entry.path().filename().string());
+    if (!pid || *pid == getpid()) continue;
     struct stat owner {};
     if (stat(entry.path().c_str(), &owner) != 0 || owner.st_uid != geteuid()) continue;
     // Empty for those that have ended and wait to be reaped, too.
@@ -51,7 +49,7 @@ std::vector<Leftover> find_marked(const std::string& variable) {
     std::string command = read_all(entry.path() / "cmdline").substr(0, kShown);
     std::replace_if(
         command.begin(), command.end(), [](char c) { return c < ' ' || c > '~'; }, ' ');
-    found.push_back({pid, id, command});
+    found.push_back({*pid, id, command});
   }
   return found;
 }

@@ -1,12 +1,11 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <charconv>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 
+#include "core/number.h"
 #include "launch/offspring.h"
 
 namespace plumbline {
@@ -27,7 +26,7 @@ bool read_family(const fs::path& folder, Family& family) {
   if (name_end == std::string::npos || name_end + 4 >= text.size()) return false;
   const char state = text[name_end + 2];
   family.ended = state == 'Z' || state == 'X';
-  family.parent = static_cast<pid_t>(std::atoi(text.c_str() + name_end + 4));
+  family.parent = leading_whole<pid_t>(std::string_view(text).substr(name_end + 4)).value_or(0);
   return true;
 }
 
@@ -40,12 +39,10 @@ std::vector<pid_t> Offspring::find() const {
   std::map<pid_t, Family> all;
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator("/proc", ignored)) {
-    const std::string name = entry.path().filename().string();
-    pid_t pid = 0;
-    const auto [end, status] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (status != std::errc() || end != name.data() + name.size()) continue;
+    const auto pid = parse_whole<pid_t>(entry.path().filename().string());
+    if (!pid) continue;
     Family family;
-    if (read_family(entry.path(), family)) all.emplace(pid, family);
+    if (read_family(entry.path(), family)) all.emplace(*pid, family);
   }
   std::vector<pid_t> found;
   for (const auto& [pid, family] : all) {

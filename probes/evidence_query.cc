@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+
+#include "core/number.h"
 
 namespace plumbline {
 
@@ -167,10 +168,7 @@ const RouteEvidence* matching_route(const HostEvidence& host, const std::string&
 std::optional<int64_t> sysctl_number(const HostEvidence& host, const std::string& key) {
   const auto it = host.sysctls.find(key);
   if (it == host.sysctls.end()) return std::nullopt;
-  int64_t value = 0;
-  const char* end = it->second.data() + it->second.size();
-  if (std::from_chars(it->second.data(), end, value).ec != std::errc()) return std::nullopt;
-  return value;
+  return leading_whole(it->second);
 }
 
 std::string join_words(const std::vector<std::string>& words, const char* between) {

@@ -3,21 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
+
+#include "core/number.h"
 
 namespace plumbline {
-namespace {
-
-std::optional<int> parse_port(std::string_view text) {
-  int value = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  if (value < 1 || value > 65535) return std::nullopt;
-  return value;
-}
-
-}  // namespace
 
 Expected<std::vector<int>> parse_port_list(std::string_view text) {
   std::string plain;

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
+#include "core/number.h"
 #include "core/op.h"
 #include "scenarios/expand.h"
 #include "scenarios/expand_link.h"
@@ -230,11 +230,7 @@ void check_ports(const Scenario& scenario, Problems& problems) {
     const auto it = scenario.config.find(name);
     return it == scenario.config.end() ? defaults.text(name) : it->second;
   };
-  const auto port = [](const std::string& text) {
-    int number = -1;
-    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return status == std::errc() && end == text.data() + text.size() ? number : -1;
-  };
+  const auto port = [](const std::string& text) { return parse_whole<int>(text).value_or(-1); };
   const int base = port(value("port_base")), master = port(value("master_port"));
   if (base < 0 || master < 0) return;  // auto, or reported with the options
   int most = 1;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "core/number.h"
 #include "scenarios/check.h"
 #include "scenarios/schema_rules.h"
 
@@ -67,7 +68,7 @@ Json choice_schema(const OptionRow& row) {
     for (const bool on : {true, false}) {
       if (spelled == in_any_case(on ? "on" : "off")) bare.push_back(on);
     }
-    if (word.find_first_not_of("0123456789") == std::string::npos) bare.push_back(std::stoi(word));
+    if (const auto number = parse_whole<int>(word)) bare.push_back(*number);
     words.push_back(word);
   }
   const Json text = text_like(one_of_words(words));

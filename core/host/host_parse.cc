@@ -1,9 +1,9 @@
 #include "core/host/host_parse.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstdlib>
+
+#include "core/number.h"
 
 namespace plumbline {
 namespace {
@@ -56,11 +56,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 std::optional<uint64_t> parse_count(std::string_view text) {
-  text = trimmed(text);
-  uint64_t value = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return parse_whole<uint64_t>(trimmed(text));
 }
 
 std::string parse_cpu_model(std::string_view cpuinfo) {
@@ -105,11 +101,8 @@ uint64_t parse_meminfo(std::string_view meminfo, std::string_view key) {
 std::optional<double> parse_load1(std::string_view loadavg) {
   const auto parts = words(loadavg);
   if (parts.empty()) return std::nullopt;
-  const std::string text(parts[0]);
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (end != text.c_str() + text.size() || !std::isfinite(value) || value < 0) return std::nullopt;
-  return value;
+  const std::optional<double> load = parse_decimal(parts[0]);
+  return load && *load >= 0 ? load : std::nullopt;
 }
 
 std::string parse_os_release(std::string_view os_release) {

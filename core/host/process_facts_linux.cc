@@ -1,10 +1,10 @@
 // proc(5).
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <iterator>
 
 #include "core/host/process_facts.h"
+#include "core/number.h"
 
 namespace plumbline {
 namespace {
@@ -21,11 +21,7 @@ std::optional<int64_t> number_behind(const std::string& status, std::string_view
   if (at == std::string::npos) return std::nullopt;
   at = status.find_first_not_of(" \t", at + label.size());
   if (at == std::string::npos) return std::nullopt;
-  int64_t value = 0;
-  const char* begin = status.data() + at;
-  const auto [end, problem] = std::from_chars(begin, status.data() + status.size(), value);
-  if (problem != std::errc() || end == begin) return std::nullopt;
-  return value;
+  return leading_whole(std::string_view(status).substr(at));
 }
 
 // Strings that each end in a NUL.

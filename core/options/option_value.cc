@@ -5,9 +5,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
-#include <cstdlib>
 
+#include "core/number.h"
 #include "core/units.h"
 
 namespace plumbline {
@@ -29,21 +28,6 @@ std::vector<std::string> split_choices(std::string_view choices) {
     }
   }
   return out;
-}
-
-template <typename T>
-std::optional<T> parse_number(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-std::optional<double> parse_real(const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || end != text.c_str() + text.size()) return std::nullopt;
-  return value;
 }
 
 // "256Ki" for 262144: the shortest exact spelling.
@@ -109,7 +93,7 @@ std::optional<std::string> canonical_bool(const std::string& text) {
 }
 
 std::optional<std::string> canonical_whole(const OptionRow& row, const std::string& text) {
-  const auto value = parse_number<int64_t>(text);
+  const auto value = parse_whole(text);
   if (!value || !in_range(row, static_cast<double>(*value))) return std::nullopt;
   return std::to_string(*value);
 }
@@ -169,7 +153,7 @@ std::optional<std::string> canonical_option(const OptionRow& row, const std::str
     case OptionType::kChoice:
       return canonical_choice(row, text);
     case OptionType::kReal: {
-      const auto value = parse_real(text);
+      const auto value = parse_decimal(text);
       if (!value || !in_range(row, *value)) return std::nullopt;
       return fmt::format("{}", *value);
     }
@@ -196,9 +180,9 @@ bool is_whole_number(OptionType type) {
 
 int64_t option_integer(const OptionRow& row, const std::string& value) {
   if (row.type == OptionType::kBytes) return static_cast<int64_t>(parse_bytes(value).value_or(0));
-  return parse_number<int64_t>(value).value_or(0);
+  return parse_whole(value).value_or(0);
 }
 
-double option_real(const std::string& value) { return parse_real(value).value_or(0); }
+double option_real(const std::string& value) { return parse_decimal(value).value_or(0); }
 
 }  // namespace plumbline

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "core/hint.h"
+#include "core/number.h"
 #include "core/units.h"
 
 namespace plumbline {
@@ -77,12 +77,8 @@ Expected<int64_t> parse_number(const std::string& field, const std::string& text
     if (!rate) return fail(rate.error());
     return static_cast<int64_t>(*rate);
   }
-  int64_t number = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (status != std::errc() || end != text.data() + text.size()) {
-    return fail(ErrorCode::kUsage, fmt::format("{} is not a whole number", in_quotes(text)));
-  }
-  return number;
+  if (const auto number = parse_whole(text)) return *number;
+  return fail(ErrorCode::kUsage, fmt::format("{} is not a whole number", in_quotes(text)));
 }
 
 // "64Ki", or "64Ki..1Mi" with both ends in it.

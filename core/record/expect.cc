@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "core/hint.h"
+#include "core/number.h"
 #include "core/units.h"
 
 namespace plumbline {
@@ -39,14 +39,7 @@ std::optional<double> plain_number(std::string text, const std::string& suffix) 
     if (!ends) return std::nullopt;
     text.resize(text.size() - suffix.size());
   }
-  // strtod alone would take "inf", "0x10" and leading spaces too.
-  if (text.empty() || text.find_first_not_of("0123456789.eE+-") != std::string::npos) {
-    return std::nullopt;
-  }
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  if (end != text.c_str() + text.size() || !std::isfinite(number)) return std::nullopt;
-  return number;
+  return parse_decimal(text);
 }
 
 // "5GB/s", "40Gbit/s", "40Gbit" as bytes per second; the units are 10^3 apart.

@@ -1,9 +1,10 @@
 #include "probes/actions/counters.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <vector>
+
+#include "core/number.h"
 
 namespace plumbline {
 namespace {
@@ -64,11 +65,6 @@ constexpr ColumnRow kDeviceColumns[] = {
 
 constexpr size_t kMaxInterfaces = 1000;
 
-bool number(std::string_view text, int64_t& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 // Views of the text. These files are read every second where somebody looks on: no copies.
 std::vector<std::string_view> words_in(std::string_view line) {
   constexpr const char* kBlanks = " \t\r\v\f";
@@ -113,8 +109,8 @@ void parse_snmp(const std::string& text, Counters& counters) {
     }
     const std::string group = std::string(names[0].substr(0, names[0].size() - 1)) + ".";
     for (size_t i = 1; i < names.size(); ++i) {
-      int64_t value = 0;
-      if (number(values[i], value)) set(counters, group + std::string(names[i]), value);
+      const auto value = parse_whole(values[i]);
+      if (value) set(counters, group + std::string(names[i]), *value);
     }
   }
 }
@@ -123,13 +119,13 @@ void parse_snmp6(const std::string& text, Counters& counters) {
   std::string_view left = text;
   for (std::string_view line; next_line(left, line);) {
     const std::vector<std::string_view> words = words_in(line);
-    int64_t value = 0;
-    if (words.size() != 2 || !number(words[1], value)) continue;
+    const auto value = words.size() == 2 ? parse_whole(words[1]) : std::nullopt;
+    if (!value) continue;
     // "Ip6InReceives" -> "Ip6.InReceives"
     const size_t digit = words[0].find('6');
     if (digit == std::string::npos) continue;
     const std::string name(words[0]);
-    set(counters, name.substr(0, digit + 1) + "." + name.substr(digit + 1), value);
+    set(counters, name.substr(0, digit + 1) + "." + name.substr(digit + 1), *value);
   }
 }
 
@@ -145,8 +141,8 @@ void parse_net_devices(const std::string& text, Counters& counters) {
     if (values.size() < 14) continue;
     ++interfaces;
     for (const ColumnRow& column : kDeviceColumns) {
-      int64_t value = 0;
-      if (number(values[column.index], value)) counters["if." + name + "." + column.name] = value;
+      const auto value = parse_whole(values[column.index]);
+      if (value) counters["if." + name + "." + column.name] = *value;
     }
   }
 }

@@ -5,11 +5,11 @@
 #include <net/if_var.h>
 #include <sys/socket.h>
 
-#include <cstdlib>
 #include <sstream>
 
 #include "core/clock.h"
 #include "core/command.h"
+#include "core/number.h"
 #include "probes/actions/counters.h"
 
 namespace plumbline {
@@ -36,14 +36,15 @@ void read_protocol(const std::string& protocol, Counters& counters) {
   if (!said) return;
   std::istringstream lines(said->out);
   for (std::string line; std::getline(lines, line);) {
-    char* end = nullptr;
-    const long long value = std::strtoll(line.c_str(), &end, 10);
-    if (end == line.c_str() || *end != ' ') continue;
-    const std::string rest = end + 1;
+    const size_t first = std::min(line.find_first_not_of(" \t"), line.size());
+    const size_t space = std::min(line.find(' ', first), line.size());
+    const auto value = parse_whole(std::string_view(line).substr(first, space - first));
+    if (!value || space == line.size()) continue;
+    const std::string rest = line.substr(space + 1);
     for (const SentenceRow& row : kSentences) {
       if (protocol == row.protocol && rest.rfind(row.begins, 0) == 0 &&
           counters.count(row.name) == 0) {
-        counters[row.name] = value;
+        counters[row.name] = *value;
       }
     }
   }

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 #include <sstream>
 
 #include "core/clock.h"
 #include "core/command.h"
+#include "core/number.h"
 #include "core/whole_number.h"
 #include "probes/actions/text.h"
 
@@ -21,13 +21,12 @@ constexpr size_t kMaxRtts = 1000;
 constexpr int64_t kStartNs = kSecond;
 
 // The number behind `key`, as in "time=0.045 ms".
-bool number_behind(const std::string& line, const std::string& key, double& value) {
+std::optional<double> number_behind(std::string_view line, std::string_view key) {
   const size_t at = line.find(key);
-  if (at == std::string::npos) return false;
-  const char* begin = line.c_str() + at + key.size();
-  char* end = nullptr;
-  value = std::strtod(begin, &end);
-  return end != begin && value >= 0 && value < 1e9;
+  if (at == line.npos) return std::nullopt;
+  line.remove_prefix(at + key.size());
+  const std::optional<double> value = take_decimal(line);
+  return value && *value < 1e9 ? value : std::nullopt;
 }
 
 // "From 10.0.0.1 icmp_seq=1 Destination Host Unreachable" -> "from 10.0.0.1: Destination Host
@@ -55,16 +54,17 @@ PingEvidence parse_ping(const std::string& text) {
   std::istringstream lines(text);
   std::string line;
   while (std::getline(lines, line)) {
-    double number = 0;
-    if (number_behind(line, "time=", number) || number_behind(line, "time<", number)) {
+    std::optional<double> number = number_behind(line, "time=");
+    if (!number) number = number_behind(line, "time<");
+    if (number) {
       if (line.find("DUP!") != std::string::npos) {
         ++out.duplicates;
       } else if (out.rtt_ns.size() < kMaxRtts) {
         ++out.received;
-        out.rtt_ns.push_back(whole_number_of(number * 1e6));
+        out.rtt_ns.push_back(whole_number_of(*number * 1e6));
       }
     } else if (line.find("packets transmitted") != std::string::npos) {
-      out.sent = static_cast<int>(std::strtol(line.c_str(), nullptr, 10));
+      out.sent = leading_whole<int>(line).value_or(0);
     } else if (const std::string error = error_of(line); !error.empty() && errors.size() < 16) {
       errors.insert(escaped(error, 160));
     }

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
+
+#include "core/number.h"
 
 namespace plumbline {
 namespace {
@@ -28,12 +29,8 @@ std::optional<std::vector<std::string_view>> probe_words(std::string_view text) 
   return words;
 }
 
-// A non-negative decimal number and nothing else.
-std::optional<int64_t> number(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
+std::optional<int64_t> not_negative(std::string_view text) {
+  return parse_whole(text, int64_t{0}, INT64_MAX);
 }
 
 }  // namespace
@@ -53,7 +50,7 @@ std::string probe_line(const ProbeLine& line) {
 std::optional<ProbeLine> parse_probe_line(std::string_view text) {
   const auto words = probe_words(text);
   if (!words || words->size() != 4 || !usable_nonce((*words)[1])) return std::nullopt;
-  const auto argument = number((*words)[3]);
+  const auto argument = not_negative((*words)[3]);
   if (!argument) return std::nullopt;
   return ProbeLine{std::string((*words)[1]), std::string((*words)[2]), *argument};
 }
@@ -70,8 +67,9 @@ std::optional<SinkReport> parse_sink_line(std::string_view text) {
   if (!words || words->size() < 5 || words->size() > 6 || (*words)[1] != "got") {
     return std::nullopt;
   }
-  const auto bytes = number((*words)[2]), duration = number((*words)[3]), cpu = number((*words)[4]);
-  const auto segments = words->size() == 6 ? number((*words)[5]) : int64_t{0};
+  const auto bytes = not_negative((*words)[2]), duration = not_negative((*words)[3]),
+             cpu = not_negative((*words)[4]);
+  const auto segments = words->size() == 6 ? not_negative((*words)[5]) : int64_t{0};
   if (!bytes || !duration || !cpu || !segments) return std::nullopt;
   return SinkReport{*bytes, *duration, *cpu, *segments};
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/number.h"
 #include "probes/filters/iptables_targets.h"
 #include "probes/filters/net_values.h"
 #include "probes/filters/parse_filters.h"
@@ -112,12 +113,10 @@ void read_share(Reading& reading, const std::string& option, const std::string& 
   if (option == "--every") {
     const auto every = parse_number(value);
     if (every && *every > 0) share = 1.0 / static_cast<double>(*every);
+  } else if (const auto number = parse_decimal(value)) {
+    share = std::clamp(*number, 0.0, 1.0);
   } else {
-    try {
-      share = std::clamp(std::stod(value), 0.0, 1.0);
-    } catch (const std::exception&) {
-      reading.rule.matches.push_back(other_match(option + " " + value));
-    }
+    reading.rule.matches.push_back(other_match(option + " " + value));
   }
   reading.rule.share *= negated ? 1 - share : share;
 }

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cstring>
+
+#include "core/number.h"
 
 namespace plumbline {
 namespace {
@@ -79,11 +80,7 @@ std::optional<int64_t> parse_number(std::string_view text) {
     base = 16;
     text.remove_prefix(2);
   }
-  int64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number, base);
-  if (text.empty() || error != std::errc() || rest != end || number < 0) return std::nullopt;
-  return number;
+  return parse_whole<int64_t>(text, 0, INT64_MAX, base);
 }
 
 std::optional<bool> number_matches(const std::string& value, int64_t number) {

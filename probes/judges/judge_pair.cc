@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/clock.h"
+#include "core/number.h"
 #include "core/units.h"
 #include "probes/checks.h"
 #include "probes/judges/judges.h"
@@ -62,7 +63,7 @@ std::pair<CheckOutcome, std::string> echo_verdict(const PairView& view) {
 
 std::vector<Check> judge_icmp(const EvidenceSet& evidence, const ProbeParams& params) {
   const auto asked = params.find("max_ms");
-  const double max_ms = asked == params.end() ? 0 : std::strtod(asked->second.c_str(), nullptr);
+  const double max_ms = asked == params.end() ? 0 : parse_decimal(asked->second).value_or(0);
   std::vector<Check> out;
   for (const PairEvidence& pair : evidence.pairs) {
     if (auto check = not_tried("icmp", pair)) {

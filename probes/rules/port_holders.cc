@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <utility>
 
 #include "core/host/process_facts.h"
+#include "core/number.h"
 #include "probes/evidence_query.h"
 #include "probes/rules/pair_facts.h"
 
@@ -24,7 +24,8 @@ constexpr std::array<std::pair<const char*, HolderKind>, 3> kRoles = {
 // The number in "PID 4711 (python3)"; 0 when there is none.
 int64_t pid_of(const std::string& holder) {
   const size_t at = holder.find("PID ");
-  return at == std::string::npos ? 0 : std::atoll(holder.c_str() + at + 4);
+  if (at == std::string::npos) return 0;
+  return leading_whole(std::string_view(holder).substr(at + 4)).value_or(0);
 }
 
 // The program, or the static one; systems cut names of processes at 15 characters.

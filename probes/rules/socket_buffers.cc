@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
+#include <sstream>
 #include <vector>
 
+#include "core/number.h"
 #include "probes/foreign_numbers.h"
 #include "probes/remedy.h"
 #include "probes/thresholds.h"
@@ -35,17 +36,11 @@ constexpr WayRow kWays[] = {
 // Whole numbers that are not negative; empty when anything else stands there.
 std::vector<int64_t> numbers_in(const std::string& text) {
   std::vector<int64_t> out;
-  const char *at = text.data(), *end = at + text.size();
-  while (at < end) {
-    if (*at == ' ' || *at == '\t') {
-      ++at;
-      continue;
-    }
-    int64_t value = 0;
-    const auto [next, problem] = std::from_chars(at, end, value);
-    if (problem != std::errc() || value < 0) return {};
-    out.push_back(value);
-    at = next;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const auto value = parse_whole(word, int64_t{0}, INT64_MAX);
+    if (!value) return {};
+    out.push_back(*value);
   }
   return out;
 }

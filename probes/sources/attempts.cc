@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 
 #include "core/host/host_parse.h"
 #include "core/json.h"
+#include "core/number.h"
 #include "probes/sources/collected.h"
 #include "probes/sources/json_read.h"
 #include "probes/sources/text_lines.h"
@@ -34,16 +34,17 @@ std::optional<int64_t> number_before(std::string_view text, std::string_view wor
   if (words.empty()) return std::nullopt;
   std::string_view last = words.back();
   if (!last.empty() && last.front() == '+') last.remove_prefix(1);
-  return to_int(last);
+  return parse_whole(last);
 }
 
 // "time=0.045 ms" -> 45000.
 std::optional<int64_t> round_trip(std::string_view line) {
   const size_t at = line.find("time=");
   if (at == std::string_view::npos) return std::nullopt;
-  const double ms = std::atof(std::string(line.substr(at + 5, 32)).c_str());
-  if (!(ms >= 0) || ms > 1e6) return std::nullopt;
-  return static_cast<int64_t>(ms * 1e6);
+  line.remove_prefix(at + 5);
+  const std::optional<double> ms = take_decimal(line);
+  if (!ms || *ms > 1e6) return std::nullopt;
+  return static_cast<int64_t>(*ms * 1e6);
 }
 
 // "From 10.10.0.1 icmp_seq=1 Destination Host Unreachable" (Linux), "92 bytes from 10.10.0.1:
@@ -79,14 +80,14 @@ int told_mtu(const std::string& text) {
   while ((at = low.find("mtu", at)) != std::string::npos) {
     at = low.find_first_not_of(" =:", at + 3);
     if (at == std::string::npos) return 0;
-    const int value = std::atoi(low.substr(at, 8).c_str());
+    const int value = leading_whole<int>(low.substr(at, 8)).value_or(0);
     if (value >= 68 && value <= 65535) return value;
   }
   return 0;
 }
 
 int port_of(const CollectedSection& section) {
-  const auto port = section.args.size() >= 2 ? to_int(section.args[1]) : std::nullopt;
+  const auto port = section.args.size() >= 2 ? parse_whole(section.args[1]) : std::nullopt;
   return port && *port >= 1 && *port <= 65535 ? static_cast<int>(*port) : 0;
 }
 
@@ -191,7 +192,7 @@ PingEvidence parse_ping(const CollectedSection& section) {
 MtuEvidence parse_large_ping(const CollectedSection& section) {
   MtuEvidence out;
   out.method = "icmp";
-  const auto mtu = section.args.size() >= 2 ? to_int(section.args[1]) : std::nullopt;
+  const auto mtu = section.args.size() >= 2 ? parse_whole(section.args[1]) : std::nullopt;
   out.interface_mtu = mtu && *mtu >= 68 && *mtu <= 65535 ? static_cast<int>(*mtu) : 0;
   const PingEvidence ping = parse_ping(section);
   out.told = told_mtu(section.output.text + section.errors);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/host/host_parse.h"
+#include "core/number.h"
 #include "core/printable.h"
 #include "probes/port_list.h"
 #include "probes/sources/linux_sources.h"
@@ -39,7 +40,7 @@ void read_head(std::string_view line, CollectedFile& file) {
   }
   if (key == "=ports") {
     for (const std::string_view word : words_of(value)) {
-      const auto port = to_int(word);
+      const auto port = parse_whole(word);
       if (port && *port >= 1 && *port <= 65535) file.ports.push_back(static_cast<int>(*port));
     }
   }
@@ -73,7 +74,7 @@ class SectionReader {
     std::optional<int64_t> told;
     for (const std::string_view word : words_of(line)) {
       if (starts(word, "status=")) status = word.substr(7);
-      if (starts(word, "lines=")) told = to_int(word.substr(6));
+      if (starts(word, "lines=")) told = parse_whole(word.substr(6));
       if (word == "sure=yes") section_.output.sure = true;
     }
     set_state(status);

@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 
 #include "core/host/process_facts.h"
+#include "core/number.h"
 
 namespace plumbline {
 namespace {
@@ -68,7 +68,8 @@ HolderRole role_of_process(int64_t pid) {
 
 HolderRole role_of_holder(const std::string& holder) {
   const size_t at = holder.find("PID ");
-  return at == std::string::npos ? HolderRole{} : role_of_process(std::atoll(&holder[at + 4]));
+  if (at == std::string::npos) return {};
+  return role_of_process(leading_whole(std::string_view(holder).substr(at + 4)).value_or(0));
 }
 
 }  // namespace plumbline

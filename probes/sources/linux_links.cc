@@ -2,6 +2,7 @@
 #include <map>
 
 #include "core/json.h"
+#include "core/number.h"
 #include "probes/sources/json_read.h"
 #include "probes/sources/linux_sources.h"
 #include "probes/sources/text_lines.h"
@@ -168,7 +169,7 @@ void add_hardware(const SysInterface& sys, InterfaceEvidence& out) {
     out.kind = "virtual";
   }
   if (out.kind == "virtual") return;
-  const auto mbit = to_int(sys.speed);  // "-1" where it is unknown
+  const auto mbit = parse_whole(sys.speed);  // "-1" where it is unknown
   if (mbit && *mbit > 0 && *mbit <= 10'000'000) out.speed_bps = *mbit * 1'000'000;
   if (sys.duplex == "full" || sys.duplex == "half") out.duplex = sys.duplex;
 }
@@ -205,7 +206,7 @@ Status parse_sys_class_net(const std::string& text, HostEvidence& host) {
     // /sys shows the interfaces of the network namespace in which it was mounted, which may be
     // another one than ours: believed only where name, index and hardware address agree.
     const bool same_mac = interface.mac.empty() || it->second.mac == interface.mac;
-    if (to_int(it->second.index) == interface.index && same_mac) {
+    if (parse_whole(it->second.index) == interface.index && same_mac) {
       add_hardware(it->second, interface);
     }
   }

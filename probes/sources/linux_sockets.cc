@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <map>
 
+#include "core/number.h"
 #include "probes/sources/linux_sources.h"
 #include "probes/sources/text_lines.h"
 
@@ -29,7 +29,7 @@ std::optional<SocketEnd> endpoint_of(std::string_view text) {
   if (ip.size() >= 2 && ip.front() == '[' && ip.back() == ']') ip = ip.substr(1, ip.size() - 2);
   out.ip = ip == "*" ? "::" : std::string(ip);
   if (port == "*") return out;
-  const auto number = to_int(port);
+  const auto number = parse_whole(port);
   if (!number || *number < 0 || *number > 65535 || out.ip.empty()) return std::nullopt;
   out.port = static_cast<int>(*number);
   return out;
@@ -58,7 +58,7 @@ void read_users(std::string_view text, SocketEvidence& out) {
     if (end == std::string_view::npos) return;
     const std::string_view name = text.substr(0, end);
     text.remove_prefix(end + kPid.size());
-    const auto pid = to_int(text.substr(0, text.find_first_not_of("0123456789")));
+    const auto pid = parse_whole(text.substr(0, text.find_first_not_of("0123456789")));
     if (pid && *pid > 0 && (out.pid == 0 || *pid < out.pid)) {
       out.process = name;
       out.pid = *pid;
@@ -91,9 +91,8 @@ std::string state_of_number(std::string_view hex) {
   constexpr std::array kStates = {"?",          "ESTABLISHED", "SYN-SENT",  "SYN-RECV",
                                   "FIN-WAIT-1", "FIN-WAIT-2",  "TIME-WAIT", "CLOSE",
                                   "CLOSE-WAIT", "LAST-ACK",    "LISTEN",    "CLOSING"};
-  unsigned value = 0;
-  const auto result = std::from_chars(hex.data(), hex.data() + hex.size(), value, 16);
-  return result.ec == std::errc() && value < kStates.size() ? kStates[value] : "?";
+  const auto value = parse_hex(hex);
+  return value && *value < kStates.size() ? kStates[*value] : "?";
 }
 
 // "0100007F:1F90" or 32 digits: groups of four bytes as the machine's own 32-bit numbers, which
@@ -103,15 +102,14 @@ std::optional<SocketEnd> hex_endpoint(std::string_view text) {
   if (colon != 8 && colon != 32) return std::nullopt;
   std::array<unsigned char, 16> bytes{};
   for (size_t i = 0; i < colon / 2; ++i) {
-    const char* at = text.data() + 2 * i;
-    const size_t place = i / 4 * 4 + (3 - i % 4);
-    const auto result = std::from_chars(at, at + 2, bytes[place], 16);
-    if (result.ec != std::errc() || result.ptr != at + 2) return std::nullopt;
+    const auto byte = parse_hex<unsigned char>(text.substr(2 * i, 2));
+    if (!byte) return std::nullopt;
+    bytes[i / 4 * 4 + (3 - i % 4)] = *byte;
   }
   SocketEnd out;
-  const std::string_view port = text.substr(colon + 1);
-  const auto result = std::from_chars(port.data(), port.data() + port.size(), out.port, 16);
-  if (result.ec != std::errc() || out.port < 0 || out.port > 65535) return std::nullopt;
+  const auto port = parse_hex<uint16_t>(text.substr(colon + 1));
+  if (!port) return std::nullopt;
+  out.port = *port;
   std::array<char, INET6_ADDRSTRLEN> name{};
   inet_ntop(colon == 8 ? AF_INET : AF_INET6, bytes.data(), name.data(), name.size());
   out.ip = name.data();
@@ -160,7 +158,7 @@ Status parse_ps_ages(const std::string& text, HostEvidence& host) {
   for (const std::string_view line : lines_of(text)) {
     const auto words = words_of(line);
     if (words.size() < 2) continue;
-    const auto pid = to_int(words[0]), age = to_int(words[1]);
+    const auto pid = parse_whole(words[0]), age = parse_whole(words[1]);
     if (pid && *pid > 0 && age && *age >= 0) ages[*pid] = *age;
   }
   for (SocketEvidence& socket : host.sockets) {

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "core/host/host_parse.h"
+#include "core/number.h"
 #include "probes/sources/linux_sources.h"
 #include "probes/sources/text_lines.h"
 
@@ -17,8 +18,8 @@ int count_of_list(std::string_view list) {
     const size_t comma = std::min(list.find(','), list.size());
     const std::string_view part = list.substr(0, comma);
     const size_t dash = part.find('-');
-    const auto first = to_int(part.substr(0, dash));
-    const auto last = dash == std::string_view::npos ? first : to_int(part.substr(dash + 1));
+    const auto first = parse_whole(part.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : parse_whole(part.substr(dash + 1));
     if (!first || !last || *first < 0 || *last < *first || *last > 1'000'000) return 0;
     count += *last - *first + 1;
     list.remove_prefix(std::min(comma + 1, list.size()));
@@ -47,8 +48,8 @@ void read_names(HostEvidence& host) {
     host.kernel = value("kernel.ostype") + " " + value("kernel.osrelease");
     if (!value("kernel.arch").empty()) host.kernel += " " + value("kernel.arch");
   }
-  host.conntrack_count = to_int(value("net.netfilter.nf_conntrack_count"));
-  host.conntrack_max = to_int(value("net.netfilter.nf_conntrack_max"));
+  host.conntrack_count = parse_whole(value("net.netfilter.nf_conntrack_count"));
+  host.conntrack_max = parse_whole(value("net.netfilter.nf_conntrack_max"));
 }
 
 }  // namespace
@@ -87,7 +88,7 @@ Status parse_proc_limits(const std::string& text, HostEvidence& host) {
   const auto soft_limit = [](std::string_view line, std::string_view key) {
     const auto words = words_of(line.substr(key.size()));
     if (words.empty()) return std::optional<int64_t>();
-    return words[0] == "unlimited" ? std::optional<int64_t>(-1) : to_int(words[0]);
+    return words[0] == "unlimited" ? std::optional<int64_t>(-1) : parse_whole(words[0]);
   };
   constexpr std::string_view kFiles = "Max open files", kLocked = "Max locked memory";
   bool found = false;
@@ -111,7 +112,7 @@ Status parse_proc_status(const std::string& text, HostEvidence& host) {
     const auto words = words_of(line);
     if (words.size() < 2) continue;
     if (words[0] == "Uid:" && words.size() >= 3) {
-      host.uid = to_int(words[2]).value_or(-1);  // effective
+      host.uid = parse_whole(words[2]).value_or(-1);  // effective
     } else if (words[0] == "Cpus_allowed_list:") {
       host.cores_usable = count_of_list(words[1]);
     }

@@ -2,6 +2,7 @@
 #include <cctype>
 
 #include "core/host/host_parse.h"
+#include "core/number.h"
 #include "probes/sources/filter_sources.h"
 #include "probes/sources/macos_sources.h"
 #include "probes/sources/text_lines.h"
@@ -24,7 +25,7 @@ std::optional<int64_t> state_number(const std::string& text) {
   const size_t from = begin + kState.size();
   const size_t end = text.find(')', from);
   if (end == std::string::npos) return std::nullopt;
-  return to_int(std::string_view(text).substr(from, end - from));
+  return parse_whole(std::string_view(text).substr(from, end - from));
 }
 
 // By the last word of the sentence: "Firewall stealth mode is on", "... block all state set to

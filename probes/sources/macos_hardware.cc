@@ -4,6 +4,7 @@
 
 #include "core/host/host_parse.h"
 #include "core/json.h"
+#include "core/number.h"
 #include "probes/sources/json_read.h"
 #include "probes/sources/macos_sources.h"
 #include "probes/sources/text_lines.h"
@@ -44,11 +45,11 @@ void read_counters(const Words& words, const Words& titles, const Places& places
   if (it == places.end() || !it->second->counters.empty()) return;
   std::string_view index = words[2].substr(kLink.size());
   index = index.substr(0, index.find('>'));
-  const auto number = to_int(index);
+  const auto number = parse_whole(index);
   if (number && *number > 0 && *number <= 1'000'000) it->second->index = static_cast<int>(*number);
   const size_t first = words.size() - titles.size();
   for (size_t i = 0; i < titles.size(); ++i) {
-    const auto value = to_int(words[first + i]);
+    const auto value = parse_whole(words[first + i]);
     if (!value || *value < 0) continue;
     for (const Column& column : kColumns) {
       if (titles[i] == column.title) it->second->counters[column.counter] = *value;
@@ -109,7 +110,7 @@ int gigabits_of(const std::string& text) {
   const size_t begin = text.find_first_of("0123456789");
   if (begin == std::string::npos || text.find("Gb/s") == std::string::npos) return 0;
   const size_t end = std::min(text.find_first_not_of("0123456789", begin), text.size());
-  const auto number = to_int(std::string_view(text).substr(begin, end - begin));
+  const auto number = parse_whole(std::string_view(text).substr(begin, end - begin));
   return number && *number > 0 && *number <= 10'000 ? static_cast<int>(*number) : 0;
 }
 

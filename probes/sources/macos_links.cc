@@ -2,11 +2,11 @@
 #include <array>
 #include <bit>
 #include <cctype>
-#include <charconv>
 #include <map>
 #include <utility>
 
 #include "core/host/host_parse.h"
+#include "core/number.h"
 #include "probes/sources/macos_sources.h"
 #include "probes/sources/text_lines.h"
 #include "probes/subnet.h"
@@ -63,13 +63,13 @@ bool has(const Words& words, std::string_view word) {
 std::optional<int> prefix_of_mask(std::string_view text) {
   uint32_t mask = 0;
   if (text.rfind("0x", 0) == 0) {
-    text.remove_prefix(2);
-    const auto result = std::from_chars(text.data(), text.data() + text.size(), mask, 16);
-    if (result.ec != std::errc() || result.ptr != text.data() + text.size()) return std::nullopt;
+    const auto hex = parse_hex(text.substr(2));
+    if (!hex) return std::nullopt;
+    mask = *hex;
   } else {
     for (int i = 0; i < 4; ++i) {
       const size_t dot = std::min(text.find('.'), text.size());
-      const auto byte = to_int(text.substr(0, dot));
+      const auto byte = parse_whole(text.substr(0, dot));
       if (!byte || *byte < 0 || *byte > 255) return std::nullopt;
       mask = mask << 8U | static_cast<uint32_t>(*byte);
       text.remove_prefix(std::min(dot + 1, text.size()));
@@ -98,10 +98,10 @@ std::optional<AddressEvidence> address_of(const Words& words) {
   out.ip = std::string(text.substr(0, std::min(text.find('%'), slash)));
   std::optional<int> prefix;
   if (slash != std::string_view::npos) {
-    const auto number = to_int(text.substr(slash + 1));
+    const auto number = parse_whole(text.substr(slash + 1));
     if (number && *number >= 0 && *number <= 128) prefix = static_cast<int>(*number);
   } else if (v6) {
-    const auto number = to_int(word_after(words, "prefixlen"));
+    const auto number = parse_whole(word_after(words, "prefixlen"));
     if (number && *number >= 0 && *number <= 128) prefix = static_cast<int>(*number);
   } else {
     prefix = prefix_of_mask(word_after(words, "netmask"));
@@ -125,7 +125,7 @@ std::optional<AddressEvidence> address_of(const Words& words) {
 // "1000baseT", "2500Base-T", "10Gbase-T" -> bits per second.
 std::optional<int64_t> speed_of_medium(std::string_view word) {
   const size_t digits = std::min(word.find_first_not_of("0123456789"), word.size());
-  const auto number = to_int(word.substr(0, digits));
+  const auto number = parse_whole(word.substr(0, digits));
   if (!number || *number <= 0 || *number > 1'000'000) return std::nullopt;
   std::string rest(word.substr(digits));
   std::transform(rest.begin(), rest.end(), rest.begin(),
@@ -197,7 +197,7 @@ class IfconfigReader {
     open_ = true;
     out.kind = kind_of_name(out.name);
     const Words flags = flags_of(line);
-    const auto mtu = to_int(word_after(words_of(line), "mtu"));
+    const auto mtu = parse_whole(word_after(words_of(line), "mtu"));
     if (mtu && *mtu > 0 && *mtu <= 1'000'000) out.mtu = static_cast<int>(*mtu);
     out.up = has(flags, "UP");
     out.arp = !has(flags, "NOARP");

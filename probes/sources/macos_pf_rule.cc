@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/number.h"
 #include "probes/filters/net_values.h"
 #include "probes/sources/text_lines.h"
 
@@ -169,7 +170,7 @@ class RuleReader {
 
   bool read_port(const char* key) {
     const std::string_view sign = peek(1), number = peek(2);
-    const auto port = to_int(number);
+    const auto port = parse_whole(number);
     const bool valid = port && *port >= 0 && *port <= 65535;
     const auto range = [&](int64_t first, int64_t last) {
       match(key, std::to_string(first) + "-" + std::to_string(last));
@@ -187,7 +188,8 @@ class RuleReader {
     }
     const size_t colon = sign.find(':');
     if (colon == std::string_view::npos) return false;  // a name of a service, "a >< b"
-    const auto first = to_int(sign.substr(0, colon)), last = to_int(sign.substr(colon + 1));
+    const auto first = parse_whole(sign.substr(0, colon)),
+               last = parse_whole(sign.substr(colon + 1));
     if (!first || !last || *first < 0 || *last > 65535 || *first > *last) return false;
     match(key, std::to_string(*first) + "-" + std::to_string(*last));
     at_ += 2;
@@ -207,7 +209,7 @@ class RuleReader {
     std::string_view number = peek(1);
     if (number.empty() || number.back() != '%') return false;
     number.remove_suffix(1);
-    const auto percent = to_int(number.substr(0, number.find('.')));
+    const auto percent = parse_whole(number.substr(0, number.find('.')));
     if (!percent || *percent < 0 || *percent > 100) return false;
     out_.rule.share = static_cast<double>(*percent) / 100;
     at_ += 2;

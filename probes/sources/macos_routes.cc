@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/number.h"
 #include "probes/sources/macos_sources.h"
 #include "probes/sources/text_lines.h"
 #include "probes/subnet.h"
@@ -101,7 +102,7 @@ std::string expand_destination(std::string_view text, bool host_route) {
   std::string ip = plain.substr(0, slash);
   std::optional<int64_t> prefix;
   if (slash != std::string::npos) {
-    prefix = to_int(std::string_view(plain).substr(slash + 1));
+    prefix = parse_whole(std::string_view(plain).substr(slash + 1));
     if (!prefix) return {};
   }
   if (ip.find(':') != std::string::npos) {

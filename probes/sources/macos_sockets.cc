@@ -3,6 +3,7 @@
 #include <map>
 
 #include "core/host/host_parse.h"
+#include "core/number.h"
 #include "probes/sources/macos_sources.h"
 #include "probes/sources/text_lines.h"
 #include "probes/subnet.h"
@@ -31,7 +32,7 @@ std::optional<SocketEnd> endpoint_of(std::string_view text, char separator, bool
   // An IPv6 address that the column was too narrow for is none.
   if (network_of(out.ip, is_v6(out.ip) ? 128 : 32).empty()) return std::nullopt;
   if (port == "*") return out;
-  const auto number = to_int(port);
+  const auto number = parse_whole(port);
   if (!number || *number < 0 || *number > 65535) return std::nullopt;
   out.port = static_cast<int>(*number);
   return out;
@@ -64,14 +65,14 @@ void read_owner(const Words& words, size_t column, SocketEvidence& out) {
     const std::string_view word = words[i];
     const size_t colon = word.rfind(':');
     if (i == column && colon == std::string_view::npos) {
-      const auto pid = to_int(word);
+      const auto pid = parse_whole(word);
       if (pid) {
         out.pid = std::max<int64_t>(*pid, 0);
         return;
       }
     }
     const auto pid =
-        colon == std::string_view::npos ? std::nullopt : to_int(word.substr(colon + 1));
+        colon == std::string_view::npos ? std::nullopt : parse_whole(word.substr(colon + 1));
     if (!name.empty()) name += ' ';
     name += word.substr(0, colon);
     if (!pid) continue;
@@ -143,7 +144,7 @@ std::optional<SocketEvidence> listener_of(const Words& words) {
   if (words[name - 1] != "TCP") return std::nullopt;
   const bool v6 = std::find(words.begin(), words.end(), "IPv6") != words.end();
   const auto local = endpoint_of(words[name], ':', v6);
-  const auto pid = to_int(words[1]);
+  const auto pid = parse_whole(words[1]);
   if (!local || local->port == 0 || !pid || *pid <= 0) return std::nullopt;
   SocketEvidence out;
   out.protocol = "tcp";
@@ -159,7 +160,7 @@ std::optional<SocketEvidence> listener_of(const Words& words) {
 std::optional<int64_t> seconds_of(std::string_view text) {
   int64_t days = 0, seconds = 0;
   if (const size_t dash = text.find('-'); dash != std::string_view::npos) {
-    const auto number = to_int(text.substr(0, dash));
+    const auto number = parse_whole(text.substr(0, dash));
     if (!number || *number < 0 || *number > 100'000) return std::nullopt;
     days = *number;
     text.remove_prefix(dash + 1);
@@ -167,7 +168,7 @@ std::optional<int64_t> seconds_of(std::string_view text) {
   int parts = 0;
   while (!text.empty()) {
     const size_t colon = std::min(text.find(':'), text.size());
-    const auto number = to_int(text.substr(0, colon));
+    const auto number = parse_whole(text.substr(0, colon));
     if (!number || *number < 0 || *number > 59 || ++parts > 3) return std::nullopt;
     seconds = seconds * 60 + *number;
     text.remove_prefix(std::min(colon + 1, text.size()));
@@ -216,7 +217,7 @@ Status parse_ps_etimes(const std::string& text, HostEvidence& host) {
   for (const std::string_view line : lines_of(text)) {
     const Words words = words_of(line);
     if (words.size() < 2) continue;
-    const auto pid = to_int(words[0]), age = seconds_of(words[1]);
+    const auto pid = parse_whole(words[0]), age = seconds_of(words[1]);
     if (!pid || *pid <= 0 || !age) continue;
     std::string name;
     if (words.size() >= 3) {

@@ -2,6 +2,7 @@
 #include <cctype>
 
 #include "core/host/host_parse.h"
+#include "core/number.h"
 #include "probes/sources/macos_sources.h"
 #include "probes/sources/text_lines.h"
 
@@ -31,7 +32,7 @@ void read_names(HostEvidence& host) {
   fill(host.boot_id, "kern.bootsessionuuid");
   fill(host.model, "hw.model");
   if (!host.load1) host.load1 = load_of(value_of(host, "vm.loadavg"));
-  const auto cores = to_int(value_of(host, "hw.ncpu"));
+  const auto cores = parse_whole(value_of(host, "hw.ncpu"));
   if (host.cores_usable == 0 && cores && *cores > 0 && *cores <= 100'000) {
     host.cores_usable = static_cast<int>(*cores);
   }
@@ -43,7 +44,7 @@ std::optional<int64_t> limit_of(std::string_view line) {
   const auto words = words_of(line);
   if (words.empty()) return std::nullopt;
   if (words.back() == "unlimited") return -1;
-  const auto value = to_int(words.back());
+  const auto value = parse_whole(words.back());
   return value && *value >= 0 ? value : std::nullopt;
 }
 
@@ -94,7 +95,7 @@ Status parse_uname(const std::string& text, HostEvidence& host) {
 }
 
 Status parse_id(const std::string& text, HostEvidence& host) {
-  const auto uid = to_int(trimmed(text));
+  const auto uid = parse_whole(trimmed(text));
   if (!uid || *uid < 0) return fail(ErrorCode::kProtocol, "no number in id's output");
   host.uid = *uid;
   return {};

@@ -12,6 +12,7 @@
 #include <map>
 
 #include "core/fd.h"
+#include "core/number.h"
 #include "probes/sources/holder_role.h"
 #include "probes/sources/own_process.h"
 #include "probes/sources/run_source.h"
@@ -45,7 +46,7 @@ std::string stat_field(const std::string& pid, size_t number) {
 
 // Seconds since the process started, which stands in clock ticks after boot.
 std::optional<int64_t> age_of(const std::string& pid, double uptime_s) {
-  const auto ticks = to_int(stat_field(pid, 22));
+  const auto ticks = parse_whole(stat_field(pid, 22));
   const auto per_second = sysconf(_SC_CLK_TCK);
   if (!ticks || per_second <= 0) return std::nullopt;
   const double age = uptime_s - static_cast<double>(*ticks) / static_cast<double>(per_second);

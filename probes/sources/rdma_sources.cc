@@ -2,6 +2,7 @@
 #include <map>
 
 #include "core/host/host_parse.h"
+#include "core/number.h"
 #include "probes/sources/linux_sources.h"
 #include "probes/sources/text_lines.h"
 
@@ -30,7 +31,7 @@ bool empty_gid(std::string_view gid) {
 }
 
 void put_gid(RdmaDevice& device, std::string_view index, std::string_view gid) {
-  const auto at = to_int(index);
+  const auto at = parse_whole(index);
   if (!at || *at < 0 || *at >= static_cast<int64_t>(kMostGids)) return;
   if (device.gids.size() <= static_cast<size_t>(*at)) device.gids.resize(*at + 1);
   if (!empty_gid(gid)) device.gids[*at] = gid;
@@ -85,7 +86,7 @@ Status parse_sys_class_infiniband(const std::string& text, HostEvidence& host) {
           line.find("RNIC") != std::string_view::npos ? "iWARP" : "InfiniBand";
     }
     if (parts.size() < 4 || parts[1] != "ports") continue;
-    const auto port = to_int(parts[2]);
+    const auto port = parse_whole(parts[2]);
     if (!port || *port < 1 || *port > 255) continue;
     RdmaDevice& device = port_of(host, std::string(parts[0]), static_cast<int>(*port));
     read_port_file(device, parts, line);
@@ -113,7 +114,7 @@ Status parse_ibv_devinfo(const std::string& text, HostEvidence& host) {
     } else if (key == "transport") {
       transport = value.substr(0, value.find(" ("));
     } else if (key == "port" && !name.empty()) {
-      const auto port = to_int(value);
+      const auto port = parse_whole(value);
       if (!port || *port < 1 || *port > 255) continue;
       device = &port_of(host, name, static_cast<int>(*port));
       device->transport = transport;
@@ -122,7 +123,7 @@ Status parse_ibv_devinfo(const std::string& text, HostEvidence& host) {
     } else if (key == "state") {
       device->state = state_of(value);
     } else if (key == "active_mtu") {
-      device->active_mtu = to_int(value.substr(0, value.find(' '))).value_or(0);
+      device->active_mtu = parse_whole(value.substr(0, value.find(' '))).value_or(0);
     } else if (key == "link_layer") {
       device->link_layer = value;
     } else if (key.rfind("GID[", 0) == 0) {

@@ -13,6 +13,7 @@
 #include "core/host/host.h"
 #include "core/json.h"
 #include "core/json_fields.h"
+#include "core/number.h"
 #include "probes/sources/linux_sources.h"
 #include "probes/sources/own_process.h"
 #include "probes/sources/run_source.h"
@@ -151,9 +152,8 @@ void keep_sockets_of_interest(HostEvidence& host, const std::vector<int>& ports)
   const auto boring = [&](const SocketEvidence& socket) {
     if (socket.state == "LISTEN" || socket.state == "UNCONN") return false;
     const size_t colon = socket.peer.rfind(':');
-    const int peer_port =
-        colon == std::string::npos ? 0 : std::atoi(socket.peer.c_str() + colon + 1);
-    return !asked(socket.port) && !asked(peer_port);
+    const auto peer_port = parse_port(std::string_view(socket.peer).substr(colon + 1));
+    return !asked(socket.port) && !asked(peer_port.value_or(0));
   };
   host.sockets.erase(std::remove_if(host.sockets.begin(), host.sockets.end(), boring),
                      host.sockets.end());

@@ -1,7 +1,6 @@
 #include "probes/sources/text_lines.h"
 
 #include <algorithm>
-#include <charconv>
 
 namespace plumbline {
 
@@ -37,14 +36,6 @@ std::vector<std::pair<std::string_view, std::string_view>> file_lines(std::strin
     out.emplace_back(line.substr(0, colon), line.substr(colon + 1));
   }
   return out;
-}
-
-std::optional<int64_t> to_int(std::string_view text) {
-  int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || at != end || text.empty()) return std::nullopt;
-  return value;
 }
 
 std::string first_line(std::string_view text) {

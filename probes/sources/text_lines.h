@@ -19,8 +19,6 @@ std::vector<std::string_view> words_of(std::string_view line);
 // "PATH:LINE" of a row with "@files" -> {path, line}; the first colon separates. Lines without one
 // are left out.
 std::vector<std::pair<std::string_view, std::string_view>> file_lines(std::string_view text);
-// A whole decimal number with an optional minus sign and nothing else.
-std::optional<int64_t> to_int(std::string_view text);
 // The first line of what a tool said when it failed, without control characters, at most 200 bytes.
 std::string first_line(std::string_view text);
 // The word after `key` in a list of words; empty when there is none.

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <string_view>
 
+#include "core/number.h"
 #include "core/record/verified.h"
 #include "reports/report.h"
 #include "reports/text.h"
@@ -171,10 +171,7 @@ std::string defused(std::string field) {
       !field.empty() && std::string_view("=+-@\t\r\n").find(field[0]) != std::string_view::npos;
   if (!starts && !starts_wide) return field;
   // "-1", the root of an operation that has none, is a number.
-  const bool digits = field.find_first_not_of("0123456789+-.eE") == std::string::npos;
-  char* end = nullptr;
-  std::strtod(field.c_str(), &end);
-  if (digits && end != field.c_str() && *end == '\0') return field;
+  if (parse_decimal(field)) return field;
   return "'" + field;
 }
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
+#include "core/number.h"
 #include "core/units.h"
 
 namespace plumbline {
@@ -22,10 +22,9 @@ std::string class_of(const Column& column) {
 bool is_size(const Column& column) { return column.name == "size" && column.unit == "B"; }
 
 void write_cell(const Column& column, const std::string& cell, bool first, HtmlWriter& html) {
-  uint64_t bytes = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), bytes);
-  const bool size = is_size(column) && error == std::errc() && end == cell.data() + cell.size();
-  const std::string text = size ? format_bytes(bytes) : cell.empty() ? "-" : cell;
+  const auto bytes = parse_whole<uint64_t>(cell);
+  const bool size = is_size(column) && bytes;
+  const std::string text = size ? format_bytes(*bytes) : cell.empty() ? "-" : cell;
   constexpr size_t kWide = 60;
   const std::string look = cell.size() > kWide ? "wide" : class_of(column);
   if (first && size) {

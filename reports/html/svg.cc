@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <optional>
 #include <utility>
 
+#include "core/number.h"
 #include "reports/charts/chart.h"
 #include "reports/html/writer.h"
 
@@ -43,12 +43,11 @@ std::optional<Rgb> rgb_of(const std::string& text) {
   Rgb c;
   if (text == "black") return c;
   if (text == "white") return Rgb{255, 255, 255};
-  unsigned packed = 0;
   if (text.size() == 7 && text[0] == '#') {
-    const auto [end, error] = std::from_chars(text.data() + 1, text.data() + 7, packed, 16);
-    if (error != std::errc() || end != text.data() + 7) return std::nullopt;
-    return Rgb{static_cast<int>(packed >> 16U), static_cast<int>((packed >> 8U) & 255U),
-               static_cast<int>(packed & 255U)};
+    const auto packed = parse_hex(std::string_view(text).substr(1));
+    if (!packed) return std::nullopt;
+    return Rgb{static_cast<int>(*packed >> 16U), static_cast<int>((*packed >> 8U) & 255U),
+               static_cast<int>(*packed & 255U)};
   }
   if (std::sscanf(text.c_str(), "rgb(%d,%d,%d)", &c.r, &c.g, &c.b) == 3) return c;
   return std::nullopt;
@@ -238,9 +237,7 @@ class Filter {
   void mark_series(std::string_view id) {
     constexpr std::string_view kStart = "gnuplot_plot_";
     if (!id.starts_with(kStart)) return;
-    size_t number = 0;
-    const std::string_view digits = id.substr(kStart.size());
-    std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    const size_t number = leading_whole<size_t>(id.substr(kStart.size())).value_or(0);
     if (number < 1 || number > series_.size()) return;
     out_ += fmt::format(" data-series=\"{}\"", series_[number - 1]);
   }

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <cstdlib>
 
+#include "core/number.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -58,15 +58,7 @@ std::vector<std::string_view> table_words(std::string_view line) {
 
 std::optional<double> table_number(std::string_view word) {
   constexpr size_t kLongest = 64;
-  if (word.empty() || word.size() > kLongest ||
-      word.find_first_not_of("0123456789+-.eE") != std::string_view::npos) {
-    return std::nullopt;
-  }
-  const std::string text(word);
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (*end != '\0' || !std::isfinite(value)) return std::nullopt;
-  return value;
+  return word.size() > kLongest ? std::nullopt : parse_decimal(word);
 }
 
 std::optional<uint64_t> table_count(std::string_view word) {

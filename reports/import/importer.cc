@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <span>
 
 #include "core/input_file.h"
+#include "core/number.h"
 #include "core/op.h"
 #include "core/record/cell.h"
 #include "core/sha256.h"
@@ -51,11 +51,9 @@ struct AssumptionRow {
 };
 
 bool take_ranks(const std::string& value, Assumptions& out) {
-  char* end = nullptr;
-  const long number = std::strtol(value.c_str(), &end, 10);
-  if (value.empty() || *end != '\0' || number < 1 || number > (1 << 20)) return false;
-  out.ranks = static_cast<int>(number);
-  return true;
+  const std::optional<int> number = parse_whole(value, 1, 1 << 20);
+  if (number) out.ranks = *number;
+  return number.has_value();
 }
 
 bool take_unit(const std::string& value, Assumptions& out) {

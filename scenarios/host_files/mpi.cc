@@ -9,11 +9,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <optional>
 #include <sstream>
 
 #include "core/json.h"
+#include "core/number.h"
 #include "scenarios/host_files/formats.h"
 #include "scenarios/host_words.h"
 #include "scenarios/limits.h"
@@ -48,14 +48,7 @@ std::vector<std::string> words_of(const std::string& line) {
   return words;
 }
 
-std::optional<int> slots_from(const std::string& text) {
-  int number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, status] = std::from_chars(text.data(), end, number);
-  if (status != std::errc() || stop != end || number < 1 || number > kMostSlots)
-    return std::nullopt;
-  return number;
-}
+std::optional<int> slots_from(const std::string& text) { return parse_whole(text, 1, kMostSlots); }
 
 bool is_host_name(const std::string& text) {
   return !text.empty() && text.size() <= 255 && destination_problem(text).empty() &&

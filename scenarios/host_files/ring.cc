@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "core/json.h"
+#include "core/number.h"
 #include "probes/subnet.h"
 #include "scenarios/host_files/formats.h"
 #include "scenarios/host_words.h"
@@ -29,9 +29,9 @@ std::optional<Endpoint> parse_endpoint(const std::string& text) {
   const bool bracketed = out.ip.size() > 2 && out.ip.front() == '[' && out.ip.back() == ']';
   if (bracketed) out.ip = out.ip.substr(1, out.ip.size() - 2);
   if (!ip_problem(out.ip).empty() || bracketed != is_v6(out.ip)) return std::nullopt;
-  const char* end = text.data() + text.size();
-  const auto [stop, status] = std::from_chars(text.data() + colon + 1, end, out.port);
-  if (status != std::errc() || stop != end || out.port < 1 || out.port > 65535) return std::nullopt;
+  const auto port = parse_port(std::string_view(text).substr(colon + 1));
+  if (!port) return std::nullopt;
+  out.port = *port;
   return out;
 }
 

@@ -67,6 +67,35 @@ TEST(Usage, MistakesExitOneAndNameTheNearestName) {
   }
 }
 
+// What is no number is none, whichever flag it is given to; one line names the flag, the text and
+// the bounds, and nothing was begun.
+TEST(Usage, NumbersHaveOneParser) {
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{"doctor", "--ranks"}, "from 1 to 65535"},
+      {{"doctor", "--idle"}, "from 1 to"},
+      {{"coll", "allreduce", "--ranks"}, "to 1024"},
+      {{"coll", "allreduce", "--iters"}, "from 1 to 1000000"},
+      {{"plan", "collective_check", "--seed"}, "from 0 to 18446744073709551615"},
+      {{"plan", "collective_check", "--rounds"}, "from 1 to"},
+      {{"run", "collective_check", "--repeat"}, "from 1 to"},
+      {{"watch", "--count"}, "from 1 to"},
+      {{"results", "prune", "--keep"}, "from 0 to"},
+  };
+  for (const auto& [words, bounds] : cases) {
+    for (const char* text : {"2x", "x", "0x2", " 2", "2.5", "99999999999999999999999"}) {
+      std::vector<std::string> arguments = words;
+      arguments.back() += std::string("=") + text;
+      const Finished done = plumbline(arguments);
+      const std::string what = testing::PrintToString(arguments) + done.err;
+      EXPECT_EQ(done.status, 1) << what;
+      EXPECT_NE(done.err.find(std::string("'") + text + "'"), std::string::npos) << what;
+      EXPECT_NE(done.err.find(bounds), std::string::npos) << what;
+      EXPECT_EQ(std::count(done.err.begin(), done.err.end(), '\n'), 1) << what;
+      EXPECT_EQ(done.out, "") << what;
+    }
+  }
+}
+
 TEST(Trace, SaysWhereItDrewThePlot) {
   static constexpr std::array kNeeds = {"gnuplot"};
   if (const auto reason = unmet(kNeeds)) GTEST_SKIP() << *reason;

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <span>
 #include <string_view>
 
 #include "core/clock.h"
+#include "core/number.h"
 
 namespace plumbline {
 namespace {
@@ -187,13 +187,13 @@ std::string set_value(FaultSpec& spec, const KindRow& kind, string_view item) {
   if (equals == string_view::npos) return fmt::format("'{}' is not key=value", item);
   const string_view key = item.substr(0, equals);
   const string_view text = item.substr(equals + 1);
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const uint64_t most = key == "rank" || key == "peer" ? uint64_t{std::numeric_limits<int>::max()}
                                                        : uint64_t{1'000'000'000'000};
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size() || value > most) {
+  const std::optional<uint64_t> number = parse_whole<uint64_t>(text, 0, most);
+  if (!number) {
     return fmt::format("{} must be a whole number from 0 to {}, not '{}'", key, most, text);
   }
+  const uint64_t value = *number;
   if (key == "rank") {
     spec.rank = static_cast<int>(value);
   } else if (key == "peer") {

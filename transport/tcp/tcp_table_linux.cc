@@ -2,22 +2,16 @@
 
 #include <arpa/inet.h>
 
-#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <optional>
 #include <sstream>
 #include <string_view>
 
+#include "core/number.h"
+
 namespace plumbline {
 namespace {
-
-std::optional<uint32_t> hex(std::string_view text) {
-  uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 // "0100007F:73A0": the address as words of the machine's byte order, the port as a number.
 bool parse_end(std::string_view text, bool v6, std::string& ip, int& port) {
@@ -25,11 +19,11 @@ bool parse_end(std::string_view text, bool v6, std::string& ip, int& port) {
   if (text.size() != words * 8 + 5 || text[words * 8] != ':') return false;
   uint32_t address[4] = {};
   for (size_t i = 0; i < words; ++i) {
-    const auto word = hex(text.substr(i * 8, 8));
+    const auto word = parse_hex(text.substr(i * 8, 8));
     if (!word) return false;
     address[i] = *word;
   }
-  const auto number = hex(text.substr(words * 8 + 1));
+  const auto number = parse_hex(text.substr(words * 8 + 1));
   char name[INET6_ADDRSTRLEN] = "";
   if (!number || ::inet_ntop(v6 ? AF_INET6 : AF_INET, address, name, sizeof name) == nullptr) {
     return false;
@@ -60,7 +54,7 @@ std::vector<TcpTableRow> parse_tcp_table(const std::string& text, bool v6) {
     TcpTableRow row;
     fields >> sl >> local >> remote >> state >> queues >> timer >> retransmits >> uid >> timeout >>
         row.inode;
-    const auto number = hex(state);
+    const auto number = parse_hex(state);
     if (!fields || !number || !parse_end(local, v6, row.ip, row.port) ||
         !parse_end(remote, v6, row.peer_ip, row.peer_port)) {
       continue;
