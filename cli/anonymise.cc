@@ -1,11 +1,12 @@
 #include "cli/anonymise.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+
+#include "core/host/ip.h"
 
 namespace plumbline {
 namespace {
@@ -27,15 +28,7 @@ bool is_mac(const std::string& word) {
   return true;
 }
 
-bool is_ipv4(const std::string& word) {
-  in_addr address{};
-  return inet_pton(AF_INET, word.c_str(), &address) == 1;
-}
-
-bool is_ipv6(const std::string& word) {
-  in6_addr address{};
-  return inet_pton(AF_INET6, word.c_str(), &address) == 1;
-}
+bool is_ipv4(const std::string& word) { return !is_v6(word) && parse_ip(word); }
 
 // Numbers of pcap headers in the byte order of this machine.
 uint32_t number_at(const std::string& bytes, size_t at) {
@@ -102,11 +95,9 @@ int Anonymiser::ordinal(const std::string& parent, const std::string& key) {
 }
 
 std::string Anonymiser::ipv4(const std::string& address) {
-  unsigned char octet[4];
-  inet_pton(AF_INET, address.c_str(), octet);
-  const bool special =
-      octet[0] == 0 || octet[0] == 127 || octet[0] >= 224 || (octet[0] == 169 && octet[1] == 254);
-  if (special) return address;
+  const Ip ip = parse_ip(address).value_or(Ip{});
+  const auto& octet = ip.bytes;
+  if (octet[0] == 0 || octet[0] >= 224 || ip.loopback() || ip.link_local()) return address;
   // Private networks and others keep that difference: 10.x for all of ours.
   const std::string first = std::to_string(octet[0]);
   const std::string second = first + "." + std::to_string(octet[1]);
@@ -118,20 +109,18 @@ std::string Anonymiser::ipv4(const std::string& address) {
 }
 
 std::string Anonymiser::ipv6(const std::string& address) {
-  unsigned char bytes[16];
-  inet_pton(AF_INET6, address.c_str(), bytes);
+  const Ip ip = parse_ip(address).value_or(Ip{});
+  const auto* bytes = ip.bytes.data();
   const auto* all_zero = std::find_if(bytes, bytes + 15, [](unsigned char b) { return b != 0; });
   if (all_zero == bytes + 15 || bytes[0] == 0xff) return address;  // ::, ::1, multicast
   if (std::all_of(bytes, bytes + 10, [](unsigned char b) { return b == 0; })) {
-    char text[INET_ADDRSTRLEN];  // ::ffff:a.b.c.d
-    inet_ntop(AF_INET, bytes + 12, text, sizeof text);
-    return "::ffff:" + ipv4(text);
+    return "::ffff:" + ipv4(to_text(ip_of_bytes(bytes + 12, false)));  // ::ffff:a.b.c.d
   }
   const std::string network(reinterpret_cast<const char*>(bytes), 8);
   const std::string interface(reinterpret_cast<const char*>(bytes) + 8, 8);
   const int host = ordinal("6i", interface);
   const bool no_host = interface == std::string(8, '\0');
-  if (bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80) return fmt::format("fe80::{:x}", host);
+  if (ip.link_local()) return fmt::format("fe80::{:x}", host);
   const int net = ordinal("6n", network);
   return no_host ? fmt::format("fd00:0:0:{:x}::", net)
                  : fmt::format("fd00:0:0:{:x}::{:x}", net, host);
@@ -148,7 +137,7 @@ std::string Anonymiser::mac(const std::string& address) {
 std::string Anonymiser::word(const std::string& original) {
   if (is_mac(original)) return mac(original);
   if (is_ipv4(original)) return ipv4(original);
-  if (original.find(':') != std::string::npos && is_ipv6(original)) return ipv6(original);
+  if (parse_ip(original)) return ipv6(original);
   const auto name = names_.find(original);
   if (name != names_.end()) return name->second;
   // "10.1.2.3:29600", "name:", "name.": the part before the last colon or dot.
@@ -157,7 +146,7 @@ std::string Anonymiser::word(const std::string& original) {
     const std::string head = original.substr(0, cut);
     const std::string tail = original.substr(cut);
     if (names_.count(head) > 0 || is_ipv4(head) || is_mac(head) ||
-        (tail == ":" && head.find(':') != std::string::npos && is_ipv6(head))) {
+        (tail == ":" && parse_ip(head))) {
       return word(head) + tail;
     }
     // "name.local", "name.example.org"
@@ -200,30 +189,28 @@ void Anonymiser::trace_packet(std::string& packet, int link_type) {
     const size_t address = second ? 12 : 6;
     for (size_t at = address; at < std::min(address + 8, packet.size()); ++at) packet[at] = 0;
   }
-  const auto replace = [&](size_t at, int family) {
-    const size_t length = family == AF_INET ? 4 : 16;
-    if (at + length > packet.size()) return;
-    char text[INET6_ADDRSTRLEN];
-    inet_ntop(family, packet.data() + at, text, sizeof text);
-    const std::string fresh = family == AF_INET ? ipv4(text) : ipv6(text);
-    inet_pton(family, fresh.c_str(), packet.data() + at);
+  const auto replace = [&](size_t at, bool v6) {
+    if (at + (v6 ? 16 : 4) > packet.size()) return;
+    const std::string text = to_text(ip_of_bytes(packet.data() + at, v6));
+    const Ip fresh = parse_ip(v6 ? ipv6(text) : ipv4(text)).value_or(Ip{});
+    std::memcpy(packet.data() + at, fresh.bytes.data(), v6 ? 16 : 4);
   };
   size_t keep = network;
   if (type == 0x0800) {
     const size_t header = (byte_at(packet, network) & 15) * 4;
-    replace(network + 12, AF_INET);
-    replace(network + 16, AF_INET);
+    replace(network + 12, false);
+    replace(network + 16, false);
     const unsigned protocol = byte_at(packet, network + 9);
     const size_t transport = network + header;
     keep = transport + (protocol == 6 ? (byte_at(packet, transport + 12) >> 4) * 4 : 8);
     if (protocol == 1 && byte_at(packet, transport) == 3) {  // quotes the packet it is about
-      replace(transport + 8 + 12, AF_INET);
-      replace(transport + 8 + 16, AF_INET);
+      replace(transport + 8 + 12, false);
+      replace(transport + 8 + 16, false);
       keep = transport + 8 + 28;
     }
   } else if (type == 0x86dd) {
-    replace(network + 8, AF_INET6);
-    replace(network + 24, AF_INET6);
+    replace(network + 8, true);
+    replace(network + 24, true);
     const unsigned protocol = byte_at(packet, network + 6);
     const size_t transport = network + 40;
     keep = transport + (protocol == 6 ? (byte_at(packet, transport + 12) >> 4) * 4 : 8);
@@ -231,8 +218,8 @@ void Anonymiser::trace_packet(std::string& packet, int link_type) {
     for (const size_t at : {network + 8, network + 18}) {
       for (size_t i = at; i < std::min(at + 6, packet.size()); ++i) packet[i] = 0;
     }
-    replace(network + 14, AF_INET);
-    replace(network + 24, AF_INET);
+    replace(network + 14, false);
+    replace(network + 24, false);
     keep = network + 28;
   }
   packet.resize(std::min(packet.size(), keep));

@@ -1,12 +1,12 @@
 #include "cli/doctor_run.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <sstream>
 
 #include "cli/interrupts.h"
 #include "cli/port_window.h"
 #include "core/diagnosis/health.h"
+#include "core/host/ip.h"
 #include "core/input_file.h"
 #include "core/record/tally.h"
 #include "core/shell_words.h"
@@ -66,14 +66,8 @@ bool lacks_second_machine(const Job& job, const Check& check) {
 }  // namespace
 
 NicAddress data_address(const std::string& text) {
-  NicAddress address;
-  const size_t slash = text.find('/');
-  address.ip = text.substr(0, slash);
-  address.v6 = address.ip.find(':') != std::string::npos;
-  if (slash != std::string::npos) address.prefix = std::atoi(text.c_str() + slash + 1);
-  address.loopback = address.ip.rfind("127.", 0) == 0 || address.ip == "::1";
-  address.link_local = address.ip.rfind("169.254.", 0) == 0 || address.ip.rfind("fe80", 0) == 0;
-  return address;
+  const Cidr cidr = parse_cidr(text);
+  return {cidr.ip, cidr.prefix, is_v6(cidr.ip), is_link_local_ip(cidr.ip), is_loopback_ip(cidr.ip)};
 }
 
 std::vector<std::string> host_names(const Scenario& scenario) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/host/ip.h"
 #include "core/number.h"
 #include "launch/agent_link.h"
 #include "launch/data_addresses.h"
@@ -50,9 +51,7 @@ Expected<Master> master_over_pmi(const LauncherPlace& place, const std::string& 
                     "give its interface an address, or --master ADDRESS", "ip.missing"});
 }
 
-bool loopback_name(const std::string& name) {
-  return name.rfind("127.", 0) == 0 || name == "::1" || name == "localhost";
-}
+bool loopback_name(const std::string& name) { return is_loopback_ip(name) || name == "localhost"; }
 
 }  // namespace
 

@@ -13,6 +13,7 @@
 #include "core/host/resource_hint.h"
 #include "core/record/stated_speeds.h"
 #include "scenarios/placement.h"
+#include "transport/address.h"
 
 namespace plumbline {
 namespace {
@@ -23,16 +24,6 @@ constexpr int64_t kLeaveMs = 10'000;
 // they know of it.
 constexpr int64_t kToldNs = 500 * kMillisecond;
 constexpr int kMostWindows = 4;  // of ports, tried before a world of ranks is given up
-
-// "10.10.0.1/24" -> address and prefix.
-RankAddress rank_address(const std::string& text, const std::string& interface) {
-  RankAddress address;
-  const size_t slash = text.find('/');
-  address.ip = text.substr(0, slash);
-  if (slash != std::string::npos) address.prefix = std::atoi(text.c_str() + slash + 1);
-  address.interface = interface;
-  return address;
-}
 
 // The most telling of several errors: a death or a named divergence before a relayed abort, and
 // that before a bare timeout.

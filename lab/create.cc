@@ -106,7 +106,7 @@ CreationStep switch_step(const Lab& lab) {
     if (!routed) continue;
     lines.push_back(
         ip_in(netns, fmt::format("address add {}/{} dev {}{}", link.gateway, prefix_of(link.subnet),
-                                 link.bridge, is_ipv6(link.gateway) ? " nodad" : "")));
+                                 link.bridge, is_v6(link.gateway) ? " nodad" : "")));
   }
   if (routed) {
     lines.push_back(in_netns(netns, "sysctl -qw net.ipv4.ip_forward=1"));
@@ -132,7 +132,7 @@ CreationStep control_step(const Lab& lab) {
                                                          host.control_port, lab.control_bridge)));
     lines.push_back(ip_in(
         host.netns, fmt::format("address add {} dev {}{}", host.control, host.control_interface,
-                                is_ipv6(host.control) ? " nodad" : "")));
+                                is_v6(host.control) ? " nodad" : "")));
     lines.push_back(ip_in(host.netns, fmt::format("link set {} up", host.control_interface)));
   }
   return {"control network", script_of(lines)};
@@ -183,7 +183,7 @@ std::string shape_command(const std::string& netns, const std::string& interface
 
 std::string address_command(const LabHost& host, const LabLink& link) {
   return ip_in(host.netns, fmt::format("address replace {} dev {}{}", link.data, link.interface,
-                                       is_ipv6(link.data) ? " nodad" : ""));
+                                       is_v6(link.data) ? " nodad" : ""));
 }
 
 std::vector<std::string> route_commands(const Lab& lab, const LabHost& host, const LabLink& link) {

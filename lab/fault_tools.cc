@@ -62,7 +62,7 @@ FaultMaker::FaultMaker(const Lab& the_lab, const FaultTarget& the_target, std::m
       back(link_to(peer, the_target.host)),
       draw(random) {}
 
-bool FaultMaker::v6() const { return is_ipv6(link.data); }
+bool FaultMaker::v6() const { return is_v6(link.data); }
 std::string FaultMaker::ip() const { return ip_of(link.data); }
 std::string FaultMaker::peer_ip() const { return ip_of(back.data); }
 
@@ -176,7 +176,7 @@ std::string needs_mesh(const Lab& lab) {
   return lab.topology.shape == "mesh" ? "" : "needs a mesh";
 }
 std::string needs_v4(const Lab& lab) {
-  return is_ipv6(lab.hosts.front().links.front().data) ? "needs IPv4" : "";
+  return is_v6(lab.hosts.front().links.front().data) ? "needs IPv4" : "";
 }
 std::string needs_one_link(const Lab& lab) {
   if (lab.topology.shape == "routed") return "needs hosts that share a subnet";

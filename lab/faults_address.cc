@@ -153,9 +153,9 @@ FaultPlan overlapping_interface(const Lab& lab, const FaultTarget& target,
   const auto subnet = parse_subnet(maker.link.subnet);
   const bool harmless = maker.draw.coin();
   // The half of the subnet in which the peer is, or all of it behind the interface that is there.
-  const Subnet low = nth_subnet(*subnet, subnet->length + 1, 0);
-  const Subnet high = nth_subnet(*subnet, subnet->length + 1, 1);
-  const Subnet half = contains(low, maker.peer_ip()) ? low : high;
+  const Subnet low = nth_subnet(*subnet, subnet->prefix + 1, 0);
+  const Subnet high = nth_subnet(*subnet, subnet->prefix + 1, 1);
+  const Subnet half = contains(low, *parse_ip(maker.peer_ip())) ? low : high;
   const Subnet chosen = harmless ? *subnet : half;
   // An address of it that no host has.
   std::string address;
@@ -165,7 +165,7 @@ FaultPlan overlapping_interface(const Lab& lab, const FaultTarget& target,
     for (const LabHost& host : lab.hosts) used |= ip_of(host.links.front().data) == address;
     if (!used) break;
   }
-  address += "/" + std::to_string(chosen.length);
+  address += "/" + std::to_string(chosen.prefix);
   maker.step(ip_in(netns, fmt::format("link add {} type veth peer name {}", name, end)),
              ip_in(netns, fmt::format("link del {}", name)));
   maker.step(ip_in(netns, fmt::format("link set {} up", end)));

@@ -22,9 +22,9 @@ std::string default_deny(const Lab& lab) {
   for (const LabHost& host : lab.hosts) {
     for (const LabLink& link : host.links) {
       if (!seen.insert(link.subnet).second) continue;
-      sources += fmt::format("    {} saddr {} tcp dport {{ {} }} accept\n",
-                             is_ipv6(link.subnet) ? "ip6" : "ip", link.subnet,
-                             port_words(lab.ports, ", "));
+      sources +=
+          fmt::format("    {} saddr {} tcp dport {{ {} }} accept\n",
+                      is_v6(link.subnet) ? "ip6" : "ip", link.subnet, port_words(lab.ports, ", "));
     }
   }
   return fmt::format(

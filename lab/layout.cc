@@ -147,14 +147,14 @@ class LayoutMaker {
   }
 
   std::string address(const Subnet& subnet, uint64_t n) {
-    return nth_address(subnet, n) + "/" + std::to_string(subnet.length);
+    return nth_address(subnet, n) + "/" + std::to_string(subnet.prefix);
   }
 
   void make_mesh() {
     uint64_t pair = 0;
     for (size_t a = 0; a < lab_.hosts.size(); ++a) {
       for (size_t b = a + 1; b < lab_.hosts.size(); ++b) {
-        const Subnet subnet = nth_subnet(data_, data_.v6 ? 126 : 30, pair++);
+        const Subnet subnet = nth_subnet(data_, data_.ip.v6 ? 126 : 30, pair++);
         for (const auto& [self, other, n] : {std::tuple{a, b, 1}, std::tuple{b, a, 2}}) {
           LabLink link;
           link.data = address(subnet, static_cast<uint64_t>(n));
@@ -178,7 +178,7 @@ class LayoutMaker {
     std::vector<std::string> bridges = bridge_pool();
     std::vector<Subnet> subnets = {data_};
     if (routed) {
-      subnets = {nth_subnet(data_, data_.length + 1, 0), nth_subnet(data_, data_.length + 1, 1)};
+      subnets = {nth_subnet(data_, data_.prefix + 1, 0), nth_subnet(data_, data_.prefix + 1, 1)};
     }
     for (size_t i = 0; i < subnets.size(); ++i) lab_.bridges.push_back(draw_.take(bridges));
     control_bridge_ = draw_.take(bridges);

@@ -56,12 +56,12 @@ class Assembler {
 
 // Compares an address of the packet word by word.
 void require_address(Assembler& code, const std::string& ip, uint32_t at) {
-  std::array<uint32_t, 4> words{};
-  const bool v6 = is_ipv6(ip);
-  inet_pton(v6 ? AF_INET6 : AF_INET, ip.c_str(), words.data());
-  for (uint32_t i = 0; i < (v6 ? 4U : 1U); ++i) {
-    code.load_word(at + 4 * i);
-    code.require(ntohl(words[i]));
+  const Ip address = parse_ip(ip).value_or(Ip{});
+  for (uint32_t i = 0; i < address.size(); i += 4) {
+    uint32_t word = 0;
+    for (uint32_t byte = i; byte < i + 4; ++byte) word = word << 8 | address.bytes[byte];
+    code.load_word(at + i);
+    code.require(word);
   }
 }
 

@@ -91,7 +91,7 @@ std::string hosts_problem(const LabTopology& topology) {
 std::string room_problem(const LabTopology& topology, const Subnet& data, uint64_t hosts) {
   if (topology.shape == "mesh") {
     const uint64_t pairs = hosts * (hosts - 1) / 2;
-    const int length = data.v6 ? 126 : 30;
+    const int length = data.ip.v6 ? 126 : 30;
     const uint64_t fit = count_subnets(data, length);
     if (fit >= pairs) return {};
     return fmt::format("$.data: {} holds {} subnets of /{}, and {} hosts have {} pairs",
@@ -100,9 +100,9 @@ std::string room_problem(const LabTopology& topology, const Subnet& data, uint64
   Subnet part = data;
   uint64_t needed = hosts;
   if (topology.shape == "routed") {
-    part.length += 1;
+    part.prefix += 1;
     needed = (hosts + 1) / 2 + 1;  // and the router
-    if (part.length > (part.v6 ? 127 : 30)) return "$.data: too small to be halved";
+    if (part.prefix > (part.ip.v6 ? 127 : 30)) return "$.data: too small to be halved";
   }
   if (host_capacity(part) >= needed) return {};
   return fmt::format("$.data: {} is too small for {} hosts", topology.data, hosts);
@@ -122,7 +122,7 @@ std::string subnet_problem(const LabTopology& topology) {
     const Expected<Subnet> parsed = parse_subnet(topology.data);
     if (!parsed) return "$.data: " + parsed.error().message();
     data = *parsed;
-    if (data.v6 != v6) {
+    if (data.ip.v6 != v6) {
       return fmt::format("$.data: {} is no {} subnet", topology.data, topology.family);
     }
     const std::string problem = room_problem(topology, data, hosts);

@@ -1,6 +1,5 @@
 #include "launch/data_addresses.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +10,8 @@
 #include <optional>
 #include <set>
 #include <tuple>
+
+#include "core/host/ip.h"
 
 namespace plumbline {
 namespace {
@@ -70,21 +71,11 @@ struct Machine {
   std::vector<std::string> unshared;                       // hosts that no subnet joins it to
 };
 
-// The subnet that an address lies in, as bytes cut at its prefix.
-std::optional<std::vector<uint8_t>> subnet_of(const RankAddress& address) {
-  std::array<uint8_t, 16> bytes{};
-  const bool v6 = address.ip.find(':') != std::string::npos;
-  if (inet_pton(v6 ? AF_INET6 : AF_INET, address.ip.c_str(), bytes.data()) != 1) {
-    return std::nullopt;
-  }
-  const int bits = v6 ? 128 : 32;
-  if (address.prefix <= 0 || address.prefix > bits) return std::nullopt;
-  for (int bit = address.prefix; bit < bits; ++bit) {
-    bytes[static_cast<size_t>(bit / 8)] &= static_cast<uint8_t>(~(0x80 >> (bit % 8)));
-  }
-  std::vector<uint8_t> out(bytes.begin(), bytes.begin() + bits / 8);
-  out.push_back(static_cast<uint8_t>(address.prefix));
-  return out;
+// The subnet that an address lies in.
+std::optional<Subnet> data_subnet(const RankAddress& address) {
+  const std::optional<Ip> ip = parse_ip(address.ip);
+  if (!ip || address.prefix <= 0 || address.prefix > ip->bits()) return std::nullopt;
+  return network_of(Subnet{*ip, address.prefix});
 }
 
 Machine machine_of(const RankNics& rank) {
@@ -141,9 +132,9 @@ auto quality(const Usable& a, const Usable& b) {
 void join(Machine& a, Machine& b) {
   std::optional<std::pair<size_t, size_t>> best;
   for (size_t i = 0; i < a.usable.size(); ++i) {
-    const auto subnet = subnet_of(a.usable[i].address);
+    const auto subnet = data_subnet(a.usable[i].address);
     for (size_t j = 0; subnet && j < b.usable.size(); ++j) {
-      if (subnet != subnet_of(b.usable[j].address)) continue;
+      if (subnet != data_subnet(b.usable[j].address)) continue;
       if (best && quality(a.usable[best->first], b.usable[best->second]) <=
                       quality(a.usable[i], b.usable[j])) {
         continue;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/host/ip.h"
 #include "probes/evidence.h"
-#include "probes/subnet.h"
 
 namespace plumbline {
 

@@ -11,6 +11,7 @@
 
 #include <cstring>
 
+#include "core/host/ip.h"
 #include "probes/icmp_error.h"
 #include "probes/traces/icmp_text.h"
 
@@ -21,15 +22,14 @@ namespace {
 std::string offender(const cmsghdr* item) {
   const auto* data = CMSG_DATA(item);
   const size_t size = item->cmsg_len - CMSG_LEN(0);
-  char text[INET6_ADDRSTRLEN] = "";
   sockaddr_in in4{};
   sockaddr_in6 in6{};
   const size_t begin = sizeof(sock_extended_err);
   if (size >= begin + sizeof in4) std::memcpy(&in4, data + begin, sizeof in4);
-  if (in4.sin_family == AF_INET) ::inet_ntop(AF_INET, &in4.sin_addr, text, sizeof text);
+  if (in4.sin_family == AF_INET) return to_text(ip_of_bytes(&in4.sin_addr, false));
   if (size >= begin + sizeof in6) std::memcpy(&in6, data + begin, sizeof in6);
-  if (in6.sin6_family == AF_INET6) ::inet_ntop(AF_INET6, &in6.sin6_addr, text, sizeof text);
-  return text;
+  if (in6.sin6_family == AF_INET6) return to_text(ip_of_bytes(&in6.sin6_addr, true));
+  return {};
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "probes/subnet.h"
+#include "core/host/ip.h"
 
 namespace plumbline {
 namespace {
@@ -15,14 +15,14 @@ using Words = std::vector<Word>;
 bool is_macos(const std::string& system) { return system == "macos"; }
 
 int usual_prefix(const std::string& ip, int prefix) {
-  return prefix > 0 ? prefix : (is_v6(ip) ? 64 : 24);
+  return prefix > 0 ? prefix : customary_prefix(ip);
 }
 
 Word card(const std::string& interface) { return slot(Slot::kInterface, interface); }
 Word address(const std::string& ip) { return slot(Slot::kAddress, ip); }
 Word destination(const std::string& text) { return slot(Slot::kDestination, text); }
 Word with_prefix(const std::string& ip, int prefix) {
-  return address(ip) + "/" + number(prefix, 0, is_v6(ip) ? 128 : 32);
+  return address(ip) + "/" + number(prefix, 0, address_bits(ip));
 }
 Word mtu_word(int mtu) { return number(mtu, 68, 1 << 20); }
 

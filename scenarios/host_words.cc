@@ -1,12 +1,11 @@
 #include "scenarios/host_words.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 
+#include "core/host/ip.h"
 #include "core/json.h"
 #include "core/printable.h"
 
@@ -15,13 +14,6 @@ namespace {
 
 constexpr size_t kLongestName = 100;   // bytes; a file's name with more around it stays below 255
 constexpr size_t kLongestDevice = 63;  // IBV_SYSFS_NAME_MAX of libibverbs, with its final zero
-
-// 4, 6, or 0 for text that is no address.
-int family_of(const std::string& ip) {
-  unsigned char bytes[sizeof(in6_addr)];
-  if (inet_pton(AF_INET, ip.c_str(), bytes) == 1) return 4;
-  return inet_pton(AF_INET6, ip.c_str(), bytes) == 1 ? 6 : 0;
-}
 
 bool all_digits(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(),
@@ -53,23 +45,15 @@ std::string scenario_name_problem(const std::string& text) {
 }
 
 std::string ip_problem(const std::string& text) {
-  return family_of(text) != 0 ? "" : fmt::format("{} is not an IP address", in_quotes(text));
+  return parse_ip(text) ? "" : fmt::format("{} is not an IP address", in_quotes(text));
 }
 
 std::string address_problem(const std::string& text) {
   const size_t slash = text.find('/');
-  const int family = family_of(text.substr(0, slash));
-  if (family == 0) return fmt::format("{} is not an IP address", in_quotes(text));
-  if (slash == std::string::npos) return {};
-  const std::string prefix = text.substr(slash + 1);
-  int length = -1;
-  const auto [end, status] = std::from_chars(prefix.data(), prefix.data() + prefix.size(), length);
-  const int longest = family == 4 ? 32 : 128;
-  if (status == std::errc() && end == prefix.data() + prefix.size() && length >= 0 &&
-      length <= longest) {
-    return {};
-  }
-  return fmt::format("{} has no prefix length from 0 to {}", in_quotes(text), longest);
+  const std::optional<Ip> ip = parse_ip(std::string_view(text).substr(0, slash));
+  if (!ip) return fmt::format("{} is not an IP address", in_quotes(text));
+  if (slash == std::string::npos || parse_ip_subnet(text)) return {};
+  return fmt::format("{} has no prefix length from 0 to {}", in_quotes(text), ip->bits());
 }
 
 std::string destination_problem(const std::string& text) {

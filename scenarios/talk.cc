@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "probes/subnet.h"
+#include "core/host/ip.h"
 
 namespace plumbline {
 namespace {

@@ -1,53 +1,16 @@
 #include "transport/address.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <cstring>
 #include <functional>
-#include <optional>
 #include <tuple>
 
+#include "core/host/ip.h"
 #include "transport/tcp/socket.h"
 
 namespace plumbline {
 namespace {
-
-struct ParsedIp {
-  std::array<uint8_t, 16> bytes{};
-  int bits = 32;  // of the family: 32 or 128
-  bool loopback = false, link_local = false;
-};
-
-std::optional<ParsedIp> parse_ip(const std::string& text) {
-  ParsedIp ip;
-  const std::string plain = text.substr(0, text.find('%'));
-  if (::inet_pton(AF_INET, plain.c_str(), ip.bytes.data()) == 1) {
-    ip.loopback = ip.bytes[0] == 127;
-    ip.link_local = ip.bytes[0] == 169 && ip.bytes[1] == 254;
-    return ip;
-  }
-  in6_addr v6{};
-  if (::inet_pton(AF_INET6, plain.c_str(), &v6) != 1) return std::nullopt;
-  std::memcpy(ip.bytes.data(), &v6, sizeof v6);
-  ip.bits = 128;
-  ip.loopback = IN6_IS_ADDR_LOOPBACK(&v6);
-  ip.link_local = IN6_IS_ADDR_LINKLOCAL(&v6);
-  return ip;
-}
-
-int common_bits(const ParsedIp& a, const ParsedIp& b) {
-  int bits = 0;
-  for (size_t i = 0; i < static_cast<size_t>(a.bits / 8); ++i, bits += 8) {
-    const auto differing = static_cast<uint8_t>(a.bytes[i] ^ b.bytes[i]);
-    if (differing != 0) return bits + std::countl_zero(differing);
-  }
-  return bits;
-}
 
 // How good a pair is; smaller is better, compared from the first field on.
 struct Rank {
@@ -64,18 +27,17 @@ struct Rank {
   }
 };
 
-Rank rank_pair(const RankAddress& local, const ParsedIp& a, const RankAddress& remote,
-               const ParsedIp& b) {
+Rank rank_pair(const RankAddress& local, const Ip& a, const RankAddress& remote, const Ip& b) {
   Rank rank;
   const int common = common_bits(a, b);
-  const bool same = common == a.bits;
+  const bool same = common == a.bits();
   const bool by_local = local.prefix > 0 && common >= local.prefix;
   const bool by_remote = remote.prefix > 0 && common >= remote.prefix;
   rank.different_subnet = !same && !by_local && !by_remote;
-  rank.link_local = a.link_local || b.link_local;
+  rank.link_local = a.link_local() || b.link_local();
   if (!rank.different_subnet) {
     rank.minus_prefix = -std::max({by_local ? local.prefix : 0, by_remote ? remote.prefix : 0,
-                                   same && local.prefix <= 0 ? a.bits : 0});
+                                   same && local.prefix <= 0 ? a.bits() : 0});
     const bool both_known = local.prefix > 0 && remote.prefix > 0;
     rank.masks_disagree = both_known && by_local != by_remote;
   }
@@ -103,13 +65,14 @@ std::vector<Candidate> candidates(const RankEndpoint& mine, const RankEndpoint& 
   const bool one_host = same_host(mine, peer);
   for (size_t i = 0; i < mine.addresses.size(); ++i) {
     for (size_t j = 0; j < peer.addresses.size(); ++j) {
-      const auto a = parse_ip(mine.addresses[i].ip), b = parse_ip(peer.addresses[j].ip);
-      if (!a || !b || a->bits != b->bits) continue;
+      const auto a = parse_zoned_ip(mine.addresses[i].ip);
+      const auto b = parse_zoned_ip(peer.addresses[j].ip);
+      if (!a || !b || a->v6 != b->v6) continue;
       // A loopback and an ordinary address reach one another on one host only.
-      if (a->loopback != b->loopback && !one_host) continue;
+      if (a->loopback() != b->loopback() && !one_host) continue;
       Candidate candidate{rank_pair(mine.addresses[i], *a, peer.addresses[j], *b),
                           {mine.addresses[i], peer.addresses[j], false}};
-      const bool loopback = a->loopback || b->loopback;
+      const bool loopback = a->loopback() || b->loopback();
       candidate.rank.loopback_between_hosts = loopback && !one_host;
       candidate.rank.order = i + j;
       candidate.rank.order_of_lower = mine.rank < peer.rank ? i : j;
@@ -122,6 +85,11 @@ std::vector<Candidate> candidates(const RankEndpoint& mine, const RankEndpoint& 
 
 }  // namespace
 
+RankAddress rank_address(const std::string& text, const std::string& interface) {
+  const Cidr cidr = parse_cidr(text);
+  return {cidr.ip, cidr.ip.size() == text.size() ? -1 : cidr.prefix, interface};
+}
+
 bool same_host(const RankEndpoint& a, const RankEndpoint& b) {
   return !a.host.empty() && a.host == b.host;
 }
@@ -130,7 +98,7 @@ Expected<std::vector<AddressPair>> address_pairs(const RankEndpoint& mine,
                                                  const RankEndpoint& peer) {
   for (const RankEndpoint* endpoint : {&mine, &peer}) {
     for (const RankAddress& address : endpoint->addresses) {
-      if (parse_ip(address.ip)) continue;
+      if (parse_zoned_ip(address.ip)) continue;
       return fail(ErrorCode::kConfig,
                   fmt::format("data address \"{}\" of rank {} ({}) is not an IPv4 or IPv6 address",
                               address.ip, endpoint->rank, endpoint->host),

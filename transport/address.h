@@ -10,6 +10,9 @@
 
 namespace plumbline {
 
+// "10.10.0.1/24" of a host file.
+RankAddress rank_address(const std::string& text, const std::string& interface);
+
 struct AddressPair {
   RankAddress local, remote;
   bool shared_subnet = false;  // on one link by their prefixes, or the very same address

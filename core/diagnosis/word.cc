@@ -1,11 +1,11 @@
 #include "core/diagnosis/word.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
+#include "core/host/ip.h"
 #include "core/printable.h"
 
 namespace plumbline {
@@ -42,27 +42,10 @@ bool is_interface(std::string_view text) {
          text != ".." && std::find(std::begin(kTaken), std::end(kTaken), text) == std::end(kTaken);
 }
 
-// 32 or 128, the length of such an address in bits; 0 for text that is none.
-int address_bits(std::string_view text) {
-  const std::string ip(text);
-  in_addr v4{};
-  in6_addr v6{};
-  if (ip.find('\0') != ip.npos) return 0;
-  if (inet_pton(AF_INET, ip.c_str(), &v4) == 1) return 32;
-  return inet_pton(AF_INET6, ip.c_str(), &v6) == 1 ? 128 : 0;
-}
-bool is_address(std::string_view text) { return address_bits(text) > 0; }
+bool is_address(std::string_view text) { return parse_ip(text).has_value(); }
 
 bool is_destination(std::string_view text) {
-  const size_t slash = text.find('/');
-  if (text == "default") return true;
-  if (slash == text.npos) return is_address(text);
-  const std::string_view prefix = text.substr(slash + 1);
-  if (prefix.empty() || prefix.size() > 3 || !std::all_of(prefix.begin(), prefix.end(), is_digit)) {
-    return false;
-  }
-  return std::stoi(std::string(prefix)) <= address_bits(text.substr(0, slash)) &&
-         is_address(text.substr(0, slash));
+  return text == "default" || is_address(text) || parse_ip_subnet(text).has_value();
 }
 
 bool is_routing_table(std::string_view text) { return is_plain(text, "_.-", 64); }

@@ -1,66 +1,33 @@
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <net/if.h>
 #include <netinet/in.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <map>
 
+#include "core/host/ip.h"
 #include "core/host/nics_internal.h"
 
 namespace plumbline {
 namespace {
 
-// The leading one bits of a mask in network order.
-int prefix_length(const unsigned char* mask, size_t bytes) {
-  int bits = 0;
-  for (size_t i = 0; i < bytes; ++i) {
-    bits += std::countl_one(mask[i]);
-    if (mask[i] != 0xff) break;
-  }
-  return bits;
-}
+// The leading one bits of a mask.
+int prefix_length(const Ip& mask) { return common_bits(mask, netmask(mask.bits(), mask.v6)); }
 
-NicAddress from_v4(const sockaddr_in& address, const sockaddr* mask) {
-  NicAddress out;
-  char text[INET_ADDRSTRLEN] = {};
-  inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
-  out.ip = text;
-  const uint32_t host_order = ntohl(address.sin_addr.s_addr);
-  out.loopback = host_order >> 24 == 127;
-  out.link_local = host_order >> 16 == 0xa9fe;  // 169.254/16
-  if (mask != nullptr) {
-    // BSD systems leave the family of a mask out, so it is taken from the address.
-    in_addr bits{};
-    std::memcpy(&bits, reinterpret_cast<const char*>(mask) + offsetof(sockaddr_in, sin_addr),
-                sizeof bits);
-    unsigned char bytes[4];
-    std::memcpy(bytes, &bits, sizeof bytes);
-    out.prefix = prefix_length(bytes, sizeof bytes);
-  }
-  return out;
-}
-
-NicAddress from_v6(const sockaddr_in6& address, const sockaddr* mask) {
-  NicAddress out;
-  out.v6 = true;
-  in6_addr plain = address.sin6_addr;
-  out.link_local = IN6_IS_ADDR_LINKLOCAL(&plain);
-  out.loopback = IN6_IS_ADDR_LOOPBACK(&plain);
+// The address stands `offset` bytes into both. BSD systems leave the family of a mask out, and what
+// is behind the last of its bytes.
+NicAddress nic_address(const sockaddr* address, const sockaddr* mask, size_t offset, bool v6) {
+  const auto ip_in = [&](const sockaddr* whole) {
+    return ip_of_bytes(reinterpret_cast<const char*>(whole) + offset, v6);
+  };
+  Ip ip = ip_in(address);
   // macOS keeps the interface index in bytes 2 and 3 of a link-local address.
-  if (out.link_local) plain.s6_addr[2] = plain.s6_addr[3] = 0;
-  char text[INET6_ADDRSTRLEN] = {};
-  inet_ntop(AF_INET6, &plain, text, sizeof text);
-  out.ip = text;
-  if (mask != nullptr) {
-    unsigned char bytes[16];
-    std::memcpy(bytes, reinterpret_cast<const char*>(mask) + offsetof(sockaddr_in6, sin6_addr),
-                sizeof bytes);
-    out.prefix = prefix_length(bytes, sizeof bytes);
-  }
+  if (v6 && ip.link_local()) ip.bytes[2] = ip.bytes[3] = 0;
+  NicAddress out{to_text(ip), 0, v6, ip.link_local(), ip.loopback()};
+  if (mask != nullptr) out.prefix = prefix_length(ip_in(mask));
   return out;
 }
 
@@ -68,17 +35,10 @@ NicAddress from_v6(const sockaddr_in6& address, const sockaddr* mask) {
 
 std::optional<NicAddress> to_nic_address(const sockaddr* address, const sockaddr* mask) {
   if (address == nullptr) return std::nullopt;
-  if (address->sa_family == AF_INET) {
-    sockaddr_in v4{};
-    std::memcpy(&v4, address, sizeof v4);
-    return from_v4(v4, mask);
-  }
-  if (address->sa_family == AF_INET6) {
-    sockaddr_in6 v6{};
-    std::memcpy(&v6, address, sizeof v6);
-    return from_v6(v6, mask);
-  }
-  return std::nullopt;
+  const bool v6 = address->sa_family == AF_INET6;
+  if (!v6 && address->sa_family != AF_INET) return std::nullopt;
+  return nic_address(address, mask,
+                     v6 ? offsetof(sockaddr_in6, sin6_addr) : offsetof(sockaddr_in, sin_addr), v6);
 }
 
 std::string to_mac(const unsigned char* bytes, size_t count) {

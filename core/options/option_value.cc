@@ -1,11 +1,11 @@
 #include "core/options/option_value.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 
+#include "core/host/ip.h"
 #include "core/number.h"
 #include "core/units.h"
 
@@ -120,11 +120,9 @@ std::optional<std::string> canonical_choice(const OptionRow& row, const std::str
 
 std::optional<std::string> canonical_address(const std::string& text) {
   if (lower(text) == "auto") return "auto";
-  unsigned char buffer[16];
-  const std::string without_scope = text.substr(0, text.find('%'));
-  if (inet_pton(AF_INET, text.c_str(), buffer) == 1) return text;
-  if (inet_pton(AF_INET6, without_scope.c_str(), buffer) == 1) return lower(text);
-  return std::nullopt;
+  if (parse_ip(text)) return lower(text);
+  const std::optional<Ip> zoned = parse_zoned_ip(text);
+  return zoned && zoned->v6 ? std::optional(lower(text)) : std::nullopt;
 }
 
 // Free text goes into records, hashes and log lines: one line, no control characters.

@@ -85,16 +85,7 @@ Expected<PairEnds> make_ends(const std::string& from_ip, const std::string& to_i
 }
 
 std::string ip_text(const SocketAddress& address) {
-  char text[INET6_ADDRSTRLEN] = "";
-  if (address.length == 0) return text;
-  if (address.family() == AF_INET6) {
-    const auto& in6 = *reinterpret_cast<const sockaddr_in6*>(&address.storage);
-    ::inet_ntop(AF_INET6, &in6.sin6_addr, text, sizeof text);
-  } else {
-    const auto& in4 = *reinterpret_cast<const sockaddr_in*>(&address.storage);
-    ::inet_ntop(AF_INET, &in4.sin_addr, text, sizeof text);
-  }
-  return text;
+  return address.length == 0 ? std::string() : to_text(address.ip());
 }
 
 int ip_header_bytes(int family) { return family == AF_INET6 ? 40 : 20; }

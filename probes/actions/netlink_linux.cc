@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "core/fd.h"
+#include "core/host/ip.h"
 #include "probes/actions/ends.h"
 
 namespace plumbline {
@@ -100,9 +101,7 @@ std::string netlink_ip(const std::map<int, std::string>& attributes, int type, i
   const auto it = attributes.find(type);
   const size_t size = family == AF_INET6 ? sizeof(in6_addr) : sizeof(in_addr);
   if (it == attributes.end() || it->second.size() != size) return {};
-  char text[INET6_ADDRSTRLEN] = "";
-  ::inet_ntop(family, it->second.data(), text, sizeof text);
-  return text;
+  return to_text(ip_of_bytes(it->second.data(), family == AF_INET6));
 }
 
 uint32_t netlink_number(const std::map<int, std::string>& attributes, int type) {

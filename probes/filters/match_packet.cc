@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/host/ip.h"
 #include "probes/filters/net_values.h"
 
 namespace plumbline {
@@ -39,7 +40,7 @@ Tri interface_is(const std::string& value, const PacketAt& at, bool incoming) {
 }
 
 Tri address_is(const std::string& value, const std::string& ip) {
-  const auto address = parse_net_address(ip);
+  const auto address = parse_zoned_ip(ip);
   if (!address) return Tri::kMaybe;
   return tri(address_matches(value, *address));
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/host/ip.h"
 #include "probes/filters/evaluate.h"
 #include "probes/filters/match_packet.h"
 #include "probes/filters/net_values.h"
@@ -330,8 +331,8 @@ Remedy remedy_by_tool(const FilterRule& rule, const RemedyFor& what, const std::
 Remedy remedy_for_rule(const FilterRule& policy_or_rule, const RemedyFor& asked) {
   const bool earlier = policy_or_rule.is_policy && asked.left_by != nullptr;
   const FilterRule& rule = earlier ? *asked.left_by : policy_or_rule;
-  const auto own = parse_net_address(asked.own_ip);
-  const auto peer = parse_net_address(asked.peer_ip);
+  const auto own = parse_zoned_ip(asked.own_ip);
+  const auto peer = parse_zoned_ip(asked.peer_ip);
   const Ranges ranges = port_ranges(asked.ports);
   if (!own || !peer || own->v6 != peer->v6 || ranges.empty()) return {};
   RemedyFor what = asked;

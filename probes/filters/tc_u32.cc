@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "core/host/ip.h"
 #include "core/json.h"
 #include "probes/filters/net_values.h"
 #include "probes/filters/parse_limits.h"
@@ -107,7 +108,7 @@ bool add_v6(const U32Word& word, FilterRule& rule) {
   }
   if (word.offset >= 8 && word.offset < 40 && word.offset % 4 == 0) {
     const int64_t part = (word.offset - 8) / 4 % 4;
-    NetAddress value, mask;
+    Ip value, mask;
     value.v6 = mask.v6 = true;
     for (size_t i = 0; i < 4; ++i) {
       const size_t byte = static_cast<size_t>(part) * 4 + i;

@@ -7,13 +7,13 @@
 #include <cstdlib>
 #include <thread>
 
+#include "core/host/ip.h"
 #include "core/json.h"
 #include "core/json_trouble.h"
 #include "core/units.h"
 #include "probes/foreign_numbers.h"
 #include "probes/rules/host_signal.h"
 #include "probes/sources/source.h"
-#include "probes/subnet.h"
 #include "transport/address.h"
 
 namespace plumbline {
@@ -32,12 +32,7 @@ RankEndpoint endpoint_of(const JobHost& host) {
   RankEndpoint endpoint;
   endpoint.host = host.name;
   for (const std::string& text : host.data) {
-    RankAddress address;
-    const size_t slash = text.find('/');
-    address.ip = text.substr(0, slash);
-    if (slash != std::string::npos) address.prefix = std::atoi(text.c_str() + slash + 1);
-    address.interface = host.interface;
-    endpoint.addresses.push_back(std::move(address));
+    endpoint.addresses.push_back(rank_address(text, host.interface));
   }
   return endpoint;
 }

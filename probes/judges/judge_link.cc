@@ -272,7 +272,7 @@ class AddressJudge {
       if (&other == &carrier || !other.up || other.kind == "loopback") continue;
       for (const AddressEvidence& second : other.addresses) {
         const bool same = !is_link_local_ip(second.ip) && second.prefix >= own.prefix &&
-                          second.prefix < (is_v6(second.ip) ? 128 : 32) &&
+                          second.prefix < address_bits(second.ip) &&
                           overlap({own.ip, own.prefix}, {second.ip, second.prefix});
         if (!same) continue;
         say(own.ip + " " + other.name, CheckOutcome::kWarn,

@@ -5,8 +5,6 @@
 namespace plumbline {
 namespace {
 
-constexpr int kUsualV4 = 24, kUsualV6 = 64;
-
 bool same_family(const std::string& a, const std::string& b) { return is_v6(a) == is_v6(b); }
 
 }  // namespace
@@ -16,7 +14,7 @@ int AddressPlaces::likely_prefix() const {
   for (const DataAddress& peer : data_addresses(evidence_)) {
     if (same_subnet(peer.ip, wanted_.ip, peer.prefix)) return peer.prefix;
   }
-  return is_v6(wanted_.ip) ? kUsualV6 : kUsualV4;
+  return customary_prefix(wanted_.ip);
 }
 
 bool AddressPlaces::carries_data(const InterfaceEvidence& interface) const {

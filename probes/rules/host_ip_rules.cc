@@ -134,8 +134,7 @@ bool sends_all_by(const EvidenceSet& evidence, const DataAddress& data) {
 // longer prefix wins.
 bool harmless_cover(const EvidenceSet& evidence, const DataAddress& data,
                     const InterfaceEvidence& other, const AddressEvidence& second) {
-  const int whole = is_v6(second.ip) ? 128 : 32;
-  if (second.prefix == whole) return true;  // covers itself alone
+  if (second.prefix == address_bits(second.ip)) return true;  // covers itself alone
   const bool apart = other.kind == "tunnel" || other.kind == "bridge" || other.kind == "virtual";
   return second.prefix < data.prefix && apart && sends_all_by(evidence, data);
 }

@@ -35,8 +35,7 @@ bool in_data_network(const std::string& ip, const JobHost& job, const HostEviden
       const AddressEvidence* own = find_address(*carrier, wanted.ip);
       if (own != nullptr && prefix == 0) prefix = own->prefix;
     }
-    const int whole = is_v6(wanted.ip) ? 128 : 32;
-    return same_subnet(ip, wanted.ip, prefix > 0 ? prefix : whole);
+    return same_subnet(ip, wanted.ip, prefix > 0 ? prefix : address_bits(wanted.ip));
   });
 }
 

@@ -57,7 +57,7 @@ class RefusedPackets {
                                          : icmp.text));
     const Leg syn = w_.leg(true, false);
     const bool own = owns_address(w_.view.from, icmp.from) || icmp.from == w_.pair.from_ip ||
-                     icmp.from.rfind("127.", 0) == 0 || icmp.from == "::1";
+                     is_loopback_ip(icmp.from);
     if (own && may_lack_neighbour(icmp)) {
       return rule_at(StopPlace::kSender, true) != nullptr && own_output();
     }

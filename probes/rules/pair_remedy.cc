@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "core/host/ip.h"
 #include "probes/filters/evaluate.h"
 #include "probes/filters/port_words.h"
 #include "probes/port_list.h"
-#include "probes/subnet.h"
 
 namespace plumbline {
 namespace {

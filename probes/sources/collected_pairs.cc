@@ -3,8 +3,8 @@
 #include <set>
 
 #include "core/clock.h"
+#include "core/host/ip.h"
 #include "probes/sources/collected.h"
-#include "probes/subnet.h"
 
 namespace plumbline {
 namespace {
@@ -74,7 +74,7 @@ Ends by_peer(const CollectedFile& file, const HostEvidence& a, const HostEvidenc
 // How well an address serves as a data address: real cards first, link-local and fe80 last.
 int rank(const PairPlace& place) {
   int value = 0;
-  if (place.address->scope == "link" || place.address->ip.rfind("169.254.", 0) == 0) value += 4;
+  if (place.address->scope == "link" || is_link_local_ip(place.address->ip)) value += 4;
   if (!place.interface->up) value += 2;
   const std::string& kind = place.interface->kind;
   if (kind == "tunnel" || kind == "virtual" || kind == "wifi") value += 1;

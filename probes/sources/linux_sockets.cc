@@ -1,10 +1,10 @@
-#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <array>
 #include <cstring>
 #include <map>
 
+#include "core/host/ip.h"
 #include "core/number.h"
 #include "probes/sources/linux_sources.h"
 #include "probes/sources/text_lines.h"
@@ -110,9 +110,7 @@ std::optional<SocketEnd> hex_endpoint(std::string_view text) {
   const auto port = parse_hex<uint16_t>(text.substr(colon + 1));
   if (!port) return std::nullopt;
   out.port = *port;
-  std::array<char, INET6_ADDRSTRLEN> name{};
-  inet_ntop(colon == 8 ? AF_INET : AF_INET6, bytes.data(), name.data(), name.size());
-  out.ip = name.data();
+  out.ip = to_text(ip_of_bytes(bytes.data(), colon == 32));
   return out;
 }
 

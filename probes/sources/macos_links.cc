@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "core/host/host_parse.h"
+#include "core/host/ip.h"
 #include "core/number.h"
 #include "probes/sources/macos_sources.h"
 #include "probes/sources/text_lines.h"
-#include "probes/subnet.h"
 
 namespace plumbline {
 namespace {
@@ -106,9 +106,8 @@ std::optional<AddressEvidence> address_of(const Words& words) {
   } else {
     prefix = prefix_of_mask(word_after(words, "netmask"));
   }
-  // Whether it is an address at all is what the arithmetic knows best.
-  if (network_of(out.ip, v6 ? 128 : 32).empty() || is_v6(out.ip) != v6) return std::nullopt;
-  if (!prefix || (!v6 && *prefix > 32)) return std::nullopt;
+  const std::optional<Ip> ip = parse_ip(out.ip);
+  if (!ip || ip->v6 != v6 || !prefix || *prefix > ip->bits()) return std::nullopt;
   out.prefix = *prefix;
   out.scope = scope_of(out.ip);
   constexpr std::pair<const char*, const char*> kFlags[] = {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/host/ip.h"
 #include "core/number.h"
-#include "probes/filters/net_values.h"
 #include "probes/sources/text_lines.h"
 
 namespace plumbline {
@@ -13,7 +13,7 @@ using Words = std::vector<std::string_view>;
 
 bool is_network(std::string_view text) {
   const size_t slash = text.find('/');
-  return parse_net_address(text.substr(0, slash)).has_value();
+  return parse_zoned_ip(text.substr(0, slash)).has_value();
 }
 
 // Reads the words of one rule from left to right. What is not known becomes one condition "other"

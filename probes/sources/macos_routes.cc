@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <array>
 
+#include "core/host/ip.h"
 #include "core/number.h"
 #include "probes/sources/macos_sources.h"
 #include "probes/sources/text_lines.h"
-#include "probes/subnet.h"
 
 namespace plumbline {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMostEntries = 100'000;
 using Words = std::vector<std::string_view>;
 
-bool is_ip(const std::string& text) { return !network_of(text, is_v6(text) ? 128 : 32).empty(); }
+bool is_ip(const std::string& text) { return parse_ip(text).has_value(); }
 
 // "fe80::1%en0" -> "fe80::1", and "fe80::%en0/64" -> "fe80::/64".
 std::string without_zone(std::string_view text) {

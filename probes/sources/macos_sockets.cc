@@ -3,10 +3,10 @@
 #include <map>
 
 #include "core/host/host_parse.h"
+#include "core/host/ip.h"
 #include "core/number.h"
 #include "probes/sources/macos_sources.h"
 #include "probes/sources/text_lines.h"
-#include "probes/subnet.h"
 
 namespace plumbline {
 namespace {
@@ -30,7 +30,7 @@ std::optional<SocketEnd> endpoint_of(std::string_view text, char separator, bool
   SocketEnd out;
   out.ip = ip == "*" ? (v6 ? "::" : "0.0.0.0") : std::string(ip);
   // An IPv6 address that the column was too narrow for is none.
-  if (network_of(out.ip, is_v6(out.ip) ? 128 : 32).empty()) return std::nullopt;
+  if (!parse_ip(out.ip)) return std::nullopt;
   if (port == "*") return out;
   const auto number = parse_whole(port);
   if (!number || *number < 0 || *number > 65535) return std::nullopt;

@@ -1,6 +1,5 @@
 #include "probes/sources/own_process.h"
 
-#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <netdb.h>
@@ -14,19 +13,13 @@
 #include <mutex>
 #include <thread>
 
+#include "core/host/ip.h"
 #include "transport/tcp/socket.h"
 
 namespace plumbline {
 namespace {
 
 constexpr size_t kMostNames = 64;
-
-bool is_numeric(const std::string& name) {
-  std::array<unsigned char, 16> bytes{};
-  const std::string plain = name.substr(0, name.find('%'));
-  return inet_pton(AF_INET, plain.c_str(), bytes.data()) == 1 ||
-         inet_pton(AF_INET6, plain.c_str(), bytes.data()) == 1;
-}
 
 void add_once(std::vector<std::string>& list, const std::string& ip) {
   if (std::find(list.begin(), list.end(), ip) == list.end()) list.push_back(ip);
@@ -77,7 +70,7 @@ struct Pending {
 std::vector<NameEvidence> resolve_names(std::vector<NameEvidence> names, Deadline deadline) {
   names.erase(std::remove_if(names.begin(), names.end(),
                              [](const NameEvidence& name) {
-                               return name.name.empty() || is_numeric(name.name);
+                               return name.name.empty() || parse_zoned_ip(name.name);
                              }),
               names.end());
   if (names.size() > kMostNames) names.resize(kMostNames);

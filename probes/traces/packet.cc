@@ -1,9 +1,8 @@
 #include "probes/traces/packet.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 
+#include "core/host/ip.h"
 #include "probes/traces/link_layer.h"
 #include "probes/traces/mix.h"
 
@@ -186,11 +185,8 @@ std::string ip_text(const IpAddress& address) {
     bytes[i] = static_cast<uint8_t>(address.high >> (56 - 8 * i));
     bytes[8 + i] = static_cast<uint8_t>(address.low >> (56 - 8 * i));
   }
-  std::array<char, INET6_ADDRSTRLEN> text{};
   const bool v4 = address.high == 0 && (address.low >> 32) == 0xffff;
-  inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? bytes.data() + 12 : bytes.data(), text.data(),
-            text.size());
-  return text.data();
+  return to_text(ip_of_bytes(v4 ? bytes.data() + 12 : bytes.data(), !v4));
 }
 
 void decode_ip(const Bytes& bytes, size_t length, Packet& packet) {

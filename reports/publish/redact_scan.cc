@@ -1,11 +1,11 @@
 #include "reports/publish/redact_scan.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <string>
+
+#include "core/host/ip.h"
 
 namespace plumbline {
 namespace {
@@ -40,10 +40,7 @@ bool stands_at(std::string_view text, size_t at, std::string_view word) {
       [](char a, char b) { return a == std::tolower(static_cast<unsigned char>(b)); });
 }
 
-bool is_ipv6(const std::string& word) {
-  std::array<unsigned char, 16> bytes{};
-  return inet_pton(AF_INET6, word.c_str(), bytes.data()) == 1;
-}
+bool is_ipv6(std::string_view word) { return is_v6(word) && parse_ip(word); }
 
 // Groups of `least` to `most` hex digits with `between` in between: how many, and their length.
 std::pair<size_t, size_t> groups_at(std::string_view text, size_t at, char between, size_t least,

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "core/host/ip.h"
 #include "core/json.h"
-#include "probes/subnet.h"
 #include "scenarios/host_files/formats.h"
 
 namespace plumbline {

@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
+#include "core/host/ip.h"
 #include "core/options/options.h"
-#include "probes/subnet.h"
 #include "scenarios/host_files/backends.h"
 #include "scenarios/host_files/formats.h"
 #include "scenarios/host_words.h"

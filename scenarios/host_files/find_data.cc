@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "probes/subnet.h"
+#include "core/host/ip.h"
 #include "scenarios/problems.h"
 
 namespace plumbline {

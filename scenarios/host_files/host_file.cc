@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/host/ip.h"
 #include "core/json.h"
-#include "probes/subnet.h"
 #include "scenarios/host_files/facts.h"
 #include "scenarios/host_files/formats.h"
 #include "scenarios/host_words.h"

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "core/host/ip.h"
 #include "core/json.h"
-#include "probes/subnet.h"
 #include "scenarios/host_files/formats.h"
 #include "scenarios/host_words.h"
 #include "scenarios/limits.h"

@@ -7,8 +7,8 @@
 #include <map>
 #include <string_view>
 
+#include "core/host/ip.h"
 #include "core/json.h"
-#include "probes/subnet.h"
 #include "scenarios/host_files/formats.h"
 #include "scenarios/host_words.h"
 #include "scenarios/read.h"

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/host/ip.h"
 #include "core/json.h"
 #include "core/number.h"
-#include "probes/subnet.h"
 #include "scenarios/host_files/formats.h"
 #include "scenarios/host_words.h"
 #include "scenarios/limits.h"

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <string_view>
+#include <regex>
+#include <string>
+
+#include "tests/support/source_lines.h"
 
 namespace plumbline {
 namespace {
@@ -64,6 +67,23 @@ TEST(Numbers, DecimalOnesArePlain) {
   EXPECT_EQ(text, " ms");
   EXPECT_EQ(take_decimal(text), std::nullopt);
   EXPECT_EQ(text, " ms");
+}
+
+// Readers that stop at what they do not understand, or take it for 0, and the one below all others.
+const std::regex& forbidden() {
+  static const std::regex words(
+      R"(\b(ato[ifl]l?|strto[a-z]+|sto(i|l|ll|ul|ull|f|d|ld)|from_chars)\s*\()");
+  return words;
+}
+
+TEST(Numbers, AreReadInOnePlace) {
+  ASSERT_TRUE(std::regex_search("value = std::atoi(text.c_str());", forbidden()));
+  ASSERT_TRUE(std::regex_search("std::from_chars(a, b, c)", forbidden()));
+  ASSERT_FALSE(std::regex_search("restore(x)", forbidden()));
+  // JSON has rules of its own for its numbers.
+  expect_only_in(
+      {"core/number.h", "core/number.cc", "core/json_lexer.cc", "core/record/json_slices.cc"},
+      forbidden());
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ struct Packet {
 };
 
 std::vector<uint8_t> bytes_of(const Packet& packet) {
-  const bool v6 = is_ipv6(packet.from);
+  const bool v6 = is_v6(packet.from);
   std::vector<uint8_t> out(1600);
   const auto put16 = [&](size_t at, int value) {
     out[at] = static_cast<uint8_t>(value >> 8);
@@ -132,7 +132,7 @@ std::vector<uint8_t> bytes_of(const Packet& packet) {
 
 // What the match means, in plain words.
 bool should_drop(const PacketMatch& match, const Packet& packet, uint32_t random) {
-  const bool v6 = is_ipv6(packet.from);
+  const bool v6 = is_v6(packet.from);
   if (match.tcp_only && packet.protocol != 6) return false;
   if (!match.tcp_only && v6 && packet.protocol == 58) return false;
   if (!match.from.empty() && match.from != packet.from) return false;

@@ -43,13 +43,13 @@ void check_layout(const Lab& lab) {
       EXPECT_LE(link.port.size(), 15U);
       EXPECT_TRUE(interfaces.insert(link.nic).second) << link.nic;
       EXPECT_TRUE(link.interface == link.nic || interfaces.insert(link.interface).second);
-      EXPECT_TRUE(contains(*data, ip_of(link.data))) << link.data;
+      EXPECT_TRUE(contains(*data, *parse_ip(ip_of(link.data)))) << link.data;
       EXPECT_TRUE(addresses.insert(ip_of(link.data)).second) << link.data;
       EXPECT_TRUE(macs.insert(link.mac).second);
       of_subnet[link.subnet].push_back(host.name);
       const auto subnet = parse_subnet(link.subnet);
-      EXPECT_TRUE(subnet && contains(*subnet, ip_of(link.data)));
-      EXPECT_EQ(prefix_of(link.data), subnet->length);
+      EXPECT_TRUE(subnet && contains(*subnet, *parse_ip(ip_of(link.data))));
+      EXPECT_EQ(prefix_of(link.data), subnet->prefix);
     }
   }
   if (lab.topology.shape != "mesh") return;

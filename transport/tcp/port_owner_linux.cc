@@ -19,7 +19,7 @@ namespace {
 
 // An IPv6 socket on all addresses takes the port from IPv4 too, unless it is V6ONLY; the table does
 // not tell which, and nobody else could be in the way.
-bool covers(const std::string& bound, const std::string& ip) {
+bool is_taken(const std::string& bound, const std::string& ip) {
   return ip.empty() || bound == ip || bound == "0.0.0.0" || bound == "::" ||
          bound == "::ffff:" + ip;
 }
@@ -28,7 +28,7 @@ uint64_t owner_inode(const std::string& ip, uint16_t port) {
   const std::vector<TcpTableRow> rows = read_tcp_tables();
   for (const bool listening : {true, false}) {
     for (const TcpTableRow& row : rows) {
-      const bool fits = row.port == port && covers(row.ip, ip) && row.inode != 0;
+      const bool fits = row.port == port && is_taken(row.ip, ip) && row.inode != 0;
       if (fits && (!listening || row.state == kTcpListen)) return row.inode;
     }
   }

@@ -93,20 +93,13 @@ void SocketAddress::set_port(uint16_t port) {
   }
 }
 
-bool SocketAddress::loopback() const {
-  if (family() == AF_INET) return (ntohl(v4(*this).sin_addr.s_addr) >> 24) == 127;
-  return family() == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6(*this).sin6_addr);
-}
-
-bool SocketAddress::link_local() const {
-  if (family() == AF_INET) return (ntohl(v4(*this).sin_addr.s_addr) >> 16) == 0xa9fe;
-  return family() == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6(*this).sin6_addr);
+Ip SocketAddress::ip() const {
+  if (family() == AF_INET6) return ip_of_bytes(&v6(*this).sin6_addr, true);
+  return ip_of_bytes(&v4(*this).sin_addr, false);
 }
 
 bool SocketAddress::same_ip(const SocketAddress& other) const {
-  if (family() != other.family()) return false;
-  if (family() == AF_INET) return v4(*this).sin_addr.s_addr == v4(other).sin_addr.s_addr;
-  return std::memcmp(&v6(*this).sin6_addr, &v6(other).sin6_addr, sizeof(in6_addr)) == 0;
+  return family() == other.family() && ip() == other.ip();
 }
 
 Expected<SocketAddress> make_socket_address(const std::string& ip, uint16_t port,
@@ -114,23 +107,20 @@ Expected<SocketAddress> make_socket_address(const std::string& ip, uint16_t port
   const size_t percent = ip.find('%');
   const std::string plain = ip.substr(0, percent);
   const std::string scope = percent == std::string::npos ? interface : ip.substr(percent + 1);
-  SocketAddress address;
-  auto* in4 = reinterpret_cast<sockaddr_in*>(&address.storage);
-  auto* in6 = reinterpret_cast<sockaddr_in6*>(&address.storage);
-  if (::inet_pton(AF_INET, plain.c_str(), &in4->sin_addr) == 1) {
-    in4->sin_family = AF_INET;
-    in4->sin_port = htons(port);
-    address.length = sizeof *in4;
-    return address;
-  }
-  if (::inet_pton(AF_INET6, plain.c_str(), &in6->sin6_addr) != 1) {
+  const std::optional<Ip> known = parse_ip(plain);
+  if (!known) {
     return fail(ErrorCode::kConfig, fmt::format("\"{}\" is not an IPv4 or IPv6 address", ip),
                 "data addresses are numeric, such as 10.10.0.1 or fd00::1");
   }
-  in6->sin6_family = AF_INET6;
-  in6->sin6_port = htons(port);
-  address.length = sizeof *in6;
-  if (!address.link_local()) return address;
+  SocketAddress address;
+  auto* in4 = reinterpret_cast<sockaddr_in*>(&address.storage);
+  auto* in6 = reinterpret_cast<sockaddr_in6*>(&address.storage);
+  address.storage.ss_family = known->v6 ? AF_INET6 : AF_INET;
+  address.length = known->v6 ? sizeof *in6 : sizeof *in4;
+  std::memcpy(known->v6 ? static_cast<void*>(&in6->sin6_addr) : &in4->sin_addr, known->bytes.data(),
+              known->size());
+  address.set_port(port);
+  if (!known->v6 || !known->link_local()) return address;
   in6->sin6_scope_id = scope.empty() ? 0 : ::if_nametoindex(scope.c_str());
   if (in6->sin6_scope_id == 0) {
     return fail(ErrorCode::kConfig,

@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/fd.h"
+#include "core/host/ip.h"
 
 namespace plumbline {
 
@@ -26,8 +27,9 @@ struct SocketAddress {
   int family() const { return storage.ss_family; }
   uint16_t port() const;
   void set_port(uint16_t port);
-  bool loopback() const;
-  bool link_local() const;
+  Ip ip() const;  // without its scope
+  bool loopback() const { return ip().loopback(); }
+  bool link_local() const { return ip().link_local(); }
   // Same family and address, whatever the port and scope.
   bool same_ip(const SocketAddress& other) const;
 };

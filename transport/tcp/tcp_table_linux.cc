@@ -1,13 +1,12 @@
 #include "transport/tcp/tcp_table_linux.h"
 
-#include <arpa/inet.h>
-
 #include <cstring>
 #include <fstream>
 #include <optional>
 #include <sstream>
 #include <string_view>
 
+#include "core/host/ip.h"
 #include "core/number.h"
 
 namespace plumbline {
@@ -24,11 +23,8 @@ bool parse_end(std::string_view text, bool v6, std::string& ip, int& port) {
     address[i] = *word;
   }
   const auto number = parse_hex(text.substr(words * 8 + 1));
-  char name[INET6_ADDRSTRLEN] = "";
-  if (!number || ::inet_ntop(v6 ? AF_INET6 : AF_INET, address, name, sizeof name) == nullptr) {
-    return false;
-  }
-  ip = name;
+  if (!number) return false;
+  ip = to_text(ip_of_bytes(address, v6));
   port = static_cast<int>(*number);
   return true;
 }
