@@ -2,16 +2,22 @@
 
 namespace plumbline {
 
+std::string key_of(const Subject& subject) {
+  std::string key = subject.id + "/" + subject.host;
+  if (!subject.peer.empty()) key += ">" + subject.peer;
+  if (subject.port) key += ":" + std::to_string(*subject.port);
+  if (!subject.detail.empty()) key += "#" + subject.detail;
+  return key;
+}
+
 Check make_check(const Subject& subject, CheckOutcome outcome, std::string reason) {
   Check check;
-  check.key = subject.id + "/" + subject.host;
-  if (!subject.peer.empty()) check.key += ">" + subject.peer;
-  if (subject.port) check.key += ":" + std::to_string(*subject.port);
-  if (!subject.detail.empty()) check.key += "#" + subject.detail;
+  check.key = key_of(subject);
   check.id = subject.id;
   check.host = subject.host;
   check.peer = subject.peer;
   check.port = subject.port;
+  check.detail = subject.detail;
   check.outcome = outcome;
   check.reason = std::move(reason);
   return check;

@@ -15,6 +15,7 @@ struct Subject {
   std::optional<int> port = {};
   std::string detail = {};
 };
+std::string key_of(const Subject& subject);
 Check make_check(const Subject& subject, CheckOutcome outcome, std::string reason);
 
 // A finding about the host of this check, with the check's reason as evidence and its key among

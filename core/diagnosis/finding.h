@@ -20,6 +20,7 @@ struct Check {
   std::string id;          // probe id: "tcp.connect"
   std::string host, peer;  // peer empty when none
   std::optional<int> port;
+  std::string detail;  // which part of it: "plan", "mask"; known to judges and rules alone
   CheckOutcome outcome = CheckOutcome::kUnknown;
   std::string reason;  // one line: what was seen, or why it was skipped
 };

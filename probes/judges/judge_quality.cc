@@ -202,8 +202,7 @@ class QualityJudge {
     // A round trip is warned of once for both directions.
     for (const auto& [from, to] :
          {std::pair(view.pair->from, view.pair->to), std::pair(view.pair->to, view.pair->from)}) {
-      const auto warning = latency_.find(
-          make_check({"quality", from, to, {}, "latency"}, CheckOutcome::kWarn, "").key);
+      const auto warning = latency_.find(key_of({"quality", from, to, {}, "latency"}));
       if (warning != latency_.end()) {
         return check(view, "latency", warning->second.outcome, warning->second.text);
       }

@@ -351,18 +351,32 @@ std::vector<Finding> select_causes(const EvidenceSet& evidence, const std::vecto
   return Selection(evidence, checks, std::move(proposals)).run();
 }
 
-std::vector<Finding> find_causes(const EvidenceSet& evidence, const std::vector<Check>& checks) {
-  std::vector<Ranked> proposals;
-  size_t row = 0;
-  for (const auto* table : {&host_rules(), &pair_rules()}) {
-    for (const RuleRow& rule : *table) {
-      for (Candidate& candidate : rule.propose(evidence, checks)) {
-        proposals.push_back({std::move(candidate), rule.rung, row});
-      }
-      ++row;
+std::vector<Ranked> proposals(const std::vector<RuleRow>& rules, const EvidenceSet& evidence,
+                              const std::vector<Check>& checks) {
+  struct Family {
+    size_t rows = 0;
+    std::vector<Candidate> candidates;
+  };
+  std::map<decltype(RuleRow::propose), Family> families;
+  for (const RuleRow& rule : rules) {
+    Family& family = families[rule.propose];
+    if (family.rows++ == 0) family.candidates = rule.propose(evidence, checks);
+  }
+  std::vector<Ranked> out;
+  for (size_t row = 0; row < rules.size(); ++row) {
+    const Family& family = families[rules[row].propose];
+    for (const Candidate& candidate : family.candidates) {
+      if (family.rows > 1 && candidate.finding.cause != rules[row].name) continue;
+      out.push_back({candidate, rules[row].rung, row});
     }
   }
-  return select_causes(evidence, checks, std::move(proposals));
+  return out;
+}
+
+std::vector<Finding> find_causes(const EvidenceSet& evidence, const std::vector<Check>& checks) {
+  std::vector<RuleRow> rules = host_rules();
+  rules.insert(rules.end(), pair_rules().begin(), pair_rules().end());
+  return select_causes(evidence, checks, proposals(rules, evidence, checks));
 }
 
 std::string pair_key(const std::string& from, const std::string& to) { return from + ">" + to; }

@@ -29,10 +29,6 @@ bool stands_on(const HostEvidence& host, const InterfaceEvidence& upper, const s
                      });
 }
 
-std::string key_of(const Subject& subject) {
-  return make_check(subject, CheckOutcome::kUnknown, "").key;
-}
-
 Proposal::Proposal(const std::string& cause, Severity severity, const std::string& host) {
   candidate_.finding.cause = cause;
   candidate_.finding.outcome = severity;
@@ -89,13 +85,6 @@ Candidate Proposal::take(const Checks& checks) {
     if (shown || broken) explains.push_back(check.key);
   }
   return std::move(candidate_);
-}
-
-std::vector<Candidate> of_cause(std::vector<Candidate> candidates, const std::string& cause) {
-  candidates.erase(std::remove_if(candidates.begin(), candidates.end(),
-                                  [&](const Candidate& c) { return c.finding.cause != cause; }),
-                   candidates.end());
-  return candidates;
 }
 
 std::string own_ip(const PairEvidence& pair, const std::string& host) {

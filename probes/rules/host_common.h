@@ -14,9 +14,6 @@ namespace plumbline {
 
 using Checks = std::vector<Check>;
 
-// The key that a check about this subject has.
-std::string key_of(const Subject& subject);
-
 // A candidate in the making. take() adds what it explains: the checks shown as evidence, and all
 // that did not pass on the pairs that it breaks.
 class Proposal {
@@ -39,8 +36,6 @@ class Proposal {
  private:
   Candidate candidate_;
 };
-
-std::vector<Candidate> of_cause(std::vector<Candidate> candidates, const std::string& cause);
 
 // The address of this host in a pair that it takes part in; empty when it does not.
 std::string own_ip(const PairEvidence& pair, const std::string& host);

@@ -103,11 +103,11 @@ std::vector<Candidate> propose_launch(const EvidenceSet& evidence, const Checks&
                       .breaks(pairs_of(evidence, host.name))
                       .proven()
                       .take(checks));
-    const std::string login = key_of({"ssh", host.name});
-    const bool refused = std::any_of(checks.begin(), checks.end(), [&](const Check& check) {
-      return check.key == login && check.outcome == CheckOutcome::kFail;
-    });
-    if (refused) out.back().finding.explains.push_back(login);
+    for (const Check& check : checks) {
+      if (check.id == "ssh" && check.host == host.name && check.outcome == CheckOutcome::kFail) {
+        out.back().finding.explains.push_back(check.key);
+      }
+    }
   }
   return out;
 }

@@ -38,7 +38,7 @@ void propose_file_problems(const EvidenceSet& evidence, const Checks& checks,
                            std::vector<Candidate>& out) {
   for (const Check& check : checks) {
     if (check.id != "config" || check.outcome != CheckOutcome::kFail) continue;
-    if (check.key.find("#file ") == std::string::npos) continue;
+    if (!check.detail.starts_with("file ")) continue;
     out.push_back(Proposal("config.mismatch", Severity::kFail, check.host)
                       .see(check.host, check.key, check.reason)
                       .remedy("correct this line of " + evidence.job.file)
@@ -192,16 +192,11 @@ std::vector<Candidate> propose_ports(const EvidenceSet& evidence, const Checks& 
   if (!fault.wrong.empty() && !evidence.job.hosts.empty()) {
     const std::string& first = evidence.job.hosts[0].name;
     Proposal proposal("tcp.port_collision", Severity::kFail, first);
-    for (const JobHost& host : evidence.job.hosts) {
-      const std::string key = key_of({"ports", host.name, {}, {}, "plan"});
-      if (&host == &evidence.job.hosts[0]) proposal.see(first, key, fault.wrong);
-    }
+    proposal.see(first, key_of({"ports", first, {}, {}, "plan"}), fault.wrong);
     out.push_back(proposal.ports(plan.all_ports()).remedy(fault.remedy).proven().take(checks));
     for (const Check& check : checks) {  // the same on every host
       auto& explains = out.back().finding.explains;
-      if (check.id == "ports" && check.key.size() > 5 &&
-          check.key.compare(check.key.size() - 5, 5, "#plan") == 0 &&
-          check.outcome == CheckOutcome::kFail &&
+      if (check.id == "ports" && check.detail == "plan" && check.outcome == CheckOutcome::kFail &&
           std::find(explains.begin(), explains.end(), check.key) == explains.end()) {
         explains.push_back(check.key);
       }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "probes/checks.h"
 #include "probes/evidence_query.h"
 #include "probes/port_list.h"
 #include "probes/rules/pair_datagrams.h"
@@ -158,6 +159,10 @@ bool is_blocked(PortState state) {
 }
 
 bool is_open(PortState state) { return state == PortState::kOpen || state == PortState::kReached; }
+
+std::string connect_key(const PairEvidence& pair, int port) {
+  return key_of({"tcp.connect", pair.from, pair.to, port});
+}
 
 bool is_job_port(const Job& job, int port) {
   return std::find(job.ports.begin(), job.ports.end(), port) != job.ports.end();

@@ -41,6 +41,8 @@ PortState state_of(const PortTry& attempt);
 bool is_blocked(PortState state);
 bool is_open(PortState state);  // kOpen or kReached
 
+// The key of the check that somebody answers there.
+std::string connect_key(const PairEvidence& pair, int port);
 bool is_job_port(const Job& job, int port);
 bool has_open_job_port(const PairView& view);
 

@@ -14,10 +14,6 @@
 namespace plumbline {
 namespace {
 
-std::string connect_key(const PairEvidence& pair, int port) {
-  return make_check({"tcp.connect", pair.from, pair.to, port}, CheckOutcome::kFail, "").key;
-}
-
 const PortTry* try_of(const PairEvidence& pair, int port) {
   const auto found = std::find_if(pair.ports.begin(), pair.ports.end(),
                                   [&](const PortTry& t) { return t.port == port; });

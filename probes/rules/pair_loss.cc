@@ -152,7 +152,7 @@ std::vector<std::string> symptoms(const PairView& view, const Checks& checks) {
     if (!explained_by_chance(*way, blocks)) continue;
     for (const Block& block : blocks) {
       const Subject connect{"tcp.connect", way->pair->from, way->pair->to, block.port};
-      by_chance.insert(make_check(connect, CheckOutcome::kFail, "").key);
+      by_chance.insert(key_of(connect));
     }
   }
   const std::string &a = view.pair->from, &b = view.pair->to;
@@ -285,8 +285,7 @@ Candidates propose_loss(const EvidenceSet& evidence, const Checks& checks) {
       finding.outcome = heavy ? Severity::kFail : Severity::kWarn;
       std::tie(finding.host, finding.peer) = owners.at(key);
       finding.confidence = 0.9;
-      const std::string check =
-          make_check({"quality", key.first, key.second, {}, "loss"}, CheckOutcome::kWarn, "").key;
+      const std::string check = key_of({"quality", key.first, key.second, {}, "loss"});
       finding.evidence.push_back({direction.view->pair->from, check, direction.text});
       finding.explains = symptoms(*direction.view, checks);
       finding.explains.push_back(check);

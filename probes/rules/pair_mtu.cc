@@ -123,7 +123,7 @@ Candidates propose_mtu_blackhole(const EvidenceSet& evidence, const Checks&) {
     if (!fault) continue;
     const PairEvidence& pair = *view.pair;
     const HostDirection& named = owners.at({pair.from, pair.to});
-    const std::string check = make_check({"mtu", pair.from, pair.to}, CheckOutcome::kFail, "").key;
+    const std::string check = key_of({"mtu", pair.from, pair.to});
     Candidate candidate;
     Finding& finding = candidate.finding;
     finding.cause = "mtu.blackhole";

@@ -259,8 +259,7 @@ class RateJudge {
     candidate.finding.host = host;
     candidate.finding.peer = peer;
     candidate.finding.confidence = 0.85;
-    candidate.finding.explains = {
-        make_check({"quality", pair.from, pair.to, {}, "rate"}, CheckOutcome::kWarn, "").key};
+    candidate.finding.explains = {key_of({"quality", pair.from, pair.to, {}, "rate"})};
     return candidate;
   }
 
@@ -349,8 +348,7 @@ Candidates propose_latency(const EvidenceSet& evidence, const Checks&) {
     finding.outcome = Severity::kWarn;
     std::tie(finding.host, finding.peer) = owners.at(key);
     finding.confidence = 0.8;
-    const std::string check =
-        make_check({"quality", key.first, key.second, {}, "latency"}, CheckOutcome::kWarn, "").key;
+    const std::string check = key_of({"quality", key.first, key.second, {}, "latency"});
     finding.evidence = {{key.first, check, text}};
     finding.remedy = fmt::format(
         "# between {} and {}: another path than the others', power saving or interrupt moderation "

@@ -18,10 +18,6 @@
 namespace plumbline {
 namespace {
 
-std::string key_of(const PairEvidence& pair, int port) {
-  return make_check({"tcp.connect", pair.from, pair.to, port}, CheckOutcome::kFail, "").key;
-}
-
 Candidate start(const char* cause, Severity severity, const std::string& host,
                 const std::string& peer) {
   Candidate out;
@@ -39,7 +35,7 @@ void set_ports(Candidate& candidate, const PairEvidence& pair, std::vector<int> 
   finding.ports = std::move(ports);
   if (finding.ports.size() == 1) finding.port = finding.ports[0];
   for (const int port : finding.ports) {
-    finding.explains.push_back(key_of(pair, port));
+    finding.explains.push_back(connect_key(pair, port));
     if (is_job_port(job, port)) candidate.breaks = {pair_key(pair.from, pair.to)};
   }
 }
@@ -108,7 +104,7 @@ Candidates propose_icmp_blocked(const EvidenceSet& evidence, const Checks&) {
     const auto block = echo_blocked_by(view);
     if (block) named = {block->host, block->host == pair.to ? pair.from : pair.to};
     Candidate candidate = start("icmp.blocked", Severity::kNote, named.first, named.second);
-    const std::string check = make_check({"icmp", pair.from, pair.to}, CheckOutcome::kFail, "").key;
+    const std::string check = key_of({"icmp", pair.from, pair.to});
     candidate.finding.evidence.push_back(
         {pair.from, check,
          fmt::format("none of {} echo requests to {} was answered, but TCP works", pair.ping->sent,
@@ -165,10 +161,10 @@ Candidate no_listener(const PairView& view, const std::vector<int>& ports, Bound
   out.proven = bound == Bound::kNowhere;
   out.finding.confidence = bound == Bound::kNowhere ? 0.9 : 0.6;
   out.finding.evidence.push_back(
-      {pair.from, key_of(pair, ports[0]),
+      {pair.from, connect_key(pair, ports[0]),
        fmt::format("{} refused {} with RST", pair.to_ip, ports_text(ports))});
   out.finding.evidence.push_back(
-      {pair.to, key_of(pair, ports[0]),
+      {pair.to, connect_key(pair, ports[0]),
        bound == Bound::kNowhere
            ? "no socket listens there"
            : "nothing is known from that end: a filter that answers with RST looks the same"});
@@ -183,7 +179,7 @@ Candidate nobody_yet(const PairView& view, const std::vector<int>& ports) {
   Candidate out = start("tcp.no_listener", Severity::kNote, pair.to, "");
   out.finding.confidence = 0.6;
   out.finding.evidence.push_back(
-      {pair.from, key_of(pair, ports[0]),
+      {pair.from, connect_key(pair, ports[0]),
        fmt::format("{} refused {}: the path is open, and nothing listens on these ports now (a "
                    "filter that answers with RST looks the same)",
                    pair.to_ip, ports_text(ports))});
@@ -280,7 +276,7 @@ Candidates propose_wrong_service(const EvidenceSet& evidence, const Checks&) {
                                    ? std::string("says nothing that we know")
                                    : "says \"" + shown(attempt.stranger_bytes) + "\"";
       finding.evidence.push_back(
-          {pair.from, key_of(pair, attempt.port),
+          {pair.from, connect_key(pair, attempt.port),
            fmt::format("who accepts on {} port {} {}", pair.to_ip, attempt.port, said)});
       if (attempt.listener == "up") {
         finding.evidence.push_back(
@@ -322,7 +318,7 @@ Candidates propose_local_network_privacy(const EvidenceSet& evidence, const Chec
     Finding& finding = candidate.finding;
     finding.confidence = 0.9;
     finding.evidence = {
-        {pair.from, ports.empty() ? "" : key_of(pair, ports[0]),
+        {pair.from, ports.empty() ? "" : connect_key(pair, ports[0]),
          fmt::format("connecting to {} {}: EHOSTUNREACH (65)", pair.to_ip, ports_text(ports))},
         {pair.from, "",
          fmt::format("the system's own tool reaches the same address: {}",

@@ -58,6 +58,15 @@ struct Candidate {
   std::vector<std::string> supersedes;
 };
 
+// A candidate with its place on the ladder.
+struct RankedCandidate {
+  Candidate candidate;
+  int rung = 0;
+  size_t row = 0;  // of the table of rules; earlier rows go first on one rung
+};
+
+// Rows with one function are a family: it is asked once, and each row takes the candidates of the
+// cause that it is named after. A row that has its function for itself takes all of them.
 struct RuleRow {
   const char* name;  // "firewall.drop_inbound"
   int rung;          // one of Rung
@@ -70,17 +79,16 @@ struct RuleRow {
 const std::vector<RuleRow>& host_rules();
 const std::vector<RuleRow>& pair_rules();
 
+// What all of them propose, each with its place on the ladder.
+std::vector<RankedCandidate> proposals(const std::vector<RuleRow>& rules,
+                                       const EvidenceSet& evidence,
+                                       const std::vector<Check>& checks);
+
 // Root causes only: fail, then warn, then note, each in ladder order; findings of one cause on one
 // host are joined (peer dropped when it meets all peers of that host that it could meet).
 std::vector<Finding> find_causes(const EvidenceSet& evidence, const std::vector<Check>& checks);
 
-// The choice behind find_causes, for proposals that are at hand: `rung` and `row` give their place
-// on the ladder.
-struct RankedCandidate {
-  Candidate candidate;
-  int rung = 0;
-  size_t row = 0;  // of the table of rules; earlier rows go first on one rung
-};
+// The choice behind find_causes, for proposals that are at hand.
 std::vector<Finding> select_causes(const EvidenceSet& evidence, const std::vector<Check>& checks,
                                    std::vector<RankedCandidate> proposals);
 

@@ -37,9 +37,8 @@ inline std::vector<std::string> named(const std::vector<Finding>& findings) {
 inline std::vector<std::string> proposed(const std::vector<RuleRow>& rules,
                                          const EvidenceSet& set) {
   std::vector<std::string> out;
-  for (const RuleRow& rule : rules) {
-    for (const Candidate& candidate : rule.propose(set, {}))
-      out.push_back(named(candidate.finding));
+  for (const RankedCandidate& one : proposals(rules, set, {})) {
+    out.push_back(named(one.candidate.finding));
   }
   return out;
 }

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "diagnosis.h"
@@ -208,6 +209,37 @@ TEST_F(Select, TheSameEvidenceGivesTheSameFindings) {
   EXPECT_EQ(once[0], "link.down mini1") << "in file order";
   std::reverse(proposals.begin(), proposals.end());
   EXPECT_EQ(chosen(proposals), once);
+}
+
+size_t times_asked = 0;
+
+Candidate of(const char* cause) {
+  Candidate candidate;
+  candidate.finding.cause = cause;
+  return candidate;
+}
+
+std::vector<Candidate> two_causes(const EvidenceSet&, const std::vector<Check>&) {
+  ++times_asked;
+  return {of("ip.missing"), of("link.down"), of("ip.missing")};
+}
+std::vector<Candidate> loner(const EvidenceSet&, const std::vector<Check>&) {
+  return {of("link.flapping"), of("link.speed")};
+}
+
+TEST(FindCauses, AFamilyOfRowsIsAskedOnce) {
+  times_asked = 0;
+  const std::vector<RuleRow> rules = {{"link.down", kRungLink, "", two_causes},
+                                      {"link", kRungLink, "", loner},
+                                      {"ip.missing", kRungIp, "", two_causes},
+                                      {"ip.duplicate", kRungIp, "", two_causes}};
+  std::vector<std::string> out;
+  for (const RankedCandidate& one : proposals(rules, {}, {})) {
+    out.push_back(fmt::format("{} {} {}", one.candidate.finding.cause, one.rung, one.row));
+  }
+  EXPECT_THAT(out, ElementsAre("link.down 60 0", "link.flapping 60 1", "link.speed 60 1",
+                               "ip.missing 70 2", "ip.missing 70 2"));
+  EXPECT_EQ(times_asked, 1u);
 }
 
 TEST(FindCauses, PairsOfAHost) {

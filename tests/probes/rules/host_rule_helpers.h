@@ -71,8 +71,8 @@ inline void expect_sound(const std::vector<Check>& checks, const std::vector<Can
 inline std::vector<Candidate> propose(const EvidenceSet& set) {
   const std::vector<Check> checks = host_checks(set);
   std::vector<Candidate> out;
-  for (const RuleRow& rule : host_rules()) {
-    for (Candidate& candidate : rule.propose(set, checks)) out.push_back(std::move(candidate));
+  for (RankedCandidate& one : proposals(host_rules(), set, checks)) {
+    out.push_back(std::move(one.candidate));
   }
   expect_sound(checks, out);
   return out;

@@ -71,12 +71,9 @@ TEST(PairFirewall, SilenceOverABrokenRouteOrLinkIsNoFirewall) {
   // mini1 has no route: its pairs are silent, and what comes to it goes unanswered.
   EvidenceSet set = stopped({{kOut, "mini1", {"mini2"}, {}, "drop", false}}, Sight::kCaptures);
   for (RouteLookup& lookup : test::pair(set, "mini1", "mini2").routes) lookup.error = "ENETUNREACH";
-  std::vector<Candidate> all;
-  for (const RuleRow& rule : pair_rules()) {
-    for (Candidate& candidate : rule.propose(set, {})) all.push_back(std::move(candidate));
-  }
+  const std::vector<RankedCandidate> all = proposals(pair_rules(), set, {});
   ASSERT_FALSE(all.empty());
-  for (const Candidate& candidate : all) {
+  for (const auto& [candidate, rung, row] : all) {
     EXPECT_FALSE(candidate.proven) << "an earlier cause must be able to take its place";
     EXPECT_TRUE(candidate.needs_way_back);
     EXPECT_LT(candidate.finding.confidence, 0.7);
