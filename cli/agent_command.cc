@@ -12,7 +12,6 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "cli/build.h"
 #include "cli/commands.h"
 #include "cli/options_source.h"
 #include "core/fd.h"
@@ -21,6 +20,8 @@
 #include "launch/agent_loop.h"
 #include "launch/process.h"
 #include "probes/actions/actions.h"
+#include "runs/build.h"
+#include "runs/ranks/rank_loop.h"
 
 namespace plumbline {
 namespace {
@@ -28,6 +29,7 @@ namespace {
 constexpr int kDefaultPort = 29499;  // below the ranks' ports, so that it is in nobody's way
 constexpr int kDefaultMinutes = 10;
 constexpr unsigned kEndSeconds = 2;
+constexpr int64_t kLongestLeaseS = 3600;
 
 AgentLoopSettings loop_settings(const Args& args) {
   AgentLoopSettings settings;
@@ -62,7 +64,6 @@ int serve_coordinator(const Args& args, Context& context) {
   die_with_parent();
   const Fd answers = move_output_away();
   AgentSession session;
-  constexpr int64_t kLongestLeaseS = 3600;
   const Expected<int64_t> lease_s = flag_number(args, "lease", 0, 0, kLongestLeaseS);
   if (!lease_s) return usage_failure(context, lease_s.error());
   AgentLoopSettings settings = loop_settings(args);
@@ -176,6 +177,18 @@ int run_agent(const Args& args, Context& context) {
   }
   return args.has("listen") ? listen_for_coordinator(args, context)
                             : serve_coordinator(args, context);
+}
+
+int run_rank(const Args& args, Context& context) {
+  if (isatty(STDIN_FILENO) != 0) {
+    *context.err << "plumbline: `rank` is started by the coordinator, not by hand; "
+                    "see plumbline run --help\n";
+    return 1;
+  }
+  const Expected<int64_t> lease_s = flag_number(args, "lease", 0, 0, kLongestLeaseS);
+  if (!lease_s) return usage_failure(context, lease_s.error());
+  die_with_parent();
+  serve_rank(STDIN_FILENO, STDOUT_FILENO, std::nullopt, 0, *lease_s * 1000);
 }
 
 }  // namespace plumbline

@@ -8,10 +8,10 @@
 #include <sstream>
 
 #include "cli/anonymise.h"
-#include "cli/doctor_run.h"
 #include "cli/process_names.h"
 #include "core/command.h"
 #include "core/temporary_folder.h"
+#include "runs/doctor_run.h"
 
 namespace plumbline {
 namespace {

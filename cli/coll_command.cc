@@ -7,17 +7,12 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "cli/agent_set.h"
 #include "cli/coll_sweep.h"
 #include "cli/commands.h"
 #include "cli/core_places.h"
-#include "cli/folder_lock.h"
-#include "cli/interrupts.h"
-#include "cli/launched.h"
-#include "cli/memory_check.h"
+#include "cli/launch_call.h"
 #include "cli/options_source.h"
 #include "cli/scenario_source.h"
-#include "cli/world.h"
 #include "collectives/schedule.h"
 #include "collectives/verifier.h"
 #include "core/host/process_facts.h"
@@ -30,6 +25,11 @@
 #include "reports/coll_table.h"
 #include "reports/export/nccl.h"
 #include "reports/text.h"
+#include "runs/folder_lock.h"
+#include "runs/hosts/agent_set.h"
+#include "runs/hosts/memory_check.h"
+#include "runs/interrupts.h"
+#include "runs/ranks/world.h"
 
 namespace plumbline {
 namespace {
@@ -402,7 +402,7 @@ std::optional<std::vector<ScenarioHost>> coll_hosts(const Launched* launched, co
   std::optional<std::vector<ScenarioHost>> hosts = local_hosts(1);
   if (args.has("hosts")) hosts = read_hosts(args.get("hosts"), context);
   if (!hosts) return std::nullopt;
-  if (const Status left = exclude_hosts(args, *hosts); !left) {
+  if (const Status left = exclude_hosts(args.all("exclude"), *hosts); !left) {
     usage_failure(context, left.error());
     return std::nullopt;
   }

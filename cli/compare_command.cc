@@ -5,8 +5,8 @@
 
 #include "cli/commands.h"
 #include "cli/comparing.h"
-#include "cli/run_folder.h"
 #include "reports/compare/compare_output.h"
+#include "runs/run_folder.h"
 
 namespace plumbline {
 namespace {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "cli/run_folder.h"
 #include "core/host/requirement.h"
 #include "core/json.h"
 #include "core/options/options.h"
@@ -14,6 +13,7 @@
 #include "reports/compare/compare_output.h"
 #include "reports/import/importer.h"
 #include "reports/run_state.h"
+#include "runs/run_folder.h"
 
 namespace plumbline {
 namespace {

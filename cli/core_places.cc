@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
-#include "cli/agent_set.h"
-#include "cli/reach.h"
 #include "core/host/physical_cores.h"
 #include "core/json.h"
 #include "core/json_trouble.h"
 #include "launch/process.h"
 #include "reports/text.h"
+#include "runs/hosts/agent_set.h"
+#include "runs/hosts/reach.h"
 
 namespace plumbline {
 namespace {

@@ -12,8 +12,6 @@
 #include "cli/bundle.h"
 #include "cli/commands.h"
 #include "cli/core_places.h"
-#include "cli/doctor_run.h"
-#include "cli/interrupts.h"
 #include "cli/options_source.h"
 #include "cli/peer.h"
 #include "cli/scenario_programs.h"
@@ -25,6 +23,8 @@
 #include "probes/port_list.h"
 #include "probes/sources/saved_evidence.h"
 #include "reports/doctor.h"
+#include "runs/doctor_run.h"
+#include "runs/interrupts.h"
 #include "scenarios/host_files/host_file.h"
 
 namespace plumbline {

@@ -10,6 +10,7 @@
 #include "cli/vocabulary.h"
 #include "reports/read_input.h"
 #include "reports/text.h"
+#include "runs/run_folder.h"
 #include "scenarios/read_expect.h"
 
 namespace plumbline {

@@ -15,12 +15,9 @@
 
 #include "cli/commands.h"
 #include "cli/core_places.h"
-#include "cli/interrupts.h"
 #include "cli/launch_styles.h"
 #include "cli/options_source.h"
-#include "cli/reach.h"
 #include "cli/safe_output.h"
-#include "cli/world.h"
 #include "core/number.h"
 #include "core/sha256.h"
 #include "launch/guard.h"
@@ -29,6 +26,9 @@
 #include "launch/leftovers.h"
 #include "launch/line_io.h"
 #include "launch/process.h"
+#include "runs/hosts/reach.h"
+#include "runs/interrupts.h"
+#include "runs/ranks/world.h"
 #include "scenarios/host_files/backends.h"
 
 namespace plumbline {

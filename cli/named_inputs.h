@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/args.h"
-#include "cli/history.h"
+#include "runs/history.h"
 
 namespace plumbline {
 

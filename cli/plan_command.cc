@@ -2,13 +2,13 @@
 
 #include "cli/commands.h"
 #include "cli/core_places.h"
-#include "cli/memory_check.h"
 #include "cli/options_source.h"
 #include "cli/plan_text.h"
 #include "cli/rule_source.h"
 #include "cli/scenario_programs.h"
 #include "cli/scenario_source.h"
 #include "core/json.h"
+#include "runs/hosts/memory_check.h"
 
 namespace plumbline {
 

@@ -5,17 +5,18 @@
 #include <utility>
 
 #include "cli/core_places.h"
-#include "cli/interrupts.h"
-#include "cli/memory_check.h"
+#include "cli/launch_call.h"
 #include "cli/options_source.h"
-#include "cli/port_window.h"
-#include "cli/run_folder.h"
 #include "cli/scenario_programs.h"
 #include "cli/scenario_source.h"
 #include "core/clock.h"
 #include "core/text_file.h"
 #include "launch/leftovers.h"
 #include "reports/run_folder.h"
+#include "runs/hosts/memory_check.h"
+#include "runs/hosts/port_window.h"
+#include "runs/interrupts.h"
+#include "runs/run_folder.h"
 #include "scenarios/runner.h"
 
 namespace plumbline {
@@ -161,8 +162,8 @@ std::optional<PreparedRun> prepare_run(const std::optional<LauncherPlace>& place
   PreparedRun run;
   run.scenario = std::move(*scenario);
   run.options = std::move(*options);
-  const Status hosts =
-      place ? take_launched(run, *place, args, context) : exclude_hosts(args, run.scenario.hosts);
+  const Status hosts = place ? take_launched(run, *place, args, context)
+                             : exclude_hosts(args.all("exclude"), run.scenario.hosts);
   if (!hosts) {
     usage_failure(context, hosts.error());
     code = launch_exit_code(hosts.error());

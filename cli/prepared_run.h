@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "cli/args.h"
-#include "cli/folder_lock.h"
-#include "cli/launched.h"
-#include "cli/port_claims.h"
 #include "cli/rule_source.h"
 #include "core/options/options.h"
 #include "reports/report.h"
+#include "runs/folder_lock.h"
+#include "runs/hosts/port_claims.h"
+#include "runs/ranks/launched.h"
 #include "scenarios/plan.h"
 #include "scenarios/soak.h"
 

@@ -8,12 +8,12 @@
 #include "cli/commands.h"
 #include "cli/kept_rules.h"
 #include "cli/report_output.h"
-#include "cli/run_folder.h"
 #include "core/options/options.h"
 #include "core/printable.h"
 #include "reports/read_input.h"
 #include "reports/report.h"
 #include "reports/run_folder.h"
+#include "runs/run_folder.h"
 
 namespace plumbline {
 namespace {

@@ -9,9 +9,7 @@
 #include <filesystem>
 #include <set>
 
-#include "cli/history.h"
 #include "cli/named_inputs.h"
-#include "cli/run_folder.h"
 #include "core/json.h"
 #include "core/number.h"
 #include "core/record/record.h"
@@ -21,6 +19,8 @@
 #include "reports/document.h"
 #include "reports/text.h"
 #include "reports/utc.h"
+#include "runs/history.h"
+#include "runs/run_folder.h"
 
 namespace plumbline {
 namespace {

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <set>
 
-#include "cli/run_folder.h"
 #include "cli/scenario_source.h"
 #include "cli/vocabulary.h"
 #include "core/json.h"
@@ -14,6 +13,7 @@
 #include "reports/metrics.h"
 #include "reports/read_input.h"
 #include "reports/text.h"
+#include "runs/run_folder.h"
 #include "scenarios/read_expect.h"
 
 namespace plumbline {

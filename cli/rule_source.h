@@ -13,8 +13,6 @@
 
 namespace plumbline {
 
-inline constexpr const char* kRulesFile = "rules.json";  // beside records.jsonl
-
 // These rules and those of --rules; --baseline holds for rules that name none. nullopt after
 // printing why: a file cannot be read, a rule is wrong, a baseline is missing.
 std::optional<RuleRequest> read_rules(std::vector<Rule> own, const Args& args, Context& context);

@@ -9,14 +9,12 @@
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
-#include "cli/interrupts.h"
-#include "cli/launched.h"
+#include "cli/launch_call.h"
 #include "cli/named_inputs.h"
 #include "cli/options_source.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
 #include "cli/repeat_run.h"
-#include "cli/run_folder.h"
 #include "cli/run_session.h"
 #include "cli/scenario_programs.h"
 #include "cli/scenario_source.h"
@@ -25,6 +23,8 @@
 #include "cli/vocabulary.h"
 #include "core/sha256.h"
 #include "launch/leftovers.h"
+#include "runs/interrupts.h"
+#include "runs/run_folder.h"
 
 namespace plumbline {
 namespace {

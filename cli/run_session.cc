@@ -319,7 +319,8 @@ std::optional<int> RunSession::reach_agents_of(const std::string& program,
 }
 
 void RunSession::ready_ranks(const std::string& run_id, const Logger& log, Progress& progress) {
-  notices_.emplace((fs::path(run_.folder) / kEventsFile).string(), run_id, progress);
+  notices_.emplace((fs::path(run_.folder) / kEventsFile).string(), run_id,
+                   [&progress](const std::string& line) { progress.line(line); });
   const auto notice = [this](const std::string& text) { notices_->tell(text); };
   WorldSpec spec{reach_, run_.scenario.hosts, run_.options, context_.argv, run_.plan.hash,
                  &log,   run_.launched.get()};

@@ -6,15 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "cli/agent_set.h"
-#include "cli/doctor_run.h"
-#include "cli/history.h"
 #include "cli/prepared_run.h"
 #include "cli/progress.h"
-#include "cli/reach.h"
-#include "cli/run_notices.h"
-#include "cli/traced_runner.h"
-#include "cli/world.h"
+#include "runs/doctor_run.h"
+#include "runs/history.h"
+#include "runs/hosts/agent_set.h"
+#include "runs/hosts/reach.h"
+#include "runs/ranks/world.h"
+#include "runs/run_notices.h"
+#include "runs/traced_runner.h"
 
 namespace plumbline {
 

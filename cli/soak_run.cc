@@ -9,10 +9,10 @@
 #include <mutex>
 #include <utility>
 
-#include "cli/watched_hosts.h"
 #include "core/clock.h"
 #include "core/record/event.h"
 #include "probes/gather/host_watcher.h"
+#include "runs/hosts/watched_hosts.h"
 
 namespace plumbline {
 namespace {

@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
-#include "cli/agent_set.h"
 #include "cli/args.h"
 #include "cli/progress.h"
 #include "probes/evidence.h"
+#include "runs/hosts/agent_set.h"
 #include "scenarios/soak.h"
 
 namespace plumbline {

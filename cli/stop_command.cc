@@ -5,10 +5,10 @@
 
 #include "cli/commands.h"
 #include "cli/options_source.h"
-#include "cli/reach.h"
 #include "core/command.h"
 #include "launch/leftovers.h"
 #include "launch/process.h"
+#include "runs/hosts/reach.h"
 #include "scenarios/host_files/host_file.h"
 
 namespace plumbline {

@@ -10,13 +10,13 @@
 
 #include "cli/commands.h"
 #include "cli/community.h"
-#include "cli/run_folder.h"
 #include "cli/submit_questions.h"
 #include "core/json.h"
 #include "core/text_file.h"
 #include "reports/publish/bundle_build.h"
 #include "reports/read_input.h"
 #include "reports/text.h"
+#include "runs/run_folder.h"
 
 namespace plumbline {
 namespace {

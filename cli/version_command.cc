@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "cli/build.h"
 #include "cli/commands.h"
 #include "core/host/host.h"
 #include "core/json.h"
 #include "core/record/record.h"
 #include "kernels/kernels.h"
+#include "runs/build.h"
 
 namespace plumbline {
 

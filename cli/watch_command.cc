@@ -10,20 +10,20 @@
 #include <optional>
 
 #include "cli/commands.h"
-#include "cli/doctor_run.h"
-#include "cli/interrupts.h"
 #include "cli/live_screen.h"
 #include "cli/options_source.h"
 #include "cli/scenario_source.h"
 #include "cli/terminal.h"
 #include "cli/watch_json.h"
 #include "cli/watch_view.h"
-#include "cli/watched_hosts.h"
 #include "core/clock.h"
 #include "core/printable.h"
 #include "core/units.h"
 #include "launch/process.h"
 #include "probes/gather/live_watcher.h"
+#include "runs/doctor_run.h"
+#include "runs/hosts/watched_hosts.h"
+#include "runs/interrupts.h"
 
 namespace plumbline {
 namespace {

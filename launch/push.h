@@ -19,7 +19,7 @@ namespace plumbline {
 
 struct PushQuestion {
   bool accept_own = false;  // the program that is there may be used when it is of the same build
-  std::string build;        // ours (cli/build.h)
+  std::string build;        // ours (runs/build.h)
   std::string program;      // the path that would be started there
   std::map<std::string, std::string> hashes;  // machine -> SHA-256 of what we could send it
 };

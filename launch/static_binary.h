@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 
-// Stands in every plumbline before its build (cli/build.cc). A macro, to be joined to it at
+// Stands in every plumbline before its build (runs/build.cc). A macro, to be joined to it at
 // compile time.
 #define PLUMBLINE_BUILD_MARK "plumbline-build:"
 

@@ -39,8 +39,11 @@ const std::map<std::string, std::set<std::string>>& picture() {
       {"launch", {"transport", "core"}},
       {"workloads", {"collectives", "kernels", "core"}},
       {"scenarios", {"probes", "collectives", "workloads", "launch", "transport", "core"}},
+      {"runs",
+       {"scenarios", "probes", "collectives", "workloads", "launch", "reports", "kernels",
+        "transport", "core"}},
       {"cli",
-       {"scenarios", "reports", "workloads", "launch", "probes", "collectives", "kernels",
+       {"runs", "scenarios", "reports", "workloads", "launch", "probes", "collectives", "kernels",
         "transport", "lab", "core"}},
       {"benchmarks", {"collectives", "kernels", "transport", "launch", "core"}},
   };
@@ -165,6 +168,8 @@ TEST(include_direction, refuses_an_include_that_goes_uphill) {
       ElementsAre(HasSubstr("core/stats/stats.cc:2: goes uphill")));
   EXPECT_THAT(judge_source("probes/a.cc", "#include \"launch/rank_set.h\"\n").size(), 1);
   EXPECT_THAT(judge_source("reports/a.cc", "  #  include \"probes/probe.h\"\n").size(), 1);
+  EXPECT_THAT(judge_source("runs/ranks/world.cc", "#include \"cli/args.h\"\n").size(), 1);
+  EXPECT_THAT(judge_source("scenarios/runner.cc", "#include \"runs/folder_lock.h\"\n").size(), 1);
   EXPECT_THAT(judge_source("kernels/a.h", "#include \"units.h\"\n"),
               ElementsAre(HasSubstr("does not start with a folder")));
 }

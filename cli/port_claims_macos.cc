@@ -1,8 +1,0 @@
-#include "cli/port_claims.h"
-
-namespace plumbline {
-
-// No names without files that end with their process: ranks that find a port taken move on.
-bool PortClaims::take(int, int) { return true; }
-
-}  // namespace plumbline

@@ -1,0 +1,47 @@
+// Diagnosing for commands: turns a scenario's hosts and options into a job, starts the agents, and
+// runs the probes.
+#pragma once
+
+#include <functional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "core/options/options.h"
+#include "probes/probe.h"
+#include "reports/doctor.h"
+#include "runs/hosts/agent_set.h"
+#include "scenarios/scenario.h"
+
+namespace plumbline {
+
+struct DiagnoseRequest {
+  const Scenario* scenario = nullptr;
+  const OptionSet* options = nullptr;
+  std::string program;  // path of plumbline, for agents
+  int ranks = 2;
+  std::vector<int> ports;            // of the window; empty = port_base and one per rank
+  std::vector<ProbeCallSpec> calls;  // empty = the whole ladder
+  bool deep = false;
+  int64_t idle_s = 0;  // connections lie idle for so long and are used again; 0 = none
+  int64_t limit_ms = 120'000;
+  std::string trace_folder;
+  std::string keep_traces = "never";
+  std::function<void(const std::string&)> progress;
+};
+
+// "10.10.0.1/24" as an address; without a slash the prefix is 0 (unknown).
+NicAddress data_address(const std::string& text);
+std::vector<std::string> host_names(const Scenario& scenario);
+// What the job needs, from its files and options alone.
+Job job_of(const DiagnoseRequest& request);
+// Agents already started.
+ProbeResult diagnose(const DiagnoseRequest& request, const AgentSet& agents);
+DoctorReport report_of(const ProbeResult& result);
+// Findings, failed checks that none explains, and how many checks passed, as a few lines.
+void print_findings(const ProbeResult& result, std::ostream& out);
+// Something is broken, by the one definition (core/diagnosis/health.h): a run is not started, and
+// ends with 2.
+bool has_failure(const ProbeResult& result);
+
+}  // namespace plumbline

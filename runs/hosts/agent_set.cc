@@ -1,0 +1,198 @@
+#include "runs/hosts/agent_set.h"
+
+#include <algorithm>
+
+#include "core/command.h"
+#include "core/json.h"
+#include "core/json_trouble.h"
+#include "core/side_by_side.h"
+#include "scenarios/host_files/find_data.h"
+
+namespace plumbline {
+namespace {
+
+constexpr int64_t kStartMs = 8000;
+constexpr int64_t kEndMs = 1000;
+
+std::map<std::string, std::string> shared_options(const OptionSet& options) {
+  std::map<std::string, std::string> out;
+  for (const auto& [name, value] : options.values()) out[name] = value.value;
+  return out;
+}
+
+}  // namespace
+
+AgentSet::AgentSet(const std::vector<ScenarioHost>& hosts, const Reach& reach,
+                   const OptionSet& options)
+    : reach_(reach), hosts_(hosts), options_(shared_options(options)) {
+  started_.resize(hosts.size());
+  std::vector<AgentPlace> places;
+  std::vector<size_t> reachable;
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    const ScenarioHost& host = hosts[i];
+    const bool remote = !host.ssh.empty();
+    if (!host.local && host.netns.empty() && !remote) continue;
+    if (const auto found = reach.not_pushed.find(host.name); found != reach.not_pushed.end()) {
+      started_[i].cause = found->second.cause;
+      started_[i].error = found->second;
+      continue;
+    }
+    reachable.push_back(i);
+    places.push_back(place_of(i));
+  }
+  auto started = start_agents(places, options_, Deadline::after_ms(kStartMs));
+  for (size_t i = 0; i < started.size(); ++i) started_[reachable[i]] = std::move(started[i]);
+}
+
+AgentPlace AgentSet::place_of(size_t host) const {
+  const ScenarioHost& where = hosts_[host];
+  return {where.name, command_on(where, reach_, "agent"), !where.ssh.empty()};
+}
+
+AgentStart AgentSet::start_again(size_t host, Deadline deadline) const {
+  return std::move(start_agents({place_of(host)}, options_, deadline).front());
+}
+
+AgentSet::~AgentSet() {
+  end_agents(started_);
+  // Side by side: each may take a round trip.
+  std::vector<const ScenarioHost*> connected;
+  for (const ScenarioHost& host : hosts_) {
+    if (!host.ssh.empty() && !reach_.control.path.empty()) connected.push_back(&host);
+  }
+  side_by_side(connected.size(), [&](size_t i) {
+    // Where there is no connection any more, there is nothing to end.
+    static_cast<void>(run_command(ssh_end_command(ssh_target(*connected[i], reach_)),
+                                  Deadline::after_ms(kEndMs)));
+  });
+}
+
+std::vector<std::optional<Expected<nlohmann::json>>> AgentSet::ask_all(
+    const std::string& request) const {
+  const Deadline deadline = Deadline::after_ms(kStartMs);
+  std::vector<int64_t> tickets(hosts_.size());
+  for (size_t i = 0; i < hosts_.size(); ++i) {
+    HostAgent* agent = started_[i].agent.get();
+    if (agent != nullptr) tickets[i] = agent->ask(request, nlohmann::json::object(), deadline);
+  }
+  std::vector<std::optional<Expected<nlohmann::json>>> replies(hosts_.size());
+  for (size_t i = 0; i < hosts_.size(); ++i) {
+    HostAgent* agent = started_[i].agent.get();
+    if (agent != nullptr) replies[i] = agent->reply(tickets[i]);
+  }
+  return replies;
+}
+
+HostMemory AgentSet::memory() const {
+  HostMemory known;
+  const auto replies = ask_all("memory");
+  for (size_t i = 0; i < hosts_.size(); ++i) {
+    if (!replies[i] || !*replies[i]) continue;
+    HostFacts facts;
+    try {
+      get_field(**replies[i], "available_bytes", facts.memory_available_bytes);
+      get_field(**replies[i], "machine", facts.boot_id);
+    } catch (const nlohmann::json::exception&) {
+      continue;
+    }
+    known.emplace(hosts_[i].name, std::move(facts));
+  }
+  return known;
+}
+
+tl::expected<std::vector<ScenarioHost>, std::vector<Error>> AgentSet::find_data_addresses() const {
+  if (!wants_data_addresses(hosts_) || first_failure()) return hosts_;
+  const auto replies = ask_all("nics");
+  std::vector<std::vector<Nic>> nics(hosts_.size());
+  for (size_t i = 0; i < hosts_.size(); ++i) {
+    if (!replies[i]) continue;
+    if (!*replies[i]) return tl::unexpected(std::vector<Error>{replies[i]->error()});
+    try {
+      nics[i] = (*replies[i])->get<std::vector<Nic>>();
+    } catch (const nlohmann::json::exception& bad) {
+      return tl::unexpected(
+          std::vector<Error>{{ErrorCode::kProtocol,
+                              "the agent on " + hosts_[i].name +
+                                  " describes its interfaces with nonsense: " + json_trouble(bad),
+                              0, "", "rank.agent_lost"}});
+    }
+  }
+  auto found = find_data(hosts_, nics);
+  if (found) return std::move(*found);
+  std::vector<Error> errors;
+  for (const ScenarioProblem& problem : found.error()) {
+    errors.push_back({ErrorCode::kConfig, problem.where + ": " + problem.message, 0, problem.hint,
+                      "ip.missing"});
+  }
+  return tl::unexpected(std::move(errors));
+}
+
+std::optional<Error> AgentSet::first_failure() const {
+  for (const AgentStart& start : started_) {
+    if (start.agent == nullptr && !start.cause.empty()) return start.error;
+  }
+  return std::nullopt;
+}
+
+void AgentSet::put(size_t host, AgentStart start) { started_[host] = std::move(start); }
+
+std::vector<HostAgent*> AgentSet::agents() const {
+  std::vector<HostAgent*> out;
+  for (const AgentStart& start : started_) out.push_back(start.agent.get());
+  return out;
+}
+
+namespace {
+
+// What all hosts' environments say alike is no drift between them: the job's own flags and files
+// may well overrule it.
+void drop_what_all_agree_on(std::vector<HostEvidence>& hosts) {
+  std::vector<HostEvidence*> asked;
+  for (HostEvidence& host : hosts) {
+    if (host.source == "agent") asked.push_back(&host);
+  }
+  if (asked.empty()) return;
+  const std::map<std::string, std::string> first = asked[0]->config;
+  for (const auto& option : first) {
+    const std::string& name = option.first;
+    const std::string& value = option.second;
+    const bool everywhere = std::all_of(asked.begin(), asked.end(), [&](const HostEvidence* host) {
+      const auto found = host->config.find(name);
+      return found != host->config.end() && found->second == value;
+    });
+    for (HostEvidence* host : asked) {
+      if (everywhere) host->config.erase(name);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<HostEvidence> AgentSet::greetings() const {
+  std::vector<HostEvidence> out;
+  for (size_t i = 0; i < started_.size(); ++i) {
+    const AgentStart& start = started_[i];
+    HostEvidence host;
+    host.name = hosts_[i].name;
+    host.version = start.hello.version;
+    host.build = start.hello.build;
+    host.agent_pid = start.hello.pid;
+    host.config = start.hello.config;
+    host.uid = start.hello.uid;
+    if (start.agent != nullptr) {
+      host.source = "agent";
+      host.clock_offset_ns = start.hello.clock_offset_ns;
+      host.clock_uncertainty_ns = start.hello.clock_uncertainty_ns;
+    } else if (start.cause.empty()) {
+      host.agent_error = "no agent there: its side is judged from the others only";
+    } else {
+      host.agent_cause = start.cause;
+      host.agent_error = start.error.message();
+    }
+    out.push_back(std::move(host));
+  }
+  drop_what_all_agree_on(out);
+  return out;
+}
+
+}  // namespace plumbline

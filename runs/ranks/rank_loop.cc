@@ -1,0 +1,413 @@
+// A rank ends when its input ends, whatever it is doing, so that nothing is left behind when the
+// coordinator dies.
+
+#include "runs/ranks/rank_loop.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <csignal>
+#include <deque>
+#include <iostream>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "collectives/links/link_measure.h"
+#include "collectives/schedule.h"
+#include "core/host/own_memory.h"
+#include "core/units.h"
+#include "launch/affinity.h"
+#include "launch/line_io.h"
+#include "runs/ranks/protocol.h"
+#include "transport/tcp/tcp.h"
+
+namespace plumbline {
+namespace {
+
+// A stopped rank of the start before goes when its host sees that nobody asks for it any more.
+constexpr int64_t kPortWaitMs = 2000;
+
+// The group that this rank is in or is making, as far as the coordinator may want it ended while
+// the rank's own thread waits in it. Thread-safe.
+class CurrentGroup {
+ public:
+  // Another group is asked for: what was said before concerned the one before.
+  void ask() {
+    const std::scoped_lock lock(mutex_);
+    control_.reset();
+    given_up_.reset();
+  }
+  void started(const std::shared_ptr<ControlPlane>& control) {
+    const std::scoped_lock lock(mutex_);
+    control_ = control;
+    if (given_up_) control->give_up(*given_up_);
+  }
+  void give_up(const Error& error) {
+    const std::scoped_lock lock(mutex_);
+    given_up_ = error;
+    if (const auto control = control_.lock()) control->give_up(error);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::weak_ptr<ControlPlane> control_;
+  std::optional<Error> given_up_;
+};
+
+OptionSet options_from(const std::map<std::string, OptionValue>& values) {
+  OptionSet options;
+  for (const auto& [name, value] : values) {
+    if (options.text(name) == value.value && options.origin(name) == value.origin) continue;
+    // The coordinator resolved them all: a value that is refused here would be another build, and
+    // that the handshake tells.
+    if (Expected<OptionSet> with = options.with(name, value.value, value.origin)) {
+      options = std::move(*with);
+    }
+  }
+  return options;
+}
+
+// The way back to the coordinator. Thread-safe: lines stay whole.
+class Answers {
+ public:
+  explicit Answers(int to) : to_(to) {}
+  void send(const Message& message) {
+    const std::string text = encode(message) + "\n";
+    const std::scoped_lock lock(mutex_);
+    for (size_t done = 0; done < text.size();) {
+      const ssize_t n = ::write(to_, text.data() + done, text.size() - done);
+      // The reader of requests notices the same and ends this process.
+      if (n < 0 && errno != EINTR) return;
+      if (n > 0) done += static_cast<size_t>(n);
+    }
+  }
+
+ private:
+  const int to_;
+  std::mutex mutex_;
+};
+
+// Reads requests on its own thread, so that an interrupt or the end of the input is noticed during
+// an operation. Until there is a group whose ranks hear one another, that thread tells the
+// coordinator now and then that this one lives.
+class Requests {
+ public:
+  // `lost_status`: with which the process ends when the input does so without a word. `lease_ms`:
+  // it also ends when nothing has come for so long; 0 = only with the input.
+  Requests(int fd, Answers& answers, int lost_status, int64_t lease_ms)
+      : fd_(fd), answers_(answers), lost_status_(lost_status), lease_ms_(lease_ms), reader_([this] {
+          read();
+        }) {
+    reader_.detach();
+  }
+  CurrentGroup& group() { return group_; }
+
+  Message next() {
+    std::unique_lock lock(mutex_);
+    arrived_.wait(lock, [&] { return !queue_.empty(); });
+    Message message = std::move(queue_.front());
+    queue_.pop_front();
+    return message;
+  }
+  bool interrupted() const { return interrupted_.load(std::memory_order_relaxed); }
+
+ private:
+  void read() {
+    if (lease_ms_ > 0) std::thread([this] { watch_lease(); }).detach();
+    LineBuffer lines(kMaxLine);
+    std::array<char, 65536> chunk;
+    while (true) {
+      beat_until_readable();
+      const ssize_t n = ::read(fd_, chunk.data(), chunk.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) break;
+      heard_ns_.store(monotonic_ns(), std::memory_order_relaxed);
+      lines.feed({chunk.data(), static_cast<size_t>(n)});
+      while (const std::optional<std::string> line = lines.next()) {
+        if (!take(*line)) std::_Exit(lost_status_);
+      }
+    }
+    // No coordinator any more. Sockets close with the process; peers are told by that.
+    if (lost_status_ != 0) std::cerr << "plumbline rank: the coordinator (rank 0) has gone\n";
+    std::_Exit(lost_status_);
+  }
+
+  void beat_until_readable() {
+    pollfd entry{fd_, POLLIN, 0};
+    while (beat_ms_ > 0 && poll(&entry, 1, next_beat_.poll_timeout_ms(beat_ms_)) <= 0) {
+      if (!next_beat_.passed()) continue;
+      next_beat_ = Deadline::after_ms(beat_ms_);
+      answers_.send(AliveMessage{});
+    }
+  }
+
+  // false = nothing of ours.
+  bool take(const std::string& line) {
+    Expected<Message> message = decode(line);
+    if (!message) {
+      std::cerr << "plumbline rank: " << message.error().message() << "\n";
+      return false;
+    }
+    if (std::holds_alternative<AliveMessage>(*message)) return true;
+    if (std::holds_alternative<DismissMessage>(*message)) std::_Exit(0);
+    if (std::holds_alternative<InterruptMessage>(*message)) {
+      interrupted_.store(true, std::memory_order_relaxed);
+      return true;
+    }
+    if (const auto* end = std::get_if<GiveUpMessage>(&*message)) {
+      group_.give_up(end->error);
+      return true;
+    }
+    const auto* setup = std::get_if<SetupMessage>(&*message);
+    if (setup != nullptr) group_.ask();
+    if (!std::holds_alternative<ConnectMessage>(*message)) {
+      beat_ms_ = setup == nullptr ? 0 : beats_of(*setup);
+      next_beat_ = Deadline::after_ns(0);
+    }
+    const std::scoped_lock lock(mutex_);
+    queue_.push_back(std::move(*message));
+    arrived_.notify_one();
+    return true;
+  }
+
+  static int beats_of(const SetupMessage& setup) {
+    return static_cast<int>(options_from(setup.options).integer("heartbeat_interval_ms"));
+  }
+
+  // A network that died says nothing, and so does a coordinator behind it.
+  void watch_lease() const {
+    constexpr int kLookMs = 500;
+    while (monotonic_ns() - heard_ns_.load(std::memory_order_relaxed) < lease_ms_ * kMillisecond) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(kLookMs));
+    }
+    std::cerr << "plumbline rank: heard nothing from the coordinator for " << lease_ms_ / 1000
+              << " s\n";
+    std::_Exit(lost_status_);
+  }
+
+  static constexpr size_t kMaxLine = 64u << 20;  // bytes
+  const int fd_;
+  Answers& answers_;
+  const int lost_status_;
+  const int64_t lease_ms_;
+  int beat_ms_ = 0;  // between two beats; 0 = none
+  Deadline next_beat_ = Deadline::after_ns(0);
+  std::atomic<int64_t> heard_ns_{monotonic_ns()};
+  CurrentGroup group_;
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::deque<Message> queue_;
+  std::atomic<bool> interrupted_{false};
+  std::thread reader_;
+};
+
+// Addresses really used, told by the lower rank of each pair.
+void add_path(const Group& group, Resolved& resolved) {
+  const auto streams = group.stream_stats();
+  for (size_t peer = 0; peer < streams.size(); ++peer) {
+    if (!streams[peer]) continue;
+    resolved.congestion_control = streams[peer]->congestion_control;
+    if (static_cast<int>(peer) < group.rank()) continue;
+    resolved.address_pairs.push_back(std::to_string(group.rank()) + "-" + std::to_string(peer) +
+                                     " " + streams[peer]->local + ">" + streams[peer]->remote);
+  }
+}
+
+class Rank {
+ public:
+  Rank(int from, int to, std::optional<Digest> secret, int lost_status, int64_t lease_ms)
+      : answers_(to), requests_(from, answers_, lost_status, lease_ms), secret_(secret) {}
+
+  // Until the input ends. Errors of the group are answered, then the coordinator ends this process.
+  [[noreturn]] void serve() {
+    while (true) {
+      const Message message = requests_.next();
+      if (const auto* setup = std::get_if<SetupMessage>(&message)) {
+        report(with_memory("to begin", [&] { return listen(*setup); }));
+      } else if (const auto* connect = std::get_if<ConnectMessage>(&message)) {
+        report(with_memory("to connect", [&] { return join(*connect); }));
+      } else if (const auto* run = std::get_if<RunMessage>(&message)) {
+        const Cell& cell = run->cell;
+        report(with_memory(
+            fmt::format("for {} {} of {}", cell.kind, cell.op, format_bytes(cell.bytes)),
+            [&] { return measure_cell(*run); }));
+      } else if (std::holds_alternative<LeaveMessage>(message)) {
+        leave();
+        answers_.send(LeftMessage{refused_.take()});
+      } else {
+        report(fail(ErrorCode::kProtocol, "unexpected request"));
+      }
+    }
+  }
+
+ private:
+  void report(const Status& status) {
+    if (!status) answers_.send(ErrorMessage{status.error(), refused_.take()});
+  }
+
+  // Out of the group, as if just started; the process stays for the next one.
+  void leave() {
+    executor_.reset();
+    group_.reset();
+    listener_.reset();
+  }
+
+  Status listen(const SetupMessage& setup) {
+    leave();
+    setup_ = setup;
+    if (secret_) setup_.token = hmac_sha256(*secret_, setup.token);
+    ReadyMessage ready;  // its facts are read before binding, which would leave one usable core
+    ready.facts = read_host_facts();
+    options_ = options_from(setup.options);
+    LogLevel level = LogLevel::kWarn;
+    log_level_from(options_.text("log_level"), level);
+    log_.emplace("rank " + std::to_string(setup.rank), level);
+    for (const auto& [name, value] : options_.values()) {
+      log_->info(name + " = " + value.value + " (" + value.origin + ")");
+    }
+    Expected<const KernelSet*> kernels = select_kernels(options_.text("kernel"));
+    if (!kernels) return fail(kernels.error());
+    kernels_ = *kernels;
+    Expected<std::unique_ptr<TcpListener>> listener =
+        TcpListener::open(setup.addresses, setup.port, options_, Deadline::after_ms(kPortWaitMs));
+    if (!listener) return fail(listener.error());
+    listener_ = std::move(*listener);
+    ready.endpoint = listener_->endpoint();
+    ready.endpoint.rank = setup.rank;
+    ready.endpoint.host = setup.host;
+    ready.version = PLUMBLINE_VERSION;
+    cores_usable_ = ready.facts.cores_usable;
+    answers_.send(ready);
+    return {};
+  }
+
+  // Only this machine knows its own CPUs, and only the coordinator who else runs on them.
+  Status bind(const ConnectMessage& connect) {
+    const std::vector<int> chosen = choose_cpus(options_.text("bind_to"), cpus_by_preference(),
+                                                connect.ranks_on_machine, connect.cpu_offset);
+    cpu_ = chosen[static_cast<size_t>(connect.slot)];
+    const Status bound = cpu_ < 0 ? Status{} : bind_to_cpu(cpu_);
+    affinity_ = own_affinity();
+    return bound;
+  }
+
+  Status join(const ConnectMessage& connect) {
+    if (const Status bound = bind(connect); !bound) return bound;
+    GroupSpec spec;
+    spec.rank = setup_.rank;
+    spec.size = setup_.size;
+    spec.id = setup_.group;
+    spec.endpoints = connect.endpoints;
+    spec.apart = connect.apart;
+    spec.token = setup_.token;
+    spec.options = &options_;
+    spec.agreement = "plan=" + setup_.plan_hash + "\n";
+    spec.log = &*log_;
+    spec.refused = &refused_;
+    spec.started = [this](const auto& control) { requests_.group().started(control); };
+    spec.crc32c = kernels_->crc32c;
+    spec.cores_usable = cores_usable_;
+    spec.ranks_on_host = connect.ranks_on_machine;
+    // The coordinator has refused any other.
+    const auto transport = find_transport(options_.text("transport"));
+    if (!transport) return fail(transport.error());
+    tree_.clear();
+    if (!connect.apart.empty()) {
+      Expected<std::vector<int>> tree = spanning_tree(setup_.size, connect.apart);
+      if (!tree) return fail(tree.error());
+      tree_ = std::move(*tree);
+    }
+    Expected<std::unique_ptr<Group>> group = open_tcp_group(spec, std::move(listener_));
+    if (!group) return fail(group.error());
+    group_ = std::move(*group);
+    endpoints_ = connect.endpoints;
+    executor_.emplace(*group_, *kernels_);
+    clocks_.emplace(*group_);
+    answers_.send(ConnectedMessage{refused_.take()});
+    return {};
+  }
+
+  // Memory that is gone after all (others took it, a limit that nobody told us) is an error like
+  // any other.
+  template <typename Work>
+  Status with_memory(const std::string& purpose, const Work& work) const {
+    try {
+      return work();
+    } catch (const std::bad_alloc&) {
+    } catch (const std::length_error&) {
+    }
+    return fail(ErrorCode::kSystem,
+                fmt::format("rank {} on {} got no memory {}", setup_.rank, setup_.host, purpose),
+                "take smaller sizes or fewer ranks a host, or free memory there");
+  }
+
+  Status measure_cell(const RunMessage& run) {
+    if (!executor_) return fail(ErrorCode::kProtocol, "asked to measure before being connected");
+    MeasureContext context;
+    context.group = group_.get();
+    context.executor = &*executor_;
+    context.kernels = kernels_;
+    context.options = &options_;
+    context.clocks = &*clocks_;
+    context.host = setup_.host;
+    context.endpoints = &endpoints_;
+    if (!tree_.empty()) context.tree = &tree_;
+    context.interrupted = [this] { return requests_.interrupted(); };
+    const std::string& kind = run.cell.kind;
+    Expected<Measurement> measured = kind == "roof" ? measure_roof(run.cell, run.settings, context)
+                                     : kind == "link"
+                                         ? measure_links(run.cell, run.settings, context)
+                                         : measure(run.cell, run.settings, context);
+    if (!measured) return fail(measured.error());
+    add_path(*group_, measured->resolved);
+    for (PerRank& mine : measured->per_rank) {
+      mine.cpu = cpu_;
+      mine.affinity = affinity_.cpus;
+      mine.numa_node = affinity_.numa_node;
+      mine.memory_bytes = resident_bytes();
+    }
+    if (setup_.rank != 0) {
+      // Rank 0 sends the samples, which are the same everywhere.
+      measured->hist = {};
+      measured->samples_ns.clear();
+    }
+    answers_.send(MeasurementMessage{std::move(*measured), refused_.take()});
+    return {};
+  }
+
+  Answers answers_;  // before what speaks through it
+  Requests requests_;
+  const std::optional<Digest> secret_;
+  RefusedTally refused_;  // outlives the groups
+  SetupMessage setup_;
+  OptionSet options_;
+  std::optional<Logger> log_;
+  const KernelSet* kernels_ = nullptr;
+  int cores_usable_ = 1;
+  int cpu_ = -1;       // that we bound it to; -1 = none
+  Affinity affinity_;  // that it really has
+  std::unique_ptr<TcpListener> listener_;
+  std::vector<RankEndpoint> endpoints_;  // of all ranks
+  std::vector<int> tree_;                // empty = all ranks are connected
+  std::unique_ptr<Group> group_;
+  std::optional<Executor> executor_;
+  std::optional<ClockSync> clocks_;
+};
+
+}  // namespace
+
+void serve_rank(int from, int to, std::optional<Digest> secret, int lost_status, int64_t lease_ms) {
+  std::signal(SIGPIPE, SIG_IGN);
+  Rank rank(from, to, secret, lost_status, lease_ms);
+  rank.serve();
+}
+
+}  // namespace plumbline

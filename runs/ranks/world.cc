@@ -1,0 +1,464 @@
+#include "runs/ranks/world.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "collectives/cell_limit.h"
+#include "collectives/links/link_measure.h"
+#include "core/host/resource_hint.h"
+#include "core/record/stated_speeds.h"
+#include "runs/hosts/memory_check.h"
+#include "runs/hosts/port_window.h"
+#include "runs/interrupts.h"
+#include "runs/ranks/link_pairs.h"
+#include "scenarios/placement.h"
+#include "transport/address.h"
+
+namespace plumbline {
+namespace {
+
+constexpr int kStopPoliteMs = 300;
+constexpr int64_t kLeaveMs = 10'000;
+// For the other ranks once one has answered with an error: they have been told, and say soon what
+// they know of it.
+constexpr int64_t kToldNs = 500 * kMillisecond;
+constexpr int kMostWindows = 4;  // of ports, tried before a world of ranks is given up
+
+// The most telling of several errors: a death or a named divergence before a relayed abort, and
+// that before a bare timeout.
+const Error& first_fault(const std::vector<Error>& errors) {
+  const auto weight = [](const Error& e) {
+    if (e.cause == "rank.dead" && e.code == ErrorCode::kPeerLost) return 0;
+    if (!resource_hint(e.sys_errno).empty()) return 1;  // others only miss this rank
+    if (e.code == ErrorCode::kMismatch || e.code == ErrorCode::kWrongData) return 1;
+    if (e.cause == "rank.late") return 4;
+    return e.code == ErrorCode::kAborted ? 3 : 2;
+  };
+  return *std::min_element(errors.begin(), errors.end(),
+                           [&](const Error& a, const Error& b) { return weight(a) < weight(b); });
+}
+
+uint32_t fresh_verify_seed() {
+  const Digest random = random_token();
+  uint32_t seed = 1;  // never 0, which stands for none
+  for (size_t i = 0; i + 1 < sizeof(seed); ++i) {
+    seed = seed << 8 | std::to_integer<uint32_t>(random[i]);
+  }
+  return seed;
+}
+
+}  // namespace
+
+World::World(WorldSpec spec) : spec_(std::move(spec)), token_(random_token()) {}
+
+World::~World() { stop(); }
+
+void World::stop() {
+  if (spec_.launched != nullptr) {
+    leave();
+  } else if (own_) {
+    own_->stop(kStopPoliteMs);
+  }
+  own_.reset();
+  ranks_ = nullptr;
+  shape_.reset();
+}
+
+// The ranks of a launcher stay for the next group.
+void World::leave() {
+  if (ranks_ == nullptr || !spec_.launched->broken.empty()) return;
+  const auto count = static_cast<size_t>(ranks_->size());
+  const Expected<std::vector<Message>> left =
+      ask(std::vector<std::string>(count, encode(LeaveMessage{})), kLeaveMs, kLeaveMs);
+  if (!left) spec_.launched->broken = left.error().message();
+}
+
+bool World::interrupted() const { return interrupts() > 0; }
+
+Status World::ensure_world(const WorldShape& world) {
+  WorldShape fits = world;
+  if (shape_) fits.params = shape_->params;
+  if (shape_ && *shape_ == fits) return {};
+  fits.params.clear();
+  return start(fits);
+}
+
+SetupMessage World::setup_for(int rank, const OptionSet& options, int port_base) const {
+  const ScenarioHost& host = spec_.hosts[placement_[static_cast<size_t>(rank)]];
+  SetupMessage setup;
+  setup.rank = rank;
+  setup.size = static_cast<int>(placement_.size());
+  setup.group = group_;
+  setup.token = token_;
+  setup.plan_hash = spec_.plan_hash;
+  setup.host = host.name;
+  setup.port = static_cast<uint16_t>(port_base + rank);
+  setup.options = options.values();
+  if (spec_.launched != nullptr) {
+    const LaunchedRank& launched = spec_.launched->ranks[members_[static_cast<size_t>(rank)]];
+    setup.addresses = launched.addresses;
+    // Remote ranks derive the token from what travels and the secret of the rendezvous.
+    if (!launched.remote) setup.token = hmac_sha256(spec_.launched->secret, token_);
+    setup.options["bind_to"] = {"none", "launcher"};  // which has placed and bound the ranks
+    return setup;
+  }
+  for (const std::string& text : host.data) {
+    setup.addresses.push_back(rank_address(text, host.interface));
+  }
+  return setup;
+}
+
+Status World::start(const WorldShape& shape) {
+  stop();
+  OptionSet options = spec_.options;
+  if (shape.transport != "auto") {
+    Expected<OptionSet> with = options.with("transport", shape.transport, "cell");
+    if (!with) return fail(with.error());
+    options = std::move(*with);
+  }
+  for (const auto& [name, value] : shape.params) {
+    Expected<OptionSet> with = options.with(name, value, "cell");
+    if (!with) return fail(with.error());
+    options = std::move(*with);
+  }
+  if (const Status placed = assign_hosts(shape); !placed) return placed;
+  // Between the check of a window and the ranks' own listening somebody may take a port: where the
+  // window is ours to choose, we look again.
+  for (int windows = 1;; ++windows) {
+    const Expected<int> port_base = choose_ports(options);
+    const Status connected =
+        port_base ? connect(options, *port_base) : Status(fail(port_base.error()));
+    if (connected) {
+      shape_ = shape;
+      return {};
+    }
+    if (connected.error().cause != "tcp.port_in_use" || windows == kMostWindows) return connected;
+    const bool ours = options.text("port_base") == "auto" ||
+                      (spec_.launched == nullptr && may_choose_window(spec_.options, spec_.hosts));
+    if (!ours) return connected;
+    if (const Status left = leave_window(options, connected.error()); !left) return left;
+  }
+}
+
+// Another window for this world and those that follow, and the user is told.
+Status World::leave_window(OptionSet& options, const Error& why) {
+  if (options.text("port_base") == "auto") return {};  // chosen anew each time, as was asked for
+  Expected<MovedWindow> free =
+      move_window(spec_.options, spec_.hosts, static_cast<int>(placement_.size()), why, claims());
+  if (!free) return fail(free.error());
+  spec_.options = std::move(free->options);
+  Expected<OptionSet> moved =
+      options.with("port_base", spec_.options.text("port_base"), spec_.options.origin("port_base"));
+  if (!moved) return fail(moved.error());
+  options = std::move(*moved);
+  if (spec_.notice) spec_.notice(free->notice);
+  return {};
+}
+
+// To each rank: where everybody is, and which of its machine's cores are its own. Namespaces and
+// containers of one machine share its cores, and its boot id.
+Expected<std::vector<std::string>> World::connect_lines(const std::vector<Message>& ready,
+                                                        int port_base) {
+  std::vector<ConnectMessage> connects(ready.size());
+  std::vector<RankEndpoint> endpoints;
+  std::map<std::string, int> ranks_on;
+  std::vector<std::string> machines;
+  for (size_t rank = 0; rank < ready.size(); ++rank) {
+    const auto* answer = std::get_if<ReadyMessage>(&ready[rank]);
+    if (answer == nullptr) return fail(ErrorCode::kProtocol, "a rank answered out of turn");
+    if (answer->version != PLUMBLINE_VERSION) {
+      return fail(Error{ErrorCode::kMismatch,
+                        fmt::format("rank {} on {} is plumbline {}, this is {}", rank,
+                                    answer->endpoint.host, answer->version, PLUMBLINE_VERSION),
+                        0, "install the same version on every host", "config.version_mismatch"});
+    }
+    endpoints.push_back(answer->endpoint);
+    facts_[answer->endpoint.host] = answer->facts;
+    const std::string& boot = answer->facts.boot_id;
+    machines.push_back(boot.empty() ? answer->endpoint.host : boot);
+    connects[rank].slot = ranks_on[machines.back()]++;
+  }
+  std::vector<std::string> lines;
+  constexpr int kOffsets = 100;
+  const std::vector<RankPair> apart = apart_ranks(spec_.hosts, placement_);
+  for (size_t rank = 0; rank < ready.size(); ++rank) {
+    connects[rank].endpoints = endpoints;
+    connects[rank].apart = apart;
+    connects[rank].ranks_on_machine = ranks_on[machines[rank]];
+    connects[rank].cpu_offset = port_base % kOffsets;
+    lines.push_back(encode(connects[rank]));
+  }
+  return lines;
+}
+
+// Which host each rank is on.
+Status World::assign_hosts(const WorldShape& shape) {
+  if (spec_.launched != nullptr) return assign_launched(shape);
+  placement_ = place_ranks(spec_.hosts, shape);
+  return {};
+}
+
+// The launcher decided who runs where; of its ranks those take part, in the order that is asked
+// for.
+Status World::assign_launched(const WorldShape& shape) {
+  const Launched& launched = *spec_.launched;
+  if (!launched.broken.empty()) {
+    return fail(Error{ErrorCode::kAborted,
+                      "the ranks that " + launched.program +
+                          " started cannot be started again after: " + launched.broken,
+                      0, "start the same command again; with --resume, run goes on from there",
+                      ""});
+  }
+  const std::vector<size_t> chosen = hosts_of(spec_.hosts, shape.hosts);
+  std::vector<std::vector<size_t>> on_host(spec_.hosts.size());
+  std::vector<size_t> in_order;
+  for (size_t i = 0; i < launched.ranks.size(); ++i) {
+    const size_t host = launched.ranks[i].host;
+    if (std::find(chosen.begin(), chosen.end(), host) == chosen.end()) continue;
+    on_host[host].push_back(i);
+    in_order.push_back(i);
+  }
+  const auto ranks = static_cast<size_t>(shape.ranks);
+  if (ranks > in_order.size()) {
+    return fail(ErrorCode::kUsage,
+                fmt::format("{} ranks, but {} started {}{}{}", ranks, launched.program,
+                            in_order.size(), shape.hosts.empty() ? "" : " on ", shape.hosts));
+  }
+  members_.clear();
+  placement_.clear();
+  if (shape.distribution.empty()) {
+    in_order.resize(ranks);
+    members_ = in_order;
+    for (const size_t member : members_) placement_.push_back(launched.ranks[member].host);
+    return {};
+  }
+  std::vector<size_t> taken(spec_.hosts.size(), 0);
+  placement_ = place_ranks(spec_.hosts, shape);
+  for (const size_t host : placement_) members_.push_back(on_host[host][taken[host]++]);
+  return {};
+}
+
+// Ports are looked at where we can see them: here.
+Expected<int> World::choose_ports(const OptionSet& options) {
+  const auto ranks = static_cast<int>(placement_.size());
+  if (spec_.launched == nullptr) return choose_port_base(options, spec_.hosts, ranks, claims());
+  std::vector<ScenarioHost> here;
+  if (!spec_.launched->ranks.front().remote) here.push_back(spec_.hosts.front());
+  return choose_port_base(options, here, ranks, claims());
+}
+
+Status World::ready_processes() {
+  if (spec_.launched != nullptr) {
+    ranks_ = spec_.launched->wires.get();
+    ranks_->use(members_);
+    return {};
+  }
+  std::vector<RankPlace> places;
+  for (const size_t index : placement_) {
+    const ScenarioHost& host = spec_.hosts[index];
+    places.push_back({host.name, command_on(host, spec_.reach, "rank"), !host.ssh.empty()});
+  }
+  Expected<std::unique_ptr<RankSet>> set =
+      RankSet::start(places, encode(AliveMessage{}), spec_.say);
+  if (!set) return fail(set.error());
+  own_ = std::move(*set);
+  ranks_ = own_.get();
+  return {};
+}
+
+Status World::connect(const OptionSet& options, int port_base) {
+  ++group_;
+  std::vector<std::string> lines;
+  for (size_t rank = 0; rank < placement_.size(); ++rank) {
+    lines.push_back(encode(setup_for(static_cast<int>(rank), options, port_base)));
+  }
+  if (const Status ready = ready_processes(); !ready) return ready;
+  // As patient with ranks that start as they are with one another later.
+  constexpr int64_t kLeastBeats = 3;
+  const int64_t beat_ms = options.integer("heartbeat_interval_ms");
+  const int64_t watchdog_ms = options.integer("watchdog_timeout_ms");
+  ranks_->watch(std::max(watchdog_ms + beat_ms, kLeastBeats * beat_ms) * kMillisecond);
+  const Status joined = join(lines, port_base, options.integer("connect_timeout_ms") + 5000);
+  ranks_->watch(0);
+  if (!joined) stop();
+  return joined;
+}
+
+// Everybody listens and says where, then everybody connects.
+Status World::join(const std::vector<std::string>& setups, int port_base, int64_t timeout_ms) {
+  const Expected<std::vector<Message>> ready = ask(setups, timeout_ms, timeout_ms);
+  if (!ready) return fail(ready.error());
+  const Expected<std::vector<std::string>> connects = connect_lines(*ready, port_base);
+  if (!connects) return fail(connects.error());
+  const Expected<std::vector<Message>> connected = ask(*connects, timeout_ms, timeout_ms);
+  if (!connected) return fail(connected.error());
+  return {};
+}
+
+Expected<std::vector<Message>> World::ask(const std::vector<std::string>& lines, int64_t timeout_ms,
+                                          int64_t grace_ms) {
+  const Status sent = ranks_->send(lines, Deadline::after_ms(5000));
+  std::vector<Error> errors;
+  if (!sent) errors.push_back(sent.error());
+  bool told = false;
+  const auto tick = [&] {
+    if (interrupts() > 0 && !told) {
+      told = true;
+      // A rank that cannot take the line is about to be reported by its missing answer.
+      static_cast<void>(ranks_->send_all(encode(InterruptMessage{}), Deadline::after_ms(500)));
+    }
+    return interrupts() < 2;
+  };
+  bool broken = !sent;
+  if (broken) give_up(sent.error());
+  std::vector<std::optional<Expected<Message>>> heard(lines.size());
+  const auto hear = [&](size_t rank, const RankAnswer& answer) -> std::optional<int64_t> {
+    const bool said_why = heard[rank] && !*heard[rank];  // what becomes of it then is no news
+    if (!said_why) heard[rank] = understood(answer);
+    if (!*heard[rank] && !broken) {
+      broken = true;
+      give_up(heard[rank]->error());
+    }
+    return broken ? std::optional(kToldNs) : std::nullopt;
+  };
+  const std::vector<RankAnswer> answers = ranks_->collect(
+      Deadline::after_ms(sent ? timeout_ms : 2000), grace_ms * kMillisecond, tick, hear);
+  std::vector<Message> messages;
+  for (size_t rank = 0; rank < answers.size(); ++rank) {
+    if (!heard[rank]) heard[rank] = understood(answers[rank]);  // it came too late, or nothing did
+    if (*heard[rank]) {
+      messages.push_back(std::move(**heard[rank]));
+    } else {
+      errors.push_back(heard[rank]->error());
+    }
+  }
+  if (interrupts() > 1)
+    return fail(ErrorCode::kInterrupted, "interrupted twice: ranks ended at once");
+  if (!errors.empty()) {
+    if (spec_.log != nullptr) {
+      for (const Error& error : errors) spec_.log->info(error.message());
+    }
+    return fail(first_fault(errors));
+  }
+  return messages;
+}
+
+// What a rank answered; an Error when it failed, has gone, or makes no sense.
+Expected<Message> World::understood(const RankAnswer& answer) {
+  if (!answer) return fail(answer.error());
+  Expected<Message> message = decode(*answer);
+  if (!message) return message;
+  const auto count = [this](const auto& value) {
+    if constexpr (requires { value.refused; }) refused_.add(value.refused);
+  };
+  std::visit(count, *message);
+  if (const auto* error = std::get_if<ErrorMessage>(&*message)) return fail(error->error);
+  return message;
+}
+
+// The others may be waiting for one that will never come.
+void World::give_up(const Error& error) {
+  const Error told{ErrorCode::kAborted, "the coordinator ended the group: " + error.what, 0,
+                   error.hint, error.cause};
+  // Whoever cannot be told has gone, or is reported by its missing answer.
+  static_cast<void>(ranks_->send_all(encode(GiveUpMessage{told}), Deadline::after_ms(500)));
+}
+
+Expected<Measurement> World::run(const PlanCell& plan_cell) {
+  MeasureSettings settings;
+  settings.stop = plan_cell.stop;
+  settings.throughput_time_ns = plan_cell.throughput_time_ns;
+  settings.cold_operations = plan_cell.cold_operations;
+  return run(plan_cell.cell, settings);
+}
+
+Expected<Measurement> World::run(const Cell& cell, const MeasureSettings& asked) {
+  const WorldShape shape = world_of(cell);
+  if (!shape_ || *shape_ != shape) {
+    if (const Status started = start(shape); !started) return fail(started.error());
+  }
+  const bool link = cell.kind == "link";
+  if (const std::string reason = apart_reason(spec_.hosts, shape); !link && !reason.empty()) {
+    return fail(
+        ErrorCode::kUnsupported, "no collective over these hosts: " + reason,
+        "choose hosts that all may talk to one another, or `run` with \"hosts\": \"groups\"");
+  }
+  if (const Status enough = fits(cell, asked.verify_iterations > 0); !enough) {
+    return fail(enough.error());
+  }
+  MeasureSettings settings = asked;
+  if (settings.verify_seed == 0) settings.verify_seed = fresh_verify_seed();
+  settings.operation_timeout_ms =
+      std::min(settings.operation_timeout_ms, spec_.options.integer("watchdog_timeout_ms"));
+  if (link) settings.pair_reasons = pair_reasons(spec_.hosts, placement_);
+  const std::string line = encode(RunMessage{cell, settings});
+  Expected<std::vector<Message>> answers =
+      ask(std::vector<std::string>(static_cast<size_t>(cell.ranks), line),
+          cell_limit_ms(cell, settings),
+          settings.operation_timeout_ms + spec_.options.integer("heartbeat_interval_ms"));
+  if (!answers) {
+    if (spec_.launched != nullptr) spec_.launched->broken = answers.error().message();
+    stop();
+    return fail(answers.error());
+  }
+  Measurement result;
+  for (size_t rank = 0; rank < answers->size(); ++rank) {
+    auto* answer = std::get_if<MeasurementMessage>(&(*answers)[rank]);
+    if (answer == nullptr) return fail(ErrorCode::kProtocol, "a rank answered out of turn");
+    Measurement& measurement = answer->measurement;
+    auto& pairs = measurement.resolved.address_pairs;
+    if (rank == 0) {
+      result = std::move(measurement);
+      continue;
+    }
+    for (PerRank& entry : measurement.per_rank) result.per_rank.push_back(std::move(entry));
+    for (LinkResult& entry : measurement.links) result.links.push_back(std::move(entry));
+    auto& all = result.resolved.address_pairs;
+    all.insert(all.end(), pairs.begin(), pairs.end());
+  }
+  if (link) {
+    result.extra[kStatedSpeeds] =
+        static_cast<double>(add_link_speeds(spec_.hosts, facts_, result.links));
+    judge_links(result);
+  }
+  const auto speed =
+      slowest_link_bps(spec_.hosts, placement_, facts_, result.resolved.address_pairs);
+  if (speed) result.extra[kLinkSpeed] = *speed;
+  return result;
+}
+
+Status World::fits(const Cell& cell, bool verified) const {
+  return fits_memory(cell, verified, spec_.options, {&spec_.hosts, placement_, &facts_});
+}
+
+RankPlaceView World::place(int rank) const {
+  const ScenarioHost& host = spec_.hosts[placement_[static_cast<size_t>(rank)]];
+  RankPlaceView view;
+  view.host = host.name;
+  view.pid = ranks_ != nullptr ? ranks_->pid(rank) : 0;
+  if (host.data.empty()) return view;
+  view.address = rank_address(host.data.front(), "").ip;
+  const auto facts = facts_.find(host.name);
+  if (facts == facts_.end()) return view;
+  for (const Nic& nic : facts->second.nics) {
+    for (const NicAddress& address : nic.addresses) {
+      if (address.ip == view.address) view.interface = nic.name;
+    }
+  }
+  return view;
+}
+
+Environment World::environment() {
+  Environment environment;
+  for (const auto& [name, facts] : facts_) environment.hosts.push_back(facts);
+  environment.options = spec_.options.values();
+  environment.command = spec_.command;
+  environment.control = spec_.launched != nullptr ? "data-network"
+                        : any_by_ssh(spec_.hosts) ? "ssh"
+                                                  : "pipes";
+  environment.auth = spec_.launched == nullptr ? "token" : spec_.launched->auth;
+  return environment;
+}
+
+}  // namespace plumbline

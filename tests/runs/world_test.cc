@@ -1,0 +1,192 @@
+#include "runs/ranks/world.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <mutex>
+
+#include "core/clock.h"
+#include "runs/hosts/port_window.h"
+#include "tests/support/program.h"
+
+namespace plumbline {
+namespace {
+
+// A listener of this test's own.
+class BusyPort {
+ public:
+  explicit BusyPort(int port) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
+    const int on = 1;
+    setsockopt(fd_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    taken_ = bind(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0 &&
+             listen(fd_.get(), 1) == 0;
+  }
+  bool taken() const { return taken_; }
+
+ private:
+  Fd fd_;
+  bool taken_;
+};
+
+OptionSet with_port_base(const std::string& text) {
+  return *OptionSet().with("port_base", text, "test");
+}
+
+TEST(PortWindow, BusyPortIsNamedWithItsOwner) {
+  const BusyPort busy(24302);
+  ASSERT_TRUE(busy.taken());
+  const Expected<int> base = choose_port_base(with_port_base("24300"), local_hosts(1), 4);
+  ASSERT_FALSE(base);
+  EXPECT_EQ(base.error().cause, "tcp.port_in_use");
+  EXPECT_NE(base.error().what.find("24302"), std::string::npos) << base.error().what;
+  EXPECT_NE(base.error().what.find(std::to_string(getpid())), std::string::npos)
+      << base.error().what;
+  EXPECT_EQ(choose_port_base(with_port_base("24303"), local_hosts(1), 4).value(), 24303);
+}
+
+TEST(PortWindow, TheDefaultOneIsLeftWhereAllRanksAreHere) {
+  const int base = static_cast<int>(OptionSet().integer("port_base"));
+  const BusyPort busy(base + 1);  // if it is not ours, it is busy all the same
+  PortClaims claims;
+  const auto settled = settle_window(OptionSet(), local_hosts(1), 3, claims);
+  ASSERT_TRUE(settled) << settled.error().message();
+  ASSERT_TRUE(*settled);
+  const OptionSet& moved = (*settled)->options;
+  EXPECT_NE(moved.integer("port_base"), base);
+  EXPECT_NE(moved.origin("port_base"), "default");
+  for (const std::string& part : {std::to_string(base + 1), moved.text("port_base")}) {
+    EXPECT_NE((*settled)->notice.find(part), std::string::npos) << (*settled)->notice;
+  }
+  // It stays where it is, and is still ours to leave.
+  EXPECT_FALSE(*settle_window(moved, local_hosts(1), 3, claims));
+  EXPECT_TRUE(may_choose_window(moved, local_hosts(1)));
+  // Not so where somebody has said which, or other machines must agree.
+  const auto fixed = settle_window(with_port_base(std::to_string(base)), local_hosts(1), 3, claims);
+  ASSERT_FALSE(fixed);
+  EXPECT_EQ(fixed.error().cause, "tcp.port_in_use");
+  EXPECT_NE(fixed.error().what.find(std::to_string(base + 1)), std::string::npos);
+  std::vector<ScenarioHost> hosts = local_hosts(1);
+  hosts.push_back(hosts.front());
+  hosts.back().ssh = "elsewhere";
+  EXPECT_FALSE(may_choose_window(OptionSet(), hosts));
+  EXPECT_FALSE(settle_window(OptionSet(), hosts, 3, claims));
+}
+
+TEST(PortWindow, AClaimKeepsOthersOut) {
+  constexpr int kBase = 24320;
+  PortClaims first, second;
+  EXPECT_TRUE(first.take(kBase, 4));
+  EXPECT_TRUE(first.take(kBase + 2, 1)) << "its own";
+  if (second.take(kBase + 3, 2)) GTEST_SKIP() << "this system has no claims";
+  EXPECT_TRUE(second.take(kBase + 4, 2)) << "a refused claim must leave nothing behind";
+  { const PortClaims ended = std::move(first); }
+  EXPECT_TRUE(second.take(kBase, 4));
+}
+
+TEST(PortWindow, BeyondTheLastPort) {
+  EXPECT_FALSE(choose_port_base(with_port_base("65535"), local_hosts(1), 2));
+}
+
+TEST(PortWindow, AutoFindsAWindowThatIsFree) {
+  const Expected<int> first = choose_port_base(with_port_base("auto"), local_hosts(1), 4);
+  ASSERT_TRUE(first) << first.error().message();
+  const BusyPort busy(*first + 1);
+  if (!busy.taken()) GTEST_SKIP() << "another program took the port meanwhile";
+  const Expected<int> second = choose_port_base(with_port_base("auto"), local_hosts(1), 4);
+  ASSERT_TRUE(second);
+  EXPECT_FALSE(*second <= *first + 1 && *first + 1 < *second + 4);
+}
+
+// A rank that has said where it listens and ends before it connects: the others would look for it
+// until the connect timeout.
+TEST(World, ARankThatDiesBeforeItConnectsEndsTheWaitOfAll) {
+  const ScratchFolder folder;
+  const std::string script = folder.write("program.sh", R"(#!/bin/sh
+number=0
+while IFS= read -r line; do
+  number=$((number + 1))
+  case "$number$line" in 1*'"rank":1,'*) doomed=yes ;; esac
+  if [ "$number$doomed" = 2yes ]; then exit 0; fi
+  printf '%s\n' "$line"
+done | )" PLUMBLINE_BINARY R"( rank
+)");
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  constexpr int64_t kConnectTimeoutMs = 60'000;
+  WorldSpec spec;
+  spec.reach.program = script;
+  spec.hosts = local_hosts(1);
+  spec.options =
+      *with_port_base("auto").with("connect_timeout_ms", std::to_string(kConnectTimeoutMs), "test");
+  World world(spec);
+  const int64_t start = monotonic_ns();
+  const Status made = world.ensure_world({3, "tcp", {}, "", ""});
+  EXPECT_LT(monotonic_ns() - start, kConnectTimeoutMs * kMillisecond / 2);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().cause, "rank.dead") << made.error().message();
+  EXPECT_NE(made.error().what.find("rank 1 on "), std::string::npos) << made.error().message();
+}
+
+TEST(World, WhatRanksWriteToStandardErrorComesLineByLine) {
+  const ScratchFolder folder;
+  const std::string script = folder.write("program.sh", R"(#!/bin/sh
+printf 'one\ntwo' >&2
+exec )" PLUMBLINE_BINARY R"( rank
+)");
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  WorldSpec spec;
+  spec.reach.program = script;
+  spec.hosts = local_hosts(1);
+  spec.options = with_port_base("auto");
+  std::mutex mutex;
+  std::vector<std::string> lines;
+  spec.say = [&](const std::string& line) {
+    const std::scoped_lock lock(mutex);
+    lines.push_back(line);
+  };
+  World world(spec);
+  ASSERT_TRUE(world.ensure_world({2, "tcp", {}, "", ""}));
+  world.stop();
+  std::sort(lines.begin(), lines.end());
+  EXPECT_EQ(lines, (std::vector<std::string>{"one", "one", "two", "two"}));
+}
+
+TEST(World, MeasuresRestartsAndEnds) {
+  WorldSpec spec;
+  spec.reach.program = PLUMBLINE_BINARY;
+  spec.hosts = local_hosts(1);
+  spec.options = with_port_base("auto");
+  World world(spec);
+  ASSERT_TRUE(world.ensure_world({2, "tcp", {}, "", ""}));
+  const int64_t first_pid = world.place(0).pid;
+  Cell cell;
+  cell.kind = "check";
+  cell.op = "allreduce";
+  cell.transport = "tcp";
+  cell.ranks = 2;
+  cell.bytes = 4096;
+  const Expected<Measurement> measured = world.run(cell, MeasureSettings());
+  ASSERT_TRUE(measured) << measured.error().message();
+  EXPECT_EQ(measured->wrong, 0u);
+  EXPECT_EQ(world.place(0).pid, first_pid);
+  // Another world size, or options of a cell's own, need new ranks.
+  cell.ranks = 3;
+  ASSERT_TRUE(world.run(cell, MeasureSettings()));
+  EXPECT_NE(world.place(0).pid, first_pid);
+  cell.params = {{"chunk_bytes", "4096"}};
+  const Expected<Measurement> small_chunks = world.run(cell, MeasureSettings());
+  ASSERT_TRUE(small_chunks);
+  EXPECT_EQ(small_chunks->resolved.chunk_bytes, 4096u);
+  EXPECT_EQ(world.environment().hosts.size(), 1u);
+}
+
+}  // namespace
+}  // namespace plumbline
