@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/comparing.h"
+#include "cli/compare_rule.h"
 #include "cli/launch_styles.h"
 #include "cli/vocabulary.h"
 #include "collectives/schedule.h"

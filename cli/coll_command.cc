@@ -9,9 +9,10 @@
 
 #include "cli/coll_sweep.h"
 #include "cli/commands.h"
-#include "cli/core_places.h"
+#include "cli/interrupts.h"
 #include "cli/launch_call.h"
 #include "cli/options_source.h"
+#include "cli/plain_caller.h"
 #include "cli/scenario_source.h"
 #include "collectives/schedule.h"
 #include "collectives/verifier.h"
@@ -27,8 +28,9 @@
 #include "reports/text.h"
 #include "runs/folder_lock.h"
 #include "runs/hosts/agent_set.h"
+#include "runs/hosts/core_places.h"
 #include "runs/hosts/memory_check.h"
-#include "runs/interrupts.h"
+#include "runs/log_level.h"
 #include "runs/ranks/world.h"
 
 namespace plumbline {
@@ -37,11 +39,12 @@ namespace {
 class Coll {
  public:
   Coll(const CollSweep& sweep, const OptionSet& options, std::vector<ScenarioHost> hosts,
-       Launched* launched, Reach reach, const Logger& log, Context& context, bool json,
-       std::optional<RecordFile> file, std::string run_id)
+       Launched* launched, Reach reach, const Logger& log, Context& context, Caller& caller,
+       bool json, std::optional<RecordFile> file, std::string run_id)
       : sweep_(sweep),
         options_(options),
         context_(context),
+        caller_(caller),
         json_(json),
         table_(sweep.format.empty() ? context.out_is_terminal : sweep.format == "table"),
         file_(std::move(file)),
@@ -90,12 +93,10 @@ class Coll {
   WorldSpec world_spec(Reach reach, std::vector<ScenarioHost> hosts, const Logger& log,
                        Launched* launched) {
     WorldSpec spec{std::move(reach), std::move(hosts), options_, context_.argv, "", &log, launched};
-    spec.say = [this](const std::string& line) { tell(line); };
-    spec.notice = [this](const std::string& text) { tell("plumbline: " + text); };
+    spec.caller = &caller_;
+    spec.notice = [this](const std::string& text) { caller_.say("plumbline: " + text); };
     return spec;
   }
-  // One string, so that lines of several threads stay whole.
-  void tell(const std::string& line) { *context_.err << clean(line) + "\n" << std::flush; }
 
   std::unique_ptr<CollWriter> make_writer() const {
     if (!table_) return std::make_unique<NcclWriter>(*context_.out);
@@ -186,7 +187,7 @@ class Coll {
     if (!json_) writer_->footer();
     context_.out->flush();
     const RefusedConnections refused = world_.take_refused();
-    if (refused.total > 0) tell("plumbline: " + refused.text());
+    if (refused.total > 0) caller_.say("plumbline: " + refused.text());
     if (interrupts() > 0) {
       *context_.err << "plumbline: interrupted; the rows above are finished, the others were not "
                        "measured\n";
@@ -340,6 +341,7 @@ class Coll {
   const CollSweep& sweep_;
   const OptionSet& options_;
   Context& context_;
+  Caller& caller_;
   bool json_;
   bool table_;  // with columns of ours
   std::optional<RecordFile> file_;
@@ -445,7 +447,8 @@ int run_coll(const Args& args, Context& context) {
                                "add --launcher none and start one process",
                                ""}});
   }
-  const LaunchCall call = launch_call(args, *options, context, "coll", "");
+  PlainCaller caller(*context.err);
+  const LaunchCall call = launch_call(args, *options, context, caller, "coll", "");
   if (*place && (*place)->rank > 0) return follow_launch(**place, call);
   const Expected<std::string> program = own_program_path();
   if (!program) return usage_failure(context, program.error());
@@ -464,7 +467,7 @@ int run_coll(const Args& args, Context& context) {
   }
   if (!hosts) hosts = coll_hosts(launched.get(), args, context, code);
   if (!hosts) return code;
-  if (const Status counted = count_core_places(*hosts, *options, context); !counted) {
+  if (const Status counted = count_core_places(*hosts, *options, caller); !counted) {
     usage_failure(context, counted.error());
     return 2;
   }
@@ -489,7 +492,7 @@ int run_coll(const Args& args, Context& context) {
     if (!opened) return usage_failure(context, opened.error());
     file = std::move(*opened);
   }
-  Expected<Reach> reach = make_reach(*program, *options, *hosts, *context.err);
+  Expected<Reach> reach = make_reach(*program, *options, *hosts, caller);
   if (!reach) return usage_failure(context, reach.error());
   const std::string run_id = to_hex(random_token()).substr(0, 16);
   reach->run_id = run_id;
@@ -508,7 +511,7 @@ int run_coll(const Args& args, Context& context) {
     }
     *hosts = std::move(*found);
   }
-  Coll coll(*sweep, *options, std::move(*hosts), launched.get(), *reach, log, context,
+  Coll coll(*sweep, *options, std::move(*hosts), launched.get(), *reach, log, context, caller,
             args.has("json"), std::move(file), run_id);
   return coll.run(agents ? agents->memory() : HostMemory());
 }

@@ -4,8 +4,9 @@
 #include <filesystem>
 
 #include "cli/commands.h"
-#include "cli/comparing.h"
+#include "cli/compare_rule.h"
 #include "reports/compare/compare_output.h"
+#include "runs/comparing.h"
 #include "runs/run_folder.h"
 
 namespace plumbline {

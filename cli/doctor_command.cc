@@ -11,10 +11,11 @@
 
 #include "cli/bundle.h"
 #include "cli/commands.h"
-#include "cli/core_places.h"
+#include "cli/interrupts.h"
 #include "cli/options_source.h"
 #include "cli/peer.h"
-#include "cli/scenario_programs.h"
+#include "cli/plain_caller.h"
+#include "cli/program_list.h"
 #include "cli/scenario_source.h"
 #include "cli/status_line.h"
 #include "core/printable.h"
@@ -24,7 +25,7 @@
 #include "probes/sources/saved_evidence.h"
 #include "reports/doctor.h"
 #include "runs/doctor_run.h"
-#include "runs/interrupts.h"
+#include "runs/hosts/core_places.h"
 #include "scenarios/host_files/host_file.h"
 
 namespace plumbline {
@@ -217,7 +218,8 @@ int run_doctor(const Args& args, Context& context) {
   request.scenario = &*scenario;
   request.options = &*options;
   request.program = *program;
-  if (const Status counted = count_core_places(scenario->hosts, *options, context); !counted) {
+  PlainCaller caller(*context.err);
+  if (const Status counted = count_core_places(scenario->hosts, *options, caller); !counted) {
     usage_failure(context, counted.error());  // the ladder says what is wrong with these hosts
   }
   request.ranks = std::max(2, places(scenario->hosts));
@@ -240,10 +242,11 @@ int run_doctor(const Args& args, Context& context) {
     request.trace_folder = args.get("traces", temporary.path().string());
     request.keep_traces = "always";
   }
-  const Expected<Reach> reach = make_reach(*program, *options, scenario->hosts, *context.err);
+  const Expected<Reach> reach = make_reach(*program, *options, scenario->hosts, caller);
   if (!reach) return usage_failure(context, reach.error());
   StatusLine line(*context.err, context.err_is_terminal, context.width);
   request.progress = [&line](const std::string& text) { line.show(text); };
+  request.interrupted = [] { return interrupts() > 0; };
 
   watch_interrupts();
   AgentSet agents(scenario->hosts, *reach, *options);

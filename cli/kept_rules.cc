@@ -43,16 +43,17 @@ std::vector<Folder> folders_of(const std::vector<std::string>& record_paths) {
 }
 
 // Why it cannot be applied; empty = it can.
-std::string unusable(Rule& rule, const Args& args, std::map<std::string, RuleBaseline>& baselines) {
+std::string unusable(Rule& rule, const std::string& baseline,
+                     std::map<std::string, RuleBaseline>& baselines) {
   std::error_code code;
   if (rule.needs_baseline() && !rule.baseline.empty() && !fs::exists(rule.baseline, code)) {
     return fmt::format("its baseline {} is not there any more", rule.baseline);
   }
-  const Status ready = ready_baseline(rule, args, baselines);
+  const Status ready = ready_baseline(rule, baseline, baselines);
   return ready ? std::string() : ready.error().message();
 }
 
-void read_kept(Folder& folder, const std::set<std::string>& given, const Args& args,
+void read_kept(Folder& folder, const std::set<std::string>& given, const std::string& baseline,
                std::map<std::string, RuleBaseline>& baselines, ReportInput& input) {
   if (folder.name == "-") return;
   const std::string file = (fs::path(folder.name) / kRulesFile).lexically_normal().string();
@@ -66,7 +67,7 @@ void read_kept(Folder& folder, const std::set<std::string>& given, const Args& a
   }
   for (Rule& rule : *rules) {
     if (given.contains(rule.json)) continue;
-    const std::string why = unusable(rule, args, baselines);
+    const std::string why = unusable(rule, baseline, baselines);
     if (why.empty()) {
       folder.rules.push_back(std::move(rule));
     } else {
@@ -90,12 +91,13 @@ std::string folders_text(const std::vector<Folder>& folders, const std::set<size
 }  // namespace
 
 std::vector<KeptRules> kept_rules(const std::vector<std::string>& record_paths,
-                                  const RuleRequest& given, const Args& args, ReportInput& input) {
+                                  const RuleRequest& given, const std::string& baseline,
+                                  ReportInput& input) {
   std::set<std::string> by_hand;
   for (const Rule& rule : given.rules) by_hand.insert(rule.json);
   std::map<std::string, RuleBaseline> baselines;
   std::vector<Folder> folders = folders_of(record_paths);
-  for (Folder& folder : folders) read_kept(folder, by_hand, args, baselines, input);
+  for (Folder& folder : folders) read_kept(folder, by_hand, baseline, baselines, input);
   // Which folders keep a rule; then the rules that the same ones keep.
   std::map<std::string, std::set<size_t>> keepers;
   for (size_t i = 0; i < folders.size(); ++i) {
@@ -125,12 +127,12 @@ std::vector<KeptRules> kept_rules(const std::vector<std::string>& record_paths,
 }
 
 bool apply_kept_rules(const std::vector<KeptRules>& kept, const Assumptions& assume,
-                      ReportInput& input, Context& context) {
+                      ReportInput& input, Caller& caller) {
   bool hold = true;
   for (const KeptRules& rules : kept) {
     if (rules.records.empty()) {
-      hold = add_verdicts(judge_rules(rules.request, make_view(input.records)), input, context) &&
-             hold;
+      hold =
+          add_verdicts(judge_rules(rules.request, make_view(input.records)), input, caller) && hold;
       continue;
     }
     ReportInput own;
@@ -141,7 +143,7 @@ bool apply_kept_rules(const std::vector<KeptRules>& kept, const Assumptions& ass
     }
     std::vector<RuleVerdict> verdicts = judge_rules(rules.request, make_view(own.records));
     for (RuleVerdict& verdict : verdicts) verdict.records = rules.records;
-    hold = add_verdicts(std::move(verdicts), input, context) && hold;
+    hold = add_verdicts(std::move(verdicts), input, caller) && hold;
   }
   return hold;
 }

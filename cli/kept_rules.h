@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/rule_source.h"
 #include "reports/import/importer.h"
+#include "runs/rule_source.h"
 
 namespace plumbline {
 
@@ -21,11 +21,12 @@ struct KeptRules {
 // Those beside these record files. Left out are rules that were `given` by hand too, and, with a
 // remark in `input.notes`, those that cannot be applied. `input.rule_sources` says what was taken.
 std::vector<KeptRules> kept_rules(const std::vector<std::string>& record_paths,
-                                  const RuleRequest& given, const Args& args, ReportInput& input);
+                                  const RuleRequest& given, const std::string& baseline,
+                                  ReportInput& input);
 
 // Judges them into `input.rules`, as apply_rules() does. The files are read again where they are
 // not all of the report; `assume` is as it was for those of other tools.
 bool apply_kept_rules(const std::vector<KeptRules>& kept, const Assumptions& assume,
-                      ReportInput& input, Context& context);
+                      ReportInput& input, Caller& caller);
 
 }  // namespace plumbline

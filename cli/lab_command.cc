@@ -9,13 +9,13 @@
 #include <random>
 
 #include "cli/commands.h"
+#include "cli/interrupts.h"
 #include "cli/lab_matrix.h"
 #include "core/input_file.h"
 #include "core/json.h"
 #include "core/options/options.h"
 #include "lab/fault.h"
 #include "lab/lab.h"
-#include "runs/interrupts.h"
 
 namespace plumbline {
 namespace {

@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cli/interrupts.h"
 #include "cli/lab_matrix.h"
 #include "core/text_file.h"
 #include "lab/matrix.h"
-#include "runs/interrupts.h"
 
 namespace plumbline {
 namespace {

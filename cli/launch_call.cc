@@ -7,6 +7,7 @@
 #include <array>
 
 #include "core/input_file.h"
+#include "core/printable.h"
 #include "core/sha256.h"
 
 namespace plumbline {
@@ -66,14 +67,14 @@ Expected<std::optional<LauncherPlace>> own_launch(const Args& args) {
   return find_launcher(own_variables(), wanted);
 }
 
-LaunchCall launch_call(const Args& args, const OptionSet& options, Context& context,
-                       const std::string& command, const std::string& scenario) {
+LaunchCall launch_call(const Args& args, const OptionSet& options, const Context& context,
+                       Caller& caller, const std::string& command, const std::string& scenario) {
   LaunchCall call;
   call.options = &options;
   call.master = args.get("master");
   call.exclude = args.all("exclude");
   call.words = words_of(args, context, command);
-  call.err = context.err;
+  call.caller = &caller;
   call.quiet = args.has("quiet");
   call.config["command"] = command;
   if (!scenario.empty()) {
@@ -97,7 +98,9 @@ LaunchCall launch_call(const Args& args, const OptionSet& options, Context& cont
 int rank_failure(const std::optional<LauncherPlace>& place, Context& context,
                  const std::vector<Error>& errors) {
   if (!place || place->rank == 0) return usage_failure(context, errors);
-  for (const Error& error : errors) tell_rank_error(*place, error, *context.err);
+  for (const Error& error : errors) {
+    *context.err << printable(rank_error(*place, error)) << "\n";
+  }
   return 1;
 }
 

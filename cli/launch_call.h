@@ -17,8 +17,8 @@ namespace plumbline {
 Expected<std::optional<LauncherPlace>> own_launch(const Args& args);
 
 // `scenario`: its file, or empty. What cannot be read here is not compared.
-LaunchCall launch_call(const Args& args, const OptionSet& options, Context& context,
-                       const std::string& command, const std::string& scenario);
+LaunchCall launch_call(const Args& args, const OptionSet& options, const Context& context,
+                       Caller& caller, const std::string& command, const std::string& scenario);
 
 // usage_failure() as the rank at `place` says it: rank 0 like a program that runs alone, the others
 // with their number.

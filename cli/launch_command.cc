@@ -14,9 +14,10 @@
 #include <iostream>
 
 #include "cli/commands.h"
-#include "cli/core_places.h"
+#include "cli/interrupts.h"
 #include "cli/launch_styles.h"
 #include "cli/options_source.h"
+#include "cli/plain_caller.h"
 #include "cli/safe_output.h"
 #include "core/number.h"
 #include "core/sha256.h"
@@ -26,8 +27,8 @@
 #include "launch/leftovers.h"
 #include "launch/line_io.h"
 #include "launch/process.h"
+#include "runs/hosts/core_places.h"
 #include "runs/hosts/reach.h"
-#include "runs/interrupts.h"
 #include "runs/ranks/world.h"
 #include "scenarios/host_files/backends.h"
 
@@ -117,7 +118,8 @@ Expected<Launch> prepare(const Args& args, const OptionSet& options, HostFile fi
   if (const std::string why = why_not_runnable(launch.file); !why.empty()) {
     return fail(usage(launch.file.file + ": " + why, "plumbline hosts convert FILE --to ours"));
   }
-  if (const Status counted = count_core_places(launch.file.hosts, options, context); !counted) {
+  PlainCaller caller(*context.err);
+  if (const Status counted = count_core_places(launch.file.hosts, options, caller); !counted) {
     return fail(counted.error());
   }
   launch.ranks = places_of(launch.file.hosts);
@@ -164,7 +166,7 @@ Expected<Launch> prepare(const Args& args, const OptionSet& options, HostFile fi
   Expected<Reach> reach = [&]() -> Expected<Reach> {
     const Expected<std::string> program = own_program_path();
     if (!program) return fail(program.error());
-    return make_reach(*program, options, launch.file.hosts, *context.err);
+    return make_reach(*program, options, launch.file.hosts, caller);
   }();
   if (!reach) return fail(reach.error());
   launch.reach = std::move(*reach);

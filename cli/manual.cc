@@ -6,8 +6,8 @@
 #include <cctype>
 
 #include "cli/commands.h"
-#include "cli/exit_code.h"
 #include "core/options/options.h"
+#include "runs/exit_code.h"
 
 namespace plumbline {
 namespace {

@@ -59,10 +59,4 @@ tl::expected<OptionSet, std::vector<Error>> resolve_options(
   return options;
 }
 
-LogLevel log_level(const OptionSet& options) {
-  LogLevel level = LogLevel::kWarn;
-  log_level_from(options.text("log_level"), level);
-  return level;
-}
-
 }  // namespace plumbline

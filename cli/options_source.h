@@ -8,15 +8,11 @@
 #include <vector>
 
 #include "cli/args.h"
-#include "core/log.h"
 #include "core/options/options.h"
 
 namespace plumbline {
 
 tl::expected<OptionSet, std::vector<Error>> resolve_options(
     const Args& args, const std::map<std::string, std::string>& scenario_config = {});
-
-// The log level of these options.
-LogLevel log_level(const OptionSet& options);
 
 }  // namespace plumbline

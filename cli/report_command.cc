@@ -7,12 +7,15 @@
 
 #include "cli/commands.h"
 #include "cli/kept_rules.h"
-#include "cli/report_output.h"
+#include "cli/plain_caller.h"
+#include "cli/run_request.h"
+#include "cli/vocabulary.h"
 #include "core/options/options.h"
 #include "core/printable.h"
 #include "reports/read_input.h"
 #include "reports/report.h"
 #include "reports/run_folder.h"
+#include "runs/report_output.h"
 #include "runs/run_folder.h"
 
 namespace plumbline {
@@ -42,12 +45,14 @@ Expected<ReportInput> read_input(const std::vector<std::string>& paths, const As
 // Rules kept beside the records, then those that were named. True when all hold.
 bool judge(const RuleRequest& given, const std::vector<std::string>& paths,
            const Assumptions& assume, const Args& args, ReportInput& input, Context& context) {
-  const std::vector<KeptRules> kept = kept_rules(paths, given, args, input);
+  PlainCaller caller(*context.err);
+  const std::string baseline = args.get("baseline");
+  const std::vector<KeptRules> kept = kept_rules(paths, given, baseline, input);
   std::vector<const RuleRequest*> all = {&given};
   for (const KeptRules& rules : kept) all.push_back(&rules.request);
-  note_unused_baseline(all, args, context);
-  const bool kept_hold = apply_kept_rules(kept, assume, input, context);
-  return apply_rules(given, input, context) && kept_hold;
+  note_unused_baseline(all, baseline, caller);
+  const bool kept_hold = apply_kept_rules(kept, assume, input, caller);
+  return apply_rules(given, input, caller) && kept_hold;
 }
 
 Status write_to(const ReportRow& row, const ReportInput& input, const std::string& out,
@@ -87,8 +92,8 @@ int run_report(const Args& args, Context& context) {
   const Expected<Assumptions> assume = parse_assumptions(args.all("assume"));
   if (!assume) return usage_failure(context, assume.error());
   const std::vector<std::string> paths = record_paths(args.all("file"));
-  const auto rules = read_rules({}, args, context);
-  if (!rules) return 1;
+  const auto rules = read_rules({}, rule_words(args), make_vocabulary());
+  if (!rules) return usage_failure(context, rules.error());
   Expected<ReportInput> input = read_input(paths, *assume);
   if (!input) return usage_failure(context, input.error());
   const bool rules_hold = judge(*rules, paths, *assume, args, *input, context);

@@ -3,28 +3,23 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
-#include <deque>
 #include <filesystem>
 
 #include "cli/commands.h"
-#include "cli/exit_code.h"
+#include "cli/interrupts.h"
 #include "cli/launch_call.h"
 #include "cli/named_inputs.h"
 #include "cli/options_source.h"
 #include "cli/plan_text.h"
-#include "cli/progress.h"
-#include "cli/repeat_run.h"
-#include "cli/run_session.h"
-#include "cli/scenario_programs.h"
+#include "cli/program_list.h"
+#include "cli/run_json.h"
+#include "cli/run_request.h"
+#include "cli/run_screen.h"
 #include "cli/scenario_source.h"
-#include "cli/soak_run.h"
-#include "cli/terminal.h"
 #include "cli/vocabulary.h"
-#include "core/sha256.h"
-#include "launch/leftovers.h"
-#include "runs/interrupts.h"
-#include "runs/run_folder.h"
+#include "reports/compare/compare_output.h"
+#include "runs/conduct.h"
+#include "runs/soak_run.h"
 
 namespace plumbline {
 namespace {
@@ -46,86 +41,49 @@ int follow_run(const LauncherPlace& place, const Args& args, Context& context) {
   }
   const auto options = resolve_options(args, config);
   if (!options) return rank_failure(place, context, options.error());
-  return follow_launch(place, launch_call(args, *options, context, "run", path));
+  PlainCaller caller(*context.err);
+  return follow_launch(place, launch_call(args, *options, context, caller, "run", path));
 }
 
-// One scenario, or the two of --interleave with the files of each in a folder of its own, and the
-// cells of both in the same order.
-struct SideArgs {
-  std::string name;  // "", or "a" and "b"
-  Args args;
-};
-std::vector<SideArgs> sides_of(const Args& args) {
-  const std::vector<std::string> paths = args.all("scenario");
-  if (paths.size() == 1) return {{"", args}};
-  const std::string folder = args.get("out", default_folder("interleave"));
-  std::string seed = args.get("seed");
-  if (seed.empty()) {
-    const auto earlier = read_records((fs::path(folder) / "a" / kRecordsFile).string());
-    seed = std::to_string(earlier && !earlier->empty() ? earlier->front().seed : fresh_seed());
-  }
-  std::vector<SideArgs> sides = {{"a", args}, {"b", args}};
-  for (size_t i = 0; i < sides.size(); ++i) {
-    sides[i].args.add("scenario", paths[i]);
-    sides[i].args.add("out", (fs::path(folder) / sides[i].name).string());
-    sides[i].args.add("seed", seed);
-    if (i > 0) sides[i].args.add("no-history", "");  // one entry for both
-  }
-  return sides;
-}
-
-Expected<RunSummary> run_rounds(const SoakRunSpec& spec, CellRunner& ranks) {
-  const Expected<SoakSummary> done = soak(spec, ranks);
-  if (!done) return fail(done.error());
-  return done->counts;
-}
-
-int measure_once(RunSession& session, bool quiet, Progress& progress, Context& context) {
-  const PreparedRun& run = session.prepared();
-  session.request().progress = [&](const RunProgress& state) {
-    if (!quiet) progress.show(state);
-  };
-  Expected<RunSummary> summary =
-      run.soak ? run_rounds({*run.soak, session.request(), session.agents(), session.job(),
-                             run.folder, quiet, &progress, &context},
-                            session.ranks())
-               : run_plan(session.request(), session.ranks());
-  session.world().stop();
-  progress.finish();
-  return summary ? session.finish(std::move(*summary)) : session.fail_with(summary.error());
-}
-
-int measure_repeatedly(std::deque<RunSession>& sessions, const std::vector<SideArgs>& sides,
-                       const RepeatFlags& flags, bool quiet, Progress& progress, Context& context) {
-  RepeatRun repeated(flags, quiet, progress, context);
-  for (size_t i = 0; i < sessions.size(); ++i) {
-    RunSession& session = sessions[i];
-    repeated.add({sides[i].name, session.request(), &session.ranks(),
-                  [&session] { session.world().stop(); }, session.prepared().earlier},
-                 session.prepared().records_path);
-  }
-  const Expected<RepeatSummary> summary = repeated.measure();
-  progress.finish();
-  int code = 0;
-  for (RunSession& session : sessions) {
-    code = worse_exit_code(
-        code, summary ? session.finish(summary->counts) : session.fail_with(summary.error()));
-  }
-  return summary ? worse_exit_code(code, repeated.compare()) : code;
-}
-
-void print_plans(std::deque<RunSession>& sessions, const std::optional<RepeatFlags>& repeat,
-                 const Args& args, Context& context) {
+void print_plans(const std::vector<PreparedRun>& runs, const Args& args, Context& context) {
   const PlanLook look = {args.has("verbose"), context.width, context.out_colour};
-  const Permitted permitted = permitted_by(args);
-  for (RunSession& session : sessions) {
-    const PreparedRun& run = session.prepared();
+  for (const PreparedRun& run : runs) {
     print_plan(run.plan, look, *context.out);
     print_lines(run.rule_check.lines, context.width, *context.out);
-    print_programs(run.scenario, permitted, *context.out);
-    if (run.soak) *context.out << soak_outline(*run.soak, run.plan);
+    print_programs(run.scenario, run.asked.permitted, *context.out);
+    if (run.asked.soak) *context.out << soak_outline(*run.asked.soak, run.plan);
   }
-  if (repeat) *context.out << repeat_outline(*repeat);
+  const std::optional<Repeats>& repeats = runs.front().asked.repeats;
+  if (repeats) *context.out << repeat_outline(*repeats);
+}
+
+void print_files(const std::vector<std::string>& paths, Context& context) {
+  *context.out << "\n";
+  for (const std::string& path : paths) *context.out << "Report:  " << path << "\n";
+}
+
+void print_comparison(const SidesCompared& compared, Context& context) {
+  if (!compared.comparison) return;
+  *context.out << "\n";
+  render_text(compare_document(*compared.comparison), context.width, context.out_is_terminal,
+              *context.out);
+  print_files(compared.files, context);
+}
+
+int print_conducted(const Conducted& conducted, bool json, Context& context) {
+  if (conducted.refused) return usage_failure(context, *conducted.refused);
+  for (const RunOutcome& outcome : conducted.outcomes) {
+    if (json) {
+      *context.out << run_json(outcome);
+    } else if (outcome.reported) {
+      *context.out << outcome.shown;
+      print_files(outcome.reports, context);
+      *context.out << "Records: " << outcome.records << "\n";
+    }
+  }
+  print_comparison(conducted.compared, context);
+  *context.out << std::flush;
+  return conducted.code;
 }
 
 // One object says how one run ended.
@@ -153,6 +111,22 @@ Expected<Args> with_earlier_folder(Args args) {
   return args;
 }
 
+// nullopt after printing why not, with the exit code in `code`.
+std::optional<std::vector<PreparedRun>> prepare_all(std::vector<RunRequest> requests,
+                                                    Caller& caller, Context& context, int& code) {
+  std::vector<PreparedRun> runs;
+  for (RunRequest& request : requests) {
+    auto run = prepare_run(std::move(request), caller);
+    if (!run) {
+      usage_failure(context, run.error().errors);
+      code = run.error().code;
+      return std::nullopt;
+    }
+    runs.push_back(std::move(*run));
+  }
+  return runs;
+}
+
 }  // namespace
 
 int run_run(const Args& given, Context& context) {
@@ -162,59 +136,33 @@ int run_run(const Args& given, Context& context) {
   if (const Status sound = check_json_flag(args); !sound) {
     return usage_failure(context, sound.error());
   }
-  const Expected<std::optional<SoakPlan>> soak_plan = soak_flags(args);
-  if (!soak_plan) return usage_failure(context, soak_plan.error());
-  const Expected<std::optional<RepeatFlags>> repeat = repeat_flags(args);
-  if (!repeat) return usage_failure(context, repeat.error());
-  const Expected<std::optional<LauncherPlace>> place = own_launch(args);
-  if (!place) return usage_failure(context, place.error());
-  if (*place && *repeat) return usage_failure(context, no_repeat_under_launcher());
-  if (*place && (*place)->rank > 0) return follow_run(**place, args, context);
-  // Open MPI gives its ranks a terminal each, whatever mpirun itself writes to.
-  if (*place && context.out_is_terminal) context.out_colour = false;
-  if (*place) context.out_is_terminal = context.err_is_terminal = false;
-  const bool quiet = args.has("quiet");
-  Progress progress(
-      *context.err, context.err_is_terminal, [] { return terminal_width(STDERR_FILENO); },
-      context.colour);
-  PortClaims claims;
-  std::deque<RunSession> sessions;  // their ranks may speak until the end
-  const std::vector<SideArgs> sides = sides_of(args);
-  for (const SideArgs& side : sides) {
-    int code = 1;
-    std::optional<PreparedRun> run = prepare_run(*place, *soak_plan, side.args, context, code);
-    if (!run) return code;
-    sessions.emplace_back(std::move(*run), side.args, context);
+  const Expected<RunFlags> flags = run_flags(args);
+  if (!flags) return usage_failure(context, flags.error());
+  if (flags->place && flags->place->rank > 0) return follow_run(*flags->place, args, context);
+  if (flags->place) {
+    // Open MPI gives its ranks a terminal each, whatever mpirun itself writes to.
+    if (context.out_is_terminal) context.out_colour = false;
+    context.out_is_terminal = context.err_is_terminal = false;
+    watch_interrupts();
   }
-  std::string few;
-  if (*repeat) {
+  RunScreen screen(context, args.has("quiet"));
+  std::optional<std::vector<RunRequest>> requests = run_requests(args, *flags, context, screen);
+  if (!requests) return 1;
+  int code = 1;
+  auto runs = prepare_all(std::move(*requests), screen, context, code);
+  if (!runs) return code;
+  if (flags->repeats) {
     std::vector<const Plan*> plans;
-    for (RunSession& session : sessions) plans.push_back(&session.prepared().plan);
-    few = too_few_launches(**repeat, plans);
+    for (const PreparedRun& run : *runs) plans.push_back(&run.plan);
+    const std::string few = too_few_launches(*flags->repeats, plans);
+    if (!few.empty()) *context.err << "plumbline: " << few << "\n";
   }
-  if (!few.empty()) *context.err << "plumbline: " << few << "\n";
   if (args.has("dry-run")) {
-    print_plans(sessions, *repeat, args, context);
+    print_plans(*runs, args, context);
     return 0;
   }
-  const Expected<std::string> program = own_program_path();
-  if (!program) return usage_failure(context, program.error());
   watch_interrupts();
-  const std::string run_id = to_hex(random_token()).substr(0, 16);
-  setenv(kRunIdVariable, run_id.c_str(), 1);  // for what we start here
-  for (size_t i = 0; i < sessions.size(); ++i) {
-    const PreparedRun* other =
-        sessions.size() == 2 ? &sessions[sessions.size() - 1 - i].prepared() : nullptr;
-    const RunPart part = {run_id, *repeat ? (*repeat)->launches : 1, other, &claims};
-    if (const auto code = sessions[i].open(part)) return *code;
-  }
-  const Logger log("coordinator", log_level(sessions.front().prepared().options),
-                   [&progress](const std::string& line) { progress.line(line); });
-  for (RunSession& session : sessions) {
-    if (const auto code = session.reach(*program, run_id, log, progress)) return *code;
-  }
-  if (!*repeat) return measure_once(sessions.front(), quiet, progress, context);
-  return measure_repeatedly(sessions, sides, **repeat, quiet, progress, context);
+  return print_conducted(conduct(std::move(*runs), screen), args.has("json"), context);
 }
 
 }  // namespace plumbline

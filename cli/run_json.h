@@ -2,22 +2,10 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "core/record/rule.h"
-#include "reports/run_state.h"
-#include "scenarios/runner.h"
+#include "runs/run_outcome.h"
 
 namespace plumbline {
-
-struct RunOutcome {
-  std::string run_id, scenario, folder, records;
-  RunState state;
-  RunSummary counts;
-  std::vector<RuleVerdict> rules;
-  std::vector<std::string> reports;  // paths
-  int exit_code = 0;
-};
 
 // docs/json_output.md names its fields.
 std::string run_json(const RunOutcome& outcome);

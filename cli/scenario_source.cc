@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "cli/named_inputs.h"
-#include "cli/scenario_programs.h"
+#include "cli/program_list.h"
 #include "cli/vocabulary.h"
-#include "core/host/host.h"
 #include "core/number.h"
 #include "scenarios/host_files/host_file.h"
 
@@ -28,19 +26,11 @@ bool is_there(const std::string& word, Context& context) {
   return known.has_value();
 }
 
-// With --rounds; false after saying that it is no number.
-bool limit_rounds(const Args& args, Scenario& scenario, Context& context) {
-  const Expected<int64_t> rounds = flag_number(args, "rounds", INT64_MAX, 1, INT64_MAX);
-  if (!rounds) {
-    usage_failure(context, rounds.error());
-    return false;
-  }
-  const auto most = static_cast<uint64_t>(*rounds);
+void limit_rounds(uint64_t most, Scenario& scenario) {
   for (MatrixBlock& block : scenario.matrix) {
     block.stop.max_n = std::min(block.stop.max_n, most);
     block.stop.min_n = std::min(block.stop.min_n, most);
   }
-  return true;
 }
 
 }  // namespace
@@ -53,9 +43,16 @@ std::optional<Scenario> read_scenario(const std::string& path, Context& context)
   return std::nullopt;
 }
 
-std::optional<Scenario> read_scenario(const Args& args, Context& context) {
-  std::optional<Scenario> scenario = read_scenario(args.get("scenario"), context);
-  if (scenario && !limit_rounds(args, *scenario, context)) return std::nullopt;
+std::optional<Scenario> read_scenario(const std::string& path, const Args& args, Context& context) {
+  std::optional<Scenario> scenario = read_scenario(path, context);
+  if (scenario && args.has("rounds")) {
+    const Expected<int64_t> rounds = flag_number(args, "rounds", INT64_MAX, 1, INT64_MAX);
+    if (!rounds) {
+      usage_failure(context, rounds.error());
+      return std::nullopt;
+    }
+    limit_rounds(static_cast<uint64_t>(*rounds), *scenario);
+  }
   if (!scenario || !args.has("hosts")) return scenario;
   std::optional<std::vector<ScenarioHost>> hosts = read_hosts(args.get("hosts"), context);
   if (!hosts) return std::nullopt;
@@ -96,42 +93,12 @@ std::optional<Scenario> read_scenario_or_hosts(const Args& args, int local, Cont
   return scenario;
 }
 
-uint64_t fresh_seed() {
-  return static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) &
-         0xffffffff;
-}
-
-std::optional<Plan> plan_of(const Scenario& scenario, const OptionSet& options, const Args& args,
-                            Context& context) {
-  uint64_t seed = scenario.seed.value_or(fresh_seed());
-  if (args.has("seed")) {
-    const std::optional<uint64_t> given = parse_whole<uint64_t>(args.get("seed"));
-    if (!given) {
-      usage_failure(context, Error{ErrorCode::kUsage,
-                                   fmt::format("--seed '{}' is not a whole number from 0 to {}",
-                                               args.get("seed"), UINT64_MAX),
-                                   0, "", ""});
-      return std::nullopt;
-    }
-    seed = *given;
-  }
-  return plan_of(scenario, options, args, seed, context);
-}
-
-std::optional<Plan> plan_of(const Scenario& scenario, const OptionSet& options, const Args& args,
-                            uint64_t seed, Context& context) {
-  const int cores = read_host_facts().cores_usable;
-  Expected<Plan> plan = make_plan(scenario, {args.all("only"), args.all("skip")}, seed,
-                                  {make_vocabulary(), &options, cores});
-  if (plan && plan->crowded > 0 && !args.has("quiet")) {
-    *context.err << fmt::format(
-        "plumbline: {} cells need more ranks than this machine has cores ({}) and are left out "
-        "(\"oversubscribe\": false)\n",
-        plan->crowded, cores);
-  }
-  if (plan) return std::move(*plan);
-  usage_failure(context, plan.error());
-  return std::nullopt;
+Expected<std::optional<uint64_t>> seed_flag(const Args& args) {
+  if (!args.has("seed")) return std::optional<uint64_t>();
+  const std::optional<uint64_t> seed = parse_whole<uint64_t>(args.get("seed"));
+  if (seed) return seed;
+  return fail(ErrorCode::kUsage, fmt::format("--seed '{}' is not a whole number from 0 to {}",
+                                             args.get("seed"), UINT64_MAX));
 }
 
 }  // namespace plumbline

@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/options_source.h"
+#include "cli/plain_caller.h"
 #include "core/command.h"
 #include "launch/leftovers.h"
 #include "launch/process.h"
@@ -87,7 +88,8 @@ int run_stop(const Args& args, Context& context) {
   }
   const Expected<std::string> program = own_program_path();
   if (!program) return usage_failure(context, program.error());
-  const Expected<Reach> reach = make_reach(*program, *options, file->hosts, *context.err);
+  PlainCaller caller(*context.err);
+  const Expected<Reach> reach = make_reach(*program, *options, file->hosts, caller);
   if (!reach) return usage_failure(context, reach.error());
   std::vector<std::string> words = {"stop"};
   if (!run_id.empty()) words.push_back(run_id);

@@ -10,8 +10,10 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/interrupts.h"
 #include "cli/live_screen.h"
 #include "cli/options_source.h"
+#include "cli/plain_caller.h"
 #include "cli/scenario_source.h"
 #include "cli/terminal.h"
 #include "cli/watch_json.h"
@@ -23,7 +25,6 @@
 #include "probes/gather/live_watcher.h"
 #include "runs/doctor_run.h"
 #include "runs/hosts/watched_hosts.h"
-#include "runs/interrupts.h"
 
 namespace plumbline {
 namespace {
@@ -270,7 +271,8 @@ int run_watch(const Args& args, Context& context) {
   if (!options) return usage_failure(context, options.error());
   const Expected<std::string> program = own_program_path();
   if (!program) return usage_failure(context, program.error());
-  const Expected<Reach> reach = make_reach(*program, *options, scenario->hosts, *context.err);
+  PlainCaller caller(*context.err);
+  const Expected<Reach> reach = make_reach(*program, *options, scenario->hosts, caller);
   if (!reach) return usage_failure(context, reach.error());
 
   watch_interrupts();

@@ -9,9 +9,7 @@
 #include "core/record/tally.h"
 #include "core/shell_words.h"
 #include "probes/port_list.h"
-#include "reports/text.h"
 #include "runs/hosts/port_window.h"
-#include "runs/interrupts.h"
 #include "scenarios/talk.h"
 
 namespace plumbline {
@@ -132,7 +130,7 @@ ProbeResult diagnose(const DiagnoseRequest& request, const AgentSet& agents) {
   context.progress = request.progress;
   context.trace_folder = request.trace_folder;
   context.keep_traces = request.keep_traces;
-  context.interrupted = [] { return interrupts() > 0; };
+  if (request.interrupted) context.interrupted = request.interrupted;
   return run_probes(std::move(context), request.calls);
 }
 
@@ -154,27 +152,30 @@ bool has_failure(const ProbeResult& result) {
   return health_of(result.checks, result.findings) == Health::kFail;
 }
 
-void print_findings(const ProbeResult& result, std::ostream& out) {
+std::vector<std::string> finding_lines(const ProbeResult& result) {
   constexpr size_t kListed = 10;
-  out << "plumbline: probes: " << tally_of(result.checks, result.findings).text() << "\n";
+  std::vector<std::string> lines = {"plumbline: probes: " +
+                                    tally_of(result.checks, result.findings).text()};
   for (const Finding& finding : result.findings) {
     std::string text =
         std::string(to_string(finding.outcome)) + ": " + finding.cause + " on " + finding.host;
     if (!finding.evidence.empty()) text += ": " + finding.evidence.front().text;
-    out << "  " << clean(text) << "\n";
-    const char* label = "    remedy: ";
+    lines.push_back("  " + text);
+    std::string label = "    remedy: ";
     for (const RemedyStep& step : finding.remedy.steps()) {
-      out << label << clean(step.text) << "\n";
+      lines.push_back(label + step.text);
       label = "            ";
     }
   }
   const std::vector<const Check*> broken = unexplained_failures(result.checks, result.findings);
   for (size_t i = 0; i < std::min(broken.size(), kListed); ++i) {
-    out << "  " << clean("fail: " + broken[i]->key + ": " + broken[i]->reason) << "\n";
+    lines.push_back("  fail: " + broken[i]->key + ": " + broken[i]->reason);
   }
   if (broken.size() > kListed) {
-    out << "  ... and " << broken.size() - kListed << " more failed checks (doctor.json)\n";
+    lines.push_back("  ... and " + std::to_string(broken.size() - kListed) +
+                    " more failed checks (doctor.json)");
   }
+  return lines;
 }
 
 }  // namespace plumbline

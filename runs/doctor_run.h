@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <ostream>
 #include <string>
 #include <vector>
 
@@ -28,6 +27,7 @@ struct DiagnoseRequest {
   std::string trace_folder;
   std::string keep_traces = "never";
   std::function<void(const std::string&)> progress;
+  std::function<bool()> interrupted;  // empty = never
 };
 
 // "10.10.0.1/24" as an address; without a slash the prefix is 0 (unknown).
@@ -39,7 +39,7 @@ Job job_of(const DiagnoseRequest& request);
 ProbeResult diagnose(const DiagnoseRequest& request, const AgentSet& agents);
 DoctorReport report_of(const ProbeResult& result);
 // Findings, failed checks that none explains, and how many checks passed, as a few lines.
-void print_findings(const ProbeResult& result, std::ostream& out);
+std::vector<std::string> finding_lines(const ProbeResult& result);
 // Something is broken, by the one definition (core/diagnosis/health.h): a run is not started, and
 // ends with 2.
 bool has_failure(const ProbeResult& result);

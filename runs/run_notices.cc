@@ -3,7 +3,7 @@
 namespace plumbline {
 
 void RunNotices::tell(const std::string& text) {
-  say_("plumbline: " + text);
+  caller_.say("plumbline: " + text);
   SoakEvent event;
   event.run_id = run_id_;
   event.time = utc_now_rfc3339();
@@ -21,7 +21,7 @@ void RunNotices::tell(const std::string& text) {
     }
   }
   if (file_) kept = file_->append(event);
-  if (!kept) say_("plumbline: " + kept.error().message());
+  if (!kept) caller_.say("plumbline: " + kept.error().message());
 }
 
 }  // namespace plumbline

@@ -29,7 +29,7 @@ class Repetition {
  private:
   // False: the run ends here.
   bool one(const RepeatSide& side, int number) {
-    RunRequest request = side.run;
+    PlanRequest request = side.run;
     request.finished_ids.clear();
     for (const Record& record : of_launch(side.earlier, number, request_.series)) {
       if (record.measurement.outcome != Outcome::kError) {

@@ -20,7 +20,7 @@ inline constexpr int kMostLaunches = 1000;
 
 struct RepeatSide {
   std::string name;  // "" when it is the only one, else "a" or "b"
-  RunRequest run;    // `mark` and `finished_ids` are unused
+  PlanRequest run;   // `mark` and `finished_ids` are unused
   CellRunner* ranks = nullptr;
   std::function<void()> end;  // ends the ranks, so that the next launch gets fresh ones
   // What an earlier part of this run has done: records in its file (--resume); may be empty.

@@ -20,7 +20,7 @@ double seconds_since(int64_t start_ns) {
 }
 
 // What the plan says of the cells that are not done yet.
-double estimated_s(const RunRequest& request) {
+double estimated_s(const PlanRequest& request) {
   double sum = 0;
   for (const PlanCell& cell : request.plan->cells) {
     if (request.finished_ids.count(cell.id) == 0) sum += cell.estimated_s;
@@ -45,7 +45,7 @@ Measurement error_measurement(const Error& error) {
 
 class Run {
  public:
-  Run(const RunRequest& request, CellRunner& ranks)
+  Run(const PlanRequest& request, CellRunner& ranks)
       : request_(request), ranks_(ranks), eta_(estimated_s(request)) {}
 
   RunSummary all() {
@@ -152,7 +152,7 @@ class Run {
                        current, last, ""});
   }
 
-  const RunRequest& request_;
+  const PlanRequest& request_;
   CellRunner& ranks_;
   RunSummary summary_;
   Eta eta_;
@@ -163,7 +163,7 @@ class Run {
 
 }  // namespace
 
-Expected<RunSummary> run_plan(const RunRequest& request, CellRunner& ranks) {
+Expected<RunSummary> run_plan(const PlanRequest& request, CellRunner& ranks) {
   if (request.scenario == nullptr || request.plan == nullptr) {
     return fail(ErrorCode::kUsage, "run_plan needs a scenario and its plan");
   }

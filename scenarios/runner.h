@@ -16,7 +16,7 @@
 namespace plumbline {
 
 // The ranks as the runner sees them: start a world of n, run a cell on all, stop. Implemented by
-// cli over launch.
+// runs over launch.
 class CellRunner {
  public:
   virtual ~CellRunner() = default;
@@ -30,17 +30,19 @@ class CellRunner {
   virtual bool interrupted() const = 0;
 };
 
-// Told before each cell (`current`) and after it (`last`).
+// Where a run stands. Told before each cell (`current`) and after it (`last`).
 struct RunProgress {
   size_t done = 0, total = 0;  // cells; those done by an earlier run count
   double elapsed_s = 0;
   double eta_s = 0;  // what is left, scaled by how long the cells so far took
   const PlanCell* current = nullptr;
   const Record* last = nullptr;
-  std::string phase = {};  // of a soak: "round 3, 10 min of 8 h"
+  std::string phase = {};    // of a soak: "round 3, 10 min of 8 h"
+  std::string probing = {};  // what is looked at before anything is measured; nothing else counts
+  bool over = false;         // nothing more is measured for now; nothing else counts
 };
 
-struct RunRequest {
+struct PlanRequest {
   const Scenario* scenario = nullptr;
   const Plan* plan = nullptr;
   std::string run_id;
@@ -67,7 +69,7 @@ struct RunSummary {
 };
 
 // An Error means that the request itself is not usable; whatever happens later is in the summary.
-Expected<RunSummary> run_plan(const RunRequest& request, CellRunner& ranks);
+Expected<RunSummary> run_plan(const PlanRequest& request, CellRunner& ranks);
 // Counts one more outcome; for records of an earlier run that this one resumes.
 void count(RunSummary& summary, const Record& record);
 // Adds one summary's counts to those of several; no records, and not why it stopped.

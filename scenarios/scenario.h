@@ -70,8 +70,8 @@ struct ScenarioHost {
   // reaches whom is not said by that: over Ethernet all do.
   bool ring = false;
   int ranks = 1;  // places for ranks
-  // As many places as the machine has cores, which only it can tell (cli/core_places.h); `ranks` is
-  // 1 until then.
+  // As many places as the machine has cores, which only it can tell (runs/hosts/core_places.h);
+  // `ranks` is 1 until then.
   bool ranks_of_cores = false;
 };
 

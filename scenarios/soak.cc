@@ -157,7 +157,7 @@ class Soak {
 
   // False: the soak ends here.
   bool measure(const Plan& plan, int64_t idle_ns) {
-    RunRequest request = request_.run;
+    PlanRequest request = request_.run;
     request.plan = &plan;
     request.finished_ids.clear();
     request.notice = [&](const std::string& text) { tell("ranks", "", text); };

@@ -40,7 +40,8 @@ class SoakClock {
 std::unique_ptr<SoakClock> make_soak_clock();
 
 struct SoakRequest {
-  RunRequest run;  // its plan's cells are measured in every round; finished_ids and mark are unused
+  PlanRequest
+      run;  // its plan's cells are measured in every round; finished_ids and mark are unused
   SoakPlan plan;
   SoakClock* clock = nullptr;
   // Told when a round begins (cells) and when the idle time before a cell does.

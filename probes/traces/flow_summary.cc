@@ -73,9 +73,9 @@ class Problems {
 
  private:
   const TraceDirection& counts(size_t side) const { return side == 0 ? summary_.a : summary_.b; }
-  template <typename... Args>
-  void say(fmt::format_string<Args...> text, Args&&... args) {
-    lines_.push_back(fmt::format(text, std::forward<Args>(args)...));
+  template <typename... Values>
+  void say(fmt::format_string<Values...> text, Values&&... values) {
+    lines_.push_back(fmt::format(text, std::forward<Values>(values)...));
   }
   static std::string times(int64_t n) { return n == 1 ? "once" : fmt::format("{} times", n); }
   static std::string bytes(int64_t n) { return n == 1 ? "1 byte" : fmt::format("{} bytes", n); }

@@ -12,7 +12,6 @@
 #include "launch/push.h"
 #include "launch/static_binary.h"
 #include "runs/build.h"
-#include "runs/interrupts.h"
 
 namespace plumbline {
 namespace {
@@ -23,8 +22,8 @@ constexpr size_t kAtOnce = 16;        // each holds a copy of the program while 
 
 class Pusher {
  public:
-  Pusher(Reach& reach, const OptionSet& options, std::ostream& err)
-      : reach_(reach), always_(options.text("push") == "always"), err_(err) {
+  Pusher(Reach& reach, const OptionSet& options, Caller& caller)
+      : reach_(reach), always_(options.text("push") == "always"), caller_(caller) {
     for (const StaticMachine& machine : static_machines()) {
       const std::vector<std::string> places =
           static_places(reach.program, options.text("static_dir"), machine.name);
@@ -96,7 +95,7 @@ class Pusher {
     constexpr size_t kMostAnswer = 64 << 10;
     options.input = input;
     options.max_bytes = kMostAnswer;
-    options.stop = [] { return std::min(interrupts(), 2); };
+    options.stop = [this] { return static_cast<int>(caller_.ask()); };
     const Expected<CommandResult> done = run_command(ssh_command(ssh_target(host, reach_), words),
                                                      Deadline::after_ms(limit_ms), options);
     const std::string what = "look for plumbline on " + host.name + " over ssh";
@@ -114,29 +113,26 @@ class Pusher {
                       cause.empty() ? "ssh.no_binary" : cause});
   }
 
-  void say(const std::string& text) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    err_ << "plumbline: " << text << std::endl;
-  }
+  void say(const std::string& text) { caller_.say("plumbline: " + text); }
 
   Reach& reach_;
   const bool always_;
-  std::ostream& err_;
+  Caller& caller_;
   const std::string build_ = own_build();
   std::map<std::string, Expected<StaticBinary>> ours_;  // by machine
-  std::mutex mutex_;  // over reach_.pushed, reach_.not_pushed and err_
+  std::mutex mutex_;                                    // over reach_.pushed and reach_.not_pushed
 };
 
 }  // namespace
 
 void push_programs(Reach& reach, const OptionSet& options, const std::vector<ScenarioHost>& hosts,
-                   std::ostream& err) {
+                   Caller& caller) {
   if (options.text("push") == "never" || !any_by_ssh(hosts)) return;
   std::vector<const ScenarioHost*> remote;
   for (const ScenarioHost& host : hosts) {
     if (!host.ssh.empty()) remote.push_back(&host);
   }
-  Pusher(reach, options, err).run(remote);
+  Pusher(reach, options, caller).run(remote);
 }
 
 }  // namespace plumbline

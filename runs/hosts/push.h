@@ -3,7 +3,6 @@
 // (launch/push.h, docs/clusters.md).
 #pragma once
 
-#include <ostream>
 #include <vector>
 
 #include "core/options/options.h"
@@ -12,10 +11,10 @@
 
 namespace plumbline {
 
-// Fills in reach.pushed and reach.not_pushed by host name, all hosts side by side; says on `err`
-// what is sent. With push = never it does nothing. Takes a session per host over the connection
+// Fills in reach.pushed and reach.not_pushed by host name, all hosts side by side; says what
+// is sent. With push = never it does nothing. Takes a session per host over the connection
 // that later commands share, and a second one where something is sent; each has a deadline.
 void push_programs(Reach& reach, const OptionSet& options, const std::vector<ScenarioHost>& hosts,
-                   std::ostream& err);
+                   Caller& caller);
 
 }  // namespace plumbline

@@ -29,13 +29,13 @@ std::string home_expanded(const std::string& path) {
 }  // namespace
 
 Expected<Reach> make_reach(const std::string& program, const OptionSet& options,
-                           const std::vector<ScenarioHost>& hosts, std::ostream& err) {
+                           const std::vector<ScenarioHost>& hosts, Caller& caller) {
   Reach reach{program, options.text("ssh_config"), {}, "", {}, {}};
   if (!any_by_ssh(hosts)) return reach;
   Expected<SshControl> control = ssh_control();
   if (!control) return fail(control.error());
   reach.control = std::move(*control);
-  push_programs(reach, options, hosts, err);
+  push_programs(reach, options, hosts, caller);
   return reach;
 }
 

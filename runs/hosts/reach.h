@@ -3,12 +3,12 @@
 #pragma once
 
 #include <map>
-#include <ostream>
 #include <string>
 #include <vector>
 
 #include "core/options/options.h"
 #include "launch/ssh.h"
+#include "runs/caller.h"
 #include "scenarios/scenario.h"
 
 namespace plumbline {
@@ -24,10 +24,10 @@ struct Reach {
   std::map<std::string, Error> not_pushed;
 };
 
-// With the option `push` it also copies plumbline to hosts that need it, and says so on `err`. An
+// With the option `push` it also copies plumbline to hosts that need it, and says so. An
 // Error: ssh is needed and its sockets have no place.
 Expected<Reach> make_reach(const std::string& program, const OptionSet& options,
-                           const std::vector<ScenarioHost>& hosts, std::ostream& err);
+                           const std::vector<ScenarioHost>& hosts, Caller& caller);
 
 SshTarget ssh_target(const ScenarioHost& host, const Reach& reach);
 

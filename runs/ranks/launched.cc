@@ -13,7 +13,6 @@
 #include "launch/process.h"
 #include "launch/rendezvous.h"
 #include "launch/socket_wire.h"
-#include "runs/interrupts.h"
 #include "runs/ranks/meeting.h"
 #include "runs/ranks/protocol.h"
 #include "runs/ranks/rank_loop.h"
@@ -48,12 +47,11 @@ RollCallSpec roll_call_spec(const Meeting& meeting, const LaunchCall& call, cons
   spec.secret = meeting.secret;
   spec.deadline = Deadline::after_ms(call.options->integer("connect_timeout_ms"));
   spec.where = fmt::format("{} port {}", meeting.master.hosts.front(), meeting.port);
-  std::ostream* err = call.quiet ? nullptr : call.err;
-  spec.say = [err](const std::string& text) {
-    if (err != nullptr) *err << "plumbline: " << text << "\n" << std::flush;
+  spec.say = [&call](const std::string& text) {
+    if (!call.quiet) call.caller->say("plumbline: " + text);
   };
   spec.stranger = [&log](const std::string& text) { log.info("rendezvous: " + text); };
-  spec.interrupted = [] { return interrupts() > 0; };
+  spec.interrupted = [&call] { return call.caller->ask() != Wish::kGoOn; };
   return spec;
 }
 
@@ -214,7 +212,7 @@ Expected<std::unique_ptr<Launched>> lead_launch(const LauncherPlace& place, cons
   Expected<Gathered> gathered = hold_roll_call(roll_call_spec(*meeting, call, roll, log), roll);
   if (!gathered) return fail(gathered.error());
   for (const std::string& line : roll.drift()) {
-    *call.err << "plumbline: variable " << line << "; rank 0's value counts\n";
+    call.caller->say("plumbline: variable " + line + "; rank 0's value counts");
   }
   auto launched = std::make_unique<Launched>();
   launched->program = place.program;
@@ -225,14 +223,14 @@ Expected<std::unique_ptr<Launched>> lead_launch(const LauncherPlace& place, cons
   if (const Status built = assembly.build(*launched, program, log); !built) {
     return fail(built.error());
   }
-  if (!call.quiet) *call.err << "plumbline: " << summary(*launched) << "\n";
+  if (!call.quiet) call.caller->say("plumbline: " + summary(*launched));
   return launched;
 }
 
 int follow_launch(const LauncherPlace& place, const LaunchCall& call) {
   const Expected<Meeting> meeting = meeting_of(place, call.master, *call.options);
   if (!meeting) {
-    tell_rank_error(place, meeting.error(), *call.err);
+    call.caller->say(rank_error(place, meeting.error()));
     return 1;
   }
   AttendSpec spec;
@@ -244,7 +242,7 @@ int follow_launch(const LauncherPlace& place, const LaunchCall& call) {
   Expected<Attendance> attendance = attend_roll_call(spec, own_request(place, call), told);
   if (!attendance) {
     // What rank 0 has said to all of us, it prints itself.
-    if (!told) tell_rank_error(place, attendance.error(), *call.err);
+    if (!told) call.caller->say(rank_error(place, attendance.error()));
     return launch_exit_code(attendance.error());
   }
   // An interrupt is rank 0's to act on; its end is ours.
@@ -254,7 +252,7 @@ int follow_launch(const LauncherPlace& place, const LaunchCall& call) {
   const Expected<std::string> program = own_program_path();
   if (attendance->agent.valid() && program) {
     const Status started = spawn_on(attendance->agent.get(), {*program, "agent"});
-    if (!started) tell_rank_error(place, started.error(), *call.err);
+    if (!started) call.caller->say(rank_error(place, started.error()));
     attendance->agent.reset();
   }
   const int wire = attendance->wire.get();
@@ -277,8 +275,8 @@ void reach_agents(Launched& launched, const Reach& reach, const OptionSet& optio
   launched.agents.clear();
 }
 
-void tell_rank_error(const LauncherPlace& place, const Error& error, std::ostream& err) {
-  err << "plumbline rank " << place.rank << ": " << error.message() << "\n";
+std::string rank_error(const LauncherPlace& place, const Error& error) {
+  return fmt::format("plumbline rank {}: {}", place.rank, error.message());
 }
 
 int launch_exit_code(const Error& error) {

@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <ostream>
 #include <string>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "core/sha256.h"
 #include "launch/launcher_env.h"
 #include "launch/rank_set.h"
+#include "runs/caller.h"
 #include "runs/hosts/agent_set.h"
 #include "scenarios/scenario.h"
 #include "transport/transports.h"
@@ -28,8 +28,8 @@ struct LaunchCall {
   std::vector<std::string> exclude;           // hosts that take no part
   std::map<std::string, std::string> config;  // what all ranks must have alike
   std::map<std::string, std::string> words;   // the command line beside these, alike too
-  std::ostream* err = nullptr;
-  bool quiet = false;  // says only what went wrong
+  Caller* caller = nullptr;
+  bool quiet = false;               // says only what went wrong
 };
 
 // One rank that takes part, numbered anew from 0 without those of excluded hosts.
@@ -67,7 +67,7 @@ Expected<std::unique_ptr<Launched>> lead_launch(const LauncherPlace& place, cons
 int follow_launch(const LauncherPlace& place, const LaunchCall& call);
 
 // As the rank at `place` says it: with its number.
-void tell_rank_error(const LauncherPlace& place, const Error& error, std::ostream& err);
+std::string rank_error(const LauncherPlace& place, const Error& error);
 
 // The agents of a launched world's hosts: this host's is started, the others came with the
 // roll-call. They end with it, or with their rank.

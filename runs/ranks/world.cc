@@ -10,7 +10,6 @@
 #include "core/record/stated_speeds.h"
 #include "runs/hosts/memory_check.h"
 #include "runs/hosts/port_window.h"
-#include "runs/interrupts.h"
 #include "runs/ranks/link_pairs.h"
 #include "scenarios/placement.h"
 #include "transport/address.h"
@@ -73,8 +72,6 @@ void World::leave() {
       ask(std::vector<std::string>(count, encode(LeaveMessage{})), kLeaveMs, kLeaveMs);
   if (!left) spec_.launched->broken = left.error().message();
 }
-
-bool World::interrupted() const { return interrupts() > 0; }
 
 Status World::ensure_world(const WorldShape& world) {
   WorldShape fits = world;
@@ -259,8 +256,12 @@ Status World::ready_processes() {
     const ScenarioHost& host = spec_.hosts[index];
     places.push_back({host.name, command_on(host, spec_.reach, "rank"), !host.ssh.empty()});
   }
+  std::function<void(const std::string&)> say;
+  if (spec_.caller != nullptr) {
+    say = [caller = spec_.caller](const std::string& line) { caller->say(line); };
+  }
   Expected<std::unique_ptr<RankSet>> set =
-      RankSet::start(places, encode(AliveMessage{}), spec_.say);
+      RankSet::start(places, encode(AliveMessage{}), std::move(say));
   if (!set) return fail(set.error());
   own_ = std::move(*set);
   ranks_ = own_.get();
@@ -303,12 +304,12 @@ Expected<std::vector<Message>> World::ask(const std::vector<std::string>& lines,
   if (!sent) errors.push_back(sent.error());
   bool told = false;
   const auto tick = [&] {
-    if (interrupts() > 0 && !told) {
+    if (interrupted() && !told) {
       told = true;
       // A rank that cannot take the line is about to be reported by its missing answer.
       static_cast<void>(ranks_->send_all(encode(InterruptMessage{}), Deadline::after_ms(500)));
     }
-    return interrupts() < 2;
+    return wish() != Wish::kEndNow;
   };
   bool broken = !sent;
   if (broken) give_up(sent.error());
@@ -333,8 +334,9 @@ Expected<std::vector<Message>> World::ask(const std::vector<std::string>& lines,
       errors.push_back(heard[rank]->error());
     }
   }
-  if (interrupts() > 1)
+  if (wish() == Wish::kEndNow) {
     return fail(ErrorCode::kInterrupted, "interrupted twice: ranks ended at once");
+  }
   if (!errors.empty()) {
     if (spec_.log != nullptr) {
       for (const Error& error : errors) spec_.log->info(error.message());

@@ -14,6 +14,7 @@
 
 #include "core/log.h"
 #include "launch/rank_set.h"
+#include "runs/caller.h"
 #include "runs/hosts/port_claims.h"
 #include "runs/hosts/reach.h"
 #include "runs/ranks/launched.h"
@@ -30,9 +31,9 @@ struct WorldSpec {
   std::string plan_hash;  // of a run's plan, which all ranks compare
   const Logger* log = nullptr;
   Launched* launched = nullptr;  // the ranks that a launcher started; null = we start our own
-  // What ranks write to standard error, line by line and from another thread; null = they write to
-  // ours.
-  std::function<void(const std::string& line)> say = {};
+  // Hears what ranks write to standard error, line by line and from another thread, and is asked
+  // whether to go on; null = they write to ours, and nobody is.
+  Caller* caller = nullptr;
   PortClaims* claims = nullptr;  // of the run; null = the world has its own
   // Told of what the user has not asked for: another window of ports; null = nobody is.
   std::function<void(const std::string& text)> notice = {};
@@ -56,7 +57,7 @@ class World : public CellRunner {
   // Whether its ranks have the memory that this cell needs, by what their hosts said at the start.
   Status fits(const Cell& cell, bool verified) const;
   Environment environment() override;
-  bool interrupted() const override;
+  bool interrupted() const override { return wish() != Wish::kGoOn; }
   const std::vector<ScenarioHost>& hosts() const { return spec_.hosts; }
   // Of a rank of the running world.
   RankPlaceView place(int rank) const;
@@ -85,6 +86,7 @@ class World : public CellRunner {
                                      int64_t grace_ms);
   Expected<Message> understood(const RankAnswer& answer);
   void give_up(const Error& error);
+  Wish wish() const { return spec_.caller != nullptr ? spec_.caller->ask() : Wish::kGoOn; }
   SetupMessage setup_for(int rank, const OptionSet& options, int port_base) const;
 
   WorldSpec spec_;

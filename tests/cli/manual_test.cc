@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 
 #include "cli/commands.h"
-#include "cli/exit_code.h"
 #include "core/options/options.h"
+#include "runs/exit_code.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

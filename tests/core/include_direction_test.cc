@@ -99,6 +99,15 @@ std::string judge_system(const fs::path& path, const std::string& header) {
   return {};
 }
 
+// The command line's own values, which only the commands see: what they ask of other rooms they
+// put into requests.
+std::string judge_words(const fs::path& path, const std::string& line) {
+  static const std::regex words(R"((^|[^:\w])(Args|Context)\b)");
+  std::smatch match;
+  if (path.begin()->string() == "cli" || !std::regex_search(line, match, words)) return {};
+  return match[2].str() + " belongs to the files of cli only";
+}
+
 std::string judge_line(const fs::path& path, const std::string& line) {
   static const std::regex include_line(R"(^\s*#\s*include\s*([<"])([^>"]+)[>"])");
   static const std::regex platform_line(
@@ -112,7 +121,7 @@ std::string judge_line(const fs::path& path, const std::string& line) {
       std::regex_search(line, platform_line)) {
     return "asks for the platform; move that code to *_linux.cc and *_macos.cc siblings";
   }
-  return {};
+  return judge_words(path, line);
 }
 
 std::vector<std::string> judge_source(const fs::path& path, const std::string& text) {
@@ -201,6 +210,15 @@ TEST(include_direction, refuses_json_with_unchecked_integers) {
   EXPECT_THAT(judge_source("reports/a.cc", "#include <nlohmann/json.hpp>\n"),
               ElementsAre(HasSubstr("core/json.h")));
   EXPECT_THAT(judge_source("core/json.h", "#include <nlohmann/json.hpp>\n"), IsEmpty());
+}
+
+TEST(include_direction, refuses_the_command_line_outside_cli) {
+  EXPECT_THAT(judge_source("runs/a.h", "int run(const Args& args, Context& context);\n"),
+              ElementsAre(HasSubstr("runs/a.h:1: Args belongs to the files of cli only")));
+  EXPECT_THAT(judge_source("scenarios/a.cc", "  Context context;\n").size(), 1);
+  EXPECT_THAT(judge_source("cli/a.h", "int run(const Args& args, Context& context);\n"), IsEmpty());
+  EXPECT_THAT(judge_source("runs/a.cc", "  ProbeContext context;\n  gloo::Context other;\n"),
+              IsEmpty());
 }
 
 TEST(include_direction, refuses_a_link_line_that_goes_uphill) {

@@ -8,10 +8,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <mutex>
 
 #include "core/clock.h"
 #include "runs/hosts/port_window.h"
+#include "tests/runs/listener.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
@@ -146,15 +146,12 @@ exec )" PLUMBLINE_BINARY R"( rank
   spec.reach.program = script;
   spec.hosts = local_hosts(1);
   spec.options = with_port_base("auto");
-  std::mutex mutex;
-  std::vector<std::string> lines;
-  spec.say = [&](const std::string& line) {
-    const std::scoped_lock lock(mutex);
-    lines.push_back(line);
-  };
+  Listener listener;
+  spec.caller = &listener;
   World world(spec);
   ASSERT_TRUE(world.ensure_world({2, "tcp", {}, "", ""}));
   world.stop();
+  std::vector<std::string> lines = listener.lines();
   std::sort(lines.begin(), lines.end());
   EXPECT_EQ(lines, (std::vector<std::string>{"one", "one", "two", "two"}));
 }

@@ -82,8 +82,8 @@ class RunnerTest : public testing::Test {
   Scenario scenario_ = parse(with_matrix(kMatrix, R"(, "roofs": false, "question": "works?")"));
   Plan plan_ = plan_of(scenario_);
   FakeRanks ranks_;
-  RunRequest request() {
-    RunRequest out;
+  PlanRequest request() {
+    PlanRequest out;
     out.scenario = &scenario_;
     out.plan = &plan_;
     out.run_id = "run-1";
@@ -188,7 +188,7 @@ TEST_F(RunnerTest, OneFailureToStartIsTriedAgain) {
 TEST_F(RunnerTest, RanksThatAreStartedAgainAreToldOf) {
   ranks_.starts.push_back(tl::unexpected(broken(ErrorCode::kPeerLost, "rank 1 was killed")));
   std::vector<std::string> told;
-  RunRequest asked = request();
+  PlanRequest asked = request();
   asked.notice = [&](const std::string& text) { told.push_back(text); };
   ASSERT_TRUE(run_plan(asked, ranks_));
   ASSERT_EQ(told.size(), 1u);
@@ -268,7 +268,7 @@ TEST_F(RunnerTest, ResumeRunsWhatIsMissingAndNoMore) {
   const auto store = [&] {
     auto file = RecordFile::open(path);
     ASSERT_TRUE(file) << file.error().message();
-    RunRequest r = request();
+    PlanRequest r = request();
     r.file = &*file;
     const auto earlier = read_records(path);
     ASSERT_TRUE(earlier) << earlier.error().message();
@@ -316,7 +316,7 @@ TEST_F(RunnerTest, FinishedCellsMustFit) {
 }
 
 TEST_F(RunnerTest, ProgressCountsUpAndTheEstimateDown) {
-  RunRequest r = request();
+  PlanRequest r = request();
   size_t started = 0, ended = 0, last_done = 0;
   double last_eta = 1e9;
   r.progress = [&](const RunProgress& p) {
@@ -345,7 +345,7 @@ TEST_F(RunnerTest, AFileThatCannotBeWrittenEndsTheRun) {
   const rlimit none = {0, before.rlim_max};
   const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
-  RunRequest r = request();
+  PlanRequest r = request();
   r.file = &*file;
   const auto summary = run_plan(r, ranks_);
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
@@ -376,7 +376,7 @@ TEST(RunnerExitCode, Table) {
 }
 
 TEST_F(RunnerTest, ASoakIsNotResumed) {
-  RunRequest asked = request();
+  PlanRequest asked = request();
   asked.mark = [](Record& record) { record.soak = SoakMark{3, 4, 0, 5}; };
   const auto summary = run_plan(asked, ranks_);
   ASSERT_TRUE(summary);

@@ -1,4 +1,4 @@
-#include "cli/repeat_run.h"
+#include "runs/repeat_run.h"
 
 #include <fmt/format.h>
 
@@ -14,12 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kDefaultLaunches = 12;  // of --interleave: enough for a hundred cells
-constexpr size_t kFewestPairs = 6;    // with an interval, so that cells can be called the same
-
-Error usage(const std::string& what, const std::string& hint) {
-  return Error{ErrorCode::kUsage, what, 0, hint, ""};
-}
+constexpr size_t kFewestPairs = 6;  // with an interval, so that cells can be called the same
 
 // Rows of the comparison, at least: a link cell may become several. Roofs are not judged, checks
 // need no launches, and repetitions within a launch are one row.
@@ -41,38 +36,7 @@ Plan only_cells(const Plan& plan, const std::set<std::string>& ids) {
 
 }  // namespace
 
-Expected<std::optional<RepeatFlags>> repeat_flags(const Args& args) {
-  const size_t scenarios = args.all("scenario").size();
-  const bool two = args.has("interleave");
-  if (scenarios > 2 || (scenarios == 2) != two) {
-    return fail(
-        usage(two ? "--interleave takes two scenarios" : "run takes one scenario",
-              "plumbline run --repeat 10 --interleave A.json B.json measures two in turns"));
-  }
-  if (!two && !args.has("repeat")) {
-    if (!args.has("recheck")) return std::optional<RepeatFlags>();
-    return fail(usage("--recheck goes with --interleave only", "add --interleave A.json B.json"));
-  }
-  if (args.has("for")) {
-    return fail(usage("--repeat and --interleave cannot be part of a soak (--for)",
-                      "leave one of them out"));
-  }
-  RepeatFlags flags;
-  flags.two_sides = two;
-  flags.strict = args.has("strict");
-  const auto launches = flag_number(args, "repeat", two ? kDefaultLaunches : 1, 1, kMostLaunches);
-  if (!launches) return fail(launches.error());
-  const auto again = flag_number(args, "recheck", 0, 0, kMostLaunches);
-  if (!again) return fail(again.error());
-  const auto rule = compare_rule(args);
-  if (!rule) return fail(rule.error());
-  flags.launches = static_cast<int>(*launches);
-  flags.again = static_cast<int>(*again);
-  flags.rule = *rule;
-  return std::optional<RepeatFlags>(std::move(flags));
-}
-
-std::string repeat_outline(const RepeatFlags& flags) {
+std::string repeat_outline(const Repeats& flags) {
   std::string text =
       fmt::format("{} launch{} of {}", flags.launches, flags.launches == 1 ? "" : "es",
                   flags.two_sides ? "each side, in turns" : "these cells");
@@ -80,7 +44,7 @@ std::string repeat_outline(const RepeatFlags& flags) {
   return text + "\n";
 }
 
-std::string too_few_launches(const RepeatFlags& flags, const std::vector<const Plan*>& plans) {
+std::string too_few_launches(const Repeats& flags, const std::vector<const Plan*>& plans) {
   if (!flags.two_sides) return {};
   size_t cells = SIZE_MAX;
   for (const Plan* plan : plans) cells = std::min(cells, compared_cells(*plan));
@@ -110,17 +74,10 @@ std::string too_few_launches(const RepeatFlags& flags, const std::vector<const P
   return text;
 }
 
-Error no_repeat_under_launcher() {
-  return usage("--repeat and --interleave need ranks that plumbline starts itself",
-               "under mpirun, srun or torchrun start the whole program again for each launch, each "
-               "with its own --out, and compare the folders");
-}
-
 void RepeatRun::add(RepeatSide side, std::string records_path) {
   side.run.progress = [this](RunProgress state) {
-    if (quiet_) return;
     state.phase = phase_;
-    progress_.show(state);
+    caller_.progress(state);
   };
   sides_.push_back(std::move(side));
   records_.push_back(std::move(records_path));
@@ -156,12 +113,13 @@ Expected<RepeatSummary> RepeatRun::measure_again(const Comparison& first) {
     request.sides.push_back(sides_[i]);
     request.sides.back().run.plan = &plans.back();
   }
-  progress_.finish();
+  RunProgress first_is_over;
+  first_is_over.over = true;
+  caller_.progress(first_is_over);
   if (!quiet_) {
-    *context_.err << fmt::format(
-        "plumbline: {} cell{} slower in b; measured again, {} launches a side\n",
-        plans.back().cells.size(), plans.back().cells.size() == 1 ? " looks" : "s look",
-        flags_.again);
+    caller_.say(fmt::format("plumbline: {} cell{} slower in b; measured again, {} launches a side",
+                            plans.back().cells.size(),
+                            plans.back().cells.size() == 1 ? " looks" : "s look", flags_.again));
   }
   return run_repeated(request);
 }
@@ -186,30 +144,27 @@ Expected<RepeatSummary> RepeatRun::measure() {
   return summary;
 }
 
-int RepeatRun::compare() {
-  if (!flags_.two_sides) return 0;
-  const Expected<Comparison> comparison = compare_files();
+SidesCompared RepeatRun::compare() {
+  SidesCompared compared;
+  if (!flags_.two_sides) return compared;
+  Expected<Comparison> comparison = compare_files();
   if (!comparison) {
-    *context_.err << "plumbline: not compared: " << comparison.error().message() << "\n";
-    return 2;
+    caller_.say("plumbline: not compared: " + comparison.error().message());
+    compared.code = 2;
+    return compared;
   }
-  *context_.out << "\n";
-  render_text(compare_document(*comparison), context_.width, context_.out_is_terminal,
-              *context_.out);
   const fs::path folder = fs::path(records_.front()).parent_path().parent_path();
-  std::vector<std::string> written = {(folder / "compare.json").string()};
-  if (const Status status = write_text_file(written.front(), compare_json(*comparison)); !status) {
-    *context_.err << "plumbline: " << status.error().message() << "\n";
-    written.clear();
+  const std::string file = (folder / "compare.json").string();
+  if (const Status status = write_text_file(file, compare_json(*comparison)); status) {
+    compared.files.push_back(file);
+  } else {
+    caller_.say("plumbline: " + status.error().message());
   }
-  if (const Status drawn = draw_comparison(*comparison, (folder / "compare").string(), written);
-      !drawn) {
-    *context_.err << "plumbline: " << drawn.error().message() << "\n";
-  }
-  *context_.out << "\n";
-  for (const std::string& path : written) *context_.out << "Report:  " << path << "\n";
-  *context_.out << std::flush;
-  return compare_exit_code(*comparison, flags_.strict);
+  const Status drawn = draw_comparison(*comparison, (folder / "compare").string(), compared.files);
+  if (!drawn) caller_.say("plumbline: " + drawn.error().message());
+  compared.code = compare_exit_code(*comparison, flags_.strict);
+  compared.comparison = std::move(*comparison);
+  return compared;
 }
 
 }  // namespace plumbline

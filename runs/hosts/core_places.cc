@@ -1,4 +1,4 @@
-#include "cli/core_places.h"
+#include "runs/hosts/core_places.h"
 
 #include <fmt/format.h>
 
@@ -37,7 +37,7 @@ Expected<int> cores_of(HostAgent& agent, const std::string& name) {
 }  // namespace
 
 Status count_core_places(std::vector<ScenarioHost>& hosts, const OptionSet& options,
-                         Context& context) {
+                         Caller& caller) {
   std::vector<ScenarioHost> remote;
   for (ScenarioHost& host : hosts) {
     if (host.ranks_of_cores && host.ssh.empty()) {
@@ -49,7 +49,7 @@ Status count_core_places(std::vector<ScenarioHost>& hosts, const OptionSet& opti
   if (remote.empty()) return {};
   const Expected<std::string> program = own_program_path();
   if (!program) return fail(program.error());
-  const Expected<Reach> reach = make_reach(*program, options, remote, *context.err);
+  const Expected<Reach> reach = make_reach(*program, options, remote, caller);
   if (!reach) return fail(reach.error());
   const AgentSet agents(remote, *reach, options);
   if (const auto failure = agents.first_failure()) return fail(*failure);
@@ -64,16 +64,16 @@ Status count_core_places(std::vector<ScenarioHost>& hosts, const OptionSet& opti
   return {};
 }
 
-void tell_uncounted_places(const std::vector<ScenarioHost>& hosts, Context& context) {
+void tell_uncounted_places(const std::vector<ScenarioHost>& hosts, Caller& caller) {
   std::vector<std::string> names;
   for (const ScenarioHost& host : hosts) {
     if (host.ranks_of_cores) names.push_back(host.name);
   }
   if (names.empty()) return;
-  *context.err << clean(fmt::format("plumbline: {}: as many ranks as cores, which only a run finds "
-                                    "out; planned with 1 on each",
-                                    join(names, ", ")))
-               << "\n";
+  caller.say(
+      fmt::format("plumbline: {}: as many ranks as cores, which only a run finds out; planned "
+                  "with 1 on each",
+                  join(names, ", ")));
 }
 
 }  // namespace plumbline

@@ -1,6 +1,7 @@
-#include "cli/scenario_programs.h"
+#include "cli/program_list.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/json.h"
 #include "reports/text.h"
@@ -8,7 +9,7 @@
 namespace plumbline {
 namespace {
 
-std::vector<std::string> names_of(const std::vector<ScenarioHost>& hosts) {
+std::vector<std::string> their_names(const std::vector<ScenarioHost>& hosts) {
   std::vector<std::string> names;
   for (const ScenarioHost& host : hosts) names.push_back(host.name);
   return names;
@@ -23,29 +24,11 @@ Permitted permitted_by(const Args& args) {
   return {all, all || args.has("hosts")};
 }
 
-Status check_binaries(const std::vector<ScenarioHost>& hosts, const Permitted& permitted) {
-  if (permitted.binaries) return {};
-  for (const ScenarioHost& host : hosts) {
-    if (host.binary.empty()) continue;
-    return fail(Error{
-        ErrorCode::kConfig,
-        fmt::format("the scenario names a program to start on {}: {} (key `binary`)", host.name,
-                    host.binary),
-        0, "give --allow-commands if you trust it, or a host file of your own with --hosts FILE",
-        ""});
-  }
-  return {};
-}
-
-ProbeCallSpec probe_call(const ProbeCall& call, bool permitted) {
-  return {call.probe, call.params, call.command, permitted};
-}
-
 void print_programs(const Scenario& scenario, const Permitted& permitted, std::ostream& out) {
   for (const ProbeCall& call : scenario.probes) {
     if (call.command.empty()) continue;
     out << fmt::format("command on {}: {}{}\n",
-                       clean(fmt::format("{}", fmt::join(names_of(scenario.hosts), ", "))),
+                       clean(fmt::format("{}", fmt::join(their_names(scenario.hosts), ", "))),
                        clean(call.params.at("run")), permitted.commands ? "" : kOnlyWithFlag);
   }
   for (const ScenarioHost& host : scenario.hosts) {
@@ -60,7 +43,7 @@ nlohmann::json programs_json(const Scenario& scenario, const Permitted& permitte
   for (const ProbeCall& call : scenario.probes) {
     if (call.command.empty()) continue;
     commands.push_back({{"argv", call.command},
-                        {"hosts", names_of(scenario.hosts)},
+                        {"hosts", their_names(scenario.hosts)},
                         {"permitted", permitted.commands}});
   }
   for (const ScenarioHost& host : scenario.hosts) {

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "cli/prepared_run.h"
-#include "cli/progress.h"
 #include "runs/doctor_run.h"
 #include "runs/history.h"
 #include "runs/hosts/agent_set.h"
 #include "runs/hosts/reach.h"
+#include "runs/prepared_run.h"
 #include "runs/ranks/world.h"
 #include "runs/run_notices.h"
+#include "runs/run_outcome.h"
 #include "runs/traced_runner.h"
 
 namespace plumbline {
@@ -29,37 +29,39 @@ struct RunPart {
 // Its parts point into one another: it stays where it is.
 class RunSession {
  public:
-  RunSession(PreparedRun run, const Args& args, Context& context)
-      : run_(std::move(run)), args_(args), context_(context) {}
+  RunSession(PreparedRun run, Caller& caller) : run_(std::move(run)), caller_(caller) {}
   RunSession(const RunSession&) = delete;
   RunSession& operator=(const RunSession&) = delete;
 
-  // Opens folder and records. An exit code = the run ends here, and that was said.
-  std::optional<int> open(const RunPart& part);
-  // Reaches the hosts, probes them, and readies ranks and request.
-  std::optional<int> reach(const std::string& program, const std::string& run_id, const Logger& log,
-                           Progress& progress);
-  // Reports, rules, and the end of its entry in the list of runs; returns the exit code.
-  int finish(RunSummary summary);
+  // Opens folder and records. An Error: the run does not begin.
+  Status open(const RunPart& part);
+  // Reaches the hosts, probes them, and readies ranks and request. What became of it = the run ends
+  // here.
+  std::optional<RunOutcome> reach(const Logger& log);
+  // Measures all cells once, or in the rounds of a soak, and reports.
+  RunOutcome measure();
+  // Reports, rules, and the end of its entry in the list of runs.
+  RunOutcome finish(RunSummary summary);
   // The same for a run that could not go on.
-  int fail_with(const Error& error, int code = 2);
-  int fail_with(const std::vector<Error>& errors, int code = 2);  // at least one
+  RunOutcome fail_with(const Error& error, int code = 2);
+  RunOutcome fail_with(const std::vector<Error>& errors, int code = 2);  // at least one
 
-  PreparedRun& prepared() { return run_; }
-  RunRequest& request() { return request_; }
+  const PreparedRun& prepared() const { return run_; }
+  PlanRequest& request() { return request_; }
   World& world() { return *world_; }
   CellRunner& ranks() { return traced_ ? static_cast<CellRunner&>(*traced_) : *world_; }
-  const AgentSet* agents() const { return agents_ ? &*agents_ : nullptr; }
-  Job job() const { return job_of(ladder_); }
 
  private:
-  std::optional<int> reach_agents_of(const std::string& program, const std::string& run_id);
-  void ready_ranks(const std::string& run_id, const Logger& log, Progress& progress);
+  std::optional<RunOutcome> reach_agents_of();
+  void ready_ranks(const Logger& log);
+  void probe_first();
+  RunOutcome outcome() const;
+  RunOutcome report(RunSummary summary);
+  void tell(const std::string& text) { caller_.say("plumbline: " + text); }
   void tell_refused();
 
   PreparedRun run_;
-  const Args args_;
-  Context& context_;
+  Caller& caller_;
   std::string run_id_;
   int launches_ = 1;
   PortClaims* claims_ = nullptr;
@@ -72,7 +74,7 @@ class RunSession {
   ProbeResult probed_;
   std::optional<World> world_;
   std::optional<TracedRunner> traced_;
-  RunRequest request_;
+  PlanRequest request_;
 };
 
 }  // namespace plumbline

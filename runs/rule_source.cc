@@ -1,18 +1,15 @@
-#include "cli/rule_source.h"
+#include "runs/rule_source.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
+#include <optional>
 
-#include "cli/scenario_source.h"
-#include "cli/vocabulary.h"
 #include "core/json.h"
 #include "core/text_file.h"
 #include "reports/metrics.h"
 #include "reports/read_input.h"
-#include "reports/text.h"
 #include "runs/run_folder.h"
 #include "scenarios/read_expect.h"
 
@@ -31,8 +28,8 @@ Expected<RuleBaseline> load_baseline(const std::string& path) {
   return make_baseline(path, make_view(input.records));
 }
 
-std::string named_baseline(const Args& args) {
-  return fs::absolute(args.get("baseline")).lexically_normal().string();
+std::string whole_path(const std::string& baseline) {
+  return fs::absolute(baseline).lexically_normal().string();
 }
 
 bool applies(const std::string& name, const Cell& cell) {
@@ -84,33 +81,34 @@ Hopeless hopeless(const Rule& rule, const Plan& plan) {
 
 }  // namespace
 
-std::optional<RuleRequest> read_rules(std::vector<Rule> own, const Args& args, Context& context) {
+tl::expected<RuleRequest, std::vector<Error>> read_rules(std::vector<Rule> own,
+                                                         const RuleWords& words,
+                                                         const Vocabulary& vocabulary) {
   RuleRequest request;
   request.rules = std::move(own);
-  for (const std::string& path : args.all("rules")) {
-    auto rules = load_rules(path, make_vocabulary());
+  for (const std::string& path : words.files) {
+    auto rules = load_rules(path, vocabulary);
     if (!rules) {
+      std::vector<Error> errors;
       for (const ScenarioProblem& problem : rules.error()) {
-        *context.err << "plumbline: " << to_line(problem) << "\n";
+        errors.push_back(Error{ErrorCode::kConfig, to_line(problem), 0, "", ""});
       }
-      return std::nullopt;
+      return tl::unexpected(std::move(errors));
     }
     request.rules.insert(request.rules.end(), rules->begin(), rules->end());
   }
   for (Rule& rule : request.rules) {
-    const Status ready = ready_baseline(rule, args, request.baselines);
-    if (ready) continue;
-    usage_failure(context, ready.error());
-    return std::nullopt;
+    const Status ready = ready_baseline(rule, words.baseline, request.baselines);
+    if (!ready) return tl::unexpected(std::vector<Error>{ready.error()});
   }
   return request;
 }
 
-Status ready_baseline(Rule& rule, const Args& args,
+Status ready_baseline(Rule& rule, const std::string& baseline,
                       std::map<std::string, RuleBaseline>& baselines) {
   if (!rule.needs_baseline()) return {};
-  if (rule.baseline.empty() && args.has("baseline")) {
-    rule.baseline = named_baseline(args);
+  if (rule.baseline.empty() && !baseline.empty()) {
+    rule.baseline = whole_path(baseline);
     // Kept with it, so that a later report judges the same.
     nlohmann::json object = nlohmann::json::parse(rule.json, nullptr, false);
     object["baseline"] = rule.baseline;
@@ -121,22 +119,22 @@ Status ready_baseline(Rule& rule, const Args& args,
                       "add --baseline DIR, or the key \"baseline\" to the rule", ""});
   }
   if (baselines.count(rule.baseline) > 0) return {};
-  Expected<RuleBaseline> baseline = load_baseline(rule.baseline);
-  if (!baseline) return fail(baseline.error());
-  baselines.emplace(rule.baseline, std::move(*baseline));
+  Expected<RuleBaseline> read = load_baseline(rule.baseline);
+  if (!read) return fail(read.error());
+  baselines.emplace(rule.baseline, std::move(*read));
   return {};
 }
 
-void note_unused_baseline(const std::vector<const RuleRequest*>& requests, const Args& args,
-                          Context& context) {
-  if (!args.has("baseline")) return;
-  const std::string path = named_baseline(args);
+void note_unused_baseline(const std::vector<const RuleRequest*>& requests,
+                          const std::string& baseline, Caller& caller) {
+  if (baseline.empty()) return;
+  const std::string path = whole_path(baseline);
   for (const RuleRequest* request : requests) {
     if (request->baselines.count(path) > 0) return;
   }
-  *context.err << "plumbline: --baseline " << args.get("baseline")
-               << " is not used: no rule has a metric that ends in " << kOfBaseline
-               << " and names no baseline of its own; plumbline compare tells what changed\n";
+  caller.say("plumbline: --baseline " + baseline +
+             " is not used: no rule has a metric that ends in " + kOfBaseline +
+             " and names no baseline of its own; plumbline compare tells what changed");
 }
 
 Status keep_rules(const std::string& folder, const std::vector<Rule>& rules) {
@@ -172,30 +170,24 @@ RuleCheck check_rules(std::vector<Rule>& rules, const Plan& plan, const Plan* wh
   return check;
 }
 
-bool check_rules(RuleRequest& request, const Scenario& scenario, const OptionSet& options,
-                 const Plan& plan, const Args& args, Context& context, RuleCheck& check) {
-  note_unused_baseline({&request}, args, context);
-  if (request.rules.empty()) return true;
+RuleCheck check_rules(RuleRequest& request, const Scenario& scenario, const OptionSet& options,
+                      const Vocabulary& vocabulary, const PlanFilter& filter, const Plan& plan) {
+  if (request.rules.empty()) return {};
   std::optional<Plan> whole;
-  if (args.has("only") || args.has("skip")) {
-    Expected<Plan> all = make_plan(scenario, {}, plan.seed, {make_vocabulary(), &options});
+  if (!filter.only.empty() || !filter.skip.empty()) {
+    Expected<Plan> all = make_plan(scenario, {}, plan.seed, {vocabulary, &options});
     if (all) whole = std::move(*all);
   }
-  check = check_rules(request.rules, plan, whole ? &*whole : nullptr);
-  for (const std::string& problem : check.problems) {
-    *context.err << "plumbline: " << problem << "\n";
-  }
-  for (const std::string& note : check.notes) *context.err << "plumbline: " << note << "\n";
   for (const PlanCell& planned : plan.cells) request.planned.push_back(planned.cell);
-  return check.problems.empty();
+  return check_rules(request.rules, plan, whole ? &*whole : nullptr);
 }
 
-bool apply_rules(const RuleRequest& request, ReportInput& input, Context& context) {
+bool apply_rules(const RuleRequest& request, ReportInput& input, Caller& caller) {
   if (request.rules.empty()) return true;
-  return add_verdicts(judge_rules(request, make_view(input.records)), input, context);
+  return add_verdicts(judge_rules(request, make_view(input.records)), input, caller);
 }
 
-bool add_verdicts(std::vector<RuleVerdict> verdicts, ReportInput& input, Context& context) {
+bool add_verdicts(std::vector<RuleVerdict> verdicts, ReportInput& input, Caller& caller) {
   const bool hold = all_hold(verdicts);
   for (RuleVerdict& rule : verdicts) {
     const auto alike =
@@ -206,8 +198,8 @@ bool add_verdicts(std::vector<RuleVerdict> verdicts, ReportInput& input, Context
     if (alike > 0) rule.where += fmt::format(" ({})", alike + 1);
     if (!rule.passed) {
       const std::string of = rule.records.empty() ? "" : ", records of " + rule.records;
-      *context.err << "plumbline: rule broken: " << clean(rule.rule) << ": " << clean(rule.message)
-                   << " [" << clean(rule.where + of) << "]\n";
+      caller.say(fmt::format("plumbline: rule broken: {}: {} [{}{}]", rule.rule, rule.message,
+                             rule.where, of));
     }
     input.rules.push_back(std::move(rule));
   }

@@ -1,4 +1,4 @@
-#include "runs/interrupts.h"
+#include "cli/interrupts.h"
 
 #include <csignal>
 

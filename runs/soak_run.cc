@@ -1,4 +1,4 @@
-#include "cli/soak_run.h"
+#include "runs/soak_run.h"
 
 #include <fmt/format.h>
 
@@ -18,10 +18,6 @@ namespace plumbline {
 namespace {
 
 constexpr size_t kMostWaiting = 20;  // event lines for the screen; the file has them all
-
-Error soak_usage(const std::string& what, const std::string& hint) {
-  return Error{ErrorCode::kUsage, what, 0, hint, ""};
-}
 
 // Often enough to tell which round something belongs to, rarely enough to cost nothing.
 int64_t look_every(const SoakPlan& plan) {
@@ -83,11 +79,11 @@ class SoakScreen {
   void show(RunProgress progress) {
     if (spec_.quiet) return;
     for (const std::string& line : events_.take_lines()) {
-      spec_.progress->line("plumbline: " + line);
+      spec_.caller->say("plumbline: " + line);
     }
     progress.phase = phase_;
     progress.elapsed_s = static_cast<double>(events_.now()) * 1e-9;
-    spec_.progress->show(progress);
+    spec_.caller->progress(progress);
   }
 
  private:
@@ -97,27 +93,6 @@ class SoakScreen {
 };
 
 }  // namespace
-
-Expected<std::optional<SoakPlan>> soak_flags(const Args& args) {
-  if (!args.has("for")) {
-    for (const char* name : {"every", "idle"}) {
-      if (args.has(name)) {
-        return fail(soak_usage(fmt::format("--{} goes with --for only", name),
-                               "say how long to go on: --for 8h"));
-      }
-    }
-    return std::optional<SoakPlan>();
-  }
-  if (args.has("resume")) {
-    return fail(soak_usage(
-        "--resume: a soak cannot be resumed: between its parts nobody looked at the hosts, and a "
-        "change there would look like a drift",
-        "start another one with its own --out; plumbline report soak DIR1 DIR2 shows both"));
-  }
-  const Expected<SoakPlan> plan = parse_soak(args.get("for"), args.get("every"), args.get("idle"));
-  if (!plan) return fail(plan.error());
-  return std::optional<SoakPlan>(*plan);
-}
 
 std::string soak_outline(const SoakPlan& soak, const Plan& plan) {
   const int64_t starts = (soak.for_ns + soak.every_ns - 1) / soak.every_ns;

@@ -1,11 +1,9 @@
-#include "cli/report_output.h"
+#include "runs/report_output.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-
-#include "core/printable.h"
 
 namespace plumbline {
 namespace {
@@ -14,13 +12,13 @@ namespace fs = std::filesystem;
 
 // One report into its file or folder below `directory`; empty path = it went to standard output.
 Expected<std::string> write_one(const ReportRow& row, const ReportInput& input,
-                                const std::string& directory, Context& context) {
+                                const std::string& directory, const ReportScreen& screen) {
   ReportTarget target;
   const std::string file_name = row.file_name;
   if (file_name.empty()) {
-    target.out = context.out;
-    target.width = context.width;
-    target.colour = context.out_colour;
+    target.out = screen.out;
+    target.width = screen.look.width;
+    target.colour = screen.look.colour;
     const auto written = row.write(input, target);
     if (!written) return fail(written.error());
     return std::string();
@@ -58,22 +56,22 @@ Status write_report_file(const ReportRow& row, const ReportInput& input, const s
 }
 
 WrittenReports write_reports(const ReportInput& input, const std::vector<std::string>& names,
-                             const std::string& directory, Context& context) {
+                             const std::string& directory, const ReportScreen& screen,
+                             Caller& caller) {
   WrittenReports all;
   const auto wanted = [&](const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
   constexpr int kLeastColumns = 60;  // for a plot of characters
-  const bool plot = wanted("console") && context.out_is_terminal && context.width >= kLeastColumns;
+  const bool plot = wanted("console") && screen.look.terminal && screen.look.width >= kLeastColumns;
   // In the table's order, whatever the scenario's: a later report may link what an earlier one
   // drew.
   for (const ReportRow& row : report_table()) {
     const std::string& name = row.descriptor.name;
     if (!wanted(name) && !(plot && name == "terminal")) continue;
-    const Expected<std::string> path = write_one(row, input, directory, context);
+    const Expected<std::string> path = write_one(row, input, directory, screen);
     if (!path) {
-      *context.err << "plumbline: report " << name << ": " << printable(path.error().message())
-                   << "\n";
+      caller.say("plumbline: report " + name + ": " + path.error().message());
       all.failed = all.failed || path.error().code != ErrorCode::kUnsupported;
     } else if (!path->empty()) {
       all.paths.push_back(*path);

@@ -1,21 +1,14 @@
-// What `compare` and `run --interleave` share: the flags of the rule, reading the two sides, and
-// what the answer means for the exit code.
+// What comparing files and measuring two sides in turns share: reading the two sides, and what the
+// answer means for the exit code.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "cli/args.h"
 #include "reports/compare/compare.h"
 
 namespace plumbline {
-
-// --min-effect, --alpha and --ignore; an Error names the flag and what it takes.
-Expected<CompareRule> compare_rule(const Args& args);
-
-// The fields of a cell that --ignore may name.
-std::vector<std::string> cell_fields();
 
 // The record files behind an argument: the file itself, the records.jsonl of a run's folder, or
 // those of all runs whose folders lie in it, sorted.

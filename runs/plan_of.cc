@@ -1,0 +1,37 @@
+#include "runs/plan_of.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/host/host.h"
+
+namespace plumbline {
+
+uint64_t fresh_seed() {
+  return static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) &
+         0xffffffff;
+}
+
+Expected<Plan> plan_of(const Scenario& scenario, const OptionSet& options,
+                       const Vocabulary& vocabulary, const PlanFilter& filter, uint64_t seed,
+                       Caller* caller) {
+  const int cores = read_host_facts().cores_usable;
+  Expected<Plan> plan = make_plan(scenario, filter, seed, {vocabulary, &options, cores});
+  if (plan && plan->crowded > 0 && caller != nullptr) {
+    caller->say(fmt::format(
+        "plumbline: {} cells need more ranks than this machine has cores ({}) and are left out "
+        "(\"oversubscribe\": false)",
+        plan->crowded, cores));
+  }
+  return plan;
+}
+
+int largest_world(const Plan& plan) {
+  int ranks = 1;
+  for (const PlanCell& planned : plan.cells) ranks = std::max(ranks, planned.cell.ranks);
+  return ranks;
+}
+
+}  // namespace plumbline

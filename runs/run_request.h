@@ -1,0 +1,60 @@
+// A run as it is asked for, whatever it was asked with: the command line makes one out of its
+// flags. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/options/options.h"
+#include "launch/launcher_env.h"
+#include "reports/compare/compare.h"
+#include "runs/ranks/launched.h"
+#include "runs/report_output.h"
+#include "runs/rule_source.h"
+#include "runs/scenario_programs.h"
+#include "scenarios/plan.h"
+#include "scenarios/scenario.h"
+#include "scenarios/soak.h"
+
+namespace plumbline {
+
+// The same cells again and again, on one side or on two that are measured in turns.
+struct Repeats {
+  int launches = 1;  // of each side
+  int again = 0;     // launches of the second series; 0 = none
+  bool two_sides = false;
+  CompareRule rule;
+  bool strict = false;
+};
+
+struct RunRequest {
+  std::string program;  // path of plumbline, for agents and ranks
+  std::string side;     // "a" or "b" of two; empty = the only one
+  Scenario scenario;
+  OptionSet options;             // resolved
+  Vocabulary vocabulary;         // that the scenario was read with
+  PlanFilter filter;             // cells to measure
+  std::optional<uint64_t> seed;  // of their order; nothing = the scenario's, or a new one
+  std::string folder;            // of its files; empty = a new one, named after the scenario
+  bool resume = false;           // go on with what lies there
+  std::optional<SoakPlan> soak;
+  std::optional<Repeats> repeats;
+  RuleWords rules;                   // beside the scenario's own
+  std::vector<std::string> exclude;  // hosts that take no part
+  Permitted permitted;               // of what the scenario has started
+  bool probes = true;                // as far as the scenario has some
+  bool despite_findings = false;     // measured even where the probes find what breaks it
+  bool only_plan = false;            // it is to be shown: no host is asked for anything
+  bool keep_history = true;          // in the list of runs
+  bool quiet = false;                // says only what went wrong
+  // How reports are laid out that are to be shown; nothing = none is.
+  std::optional<ReportLook> look = ReportLook();
+  std::vector<std::string> command;  // for the records: the words it was asked with
+  // Where a launcher started the ranks: this one's place, and what all must have alike.
+  std::optional<LauncherPlace> place;
+  LaunchCall launch;
+};
+
+}  // namespace plumbline

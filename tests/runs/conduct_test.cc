@@ -1,0 +1,179 @@
+// A run without a command line: a request goes in, files and an outcome come out, and whoever asked
+// hears of it through three functions.
+#include "runs/conduct.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "core/record/record.h"
+#include "runs/run_folder.h"
+#include "tests/runs/listener.h"
+#include "tests/scenarios/support.h"
+#include "tests/support/program.h"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kTwoChecks =
+    R"({"plumbline": 1, "name": "two", "hosts": {"local": 1},
+        "matrix": [{"kind": "check", "op": "allreduce", "bytes": [1000, 2000], "ranks": 2}],
+        "report": ["console", "csv"]})";
+
+RunRequest request_for(const std::string& folder, const std::string& text = kTwoChecks) {
+  RunRequest request;
+  request.program = PLUMBLINE_BINARY;
+  request.scenario = scenario_test::parse(text);
+  request.options = *OptionSet().with("port_base", "auto", "test");
+  request.vocabulary = scenario_test::vocabulary();
+  request.seed = 7;
+  request.folder = folder;
+  request.keep_history = false;
+  request.command = {"a test"};
+  return request;
+}
+
+Conducted run(RunRequest request, Caller& caller) {
+  std::vector<PreparedRun> runs;
+  auto prepared = prepare_run(std::move(request), caller);
+  if (!prepared) {
+    ADD_FAILURE() << prepared.error().errors.front().message();
+    return {};
+  }
+  runs.push_back(std::move(*prepared));
+  return conduct(std::move(runs), caller);
+}
+
+TEST(Conduct, ARunNeedsNoCommandLine) {
+  const ScratchFolder scratch;
+  const std::string folder = scratch.path("out");
+  Listener listener;
+  const Conducted done = run(request_for(folder), listener);
+  ASSERT_EQ(done.outcomes.size(), 1u);
+  const RunOutcome& outcome = done.outcomes.front();
+  EXPECT_EQ(done.code, 0);
+  EXPECT_TRUE(outcome.reported);
+  EXPECT_EQ(outcome.state.state, "finished");
+  EXPECT_EQ(outcome.state.measured, 2u);
+  EXPECT_EQ(outcome.counts.passed, 2u);
+  EXPECT_NE(outcome.shown.find("allreduce"), std::string::npos) << outcome.shown;
+  EXPECT_EQ(listener.finished(), 2);
+  EXPECT_EQ(listener.overs(), 1);
+  const auto records = read_records((fs::path(folder) / kRecordsFile).string());
+  ASSERT_TRUE(records) << records.error().message();
+  ASSERT_EQ(records->size(), 2u);
+  EXPECT_EQ(records->front().environment.command, std::vector<std::string>{"a test"});
+  EXPECT_EQ(records->front().run_id, outcome.run_id);
+}
+
+TEST(Conduct, ReportsAreShownOnlyToWhoWantsThem) {
+  const ScratchFolder scratch;
+  RunRequest request = request_for(scratch.path("out"));
+  request.look.reset();
+  Listener listener;
+  const Conducted done = run(std::move(request), listener);
+  ASSERT_EQ(done.outcomes.size(), 1u);
+  EXPECT_EQ(done.outcomes.front().shown, "");
+  EXPECT_EQ(done.outcomes.front().reports.size(), 1u);  // csv
+}
+
+TEST(Conduct, WhoAskedMayEndItAndResume) {
+  const ScratchFolder scratch;
+  const std::string folder = scratch.path("out");
+  Listener listener;
+  listener.after_each = [&listener] { listener.wish = Wish::kEnd; };
+  const Conducted cut = run(request_for(folder), listener);
+  ASSERT_EQ(cut.outcomes.size(), 1u);
+  EXPECT_EQ(cut.code, 130);
+  EXPECT_EQ(cut.outcomes.front().state.state, "interrupted");
+  EXPECT_EQ(cut.outcomes.front().state.measured, 1u);
+  EXPECT_TRUE(listener.heard("incomplete")) << "whoever asked must be told";
+
+  Listener second;
+  RunRequest again = request_for(folder);
+  again.resume = true;
+  again.seed.reset();  // that of the first part
+  const Conducted whole = run(std::move(again), second);
+  ASSERT_EQ(whole.outcomes.size(), 1u);
+  EXPECT_EQ(whole.code, 0);
+  EXPECT_EQ(whole.outcomes.front().state.measured, 2u);
+  EXPECT_EQ(whole.outcomes.front().counts.resumed, 1u);
+}
+
+TEST(Conduct, AFolderInUseIsRefusedBeforeAnythingStarts) {
+  const ScratchFolder scratch;
+  const std::string folder = scratch.path("out");
+  Listener listener;
+  ASSERT_EQ(run(request_for(folder), listener).code, 0);
+  const Conducted done = run(request_for(folder), listener);
+  EXPECT_EQ(done.code, 1);
+  ASSERT_TRUE(done.refused);
+  EXPECT_NE(done.refused->message().find("holds records of an earlier run"), std::string::npos);
+  EXPECT_TRUE(done.outcomes.empty());
+}
+
+TEST(Conduct, TwoSidesAreMeasuredInTurnsAndCompared) {
+  const ScratchFolder scratch;
+  constexpr const char* kTimed =
+      R"({"plumbline": 1, "name": "timed", "hosts": {"local": 1},
+          "matrix": [{"kind": "latency", "op": "allreduce", "bytes": 8, "ranks": 2,
+                      "stop": {"min_n": 5, "max_n": 5, "max_time": "100ms"}}],
+          "report": ["console"]})";
+  Listener listener;
+  std::vector<PreparedRun> runs;
+  for (const char* side : {"a", "b"}) {
+    RunRequest request = request_for(scratch.path(side), kTimed);
+    request.side = side;
+    request.repeats = Repeats();
+    request.repeats->launches = 2;
+    request.repeats->two_sides = true;
+    auto prepared = prepare_run(std::move(request), listener);
+    ASSERT_TRUE(prepared) << prepared.error().errors.front().message();
+    runs.push_back(std::move(*prepared));
+  }
+  const Conducted done = conduct(std::move(runs), listener);
+  ASSERT_EQ(done.outcomes.size(), 2u);
+  for (const RunOutcome& outcome : done.outcomes) {
+    EXPECT_EQ(outcome.shown, "") << "the comparison is shown";
+    EXPECT_EQ(outcome.state.measured, 2u);
+  }
+  ASSERT_TRUE(done.compared.comparison);
+  EXPECT_EQ(done.compared.comparison->rows.size(), 1u);
+  ASSERT_FALSE(done.compared.files.empty());
+  EXPECT_TRUE(fs::exists(done.compared.files.front())) << done.compared.files.front();
+}
+
+TEST(PrepareRun, WhatIsWrongIsAnErrorWithItsExitCode) {
+  const ScratchFolder scratch;
+  Listener listener;
+  RunRequest none_left = request_for(scratch.path("x"));
+  none_left.exclude = {"nobody"};
+  const auto excluded = prepare_run(std::move(none_left), listener);
+  ASSERT_FALSE(excluded);
+  EXPECT_EQ(excluded.error().code, 1);
+  EXPECT_NE(excluded.error().errors.front().message().find("nobody"), std::string::npos);
+
+  RunRequest no_cell = request_for(scratch.path("x"));
+  no_cell.rules.files = {scratch.write("rules.json", R"([{"where": "op=broadcast", "wrong": 0}])")};
+  const auto hopeless = prepare_run(std::move(no_cell), listener);
+  ASSERT_FALSE(hopeless);
+  EXPECT_EQ(hopeless.error().code, 1);
+  EXPECT_FALSE(fs::exists(scratch.path("x"))) << "nothing may be made before all is right";
+}
+
+TEST(PrepareRun, AStrangersProgramIsRefused) {
+  const ScratchFolder scratch;
+  Listener listener;
+  RunRequest request = request_for(scratch.path("x"));
+  request.scenario.hosts.front().binary = "/tmp/theirs";
+  const auto refused = prepare_run(request, listener);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().errors.front().message().find("/tmp/theirs"), std::string::npos);
+  request.permitted.binaries = true;
+  EXPECT_TRUE(prepare_run(std::move(request), listener));
+}
+
+}  // namespace
+}  // namespace plumbline
