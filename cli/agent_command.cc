@@ -13,6 +13,7 @@
 #include <cstdlib>
 
 #include "cli/commands.h"
+#include "cli/interrupts.h"
 #include "cli/options_source.h"
 #include "core/fd.h"
 #include "core/sha256.h"
@@ -28,7 +29,6 @@ namespace {
 
 constexpr int kDefaultPort = 29499;  // below the ranks' ports, so that it is in nobody's way
 constexpr int kDefaultMinutes = 10;
-constexpr unsigned kEndSeconds = 2;
 constexpr int64_t kLongestLeaseS = 3600;
 
 AgentLoopSettings loop_settings(const Args& args) {
@@ -69,8 +69,7 @@ int serve_coordinator(const Args& args, Context& context) {
   AgentLoopSettings settings = loop_settings(args);
   settings.lease_ms = *lease_s * 1000;
   const Status served = serve_agent(STDIN_FILENO, answers.get(), session.requests(), settings);
-  // Nobody is there any more to wait for what still runs: SIGALRM ends it.
-  alarm(kEndSeconds);
+  end_soon();
   return served ? 0 : usage_failure(context, served.error());
 }
 
@@ -129,7 +128,7 @@ int listen_for_coordinator(const Args& args, Context& context) {
       serve_one_coordinator(listening->addresses, listening->port, listening->token,
                             listening->minutes * kMinuteMs, session.requests(), loop_settings(args),
                             [&](int port) { invite(*listening, port, context); });
-  alarm(kEndSeconds);
+  end_soon();
   if (!served) return usage_failure(context, served.error());
   *context.err << "plumbline: the coordinator has gone, this agent ends\n";
   return 0;
@@ -188,7 +187,12 @@ int run_rank(const Args& args, Context& context) {
   const Expected<int64_t> lease_s = flag_number(args, "lease", 0, 0, kLongestLeaseS);
   if (!lease_s) return usage_failure(context, lease_s.error());
   die_with_parent();
-  serve_rank(STDIN_FILENO, STDOUT_FILENO, std::nullopt, 0, *lease_s * 1000);
+  RankLine line;
+  line.from = STDIN_FILENO;
+  line.to = STDOUT_FILENO;
+  line.lease_ms = *lease_s * 1000;
+  line.over = end_soon;
+  return serve_rank(line);
 }
 
 }  // namespace plumbline

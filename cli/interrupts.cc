@@ -1,5 +1,7 @@
 #include "cli/interrupts.h"
 
+#include <unistd.h>
+
 #include <csignal>
 
 namespace plumbline {
@@ -19,5 +21,10 @@ void watch_interrupts() {
 }
 
 int interrupts() { return interrupt_count; }
+
+void end_soon() {
+  constexpr unsigned kEndSeconds = 2;
+  alarm(kEndSeconds);
+}
 
 }  // namespace plumbline

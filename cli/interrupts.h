@@ -9,4 +9,8 @@ namespace plumbline {
 void watch_interrupts();
 int interrupts();
 
+// For a process that serves another one which has gone: what still runs has a moment to end, then
+// SIGALRM ends it.
+void end_soon();
+
 }  // namespace plumbline

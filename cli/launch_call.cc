@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/interrupts.h"
 #include "core/input_file.h"
 #include "core/printable.h"
 #include "core/sha256.h"
@@ -75,6 +76,7 @@ LaunchCall launch_call(const Args& args, const OptionSet& options, const Context
   call.exclude = args.all("exclude");
   call.words = words_of(args, context, command);
   call.caller = &caller;
+  call.over = end_soon;
   call.quiet = args.has("quiet");
   call.config["command"] = command;
   if (!scenario.empty()) {

@@ -256,7 +256,7 @@ int follow_launch(const LauncherPlace& place, const LaunchCall& call) {
     attendance->agent.reset();
   }
   const int wire = attendance->wire.get();
-  serve_rank(wire, wire, meeting->secret, kCoordinatorLost, 0);
+  return serve_rank({wire, wire, meeting->secret, kCoordinatorLost, 0, call.over});
 }
 
 void reach_agents(Launched& launched, const Reach& reach, const OptionSet& options,

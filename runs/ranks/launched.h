@@ -3,6 +3,7 @@
 // them. The launcher decided who runs where; a scenario's own hosts do not count then.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,6 +31,7 @@ struct LaunchCall {
   std::map<std::string, std::string> words;   // the command line beside these, alike too
   Caller* caller = nullptr;
   bool quiet = false;               // says only what went wrong
+  std::function<void()> over = {};  // as in RankLine, of a rank that follows
 };
 
 // One rank that takes part, numbered anew from 0 without those of excluded hosts.
@@ -62,8 +64,7 @@ struct Launched {
 // (`program`). kUsage for what the user must correct; rank.missing, config.mismatch ...
 Expected<std::unique_ptr<Launched>> lead_launch(const LauncherPlace& place, const LaunchCall& call,
                                                 const std::string& program, const Logger& log);
-// Any other rank: serves until dismissed, which ends the process; returns an exit code only when
-// the world did not come about.
+// Any other rank: serves until dismissed; returns the exit code.
 int follow_launch(const LauncherPlace& place, const LaunchCall& call);
 
 // As the rank at `place` says it: with its number.

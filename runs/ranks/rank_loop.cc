@@ -1,5 +1,5 @@
-// A rank ends when its input ends, whatever it is doing, so that nothing is left behind when the
-// coordinator dies.
+// A rank ends when its input ends, whatever it is doing: what is under way is given up, so that
+// nothing is left behind when the coordinator dies.
 
 #include "runs/ranks/rank_loop.h"
 
@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <condition_variable>
@@ -100,70 +101,100 @@ class Answers {
 // coordinator now and then that this one lives.
 class Requests {
  public:
-  // `lost_status`: with which the process ends when the input does so without a word. `lease_ms`:
-  // it also ends when nothing has come for so long; 0 = only with the input.
-  Requests(int fd, Answers& answers, int lost_status, int64_t lease_ms)
-      : fd_(fd), answers_(answers), lost_status_(lost_status), lease_ms_(lease_ms), reader_([this] {
-          read();
-        }) {
-    reader_.detach();
-  }
+  Requests(const RankLine& line, Answers& answers)
+      : line_(line),
+        answers_(answers),
+        lease_(Deadline::after_ms(line.lease_ms)),
+        reader_([this] { read(); }) {}
+  // Once next() has told the end.
+  ~Requests() { reader_.join(); }
+  Requests(const Requests&) = delete;
+  Requests& operator=(const Requests&) = delete;
   CurrentGroup& group() { return group_; }
 
-  Message next() {
+  // Nothing when it is over: then status() tells how.
+  std::optional<Message> next() {
     std::unique_lock lock(mutex_);
-    arrived_.wait(lock, [&] { return !queue_.empty(); });
+    busy_ = false;
+    arrived_.wait(lock, [&] { return !queue_.empty() || status_; });
+    if (status_) return std::nullopt;
+    busy_ = true;
     Message message = std::move(queue_.front());
     queue_.pop_front();
     return message;
   }
+  int status() const { return status_.value_or(line_.lost_status); }
   bool interrupted() const { return interrupted_.load(std::memory_order_relaxed); }
 
  private:
   void read() {
-    if (lease_ms_ > 0) std::thread([this] { watch_lease(); }).detach();
     LineBuffer lines(kMaxLine);
     std::array<char, 65536> chunk;
     while (true) {
-      beat_until_readable();
-      const ssize_t n = ::read(fd_, chunk.data(), chunk.size());
+      if (!wait_for_input()) {
+        return end(line_.lost_status, fmt::format("heard nothing from the coordinator for {} s",
+                                                  line_.lease_ms / 1000));
+      }
+      const ssize_t n = ::read(line_.from, chunk.data(), chunk.size());
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) break;
-      heard_ns_.store(monotonic_ns(), std::memory_order_relaxed);
+      lease_ = Deadline::after_ms(line_.lease_ms);
       lines.feed({chunk.data(), static_cast<size_t>(n)});
       while (const std::optional<std::string> line = lines.next()) {
-        if (!take(*line)) std::_Exit(lost_status_);
+        if (!take(*line)) return;
       }
     }
     // No coordinator any more. Sockets close with the process; peers are told by that.
-    if (lost_status_ != 0) std::cerr << "plumbline rank: the coordinator (rank 0) has gone\n";
-    std::_Exit(lost_status_);
+    end(line_.lost_status, line_.lost_status != 0 ? "the coordinator (rank 0) has gone" : "");
   }
 
-  void beat_until_readable() {
-    pollfd entry{fd_, POLLIN, 0};
-    while (beat_ms_ > 0 && poll(&entry, 1, next_beat_.poll_timeout_ms(beat_ms_)) <= 0) {
-      if (!next_beat_.passed()) continue;
+  // What is under way is given up, and nothing more is asked for. `why` is for a person; may be
+  // empty.
+  void end(int status, const std::string& why) {
+    if (!why.empty()) std::cerr << "plumbline rank: " + why + "\n";
+    interrupted_.store(true, std::memory_order_relaxed);
+    if (line_.over) line_.over();
+    const std::scoped_lock lock(mutex_);
+    if (busy_) group_.give_up(Error{ErrorCode::kAborted, "the run has ended", 0, "", ""});
+    status_ = status;
+    arrived_.notify_one();
+  }
+
+  // Beats meanwhile, where that is wanted. False when the lease is over: a network that died says
+  // nothing, and so does a coordinator behind it.
+  bool wait_for_input() {
+    constexpr int kLongestMs = 60'000;
+    pollfd entry{line_.from, POLLIN, 0};
+    while (true) {
+      int wait_ms = line_.lease_ms > 0 ? lease_.poll_timeout_ms(kLongestMs) : kLongestMs;
+      if (beat_ms_ > 0) wait_ms = next_beat_.poll_timeout_ms(std::min(wait_ms, beat_ms_));
+      const int ready = poll(&entry, 1, wait_ms);
+      if (ready > 0 || (ready < 0 && errno != EINTR)) return true;  // read() tells what is wrong
+      if (line_.lease_ms > 0 && lease_.passed()) return false;
+      if (beat_ms_ == 0 || !next_beat_.passed()) continue;
       next_beat_ = Deadline::after_ms(beat_ms_);
       answers_.send(AliveMessage{});
     }
   }
 
-  // false = nothing of ours.
+  // False when it was the last one.
   bool take(const std::string& line) {
     Expected<Message> message = decode(line);
     if (!message) {
-      std::cerr << "plumbline rank: " << message.error().message() << "\n";
+      end(line_.lost_status, message.error().message());
       return false;
     }
     if (std::holds_alternative<AliveMessage>(*message)) return true;
-    if (std::holds_alternative<DismissMessage>(*message)) std::_Exit(0);
+    if (std::holds_alternative<DismissMessage>(*message)) {
+      end(0, "");
+      return false;
+    }
     if (std::holds_alternative<InterruptMessage>(*message)) {
       interrupted_.store(true, std::memory_order_relaxed);
       return true;
     }
-    if (const auto* end = std::get_if<GiveUpMessage>(&*message)) {
-      group_.give_up(end->error);
+    if (const auto* gone = std::get_if<GiveUpMessage>(&*message)) {
+      group_.give_up(gone->error);
       return true;
     }
     const auto* setup = std::get_if<SetupMessage>(&*message);
@@ -182,29 +213,18 @@ class Requests {
     return static_cast<int>(options_from(setup.options).integer("heartbeat_interval_ms"));
   }
 
-  // A network that died says nothing, and so does a coordinator behind it.
-  void watch_lease() const {
-    constexpr int kLookMs = 500;
-    while (monotonic_ns() - heard_ns_.load(std::memory_order_relaxed) < lease_ms_ * kMillisecond) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(kLookMs));
-    }
-    std::cerr << "plumbline rank: heard nothing from the coordinator for " << lease_ms_ / 1000
-              << " s\n";
-    std::_Exit(lost_status_);
-  }
-
   static constexpr size_t kMaxLine = 64u << 20;  // bytes
-  const int fd_;
+  const RankLine line_;
   Answers& answers_;
-  const int lost_status_;
-  const int64_t lease_ms_;
   int beat_ms_ = 0;  // between two beats; 0 = none
   Deadline next_beat_ = Deadline::after_ns(0);
-  std::atomic<int64_t> heard_ns_{monotonic_ns()};
+  Deadline lease_;
   CurrentGroup group_;
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::deque<Message> queue_;
+  bool busy_ = false;          // with what next() gave
+  std::optional<int> status_;  // it is over
   std::atomic<bool> interrupted_{false};
   std::thread reader_;
 };
@@ -223,13 +243,13 @@ void add_path(const Group& group, Resolved& resolved) {
 
 class Rank {
  public:
-  Rank(int from, int to, std::optional<Digest> secret, int lost_status, int64_t lease_ms)
-      : answers_(to), requests_(from, answers_, lost_status, lease_ms), secret_(secret) {}
+  explicit Rank(const RankLine& line)
+      : answers_(line.to), requests_(line, answers_), secret_(line.secret) {}
 
   // Until the input ends. Errors of the group are answered, then the coordinator ends this process.
-  [[noreturn]] void serve() {
-    while (true) {
-      const Message message = requests_.next();
+  int serve() {
+    while (const std::optional<Message> request = requests_.next()) {
+      const Message& message = *request;
       if (const auto* setup = std::get_if<SetupMessage>(&message)) {
         report(with_memory("to begin", [&] { return listen(*setup); }));
       } else if (const auto* connect = std::get_if<ConnectMessage>(&message)) {
@@ -246,6 +266,7 @@ class Rank {
         report(fail(ErrorCode::kProtocol, "unexpected request"));
       }
     }
+    return requests_.status();
   }
 
  private:
@@ -404,10 +425,10 @@ class Rank {
 
 }  // namespace
 
-void serve_rank(int from, int to, std::optional<Digest> secret, int lost_status, int64_t lease_ms) {
+int serve_rank(const RankLine& line) {
   std::signal(SIGPIPE, SIG_IGN);
-  Rank rank(from, to, secret, lost_status, lease_ms);
-  rank.serve();
+  Rank rank(line);
+  return rank.serve();
 }
 
 }  // namespace plumbline

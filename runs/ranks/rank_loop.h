@@ -4,17 +4,26 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "core/sha256.h"
 
 namespace plumbline {
 
-// Serves the coordinator on these descriptors (blocking) until it says that the run is over or its
-// end closes; ends the process: status 0, or `lost_status` when the coordinator went away without a
-// word. `secret`: the run token does not travel then, only a number from which both ends derive it.
-// `lease_ms`: it also ends when nothing has come for so long; 0 = only with the connection.
-[[noreturn]] void serve_rank(int from, int to, std::optional<Digest> secret, int lost_status,
-                             int64_t lease_ms);
+struct RankLine {
+  int from = -1, to = -1;  // requests and answers; blocking
+  // The run token does not travel then, only a number from which both ends derive it.
+  std::optional<Digest> secret = {};
+  int lost_status = 0;   // of a rank whose coordinator went away without a word
+  int64_t lease_ms = 0;  // it has gone when nothing has come for so long; 0 = only with the line
+  // Told once, from another thread, when the coordinator has gone or dismissed this rank: what is
+  // under way is given up, and whoever cannot wait for that ends the process.
+  std::function<void()> over = {};
+};
+
+// Serves the coordinator until it says that the run is over or its end closes. Returns the exit
+// status: 0, or `lost_status`.
+int serve_rank(const RankLine& line);
 
 }  // namespace plumbline
