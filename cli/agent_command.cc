@@ -30,6 +30,7 @@ namespace {
 constexpr int kDefaultPort = 29499;  // below the ranks' ports, so that it is in nobody's way
 constexpr int kDefaultMinutes = 10;
 constexpr int64_t kLongestLeaseS = 3600;
+constexpr int64_t kMostThreads = 1024;  // as many as ranks
 
 AgentLoopSettings loop_settings(const Args& args) {
   AgentLoopSettings settings;
@@ -186,13 +187,17 @@ int run_rank(const Args& args, Context& context) {
   }
   const Expected<int64_t> lease_s = flag_number(args, "lease", 0, 0, kLongestLeaseS);
   if (!lease_s) return usage_failure(context, lease_s.error());
+  const Expected<int64_t> threads = flag_number(args, "threads", 0, 1, kMostThreads);
+  if (!threads) return usage_failure(context, threads.error());
   die_with_parent();
   RankLine line;
   line.from = STDIN_FILENO;
   line.to = STDOUT_FILENO;
   line.lease_ms = *lease_s * 1000;
   line.over = end_soon;
-  return serve_rank(line);
+  if (*threads == 0) return serve_rank(line);
+  const Status served = serve_rank_threads(static_cast<int>(*threads), line);
+  return served ? 0 : usage_failure(context, served.error());
 }
 
 }  // namespace plumbline

@@ -11,6 +11,7 @@
 #include "lab/fault.h"
 #include "launch/launcher_env.h"
 #include "scenarios/host_files/backends.h"
+#include "transport/transports.h"
 
 namespace plumbline {
 namespace {
@@ -137,6 +138,7 @@ Words option_values(const OptionRow& option) {
   const std::string name = option.name;
   if (option.type == OptionType::kBool) return {"on", "off"};
   if (option.choices != nullptr) return split(option.choices);
+  if (option.type == OptionType::kNamed) return transport_choices().at(name);
   if (name == "algorithm") return names_of(algorithm_table(), {"auto"});
   if (name == "kernel") {
     Words out = listed("kernels");

@@ -31,6 +31,7 @@
 #include "runs/hosts/core_places.h"
 #include "runs/hosts/memory_check.h"
 #include "runs/log_level.h"
+#include "runs/ranks/ranks_in_process.h"
 #include "runs/ranks/world.h"
 
 namespace plumbline {
@@ -40,16 +41,17 @@ class Coll {
  public:
   Coll(const CollSweep& sweep, const OptionSet& options, std::vector<ScenarioHost> hosts,
        Launched* launched, Reach reach, const Logger& log, Context& context, Caller& caller,
-       bool json, std::optional<RecordFile> file, std::string run_id)
+       const Args& args, std::optional<RecordFile> file, std::string run_id)
       : sweep_(sweep),
         options_(options),
         context_(context),
         caller_(caller),
-        json_(json),
+        json_(args.has("json")),
         table_(sweep.format.empty() ? context.out_is_terminal : sweep.format == "table"),
         file_(std::move(file)),
         writer_(make_writer()),
-        world_(world_spec(std::move(reach), std::move(hosts), log, launched)),
+        world_(world_spec(std::move(reach), std::move(hosts), log, launched,
+                          args.has(kRanksInProcess))),
         run_id_(std::move(run_id)) {}
 
   // `known`: of hosts that have agents.
@@ -91,9 +93,10 @@ class Coll {
 
  private:
   WorldSpec world_spec(Reach reach, std::vector<ScenarioHost> hosts, const Logger& log,
-                       Launched* launched) {
+                       Launched* launched, bool ranks_in_process) {
     WorldSpec spec{std::move(reach), std::move(hosts), options_, context_.argv, "", &log, launched};
     spec.caller = &caller_;
+    spec.ranks_in_process = ranks_in_process;
     spec.notice = [this](const std::string& text) { caller_.say("plumbline: " + text); };
     return spec;
   }
@@ -423,6 +426,9 @@ void give_one_rank_each(std::vector<ScenarioHost>& hosts) {
 int run_coll(const Args& args, Context& context) {
   const auto place = own_launch(args);
   if (!place) return usage_failure(context, place.error());
+  if (const Status threads = check_ranks_in_process(args.has(kRanksInProcess), *place); !threads) {
+    return rank_failure(*place, context, {threads.error()});
+  }
   // Wrong letters are found by every rank before they wait for one another.
   int code = 1;
   std::optional<std::vector<ScenarioHost>> hosts;
@@ -467,6 +473,9 @@ int run_coll(const Args& args, Context& context) {
   }
   if (!hosts) hosts = coll_hosts(launched.get(), args, context, code);
   if (!hosts) return code;
+  if (const Status here = check_ranks_in_process(args.has(kRanksInProcess), *hosts); !here) {
+    return usage_failure(context, here.error());
+  }
   if (const Status counted = count_core_places(*hosts, *options, caller); !counted) {
     usage_failure(context, counted.error());
     return 2;
@@ -511,8 +520,8 @@ int run_coll(const Args& args, Context& context) {
     }
     *hosts = std::move(*found);
   }
-  Coll coll(*sweep, *options, std::move(*hosts), launched.get(), *reach, log, context, caller,
-            args.has("json"), std::move(file), run_id);
+  Coll coll(*sweep, *options, std::move(*hosts), launched.get(), *reach, log, context, caller, args,
+            std::move(file), run_id);
   return coll.run(agents ? agents->memory() : HostMemory());
 }
 

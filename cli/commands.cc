@@ -49,6 +49,9 @@ constexpr const char* kRunNotes =
     "(but with --despite-findings), and the exit code is 2.\n"
     "Under mpirun, srun or torchrun every rank runs this command: rank 0 coordinates and prints,\n"
     "the others serve it (docs/launchers.md).";
+const FlagRow kInProcess = {"--ranks-in-process", nullptr,
+                            "ranks are threads of one process on this machine; the transport "
+                            "memory needs it"};
 const FlagRow kJson = {"--json", nullptr, "machine-readable output"};
 const FlagRow kSignersFlag = {
     "--allowed-signers", "FILE",
@@ -107,6 +110,7 @@ std::vector<CommandRow> command_table() {
         kCommands,
         {"--despite-findings", nullptr, "measure even if the probes found something broken"},
         kExclude,
+        kInProcess,
         kMaster,
         kLauncher,
         {"--no-history", nullptr, "leave no entry for plumbline results"},
@@ -167,7 +171,7 @@ std::vector<CommandRow> command_table() {
        "show what a scenario would measure, without running it",
        {{"scenario", "scenario file or name (plumbline list scenarios)", true, false,
          InputNames::kScenarios}},
-       {kHosts, kOnly, kSkip, kSeed, kRounds, kRules, kBaseline, kEveryCell, kJson},
+       {kHosts, kOnly, kSkip, kSeed, kRounds, kRules, kBaseline, kEveryCell, kInProcess, kJson},
        true,
        false,
        run_plan},
@@ -353,6 +357,7 @@ std::vector<CommandRow> command_table() {
         {"--hosts", "FILE", "scenario or host file (default: this machine)", false,
          InputNames::kScenarios},
         kExclude,
+        kInProcess,
         kMaster,
         kLauncher,
         kJson},
@@ -513,7 +518,8 @@ std::vector<CommandRow> command_table() {
       {"rank",
        "one rank process (started by run and coll)",
        {},
-       {{"--lease", "S", "end when nothing is heard for this many seconds (0 = never)"}},
+       {{"--lease", "S", "end when nothing is heard for this many seconds (0 = never)"},
+        {"--threads", "N", "be N ranks, each a thread, instead of one"}},
        false,
        true,
        run_rank},

@@ -14,7 +14,7 @@ namespace plumbline {
 int run_config(const Args& args, Context& context) {
   std::map<std::string, std::string> config;
   if (args.has("scenario")) {
-    const std::optional<Scenario> scenario = read_scenario(args.get("scenario"), context);
+    const std::optional<Scenario> scenario = read_scenario(args.get("scenario"), args, context);
     if (!scenario) return 1;
     config = scenario->config;
   }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cli/user_options.h"
+#include "runs/ranks/ranks_in_process.h"
 #include "scenarios/check.h"
 #include "transport/transports.h"
 
@@ -43,6 +44,7 @@ tl::expected<OptionSet, std::vector<Error>> resolve_options(
   sources.flags = args.options;
   sources.scenario = scenario_config;
   sources.environment = read_option_environment();
+  sources.choices = transport_choices();
   auto options = OptionSet::resolve(sources);
   if (!options) return options;
   const Expected<UserOptions> user = read_user_options(user_options_path());
@@ -51,7 +53,8 @@ tl::expected<OptionSet, std::vector<Error>> resolve_options(
   add_user_options(*user, *options, problems);
   if (!problems.empty()) return tl::unexpected(std::move(problems));
   // Not run over another one instead, whatever the place it was named in.
-  if (const auto usable = find_transport(options->text("transport")); !usable) {
+  if (const auto usable = find_transport(options->text("transport"), args.has(kRanksInProcess));
+      !usable) {
     Error error = usable.error();
     error.what += " (from " + options->origin("transport") + ")";
     return tl::unexpected(std::vector<Error>{std::move(error)});

@@ -12,6 +12,7 @@
 #include "runs/hosts/core_places.h"
 #include "runs/hosts/memory_check.h"
 #include "runs/plan_of.h"
+#include "runs/ranks/ranks_in_process.h"
 #include "runs/rule_source.h"
 
 namespace plumbline {
@@ -25,7 +26,7 @@ int run_plan(const Args& args, Context& context) {
   tell_uncounted_places(scenario->hosts, caller);
   const Expected<std::optional<uint64_t>> seed = seed_flag(args);
   if (!seed) return usage_failure(context, seed.error());
-  const Vocabulary vocabulary = make_vocabulary();
+  const Vocabulary vocabulary = make_vocabulary(args.has(kRanksInProcess));
   const PlanFilter filter = {args.all("only"), args.all("skip")};
   const Expected<Plan> plan = plan_of(*scenario, *options, vocabulary, filter,
                                       seed->value_or(scenario->seed.value_or(fresh_seed())),

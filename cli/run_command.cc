@@ -19,6 +19,7 @@
 #include "cli/vocabulary.h"
 #include "reports/compare/compare_output.h"
 #include "runs/conduct.h"
+#include "runs/ranks/ranks_in_process.h"
 #include "runs/soak_run.h"
 
 namespace plumbline {
@@ -138,6 +139,10 @@ int run_run(const Args& given, Context& context) {
   }
   const Expected<RunFlags> flags = run_flags(args);
   if (!flags) return usage_failure(context, flags.error());
+  if (const Status threads = check_ranks_in_process(args.has(kRanksInProcess), flags->place);
+      !threads) {
+    return rank_failure(flags->place, context, {threads.error()});
+  }
   if (flags->place && flags->place->rank > 0) return follow_run(*flags->place, args, context);
   if (flags->place) {
     // Open MPI gives its ranks a terminal each, whatever mpirun itself writes to.

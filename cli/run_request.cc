@@ -12,6 +12,7 @@
 #include "launch/process.h"
 #include "runs/plan_of.h"
 #include "runs/prepared_run.h"
+#include "runs/ranks/ranks_in_process.h"
 #include "runs/run_folder.h"
 
 namespace plumbline {
@@ -38,7 +39,7 @@ std::optional<RunRequest> request_of(const std::string& path, const Args& args,
   request.program = *program;
   request.scenario = std::move(*scenario);
   request.options = std::move(*options);
-  request.vocabulary = make_vocabulary();
+  request.vocabulary = make_vocabulary(args.has(kRanksInProcess));
   request.filter = {args.all("only"), args.all("skip")};
   request.seed = flags.seed;
   request.folder = args.get("out");
@@ -48,6 +49,7 @@ std::optional<RunRequest> request_of(const std::string& path, const Args& args,
   request.rules = rule_words(args);
   request.exclude = args.all("exclude");
   request.permitted = permitted_by(args);
+  request.ranks_in_process = args.has(kRanksInProcess);
   request.probes = !args.has("no-probes");
   request.despite_findings = args.has("despite-findings");
   request.only_plan = args.has("dry-run");

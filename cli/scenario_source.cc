@@ -8,6 +8,7 @@
 #include "cli/program_list.h"
 #include "cli/vocabulary.h"
 #include "core/number.h"
+#include "runs/ranks/ranks_in_process.h"
 #include "scenarios/host_files/host_file.h"
 
 namespace plumbline {
@@ -35,17 +36,15 @@ void limit_rounds(uint64_t most, Scenario& scenario) {
 
 }  // namespace
 
-std::optional<Scenario> read_scenario(const std::string& path, Context& context) {
-  if (!is_there(path, context)) return std::nullopt;
-  auto scenario = load_scenario(path, make_vocabulary());
-  if (scenario) return std::move(*scenario);
-  print_problems(scenario.error(), context);
-  return std::nullopt;
-}
-
 std::optional<Scenario> read_scenario(const std::string& path, const Args& args, Context& context) {
-  std::optional<Scenario> scenario = read_scenario(path, context);
-  if (scenario && args.has("rounds")) {
+  if (!is_there(path, context)) return std::nullopt;
+  auto read = load_scenario(path, make_vocabulary(args.has(kRanksInProcess)));
+  if (!read) {
+    print_problems(read.error(), context);
+    return std::nullopt;
+  }
+  std::optional<Scenario> scenario = std::move(*read);
+  if (args.has("rounds")) {
     const Expected<int64_t> rounds = flag_number(args, "rounds", INT64_MAX, 1, INT64_MAX);
     if (!rounds) {
       usage_failure(context, rounds.error());
@@ -53,7 +52,7 @@ std::optional<Scenario> read_scenario(const std::string& path, const Args& args,
     }
     limit_rounds(static_cast<uint64_t>(*rounds), *scenario);
   }
-  if (!scenario || !args.has("hosts")) return scenario;
+  if (!args.has("hosts")) return scenario;
   std::optional<std::vector<ScenarioHost>> hosts = read_hosts(args.get("hosts"), context);
   if (!hosts) return std::nullopt;
   scenario->hosts = std::move(*hosts);

@@ -12,9 +12,8 @@
 
 namespace plumbline {
 
-// nullopt after printing "plumbline: WHERE: MESSAGE; HINT" for every problem.
-std::optional<Scenario> read_scenario(const std::string& path, Context& context);
-// The same on the hosts of --hosts, where that is given, with as many rounds as --rounds allows.
+// The scenario at `path` on the hosts of --hosts, where that is given, with as many rounds as
+// --rounds allows; nullopt after printing "plumbline: WHERE: MESSAGE; HINT" for every problem.
 std::optional<Scenario> read_scenario(const std::string& path, const Args& args, Context& context);
 // --seed; nothing when it was not given.
 Expected<std::optional<uint64_t>> seed_flag(const Args& args);

@@ -17,6 +17,7 @@
 #include "reports/read_input.h"
 #include "reports/text.h"
 #include "runs/run_folder.h"
+#include "transport/transports.h"
 
 namespace plumbline {
 namespace {
@@ -165,6 +166,7 @@ int run_submit(const Args& args, Context& context) {
   const auto statement = ask_statement(args, own, asker.in, asker.out);
   if (!statement) return usage_failure(context, statement.error());
   Redactor redactor = own.names;  // the records may hold them too
+  redactor.know_words(transport_choices());
   const auto built = build_bundle(input->records, *statement, shipped_scenarios(), redactor);
   if (!built) return refused(built.error());
   return publish(*built, args, asker, context);

@@ -45,9 +45,10 @@ std::string algorithm_unsupported(const std::string& op, const std::string& algo
   return "no such algorithm for " + op;
 }
 
+template <bool kRanksInProcess>
 std::string transport_unsupported(const std::string& name) {
   for (const TransportRow& row : transport_table()) {
-    if (name == row.name) return row.unavailable();
+    if (name == row.name) return row.unavailable(kRanksInProcess);
   }
   return {};
 }
@@ -55,7 +56,7 @@ std::string transport_unsupported(const std::string& name) {
 std::vector<Descriptor> transports() {
   std::vector<Descriptor> rows;
   for (const TransportRow& row : transport_table()) {
-    const std::string reason = row.unavailable();
+    const std::string reason = row.unavailable(false);
     rows.push_back(
         describe(row.name, row.help + (reason.empty() ? "" : " [not usable: " + reason + "]")));
   }
@@ -98,14 +99,14 @@ std::vector<Descriptor> options() {
 
 }  // namespace
 
-Vocabulary make_vocabulary() {
+Vocabulary make_vocabulary(bool ranks_in_process) {
   return {probes(),
           transports(),
           algorithms(),
           reports(),
           algorithm_unsupported,
           metric_descriptors(),
-          transport_unsupported};
+          ranks_in_process ? transport_unsupported<true> : transport_unsupported<false>};
 }
 
 std::vector<NamedTable> all_tables() {

@@ -10,7 +10,8 @@
 
 namespace plumbline {
 
-Vocabulary make_vocabulary();
+// `ranks_in_process`: ranks will be threads of one process, so that other transports are usable.
+Vocabulary make_vocabulary(bool ranks_in_process = false);
 
 // One table as `plumbline list` shows it.
 struct NamedTable {

@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "core/host/host.h"
-#include "transport/transports.h"
+#include "transport/tcp/tcp_endpoint.h"
 
 namespace plumbline {
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "launch/line_io.h"
+#include "launch/shared_wire.h"
 #include "launch/ssh.h"
 
 namespace plumbline {
@@ -23,21 +24,13 @@ constexpr int64_t kSleptNs = 3 * kSecond;
 }  // namespace
 
 Expected<std::unique_ptr<RankSet>> RankSet::start(const std::vector<RankPlace>& places,
-                                                  const std::string& alive, const RankLines& say) {
+                                                  const std::string& alive, const RankLines& say,
+                                                  RanksAre ranks) {
   std::unique_ptr<RankSet> set(new RankSet());
   set->places_ = places;
-  ProcessOptions options;
-  options.catch_errors = say != nullptr;
   std::vector<Fd> errors;
-  for (size_t rank = 0; rank < places.size(); ++rank) {
-    Expected<std::unique_ptr<Process>> process = Process::spawn(places[rank].argv, options);
-    if (!process) {
-      Error error = process.error();
-      error.what = fmt::format("start rank {} on {}: {}", rank, places[rank].host, error.what);
-      return fail(std::move(error));
-    }
-    errors.push_back((*process)->take_errors());
-    set->ranks_.push_back(std::move(*process));
+  if (Status status = set->spawn(ranks, say != nullptr, errors); !status) {
+    return fail(status.error());
   }
   if (say) set->errors_ = std::make_unique<ErrorLines>(std::move(errors), say);
   set->use_all();
@@ -48,6 +41,28 @@ Expected<std::unique_ptr<RankSet>> RankSet::start(const std::vector<RankPlace>& 
     set->keeper_ = std::thread([set = set.get()] { set->keep_alive(); });
   }
   return set;
+}
+
+// The processes of all places, and the ends of their standard error.
+Status RankSet::spawn(RanksAre ranks, bool catch_errors, std::vector<Fd>& errors) {
+  ProcessOptions options;
+  options.catch_errors = catch_errors;
+  const size_t processes = ranks == RanksAre::kThreads ? 1 : places_.size();
+  for (size_t rank = 0; rank < processes; ++rank) {
+    Expected<std::unique_ptr<Process>> process = Process::spawn(places_[rank].argv, options);
+    if (!process) {
+      Error error = process.error();
+      error.what = fmt::format("start rank {} on {}: {}", rank, places_[rank].host, error.what);
+      return fail(std::move(error));
+    }
+    errors.push_back((*process)->take_errors());
+    if (ranks == RanksAre::kThreads) {
+      ranks_ = share_process(std::move(*process), static_cast<int>(places_.size()));
+    } else {
+      ranks_.push_back(std::move(*process));
+    }
+  }
+  return {};
 }
 
 std::unique_ptr<RankSet> RankSet::adopt(const std::vector<std::string>& hosts,

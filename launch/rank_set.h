@@ -27,6 +27,10 @@ struct RankPlace {
   std::vector<std::string> argv;
   bool remote = false;  // argv is an ssh command: that rank wants to hear from us now and then
 };
+enum class RanksAre {
+  kProcesses,
+  kThreads,  // of one process, the first place's; the others' argv only say the same
+};
 
 // One rank's answer, or what became of it.
 using RankAnswer = Expected<std::string>;
@@ -42,7 +46,8 @@ class RankSet {
   // without it they write to ours.
   static Expected<std::unique_ptr<RankSet>> start(const std::vector<RankPlace>& places,
                                                   const std::string& alive = {},
-                                                  const RankLines& say = nullptr);
+                                                  const RankLines& say = nullptr,
+                                                  RanksAre ranks = RanksAre::kProcesses);
   // Ranks that run already, one wire each; `hosts` names theirs for messages.
   static std::unique_ptr<RankSet> adopt(const std::vector<std::string>& hosts,
                                         std::vector<std::unique_ptr<RankWire>> wires,
@@ -75,6 +80,7 @@ class RankSet {
 
  private:
   RankSet() = default;
+  Status spawn(RanksAre ranks, bool catch_errors, std::vector<Fd>& errors);
   // What is seen of a process; times are monotonic_ns(), 0 = never.
   struct Life {
     bool spoke = false;   // what it says next is its own, not its login shell's

@@ -12,9 +12,11 @@
 #include "runs/hosts/port_window.h"
 #include "runs/log_level.h"
 #include "runs/plan_of.h"
+#include "runs/ranks/ranks_in_process.h"
 #include "runs/run_folder.h"
 #include "runs/scenario_programs.h"
 #include "scenarios/runner.h"
+#include "transport/transports.h"
 
 namespace plumbline {
 namespace {
@@ -98,9 +100,19 @@ Status let_lie_idle(PreparedRun& run) {
   return {};
 }
 
+// Whether any cell's ranks listen on ports.
+bool takes_ports(const Plan& plan, const OptionSet& options) {
+  return std::any_of(plan.cells.begin(), plan.cells.end(), [&](const PlanCell& planned) {
+    const std::string& asked = planned.cell.transport;
+    const auto row = find_transport(asked == "auto" ? options.text("transport") : asked, true);
+    return !row || (*row)->takes_ports;
+  });
+}
+
 // The longest window of ports that this plan will need, settled before anything starts.
 Status settle_ports(PreparedRun& run, PortClaims& claims, Caller& caller) {
   if (run.launched) return {};  // of other machines: their ranks will see
+  if (!takes_ports(run.plan, run.options)) return {};
   Expected<std::optional<MovedWindow>> moved =
       settle_window(run.options, run.scenario.hosts, largest_world(run.plan), claims);
   if (!moved) return fail(moved.error());
@@ -130,6 +142,8 @@ Status settle_hosts(PreparedRun& run, Caller& caller, int& code) {
     code = launch_exit_code(hosts.error());
     return hosts;
   }
+  const Status here = check_ranks_in_process(asked.ranks_in_process, run.scenario.hosts);
+  if (!here) return here;
   if (asked.only_plan) {
     tell_uncounted_places(run.scenario.hosts, caller);
     return {};

@@ -44,6 +44,7 @@ struct RunRequest {
   RuleWords rules;                   // beside the scenario's own
   std::vector<std::string> exclude;  // hosts that take no part
   Permitted permitted;               // of what the scenario has started
+  bool ranks_in_process = false;     // ranks are threads of one process on this machine
   bool probes = true;                // as far as the scenario has some
   bool despite_findings = false;     // measured even where the probes find what breaks it
   bool only_plan = false;            // it is to be shown: no host is asked for anything

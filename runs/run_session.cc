@@ -311,6 +311,7 @@ void RunSession::ready_ranks(const Logger& log) {
   spec.caller = &caller_;
   spec.notice = notice;
   spec.claims = claims_;
+  spec.ranks_in_process = run_.asked.ranks_in_process;
   world_.emplace(std::move(spec));
   if (wants_traces(run_)) {
     traced_.emplace(*world_, run_.scenario, *agents_, job_of(ladder_).ports, ladder_.trace_folder,

@@ -43,8 +43,8 @@ constexpr OwnOption kOwnOptions[] = {
 };
 
 void check_options(const std::map<std::string, std::string>& options, const std::string& where,
-                   bool of_block, Problems& problems) {
-  const OptionSet defaults;
+                   bool of_block, const Vocabulary& vocabulary, Problems& problems) {
+  const OptionSet defaults(option_choices(vocabulary));
   for (const auto& [name, value] : options) {
     const std::string here = json_path(where, name);
     if (find_option(name) == nullptr) {
@@ -281,13 +281,20 @@ std::string option_place(std::string_view name, bool of_block) {
   return {};
 }
 
+OptionChoices option_choices(const Vocabulary& vocabulary) {
+  if (vocabulary.transports.empty()) return {};
+  std::vector<std::string> transports = {"auto"};
+  for (const Descriptor& row : vocabulary.transports) transports.push_back(row.name);
+  return {{"transport", std::move(transports)}};
+}
+
 void check_scenario(const Scenario& scenario, const Vocabulary& vocabulary, Problems& problems) {
-  check_options(scenario.config, "$.config", false, problems);
+  check_options(scenario.config, "$.config", false, vocabulary, problems);
   check_transports(scenario, vocabulary, problems);
   check_probes(scenario, vocabulary, problems);
   size_t cells = 0;
   for (const MatrixBlock& block : scenario.matrix) {
-    check_options(block.params, block.path + ".config", true, problems);
+    check_options(block.params, block.path + ".config", true, vocabulary, problems);
     check_hosts(block, scenario, problems);
     check_places(block, scenario, problems);
     if (is_link(block)) {

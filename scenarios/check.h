@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/options/options.h"
 #include "scenarios/problems.h"
 
 namespace plumbline {
@@ -13,6 +14,9 @@ namespace plumbline {
 // Where this option is set instead, when it has no place in a scenario, or (`of_block`) in one
 // block of it; empty when it has.
 std::string option_place(std::string_view name, bool of_block);
+
+// What options that name rows of a table may be, for OptionSources and OptionSet.
+OptionChoices option_choices(const Vocabulary& vocabulary);
 
 void check_scenario(const Scenario& scenario, const Vocabulary& vocabulary, Problems& problems);
 

@@ -9,6 +9,7 @@
 #include "collectives/floor_of.h"
 #include "core/record/cell_filter.h"
 #include "core/sha256.h"
+#include "scenarios/check.h"
 #include "scenarios/estimate.h"
 #include "scenarios/expand.h"
 #include "scenarios/expand_link.h"
@@ -262,6 +263,7 @@ Expected<OptionSet> options_of(const Scenario& scenario, const PlanContext& cont
   if (context.options != nullptr) return *context.options;
   OptionSources sources;
   sources.scenario = scenario.config;
+  sources.choices = option_choices(context.vocabulary);
   auto set = OptionSet::resolve(sources);
   if (!set) return fail(std::move(set.error().front()));
   return std::move(*set);

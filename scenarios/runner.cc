@@ -85,7 +85,9 @@ class Run {
       summary_.interrupted = true;
       return false;
     }
-    if (const Status same = ran_as_asked(cell.cell, *measured); !same) {
+    const std::string option = ranks_.environment().options["transport"].value;
+    const Status same = ran_as_asked(cell.cell, *measured, option.empty() ? "auto" : option);
+    if (!same) {
       return record(cell, error_measurement(same.error()));
     }
     return record(cell, *measured);

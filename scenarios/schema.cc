@@ -86,7 +86,7 @@ Json row_schema(const KeyRow& row, const Vocabulary& vocabulary) {
 // Any name, names of a list beside the object's own, or names that have schemas of their own.
 void add_wildcard(const KeyRow& row, const std::string& prefix, const Vocabulary& vocabulary,
                   Json& schema, Json& properties) {
-  const Json named = names_with_schemas(prefix);
+  const Json named = names_with_schemas(prefix, vocabulary);
   if (!named.empty()) {
     properties.update(named);
     return;

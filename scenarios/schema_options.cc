@@ -57,25 +57,30 @@ std::string inner(const char* pattern) {
 }
 
 // Of the words that may stand as such in JSON: on and off are true and false, digits numbers.
-Json choice_schema(const OptionRow& row) {
-  std::vector<std::string> words;
+Json choice_schema(const std::vector<std::string>& words) {
   Json bare = Json::array();
-  for (std::string_view rest = row.choices; !rest.empty();) {
-    const size_t bar = std::min(rest.find('|'), rest.size());
-    const std::string word(rest.substr(0, bar));
-    rest.remove_prefix(std::min(bar + 1, rest.size()));
+  for (const std::string& word : words) {
     const std::string spelled = in_any_case(word);
     for (const bool on : {true, false}) {
       if (spelled == in_any_case(on ? "on" : "off")) bare.push_back(on);
     }
     if (const auto number = parse_whole<int>(word)) bare.push_back(*number);
-    words.push_back(word);
   }
   const Json text = text_like(one_of_words(words));
   return bare.empty() ? text : either({text, {{"enum", bare}}});
 }
 
-Json value_schema(const OptionRow& row) {
+std::vector<std::string> words_of_row(const OptionRow& row) {
+  std::vector<std::string> words;
+  for (std::string_view rest = row.choices; !rest.empty();) {
+    const size_t bar = std::min(rest.find('|'), rest.size());
+    words.emplace_back(rest.substr(0, bar));
+    rest.remove_prefix(std::min(bar + 1, rest.size()));
+  }
+  return words;
+}
+
+Json value_schema(const OptionRow& row, const OptionChoices& named) {
   constexpr const char* kWhole = "-?[0-9]+";
   switch (row.type) {
     case OptionType::kBool:
@@ -94,7 +99,12 @@ Json value_schema(const OptionRow& row) {
       return either({number_of(row, "integer"),
                      text_like(std::string("^(") + kWhole + "|" + inner(kDurationPattern) + ")$")});
     case OptionType::kChoice:
-      return choice_schema(row);
+      return choice_schema(words_of_row(row));
+    case OptionType::kNamed: {
+      const auto words = named.find(row.name);
+      if (words != named.end()) return choice_schema(words->second);
+      break;
+    }
     case OptionType::kReal:
       return either({number_of(row, "number"), text_like("^\\s*[+-]?[.0-9iInN]")});
     case OptionType::kAddress:
@@ -107,11 +117,12 @@ Json value_schema(const OptionRow& row) {
 
 }  // namespace
 
-Json option_schemas(bool of_block) {
+Json option_schemas(bool of_block, const Vocabulary& vocabulary) {
+  const OptionChoices named = option_choices(vocabulary);
   Json out = Json::object();
   for (const OptionRow& row : option_table()) {
     if (row.refused != nullptr || !option_place(row.name, of_block).empty()) continue;
-    out[row.name] = value_schema(row);
+    out[row.name] = value_schema(row, named);
   }
   return out;
 }

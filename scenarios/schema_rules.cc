@@ -241,9 +241,9 @@ std::vector<Json> object_rules(const std::string& prefix, const Vocabulary& voca
   return rules;
 }
 
-Json names_with_schemas(const std::string& prefix) {
-  if (prefix == "config.") return option_schemas(false);
-  return prefix == "matrix[].config." ? option_schemas(true) : Json::object();
+Json names_with_schemas(const std::string& prefix, const Vocabulary& vocabulary) {
+  if (prefix == "config.") return option_schemas(false, vocabulary);
+  return prefix == "matrix[].config." ? option_schemas(true, vocabulary) : Json::object();
 }
 
 std::vector<std::string> names_of_wildcard(const std::string& prefix,

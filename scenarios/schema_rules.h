@@ -30,7 +30,7 @@ std::vector<Json> object_rules(const std::string& prefix, const Vocabulary& voca
 
 // What may stand for the wildcard of an object: names with schemas of their own and no others, or
 // names that share the wildcard's schema. Where both are empty it is any name.
-Json names_with_schemas(const std::string& prefix);
+Json names_with_schemas(const std::string& prefix, const Vocabulary& vocabulary);
 std::vector<std::string> names_of_wildcard(const std::string& prefix, const Vocabulary& vocabulary);
 
 }  // namespace plumbline

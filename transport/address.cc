@@ -44,7 +44,7 @@ Rank rank_pair(const RankAddress& local, const Ip& a, const RankAddress& remote,
   return rank;
 }
 
-std::string list_addresses(const RankEndpoint& endpoint) {
+std::string list_addresses(const TcpEndpoint& endpoint) {
   std::string text;
   for (const RankAddress& address : endpoint.addresses) {
     if (!text.empty()) text += ", ";
@@ -60,7 +60,7 @@ struct Candidate {
 };
 
 // All pairs of one family, unordered.
-std::vector<Candidate> candidates(const RankEndpoint& mine, const RankEndpoint& peer) {
+std::vector<Candidate> candidates(const TcpEndpoint& mine, const TcpEndpoint& peer) {
   std::vector<Candidate> list;
   const bool one_host = same_host(mine, peer);
   for (size_t i = 0; i < mine.addresses.size(); ++i) {
@@ -90,13 +90,12 @@ RankAddress rank_address(const std::string& text, const std::string& interface) 
   return {cidr.ip, cidr.ip.size() == text.size() ? -1 : cidr.prefix, interface};
 }
 
-bool same_host(const RankEndpoint& a, const RankEndpoint& b) {
+bool same_host(const TcpEndpoint& a, const TcpEndpoint& b) {
   return !a.host.empty() && a.host == b.host;
 }
 
-Expected<std::vector<AddressPair>> address_pairs(const RankEndpoint& mine,
-                                                 const RankEndpoint& peer) {
-  for (const RankEndpoint* endpoint : {&mine, &peer}) {
+Expected<std::vector<AddressPair>> address_pairs(const TcpEndpoint& mine, const TcpEndpoint& peer) {
+  for (const TcpEndpoint* endpoint : {&mine, &peer}) {
     for (const RankAddress& address : endpoint->addresses) {
       if (parse_zoned_ip(address.ip)) continue;
       return fail(ErrorCode::kConfig,

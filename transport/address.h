@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "transport/transports.h"
+#include "transport/tcp/tcp_endpoint.h"
 
 namespace plumbline {
 
@@ -23,10 +23,9 @@ struct AddressPair {
 // a subnet, that is exactly one: the longest prefix, an ordinary before a link-local address, then
 // the order in the host file. Otherwise all pairs of one family in that order, to be tried until
 // one routes. Loopback counts only between ranks of one host, or where there is nothing else.
-Expected<std::vector<AddressPair>> address_pairs(const RankEndpoint& mine,
-                                                 const RankEndpoint& peer);
+Expected<std::vector<AddressPair>> address_pairs(const TcpEndpoint& mine, const TcpEndpoint& peer);
 
 // Two endpoints of the same entry of the host file.
-bool same_host(const RankEndpoint& a, const RankEndpoint& b);
+bool same_host(const TcpEndpoint& a, const TcpEndpoint& b);
 
 }  // namespace plumbline

@@ -3,38 +3,36 @@
 
 #include <fmt/format.h>
 
+#include "transport/memory/memory.h"
 #include "transport/tcp/tcp.h"
 
 namespace plumbline {
 namespace {
 
-std::string tcp_unavailable() { return {}; }
-
-std::string memory_unavailable() {
-  return "memory joins the threads of one process and serves tests; ranks here are processes";
+std::string memory_unavailable(bool ranks_in_process) {
+  return threads_unavailable("memory", ranks_in_process);
 }
-
-Expected<std::unique_ptr<Group>> open_memory(const GroupSpec&) {
-  return fail(ErrorCode::kUnsupported, "transport memory: " + memory_unavailable(),
-              "use --transport tcp");
-}
-
-Expected<std::unique_ptr<Group>> open_tcp(const GroupSpec& spec) { return open_tcp_group(spec); }
 
 constexpr TransportRow kTable[] = {
-    {"tcp", "one TCP connection per pair of ranks, IPv4 or IPv6", tcp_unavailable, open_tcp},
-    {"memory", "threads of one process, bytes through rings in memory; for tests",
-     memory_unavailable, open_memory},
+    {"tcp", "one TCP connection per pair of ranks, IPv4 or IPv6", true, tcp_unavailable, tcp_site,
+     claim_tcp},
+    {"memory", "threads of one process, bytes through rings in memory; with --ranks-in-process",
+     false, memory_unavailable, no_site, claim_memory},
 };
 
 }  // namespace
 
 std::span<const TransportRow> transport_table() { return kTable; }
 
-Expected<const TransportRow*> find_transport(std::string_view name) {
+Expected<const TransportRow*> find_transport(std::string_view name, bool ranks_in_process) {
+  return find_transport(kTable, name, ranks_in_process);
+}
+
+Expected<const TransportRow*> find_transport(std::span<const TransportRow> table,
+                                             std::string_view name, bool ranks_in_process) {
   std::vector<std::string> names;
-  for (const TransportRow& row : kTable) {
-    const std::string reason = row.unavailable();
+  for (const TransportRow& row : table) {
+    const std::string reason = row.unavailable(ranks_in_process);
     if (name == "auto" ? reason.empty() : name == row.name) {
       if (reason.empty()) return &row;
       return fail(ErrorCode::kUnsupported, fmt::format("transport {}: {}", name, reason),
@@ -46,6 +44,12 @@ Expected<const TransportRow*> find_transport(std::string_view name) {
   return fail(ErrorCode::kUsage, fmt::format("there is no transport \"{}\"", name),
               near.empty() ? fmt::format("transports: auto, {}", fmt::join(names, ", "))
                            : fmt::format("did you mean \"{}\"?", near));
+}
+
+OptionChoices transport_choices() {
+  std::vector<std::string> names = {"auto"};
+  for (const TransportRow& row : kTable) names.emplace_back(row.name);
+  return {{"transport", std::move(names)}};
 }
 
 }  // namespace plumbline

@@ -1,75 +1,71 @@
-// The table of transports and the one function that opens a Group over one of them. A transport is
-// a row: name, help, whether it can be used here (or the reason why not), and its open function.
-// Thread-safe.
+// The table of transports, and the one way to open a Group over any of them. A rank first claims
+// its place (claim), which gives bytes that say how to reach it; whoever started the ranks hands
+// everybody's bytes to everybody; then all open their groups (open). What the bytes mean is known
+// to the row alone. Thread-safe.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/options/options.h"
-#include "core/param.h"
-#include "core/sha256.h"
-#include "transport/control/refused.h"
-#include "transport/group.h"
+#include "transport/group_spec.h"
+#include "transport/tcp/tcp_endpoint.h"
 
 namespace plumbline {
 
-// Where one rank can be reached: its data addresses with prefix length, in preference order, and
-// its port.
-struct RankAddress {
-  std::string ip;
-  int prefix = -1;        // -1 = unknown
-  std::string interface;  // needed for link-local addresses; may be empty
-  bool operator==(const RankAddress&) const = default;
-};
-struct RankEndpoint {
-  int rank = -1;
-  std::string host;  // name in the host file, for messages
-  std::vector<RankAddress> addresses;
-  uint16_t port = 0;
+class ThreadMeeting;  // transport/memory/memory.h
+
+// What the coordinator knows of the place of a rank that has not started yet.
+struct RankSite {
+  std::vector<RankAddress> addresses;  // data addresses of its host, in preference order
+  uint16_t port = 0;                   // its own in the window of port_base; 0 = any
 };
 
-using RankPair = std::pair<int, int>;
-
-struct GroupSpec {
-  int rank = 0;
-  int size = 1;
-  uint32_t id = 1;                      // group id; a restarted group gets a new one
-  std::vector<RankEndpoint> endpoints;  // one per rank, same on all ranks
-  // Pairs of ranks that have no path between them (leaves of a star), same on all ranks: they are
-  // never connected, hear of failures from the others, and may not send to one another.
-  std::vector<RankPair> apart;
-  Digest token{};  // run token
+struct ClaimSpec {
+  std::string site;  // what the row's site() said of this rank
   const OptionSet* options = nullptr;
-  // What all ranks must agree on beside the options, as "key=value\n" lines (the plan hash); part
-  // of the handshake.
-  std::string agreement;
-  const Logger* log = nullptr;
-  RefusedTally* refused = nullptr;  // counts connections that failed the handshake; may be null
-  // Told of the control plane before it connects, so that somebody else can end the wait for ranks
-  // that will not come; may be empty.
-  std::function<void(const std::shared_ptr<ControlPlane>&)> started;
-  CrcFunction crc32c = nullptr;  // fast CRC-32C for transport_crc; null = a table
-  int cores_usable = 1;          // of this host, to decide about spinning
-  int ranks_on_host = 1;
+  Deadline patience = Deadline::after_ms(0);  // for what a rank of the start before still holds
+  // Where the ranks are threads of one process: the same for all of them; null = this rank is a
+  // process of its own.
+  ThreadMeeting* meeting = nullptr;
+};
+
+// What a rank holds between its claim and its group. Used by one thread.
+class TransportClaim {
+ public:
+  virtual ~TransportClaim() = default;
+  // How others reach this rank, for RankEndpoint::claimed.
+  virtual std::string endpoint() const = 0;
+  // Collective call, once: returns when the control connections to all ranks stand (and the data
+  // mesh too, when eager), or after connect_timeout_ms with the ranks that are missing.
+  // spec.endpoints holds what all ranks have claimed.
+  virtual Expected<std::unique_ptr<Group>> open(const GroupSpec& spec) = 0;
 };
 
 struct TransportRow {
   const char* name;
   const char* help;
-  // Empty = usable here, otherwise the reason.
-  std::string (*unavailable)();
-  // Collective call: returns when the control connections to all ranks stand (and the data mesh
-  // too, when eager).
-  Expected<std::unique_ptr<Group>> (*open)(const GroupSpec& spec);
+  bool takes_ports;  // one per rank, of the window that begins at port_base
+  // Empty = usable where ranks are threads of one process, or processes; otherwise the reason.
+  std::string (*unavailable)(bool ranks_in_process);
+  // For ClaimSpec::site, in the coordinator.
+  std::string (*site)(const RankSite& site);
+  // In the rank.
+  Expected<std::unique_ptr<TransportClaim>> (*claim)(const ClaimSpec& spec);
 };
 
 std::span<const TransportRow> transport_table();
-// "auto" gives the best usable one. Unknown or unusable names are errors that say why.
-Expected<const TransportRow*> find_transport(std::string_view name);
+// "auto" gives the first usable one. Unknown or unusable names are errors that say why.
+Expected<const TransportRow*> find_transport(std::string_view name, bool ranks_in_process);
+// The same in another table.
+Expected<const TransportRow*> find_transport(std::span<const TransportRow> table,
+                                             std::string_view name, bool ranks_in_process);
+// What the option `transport` may be: auto, and the names of the table.
+OptionChoices transport_choices();
 
 }  // namespace plumbline

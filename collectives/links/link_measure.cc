@@ -12,6 +12,7 @@
 #include "collectives/links/link_path.h"
 #include "collectives/links/link_rounds.h"
 #include "core/sha256.h"
+#include "transport/tcp/tcp.h"
 
 namespace plumbline {
 namespace {
@@ -116,7 +117,9 @@ class LinkMatrix {
   Expected<Fd> listen_for(int from, const LinkPath& path) const {
     SocketAddress address = path.local;
     if (context_.endpoints != nullptr && !address.loopback()) {
-      address.set_port((*context_.endpoints)[static_cast<size_t>(from)].port);
+      const auto here = tcp_endpoint(from, (*context_.endpoints)[static_cast<size_t>(from)]);
+      if (!here) return fail(here.error());
+      address.set_port(here->port);
       if (Expected<Fd> listener = listen_on(address, sockets_)) return listener;
     }
     return listen_on(path.local, sockets_);

@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "transport/address.h"
+#include "transport/tcp/tcp.h"
 
 namespace plumbline {
 namespace {
 
 std::string without_scope(const std::string& ip) { return ip.substr(0, ip.find('%')); }
 
-bool share_subnet(const RankEndpoint& mine, const RankEndpoint& peer, const LinkPath& path) {
+bool share_subnet(const TcpEndpoint& mine, const TcpEndpoint& peer, const LinkPath& path) {
   const auto pairs = address_pairs(mine, peer);
   return pairs && std::any_of(pairs->begin(), pairs->end(), [&](const AddressPair& pair) {
            return pair.shared_subnet &&
@@ -34,8 +35,11 @@ Expected<LinkPath> link_path(Group& group, int peer, const std::vector<RankEndpo
   path.local = *local;
   path.remote = *remote;
   if (endpoints != nullptr) {
-    path.direct = share_subnet((*endpoints)[static_cast<size_t>(group.rank())],
-                               (*endpoints)[static_cast<size_t>(peer)], path);
+    const auto mine = tcp_endpoint(group.rank(), (*endpoints)[static_cast<size_t>(group.rank())]);
+    if (!mine) return fail(mine.error());
+    const auto theirs = tcp_endpoint(peer, (*endpoints)[static_cast<size_t>(peer)]);
+    if (!theirs) return fail(theirs.error());
+    path.direct = share_subnet(*mine, *theirs, path);
   }
   return path;
 }

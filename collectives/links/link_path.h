@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "collectives/links/link_session.h"
-#include "transport/transports.h"
+#include "transport/group_spec.h"
 
 namespace plumbline {
 

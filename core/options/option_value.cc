@@ -30,6 +30,13 @@ std::vector<std::string> split_choices(std::string_view choices) {
   return out;
 }
 
+// What a row of the type kChoice or kNamed may be; empty = nobody has said.
+std::vector<std::string> words_of(const OptionRow& row, const OptionChoices& choices) {
+  if (row.choices != nullptr) return split_choices(row.choices);
+  const auto handed = choices.find(row.name);
+  return handed == choices.end() ? std::vector<std::string>() : handed->second;
+}
+
 // "256Ki" for 262144: the shortest exact spelling.
 std::string spell_bytes(uint64_t bytes) {
   for (const auto& [unit, shift] : {std::pair{"Gi", 30}, {"Mi", 20}, {"Ki", 10}}) {
@@ -45,7 +52,7 @@ std::string spell_limit(const OptionRow& row, double limit) {
 }
 
 // What a value of this row must look like.
-std::string description(const OptionRow& row) {
+std::string description(const OptionRow& row, const OptionChoices& choices) {
   const std::string range =
       row.min > row.max
           ? ""
@@ -59,12 +66,13 @@ std::string description(const OptionRow& row) {
       return fmt::format("a size{}, such as {}", range, row.default_value);
     case OptionType::kDurationMs:
       return fmt::format("a time in ms{}, or one with a unit such as 30s", range);
-    case OptionType::kChoice: {
+    case OptionType::kChoice:
+    case OptionType::kNamed: {
       std::string list;
-      for (const std::string& choice : split_choices(row.choices)) {
+      for (const std::string& choice : words_of(row, choices)) {
         list += (list.empty() ? "" : ", ") + choice;
       }
-      return "one of " + list;
+      return list.empty() ? "one word" : "one of " + list;
     }
     case OptionType::kReal:
       return "a number" + range;
@@ -111,11 +119,22 @@ std::optional<std::string> canonical_ms(const OptionRow& row, const std::string&
   return canonical_whole(row, std::to_string(*ns / 1'000'000));
 }
 
-std::optional<std::string> canonical_choice(const OptionRow& row, const std::string& text) {
-  for (const std::string& choice : split_choices(row.choices)) {
-    if (lower(choice) == lower(text)) return choice;
+std::optional<std::string> canonical_choice(const std::vector<std::string>& words,
+                                            const std::string& text) {
+  for (const std::string& word : words) {
+    if (lower(word) == lower(text)) return word;
   }
   return std::nullopt;
+}
+
+// A name of a table that nobody has handed down.
+std::optional<std::string> canonical_word(const std::string& text) {
+  const bool word = std::all_of(text.begin(), text.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
+  });
+  constexpr size_t kLongest = 64;
+  if (!word || text.empty() || text.size() > kLongest) return std::nullopt;
+  return lower(text);
 }
 
 std::optional<std::string> canonical_address(const std::string& text) {
@@ -136,7 +155,8 @@ std::optional<std::string> canonical_text(const std::string& text) {
 
 }  // namespace
 
-std::optional<std::string> canonical_option(const OptionRow& row, const std::string& text) {
+std::optional<std::string> canonical_option(const OptionRow& row, const std::string& text,
+                                            const OptionChoices& choices) {
   switch (row.type) {
     case OptionType::kBool:
       return canonical_bool(lower(text));
@@ -149,7 +169,11 @@ std::optional<std::string> canonical_option(const OptionRow& row, const std::str
     case OptionType::kDurationMs:
       return canonical_ms(row, text);
     case OptionType::kChoice:
-      return canonical_choice(row, text);
+      return canonical_choice(words_of(row, choices), text);
+    case OptionType::kNamed: {
+      const std::vector<std::string> words = words_of(row, choices);
+      return words.empty() ? canonical_word(text) : canonical_choice(words, text);
+    }
     case OptionType::kReal: {
       const auto value = parse_decimal(text);
       if (!value || !in_range(row, *value)) return std::nullopt;
@@ -163,12 +187,13 @@ std::optional<std::string> canonical_option(const OptionRow& row, const std::str
   return canonical_text(text);
 }
 
-std::string accepted_option(const OptionRow& row, const std::string& text) {
+std::string accepted_option(const OptionRow& row, const std::string& text,
+                            const OptionChoices& choices) {
   if (row.type == OptionType::kBytes) {
     const auto parsed = parse_bytes(text);
     if (!parsed && !parsed.error().hint.empty()) return parsed.error().hint;
   }
-  return "give " + description(row);
+  return "give " + description(row, choices);
 }
 
 bool is_whole_number(OptionType type) {

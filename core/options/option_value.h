@@ -12,9 +12,11 @@ namespace plumbline {
 
 // The value in its one spelling ("256Ki", "30000", "on"), or nothing when the row does not accept
 // it.
-std::optional<std::string> canonical_option(const OptionRow& row, const std::string& text);
+std::optional<std::string> canonical_option(const OptionRow& row, const std::string& text,
+                                            const OptionChoices& choices = {});
 // What to give instead of `text`, for the message that refuses it.
-std::string accepted_option(const OptionRow& row, const std::string& text);
+std::string accepted_option(const OptionRow& row, const std::string& text,
+                            const OptionChoices& choices = {});
 
 bool is_whole_number(OptionType type);
 // Numbers out of canonical spellings.

@@ -73,11 +73,12 @@ std::string shown_value(const std::string& text) {
   return text.size() > 60 ? out + "..." : out;
 }
 
-Error bad_value(const Place& place, const OptionRow& row, const std::string& text) {
+Error bad_value(const Place& place, const OptionRow& row, const std::string& text,
+                const OptionChoices& choices) {
   Error error;
   error.code = place.code;
   error.what = fmt::format("{} = '{}': not accepted", place.shown, shown_value(text));
-  error.hint = accepted_option(row, text);
+  error.hint = accepted_option(row, text, choices);
   return error;
 }
 
@@ -189,7 +190,7 @@ std::map<std::string, std::string> read_option_environment() {
   return out;
 }
 
-OptionSet::OptionSet() {
+OptionSet::OptionSet(OptionChoices choices) : choices_(std::move(choices)) {
   for (const OptionRow& row : option_table()) {
     if (row.refused == nullptr) set_default(values_, row);
   }
@@ -201,16 +202,16 @@ tl::expected<OptionSet, std::vector<Error>> OptionSet::resolve(const OptionSourc
   check_names(sources.scenario, scenario_place, problems);
   check_environment(sources.environment, problems);
 
-  OptionSet set;
+  OptionSet set(sources.choices);
   for (const OptionRow& row : option_table()) {
     if (row.refused != nullptr) continue;
     const auto given = winner(row, sources);
     if (!given) continue;
     const auto& [place, text] = *given;
-    if (auto value = canonical_option(row, text)) {
+    if (auto value = canonical_option(row, text, sources.choices)) {
       set.values_[row.name] = {*value, place.origin};
     } else {
-      problems.push_back(bad_value(place, row, text));
+      problems.push_back(bad_value(place, row, text, sources.choices));
     }
   }
   apply_link_profile(set.values_);
@@ -256,8 +257,8 @@ Expected<OptionSet> OptionSet::with(const std::string& name, const std::string& 
     return fail(unknown_name(place, nearest_name(name, settable_names())));
   }
   if (row->refused != nullptr) return fail(refused_name(place, *row));
-  const auto spelled = canonical_option(*row, value);
-  if (!spelled) return fail(bad_value(place, *row, value));
+  const auto spelled = canonical_option(*row, value, choices_);
+  if (!spelled) return fail(bad_value(place, *row, value, choices_));
 
   OptionSet changed = *this;
   changed.values_[name] = {*spelled, origin};

@@ -24,6 +24,7 @@ enum class OptionType {
   kBytes,       // "262144", "256Ki", "1e6"
   kDurationMs,  // "30000" (milliseconds) or "30s"
   kChoice,      // one of `choices`, case ignored
+  kNamed,       // one of the names of a table above core (OptionChoices), case ignored
   kText,        // checked by whoever reads it
   kReal,
   kPort,     // 1..65535, or "auto", which integer() gives as 0
@@ -37,7 +38,7 @@ struct OptionRow {
   const char* unit;           // "bytes", "ms", "ranks", "" ...
   const char* help;           // one line
   const char* mccl_alias;     // "MCCL_CHUNK_BYTES" or nullptr
-  const char* choices;        // "auto|tcp|memory" for kChoice, else nullptr
+  const char* choices;        // "eager|lazy" for kChoice, else nullptr
   double min, max;            // for numbers; min > max = unchecked
   const char* refused;        // reason why it cannot be set here, or nullptr
   bool must_agree;            // part of the configuration hash that all ranks compare
@@ -54,11 +55,16 @@ struct LinkProfileRow {
 };
 std::span<const LinkProfileRow> link_profile_table();
 
+// By option of the type kNamed: what it may be, the default among it. Where nothing is handed down
+// any word will do, for whoever reads it to check.
+using OptionChoices = std::map<std::string, std::vector<std::string>, std::less<>>;
+
 struct OptionSources {
   std::map<std::string, std::string> flags;     // name -> text
   std::map<std::string, std::string> scenario;  // name -> text
   // Environment as name -> value; pass only PLUMBLINE_* and MCCL_* (read_option_environment()).
   std::map<std::string, std::string> environment;
+  OptionChoices choices = {};
 };
 std::map<std::string, std::string> read_option_environment();
 
@@ -69,7 +75,8 @@ class OptionSet {
   // MCCL_* ones are ignored.
   static tl::expected<OptionSet, std::vector<Error>> resolve(const OptionSources& sources);
   // All defaults.
-  OptionSet();
+  OptionSet() : OptionSet(OptionChoices()) {}
+  explicit OptionSet(OptionChoices choices);
 
   // Values are stored in one canonical spelling ("256Ki", "30000", "on"). Asking for a name that is
   // not in the table, or as the wrong type, is a programming error and ends the process.
@@ -91,6 +98,7 @@ class OptionSet {
 
  private:
   std::map<std::string, OptionValue, std::less<>> values_;
+  OptionChoices choices_;
 };
 
 // The valid name closest to `name` by edit distance, or empty when none is near.

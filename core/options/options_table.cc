@@ -19,8 +19,8 @@ constexpr OptionRow refused(const char* name, const char* alias, const char* rea
 // name, type, default, unit, help, MCCL alias, choices, min, max, refused, must agree
 constexpr OptionRow kTable[] = {
     // What carries the bytes, and where it listens.
-    {"transport", kChoice, "auto", "", "what carries the data between ranks", "MCCL_TRANSPORT",
-     "auto|tcp|memory", kNoMin, kNoMax, nullptr, kAgree},
+    {"transport", kNamed, "auto", "", "what carries the data between ranks", "MCCL_TRANSPORT",
+     nullptr, kNoMin, kNoMax, nullptr, kAgree},
     {"listen_addr", kAddress, "auto", "", "listen on this address only; auto = every data address",
      "MCCL_LISTEN_ADDR", nullptr, kNoMin, kNoMax, nullptr, kOwn},
     {"port_base", kPort, "29600", "port",

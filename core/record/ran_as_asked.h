@@ -8,8 +8,10 @@
 
 namespace plumbline {
 
-// kMismatch, cause config.mismatch, when it ran over another transport than the cell names. `auto`
-// is any; what was skipped or failed by an error ran over none.
-Status ran_as_asked(const Cell& cell, const Measurement& measurement);
+// kMismatch, cause config.mismatch, when it ran over another transport than the cell names, or,
+// where the cell says `auto`, than the option does. `auto` in both is any; what was skipped or
+// failed by an error ran over none.
+Status ran_as_asked(const Cell& cell, const Measurement& measurement,
+                    const std::string& option = "auto");
 
 }  // namespace plumbline

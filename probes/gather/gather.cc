@@ -28,8 +28,8 @@ constexpr int64_t kSignalMs = 200;       // between two looks at a signal that m
 constexpr int64_t kSteadyMs = 10'500;    // a little more than the slowest rhythm that is looked for
 constexpr int64_t kHalfRhythmMs = 5200;  // in which its signal changes once
 
-RankEndpoint endpoint_of(const JobHost& host) {
-  RankEndpoint endpoint;
+TcpEndpoint endpoint_of(const JobHost& host) {
+  TcpEndpoint endpoint;
   endpoint.host = host.name;
   for (const std::string& text : host.data) {
     endpoint.addresses.push_back(rank_address(text, host.interface));

@@ -60,7 +60,7 @@ json cell_json(const Cell& cell, Redactor& redactor) {
           {"cache", cell.cache},
           {"outstanding", cell.outstanding},
           {"repeat", cell.repeat},
-          {"params", options_json(cell.params)}};
+          {"params", options_json(cell.params, redactor)}};
 }
 
 json row_json(const Record& record, const std::map<std::string, std::string>& ordinals,

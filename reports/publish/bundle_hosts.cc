@@ -27,7 +27,10 @@ std::string single_line(Redactor& redactor, const std::string& text, TextFrom fr
 
 // A value that an option may have by its table, such as a transport: that somebody calls a host so
 // is chance.
-bool is_choice(const std::string& word) {
+bool is_choice(const std::string& word, const OptionChoices& named) {
+  for (const auto& [option, words] : named) {
+    if (std::find(words.begin(), words.end(), word) != words.end()) return true;
+  }
   for (const OptionRow& row : option_table()) {
     const std::string all = row.choices == nullptr ? "" : fmt::format("|{}|", row.choices);
     if (all.find("|" + word + "|") != std::string::npos) return true;
@@ -109,12 +112,14 @@ Expected<HostsByName> hosts_of(const std::vector<const Record*>& records) {
   return out;
 }
 
-json options_json(const std::map<std::string, std::string>& values) {
-  const OptionSet defaults;
+json options_json(const std::map<std::string, std::string>& values, const Redactor& redactor) {
+  const OptionSet defaults(redactor.words());
   json out = json::object();
   for (const std::string& name : published_options()) {
     const auto it = values.find(name);
-    if (it == values.end()) continue;
+    const bool any_word = find_option(name)->type == OptionType::kNamed &&
+                          redactor.words().count(name) == 0;  // nobody says what it may be
+    if (it == values.end() || any_word) continue;
     const auto checked = defaults.with(name, it->second, "record");
     if (checked) out[name] = checked->values().at(name).value;
   }
@@ -126,7 +131,8 @@ std::string table_word(const std::string& text, Redactor& redactor) {
       text.size() <= 40 && std::all_of(text.begin(), text.end(), [](char c) {
         return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-';
       });
-  return fits && (is_choice(text) || redactor.text(text) == text) ? text : "unknown";
+  return fits && (is_choice(text, redactor.words()) || redactor.text(text) == text) ? text
+                                                                                    : "unknown";
 }
 
 std::map<std::string, std::string> number_hosts(const HostsByName& hosts, Redactor& redactor) {
@@ -152,7 +158,7 @@ json environment_json(const Record& record, const HostsByName& hosts,
   }
   return {{"control", table_word(record.environment.control, redactor)},
           {"auth", table_word(record.environment.auth, redactor)},
-          {"options", options_json(options_set(record.environment))},
+          {"options", options_json(options_set(record.environment), redactor)},
           {"hosts", std::move(list)}};
 }
 

@@ -30,7 +30,8 @@ nlohmann::json environment_json(const Record& record, const HostsByName& hosts,
                                 Redactor& redactor);
 
 // Options whose values are numbers or words of a closed list, as the option table reads them.
-nlohmann::json options_json(const std::map<std::string, std::string>& values);
+nlohmann::json options_json(const std::map<std::string, std::string>& values,
+                            const Redactor& redactor);
 
 // A word of our own tables, and not somebody's name; whatever else stands there is "unknown".
 std::string table_word(const std::string& text, Redactor& redactor);

@@ -11,8 +11,10 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "core/options/options.h"
 #include "reports/publish/redact_scan.h"
 
 namespace plumbline {
@@ -38,6 +40,10 @@ class Redactor {
   void learn_user(const std::string& name);
   // Users and hosts out of a word of a command line, an option or a path: user@host, /home/user.
   void learn_from(const std::string& text);
+
+  // What options of the type kNamed may be: words of our own tables, and nobody's names.
+  void know_words(OptionChoices choices) { words_ = std::move(choices); }
+  const OptionChoices& words() const { return words_; }
 
   // The names that a typed text holds.
   std::vector<NameInText> names_in(std::string_view typed) const;
@@ -67,6 +73,7 @@ class Redactor {
   std::map<std::string, std::map<std::string, std::string>> ordinals_;  // kind -> what -> "host1"
   std::set<std::string> kept_;                                          // lower case
   std::vector<std::string> said_;
+  OptionChoices words_;
 };
 
 // Whether a text holds nothing that text() would take for an address or a path.

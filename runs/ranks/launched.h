@@ -18,7 +18,7 @@
 #include "runs/caller.h"
 #include "runs/hosts/agent_set.h"
 #include "scenarios/scenario.h"
-#include "transport/transports.h"
+#include "transport/tcp/tcp_endpoint.h"
 
 namespace plumbline {
 

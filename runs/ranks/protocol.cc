@@ -1,5 +1,9 @@
 #include "runs/ranks/protocol.h"
 
+#include <algorithm>
+#include <span>
+#include <utility>
+
 #include "core/json.h"
 #include "core/json_trouble.h"
 
@@ -7,25 +11,34 @@ namespace plumbline {
 
 using nlohmann::json;
 
-// Found by nlohmann through the argument's namespace; each pair is the whole description of one
-// value's JSON.
-static void to_json(json& j, const RankAddress& a) {
-  j = {{"ip", a.ip}, {"prefix", a.prefix}, {"interface", a.interface}};
+namespace {
+
+constexpr size_t kMostClaimed = 1 << 20;  // of what a transport says of one rank
+
+// Bytes of a transport travel as hex digits.
+std::string hex_of(const std::string& bytes) {
+  return to_hex(std::as_bytes(std::span(bytes.data(), bytes.size())));
 }
-static void from_json(const json& j, RankAddress& a) {
-  get_field(j, "ip", a.ip);
-  get_field(j, "prefix", a.prefix);
-  get_field(j, "interface", a.interface);
+void get_bytes(const json& j, const char* key, std::string& bytes) {
+  std::string hex;
+  get_field(j, key, hex);
+  std::string read(std::min(hex.size() / 2, kMostClaimed), '\0');
+  if (!from_hex(hex, std::as_writable_bytes(std::span(read.data(), read.size())))) {
+    throw json::other_error::create(501, std::string(key) + " is not bytes in hex digits", &j);
+  }
+  bytes = std::move(read);
 }
 
+}  // namespace
+
+// Found by nlohmann through the argument's namespace; each pair is the whole description of one
+// value's JSON.
 static void to_json(json& j, const RankEndpoint& e) {
-  j = {{"rank", e.rank}, {"host", e.host}, {"addresses", e.addresses}, {"port", e.port}};
+  j = {{"host", e.host}, {"claimed", hex_of(e.claimed)}};
 }
 static void from_json(const json& j, RankEndpoint& e) {
-  get_field(j, "rank", e.rank);
   get_field(j, "host", e.host);
-  get_field(j, "addresses", e.addresses);
-  get_field(j, "port", e.port);
+  get_bytes(j, "claimed", e.claimed);
 }
 
 static void to_json(json& j, const Error& e) {
@@ -98,7 +111,7 @@ static void from_json(const json& j, MeasureSettings& s) {
 static void to_json(json& j, const SetupMessage& m) {
   j = {{"rank", m.rank},           {"size", m.size},           {"group", m.group},
        {"token", to_hex(m.token)}, {"plan_hash", m.plan_hash}, {"host", m.host},
-       {"addresses", m.addresses}, {"port", m.port},           {"options", m.options}};
+       {"site", hex_of(m.site)},   {"options", m.options}};
 }
 static void from_json(const json& j, SetupMessage& m) {
   get_field(j, "rank", m.rank);
@@ -109,16 +122,15 @@ static void from_json(const json& j, SetupMessage& m) {
   }
   get_field(j, "plan_hash", m.plan_hash);
   get_field(j, "host", m.host);
-  get_field(j, "addresses", m.addresses);
-  get_field(j, "port", m.port);
+  get_bytes(j, "site", m.site);
   get_field(j, "options", m.options);
 }
 
 static void to_json(json& j, const ReadyMessage& m) {
-  j = {{"endpoint", m.endpoint}, {"facts", m.facts}, {"version", m.version}};
+  j = {{"claimed", hex_of(m.claimed)}, {"facts", m.facts}, {"version", m.version}};
 }
 static void from_json(const json& j, ReadyMessage& m) {
-  get_field(j, "endpoint", m.endpoint);
+  get_bytes(j, "claimed", m.claimed);
   get_field(j, "facts", m.facts);
   get_field(j, "version", m.version);
 }

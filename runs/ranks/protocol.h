@@ -14,7 +14,7 @@
 #include "core/host/host.h"
 #include "core/options/options.h"
 #include "core/record/record.h"
-#include "transport/transports.h"
+#include "transport/group_spec.h"
 
 namespace plumbline {
 
@@ -25,12 +25,11 @@ struct SetupMessage {
   Digest token{};
   std::string plan_hash;  // compared by all ranks when they connect; may be empty
   std::string host;
-  std::vector<RankAddress> addresses;
-  uint16_t port = 0;
+  std::string site;  // bytes for the transport's claim, which only its row reads
   std::map<std::string, OptionValue> options;  // all, resolved
 };
 struct ReadyMessage {
-  RankEndpoint endpoint;
+  std::string claimed;  // how to reach it: RankEndpoint::claimed
   HostFacts facts;
   std::string version;
 };

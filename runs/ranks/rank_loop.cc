@@ -14,12 +14,15 @@
 #include <csignal>
 #include <deque>
 #include <iostream>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "collectives/links/link_measure.h"
 #include "collectives/schedule.h"
@@ -27,14 +30,17 @@
 #include "core/units.h"
 #include "launch/affinity.h"
 #include "launch/line_io.h"
+#include "launch/shared_wire.h"
 #include "runs/ranks/protocol.h"
-#include "transport/tcp/tcp.h"
+#include "transport/memory/memory.h"
+#include "transport/transports.h"
 
 namespace plumbline {
 namespace {
 
-// A stopped rank of the start before goes when its host sees that nobody asks for it any more.
-constexpr int64_t kPortWaitMs = 2000;
+// For what a rank of the start before still holds: a stopped one goes when its host sees that
+// nobody asks for it any more.
+constexpr int64_t kClaimWaitMs = 2000;
 
 // The group that this rank is in or is making, as far as the coordinator may want it ended while
 // the rank's own thread waits in it. Thread-safe.
@@ -64,7 +70,7 @@ class CurrentGroup {
 };
 
 OptionSet options_from(const std::map<std::string, OptionValue>& values) {
-  OptionSet options;
+  OptionSet options(transport_choices());
   for (const auto& [name, value] : values) {
     if (options.text(name) == value.value && options.origin(name) == value.origin) continue;
     // The coordinator resolved them all: a value that is refused here would be another build, and
@@ -244,14 +250,17 @@ void add_path(const Group& group, Resolved& resolved) {
 class Rank {
  public:
   explicit Rank(const RankLine& line)
-      : answers_(line.to), requests_(line, answers_), secret_(line.secret) {}
+      : answers_(line.to),
+        requests_(line, answers_),
+        secret_(line.secret),
+        meeting_(line.meeting) {}
 
   // Until the input ends. Errors of the group are answered, then the coordinator ends this process.
   int serve() {
     while (const std::optional<Message> request = requests_.next()) {
       const Message& message = *request;
       if (const auto* setup = std::get_if<SetupMessage>(&message)) {
-        report(with_memory("to begin", [&] { return listen(*setup); }));
+        report(with_memory("to begin", [&] { return claim(*setup); }));
       } else if (const auto* connect = std::get_if<ConnectMessage>(&message)) {
         report(with_memory("to connect", [&] { return join(*connect); }));
       } else if (const auto* run = std::get_if<RunMessage>(&message)) {
@@ -278,10 +287,10 @@ class Rank {
   void leave() {
     executor_.reset();
     group_.reset();
-    listener_.reset();
+    claim_.reset();
   }
 
-  Status listen(const SetupMessage& setup) {
+  Status claim(const SetupMessage& setup) {
     leave();
     setup_ = setup;
     if (secret_) setup_.token = hmac_sha256(*secret_, setup.token);
@@ -297,13 +306,13 @@ class Rank {
     Expected<const KernelSet*> kernels = select_kernels(options_.text("kernel"));
     if (!kernels) return fail(kernels.error());
     kernels_ = *kernels;
-    Expected<std::unique_ptr<TcpListener>> listener =
-        TcpListener::open(setup.addresses, setup.port, options_, Deadline::after_ms(kPortWaitMs));
-    if (!listener) return fail(listener.error());
-    listener_ = std::move(*listener);
-    ready.endpoint = listener_->endpoint();
-    ready.endpoint.rank = setup.rank;
-    ready.endpoint.host = setup.host;
+    const auto transport = find_transport(options_.text("transport"), meeting_ != nullptr);
+    if (!transport) return fail(transport.error());
+    Expected<std::unique_ptr<TransportClaim>> claim =
+        (*transport)->claim({setup.site, &options_, Deadline::after_ms(kClaimWaitMs), meeting_});
+    if (!claim) return fail(claim.error());
+    claim_ = std::move(*claim);
+    ready.claimed = claim_->endpoint();
     ready.version = PLUMBLINE_VERSION;
     cores_usable_ = ready.facts.cores_usable;
     answers_.send(ready);
@@ -337,16 +346,14 @@ class Rank {
     spec.crc32c = kernels_->crc32c;
     spec.cores_usable = cores_usable_;
     spec.ranks_on_host = connect.ranks_on_machine;
-    // The coordinator has refused any other.
-    const auto transport = find_transport(options_.text("transport"));
-    if (!transport) return fail(transport.error());
+    if (!claim_) return fail(ErrorCode::kProtocol, "asked to connect before being set up");
     tree_.clear();
     if (!connect.apart.empty()) {
       Expected<std::vector<int>> tree = spanning_tree(setup_.size, connect.apart);
       if (!tree) return fail(tree.error());
       tree_ = std::move(*tree);
     }
-    Expected<std::unique_ptr<Group>> group = open_tcp_group(spec, std::move(listener_));
+    Expected<std::unique_ptr<Group>> group = claim_->open(spec);
     if (!group) return fail(group.error());
     group_ = std::move(*group);
     endpoints_ = connect.endpoints;
@@ -407,7 +414,8 @@ class Rank {
   Answers answers_;  // before what speaks through it
   Requests requests_;
   const std::optional<Digest> secret_;
-  RefusedTally refused_;  // outlives the groups
+  ThreadMeeting* const meeting_;  // null = this rank is a process of its own
+  RefusedTally refused_;          // outlives the groups
   SetupMessage setup_;
   OptionSet options_;
   std::optional<Logger> log_;
@@ -415,7 +423,7 @@ class Rank {
   int cores_usable_ = 1;
   int cpu_ = -1;       // that we bound it to; -1 = none
   Affinity affinity_;  // that it really has
-  std::unique_ptr<TcpListener> listener_;
+  std::unique_ptr<TransportClaim> claim_;
   std::vector<RankEndpoint> endpoints_;  // of all ranks
   std::vector<int> tree_;                // empty = all ranks are connected
   std::unique_ptr<Group> group_;
@@ -429,6 +437,26 @@ int serve_rank(const RankLine& line) {
   std::signal(SIGPIPE, SIG_IGN);
   Rank rank(line);
   return rank.serve();
+}
+
+Status serve_rank_threads(int ranks, const RankLine& line) {
+  std::signal(SIGPIPE, SIG_IGN);
+  const Expected<std::unique_ptr<SharedEnd>> end = SharedEnd::open(line.from, line.to, ranks);
+  if (!end) return fail(end.error());
+  ThreadMeeting meeting;
+  std::vector<std::thread> threads;
+  for (int number = 0; number < ranks; ++number) {
+    RankLine own = line;
+    own.from = own.to = (*end)->rank_fd(number);
+    own.meeting = &meeting;
+    threads.emplace_back([&end, number, own = std::move(own)] {
+      serve_rank(own);
+      (*end)->leave(number);
+    });
+  }
+  (*end)->carry();
+  for (std::thread& thread : threads) thread.join();
+  return {};
 }
 
 }  // namespace plumbline

@@ -7,9 +7,12 @@
 #include <functional>
 #include <optional>
 
+#include "core/error.h"
 #include "core/sha256.h"
 
 namespace plumbline {
+
+class ThreadMeeting;  // transport/memory/memory.h
 
 struct RankLine {
   int from = -1, to = -1;  // requests and answers; blocking
@@ -20,10 +23,16 @@ struct RankLine {
   // Told once, from another thread, when the coordinator has gone or dismissed this rank: what is
   // under way is given up, and whoever cannot wait for that ends the process.
   std::function<void()> over = {};
+  // Where this rank finds the others when they are threads of its process; null = they are not.
+  ThreadMeeting* meeting = nullptr;
 };
 
 // Serves the coordinator until it says that the run is over or its end closes. Returns the exit
 // status: 0, or `lost_status`.
 int serve_rank(const RankLine& line);
+
+// The same for ranks 0 .. ranks-1, each a thread with a part of the line (launch/shared_wire.h),
+// until its input ends and all of them have returned.
+Status serve_rank_threads(int ranks, const RankLine& line);
 
 }  // namespace plumbline

@@ -90,19 +90,22 @@ SetupMessage World::setup_for(int rank, const OptionSet& options, int port_base)
   setup.token = token_;
   setup.plan_hash = spec_.plan_hash;
   setup.host = host.name;
-  setup.port = static_cast<uint16_t>(port_base + rank);
   setup.options = options.values();
+  RankSite site;
+  site.port = static_cast<uint16_t>(port_base + rank);
   if (spec_.launched != nullptr) {
     const LaunchedRank& launched = spec_.launched->ranks[members_[static_cast<size_t>(rank)]];
-    setup.addresses = launched.addresses;
+    site.addresses = launched.addresses;
+    setup.site = transport_->site(site);
     // Remote ranks derive the token from what travels and the secret of the rendezvous.
     if (!launched.remote) setup.token = hmac_sha256(spec_.launched->secret, token_);
     setup.options["bind_to"] = {"none", "launcher"};  // which has placed and bound the ranks
     return setup;
   }
   for (const std::string& text : host.data) {
-    setup.addresses.push_back(rank_address(text, host.interface));
+    site.addresses.push_back(rank_address(text, host.interface));
   }
+  setup.site = transport_->site(site);
   return setup;
 }
 
@@ -119,6 +122,9 @@ Status World::start(const WorldShape& shape) {
     if (!with) return fail(with.error());
     options = std::move(*with);
   }
+  const auto transport = find_transport(options.text("transport"), spec_.ranks_in_process);
+  if (!transport) return fail(transport.error());
+  transport_ = *transport;
   if (const Status placed = assign_hosts(shape); !placed) return placed;
   // Between the check of a window and the ranks' own listening somebody may take a port: where the
   // window is ours to choose, we look again.
@@ -164,16 +170,17 @@ Expected<std::vector<std::string>> World::connect_lines(const std::vector<Messag
   for (size_t rank = 0; rank < ready.size(); ++rank) {
     const auto* answer = std::get_if<ReadyMessage>(&ready[rank]);
     if (answer == nullptr) return fail(ErrorCode::kProtocol, "a rank answered out of turn");
+    const std::string& host = spec_.hosts[placement_[rank]].name;
     if (answer->version != PLUMBLINE_VERSION) {
       return fail(Error{ErrorCode::kMismatch,
-                        fmt::format("rank {} on {} is plumbline {}, this is {}", rank,
-                                    answer->endpoint.host, answer->version, PLUMBLINE_VERSION),
+                        fmt::format("rank {} on {} is plumbline {}, this is {}", rank, host,
+                                    answer->version, PLUMBLINE_VERSION),
                         0, "install the same version on every host", "config.version_mismatch"});
     }
-    endpoints.push_back(answer->endpoint);
-    facts_[answer->endpoint.host] = answer->facts;
+    endpoints.push_back({host, answer->claimed});
+    facts_[host] = answer->facts;
     const std::string& boot = answer->facts.boot_id;
-    machines.push_back(boot.empty() ? answer->endpoint.host : boot);
+    machines.push_back(boot.empty() ? host : boot);
     connects[rank].slot = ranks_on[machines.back()]++;
   }
   std::vector<std::string> lines;
@@ -238,6 +245,7 @@ Status World::assign_launched(const WorldShape& shape) {
 
 // Ports are looked at where we can see them: here.
 Expected<int> World::choose_ports(const OptionSet& options) {
+  if (!transport_->takes_ports) return 0;
   const auto ranks = static_cast<int>(placement_.size());
   if (spec_.launched == nullptr) return choose_port_base(options, spec_.hosts, ranks, claims());
   std::vector<ScenarioHost> here;
@@ -254,14 +262,19 @@ Status World::ready_processes() {
   std::vector<RankPlace> places;
   for (const size_t index : placement_) {
     const ScenarioHost& host = spec_.hosts[index];
-    places.push_back({host.name, command_on(host, spec_.reach, "rank"), !host.ssh.empty()});
+    std::vector<std::string> argv = command_on(host, spec_.reach, "rank");
+    if (spec_.ranks_in_process) {
+      argv.insert(argv.end(), {"--threads", std::to_string(placement_.size())});
+    }
+    places.push_back({host.name, std::move(argv), !host.ssh.empty()});
   }
   std::function<void(const std::string&)> say;
   if (spec_.caller != nullptr) {
     say = [caller = spec_.caller](const std::string& line) { caller->say(line); };
   }
   Expected<std::unique_ptr<RankSet>> set =
-      RankSet::start(places, encode(AliveMessage{}), std::move(say));
+      RankSet::start(places, encode(AliveMessage{}), std::move(say),
+                     spec_.ranks_in_process ? RanksAre::kThreads : RanksAre::kProcesses);
   if (!set) return fail(set.error());
   own_ = std::move(*set);
   ranks_ = own_.get();

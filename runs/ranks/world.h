@@ -20,6 +20,7 @@
 #include "runs/ranks/launched.h"
 #include "runs/ranks/protocol.h"
 #include "scenarios/runner.h"
+#include "transport/transports.h"
 
 namespace plumbline {
 
@@ -34,7 +35,8 @@ struct WorldSpec {
   // Hears what ranks write to standard error, line by line and from another thread, and is asked
   // whether to go on; null = they write to ours, and nobody is.
   Caller* caller = nullptr;
-  PortClaims* claims = nullptr;  // of the run; null = the world has its own
+  PortClaims* claims = nullptr;   // of the run; null = the world has its own
+  bool ranks_in_process = false;  // ranks are threads of one process, all on this machine
   // Told of what the user has not asked for: another window of ports; null = nobody is.
   std::function<void(const std::string& text)> notice = {};
 };
@@ -91,12 +93,13 @@ class World : public CellRunner {
 
   WorldSpec spec_;
   PortClaims claims_;
-  std::vector<size_t> placement_;           // host of each rank
-  std::vector<size_t> members_;             // each rank's place in Launched::ranks
-  std::optional<WorldShape> shape_;         // of the running world; empty = none runs
-  std::unique_ptr<RankSet> own_;            // that we started
-  RankSet* ranks_ = nullptr;                // ... or that a launcher did; null = none in use
-  std::map<std::string, HostFacts> facts_;  // by host name
+  const TransportRow* transport_ = nullptr;  // of the ranks that are being started
+  std::vector<size_t> placement_;            // host of each rank
+  std::vector<size_t> members_;              // each rank's place in Launched::ranks
+  std::optional<WorldShape> shape_;          // of the running world; empty = none runs
+  std::unique_ptr<RankSet> own_;             // that we started
+  RankSet* ranks_ = nullptr;                 // ... or that a launcher did; null = none in use
+  std::map<std::string, HostFacts> facts_;   // by host name
   uint32_t group_ = 0;
   Digest token_;
   RefusedConnections refused_;

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "core/options/options.h"
 #include "tests/support/program.h"
+#include "transport/transports.h"
 
 namespace plumbline {
 namespace {
@@ -119,12 +120,14 @@ TEST(Completion, EveryValueOfAnOptionIsTaken) {
     if (option.refused != nullptr) continue;
     const Words values = option_values(option);
     EXPECT_EQ(values.empty(), option.choices == nullptr && option.type != OptionType::kBool &&
+                                  option.type != OptionType::kNamed &&
                                   std::string(option.name) != "algorithm" &&
                                   std::string(option.name) != "kernel")
         << option.name;
     for (const std::string& value : values) {
       OptionSources sources;
       sources.flags[option.name] = value;
+      sources.choices = transport_choices();
       EXPECT_TRUE(OptionSet::resolve(sources)) << option.name << " " << value;
     }
   }

@@ -34,6 +34,7 @@ Measurement run_links(const Cell& cell, const std::vector<std::string>& reasons 
   test::TcpWorld world(cell.ranks);
   world.apart = apart;
   const auto tree = spanning_tree(cell.ranks, apart);
+  const std::vector<RankEndpoint> endpoints = test::claimed(world.endpoints);
   std::vector<Measurement> parts(static_cast<size_t>(cell.ranks));
   world.run([&](Group& group) {
     Executor executor(group, test_kernels());
@@ -41,7 +42,7 @@ Measurement run_links(const Cell& cell, const std::vector<std::string>& reasons 
     context.group = &group;
     context.executor = &executor;
     context.options = &world.options;
-    context.endpoints = &world.endpoints;
+    context.endpoints = &endpoints;
     if (!apart.empty()) context.tree = &*tree;
     MeasureSettings settings;
     settings.throughput_time_ns = kTimeNs;

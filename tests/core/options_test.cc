@@ -46,6 +46,28 @@ TEST(OptionTable, EveryRowIsWhole) {
   }
 }
 
+// core knows no transport: which there are, a table above it says.
+TEST(OptionTable, NamesOfATableAboveAreHandedDown) {
+  const OptionRow& transport = *find_option("transport");
+  EXPECT_EQ(transport.type, OptionType::kNamed);
+  EXPECT_EQ(transport.choices, nullptr);
+  OptionSources sources;
+  sources.choices["transport"] = {"auto", "pigeon"};
+  sources.flags["transport"] = "Pigeon";
+  const OptionSet set = OptionSet::resolve(sources).value();
+  EXPECT_EQ(set.text("transport"), "pigeon");
+  EXPECT_TRUE(set.with("transport", "auto", "test"));
+  const auto refused = set.with("transport", "tcp", "test");  // it keeps what was handed down
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("give one of auto, pigeon"));
+  const OptionSet nothing_handed_down;
+  EXPECT_TRUE(nothing_handed_down.with("transport", "anything", "test"));
+  for (const std::string& text :
+       {std::string(), std::string("two words"), std::string("a\n"), std::string(65, 'a')}) {
+    EXPECT_FALSE(nothing_handed_down.with("transport", text, "test")) << text;
+  }
+}
+
 TEST(OptionTable, DefaultsAreInTheirCanonicalSpelling) {
   for (const auto& [name, value] : OptionSet().values()) {
     EXPECT_EQ(value.value, find_option(name)->default_value) << name;
@@ -161,6 +183,7 @@ TEST(Options, AllProblemsAtOnce) {
   sources.flags["chunk_byte"] = "4096";
   sources.flags["ring_algo"] = "chunked";
   sources.scenario["transport"] = "pigeon";
+  sources.choices["transport"] = {"auto", "tcp"};
   sources.scenario["spin_us"] = "-1";
   sources.environment["PLUMBLINE_PORTBASE"] = "1";
   sources.environment["MCCL_EVENT_SYNC"] = "1";

@@ -8,13 +8,14 @@ namespace {
 
 using testing::HasSubstr;
 
-Status judged(const std::string& asked, const std::string& over, Outcome outcome) {
+Status judged(const std::string& asked, const std::string& over, Outcome outcome,
+              const std::string& option = "auto") {
   Cell cell;
   cell.transport = asked;
   Measurement measurement;
   measurement.outcome = outcome;
   measurement.resolved.transport = over;
-  return ran_as_asked(cell, measurement);
+  return ran_as_asked(cell, measurement, option);
 }
 
 TEST(RanAsAsked, AnotherTransportIsAnError) {
@@ -30,6 +31,14 @@ TEST(RanAsAsked, AnotherTransportIsAnError) {
   }
   EXPECT_TRUE(judged("memory", "", Outcome::kSkipped));
   EXPECT_TRUE(judged("memory", "", Outcome::kError));
+}
+
+TEST(RanAsAsked, WhatTheOptionAsksForCountsWhereTheCellAsksForNone) {
+  EXPECT_TRUE(judged("auto", "memory", Outcome::kPassed, "memory"));
+  EXPECT_TRUE(judged("tcp", "tcp", Outcome::kPassed, "memory")) << "the cell is nearer";
+  const Status other = judged("auto", "tcp", Outcome::kPassed, "memory");
+  ASSERT_FALSE(other);
+  EXPECT_THAT(other.error().message(), HasSubstr("transport memory was asked for"));
 }
 
 }  // namespace

@@ -1,17 +1,22 @@
 // Builds tables from the rows that docs/adding.md shows and uses them.
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "collectives/schedule.h"
 #include "probes/judges/judges.h"
 #include "probes/probe.h"
 #include "reports/report.h"
+#include "tests/support/collective_case.h"
+#include "tests/support/opened_world.h"
+#include "transport/memory/memory.h"
 
 namespace plumbline {
 
 Schedule build_broadcast_star(const ScheduleRequest& request);
 std::vector<Check> judge_mtu_probing(const EvidenceSet& evidence, const ProbeParams& params);
 ReportRow slowest_report();
+std::string pair_unavailable(bool ranks_in_process);
+Expected<std::unique_ptr<TransportClaim>> claim_pair(const ClaimSpec& spec);
 
 namespace {
 
@@ -51,6 +56,39 @@ TEST(Adding, TheReportOfTheRecipeHasARow) {
 #include "report_row.inc"
   };
   EXPECT_EQ(table.at(0).descriptor.name, "slowest");
+}
+
+TEST(Adding, TheTransportOfTheRecipeCarriesEveryAlgorithm) {
+  const std::vector<TransportRow> table = {
+#include "transport_row.inc"
+  };
+  const auto row = find_transport(table, "pair", true);
+  ASSERT_TRUE(row) << row.error().message();
+  EXPECT_THAT(find_transport(table, "pair", false).error().message(),
+              testing::HasSubstr("--ranks-in-process"));
+  for (const int ranks : {1, 2, 4}) {
+    OpenedWorld opened;
+    std::string wrong;
+    World world = open_all(**row, ranks, opened, wrong);
+    ASSERT_EQ(wrong, "") << ranks;
+    EXPECT_EQ(world[0]->transport_name(), "pair");
+    std::vector<OperationSpec> specs;
+    for (const AlgorithmRow& algorithm : algorithm_table()) {
+      for (const uint64_t count : {1, 100'000}) {
+        OperationSpec spec;
+        spec.op = algorithm.op;
+        spec.algorithm = algorithm.name;
+        spec.count = algorithm.op == Op::kBarrier ? 0 : count;
+        ScheduleRequest request;
+        request.op = spec.op;
+        request.size = ranks;
+        request.count = spec.count;
+        const bool can = plumbline::row(spec.op).min_ranks <= ranks;
+        if (can && algorithm.unsupported(request).empty()) specs.push_back(spec);
+      }
+    }
+    EXPECT_EQ(run_all_verified(world, specs, 20261123), "") << ranks;
+  }
 }
 
 }  // namespace

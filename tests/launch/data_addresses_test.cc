@@ -142,7 +142,7 @@ TEST(DataAddresses, AMeshOfCablesPublishesOneAddressPerCable) {
   EXPECT_THAT(ips(choices[0]), UnorderedElementsAre("10.77.0.1", "10.77.1.1"));
   EXPECT_THAT(ips(choices[2]), UnorderedElementsAre("10.77.1.2", "10.77.2.2"));
   // And every pair then finds its cable.
-  std::vector<RankEndpoint> ends;
+  std::vector<TcpEndpoint> ends;
   for (size_t i = 0; i < 3; ++i) {
     ends.push_back({static_cast<int>(i), ranks[i].host, choices[i].addresses, 1});
   }

@@ -24,6 +24,7 @@ std::string lower(std::string text) {
 
 std::string text_of(const std::vector<Record>& run, const BundleStatement& statement) {
   Redactor redactor;
+  redactor.know_words({{"transport", {"auto", "tcp", "memory"}}});
   const auto built = build_bundle(run, statement, {"submit"}, redactor);
   EXPECT_TRUE(built) << built.error().message();
   return built ? bundle_text(*built->document) : "";
@@ -207,6 +208,18 @@ TEST(BundleBuild, AHostCalledTcpLeavesTheTransportAlone) {
   const json content = json::parse(text_of(run, samples::statement()))["content"];
   EXPECT_EQ(content["rows"][0]["resolved"]["transport"], "tcp");
   EXPECT_EQ(content["rows"][0]["rank_hosts"], json({"host1", "host2"}));
+}
+
+// A record says what its author wants: only words of the table are published.
+TEST(BundleBuild, ATransportThatTheTableDoesNotHaveIsNotPublished) {
+  std::vector<Record> run = samples::seeded_run();
+  for (Record& record : run) record.environment.options["transport"] = {"eves-secret", "flag"};
+  const std::string with_table = text_of(run, samples::statement());
+  EXPECT_EQ(with_table.find("eves-secret"), std::string::npos);
+  Redactor knows_nothing;
+  const auto built = build_bundle(run, samples::statement(), {"submit"}, knows_nothing);
+  ASSERT_TRUE(built) << built.error().message();
+  EXPECT_EQ(bundle_text(*built->document).find("eves-secret"), std::string::npos);
 }
 
 TEST(BundleBuild, EveryHostFactIsOnTheList) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/json.h"
+
 namespace plumbline {
 namespace {
 
@@ -20,14 +22,41 @@ TEST(Protocol, SetupRoundTrip) {
   setup.rank = 3;
   setup.size = 8;
   setup.token = random_token();
-  setup.addresses = {{"fe80::1", 64, "en4"}, {"10.0.0.1", 30, ""}};
-  setup.port = 29603;
+  setup.site = std::string("\0\xff\n\"}", 5);  // bytes of a transport, whatever they are
   setup.options["chunk_bytes"] = {"4096", "flag"};
   const SetupMessage back = round_trip(setup);
   EXPECT_EQ(back.rank, 3);
   EXPECT_TRUE(equal_digest(back.token, setup.token));
-  EXPECT_EQ(back.addresses, setup.addresses);
+  EXPECT_EQ(back.site, setup.site);
   EXPECT_EQ(back.options.at("chunk_bytes").origin, "flag");
+}
+
+TEST(Protocol, WhatRanksClaimTravelsAsItIs) {
+  std::string bytes;
+  for (int c = 0; c < 256; ++c) bytes += static_cast<char>(c);
+  ReadyMessage ready;
+  ready.claimed = bytes;
+  EXPECT_EQ(round_trip(ready).claimed, bytes);
+  ConnectMessage connect;
+  connect.endpoints = {{"mini1", bytes}, {"mini2", ""}};
+  const ConnectMessage back = round_trip(connect);
+  ASSERT_EQ(back.endpoints.size(), 2u);
+  EXPECT_EQ(back.endpoints[0].claimed, bytes);
+  EXPECT_EQ(back.endpoints[0].host, "mini1");
+}
+
+// Where a rank is reached is its transport's alone.
+TEST(Protocol, MessagesOfRanksKnowNoPortsAndNoAddresses) {
+  ConnectMessage connect;
+  connect.endpoints.resize(2);
+  for (const Message& message :
+       {Message(SetupMessage{}), Message(ReadyMessage{}), Message(connect)}) {
+    nlohmann::json named = nlohmann::json::parse(encode(message));
+    named.erase("options");  // which say what the user said
+    named.erase("facts");
+    EXPECT_EQ(named.dump().find("port"), std::string::npos) << named;
+    EXPECT_EQ(named.dump().find("address"), std::string::npos) << named;
+  }
 }
 
 TEST(Protocol, ErrorKeepsEveryPart) {
@@ -73,8 +102,11 @@ TEST(Protocol, RefusedConnectionsComeWithEveryAnswer) {
 }
 
 TEST(Protocol, HostileLinesAreErrors) {
-  for (const char* line : {"", "{}", "[]", "nonsense", "{\"type\":\"fly\"}", "{\"type\":\"run\"}",
-                           "{\"type\":7}", "{\"type\":\"setup\",\"rank\":\"x\"}"}) {
+  for (const char* line :
+       {"", "{}", "[]", "nonsense", "{\"type\":\"fly\"}", "{\"type\":\"run\"}", "{\"type\":7}",
+        "{\"type\":\"setup\",\"rank\":\"x\"}", "{\"type\":\"ready\",\"claimed\":\"0\"}",
+        "{\"type\":\"ready\",\"claimed\":\"0g\"}",
+        "{\"type\":\"connect\",\"endpoints\":[{\"claimed\":7}]}"}) {
     const Expected<Message> message = decode(line);
     ASSERT_FALSE(message) << line;
     EXPECT_EQ(message.error().code, ErrorCode::kProtocol);

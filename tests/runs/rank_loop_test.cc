@@ -14,6 +14,7 @@
 #include "core/clock.h"
 #include "core/fd.h"
 #include "runs/ranks/protocol.h"
+#include "transport/transports.h"
 
 namespace plumbline {
 namespace {
@@ -22,14 +23,18 @@ using std::chrono::seconds;
 
 class ServedRank {
  public:
-  explicit ServedRank(RankLine line) {
+  // `threads`: so many ranks, each a thread; 0 = one, by itself.
+  explicit ServedRank(RankLine line, int threads = 0) {
     std::array<int, 2> ends{};
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) != 0) ADD_FAILURE() << "no socket pair";
     ours_ = Fd(ends[0]);
     theirs_ = Fd(ends[1]);
     line.from = line.to = ends[1];
     line.over = [this] { overs_.fetch_add(1); };
-    status_ = std::async(std::launch::async, [line] { return serve_rank(line); });
+    status_ = std::async(std::launch::async, [line, threads] {
+      if (threads == 0) return serve_rank(line);
+      return serve_rank_threads(threads, line) ? 0 : 1;
+    });
   }
 
   void send(const std::string& text) {
@@ -71,6 +76,7 @@ SetupMessage setup_of(int size) {
   SetupMessage setup;
   setup.size = size;
   setup.host = "here";
+  setup.site = (*find_transport("tcp", false))->site({});
   setup.options = OptionSet().with("connect_timeout_ms", "120000", "test")->values();
   return setup;
 }
@@ -132,15 +138,43 @@ TEST(RankLoop, WhatIsUnderWayIsGivenUp) {
   const Expected<Message> ready = decode(line.substr(0, line.find('\n')));
   ASSERT_TRUE(ready) << ready.error().message();
   ConnectMessage connect;
-  connect.endpoints = {std::get<ReadyMessage>(*ready).endpoint,
-                       std::get<ReadyMessage>(*ready).endpoint};
-  connect.endpoints[1].rank = 1;
+  const std::string& claimed = std::get<ReadyMessage>(*ready).claimed;
+  connect.endpoints = {{"here", claimed}, {"here", claimed}};
   connect.ranks_on_machine = 2;
   rank.send(encode(connect));
   usleep(300'000);  // it waits
   EXPECT_EQ(rank.overs(), 0) << rank.heard();
   rank.hang_up();
   EXPECT_EQ(rank.status(), 7);
+}
+
+TEST(RankLoop, RanksThatAreThreadsReturnWhenTheirLineEnds) {
+  for (const char* request : {"0 ", "1 nonsense", "7 {}", "nobody's", ""}) {
+    ServedRank ranks({}, 3);
+    ranks.send(request);
+    ranks.hang_up();
+    EXPECT_EQ(ranks.status(), 0) << request;
+    EXPECT_EQ(ranks.overs(), 3) << request;
+  }
+}
+
+TEST(RankLoop, WhatRanksThatAreThreadsHaveUnderWayIsGivenUp) {
+  ServedRank ranks({}, 2);
+  SetupMessage setup = setup_of(2);
+  setup.options["transport"] = {"memory", "test"};
+  ranks.send("0 " + encode(setup));
+  ASSERT_TRUE(ranks.answers("\"ready\"")) << ranks.heard();
+  EXPECT_EQ(ranks.heard().rfind("0 {", 0), 0u) << ranks.heard();
+  // The other thread is never told to come: the connect timeout is two minutes.
+  ConnectMessage connect;
+  connect.endpoints = {{"here", ""}, {"here", ""}};
+  connect.ranks_on_machine = 2;
+  ranks.send("0 " + encode(connect));
+  usleep(300'000);  // it waits
+  EXPECT_EQ(ranks.overs(), 0) << ranks.heard();
+  ranks.hang_up();
+  EXPECT_EQ(ranks.status(), 0);
+  EXPECT_EQ(ranks.overs(), 2);
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ class FakeRanks : public CellRunner {
   int interrupt_after = -1;                         // cells
   std::vector<std::pair<int, std::string>> worlds;  // as ensure_world was called
   std::vector<std::string> ran;                     // cell ids
+  std::string transport_option;                     // empty = not said
 
   Status ensure_world(const WorldShape& world) override {
     worlds.emplace_back(world.ranks, world.transport);
@@ -56,6 +57,7 @@ class FakeRanks : public CellRunner {
     host.cores_usable = 2;
     environment.hosts = {host};
     environment.control = "pipes";
+    if (!transport_option.empty()) environment.options["transport"] = {transport_option, "flag"};
     return environment;
   }
   bool interrupted() const override {
@@ -148,6 +150,19 @@ TEST_F(RunnerTest, AMeasurementOverAnotherTransportIsAnErrorAndNoNumber) {
     EXPECT_EQ(record.time_ns.n, asked ? 0u : 50u);
   }
   EXPECT_EQ(exit_code(summary), 2);
+}
+
+TEST_F(RunnerTest, AMeasurementOverAnotherTransportThanTheOptionAsksForIsAnErrorToo) {
+  scenario_ = parse(with_matrix(R"({"op": "barrier"})", R"(, "roofs": false)"));
+  plan_ = plan_of(scenario_);
+  ranks_.transport_option = "memory";
+  Measurement measured = good();
+  measured.resolved.transport = "tcp";
+  ranks_.answers.emplace_back(std::move(measured));
+  const RunSummary summary = run();
+  ASSERT_EQ(summary.records.size(), 1u);
+  EXPECT_EQ(summary.records[0].measurement.outcome, Outcome::kError);
+  EXPECT_EQ(summary.records[0].measurement.cause, "config.mismatch");
 }
 
 TEST_F(RunnerTest, AnErrorCellIsRecordedWithItsCauseAndTheRunGoesOn) {

@@ -12,7 +12,7 @@ RankAddress ip(const std::string& text, const std::string& interface = {}) {
   return {text.substr(0, slash), std::stoi(text.substr(slash + 1)), interface};
 }
 
-RankEndpoint host(int rank, const std::string& name, std::vector<RankAddress> addresses) {
+TcpEndpoint host(int rank, const std::string& name, std::vector<RankAddress> addresses) {
   return {rank, name, std::move(addresses), 29600};
 }
 
@@ -152,8 +152,8 @@ INSTANTIATE_TEST_SUITE_P(Wirings, AddressChoice, testing::ValuesIn(kWirings),
 // Both ends come to the same pair wherever a subnet is shared, whoever dials.
 TEST(AddressPairs, AreTheSameFromBothEnds) {
   for (const Wiring& wiring : kWirings) {
-    const RankEndpoint a = host(0, "a", wiring.mine);
-    const RankEndpoint b = host(1, wiring.one_host ? "a" : "b", wiring.peer);
+    const TcpEndpoint a = host(0, "a", wiring.mine);
+    const TcpEndpoint b = host(1, wiring.one_host ? "a" : "b", wiring.peer);
     const auto there = address_pairs(a, b), back = address_pairs(b, a);
     ASSERT_EQ(there.has_value(), back.has_value()) << wiring.name;
     if (!there || !there->front().shared_subnet) continue;

@@ -221,9 +221,9 @@ TEST(TcpGroup, LateStarterIsWaitedFor) {
   }
   while (started < 2) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(300));  // a few refused tries
-  GroupSpec spec = world.spec(2);
-  spec.endpoints[2].port = port;
-  auto group = open_tcp_group(spec);  // listens by itself
+  auto listener = TcpListener::open(world.endpoints[2].addresses, port, world.options);
+  ASSERT_TRUE(listener) << listener.error().message();
+  auto group = open_tcp_group(world.spec(2), std::move(*listener));
   ASSERT_TRUE(group) << group.error().message();
   EXPECT_TRUE(exchange(**group, 100, 1));
   for (std::thread& thread : threads) thread.join();
@@ -360,15 +360,19 @@ TEST(TcpGroup, BadSpecsAreErrors) {
   TcpWorld world(2);
   GroupSpec spec = world.spec(0);
   spec.rank = 2;
-  EXPECT_EQ(open_tcp_group(spec).error().code, ErrorCode::kConfig);
+  EXPECT_EQ(open_tcp_group(spec, nullptr).error().code, ErrorCode::kConfig);
   spec = world.spec(0);
   spec.endpoints.pop_back();
-  EXPECT_EQ(open_tcp_group(spec).error().code, ErrorCode::kConfig);
+  EXPECT_EQ(open_tcp_group(spec, nullptr).error().code, ErrorCode::kConfig);
   spec = world.spec(0);
-  spec.endpoints[1].port = 0;
-  EXPECT_EQ(open_tcp_group(spec).error().code, ErrorCode::kConfig);
+  TcpEndpoint second = world.endpoints[1];
+  second.port = 0;
+  spec.endpoints[1] = test::claimed(second);
+  EXPECT_EQ(open_tcp_group(spec, nullptr).error().code, ErrorCode::kConfig);
   spec = world.spec(0);
-  spec.endpoints[1].addresses[0].ip = "mini2.local";
+  second = world.endpoints[1];
+  second.addresses[0].ip = "mini2.local";
+  spec.endpoints[1] = test::claimed(second);
   EXPECT_THAT(world.open(spec).error().what, HasSubstr("mini2.local"));
   const OptionSet bad = test::options_with({{"fault", "explode"}});
   spec = world.spec(1);
@@ -421,11 +425,11 @@ TEST(TcpGroup, ManyGroupsLeaveNoDescriptorsAndNoThreads) {
 }
 
 TEST(TcpGroup, TransportTable) {
-  EXPECT_STREQ((*find_transport("auto"))->name, "tcp");
-  EXPECT_STREQ((*find_transport("tcp"))->name, "tcp");
-  EXPECT_EQ(find_transport("memory").error().code, ErrorCode::kUnsupported);
-  EXPECT_THAT(find_transport("tpc").error().message(), HasSubstr("\"tcp\""));
-  EXPECT_THAT(find_transport("carrier-pigeon").error().message(), HasSubstr("tcp, memory"));
+  EXPECT_STREQ((*find_transport("auto", false))->name, "tcp");
+  EXPECT_STREQ((*find_transport("tcp", false))->name, "tcp");
+  EXPECT_EQ(find_transport("memory", false).error().code, ErrorCode::kUnsupported);
+  EXPECT_THAT(find_transport("tpc", false).error().message(), HasSubstr("\"tcp\""));
+  EXPECT_THAT(find_transport("carrier-pigeon", false).error().message(), HasSubstr("tcp, memory"));
 }
 
 TEST(Raw, RoofsRunInLockstep) {

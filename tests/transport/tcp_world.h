@@ -35,6 +35,16 @@ inline bool ipv6_loopback_works() {
   return address && listen_on(*address, {}).has_value();
 }
 
+// As ranks tell one another.
+inline RankEndpoint claimed(const TcpEndpoint& endpoint) {
+  return {endpoint.host, endpoint_bytes(endpoint)};
+}
+inline std::vector<RankEndpoint> claimed(const std::vector<TcpEndpoint>& endpoints) {
+  std::vector<RankEndpoint> all;
+  for (const TcpEndpoint& endpoint : endpoints) all.push_back(claimed(endpoint));
+  return all;
+}
+
 // Listeners of all ranks, opened before anybody knows the others' ports.
 struct TcpWorld {
   explicit TcpWorld(int ranks, const std::map<std::string, std::string>& values = {},
@@ -43,7 +53,7 @@ struct TcpWorld {
     for (int rank = 0; rank < size; ++rank) {
       auto listener = TcpListener::open(addresses, 0, options);
       if (!listener) throw std::runtime_error(listener.error().message());
-      RankEndpoint endpoint = (*listener)->endpoint();
+      TcpEndpoint endpoint = (*listener)->endpoint();
       endpoint.rank = rank;
       endpoint.host = "host" + std::to_string(rank);
       endpoints.push_back(endpoint);
@@ -56,13 +66,14 @@ struct TcpWorld {
     GroupSpec spec;
     spec.rank = rank;
     spec.size = size;
-    spec.endpoints = endpoints;
     spec.apart = apart;
+    std::vector<TcpEndpoint> told = endpoints;
     for (const auto& [a, b] : apart) {
       // A wrong port: whoever dials all the same gets no connection.
-      if (a == rank) spec.endpoints[static_cast<size_t>(b)].port = 1;
-      if (b == rank) spec.endpoints[static_cast<size_t>(a)].port = 1;
+      if (a == rank) told[static_cast<size_t>(b)].port = 1;
+      if (b == rank) told[static_cast<size_t>(a)].port = 1;
     }
+    spec.endpoints = claimed(told);
     spec.token = token;
     spec.options = &options;
     spec.ranks_on_host = size;
@@ -92,7 +103,7 @@ struct TcpWorld {
   int size;
   OptionSet options;
   std::vector<std::unique_ptr<TcpListener>> listeners;
-  std::vector<RankEndpoint> endpoints;
+  std::vector<TcpEndpoint> endpoints;
   std::vector<RankPair> apart;  // set before opening
   Digest token{};
 };

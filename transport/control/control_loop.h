@@ -24,7 +24,7 @@ namespace plumbline {
 
 struct ControlConfig {
   HandshakeIdentity identity;
-  std::vector<RankEndpoint> endpoints;          // by rank; this rank's own too
+  std::vector<TcpEndpoint> endpoints;           // by rank; this rank's own too
   std::vector<std::vector<AddressPair>> pairs;  // by peer, best first
   std::unique_ptr<TcpListener> listener;
   SocketOptions socket_options;

@@ -14,7 +14,7 @@ constexpr int64_t kWrongTokenGraceNs = 2 * kSecond;
 
 }  // namespace
 
-Dialer::Dialer(const HandshakeIdentity& self, const RankEndpoint& peer, Purpose purpose,
+Dialer::Dialer(const HandshakeIdentity& self, const TcpEndpoint& peer, Purpose purpose,
                std::vector<AddressPair> pairs, const SocketOptions& options, Deadline deadline)
     : self_(self),
       peer_(peer.rank),

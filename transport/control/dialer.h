@@ -20,7 +20,7 @@ class Dialer {
   enum class State { kTrying, kDone, kFailed };
 
   // `self` must outlive the dialer. Gives up at the deadline.
-  Dialer(const HandshakeIdentity& self, const RankEndpoint& peer, Purpose purpose,
+  Dialer(const HandshakeIdentity& self, const TcpEndpoint& peer, Purpose purpose,
          std::vector<AddressPair> pairs, const SocketOptions& options, Deadline deadline);
 
   int peer() const { return peer_; }

@@ -2,15 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
-#include <mutex>
+#include <chrono>
+#include <condition_variable>
 #include <string>
 
+#include "transport/channel/fault.h"
+#include "transport/control/config_difference.h"
 #include "transport/control/flight_recorder.h"
 #include "transport/memory/memory_stream.h"
 
 namespace plumbline {
 namespace {
+
+// Of the rings of one group together, if all are used; and of one, in one direction.
+constexpr size_t kAllRingBytes = 256 << 20, kLeastRingBytes = 64 << 10, kMostRingBytes = 1 << 20;
+constexpr int kNobody = -1, kCoordinator = -2;
 
 // What the ranks of one world share.
 struct Board {
@@ -20,8 +28,9 @@ struct Board {
   std::vector<std::atomic<int64_t>> left_ns;  // when a rank's group was destroyed, 0 = it lives
   std::atomic<bool> failed{false};
   std::mutex mutex;  // of the two below
-  int first_rank = -1;
+  int first_rank = kNobody;
   Error first;
+  std::condition_variable changed;  // failed, or somebody has sat down
 };
 
 class MemoryControl : public ControlPlane {
@@ -34,7 +43,7 @@ class MemoryControl : public ControlPlane {
   Error failure() const override {
     const std::lock_guard lock(board_->mutex);
     Error error = board_->first;
-    if (board_->first_rank == rank_) return error;
+    if (board_->first_rank == rank_ || board_->first_rank == kCoordinator) return error;
     error.what =
         fmt::format("rank {} ended the operation: {}", board_->first_rank, board_->first.message());
     error.code = ErrorCode::kAborted;
@@ -43,13 +52,8 @@ class MemoryControl : public ControlPlane {
     return error;
   }
 
-  void abort(const Error& reason) override {
-    const std::lock_guard lock(board_->mutex);
-    if (board_->failed.load(std::memory_order_relaxed)) return;
-    board_->first = reason;
-    board_->first_rank = rank_;
-    board_->failed.store(true, std::memory_order_release);
-  }
+  void abort(const Error& reason) override { fail_with(rank_, reason); }
+  void give_up(const Error& reason) override { fail_with(kCoordinator, reason); }
 
   void begin_operation(uint32_t sequence, uint32_t op_hash, const std::string& text) override {
     board_->recorders[mine()].begin_operation(sequence, op_hash, text);
@@ -75,34 +79,208 @@ class MemoryControl : public ControlPlane {
  private:
   size_t mine() const { return static_cast<size_t>(rank_); }
 
+  void fail_with(int who, const Error& reason) {
+    const std::lock_guard lock(board_->mutex);
+    if (board_->failed.load(std::memory_order_relaxed)) return;
+    board_->first = reason;
+    board_->first_rank = who;
+    board_->failed.store(true, std::memory_order_release);
+    board_->changed.notify_all();
+  }
+
   const int rank_;
   const std::shared_ptr<Board> board_;
 };
 
+using StreamRow = std::vector<std::unique_ptr<ByteStream>>;  // of one rank, by peer
+
+// The streams of all ranks, by rank. `apart`: pairs that have none.
+Expected<std::vector<StreamRow>> make_streams(int size, const std::vector<RankPair>& apart,
+                                              const StreamMaker& make) {
+  std::vector<StreamRow> rows(static_cast<size_t>(size));
+  for (StreamRow& row : rows) row.resize(rows.size());
+  const auto has_path = [&](int a, int b) {
+    const auto same = [&](const RankPair& pair) {
+      return pair == RankPair{a, b} || pair == RankPair{b, a};
+    };
+    return std::none_of(apart.begin(), apart.end(), same);
+  };
+  for (int a = 0; a < size; ++a) {
+    for (int b = a + 1; b < size; ++b) {
+      if (!has_path(a, b)) continue;
+      Expected<StreamEnds> ends = make(a, b, size);
+      if (!ends) return fail(ends.error());
+      rows[static_cast<size_t>(a)][static_cast<size_t>(b)] = std::move(ends->first);
+      rows[static_cast<size_t>(b)][static_cast<size_t>(a)] = std::move(ends->second);
+    }
+  }
+  return rows;
+}
+
 }  // namespace
+
+// One group whose ranks are sitting down.
+struct ThreadTable {
+  explicit ThreadTable(const GroupSpec& spec)
+      : size(spec.size),
+        first_rank(spec.rank),
+        agreed(agreed_text(spec)),
+        board(std::make_shared<Board>(spec.size)),
+        present(static_cast<size_t>(spec.size), false) {}
+
+  // The ranks that have not come; of board->mutex.
+  std::string missing() const {
+    std::string text;
+    for (size_t rank = 0; rank < present.size(); ++rank) {
+      if (!present[rank]) text += fmt::format("{}{}", text.empty() ? "" : ", ", rank);
+    }
+    return text;
+  }
+
+  const int size, first_rank;
+  const std::string agreed;
+  const std::shared_ptr<Board> board;
+  std::vector<StreamRow> streams;  // each row is taken by its rank
+  std::vector<bool> present;       // of board->mutex
+};
+
+namespace {
+
+// A claim of a rank that is a thread: it claims nothing, for the meeting is its place.
+class ThreadClaim : public TransportClaim {
+ public:
+  ThreadClaim(ThreadMeeting& meeting, const char* name, StreamMaker make)
+      : meeting_(meeting), name_(name), make_(std::move(make)) {}
+
+  std::string endpoint() const override { return {}; }
+
+  Expected<std::unique_ptr<Group>> open(const GroupSpec& spec) override {
+    const Deadline deadline = Deadline::after_ms(spec.options->integer("connect_timeout_ms"));
+    if (Status status = check_spec(spec); !status) return fail(status.error());
+    const auto fault = parse_fault(spec.options->text("fault"));
+    if (!fault) return fail(fault.error());
+    Expected<std::shared_ptr<ThreadTable>> table = meeting_.sit_down(spec, make_);
+    if (!table) return fail(table.error());
+    const auto control = std::make_shared<MemoryControl>(spec.rank, (*table)->board);
+    if (spec.started) spec.started(control);
+    if (Status all = wait_for_all(**table, *control, deadline); !all) return fail(all.error());
+    StreamRow streams = std::move((*table)->streams[static_cast<size_t>(spec.rank)]);
+    for (size_t peer = 0; peer < streams.size(); ++peer) {
+      if (!streams[peer]) continue;
+      streams[peer] =
+          wrap_fault(*fault, spec.rank, static_cast<int>(peer), std::move(streams[peer]));
+    }
+    return std::make_unique<Group>(spec.rank, spec.size, spec.id, std::move(streams), nullptr,
+                                   control, channel_options(spec), wait_options(spec), name_);
+  }
+
+ private:
+  static Status wait_for_all(ThreadTable& table, MemoryControl& control, Deadline deadline) {
+    std::unique_lock lock(table.board->mutex);
+    const auto settled = [&] { return control.failed() || table.missing().empty(); };
+    const auto left = std::chrono::nanoseconds(std::max<int64_t>(deadline.remaining_ns(), 0));
+    table.board->changed.wait_for(lock, left, settled);
+    const std::string missing = table.missing();
+    lock.unlock();
+    if (!control.failed() && !missing.empty()) {
+      control.abort(Error{
+          ErrorCode::kTimeout,
+          fmt::format("of {} ranks in this process these have not come: {}", table.size, missing),
+          0, "look for what their threads said before", "rank.late"});
+    }
+    if (control.failed()) return fail(control.failure());
+    return {};
+  }
+
+  ThreadMeeting& meeting_;
+  const char* const name_;
+  const StreamMaker make_;
+};
+
+}  // namespace
+
+Expected<std::shared_ptr<ThreadTable>> ThreadMeeting::sit_down(const GroupSpec& spec,
+                                                               const StreamMaker& make) {
+  const std::string key = fmt::format("{} {}", to_hex(spec.token), spec.id);
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(tables_, [](const auto& entry) { return entry.second.expired(); });
+  std::shared_ptr<ThreadTable> table = tables_[key].lock();
+  if (!table) {
+    table = std::make_shared<ThreadTable>(spec);
+    Expected<std::vector<StreamRow>> streams = make_streams(spec.size, spec.apart, make);
+    if (!streams) return fail(streams.error());
+    table->streams = std::move(*streams);
+    tables_[key] = table;
+  }
+  if (table->size != spec.size) {
+    return fail(Error{ErrorCode::kMismatch,
+                      fmt::format("rank {} counts {} ranks, rank {} counts {}", spec.rank,
+                                  spec.size, table->first_rank, table->size),
+                      0, "start all ranks with the same size", "config.mismatch"});
+  }
+  const std::string agreed = agreed_text(spec);
+  if (agreed != table->agreed) {
+    return fail(Error{ErrorCode::kMismatch,
+                      "the options of the ranks differ: " +
+                          config_differences(table->agreed, table->first_rank, agreed, spec.rank),
+                      0, "give all ranks the same options", "config.mismatch"});
+  }
+  const std::scoped_lock seats(table->board->mutex);
+  if (table->present[static_cast<size_t>(spec.rank)]) {
+    return fail(ErrorCode::kConfig, fmt::format("rank {} is there twice", spec.rank),
+                "give every rank a number of its own");
+  }
+  table->present[static_cast<size_t>(spec.rank)] = true;
+  table->board->changed.notify_all();
+  return table;
+}
+
+std::string threads_unavailable(const char* name, bool ranks_in_process) {
+  if (ranks_in_process) return {};
+  return fmt::format(
+      "{} joins the threads of one process, and ranks are processes of their own without "
+      "--ranks-in-process",
+      name);
+}
+
+std::string no_site(const RankSite&) { return {}; }
+
+Expected<std::unique_ptr<TransportClaim>> claim_among_threads(const ClaimSpec& spec,
+                                                              const char* name, StreamMaker make) {
+  if (spec.meeting == nullptr) {
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("transport {}: {}", name, threads_unavailable(name, false)));
+  }
+  return std::make_unique<ThreadClaim>(*spec.meeting, name, std::move(make));
+}
+
+Expected<std::unique_ptr<TransportClaim>> claim_memory(const ClaimSpec& spec) {
+  return claim_among_threads(spec, "memory", [](int a, int b, int size) {
+    const auto rings = static_cast<size_t>(size) * static_cast<size_t>(size - 1);
+    return make_memory_streams(a, b,
+                               std::clamp(kAllRingBytes / rings, kLeastRingBytes, kMostRingBytes));
+  });
+}
 
 std::vector<std::unique_ptr<Group>> make_memory_groups(int size,
                                                        const ChannelOptions& channel_options,
                                                        const WaitOptions& wait_options,
                                                        size_t ring_bytes,
                                                        const StreamWrapper& wrap) {
-  const size_t ranks = static_cast<size_t>(size);
-  std::vector<std::vector<std::unique_ptr<ByteStream>>> streams(ranks);
-  for (auto& row : streams) row.resize(ranks);
-  const auto place = [&](int self, int peer, std::unique_ptr<ByteStream> stream) {
-    if (wrap) stream = wrap(self, peer, std::move(stream));
-    streams[static_cast<size_t>(self)][static_cast<size_t>(peer)] = std::move(stream);
+  const StreamMaker make = [ring_bytes](int a, int b, int) {
+    return make_memory_streams(a, b, ring_bytes);
   };
-  for (int a = 0; a < size; ++a) {
-    for (int b = a + 1; b < size; ++b) {
-      auto [end_a, end_b] = make_memory_streams(a, b, ring_bytes);
-      place(a, b, std::move(end_a));
-      place(b, a, std::move(end_b));
+  std::vector<StreamRow> streams = *make_streams(size, {}, make);  // rings never fail
+  for (size_t self = 0; wrap && self < streams.size(); ++self) {
+    for (size_t peer = 0; peer < streams.size(); ++peer) {
+      if (self == peer) continue;
+      auto& stream = streams[self][peer];
+      stream = wrap(static_cast<int>(self), static_cast<int>(peer), std::move(stream));
     }
   }
   auto board = std::make_shared<Board>(size);
   std::vector<std::unique_ptr<Group>> groups;
-  groups.reserve(ranks);
+  groups.reserve(streams.size());
   for (int rank = 0; rank < size; ++rank) {
     groups.push_back(std::make_unique<Group>(
         rank, size, 1, std::move(streams[static_cast<size_t>(rank)]), nullptr,

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <vector>
 
 namespace plumbline {
 namespace {
@@ -13,9 +12,10 @@ namespace {
 // One direction: one thread writes, one reads. Positions only grow; their difference is what the
 // ring holds.
 struct Ring {
-  explicit Ring(size_t bytes) : data(bytes) {}
+  explicit Ring(size_t bytes) : size(bytes), data(new std::byte[bytes]) {}
 
-  std::vector<std::byte> data;
+  const size_t size;
+  const std::unique_ptr<std::byte[]> data;       // not touched before it is used
   alignas(64) std::atomic<uint64_t> written{0};  // apart, so that the two cores do not fight over
   alignas(64) std::atomic<uint64_t> read{0};     // one cache line
   alignas(64) std::atomic<bool> closed{false};   // by either end
@@ -24,15 +24,15 @@ struct Ring {
 size_t write_ring(Ring& ring, std::span<const iovec> buffers) {
   const uint64_t start = ring.written.load(std::memory_order_relaxed);
   uint64_t at = start;
-  size_t room = ring.data.size() - (start - ring.read.load(std::memory_order_acquire));
+  size_t room = ring.size - (start - ring.read.load(std::memory_order_acquire));
   for (const iovec& buffer : buffers) {
     const std::byte* from = static_cast<const std::byte*>(buffer.iov_base);
     size_t left = std::min(buffer.iov_len, room);
     room -= left;
     while (left > 0) {
-      const size_t position = at % ring.data.size();
-      const size_t bytes = std::min(left, ring.data.size() - position);
-      std::memcpy(ring.data.data() + position, from, bytes);
+      const size_t position = at % ring.size;
+      const size_t bytes = std::min(left, ring.size - position);
+      std::memcpy(ring.data.get() + position, from, bytes);
       at += bytes;
       from += bytes;
       left -= bytes;
@@ -51,9 +51,9 @@ size_t read_ring(Ring& ring, std::span<const iovec> buffers) {
     size_t left = std::min(buffer.iov_len, there);
     there -= left;
     while (left > 0) {
-      const size_t position = at % ring.data.size();
-      const size_t bytes = std::min(left, ring.data.size() - position);
-      std::memcpy(to, ring.data.data() + position, bytes);
+      const size_t position = at % ring.size;
+      const size_t bytes = std::min(left, ring.size - position);
+      std::memcpy(to, ring.data.get() + position, bytes);
       at += bytes;
       to += bytes;
       left -= bytes;
@@ -94,11 +94,11 @@ class MemoryStream : public ByteStream {
     StreamStats stats;
     stats.local = fmt::format("memory:{}", self_);
     stats.remote = fmt::format("memory:{}", peer_);
-    stats.send_buffer = out_->data.size();
-    stats.recv_buffer = in_->data.size();
+    stats.send_buffer = out_->size;
+    stats.recv_buffer = in_->size;
     const uint64_t taken = out_->read.load(std::memory_order_acquire);
     stats.unacked_bytes = out_->written.load(std::memory_order_acquire) - taken;
-    stats.peer_window = out_->data.size() - *stats.unacked_bytes;
+    stats.peer_window = out_->size - *stats.unacked_bytes;
     return stats;
   }
 

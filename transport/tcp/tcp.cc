@@ -10,52 +10,29 @@
 namespace plumbline {
 namespace {
 
-Status check(const GroupSpec& spec) {
-  if (spec.size < 1 || spec.rank < 0 || spec.rank >= spec.size) {
-    return fail(ErrorCode::kConfig, fmt::format("rank {} of {} ranks", spec.rank, spec.size),
-                "ranks count from 0");
-  }
-  if (spec.endpoints.size() != static_cast<size_t>(spec.size)) {
-    return fail(ErrorCode::kConfig,
-                fmt::format("{} endpoints for {} ranks", spec.endpoints.size(), spec.size));
-  }
+// Those of all ranks, in rank order.
+Expected<std::vector<TcpEndpoint>> read_endpoints(const GroupSpec& spec) {
+  std::vector<TcpEndpoint> all;
   for (int rank = 0; rank < spec.size; ++rank) {
-    const RankEndpoint& endpoint = spec.endpoints[static_cast<size_t>(rank)];
-    if (endpoint.rank == rank && (endpoint.port != 0 || spec.size == 1)) continue;
-    return fail(ErrorCode::kConfig,
-                fmt::format("endpoint {} says rank {} port {}", rank, endpoint.rank, endpoint.port),
-                "endpoints stand in rank order, each with its port");
+    Expected<TcpEndpoint> endpoint = tcp_endpoint(rank, spec.endpoints[static_cast<size_t>(rank)]);
+    if (!endpoint) return fail(endpoint.error());
+    if (endpoint->port == 0) {
+      return fail(ErrorCode::kConfig,
+                  fmt::format("rank {} on {} says that it listens on port 0", rank, endpoint->host),
+                  "ranks say the port that they have claimed");
+    }
+    all.push_back(std::move(*endpoint));
   }
-  const auto in_world = [&spec](int rank) { return rank >= 0 && rank < spec.size; };
-  for (const auto& [a, b] : spec.apart) {
-    if (in_world(a) && in_world(b) && a != b) continue;
-    return fail(ErrorCode::kConfig, fmt::format("ranks {} and {} cannot be apart", a, b));
-  }
-  return {};
-}
-
-// By peer: has no path to this rank; empty when all ranks are connected.
-std::vector<bool> apart_from(const GroupSpec& spec) {
-  if (spec.apart.empty()) return {};
-  std::vector<bool> apart(static_cast<size_t>(spec.size), false);
-  for (const auto& [a, b] : spec.apart) {
-    if (a == spec.rank) apart[static_cast<size_t>(b)] = true;
-    if (b == spec.rank) apart[static_cast<size_t>(a)] = true;
-  }
-  return apart;
-}
-
-bool is_apart(const std::vector<bool>& apart, int peer) {
-  return !apart.empty() && apart[static_cast<size_t>(peer)];
+  return all;
 }
 
 // Candidates towards every peer; the entries of this rank and of those apart stay empty.
-Expected<std::vector<std::vector<AddressPair>>> all_pairs(const GroupSpec& spec,
-                                                          const RankEndpoint& mine,
+Expected<std::vector<std::vector<AddressPair>>> all_pairs(const std::vector<TcpEndpoint>& endpoints,
+                                                          const TcpEndpoint& mine,
                                                           const std::vector<bool>& apart) {
-  std::vector<std::vector<AddressPair>> all(spec.endpoints.size());
-  for (const RankEndpoint& peer : spec.endpoints) {
-    if (peer.rank == spec.rank || is_apart(apart, peer.rank)) continue;
+  std::vector<std::vector<AddressPair>> all(endpoints.size());
+  for (const TcpEndpoint& peer : endpoints) {
+    if (peer.rank == mine.rank || is_apart(apart, peer.rank)) continue;
     Expected<std::vector<AddressPair>> pairs = address_pairs(mine, peer);
     if (!pairs) return fail(pairs.error());
     all[static_cast<size_t>(peer.rank)] = std::move(*pairs);
@@ -67,13 +44,14 @@ Expected<ControlConfig> control_config(const GroupSpec& spec,
                                        std::unique_ptr<TcpListener> listener) {
   const OptionSet& options = *spec.options;
   ControlConfig config;
-  config.identity = {spec.rank, spec.size, spec.id, spec.token,
-                     options.config_text() + spec.agreement};
-  config.endpoints = spec.endpoints;
-  RankEndpoint mine = spec.endpoints[static_cast<size_t>(spec.rank)];
+  config.identity = {spec.rank, spec.size, spec.id, spec.token, agreed_text(spec)};
+  Expected<std::vector<TcpEndpoint>> endpoints = read_endpoints(spec);
+  if (!endpoints) return fail(endpoints.error());
+  config.endpoints = std::move(*endpoints);
+  TcpEndpoint mine = config.endpoints[static_cast<size_t>(spec.rank)];
   mine.addresses = listener->endpoint().addresses;  // options may have excluded some
   config.apart = apart_from(spec);
-  auto pairs = all_pairs(spec, mine, config.apart);
+  auto pairs = all_pairs(config.endpoints, mine, config.apart);
   if (!pairs) return fail(pairs.error());
   config.pairs = std::move(*pairs);
   config.listener = std::move(listener);
@@ -87,26 +65,28 @@ Expected<ControlConfig> control_config(const GroupSpec& spec,
   return config;
 }
 
-ChannelOptions channel_options(const GroupSpec& spec) {
-  ChannelOptions out;
-  out.chunk_bytes = static_cast<size_t>(spec.options->integer("chunk_bytes"));
-  out.crc = spec.options->flag("transport_crc");
-  out.crc32c = spec.crc32c;
-  out.park_bytes = static_cast<size_t>(spec.options->integer("demux_park_bytes"));
-  return out;
-}
+class TcpClaim : public TransportClaim {
+ public:
+  explicit TcpClaim(std::unique_ptr<TcpListener> listener)
+      : endpoint_(endpoint_bytes(listener->endpoint())), listener_(std::move(listener)) {}
 
-WaitOptions wait_options(const GroupSpec& spec) {
-  // A rank that spins on a core which another rank needs makes both slow.
-  return {spec.options->integer("spin_us") * 1000, spec.ranks_on_host > spec.cores_usable, {}};
-}
+  std::string endpoint() const override { return endpoint_; }
+  Expected<std::unique_ptr<Group>> open(const GroupSpec& spec) override {
+    if (!listener_) return fail(ErrorCode::kConfig, "this claim has been opened before");
+    return open_tcp_group(spec, std::move(listener_));
+  }
+
+ private:
+  const std::string endpoint_;
+  std::unique_ptr<TcpListener> listener_;  // null once opened
+};
 
 }  // namespace
 
 Expected<std::unique_ptr<Group>> open_tcp_group(const GroupSpec& spec,
                                                 std::unique_ptr<TcpListener> listener) {
   const Deadline deadline = Deadline::after_ms(spec.options->integer("connect_timeout_ms"));
-  if (Status status = check(spec); !status) return fail(status.error());
+  if (Status status = check_spec(spec); !status) return fail(status.error());
   const auto fault = parse_fault(spec.options->text("fault"));
   if (!fault) return fail(fault.error());
   Expected<ControlConfig> config = control_config(spec, std::move(listener));
@@ -136,12 +116,27 @@ Expected<std::unique_ptr<Group>> open_tcp_group(const GroupSpec& spec,
                                  control, channel_options(spec), wait_options(spec), "tcp");
 }
 
-Expected<std::unique_ptr<Group>> open_tcp_group(const GroupSpec& spec) {
-  if (Status status = check(spec); !status) return fail(status.error());
-  const RankEndpoint& mine = spec.endpoints[static_cast<size_t>(spec.rank)];
-  auto listener = TcpListener::open(mine.addresses, mine.port, *spec.options);
+std::string tcp_unavailable(bool) { return {}; }
+
+std::string tcp_site(const RankSite& site) {
+  return endpoint_bytes({-1, {}, site.addresses, site.port});
+}
+
+Expected<std::unique_ptr<TransportClaim>> claim_tcp(const ClaimSpec& spec) {
+  const Expected<TcpEndpoint> site = read_endpoint(spec.site, "the coordinator");
+  if (!site) return fail(site.error());
+  auto listener = TcpListener::open(site->addresses, site->port, *spec.options, spec.patience);
   if (!listener) return fail(listener.error());
-  return open_tcp_group(spec, std::move(*listener));
+  return std::make_unique<TcpClaim>(std::move(*listener));
+}
+
+Expected<TcpEndpoint> tcp_endpoint(int rank, const RankEndpoint& endpoint) {
+  Expected<TcpEndpoint> read =
+      read_endpoint(endpoint.claimed, fmt::format("rank {} on {}", rank, endpoint.host));
+  if (!read) return read;
+  read->rank = rank;
+  read->host = endpoint.host;
+  return read;
 }
 
 }  // namespace plumbline

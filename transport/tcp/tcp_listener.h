@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "core/fd.h"
 #include "core/options/options.h"
-#include "transport/transports.h"
+#include "transport/tcp/tcp_endpoint.h"
 
 namespace plumbline {
 
@@ -28,14 +28,14 @@ class TcpListener {
 
   // Where others reach it: the addresses it was opened with (less those that options excluded) and
   // the real port; rank and host are the caller's to fill in.
-  const RankEndpoint& endpoint() const { return endpoint_; }
+  const TcpEndpoint& endpoint() const { return endpoint_; }
   std::span<const Fd> sockets() const { return sockets_; }
   // "10.10.0.1:29600 and 10.10.1.1:29600", for messages.
   std::string describe() const;
 
  private:
   TcpListener() = default;
-  RankEndpoint endpoint_;
+  TcpEndpoint endpoint_;
   std::vector<Fd> sockets_;
 };
 

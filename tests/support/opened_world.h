@@ -1,0 +1,78 @@
+// A world of ranks opened as ranks open theirs: through a row of the table of transports, each rank
+// in its own thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "transport/memory/memory.h"
+#include "transport/transports.h"
+
+namespace plumbline {
+
+// What all ranks of a world have in common; outlives their groups.
+struct OpenedWorld {
+  OptionSet options{transport_choices()};
+  ThreadMeeting meeting;
+  Digest token = random_token();
+  std::vector<RankEndpoint> endpoints;
+
+  GroupSpec spec(int rank) const {
+    GroupSpec spec;
+    spec.rank = rank;
+    spec.size = static_cast<int>(endpoints.size());
+    spec.endpoints = endpoints;
+    spec.token = token;
+    spec.options = &options;
+    spec.ranks_on_host = spec.size;
+    return spec;
+  }
+};
+
+using Claims = std::vector<std::unique_ptr<TransportClaim>>;
+
+// Claims for all ranks, on loopback and any port; their endpoints go into the world. What failed
+// stands in `wrong`.
+inline Claims claim_all(const TransportRow& row, int ranks, OpenedWorld& world,
+                        std::string& wrong) {
+  Claims claims;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const std::string site = row.site({{{"127.0.0.1", 8, {}}}, 0});
+    auto claim = row.claim({site, &world.options, Deadline::after_ms(0), &world.meeting});
+    if (!claim) {
+      wrong = claim.error().message();
+      return {};
+    }
+    world.endpoints.push_back({"here", (*claim)->endpoint()});
+    claims.push_back(std::move(*claim));
+  }
+  return claims;
+}
+
+// Groups of all ranks; empty with the reason in `wrong`.
+inline std::vector<std::unique_ptr<Group>> open_all(const TransportRow& row, int ranks,
+                                                    OpenedWorld& world, std::string& wrong) {
+  const Claims claims = claim_all(row, ranks, world, wrong);
+  std::vector<std::unique_ptr<Group>> groups(claims.size());
+  std::vector<std::string> said(claims.size());
+  std::vector<std::thread> threads;
+  for (size_t rank = 0; rank < claims.size(); ++rank) {
+    threads.emplace_back([&, rank] {
+      auto group = claims[rank]->open(world.spec(static_cast<int>(rank)));
+      if (group) {
+        groups[rank] = std::move(*group);
+      } else {
+        said[rank] = group.error().message();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& text : said) {
+    if (!text.empty()) wrong = text;
+  }
+  return wrong.empty() ? std::move(groups) : std::vector<std::unique_ptr<Group>>();
+}
+
+}  // namespace plumbline
