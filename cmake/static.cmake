@@ -21,7 +21,7 @@ target_compile_definitions(plumbline_static PRIVATE SPDLOG_COMPILED_LIB SPDLOG_F
 
 # The archives by their files: as targets they would bring the shared libraries with them.
 set(modules)
-foreach(folder IN LISTS PLUMBLINE_FOLDERS)
+foreach(folder IN LISTS folders)
   list(APPEND modules $<TARGET_FILE:plumbline_${folder}>)
   add_dependencies(plumbline_static plumbline_${folder})
 endforeach()

@@ -3,7 +3,7 @@
 # that the *_macos.cc files compile and that no Linux-only call has leaked out of a *_linux.cc file;
 # the result cannot run here and is not for shipping. See cmake/toolchain-aarch64-macos.cmake.
 #   scripts/cross_macos.sh [TARGET...]   default: plumbline and every folder's library
-#   PLUMBLINE_FOLDERS="core;transport"   only these folders
+#   PLUMBLINE_ONLY="core;transport"   only these folders
 # Needs a cross compiler: the zig package of npm, fetched once into .cache/zig (about 350 MB). Exit
 # status 77 = it cannot be had here, with the reason on standard error.
 set -euo pipefail
@@ -80,8 +80,8 @@ write_tools "$zig"
 link_headers
 
 # Nobody runs the result, so nothing is optimised; and zig would instrument and describe what is not.
-folders=(-UPLUMBLINE_FOLDERS)
-if [ -n "${PLUMBLINE_FOLDERS-}" ]; then folders=("-DPLUMBLINE_FOLDERS=$PLUMBLINE_FOLDERS"); fi
+folders=(-UPLUMBLINE_ONLY)
+if [ -n "${PLUMBLINE_ONLY-}" ]; then folders=("-DPLUMBLINE_ONLY=$PLUMBLINE_ONLY"); fi
 cmake -S . -B "$build" -G Ninja -Wno-dev --log-level=WARNING \
   -DCMAKE_TOOLCHAIN_FILE="$root/cmake/toolchain-aarch64-macos.cmake" \
   -DPLUMBLINE_CROSS_TOOLS="$tools" -DPLUMBLINE_CROSS_SYSROOT="$build/sysroot" \
