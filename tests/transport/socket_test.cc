@@ -52,7 +52,7 @@ int int_option(int fd, int level, int option) {
 TEST(SocketAddress, TextAndBack) {
   EXPECT_EQ(to_text(*make_socket_address("10.10.0.2", 29601)), "10.10.0.2:29601");
   EXPECT_EQ(to_text(*make_socket_address("fd00::1", 80)), "[fd00::1]:80");
-  EXPECT_EQ(to_text({}), "?");
+  EXPECT_EQ(to_text(SocketAddress{}), "?");
   EXPECT_TRUE(make_socket_address("127.3.2.1", 1)->loopback());
   EXPECT_TRUE(make_socket_address("::1", 1)->loopback());
   EXPECT_FALSE(make_socket_address("10.0.0.1", 1)->loopback());
