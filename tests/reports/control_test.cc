@@ -79,7 +79,7 @@ ReportInput hostile_input() {
   for (const CheckOutcome outcome : {CheckOutcome::kFail, CheckOutcome::kWarn, CheckOutcome::kPass,
                                      CheckOutcome::kSkipped, CheckOutcome::kUnknown}) {
     const std::string key = kEvil + "/" + std::to_string(static_cast<int>(outcome));
-    input.checks.push_back({key, kEvil, kEvil, kEvil, 1, outcome, kEvil});
+    input.checks.push_back({key, kEvil, kEvil, kEvil, 1, "", outcome, kEvil});
   }
   for (const Severity severity : {Severity::kFail, Severity::kWarn, Severity::kNote}) {
     Finding finding;
