@@ -103,7 +103,7 @@ Json value_schema(const OptionRow& row, const OptionChoices& named) {
     case OptionType::kNamed: {
       const auto words = named.find(row.name);
       if (words != named.end()) return choice_schema(words->second);
-      break;
+      return text_like("^[A-Za-z0-9_-]+$");  // nobody has said which there are
     }
     case OptionType::kReal:
       return either({number_of(row, "number"), text_like("^\\s*[+-]?[.0-9iInN]")});

@@ -7,7 +7,6 @@ namespace {
 std::string why_elsewhere(const ScenarioHost& host) {
   if (!host.ssh.empty()) return "another machine, behind ssh";
   if (!host.netns.empty()) return "network namespace " + host.netns;
-  if (!host.user.empty()) return "run by the user " + host.user;
   if (!host.binary.empty()) return "run with a program of its own, " + host.binary;
   return {};
 }

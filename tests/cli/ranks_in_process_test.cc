@@ -137,7 +137,6 @@ TEST_F(RanksInProcess, HostsAndLaunchersThatAreElsewhereAreRefusedByName) {
   const std::pair<const char*, const char*> hosts[] = {
       {R"({"name": "far", "ssh": "far", "data": "10.0.0.1/24"})", "behind ssh"},
       {R"({"name": "far", "netns": "far", "data": "10.0.0.1/24"})", "network namespace far"},
-      {R"({"name": "far", "local": true, "data": "127.0.0.1/8", "user": "nobody"})", "nobody"},
       {R"({"name": "far", "local": true, "data": "127.0.0.1/8", "binary": "/bin/p"})", "/bin/p"}};
   for (const auto& [host, reason] : hosts) {
     const std::string file = folder_.write(

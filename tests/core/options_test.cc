@@ -164,6 +164,7 @@ TEST(Options, PrecedenceStepByStep) {
 
 TEST(Options, AnOverriddenBadValueDoesNotStopTheRun) {
   OptionSources sources;
+  sources.choices["transport"] = {"auto", "tcp", "memory"};
   sources.environment["MCCL_TRANSPORT"] = "rdma";
   EXPECT_THAT(only_problem(sources), HasSubstr("one of auto, tcp, memory"));
   sources.flags["transport"] = "TCP";

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kTwoChecks =
-    R"({"plumbline": 1, "name": "two", "hosts": {"local": 1},
+    R"({"plumbline": 1, "question": "two?", "hosts": {"local": 1},
         "matrix": [{"kind": "check", "op": "allreduce", "bytes": [1000, 2000], "ranks": 2}],
         "report": ["console", "csv"]})";
 
@@ -117,7 +117,7 @@ TEST(Conduct, AFolderInUseIsRefusedBeforeAnythingStarts) {
 TEST(Conduct, TwoSidesAreMeasuredInTurnsAndCompared) {
   const ScratchFolder scratch;
   constexpr const char* kTimed =
-      R"({"plumbline": 1, "name": "timed", "hosts": {"local": 1},
+      R"({"plumbline": 1, "question": "timed?", "roofs": false, "hosts": {"local": 1},
           "matrix": [{"kind": "latency", "op": "allreduce", "bytes": 8, "ranks": 2,
                       "stop": {"min_n": 5, "max_n": 5, "max_time": "100ms"}}],
           "report": ["console"]})";

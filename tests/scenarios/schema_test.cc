@@ -137,7 +137,7 @@ TEST(ScenarioSchema, WhatIsIncludedMayBeAllThereIsToDo) {
 // what it refuses, but for bounds of numbers that stand as text, and for texts of real numbers and
 // addresses, of which it sees the characters only.
 TEST(ScenarioSchema, ValuesOfOptionsAsTheOptionsTakeThem) {
-  const Schema schema({});
+  const Schema schema(vocabulary());
   const std::vector<std::string> values = {"true",
                                            "false",
                                            "0",
