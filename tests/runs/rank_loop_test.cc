@@ -14,6 +14,7 @@
 #include "core/clock.h"
 #include "core/fd.h"
 #include "runs/ranks/protocol.h"
+#include "transport/address.h"
 #include "transport/transports.h"
 
 namespace plumbline {
@@ -36,6 +37,8 @@ class ServedRank {
       return serve_rank_threads(threads, line) ? 0 : 1;
     });
   }
+
+  ~ServedRank() { hang_up(); }  // a test that failed does not wait for it
 
   void send(const std::string& text) {
     const std::string line = text + "\n";
@@ -76,7 +79,9 @@ SetupMessage setup_of(int size) {
   SetupMessage setup;
   setup.size = size;
   setup.host = "here";
-  setup.site = (*find_transport("tcp", false))->site({});
+  RankSite site;
+  site.addresses = {rank_address("127.0.0.1/8", "")};
+  setup.site = (*find_transport("tcp", false))->site(site);
   setup.options = OptionSet().with("connect_timeout_ms", "120000", "test")->values();
   return setup;
 }
