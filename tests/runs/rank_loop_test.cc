@@ -139,8 +139,9 @@ TEST(RankLoop, WhatIsUnderWayIsGivenUp) {
   rank.send(encode(setup_of(2)));
   ASSERT_TRUE(rank.answers("\"ready\"")) << rank.heard();
   // Another rank that will never come: the connect timeout is two minutes.
-  const std::string line = rank.heard().substr(rank.heard().find('{'));
-  const Expected<Message> ready = decode(line.substr(0, line.find('\n')));
+  const std::string& heard = rank.heard();  // that it lives stands before
+  const size_t begin = heard.rfind('\n', heard.find("\"ready\"")) + 1;
+  const Expected<Message> ready = decode(heard.substr(begin, heard.find('\n', begin) - begin));
   ASSERT_TRUE(ready) << ready.error().message();
   ConnectMessage connect;
   const std::string& claimed = std::get<ReadyMessage>(*ready).claimed;
