@@ -51,6 +51,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # those of another.
     target_compile_options(plumbline_flags INTERFACE -Wno-subobject-linkage -Wno-shadow -Wshadow=local)
   endif()
+elseif(PLUMBLINE_UNITY)
+  # The same for Clang, which cannot tell local names from others here; GCC does.
+  target_compile_options(plumbline_flags INTERFACE -Wno-shadow)
 endif()
 if(PLUMBLINE_SANITIZE)
   target_compile_options(plumbline_flags INTERFACE -fsanitize=${PLUMBLINE_SANITIZE}
