@@ -38,9 +38,9 @@
 namespace plumbline {
 namespace {
 
-// For what a rank of the start before still holds: a stopped one goes when its host sees that
-// nobody asks for it any more.
-constexpr int64_t kClaimWaitMs = 2000;
+// For what a rank of the start before still holds: a stopped one goes a second after its host has
+// seen that nobody asks for it any more, and later where that host is busy.
+constexpr int64_t kClaimWaitMs = 4000;
 
 // The group that this rank is in or is making, as far as the coordinator may want it ended while
 // the rank's own thread waits in it. Thread-safe.

@@ -83,7 +83,7 @@ def test_faults_come_and_go(hosts):
     one_line(lab("inject", "link_dwon", "--lab", NAME, code=1), "did you mean link_down")
     one_line(lab("inject", "cables_crossed", "--lab", NAME, code=1), "cannot be made here", "mesh")
     one_line(lab("inject", "link_down", "--lab", NAME, "--host", "nobody", code=1), "no host 'nobody'")
-    one_line(lab("inject", "link_down", "--lab", NAME, "--port", "70000", code=1), "no port")
+    one_line(lab("inject", "link_down", "--lab", NAME, "--port", "70000", code=1), "--port '70000' is not a whole number")
     done = lab("inject", "drop_inbound_peer", "--lab", NAME, "--host", "bode", "--peer", "ada", "--seed", "5", "--json")
     injected = json.loads(done.stdout)
     assert (injected["expect"]["host"], injected["expect"]["peer"]) == ("bode", "ada"), injected
