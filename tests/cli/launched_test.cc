@@ -296,8 +296,8 @@ TEST_F(LaunchedWorld, AnotherTokenKeepsARankOut) {
       "PLUMBLINE_TOKEN_FILE=" + secret_file(folder_, "a", "a-secret-of-good-length\n");
   const std::string other =
       "PLUMBLINE_TOKEN_FILE=" + secret_file(folder_, "b", "another-secret-of-this\n");
-  start(0, 2, run_arguments({"--connect-timeout-ms", "2s"}), {own});
-  start(1, 2, run_arguments({"--connect-timeout-ms", "2s"}), {other});
+  start(0, 2, run_arguments({"--connect-timeout-ms", "6s"}), {own});
+  start(1, 2, run_arguments({"--connect-timeout-ms", "6s"}), {other});
   EXPECT_EQ(wait_all(), (std::vector<int>{2, 2}));
   EXPECT_THAT(programs_[0]->err(), HasSubstr("rank 1 of 2 did not arrive"));
   EXPECT_THAT(programs_[1]->err(), HasSubstr("has another run token"));
