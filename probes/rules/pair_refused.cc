@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "core/clock.h"
+#include "core/host/ip.h"
 #include "probes/rules/pair_witness.h"
 
 namespace plumbline {
