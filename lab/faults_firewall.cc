@@ -21,7 +21,7 @@ std::string no_nft(const Lab&) {
   return has_tool("nft") ? "" : "needs nft (Debian: package nftables)";
 }
 std::string no_path_filter(const Lab& lab) {
-  return first_reason({needs_switch(lab), no_filter(lab)});
+  return first_reason({no_filter(lab), needs_switch(lab)});
 }
 
 // What a rule against the job may say about TCP to it: its very ports, a wide range around them,

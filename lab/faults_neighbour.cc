@@ -13,10 +13,10 @@ std::string needs_v4_link(const Lab& lab) {
 }
 std::string needs_v4_nft(const Lab& lab) {
   return first_reason(
-      {needs_v4_link(lab), has_tool("nft") ? "" : "needs nft (Debian: package nftables)"});
+      {has_tool("nft") ? "" : "needs nft (Debian: package nftables)", needs_v4_link(lab)});
 }
 std::string needs_arp_switch(const Lab& lab) {
-  return first_reason({needs_star(lab), needs_v4_nft(lab)});
+  return first_reason({needs_v4_nft(lab), needs_star(lab)});
 }
 
 // What the hosts have learned would hide the loss for minutes.
