@@ -23,7 +23,9 @@
 namespace plumbline {
 namespace {
 
-constexpr int64_t kOneCommand = 2 * kSecond;
+// They all start at once: on a busy or emulated host of two cores each takes seconds, and without
+// the rules of its filters the remedy for a blocked port could only be a guess.
+constexpr int64_t kOneCommand = 4 * kSecond;
 constexpr int64_t kOneSlowCommand = 8 * kSecond;
 // Kept back from the deadline for parsing.
 constexpr int64_t kReserve = 50 * kMillisecond;
