@@ -30,11 +30,12 @@ find_program(PLUMBLINE_CCACHE_PROGRAM ccache)
 if(PLUMBLINE_CCACHE AND PLUMBLINE_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER
       ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
-      CCACHE_SLOPPINESS=include_file_ctime,include_file_mtime ${PLUMBLINE_CCACHE_PROGRAM})
+      CCACHE_SLOPPINESS=include_file_ctime,include_file_mtime,pch_defines,time_macros ${PLUMBLINE_CCACHE_PROGRAM})
 endif()
 
 option(PLUMBLINE_FUZZ "Link the fuzz targets with libFuzzer (clang)" OFF)
 option(PLUMBLINE_UNITY "Compile several files as one; off is better for changing a file again and again" ON)
+option(PLUMBLINE_PCH "Compile the headers that most files include once" ON)
 
 add_library(plumbline_flags INTERFACE)
 target_include_directories(plumbline_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
@@ -63,23 +64,56 @@ if(PLUMBLINE_SANITIZE)
 endif()
 
 # Most of the time of a build goes into optimising what need not be fast. Only what moves and reduces data is optimised
-# under a sanitizer; a release optimises what is not on the data path a little, and tests never.
+# under a sanitizer; a release optimises what is not on the data path a little, and tests never. Three speeds, then:
+set(options_data)
+set(options_rest)
+set(options_tests -O0)
+if(PLUMBLINE_SANITIZE)
+  set(options_rest -O0)
+  list(APPEND options_tests -g0)  # stacks name the functions of tests without their lines
+elseif(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT PLUMBLINE_CROSS_TOOLS)
+  set(options_rest -O1)
+endif()
+
 function(plumbline_quick_compile target folder)
+  set(speed rest)
   if(target MATCHES "^tests_")
-    target_compile_options(${target} PRIVATE -O0)
-    if(PLUMBLINE_SANITIZE)  # stacks name the functions of tests without their lines
-      target_compile_options(${target} PRIVATE -g0)
-    endif()
-  elseif(NOT folder MATCHES "^(core|transport|kernels|collectives)$")
-    if(PLUMBLINE_SANITIZE)
-      target_compile_options(${target} PRIVATE -O0)
-    elseif(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT PLUMBLINE_CROSS_TOOLS AND folder MATCHES "^(cli|lab|runs|scenarios|probes|launch|reports)$")
-      target_compile_options(${target} PRIVATE -O1)
-    endif()
+    set(speed tests)
+  elseif(folder MATCHES "^(core|transport|kernels|collectives)$")
+    set(speed data)
+  endif()
+  target_compile_options(${target} PRIVATE ${options_${speed}})
+  if(PLUMBLINE_PCH)
+    plumbline_read_headers_once(${speed})
+    target_precompile_headers(${target} REUSE_FROM plumbline_headers_${speed})
   endif()
 endfunction()
 
-# The rest goes into reading the same headers again and again, so six to twelve files are compiled as one: what a file
+# What most files include, compiled once for each speed. Nothing may depend on it: without PLUMBLINE_PCH (the presets
+# lint and tsan) every file includes what it uses.
+set(common_headers <algorithm> <array> <cmath> <cstdint> <filesystem> <fstream> <functional> <map> <memory> <optional>
+                   <set> <span> <sstream> <string> <string_view> <utility> <vector> <fmt/format.h> <tl/expected.hpp>
+                   <nlohmann/json.hpp>)
+function(plumbline_read_headers_once speed)
+  set(name plumbline_headers_${speed})
+  if(TARGET ${name})
+    return()
+  endif()
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/${name}.cc CONTENT "// No code: see cmake/plumbline.cmake.\n")
+  add_library(${name} OBJECT ${PROJECT_BINARY_DIR}/generated/${name}.cc)
+  target_link_libraries(${name} PRIVATE plumbline_flags tl::expected fmt::fmt Threads::Threads nlohmann_json::nlohmann_json)
+  target_compile_options(${name} PRIVATE ${options_${speed}})
+  set(headers ${common_headers})
+  if(speed STREQUAL "tests")
+    list(APPEND headers <gmock/gmock.h> <gtest/gtest.h>)
+    target_link_libraries(${name} PRIVATE GTest::gmock)
+  elseif(PLUMBLINE_FUZZ)
+    target_compile_options(${name} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
+  target_precompile_headers(${name} PRIVATE ${headers})
+endfunction()
+
+# The rest goes into reading the same headers again and again, so twelve to two dozen files are compiled as one: what a file
 # keeps in its unnamed namespace then needs a name that no other file of the target has (for the rare file that cannot,
 # ALONE below). The hash of its name decides which files a file stands with, so that a new one moves no others; when
 # their number doubles, each group falls in two. scripts/lint.sh tidy compiles every file by itself, so that each
@@ -90,7 +124,7 @@ function(plumbline_unite target)
   endif()
   list(LENGTH ARGN count)
   set(groups 1)
-  while(count GREATER_EQUAL 12)
+  while(count GREATER_EQUAL 24)
     math(EXPR groups "${groups} * 2")
     math(EXPR count "${count} / 2")
   endwhile()
