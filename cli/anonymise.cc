@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/host/ip.h"
+#include "core/lower_case.h"
 
 namespace plumbline {
 namespace {
@@ -127,8 +128,7 @@ std::string Anonymiser::ipv6(const std::string& address) {
 }
 
 std::string Anonymiser::mac(const std::string& address) {
-  std::string lower = address;
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string lower = lower_case(address);
   if (lower == "00:00:00:00:00:00" || lower == "ff:ff:ff:ff:ff:ff") return lower;
   const int number = ordinal("mac", lower);
   return fmt::format("02:00:00:00:{:02x}:{:02x}", number / 256 % 256, number % 256);

@@ -99,7 +99,7 @@ std::string command(const CommandRow& row) {
   return out + examples(row);
 }
 
-std::string commands() {
+std::string manual_commands() {
   std::string out = ".SH COMMANDS\n";
   for (const CommandRow& row : command_table()) {
     if (!row.hidden) out += command(row);
@@ -107,7 +107,7 @@ std::string commands() {
   return out;
 }
 
-std::string options() {
+std::string manual_options() {
   std::string out =
       ".SH DATA PATH OPTIONS\nEach is a flag, a key of a scenario\\(aqs \\fBconfig\\fR, and a "
       "variable.\n\\fBplumbline config\\fR shows every value and where it comes from.\n";
@@ -162,7 +162,7 @@ std::string manual_page() {
       ".fi\n.SH DESCRIPTION\nTells whether a small cluster\\(aqs network is sound, why not when it "
       "is not, and how fast collective operations run on it.\nEvery command tells its arguments "
       "with \\fB\\-\\-help\\fR.\n";
-  return out + commands() + options() + exit_codes() + kFiles;
+  return out + manual_commands() + manual_options() + exit_codes() + kFiles;
 }
 
 }  // namespace plumbline

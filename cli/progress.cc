@@ -43,7 +43,7 @@ bool is_bad(const Record& record) {
          record.measurement.outcome == Outcome::kFailed;
 }
 
-std::string counts_text(const RunProgress& progress) {
+std::string progress_counts(const RunProgress& progress) {
   if (!progress.phase.empty()) {
     return progress.total > 0
                ? fmt::format("{}, cell {}/{}", progress.phase, progress.done, progress.total)
@@ -93,7 +93,7 @@ void Progress::show(const RunProgress& progress) {
       bad ? clean(fmt::format("{}: {}: {}", to_string(last->measurement.outcome), cell_text(*last),
                               last->measurement.reason))
           : "";
-  const std::string counts = clean(counts_text(progress));
+  const std::string counts = clean(progress_counts(progress));
   if (!terminal_) {
     if (bad) err_ << reason << "\n";
     return show_plain(progress, counts);

@@ -20,7 +20,7 @@
 namespace plumbline {
 namespace {
 
-constexpr uint32_t kSeed = 20260607;  // fixed, so that a failure can be repeated
+constexpr uint32_t kSelftestSeed = 20260607;  // fixed, so that a failure can be repeated
 
 // One group of checks: what was done, and what was wrong.
 struct Outcomes {
@@ -45,7 +45,7 @@ double pareto_quantile(double p) { return 1000 / std::pow(1 - p, 1 / 2.5); }
 
 Outcomes check_statistics() {
   Outcomes outcomes{"statistics", 0, {}};
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kSelftestSeed);
   std::uniform_real_distribution<double> unit(0, 1);
   for (const Known& known :
        {Known{"uniform", uniform_quantile}, Known{"exponential", exponential_quantile},
@@ -95,7 +95,7 @@ Outcomes check_statistics() {
 // Spoils one byte of a right result at a time: each must be seen as exactly one wrong element.
 Outcomes check_verification() {
   Outcomes outcomes{"verification", 0, {}};
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kSelftestSeed);
   for (const DTypeRow& dtype : dtype_table()) {
     for (const RedOpRow& redop : redop_table()) {
       const size_t count = 10'007;

@@ -159,7 +159,7 @@ std::vector<Row> rows_of(const std::vector<LiveHost>& hosts, const WatchView& vi
 
 bool positive(const std::optional<double>& value) { return value && *value > 0; }
 
-Tone tone_of(const Row& row) {
+Tone row_tone(const Row& row) {
   if (row.link == nullptr || !row.link->up || !row.link->carrier) return Tone::kBad;
   const bool lossy = positive(drops_of(*row.link)) || positive(row.link->errors_per_s) ||
                      (row.first && positive(row.host->retransmitted_per_s));
@@ -261,7 +261,7 @@ std::vector<std::string> watch_lines(const std::vector<LiveHost>& hosts, WatchVi
   const size_t end = std::min(rows.size(), view.first + for_rows);
   for (size_t i = view.first; i < end; ++i) {
     lines.push_back(
-        toned(cut(row_line(rows[i], view.width), view.width), tone_of(rows[i]), view.colour));
+        toned(cut(row_line(rows[i], view.width), view.width), row_tone(rows[i]), view.colour));
   }
   if (!all && lines.size() + for_events < height) {
     lines.push_back(

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "core/lower_case.h"
 #include "core/options/options.h"
 #include "core/printable.h"
 
@@ -41,12 +42,6 @@ bool is_number(std::string_view text) {
     if (!digits()) return false;
   }
   return text.empty();
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
 }
 
 void advance(JsonSpot& spot, char c) {
@@ -185,7 +180,7 @@ bool JsonLexer::scalar() {
     take(at_, at_ + token.size());
     return true;
   }
-  const std::string small = lower(token);
+  const std::string small = lower_case(token);
   const std::string bare = small[0] == '-' || small[0] == '+' ? small.substr(1) : small;
   if (bare == "nan" || bare == "inf" || bare == "infinity") {
     return fault(at_, fmt::format("JSON has no {}", json_word_shown(token)), kJsonNumbers);

@@ -6,10 +6,10 @@
 #include <spdlog/spdlog.h>
 
 #include <array>
-#include <cctype>
 #include <mutex>
 #include <utility>
 
+#include "core/lower_case.h"
 #include "core/printable.h"
 
 namespace plumbline {
@@ -25,10 +25,7 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
 }  // namespace
 
 bool log_level_from(std::string_view text, LogLevel& level) {
-  std::string lower;
-  for (const char c : text) {
-    lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
+  const std::string lower = lower_case(text);
   for (size_t i = 0; i < kNames.size(); ++i) {
     if (lower == kNames[i] || lower == std::to_string(i)) {
       level = static_cast<LogLevel>(i);

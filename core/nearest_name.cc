@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <cctype>
 
+#include "core/lower_case.h"
 #include "core/options/options.h"
 
 namespace plumbline {
@@ -8,7 +8,7 @@ namespace {
 
 char fold(char c) {
   if (c == '-') return '_';
-  return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower_case(c);
 }
 
 // Optimal string alignment: insert, delete, replace, and swap of two neighbours cost 1 each; case

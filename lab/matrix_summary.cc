@@ -20,7 +20,7 @@ double wilson(const Proportion& p, double sign) {
   return std::clamp((middle + sign * half) / (1 + z2 / n), 0.0, 1.0);
 }
 
-std::string text_of(const Proportion& p) {
+std::string share_text(const Proportion& p) {
   if (p.all == 0) return "none tried";
   return fmt::format("{} of {} ({:.1f} %, 95 % interval {:.1f} to {:.1f} %)", p.hits, p.all,
                      100 * p.value(), 100 * p.low(), 100 * p.high());
@@ -112,17 +112,17 @@ std::string summary_lines(const MatrixSummary& summary, const char* bullet) {
     out += bullet + what + ": " + text + "\n";
   };
   if (summary.singles.all > 0) {
-    add("single faults, right cause first and nothing wrong", text_of(summary.singles));
+    add("single faults, right cause first and nothing wrong", share_text(summary.singles));
   }
-  if (summary.recall.all > 0) add("recall", text_of(summary.recall));
-  if (summary.precision.all > 0) add("precision", text_of(summary.precision));
+  if (summary.recall.all > 0) add("recall", share_text(summary.recall));
+  if (summary.precision.all > 0) add("precision", share_text(summary.precision));
   if (summary.pairs.all > 0) {
-    add("pairs of faults, both found and nothing wrong", text_of(summary.pairs));
+    add("pairs of faults, both found and nothing wrong", share_text(summary.pairs));
   }
   if (summary.zoo.all > 0) {
-    add("healthy networks without warn or fail", text_of(summary.zoo));
+    add("healthy networks without warn or fail", share_text(summary.zoo));
   }
-  if (summary.remedies.all > 0) add("local remedies that healed", text_of(summary.remedies));
+  if (summary.remedies.all > 0) add("local remedies that healed", share_text(summary.remedies));
   std::string times =
       fmt::format("median {:.1f} s, longest {:.1f} s", summary.median_s, summary.max_s);
   if (summary.zoo.all > 0) times += fmt::format("; healthy: median {:.1f} s", summary.median_zoo_s);

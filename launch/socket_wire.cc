@@ -10,7 +10,7 @@
 namespace plumbline {
 namespace {
 
-constexpr size_t kMaxLine = 64u << 20;  // bytes; nobody who means well sends a longer one
+constexpr size_t kMostLine = 64u << 20;  // bytes; nobody who means well sends a longer one
 constexpr int kWireSleepMs = 1000;
 
 }  // namespace
@@ -48,7 +48,7 @@ Expected<std::string> SocketWire::read_line(Deadline deadline) {
       buffer_.erase(0, end + 1);
       return line;
     }
-    if (buffer_.size() > kMaxLine) return fail(ErrorCode::kProtocol, who_ + ": an endless line");
+    if (buffer_.size() > kMostLine) return fail(ErrorCode::kProtocol, who_ + ": an endless line");
     std::array<char, 65536> chunk;
     const ssize_t n = ::recv(fd_.get(), chunk.data(), chunk.size(), 0);
     if (n > 0) {

@@ -10,7 +10,7 @@
 namespace plumbline {
 namespace {
 
-using Words = std::vector<Word>;
+using CommandWords = std::vector<Word>;
 
 bool is_macos(const std::string& system) { return system == "macos"; }
 
@@ -27,15 +27,15 @@ Word with_prefix(const std::string& ip, int prefix) {
 Word mtu_word(int mtu) { return number(mtu, 68, 1 << 20); }
 
 // "ip" or "ip -6", for what the address family does not show by itself.
-Words ip_words(bool v6, const Words& more) {
-  Words words = {"ip"};
+CommandWords ip_words(bool v6, const CommandWords& more) {
+  CommandWords words = {"ip"};
   if (v6) words.emplace_back("-6");
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
 
 // Selectors of a Linux route after its destination.
-void add_linux_route(Words& words, const RouteEvidence& route) {
+void add_linux_route(CommandWords& words, const RouteEvidence& route) {
   const bool unicast = route.type.empty() || route.type == "unicast";
   if (!unicast) {
     words.push_back(one_of(route.type, {"blackhole", "unreachable", "prohibit", "throw", "local",
@@ -56,8 +56,8 @@ bool is_v6_route(const RouteEvidence& route) {
   return is_v6(route.destination) || is_v6(route.via) || is_v6(route.source);
 }
 
-Words macos_route(const Word& verb, const RouteEvidence& route) {
-  Words words = {"route", "-n", verb};
+CommandWords macos_route(const Word& verb, const RouteEvidence& route) {
+  CommandWords words = {"route", "-n", verb};
   words.push_back(is_v6_route(route) ? Word("-inet6") : Word("-inet"));
   words.push_back(destination(route.destination));
   if (!route.via.empty()) {
@@ -91,7 +91,7 @@ Command remedy_add_address(const std::string& system, const std::string& ip, int
   if (is_macos(system)) {
     return {"ifconfig", card(interface), is_v6(ip) ? Word("inet6") : Word("inet"), whole, "alias"};
   }
-  Words words = {"ip", "address", "add", whole, "dev", card(interface)};
+  CommandWords words = {"ip", "address", "add", whole, "dev", card(interface)};
   // It was this host's before: to look for another owner would only keep it unusable for a second.
   if (is_v6(ip)) words.emplace_back("nodad");
   return words;
@@ -126,14 +126,14 @@ Remedy remedy_replace_prefix(const std::string& system, const InterfaceEvidence&
 
 Command remedy_delete_route(const std::string& system, const RouteEvidence& route) {
   if (is_macos(system)) return macos_route("delete", route);
-  Words words = ip_words(is_v6_route(route), {"route", "del"});
+  CommandWords words = ip_words(is_v6_route(route), {"route", "del"});
   add_linux_route(words, route);
   return words;
 }
 
 Command remedy_add_route(const std::string& system, const RouteEvidence& route) {
   if (is_macos(system)) return macos_route("add", route);
-  Words words = ip_words(is_v6_route(route), {"route", "add"});
+  CommandWords words = ip_words(is_v6_route(route), {"route", "add"});
   add_linux_route(words, route);
   if (!route.source.empty()) words.insert(words.end(), {"src", address(route.source)});
   return words;
@@ -155,7 +155,8 @@ Command remedy_connected_route(const std::string& system, const std::string& ip,
 }
 
 Command remedy_delete_rule(const PolicyRule& rule, bool v6) {
-  Words words = ip_words(v6, {"rule", "del", "priority", number(rule.priority, 0, UINT32_MAX)});
+  CommandWords words =
+      ip_words(v6, {"rule", "del", "priority", number(rule.priority, 0, UINT32_MAX)});
   const auto add = [&](const Word& key, const std::string& value) {
     if (!value.empty() && value != "all") words.insert(words.end(), {key, destination(value)});
   };

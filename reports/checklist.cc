@@ -105,10 +105,6 @@ Looked look(const std::string& probe, const ReportInput& input, const Standings&
   return out;
 }
 
-std::string or_none(const std::string& reason) {
-  return reason.empty() ? "no reason recorded" : reason;
-}
-
 // "not checked: ssh (local0 is reached without ssh); plumbline doctor --hosts HOSTS.json --only ssh
 // checks it".
 std::string not_checked(const std::vector<Looked>& probes, bool anything_probed) {
@@ -121,7 +117,7 @@ std::string not_checked(const std::vector<Looked>& probes, bool anything_probed)
                   (!anything_probed ? "nothing was probed"
                    : probe.worst == nullptr
                        ? "it was not asked, or found nothing to look at on these hosts"
-                       : probe.worst->key + ": " + or_none(probe.worst->reason)) +
+                       : probe.worst->key + ": " + reason_text(probe.worst->reason)) +
                   ")");
   }
   return "not checked: " + join(why, ", ") + "; " + command + " checks it";

@@ -231,8 +231,7 @@ std::vector<std::string> check_failures(const View& view, const std::string& kin
   }
   if (more) lines.push_back(fmt::format("... and {} more; the csv report lists all", more));
   for (const auto& [reason, count] : skipped) {
-    lines.push_back(
-        fmt::format("{} x skipped: {}", count, reason.empty() ? "no reason recorded" : reason));
+    lines.push_back(fmt::format("{} x skipped: {}", count, reason_text(reason)));
   }
   return lines;
 }

@@ -47,7 +47,7 @@ std::vector<Reason> by_reason(const Checks& checks) {
   for (const Check* check : checks) {
     Reason& reason = reasons[check->reason];
     if (++reason.count > 1) continue;
-    reason.text = check->reason.empty() ? "no reason recorded" : check->reason;
+    reason.text = reason_text(check->reason);
     reason.first = check;
   }
   std::vector<Reason> out;

@@ -46,7 +46,7 @@ std::string about(const Finding& finding) {
 
 // What of a finding is to be done or said on this host: its own commands, and advice where the
 // finding is.
-std::string finding_text(const Finding& finding, const std::string& host) {
+std::string headline(const Finding& finding, const std::string& host) {
   std::string out;
   Remedy remedy = finding.remedy;
   for (const RemedyStep& step : remedy.on(finding.host).steps()) {
@@ -58,7 +58,7 @@ std::string finding_text(const Finding& finding, const std::string& host) {
 // The branch of one host.
 std::string section(const DoctorReport& report, const std::string& host) {
   std::string text;
-  for (const Finding& finding : report.findings) text += finding_text(finding, host);
+  for (const Finding& finding : report.findings) text += headline(finding, host);
   if (text.empty()) text = say("nothing to do on " + host);
   return "\n# ---- on " + clean(host) + "\n(" + shell_quoted(clean(host)) + ")\n" + text + ";;\n";
 }

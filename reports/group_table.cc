@@ -222,7 +222,7 @@ std::string imported_text(const Item& item) {
 std::string reason_of(const Item& item) {
   const Measurement& m = item.record->measurement;
   const std::string cause = m.cause.empty() ? std::string() : " (" + m.cause + ")";
-  const std::string reason = m.reason.empty() ? "no reason recorded" : m.reason;
+  const std::string reason = reason_text(m.reason);
   switch (item.verdict) {
     case Verdict::kClean:
       return item.imported() ? imported_text(item) : std::string();

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostBytes = 64 << 10;
+constexpr size_t kMostStateBytes = 64 << 10;
 
 }  // namespace
 
@@ -37,7 +37,7 @@ Expected<RunState> read_run_state(const std::string& folder) {
   const fs::path path = fs::path(folder) / kRunStateFile;
   std::error_code code;
   if (!fs::is_regular_file(path, code)) return state;
-  const Expected<std::string> text = read_input_file(path.string(), kMostBytes);
+  const Expected<std::string> text = read_input_file(path.string(), kMostStateBytes);
   if (!text)
     return fail(ErrorCode::kConfig, path.string() + ": left out: " + text.error().message());
   try {

@@ -81,7 +81,7 @@ std::vector<ChartTic> y_tics(const Chart& chart) {
   return chart.y.tics.empty() ? linear_tics(chart.y.low, chart.y.high) : chart.y.tics;
 }
 
-std::string cut(const std::string& text, int columns) {
+std::string cut_to(const std::string& text, int columns) {
   const std::string safe = clean(text);
   return fit(safe, std::min(static_cast<size_t>(columns), display_width(safe)), true);
 }
@@ -100,7 +100,7 @@ void write_plot(const Chart& chart, int width, std::ostream& out) {
       legend.push_back(fmt::format("{} {}", mark, clean(series.label)));
     }
   }
-  out << "\n" << cut(chart.title, width) << "\n" << cut(chart.y.label, width) << "\n";
+  out << "\n" << cut_to(chart.title, width) << "\n" << cut_to(chart.y.label, width) << "\n";
   std::array<std::string, kRows> labels;
   for (const ChartTic& tic : y_tics(chart)) {
     const int row = canvas.row_of(tic.at);

@@ -167,4 +167,8 @@ std::string percent_text(std::optional<double> fraction) {
   return percent < 9.95 ? fmt::format("{:.1f}", percent) : fmt::format("{:.0f}", percent);
 }
 
+std::string reason_text(const std::string& reason) {
+  return reason.empty() ? "no reason recorded" : reason;
+}
+
 }  // namespace plumbline

@@ -28,6 +28,8 @@ std::string fit_end(std::string_view text, size_t width);
 // Words onto lines of at most `width` columns (0 = unlimited); a longer word is broken. The
 // first line starts with `first`, the others with as many spaces.
 std::vector<std::string> wrap(std::string_view text, size_t width, std::string_view first = {});
+// What is shown as the reason of something: never nothing.
+std::string reason_text(const std::string& reason);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 
 // Nanoseconds as microseconds without a unit: "0.0123", "9.81", "235.2", "17327".

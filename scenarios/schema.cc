@@ -10,7 +10,7 @@ namespace plumbline {
 namespace {
 
 // Numbers without a fraction as such, so that the text shows 1 and not 1.0.
-Json number(double value) {
+Json json_number(double value) {
   const auto whole = static_cast<int64_t>(value);
   return static_cast<double>(whole) == value ? Json(whole) : Json(value);
 }
@@ -18,7 +18,7 @@ Json number(double value) {
 Json object_schema(const std::string& prefix, const Vocabulary& vocabulary);
 
 Json bounded(const char* type, const KeyRow& row) {
-  return Json{{"type", type}, {"minimum", number(row.min)}, {"maximum", number(row.max)}};
+  return Json{{"type", type}, {"minimum", json_number(row.min)}, {"maximum", json_number(row.max)}};
 }
 
 Json free_text(const KeyRow& row) {

@@ -7,11 +7,11 @@ namespace {
 
 constexpr size_t kWord = 8;  // bytes
 
-void put(uint64_t number, unsigned char* at) {
+void write_number(uint64_t number, unsigned char* at) {
   for (size_t i = 0; i < kWord; ++i) at[i] = static_cast<unsigned char>(number >> (8 * i));
 }
 
-uint64_t get(const unsigned char* at) {
+uint64_t read_number(const unsigned char* at) {
   uint64_t number = 0;
   for (size_t i = 0; i < kWord; ++i) number |= uint64_t{at[i]} << (8 * i);
   return number;
@@ -22,8 +22,9 @@ uint64_t get(const unsigned char* at) {
 Status send_numbers(int fd, const std::vector<uint64_t>& numbers, const LinkWait& wait,
                     Deadline deadline) {
   std::vector<unsigned char> bytes((numbers.size() + 1) * kWord);
-  put(numbers.size(), bytes.data());
-  for (size_t i = 0; i < numbers.size(); ++i) put(numbers[i], bytes.data() + (i + 1) * kWord);
+  write_number(numbers.size(), bytes.data());
+  for (size_t i = 0; i < numbers.size(); ++i)
+    write_number(numbers[i], bytes.data() + (i + 1) * kWord);
   return link_send(fd, bytes.data(), bytes.size(), wait, deadline);
 }
 
@@ -33,7 +34,7 @@ Expected<std::vector<uint64_t>> receive_numbers(int fd, size_t most, const LinkW
   if (const Status read = link_receive(fd, head, kWord, wait, deadline); !read) {
     return fail(read.error());
   }
-  const uint64_t count = get(head);
+  const uint64_t count = read_number(head);
   if (count > most) {
     return fail(
         ErrorCode::kProtocol,
@@ -43,7 +44,7 @@ Expected<std::vector<uint64_t>> receive_numbers(int fd, size_t most, const LinkW
   const Status read = link_receive(fd, bytes.data(), bytes.size(), wait, deadline);
   if (!read) return fail(read.error());
   std::vector<uint64_t> numbers(count);
-  for (size_t i = 0; i < count; ++i) numbers[i] = get(bytes.data() + i * kWord);
+  for (size_t i = 0; i < count; ++i) numbers[i] = read_number(bytes.data() + i * kWord);
   return numbers;
 }
 

@@ -7,15 +7,10 @@
 #include <utility>
 
 #include "core/diagnosis/symptom_rows.h"
+#include "core/lower_case.h"
 
 namespace plumbline {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
 
 // Do the parts of the pattern stand in the text, in their order? A part that begins or ends with a
 // digit must not be a piece of a longer number.
@@ -50,7 +45,7 @@ bool names(const std::string& text, const char* errno_name) {
     return at < text.size() &&
            (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
   };
-  const std::string name = lower(errno_name);
+  const std::string name = lower_case(errno_name);
   for (size_t at = 0; (at = text.find(name, at)) != std::string::npos; ++at) {
     if ((at == 0 || !word(at - 1)) && !word(at + name.size())) return true;
   }
@@ -71,7 +66,7 @@ const std::vector<SymptomRow>& symptom_table() {
 }
 
 std::vector<const SymptomRow*> explain(std::string_view message) {
-  const std::string text = lower(message);
+  const std::string text = lower_case(message);
   std::vector<const SymptomRow*> out;
   for (const SymptomRow& row : symptom_table()) {
     if (fits(text, row.pattern) || names(text, row.errno_name)) out.push_back(&row);

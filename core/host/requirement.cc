@@ -45,7 +45,7 @@ std::string missing_netns() {
   return "";
 }
 
-constexpr FeatureRow kTable[] = {
+constexpr FeatureRow kFeatures[] = {
     {"linux", "the Linux kernel", missing_linux},
     {"macos", "macOS", missing_macos},
     {"root", "the rights of the superuser", missing_root},
@@ -57,12 +57,12 @@ constexpr FeatureRow kTable[] = {
 
 }  // namespace
 
-std::span<const FeatureRow> feature_table() { return kTable; }
+std::span<const FeatureRow> feature_table() { return kFeatures; }
 
 std::optional<std::string> unmet(std::span<const char* const> requirements) {
   for (const std::string_view word : requirements) {
     const FeatureRow* found = nullptr;
-    for (const FeatureRow& row : kTable) {
+    for (const FeatureRow& row : kFeatures) {
       if (word == row.name) found = &row;
     }
     if (found == nullptr) return "needs '" + std::string(word) + "', which nobody knows";

@@ -6,17 +6,12 @@
 #include <cctype>
 
 #include "core/host/ip.h"
+#include "core/lower_case.h"
 #include "core/number.h"
 #include "core/units.h"
 
 namespace plumbline {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
 
 std::vector<std::string> split_choices(std::string_view choices) {
   std::vector<std::string> out(1);
@@ -122,7 +117,7 @@ std::optional<std::string> canonical_ms(const OptionRow& row, const std::string&
 std::optional<std::string> canonical_choice(const std::vector<std::string>& words,
                                             const std::string& text) {
   for (const std::string& word : words) {
-    if (lower(word) == lower(text)) return word;
+    if (lower_case(word) == lower_case(text)) return word;
   }
   return std::nullopt;
 }
@@ -134,14 +129,14 @@ std::optional<std::string> canonical_word(const std::string& text) {
   });
   constexpr size_t kLongest = 64;
   if (!word || text.empty() || text.size() > kLongest) return std::nullopt;
-  return lower(text);
+  return lower_case(text);
 }
 
 std::optional<std::string> canonical_address(const std::string& text) {
-  if (lower(text) == "auto") return "auto";
-  if (parse_ip(text)) return lower(text);
+  if (lower_case(text) == "auto") return "auto";
+  if (parse_ip(text)) return lower_case(text);
   const std::optional<Ip> zoned = parse_zoned_ip(text);
-  return zoned && zoned->v6 ? std::optional(lower(text)) : std::nullopt;
+  return zoned && zoned->v6 ? std::optional(lower_case(text)) : std::nullopt;
 }
 
 // Free text goes into records, hashes and log lines: one line, no control characters.
@@ -159,11 +154,11 @@ std::optional<std::string> canonical_option(const OptionRow& row, const std::str
                                             const OptionChoices& choices) {
   switch (row.type) {
     case OptionType::kBool:
-      return canonical_bool(lower(text));
+      return canonical_bool(lower_case(text));
     case OptionType::kInt:
       return canonical_whole(row, text);
     case OptionType::kPort:
-      return lower(text) == "auto" ? "auto" : canonical_whole(row, text);
+      return lower_case(text) == "auto" ? "auto" : canonical_whole(row, text);
     case OptionType::kBytes:
       return canonical_bytes(row, text);
     case OptionType::kDurationMs:

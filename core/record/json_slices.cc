@@ -5,6 +5,8 @@
 #include <cctype>
 #include <charconv>
 
+#include "core/lower_case.h"
+
 namespace plumbline {
 namespace {
 
@@ -107,12 +109,6 @@ class Cursor {
   size_t at_ = 0;
 };
 
-std::string lower(std::string_view word) {
-  std::string out(word);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
 }  // namespace
 
 bool split_object(std::string_view text, std::vector<JsonMember>& members) {
@@ -187,7 +183,7 @@ std::optional<std::string> without_nonfinite(std::string_view text) {
       at = std::min(at + 1, text.size());
     } else if (is_word(text[at])) {
       while (at < text.size() && is_word(text[at])) ++at;
-      std::string word = lower(text.substr(begin, at - begin));
+      std::string word = lower_case(text.substr(begin, at - begin));
       if (word.front() == '-' || word.front() == '+') word.erase(0, 1);
       if (std::find(kWords.begin(), kWords.end(), word) != kWords.end()) {
         out += "null";

@@ -111,7 +111,7 @@ LinkStream stream_from(const json& object) {
   return stream;
 }
 
-int rank_of(const json& object, const char* key) {
+int rank_at(const json& object, const char* key) {
   const uint64_t rank = count_of(object, key);
   if (static_cast<double>(rank) >= kMostRanks) refuse(std::string(key) + " is no rank");
   return static_cast<int>(rank);
@@ -156,8 +156,8 @@ void to_json(json& object, const LinkResult& link) {
 }
 
 void from_json(const json& object, LinkResult& link) {
-  link.from = rank_of(object, "from");
-  link.to = rank_of(object, "to");
+  link.from = rank_at(object, "from");
+  link.to = rank_at(object, "to");
   if (link.from == link.to) refuse("from and to are the same rank");
   get_field(object, "from_host", link.from_host);
   get_field(object, "to_host", link.to_host);

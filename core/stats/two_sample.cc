@@ -23,7 +23,7 @@ struct Ranks {
   double tie_sum = 0;        // sum over ties of t^3 - t
 };
 
-Ranks ranks_of(const std::vector<double>& values) {
+Ranks tied_ranks(const std::vector<double>& values) {
   std::vector<size_t> order(values.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(), [&](size_t x, size_t y) { return values[x] < values[y]; });
@@ -159,7 +159,7 @@ double middle_of(std::vector<double>& values) {
 
 Shift shift_of(std::span<const double> a, std::span<const double> b) {
   Shift shift;
-  const Ranks ranks = ranks_of(pooled(a, b));
+  const Ranks ranks = tied_ranks(pooled(a, b));
   size_t sum_a = 0;
   for (size_t i = 0; i < a.size(); ++i) sum_a += static_cast<size_t>(ranks.doubled[i]);
   const auto n_a = static_cast<double>(a.size()), n_b = static_cast<double>(b.size());
@@ -201,7 +201,7 @@ Shift shift_of_pairs(std::span<const double> a, std::span<const double> b) {
     wins += b[i] > a[i] ? 1 : -1;
   }
   shift.delta = wins / static_cast<double>(a.size());
-  const Ranks ranks = ranks_of(sizes);
+  const Ranks ranks = tied_ranks(sizes);
   size_t sum = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (grows[i]) sum += static_cast<size_t>(ranks.doubled[i]);

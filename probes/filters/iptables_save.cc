@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/lower_case.h"
 #include "core/number.h"
 #include "probes/filters/iptables_targets.h"
 #include "probes/filters/net_values.h"

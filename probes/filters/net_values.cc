@@ -1,8 +1,8 @@
 #include "probes/filters/net_values.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "core/lower_case.h"
 #include "core/number.h"
 
 namespace plumbline {
@@ -72,12 +72,6 @@ std::vector<std::string> split_words(std::string_view text, char separator) {
     text.remove_prefix(end + 1);
   }
   return words;
-}
-
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
 }
 
 }  // namespace plumbline

@@ -25,6 +25,5 @@ std::optional<int64_t> parse_number(std::string_view text);
 bool name_matches(const std::string& pattern, const std::string& name);
 
 std::vector<std::string> split_words(std::string_view text, char separator);
-std::string lower_case(std::string text);
 
 }  // namespace plumbline

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/lower_case.h"
 #include "probes/filters/net_values.h"
 
 namespace plumbline {

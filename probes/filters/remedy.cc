@@ -66,10 +66,10 @@ std::vector<Pass> passes(const FilterRule& rule, const RemedyFor& what, bool v6,
   return found;
 }
 
-using Words = std::vector<Word>;
+using CommandWords = std::vector<Word>;
 
 Word address(const std::string& ip) { return slot(Slot::kAddress, ip); }
-void append(Words& words, const Words& more) {
+void append(CommandWords& words, const CommandWords& more) {
   words.insert(words.end(), more.begin(), more.end());
 }
 
@@ -103,7 +103,7 @@ Word binary(const FilterRule& rule) {
 }
 
 // "-I INPUT 3", or "-A INPUT" for what is to stand behind the last rule, before the policy.
-Words place(const FilterRule& rule) {
+CommandWords place(const FilterRule& rule) {
   const Word chain = slot(Slot::kFilterName, rule.chain);
   if (rule.is_policy || rule.handle <= 0) return {"-A", chain};
   return {"-I", chain, number(rule.handle)};
@@ -114,7 +114,7 @@ Remedy iptables_remedy(const FilterRule& rule, const std::vector<Pass>& all, con
   Remedy remedy;
   for (const Pass& pass : all) {
     for (const Ranges& part : split_ranges(ranges, 15)) {
-      Words words = {binary(rule), "-w", "-t", slot(Slot::kFilterName, rule.table)};
+      CommandWords words = {binary(rule), "-w", "-t", slot(Slot::kFilterName, rule.table)};
       append(words, place(rule));
       append(words, {"-s", address(pass.source), "-d", address(pass.destination), "-p", "tcp"});
       if (pass.answers_only) append(words, {"!", "--syn"});
@@ -135,7 +135,7 @@ Remedy ebtables_remedy(const FilterRule& rule, const std::vector<Pass>& all, con
   for (const Pass& pass : all) {
     for (const auto& range : ranges) {
       const Word ip = pass.v6 ? Word("--ip6-") : Word("--ip-");
-      Words words = {binary(rule), "-t", slot(Slot::kFilterName, rule.table)};
+      CommandWords words = {binary(rule), "-t", slot(Slot::kFilterName, rule.table)};
       append(words, place(rule));
       append(words,
              {"-p", pass.v6 ? Word("IPv6") : Word("IPv4"), ip + "source", address(pass.source),
@@ -190,35 +190,35 @@ Remedy without_tc_filter(const FilterRule& rule) {
 // fixed places, which options of the IP header would move.
 Command tc_filter(const FilterRule& rule, const Pass& pass, std::pair<int, int> value_and_mask) {
   const Word ip = pass.v6 ? Word("ip6") : Word("ip");
-  Words words = {"tc",
-                 "filter",
-                 "add",
-                 "dev",
-                 slot(Slot::kInterface, rule.device),
-                 tc_hook(rule),
-                 "protocol",
-                 pass.v6 ? Word("ipv6") : Word("ip"),
-                 "pref",
-                 number(rule.handle - 1),
-                 "u32",
-                 "match",
-                 ip,
-                 "src",
-                 address(pass.source),
-                 "match",
-                 ip,
-                 "dst",
-                 address(pass.destination),
-                 "match",
-                 ip,
-                 "protocol",
-                 "6",
-                 "0xff",
-                 "match",
-                 ip,
-                 pass.to_ports ? Word("dport") : Word("sport"),
-                 number(value_and_mask.first),
-                 number(value_and_mask.second, 0, 0xffff, 16)};
+  CommandWords words = {"tc",
+                        "filter",
+                        "add",
+                        "dev",
+                        slot(Slot::kInterface, rule.device),
+                        tc_hook(rule),
+                        "protocol",
+                        pass.v6 ? Word("ipv6") : Word("ip"),
+                        "pref",
+                        number(rule.handle - 1),
+                        "u32",
+                        "match",
+                        ip,
+                        "src",
+                        address(pass.source),
+                        "match",
+                        ip,
+                        "dst",
+                        address(pass.destination),
+                        "match",
+                        ip,
+                        "protocol",
+                        "6",
+                        "0xff",
+                        "match",
+                        ip,
+                        pass.to_ports ? Word("dport") : Word("sport"),
+                        number(value_and_mask.first),
+                        number(value_and_mask.second, 0, 0xffff, 16)};
   if (pass.answers_only) {
     append(words, {"match", "u8", "0x10", "0x10", "at", pass.v6 ? Word("53") : Word("33")});
   }
@@ -261,7 +261,7 @@ std::optional<Remedy> ufw_remedy(const FilterRule& rule, const Pass& pass, const
   if (pass.answers_only) return std::nullopt;  // ufw lets answers pass by itself, before all this
   Remedy remedy;
   for (const Ranges& part : split_ranges(ranges, 15)) {
-    Words words = {"ufw"};
+    CommandWords words = {"ufw"};
     if (user) words.emplace_back("prepend");
     append(words, {"allow", pass.incoming ? Word("in") : Word("out"), "proto", "tcp", "from",
                    address(pass.source), "to", address(pass.destination), "port",
@@ -295,7 +295,7 @@ std::optional<Remedy> firewalld_remedy(const FilterRule& rule, const Pass& pass,
   if (!zone.empty() && !fits(Slot::kNftName, zone)) return std::nullopt;
   Remedy remedy;
   for (const auto& range : ranges) {
-    Words words = {"firewall-cmd"};
+    CommandWords words = {"firewall-cmd"};
     if (!zone.empty()) words.push_back("--zone=" + slot(Slot::kNftName, zone));
     Word line = "--add-rich-rule=rule" +
                 (before_denials ? Word(" priority=\"-32768\"") : Word("")) + " family=\"" +

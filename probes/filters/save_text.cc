@@ -4,6 +4,7 @@
 #include <sstream>
 #include <utility>
 
+#include "core/lower_case.h"
 #include "probes/filters/net_values.h"
 #include "probes/filters/parse_limits.h"
 

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int64_t kLookMs = 2000;                // for an answer: what is read takes milliseconds
+constexpr int64_t kLookAgainMs = 2000;           // for an answer: what is read takes milliseconds
 constexpr int64_t kStartAgainNs = 10 * kSecond;  // from one try to the next
 
 // One look at one host, and what is known of it so far.
@@ -27,7 +27,7 @@ class LiveLooker {
   LiveHost look() {
     if (agent_ == nullptr) return history_.lost(watched_.host.unreachable);
     if (lost_) start_again();
-    const Expected<Json> reply = agent_->call("watch", params_, Deadline::after_ms(kLookMs));
+    const Expected<Json> reply = agent_->call("watch", params_, Deadline::after_ms(kLookAgainMs));
     if (!reply) {
       // Without a cause only this answer is missing.
       lost_ = !reply.error().cause.empty();

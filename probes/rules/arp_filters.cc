@@ -2,17 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
 #include <optional>
 #include <sstream>
 
+#include "core/lower_case.h"
+
 namespace plumbline {
 namespace {
-
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
 
 // What a rule of ebtables or arptables may consist of besides values; -j drops, or there would be
 // nothing to take out. Options that do something else than match are none of these.
@@ -79,7 +75,7 @@ std::optional<Command> delete_command(const FilterRule& rule) {
 
 bool stops_arp(const FilterRule& rule) {
   if (rule.action != "drop" || rule.is_policy) return false;
-  const std::string text = lower(rule.text);
+  const std::string text = lower_case(rule.text);
   const bool named = rule.family == "arp" || text.find("arp") != std::string::npos ||
                      text.find("0x0806") != std::string::npos;
   return named && (rule.family == "arp" || rule.family == "bridge" || rule.family == "netdev" ||

@@ -1,16 +1,14 @@
 #include "probes/rules/host_common.h"
 
 #include <algorithm>
-#include <cctype>
+
+#include "core/lower_case.h"
 
 namespace plumbline {
 namespace {
 
 bool same_mac(const std::string& a, const std::string& b) {
-  return !a.empty() && std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    return std::tolower(static_cast<unsigned char>(x)) ==
-           std::tolower(static_cast<unsigned char>(y));
-  });
+  return !a.empty() && lower_case(a) == lower_case(b);
 }
 
 }  // namespace

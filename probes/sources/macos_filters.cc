@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <cctype>
 
 #include "core/host/host_parse.h"
+#include "core/lower_case.h"
 #include "core/number.h"
 #include "probes/sources/filter_sources.h"
 #include "probes/sources/macos_sources.h"
@@ -9,13 +9,6 @@
 
 namespace plumbline {
 namespace {
-
-std::string lower(const std::string& text) {
-  std::string out = text;
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
 
 // "Firewall is enabled. (State = 1)": the number is the same in all languages.
 std::optional<int64_t> state_number(const std::string& text) {
@@ -31,7 +24,7 @@ std::optional<int64_t> state_number(const std::string& text) {
 // By the last word of the sentence: "Firewall stealth mode is on", "... block all state set to
 // disabled.". Sentences of managed Macs have such words in their middle.
 std::optional<bool> on_or_off(const std::string& text) {
-  const std::string line = lower(first_line(text));
+  const std::string line = lower_case(first_line(text));
   const size_t end = line.find_last_of("abcdefghijklmnopqrstuvwxyz");
   if (end == std::string::npos) return std::nullopt;
   // npos + 1 is the begin of the line.

@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <cctype>
 #include <map>
 
 #include "core/host/host_parse.h"
 #include "core/json.h"
+#include "core/lower_case.h"
 #include "core/number.h"
 #include "probes/sources/json_read.h"
 #include "probes/sources/macos_sources.h"
@@ -59,16 +59,9 @@ void read_counters(const Words& words, const Words& titles, const Places& places
 
 // ---- networksetup ----
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
 // The names of ports are translated and can be changed; what stays are trade marks and "LAN".
 std::string kind_of_port(const std::string& title) {
-  const std::string name = lower(title);
+  const std::string name = lower_case(title);
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
   if (has("wi-fi") || has("wifi") || has("wlan") || has("airport")) return "wifi";
   if (has("ethernet") || has(" lan")) return "ethernet";  // "Thunderbolt Ethernet" too

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cctype>
 #include <map>
 #include <utility>
 
 #include "core/host/host_parse.h"
 #include "core/host/ip.h"
+#include "core/lower_case.h"
 #include "core/number.h"
 #include "probes/sources/macos_sources.h"
 #include "probes/sources/text_lines.h"
@@ -41,7 +41,7 @@ std::string kind_of_name(std::string_view name) {
 }
 
 // What stands between '<' and '>': "UP,BROADCAST" -> {"UP", "BROADCAST"}.
-Words flags_of(std::string_view text) {
+Words words_of_flags(std::string_view text) {
   Words out;
   const size_t open = text.find('<');
   if (open == std::string_view::npos) return out;
@@ -126,9 +126,7 @@ std::optional<int64_t> speed_of_medium(std::string_view word) {
   const size_t digits = std::min(word.find_first_not_of("0123456789"), word.size());
   const auto number = parse_whole(word.substr(0, digits));
   if (!number || *number <= 0 || *number > 1'000'000) return std::nullopt;
-  std::string rest(word.substr(digits));
-  std::transform(rest.begin(), rest.end(), rest.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string rest = lower_case(word.substr(digits));
   const bool giga = rest.rfind("gbase", 0) == 0;
   if (!giga && rest.rfind("base", 0) != 0) return std::nullopt;
   return *number * (giga ? 1'000'000'000 : 1'000'000);
@@ -143,7 +141,7 @@ void read_media(std::string_view line, InterfaceEvidence& out) {
   for (const std::string_view word : words) {
     if (const auto speed = speed_of_medium(word)) out.speed_bps = speed;
   }
-  const Words options = flags_of(line);
+  const Words options = words_of_flags(line);
   if (has(options, "full-duplex")) out.duplex = "full";
   if (has(options, "half-duplex")) out.duplex = "half";
   if (out.speed_bps && out.kind == "unknown") out.kind = "ethernet";
@@ -195,7 +193,7 @@ class IfconfigReader {
     if (interfaces_.size() >= kMostInterfaces || !seen_.emplace(out.name, true).second) return;
     open_ = true;
     out.kind = kind_of_name(out.name);
-    const Words flags = flags_of(line);
+    const Words flags = words_of_flags(line);
     const auto mtu = parse_whole(word_after(words_of(line), "mtu"));
     if (mtu && *mtu > 0 && *mtu <= 1'000'000) out.mtu = static_cast<int>(*mtu);
     out.up = has(flags, "UP");
@@ -228,7 +226,7 @@ class IfconfigReader {
       const std::string_view parent = word_after(words, "interface:");
       if (parent != "<none>") out.parent = parent;
     } else if (key == "member:" && words.size() >= 2) {
-      add_member(words[1], false, has(flags_of(line), "PRIVATE"));
+      add_member(words[1], false, has(words_of_flags(line), "PRIVATE"));
     } else if (key == "bond" && words.size() >= 3 && words[1] == "interfaces:") {
       for (size_t i = 2; i < words.size(); ++i) add_member(words[i], true, false);
       member_ = nullptr;

@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <cctype>
 
 #include "core/host/host_parse.h"
+#include "core/lower_case.h"
 #include "core/number.h"
 #include "probes/sources/macos_sources.h"
 #include "probes/sources/text_lines.h"
@@ -126,9 +126,7 @@ Status parse_local_host_name(const std::string& text, HostEvidence& host) {
 
 // "enabled" or "disabled"; the tool only exists where there may be RDMA.
 Status parse_rdma_ctl(const std::string& text, HostEvidence& host) {
-  std::string words(text);
-  std::transform(words.begin(), words.end(), words.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string words = lower_case(text);
   const bool off = words.find("disabled") != std::string::npos;
   if (!off && words.find("enabled") == std::string::npos) {
     return fail(ErrorCode::kProtocol, "rdma_ctl said neither enabled nor disabled");

@@ -43,10 +43,6 @@ struct Suite {
   }
 };
 
-std::string or_none(const std::string& reason) {
-  return reason.empty() ? "no reason recorded" : reason;
-}
-
 TestCase case_of(const Item& item, bool several_runs) {
   const Measurement& m = item.record->measurement;
   TestCase one;
@@ -55,7 +51,7 @@ TestCase case_of(const Item& item, bool several_runs) {
   one.seconds = static_cast<double>(std::max<int64_t>(0, m.elapsed_ns)) / 1e9;
   const std::string causes = join(item.record->noise.causes, ", ");
   one.type = m.cause.empty() ? to_string(m.outcome) : m.cause;
-  one.message = or_none(m.reason);
+  one.message = reason_text(m.reason);
   switch (item.verdict) {
     case Verdict::kClean:
       if (verified_count(m)) one.output = verified_text(m);
@@ -80,7 +76,7 @@ TestCase case_of(const Item& item, bool several_runs) {
         if (!m.reason.empty()) one.message += ": " + m.reason;
       } else {
         one.type = "invalid";
-        one.message = "the number means nothing: " + or_none(causes);
+        one.message = "the number means nothing: " + reason_text(causes);
       }
       break;
   }
@@ -108,7 +104,7 @@ TestCase case_of(const Check& check, const Standings& standings) {
   one.name = check.key.empty() ? check.id : check.key;
   one.type = check.id;
   const Standing standing = standings.of(check);
-  const std::string said = fmt::format("{}: {}", to_string(standing), or_none(check.reason));
+  const std::string said = fmt::format("{}: {}", to_string(standing), reason_text(check.reason));
   switch (standing) {
     case Standing::kPass:
       one.output = check.reason;
@@ -125,7 +121,7 @@ TestCase case_of(const Check& check, const Standings& standings) {
       one.result = Result::kSkipped;
       break;
   }
-  one.message = standing == Standing::kFail ? or_none(check.reason) : said;
+  one.message = standing == Standing::kFail ? reason_text(check.reason) : said;
   return one;
 }
 
@@ -141,9 +137,9 @@ TestCase case_of(const Finding& finding) {
     text += (text.empty() ? "remedy: " : "; remedy: ") + finding.remedy.text();
   if (finding.outcome == Severity::kFail) {
     one.result = Result::kFailure;
-    one.message = or_none(text);
+    one.message = reason_text(text);
   } else {
-    one.output = std::string(to_string(finding.outcome)) + ": " + or_none(text);
+    one.output = std::string(to_string(finding.outcome)) + ": " + reason_text(text);
   }
   return one;
 }
@@ -157,7 +153,7 @@ TestCase case_of(const RuleVerdict& rule) {
   } else {
     one.result = Result::kFailure;
     one.type = "rule";
-    one.message = or_none(rule.message);
+    one.message = reason_text(rule.message);
   }
   return one;
 }

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "core/lower_case.h"
 #include "core/number.h"
 #include "reports/text.h"
 
@@ -19,7 +20,7 @@ std::string letters_of(std::string_view name) {
   std::string out;
   for (const char c : name) {
     const int letter = static_cast<unsigned char>(c);
-    if (std::isalpha(letter) != 0) out += static_cast<char>(std::tolower(letter));
+    if (std::isalpha(letter) != 0) out += lower_case(c);
   }
   return out;
 }
@@ -118,7 +119,7 @@ void set_op(std::string_view name, Record& record) {
   for (const char c : clean(name.substr(0, 100))) {
     const int letter = static_cast<unsigned char>(c);
     if (std::isalnum(letter) != 0) {
-      cell.op += static_cast<char>(std::tolower(letter));
+      cell.op += lower_case(c);
     } else if (!cell.op.empty() && cell.op.back() != '_') {
       cell.op += '_';
     }

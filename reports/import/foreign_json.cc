@@ -8,6 +8,7 @@
 #include "core/json.h"
 #include "core/json_scan.h"
 #include "core/json_trouble.h"
+#include "core/lower_case.h"
 #include "reports/import/foreign.h"
 #include "reports/text.h"
 
@@ -51,10 +52,7 @@ size_t copy_word(std::string_view text, size_t at, std::string& out) {
     out += '"' + word + '"';
     return at;
   }
-  std::string lower = word;
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
-    return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  });
+  std::string lower = lower_case(word);
   if (lower.front() == '-' || lower.front() == '+') lower.erase(0, 1);
   const bool no_number = lower == "nan" || lower == "inf" || lower == "infinity";
   out += no_number ? "null" : word;

@@ -12,7 +12,7 @@ namespace plumbline {
 namespace {
 
 // "%2F" back to "/".
-std::string unescaped(std::string_view text) {
+std::string percent_decoded(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
     const auto digit = [&](size_t at) {
@@ -91,13 +91,13 @@ void take_benchmark_name(const std::string& full, Record& record) {
     const std::string part = full.substr(begin, end - begin);
     begin = end + 1;
     if (std::exchange(first, false)) {
-      cell.op = unescaped(part);
+      cell.op = percent_decoded(part);
       continue;
     }
     const size_t colon = part.find(':');
     const bool known =
-        colon != std::string::npos &&
-        take_part(unescaped(part.substr(0, colon)), unescaped(part.substr(colon + 1)), record);
+        colon != std::string::npos && take_part(percent_decoded(part.substr(0, colon)),
+                                                unescaped(part.substr(colon + 1)), record);
     if (known || is_setting(part)) continue;
     arguments += (arguments.empty() ? "" : "/") + part;
   }

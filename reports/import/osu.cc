@@ -18,7 +18,7 @@ bool is_osu(std::string_view start) {
   return start.rfind("# OSU ", 0) == 0 || start.find("\n# OSU ") != std::string_view::npos;
 }
 
-struct Block {
+struct OsuBlock {
   std::string title;    // "Allreduce Latency"
   std::string version;  // "7.1"
   std::string type;     // "MPI_FLOAT"
@@ -27,8 +27,8 @@ struct Block {
 };
 
 // "# OSU MPI-CUDA Allreduce Latency Test v7.1" -> "Allreduce Latency", "7.1".
-Block block_of(std::string_view line) {
-  Block block;
+OsuBlock block_of(std::string_view line) {
+  OsuBlock block;
   std::string text = text_behind(line, "# OSU ");
   const size_t test = text.rfind(" Test");
   if (test != std::string::npos) {
@@ -88,7 +88,7 @@ std::string our_type(const std::string& name, bool reduces) {
 }
 
 // Sets operation and ranks; what the number of ranks is needed for and missing is an error.
-Status set_meaning(const ImportFile& file, size_t line, const Block& block, Record& record,
+Status set_meaning(const ImportFile& file, size_t line, const OsuBlock& block, Record& record,
                    double& time_factor, double& rate_factor) {
   for (const Meaning& row : kPointToPoint) {
     if (block.title != row.title) continue;
@@ -145,14 +145,14 @@ bool take_value(const std::string& column, double value, double time_factor, dou
 
 // Said at the first row of each block.
 void say_unread(const ImportFile& file, size_t line, const std::vector<std::string>& unread,
-                Block& block, ImportResult& out) {
+                OsuBlock& block, ImportResult& out) {
   if (std::exchange(block.said, true) || unread.empty()) return;
   out.notes.push_back(at_line(file, line) +
                       fmt::format("columns without a place in a record are left out: {}",
                                   clean(join(unread, ", "))));
 }
 
-Status take_osu_row(const ImportFile& file, size_t line, Block& block,
+Status take_osu_row(const ImportFile& file, size_t line, OsuBlock& block,
                     const std::vector<std::string_view>& words, ImportResult& out) {
   Record record = imported_record("osu", block.version);
   double time_factor = 1, rate_factor = 1;
@@ -193,7 +193,7 @@ Status take_osu_row(const ImportFile& file, size_t line, Block& block,
 }
 
 Status read_osu(const ImportFile& file, ImportResult& out) {
-  Block block;
+  OsuBlock block;
   Status status;
   each_line(file.text, [&](size_t number, std::string_view line) {
     if (!status || line.empty()) return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/lower_case.h"
 #include "reports/import/foreign.h"
 
 namespace plumbline {
@@ -16,7 +17,7 @@ std::optional<double> perftest_unit(const std::string& unit) {
 Status add_perftest_row(const ImportFile& file, const PerftestRow& row, ImportResult& out) {
   std::string test;  // "rdma_write_bw_test"
   for (const char c : row.test) {
-    test += c == ' ' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    test += c == ' ' ? '_' : lower_case(c);
   }
   const auto is = [&](const char* part) { return test.find(part) != std::string::npos; };
   const std::string verb = is("read")     ? "read"

@@ -1,8 +1,8 @@
 #include "reports/publish/plain_text.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "core/lower_case.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -54,7 +54,7 @@ std::string hidden_in(std::string_view text) {
   std::replace(plain.begin(), plain.end(), '\n', ' ');
   if (has_invisible(plain)) return "holds an invisible character";
   if (clean(plain) != plain) return "holds a control character";
-  for (char& c : plain) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  plain = lower_case(plain);
   for (const char* link : {"://", "www.", "mailto:", "xmpp:"}) {
     if (plain.find(link) != std::string::npos) return "holds a link";
   }

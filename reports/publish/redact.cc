@@ -4,16 +4,11 @@
 #include <array>
 #include <cctype>
 
+#include "core/lower_case.h"
 #include "reports/publish/redact_scan.h"
 
 namespace plumbline {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
 
 bool is_alnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
@@ -45,13 +40,13 @@ bool is_product(const std::string& name) {
 }  // namespace
 
 void Redactor::learn(const std::string& kind, const std::string& name, const std::string& key) {
-  if (name.empty() || lower(name) == "localhost") return;
+  if (name.empty() || lower_case(name) == "localhost") return;
   if (name.find_first_not_of("0123456789") == std::string::npos) return;  // a number is no name
-  names_.insert_or_assign(lower(name), Name{kind, lower(key)});
+  names_.insert_or_assign(lower_case(name), Name{kind, lower_case(key)});
 }
 
 void Redactor::learn_host(const std::string& name, const std::string& as) {
-  const auto known = names_.find(lower(as.empty() ? name : as));
+  const auto known = names_.find(lower_case(as.empty() ? name : as));
   if (as.empty() && known != names_.end()) return;
   const std::string key = known == names_.end() ? (as.empty() ? name : as) : known->second.key;
   learn("host", name, key);
@@ -70,12 +65,12 @@ void Redactor::learn_host(const std::string& name, const std::string& as) {
 
 std::string Redactor::host(const std::string& name) {
   learn_host(name);
-  const auto known = names_.find(lower(name));
-  return ordinal("host", known == names_.end() ? lower(name) : known->second.key, name);
+  const auto known = names_.find(lower_case(name));
+  return ordinal("host", known == names_.end() ? lower_case(name) : known->second.key, name);
 }
 
 void Redactor::learn_user(const std::string& name) {
-  if (name != "root" && names_.count(lower(name)) == 0) learn("user", name, name);
+  if (name != "root" && names_.count(lower_case(name)) == 0) learn("user", name, name);
 }
 
 void Redactor::learn_from(const std::string& text) {
@@ -100,13 +95,13 @@ void Redactor::learn_from(const std::string& text) {
 std::string Redactor::ordinal(const std::string& kind, const std::string& key,
                               const std::string& what) {
   std::map<std::string, std::string>& known = ordinals_[kind];
-  const auto [it, is_new] = known.emplace(lower(key), kind + std::to_string(known.size() + 1));
+  const auto [it, is_new] = known.emplace(lower_case(key), kind + std::to_string(known.size() + 1));
   if (is_new) said_.push_back(what + " -> " + it->second);
   return it->second;
 }
 
 std::string Redactor::address(const std::string& kind, const std::string& what) {
-  const auto known = names_.find(lower(what));  // a host that is known by its address
+  const auto known = names_.find(lower_case(what));  // a host that is known by its address
   if (known == names_.end()) return ordinal(kind, what, what);
   return ordinal(known->second.kind, known->second.key, what);
 }
@@ -151,7 +146,7 @@ const std::pair<const std::string, Redactor::Name>* Redactor::name_at(const std:
 }
 
 std::string Redactor::without_names(const Marked& marked, TextFrom from) {
-  std::string folded = lower(marked.text);
+  std::string folded = lower_case(marked.text);
   for (size_t i = 0; i < folded.size(); ++i) {
     if (marked.done[i] != ' ') folded[i] = '\0';  // an ordinal is nobody's name
   }
@@ -172,7 +167,7 @@ std::string Redactor::without_names(const Marked& marked, TextFrom from) {
 }
 
 std::vector<NameInText> Redactor::names_in(std::string_view typed) const {
-  const std::string folded = lower(typed);
+  const std::string folded = lower_case(typed);
   std::vector<NameInText> found;
   for (size_t at = 0; at < folded.size();) {
     const auto* best = name_at(folded, at, TextFrom::kTyped);
@@ -184,7 +179,7 @@ std::vector<NameInText> Redactor::names_in(std::string_view typed) const {
   return found;
 }
 
-void Redactor::keep(const std::string& word) { kept_.insert(lower(word)); }
+void Redactor::keep(const std::string& word) { kept_.insert(lower_case(word)); }
 
 std::string Redactor::text(std::string_view original, TextFrom from) {
   // Addresses first: a name may be a part of one ("cc" of a MAC), and a path may hold one.

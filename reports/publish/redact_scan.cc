@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/host/ip.h"
+#include "core/lower_case.h"
 
 namespace plumbline {
 namespace {
@@ -35,9 +36,8 @@ bool has_letter(std::string_view text) {
 // Whether `word` stands there in any case.
 bool stands_at(std::string_view text, size_t at, std::string_view word) {
   if (at > text.size() || text.size() - at < word.size()) return false;
-  return std::equal(
-      word.begin(), word.end(), text.begin() + static_cast<std::ptrdiff_t>(at),
-      [](char a, char b) { return a == std::tolower(static_cast<unsigned char>(b)); });
+  return std::equal(word.begin(), word.end(), text.begin() + static_cast<std::ptrdiff_t>(at),
+                    [](char a, char b) { return a == lower_case(b); });
 }
 
 bool is_ipv6(std::string_view word) { return is_v6(word) && parse_ip(word); }

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <functional>
 #include <set>
 
 #include "core/json.h"
+#include "core/lower_case.h"
 #include "reports/links/link_kinds.h"
 #include "reports/publish/results_rows.h"
 #include "reports/publish/wide.h"
@@ -25,10 +25,7 @@ const json& content_of(const BundleReport& bundle) { return (*bundle.document)["
 std::string safe(const std::string& text) {
   std::string out = markdown_escape(text);
   for (const std::string_view trigger : {"@", "://", "www."}) {
-    const auto same = [](char a, char b) {
-      return std::tolower(static_cast<unsigned char>(a)) ==
-             std::tolower(static_cast<unsigned char>(b));
-    };
+    const auto same = [](char a, char b) { return lower_case(a) == lower_case(b); };
     for (size_t at = 0;; ++at) {
       const auto found = std::search(out.begin() + static_cast<std::ptrdiff_t>(at), out.end(),
                                      trigger.begin(), trigger.end(), same);

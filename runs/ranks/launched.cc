@@ -20,7 +20,7 @@
 namespace plumbline {
 namespace {
 
-constexpr int kStopPoliteMs = 300;
+constexpr int kLaunchedStopMs = 300;
 
 JoinRequest own_request(const LauncherPlace& place, const LaunchCall& call) {
   const HostFacts facts = read_host_facts();
@@ -196,7 +196,7 @@ Launched::~Launched() {
     static_cast<void>(
         remote->write_line(encode(DismissMessage{}), Deadline::after_ms(kFarewellMs)));
   }
-  if (wires) wires->stop(kStopPoliteMs);
+  if (wires) wires->stop(kLaunchedStopMs);
 }
 
 Expected<std::unique_ptr<Launched>> lead_launch(const LauncherPlace& place, const LaunchCall& call,

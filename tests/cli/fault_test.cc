@@ -19,7 +19,7 @@ namespace plumbline {
 namespace {
 
 // Three ranks, cells of a few hundred ms, a watchdog of two seconds.
-std::string scenario(int port_base) {
+std::string fault_scenario(int port_base) {
   return R"({
   "plumbline": 1, "question": "Does it survive?", "hosts": {"local": 3}, "roofs": false, "probes": [],
   "launch": {"port_base": )" +
@@ -34,7 +34,7 @@ std::string scenario(int port_base) {
 class Fault : public testing::Test {
  protected:
   void start(int port_base) {
-    folder_.write("scenario.json", scenario(port_base));
+    folder_.write("scenario.json", fault_scenario(port_base));
     program_.emplace(
         plumbline_argv({"run", folder_.path("scenario.json"), "--out", folder_.path("out")}));
     ASSERT_TRUE(program_->wait_for_children(3)) << program_->err();

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint32_t kSeed = 20261120;
 
-World memory_world(int ranks, const WireShape& wire) {
+World memory_ranks(int ranks, const WireShape& wire) {
   return make_memory_groups(ranks, channel_options_for(wire), {0, true}, wire.buffer_bytes);
 }
 
@@ -41,7 +41,7 @@ TEST(Collectives, AllPairsOfTheMatrix) {
   RecordProperty("seed", static_cast<int>(kSeed));
   RecordProperty("cases", static_cast<int>(rows.size()));
   EXPECT_GT(rows.size(), 150u);
-  EXPECT_EQ(run_matrix(matrix, rows, memory_world, kSeed), "") << "seed " << kSeed;
+  EXPECT_EQ(run_matrix(matrix, rows, memory_ranks, kSeed), "") << "seed " << kSeed;
 }
 
 TEST(Collectives, FullCross) {
@@ -52,7 +52,7 @@ TEST(Collectives, FullCross) {
   const CollectiveMatrix matrix(9);
   const auto valid = [&](const CoveringRow& row) { return matrix.valid(row); };
   const std::vector<CoveringRow> rows = full_cross(matrix.axes(), valid);
-  EXPECT_EQ(run_matrix(matrix, rows, memory_world, kSeed), "");
+  EXPECT_EQ(run_matrix(matrix, rows, memory_ranks, kSeed), "");
 }
 
 // Numbers whose sum depends on the order of addition.
@@ -70,7 +70,7 @@ std::vector<T> random_numbers(int rank, size_t count) {
 template <typename T>
 void expect_identical_bits(const std::string& algorithm, DType dtype, RedOp redop, int ranks,
                            size_t count, bool in_place) {
-  World world = memory_world(ranks, kWireShapes[1]);
+  World world = memory_ranks(ranks, kWireShapes[1]);
   std::vector<std::vector<T>> results(world.size(), std::vector<T>(count));
   OperationSpec spec;
   spec.algorithm = algorithm;

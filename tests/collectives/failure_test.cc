@@ -23,7 +23,7 @@ World failing_world(int ranks, const std::string& fault = "",
                             });
 }
 
-OperationSpec allreduce(uint64_t count) {
+OperationSpec sums(uint64_t count) {
   OperationSpec spec;
   spec.count = count;
   return spec;
@@ -44,7 +44,7 @@ std::vector<Error> failures(World& world, int64_t deadline_ms,
         executor.run(**plan, operand.in(0), operand.out(0), Deadline::after_ms(deadline_ms));
     // A rank that had all it needed may be through; it learns of the fault in its next operation.
     while (status && running.load() == static_cast<int>(world.size())) std::this_thread::yield();
-    auto next = executor.prepare(allreduce(1));
+    auto next = executor.prepare(sums(1));
     std::vector<float> one(1);
     if (status) status = executor.run(**next, one.data(), one.data(), Deadline::after_ms(100));
     --running;
@@ -86,7 +86,7 @@ TEST(Failure, DivergentCallsAreNamed) {
     for (int ranks : {2, 3, 4}) {
       World world = failing_world(ranks);
       const auto errors = failures(world, 2500, [&](int rank) {
-        OperationSpec spec = allreduce(1000);
+        OperationSpec spec = sums(1000);
         spec.algorithm = "recursive_doubling";
         if (rank == 1) {
           spec.algorithm = "auto";
@@ -142,7 +142,7 @@ std::vector<Error> with_absent_rank(World& world, const OperationSpec& spec, int
 TEST(Failure, ARankThatNeverCallsIsBlamed) {
   for (const char* algorithm : {"ring", "recursive_doubling", "gather_reduce"}) {
     World world = failing_world(4);
-    OperationSpec spec = allreduce(100'000);
+    OperationSpec spec = sums(100'000);
     spec.algorithm = algorithm;
     const auto errors = with_absent_rank(world, spec, 800);
     EXPECT_TRUE(any_says(errors, "rank 3 is not in any operation"))
@@ -166,7 +166,7 @@ TEST(Failure, ARankThatDiesIsBlamed) {
       return {};
     }
     Executor executor(group, test_kernels());
-    OperationSpec spec = allreduce(1 << 20);
+    OperationSpec spec = sums(1 << 20);
     Operand operand(spec, rank, 3, 1);
     auto plan = executor.prepare(spec);
     const Status started = executor.start(**plan, operand.in(0), operand.out(0));
@@ -186,8 +186,8 @@ TEST(Failure, AbandonedPlansAreNotCalledBack) {
   const auto said = on_every_rank(world, [&](int rank, Group& group) -> std::string {
     Executor executor(group, test_kernels());
     {
-      Operand operand(allreduce(1 << 20), rank, 2, 1);
-      auto plan = executor.prepare(allreduce(1 << 20));
+      Operand operand(sums(1 << 20), rank, 2, 1);
+      auto plan = executor.prepare(sums(1 << 20));
       const Status status = executor.start(**plan, operand.in(0), operand.out(0));
       // The other rank may have given up already.
       if (!status && status.error().code != ErrorCode::kAborted) return status.error().message();
@@ -204,7 +204,7 @@ TEST(Faults, ShortReadsAndWritesChangeNothing) {
       World world = failing_world(3, fault, wire, 4096);
       std::vector<OperationSpec> specs;
       for (const char* algorithm : {"ring", "recursive_doubling", "gather_reduce"}) {
-        OperationSpec spec = allreduce(3001);
+        OperationSpec spec = sums(3001);
         spec.algorithm = algorithm;
         spec.dtype = DType::kF64;
         specs.push_back(spec);
@@ -225,7 +225,7 @@ TEST(Faults, AFlippedBitIsCountedWithoutChecksums) {
   for (const char* algorithm : {"direct", "ring", "recursive_doubling"}) {
     World world = failing_world(2, "flip:rank=1,peer=0,after=2000");
     std::vector<uint64_t> wrong(2);
-    OperationSpec spec = allreduce(4096);
+    OperationSpec spec = sums(4096);
     spec.dtype = DType::kI64;
     spec.algorithm = algorithm;
     const auto said = on_every_rank(world, [&](int rank, Group& group) -> std::string {
@@ -246,7 +246,7 @@ TEST(Faults, AFlippedBitIsCountedWithoutChecksums) {
 
 TEST(Faults, AFlippedBitIsAnErrorWithChecksums) {
   World world = failing_world(2, "flip:rank=1,peer=0,after=2000", kWireShapes[3]);
-  const auto errors = failures(world, 2000, [](int) { return allreduce(4096); });
+  const auto errors = failures(world, 2000, [](int) { return sums(4096); });
   EXPECT_EQ(errors[0].code, ErrorCode::kWrongData) << errors[0].message();
   EXPECT_TRUE(any_says(errors, "checksum"));
 }
@@ -254,7 +254,7 @@ TEST(Faults, AFlippedBitIsAnErrorWithChecksums) {
 TEST(Faults, AStalledStreamIsATimeoutThatNamesThePeer) {
   World world = failing_world(3, "stall:rank=1,peer=2,after=5000");
   const auto errors = failures(world, 500, [](int) {
-    OperationSpec spec = allreduce(100'000);
+    OperationSpec spec = sums(100'000);
     spec.algorithm = "ring";
     return spec;
   });

@@ -15,9 +15,9 @@
 namespace plumbline {
 namespace {
 
-constexpr int64_t kTimeoutMs = 10'000;
+constexpr int64_t kStartTimeoutMs = 10'000;
 
-World world_of(int ranks) {
+World starting_world(int ranks) {
   return make_memory_groups(ranks, channel_options_for(kWireShapes[0]), {0, true}, 1 << 16);
 }
 
@@ -26,15 +26,15 @@ struct Alone {
   int64_t now = 5 * kSecond;
   int leap_in = -1;  // looks from now
   int64_t leap_ns = 0;
-  World world = world_of(1);
+  World world = starting_world(1);
   Executor executor{*world[0], test_kernels()};
-  Exchange exchange{executor, kTimeoutMs};
+  Exchange exchange{executor, kStartTimeoutMs};
   ClockSync clocks{*world[0], [this] {
                      if (leap_in-- == 0) now += leap_ns;
                      return now += 10;
                    }};
   std::unique_ptr<StartSync> start =
-      make_start_sync("window", *world[0], exchange, clocks, kTimeoutMs);
+      make_start_sync("window", *world[0], exchange, clocks, kStartTimeoutMs);
 
   int64_t operation(int64_t takes_ns) {
     EXPECT_TRUE(start->begin());
@@ -148,7 +148,7 @@ struct WindowRun {
 
 WindowRun measure_window(const Cell& cell, const MeasureSettings& settings,
                          const std::function<int64_t(int rank)>& clock) {
-  World world = world_of(cell.ranks);
+  World world = starting_world(cell.ranks);
   WindowRun run;
   run.of_rank.resize(world.size());
   const OptionSet options;

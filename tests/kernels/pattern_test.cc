@@ -12,7 +12,7 @@
 namespace plumbline {
 namespace {
 
-using Bytes = std::vector<std::byte>;
+using PatternBytes = std::vector<std::byte>;
 constexpr size_t kCount = kPatternPeriod;
 
 struct Case {
@@ -37,25 +37,26 @@ class PatternCase : public testing::TestWithParam<Case> {
   size_t size() const { return size_of(dtype()); }
   Pattern make(int ranks, uint32_t seed = 1) const { return {dtype(), redop(), ranks, seed}; }
 
-  Bytes input(const Pattern& pattern, int rank, uint64_t first = 0, size_t count = kCount) const {
-    Bytes data(count * size());
+  PatternBytes input(const Pattern& pattern, int rank, uint64_t first = 0,
+                     size_t count = kCount) const {
+    PatternBytes data(count * size());
     pattern.fill(data.data(), rank, first, count);
     return data;
   }
   // The inputs of `ranks` combined two at a time in a random order, as any algorithm might, and
   // divided by `world` where the operator asks for it.
-  Bytes reduced(const Pattern& pattern, const std::vector<int>& ranks, int world,
-                uint32_t order) const {
-    std::vector<Bytes> parts;
+  PatternBytes reduced(const Pattern& pattern, const std::vector<int>& ranks, int world,
+                       uint32_t order) const {
+    std::vector<PatternBytes> parts;
     parts.reserve(ranks.size());
     for (const int rank : ranks) parts.push_back(input(pattern, rank));
     const KernelSet& kernels = *kernel_sets().front();
     std::mt19937 random(order);
     while (parts.size() > 1) {
       std::swap(parts[random() % parts.size()], parts.back());
-      Bytes last = std::move(parts.back());
+      PatternBytes last = std::move(parts.back());
       parts.pop_back();
-      Bytes& into = parts[random() % parts.size()];
+      PatternBytes& into = parts[random() % parts.size()];
       const bool swap = random() % 2 != 0;
       kernels.reduce(dtype(), redop(), false)(into.data(), swap ? last.data() : into.data(),
                                               swap ? into.data() : last.data(), kCount);
@@ -84,7 +85,7 @@ TEST_P(PatternCase, is_exact_in_any_order) {
   for (const int ranks : kWorlds) {
     const Pattern pattern = make(ranks);
     for (uint32_t order = 0; order < (ranks < 64 ? 5u : 1u); ++order) {
-      const Bytes data = reduced(pattern, everybody(ranks), ranks, order);
+      const PatternBytes data = reduced(pattern, everybody(ranks), ranks, order);
       std::optional<uint64_t> first_wrong = 7;
       ASSERT_EQ(pattern.count_wrong_reduced(data.data(), 0, kCount, &first_wrong), 0u)
           << ranks << " ranks, order " << order << ", element " << *first_wrong;
@@ -96,7 +97,7 @@ TEST_P(PatternCase, is_exact_in_any_order) {
 TEST_P(PatternCase, is_exact_for_every_small_world) {
   for (int ranks = 4; ranks <= 20; ++ranks) {
     const Pattern pattern = make(ranks, 99);
-    const Bytes data = reduced(pattern, everybody(ranks), ranks, 3);
+    const PatternBytes data = reduced(pattern, everybody(ranks), ranks, 3);
     ASSERT_EQ(pattern.count_wrong_reduced(data.data(), 0, kCount), 0u) << ranks << " ranks";
   }
 }
@@ -108,7 +109,7 @@ TEST_P(PatternCase, sees_a_missing_rank) {
     for (const int missing : {ranks / 2, ranks - 1}) {
       std::vector<int> present = everybody(ranks);
       present.erase(present.begin() + missing);
-      const Bytes data = reduced(pattern, present, ranks, 1);
+      const PatternBytes data = reduced(pattern, present, ranks, 1);
       const size_t wrong = pattern.count_wrong_reduced(data.data(), 0, kCount);
       // MIN and MAX show the extreme contribution only; few average in u8 over many ranks.
       const bool few = extreme() || (dtype() == DType::kU8 && redop() == RedOp::kAvg);
@@ -124,12 +125,12 @@ TEST_P(PatternCase, sees_a_rank_counted_twice) {
     for (const int twice : {0, ranks - 1}) {
       std::vector<int> present = everybody(ranks);
       present.push_back(twice);
-      const Bytes more = reduced(pattern, present, ranks, 1);
+      const PatternBytes more = reduced(pattern, present, ranks, 1);
       EXPECT_EQ(pattern.count_wrong_reduced(more.data(), 0, kCount) > 0, !extreme())
           << twice << " of " << ranks;
       // In place of another one: the number of contributions is right.
       present.erase(present.begin() + (twice + 1) % ranks);
-      const Bytes instead = reduced(pattern, present, ranks, 1);
+      const PatternBytes instead = reduced(pattern, present, ranks, 1);
       EXPECT_GT(pattern.count_wrong_reduced(instead.data(), 0, kCount), 0u)
           << twice << " of " << ranks;
     }
@@ -141,7 +142,7 @@ TEST_P(PatternCase, tells_ranks_apart) {
     const Pattern pattern = make(ranks);
     const bool little_room = dtype() == DType::kU8 && redop() == RedOp::kAvg && ranks > 9;
     for (const int other : {1, ranks / 2, ranks - 1}) {
-      const Bytes data = input(pattern, other);
+      const PatternBytes data = input(pattern, other);
       EXPECT_EQ(pattern.count_wrong_copy(data.data(), other, 0, kCount), 0u);
       EXPECT_GT(pattern.count_wrong_copy(data.data(), 0, 0, kCount),
                 little_room ? 0 : kCount * 2 / 5)
@@ -153,8 +154,8 @@ TEST_P(PatternCase, tells_ranks_apart) {
 TEST_P(PatternCase, sees_each_flipped_bit_where_it_is) {
   const Pattern pattern = make(3);
   constexpr uint64_t kFirst = 5000;
-  Bytes copy = input(pattern, 2, kFirst, 2 * kCount);
-  Bytes result = reduced(pattern, everybody(3), 3, 1);
+  PatternBytes copy = input(pattern, 2, kFirst, 2 * kCount);
+  PatternBytes result = reduced(pattern, everybody(3), 3, 1);
   for (const size_t bit : {size_t{0}, 8 * size() - 1, 8 * size() * (kCount - 1),
                            8 * size() * 4098 + 7, 8 * size() * kCount / 2 + 3}) {
     const std::byte mask{static_cast<unsigned char>(1u << (bit % 8))};
@@ -181,7 +182,7 @@ TEST_P(PatternCase, sees_chunks_shifted_by_powers_of_two) {
   const Pattern pattern = make(2);
   for (int power = 0; power < 40; ++power) {
     const uint64_t shift = uint64_t{1} << power;
-    const Bytes data = input(pattern, 1, shift);
+    const PatternBytes data = input(pattern, 1, shift);
     EXPECT_EQ(pattern.count_wrong_copy(data.data(), 1, shift, kCount), 0u);
     EXPECT_GT(pattern.count_wrong_copy(data.data(), 1, 0, kCount), kCount / 2) << shift;
   }
@@ -191,8 +192,8 @@ TEST_P(PatternCase, sees_stale_data_of_another_seed) {
   for (const int ranks : {1, 2, 9, 64}) {
     for (const uint32_t seed : {0u, 1u, 0x7fffffffu}) {
       const Pattern before = make(ranks, seed), now = make(ranks, seed + 1);
-      const Bytes copy = input(before, 0);
-      const Bytes result = reduced(before, everybody(ranks), ranks, 1);
+      const PatternBytes copy = input(before, 0);
+      const PatternBytes result = reduced(before, everybody(ranks), ranks, 1);
       const bool little_room = dtype() == DType::kU8 && redop() == RedOp::kAvg && ranks > 9;
       EXPECT_GT(now.count_wrong_copy(copy.data(), 0, 0, kCount), little_room ? 0 : kCount * 2 / 5);
       EXPECT_GT(now.count_wrong_reduced(result.data(), 0, kCount), kCount / 3) << ranks;
@@ -205,8 +206,8 @@ TEST_P(PatternCase, fills_and_verifies_in_any_pieces) {
   const Pattern pattern = make(2);
   constexpr size_t kTotal = 3 * kPatternPeriod + 17;
   constexpr uint64_t kFirst = (uint64_t{1} << 33) + 12345;
-  const Bytes whole = input(pattern, 1, kFirst, kTotal);
-  Bytes pieces(whole.size(), std::byte{0x5a});
+  const PatternBytes whole = input(pattern, 1, kFirst, kTotal);
+  PatternBytes pieces(whole.size(), std::byte{0x5a});
   std::mt19937 random(2);
   for (size_t at = 0; at < kTotal;) {
     const size_t count = std::min<size_t>(random() % 5000, kTotal - at);

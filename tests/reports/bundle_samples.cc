@@ -9,7 +9,7 @@ namespace plumbline::samples {
 namespace {
 
 // In pieces, so that no file of the repository names a home.
-const std::string kHome = "/home/", kUsers = "/Users/";
+const std::string kSampleHome = "/home/", kUsers = "/Users/";
 constexpr const char* kSecret = "hunter2-TOKEN";
 
 HostFacts host(const std::string& name, const std::string& boot, const std::string& ip) {
@@ -98,13 +98,13 @@ Record cell(const std::string& kind, const std::string& op, uint64_t bytes, int6
   e.options = {{"chunk_bytes", {"256Ki", "flag"}},
                {"spin_us", {"100", "env PLUMBLINE_SPIN_US"}},
                {"ifname", {"br-Acme", "flag"}},
-               {"ssh_config", {kHome + "annette/.ssh/config", "flag"}},
+               {"ssh_config", {kSampleHome + "annette/.ssh/config", "flag"}},
                {"listen_addr", {"2001:db8:77::1", "flag"}},
                {"fault", {kSecret, "flag"}},
                {"mesh", {"eager", "default"}}};
   e.command = {"plumbline",
                "run",
-               kHome + "annette/secret-project/Zebra7.json",
+               kSampleHome + "annette/secret-project/Zebra7.json",
                "--out",
                kUsers + "boris/out",
                "--key",

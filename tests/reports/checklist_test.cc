@@ -14,8 +14,8 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-Check check(const std::string& id, const std::string& host, CheckOutcome outcome,
-            const std::string& reason) {
+Check checked(const std::string& id, const std::string& host, CheckOutcome outcome,
+              const std::string& reason) {
   Check out;
   out.id = id;
   out.key = id + "/" + host;
@@ -48,12 +48,12 @@ TEST(Checklist, NothingWithoutOne) {
 }
 
 TEST(Checklist, AnItemIsAsGoodAsItsWorstCheck) {
-  const Check good = check("link", "a", CheckOutcome::kPass, "up");
-  const Check other = check("ip", "a", CheckOutcome::kFail, "not this item's");
-  const Check skipped = check("link", "b", CheckOutcome::kSkipped, "both ends are this machine");
-  const Check unknown = check("link", "c", CheckOutcome::kUnknown, "not asked");
-  const Check warning = check("link", "d", CheckOutcome::kWarn, "errors are counted");
-  const Check broken = check("link", "e", CheckOutcome::kFail, "no carrier");
+  const Check good = checked("link", "a", CheckOutcome::kPass, "up");
+  const Check other = checked("ip", "a", CheckOutcome::kFail, "not this item's");
+  const Check skipped = checked("link", "b", CheckOutcome::kSkipped, "both ends are this machine");
+  const Check unknown = checked("link", "c", CheckOutcome::kUnknown, "not asked");
+  const Check warning = checked("link", "d", CheckOutcome::kWarn, "errors are counted");
+  const Check broken = checked("link", "e", CheckOutcome::kFail, "no carrier");
   EXPECT_EQ(line_of(probed({good, other})), "[ ok ] The bridge is up: 1 check: 1 pass");
   EXPECT_THAT(line_of(probed({good, skipped, unknown})), StartsWith("[ ok ]"));
   EXPECT_THAT(line_of(probed({good, skipped, unknown})), HasSubstr("1 skipped, 1 unknown"));
@@ -68,14 +68,14 @@ TEST(Checklist, WithoutAnyCheckItIsNotTicked) {
   EXPECT_EQ(line_of(probed({})),
             "[ -- ] The bridge is up: not checked: link (nothing was probed); plumbline doctor "
             "--hosts HOSTS.json --only link checks it");
-  EXPECT_THAT(line_of(probed({check("ip", "a", CheckOutcome::kPass, "")})), StartsWith("[skip]"));
+  EXPECT_THAT(line_of(probed({checked("ip", "a", CheckOutcome::kPass, "")})), StartsWith("[skip]"));
 }
 
 // "SSH keys: ok" stood on the list of a run that had used no ssh.
 TEST(Checklist, WhatWasNotLookedAtIsNotTicked) {
   ReportInput input;
-  input.checks = {check("ssh", "a", CheckOutcome::kSkipped, "it was reached without ssh"),
-                  check("launch", "a", CheckOutcome::kPass, "an agent answers")};
+  input.checks = {checked("ssh", "a", CheckOutcome::kSkipped, "it was reached without ssh"),
+                  checked("launch", "a", CheckOutcome::kPass, "an agent answers")};
   input.checklist = {{"SSH keys", {"ssh"}, {}}};
   EXPECT_EQ(line_of(input),
             "[skip] SSH keys: not checked: ssh (ssh/a: it was reached without ssh); plumbline "
@@ -109,7 +109,7 @@ TEST(Checklist, SkippedCellsAreNotChecked) {
 }
 
 TEST(Checklist, ACheckThatAWarningExplainsIsAWarning) {
-  ReportInput input = probed({check("link", "e", CheckOutcome::kFail, "slow")});
+  ReportInput input = probed({checked("link", "e", CheckOutcome::kFail, "slow")});
   Finding finding;
   finding.cause = "link.speed";
   finding.outcome = Severity::kWarn;
@@ -132,7 +132,7 @@ TEST(Checklist, NumbersAreThoseOfCleanCells) {
 }
 
 TEST(Checklist, AFailureNamesItsCauseAndRemedy) {
-  ReportInput input = probed({check("link", "e", CheckOutcome::kFail, "no carrier")});
+  ReportInput input = probed({checked("link", "e", CheckOutcome::kFail, "no carrier")});
   Finding finding;
   finding.cause = "link.no_carrier";
   finding.remedy = "plug the cable in";

@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-NcclSide side(double time_us, double busbw, std::optional<uint64_t> wrong = 0) {
+NcclSide row_side(double time_us, double busbw, std::optional<uint64_t> wrong = 0) {
   NcclSide s;
   s.time_us = time_us;
   s.algbw = s.busbw = busbw;
@@ -60,7 +60,7 @@ std::string written(const CollTableSpec& spec, const std::vector<NcclRow>& rows)
 }
 
 NcclRow row(uint64_t size) {
-  return {size, size / 4, "float", "sum", -1, side(12.3, 1.5), side(11.9, 2.5)};
+  return {size, size / 4, "float", "sum", -1, row_side(12.3, 1.5), row_side(11.9, 2.5)};
 }
 
 TEST(CollTable, WhatAllRowsShareStandsAboveThem) {
@@ -98,7 +98,7 @@ TEST(CollTable, ColumnsThatCannotFillAreNotThere) {
   CollTableSpec spec = spec_of(0);
   spec.in_place = spec.checked = spec.moves_data = spec.enough_for_ci = false;
   spec.types = spec.redops = {};
-  const NcclRow barrier{0, 0, "float", "none", -1, side(3, 0, std::nullopt), std::nullopt};
+  const NcclRow barrier{0, 0, "float", "none", -1, row_side(3, 0, std::nullopt), std::nullopt};
   const std::string text = written(spec, {barrier});
   for (const char* gone : {"busbw", "algbw", "wrong", "place", "95% CI", "p99", "size  ", "type"}) {
     EXPECT_THAT(text, Not(HasSubstr(gone))) << gone;

@@ -38,7 +38,7 @@ ReportInput mixed() {
   return input;
 }
 
-std::string report(const std::string& name, const ReportInput& input) {
+std::string report_of_counts(const std::string& name, const ReportInput& input) {
   std::ostringstream out;
   ReportTarget target;
   target.out = &out;
@@ -50,19 +50,20 @@ std::string report(const std::string& name, const ReportInput& input) {
 TEST(CountsShown, TheSameWordsInEveryReport) {
   const ReportInput input = mixed();
   for (const char* name : {"console", "markdown", "html"}) {
-    const std::string text = report(name, input);
+    const std::string text = report_of_counts(name, input);
     EXPECT_THAT(text, HasSubstr("4 cells: 2 pass, 1 error, 1 skipped; 1 noisy")) << name;
     EXPECT_THAT(text, HasSubstr("2 rules: 1 pass, 1 fail")) << name;
     EXPECT_THAT(text, Not(HasSubstr(" 0 failed"))) << name;
     EXPECT_THAT(text, Not(HasSubstr("passed,"))) << name;
   }
   for (const char* name : {"console", "markdown"}) {
-    EXPECT_THAT(report(name, input), HasSubstr("Probes: 2 pass, 1 warn, 1 skipped")) << name;
+    EXPECT_THAT(report_of_counts(name, input), HasSubstr("Probes: 2 pass, 1 warn, 1 skipped"))
+        << name;
   }
 }
 
 TEST(CountsShown, TilesOfThePage) {
-  const std::string page = report("html", mixed());
+  const std::string page = report_of_counts("html", mixed());
   EXPECT_THAT(page, HasSubstr("<dt>Cells</dt><dd class=\"figure\">2 pass</dd>"));
   EXPECT_THAT(page, HasSubstr("1 error, 1 skipped</dd>"));
   EXPECT_THAT(page, HasSubstr("<dt>Checks</dt><dd class=\"figure\">2 pass</dd>"));

@@ -11,7 +11,7 @@
 namespace plumbline {
 namespace {
 
-std::vector<std::string> lines_of(const std::string& text) {
+std::vector<std::string> nccl_lines(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) lines.push_back(line);
@@ -40,7 +40,7 @@ std::optional<double> number(const std::string& word) {
 // of these, rows whose size, times and bandwidths are all numbers.
 std::vector<std::vector<double>> cloudai_rows(const std::string& text) {
   std::vector<std::vector<double>> rows;
-  for (const std::string& line : lines_of(text)) {
+  for (const std::string& line : nccl_lines(text)) {
     const std::vector<std::string> words = words_of(line);
     if (words.size() != 13 || words[0].find_first_of("0123456789") != 0) continue;
     std::vector<double> row;
@@ -66,7 +66,7 @@ struct SuperBenchRow {
 // _process_raw_result(): between the last line with "out-of-place" and that of the bounds; columns
 // by their distance from the end of the header's line, the first or the last of a name.
 std::vector<SuperBenchRow> superbench_rows(const std::string& text, bool in_place) {
-  const std::vector<std::string> lines = lines_of(text);
+  const std::vector<std::string> lines = nccl_lines(text);
   size_t begin = lines.size(), end = 0;
   for (size_t i = 0; i < lines.size(); ++i) {
     if (has(lines[i], "out-of-place")) begin = i + 1;

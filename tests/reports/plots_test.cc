@@ -72,7 +72,7 @@ std::string read(const fs::path& path) {
   return text.str();
 }
 
-size_t count(const std::string& text, const std::string& pattern) {
+size_t times_found(const std::string& text, const std::string& pattern) {
   const std::regex regex(pattern);
   return static_cast<size_t>(
       std::distance(std::sregex_iterator(text.begin(), text.end(), regex), {}));
@@ -267,7 +267,7 @@ TEST(Plots, FilesWithTheExpectedSeries) {
   EXPECT_EQ(written->size(), 4 * charts.size());
   for (const Chart& chart : charts) {
     const std::string svg = read(folder.path() / (chart.name + ".svg"));
-    EXPECT_EQ(count(svg, "<g id=\"gnuplot_plot_[0-9]+\""), chart_blocks(chart).size())
+    EXPECT_EQ(times_found(svg, "<g id=\"gnuplot_plot_[0-9]+\""), chart_blocks(chart).size())
         << chart.name;
   }
   for (const std::string& file : *written) EXPECT_GT(fs::file_size(file), 0U) << file;
@@ -280,8 +280,8 @@ TEST(Plots, FilesWithTheExpectedSeries) {
     for (const Series& guide : picture.guides) {
       EXPECT_THAT(svg, HasSubstr("<title>" + guide.label + "</title>")) << picture.name;
     }
-    EXPECT_EQ(count(svg, "<g id=\"gnuplot_plot_[0-9]+\""),
-              count(script_text(picture), "data index [0-9]+"));
+    EXPECT_EQ(times_found(svg, "<g id=\"gnuplot_plot_[0-9]+\""),
+              times_found(script_text(picture), "data index [0-9]+"));
     EXPECT_EQ(read(folder.path() / (picture.name + ".png")).substr(1, 3), "PNG");
     EXPECT_FALSE(fs::exists(folder.path() / (picture.name + ".log")));
   }

@@ -31,7 +31,7 @@ struct OneResult {
   View view;
 };
 
-std::string report_text(const char* name, const std::vector<Record>& records) {
+std::string roofs_text(const char* name, const std::vector<Record>& records) {
   ReportInput input;
   input.records = records;
   std::ostringstream out;
@@ -141,16 +141,16 @@ TEST(Roofs, WhatSendsNothingHasNoShare) {
 TEST(Roofs, WhereTheShareIsShownItCarriesARemark) {
   const OneResult bad(record("bandwidth", "allreduce", "ring", 2, 1 << 20, 250'000));
   for (const char* name : {"console", "markdown", "html"}) {
-    const std::string text = report_text(name, bad.records);
+    const std::string text = roofs_text(name, bad.records);
     const bool markdown = std::string(name) == "markdown";
     EXPECT_THAT(text, HasSubstr(markdown ? "130 \\[1\\]" : "130 [1]")) << name;
     EXPECT_THAT(text, HasSubstr("measured at a bad moment")) << name;
   }
-  const std::string page = report_text("html", bad.records);
+  const std::string page = roofs_text("html", bad.records);
   EXPECT_THAT(page, HasSubstr("<strong>Sound, with remarks</strong>"));
   EXPECT_THAT(page, Not(HasSubstr("130 % of the roof")));
   const OneResult good(record("bandwidth", "allreduce", "ring", 2, 1 << 20, 400'000));
-  EXPECT_THAT(report_text("html", good.records), HasSubstr("<strong>Sound</strong>"));
+  EXPECT_THAT(roofs_text("html", good.records), HasSubstr("<strong>Sound</strong>"));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ void write_text(const std::filesystem::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-ReportInput read(const TemporaryFolder& folder) {
+ReportInput read_folder(const TemporaryFolder& folder) {
   ReportInput input;
   read_run_folder(folder.path().string(), input);
   return input;
@@ -59,7 +59,7 @@ TEST(RunFolder, WhatDoctorWroteComesBack) {
   const std::vector<ChecklistItem> list = {{"item \"one\"", {"host"}, {}},
                                            {"two", {}, {"ab", "cd"}}};
   write_text(folder.path() / kChecklistFile, checklist_json(list));
-  const ReportInput input = read(folder);
+  const ReportInput input = read_folder(folder);
   EXPECT_TRUE(input.notes.empty());
   DoctorReport again = diagnosis();
   again.checks = input.checks;
@@ -74,7 +74,7 @@ TEST(RunFolder, WhatDoctorWroteComesBack) {
 
 TEST(RunFolder, AnEmptyFolderIsNoRemark) {
   const TemporaryFolder folder;
-  const ReportInput input = read(folder);
+  const ReportInput input = read_folder(folder);
   EXPECT_TRUE(input.notes.empty() && input.checks.empty() && input.scenario_text.empty());
   ReportInput none;
   read_run_folder("/proc/nonexistent/folder", none);
@@ -102,7 +102,7 @@ TEST(RunFolder, BrokenFilesAreARemarkAndNothingMore) {
   for (const std::string& text : broken) {
     const TemporaryFolder folder;
     write_text(folder.path() / kDoctorFile, text);
-    const ReportInput input = read(folder);
+    const ReportInput input = read_folder(folder);
     ASSERT_EQ(input.notes.size(), 1U) << text;
     EXPECT_THAT(input.notes[0], HasSubstr("doctor.json: left out"));
     EXPECT_TRUE(input.checks.empty() && input.findings.empty());
@@ -114,7 +114,7 @@ TEST(RunFolder, UnknownWordsAreNeverAPass) {
   write_text(
       folder.path() / kDoctorFile,
       R"({"checks": [{"outcome": "splendid", "new": 1}, {}], "findings": [{"confidence": 7}]})");
-  const ReportInput input = read(folder);
+  const ReportInput input = read_folder(folder);
   ASSERT_EQ(input.checks.size(), 2U);
   EXPECT_EQ(input.checks[0].outcome, CheckOutcome::kUnknown);
   EXPECT_EQ(input.checks[1].outcome, CheckOutcome::kUnknown);
@@ -126,7 +126,7 @@ TEST(RunFolder, BrokenChecklistsToo) {
   for (const char* text : {"{}", "[7]", "[{}]", "[{\"item\": 1, \"probes\": [], \"cells\": []}]"}) {
     const TemporaryFolder folder;
     write_text(folder.path() / kChecklistFile, text);
-    const ReportInput input = read(folder);
+    const ReportInput input = read_folder(folder);
     EXPECT_EQ(input.notes.size(), 1U) << text;
     EXPECT_TRUE(input.checklist.empty());
   }
@@ -137,7 +137,7 @@ TEST(RunFolder, FoldersAndHugeFilesInTheirPlaceAreOverread) {
   std::filesystem::create_directory(folder.path() / kDoctorFile);
   write_text(folder.path() / kScenarioFile, "");
   std::filesystem::resize_file(folder.path() / kScenarioFile, 5 << 20);
-  const ReportInput input = read(folder);
+  const ReportInput input = read_folder(folder);
   EXPECT_EQ(input.scenario_text, "");
   ASSERT_EQ(input.notes.size(), 1U);
   EXPECT_THAT(input.notes[0], HasSubstr("larger than 4 MiB"));

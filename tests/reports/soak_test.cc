@@ -248,13 +248,13 @@ TEST(SoakReport, RecordsOfOtherRunsAreNone) {
   EXPECT_THAT(collector.finish(), IsEmpty());
 }
 
-class Folder {
+class SoakFolder {
  public:
-  Folder() {
+  SoakFolder() {
     std::string pattern = (fs::temp_directory_path() / "plumbline-XXXXXX").string();
     path_ = mkdtemp(pattern.data());
   }
-  ~Folder() { fs::remove_all(path_); }
+  ~SoakFolder() { fs::remove_all(path_); }
   std::string file(const std::string& name) const { return (path_ / name).string(); }
 
  private:
@@ -263,7 +263,7 @@ class Folder {
 
 // The whole way: files, the reports by name, JSON.
 TEST(SoakReport, FromTheFilesToTheReports) {
-  const Folder folder;
+  const SoakFolder folder;
   {
     std::ofstream records(folder.file("records.jsonl"));
     for (int64_t round = 1; round <= 30; ++round) {
@@ -311,7 +311,7 @@ TEST(SoakReport, FromTheFilesToTheReports) {
 }
 
 TEST(SoakReport, ABrokenEventFileIsANoteAndNoMore) {
-  const Folder folder;
+  const SoakFolder folder;
   std::ofstream(folder.file("records.jsonl")) << to_line(latency_round(1, 5e3)) << "\n";
   std::ofstream(folder.file("events.jsonl")) << "nonsense\n";
   ReportInput input;
@@ -325,7 +325,7 @@ TEST(SoakReport, ABrokenEventFileIsANoteAndNoMore) {
 TEST(SoakReport, NothingToSayWithoutASoak) {
   ReportInput input;
   input.records = {samples::record("latency", "allreduce", "ring", 2, 64, 5e3)};
-  const Folder folder;
+  const SoakFolder folder;
   ReportTarget target;
   target.directory = folder.file("soak");
   const auto written = find_report("soak")->write(input, target);
