@@ -30,21 +30,9 @@ constexpr StateRow kStates[] = {
     {State::kFail, "[FAIL]", Tone::kBad}};
 
 State state_of(Standing standing) {
-  switch (standing) {
-    case Standing::kPass:
-      return State::kOk;
-    case Standing::kNote:
-      return State::kNote;
-    case Standing::kWarn:
-      return State::kWarn;
-    case Standing::kFail:
-      return State::kFail;
-    case Standing::kSkipped:
-      return State::kSkipped;
-    case Standing::kUnknown:
-      break;
-  }
-  return State::kNothing;
+  constexpr State kOf[] = {State::kOk,   State::kNote,    State::kWarn,
+                           State::kFail, State::kSkipped, State::kNothing};
+  return kOf[static_cast<size_t>(standing)];
 }
 
 State state_of(const Item& item) {

@@ -122,13 +122,9 @@ std::string roofs_text(const View& view) {
 }
 
 std::string finding_text(const Finding& finding) {
-  std::string text = fmt::format("{}: {}", to_string(finding.outcome), finding.cause);
-  if (!finding.host.empty()) text += " on " + finding.host;
-  if (!finding.peer.empty()) text += " towards " + finding.peer;
-  if (finding.port) text += fmt::format(", port {}", *finding.port);
-  if (!finding.evidence.empty()) text += ": " + finding.evidence.front().text;
-  if (!finding.remedy.empty()) text += "; remedy: " + finding.remedy.text();
-  return text;
+  const std::string gist = gist_of(finding);
+  return fmt::format("{}: {}{}{}", to_string(finding.outcome), title_of(finding),
+                     gist.empty() ? "" : ": ", gist);
 }
 
 std::string checks_text(const ReportInput& input) {

@@ -17,28 +17,20 @@ namespace {
 
 constexpr int kSchema = 1;
 
-std::string ports_text(const Finding& finding) {
-  std::string text;
-  for (const int port : finding.ports) {
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", port);
-  }
-  if (text.empty()) return text;
-  return (finding.ports.size() == 1 ? ", port " : ", ports ") + text;
-}
-
 constexpr size_t kMostEvidence = 5;  // lines for a terminal; --json has all
 
 // The other end of `doctor --peer ADDRESS`, whose two hosts are "here" and "peer".
 constexpr const char* kThere = "peer";
-std::string spoken(const std::string& host) { return host == kThere ? "the peer" : clean(host); }
+
+std::string said_title(Finding finding) {
+  for (std::string* host : {&finding.host, &finding.peer}) {
+    if (*host == kThere) *host = "the peer";
+  }
+  return clean(title_of(finding));
+}
 
 void write_finding(DoctorWriter& writer, const Finding& finding, bool all) {
-  std::string title = clean(finding.cause) + " on " + spoken(finding.host);
-  if (!finding.peer.empty()) {
-    const bool one_sided = finding.host == kThere || finding.peer == kThere;
-    title += (one_sided ? ", towards " : ", peer ") + spoken(finding.peer);
-  }
-  title += ports_text(finding);
+  std::string title = said_title(finding);
   if (finding.confidence < 1)
     title += fmt::format(", confidence {:.0f} %", 100 * finding.confidence);
   writer.headline(style_of(finding.outcome), "", title);
@@ -93,7 +85,10 @@ DoctorReport only_asked(DoctorReport report, const std::vector<std::string>& pro
     if (belongs(finding)) {
       kept.push_back(std::move(finding));
     } else if (finding.outcome != Severity::kNote) {
-      report.left_out.push_back(finding.cause + " on " + spoken(finding.host));
+      Finding alone;
+      alone.cause = finding.cause;
+      alone.host = finding.host;
+      report.left_out.push_back(said_title(alone));
     }
   }
   report.findings = std::move(kept);

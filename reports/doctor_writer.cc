@@ -5,33 +5,10 @@
 namespace plumbline {
 
 DoctorStyle style_of(Standing standing) {
-  switch (standing) {
-    case Standing::kPass:
-      return {"pass", "\x1b[32m"};
-    case Standing::kNote:
-      return {"note", "\x1b[36m"};
-    case Standing::kWarn:
-      return {"warn", "\x1b[33m"};
-    case Standing::kFail:
-      return {"FAIL", "\x1b[31m"};
-    case Standing::kSkipped:
-      return {"skip", "\x1b[2m"};
-    case Standing::kUnknown:
-      break;
-  }
-  return {"unknown", "\x1b[35m"};
-}
-
-DoctorStyle style_of(Severity severity) {
-  switch (severity) {
-    case Severity::kFail:
-      return style_of(Standing::kFail);
-    case Severity::kWarn:
-      return style_of(Standing::kWarn);
-    case Severity::kNote:
-      break;
-  }
-  return style_of(Standing::kNote);
+  constexpr DoctorStyle kStyles[] = {{"pass", "\x1b[32m"}, {"note", "\x1b[36m"},
+                                     {"warn", "\x1b[33m"}, {"FAIL", "\x1b[31m"},
+                                     {"skip", "\x1b[2m"},  {"unknown", "\x1b[35m"}};
+  return kStyles[static_cast<size_t>(standing)];
 }
 
 std::string DoctorWriter::coloured(const DoctorStyle& style, const std::string& text) const {

@@ -14,7 +14,6 @@ struct DoctorStyle {
   const char* colour;  // SGR sequence
 };
 DoctorStyle style_of(Standing standing);
-DoctorStyle style_of(Severity severity);
 
 class DoctorWriter {
  public:

@@ -36,12 +36,7 @@ std::string step_text(const RemedyStep& step) {
 }
 
 std::string about(const Finding& finding) {
-  std::string ports;
-  for (const int port : finding.ports)
-    ports += fmt::format("{}{}", ports.empty() ? "" : ", ", port);
-  return fmt::format("# {}: {}{}{}\n", to_string(finding.outcome), clean(finding.cause),
-                     finding.peer.empty() ? "" : ", peer " + clean(finding.peer),
-                     ports.empty() ? "" : ", ports " + ports);
+  return fmt::format("# {}: {}\n", to_string(finding.outcome), clean(title_of(finding)));
 }
 
 // What of a finding is to be done or said on this host: its own commands, and advice where the

@@ -157,8 +157,7 @@ std::vector<std::string> finding_lines(const ProbeResult& result) {
   std::vector<std::string> lines = {"plumbline: probes: " +
                                     tally_of(result.checks, result.findings).text()};
   for (const Finding& finding : result.findings) {
-    std::string text =
-        std::string(to_string(finding.outcome)) + ": " + finding.cause + " on " + finding.host;
+    std::string text = std::string(to_string(finding.outcome)) + ": " + title_of(finding);
     if (!finding.evidence.empty()) text += ": " + finding.evidence.front().text;
     lines.push_back("  " + text);
     std::string label = "    remedy: ";

@@ -1,18 +1,20 @@
 #include "collectives/links/link_flows.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <limits>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "collectives/links/link_numbers.h"
 #include "core/stats/stats.h"
 #include "transport/tcp/tcp_stats.h"
+#include "transport/traffic/round_trip.h"
+#include "transport/traffic/stream.h"
 
 namespace plumbline {
 namespace {
@@ -22,55 +24,46 @@ constexpr int64_t kDrainMs = 3000;          // for what is under way when a stre
 constexpr int64_t kReportMs = 3000;         // for the receiver's report after that
 constexpr uint64_t kMostRoundTrips = 2000;  // twice what a p99 needs
 constexpr uint64_t kWantedRoundTrips = 1000;
-constexpr int kWarmupRoundTrips = 20;
+constexpr size_t kWarmupRoundTrips = 20;
 constexpr int64_t kLatencyStretch = 4;  // at most so many times the asked time for a p99
 constexpr size_t kMostIntervals = 100'000;
-constexpr unsigned char kGoOn = 1, kStop = 0;  // first byte of a round trip's message
-constexpr int64_t kLoadedGapNs = 500'000;      // between round trips under load: they only look
+constexpr int64_t kLoadedGapNs = 500'000;  // between round trips under load: they only look
 
 LinkRtt rtt_of(const std::vector<int64_t>& samples) {
   const TimeSummary summary = summarize(samples);
   return {summary.n, summary.min, summary.p50, summary.p99, summary.max};
 }
 
-// The initiator's end of the echo.
+// The initiator's end of the round trips.
 class Pinger {
  public:
-  Pinger(int fd, size_t bytes, const LinkWait& wait, Deadline deadline)
-      : fd_(fd), wait_(wait), deadline_(deadline), out_(std::max<size_t>(bytes, 1), kGoOn) {
-    in_.resize(out_.size());
-  }
-
-  Status once(int64_t* ns) {
-    const int64_t start = monotonic_ns();
-    Status done = link_send(fd_, out_.data(), out_.size(), wait_, deadline_);
-    if (done) done = link_receive(fd_, in_.data(), in_.size(), wait_, deadline_);
-    if (ns != nullptr) *ns = monotonic_ns() - start;
-    return done;
-  }
+  Pinger(int fd, const FlowSettings& settings, Deadline deadline)
+      : fd_(fd),
+        patience_(settings.wait.until(deadline)),
+        message_(std::max<size_t>(settings.message_bytes, 1), '\0') {}
 
   // Until more(samples so far) says no.
   template <typename More>
   Status many(std::vector<int64_t>& samples, int64_t gap_ns, const More& more) {
     while (more(samples.size())) {
-      int64_t ns = 0;
-      if (const Status done = once(&ns); !done) return done;
-      samples.push_back(ns);
+      const Expected<int64_t> ns = round_trip(fd_, message_, patience_);
+      if (!ns) return fail(ns.error());
+      samples.push_back(*ns);
       if (gap_ns > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(gap_ns));
     }
     return {};
   }
 
   Status stop() {
-    out_.front() = kStop;
-    return link_send(fd_, out_.data(), out_.size(), wait_, deadline_);
+    message_.front() = kLastMessage;
+    return send_all(fd_, message_.data(), message_.size(), patience_);
   }
 
   // Warm-up, then idle round trips: enough for a p99 where the time allows.
   Status idle(std::vector<int64_t>& samples, int64_t time_ns) {
-    for (int i = 0; i < kWarmupRoundTrips; ++i) {
-      if (const Status done = once(nullptr); !done) return done;
-    }
+    const Status warm = many(samples, 0, [](size_t have) { return have < kWarmupRoundTrips; });
+    if (!warm) return warm;
+    samples.clear();
     const int64_t start = monotonic_ns();
     return many(samples, 0, [&](size_t have) {
       const int64_t elapsed = monotonic_ns() - start;
@@ -81,44 +74,32 @@ class Pinger {
 
  private:
   int fd_;
-  const LinkWait& wait_;
-  Deadline deadline_;
-  std::vector<unsigned char> out_, in_;
+  Patience patience_;
+  std::string message_;
 };
 
-// The other end, until the message that says stop.
-Status echo(int fd, size_t bytes, const LinkWait& wait, Deadline deadline) {
-  std::vector<unsigned char> message(std::max<size_t>(bytes, 1));
-  while (true) {
-    Status done = link_receive(fd, message.data(), message.size(), wait, deadline);
-    if (!done || message.front() == kStop) return done;
-    done = link_send(fd, message.data(), message.size(), wait, deadline);
-    if (!done) return done;
-  }
+// The other end.
+Status answer(int fd, const FlowSettings& settings, Deadline deadline) {
+  EchoSettings echo;
+  echo.bytes = std::max<size_t>(settings.message_bytes, 1);
+  echo.heeds_last = true;
+  return echo_messages(fd, echo, settings.wait.until(deadline));
 }
 
 // Streams move large chunks: there is nothing to gain by spinning, and others want the cores.
-LinkWait patient(const LinkWait& wait) {
-  LinkWait out = wait;
-  out.options.spin_ns = 0;
+Patience patient(const Patience& wait) {
+  Patience out = wait;
+  out.spin_ns = 0;
   return out;
 }
 
-Status send_for(int fd, int64_t time_ns, const LinkWait& wait) {
-  std::vector<char> chunk(kChunk, 'x');
-  const int64_t end = monotonic_ns() + time_ns;
-  while (monotonic_ns() < end) {
-    const ssize_t sent = ::send(fd, chunk.data(), chunk.size(), send_flags());
-    if (sent > 0) continue;
-    const int err = errno;
-    if (err != EAGAIN && err != EWOULDBLOCK && err != EINTR) {
-      return fail(socket_error("sending", err));
-    }
-    const Status ready = link_wait(fd, POLLOUT, wait, Deadline::at_ns(end));
-    if (!ready && ready.error().code != ErrorCode::kTimeout) return ready;
-  }
-  ::shutdown(fd, SHUT_WR);
-  return {};
+Status send_for(int fd, int64_t time_ns, const Patience& wait) {
+  StreamLoad load;
+  load.until = Deadline::after_ns(time_ns);
+  load.block = kChunk;
+  const Status sent = StreamSource(fd, load).run(wait);
+  if (sent) ::shutdown(fd, SHUT_WR);
+  return sent;
 }
 
 // What one connection brought.
@@ -129,14 +110,14 @@ struct Received {
   Status status;
 };
 
-void receive_all(int fd, int64_t time_ns, const LinkWait& wait, Received& out) {
+void receive_stream(int fd, int64_t time_ns, const Patience& wait, Received& out) {
   std::vector<char> chunk(kChunk);
   const int64_t interval = series_interval_ns(time_ns);
   // The first byte may come only after the sender's idle round trips.
-  Deadline deadline = Deadline::after_ns(2 * time_ns + kDrainMs * kMillisecond);
+  Patience patience = wait.until(Deadline::after_ns(2 * time_ns + kDrainMs * kMillisecond));
   int64_t first = 0;
   while (true) {
-    const Expected<size_t> got = link_receive_some(fd, chunk.data(), chunk.size(), wait, deadline);
+    const Expected<size_t> got = receive_some(fd, chunk.data(), chunk.size(), patience);
     if (!got) {
       // The time is over and the rest still waits in buffers on the way: what came, counts.
       if (got.error().code != ErrorCode::kTimeout || out.bytes == 0) out.status = fail(got.error());
@@ -151,7 +132,7 @@ void receive_all(int fd, int64_t time_ns, const LinkWait& wait, Received& out) {
     }
     if (first == 0) {
       first = now;
-      deadline = Deadline::at_ns(first + time_ns + kDrainMs * kMillisecond);
+      patience.deadline = Deadline::at_ns(first + time_ns + kDrainMs * kMillisecond);
     }
     const int64_t since = now - first;
     if (since > time_ns) continue;
@@ -216,7 +197,7 @@ int64_t flow_limit_ms(int64_t time_ns) {
 
 Status latency_from(LinkSession& session, const FlowSettings& settings, LinkResult& result) {
   const Deadline deadline = Deadline::after_ms(flow_limit_ms(settings.time_ns));
-  Pinger pinger(session.control.get(), settings.message_bytes, settings.wait, deadline);
+  Pinger pinger(session.control.get(), settings, deadline);
   std::vector<int64_t> samples;
   Status done = pinger.idle(samples, settings.time_ns);
   if (done) done = pinger.stop();
@@ -225,14 +206,14 @@ Status latency_from(LinkSession& session, const FlowSettings& settings, LinkResu
 }
 
 Status latency_to(LinkSession& session, const FlowSettings& settings) {
-  return echo(session.control.get(), settings.message_bytes, settings.wait,
-              Deadline::after_ms(flow_limit_ms(settings.time_ns)));
+  return answer(session.control.get(), settings,
+                Deadline::after_ms(flow_limit_ms(settings.time_ns)));
 }
 
 Status streams_from(LinkSession& session, const FlowSettings& settings, LinkResult& result) {
-  const LinkWait wait = patient(settings.wait);
+  const Patience wait = patient(settings.wait);
   const Deadline deadline = Deadline::after_ms(flow_limit_ms(settings.time_ns));
-  Pinger pinger(session.control.get(), settings.message_bytes, settings.wait, deadline);
+  Pinger pinger(session.control.get(), settings, deadline);
   if (settings.loaded) {
     std::vector<int64_t> samples;
     if (const Status done = pinger.idle(samples, settings.time_ns / kLatencyStretch); !done) {
@@ -259,7 +240,8 @@ Status streams_from(LinkSession& session, const FlowSettings& settings, LinkResu
   }
   result.interval_ns = series_interval_ns(settings.time_ns);
   for (size_t i = 0; done && i < session.data.size(); ++i) {
-    const auto report = receive_numbers(session.control.get(), kMostIntervals, wait, deadline);
+    const auto report =
+        receive_numbers(session.control.get(), kMostIntervals, wait.until(deadline));
     done = report ? take_report(*report, session.data[i].get(), result) : fail(report.error());
   }
   if (!done) {
@@ -270,20 +252,19 @@ Status streams_from(LinkSession& session, const FlowSettings& settings, LinkResu
 }
 
 Status streams_to(LinkSession& session, const FlowSettings& settings) {
-  const LinkWait wait = patient(settings.wait);
+  const Patience wait = patient(settings.wait);
   const Deadline deadline = Deadline::after_ms(flow_limit_ms(settings.time_ns));
   std::vector<Received> received(session.data.size());
   std::vector<std::thread> threads;
   for (size_t i = 0; i < session.data.size(); ++i) {
     threads.emplace_back(
-        [&, i] { receive_all(session.data[i].get(), settings.time_ns, wait, received[i]); });
+        [&, i] { receive_stream(session.data[i].get(), settings.time_ns, wait, received[i]); });
   }
   Status done;
-  if (settings.loaded)
-    done = echo(session.control.get(), settings.message_bytes, settings.wait, deadline);
+  if (settings.loaded) done = answer(session.control.get(), settings, deadline);
   for (std::thread& thread : threads) thread.join();
   for (const Received& one : received) {
-    if (done) done = send_numbers(session.control.get(), report_of(one), wait, deadline);
+    if (done) done = send_numbers(session.control.get(), report_of(one), wait.until(deadline));
   }
   return done;
 }

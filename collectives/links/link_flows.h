@@ -17,7 +17,7 @@ struct FlowSettings {
   size_t datagram_bytes = 1200;    // payload
   uint64_t rate_bps = 50'000'000;  // of datagrams, payload
   bool loaded = false;             // round trips beside the streams
-  LinkWait wait;
+  Patience wait;                   // whose deadline is not heeded
 };
 
 // Length of the intervals in a stream's series: 100 ms, or a fifth of a short measurement.

@@ -74,8 +74,10 @@ class LinkMatrix {
     flow_settings_.datagram_bytes = cell.bytes;
     flow_settings_.rate_bps = cell.rate_bps;
     flow_settings_.loaded = cell.measure == "loaded_rtt";
-    flow_settings_.wait.options = group_.wait_options();
-    flow_settings_.wait.broken = [&control = group_.control()] { return control.failed(); };
+    const WaitOptions wait = group_.wait_options();
+    flow_settings_.wait = {Deadline::never(),
+                           [&control = group_.control()] { return control.failed(); }, wait.spin_ns,
+                           wait.yield};
   }
 
   Expected<Measurement> run() {
@@ -229,8 +231,8 @@ class LinkMatrix {
   Status measure_round(const LinkRound& round) {
     std::vector<LinkSession*> sending = mine(round, true), receiving = mine(round, false);
     connect_sessions(sending, connections(), sockets_, Deadline::after_ms(kConnectMs));
-    accept_sessions(receiving, connections(), sockets_, flow_settings_.wait,
-                    Deadline::after_ms(kAcceptMs));
+    accept_sessions(receiving, connections(), sockets_,
+                    flow_settings_.wait.until(Deadline::after_ms(kAcceptMs)));
     if (const Status ready = exchange_.barrier(); !ready) return ready;
     run_together(sending, receiving);
     bool broken = false;

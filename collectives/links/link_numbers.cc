@@ -2,49 +2,49 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 namespace plumbline {
-namespace {
 
-constexpr size_t kWord = 8;  // bytes
-
-void write_number(uint64_t number, unsigned char* at) {
-  for (size_t i = 0; i < kWord; ++i) at[i] = static_cast<unsigned char>(number >> (8 * i));
+void put_words(std::span<const uint64_t> words, unsigned char* at) {
+  for (size_t i = 0; i < words.size() * kWordBytes; ++i) {
+    at[i] = static_cast<unsigned char>(words[i / kWordBytes] >> (8 * (i % kWordBytes)));
+  }
 }
 
-uint64_t read_number(const unsigned char* at) {
-  uint64_t number = 0;
-  for (size_t i = 0; i < kWord; ++i) number |= uint64_t{at[i]} << (8 * i);
-  return number;
+void get_words(const unsigned char* at, std::span<uint64_t> words) {
+  std::fill(words.begin(), words.end(), 0);
+  for (size_t i = 0; i < words.size() * kWordBytes; ++i) {
+    words[i / kWordBytes] |= uint64_t{at[i]} << (8 * (i % kWordBytes));
+  }
 }
 
-}  // namespace
-
-Status send_numbers(int fd, const std::vector<uint64_t>& numbers, const LinkWait& wait,
-                    Deadline deadline) {
-  std::vector<unsigned char> bytes((numbers.size() + 1) * kWord);
-  write_number(numbers.size(), bytes.data());
-  for (size_t i = 0; i < numbers.size(); ++i)
-    write_number(numbers[i], bytes.data() + (i + 1) * kWord);
-  return link_send(fd, bytes.data(), bytes.size(), wait, deadline);
+Status send_numbers(int fd, const std::vector<uint64_t>& numbers, const Patience& patience) {
+  std::vector<unsigned char> bytes((numbers.size() + 1) * kWordBytes);
+  put_words(std::array{uint64_t{numbers.size()}}, bytes.data());
+  put_words(numbers, bytes.data() + kWordBytes);
+  return send_all(fd, bytes.data(), bytes.size(), patience);
 }
 
-Expected<std::vector<uint64_t>> receive_numbers(int fd, size_t most, const LinkWait& wait,
-                                                Deadline deadline) {
-  unsigned char head[kWord] = {};
-  if (const Status read = link_receive(fd, head, kWord, wait, deadline); !read) {
+Expected<std::vector<uint64_t>> receive_numbers(int fd, size_t most, const Patience& patience) {
+  unsigned char head[kWordBytes] = {};
+  if (const Status read = receive_all(fd, head, kWordBytes, patience); !read) {
     return fail(read.error());
   }
-  const uint64_t count = read_number(head);
+  std::array<uint64_t, 1> counts{};
+  get_words(head, counts);
+  const uint64_t count = counts[0];
   if (count > most) {
     return fail(
         ErrorCode::kProtocol,
         fmt::format("the other end announces {} numbers, at most {} make sense", count, most));
   }
-  std::vector<unsigned char> bytes(count * kWord);
-  const Status read = link_receive(fd, bytes.data(), bytes.size(), wait, deadline);
+  std::vector<unsigned char> bytes(count * kWordBytes);
+  const Status read = receive_all(fd, bytes.data(), bytes.size(), patience);
   if (!read) return fail(read.error());
   std::vector<uint64_t> numbers(count);
-  for (size_t i = 0; i < count; ++i) numbers[i] = read_number(bytes.data() + i * kWord);
+  get_words(bytes.data(), numbers);
   return numbers;
 }
 

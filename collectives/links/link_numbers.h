@@ -3,15 +3,18 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
-#include "collectives/links/link_session.h"
+#include "transport/traffic/patience.h"
 
 namespace plumbline {
 
-Status send_numbers(int fd, const std::vector<uint64_t>& numbers, const LinkWait& wait,
-                    Deadline deadline);
-Expected<std::vector<uint64_t>> receive_numbers(int fd, size_t most, const LinkWait& wait,
-                                                Deadline deadline);
+constexpr size_t kWordBytes = 8;
+void put_words(std::span<const uint64_t> words, unsigned char* at);
+void get_words(const unsigned char* at, std::span<uint64_t> words);
+
+Status send_numbers(int fd, const std::vector<uint64_t>& numbers, const Patience& patience);
+Expected<std::vector<uint64_t>> receive_numbers(int fd, size_t most, const Patience& patience);
 
 }  // namespace plumbline

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "collectives/links/link_session.h"
+#include "transport/group.h"
 #include "transport/group_spec.h"
 
 namespace plumbline {

@@ -1,65 +1,36 @@
 #include "collectives/links/link_rounds.h"
 
-#include <algorithm>
+#include <utility>
+
+#include "transport/traffic/rounds.h"
 
 namespace plumbline {
 namespace {
 
-// Rounds of disjoint unordered pairs; each pair as (smaller seat, larger seat) of the circle.
-std::vector<LinkRound> tournament(int ranks) {
+std::vector<LinkRound> in_pairs(int ranks, bool both_at_once) {
   std::vector<LinkRound> rounds;
-  const int seats = ranks + ranks % 2;  // an even number; the last one may be empty
-  for (int round = 0; round < seats - 1; ++round) {
-    LinkRound& pairs = rounds.emplace_back();
-    // The last seat stays, the others move around the circle.
-    const int circle = seats - 1;
-    if (seats == ranks) pairs.push_back({round, seats - 1});
-    for (int k = 1; k < seats / 2; ++k) {
-      pairs.push_back({(round + k) % circle, (round - k + circle) % circle});
+  for (const auto& pairs : disjoint_rounds(static_cast<size_t>(ranks))) {
+    LinkRound there, back;
+    for (const auto& [a, b] : pairs) {
+      there.push_back({static_cast<int>(a), static_cast<int>(b)});
+      back.push_back({static_cast<int>(b), static_cast<int>(a)});
     }
+    if (both_at_once) there.insert(there.end(), back.begin(), back.end());
+    rounds.push_back(std::move(there));
+    if (!both_at_once) rounds.push_back(std::move(back));
   }
   return rounds;
 }
 
-LinkRound reversed(const LinkRound& round) {
-  LinkRound out;
-  out.reserve(round.size());
-  for (const LinkPair& pair : round) out.push_back({pair.to, pair.from});
-  return out;
-}
-
 std::vector<LinkRound> all_rounds(LinkRounds kind, int ranks) {
-  std::vector<LinkRound> rounds;
-  switch (kind) {
-    case LinkRounds::kOneWay:
-      for (const LinkRound& round : tournament(ranks)) {
-        rounds.push_back(round);
-        rounds.push_back(reversed(round));
-      }
-      break;
-    case LinkRounds::kBothWays:
-      for (LinkRound round : tournament(ranks)) {
-        const LinkRound back = reversed(round);
-        round.insert(round.end(), back.begin(), back.end());
-        rounds.push_back(std::move(round));
-      }
-      break;
-    case LinkRounds::kIncast:
-      for (int to = 0; to < ranks; ++to) {
-        LinkRound& round = rounds.emplace_back();
-        for (int from = 0; from < ranks; ++from) {
-          if (from != to) round.push_back({from, to});
-        }
-      }
-      break;
-    case LinkRounds::kAllPairs: {
-      LinkRound& round = rounds.emplace_back();
-      for (int from = 0; from < ranks; ++from) {
-        for (int to = 0; to < ranks; ++to) {
-          if (from != to) round.push_back({from, to});
-        }
-      }
-      break;
+  if (kind == LinkRounds::kOneWay || kind == LinkRounds::kBothWays) {
+    return in_pairs(ranks, kind == LinkRounds::kBothWays);
+  }
+  const bool one_receiver = kind == LinkRounds::kIncast;
+  std::vector<LinkRound> rounds(one_receiver ? static_cast<size_t>(ranks) : 1);
+  for (int from = 0; from < ranks; ++from) {
+    for (int to = 0; to < ranks; ++to) {
+      if (from != to) rounds[one_receiver ? static_cast<size_t>(to) : 0].push_back({from, to});
     }
   }
   return rounds;

@@ -1,7 +1,5 @@
 // In which order the pairs of a link matrix are measured: rounds of ordered pairs that run at the
-// same time. Disjoint rounds come from the circle method of round-robin tournaments (Kirkman 1847;
-// de Werra, "Scheduling in sports", 1981): with n ranks (one more that sits out when n is odd)
-// every rank meets every other once in n - 1 rounds. Pure functions.
+// same time. Pure functions.
 #pragma once
 
 #include <functional>

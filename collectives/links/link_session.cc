@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <memory>
+
+#include "collectives/links/link_numbers.h"
 
 namespace plumbline {
 namespace {
@@ -19,30 +19,8 @@ constexpr uint64_t kMagic = 0x706c6d622d6c6e6bULL;  // "plmb-lnk"
 
 // First bytes of every connection; all ranks are of one architecture's byte order only by chance,
 // so it travels little-endian.
-struct Hello {
-  uint64_t magic = 0, nonce = 0, index = 0;  // index 0 = control, 1 ... = data
-};
-using HelloBytes = std::array<unsigned char, 24>;
-
-HelloBytes encode(const Hello& hello) {
-  HelloBytes bytes{};
-  const std::array<uint64_t, 3> words = {hello.magic, hello.nonce, hello.index};
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<unsigned char>(words[i / 8] >> (8 * (i % 8)));
-  }
-  return bytes;
-}
-
-Hello decode(const HelloBytes& bytes) {
-  std::array<uint64_t, 3> words{};
-  for (size_t i = 0; i < bytes.size(); ++i) words[i / 8] |= uint64_t{bytes[i]} << (8 * (i % 8));
-  return {words[0], words[1], words[2]};
-}
-
-Error lost(int err) {
-  return err == 0 ? Error{ErrorCode::kPeerLost, "the other end closed the connection", 0, {}, {}}
-                  : socket_error("link connection", err);
-}
+using Hello = std::array<uint64_t, 3>;  // magic, nonce, index: 0 = control, 1 ... = data
+using HelloBytes = std::array<unsigned char, sizeof(Hello)>;
 
 // One connection that is being dialled.
 struct Dial {
@@ -53,7 +31,8 @@ struct Dial {
 };
 
 Status say_hello(const Dial& dial) {
-  const HelloBytes bytes = encode({kMagic, dial.session->nonce, dial.index});
+  HelloBytes bytes{};
+  put_words(Hello{kMagic, dial.session->nonce, dial.index}, bytes.data());
   const ssize_t sent = ::send(dial.fd.get(), bytes.data(), bytes.size(), send_flags());
   if (sent == static_cast<ssize_t>(bytes.size())) return {};
   return fail(socket_error("greet " + to_text(dial.remote), sent < 0 ? errno : EAGAIN));
@@ -120,16 +99,16 @@ std::vector<Dial> start_dials(std::vector<LinkSession*>& sessions, int data,
 }
 
 // Reads the hello of a fresh connection; false = a stranger, or too late.
-bool admit(LinkSession& session, Fd fd, const LinkWait& wait) {
+bool admit(LinkSession& session, Fd fd, const Patience& patience) {
   HelloBytes bytes{};
-  const Status read =
-      link_receive(fd.get(), bytes.data(), bytes.size(), wait, Deadline::after_ms(kHelloMs));
+  const Status read = receive_all(fd.get(), bytes.data(), bytes.size(),
+                                  patience.until(Deadline::after_ms(kHelloMs)));
   if (!read) return false;
-  const Hello hello = decode(bytes);
-  if (hello.magic != kMagic || hello.nonce != session.nonce || hello.index > session.data.size()) {
-    return false;
-  }
-  keep(session, static_cast<size_t>(hello.index), std::move(fd));
+  Hello hello{};
+  get_words(bytes.data(), hello);
+  const auto [magic, nonce, index] = hello;
+  if (magic != kMagic || nonce != session.nonce || index > session.data.size()) return false;
+  keep(session, static_cast<size_t>(index), std::move(fd));
   return true;
 }
 
@@ -188,7 +167,7 @@ void connect_sessions(std::vector<LinkSession*>& sessions, int data, const Socke
 }
 
 void accept_sessions(std::vector<LinkSession*>& sessions, int data, const SocketOptions& options,
-                     const LinkWait& wait, Deadline deadline) {
+                     const Patience& patience) {
   for (LinkSession* session : sessions) session->data.resize(static_cast<size_t>(data));
   while (true) {
     std::vector<pollfd> entries;
@@ -199,7 +178,7 @@ void accept_sessions(std::vector<LinkSession*>& sessions, int data, const Socket
       waiting.push_back(session);
     }
     if (entries.empty()) break;
-    const bool late = deadline.passed() || wait.broken();
+    const bool late = patience.over();
     ::poll(entries.data(), static_cast<nfds_t>(entries.size()), late ? 0 : kAcceptPollMs);
     bool any = false;
     for (size_t i = 0; i < entries.size(); ++i) {
@@ -208,7 +187,7 @@ void accept_sessions(std::vector<LinkSession*>& sessions, int data, const Socket
       if (!fd || !fd->valid()) continue;
       any = true;
       tune(fd->get(), waiting[i]->path, options);
-      admit(*waiting[i], std::move(*fd), wait);
+      admit(*waiting[i], std::move(*fd), patience);
     }
     if (late && !any) break;
   }
@@ -218,63 +197,6 @@ void accept_sessions(std::vector<LinkSession*>& sessions, int data, const Socket
       session->refuse({ErrorCode::kTimeout, "the sender did not connect", 0, {}, {}});
     }
   }
-}
-
-Status link_wait(int fd, short events, const LinkWait& wait, Deadline deadline) {
-  while (true) {
-    pollfd entry{fd, events, 0};
-    if (::poll(&entry, 1, deadline.poll_timeout_ms(kPollMs)) > 0) return {};
-    if (wait.broken()) return fail(ErrorCode::kAborted, "the group of ranks has failed");
-    if (deadline.passed()) return fail(ErrorCode::kTimeout, "no bytes moved until the deadline");
-  }
-}
-
-Status link_send(int fd, const void* bytes, size_t count, const LinkWait& wait, Deadline deadline) {
-  const auto* at = static_cast<const char*>(bytes);
-  while (count > 0) {
-    const ssize_t sent = ::send(fd, at, count, send_flags());
-    if (sent > 0) {
-      at += sent;
-      count -= static_cast<size_t>(sent);
-      continue;
-    }
-    const int err = errno;
-    if (err != EAGAIN && err != EWOULDBLOCK && err != EINTR) return fail(lost(err));
-    if (const Status ready = link_wait(fd, POLLOUT, wait, deadline); !ready) return ready;
-  }
-  return {};
-}
-
-Expected<size_t> link_receive_some(int fd, void* bytes, size_t count, const LinkWait& wait,
-                                   Deadline deadline) {
-  int64_t spin_until = 0;
-  while (true) {
-    const ssize_t got = ::recv(fd, bytes, count, 0);
-    if (got >= 0) return static_cast<size_t>(got);
-    const int err = errno;
-    if (err != EAGAIN && err != EWOULDBLOCK && err != EINTR) return fail(lost(err));
-    const int64_t now = monotonic_ns();
-    if (spin_until == 0) spin_until = now + wait.options.spin_ns;
-    if (now < spin_until) {
-      if (wait.options.yield) ::sched_yield();
-      continue;
-    }
-    if (const Status ready = link_wait(fd, POLLIN, wait, deadline); !ready) {
-      return fail(ready.error());
-    }
-  }
-}
-
-Status link_receive(int fd, void* bytes, size_t count, const LinkWait& wait, Deadline deadline) {
-  auto* at = static_cast<char*>(bytes);
-  while (count > 0) {
-    const Expected<size_t> got = link_receive_some(fd, at, count, wait, deadline);
-    if (!got) return fail(got.error());
-    if (*got == 0) return fail(lost(0));
-    at += *got;
-    count -= *got;
-  }
-  return {};
 }
 
 }  // namespace plumbline

@@ -6,23 +6,14 @@
 // a time.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "core/clock.h"
-#include "core/error.h"
 #include "core/fd.h"
-#include "transport/group.h"
 #include "transport/tcp/socket.h"
+#include "transport/traffic/patience.h"
 
 namespace plumbline {
-
-// How to wait for a socket, and what ends every wait.
-struct LinkWait {
-  WaitOptions options;
-  std::function<bool()> broken;  // the group has failed: stop waiting; callable from any thread
-};
 
 // What a pair needs to connect.
 struct LinkPath {
@@ -55,15 +46,6 @@ void connect_sessions(std::vector<LinkSession*>& sessions, int data, const Socke
                       Deadline deadline);
 // Takes the connections of all sessions, strangers aside.
 void accept_sessions(std::vector<LinkSession*>& sessions, int data, const SocketOptions& options,
-                     const LinkWait& wait, Deadline deadline);
-
-// Exactly `bytes`, or an error (kTimeout, kPeerLost, kAborted when the group failed).
-Status link_send(int fd, const void* bytes, size_t count, const LinkWait& wait, Deadline deadline);
-Status link_receive(int fd, void* bytes, size_t count, const LinkWait& wait, Deadline deadline);
-// What is there, waiting for it; 0 = the sender has ended its direction.
-Expected<size_t> link_receive_some(int fd, void* bytes, size_t count, const LinkWait& wait,
-                                   Deadline deadline);
-// Waits until `events` of poll(2) or the deadline; kTimeout, kAborted.
-Status link_wait(int fd, short events, const LinkWait& wait, Deadline deadline);
+                     const Patience& patience);
 
 }  // namespace plumbline

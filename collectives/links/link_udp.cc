@@ -3,46 +3,25 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <cstring>
-#include <thread>
+#include <string_view>
 
 #include "collectives/links/link_flows.h"
 #include "collectives/links/link_numbers.h"
-#include "collectives/links/link_tally.h"
-#include "transport/tcp/datagram.h"
+#include "transport/traffic/datagrams.h"
+#include "transport/traffic/tally.h"
 
 namespace plumbline {
 namespace {
 
 constexpr int kReceiveBuffer = 4 << 20;  // bytes asked for
 constexpr uint64_t kMostDatagrams = 50'000'000;
-constexpr int kBurst = 32;         // datagrams sent at once to catch up after a late wake
+constexpr int kBurst = 31;         // datagrams sent at once to catch up after a late wake
 constexpr int64_t kQuietMs = 200;  // after the sender's end: later ones count as lost
 constexpr int64_t kUdpReportMs = 3000;
-constexpr size_t kHeader = 24;  // bytes: nonce, sequence number, time of sending
+using Header = std::array<uint64_t, 3>;  // nonce, sequence number, time of sending (ns)
+constexpr size_t kHeader = sizeof(Header);
 constexpr size_t kLargest = 65'507;
 constexpr int kMostAtOnce = 500;  // datagrams taken between two looks at the clock
-
-struct Header {
-  uint64_t nonce = 0, sequence = 0;
-  int64_t sent_ns = 0;
-};
-
-// One program's own header between equal programs: only their byte order could differ.
-void put(const Header& header, unsigned char* at) {
-  const std::array<uint64_t, 3> words = {header.nonce, header.sequence,
-                                         static_cast<uint64_t>(header.sent_ns)};
-  for (size_t i = 0; i < kHeader; ++i) {
-    at[i] = static_cast<unsigned char>(words[i / 8] >> (8 * (i % 8)));
-  }
-}
-
-Header get(const unsigned char* at) {
-  std::array<uint64_t, 3> words{};
-  for (size_t i = 0; i < kHeader; ++i) words[i / 8] |= uint64_t{at[i]} << (8 * (i % 8));
-  return {words[0], words[1], static_cast<int64_t>(words[2])};
-}
 
 size_t payload_of(const FlowSettings& settings) {
   return std::clamp(settings.datagram_bytes, kHeader, kLargest);
@@ -61,40 +40,34 @@ uint64_t most_datagrams(const FlowSettings& settings) {
   return std::min(kMostDatagrams, static_cast<uint64_t>(fit) + 1000);
 }
 
-// Sends on schedule; after a late wake at most kBurst follow at once and the rest is given up, so
-// that the burst does not overrun what a steady flow would not.
-Expected<uint64_t> send_paced(int fd, const LinkSession& session, const FlowSettings& settings) {
+Expected<DatagramsSent> send_paced(int fd, const LinkSession& session,
+                                   const FlowSettings& settings) {
   std::vector<unsigned char> datagram(payload_of(settings), 0);
-  const int64_t gap = gap_ns(settings), start = monotonic_ns();
-  const uint64_t most = most_datagrams(settings);
-  uint64_t sent = 0;
-  for (int64_t due = start; due < start + settings.time_ns && sent < most;) {
-    const int64_t now = monotonic_ns();
-    if (now < due) {
-      std::this_thread::sleep_for(std::chrono::nanoseconds(due - now));
-      continue;
-    }
-    due = std::max(due, now - kBurst * gap);
-    put({session.nonce, sent, now}, datagram.data());
-    const Expected<bool> done = send_datagram(fd, datagram.data(), datagram.size());
-    if (!done) return fail(done.error());
-    if (*done) ++sent;
-    due += gap;
-    if (settings.wait.broken()) break;
-  }
-  return sent;
+  const auto fill = [&](uint64_t number, int64_t now_ns) -> std::string_view {
+    put_words(Header{session.nonce, number, static_cast<uint64_t>(now_ns)}, datagram.data());
+    return {reinterpret_cast<const char*>(datagram.data()), datagram.size()};
+  };
+  const DatagramLoad load{gap_ns(settings), kBurst, most_datagrams(settings),
+                          Deadline::after_ns(settings.time_ns)};
+  DatagramsSent out = send_numbered(fd, nullptr, load, fill, settings.wait);
+  if (!out.status) return fail(out.status.error());
+  if (out.refusal == EPERM) return fail(socket_error("send UDP to " + session.name, EPERM));
+  return out;
 }
 
 // Takes the datagrams that wait now, some hundred at most, so that the caller looks at the clock.
 Status drain(int fd, const LinkSession& session, DatagramTally& tally,
-             std::optional<uint64_t>& dropped, std::vector<unsigned char>& datagram) {
+             std::vector<unsigned char>& datagram) {
   for (int i = 0; i < kMostAtOnce; ++i) {
-    const auto got = receive_datagram(fd, datagram.data(), datagram.size(), dropped);
+    const auto got = receive_datagram(fd, datagram.data(), datagram.size());
     if (!got) return fail(got.error());
     if (!*got) return {};
     if (**got < kHeader) continue;
-    const Header header = get(datagram.data());
-    if (header.nonce == session.nonce) tally.add(header.sequence, header.sent_ns, monotonic_ns());
+    Header header{};
+    get_words(datagram.data(), header);
+    const auto [nonce, sequence, sent_ns] = header;
+    if (nonce != session.nonce) continue;
+    tally.add(sequence, static_cast<int64_t>(sent_ns), monotonic_ns());
   }
   return {};
 }
@@ -102,9 +75,10 @@ Status drain(int fd, const LinkSession& session, DatagramTally& tally,
 }  // namespace
 
 Status udp_from(LinkSession& session, const FlowSettings& settings, LinkResult& result) {
-  const Deadline deadline = Deadline::after_ms(flow_limit_ms(settings.time_ns));
+  const Patience patience =
+      settings.wait.until(Deadline::after_ms(flow_limit_ms(settings.time_ns)));
   const int control = session.control.get();
-  const auto port = receive_numbers(control, 1, settings.wait, deadline);
+  const auto port = receive_numbers(control, 1, patience);
   if (!port) return fail(port.error());
   if (port->size() != 1 || port->front() == 0 || port->front() > 65535) {
     return fail(ErrorCode::kSystem, "the receiver has no UDP port");
@@ -115,32 +89,33 @@ Status udp_from(LinkSession& session, const FlowSettings& settings, LinkResult& 
   Expected<Fd> socket = open_datagram(local, kReceiveBuffer);
   if (!socket) return fail(socket.error());
   if (const Status ready = connect_datagram(socket->get(), remote); !ready) return ready;
-  const int64_t start = monotonic_ns();
-  const Expected<uint64_t> sent = send_paced(socket->get(), session, settings);
-  if (!sent) return fail(sent.error());
-  const auto elapsed = static_cast<double>(std::max<int64_t>(1, monotonic_ns() - start));
-  Status done = send_numbers(control, {*sent}, settings.wait, deadline);
+  const Expected<DatagramsSent> paced = send_paced(socket->get(), session, settings);
+  if (!paced) return fail(paced.error());
+  const uint64_t sent = paced->sent;
+  const auto elapsed = static_cast<double>(std::max<int64_t>(1, paced->duration_ns));
+  Status done = send_numbers(control, {sent}, patience);
   if (!done) return done;
-  const auto report = receive_numbers(control, 5, settings.wait, deadline);
+  const auto report = receive_numbers(control, 5, patience);
   if (!report) return fail(report.error());
-  if (report->size() != 5 || (*report)[0] > *sent) {
+  if (report->size() != 5 || (*report)[0] > sent) {
     return fail(ErrorCode::kProtocol, "the receiver's report makes no sense");
   }
   LinkUdp udp;
-  udp.sent = *sent;
+  udp.sent = sent;
   udp.received = (*report)[0];
   udp.duplicates = (*report)[1];
   udp.reordered = std::min((*report)[2], udp.received);
   if ((*report)[3] > 0) udp.dropped = (*report)[3] - 1;
   if (udp.received > 1) udp.jitter_ns = static_cast<double>((*report)[4]);
-  udp.sent_Bps = static_cast<double>(*sent * payload_of(settings)) / elapsed * 1e9;
+  udp.sent_Bps = static_cast<double>(sent * payload_of(settings)) / elapsed * 1e9;
   result.udp = udp;
   result.elapsed_ns = static_cast<int64_t>(elapsed);
   return {};
 }
 
 Status udp_to(LinkSession& session, const FlowSettings& settings) {
-  const Deadline deadline = Deadline::after_ms(flow_limit_ms(settings.time_ns));
+  const Patience patience =
+      settings.wait.until(Deadline::after_ms(flow_limit_ms(settings.time_ns)));
   const int control = session.control.get();
   // The port of the connections, which firewalls may let through for datagrams too.
   SocketAddress local = session.path.local;
@@ -148,21 +123,19 @@ Status udp_to(LinkSession& session, const FlowSettings& settings) {
   Expected<Fd> socket = open_datagram(local, kReceiveBuffer);
   if (!socket) socket = open_datagram(session.path.local, kReceiveBuffer);
   const uint64_t port = socket ? local_address(socket->get()).port() : 0;
-  Status done = send_numbers(control, {port}, settings.wait, deadline);
+  Status done = send_numbers(control, {port}, patience);
   if (!socket) return fail(socket.error());
   DatagramTally tally(most_datagrams(settings));
   std::vector<unsigned char> datagram(kLargest);
-  std::optional<uint64_t> dropped;
   std::optional<uint64_t> sent;  // once the sender has ended
   Deadline quiet = Deadline::never();
   while (done && !quiet.passed() && !(sent && tally.received() >= *sent)) {
     pollfd entries[] = {{socket->get(), POLLIN, 0}, {sent ? -1 : control, POLLIN, 0}};
     ::poll(entries, 2, 20);
-    if (settings.wait.broken()) return fail(ErrorCode::kAborted, "the group of ranks has failed");
-    if (deadline.passed()) return fail(ErrorCode::kTimeout, "the sender of datagrams never ended");
-    done = drain(socket->get(), session, tally, dropped, datagram);
+    if (patience.over()) return fail(ErrorCode::kTimeout, "the sender of datagrams never ended");
+    done = drain(socket->get(), session, tally, datagram);
     if (!done || sent || entries[1].revents == 0) continue;
-    const auto told = receive_numbers(control, 1, settings.wait, deadline);
+    const auto told = receive_numbers(control, 1, patience);
     if (!told || told->size() != 1) {
       return told ? fail(ErrorCode::kProtocol, "bad end of datagrams") : fail(told.error());
     }
@@ -170,11 +143,12 @@ Status udp_to(LinkSession& session, const FlowSettings& settings) {
     quiet = Deadline::after_ms(kQuietMs);
   }
   if (!done) return done;
+  const std::optional<uint64_t> dropped = socket_drops(socket->get());
   return send_numbers(
       control,
       {tally.received(), tally.duplicates(), tally.reordered(), dropped ? *dropped + 1 : 0,
        static_cast<uint64_t>(tally.jitter_ns().value_or(0))},
-      settings.wait, Deadline::after_ms(kUdpReportMs));
+      settings.wait.until(Deadline::after_ms(kUdpReportMs)));
 }
 
 }  // namespace plumbline

@@ -77,32 +77,29 @@ nlohmann::json commands_of(Remedy remedy, const std::string& host) {
 
 }  // namespace
 
-const char* to_string(CheckOutcome outcome) {
-  switch (outcome) {
-    case CheckOutcome::kPass:
-      return "pass";
-    case CheckOutcome::kWarn:
-      return "warn";
-    case CheckOutcome::kFail:
-      return "fail";
-    case CheckOutcome::kSkipped:
-      return "skipped";
-    case CheckOutcome::kUnknown:
-      break;
-  }
-  return "unknown";
+const char* to_string(Standing standing) {
+  constexpr std::array kWords = {"pass", "note", "warn", "fail", "skipped", "unknown"};
+  return kWords[static_cast<size_t>(standing)];
 }
 
-const char* to_string(Severity severity) {
-  switch (severity) {
-    case Severity::kFail:
-      return "fail";
-    case Severity::kWarn:
-      return "warn";
-    case Severity::kNote:
-      break;
+std::string title_of(const Finding& finding) {
+  std::string text = finding.cause;
+  if (!finding.host.empty()) text += " on " + finding.host;
+  if (!finding.peer.empty()) text += ", towards " + finding.peer;
+  std::vector<int> ports = finding.ports;
+  if (ports.empty() && finding.port) ports = {*finding.port};
+  const char* before = ports.size() == 1 ? ", port " : ", ports ";
+  for (const int port : ports) {
+    text += before + std::to_string(port);
+    before = ", ";
   }
-  return "note";
+  return text;
+}
+
+std::string gist_of(const Finding& finding) {
+  std::string text = finding.evidence.empty() ? std::string() : finding.evidence.front().text;
+  if (finding.remedy.empty()) return text;
+  return text + (text.empty() ? "remedy: " : "; remedy: ") + finding.remedy.text();
 }
 
 void to_json(nlohmann::json& json, const Check& check) {

@@ -12,8 +12,13 @@
 
 namespace plumbline {
 
-enum class CheckOutcome { kPass, kWarn, kFail, kSkipped, kUnknown };
-const char* to_string(CheckOutcome outcome);
+// How something stands, for checks and findings alike: what may be wrong from the mildest on, then
+// what was not looked at.
+enum class Standing { kPass, kNote, kWarn, kFail, kSkipped, kUnknown };
+// "pass", "note", "warn", "fail", "skipped", "unknown".
+const char* to_string(Standing standing);
+using CheckOutcome = Standing;  // as it came out: anything but kNote
+using Severity = Standing;      // of a finding: kNote, kWarn, kFail
 
 struct Check {
   std::string key;         // unique in one run: "tcp.connect/local0>local1:29600"
@@ -29,9 +34,6 @@ struct Evidence {
   std::string host, check, text;
 };
 
-enum class Severity { kFail, kWarn, kNote };
-const char* to_string(Severity severity);
-
 struct Finding {
   std::string cause;  // cause id, "tcp.port_in_use"
   Severity outcome = Severity::kFail;
@@ -43,6 +45,12 @@ struct Finding {
   Remedy remedy;
   std::vector<std::string> explains;  // keys of checks that this makes redundant
 };
+
+// What it is and where, in the one form that everybody shows: "tcp.port_in_use on a, towards b,
+// ports 29600, 29601".
+std::string title_of(const Finding& finding);
+// What decided it and what to do, on one line: "PID 7 holds it; remedy: kill 7"; may be empty.
+std::string gist_of(const Finding& finding);
 
 void to_json(nlohmann::json& json, const Check& check);
 void to_json(nlohmann::json& json, const Finding& finding);

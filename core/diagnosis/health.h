@@ -11,11 +11,6 @@
 
 namespace plumbline {
 
-// How a check counts, and as what it is shown.
-enum class Standing { kPass, kNote, kWarn, kFail, kSkipped, kUnknown };
-// "pass", "note", "warn", "fail", "skipped", "unknown".
-const char* to_string(Standing standing);
-
 // A check that findings explain is only as bad as the worst of these: where all that is behind it
 // is a warning or a note, it is a warning or a note. One that nothing explains stands as it came
 // out.

@@ -138,10 +138,10 @@ class Attempt {
   void read_answer() {
     const std::string ours = ok_line(nonce_);
     char part[kMaxProbeLine];
-    const ssize_t size = ::recv(fd_.get(), part, sizeof part, 0);
-    if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return;
-    if (size <= 0) return answered(got_.empty() ? "closed" : "stranger");
-    got_.append(part, static_cast<size_t>(size));
+    const auto size = receive_now(fd_.get(), part, sizeof part);
+    if (size && !*size) return;
+    if (!size || **size == 0) return answered(got_.empty() ? "closed" : "stranger");
+    got_.append(part, **size);
     if (got_ == ours) return answered("ours");
     const bool beginning = std::string_view(ours).substr(0, got_.size()) == got_;
     if (!beginning) answered("stranger");

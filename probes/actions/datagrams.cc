@@ -2,22 +2,20 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/socket.h>
-#include <time.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 #include "core/clock.h"
 #include "probes/actions/probe_line.h"
-#include "probes/actions/socket_drops.h"
 #include "probes/actions/text.h"
+#include "transport/traffic/datagrams.h"
+#include "transport/traffic/tally.h"
 
 namespace plumbline {
 namespace {
@@ -30,35 +28,13 @@ constexpr int64_t kSettleForNothing = 20 * kMillisecond;  // the sender took its
 constexpr int kReceiveBuffer = 4 << 20;  // bytes asked for; the system grants what it allows
 constexpr int kReaderSliceMs = 10;       // how soon the reader notices that it is to end
 constexpr int64_t kReadAtOnce = 1024;
-constexpr int64_t kLongestPause = 20 * kMillisecond;
 constexpr const char* kMode = "count";
-
-bool would_wait(int err) { return err == EAGAIN || err == EWOULDBLOCK || err == EINTR; }
-// This host's own filter or queue threw it away; the next one may pass.
-bool turned_away(int err) { return err == EPERM || err == ENOBUFS; }
-
-Expected<Fd> open_bound(const SocketAddress& address, const std::string& ip) {
-  Fd fd(::socket(address.family(), SOCK_DGRAM, 0));
-  if (!fd.valid() || !make_nonblocking(fd.get())) {
-    return fail(socket_error("open a UDP socket", errno));
-  }
-  if (address.length != 0 && ::bind(fd.get(), address.get(), address.length) != 0) {
-    return fail(socket_error("bind a UDP socket to " + ip, errno));
-  }
-  return fd;
-}
-
-void pause_until(int64_t until_ns) {
-  const int64_t pause = std::min(until_ns - monotonic_ns(), kLongestPause);
-  const timespec time{0, static_cast<long>(std::max<int64_t>(0, pause))};
-  ::nanosleep(&time, nullptr);
-}
 
 // One socket and the thread that reads it.
 class Counter {
  public:
   Counter(Fd fd, std::string token, int64_t keep_ms)
-      : fd_(std::move(fd)), token_(std::move(token)), seen_(static_cast<size_t>(kMaxDatagrams)) {
+      : fd_(std::move(fd)), token_(std::move(token)) {
     until_ns_ = monotonic_ns() + keep_ms * kMillisecond;
     thread_ = std::thread([this] { read(); });
   }
@@ -70,7 +46,8 @@ class Counter {
   // Ends the reader first: it takes what has arrived, however late it was given a processor.
   DatagramHub::Counted finish() {
     end();
-    return {received_, duplicates_, strangers_, socket_drops(fd_.get())};
+    return {received_, static_cast<int64_t>(tally_.duplicates()), strangers_,
+            static_cast<int64_t>(socket_drops(fd_.get()).value_or(0))};
   }
 
  private:
@@ -92,9 +69,9 @@ class Counter {
 
   bool read_one() {
     std::array<char, kMaxProbeLine> buffer;
-    const ssize_t got = ::recv(fd_.get(), buffer.data(), buffer.size(), 0);
-    if (got < 0) return errno == EINTR;
-    const std::string_view text(buffer.data(), static_cast<size_t>(got));
+    const auto got = receive_datagram(fd_.get(), buffer.data(), buffer.size());
+    if (!got || !*got) return false;
+    const std::string_view text(buffer.data(), **got);
     const auto line = parse_probe_line(text.substr(0, text.find('\n') + 1));
     const bool ours = line && line->nonce == token_ && line->mode == kMode && line->argument >= 0 &&
                       line->argument < kMaxDatagrams;
@@ -102,17 +79,17 @@ class Counter {
       ++strangers_;
       return true;
     }
-    const auto number = static_cast<size_t>(line->argument);
-    ++(seen_[number] ? duplicates_ : received_);
-    seen_[number] = true;
+    tally_.add(static_cast<uint64_t>(line->argument), 0, 0);
+    received_ = static_cast<int64_t>(tally_.received());
     return true;
   }
 
   Fd fd_;
   std::string token_;
   int64_t until_ns_ = 0;
-  std::vector<bool> seen_;  // of the reader's thread
-  std::atomic<int64_t> received_{0}, duplicates_{0}, strangers_{0};
+  DatagramTally tally_{kMaxDatagrams};  // of the reader's thread
+  int64_t strangers_ = 0;               // of the same
+  std::atomic<int64_t> received_{0};
   std::atomic<bool> ending_{false};
   std::thread thread_;
 };
@@ -122,39 +99,26 @@ class Counter {
 DatagramEvidence send_datagrams(const PairEnds& ends, const DatagramSettings& settings,
                                 const AgentCall& call) {
   DatagramEvidence out;
-  const auto fd = open_bound(ends.from, ends.from_ip);
+  const auto fd = open_datagram(ends.from, 0);
   if (!fd) {
     out.error = fd.error().message();
     return out;
   }
-  const int64_t count = std::clamp<int64_t>(settings.count, 1, kMaxDatagrams);
   out.rate_per_s = std::clamp<int64_t>(settings.rate_per_s, 1, kMaxRate);
-  const int64_t gap_ns = kSecond / out.rate_per_s;
-  const int64_t begin_ns = monotonic_ns();
-  int64_t next_ns = begin_ns;
-  while (out.sent < count && !over(call)) {
-    const int64_t now = monotonic_ns();
-    if (now < next_ns) {
-      pause_until(next_ns);
-      continue;
-    }
-    std::string payload = probe_line({settings.token, kMode, out.sent});
+  DatagramLoad load;
+  load.gap_ns = kSecond / out.rate_per_s;
+  load.count = static_cast<uint64_t>(std::clamp<int64_t>(settings.count, 1, kMaxDatagrams));
+  std::string payload;
+  const auto fill = [&](uint64_t number, int64_t) -> std::string_view {
+    payload = probe_line({settings.token, kMode, static_cast<int64_t>(number)});
     payload.resize(std::max(payload.size(), kDatagramBytes), '.');
-    const ssize_t sent = ::sendto(fd->get(), payload.data(), payload.size(), send_flags(),
-                                  ends.to.get(), ends.to.length);
-    if (sent < 0 && would_wait(errno)) {
-      wait_for(fd->get(), POLLOUT, within(call, kLongestPause));
-      continue;
-    }
-    if (sent < 0 && !turned_away(errno)) {
-      out.error = socket_error("send a datagram to " + to_text(ends.to), errno).message();
-      break;
-    }
-    ++out.sent;
-    if (sent < 0) ++out.refused;
-    next_ns = std::max(next_ns + gap_ns, now - 10 * gap_ns);  // never makes up for long gaps
-  }
-  out.duration_ns = monotonic_ns() - begin_ns;
+    return payload;
+  };
+  const DatagramsSent sent = send_numbered(fd->get(), &ends.to, load, fill, patience_of(call));
+  out.sent = static_cast<int64_t>(sent.sent + sent.refused);
+  out.refused = static_cast<int64_t>(sent.refused);
+  out.duration_ns = sent.duration_ns;
+  if (!sent.status) out.error = sent.status.error().message();
   return out;
 }
 
@@ -171,10 +135,8 @@ class DatagramHub::Impl {
       return fail(ErrorCode::kUsage,
                   fmt::format("{} sockets for datagrams are open already", counters_.size()));
     }
-    auto fd = open_bound(*address, at.ip);
+    auto fd = open_datagram(*address, kReceiveBuffer);  // what does not fit is counted
     if (!fd) return fail(fd.error());
-    // Best effort: what does not fit is counted.
-    ::setsockopt(fd->get(), SOL_SOCKET, SO_RCVBUF, &kReceiveBuffer, sizeof kReceiveBuffer);
     Opened out{local_address(fd->get()).port(), new_nonce()};
     counters_[id] = std::make_shared<Counter>(std::move(*fd), out.token,
                                               std::clamp<int64_t>(keep_ms, 1, kMaxKeepMs));
@@ -192,7 +154,7 @@ class DatagramHub::Impl {
     };
     while (counter->received() < expected && monotonic_ns() < moved_ns + patience() &&
            !over(call)) {
-      pause_until(monotonic_ns() + kMillisecond);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
       if (counter->received() == received) continue;
       received = counter->received();
       moved_ns = monotonic_ns();

@@ -4,12 +4,13 @@
 
 #include "probes/actions/df_socket.h"
 #include "probes/icmp_error.h"
+#include "transport/traffic/datagrams.h"
 
 namespace plumbline {
 
 Expected<Fd> open_df_socket(const PairEnds& ends) {
   const int family = ends.to.family();
-  Fd fd(::socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  Fd fd = new_datagram_socket(family);
   if (!fd.valid()) return fail(socket_error("open a UDP socket", errno));
   const int on = 1;
   if (family == AF_INET6) {

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "probes/actions/df_socket.h"
+#include "transport/traffic/datagrams.h"
 
 namespace plumbline {
 namespace {
@@ -15,10 +16,8 @@ constexpr int kIpDontFragment = 28, kIpv6DontFragment = 62;
 
 Expected<Fd> open_df_socket(const PairEnds& ends) {
   const int family = ends.to.family();
-  Fd fd(::socket(family, SOCK_DGRAM, 0));
-  if (!fd.valid() || !make_nonblocking(fd.get())) {
-    return fail(socket_error("open a UDP socket", errno));
-  }
+  Fd fd = new_datagram_socket(family);
+  if (!fd.valid()) return fail(socket_error("open a UDP socket", errno));
   const int on = 1;
   const bool v6 = family == AF_INET6;
   ::setsockopt(fd.get(), v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? kIpv6DontFragment : kIpDontFragment,

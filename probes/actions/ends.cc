@@ -18,26 +18,10 @@
 namespace plumbline {
 namespace {
 
-constexpr int kSliceMs = 50;  // how soon a wait notices that the agent ends
-
 // Fewer packets with a broken header than with plain Nagle: every line leaves at once.
 void send_at_once(int fd) {
   const int on = 1;
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-}
-
-Status send_all(int fd, std::string_view bytes, const AgentCall& call) {
-  while (!bytes.empty()) {
-    const ssize_t sent = ::send(fd, bytes.data(), bytes.size(), send_flags());
-    if (sent > 0) {
-      bytes.remove_prefix(static_cast<size_t>(sent));
-    } else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
-      return fail(socket_error("send", errno));
-    } else if (!wait_for(fd, POLLOUT, call)) {
-      return fail(ErrorCode::kTimeout, "send: the peer takes no bytes");
-    }
-  }
-  return {};
 }
 
 // Reads up to the end of one line, not a byte further.
@@ -45,17 +29,14 @@ Expected<std::string> read_line(int fd, const AgentCall& call) {
   std::string line;
   while (line.size() < kMaxProbeLine) {
     char byte = 0;
-    const ssize_t got = ::recv(fd, &byte, 1, 0);
-    if (got == 1) {
-      line += byte;
-      if (byte == '\n') return line;
-    } else if (got == 0) {
+    const auto got = receive_some(fd, &byte, 1, patience_of(call));
+    if (!got && got.error().sys_errno != 0) return fail(got.error());
+    if (!got) return fail(ErrorCode::kTimeout, "no answer after connecting");
+    if (*got == 0) {
       return fail(ErrorCode::kPeerLost, "the peer closed the connection without an answer");
-    } else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
-      return fail(socket_error("read the answer", errno));
-    } else if (!wait_for(fd, POLLIN, call)) {
-      return fail(ErrorCode::kTimeout, "no answer after connecting");
     }
+    line += byte;
+    if (byte == '\n') return line;
   }
   return line;
 }
@@ -105,14 +86,12 @@ AgentCall within(const AgentCall& call, int64_t ns) {
   return {Deadline::after_ns(left), call.ending};
 }
 
+Patience patience_of(const AgentCall& call) {
+  return {call.deadline, [ending = call.ending] { return ending != nullptr && *ending; }};
+}
+
 bool wait_for(int fd, short events, const AgentCall& call) {
-  while (!over(call)) {
-    pollfd item{fd, events, 0};
-    const int ready = ::poll(&item, 1, call.deadline.poll_timeout_ms(kSliceMs));
-    if (ready > 0) return true;
-    if (ready < 0 && errno != EINTR) return false;
-  }
-  return false;
+  return !over(call) && await_ready(fd, events, patience_of(call)).has_value();
 }
 
 bool make_nonblocking(int fd) {
@@ -168,9 +147,9 @@ Expected<Fd> open_service(const PairEnds& ends, const std::string& mode, int64_t
   if (const Status status = finish_connect(fd, ends.to); !status) return fail(status.error());
   watch_icmp_errors(fd, ends.to.family(), false);  // they would end it; TCP gets over most of them
   const std::string nonce = new_nonce();
-  if (const Status sent = send_all(fd, probe_line({nonce, mode, argument}), call); !sent) {
-    return fail(sent.error());
-  }
+  const std::string line = probe_line({nonce, mode, argument});
+  const Status sent = send_all(fd, line.data(), line.size(), patience_of(call));
+  if (!sent) return fail(sent.error());
   const auto answer = read_line(fd, call);
   if (!answer) {
     Error error = answer.error();

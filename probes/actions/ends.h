@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/fd.h"
 #include "transport/tcp/socket.h"
+#include "transport/traffic/patience.h"
 
 namespace plumbline {
 
@@ -29,6 +30,8 @@ int ip_header_bytes(int family);
 
 // The end of a request: its deadline, or that of the whole agent.
 bool over(const AgentCall& call);
+// How long what moves bytes for a request waits.
+Patience patience_of(const AgentCall& call);
 // CPU time that this thread has used, in nanoseconds.
 int64_t thread_cpu_ns();
 // The same request with an earlier deadline.

@@ -1,7 +1,6 @@
 #include "probes/actions/idle.h"
 
 #include <poll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -9,10 +8,18 @@
 #include "core/clock.h"
 #include "probes/actions/connector.h"
 #include "probes/actions/probe_line.h"
-#include "probes/actions/stream.h"
 #include "probes/actions/text.h"
+#include "transport/traffic/round_trip.h"
 
 namespace plumbline {
+namespace {
+
+int errno_of(const Error& error) {
+  if (error.sys_errno != 0) return error.sys_errno;
+  return error.code == ErrorCode::kPeerLost ? ECONNRESET : ETIMEDOUT;
+}
+
+}  // namespace
 
 PortTry try_after_idle(const PairEnds& ends, const IdleSettings& settings, const AgentCall& call) {
   PortTry out;
@@ -24,9 +31,13 @@ PortTry try_after_idle(const PairEnds& ends, const IdleSettings& settings, const
     out.error = fd.error().message();
     return out;
   }
-  int err = 0;
-  if (!echo_once(fd->get(), within(call, patience_ns), err)) {
-    out.error = "it did not work before the pause either: " + errno_name(err);
+  std::string message(kEchoBytes, '\0');
+  const auto used = [&] {
+    return round_trip(fd->get(), message, patience_of(within(call, patience_ns)));
+  };
+  if (const auto before = used(); !before) {
+    const std::string why = errno_name(errno_of(before.error()));
+    out.error = "it did not work before the pause either: " + why;
     close_hard(*fd);
     return out;
   }
@@ -38,13 +49,14 @@ PortTry try_after_idle(const PairEnds& ends, const IdleSettings& settings, const
     return out;
   }
   const int64_t began_ns = monotonic_ns();
-  const bool well = echo_once(fd->get(), within(call, patience_ns), err);
+  const auto after = used();
   out.took_ns = monotonic_ns() - began_ns;
-  if (well) {
+  if (after) {
     out.result = "connected";
     out.answer = "ours";
     return out;
   }
+  const int err = errno_of(after.error());
   out.error = errno_name(err);
   out.result = connect_result(err, false);
   if (ended && out.result == "timeout") out.result = "closed";

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 
 #include "core/clock.h"
 #include "probes/actions/ends.h"
 #include "probes/actions/service.h"
+#include "transport/traffic/datagrams.h"
 
 namespace plumbline {
 namespace {
@@ -15,18 +15,6 @@ constexpr int64_t kPatience = 5 * kSecond;  // for the first line, and for the e
 constexpr size_t kMaxAccepted = 4096, kMaxHalfOpen = 1024, kMaxDatagramPeers = 64;
 constexpr int kDatagramsAtOnce = 64;
 constexpr size_t kUdpHeaderBytes = 8;
-
-bool would_wait(int err) { return err == EAGAIN || err == EWOULDBLOCK || err == EINTR; }
-
-// Best effort: without it only the probes of the path's MTU are poorer.
-Fd open_udp(const SocketAddress& address) {
-  Fd fd(::socket(address.family(), SOCK_DGRAM, 0));
-  if (!fd.valid() || !make_nonblocking(fd.get()) ||
-      ::bind(fd.get(), address.get(), address.length) != 0) {
-    return {};
-  }
-  return fd;
-}
 
 }  // namespace
 
@@ -106,7 +94,8 @@ std::shared_ptr<PortListener> open_port(const ListenAddress& address, int port,
   listener->plain_ip = ip_text(*where);
   listener->port = port;
   listener->tcp = std::move(*tcp);
-  listener->udp = open_udp(*where);
+  // Best effort: without it only the probes of the path's MTU are poorer.
+  if (auto udp = open_datagram(*where, 0)) listener->udp = std::move(*udp);
   listener->records = std::make_shared<PortRecords>(address.ip, port);
   state.listener = "up";
   state.udp = listener->udp.valid();
@@ -147,14 +136,15 @@ void Pending::refuse() { close_hard(fd_); }
 Pending::Next Pending::step() {
   char buffer[kMaxProbeLine];
   const size_t room = answered_ ? sizeof buffer : kMaxProbeLine - text_.size();
-  const ssize_t got = ::recv(fd_.get(), buffer, room, 0);
-  if (got < 0) return would_wait(errno) ? Next::kWait : Next::kClose;
+  const auto got = receive_now(fd_.get(), buffer, room);
+  if (!got) return Next::kClose;
+  if (!*got) return Next::kWait;
   if (answered_) {
-    if (got == 0) fd_.reset();  // the peer closed first: nothing stays on our side
-    return got == 0 ? Next::kClose : Next::kWait;
+    if (**got == 0) fd_.reset();  // the peer closed first: nothing stays on our side
+    return **got == 0 ? Next::kClose : Next::kWait;
   }
-  if (got == 0) return Next::kClose;
-  text_.append(buffer, static_cast<size_t>(got));
+  if (**got == 0) return Next::kClose;
+  text_.append(buffer, **got);
   return first_line();
 }
 

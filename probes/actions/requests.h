@@ -4,14 +4,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
-#include "core/diagnosis/host_agent.h"
-#include "probes/actions/datagrams.h"
 #include "probes/actions/ends.h"
-#include "probes/actions/listener.h"
+#include "probes/agent_requests.h"
 #include "probes/traces/capture.h"
 
 namespace plumbline {
@@ -47,11 +44,10 @@ std::vector<AgentRequest> datagram_requests(const Session& session);
 // capture.start, capture.stop, capture.read
 std::vector<AgentRequest> capture_requests(const Session& session);
 
-// `from_ip` (may be missing), `to_ip`, `interface`; with the port of the peer, 0 where none is
-// used.
-Expected<PairEnds> ends_of(const nlohmann::json& params, int port);
+// With the port of the peer, 0 where none is used.
+Expected<PairEnds> ends_of(const AskedWay& way, int port);
 tl::unexpected<Error> session_ended();
-// `ports`: numbers, at most kMaxPorts of them.
-Expected<std::vector<int>> ports_of(const nlohmann::json& params);
+// At most kMaxPorts of them.
+Status few_ports(const std::vector<int>& ports);
 
 }  // namespace plumbline

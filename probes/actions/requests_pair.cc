@@ -1,144 +1,86 @@
 // What one host tries towards another.
+#include <algorithm>
 
-#include "core/json.h"
+#include "core/clock.h"
 #include "probes/actions/burst.h"
-#include "probes/actions/connector.h"
-#include "probes/actions/idle.h"
-#include "probes/actions/mtu.h"
-#include "probes/actions/neighbour.h"
-#include "probes/actions/ping.h"
 #include "probes/actions/probe_line.h"
 #include "probes/actions/requests.h"
 #include "probes/actions/route.h"
-#include "probes/actions/stream.h"
 #include "probes/actions/text.h"
 
 namespace plumbline {
 namespace {
 
-using Json = nlohmann::json;
-
-Expected<PairEnds> ends_with_port(const Json& params) {
-  return ends_of(params, params.at("port").get<int>());
-}
-
-Expected<Json> run_connect(const Json& params, const AgentCall& call) {
-  const auto ends = ends_of(params, 0);
-  if (!ends) return fail(ends.error());
-  const auto ports = ports_of(params);
-  if (!ports) return fail(ports.error());
-  std::string nonce = params.value("nonce", std::string());
-  if (nonce.empty()) nonce = new_nonce();
-  if (!usable_nonce(nonce)) return fail(ErrorCode::kUsage, "that nonce cannot be sent in a line");
-  Json out = Json::array();
-  for (const ConnectAttempt& done :
-       connect_ports(*ends, *ports, params.value("timeout_ms", int64_t{2000}), nonce, call)) {
-    Json entry = done.attempt;
-    entry["source_port"] = done.source_port;
-    out.push_back(std::move(entry));
-  }
-  return Json{{"ports", std::move(out)}, {"nonce", nonce}};
-}
-
-Expected<Json> run_burst(const Json& params, const AgentCall& call) {
-  const auto ends = ends_with_port(params);
-  if (!ends) return fail(ends.error());
-  const auto result = connect_burst(*ends, params.value("attempts", 20),
-                                    params.value("timeout_ms", int64_t{300}), call);
-  if (!result) return fail(result.error());
-  return Json{{"attempts", result->attempts}, {"counters", result->counters}};
-}
-
-Expected<Json> run_stream_request(const Json& params, const AgentCall& call) {
-  const auto ends = ends_with_port(params);
-  if (!ends) return fail(ends.error());
-  StreamSettings settings;
-  settings.kind = params.value("kind", settings.kind);
-  settings.duration_ms = params.value("duration_ms", settings.duration_ms);
-  settings.bytes = params.value("bytes", settings.bytes);
-  settings.rate_per_s = params.value("rate_per_s", settings.rate_per_s);
-  return Json(run_stream(*ends, settings, call));
-}
-
-Expected<Json> run_round_trips(const Json& params, const AgentCall& call) {
-  const auto ends = ends_with_port(params);
-  if (!ends) return fail(ends.error());
-  const int64_t ms = params.value("timeout_ms", int64_t{2000});
-  const int count = std::clamp(params.value("count", 20), 1, 100'000);
-  const auto times = measure_round_trips(*ends, count, within(call, ms * kMillisecond));
-  if (!times) return fail(times.error());
-  return Json{{"round_trips_ns", *times}};
-}
-
-Expected<Json> run_idle(const Json& params, const AgentCall& call) {
-  const auto ends = ends_with_port(params);
-  if (!ends) return fail(ends.error());
-  IdleSettings settings;
-  settings.idle_ms = params.value("idle_ms", settings.idle_ms);
-  settings.timeout_ms = params.value("timeout_ms", settings.timeout_ms);
-  return Json(try_after_idle(*ends, settings, call));
-}
-
-Expected<Json> run_mtu(const Json& params, const AgentCall& call) {
-  const auto ends = ends_with_port(params);
-  if (!ends) return fail(ends.error());
-  MtuSettings settings;
-  settings.interface_mtu = params.value("interface_mtu", settings.interface_mtu);
-  settings.transfer_bytes = params.value("transfer_bytes", settings.transfer_bytes);
-  settings.timeout_ms = params.value("timeout_ms", settings.timeout_ms);
-  settings.silence_ms = params.value("silence_ms", settings.silence_ms);
-  return Json(probe_mtu(*ends, settings, call));
-}
-
-Expected<Json> run_ping(const Json& params, const AgentCall& call) {
-  const auto ends = ends_of(params, 0);
-  if (!ends) return fail(ends.error());
-  PingSettings settings;
-  settings.count = params.value("count", settings.count);
-  settings.interval_ms = params.value("interval_ms", settings.interval_ms);
-  settings.timeout_ms = params.value("timeout_ms", settings.timeout_ms);
-  settings.bytes = params.value("bytes", settings.bytes);
-  return Json(ping(*ends, settings, call));
-}
-
-Expected<Json> run_route(const Json& params, const AgentCall& call) {
-  const auto ends = ends_of(params, 0);
-  if (!ends) return fail(ends.error());
-  const auto lookup = look_up_route(*ends, call);
-  if (!lookup) return fail(lookup.error());
-  return Json(*lookup);
-}
-
-Expected<Json> run_neighbour(const Json& params, const AgentCall& call) {
-  NeighbourSettings settings;
-  settings.duplicate = params.value("duplicate", settings.duplicate);
-  settings.timeout_ms = params.value("timeout_ms", settings.timeout_ms);
-  Json asked = params;
-  // For duplicates nobody but the own address is of interest.
-  if (settings.duplicate) asked["to_ip"] = params.at("from_ip");
+Expected<ConnectReply> run_connect(const AskConnect& asked, const AgentCall& call) {
   const auto ends = ends_of(asked, 0);
   if (!ends) return fail(ends.error());
-  return Json(probe_neighbour(*ends, settings, call));
+  if (const Status few = few_ports(asked.ports); !few) return fail(few.error());
+  const std::string nonce = asked.nonce.empty() ? new_nonce() : asked.nonce;
+  if (!usable_nonce(nonce)) return fail(ErrorCode::kUsage, "that nonce cannot be sent in a line");
+  return ConnectReply{connect_ports(*ends, asked.ports, asked.timeout_ms, nonce, call), nonce};
+}
+
+Expected<BurstReply> run_burst(const AskBurst& asked, const AgentCall& call) {
+  const auto ends = ends_of(asked, asked.port);
+  if (!ends) return fail(ends.error());
+  const auto result = connect_burst(*ends, asked.attempts, asked.timeout_ms, call);
+  if (!result) return fail(result.error());
+  return BurstReply{result->attempts, result->counters};
+}
+
+Expected<RoundTripsReply> run_round_trips(const AskRoundTrips& asked, const AgentCall& call) {
+  const auto ends = ends_of(asked, asked.port);
+  if (!ends) return fail(ends.error());
+  const int count = std::clamp(asked.count, 1, 100'000);
+  auto times = measure_round_trips(*ends, count, within(call, asked.timeout_ms * kMillisecond));
+  if (!times) return fail(times.error());
+  return RoundTripsReply{std::move(*times)};
+}
+
+Expected<NeighbourProbe> run_neighbour(const AskNeighbour& asked, const AgentCall& call) {
+  AskedWay way = asked;
+  // For duplicates nobody but the own address is of interest.
+  if (asked.duplicate) way.to_ip = asked.from_ip;
+  const auto ends = ends_of(way, 0);
+  if (!ends) return fail(ends.error());
+  return probe_neighbour(*ends, asked, call);
+}
+
+// What needs no more than the two ends and its settings.
+template <typename Request, typename Action>
+AgentRequest row_of(const char* help, Action action) {
+  return AgentWire<Request>::row(
+      help,
+      [action](const Request& asked, const AgentCall& call) -> Expected<typename Request::Reply> {
+        int port = 0;
+        if constexpr (std::is_base_of_v<AskedPort, Request>) port = asked.port;
+        const auto ends = ends_of(asked, port);
+        if (!ends) return fail(ends.error());
+        return action(*ends, asked, call);
+      });
+}
+
+Expected<RouteLookup> run_route(const PairEnds& ends, const AskRoute&, const AgentCall& call) {
+  return look_up_route(ends, call);
 }
 
 }  // namespace
 
-Expected<PairEnds> ends_of(const Json& params, int port) {
-  return make_ends(params.value("from_ip", std::string()), params.at("to_ip").get<std::string>(),
-                   params.value("interface", std::string()), port);
+Expected<PairEnds> ends_of(const AskedWay& way, int port) {
+  return make_ends(way.from_ip, way.to_ip, way.interface, port);
 }
 
 std::vector<AgentRequest> pair_requests() {
   return {
-      {"connect", "connects to ports and finds out who answers", run_connect},
-      {"burst", "many connection attempts and what the counters say", run_burst},
-      {"stream", "a short stream over TCP", run_stream_request},
-      {"round_trips", "small messages there and back over TCP", run_round_trips},
-      {"idle", "a connection that lies idle and is used again", run_idle},
-      {"mtu", "how large packets may be on the way", run_mtu},
-      {"ping", "ICMP echo", run_ping},
-      {"route", "the kernel's way to an address", run_route},
-      {"neighbour", "who answers for an address on the link", run_neighbour},
+      AgentWire<AskConnect>::row("connects to ports and finds out who answers", run_connect),
+      AgentWire<AskBurst>::row("many connection attempts and what the counters say", run_burst),
+      row_of<AskStream>("a short stream over TCP", run_stream),
+      AgentWire<AskRoundTrips>::row("small messages there and back over TCP", run_round_trips),
+      row_of<AskIdle>("a connection that lies idle and is used again", try_after_idle),
+      row_of<AskMtu>("how large packets may be on the way", probe_mtu),
+      row_of<AskPing>("ICMP echo", ping),
+      row_of<AskRoute>("the kernel's way to an address", run_route),
+      AgentWire<AskNeighbour>::row("who answers for an address on the link", run_neighbour),
   };
 }
 

@@ -2,59 +2,73 @@
 
 #include <netinet/in.h>
 #include <poll.h>
-#include <time.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "core/clock.h"
 #include "probes/actions/probe_line.h"
 #include "probes/actions/tcp_progress.h"
+#include "transport/traffic/round_trip.h"
+#include "transport/traffic/stream.h"
 
 namespace plumbline {
 namespace {
 
-constexpr size_t kBlock = 256 << 10;
 constexpr int64_t kSampleInterval = 20 * kMillisecond;
 constexpr int64_t kMaxDurationMs = 60'000;
 constexpr int64_t kMessage = 256;  // bytes, of a paced stream when nothing else is asked for
 constexpr int64_t kMaxMessage = 64 << 10, kMaxRate = 100'000;
 constexpr int64_t kAnswerPatience = kSecond;  // beyond the stream's own duration
 
-bool would_wait(int err) { return err == EAGAIN || err == EWOULDBLOCK || err == EINTR; }
+StreamLoad load_of(const StreamSettings& settings) {
+  StreamLoad load;
+  load.until = Deadline::after_ms(std::clamp<int64_t>(settings.duration_ms, 1, kMaxDurationMs));
+  if (settings.kind == "paced") {
+    load.message_bytes = std::min(settings.bytes > 0 ? settings.bytes : kMessage, kMaxMessage);
+    load.gap_ns = kSecond / std::clamp<int64_t>(settings.rate_per_s, 1, kMaxRate);
+    load.message_flags = own_segments_flag();
+  } else if (settings.bytes > 0) {
+    load.bytes = settings.bytes;
+  }
+  return load;
+}
 
 // The sending end of one stream.
 class Sender {
  public:
   Sender(Fd fd, const StreamSettings& settings, const AgentCall& call)
-      : fd_(std::move(fd)), settings_(settings), call_(call), zeros_(kBlock), block_(kBlock) {
-    paced_ = settings.kind == "paced";
-    reads_ = settings.kind == "two_way";
-    const int64_t asked = settings.bytes > 0 ? settings.bytes : kMessage;
-    message_ = paced_ ? std::min(asked, kMaxMessage) : 0;
-    gap_ns_ = kSecond / std::clamp<int64_t>(settings.rate_per_s, 1, kMaxRate);
-    limit_ = paced_ || settings.bytes <= 0 ? INT64_MAX : settings.bytes;
+      : fd_(std::move(fd)),
+        settings_(settings),
+        call_(call),
+        paced_(settings.kind == "paced"),
+        reads_(settings.kind == "two_way") {
     choose_probe_congestion_control(fd_.get());
   }
 
   StreamEvidence run() {
-    begin_ns_ = monotonic_ns();
-    const int64_t cpu = thread_cpu_ns();
-    const int64_t duration_ns =
-        std::clamp<int64_t>(settings_.duration_ms, 1, kMaxDurationMs) * kMillisecond;
-    end_ns_ = begin_ns_ + duration_ns;
-    bool well = send_all();
+    const int64_t begin_ns = monotonic_ns(), cpu = thread_cpu_ns();
+    const StreamLoad load = load_of(settings_);
+    StreamSource source(fd_.get(), load);
+    // A deadline of the whole request ends a stream early, like its own duration.
+    Status well = source.run(
+        patience_of(call_), [&] { return look(source.sent()); },
+        static_cast<short>(reads_ ? POLLIN : 0));
     const int64_t sent_ns = monotonic_ns();
-    sample();
+    sample(source.sent());
     const int64_t acked = last_.bytes_acked;
     out_.send_buffer = static_cast<int64_t>(granted_buffer(fd_.get(), SO_SNDBUF));
     const double cpu_s = static_cast<double>(thread_cpu_ns() - cpu);
-    out_.cpu_sender = cpu_s / static_cast<double>(std::max<int64_t>(1, sent_ns - begin_ns_));
+    out_.cpu_sender = cpu_s / static_cast<double>(std::max<int64_t>(1, sent_ns - begin_ns));
     out_.kind = settings_.kind;
-    out_.bytes = std::min(acked > header_ ? acked - header_ : 0, sent_);
-    out_.duration_ns = sent_ns - begin_ns_;
-    well = well && await_report(sent_ns);
-    if (!well) close_hard(fd_);
+    out_.bytes = std::min(acked > header_ ? acked - header_ : 0, source.sent());
+    out_.duration_ns = sent_ns - begin_ns;
+    bool reported = false;
+    if (well) {
+      const AgentCall patience = within(call_, sent_ns - begin_ns + kAnswerPatience);
+      well = await_report(source.sent(), load.message_bytes, patience_of(patience), reported);
+    }
+    if (!well) out_.error = well.error().message();
+    if (!reported) close_hard(fd_);
     return out_;
   }
 
@@ -65,70 +79,26 @@ class Sender {
   }
 
  private:
-  bool broken(const char* what) {
-    out_.error = socket_error(what, errno).message();
-    return false;
+  // Between two writes.
+  Status look(int64_t sent) {
+    if (monotonic_ns() >= sampled_ns_ + kSampleInterval) sample(sent);
+    if (!reads_) return {};
+    const auto got = receive_now(fd_.get(), block_.data(), block_.size());
+    if (!got) return fail(got.error());
+    if (*got) took(**got);
+    return {};
   }
 
-  // A deadline of the whole request ends a stream early, like its own duration.
-  bool sending() const { return monotonic_ns() < end_ns_ && sent_ < limit_ && !over(call_); }
-
-  bool send_all() {
-    int64_t next_ns = begin_ns_;
-    while (sending()) {
-      const int64_t now = monotonic_ns();
-      if (now >= sampled_ns_ + kSampleInterval) sample();
-      if (paced_ && unsent_ == 0) {
-        if (now < next_ns) {
-          // poll counts milliseconds, messages come closer than that
-          const int64_t pause = std::min(next_ns, end_ns_) - now;
-          const timespec time{0, static_cast<long>(std::min(pause, 20 * kMillisecond))};
-          ::nanosleep(&time, nullptr);
-          continue;
-        }
-        unsent_ = message_;
-        next_ns = std::max(next_ns + gap_ns_, now - 10 * gap_ns_);  // never makes up for long gaps
-      }
-      if (!send_some() || (reads_ && !read_some())) return false;
-    }
-    return true;
-  }
-
-  bool send_some() {
-    int64_t want = std::min<int64_t>(kBlock, limit_ - sent_);
-    if (paced_) want = unsent_;
-    const int flags = send_flags() | (paced_ ? own_segments_flag() : 0);
-    const ssize_t sent = ::send(fd_.get(), zeros_.data(), static_cast<size_t>(want), flags);
-    if (sent < 0 && !would_wait(errno)) return broken("send");
-    if (sent > 0) {
-      sent_ += sent;
-      if (paced_) unsent_ -= sent;
-    } else {
-      const int64_t left = std::max<int64_t>(kMillisecond, end_ns_ - monotonic_ns());
-      const int events = reads_ ? POLLIN | POLLOUT : POLLOUT;
-      wait_for(fd_.get(), static_cast<short>(events),
-               within(call_, std::min(left, kSampleInterval)));
-    }
-    return true;
-  }
-
-  // The other direction of a two-way stream; its end is what the report stands in.
-  bool read_some() {
-    const ssize_t got = ::recv(fd_.get(), block_.data(), block_.size(), 0);
-    if (got < 0) return would_wait(errno) || broken("receive");
-    if (got == 0) {
-      ended_ = true;
-      return true;
-    }
-    const auto size = static_cast<size_t>(got);
+  // Of the other direction, whose end is what the report stands in.
+  void took(size_t size) {
+    ended_ = ended_ || size == 0;
     tail_.append(block_.data(), size);
     if (tail_.size() > kMaxProbeLine) tail_.erase(0, tail_.size() - kMaxProbeLine);
-    return true;
   }
 
-  void sample() {
+  void sample(int64_t sent) {
     sampled_ns_ = monotonic_ns();
-    last_ = tcp_progress(fd_.get(), sent_ + header_);
+    last_ = tcp_progress(fd_.get(), sent + header_);
     out_.segments_out = last_.segments_out;
     out_.retransmitted = last_.retransmitted;
     out_.duplicate_reports = last_.duplicate_reports;
@@ -141,17 +111,18 @@ class Sender {
 
   // What the sink says at its end. When it does not come in time, what the kernel counted stands;
   // a paced stream, which no link holds up, then met trouble on its way.
-  bool await_report(int64_t sent_ns) {
+  Status await_report(int64_t sent, int64_t message, const Patience& patience, bool& reported) {
     ::shutdown(fd_.get(), SHUT_WR);
-    const AgentCall patience = within(call_, sent_ns - begin_ns_ + kAnswerPatience);
     while (!ended_) {
-      if (!wait_for(fd_.get(), POLLIN, patience)) {
-        if (paced_) out_.error = "the peer's count of the stream did not come in time";
-        return false;
+      const auto got = receive_some(fd_.get(), block_.data(), block_.size(), patience);
+      if (!got && got.error().sys_errno != 0) return fail(got.error());
+      if (!got && !paced_) return {};
+      if (!got) {
+        return fail(ErrorCode::kTimeout, "the peer's count of the stream did not come in time");
       }
-      if (!read_some()) return false;
+      took(*got);
     }
-    last_ = tcp_progress(fd_.get(), sent_ + header_);
+    last_ = tcp_progress(fd_.get(), sent + header_);
     // Late losses count too.
     out_.retransmitted = std::max(out_.retransmitted, last_.retransmitted);
     out_.segments_out = std::max(out_.segments_out, last_.segments_out);
@@ -161,33 +132,31 @@ class Sender {
                             ? std::nullopt
                             : parse_sink_line(std::string_view(tail_).substr(begin));
     if (!report) {
-      out_.error = "the peer ended the stream without its count";
-      return false;
+      return fail(ErrorCode::kProtocol, "the peer ended the stream without its count");
     }
+    reported = true;
     out_.bytes = report->bytes;
     out_.segments_in = report->segments;
-    if (paced_ && report->segments > 0 && last_.bytes_sent >= 0 && report->bytes == sent_) {
-      const int64_t again = last_.bytes_sent - header_sent_ - sent_;
-      out_.segments_in =
-          arrived_segments(out_.segments_out, report->segments, (again + message_ - 1) / message_,
-                           out_.duplicate_reports);
+    if (paced_ && report->segments > 0 && last_.bytes_sent >= 0 && report->bytes == sent) {
+      const int64_t again = last_.bytes_sent - header_sent_ - sent;
+      out_.segments_in = arrived_segments(out_.segments_out, report->segments,
+                                          (again + message - 1) / message, out_.duplicate_reports);
     }
     if (report->duration_ns > 0) {
       out_.duration_ns = report->duration_ns;
       out_.cpu_receiver =
           static_cast<double>(report->cpu_ns) / static_cast<double>(report->duration_ns);
     }
-    return true;
+    return {};
   }
 
   Fd fd_;
   const StreamSettings& settings_;
   const AgentCall& call_;
-  std::vector<char> zeros_, block_;
-  bool paced_ = false, reads_ = false, ended_ = false;
-  int64_t message_ = 0, gap_ns_ = 0, limit_ = 0, unsent_ = 0, sent_ = 0;
-  int64_t header_ = 0, header_sent_ = 0;
-  int64_t begin_ns_ = 0, end_ns_ = 0, sampled_ns_ = 0;
+  const bool paced_, reads_;
+  std::vector<char> block_ = std::vector<char>(256 << 10);
+  bool ended_ = false;
+  int64_t header_ = 0, header_sent_ = 0, sampled_ns_ = 0;
   std::string tail_;
   TcpProgress last_;
   StreamEvidence out_;
@@ -224,43 +193,22 @@ int64_t arrived_segments(int64_t sent, int64_t counted, int64_t resent_messages,
   return std::max(counted, sent - lost);
 }
 
-bool echo_once(int fd, const AgentCall& call, int& err) {
-  const char message[kEchoBytes] = {};
-  if (::send(fd, message, sizeof message, send_flags()) != static_cast<ssize_t>(sizeof message)) {
-    err = errno;
-    return false;
-  }
-  size_t back = 0;
-  while (back < kEchoBytes) {
-    char buffer[kEchoBytes];
-    const ssize_t got = ::recv(fd, buffer, kEchoBytes - back, 0);
-    if (got > 0) {
-      back += static_cast<size_t>(got);
-    } else if (got == 0 || !would_wait(errno)) {
-      err = got == 0 ? ECONNRESET : errno;
-      return false;
-    } else if (!wait_for(fd, POLLIN, call)) {
-      err = ETIMEDOUT;
-      return false;
-    }
-  }
-  return true;
-}
-
 Expected<std::vector<int64_t>> measure_round_trips(const PairEnds& ends, int count,
                                                    const AgentCall& call) {
   auto fd = open_service(ends, "echo", 0, call);
   if (!fd) return fail(fd.error());
   std::vector<int64_t> out;
+  std::string message(kEchoBytes, '\0');
   for (int i = 0; i < count && !over(call); ++i) {
-    const int64_t begin = monotonic_ns();
-    int err = 0;
-    if (!echo_once(fd->get(), call, err)) {
+    const Expected<int64_t> ns = round_trip(fd->get(), message, patience_of(call));
+    if (!ns) {
       close_hard(*fd);
-      if (out.empty()) return fail(socket_error("echo from " + to_text(ends.to), err));
-      break;
+      if (!out.empty()) break;
+      Error error = ns.error();
+      error.what = "echo from " + to_text(ends.to) + ": " + error.what;
+      return fail(error);
     }
-    out.push_back(monotonic_ns() - begin);
+    out.push_back(*ns);
   }
   return out;
 }
@@ -273,18 +221,20 @@ TransferResult transfer(const PairEnds& ends, int64_t bytes, int64_t max_stall_n
     out.error = fd.error().message();
     return out;
   }
-  const std::vector<char> zeros(kBlock);
   const int64_t header = tcp_progress(fd->get(), 0).bytes_acked;
-  int64_t sent = 0, moved_ns = monotonic_ns();
+  int64_t moved_ns = monotonic_ns();
   choose_probe_congestion_control(fd->get());
+  StreamLoad load;
+  load.bytes = bytes;
+  StreamSource source(fd->get(), load);
   while (out.acknowledged < bytes && !over(call)) {
-    const auto want = static_cast<size_t>(std::min<int64_t>(kBlock, bytes - sent));
-    const ssize_t now_sent = want == 0 ? 0 : ::send(fd->get(), zeros.data(), want, send_flags());
-    if (now_sent < 0 && !would_wait(errno)) {
-      out.error = socket_error("send", errno).message();
+    const bool all = source.done();
+    const Expected<bool> moved = all ? Expected<bool>(false) : source.step();
+    if (!moved) {
+      out.error = moved.error().message();
       break;
     }
-    sent += std::max<ssize_t>(0, now_sent);
+    const int64_t sent = source.sent();
     const TcpProgress progress = tcp_progress(fd->get(), sent + header);
     const int64_t acknowledged = std::clamp<int64_t>(progress.bytes_acked - header, 0, sent);
     const int64_t now = monotonic_ns();
@@ -296,9 +246,9 @@ TransferResult transfer(const PairEnds& ends, int64_t bytes, int64_t max_stall_n
     }
     if (now - moved_ns > max_stall_ns) break;
     // An acknowledgement wakes nobody, so it is looked for every few milliseconds.
-    if (now_sent > 0) continue;
-    const auto events = static_cast<short>(want > 0 ? POLLOUT : 0);
-    if (wait_for(fd->get(), events, within(call, 5 * kMillisecond)) && want == 0) {
+    if (*moved) continue;
+    const auto events = static_cast<short>(all ? 0 : POLLOUT);
+    if (wait_for(fd->get(), events, within(call, 5 * kMillisecond)) && all) {
       out.error = "the connection ended before all was acknowledged";
       break;
     }

@@ -32,9 +32,6 @@ StreamEvidence run_stream(const PairEnds& ends, const StreamSettings& settings,
 int64_t arrived_segments(int64_t sent, int64_t counted, int64_t resent_messages,
                          int64_t duplicates);
 
-// One small message there and back over a connection in one of the modes that echo; false when the
-// time is over or the connection broke, with the errno.
-bool echo_once(int fd, const AgentCall& call, int& err);
 // Small messages there and back, one after the other. An Error only when none came back.
 Expected<std::vector<int64_t>> measure_round_trips(const PairEnds& ends, int count,
                                                    const AgentCall& call);

@@ -8,10 +8,7 @@
 #include <thread>
 
 #include "core/host/ip.h"
-#include "core/json.h"
-#include "core/json_trouble.h"
 #include "core/units.h"
-#include "probes/foreign_numbers.h"
 #include "probes/rules/host_signal.h"
 #include "probes/sources/source.h"
 #include "transport/address.h"
@@ -45,7 +42,8 @@ void take_snapshots(ProbeContext& context) {
   EvidenceSet& evidence = context.evidence;
   AgentBatch batch(context);
   for (size_t i = 0; i < evidence.hosts.size(); ++i) {
-    SnapshotRequest request;
+    AskSnapshot request;
+    request.host = evidence.hosts[i].name;
     request.ports = evidence.job.ports;
     request.own_data_ip = first_ip(evidence.job.hosts[i]);
     request.deep = evidence.job.deep;
@@ -53,10 +51,7 @@ void take_snapshots(ProbeContext& context) {
     if (bytes != evidence.job.config.end()) {
       request.buffer_bytes = static_cast<int64_t>(parse_bytes(bytes->second).value_or(0));
     }
-    nlohmann::json params = request;
-    params["host"] = evidence.hosts[i].name;
-    batch.ask(i, "snapshot", params, kSnapshotMs, [&evidence, i](const nlohmann::json& reply) {
-      HostEvidence fresh = reply.get<HostEvidence>();
+    batch.ask(i, request, kSnapshotMs, [&evidence, i](HostEvidence fresh) {
       // What the coordinator knows itself stays.
       HostEvidence& host = evidence.hosts[i];
       fresh.name = host.name;
@@ -79,12 +74,12 @@ void take_later_counters(ProbeContext& context, bool first) {
   AgentBatch batch(context);
   for (size_t i = 0; i < evidence.hosts.size(); ++i) {
     batch.ask(
-        i, "counters", nlohmann::json::object(), kCountersMs,
-        [&evidence, i, first](const nlohmann::json& reply) {
+        i, AskCounters{}, kCountersMs,
+        [&evidence, i, first](const CountersReply& reply) {
           for (InterfaceEvidence& interface : evidence.hosts[i].interfaces) {
             const std::string prefix = "if." + interface.name + ".";
             auto& into = first ? interface.counters : interface.counters_later;
-            for (const auto& [name, count] : counts_of(reply)) {
+            for (const auto& [name, count] : reply.counts) {
               if (name.rfind(prefix, 0) != 0) continue;
               const std::string what = name.substr(prefix.size());
               if (what != "carrier_changes") {
@@ -155,12 +150,11 @@ void run_commands(ProbeContext& context, const std::vector<ProbeCallSpec>& calls
   for (const ProbeCallSpec& call : calls) {
     if (call.command.empty() || !call.permitted) continue;
     const auto run = call.params.find("run");
-    const std::string label = run == call.params.end() ? "" : run->second;
+    const AskCommand asked{run == call.params.end() ? "" : run->second, call.command};
     AgentBatch batch(context);
     for (size_t i = 0; i < evidence.hosts.size(); ++i) {
-      const nlohmann::json params = {{"label", label}, {"command", call.command}};
-      batch.ask(i, "command", params, 15'000, [&evidence, i](const nlohmann::json& reply) {
-        evidence.hosts[i].commands.push_back(reply.get<CommandEvidence>());
+      batch.ask(i, asked, 15'000, [&evidence, i](CommandEvidence reply) {
+        evidence.hosts[i].commands.push_back(std::move(reply));
       });
     }
     batch.collect();
@@ -169,17 +163,10 @@ void run_commands(ProbeContext& context, const std::vector<ProbeCallSpec>& calls
 
 }  // namespace
 
-void AgentBatch::ask(size_t host, const std::string& request, const nlohmann::json& params,
-                     int64_t within_ms, Take take, Failed failed) {
+HostAgent* AgentBatch::agent_on(size_t host, const Failed& failed) {
   HostAgent* agent = context_.agents[host];
-  if (agent == nullptr) {
-    if (failed) failed(Error{ErrorCode::kPeerLost, "no agent", 0, "", ""});
-    return;
-  }
-  Pending pending{host, request, 0, std::move(take), std::move(failed)};
-  const int64_t at = std::min(Deadline::after_ms(within_ms).at_ns(), context_.deadline.at_ns());
-  pending.ticket = agent->ask(request, params, Deadline::at_ns(at));
-  pending_.push_back(std::move(pending));
+  if (agent == nullptr && failed) failed(Error{ErrorCode::kPeerLost, "no agent", 0, "", ""});
+  return agent;
 }
 
 void AgentBatch::collect() {
@@ -190,27 +177,18 @@ void AgentBatch::collect() {
 void AgentBatch::give(Pending& pending) {
   HostAgent* agent = context_.agents[pending.host];
   if (agent == nullptr) return;  // lost a moment ago: nothing will come
-  Expected<nlohmann::json> reply = agent->reply(pending.ticket);
-  if (reply) {
-    try {
-      if (pending.request != "counters") check_numbers(*reply);  // those are taken by counts_of()
-      pending.take(*reply);
-      return;
-    } catch (const nlohmann::json::exception& problem) {
-      reply = fail(ErrorCode::kProtocol, "its answer to '" + pending.request +
-                                             "' makes no sense: " + json_trouble(problem));
-      lose(pending.host, pending.request, reply.error());
-    }
-  } else if (reply.error().code == ErrorCode::kPeerLost) {
-    lose(pending.host, pending.request, reply.error());
-  } else if (reply.error().code == ErrorCode::kTimeout &&
-             !agent->call("time", nlohmann::json::object(), Deadline::after_ms(kAliveMs))) {
-    lose(pending.host, pending.request, reply.error());
+  const Status given = pending.receive(*agent);
+  if (given) return;
+  const Error& error = given.error();
+  const bool hung = error.code == ErrorCode::kTimeout &&
+                    !ask_agent(*agent, AskTime{}, Deadline::after_ms(kAliveMs));
+  if (hung || error.code == ErrorCode::kPeerLost || error.code == ErrorCode::kWrongData) {
+    lose(pending.host, pending.request, error);
   } else if (!pending.failed) {
     context_.evidence.hosts[pending.host].unreadable.push_back(pending.request + ": " +
-                                                               reply.error().message());
+                                                               error.message());
   }
-  if (pending.failed) pending.failed(reply.error());
+  if (pending.failed) pending.failed(error);
 }
 
 void AgentBatch::lose(size_t host, const std::string& request, const Error& error) {
@@ -229,22 +207,10 @@ const InterfaceEvidence* carrier_of(const HostEvidence& host, const std::string&
   return nullptr;
 }
 
-std::vector<std::vector<std::pair<size_t, size_t>>> disjoint_rounds(size_t hosts) {
-  std::vector<std::vector<std::pair<size_t, size_t>>> rounds;
-  const size_t even = hosts + hosts % 2;
-  for (size_t round = 0; round + 1 < even; ++round) {
-    std::vector<std::pair<size_t, size_t>> pairs;
-    for (size_t i = 0; i < even / 2; ++i) {
-      // Place 0 stays, the others turn around it.
-      const auto at = [&](size_t place) {
-        return place == 0 ? size_t{0} : 1 + (place - 1 + round) % (even - 1);
-      };
-      const size_t a = at(i), b = at(even - 1 - i);
-      if (a < hosts && b < hosts) pairs.emplace_back(std::min(a, b), std::max(a, b));
-    }
-    rounds.push_back(std::move(pairs));
-  }
-  return rounds;
+AskedWay way_of(const EvidenceSet& evidence, const PairEvidence& pair) {
+  const HostEvidence* host = find_host(evidence, pair.from);
+  const InterfaceEvidence* carrier = host == nullptr ? nullptr : carrier_of(*host, pair.from_ip);
+  return {pair.from_ip, carrier == nullptr ? std::string() : carrier->name, pair.to_ip};
 }
 
 std::vector<PairEvidence> pairs_to_try(const EvidenceSet& evidence) {

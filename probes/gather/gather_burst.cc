@@ -1,15 +1,11 @@
 // Counters of both hosts around many connection attempts to one port that does not answer.
 #include <algorithm>
 
-#include "core/json.h"
-#include "probes/foreign_numbers.h"
 #include "probes/gather/gather.h"
 #include "probes/gather/gather_tasks.h"
 
 namespace plumbline {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr int64_t kShortMs = 3000;
 constexpr int kAttempts = 40;
@@ -17,8 +13,8 @@ constexpr int kAttempts = 40;
 std::map<std::string, int64_t> counters_of(ProbeContext& context, size_t host) {
   std::map<std::string, int64_t> out;
   AgentBatch batch(context);
-  batch.ask(host, "counters", Json::object(), kShortMs,
-            [&out](const Json& reply) { out = counts_of(reply); });
+  batch.ask(host, AskCounters{}, kShortMs,
+            [&out](CountersReply reply) { out = std::move(reply.counts); });
   batch.collect();
   return out;
 }
@@ -29,12 +25,10 @@ void burst_one(ProbeContext& context, PairTask& task, int port) {
   const auto before = counters_of(context, task.to);
   bool done = false;
   AgentBatch batch(context);
-  const Json params = {{"from_ip", task.pair->from_ip}, {"interface", task.interface},
-                       {"to_ip", task.pair->to_ip},     {"port", port},
-                       {"attempts", kAttempts},         {"timeout_ms", 300}};
-  batch.ask(task.from, "burst", params, kShortMs, [&](const Json& reply) {
-    burst.attempts = reply.value("attempts", 0);
-    burst.sender = reply.at("counters").get<std::map<std::string, int64_t>>();
+  const AskBurst asked{{task.way, port}, kAttempts};
+  batch.ask(task.from, asked, kShortMs, [&](BurstReply reply) {
+    burst.attempts = reply.attempts;
+    burst.sender = std::move(reply.counters);
     done = true;
   });
   batch.collect();

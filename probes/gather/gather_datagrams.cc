@@ -4,12 +4,8 @@
 
 #include <algorithm>
 
-#include "core/json.h"
-
 namespace plumbline {
 namespace {
-
-using Json = nlohmann::json;
 
 // As long as the paced streams beside them: about 1 Mbit/s, far below what any link carries.
 constexpr int64_t kCount = 300, kPerSecond = 1250;
@@ -44,11 +40,6 @@ PairEvidence* pair_of(EvidenceSet& evidence, size_t from, size_t to) {
       std::find_if(evidence.pairs.begin(), evidence.pairs.end(),
                    [&](const PairEvidence& pair) { return pair.from == a && pair.to == b; });
   return found == evidence.pairs.end() ? nullptr : &*found;
-}
-
-std::string carrier_name(const HostEvidence& host, const std::string& ip) {
-  const InterfaceEvidence* carrier = carrier_of(host, ip);
-  return carrier == nullptr ? std::string() : carrier->name;
 }
 
 }  // namespace
@@ -105,8 +96,10 @@ void DatagramStreams::add(size_t from, size_t to, bool alone) {
   way.from = from;
   way.to = to;
   way.id = fmt::format("{}>{}", pair->from, pair->to);
-  way.from_interface = carrier_name(evidence.hosts[from], pair->from_ip);
-  way.to_interface = carrier_name(evidence.hosts[to], pair->to_ip);
+  way.way = way_of(evidence, *pair);
+  if (const auto* carrier = carrier_of(evidence.hosts[to], pair->to_ip)) {
+    way.to_interface = carrier->name;
+  }
   way.result.alone = alone;
   ways_.push_back(std::move(way));
 }
@@ -119,12 +112,12 @@ void DatagramStreams::open(const std::vector<std::pair<size_t, size_t>>& pairs, 
   }
   AgentBatch batch(context_);
   for (Way& way : ways_) {
-    const Json params = {{"id", way.id}, {"ip", way.pair->to_ip}, {"interface", way.to_interface}};
+    const AskDatagramsOpen asked{way.id, way.pair->to_ip, way.to_interface};
     batch.ask(
-        way.to, "datagrams.open", params, kMarginMs,
-        [&way](const Json& reply) {
-          way.port = reply.at("port").get<int>();
-          way.token = reply.at("token").get<std::string>();
+        way.to, asked, kMarginMs,
+        [&way](DatagramHub::Opened reply) {
+          way.port = reply.port;
+          way.token = std::move(reply.token);
         },
         [&way](const Error& error) { way.result.error = error.message(); });
   }
@@ -137,17 +130,11 @@ void DatagramStreams::send(AgentBatch& batch) {
     if (way.port == 0) continue;
     const bool alone = way.result.alone;
     const int64_t count = count_of(deep, alone), rate = rate_of(deep, alone);
-    const Json params = {{"from_ip", way.pair->from_ip},
-                         {"interface", way.from_interface},
-                         {"to_ip", way.pair->to_ip},
-                         {"port", way.port},
-                         {"token", way.token},
-                         {"count", count},
-                         {"rate_per_s", rate}};
+    const AskDatagramsSend asked{{way.way, way.port}, {way.token, count, rate}};
     batch.ask(
-        way.from, "datagrams.send", params, count * 1000 / rate + kMarginMs,
-        [&way, alone](const Json& reply) {
-          way.result = reply.get<DatagramEvidence>();
+        way.from, asked, count * 1000 / rate + kMarginMs,
+        [&way, alone](DatagramEvidence reply) {
+          way.result = std::move(reply);
           way.result.alone = alone;
         },
         [&way](const Error& error) { way.result.error = error.message(); });
@@ -158,13 +145,13 @@ void DatagramStreams::close() {
   AgentBatch batch(context_);
   for (Way& way : ways_) {
     if (way.port == 0) continue;
-    const Json params = {{"id", way.id}, {"expected", way.result.sent}, {"settle_ms", kSettleMs}};
+    const AskDatagramsClose asked{way.id, way.result.sent, kSettleMs};
     batch.ask(
-        way.to, "datagrams.close", params, kSettleMs + kMarginMs,
-        [&way](const Json& reply) {
-          way.result.received = reply.at("received").get<int64_t>();
-          way.result.duplicates = reply.at("duplicates").get<int64_t>();
-          way.result.overflow = reply.at("overflow").get<int64_t>();
+        way.to, asked, kSettleMs + kMarginMs,
+        [&way](const DatagramHub::Counted& reply) {
+          way.result.received = reply.received;
+          way.result.duplicates = reply.duplicates;
+          way.result.overflow = reply.overflow;
         },
         [&way](const Error& error) {
           way.result.error = error.message();

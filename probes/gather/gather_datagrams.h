@@ -40,7 +40,8 @@ class DatagramStreams {
   struct Way {
     PairEvidence* pair = nullptr;
     size_t from = 0, to = 0;
-    std::string id, from_interface, to_interface, token;
+    AskedWay way;
+    std::string id, to_interface, token;
     int port = 0;  // 0: the receiver could not open it
     DatagramEvidence result;
   };

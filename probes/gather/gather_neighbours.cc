@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "core/json.h"
-#include "probes/foreign_numbers.h"
 #include "probes/gather/gather.h"
 
 namespace plumbline {
@@ -54,13 +52,9 @@ void ask_again(AgentBatch& batch, const EvidenceSet& evidence, PairEvidence& pai
                int64_t patience_ms) {
   const size_t host = index_of(evidence, pair.from);
   if (host == evidence.hosts.size()) return;
-  const nlohmann::json params = {{"interface", pair.neighbour->dev},
-                                 {"from_ip", pair.from_ip},
-                                 {"to_ip", pair.to_ip},
-                                 {"duplicate", false},
-                                 {"timeout_ms", patience_ms}};
-  batch.ask(host, "neighbour", params, patience_ms + kAnswerMs,
-            [&pair](const nlohmann::json& reply) { pair.neighbour = reply.get<NeighbourProbe>(); });
+  const AskNeighbour asked{{pair.from_ip, pair.neighbour->dev, pair.to_ip}, {false, patience_ms}};
+  batch.ask(host, asked, patience_ms + kAnswerMs,
+            [&pair](NeighbourProbe reply) { pair.neighbour = std::move(reply); });
 }
 
 // ---- who keeps the answers ----
@@ -91,8 +85,8 @@ HostCounters read_counters(ProbeContext& context, const std::vector<PairEvidence
     for (const std::string& name : {pair->from, pair->to}) {
       const size_t host = index_of(context.evidence, name);
       if (host == context.evidence.hosts.size() || !out.emplace(name, Counts()).second) continue;
-      batch.ask(host, "counters", nlohmann::json::object(), kCountersMs,
-                [&out, name](const nlohmann::json& reply) { out[name] = counts_of(reply); });
+      batch.ask(host, AskCounters{}, kCountersMs,
+                [&out, name](CountersReply reply) { out[name] = std::move(reply.counts); });
     }
   }
   batch.collect();

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 
-#include "core/json.h"
 #include "core/sha256.h"
 #include "probes/gather/gather.h"
 #include "probes/gather/gather_tasks.h"
@@ -14,8 +13,6 @@
 
 namespace plumbline {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr const char* kSession = "doctor";  // id of our listeners and captures at each agent
 constexpr int64_t kShortMs = 3000;          // requests that only open or close something
@@ -55,9 +52,7 @@ class PairGatherer {
         pair.skipped = "no agent on " + pair.from;
         continue;
       }
-      if (const auto* carrier = carrier_of(evidence_.hosts[task.from], pair.from_ip)) {
-        task.interface = carrier->name;
-      }
+      task.way = way_of(evidence_, pair);
       task.nonce = to_hex(random_token()).substr(0, 16);
       tasks_.push_back(std::move(task));
     }
@@ -126,23 +121,18 @@ class PairGatherer {
     AgentBatch batch(context_);
     for (size_t i = 0; i < evidence_.hosts.size(); ++i) {
       if (!listens(i)) continue;
-      Json addresses = Json::array();
+      AskListen asked{kSession, {}, ports_};
       for (const std::string& ip : own_addresses(i)) {
         const auto* carrier = carrier_of(evidence_.hosts[i], ip);
-        addresses.push_back({{"ip", ip}, {"interface", carrier != nullptr ? carrier->name : ""}});
+        asked.addresses.push_back({ip, carrier != nullptr ? carrier->name : ""});
       }
-      if (addresses.empty()) continue;
-      const Json params = {{"id", kSession}, {"addresses", addresses}, {"ports", ports_}};
-      batch.ask(i, "listen", params, kShortMs, [this, i](const Json& reply) {
-        for (const Json& entry : reply.at("ports")) {
-          PortTry& state = listeners_[{i, entry.at("ip"), entry.at("port")}];
+      if (asked.addresses.empty()) continue;
+      batch.ask(i, asked, kShortMs, [this, i](const ListenReply& reply) {
+        for (const ListenState& said : reply.ports) {
+          ListenState& state = listeners_[{i, said.ip, said.port}];
+          state = said;
           // The only words for it: an agent that says another one listens nowhere.
-          const std::string listener = entry.value("listener", "failed");
-          state.listener = listener == "up" || listener == "in_use" ? listener : "failed";
-          state.listener_error = entry.value("error", "");
-          state.holder = entry.value("holder", "");
-          state.role = entry.value("role", "");
-          state.run = entry.value("run", "");
+          if (said.listener != "up" && said.listener != "in_use") state.listener = "failed";
         }
       });
     }
@@ -154,11 +144,9 @@ class PairGatherer {
     AgentBatch batch(context_);
     for (PairTask& task : tasks_) {
       for (const bool with_source : {true, false}) {
-        const Json params = {{"from_ip", with_source ? task.pair->from_ip : ""},
-                             {"interface", task.interface},
-                             {"to_ip", task.pair->to_ip}};
-        batch.ask(task.from, "route", params, kShortMs, [&task, with_source](const Json& reply) {
-          RouteLookup lookup = reply.get<RouteLookup>();
+        AskRoute asked{task.way};
+        if (!with_source) asked.from_ip.clear();
+        batch.ask(task.from, asked, kShortMs, [&task, with_source](RouteLookup lookup) {
           lookup.with_source = with_source;
           task.pair->routes.push_back(std::move(lookup));
         });
@@ -192,72 +180,56 @@ class PairGatherer {
       return;
     }
     const std::string dev =
-        route != nullptr && route->type != "local" ? route->dev : task.interface;
+        route != nullptr && route->type != "local" ? route->dev : task.way.interface;
     if (dev.empty()) return;
-    const Json params = {{"interface", dev},
-                         {"from_ip", task.pair->from_ip},
-                         {"to_ip", task.pair->to_ip},
-                         {"duplicate", false},
-                         {"timeout_ms", 700}};
-    batch.ask(task.from, "neighbour", params, kShortMs,
-              [&task](const Json& reply) { task.pair->neighbour = reply.get<NeighbourProbe>(); });
+    const AskNeighbour asked{{task.pair->from_ip, dev, task.pair->to_ip}, {false, 700}};
+    batch.ask(task.from, asked, kShortMs,
+              [&task](NeighbourProbe reply) { task.pair->neighbour = std::move(reply); });
   }
 
   void ask_ping(AgentBatch& batch, PairTask& task) {
-    const Json params = {{"from_ip", task.pair->from_ip},
-                         {"interface", task.interface},
-                         {"to_ip", task.pair->to_ip},
-                         {"count", job_.deep ? kPingsDeep : kPings},
-                         {"interval_ms", 40},
-                         {"timeout_ms", 1000},
-                         {"bytes", 56}};
-    batch.ask(task.from, "ping", params, job_.deep ? 20'000 : 5'000,
-              [&task](const Json& reply) { task.pair->ping = reply.get<PingEvidence>(); });
+    const AskPing asked{task.way, {job_.deep ? kPingsDeep : kPings, 40, 1000, 56}};
+    batch.ask(task.from, asked, job_.deep ? 20'000 : 5'000,
+              [&task](PingEvidence reply) { task.pair->ping = std::move(reply); });
   }
 
   void ask_connect(AgentBatch& batch, PairTask& task) {
     // Ports on which plumbline does not listen are tried all the same: who answers there is
     // evidence.
     const auto timeout_ms = static_cast<int64_t>(threshold(Threshold::kConnectMs));
-    const Json params = {{"from_ip", task.pair->from_ip}, {"interface", task.interface},
-                         {"to_ip", task.pair->to_ip},     {"ports", ports_},
-                         {"timeout_ms", timeout_ms},      {"nonce", task.nonce}};
-    batch.ask(task.from, "connect", params, timeout_ms + kShortMs,
-              [this, &task](const Json& reply) {
-                for (const Json& entry : reply.at("ports")) {
-                  PortTry attempt = own_part(entry.get<PortTry>());
-                  if (std::count(ports_.begin(), ports_.end(), attempt.port) == 0) continue;
-                  task.source_ports[attempt.port] = entry.value("source_port", 0);
-                  const auto state =
-                      listeners_.find({listener_of(task.to), task.pair->to_ip, attempt.port});
-                  if (state != listeners_.end()) {
-                    attempt.listener = state->second.listener;
-                    attempt.listener_error = state->second.listener_error;
-                    attempt.holder = state->second.holder;
-                    attempt.role = state->second.role;
-                    attempt.run = state->second.run;
-                  }
-                  task.pair->ports.push_back(std::move(attempt));
-                }
-              });
+    const AskConnect asked{task.way, ports_, timeout_ms, task.nonce};
+    batch.ask(task.from, asked, timeout_ms + kShortMs, [this, &task](const ConnectReply& reply) {
+      for (const ConnectAttempt& said : reply.ports) {
+        PortTry attempt = own_part(said.attempt);
+        if (std::count(ports_.begin(), ports_.end(), attempt.port) == 0) continue;
+        task.source_ports[attempt.port] = said.source_port;
+        const auto state = listeners_.find({listener_of(task.to), task.pair->to_ip, attempt.port});
+        if (state != listeners_.end()) {
+          attempt.listener = state->second.listener;
+          attempt.listener_error = state->second.error;
+          attempt.holder = state->second.holder;
+          attempt.role = state->second.role;
+          attempt.run = state->second.run;
+        }
+        task.pair->ports.push_back(std::move(attempt));
+      }
+    });
   }
 
   void collect_listeners() {
     AgentBatch batch(context_);
     for (size_t i = 0; i < evidence_.hosts.size(); ++i) {
       if (!listens(i)) continue;
-      batch.ask(i, "listened", {{"id", kSession}}, kShortMs, [this, i](const Json& reply) {
-        for (const Json& entry : reply.at("accepted")) {
-          const std::string nonce = entry.at("nonce");
+      batch.ask(i, AskListened{kSession}, kShortMs, [this, i](const Heard& heard) {
+        for (const AcceptedConnection& one : heard.accepted) {
           mark(i, [&](PairTask& task, PortTry& attempt) {
-            if (task.nonce == nonce && attempt.port == entry.at("port")) attempt.accepted = true;
+            if (task.nonce == one.nonce && attempt.port == one.port) attempt.accepted = true;
           });
         }
-        for (const Json& entry : reply.at("half_open")) {
+        for (const HalfOpenConnection& one : heard.half_open) {
           mark(i, [&](PairTask& task, PortTry& attempt) {
-            if (attempt.port == entry.at("port") &&
-                entry.at("peer_ip") == Json(task.pair->from_ip) &&
-                task.source_ports[attempt.port] == entry.at("peer_port")) {
+            if (attempt.port == one.port && one.peer_ip == task.pair->from_ip &&
+                task.source_ports[attempt.port] == one.peer_port) {
               attempt.half_open = true;
             }
           });
@@ -328,21 +300,18 @@ class PairGatherer {
       const auto open = std::find_if(task.pair->ports.begin(), task.pair->ports.end(),
                                      [](const PortTry& attempt) { return attempt.accepted; });
       if (open == task.pair->ports.end() || task.pair->same_machine) continue;
-      const Json params = {{"from_ip", task.pair->from_ip}, {"interface", task.interface},
-                           {"to_ip", task.pair->to_ip},     {"port", open->port},
-                           {"idle_ms", job_.idle_s * 1000}, {"timeout_ms", kIdleAnswerMs}};
-      batch.ask(task.from, "idle", params, job_.idle_s * 1000 + 3 * kIdleAnswerMs,
-                [this, &task](const Json& reply) {
-                  task.pair->idle = own_part(reply.get<PortTry>());
-                  task.pair->idle_s = job_.idle_s;
-                });
+      const AskIdle asked{{task.way, open->port}, {job_.idle_s * 1000, kIdleAnswerMs}};
+      batch.ask(task.from, asked, asked.idle_ms + 3 * kIdleAnswerMs, [this, &task](PortTry reply) {
+        task.pair->idle = own_part(std::move(reply));
+        task.pair->idle_s = job_.idle_s;
+      });
     }
   }
 
   void close_all() {
     AgentBatch batch(context_);
     for (size_t i = 0; i < evidence_.hosts.size(); ++i) {
-      batch.ask(i, "unlisten", {{"id", kSession}}, kShortMs, [](const Json&) {});
+      batch.ask(i, AskUnlisten{kSession}, kShortMs, [](NothingSaid) {});
     }
     batch.collect();
   }
@@ -353,7 +322,7 @@ class PairGatherer {
   unsigned needs_;
   std::vector<int> ports_;
   std::vector<PairTask> tasks_;
-  std::map<std::tuple<size_t, std::string, int>, PortTry> listeners_;
+  std::map<std::tuple<size_t, std::string, int>, ListenState> listeners_;
 };
 
 }  // namespace

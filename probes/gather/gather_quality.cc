@@ -8,17 +8,15 @@
 #include <map>
 #include <set>
 
-#include "core/json.h"
 #include "core/stats/rate_groups.h"
 #include "probes/evidence_query.h"
 #include "probes/gather/gather_datagrams.h"
 #include "probes/rules/pair_rate.h"
 #include "probes/thresholds.h"
+#include "transport/traffic/rounds.h"
 
 namespace plumbline {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr int64_t kStreamMs = 220, kStreamDeepMs = 2000;
 constexpr int64_t kAgainMs = 400;  // a stream that is measured again, alone
@@ -30,6 +28,7 @@ constexpr int64_t kPacedPerSecond = 2500;
 constexpr int64_t kPacedAgainMs = 1500;
 constexpr int64_t kPacedMarginMs = 1500;  // for a lost SYN, and the answer at the end
 constexpr int kRoundTrips = 60;
+constexpr int64_t kRoundTripsMs = 1500;
 constexpr int64_t kTransferBytes = 512 << 10;
 constexpr int64_t kMtuMs = 1500, kMtuLossyMs = 1000;  // longest wait of one MTU search
 constexpr int64_t kMarginMs = 2500;                   // beyond what a request takes by itself
@@ -41,8 +40,7 @@ constexpr double kBitsPerByte = 8;
 struct StreamWay {
   PairEvidence* pair = nullptr;
   size_t from = 0;
-  std::string interface;
-  int port = 0;
+  AskedPort at = {};
 };
 
 using HostPair = std::pair<size_t, size_t>;
@@ -57,11 +55,8 @@ class QualityGatherer {
         return t.result == "connected" && t.answer == "ours";
       });
       if (!pair.skipped.empty() || pair.same_machine || open == pair.ports.end()) continue;
-      StreamWay direction{&pair, index_[pair.from], "", open->port};
-      if (const auto* carrier = carrier_of(evidence_.hosts[direction.from], pair.from_ip)) {
-        direction.interface = carrier->name;
-      }
-      directions_[{direction.from, index_[pair.to]}] = direction;
+      const size_t from = index_[pair.from];
+      directions_[{from, index_[pair.to]}] = {&pair, from, {way_of(evidence_, pair), open->port}};
     }
   }
 
@@ -145,13 +140,6 @@ class QualityGatherer {
     return signs.tcp_sure && signs.datagrams_sure;
   }
 
-  static Json base(const StreamWay& direction) {
-    return {{"from_ip", direction.pair->from_ip},
-            {"interface", direction.interface},
-            {"to_ip", direction.pair->to_ip},
-            {"port", direction.port}};
-  }
-
   void mtu(const std::vector<StreamWay*>& sound, const std::vector<StreamWay*>& lossy) {
     AgentBatch batch(context_);
     for (StreamWay* direction : sound) ask_mtu(batch, *direction, kMtuMs);
@@ -160,19 +148,13 @@ class QualityGatherer {
   }
 
   void ask_mtu(AgentBatch& batch, StreamWay& direction, int64_t ms) {
-    Json params = base(direction);
-    int interface_mtu = 0;
-    for (const InterfaceEvidence& interface : evidence_.hosts[direction.from].interfaces) {
-      if (interface.name == direction.interface) interface_mtu = interface.mtu;
-    }
-    params["interface_mtu"] = interface_mtu;
-    params["transfer_bytes"] = kTransferBytes;
-    params["timeout_ms"] = ms;
-    const int64_t silence_ms = silence_that_tells_ms(*direction.pair);
-    if (silence_ms > 0) params["silence_ms"] = std::min(silence_ms, ms);
     PairEvidence* pair = direction.pair;
-    batch.ask(direction.from, "mtu", params, 2 * ms + kMarginMs,
-              [pair](const Json& reply) { pair->mtu = reply.get<MtuEvidence>(); });
+    AskMtu asked{direction.at, {0, kTransferBytes, ms, std::min(silence_that_tells_ms(*pair), ms)}};
+    for (const InterfaceEvidence& interface : evidence_.hosts[direction.from].interfaces) {
+      if (interface.name == direction.at.interface) asked.interface_mtu = interface.mtu;
+    }
+    batch.ask(direction.from, asked, 2 * ms + kMarginMs,
+              [pair](MtuEvidence reply) { pair->mtu = std::move(reply); });
   }
 
   static QualityEvidence& quality_of(StreamWay& direction) {
@@ -183,14 +165,11 @@ class QualityGatherer {
   void round_trips(const std::vector<StreamWay*>& directions) {
     AgentBatch batch(context_);
     for (StreamWay* direction : directions) {
-      Json params = base(*direction);
-      params["count"] = kRoundTrips;
-      params["timeout_ms"] = 1500;
+      const AskRoundTrips asked{direction->at, kRoundTrips, kRoundTripsMs};
       batch.ask(
-          direction->from, "round_trips", params, 1500 + kMarginMs,
-          [direction](const Json& reply) {
-            quality_of(*direction).round_trips_ns =
-                reply.at("round_trips_ns").get<std::vector<int64_t>>();
+          direction->from, asked, kRoundTripsMs + kMarginMs,
+          [direction](RoundTripsReply reply) {
+            quality_of(*direction).round_trips_ns = std::move(reply.round_trips_ns);
           },
           [direction](const Error& error) { quality_of(*direction).error = error.message(); });
     }
@@ -207,20 +186,16 @@ class QualityGatherer {
   void ask_stream(AgentBatch& batch, StreamWay& to_ask, const std::string& kind, int64_t ms,
                   bool alone) {
     StreamWay* direction = &to_ask;
-    Json params = base(to_ask);
-    params["kind"] = kind;
-    params["duration_ms"] = ms;
+    AskStream asked{to_ask.at, {kind, ms}};
     if (kind == "paced") {
       const int64_t count = evidence_.job.deep ? 20 * kPacedMessages : kPacedMessages;
-      params["rate_per_s"] = kPacedPerSecond;
-      params["duration_ms"] = std::max(ms, count * 1000 / kPacedPerSecond);
+      asked.rate_per_s = kPacedPerSecond;
+      asked.duration_ms = std::max(ms, count * 1000 / kPacedPerSecond);
     }
-    const int64_t within =
-        params["duration_ms"].get<int64_t>() + (kind == "paced" ? kPacedMarginMs : kMarginMs);
+    const int64_t within_ms = asked.duration_ms + (kind == "paced" ? kPacedMarginMs : kMarginMs);
     batch.ask(
-        direction->from, "stream", params, within,
-        [direction, kind, alone](const Json& reply) {
-          StreamEvidence stream = reply.get<StreamEvidence>();
+        direction->from, asked, within_ms,
+        [direction, kind, alone](StreamEvidence stream) {
           stream.kind = kind;
           stream.alone = alone;
           quality_of(*direction).streams.push_back(std::move(stream));
@@ -271,9 +246,7 @@ class QualityGatherer {
   }
 
   PairView view_of(const StreamWay& direction) const {
-    const PairEvidence& pair = *direction.pair;
-    return {&evidence_, &pair, find_host(evidence_, pair.from), find_host(evidence_, pair.to),
-            find_pair(evidence_, pair.to, pair.from)};
+    return pair_view(evidence_, *direction.pair);
   }
   std::string kind_of(const StreamWay& direction) const { return pair_kind(view_of(direction)); }
   bool shares_cores(const StreamWay& direction) const {

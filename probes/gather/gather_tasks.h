@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "probes/agent_requests.h"
 #include "probes/probe.h"
 
 namespace plumbline {
@@ -14,7 +15,7 @@ namespace plumbline {
 struct PairTask {
   PairEvidence* pair = nullptr;
   size_t from = 0, to = 0;
-  std::string interface;  // carrying from_ip; empty when unknown
+  AskedWay way = {};
   std::string nonce;
   std::map<int, int> source_ports;  // by port
 };

@@ -4,13 +4,10 @@
 #include <fstream>
 
 #include "core/file_word.h"
-#include "core/json.h"
 #include "probes/gather/gather.h"
 
 namespace plumbline {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr int64_t kShortMs = 3000;       // requests that only open something
 constexpr int64_t kAnalyseMs = 10'000;   // stopping analyses what was captured
@@ -18,7 +15,7 @@ constexpr int kSnapBytes = 128;          // headers only
 constexpr int64_t kMaxBytes = 16 << 20;  // of one host's capture
 constexpr int64_t kMaxMs = 120'000;
 constexpr int kCaptureSettleMs = 60;  // for the last packets to reach the captures
-constexpr size_t kPieceBytes = 512 << 10;
+constexpr int64_t kPieceBytes = 512 << 10;
 
 std::string from_base64(const std::string& text) {
   static const std::string kDigits =
@@ -49,14 +46,12 @@ void HostCaptures::start() {
       if (k != i) peers.insert(peers.end(), own_[k].begin(), own_[k].end());
     }
     if (own_[i].empty() || peers.empty()) continue;
-    const Json params = {{"id", id_},       {"own", own_[i]},           {"peers", peers},
-                         {"ports", ports_}, {"snap_bytes", kSnapBytes}, {"max_bytes", kMaxBytes},
-                         {"max_ms", kMaxMs}};
-    batch.ask(i, "capture.start", params, kShortMs, [this, i](const Json& reply) {
-      if (reply.value("running", false)) {
+    const AskCaptureStart asked{id_, own_[i], peers, ports_, kSnapBytes, kMaxBytes, kMaxMs};
+    batch.ask(i, asked, kShortMs, [this, i](const CaptureStarted& reply) {
+      if (reply.running) {
         running_.push_back(i);
       } else {
-        context_.evidence.hosts[i].unreadable.push_back("packets: " + reply.value("reason", ""));
+        context_.evidence.hosts[i].unreadable.push_back("packets: " + reply.reason);
       }
     });
   }
@@ -67,9 +62,9 @@ std::map<size_t, TraceSummary> HostCaptures::stop(bool keep) {
   std::map<size_t, TraceSummary> summaries;
   AgentBatch batch(context_);
   for (const size_t host : running_) {
-    const Json params = {{"id", id_}, {"settle_ms", kCaptureSettleMs}, {"keep", keep}};
-    batch.ask(host, "capture.stop", params, kAnalyseMs, [&summaries, host](const Json& reply) {
-      summaries[host] = reply.at("summary").get<TraceSummary>();
+    const AskCaptureStop asked{id_, kCaptureSettleMs, keep};
+    batch.ask(host, asked, kAnalyseMs, [&summaries, host](CaptureStopped reply) {
+      summaries[host] = std::move(reply.summary);
     });
   }
   batch.collect();
@@ -92,12 +87,12 @@ std::string HostCaptures::fetch_one(size_t host, const std::string& folder) {
   bool end = false;
   while (!end && !context_.deadline.passed()) {
     AgentBatch batch(context_);
-    const Json params = {{"id", id_}, {"offset", bytes.size()}, {"bytes", kPieceBytes}};
+    const AskCaptureRead asked{id_, static_cast<int64_t>(bytes.size()), kPieceBytes};
     end = true;
-    batch.ask(host, "capture.read", params, kShortMs, [&](const Json& reply) {
-      const std::string piece = from_base64(reply.at("base64").get<std::string>());
+    batch.ask(host, asked, kShortMs, [&](const CapturePiece& reply) {
+      const std::string piece = from_base64(reply.base64);
       bytes += piece;
-      end = reply.value("end", true) || piece.empty();
+      end = reply.end || piece.empty();
     });
     batch.collect();
   }

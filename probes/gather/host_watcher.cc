@@ -2,27 +2,12 @@
 
 #include <chrono>
 
-#include "core/json.h"
-#include "core/json_trouble.h"
-
 namespace plumbline {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr int64_t kLookMs = 2000;  // for an answer: what is read takes milliseconds
 
 }  // namespace
-
-Json watch_params(const WatchedHost& host, bool live) {
-  Json peers = Json::array();
-  for (const WatchedPeer& peer : host.peers) {
-    peers.push_back({{"name", peer.name}, {"from_ip", peer.from_ip}, {"to_ip", peer.to_ip}});
-  }
-  Json params = {{"peers", std::move(peers)}};
-  if (live) params["live"] = true;
-  return params;
-}
 
 HostWatcher::HostWatcher(std::vector<WatchedHost> hosts, Tell tell)
     : hosts_(std::move(hosts)),
@@ -59,37 +44,30 @@ void HostWatcher::look() {
   std::vector<int64_t> tickets(hosts_.size());
   for (size_t i = 0; i < hosts_.size(); ++i) {
     if (hosts_[i].agent == nullptr) continue;
-    tickets[i] = hosts_[i].agent->ask("watch", watch_params(hosts_[i], false), deadline);
+    tickets[i] = AgentWire<AskWatch>::ask(*hosts_[i].agent, {hosts_[i].peers}, deadline);
   }
   for (size_t i = 0; i < hosts_.size(); ++i) {
     if (hosts_[i].agent != nullptr) {
-      take(i, hosts_[i].agent->reply(tickets[i]));
+      take(i, AgentWire<AskWatch>::reply(*hosts_[i].agent, tickets[i]));
     } else {
       take(i, fail(ErrorCode::kPeerLost, hosts_[i].unreachable));
     }
   }
 }
 
-void HostWatcher::take(size_t host, Expected<Json> reply) {
+void HostWatcher::take(size_t host, const Expected<WatchState>& reply) {
   const std::string& name = hosts_[host].name;
-  std::string trouble;
-  if (reply) {
-    try {
-      const auto state = reply->get<WatchState>();
-      if (silent_[host]) tell_(name, {"host", name, "can be observed again"});
-      silent_[host] = false;
-      for (const HostChange& change : histories_[host].observe(state, round_.load())) {
-        tell_(name, change);
-      }
-      return;
-    } catch (const Json::exception& error) {
-      trouble = "its agent's answer makes no sense: " + json_trouble(error);
-    }
-  } else {
-    trouble = reply.error().message();
+  if (!reply) {
+    if (!silent_[host])
+      tell_(name, {"host", name, "cannot be observed: " + reply.error().message()});
+    silent_[host] = true;
+    return;
   }
-  if (!silent_[host]) tell_(name, {"host", name, "cannot be observed: " + trouble});
-  silent_[host] = true;
+  if (silent_[host]) tell_(name, {"host", name, "can be observed again"});
+  silent_[host] = false;
+  for (const HostChange& change : histories_[host].observe(*reply, round_.load())) {
+    tell_(name, change);
+  }
 }
 
 }  // namespace plumbline

@@ -7,19 +7,13 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "core/diagnosis/host_agent.h"
-#include "probes/gather/host_watch.h"
+#include "probes/agent_requests.h"
 
 namespace plumbline {
-
-struct WatchedPeer {
-  std::string name, from_ip, to_ip;
-};
 
 struct WatchedHost {
   std::string name;
@@ -27,9 +21,6 @@ struct WatchedHost {
   std::string unreachable;
   std::vector<WatchedPeer> peers;  // whose routes are looked up
 };
-
-// Of the request `watch`; `live`: with what a live view shows beside.
-nlohmann::json watch_params(const WatchedHost& host, bool live);
 
 class HostWatcher {
  public:
@@ -50,7 +41,7 @@ class HostWatcher {
 
  private:
   void run(int64_t interval_ns);
-  void take(size_t host, Expected<nlohmann::json> reply);
+  void take(size_t host, const Expected<WatchState>& reply);
 
   std::vector<WatchedHost> hosts_;
   std::vector<HostHistory> histories_;

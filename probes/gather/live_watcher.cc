@@ -4,41 +4,28 @@
 #include <iterator>
 
 #include "core/clock.h"
-#include "core/json.h"
-#include "core/json_trouble.h"
 
 namespace plumbline {
 namespace {
 
-using Json = nlohmann::json;
-
-constexpr int64_t kLookAgainMs = 2000;           // for an answer: what is read takes milliseconds
+constexpr int64_t kLookAgainMs = 2000;                // for an answer: what is read takes milliseconds
 constexpr int64_t kStartAgainNs = 10 * kSecond;  // from one try to the next
 
 // One look at one host, and what is known of it so far.
 class LiveLooker {
  public:
   explicit LiveLooker(const LiveWatched& watched)
-      : watched_(watched),
-        params_(watch_params(watched.host, true)),
-        agent_(watched.host.agent),
-        history_(watched.host.name) {}
+      : watched_(watched), agent_(watched.host.agent), history_(watched.host.name) {}
 
   LiveHost look() {
     if (agent_ == nullptr) return history_.lost(watched_.host.unreachable);
     if (lost_) start_again();
-    const Expected<Json> reply = agent_->call("watch", params_, Deadline::after_ms(kLookAgainMs));
-    if (!reply) {
-      // Without a cause only this answer is missing.
-      lost_ = !reply.error().cause.empty();
-      return history_.lost(reply.error().message());
-    }
-    lost_ = false;
-    try {
-      return history_.look(reply->get<WatchState>(), monotonic_ns());
-    } catch (const Json::exception& error) {
-      return history_.lost("its agent's answer makes no sense: " + json_trouble(error));
-    }
+    const AskWatch asked{watched_.host.peers, true};
+    const auto reply = ask_agent(*agent_, asked, Deadline::after_ms(kLookAgainMs));
+    // Without a cause only this answer is missing.
+    lost_ = !reply && !reply.error().cause.empty();
+    if (!reply) return history_.lost(reply.error().message());
+    return history_.look(*reply, monotonic_ns());
   }
 
  private:
@@ -53,7 +40,6 @@ class LiveLooker {
   }
 
   const LiveWatched& watched_;
-  const Json params_;
   HostAgent* agent_;
   LiveHistory history_;
   std::unique_ptr<HostAgent> own_;

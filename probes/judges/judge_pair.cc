@@ -74,9 +74,7 @@ std::vector<Check> judge_icmp(const EvidenceSet& evidence, const ProbeParams& pa
     } else if (!pair.ping) {
       out.push_back(make_check({"icmp", pair.from, pair.to}, CheckOutcome::kUnknown, "not asked"));
     } else {
-      auto [outcome, text] =
-          echo_verdict({&evidence, &pair, find_host(evidence, pair.from),
-                        find_host(evidence, pair.to), find_pair(evidence, pair.to, pair.from)});
+      auto [outcome, text] = echo_verdict(pair_view(evidence, pair));
       const auto& rtts = pair.ping->rtt_ns;
       const bool slow = max_ms > 0 && !rtts.empty() &&
                         static_cast<double>(*std::min_element(rtts.begin(), rtts.end())) >

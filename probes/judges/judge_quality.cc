@@ -78,9 +78,7 @@ std::vector<Check> judge_mtu(const EvidenceSet& evidence, const ProbeParams&) {
   for (const PairEvidence& pair : evidence.pairs) {
     auto [outcome, text] = lacking(pair, pair.mtu.has_value());
     if (text.empty()) {
-      const PairView view = {&evidence, &pair, find_host(evidence, pair.from),
-                             find_host(evidence, pair.to), find_pair(evidence, pair.to, pair.from)};
-      std::tie(outcome, text) = mtu_verdict(view);
+      std::tie(outcome, text) = mtu_verdict(pair_view(evidence, pair));
     }
     out.push_back(make_check({"mtu", pair.from, pair.to}, outcome, text));
   }
@@ -226,9 +224,7 @@ std::vector<Check> judge_quality(const EvidenceSet& evidence, const ProbeParams&
       out.push_back(make_check({"quality", pair.from, pair.to}, outcome, text));
       continue;
     }
-    const PairView view = {&evidence, &pair, find_host(evidence, pair.from),
-                           find_host(evidence, pair.to), find_pair(evidence, pair.to, pair.from)};
-    judge.judge(view, out);
+    judge.judge(pair_view(evidence, pair), out);
   }
   return out;
 }

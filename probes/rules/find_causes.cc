@@ -38,22 +38,17 @@ class Selection {
   }
 
  private:
-  using Pairs = std::set<std::string>;
-
-  static std::string reversed(const std::string& key) {
-    const size_t at = key.find('>');
-    return key.substr(at + 1) + ">" + key.substr(0, at);
-  }
+  static OrderedPair reversed(const OrderedPair& pair) { return {pair.second, pair.first}; }
 
   // Where a link's signal comes and goes, the pairs over it show now this, now that fault.
   void drop_flapping() {
-    Pairs flapping;
+    OrderedPairs flapping;
     const auto flaps = [](const Ranked& ranked) {
       return ranked.candidate.finding.cause == "link.flapping" && !ranked.candidate.breaks.empty();
     };
     for (const Ranked& ranked : all_) {
       if (!flaps(ranked)) continue;
-      for (const std::string& pair : ranked.candidate.breaks) {
+      for (const OrderedPair& pair : ranked.candidate.breaks) {
         flapping.insert(pair);
         flapping.insert(reversed(pair));
       }
@@ -61,7 +56,7 @@ class Selection {
     const auto falls = [&](const Ranked& ranked) {
       const Candidate& candidate = ranked.candidate;
       const bool proven = candidate.proven && !candidate.by_captures_only;
-      const Pairs about = about_of(candidate);
+      const OrderedPairs about = about_of(candidate);
       return !about.empty() && follows_from_flapping(candidate.finding.cause, proven) &&
              std::includes(flapping.begin(), flapping.end(), about.begin(), about.end());
     };
@@ -92,11 +87,11 @@ class Selection {
 
   // A cause that is only the symptom of a proven one falls, on the pairs that this one breaks.
   void drop_superseded() {
-    std::map<std::string, Pairs> fallen;
+    std::map<std::string, OrderedPairs> fallen;
     for (const Ranked& ranked : all_) {
       if (!ranked.candidate.proven) continue;
       for (const std::string& cause : ranked.candidate.supersedes) {
-        for (const std::string& pair : ranked.candidate.breaks) {
+        for (const OrderedPair& pair : ranked.candidate.breaks) {
           fallen[cause].insert(pair);
           fallen[cause].insert(reversed(pair));
         }
@@ -105,7 +100,7 @@ class Selection {
     const auto falls = [&](const Ranked& ranked) {
       const auto found = fallen.find(ranked.candidate.finding.cause);
       if (found == fallen.end()) return false;
-      const Pairs about = about_of(ranked.candidate);
+      const OrderedPairs about = about_of(ranked.candidate);
       return !about.empty() &&
              std::includes(found->second.begin(), found->second.end(), about.begin(), about.end());
     };
@@ -139,12 +134,12 @@ class Selection {
   }
 
   // The pairs that a finding is about, whether it breaks them or not.
-  Pairs about_of(const Candidate& candidate) const {
+  OrderedPairs about_of(const Candidate& candidate) const {
     if (!candidate.breaks.empty()) return candidate.breaks;
     const Finding& finding = candidate.finding;
     if (finding.host.empty()) return {};
     if (finding.peer.empty()) return pairs_of(evidence_, finding.host);
-    return {pair_key(finding.host, finding.peer), pair_key(finding.peer, finding.host)};
+    return both_ways(finding.host, finding.peer);
   }
 
   bool same_fault(const Ranked& a, const Ranked& b) const {
@@ -156,7 +151,7 @@ class Selection {
     const Candidate& candidate = ranked.candidate;
     const bool explained =
         !candidate.breaks.empty() &&
-        std::all_of(candidate.breaks.begin(), candidate.breaks.end(), [&](const std::string& key) {
+        std::all_of(candidate.breaks.begin(), candidate.breaks.end(), [&](const OrderedPair& key) {
           return claims_.count(key) != 0 ||
                  (candidate.needs_way_back && claimed_below(reversed(key), ranked.rung));
         });
@@ -168,13 +163,13 @@ class Selection {
       explain_away(ranked);
       return;
     }
-    for (const std::string& key : candidate.breaks) claims_[key].push_back(ranked.rung);
+    for (const OrderedPair& key : candidate.breaks) claims_[key].push_back(ranked.rung);
     kept_.push_back(std::move(ranked));
   }
 
   // Something on the link or the route breaks each of these pairs, one way or the other.
   bool astray(const Candidate& candidate) const {
-    const auto broken = [&](const std::string& key) {
+    const auto broken = [&](const OrderedPair& key) {
       return claimed_below(key, kRungRoute + 1) || claimed_below(reversed(key), kRungRoute + 1);
     };
     return std::all_of(candidate.breaks.begin(), candidate.breaks.end(), broken);
@@ -185,7 +180,7 @@ class Selection {
   bool unmet(const Candidate& candidate) const {
     if (!candidate.by_rules_only || candidate.breaks.empty()) return false;
     return std::all_of(candidate.breaks.begin(), candidate.breaks.end(),
-                       [&](const std::string& key) {
+                       [&](const OrderedPair& key) {
                          return std::any_of(kept_.begin(), kept_.end(), [&](const Ranked& kept) {
                            const Finding& finding = kept.candidate.finding;
                            const auto& broken = kept.candidate.breaks;
@@ -201,7 +196,7 @@ class Selection {
     });
   }
 
-  bool claimed_below(const std::string& key, int rung) const {
+  bool claimed_below(const OrderedPair& key, int rung) const {
     const auto found = claims_.find(key);
     return found != claims_.end() && found->second.front() < rung;
   }
@@ -215,10 +210,10 @@ class Selection {
   }
 
   bool explained_by_failure(const Ranked& ranked) const {
-    const Pairs about = about_of(ranked.candidate);
+    const OrderedPairs about = about_of(ranked.candidate);
     if (about.empty()) return false;
     const std::string& cause = ranked.candidate.finding.cause;
-    return std::all_of(about.begin(), about.end(), [&](const std::string& key) {
+    return std::all_of(about.begin(), about.end(), [&](const OrderedPair& key) {
       const auto claim = claims_.find(key);
       if (claim == claims_.end()) return false;
       return std::any_of(claim->second.begin(), claim->second.end(),
@@ -244,9 +239,9 @@ class Selection {
 
   // What a dropped candidate would have explained is explained by who claimed its pairs.
   void explain_away(const Ranked& dropped) {
-    const Pairs about = about_of(dropped.candidate);
+    const OrderedPairs about = about_of(dropped.candidate);
     for (Ranked& kept : kept_) {
-      const bool meets = std::any_of(about.begin(), about.end(), [&](const std::string& key) {
+      const bool meets = std::any_of(about.begin(), about.end(), [&](const OrderedPair& key) {
         return kept.candidate.breaks.count(key) != 0 ||
                kept.candidate.breaks.count(reversed(key)) != 0;
       });
@@ -262,7 +257,7 @@ class Selection {
     Finding& finding = kept.candidate.finding;
     Finding& other = more.candidate.finding;
     if (finding.peer != other.peer) finding.peer.clear();
-    finding.outcome = std::min(finding.outcome, other.outcome);
+    finding.outcome = std::max(finding.outcome, other.outcome);
     finding.confidence = std::max(finding.confidence, other.confidence);
     finding.ports.insert(finding.ports.end(), other.ports.begin(), other.ports.end());
     std::sort(finding.ports.begin(), finding.ports.end());
@@ -310,7 +305,7 @@ class Selection {
                          check.outcome == CheckOutcome::kWarn ||
                          check.outcome == CheckOutcome::kUnknown;
       if (!wrong || check.peer.empty()) continue;
-      const std::string key = pair_key(check.host, check.peer);
+      const OrderedPair key(check.host, check.peer);
       for (Ranked& kept : kept_) {
         if (kept.candidate.breaks.count(key) == 0) continue;
         kept.candidate.finding.explains.push_back(check.key);
@@ -322,8 +317,8 @@ class Selection {
   std::vector<Finding> finish() {
     std::stable_sort(kept_.begin(), kept_.end(), [&](const Ranked& a, const Ranked& b) {
       const auto rank = [&](const Ranked& r) {
-        return std::tuple(r.candidate.finding.outcome, r.rung, r.row,
-                          file_order(r.candidate.finding.host));
+        const int mildness = -static_cast<int>(r.candidate.finding.outcome);
+        return std::tuple(mildness, r.rung, r.row, file_order(r.candidate.finding.host));
       };
       return rank(a) < rank(b);
     });
@@ -341,7 +336,7 @@ class Selection {
   const EvidenceSet& evidence_;
   const std::vector<Check>& checks_;
   std::vector<Ranked> all_, kept_;
-  std::map<std::string, std::vector<int>> claims_;  // pair -> rungs of the causes that break it
+  std::map<OrderedPair, std::vector<int>> claims_;  // pair -> rungs of the causes that break it
 };
 
 }  // namespace
@@ -379,12 +374,10 @@ std::vector<Finding> find_causes(const EvidenceSet& evidence, const std::vector<
   return select_causes(evidence, checks, proposals(rules, evidence, checks));
 }
 
-std::string pair_key(const std::string& from, const std::string& to) { return from + ">" + to; }
-
-std::set<std::string> pairs_of(const EvidenceSet& evidence, const std::string& host) {
-  std::set<std::string> out;
+OrderedPairs pairs_of(const EvidenceSet& evidence, const std::string& host) {
+  OrderedPairs out;
   for (const PairEvidence& pair : evidence.pairs) {
-    if (pair.from == host || pair.to == host) out.insert(pair_key(pair.from, pair.to));
+    if (pair.from == host || pair.to == host) out.insert({pair.from, pair.to});
   }
   return out;
 }

@@ -46,7 +46,7 @@ class AbsentAddress {
     return key_of(
         {"link", job_.name, {}, {}, job_.interface.empty() ? wanted_.ip : job_.interface});
   }
-  std::set<std::string> pairs() const { return pairs_with_ip(evidence_, job_.name, wanted_.ip); }
+  OrderedPairs pairs() const { return pairs_with_ip(evidence_, job_.name, wanted_.ip); }
   Command add(const InterfaceEvidence& place) const {
     return remedy_add_address(host_.system, wanted_.ip, prefix_, place.name);
   }
@@ -92,7 +92,7 @@ class AbsentAddress {
     const bool hidden = !is_wired(carrier) && carrier.kind != "tunnel";
     const bool elsewhere = named != nullptr && named != &carrier;
     if (!hidden && !elsewhere) return;
-    const std::set<std::string> broken = not_working(evidence_, pairs());
+    const OrderedPairs broken = not_working(evidence_, pairs());
     if (broken.empty() || broken.size() != pairs().size()) return;
     const InterfaceEvidence* place = named != nullptr ? named : places_.candidate();
     if (place == nullptr || place == &carrier || !is_usable(*place)) return;

@@ -35,16 +35,15 @@ std::vector<const InterfaceEvidence*> likely_ports(
 
 // The pairs of a host over this bridge that do not work. What its routes send elsewhere does not
 // meet the bridge, whatever its ports are.
-std::set<std::string> broken_over(const EvidenceSet& evidence, const HostView& view,
-                                  const InterfaceEvidence& bridge) {
-  std::set<std::string> broken =
-      not_working(evidence, pairs_over(evidence, *view.host, bridge.name));
+OrderedPairs broken_over(const EvidenceSet& evidence, const HostView& view,
+                         const InterfaceEvidence& bridge) {
+  OrderedPairs broken = not_working(evidence, pairs_over(evidence, *view.host, bridge.name));
   for (const PairEvidence& pair : evidence.pairs) {
     if (pair.from != view.job->name) continue;
     const RouteLookup* lookup = route_lookup(pair);
     if (lookup == nullptr || lookup->dev.empty() || lookup->dev == bridge.name) continue;
-    broken.erase(pair_key(pair.from, pair.to));
-    broken.erase(pair_key(pair.to, pair.from));
+    broken.erase({pair.from, pair.to});
+    broken.erase({pair.to, pair.from});
   }
   return broken;
 }
@@ -52,7 +51,7 @@ std::set<std::string> broken_over(const EvidenceSet& evidence, const HostView& v
 void propose_bridge(const EvidenceSet& evidence, const HostView& view, const Checks& checks,
                     const InterfaceEvidence& bridge, std::vector<Candidate>& out) {
   const std::string& name = view.job->name;
-  const std::set<std::string> broken = broken_over(evidence, view, bridge);
+  const OrderedPairs broken = broken_over(evidence, view, bridge);
   if (broken.empty()) return;
   std::vector<const InterfaceEvidence*> ports, stopped;
   for (const InterfaceEvidence& port : view.host->interfaces) {
@@ -104,7 +103,7 @@ std::vector<Candidate> propose_bridges(const EvidenceSet& evidence, const Checks
   std::vector<Candidate> out;
   for (const HostView& view : host_views(evidence)) {
     for (const std::string& loop : view.host->forwarding_loops) {
-      std::set<std::string> over;
+      OrderedPairs over;
       for (const InterfaceEvidence* interface : carriers(view)) {
         if (interface->kind == "bridge") {
           over.merge(pairs_over(evidence, *view.host, interface->name));

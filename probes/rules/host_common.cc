@@ -56,12 +56,12 @@ Proposal& Proposal::remedy(const Remedy& remedy) {
   candidate_.finding.remedy = remedy;
   return *this;
 }
-Proposal& Proposal::breaks(const std::set<std::string>& pairs) {
+Proposal& Proposal::breaks(const OrderedPairs& pairs) {
   candidate_.breaks.insert(pairs.begin(), pairs.end());
   return *this;
 }
 Proposal& Proposal::breaks_both(const std::string& a, const std::string& b) {
-  candidate_.breaks.insert({pair_key(a, b), pair_key(b, a)});
+  candidate_.breaks.merge(both_ways(a, b));
   return *this;
 }
 Proposal& Proposal::proven() {
@@ -79,7 +79,7 @@ Candidate Proposal::take(const Checks& checks) {
         std::any_of(candidate_.finding.evidence.begin(), candidate_.finding.evidence.end(),
                     [&](const Evidence& e) { return e.check == check.key; });
     const bool broken =
-        !check.peer.empty() && candidate_.breaks.count(pair_key(check.host, check.peer)) > 0;
+        !check.peer.empty() && candidate_.breaks.count({check.host, check.peer}) > 0;
     if (shown || broken) explains.push_back(check.key);
   }
   return std::move(candidate_);
@@ -94,34 +94,34 @@ std::string other_end(const PairEvidence& pair, const std::string& host) {
   return pair.from == host ? pair.to : pair.from;
 }
 
-std::set<std::string> pairs_with_ip(const EvidenceSet& evidence, const std::string& host,
-                                    const std::string& ip) {
-  std::set<std::string> out;
+OrderedPairs pairs_with_ip(const EvidenceSet& evidence, const std::string& host,
+                           const std::string& ip) {
+  OrderedPairs out;
   for (const PairEvidence& pair : evidence.pairs) {
-    if (!ip.empty() && own_ip(pair, host) == ip) out.insert(pair_key(pair.from, pair.to));
+    if (!ip.empty() && own_ip(pair, host) == ip) out.insert({pair.from, pair.to});
   }
   return out;
 }
 
-std::set<std::string> pairs_over(const EvidenceSet& evidence, const HostEvidence& host,
-                                 const std::string& interface) {
-  std::set<std::string> out;
+OrderedPairs pairs_over(const EvidenceSet& evidence, const HostEvidence& host,
+                        const std::string& interface) {
+  OrderedPairs out;
   const JobHost* job = find_job_host(evidence, host.name);
   for (const PairEvidence& pair : evidence.pairs) {
     const std::string ip = own_ip(pair, host.name);
     if (ip.empty() || job == nullptr) continue;
     const InterfaceEvidence* carrier = data_interface(*job, host, ip);
     if (carrier != nullptr && stands_on(host, *carrier, interface)) {
-      out.insert(pair_key(pair.from, pair.to));
+      out.insert({pair.from, pair.to});
     }
   }
   return out;
 }
 
-std::set<std::string> not_working(const EvidenceSet& evidence, const std::set<std::string>& pairs) {
-  std::set<std::string> out;
+OrderedPairs not_working(const EvidenceSet& evidence, const OrderedPairs& pairs) {
+  OrderedPairs out;
   for (const PairEvidence& pair : evidence.pairs) {
-    const std::string key = pair_key(pair.from, pair.to);
+    const OrderedPair key(pair.from, pair.to);
     if (pairs.count(key) > 0 && reaches(pair) != std::optional<bool>(true)) out.insert(key);
   }
   return out;

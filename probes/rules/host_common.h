@@ -25,7 +25,7 @@ class Proposal {
   // One line of evidence: what was seen on `host`, and the check that says so (may be empty).
   Proposal& see(const std::string& host, const std::string& check, const std::string& text);
   Proposal& remedy(const Remedy& remedy);
-  Proposal& breaks(const std::set<std::string>& pairs);
+  Proposal& breaks(const OrderedPairs& pairs);
   Proposal& breaks_both(const std::string& a, const std::string& b);
   // Stands by itself, whatever else is wrong.
   Proposal& proven();
@@ -41,17 +41,17 @@ class Proposal {
 std::string own_ip(const PairEvidence& pair, const std::string& host);
 std::string other_end(const PairEvidence& pair, const std::string& host);
 // Ordered pairs in which this host uses this address.
-std::set<std::string> pairs_with_ip(const EvidenceSet& evidence, const std::string& host,
-                                    const std::string& ip);
+OrderedPairs pairs_with_ip(const EvidenceSet& evidence, const std::string& host,
+                           const std::string& ip);
 // The interface itself, or one below it: a member of the bond or bridge, a parent of the VLAN.
 bool stands_on(const HostEvidence& host, const InterfaceEvidence& upper, const std::string& lower,
                int depth = 0);
 // Ordered pairs whose traffic uses this interface of the host: it carries the address, or lies
 // below the interface that does (member of a bond or bridge, parent of a VLAN).
-std::set<std::string> pairs_over(const EvidenceSet& evidence, const HostEvidence& host,
-                                 const std::string& interface);
+OrderedPairs pairs_over(const EvidenceSet& evidence, const HostEvidence& host,
+                        const std::string& interface);
 // Of these, the ones on which nothing is known to come back.
-std::set<std::string> not_working(const EvidenceSet& evidence, const std::set<std::string>& pairs);
+OrderedPairs not_working(const EvidenceSet& evidence, const OrderedPairs& pairs);
 
 // Hosts that judge for themselves, with their entry in the file: those with facts, each machine
 // once.

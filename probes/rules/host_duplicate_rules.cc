@@ -81,7 +81,7 @@ Candidate duplicate_on(const EvidenceSet& evidence, const Checks& checks, const 
   const AddressEvidence* wrong = find_address(*usurper.interface, ip);
   Remedy remedy = remedy_delete_address(
       usurper.host->system, ip, wrong != nullptr ? wrong->prefix : 24, usurper.interface->name);
-  std::set<std::string> broken = pairs;
+  OrderedPairs broken = pairs;
   for (const Cidr& theirs : data_of(*usurper.job)) {  // its own address had to go for this one
     if (interface_of(*usurper.host, theirs.ip) != nullptr) continue;
     remedy = Remedy(remedy_add_address(usurper.host->system, theirs.ip,

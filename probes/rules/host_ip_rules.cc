@@ -108,16 +108,16 @@ bool same_device(const HostEvidence& host, const InterfaceEvidence& a, const Int
 }
 
 // Pairs of this address whose packets leave through the other interface and get nowhere.
-std::set<std::string> led_astray(const EvidenceSet& evidence, const DataAddress& data,
-                                 const std::string& other) {
-  std::set<std::string> out;
+OrderedPairs led_astray(const EvidenceSet& evidence, const DataAddress& data,
+                        const std::string& other) {
+  OrderedPairs out;
   const std::string& name = data.at.job->name;
   for (const PairEvidence& pair : evidence.pairs) {
     if (pair.from != name || pair.from_ip != data.ip) continue;
     const bool astray = std::any_of(pair.routes.begin(), pair.routes.end(),
                                     [&](const RouteLookup& lookup) { return lookup.dev == other; });
     if (!astray || reaches(evidence, name, pair.to) == std::optional<bool>(true)) continue;
-    out.insert({pair_key(name, pair.to), pair_key(pair.to, name)});
+    out.merge(both_ways(name, pair.to));
   }
   return out;
 }
@@ -151,7 +151,7 @@ std::vector<Candidate> propose_masks(const EvidenceSet& evidence, const Checks& 
     const int right = right_prefix(mine, peers);
     if (right == 0) continue;
     const std::string& name = mine.at.job->name;
-    std::set<std::string> broken;
+    OrderedPairs broken;
     std::vector<std::string> others;
     for (const DataAddress* peer : peers) {
       const std::string& their_name = peer->at.job->name;
@@ -160,7 +160,7 @@ std::vector<Candidate> propose_masks(const EvidenceSet& evidence, const Checks& 
       }
       if (!cut_off(mine, *peer)) continue;
       if (reaches(evidence, name, their_name) == std::optional<bool>(true)) continue;
-      broken.insert({pair_key(name, their_name), pair_key(their_name, name)});
+      broken.merge(both_ways(name, their_name));
     }
     Proposal proposal("ip.mask_mismatch", broken.empty() ? Severity::kWarn : Severity::kFail, name);
     proposal.see(name, ip_key(mine, " mask"),

@@ -147,7 +147,7 @@ std::vector<Candidate> propose_mtu(const EvidenceSet& evidence, const Checks& ch
     const RightMtu right = right_mtu(all, mine, peers);
     if (right.mtu == 0) continue;
     const std::string& name = mine.at.job->name;
-    std::set<std::string> broken;
+    OrderedPairs broken;
     bool fails = false;
     std::vector<std::string> others;
     for (const DataAddress* peer : peers) {
@@ -159,7 +159,7 @@ std::vector<Candidate> propose_mtu(const EvidenceSet& evidence, const Checks& ch
         const bool this_pair = (pair.from == name && pair.to == their_name) ||
                                (pair.from == their_name && pair.to == name);
         if (!this_pair) continue;
-        if (loses_large(pair) || stalls(pair)) broken.insert(pair_key(pair.from, pair.to));
+        if (loses_large(pair) || stalls(pair)) broken.insert({pair.from, pair.to});
         fails = fails || stalls(pair);
       }
     }

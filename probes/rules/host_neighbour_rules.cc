@@ -38,7 +38,7 @@ class NeighbourRules {
 
  private:
   bool is_taken(const std::string& a, const std::string& b) const {
-    return taken_.count(pair_key(a, b)) > 0;
+    return taken_.count({a, b}) > 0;
   }
   void push(Proposal& proposal) {
     Candidate candidate = proposal.take(checks_);
@@ -96,12 +96,11 @@ class NeighbourRules {
       for (const std::string& place : {std::string("all"), data.interface->name}) {
         const std::string key = fmt::format("net.ipv4.conf.{}.arp_ignore", place);
         if (sysctl_number(host, key).value_or(0) < 8) continue;
-        std::set<std::string> broken;
+        OrderedPairs broken;
         for (const Link& link : links_) {
           if (link.to->at.job != data.at.job || link.to->ip != data.ip) continue;
           if (!is_unresolved(link)) continue;
-          broken.insert(
-              {pair_key(link.pair->from, link.pair->to), pair_key(link.pair->to, link.pair->from)});
+          broken.merge(both_ways(link.pair->from, link.pair->to));
         }
         if (broken.empty()) continue;
         Proposal proposal(kNeighbourCause, Severity::kFail, host.name);
@@ -122,11 +121,11 @@ class NeighbourRules {
       for (const FilterRule& rule : view.host->filters) {
         if (!stops_arp(rule)) continue;
         const std::string& name = view.job->name;
-        std::set<std::string> broken;
+        OrderedPairs broken;
         for (const Link& link : links_) {
           const std::string &a = link.pair->from, &b = link.pair->to;
           if ((a != name && b != name) || !is_unresolved(link) || is_taken(a, b)) continue;
-          broken.insert({pair_key(a, b), pair_key(b, a)});
+          broken.merge(both_ways(a, b));
         }
         if (broken.empty()) continue;
         Proposal proposal(kNeighbourCause, Severity::kFail, name);
@@ -148,12 +147,12 @@ class NeighbourRules {
       }
       for (const auto& [bridge, ports] : by_bridge) {
         if (ports.size() < 2) continue;
-        std::set<std::string> broken;
+        OrderedPairs broken;
         for (const Link& link : links_) {
           const std::string &a = link.pair->from, &b = link.pair->to;
           if (a == view.job->name || b == view.job->name || is_taken(a, b)) continue;
           if (!is_unresolved(link)) continue;
-          broken.insert({pair_key(a, b), pair_key(b, a)});
+          broken.merge(both_ways(a, b));
         }
         if (broken.empty()) continue;
         Proposal proposal(kNeighbourCause, Severity::kFail, view.job->name);
@@ -200,7 +199,7 @@ class NeighbourRules {
   const Checks& checks_;
   std::vector<DataAddress> all_;
   std::vector<Link> links_;
-  std::set<std::string> taken_;
+  OrderedPairs taken_;
   std::vector<Candidate> out_;
 };
 

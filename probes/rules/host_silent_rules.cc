@@ -85,7 +85,7 @@ class SilentPeers {
 
  private:
   bool is_taken(const std::string& a, const std::string& b) const {
-    return taken_.count(pair_key(a, b)) > 0;
+    return taken_.count({a, b}) > 0;
   }
   void push(Proposal& proposal) {
     Candidate candidate = proposal.take(what_.checks);
@@ -154,7 +154,7 @@ class SilentPeers {
   }
 
   const SilentLinks& what_;
-  std::set<std::string> taken_;
+  OrderedPairs taken_;
   std::vector<Candidate>& out_;
 };
 

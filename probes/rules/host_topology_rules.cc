@@ -165,7 +165,8 @@ std::vector<Candidate> propose_rails(const EvidenceSet& evidence, const Checks& 
     if (own.size() < 2) continue;
     std::vector<std::string> silent, words;
     std::vector<const DataAddress*> ends;
-    std::set<std::string> broken, interfaces;
+    OrderedPairs broken;
+    std::set<std::string> interfaces;
     for (const PairEvidence& pair : evidence.pairs) {
       if (pair.from != view.job->name || !pair.neighbour || !pair.neighbour->on_link) continue;
       const DataAddress* mine = find_data(all, pair.from, pair.from_ip);
@@ -180,7 +181,7 @@ std::vector<Candidate> propose_rails(const EvidenceSet& evidence, const Checks& 
       interfaces.insert(mine->interface->name);
       words.push_back(fmt::format("{} ({}) gets no answer for {} of {}", mine->interface->name,
                                   mine->ip, pair.to_ip, pair.to));
-      broken.insert({pair_key(pair.from, pair.to), pair_key(pair.to, pair.from)});
+      broken.merge(both_ways(pair.from, pair.to));
     }
     // Each end of a swap misses at least two peers, on two interfaces.
     if (interfaces.size() < 2 || silent.size() != interfaces.size()) continue;

@@ -27,7 +27,7 @@ struct SilentLinks {
   const Checks& checks;
   const std::vector<DataAddress>& all;
   const std::vector<Link>& links;
-  std::set<std::string> taken;  // ordered pairs that something seen explains already
+  OrderedPairs taken;  // ordered pairs that something seen explains already
 };
 // Where nothing is seen that explains the silence: the host that is silent towards all, or the
 // pair.

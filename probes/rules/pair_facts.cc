@@ -112,12 +112,16 @@ double placed_loss(const PairView& view, double guess) {
 
 }  // namespace
 
+PairView pair_view(const EvidenceSet& evidence, const PairEvidence& pair) {
+  return {&evidence, &pair, find_host(evidence, pair.from), find_host(evidence, pair.to),
+          find_pair(evidence, pair.to, pair.from)};
+}
+
 std::vector<PairView> pair_views(const EvidenceSet& evidence) {
   std::vector<PairView> out;
   for (const PairEvidence& pair : evidence.pairs) {
     if (pair.from_ip.empty() || pair.to_ip.empty() || pair.same_machine) continue;
-    out.push_back({&evidence, &pair, find_host(evidence, pair.from), find_host(evidence, pair.to),
-                   find_pair(evidence, pair.to, pair.from)});
+    out.push_back(pair_view(evidence, pair));
   }
   return out;
 }

@@ -18,6 +18,7 @@ struct PairView {
   const HostEvidence* to = nullptr;
   const PairEvidence* back = nullptr;  // the other direction, null when not in the evidence
 };
+PairView pair_view(const EvidenceSet& evidence, const PairEvidence& pair);
 // All pairs that lead from one machine to another and have two addresses.
 std::vector<PairView> pair_views(const EvidenceSet& evidence);
 

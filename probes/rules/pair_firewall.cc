@@ -73,7 +73,7 @@ std::vector<Evidence> evidence_of(const BlockGroup& group) {
     }
     if (!block->hit || block->hit->rule == nullptr) continue;
     const std::string& other = block->hit->host->name == pair.to ? pair.from : pair.to;
-    add_once(out, {block->hit->host->name, "firewall/" + block->hit->host->name + ">" + other,
+    add_once(out, {block->hit->host->name, key_of({"firewall", block->hit->host->name, other}),
                    (block->hit->certain ? "" : "perhaps ") + describe(*block->hit->rule)});
   }
   return out;
@@ -166,7 +166,7 @@ Candidate candidate_of(const BlockGroup& group) {
     finding.confidence = std::max(finding.confidence, block->confidence);
     out.proven = out.proven || block->proven;
     finding.explains.push_back(connect_key(pair, block->port));
-    if (is_job_port(evidence.job, block->port)) out.breaks = {pair_key(pair.from, pair.to)};
+    if (is_job_port(evidence.job, block->port)) out.breaks = {{pair.from, pair.to}};
     if (block->hit && block->hit->rule != nullptr && stops_every_frame(*block->hit->rule)) {
       out.supersedes = {"neighbour.unresolved"};
     }

@@ -291,7 +291,7 @@ Candidates propose_loss(const EvidenceSet& evidence, const Checks& checks) {
       finding.explains.push_back(check);
       add_rule(candidate, direction, key);
       candidate.proven = true;
-      if (heavy) candidate.breaks = {pair_key(key.first, key.second)};
+      if (heavy) candidate.breaks = {{key.first, key.second}};
       out.push_back(std::move(candidate));
     }
   }

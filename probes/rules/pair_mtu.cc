@@ -153,7 +153,7 @@ Candidates propose_mtu_blackhole(const EvidenceSet& evidence, const Checks&) {
     if (rule != nullptr) finding.evidence.push_back({rule->host->name, "", describe(*rule->rule)});
     finding.remedy = remedy_at(view, *fault, rule, named.first);
     candidate.proven = fault->vanish;
-    if (!fault->works) candidate.breaks = {pair_key(pair.from, pair.to)};
+    if (!fault->works) candidate.breaks = {{pair.from, pair.to}};
     out.push_back(std::move(candidate));
   }
   return out;

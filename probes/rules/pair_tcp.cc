@@ -36,7 +36,7 @@ void set_ports(Candidate& candidate, const PairEvidence& pair, std::vector<int> 
   if (finding.ports.size() == 1) finding.port = finding.ports[0];
   for (const int port : finding.ports) {
     finding.explains.push_back(connect_key(pair, port));
-    if (is_job_port(job, port)) candidate.breaks = {pair_key(pair.from, pair.to)};
+    if (is_job_port(job, port)) candidate.breaks = {{pair.from, pair.to}};
   }
 }
 

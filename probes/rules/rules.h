@@ -8,6 +8,7 @@
 
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/diagnosis/finding.h"
@@ -34,12 +35,20 @@ enum Rung : int {
   kRungRdma = 150,
 };
 
+// Two hosts by their names, from the first to the second.
+using OrderedPair = std::pair<std::string, std::string>;
+using OrderedPairs = std::set<OrderedPair>;
+// From the one to the other, and back.
+inline OrderedPairs both_ways(const std::string& a, const std::string& b) {
+  return {{a, b}, {b, a}};
+}
+
 // A finding that a rule proposes.
 struct Candidate {
   Finding finding;
-  // What it makes unusable, so that later causes there are only its symptoms: ordered pairs
-  // "from>to". Empty for warnings and notes that break nothing.
-  std::set<std::string> breaks;
+  // What it makes unusable, so that later causes there are only its symptoms. Empty for warnings
+  // and notes that break nothing.
+  OrderedPairs breaks;
   // Has evidence of its own (a capture, a filter's rule, an answer), so that it stands even where
   // an earlier cause breaks the same pairs already.
   bool proven = false;
@@ -92,9 +101,7 @@ std::vector<Finding> find_causes(const EvidenceSet& evidence, const std::vector<
 std::vector<Finding> select_causes(const EvidenceSet& evidence, const std::vector<Check>& checks,
                                    std::vector<RankedCandidate> proposals);
 
-// "a>b".
-std::string pair_key(const std::string& from, const std::string& to);
 // Every ordered pair of the evidence that touches this host (in either role), for `breaks`.
-std::set<std::string> pairs_of(const EvidenceSet& evidence, const std::string& host);
+OrderedPairs pairs_of(const EvidenceSet& evidence, const std::string& host);
 
 }  // namespace plumbline

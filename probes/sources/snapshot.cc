@@ -11,8 +11,6 @@
 #include <thread>
 
 #include "core/host/host.h"
-#include "core/json.h"
-#include "core/json_fields.h"
 #include "core/number.h"
 #include "probes/sources/linux_sources.h"
 #include "probes/sources/own_process.h"
@@ -144,8 +142,6 @@ void add_own_facts(HostEvidence& host) {
 }
 
 }  // namespace
-
-PLUMBLINE_JSON_FIELDS(SnapshotRequest, ports, names, own_data_ip, buffer_bytes, deep)
 
 void keep_sockets_of_interest(HostEvidence& host, const std::vector<int>& ports) {
   const auto asked = [&](int port) {

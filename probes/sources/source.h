@@ -64,8 +64,6 @@ struct SnapshotRequest {
 // verbs library). Never longer than the deadline; what was not ready by then is in `unreadable`.
 HostEvidence take_snapshot(const std::string& host, const SnapshotRequest& request,
                            Deadline deadline);
-void to_json(nlohmann::json& json, const SnapshotRequest& request);
-void from_json(const nlohmann::json& json, SnapshotRequest& request);
 
 // One file of collect.sh: its sections, each with the command, its exit status and its output.
 // Hosts of several files become one EvidenceSet; pairs come from the pings and connections that the

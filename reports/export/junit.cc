@@ -127,14 +127,9 @@ TestCase case_of(const Check& check, const Standings& standings) {
 
 TestCase case_of(const Finding& finding) {
   TestCase one;
-  one.name = finding.cause;
-  if (!finding.host.empty()) one.name += " on " + finding.host;
-  if (!finding.peer.empty()) one.name += " towards " + finding.peer;
-  if (finding.port) one.name += fmt::format(", port {}", *finding.port);
+  one.name = title_of(finding);
   one.type = finding.cause;
-  std::string text = finding.evidence.empty() ? std::string() : finding.evidence.front().text;
-  if (!finding.remedy.empty())
-    text += (text.empty() ? "remedy: " : "; remedy: ") + finding.remedy.text();
+  const std::string text = gist_of(finding);
   if (finding.outcome == Severity::kFail) {
     one.result = Result::kFailure;
     one.message = reason_text(text);

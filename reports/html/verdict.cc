@@ -64,16 +64,6 @@ std::string noise_text(const Counts& counts) {
   return "something other than the network influenced the noisy ones (see Noise)";
 }
 
-std::string place_of(const Finding& finding) {
-  std::string text = finding.host;
-  if (!finding.peer.empty()) text += " towards " + finding.peer;
-  std::vector<std::string> ports;
-  for (const int port : finding.ports) ports.push_back(std::to_string(port));
-  if (ports.empty() && finding.port) ports.push_back(std::to_string(*finding.port));
-  if (!ports.empty()) text += (ports.size() == 1 ? ", port " : ", ports ") + join(ports, ", ");
-  return text;
-}
-
 // Commands to copy stand in blocks of their own, advice is text.
 void write_remedy(const Remedy& remedy, HtmlWriter& html) {
   constexpr size_t kLongestRemedy = 8000;
@@ -102,7 +92,7 @@ void write_finding(const Finding& finding, HtmlWriter& html) {
   {
     const auto heading = html.in("h4");
     html.element("span", severity, {{"class", std::string("badge ") + severity}});
-    html.text(" " + finding.cause + (finding.host.empty() ? "" : " on " + place_of(finding)));
+    html.text(" " + title_of(finding));
     if (finding.confidence < 1)
       html.text(fmt::format(", confidence {:.0f} %", 100 * finding.confidence));
   }

@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "core/command.h"
-#include "core/json.h"
-#include "core/json_trouble.h"
 #include "core/side_by_side.h"
+#include "probes/agent_requests.h"
 #include "scenarios/host_files/find_data.h"
 
 namespace plumbline {
@@ -67,34 +66,30 @@ AgentSet::~AgentSet() {
   });
 }
 
-std::vector<std::optional<Expected<nlohmann::json>>> AgentSet::ask_all(
-    const std::string& request) const {
+template <typename Request>
+std::vector<std::optional<Expected<typename Request::Reply>>> AgentSet::ask_all() const {
   const Deadline deadline = Deadline::after_ms(kStartMs);
   std::vector<int64_t> tickets(hosts_.size());
   for (size_t i = 0; i < hosts_.size(); ++i) {
     HostAgent* agent = started_[i].agent.get();
-    if (agent != nullptr) tickets[i] = agent->ask(request, nlohmann::json::object(), deadline);
+    if (agent != nullptr) tickets[i] = AgentWire<Request>::ask(*agent, {}, deadline);
   }
-  std::vector<std::optional<Expected<nlohmann::json>>> replies(hosts_.size());
+  std::vector<std::optional<Expected<typename Request::Reply>>> replies(hosts_.size());
   for (size_t i = 0; i < hosts_.size(); ++i) {
     HostAgent* agent = started_[i].agent.get();
-    if (agent != nullptr) replies[i] = agent->reply(tickets[i]);
+    if (agent != nullptr) replies[i] = AgentWire<Request>::reply(*agent, tickets[i]);
   }
   return replies;
 }
 
 HostMemory AgentSet::memory() const {
   HostMemory known;
-  const auto replies = ask_all("memory");
+  const auto replies = ask_all<AskMemory>();
   for (size_t i = 0; i < hosts_.size(); ++i) {
     if (!replies[i] || !*replies[i]) continue;
     HostFacts facts;
-    try {
-      get_field(**replies[i], "available_bytes", facts.memory_available_bytes);
-      get_field(**replies[i], "machine", facts.boot_id);
-    } catch (const nlohmann::json::exception&) {
-      continue;
-    }
+    facts.memory_available_bytes = (*replies[i])->available_bytes;
+    facts.boot_id = (*replies[i])->machine;
     known.emplace(hosts_[i].name, std::move(facts));
   }
   return known;
@@ -102,20 +97,20 @@ HostMemory AgentSet::memory() const {
 
 tl::expected<std::vector<ScenarioHost>, std::vector<Error>> AgentSet::find_data_addresses() const {
   if (!wants_data_addresses(hosts_) || first_failure()) return hosts_;
-  const auto replies = ask_all("nics");
+  auto replies = ask_all<AskNics>();
   std::vector<std::vector<Nic>> nics(hosts_.size());
   for (size_t i = 0; i < hosts_.size(); ++i) {
     if (!replies[i]) continue;
-    if (!*replies[i]) return tl::unexpected(std::vector<Error>{replies[i]->error()});
-    try {
-      nics[i] = (*replies[i])->get<std::vector<Nic>>();
-    } catch (const nlohmann::json::exception& bad) {
-      return tl::unexpected(
-          std::vector<Error>{{ErrorCode::kProtocol,
-                              "the agent on " + hosts_[i].name +
-                                  " describes its interfaces with nonsense: " + json_trouble(bad),
-                              0, "", "rank.agent_lost"}});
+    if (*replies[i]) {
+      nics[i] = std::move(**replies[i]);
+      continue;
     }
+    Error error = replies[i]->error();
+    if (error.code == ErrorCode::kWrongData) {
+      error.what = "the agent on " + hosts_[i].name + ": " + error.what;
+      error.cause = "rank.agent_lost";
+    }
+    return tl::unexpected(std::vector<Error>{std::move(error)});
   }
   auto found = find_data(hosts_, nics);
   if (found) return std::move(*found);

@@ -3,7 +3,6 @@
 
 #include <map>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,7 +46,8 @@ class AgentSet {
 
  private:
   // The same question to all agents, side by side; nullopt where there is none.
-  std::vector<std::optional<Expected<nlohmann::json>>> ask_all(const std::string& request) const;
+  template <typename Request>
+  std::vector<std::optional<Expected<typename Request::Reply>>> ask_all() const;
   AgentPlace place_of(size_t host) const;
 
   Reach reach_;

@@ -5,9 +5,8 @@
 #include <algorithm>
 
 #include "core/host/physical_cores.h"
-#include "core/json.h"
-#include "core/json_trouble.h"
 #include "launch/process.h"
+#include "probes/agent_requests.h"
 #include "reports/text.h"
 #include "runs/hosts/agent_set.h"
 #include "runs/hosts/reach.h"
@@ -19,19 +18,15 @@ constexpr int64_t kAskMs = 5000;
 constexpr int kMostCores = 1024;  // as many as `ranks` of a scenario
 
 Expected<int> cores_of(HostAgent& agent, const std::string& name) {
-  const Expected<nlohmann::json> reply =
-      agent.call("cores", nlohmann::json::object(), Deadline::after_ms(kAskMs));
-  if (!reply) return fail(reply.error());
-  try {
-    int cores = 0;
-    get_field(*reply, "cores", cores);
-    if (cores >= 1 && cores <= kMostCores) return cores;
-    return fail(ErrorCode::kProtocol, fmt::format("the agent on {} counts {} cores", name, cores),
-                "give the host a number of slots or `ranks`");
-  } catch (const nlohmann::json::exception& bad) {
-    return fail(ErrorCode::kProtocol,
-                "the agent on " + name + " counts its cores with nonsense: " + json_trouble(bad));
+  const auto reply = ask_agent(agent, AskCores{}, Deadline::after_ms(kAskMs));
+  if (!reply && reply.error().code == ErrorCode::kWrongData) {
+    return fail(ErrorCode::kProtocol, "the agent on " + name + ": " + reply.error().what);
   }
+  if (!reply) return fail(reply.error());
+  if (reply->cores >= 1 && reply->cores <= kMostCores) return reply->cores;
+  return fail(ErrorCode::kProtocol,
+              fmt::format("the agent on {} counts {} cores", name, reply->cores),
+              "give the host a number of slots or `ranks`");
 }
 
 }  // namespace

@@ -207,7 +207,7 @@ TEST(LinkMeasure, MemoryHasNoSocketsAndSaysSo) {
 class LinkSocketsTest : public testing::Test {
  protected:
   void SetUp() override {
-    wait_.broken = [this] { return broken_; };
+    wait_.ended = [this] { return broken_; };
     for (LinkSession* session : {&from_, &to_}) {
       session->path.local = session->path.remote = *make_socket_address("127.0.0.1", 0);
       session->nonce = 4711;
@@ -222,7 +222,7 @@ class LinkSocketsTest : public testing::Test {
   void connect_both(int data) {
     std::vector<LinkSession*> from = {&from_}, to = {&to_};
     connect_sessions(from, data, {}, Deadline::after_ms(2000));
-    accept_sessions(to, data, {}, wait_, Deadline::after_ms(300));
+    accept_sessions(to, data, {}, wait_.until(Deadline::after_ms(300)));
   }
   Fd stranger() {
     SocketAddress address = to_.path.local;
@@ -233,7 +233,7 @@ class LinkSocketsTest : public testing::Test {
   }
 
   LinkSession from_, to_;
-  LinkWait wait_;
+  Patience wait_;
   bool broken_ = false;
 };
 
@@ -280,13 +280,13 @@ TEST_F(LinkSocketsTest, ReceiverWithoutAPortIsToldApart) {
 TEST_F(LinkSocketsTest, ReportsHaveABound) {
   connect_both(0);
   ASSERT_TRUE(to_.usable);
-  const Deadline deadline = Deadline::after_ms(1000);
-  ASSERT_TRUE(send_numbers(to_.control.get(), {1, 2, ~uint64_t{0}}, wait_, deadline));
-  const auto got = receive_numbers(from_.control.get(), 3, wait_, deadline);
+  const Patience patience = wait_.until(Deadline::after_ms(1000));
+  ASSERT_TRUE(send_numbers(to_.control.get(), {1, 2, ~uint64_t{0}}, patience));
+  const auto got = receive_numbers(from_.control.get(), 3, patience);
   ASSERT_TRUE(got);
   EXPECT_EQ(*got, (std::vector<uint64_t>{1, 2, ~uint64_t{0}}));
-  ASSERT_TRUE(send_numbers(to_.control.get(), {1, 2, 3, 4}, wait_, deadline));
-  const auto more = receive_numbers(from_.control.get(), 3, wait_, deadline);
+  ASSERT_TRUE(send_numbers(to_.control.get(), {1, 2, 3, 4}, patience));
+  const auto more = receive_numbers(from_.control.get(), 3, patience);
   ASSERT_FALSE(more);
   EXPECT_EQ(more.error().code, ErrorCode::kProtocol);
 }
@@ -296,14 +296,14 @@ TEST_F(LinkSocketsTest, SilenceLostPeersAndABrokenGroupEndEveryWait) {
   ASSERT_TRUE(to_.usable);
   char byte = 0;
   const int fd = from_.control.get();
-  EXPECT_EQ(link_receive(fd, &byte, 1, wait_, Deadline::after_ms(50)).error().code,
+  EXPECT_EQ(receive_all(fd, &byte, 1, wait_.until(Deadline::after_ms(50))).error().code,
             ErrorCode::kTimeout);
   broken_ = true;
-  EXPECT_EQ(link_receive(fd, &byte, 1, wait_, Deadline::after_ms(5000)).error().code,
+  EXPECT_EQ(receive_all(fd, &byte, 1, wait_.until(Deadline::after_ms(5000))).error().code,
             ErrorCode::kAborted);
   broken_ = false;
   to_.control.reset();
-  EXPECT_EQ(link_receive(fd, &byte, 1, wait_, Deadline::after_ms(5000)).error().code,
+  EXPECT_EQ(receive_all(fd, &byte, 1, wait_.until(Deadline::after_ms(5000))).error().code,
             ErrorCode::kPeerLost);
 }
 

@@ -129,17 +129,17 @@ TEST(LiveWatcher, NonsenseIsAHostThatCannotBeObserved) {
 TEST(LiveWatcher, AnAgentTellsTrafficAndNeighboursForALiveViewOnly) {
   AgentSession session;
   const auto agent = make_in_process_agent("h", session.requests());
-  WatchedHost host;
-  host.peers = {{"me", "127.0.0.1", "127.0.0.1"}};
-  const auto plain = agent->call("watch", watch_params(host, false), Deadline::after_ms(5000));
+  AskWatch asked{{{"me", "127.0.0.1", "127.0.0.1"}}};
+  const auto plain = ask_agent(*agent, asked, Deadline::after_ms(5000));
   ASSERT_TRUE(plain) << plain.error().message();
-  const auto calm = plain->get<WatchState>();
+  const WatchState& calm = *plain;
   EXPECT_EQ(calm.neighbours, std::nullopt);
   for (const auto& [name, value] : calm.counters) EXPECT_FALSE(is_live_counter(name)) << name;
 
-  const auto reply = agent->call("watch", watch_params(host, true), Deadline::after_ms(5000));
+  asked.live = true;
+  const auto reply = ask_agent(*agent, asked, Deadline::after_ms(5000));
   ASSERT_TRUE(reply) << reply.error().message();
-  const auto live = reply->get<WatchState>();
+  const WatchState& live = *reply;
   EXPECT_GT(live.at_ns, calm.at_ns);
   ASSERT_FALSE(live.nics.empty());
 #ifdef __linux__
@@ -150,7 +150,6 @@ TEST(LiveWatcher, AnAgentTellsTrafficAndNeighboursForALiveViewOnly) {
   for (const auto& [name, value] : live.counters) {
     EXPECT_TRUE(is_live_counter(name) || watched_counter(name) != nullptr) << name;
   }
-  EXPECT_EQ(Json(live), *reply);
   EXPECT_FALSE(agent->call("watch", {{"live", "yes"}}, Deadline::after_ms(5000)));
 }
 

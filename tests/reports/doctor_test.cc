@@ -135,7 +135,7 @@ TEST(Doctor, TheTwoHostsOfAOneSidedCheckReadWell) {
   EXPECT_NE(doctor_text(report, 0, false).find(" on here, towards the peer"), std::string::npos);
   report.findings[0].host = "mini1";
   report.findings[0].peer = "mini2";
-  EXPECT_NE(doctor_text(report, 0, false).find(" on mini1, peer mini2"), std::string::npos);
+  EXPECT_NE(doctor_text(report, 0, false).find(" on mini1, towards mini2"), std::string::npos);
 }
 
 TEST(Doctor, TextKeepsToTheWidthButNeverBreaksACommand) {

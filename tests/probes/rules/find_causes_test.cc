@@ -26,7 +26,7 @@ RankedCandidate proposal(const std::string& cause, int rung, const std::string& 
   finding.evidence = {{host, "", cause + " of " + peer}};
   finding.remedy = "heal " + host + " " + peer;
   if (severity == Severity::kFail && !peer.empty()) {
-    out.candidate.breaks = {pair_key(host, peer), pair_key(peer, host)};
+    out.candidate.breaks = both_ways(host, peer);
   }
   return out;
 }
@@ -66,7 +66,7 @@ TEST_F(Select, OtherPairsKeepTheirCause) {
 
 TEST_F(Select, ACauseThatAlsoBreaksAnotherPairStays) {
   RankedCandidate wide = proposal("firewall.drop_inbound", kRungFirewall, "mini1", "mini2");
-  wide.candidate.breaks.insert("mini3>mini1");
+  wide.candidate.breaks.insert({"mini3", "mini1"});
   EXPECT_THAT(chosen({proposal("route.missing", kRungRoute, "mini2", "mini1"), wide}),
               ElementsAre("route.missing mini2>mini1", "firewall.drop_inbound mini1>mini2"));
 }
@@ -80,9 +80,9 @@ TEST_F(Select, WhatIsProvenStaysBesideAnEarlierCause) {
 
 TEST_F(Select, TheWayBackExplainsWhoeverNeedsIt) {
   RankedCandidate route = proposal("route.missing", kRungRoute, "mini2", "mini1");
-  route.candidate.breaks = {"mini2>mini1"};
+  route.candidate.breaks = {{"mini2", "mini1"}};
   RankedCandidate silent = proposal("firewall.drop_inbound", kRungFirewall, "mini2", "mini1");
-  silent.candidate.breaks = {"mini1>mini2"};
+  silent.candidate.breaks = {{"mini1", "mini2"}};
   EXPECT_THAT(chosen({route, silent}), testing::SizeIs(2));
   silent.candidate.needs_way_back = true;
   EXPECT_THAT(chosen({route, silent}), ElementsAre("route.missing mini2>mini1"));
@@ -106,7 +106,7 @@ TEST_F(Select, ARuleTowardsAHostOffTheLinkStandsOnlyWhereItStopsOthersToo) {
   EXPECT_THAT(chosen({off, rule}), ElementsAre("neighbour.unresolved mini2"));
   RankedCandidate elsewhere = rule;
   elsewhere.candidate.finding.peer = "mini3";
-  elsewhere.candidate.breaks = {"mini3>mini1"};
+  elsewhere.candidate.breaks = {{"mini3", "mini1"}};
   EXPECT_THAT(chosen({off, rule, elsewhere}),
               ElementsAre("neighbour.unresolved mini2", "firewall.drop_inbound mini1"));
   // Of one silent pair nothing is known but that pair: the rule is a fault of its own.

@@ -121,7 +121,7 @@ TEST(IpRules, BroadcastAddressOfANarrowPrefixIsCutOffToo) {
   EvidenceSet set = builder.build();
   nic(set, "a", "eth1").addresses[0].prefix = 30;  // .3 is its broadcast address
   test::silence(set, "a", "c");
-  EXPECT_EQ(candidate_of(set, "ip.mask_mismatch").breaks, (std::set<std::string>{"a>c", "c>a"}));
+  EXPECT_EQ(candidate_of(set, "ip.mask_mismatch").breaks, (OrderedPairs{{"a", "c"}, {"c", "a"}}));
 }
 
 TEST(IpRules, MaskNamesTheMajoritysOpponentOrTheFirst) {
@@ -241,7 +241,7 @@ TEST(IpRules, OverlapThatTakesThePacketsFails) {
   for (RouteLookup& lookup : test::pair(set, "mini1", "mini2").routes) lookup.dev = "dummy0";
   const Candidate found = candidate_of(set, "ip.overlap");
   EXPECT_EQ(found.finding.outcome, Severity::kFail);
-  EXPECT_EQ(found.breaks, (std::set<std::string>{"mini1>mini2", "mini2>mini1"}));
+  EXPECT_EQ(found.breaks, (OrderedPairs{{"mini1", "mini2"}, {"mini2", "mini1"}}));
 }
 
 TEST(IpRules, WhatCoversOnlyItselfOrFromOutsideIsHarmless) {

@@ -43,7 +43,7 @@ TEST(LinkRules, InAMeshOnlyThePairOfTheCableBreaks) {
   test::silence(set, "mini1", "mini2");
   EXPECT_EQ(causes_of(set), "link.down@mini1");
   EXPECT_EQ(candidate_of(set, "link.down").breaks,
-            (std::set<std::string>{"mini1>mini2", "mini2>mini1"}));
+            (OrderedPairs{{"mini1", "mini2"}, {"mini2", "mini1"}}));
 }
 
 TEST(LinkRules, NoCarrier) {

@@ -46,7 +46,7 @@ TEST(PathRules, MtuOfOneEnd) {
   pair.mtu->transferred = 4000;
   found = candidate_of(set, "mtu.mismatch");
   EXPECT_EQ(found.finding.outcome, Severity::kFail);
-  EXPECT_EQ(found.breaks, (std::set<std::string>{"mini1>mini3"}));
+  EXPECT_EQ(found.breaks, (OrderedPairs{{"mini1", "mini3"}}));
   EXPECT_EQ(causes_of(set), "mtu.mismatch@mini3");
   nic(set, "mini1", "eth0").mtu = 9000;
   EXPECT_EQ(causes_of(set), "mtu.mismatch@mini3") << "eth0 is not under test";

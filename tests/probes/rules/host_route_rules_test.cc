@@ -35,7 +35,7 @@ TEST(NeighbourRules, WrongStaticEntry) {
   EXPECT_EQ(found.finding.host, "mini1");
   EXPECT_EQ(found.finding.peer, "mini2");
   EXPECT_EQ(found.finding.remedy.text(), "ip neigh del 10.10.0.2 dev eth1");
-  EXPECT_EQ(found.breaks, (std::set<std::string>{"mini1>mini2", "mini2>mini1"}));
+  EXPECT_EQ(found.breaks, (OrderedPairs{{"mini1", "mini2"}, {"mini2", "mini1"}}));
   EXPECT_EQ(test::root_causes(set), "neighbour.unresolved@mini1");
   EXPECT_EQ(test::outcome_of(test::host_checks(set), "neighbour/mini1>mini2"), CheckOutcome::kFail);
 }
@@ -131,7 +131,7 @@ TEST(NeighbourRules, TwoHostsThatMayNotTalk) {
   EXPECT_EQ(isolated.finding.host, "mini1");
   EXPECT_EQ(isolated.finding.remedy.text(),
             "bridge link set dev p2 isolated off\nbridge link set dev p4 isolated off");
-  EXPECT_EQ(isolated.breaks, (std::set<std::string>{"mini2>mini4", "mini4>mini2"}));
+  EXPECT_EQ(isolated.breaks, (OrderedPairs{{"mini2", "mini4"}, {"mini4", "mini2"}}));
 }
 
 TEST(NeighbourRules, WhoStaysSilentWhenAskedIsNamed) {
@@ -179,7 +179,7 @@ TEST(RouteRules, RoutesThatRefuse) {
     EXPECT_EQ(found.finding.host, "mini1");
     EXPECT_EQ(found.finding.peer, "mini2");
     EXPECT_EQ(found.finding.remedy.text(), std::string("ip route del ") + row.type + " 10.10.0.2");
-    EXPECT_EQ(found.breaks, (std::set<std::string>{"mini1>mini2", "mini2>mini1"}));
+    EXPECT_EQ(found.breaks, (OrderedPairs{{"mini1", "mini2"}, {"mini2", "mini1"}}));
     EXPECT_EQ(test::root_causes(set), "route.missing@mini1");
   }
 }
@@ -250,7 +250,7 @@ TEST(RouteRules, HostRouteThroughAnotherInterface) {
   found = candidate_of(set, "route.wrong_interface");
   EXPECT_EQ(found.finding.outcome, Severity::kFail);
   EXPECT_EQ(found.finding.remedy.text(), "ip route del 10.10.0.2 dev eth0");
-  EXPECT_EQ(found.breaks, (std::set<std::string>{"mini1>mini2", "mini2>mini1"}));
+  EXPECT_EQ(found.breaks, (OrderedPairs{{"mini1", "mini2"}, {"mini2", "mini1"}}));
   EXPECT_EQ(test::root_causes(set), "route.wrong_interface@mini1");
 }
 

@@ -116,7 +116,7 @@ inline std::string root_causes(const EvidenceSet& set) {
 }
 
 // Pairs between this host and all others, both ways.
-inline std::set<std::string> all_pairs(const EvidenceSet& set, const std::string& name) {
+inline OrderedPairs all_pairs(const EvidenceSet& set, const std::string& name) {
   return pairs_of(set, name);
 }
 

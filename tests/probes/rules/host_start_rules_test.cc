@@ -248,7 +248,7 @@ TEST(StartRules, FullConnectionTable) {
   EXPECT_TRUE(found.breaks.empty()) << "everything still works";
   test::silence(set, "mini1", "mini2");
   found = candidate_of(set, "host.conntrack_full");
-  EXPECT_EQ(found.breaks, (std::set<std::string>{"mini1>mini2", "mini2>mini1"}));
+  EXPECT_EQ(found.breaks, (OrderedPairs{{"mini1", "mini2"}, {"mini2", "mini1"}}));
 }
 
 TEST(StartRules, TooFewDescriptors) {

@@ -22,19 +22,6 @@ const InterfaceEvidence* find(const HostEvidence& host, const std::string& kind)
   return nullptr;
 }
 
-TEST(SnapshotRequestJson, SurvivesTheRoundTrip) {
-  SnapshotRequest request;
-  request.ports = {1, 2};
-  request.names = {"a"};
-  request.own_data_ip = "10.10.0.1";
-  request.buffer_bytes = 5;
-  request.deep = true;
-  const nlohmann::json json = request;
-  const auto back = json.get<SnapshotRequest>();
-  EXPECT_EQ(nlohmann::json(back), json);
-  EXPECT_EQ(nlohmann::json::parse("{}").get<SnapshotRequest>().ports.size(), 0U);
-}
-
 TEST(Snapshot, OfThisMachineIsQuickAndFull) {
   SnapshotRequest request;
   request.ports = {29600};

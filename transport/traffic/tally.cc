@@ -1,4 +1,4 @@
-#include "collectives/links/link_tally.h"
+#include "transport/traffic/tally.h"
 
 #include <cmath>
 

@@ -1,8 +1,7 @@
 // macOS: no count of datagrams that found the buffer full.
 #include <fcntl.h>
-#include <sys/uio.h>
 
-#include "transport/tcp/datagram.h"
+#include "transport/traffic/datagrams.h"
 
 namespace plumbline {
 
@@ -20,8 +19,6 @@ void set_receive_buffer(int fd, int bytes) {
   ::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
 }
 
-ssize_t receive_counted(int fd, void* data, size_t bytes, std::optional<uint64_t>&) {
-  return ::recv(fd, data, bytes, 0);
-}
+std::optional<uint64_t> socket_drops(int) { return std::nullopt; }
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // Loss, duplicates, reordering and jitter of numbered datagrams against hand-counted examples.
-#include "collectives/links/link_tally.h"
+#include "transport/traffic/tally.h"
 
 #include <gtest/gtest.h>
 
