@@ -1,7 +1,8 @@
-// The command `agent`: answers what the diagnosis asks this host (docs/agent_protocol.md).
-// The coordinator starts it and speaks to it over standard input and output, and it ends when its
-// input ends; or, where nobody can start it from afar, a person starts it with --listen and pastes
-// the line that it prints on the machine of the coordinator.
+// The commands that serve a coordinator, which starts them and speaks to them over standard input
+// and output until that ends: `agent` answers what the diagnosis asks this host
+// (docs/agent_protocol.md), `rank` measures, `guard` runs a program of `launch`. Where nobody can
+// start an agent from afar, a person starts it with --listen and pastes the line that it prints on
+// the machine of the coordinator.
 
 #include "cli/agent_command.h"
 
@@ -19,6 +20,7 @@
 #include "core/sha256.h"
 #include "launch/agent_link.h"
 #include "launch/agent_loop.h"
+#include "launch/guard.h"
 #include "launch/process.h"
 #include "probes/actions/actions.h"
 #include "runs/build.h"
@@ -29,8 +31,15 @@ namespace {
 
 constexpr int kDefaultPort = 29499;  // below the ranks' ports, so that it is in nobody's way
 constexpr int kDefaultMinutes = 10;
-constexpr int64_t kLongestLeaseS = 3600;
 constexpr int64_t kMostThreads = 1024;  // as many as ranks
+
+// How long this process serves somebody who says nothing, in ms.
+Expected<int64_t> lease_flag(const Args& args) {
+  constexpr int64_t kLongestLeaseS = 3600;
+  const Expected<int64_t> seconds = flag_number(args, "lease", 0, 0, kLongestLeaseS);
+  if (!seconds) return seconds;
+  return *seconds * 1000;
+}
 
 AgentLoopSettings loop_settings(const Args& args) {
   AgentLoopSettings settings;
@@ -65,10 +74,10 @@ int serve_coordinator(const Args& args, Context& context) {
   die_with_parent();
   const Fd answers = move_output_away();
   AgentSession session;
-  const Expected<int64_t> lease_s = flag_number(args, "lease", 0, 0, kLongestLeaseS);
-  if (!lease_s) return usage_failure(context, lease_s.error());
+  const Expected<int64_t> lease_ms = lease_flag(args);
+  if (!lease_ms) return usage_failure(context, lease_ms.error());
   AgentLoopSettings settings = loop_settings(args);
-  settings.lease_ms = *lease_s * 1000;
+  settings.lease_ms = *lease_ms;
   const Status served = serve_agent(STDIN_FILENO, answers.get(), session.requests(), settings);
   end_soon();
   return served ? 0 : usage_failure(context, served.error());
@@ -185,19 +194,39 @@ int run_rank(const Args& args, Context& context) {
                     "see plumbline run --help\n";
     return 1;
   }
-  const Expected<int64_t> lease_s = flag_number(args, "lease", 0, 0, kLongestLeaseS);
-  if (!lease_s) return usage_failure(context, lease_s.error());
+  const Expected<int64_t> lease_ms = lease_flag(args);
+  if (!lease_ms) return usage_failure(context, lease_ms.error());
   const Expected<int64_t> threads = flag_number(args, "threads", 0, 1, kMostThreads);
   if (!threads) return usage_failure(context, threads.error());
   die_with_parent();
   RankLine line;
   line.from = STDIN_FILENO;
   line.to = STDOUT_FILENO;
-  line.lease_ms = *lease_s * 1000;
+  line.lease_ms = *lease_ms;
   line.over = end_soon;
   if (*threads == 0) return serve_rank(line);
   const Status served = serve_rank_threads(static_cast<int>(*threads), line);
   return served ? 0 : usage_failure(context, served.error());
+}
+
+int run_guard(const Args& args, Context& context) {
+  const Expected<int64_t> lease_ms = lease_flag(args);
+  if (!lease_ms) return usage_failure(context, lease_ms.error());
+  std::signal(SIGPIPE, SIG_IGN);
+  watch_interrupts();
+  std::string line;
+  for (char c = 0; ::read(STDIN_FILENO, &c, 1) == 1 && c != '\n';) line += c;
+  const Expected<GuardOrder> order = decode_guard_order(line);
+  if (!order) return usage_failure(context, order.error());
+  GuardSettings settings;
+  settings.input = STDIN_FILENO;
+  settings.lease_ms = *lease_ms;
+  settings.ended = [] { return interrupts() > 0; };
+  const Expected<int> status = run_guarded(*order, settings);
+  if (status) return *status;
+  constexpr int kNotStarted = 127;
+  usage_failure(context, status.error());
+  return kNotStarted;
 }
 
 }  // namespace plumbline

@@ -207,15 +207,15 @@ tl::expected<CollSweep, std::vector<Error>> parse_coll(const Args& args) {
                             : "did you mean " + near + "?");
   }
   read_steps(args, sweep, reader);
-  reader.number("iters", "-n", 1, 1'000'000, sweep.iterations);
+  reader.number("iters", "-n", 1, 1'000'000, sweep.count.iterations);
   sweep.iterations_given = args.has("iters");
-  reader.number("warmup_iters", "-w", 0, 1'000'000, sweep.warmup);
-  reader.number("agg_iters", "-m", 1, 1'000'000, sweep.aggregate);
+  reader.number("warmup_iters", "-w", 0, 1'000'000, sweep.count.warmup);
+  reader.number("agg_iters", "-m", 1, 1'000'000, sweep.count.aggregate);
   reader.number("run_cycles", "-N", 1, 1'000'000, sweep.cycles);
   reader.number("average", "-a", 0, 3, sweep.average);
   int check = 1;
   reader.number("check", "-c", 0, 1'000'000, check);
-  sweep.check = check > 0;
+  sweep.count.verified = check > 0;
   sweep.cache = args.get("cache", sweep.cache);
   if (sweep.cache != "hot" && sweep.cache != "cold") {
     reader.add("--cache '" + sweep.cache + "' is unknown", "give hot or cold");
@@ -232,7 +232,7 @@ tl::expected<CollSweep, std::vector<Error>> parse_coll(const Args& args) {
     sweep.notes.push_back(
         fmt::format("-T 0: no operation waits forever here, one ends after {} s", kTimeoutS));
   }
-  sweep.timeout_ms = int64_t{timeout_s} * 1000;
+  sweep.count.timeout_ms = int64_t{timeout_s} * 1000;
   sweep.format = args.get("format");
   if (args.has("format") && sweep.format != "nccl" && sweep.format != "table") {
     reader.add("--format '" + sweep.format + "' is unknown", "give nccl or table");

@@ -9,6 +9,7 @@
 #include "cli/args.h"
 #include "core/error.h"
 #include "core/op.h"
+#include "scenarios/plan.h"
 
 namespace plumbline {
 
@@ -17,10 +18,10 @@ struct CollSweep {
   uint64_t min_bytes = 32u << 20, max_bytes = 32u << 20;
   uint64_t step_bytes = 0;  // 0 = use the factor
   double factor = 1;        // > 1 when given
-  int iterations = 20, warmup = 1, aggregate = 1, cycles = 1;
+  FixedCount count;         // of each cell's operations
+  int cycles = 1;
   bool iterations_given = false;
   int average = 1;  // -a
-  bool check = true;
   std::string cache = "hot";
   std::string sync = "none";
   std::string format;  // "nccl", "table"; empty = by where it is printed
@@ -28,7 +29,7 @@ struct CollSweep {
   std::vector<DType> dtypes;
   std::vector<int> roots;
   int ranks = 2;
-  int64_t timeout_ms = 30'000;
+  bool ranks_given = false;        // --ranks
   std::vector<std::string> notes;  // letters that were accepted without effect, one line each
 
   // The sizes, ascending.

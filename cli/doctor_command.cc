@@ -20,7 +20,6 @@
 #include "cli/status_line.h"
 #include "core/printable.h"
 #include "core/temporary_folder.h"
-#include "launch/process.h"
 #include "probes/port_list.h"
 #include "probes/sources/saved_evidence.h"
 #include "reports/doctor.h"
@@ -211,13 +210,10 @@ int run_doctor(const Args& args, Context& context) {
     peer = std::move(*found);
     scenario->hosts = peer->hosts;
   }
-  const Expected<std::string> program = own_program_path();
-  if (!program) return usage_failure(context, program.error());
 
   DiagnoseRequest request;
   request.scenario = &*scenario;
   request.options = &*options;
-  request.program = *program;
   PlainCaller caller(*context.err);
   if (const Status counted = count_core_places(scenario->hosts, *options, caller); !counted) {
     usage_failure(context, counted.error());  // the ladder says what is wrong with these hosts
@@ -242,7 +238,7 @@ int run_doctor(const Args& args, Context& context) {
     request.trace_folder = args.get("traces", temporary.path().string());
     request.keep_traces = "always";
   }
-  const Expected<Reach> reach = make_reach(*program, *options, scenario->hosts, caller);
+  const Expected<Reach> reach = make_reach(*options, scenario->hosts, caller);
   if (!reach) return usage_failure(context, reach.error());
   StatusLine line(*context.err, context.err_is_terminal, context.width);
   request.progress = [&line](const std::string& text) { line.show(text); };

@@ -1,7 +1,6 @@
 // `plumbline launch`: any program on all hosts of a host file, a process per rank, with the
 // variables that such programs read to learn who they are. Output comes back line by line behind
-// the rank's number; one rank that fails ends all; nothing outlives this process. And the hidden
-// command `guard`, which it starts on every host.
+// the rank's number; one rank that fails ends all; nothing outlives this process.
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -11,7 +10,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <iostream>
 
 #include "cli/commands.h"
 #include "cli/interrupts.h"
@@ -19,26 +17,27 @@
 #include "cli/options_source.h"
 #include "cli/plain_caller.h"
 #include "cli/safe_output.h"
+#include "cli/scenario_source.h"
 #include "core/number.h"
 #include "core/sha256.h"
+#include "launch/error_lines.h"
 #include "launch/guard.h"
 #include "launch/input_feed.h"
 #include "launch/launcher_env.h"
+#include "launch/lease.h"
 #include "launch/leftovers.h"
 #include "launch/line_io.h"
 #include "launch/process.h"
 #include "runs/hosts/core_places.h"
 #include "runs/hosts/reach.h"
-#include "runs/ranks/world.h"
 #include "scenarios/host_files/backends.h"
 
 namespace plumbline {
 namespace {
 
-constexpr size_t kMaxOutputLine = 1u << 20;  // bytes; the rest of a longer line is dropped
+constexpr size_t kLongestOutput = 1u << 20;  // bytes; a longer line comes in parts
 constexpr int64_t kGraceMs = 2500;           // from the end of their input to SIGKILL
-constexpr int64_t kKeepAliveNs = 2 * kSecond;
-constexpr int64_t kOrderMs = 8000;  // a slow login
+constexpr int64_t kOrderMs = 8000;           // a slow login
 constexpr int kSshFailed = 255;
 
 Error launch_usage(std::string what, std::string hint) {
@@ -166,28 +165,16 @@ Expected<Launch> prepare(const Args& args, const OptionSet& options, HostFile fi
     }
     launch.orders.push_back(std::move(order));
   }
-  Expected<Reach> reach = [&]() -> Expected<Reach> {
-    const Expected<std::string> program = own_program_path();
-    if (!program) return fail(program.error());
-    return make_reach(*program, options, launch.file.hosts, caller);
-  }();
+  Expected<Reach> reach = make_reach(options, launch.file.hosts, caller);
   if (!reach) return fail(reach.error());
   launch.reach = std::move(*reach);
   return launch;
 }
 
-// One stream of one rank, on its way to ours.
-struct Stream {
-  Fd from;
-  std::ostream* to = nullptr;
-  LineBuffer lines{kMaxOutputLine};
-  std::string rest;  // a last line without its newline
-};
-
 struct Running {
   std::unique_ptr<Process> process;
   Fd input;
-  Stream out, err;
+  std::unique_ptr<LineSource> out, err;
   std::string words;  // the last of standard error, for what ssh says
   bool ended = false;
 };
@@ -222,17 +209,15 @@ class Launcher {
       ProcessOptions options;
       options.catch_errors = true;
       Expected<std::unique_ptr<Process>> process =
-          Process::spawn(command_on(host, launch_.reach, "guard"), options);
+          Process::spawn(command_on(host, launch_.reach, "guard").argv, options);
       if (!process) return fail(process.error());
       Running running;
       running.process = std::move(*process);
       const Status told =
           running.process->write_line(encode(launch_.orders[rank]), Deadline::after_ms(kOrderMs));
       running.input = running.process->take_input();
-      running.out.from = running.process->take_output();
-      running.out.to = context_.out;
-      running.err.from = running.process->take_errors();
-      running.err.to = context_.err;
+      running.out = lines_of(running.process->take_output(), rank, *context_.out);
+      running.err = lines_of(running.process->take_errors(), rank, *context_.err);
       if (launch_.orders[rank].takes_input && told) input_.add(running.input.get());
       ranks_.push_back(std::move(running));
       if (!told) return told;
@@ -245,57 +230,39 @@ class Launcher {
                        [](const Running& rank) { return rank.ended; });
   }
 
-  void print(size_t rank, Stream& stream, const std::string& line) {
-    const RawOutput raw(*stream.to);  // the user's own program
-    *stream.to << fmt::format("[{}] {}\n", rank, line);
-    if (stream.to == context_.err) ranks_[rank].words = (ranks_[rank].words + line + "\n");
-    constexpr size_t kKept = 2000;
-    std::string& words = ranks_[rank].words;
-    if (words.size() > kKept) words.erase(0, words.size() - kKept);
+  std::unique_ptr<LineSource> lines_of(Fd pipe, size_t rank, std::ostream& to) {
+    return std::make_unique<LineSource>(
+        std::move(pipe), kLongestOutput,
+        [this, rank, &to](const std::string& line) { print(rank, to, line); });
   }
 
-  // false when nothing came.
-  bool read_some(size_t rank, Stream& stream) {
-    if (!stream.from.valid()) return false;
-    char chunk[65536];
-    const ssize_t n = ::read(stream.from.get(), chunk, sizeof chunk);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-    if (n <= 0) {
-      stream.from.reset();
-      if (!stream.rest.empty()) print(rank, stream, stream.rest);
-      stream.rest.clear();
-      return false;
-    }
-    const std::string_view bytes(chunk, static_cast<size_t>(n));
-    stream.lines.feed(bytes);
-    while (const auto line = stream.lines.next()) print(rank, stream, *line);
-    const size_t newline = bytes.rfind('\n');
-    if (newline == std::string_view::npos) {
-      stream.rest.append(bytes.substr(0, kMaxOutputLine));
-    } else {
-      stream.rest = bytes.substr(newline + 1);
-    }
-    return true;
+  void print(size_t rank, std::ostream& to, const std::string& line) {
+    const RawOutput raw(to);  // the user's own program
+    to << fmt::format("[{}] {}\n", rank, line);
+    constexpr size_t kKept = 2000;
+    std::string& words = ranks_[rank].words;
+    if (&to == context_.err) words += line + "\n";
+    if (words.size() > kKept) words.erase(0, words.size() - kKept);
   }
 
   void move_output() {
     std::vector<pollfd> entries;
     for (const Running& rank : ranks_) {
-      entries.push_back({rank.out.from.valid() ? rank.out.from.get() : -1, POLLIN, 0});
-      entries.push_back({rank.err.from.valid() ? rank.err.from.get() : -1, POLLIN, 0});
+      entries.push_back({rank.out->fd(), POLLIN, 0});
+      entries.push_back({rank.err->fd(), POLLIN, 0});
     }
     input_.want(entries);
     constexpr int kLookMs = 50;
     poll(entries.data(), entries.size(), kLookMs);
-    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
-      read_some(rank, ranks_[rank].out);
-      read_some(rank, ranks_[rank].err);
+    for (const Running& rank : ranks_) {
+      rank.out->read();
+      rank.err->read();
     }
     context_.out->flush();
   }
 
   void keep_alive() {
-    if (monotonic_ns() - kept_alive_ns_ < kKeepAliveNs) return;
+    if (monotonic_ns() - kept_alive_ns_ < kAliveEveryNs) return;
     kept_alive_ns_ = monotonic_ns();
     for (const Running& rank : ranks_) {
       if (!rank.input.valid() || input_.busy(rank.input.get())) continue;
@@ -307,8 +274,8 @@ class Launcher {
     for (size_t rank = 0; rank < ranks_.size(); ++rank) {
       Running& running = ranks_[rank];
       if (running.ended || !running.process->wait(Deadline::after_ns(0))) continue;
-      while (read_some(rank, running.out) || read_some(rank, running.err)) {
-      }
+      running.out->read();
+      running.err->read();
       running.ended = true;
       input_.drop(running.input.get());
       const int status = running.process->exit_status();
@@ -343,9 +310,9 @@ class Launcher {
       }
     }
     for (size_t rank = 0; rank < ranks_.size(); ++rank) {
-      if (!ranks_[rank].ended) ranks_[rank].process->kill_group(SIGKILL);
-      while (read_some(rank, ranks_[rank].out) || read_some(rank, ranks_[rank].err)) {
-      }
+      if (!ranks_[rank].ended) ranks_[rank].process->kill(SIGKILL);
+      ranks_[rank].out->read();
+      ranks_[rank].err->read();
     }
   }
 
@@ -366,13 +333,8 @@ int run_launch(const Args& args, Context& context) {
     return usage_failure(context, launch_usage("launch needs --hosts FILE",
                                                "plumbline launch --hosts hosts.json -- hostname"));
   }
-  auto file = load_host_file(args.get("hosts"));
-  if (!file) {
-    for (const ScenarioProblem& problem : file.error()) {
-      *context.err << "plumbline: " << to_line(problem) << "\n";
-    }
-    return 1;
-  }
+  auto file = read_host_file(args.get("hosts"), context);
+  if (!file) return 1;
   const Expected<Launch> launch = prepare(args, *options, std::move(*file), context);
   if (!launch) return usage_failure(context, launch.error());
   if (!launch->reach.not_pushed.empty()) {
@@ -382,27 +344,6 @@ int run_launch(const Args& args, Context& context) {
   if (!args.has("quiet")) *context.err << "plumbline: run id " << launch->run_id << std::endl;
   watch_interrupts();
   return Launcher(*launch, context).run();
-}
-
-int run_guard(const Args& args, Context& context) {
-  constexpr int64_t kLongestLeaseS = 3600;
-  const Expected<int64_t> lease_s = flag_number(args, "lease", 0, 0, kLongestLeaseS);
-  if (!lease_s) return usage_failure(context, lease_s.error());
-  std::signal(SIGPIPE, SIG_IGN);
-  watch_interrupts();
-  std::string line;
-  for (char c = 0; ::read(STDIN_FILENO, &c, 1) == 1 && c != '\n';) line += c;
-  const Expected<GuardOrder> order = decode_guard_order(line);
-  if (!order) return usage_failure(context, order.error());
-  GuardSettings settings;
-  settings.input = STDIN_FILENO;
-  settings.lease_ms = *lease_s * 1000;
-  settings.ended = [] { return interrupts() > 0; };
-  const Expected<int> status = run_guarded(*order, settings);
-  if (status) return *status;
-  constexpr int kNotStarted = 127;
-  usage_failure(context, status.error());
-  return kNotStarted;
 }
 
 }  // namespace plumbline

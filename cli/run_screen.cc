@@ -20,6 +20,7 @@ void RunScreen::say(const std::string& line) {
 
 void RunScreen::progress(const RunProgress& state) {
   if (!state.probing.empty()) return probing_.show(state.probing);
+  if (state.ranks != nullptr) return;
   probing_.clear();
   if (state.over) {
     cells_.finish();

@@ -9,7 +9,6 @@
 #include "cli/vocabulary.h"
 #include "core/number.h"
 #include "runs/ranks/ranks_in_process.h"
-#include "scenarios/host_files/host_file.h"
 
 namespace plumbline {
 namespace {
@@ -63,6 +62,13 @@ std::optional<Scenario> read_scenario(const std::string& path, const Args& args,
     host.ranks_of_cores = false;
   }
   return scenario;
+}
+
+std::optional<HostFile> read_host_file(const std::string& path, Context& context) {
+  auto file = load_host_file(path);
+  if (file) return std::move(*file);
+  print_problems(file.error(), context);
+  return std::nullopt;
 }
 
 std::optional<std::vector<ScenarioHost>> read_hosts(const std::string& path, Context& context) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/args.h"
+#include "scenarios/host_files/host_file.h"
 #include "scenarios/scenario.h"
 
 namespace plumbline {
@@ -21,6 +22,8 @@ Expected<std::optional<uint64_t>> seed_flag(const Args& args);
 // and programs of its own hosts need --allow-commands; a host file brings only hosts; without a
 // file `local` ranks on this machine. nullopt after printing what is wrong.
 std::optional<Scenario> read_scenario_or_hosts(const Args& args, int local, Context& context);
+// All that a host file says; nullopt after printing what is wrong.
+std::optional<HostFile> read_host_file(const std::string& path, Context& context);
 // The hosts of a scenario or host file; nullopt after printing what is wrong.
 std::optional<std::vector<ScenarioHost>> read_hosts(const std::string& path, Context& context);
 

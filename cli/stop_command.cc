@@ -6,11 +6,10 @@
 #include "cli/commands.h"
 #include "cli/options_source.h"
 #include "cli/plain_caller.h"
+#include "cli/scenario_source.h"
 #include "core/command.h"
 #include "launch/leftovers.h"
-#include "launch/process.h"
 #include "runs/hosts/reach.h"
-#include "scenarios/host_files/host_file.h"
 
 namespace plumbline {
 namespace {
@@ -79,17 +78,10 @@ int run_stop(const Args& args, Context& context) {
   if (!args.has("hosts")) return stop_here(run_id, list, context);
   const auto options = resolve_options(args);
   if (!options) return usage_failure(context, options.error());
-  const auto file = load_host_file(args.get("hosts"));
-  if (!file) {
-    for (const ScenarioProblem& problem : file.error()) {
-      *context.err << "plumbline: " << to_line(problem) << "\n";
-    }
-    return 1;
-  }
-  const Expected<std::string> program = own_program_path();
-  if (!program) return usage_failure(context, program.error());
+  const auto file = read_host_file(args.get("hosts"), context);
+  if (!file) return 1;
   PlainCaller caller(*context.err);
-  const Expected<Reach> reach = make_reach(*program, *options, file->hosts, caller);
+  const Expected<Reach> reach = make_reach(*options, file->hosts, caller);
   if (!reach) return usage_failure(context, reach.error());
   std::vector<std::string> words = {"stop"};
   if (!run_id.empty()) words.push_back(run_id);

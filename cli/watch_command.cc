@@ -21,7 +21,6 @@
 #include "core/clock.h"
 #include "core/printable.h"
 #include "core/units.h"
-#include "launch/process.h"
 #include "probes/gather/live_watcher.h"
 #include "runs/doctor_run.h"
 #include "runs/hosts/watched_hosts.h"
@@ -269,10 +268,8 @@ int run_watch(const Args& args, Context& context) {
   if (!scenario) return 1;
   const auto options = resolve_options(args, scenario->config);
   if (!options) return usage_failure(context, options.error());
-  const Expected<std::string> program = own_program_path();
-  if (!program) return usage_failure(context, program.error());
   PlainCaller caller(*context.err);
-  const Expected<Reach> reach = make_reach(*program, *options, scenario->hosts, caller);
+  const Expected<Reach> reach = make_reach(*options, scenario->hosts, caller);
   if (!reach) return usage_failure(context, reach.error());
 
   watch_interrupts();

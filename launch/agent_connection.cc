@@ -11,6 +11,7 @@
 
 #include "core/json.h"
 #include "launch/agent_lines.h"
+#include "launch/lease.h"
 #include "launch/ssh.h"
 
 namespace plumbline {
@@ -24,8 +25,7 @@ constexpr size_t kShownWords = 400;
 constexpr int kSleepMs = 250;
 constexpr int64_t kSilentNs = 1 * kSecond;  // then it is asked for the time ...
 constexpr int64_t kHungNs = 3 * kSecond;    // ... and that long it may take to answer
-constexpr int64_t kKeepAliveNs = 2 * kSecond;
-constexpr int kPoliteMs = 400;  // from the end of its input to SIGTERM, to SIGKILL
+constexpr int kPoliteMs = 400;              // from the end of its input to SIGTERM, to SIGKILL
 
 // The last lines of a standard error, on one line.
 std::string shown_words(const std::string& words) {
@@ -79,11 +79,7 @@ AgentConnection::~AgentConnection() {
   wires_.to.reset();
   wires_.from.reset();
   wires_.errors.reset();
-  if (wires_.process == nullptr) return;
-  if (wires_.process->wait(Deadline::after_ms(kPoliteMs))) return;
-  wires_.process->kill_group(SIGTERM);
-  if (wires_.process->wait(Deadline::after_ms(kPoliteMs))) return;
-  wires_.process->kill_group(SIGKILL);
+  if (wires_.process != nullptr) end_wires({wires_.process.get()}, kPoliteMs, kPoliteMs);
 }
 
 int64_t AgentConnection::ask(const std::string& request, const json& params, Deadline deadline) {
@@ -275,7 +271,7 @@ void AgentConnection::look_after() {
   }
   // The first answer may take long: a slow disk, a login.
   if (ever_spoke_) ask_for_time_if_silent();
-  if (wires_.remote && monotonic_ns() - kept_alive_ns_ > kKeepAliveNs) {
+  if (wires_.remote && monotonic_ns() - kept_alive_ns_ > kAliveEveryNs) {
     kept_alive_ns_ = monotonic_ns();
     post("time", json::object(), Deadline::after_ns(kHungNs), true);
   }
@@ -315,7 +311,7 @@ void AgentConnection::lose(ErrorCode code, const std::string& what) {
       became = wires_.process->state();
     } else {
       // Of no use any more, and perhaps busy flooding us.
-      wires_.process->kill_group(SIGKILL);
+      wires_.process->kill(SIGKILL);
       wires_.process->wait(Deadline::after_ms(kEndingMs));
     }
   }

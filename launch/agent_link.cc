@@ -164,7 +164,7 @@ void destroy_all(std::vector<std::unique_ptr<T>> agents) {
   side_by_side(agents.size(), [&](size_t i) { agents[i].reset(); });
 }
 
-Expected<std::unique_ptr<AgentConnection>> start_one(const AgentPlace& place) {
+Expected<std::unique_ptr<AgentConnection>> start_one(const ServingCommand& place) {
   std::vector<std::string> argv = place.argv;
   if (argv.empty()) argv.emplace_back();
   const std::string shown = "start the agent of " + place.host + " (" + joined(argv) + ")";
@@ -223,12 +223,12 @@ std::vector<AgentStart> greet_agents(
   return starts;
 }
 
-std::vector<AgentStart> start_agents(const std::vector<AgentPlace>& places,
+std::vector<AgentStart> start_agents(const std::vector<ServingCommand>& places,
                                      const std::map<std::string, std::string>& config,
                                      Deadline deadline) {
   // From this very thread, see Process::spawn; it takes about a millisecond each.
   std::vector<Expected<std::unique_ptr<AgentConnection>>> connections;
-  for (const AgentPlace& place : places) connections.push_back(start_one(place));
+  for (const ServingCommand& place : places) connections.push_back(start_one(place));
   return greet_agents(std::move(connections), config, deadline);
 }
 

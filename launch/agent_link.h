@@ -13,18 +13,12 @@
 #include "core/diagnosis/host_agent.h"
 #include "core/error.h"
 #include "core/fd.h"
+#include "launch/serving_command.h"
 
 namespace plumbline {
 
 // Names a file with the token that both ends of a meeting know (mode 600).
 inline constexpr const char* kTokenVariable = "PLUMBLINE_TOKEN_FILE";
-
-// How to reach one host.
-struct AgentPlace {
-  std::string host;
-  std::vector<std::string> argv;  // "plumbline agent", "ip netns exec NAME plumbline agent" ...
-  bool remote = false;            // argv is an ssh command: it ends when it hears nothing
-};
 
 // What an agent said about itself when it was greeted.
 struct AgentHello {
@@ -53,7 +47,7 @@ struct AgentStart {
 // kTimeout without a cause when only this request was not answered in time. Destroying an agent
 // ends its process within a second (end of input, SIGTERM, SIGKILL). On Linux agents die with the
 // *thread* that called this: it must outlive them.
-std::vector<AgentStart> start_agents(const std::vector<AgentPlace>& places,
+std::vector<AgentStart> start_agents(const std::vector<ServingCommand>& places,
                                      const std::map<std::string, std::string>& config,
                                      Deadline deadline);
 

@@ -8,6 +8,7 @@
 
 #include "core/json.h"
 #include "launch/agent_jobs.h"
+#include "launch/lease.h"
 #include "launch/line_io.h"
 
 namespace plumbline {
@@ -30,16 +31,14 @@ class Loop {
         out_(out),
         settings_(settings),
         jobs_(std::move(jobs)),
-        lines_(settings.max_line_bytes) {}
+        lines_(settings.max_line_bytes),
+        lease_(settings.lease_ms) {}
 
   Status run() {
     while (!ended_) {
       const Deadline next = jobs_->expire();
       if (Status turned = turn(next); !turned) return turned;
-      if (settings_.lease_ms > 0 &&
-          monotonic_ns() - heard_ns_ > settings_.lease_ms * kMillisecond) {
-        break;
-      }
+      if (lease_.over()) break;
     }
     const Deadline flush = Deadline::after_ms(kFlushMs);
     while (!reader_gone_ && pending() > 0 && !flush.passed()) {
@@ -80,7 +79,7 @@ class Loop {
     const ssize_t n = ::read(in_, chunk.data(), chunk.size());
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) ended_ = true;
     if (n <= 0) return;
-    heard_ns_ = monotonic_ns();
+    lease_.heard();
     lines_.feed({chunk.data(), static_cast<size_t>(n)});
     while (const std::optional<std::string> line = lines_.next()) take(*line);
   }
@@ -124,9 +123,9 @@ class Loop {
   const AgentLoopSettings& settings_;
   std::shared_ptr<AgentJobs> jobs_;
   LineBuffer lines_;
+  Lease lease_;
   std::string sending_;
   size_t sent_ = 0;
-  int64_t heard_ns_ = monotonic_ns();
   bool ended_ = false, reader_gone_ = false;
 };
 

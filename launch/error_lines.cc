@@ -11,15 +11,43 @@ namespace plumbline {
 namespace {
 
 constexpr int kLookMs = 50;                // how soon the end of this object is seen
-constexpr size_t kLongestLine = 1u << 16;  // bytes; a longer one is handed on in parts
+constexpr size_t kLongestLine = 1u << 16;  // bytes
 constexpr int kPartsInTurn = 32;           // of 4 KiB: more than a pipe holds
 
 }  // namespace
 
-ErrorLines::ErrorLines(std::vector<Fd> pipes, std::function<void(const std::string& line)> say)
-    : say_(std::move(say)) {
+void LineSource::read() {
+  for (int part = 0; part < kPartsInTurn && read_some(); ++part) {
+  }
+}
+
+// false when nothing more is there now.
+bool LineSource::read_some() {
+  std::array<char, 4096> chunk;
+  const ssize_t n = pipe_.valid() ? ::read(pipe_.get(), chunk.data(), chunk.size()) : 0;
+  if (n < 0 && errno == EINTR) return true;
+  if (n < 0 && errno == EAGAIN) return false;
+  if (n <= 0) {
+    end();
+    pipe_.reset();
+    return false;
+  }
+  for (ssize_t i = 0; i < n; ++i) {
+    const char c = chunk[static_cast<size_t>(i)];
+    if (c != '\n') text_ += c;
+    if (c == '\n' || text_.size() >= longest_) say_(std::exchange(text_, {}));
+  }
+  return true;
+}
+
+void LineSource::end() {
+  if (!text_.empty()) say_(std::exchange(text_, {}));
+}
+
+ErrorLines::ErrorLines(std::vector<Fd> pipes,
+                       const std::function<void(const std::string& line)>& say) {
   for (Fd& pipe : pipes) {
-    if (pipe.valid()) sources_.push_back({std::move(pipe), {}});
+    if (pipe.valid()) sources_.emplace_back(std::move(pipe), kLongestLine, say);
   }
   thread_ = std::thread([this] { run(); });
 }
@@ -33,40 +61,14 @@ void ErrorLines::run() {
   for (bool last = false; !last;) {
     last = stop_.load();
     std::vector<pollfd> entries;
-    for (const Source& source : sources_) entries.push_back({source.pipe.get(), POLLIN, 0});
+    for (const LineSource& source : sources_) entries.push_back({source.fd(), POLLIN, 0});
     poll(entries.data(), static_cast<nfds_t>(entries.size()), last ? 0 : kLookMs);
     for (size_t i = 0; i < sources_.size(); ++i) {
-      if (entries[i].revents != 0) {
-        for (int part = 0; part < kPartsInTurn && read(sources_[i]); ++part) {
-        }
-      }
-      if (last) end(sources_[i]);
+      if (entries[i].revents != 0) sources_[i].read();
+      if (last) sources_[i].end();
     }
-    std::erase_if(sources_, [](const Source& source) { return !source.pipe.valid(); });
+    std::erase_if(sources_, [](const LineSource& source) { return source.fd() < 0; });
   }
-}
-
-// false when nothing more is there now.
-bool ErrorLines::read(Source& source) {
-  std::array<char, 4096> chunk;
-  const ssize_t n = ::read(source.pipe.get(), chunk.data(), chunk.size());
-  if (n < 0 && errno == EINTR) return true;
-  if (n < 0 && errno == EAGAIN) return false;
-  if (n <= 0) {
-    end(source);
-    source.pipe.reset();
-    return false;
-  }
-  for (ssize_t i = 0; i < n; ++i) {
-    const char c = chunk[static_cast<size_t>(i)];
-    if (c != '\n') source.text += c;
-    if (c == '\n' || source.text.size() >= kLongestLine) say_(std::exchange(source.text, {}));
-  }
-  return true;
-}
-
-void ErrorLines::end(Source& source) {
-  if (!source.text.empty()) say_(std::exchange(source.text, {}));
 }
 
 }  // namespace plumbline

@@ -1,6 +1,4 @@
-// What child processes write to standard error, handed on line by line by a thread that only waits
-// for it, so that a child never blocks on a full pipe and its words come at once. A last line
-// without its newline is handed on too.
+// What child processes write, as lines. A last line without its newline is handed on too.
 #pragma once
 
 #include <atomic>
@@ -13,10 +11,34 @@
 
 namespace plumbline {
 
+// One pipe of a child, which does not block. One thread.
+class LineSource {
+ public:
+  // A line of more than `longest` bytes is handed on in parts.
+  LineSource(Fd pipe, size_t longest, std::function<void(const std::string& line)> say)
+      : pipe_(std::move(pipe)), longest_(longest), say_(std::move(say)) {}
+  // For poll(2); -1 = it has ended.
+  int fd() const { return pipe_.get(); }
+  // Hands on what has come, up to a share that leaves others their turn.
+  void read();
+  // Hands on what is there of a line that has not ended.
+  void end();
+
+ private:
+  bool read_some();
+
+  Fd pipe_;
+  size_t longest_;
+  std::function<void(const std::string& line)> say_;
+  std::string text_;  // of a line that has not ended yet
+};
+
+// What they write to standard error, handed on by a thread that only waits for it, so that a child
+// never blocks on a full pipe and its words come at once.
 class ErrorLines {
  public:
   // `say` is called from the thread.
-  ErrorLines(std::vector<Fd> pipes, std::function<void(const std::string& line)> say);
+  ErrorLines(std::vector<Fd> pipes, const std::function<void(const std::string& line)>& say);
   // Hands on what has come until now. (A pipe may stay open for longer: ssh's shared connection
   // holds that of the command which opened it.)
   ~ErrorLines();
@@ -24,16 +46,9 @@ class ErrorLines {
   ErrorLines& operator=(const ErrorLines&) = delete;
 
  private:
-  struct Source {
-    Fd pipe;
-    std::string text;  // of a line that has not ended yet
-  };
   void run();
-  bool read(Source& source);
-  void end(Source& source);
 
-  std::vector<Source> sources_;
-  std::function<void(const std::string& line)> say_;
+  std::vector<LineSource> sources_;
   std::atomic<bool> stop_{false};
   std::thread thread_;  // last: it uses all of the above
 };

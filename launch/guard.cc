@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,10 +16,10 @@
 #include "core/json.h"
 #include "core/json_trouble.h"
 #include "launch/input_frames.h"
+#include "launch/lease.h"
+#include "launch/line_io.h"
 #include "launch/offspring.h"
 #include "launch/process.h"
-
-extern char** environ;
 
 namespace plumbline {
 namespace {
@@ -54,11 +53,8 @@ class OrderedFiles {
           open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, kOwnerReads));
       if (!file.valid()) return fail_errno(ErrorCode::kSystem, "create " + path, errno);
       paths_.push_back(path);
-      size_t done = 0;
-      while (done < text.size()) {
-        const ssize_t n = ::write(file.get(), text.data() + done, text.size() - done);
-        if (n < 0 && errno != EINTR) return fail_errno(ErrorCode::kSystem, "write " + path, errno);
-        if (n > 0) done += static_cast<size_t>(n);
+      if (!write_all(file.get(), text)) {
+        return fail_errno(ErrorCode::kSystem, "write " + path, errno);
       }
     }
     return {};
@@ -71,29 +67,13 @@ class OrderedFiles {
 
 // `input` = what it reads as its standard input; -1 = nothing.
 Expected<pid_t> spawn_leader(const GuardOrder& order, int input) {
-  std::vector<char*> arguments;
-  for (const std::string& word : order.argv) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  if (input < 0) {
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  } else {
-    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+  const Fd nothing(input < 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1);
+  if (input < 0 && !nothing.valid()) {
+    return fail_errno(ErrorCode::kSystem, "open /dev/null", errno);
   }
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  pid_t pid = -1;
-  const int err =
-      posix_spawnp(&pid, arguments[0], &actions, &attributes, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  if (err != 0) {
-    return fail_errno(ErrorCode::kSystem, "start " + order.argv[0], err,
-                      "is it there, and may it be executed, on this host?");
-  }
+  Expected<pid_t> pid =
+      start_program(order.argv, {input < 0 ? nothing.get() : input, -1, -1}, true);
+  if (!pid) pid.error().hint = "is it there, and may it be executed, on this host?";
   return pid;
 }
 
@@ -152,7 +132,7 @@ class ProgramInput {
 class Asker {
  public:
   Asker(const GuardSettings& settings, ProgramInput& program)
-      : settings_(settings), program_(program) {}
+      : settings_(settings), program_(program), lease_(settings.lease_ms) {}
 
   // Waits a moment; true when it has gone.
   bool gone() {
@@ -167,19 +147,17 @@ class Asker {
       const ssize_t n = ::read(settings_.input, chunk.data(), chunk.size());
       if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) return true;
       if (n > 0 && !program_.take({chunk.data(), static_cast<size_t>(n)})) return true;
-      heard_ns_ = monotonic_ns();
+      lease_.heard();
     }
     // Whoever does not listen cannot tell silence.
-    if (full) heard_ns_ = monotonic_ns();
-    const bool silent =
-        settings_.lease_ms > 0 && monotonic_ns() - heard_ns_ > settings_.lease_ms * kMillisecond;
-    return silent || (settings_.ended && settings_.ended());
+    if (full) lease_.heard();
+    return lease_.over() || (settings_.ended && settings_.ended());
   }
 
  private:
   const GuardSettings& settings_;
   ProgramInput& program_;
-  int64_t heard_ns_ = monotonic_ns();
+  Lease lease_;
 };
 
 // The guarded program and everything that came of it.

@@ -2,6 +2,10 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
 
 namespace plumbline {
 
@@ -40,6 +44,24 @@ std::optional<std::string> LineBuffer::next() {
     dropping_ = true;
   }
   return std::nullopt;
+}
+
+bool feed_from(int fd, LineBuffer& lines) {
+  std::array<char, 65536> chunk;
+  ssize_t n = 0;
+  do n = ::read(fd, chunk.data(), chunk.size());
+  while (n < 0 && errno == EINTR);
+  if (n > 0) lines.feed({chunk.data(), static_cast<size_t>(n)});
+  return n > 0;
+}
+
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno != EINTR) return false;
+    if (n > 0) bytes.remove_prefix(static_cast<size_t>(n));
+  }
+  return true;
 }
 
 NonBlocking::NonBlocking(int fd) : fd_(fd), flags_(fcntl(fd, F_GETFL)) {

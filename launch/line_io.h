@@ -33,6 +33,11 @@ class LineBuffer {
   std::string overlong_text_;
 };
 
+// Reads once from a descriptor that blocks; false = the other end has closed, or reading failed.
+bool feed_from(int fd, LineBuffer& lines);
+// All of it, to a descriptor that blocks; false with errno.
+bool write_all(int fd, std::string_view bytes);
+
 // Sets O_NONBLOCK, and puts the descriptor back as it was: it may be shared with a terminal.
 class NonBlocking {
  public:

@@ -17,8 +17,6 @@ extern char** environ;
 namespace plumbline {
 namespace {
 
-constexpr size_t kMaxLine = 64u << 20;  // bytes; a line longer than this is a broken child
-
 struct Pipe {
   Fd read, write;
 };
@@ -33,35 +31,17 @@ Expected<Pipe> make_pipe() {
   return Pipe{Fd(ends[0]), Fd(ends[1])};
 }
 
-Status wait_fd(int fd, int16_t events, Deadline deadline, const std::string& what) {
-  while (true) {
-    pollfd entry{fd, events, 0};
-    const int ready = poll(&entry, 1, deadline.poll_timeout_ms(1000));
-    if (ready > 0) return {};
-    if (ready < 0 && errno != EINTR) return fail_errno(ErrorCode::kSystem, what, errno);
-    if (deadline.passed()) return fail(ErrorCode::kTimeout, what + ": no answer in time");
-  }
-}
-
 }  // namespace
 
-Expected<std::unique_ptr<Process>> Process::spawn(const std::vector<std::string>& argv,
-                                                  const ProcessOptions& options) {
+Expected<pid_t> start_program(const std::vector<std::string>& argv, const StandardStreams& streams,
+                              bool own_group) {
   if (argv.empty()) return fail(ErrorCode::kUsage, "no program to start");
-  Expected<Pipe> in = make_pipe();
-  if (!in) return fail(in.error());
-  Expected<Pipe> out = make_pipe();
-  if (!out) return fail(out.error());
-  Expected<Pipe> errors{Pipe{}};
-  if (options.catch_errors) errors = make_pipe();
-  if (!errors) return fail(errors.error());
-
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, in->read.get(), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, out->write.get(), STDOUT_FILENO);
-  if (options.catch_errors) {
-    posix_spawn_file_actions_adddup2(&actions, errors->write.get(), STDERR_FILENO);
+  const std::pair<int, int> ends[] = {
+      {streams.in, STDIN_FILENO}, {streams.out, STDOUT_FILENO}, {streams.errors, STDERR_FILENO}};
+  for (const auto& [ours, its] : ends) {
+    if (ours >= 0) posix_spawn_file_actions_adddup2(&actions, ours, its);
   }
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -69,7 +49,8 @@ Expected<std::unique_ptr<Process>> Process::spawn(const std::vector<std::string>
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+  constexpr short kOwnGroup = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK;
+  posix_spawnattr_setflags(&attributes, own_group ? kOwnGroup : short{0});
 
   std::vector<char*> arguments;
   for (const std::string& text : argv) arguments.push_back(const_cast<char*>(text.c_str()));
@@ -80,14 +61,26 @@ Expected<std::unique_ptr<Process>> Process::spawn(const std::vector<std::string>
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (err != 0) return fail_errno(ErrorCode::kSystem, "start " + argv[0], err, resource_hint(err));
-  std::unique_ptr<Process> process(new Process(pid));
-  process->input_ = std::move(in->write);
-  process->output_ = std::move(out->read);
-  process->errors_ = std::move(errors->read);
-  for (const Fd* fd : {&process->input_, &process->output_, &process->errors_}) {
+  return pid;
+}
+
+Expected<std::unique_ptr<Process>> Process::spawn(const std::vector<std::string>& argv,
+                                                  const ProcessOptions& options) {
+  Expected<Pipe> in = make_pipe();
+  if (!in) return fail(in.error());
+  Expected<Pipe> out = make_pipe();
+  if (!out) return fail(out.error());
+  Expected<Pipe> errors{Pipe{}};
+  if (options.catch_errors) errors = make_pipe();
+  if (!errors) return fail(errors.error());
+  const Expected<pid_t> pid =
+      start_program(argv, {in->read.get(), out->write.get(), errors->write.get()}, true);
+  if (!pid) return fail(pid.error());
+  for (const Fd* fd : {&in->write, &out->read, &errors->read}) {
     if (fd->valid()) fcntl(fd->get(), F_SETFL, O_NONBLOCK);
   }
-  return process;
+  return std::unique_ptr<Process>(
+      new Process(*pid, std::move(in->write), std::move(out->read), std::move(errors->read)));
 }
 
 Process::~Process() {
@@ -98,10 +91,6 @@ Process::~Process() {
 }
 
 void Process::kill(int signal) {
-  if (!reaped_) ::kill(pid_, signal);
-}
-
-void Process::kill_group(int signal) {
   if (!reaped_) ::kill(-pid_, signal);
 }
 
@@ -139,73 +128,24 @@ int Process::exit_status() const {
   return WIFSIGNALED(status_) ? kSignalled + WTERMSIG(status_) : WEXITSTATUS(status_);
 }
 
-Status Process::write_line(const std::string& line, Deadline deadline) {
-  const std::string text = line + '\n';
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t n = ::write(input_.get(), text.data() + done, text.size() - done);
-    if (n > 0) {
-      done += static_cast<size_t>(n);
-    } else if (n < 0 && errno == EAGAIN) {
-      const Status ready =
-          wait_fd(input_.get(), POLLOUT, deadline, fmt::format("write to process {}", pid_));
-      if (!ready) return ready;
-    } else if (n < 0 && errno != EINTR) {
-      const int err = errno;
-      wait(Deadline::after_ms(200));
-      return fail_errno(ErrorCode::kPeerLost, fmt::format("process {} {}", pid_, state()), err);
-    }
-  }
-  return {};
+ssize_t Process::put(const char* bytes, size_t count) const {
+  return ::write(to_.get(), bytes, count);
+}
+
+std::string Process::doing(const char* verb) const {
+  return fmt::format("{} process {}", verb, pid_);
+}
+
+Error Process::gone(int err) {
+  constexpr int64_t kEndMs = 1000, kBrokenMs = 200;
+  wait(Deadline::after_ms(err == 0 ? kEndMs : kBrokenMs));
+  return Error{ErrorCode::kPeerLost, fmt::format("process {} {}", pid_, state()), err, "", ""};
 }
 
 void Process::try_write_line(const std::string& line) const {
   const std::string text = line + '\n';
   // A pipe takes so little whole or not at all; whoever reads on sees a broken one.
-  static_cast<void>(!::write(input_.get(), text.data(), text.size()));
-}
-
-Expected<std::string> Process::read_line(Deadline deadline) {
-  while (true) {
-    const size_t end = buffer_.find('\n');
-    if (end != std::string::npos) {
-      std::string line = buffer_.substr(0, end);
-      buffer_.erase(0, end + 1);
-      return line;
-    }
-    if (buffer_.size() > kMaxLine) {
-      return fail(ErrorCode::kProtocol, fmt::format("process {} writes an endless line", pid_));
-    }
-    std::array<char, 65536> chunk{};
-    const ssize_t n = ::read(output_.get(), chunk.data(), chunk.size());
-    if (n > 0) {
-      buffer_.append(chunk.data(), static_cast<size_t>(n));
-    } else if (n == 0) {
-      wait(Deadline::after_ms(1000));
-      return fail(ErrorCode::kPeerLost, fmt::format("process {} {}", pid_, state()));
-    } else if (errno == EAGAIN) {
-      const Status ready =
-          wait_fd(output_.get(), POLLIN, deadline, fmt::format("read from process {}", pid_));
-      if (!ready) return fail(ready.error());
-    } else if (errno != EINTR) {
-      return fail_errno(ErrorCode::kSystem, fmt::format("read from process {}", pid_), errno);
-    }
-  }
-}
-
-Status spawn_on(int connection, const std::vector<std::string>& argv) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, connection, STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, connection, STDOUT_FILENO);
-  std::vector<char*> arguments;
-  for (const std::string& text : argv) arguments.push_back(const_cast<char*>(text.c_str()));
-  arguments.push_back(nullptr);
-  pid_t pid = -1;
-  const int err = posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (err != 0) return fail_errno(ErrorCode::kSystem, "start " + argv[0], err, resource_hint(err));
-  return {};
+  static_cast<void>(!::write(to_.get(), text.data(), text.size()));
 }
 
 }  // namespace plumbline

@@ -14,7 +14,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/fd.h"
-#include "launch/rank_wire.h"
+#include "launch/line_wire.h"
 
 namespace plumbline {
 
@@ -22,7 +22,7 @@ struct ProcessOptions {
   bool catch_errors = false;  // standard error goes to take_errors() instead of ours
 };
 
-class Process : public RankWire {
+class Process : public LineWire {
  public:
   // argv[0] is looked up in PATH when it has no slash. The child leads its own process group, so
   // that Ctrl-C at the terminal reaches the coordinator only, which then ends the run in order.
@@ -35,25 +35,16 @@ class Process : public RankWire {
   Process& operator=(const Process&) = delete;
 
   pid_t pid() const override { return pid_; }
-  // Sends one line (the newline is added).
-  Status write_line(const std::string& line, Deadline deadline) override;
   void try_write_line(const std::string& line) const override;
-  // Next line without its newline. kPeerLost with the exit status in words when the child's output
-  // ends.
-  Expected<std::string> read_line(Deadline deadline) override;
-  // For poll(2) over several children; a complete line may already be buffered, see has_line().
-  int read_fd() const override { return output_.get(); }
-  bool has_line() const override { return buffer_.find('\n') != std::string::npos; }
   // Closes the child's standard input: the polite way to ask it to end.
-  void close_input() override { input_.reset(); }
+  void close_input() override { to_.reset(); }
   bool is_stopped() const override;
   // For an owner that moves the bytes itself: the (non-blocking) ends of the pipes.
-  Fd take_input() { return std::move(input_); }
-  Fd take_output() { return std::move(output_); }
+  Fd take_input() { return std::move(to_); }
+  Fd take_output() { return std::move(from_); }
   Fd take_errors() { return std::move(errors_); }
-  void kill(int signal) override;
   // Reaches the children that it started too, unless they lead groups of their own.
-  void kill_group(int signal);
+  void kill(int signal) override;
   // Waits for its end; false when it still runs at the deadline.
   bool wait(Deadline deadline) override;
   // "exited with status 3", "was killed by signal 9 (Killed)", "is running".
@@ -62,16 +53,25 @@ class Process : public RankWire {
   int exit_status() const;
 
  private:
-  explicit Process(pid_t pid) : pid_(pid) {}
+  Process(pid_t pid, Fd to, Fd from, Fd errors)
+      : LineWire(std::move(to), std::move(from)), pid_(pid), errors_(std::move(errors)) {}
+  ssize_t put(const char* bytes, size_t count) const override;
+  std::string doing(const char* verb) const override;
+  Error gone(int err) override;
   pid_t pid_;
-  Fd input_, output_, errors_;
-  std::string buffer_;
+  Fd errors_;
   bool reaped_ = false;
   int status_ = 0;
 };
 
-// Starts a program whose standard input and output are this connection; it is nobody's to wait for.
-Status spawn_on(int connection, const std::vector<std::string>& argv);
+// The standard streams of a program that is started; -1 = it has ours.
+struct StandardStreams {
+  int in = -1, out = -1, errors = -1;
+};
+// Starts it, looked up in PATH when argv[0] has no slash; whose child it is waits for it, if
+// anybody does. With a group of its own it begins with no signal blocked.
+Expected<pid_t> start_program(const std::vector<std::string>& argv, const StandardStreams& streams,
+                              bool own_group);
 
 // Asks the kernel to send this process a signal when its parent dies, where the kernel can (Linux);
 // elsewhere nothing, and the end of the standard input has to do.

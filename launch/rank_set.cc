@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "launch/lease.h"
 #include "launch/line_io.h"
 #include "launch/shared_wire.h"
 #include "launch/ssh.h"
@@ -23,7 +24,7 @@ constexpr int64_t kSleptNs = 3 * kSecond;
 
 }  // namespace
 
-Expected<std::unique_ptr<RankSet>> RankSet::start(const std::vector<RankPlace>& places,
+Expected<std::unique_ptr<RankSet>> RankSet::start(const std::vector<ServingCommand>& places,
                                                   const std::string& alive, const RankLines& say,
                                                   RanksAre ranks) {
   std::unique_ptr<RankSet> set(new RankSet());
@@ -35,7 +36,7 @@ Expected<std::unique_ptr<RankSet>> RankSet::start(const std::vector<RankPlace>& 
   if (say) set->errors_ = std::make_unique<ErrorLines>(std::move(errors), say);
   set->use_all();
   const bool remote = std::any_of(places.begin(), places.end(),
-                                  [](const RankPlace& place) { return place.remote; });
+                                  [](const ServingCommand& place) { return place.remote; });
   set->alive_ = alive;
   if (remote && !alive.empty()) {
     set->keeper_ = std::thread([set = set.get()] { set->keep_alive(); });
@@ -79,14 +80,14 @@ std::unique_ptr<RankSet> RankSet::adopt(const std::vector<std::string>& hosts,
 RankSet::~RankSet() { stop(500); }
 
 void RankSet::use_all() {
-  for (const RankPlace& place : places_) lives_.push_back({.spoke = !place.remote});
+  for (const ServingCommand& place : places_) lives_.push_back({.spoke = !place.remote});
   used_.resize(ranks_.size());
   std::iota(used_.begin(), used_.end(), size_t{0});
 }
 
 void RankSet::keep_alive() {
   const NoSigpipe no_sigpipe;
-  constexpr auto kEvery = std::chrono::seconds(2);
+  constexpr auto kEvery = std::chrono::nanoseconds(kAliveEveryNs);
   std::unique_lock lock(writing_);
   while (!stopping_.wait_for(lock, kEvery, [this] { return stopped_; })) {
     for (size_t rank = 0; rank < ranks_.size(); ++rank) {
@@ -150,7 +151,7 @@ void RankSet::watch(int64_t limit_ns) {
 // Why a rank that is watched is given up; nullopt = it is not.
 std::optional<Error> RankSet::lost(int rank) {
   const size_t index = used_[static_cast<size_t>(rank)];
-  const RankPlace& place = places_[index];
+  const ServingCommand& place = places_[index];
   Life& life = lives_[index];
   const int64_t now = monotonic_ns();
   const auto seconds = [&](int64_t since) { return static_cast<double>(now - since) / 1e9; };
@@ -251,18 +252,10 @@ void RankSet::stop(int polite_ms) {
   }
   stopping_.notify_all();
   if (keeper_.joinable()) keeper_.join();
-  for (const auto& rank : ranks_) rank->close_input();
-  const auto all_gone = [&](Deadline deadline) {
-    return std::all_of(ranks_.begin(), ranks_.end(),
-                       [&](const auto& rank) { return rank->wait(deadline); });
-  };
-  if (!all_gone(Deadline::after_ms(polite_ms))) {
-    for (const auto& rank : ranks_) rank->kill(SIGTERM);
-    if (!all_gone(Deadline::after_ms(200))) {
-      for (const auto& rank : ranks_) rank->kill(SIGKILL);
-      all_gone(Deadline::after_ms(1000));
-    }
-  }
+  std::vector<RankWire*> all;
+  for (const auto& rank : ranks_) all.push_back(rank.get());
+  constexpr int kTermMs = 200;
+  end_wires(all, polite_ms, kTermMs);
   errors_.reset();  // with their last words
 }
 

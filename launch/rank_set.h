@@ -17,16 +17,10 @@
 
 #include "launch/error_lines.h"
 #include "launch/process.h"
+#include "launch/serving_command.h"
 
 namespace plumbline {
 
-// Where one rank runs: the command that starts it (for a namespace: `ip netns exec NAME PROGRAM
-// rank`) and a name for messages.
-struct RankPlace {
-  std::string host;
-  std::vector<std::string> argv;
-  bool remote = false;  // argv is an ssh command: that rank wants to hear from us now and then
-};
 enum class RanksAre {
   kProcesses,
   kThreads,  // of one process, the first place's; the others' argv only say the same
@@ -40,11 +34,11 @@ using Heard = std::function<std::optional<int64_t>(size_t rank, const RankAnswer
 
 class RankSet {
  public:
-  // `alive` is the line that remote ranks are sent every two seconds; no answer to it is expected.
+  // `alive` is the line that remote ranks are sent now and then (lease.h); no answer is expected.
   // The same line from a rank says that it lives, and answers nothing.
   // `say` gets what the ranks write to standard error, line by line, in a thread of its own;
   // without it they write to ours.
-  static Expected<std::unique_ptr<RankSet>> start(const std::vector<RankPlace>& places,
+  static Expected<std::unique_ptr<RankSet>> start(const std::vector<ServingCommand>& places,
                                                   const std::string& alive = {},
                                                   const RankLines& say = nullptr,
                                                   RanksAre ranks = RanksAre::kProcesses);
@@ -94,7 +88,7 @@ class RankSet {
   std::optional<Error> lost(int rank);
   void use_all();
   void keep_alive();
-  std::vector<RankPlace> places_;
+  std::vector<ServingCommand> places_;
   std::vector<std::unique_ptr<RankWire>> ranks_;
   std::vector<size_t> used_;  // each rank's process
   std::vector<Life> lives_;   // by process

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -34,5 +35,9 @@ class RankWire {
   // Waits for its end, as far as that can be seen from here; false = it still runs.
   virtual bool wait(Deadline deadline) = 0;
 };
+
+// Ends all that are behind these: input closed, then SIGTERM after `polite_ms`, then SIGKILL after
+// `term_ms` more; within a second of that every process is reaped.
+void end_wires(const std::vector<RankWire*>& wires, int polite_ms, int term_ms);
 
 }  // namespace plumbline

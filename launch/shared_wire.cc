@@ -95,27 +95,6 @@ class SharedWire : public RankWire {
   const size_t rank_;
 };
 
-// false = nobody reads there any more.
-bool write_whole_line(int fd, std::string line) {
-  line += '\n';
-  for (size_t done = 0; done < line.size();) {
-    const ssize_t n = ::write(fd, line.data() + done, line.size() - done);
-    if (n < 0 && errno != EINTR) return false;
-    if (n > 0) done += static_cast<size_t>(n);
-  }
-  return true;
-}
-
-// false = the other end has closed.
-bool feed_from(int fd, LineBuffer& lines) {
-  std::array<char, 65536> chunk;
-  ssize_t n = 0;
-  do n = ::read(fd, chunk.data(), chunk.size());
-  while (n < 0 && errno == EINTR);
-  if (n > 0) lines.feed({chunk.data(), static_cast<size_t>(n)});
-  return n > 0;
-}
-
 }  // namespace
 
 std::vector<std::unique_ptr<RankWire>> share_process(std::unique_ptr<Process> process, int count) {
@@ -163,7 +142,7 @@ void SharedEnd::carry_requests() const {
     while (const std::optional<std::string> line = lines.next()) {
       const auto parts = take_apart(*line, ours_.size());
       if (!parts) return;
-      if (!write_whole_line(ours_[parts->first].get(), std::string(parts->second))) return;
+      if (!write_all(ours_[parts->first].get(), std::string(parts->second) + "\n")) return;
     }
   }
 }
@@ -185,7 +164,7 @@ void SharedEnd::carry_answers() const {
         continue;
       }
       while (const std::optional<std::string> line = lines[rank].next()) {
-        if (!write_whole_line(to_, for_rank(rank, *line))) return hang_up(SHUT_RDWR);
+        if (!write_all(to_, for_rank(rank, *line) + "\n")) return hang_up(SHUT_RDWR);
       }
     }
   }

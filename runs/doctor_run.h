@@ -17,7 +17,6 @@ namespace plumbline {
 struct DiagnoseRequest {
   const Scenario* scenario = nullptr;
   const OptionSet* options = nullptr;
-  std::string program;  // path of plumbline, for agents
   int ranks = 2;
   std::vector<int> ports;            // of the window; empty = port_base and one per rank
   std::vector<ProbeCallSpec> calls;  // empty = the whole ladder

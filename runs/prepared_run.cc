@@ -27,6 +27,15 @@ Error config_error(std::string what, std::string hint) {
   return Error{ErrorCode::kConfig, std::move(what), 0, std::move(hint), ""};
 }
 
+Status plan_with(PreparedRun& run, uint64_t seed, Caller& caller) {
+  const RunRequest& asked = run.asked;
+  Expected<Plan> plan = plan_of(run.scenario, run.options, asked.vocabulary, asked.filter, seed,
+                                asked.quiet ? nullptr : &caller);
+  if (!plan) return fail(plan.error());
+  run.plan = std::move(*plan);
+  return {};
+}
+
 // What an earlier part of this run left in its folder.
 Status take_up(PreparedRun& run, Caller& caller) {
   std::vector<std::string> warnings;
@@ -36,10 +45,8 @@ Status take_up(PreparedRun& run, Caller& caller) {
   const RunRequest& asked = run.asked;
   if (!records->empty() && !asked.seed && !run.scenario.seed) {
     // The order belongs to the plan: go on in the order of the first part.
-    Expected<Plan> plan = plan_of(run.scenario, run.options, asked.vocabulary, asked.filter,
-                                  records->front().seed, asked.quiet ? nullptr : &caller);
-    if (!plan) return fail(plan.error());
-    run.plan = std::move(*plan);
+    const Status planned = plan_with(run, records->front().seed, caller);
+    if (!planned) return planned;
   }
   if (!records->empty() && records->front().launch.has_value() != asked.repeats.has_value()) {
     return fail(config_error("cannot resume: only one of the two runs repeats its cells",
@@ -85,8 +92,10 @@ Status take_launched(PreparedRun& run, Caller& caller) {
       lead_launch(*run.asked.place, call, run.asked.program, log);
   if (!launched) return fail(launched.error());
   run.launched = std::move(*launched);
+  if (!run.asked.quiet && !run.scenario.hosts.empty()) {
+    caller.say("plumbline: these replace the hosts of the scenario");
+  }
   run.scenario.hosts = run.launched->hosts;
-  if (!run.asked.quiet) caller.say("plumbline: these replace the hosts of the scenario");
   return {};
 }
 
@@ -158,15 +167,29 @@ Status settle_hosts(PreparedRun& run, Caller& caller, int& code) {
 }
 
 // Which cells, and that there is memory for them.
-Status make_plan_of(PreparedRun& run, Caller& caller) {
+std::vector<Error> settle_plan(PreparedRun& run, Caller& caller) {
   const RunRequest& asked = run.asked;
-  const uint64_t seed = asked.seed ? *asked.seed : run.scenario.seed.value_or(fresh_seed());
-  Expected<Plan> plan = plan_of(run.scenario, run.options, asked.vocabulary, asked.filter, seed,
-                                asked.quiet ? nullptr : &caller);
-  if (!plan) return fail(plan.error());
-  run.plan = std::move(*plan);
   const std::vector<ScenarioHost>& all = run.scenario.hosts;
-  return fits_memory(run.plan, run.options, all, memory_here(all));
+  Status ready;
+  if (asked.cells) {
+    auto cells = asked.cells(all);
+    if (!cells) return cells.error();
+    run.plan.cells = std::move(*cells);
+    run.plan.listed = true;
+  } else {
+    const uint64_t seed = asked.seed ? *asked.seed : run.scenario.seed.value_or(fresh_seed());
+    ready = plan_with(run, seed, caller);
+  }
+  if (ready) ready = fits_memory(run.plan, run.options, all, memory_here(all));
+  return ready ? std::vector<Error>{} : std::vector<Error>{ready.error()};
+}
+
+Status check_keep(const PreparedRun& run) {
+  const RunRequest& asked = run.asked;
+  const bool traces = run.scenario.keep_traces != "never";
+  if (run.keeps() || (!asked.soak && !asked.repeats && !asked.resume && !traces)) return {};
+  return fail(ErrorCode::kUsage, "a soak, repeated cells, an earlier part and traces need a folder",
+              "ask for one that is kept");
 }
 
 std::vector<Error> settle_rules(PreparedRun& run, Caller& caller) {
@@ -207,12 +230,14 @@ tl::expected<PreparedRun, Refusal> prepare_run(RunRequest request, Caller& calle
   int code = 1;
   Status ready = settle_hosts(run, caller, code);
   if (ready) ready = let_lie_idle(run);
-  if (ready) ready = make_plan_of(run, caller);
+  if (ready) ready = check_keep(run);
   if (!ready) return tl::unexpected(Refusal{{ready.error()}, code});
-  std::vector<Error> errors = settle_rules(run, caller);
+  std::vector<Error> errors = settle_plan(run, caller);
+  if (errors.empty()) errors = settle_rules(run, caller);
   if (!errors.empty()) return tl::unexpected(Refusal{std::move(errors), code});
   if (run.asked.soak) ready = check_soak(*run.asked.soak, run.plan);
   if (!ready) return tl::unexpected(Refusal{{ready.error()}, code});
+  if (!run.keeps()) return run;
   run.folder = run.asked.folder.empty() ? default_folder(run.scenario.name) : run.asked.folder;
   run.records_path = (fs::path(run.folder) / kRecordsFile).string();
   return run;

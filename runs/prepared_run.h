@@ -24,7 +24,7 @@ struct PreparedRun {
   Scenario scenario;  // on the hosts that will take part
   OptionSet options;
   Plan plan;
-  std::string folder;
+  std::string folder;  // empty = nothing is kept, and there is no records_path
   std::string records_path;
   std::set<std::string> finished;      // cells that `resume` found done
   std::vector<Record> earlier;         // their records
@@ -36,6 +36,7 @@ struct PreparedRun {
   bool made_parent = false;  // nor the folder that it lies in
 
   bool two_sides() const { return asked.repeats && asked.repeats->two_sides; }
+  bool keeps() const { return asked.keep == Keep::kFolder; }
 };
 
 // Why a run does not begin, and the exit code that says so.

@@ -1,5 +1,5 @@
 // What a run has to tell beside its records: a line on the screen, and an event in events.jsonl of
-// its folder, which is there only when something was told (or when a soak writes it). Thread-safe.
+// its folder, which is there only when something was told, or for a soak. Thread-safe.
 #pragma once
 
 #include <mutex>
@@ -14,17 +14,25 @@ namespace plumbline {
 
 class RunNotices {
  public:
-  RunNotices(std::string path, std::string run_id, Caller& caller)
-      : path_(std::move(path)), run_id_(std::move(run_id)), caller_(caller) {}
+  // `folder`: of the run; empty = lines only.
+  RunNotices(const std::string& folder, std::string run_id, Caller& caller);
+  // Begins with an empty file, and counts time from now on.
+  Status begin();
+  int64_t now() const { return monotonic_ns() - start_ns_; }
   // An event of kind `ranks`.
   void tell(const std::string& text);
+  // Run id and wall time are filled in; `aloud`: it is said too.
+  void add(SoakEvent event, bool aloud);
 
  private:
+  Status append(const SoakEvent& event);
+
   const std::string path_, run_id_;
   Caller& caller_;
-  const int64_t start_ns_ = monotonic_ns();
+  int64_t start_ns_ = monotonic_ns();
   std::mutex mutex_;
   std::optional<EventFile> file_;
+  bool failed_ = false;  // and it was said
 };
 
 }  // namespace plumbline

@@ -1,8 +1,9 @@
-// A run as it is asked for, whatever it was asked with: the command line makes one out of its
-// flags. Plain values.
+// A run as it is asked for, whatever it was asked with: the command line makes one out of the flags
+// of `run` and of `coll`.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,12 +30,26 @@ struct Repeats {
   bool strict = false;
 };
 
+// What is left of a run beside what its caller is told.
+enum class Keep {
+  kFolder,   // of its files: records, reports, what they need; with an entry in the list of runs
+  kNothing,  // its records are the caller's alone (RunProgress::last)
+};
+
+// Cells one by one in place of a scenario's matrix, made when it is known which hosts take part:
+// measured in this order, each as it says. Errors: these hosts cannot.
+using CellList = std::function<tl::expected<std::vector<PlanCell>, std::vector<Error>>(
+    const std::vector<ScenarioHost>& hosts)>;
+
 struct RunRequest {
   std::string program;  // path of plumbline, for agents and ranks
   std::string side;     // "a" or "b" of two; empty = the only one
   Scenario scenario;
-  OptionSet options;             // resolved
-  Vocabulary vocabulary;         // that the scenario was read with
+  OptionSet options;      // resolved
+  Vocabulary vocabulary;  // that the scenario was read with
+  CellList cells;         // empty = the scenario's matrix
+  int rounds = 1;         // of all cells; a soak and repeats have their own
+  Keep keep = Keep::kFolder;
   PlanFilter filter;             // cells to measure
   std::optional<uint64_t> seed;  // of their order; nothing = the scenario's, or a new one
   std::string folder;            // of its files; empty = a new one, named after the scenario

@@ -1,22 +1,10 @@
 #include "runs/run_session.h"
 
-#include <algorithm>
 #include <filesystem>
-#include <set>
-#include <sstream>
 #include <utility>
 
-#include "core/clock.h"
-#include "core/text_file.h"
-#include "reports/content.h"
-#include "reports/doctor.h"
-#include "reports/links/link_view.h"
-#include "reports/read_input.h"
 #include "reports/run_folder.h"
-#include "reports/text.h"
 #include "runs/plan_of.h"
-#include "runs/report_output.h"
-#include "runs/run_folder.h"
 #include "runs/scenario_programs.h"
 #include "runs/soak_run.h"
 #include "scenarios/expand.h"
@@ -32,7 +20,6 @@ DiagnoseRequest ladder_of(const PreparedRun& run, Caller& caller) {
   DiagnoseRequest request;
   request.scenario = &run.scenario;
   request.options = &run.options;
-  request.program = run.asked.program;
   request.ranks = largest_world(run.plan);
   for (const ProbeCall& call : run.scenario.probes) {
     request.calls.push_back(probe_call(call, run.asked.permitted.commands));
@@ -48,96 +35,6 @@ DiagnoseRequest ladder_of(const PreparedRun& run, Caller& caller) {
   return request;
 }
 
-// How far it got, by what is in its file: of the first series, which is what was planned.
-RunState state_of(const PreparedRun& run, int launches, const RunSummary& summary,
-                  const std::vector<Record>& records) {
-  RunState state;
-  state.state = summary.interrupted        ? "interrupted"
-                : !summary.stopped.empty() ? "stopped"
-                                           : "finished";
-  state.reason = summary.stopped;
-  if (run.asked.soak) return state;
-  state.planned = run.plan.cells.size() * static_cast<size_t>(launches);
-  std::set<std::pair<std::string, int64_t>> seen;
-  size_t merged = 0;
-  for (const Record& record : records) {
-    const LaunchMark mark = record.launch.value_or(LaunchMark{});
-    if (record.launches > 1) {
-      merged += static_cast<size_t>(record.launches);
-    } else if (mark.series == 1) {
-      seen.emplace(cell_id(record.cell), mark.number);
-    }
-  }
-  state.measured = std::min(state.planned, seen.size() + merged);
-  return state;
-}
-
-// Where no report goes to the screen, what came out is said all the same.
-void show_summary(const ReportInput& input, const ReportScreen& screen) {
-  Document document;
-  add_summary(input, make_view(input.records), document);
-  render_text(document, screen.look.width, screen.look.colour, *screen.out);
-}
-
-// The reports of this run, in its folder and into outcome.shown. Whether one could not be written.
-bool report_all(const PreparedRun& run, const ReportInput& input, Caller& caller,
-                RunOutcome& outcome) {
-  std::vector<std::string> reports = run.scenario.report;
-  if (run.asked.soak) reports.emplace_back("soak");
-  // Of two sides the screen shows the comparison.
-  const bool show = run.asked.look && !run.two_sides();
-  if (!show) std::erase(reports, "console");
-  std::ostringstream shown;
-  const ReportScreen screen{run.asked.look.value_or(ReportLook()), &shown};
-  WrittenReports written = write_reports(input, reports, run.folder, screen, caller);
-  const bool any = std::find(reports.begin(), reports.end(), "console") != reports.end();
-  if (show && !any) show_summary(input, screen);
-  outcome.reports = std::move(written.paths);
-  outcome.shown = shown.str();
-  return written.failed;
-}
-
-// The run's entry in the list of runs: one for both sides of --interleave. Where there can be none,
-// that is said once, and the run goes on.
-HistoryRun begin_history(const PreparedRun& run, const RunPart& part, Caller& caller) {
-  if (!run.asked.keep_history) return {};
-  HistoryEntry entry;
-  entry.id = part.id;
-  entry.started = utc_now_rfc3339();
-  entry.scenario = run.scenario.name;
-  entry.version = PLUMBLINE_VERSION;
-  std::error_code code;
-  fs::path folder = fs::absolute(run.folder, code).lexically_normal();
-  size_t cells = run.plan.cells.size();
-  if (part.other != nullptr) {
-    entry.scenario += " and " + part.other->scenario.name;
-    cells += part.other->plan.cells.size();
-    folder = folder.parent_path();
-  }
-  entry.folder = folder.string();
-  entry.command = run.asked.command;
-  entry.made_folder = part.other == nullptr ? run.made_folder : run.made_parent;
-  entry.cells = static_cast<int64_t>(cells) * part.launches;
-  Expected<HistoryRun> history = HistoryRun::begin(std::move(entry));
-  if (history) return std::move(*history);
-  caller.say("plumbline: this run will not be in `plumbline results list`: " +
-             history.error().message());
-  return {};
-}
-
-void end_history(HistoryRun& history, const RunOutcome& ended) {
-  HistoryEntry& entry = history.entry();
-  entry.passed = static_cast<int64_t>(ended.counts.passed);
-  entry.failed = static_cast<int64_t>(ended.counts.failed);
-  entry.skipped = static_cast<int64_t>(ended.counts.skipped);
-  entry.errors = static_cast<int64_t>(ended.counts.errors);
-  entry.rules = static_cast<int64_t>(ended.rules.size());
-  entry.rules_broken =
-      static_cast<int64_t>(std::count_if(ended.rules.begin(), ended.rules.end(),
-                                         [](const RuleVerdict& rule) { return !rule.passed; }));
-  history.finish(ended.exit_code);
-}
-
 }  // namespace
 
 // Strangers at the ranks' ports, once for the whole run.
@@ -151,7 +48,7 @@ void RunSession::tell_refused() {
 
 RunOutcome RunSession::outcome() const {
   RunOutcome outcome;
-  outcome.run_id = run_id_;
+  outcome.run_id = part_.id;
   outcome.scenario = run_.scenario.name;
   outcome.folder = run_.folder;
   outcome.records = run_.records_path;
@@ -159,53 +56,20 @@ RunOutcome RunSession::outcome() const {
   return outcome;
 }
 
-// Reports and rules of a finished run.
-RunOutcome RunSession::report(RunSummary summary) {
-  RunOutcome ended = outcome();
-  ReportInput input;
-  input.checks = probed_.checks;
-  input.findings = probed_.findings;
-  input.checklist = checklist_of(run_);
-  // A run that was interrupted before its first cell ended has no record; here that is no error.
-  std::error_code unknown;
-  const bool empty = fs::file_size(run_.records_path, unknown) == 0 && !unknown;
-  const Status read = empty ? Status() : read_report_input({run_.records_path}, input);
-  if (!read) {
-    tell(read.error().message());
-    return ended;
-  }
-  ended.state = state_of(run_, launches_, summary, input.records);
-  if (const Status kept = keep_run_state(run_.folder, ended.state); !kept) {
-    tell(kept.error().message());
-  }
-  const std::string incomplete = incomplete_text(ended.state, run_.folder);
-  if (!incomplete.empty()) {
-    input.incomplete.push_back(incomplete);
-    tell("incomplete: " + incomplete);
-  }
-  for (const std::string& note : run_.rule_check.notes) input.notes.push_back(note);
-  input.scenario_text = run_.scenario.text;
-  const bool rules_hold = apply_rules(run_.rules, input, caller_);
-  const bool unwritten = report_all(run_, input, caller_, ended);
-  // What an earlier part of this run found wrong is still wrong.
-  for (const Record& record : run_.earlier) {
-    if (run_.finished.count(cell_id(record)) > 0) count(summary, record);
-  }
-  const int code = exit_code(summary);
-  const bool slow = links_fail(link_worlds(make_view(input.records)));
-  ended.exit_code = code == 0 && (has_failure(probed_) || unwritten || slow) ? 2 : code;
-  if (ended.exit_code == 0 && !rules_hold) ended.exit_code = 4;
-  summary.records.clear();
-  ended.counts = std::move(summary);
-  ended.rules = std::move(input.rules);
-  ended.reported = true;
-  return ended;
-}
-
 RunOutcome RunSession::finish(RunSummary summary) {
   tell_refused();
-  RunOutcome ended = report(std::move(summary));
-  end_history(history_, ended);
+  RunOutcome ended = outcome();
+  const int code = exit_code(summary);
+  ended.exit_code = code == 0 && has_failure(probed_) ? 2 : code;
+  ended.state.state = summary.interrupted        ? "interrupted"
+                      : !summary.stopped.empty() ? "stopped"
+                                                 : "finished";
+  ended.state.reason = summary.stopped;
+  ended.state.planned = run_.plan.cells.size() * static_cast<size_t>(run_.asked.rounds);
+  ended.state.measured = summary.passed + summary.failed + summary.skipped + summary.errors;
+  summary.records.clear();
+  ended.counts = std::move(summary);
+  if (files_) files_->finish(probed_, ended);
   return ended;
 }
 
@@ -220,26 +84,15 @@ RunOutcome RunSession::fail_with(const std::vector<Error>& errors, int code) {
   ended.exit_code = code;
   ended.state.state = "stopped";
   ended.state.reason = errors.front().message();
-  if (const Status kept = keep_run_state(run_.folder, ended.state); !kept) {
-    tell(kept.error().message());
-  }
-  end_history(history_, ended);
+  if (files_) files_->give_up(ended);
   return ended;
 }
 
 Status RunSession::open(const RunPart& part) {
-  run_id_ = part.id;
-  launches_ = part.launches;
-  claims_ = part.claims;
-  if (const Status opened = open_folder(run_, *part.claims, caller_); !opened) return opened;
-  Expected<RecordFile> file = RecordFile::open(run_.records_path);
-  if (!file) return fail(file.error());
-  file_ = std::move(*file);
-  RunState state;
-  if (!run_.asked.soak) state.planned = run_.plan.cells.size() * static_cast<size_t>(launches_);
-  if (const Status kept = keep_run_state(run_.folder, state); !kept) return kept;
-  history_ = begin_history(run_, part, caller_);
-  return {};
+  part_ = part;
+  if (!run_.keeps()) return {};
+  files_.emplace(run_, part_, caller_);
+  return files_->open();
 }
 
 std::optional<RunOutcome> RunSession::reach(const Logger& log) {
@@ -247,25 +100,20 @@ std::optional<RunOutcome> RunSession::reach(const Logger& log) {
   if (std::optional<RunOutcome> ended = reach_agents_of()) return ended;
   if (has_failure(probed_) && !run_.asked.despite_findings) {
     // A broken pair gives no result that anybody could trust.
-    tell("not measured, because the probes found what breaks it (" +
-         (fs::path(run_.folder) / kDoctorFile).string() + "); heal it, or add --despite-findings");
+    const fs::path file = fs::path(run_.folder) / kDoctorFile;
+    tell("not measured, because the probes found what breaks it" +
+         (run_.keeps() ? " (" + file.string() + ")" : "") + "; heal it, or add --despite-findings");
     RunSummary nothing;
     nothing.stopped = "the probes found what breaks it";
     return finish(std::move(nothing));
   }
   ready_ranks(log);
-  return std::nullopt;
+  return run_.plan.listed ? start_ranks() : std::nullopt;
 }
 
 void RunSession::probe_first() {
   probed_ = diagnose(ladder_, *agents_);
-  const std::pair<const char*, std::string> files[] = {
-      {kDoctorFile, doctor_json(report_of(probed_))},
-      {"evidence.json", evidence_text(probed_.evidence)}};
-  for (const auto& [name, text] : files) {
-    const Status written = write_text_file((fs::path(run_.folder) / name).string(), text);
-    if (!written) tell(written.error().message());
-  }
+  if (files_) files_->keep(probed_);
   if (run_.asked.quiet) return;
   for (const std::string& line : finding_lines(probed_)) caller_.say(line);
 }
@@ -275,7 +123,7 @@ std::optional<RunOutcome> RunSession::reach_agents_of() {
   Expected<Reach> reach =
       make_reach(run_.asked.program, run_.options, run_.scenario.hosts, caller_);
   if (!reach) return fail_with(reach.error(), 1);
-  reach->run_id = run_id_;
+  reach->run_id = part_.id;
   reach_ = std::move(*reach);
   if (probes || run_.asked.soak || wants_traces(run_) || any_by_ssh(run_.scenario.hosts) ||
       wants_data_addresses(run_.scenario.hosts)) {
@@ -291,7 +139,7 @@ std::optional<RunOutcome> RunSession::reach_agents_of() {
       return fail_with(found.error());
     }
     run_.scenario.hosts = std::move(*found);
-    skip_what_is_apart(run_.plan.cells, run_.scenario.hosts);
+    if (!run_.plan.listed) skip_what_is_apart(run_.plan.cells, run_.scenario.hosts);
   }
   if (agents_ && !run_.launched) {  // a launcher has placed its ranks as it likes
     const Status fits =
@@ -304,13 +152,13 @@ std::optional<RunOutcome> RunSession::reach_agents_of() {
 }
 
 void RunSession::ready_ranks(const Logger& log) {
-  notices_.emplace((fs::path(run_.folder) / kEventsFile).string(), run_id_, caller_);
-  const auto notice = [this](const std::string& text) { notices_->tell(text); };
+  notices_.emplace(run_.folder, part_.id, caller_);
+  const auto told = [this](const std::string& text) { notices_->tell(text); };
   WorldSpec spec{reach_, run_.scenario.hosts, run_.options, run_.asked.command, run_.plan.hash,
                  &log,   run_.launched.get()};
   spec.caller = &caller_;
-  spec.notice = notice;
-  spec.claims = claims_;
+  spec.notice = told;
+  spec.claims = part_.claims;
   spec.ranks_in_process = run_.asked.ranks_in_process;
   world_.emplace(std::move(spec));
   if (wants_traces(run_)) {
@@ -319,11 +167,29 @@ void RunSession::ready_ranks(const Logger& log) {
   }
   request_.scenario = &run_.scenario;
   request_.plan = &run_.plan;
-  request_.run_id = run_id_;
+  request_.run_id = part_.id;
   request_.command = run_.asked.command;
   request_.finished_ids = run_.finished;
-  request_.file = &*file_;
-  request_.notice = notice;
+  request_.file = files_ ? &files_->records() : nullptr;
+  request_.rounds = run_.asked.rounds;
+  request_.gather = files_.has_value();
+  request_.notice = told;
+}
+
+// Whoever listed the cells is told of the first one only when its ranks are there and have the
+// memory for all of them.
+std::optional<RunOutcome> RunSession::start_ranks() {
+  if (run_.plan.cells.empty()) return std::nullopt;
+  const Status started = world_->ensure_world(world_of(run_.plan.cells.front().cell));
+  if (!started) return fail_with(started.error(), started.error().code == ErrorCode::kBusy ? 1 : 2);
+  for (const PlanCell* cell : largest_cells(run_.plan)) {
+    if (const Status fits = world_->fits(*cell); !fits) return fail_with(fits.error(), 1);
+  }
+  const std::vector<RankSeat> seats = world_->seats();
+  RunProgress there;
+  there.ranks = &seats;
+  caller_.progress(there);
+  return std::nullopt;
 }
 
 RunOutcome RunSession::measure() {
@@ -331,7 +197,7 @@ RunOutcome RunSession::measure() {
   Expected<RunSummary> summary = [this]() -> Expected<RunSummary> {
     if (!run_.asked.soak) return run_plan(request_, ranks());
     const Expected<SoakSummary> done = soak({*run_.asked.soak, request_, &*agents_, job_of(ladder_),
-                                             run_.folder, run_.asked.quiet, &caller_},
+                                             &*notices_, run_.asked.quiet, &caller_},
                                             ranks());
     if (!done) return fail(done.error());
     return done->counts;

@@ -7,24 +7,15 @@
 #include <vector>
 
 #include "runs/doctor_run.h"
-#include "runs/history.h"
 #include "runs/hosts/agent_set.h"
 #include "runs/hosts/reach.h"
-#include "runs/prepared_run.h"
 #include "runs/ranks/world.h"
+#include "runs/run_files.h"
 #include "runs/run_notices.h"
 #include "runs/run_outcome.h"
 #include "runs/traced_runner.h"
 
 namespace plumbline {
-
-// Which run a session is part of.
-struct RunPart {
-  std::string id;
-  int launches = 1;                    // of each cell
-  const PreparedRun* other = nullptr;  // the other side of --interleave
-  PortClaims* claims = nullptr;        // of both sides
-};
 
 // Its parts point into one another: it stays where it is.
 class RunSession {
@@ -35,8 +26,8 @@ class RunSession {
 
   // Opens folder and records. An Error: the run does not begin.
   Status open(const RunPart& part);
-  // Reaches the hosts, probes them, and readies ranks and request. What became of it = the run ends
-  // here.
+  // Reaches the hosts, probes them, and readies ranks and request; of a list of cells the ranks are
+  // started. What became of it = the run ends here.
   std::optional<RunOutcome> reach(const Logger& log);
   // Measures all cells once, or in the rounds of a soak, and reports.
   RunOutcome measure();
@@ -54,20 +45,17 @@ class RunSession {
  private:
   std::optional<RunOutcome> reach_agents_of();
   void ready_ranks(const Logger& log);
+  std::optional<RunOutcome> start_ranks();
   void probe_first();
   RunOutcome outcome() const;
-  RunOutcome report(RunSummary summary);
   void tell(const std::string& text) { caller_.say("plumbline: " + text); }
   void tell_refused();
 
   PreparedRun run_;
   Caller& caller_;
-  std::string run_id_;
-  int launches_ = 1;
-  PortClaims* claims_ = nullptr;
+  RunPart part_;
+  std::optional<RunFiles> files_;  // of a run that keeps something
   std::optional<RunNotices> notices_;
-  HistoryRun history_;
-  std::optional<RecordFile> file_;
   Reach reach_;
   DiagnoseRequest ladder_;
   std::optional<AgentSet> agents_;

@@ -4,20 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <deque>
-#include <filesystem>
-#include <mutex>
 #include <utility>
 
-#include "core/clock.h"
-#include "core/record/event.h"
 #include "probes/gather/host_watcher.h"
 #include "runs/hosts/watched_hosts.h"
 
 namespace plumbline {
 namespace {
-
-constexpr size_t kMostWaiting = 20;  // event lines for the screen; the file has them all
 
 // Often enough to tell which round something belongs to, rarely enough to cost nothing.
 int64_t look_every(const SoakPlan& plan) {
@@ -32,45 +25,10 @@ std::vector<WatchedHost> hosts_of(const SoakRunSpec& spec) {
   return hosts;
 }
 
-// Events from the loop and from the watcher's thread, into the file and onto the screen.
-class EventLog {
- public:
-  EventLog(EventFile file, std::string run_id)
-      : file_(std::move(file)), run_id_(std::move(run_id)) {}
-
-  int64_t now() const { return monotonic_ns() - start_ns_; }
-
-  void add(SoakEvent event) {
-    event.run_id = run_id_;
-    event.time = utc_now_rfc3339();
-    const Status written = file_.append(event);
-    const std::scoped_lock lock(mutex_);
-    if (!written && failure_.empty()) {
-      failure_ = written.error().message();
-      lines_.push_back("events cannot be written: " + failure_);
-    }
-    if (lines_.size() >= kMostWaiting) return;
-    lines_.push_back((event.host.empty() ? "" : event.host + ": ") + event.text);
-  }
-
-  std::deque<std::string> take_lines() {
-    const std::scoped_lock lock(mutex_);
-    return std::exchange(lines_, {});
-  }
-
- private:
-  EventFile file_;
-  const std::string run_id_;
-  const int64_t start_ns_ = monotonic_ns();
-  std::mutex mutex_;
-  std::deque<std::string> lines_;
-  std::string failure_;
-};
-
 // What the user sees while it runs. Main thread only.
 class SoakScreen {
  public:
-  SoakScreen(const SoakRunSpec& spec, EventLog& events) : spec_(spec), events_(events) {}
+  explicit SoakScreen(const SoakRunSpec& spec) : spec_(spec) {}
 
   void phase(const std::string& text) {
     phase_ = text;
@@ -78,17 +36,13 @@ class SoakScreen {
   }
   void show(RunProgress progress) {
     if (spec_.quiet) return;
-    for (const std::string& line : events_.take_lines()) {
-      spec_.caller->say("plumbline: " + line);
-    }
     progress.phase = phase_;
-    progress.elapsed_s = static_cast<double>(events_.now()) * 1e-9;
+    progress.elapsed_s = static_cast<double>(spec_.events->now()) * 1e-9;
     spec_.caller->progress(progress);
   }
 
  private:
   const SoakRunSpec& spec_;
-  EventLog& events_;
   std::string phase_;
 };
 
@@ -110,11 +64,9 @@ std::string soak_outline(const SoakPlan& soak, const Plan& plan) {
 }
 
 Expected<SoakSummary> soak(const SoakRunSpec& spec, CellRunner& ranks) {
-  const std::string path = (std::filesystem::path(spec.folder) / kEventsFile).string();
-  Expected<EventFile> file = EventFile::open(path);
-  if (!file) return fail(file.error());
-  EventLog events(std::move(*file), spec.run.run_id);
-  SoakScreen screen(spec, events);
+  RunNotices& events = *spec.events;
+  if (const Status begun = events.begin(); !begun) return fail(begun.error());
+  SoakScreen screen(spec);
   std::atomic<int64_t> round{0};
   HostWatcher watcher(hosts_of(spec), [&](const std::string& host, const HostChange& change) {
     SoakEvent event;
@@ -124,7 +76,7 @@ Expected<SoakSummary> soak(const SoakRunSpec& spec, CellRunner& ranks) {
     event.kind = change.kind;
     event.subject = change.subject;
     event.text = change.text;
-    events.add(std::move(event));
+    events.add(std::move(event), !spec.quiet);
   });
   watcher.look();  // how things are before anything is measured
   watcher.start(look_every(spec.plan));
@@ -138,7 +90,7 @@ Expected<SoakSummary> soak(const SoakRunSpec& spec, CellRunner& ranks) {
     round.store(number);
     watcher.set_round(number);
   };
-  request.tell = [&](SoakEvent event) { events.add(std::move(event)); };
+  request.tell = [&](SoakEvent event) { events.add(std::move(event), !spec.quiet); };
   request.phase = [&](const std::string& text) { screen.phase(text); };
   Expected<SoakSummary> summary = run_soak(request, ranks);
   watcher.look();  // what the last round did

@@ -8,6 +8,7 @@
 #include "probes/evidence.h"
 #include "runs/caller.h"
 #include "runs/hosts/agent_set.h"
+#include "runs/run_notices.h"
 #include "scenarios/soak.h"
 
 namespace plumbline {
@@ -19,8 +20,8 @@ struct SoakRunSpec {
   SoakPlan plan;
   PlanRequest run;
   const AgentSet* agents = nullptr;
-  Job job;             // its hosts in the order of the agents
-  std::string folder;  // of the records
+  Job job;  // its hosts in the order of the agents
+  RunNotices* events = nullptr;
   bool quiet = false;
   Caller* caller = nullptr;
 };

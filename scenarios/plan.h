@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,6 +13,16 @@
 #include "scenarios/scenario.h"
 
 namespace plumbline {
+
+// How a cell's operations are counted where numbers say it, in place of a stop rule (coll's
+// letters).
+struct FixedCount {
+  int iterations = 20, warmup = 1;
+  int aggregate = 1;            // operations per sample
+  bool tail = false;            // more samples where these take no time (MeasureSettings::tail)
+  bool verified = true;         // else no result is compared
+  int64_t timeout_ms = 30'000;  // of each operation
+};
 
 struct PlanCell {
   Cell cell;
@@ -22,6 +33,7 @@ struct PlanCell {
   double estimated_s = 0;  // rough duration
   // > 0: measured after idle time; so many first operations are timed on their own (soak).
   int cold_operations = 0;
+  std::optional<FixedCount> fixed = {};  // in place of `stop`
 };
 
 struct Plan {
@@ -32,6 +44,9 @@ struct Plan {
   std::string hash;  // hex SHA-256
   double estimated_s = 0;
   size_t crowded = 0;  // cells that their block's `oversubscribe: false` left out
+  // The cells are a request's own (RunRequest::cells): measured in their order, however often one
+  // stands there; there is no hash.
+  bool listed = false;
 };
 
 struct PlanFilter {

@@ -25,7 +25,7 @@ double estimated_s(const PlanRequest& request) {
   for (const PlanCell& cell : request.plan->cells) {
     if (request.finished_ids.count(cell.id) == 0) sum += cell.estimated_s;
   }
-  return sum;
+  return sum * request.rounds;
 }
 
 Measurement skipped(const std::string& reason) {
@@ -49,6 +49,15 @@ class Run {
       : request_(request), ranks_(ranks), eta_(estimated_s(request)) {}
 
   RunSummary all() {
+    for (int round = 0; round < request_.rounds; ++round) {
+      if (!once()) break;
+    }
+    return std::move(summary_);
+  }
+
+ private:
+  // One round; false = the run ends here.
+  bool once() {
     for (const PlanCell& cell : request_.plan->cells) {
       if (request_.finished_ids.count(cell.id) != 0) {
         ++summary_.resumed;
@@ -56,18 +65,17 @@ class Run {
         continue;
       }
       if (ranks_.interrupted()) summary_.interrupted = true;
-      if (summary_.interrupted) break;
+      if (summary_.interrupted) return false;
       tell(&cell, nullptr);
       const int64_t start = monotonic_ns();
-      if (!one(cell)) break;
+      if (!one(cell)) return false;
       eta_.done(cell.estimated_s, seconds_since(start));
       ++done_;
       tell(nullptr, &summary_.records.back());
     }
-    return std::move(summary_);
+    return true;
   }
 
- private:
   // Measures and records one cell; false = the run ends here.
   bool one(const PlanCell& cell) {
     if (!cell.skip.empty()) return record(cell, skipped(cell.skip));
@@ -144,14 +152,15 @@ class Run {
       }
     }
     count(summary_, record);
+    if (!request_.gather) summary_.records.clear();
     summary_.records.push_back(std::move(record));
     return true;
   }
 
   void tell(const PlanCell* current, const Record* last) {
     if (!request_.progress) return;
-    request_.progress({done_, request_.plan->cells.size(), seconds_since(start_ns_), eta_.seconds(),
-                       current, last, ""});
+    const size_t total = request_.plan->cells.size() * static_cast<size_t>(request_.rounds);
+    request_.progress({done_, total, seconds_since(start_ns_), eta_.seconds(), current, last, ""});
   }
 
   const PlanRequest& request_;

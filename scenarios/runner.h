@@ -30,6 +30,12 @@ class CellRunner {
   virtual bool interrupted() const = 0;
 };
 
+// Where a rank of the running world is.
+struct RankSeat {
+  std::string host, interface, address;
+  int64_t pid = 0;
+};
+
 // Where a run stands. Told before each cell (`current`) and after it (`last`).
 struct RunProgress {
   size_t done = 0, total = 0;  // cells; those done by an earlier run count
@@ -40,6 +46,8 @@ struct RunProgress {
   std::string phase = {};    // of a soak: "round 3, 10 min of 8 h"
   std::string probing = {};  // what is looked at before anything is measured; nothing else counts
   bool over = false;         // nothing more is measured for now; nothing else counts
+  // Of a list of cells, before the first: the ranks are there; nothing else counts.
+  const std::vector<RankSeat>* ranks = nullptr;
 };
 
 struct PlanRequest {
@@ -49,6 +57,8 @@ struct PlanRequest {
   std::vector<std::string> command;
   std::set<std::string> finished_ids;  // cells that --resume found done
   RecordFile* file = nullptr;          // nullptr: records are returned only
+  int rounds = 1;                      // of all cells
+  bool gather = true;                  // false: the last record is returned, `progress` hears all
   std::function<void(const RunProgress&)> progress;
   // Told of what the run does on its own account: ranks that are started again, and why; may be
   // empty.

@@ -25,7 +25,7 @@ AgentSet::AgentSet(const std::vector<ScenarioHost>& hosts, const Reach& reach,
                    const OptionSet& options)
     : reach_(reach), hosts_(hosts), options_(shared_options(options)) {
   started_.resize(hosts.size());
-  std::vector<AgentPlace> places;
+  std::vector<ServingCommand> places;
   std::vector<size_t> reachable;
   for (size_t i = 0; i < hosts.size(); ++i) {
     const ScenarioHost& host = hosts[i];
@@ -37,19 +37,15 @@ AgentSet::AgentSet(const std::vector<ScenarioHost>& hosts, const Reach& reach,
       continue;
     }
     reachable.push_back(i);
-    places.push_back(place_of(i));
+    places.push_back(command_on(host, reach, "agent"));
   }
   auto started = start_agents(places, options_, Deadline::after_ms(kStartMs));
   for (size_t i = 0; i < started.size(); ++i) started_[reachable[i]] = std::move(started[i]);
 }
 
-AgentPlace AgentSet::place_of(size_t host) const {
-  const ScenarioHost& where = hosts_[host];
-  return {where.name, command_on(where, reach_, "agent"), !where.ssh.empty()};
-}
-
 AgentStart AgentSet::start_again(size_t host, Deadline deadline) const {
-  return std::move(start_agents({place_of(host)}, options_, deadline).front());
+  const ServingCommand place = command_on(hosts_[host], reach_, "agent");
+  return std::move(start_agents({place}, options_, deadline).front());
 }
 
 AgentSet::~AgentSet() {
@@ -130,6 +126,11 @@ std::optional<Error> AgentSet::first_failure() const {
 }
 
 void AgentSet::put(size_t host, AgentStart start) { started_[host] = std::move(start); }
+
+void AgentSet::attach(size_t host, Fd connection) {
+  put(host, attach_agent(hosts_[host].name, std::move(connection), Deadline::after_ms(kStartMs),
+                         options_));
+}
 
 std::vector<HostAgent*> AgentSet::agents() const {
   std::vector<HostAgent*> out;

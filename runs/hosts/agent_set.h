@@ -31,6 +31,8 @@ class AgentSet {
   AgentStart start_again(size_t host, Deadline deadline) const;
   // An agent that was reached in another way.
   void put(size_t host, AgentStart start);
+  // The same over a connection that stands already.
+  void attach(size_t host, Fd connection);
   // agents()[i] is null where there is none.
   std::vector<HostAgent*> agents() const;
   // One entry per host with what the greeting told, or why there is no agent.
@@ -48,7 +50,6 @@ class AgentSet {
   // The same question to all agents, side by side; nullopt where there is none.
   template <typename Request>
   std::vector<std::optional<Expected<typename Request::Reply>>> ask_all() const;
-  AgentPlace place_of(size_t host) const;
 
   Reach reach_;
   std::vector<ScenarioHost> hosts_;

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "core/host/physical_cores.h"
-#include "launch/process.h"
 #include "probes/agent_requests.h"
 #include "reports/text.h"
 #include "runs/hosts/agent_set.h"
@@ -42,9 +41,7 @@ Status count_core_places(std::vector<ScenarioHost>& hosts, const OptionSet& opti
     if (host.ranks_of_cores) remote.push_back(host);
   }
   if (remote.empty()) return {};
-  const Expected<std::string> program = own_program_path();
-  if (!program) return fail(program.error());
-  const Expected<Reach> reach = make_reach(*program, options, remote, caller);
+  const Expected<Reach> reach = make_reach(options, remote, caller);
   if (!reach) return fail(reach.error());
   const AgentSet agents(remote, *reach, options);
   if (const auto failure = agents.first_failure()) return fail(*failure);

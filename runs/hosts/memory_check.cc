@@ -63,8 +63,9 @@ Expected<OptionSet> options_of(const Cell& cell, const OptionSet& options) {
 
 }  // namespace
 
-Status fits_memory(const Cell& cell, bool verified, const OptionSet& options,
-                   const MemoryPlace& place) {
+Status fits_memory(const PlanCell& planned, const OptionSet& options, const MemoryPlace& place) {
+  const Cell& cell = planned.cell;
+  const bool verified = !planned.fixed || planned.fixed->verified;
   const Expected<OptionSet> own = options_of(cell, options);
   if (!own) return fail(own.error());
   const Expected<uint64_t> need = memory_needed(cell, verified, *own);
@@ -95,18 +96,45 @@ HostMemory memory_here(const std::vector<ScenarioHost>& hosts) {
   return facts;
 }
 
-Status fits_memory(const std::vector<Cell>& cells, bool verified, const OptionSet& options,
+std::vector<const PlanCell*> largest_cells(const Plan& plan) {
+  std::map<std::string, uint64_t> most;  // by type, to whose size bytes are rounded
+  for (const PlanCell& planned : plan.cells) {
+    uint64_t& bytes = most[planned.cell.dtype];
+    bytes = std::max(bytes, planned.cell.bytes);
+  }
+  std::vector<const PlanCell*> largest;
+  for (const PlanCell& planned : plan.cells) {
+    if (planned.cell.bytes == most[planned.cell.dtype]) largest.push_back(&planned);
+  }
+  return largest;
+}
+
+namespace {
+
+// The smallest first: the smallest that does not fit says most.
+std::vector<const PlanCell*> measured_cells(const Plan& plan) {
+  std::vector<const PlanCell*> cells;
+  for (const PlanCell& planned : plan.cells) {
+    if (planned.skip.empty()) cells.push_back(&planned);
+  }
+  std::stable_sort(cells.begin(), cells.end(), [](const PlanCell* a, const PlanCell* b) {
+    return a->cell.bytes < b->cell.bytes;
+  });
+  return cells;
+}
+
+}  // namespace
+
+Status fits_memory(const Plan& plan, const OptionSet& options,
                    const std::vector<ScenarioHost>& hosts, const HostMemory& facts) {
   if (facts.empty()) return {};
   Status first;
   size_t more = 0;
-  std::vector<Cell> by_size = cells;  // the smallest that does not fit says most
-  std::stable_sort(by_size.begin(), by_size.end(),
-                   [](const Cell& a, const Cell& b) { return a.bytes < b.bytes; });
-  for (const Cell& cell : by_size) {
-    const MemoryPlace place{&hosts, place_ranks(hosts, world_of(cell)), &facts};
-    Status fits = fits_memory(cell, verified, options, place);
+  for (const PlanCell* planned : plan.listed ? largest_cells(plan) : measured_cells(plan)) {
+    const MemoryPlace place{&hosts, place_ranks(hosts, world_of(planned->cell)), &facts};
+    Status fits = fits_memory(*planned, options, place);
     if (fits) continue;
+    if (plan.listed) return fits;
     if (!first) {
       ++more;
     } else {
@@ -117,15 +145,6 @@ Status fits_memory(const std::vector<Cell>& cells, bool verified, const OptionSe
   Error error = first.error();
   error.what += fmt::format("; the same holds for {} more cell{}", more, more == 1 ? "" : "s");
   return fail(error);
-}
-
-Status fits_memory(const Plan& plan, const OptionSet& options,
-                   const std::vector<ScenarioHost>& hosts, const HostMemory& facts) {
-  std::vector<Cell> cells;
-  for (const PlanCell& planned : plan.cells) {
-    if (planned.skip.empty()) cells.push_back(planned.cell);
-  }
-  return fits_memory(cells, true, options, hosts, facts);
 }
 
 }  // namespace plumbline

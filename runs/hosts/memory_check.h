@@ -26,14 +26,13 @@ struct MemoryPlace {
   const HostMemory* facts = nullptr;
 };
 // Why this cell does not fit: cell, need, what is there, which flag to change.
-Status fits_memory(const Cell& cell, bool verified, const OptionSet& options,
-                   const MemoryPlace& place);
+Status fits_memory(const PlanCell& planned, const OptionSet& options, const MemoryPlace& place);
 
-// The first of the smallest cells that do not fit, placed as our own ranks are; how many more there
-// are is counted in the error.
-Status fits_memory(const std::vector<Cell>& cells, bool verified, const OptionSet& options,
-                   const std::vector<ScenarioHost>& hosts, const HostMemory& facts);
-// The cells of a plan that will be measured.
+// Of a list of cells those that need most memory: the largest of each type, in the list's order.
+std::vector<const PlanCell*> largest_cells(const Plan& plan);
+// Of the cells of a plan that will be measured the first of the smallest that do not fit, placed as
+// our own ranks are; how many more there are is counted in the error. Of a list the first of the
+// largest.
 Status fits_memory(const Plan& plan, const OptionSet& options,
                    const std::vector<ScenarioHost>& hosts, const HostMemory& facts);
 

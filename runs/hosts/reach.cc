@@ -5,15 +5,13 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "launch/lease.h"
 #include "launch/leftovers.h"
+#include "launch/process.h"
 #include "runs/hosts/push.h"
 
 namespace plumbline {
 namespace {
-
-// Longer than ssh itself takes to notice a dead network (launch/ssh.cc), so that its words come
-// first.
-constexpr const char* kLeaseSeconds = "10";
 
 // The number of a user's own group, which need not be named like the user ("nogroup" of "nobody").
 std::string group_of(const std::string& user) {
@@ -37,6 +35,13 @@ Expected<Reach> make_reach(const std::string& program, const OptionSet& options,
   reach.control = std::move(*control);
   push_programs(reach, options, hosts, caller);
   return reach;
+}
+
+Expected<Reach> make_reach(const OptionSet& options, const std::vector<ScenarioHost>& hosts,
+                           Caller& caller) {
+  const Expected<std::string> program = own_program_path();
+  if (!program) return fail(program.error());
+  return make_reach(*program, options, hosts, caller);
 }
 
 SshTarget ssh_target(const ScenarioHost& host, const Reach& reach) {
@@ -66,10 +71,12 @@ std::vector<std::string> command_line_on(const ScenarioHost& host, const Reach& 
   return host.ssh.empty() ? argv : ssh_command(ssh_target(host, reach), argv);
 }
 
-std::vector<std::string> command_on(const ScenarioHost& host, const Reach& reach,
-                                    const std::string& command) {
-  if (host.ssh.empty()) return command_line_on(host, reach, {command});
-  return command_line_on(host, reach, {command, "--lease", kLeaseSeconds});
+ServingCommand command_on(const ScenarioHost& host, const Reach& reach,
+                          const std::string& command) {
+  const bool remote = !host.ssh.empty();
+  std::vector<std::string> words = {command};
+  if (remote) words.insert(words.end(), {"--lease", std::to_string(kLeaseS)});
+  return {host.name, command_line_on(host, reach, words), remote};
 }
 
 bool any_by_ssh(const std::vector<ScenarioHost>& hosts) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/options/options.h"
+#include "launch/serving_command.h"
 #include "launch/ssh.h"
 #include "runs/caller.h"
 #include "scenarios/scenario.h"
@@ -29,6 +30,10 @@ struct Reach {
 Expected<Reach> make_reach(const std::string& program, const OptionSet& options,
                            const std::vector<ScenarioHost>& hosts, Caller& caller);
 
+// The same with this very program.
+Expected<Reach> make_reach(const OptionSet& options, const std::vector<ScenarioHost>& hosts,
+                           Caller& caller);
+
 SshTarget ssh_target(const ScenarioHost& host, const Reach& reach);
 
 // What starts `plumbline WORDS...` on this host: as its user, with its own binary or the one that
@@ -37,8 +42,7 @@ std::vector<std::string> command_line_on(const ScenarioHost& host, const Reach& 
                                          const std::vector<std::string>& words);
 // The same for a command that serves us (agent, rank, guard): as its user, with its own binary.
 // Over ssh it ends when it has heard nothing for a while, because a network that died tells nobody.
-std::vector<std::string> command_on(const ScenarioHost& host, const Reach& reach,
-                                    const std::string& command);
+ServingCommand command_on(const ScenarioHost& host, const Reach& reach, const std::string& command);
 
 bool any_by_ssh(const std::vector<ScenarioHost>& hosts);
 // The file leaves it to the hosts which of their addresses are under test.

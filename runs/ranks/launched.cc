@@ -8,7 +8,6 @@
 #include <csignal>
 
 #include "core/host/host.h"
-#include "launch/agent_link.h"
 #include "launch/data_addresses.h"
 #include "launch/process.h"
 #include "launch/rendezvous.h"
@@ -251,7 +250,8 @@ int follow_launch(const LauncherPlace& place, const LaunchCall& call) {
   constexpr int kCoordinatorLost = 2;
   const Expected<std::string> program = own_program_path();
   if (attendance->agent.valid() && program) {
-    const Status started = spawn_on(attendance->agent.get(), {*program, "agent"});
+    const int agent = attendance->agent.get();
+    const auto started = start_program({*program, "agent"}, {agent, agent, -1}, false);
     if (!started) call.caller->say(rank_error(place, started.error()));
     attendance->agent.reset();
   }
@@ -261,17 +261,11 @@ int follow_launch(const LauncherPlace& place, const LaunchCall& call) {
 
 void reach_agents(Launched& launched, const Reach& reach, const OptionSet& options,
                   std::optional<AgentSet>& agents) {
-  constexpr int64_t kGreetMs = 8000;
   std::vector<ScenarioHost> hosts = launched.hosts;
   const LaunchedRank& first = launched.ranks.front();
   if (!first.remote) hosts[first.host].local = true;
   agents.emplace(hosts, reach, options);
-  std::map<std::string, std::string> config;
-  for (const auto& [name, value] : options.values()) config[name] = value.value;
-  for (auto& [host, fd] : launched.agents) {
-    agents->put(
-        host, attach_agent(hosts[host].name, std::move(fd), Deadline::after_ms(kGreetMs), config));
-  }
+  for (auto& [host, fd] : launched.agents) agents->attach(host, std::move(fd));
   launched.agents.clear();
 }
 

@@ -4,18 +4,9 @@
 #include "runs/ranks/rank_loop.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <condition_variable>
 #include <csignal>
-#include <deque>
-#include <iostream>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <optional>
 #include <stdexcept>
@@ -29,9 +20,8 @@
 #include "core/host/own_memory.h"
 #include "core/units.h"
 #include "launch/affinity.h"
-#include "launch/line_io.h"
 #include "launch/shared_wire.h"
-#include "runs/ranks/protocol.h"
+#include "runs/ranks/rank_requests.h"
 #include "transport/memory/memory.h"
 #include "transport/transports.h"
 
@@ -41,199 +31,6 @@ namespace {
 // For what a rank of the start before still holds: a stopped one goes a second after its host has
 // seen that nobody asks for it any more, and later where that host is busy.
 constexpr int64_t kClaimWaitMs = 4000;
-
-// The group that this rank is in or is making, as far as the coordinator may want it ended while
-// the rank's own thread waits in it. Thread-safe.
-class CurrentGroup {
- public:
-  // Another group is asked for: what was said before concerned the one before.
-  void ask() {
-    const std::scoped_lock lock(mutex_);
-    control_.reset();
-    given_up_.reset();
-  }
-  void started(const std::shared_ptr<ControlPlane>& control) {
-    const std::scoped_lock lock(mutex_);
-    control_ = control;
-    if (given_up_) control->give_up(*given_up_);
-  }
-  void give_up(const Error& error) {
-    const std::scoped_lock lock(mutex_);
-    given_up_ = error;
-    if (const auto control = control_.lock()) control->give_up(error);
-  }
-
- private:
-  std::mutex mutex_;
-  std::weak_ptr<ControlPlane> control_;
-  std::optional<Error> given_up_;
-};
-
-OptionSet options_from(const std::map<std::string, OptionValue>& values) {
-  OptionSet options(transport_choices());
-  for (const auto& [name, value] : values) {
-    if (options.text(name) == value.value && options.origin(name) == value.origin) continue;
-    // The coordinator resolved them all: a value that is refused here would be another build, and
-    // that the handshake tells.
-    if (Expected<OptionSet> with = options.with(name, value.value, value.origin)) {
-      options = std::move(*with);
-    }
-  }
-  return options;
-}
-
-// The way back to the coordinator. Thread-safe: lines stay whole.
-class Answers {
- public:
-  explicit Answers(int to) : to_(to) {}
-  void send(const Message& message) {
-    const std::string text = encode(message) + "\n";
-    const std::scoped_lock lock(mutex_);
-    for (size_t done = 0; done < text.size();) {
-      const ssize_t n = ::write(to_, text.data() + done, text.size() - done);
-      // The reader of requests notices the same and ends this process.
-      if (n < 0 && errno != EINTR) return;
-      if (n > 0) done += static_cast<size_t>(n);
-    }
-  }
-
- private:
-  const int to_;
-  std::mutex mutex_;
-};
-
-// Reads requests on its own thread, so that an interrupt or the end of the input is noticed during
-// an operation. Until there is a group whose ranks hear one another, that thread tells the
-// coordinator now and then that this one lives.
-class Requests {
- public:
-  Requests(const RankLine& line, Answers& answers)
-      : line_(line),
-        answers_(answers),
-        lease_(Deadline::after_ms(line.lease_ms)),
-        reader_([this] { read(); }) {}
-  // Once next() has told the end.
-  ~Requests() { reader_.join(); }
-  Requests(const Requests&) = delete;
-  Requests& operator=(const Requests&) = delete;
-  CurrentGroup& group() { return group_; }
-
-  // Nothing when it is over: then status() tells how.
-  std::optional<Message> next() {
-    std::unique_lock lock(mutex_);
-    busy_ = false;
-    arrived_.wait(lock, [&] { return !queue_.empty() || status_; });
-    if (status_) return std::nullopt;
-    busy_ = true;
-    Message message = std::move(queue_.front());
-    queue_.pop_front();
-    return message;
-  }
-  int status() const { return status_.value_or(line_.lost_status); }
-  bool interrupted() const { return interrupted_.load(std::memory_order_relaxed); }
-
- private:
-  void read() {
-    LineBuffer lines(kMaxLine);
-    std::array<char, 65536> chunk;
-    while (true) {
-      if (!wait_for_input()) {
-        return end(line_.lost_status, fmt::format("heard nothing from the coordinator for {} s",
-                                                  line_.lease_ms / 1000));
-      }
-      const ssize_t n = ::read(line_.from, chunk.data(), chunk.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) break;
-      lease_ = Deadline::after_ms(line_.lease_ms);
-      lines.feed({chunk.data(), static_cast<size_t>(n)});
-      while (const std::optional<std::string> line = lines.next()) {
-        if (!take(*line)) return;
-      }
-    }
-    // No coordinator any more. Sockets close with the process; peers are told by that.
-    end(line_.lost_status, line_.lost_status != 0 ? "the coordinator (rank 0) has gone" : "");
-  }
-
-  // What is under way is given up, and nothing more is asked for. `why` is for a person; may be
-  // empty.
-  void end(int status, const std::string& why) {
-    if (!why.empty()) std::cerr << "plumbline rank: " + why + "\n";
-    interrupted_.store(true, std::memory_order_relaxed);
-    if (line_.over) line_.over();
-    const std::scoped_lock lock(mutex_);
-    if (busy_) group_.give_up(Error{ErrorCode::kAborted, "the run has ended", 0, "", ""});
-    status_ = status;
-    arrived_.notify_one();
-  }
-
-  // Beats meanwhile, where that is wanted. False when the lease is over: a network that died says
-  // nothing, and so does a coordinator behind it.
-  bool wait_for_input() {
-    constexpr int kLongestMs = 60'000;
-    pollfd entry{line_.from, POLLIN, 0};
-    while (true) {
-      int wait_ms = line_.lease_ms > 0 ? lease_.poll_timeout_ms(kLongestMs) : kLongestMs;
-      if (beat_ms_ > 0) wait_ms = next_beat_.poll_timeout_ms(std::min(wait_ms, beat_ms_));
-      const int ready = poll(&entry, 1, wait_ms);
-      if (ready > 0 || (ready < 0 && errno != EINTR)) return true;  // read() tells what is wrong
-      if (line_.lease_ms > 0 && lease_.passed()) return false;
-      if (beat_ms_ == 0 || !next_beat_.passed()) continue;
-      next_beat_ = Deadline::after_ms(beat_ms_);
-      answers_.send(AliveMessage{});
-    }
-  }
-
-  // False when it was the last one.
-  bool take(const std::string& line) {
-    Expected<Message> message = decode(line);
-    if (!message) {
-      end(line_.lost_status, message.error().message());
-      return false;
-    }
-    if (std::holds_alternative<AliveMessage>(*message)) return true;
-    if (std::holds_alternative<DismissMessage>(*message)) {
-      end(0, "");
-      return false;
-    }
-    if (std::holds_alternative<InterruptMessage>(*message)) {
-      interrupted_.store(true, std::memory_order_relaxed);
-      return true;
-    }
-    if (const auto* gone = std::get_if<GiveUpMessage>(&*message)) {
-      group_.give_up(gone->error);
-      return true;
-    }
-    const auto* setup = std::get_if<SetupMessage>(&*message);
-    if (setup != nullptr) group_.ask();
-    if (!std::holds_alternative<ConnectMessage>(*message)) {
-      beat_ms_ = setup == nullptr ? 0 : beats_of(*setup);
-      next_beat_ = Deadline::after_ns(0);
-    }
-    const std::scoped_lock lock(mutex_);
-    queue_.push_back(std::move(*message));
-    arrived_.notify_one();
-    return true;
-  }
-
-  static int beats_of(const SetupMessage& setup) {
-    return static_cast<int>(options_from(setup.options).integer("heartbeat_interval_ms"));
-  }
-
-  static constexpr size_t kMaxLine = 64u << 20;  // bytes
-  const RankLine line_;
-  Answers& answers_;
-  int beat_ms_ = 0;  // between two beats; 0 = none
-  Deadline next_beat_ = Deadline::after_ns(0);
-  Deadline lease_;
-  CurrentGroup group_;
-  std::mutex mutex_;
-  std::condition_variable arrived_;
-  std::deque<Message> queue_;
-  bool busy_ = false;          // with what next() gave
-  std::optional<int> status_;  // it is over
-  std::atomic<bool> interrupted_{false};
-  std::thread reader_;
-};
 
 // Addresses really used, told by the lower rank of each pair.
 void add_path(const Group& group, Resolved& resolved) {
@@ -296,7 +93,7 @@ class Rank {
     if (secret_) setup_.token = hmac_sha256(*secret_, setup.token);
     ReadyMessage ready;  // its facts are read before binding, which would leave one usable core
     ready.facts = read_host_facts();
-    options_ = options_from(setup.options);
+    options_ = options_of(setup);
     LogLevel level = LogLevel::kWarn;
     log_level_from(options_.text("log_level"), level);
     log_.emplace("rank " + std::to_string(setup.rank), level);
@@ -411,8 +208,8 @@ class Rank {
     return {};
   }
 
-  Answers answers_;  // before what speaks through it
-  Requests requests_;
+  RankReplies answers_;  // before what speaks through it
+  RankRequests requests_;
   const std::optional<Digest> secret_;
   ThreadMeeting* const meeting_;  // null = this rank is a process of its own
   RefusedTally refused_;          // outlives the groups

@@ -6,7 +6,6 @@
 
 #include "collectives/cell_limit.h"
 #include "collectives/links/link_measure.h"
-#include "core/host/resource_hint.h"
 #include "core/record/stated_speeds.h"
 #include "runs/hosts/memory_check.h"
 #include "runs/hosts/port_window.h"
@@ -19,24 +18,7 @@ namespace {
 
 constexpr int kStopPoliteMs = 300;
 constexpr int64_t kLeaveMs = 10'000;
-// For the other ranks once one has answered with an error: they have been told, and say soon what
-// they know of it.
-constexpr int64_t kToldNs = 500 * kMillisecond;
 constexpr int kMostWindows = 4;  // of ports, tried before a world of ranks is given up
-
-// The most telling of several errors: a death or a named divergence before a relayed abort, and
-// that before a bare timeout.
-const Error& first_fault(const std::vector<Error>& errors) {
-  const auto weight = [](const Error& e) {
-    if (e.cause == "rank.dead" && e.code == ErrorCode::kPeerLost) return 0;
-    if (!resource_hint(e.sys_errno).empty()) return 1;  // others only miss this rank
-    if (e.code == ErrorCode::kMismatch || e.code == ErrorCode::kWrongData) return 1;
-    if (e.cause == "rank.late") return 4;
-    return e.code == ErrorCode::kAborted ? 3 : 2;
-  };
-  return *std::min_element(errors.begin(), errors.end(),
-                           [&](const Error& a, const Error& b) { return weight(a) < weight(b); });
-}
 
 uint32_t fresh_verify_seed() {
   const Digest random = random_token();
@@ -47,9 +29,28 @@ uint32_t fresh_verify_seed() {
   return seed;
 }
 
+MeasureSettings settings_of(const PlanCell& planned) {
+  MeasureSettings settings;
+  settings.cold_operations = planned.cold_operations;
+  if (!planned.fixed) {
+    settings.stop = planned.stop;
+    settings.throughput_time_ns = planned.throughput_time_ns;
+    return settings;
+  }
+  const FixedCount& fixed = *planned.fixed;
+  settings.fixed_iterations = fixed.iterations;
+  settings.fixed_warmup = fixed.warmup;
+  settings.tail = fixed.tail;
+  settings.verify_iterations = fixed.verified ? 1 : 0;
+  settings.aggregate = fixed.aggregate;
+  settings.operation_timeout_ms = fixed.timeout_ms;
+  return settings;
+}
+
 }  // namespace
 
-World::World(WorldSpec spec) : spec_(std::move(spec)), token_(random_token()) {}
+World::World(WorldSpec spec)
+    : spec_(std::move(spec)), token_(random_token()), talk_(spec_.caller, spec_.log) {}
 
 World::~World() { stop(); }
 
@@ -68,8 +69,8 @@ void World::stop() {
 void World::leave() {
   if (ranks_ == nullptr || !spec_.launched->broken.empty()) return;
   const auto count = static_cast<size_t>(ranks_->size());
-  const Expected<std::vector<Message>> left =
-      ask(std::vector<std::string>(count, encode(LeaveMessage{})), kLeaveMs, kLeaveMs);
+  const Expected<std::vector<Message>> left = talk_.ask(
+      *ranks_, std::vector<std::string>(count, encode(LeaveMessage{})), kLeaveMs, kLeaveMs);
   if (!left) spec_.launched->broken = left.error().message();
 }
 
@@ -82,10 +83,10 @@ Status World::ensure_world(const WorldShape& world) {
 }
 
 SetupMessage World::setup_for(int rank, const OptionSet& options, int port_base) const {
-  const ScenarioHost& host = spec_.hosts[placement_[static_cast<size_t>(rank)]];
+  const ScenarioHost& host = spec_.hosts[places_.hosts[static_cast<size_t>(rank)]];
   SetupMessage setup;
   setup.rank = rank;
-  setup.size = static_cast<int>(placement_.size());
+  setup.size = static_cast<int>(places_.hosts.size());
   setup.group = group_;
   setup.token = token_;
   setup.plan_hash = spec_.plan_hash;
@@ -94,7 +95,8 @@ SetupMessage World::setup_for(int rank, const OptionSet& options, int port_base)
   RankSite site;
   site.port = static_cast<uint16_t>(port_base + rank);
   if (spec_.launched != nullptr) {
-    const LaunchedRank& launched = spec_.launched->ranks[members_[static_cast<size_t>(rank)]];
+    const LaunchedRank& launched =
+        spec_.launched->ranks[places_.members[static_cast<size_t>(rank)]];
     site.addresses = launched.addresses;
     setup.site = transport_->site(site);
     // Remote ranks derive the token from what travels and the secret of the rendezvous.
@@ -125,7 +127,9 @@ Status World::start(const WorldShape& shape) {
   const auto transport = find_transport(options.text("transport"), spec_.ranks_in_process);
   if (!transport) return fail(transport.error());
   transport_ = *transport;
-  if (const Status placed = assign_hosts(shape); !placed) return placed;
+  Expected<RankPlaces> places = places_in_world(spec_.hosts, spec_.launched, shape);
+  if (!places) return fail(places.error());
+  places_ = std::move(*places);
   // Between the check of a window and the ranks' own listening somebody may take a port: where the
   // window is ours to choose, we look again.
   for (int windows = 1;; ++windows) {
@@ -147,8 +151,8 @@ Status World::start(const WorldShape& shape) {
 // Another window for this world and those that follow, and the user is told.
 Status World::leave_window(OptionSet& options, const Error& why) {
   if (options.text("port_base") == "auto") return {};  // chosen anew each time, as was asked for
-  Expected<MovedWindow> free =
-      move_window(spec_.options, spec_.hosts, static_cast<int>(placement_.size()), why, claims());
+  Expected<MovedWindow> free = move_window(spec_.options, spec_.hosts,
+                                           static_cast<int>(places_.hosts.size()), why, claims());
   if (!free) return fail(free.error());
   spec_.options = std::move(free->options);
   Expected<OptionSet> moved =
@@ -170,7 +174,7 @@ Expected<std::vector<std::string>> World::connect_lines(const std::vector<Messag
   for (size_t rank = 0; rank < ready.size(); ++rank) {
     const auto* answer = std::get_if<ReadyMessage>(&ready[rank]);
     if (answer == nullptr) return fail(ErrorCode::kProtocol, "a rank answered out of turn");
-    const std::string& host = spec_.hosts[placement_[rank]].name;
+    const std::string& host = spec_.hosts[places_.hosts[rank]].name;
     if (answer->version != PLUMBLINE_VERSION) {
       return fail(Error{ErrorCode::kMismatch,
                         fmt::format("rank {} on {} is plumbline {}, this is {}", rank, host,
@@ -185,7 +189,7 @@ Expected<std::vector<std::string>> World::connect_lines(const std::vector<Messag
   }
   std::vector<std::string> lines;
   constexpr int kOffsets = 100;
-  const std::vector<RankPair> apart = apart_ranks(spec_.hosts, placement_);
+  const std::vector<RankPair> apart = apart_ranks(spec_.hosts, places_.hosts);
   for (size_t rank = 0; rank < ready.size(); ++rank) {
     connects[rank].endpoints = endpoints;
     connects[rank].apart = apart;
@@ -196,57 +200,10 @@ Expected<std::vector<std::string>> World::connect_lines(const std::vector<Messag
   return lines;
 }
 
-// Which host each rank is on.
-Status World::assign_hosts(const WorldShape& shape) {
-  if (spec_.launched != nullptr) return assign_launched(shape);
-  placement_ = place_ranks(spec_.hosts, shape);
-  return {};
-}
-
-// The launcher decided who runs where; of its ranks those take part, in the order that is asked
-// for.
-Status World::assign_launched(const WorldShape& shape) {
-  const Launched& launched = *spec_.launched;
-  if (!launched.broken.empty()) {
-    return fail(Error{ErrorCode::kAborted,
-                      "the ranks that " + launched.program +
-                          " started cannot be started again after: " + launched.broken,
-                      0, "start the same command again; with --resume, run goes on from there",
-                      ""});
-  }
-  const std::vector<size_t> chosen = hosts_of(spec_.hosts, shape.hosts);
-  std::vector<std::vector<size_t>> on_host(spec_.hosts.size());
-  std::vector<size_t> in_order;
-  for (size_t i = 0; i < launched.ranks.size(); ++i) {
-    const size_t host = launched.ranks[i].host;
-    if (std::find(chosen.begin(), chosen.end(), host) == chosen.end()) continue;
-    on_host[host].push_back(i);
-    in_order.push_back(i);
-  }
-  const auto ranks = static_cast<size_t>(shape.ranks);
-  if (ranks > in_order.size()) {
-    return fail(ErrorCode::kUsage,
-                fmt::format("{} ranks, but {} started {}{}{}", ranks, launched.program,
-                            in_order.size(), shape.hosts.empty() ? "" : " on ", shape.hosts));
-  }
-  members_.clear();
-  placement_.clear();
-  if (shape.distribution.empty()) {
-    in_order.resize(ranks);
-    members_ = in_order;
-    for (const size_t member : members_) placement_.push_back(launched.ranks[member].host);
-    return {};
-  }
-  std::vector<size_t> taken(spec_.hosts.size(), 0);
-  placement_ = place_ranks(spec_.hosts, shape);
-  for (const size_t host : placement_) members_.push_back(on_host[host][taken[host]++]);
-  return {};
-}
-
 // Ports are looked at where we can see them: here.
 Expected<int> World::choose_ports(const OptionSet& options) {
   if (!transport_->takes_ports) return 0;
-  const auto ranks = static_cast<int>(placement_.size());
+  const auto ranks = static_cast<int>(places_.hosts.size());
   if (spec_.launched == nullptr) return choose_port_base(options, spec_.hosts, ranks, claims());
   std::vector<ScenarioHost> here;
   if (!spec_.launched->ranks.front().remote) here.push_back(spec_.hosts.front());
@@ -256,17 +213,15 @@ Expected<int> World::choose_ports(const OptionSet& options) {
 Status World::ready_processes() {
   if (spec_.launched != nullptr) {
     ranks_ = spec_.launched->wires.get();
-    ranks_->use(members_);
+    ranks_->use(places_.members);
     return {};
   }
-  std::vector<RankPlace> places;
-  for (const size_t index : placement_) {
-    const ScenarioHost& host = spec_.hosts[index];
-    std::vector<std::string> argv = command_on(host, spec_.reach, "rank");
-    if (spec_.ranks_in_process) {
-      argv.insert(argv.end(), {"--threads", std::to_string(placement_.size())});
-    }
-    places.push_back({host.name, std::move(argv), !host.ssh.empty()});
+  std::vector<ServingCommand> places;
+  for (const size_t index : places_.hosts) {
+    places.push_back(command_on(spec_.hosts[index], spec_.reach, "rank"));
+    if (!spec_.ranks_in_process) continue;
+    std::vector<std::string>& argv = places.back().argv;
+    argv.insert(argv.end(), {"--threads", std::to_string(places_.hosts.size())});
   }
   std::function<void(const std::string&)> say;
   if (spec_.caller != nullptr) {
@@ -284,7 +239,7 @@ Status World::ready_processes() {
 Status World::connect(const OptionSet& options, int port_base) {
   ++group_;
   std::vector<std::string> lines;
-  for (size_t rank = 0; rank < placement_.size(); ++rank) {
+  for (size_t rank = 0; rank < places_.hosts.size(); ++rank) {
     lines.push_back(encode(setup_for(static_cast<int>(rank), options, port_base)));
   }
   if (const Status ready = ready_processes(); !ready) return ready;
@@ -301,94 +256,18 @@ Status World::connect(const OptionSet& options, int port_base) {
 
 // Everybody listens and says where, then everybody connects.
 Status World::join(const std::vector<std::string>& setups, int port_base, int64_t timeout_ms) {
-  const Expected<std::vector<Message>> ready = ask(setups, timeout_ms, timeout_ms);
+  const Expected<std::vector<Message>> ready = talk_.ask(*ranks_, setups, timeout_ms, timeout_ms);
   if (!ready) return fail(ready.error());
   const Expected<std::vector<std::string>> connects = connect_lines(*ready, port_base);
   if (!connects) return fail(connects.error());
-  const Expected<std::vector<Message>> connected = ask(*connects, timeout_ms, timeout_ms);
+  const Expected<std::vector<Message>> connected =
+      talk_.ask(*ranks_, *connects, timeout_ms, timeout_ms);
   if (!connected) return fail(connected.error());
   return {};
 }
 
-Expected<std::vector<Message>> World::ask(const std::vector<std::string>& lines, int64_t timeout_ms,
-                                          int64_t grace_ms) {
-  const Status sent = ranks_->send(lines, Deadline::after_ms(5000));
-  std::vector<Error> errors;
-  if (!sent) errors.push_back(sent.error());
-  bool told = false;
-  const auto tick = [&] {
-    if (interrupted() && !told) {
-      told = true;
-      // A rank that cannot take the line is about to be reported by its missing answer.
-      static_cast<void>(ranks_->send_all(encode(InterruptMessage{}), Deadline::after_ms(500)));
-    }
-    return wish() != Wish::kEndNow;
-  };
-  bool broken = !sent;
-  if (broken) give_up(sent.error());
-  std::vector<std::optional<Expected<Message>>> heard(lines.size());
-  const auto hear = [&](size_t rank, const RankAnswer& answer) -> std::optional<int64_t> {
-    const bool said_why = heard[rank] && !*heard[rank];  // what becomes of it then is no news
-    if (!said_why) heard[rank] = understood(answer);
-    if (!*heard[rank] && !broken) {
-      broken = true;
-      give_up(heard[rank]->error());
-    }
-    return broken ? std::optional(kToldNs) : std::nullopt;
-  };
-  const std::vector<RankAnswer> answers = ranks_->collect(
-      Deadline::after_ms(sent ? timeout_ms : 2000), grace_ms * kMillisecond, tick, hear);
-  std::vector<Message> messages;
-  for (size_t rank = 0; rank < answers.size(); ++rank) {
-    if (!heard[rank]) heard[rank] = understood(answers[rank]);  // it came too late, or nothing did
-    if (*heard[rank]) {
-      messages.push_back(std::move(**heard[rank]));
-    } else {
-      errors.push_back(heard[rank]->error());
-    }
-  }
-  if (wish() == Wish::kEndNow) {
-    return fail(ErrorCode::kInterrupted, "interrupted twice: ranks ended at once");
-  }
-  if (!errors.empty()) {
-    if (spec_.log != nullptr) {
-      for (const Error& error : errors) spec_.log->info(error.message());
-    }
-    return fail(first_fault(errors));
-  }
-  return messages;
-}
-
-// What a rank answered; an Error when it failed, has gone, or makes no sense.
-Expected<Message> World::understood(const RankAnswer& answer) {
-  if (!answer) return fail(answer.error());
-  Expected<Message> message = decode(*answer);
-  if (!message) return message;
-  const auto count = [this](const auto& value) {
-    if constexpr (requires { value.refused; }) refused_.add(value.refused);
-  };
-  std::visit(count, *message);
-  if (const auto* error = std::get_if<ErrorMessage>(&*message)) return fail(error->error);
-  return message;
-}
-
-// The others may be waiting for one that will never come.
-void World::give_up(const Error& error) {
-  const Error told{ErrorCode::kAborted, "the coordinator ended the group: " + error.what, 0,
-                   error.hint, error.cause};
-  // Whoever cannot be told has gone, or is reported by its missing answer.
-  static_cast<void>(ranks_->send_all(encode(GiveUpMessage{told}), Deadline::after_ms(500)));
-}
-
-Expected<Measurement> World::run(const PlanCell& plan_cell) {
-  MeasureSettings settings;
-  settings.stop = plan_cell.stop;
-  settings.throughput_time_ns = plan_cell.throughput_time_ns;
-  settings.cold_operations = plan_cell.cold_operations;
-  return run(plan_cell.cell, settings);
-}
-
-Expected<Measurement> World::run(const Cell& cell, const MeasureSettings& asked) {
+Expected<Measurement> World::run(const PlanCell& planned) {
+  const Cell& cell = planned.cell;
   const WorldShape shape = world_of(cell);
   if (!shape_ || *shape_ != shape) {
     if (const Status started = start(shape); !started) return fail(started.error());
@@ -399,19 +278,17 @@ Expected<Measurement> World::run(const Cell& cell, const MeasureSettings& asked)
         ErrorCode::kUnsupported, "no collective over these hosts: " + reason,
         "choose hosts that all may talk to one another, or `run` with \"hosts\": \"groups\"");
   }
-  if (const Status enough = fits(cell, asked.verify_iterations > 0); !enough) {
-    return fail(enough.error());
-  }
-  MeasureSettings settings = asked;
-  if (settings.verify_seed == 0) settings.verify_seed = fresh_verify_seed();
+  if (const Status enough = fits(planned); !enough) return fail(enough.error());
+  MeasureSettings settings = settings_of(planned);
+  settings.verify_seed = fresh_verify_seed();
   settings.operation_timeout_ms =
       std::min(settings.operation_timeout_ms, spec_.options.integer("watchdog_timeout_ms"));
-  if (link) settings.pair_reasons = pair_reasons(spec_.hosts, placement_);
+  if (link) settings.pair_reasons = pair_reasons(spec_.hosts, places_.hosts);
   const std::string line = encode(RunMessage{cell, settings});
   Expected<std::vector<Message>> answers =
-      ask(std::vector<std::string>(static_cast<size_t>(cell.ranks), line),
-          cell_limit_ms(cell, settings),
-          settings.operation_timeout_ms + spec_.options.integer("heartbeat_interval_ms"));
+      talk_.ask(*ranks_, std::vector<std::string>(static_cast<size_t>(cell.ranks), line),
+                cell_limit_ms(cell, settings),
+                settings.operation_timeout_ms + spec_.options.integer("heartbeat_interval_ms"));
   if (!answers) {
     if (spec_.launched != nullptr) spec_.launched->broken = answers.error().message();
     stop();
@@ -438,30 +315,38 @@ Expected<Measurement> World::run(const Cell& cell, const MeasureSettings& asked)
     judge_links(result);
   }
   const auto speed =
-      slowest_link_bps(spec_.hosts, placement_, facts_, result.resolved.address_pairs);
+      slowest_link_bps(spec_.hosts, places_.hosts, facts_, result.resolved.address_pairs);
   if (speed) result.extra[kLinkSpeed] = *speed;
   return result;
 }
 
-Status World::fits(const Cell& cell, bool verified) const {
-  return fits_memory(cell, verified, spec_.options, {&spec_.hosts, placement_, &facts_});
+Status World::fits(const PlanCell& cell) const {
+  return fits_memory(cell, spec_.options, {&spec_.hosts, places_.hosts, &facts_});
 }
 
-RankPlaceView World::place(int rank) const {
-  const ScenarioHost& host = spec_.hosts[placement_[static_cast<size_t>(rank)]];
-  RankPlaceView view;
-  view.host = host.name;
-  view.pid = ranks_ != nullptr ? ranks_->pid(rank) : 0;
-  if (host.data.empty()) return view;
-  view.address = rank_address(host.data.front(), "").ip;
+std::vector<RankSeat> World::seats() const {
+  std::vector<RankSeat> seats;
+  for (size_t rank = 0; rank < places_.hosts.size(); ++rank) {
+    seats.push_back(seat(static_cast<int>(rank)));
+  }
+  return seats;
+}
+
+RankSeat World::seat(int rank) const {
+  const ScenarioHost& host = spec_.hosts[places_.hosts[static_cast<size_t>(rank)]];
+  RankSeat seat;
+  seat.host = host.name;
+  seat.pid = ranks_ != nullptr ? ranks_->pid(rank) : 0;
+  if (host.data.empty()) return seat;
+  seat.address = rank_address(host.data.front(), "").ip;
   const auto facts = facts_.find(host.name);
-  if (facts == facts_.end()) return view;
+  if (facts == facts_.end()) return seat;
   for (const Nic& nic : facts->second.nics) {
     for (const NicAddress& address : nic.addresses) {
-      if (address.ip == view.address) view.interface = nic.name;
+      if (address.ip == seat.address) seat.interface = nic.name;
     }
   }
-  return view;
+  return seat;
 }
 
 Environment World::environment() {

@@ -71,12 +71,22 @@ bool starts_with_any(const std::string& text, const std::vector<std::string>& pr
 // The library's own header converts integers unchecked; this one mends that, for all or for none.
 const std::string kCheckedJson = "core/json.h";
 
+// Doors: what lies behind them is used by one folder alone, and others ask it. Cells are measured
+// through runs/conduct.h, and ranks are started nowhere else.
+const std::map<std::string, std::string> kDoors = {
+    {"runs/ranks/world.h", "runs"}, {"runs/run_session.h", "runs"}, {"launch/rank_set.h", "runs"}};
+
 // The rules for one line of `path` (relative to the root, "folder/name"); empty = fine.
 std::string judge_quoted(const fs::path& path, const std::string& header) {
   const std::string folder = path.begin()->string();
   if (header.starts_with("hwy/")) return {};  // Highway's own way: foreach_target.h re-includes
   if (header == kCheckedJson && path.extension() == ".h") {
     return "\"" + header + "\" is heavy and belongs in .cc files only";
+  }
+  if (const auto door = kDoors.find(header); door != kDoors.end()) {
+    const bool own = header.starts_with(folder + "/");
+    if (!own && folder != door->second)
+      return "\"" + header + "\" is for " + door->second + " alone";
   }
   const std::string target = header.substr(0, header.find('/'));
   if (!picture().contains(target)) return "\"" + header + "\" does not start with a folder's name";
@@ -181,6 +191,15 @@ TEST(include_direction, refuses_an_include_that_goes_uphill) {
   EXPECT_THAT(judge_source("scenarios/runner.cc", "#include \"runs/folder_lock.h\"\n").size(), 1);
   EXPECT_THAT(judge_source("kernels/a.h", "#include \"units.h\"\n"),
               ElementsAre(HasSubstr("does not start with a folder")));
+}
+
+TEST(include_direction, refuses_another_way_to_run_cells) {
+  EXPECT_THAT(judge_source("cli/coll_command.cc", "#include \"runs/ranks/world.h\"\n"),
+              ElementsAre(HasSubstr("is for runs alone")));
+  EXPECT_THAT(judge_source("cli/a.h", "#include \"launch/rank_set.h\"\n").size(), 1);
+  EXPECT_THAT(judge_source("runs/run_session.h", "#include \"runs/ranks/world.h\"\n"), IsEmpty());
+  EXPECT_THAT(judge_source("launch/rank_set.cc", "#include \"launch/rank_set.h\"\n"), IsEmpty());
+  EXPECT_THAT(judge_source("cli/a.cc", "#include \"runs/conduct.h\"\n"), IsEmpty());
 }
 
 TEST(include_direction, accepts_downhill_includes) {

@@ -208,12 +208,12 @@ INSTANTIATE_TEST_SUITE_P(
                     "echo '{\"id\": 1, \"reply\": {}}'; sleep 60"));
 
 TEST(AgentStartFailure, OneBadAgentDoesNotHarmTheOthers) {
-  std::vector<AgentPlace> places = {{"good1", test_program({"agent"})},
-                                    {"silent", {"/bin/sh", "-c", "sleep 60"}},
-                                    {"flood", {"/bin/sh", "-c", "cat /dev/zero"}},
-                                    {"loud", {"/bin/sh", "-c", "cat /dev/zero >&2"}},
-                                    {"missing", {"/proc/nonexistent"}},
-                                    {"good2", test_program({"agent"})}};
+  std::vector<ServingCommand> places = {{"good1", test_program({"agent"})},
+                                        {"silent", {"/bin/sh", "-c", "sleep 60"}},
+                                        {"flood", {"/bin/sh", "-c", "cat /dev/zero"}},
+                                        {"loud", {"/bin/sh", "-c", "cat /dev/zero >&2"}},
+                                        {"missing", {"/proc/nonexistent"}},
+                                        {"good2", test_program({"agent"})}};
   const int64_t begin = monotonic_ns();
   auto starts = start_agents(places, {}, Deadline::after_ms(3'000));
   EXPECT_LT(monotonic_ns() - begin, 6 * kSecond);

@@ -127,7 +127,7 @@ TEST(LostAgent, ALateAnswerIsDropped) {
 }
 
 TEST(EndingAgents, AllWithinASecondWhateverTheyDo) {
-  std::vector<AgentPlace> places;
+  std::vector<ServingCommand> places;
   for (int i = 0; i < 4; ++i) places.push_back({"good", test_program({"agent"})});
   for (int i = 0; i < 4; ++i) {
     places.push_back({"deaf", {"/bin/sh", "-c", greeting() + "trap '' TERM; sleep 60; sleep 60"}});

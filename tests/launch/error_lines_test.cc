@@ -51,6 +51,24 @@ TEST(ErrorLines, AFloodBlocksNobody) {
   EXPECT_EQ(lines.back(), "line 19999");
 }
 
+// What is at hand is handed on in the caller's own thread, and the end of the pipe is seen.
+TEST(LineSource, ReadsOnePipeInTurns) {
+  ProcessOptions options;
+  options.catch_errors = true;
+  auto process = Process::spawn({"/bin/sh", "-c", "printf 'one\\ntwo' >&2"}, options);
+  ASSERT_TRUE(process);
+  std::vector<std::string> lines;
+  LineSource source((*process)->take_errors(), 100,
+                    [&](const std::string& line) { lines.push_back(line); });
+  ASSERT_TRUE((*process)->wait(Deadline::after_ms(60'000)));
+  EXPECT_GE(source.fd(), 0);
+  source.read();
+  EXPECT_THAT(lines, ElementsAre("one", "two"));
+  EXPECT_LT(source.fd(), 0);
+  source.read();  // of nothing
+  EXPECT_EQ(lines.size(), 2u);
+}
+
 TEST(ErrorLines, ALineWithoutEndComesInParts) {
   const std::vector<std::string> lines = said_by({"head -c 1000000 /dev/zero | tr '\\0' x >&2"});
   size_t bytes = 0;

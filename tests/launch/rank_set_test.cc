@@ -5,14 +5,14 @@
 namespace plumbline {
 namespace {
 
-RankPlace place(const std::string& script) { return {"host", {"/bin/sh", "-c", script}}; }
+ServingCommand place(const std::string& script) { return {"host", {"/bin/sh", "-c", script}}; }
 
 // Echoes every line with its number in front.
 std::string echo(int rank) {
   return "while read -r line; do echo " + std::to_string(rank) + " \"$line\"; done";
 }
 
-std::unique_ptr<RankSet> started(const std::vector<RankPlace>& places) {
+std::unique_ptr<RankSet> started(const std::vector<ServingCommand>& places) {
   auto set = RankSet::start(places);
   EXPECT_TRUE(set) << set.error().message();
   return set ? std::move(*set) : nullptr;
@@ -33,7 +33,7 @@ TEST(RankSet, WhatALoginShellSaysFirstIsNoAnswer) {
   const std::string script =
       "echo Welcome; echo; echo 'a [good] {day}'; read line; echo '{\"first\": 1}'; read line; "
       "echo 2";
-  RankPlace remote = place(script);
+  ServingCommand remote = place(script);
   remote.remote = true;
   const auto set = started({remote, place("echo Welcome; " + echo(1))});
   ASSERT_TRUE(set->send_all("go", Deadline::after_ms(2000)));
@@ -47,7 +47,7 @@ TEST(RankSet, WhatALoginShellSaysFirstIsNoAnswer) {
 
 constexpr const char* kAlive = "{\"alive\": 1}";
 
-std::unique_ptr<RankSet> watched(const std::vector<RankPlace>& places, int64_t limit_ms) {
+std::unique_ptr<RankSet> watched(const std::vector<ServingCommand>& places, int64_t limit_ms) {
   auto set = RankSet::start(places, kAlive);
   EXPECT_TRUE(set) << set.error().message();
   if (!set) return nullptr;
@@ -60,8 +60,8 @@ std::string beating(const std::string& then) {
          "'; " + then;
 }
 
-RankPlace elsewhere(const std::string& script) {
-  RankPlace there = place(script);
+ServingCommand elsewhere(const std::string& script) {
+  ServingCommand there = place(script);
   there.remote = true;
   return there;
 }

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "core/record/record.h"
+#include "runs/history.h"
 #include "runs/run_folder.h"
 #include "tests/runs/listener.h"
 #include "tests/scenarios/support.h"
@@ -143,6 +145,130 @@ TEST(Conduct, TwoSidesAreMeasuredInTurnsAndCompared) {
   EXPECT_EQ(done.compared.comparison->rows.size(), 1u);
   ASSERT_FALSE(done.compared.files.empty());
   EXPECT_TRUE(fs::exists(done.compared.files.front())) << done.compared.files.front();
+}
+
+// As `coll` asks: cells one by one, and nothing is kept.
+RunRequest request_for_list(const std::vector<uint64_t>& sizes) {
+  RunRequest request;
+  request.program = PLUMBLINE_BINARY;
+  request.scenario.name = "list";
+  request.scenario.hosts = local_hosts(1);
+  request.options = *OptionSet().with("port_base", "auto", "test");
+  request.keep = Keep::kNothing;
+  request.probes = false;
+  request.cells = [sizes](const std::vector<ScenarioHost>&) {
+    std::vector<PlanCell> cells;
+    for (const uint64_t bytes : sizes) {
+      PlanCell& planned = cells.emplace_back();
+      planned.cell.kind = "bandwidth";
+      planned.cell.op = "allreduce";
+      planned.cell.dtype = "u8";
+      planned.cell.redop = "sum";
+      planned.cell.ranks = 2;
+      planned.cell.bytes = planned.cell.count = bytes;
+      planned.fixed = FixedCount{3, 1};
+    }
+    return tl::expected<std::vector<PlanCell>, std::vector<Error>>(std::move(cells));
+  };
+  return request;
+}
+
+std::vector<uint64_t> sizes_of(const std::vector<Record>& records) {
+  std::vector<uint64_t> sizes;
+  for (const Record& record : records) sizes.push_back(record.cell.bytes);
+  return sizes;
+}
+
+TEST(Conduct, AListOfCellsIsToldInItsOrderAndKeepsNothing) {
+  RunRequest request = request_for_list({64, 8, 8});
+  request.rounds = 2;
+  Listener listener;
+  const Conducted done = run(std::move(request), listener);
+  ASSERT_EQ(done.outcomes.size(), 1u);
+  const RunOutcome& outcome = done.outcomes.front();
+  EXPECT_EQ(done.code, 0);
+  EXPECT_EQ(outcome.counts.passed, 6u);
+  EXPECT_EQ(outcome.state.state, "finished");
+  EXPECT_EQ(outcome.state.measured, 6u);
+  EXPECT_EQ(outcome.state.planned, 6u);
+  EXPECT_EQ(sizes_of(listener.records()), (std::vector<uint64_t>{64, 8, 8, 64, 8, 8}));
+  for (const Record& record : listener.records()) {
+    EXPECT_EQ(record.measurement.iterations, 3u);
+    EXPECT_EQ(record.run_id, outcome.run_id);
+    EXPECT_EQ(record.plan_hash, "");
+  }
+  EXPECT_EQ(listener.overs(), 1);
+  ASSERT_EQ(listener.seats().size(), 1u) << "told once, before the first cell";
+  ASSERT_EQ(listener.seats().front().size(), 2u);
+  for (const RankSeat& seat : listener.seats().front()) {
+    EXPECT_EQ(seat.host, "local0");
+    EXPECT_GT(seat.pid, 0);
+  }
+  EXPECT_EQ(outcome.folder, "");
+  EXPECT_EQ(outcome.records, "");
+  EXPECT_TRUE(outcome.reports.empty());
+  std::vector<std::string> notes;
+  const auto history = read_history(notes);
+  ASSERT_TRUE(history) << history.error().message();
+  EXPECT_TRUE(std::none_of(history->begin(), history->end(),
+                           [&](const HistoryEntry& entry) { return entry.id == outcome.run_id; }));
+}
+
+TEST(Conduct, AListEndsWhenWhoAskedWantsIt) {
+  Listener listener;
+  listener.after_each = [&listener] { listener.wish = Wish::kEnd; };
+  const Conducted cut = run(request_for_list({64, 8}), listener);
+  EXPECT_EQ(cut.code, 130);
+  EXPECT_EQ(sizes_of(listener.records()), std::vector<uint64_t>{64});
+}
+
+TEST(Conduct, AListIsNotBegunWithoutItsRanks) {
+  RunRequest request = request_for_list({64, 8});
+  request.program = "/no/such/plumbline";
+  Listener listener;
+  const Conducted done = run(std::move(request), listener);
+  EXPECT_EQ(done.code, 2);
+  EXPECT_TRUE(listener.seats().empty());
+  EXPECT_EQ(listener.finished(), 0);
+  EXPECT_TRUE(listener.heard("/no/such/plumbline")) << "whoever asked must be told";
+}
+
+TEST(Conduct, ARunOfAScenarioMayKeepNothingToo) {
+  RunRequest request = request_for("");
+  request.keep = Keep::kNothing;
+  Listener listener;
+  const Conducted done = run(std::move(request), listener);
+  ASSERT_EQ(done.outcomes.size(), 1u);
+  EXPECT_EQ(done.code, 0);
+  EXPECT_EQ(listener.records().size(), 2u);
+  EXPECT_EQ(done.outcomes.front().folder, "");
+  EXPECT_EQ(done.outcomes.front().shown, "");
+}
+
+TEST(PrepareRun, WhatNeedsAFolderIsRefusedWithoutOne) {
+  Listener listener;
+  RunRequest request = request_for("");
+  request.keep = Keep::kNothing;
+  request.resume = true;
+  const auto refused = prepare_run(std::move(request), listener);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, 1);
+  EXPECT_NE(refused.error().errors.front().message().find("need a folder"), std::string::npos);
+}
+
+TEST(PrepareRun, AListThatTheseHostsCannotTakeIsRefusedInItsOwnWords) {
+  Listener listener;
+  RunRequest request = request_for_list({});
+  request.cells = [](const std::vector<ScenarioHost>& hosts) {
+    return tl::expected<std::vector<PlanCell>, std::vector<Error>>(
+        tl::unexpect, std::vector<Error>{Error{ErrorCode::kUsage, hosts.front().name, 0, "", ""},
+                                         Error{ErrorCode::kUsage, "and more", 0, "", ""}});
+  };
+  const auto refused = prepare_run(std::move(request), listener);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, 1);
+  ASSERT_EQ(refused.error().errors.size(), 2u);
+  EXPECT_EQ(refused.error().errors.front().what, "local0");
 }
 
 TEST(PrepareRun, WhatIsWrongIsAnErrorWithItsExitCode) {

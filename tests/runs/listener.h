@@ -22,6 +22,8 @@ class Listener : public Caller {
     const std::scoped_lock lock(mutex_);
     finished_ += state.last != nullptr ? 1 : 0;
     overs_ += state.over ? 1 : 0;
+    if (state.ranks != nullptr) seats_.push_back(*state.ranks);
+    if (state.last != nullptr) records_.push_back(*state.last);
     if (state.last != nullptr && after_each) after_each();
   }
   Wish ask() override { return wish.load(); }
@@ -45,12 +47,24 @@ class Listener : public Caller {
     return overs_;
   }
 
+  // Every record that was told, and the ranks each time that they were.
+  std::vector<Record> records() {
+    const std::scoped_lock lock(mutex_);
+    return records_;
+  }
+  std::vector<std::vector<RankSeat>> seats() {
+    const std::scoped_lock lock(mutex_);
+    return seats_;
+  }
+
   std::atomic<Wish> wish{Wish::kGoOn};
   std::function<void()> after_each;  // cell
 
  private:
   std::mutex mutex_;
   std::vector<std::string> lines_;
+  std::vector<Record> records_;
+  std::vector<std::vector<RankSeat>> seats_;
   int finished_ = 0, overs_ = 0;
 };
 

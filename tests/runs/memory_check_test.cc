@@ -68,6 +68,12 @@ TEST(MemoryCheck, TheNeedHoldsArraysCopiesAndScratch) {
   EXPECT_GT(need(cell_of(uint64_t{1} << 62, 8)), uint64_t{1} << 62);
 }
 
+PlanCell planned(const Cell& cell) {
+  PlanCell out;
+  out.cell = cell;
+  return out;
+}
+
 struct TwoHosts {
   explicit TwoHosts(uint64_t first, uint64_t second, const char* other_machine = "m2") {
     hosts = local_hosts(2);
@@ -78,7 +84,7 @@ struct TwoHosts {
   }
   std::string problem(const Cell& cell, std::vector<size_t> placement) const {
     const Status fits =
-        fits_memory(cell, true, OptionSet(), {&hosts, std::move(placement), &facts});
+        fits_memory(planned(cell), OptionSet(), {&hosts, std::move(placement), &facts});
     return fits ? "" : fits.error().message();
   }
   std::vector<ScenarioHost> hosts;
@@ -132,8 +138,11 @@ class FarHosts {
     }
   }
   HostMemory memory() const { return agents_.memory(); }
-  std::string problem(const std::vector<Cell>& cells) const {
-    const Status fits = fits_memory(cells, true, OptionSet(), hosts_, memory());
+  std::string problem(const std::vector<Cell>& cells, bool listed = false) const {
+    Plan plan;
+    plan.listed = listed;
+    for (const Cell& cell : cells) plan.cells.push_back(planned(cell));
+    const Status fits = fits_memory(plan, OptionSet(), hosts_, memory());
     return fits ? "" : fits.error().message();
   }
 
@@ -158,6 +167,17 @@ TEST(MemoryCheck, AgentsTellOfTheirHostsBeforeRanksStart) {
                            "3 GiB are available there", "1 more cell", "coll: -e"}) {
     EXPECT_THAT(said, HasSubstr(word));
   }
+}
+
+// Whoever lists cells hears of the largest, in the order of the list.
+TEST(MemoryCheck, OfAListTheLargestOfEachTypeAreAsked) {
+  const FarHosts hosts(FarHosts::Replies{tells(64 * kGi, "m0"), tells(3 * kGi, "m1")});
+  Cell bytes = cell_of(64, 4);
+  bytes.dtype = "u8";
+  const std::string said =
+      hosts.problem({bytes, cell_of(kGi, 4), cell_of(4 * kGi, 4), cell_of(4 * kGi, 4)}, true);
+  EXPECT_THAT(said, HasSubstr("allreduce f32 of 4 GiB"));
+  EXPECT_THAT(said, testing::Not(HasSubstr("more cell")));
 }
 
 TEST(MemoryCheck, AHostThatDoesNotTellOrTellsNonsenseIsNotRefused) {

@@ -1,0 +1,111 @@
+#include "cli/coll_request.h"
+
+#include <fmt/format.h>
+
+#include "collectives/schedule.h"
+#include "collectives/verifier.h"
+
+namespace plumbline {
+namespace {
+
+PlanCell cell_of(const CollSweep& sweep, const OptionSet& options, CollOutput output,
+                 const Shape& shape, DType dtype, RedOp redop, int root) {
+  PlanCell planned;
+  Cell& cell = planned.cell;
+  cell.kind = "bandwidth";
+  cell.op = to_string(sweep.op);
+  cell.transport = options.text("transport");
+  cell.algorithm = options.text("algorithm");
+  cell.dtype = to_string(dtype);
+  cell.redop = row(sweep.op).reduces ? to_string(redop) : "none";
+  cell.root = root;
+  cell.ranks = sweep.ranks;
+  cell.bytes = shape.bytes;
+  cell.count = shape.count;
+  cell.sync = sweep.sync;
+  cell.cache = sweep.cache;
+  planned.fixed = sweep.count;
+  // nccl-tests' columns have no p99, and its number of operations is 20.
+  planned.fixed->tail = !sweep.iterations_given && output != CollOutput::kNccl;
+  return planned;
+}
+
+// The cells of one row.
+void add_row(const CollSweep& sweep, CollOutput output, PlanCell out,
+             std::vector<PlanCell>& cells) {
+  out.cell.placement = "out";
+  cells.push_back(out);
+  if (row(sweep.op).has_in_place) {
+    out.cell.placement = "in";
+  } else if (measures_again(sweep, output)) {
+    out.fixed->verified = false;
+  } else {
+    return;
+  }
+  cells.push_back(std::move(out));
+}
+
+Error too_many_ranks(const CollSweep& sweep, int places) {
+  if (!sweep.ranks_given) {
+    return Error{ErrorCode::kUsage,
+                 fmt::format("{} ranks are needed, and the hosts have {} place{}", sweep.ranks,
+                             places, places == 1 ? "" : "s"),
+                 0, "without --ranks each host of the file gets one: name more hosts", ""};
+  }
+  return Error{ErrorCode::kUsage,
+               fmt::format("--ranks {} but the hosts have {} places", sweep.ranks, places), 0,
+               "give fewer ranks, or more places in the host file", ""};
+}
+
+// Refuses an algorithm that cannot do this before anything starts.
+Status check_algorithm(const CollSweep& sweep, const OptionSet& options) {
+  ScheduleRequest request;
+  request.op = sweep.op;
+  request.size = sweep.ranks;
+  request.count = 1;
+  const auto found = find_algorithm(options.text("algorithm"), request);
+  if (!found) return fail(found.error());
+  return {};
+}
+
+}  // namespace
+
+bool measures_again(const CollSweep& sweep, CollOutput output) {
+  return output == CollOutput::kNccl && !row(sweep.op).has_in_place;
+}
+
+tl::expected<std::vector<PlanCell>, std::vector<Error>> coll_cells(
+    const std::vector<ScenarioHost>& hosts, const CollSweep& sweep, const OptionSet& options,
+    CollOutput output) {
+  if (sweep.ranks > places(hosts) && !may_oversubscribe(hosts)) {
+    return tl::unexpected(std::vector<Error>{too_many_ranks(sweep, places(hosts))});
+  }
+  if (const Status can = check_algorithm(sweep, options); !can) {
+    return tl::unexpected(std::vector<Error>{can.error()});
+  }
+  std::vector<PlanCell> cells;
+  for (const DType dtype : sweep.dtypes) {
+    for (const RedOp redop : sweep.redops) {
+      for (const int root : sweep.roots) {
+        for (const uint64_t bytes : sweep.sizes()) {
+          const Shape shape = shape_of(sweep.op, dtype, sweep.ranks, bytes);
+          add_row(sweep, output, cell_of(sweep, options, output, shape, dtype, redop, root), cells);
+        }
+      }
+    }
+  }
+  return cells;
+}
+
+// The N operations of a sample work on the same arrays, each over what the one before it left.
+Status check_aggregates(const CollSweep& sweep, const OptionSet& options) {
+  const FixedCount& count = sweep.count;
+  if (count.aggregate == 1 || verify_mode(options, count.verified) != VerifyMode::kEvery) return {};
+  return fail(ErrorCode::kUsage,
+              fmt::format("-m {} and --verify every: of {} operations on the same arrays only the "
+                          "last one leaves a result that can be compared",
+                          count.aggregate, count.aggregate),
+              "leave out -m, or take --verify sampled");
+}
+
+}  // namespace plumbline

@@ -1,0 +1,79 @@
+// What `coll` asks to be measured, before anything runs.
+#include "cli/coll_request.h"
+
+#include <gtest/gtest.h>
+
+namespace plumbline {
+namespace {
+
+CollSweep sweep_of(Op op) {
+  CollSweep sweep;
+  sweep.op = op;
+  sweep.min_bytes = 8;
+  sweep.max_bytes = 14;
+  sweep.step_bytes = 2;
+  sweep.redops = {RedOp::kSum};
+  sweep.dtypes = {DType::kF32, DType::kU8};
+  sweep.roots = {-1};
+  sweep.count.iterations = 7;
+  return sweep;
+}
+
+std::vector<PlanCell> cells_of(const CollSweep& sweep, CollOutput output) {
+  const auto cells = coll_cells(local_hosts(1), sweep, OptionSet(), output);
+  EXPECT_TRUE(cells) << cells.error().front().message();
+  return cells.value_or(std::vector<PlanCell>{});
+}
+
+// A size that is rounded to the one before it is a row of its own, as in nccl-tests.
+TEST(CollRequest, RowsAreListedAsTheyArePrinted) {
+  std::string seen;
+  for (const PlanCell& planned : cells_of(sweep_of(Op::kAllreduce), CollOutput::kNccl)) {
+    const Cell& cell = planned.cell;
+    seen += cell.dtype + " " + std::to_string(cell.bytes) + " " + cell.placement + "\n";
+    ASSERT_TRUE(planned.fixed);
+    EXPECT_EQ(planned.fixed->iterations, 7);
+    EXPECT_TRUE(planned.fixed->verified);
+  }
+  EXPECT_EQ(seen,
+            "f32 8 out\nf32 8 in\nf32 8 out\nf32 8 in\nf32 12 out\nf32 12 in\nf32 12 out\n"
+            "f32 12 in\nu8 8 out\nu8 8 in\nu8 10 out\nu8 10 in\nu8 12 out\nu8 12 in\nu8 14 out\n"
+            "u8 14 in\n");
+}
+
+TEST(CollRequest, OnlyTheColumnsOfNcclTestsRepeatWhatHasNoInPlaceForm) {
+  const std::vector<PlanCell> nccl = cells_of(sweep_of(Op::kAlltoall), CollOutput::kNccl);
+  ASSERT_EQ(nccl.size(), 16u);
+  EXPECT_EQ(nccl[0].cell, nccl[1].cell);
+  EXPECT_TRUE(nccl[0].fixed->verified);
+  EXPECT_FALSE(nccl[1].fixed->verified) << "it fills columns, and is not checked";
+  EXPECT_EQ(cells_of(sweep_of(Op::kAlltoall), CollOutput::kTable).size(), 8u);
+  EXPECT_EQ(cells_of(sweep_of(Op::kAlltoall), CollOutput::kRecords).size(), 8u);
+}
+
+TEST(CollRequest, MoreOperationsOnlyWhereNobodySaidHowMany) {
+  CollSweep sweep = sweep_of(Op::kAllreduce);
+  EXPECT_TRUE(cells_of(sweep, CollOutput::kTable).front().fixed->tail);
+  EXPECT_FALSE(cells_of(sweep, CollOutput::kNccl).front().fixed->tail);
+  sweep.iterations_given = true;
+  EXPECT_FALSE(cells_of(sweep, CollOutput::kRecords).front().fixed->tail);
+}
+
+TEST(CollRequest, HostsWithoutPlacesAreRefusedInTheWordsOfTheFlag) {
+  CollSweep sweep = sweep_of(Op::kAllreduce);
+  std::vector<ScenarioHost> hosts = local_hosts(1);
+  hosts.front().local = false;
+  hosts.front().ssh = "elsewhere";
+  sweep.ranks = 4;
+  sweep.ranks_given = true;
+  const auto flag = coll_cells(hosts, sweep, OptionSet(), CollOutput::kNccl);
+  ASSERT_FALSE(flag);
+  EXPECT_EQ(flag.error().front().what, "--ranks 4 but the hosts have 1 places");
+  sweep.ranks_given = false;
+  const auto none = coll_cells(hosts, sweep, OptionSet(), CollOutput::kNccl);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().front().what, "4 ranks are needed, and the hosts have 1 place");
+}
+
+}  // namespace
+}  // namespace plumbline
