@@ -34,11 +34,13 @@ if(PLUMBLINE_CCACHE AND PLUMBLINE_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUN
 endif()
 
 option(PLUMBLINE_FUZZ "Link the fuzz targets with libFuzzer (clang)" OFF)
+option(PLUMBLINE_PIC "What plumbline_comm is made of can become part of a shared library; scripts/pic_cost.py compares" ON)
 option(PLUMBLINE_UNITY "Compile several files as one; off is better for changing a file again and again" ON)
 option(PLUMBLINE_PCH "Compile the headers that most files include once" ON)
 
 add_library(plumbline_flags INTERFACE)
-target_include_directories(plumbline_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
+target_include_directories(plumbline_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include
+                                                     ${PROJECT_BINARY_DIR}/generated)
 target_compile_definitions(plumbline_flags INTERFACE PLUMBLINE_VERSION="${PROJECT_VERSION}")
 target_compile_options(plumbline_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
                                                  -Wold-style-cast -Wnull-dereference -Werror)
@@ -66,6 +68,10 @@ endif()
 # Most of the time of a build goes into optimising what need not be fast. Only what moves and reduces data is optimised
 # under a sanitizer; a release optimises what is not on the data path a little, and tests never. Three speeds, then:
 set(options_data)
+if(PLUMBLINE_PIC AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # Functions may be inlined as before: nobody puts others in their place.
+  set(options_data -fno-semantic-interposition)
+endif()
 set(options_rest)
 set(options_tests -O0)
 if(PLUMBLINE_SANITIZE)
@@ -75,6 +81,13 @@ elseif(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT PLUMBLINE_CROSS_TOOLS)
   set(options_rest -O1)
 endif()
 
+function(plumbline_speed target speed)
+  target_compile_options(${target} PRIVATE ${options_${speed}})
+  if(speed STREQUAL "data")
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ${PLUMBLINE_PIC})
+  endif()
+endfunction()
+
 function(plumbline_quick_compile target folder)
   set(speed rest)
   if(target MATCHES "^tests_")
@@ -82,7 +95,7 @@ function(plumbline_quick_compile target folder)
   elseif(folder MATCHES "^(core|transport|kernels|collectives)$")
     set(speed data)
   endif()
-  target_compile_options(${target} PRIVATE ${options_${speed}})
+  plumbline_speed(${target} ${speed})
   if(PLUMBLINE_PCH)
     plumbline_read_headers_once(${speed})
     target_precompile_headers(${target} REUSE_FROM plumbline_headers_${speed})
@@ -102,7 +115,7 @@ function(plumbline_read_headers_once speed)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/${name}.cc CONTENT "// No code: see cmake/plumbline.cmake.\n")
   add_library(${name} OBJECT ${PROJECT_BINARY_DIR}/generated/${name}.cc)
   target_link_libraries(${name} PRIVATE plumbline_flags tl::expected fmt::fmt Threads::Threads nlohmann_json::nlohmann_json)
-  target_compile_options(${name} PRIVATE ${options_${speed}})
+  plumbline_speed(${name} ${speed})
   set(headers ${common_headers})
   if(speed STREQUAL "tests")
     list(APPEND headers <gmock/gmock.h> <gtest/gtest.h>)
@@ -156,25 +169,45 @@ function(plumbline_own_sources result)
   set(${result} ${files} PARENT_SCOPE)
 endfunction()
 
-# plumbline_module(NAME DEPS folder... [BELOW folder...] [EXCEPT file...] [ALONE file...] [LIBS target...]) makes the
-# static library plumbline_NAME of one folder: all its .cc files and those of the folders BELOW it, less EXCEPT. DEPS may
-# only name folders below it in the picture of the house.
+# plumbline_module(NAME DEPS folder... [BELOW folder...] [EXCEPT file...] [ALONE file...] [COMM regex] [LIBS target...])
+# makes the static library plumbline_NAME of one folder: all its .cc files and those of the folders BELOW it, less EXCEPT.
+# DEPS may only name folders below it in the picture of the house. The files that COMM fits belong to the library
+# plumbline_comm too (cmake/comm.cmake); where they are not all, they are a library plumbline_NAME_comm of their own.
 function(plumbline_module name)
-  cmake_parse_arguments(arg "" "" "DEPS;BELOW;EXCEPT;ALONE;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "" "COMM" "DEPS;BELOW;EXCEPT;ALONE;LIBS" ${ARGN})
   plumbline_own_sources(sources ${arg_BELOW})
   if(arg_EXCEPT)
     list(REMOVE_ITEM sources ${arg_EXCEPT})
   endif()
-  add_library(plumbline_${name} STATIC ${sources})
-  plumbline_quick_compile(plumbline_${name} ${name})
-  if(PLUMBLINE_FUZZ)  # libFuzzer sees by it which code an input has reached; the tests need none of it
-    target_compile_options(plumbline_${name} PRIVATE -fsanitize=fuzzer-no-link)
-  endif()
-  list(REMOVE_ITEM sources ${arg_ALONE})
-  plumbline_unite(plumbline_${name} ${sources})
   list(TRANSFORM arg_DEPS PREPEND plumbline_)
-  target_link_libraries(plumbline_${name} PUBLIC plumbline_flags ${arg_DEPS} tl::expected fmt::fmt
-                                                 Threads::Threads PRIVATE ${arg_LIBS})
+  if(arg_COMM)
+    set(comm ${sources})
+    list(FILTER comm INCLUDE REGEX ${arg_COMM})
+    list(REMOVE_ITEM sources ${comm})
+    set(part plumbline_${name})
+    if(sources)
+      string(APPEND part _comm)
+    endif()
+    plumbline_library(${part} ${name} "${comm}" "${arg_ALONE}" "${arg_DEPS}" "${arg_LIBS}")
+    set_property(GLOBAL APPEND PROPERTY PLUMBLINE_COMM_PARTS ${part})
+    if(NOT sources)
+      return()
+    endif()
+    list(APPEND arg_DEPS ${part})
+  endif()
+  plumbline_library(plumbline_${name} ${name} "${sources}" "${arg_ALONE}" "${arg_DEPS}" "${arg_LIBS}")
+endfunction()
+
+function(plumbline_library target folder sources alone deps libs)
+  add_library(${target} STATIC ${sources})
+  plumbline_quick_compile(${target} ${folder})
+  if(PLUMBLINE_FUZZ)  # libFuzzer sees by it which code an input has reached; the tests need none of it
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
+  list(REMOVE_ITEM sources ${alone})
+  plumbline_unite(${target} ${sources})
+  target_link_libraries(${target} PUBLIC plumbline_flags ${deps} tl::expected fmt::fmt Threads::Threads PRIVATE ${libs})
+  set_property(GLOBAL APPEND PROPERTY PLUMBLINE_LIBRARIES ${target})
 endfunction()
 
 # plumbline_test(FOLDER [BELOW folder...] [SOURCES file...] [LIBS target...] [LABEL name]) makes the binary tests_FOLDER

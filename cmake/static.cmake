@@ -15,15 +15,16 @@ add_executable(plumbline_static EXCLUDE_FROM_ALL
   cmake/static/pcap_without_dbus.cc
   reports/charts/gnuplot_popen.cc  # Boost's pipes call functions of threads that a static link leaves out
   ${PLUMBLINE_HIGHWAY_SOURCE}/hwy/targets.cc)
-target_include_directories(plumbline_static PRIVATE ${PROJECT_SOURCE_DIR})
+target_include_directories(plumbline_static PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_include_directories(plumbline_static SYSTEM PRIVATE ${PLUMBLINE_STATIC_INCLUDES})
 target_compile_definitions(plumbline_static PRIVATE SPDLOG_COMPILED_LIB SPDLOG_FMT_EXTERNAL)
 
 # The archives by their files: as targets they would bring the shared libraries with them.
+get_property(libraries GLOBAL PROPERTY PLUMBLINE_LIBRARIES)
 set(modules)
-foreach(folder IN LISTS folders)
-  list(APPEND modules $<TARGET_FILE:plumbline_${folder}>)
-  add_dependencies(plumbline_static plumbline_${folder})
+foreach(library IN LISTS libraries)
+  list(APPEND modules $<TARGET_FILE:${library}>)
+  add_dependencies(plumbline_static ${library})
 endforeach()
 set(archives -l:libpcap.a -l:libcrypto.a)
 target_link_libraries(plumbline_static PRIVATE -Wl,--start-group ${modules} ${archives} -Wl,--end-group)

@@ -1,18 +1,16 @@
-// Element types and reduction operators: the two small enums that kernels, collectives, scenarios
-// and reports share, each with one table of names. The nccl names ("float", "half") are what `coll
-// -d` accepts and prints. Pure, thread-safe.
+// Element types and reduction operators: the two small enums (plumbline/types.h) that kernels,
+// collectives, scenarios and reports share, each with one table of names. The nccl names ("float",
+// "half") are what `coll -d` accepts and prints. Pure, thread-safe.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
 
-namespace plumbline {
+#include "plumbline/types.h"
 
-enum class DType : uint8_t { kF32, kF64, kF16, kBf16, kI32, kI64, kU8 };
-enum class RedOp : uint8_t { kSum, kAvg, kMin, kMax, kProduct };
+namespace plumbline {
 
 struct DTypeRow {
   DType dtype;

@@ -1,26 +1,26 @@
-// Logging, handed down, never global: a Logger writes lines "[plumbline LEVEL time rank] text" to
-// standard error (so that standard output stays machine-readable) from any thread. Level names as
-// in the LOG_LEVEL option. Formatting happens only when the level is on.
+// Logging, handed down, never global: a Logger hands lines of its level and above to a function,
+// from any thread. What becomes of them there is that function's affair; core/log_lines.h has the
+// one that writes them to standard error. Level names as in the LOG_LEVEL option.
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 
+#include "plumbline/types.h"
+
 namespace plumbline {
 
-enum class LogLevel { kTrace, kDebug, kInfo, kWarn, kError, kFatal, kOff };
 // "warn", "WARN" or "3"; false when it is none.
 bool log_level_from(std::string_view text, LogLevel& level);
 
+// Gets one line at a time, from several threads at once too. `who` said it: "rank 1".
+using LogSink = std::function<void(LogLevel level, const std::string& who, std::string_view text)>;
+
 class Logger {
  public:
-  // `who` stands in every line: "rank 1", "coordinator". `out` gets each line, without its newline
-  // and from whatever thread, in place of standard error; empty = none does.
-  Logger(std::string who, LogLevel level,
-         std::function<void(const std::string& line)> out = nullptr);
-  ~Logger();
+  // Without a sink nothing is said.
+  Logger(std::string who, LogLevel level, LogSink sink);
   Logger(const Logger&) = delete;
   Logger& operator=(const Logger&) = delete;
 
@@ -32,9 +32,9 @@ class Logger {
   void error(std::string_view text) const { log(LogLevel::kError, text); }
 
  private:
-  struct Impl;
-  LogLevel level_;
-  std::unique_ptr<Impl> impl_;
+  const std::string who_;
+  const LogLevel level_;
+  const LogSink sink_;
 };
 
 }  // namespace plumbline

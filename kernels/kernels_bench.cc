@@ -25,9 +25,9 @@ std::string size_name(size_t bytes) {
 
 // 16 bytes behind a page boundary, as large blocks of malloc() are: wide vectors meet the alignment
 // that users' buffers have.
-class Buffer {
+class Block {
  public:
-  explicit Buffer(size_t bytes) : space_(bytes + 2 * 4096) {}
+  explicit Block(size_t bytes) : space_(bytes + 2 * 4096) {}
   std::byte* data() {
     const auto start = reinterpret_cast<uintptr_t>(space_.data());
     return space_.data() + (4096 - start % 4096) + 16;
@@ -45,7 +45,7 @@ Pattern input(DType dtype) { return {dtype, RedOp::kProduct, 1, 1}; }
 void add(const std::string& name, DType content, const Work& work) {
   for (const size_t bytes : kSizes) {
     auto run = [content, work, bytes](benchmark::State& state) {
-      Buffer a(bytes), b(bytes);
+      Block a(bytes), b(bytes);
       input(content).fill(b.data(), 0, 0, bytes / size_of(content));
       for (auto _ : state) {
         work(a.data(), b.data(), bytes);

@@ -4,6 +4,7 @@
 #include <deque>
 #include <utility>
 
+#include "core/log_lines.h"
 #include "core/sha256.h"
 #include "launch/leftovers.h"
 #include "runs/exit_code.h"
@@ -69,7 +70,7 @@ Conducted conduct(std::vector<PreparedRun> runs, Caller& caller) {
     if (const Status opened = sessions[i].open(part); !opened) return refused_run(opened.error());
   }
   const Logger log("coordinator", log_level(sessions.front().prepared().options),
-                   [&caller](const std::string& line) { caller.say(line); });
+                   log_lines([&caller](const std::string& line) { caller.say(line); }));
   for (RunSession& session : sessions) {
     if (auto ended = session.reach(log)) return ended_run(std::move(*ended));
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/clock.h"
+#include "core/log_lines.h"
 #include "core/text_file.h"
 #include "reports/run_folder.h"
 #include "runs/hosts/core_places.h"
@@ -84,7 +85,7 @@ Status prepare_folder(PreparedRun& run, Caller& caller) {
 
 // The scenario's hosts become the nodes where the launcher put the ranks.
 Status take_launched(PreparedRun& run, Caller& caller) {
-  const Logger log("coordinator", log_level(run.options));
+  const Logger log("coordinator", log_level(run.options), log_lines());
   LaunchCall call = run.asked.launch;
   call.options = &run.options;
   call.caller = &caller;

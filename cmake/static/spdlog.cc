@@ -1,5 +1,5 @@
-// spdlog's compiled half, as far as core/log.cc uses it, out of the headers of its package: Debian
-// has no archive of it. It is what the files under spdlog's own src/ hold.
+// spdlog's compiled half, as far as core/log_lines.cc uses it, out of the headers of its package:
+// Debian has no archive of it. It is what the files under spdlog's own src/ hold.
 #include <spdlog/common-inl.h>
 #include <spdlog/details/backtracer-inl.h>
 #include <spdlog/details/log_msg-inl.h>

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/host/host.h"
+#include "core/host/nics.h"
 
 namespace plumbline {
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -14,7 +15,6 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/record/record.h"
 
 namespace plumbline {
 
@@ -58,6 +58,10 @@ std::span<const LinkProfileRow> link_profile_table();
 // By option of the type kNamed: what it may be, the default among it. Where nothing is handed down
 // any word will do, for whoever reads it to check.
 using OptionChoices = std::map<std::string, std::vector<std::string>, std::less<>>;
+
+struct OptionValue {
+  std::string value, origin;  // origin: "flag" | "scenario" | "env PLUMBLINE_X" | "default" ...
+};
 
 struct OptionSources {
   std::map<std::string, std::string> flags;     // name -> text

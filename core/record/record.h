@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "core/fd.h"
 #include "core/host/host.h"
+#include "core/options/options.h"
 #include "core/record/cell.h"
 #include "core/record/link.h"
 #include "core/stats/histogram.h"
@@ -112,10 +113,6 @@ struct Measurement {
   std::map<std::string, double> extra;  // anything else with its unit in the key, e.g. "ttl_count"
   std::vector<LinkResult> links;        // cells of kind "link": one per ordered pair of ranks
   std::optional<Reported> reported;     // imported records only
-};
-
-struct OptionValue {
-  std::string value, origin;  // origin: "flag" | "scenario" | "env PLUMBLINE_X" | "default" ...
 };
 
 struct Environment {

@@ -18,6 +18,7 @@
 #include "collectives/links/link_measure.h"
 #include "collectives/schedule.h"
 #include "core/host/own_memory.h"
+#include "core/log_lines.h"
 #include "core/units.h"
 #include "launch/affinity.h"
 #include "launch/shared_wire.h"
@@ -96,7 +97,7 @@ class Rank {
     options_ = options_of(setup);
     LogLevel level = LogLevel::kWarn;
     log_level_from(options_.text("log_level"), level);
-    log_.emplace("rank " + std::to_string(setup.rank), level);
+    log_.emplace("rank " + std::to_string(setup.rank), level, log_lines());
     for (const auto& [name, value] : options_.values()) {
       log_->info(name + " = " + value.value + " (" + value.origin + ")");
     }

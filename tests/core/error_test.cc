@@ -4,7 +4,7 @@
 
 #include "core/clock.h"
 #include "core/fd.h"
-#include "core/log.h"
+#include "core/log_lines.h"
 #include "core/sha256.h"
 
 namespace plumbline {
@@ -68,12 +68,29 @@ TEST(Log, LevelNamesAndDigits) {
 
 TEST(Log, LinesCarryWhoAndLevelAndRespectIt) {
   testing::internal::CaptureStderr();
-  const Logger log("rank 3", LogLevel::kWarn);
+  const Logger log("rank 3", LogLevel::kWarn, log_lines());
   log.info("quiet");
   log.warn("loud {} %s");
   const std::string text = testing::internal::GetCapturedStderr();
   EXPECT_EQ(text.find("quiet"), std::string::npos);
   EXPECT_NE(text.find("rank 3] loud {} %s"), std::string::npos) << text;
+}
+
+TEST(Log, GoesToWhoeverIsHandedItAndNowhereElse) {
+  testing::internal::CaptureStderr();
+  std::string said;
+  const Logger log("rank 3", LogLevel::kInfo,
+                   [&](LogLevel level, const std::string& who, std::string_view text) {
+                     EXPECT_EQ(level, LogLevel::kWarn);
+                     said += who + ": " + std::string(text) + "\n";
+                   });
+  log.warn("a\nb");
+  log.debug("quiet");
+  EXPECT_EQ(said, "rank 3: a b\n");
+  const Logger mute("rank 3", LogLevel::kTrace, nullptr);
+  EXPECT_FALSE(mute.enabled(LogLevel::kFatal));
+  mute.error("nobody");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 TEST(Clock, DeadlinesAndWallTime) {

@@ -29,12 +29,13 @@ using ::testing::IsEmpty;
 // nothing includes it.
 const std::map<std::string, std::set<std::string>>& picture() {
   static const std::map<std::string, std::set<std::string>> table = {
-      {"core", {}},
+      {"plumbline", {}},  // include/plumbline: what other programs see of us
+      {"core", {"plumbline"}},
       {"transport", {"core"}},
       {"kernels", {"core"}},
       {"lab", {"core"}},
       {"reports", {"core"}},
-      {"collectives", {"transport", "kernels", "core"}},
+      {"collectives", {"transport", "kernels", "core", "plumbline"}},
       {"probes", {"transport", "core"}},
       {"launch", {"transport", "core"}},
       {"workloads", {"collectives", "kernels", "core"}},
@@ -51,7 +52,11 @@ const std::map<std::string, std::set<std::string>>& picture() {
 }
 
 // Top-level folders that hold no part of the program.
-const std::set<std::string> kNotOfTheProgram = {"tests", "docs", "cmake", "scripts"};
+const std::set<std::string> kNotOfTheProgram = {"tests", "docs", "cmake", "scripts", "examples"};
+
+// The folders of the library plumbline_comm, and what none of their headers may bring along.
+const std::set<std::string> kCommFolders = {"plumbline", "transport", "kernels", "collectives"};
+const std::vector<std::string> kNotOfComm = {"nlohmann/", "spdlog/", "core/record/", "core/json"};
 
 // Slow to compile: they stay in the few .cc files that need them.
 const std::vector<std::string> kHeavyHeaders = {"CLI/", "spdlog/", "valijson/", "boost/",
@@ -101,6 +106,13 @@ std::string judge_system(const fs::path& path, const std::string& header) {
   if (path.extension() == ".h" && starts_with_any(header, kHeavyHeaders)) {
     return "<" + header + "> is heavy and belongs in .cc files only";
   }
+  if (path.begin()->string() == "plumbline" && header.find_first_of("./") != std::string::npos) {
+    return "<" + header + "> is not of the standard library, which is all that users need have";
+  }
+  if (path.extension() == ".h" && kCommFolders.contains(path.begin()->string()) &&
+      starts_with_any(header, kNotOfComm)) {
+    return "<" + header + "> is not of the library plumbline_comm";
+  }
   for (const auto& [suffix, headers] : kPlatformHeaders) {
     if (starts_with_any(header, headers) && !path.stem().string().ends_with(suffix)) {
       return "<" + header + "> belongs in a *" + suffix + " file only";
@@ -110,8 +122,14 @@ std::string judge_system(const fs::path& path, const std::string& header) {
 }
 
 // The command line's own values, which only the commands see: what they ask of other rooms they
-// put into requests.
+// put into requests. And calls that read or change what belongs to the whole process, which in the
+// library is somebody else's.
 std::string judge_words(const fs::path& path, const std::string& line) {
+  static const std::regex process(
+      R"(\b(std::signal|secure_getenv|getenv|setenv|putenv|sigaction|atexit|setlocale|umask|chdir|setrlimit)\()");
+  if (kCommFolders.contains(path.begin()->string()) && std::regex_search(line, process)) {
+    return "belongs to the process that uses the library: " + line;
+  }
   static const std::regex words(R"((^|[^:\w])(Args|Context)\b)");
   std::smatch match;
   if (path.begin()->string() == "cli" || !std::regex_search(line, match, words)) return {};
@@ -165,6 +183,28 @@ std::string read_file(const fs::path& path) {
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
+}
+
+// Where a header of ours stands.
+fs::path place_of(const fs::path& root, const std::string& header) {
+  return header.starts_with("plumbline/") ? root / "include" / header : root / header;
+}
+
+// The headers that these bring along, themselves included, with those of other projects.
+std::set<std::string> brought_along(const fs::path& root, std::vector<std::string> headers) {
+  static const std::regex include_line(R"(^\s*#\s*include\s*[<"]([^>"]+)[>"])");
+  std::set<std::string> seen;
+  while (!headers.empty()) {
+    const std::string header = headers.back();
+    headers.pop_back();
+    if (!seen.insert(header).second) continue;
+    std::istringstream lines(read_file(place_of(root, header)));
+    std::smatch match;
+    for (std::string line; std::getline(lines, line);) {
+      if (std::regex_search(line, match, include_line)) headers.push_back(match[1]);
+    }
+  }
+  return seen;
 }
 
 // Top-level folders with sources in them, hidden folders and build trees left out.
@@ -248,6 +288,42 @@ TEST(include_direction, refuses_a_link_line_that_goes_uphill) {
               IsEmpty());
 }
 
+TEST(include_direction, refuses_what_users_of_the_library_need_not_have) {
+  EXPECT_THAT(judge_source("plumbline/a.h",
+                           "#include <fmt/core.h>\n#include <unistd.h>\n"
+                           "#include <span>\n#include \"plumbline/b.h\"\n")
+                  .size(),
+              2);
+  EXPECT_THAT(judge_source("plumbline/a.h", "#include \"core/error.h\"\n"),
+              ElementsAre(HasSubstr("goes uphill")));
+  EXPECT_THAT(judge_source("transport/a.h", "#include <nlohmann/json_fwd.hpp>\n").size(), 1);
+  EXPECT_THAT(judge_source("kernels/a.cc", "  const char* set = std::getenv(\"KERNEL\");\n").size(),
+              1);
+  EXPECT_THAT(judge_source("launch/a.cc", "  std::getenv(\"PATH\");\n"), IsEmpty());
+}
+
+// The library is transport, kernels and the operations of collectives; measuring, which knows
+// records, is not.
+TEST(include_direction, the_library_knows_no_records) {
+  const fs::path root = PLUMBLINE_SOURCE_DIR;
+  std::vector<std::string> headers = {"collectives/communicator_impl.h", "collectives/plan.h",
+                                      "collectives/schedule_builder.h"};
+  for (const char* folder : {"include/plumbline", "transport", "kernels"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      const bool ours = entry.path().extension() == ".h";
+      const bool public_one = std::string(folder) == "include/plumbline";
+      const fs::path base = public_one ? root / "include" : root;
+      if (ours) headers.push_back(fs::relative(entry.path(), base).string());
+    }
+  }
+  const std::set<std::string> all = brought_along(root, headers);
+  EXPECT_TRUE(all.contains("core/options/options.h"));
+  EXPECT_TRUE(all.contains("tl/expected.hpp"));
+  for (const std::string& header : all) {
+    EXPECT_FALSE(starts_with_any(header, kNotOfComm)) << header;
+  }
+}
+
 TEST(include_direction, the_picture_has_no_cycle) {
   for (const auto& [folder, below] : picture()) {
     for (const auto& other : below) {
@@ -263,12 +339,13 @@ TEST(include_direction, the_tree_keeps_to_the_picture) {
   size_t files = 0;
   for (const std::string& folder : source_folders(root)) {
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
-      const fs::path path = fs::relative(entry.path(), root);
+      // Headers for users are included by their path below include/.
+      const fs::path path = fs::relative(entry.path(), folder == "include" ? root / folder : root);
       const std::string extension = path.extension().string();
       std::vector<std::string> found;
       if (extension == ".h" || extension == ".cc") {
         ++files;
-        ASSERT_TRUE(picture().contains(folder))
+        ASSERT_TRUE(picture().contains(path.begin()->string()))
             << path << ": sources in a folder that is not in the picture";
         found = judge_source(path, read_file(entry.path()));
       } else if (path.filename() == "CMakeLists.txt") {

@@ -9,6 +9,7 @@
 #include <latch>
 #include <random>
 
+#include "core/log_lines.h"
 #include "tcp_world.h"
 #include "transport/control/acceptor.h"
 #include "transport/control/control_link.h"
@@ -242,7 +243,7 @@ TEST(Strangers, CannotKeepRanksFromConnecting) {
 TEST(Strangers, LogLinesAreLimited) {
   testing::internal::CaptureStderr();
   {
-    const Logger log("rank 0", LogLevel::kWarn);
+    const Logger log("rank 0", LogLevel::kWarn, log_lines());
     LogLimit limit(&log, LogLevel::kWarn), quiet(&log, LogLevel::kDebug);
     for (int i = 0; i < 100; ++i) {
       limit.line("refused");

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <latch>
 
+#include "core/log_lines.h"
 #include "tcp_world.h"
 #include "transport/channel/raw.h"
 
@@ -217,7 +218,7 @@ TEST(Refused, AreCountedByAddressAndNotLogged) {
   constexpr uint64_t kStrangers = 30;
   testing::internal::CaptureStderr();
   {
-    const Logger log("rank 0", LogLevel::kWarn);
+    const Logger log("rank 0", LogLevel::kWarn, log_lines());
     GroupSpec spec = world.spec(0);
     spec.refused = &tally;
     spec.log = &log;

@@ -20,6 +20,12 @@ namespace {
 constexpr size_t kAllRingBytes = 256 << 20, kLeastRingBytes = 64 << 10, kMostRingBytes = 1 << 20;
 constexpr int kNobody = -1, kCoordinator = -2;
 
+// Of at least two ranks.
+size_t usual_ring_bytes(int size) {
+  const auto rings = static_cast<size_t>(size) * static_cast<size_t>(size - 1);
+  return std::clamp(kAllRingBytes / rings, kLeastRingBytes, kMostRingBytes);
+}
+
 // What the ranks of one world share.
 struct Board {
   explicit Board(int size) : recorders(static_cast<size_t>(size)), left_ns(recorders.size()) {}
@@ -256,9 +262,7 @@ Expected<std::unique_ptr<TransportClaim>> claim_among_threads(const ClaimSpec& s
 
 Expected<std::unique_ptr<TransportClaim>> claim_memory(const ClaimSpec& spec) {
   return claim_among_threads(spec, "memory", [](int a, int b, int size) {
-    const auto rings = static_cast<size_t>(size) * static_cast<size_t>(size - 1);
-    return make_memory_streams(a, b,
-                               std::clamp(kAllRingBytes / rings, kLeastRingBytes, kMostRingBytes));
+    return make_memory_streams(a, b, usual_ring_bytes(size));
   });
 }
 
@@ -267,8 +271,8 @@ std::vector<std::unique_ptr<Group>> make_memory_groups(int size,
                                                        const WaitOptions& wait_options,
                                                        size_t ring_bytes,
                                                        const StreamWrapper& wrap) {
-  const StreamMaker make = [ring_bytes](int a, int b, int) {
-    return make_memory_streams(a, b, ring_bytes);
+  const StreamMaker make = [ring_bytes](int a, int b, int ranks) {
+    return make_memory_streams(a, b, ring_bytes != 0 ? ring_bytes : usual_ring_bytes(ranks));
   };
   std::vector<StreamRow> streams = *make_streams(size, {}, make);  // rings never fail
   for (size_t self = 0; wrap && self < streams.size(); ++self) {

@@ -23,11 +23,12 @@ using StreamEnds = std::pair<std::unique_ptr<ByteStream>, std::unique_ptr<ByteSt
 using StreamMaker = std::function<Expected<StreamEnds>(int a, int b, int size)>;
 
 // Groups for ranks 0 .. size-1 that talk to one another; hand each to its own thread. Rings hold
-// `ring_bytes` per direction (small rings exercise the partial-progress paths).
+// `ring_bytes` per direction (small rings exercise the partial-progress paths); 0 = as
+// claim_memory.
 std::vector<std::unique_ptr<Group>> make_memory_groups(int size,
                                                        const ChannelOptions& channel_options,
                                                        const WaitOptions& wait_options = {0, true},
-                                                       size_t ring_bytes = 1 << 20,
+                                                       size_t ring_bytes = 0,
                                                        const StreamWrapper& wrap = nullptr);
 
 struct ThreadTable;

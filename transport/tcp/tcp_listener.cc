@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-#include "core/host/host.h"
+#include "core/host/nics.h"
 #include "transport/tcp/socket.h"
 
 namespace plumbline {

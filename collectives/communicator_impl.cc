@@ -1,0 +1,291 @@
+#include "collectives/communicator_impl.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <thread>
+
+#include "plumbline/version.h"
+#include "transport/address.h"
+#include "transport/control/wire.h"
+
+namespace plumbline {
+namespace {
+
+constexpr int kMostRanks = 65'536;
+constexpr size_t kMostHostName = 255;  // bytes
+constexpr size_t kMostIdlePlans = 64;
+constexpr const char* kEndpointMark = "plumbline endpoint 1";
+
+// The options that mean something inside another program; docs/library.md says what.
+constexpr std::string_view kSettings =
+    " chunk_bytes congestion_control connect_timeout_ms demux_park_bytes fast_math "
+    "heartbeat_interval_ms ifname keepalive_s kernel link_profile listen_addr mesh "
+    "small_msg_threshold sock_bufsize spin_us tcp_lowat transport transport_crc "
+    "watchdog_timeout_ms ";
+
+Expected<OptionSet> read_settings(const std::map<std::string, std::string>& settings) {
+  OptionSet options(transport_choices());
+  for (const auto& [name, value] : settings) {
+    Expected<OptionSet> next = options.with(name, value, "library");
+    if (!next) return next;
+    if (kSettings.find(" " + name + " ") == std::string_view::npos) {
+      return fail(ErrorCode::kConfig, name + ": has no meaning in the library",
+                  fmt::format("its settings are{}", kSettings));
+    }
+    options = std::move(*next);
+  }
+  return options;
+}
+
+std::string system_host_name() {
+  char name[kMostHostName + 1] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "this host";
+}
+
+// What the bytes of an endpoint say. The nonce makes the token of every group another one, which
+// only those know who have seen the endpoints.
+struct Introduction {
+  std::string host;
+  Digest nonce{};
+  std::string claimed;  // TransportClaim::endpoint()
+};
+
+std::string pack(const Introduction& said) {
+  WireWriter writer;
+  writer.text(kEndpointMark, kMostHostName);
+  writer.text(said.host, kMostHostName);
+  writer.bytes(said.nonce);
+  writer.u32(static_cast<uint32_t>(said.claimed.size()));
+  writer.bytes(std::as_bytes(std::span(said.claimed)));
+  std::string bytes;
+  for (const std::byte byte : writer.view()) bytes += std::to_integer<char>(byte);
+  return bytes;
+}
+
+Expected<Introduction> unpack(int rank, const std::string& bytes) {
+  WireReader reader(std::as_bytes(std::span(bytes)));
+  Introduction said;
+  const bool marked = reader.text() == kEndpointMark;
+  said.host = printable(reader.text(), kMostHostName);
+  reader.bytes(said.nonce);
+  said.claimed.resize(std::min<size_t>(reader.u32(), bytes.size()));
+  reader.bytes(std::as_writable_bytes(std::span(said.claimed)));
+  if (marked && reader.complete()) return said;
+  return fail(ErrorCode::kProtocol,
+              fmt::format("the endpoint of rank {} is not what plumbline gave out", rank),
+              "exchange all bytes of the endpoints, and use one version on all ranks");
+}
+
+}  // namespace
+
+CommunicatorImpl::CommunicatorImpl(int rank, int size, OptionSet options, const Options& given)
+    : rank_(rank),
+      size_(size),
+      options_(std::move(options)),
+      log_(
+          fmt::format("rank {}", rank), given.log_level,
+          !given.log ? LogSink()
+                     : [log = given.log](LogLevel level, const std::string&,
+                                         std::string_view text) { log(level, text); }) {}
+
+Expected<std::shared_ptr<CommunicatorImpl>> CommunicatorImpl::make(int rank, int size,
+                                                                   const Options& options) {
+  if (size < 1 || size > kMostRanks || rank < 0 || rank >= size) {
+    return fail(ErrorCode::kConfig, fmt::format("rank {} of {} ranks", rank, size),
+                fmt::format("ranks count from 0, and there are 1 to {}", kMostRanks));
+  }
+  Expected<OptionSet> set = read_settings(options.settings);
+  if (!set) return fail(set.error());
+  const Expected<const KernelSet*> kernels = select_kernels(set->text("kernel"));
+  if (!kernels) return fail(kernels.error());
+  std::shared_ptr<CommunicatorImpl> impl(
+      new CommunicatorImpl(rank, size, std::move(*set), options));
+  impl->kernels_ = *kernels;
+  return impl;
+}
+
+GroupSpec CommunicatorImpl::spec(int ranks_on_host) const {
+  GroupSpec spec;
+  spec.rank = rank_;
+  spec.size = size_;
+  spec.options = &options_;
+  spec.agreement = fmt::format("library={}\n", library_version());
+  spec.log = &log_;
+  spec.crc32c = kernels_->crc32c;
+  spec.cores_usable = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  spec.ranks_on_host = ranks_on_host;
+  return spec;
+}
+
+void CommunicatorImpl::open(std::unique_ptr<Group> group) {
+  group_ = std::move(group);
+  executor_ = std::make_unique<Executor>(*group_, *kernels_);
+}
+
+Status CommunicatorImpl::connect(const EndpointExchange& exchange, const Options& options) {
+  const auto transport = find_transport(options_.text("transport"), false);
+  if (!transport) return fail(transport.error());
+  RankSite site;
+  site.port = options.port;
+  for (const std::string& text : options.addresses) {
+    site.addresses.push_back(rank_address(text, {}));
+  }
+  Expected<std::unique_ptr<TransportClaim>> claim =
+      (*transport)->claim({(*transport)->site(site), &options_, Deadline::after_ms(0), nullptr});
+  if (!claim) return fail(claim.error());
+  claim_ = std::move(*claim);
+  const Expected<GroupSpec> spec = meet(*claim_, exchange, options);
+  if (!spec) return fail(spec.error());
+  Expected<std::unique_ptr<Group>> group = claim_->open(*spec);
+  if (!group) return fail(group.error());
+  open(std::move(*group));
+  return {};
+}
+
+// Every rank learns all endpoints.
+Expected<GroupSpec> CommunicatorImpl::meet(TransportClaim& claim, const EndpointExchange& exchange,
+                                           const Options& options) const {
+  const std::string host = options.host.empty() ? system_host_name() : options.host;
+  const std::string mine = pack({host, random_token(), claim.endpoint()});
+  const ErrorOr<std::vector<std::string>> all = exchange(mine);
+  if (!all) return fail(all.error());
+  const auto own = static_cast<size_t>(rank_);
+  if (all->size() != static_cast<size_t>(size_) || (*all)[own] != mine) {
+    return fail(
+        ErrorCode::kConfig,
+        fmt::format("rank {}: the exchange gave {} endpoints for {} ranks, {}", rank_, all->size(),
+                    size_,
+                    all->size() > own && (*all)[own] == mine ? "this rank's in its place"
+                                                             : "and not this rank's in its place"),
+        "return the endpoints of all ranks, in rank order");
+  }
+  std::vector<RankEndpoint> endpoints;
+  int ranks_here = 0;
+  std::string known = to_hex(sha256(options.secret));
+  for (int rank = 0; rank < size_; ++rank) {
+    const std::string& bytes = (*all)[static_cast<size_t>(rank)];
+    Expected<Introduction> said = unpack(rank, bytes);
+    if (!said) return fail(said.error());
+    ranks_here += said->host == host ? 1 : 0;
+    known += to_hex(sha256(bytes));
+    endpoints.push_back({std::move(said->host), std::move(said->claimed)});
+  }
+  GroupSpec spec = this->spec(ranks_here);
+  spec.endpoints = std::move(endpoints);
+  spec.token = sha256(known);
+  return spec;
+}
+
+// What the call comes to on this rank, when its buffers fit together.
+Expected<OperationSpec> CommunicatorImpl::operation(const Call& call) const {
+  const bool counts_out =
+      call.op == Op::kReduceScatter || call.op == Op::kScatter || call.op == Op::kBroadcast;
+  OperationSpec spec;
+  spec.op = call.op;
+  spec.dtype = counts_out ? call.out.dtype : call.in.dtype;
+  spec.redop = call.redop;
+  spec.root = call.root;
+  spec.count = counts_out ? call.out.count : call.in.count;
+  if (call.op == Op::kAlltoall) spec.count /= static_cast<uint64_t>(size_);
+  spec.fast_math = options_.flag("fast_math");
+  spec.small_bytes = static_cast<uint64_t>(options_.integer("small_msg_threshold"));
+
+  ScheduleRequest request;
+  request.op = call.op;
+  request.rank = rank_;
+  request.size = size_;
+  request.root = call.root;
+  request.count = 1;
+  const BufferLayout one = layout_of(request);
+  request.count = spec.count;
+  const BufferLayout need = layout_of(request);
+  const auto wrong = [&](bool needed, size_t count, DType dtype, uint64_t elements) {
+    return needed && (count != elements || dtype != spec.dtype);
+  };
+  if (wrong(one.in_elems > 0, call.in.count, call.in.dtype, need.in_elems) ||
+      wrong(one.out_elems > 0, call.out.count, call.out.dtype, need.out_elems)) {
+    return fail(ErrorCode::kUsage,
+                fmt::format("{} on rank {} of {}: in has {} elements {}, out has {} elements {}",
+                            to_string(call.op), rank_, size_, call.in.count,
+                            to_string(call.in.dtype), call.out.count, to_string(call.out.dtype)),
+                fmt::format("with {} elements {} from each rank, in needs {} and out {}",
+                            spec.count, to_string(spec.dtype), need.in_elems, need.out_elems));
+  }
+  if (one.in_elems > 0 && one.out_elems > 0 && allows_in_place(call.op)) {
+    const auto offset = need.in_offset * static_cast<int64_t>(size_of(spec.dtype));
+    spec.in_place = reinterpret_cast<intptr_t>(call.in.data) ==
+                    reinterpret_cast<intptr_t>(call.out.data) + offset;
+  }
+  return spec;
+}
+
+Expected<CommunicatorImpl::PlanPtr> CommunicatorImpl::plan_for(const Key& key,
+                                                               const OperationSpec& spec) {
+  for (auto it = running_.begin(); it != running_.end();) {  // dropped ones, too
+    const auto next = std::next(it);
+    if (Executor::done(*it->second.plan)) retire(it);
+    it = next;
+  }
+  const auto found = idle_.find(key);
+  if (found == idle_.end()) return executor_->prepare(spec);
+  PlanPtr plan = std::move(found->second.back());
+  found->second.pop_back();
+  if (found->second.empty()) idle_.erase(found);
+  --idle_plans_;
+  return plan;
+}
+
+void CommunicatorImpl::retire(std::map<uint64_t, Running>::iterator done) {
+  if (idle_plans_ == kMostIdlePlans) {
+    idle_.clear();
+    idle_plans_ = 0;
+  }
+  idle_[done->second.key].push_back(std::move(done->second.plan));
+  ++idle_plans_;
+  running_.erase(done);
+}
+
+Expected<uint64_t> CommunicatorImpl::try_start(const Call& call) {
+  const Expected<OperationSpec> spec = operation(call);
+  if (!spec) return fail(spec.error());
+  return with_memory(to_string(call.op), [&]() -> Expected<uint64_t> {
+    const Key key(spec->op, spec->dtype, spec->redop, spec->root, spec->count, spec->in_place);
+    Expected<PlanPtr> plan = plan_for(key, *spec);
+    if (!plan) return fail(plan.error());
+    const auto running = running_.emplace(++last_ticket_, Running{key, std::move(*plan)}).first;
+    const Status started = executor_->start(*running->second.plan, call.in.data, call.out.data);
+    if (started) return last_ticket_;
+    running_.erase(running);
+    return fail(started.error());
+  });
+}
+
+Work CommunicatorImpl::start(const Call& call) {
+  const Expected<uint64_t> ticket = try_start(call);
+  return {weak_from_this(), ticket ? ErrorOr<uint64_t>(*ticket) : ticket.error()};
+}
+
+Status CommunicatorImpl::wait(uint64_t ticket, Deadline deadline) {
+  const auto found = running_.find(ticket);
+  if (found == running_.end()) return {};
+  const Status status = executor_->wait(*found->second.plan, deadline);
+  if (status) retire(found);
+  return status;
+}
+
+Expected<bool> CommunicatorImpl::test(uint64_t ticket) {
+  const auto found = running_.find(ticket);
+  if (found == running_.end()) return true;
+  if (!Executor::done(*found->second.plan)) {
+    if (const Status moved = executor_->progress(); !moved) return fail(moved.error());
+  }
+  const bool done = Executor::done(*found->second.plan);
+  if (done) retire(found);
+  return done;
+}
+
+}  // namespace plumbline
