@@ -163,7 +163,7 @@ std::optional<NcclSide> CollScreen::side_of(const Record& record, bool again) {
 }
 
 void CollScreen::keep(const Record& record) {
-  if (records_only()) *context_.out << to_line(record) << "\n" << std::flush;
+  if (records_only()) *context_.out << lines_.text_of(record) << std::flush;
   if (!file_) return;
   if (const Status kept = file_->append(record); !kept) usage_failure(context_, kept.error());
 }

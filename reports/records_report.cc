@@ -1,4 +1,4 @@
-// The report `records`: the records themselves, one JSON object a line. Turns results of other
+// The report `records`: the records themselves, as lines of a records.jsonl. Turns results of other
 // tools into a records.jsonl that can be kept beside our own.
 #include "reports/report.h"
 
@@ -8,7 +8,8 @@ namespace {
 Expected<std::vector<std::string>> write_records(const ReportInput& input,
                                                  const ReportTarget& target) {
   if (!target.out) return fail(ErrorCode::kUsage, "the records report needs an output stream");
-  for (const Record& record : input.records) *target.out << to_line(record) << "\n";
+  RecordLines lines;
+  for (const Record& record : input.records) *target.out << lines.text_of(record);
   return std::vector<std::string>{};
 }
 

@@ -3,8 +3,8 @@
 
 usage: many_records.py RECORDS [--cells N] [--seed N] [--slower PERCENT] [--host NAME] > records.jsonl
 
-The lines are what plumbline itself writes (2 to 3 KB each): launch after launch of the same cells in
-shuffled order, each launch with a run id and a load of its own, times that differ by some percent
+The lines are what plumbline itself writes (1.5 KB each): launch after launch of the same cells in
+shuffled order, each launch with a run id and an environment of its own, times that differ by some percent
 from launch to launch, 1000 samples in each histogram, and derived values that agree with them.
 The same arguments give the same bytes. --slower makes every fourth cell slower, for comparisons.
 """
@@ -67,7 +67,7 @@ def times(shape, ns):
     total = SAMPLES * low + shape.sum * width
     time_ns = (
         '{"cv":%.6f,"mad":%.1f,"max":%.1f,"min":%.1f,"n":1000,"p50":%.1f,"p50_ci95":[%.1f,%.1f],'
-        '"p90":%.1f,"p95":%.1f,"p99":%.1f,"p999":null,"stop_reason":"count"}' % (
+        '"p90":%.1f,"p95":%.1f,"p99":%.1f,"stop_reason":"count"}' % (
             shape.deviation * width / (total / SAMPLES), shape.mad * width, value(WIDTH - 1),
             value(0), p50, value(at[469]), value(at[532]), value(at[900]), value(at[950]),
             value(at[990])))
@@ -104,7 +104,8 @@ def cells(wanted):
 
 
 def environment(rng, host, launch):
-    return json.dumps({
+    """The line of one launch's environment, and the hash by which its records refer to it."""
+    text = json.dumps({
         "auth": "token", "command": ["plumbline", "run", "many.json"], "control": "pipes",
         "hosts": [{
             "arch": "x86_64", "boot_id": "", "cgroup_quota_cores": None, "clock_source": "tsc",
@@ -115,26 +116,28 @@ def environment(rng, host, launch):
             "memory_bytes": 16 << 30, "nics": [], "os": "Debian GNU/Linux 12", "rmem_max": 212992,
             "virtualisation": None, "wmem_max": 212992}],
         "options": {"chunk_bytes": {"origin": "default", "value": "262144"}},
-    }, separators=(",", ":"))
+    }, separators=(",", ":"), sort_keys=True)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return '{"environment":%s,"hash":"%s","schema":2}\n' % (text, digest), digest
 
 
 LINE = (
-    '{"algbw_Bps":%(algbw)s,"busbw_Bps":%(busbw)s,"bytes_per_s":null,"cause":"","cell":%(cell)s,'
-    '"cell_id":"%(cell_id)s","elapsed_ns":%(elapsed)d,"environment":%(environment)s,'
+    '{"algbw_Bps":%(algbw)s,"busbw_Bps":%(busbw)s,"cell":%(cell)s,'
+    '"cell_id":"%(cell_id)s","elapsed_ns":%(elapsed)d,"environment":"%(environment)s",'
     '"extra":{"involuntary_switches_count":%(switches)d.0},"first_op_ns":%(first)d,"hist":%(hist)s,'
-    '"ideal_wire_bytes":%(ideal)d,"iterations":1000,"noise":%(noise)s,"ops_per_s":null,'
-    '"outcome":"passed","per_rank":[%(ranks)s],"plan_hash":"0123456789abcdef","question":"",'
-    '"reason":"","resolved":{"address_pairs":["0-1 127.0.0.1:%(port)d>127.0.0.1:29601"],'
+    '"ideal_wire_bytes":%(ideal)d,"iterations":1000,"noise":%(noise)s,'
+    '"outcome":"passed","per_rank":[%(ranks)s],"plan_hash":"0123456789abcdef",'
+    '"resolved":{"address_pairs":["0-1 127.0.0.1:%(port)d>127.0.0.1:29601"],'
     '"algorithm":"%(algorithm)s","chunk_bytes":262144,"congestion_control":"reno","kernel":"AVX3",'
-    '"streams":1,"transport":"tcp"},"run_id":"%(run_id)s","samples_ns":[],"scenario":"many",'
-    '"schema":1,"seed":%(seed)d,"stop_reason":"count","suite_version":"0.1.0","time":"%(time)s",'
+    '"transport":"tcp"},"run_id":"%(run_id)s","scenario":"many",'
+    '"schema":2,"seed":%(seed)d,"stop_reason":"count","suite_version":"0.1.0","time":"%(time)s",'
     '"time_ns":%(time_ns)s,"verified":true,"warmup_converged":true,"warmup_iterations":20,'
     '"wire_bytes":%(ideal)d,"wrong":0}\n')
 RANK = (
-    '{"affinity":"%(rank)d","clock_error_ns":null,"clock_offset_ns":null,'
+    '{"affinity":"%(rank)d",'
     '"context_switches":%(switches)d,"cpu":%(rank)d,"cpu_ns":%(cpu_ns)d,"host":"%(host)s",'
     '"mean":%(p50).1f,"numa_node":0,"p50":%(p50).1f,"p99":%(p50).1f,"rank":%(rank)d,'
-    '"retransmits":0,"wire_bytes":%(wire)d}')
+    '"wire_bytes":%(wire)d}')
 
 
 def write(options, out):
@@ -143,11 +146,13 @@ def write(options, out):
     known = [(json.dumps(cell, separators=(",", ":"), sort_keys=True), cell, ns, factor, i)
              for i, (cell, ns, factor) in enumerate(cells(options.cells))]
     ids = [hashlib.sha256(text.encode()).hexdigest()[:16] for text, *_ in known]
-    noises = ('{"causes":[],"verdict":"clean"}', '{"causes":["load"],"verdict":"noisy"}')
+    noises = ('{"verdict":"clean"}', '{"causes":["load"],"verdict":"noisy"}')
     written = launch = 0
     while written < options.records:
         order = rng.sample(known, len(known))
-        run_id, where = "%016x" % rng.getrandbits(64), environment(rng, options.host, launch)
+        run_id = "%016x" % rng.getrandbits(64)
+        line, where = environment(rng, options.host, launch)
+        out.write(line)
         shift = rng.gauss(1, 0.02)
         for second, (text, cell, ns, factor, number) in enumerate(order[:options.records - written]):
             slower = 1 + options.slower / 100 if number % 4 == 3 else 1

@@ -40,7 +40,7 @@ for ranks in 2 8 64; do
   for ((i = 0; i < runs; ++i)); do
     begin=$(date +%s%N)
     measure "$file"
-    end=$(date -d "$(sed 's/.*"time":"\([^"]*\)".*/\1/' "$folder/out/records.jsonl")" +%s%N)
+    end=$(date -d "$(sed -n 's/.*"time":"\([^"]*\)".*/\1/p' "$folder/out/records.jsonl")" +%s%N)
     took+=($(((end - begin) / 1000000)))
   done
   printf '%s\n' "${took[@]}" | sort -n | awk -v ranks="$ranks" '

@@ -7,9 +7,10 @@
 
 #include <algorithm>
 
+#include "core/field_json.h"
+#include "core/host/host_fields.h"
 #include "core/host/host_internal.h"
 #include "core/host/host_parse.h"
-#include "core/json.h"
 #include "core/options/options.h"
 
 extern char** environ;
@@ -58,39 +59,86 @@ std::map<std::string, std::string> own_environment() {
   return allowed_environment({environ, count}, environment_allow_list());
 }
 
-// Absent facts are null in the record, and null reads back as absent.
-template <typename T>
-nlohmann::json or_null(const std::optional<T>& value) {
-  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
-}
+constexpr Field<NicAddress> kAddressFields[] = {
+    field<&NicAddress::ip>({"ip", "", "`10.10.0.1`, `fe80::1`"}),
+    field<&NicAddress::prefix>({"prefix", "bits", "length of its subnet's prefix"}),
+    field<&NicAddress::v6>({"v6", "", "IPv6"}),
+    field<&NicAddress::link_local>({"link_local", "", "good on its own link only"}),
+    field<&NicAddress::loopback>({"loopback", "", "good on its own host only"}),
+};
 
-template <typename T>
-void read_optional(const nlohmann::json& json, const char* key, std::optional<T>& value) {
-  const auto it = json.find(key);
-  if (it == json.end() || it->is_null()) {
-    value.reset();
-  } else {
-    get_field(json, key, value.emplace());
-  }
-}
+constexpr Field<Nic> kNicFields[] = {
+    field<&Nic::name>({"name", "", "`eth0`, `en4`"}),
+    field<&Nic::index>({"index", "", "the kernel's number of it"}),
+    field<&Nic::kind>(
+        {"kind", "", "`loopback`, `ethernet`, `wifi`, `bridge`, `tunnel`, `virtual` or `unknown`"})
+        .published(kPublishedWord),
+    field<&Nic::up>({"up", "", "administratively"}),
+    field<&Nic::carrier>({"carrier", "", "signal on the wire"}),
+    field<&Nic::mtu>({"mtu", "bytes", "largest packet"}).published(kPublishedCount),
+    field<&Nic::speed_bps>({"speed_bps", "bits/s", "null for virtual interfaces"})
+        .lacking_in_old()
+        .published(R"({"minimum":0,"maximum":1000000000000000})"),
+    field<&Nic::mac>({"mac", "", "its link-layer address, empty when it has none"}),
+    field<&Nic::master>({"master", "", "bridge or bond that it belongs to, or empty"}),
+    field<&Nic::addresses>({"addresses", "", "of all kinds", "one address"}),
+};
 
-void to_json(nlohmann::json& json, const NicAddress& address) {
-  json = {{"ip", address.ip},
-          {"prefix", address.prefix},
-          {"v6", address.v6},
-          {"link_local", address.link_local},
-          {"loopback", address.loopback}};
-}
-
-NicAddress address_from(const nlohmann::json& json) {
-  NicAddress address;
-  get_field(json, "ip", address.ip);
-  get_field(json, "prefix", address.prefix);
-  get_field(json, "v6", address.v6);
-  get_field(json, "link_local", address.link_local);
-  get_field(json, "loopback", address.loopback);
-  return address;
-}
+// An unknown fact is null.
+constexpr Field<HostFacts> kHostFields[] = {
+    field<&HostFacts::hostname>({"hostname", "", "as the system calls itself"}),
+    field<&HostFacts::os>({"os", "", "system and version"}).published(kPublishedLine),
+    field<&HostFacts::kernel>({"kernel", "", "kernel, its version and architecture"})
+        .published(kPublishedLine),
+    field<&HostFacts::arch>({"arch", "", "`x86_64`, `arm64` ..."}).published(kPublishedWord),
+    field<&HostFacts::cpu_model>({"cpu_model", "", "of the first CPU"}).published(kPublishedLine),
+    field<&HostFacts::cores_online>({"cores_online", "", "cores of the machine"})
+        .published(kPublishedSmall),
+    field<&HostFacts::cores_usable>(
+        {"cores_usable", "", "after affinity and the control group's quota, rounded up"})
+        .published(kPublishedSmall),
+    field<&HostFacts::cgroup_quota_cores>(
+        {"cgroup_quota_cores", "", "processor time that the control group may use, in cores"})
+        .lacking_in_old(),
+    field<&HostFacts::governor>({"governor", "", "of the CPU's frequency"})
+        .lacking_in_old()
+        .published(kPublishedWord),
+    field<&HostFacts::clock_source>({"clock_source", "", "of the kernel: `tsc` ..."})
+        .lacking_in_old()
+        .published(kPublishedWord),
+    field<&HostFacts::load1>({"load1", "", "1-minute load average when the ranks were started"})
+        .lacking_in_old(),
+    field<&HostFacts::memory_bytes>({"memory_bytes", "bytes", "memory of the machine"})
+        .published(kPublishedCount),
+    field<&HostFacts::memory_available_bytes>(
+        {"memory_available_bytes", "bytes", "of it, free for programs"}),
+    field<&HostFacts::virtualisation>({"virtualisation", "", "`kvm`, `docker` ..."})
+        .lacking_in_old()
+        .published(kPublishedLine),
+    field<&HostFacts::congestion_control>(
+        {"congestion_control", "", "the system's default for TCP"})
+        .lacking_in_old()
+        .published(kPublishedWord),
+    field<&HostFacts::rmem_max>(
+        {"rmem_max", "bytes", "largest receive buffer that a socket may ask for"})
+        .lacking_in_old()
+        .published(kPublishedCount),
+    field<&HostFacts::wmem_max>(
+        {"wmem_max", "bytes", "largest send buffer that a socket may ask for"})
+        .lacking_in_old()
+        .published(kPublishedCount),
+    field<&HostFacts::ephemeral_ports>({"ephemeral_ports", "",
+                                        "ports that the system gives away itself; 0, 0 = not known",
+                                        "first, last"}),
+    field<&HostFacts::boot_id>({"boot_id", "", "tells starts of the machine apart; may be empty"}),
+    field<&HostFacts::nics>({"nics", "", "network interfaces", "one interface"}),
+    field<&HostFacts::libraries>(
+        {"libraries", "", "name and version of what plumbline was built with", "version"}),
+    field<&HostFacts::environment>(
+        {"environment", "",
+         "environment variables that change what is measured, from a list that names no secret",
+         "value"}),
+};
 
 }  // namespace
 
@@ -120,87 +168,16 @@ HostFacts read_host_facts() {
   return facts;
 }
 
-void to_json(nlohmann::json& json, const Nic& nic) {
-  nlohmann::json addresses = nlohmann::json::array();
-  for (const NicAddress& address : nic.addresses) {
-    to_json(addresses.emplace_back(), address);
-  }
-  json = {{"name", nic.name},
-          {"index", nic.index},
-          {"kind", nic.kind},
-          {"up", nic.up},
-          {"carrier", nic.carrier},
-          {"mtu", nic.mtu},
-          {"speed_bps", or_null(nic.speed_bps)},
-          {"mac", nic.mac},
-          {"master", nic.master},
-          {"addresses", addresses}};
-}
+std::span<const Field<NicAddress>> FieldsOf<NicAddress>::all() { return kAddressFields; }
+std::span<const Field<Nic>> FieldsOf<Nic>::all() { return kNicFields; }
+std::span<const Field<HostFacts>> FieldsOf<HostFacts>::all() { return kHostFields; }
 
-void from_json(const nlohmann::json& json, Nic& nic) {
-  get_field(json, "name", nic.name);
-  get_field(json, "index", nic.index);
-  get_field(json, "kind", nic.kind);
-  get_field(json, "up", nic.up);
-  get_field(json, "carrier", nic.carrier);
-  get_field(json, "mtu", nic.mtu);
-  read_optional(json, "speed_bps", nic.speed_bps);
-  get_field(json, "mac", nic.mac);
-  get_field(json, "master", nic.master);
-  nic.addresses.clear();
-  for (const nlohmann::json& address : json.at("addresses")) {
-    nic.addresses.push_back(address_from(address));
-  }
-}
+void to_json(nlohmann::json& json, const Nic& nic) { FieldValue<Nic>::write(nic, json); }
+void from_json(const nlohmann::json& json, Nic& nic) { read_fields(json, nic); }
 
 void to_json(nlohmann::json& json, const HostFacts& facts) {
-  json = {{"hostname", facts.hostname},
-          {"os", facts.os},
-          {"kernel", facts.kernel},
-          {"arch", facts.arch},
-          {"cpu_model", facts.cpu_model},
-          {"cores_online", facts.cores_online},
-          {"cores_usable", facts.cores_usable},
-          {"cgroup_quota_cores", or_null(facts.cgroup_quota_cores)},
-          {"governor", or_null(facts.governor)},
-          {"clock_source", or_null(facts.clock_source)},
-          {"load1", or_null(facts.load1)},
-          {"memory_bytes", facts.memory_bytes},
-          {"memory_available_bytes", facts.memory_available_bytes},
-          {"virtualisation", or_null(facts.virtualisation)},
-          {"congestion_control", or_null(facts.congestion_control)},
-          {"rmem_max", or_null(facts.rmem_max)},
-          {"wmem_max", or_null(facts.wmem_max)},
-          {"ephemeral_ports", facts.ephemeral_ports},
-          {"boot_id", facts.boot_id},
-          {"nics", facts.nics},
-          {"libraries", facts.libraries},
-          {"environment", facts.environment}};
+  FieldValue<HostFacts>::write(facts, json);
 }
-
-void from_json(const nlohmann::json& json, HostFacts& facts) {
-  get_field(json, "hostname", facts.hostname);
-  get_field(json, "os", facts.os);
-  get_field(json, "kernel", facts.kernel);
-  get_field(json, "arch", facts.arch);
-  get_field(json, "cpu_model", facts.cpu_model);
-  get_field(json, "cores_online", facts.cores_online);
-  get_field(json, "cores_usable", facts.cores_usable);
-  read_optional(json, "cgroup_quota_cores", facts.cgroup_quota_cores);
-  read_optional(json, "governor", facts.governor);
-  read_optional(json, "clock_source", facts.clock_source);
-  read_optional(json, "load1", facts.load1);
-  get_field(json, "memory_bytes", facts.memory_bytes);
-  get_field(json, "memory_available_bytes", facts.memory_available_bytes);
-  read_optional(json, "virtualisation", facts.virtualisation);
-  read_optional(json, "congestion_control", facts.congestion_control);
-  read_optional(json, "rmem_max", facts.rmem_max);
-  read_optional(json, "wmem_max", facts.wmem_max);
-  get_field(json, "ephemeral_ports", facts.ephemeral_ports);
-  get_field(json, "boot_id", facts.boot_id);
-  get_field(json, "nics", facts.nics);
-  get_field(json, "libraries", facts.libraries);
-  get_field(json, "environment", facts.environment);
-}
+void from_json(const nlohmann::json& json, HostFacts& facts) { read_fields(json, facts); }
 
 }  // namespace plumbline

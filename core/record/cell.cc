@@ -2,61 +2,104 @@
 
 #include <string_view>
 
-#include "core/json.h"
+#include "core/field_json.h"
+#include "core/record/record_tables.h"
 #include "core/sha256.h"
 
 namespace plumbline {
 
-void to_json(nlohmann::json& json, const Cell& cell) {
-  json = {{"kind", cell.kind},
-          {"op", cell.op},
-          {"engine", cell.engine},
-          {"transport", cell.transport},
-          {"algorithm", cell.algorithm},
-          {"dtype", cell.dtype},
-          {"redop", cell.redop},
-          {"root", cell.root},
-          {"ranks", cell.ranks},
-          {"bytes", cell.bytes},
-          {"count", cell.count},
-          {"placement", cell.placement},
-          {"sync", cell.sync},
-          {"cache", cell.cache},
-          {"outstanding", cell.outstanding},
-          {"repeat", cell.repeat},
-          {"params", cell.params}};
-  // Only where it means something: other cells keep their ids.
-  if (!cell.measure.empty()) {
-    json["measure"] = cell.measure;
-    json["rate_bps"] = cell.rate_bps;
-  }
-  if (!cell.hosts.empty()) json["hosts"] = cell.hosts;
-  if (!cell.distribution.empty()) json["distribution"] = cell.distribution;
-}
+namespace {
 
-void from_json(const nlohmann::json& json, Cell& cell) {
-  get_field(json, "kind", cell.kind);
-  get_field(json, "op", cell.op);
-  get_field(json, "engine", cell.engine);
-  get_field(json, "transport", cell.transport);
-  get_field(json, "algorithm", cell.algorithm);
-  get_field(json, "dtype", cell.dtype);
-  get_field(json, "redop", cell.redop);
-  get_field(json, "root", cell.root);
-  get_field(json, "ranks", cell.ranks);
-  get_field(json, "bytes", cell.bytes);
-  get_field(json, "count", cell.count);
-  get_field(json, "placement", cell.placement);
-  get_field(json, "sync", cell.sync);
-  get_field(json, "cache", cell.cache);
-  get_field(json, "outstanding", cell.outstanding);
-  get_field(json, "repeat", cell.repeat);
-  get_field(json, "params", cell.params);
-  cell.measure = json.value("measure", std::string());
-  cell.rate_bps = json.value("rate_bps", uint64_t{0});
-  cell.hosts = json.value("hosts", std::string());
-  cell.distribution = json.value("distribution", std::string());
-}
+// Their order is that of the columns of the CSV report.
+constexpr Field<Cell> kCellFields[] = {
+    field<&Cell::kind>(
+        {"kind", "", "`latency`, `bandwidth`, `throughput`, `check`, `link` or `roof`"})
+        .in_csv("kind")
+        .published(R"({"enum":["latency","bandwidth","workload"]})")
+        .bare(),
+    field<&Cell::op>({"op", "",
+                      "operation; for a roof `raw_pingpong`, `raw_exchange`, `raw_stream`, "
+                      "`raw_duplex`, `memcpy`"})
+        .in_csv("op")
+        .published()
+        .bare(),
+    field<&Cell::engine>(
+        {"engine", "",
+         "whose implementation ran: `native`, or the tool that a result was imported from"})
+        .in_csv("engine")
+        .published(kPublishedWord),
+    field<&Cell::transport>({"transport", "", "transport asked for"})
+        .in_csv("transport")
+        .published(kPublishedWord)
+        .bare(),
+    field<&Cell::algorithm>({"algorithm", "", "algorithm asked for"})
+        .in_csv("algorithm")
+        .published(kPublishedWord)
+        .bare(),
+    field<&Cell::dtype>({"dtype", "", "element type"}).in_csv("dtype").published().bare(),
+    field<&Cell::redop>(
+        {"redop", "", "reduction operator, `none` where the operation does not reduce"})
+        .in_csv("redop")
+        .published(),
+    field<&Cell::root>({"root", "rank", "root, -1 where the operation has none"})
+        .in_csv("root")
+        .published(R"({"minimum":-1,"maximum":4095})"),
+    field<&Cell::ranks>({"ranks", "ranks", "world size"})
+        .in_csv("ranks")
+        .published(R"({"minimum":2,"maximum":4096})"),
+    field<&Cell::bytes>(
+        {"bytes", "bytes", "S of the bandwidth formulas, rounded down to whole elements per rank"})
+        .in_csv("size_bytes")
+        .published(R"({"minimum":0,"maximum":1099511627776})"),
+    field<&Cell::count>({"count", "elements", "elements of one rank's argument"})
+        .in_csv("count_elements")
+        .published(R"({"minimum":0,"maximum":1099511627776})"),
+    field<&Cell::placement>({"placement", "", "`in` or `out` of place"})
+        .in_csv("placement")
+        .published(R"({"enum":["in","out"]})"),
+    field<&Cell::sync>({"sync", "",
+                        "how ranks start together: `barrier` before each operation, `window` (at a "
+                        "common moment), or `none` (back to back)"})
+        .in_csv("sync")
+        .published(R"({"enum":["barrier","none","window"]})"),
+    field<&Cell::cache>(
+        {"cache", "", "`cold`: buffers take turns over at least 64 MiB; `hot`: always the same"})
+        .in_csv("cache")
+        .published(R"({"enum":["cold","hot"]})"),
+    field<&Cell::outstanding>({"outstanding", "operations", "operations in flight at once"})
+        .in_csv("outstanding_operations")
+        .published(R"({"const":1})"),
+    field<&Cell::repeat>({"repeat", "", "index of the repetition"})
+        .in_csv("repetition")
+        .published(kPublishedSmall),
+    field<&Cell::params>({"params", "", "options set for this cell only", "value"})
+        .in_csv("params"),
+    // From here on only where it means something: other cells keep their ids.
+    sparse_field<&Cell::measure>(
+        {"measure", "",
+         "cells of kind `link` only: `latency`, `stream`, `duplex`, `parallel`, `loaded_rtt`, "
+         "`incast`, `udp`, `all_pairs`"})
+        .bare(),
+    sparse_field<&Cell::rate_bps>(
+        {"rate_bps", "bits/s", "cells of kind `link` only: rate of the datagrams' payload"})
+        .set_where([](const Cell& cell) { return !cell.measure.empty(); }),
+    sparse_field<&Cell::hosts>(
+        {"hosts", "", "hosts that take part, joined by `+`; absent = all of the scenario"})
+        .in_csv("hosts"),
+    sparse_field<&Cell::distribution>(
+        {"distribution", "",
+         "how ranks are dealt to the hosts: `block` or `cyclic`; absent = block, or as a launcher "
+         "did"})
+        .in_csv("distribution"),
+};
+
+}  // namespace
+
+std::span<const Field<Cell>> FieldsOf<Cell>::all() { return kCellFields; }
+
+void to_json(nlohmann::json& json, const Cell& cell) { FieldValue<Cell>::write(cell, json); }
+
+void from_json(const nlohmann::json& json, Cell& cell) { read_fields(json, cell); }
 
 std::string canonical_json(const Cell& cell) {
   // nlohmann's default object is a std::map: keys come out sorted.
@@ -68,16 +111,11 @@ std::string cell_id(const Cell& cell) { return to_hex(sha256(canonical_json(cell
 size_t CellIds::Hash::operator()(const Cell& cell) const {
   size_t hash = 0;
   const auto add = [&hash](size_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15U; };
-  for (const std::string* word :
-       {&cell.kind, &cell.op, &cell.transport, &cell.algorithm, &cell.dtype, &cell.redop,
-        &cell.placement, &cell.sync, &cell.measure, &cell.hosts}) {
-    add(std::hash<std::string_view>()(*word));
+  for (const Field<Cell>& field : kCellFields) {
+    if (field.word != nullptr) add(std::hash<std::string_view>()(field.word(cell)));
+    if (field.number != nullptr) add(static_cast<size_t>(field.number(cell)));
   }
-  for (const uint64_t number : {static_cast<uint64_t>(cell.ranks), cell.bytes, cell.count,
-                                static_cast<uint64_t>(cell.outstanding),
-                                static_cast<uint64_t>(cell.repeat), uint64_t{cell.params.size()}}) {
-    add(number);
-  }
+  add(cell.params.size());
   return hash;
 }
 

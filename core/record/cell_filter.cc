@@ -7,46 +7,22 @@
 
 #include "core/hint.h"
 #include "core/number.h"
+#include "core/record/record_tables.h"
 #include "core/units.h"
 
 namespace plumbline {
 namespace {
 
-// The fields of a cell that a term can name: one of the two functions is there.
-struct FieldRow {
-  const char* name;
-  const std::string& (*word)(const Cell&);
-  int64_t (*number)(const Cell&);
-  bool bare;  // a bare word is compared with it
-};
-constexpr FieldRow kFields[] = {
-    {"kind", [](const Cell& c) -> const std::string& { return c.kind; }, nullptr, true},
-    {"op", [](const Cell& c) -> const std::string& { return c.op; }, nullptr, true},
-    {"algorithm", [](const Cell& c) -> const std::string& { return c.algorithm; }, nullptr, true},
-    {"dtype", [](const Cell& c) -> const std::string& { return c.dtype; }, nullptr, true},
-    {"transport", [](const Cell& c) -> const std::string& { return c.transport; }, nullptr, true},
-    {"measure", [](const Cell& c) -> const std::string& { return c.measure; }, nullptr, true},
-    {"engine", [](const Cell& c) -> const std::string& { return c.engine; }, nullptr, false},
-    {"redop", [](const Cell& c) -> const std::string& { return c.redop; }, nullptr, false},
-    {"placement", [](const Cell& c) -> const std::string& { return c.placement; }, nullptr, false},
-    {"sync", [](const Cell& c) -> const std::string& { return c.sync; }, nullptr, false},
-    {"cache", [](const Cell& c) -> const std::string& { return c.cache; }, nullptr, false},
-    {"hosts", [](const Cell& c) -> const std::string& { return c.hosts; }, nullptr, false},
-    {"distribution", [](const Cell& c) -> const std::string& { return c.distribution; }, nullptr,
-     false},
-    {"bytes", nullptr, [](const Cell& c) { return static_cast<int64_t>(c.bytes); }, false},
-    {"count", nullptr, [](const Cell& c) { return static_cast<int64_t>(c.count); }, false},
-    {"ranks", nullptr, [](const Cell& c) { return int64_t{c.ranks}; }, false},
-    {"root", nullptr, [](const Cell& c) { return int64_t{c.root}; }, false},
-    {"outstanding", nullptr, [](const Cell& c) { return int64_t{c.outstanding}; }, false},
-    {"repeat", nullptr, [](const Cell& c) { return int64_t{c.repeat}; }, false},
-    {"rate_bps", nullptr, [](const Cell& c) { return static_cast<int64_t>(c.rate_bps); }, false},
-};
 constexpr std::string_view kConfig = "config.";  // and the name of an option of the cell's own
 
-const FieldRow* find_field(const std::string& name) {
-  for (const FieldRow& row : kFields) {
-    if (name == row.name) return &row;
+using CellField = Field<Cell>;
+
+// One that a term can name: a text or a number.
+bool is_term(const CellField& field) { return field.word != nullptr || field.number != nullptr; }
+
+const CellField* find_field(const std::string& name) {
+  for (const CellField& field : FieldsOf<Cell>::all()) {
+    if (name == field.words.name && is_term(field)) return &field;
   }
   return nullptr;
 }
@@ -106,8 +82,8 @@ std::vector<std::string> words_in(const std::vector<Cell>& cells, const std::str
       if (found != cell.params.end()) words.insert(found->second);
       continue;
     }
-    for (const FieldRow& row : kFields) {
-      const bool wanted = field.empty() ? row.bare : field == row.name;
+    for (const CellField& row : FieldsOf<Cell>::all()) {
+      const bool wanted = field.empty() ? row.is_bare : field == row.words.name;
       if (!wanted || row.word == nullptr || row.word(cell).empty()) continue;
       words.insert(row.word(cell));
     }
@@ -127,12 +103,14 @@ Error bad_term(const std::string& text, const std::string& what, const std::stri
 
 std::vector<std::string> filter_field_names() {
   std::vector<std::string> names;
-  for (const FieldRow& row : kFields) names.emplace_back(row.name);
+  for (const CellField& field : FieldsOf<Cell>::all()) {
+    if (is_term(field)) names.emplace_back(field.words.name);
+  }
   return names;
 }
 
 bool filter_field_is_number(const std::string& name) {
-  const FieldRow* row = find_field(name);
+  const CellField* row = find_field(name);
   return row != nullptr && row->number != nullptr;
 }
 
@@ -223,7 +201,7 @@ bool FilterTerm::number_holds(int64_t have) const {
 }
 
 bool FilterTerm::holds(const Cell& cell) const {
-  if (const FieldRow* row = find_field(field_); row != nullptr && row->number != nullptr) {
+  if (const CellField* row = find_field(field_); row != nullptr && row->number != nullptr) {
     return number_holds(row->number(cell));
   }
   const auto named = [&](const std::string& word) {
@@ -234,8 +212,9 @@ bool FilterTerm::holds(const Cell& cell) const {
     const auto found = cell.params.find(field_.substr(kConfig.size()));
     equal = found != cell.params.end() && named(found->second);
   } else {
-    equal = std::any_of(std::begin(kFields), std::end(kFields), [&](const FieldRow& row) {
-      const bool asked = field_.empty() ? row.bare : field_ == row.name;
+    const std::span<const CellField> all = FieldsOf<Cell>::all();
+    equal = std::any_of(all.begin(), all.end(), [&](const CellField& row) {
+      const bool asked = field_.empty() ? row.is_bare : field_ == row.words.name;
       return asked && row.word != nullptr && named(row.word(cell));
     });
   }

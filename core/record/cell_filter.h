@@ -1,6 +1,6 @@
 // Terms that pick cells by their fields: those of --only and --skip ("op=allreduce,broadcast",
-// "bytes>=64Ki", "bytes=64Ki..1Mi", "ring") and those of a rule's `where`. One table says which
-// fields there are. Pure, thread-safe.
+// "bytes>=64Ki", "bytes=64Ki..1Mi", "ring") and those of a rule's `where`. A cell's table of fields
+// (core/record/cell.cc) says which there are. Pure, thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -6,10 +6,12 @@
 
 #include <cerrno>
 
-#include "core/json.h"
+#include "core/field_json.h"
 #include "core/json_trouble.h"
 #include "core/line_reader.h"
 #include "core/printable.h"
+#include "core/record/record_fields.h"
+#include "core/record/record_tables.h"
 
 namespace plumbline {
 namespace {
@@ -18,12 +20,55 @@ using nlohmann::json;
 
 constexpr int kEventSchema = 1;
 
+// The only field that is no member.
+constexpr Field<SoakEvent> event_schema_field() {
+  Field<SoakEvent> row =
+      field<&SoakEvent::round>({"schema", "", "version of this format: 1"}).derived();
+  row.write = [](const SoakEvent&, json& out) { out = kEventSchema; };
+  return row;
+}
+
+constexpr Field<SoakEvent> kEventFields[] = {
+    event_schema_field(),
+    field<&SoakEvent::run_id>({"run_id", "", "of the run, as in its records"}),
+    field<&SoakEvent::time>({"time", "", "when it was seen, RFC 3339 UTC"}),
+    field<&SoakEvent::at_ns>(
+        {"at_ns", "ns", "the same since the start of the soak, or of the run"}),
+    field<&SoakEvent::round>(
+        {"round", "", "the round that ran, or had run last; 0 = before the first, or no soak"}),
+    field<&SoakEvent::host>({"host", "", "where; empty = the coordinator"}),
+    field<&SoakEvent::kind>(
+        {"kind", "",
+         "`link`, `address`, `route`, `counter`, `temperature`, `cpu`, `host` (cannot be "
+         "observed), `round` (late, no idle time left), `cell` (ended in error), `ranks` (started "
+         "again)"}),
+    field<&SoakEvent::subject>(
+        {"subject", "", "what changed: interface, peer, counter, sensor, cell"}),
+    field<&SoakEvent::text>({"text", "", "the change in words, without the host"}),
+};
+
 }  // namespace
 
+std::span<const Field<SoakEvent>> FieldsOf<SoakEvent>::all() { return kEventFields; }
+
+std::span<const FieldRow> event_fields() {
+  static const FieldRows kRows = [] {
+    FieldRows rows;
+    add_rows<SoakEvent>("", rows);
+    return rows;
+  }();
+  return kRows.all();
+}
+
+std::string event_schema_json() {
+  return schema_json(event_fields(), "plumbline event, schema 1: one line of events.jsonl");
+}
+
+std::string event_reference_markdown() { return fields_markdown(event_fields()); }
+
 std::string to_line(const SoakEvent& event) {
-  const json object = {{"schema", kEventSchema}, {"run_id", event.run_id},   {"time", event.time},
-                       {"at_ns", event.at_ns},   {"round", event.round},     {"host", event.host},
-                       {"kind", event.kind},     {"subject", event.subject}, {"text", event.text}};
+  json object;
+  write_fields(event, object);
   return printable_json(object.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
@@ -36,14 +81,7 @@ Expected<SoakEvent> event_from_line(std::string_view line) {
                   "use the version of plumbline that wrote it");
     }
     SoakEvent event;
-    get_field(object, "run_id", event.run_id);
-    get_field(object, "time", event.time);
-    get_field(object, "at_ns", event.at_ns);
-    get_field(object, "round", event.round);
-    get_field(object, "host", event.host);
-    get_field(object, "kind", event.kind);
-    get_field(object, "subject", event.subject);
-    get_field(object, "text", event.text);
+    read_fields(object, event);
     return event;
   } catch (const json::exception& error) {
     return fail(ErrorCode::kConfig, "not an event: " + json_trouble(error));

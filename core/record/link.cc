@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
 
-#include "core/json.h"
-#include "core/json_fields.h"
+#include "core/field_json.h"
+#include "core/record/record_tables.h"
 
 namespace plumbline {
 namespace {
@@ -24,98 +25,94 @@ constexpr std::array kMeasures = {
                    "datagrams at a given rate: loss, jitter, reordering"},
     LinkMeasureRow{"all_pairs", LinkRounds::kAllPairs, "streams of all pairs at once"}};
 
-constexpr double kMostRanks = 1 << 20;
+constexpr int kMostRanks = 1 << 20;
 
-[[noreturn]] void refuse(const std::string& what) {
-  throw json::other_error::create(501, "link: " + what, nullptr);
+// Counts are whole numbers that a double can hold.
+void require_count(uint64_t count, const char* what) {
+  if (count > (uint64_t{1} << 53) - 1) refuse_field(std::string(what) + " is too large");
 }
 
-// A whole number from 0 to 2^53 - 1; plain get<uint64_t>() would wrap negative ones around.
-uint64_t count_of(const json& object, const char* key) {
-  const json& value = object.at(key);
-  if (!value.is_number_integer() || (!value.is_number_unsigned() && value.get<int64_t>() < 0)) {
-    refuse(std::string(key) + " is no count: " + value.dump());
+void require_amounts(std::initializer_list<std::optional<double>> values) {
+  for (const std::optional<double>& value : values) {
+    if (value && !(std::isfinite(*value) && *value >= 0))
+      refuse_field("a link's number is negative");
   }
-  const auto number = value.get<uint64_t>();
-  if (number > (uint64_t{1} << 53) - 1) refuse(std::string(key) + " is too large");
-  return number;
 }
 
-// A finite number that is not negative, or null.
-std::optional<double> amount_of(const json& object, const char* key) {
-  const json& value = object.at(key);
-  if (value.is_null()) return std::nullopt;
-  const auto number = value.get<double>();
-  if (!std::isfinite(number) || number < 0) refuse(std::string(key) + " is " + value.dump());
-  return number;
+void require_rtt(const std::optional<LinkRtt>& rtt) {
+  if (!rtt) return;
+  require_count(rtt->n, "n");
+  require_amounts({rtt->min, rtt->p50, rtt->p99, rtt->max});
 }
 
-std::optional<uint64_t> optional_count(const json& object, const char* key) {
-  if (object.at(key).is_null()) return std::nullopt;
-  return count_of(object, key);
+constexpr Field<LinkRtt> kRttFields[] = {
+    field<&LinkRtt::n>({"n", "samples", "round trips"}),
+    field<&LinkRtt::min>({"min", "ns", "fastest"}),
+    field<&LinkRtt::p50>({"p50", "ns", "median"}),
+    sparse_field<&LinkRtt::p99>({"p99", "ns", "null below 1000 samples"}),
+    field<&LinkRtt::max>({"max", "ns", "slowest"}),
+};
+
+constexpr Field<LinkStream> kStreamFields[] = {
+    field<&LinkStream::bytes>({"bytes", "bytes", "that arrived in the measured time"}),
+    sparse_field<&LinkStream::retransmits>(
+        {"retransmits", "segments",
+         "TCP retransmissions of the connection; null where the system does not tell"}),
+    sparse_field<&LinkStream::series>(
+        {"series", "bytes", "one number an interval", "that arrived in the interval"}),
+};
+
+// Sent, neither received nor dropped by the receiving socket.
+constexpr Field<LinkUdp> lost_field() {
+  Field<LinkUdp> row = field<&LinkUdp::sent>({"lost", "datagrams",
+                                              "sent, neither received nor dropped by the receiving "
+                                              "socket"});
+  row.write = [](const LinkUdp& udp, json& out) { out = udp.lost(); };
+  return row.derived();
 }
 
-// The elements of a list; iterating over anything else would take it for a list of its values.
-const json& list_of(const json& object, const char* key) {
-  const json& value = object.at(key);
-  if (!value.is_array()) refuse(std::string(key) + " is no list");
-  return value;
-}
+constexpr Field<LinkUdp> kUdpFields[] = {
+    field<&LinkUdp::sent>({"sent", "datagrams", "sent"}),
+    field<&LinkUdp::received>({"received", "datagrams", "that arrived, each once"}),
+    lost_field(),
+    field<&LinkUdp::duplicates>({"duplicates", "datagrams", "that arrived again"}),
+    field<&LinkUdp::reordered>(
+        {"reordered", "datagrams", "that arrived after a later one (RFC 4737)"}),
+    sparse_field<&LinkUdp::dropped>({"dropped", "datagrams",
+                                     "that the receiving socket's own buffer had no room for; null "
+                                     "where the system does not tell"}),
+    sparse_field<&LinkUdp::jitter_ns>({"jitter_ns", "ns", "interarrival jitter (RFC 3550, 6.4.1)"}),
+    field<&LinkUdp::sent_Bps>({"sent_Bps", "bytes/s", "payload as really sent"}),
+};
 
-json rtt_json(const std::optional<LinkRtt>& rtt) {
-  if (!rtt) return nullptr;
-  return {
-      {"n", rtt->n}, {"min", rtt->min}, {"p50", rtt->p50}, {"p99", rtt->p99}, {"max", rtt->max}};
-}
-
-std::optional<LinkRtt> rtt_from(const json& object) {
-  if (object.is_null()) return std::nullopt;
-  return LinkRtt{count_of(object, "n"), amount_of(object, "min"), amount_of(object, "p50"),
-                 amount_of(object, "p99"), amount_of(object, "max")};
-}
-
-json udp_json(const std::optional<LinkUdp>& udp) {
-  if (!udp) return nullptr;
-  return {{"sent", udp->sent},           {"received", udp->received},
-          {"lost", udp->lost()},         {"duplicates", udp->duplicates},
-          {"reordered", udp->reordered}, {"dropped", udp->dropped},
-          {"jitter_ns", udp->jitter_ns}, {"sent_Bps", udp->sent_Bps}};
-}
-
-std::optional<LinkUdp> udp_from(const json& object) {
-  if (object.is_null()) return std::nullopt;
-  LinkUdp udp;
-  udp.sent = count_of(object, "sent");
-  udp.received = count_of(object, "received");
-  udp.duplicates = count_of(object, "duplicates");
-  udp.reordered = count_of(object, "reordered");
-  udp.dropped = optional_count(object, "dropped");
-  udp.jitter_ns = amount_of(object, "jitter_ns");
-  udp.sent_Bps = amount_of(object, "sent_Bps").value_or(0);
-  if (udp.received > udp.sent) refuse("udp.received is above udp.sent");
-  if (udp.reordered > udp.received) refuse("udp.reordered is above udp.received");
-  return udp;
-}
-
-json stream_json(const LinkStream& stream) {
-  return {{"bytes", stream.bytes}, {"retransmits", stream.retransmits}, {"series", stream.series}};
-}
-
-LinkStream stream_from(const json& object) {
-  LinkStream stream;
-  stream.bytes = count_of(object, "bytes");
-  stream.retransmits = optional_count(object, "retransmits");
-  for (const json& value : list_of(object, "series")) {
-    stream.series.push_back(count_of(json{{"series", value}}, "series"));
-  }
-  return stream;
-}
-
-int rank_at(const json& object, const char* key) {
-  const uint64_t rank = count_of(object, key);
-  if (static_cast<double>(rank) >= kMostRanks) refuse(std::string(key) + " is no rank");
-  return static_cast<int>(rank);
-}
+constexpr Field<LinkResult> kLinkFields[] = {
+    field<&LinkResult::from>({"from", "rank", "who sent, or began the round trips"}),
+    field<&LinkResult::to>({"to", "rank", "who received"}),
+    field<&LinkResult::from_host>({"from_host", "", "host of `from`"}),
+    field<&LinkResult::to_host>({"to_host", "", "host of `to`"}),
+    sparse_field<&LinkResult::local>({"local", "", "address of `from` that was used"}),
+    sparse_field<&LinkResult::remote>({"remote", "", "address of `to` that was used"}),
+    sparse_field<&LinkResult::direct>({"direct", "", "both addresses lie in one subnet"}),
+    sparse_field<&LinkResult::skipped>(
+        {"skipped", "", "why this pair was not to be measured, or empty"}),
+    sparse_field<&LinkResult::error>({"error", "", "why it could not be measured, or empty"}),
+    sparse_field<&LinkResult::cause>({"cause", "", "cause id of the error, may be empty"}),
+    sparse_field<&LinkResult::rtt>(
+        {"rtt_ns", "", "round trips of small messages without other load"}),
+    sparse_field<&LinkResult::loaded_rtt>(
+        {"loaded_rtt_ns", "", "the same while a stream ran from -> to"}),
+    sparse_field<&LinkResult::rate_Bps>(
+        {"Bps", "bytes/s", "payload from -> to, counted by the receiver"}),
+    sparse_field<&LinkResult::elapsed_ns>(
+        {"elapsed_ns", "ns", "that Bps is taken over, from the first byte on"}),
+    sparse_field<&LinkResult::interval_ns>(
+        {"interval_ns", "ns", "length of an interval of the series"}),
+    sparse_field<&LinkResult::streams>({"streams", "", "one entry a connection", "one connection"}),
+    sparse_field<&LinkResult::udp>({"udp", "", "datagrams at `cell.rate_bps`"}),
+    sparse_field<&LinkResult::speed_bps>(
+        {"speed_bps", "bits/s",
+         "speed of the slower end's link: the host file's, or what the system says; else null"}),
+};
 
 }  // namespace
 
@@ -132,50 +129,34 @@ uint64_t LinkUdp::lost() const {
   return missing - std::min(missing, dropped.value_or(0));
 }
 
-void to_json(json& object, const LinkResult& link) {
-  json streams = json::array();
-  for (const LinkStream& stream : link.streams) streams.push_back(stream_json(stream));
-  object = {{"from", link.from},
-            {"to", link.to},
-            {"from_host", link.from_host},
-            {"to_host", link.to_host},
-            {"local", link.local},
-            {"remote", link.remote},
-            {"direct", link.direct},
-            {"skipped", link.skipped},
-            {"error", link.error},
-            {"cause", link.cause},
-            {"rtt_ns", rtt_json(link.rtt)},
-            {"loaded_rtt_ns", rtt_json(link.loaded_rtt)},
-            {"Bps", link.rate_Bps},
-            {"elapsed_ns", link.elapsed_ns},
-            {"interval_ns", link.interval_ns},
-            {"streams", std::move(streams)},
-            {"udp", udp_json(link.udp)},
-            {"speed_bps", link.speed_bps}};
+std::span<const Field<LinkRtt>> FieldsOf<LinkRtt>::all() { return kRttFields; }
+std::span<const Field<LinkStream>> FieldsOf<LinkStream>::all() { return kStreamFields; }
+std::span<const Field<LinkUdp>> FieldsOf<LinkUdp>::all() { return kUdpFields; }
+std::span<const Field<LinkResult>> FieldsOf<LinkResult>::all() { return kLinkFields; }
+
+void FieldsOf<LinkUdp>::check(const LinkUdp& udp) {
+  require_count(udp.sent, "udp.sent");
+  require_count(udp.duplicates, "udp.duplicates");
+  require_count(udp.dropped.value_or(0), "udp.dropped");
+  require_amounts({udp.jitter_ns, udp.sent_Bps});
+  if (udp.received > udp.sent) refuse_field("udp.received is above udp.sent");
+  if (udp.reordered > udp.received) refuse_field("udp.reordered is above udp.received");
 }
 
-void from_json(const json& object, LinkResult& link) {
-  link.from = rank_at(object, "from");
-  link.to = rank_at(object, "to");
-  if (link.from == link.to) refuse("from and to are the same rank");
-  get_field(object, "from_host", link.from_host);
-  get_field(object, "to_host", link.to_host);
-  get_field(object, "local", link.local);
-  get_field(object, "remote", link.remote);
-  get_field(object, "direct", link.direct);
-  get_field(object, "skipped", link.skipped);
-  get_field(object, "error", link.error);
-  get_field(object, "cause", link.cause);
-  link.rtt = rtt_from(object.at("rtt_ns"));
-  link.loaded_rtt = rtt_from(object.at("loaded_rtt_ns"));
-  link.rate_Bps = amount_of(object, "Bps");
-  link.elapsed_ns = static_cast<int64_t>(count_of(object, "elapsed_ns"));
-  link.interval_ns = static_cast<int64_t>(count_of(object, "interval_ns"));
-  link.streams.clear();
-  for (const json& stream : list_of(object, "streams")) link.streams.push_back(stream_from(stream));
-  link.udp = udp_from(object.at("udp"));
-  link.speed_bps = amount_of(object, "speed_bps");
+void FieldsOf<LinkResult>::check(const LinkResult& link) {
+  if (std::min(link.from, link.to) < 0 || std::max(link.from, link.to) >= kMostRanks) {
+    refuse_field("from or to is no rank");
+  }
+  if (link.from == link.to) refuse_field("from and to are the same rank");
+  if (link.elapsed_ns < 0 || link.interval_ns < 0) refuse_field("a link's time is negative");
+  require_rtt(link.rtt);
+  require_rtt(link.loaded_rtt);
+  require_amounts({link.rate_Bps, link.speed_bps});
+  for (const LinkStream& stream : link.streams) {
+    require_count(stream.bytes, "bytes");
+    require_count(stream.retransmits.value_or(0), "retransmits");
+    for (const uint64_t bytes : stream.series) require_count(bytes, "series");
+  }
 }
 
 }  // namespace plumbline

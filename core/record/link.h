@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -75,9 +74,5 @@ struct LinkResult {
 
   bool measured() const { return skipped.empty() && error.empty(); }
 };
-
-void to_json(nlohmann::json& json, const LinkResult& link);
-// Throws nlohmann::json::exception on wrong types and on values that cannot be.
-void from_json(const nlohmann::json& json, LinkResult& link);
 
 }  // namespace plumbline

@@ -1,8 +1,9 @@
 // The record: one cell's outcome with everything needed to understand it years later, one JSON
-// object a line. SI units (bytes, nanoseconds, bytes per second), null instead of NaN.
-// docs/record_format.md and docs/record.schema.json describe every field. Derived fields (time_ns,
-// algbw, busbw) are a cache: reports recompute them from samples or histogram with recompute().
-// Plain values; RecordFile appends with fsync.
+// object a line; where and how it was measured is a line of its own, to which many records refer.
+// SI units (bytes, nanoseconds, bytes per second), null instead of NaN. docs/record_format.md and
+// docs/record.schema.json describe every field, from the tables of core/record/record_tables.h.
+// Derived fields (time_ns, algbw, busbw) are a cache: reports recompute them from samples or
+// histogram with recompute(). Plain values; RecordFile appends with fsync.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -24,7 +26,7 @@
 
 namespace plumbline {
 
-inline constexpr int kRecordSchema = 1;
+inline constexpr int kRecordSchema = 2;  // that is written; earlier ones are read for good
 
 enum class Outcome { kPassed, kFailed, kSkipped, kError };
 const char* to_string(Outcome outcome);
@@ -141,7 +143,7 @@ struct LaunchMark {
 };
 
 struct Record {
-  int schema = kRecordSchema;
+  int schema = kRecordSchema;               // of the line that it was read from
   std::string suite_version, run_id, time;  // time: RFC 3339 UTC, end of the cell
   std::string scenario;                     // name of the scenario, "coll" for that command
   std::string question;                     // the scenario's one-sentence question
@@ -171,12 +173,34 @@ TimeSummary time_of(const Measurement& measurement);
 Rates rates_of(const Cell& cell, const Measurement& measurement, const TimeSummary& time);
 // Fills in all of them.
 void recompute(Record& record);
-// One line without the newline.
+// One line without the newline, for a record that goes alone: with its environment in it.
 std::string to_line(const Record& record);
-// Parses one line; the error says what is wrong with it. With a `warnings` pointer, derived values
-// that differ from recomputation by more than 0.1 % are replaced and reported there.
+// Parses one such line, or one of version 1; the error says what is wrong with it. With a
+// `warnings` pointer, derived values that differ from recomputation by more than 0.1 % are replaced
+// and reported there.
 Expected<Record> record_from_line(std::string_view line,
                                   std::vector<std::string>* warnings = nullptr);
+
+// The hash by which records refer to an environment: of its content, 16 hex digits.
+std::string environment_hash(const Environment& environment);
+
+// Records as lines of a file or stream, each with its newline.
+class RecordLines {
+ public:
+  // `environment`: the hash of the one that stands there last already.
+  explicit RecordLines(std::string environment = {}) : last_(std::move(environment)) {}
+
+  struct Lines {
+    std::string environment;  // to be written before the record; empty where it is there
+    std::string record;
+  };
+  Lines of(const Record& record);
+  // Both as one text.
+  std::string text_of(const Record& record);
+
+ private:
+  std::string last_;
+};
 
 void to_json(nlohmann::json& json, const Measurement& measurement);
 void from_json(const nlohmann::json& json, Measurement& measurement);
@@ -203,9 +227,10 @@ inline constexpr size_t kMostWarnings = 10;
 Expected<std::vector<Record>> read_records(const std::string& path,
                                            std::vector<std::string>* warnings = nullptr);
 
-// Appends records; each append is one write(2) followed by fsync(2), so a kill loses at most the
-// record being written. Opening an existing file cuts a torn last line off first. One writer per
-// file.
+// Appends records, each with the line of its environment before it where another stands there; each
+// line is one write(2) followed by fsync(2), so a kill loses at most the record being written and
+// leaves none without its environment. Opening an existing file cuts a torn last line off first.
+// One writer per file.
 class RecordFile {
  public:
   static Expected<RecordFile> open(const std::string& path);
@@ -213,8 +238,11 @@ class RecordFile {
   const std::string& path() const { return path_; }
 
  private:
+  Status append_line(const std::string& line);
+
   Fd fd_;
   std::string path_;
+  RecordLines lines_;
 };
 
 }  // namespace plumbline

@@ -2,7 +2,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/json.h"
+#include "core/line_reader.h"
 #include "core/record/record.h"
+#include "core/record/record_json.h"
 
 namespace plumbline {
 namespace {
@@ -22,6 +25,22 @@ Expected<off_t> whole_lines(int fd, const std::string& path) {
   return end;
 }
 
+// The hash of the last environment that the file tells; empty where there is none.
+Expected<std::string> last_environment(const std::string& path) {
+  Expected<LineReader> reader = LineReader::open(path, kLongestRecord);
+  if (!reader) return fail(reader.error());
+  std::string hash;
+  for (TextLine line;;) {
+    const Expected<bool> more = reader->next(line);
+    if (!more) return fail(more.error());
+    if (!*more) return hash;
+    if (!line.text.starts_with(kEnvironmentStart)) continue;
+    const auto read = nlohmann::json::parse(line.text, nullptr, false);
+    const auto found = read.is_object() ? read.find("hash") : read.end();
+    hash = found != read.end() && found->is_string() ? found->get<std::string>() : "";
+  }
+}
+
 }  // namespace
 
 Expected<RecordFile> RecordFile::open(const std::string& path) {
@@ -37,11 +56,21 @@ Expected<RecordFile> RecordFile::open(const std::string& path) {
   if (ftruncate(file.fd_.get(), *end) != 0) {
     return fail_errno(ErrorCode::kSystem, "cut the torn last line off " + path, errno);
   }
+  if (*end == 0) return file;
+  Expected<std::string> environment = last_environment(path);
+  if (!environment) return fail(environment.error());
+  file.lines_ = RecordLines(std::move(*environment));
   return file;
 }
 
 Status RecordFile::append(const Record& record) {
-  const std::string line = to_line(record) + '\n';
+  const RecordLines::Lines lines = lines_.of(record);
+  // On the disk before a record refers to it.
+  const Status told = lines.environment.empty() ? Status() : append_line(lines.environment);
+  return told ? append_line(lines.record) : told;
+}
+
+Status RecordFile::append_line(const std::string& line) {
   size_t written = 0;
   while (written < line.size()) {
     const ssize_t n = ::write(fd_.get(), line.data() + written, line.size() - written);

@@ -1,16 +1,13 @@
-// Lines of records.jsonl to records, made for files of a million of them: what the lines of a run
-// repeat (the environment, a cell that was measured before) is not parsed again but recognised by
-// its text, and lists of numbers are read without a tree of JSON in between. Everything else about
-// a record is checked as strictly as if it stood alone. One thread.
+// Lines of a file of records to records: each line is one, or says where and how those below it
+// were measured. What was read of such lines is kept by its hash, in bounded memory. One thread.
 #pragma once
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "core/record/json_slices.h"
 #include "core/record/record.h"
 
 namespace plumbline {
@@ -18,31 +15,35 @@ namespace plumbline {
 class RecordParser {
  public:
   // `newer`: records of a later schema are read as far as this version understands them; otherwise
-  // they are an error.
-  explicit RecordParser(bool newer = false) : newer_(newer) {}
+  // they are an error. `strict`: so is an environment that was altered; otherwise a warning.
+  explicit RecordParser(bool newer = false, bool strict = false) : newer_(newer), strict_(strict) {}
 
-  // The record is good until the next call. The error says what is wrong with the line, in one
-  // short line of printable text. `warnings` as in record_from_line().
+  // The record, good until the next call; nullptr for the line of an environment. The error says
+  // what is wrong with the line, in one short line of printable text. `warnings` as in
+  // record_from_line().
   Expected<const Record*> parse(std::string_view line, std::vector<std::string>* warnings);
+  // Was the last error that nothing above tells where the record was measured?
+  bool lacks_environment() const { return lacks_environment_; }
   // The last record; the parser then knows no environment any more.
   Record release() {
-    environment_text_.clear();
+    current_.clear();
     return std::move(record_);
   }
 
  private:
   Expected<const Record*> parse_json(std::string_view line, std::vector<std::string>* warnings);
-  void read(std::string_view line, std::vector<std::string>* warnings);
-  void read_cell(std::string_view text);
-  void read_environment(std::string_view text);
+  void read_record(const nlohmann::json& object, std::vector<std::string>* warnings);
+  void read_environment(const nlohmann::json& value);
+  void take_environment(const nlohmann::json& object, std::string_view line,
+                        std::vector<std::string>* warnings);
 
-  bool newer_;
+  bool newer_, strict_;
+  bool lacks_environment_ = false;
   Record record_;
-  std::string environment_text_;                    // what record_.environment was read from
-  std::map<std::string, Cell, std::less<>> cells_;  // by their text
-  std::vector<JsonMember> members_;
-  std::string rest_;
-  Histogram::Buckets buckets_;
+  std::string current_;  // hash of record_.environment, empty when it has none
+  // By their hashes; the text, not what was read of it, as there may be thousands.
+  std::map<std::string, std::string> known_;
+  size_t known_bytes_ = 0;
 };
 
 }  // namespace plumbline

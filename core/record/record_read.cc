@@ -47,7 +47,7 @@ class FileRead {
         warnings_(name_, warnings),
         take_(take),
         strict_(damage == Damage::kRefuse),
-        parser_(!strict_) {}
+        parser_(!strict_, strict_) {}
 
   Status run() {
     Expected<LineReader> reader = LineReader::open(path_, kLongestRecord, start_);
@@ -85,12 +85,15 @@ class FileRead {
     if (!line.ended && strict_) return torn(line.number);
     notes_.clear();
     const Expected<const Record*> record = parser_.parse(text, &notes_);
+    if (!record && parser_.lacks_environment())
+      return lacks_environment(line.number, record.error());
     if (!record) {
       if (!line.ended) return torn(line.number);
       return damaged(line.number, record.error().what, record.error().hint);
     }
-    ++records_;
     for (const std::string& note : notes_) warnings_.add(line.number, note);
+    if (*record == nullptr) return {};  // the environment of those below
+    ++records_;
     if ((*record)->schema > kRecordSchema && !std::exchange(newer_seen_, true)) {
       warnings_.add(line.number,
                     fmt::format("records of schema {} were written by a newer version; what this "
@@ -116,6 +119,14 @@ class FileRead {
   Status torn(size_t number) {
     warnings_.add(number, "last line is torn (the writer was killed); ignored");
     return {};
+  }
+
+  // Numbers without what was measured would be taken for others.
+  Status lacks_environment(size_t number, const Error& error) const {
+    return fail(ErrorCode::kConfig,
+                fmt::format("{}:{}: {}{}", name_, number, error.what, first_problem_),
+                "give the file whole: the lines that begin with {\"environment\": belong to the "
+                "records below them");
   }
 
   Status damaged(size_t number, const std::string& what, const std::string& hint = {}) {

@@ -1,9 +1,9 @@
 // Captures: started, ended and analysed, their files read in pieces.
 #include <algorithm>
 
+#include "core/base64.h"
 #include "core/clock.h"
 #include "probes/actions/requests.h"
-#include "probes/actions/text.h"
 #include "probes/traces/analyse.h"
 
 namespace plumbline {

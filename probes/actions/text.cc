@@ -63,23 +63,6 @@ std::string valid_utf8(std::string_view bytes, size_t max_bytes) {
   return out;
 }
 
-std::string to_base64(std::string_view bytes) {
-  static constexpr char kDigits[] =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t group = 0;
-    for (size_t j = 0; j < 3; ++j) {
-      group = group << 8 | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0u);
-    }
-    for (size_t j = 0; j < 4; ++j) {
-      out += i + j > bytes.size() ? '=' : kDigits[group >> (18 - 6 * j) & 63u];
-    }
-  }
-  return out;
-}
-
 std::string mac_text(std::string_view bytes) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string text;

@@ -11,8 +11,6 @@ namespace plumbline {
 std::string escaped(std::string_view bytes, size_t max_bytes);
 // The same text, cut at `max_bytes`, with every byte that is no UTF-8 replaced by '?'.
 std::string valid_utf8(std::string_view bytes, size_t max_bytes);
-// RFC 4648 section 4.
-std::string to_base64(std::string_view bytes);
 // "02:00:0a:0a:00:01": a link-layer address of any length.
 std::string mac_text(std::string_view bytes);
 // A fresh random word of 16 hex digits.

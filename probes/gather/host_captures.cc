@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/base64.h"
 #include "core/file_word.h"
 #include "probes/gather/gather.h"
 
@@ -16,24 +17,6 @@ constexpr int64_t kMaxBytes = 16 << 20;  // of one host's capture
 constexpr int64_t kMaxMs = 120'000;
 constexpr int kCaptureSettleMs = 60;  // for the last packets to reach the captures
 constexpr int64_t kPieceBytes = 512 << 10;
-
-std::string from_base64(const std::string& text) {
-  static const std::string kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  unsigned value = 0;
-  int bits = 0;
-  for (const char c : text) {
-    const size_t digit = kDigits.find(c);
-    if (digit == std::string::npos) break;
-    value = (value << 6) | static_cast<unsigned>(digit);
-    bits += 6;
-    if (bits < 8) continue;
-    bits -= 8;
-    out += static_cast<char>((value >> bits) & 0xff);
-  }
-  return out;
-}
 
 }  // namespace
 
@@ -90,7 +73,7 @@ std::string HostCaptures::fetch_one(size_t host, const std::string& folder) {
     const AskCaptureRead asked{id_, static_cast<int64_t>(bytes.size()), kPieceBytes};
     end = true;
     batch.ask(host, asked, kShortMs, [&](const CapturePiece& reply) {
-      const std::string piece = from_base64(reply.base64);
+      const std::string piece = from_base64(reply.base64).value_or("");
       bytes += piece;
       end = reply.end || piece.empty();
     });

@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string_view>
 
+#include "core/field_text.h"
 #include "core/number.h"
 #include "core/record/verified.h"
 #include "reports/report.h"
@@ -19,12 +21,27 @@ namespace plumbline {
 namespace {
 
 struct CsvColumn {
-  const char* name;
-  std::string (*cell)(const Item& item);
+  std::string name;
+  std::function<std::string(const Item&)> cell;
 };
 
+const Record& record_of(const Item& item) { return *item.record; }
 const Cell& cell_of(const Item& item) { return item.record->cell; }
 const Measurement& measured(const Item& item) { return item.record->measurement; }
+const Resolved& resolved_of(const Item& item) { return measured(item).resolved; }
+const Noise& noise_of(const Item& item) { return item.record->noise; }
+const TimeSummary& time_of_item(const Item& item) { return item.time; }
+
+// The column that a table of fields tells.
+template <typename Owner>
+CsvColumn told(const Field<Owner>& field, const Owner& (*owner)(const Item&)) {
+  return {field.column, [&field, owner](const Item& i) { return field_text(field, owner(i)); }};
+}
+
+template <typename Owner>
+CsvColumn told(const char* column, const Owner& (*owner)(const Item&)) {
+  return told(*find_column<Owner>(column), owner);
+}
 
 template <typename Integer>
 std::string number(Integer value) {
@@ -41,25 +58,22 @@ std::string extra(const Item& item, const char* key) {
   return it == all.end() ? std::string() : number(std::optional<double>(it->second));
 }
 
-std::string params_text(const std::map<std::string, std::string>& params) {
+// What a link cell measures is a parameter like any other.
+std::string all_params(const Item& item) {
+  const Cell& cell = cell_of(item);
+  std::map<std::string, std::string> params = cell.params;
+  if (!cell.measure.empty()) params["measure"] = cell.measure;
+  if (cell.rate_bps > 0) params["rate_bps"] = number(cell.rate_bps);
   std::vector<std::string> parts;
   parts.reserve(params.size());
   for (const auto& [name, value] : params) parts.push_back(name + "=" + value);
   return join(parts, ";");
 }
 
-// What a link cell measures is a parameter like any other.
-std::string all_params(const Cell& cell) {
-  std::map<std::string, std::string> params = cell.params;
-  if (!cell.measure.empty()) params["measure"] = cell.measure;
-  if (cell.rate_bps > 0) params["rate_bps"] = number(cell.rate_bps);
-  return params_text(params);
-}
-
-template <typename Field>
-std::string over_ranks(const Item& item, Field PerRank::*field) {
+template <typename Number>
+std::string over_ranks(const Item& item, Number PerRank::*field) {
   if (measured(item).per_rank.empty()) return {};
-  Field sum = 0;
+  Number sum = 0;
   for (const PerRank& rank : measured(item).per_rank) sum += rank.*field;
   return number(sum);
 }
@@ -69,94 +83,82 @@ std::string ci_bound(const Item& item, bool high) {
   return number(std::optional(high ? item.time.p50_ci95->second : item.time.p50_ci95->first));
 }
 
-const std::vector<CsvColumn>& columns() {
-  static const std::vector<CsvColumn> kColumns = {
-      // independent variables
-      {"run_id", [](const Item& i) { return i.record->run_id; }},
-      {"cell_id",
-       [](const Item& i) {
-         thread_local CellIds ids;
-         return ids.of(cell_of(i));
-       }},
-      {"scenario", [](const Item& i) { return i.record->scenario; }},
-      {"kind", [](const Item& i) { return cell_of(i).kind; }},
-      {"op", [](const Item& i) { return cell_of(i).op; }},
-      {"engine", [](const Item& i) { return cell_of(i).engine; }},
-      {"transport", [](const Item& i) { return cell_of(i).transport; }},
-      {"algorithm", [](const Item& i) { return cell_of(i).algorithm; }},
-      {"dtype", [](const Item& i) { return cell_of(i).dtype; }},
-      {"redop", [](const Item& i) { return cell_of(i).redop; }},
-      {"root", [](const Item& i) { return number(cell_of(i).root); }},
-      {"ranks", [](const Item& i) { return number(cell_of(i).ranks); }},
-      {"size_bytes", [](const Item& i) { return number(cell_of(i).bytes); }},
-      {"count_elements", [](const Item& i) { return number(cell_of(i).count); }},
-      {"placement", [](const Item& i) { return cell_of(i).placement; }},
-      {"sync", [](const Item& i) { return cell_of(i).sync; }},
-      {"cache", [](const Item& i) { return cell_of(i).cache; }},
-      {"outstanding_operations", [](const Item& i) { return number(cell_of(i).outstanding); }},
-      {"repetition", [](const Item& i) { return number(cell_of(i).repeat); }},
-      {"params", [](const Item& i) { return all_params(cell_of(i)); }},
-      {"hosts", [](const Item& i) { return cell_of(i).hosts; }},
-      {"distribution", [](const Item& i) { return cell_of(i).distribution; }},
-      {"seed", [](const Item& i) { return number(i.record->seed); }},
+std::string of_verified(const Item& item, uint64_t VerifiedCount::*count) {
+  const auto all = verified_count(measured(item));
+  return all ? number((*all).*count) : "";
+}
+
+std::vector<CsvColumn> make_columns() {
+  // independent variables
+  std::vector<CsvColumn> columns = {told("run_id", record_of),
+                                    {"cell_id",
+                                     [](const Item& i) {
+                                       thread_local CellIds ids;
+                                       return ids.of(cell_of(i));
+                                     }},
+                                    told("scenario", record_of)};
+  for (const Field<Cell>& axis : FieldsOf<Cell>::all()) {
+    if (axis.column != nullptr) columns.push_back(told(axis, cell_of));
+    if (columns.back().name == "params") columns.back().cell = all_params;
+  }
+  const std::vector<CsvColumn> rest = {
+      told("seed", record_of),
       // dependent ones
-      {"finished", [](const Item& i) { return i.record->time; }},
-      {"outcome", [](const Item& i) { return std::string(to_string(measured(i).outcome)); }},
-      {"reason", [](const Item& i) { return measured(i).reason; }},
-      {"cause", [](const Item& i) { return measured(i).cause; }},
+      told("finished", record_of),
+      told("outcome", measured),
+      told("reason", measured),
+      told("cause", measured),
       {"verdict", [](const Item& i) { return verdict_word(i); }},
-      {"noise_causes", [](const Item& i) { return join(i.record->noise.causes, ";"); }},
-      {"verified", [](const Item& i) { return std::string(measured(i).verified ? "yes" : "no"); }},
+      told("noise_causes", noise_of),
+      told("verified", measured),
       {"verified_operations",
-       [](const Item& i) {
-         const auto count = verified_count(measured(i));
-         return count ? number(count->verified) : "";
-       }},
-      {"operations",
-       [](const Item& i) {
-         const auto count = verified_count(measured(i));
-         return count ? number(count->operations) : "";
-       }},
-      {"wrong_elements",
-       [](const Item& i) { return measured(i).wrong ? number(*measured(i).wrong) : ""; }},
-      {"transport_used", [](const Item& i) { return measured(i).resolved.transport; }},
-      {"algorithm_used", [](const Item& i) { return measured(i).resolved.algorithm; }},
-      {"congestion_control", [](const Item& i) { return measured(i).resolved.congestion_control; }},
-      {"kernel", [](const Item& i) { return measured(i).resolved.kernel; }},
-      {"samples", [](const Item& i) { return number(i.time.n); }},
+       [](const Item& i) { return of_verified(i, &VerifiedCount::verified); }},
+      {"operations", [](const Item& i) { return of_verified(i, &VerifiedCount::operations); }},
+      told("wrong_elements", measured),
+      told("transport_used", resolved_of),
+      told("algorithm_used", resolved_of),
+      told("congestion_control", resolved_of),
+      told("kernel", resolved_of),
+      told("samples", time_of_item),
       {"reported_statistic",
        [](const Item& i) { return i.imported() ? measured(i).reported->statistic : ""; }},
       {"reported_time_ns",
        [](const Item& i) { return i.imported() ? number(measured(i).reported->time_ns) : ""; }},
-      {"iterations", [](const Item& i) { return number(measured(i).iterations); }},
-      {"warmup_iterations", [](const Item& i) { return number(measured(i).warmup_iterations); }},
-      {"time_min_ns", [](const Item& i) { return number(i.time.min); }},
-      {"time_p50_ns", [](const Item& i) { return number(i.time.p50); }},
+      told("iterations", measured),
+      told("warmup_iterations", measured),
+      told("time_min_ns", time_of_item),
+      told("time_p50_ns", time_of_item),
       {"time_p50_ci95_low_ns", [](const Item& i) { return ci_bound(i, false); }},
       {"time_p50_ci95_high_ns", [](const Item& i) { return ci_bound(i, true); }},
-      {"time_p90_ns", [](const Item& i) { return number(i.time.p90); }},
-      {"time_p95_ns", [](const Item& i) { return number(i.time.p95); }},
-      {"time_p99_ns", [](const Item& i) { return number(i.time.p99); }},
-      {"time_p999_ns", [](const Item& i) { return number(i.time.p999); }},
-      {"time_max_ns", [](const Item& i) { return number(i.time.max); }},
-      {"time_mad_ns", [](const Item& i) { return number(i.time.mad); }},
-      {"time_cv_ratio", [](const Item& i) { return number(i.time.cv); }},
-      {"stop_reason", [](const Item& i) { return measured(i).stop_reason; }},
-      {"first_operation_ns", [](const Item& i) { return number(measured(i).first_op_ns); }},
-      {"elapsed_ns", [](const Item& i) { return number(measured(i).elapsed_ns); }},
-      {"rate_operations_per_s", [](const Item& i) { return number(measured(i).ops_per_s); }},
-      {"data_bytes_per_s", [](const Item& i) { return number(measured(i).bytes_per_s); }},
+      told("time_p90_ns", time_of_item),
+      told("time_p95_ns", time_of_item),
+      told("time_p99_ns", time_of_item),
+      told("time_p999_ns", time_of_item),
+      told("time_max_ns", time_of_item),
+      told("time_mad_ns", time_of_item),
+      told("time_cv_ratio", time_of_item),
+      told("stop_reason", measured),
+      told("first_operation_ns", measured),
+      told("elapsed_ns", measured),
+      told("rate_operations_per_s", measured),
+      told("data_bytes_per_s", measured),
       {"algbw_bytes_per_s", [](const Item& i) { return number(i.algbw_Bps); }},
       {"busbw_bytes_per_s", [](const Item& i) { return number(i.busbw_Bps); }},
       {"of_latency_roof_ratio", [](const Item& i) { return number(i.of_latency); }},
       {"of_bandwidth_roof_ratio", [](const Item& i) { return number(i.of_bandwidth); }},
-      {"wire_bytes", [](const Item& i) { return number(measured(i).wire_bytes); }},
+      told("wire_bytes", measured),
       {"cpu_all_ranks_ns", [](const Item& i) { return over_ranks(i, &PerRank::cpu_ns); }},
       {"context_switches", [](const Item& i) { return over_ranks(i, &PerRank::context_switches); }},
       {"retransmits_segments", [](const Item& i) { return over_ranks(i, &PerRank::retransmits); }},
       {"clock_error_ns", [](const Item& i) { return extra(i, kClockError); }},
       {"late_samples", [](const Item& i) { return extra(i, kLateSamples); }},
   };
+  columns.insert(columns.end(), rest.begin(), rest.end());
+  return columns;
+}
+
+const std::vector<CsvColumn>& columns() {
+  static const std::vector<CsvColumn> kColumns = make_columns();
   return kColumns;
 }
 

@@ -101,6 +101,7 @@ bool may_be_records(std::string_view start) {
   const bool ours = start.find("\"plan_hash\"") != std::string_view::npos ||
                     start.find("\"suite_version\"") != std::string_view::npos ||
                     start.find("\"samples_ns\"") != std::string_view::npos ||
+                    start.find("\"environment\":{") != std::string_view::npos ||
                     start.find("\"cell") != std::string_view::npos;
   return ours || start.find("\"algbw_Bps\"") != std::string_view::npos;
 }

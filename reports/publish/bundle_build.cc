@@ -43,26 +43,6 @@ void learn_names(const std::vector<const Record*>& records, Redactor& redactor) 
   }
 }
 
-json cell_json(const Cell& cell, Redactor& redactor) {
-  return {{"kind", cell.kind},
-          {"op", cell.op},
-          {"engine", table_word(cell.engine, redactor)},
-          {"transport", table_word(cell.transport, redactor)},
-          {"algorithm", table_word(cell.algorithm, redactor)},
-          {"dtype", cell.dtype},
-          {"redop", cell.redop},
-          {"root", cell.root},
-          {"ranks", cell.ranks},
-          {"bytes", cell.bytes},
-          {"count", cell.count},
-          {"placement", cell.placement},
-          {"sync", cell.sync},
-          {"cache", cell.cache},
-          {"outstanding", cell.outstanding},
-          {"repeat", cell.repeat},
-          {"params", options_json(cell.params, redactor)}};
-}
-
 json row_json(const Record& record, const std::map<std::string, std::string>& ordinals,
               Redactor& redactor) {
   const Measurement& m = record.measurement;
@@ -74,14 +54,12 @@ json row_json(const Record& record, const std::map<std::string, std::string>& or
   }
   const auto switches = m.extra.find(kInvoluntarySwitches);
   const double lost = switches == m.extra.end() ? 0 : switches->second;
-  json row = {{"cell", cell_json(record.cell, redactor)},
-              {"resolved",
-               {{"transport", table_word(m.resolved.transport, redactor)},
-                {"algorithm", table_word(m.resolved.algorithm, redactor)},
-                {"congestion_control", table_word(m.resolved.congestion_control, redactor)},
-                {"kernel", table_word(m.resolved.kernel, redactor)},
-                {"chunk_bytes", m.resolved.chunk_bytes},
-                {"streams", std::max(0, m.resolved.streams)}}},
+  json cell = published_json(record.cell, redactor);
+  cell["params"] = options_json(record.cell.params, redactor);
+  json resolved = published_json(m.resolved, redactor);
+  resolved["streams"] = std::max(0, m.resolved.streams);
+  json row = {{"cell", std::move(cell)},
+              {"resolved", std::move(resolved)},
               {"rank_hosts", std::move(hosts)},
               {"pinned", pinned},
               {"verified", m.verified},

@@ -1,10 +1,12 @@
 #include "reports/publish/bundle_fields.h"
 
 #include <string_view>
+#include <type_traits>
 
 #include "core/dtype.h"
 #include "core/json.h"
 #include "core/op.h"
+#include "core/record/record_tables.h"
 #include "reports/links/link_kinds.h"
 
 namespace plumbline {
@@ -13,22 +15,21 @@ namespace {
 using nlohmann::json;
 
 // Limits of texts and numbers, as JSON Schema.
-constexpr const char* kCount = R"({"minimum":0,"maximum":9007199254740992})";
-constexpr const char* kSmall = R"({"minimum":0,"maximum":1000000})";
+constexpr const char* kCount = kPublishedCount;
+constexpr const char* kSmall = kPublishedSmall;
 constexpr const char* kTimeNs = R"({"minimum":0,"maximum":60000000000})";
 constexpr const char* kSumNs = R"({"minimum":0,"maximum":600000000000000000})";
 constexpr const char* kSamples = R"({"minimum":1,"maximum":10000000})";
 constexpr const char* kRate = R"({"minimum":0,"maximum":1000000000000000})";
-constexpr const char* kWord = R"({"pattern":"^[A-Za-z0-9_.-]{0,40}$"})";
+constexpr const char* kWord = kPublishedWord;
 constexpr const char* kHost = R"({"pattern":"^host[1-9][0-9]{0,3}$"})";
 constexpr const char* kMachine = R"({"pattern":"^machine[1-9][0-9]{0,3}$"})";
-// No control characters, and none with which Markdown, HTML or a shell begins something.
-constexpr const char* kLine =
-    R"({"maxLength":160,"pattern":"^[^\\x00-\\x1f\\x7f<>\\[\\]|\\\\`{}@$^]*$"})";
+constexpr const char* kLine = kPublishedLine;
 constexpr const char* kNotes =
     R"({"maxLength":400,"pattern":"^[^\\x00-\\x1f\\x7f<>\\[\\]|\\\\`{}@$^]*$"})";
 constexpr const char* kDecimal = R"({"pattern":"^[0-9]{1,18}[.][0-9]{1,9}$"})";
 
+// With what kPublished adds.
 constexpr FieldRow kFields[] = {
     {"plumbline_bundle", "integer", false, "", "version of this format: 1", false,
      R"({"const":1})"},
@@ -95,81 +96,19 @@ constexpr FieldRow kFields[] = {
      kHost},
     {"content.environment.hosts[].machine", "string", false, "",
      "hosts of one machine share its cores", false, kMachine},
-    {"content.environment.hosts[].os", "string", true, "", "as in a record", false, kLine},
-    {"content.environment.hosts[].kernel", "string", true, "", "as in a record", false, kLine},
-    {"content.environment.hosts[].arch", "string", true, "", "as in a record", false, kWord},
-    {"content.environment.hosts[].cpu_model", "string", true, "", "as in a record", false, kLine},
-    {"content.environment.hosts[].virtualisation", "string", true, "", "as in a record", false,
-     kLine},
-    {"content.environment.hosts[].governor", "string", true, "", "as in a record", false, kWord},
-    {"content.environment.hosts[].clock_source", "string", true, "", "as in a record", false,
-     kWord},
-    {"content.environment.hosts[].congestion_control", "string", true, "", "as in a record", false,
-     kWord},
-    {"content.environment.hosts[].cores_online", "integer", true, "", "as in a record", false,
-     kSmall},
-    {"content.environment.hosts[].cores_usable", "integer", true, "", "as in a record", false,
-     kSmall},
-    {"content.environment.hosts[].memory_bytes", "integer", true, "bytes", "as in a record", false,
-     kCount},
-    {"content.environment.hosts[].rmem_max", "integer", true, "bytes", "as in a record", false,
-     kCount},
-    {"content.environment.hosts[].wmem_max", "integer", true, "bytes", "as in a record", false,
-     kCount},
     {"content.environment.hosts[].load1_percent", "integer", true, "%",
      "1-minute load average, times 100, at the start", false, kSmall},
     {"content.environment.hosts[].nics", "array", false, "",
      "interfaces with a carrier, each kind once, without names and addresses", false,
      R"({"maxItems":64})"},
     {"content.environment.hosts[].nics[]", "object", false, "", "one kind of interface"},
-    {"content.environment.hosts[].nics[].kind", "string", false, "", "as in a record", false,
-     kWord},
-    {"content.environment.hosts[].nics[].mtu", "integer", false, "bytes", "as in a record", false,
-     kCount},
-    {"content.environment.hosts[].nics[].speed_bps", "integer", true, "bits/s", "as in a record",
-     false, kRate},
-
     {"content.rows", "array", false, "", "one entry a measured cell", false,
      R"({"minItems":1,"maxItems":2000})"},
     {"content.rows[]", "object", false, "", "one cell"},
     {"content.rows[].cell", "object", false, "", "the independent variables, as in a record"},
-    {"content.rows[].cell.kind", "string", false, "",
-     "`latency` or `bandwidth`; `workload` is kept for application-shaped load", false,
-     R"({"enum":["latency","bandwidth","workload"]})"},
-    {"content.rows[].cell.op", "string", false, "", "operation"},
-    {"content.rows[].cell.engine", "string", false, "", "whose implementation ran", false, kWord},
-    {"content.rows[].cell.transport", "string", false, "", "transport asked for", false, kWord},
-    {"content.rows[].cell.algorithm", "string", false, "", "algorithm asked for", false, kWord},
-    {"content.rows[].cell.dtype", "string", false, "", "element type"},
-    {"content.rows[].cell.redop", "string", false, "", "reduction operator or `none`"},
-    {"content.rows[].cell.root", "integer", false, "rank", "root, -1 where there is none", false,
-     R"({"minimum":-1,"maximum":4095})"},
-    {"content.rows[].cell.ranks", "integer", false, "ranks", "world size", false,
-     R"({"minimum":2,"maximum":4096})"},
-    {"content.rows[].cell.bytes", "integer", false, "bytes", "S of the bandwidth formulas", false,
-     R"({"minimum":0,"maximum":1099511627776})"},
-    {"content.rows[].cell.count", "integer", false, "elements", "elements of one rank's argument",
-     false, R"({"minimum":0,"maximum":1099511627776})"},
-    {"content.rows[].cell.placement", "string", false, "", "`in` or `out` of place", false,
-     R"({"enum":["in","out"]})"},
-    {"content.rows[].cell.sync", "string", false, "", "how ranks start together", false,
-     R"({"enum":["barrier","none","window"]})"},
-    {"content.rows[].cell.cache", "string", false, "", "`cold` or `hot`", false,
-     R"({"enum":["cold","hot"]})"},
-    {"content.rows[].cell.outstanding", "integer", false, "operations", "1", false,
-     R"({"const":1})"},
-    {"content.rows[].cell.repeat", "integer", false, "", "index of the repetition", false, kSmall},
     {"content.rows[].cell.params", "object", false, "", "options of this cell only"},
     {"content.rows[].cell.params.*", "string", false, "", "value", false, kWord},
     {"content.rows[].resolved", "object", false, "", "what `auto` became"},
-    {"content.rows[].resolved.transport", "string", false, "", "transport that ran", false, kWord},
-    {"content.rows[].resolved.algorithm", "string", false, "", "algorithm that ran", false, kWord},
-    {"content.rows[].resolved.congestion_control", "string", false, "", "of the connections", false,
-     kWord},
-    {"content.rows[].resolved.kernel", "string", false, "", "SIMD target that ran", false, kWord},
-    {"content.rows[].resolved.chunk_bytes", "integer", false, "bytes", "largest payload of a frame",
-     false, kCount},
-    {"content.rows[].resolved.streams", "integer", false, "", "connections a pair", false, kCount},
     {"content.rows[].rank_hosts", "array", false, "", "host of rank 0, 1 ...", false,
      R"({"minItems":2,"maxItems":4096})"},
     {"content.rows[].rank_hosts[]", "string", false, "", "host", false, kHost},
@@ -244,6 +183,29 @@ constexpr FieldRow kFields[] = {
      false, kTimeNs},
 };
 
+// A fact about a host whose text is not fit to be shown becomes null.
+template <typename Owner>
+void add_published(const std::string& path, FieldRows& rows) {
+  for (const Field<Owner>& field : FieldsOf<Owner>::all()) {
+    if (field.publish == nullptr) continue;
+    const bool nullable = field.nullable || std::is_same_v<Owner, HostFacts>;
+    rows.add(path + "." + field.words.name, "",
+             {"", field.type, nullable, field.words.unit, field.words.help, false, field.publish});
+  }
+}
+
+// What the tables of records say is published, and below what.
+struct PublishedTable {
+  const char* path;
+  void (*add)(const std::string& path, FieldRows& rows);
+};
+constexpr PublishedTable kPublished[] = {
+    {"content.environment.hosts[]", add_published<HostFacts>},
+    {"content.environment.hosts[].nics[]", add_published<Nic>},
+    {"content.rows[].cell", add_published<Cell>},
+    {"content.rows[].resolved", add_published<Resolved>},
+};
+
 template <typename Rows>
 json names_of(const Rows& rows) {
   json names = json::array();
@@ -253,17 +215,24 @@ json names_of(const Rows& rows) {
 
 }  // namespace
 
-std::span<const FieldRow> bundle_fields() { return kFields; }
+std::span<const FieldRow> bundle_fields() {
+  static const FieldRows kAll = [] {
+    FieldRows rows;
+    for (const FieldRow& row : kFields) {
+      rows.add(row.path, "", row);
+      for (const PublishedTable& table : kPublished) {
+        if (std::string_view(row.path) == table.path) table.add(table.path, rows);
+      }
+    }
+    return rows;
+  }();
+  return kAll.all();
+}
 
 std::vector<std::string> published_host_facts() {
-  constexpr std::string_view kPrefix = "content.environment.hosts[].";
   std::vector<std::string> names;
-  for (const FieldRow& row : kFields) {
-    const std::string_view path = row.path;
-    if (path.rfind(kPrefix, 0) == 0 && std::string_view(row.help) == "as in a record" &&
-        path.find_first_of(".[", kPrefix.size()) == std::string_view::npos) {
-      names.emplace_back(path.substr(kPrefix.size()));
-    }
+  for (const Field<HostFacts>& field : FieldsOf<HostFacts>::all()) {
+    if (field.publish != nullptr) names.emplace_back(field.words.name);
   }
   return names;
 }
@@ -290,7 +259,8 @@ const std::vector<std::string>& published_options() {
 }
 
 std::string bundle_schema_json() {
-  json schema = json::parse(schema_json(kFields, "plumbline bundle, format 1: a community result"));
+  json schema =
+      json::parse(schema_json(bundle_fields(), "plumbline bundle, format 1: a community result"));
   json& content = schema["properties"]["content"]["properties"];
   content["statement"]["properties"]["link_kind"]["enum"] = names_of(link_kind_table());
   json& cell = content["rows"]["items"]["properties"]["cell"]["properties"];
@@ -304,6 +274,6 @@ std::string bundle_schema_json() {
   return json_text(schema);
 }
 
-std::string bundle_reference_markdown() { return fields_markdown(kFields); }
+std::string bundle_reference_markdown() { return fields_markdown(bundle_fields()); }
 
 }  // namespace plumbline

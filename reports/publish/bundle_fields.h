@@ -1,7 +1,7 @@
 // The fields of a bundle as one table: what may be published, and nothing else. From it come
 // docs/bundle.schema.json, the reference in docs/submitting.md, the reader's checks (unknown keys
-// are refused) and, for the environment, the list of facts that submit copies out of a record:
-// what has no row here is dropped. Pure.
+// are refused) and the list of what submit copies out of a record, which the tables of records say
+// themselves: what has no row here is dropped. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/record/record_fields.h"
+#include "core/field_rows.h"
 #include "reports/publish/bundle.h"
 
 namespace plumbline {

@@ -43,9 +43,7 @@ json nics_of(const HostFacts& host, Redactor& redactor) {
   json out = json::array();
   for (const Nic& nic : host.nics) {
     if (!nic.up || !nic.carrier) continue;
-    json entry = {
-        {"kind", table_word(nic.kind, redactor)}, {"mtu", nic.mtu}, {"speed_bps", nullptr}};
-    if (nic.speed_bps) entry["speed_bps"] = *nic.speed_bps;
+    json entry = published_json(nic, redactor);
     if (seen.insert(entry.dump()).second) out.push_back(std::move(entry));
   }
   return out;
@@ -54,15 +52,16 @@ json nics_of(const HostFacts& host, Redactor& redactor) {
 // The facts that the table allows, and no others.
 json host_json(const HostFacts& facts, const std::string& name, const std::string& machine,
                Redactor& redactor) {
-  const json all = facts;
   json out = {{"name", name}, {"machine", machine}, {"nics", nics_of(facts, redactor)}};
-  for (const std::string& field : published_host_facts()) {
-    const json value = all.value(field, json());
+  for (const Field<HostFacts>& field : FieldsOf<HostFacts>::all()) {
+    if (field.publish == nullptr) continue;
+    const std::string name_of_it = field.words.name;
+    json& value = out[name_of_it];
+    field.write(facts, value);
     // Only whoever builds a kernel puts a name of their own into a fact.
-    const TextFrom from = field == "kernel" ? TextFrom::kSystem : TextFrom::kProduct;
-    out[field] = value.is_string() ? json(single_line(redactor, value, from)) : value;
-    if (out[field].is_string() && out[field].get_ref<const std::string&>().empty())
-      out[field] = nullptr;
+    const TextFrom from = name_of_it == "kernel" ? TextFrom::kSystem : TextFrom::kProduct;
+    if (value.is_string()) value = single_line(redactor, value, from);
+    if (value.is_string() && value.get_ref<const std::string&>().empty()) value = nullptr;
   }
   out["load1_percent"] = nullptr;
   if (facts.load1 && *facts.load1 >= 0 && *facts.load1 < 1e6) {
@@ -134,6 +133,22 @@ std::string table_word(const std::string& text, Redactor& redactor) {
   return fits && (is_choice(text, redactor.words()) || redactor.text(text) == text) ? text
                                                                                     : "unknown";
 }
+
+template <typename Owner>
+json published_json(const Owner& owner, Redactor& redactor) {
+  json out;
+  for (const Field<Owner>& field : FieldsOf<Owner>::all()) {
+    if (field.publish == nullptr) continue;
+    json& value = out[field.words.name];
+    field.write(owner, value);
+    if (std::string_view(field.publish) == kPublishedWord) {
+      value = table_word(field.word(owner), redactor);
+    }
+  }
+  return out;
+}
+template json published_json(const Cell& cell, Redactor& redactor);
+template json published_json(const Resolved& resolved, Redactor& redactor);
 
 std::map<std::string, std::string> number_hosts(const HostsByName& hosts, Redactor& redactor) {
   std::map<std::string, int> users;  // of a system's own name

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/record/record.h"
+#include "core/record/record_tables.h"
 #include "reports/publish/redact.h"
 
 namespace plumbline {
@@ -32,6 +32,11 @@ nlohmann::json environment_json(const Record& record, const HostsByName& hosts,
 // Options whose values are numbers or words of a closed list, as the option table reads them.
 nlohmann::json options_json(const std::map<std::string, std::string>& values,
                             const Redactor& redactor);
+
+// What the table of a struct of records says is published; words that may be anything only where
+// they are ours.
+template <typename Owner>
+nlohmann::json published_json(const Owner& owner, Redactor& redactor);
 
 // A word of our own tables, and not somebody's name; whatever else stands there is "unknown".
 std::string table_word(const std::string& text, Redactor& redactor);

@@ -196,12 +196,9 @@ TEST(CollFormat, OurOwnImporterReadsWhatIsPrinted) {
   const Finished read =
       run_program(plumbline_argv({"report", "records", folder.write("coll.txt", done.out)}));
   ASSERT_EQ(read.status, 0) << read.err;
-  std::istringstream lines(read.out);
-  std::vector<Record> records;
-  for (std::string line; std::getline(lines, line);) {
-    const auto record = record_from_line(line);
-    if (record) records.push_back(*record);
-  }
+  const auto all = read_records(folder.write("records.jsonl", read.out));
+  ASSERT_TRUE(all) << read.out;
+  const std::vector<Record>& records = *all;
   ASSERT_EQ(records.size(), 2U) << read.out;
   EXPECT_EQ(records[0].cell.op, "allreduce");
   EXPECT_EQ(records[0].cell.ranks, 3);

@@ -33,6 +33,16 @@ std::vector<std::vector<std::string>> rows(const std::string& table) {
   return all;
 }
 
+// What --json printed.
+std::vector<Record> printed_records(const std::string& lines) {
+  const ScratchFolder folder;
+  std::vector<std::string> warnings;
+  const auto records = read_records(folder.write("records.jsonl", lines), &warnings);
+  EXPECT_TRUE(records) << records.error().message();
+  EXPECT_TRUE(warnings.empty()) << warnings.front();
+  return records.value_or(std::vector<Record>());
+}
+
 TEST(Coll, PrintsNcclTestsTableWithNothingWrong) {
   const Finished done = coll({"allreduce", "-b", "8", "-e", "1M", "-f", "8", "-n", "5", "-w", "1",
                               "-d", "float", "-o", "sum", "-c", "1", "--ranks", "4"});
@@ -67,19 +77,16 @@ TEST(Coll, EveryOperationOnOneToThreeRanks) {
 TEST(Coll, JsonLinesAreRecords) {
   const Finished done = coll({"allgather", "-b", "4K", "-e", "8K", "-f", "2", "-n", "3", "--json"});
   ASSERT_EQ(done.status, 0) << done.err;
-  std::istringstream lines(done.out);
-  size_t count = 0;
-  for (std::string line; std::getline(lines, line); ++count) {
-    std::vector<std::string> warnings;
-    const Expected<Record> record = record_from_line(line, &warnings);
-    ASSERT_TRUE(record) << record.error().message();
-    EXPECT_TRUE(warnings.empty()) << warnings.front();
-    EXPECT_EQ(record->measurement.per_rank.size(), 2u);
-    EXPECT_EQ(record->measurement.wrong, 0u);
-    EXPECT_EQ(record->measurement.resolved.transport, "tcp");
-    EXPECT_EQ(record->measurement.resolved.address_pairs.size(), 1u);
+  EXPECT_TRUE(done.out.starts_with("{\"environment\":{")) << done.out;
+  const std::vector<Record> records = printed_records(done.out);
+  EXPECT_EQ(records.size(), 4u);
+  for (const Record& record : records) {
+    EXPECT_EQ(record.measurement.per_rank.size(), 2u);
+    EXPECT_EQ(record.measurement.wrong, 0u);
+    EXPECT_EQ(record.measurement.resolved.transport, "tcp");
+    EXPECT_EQ(record.measurement.resolved.address_pairs.size(), 1u);
+    EXPECT_EQ(record.environment.control, "pipes");
   }
-  EXPECT_EQ(count, 4u);
 }
 
 TEST(Coll, WindowTimingStatesItsErrorInTheTableAndTheRecords) {
@@ -94,8 +101,9 @@ TEST(Coll, WindowTimingStatesItsErrorInTheTableAndTheRecords) {
   json.emplace_back("--json");
   const Finished lines = coll(json);
   ASSERT_EQ(lines.status, 0) << lines.err;
-  const Expected<Record> record = record_from_line(lines.out.substr(0, lines.out.find('\n')));
-  ASSERT_TRUE(record) << record.error().message();
+  const std::vector<Record> records = printed_records(lines.out);
+  ASSERT_FALSE(records.empty());
+  const Record* record = &records.front();
   EXPECT_EQ(record->cell.sync, "window");
   ASSERT_EQ(record->measurement.extra.count(kClockError), 1u);
   const double error = record->measurement.extra.at(kClockError);
@@ -137,16 +145,13 @@ TEST(Coll, SaysHowManyOperationsWereVerified) {
     with.insert(with.end(), {"--verify", mode});
     const Finished done = coll(with);
     ASSERT_EQ(done.status, 0) << done.err;
-    std::istringstream lines(done.out);
-    for (std::string line; std::getline(lines, line);) {
-      const auto record = record_from_line(line);
-      ASSERT_TRUE(record) << line;
-      const auto count = verified_count(record->measurement);
+    for (const Record& record : printed_records(done.out)) {
+      const auto count = verified_count(record.measurement);
       ASSERT_TRUE(count);
-      EXPECT_EQ(record->measurement.verified, all) << mode;
-      EXPECT_EQ(count->verified == count->operations, all) << verified_text(record->measurement);
-      EXPECT_EQ(record->environment.options.at("verify").value, mode);
-      EXPECT_EQ(record->environment.options.at("verify").origin, "flag");
+      EXPECT_EQ(record.measurement.verified, all) << mode;
+      EXPECT_EQ(count->verified == count->operations, all) << verified_text(record.measurement);
+      EXPECT_EQ(record.environment.options.at("verify").value, mode);
+      EXPECT_EQ(record.environment.options.at("verify").origin, "flag");
     }
   }
   const Finished table = coll({"allreduce", "-b", "4K", "-e", "4K", "-n", "60"});

@@ -70,7 +70,7 @@ class DoctorBeside : public testing::Test {
         {"run", folder_.path("scenario.json"), "--out", folder_.path("out"), "--allow-commands"}));
     if (!run_->wait_for_children(2)) return "";
     // The ranks listen when the first cell is measured.
-    for (int i = 0; i < 400 && read_file(folder_.path("out/records.jsonl")).empty(); ++i) {
+    for (int i = 0; i < 400 && record_count(folder_.path("out/records.jsonl")) == 0; ++i) {
       usleep(50'000);
     }
     const std::string list = run_program(plumbline_argv({"stop", "--list"})).out;

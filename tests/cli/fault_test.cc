@@ -40,8 +40,9 @@ class Fault : public testing::Test {
     ASSERT_TRUE(program_->wait_for_children(3)) << program_->err();
     const Deadline deadline = Deadline::after_ms(20'000);
     // One whole cell first, so that the ranks are connected and busy.
-    while (read_file(folder_.path("out/records.jsonl")).empty() && !deadline.passed())
+    while (record_count(folder_.path("out/records.jsonl")) == 0 && !deadline.passed()) {
       usleep(10'000);
+    }
     ranks_ = program_->children();
     ASSERT_EQ(ranks_.size(), 3u);
   }

@@ -97,8 +97,7 @@ class LaunchedWorld : public testing::Test {
   bool wait_for_records(size_t count) const {
     const Deadline deadline = Deadline::after_ms(30'000);
     while (!deadline.passed()) {
-      const std::string text = read_file(folder_.path("out/records.jsonl"));
-      if (static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) >= count) return true;
+      if (record_count(folder_.path("out/records.jsonl")) >= count) return true;
       usleep(10'000);
     }
     return false;

@@ -226,7 +226,7 @@ TEST_F(Rules, ThatSeveralFoldersKeepAreJudgedOnceOnAllOfThem) {
   ASSERT_EQ(run(kTooFast).status, 4);
   fs::copy(path("out"), path("b"));
   const std::string records = read_file(path("b/records.jsonl"));
-  const std::string id = nlohmann::json::parse(records.substr(0, records.find('\n')))["run_id"];
+  const std::string id = read_records(path("b/records.jsonl"))->front().run_id;
   std::string other = records;
   for (size_t at = other.find(id); at != std::string::npos; at = other.find(id, at)) {
     other.replace(at, id.size(), "0000000000000000");

@@ -40,10 +40,6 @@ constexpr const char* kLong = R"({
 })";
 constexpr size_t kLongCells = 72;
 
-size_t line_count(const std::string& text) {
-  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
-}
-
 std::string records_of(const ScratchFolder& folder) {
   return read_file(folder.path("out/records.jsonl"));
 }
@@ -181,7 +177,9 @@ TEST(Run, InterruptLeavesPartialResultsAndNobody) {
   ASSERT_TRUE(program.wait_for_children(2)) << program.err();
   const std::vector<pid_t> ranks = program.children();
   const Deadline deadline = Deadline::after_ms(20'000);
-  while (line_count(records_of(folder)) < 3 && !deadline.passed()) usleep(10'000);
+  while (record_count(folder.path("out/records.jsonl")) < 3 && !deadline.passed()) {
+    usleep(10'000);
+  }
   program.signal(SIGINT);
   EXPECT_EQ(program.wait(10'000), 130) << program.err();
   EXPECT_TRUE(all_gone(ranks, 3000));
@@ -307,7 +305,9 @@ TEST(Run, BusyPortIsNamedWithItsOwner) {
   Program first(run_argv(folder));
   ASSERT_TRUE(first.wait_for_children(2)) << first.err();
   const Deadline deadline = Deadline::after_ms(20'000);
-  while (records_of(folder).empty() && !deadline.passed()) usleep(10'000);
+  while (record_count(folder.path("out/records.jsonl")) == 0 && !deadline.passed()) {
+    usleep(10'000);
+  }
   const std::vector<pid_t> ranks = first.children();
   ASSERT_EQ(ranks.size(), 2u);
   const Finished second = run_program(

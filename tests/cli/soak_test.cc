@@ -139,7 +139,9 @@ TEST(Soak, ARankThatDiesCostsACellAndTheNextRoundGoesOn) {
   Program program(soak_argv(folder, {"--for", "6s", "--every", "1s"}));
   const Deadline deadline = Deadline::after_ms(20'000);
   // Between two rounds: the ranks are the youngest children, the agents came first.
-  while (read_file(folder.path("out/records.jsonl")).empty() && !deadline.passed()) usleep(10'000);
+  while (record_count(folder.path("out/records.jsonl")) == 0 && !deadline.passed()) {
+    usleep(10'000);
+  }
   const std::vector<pid_t> children = program.children();
   ASSERT_GE(children.size(), 3u);
   ASSERT_EQ(kill(children.back(), SIGKILL), 0);
@@ -168,11 +170,9 @@ TEST(Soak, AnInterruptBetweenTheRoundsEndsInOrder) {
   folder.write("scenario.json", kShort);
   Program program(soak_argv(folder, {"--for", "8h", "--every", "1h"}));
   const Deadline deadline = Deadline::after_ms(20'000);
-  const auto lines = [&] {
-    const std::string text = read_file(folder.path("out/records.jsonl"));
-    return std::count(text.begin(), text.end(), '\n');
-  };
-  while (lines() < 3 && !deadline.passed()) usleep(10'000);
+  while (record_count(folder.path("out/records.jsonl")) < 3 && !deadline.passed()) {
+    usleep(10'000);
+  }
   const std::vector<pid_t> children = program.children();
   usleep(300'000);
   program.signal(SIGINT);

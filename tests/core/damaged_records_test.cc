@@ -117,23 +117,23 @@ TEST_F(DamagedRecords, UnknownFieldsOfANewerVersionAreIgnored) {
 
 TEST_F(DamagedRecords, NewerSchemasAreReadWithOneWarning) {
   const auto newer = [](uint64_t seed, const char* schema) {
-    return changed(line(seed), "\"schema\":1", std::string("\"schema\":") + schema) + "\n";
+    return changed(line(seed), "\"schema\":2", std::string("\"schema\":") + schema) + "\n";
   };
   std::string content = line(1) + "\n";
-  for (uint64_t i = 2; i < 50; ++i) content += newer(i, i % 2 == 0 ? "2" : "3");
-  content += changed(newer(50, "4"), "\"run_id\"", "\"name_of_the_run\"") + line(51) + "\n";
+  for (uint64_t i = 2; i < 50; ++i) content += newer(i, i % 2 == 0 ? "3" : "4");
+  content += changed(newer(50, "5"), "\"run_id\"", "\"name_of_the_run\"") + line(51) + "\n";
   const Read done = read(content);
   EXPECT_THAT(done.seeds, SizeIs(50));
-  EXPECT_THAT(done.warnings, ElementsAre(AllOf(HasSubstr(":2: "), HasSubstr("schema 2"),
+  EXPECT_THAT(done.warnings, ElementsAre(AllOf(HasSubstr(":2: "), HasSubstr("schema 3"),
                                                HasSubstr("newer version")),
                                          AllOf(HasSubstr(":50: "), HasSubstr("run_id"))));
   EXPECT_THAT(read(content, Damage::kRefuse).error,
-              AllOf(HasSubstr(":2: "), HasSubstr("schema 2"), HasSubstr("use the version")));
+              AllOf(HasSubstr(":2: "), HasSubstr("schema 3"), HasSubstr("use the version")));
 }
 
 TEST_F(DamagedRecords, SchemasThatCannotBeAreRefused) {
   for (const char* schema : {"0", "-1", "1.5", "1e99", "\"1\"", "null", "[1]"}) {
-    const Read done = read(changed(line(), "\"schema\":1", std::string("\"schema\":") + schema));
+    const Read done = read(changed(line(), "\"schema\":2", std::string("\"schema\":") + schema));
     EXPECT_THAT(done.seeds, IsEmpty()) << schema;
   }
 }
@@ -221,7 +221,7 @@ TEST_F(DamagedRecords, IntegersOutOfRangeNameTheirKey) {
            {"\"min\":10000", "\"min\":1e40", "min: "},
            {"\"min\":10000", "\"min\":20000", "no histogram"},
            {"\"buckets\":[[", "\"buckets\":[[1,9007199254740993],[", "no histogram"},
-           {"\"samples_ns\":[", "\"samples_ns\":[1e99", "1e+99 is no whole number"},
+           {"\"seed\":7", "\"samples_ns\":[1e99],\"seed\":7", "1e+99 is no whole number"},
            {"\"cores_online\":0", "\"cores_online\":1e10", "cores_online: "}}) {
     const auto bad = record_from_line(changed(line(), from, to));
     ASSERT_FALSE(bad) << to;

@@ -81,9 +81,7 @@ TEST(Numbers, AreReadInOnePlace) {
   ASSERT_TRUE(std::regex_search("std::from_chars(a, b, c)", forbidden()));
   ASSERT_FALSE(std::regex_search("restore(x)", forbidden()));
   // JSON has rules of its own for its numbers.
-  expect_only_in(
-      {"core/number.h", "core/number.cc", "core/json_lexer.cc", "core/record/json_slices.cc"},
-      forbidden());
+  expect_only_in({"core/number.h", "core/number.cc", "core/json_lexer.cc"}, forbidden());
 }
 
 }  // namespace

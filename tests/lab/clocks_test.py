@@ -9,6 +9,7 @@ import sys
 import tempfile
 
 from namespaces import Mesh, SKIPPED, require_lab
+from record_lines import records_of
 
 RANKS = 3
 AHEAD_S = [0, 1000, 3 * 86400]  # each host's monotonic clock, seconds before that of this machine
@@ -49,7 +50,7 @@ def run(program, folder, hosts, name):
     if done.returncode != 0:
         sys.exit("exit status %d\n%s%s" % (done.returncode, done.stdout, done.stderr))
     assert "sync window" in done.stdout, done.stdout
-    return [json.loads(line) for line in (out / "records.jsonl").read_text().splitlines()]
+    return records_of(out / "records.jsonl")
 
 
 def check(record, ahead_s):

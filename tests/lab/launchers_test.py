@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 
+import record_lines
 from namespaces import SKIPPED, Mesh, ip, require_lab
 
 PLUMBLINE = os.path.join(os.environ["TEST_BUILD"], "plumbline")
@@ -118,8 +119,11 @@ def run(argv, environment=None, timeout=90):
 
 
 def records(path):
-    with open(path) as file:
-        return [json.loads(line) for line in file]
+    return record_lines.records_of(path)
+
+
+def records_printed(text):
+    return record_lines.records("\n".join(line for line in text.splitlines() if line.startswith("{")))
 
 
 def judge_run(name, argv, folder, hosts, environment=None):
@@ -177,7 +181,7 @@ def judge_shipped(name, argv, folder, environment=None):
 
 def judge_coll(name, argv, environment=None):
     done = run([*argv, PLUMBLINE, "coll", "allreduce", "-b", "8", "-e", "64", "-f", "8", "-n", "5", "--json", "--port-base", "auto", "--master-port", PORT], environment)
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    lines = records_printed(done.stdout)
     check(done.returncode == 0 and len(lines) == 4, "%s: coll prints four records once (%d, %d)" % (name, done.returncode, len(lines)))
     check(all(line["cell"]["ranks"] == 4 for line in lines), "%s: coll counts four ranks" % name)
     if not lines:
@@ -394,7 +398,7 @@ def test_slurm(folder):
     check(done.returncode == 0 and "placed" not in done.stderr, "salloc without a step is no launch (%d)" % done.returncode)
     # Leaving one node out leaves two ranks.
     done = run([*srun, PLUMBLINE, "coll", "allreduce", "-b", "8", "-e", "8", "--json", "--exclude", "node2", "--master-port", PORT], environment)
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    lines = records_printed(done.stdout)
     check(done.returncode == 0 and lines and all(line["cell"]["ranks"] == 2 for line in lines), "--exclude node2 leaves two ranks")
     judge_end("Slurm", srun, folder, signal.SIGINT, range(1, 256), environment)
     judge_end("Slurm", srun, folder, signal.SIGKILL, range(1, 256), environment)

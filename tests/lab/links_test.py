@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 from namespaces import Mesh, ip, require_lab
+from record_lines import records_of
 
 RANKS = 4
 RATE_MBIT = 200
@@ -82,7 +83,7 @@ def main():
                                   capture_output=True, text=True, timeout=200)
             if done.returncode != code:
                 sys.exit("exit status %d\n%s%s" % (done.returncode, done.stdout, done.stderr))
-            records = [json.loads(line) for line in pathlib.Path(out, "records.jsonl").read_text().splitlines()]
+            records = records_of(pathlib.Path(out, "records.jsonl"))
             assert len(records) == 8, [record["cell"]["measure"] for record in records]
             for record in records:
                 assert record["outcome"] == "passed", record["reason"]

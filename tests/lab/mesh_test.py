@@ -8,6 +8,7 @@ import sys
 import tempfile
 
 from namespaces import Mesh, require_lab
+from record_lines import records_of
 
 RANKS = 4
 BYTES = 16 << 20  # of the alltoall: a quarter of it from each rank to each other
@@ -31,7 +32,7 @@ def main():
             done = subprocess.run([program, "run", str(path), "--out", str(out)], capture_output=True, text=True, timeout=120)
             if done.returncode != 0:
                 sys.exit("exit status %d\n%s%s" % (done.returncode, done.stdout, done.stderr))
-            return [json.loads(line) for line in (out / "records.jsonl").read_text().splitlines()]
+            return records_of(out / "records.jsonl")
 
         for record in run("all", [dict(block, op=collectives, bytes=100_000, algorithm="all")]):
             assert record["outcome"] in ("passed", "skipped"), record

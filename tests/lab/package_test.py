@@ -13,6 +13,7 @@ import tempfile
 import unittest
 
 from namespaces import SKIPPED, require_lab
+from record_lines import records_of
 from static_files import static_binary
 
 BUILD = os.environ["TEST_BUILD"]
@@ -103,8 +104,7 @@ class Deb(Scratch):
     def the_quickstart_runs(self, root):
         few = ("--only", "op=allreduce", "--only", "ranks=2", "--rounds", "5")
         self.run_in(root, "plumbline", "run", SCENARIO, *few, "--out", "/tmp/out", "--quiet")
-        records = [json.loads(line) for line in (root / "tmp/out/records.jsonl").read_text().splitlines()]
-        cells = [record for record in records if "cell" in record]
+        cells = records_of(root / "tmp/out/records.jsonl")
         self.assertGreater(len(cells), 10)
         self.assertEqual({record["outcome"] for record in cells}, {"passed"})
         self.assertIn("</html>", (root / "tmp/out/report.html").read_text())

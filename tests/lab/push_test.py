@@ -14,6 +14,7 @@ import sys
 import time
 
 from namespaces import SKIPPED
+from record_lines import records_of
 from ssh_lab import SshCluster, require_ssh_lab
 from static_files import PROGRAM, build_of, static_binary
 
@@ -58,7 +59,7 @@ class Tests:
         out = self.cluster.folder / ("out-%d" % time.monotonic_ns())
         done = self.cluster.run(PROGRAM, "run", path, "--hosts", self.files[names], "--out", out, "--push", push, *words)
         records = pathlib.Path(out, "records.jsonl")
-        return done, [json.loads(line) for line in records.read_text().splitlines()] if records.exists() else []
+        return done, records_of(records) if records.exists() else []
 
     def passes(self, sent, **how):
         """A run that measures; `sent` = the hosts that the program was copied to."""

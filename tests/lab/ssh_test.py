@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+import record_lines
 from ssh_lab import SshCluster, require_ssh_lab
 
 HOSTS = 4
@@ -21,7 +22,7 @@ LONG = {"plumbline": 1, "question": "What stays behind?", "roofs": False, "probe
 
 def records_of(out):
     path = pathlib.Path(out, "records.jsonl")
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return record_lines.records_of(path) if path.exists() else []
 
 
 class Tests:
@@ -98,8 +99,8 @@ class Tests:
             path.write_text(json.dumps(content))
             done = self.cluster.run(PROGRAM, "coll", "allreduce", "-b", "8", "-e", "64K", "-f", "16", "--json", "--hosts", path, "--ranks", HOSTS)
             assert done.returncode == 0, done.stdout + done.stderr
-            for line in done.stdout.splitlines():
-                pairs = json.loads(line)["resolved"]["address_pairs"]
+            for record in record_lines.records(done.stdout):
+                pairs = record["resolved"]["address_pairs"]
                 assert len(pairs) == HOSTS * (HOSTS - 1) // 2 and all(p.count("10.10.0.") == 2 for p in pairs), pairs
         hosts[1]["rdma"] = [None if j == 1 else "rdma_nosuch" for j in range(HOSTS)]
         path = self.cluster.folder / "mlx-bad.json"
@@ -115,7 +116,7 @@ class Tests:
             path.write_text(json.dumps({"backend": backend, "envs": [], "hosts": hosts}))
             done = self.cluster.run(PROGRAM, "coll", "allreduce", "-b", "8", "-e", "64", "-f", "8", "--json", "--hosts", path)
             assert done.returncode == 0, (backend, done)
-            lines = [json.loads(line) for line in done.stdout.splitlines()]
+            lines = record_lines.records(done.stdout)
             assert len(lines) == 4 and all(line["cell"]["ranks"] == HOSTS for line in lines), done.stdout
             pairs = {pair for line in lines for pair in line["resolved"]["address_pairs"]}
             assert len(pairs) == HOSTS * (HOSTS - 1) // 2 and all(p.count("10.10.0.") == 2 for p in pairs), pairs

@@ -9,6 +9,7 @@ import sys
 import tempfile
 
 from namespaces import Mesh, ip, require_lab
+from record_lines import records_of
 
 HUB, LEAVES = 1, (0, 2)  # rank 0 is a leaf: its way to the other one leads over rank 1
 NAMES = ("leaf0", "hub", "leaf2")
@@ -39,7 +40,7 @@ def main():
             return done
 
         plumbline("run", str(scenario), "--out", folder + "/out", "--no-probes", "--quiet")
-        records = [json.loads(line) for line in pathlib.Path(folder, "out", "records.jsonl").read_text().splitlines()]
+        records = records_of(pathlib.Path(folder, "out", "records.jsonl"))
         links = [record for record in records if record["cell"]["kind"] == "link"]
         assert len(links) == 4, len(links)
         for record in links:

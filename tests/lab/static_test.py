@@ -16,6 +16,7 @@ import threading
 import time
 import unittest
 
+import record_lines
 from namespaces import SKIPPED, require_lab
 from static_files import PROGRAM, build_of, static_binary
 
@@ -83,7 +84,7 @@ class EmptyRoot(unittest.TestCase):
     def test_two_ranks_reduce_right(self):
         done = self.run_there("coll", "allreduce", "-b", "4", "-e", "1M", "-f", "64", "-d", "float", "--ranks", "2", "--port-base", "auto",
                               "--json")
-        records = [json.loads(line) for line in done.stdout.splitlines()]
+        records = record_lines.records(done.stdout)
         self.assertGreater(len(records), 4)
         for record in records:
             self.assertEqual((record["outcome"], record["wrong"]), ("passed", 0), record)
@@ -207,7 +208,7 @@ class Emulated(unittest.TestCase):
         done = subprocess.run([*inside, str(self.static), "coll", "allreduce", "-b", "4", "-e", "256K", "-f", "64", "-d", "all", "--ranks", "2",
                                "--port-base", "auto", "--json"], capture_output=True, text=True, timeout=200)
         self.assertEqual(done.returncode, 0, done.stdout[-3000:] + done.stderr)
-        records = [json.loads(line) for line in done.stdout.splitlines()]
+        records = record_lines.records(done.stdout)
         self.assertGreater(len({record["cell"]["dtype"] for record in records}), 5)
         for record in records:
             self.assertEqual((record["outcome"], record["wrong"]), ("passed", 0), record)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 
+from record_lines import records_of
 from vm_lab import INSIDE, VmCluster, remove_leftovers, require_vm_lab
 
 PROGRAM = os.path.join(os.environ["TEST_BUILD"], "plumbline")
@@ -72,7 +73,7 @@ class Tests:
         out = self.cluster.folder / ("out-" + name)
         done = self.cluster.run(PROGRAM, "run", MATRIX, "--hosts", self.hosts, "--out", out, "--no-probes", "--quiet", *words)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-        records = [json.loads(line) for line in (out / "records.jsonl").read_text().splitlines()]
+        records = records_of(out / "records.jsonl")
         assert records and all(r["outcome"] == "passed" for r in records), [r["reason"] for r in records]
         links = {r["cell"]["measure"]: {(l["from_host"], l["to_host"]): l for l in r["links"]} for r in records}
         for key in (THERE, BACK):

@@ -21,6 +21,7 @@
 #include "reports/publish/bundle_verify.h"
 #include "reports/publish/wide.h"
 #include "tests/reports/bundle_samples.h"
+#include "tests/reports/exchange_samples.h"
 #include "tests/support/golden.h"
 
 namespace plumbline {
@@ -246,6 +247,14 @@ TEST(BundleDerive, ImpossibleHistogramsAreNamed) {
   EXPECT_EQ(path("/buckets/1/0", 10), "h.buckets[1][0]");
   EXPECT_EQ(path("/buckets/1/1", 0), "h.buckets[1][1]");
   EXPECT_EQ(path("/buckets/2/0", 1u << 30), "h.buckets[2][0]");
+}
+
+// One as it was sealed when records were of version 1.
+TEST(Bundle, OfRecordsOfVersionOneVerifies) {
+  const std::string path = PLUMBLINE_SOURCE_DIR "/tests/reports/bundles/88f66cc3e55fd928.json";
+  const BundleReport report = verify_bundle(samples::file_text(path), path);
+  EXPECT_TRUE(report.sound()) << report.problems.front().text;
+  EXPECT_GT(report.rows.size(), 1u);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/record/record_tables.h"
 #include "reports/report.h"
 #include "reports/text.h"
 #include "tests/reports/samples.h"
@@ -133,6 +134,27 @@ TEST(Csv, AbsentIsEmptyNotZero) {
                            "wrong_elements", "of_latency_roof_ratio", "cpu_all_ranks_ns"}) {
     EXPECT_EQ(value(rows, 1, name), "") << name;
   }
+}
+
+template <typename Owner>
+void expect_columns(const std::string& header) {
+  for (const Field<Owner>& field : FieldsOf<Owner>::all()) {
+    if (field.column == nullptr) continue;
+    EXPECT_NE(header.find(std::string(",") + field.column + ","), std::string::npos)
+        << field.column;
+  }
+}
+
+// What a table of fields calls a column is one.
+TEST(Csv, EveryColumnThatATableTellsIsThere) {
+  const std::string text = csv_of({});
+  const std::string header = "," + text.substr(0, text.find('\n')) + ",";
+  expect_columns<Record>(header);
+  expect_columns<Cell>(header);
+  expect_columns<Measurement>(header);
+  expect_columns<Resolved>(header);
+  expect_columns<Noise>(header);
+  expect_columns<TimeSummary>(header);
 }
 
 }  // namespace

@@ -87,6 +87,22 @@ TEST(ReadStdin, RecordsComeWhole) {
   EXPECT_TRUE(out.input.notes.empty()) << out.input.notes.front();
 }
 
+// The line of an environment comes first, and may be longer than what was looked at.
+TEST(ReadStdin, AnEnvironmentMayBeLongerThanTheStart) {
+  Record record = samples::record("latency", "allreduce", "ring", 2, 64, 1000, 200);
+  record.environment.command = {"plumbline", std::string(2 * kImportStart, 'x')};
+  RecordLines lines;
+  std::string text = lines.text_of(record);
+  record.cell.repeat = 1;
+  text += lines.text_of(record);
+  const PipeResult out = piped(text);
+  EXPECT_EQ(out.error, "");
+  ASSERT_EQ(out.input.records.size(), 2U);
+  EXPECT_EQ(out.input.records[1].environment.command, record.environment.command);
+  const PipeResult headless = piped(text.substr(text.find('\n') + 1));
+  EXPECT_THAT(headless.error, HasSubstr("standard input:1: "));
+}
+
 TEST(ReadStdin, WhatIsNeitherIsNamed) {
   EXPECT_THAT(piped("hello\n").error, HasSubstr("standard input: holds no results"));
   EXPECT_THAT(piped("hello\n").error, HasSubstr("iperf3 -J"));

@@ -59,6 +59,17 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
+size_t record_count(const std::string& path) {
+  constexpr std::string_view kOnlyInRecords = "\"cell_id\":";
+  const std::string text = read_file(path);
+  size_t count = 0;
+  for (size_t at = text.find(kOnlyInRecords); at != std::string::npos;
+       at = text.find(kOnlyInRecords, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
 Program::Program(const std::vector<std::string>& argv,
                  const std::vector<std::string>& environment) {
   posix_spawn_file_actions_t actions;

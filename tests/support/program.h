@@ -25,6 +25,8 @@ class ScratchFolder {
 };
 
 std::string read_file(const std::string& path);
+// How many lines of a records.jsonl are records: others hold an environment.
+size_t record_count(const std::string& path);
 
 class Program {
  public:

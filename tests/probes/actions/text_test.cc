@@ -25,15 +25,6 @@ TEST(ValidUtf8, ReplacesWhatIsNoUtf8) {
   EXPECT_EQ(valid_utf8("a\xc3\xbc", 2), "a?");  // the limit cuts a sequence
 }
 
-TEST(Base64, OfRfc4648) {
-  EXPECT_EQ(to_base64(""), "");
-  EXPECT_EQ(to_base64("f"), "Zg==");
-  EXPECT_EQ(to_base64("fo"), "Zm8=");
-  EXPECT_EQ(to_base64("foo"), "Zm9v");
-  EXPECT_EQ(to_base64("foobar"), "Zm9vYmFy");
-  EXPECT_EQ(to_base64("\xff\xfe"), "//4=");
-}
-
 TEST(Nonce, IsFreshAndUsable) {
   EXPECT_NE(new_nonce(), new_nonce());
   EXPECT_TRUE(usable_nonce(new_nonce()));

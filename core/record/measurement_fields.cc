@@ -1,0 +1,239 @@
+// The fields of what was measured: those of core/record/record.h from PerRank to Measurement.
+#include <array>
+
+#include "core/field_json.h"
+#include "core/record/packed_samples.h"
+#include "core/record/record_tables.h"
+
+namespace plumbline {
+
+namespace {
+
+constexpr std::array kOutcomes = {
+    std::pair{Outcome::kPassed, "passed"}, std::pair{Outcome::kFailed, "failed"},
+    std::pair{Outcome::kSkipped, "skipped"}, std::pair{Outcome::kError, "error"}};
+
+}  // namespace
+
+const char* to_string(Outcome outcome) {
+  for (const auto& [value, name] : kOutcomes) {
+    if (value == outcome) return name;
+  }
+  return "error";
+}
+
+template <>
+struct FieldValue<Outcome> {
+  static constexpr const char* kType = "string";
+  static constexpr bool kNullable = false;
+  static void write(const Outcome& outcome, nlohmann::json& out) { out = to_string(outcome); }
+  static void read(const nlohmann::json& in, Outcome& outcome) {
+    const auto& word = in.get_ref<const std::string&>();
+    for (const auto& [value, name] : kOutcomes) {
+      if (word != name) continue;
+      outcome = value;
+      return;
+    }
+    refuse_field("unknown outcome");
+  }
+  static void rows(const std::string&, const FieldWords&, FieldRows&) {}
+};
+
+template <>
+struct FieldValue<Histogram> {
+  static constexpr const char* kType = "object";
+  static constexpr bool kNullable = false;
+  static void write(const Histogram& histogram, nlohmann::json& out) { out = histogram; }
+  static void read(const nlohmann::json& in, Histogram& histogram) { in.get_to(histogram); }
+  static void rows(const std::string& path, const FieldWords&, FieldRows& rows) {
+    const FieldRow all[] = {
+        {".n", "integer", false, "samples", "samples"},
+        {".min", "integer", false, "ns", "exact"},
+        {".max", "integer", false, "ns", "exact"},
+        {".sum", "integer", false, "ns", "exact"},
+        {".buckets", "array", false, "", "non-empty buckets, ascending"},
+        {".buckets[]", "array", false, "", "one bucket"},
+        {".buckets[][]", "integer", false, "", "bucket index, number of samples"}};
+    for (const FieldRow& row : all) rows.add(path + row.path, "", row);
+  }
+};
+
+namespace {
+
+constexpr Field<Resolved> kResolvedFields[] = {
+    field<&Resolved::transport>({"transport", "", "transport that ran"})
+        .in_csv("transport_used")
+        .published(kPublishedWord),
+    field<&Resolved::algorithm>({"algorithm", "", "algorithm that ran"})
+        .in_csv("algorithm_used")
+        .published(kPublishedWord),
+    sparse_field<&Resolved::congestion_control>(
+        {"congestion_control", "", "of the data connections"})
+        .in_csv("congestion_control")
+        .published(kPublishedWord),
+    sparse_field<&Resolved::kernel>({"kernel", "", "SIMD target that ran"})
+        .in_csv("kernel")
+        .published(kPublishedWord),
+    sparse_field<&Resolved::chunk_bytes>({"chunk_bytes", "bytes", "largest payload of one frame"})
+        .published(kPublishedCount),
+    sparse_field<&Resolved::streams>({"streams", "", "connections per pair"})
+        .published(kPublishedCount),
+    sparse_field<&Resolved::address_pairs>({"address_pairs", "",
+                                            "addresses really used, one text a pair",
+                                            "`0-1 LOCAL:PORT>REMOTE:PORT`"}),
+};
+
+constexpr Field<PerRank> kRankFields[] = {
+    field<&PerRank::rank>({"rank", "", "rank"}),
+    field<&PerRank::host>({"host", "", "name of its host"}),
+    sparse_field<&PerRank::p50>({"p50", "ns", "median"}),
+    sparse_field<&PerRank::p99>({"p99", "ns", "99th percentile, null below 1000 samples"}),
+    sparse_field<&PerRank::mean>({"mean", "ns", "mean"}),
+    sparse_field<&PerRank::wire_bytes>(
+        {"wire_bytes", "bytes", "sent in the timed part, headers included"}),
+    sparse_field<&PerRank::cpu_ns>(
+        {"cpu_ns", "ns",
+         "user and system time of the timed part, without what verification took; untimed "
+         "operations and the meetings between operations are in it"}),
+    sparse_field<&PerRank::context_switches>(
+        {"context_switches", "", "voluntary and involuntary, over the same"}),
+    sparse_field<&PerRank::retransmits>({"retransmits", "segments", "TCP retransmissions"}),
+    sparse_field<&PerRank::cpu>({"cpu", "", "CPU that plumbline bound it to, -1 = none"}),
+    sparse_field<&PerRank::affinity>(
+        {"affinity", "",
+         "CPUs that it might really use, by whomever it was bound: `3`, `0-7,16-23`; empty = not "
+         "known"}),
+    sparse_field<&PerRank::numa_node>(
+        {"numa_node", "", "NUMA node of these CPUs, -1 = several, or not known"}),
+    sparse_field<&PerRank::memory_bytes>(
+        {"memory_bytes", "bytes",
+         "resident memory of its process when the cell ended, where the system tells"}),
+    sparse_field<&PerRank::clock_offset_ns>(
+        {"clock_offset_ns", "ns",
+         "rank 0's monotonic clock minus this rank's at the end; null without window timing"}),
+    sparse_field<&PerRank::clock_error_ns>(
+        {"clock_error_ns", "ns",
+         "the true offset is within this of it; null without window timing"}),
+};
+
+constexpr Field<Reported> kReportedFields[] = {
+    field<&Reported::tool>({"tool", "", "`iperf3`, `nccl-tests`, `osu` ..."}),
+    field<&Reported::version>({"version", "", "its version, empty where its output does not say"}),
+    field<&Reported::statistic>(
+        {"statistic", "",
+         "what `reported.time_ns` is, or without a time the bandwidth, as that tool defines it: "
+         "`mean`, `median` ...; may be empty"}),
+    field<&Reported::time_ns>({"time_ns", "ns", "of one operation, as `cell.op` counts it"}),
+    field<&Reported::algbw_Bps>(
+        {"algbw_Bps", "bytes/s", "as printed; null = it follows from the time"}),
+    field<&Reported::busbw_Bps>(
+        {"busbw_Bps", "bytes/s", "as printed; null = it follows from the time"}),
+    field<&Reported::note>({"note", "", "what was converted on import, in words; may be empty"}),
+};
+
+// Packed, as most of a line would be samples otherwise; version 1 had them as a list of numbers.
+constexpr Field<Measurement> samples_field() {
+  Field<Measurement> row = sparse_field<&Measurement::samples_ns>(
+      {"samples_ns", "ns", "the first 10000 samples in time order, packed (see below)"});
+  row.type = "string";
+  row.rows_below = [](const std::string&, const FieldWords&, FieldRows&) {};
+  row.absent = [] { return std::string("\"\""); };
+  row.write = [](const Measurement& m, nlohmann::json& out) { out = pack_samples(m.samples_ns); };
+  row.read = [](const nlohmann::json& in, Measurement& m) {
+    if (!in.is_string()) {
+      FieldValue<std::vector<int64_t>>::read(in, m.samples_ns);
+    } else if (!unpack_samples(in.get_ref<const std::string&>(), m.samples_ns)) {
+      refuse_field("no packed samples");
+    }
+  };
+  return row;
+}
+
+constexpr Field<Measurement> kMeasurementFields[] = {
+    field<&Measurement::resolved>(
+        {"resolved", "", "what `auto` became and what the connection really is"}),
+    field<&Measurement::outcome>(
+        {"outcome", "", "`passed`, `failed` (wrong data), `skipped`, `error`"})
+        .in_csv("outcome"),
+    sparse_field<&Measurement::reason>(
+        {"reason", "", "why it was skipped, failed or ended in error"})
+        .in_csv("reason"),
+    sparse_field<&Measurement::cause>({"cause", "", "cause id, such as `rank.dead`; may be empty"})
+        .in_csv("cause"),
+    field<&Measurement::verified>(
+        {"verified", "",
+         "all operations were verified, and all right; how many of how many is in `extra`"})
+        .in_csv("verified"),
+    sparse_field<&Measurement::wrong>(
+        {"wrong", "elements", "wrong elements over all ranks; null when nothing was checked"})
+        .in_csv("wrong_elements"),
+    sparse_field<&Measurement::stop_reason>({"stop_reason", "", "why sampling ended, as measured"})
+        .in_csv("stop_reason"),
+    sparse_field<&Measurement::wire_bytes>(
+        {"wire_bytes", "bytes", "payload sent per operation, summed over ranks"})
+        .in_csv("wire_bytes"),
+    field<&Measurement::hist>({"hist", "", "histogram of all samples (see below)"}),
+    samples_field(),
+    sparse_field<&Measurement::iterations>({"iterations", "operations", "timed operations"})
+        .in_csv("iterations"),
+    sparse_field<&Measurement::first_op_ns>(
+        {"first_op_ns", "ns", "the first operation after connecting, not among the samples"})
+        .in_csv("first_operation_ns"),
+    sparse_field<&Measurement::elapsed_ns>({"elapsed_ns", "ns", "the whole timed part"})
+        .in_csv("elapsed_ns"),
+    sparse_field<&Measurement::ops_per_s>(
+        {"ops_per_s", "1/s", "sustained rate of a throughput cell"})
+        .in_csv("rate_operations_per_s"),
+    sparse_field<&Measurement::bytes_per_s>({"bytes_per_s", "bytes/s", "S times ops_per_s"})
+        .in_csv("data_bytes_per_s"),
+    sparse_field<&Measurement::warmup_iterations>(
+        {"warmup_iterations", "operations", "untimed operations before the samples"})
+        .in_csv("warmup_iterations"),
+    sparse_field<&Measurement::warmup_converged>(
+        {"warmup_converged", "", "medians had settled when sampling began"}),
+    sparse_field<&Measurement::per_rank>(
+        {"per_rank", "", "one entry a rank, of its own durations", "one rank"}),
+    sparse_field<&Measurement::extra>(
+        {"extra", "",
+         "further counters, unit in the key; `verified_operations_count` of `operations_count` "
+         "that ran (the first one, those of the warm-up and those that are not timed included; "
+         "absent = count unknown), `verify_seed` of the random choice among them; "
+         "`measured_operations_count` of the timed part, those that are not timed included (the "
+         "operations that `cpu_ns` and context switches went to); `floor_one_way_bytes`, "
+         "`floor_both_ways_bytes` or `floor_round_trip_bytes` (the bare transfer that bounds a "
+         "latency); `link_bps` (speed of the slowest link between its ranks, where known); of "
+         "window timing `clock_error_ns` (largest bound of a rank's clock at any sample), "
+         "`late_samples_count`, `window_ns`, `clock_drift_ppm`, `clock_drift_error_ppm`, "
+         "`clock_breaks_count` (jumps); after idle time `cold_meeting_ns`, `warm_meeting_ns` (a "
+         "barrier), `cold_op_1_ns` ... (the first operations)",
+         "value"}),
+    sparse_field<&Measurement::links>(
+        {"links", "", "cells of kind `link` only: one entry an ordered pair of ranks",
+         "one direction of one pair"}),
+    sparse_field<&Measurement::reported>(
+        {"reported", "",
+         "imported records only: what another tool printed where we would have samples"}),
+};
+
+}  // namespace
+
+std::span<const Field<Resolved>> FieldsOf<Resolved>::all() { return kResolvedFields; }
+std::span<const Field<PerRank>> FieldsOf<PerRank>::all() { return kRankFields; }
+std::span<const Field<Reported>> FieldsOf<Reported>::all() { return kReportedFields; }
+std::span<const Field<Measurement>> FieldsOf<Measurement>::all() { return kMeasurementFields; }
+
+void FieldsOf<Reported>::check(const Reported& told) {
+  for (const std::optional<double>& value : {told.time_ns, told.algbw_Bps, told.busbw_Bps}) {
+    if (value && *value < 0) refuse_field("a negative time or rate");
+  }
+}
+
+void to_json(nlohmann::json& object, const Measurement& measurement) {
+  FieldValue<Measurement>::write(measurement, object);
+}
+
+void from_json(const nlohmann::json& object, Measurement& measurement) {
+  read_fields(object, measurement);
+}
+
+}  // namespace plumbline
