@@ -12,7 +12,7 @@ PlanCell cell_of(const CollSweep& sweep, const OptionSet& options, CollOutput ou
                  const Shape& shape, DType dtype, RedOp redop, int root) {
   PlanCell planned;
   Cell& cell = planned.cell;
-  cell.kind = "bandwidth";
+  cell.kind = CellKind::kBandwidth;
   cell.op = to_string(sweep.op);
   cell.transport = options.text("transport");
   cell.algorithm = options.text("algorithm");

@@ -45,7 +45,7 @@ struct ColumnRow {
   std::string (*text)(const Record& record);
 };
 const ColumnRow kColumns[] = {
-    {"kind", 10, 10, true, 4, [](const Record& r) { return r.cell.kind; }},
+    {"kind", 10, 10, true, 4, [](const Record& r) { return std::string(to_string(r.cell.kind)); }},
     {"op", 14, 14, true, 0, [](const Record& r) { return r.cell.op; }},
     {"algorithm", 23, 12, true, 3, how_text},
     {"ranks", 5, 5, false, 2, [](const Record& r) { return std::to_string(r.cell.ranks); }},

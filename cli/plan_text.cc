@@ -18,9 +18,7 @@
 namespace plumbline {
 namespace {
 
-constexpr const char* kRoof = "roof";
-// The order of the rows.
-constexpr const char* kKinds[] = {kRoof, "latency", "bandwidth", "throughput", "check", "link"};
+constexpr CellKind kRoof = CellKind::kRoof;
 constexpr size_t kLongestList = 13;  // letters
 
 // Cells that are one row.
@@ -130,9 +128,9 @@ std::string alike_sizes(const Series& series) {
 enum class Free { kAllLists, kTypes, kRedops, kPlaces, kRanks, kAlgorithms };
 std::string key_of(const Series& series, Free free) {
   const Cell& cell = series.cell;
-  if (cell.kind == kRoof) return kRoof;
-  std::vector<std::string> parts = {cell.kind, what_of(cell), cell.transport, cell.engine,
-                                    series.variant};
+  if (cell.kind == kRoof) return to_string(kRoof);
+  std::vector<std::string> parts = {to_string(cell.kind), what_of(cell), cell.transport,
+                                    cell.engine, series.variant};
   parts.push_back(free == Free::kAlgorithms ? ""
                                             : fmt::format("{}", fmt::join(series.algorithms, ",")));
   parts.push_back(free == Free::kTypes ? "" : fmt::format("{}", fmt::join(series.types, ",")));
@@ -169,11 +167,11 @@ std::vector<Series> series_of(const Plan& plan) {
     all = merged(all, free);
   }
   const auto order = [](const Series& series) {
-    const auto kind = std::find(std::begin(kKinds), std::end(kKinds), series.cell.kind);
+    const CellKind kind = series.cell.kind;
     const auto op = op_from(series.cell.op);
-    return std::tuple(kind - std::begin(kKinds), op ? static_cast<int>(*op) : -1,
-                      what_of(series.cell), series.algorithms, series.cell.transport, series.ranks,
-                      series.types, series.redops, variant_of(series));
+    return std::tuple(kind != kRoof, kind, op ? static_cast<int>(*op) : -1, what_of(series.cell),
+                      series.algorithms, series.cell.transport, series.ranks, series.types,
+                      series.redops, variant_of(series));
   };
   std::sort(all.begin(), all.end(),
             [&order](const Series& a, const Series& b) { return order(a) < order(b); });
@@ -202,11 +200,11 @@ Table series_table(const Plan& plan) {
   for (const Series& series : series_of(plan)) {
     const bool roof = series.cell.kind == kRoof;
     table.rows.push_back(
-        {{series.cell.kind, what_of(series.cell), listed(series.algorithms, "algorithms"),
-          roof ? "" : series.cell.transport, listed(series.types, "types"),
-          listed(series.redops, "redops"), sizes_of(series), ranges_text(series.ranks),
-          listed(series.places, "places"), roof ? "" : variant_of(series),
-          fmt::format("{}", series.cells),
+        {{to_string(series.cell.kind), what_of(series.cell),
+          listed(series.algorithms, "algorithms"), roof ? "" : series.cell.transport,
+          listed(series.types, "types"), listed(series.redops, "redops"), sizes_of(series),
+          ranges_text(series.ranks), listed(series.places, "places"),
+          roof ? "" : variant_of(series), fmt::format("{}", series.cells),
           series.skipped > 0 ? fmt::format("{}", series.skipped) : "",
           series.skipped == series.cells ? "" : rough_time(series.seconds)},
          series.skipped == series.cells ? Tone::kWarn : Tone::kPlain});
@@ -234,8 +232,8 @@ Table cell_table(const Plan& plan) {
   for (const PlanCell& planned : plan.cells) {
     const Cell& cell = planned.cell;
     table.rows.push_back(
-        {{planned.id, cell.kind, cell.measure.empty() ? cell.op : cell.measure, cell.algorithm,
-          cell.transport, cell.dtype, cell.redop == "none" ? "" : cell.redop,
+        {{planned.id, to_string(cell.kind), cell.measure.empty() ? cell.op : cell.measure,
+          cell.algorithm, cell.transport, cell.dtype, cell.redop == "none" ? "" : cell.redop,
           cell.bytes > 0 ? format_bytes(cell.bytes) : "", fmt::format("{}", cell.ranks),
           cell.placement, join(variant_words(cell), ", "),
           planned.skip.empty() ? rough_time(planned.estimated_s) : "", planned.skip},

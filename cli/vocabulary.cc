@@ -4,11 +4,13 @@
 
 #include "cli/commands.h"
 #include "cli/named_inputs.h"
+#include "collectives/engine.h"
 #include "collectives/schedule.h"
 #include "core/diagnosis/cause.h"
 #include "core/host/requirement.h"
 #include "core/op.h"
 #include "core/options/options.h"
+#include "core/record/cell_kind.h"
 #include "kernels/kernels.h"
 #include "probes/probe.h"
 #include "probes/thresholds.h"
@@ -71,6 +73,16 @@ std::vector<Descriptor> algorithms() {
   return rows;
 }
 
+std::vector<Descriptor> engines() {
+  std::vector<Descriptor> rows;
+  for (const EngineRow& row : engine_table()) {
+    const std::string reason = row.unavailable();
+    rows.push_back(
+        describe(row.name, row.help + (reason.empty() ? "" : " [not usable: " + reason + "]")));
+  }
+  return rows;
+}
+
 std::vector<Descriptor> probes() {
   std::vector<Descriptor> rows;
   for (const ProbeRow& row : probe_table()) rows.push_back(row.descriptor);
@@ -106,7 +118,9 @@ Vocabulary make_vocabulary(bool ranks_in_process) {
           reports(),
           algorithm_unsupported,
           metric_descriptors(),
-          ranks_in_process ? transport_unsupported<true> : transport_unsupported<false>};
+          ranks_in_process ? transport_unsupported<true> : transport_unsupported<false>,
+          engines(),
+          engine_unsupported};
 }
 
 std::vector<NamedTable> all_tables() {
@@ -116,6 +130,9 @@ std::vector<NamedTable> all_tables() {
   }
   NamedTable ops{"operations", "Operations that can be measured", {}};
   for (const OpRow& row : op_table()) ops.rows.push_back(describe(row.name, row.help));
+  NamedTable kinds{"kinds", "Kinds of cells (scenario key `kind`)", {}};
+  for (const CellKindRow& row : cell_kind_table())
+    kinds.rows.push_back(describe(row.name, row.help));
   NamedTable dtypes{"dtypes", "Element types (nccl-tests' name behind)", {}};
   for (const DTypeRow& row : dtype_table())
     dtypes.rows.push_back(describe(row.name, row.nccl_name));
@@ -163,6 +180,8 @@ std::vector<NamedTable> all_tables() {
   return {commands,
           {"probes", "Probes (plumbline doctor, scenario key `probes`)", probes()},
           {"transports", "Transports", transports()},
+          {"engines", "Engines (scenario key `engine`)", engines()},
+          kinds,
           ops,
           {"algorithms", "Algorithms, by operation", algorithms()},
           dtypes,

@@ -55,13 +55,11 @@ Status BackToBack::meet(bool& leave) {
 
 Status BackToBack::launch(uint64_t index, uint64_t length) {
   const size_t slot = slot_for(index, length);
-  Executor::Plan& plan = *(*s_.plans)[index % in_flight()];
   for (uint64_t repeat = 1; repeat < s_.aggregate; ++repeat) {
-    const Status done = s_.executor->run(plan, s_.operand->in(slot), s_.operand->out(slot),
-                                         Deadline::after_ms(s_.timeout_ms));
+    const Status done = s_.work->run(slot, Deadline::after_ms(s_.timeout_ms));
     if (!done) return done;
   }
-  return s_.executor->start(plan, s_.operand->in(slot), s_.operand->out(slot));
+  return s_.work->start(static_cast<size_t>(index % in_flight()), slot);
 }
 
 // Operations 1 to length - k are timed, k in flight: until then each that ends has another behind
@@ -78,7 +76,7 @@ Status BackToBack::stretch(uint64_t length, bool& leave, std::vector<int64_t>& d
     if (i >= k) {
       const uint64_t ended = i - k;
       const Status done =
-          s_.executor->wait(*(*s_.plans)[ended % k], Deadline::after_ms(s_.timeout_ms));
+          s_.work->wait(static_cast<size_t>(ended % k), Deadline::after_ms(s_.timeout_ms));
       if (!done) return done;
       const int64_t now = monotonic_ns();
       if (ended == 0) first_end = now;

@@ -8,12 +8,10 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <vector>
 
+#include "collectives/engine.h"
 #include "collectives/exchange.h"
-#include "collectives/executor.h"
-#include "collectives/operand.h"
 #include "collectives/usage.h"
 #include "collectives/verifier.h"
 
@@ -21,12 +19,10 @@ namespace plumbline {
 
 class BackToBack {
  public:
-  using PlanPtr = std::unique_ptr<Executor::Plan, void (*)(Executor::Plan*)>;
   struct Setup {
-    Executor* executor = nullptr;
+    EngineWork* work = nullptr;
+    uint64_t in_flight = 1;  // its lanes
     Exchange* exchange = nullptr;
-    std::vector<PlanPtr>* plans = nullptr;  // one an operation in flight
-    Operand* operand = nullptr;
     Verifier* verifier = nullptr;
     Usage* aside = nullptr;  // grows by what verification uses
     SlotCounts slots;
@@ -48,7 +44,7 @@ class BackToBack {
   Status untimed(uint64_t count, const Enough& enough);
 
  private:
-  uint64_t in_flight() const { return s_.plans->size(); }
+  uint64_t in_flight() const { return s_.in_flight; }
   uint64_t choose(uint64_t left);
   size_t slot_for(uint64_t index, uint64_t length);
   Status meet(bool& leave);

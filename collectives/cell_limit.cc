@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "collectives/links/link_measure.h"
+#include "collectives/cell_run.h"
 #include "core/clock.h"
 
 namespace plumbline {
@@ -27,7 +27,7 @@ int64_t cell_limit_ms(const Cell& cell, const MeasureSettings& settings) {
       kBesideMs + 2 * settings.operation_timeout_ms +
       kTimesMeant * (settings.stop.max_time_ns + settings.throughput_time_ns) / kMillisecond;
   if (settings.tail) limit += kTimesMeant * kTailTimeNs / kMillisecond;
-  if (cell.kind == "link") limit += link_cell_limit_ms(cell, settings);
+  if (const auto longer = cell_run_of(cell.kind).longer_ms) limit += longer(cell, settings);
   // Each may take until its watchdog bites.
   const double counted =
       counted_operations(settings) * static_cast<double>(settings.operation_timeout_ms);

@@ -16,7 +16,7 @@ Expected<Executor::Plan*> Exchange::plan_for(Op op, RedOp redop, size_t capacity
   spec.count = capacity;
   spec.in_place = op != Op::kBarrier;
   spec.tree = tree_;
-  Expected<PlanPtr> plan = executor_.prepare(spec);
+  Expected<Executor::PlanPtr> plan = executor_.prepare(spec);
   if (!plan) return fail(plan.error());
   return plans_.emplace(key, std::move(*plan)).first->second.get();
 }

@@ -32,7 +32,6 @@ class Exchange {
   Status follow_rank_zero();
 
  private:
-  using PlanPtr = std::unique_ptr<Executor::Plan, void (*)(Executor::Plan*)>;
   Status combine(std::vector<int64_t>& values, RedOp redop);
   Expected<Executor::Plan*> plan_for(Op op, RedOp redop, size_t capacity);
 
@@ -40,7 +39,7 @@ class Exchange {
   int64_t timeout_ms_;
   const std::vector<int>* tree_;
   // Plans are kept per padded length (a power of two), so that only a handful are ever built.
-  std::map<std::tuple<Op, RedOp, size_t>, PlanPtr> plans_;
+  std::map<std::tuple<Op, RedOp, size_t>, Executor::PlanPtr> plans_;
   std::vector<int64_t> padded_;
 };
 

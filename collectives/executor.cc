@@ -100,8 +100,7 @@ Executor::Executor(Group& group, const KernelSet& kernels)
 
 Executor::~Executor() = default;
 
-Expected<std::unique_ptr<Executor::Plan, void (*)(Executor::Plan*)>> Executor::prepare(
-    const OperationSpec& spec) {
+Expected<Executor::PlanPtr> Executor::prepare(const OperationSpec& spec) {
   const Group& group = impl_->group();
   Status status = check_spec(spec, group.size());
   if (!status) return fail(status.error());
@@ -123,7 +122,7 @@ Expected<std::unique_ptr<Executor::Plan, void (*)(Executor::Plan*)>> Executor::p
   const char* name = (*algorithm)->name;
   PlanTraits traits{spec, *algorithm, request, spec.text(group.size(), name),
                     fingerprint(spec, name)};
-  return std::unique_ptr<Plan, void (*)(Plan*)>(
+  return PlanPtr(
       new Plan(impl_->host, impl_->kernels, std::move(traits), (*algorithm)->build(request)),
       [](Plan* plan) { delete plan; });
 }

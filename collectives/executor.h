@@ -37,6 +37,7 @@ struct OperationSpec {
 class Executor {
  public:
   class Plan;  // opaque; owned by the executor's user, must not outlive the executor
+  using PlanPtr = std::unique_ptr<Plan, void (*)(Plan*)>;
 
   Executor(Group& group, const KernelSet& kernels);
   ~Executor();
@@ -45,7 +46,7 @@ class Executor {
 
   // Builds the schedule, its scratch and its state. Errors: unknown or unsupported algorithm, bad
   // root.
-  Expected<std::unique_ptr<Plan, void (*)(Plan*)>> prepare(const OperationSpec& spec);
+  Expected<PlanPtr> prepare(const OperationSpec& spec);
   static const AlgorithmRow& algorithm_of(const Plan& plan);
   static ScheduleCost cost_of(const Plan& plan);
 

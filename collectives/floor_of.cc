@@ -36,7 +36,10 @@ std::optional<Traffic> traffic_of(ScheduleRequest request, const Cell& cell,
 std::optional<Floor> floor_of(const Cell& cell, const OptionSet& options) {
   const auto op = op_from(cell.op);
   const auto dtype = dtype_from(cell.dtype);
-  if (cell.kind != "latency" || !op || !dtype || cell.ranks < 2) return std::nullopt;
+  const bool by_messages = row(cell.kind).headline == Headline::kTime;
+  if (!by_messages || cell.engine != kNativeEngine || !op || !dtype || cell.ranks < 2) {
+    return std::nullopt;
+  }
   if (cell.bytes == 0 && *op != Op::kBarrier) return std::nullopt;
   if (cell.bytes > kMostFloorBytes || cell.ranks > kMostFloorRanks) return std::nullopt;
   ScheduleRequest request;

@@ -15,8 +15,8 @@ inline constexpr int kMostFloorRanks = 64;
 
 // Every byte that one connection must carry in one direction, as if they were one message: no
 // schedule that sends them in parts is faster. Both ways at once where the same connection carries
-// as many back. Nothing for cells that are no latencies, that send nothing, or that are larger than
-// what is measured.
+// as many back. Nothing for cells that are no latencies of our own engine, that send nothing, or
+// that are larger than what is measured.
 std::optional<Floor> floor_of(const Cell& cell, const OptionSet& options);
 
 }  // namespace plumbline

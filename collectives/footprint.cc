@@ -52,12 +52,21 @@ Expected<double> scratch_elems(const Cell& cell, Op op, const Shape& shape,
 
 }  // namespace
 
-Expected<uint64_t> memory_needed(const Cell& cell, bool verified, const OptionSet& options) {
+Expected<uint64_t> memory_of_roof(const Cell& cell, bool /*verified*/,
+                                  const OptionSet& /*options*/) {
+  return whole(kOfItself + 2 * static_cast<double>(cell.bytes));
+}
+
+Expected<uint64_t> memory_of_links(const Cell& /*cell*/, bool /*verified*/,
+                                   const OptionSet& /*options*/) {
+  return whole(kOfItself);
+}
+
+Expected<uint64_t> memory_of_operations(const Cell& cell, bool verified, const OptionSet& options) {
   const auto bytes = static_cast<double>(cell.bytes);
-  if (cell.kind == "roof") return whole(kOfItself + 2 * bytes);
   const auto op = op_from(cell.op);
   const auto dtype = dtype_from(cell.dtype);
-  if (cell.kind == "link" || !op || !dtype) return whole(kOfItself);
+  if (!op || !dtype) return whole(kOfItself);
   const Shape shape = shape_of(*op, *dtype, cell.ranks, cell.bytes);
   const auto width = static_cast<double>(size_of(*dtype));
   const auto in = static_cast<double>(shape.in_elems) * width;
@@ -73,7 +82,7 @@ Expected<uint64_t> memory_needed(const Cell& cell, bool verified, const OptionSe
     if (!elems) return fail(elems.error());
     scratch = *elems * width;
   }
-  const int in_flight = cell.kind == "throughput" ? std::max(1, cell.outstanding) : 1;
+  const auto in_flight = static_cast<double>(in_flight_of(cell));
   const double patterns = kPatternsKept * (cell.ranks + 1) * kPatternPeriod * width;
   return whole(kOfItself + operands * (1 + kStepsShare) + in_flight * scratch + patterns);
 }

@@ -5,13 +5,16 @@
 
 #include <cstdint>
 
-#include "collectives/measure.h"
+#include "core/error.h"
 #include "core/options/options.h"
 #include "core/record/cell.h"
 
 namespace plumbline {
 
-// Bytes; of the rank that needs most. An error where there is no such operation or algorithm.
-Expected<uint64_t> memory_needed(const Cell& cell, bool verified, const OptionSet& options);
+// Bytes; of the rank that needs most. An error where there is no such operation or algorithm. Which
+// of them a kind of cell needs says collectives/cell_run.h.
+Expected<uint64_t> memory_of_operations(const Cell& cell, bool verified, const OptionSet& options);
+Expected<uint64_t> memory_of_links(const Cell& cell, bool verified, const OptionSet& options);
+Expected<uint64_t> memory_of_roof(const Cell& cell, bool verified, const OptionSet& options);
 
 }  // namespace plumbline

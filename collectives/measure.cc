@@ -7,7 +7,6 @@
 #include "collectives/back_to_back.h"
 #include "collectives/exchange.h"
 #include "collectives/floor_of.h"
-#include "collectives/operand.h"
 #include "collectives/start_sync.h"
 #include "collectives/usage.h"
 #include "collectives/verifier.h"
@@ -15,8 +14,6 @@
 
 namespace plumbline {
 namespace {
-
-using PlanPtr = BackToBack::PlanPtr;
 
 constexpr uint64_t kSamplesKept = 10'000;  // in the record; all go into the histogram
 constexpr double kConverged = 0.02;        // warm-up: three medians in a row this close
@@ -27,61 +24,40 @@ constexpr int kWarmMeetings = 9;
 // What this rank has sent and used so far, verification left out.
 struct Totals {
   Usage usage;
-  uint64_t operations = 0, retransmits = 0, wire_bytes = 0;
+  uint64_t operations = 0;
+  EngineTraffic sent;
 };
-
-Expected<OperationSpec> spec_of(const Cell& cell, const OptionSet& options) {
-  const auto op = op_from(cell.op);
-  const auto dtype = dtype_from(cell.dtype);
-  const auto redop = redop_from(cell.redop);
-  if (!op) return fail(ErrorCode::kConfig, "unknown operation '" + cell.op + "'");
-  if (!dtype) return fail(ErrorCode::kConfig, "unknown dtype '" + cell.dtype + "'");
-  OperationSpec spec;
-  spec.op = *op;
-  spec.dtype = *dtype;
-  spec.redop = redop.value_or(RedOp::kSum);
-  spec.root = std::max(cell.root, 0);
-  spec.count = shape_of(*op, *dtype, cell.ranks, cell.bytes).count;
-  spec.in_place = cell.placement == "in" && row(*op).has_in_place;
-  spec.algorithm = cell.algorithm;
-  spec.fast_math = options.flag("fast_math");
-  spec.small_bytes = static_cast<uint64_t>(options.integer("small_msg_threshold"));
-  return spec;
-}
 
 // One cell being measured on one rank.
 class Meter {
  public:
   Meter(const Cell& cell, const MeasureSettings& settings, const MeasureContext& context,
-        const OperationSpec& spec)
+        const OperationSpec& spec, VerifyMode mode, EngineWork& work)
       : cell_(cell),
         settings_(settings),
         context_(context),
-        executor_(*context.executor),
+        work_(work),
         spec_(spec),
-        exchange_(executor_, settings.operation_timeout_ms),
+        exchange_(*context.executor, settings.operation_timeout_ms),
         own_clocks_(*context.group),
         start_(make_start_sync(cell.sync, *context.group, exchange_,
                                context.clocks != nullptr ? *context.clocks : own_clocks_,
                                settings.operation_timeout_ms)),
-        slots_(slots_of(cell, verify_mode(*context.options, settings.verify_iterations > 0))),
-        operand_(spec, context.group->rank(), context.group->size(), slots_.all()),
-        verifier_(operand_, verify_mode(*context.options, settings.verify_iterations > 0),
-                  settings.verify_seed) {}
+        slots_(slots_of(cell, mode)),
+        verifier_(work, slots_.all(), mode, settings.verify_seed) {}
 
   Expected<Measurement> run() {
     if (!start_) return fail(ErrorCode::kConfig, "unknown sync '" + cell_.sync + "'");
-    const bool throughput = cell_.kind == "throughput";
-    const Status prepared = prepare(throughput ? std::max(1, cell_.outstanding) : 1);
-    if (!prepared) return fail(prepared.error());
+    prepare();
     Status done = settings_.cold_operations > 0 ? cold_operations() : first_operation();
     if (done) done = verify_before();
-    if (done && cell_.kind != "check") {
+    if (done && timing_ != CellTiming::kNothing) {
+      const bool sustained = timing_ == CellTiming::kSustained;
       done = warm_up();
       const Totals before = totals_now();
-      if (done) done = throughput ? sustained() : sampled();
+      if (done) done = sustained ? keep_going() : sampled();
       finish_totals(before);
-      if (done && !throughput) done = start_->describe(result_);
+      if (done && !sustained) done = start_->describe(result_);
     }
     if (done && settings_.cold_operations > 0) done = warm_meeting();
     if (done) done = agree_on_outcome();
@@ -90,35 +66,24 @@ class Meter {
   }
 
  private:
-  Status prepare(int outstanding) {
-    for (int i = 0; i < outstanding; ++i) {
-      Expected<PlanPtr> plan = executor_.prepare(spec_);
-      if (!plan) return fail(plan.error());
-      plans_.push_back(std::move(*plan));
-    }
-    for (size_t slot = 0; slot < operand_.slots(); ++slot) verifier_.fill(slot);
+  void prepare() {
+    for (size_t slot = 0; slot < slots_.all(); ++slot) verifier_.fill(slot);
     const auto aggregate = static_cast<uint64_t>(std::max(1, settings_.aggregate));
     verifiable_ = aggregate == 1 || !spec_.in_place;
-    together_.emplace(BackToBack::Setup{&executor_, &exchange_, &plans_, &operand_, &verifier_,
+    together_.emplace(BackToBack::Setup{&work_, in_flight_of(cell_), &exchange_, &verifier_,
                                         &aside_, slots_, aggregate, verifiable_,
                                         settings_.operation_timeout_ms});
-    const ScheduleCost cost = Executor::cost_of(*plans_.front());
-    sent_per_operation_ = static_cast<int64_t>(cost.send_bytes);
+    sent_per_operation_ = static_cast<int64_t>(work_.sent_bytes());
     if (const auto floor = floor_of(cell_, *context_.options)) {
       result_.extra[row(floor->manner).key] = static_cast<double>(floor->bytes);
     }
-    result_.resolved.algorithm = Executor::algorithm_of(*plans_.front()).name;
-    result_.resolved.transport = context_.group->transport_name();
-    result_.resolved.kernel = context_.kernels->target;
-    result_.resolved.chunk_bytes = context_.group->channel_options().chunk_bytes;
-    return {};
+    context_.engine->describe(result_.resolved);
+    result_.resolved.algorithm = work_.algorithm();
   }
 
   Deadline watchdog() const { return Deadline::after_ms(settings_.operation_timeout_ms); }
 
-  Status once(size_t slot) {
-    return executor_.run(*plans_.front(), operand_.in(slot), operand_.out(slot), watchdog());
-  }
+  Status once(size_t slot) { return work_.run(slot, watchdog()); }
 
   Status first_operation() {
     if (const Status ready = exchange_.barrier(); !ready) return ready;
@@ -320,7 +285,7 @@ class Meter {
 
   // The median is known well enough; are the operations so fast that a p99 costs little more?
   bool goes_on_for_tail(uint64_t have, int64_t elapsed) const {
-    const bool wanted = fixed() ? settings_.tail : cell_.kind == "latency";
+    const bool wanted = fixed() ? settings_.tail : row(cell_.kind).headline == Headline::kTime;
     const bool allowed = fixed() || settings_.stop.max_n >= kTailSamples;
     if (!wanted || !allowed || have == 0 || have >= kTailSamples) return false;
     const double whole = static_cast<double>(elapsed) / static_cast<double>(have) * kTailSamples;
@@ -354,8 +319,8 @@ class Meter {
 
   // A fixed number of operations, agreed from the warm-up's typical time, with k in flight. Where
   // there are stops, what they take counts: the cell ends at the first one after its time.
-  Status sustained() {
-    const auto k = plans_.size();
+  Status keep_going() {
+    const auto k = in_flight_of(cell_);
     const auto total = static_cast<uint64_t>(std::clamp<int64_t>(
         settings_.throughput_time_ns / typical_ns_, static_cast<int64_t>(4 * k), 2'000'000));
     const int64_t end = monotonic_ns() + settings_.throughput_time_ns;
@@ -377,12 +342,7 @@ class Meter {
   }
 
   Totals totals_now() const {
-    Totals totals{usage_now() - aside_, verifier_.operations(), 0,
-                  context_.group->stats().wire_sent};
-    for (const auto& stats : context_.group->stream_stats()) {
-      if (stats && stats->retransmits) totals.retransmits += *stats->retransmits;
-    }
-    return totals;
+    return {usage_now() - aside_, verifier_.operations(), context_.engine->traffic()};
   }
 
   void finish_totals(const Totals& before) {
@@ -399,10 +359,10 @@ class Meter {
       for (const int64_t value : mine_) sum += static_cast<double>(value);
       mine.mean = sum / static_cast<double>(mine_.size());
     }
-    mine.wire_bytes = after.wire_bytes - before.wire_bytes;
+    mine.wire_bytes = after.sent.wire_bytes - before.sent.wire_bytes;
     mine.cpu_ns = used.cpu_ns;
     mine.context_switches = used.switches;
-    mine.retransmits = after.retransmits - before.retransmits;
+    mine.retransmits = after.sent.retransmits - before.sent.retransmits;
     result_.per_rank = {mine};
     involuntary_ = used.involuntary;
     result_.extra[kMeasuredOperations] = static_cast<double>(after.operations - before.operations);
@@ -415,7 +375,7 @@ class Meter {
                                    involuntary_};
     if (const Status done = exchange_.sum(totals); !done) return done;
     result_.wire_bytes = static_cast<uint64_t>(totals[1]);
-    if (cell_.kind != "check") {
+    if (timing_ != CellTiming::kNothing) {
       result_.extra[kInvoluntarySwitches] = static_cast<double>(totals[2]);
     }
     describe_verification();
@@ -446,15 +406,14 @@ class Meter {
   const Cell& cell_;
   const MeasureSettings& settings_;
   const MeasureContext& context_;
-  Executor& executor_;
+  EngineWork& work_;
+  const CellTiming timing_ = row(cell_.kind).timing;
   OperationSpec spec_;
   Exchange exchange_;
   ClockSync own_clocks_;  // where the context has none
   std::unique_ptr<StartSync> start_;
   SlotCounts slots_;
-  Operand operand_;
   Verifier verifier_;
-  std::vector<PlanPtr> plans_;
   std::optional<BackToBack> together_;
   BackToBack::Enough interrupted_ = [this](uint64_t) { return interrupted(); };
   Usage aside_;                // by verification
@@ -467,12 +426,34 @@ class Meter {
 
 }  // namespace
 
+Expected<OperationSpec> operation_of(const Cell& cell, const OptionSet& options) {
+  const auto op = op_from(cell.op);
+  const auto dtype = dtype_from(cell.dtype);
+  const auto redop = redop_from(cell.redop);
+  if (!op) return fail(ErrorCode::kConfig, "unknown operation '" + cell.op + "'");
+  if (!dtype) return fail(ErrorCode::kConfig, "unknown dtype '" + cell.dtype + "'");
+  OperationSpec spec;
+  spec.op = *op;
+  spec.dtype = *dtype;
+  spec.redop = redop.value_or(RedOp::kSum);
+  spec.root = std::max(cell.root, 0);
+  spec.count = shape_of(*op, *dtype, cell.ranks, cell.bytes).count;
+  spec.in_place = cell.placement == "in" && row(*op).has_in_place;
+  spec.algorithm = cell.algorithm;
+  spec.fast_math = options.flag("fast_math");
+  spec.small_bytes = static_cast<uint64_t>(options.integer("small_msg_threshold"));
+  return spec;
+}
+
 Expected<Measurement> measure(const Cell& cell, const MeasureSettings& settings,
                               const MeasureContext& context) {
-  const Expected<OperationSpec> spec = spec_of(cell, *context.options);
+  const Expected<OperationSpec> spec = operation_of(cell, *context.options);
   if (!spec) return fail(spec.error());
-  Meter meter(cell, settings, context, *spec);
-  return meter.run();
+  const VerifyMode mode = verify_mode(*context.options, settings.verify_iterations > 0);
+  const Expected<std::unique_ptr<EngineWork>> work =
+      context.engine->prepare(*spec, slots_of(cell, mode).all(), in_flight_of(cell));
+  if (!work) return fail(work.error());
+  return Meter(cell, settings, context, *spec, mode, **work).run();
 }
 
 }  // namespace plumbline

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "collectives/clock_sync.h"
-#include "collectives/executor.h"
+#include "collectives/engine.h"
 #include "core/options/options.h"
 #include "core/record/cell.h"
 #include "core/record/record.h"
@@ -53,6 +53,8 @@ struct MeasureContext {
   Group* group = nullptr;
   Executor* executor =
       nullptr;  // the group's one executor: sequence numbers go on from cell to cell
+  // What runs the operations of the cell; link cells and roofs need none.
+  Engine* engine = nullptr;
   const KernelSet* kernels = nullptr;
   const OptionSet* options = nullptr;
   std::string host;  // of this rank, for per_rank
@@ -65,14 +67,17 @@ struct MeasureContext {
   ClockSync* clocks = nullptr;
 };
 
-// Measures one cell (kind latency, bandwidth, throughput or check). The Measurement is complete on
+// The operation of such a cell. An Error where there is none of that name.
+Expected<OperationSpec> operation_of(const Cell& cell, const OptionSet& options);
+
+// Measures one cell of a collective. The Measurement is complete on
 // every rank (same samples everywhere); per_rank holds all ranks on rank 0 and only this rank
 // elsewhere. An Error means that the group is broken.
 Expected<Measurement> measure(const Cell& cell, const MeasureSettings& settings,
                               const MeasureContext& context);
 
-// Roofs on the very path of ranks 0 and 1 (other ranks take part in the barriers only): kind
-// "roof", op "raw_pingpong" (full round trip), "raw_exchange" (swaps), "raw_stream", "raw_duplex"
+// Roofs on the very path of ranks 0 and 1 (other ranks take part in the barriers only): op
+// "raw_pingpong" (full round trip), "raw_exchange" (swaps), "raw_stream", "raw_duplex"
 // (both ways at once, one thread each), "memcpy" (slowest rank). No framing, no matching: what the
 // bare socket and the memory can do.
 Expected<Measurement> measure_roof(const Cell& cell, const MeasureSettings& settings,

@@ -30,17 +30,23 @@ VerifyMode verify_mode(const OptionSet& options, bool wanted) {
   return word == "last" ? VerifyMode::kLast : VerifyMode::kSampled;
 }
 
+size_t in_flight_of(const Cell& cell) {
+  const bool sustained = row(cell.kind).timing == CellTiming::kSustained;
+  return sustained ? static_cast<size_t>(std::max(1, cell.outstanding)) : 1;
+}
+
 SlotCounts slots_of(const Cell& cell, VerifyMode mode) {
   SlotCounts slots;
-  const bool throughput = cell.kind == "throughput";
-  const auto in_flight = throughput ? static_cast<size_t>(std::max(1, cell.outstanding)) : 1;
-  if (throughput) {
+  const CellTiming timing = row(cell.kind).timing;
+  const bool sustained = timing == CellTiming::kSustained;
+  const size_t in_flight = in_flight_of(cell);
+  if (sustained) {
     slots.ordinary = in_flight;
   } else if (cell.cache == "cold" && cell.bytes > 0) {
     slots.ordinary =
         static_cast<size_t>(std::clamp<uint64_t>(kColdBytes / cell.bytes, 1, kMaxSlots));
   }
-  const bool back_to_back = throughput || (cell.sync == "none" && cell.kind != "check");
+  const bool back_to_back = sustained || (cell.sync == "none" && timing != CellTiming::kNothing);
   if (back_to_back && mode != VerifyMode::kNone) {
     slots.check = in_flight + drawn_slots(mode, cell.bytes, in_flight);
   }
@@ -50,11 +56,11 @@ SlotCounts slots_of(const Cell& cell, VerifyMode mode) {
 void Verifier::fill(size_t slot) {
   seed_ = seed_ % kSeeds + 1;
   seeds_[slot] = seed_;
-  operand_.fill(slot, seed_);
+  work_.fill(slot, seed_);
 }
 
 void Verifier::check(size_t slot) {
-  wrong_ += operand_.count_wrong(slot, seeds_[slot]);
+  wrong_ += work_.count_wrong(slot, seeds_[slot]);
   ++verified_;
 }
 

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "collectives/operand.h"
+#include "collectives/engine.h"
 #include "core/options/options.h"
 #include "core/record/cell.h"
 
@@ -34,11 +34,13 @@ struct SlotCounts {
   size_t all() const { return ordinary + check; }
 };
 SlotCounts slots_of(const Cell& cell, VerifyMode mode);
+// How many operations a cell has in flight at once.
+size_t in_flight_of(const Cell& cell);
 
 class Verifier {
  public:
-  Verifier(Operand& operand, VerifyMode mode, uint32_t seed)
-      : operand_(operand), mode_(mode), seeds_(operand.slots(), 0), choice_(seed) {}
+  Verifier(EngineWork& work, size_t slots, VerifyMode mode, uint32_t seed)
+      : work_(work), mode_(mode), seeds_(slots, 0), choice_(seed) {}
 
   VerifyMode mode() const { return mode_; }
   bool on() const { return mode_ != VerifyMode::kNone; }
@@ -57,7 +59,7 @@ class Verifier {
   uint64_t operations() const { return operations_; }
 
  private:
-  Operand& operand_;
+  EngineWork& work_;
   VerifyMode mode_;
   std::vector<uint32_t> seeds_;  // of the data in each slot
   uint32_t seed_ = 0;            // the last one given

@@ -9,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace plumbline {
 
@@ -47,7 +48,7 @@ struct Field {
   void (*read)(const nlohmann::json& value, Owner&);
   void (*rows_below)(const std::string& path, const FieldWords& words, FieldRows& rows);
   // The first is there for a text, the second for a whole number.
-  const std::string& (*word)(const Owner&);
+  std::string_view (*word)(const Owner&);
   int64_t (*number)(const Owner&);
   const char* column;   // of the CSV report; nullptr = none of its own
   const char* publish;  // limits in a submitted result; nullptr = it is not in one

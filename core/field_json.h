@@ -226,7 +226,7 @@ constexpr auto field(FieldWords words) {
     owner.*Member = kNew.*Member;
   };
   if constexpr (std::is_same_v<Type, std::string>) {
-    row.word = [](const Owner& owner) -> const std::string& { return owner.*Member; };
+    row.word = [](const Owner& owner) -> std::string_view { return owner.*Member; };
   } else if constexpr (std::is_integral_v<Type> && !std::is_same_v<Type, bool>) {
     row.number = [](const Owner& owner) { return static_cast<int64_t>(owner.*Member); };
   }

@@ -95,10 +95,10 @@ class CellRunner {
     result_.judgement = judge(result_.injected, result_.diagnosis, options_.unprivileged, ignored);
     const Judgement& judgement = result_.judgement;
     result_.right = result_.error.empty() && judgement.missed.empty() && judgement.wrong.empty() &&
-                    (result_.cell.kind == CellKind::kZoo || judgement.first_is_right);
+                    (result_.cell.kind == MatrixCellKind::kZoo || judgement.first_is_right);
     // What a wrong diagnosis would have done is not worth trying, and without privileges the rule
     // that a remedy would have to change cannot be seen.
-    if (!options_.unprivileged && result_.cell.kind == CellKind::kSingle && result_.right &&
+    if (!options_.unprivileged && result_.cell.kind == MatrixCellKind::kSingle && result_.right &&
         !stopped() && result_.injected.front().remedy_is_local) {
       try_remedy();
     }
@@ -113,7 +113,7 @@ class CellRunner {
       FaultTarget target;
       target.host = draw.take(hosts);
       // Two faults stay apart when their four hosts are different ones.
-      if (result_.cell.kind == CellKind::kPair) target.peer = draw.take(hosts);
+      if (result_.cell.kind == MatrixCellKind::kPair) target.peer = draw.take(hosts);
       const Expected<Injected> injected = inject_fault(lab_, fault, target, random());
       if (!injected) {
         result_.error = injected.error().message();

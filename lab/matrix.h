@@ -51,11 +51,11 @@ Judgement judge(const std::vector<Injected>& injected, const Diagnosis& diagnosi
 bool names_fault(const Injected& injected, const SaidFinding& finding, bool unprivileged,
                  std::string* because = nullptr);
 
-enum class CellKind { kSingle, kPair, kZoo };
-const char* to_string(CellKind kind);
+enum class MatrixCellKind { kSingle, kPair, kZoo };
+const char* to_string(MatrixCellKind kind);
 
 struct MatrixCell {
-  CellKind kind = CellKind::kSingle;
+  MatrixCellKind kind = MatrixCellKind::kSingle;
   std::string name;                 // "drop_inbound", "drop_inbound+link_down", "mesh"
   std::vector<std::string> faults;  // empty in the zoo
   uint64_t seed = 0;

@@ -112,7 +112,7 @@ std::string drawn_ports(Draw& draw, int hosts) {
 
 LabTopology drawn_topology(Draw& draw, const MatrixCell& cell, bool unprivileged) {
   LabTopology topology;
-  topology.size = cell.kind == CellKind::kPair ? 4 : draw.between(3, 4);
+  topology.size = cell.kind == MatrixCellKind::kPair ? 4 : draw.between(3, 4);
   const int shape = draw.between(1, 100);
   topology.shape = shape <= 60 ? "star" : shape <= 82 ? "mesh" : "routed";
   if (draw.chance(15)) topology.family = "ipv6";
@@ -138,15 +138,16 @@ std::vector<MatrixCell> all_cells(const MatrixOptions& options) {
   for (int i = 0; i < seeds; ++i) {
     const uint64_t seed = options.seed + static_cast<uint64_t>(i);
     for (const FaultRow& row : fault_table()) {
-      cells.push_back({CellKind::kSingle, row.name, {row.name}, seed});
+      cells.push_back({MatrixCellKind::kSingle, row.name, {row.name}, seed});
     }
     for (const auto& [a, b] : fault_pairs()) {
-      cells.push_back({CellKind::kPair, std::string(a) + "+" + b, {a, b}, seed});
+      cells.push_back({MatrixCellKind::kPair, std::string(a) + "+" + b, {a, b}, seed});
     }
   }
   for (int i = 0; i < zoo_runs; ++i) {
     for (const ZooRow& row : zoo()) {
-      cells.push_back({CellKind::kZoo, row.name, {}, options.seed + static_cast<uint64_t>(i)});
+      cells.push_back(
+          {MatrixCellKind::kZoo, row.name, {}, options.seed + static_cast<uint64_t>(i)});
     }
   }
   return cells;
@@ -164,8 +165,10 @@ bool wanted(const MatrixCell& cell, const MatrixOptions& options) {
 
 }  // namespace
 
-const char* to_string(CellKind kind) {
-  return kind == CellKind::kSingle ? "single" : kind == CellKind::kPair ? "pair" : "zoo";
+const char* to_string(MatrixCellKind kind) {
+  return kind == MatrixCellKind::kSingle ? "single"
+         : kind == MatrixCellKind::kPair ? "pair"
+                                         : "zoo";
 }
 
 Expected<std::vector<MatrixCell>> matrix_cells(const MatrixOptions& options) {
@@ -189,7 +192,7 @@ CellNetwork cell_network(const MatrixCell& cell, bool unprivileged) {
   std::mt19937_64 random(mixed(cell));
   Draw draw(random);
   CellNetwork network;
-  if (cell.kind == CellKind::kZoo) {
+  if (cell.kind == MatrixCellKind::kZoo) {
     network.topology.size = 4;
     network.topology.ports = drawn_ports(draw, network.topology.size);
     network.topology.unprivileged = unprivileged;

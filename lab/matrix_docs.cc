@@ -20,7 +20,7 @@ struct FaultTally {
   std::vector<std::string> causes;
 };
 
-std::map<std::string, FaultTally> tallies(const MatrixResult& result, CellKind kind) {
+std::map<std::string, FaultTally> tallies(const MatrixResult& result, MatrixCellKind kind) {
   std::map<std::string, FaultTally> out;
   for (const CellResult& cell : result.cells) {
     if (cell.cell.kind != kind) continue;
@@ -58,7 +58,7 @@ std::string fault_table_text(const MatrixResult& result) {
   std::string out =
       "| fault | what is done | root cause | right | healed | verdict after |\n"
       "|---|---|---|---|---|---|\n";
-  const auto tallied = tallies(result, CellKind::kSingle);
+  const auto tallied = tallies(result, MatrixCellKind::kSingle);
   for (const FaultRow& row : fault_table()) {
     const auto found = tallied.find(row.name);
     if (found == tallied.end()) continue;
@@ -74,9 +74,10 @@ std::string fault_table_text(const MatrixResult& result) {
   return out;
 }
 
-std::string plain_table(const MatrixResult& result, CellKind kind, const char* first) {
-  std::string out = fmt::format("| {} | {} | doctor took |\n|---|---|---|\n", first,
-                                kind == CellKind::kZoo ? "without warn or fail" : "both found");
+std::string plain_table(const MatrixResult& result, MatrixCellKind kind, const char* first) {
+  std::string out =
+      fmt::format("| {} | {} | doctor took |\n|---|---|---|\n", first,
+                  kind == MatrixCellKind::kZoo ? "without warn or fail" : "both found");
   for (const auto& [name, tally] : tallies(result, kind)) {
     out += tally.right.all == 0
                ? fmt::format("| {} | skipped: {} | |\n", name, tally.skipped)
@@ -135,10 +136,10 @@ std::string matrix_docs(const MatrixResult& result) {
   const std::string how = options.unprivileged ? " without root\n\n" : "\n\n";
   out += "\n### Single faults" + how + fault_table_text(result);
   if (summary.pairs.all > 0) {
-    out += "\n### Two faults at once" + how + plain_table(result, CellKind::kPair, "faults");
+    out += "\n### Two faults at once" + how + plain_table(result, MatrixCellKind::kPair, "faults");
   }
   if (summary.zoo.all > 0) {
-    out += "\n### Healthy networks" + how + plain_table(result, CellKind::kZoo, "network");
+    out += "\n### Healthy networks" + how + plain_table(result, MatrixCellKind::kZoo, "network");
   }
   out += "\n### Either id is right" + how + alike_text(result);
   if (!options.reduced && options.only.empty()) out += simulated_text(result);

@@ -72,10 +72,10 @@ MatrixSummary summarise(const MatrixResult& result) {
     summary.skipped += cell.skipped.empty() ? 0 : 1;
     summary.errors += cell.error.empty() ? 0 : 1;
     if (!cell.skipped.empty()) continue;
-    const bool zoo = cell.cell.kind == CellKind::kZoo;
-    Proportion& own = zoo                                 ? summary.zoo
-                      : cell.cell.kind == CellKind::kPair ? summary.pairs
-                                                          : summary.singles;
+    const bool zoo = cell.cell.kind == MatrixCellKind::kZoo;
+    Proportion& own = zoo                                       ? summary.zoo
+                      : cell.cell.kind == MatrixCellKind::kPair ? summary.pairs
+                                                                : summary.singles;
     ++own.all;
     own.hits += cell.right ? 1 : 0;
     if (!cell.right && counts(cell)) {
@@ -91,7 +91,7 @@ MatrixSummary summarise(const MatrixResult& result) {
     summary.recall.hits += found;
     summary.precision.all += cell.judgement.named;
     summary.precision.hits += cell.judgement.named - static_cast<int>(cell.judgement.wrong.size());
-    if (cell.cell.kind == CellKind::kPair) {
+    if (cell.cell.kind == MatrixCellKind::kPair) {
       summary.pair_faults.all += found + missed;
       summary.pair_faults.hits += found;
     }

@@ -25,7 +25,7 @@ std::vector<std::string> variant_words(const Cell& cell) {
 }
 
 const char* word_of_outstanding(const Cell& cell) {
-  return cell.kind == "link" ? "streams" : "in flight";
+  return cell.kind == CellKind::kLink ? "streams" : "in flight";
 }
 
 std::string ranges_text(const std::set<int>& numbers) {

@@ -144,9 +144,9 @@ std::string numbers_of(const std::vector<const Item*>& items) {
   std::string text;
   Best fastest(Best::Wanted::kLowest), widest(Best::Wanted::kHighest);
   for (const Item* item : items) {
-    const std::string& kind = item->record->cell.kind;
-    if (kind == "latency") fastest.offer(*item, item->time.p50);
-    if (kind == "bandwidth") widest.offer(*item, item->busbw_Bps);
+    const Headline headline = row(item->record->cell.kind).headline;
+    if (headline == Headline::kTime) fastest.offer(*item, item->time.p50);
+    if (headline == Headline::kBusBandwidth) widest.offer(*item, item->busbw_Bps);
   }
   if (fastest) {
     text += fmt::format(", median {} at {}{}", format_duration(fastest.value()),

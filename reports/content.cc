@@ -194,7 +194,7 @@ std::string cost_text(const std::vector<Record>& records) {
     const bool same_ranks =
         before.launches == 1 && record.launches == 1 && before.run_id == record.run_id &&
         world_of(before.cell) == world_of(record.cell) &&
-        before.measurement.outcome != Outcome::kError && record.cell.kind != "link";
+        before.measurement.outcome != Outcome::kError && record.cell.kind != CellKind::kLink;
     const auto from = epoch_ms(before.time), to = epoch_ms(record.time);
     if (!same_ranks || !from || !to || record.measurement.elapsed_ns <= 0) continue;
     const double gap_ns = static_cast<double>(*to - *from) * 1e6;
@@ -206,13 +206,13 @@ std::string cost_text(const std::vector<Record>& records) {
                      format_duration(median(costs_ns)), costs_ns.size());
 }
 
-std::vector<std::string> check_failures(const View& view, const std::string& kind) {
+std::vector<std::string> check_failures(const View& view) {
   std::vector<std::string> lines;
   std::map<std::string, size_t> skipped;
   size_t more = 0;
   for (const Item& item : view.items) {
     const Measurement& m = item.record->measurement;
-    if (item.record->cell.kind != kind || m.outcome == Outcome::kPassed) continue;
+    if (item.record->cell.kind != CellKind::kCheck || m.outcome == Outcome::kPassed) continue;
     if (m.outcome == Outcome::kSkipped) {
       ++skipped[m.reason];
     } else if (lines.size() >= kListedFailures) {
@@ -278,8 +278,7 @@ std::string verification_text(const View& view) {
   size_t unknown = 0, unverified = 0;
   for (const Item& item : view.items) {
     const Measurement& m = item.record->measurement;
-    const std::string& kind = item.record->cell.kind;
-    if (kind == "roof" || kind == "probe" || kind == "link") continue;
+    if (!row(item.record->cell.kind).collective) continue;
     if (m.outcome != Outcome::kPassed && m.outcome != Outcome::kFailed) continue;
     const auto count = verified_count(m);
     if (count) {

@@ -30,7 +30,7 @@ std::string congestion_text(const View& view);
 // data.
 std::string verification_text(const View& view);
 // Everything of a check that did not pass: failures one by one, skips by reason.
-std::vector<std::string> check_failures(const View& view, const std::string& kind);
+std::vector<std::string> check_failures(const View& view);
 void add_tables(const View& view, Document& document);
 // The last lines: how many passed, failed, were skipped, ended in error; and which rules broke.
 void add_summary(const ReportInput& input, const View& view, Document& document);
@@ -38,7 +38,7 @@ void add_summary(const ReportInput& input, const View& view, Document& document)
 // The table of one group (latency, bandwidth, throughput); reasons of rows that are not clean are
 // numbered and put into `notes` without repetition.
 Table group_table(const ViewGroup& group, std::vector<std::string>& notes);
-// One row per operation, algorithm and transport over all groups of kind "check" or "probe".
-Table check_table(const View& view, const std::string& kind);
+// One row per operation, algorithm and transport over all groups of checks.
+Table check_table(const View& view);
 
 }  // namespace plumbline

@@ -302,13 +302,14 @@ void blank_unanswered(Table& table) {
 }  // namespace
 
 Table group_table(const ViewGroup& group, Notes& notes) {
-  const bool throughput = group.kind == "throughput";
+  const Headline headline = row(group.kind).headline;
+  const bool sustained = headline == Headline::kOperationRate;
   const std::vector<ColumnSpec> specs =
-      throughput ? throughput_columns() : pair_columns(group.kind == "bandwidth");
+      sustained ? throughput_columns() : pair_columns(headline == Headline::kBusBandwidth);
   Table table;
   for (const ColumnSpec& spec : specs) table.columns.push_back(spec.column);
   table.columns.push_back({"", "verdict", "", true, 0, false});
-  for (const Pair& pair : throughput ? split_placements(group.rows) : group.rows) {
+  for (const Pair& pair : sustained ? split_placements(group.rows) : group.rows) {
     TableRow& row = table.rows.emplace_back();
     for (const ColumnSpec& spec : specs) {
       row.cells.push_back(spec.with_note ? spec.with_note(pair, notes) : spec.cell(pair));
@@ -320,27 +321,20 @@ Table group_table(const ViewGroup& group, Notes& notes) {
   return without_empty_columns(table);
 }
 
-Table check_table(const View& view, const std::string& kind) {
+Table check_table(const View& view) {
   Table table;
-  table.columns = {{"", kind == "probe" ? "probe" : "operation", "", true, 0, false},
-                   {"", "algorithm", "", true, 0, true},
-                   {"", "transport", "", true, 4, true},
-                   {"", "ranks", "", true, 5, true},
-                   {"", "types", "", false, 6, true},
-                   {"", "sizes", "", true, 7, true},
-                   {"", "pass", "", false, 0, false},
-                   {"", "fail", "", false, 0, false},
-                   {"", "skipped", "", false, 2, false},
-                   {"", "error", "", false, 1, false},
+  table.columns = {{"", "operation", "", true, 0, false},    {"", "algorithm", "", true, 0, true},
+                   {"", "transport", "", true, 4, true},     {"", "ranks", "", true, 5, true},
+                   {"", "types", "", false, 6, true},        {"", "sizes", "", true, 7, true},
+                   {"", "pass", "", false, 0, false},        {"", "fail", "", false, 0, false},
+                   {"", "skipped", "", false, 2, false},     {"", "error", "", false, 1, false},
                    {"", "wrong", "elements", false, 3, true}};
   // The groups are sorted; ranks come before transport and algorithm, so rows are found again.
   std::vector<std::array<std::string, 3>> order;
   std::map<std::array<std::string, 3>, CheckRow> rows;
   for (const ViewGroup& group : view.groups) {
-    if (group.kind != kind) continue;
-    const bool probe = kind == "probe";
-    const std::array<std::string, 3> key = {group.op, probe ? "" : group.algorithm,
-                                            probe ? "" : group.transport};
+    if (group.kind != CellKind::kCheck) continue;
+    const std::array<std::string, 3> key = {group.op, group.algorithm, group.transport};
     if (!rows.contains(key)) order.push_back(key);
     for (const Pair& pair : group.rows) {
       if (pair.out) rows[key].add(*pair.out);
@@ -350,16 +344,15 @@ Table check_table(const View& view, const std::string& kind) {
   for (const auto& key : order) {
     const CheckRow& row = rows[key];
     const auto number = [](uint64_t value) { return fmt::format("{}", value); };
-    const bool probe = kind == "probe";
     const std::string sizes =
         row.least_bytes == row.most_bytes
             ? format_bytes(row.most_bytes)
             : format_bytes(row.least_bytes) + ".." + format_bytes(row.most_bytes);
     const bool bad = row.counts.failed + row.counts.errors > 0;
     table.rows.push_back(
-        {{clean(key[0]), clean(key[1]), clean(key[2]), probe ? "" : ranges_text(row.ranks),
-          probe ? "" : number(row.types.size()), probe ? "" : sizes, number(row.counts.passed),
-          number(row.counts.failed), number(row.counts.skipped), number(row.counts.errors),
+        {{clean(key[0]), clean(key[1]), clean(key[2]), ranges_text(row.ranks),
+          number(row.types.size()), sizes, number(row.counts.passed), number(row.counts.failed),
+          number(row.counts.skipped), number(row.counts.errors),
           row.counts.wrong ? number(row.counts.wrong) : std::string()},
          bad                  ? Tone::kBad
          : row.counts.skipped ? Tone::kWarn

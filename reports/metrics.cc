@@ -10,8 +10,14 @@
 namespace plumbline {
 namespace {
 
-constexpr const char* kTimed = "latency bandwidth throughput roof";
-constexpr const char* kSingle = "latency bandwidth";
+bool of_times(const CellKindRow& kind) { return kind.has_times(); }
+bool of_timed_operations(const CellKindRow& kind) { return kind.times_operations(); }
+bool of_collectives(const CellKindRow& kind) { return kind.collective; }
+bool of_latencies(const CellKindRow& kind) { return kind.headline == Headline::kTime; }
+template <CellTiming kTiming>
+bool of_timing(const CellKindRow& kind) {
+  return kind.timing == kTiming;
+}
 constexpr const char* kStreams = "stream duplex parallel loaded_rtt incast all_pairs";
 
 MetricValue number_or(const std::optional<double>& value, const char* missing) {
@@ -181,60 +187,59 @@ bool has_baseline(const MetricRow& row) {
 
 const std::vector<MetricRow>& metric_table() {
   static const std::vector<MetricRow> kTable = {
-      {"min", MetricUnit::kTime, kTimed, "", Moves::kNothing, quantile<&TimeSummary::min>,
+      {"min", MetricUnit::kTime, of_times, "", Moves::kNothing, quantile<&TimeSummary::min>,
        "shortest time of an operation"},
-      {"p50", MetricUnit::kTime, kTimed, "", Moves::kNothing, quantile<&TimeSummary::p50>,
+      {"p50", MetricUnit::kTime, of_times, "", Moves::kNothing, quantile<&TimeSummary::p50>,
        "median time of the slowest rank"},
-      {"p90", MetricUnit::kTime, kTimed, "", Moves::kNothing, quantile<&TimeSummary::p90>,
+      {"p90", MetricUnit::kTime, of_times, "", Moves::kNothing, quantile<&TimeSummary::p90>,
        "its 90 % quantile"},
-      {"p95", MetricUnit::kTime, kTimed, "", Moves::kNothing, quantile<&TimeSummary::p95>,
+      {"p95", MetricUnit::kTime, of_times, "", Moves::kNothing, quantile<&TimeSummary::p95>,
        "its 95 % quantile"},
-      {"p99", MetricUnit::kTime, kTimed, "", Moves::kNothing, quantile<&TimeSummary::p99>,
+      {"p99", MetricUnit::kTime, of_times, "", Moves::kNothing, quantile<&TimeSummary::p99>,
        "its 99 % quantile; needs 1000 samples"},
-      {"p999", MetricUnit::kTime, kTimed, "", Moves::kNothing, quantile<&TimeSummary::p999>,
+      {"p999", MetricUnit::kTime, of_times, "", Moves::kNothing, quantile<&TimeSummary::p999>,
        "its 99.9 % quantile; needs 10000 samples"},
-      {"max", MetricUnit::kTime, kTimed, "", Moves::kNothing, quantile<&TimeSummary::max>,
+      {"max", MetricUnit::kTime, of_times, "", Moves::kNothing, quantile<&TimeSummary::max>,
        "longest time of an operation"},
-      {"first_op", MetricUnit::kTime, kSingle, "", Moves::kNothing, first_op,
+      {"first_op", MetricUnit::kTime, of_timing<CellTiming::kEach>, "", Moves::kNothing, first_op,
        "the very first operation, setting up connections included"},
-      {"cv", MetricUnit::kShare, kTimed, "", Moves::kNothing, quantile<&TimeSummary::cv>,
+      {"cv", MetricUnit::kShare, of_times, "", Moves::kNothing, quantile<&TimeSummary::cv>,
        "standard deviation over mean of the times"},
-      {"algbw", MetricUnit::kRate, kTimed, "", Moves::kBytes, algbw, "size over time"},
-      {"busbw", MetricUnit::kRate, kTimed, "", Moves::kBytes, busbw,
+      {"algbw", MetricUnit::kRate, of_times, "", Moves::kBytes, algbw, "size over time"},
+      {"busbw", MetricUnit::kRate, of_times, "", Moves::kBytes, busbw,
        "the same times the operation's factor: comparable to the speed of the wire"},
-      {"rate", MetricUnit::kRate, "throughput", "", Moves::kBytes, rate,
+      {"rate", MetricUnit::kRate, of_timing<CellTiming::kSustained>, "", Moves::kBytes, rate,
        "bytes per second with several operations in flight"},
-      {"ops_per_s", MetricUnit::kPerSecond, "throughput", "", Moves::kNothing, ops_per_s,
-       "operations per second with several in flight"},
-      {"wrong", MetricUnit::kCount, "latency bandwidth throughput check", "", Moves::kNothing,
-       wrong, "wrong elements"},
-      {"samples", MetricUnit::kCount, kTimed, "", Moves::kNothing, samples,
+      {"ops_per_s", MetricUnit::kPerSecond, of_timing<CellTiming::kSustained>, "", Moves::kNothing,
+       ops_per_s, "operations per second with several in flight"},
+      {"wrong", MetricUnit::kCount, of_collectives, "", Moves::kNothing, wrong, "wrong elements"},
+      {"samples", MetricUnit::kCount, of_times, "", Moves::kNothing, samples,
        "operations that were timed"},
-      {"retransmits", MetricUnit::kCount, "latency bandwidth throughput", "", Moves::kNothing,
-       retransmits, "TCP segments that all ranks sent again while timing"},
-      {"wire_of_ideal", MetricUnit::kShare, "latency bandwidth throughput check", "", Moves::kBytes,
-       wire_of_ideal, "bytes on the wire over the fewest that are possible"},
-      {"memory", MetricUnit::kSize, "latency bandwidth throughput check", "", Moves::kNothing,
-       memory, "resident memory of the largest rank"},
-      {"noise", MetricUnit::kWord, kTimed, "", Moves::kNothing, noise, "`clean` or `noisy`"},
-      {"latency_of_roof", MetricUnit::kShare, "latency", "", Moves::kMessages, latency_of_roof,
+      {"retransmits", MetricUnit::kCount, of_timed_operations, "", Moves::kNothing, retransmits,
+       "TCP segments that all ranks sent again while timing"},
+      {"wire_of_ideal", MetricUnit::kShare, of_collectives, "", Moves::kBytes, wire_of_ideal,
+       "bytes on the wire over the fewest that are possible"},
+      {"memory", MetricUnit::kSize, of_collectives, "", Moves::kNothing, memory,
+       "resident memory of the largest rank"},
+      {"noise", MetricUnit::kWord, of_times, "", Moves::kNothing, noise, "`clean` or `noisy`"},
+      {"latency_of_roof", MetricUnit::kShare, of_latencies, "", Moves::kMessages, latency_of_roof,
        "what a bare socket takes for the same messages, over the median time"},
-      {"busbw_of_roof", MetricUnit::kShare, kSingle, "", Moves::kBytes, busbw_of_roof,
-       "busbw over the rate of a bare socket on the same path"},
-      {"busbw_of_link", MetricUnit::kShare, "latency bandwidth throughput", "", Moves::kBytes,
-       busbw_of_link,
+      {"busbw_of_roof", MetricUnit::kShare, of_timing<CellTiming::kEach>, "", Moves::kBytes,
+       busbw_of_roof, "busbw over the rate of a bare socket on the same path"},
+      {"busbw_of_link", MetricUnit::kShare, of_timed_operations, "", Moves::kBytes, busbw_of_link,
        "busbw over the speed of the slowest link between its ranks: the host file's `speed`, else "
        "the interface's"},
-      {"link_rate", MetricUnit::kRate, "link", kStreams, Moves::kNothing, link_rate,
+      {"link_rate", MetricUnit::kRate, of_timing<CellTiming::kPairs>, kStreams, Moves::kNothing,
+       link_rate,
        "rate of the slowest pair; `measure` in `where` says whether one stream, several, or all "
        "pairs at once"},
-      {"link_rate_of_link", MetricUnit::kShare, "link", kStreams, Moves::kNothing,
-       link_rate_of_link,
+      {"link_rate_of_link", MetricUnit::kShare, of_timing<CellTiming::kPairs>, kStreams,
+       Moves::kNothing, link_rate_of_link,
        "the same over the speed of that pair's link, of the pair where it is least"},
-      {"link_rtt", MetricUnit::kTime, "link", "latency loaded_rtt", Moves::kNothing, link_rtt,
-       "median round trip of the slowest pair"},
-      {"link_loss", MetricUnit::kShare, "link", "udp", Moves::kNothing, link_loss,
-       "datagrams lost, of the pair that lost most"},
+      {"link_rtt", MetricUnit::kTime, of_timing<CellTiming::kPairs>, "latency loaded_rtt",
+       Moves::kNothing, link_rtt, "median round trip of the slowest pair"},
+      {"link_loss", MetricUnit::kShare, of_timing<CellTiming::kPairs>, "udp", Moves::kNothing,
+       link_loss, "datagrams lost, of the pair that lost most"},
   };
   return kTable;
 }
@@ -243,7 +248,7 @@ bool Metric::means_something_for(const Cell& cell) const {
   const bool measured = *row->measures == '\0' || has_word(row->measures, cell.measure);
   const bool moves = row->needs == Moves::kNothing || cell.bytes > 0 ||
                      (row->needs == Moves::kMessages && cell.op == "barrier");
-  return has_word(row->kinds, cell.kind) && measured && moves;
+  return row->of(plumbline::row(cell.kind)) && measured && moves;
 }
 
 std::optional<Metric> find_metric(const std::string& name) {
@@ -275,11 +280,14 @@ std::string metric_reference_markdown() {
   std::string text =
       "| metric | unit | of cells of kind (measure) | meaning |\n|---|---|---|---|\n";
   for (const MetricRow& row : metric_table()) {
+    std::string kinds;
+    for (const CellKindRow& kind : cell_kind_table()) {
+      if (row.of(kind)) kinds += fmt::format("{}{}", kinds.empty() ? "" : " ", kind.name);
+    }
     text += fmt::format("| `{}`{} | {} | {} | {} |\n", row.name,
                         has_baseline(row) ? fmt::format(", `{}{}`", row.name, kOfBaseline) : "",
                         to_string(row.unit),
-                        *row.measures == '\0' ? std::string(row.kinds)
-                                              : fmt::format("{} ({})", row.kinds, row.measures),
+                        *row.measures == '\0' ? kinds : fmt::format("{} ({})", kinds, row.measures),
                         row.help);
   }
   text += "\n| unit | written |\n|---|---|\n";

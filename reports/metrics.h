@@ -28,9 +28,9 @@ enum class Moves { kNothing, kMessages, kBytes };
 struct MetricRow {
   const char* name;
   MetricUnit unit;
-  const char* kinds;     // of cells, "latency bandwidth"; others have no such value
-  const char* measures;  // of cells of kind "link"; "" = any
-  Moves needs;           // else it means nothing for the cell
+  bool (*of)(const CellKindRow& kind);  // kinds of cells that have such a value
+  const char* measures;                 // of cells of links; "" = any
+  Moves needs;                          // else it means nothing for the cell
   MetricValue (*value)(const View& view, const Item& item);
   const char* help;
 };

@@ -18,7 +18,7 @@ constexpr int kMostRanks = 1024;  // of one world; more is no cluster that this 
 
 // Operations in which every rank has the same work.
 bool is_even(const Cell& cell) {
-  const bool timed = cell.kind == "latency" || cell.kind == "bandwidth";
+  const bool timed = row(cell.kind).timing == CellTiming::kEach;
   return timed && (cell.op == "barrier" || is_two_way(cell.op));
 }
 

@@ -168,7 +168,8 @@ void add_verified(const Measurement& one, Measurement& all) {
 void RecordSet::add(const Record& record, Launches& launches) {
   Record& sum = launches.record;
   const uint64_t so_far = sum.launches;
-  if (record.cell.kind == "link") {  // matrices cannot be added up: the last one stands for all
+  if (record.cell.kind ==
+      CellKind::kLink) {  // matrices cannot be added up: the last one stands for all
     sum = record;
     sum.launches = so_far + 1;
     return;
@@ -187,7 +188,7 @@ void RecordSet::add(const Record& record, Launches& launches) {
 
 void RecordSet::finish(Launches& launches) {
   Record& record = launches.record;
-  if (record.launches == 1 || record.cell.kind == "link") return;
+  if (record.launches == 1 || record.cell.kind == CellKind::kLink) return;
   Measurement& m = record.measurement;
   m.per_rank.clear();  // of one launch
   std::erase_if(m.extra, [](const auto& entry) {

@@ -130,11 +130,11 @@ void write_plot(const Chart& chart, int width, std::ostream& out) {
 }
 
 // The first picture of the kind that has a line to show.
-const Picture* first_of(const std::vector<Picture>& pictures, const std::string& kind) {
+const Picture* first_of(const std::vector<Picture>& pictures, CellKind kind) {
   for (const Picture& picture : pictures) {
     const bool line = std::any_of(picture.series.begin(), picture.series.end(),
                                   [](const Series& series) { return series.points.size() > 1; });
-    if (line && picture.name.starts_with(kind + "_")) return &picture;
+    if (line && picture.kind == kind) return &picture;
   }
   return nullptr;
 }
@@ -146,7 +146,7 @@ Expected<std::vector<std::string>> write_terminal(const ReportInput& input,
   const std::vector<Picture> pictures = plan_pictures(view);
   const int width = std::clamp(target.width > 0 ? target.width : kOtherwise, kLeast, kWidest);
   size_t drawn = 0;
-  for (const char* kind : {"bandwidth", "latency"}) {
+  for (const CellKind kind : {CellKind::kBandwidth, CellKind::kLatency}) {
     const Picture* picture = first_of(pictures, kind);
     if (picture == nullptr || drawn++ >= kMostPlots) continue;
     write_plot(chart_of(*picture), width, *target.out);

@@ -17,13 +17,6 @@
 namespace plumbline {
 namespace {
 
-constexpr const char* kKinds[] = {"latency", "bandwidth", "throughput", "check"};
-
-size_t kind_order(const std::string& kind) {
-  const auto* found = std::find(std::begin(kKinds), std::end(kKinds), kind);
-  return static_cast<size_t>(found - std::begin(kKinds));
-}
-
 size_t op_order(const std::string& op) {
   const std::optional<Op> known = op_from(op);
   return known ? static_cast<size_t>(*known) : op_table().size();
@@ -139,8 +132,8 @@ std::vector<size_t> current_records(const std::vector<Record>& records) {
 }
 
 auto group_key(const Cell& cell, const std::string& transport) {
-  return std::tuple(kind_order(cell.kind), cell.kind, op_order(cell.op), cell.op, cell.ranks,
-                    transport, cell.engine, cell.algorithm, cell.hosts, cell.distribution);
+  return std::tuple(cell.kind, op_order(cell.op), cell.op, cell.ranks, transport, cell.engine,
+                    cell.algorithm, cell.hosts, cell.distribution);
 }
 
 auto row_key(const Cell& cell) {
@@ -171,7 +164,7 @@ std::vector<ViewGroup> make_groups(const std::vector<Item>& items) {
   std::map<Key, Building> building;
   for (const Item& item : items) {
     const Cell& cell = item.record->cell;
-    if (cell.kind == "roof") continue;
+    if (cell.kind == CellKind::kRoof) continue;
     const std::string& transport = transport_of(*item.record);
     auto [found, is_new] = building.try_emplace(group_key(cell, transport));
     if (is_new) {
@@ -283,9 +276,9 @@ Item make_item(const Record& record) {
 
 void attain(const View& view, Item& item) {
   if (!item.valid()) return;
-  const std::string& kind = item.record->cell.kind;
-  const bool latency = kind == "latency";
-  if (!latency && kind != "bandwidth") return;
+  const Headline headline = row(item.record->cell.kind).headline;
+  const bool latency = headline == Headline::kTime;
+  if (!latency && headline != Headline::kBusBandwidth) return;
   const std::optional<RoofShare> of =
       latency ? latency_share(view, item) : bandwidth_share(view, item);
   if (!of) return;
@@ -300,7 +293,7 @@ View make_view(const std::vector<Record>& records) {
   view.items = make_items(records, kept);  // pointers into it must stay good
   for (const Item& item : view.items) {
     count(item, view.counts);
-    if (item.record->cell.kind == "roof") view.roofs.push_back(&item);
+    if (item.record->cell.kind == CellKind::kRoof) view.roofs.push_back(&item);
   }
   for (Item& item : view.items) attain(view, item);
   view.groups = make_groups(view.items);
@@ -309,14 +302,13 @@ View make_view(const std::vector<Record>& records) {
 
 std::string title_of(const ViewGroup& group) {
   std::string title = group.op;
-  if (group.kind == "probe") return title;
   const bool imported = !group.rows.empty() && group.rows.front().any().imported();
   if (!imported || group.algorithm != "auto") title += " " + group.algorithm;
   title += fmt::format(", {} rank{}", group.ranks, group.ranks == 1 ? "" : "s");
   title += ", " + group.transport;
   if (!group.hosts.empty()) title += ", on " + group.hosts;
   if (!group.distribution.empty()) title += ", " + group.distribution;
-  if (group.engine != "native") {
+  if (group.engine != kNativeEngine) {
     title += (imported ? ", imported from " : ", engine ") + group.engine;
   }
   return title;
@@ -324,10 +316,10 @@ std::string title_of(const ViewGroup& group) {
 
 std::string describe(const Record& record) {
   const Cell& cell = record.cell;
-  if (cell.kind == "probe") return cell.op;
   std::string text = cell.op;
-  if (cell.kind == "roof") return fmt::format("roof {}, {}", text, format_bytes(cell.bytes));
-  if (cell.kind == "link") {
+  if (cell.kind == CellKind::kRoof)
+    return fmt::format("roof {}, {}", text, format_bytes(cell.bytes));
+  if (cell.kind == CellKind::kLink) {
     return fmt::format("link {}, {} ranks, {}{}{}", cell.measure, cell.ranks, transport_of(record),
                        cell.hosts.empty() ? "" : ", on ", cell.hosts);
   }

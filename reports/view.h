@@ -66,7 +66,8 @@ struct Pair {
 };
 
 struct ViewGroup {
-  std::string kind, op, engine, algorithm, transport;
+  CellKind kind = CellKind::kLatency;
+  std::string op, engine, algorithm, transport;
   std::string hosts, distribution;  // as in Cell
   int ranks = 0;
   std::vector<Pair> rows;  // by type, redop, size ...

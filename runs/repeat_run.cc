@@ -19,11 +19,10 @@ constexpr size_t kFewestPairs = 6;  // with an interval, so that cells can be ca
 // Rows of the comparison, at least: a link cell may become several. Roofs are not judged, checks
 // need no launches, and repetitions within a launch are one row.
 size_t compared_cells(const Plan& plan) {
-  constexpr const char* kTimed[] = {"latency", "bandwidth", "throughput", "link"};
   return static_cast<size_t>(
       std::count_if(plan.cells.begin(), plan.cells.end(), [&](const PlanCell& planned) {
-        const bool timed = std::any_of(std::begin(kTimed), std::end(kTimed),
-                                       [&](const char* kind) { return planned.cell.kind == kind; });
+        const CellKindRow& kind = row(planned.cell.kind);
+        const bool timed = kind.asked_for && kind.timing != CellTiming::kNothing;
         return timed && planned.cell.repeat == 0 && planned.skip.empty();
       }));
 }

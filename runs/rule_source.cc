@@ -67,8 +67,9 @@ Hopeless hopeless(const Rule& rule, const Plan& plan) {
   const bool needs_roof =
       std::any_of(rule.bounds.begin(), rule.bounds.end(),
                   [](const RuleBound& bound) { return ends_with(bound.metric, "_of_roof"); });
-  const bool has_roof = std::any_of(plan.cells.begin(), plan.cells.end(),
-                                    [](const PlanCell& c) { return c.cell.kind == "roof"; });
+  const bool has_roof = std::any_of(plan.cells.begin(), plan.cells.end(), [](const PlanCell& c) {
+    return c.cell.kind == CellKind::kRoof;
+  });
   if (needs_roof && !has_roof) {
     return {"compares with a roof, and none will be measured",
             "let the scenario have \"roofs\": true", true};

@@ -7,8 +7,8 @@
 
 #include "core/number.h"
 #include "core/op.h"
+#include "scenarios/block_kinds.h"
 #include "scenarios/expand.h"
-#include "scenarios/expand_link.h"
 #include "scenarios/json_text.h"
 #include "scenarios/limits.h"
 #include "scenarios/placement.h"
@@ -120,6 +120,7 @@ void check_probes(const Scenario& scenario, const Vocabulary& vocabulary, Proble
 Cell largest_cell(const MatrixBlock& block, Op op, int ranks) {
   Cell cell;
   cell.kind = block.kind;
+  cell.engine = block.engine.front();
   cell.op = to_string(op);
   cell.ranks = ranks;
   const uint64_t bytes =
@@ -142,7 +143,8 @@ void check_lone_values(const MatrixBlock& block, const std::vector<int>& ranks,
       if (lone_algorithm) cell.algorithm = block.algorithm[0];
       if (row(*op_from(name)).rooted && block.root.size() == 1) cell.root = block.root[0];
       const Impossible no = why_impossible(cell, vocabulary);
-      const bool lone = (no.axis == "algorithm" && lone_algorithm) ||
+      const bool lone = (no.axis == "engine" && block.engine.size() == 1) ||
+                        (no.axis == "algorithm" && lone_algorithm) ||
                         (no.axis == "ranks" && ranks.size() == 1) ||
                         (no.axis == "root" && ranks.size() == 1);
       if (!lone || !reported.insert(no.axis + name).second) continue;
@@ -164,19 +166,25 @@ void check_sizes(const MatrixBlock& block, Problems& problems) {
     problems.add(block.path, "key 'bytes' is missing",
                  "write \"bytes\": [8, \"64Ki\"] or a range {\"from\": 8, \"to\": \"1Mi\"}");
   }
-  if (some_barrier && block.kind == "bandwidth") {
+  if (some_barrier && row(block.kind).headline == Headline::kBusBandwidth) {
     problems.add(block.path + ".op", "a barrier moves no bytes, so it has no bandwidth",
-                 "put it into a block of kind \"latency\"");
+                 fmt::format("put it into a block of kind \"{}\"", to_string(CellKind::kLatency)));
   }
 }
 
 // "link" among others: it is a kind of its own.
 bool check_operations(const MatrixBlock& block, Problems& problems) {
-  if (std::find(block.op.begin(), block.op.end(), kLinkOp) == block.op.end()) return true;
-  problems.add(block.path + ".op",
-               fmt::format("'{}' is no operation of a {} block", kLinkOp, block.kind),
-               "give it a block of its own: {\"kind\": \"link\", \"op\": \"link\"}");
-  return false;
+  for (const BlockKindRow& other : block_kind_table()) {
+    if (other.own_op == nullptr) continue;
+    if (std::find(block.op.begin(), block.op.end(), other.own_op) == block.op.end()) continue;
+    problems.add(
+        block.path + ".op",
+        fmt::format("'{}' is no operation of a {} block", other.own_op, to_string(block.kind)),
+        fmt::format("give it a block of its own: {{\"kind\": \"{}\", \"op\": \"{}\"}}",
+                    to_string(other.kind), other.own_op));
+    return false;
+  }
+  return true;
 }
 
 // Sets of hosts that the block names; none when that is what is wrong with it.
@@ -288,6 +296,14 @@ OptionChoices option_choices(const Vocabulary& vocabulary) {
   return {{"transport", std::move(transports)}};
 }
 
+bool check_operation_block(const MatrixBlock& block, const Scenario& scenario,
+                           const Vocabulary& vocabulary, Problems& problems) {
+  if (!check_operations(block, problems)) return false;
+  check_sizes(block, problems);
+  check_lone_values(block, ranks_of(block, scenario), vocabulary, problems);
+  return true;
+}
+
 void check_scenario(const Scenario& scenario, const Vocabulary& vocabulary, Problems& problems) {
   check_options(scenario.config, "$.config", false, vocabulary, problems);
   check_transports(scenario, vocabulary, problems);
@@ -297,14 +313,7 @@ void check_scenario(const Scenario& scenario, const Vocabulary& vocabulary, Prob
     check_options(block.params, block.path + ".config", true, vocabulary, problems);
     check_hosts(block, scenario, problems);
     check_places(block, scenario, problems);
-    if (is_link(block)) {
-      check_link_block(block, problems);
-    } else if (check_operations(block, problems)) {
-      check_sizes(block, problems);
-      check_lone_values(block, ranks_of(block, scenario), vocabulary, problems);
-    } else {
-      continue;  // nothing to expand
-    }
+    if (!block_kind_of(block.kind).check(block, scenario, vocabulary, problems)) continue;
     cells += count_cells(block, {&scenario.hosts, &vocabulary});
     if (cells > kMaxPlanCells) {
       problems.add(block.path, fmt::format("the matrix has more than {} cells", kMaxPlanCells),

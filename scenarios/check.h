@@ -18,6 +18,10 @@ std::string option_place(std::string_view name, bool of_block);
 // What options that name rows of a table may be, for OptionSources and OptionSet.
 OptionChoices option_choices(const Vocabulary& vocabulary);
 
+// What makes no sense in a block of operations; false = there is nothing to expand.
+bool check_operation_block(const MatrixBlock& block, const Scenario& scenario,
+                           const Vocabulary& vocabulary, Problems& problems);
+
 void check_scenario(const Scenario& scenario, const Vocabulary& vocabulary, Problems& problems);
 
 }  // namespace plumbline

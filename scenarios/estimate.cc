@@ -27,7 +27,8 @@ constexpr double kCheckFactor = 3;
 
 // One operation, with what starts it.
 double operation_s(const Cell& cell) {
-  if (cell.kind == "roof") return kMessageSeconds + static_cast<double>(cell.bytes) / kRateBps;
+  if (row(cell.kind).timing == CellTiming::kBarePath)
+    return kMessageSeconds + static_cast<double>(cell.bytes) / kRateBps;
   const auto op = op_from(cell.op);
   if (!op) return kMessageSeconds;
   const double rounds = std::ceil(std::log2(std::max(2, cell.ranks)));
@@ -47,11 +48,12 @@ double fill_s(const Cell& cell) {
 double estimate_cell_s(const PlanCell& plan_cell) {
   if (!plan_cell.skip.empty()) return 0;
   const Cell& cell = plan_cell.cell;
-  if (cell.kind == kLinkOp) return kCellOverheadSeconds + estimate_link_s(plan_cell);
+  const CellKindRow& kind = row(cell.kind);
+  if (kind.timing == CellTiming::kPairs) return kCellOverheadSeconds + estimate_link_s(plan_cell);
   const double once = operation_s(cell);
   const double checks = kChecks * kCheckFactor * once;
-  if (cell.kind == "check") return kCellOverheadSeconds + checks;
-  if (cell.kind == "throughput") {
+  if (kind.timing == CellTiming::kNothing) return kCellOverheadSeconds + checks;
+  if (kind.has("time")) {
     return kCellOverheadSeconds + checks +
            static_cast<double>(plan_cell.throughput_time_ns) * 1e-9 * (1 + kWarmupShare);
   }

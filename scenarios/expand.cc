@@ -7,7 +7,7 @@
 #include <set>
 
 #include "core/op.h"
-#include "scenarios/expand_link.h"
+#include "scenarios/block_kinds.h"
 #include "scenarios/limits.h"
 #include "scenarios/placement.h"
 #include "scenarios/problems.h"
@@ -47,6 +47,9 @@ void apply_hosts_and_ranks(const Cell& cell, const Axis& axis) {
 }
 void apply_transport(const Cell& cell, const Axis& axis) {
   axis.each(cell, axis.block.transport, [](Cell& c, const std::string& t) { c.transport = t; });
+}
+void apply_engine(const Cell& cell, const Axis& axis) {
+  axis.each(cell, axis.block.engine, [](Cell& c, const std::string& e) { c.engine = e; });
 }
 void apply_algorithm(const Cell& cell, const Axis& axis) {
   for (const std::string& name : axis.block.algorithm) {
@@ -93,7 +96,7 @@ void apply_placement(const Cell& cell, const Axis& axis) {
   axis.each(cell, axis.block.placement, [](Cell& c, const std::string& p) { c.placement = p; });
 }
 void apply_sync(const Cell& cell, const Axis& axis) {
-  if (cell.kind == "check" || cell.kind == "throughput") return axis.one(cell);
+  if (row(cell.kind).timing != CellTiming::kEach) return axis.one(cell);
   axis.each(cell, axis.block.sync, [](Cell& c, const std::string& s) { c.sync = s; });
 }
 void apply_outstanding(const Cell& cell, const Axis& axis) {
@@ -107,26 +110,9 @@ void apply_repeat(const Cell& cell, const Axis& axis) {
 }
 
 constexpr ApplyAxis kAxes[] = {
-    apply_op,          apply_hosts_and_ranks, apply_transport, apply_algorithm, apply_dtype,
-    apply_redop,       apply_bytes,           apply_root,      apply_placement, apply_sync,
-    apply_outstanding, apply_repeat};
-
-std::vector<Cell> expand_axes(const MatrixBlock& block, const ExpandContext& context) {
-  Cell first;
-  first.kind = block.kind;
-  first.params = block.params;
-  std::vector<Cell> cells = {first};
-  for (const ApplyAxis apply : kAxes) {
-    std::vector<Cell> next;
-    const Axis axis{block, context, next};
-    for (const Cell& cell : cells) {
-      apply(cell, axis);
-      if (next.size() > kMaxPlanCells) return next;
-    }
-    cells.swap(next);
-  }
-  return cells;
-}
+    apply_op,    apply_hosts_and_ranks, apply_transport, apply_engine, apply_algorithm,
+    apply_dtype, apply_redop,           apply_bytes,     apply_root,   apply_placement,
+    apply_sync,  apply_outstanding,     apply_repeat};
 
 using HostSets = std::vector<std::vector<size_t>>;  // indices
 
@@ -192,8 +178,10 @@ Expected<HostSets> host_sets_of(const HostChoice& choice, const std::vector<Scen
   return out;
 }
 
-// A collective needs a path between all its ranks.
+// A collective needs a path between all its ranks. Links are measured pair by pair, and those that
+// are apart left out there.
 std::string why_apart(const Cell& cell, const std::vector<ScenarioHost>& hosts) {
+  if (row(cell.kind).timing == CellTiming::kPairs) return "";
   const std::string reason = apart_reason(hosts, world_of(cell));
   if (reason.empty()) return "";
   return reason + "; with \"hosts\": \"groups\" the hosts that all may talk are measured";
@@ -203,14 +191,12 @@ std::string why_apart(const Cell& cell, const std::vector<ScenarioHost>& hosts) 
 
 void skip_what_is_apart(std::vector<PlanCell>& cells, const std::vector<ScenarioHost>& hosts) {
   for (PlanCell& planned : cells) {
-    // Links are measured pair by pair, and those that are apart left out there.
-    if (!planned.skip.empty() || planned.cell.kind == kLinkOp) continue;
-    planned.skip = why_apart(planned.cell, hosts);
+    if (planned.skip.empty()) planned.skip = why_apart(planned.cell, hosts);
   }
 }
 
 Impossible why_impossible(const Cell& cell, const Vocabulary& vocabulary) {
-  if (cell.kind == kLinkOp) {
+  if (row(cell.kind).timing == CellTiming::kPairs) {
     if (cell.ranks >= 2) return {};
     return {"ranks", fmt::format("a link needs at least 2 ranks, not {}", cell.ranks)};
   }
@@ -221,6 +207,10 @@ Impossible why_impossible(const Cell& cell, const Vocabulary& vocabulary) {
   }
   if (cell.root >= cell.ranks) {
     return {"root", fmt::format("there is no rank {} among {} ranks", cell.root, cell.ranks)};
+  }
+  if (vocabulary.engine_unsupported != nullptr) {
+    const std::string why = vocabulary.engine_unsupported(cell);
+    if (!why.empty()) return {"engine", fmt::format("engine {}: {}", cell.engine, why)};
   }
   if (cell.algorithm == "auto") return {};
   const auto& rows = vocabulary.algorithms;
@@ -271,25 +261,41 @@ std::vector<Cell> with_worlds(const Cell& cell, const MatrixBlock& block,
   return out;
 }
 
+std::vector<Cell> operation_cells(const MatrixBlock& block, const ExpandContext& context) {
+  Cell first;
+  first.kind = block.kind;
+  first.params = block.params;
+  std::vector<Cell> cells = {first};
+  for (const ApplyAxis apply : kAxes) {
+    std::vector<Cell> next;
+    const Axis axis{block, context, next};
+    for (const Cell& cell : cells) {
+      apply(cell, axis);
+      if (next.size() > kMaxPlanCells) return next;
+    }
+    cells.swap(next);
+  }
+  return cells;
+}
+
 size_t count_cells(const MatrixBlock& block, const ExpandContext& context) {
-  return is_link(block) ? expand_links(block, context).size() : expand_axes(block, context).size();
+  return block_kind_of(block.kind).cells(block, context).size();
 }
 
 std::vector<PlanCell> expand_block(const MatrixBlock& block, const ExpandContext& context) {
-  if (is_link(block)) return expand_links(block, context);
   std::vector<PlanCell> out;
   std::set<std::string> seen;
-  const std::vector<Cell> cells = expand_axes(block, context);
+  std::vector<Cell> cells = block_kind_of(block.kind).cells(block, context);
   out.reserve(cells.size());
-  for (const Cell& cell : cells) {
+  for (Cell& cell : cells) {
     PlanCell plan_cell;
     plan_cell.id = cell_id(cell);
     if (!seen.insert(plan_cell.id).second) continue;
-    plan_cell.cell = cell;
     plan_cell.stop = block.stop;
-    plan_cell.throughput_time_ns = block.kind == "throughput" ? block.throughput_time_ns : 0;
+    plan_cell.throughput_time_ns = row(block.kind).has("time") ? block.throughput_time_ns : 0;
     plan_cell.skip = why_impossible(cell, *context.vocabulary).reason;
     if (plan_cell.skip.empty()) plan_cell.skip = why_apart(cell, *context.hosts);
+    plan_cell.cell = std::move(cell);
     out.push_back(std::move(plan_cell));
   }
   return out;

@@ -15,6 +15,8 @@ struct ExpandContext {
   const Vocabulary* vocabulary = nullptr;
 };
 
+// The combinations of a block of operations, as many as there are (block_kinds.h).
+std::vector<Cell> operation_cells(const MatrixBlock& block, const ExpandContext& context);
 // How many combinations the block asks for; more than kMaxPlanCells = too many, no longer counted.
 size_t count_cells(const MatrixBlock& block, const ExpandContext& context);
 // In the order of the axes; equal cells (sizes that round to the same) once. Stops soon beyond
@@ -35,7 +37,8 @@ std::vector<Cell> with_worlds(const Cell& cell, const MatrixBlock& block,
 
 // Which axis of a cell asks for something that cannot be, and why.
 struct Impossible {
-  std::string axis;    // key of the block: "algorithm", "ranks", "root"; empty = it can be done
+  // Key of the block: "engine", "algorithm", "ranks", "root"; empty = it can be done.
+  std::string axis;
   std::string reason;  // in words
 };
 Impossible why_impossible(const Cell& cell, const Vocabulary& vocabulary);

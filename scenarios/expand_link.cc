@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "core/record/link.h"
 #include "scenarios/limits.h"
@@ -35,9 +34,11 @@ Parameters parameters_of(const MatrixBlock& block, const std::string& measure) {
   return out;
 }
 
-std::vector<Cell> cells_of(const MatrixBlock& block, const ExpandContext& context) {
+}  // namespace
+
+std::vector<Cell> link_cells(const MatrixBlock& block, const ExpandContext& context) {
   Cell first;
-  first.kind = kLinkOp;
+  first.kind = CellKind::kLink;
   first.op = kLinkOp;
   first.params = block.params;
   first.dtype = "u8";
@@ -70,26 +71,8 @@ std::vector<Cell> cells_of(const MatrixBlock& block, const ExpandContext& contex
   return cells;
 }
 
-}  // namespace
-
-bool is_link(const MatrixBlock& block) { return block.kind == kLinkOp; }
-
-std::vector<PlanCell> expand_links(const MatrixBlock& block, const ExpandContext& context) {
-  std::vector<PlanCell> out;
-  std::set<std::string> seen;
-  for (Cell& cell : cells_of(block, context)) {
-    PlanCell plan_cell;
-    plan_cell.id = cell_id(cell);
-    if (!seen.insert(plan_cell.id).second) continue;
-    plan_cell.throughput_time_ns = block.throughput_time_ns;
-    plan_cell.skip = why_impossible(cell, *context.vocabulary).reason;
-    plan_cell.cell = std::move(cell);
-    out.push_back(std::move(plan_cell));
-  }
-  return out;
-}
-
-void check_link_block(const MatrixBlock& block, Problems& problems) {
+bool check_link_block(const MatrixBlock& block, const Scenario& /*scenario*/,
+                      const Vocabulary& /*vocabulary*/, Problems& problems) {
   if (block.op.size() != 1 || block.op.front() != kLinkOp) {
     problems.add(block.path + ".op", "a block of kind 'link' measures links and nothing else",
                  "write \"op\": \"link\"; other operations belong in blocks of their own");
@@ -99,6 +82,7 @@ void check_link_block(const MatrixBlock& block, Problems& problems) {
     problems.add(block.path + ".bytes", "a round trip carries at least one byte", "use 1 or more");
     break;
   }
+  return true;
 }
 
 double estimate_link_s(const PlanCell& plan_cell) {

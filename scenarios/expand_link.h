@@ -10,12 +10,13 @@
 
 namespace plumbline {
 
-inline constexpr const char* kLinkOp = "link";  // kind and operation of such cells
+inline constexpr const char* kLinkOp = "link";  // the operation of such cells
 
-bool is_link(const MatrixBlock& block);
-std::vector<PlanCell> expand_links(const MatrixBlock& block, const ExpandContext& context);
-// Which keys of such a block make no sense, beyond their shapes.
-void check_link_block(const MatrixBlock& block, Problems& problems);
+std::vector<Cell> link_cells(const MatrixBlock& block, const ExpandContext& context);
+// Which keys of such a block make no sense, beyond their shapes. Always enough of it to be
+// expanded.
+bool check_link_block(const MatrixBlock& block, const Scenario& scenario,
+                      const Vocabulary& vocabulary, Problems& problems);
 // Rough duration of a cell, in seconds.
 double estimate_link_s(const PlanCell& cell);
 

@@ -1,12 +1,14 @@
 #include "scenarios/key_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
 #include "core/dtype.h"
 #include "core/op.h"
 #include "core/record/link.h"
-#include "scenarios/expand_link.h"
+#include "scenarios/block_kinds.h"
 
 namespace plumbline {
 namespace {
@@ -15,6 +17,7 @@ constexpr bool kRequired = true, kOptional = false;
 constexpr double kNoMin = 0, kNoMax = 0;
 constexpr double kMaxRanks = 1024;
 constexpr double kMaxBytes = 1024.0 * 1024 * 1024 * 1024;  // 1 TiB
+constexpr const char* kKindWords = "@kind";
 constexpr double kMaxExact = 9007199254740991.0;  // 2^53 - 1: the same number in every JSON reader
 
 // path, single, list, required, words, default, min, max, help
@@ -101,12 +104,7 @@ constexpr KeyRow kTable[] = {
 
     {"matrix", 0, kObject, kOptional, nullptr, "[]", kNoMin, kNoMax,
      "Blocks of measurements. Each block is expanded to every combination of its lists."},
-    {"matrix[].kind", kText, 0, kOptional, "latency|bandwidth|throughput|check|link", "\"latency\"",
-     kNoMin, kNoMax,
-     "`latency`: one operation at a time. `bandwidth`: the same, for large sizes. `throughput`: "
-     "operations and bytes per second over a fixed `time` with `outstanding` operations in flight. "
-     "`check`: correctness only. `link`: every ordered pair of ranks on its own, with `op` `link` "
-     "(which means this kind)."},
+    {"matrix[].kind", kText, 0, kOptional, kKindWords, "\"latency\"", kNoMin, kNoMax, ""},
     {"matrix[].op", kText, kText, kRequired, "@op", "", kNoMin, kNoMax, "Operations to measure."},
     {"matrix[].bytes", kSize | kObject, kSize, kOptional, nullptr, "none", 0, kMaxBytes,
      "Sizes S: the whole array, for allgather, reduce_scatter, alltoall, gather and scatter over "
@@ -130,6 +128,8 @@ constexpr KeyRow kTable[] = {
      "of the operation, skipping those that cannot do a cell."},
     {"matrix[].transport", kText, kText, kOptional, "@transport", "\"auto\"", kNoMin, kNoMax,
      "What carries the data."},
+    {"matrix[].engine", kText, kText, kOptional, "@engine", "\"native\"", kNoMin, kNoMax,
+     "Whose implementation of the operations runs; `plumbline list engines` shows them."},
     {"matrix[].ranks", kInt | kObject, kInt, kOptional, nullptr, "all places", 1, kMaxRanks,
      "Number of ranks: one, a list, or a range. The first n ranks take part, placed host after "
      "host. More ranks than places is an error, except on this machine, where the rows are marked "
@@ -296,6 +296,16 @@ const KeyRow* find_key(const std::string& path) {
   return wildcard;
 }
 
+std::string help_of(const KeyRow& row) {
+  if (row.words != kKindWords) return row.help;
+  std::string help;
+  for (const CellKindRow& kind : cell_kind_table()) {
+    if (kind.asked_for)
+      help += fmt::format("{}`{}`: {}.", help.empty() ? "" : " ", kind.name, kind.help);
+  }
+  return help;
+}
+
 std::vector<const KeyRow*> keys_within(const std::string& prefix) {
   std::vector<const KeyRow*> rows;
   for (const KeyRow& row : kTable) {
@@ -311,14 +321,18 @@ std::vector<std::string> accepted_words(const KeyRow& row, const Vocabulary& voc
   const std::string_view words = row.words;
   if (words == "@op") {
     std::vector<std::string> names = names_of(op_table());
-    names.emplace_back(kLinkOp);
+    for (const BlockKindRow& block : block_kind_table()) {
+      if (block.own_op != nullptr) names.emplace_back(block.own_op);
+    }
     return names;
   }
+  if (words == kKindWords) return asked_kinds();
   if (words == "@measure") return names_of(link_measure_table());
   if (words == "@dtype") return names_of(dtype_table());
   if (words == "@redop") return names_of(redop_table());
   if (words == "@algorithm") return with_first({"auto", "all"}, vocabulary.algorithms);
   if (words == "@transport") return with_first({"auto"}, vocabulary.transports);
+  if (words == "@engine") return with_first({}, vocabulary.engines);
   if (words == "@probe") return with_first({}, vocabulary.probes);
   if (words == "@report") return with_first({}, vocabulary.reports);
   return split_words(words);

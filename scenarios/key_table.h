@@ -37,7 +37,7 @@ struct KeyRow {
   const char* words;
   const char* fallback;  // what holds when the key is absent, as a reader would write it
   double min, max;       // of numbers; sizes in bytes
-  const char* help;      // one or two sentences; Markdown
+  const char* help;      // one or two sentences; Markdown; see help_of()
 };
 
 // May a list of this row be empty? Only where that is what its absence means too.
@@ -52,6 +52,8 @@ struct RefusedKeyRow {
 std::span<const KeyRow> key_table();
 std::span<const RefusedKeyRow> refused_key_table();
 
+// What to say of a key: the help of its row, or that of the table whose names it takes.
+std::string help_of(const KeyRow& row);
 // The row of a path, the "*" row of its object, or nullptr.
 const KeyRow* find_key(const std::string& path);
 // Rows directly within the object `prefix` ("" = the file, "matrix[]."), "*" included.

@@ -12,7 +12,6 @@
 #include "scenarios/check.h"
 #include "scenarios/estimate.h"
 #include "scenarios/expand.h"
-#include "scenarios/expand_link.h"
 #include "scenarios/limits.h"
 #include "scenarios/placement.h"
 #include "scenarios/shuffle.h"
@@ -38,11 +37,11 @@ constexpr int kLeastRanks = 2;                 // of whatever machine: fewer mea
 constexpr int64_t kRoofTimeNs = 400'000'000;   // each: they are taken for every world size
 constexpr int64_t kFloorTimeNs = 100'000'000;  // each: there are more of them
 
-bool is_roof(const PlanCell& cell) { return cell.cell.kind == "roof"; }
+bool is_roof(const PlanCell& cell) { return cell.cell.kind == CellKind::kRoof; }
 
 PlanCell roof_of(const WorldShape& world, const char* op, uint64_t bytes, int64_t time_ns) {
   PlanCell roof;
-  roof.cell.kind = "roof";
+  roof.cell.kind = CellKind::kRoof;
   roof.cell.op = op;
   roof.cell.ranks = world.ranks;
   roof.cell.transport = world.transport;
@@ -96,8 +95,7 @@ std::vector<PlanCell> roofs_of(const WorldShape& world, const std::vector<PlanCe
 std::set<WorldShape> timed_worlds(const std::vector<PlanCell>& cells) {
   std::set<WorldShape> worlds;
   for (const PlanCell& cell : cells) {
-    const bool timed = !is_roof(cell) && cell.cell.kind != "check" && cell.cell.kind != kLinkOp &&
-                       cell.skip.empty();
+    const bool timed = row(cell.cell.kind).times_operations() && cell.skip.empty();
     if (timed && cell.cell.ranks >= 2) worlds.insert(world_of(cell.cell));
   }
   return worlds;
@@ -235,10 +233,9 @@ void order_cells(std::vector<PlanCell>& cells, uint64_t seed) {
 }
 
 std::string stop_text(const PlanCell& cell) {
-  if (cell.cell.kind == "check") return "";
-  if (cell.cell.kind == "throughput" || cell.cell.kind == kLinkOp) {
-    return fmt::format("time {}", cell.throughput_time_ns);
-  }
+  const CellKindRow& kind = row(cell.cell.kind);
+  if (kind.timing == CellTiming::kNothing) return "";
+  if (kind.has("time")) return fmt::format("time {}", cell.throughput_time_ns);
   return fmt::format("stop {} {} {} {}", cell.stop.ci, cell.stop.min_n, cell.stop.max_n,
                      cell.stop.max_time_ns);
 }

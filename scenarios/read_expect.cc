@@ -27,7 +27,7 @@ struct KnownWords {
 };
 const std::vector<KnownWords>& known_words() {
   static const std::vector<KnownWords> kWords = {
-      {"kind", "matrix[].kind", {"roof", "probe"}},
+      {"kind", "matrix[].kind", {to_string(CellKind::kRoof)}},
       {"op", "matrix[].op", {"raw_pingpong", "raw_exchange", "raw_stream", "raw_duplex", "memcpy"}},
       {"dtype", "matrix[].dtype", {}},
       {"redop", "matrix[].redop", {"none"}},

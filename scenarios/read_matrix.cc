@@ -12,7 +12,7 @@
 #include "core/options/options.h"
 #include "core/record/link.h"
 #include "core/units.h"
-#include "scenarios/expand_link.h"
+#include "scenarios/block_kinds.h"
 #include "scenarios/limits.h"
 #include "scenarios/shape.h"
 
@@ -140,31 +140,29 @@ StopRule read_stop(const Json& stop, const std::string& where, Problems& problem
   return rule;
 }
 
-void check_kind_keys(const Json& block, const std::string& kind, const std::string& where,
+void check_kind_keys(const Json& block, const CellKindRow& kind, const std::string& where,
                      Problems& problems) {
-  for (const std::string& key : keys_of_collectives()) {
-    if (kind != kLinkOp || !block.contains(key)) continue;
-    problems.add(json_path(where, key), fmt::format("'{}' means nothing in a link block", key),
-                 "leave it out");
-  }
-  for (const KindKey& row : kind_keys()) {
-    if (!block.contains(row.key)) continue;
-    if (std::find(row.kinds.begin(), row.kinds.end(), kind) != row.kinds.end()) continue;
-    problems.add(json_path(where, row.key),
-                 fmt::format("'{}' means nothing in a {} block", row.key, kind),
-                 fmt::format("it belongs to {}", fmt::join(row.kinds, " and ")));
+  constexpr size_t kFew = 2;  // more would be no help
+  for (const std::string& key : keys_of_kinds()) {
+    if (!block.contains(key) || kind.has(key)) continue;
+    const std::vector<std::string> owners = kinds_with(key);
+    problems.add(
+        json_path(where, key), fmt::format("'{}' means nothing in a {} block", key, kind.name),
+        owners.size() > kFew ? "leave it out"
+                             : fmt::format("it belongs to {}", fmt::join(owners, " and ")));
   }
 }
 
 // A window is the start of one timed operation.
 void check_sync(const MatrixBlock& block, const std::string& where, Problems& problems) {
-  const bool timed_alone = block.kind == "latency" || block.kind == "bandwidth";
+  const bool timed_alone = row(block.kind).timing == CellTiming::kEach;
   if (timed_alone ||
       std::find(block.sync.begin(), block.sync.end(), "window") == block.sync.end()) {
     return;
   }
-  problems.add(where + ".sync", fmt::format("'window' means nothing in a {} block", block.kind),
-               "it belongs to latency and bandwidth");
+  problems.add(
+      where + ".sync", fmt::format("'window' means nothing in a {} block", to_string(block.kind)),
+      fmt::format("it belongs to {}", fmt::join(kinds_that_time(CellTiming::kEach), " and ")));
 }
 
 std::vector<uint64_t> read_rates(const Json& value, const std::string& where, Problems& problems) {
@@ -181,16 +179,15 @@ std::vector<uint64_t> read_rates(const Json& value, const std::string& where, Pr
   return rates;
 }
 
-void read_link_keys(const Json& block, const std::string& where, Problems& problems,
-                    MatrixBlock& out) {
-  if (block.contains("measure")) {
-    out.measure = texts(block["measure"]);
-  } else {
-    for (const LinkMeasureRow& row : link_measure_table()) out.measure.emplace_back(row.name);
+// The operation alone says it too, where a kind has its own.
+CellKind kind_of(const Json& block) {
+  const std::vector<std::string> ops =
+      block.contains("op") ? texts(block["op"]) : std::vector<std::string>{};
+  for (const BlockKindRow& row : block_kind_table()) {
+    const bool own = row.own_op != nullptr && ops == std::vector<std::string>{row.own_op};
+    if (block.contains("kind") ? block["kind"] == to_string(row.kind) : own) return row.kind;
   }
-  if (block.contains("streams")) out.streams = values_of<int>(block["streams"], int_of);
-  if (block.contains("rate")) out.rate_bps = read_rates(block["rate"], where + ".rate", problems);
-  if (block.contains("datagram")) out.datagram = size_of_value(block["datagram"]);
+  return MatrixBlock().kind;
 }
 
 // "both" -> out, in.
@@ -215,21 +212,16 @@ std::string with_binary_unit(std::string text) {
 
 }  // namespace
 
-const std::vector<KindKey>& kind_keys() {
-  static const std::vector<KindKey> kKindKeys = {{"outstanding", {"throughput"}},
-                                                 {"time", {"throughput", "link"}},
-                                                 {"stop", {"latency", "bandwidth"}},
-                                                 {"measure", {"link"}},
-                                                 {"streams", {"link"}},
-                                                 {"rate", {"link"}},
-                                                 {"datagram", {"link"}}};
-  return kKindKeys;
-}
-
-const std::vector<std::string>& keys_of_collectives() {
-  static const std::vector<std::string> kCollective = {"dtype", "redop",     "algorithm",
-                                                       "root",  "placement", "sync"};
-  return kCollective;
+void read_link_keys(const Json& block, const std::string& where, Problems& problems,
+                    MatrixBlock& out) {
+  if (block.contains("measure")) {
+    out.measure = texts(block["measure"]);
+  } else {
+    for (const LinkMeasureRow& row : link_measure_table()) out.measure.emplace_back(row.name);
+  }
+  if (block.contains("streams")) out.streams = values_of<int>(block["streams"], int_of);
+  if (block.contains("rate")) out.rate_bps = read_rates(block["rate"], where + ".rate", problems);
+  if (block.contains("datagram")) out.datagram = size_of_value(block["datagram"]);
 }
 
 std::vector<std::string> texts(const Json& value) {
@@ -260,10 +252,8 @@ std::map<std::string, std::string> read_options(const Json& object) {
 MatrixBlock read_block(const Json& block, const std::string& where, Problems& problems) {
   MatrixBlock out;
   out.path = where;
-  // The operation alone says it too.
-  const bool link = block.contains("op") && texts(block["op"]) == std::vector<std::string>{kLinkOp};
-  out.kind = block.value("kind", link ? kLinkOp : out.kind);
-  check_kind_keys(block, out.kind, where, problems);
+  out.kind = kind_of(block);
+  check_kind_keys(block, row(out.kind), where, problems);
   const auto read_texts = [&block](const char* key, std::vector<std::string>& to) {
     if (block.contains(key)) to = texts(block[key]);
   };
@@ -271,6 +261,7 @@ MatrixBlock read_block(const Json& block, const std::string& where, Problems& pr
   read_texts("dtype", out.dtype);
   read_texts("redop", out.redop);
   read_texts("algorithm", out.algorithm);
+  read_texts("engine", out.engine);
   read_texts("transport", out.transport);
   read_texts("sync", out.sync);
   check_sync(out, where, problems);
@@ -296,7 +287,7 @@ MatrixBlock read_block(const Json& block, const std::string& where, Problems& pr
   if (block.contains("time")) {
     out.throughput_time_ns = *parse_duration(block["time"].get_ref<const std::string&>());
   }
-  if (is_link(out)) read_link_keys(block, where, problems, out);
+  if (const auto read = block_kind_of(out.kind).read) read(block, where, problems, out);
   if (block.contains("config")) out.params = read_options(block["config"]);
   return out;
 }

@@ -11,16 +11,10 @@
 
 namespace plumbline {
 
-// A key of a block that means something for certain kinds only.
-struct KindKey {
-  const char* key;
-  std::vector<std::string> kinds;
-};
-const std::vector<KindKey>& kind_keys();
-// Keys that say nothing about a link.
-const std::vector<std::string>& keys_of_collectives();
-
 MatrixBlock read_block(const Json& block, const std::string& where, Problems& problems);
+// What only blocks of links have.
+void read_link_keys(const Json& block, const std::string& where, Problems& problems,
+                    MatrixBlock& out);
 
 // A text or a list of texts.
 std::vector<std::string> texts(const Json& value);

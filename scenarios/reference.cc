@@ -17,8 +17,10 @@ std::string bytes(double value) { return format_bytes(static_cast<uint64_t>(valu
 
 std::string words_text(const KeyRow& row) {
   const std::string_view words = row.words;
-  if (words == "@algorithm" || words == "@transport" || words == "@probe" || words == "@report") {
-    return fmt::format("name of {} {}", words[1] == 'a' ? "an" : "a", words.substr(1));
+  if (words == "@algorithm" || words == "@transport" || words == "@engine" || words == "@probe" ||
+      words == "@report") {
+    const bool vowel = words[1] == 'a' || words[1] == 'e';
+    return fmt::format("name of {} {}", vowel ? "an" : "a", words.substr(1));
   }
   std::string out;
   for (const std::string& word : accepted_words(row, {})) {
@@ -71,7 +73,7 @@ std::string scenario_reference_markdown() {
   std::string out = "| key | value | default | meaning |\n|---|---|---|---|\n";
   for (const KeyRow& row : key_table()) {
     out += fmt::format("| `{}` | {} | {} | {} |\n", row.path, type_text(row), default_text(row),
-                       row.help);
+                       help_of(row));
   }
   out += "\nKnown keys that are refused:\n\n";
   for (const RefusedKeyRow& row : refused_key_table()) {

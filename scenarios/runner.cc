@@ -222,7 +222,6 @@ Expected<std::set<std::string>> finished_cells(const std::vector<Record>& record
                                                const std::string& suite_version) {
   std::set<std::string> done;
   for (const Record& record : records) {
-    if (record.cell.kind == "probe") continue;  // probes run again: they are no part of the plan
     if (record.soak) {
       return fail(ErrorCode::kConfig, "cannot resume: the records are those of a soak (run --for)",
                   "choose another output folder");

@@ -30,6 +30,9 @@ struct Vocabulary {
   std::vector<Descriptor> metrics = {};
   // Why ranks cannot use this transport, or empty; "auto" is always fine.
   std::string (*transport_unsupported)(const std::string& transport) = nullptr;
+  std::vector<Descriptor> engines = {};
+  // Why the engine that the cell names cannot do it, or empty.
+  std::string (*engine_unsupported)(const Cell& cell) = nullptr;
 };
 
 // The probe whose parameter `run` is a command of the scenario's author.
@@ -94,10 +97,11 @@ struct HostChoice {
 inline constexpr int kEveryRoot = -1;
 
 struct MatrixBlock {
-  std::string kind = "latency";  // "latency" | "bandwidth" | "throughput" | "check" | "link"
+  CellKind kind = CellKind::kLatency;
   std::vector<std::string> op;
   std::vector<std::string> dtype = {"f32"}, redop = {"sum"};
   std::vector<std::string> algorithm = {"auto"};  // "all" = every algorithm of the operation
+  std::vector<std::string> engine = {kNativeEngine};
   std::vector<std::string> transport = {"auto"}, placement = {"out"}, sync = {"barrier"};
   std::vector<uint64_t> bytes;  // as asked for; may stay empty when barrier is the only operation
   std::vector<int> ranks;       // empty = as many as there are places

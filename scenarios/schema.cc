@@ -78,7 +78,7 @@ Json row_schema(const KeyRow& row, const Vocabulary& vocabulary) {
     choices.push_back(std::move(list));
   }
   Json schema = any_of(std::move(choices));
-  Json described = {{"description", row.help}};
+  Json described = {{"description", help_of(row)}};
   described.update(schema);
   return described;
 }

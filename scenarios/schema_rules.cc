@@ -1,5 +1,6 @@
 #include "scenarios/schema_rules.h"
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 
@@ -9,7 +10,6 @@
 #include "core/stats/stats.h"
 #include "scenarios/expand_link.h"
 #include "scenarios/key_table.h"
-#include "scenarios/read_matrix.h"
 #include "scenarios/schema_options.h"
 
 namespace plumbline {
@@ -105,17 +105,32 @@ Json any_of_these_keys(const std::vector<std::string>& keys) {
   return one_of(std::move(choices));
 }
 
+// Do all kinds that measure an operation have the key?
+bool belongs_to_operations(const std::string& key) {
+  const auto table = cell_kind_table();
+  return std::all_of(table.begin(), table.end(),
+                     [&key](const CellKindRow& row) { return !row.collective || row.has(key); });
+}
+
 // Keys that mean something for certain kinds only.
 void add_kind_rules(std::vector<Json>& rules) {
-  for (const KindKey& row : kind_keys()) {
-    std::vector<Json> allowed = {negated(required(row.key))};
-    Json kinds = Json::array();
-    bool link = false, usual = false;
-    for (const std::string& kind : row.kinds) {
-      (kind == kLinkOp ? link : usual) |= kind == kLinkOp || kind == MatrixBlock().kind;
-      if (kind != kLinkOp) kinds.push_back(kind);
+  std::vector<std::string> of_operations;
+  for (const std::string& key : keys_of_kinds()) {
+    if (belongs_to_operations(key)) {
+      of_operations.push_back(key);
+      continue;
     }
-    if (link) allowed.push_back(is_link());
+    std::vector<Json> allowed = {negated(required(key))};
+    Json kinds = Json::array();
+    bool usual = false;
+    for (const std::string& kind : kinds_with(key)) {
+      usual |= kind == to_string(MatrixBlock().kind);
+      if (kind == to_string(CellKind::kLink)) {
+        allowed.push_back(is_link());
+      } else {
+        kinds.push_back(kind);
+      }
+    }
     if (!kinds.empty()) {
       Json of_kind = usual ? Json{{"properties", {{"kind", {{"enum", kinds}}}}}}
                            : with("kind", {{"enum", kinds}});
@@ -124,7 +139,7 @@ void add_kind_rules(std::vector<Json>& rules) {
     }
     rules.push_back(one_of(std::move(allowed)));
   }
-  rules.push_back(one_of({negated(is_link()), negated(any_of_these_keys(keys_of_collectives()))}));
+  rules.push_back(one_of({negated(is_link()), negated(any_of_these_keys(of_operations))}));
 }
 
 void add_link_rules(std::vector<Json>& rules) {
@@ -143,13 +158,14 @@ void add_operation_rules(std::vector<Json>& rules) {
   const Json barrier = Json::array({to_string(Op::kBarrier)});
   rules.push_back(one_of(
       {is_link(), negated(required("op")), with("op", holds_only(barrier)), required("bytes")}));
-  Json bandwidth = with("kind", {{"const", "bandwidth"}});
+  Json bandwidth = with("kind", {{"const", to_string(CellKind::kBandwidth)}});
   bandwidth["properties"]["op"] = holds_one(barrier);
   bandwidth["required"].push_back("op");
   rules.push_back(negated(std::move(bandwidth)));
   // A window is the start of one timed operation.
-  rules.push_back(one_of({negated(with("sync", holds_one(Json::array({"window"})))),
-                          Json{{"properties", {{"kind", {{"enum", {"latency", "bandwidth"}}}}}}}}));
+  rules.push_back(
+      one_of({negated(with("sync", holds_one(Json::array({"window"})))),
+              Json{{"properties", {{"kind", {{"enum", kinds_that_time(CellTiming::kEach)}}}}}}}));
   Json pairs = Json::array();
   for (const OpRow& row : op_table()) {
     if (row.min_ranks > 1) pairs.push_back(row.name);
@@ -213,7 +229,8 @@ void add_expectation_rules(std::vector<Json>& rules) {
 Json rule_definitions() {
   Json by_op = with("op", alone(kLinkOp));
   by_op["not"] = required("kind");
-  return {{"link_block", one_of({with("kind", {{"const", kLinkOp}}), by_op})}};
+  const char* kind = to_string(CellKind::kLink);
+  return {{"link_block", one_of({with("kind", {{"const", kind}}), by_op})}};
 }
 
 const char* text_pattern(const std::string& path) {

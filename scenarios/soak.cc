@@ -269,9 +269,7 @@ std::string soak_time_text(int64_t ns) {
 
 std::unique_ptr<SoakClock> make_soak_clock() { return std::make_unique<WallClock>(); }
 
-bool can_follow_idle(const Cell& cell) {
-  return cell.kind == "latency" || cell.kind == "bandwidth" || cell.kind == "throughput";
-}
+bool can_follow_idle(const Cell& cell) { return row(cell.kind).times_operations(); }
 
 Status check_soak(const SoakPlan& soak, const Plan& plan) {
   if (soak.idle_ns.empty()) return {};

@@ -3,20 +3,39 @@
 #include <string_view>
 
 #include "core/field_json.h"
+#include "core/hint.h"
 #include "core/record/record_tables.h"
 #include "core/sha256.h"
 
 namespace plumbline {
 
+// A file of another version may hold kinds that this one has not, or no more.
+template <>
+struct FieldValue<CellKind> {
+  static constexpr const char* kType = "string";
+  static constexpr bool kNullable = false;
+  static void write(const CellKind& kind, nlohmann::json& out) { out = to_string(kind); }
+  static void read(const nlohmann::json& in, CellKind& kind) {
+    const auto& name = in.get_ref<const std::string&>();
+    const auto known = cell_kind_from(name);
+    if (!known) refuse_field("this version knows no cells of kind " + in_quotes(name));
+    kind = *known;
+  }
+  static void rows(const std::string&, const FieldWords&, FieldRows&) {}
+};
+
 namespace {
+
+constexpr Field<Cell> kind_field() {
+  Field<Cell> row = field<&Cell::kind>(
+      {"kind", "", "`latency`, `bandwidth`, `throughput`, `check`, `link` or `roof`"});
+  row.word = [](const Cell& cell) -> std::string_view { return to_string(cell.kind); };
+  return row.in_csv("kind").published(R"({"enum":["latency","bandwidth","workload"]})").bare();
+}
 
 // Their order is that of the columns of the CSV report.
 constexpr Field<Cell> kCellFields[] = {
-    field<&Cell::kind>(
-        {"kind", "", "`latency`, `bandwidth`, `throughput`, `check`, `link` or `roof`"})
-        .in_csv("kind")
-        .published(R"({"enum":["latency","bandwidth","workload"]})")
-        .bare(),
+    kind_field(),
     field<&Cell::op>({"op", "",
                       "operation; for a roof `raw_pingpong`, `raw_exchange`, `raw_stream`, "
                       "`raw_duplex`, `memcpy`"})

@@ -1,7 +1,7 @@
-// A Cell is one thing to do, fully described by its independent variables: a collective
-// measurement, a point-to-point measurement, a roof, a correctness check or a probe. Its id is the
-// hash of those variables *as asked for* (an `auto` stays `auto`), so the same question has the
-// same id in every run. Plain value, no behaviour beyond JSON and the id.
+// A Cell is one thing to do, fully described by its independent variables: its kind
+// (core/record/cell_kind.h), which says what is asked, and its axes. Its id is the hash of those
+// variables *as asked for* (an `auto` stays `auto`), so the same question has the same id in every
+// run. Plain value, no behaviour beyond JSON and the id.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,17 @@
 #include <unordered_map>
 
 #include "core/error.h"
+#include "core/record/cell_kind.h"
 
 namespace plumbline {
 
+// The engine that a cell names where nobody asks for another (collectives/engine.h).
+inline constexpr const char* kNativeEngine = "native";
+
 struct Cell {
-  // "latency" | "bandwidth" | "throughput" | "check" | "roof" | "link" | "probe"
-  std::string kind;
-  std::string op;  // name in the op table; for a roof "raw_pingpong" ...; for a probe its id
-  std::string engine = "native";
+  CellKind kind = CellKind::kLatency;
+  std::string op;                      // name in the op table; for a roof "raw_pingpong" ...
+  std::string engine = kNativeEngine;  // or the tool that a result was imported from
   std::string transport = "auto";
   std::string algorithm = "auto";
   std::string dtype = "f32";
@@ -34,8 +37,8 @@ struct Cell {
       "cold";           // "cold": buffers take turns over much memory; "hot": always the same ones
   int outstanding = 1;  // operations in flight at once (throughput)
   int repeat = 0;       // index of the repetition (0 first)
-  std::map<std::string, std::string> params;  // options and probe parameters set for this cell only
-  // Cells of kind "link" only (elsewhere empty, and then not part of the JSON): what is measured, a
+  std::map<std::string, std::string> params;  // options set for this cell only
+  // Cells of links only (elsewhere empty, and then not part of the JSON): what is measured, a
   // name in link_measure_table(), and the rate of datagrams in bits of payload per second.
   std::string measure;
   uint64_t rate_bps = 0;

@@ -85,7 +85,7 @@ std::vector<std::string> words_in(const std::vector<Cell>& cells, const std::str
     for (const CellField& row : FieldsOf<Cell>::all()) {
       const bool wanted = field.empty() ? row.is_bare : field == row.words.name;
       if (!wanted || row.word == nullptr || row.word(cell).empty()) continue;
-      words.insert(row.word(cell));
+      words.emplace(row.word(cell));
     }
   }
   return {words.begin(), words.end()};
@@ -204,7 +204,7 @@ bool FilterTerm::holds(const Cell& cell) const {
   if (const CellField* row = find_field(field_); row != nullptr && row->number != nullptr) {
     return number_holds(row->number(cell));
   }
-  const auto named = [&](const std::string& word) {
+  const auto named = [&](std::string_view word) {
     return std::find(words_.begin(), words_.end(), word) != words_.end();
   };
   bool equal = false;

@@ -256,10 +256,10 @@ bool Rule::needs_baseline() const {
 }
 
 bool covers(const Rule& rule, const Cell& cell) {
-  bool named = cell.kind != "roof" && cell.kind != "probe";
+  bool named = row(cell.kind).asked_for;
   for (const FilterTerm& term : rule.where) {
     if (!term.holds(cell)) return false;
-    const std::string& own = term.field() == "kind" ? cell.kind : cell.op;
+    const std::string own = term.field() == "kind" ? to_string(cell.kind) : cell.op;
     named |= (term.field() == "kind" || term.field() == "op") &&
              std::find(term.words().begin(), term.words().end(), own) != term.words().end();
   }

@@ -61,7 +61,7 @@ TimeSummary time_of(const Measurement& m) {
 Rates rates_of(const Cell& cell, const Measurement& m, const TimeSummary& time) {
   if (m.reported && !time.p50 && !m.ops_per_s) return rates_reported(cell, *m.reported);
   Rates rates;
-  if (cell.kind == "roof" && time.p50.value_or(0) > 0) {
+  if (row(cell.kind).timing == CellTiming::kBarePath && time.p50.value_or(0) > 0) {
     // A round trip moves its bytes twice.
     const double moved = static_cast<double>(cell.bytes) * (cell.op == "raw_pingpong" ? 2 : 1);
     rates.algbw_Bps = moved / *time.p50 * 1e9;

@@ -41,7 +41,9 @@ constexpr NoiseThreshold kNoiseTable[] = {
      "widened"},
 };
 
-bool timed(const Record& record) { return record.cell.kind != "check" && record.time_ns.n > 0; }
+bool timed(const Record& record) {
+  return row(record.cell.kind).has_times() && record.time_ns.n > 0;
+}
 
 struct Machines {
   int cores = 0;      // usable, over distinct machines
@@ -100,7 +102,8 @@ Noise judge_noise(const Record& record, int64_t clock_call_ns) {
     noise.verdict = "invalid";
     return noise;
   }
-  const bool link = record.cell.kind == "link", check = record.cell.kind == "check";
+  const CellTiming timing = row(record.cell.kind).timing;
+  const bool link = timing == CellTiming::kPairs, check = timing == CellTiming::kNothing;
   if (m.outcome == Outcome::kSkipped || (!timed(record) && !link && !check)) return noise;
 
   const Machines machines = machines_of(record.environment);

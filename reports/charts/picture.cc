@@ -103,6 +103,7 @@ void add_pictures(const PictureRequest& request, const std::vector<PictureSample
   const size_t parts = (series.size() + kMaxSeries - 1) / kMaxSeries;
   for (size_t part = 0; part < parts; ++part) {
     Picture& picture = pictures.emplace_back();
+    picture.kind = request.kind;
     picture.name = names.file;
     picture.title = names.title;
     if (parts > 1) {
@@ -135,16 +136,17 @@ void set_throughput_axes(PictureRequest& request, const std::vector<const Cell*>
   request.y = request.x == XAxis::kBytes ? YAxis::kDataRate : YAxis::kOperationRate;
 }
 
-PictureRequest make_request(const View& view, const std::string& kind, const std::string& op,
+PictureRequest make_request(const View& view, CellKind kind, const std::string& op,
                             const std::vector<const Cell*>& cells) {
   PictureRequest request{&view, kind, op, XAxis::kBytes, YAxis::kTime};
   const bool data =
       std::any_of(cells.begin(), cells.end(), [](const Cell* cell) { return cell->bytes > 0; });
-  if (kind == "throughput") {
+  const Headline headline = row(kind).headline;
+  if (headline == Headline::kOperationRate) {
     set_throughput_axes(request, cells);
   } else if (!data) {
     request.x = XAxis::kRanks;
-  } else if (kind == "bandwidth") {
+  } else if (headline == Headline::kBusBandwidth) {
     request.y = YAxis::kBusBandwidth;
   }
   return request;
@@ -157,7 +159,7 @@ Names names_of(const PictureRequest& request, const std::vector<PictureSample>& 
   const char* what = request.y == YAxis::kTime           ? "Latency"
                      : request.y == YAxis::kBusBandwidth ? "Bus bandwidth"
                                                          : "Throughput";
-  Names names{file_word(request.kind) + "_" + file_word(request.op),
+  Names names{file_word(to_string(request.kind)) + "_" + file_word(request.op),
               fmt::format("{} over {}: {}", what, over, clean(request.op)), ""};
   const bool one = values_of(samples, kRanks).size() == 1;
   if (request.x == XAxis::kRanks || !one) return names;
@@ -169,13 +171,12 @@ Names names_of(const PictureRequest& request, const std::vector<PictureSample>& 
 }  // namespace
 
 std::vector<Picture> plan_pictures(const View& view) {
-  using Key = std::pair<std::string, std::string>;  // kind and operation
+  using Key = std::pair<CellKind, std::string>;  // and operation
   std::vector<Picture> pictures;
   std::vector<Key> order;  // of the groups, which are sorted
   std::map<Key, std::vector<const Cell*>> cells;
   for (const ViewGroup& group : view.groups) {
-    if (group.kind != "latency" && group.kind != "bandwidth" && group.kind != "throughput")
-      continue;
+    if (row(group.kind).headline == Headline::kNone) continue;
     const Key key(group.kind, group.op);
     if (!cells.contains(key)) order.push_back(key);
     for (const Pair& pair : group.rows) cells[key].push_back(&pair.any().record->cell);

@@ -29,6 +29,7 @@ struct Series {
 };
 
 struct Picture {
+  CellKind kind = CellKind::kLatency;
   std::string name;  // file name without ending: "latency_allreduce_4r"
   std::string title;
   std::string subtitle;

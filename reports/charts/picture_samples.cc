@@ -31,7 +31,7 @@ std::string other_text(const Item& item, const std::set<std::string>& untold) {
 
 // The other axis of a throughput matrix, where it is not on x.
 std::string load_text(const Cell& cell, XAxis x) {
-  if (cell.kind != "throughput" || x == XAxis::kRanks) return {};
+  if (row(cell.kind).timing != CellTiming::kSustained || x == XAxis::kRanks) return {};
   if (x == XAxis::kOutstanding)
     return cell.op == "barrier" ? std::string() : format_bytes(cell.bytes);
   return fmt::format("{} outstanding", cell.outstanding);

@@ -36,7 +36,8 @@ struct PictureSample {
 
 struct PictureRequest {
   const View* view = nullptr;
-  std::string kind, op;
+  CellKind kind = CellKind::kLatency;
+  std::string op;
   XAxis x = XAxis::kBytes;
   YAxis y = YAxis::kTime;
 };

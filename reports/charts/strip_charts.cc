@@ -19,8 +19,7 @@ constexpr size_t kMostDots = 400;
 constexpr double kLogSpan = 8;
 
 bool fits(const Item& item) {
-  const std::string& kind = item.record->cell.kind;
-  return item.valid() && (kind == "latency" || kind == "bandwidth") &&
+  return item.valid() && row(item.record->cell.kind).timing == CellTiming::kEach &&
          item.record->measurement.samples_ns.size() >= kLeastSamples && item.time.p50 &&
          *item.time.p50 > 0;
 }
@@ -34,7 +33,7 @@ std::vector<const Item*> chosen(const View& view, size_t most) {
   std::stable_sort(items.begin(), items.end(), [](const Item* a, const Item* b) {
     return a->time.cv.value_or(0) > b->time.cv.value_or(0);
   });
-  std::set<std::tuple<std::string, std::string, int>> seen;
+  std::set<std::tuple<CellKind, std::string, int>> seen;
   std::vector<const Item*> out;
   for (const Item* item : items) {
     const Cell& cell = item->record->cell;
@@ -82,8 +81,9 @@ Chart chart_of(const Item& item, size_t number) {
   const Record& record = *item.record;
   const std::vector<int64_t>& samples = record.measurement.samples_ns;
   Chart chart;
-  chart.name = fmt::format("strip_{}_{}_{}_{}r", number, chart_file_word(record.cell.kind),
-                           chart_file_word(record.cell.op), record.cell.ranks);
+  chart.name =
+      fmt::format("strip_{}_{}_{}_{}r", number, chart_file_word(to_string(record.cell.kind)),
+                  chart_file_word(record.cell.op), record.cell.ranks);
   chart.title = "Times in order: " + clean(describe(record));
   if (item.imported()) chart.title += ", imported from " + clean(record.cell.engine);
   size_t neighbours = 1;

@@ -22,7 +22,7 @@ constexpr double kFewSamples = 10;
 // Points nearer to one another than this are not told apart.
 constexpr double kTailStep = 0.94, kTimeStep = 1.02;
 
-using Key = std::tuple<std::string, std::string, int>;  // kind, operation, ranks
+using Key = std::tuple<CellKind, std::string, int>;  // kind, operation, ranks
 
 // Values in ns with how often each was seen, ascending.
 std::vector<std::pair<double, uint64_t>> values_of(const Measurement& m) {
@@ -116,7 +116,8 @@ std::string tail_summary(const std::vector<const Item*>& items,
 }
 
 Chart tail_chart(const Key& key, const std::vector<const Item*>& candidates) {
-  const auto& [kind, op, ranks] = key;
+  const auto& [key_kind, op, ranks] = key;
+  const char* kind = to_string(key_kind);
   const std::vector<const Item*> items = chosen(candidates);
   const std::vector<std::string> labels = telling_labels(items);
   Chart chart;
@@ -163,7 +164,7 @@ std::vector<Chart> tail_charts(const View& view, size_t most) {
   std::vector<Key> order;
   std::map<Key, std::vector<const Item*>> items;
   for (const ViewGroup& group : view.groups) {
-    if (group.kind != "latency" && group.kind != "bandwidth") continue;
+    if (row(group.kind).timing != CellTiming::kEach) continue;
     const Key key(group.kind, group.op, group.ranks);
     for (const Pair& pair : group.rows) {
       for (const Item* item : {pair.out, pair.in}) {

@@ -171,7 +171,7 @@ CompareRow CompareCollector::row_of(const Entry& entry, const Part& part) const 
   row.id_a = entry.ids[0];
   row.id_b = entry.ids[1];
   row.unit = part.unit;
-  row.judged = entry.cell.kind != "roof";
+  row.judged = plumbline::row(entry.cell.kind).asked_for;
   // The last series that both sides have decides alone: it was measured because of the one before.
   const auto last_series = [&](size_t side) {
     const auto& values = part.values[side];

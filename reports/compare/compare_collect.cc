@@ -19,8 +19,7 @@ bool usable(const Record& record) {
 }
 
 bool compared(const Record& record) {
-  const std::string& kind = record.cell.kind;
-  return kind != "probe" && record.measurement.outcome != Outcome::kSkipped &&
+  return record.measurement.outcome != Outcome::kSkipped &&
          !(record.soak && record.soak->idle_ns > 0);
 }
 
@@ -50,7 +49,7 @@ std::vector<Number> numbers_of(const Record& record) {
   for (const LinkResult& link : m.links) {
     if (link.measured()) add_link(link, out);
   }
-  if (record.cell.kind == "check" || record.cell.kind == "link") return out;
+  if (!row(record.cell.kind).has_times()) return out;
   if (m.ops_per_s) {
     if (*m.ops_per_s > 0) out.push_back({"", CompareUnit::kOperations, 1e9 / *m.ops_per_s});
   } else if (record.time_ns.p50 && *record.time_ns.p50 > 0) {
@@ -76,6 +75,7 @@ Cell shown_cell(const Cell& cell, const std::set<std::string>& ignore) {
   nlohmann::json object = cell;
   const nlohmann::json plain = Cell{};
   for (const std::string& field : ignore) {
+    if (field == "kind") continue;  // that of the first one
     if (!plain.contains(field)) {
       object.erase(field);
     } else if (plain.at(field).is_string()) {
@@ -149,7 +149,7 @@ void CompareCollector::take(size_t side_index, const Record& record) {
   const std::vector<Number> numbers = usable(record) ? numbers_of(record) : std::vector<Number>{};
   // A cell without a number of its own (a check, one that failed) still has an outcome.
   if (numbers.empty()) {
-    if (record.cell.kind == "link" && usable(record)) return;
+    if (record.cell.kind == CellKind::kLink && usable(record)) return;
     Part& part = part_of(entry, "", CompareUnit::kTime);
     Part::Tally& tally = part.tallies[side_index][series];
     ++tally.records;

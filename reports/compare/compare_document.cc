@@ -19,13 +19,14 @@ struct Variable {
   std::string (*text)(const CompareRow& row);
 };
 
-bool is_roof(const CompareRow& row) { return row.cell.kind == "roof"; }
+bool is_roof(const CompareRow& row) { return row.cell.kind == CellKind::kRoof; }
 
 // Where all rows agree the value stands once, above the table.
 const std::vector<Variable>& variables() {
   constexpr auto kLifted = Lift::kWhenSame;
   static const std::vector<Variable> kVariables = {
-      {{"", "kind", "", true, 9, true, kLifted}, [](const CompareRow& r) { return r.cell.kind; }},
+      {{"", "kind", "", true, 9, true, kLifted},
+       [](const CompareRow& r) { return std::string(to_string(r.cell.kind)); }},
       {{"", "operation", "", true, 0, true},
        [](const CompareRow& r) { return r.cell.measure.empty() ? r.cell.op : r.cell.measure; }},
       {{"", "algorithm", "", true, 4, true, kLifted},
@@ -161,8 +162,11 @@ std::vector<std::string> open_questions(const Rows& rows) {
 void add_rows(Rows rows, const std::string& title, Document& document) {
   if (rows.empty()) return;
   std::stable_sort(rows.begin(), rows.end(), [](const CompareRow* x, const CompareRow* y) {
-    return std::tie(x->cell.kind, x->cell.op, x->cell.ranks, x->cell.bytes) <
-           std::tie(y->cell.kind, y->cell.op, y->cell.ranks, y->cell.bytes);
+    const auto key = [](const Cell& cell) {
+      return std::tuple(std::string_view(to_string(cell.kind)), std::string_view(cell.op),
+                        cell.ranks, cell.bytes);
+    };
+    return key(x->cell) < key(y->cell);
   });
   Table table = table_of(rows);
   std::vector<std::string> shared;

@@ -37,8 +37,8 @@ std::string part(const char* name, const std::string& value) {
 std::string benchmark_name(const Record& record) {
   const Cell& cell = record.cell;
   std::string name = part("", cell.op).substr(2);
-  name += part("kind", cell.kind);
-  if (cell.engine != "native") name += part("engine", cell.engine);
+  name += part("kind", to_string(cell.kind));
+  if (cell.engine != kNativeEngine) name += part("engine", cell.engine);
   name += part("algorithm", cell.algorithm) + part("transport", transport_of(record));
   name += part("type", cell.dtype);
   if (cell.redop != "none") name += part("redop", cell.redop);
@@ -63,9 +63,8 @@ double cpu_ns_per_operation(const Measurement& m) {
 }
 
 bool has_time(const Item& item) {
-  const std::string& kind = item.record->cell.kind;
-  return item.valid() && item.typical_ns && std::isfinite(*item.typical_ns) && kind != "check" &&
-         kind != "probe" && kind != "link";
+  return item.valid() && item.typical_ns && std::isfinite(*item.typical_ns) &&
+         row(item.record->cell.kind).has_times();
 }
 
 OrderedJson context_json(const View& view) {
@@ -142,8 +141,8 @@ Expected<std::vector<std::string>> write_gbench_json(const ReportInput& input,
   std::map<std::string, size_t> place;
   std::vector<const Item*> failed;
   for (const Item& item : view.items) {
-    const std::string& kind = item.record->cell.kind;
-    if (!item.valid() && kind != "check" && kind != "probe") failed.push_back(&item);
+    const bool timed = row(item.record->cell.kind).timing != CellTiming::kNothing;
+    if (!item.valid() && timed) failed.push_back(&item);
     if (!has_time(item)) continue;
     const std::string name = benchmark_name(*item.record);
     const auto [found, is_new] = place.try_emplace(name, families.size());

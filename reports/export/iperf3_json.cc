@@ -219,7 +219,7 @@ OrderedJson link_json(const Record& record, const LinkResult& link) {
 
 bool is_stream(const Item& item) {
   const Cell& cell = item.record->cell;
-  const bool measured = cell.kind == "bandwidth" || cell.kind == "throughput";
+  const bool measured = cell.kind == CellKind::kBandwidth || cell.kind == CellKind::kThroughput;
   return measured && item.valid() && (cell.op == "stream" || cell.op == "bidirectional") &&
          cell.bytes > 0;
 }

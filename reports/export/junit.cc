@@ -88,8 +88,9 @@ std::vector<Suite> cell_suites(const View& view) {
   for (const Item& item : view.items) runs.insert(item.record->run_id);
   std::map<std::string, Suite> by_kind;
   for (const Item& item : view.items) {
-    Suite& suite = by_kind[item.record->cell.kind];
-    suite.name = "cells." + item.record->cell.kind;
+    const std::string kind = to_string(item.record->cell.kind);
+    Suite& suite = by_kind[kind];
+    suite.name = "cells." + kind;
     suite.cases.push_back(case_of(item, runs.size() > 1));
   }
   std::vector<Suite> suites;

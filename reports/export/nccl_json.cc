@@ -258,7 +258,7 @@ OrderedJson nccl_document(const ViewGroup& group) {
                           {"plumbline",
                            {{"version", record.suite_version},
                             {"run", record.run_id},
-                            {"kind", group.kind},
+                            {"kind", to_string(group.kind)},
                             {"op", group.op},
                             {"engine", group.engine},
                             {"algorithm", group.algorithm},
@@ -311,7 +311,7 @@ std::string short_word(const std::string& text) {
 // "latency_allreduce_ring_4r_tcp.json", with a number where that is taken.
 std::string file_name(const ViewGroup& group, FileNames& names) {
   const std::string name =
-      fmt::format("{}_{}_{}_{}r_{}", short_word(group.kind), short_word(group.op),
+      fmt::format("{}_{}_{}_{}r_{}", short_word(to_string(group.kind)), short_word(group.op),
                   short_word(group.algorithm), group.ranks, short_word(group.transport));
   return names.take(name) + ".json";
 }
@@ -325,7 +325,7 @@ Expected<std::vector<std::string>> write_nccl_json(const ReportInput& input,
   std::vector<std::string> paths;
   FileNames names;
   for (const ViewGroup& group : view.groups) {
-    if (group.kind != "latency" && group.kind != "bandwidth") continue;
+    if (row(group.kind).timing != CellTiming::kEach) continue;
     std::error_code code;
     fs::create_directories(target.directory, code);
     for (const ViewGroup& part : by_run(group)) {

@@ -69,7 +69,7 @@ Labels labels_of(const Record& record) {
   return {{"run", record.run_id},
           {"cell", cell_id(record)},
           {"scenario", record.scenario},
-          {"kind", cell.kind},
+          {"kind", to_string(cell.kind)},
           {"op", cell.op},
           {"engine", cell.engine},
           {"transport", transport_of(record)},

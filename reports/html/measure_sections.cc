@@ -14,18 +14,13 @@
 namespace plumbline {
 namespace {
 
-bool has_kind(const Page& page, const std::string& kind) {
-  return std::any_of(page.view->groups.begin(), page.view->groups.end(),
-                     [&](const ViewGroup& group) { return group.kind == kind; });
-}
-
 // Tables are folded where plots show the same at a glance.
 void write_group(Page& page, const ViewGroup& group, bool folded, HtmlWriter& html) {
   if (page.rows.all == 0) return;
   ViewGroup shown = group;  // no more rows than are written: a group can have a million
   shown.rows.resize(std::min({group.rows.size(), page.rows.one_table, page.rows.all}));
   std::vector<std::string> notes;
-  std::string caption = group.kind + ": " + title_of(group);
+  std::string caption = fmt::format("{}: {}", to_string(group.kind), title_of(group));
   const Table table = page_table(group_table(shown, notes), caption);
   const auto body = [&] {
     write_table(table, caption, page.rows, html);
@@ -56,27 +51,6 @@ void write_group(Page& page, const ViewGroup& group, bool folded, HtmlWriter& ht
     html.element("span", rows_text(group.rows.size()));
   }
   body();
-}
-
-void write_kind(Page& page, const std::string& kind, const std::string& section, HtmlWriter& html) {
-  write_figures(page, section, html);
-  const bool drawn = std::any_of(page.figures.begin(), page.figures.end(), [&](const auto& each) {
-    return each.first == section && each.second.svg;
-  });
-  size_t left_out = 0;
-  if (drawn) html.element("h3", "The numbers");
-  for (const ViewGroup& group : page.view->groups) {
-    if (group.kind != kind) continue;
-    if (page.rows.all == 0) ++left_out;
-    write_group(page, group, drawn, html);
-  }
-  if (left_out > 0) {
-    write_note(
-        fmt::format("{} more tables are left out here; all rows are in records.csv (plumbline "
-                    "report csv DIR)",
-                    left_out),
-        html);
-  }
 }
 
 Table roof_table(const View& view) {
@@ -130,7 +104,7 @@ struct Origins {
   bool own = false, foreign = false;
 };
 
-Origins origins_of(const Page& page, const std::string& kind) {
+Origins origins_of(const Page& page, CellKind kind) {
   Origins from;
   for (const Item& item : page.view->items) {
     if (item.record->cell.kind == kind) (item.imported() ? from.foreign : from.own) = true;
@@ -167,9 +141,35 @@ Guides guides_of(const Page& page, const std::string& section) {
 
 }  // namespace
 
-bool has_latency(const Page& page) { return has_kind(page, "latency"); }
+bool has_cells_of(const Page& page, CellKind kind) {
+  return std::any_of(page.view->groups.begin(), page.view->groups.end(),
+                     [&](const ViewGroup& group) { return group.kind == kind; });
+}
+
+void write_cells_of(Page& page, CellKind kind, HtmlWriter& html) {
+  const std::string section = to_string(kind);
+  write_figures(page, section, html);
+  const bool drawn = std::any_of(page.figures.begin(), page.figures.end(), [&](const auto& each) {
+    return each.first == section && each.second.svg;
+  });
+  size_t left_out = 0;
+  if (drawn) html.element("h3", "The numbers");
+  for (const ViewGroup& group : page.view->groups) {
+    if (group.kind != kind) continue;
+    if (page.rows.all == 0) ++left_out;
+    write_group(page, group, drawn, html);
+  }
+  if (left_out > 0) {
+    write_note(
+        fmt::format("{} more tables are left out here; all rows are in records.csv (plumbline "
+                    "report csv DIR)",
+                    left_out),
+        html);
+  }
+}
+
 void write_latency(Page& page, HtmlWriter& html) {
-  const Origins from = origins_of(page, "latency");
+  const Origins from = origins_of(page, CellKind::kLatency);
   std::string text;
   if (from.own) {
     text =
@@ -185,15 +185,14 @@ void write_latency(Page& page, HtmlWriter& html) {
         guides.words());
   }
   write_note(text, html);
-  write_kind(page, "latency", "latency", html);
+  write_cells_of(page, CellKind::kLatency, html);
 }
 
-bool has_bandwidth(const Page& page) { return has_kind(page, "bandwidth"); }
 void write_bandwidth(Page& page, HtmlWriter& html) {
   std::string text =
       "Bus bandwidth: size over time, times the operation's factor, so that operations and numbers "
       "of ranks can be compared with one another and with the link. ";
-  const Origins from = origins_of(page, "bandwidth");
+  const Origins from = origins_of(page, CellKind::kBandwidth);
   if (from.foreign) text += foreign_text(from, "rates");
   if (const Guides guides = guides_of(page, "bandwidth"); guides.any()) {
     text += fmt::format(
@@ -202,14 +201,13 @@ void write_bandwidth(Page& page, HtmlWriter& html) {
         guides.words());
   }
   write_note(text, html);
-  write_kind(page, "bandwidth", "bandwidth", html);
+  write_cells_of(page, CellKind::kBandwidth, html);
   write_table(roof_table(*page.view), "Measured roofs, between ranks 0 and 1", page.rows, html);
 }
 
-bool has_throughput(const Page& page) { return has_kind(page, "throughput"); }
 void write_throughput(Page& page, HtmlWriter& html) {
   write_note("Operations completed per second, with several outstanding at once.", html);
-  write_kind(page, "throughput", "throughput", html);
+  write_cells_of(page, CellKind::kThroughput, html);
 }
 
 bool has_tails(const Page& page) { return has_figures(page, "tails"); }

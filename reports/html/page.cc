@@ -34,23 +34,13 @@ struct SectionCharts {
 };
 constexpr size_t kAll = 1000;
 
-std::vector<Chart> lines_of(const ChartSource& source, const std::string& kind, size_t most) {
+template <CellKind kKind>
+std::vector<Chart> lines_of(const ChartSource& source, size_t most) {
   std::vector<Chart> charts;
   for (const Picture& picture : source.lines) {
-    if (charts.size() < most && picture.name.starts_with(kind + "_")) {
-      charts.push_back(chart_of(picture));
-    }
+    if (charts.size() < most && picture.kind == kKind) charts.push_back(chart_of(picture));
   }
   return charts;
-}
-std::vector<Chart> latency_lines(const ChartSource& source, size_t most) {
-  return lines_of(source, "latency", most);
-}
-std::vector<Chart> bandwidth_lines(const ChartSource& source, size_t most) {
-  return lines_of(source, "bandwidth", most);
-}
-std::vector<Chart> throughput_lines(const ChartSource& source, size_t most) {
-  return lines_of(source, "throughput", most);
 }
 template <std::vector<Chart> (*Plan)(const View&, size_t)>
 std::vector<Chart> of_view(const ChartSource& source, size_t most) {
@@ -58,9 +48,12 @@ std::vector<Chart> of_view(const ChartSource& source, size_t most) {
 }
 
 constexpr SectionCharts kCharts[] = {
-    {"latency", 12, kAll, latency_lines},     {"bandwidth", 1, 1, of_view<roof_charts>},
-    {"bandwidth", 12, kAll, bandwidth_lines}, {"throughput", 6, kAll, throughput_lines},
-    {"tails", 8, 8, of_view<tail_charts>},    {"ranks", 4, 4, of_view<rank_charts>},
+    {"latency", 12, kAll, lines_of<CellKind::kLatency>},
+    {"bandwidth", 1, 1, of_view<roof_charts>},
+    {"bandwidth", 12, kAll, lines_of<CellKind::kBandwidth>},
+    {"throughput", 6, kAll, lines_of<CellKind::kThroughput>},
+    {"tails", 8, 8, of_view<tail_charts>},
+    {"ranks", 4, 4, of_view<rank_charts>},
     {"order", 4, 4, of_view<strip_charts>},
 };
 

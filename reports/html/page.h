@@ -71,11 +71,19 @@ void write_tiles(const Page& page, HtmlWriter& html);
 bool has_links(const Page& page);
 void write_links(Page& page, HtmlWriter& html);
 // measure_sections.cc
-bool has_latency(const Page& page);
+// The figures and tables of one kind of cells; their section's id is the kind's name.
+bool has_cells_of(const Page& page, CellKind kind);
+void write_cells_of(Page& page, CellKind kind, HtmlWriter& html);
+template <CellKind kKind>
+bool has_cells(const Page& page) {
+  return has_cells_of(page, kKind);
+}
+template <CellKind kKind>
+void write_cells(Page& page, HtmlWriter& html) {
+  write_cells_of(page, kKind, html);
+}
 void write_latency(Page& page, HtmlWriter& html);
-bool has_bandwidth(const Page& page);
 void write_bandwidth(Page& page, HtmlWriter& html);
-bool has_throughput(const Page& page);
 void write_throughput(Page& page, HtmlWriter& html);
 bool has_tails(const Page& page);
 void write_tails(Page& page, HtmlWriter& html);

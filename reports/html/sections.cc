@@ -10,9 +10,9 @@ bool always(const Page& /*page*/) { return true; }
 constexpr PageSection kSections[] = {
     {"verdict", "Verdict", always, write_verdict},
     {"links", "Links", has_links, write_links},
-    {"latency", "Latency", has_latency, write_latency},
-    {"bandwidth", "Bandwidth", has_bandwidth, write_bandwidth},
-    {"throughput", "Throughput", has_throughput, write_throughput},
+    {"latency", "Latency", has_cells<CellKind::kLatency>, write_latency},
+    {"bandwidth", "Bandwidth", has_cells<CellKind::kBandwidth>, write_bandwidth},
+    {"throughput", "Throughput", has_cells<CellKind::kThroughput>, write_throughput},
     {"tails", "Tails", has_tails, write_tails},
     {"ranks", "Ranks", has_ranks, write_ranks},
     {"order", "Times in order", has_strips, write_strips},

@@ -252,19 +252,15 @@ void write_soaks(Page& page, HtmlWriter& html) {
 
 bool has_checks(const Page& page) {
   const auto open = [](const Check& check) { return check.outcome != CheckOutcome::kPass; };
-  return !check_table(*page.view, "check").rows.empty() ||
-         !check_table(*page.view, "probe").rows.empty() ||
+  return !check_table(*page.view).rows.empty() ||
          std::any_of(page.input->checks.begin(), page.input->checks.end(), open);
 }
 
 void write_checks(Page& page, HtmlWriter& html) {
-  for (const auto& [kind, title] : {std::pair("check", "Correctness of every element"),
-                                    std::pair("probe", "Probes that were measured")}) {
-    const Table table = check_table(*page.view, kind);
-    if (table.rows.empty()) continue;
-    write_table(table, title, page.rows, html);
+  if (const Table table = check_table(*page.view); !table.rows.empty()) {
+    write_table(table, "Correctness of every element", page.rows, html);
     Document failures;
-    failures.list(check_failures(*page.view, kind));
+    failures.list(check_failures(*page.view));
     write_document(failures, page.rows, html);
   }
   Table open;

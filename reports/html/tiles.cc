@@ -46,10 +46,12 @@ void measured_tiles(const View& view, HtmlWriter& html) {
   Best fastest(Best::Wanted::kLowest), widest(Best::Wanted::kHighest),
       busiest(Best::Wanted::kHighest);
   for (const Item& item : view.items) {
-    const std::string& kind = item.record->cell.kind;
-    if (kind == "latency") fastest.offer(item, item.typical_ns);
-    if (kind == "bandwidth") widest.offer(item, item.busbw_Bps);
-    if (kind == "throughput") busiest.offer(item, item.record->measurement.ops_per_s);
+    const Headline headline = row(item.record->cell.kind).headline;
+    if (headline == Headline::kTime) fastest.offer(item, item.typical_ns);
+    if (headline == Headline::kBusBandwidth) widest.offer(item, item.busbw_Bps);
+    if (headline == Headline::kOperationRate) {
+      busiest.offer(item, item.record->measurement.ops_per_s);
+    }
   }
   if (fastest) {
     tile(headline_of(fastest, "Lowest latency", " (median)", Quantity::kTime),

@@ -136,8 +136,8 @@ uint64_t whole_bytes(const Cell& cell, uint64_t bytes_of_rank) {
   return bytes_of_rank * ranks;
 }
 
-const char* kind_by_size(uint64_t bytes) {
-  return bytes < kBandwidthFrom ? "latency" : "bandwidth";
+CellKind kind_by_size(uint64_t bytes) {
+  return bytes < kBandwidthFrom ? CellKind::kLatency : CellKind::kBandwidth;
 }
 
 void set_bytes(uint64_t bytes, Record& record) {

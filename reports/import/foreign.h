@@ -54,7 +54,7 @@ void set_op(std::string_view name, Record& record);
 // where S spans all ranks (but for reduce_scatter, whose size every tool counts whole).
 uint64_t whole_bytes(const Cell& cell, uint64_t bytes_of_rank);
 // "latency" below 64 KiB, "bandwidth" from there on: for tools that sweep over both.
-const char* kind_by_size(uint64_t bytes);
+CellKind kind_by_size(uint64_t bytes);
 // S, and the elements of one rank's argument, by operation, type and ranks: these come first.
 void set_bytes(uint64_t bytes, Record& record);
 // Adds unless there are too many.

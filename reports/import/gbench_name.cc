@@ -48,9 +48,9 @@ bool take_part(const std::string& name, const std::string& value, Record& record
                                                      {"distribution", &cell.distribution}};
   if (const auto found = texts.find(name); found != texts.end()) {
     *found->second = value;
-  } else if (name == "kind" && (value == "latency" || value == "bandwidth" ||
-                                value == "throughput" || value == "roof")) {
-    cell.kind = value;
+  } else if (const auto kind = cell_kind_from(value);
+             name == "kind" && kind && plumbline::row(*kind).has_times()) {
+    cell.kind = *kind;
   } else if (name == "bytes" && table_count(value)) {
     cell.bytes = *table_count(value);
   } else if (name == "ranks" || name == "threads") {
@@ -80,7 +80,7 @@ bool is_setting(const std::string& part) {
 
 void take_benchmark_name(const std::string& full, Record& record) {
   Cell& cell = record.cell;
-  cell.kind = "latency";
+  cell.kind = CellKind::kLatency;
   cell.transport = "none";
   cell.ranks = 1;
   std::string arguments;

@@ -157,7 +157,9 @@ Status take_row(const ImportFile& file, size_t line, Block& block,
                              cell.params.count("group") > 0 ? "" : ", the slowest of all");
   }
   set_bytes(cell.bytes, record);
-  cell.kind = pairs != nullptr ? "bandwidth" : half ? "latency" : kind_by_size(cell.bytes);
+  cell.kind = pairs != nullptr ? CellKind::kBandwidth
+              : half           ? CellKind::kLatency
+                               : kind_by_size(cell.bytes);
   return add_record(file, std::move(record), out);
 }
 

@@ -94,7 +94,7 @@ void take_connections(const json& start, Record& record) {
 
 void take_setup(const json& start, Record& record) {
   Cell& cell = record.cell;
-  cell.kind = "bandwidth";
+  cell.kind = CellKind::kBandwidth;
   cell.ranks = 2;
   cell.transport = "tcp";
   const json* test = foreign_field(start, "test_start");

@@ -37,7 +37,7 @@ Status add_nccl_row(const ImportFile& file, const NcclImportRow& row, ImportResu
   Record record = imported_record("nccl-tests", row.version);
   Cell& cell = record.cell;
   set_op(row.op, record);
-  cell.kind = row.kind.empty() ? kind_by_size(row.size) : row.kind;
+  cell.kind = cell_kind_from(row.kind).value_or(kind_by_size(row.size));
   if (!row.algorithm.empty()) cell.algorithm = row.algorithm;
   cell.transport = row.transport.empty() ? "nccl" : row.transport;
   cell.ranks = row.ranks;

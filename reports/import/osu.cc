@@ -184,7 +184,9 @@ Status take_osu_row(const ImportFile& file, size_t line, OsuBlock& block,
   say_unread(file, line, unread, block, out);
   set_bytes(cell.bytes, record);
   const bool rate = m.reported->algbw_Bps.has_value();
-  cell.kind = rate ? "bandwidth" : cell.op == "pingpong" ? "latency" : kind_by_size(cell.bytes);
+  cell.kind = rate                    ? CellKind::kBandwidth
+              : cell.op == "pingpong" ? CellKind::kLatency
+                                      : kind_by_size(cell.bytes);
   if (!m.reported->time_ns && !rate) {
     out.notes.push_back(at_line(file, line) + "no time and no bandwidth in this row");
     return {};

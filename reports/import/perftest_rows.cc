@@ -37,7 +37,7 @@ Status add_perftest_row(const ImportFile& file, const PerftestRow& row, ImportRe
   } else {
     set_op(round_trip ? "rdma " + verb : std::string("pingpong"), record);
   }
-  cell.kind = rate ? "bandwidth" : "latency";
+  cell.kind = rate ? CellKind::kBandwidth : CellKind::kLatency;
   cell.transport = "rdma";
   cell.ranks = 2;
   set_bytes(row.bytes, record);

@@ -224,7 +224,7 @@ std::vector<std::string> links_without_results(const View& view) {
   std::vector<std::string> lines;
   for (const Item& item : view.items) {
     const Measurement& m = item.record->measurement;
-    if (item.record->cell.kind != "link" || !m.links.empty()) continue;
+    if (item.record->cell.kind != CellKind::kLink || !m.links.empty()) continue;
     lines.push_back(describe(*item.record) + ": " + to_string(m.outcome) + ": " + m.reason +
                     (m.cause.empty() ? "" : " (" + m.cause + ")"));
   }

@@ -161,7 +161,7 @@ std::vector<LinkWorld> link_worlds(const View& view) {
   std::map<std::tuple<int, std::string, std::string, std::string>, size_t> index;
   for (const Item& item : view.items) {
     const Record& record = *item.record;
-    if (record.cell.kind != "link" || record.measurement.links.empty()) continue;
+    if (record.cell.kind != CellKind::kLink || record.measurement.links.empty()) continue;
     const Cell& cell = record.cell;
     const std::tuple key(cell.ranks, transport_of(record), cell.hosts, cell.distribution);
     const auto [found, fresh] = index.try_emplace(key, worlds.size());

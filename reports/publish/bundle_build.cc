@@ -81,7 +81,7 @@ json row_json(const Record& record, const std::map<std::string, std::string>& or
 bool fits_format(const Record& record) {
   const Histogram& h = record.measurement.hist;
   const Cell& cell = record.cell;
-  const bool kind = cell.kind == "latency" || cell.kind == "bandwidth";
+  const bool kind = row(cell.kind).timing == CellTiming::kEach;
   return kind && cell.outstanding == 1 && cell.ranks >= 2 && h.n() > 0 && h.n() <= kMaxSamples &&
          h.min() >= 0 && h.max() <= kMaxNs &&
          record.measurement.per_rank.size() == static_cast<size_t>(cell.ranks);

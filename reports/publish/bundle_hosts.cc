@@ -142,7 +142,7 @@ json published_json(const Owner& owner, Redactor& redactor) {
     json& value = out[field.words.name];
     field.write(owner, value);
     if (std::string_view(field.publish) == kPublishedWord) {
-      value = table_word(field.word(owner), redactor);
+      value = table_word(std::string(field.word(owner)), redactor);
     }
   }
   return out;

@@ -83,15 +83,11 @@ BundleRow row_from(const json& row, std::string path) {
   return out;
 }
 
-void check_shape(const json& row, const BundleRow& typed, std::vector<BundleIssue>& issues) {
+void check_shape(const BundleRow& typed, std::vector<BundleIssue>& issues) {
   const Cell& cell = typed.cell;
   const auto impossible = [&](const char* field, std::string text) {
     issues.push_back({"impossible", typed.path + field, std::move(text)});
   };
-  if (cell.kind == "workload" || row.contains("workload")) {
-    issues.push_back(
-        {"schema", typed.path + ".cell.kind", "workloads are not accepted by this version"});
-  }
   const std::optional<Op> op = op_from(cell.op);
   const std::optional<DType> dtype = dtype_from(cell.dtype);
   if (!op || !dtype) return;  // the schema has said so
@@ -169,8 +165,14 @@ void check_rows(BundleReport& report) {
   }
   const json& rows = (*report.document)["content"]["rows"];
   for (size_t i = 0; i < rows.size(); ++i) {
-    BundleRow typed = row_from(rows[i], fmt::format("content.rows[{}]", i));
-    check_shape(rows[i], typed, report.problems);
+    const std::string path = fmt::format("content.rows[{}]", i);
+    if (rows[i]["cell"]["kind"] == "workload" || rows[i].contains("workload")) {
+      report.problems.push_back(
+          {"schema", path + ".cell.kind", "workloads are not accepted by this version"});
+      continue;
+    }
+    BundleRow typed = row_from(rows[i], path);
+    check_shape(typed, report.problems);
     std::vector<BundleIssue> hist = histogram_issues(rows[i]["hist"], typed.path + ".hist");
     if (hist.empty()) {
       typed.hist = histogram_from(rows[i]["hist"]);

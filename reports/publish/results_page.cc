@@ -173,10 +173,11 @@ std::string best_row_text(const BestRow& best, const PageOptions& options) {
   const std::string value =
       e.latency() ? decimal_text(e.twice_p50, 2000, 3) + " us" : gbps(e.busbw_Bps) + " GB/s";
   return fmt::format("| {} | {} {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
-                     safe(link_text(*e.statement)), safe(e.row->cell.op), e.row->cell.kind, value,
-                     e.latency() ? "n/a" : of_link(e), size_text(e), e.row->cell.ranks,
-                     hosts_text(e), best.bundles, safe(hardware_text(*e.statement)), e.date,
-                     marks_text(e, options), bundle_link(*e.bundle, options));
+                     safe(link_text(*e.statement)), safe(e.row->cell.op),
+                     to_string(e.row->cell.kind), value, e.latency() ? "n/a" : of_link(e),
+                     size_text(e), e.row->cell.ranks, hosts_text(e), best.bundles,
+                     safe(hardware_text(*e.statement)), e.date, marks_text(e, options),
+                     bundle_link(*e.bundle, options));
 }
 
 std::string best_text(const std::vector<ResultRow>& rows, const PageOptions& options) {
@@ -218,8 +219,9 @@ std::string results_page(const std::vector<BundleReport>& bundles, const PageOpt
   for (const ResultRow& e : rows) {
     if (e.group != group) {
       group = e.group;
-      const bool latency = e.row->cell.kind == "latency";
-      out += fmt::format("\n## {}, {}\n\n", safe(link_text(*e.statement)), e.row->cell.kind);
+      const bool latency = e.latency();
+      out += fmt::format("\n## {}, {}\n\n", safe(link_text(*e.statement)),
+                         to_string(e.row->cell.kind));
       out += header_of(latency);
     }
     out += row_text(e, options);

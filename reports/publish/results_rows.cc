@@ -163,7 +163,7 @@ std::vector<ResultRow> result_rows(const std::vector<BundleReport>& bundles,
       e.row = &bundle.rows[i];
       e.data = &content["rows"][i];
       e.statement = &statement;
-      e.group = link_text(statement) + "\n" + (e.row->cell.kind == "latency" ? "0" : "1");
+      e.group = link_text(statement) + "\n" + (e.latency() ? "0" : "1");
       e.class_key = class_of(bundle, *e.row);
       e.owner = owner;
       e.date = content["date"];

@@ -22,7 +22,7 @@ struct ResultRow {
   uint64_t busbw_Bps = 0;  // 0 = none
   std::string percentile;  // filled in when the class is large enough
 
-  bool latency() const { return row->cell.kind == "latency"; }
+  bool latency() const { return row->cell.kind == CellKind::kLatency; }
 };
 
 // In the page's order: links as in their table, then latency, bandwidth, operations, sizes, and

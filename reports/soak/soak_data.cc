@@ -15,8 +15,8 @@ double hours_of(const Record& record) { return static_cast<double>(record.soak->
 
 std::string name_of(const Record& record) {
   const Cell& cell = record.cell;
-  return cell.kind == "link" || cell.kind == "roof" ? describe(record)
-                                                    : cell.kind + " " + describe(record);
+  const CellKindRow& kind = row(cell.kind);
+  return kind.collective ? fmt::format("{} {}", kind.name, describe(record)) : describe(record);
 }
 
 std::optional<double> extra(const Record& record, const std::string& key) {
@@ -127,7 +127,7 @@ bool SoakCollector::take(const Record& record) {
     return true;
   }
   if (!is_measured(record)) return true;
-  if (record.cell.kind == "link") {
+  if (record.cell.kind == CellKind::kLink) {
     take_links(run, record);
   } else if (record.measurement.ops_per_s) {
     track(run, cell_id(record), name_of(record), SoakUnit::kPerSecond)

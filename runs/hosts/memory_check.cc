@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "collectives/footprint.h"
+#include "collectives/cell_run.h"
 #include "core/units.h"
 #include "scenarios/placement.h"
 
@@ -44,8 +44,8 @@ std::vector<Pool> pools_of(const MemoryPlace& place) {
 }
 
 std::string cell_text(const Cell& cell) {
-  std::string text =
-      fmt::format("{} {} {} of {}", cell.kind, cell.op, cell.dtype, format_bytes(cell.bytes));
+  std::string text = fmt::format("{} {} {} of {}", to_string(cell.kind), cell.op, cell.dtype,
+                                 format_bytes(cell.bytes));
   if (cell.placement == "in") text += " in place";
   if (cell.outstanding > 1) text += fmt::format(", {} outstanding", cell.outstanding);
   return text + fmt::format(", {} ranks", cell.ranks);
@@ -68,7 +68,7 @@ Status fits_memory(const PlanCell& planned, const OptionSet& options, const Memo
   const bool verified = !planned.fixed || planned.fixed->verified;
   const Expected<OptionSet> own = options_of(cell, options);
   if (!own) return fail(own.error());
-  const Expected<uint64_t> need = memory_needed(cell, verified, *own);
+  const Expected<uint64_t> need = cell_run_of(cell.kind).memory(cell, verified, *own);
   if (!need) return {};  // such a cell says itself why it cannot be measured
   for (const Pool& pool : pools_of(place)) {
     if (*need <= pool.available / pool.ranks) continue;

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/links/link_measure.h"
+#include "collectives/cell_run.h"
 #include "collectives/schedule.h"
 #include "core/host/own_memory.h"
 #include "core/log_lines.h"
@@ -64,7 +64,7 @@ class Rank {
       } else if (const auto* run = std::get_if<RunMessage>(&message)) {
         const Cell& cell = run->cell;
         report(with_memory(
-            fmt::format("for {} {} of {}", cell.kind, cell.op, format_bytes(cell.bytes)),
+            fmt::format("for {} {} of {}", to_string(cell.kind), cell.op, format_bytes(cell.bytes)),
             [&] { return measure_cell(*run); }));
       } else if (std::holds_alternative<LeaveMessage>(message)) {
         leave();
@@ -83,6 +83,7 @@ class Rank {
 
   // Out of the group, as if just started; the process stays for the next one.
   void leave() {
+    engines_.clear();
     executor_.reset();
     group_.reset();
     claim_.reset();
@@ -175,6 +176,18 @@ class Rank {
                 "take smaller sizes or fewer ranks a host, or free memory there");
   }
 
+  // Opened when the first cell of this group asks for it, on all ranks at once.
+  Expected<Engine*> engine_of(const std::string& name) {
+    std::unique_ptr<Engine>& engine = engines_[name];
+    if (engine) return engine.get();
+    const Expected<const EngineRow*> row = find_engine(name);
+    if (!row) return fail(row.error());
+    auto opened = (*row)->open({group_.get(), &*executor_, kernels_, &options_});
+    if (!opened) return fail(opened.error());
+    engine = std::move(*opened);
+    return engine.get();
+  }
+
   Status measure_cell(const RunMessage& run) {
     if (!executor_) return fail(ErrorCode::kProtocol, "asked to measure before being connected");
     MeasureContext context;
@@ -187,11 +200,10 @@ class Rank {
     context.endpoints = &endpoints_;
     if (!tree_.empty()) context.tree = &tree_;
     context.interrupted = [this] { return requests_.interrupted(); };
-    const std::string& kind = run.cell.kind;
-    Expected<Measurement> measured = kind == "roof" ? measure_roof(run.cell, run.settings, context)
-                                     : kind == "link"
-                                         ? measure_links(run.cell, run.settings, context)
-                                         : measure(run.cell, run.settings, context);
+    const Expected<Engine*> engine = engine_of(run.cell.engine);
+    if (!engine) return fail(engine.error());
+    context.engine = *engine;
+    Expected<Measurement> measured = run_cell(run.cell, run.settings, context);
     if (!measured) return fail(measured.error());
     add_path(*group_, measured->resolved);
     for (PerRank& mine : measured->per_rank) {
@@ -226,6 +238,7 @@ class Rank {
   std::vector<int> tree_;                // empty = all ranks are connected
   std::unique_ptr<Group> group_;
   std::optional<Executor> executor_;
+  std::map<std::string, std::unique_ptr<Engine>> engines_;  // of this group
   std::optional<ClockSync> clocks_;
 };
 

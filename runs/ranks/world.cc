@@ -272,7 +272,7 @@ Expected<Measurement> World::run(const PlanCell& planned) {
   if (!shape_ || *shape_ != shape) {
     if (const Status started = start(shape); !started) return fail(started.error());
   }
-  const bool link = cell.kind == "link";
+  const bool link = row(cell.kind).timing == CellTiming::kPairs;
   if (const std::string reason = apart_reason(spec_.hosts, shape); !link && !reason.empty()) {
     return fail(
         ErrorCode::kUnsupported, "no collective over these hosts: " + reason,

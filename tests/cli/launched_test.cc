@@ -154,7 +154,7 @@ TEST_F(LaunchedWorld, FourRanksMeasureAndOneSpeaks) {
     EXPECT_EQ(record.environment.control, "data-network");
     EXPECT_EQ(record.environment.auth, "rendezvous");
     EXPECT_EQ(record.measurement.outcome, Outcome::kPassed);
-    if (record.cell.kind != "latency") continue;
+    if (record.cell.kind != CellKind::kLatency) continue;
     EXPECT_EQ(record.measurement.per_rank.size(), static_cast<size_t>(record.cell.ranks));
   }
 }

@@ -19,7 +19,7 @@ using testing::Not;
 
 Record finished(const std::string& op = "reduce_scatter") {
   Record record;
-  record.cell.kind = "latency";
+  record.cell.kind = CellKind::kLatency;
   record.cell.op = op;
   record.cell.algorithm = "recursive_halving";
   record.cell.ranks = 1024;
@@ -149,7 +149,7 @@ TEST(LiveProgress, NothingFromARankMovesTheCursor) {
     Progress progress(
         err, terminal, [] { return 120; }, false);
     Record record = finished();
-    record.cell.op = record.cell.algorithm = record.cell.kind = record.cell.dtype = evil;
+    record.cell.op = record.cell.algorithm = record.cell.dtype = evil;
     record.cell.measure = record.cell.placement = evil;
     record.measurement.outcome = Outcome::kError;
     record.measurement.reason = record.measurement.cause = evil;

@@ -18,7 +18,7 @@ using testing::Not;
 
 PlanCell cell(const std::string& kind, const std::string& op, uint64_t bytes, int ranks = 2) {
   PlanCell planned;
-  planned.cell.kind = kind;
+  planned.cell.kind = *cell_kind_from(kind);
   planned.cell.op = op;
   planned.cell.bytes = bytes;
   planned.cell.ranks = ranks;

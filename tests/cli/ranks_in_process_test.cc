@@ -106,9 +106,10 @@ TEST_F(RanksInProcess, ARunMeasuresEachCellOverTheTransportThatItNames) {
   ASSERT_EQ(done.status, 0) << done.err;
   size_t memory = 0;
   for (const Record& record : records()) {
-    EXPECT_EQ(record.measurement.resolved.transport, record.cell.transport) << record.cell.kind;
+    EXPECT_EQ(record.measurement.resolved.transport, record.cell.transport)
+        << to_string(record.cell.kind);
     EXPECT_EQ(record.measurement.outcome, Outcome::kPassed)
-        << record.cell.kind << " " << record.cell.op << record.measurement.reason;
+        << to_string(record.cell.kind) << " " << record.cell.op << record.measurement.reason;
     memory += record.cell.transport == "memory" ? 1 : 0;
   }
   EXPECT_GE(memory, 2u);

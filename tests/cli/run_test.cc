@@ -75,14 +75,15 @@ TEST(Run, LeavesValidRecordsAndReports) {
   ASSERT_EQ(done.status, 0) << done.out << done.err;
   const auto records = read_records(folder.path("out/records.jsonl"));
   ASSERT_TRUE(records) << records.error().message();
-  const auto cells = std::count_if(records->begin(), records->end(),
-                                   [](const Record& record) { return record.cell.kind != "roof"; });
+  const auto cells = std::count_if(records->begin(), records->end(), [](const Record& record) {
+    return record.cell.kind != CellKind::kRoof;
+  });
   EXPECT_EQ(static_cast<size_t>(cells), kSmallCells);
   for (const Record& record : *records) {
     EXPECT_EQ(record.measurement.outcome, Outcome::kPassed) << to_line(record);
-    if (record.cell.kind == "roof") continue;
+    if (record.cell.kind == CellKind::kRoof) continue;
     EXPECT_EQ(record.measurement.wrong, 0u);
-    if (record.cell.kind == "check") continue;  // nothing was timed
+    if (record.cell.kind == CellKind::kCheck) continue;  // nothing was timed
     EXPECT_EQ(record.measurement.per_rank.size(), static_cast<size_t>(record.cell.ranks));
   }
   for (const char* name : {"report.md", "doctor.json", "report.html", "checklist.json"}) {

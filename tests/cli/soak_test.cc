@@ -64,14 +64,15 @@ TEST(Soak, RoundsIdleTimeAndReport) {
       ++cells[record.soak->round];
       EXPECT_EQ(record.measurement.extra.count(kColdMeeting), 0u);
     } else {
-      EXPECT_EQ(record.cell.kind, "latency");  // of a link cell nothing could be told apart
+      EXPECT_EQ(record.cell.kind,
+                CellKind::kLatency);  // of a link cell nothing could be told apart
       EXPECT_EQ(record.measurement.extra.count(kColdMeeting), 1u);
       ++idle[record.soak->idle_ns];
     }
     // Nothing keeps the connections from lying idle.
     EXPECT_EQ(record.environment.options.at("keepalive_s").value, "0");
     EXPECT_EQ(record.environment.options.at("keepalive_s").origin, "flag --idle");
-    if (record.cell.kind == "link") continue;
+    if (record.cell.kind == CellKind::kLink) continue;
     for (const PerRank& rank : record.measurement.per_rank) {
       EXPECT_GT(rank.memory_bytes.value_or(0), 0u);
     }

@@ -11,7 +11,7 @@ constexpr int64_t kMinute = 60'000;
 
 TEST(CellLimit, CountedOperationsMayTakeAsLongAsTheirWatchdogsAllow) {
   Cell cell;
-  cell.kind = "bandwidth";
+  cell.kind = CellKind::kBandwidth;
   MeasureSettings settings;
   const int64_t uncounted = cell_limit_ms(cell, settings);
   EXPECT_GT(uncounted, kMinute);
@@ -27,7 +27,7 @@ TEST(CellLimit, CountedOperationsMayTakeAsLongAsTheirWatchdogsAllow) {
 
 TEST(CellLimit, PhasesThatLastATimeAreGivenManyTimesThat) {
   Cell cell;
-  cell.kind = "throughput";
+  cell.kind = CellKind::kThroughput;
   MeasureSettings settings;
   const int64_t before = cell_limit_ms(cell, settings);
   settings.throughput_time_ns += 10'000'000'000;
@@ -36,7 +36,7 @@ TEST(CellLimit, PhasesThatLastATimeAreGivenManyTimesThat) {
 
 TEST(CellLimit, NothingOverflows) {
   Cell cell;
-  cell.kind = "bandwidth";
+  cell.kind = CellKind::kBandwidth;
   MeasureSettings settings;
   settings.fixed_iterations = settings.fixed_warmup = settings.aggregate = 2'000'000'000;
   settings.operation_timeout_ms = 86'400'000;

@@ -15,7 +15,7 @@ constexpr int kCold = 5;
 
 Cell cold_cell(const std::string& kind) {
   Cell cell;
-  cell.kind = kind;
+  cell.kind = *cell_kind_from(kind);
   cell.op = "allreduce";
   cell.ranks = 2;
   cell.bytes = 4096;
@@ -40,6 +40,8 @@ std::vector<Measurement> measure_cold(const Cell& cell, int cold, std::chrono::m
         context.executor = &executor;
         context.kernels = &test_kernels();
         context.options = &options;
+        const auto engine = native_engine(context);
+        context.engine = engine.get();
         if (rank == 1) std::this_thread::sleep_for(late);
         Expected<Measurement> measured = measure(cell, settings, context);
         if (!measured) return measured.error().message();

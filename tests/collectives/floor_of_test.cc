@@ -18,7 +18,7 @@ struct Case {
 
 Cell floor_cell(const Case& c) {
   Cell cell;
-  cell.kind = "latency";
+  cell.kind = CellKind::kLatency;
   cell.op = c.op;
   cell.algorithm = c.algorithm;
   cell.dtype = "f32";
@@ -62,7 +62,7 @@ TEST(FloorOf, IsNotShownWhereNothingWouldBound) {
   const Case small{"allreduce", "direct", 2, 4096, FloorManner::kBothWays, 4096};
   Cell cell = floor_cell(small);
   ASSERT_TRUE(floor_of(cell, OptionSet()));
-  cell.kind = "bandwidth";
+  cell.kind = CellKind::kBandwidth;
   EXPECT_FALSE(floor_of(cell, OptionSet()));
   cell = floor_cell(small);
   cell.bytes = kMostFloorBytes + 4;

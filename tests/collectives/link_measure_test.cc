@@ -19,7 +19,8 @@ constexpr int64_t kTimeNs = 60 * kMillisecond;
 
 Cell link_cell(const std::string& measure, int ranks) {
   Cell cell;
-  cell.kind = cell.op = "link";
+  cell.kind = CellKind::kLink;
+  cell.op = "link";
   cell.measure = measure;
   cell.ranks = ranks;
   cell.bytes = measure == "udp" ? 1200 : 64;

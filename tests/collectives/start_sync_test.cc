@@ -132,7 +132,7 @@ struct Clocks {
 
 Cell window_cell(int ranks) {
   Cell cell;
-  cell.kind = "latency";
+  cell.kind = CellKind::kLatency;
   cell.op = "allreduce";
   cell.ranks = ranks;
   cell.bytes = 4096;
@@ -160,6 +160,8 @@ WindowRun measure_window(const Cell& cell, const MeasureSettings& settings,
     context.executor = &executor;
     context.kernels = &test_kernels();
     context.options = &options;
+    const auto engine = native_engine(context);
+    context.engine = engine.get();
     context.clocks = &clocks;
     Expected<Measurement> measured = measure(cell, settings, context);
     if (!measured) return measured.error().message();

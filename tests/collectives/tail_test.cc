@@ -13,7 +13,7 @@ namespace {
 
 Cell tail_cell(const std::string& kind, const std::string& sync) {
   Cell cell;
-  cell.kind = kind;
+  cell.kind = *cell_kind_from(kind);
   cell.op = "allreduce";
   cell.algorithm = "direct";
   cell.dtype = "i32";
@@ -36,6 +36,8 @@ Measurement measured(const Cell& cell, const MeasureSettings& settings) {
     context.executor = &executor;
     context.kernels = &test_kernels();
     context.options = &options;
+    const auto engine = native_engine(context);
+    context.engine = engine.get();
     Expected<Measurement> done = measure(cell, settings, context);
     if (!done) return done.error().message();
     of_rank[static_cast<size_t>(rank)] = std::move(*done);

@@ -22,7 +22,7 @@ constexpr uint64_t kBytes = 4096;
 
 Cell verified_cell(const std::string& kind, const std::string& sync) {
   Cell cell;
-  cell.kind = kind;
+  cell.kind = *cell_kind_from(kind);
   cell.op = "allreduce";
   cell.algorithm = "direct";
   cell.dtype = "i32";
@@ -57,7 +57,7 @@ std::vector<Measurement> measure_on_two(const Asked& asked) {
                          });
   const OptionSet options = *OptionSet().with("verify", asked.verify, "test");
   MeasureSettings settings;
-  if (asked.cell.kind != "throughput") {
+  if (asked.cell.kind != CellKind::kThroughput) {
     settings.fixed_iterations = asked.iterations;
     settings.fixed_warmup = 3;
   }
@@ -79,6 +79,8 @@ std::vector<Measurement> measure_on_two(const Asked& asked) {
     context.executor = &executor;
     context.kernels = &test_kernels();
     context.options = &options;
+    const auto engine = native_engine(context);
+    context.engine = engine.get();
     if (rank == 1) context.interrupted = asked.interrupted_on_rank_1;
     Expected<Measurement> measured = measure(asked.cell, settings, context);
     auto& mine = of_rank[static_cast<size_t>(rank)];
@@ -287,7 +289,7 @@ size_t flips_seen(const Cell& cell, const char* verify, uint64_t apart) {
     const Measurement first = measure_on_two(asked)[0];
     seen += first.outcome == Outcome::kPassed ? 0 : 1;
     EXPECT_FALSE(first.outcome == Outcome::kPassed && first.verified)
-        << cell.kind << " " << verify << " " << asked.fault;
+        << to_string(cell.kind) << " " << verify << " " << asked.fault;
   }
   return seen;
 }

@@ -25,7 +25,7 @@ Record record(uint64_t seed = 7) {
   record.suite_version = "0.1.0";
   record.run_id = "00112233";
   record.seed = seed;
-  record.cell.kind = "latency";
+  record.cell.kind = CellKind::kLatency;
   record.cell.op = "allreduce";
   record.cell.ranks = 2;
   record.cell.bytes = 1024;
@@ -113,6 +113,15 @@ TEST_F(DamagedRecords, UnknownFieldsOfANewerVersionAreIgnored) {
   const Read done = read(text + "\n");
   EXPECT_THAT(done.seeds, ElementsAre(5));
   EXPECT_THAT(done.warnings, IsEmpty());
+}
+
+// Such cells were planned once and never made.
+TEST_F(DamagedRecords, CellsOfAnUnknownKindAreLeftOutAndNamed) {
+  const std::string probe = changed(line(2), "\"kind\":\"latency\"", "\"kind\":\"probe\"");
+  const Read done = read(line(1) + "\n" + probe + "\n" + line(3) + "\n");
+  EXPECT_THAT(done.seeds, ElementsAre(1, 3));
+  EXPECT_THAT(done.warnings, ElementsAre(AllOf(HasSubstr("r.jsonl:2: "), HasSubstr("'probe'"),
+                                               HasSubstr("left out"))));
 }
 
 TEST_F(DamagedRecords, NewerSchemasAreReadWithOneWarning) {

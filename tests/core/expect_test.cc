@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 Cell cell(const std::string& op, uint64_t bytes, int ranks = 4) {
   Cell out;
-  out.kind = "latency";
+  out.kind = CellKind::kLatency;
   out.op = op;
   out.bytes = bytes;
   out.ranks = ranks;
@@ -165,7 +165,7 @@ Rule rule_on(const std::vector<std::string>& terms) {
 
 TEST(Rule, IsAboutRoofsOnlyWhenItNamesThem) {
   Cell roof = cell("raw_stream", 4 << 20, 2);
-  roof.kind = "roof";
+  roof.kind = CellKind::kRoof;
   EXPECT_FALSE(covers(rule_on({}), roof));
   EXPECT_FALSE(covers(rule_on({"bytes>=1Mi"}), roof));
   EXPECT_FALSE(covers(rule_on({"op!=barrier"}), roof)) << "naming another is not naming it";

@@ -31,7 +31,8 @@ LinkResult full_link() {
 
 Record record_of(LinkResult link) {
   Record record;
-  record.cell.kind = record.cell.op = "link";
+  record.cell.kind = CellKind::kLink;
+  record.cell.op = "link";
   record.cell.measure = "stream";
   record.cell.rate_bps = 50;
   record.cell.ranks = 3;
@@ -67,7 +68,7 @@ TEST(Link, EmptyFieldsRoundTrip) {
 
 TEST(Link, OtherRecordsHaveNoSuchKeys) {
   Record record;
-  record.cell.kind = "latency";
+  record.cell.kind = CellKind::kLatency;
   const auto json = nlohmann::json::parse(to_line(record));
   EXPECT_FALSE(json.contains("links"));
   EXPECT_FALSE(json["cell"].contains("measure"));

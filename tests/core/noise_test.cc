@@ -14,7 +14,7 @@ constexpr int64_t kClockNs = 25;
 
 Record quiet() {
   Record record;
-  record.cell.kind = "latency";
+  record.cell.kind = CellKind::kLatency;
   record.cell.op = "allreduce";
   record.cell.ranks = 2;
   record.measurement.warmup_converged = true;
@@ -99,7 +99,7 @@ TEST(Noise, Oversubscribed) {
 // Correctness does not suffer from it, but its reader should know why it took so long.
 TEST(Noise, AnOversubscribedCheckSaysSoAndStaysClean) {
   Record record = quiet();
-  record.cell.kind = "check";
+  record.cell.kind = CellKind::kCheck;
   record.cell.ranks = 64;
   const Noise noise = judge_noise(record, kClockNs);
   EXPECT_EQ(noise.verdict, "clean");
@@ -163,7 +163,7 @@ TEST(Noise, WarmUp) {
 
 TEST(Noise, WhatIsNotTimedIsNotNoisy) {
   Record record = quiet();
-  record.cell.kind = "check";
+  record.cell.kind = CellKind::kCheck;
   record.cell.ranks = 99;
   record.measurement.samples_ns.clear();
   record.measurement.hist = {};
@@ -172,7 +172,7 @@ TEST(Noise, WhatIsNotTimedIsNotNoisy) {
   record.cell.ranks = 2;
   EXPECT_EQ(noisy(record), Causes{});
   record.cell.ranks = 99;
-  record.cell.kind = "latency";
+  record.cell.kind = CellKind::kLatency;
   record.measurement.outcome = Outcome::kSkipped;
   EXPECT_EQ(noisy(record), Causes{});
 }

@@ -18,7 +18,7 @@ Record sample_record() {
   record.scenario = "smoke";
   record.plan_hash = "abc";
   record.seed = 7;
-  record.cell.kind = "bandwidth";
+  record.cell.kind = CellKind::kBandwidth;
   record.cell.op = "allreduce";
   record.cell.ranks = 2;
   record.cell.bytes = 1 << 20;

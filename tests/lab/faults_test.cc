@@ -115,7 +115,7 @@ TEST_P(EveryFault, TheSameSeedGivesTheSamePlan) {
 
 TEST_P(EveryFault, HasANetworkInTheMatrix) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
-    const MatrixCell cell{CellKind::kSingle, GetParam()->name, {GetParam()->name}, seed};
+    const MatrixCell cell{MatrixCellKind::kSingle, GetParam()->name, {GetParam()->name}, seed};
     const CellNetwork network = cell_network(cell, false);
     if (lacks_tool(network.unavailable)) GTEST_SKIP() << network.unavailable;
     EXPECT_EQ(network.unavailable, "") << seed;

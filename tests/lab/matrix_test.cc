@@ -184,9 +184,9 @@ TEST(Cells, AreEnough) {
   ASSERT_TRUE(cells);
   std::set<std::string> singles, pairs, zoo;
   for (const MatrixCell& cell : *cells) {
-    (cell.kind == CellKind::kSingle ? singles
-     : cell.kind == CellKind::kPair ? pairs
-                                    : zoo)
+    (cell.kind == MatrixCellKind::kSingle ? singles
+     : cell.kind == MatrixCellKind::kPair ? pairs
+                                          : zoo)
         .insert(cell.name);
     for (const std::string& name : cell.faults) EXPECT_NE(find_fault(name), nullptr) << name;
   }
@@ -203,7 +203,7 @@ TEST(Cells, AreChosenByNameAndKind) {
   options.only = {"zoo"};
   const auto zoo = matrix_cells(options);
   EXPECT_GT(zoo->size(), 50U);
-  for (const MatrixCell& cell : *zoo) EXPECT_EQ(cell.kind, CellKind::kZoo);
+  for (const MatrixCell& cell : *zoo) EXPECT_EQ(cell.kind, MatrixCellKind::kZoo);
   options.only = {"drop_inbond"};
   const auto unknown = matrix_cells(options);
   ASSERT_FALSE(unknown);
@@ -220,7 +220,7 @@ TEST(Cells, PairsAndZooFindTheirNetworks) {
   options.seeds = 5;
   const auto cells = matrix_cells(options);
   for (const MatrixCell& cell : *cells) {
-    if (cell.kind == CellKind::kSingle) continue;
+    if (cell.kind == MatrixCellKind::kSingle) continue;
     const CellNetwork network = cell_network(cell, false);
     EXPECT_EQ(network.unavailable, "") << cell.name << " " << cell.seed;
     EXPECT_EQ(topology_problem(network.topology), "") << cell.name;
@@ -228,15 +228,15 @@ TEST(Cells, PairsAndZooFindTheirNetworks) {
   }
 }
 
-CellResult cell(CellKind kind, const std::string& name, bool right) {
+CellResult cell(MatrixCellKind kind, const std::string& name, bool right) {
   CellResult out;
   out.cell = {kind, name, {}, 1};
   out.right = right;
-  out.injected = kind == CellKind::kZoo ? std::vector<Injected>{}
-                                        : std::vector<Injected>{fault("link.down", "a")};
+  out.injected = kind == MatrixCellKind::kZoo ? std::vector<Injected>{}
+                                              : std::vector<Injected>{fault("link.down", "a")};
   out.diagnosis =
-      right && kind != CellKind::kZoo ? diagnosis({said("link.down", "a")}) : diagnosis({});
-  out.diagnosis.verdict = kind == CellKind::kZoo ? "ok" : "fail";
+      right && kind != MatrixCellKind::kZoo ? diagnosis({said("link.down", "a")}) : diagnosis({});
+  out.diagnosis.verdict = kind == MatrixCellKind::kZoo ? "ok" : "fail";
   out.judgement = judge(out.injected, out.diagnosis, false);
   out.diagnosis.took_ns = 3'000'000'000;
   return out;
@@ -244,12 +244,13 @@ CellResult cell(CellKind kind, const std::string& name, bool right) {
 
 TEST(Summary, CountsWhatCounts) {
   MatrixResult result;
-  result.cells = {cell(CellKind::kSingle, "link_down", true),
-                  cell(CellKind::kSingle, "link_down", false), cell(CellKind::kZoo, "star", true)};
+  result.cells = {cell(MatrixCellKind::kSingle, "link_down", true),
+                  cell(MatrixCellKind::kSingle, "link_down", false),
+                  cell(MatrixCellKind::kZoo, "star", true)};
   result.cells[0].remedy_tried = result.cells[0].healed = true;
-  CellResult skipped = cell(CellKind::kZoo, "bond", false);
+  CellResult skipped = cell(MatrixCellKind::kZoo, "bond", false);
   skipped.skipped = "this kernel has no devices of type bond";
-  CellResult broken = cell(CellKind::kSingle, "arp_off", false);
+  CellResult broken = cell(MatrixCellKind::kSingle, "arp_off", false);
   broken.error = "doctor crashed";
   result.cells.push_back(skipped);
   result.cells.push_back(broken);
@@ -270,9 +271,9 @@ TEST(Summary, CountsWhatCounts) {
 
 TEST(Show, TextJsonAndTables) {
   MatrixResult result;
-  result.cells = {cell(CellKind::kSingle, "link_down", true),
-                  cell(CellKind::kSingle, "drop_inbound", false),
-                  cell(CellKind::kZoo, "star", true)};
+  result.cells = {cell(MatrixCellKind::kSingle, "link_down", true),
+                  cell(MatrixCellKind::kSingle, "drop_inbound", false),
+                  cell(MatrixCellKind::kZoo, "star", true)};
   const std::string text = matrix_text(result, false);
   EXPECT_THAT(text, HasSubstr("WRONG"));
   EXPECT_THAT(text, HasSubstr("--only drop_inbound --seed 1"));

@@ -64,7 +64,7 @@ Record cell(const std::string& kind, const std::string& op, uint64_t bytes, int6
   record.question = "Is Zebra7.acme.example at 10.77.0.1 as fast as q?";
   record.plan_hash = std::string(64, 'd');
   record.seed = 7;
-  record.cell.kind = kind;
+  record.cell.kind = *cell_kind_from(kind);
   record.cell.op = op;
   record.cell.ranks = 2;
   record.cell.hosts = "Zebra7+q";
@@ -140,7 +140,7 @@ std::vector<Record> seeded_run() {
                              cell("bandwidth", "broadcast", 1 << 20, 950'000, 31, 5),
                              cell("bandwidth", "stream", 1 << 20, 930'000, 4, 6)};
   Record check = run[1];
-  check.cell.kind = "check";
+  check.cell.kind = CellKind::kCheck;
   check.measurement.hist = Histogram();
   check.measurement.samples_ns.clear();
   run.push_back(check);

@@ -186,7 +186,7 @@ TEST(Compare, WrongDataIsNeverAComparison) {
 TEST(Compare, ChecksCompareTheirOutcomes) {
   CompareCollector collector({});
   Record check = launch("ra", 1, 1000);
-  check.cell.kind = "check";
+  check.cell.kind = CellKind::kCheck;
   collector.take(0, check);
   check.run_id = "rb";
   collector.take(1, check);
@@ -245,7 +245,7 @@ TEST(Compare, RoofsAreToldAndNotJudged) {
     for (size_t side = 0; side < 2; ++side) {
       Record roof =
           launch(side == 0 ? "ra" : "rb", i, side == 0 ? 5000 + i : 9000 + i, "raw_pingpong", 8);
-      roof.cell.kind = "roof";
+      roof.cell.kind = CellKind::kRoof;
       collector.take(side, roof);
     }
   }
@@ -279,7 +279,7 @@ TEST(Compare, LinksAreComparedDirectionByDirection) {
   for (int i = 1; i <= 6; ++i) {
     for (size_t side = 0; side < 2; ++side) {
       Record record = launch(side == 0 ? "ra" : "rb", i, 1, "link");
-      record.cell.kind = "link";
+      record.cell.kind = CellKind::kLink;
       record.cell.measure = "tcp_stream";
       record.measurement.hist = {};
       record.measurement.samples_ns.clear();

@@ -94,7 +94,7 @@ TEST(GbenchJson, ImportedAgainTheNumbersAreTheSame) {
   ASSERT_TRUE(after) << after.error().message();
   ASSERT_EQ(after->records.size(), doc["benchmarks"].size());
   const auto key = [](const Cell& cell) {
-    return cell.kind + cell.op + cell.algorithm + cell.placement + cell.dtype +
+    return to_string(cell.kind) + cell.op + cell.algorithm + cell.placement + cell.dtype +
            std::to_string(cell.ranks) + "/" + std::to_string(cell.bytes) + "/" +
            std::to_string(cell.outstanding) + "/" + std::to_string(cell.count);
   };
@@ -103,8 +103,8 @@ TEST(GbenchJson, ImportedAgainTheNumbersAreTheSame) {
   size_t compared = 0;
   for (const Record& old : before) {
     const auto found = by_cell.find(key(old.cell));
-    if (old.cell.kind == "check" || old.measurement.outcome != Outcome::kPassed) continue;
-    if (old.cell.kind == "roof") continue;  // has no count by the operation table
+    if (old.cell.kind == CellKind::kCheck || old.measurement.outcome != Outcome::kPassed) continue;
+    if (old.cell.kind == CellKind::kRoof) continue;  // has no count by the operation table
     ASSERT_NE(found, by_cell.end()) << key(old.cell);
     EXPECT_EQ(found->second->measurement.reported->time_ns, old.time_ns.p50);
     EXPECT_EQ(found->second->measurement.reported->statistic, "median");

@@ -18,7 +18,7 @@ TEST(Import, Iperf3TcpIsTheReceiversRate) {
   const ImportResult out = imported("iperf3_tcp.json");
   ASSERT_EQ(out.records.size(), 1U);
   const Record& r = out.records[0];
-  EXPECT_EQ(r.cell.kind, "bandwidth");
+  EXPECT_EQ(r.cell.kind, CellKind::kBandwidth);
   EXPECT_EQ(r.cell.op, "stream");
   EXPECT_EQ(r.cell.engine, "iperf3");
   EXPECT_EQ(r.cell.transport, "tcp");

@@ -30,7 +30,7 @@ TEST(Import, OsuTables) {
   EXPECT_EQ(told(small).statistic, "mean over ranks");
   EXPECT_EQ(small.measurement.extra.at("slowest_rank_mean_ns"), 9120);
   EXPECT_EQ(small.measurement.iterations, 1000U);
-  EXPECT_EQ(out.records[1].cell.kind, "bandwidth");
+  EXPECT_EQ(out.records[1].cell.kind, CellKind::kBandwidth);
   EXPECT_EQ(out.records[2].cell.bytes, 4096U);  // 1024 of each of four ranks
   EXPECT_EQ(out.records[3].cell.op, "barrier");
   EXPECT_EQ(told(out.records[3]).time_ns, 8320);

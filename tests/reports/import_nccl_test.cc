@@ -22,7 +22,7 @@ TEST(Import, NcclTestsJson) {
   const Record& first = out.records[0];
   EXPECT_EQ(first.cell.op, "allgather");
   EXPECT_EQ(first.cell.ranks, 4);
-  EXPECT_EQ(first.cell.kind, "latency");
+  EXPECT_EQ(first.cell.kind, CellKind::kLatency);
   EXPECT_EQ(first.cell.root, -1);
   EXPECT_EQ(first.cell.dtype, "f32");
   EXPECT_EQ(first.measurement.samples_ns, (std::vector<int64_t>{25250, 20000, 19500, 21000}));
@@ -35,7 +35,7 @@ TEST(Import, NcclTestsJson) {
   EXPECT_EQ(wrong.measurement.outcome, Outcome::kFailed);
   EXPECT_EQ(wrong.measurement.wrong, 2U);
   const Record& large = out.records[2];
-  EXPECT_EQ(large.cell.kind, "bandwidth");
+  EXPECT_EQ(large.cell.kind, CellKind::kBandwidth);
   EXPECT_FALSE(large.measurement.wrong);  // not checked is not right
   EXPECT_FALSE(large.measurement.verified);
   EXPECT_DOUBLE_EQ(*large.algbw_Bps, 9.998341e9);

@@ -160,7 +160,7 @@ TEST(ImportImb, UnibandAndBibandAreRatesOfOnePairAndDirection) {
   ASSERT_EQ(out.records.size(), 2U);
   const Record& one = out.records[0];
   EXPECT_EQ(one.cell.op, "stream");
-  EXPECT_EQ(one.cell.kind, "bandwidth");
+  EXPECT_EQ(one.cell.kind, CellKind::kBandwidth);
   EXPECT_DOUBLE_EQ(*one.algbw_Bps, 10000.0 * 1048576);
   EXPECT_EQ(one.measurement.iterations, 40U);
   EXPECT_FALSE(told(one).time_ns);

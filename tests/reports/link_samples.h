@@ -15,7 +15,8 @@ inline Record link_record(const std::string& measure, int ranks,
                           const std::function<void(LinkResult&)>& change = {}) {
   Record record;
   record.run_id = "run";
-  record.cell.kind = record.cell.op = "link";
+  record.cell.kind = CellKind::kLink;
+  record.cell.op = "link";
   record.cell.measure = measure;
   record.cell.ranks = ranks;
   record.cell.bytes = 64;

@@ -145,7 +145,7 @@ TEST_F(NcclJson, ImportedAgainTheNumbersAreTheSame) {
   ASSERT_TRUE(read_report_input(write(input_of(before)), after));
   size_t compared = 0;
   for (const Record& old : before) {
-    if (old.cell.kind != "latency" && old.cell.kind != "bandwidth") continue;
+    if (old.cell.kind != CellKind::kLatency && old.cell.kind != CellKind::kBandwidth) continue;
     if (old.measurement.outcome != Outcome::kPassed) continue;
     for (const Record& now : after.records) {
       const Cell &a = old.cell, &b = now.cell;

@@ -223,7 +223,7 @@ TEST(RecordSet, LinkMatricesAreNotAddedUp) {
   std::vector<Record> records;
   for (int run = 0; run < 30; ++run) {
     Record record = launch(run, 64, 1e4);
-    record.cell.kind = "link";
+    record.cell.kind = CellKind::kLink;
     record.cell.measure = "stream";
     LinkResult link;
     link.to = 1;

@@ -168,7 +168,7 @@ TEST(Rules, PlannedCellsWithoutARecordAreMissing) {
   Cell other = records[0].cell;
   other.bytes = 4096;
   Cell check = other;
-  check.kind = "check";
+  check.kind = CellKind::kCheck;
   Rule bound = rule({"op=allreduce"}, {{"p50", "<=10us"}});
   const RuleVerdict verdict = judge(bound, records, {records[0].cell, other, check});
   EXPECT_FALSE(verdict.passed);

@@ -46,7 +46,7 @@ Record record(const std::string& kind, const std::string& op, const std::string&
   r.question = "How fast is this machine?";
   r.plan_hash = "abcdef";
   r.seed = 42;
-  r.cell.kind = kind;
+  r.cell.kind = *cell_kind_from(kind);
   r.cell.op = op;
   r.cell.algorithm = algorithm;
   r.cell.ranks = ranks;

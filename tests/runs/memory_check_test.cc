@@ -19,7 +19,7 @@ constexpr uint64_t kGi = uint64_t{1} << 30;
 
 Cell cell_of(uint64_t bytes, int ranks = 2) {
   Cell cell;
-  cell.kind = "bandwidth";
+  cell.kind = CellKind::kBandwidth;
   cell.op = "allreduce";
   cell.algorithm = "ring";
   cell.dtype = "f32";
@@ -32,7 +32,7 @@ Cell cell_of(uint64_t bytes, int ranks = 2) {
 
 uint64_t need(const Cell& cell, const char* verify = "sampled", bool verified = true) {
   const OptionSet options = *OptionSet().with("verify", verify, "test");
-  const Expected<uint64_t> bytes = memory_needed(cell, verified, options);
+  const Expected<uint64_t> bytes = memory_of_operations(cell, verified, options);
   EXPECT_TRUE(bytes);
   return bytes.value_or(0);
 }
@@ -57,7 +57,7 @@ TEST(MemoryCheck, TheNeedHoldsArraysCopiesAndScratch) {
   small.bytes = 8;
   EXPECT_GE(need(small), need(small, "last") + 256 * 2 * 4096) << "in pages of their own";
   // Each operation in flight has its own.
-  cell.kind = "throughput";
+  cell.kind = CellKind::kThroughput;
   cell.outstanding = 8;
   EXPECT_GE(need(cell), 16 * 2 * kGi);
   // All arrays to rank 0.

@@ -166,7 +166,7 @@ TEST(World, MeasuresRestartsAndEnds) {
   const int64_t first_pid = world.seats().front().pid;
   PlanCell planned;
   Cell& cell = planned.cell;
-  cell.kind = "check";
+  cell.kind = CellKind::kCheck;
   cell.op = "allreduce";
   cell.transport = "tcp";
   cell.ranks = 2;

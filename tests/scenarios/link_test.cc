@@ -20,7 +20,7 @@ TEST(LinkBlock, OperationAloneMeansTheKindAndAllMeasures) {
   ASSERT_EQ(plan.cells.size(), link_measure_table().size());  // and no roofs: links are their own
   std::set<std::string> measures;
   for (const PlanCell& cell : plan.cells) {
-    EXPECT_EQ(cell.cell.kind, "link");
+    EXPECT_EQ(cell.cell.kind, CellKind::kLink);
     EXPECT_EQ(cell.cell.ranks, 3);
     EXPECT_EQ(cell.throughput_time_ns, 500'000'000);
     EXPECT_EQ(cell.skip, "");

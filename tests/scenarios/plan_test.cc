@@ -145,7 +145,7 @@ TEST(PlanExpand, EverySetOfHostsHasItsRoofs) {
        {"op": "allreduce", "bytes": 8, "hosts": "pairs"}]})"));
   std::map<std::string, int> roofs;
   for (const PlanCell& cell : plan.cells)
-    roofs[cell.cell.hosts] += cell.cell.kind == "roof" ? 1 : 0;
+    roofs[cell.cell.hosts] += cell.cell.kind == CellKind::kRoof ? 1 : 0;
   EXPECT_EQ(roofs.size(), 3u);
   for (const auto& [hosts, count] : roofs) EXPECT_EQ(count, 6) << hosts;
 }
@@ -243,7 +243,7 @@ TEST(PlanRoofs, OncePerTimedWorld) {
          {"kind": "check", "op": "allreduce", "bytes": 8, "ranks": 3})")));
   std::map<std::string, int> roofs;
   for (const PlanCell& cell : plan.cells) {
-    if (cell.cell.kind != "roof") continue;
+    if (cell.cell.kind != CellKind::kRoof) continue;
     ++roofs[cell.cell.transport + std::to_string(cell.cell.ranks)];
     EXPECT_EQ(cell.cell.bytes, cell.cell.count);
   }
@@ -292,8 +292,8 @@ TEST(PlanOrder, WorldsStayTogetherWithRoofsFirst) {
       worlds.push_back(cell.cell.ranks);
       roofs_over = false;
     }
-    EXPECT_FALSE(roofs_over && cell.cell.kind == "roof");
-    roofs_over |= cell.cell.kind != "roof";
+    EXPECT_FALSE(roofs_over && cell.cell.kind == CellKind::kRoof);
+    roofs_over |= cell.cell.kind != CellKind::kRoof;
   }
   EXPECT_EQ(worlds, (std::vector<int>{2, 4}));
 }

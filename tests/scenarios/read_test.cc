@@ -17,7 +17,7 @@ TEST(ScenarioRead, Defaults) {
   EXPECT_TRUE(s.roofs);
   ASSERT_EQ(s.matrix.size(), 1u);
   const MatrixBlock& b = s.matrix[0];
-  EXPECT_EQ(b.kind, "latency");
+  EXPECT_EQ(b.kind, CellKind::kLatency);
   EXPECT_EQ(b.dtype, std::vector<std::string>{"f32"});
   EXPECT_EQ(b.root, std::vector<int>{0});
   EXPECT_TRUE(b.ranks.empty());

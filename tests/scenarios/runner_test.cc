@@ -314,10 +314,6 @@ TEST_F(RunnerTest, FinishedCellsMustFit) {
   records[0].measurement.outcome = Outcome::kError;  // to be tried again
   records[1].measurement.outcome = Outcome::kFailed;
   EXPECT_EQ(finished_cells(records, plan_, PLUMBLINE_VERSION)->size(), 5u);
-  Record probe;
-  probe.cell.kind = "probe";
-  records.push_back(probe);
-  EXPECT_EQ(finished_cells(records, plan_, PLUMBLINE_VERSION)->size(), 5u);
 
   const auto version = finished_cells(records, plan_, "9.9.9");
   ASSERT_FALSE(version);

@@ -225,7 +225,7 @@ TEST(KeyTable, IsSound) {
     SCOPED_TRACE(row.path);
     EXPECT_TRUE(paths.insert(row.path).second) << "twice";
     EXPECT_TRUE(row.one != 0 || row.each != 0);
-    EXPECT_GT(std::string_view(row.help).size(), 10u);
+    EXPECT_GT(help_of(row).size(), 10u);
     EXPECT_LE(row.min, row.max);
     EXPECT_TRUE(!row.required || std::string_view(row.fallback).empty());
     // Whoever holds this key is in the table too.

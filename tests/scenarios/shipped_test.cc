@@ -24,7 +24,7 @@ Plan shipped(const std::string& name) {
 
 std::map<std::string, int> kinds(const Plan& plan) {
   std::map<std::string, int> out;
-  for (const PlanCell& cell : plan.cells) ++out[cell.cell.kind];
+  for (const PlanCell& cell : plan.cells) ++out[to_string(cell.cell.kind)];
   return out;
 }
 
@@ -51,7 +51,7 @@ TEST(ShippedScenarios, LinkMatrixHasEveryMeasureAndNoRoofs) {
   const Plan plan = shipped("link_matrix");
   EXPECT_LT(plan.estimated_s, 60);
   EXPECT_EQ(plan.cells.size(), link_measure_table().size());
-  for (const PlanCell& cell : plan.cells) EXPECT_EQ(cell.cell.kind, "link");
+  for (const PlanCell& cell : plan.cells) EXPECT_EQ(cell.cell.kind, CellKind::kLink);
 }
 
 // Each item of a checklist is decided by something that the scenario asks or measures.
@@ -70,7 +70,7 @@ TEST(ShippedScenarios, EveryItemOfAChecklistCanBeDecided) {
       decided.insert(cells.begin(), cells.end());
     }
     for (const PlanCell& cell : plan.cells) {
-      if (cell.cell.kind == "roof") continue;
+      if (cell.cell.kind == CellKind::kRoof) continue;
       EXPECT_EQ(decided.count(cell.id), 1u) << name << ": no item speaks of " << cell.cell.op;
     }
   }
@@ -85,7 +85,7 @@ TEST(ShippedScenarios, JacclMeshHasItsFourPhases) {
   EXPECT_EQ(count.at("latency"), 1);
   EXPECT_GT(count.at("bandwidth"), 5);
   for (const PlanCell& cell : plan.cells) {
-    if (cell.cell.kind != "latency") continue;
+    if (cell.cell.kind != CellKind::kLatency) continue;
     EXPECT_EQ(cell.cell.count, 1u);
   }
 }
@@ -95,7 +95,7 @@ TEST(ShippedScenarios, McclTwoNodeSweepsAsMcclDoes) {
   std::set<uint64_t> sizes;
   for (const PlanCell& cell : plan.cells) {
     EXPECT_EQ(cell.cell.ranks, 2);
-    if (cell.cell.kind != "bandwidth") continue;
+    if (cell.cell.kind != CellKind::kBandwidth) continue;
     EXPECT_EQ(cell.stop.max_n, 20u);
     sizes.insert(cell.cell.bytes);
   }
@@ -113,7 +113,8 @@ TEST(ShippedScenarios, SubmitMeasuresTheSameEverywhere) {
   for (const PlanCell& cell : plan.cells) {
     EXPECT_EQ(cell.cell.ranks, 2);
     EXPECT_EQ(cell.cell.algorithm, "auto");
-    cells.insert(cell.cell.kind + " " + cell.cell.op + " " + std::to_string(cell.cell.bytes));
+    cells.insert(std::string(to_string(cell.cell.kind)) + " " + cell.cell.op + " " +
+                 std::to_string(cell.cell.bytes));
   }
   std::set<std::string> expected = {"latency barrier 0"};
   for (const char* op : {"pingpong", "allreduce", "broadcast"}) {
@@ -153,7 +154,7 @@ TEST(ShippedScenarios, BenchmarkMatrixHasEveryOperationInEveryMatrix) {
   std::map<std::string, std::set<std::string>> ops;
   for (const PlanCell& cell : plan.cells) {
     EXPECT_TRUE(cell.skip.empty()) << canonical_json(cell.cell);
-    ops[cell.cell.kind].insert(cell.cell.op);
+    ops[to_string(cell.cell.kind)].insert(cell.cell.op);
   }
   EXPECT_EQ(ops["latency"].size(), op_table().size());
   EXPECT_EQ(ops["throughput"].size(), op_table().size());

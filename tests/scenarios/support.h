@@ -43,6 +43,7 @@ inline Vocabulary vocabulary() {
   tcp.params = {{"ports", "list", "", "", "which ports"}, {"timeout_ms", "int", "", "", ""}};
   v.probes.push_back(tcp);
   for (const char* name : {"tcp", "memory"}) v.transports.push_back(named(name));
+  v.engines.push_back(named(kNativeEngine));
   for (const char* name : {"console", "csv", "plots", "links", "soak", "markdown", "html"}) {
     v.reports.push_back(named(name));
   }

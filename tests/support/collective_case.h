@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "collectives/executor.h"
+#include "collectives/measure.h"
 #include "collectives/operand.h"
 #include "core/clock.h"
 #include "kernels/kernels.h"
@@ -46,6 +46,12 @@ inline ChannelOptions channel_options_for(const WireShape& wire) {
 }
 
 inline const KernelSet& test_kernels() { return **select_kernels("auto"); }
+
+// Our own engine over what the context names.
+inline std::unique_ptr<Engine> native_engine(const MeasureContext& context) {
+  return std::move(
+      *open_native_engine({context.group, context.executor, context.kernels, context.options}));
+}
 
 // Calls body(rank, group) in one thread per rank; returns what each said.
 inline std::vector<std::string> on_every_rank(World& world,

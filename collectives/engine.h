@@ -1,0 +1,102 @@
+// An engine is somebody's implementation of the operations: ours (`native`), or another library
+// beside it, measured by the same loop. The loop sees no more of it than this. An engine has its
+// own memory, because a library may want it registered with a network card or on a device: it
+// allocates the arrays, fills them with the known pattern and says what of a result is wrong. And
+// it has operations that are started, polled and waited for with a deadline. The table has a row an
+// engine. One thread per rank; all ranks make the same calls in the same order.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collectives/executor.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/options/options.h"
+#include "core/record/cell.h"
+#include "core/record/record.h"
+
+namespace plumbline {
+
+// What an engine is opened over: the ranks, joined already, so that they can tell each other how to
+// meet in another library.
+struct EngineContext {
+  Group* group = nullptr;
+  Executor* executor = nullptr;
+  const KernelSet* kernels = nullptr;
+  const OptionSet* options = nullptr;
+};
+
+// What one cell has its engine do again and again: an operation on any of several sets of arrays
+// (slots), several of them in flight at once (lanes, one operation each).
+class EngineWork {
+ public:
+  virtual ~EngineWork() = default;
+
+  // The pattern of `seed` into the input of a slot and something else into its output, so that
+  // stale data is seen.
+  virtual void fill(size_t slot, uint32_t seed) = 0;
+  // Elements of the slot's output that are not what the operation should give, after fill(slot,
+  // seed) and one operation.
+  virtual uint64_t count_wrong(size_t slot, uint32_t seed) const = 0;
+
+  virtual Status start(size_t lane, size_t slot) = 0;
+  // Goes on with everything in flight, without waiting; true = the operation of the lane has ended.
+  virtual Expected<bool> poll(size_t lane) = 0;
+  // Until it has ended; an Error after the deadline, and then the group is broken.
+  virtual Status wait(size_t lane, Deadline deadline) = 0;
+  // One operation from start to end, on lane 0.
+  virtual Status run(size_t slot, Deadline deadline) {
+    const Status started = start(0, slot);
+    return started ? wait(0, deadline) : started;
+  }
+
+  // What `auto` became, and the bytes that this rank sends an operation (0 = not known).
+  virtual std::string algorithm() const = 0;
+  virtual uint64_t sent_bytes() const = 0;
+};
+
+// What an engine has sent so far, headers and all, and sent again; 0 where it does not know.
+struct EngineTraffic {
+  uint64_t wire_bytes = 0, retransmits = 0;
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  // Collective. Allocates and touches the arrays of all slots; starting allocates nothing.
+  virtual Expected<std::unique_ptr<EngineWork>> prepare(const OperationSpec& spec, size_t slots,
+                                                        size_t lanes) = 0;
+  // Over what it runs: transport, kernel, frames.
+  virtual void describe(Resolved& resolved) const = 0;
+  virtual EngineTraffic traffic() const = 0;
+};
+
+struct EngineRow {
+  const char* name;
+  const char* help;
+  // Empty = this build has it and it can run on this machine; otherwise the reason.
+  std::string (*unavailable)();
+  // Empty = it can do such a cell; otherwise the reason, which the cell is skipped with.
+  std::string (*unsupported)(const Cell& cell);
+  // Collective, once a group.
+  Expected<std::unique_ptr<Engine>> (*open)(const EngineContext& context);
+};
+
+std::span<const EngineRow> engine_table();
+// Unknown or unusable names are errors that say why.
+Expected<const EngineRow*> find_engine(std::string_view name);
+// The same in another table.
+Expected<const EngineRow*> find_engine(std::span<const EngineRow> table, std::string_view name);
+// Why a cell cannot be had from the engine that it names; empty = it can. An engine that is not in
+// the table is none of its business.
+std::string engine_unsupported(const Cell& cell);
+
+Expected<std::unique_ptr<Engine>> open_native_engine(const EngineContext& context);
+
+}  // namespace plumbline

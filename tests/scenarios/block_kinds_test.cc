@@ -1,0 +1,74 @@
+#include "scenarios/block_kinds.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/scenarios/support.h"
+
+namespace plumbline::scenario_test {
+namespace {
+
+TEST(BlockKinds, EveryKindThatCanBeAskedForHasItsRow) {
+  std::vector<std::string> names;
+  for (const BlockKindRow& row : block_kind_table()) names.emplace_back(to_string(row.kind));
+  EXPECT_EQ(names, asked_kinds());
+}
+
+TEST(BlockKinds, EveryKindBecomesCellsOfThatKind) {
+  for (const BlockKindRow& row : block_kind_table()) {
+    const std::string name = to_string(row.kind);
+    const std::string op = row.own_op == nullptr ? "allreduce" : row.own_op;
+    const Scenario scenario = parse(with_matrix(R"({"kind": ")" + name + R"(", "op": ")" + op +
+                                                R"(", "bytes": 64, "ranks": 2})"));
+    const auto plan = make_plan(scenario, {}, 1, {vocabulary(), nullptr, 0});
+    ASSERT_TRUE(plan) << plan.error().message();
+    size_t cells = 0;
+    for (const PlanCell& planned : plan->cells) cells += planned.cell.kind == row.kind ? 1 : 0;
+    EXPECT_GT(cells, 0u) << name;
+  }
+}
+
+TEST(BlockKinds, UnknownKindsAndEnginesAreRefusedWithTheNearest) {
+  const auto lines = [](const std::string& block) {
+    const auto scenario = parse_scenario(with_matrix(block), "test.json", vocabulary());
+    return scenario ? std::string("accepted") : all_lines(scenario.error());
+  };
+  EXPECT_THAT(lines(R"({"kind": "latancy", "op": "allreduce", "bytes": 8})"),
+              testing::HasSubstr("did you mean 'latency'?"));
+  EXPECT_THAT(lines(R"({"kind": "roof", "op": "memcpy", "bytes": 8})"),
+              testing::HasSubstr("unknown kind 'roof'"));
+  EXPECT_THAT(lines(R"({"kind": "probe", "op": "allreduce", "bytes": 8})"),
+              testing::HasSubstr("unknown kind 'probe'"));
+  EXPECT_THAT(lines(R"({"op": "allreduce", "bytes": 8, "engine": "natve"})"),
+              testing::HasSubstr("did you mean 'native'?"));
+  EXPECT_THAT(lines(R"({"op": "link", "engine": "native"})"),
+              testing::HasSubstr("'engine' means nothing in a link block"));
+}
+
+TEST(BlockKinds, WhatAnEngineCannotDoIsSkippedAndAloneRefused) {
+  Vocabulary words = vocabulary();
+  words.engines.push_back(named("sums"));
+  words.engine_unsupported = [](const Cell& cell) {
+    return cell.engine == "sums" && cell.op != "allreduce" ? "only sums" : std::string();
+  };
+  const std::string both = with_matrix(
+      R"({"op": ["allreduce", "broadcast"], "bytes": 8, "engine": ["native", "sums"]})");
+  const auto scenario = parse_scenario(both, "test.json", words);
+  ASSERT_TRUE(scenario) << all_lines(scenario.error());
+  const auto plan = make_plan(*scenario, {}, 1, {words, nullptr, 0});
+  ASSERT_TRUE(plan) << plan.error().message();
+  size_t skipped = 0;
+  for (const PlanCell& planned : plan->cells) {
+    const Cell& cell = planned.cell;
+    const bool cannot = cell.engine == "sums" && cell.op == "broadcast";
+    EXPECT_EQ(planned.skip, cannot ? "engine sums: only sums" : "") << cell.engine << cell.op;
+    skipped += cannot ? 1 : 0;
+  }
+  EXPECT_EQ(skipped, 1u);
+  const auto alone = parse_scenario(
+      with_matrix(R"({"op": "broadcast", "bytes": 8, "engine": "sums"})"), "test.json", words);
+  ASSERT_FALSE(alone);
+  EXPECT_THAT(all_lines(alone.error()), testing::HasSubstr("only sums"));
+}
+
+}  // namespace
+}  // namespace plumbline::scenario_test
