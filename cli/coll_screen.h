@@ -41,7 +41,7 @@ class CollScreen : public PlainCaller {
   Context& context_;
   std::optional<RecordFile> file_;
   const std::unique_ptr<CollWriter> writer_;
-  RecordLines lines_;  // on standard output
+  RecordLines lines_;           // on standard output
   std::optional<NcclRow> row_;  // whose second cell is missing
   VerifiedCount verified_;      // over all rows
   double clock_error_ns_ = 0;   // largest of all rows, window timing only

@@ -16,7 +16,7 @@ std::string value_text(const nlohmann::json& value);
 
 template <typename Owner>
 std::string field_text(const Field<Owner>& field, const Owner& owner) {
-  if (field.word != nullptr) return field.word(owner);
+  if (field.word != nullptr) return std::string(field.word(owner));
   if (field.number != nullptr) return fmt::format("{}", field.number(owner));
   nlohmann::json value;
   field.write(owner, value);

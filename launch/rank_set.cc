@@ -215,7 +215,8 @@ std::optional<RankAnswer> RankSet::look_at(int rank, bool answered, bool readabl
 }
 
 std::vector<RankAnswer> RankSet::collect(Deadline deadline, int64_t grace_ns,
-                                         const std::function<bool()>& tick, const Heard& heard) {
+                                         const std::function<bool()>& tick,
+                                         const RankHeard& heard) {
   Answers answers(used_.size());
   const auto missing = [&] {
     return std::count_if(answers.begin(), answers.end(), [](const auto& a) { return !a; });

@@ -30,7 +30,7 @@ enum class RanksAre {
 using RankAnswer = Expected<std::string>;
 using RankLines = std::function<void(const std::string& line)>;
 // Nanoseconds that the others still get; nullopt = as usual.
-using Heard = std::function<std::optional<int64_t>(size_t rank, const RankAnswer& answer)>;
+using RankHeard = std::function<std::optional<int64_t>(size_t rank, const RankAnswer& answer)>;
 
 class RankSet {
  public:
@@ -67,7 +67,7 @@ class RankSet {
   // comes. `tick` is called at least every 200 ms; returning false gives up at once.
   std::vector<RankAnswer> collect(Deadline deadline, int64_t grace_ns,
                                   const std::function<bool()>& tick = nullptr,
-                                  const Heard& heard = nullptr);
+                                  const RankHeard& heard = nullptr);
   // Ends all: input closed, then SIGTERM, then SIGKILL; returns within about `polite_ms` + 1 s with
   // every process reaped.
   void stop(int polite_ms);

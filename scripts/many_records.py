@@ -71,7 +71,7 @@ def times(shape, ns):
             shape.deviation * width / (total / SAMPLES), shape.mad * width, value(WIDTH - 1),
             value(0), p50, value(at[469]), value(at[532]), value(at[900]), value(at[950]),
             value(at[990])))
-    buckets = ",".join(["[%d,%d]" % (bucket + i, count) for i, count in enumerate(shape.counts)])
+    buckets = ",".join(["%d,%d" % (1 if i else bucket, count) for i, count in enumerate(shape.counts)])
     hist = '{"buckets":[%s],"max":%d,"min":%d,"n":1000,"sum":%d}' % (
         buckets, value(WIDTH - 1), value(0), total)
     return time_ns, hist, p50

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <initializer_list>
+#include <numeric>
 
 #include "core/field_json.h"
 #include "core/record/record_tables.h"
@@ -53,13 +54,38 @@ constexpr Field<LinkRtt> kRttFields[] = {
     field<&LinkRtt::max>({"max", "ns", "slowest"}),
 };
 
+uint64_t total(const std::vector<uint64_t>& series) {
+  return std::accumulate(series.begin(), series.end(), uint64_t{0});
+}
+
+// Mostly 0, and then left out; null where nobody knows.
+constexpr Field<LinkStream> retransmits_field() {
+  Field<LinkStream> row = sparse_field<&LinkStream::retransmits>(
+      {"retransmits", "segments",
+       "TCP retransmissions of the connection; null where the system does not tell"});
+  row.nullable = true;
+  row.is_set = [](const LinkStream& stream) { return stream.retransmits != uint64_t{0}; };
+  row.clear = [](LinkStream& stream) { stream.retransmits = 0; };
+  row.absent = [] { return std::string("0"); };
+  return row;
+}
+
+// Behind the series: what is left out follows from it.
+constexpr Field<LinkStream> bytes_field() {
+  Field<LinkStream> row = sparse_field<&LinkStream::bytes>(
+      {"bytes", "bytes",
+       "that arrived in the measured time; left out where it is the sum of the series"});
+  row.is_set = [](const LinkStream& stream) { return stream.bytes != total(stream.series); };
+  row.clear = [](LinkStream& stream) { stream.bytes = total(stream.series); };
+  row.absent = [] { return std::string(); };
+  return row;
+}
+
 constexpr Field<LinkStream> kStreamFields[] = {
-    field<&LinkStream::bytes>({"bytes", "bytes", "that arrived in the measured time"}),
-    sparse_field<&LinkStream::retransmits>(
-        {"retransmits", "segments",
-         "TCP retransmissions of the connection; null where the system does not tell"}),
+    retransmits_field(),
     sparse_field<&LinkStream::series>(
         {"series", "bytes", "one number an interval", "that arrived in the interval"}),
+    bytes_field(),
 };
 
 // Sent, neither received nor dropped by the receiving socket.

@@ -1,5 +1,9 @@
 // The fields of what was measured: those of core/record/record.h from PerRank to Measurement.
+#include <algorithm>
 #include <array>
+#include <cstdint>
+#include <optional>
+#include <utility>
 
 #include "core/field_json.h"
 #include "core/record/packed_samples.h"
@@ -39,12 +43,49 @@ struct FieldValue<Outcome> {
   static void rows(const std::string&, const FieldWords&, FieldRows&) {}
 };
 
+// Buckets lie close together, so a record has them as one list of steps and counts; version 1 and
+// submitted results have a pair for each.
 template <>
 struct FieldValue<Histogram> {
   static constexpr const char* kType = "object";
   static constexpr bool kNullable = false;
-  static void write(const Histogram& histogram, nlohmann::json& out) { out = histogram; }
-  static void read(const nlohmann::json& in, Histogram& histogram) { in.get_to(histogram); }
+  static void write(const Histogram& histogram, nlohmann::json& out) {
+    nlohmann::json buckets = nlohmann::json::array();
+    uint32_t before = 0;
+    for (const auto& [bucket, count] : histogram.sparse()) {
+      buckets.push_back(bucket - before);
+      buckets.push_back(count);
+      before = bucket;
+    }
+    out = {{"n", histogram.n()},
+           {"min", histogram.min()},
+           {"max", histogram.max()},
+           {"sum", histogram.sum()},
+           {"buckets", std::move(buckets)}};
+  }
+  static void read(const nlohmann::json& in, Histogram& histogram) {
+    const nlohmann::json& list = in.at("buckets");
+    if (!list.is_array() || list.empty() || !list.front().is_number()) {
+      in.get_to(histogram);
+      return;
+    }
+    Histogram::Buckets buckets;
+    buckets.reserve(list.size() / 2);
+    uint64_t bucket = 0;
+    for (size_t i = 0; i + 1 < list.size(); i += 2) {
+      bucket += list[i].get<uint32_t>();
+      buckets.emplace_back(static_cast<uint32_t>(std::min<uint64_t>(bucket, UINT32_MAX)),
+                           list[i + 1].get<uint64_t>());
+    }
+    int64_t min = 0, max = 0;
+    uint64_t sum = 0;
+    get_field(in, "min", min);
+    get_field(in, "max", max);
+    get_field(in, "sum", sum);
+    std::optional<Histogram> read = Histogram::from_foreign(buckets, min, max, sum);
+    if (!read || list.size() % 2 != 0) refuse_field("no histogram can have these numbers");
+    histogram = std::move(*read);
+  }
   static void rows(const std::string& path, const FieldWords&, FieldRows& rows) {
     const FieldRow all[] = {
         {".n", "integer", false, "samples", "samples"},
@@ -52,8 +93,8 @@ struct FieldValue<Histogram> {
         {".max", "integer", false, "ns", "exact"},
         {".sum", "integer", false, "ns", "exact"},
         {".buckets", "array", false, "", "non-empty buckets, ascending"},
-        {".buckets[]", "array", false, "", "one bucket"},
-        {".buckets[][]", "integer", false, "", "bucket index, number of samples"}};
+        {".buckets[]", "integer", false, "",
+         "in turns: buckets from the one before on (first its index), number of samples"}};
     for (const FieldRow& row : all) rows.add(path + row.path, "", row);
   }
 };

@@ -10,8 +10,8 @@ using nlohmann::json;
 
 constexpr Field<TimeSummary> kTimeFields[] = {
     field<&TimeSummary::n>({"n", "samples", "samples"}).in_csv("samples"),
-    field<&TimeSummary::min>({"min", "ns", "fastest"}).in_csv("time_min_ns"),
-    field<&TimeSummary::p50>({"p50", "ns", "median"}).in_csv("time_p50_ns"),
+    sparse_field<&TimeSummary::min>({"min", "ns", "fastest"}).in_csv("time_min_ns"),
+    sparse_field<&TimeSummary::p50>({"p50", "ns", "median"}).in_csv("time_p50_ns"),
     sparse_field<&TimeSummary::p50_ci95>(
         {"p50_ci95", "ns", "nonparametric 95 % confidence interval of the median", "low, high"}),
     sparse_field<&TimeSummary::p90>({"p90", "ns", "null below 100 samples"}).in_csv("time_p90_ns"),
@@ -19,7 +19,7 @@ constexpr Field<TimeSummary> kTimeFields[] = {
     sparse_field<&TimeSummary::p99>({"p99", "ns", "null below 1000 samples"}).in_csv("time_p99_ns"),
     sparse_field<&TimeSummary::p999>({"p999", "ns", "null below 10000 samples"})
         .in_csv("time_p999_ns"),
-    field<&TimeSummary::max>({"max", "ns", "slowest"}).in_csv("time_max_ns"),
+    sparse_field<&TimeSummary::max>({"max", "ns", "slowest"}).in_csv("time_max_ns"),
     sparse_field<&TimeSummary::mad>({"mad", "ns", "median absolute deviation from the median"})
         .in_csv("time_mad_ns"),
     sparse_field<&TimeSummary::cv>({"cv", "", "standard deviation over mean"})

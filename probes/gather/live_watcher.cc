@@ -8,7 +8,7 @@
 namespace plumbline {
 namespace {
 
-constexpr int64_t kLookAgainMs = 2000;                // for an answer: what is read takes milliseconds
+constexpr int64_t kLookAgainMs = 2000;           // for an answer: what is read takes milliseconds
 constexpr int64_t kStartAgainNs = 10 * kSecond;  // from one try to the next
 
 // One look at one host, and what is known of it so far.

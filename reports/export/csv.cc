@@ -12,6 +12,7 @@
 
 #include "core/field_text.h"
 #include "core/number.h"
+#include "core/record/record_tables.h"
 #include "core/record/verified.h"
 #include "reports/report.h"
 #include "reports/text.h"

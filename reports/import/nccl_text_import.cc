@@ -22,7 +22,7 @@ bool is_nccl_text(std::string_view start) {
 }
 
 // State of reading: what the preamble said, and the columns.
-struct Table {
+struct NcclTextTable {
   NcclImportRow row;  // what all rows share
   std::vector<std::string> columns;
   int ranks_listed = 0;
@@ -38,7 +38,7 @@ struct Table {
 };
 
 // "# plumbline 1.0 algorithm ring transport tcp": a table of ours.
-void take_ours(const std::string& about, Table& table) {
+void take_ours(const std::string& about, NcclTextTable& table) {
   const std::vector<std::string_view> words = table_words(about);
   if (words.empty()) return;
   table.row.version = "as written by plumbline " + std::string(words[0].substr(0, 64));
@@ -49,7 +49,7 @@ void take_ours(const std::string& about, Table& table) {
   }
 }
 
-void take_comment(std::string_view line, Table& table) {
+void take_comment(std::string_view line, NcclTextTable& table) {
   constexpr std::string_view kOurs = "# plumbline ";
   if (line.substr(0, kOurs.size()) == kOurs) {
     return take_ours(std::string(line.substr(kOurs.size())), table);
@@ -72,20 +72,21 @@ void take_comment(std::string_view line, Table& table) {
   }
 }
 
-std::optional<double> cell_number(const Table& table, const std::vector<std::string_view>& words,
-                                  const char* name, int nth) {
+std::optional<double> cell_number(const NcclTextTable& table,
+                                  const std::vector<std::string_view>& words, const char* name,
+                                  int nth) {
   const std::optional<size_t> column = table.column(name, nth);
   if (!column || *column >= words.size()) return std::nullopt;
   return table_number(words[*column]);
 }
 
-std::string cell_text(const Table& table, const std::vector<std::string_view>& words,
+std::string cell_text(const NcclTextTable& table, const std::vector<std::string_view>& words,
                       const char* name) {
   const std::optional<size_t> column = table.column(name, 0);
   return column && *column < words.size() ? std::string(words[*column].substr(0, 64)) : "";
 }
 
-Status take_row(const ImportFile& file, const Table& table,
+Status take_row(const ImportFile& file, const NcclTextTable& table,
                 const std::vector<std::string_view>& words, ImportResult& out) {
   NcclImportRow row = table.row;
   row.size = table_count(words[0]).value_or(0);
@@ -113,14 +114,16 @@ Status take_row(const ImportFile& file, const Table& table,
 
 constexpr size_t kMaxTables = 1 << 16;  // more marks than that are no processes
 
-Table& table_of(std::string_view label, std::map<std::string, Table, std::less<>>& tables) {
+NcclTextTable& table_of(std::string_view label,
+                        std::map<std::string, NcclTextTable, std::less<>>& tables) {
   const auto found = tables.find(label);
   if (found != tables.end()) return found->second;
   return tables[tables.size() < kMaxTables ? std::string(label) : std::string()];
 }
 
 void say_what_is_odd(const ImportFile& file,
-                     const std::map<std::string, Table, std::less<>>& tables, ImportResult& out) {
+                     const std::map<std::string, NcclTextTable, std::less<>>& tables,
+                     ImportResult& out) {
   size_t with_rows = 0;
   bool ranks = true;
   for (const auto& [label, table] : tables) {
@@ -141,11 +144,11 @@ void say_what_is_odd(const ImportFile& file,
 }
 
 Status read_nccl_text(const ImportFile& file, ImportResult& out) {
-  std::map<std::string, Table, std::less<>> tables;  // by the launcher's mark
+  std::map<std::string, NcclTextTable, std::less<>> tables;  // by the launcher's mark
   Status status;
   each_line(file.text, [&](size_t number, std::string_view line) {
     if (!status) return;
-    Table& table = table_of(take_launcher_label(line), tables);
+    NcclTextTable& table = table_of(take_launcher_label(line), tables);
     const std::vector<std::string_view> words = table_words(line);
     if (words.empty()) return;
     if (line.front() == '#') return take_comment(line, table);

@@ -35,7 +35,7 @@ constexpr ColumnName kColumns[] = {
     {"tps average", nullptr},
 };
 
-struct Table {
+struct PerftestTable {
   PerftestRow row;  // what the preamble said
   std::vector<std::optional<double> PerftestRow::*> columns;
   double unit = 0;
@@ -43,7 +43,7 @@ struct Table {
 };
 
 // False when the unit of its bandwidths is none that perftest has.
-bool take_header(std::string_view line, Table& table) {
+bool take_header(std::string_view line, PerftestTable& table) {
   std::vector<std::pair<size_t, const ColumnName*>> found;
   for (const ColumnName& name : kColumns) {
     size_t at = line.find(name.begins);
@@ -68,7 +68,7 @@ bool take_header(std::string_view line, Table& table) {
   return known.has_value();
 }
 
-void take_preamble(std::string_view line, Table& table) {
+void take_preamble(std::string_view line, PerftestTable& table) {
   constexpr std::pair<const char*, const char*> kParams[] = {
       {"Device         :", "device"}, {"Connection type :", "connection"}, {"Link type", "link"}};
   const size_t test = line.rfind(" Test");
@@ -85,7 +85,7 @@ void take_preamble(std::string_view line, Table& table) {
   }
 }
 
-Status take_perftest_row(const ImportFile& file, size_t number, const Table& table,
+Status take_perftest_row(const ImportFile& file, size_t number, const PerftestTable& table,
                          const std::vector<std::string_view>& words, ImportResult& out) {
   if (words.size() < table.columns.size() + 2) {
     out.notes.push_back(at_line(file, number) +
@@ -108,7 +108,7 @@ Status take_perftest_row(const ImportFile& file, size_t number, const Table& tab
 }
 
 Status read_perftest_text(const ImportFile& file, ImportResult& out) {
-  Table table;
+  PerftestTable table;
   Status status;
   each_line(file.text, [&](size_t number, std::string_view line) {
     if (!status) return;

@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "core/diagnosis/host_agent.h"
 #include "core/json.h"
 #include "core/json_trouble.h"
 
@@ -39,21 +40,6 @@ static void to_json(json& j, const RankEndpoint& e) {
 static void from_json(const json& j, RankEndpoint& e) {
   get_field(j, "host", e.host);
   get_bytes(j, "claimed", e.claimed);
-}
-
-static void to_json(json& j, const Error& e) {
-  j = {{"code", to_string(e.code)},
-       {"what", e.what},
-       {"errno", e.sys_errno},
-       {"hint", e.hint},
-       {"cause", e.cause}};
-}
-static void from_json(const json& j, Error& e) {
-  e.code = error_code_from(j.at("code").get<std::string>());
-  get_field(j, "what", e.what);
-  get_field(j, "errno", e.sys_errno);
-  get_field(j, "hint", e.hint);
-  get_field(j, "cause", e.cause);
 }
 
 static void to_json(json& j, const RefusedConnections& r) {

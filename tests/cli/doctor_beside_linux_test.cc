@@ -22,7 +22,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
-using Json = nlohmann::json;
+using DoctorJson = nlohmann::json;
 
 // Two neighbouring ports that were free just now, below the ephemeral range; -1 = none.
 int free_window() {
@@ -56,10 +56,10 @@ class DoctorBeside : public testing::Test {
                            std::to_string(port_) + "-" + std::to_string(port_ + 1), "--master-port",
                            "29499"});
   }
-  Json diagnosis() const {
+  DoctorJson diagnosis() const {
     const Finished done = run_program(doctor_argv("--json"));
     status_ = done.status;
-    return Json::parse(done.out, nullptr, false);
+    return DoctorJson::parse(done.out, nullptr, false);
   }
   std::string plan() const { return run_program(doctor_argv("--fix-plan")).out; }
 
@@ -96,12 +96,12 @@ class DoctorBeside : public testing::Test {
 TEST_F(DoctorBeside, ALivingRunIsBusyAndNobodyIsToldToKillIt) {
   const std::string run = start_run();
   ASSERT_FALSE(run.empty()) << run_->err();
-  const Json json = diagnosis();
+  const DoctorJson json = diagnosis();
   ASSERT_EQ(json["findings"].size(), 1u) << json.dump(1);
-  const Json& finding = json["findings"][0];
+  const DoctorJson& finding = json["findings"][0];
   EXPECT_EQ(finding["cause"], "tcp.port_in_use");
   EXPECT_EQ(finding["outcome"], "note");
-  EXPECT_EQ(finding["ports"], Json({port_, port_ + 1}));
+  EXPECT_EQ(finding["ports"], DoctorJson({port_, port_ + 1}));
   EXPECT_THAT(finding["evidence"][0]["text"].get<std::string>(),
               AllOf(HasSubstr("busy"), HasSubstr("run " + run)));
   EXPECT_THAT(finding["remedy"].get<std::string>(),
@@ -150,11 +150,11 @@ TEST_F(DoctorBeside, RanksWhoseCoordinatorWasKilledAreLeftovers) {
   }
   run_->signal(SIGKILL);
   run_->wait();
-  const Json json = diagnosis();
+  const DoctorJson json = diagnosis();
   const std::string fix = plan();
   for (const pid_t rank : ranks_) kill(rank, SIGKILL);
   ASSERT_EQ(json["findings"].size(), 1u) << json.dump(1);
-  const Json& finding = json["findings"][0];
+  const DoctorJson& finding = json["findings"][0];
   EXPECT_EQ(finding["cause"], "host.stale_process");
   EXPECT_EQ(finding["outcome"], "warn");
   for (const pid_t rank : ranks_) {
@@ -167,9 +167,9 @@ TEST_F(DoctorBeside, AStrangerIsNeverToBeKilledByThePlan) {
   const auto address = make_socket_address("127.0.0.1", static_cast<uint16_t>(port_));
   const Expected<Fd> held = listen_on(*address, {});
   ASSERT_TRUE(held) << held.error().message();
-  const Json json = diagnosis();
+  const DoctorJson json = diagnosis();
   ASSERT_EQ(json["findings"].size(), 1u) << json.dump(1);
-  const Json& finding = json["findings"][0];
+  const DoctorJson& finding = json["findings"][0];
   EXPECT_EQ(finding["cause"], "tcp.port_in_use");
   EXPECT_EQ(finding["outcome"], "fail");
   EXPECT_EQ(status_, 2);

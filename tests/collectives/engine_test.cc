@@ -9,13 +9,13 @@
 namespace plumbline {
 namespace {
 
-World memory_world(int ranks) {
+World engine_world(int ranks) {
   return make_memory_groups(ranks, channel_options_for(kWireShapes[0]), {0, true}, 1 << 16);
 }
 
 // The engine on every rank of a world, used by one cell with two operations in flight.
 std::string use(const EngineRow& row) {
-  World world = memory_world(3);
+  World world = engine_world(3);
   const OptionSet options;
   return first_of(on_every_rank(world, [&](int, Group& group) -> std::string {
     Executor executor(group, test_kernels());

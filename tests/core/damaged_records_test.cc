@@ -229,7 +229,9 @@ TEST_F(DamagedRecords, IntegersOutOfRangeNameTheirKey) {
            {"\"rank\":0", "\"rank\":0.5", "rank: "},
            {"\"min\":10000", "\"min\":1e40", "min: "},
            {"\"min\":10000", "\"min\":20000", "no histogram"},
-           {"\"buckets\":[[", "\"buckets\":[[1,9007199254740993],[", "no histogram"},
+           {"\"buckets\":[", "\"buckets\":[1,9007199254740993,", "no histogram"},
+           {"\"buckets\":[", "\"buckets\":[1,1,5,", "no histogram"},
+           {"\"buckets\":[", "\"buckets\":[4294967296,1,", "no whole number"},
            {"\"seed\":7", "\"samples_ns\":[1e99],\"seed\":7", "1e+99 is no whole number"},
            {"\"cores_online\":0", "\"cores_online\":1e10", "cores_online: "}}) {
     const auto bad = record_from_line(changed(line(), from, to));

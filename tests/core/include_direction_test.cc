@@ -75,6 +75,8 @@ bool starts_with_any(const std::string& text, const std::vector<std::string>& pr
 
 // The library's own header converts integers unchecked; this one mends that, for all or for none.
 const std::string kCheckedJson = "core/json.h";
+// All that are made of it: they include one another, and .cc files include them.
+const std::set<std::string> kHeavyOwn = {kCheckedJson, "core/field_json.h", "core/field_text.h"};
 
 // Doors: what lies behind them is used by one folder alone, and others ask it. Cells are measured
 // through runs/conduct.h, and ranks are started nowhere else.
@@ -85,7 +87,7 @@ const std::map<std::string, std::string> kDoors = {
 std::string judge_quoted(const fs::path& path, const std::string& header) {
   const std::string folder = path.begin()->string();
   if (header.starts_with("hwy/")) return {};  // Highway's own way: foreach_target.h re-includes
-  if (header == kCheckedJson && path.extension() == ".h") {
+  if (kHeavyOwn.contains(header) && path.extension() == ".h" && !kHeavyOwn.contains(path)) {
     return "\"" + header + "\" is heavy and belongs in .cc files only";
   }
   if (const auto door = kDoors.find(header); door != kDoors.end()) {
@@ -261,6 +263,7 @@ TEST(include_direction, refuses_platform_code_outside_its_siblings) {
 TEST(include_direction, refuses_heavy_headers_in_headers) {
   EXPECT_THAT(judge_source("cli/a.h", "#include <CLI/CLI.hpp>\n").size(), 1);
   EXPECT_THAT(judge_source("core/a.h", "#include \"core/json.h\"\n").size(), 1);
+  EXPECT_THAT(judge_source("core/a.h", "#include \"core/field_json.h\"\n").size(), 1);
   EXPECT_THAT(judge_source("core/a.h", "#include <nlohmann/json_fwd.hpp>\n"), IsEmpty());
   EXPECT_THAT(judge_source("core/a.cc", "#include \"core/json.h\"\n"), IsEmpty());
 }

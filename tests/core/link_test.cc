@@ -125,6 +125,9 @@ TEST(Link, WhoItIsOfIsRequired) {
     ASSERT_EQ(bad["links"][0].erase(key), 1u) << key;
     EXPECT_FALSE(record_from_line(bad.dump())) << key;
   }
+  // What is left out of a connection follows from the rest.
+  EXPECT_EQ(good["links"][0]["streams"][0].dump(), R"({"retransmits":3,"series":[1000,4000]})");
+  EXPECT_EQ(good["links"][0]["streams"][1].dump(), R"({"retransmits":null,"series":[7]})");
   for (const char* key : {"n", "min", "p50", "max"}) {
     auto bad = good;
     ASSERT_EQ(bad["links"][0]["rtt_ns"].erase(key), 1u) << key;

@@ -24,7 +24,7 @@ Record record_on(const std::string& host, uint64_t seed) {
   record.suite_version = "0.1.0";
   record.run_id = "00112233";
   record.seed = seed;
-  record.cell.kind = "latency";
+  record.cell.kind = CellKind::kLatency;
   record.cell.op = "allreduce";
   record.cell.ranks = 2;
   record.environment.hosts.emplace_back().hostname = host;

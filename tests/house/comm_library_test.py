@@ -45,7 +45,7 @@ class CommLibrary(unittest.TestCase):
         run("cmake", "-G", cached("CMAKE_GENERATOR"), "-S", os.path.join(house.ROOT, "examples", "comm"), "-B", cls.example,
             "-DCMAKE_PREFIX_PATH=" + cls.prefix, "-DCMAKE_CXX_COMPILER=" + cached("CMAKE_CXX_COMPILER"),
             "-DBUILD_SHARED_LIBS=ON", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Wconversion -Werror")
-        run("cmake", "--build", cls.example, timeout=200)
+        run("cmake", "--build", cls.example, timeout=240)
 
     def test_only_the_library_is_installed(self):
         found = [os.path.relpath(os.path.join(folder, name), self.prefix)

@@ -160,7 +160,7 @@ RunRequest request_for_list(const std::vector<uint64_t>& sizes) {
     std::vector<PlanCell> cells;
     for (const uint64_t bytes : sizes) {
       PlanCell& planned = cells.emplace_back();
-      planned.cell.kind = "bandwidth";
+      planned.cell.kind = CellKind::kBandwidth;
       planned.cell.op = "allreduce";
       planned.cell.dtype = "u8";
       planned.cell.redop = "sum";
@@ -198,9 +198,10 @@ TEST(Conduct, AListOfCellsIsToldInItsOrderAndKeepsNothing) {
     EXPECT_EQ(record.plan_hash, "");
   }
   EXPECT_EQ(listener.overs(), 1);
-  ASSERT_EQ(listener.seats().size(), 1u) << "told once, before the first cell";
-  ASSERT_EQ(listener.seats().front().size(), 2u);
-  for (const RankSeat& seat : listener.seats().front()) {
+  const std::vector<std::vector<RankSeat>> told = listener.seats();
+  ASSERT_EQ(told.size(), 1u) << "once, before the first cell";
+  ASSERT_EQ(told.front().size(), 2u);
+  for (const RankSeat& seat : told.front()) {
     EXPECT_EQ(seat.host, "local0");
     EXPECT_GT(seat.pid, 0);
   }

@@ -244,22 +244,23 @@ TEST(FindCauses, AFamilyOfRowsIsAskedOnce) {
 
 TEST(FindCauses, PairsOfAHost) {
   const EvidenceSet set = test::healthy_star(3);
-  EXPECT_THAT(pairs_of(set, "mini2"), testing::UnorderedElementsAre("mini1>mini2", "mini2>mini1",
-                                                                    "mini2>mini3", "mini3>mini2"));
+  OrderedPairs pairs = both_ways("mini1", "mini2");
+  pairs.merge(both_ways("mini2", "mini3"));
+  EXPECT_EQ(pairs_of(set, "mini2"), pairs);
   EXPECT_THAT(pairs_of(set, "nobody"), IsEmpty());
 }
 
 // ---- with all rules ----
 
-std::vector<std::string> causes(const EvidenceSet& set) {
+std::vector<std::string> kept_causes(const EvidenceSet& set) {
   return test::named(find_causes(set, test::pair_checks(set)));
 }
 
 TEST(FindCauses, HealthyNetworksHaveNone) {
-  EXPECT_THAT(causes(test::healthy_star(2)), IsEmpty());
-  EXPECT_THAT(causes(test::healthy_star(4)), IsEmpty());
-  EXPECT_THAT(causes(test::healthy_mesh(3)), IsEmpty());
-  EXPECT_THAT(causes(test::healthy_local(2)), Not(Contains(HasSubstr("firewall"))));
+  EXPECT_THAT(kept_causes(test::healthy_star(2)), IsEmpty());
+  EXPECT_THAT(kept_causes(test::healthy_star(4)), IsEmpty());
+  EXPECT_THAT(kept_causes(test::healthy_mesh(3)), IsEmpty());
+  EXPECT_THAT(kept_causes(test::healthy_local(2)), Not(Contains(HasSubstr("firewall"))));
 }
 
 TEST(FindCauses, RulesAreInLadderOrderAndNamedOnce) {
@@ -287,7 +288,7 @@ TEST(FindCauses, ALinkThatIsDownHidesWhatCannotBeTriedOverIt) {
   nic.up = false;
   nic.carrier = false;
   nic.state = "DOWN";
-  EXPECT_THAT(causes(set), ElementsAre("link.down mini2"));
+  EXPECT_THAT(kept_causes(set), ElementsAre("link.down mini2"));
 }
 
 TEST(FindCauses, ALinkThatIsDownAndAFilterElsewhereAreTwoFaults) {
@@ -298,7 +299,7 @@ TEST(FindCauses, ALinkThatIsDownAndAFilterElsewhereAreTwoFaults) {
   nic.up = false;
   nic.carrier = false;
   nic.state = "DOWN";
-  EXPECT_THAT(causes(set), ElementsAre("link.down mini2", "firewall.drop_inbound mini4"));
+  EXPECT_THAT(kept_causes(set), ElementsAre("link.down mini2", "firewall.drop_inbound mini4"));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ EvidenceSet stopped(std::vector<PacketStop> stops, Sight sight, int hosts = 4) {
   test::StopModel(set, std::move(stops), sight).apply();
   return set;
 }
-std::vector<std::string> causes(const EvidenceSet& set) {
+std::vector<std::string> near_causes(const EvidenceSet& set) {
   return named(find_causes(set, test::pair_checks(set)));
 }
 
@@ -38,7 +38,7 @@ TEST(PairFirewall, RulesThatLetTheJobPassAreNoFault) {
   for (const PacketStop& stop :
        {PacketStop{kIn, "mini2", {}, {80, 443}}, PacketStop{kOut, "mini2", {}, {25}},
         PacketStop{kIn, "mini2", {"elsewhere"}, {9999}, "icmp"}}) {
-    EXPECT_THAT(causes(stopped({stop}, Sight::kAll)), IsEmpty());
+    EXPECT_THAT(near_causes(stopped({stop}, Sight::kAll)), IsEmpty());
   }
 }
 
@@ -47,7 +47,7 @@ TEST(PairFirewall, ARuleThatSeemsToStopAPortThatIsOpenIsNoFault) {
   for (PairEvidence& pair : set.pairs) {
     for (PortTry& attempt : pair.ports) attempt = test::connected(attempt.port);
   }
-  EXPECT_THAT(causes(set), IsEmpty());
+  EXPECT_THAT(near_causes(set), IsEmpty());
 }
 
 TEST(PairFirewall, FurtherPortsNeverMakeAPartialRange) {
@@ -55,7 +55,7 @@ TEST(PairFirewall, FurtherPortsNeverMakeAPartialRange) {
   EvidenceSet set = stopped({{kIn, "mini2", {}, kAgreedPorts}}, Sight::kAll);
   set.job.extra_ports = {8080};
   for (PairEvidence& pair : set.pairs) pair.ports.push_back(test::connected(8080));
-  EXPECT_THAT(causes(set), ElementsAre("firewall.drop_inbound mini2"));
+  EXPECT_THAT(near_causes(set), ElementsAre("firewall.drop_inbound mini2"));
 
   // Blocked further port beside an open window: the plain cause, and the job is not broken.
   set = test::healthy_star(4);
@@ -90,7 +90,7 @@ TEST(PairFirewall, AHeldPortIsNotABlockedPort) {
     attempt.result = "timeout";  // its holder is stopped
     attempt.captured_here = attempt.captured_there = true;
   }
-  EXPECT_THAT(causes(set), ElementsAre("tcp.port_in_use mini2"));
+  EXPECT_THAT(near_causes(set), ElementsAre("tcp.port_in_use mini2"));
 }
 
 TEST(PairFirewall, RefusalsThatTheKernelRationsAreOneCause) {
@@ -103,7 +103,7 @@ TEST(PairFirewall, RefusalsThatTheKernelRationsAreOneCause) {
       attempt.icmp.reset();
     }
   }
-  EXPECT_THAT(causes(set), ElementsAre("firewall.reject_icmp mini2"));
+  EXPECT_THAT(near_causes(set), ElementsAre("firewall.reject_icmp mini2"));
 }
 
 TEST(PairFirewall, ChanceIsNotAFilter) {
@@ -129,13 +129,13 @@ TEST(PairFirewall, ChanceIsNotAFilter) {
     if (!silent) attempt.here->b.syn_ack = 1;
   }
   pair.quality.reset();
-  EXPECT_THAT(causes(set), ElementsAre("loss.one_way mini1>mini3"));
+  EXPECT_THAT(near_causes(set), ElementsAre("loss.one_way mini1>mini3"));
 
   // The same silence with no packet lost on the other ports is a filter.
   for (PortTry& attempt : pair.ports) {
     if (attempt.result == "connected") attempt.here->a.syn = 1;
   }
-  EXPECT_THAT(causes(set), ElementsAre("firewall.partial_range mini1>mini3"));
+  EXPECT_THAT(near_causes(set), ElementsAre("firewall.partial_range mini1>mini3"));
 }
 
 TEST(PairFirewall, ALittleLossDoesNotHideAFilter) {
@@ -147,7 +147,7 @@ TEST(PairFirewall, ALittleLossDoesNotHideAFilter) {
   paced.segments_out = 600;
   paced.retransmitted = 12;
   test::pair(set, "mini1", "mini2").quality->streams = {paced};
-  EXPECT_THAT(causes(set),
+  EXPECT_THAT(near_causes(set),
               ElementsAre("firewall.partial_range mini2>mini1", "loss.one_way mini1>mini2 (warn)"));
 }
 
@@ -164,13 +164,13 @@ TEST(PairFirewall, AConnectionThatTheListenerAcceptedButNobodyAnswered) {
     attempt.here = attempt.there = flow;
     attempt.there->b.payload_bytes = 30;
   }
-  EXPECT_THAT(causes(set), ElementsAre("firewall.drop_path mini2>mini1"));
+  EXPECT_THAT(near_causes(set), ElementsAre("firewall.drop_path mini2>mini1"));
 }
 
 TEST(PairFirewall, XdpDropsBeforeACaptureSees) {
   EvidenceSet set = stopped({{kBetween, "mini1", {"mini2"}}}, Sight::kCaptures);
   test::nic(set, "mini2", "eth1").xdp = true;
-  EXPECT_THAT(causes(set), ElementsAre("firewall.drop_inbound mini2>mini1"));
+  EXPECT_THAT(near_causes(set), ElementsAre("firewall.drop_inbound mini2>mini1"));
 }
 
 TEST(PairFirewall, ALocalRefusalWithoutANeighbourIsNoFirewall) {
@@ -179,7 +179,7 @@ TEST(PairFirewall, ALocalRefusalWithoutANeighbourIsNoFirewall) {
   for (PortTry& attempt : test::pair(set, "mini1", "mini2").ports) attempt.icmp->code = 1;
   test::unresolve(set, "mini1", "mini2");
   heal(set, "mini2", "mini1");
-  EXPECT_THAT(causes(set), IsEmpty());
+  EXPECT_THAT(near_causes(set), IsEmpty());
 }
 
 TEST(PairFirewall, ARefusalByAnotherHostOfOursNamesThatHost) {
@@ -187,7 +187,7 @@ TEST(PairFirewall, ARefusalByAnotherHostOfOursNamesThatHost) {
   for (PortTry& attempt : test::pair(set, "mini1", "mini3").ports) attempt.icmp->from = "10.10.0.2";
   for (PortTry& attempt : test::pair(set, "mini1", "mini3").ports) attempt.captured_there = false;
   heal(set, "mini3", "mini1");
-  const std::vector<std::string> found = causes(set);
+  const std::vector<std::string> found = near_causes(set);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_THAT(found[0], HasSubstr("firewall.reject_icmp mini2"));
 }
@@ -197,7 +197,7 @@ TEST(PairFirewall, WhatCouldNotBeTriedIsStillReadFromTheRules) {
   EvidenceSet set = stopped({{kIn, "mini1", {}, kAgreedPorts}}, Sight::kAll);
   test::silence_host(set, "mini1");
   test::nic(set, "mini1", "eth1").up = false;
-  EXPECT_THAT(causes(set), Contains("firewall.drop_inbound mini1"));
+  EXPECT_THAT(near_causes(set), Contains("firewall.drop_inbound mini1"));
 }
 
 TEST(PairFirewall, AFilterBehindAnotherFilterIsFoundByItsRule) {
@@ -205,8 +205,8 @@ TEST(PairFirewall, AFilterBehindAnotherFilterIsFoundByItsRule) {
   const EvidenceSet set =
       stopped({{kOut, "mini1", {"mini2"}, kAgreedPorts}, {kIn, "mini2", {"mini1"}, kAgreedPorts}},
               Sight::kAll);
-  EXPECT_THAT(causes(set), ElementsAre("firewall.drop_inbound mini2>mini1",
-                                       "firewall.drop_outbound mini1>mini2"));
+  EXPECT_THAT(near_causes(set), ElementsAre("firewall.drop_inbound mini2>mini1",
+                                            "firewall.drop_outbound mini1>mini2"));
 }
 
 FilterRule input_rule(const char* action, const std::vector<std::string>& ports, int64_t handle) {
@@ -233,7 +233,7 @@ TEST(PairFirewall, OnePolicyThatLeavesAPortOpenAndStopsAllAnswersIsOneFault) {
   for (const char* from : {"mini1", "mini3", "mini4"}) {
     test::port_try(set, from, "mini2", 29500) = test::connected(29500);
   }
-  EXPECT_THAT(causes(set), ElementsAre("firewall.drop_inbound mini2"));
+  EXPECT_THAT(near_causes(set), ElementsAre("firewall.drop_inbound mini2"));
 }
 
 TEST(PairFirewall, FiltersThatWereReadAndStopNothingLeaveThePath) {
@@ -247,7 +247,7 @@ TEST(PairFirewall, FiltersThatWereReadAndStopNothingLeaveThePath) {
   EXPECT_LT(findings[0].confidence, 0.7);
   // Those of one end only: the other end is left.
   test::host(set, "mini1").filter_sources[0].readable = false;
-  EXPECT_THAT(causes(set), ElementsAre("firewall.drop_outbound mini1>mini3"));
+  EXPECT_THAT(near_causes(set), ElementsAre("firewall.drop_outbound mini1>mini3"));
 }
 
 TEST(PairFirewall, IdleConnectionsThatDie) {
@@ -255,18 +255,18 @@ TEST(PairFirewall, IdleConnectionsThatDie) {
   PairEvidence& pair = test::pair(set, "mini1", "mini2");
   pair.idle = test::connected(29600);
   pair.idle_s = 90;
-  EXPECT_THAT(causes(set), IsEmpty()) << "it lived";
+  EXPECT_THAT(near_causes(set), IsEmpty()) << "it lived";
   pair.idle->result = "timeout";
   pair.idle->answer = "";
-  EXPECT_THAT(causes(set), ElementsAre("firewall.idle_timeout mini2>mini1 (warn)"));
+  EXPECT_THAT(near_causes(set), ElementsAre("firewall.idle_timeout mini2>mini1 (warn)"));
   test::pair(set, "mini2", "mini1").idle = pair.idle;
   test::pair(set, "mini2", "mini1").idle_s = 90;
-  EXPECT_THAT(causes(set), ElementsAre("firewall.idle_timeout mini2>mini1 (warn)"))
+  EXPECT_THAT(near_causes(set), ElementsAre("firewall.idle_timeout mini2>mini1 (warn)"))
       << "both ways are one";
   // With others mini1 fares the same: it is the one that forgets.
   test::pair(set, "mini1", "mini3").idle = pair.idle;
   test::pair(set, "mini1", "mini3").idle_s = 90;
-  EXPECT_THAT(causes(set), ElementsAre("firewall.idle_timeout mini1 (warn)"));
+  EXPECT_THAT(near_causes(set), ElementsAre("firewall.idle_timeout mini1 (warn)"));
 }
 
 TEST(PairFirewall, IdleConnectionsThatNeverWorkedSayNothing) {
@@ -276,7 +276,7 @@ TEST(PairFirewall, IdleConnectionsThatNeverWorkedSayNothing) {
   pair.idle_s = 90;
   pair.idle->answer = "";
   pair.idle->result = "not_tried";
-  EXPECT_THAT(causes(set), IsEmpty());
+  EXPECT_THAT(near_causes(set), IsEmpty());
 }
 
 TEST(PairFirewall, OddEvidenceIsSurvived) {
@@ -296,8 +296,8 @@ TEST(PairFirewall, OddEvidenceIsSurvived) {
   set.hosts.pop_back();
   find_causes(set, test::pair_checks(set));
   set.pairs.clear();
-  EXPECT_THAT(causes(set), IsEmpty());
-  EXPECT_THAT(causes(EvidenceSet{}), IsEmpty());
+  EXPECT_THAT(near_causes(set), IsEmpty());
+  EXPECT_THAT(near_causes(EvidenceSet{}), IsEmpty());
 }
 
 }  // namespace
