@@ -34,7 +34,7 @@ if(PLUMBLINE_CCACHE AND PLUMBLINE_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUN
 endif()
 
 option(PLUMBLINE_FUZZ "Link the fuzz targets with libFuzzer (clang)" OFF)
-option(PLUMBLINE_PIC "What plumbline_comm is made of can become part of a shared library; scripts/pic_cost.py compares" ON)
+option(PLUMBLINE_PIC "What plumbline_comm is made of can become part of a shared library; scripts/compare_builds.py --pic compares" ON)
 option(PLUMBLINE_UNITY "Compile several files as one; off is better for changing a file again and again" ON)
 option(PLUMBLINE_PCH "Compile the headers that most files include once" ON)
 

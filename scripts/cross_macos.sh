@@ -79,7 +79,8 @@ export ZIG_GLOBAL_CACHE_DIR=$cache/cache ZIG_LOCAL_CACHE_DIR=$cache/cache
 write_tools "$zig"
 link_headers
 
-# Nobody runs the result, so nothing is optimised; and zig would instrument and describe what is not.
+# Nobody runs the result, so nothing is optimised; and zig would instrument and describe what is not. It has no
+# precompiled headers.
 folders=(-UPLUMBLINE_ONLY)
 if [ -n "${PLUMBLINE_ONLY-}" ]; then folders=("-DPLUMBLINE_ONLY=$PLUMBLINE_ONLY"); fi
 cmake -S . -B "$build" -G Ninja -Wno-dev --log-level=WARNING \
@@ -87,6 +88,6 @@ cmake -S . -B "$build" -G Ninja -Wno-dev --log-level=WARNING \
   -DPLUMBLINE_CROSS_TOOLS="$tools" -DPLUMBLINE_CROSS_SYSROOT="$build/sysroot" \
   -DCMAKE_PROJECT_TOP_LEVEL_INCLUDES="$root/cmake/macos_packages.cmake" \
   -DCMAKE_CXX_LINKER_LAUNCHER="$root/scripts/macos_stub_libraries.py;$build/stubs" \
-  -DPLUMBLINE_TESTS=OFF -DPLUMBLINE_BENCHMARKS=OFF -DCMAKE_BUILD_TYPE=Release \
+  -DPLUMBLINE_TESTS=OFF -DPLUMBLINE_BENCHMARKS=OFF -DPLUMBLINE_PCH=OFF -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_CXX_FLAGS_RELEASE='-O0 -g0 -fno-sanitize=undefined' "${folders[@]}"
 cmake --build "$build" ${1+--target "$@"}

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""What it costs that the library can become part of a shared one: allreduce over loopback by two builds of these sources
-in turns, with position independent code on the data path (PLUMBLINE_PIC=ON, the default) and without.
+"""Whether one build of plumbline is slower than another: allreduce over TCP on loopback by both in turns.
 
-A ratio is the median over rounds of (time with) / (time without) of one round; the interval behind it holds the true
-median in 95 of 100 cases. Above 1, position independence costs time.
+A ratio is the median over rounds of (time of the second) / (time of the first) of one round; the interval behind it
+holds the true median in 95 of 100 cases. Above 1, the second is slower.
 
-usage: scripts/pic_cost.py [--rounds 21] [--sizes 8,65536,...] [--folder build-pic]
+usage: scripts/compare_builds.py FIRST SECOND [--rounds 21] [--ranks 2] [--sizes 8,65536,...]
+       scripts/compare_builds.py --pic [...]
+--pic builds these sources twice, into build-pic: with plumbline_comm's parts as they are (they may become part of a
+shared library), against the same without position independence.
 """
 import argparse
 import math
@@ -19,8 +21,8 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 from vs_gloo import ours  # noqa: E402
 
 
-def build(folder, setting):
-    place = folder / setting.lower()
+def build(setting):
+    place = ROOT / "build-pic" / setting.lower()
     subprocess.run(["cmake", "-G", "Ninja", "-S", ROOT, "-B", place, "--log-level=NOTICE", "-DCMAKE_BUILD_TYPE=Release",
                     "-DPLUMBLINE_TESTS=OFF", "-DPLUMBLINE_BENCHMARKS=OFF", "-DPLUMBLINE_PIC=" + setting], check=True)
     subprocess.run(["cmake", "--build", place, "--target", "plumbline"], check=True)
@@ -39,20 +41,24 @@ def interval(values):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("programs", type=pathlib.Path, nargs="*", metavar="PROGRAM")
+    parser.add_argument("--pic", action="store_true")
     parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--sizes", default="8,65536,1048576,67108864", help="bytes, comma separated")
-    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build-pic")
     args = parser.parse_args()
-    programs = {setting: build(args.folder, setting) for setting in ("ON", "OFF")}
-    print(f"{'bytes':>10} {'with':>10} {'without':>10}  with / without")
+    if len(args.programs) != (0 if args.pic else 2):
+        parser.error("give two programs, or --pic alone")
+    programs = [build("OFF"), build("ON")] if args.pic else args.programs
+    print(f"{'bytes':>10} {'first':>12} {'second':>12}  second / first")
     for size in map(int, args.sizes.split(",")):
-        times = {"ON": [], "OFF": []}
+        times = ([], [])
         for number in range(args.rounds):
-            for setting in ("ON", "OFF") if number % 2 else ("OFF", "ON"):
-                times[setting].append(ours(programs[setting], size, 2, "reno"))
-        ratios = [a / b for a, b in zip(times["ON"], times["OFF"])]
+            for side in (0, 1) if number % 2 else (1, 0):
+                times[side].append(ours(programs[side], size, args.ranks, "reno"))
+        ratios = [second / first for first, second in zip(*times)]
         low, high = interval(ratios)
-        print(f"{size:>10} {statistics.median(times['ON']):>8.1f}us {statistics.median(times['OFF']):>8.1f}us"
+        print(f"{size:>10} {statistics.median(times[0]):>10.1f}us {statistics.median(times[1]):>10.1f}us"
               f"  {statistics.median(ratios):.3f} ({low:.3f}..{high:.3f})", flush=True)
 
 
