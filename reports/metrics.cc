@@ -14,9 +14,9 @@ bool of_times(const CellKindRow& kind) { return kind.has_times(); }
 bool of_timed_operations(const CellKindRow& kind) { return kind.times_operations(); }
 bool of_collectives(const CellKindRow& kind) { return kind.collective; }
 bool of_latencies(const CellKindRow& kind) { return kind.headline == Headline::kTime; }
-template <CellTiming kTiming>
+template <CellTiming Timing>
 bool of_timing(const CellKindRow& kind) {
-  return kind.timing == kTiming;
+  return kind.timing == Timing;
 }
 constexpr const char* kStreams = "stream duplex parallel loaded_rtt incast all_pairs";
 

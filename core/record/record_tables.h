@@ -21,16 +21,18 @@ struct EnvironmentLine {
   Environment environment;
 };
 
-#define PLUMBLINE_FIELDS(Type)                 \
-  template <>                                  \
-  struct FieldsOf<Type> {                      \
-    static std::span<const Field<Type>> all(); \
+#define PLUMBLINE_FIELDS(Type)                  \
+  template <>                                   \
+  struct FieldsOf<Type> {                       \
+    using Owner = Type;                         \
+    static std::span<const Field<Owner>> all(); \
   }
-#define PLUMBLINE_CHECKED_FIELDS(Type)         \
-  template <>                                  \
-  struct FieldsOf<Type> {                      \
-    static std::span<const Field<Type>> all(); \
-    static void check(const Type& value);      \
+#define PLUMBLINE_CHECKED_FIELDS(Type)          \
+  template <>                                   \
+  struct FieldsOf<Type> {                       \
+    using Owner = Type;                         \
+    static std::span<const Field<Owner>> all(); \
+    static void check(const Owner& value);      \
   }
 
 PLUMBLINE_FIELDS(Cell);       // core/record/cell.cc

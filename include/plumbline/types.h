@@ -61,6 +61,7 @@ struct Buffer {
   template <typename R>
   requires ElementRange<std::remove_reference_t<R>> &&
       std::convertible_to<decltype(std::data(std::declval<R&>())), void*>
+      // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): a Buffer is no range
       Buffer(R&& range)
       : Buffer(std::data(range), std::size(range),
                *dtype_of<std::remove_pointer_t<decltype(std::data(range))>>()) {}

@@ -74,13 +74,13 @@ void write_links(Page& page, HtmlWriter& html);
 // The figures and tables of one kind of cells; their section's id is the kind's name.
 bool has_cells_of(const Page& page, CellKind kind);
 void write_cells_of(Page& page, CellKind kind, HtmlWriter& html);
-template <CellKind kKind>
+template <CellKind Kind>
 bool has_cells(const Page& page) {
-  return has_cells_of(page, kKind);
+  return has_cells_of(page, Kind);
 }
-template <CellKind kKind>
+template <CellKind Kind>
 void write_cells(Page& page, HtmlWriter& html) {
-  write_cells_of(page, kKind, html);
+  write_cells_of(page, Kind, html);
 }
 void write_latency(Page& page, HtmlWriter& html);
 void write_bandwidth(Page& page, HtmlWriter& html);
