@@ -3,7 +3,7 @@
 
 usage: many_records.py RECORDS [--cells N] [--seed N] [--slower PERCENT] [--host NAME] > records.jsonl
 
-The lines are what plumbline itself writes (1.5 KB each): launch after launch of the same cells in
+The lines are what plumbline itself writes (1.7 KB each): launch after launch of the same cells in
 shuffled order, each launch with a run id and an environment of its own, times that differ by some percent
 from launch to launch, 1000 samples in each histogram, and derived values that agree with them.
 The same arguments give the same bytes. --slower makes every fourth cell slower, for comparisons.

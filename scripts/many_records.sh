@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # How long reports and a comparison of very many launches take, and how much memory: writes the file
-# (scripts/many_records.py, 1.6 GB for a million records), then prints for each its seconds and the
+# (scripts/many_records.py, 1.7 GB for a million records), then prints for each its seconds and the
 # largest resident memory of its process. The comparison is of half as many records on each side.
 #   scripts/many_records.sh [RECORDS [PLUMBLINE]]   default: 1000000 build/plumbline
 # The file lies in MANY_RECORDS_FOLDER (default: a temporary folder, removed at the end).
