@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <limits>
 
 #include "cli/commands.h"
 #include "cli/interrupts.h"
@@ -22,6 +23,7 @@
 #include "launch/agent_loop.h"
 #include "launch/guard.h"
 #include "launch/process.h"
+#include "launch/stopped_watch.h"
 #include "probes/actions/actions.h"
 #include "runs/build.h"
 #include "runs/ranks/rank_loop.h"
@@ -199,6 +201,11 @@ int run_rank(const Args& args, Context& context) {
   const Expected<int64_t> threads = flag_number(args, "threads", 0, 1, kMostThreads);
   if (!threads) return usage_failure(context, threads.error());
   die_with_parent();
+  if (*lease_ms > 0) {  // behind ssh; without it a stopped rank would stay
+    if (const Status watched = watch_for_stops(STDIN_FILENO); !watched) {
+      return usage_failure(context, watched.error());
+    }
+  }
   RankLine line;
   line.from = STDIN_FILENO;
   line.to = STDOUT_FILENO;
@@ -212,6 +219,12 @@ int run_rank(const Args& args, Context& context) {
 int run_guard(const Args& args, Context& context) {
   const Expected<int64_t> lease_ms = lease_flag(args);
   if (!lease_ms) return usage_failure(context, lease_ms.error());
+  const Expected<int64_t> over = flag_number(args, "over", 0, 1, std::numeric_limits<pid_t>::max());
+  if (!over) return usage_failure(context, over.error());
+  if (*over > 0) {
+    end_when_abandoned(static_cast<pid_t>(*over), STDIN_FILENO);
+    return 0;
+  }
   std::signal(SIGPIPE, SIG_IGN);
   watch_interrupts();
   std::string line;

@@ -509,9 +509,11 @@ std::vector<CommandRow> command_table() {
        "user who started it can do. What follows the proof is not encrypted: use it on a network\n"
        "that you trust."},
       {"guard",
-       "runs one program for a launch (started by launch)",
+       "runs one program for a launch (started by launch), or ends a stopped rank (started by "
+       "rank)",
        {},
-       {{"--lease", "S", "end when nothing is heard for this many seconds (0 = never)"}},
+       {{"--lease", "S", "end when nothing is heard for this many seconds (0 = never)"},
+        {"--over", "PID", "end this process, our parent, when it outlives its input"}},
        false,
        true,
        run_guard},

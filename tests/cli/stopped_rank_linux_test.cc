@@ -1,0 +1,99 @@
+// A rank behind ssh that somebody has stopped is ended when the one that it served has gone.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/number.h"
+#include "launch/process.h"
+#include "tests/support/program.h"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Its children that are there and have not ended.
+size_t children_of(pid_t parent) {
+  size_t count = 0;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator("/proc", ignored)) {
+    if (!parse_whole<pid_t>(entry.path().filename().string())) continue;
+    std::ifstream file(entry.path() / "stat");
+    std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    const size_t name_end = text.rfind(')');
+    if (name_end == std::string::npos || text[name_end + 2] == 'Z') continue;
+    count += leading_whole<pid_t>(std::string_view(text).substr(name_end + 4)) == parent ? 1 : 0;
+  }
+  return count;
+}
+
+class StoppedRank : public testing::Test {
+ protected:
+  void start(std::vector<std::string> words) {
+    auto rank = Process::spawn(plumbline_argv(words));
+    ASSERT_TRUE(rank) << rank.error().message();
+    rank_ = std::move(*rank);
+  }
+  bool has_watch() const {
+    for (const Deadline end = Deadline::after_ms(20'000); !end.passed(); usleep(10'000)) {
+      if (children_of(rank_->pid()) == 1) return true;
+    }
+    return false;
+  }
+  void stop() {
+    rank_->kill(SIGSTOP);
+    const Deadline end = Deadline::after_ms(20'000);
+    while (!rank_->is_stopped() && !end.passed()) usleep(1000);
+    ASSERT_TRUE(rank_->is_stopped());
+  }
+  std::unique_ptr<Process> rank_;
+};
+
+TEST_F(StoppedRank, BehindSshEndsWhenItsInputDoes) {
+  start({"rank", "--lease", "60"});
+  ASSERT_TRUE(has_watch());
+  stop();
+  rank_->close_input();
+  ASSERT_TRUE(rank_->wait(Deadline::after_ms(20'000)));
+  EXPECT_EQ(rank_->exit_status(), 128 + SIGKILL);
+}
+
+TEST_F(StoppedRank, IsLeftAloneWhileItsInputIsThere) {
+  start({"rank", "--lease", "60"});
+  ASSERT_TRUE(has_watch());
+  stop();
+  EXPECT_FALSE(rank_->wait(Deadline::after_ms(2500)));
+  rank_->kill(SIGCONT);
+  rank_->close_input();
+  ASSERT_TRUE(rank_->wait(Deadline::after_ms(20'000)));
+  EXPECT_NE(rank_->exit_status(), 128 + SIGKILL);
+}
+
+// What the watch waits for is told although nobody has read what came before.
+TEST_F(StoppedRank, EndsWithUnreadInputToo) {
+  start({"rank", "--lease", "60"});
+  ASSERT_TRUE(has_watch());
+  stop();
+  for (int i = 0; i < 3; ++i) rank_->try_write_line(R"({"alive":true})");
+  rank_->close_input();
+  ASSERT_TRUE(rank_->wait(Deadline::after_ms(20'000)));
+  EXPECT_EQ(rank_->exit_status(), 128 + SIGKILL);
+}
+
+TEST_F(StoppedRank, WatchesEndWithTheirRank) {
+  start({"rank", "--lease", "60"});
+  ASSERT_TRUE(has_watch());
+  const pid_t pid = rank_->pid();
+  rank_->close_input();
+  ASSERT_TRUE(rank_->wait(Deadline::after_ms(20'000)));
+  EXPECT_EQ(children_of(pid), 0u);
+}
+
+}  // namespace
+}  // namespace plumbline
