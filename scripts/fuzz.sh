@@ -24,15 +24,28 @@ seconds=${1:-60}
 folder=build-asan
 cmake --preset asan --log-level=NOTICE >&2
 
-status=0
+names=()
 for source in tests/fuzz/*_fuzz.cc; do
   name=$(basename "$source" _fuzz.cc)
   [ -z "${2-}" ] || [ "$2" = "$name" ] || continue
-  cmake --build "$folder" --target "fuzz_$name"
+  names+=("$name")
+done
+[ ${#names[@]} -ne 0 ] || {
+  echo "fuzz: there is no target '$2'; tests/fuzz has one *_fuzz.cc for each" >&2
+  exit 1
+}
+cmake --build "$folder" --target "${names[@]/#/fuzz_}"
+
+# One target: what it says comes out whole when it ends, as others run beside it.
+attack() {
+  local name=$1 log=$folder/fuzz-$1.log status=0
   mkdir -p "$folder/corpus/$name"
-  echo "fuzz: $name for $seconds s"
   "$folder/tests/fuzz/fuzz_$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
     -max_len=65536 -print_final_stats=1 -verbosity=0 -artifact_prefix="$folder/crash-$name-" \
-    "$folder/corpus/$name" "tests/fuzz/corpus/$name" || status=1
-done
-exit "$status"
+    "$folder/corpus/$name" "tests/fuzz/corpus/$name" >"$log" 2>&1 || status=1
+  echo "fuzz: $name for $seconds s" && cat "$log"
+  return $status
+}
+export -f attack
+export folder seconds
+printf '%s\n' "${names[@]}" | xargs -P "$(nproc)" -I NAME bash -c 'attack NAME'
