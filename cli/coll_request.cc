@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "collectives/engine.h"
 #include "collectives/schedule.h"
 #include "collectives/verifier.h"
 
@@ -14,6 +15,7 @@ PlanCell cell_of(const CollSweep& sweep, const OptionSet& options, CollOutput ou
   Cell& cell = planned.cell;
   cell.kind = CellKind::kBandwidth;
   cell.op = to_string(sweep.op);
+  cell.engine = sweep.engine;
   cell.transport = options.text("transport");
   cell.algorithm = options.text("algorithm");
   cell.dtype = to_string(dtype);
@@ -57,8 +59,9 @@ Error too_many_ranks(const CollSweep& sweep, int places) {
                "give fewer ranks, or more places in the host file", ""};
 }
 
-// Refuses an algorithm that cannot do this before anything starts.
-Status check_algorithm(const CollSweep& sweep, const OptionSet& options) {
+// Refuses an engine or algorithm that cannot do this before anything starts.
+Status check_engine(const CollSweep& sweep, const OptionSet& options) {
+  if (const auto found = find_engine(sweep.engine); !found) return fail(found.error());
   ScheduleRequest request;
   request.op = sweep.op;
   request.size = sweep.ranks;
@@ -80,7 +83,7 @@ tl::expected<std::vector<PlanCell>, std::vector<Error>> coll_cells(
   if (sweep.ranks > places(hosts) && !may_oversubscribe(hosts)) {
     return tl::unexpected(std::vector<Error>{too_many_ranks(sweep, places(hosts))});
   }
-  if (const Status can = check_algorithm(sweep, options); !can) {
+  if (const Status can = check_engine(sweep, options); !can) {
     return tl::unexpected(std::vector<Error>{can.error()});
   }
   std::vector<PlanCell> cells;

@@ -220,6 +220,7 @@ tl::expected<CollSweep, std::vector<Error>> parse_coll(const Args& args) {
   if (sweep.cache != "hot" && sweep.cache != "cold") {
     reader.add("--cache '" + sweep.cache + "' is unknown", "give hot or cold");
   }
+  sweep.engine = args.get("engine", sweep.engine);
   sweep.sync = args.get("sync", sweep.sync);
   if (sweep.sync != "none" && sweep.sync != "barrier" && sweep.sync != "window") {
     reader.add("--sync '" + sweep.sync + "' is unknown", "give none, barrier or window");

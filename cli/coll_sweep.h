@@ -9,6 +9,7 @@
 #include "cli/args.h"
 #include "core/error.h"
 #include "core/op.h"
+#include "core/record/cell.h"
 #include "scenarios/plan.h"
 
 namespace plumbline {
@@ -24,6 +25,7 @@ struct CollSweep {
   int average = 1;  // -a
   std::string cache = "hot";
   std::string sync = "none";
+  std::string engine = kNativeEngine;
   std::string format;  // "nccl", "table"; empty = by where it is printed
   std::vector<RedOp> redops;
   std::vector<DType> dtypes;

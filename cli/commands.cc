@@ -354,6 +354,7 @@ std::vector<CommandRow> command_table() {
         {"--sync", "none/barrier/window",
          "before each operation: nothing, a barrier, or a common moment of synchronised clocks "
          "(none)"},
+        {"--engine", "NAME", "whose implementation runs: plumbline list engines (native)"},
         {"--hosts", "FILE", "scenario or host file (default: this machine)", false,
          InputNames::kScenarios},
         kExclude,

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "collectives/engine.h"
 #include "core/json.h"
 #include "core/op.h"
 #include "core/record/record.h"
@@ -208,6 +209,19 @@ TEST(Coll, MemoryThatIsNotThereAfterAllIsAnErrorInWords) {
       << done.err;
   EXPECT_EQ(done.out.find("OK"), std::string::npos) << done.out;
   EXPECT_NE(done.out.find("nothing was measured"), std::string::npos) << done.out;
+}
+
+TEST(Coll, EnginesCanBeChosen) {
+  for (const EngineRow& engine : engine_table()) {
+    const Finished done =
+        coll({"allreduce", "-b", "64", "-e", "64", "-n", "3", "--engine", engine.name, "--json"});
+    ASSERT_EQ(done.status, 0) << done.err;
+    for (const Record& record : printed_records(done.out))
+      EXPECT_EQ(record.cell.engine, engine.name);
+  }
+  const Finished unknown = coll({"allreduce", "--engine", "natve"});
+  EXPECT_EQ(unknown.status, 1);
+  EXPECT_NE(unknown.err.find("native"), std::string::npos) << unknown.err;
 }
 
 TEST(Coll, AlgorithmsCanBeChosen) {
