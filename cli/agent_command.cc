@@ -15,15 +15,14 @@
 #include <limits>
 
 #include "cli/commands.h"
-#include "cli/interrupts.h"
 #include "cli/options_source.h"
+#include "cli/plain_caller.h"
+#include "core/encode.h"
 #include "core/fd.h"
-#include "core/sha256.h"
 #include "launch/agent_link.h"
 #include "launch/agent_loop.h"
 #include "launch/guard.h"
 #include "launch/process.h"
-#include "launch/stopped_watch.h"
 #include "probes/actions/actions.h"
 #include "runs/build.h"
 #include "runs/ranks/rank_loop.h"
@@ -181,9 +180,9 @@ int run_agent(const Args& args, Context& context) {
   std::signal(SIGPIPE, SIG_IGN);
   for (const char* name : {"port", "address", "minutes"}) {
     if (args.has(name) && !args.has("listen")) {
-      return usage_failure(
-          context, Error{ErrorCode::kUsage, std::string("--") + name + " goes with --listen only",
-                         0, "see plumbline agent --help", ""});
+      return usage_failure(context,
+                           usage_error(std::string("--") + name + " goes with --listen only",
+                                       "see plumbline agent --help"));
     }
   }
   return args.has("listen") ? listen_for_coordinator(args, context)

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "core/host/ip.h"
-#include "core/lower_case.h"
+#include "core/text.h"
 
 namespace plumbline {
 namespace {

@@ -8,12 +8,11 @@
 #include <sstream>
 
 #include "cli/closed_sets.h"
-#include "cli/fold_help.h"
 #include "cli/named_inputs.h"
 #include "cli/usage_words.h"
 #include "core/number.h"
 #include "core/options/options.h"
-#include "core/printable.h"
+#include "core/text.h"
 
 namespace plumbline {
 namespace {
@@ -232,6 +231,12 @@ Expected<int64_t> flag_number(const Args& args, const char* name, int64_t otherw
   if (const auto value = parse_whole(text, least, most)) return *value;
   return fail(ErrorCode::kUsage, fmt::format("--{} '{}' is not a whole number from {} to {}", name,
                                              text, least, most));
+}
+
+std::string nearest_hint(const std::string& word, const std::vector<std::string>& names,
+                         const std::string& otherwise) {
+  const std::string near = nearest_name(word, names);
+  return near.empty() ? otherwise : "did you mean " + near + "?";
 }
 
 std::vector<std::string> Args::all(const std::string& name) const {

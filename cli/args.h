@@ -63,6 +63,15 @@ class Args {
 Expected<int64_t> flag_number(const Args& args, const char* name, int64_t otherwise, int64_t least,
                               int64_t most);
 
+// What is wrong with a command line; `hint` says what to write, and may be empty.
+inline Error usage_error(std::string what, std::string hint) {
+  return {ErrorCode::kUsage, std::move(what), 0, std::move(hint), ""};
+}
+
+// "did you mean NAME?" with the nearest of these names; `otherwise` where none is near.
+std::string nearest_hint(const std::string& word, const std::vector<std::string>& names,
+                         const std::string& otherwise);
+
 struct Context;
 
 struct CommandRow {

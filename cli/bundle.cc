@@ -10,7 +10,7 @@
 #include "cli/anonymise.h"
 #include "cli/process_names.h"
 #include "core/command.h"
-#include "core/temporary_folder.h"
+#include "core/file.h"
 #include "runs/doctor_run.h"
 
 namespace plumbline {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "cli/compare_rule.h"
 #include "cli/launch_styles.h"
+#include "cli/run_request.h"
 #include "cli/vocabulary.h"
 #include "collectives/schedule.h"
 #include "core/op.h"

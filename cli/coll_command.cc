@@ -6,15 +6,15 @@
 
 #include "cli/coll_screen.h"
 #include "cli/commands.h"
-#include "cli/interrupts.h"
 #include "cli/launch_call.h"
 #include "cli/options_source.h"
+#include "cli/plain_caller.h"
 #include "cli/scenario_source.h"
-#include "core/printable.h"
+#include "core/text.h"
 #include "launch/process.h"
 #include "runs/conduct.h"
-#include "runs/folder_lock.h"
-#include "runs/ranks/ranks_in_process.h"
+#include "runs/ranks/rank_places.h"
+#include "runs/run_folder.h"
 
 namespace plumbline {
 namespace {
@@ -103,10 +103,10 @@ class CollAsked {
     options_ = std::move(*options);
     if (const Status can = check_aggregates(sweep_, options_); !can) return refuse({can.error()});
     if (!place_ || !args_.has("hosts")) return true;
-    return refuse({Error{ErrorCode::kUsage, "--hosts under " + place_->program, 0,
-                         "the launcher decides where ranks run: leave it out, or add --launcher "
-                         "none and start one process",
-                         ""}});
+    return refuse(
+        {usage_error("--hosts under " + place_->program,
+                     "the launcher decides where ranks run: leave it out, or add --launcher "
+                     "none and start one process")});
   }
 
   int conduct_it() {

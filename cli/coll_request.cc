@@ -49,14 +49,12 @@ void add_row(const CollSweep& sweep, CollOutput output, PlanCell out,
 
 Error too_many_ranks(const CollSweep& sweep, int places) {
   if (!sweep.ranks_given) {
-    return Error{ErrorCode::kUsage,
-                 fmt::format("{} ranks are needed, and the hosts have {} place{}", sweep.ranks,
-                             places, places == 1 ? "" : "s"),
-                 0, "without --ranks each host of the file gets one: name more hosts", ""};
+    return usage_error(fmt::format("{} ranks are needed, and the hosts have {} place{}",
+                                   sweep.ranks, places, places == 1 ? "" : "s"),
+                       "without --ranks each host of the file gets one: name more hosts");
   }
-  return Error{ErrorCode::kUsage,
-               fmt::format("--ranks {} but the hosts have {} places", sweep.ranks, places), 0,
-               "give fewer ranks, or more places in the host file", ""};
+  return usage_error(fmt::format("--ranks {} but the hosts have {} places", sweep.ranks, places),
+                     "give fewer ranks, or more places in the host file");
 }
 
 // Refuses an engine or algorithm that cannot do this before anything starts.
@@ -80,7 +78,7 @@ bool measures_again(const CollSweep& sweep, CollOutput output) {
 tl::expected<std::vector<PlanCell>, std::vector<Error>> coll_cells(
     const std::vector<ScenarioHost>& hosts, const CollSweep& sweep, const OptionSet& options,
     CollOutput output) {
-  if (sweep.ranks > places(hosts) && !may_oversubscribe(hosts)) {
+  if (sweep.ranks > places(hosts) && !all_local(hosts)) {
     return tl::unexpected(std::vector<Error>{too_many_ranks(sweep, places(hosts))});
   }
   if (const Status can = check_engine(sweep, options); !can) {

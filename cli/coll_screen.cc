@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "cli/interrupts.h"
+#include "cli/plain_caller.h"
 #include "core/stats/stats.h"
 #include "core/units.h"
 #include "reports/coll_table.h"

@@ -10,7 +10,6 @@
 #include "cli/coll_request.h"
 #include "cli/plain_caller.h"
 #include "core/record/record.h"
-#include "core/record/verified.h"
 #include "reports/export/nccl.h"
 
 namespace plumbline {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/number.h"
-#include "core/options/options.h"
+#include "core/text.h"
 #include "core/units.h"
 
 namespace plumbline {
@@ -66,10 +66,8 @@ std::vector<Value> choose(const std::string& text, std::span<const Row> table, V
     names.emplace_back(row.nccl_name);
   }
   if (chosen.empty()) {
-    const std::string near = nearest_name(text, names);
     reader.add(fmt::format("{} '{}' is unknown", letter, text),
-               near.empty() ? fmt::format("choose from {}", fmt::join(names, ", "))
-                            : "did you mean " + near + "?");
+               nearest_hint(text, names, fmt::format("choose from {}", fmt::join(names, ", "))));
   }
   return chosen;
 }
@@ -201,10 +199,8 @@ tl::expected<CollSweep, std::vector<Error>> parse_coll(const Args& args) {
   } else {
     std::vector<std::string> names;
     for (const OpRow& known : op_table()) names.emplace_back(known.name);
-    const std::string near = nearest_name(name, names);
     reader.add("unknown operation '" + name + "'",
-               near.empty() ? fmt::format("choose from {}", fmt::join(names, ", "))
-                            : "did you mean " + near + "?");
+               nearest_hint(name, names, fmt::format("choose from {}", fmt::join(names, ", "))));
   }
   read_steps(args, sweep, reader);
   reader.number("iters", "-n", 1, 1'000'000, sweep.count.iterations);

@@ -1,6 +1,5 @@
 #include "cli/commands.h"
 
-#include "cli/examples.h"
 #include "cli/submit_questions.h"
 
 namespace plumbline {

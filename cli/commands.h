@@ -1,6 +1,7 @@
 // The commands: one file each, one row of commands.cc.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "cli/args.h"
@@ -35,5 +36,20 @@ int run_rank(const Args& args, Context& context);
 int run_launch(const Args& args, Context& context);
 int run_guard(const Args& args, Context& context);
 int run_stop(const Args& args, Context& context);
+
+// Its column of examples. Empty for commands that nobody is shown.
+std::vector<ExampleRow> examples_of(const std::string& command);
+
+// `plumbline lab matrix`, apart from the other lab commands because it is long.
+int lab_matrix_command(const Args& args, Context& context);
+
+// RESULTS.md: written from the folder of bundles, or compared with it.
+int results_update(const Args& args, Context& context);
+int results_check(const Args& args, Context& context);
+
+// `plumbline results list|show|prune`: the runs of this user on this machine (history.h).
+int results_list(const Args& args, Context& context);
+int results_show(const Args& args, Context& context);
+int results_prune(const Args& args, Context& context);
 
 }  // namespace plumbline

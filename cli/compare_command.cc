@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "cli/commands.h"
-#include "cli/compare_rule.h"
-#include "reports/compare/compare_output.h"
+#include "cli/run_request.h"
+#include "reports/compare/compare.h"
 #include "runs/comparing.h"
 #include "runs/run_folder.h"
 
@@ -38,8 +38,8 @@ int run_compare(const Args& args, Context& context) {
   if (!rule) return usage_failure(context, rule.error());
   std::error_code code;
   if (fs::equivalent(sides->first, sides->second, code)) {
-    return usage_failure(context, Error{ErrorCode::kUsage, "both sides are " + sides->first, 0,
-                                        "compare takes two runs, the old one first", ""});
+    return usage_failure(context, usage_error("both sides are " + sides->first,
+                                              "compare takes two runs, the old one first"));
   }
   CompareCollector collector(*rule);
   std::vector<std::string> notes;

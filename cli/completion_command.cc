@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "cli/closed_sets.h"
-#include "cli/colour_flag.h"
 #include "cli/commands.h"
 #include "cli/named_inputs.h"
+#include "cli/terminal.h"
 #include "core/options/options.h"
 
 namespace plumbline {
@@ -219,9 +219,8 @@ int run_completion(const Args& args, Context& context) {
              list != std::end(kNameLists)) {
     for (const std::string& word : input_words(list->names)) *context.out << word << "\n";
   } else {
-    return usage_failure(context,
-                         Error{ErrorCode::kUsage, "no completion for shell '" + shell + "'", 0,
-                               "choose bash, zsh or fish", ""});
+    return usage_failure(context, usage_error("no completion for shell '" + shell + "'",
+                                              "choose bash, zsh or fish"));
   }
   return 0;
 }

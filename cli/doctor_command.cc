@@ -11,20 +11,18 @@
 
 #include "cli/bundle.h"
 #include "cli/commands.h"
-#include "cli/interrupts.h"
 #include "cli/options_source.h"
 #include "cli/peer.h"
 #include "cli/plain_caller.h"
-#include "cli/program_list.h"
+#include "cli/progress.h"
 #include "cli/scenario_source.h"
-#include "cli/status_line.h"
-#include "core/printable.h"
-#include "core/temporary_folder.h"
-#include "probes/port_list.h"
-#include "probes/sources/saved_evidence.h"
+#include "core/file.h"
+#include "core/text.h"
+#include "probes/ports.h"
+#include "probes/sources/collected.h"
 #include "reports/doctor.h"
 #include "runs/doctor_run.h"
-#include "runs/hosts/core_places.h"
+#include "runs/hosts/agent_set.h"
 #include "scenarios/host_files/host_file.h"
 
 namespace plumbline {
@@ -32,10 +30,6 @@ namespace {
 
 constexpr size_t kMostPorts = 512;
 constexpr int64_t kDeepIdleSeconds = 60, kMaxIdleSeconds = 3600;
-
-Error usage(std::string what, std::string hint) {
-  return Error{ErrorCode::kUsage, std::move(what), 0, std::move(hint), ""};
-}
 
 // All probes, and the scenario's commands where it has any.
 std::vector<ProbeCallSpec> all_calls(const Scenario& scenario, bool permitted) {
@@ -71,9 +65,8 @@ Expected<std::vector<ProbeCallSpec>> calls_of(const Args& args, const Scenario& 
     }
     std::vector<std::string> names;
     for (const ProbeRow& row : probe_table()) names.push_back(row.descriptor.name);
-    const std::string near = nearest_name(name, names);
-    return fail(usage("no probe '" + name + "'",
-                      near.empty() ? "see plumbline list probes" : "did you mean " + near + "?"));
+    return fail(usage_error("no probe '" + name + "'",
+                            nearest_hint(name, names, "see plumbline list probes")));
   }
   return calls;
 }
@@ -83,8 +76,8 @@ Status read_ports(const Args& args, DiagnoseRequest& request) {
     Expected<std::vector<int>> ports = parse_port_list(args.get("ports"));
     if (!ports) return fail(ports.error());
     if (ports->empty() || ports->size() > kMostPorts) {
-      return fail(usage("--ports '" + args.get("ports") + "' must name 1 to 512 ports",
-                        "give a range such as 29600-29603"));
+      return fail(usage_error("--ports '" + args.get("ports") + "' must name 1 to 512 ports",
+                              "give a range such as 29600-29603"));
     }
     request.ranks = static_cast<int>(ports->size());
     request.ports = std::move(*ports);
@@ -112,8 +105,8 @@ Status places_to_write(const Args& args) {
     std::error_code problem;
     std::filesystem::create_directories(folder, problem);
     if (problem || access(folder.c_str(), W_OK) != 0) {
-      return fail(usage("--traces " + folder + " is no folder that can be written to",
-                        problem ? problem.message() : "choose another"));
+      return fail(usage_error("--traces " + folder + " is no folder that can be written to",
+                              problem ? problem.message() : "choose another"));
     }
   }
   return {};
@@ -131,7 +124,7 @@ int print_result(const ProbeResult& result, const Args& args, Context& context) 
     file << evidence_text(result.evidence);
     if (!file.flush()) {
       return usage_failure(
-          context, usage("write " + args.get("save") + " failed", "choose a writable place"));
+          context, usage_error("write " + args.get("save") + " failed", "choose a writable place"));
     }
   }
   if (args.has("bundle")) {
@@ -154,22 +147,24 @@ Status one_subject(const Args& args) {
   const std::vector<std::string> files = args.all("file");
   for (const char* name : {"hosts", "from", "peer"}) {
     if (args.has(name) && args.get(name).empty()) {
-      return fail(usage(std::string("--") + name + " is empty", "an unset variable of the shell?"));
+      return fail(
+          usage_error(std::string("--") + name + " is empty", "an unset variable of the shell?"));
     }
   }
   if (args.has("from")) {
     for (const char* other : {"hosts", "peer"}) {
       if (args.has(other)) {
-        return fail(usage(std::string("--from and --") + other + " exclude each other",
-                          "--from looks at files alone, and asks no host"));
+        return fail(usage_error(std::string("--from and --") + other + " exclude each other",
+                                "--from looks at files alone, and asks no host"));
       }
     }
     return {};
   }
   const size_t subjects = files.size() + args.all("hosts").size() + (args.has("peer") ? 1 : 0);
   if (subjects <= 1) return {};
-  return fail(usage("doctor looks at one file, or --hosts FILE, or --peer ADDRESS, not at several",
-                    "files of collect.sh are given with --from"));
+  return fail(
+      usage_error("doctor looks at one file, or --hosts FILE, or --peer ADDRESS, not at several",
+                  "files of collect.sh are given with --from"));
 }
 
 // Files of collect.sh (one per host), or one file of saved evidence.

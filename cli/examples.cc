@@ -1,6 +1,6 @@
 // Three command lines for every command, shown before anything else of its --help and in
 // docs/reference.md: the plain use first.
-#include "cli/examples.h"
+#include "cli/commands.h"
 
 namespace plumbline {
 namespace {

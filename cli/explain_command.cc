@@ -5,7 +5,6 @@
 
 #include "cli/commands.h"
 #include "core/diagnosis/cause.h"
-#include "core/diagnosis/symptom.h"
 #include "core/json.h"
 #include "reports/text.h"
 
@@ -18,7 +17,7 @@ std::string probe_command(const std::vector<const SymptomRow*>& rows) {
   std::vector<std::string> probes;
   std::set<std::string> seen;
   for (const SymptomRow* row : rows) {
-    for (const char* probe : row->probes) {
+    for (const std::string& probe : row->probes) {
       if (seen.insert(probe).second) probes.emplace_back(probe);
     }
   }
@@ -42,11 +41,10 @@ void print_rows(const std::vector<const SymptomRow*>& rows, Context& context) {
   std::set<std::string> told;
   for (const SymptomRow* row : rows) {
     write(row->meaning, std::string(row->source) + ": ");
-    for (const char* id : row->causes) {
+    for (const std::string& id : row->causes) {
       if (!told.insert(id).second) continue;
       const CauseRow* cause = find_cause(id);
-      write(std::string(cause->meaning) + "; seen by: " + cause->seen_by,
-            "  " + std::string(id) + "  ");
+      write(std::string(cause->meaning) + "; seen by: " + cause->seen_by, "  " + id + "  ");
     }
   }
   *context.out << "\n" << next_step(rows) << "\n";

@@ -15,8 +15,8 @@
 #include "cli/hosts_show.h"
 #include "core/fd.h"
 #include "core/json.h"
-#include "core/options/options.h"
 #include "core/shell_words.h"
+#include "core/text.h"
 #include "reports/text.h"
 #include "scenarios/host_files/backends.h"
 
@@ -24,10 +24,6 @@ namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
-
-Error usage(std::string what, std::string hint) {
-  return Error{ErrorCode::kUsage, std::move(what), 0, std::move(hint), ""};
-}
 
 template <typename Rows>
 std::vector<std::string> names_in(const Rows& rows) {
@@ -38,10 +34,8 @@ std::vector<std::string> names_in(const Rows& rows) {
 
 Error unknown_word(const std::string& what, const std::string& word,
                    const std::vector<std::string>& names) {
-  const std::string near = nearest_name(word, names);
-  return usage(what + " '" + word + "'", near.empty()
-                                             ? fmt::format("one of: {}", fmt::join(names, ", "))
-                                             : "did you mean " + near + "?");
+  return usage_error(what + " '" + word + "'",
+                     nearest_hint(word, names, fmt::format("one of: {}", fmt::join(names, ", "))));
 }
 
 // ---- check ----
@@ -188,7 +182,7 @@ int run_hosts(const Args& args, Context& context) {
     return usage_failure(context, unknown_word("no action", action, actions));
   }
   if (const std::string mistake = flag_mistake(args, action); !mistake.empty()) {
-    return usage_failure(context, usage(mistake, "see plumbline hosts --help"));
+    return usage_failure(context, usage_error(mistake, "see plumbline hosts --help"));
   }
   const HostFileFormat* as = find_host_file_format(args.get("to"));
   if (args.has("to") && as == nullptr) {

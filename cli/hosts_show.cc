@@ -8,7 +8,7 @@
 
 #include "core/json.h"
 #include "reports/text.h"
-#include "scenarios/talk.h"
+#include "scenarios/placement.h"
 
 namespace plumbline {
 namespace {

@@ -9,11 +9,10 @@
 #include <random>
 
 #include "cli/commands.h"
-#include "cli/interrupts.h"
-#include "cli/lab_matrix.h"
-#include "core/input_file.h"
+#include "cli/plain_caller.h"
+#include "core/file.h"
 #include "core/json.h"
-#include "core/options/options.h"
+#include "core/text.h"
 #include "lab/fault.h"
 #include "lab/lab.h"
 
@@ -25,10 +24,6 @@ using Words = std::vector<std::string>;
 int interrupted_or(Context& context, const Error& error) {
   usage_failure(context, error);
   return error.code == ErrorCode::kInterrupted ? 130 : 1;
-}
-
-Error usage(std::string what, std::string hint) {
-  return Error{ErrorCode::kUsage, std::move(what), 0, std::move(hint), ""};
 }
 
 // --seed, or one from the system, which is printed so that it can be repeated.
@@ -53,8 +48,8 @@ std::string hosts_in_words(const Lab& lab) {
 
 int lab_up_command(const Args& args, const Words& words, Context& context) {
   if (words.size() != 1) {
-    return usage_failure(context, usage("lab up needs one topology file",
-                                        "plumbline lab up scenarios/labs/star4.json"));
+    return usage_failure(context, usage_error("lab up needs one topology file",
+                                              "plumbline lab up scenarios/labs/star4.json"));
   }
   const Expected<uint64_t> seed = seed_of(args);
   if (!seed) return usage_failure(context, seed.error());
@@ -114,23 +109,22 @@ int lab_list_command(const Args& args, Context& context) {
 int lab_exec_command(const Args& args, const Lab& lab, Words words, Context& context) {
   for (const std::string& name : args.names()) {
     if (name == "action" || name == "words" || name == "lab") continue;
-    return usage_failure(context,
-                         usage("lab exec takes no --" + name,
-                               "if it belongs to the command: plumbline lab exec HOST -- CMD"));
+    return usage_failure(
+        context, usage_error("lab exec takes no --" + name,
+                             "if it belongs to the command: plumbline lab exec HOST -- CMD"));
   }
   if (!words.empty() && words.size() > 1 && words[1] == "--") words.erase(words.begin() + 1);
   if (words.size() < 2) {
-    return usage_failure(context, usage("lab exec needs a host and a command",
-                                        "plumbline lab exec HOST -- ip address"));
+    return usage_failure(context, usage_error("lab exec needs a host and a command",
+                                              "plumbline lab exec HOST -- ip address"));
   }
   const LabHost* host = find_lab_host(lab, words[0]);
   if (host == nullptr) {
     Words names;
     for (const LabHost& other : lab.hosts) names.push_back(other.name);
-    const std::string near = nearest_name(words[0], names);
     return usage_failure(context,
-                         usage(fmt::format("lab '{}' has no host '{}'", lab.name, words[0]),
-                               near.empty() ? "plumbline lab list" : "did you mean " + near + "?"));
+                         usage_error(fmt::format("lab '{}' has no host '{}'", lab.name, words[0]),
+                                     nearest_hint(words[0], names, "plumbline lab list")));
   }
   Words argv = {"ip", "netns", "exec", host->netns};
   argv.insert(argv.end(), words.begin() + 1, words.end());
@@ -189,7 +183,8 @@ nlohmann::json injected_json(const Injected& injected, uint64_t seed) {
 
 int lab_inject_command(const Args& args, const Words& words, Lab& lab, Context& context) {
   if (words.size() != 1) {
-    return usage_failure(context, usage("lab inject needs one fault", "see plumbline lab faults"));
+    return usage_failure(context,
+                         usage_error("lab inject needs one fault", "see plumbline lab faults"));
   }
   const Expected<uint64_t> seed = seed_of(args);
   if (!seed) return usage_failure(context, seed.error());
@@ -218,7 +213,7 @@ int lab_inject_command(const Args& args, const Words& words, Lab& lab, Context& 
 }
 
 int lab_heal_command(const Words& words, Lab& lab, Context& context) {
-  if (words.size() > 1) return usage_failure(context, usage("lab heal takes one fault", ""));
+  if (words.size() > 1) return usage_failure(context, usage_error("lab heal takes one fault", ""));
   const Status healed = heal_fault(lab, words.empty() ? "" : words[0]);
   return healed ? 0 : usage_failure(context, healed.error());
 }
@@ -232,8 +227,8 @@ int lab_down_command(const Args& args, const Words& words, Context& context) {
     names = lab_names();
     if (names.size() != 1) {
       return usage_failure(
-          context, usage(names.empty() ? "no lab is up" : "several labs are up",
-                         names.empty() ? "" : "plumbline lab down NAME, or lab down --all"));
+          context, usage_error(names.empty() ? "no lab is up" : "several labs are up",
+                               names.empty() ? "" : "plumbline lab down NAME, or lab down --all"));
     }
   }
   int code = 0;
@@ -256,11 +251,12 @@ int run_lab(const Args& args, Context& context) {
   if (action == "matrix") return lab_matrix_command(args, context);
   const Words with_lab = {"exec", "inject", "heal"};
   if (std::count(with_lab.begin(), with_lab.end(), action) == 0) {
-    const std::string near = nearest_name(
-        action, Words{"up", "down", "list", "exec", "faults", "inject", "heal", "matrix"});
     return usage_failure(
-        context, usage("lab cannot '" + action + "'",
-                       near.empty() ? "see plumbline lab --help" : "did you mean " + near + "?"));
+        context, usage_error("lab cannot '" + action + "'",
+                             nearest_hint(action,
+                                          Words{"up", "down", "list", "exec", "faults", "inject",
+                                                "heal", "matrix"},
+                                          "see plumbline lab --help")));
   }
   Expected<Lab> lab = lab_open(args.get("lab"));
   if (!lab) return usage_failure(context, lab.error());

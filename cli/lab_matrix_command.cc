@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cli/interrupts.h"
-#include "cli/lab_matrix.h"
-#include "core/text_file.h"
+#include "cli/commands.h"
+#include "cli/plain_caller.h"
+#include "core/file.h"
 #include "lab/matrix.h"
 
 namespace plumbline {

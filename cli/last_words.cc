@@ -10,8 +10,6 @@
 #include <system_error>
 
 #include "core/error.h"
-#include "core/host/resource_hint.h"
-#include "core/json_trouble.h"
 
 namespace plumbline {
 

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 
-#include "cli/interrupts.h"
-#include "core/input_file.h"
-#include "core/printable.h"
-#include "core/sha256.h"
+#include "cli/plain_caller.h"
+#include "core/encode.h"
+#include "core/file.h"
+#include "core/text.h"
 
 namespace plumbline {
 namespace {

@@ -12,23 +12,19 @@
 #include <filesystem>
 
 #include "cli/commands.h"
-#include "cli/interrupts.h"
 #include "cli/launch_styles.h"
 #include "cli/options_source.h"
 #include "cli/plain_caller.h"
 #include "cli/safe_output.h"
 #include "cli/scenario_source.h"
+#include "core/encode.h"
 #include "core/number.h"
-#include "core/sha256.h"
-#include "launch/error_lines.h"
 #include "launch/guard.h"
-#include "launch/input_feed.h"
 #include "launch/launcher_env.h"
-#include "launch/lease.h"
 #include "launch/leftovers.h"
 #include "launch/line_io.h"
 #include "launch/process.h"
-#include "runs/hosts/core_places.h"
+#include "runs/hosts/agent_set.h"
 #include "runs/hosts/reach.h"
 #include "scenarios/host_files/backends.h"
 
@@ -40,25 +36,21 @@ constexpr int64_t kGraceMs = 2500;           // from the end of their input to S
 constexpr int64_t kOrderMs = 8000;           // a slow login
 constexpr int kSshFailed = 255;
 
-Error launch_usage(std::string what, std::string hint) {
-  return Error{ErrorCode::kUsage, std::move(what), 0, std::move(hint), ""};
-}
-
 Expected<EnvironmentList> given_variables(const Args& args) {
   EnvironmentList out;
   for (const std::string& text : args.all("env")) {
     const size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
     if (name.empty() || name.find_first_of(" \t\n") != std::string::npos) {
-      return fail(launch_usage("--env " + text + " names no variable", "write --env NAME=VALUE"));
+      return fail(usage_error("--env " + text + " names no variable", "write --env NAME=VALUE"));
     }
     if (equals != std::string::npos) {
       out.emplace_back(name, text.substr(equals + 1));
     } else if (const char* own = std::getenv(name.c_str()); own != nullptr) {
       out.emplace_back(name, own);  // as it is here
     } else {
-      return fail(launch_usage("--env " + name + ": this variable is not set here",
-                               "write --env " + name + "=VALUE"));
+      return fail(usage_error("--env " + name + ": this variable is not set here",
+                              "write --env " + name + "=VALUE"));
     }
   }
   return out;
@@ -80,13 +72,13 @@ Expected<LaunchFiles> mlx_files(const Args& args, const HostFile& file, const st
     std::string names;
     for (const BackendRow& row : backend_table())
       names += (names.empty() ? "" : ", ") + std::string(row.name);
-    return fail(launch_usage("no backend '" + name + "'", "one of: " + names));
+    return fail(usage_error("no backend '" + name + "'", "one of: " + names));
   }
   const std::vector<ScenarioProblem> problems = check_host_file(file, backend);
   if (!problems.empty()) {
     return fail(
-        launch_usage(file.file + " does not fit backend " + name + ": " + to_line(problems[0]),
-                     "plumbline hosts check " + file.file + " --backend " + name));
+        usage_error(file.file + " does not fit backend " + name + ": " + to_line(problems[0]),
+                    "plumbline hosts check " + file.file + " --backend " + name));
   }
   LaunchRequest request;
   request.folder = folder;
@@ -100,8 +92,8 @@ Expected<std::vector<char>> input_takers(const Args& args, size_t ranks) {
   if (text == "all" || text == "none") return takers;
   const auto rank = parse_whole<size_t>(text, 0, ranks - 1);
   if (!rank) {
-    return fail(launch_usage("--stdin " + text + ": no such rank",
-                             fmt::format("a rank from 0 to {}, all or none", ranks - 1)));
+    return fail(usage_error("--stdin " + text + ": no such rank",
+                            fmt::format("a rank from 0 to {}, all or none", ranks - 1)));
   }
   takers[*rank] = 1;
   return takers;
@@ -111,14 +103,13 @@ Expected<Launch> prepare(const Args& args, const OptionSet& options, HostFile fi
                          Context& context) {
   Launch launch;
   if (args.all("words").empty()) {
-    return fail(
-        launch_usage("launch needs a program", "plumbline launch --hosts FILE -- hostname"));
+    return fail(usage_error("launch needs a program", "plumbline launch --hosts FILE -- hostname"));
   }
   launch.run_id = to_hex(random_token()).substr(0, 16);
   launch.file = std::move(file);
   if (const std::string why = why_not_runnable(launch.file); !why.empty()) {
     return fail(
-        launch_usage(launch.file.file + ": " + why, "plumbline hosts convert FILE --to ours"));
+        usage_error(launch.file.file + ": " + why, "plumbline hosts convert FILE --to ours"));
   }
   PlainCaller caller(*context.err);
   if (const Status counted = count_core_places(launch.file.hosts, options, caller); !counted) {
@@ -130,7 +121,7 @@ Expected<Launch> prepare(const Args& args, const OptionSet& options, HostFile fi
   const std::string style_name = args.get("as", "plumbline");
   const StyleRow* style = find_launch_style(style_name);
   if (style == nullptr) {
-    return fail(launch_usage("no style '" + style_name + "'", "--as plumbline, torchrun or mlx"));
+    return fail(usage_error("no style '" + style_name + "'", "--as plumbline, torchrun or mlx"));
   }
   const bool mlx = style_name == "mlx";
   LaunchFiles files;  // of one rank
@@ -330,8 +321,8 @@ int run_launch(const Args& args, Context& context) {
   const auto options = resolve_options(args);
   if (!options) return usage_failure(context, options.error());
   if (!args.has("hosts")) {
-    return usage_failure(context, launch_usage("launch needs --hosts FILE",
-                                               "plumbline launch --hosts hosts.json -- hostname"));
+    return usage_failure(context, usage_error("launch needs --hosts FILE",
+                                              "plumbline launch --hosts hosts.json -- hostname"));
   }
   auto file = read_host_file(args.get("hosts"), context);
   if (!file) return 1;

@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/vocabulary.h"
 #include "core/json.h"
-#include "core/options/options.h"
+#include "core/text.h"
 
 namespace plumbline {
 namespace {
@@ -64,12 +64,10 @@ int run_list(const Args& args, Context& context) {
     for (const NamedTable& table : tables) names.push_back(table.name);
     std::erase_if(tables, [&](const NamedTable& table) { return table.name != wanted; });
     if (tables.empty()) {
-      const std::string near = nearest_name(wanted, names);
-      return usage_failure(context,
-                           Error{ErrorCode::kUsage, "no table '" + wanted + "'", 0,
-                                 near.empty() ? fmt::format("tables: {}", fmt::join(names, ", "))
-                                              : "did you mean " + near + "?",
-                                 ""});
+      return usage_failure(
+          context, usage_error("no table '" + wanted + "'",
+                               nearest_hint(wanted, names,
+                                            fmt::format("tables: {}", fmt::join(names, ", ")))));
     }
   }
   if (args.has("json")) {

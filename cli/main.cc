@@ -8,11 +8,9 @@
 #include <exception>
 #include <iostream>
 
-#include "cli/colour_flag.h"
 #include "cli/commands.h"
 #include "cli/last_words.h"
 #include "cli/safe_output.h"
-#include "cli/standard_streams.h"
 #include "cli/terminal.h"
 #include "runs/exit_code.h"
 

@@ -165,4 +165,10 @@ std::string manual_page() {
   return out + manual_commands() + manual_options() + exit_codes() + kFiles;
 }
 
+// The hidden command `man`: prints the page, for the installation.
+int run_man(const Args&, Context& context) {
+  *context.out << manual_page();
+  return 0;
+}
+
 }  // namespace plumbline

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "core/json.h"
-#include "core/options/options.h"
+#include "core/text.h"
 #include "launch/process.h"
 #include "reports/text.h"
 #include "scenarios/json_text.h"

@@ -4,15 +4,14 @@
 #include "cli/options_source.h"
 #include "cli/plain_caller.h"
 #include "cli/plan_text.h"
-#include "cli/program_list.h"
 #include "cli/run_request.h"
 #include "cli/scenario_source.h"
 #include "cli/vocabulary.h"
 #include "core/json.h"
-#include "runs/hosts/core_places.h"
+#include "runs/hosts/agent_set.h"
 #include "runs/hosts/memory_check.h"
 #include "runs/plan_of.h"
-#include "runs/ranks/ranks_in_process.h"
+#include "runs/ranks/rank_places.h"
 #include "runs/rule_source.h"
 
 namespace plumbline {

@@ -11,7 +11,6 @@
 
 #include "core/op.h"
 #include "core/units.h"
-#include "reports/cell_words.h"
 #include "reports/document.h"
 #include "reports/text.h"
 

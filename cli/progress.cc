@@ -1,13 +1,16 @@
 #include "cli/progress.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "cli/live_table.h"
+#include "cli/terminal.h"
 #include "core/units.h"
+#include "reports/tables.h"
 #include "reports/text.h"
+#include "reports/view.h"
 
 namespace plumbline {
 namespace {
@@ -66,6 +69,70 @@ std::string bar_line(const RunProgress& progress, const std::string& counts, int
   return width > 0 && display_width(line) > room ? fit(line, room, true) : line;
 }
 
+std::string time_text(const Record& record) {
+  return record.time_ns.p50 ? format_duration(*record.time_ns.p50) : "-";
+}
+
+std::string rate_text(const Record& record) {
+  if (record.busbw_Bps) return format_rate(*record.busbw_Bps);
+  std::optional<double> slowest;
+  for (const LinkResult& link : record.measurement.links) {
+    if (link.rate_Bps) slowest = std::min(slowest.value_or(*link.rate_Bps), *link.rate_Bps);
+  }
+  return slowest ? format_rate(*slowest) : "-";
+}
+
+std::string how_text(const Record& record) {
+  const Cell& cell = record.cell;
+  if (!cell.measure.empty()) return cell.measure;
+  const std::string& chosen = record.measurement.resolved.algorithm;
+  return chosen.empty() || chosen == cell.algorithm ? cell.algorithm
+                                                    : cell.algorithm + ":" + chosen;
+}
+
+std::string type_text(const Record& record) {
+  const Cell& cell = record.cell;
+  return cell.redop == "none" || cell.redop.empty() ? cell.dtype : cell.dtype + " " + cell.redop;
+}
+
+struct ColumnRow {
+  const char* name;
+  int width, least;  // as columns_for() wants them
+  bool left;
+  int priority;
+  std::string (*text)(const Record& record);
+};
+const ColumnRow kLiveColumns[] = {
+    {"kind", 10, 10, true, 4, [](const Record& r) { return std::string(to_string(r.cell.kind)); }},
+    {"op", 14, 14, true, 0, [](const Record& r) { return r.cell.op; }},
+    {"algorithm", 23, 12, true, 3, how_text},
+    {"ranks", 5, 5, false, 2, [](const Record& r) { return std::to_string(r.cell.ranks); }},
+    {"size", 8, 8, false, 0, [](const Record& r) { return format_bytes(r.cell.bytes); }},
+    {"type", 9, 9, true, 6, type_text},
+    {"place", 5, 5, true, 7, [](const Record& r) { return r.cell.placement; }},
+    {"time", 8, 8, false, 0, time_text},
+    {"busbw", 10, 10, false, 1, rate_text},
+    {"verdict", 7, 7, true, 0,
+     [](const Record& r) { return std::string(to_string(verdict_of(r))); }},
+    {"noise", 30, 8, true, 5, [](const Record& r) { return join(r.noise.causes, ", "); }},
+};
+template <typename Text>
+std::string line_of(int width, Text text) {
+  return column_line(std::span<const ColumnRow>(kLiveColumns), width, text);
+}
+
+Tone tone_of_verdict(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kClean:
+    case Verdict::kSkipped:
+      return Tone::kPlain;
+    case Verdict::kNoisy:
+      return Tone::kWarn;
+    default:
+      return Tone::kBad;
+  }
+}
+
 }  // namespace
 
 void Progress::show_plain(const RunProgress& progress, const std::string& counts) {
@@ -117,6 +184,39 @@ void Progress::finish() {
   const std::scoped_lock lock(mutex_);
   if (!bar_.empty()) err_ << std::string("\r") + kClearRest << std::flush;
   bar_.clear();
+}
+
+std::string live_header(int width) {
+  return line_of(width, [](const ColumnRow& row) { return std::string(row.name); });
+}
+
+std::string live_row(const Record& record, int width, bool colour) {
+  const std::string line =
+      line_of(width, [&record](const ColumnRow& row) { return row.text(record); });
+  return toned(line, tone_of_verdict(verdict_of(record)), colour);
+}
+
+RunScreen::RunScreen(Context& context, bool quiet)
+    : quiet_(quiet),
+      probing_(*context.err, context.err_is_terminal && !quiet, context.width),
+      cells_(
+          *context.err, context.err_is_terminal, [] { return terminal_width(STDERR_FILENO); },
+          context.colour) {}
+
+void RunScreen::say(const std::string& line) {
+  probing_.clear();
+  cells_.line(line);
+}
+
+void RunScreen::progress(const RunProgress& state) {
+  if (!state.probing.empty()) return probing_.show(state.probing);
+  if (state.ranks != nullptr) return;
+  probing_.clear();
+  if (state.over) {
+    cells_.finish();
+  } else if (!quiet_) {
+    cells_.show(state);
+  }
 }
 
 }  // namespace plumbline

@@ -10,11 +10,9 @@
 #include "cli/plain_caller.h"
 #include "cli/run_request.h"
 #include "cli/vocabulary.h"
-#include "core/options/options.h"
-#include "core/printable.h"
+#include "core/text.h"
 #include "reports/read_input.h"
 #include "reports/report.h"
-#include "reports/run_folder.h"
 #include "runs/report_output.h"
 #include "runs/run_folder.h"
 
@@ -83,11 +81,9 @@ int run_report(const Args& args, Context& context) {
   if (row == nullptr) {
     std::vector<std::string> names;
     for (const ReportRow& known : report_table()) names.push_back(known.descriptor.name);
-    const std::string near = nearest_name(name, names);
-    return usage_failure(
-        context,
-        Error{ErrorCode::kUsage, "no report '" + name + "'", 0,
-              near.empty() ? "see plumbline list reports" : "did you mean " + near + "?", ""});
+    return usage_failure(context,
+                         usage_error("no report '" + name + "'",
+                                     nearest_hint(name, names, "see plumbline list reports")));
   }
   const Expected<Assumptions> assume = parse_assumptions(args.all("assume"));
   if (!assume) return usage_failure(context, assume.error());

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "cli/results_community.h"
-#include "cli/results_history.h"
 #include "core/options/options.h"
+#include "core/text.h"
 
 namespace plumbline {
 namespace {
@@ -25,22 +24,19 @@ constexpr VerbRow kVerbs[] = {
 int run_results(const Args& args, Context& context) {
   const std::string verb = args.get("verb", kVerbs[0].name);
   if (args.has("id") && verb != "show") {
-    return usage_failure(
-        context, Error{ErrorCode::kUsage,
-                       fmt::format("results {}: unexpected argument '{}'", verb, args.get("id")), 0,
-                       "only show takes a run's id", ""});
+    return usage_failure(context, usage_error(fmt::format("results {}: unexpected argument '{}'",
+                                                          verb, args.get("id")),
+                                              "only show takes a run's id"));
   }
   std::vector<std::string> names;
   for (const VerbRow& row : kVerbs) {
     if (verb == row.name) return row.run(args, context);
     names.emplace_back(row.name);
   }
-  const std::string near = nearest_name(verb, names);
-  return usage_failure(context,
-                       Error{ErrorCode::kUsage, fmt::format("results: no verb '{}'", verb), 0,
-                             near.empty() ? fmt::format("one of: {}", fmt::join(names, ", "))
-                                          : fmt::format("did you mean {}?", near),
-                             ""});
+  return usage_failure(
+      context,
+      usage_error(fmt::format("results: no verb '{}'", verb),
+                  nearest_hint(verb, names, fmt::format("one of: {}", fmt::join(names, ", ")))));
 }
 
 }  // namespace plumbline

@@ -1,14 +1,12 @@
-#include "cli/results_community.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <set>
 
+#include "cli/commands.h"
 #include "cli/community.h"
-#include "core/input_file.h"
-#include "core/text_file.h"
+#include "core/file.h"
 #include "reports/publish/results_page.h"
 #include "reports/text.h"
 

@@ -1,5 +1,3 @@
-#include "cli/results_history.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <filesystem>
 #include <set>
 
+#include "cli/commands.h"
 #include "cli/named_inputs.h"
 #include "core/json.h"
 #include "core/number.h"
@@ -18,7 +17,6 @@
 #include "core/units.h"
 #include "reports/document.h"
 #include "reports/text.h"
-#include "reports/utc.h"
 #include "runs/history.h"
 #include "runs/run_folder.h"
 

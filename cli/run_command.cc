@@ -6,20 +6,19 @@
 #include <filesystem>
 
 #include "cli/commands.h"
-#include "cli/interrupts.h"
+#include "cli/json_output.h"
 #include "cli/launch_call.h"
 #include "cli/named_inputs.h"
 #include "cli/options_source.h"
+#include "cli/plain_caller.h"
 #include "cli/plan_text.h"
-#include "cli/program_list.h"
-#include "cli/run_json.h"
+#include "cli/progress.h"
 #include "cli/run_request.h"
-#include "cli/run_screen.h"
 #include "cli/scenario_source.h"
 #include "cli/vocabulary.h"
-#include "reports/compare/compare_output.h"
+#include "reports/compare/compare.h"
 #include "runs/conduct.h"
-#include "runs/ranks/ranks_in_process.h"
+#include "runs/ranks/rank_places.h"
 #include "runs/soak_run.h"
 
 namespace plumbline {

@@ -1,19 +1,25 @@
 #include "cli/run_request.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
 #include "cli/launch_call.h"
 #include "cli/options_source.h"
-#include "cli/program_list.h"
-#include "cli/run_flags.h"
 #include "cli/scenario_source.h"
 #include "cli/vocabulary.h"
+#include "core/json.h"
+#include "core/options/options.h"
+#include "core/units.h"
 #include "launch/process.h"
 #include "runs/plan_of.h"
 #include "runs/prepared_run.h"
-#include "runs/ranks/ranks_in_process.h"
+#include "runs/ranks/rank_places.h"
 #include "runs/run_folder.h"
+#include "scenarios/runner.h"
 
 namespace plumbline {
 namespace {
@@ -71,6 +77,18 @@ uint64_t seed_of_sides(const std::string& folder) {
   return earlier && !earlier->empty() ? earlier->front().seed : fresh_seed();
 }
 
+constexpr int kDefaultLaunches = 12;  // of --interleave: enough for a hundred cells
+
+Expected<double> share_flag(const Args& args, const char* name, double otherwise, double least,
+                            double most) {
+  if (!args.has(name)) return otherwise;
+  const Expected<double> value = parse_share(args.get(name));
+  if (value && *value >= least && *value <= most) return *value;
+  return fail(
+      ErrorCode::kUsage, fmt::format("--{} '{}'", name, args.get(name)),
+      fmt::format("takes a share from {:g}% to {:g}%, as 2% or 0.02", 100 * least, 100 * most));
+}
+
 }  // namespace
 
 Expected<RunFlags> run_flags(const Args& args) {
@@ -112,6 +130,93 @@ std::optional<std::vector<RunRequest>> run_requests(const Args& args, const RunF
     if (i > 0) requests[i].keep_history = false;  // one entry for both
   }
   return requests;
+}
+
+Expected<std::optional<SoakPlan>> soak_flags(const Args& args) {
+  if (!args.has("for")) {
+    for (const char* name : {"every", "idle"}) {
+      if (args.has(name)) {
+        return fail(usage_error(fmt::format("--{} goes with --for only", name),
+                                "say how long to go on: --for 8h"));
+      }
+    }
+    return std::optional<SoakPlan>();
+  }
+  if (args.has("resume")) {
+    return fail(usage_error(
+        "--resume: a soak cannot be resumed: between its parts nobody looked at the hosts, and a "
+        "change there would look like a drift",
+        "start another one with its own --out; plumbline report soak DIR1 DIR2 shows both"));
+  }
+  const Expected<SoakPlan> plan = parse_soak(args.get("for"), args.get("every"), args.get("idle"));
+  if (!plan) return fail(plan.error());
+  return std::optional<SoakPlan>(*plan);
+}
+
+Expected<std::optional<Repeats>> repeat_flags(const Args& args) {
+  const size_t scenarios = args.all("scenario").size();
+  const bool two = args.has("interleave");
+  if (scenarios > 2 || (scenarios == 2) != two) {
+    return fail(
+        usage_error(two ? "--interleave takes two scenarios" : "run takes one scenario",
+                    "plumbline run --repeat 10 --interleave A.json B.json measures two in turns"));
+  }
+  if (!two && !args.has("repeat")) {
+    if (!args.has("recheck")) return std::optional<Repeats>();
+    return fail(
+        usage_error("--recheck goes with --interleave only", "add --interleave A.json B.json"));
+  }
+  if (args.has("for")) {
+    return fail(usage_error("--repeat and --interleave cannot be part of a soak (--for)",
+                            "leave one of them out"));
+  }
+  Repeats flags;
+  flags.two_sides = two;
+  flags.strict = args.has("strict");
+  const auto launches = flag_number(args, "repeat", two ? kDefaultLaunches : 1, 1, kMostLaunches);
+  if (!launches) return fail(launches.error());
+  const auto again = flag_number(args, "recheck", 0, 0, kMostLaunches);
+  if (!again) return fail(again.error());
+  const auto rule = compare_rule(args);
+  if (!rule) return fail(rule.error());
+  flags.launches = static_cast<int>(*launches);
+  flags.again = static_cast<int>(*again);
+  flags.rule = *rule;
+  return std::optional<Repeats>(std::move(flags));
+}
+
+Error no_repeat_under_launcher() {
+  return usage_error(
+      "--repeat and --interleave need ranks that plumbline starts itself",
+      "under mpirun, srun or torchrun start the whole program again for each launch, each "
+      "with its own --out, and compare the folders");
+}
+
+std::vector<std::string> cell_fields() {
+  const nlohmann::json cell = Cell{};
+  std::vector<std::string> names;
+  for (const auto& [name, value] : cell.items()) names.push_back(name);
+  names.insert(names.end(), {"measure", "rate_bps", "hosts", "distribution"});
+  return names;
+}
+
+Expected<CompareRule> compare_rule(const Args& args) {
+  CompareRule rule;
+  const auto effect = share_flag(args, "min-effect", rule.least_effect, 0, 10);
+  if (!effect) return fail(effect.error());
+  const auto alpha = share_flag(args, "alpha", rule.alpha, 0.0001, 0.5);
+  if (!alpha) return fail(alpha.error());
+  rule.least_effect = *effect;
+  rule.alpha = *alpha;
+  const std::vector<std::string> fields = cell_fields();
+  for (const std::string& field : args.all("ignore")) {
+    if (std::find(fields.begin(), fields.end(), field) == fields.end()) {
+      return fail(ErrorCode::kUsage, "--ignore '" + field + "': a cell has no such field",
+                  nearest_hint(field, fields, fmt::format("one of {}", fmt::join(fields, ", "))));
+    }
+    rule.ignore.insert(field);
+  }
+  return rule;
 }
 
 }  // namespace plumbline

@@ -1,10 +1,14 @@
 #include "cli/safe_output.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <utility>
 
-#include "core/printable.h"
+#include "core/text.h"
 
 namespace plumbline {
 namespace {
@@ -30,6 +34,18 @@ size_t own_sequence(std::string_view text) {
 // Bytes that the character at the begin of `text` will have, by its first byte.
 size_t announced(unsigned char first) {
   return first < 0xC2 || first > 0xF4 ? 1 : first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+}
+
+// How each of 0, 1 and 2 is opened where it is closed.
+constexpr std::array kModes = {O_RDONLY, O_RDONLY, O_WRONLY};
+
+bool is_closed(int fd) { return fcntl(fd, F_GETFD) < 0 && errno == EBADF; }
+
+// Without a /dev, as in some containers, a folder will do: it neither gives nor takes a byte.
+bool open_as(int fd, int mode) {
+  int opened = ::open("/dev/null", mode);
+  if (opened < 0) opened = ::open("/", O_RDONLY);
+  return opened == fd;  // the lowest free number
 }
 
 }  // namespace
@@ -119,6 +135,19 @@ RawOutput::RawOutput(std::ostream& stream) : output_(dynamic_cast<SafeOutput*>(s
 
 RawOutput::~RawOutput() {
   if (output_ != nullptr) output_->raw_ = false;
+}
+
+bool open_standard_streams() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (is_closed(fd) && !open_as(fd, kModes[static_cast<size_t>(fd)])) return false;
+  }
+  return true;
+}
+
+std::string output_trouble() {
+  const int flags = fcntl(STDOUT_FILENO, F_GETFL);
+  const bool refuses = flags < 0 || (flags & O_ACCMODE) == O_RDONLY;
+  return refuses ? "standard output is closed" : "is the disk full?";
 }
 
 }  // namespace plumbline

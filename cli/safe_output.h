@@ -1,7 +1,10 @@
 // What this program prints, with nothing in it that could steer the terminal of whoever reads it:
 // the last line of defence behind the reports, which clean what they are given. Text of UTF-8
-// passes with its newlines and tabs. Other control characters (core/printable.h) come out as
-// \u001b, which in JSON is the same character. Not thread-safe, as std::ostream is not.
+// passes with its newlines and tabs. Other control characters (core/text.h) come out as
+// \u001b, which in JSON is the same character. Not thread-safe, as std::ostream is not. And the
+// streams that it goes to, as a program may expect them: open. Whoever starts us may have closed
+// them (a daemon, `>&-`); the next file or socket would then be number 1, and a report would be
+// written into it.
 #pragma once
 
 #include <ostream>
@@ -49,5 +52,13 @@ class RawOutput {
  private:
   SafeOutput* output_;
 };
+
+// Called before anything else is opened. A closed standard input becomes an empty one, a closed
+// standard error takes everything and keeps nothing, and a closed standard output refuses what is
+// written to it (EBADF), so that it is not taken for done. False when even that is not possible.
+bool open_standard_streams();
+
+// Why nothing can be written to standard output, for an error; empty when it takes it.
+std::string output_trouble();
 
 }  // namespace plumbline

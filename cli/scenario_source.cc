@@ -1,14 +1,16 @@
 #include "cli/scenario_source.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "cli/named_inputs.h"
-#include "cli/program_list.h"
 #include "cli/vocabulary.h"
+#include "core/json.h"
 #include "core/number.h"
-#include "runs/ranks/ranks_in_process.h"
+#include "reports/text.h"
+#include "runs/ranks/rank_places.h"
 
 namespace plumbline {
 namespace {
@@ -32,6 +34,14 @@ void limit_rounds(uint64_t most, Scenario& scenario) {
     block.stop.min_n = std::min(block.stop.min_n, most);
   }
 }
+
+std::vector<std::string> their_names(const std::vector<ScenarioHost>& hosts) {
+  std::vector<std::string> names;
+  for (const ScenarioHost& host : hosts) names.push_back(host.name);
+  return names;
+}
+
+constexpr const char* kOnlyWithFlag = " (only with --allow-commands)";
 
 }  // namespace
 
@@ -104,6 +114,41 @@ Expected<std::optional<uint64_t>> seed_flag(const Args& args) {
   if (seed) return seed;
   return fail(ErrorCode::kUsage, fmt::format("--seed '{}' is not a whole number from 0 to {}",
                                              args.get("seed"), UINT64_MAX));
+}
+
+Permitted permitted_by(const Args& args) {
+  const bool all = args.has(kAllowCommands);
+  return {all, all || args.has("hosts")};
+}
+
+void print_programs(const Scenario& scenario, const Permitted& permitted, std::ostream& out) {
+  for (const ProbeCall& call : scenario.probes) {
+    if (call.command.empty()) continue;
+    out << fmt::format("command on {}: {}{}\n",
+                       clean(fmt::format("{}", fmt::join(their_names(scenario.hosts), ", "))),
+                       clean(call.params.at("run")), permitted.commands ? "" : kOnlyWithFlag);
+  }
+  for (const ScenarioHost& host : scenario.hosts) {
+    if (host.binary.empty()) continue;
+    out << fmt::format("plumbline on {}: {}{}\n", clean(host.name), clean(host.binary),
+                       permitted.binaries ? "" : kOnlyWithFlag);
+  }
+}
+
+nlohmann::json programs_json(const Scenario& scenario, const Permitted& permitted) {
+  nlohmann::json commands = nlohmann::json::array(), binaries = nlohmann::json::array();
+  for (const ProbeCall& call : scenario.probes) {
+    if (call.command.empty()) continue;
+    commands.push_back({{"argv", call.command},
+                        {"hosts", their_names(scenario.hosts)},
+                        {"permitted", permitted.commands}});
+  }
+  for (const ScenarioHost& host : scenario.hosts) {
+    if (host.binary.empty()) continue;
+    binaries.push_back(
+        {{"host", host.name}, {"binary", host.binary}, {"permitted", permitted.binaries}});
+  }
+  return {{"commands", std::move(commands)}, {"binaries", std::move(binaries)}};
 }
 
 }  // namespace plumbline

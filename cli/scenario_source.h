@@ -1,13 +1,17 @@
 // Scenario files as commands get them: read, checked against the program's tables, problems printed
-// one per line.
+// one per line; and what a scenario and its host file have started on hosts, shown: whoever is
+// about to run one that somebody else wrote sees it here first.
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
 #include "cli/args.h"
+#include "runs/plan_of.h"
 #include "scenarios/host_files/host_file.h"
 #include "scenarios/scenario.h"
 
@@ -26,5 +30,16 @@ std::optional<Scenario> read_scenario_or_hosts(const Args& args, int local, Cont
 std::optional<HostFile> read_host_file(const std::string& path, Context& context);
 // The hosts of a scenario or host file; nullopt after printing what is wrong.
 std::optional<std::vector<ScenarioHost>> read_hosts(const std::string& path, Context& context);
+
+// The flag without which no command of a scenario is run, as its key in Args.
+inline constexpr const char* kAllowCommands = "allow-commands";
+
+// All of it with the flag. Hosts that --hosts brings are the user's own, and so are their programs.
+Permitted permitted_by(const Args& args);
+
+// Lines such as "command on mini1, mini2: uname -r (only with --allow-commands)".
+void print_programs(const Scenario& scenario, const Permitted& permitted, std::ostream& out);
+// {"commands": [{"argv", "hosts", "permitted"}], "binaries": [{"host", "binary", "permitted"}]}
+nlohmann::json programs_json(const Scenario& scenario, const Permitted& permitted);
 
 }  // namespace plumbline

@@ -9,12 +9,11 @@
 #include <random>
 
 #include "cli/commands.h"
-#include "collectives/operand.h"
+#include "collectives/engine.h"
 #include "collectives/schedule.h"
-#include "core/diagnosis/health.h"
+#include "core/diagnosis/finding.h"
 #include "core/record/tally.h"
 #include "core/stats/stats.h"
-#include "kernels/check.h"
 #include "kernels/kernels.h"
 
 namespace plumbline {

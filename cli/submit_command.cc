@@ -11,8 +11,8 @@
 #include "cli/commands.h"
 #include "cli/community.h"
 #include "cli/submit_questions.h"
+#include "core/file.h"
 #include "core/json.h"
-#include "core/text_file.h"
 #include "reports/publish/bundle_build.h"
 #include "reports/read_input.h"
 #include "reports/text.h"
@@ -99,9 +99,8 @@ struct Asker {
 int agreed(const Args& args, const Asker& asker, const std::string& path, Context& context) {
   if (args.has("yes")) return 0;
   if (asker.in == nullptr) {
-    return usage_failure(
-        context, Error{ErrorCode::kUsage, "nothing is written: there is no terminal to ask on", 0,
-                       "look at the above, then add --yes", ""});
+    return usage_failure(context, usage_error("nothing is written: there is no terminal to ask on",
+                                              "look at the above, then add --yes"));
   }
   if (confirm(*asker.in, asker.out, "Write this to " + path + "?")) return 0;
   *context.err << "plumbline: nothing is written\n";

@@ -4,9 +4,10 @@
 
 #include "core/number.h"
 #include "core/options/options.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "reports/links/link_kinds.h"
-#include "reports/publish/plain_text.h"
+#include "reports/publish/bundle_words.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -14,10 +15,6 @@ namespace {
 
 constexpr int kTries = 3;
 constexpr size_t kMaxLine = 160, kMaxNotes = 400;  // as in the table of bundle fields
-
-Error wrong(std::string what, std::string hint) {
-  return Error{ErrorCode::kUsage, std::move(what), 0, std::move(hint), ""};
-}
 
 std::string trimmed(const std::string& text) {
   const size_t from = text.find_first_not_of(" \t\r");
@@ -30,14 +27,15 @@ Expected<std::string> plain(const std::string& text, size_t most) {
   constexpr const char* kForbidden = "<>[]|\\`{}@$^";
   const size_t at = text.find_first_of(kForbidden);
   if (at != std::string::npos) {
-    return fail(wrong(fmt::format("'{}' holds '{}'", clean(text), text[at]),
-                      fmt::format("leave out {}", kForbidden)));
+    return fail(usage_error(fmt::format("'{}' holds '{}'", clean(text), text[at]),
+                            fmt::format("leave out {}", kForbidden)));
   }
   const std::string hidden = clean(text) != text ? "holds a control character" : hidden_in(text);
-  if (!hidden.empty()) return fail(wrong("'" + clean(text) + "' " + hidden, "plain words only"));
+  if (!hidden.empty())
+    return fail(usage_error("'" + clean(text) + "' " + hidden, "plain words only"));
   if (characters(text) > most) {
-    return fail(
-        wrong(fmt::format("{} characters", characters(text)), fmt::format("at most {}", most)));
+    return fail(usage_error(fmt::format("{} characters", characters(text)),
+                            fmt::format("at most {}", most)));
   }
   return text;
 }
@@ -46,10 +44,8 @@ Status take_link_kind(const std::string& text, BundleStatement& out) {
   std::vector<std::string> names;
   for (const LinkKindRow& row : link_kind_table()) names.emplace_back(row.name);
   if (find_link_kind(text) == nullptr) {
-    const std::string near = nearest_name(text, names);
-    return fail(wrong("no link kind '" + clean(text) + "'", near.empty()
-                                                                ? "one of: " + join(names, ", ")
-                                                                : "did you mean " + near + "?"));
+    return fail(usage_error("no link kind '" + clean(text) + "'",
+                            nearest_hint(text, names, "one of: " + join(names, ", "))));
   }
   out.link_kind = text;
   return {};
@@ -60,7 +56,7 @@ Status take_link_speed(const std::string& text, BundleStatement& out) {
   const Expected<double> speed = parse_bit_rate(text);
   if (!speed) return fail(speed.error());
   if (*speed < 1 || *speed > 1e15)
-    return fail(wrong(text + " is no link's speed", "such as 40Gbit"));
+    return fail(usage_error(text + " is no link's speed", "such as 40Gbit"));
   out.link_speed_bps = static_cast<uint64_t>(*speed);
   return {};
 }
@@ -68,7 +64,7 @@ Status take_link_speed(const std::string& text, BundleStatement& out) {
 Status take_links(const std::string& text, BundleStatement& out) {
   if (text.empty()) return {};
   const std::optional<int> links = parse_whole(text, 1, 64);
-  if (!links) return fail(wrong("'" + clean(text) + "' links", "1 to 64"));
+  if (!links) return fail(usage_error("'" + clean(text) + "' links", "1 to 64"));
   out.links_per_host = *links;
   return {};
 }
@@ -222,8 +218,8 @@ class Questioner {
       if (names.empty() || (may_ask && meant(question, text, names))) continue;
       statement = before;
       if (may_ask) return ask(question);
-      return fail(wrong(fmt::format("{}: {}", question.flag.name, names),
-                        "say it without, or add --keep-names when it is meant as a word"));
+      return fail(usage_error(fmt::format("{}: {}", question.flag.name, names),
+                              "say it without, or add --keep-names when it is meant as a word"));
     }
     return {};
   }
@@ -245,8 +241,8 @@ class Questioner {
       if (!taken) out_ << "  " << taken.error().message() << "\n";
       statement = before;
     }
-    return fail(
-        wrong(std::string("no answer for ") + question.flag.name, "see plumbline submit --help"));
+    return fail(usage_error(std::string("no answer for ") + question.flag.name,
+                            "see plumbline submit --help"));
   }
 
   BundleStatement statement;
@@ -303,11 +299,12 @@ Expected<BundleStatement> ask_statement(const Args& args, const OwnNames& own, s
     if (!answered) return fail(answered.error());
   }
   if (!missing.empty()) {
-    return fail(
-        wrong("there is no terminal to ask on, and these flags are missing: " + join(missing, ", "),
-              "see plumbline submit --help"));
+    return fail(usage_error(
+        "there is no terminal to ask on, and these flags are missing: " + join(missing, ", "),
+        "see plumbline submit --help"));
   }
-  if (statement.hardware.empty()) return fail(wrong("--hardware is empty", "name the machines"));
+  if (statement.hardware.empty())
+    return fail(usage_error("--hardware is empty", "name the machines"));
   if (statement.cable.empty() && !leaves_machine(statement)) statement.cable = "none";
   return statement;
 }

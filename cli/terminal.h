@@ -1,6 +1,12 @@
-// What the terminal behind standard output or standard error can show. Asked anew each time, so
-// that a window may change its size while something runs. Thread-safe.
+// What the terminal behind standard output or standard error can show, asked anew each time, so
+// that a window may change its size while something runs; and --color auto|always|never, which
+// every command takes, at any place before "--". Thread-safe.
 #pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/error.h"
 
 namespace plumbline {
 
@@ -15,5 +21,17 @@ bool can_show_pictures(int fd);
 int terminal_height(int fd);
 // Colours are wanted where there is a terminal, unless NO_COLOR says something (no-color.org).
 bool colour_wanted();
+
+inline constexpr const char* kColourFlag = "--color";
+
+enum class ColourChoice { kAuto, kAlways, kNever };
+
+// The words of --color, in the order of the choices.
+const std::vector<std::string>& colour_words();
+// Takes the flag out of the command line; the last one counts. kUsage names the choices.
+Expected<ColourChoice> take_colour_flag(std::vector<std::string>& argv);
+// Whether what goes to a stream is coloured: "auto" = on a terminal, but for NO_COLOR; the flag
+// beats the variable (no-color.org).
+bool coloured(ColourChoice choice, bool terminal, bool wanted);
 
 }  // namespace plumbline

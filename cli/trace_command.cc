@@ -86,12 +86,11 @@ void print(const Findings& findings, const Args& args, Context& context) {
 int run_trace(const Args& args, Context& context) {
   const std::vector<std::string> files = args.all("file");
   if (args.has("flow") && !args.has("plot")) {
-    return usage_failure(context, Error{ErrorCode::kUsage, "--flow without --plot", 0,
-                                        "name a picture to draw", ""});
+    return usage_failure(context, usage_error("--flow without --plot", "name a picture to draw"));
   }
   if (args.has("plot") && files.size() != 1) {
-    return usage_failure(context, Error{ErrorCode::kUsage, "--plot draws from one file", 0,
-                                        std::to_string(files.size()) + " were given", ""});
+    return usage_failure(context, usage_error("--plot draws from one file",
+                                              std::to_string(files.size()) + " were given"));
   }
   const Expected<Findings> findings = read_files(files, args);
   if (!findings) return usage_failure(context, findings.error());

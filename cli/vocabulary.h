@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/param.h"
+#include "core/host/requirement.h"
 #include "scenarios/scenario.h"
 
 namespace plumbline {

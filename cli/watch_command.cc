@@ -10,20 +10,19 @@
 #include <optional>
 
 #include "cli/commands.h"
-#include "cli/interrupts.h"
+#include "cli/json_output.h"
 #include "cli/live_screen.h"
 #include "cli/options_source.h"
 #include "cli/plain_caller.h"
 #include "cli/scenario_source.h"
 #include "cli/terminal.h"
-#include "cli/watch_json.h"
 #include "cli/watch_view.h"
 #include "core/clock.h"
-#include "core/printable.h"
+#include "core/text.h"
 #include "core/units.h"
-#include "probes/gather/live_watcher.h"
+#include "probes/gather/host_watcher.h"
 #include "runs/doctor_run.h"
-#include "runs/hosts/watched_hosts.h"
+#include "runs/hosts/agent_set.h"
 
 namespace plumbline {
 namespace {
@@ -48,8 +47,8 @@ Expected<WatchLimits> limits_of(const Args& args) {
   if (args.has("for")) {
     const Expected<int64_t> ns = parse_duration(args.get("for"));
     if (!ns || *ns <= 0) {
-      return fail(Error{ErrorCode::kUsage, "--for '" + args.get("for") + "' is no length of time",
-                        0, "write a number and a unit: 30s, 5m, 1h", ""});
+      return fail(usage_error("--for '" + args.get("for") + "' is no length of time",
+                              "write a number and a unit: 30s, 5m, 1h"));
     }
     limits.for_ns = *ns;
   }
@@ -253,15 +252,14 @@ std::vector<LiveWatched> to_watch(const AgentSet& agents, const Job& job) {
 
 int run_watch(const Args& args, Context& context) {
   if (args.has("file") && args.has("hosts")) {
-    return usage_failure(
-        context, Error{ErrorCode::kUsage, "watch takes one FILE, or --hosts FILE", 0, "", ""});
+    return usage_failure(context, usage_error("watch takes one FILE, or --hosts FILE", ""));
   }
   const Expected<WatchLimits> limits = limits_of(args);
   if (!limits) return usage_failure(context, limits.error());
   for (const char* name : {"file", "hosts"}) {
     if (args.has(name) && args.get(name).empty()) {
-      return usage_failure(context, Error{ErrorCode::kUsage, "the name of the host file is empty",
-                                          0, "an unset variable of the shell?", ""});
+      return usage_failure(context, usage_error("the name of the host file is empty",
+                                                "an unset variable of the shell?"));
     }
   }
   std::optional<Scenario> scenario = read_scenario_or_hosts(args, 1, context);

@@ -9,7 +9,6 @@
 #include <span>
 #include <utility>
 
-#include "reports/columns.h"
 #include "reports/tables.h"
 #include "reports/text.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "probes/gather/live_rates.h"
+#include "probes/gather/host_watcher.h"
 
 namespace plumbline {
 

@@ -1,5 +1,4 @@
 // The table of algorithms and the choice that "auto" makes.
-#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -8,28 +7,17 @@
 
 namespace plumbline {
 
-// One line per build function, in algorithms/.
-Schedule build_allreduce_direct(const ScheduleRequest& request);
-Schedule build_allreduce_gather_reduce(const ScheduleRequest& request);
-Schedule build_allreduce_recursive_doubling(const ScheduleRequest& request);
-Schedule build_allreduce_ring(const ScheduleRequest& request);
-Schedule build_reduce_scatter_direct(const ScheduleRequest& request);
-Schedule build_reduce_scatter_ring(const ScheduleRequest& request);
-Schedule build_allgather_ring(const ScheduleRequest& request);
-Schedule build_allgather_recursive_doubling(const ScheduleRequest& request);
-Schedule build_allgather_bruck(const ScheduleRequest& request);
-Schedule build_broadcast_binomial(const ScheduleRequest& request);
-Schedule build_broadcast_chain(const ScheduleRequest& request);
-Schedule build_reduce_binomial(const ScheduleRequest& request);
-Schedule build_reduce_chain(const ScheduleRequest& request);
-Schedule build_gather_direct(const ScheduleRequest& request);
-Schedule build_scatter_direct(const ScheduleRequest& request);
-Schedule build_alltoall_direct(const ScheduleRequest& request);
-Schedule build_barrier_dissemination(const ScheduleRequest& request);
-Schedule build_pingpong_direct(const ScheduleRequest& request);
-Schedule build_stream_direct(const ScheduleRequest& request);
-Schedule build_bidirectional_direct(const ScheduleRequest& request);
-Schedule build_sendrecv_direct(const ScheduleRequest& request);
+// The build functions, in algorithms/.
+using Build = Schedule(const ScheduleRequest& request);
+Build build_allreduce_direct, build_allreduce_gather_reduce;
+Build build_allreduce_recursive_doubling, build_allreduce_ring;
+Build build_reduce_scatter_direct, build_reduce_scatter_ring;
+Build build_allgather_ring, build_allgather_recursive_doubling, build_allgather_bruck;
+Build build_broadcast_binomial, build_broadcast_chain;
+Build build_reduce_binomial, build_reduce_chain;
+Build build_gather_direct, build_scatter_direct, build_alltoall_direct;
+Build build_barrier_dissemination;
+Build build_pingpong_direct, build_stream_direct, build_bidirectional_direct, build_sendrecv_direct;
 
 namespace {
 
@@ -42,8 +30,10 @@ std::string power_of_two(const ScheduleRequest& q) {
                                                             : "needs a power-of-two world size";
 }
 
+}  // namespace
+
 // A function, so that the table exists before anybody's static initialisation asks for it.
-const std::vector<AlgorithmRow>& rows() {
+const std::vector<AlgorithmRow>& algorithm_table() {
   static const std::vector<AlgorithmRow> table = {
       {Op::kAllreduce, "gather_reduce", "all arrays to rank 0, the result back to all",
        "folklore: a star, two messages deep", any_size, build_allreduce_gather_reduce},
@@ -106,6 +96,8 @@ const std::vector<AlgorithmRow>& rows() {
   return table;
 }
 
+namespace {
+
 // What auto picks, first match of (op, ranks, S in bytes) that is supported; no match = the first
 // supported algorithm of the op. `small` marks the limit that SMALL_MSG_THRESHOLD overrides.
 struct AutoRow {
@@ -137,7 +129,7 @@ constexpr AutoRow kAuto[] = {
 };
 
 const AlgorithmRow* supported(Op op, const std::string& name, const ScheduleRequest& request) {
-  for (const AlgorithmRow& row : rows()) {
+  for (const AlgorithmRow& row : algorithm_table()) {
     const bool named = name.empty() || name == row.name;
     if (row.op == op && named && row.unsupported(request).empty()) return &row;
   }
@@ -158,15 +150,13 @@ const AlgorithmRow* choose(const ScheduleRequest& q, uint64_t small_bytes) {
 
 std::string names_of(Op op) {
   std::string names = "auto";
-  for (const AlgorithmRow& row : rows()) {
+  for (const AlgorithmRow& row : algorithm_table()) {
     if (row.op == op) names += std::string(", ") + row.name;
   }
   return names;
 }
 
 }  // namespace
-
-const std::vector<AlgorithmRow>& algorithm_table() { return rows(); }
 
 Expected<const AlgorithmRow*> find_algorithm(const std::string& name,
                                              const ScheduleRequest& request, uint64_t small_bytes) {
@@ -177,7 +167,7 @@ Expected<const AlgorithmRow*> find_algorithm(const std::string& name,
                     " ranks, this world has " + std::to_string(request.size));
   }
   if (name == "auto") return choose(request, small_bytes);
-  for (const AlgorithmRow& row : rows()) {
+  for (const AlgorithmRow& row : algorithm_table()) {
     if (row.op != request.op || name != row.name) continue;
     const std::string reason = row.unsupported(request);
     if (reason.empty()) return &row;

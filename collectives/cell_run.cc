@@ -1,10 +1,99 @@
 #include "collectives/cell_run.h"
 
-#include "collectives/footprint.h"
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "collectives/engine.h"
 #include "collectives/links/link_measure.h"
+#include "collectives/schedule.h"
+#include "collectives/verifier.h"
+#include "core/clock.h"
+#include "kernels/pattern.h"
 
 namespace plumbline {
 namespace {
+
+// Program, connections, samples.
+constexpr double kOfItself = 16.0 * 1024 * 1024;
+// Steps of schedules that go segment by segment, as a share of the arrays.
+constexpr double kStepsShare = 1.0 / 64;
+// Below this nobody's memory is at stake; the schedules of large worlds are not built for it.
+constexpr double kSmall = 1024 * 1024;
+constexpr int kRanksAsked = 8;  // of larger worlds the first ones stand for all
+
+uint64_t whole(double bytes) {
+  constexpr double kMost = 9.0e18;
+  return static_cast<uint64_t>(std::min(bytes, kMost));
+}
+
+// What rank 0 asks its algorithm for; segments are made as large as the arrays, which changes
+// nothing but the number of steps.
+ScheduleRequest request_of(const Cell& cell, Op op, DType dtype) {
+  ScheduleRequest request;
+  request.op = op;
+  request.redop = redop_from(cell.redop).value_or(RedOp::kSum);
+  request.size = cell.ranks;
+  request.root = std::clamp(cell.root, 0, cell.ranks - 1);
+  request.count = shape_of(op, dtype, cell.ranks, cell.bytes).count;
+  request.elem_size = size_of(dtype);
+  request.in_place = cell.placement == "in" && row(op).has_in_place;
+  request.segment_bytes = std::numeric_limits<uint64_t>::max();
+  return request;
+}
+
+Expected<const AlgorithmRow*> algorithm_for(const Cell& cell, const ScheduleRequest& request,
+                                            const OptionSet& options) {
+  return find_algorithm(cell.algorithm, request,
+                        static_cast<uint64_t>(options.integer("small_msg_threshold")));
+}
+
+// Elements of the schedule's own.
+Expected<double> scratch_elems(const Cell& cell, Op op, DType dtype, const OptionSet& options) {
+  ScheduleRequest request = request_of(cell, op, dtype);
+  const Expected<const AlgorithmRow*> algorithm = algorithm_for(cell, request, options);
+  if (!algorithm) return fail(algorithm.error());
+  double most = 0;
+  for (int rank = 0; rank < std::min(cell.ranks, kRanksAsked); ++rank) {
+    request.rank = rank;
+    most = std::max(most, static_cast<double>((*algorithm)->build(request).scratch_elems));
+  }
+  request.rank = request.root;
+  return std::max(most, static_cast<double>((*algorithm)->build(request).scratch_elems));
+}
+
+// What a message without data takes: its header is larger than this.
+constexpr uint64_t kLeastMessage = 8;
+
+// Bytes from one rank to another, by (from, to).
+using Traffic = std::map<std::pair<int, int>, uint64_t>;
+
+std::optional<Traffic> traffic_of(ScheduleRequest request, const Cell& cell,
+                                  const OptionSet& options) {
+  const Expected<const AlgorithmRow*> algorithm = algorithm_for(cell, request, options);
+  if (!algorithm) return std::nullopt;
+  Traffic traffic;
+  for (request.rank = 0; request.rank < request.size; ++request.rank) {
+    for (const Step& step : (*algorithm)->build(request).steps) {
+      if (step.kind != StepKind::kSend) continue;
+      traffic[{request.rank, step.peer}] +=
+          std::max(kLeastMessage, step.source.count * request.elem_size);
+    }
+  }
+  return traffic;
+}
+
+constexpr int64_t kBesideMs = 60'000;  // preparing, filling, verifying
+constexpr int64_t kTimesMeant = 20;    // phases that last a time are given so many times that
+constexpr int64_t kMostMs = int64_t{366} * 24 * 3600 * 1000;
+
+// Operations that the settings ask for by number, late ones made up for.
+double counted_operations(const MeasureSettings& settings) {
+  const double samples = std::max(0, settings.fixed_warmup) +
+                         static_cast<double>(kMostTries) * std::max(0, settings.fixed_iterations);
+  return samples * std::max(1, settings.aggregate) + std::max(0, settings.cold_operations) +
+         std::max(0, settings.verify_iterations);
+}
 
 constexpr CellRunRow kRuns[] = {
     {CellKind::kLatency, measure, memory_of_operations, nullptr},
@@ -16,6 +105,77 @@ constexpr CellRunRow kRuns[] = {
 };
 
 }  // namespace
+
+Expected<uint64_t> memory_of_roof(const Cell& cell, bool /*verified*/,
+                                  const OptionSet& /*options*/) {
+  return whole(kOfItself + 2 * static_cast<double>(cell.bytes));
+}
+
+Expected<uint64_t> memory_of_links(const Cell& /*cell*/, bool /*verified*/,
+                                   const OptionSet& /*options*/) {
+  return whole(kOfItself);
+}
+
+Expected<uint64_t> memory_of_operations(const Cell& cell, bool verified, const OptionSet& options) {
+  const auto bytes = static_cast<double>(cell.bytes);
+  const auto op = op_from(cell.op);
+  const auto dtype = dtype_from(cell.dtype);
+  if (!op || !dtype) return whole(kOfItself);
+  const Shape shape = shape_of(*op, *dtype, cell.ranks, cell.bytes);
+  const auto width = static_cast<double>(size_of(*dtype));
+  const auto in = static_cast<double>(shape.in_elems) * width;
+  const auto out = static_cast<double>(shape.out_elems) * width;
+  const bool in_place = cell.placement == "in" && row(*op).has_in_place;
+  const auto slots = static_cast<double>(slots_of(cell, verify_mode(options, verified)).all());
+  constexpr double kRounded = kOperandAlignment;  // at most, each buffer
+  const double operands =
+      slots * (in_place ? std::max(in, out) + kRounded : in + out + 2 * kRounded);
+  double scratch = static_cast<double>(cell.ranks) * bytes;
+  if (scratch > kSmall) {
+    const Expected<double> elems = scratch_elems(cell, *op, *dtype, options);
+    if (!elems) return fail(elems.error());
+    scratch = *elems * width;
+  }
+  const auto in_flight = static_cast<double>(in_flight_of(cell));
+  const double patterns = kPatternsKept * (cell.ranks + 1) * kPatternPeriod * width;
+  return whole(kOfItself + operands * (1 + kStepsShare) + in_flight * scratch + patterns);
+}
+
+std::optional<Floor> floor_of(const Cell& cell, const OptionSet& options) {
+  const auto op = op_from(cell.op);
+  const auto dtype = dtype_from(cell.dtype);
+  const bool by_messages = row(cell.kind).headline == Headline::kTime;
+  if (!by_messages || cell.engine != kNativeEngine || !op || !dtype || cell.ranks < 2) {
+    return std::nullopt;
+  }
+  if (cell.bytes == 0 && *op != Op::kBarrier) return std::nullopt;
+  if (cell.bytes > kMostFloorBytes || cell.ranks > kMostFloorRanks) return std::nullopt;
+  const std::optional<Traffic> traffic = traffic_of(request_of(cell, *op, *dtype), cell, options);
+  if (!traffic || traffic->empty()) return std::nullopt;
+  const uint64_t most =
+      std::max_element(traffic->begin(), traffic->end(), [](const auto& a, const auto& b) {
+        return a.second < b.second;
+      })->second;
+  // The answer waits for the question.
+  if (*op == Op::kPingpong) return Floor{FloorManner::kRoundTrip, most};
+  const bool both = std::any_of(traffic->begin(), traffic->end(), [&](const auto& entry) {
+    const auto back = traffic->find({entry.first.second, entry.first.first});
+    return entry.second == most && back != traffic->end() && back->second == most;
+  });
+  return Floor{both ? FloorManner::kBothWays : FloorManner::kOneWay, most};
+}
+
+int64_t cell_limit_ms(const Cell& cell, const MeasureSettings& settings) {
+  int64_t limit =
+      kBesideMs + 2 * settings.operation_timeout_ms +
+      kTimesMeant * (settings.stop.max_time_ns + settings.throughput_time_ns) / kMillisecond;
+  if (settings.tail) limit += kTimesMeant * kTailTimeNs / kMillisecond;
+  if (const auto longer = cell_run_of(cell.kind).longer_ms) limit += longer(cell, settings);
+  // Each may take until its watchdog bites.
+  const double counted =
+      counted_operations(settings) * static_cast<double>(settings.operation_timeout_ms);
+  return std::min(kMostMs, limit + static_cast<int64_t>(std::min<double>(counted, kMostMs)));
+}
 
 std::span<const CellRunRow> cell_run_table() { return kRuns; }
 

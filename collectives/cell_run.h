@@ -1,11 +1,18 @@
-// How each kind of cell (core/record/cell_kind.h) is measured: the one table through which ranks
+// How each kind of cell (core/record/cell.h) is measured: the one table through which ranks
 // run cells. A row says what to call on every rank, what memory a rank must have for it, and how
-// long it may take.
+// long it may take. And what is known of a cell before it runs, by its settings and schedules: how
+// long to wait for it, its memory, the bare transfer that bounds it from below. That is pure.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 
 #include "collectives/measure.h"
+#include "core/error.h"
+#include "core/options/options.h"
+#include "core/record/cell.h"
+#include "core/stats/noise.h"
 
 namespace plumbline {
 
@@ -26,5 +33,31 @@ const CellRunRow& cell_run_of(CellKind kind);
 
 Expected<Measurement> run_cell(const Cell& cell, const MeasureSettings& settings,
                                const MeasureContext& context);
+
+// Milliseconds; no cell that goes on as its settings allow takes longer. Every operation has its
+// own watchdog inside the ranks: this one only catches ranks that are stuck outside of operations.
+int64_t cell_limit_ms(const Cell& cell, const MeasureSettings& settings);
+
+// What one rank must have in memory to measure a cell, before it begins: the arrays of the
+// operation (several where they take turns, and those of operations that will be verified), the
+// schedule's scratch, the patterns that results are compared with. Pure.
+//
+// Bytes; of the rank that needs most. An error where there is no such operation or algorithm. Which
+// of them a kind of cell needs says the table.
+Expected<uint64_t> memory_of_operations(const Cell& cell, bool verified, const OptionSet& options);
+Expected<uint64_t> memory_of_links(const Cell& cell, bool verified, const OptionSet& options);
+Expected<uint64_t> memory_of_roof(const Cell& cell, bool verified, const OptionSet& options);
+
+// Which bare transfer bounds an operation from below, by its schedules. Pure.
+//
+// Larger operations are bounded by rates, not by the latency of a message.
+inline constexpr uint64_t kMostFloorBytes = 1 << 20;
+inline constexpr int kMostFloorRanks = 64;
+
+// Every byte that one connection must carry in one direction, as if they were one message: no
+// schedule that sends them in parts is faster. Both ways at once where the same connection carries
+// as many back. Nothing for cells that are no latencies of our own engine, that send nothing, or
+// that are larger than what is measured.
+std::optional<Floor> floor_of(const Cell& cell, const OptionSet& options);
 
 }  // namespace plumbline

@@ -2,7 +2,6 @@
 // decide whether two accesses to the same place are ordered, also where only messages through other
 // ranks order them.
 #include <algorithm>
-#include <utility>
 
 #include "collectives/event_graph.h"
 #include "collectives/schedule.h"

@@ -194,12 +194,7 @@ Expected<OperationSpec> CommunicatorImpl::operation(const Call& call) const {
   spec.fast_math = options_.flag("fast_math");
   spec.small_bytes = static_cast<uint64_t>(options_.integer("small_msg_threshold"));
 
-  ScheduleRequest request;
-  request.op = call.op;
-  request.rank = rank_;
-  request.size = size_;
-  request.root = call.root;
-  request.count = 1;
+  ScheduleRequest request{call.op, call.redop, rank_, size_, call.root, 1};
   const BufferLayout one = layout_of(request);
   request.count = spec.count;
   const BufferLayout need = layout_of(request);

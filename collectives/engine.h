@@ -19,6 +19,7 @@
 #include "core/options/options.h"
 #include "core/record/cell.h"
 #include "core/record/record.h"
+#include "kernels/pattern.h"
 
 namespace plumbline {
 
@@ -98,5 +99,65 @@ Expected<const EngineRow*> find_engine(std::span<const EngineRow> table, std::st
 std::string engine_unsupported(const Cell& cell);
 
 Expected<std::unique_ptr<Engine>> open_native_engine(const EngineContext& context);
+
+// The buffers of one measured operation: allocated and touched before timing, filled with the exact
+// pattern, and checked element by element afterwards against what the operation should have left on
+// this rank. In place, input and output share memory as collectives/schedule.h says. With several
+// slots successive operations use different memory, so that caches stay cold.
+//
+// Buffers begin and end at a multiple of so many bytes: a page, so that no two of them share one.
+inline constexpr size_t kOperandAlignment = 4096;
+
+// The patterns of so many seeds are kept: building one costs more than checking a small message.
+inline constexpr size_t kPatternsKept = 4;
+
+class Operand {
+ public:
+  Operand(const OperationSpec& spec, int rank, int size, size_t slots);
+
+  // Pattern into the input and poison into the output of one slot; `seed` makes stale data visible.
+  void fill(size_t slot, uint32_t seed);
+  // Elements of this slot's output that are not what the operation should give, after fill(slot,
+  // seed).
+  uint64_t count_wrong(size_t slot, uint32_t seed) const;
+
+  const void* in(size_t slot) const;
+  void* out(size_t slot) const;
+  size_t slots() const { return slots_.size(); }
+
+ private:
+  struct Slot {
+    std::unique_ptr<std::byte, void (*)(void*)> in,
+        out;  // out empty when it lies inside in, and the other way round
+  };
+  const Pattern& pattern(uint32_t seed) const;
+
+  OperationSpec spec_;
+  int rank_, size_;
+  Shape shape_;
+  std::vector<Slot> slots_;
+  // Of the last few seeds.
+  mutable std::vector<std::pair<uint32_t, std::unique_ptr<Pattern>>> patterns_;
+};
+
+// The memory of engines that work on arrays of this process (collectives/engine.h): what remains to
+// be written is how an operation runs.
+class HostWork : public EngineWork {
+ public:
+  HostWork(const OperationSpec& spec, const Group& group, size_t slots)
+      : operand_(spec, group.rank(), group.size(), slots) {}
+
+  void fill(size_t slot, uint32_t seed) override { operand_.fill(slot, seed); }
+  uint64_t count_wrong(size_t slot, uint32_t seed) const override {
+    return operand_.count_wrong(slot, seed);
+  }
+
+ protected:
+  const void* in(size_t slot) const { return operand_.in(slot); }
+  void* out(size_t slot) const { return operand_.out(slot); }
+
+ private:
+  Operand operand_;
+};
 
 }  // namespace plumbline

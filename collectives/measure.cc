@@ -1,16 +1,12 @@
 #include "collectives/measure.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
-#include "collectives/back_to_back.h"
-#include "collectives/exchange.h"
-#include "collectives/floor_of.h"
+#include "collectives/cell_run.h"
 #include "collectives/start_sync.h"
-#include "collectives/usage.h"
 #include "collectives/verifier.h"
-#include "core/record/verified.h"
+#include "core/record/record.h"
 
 namespace plumbline {
 namespace {

@@ -17,7 +17,7 @@
 #include "core/record/cell.h"
 #include "core/record/record.h"
 #include "core/stats/stats.h"
-#include "transport/group_spec.h"
+#include "transport/transports.h"
 
 namespace plumbline {
 

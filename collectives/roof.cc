@@ -4,8 +4,8 @@
 #include <array>
 #include <cstring>
 
-#include "collectives/exchange.h"
 #include "collectives/measure.h"
+#include "collectives/start_sync.h"
 #include "transport/channel/raw.h"
 
 namespace plumbline {

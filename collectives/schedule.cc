@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
+
+#include "collectives/schedule_builder.h"
 
 namespace plumbline {
 namespace {
@@ -116,6 +119,84 @@ ScheduleCost cost_of(const AlgorithmRow& algorithm, const ScheduleRequest& reque
     }
   }
   return cost;
+}
+
+Range ScheduleBuilder::scratch(uint64_t count) {
+  const Range range{BufferId::kScratch, schedule_.scratch_elems, count};
+  schedule_.scratch_elems += count;
+  return range;
+}
+
+StepId ScheduleBuilder::add(Step step, const std::vector<StepId>& after) {
+  for (StepId id : after) {
+    if (id != kNoStep) step.after.push_back(static_cast<uint32_t>(id));
+  }
+  schedule_.steps.push_back(std::move(step));
+  return static_cast<StepId>(schedule_.steps.size() - 1);
+}
+
+StepId ScheduleBuilder::send(int peer, uint32_t message, Range source,
+                             const std::vector<StepId>& after) {
+  if (source.count == 0) return kNoStep;
+  return add({.kind = StepKind::kSend, .peer = peer, .message = message, .source = source}, after);
+}
+
+StepId ScheduleBuilder::stream(int peer, uint32_t message, Range source, StepId from) {
+  const StepId id = send(peer, message, source);
+  if (id != kNoStep) schedule_.steps.back().streams_from = from;
+  return id;
+}
+
+StepId ScheduleBuilder::recv(int peer, uint32_t message, Range dst,
+                             const std::vector<StepId>& after) {
+  if (dst.count == 0) return kNoStep;
+  return add({.kind = StepKind::kRecv, .peer = peer, .message = message, .dst = dst}, after);
+}
+
+StepId ScheduleBuilder::recv_reduce(int peer, uint32_t message, Range operand, Range dst, bool last,
+                                    const std::vector<StepId>& after) {
+  const StepId id = recv(peer, message, dst, after);
+  if (id == kNoStep) return id;
+  schedule_.steps.back().action = reduction(last);
+  schedule_.steps.back().operand = operand;
+  return id;
+}
+
+StepId ScheduleBuilder::reduce(Range first, Range second, Range dst, bool last,
+                               const std::vector<StepId>& after) {
+  const StepId id = copy(second, dst, after);
+  if (id == kNoStep) return id;
+  schedule_.steps.back().action = reduction(last);
+  schedule_.steps.back().operand = first;
+  return id;
+}
+
+StepId ScheduleBuilder::copy(Range source, Range dst, const std::vector<StepId>& after) {
+  if (dst.count == 0) return kNoStep;
+  return add({.kind = StepKind::kLocal, .source = source, .dst = dst}, after);
+}
+
+void ScheduleBuilder::send_token(int peer, uint32_t message, const std::vector<StepId>& after) {
+  add({.kind = StepKind::kSend, .peer = peer, .message = message}, after);
+}
+
+StepId ScheduleBuilder::recv_token(int peer, uint32_t message) {
+  return add({.kind = StepKind::kRecv, .peer = peer, .message = message}, {});
+}
+
+Range even_part(BufferId buffer, uint64_t count, int parts, int index) {
+  const auto n = static_cast<uint64_t>(parts);
+  const auto i = static_cast<uint64_t>(index);
+  const uint64_t share = count / n, rest = count % n;  // the first `rest` parts get one more
+  const uint64_t begin = i * share + (i < rest ? i : rest);
+  return {buffer, begin, share + (i < rest ? 1 : 0)};
+}
+
+Schedule copy_only(const ScheduleRequest& request) {
+  ScheduleBuilder b(request);
+  const uint64_t count = layout_of(request).out_elems;
+  b.copy_own(ScheduleBuilder::in(0, count), ScheduleBuilder::out(0, count));
+  return b.finish();
 }
 
 }  // namespace plumbline

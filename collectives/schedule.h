@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "core/dtype.h"
 #include "core/error.h"
 #include "core/op.h"
 
@@ -37,11 +36,11 @@ struct Step {
   Action action = Action::kCopy;
   int peer = -1;  // send, recv
   uint32_t message =
-      0;         // names the message between this pair: sender and receiver compute the same number
-  Range source;  // local: where from; send: what goes out; recv: unused (the wire)
-  Range operand;                // reduce actions: the other operand; may be the same as dst
-  Range dst;                    // local, recv: where to; same count as source
-  std::vector<uint32_t> after;  // indices of earlier steps that must be complete
+      0;  // names the message between this pair: sender and receiver compute the same number
+  Range source = {};   // local: where from; send: what goes out; recv: unused (the wire)
+  Range operand = {};  // reduce actions: the other operand; may be the same as dst
+  Range dst = {};      // local, recv: where to; same count as source
+  std::vector<uint32_t> after = {};  // indices of earlier steps that must be complete
   // Index of an earlier step (recv or local) whose dst is exactly this step's source: this step may
   // use each element as soon as it is written. -1 = none. Only for sends.
   int32_t streams_from = -1;

@@ -37,7 +37,9 @@ class ScheduleBuilder {
   StepId reduce(Range first, Range second, Range dst, bool last, const std::vector<StepId>& after);
   StepId copy(Range source, Range dst, const std::vector<StepId>& after = {});
   // A copy from the input to the place of the output that it already has when in place.
-  StepId copy_own(Range source, Range dst);
+  StepId copy_own(Range source, Range dst) {
+    return request_.in_place ? kNoStep : copy(source, dst);
+  }
   void send_token(int peer, uint32_t message, const std::vector<StepId>& after = {});
   StepId recv_token(int peer, uint32_t message);
 
@@ -45,7 +47,9 @@ class ScheduleBuilder {
 
  private:
   StepId add(Step step, const std::vector<StepId>& after);
-  Action reduction(bool last) const;
+  Action reduction(bool last) const {
+    return last && request_.redop == RedOp::kAvg ? Action::kReduceScale : Action::kReduce;
+  }
 
   const ScheduleRequest& request_;
   Schedule schedule_;

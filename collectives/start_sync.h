@@ -1,22 +1,57 @@
-// How the ranks start a timed operation together, behind one interface. `none`: they do not, one
-// operation follows the other. `barrier`: a barrier before each, and every rank times from its own
-// return from it. `window`: rank 0 announces a moment a little ahead, every rank waits for it on
-// its own clock, and times run from that common moment to the rank's exit in rank 0's time (SKaMPI:
-// Worsch, Reussner and Augustin, On benchmarking collective MPI operations, 2002; the window that
-// is given up when a rank comes late: Hunold and Carpen-Amarie, MPI benchmarking revisited, 2015).
-// docs/measuring.md has the formulas. One thread per rank; all ranks make the same calls.
+// How the ranks agree while they measure, and how they start a timed operation together. Agreeing:
+// small arrays of 64-bit integers combined over all ranks with the stack's own allreduce, so that
+// every rank goes on with the same numbers and takes the same decision. Starting, behind one
+// interface: `none`: they do not start together, one operation follows the other. `barrier`: a
+// barrier before each, and every rank times from its own return from it. `window`: rank 0 announces
+// a moment a little ahead, every rank waits for it on its own clock, and times run from that common
+// moment to the rank's exit in rank 0's time (SKaMPI: Worsch, Reussner and Augustin, On
+// benchmarking collective MPI operations, 2002; the window that is given up when a rank comes late:
+// Hunold and Carpen-Amarie, MPI benchmarking revisited, 2015). docs/measuring.md has the formulas.
+// One thread per rank; all ranks make the same calls, between timed parts only.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "collectives/clock_sync.h"
-#include "collectives/exchange.h"
+#include "collectives/executor.h"
 #include "core/record/record.h"
 
 namespace plumbline {
+
+// Where not all ranks are connected, along a tree of those that are.
+class Exchange {
+ public:
+  // `timeout_ms` is the watchdog of each exchange; `tree` as spanning_tree() made it, null where
+  // all ranks are connected. Along a tree go max(), sum() and barrier().
+  Exchange(Executor& executor, int64_t timeout_ms, const std::vector<int>* tree = nullptr)
+      : executor_(executor), timeout_ms_(timeout_ms), tree_(tree) {}
+
+  // Replaces every element by its maximum, or its sum, over all ranks. Same length on all ranks.
+  Status max(std::vector<int64_t>& values) { return combine(values, RedOp::kMax); }
+  Status sum(std::vector<int64_t>& values) { return combine(values, RedOp::kSum); }
+  // Nobody returns before everybody has called.
+  Status barrier();
+  // Every rank gets rank 0's value; whoever returns knows that rank 0 has called.
+  Status from_rank_zero(int64_t& value);
+  // The same empty-handed.
+  Status follow_rank_zero();
+
+ private:
+  Status combine(std::vector<int64_t>& values, RedOp redop);
+  Expected<Executor::Plan*> plan_for(Op op, RedOp redop, size_t capacity);
+
+  Executor& executor_;
+  int64_t timeout_ms_;
+  const std::vector<int>* tree_;
+  // Plans are kept per padded length (a power of two), so that only a handful are ever built.
+  std::map<std::tuple<Op, RedOp, size_t>, Executor::PlanPtr> plans_;
+  std::vector<int64_t> padded_;
+};
 
 class StartSync {
  public:

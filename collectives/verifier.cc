@@ -1,6 +1,10 @@
 #include "collectives/verifier.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
+
+#include "core/clock.h"
 
 namespace plumbline {
 namespace {
@@ -62,6 +66,141 @@ void Verifier::fill(size_t slot) {
 void Verifier::check(size_t slot) {
   wrong_ += work_.count_wrong(slot, seeds_[slot]);
   ++verified_;
+}
+
+Usage& Usage::operator+=(const Usage& other) {
+  cpu_ns += other.cpu_ns;
+  switches += other.switches;
+  involuntary += other.involuntary;
+  return *this;
+}
+
+Usage operator-(Usage from, const Usage& what) {
+  return from += {-what.cpu_ns, -what.switches, -what.involuntary};
+}
+
+Usage usage_now() {
+  rusage raw{};
+  getrusage(RUSAGE_SELF, &raw);
+  const auto ns = [](const timeval& t) {
+    return int64_t{t.tv_sec} * kSecond + int64_t{t.tv_usec} * 1000;
+  };
+  return {ns(raw.ru_utime) + ns(raw.ru_stime), raw.ru_nvcsw + raw.ru_nivcsw, raw.ru_nivcsw};
+}
+
+// Draws the operations of the next stretch that are verified besides its last ones; returns its
+// last timed operation, which `in_flight() - 1` others follow. No more than `left` are to be timed.
+uint64_t BackToBack::choose(uint64_t left) {
+  drawn_.clear();
+  if (s_.verifier->mode() == VerifyMode::kEvery) {
+    const uint64_t last = std::min(left, in_flight());
+    for (uint64_t i = 0; i < last; ++i) drawn_.push_back(i);
+    return last;
+  }
+  if (s_.verifier->mode() != VerifyMode::kSampled) return left;
+  const uint64_t own = s_.slots.check - in_flight();
+  for (uint64_t i = 0; i < left; ++i) {
+    if (!s_.verifier->chosen()) continue;
+    if (drawn_.size() == own) return i;  // the last ones are verified too, so this one is
+    drawn_.push_back(i);
+  }
+  return left;
+}
+
+// The last ones, as many as can be in flight, work on data of their own; so do those that were
+// drawn. The rest take turns. Asked once for each operation, in order.
+size_t BackToBack::slot_for(uint64_t index, uint64_t length) {
+  const uint64_t k = in_flight(), last = length - std::min(length, k);
+  const auto check = static_cast<size_t>(s_.slots.ordinary);
+  if (s_.verifier->on() && index >= last) return check + static_cast<size_t>(index - last);
+  if (used_ < drawn_.size() && drawn_[used_] == index) {
+    return check + static_cast<size_t>(k) + used_++;
+  }
+  return static_cast<size_t>(index % s_.slots.ordinary);
+}
+
+void BackToBack::for_each_verified(uint64_t length, const std::function<void(size_t)>& use) const {
+  if (!s_.verifier->on()) return;
+  const UsageAside aside(*s_.aside);
+  const auto k = static_cast<size_t>(in_flight());
+  const size_t last = std::min(static_cast<size_t>(length), k);
+  for (size_t i = 0; i < last; ++i) use(s_.slots.ordinary + i);
+  for (size_t i = 0; i < drawn_.size(); ++i) use(s_.slots.ordinary + k + i);
+}
+
+Status BackToBack::meet(bool& leave) {
+  std::vector<int64_t> values = {leave ? 1 : 0};
+  const Status met = s_.exchange->max(values);
+  leave = values[0] != 0;
+  return met;
+}
+
+Status BackToBack::launch(uint64_t index, uint64_t length) {
+  const size_t slot = slot_for(index, length);
+  for (uint64_t repeat = 1; repeat < s_.aggregate; ++repeat) {
+    const Status done = s_.work->run(slot, Deadline::after_ms(s_.timeout_ms));
+    if (!done) return done;
+  }
+  return s_.work->start(static_cast<size_t>(index % in_flight()), slot);
+}
+
+// Operations 1 to length - k are timed, k in flight: until then each that ends has another behind
+// it.
+Status BackToBack::stretch(uint64_t length, bool& leave, std::vector<int64_t>& durations,
+                           int64_t& window_ns) {
+  for_each_verified(length, [&](size_t slot) { s_.verifier->fill(slot); });
+  if (const Status met = meet(leave); !met || leave) return met;
+  used_ = 0;
+  const uint64_t k = in_flight(), last_timed = length - std::min(length, k);
+  std::vector<int64_t> started(k);
+  int64_t first_end = 0;
+  for (uint64_t i = 0; i < length + k; ++i) {
+    if (i >= k) {
+      const uint64_t ended = i - k;
+      const Status done =
+          s_.work->wait(static_cast<size_t>(ended % k), Deadline::after_ms(s_.timeout_ms));
+      if (!done) return done;
+      const int64_t now = monotonic_ns();
+      if (ended == 0) first_end = now;
+      if (ended > 0 && ended <= last_timed) {
+        durations.push_back((now - started[ended % k]) / static_cast<int64_t>(s_.aggregate));
+      }
+      if (ended == last_timed) window_ns += now - first_end;
+    }
+    if (i >= length) continue;
+    started[i % k] = monotonic_ns();
+    if (const Status begun = launch(i, length); !begun) return begun;
+  }
+  s_.verifier->ran(length * s_.aggregate);
+  if (s_.verifiable) for_each_verified(length, [&](size_t slot) { s_.verifier->check(slot); });
+  return {};
+}
+
+Status BackToBack::timed(uint64_t count, const Enough& enough, std::vector<int64_t>& durations,
+                         int64_t& window_ns) {
+  durations.clear();
+  window_ns = 0;
+  bool leave = false;
+  while (durations.size() < count && !leave) {
+    leave = !durations.empty() && enough(durations.size());
+    const uint64_t next = choose(count - durations.size()) + in_flight();
+    if (const Status done = stretch(next, leave, durations, window_ns); !done) return done;
+  }
+  return {};
+}
+
+Status BackToBack::untimed(uint64_t count, const Enough& enough) {
+  std::vector<int64_t> durations;
+  int64_t window_ns = 0;
+  bool leave = false;
+  while (count > 0 && !leave) {
+    leave = enough(0);
+    const uint64_t k = std::min(count, in_flight());
+    const uint64_t next = choose(count - k) + k;
+    if (const Status done = stretch(next, leave, durations, window_ns); !done) return done;
+    count -= next;
+  }
+  return {};
 }
 
 }  // namespace plumbline

@@ -11,7 +11,6 @@
 #include <filesystem>
 
 #include "core/fd.h"
-#include "core/host/resource_hint.h"
 
 extern char** environ;
 

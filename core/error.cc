@@ -1,5 +1,8 @@
 #include "core/error.h"
 
+#include <fmt/format.h>
+#include <sys/resource.h>
+
 #include <array>
 #include <cstring>
 
@@ -74,6 +77,19 @@ constexpr std::array kErrnos = {
     ErrnoRow{ETIMEDOUT, "ETIMEDOUT"},
 };
 
+struct LimitRow {
+  int err;
+  int resource;
+  const char *name, *raise, *otherwise;
+};
+constexpr LimitRow kRows[] = {
+    {EAGAIN, RLIMIT_NPROC, "processes and threads of this user", "ulimit -u",
+     "end other programs of this user, or use fewer ranks"},
+    {ENOMEM, RLIMIT_AS, "bytes of address space", "ulimit -v",
+     "use smaller sizes, fewer ranks or smaller files"},
+    {EMFILE, RLIMIT_NOFILE, "open files of a process", "ulimit -n", "use fewer ranks"},
+};
+
 }  // namespace
 
 const char* to_string(ErrorCode code) {
@@ -106,6 +122,19 @@ std::string Error::message() const {
   }
   if (!hint.empty()) text += "; " + hint;
   return text;
+}
+
+std::string resource_hint(int err) {
+  for (const LimitRow& row : kRows) {
+    if (row.err != err) continue;
+    rlimit limit{};
+    const bool told = getrlimit(row.resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    if (!told) return row.otherwise;
+    return fmt::format("the limit here is {} {}: raise it ({}), or {}",
+                       static_cast<unsigned long long>(limit.rlim_cur), row.name, row.raise,
+                       row.otherwise);
+  }
+  return {};
 }
 
 }  // namespace plumbline

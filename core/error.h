@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cerrno>
+#include <exception>
 #include <string>
 #include <tl/expected.hpp>
 #include <utility>
@@ -33,5 +34,22 @@ inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(st
 
 // "ECONNREFUSED" for 111 on Linux; the number as text when it has no known name.
 std::string errno_name(int err);
+
+// ---- what to do when the system refuses a process, a thread, memory or a descriptor ----
+
+// By the errno of the refusal (EAGAIN, ENOMEM, EMFILE): which limit may be behind it, what it is
+// now and what raises it. Empty for any other errno.
+std::string resource_hint(int err);
+
+// ---- what an exception says, in words of ours: on one line, in printable ASCII, never long,
+// without the pieces of text that libraries quote, which may be anything of any length, and without
+// the names by which a library calls its errors ----
+
+// A value that is not what was asked for, or a text that is no JSON: "bytes: must be number, but is
+// string", "no JSON at line 2, column 7".
+std::string json_trouble(const std::exception& error);
+
+// Any exception: the system's answer where it has one, else what kind of thing went wrong.
+std::string exception_words(const std::exception& error);
 
 }  // namespace plumbline

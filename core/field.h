@@ -1,19 +1,52 @@
 // A field told once. A struct of records has a table of its fields (Cell, PerRank, HostFacts ...):
 // what each is called, its unit, what it means, and which member it is. From these tables come the
 // JSON that is written and read (core/field_json.h), the JSON Schema and the reference of
-// docs/record_format.md (core/field_rows.h), columns of the CSV report (core/field_text.h), terms
-// that pick cells, and what a submitted result keeps. Plain values; the tables are constant.
+// docs/record_format.md, columns of the CSV report, terms that pick cells, and what a submitted
+// result keeps. Plain values; the tables are constant.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace plumbline {
 
-class FieldRows;
+// ---- fields as rows, for people and for JSON Schema (draft-07) ----
+
+struct FieldRow {
+  const char* path;  // "time_ns.p50"; "[]" = each element of a list, "*" = any key of an object
+  const char*
+      type;  // JSON Schema type: "string", "integer", "number", "boolean", "object", "array"
+  bool nullable;
+  const char* unit;  // "ns", "bytes", "bytes/s", "elements", "" ...
+  const char* help;
+  bool optional = false;      // only where there is such a thing; others do without the key
+  const char* limits = "{}";  // further keywords of JSON Schema, as JSON: {"minimum":0}
+  const char* absent = "";    // what it means that an optional one is not there, as JSON
+};
+
+// Rows that were put together, with the texts that they need.
+class FieldRows {
+ public:
+  void add(const std::string& path, const std::string& absent, FieldRow row);
+  std::span<const FieldRow> all() const { return rows_; }
+
+ private:
+  const char* kept(const std::string& text);
+
+  std::vector<std::unique_ptr<const std::string>> texts_;
+  std::vector<FieldRow> rows_;
+};
+
+// The schema of any such table as text with a newline at the end: every field that is not optional
+// is required, none may stand beside them.
+std::string schema_json(std::span<const FieldRow> rows, const std::string& title);
+
+// ---- and as members of structs ----
 
 // What is said of a field beside its member.
 struct FieldWords {
@@ -54,44 +87,44 @@ struct Field {
   const char* publish;  // limits in a submitted result; nullptr = it is not in one
   bool is_bare;         // a bare word of a filter is compared with it
 
-  constexpr Field in_csv(const char* name) const {
-    Field other = *this;
-    other.column = name;
-    return other;
+  constexpr Field in_csv(const char* name) const { return with(&Field::column, name); }
+  constexpr Field published(const char* within = "{}") const {
+    return with(&Field::publish, within);
   }
-  constexpr Field published(const char* limits = "{}") const {
-    Field other = *this;
-    other.publish = limits;
-    return other;
-  }
-  constexpr Field bare() const {
-    Field other = *this;
-    other.is_bare = true;
-    return other;
-  }
+  constexpr Field bare() const { return with(&Field::is_bare, true); }
   constexpr Field set_where(bool (*holds)(const Owner&)) const {
-    Field other = *this;
-    other.is_set = holds;
-    return other;
+    return with(&Field::is_set, holds);
   }
-  constexpr Field lacking_in_old() const {
-    Field other = *this;
-    other.may_lack = true;
-    return other;
-  }
+  constexpr Field lacking_in_old() const { return with(&Field::may_lack, true); }
   // It follows from the others: written, not read.
-  constexpr Field derived() const {
+  constexpr Field derived() const { return with(&Field::read, nullptr); }
+
+ private:
+  template <typename Part, typename Value>
+  constexpr Field with(Part Field::*part, Value value) const {
     Field other = *this;
-    other.read = nullptr;
+    other.*part = value;
     return other;
   }
 };
 
-// Specialised for every struct that has a table (core/record/record_tables.h,
-// core/host/host_fields.h):
-//   static std::span<const Field<T>> all();
-//   static void check(const T& value);   // may be missing; throws for what no record can hold
+// Specialised for every struct that has a table, behind the struct, by one of the macros below.
+// check() throws for what no record can hold.
 template <typename T>
 struct FieldsOf {};
+
+#define PLUMBLINE_FIELDS(Type)                  \
+  template <>                                   \
+  struct FieldsOf<Type> {                       \
+    using Owner = Type;                         \
+    static std::span<const Field<Owner>> all(); \
+  }
+#define PLUMBLINE_CHECKED_FIELDS(Type)          \
+  template <>                                   \
+  struct FieldsOf<Type> {                       \
+    using Owner = Type;                         \
+    static std::span<const Field<Owner>> all(); \
+    static void check(const Owner& value);      \
+  }
 
 }  // namespace plumbline

@@ -1,5 +1,3 @@
-#include "core/json_lexer.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,9 +6,8 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "core/lower_case.h"
-#include "core/options/options.h"
-#include "core/printable.h"
+#include "core/json_scan.h"
+#include "core/text.h"
 
 namespace plumbline {
 namespace {
@@ -19,8 +16,7 @@ constexpr size_t kMostShown = 40;  // letters of a word in a message
 constexpr const char* kComments = "a comment is written // to the end of the line, or /* */";
 constexpr const char* kBothQuotes = "write \" on both of its sides";
 
-bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool begins_word(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 // -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?
 bool is_number(std::string_view text) {
@@ -52,7 +48,7 @@ void advance(JsonSpot& spot, char c) {
 }  // namespace
 
 bool is_json_word(char c) {
-  return is_letter(c) || is_digit(c) || c == '.' || c == '+' || c == '-';
+  return begins_word(c) || (c >= '0' && c <= '9') || c == '.' || c == '+' || c == '-';
 }
 
 std::string json_word_shown(std::string_view word) {
@@ -185,7 +181,7 @@ bool JsonLexer::scalar() {
   if (bare == "nan" || bare == "inf" || bare == "infinity") {
     return fault(at_, fmt::format("JSON has no {}", json_word_shown(token)), kJsonNumbers);
   }
-  if (!is_letter(token[0])) return number(token);
+  if (!begins_word(token[0])) return number(token);
   if (at_ + token.size() < text_.size() && text_[at_ + token.size()] == '"') {
     return fault(at_, fmt::format("the quote before {} is missing", json_word_shown(token)),
                  "write \" there");

@@ -1,5 +1,3 @@
-#include "core/json_trouble.h"
-
 #include <array>
 #include <new>
 #include <regex>
@@ -7,6 +5,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "core/error.h"
 #include "core/json.h"
 
 namespace plumbline {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/input_file.h"
+#include "core/file.h"
 
 namespace plumbline {
 namespace {

@@ -3,8 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "core/lower_case.h"
-#include "core/printable.h"
+#include "core/text.h"
 
 namespace plumbline {
 namespace {

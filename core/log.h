@@ -1,6 +1,6 @@
 // Logging, handed down, never global: a Logger hands lines of its level and above to a function,
-// from any thread. What becomes of them there is that function's affair; core/log_lines.h has the
-// one that writes them to standard error. Level names as in the LOG_LEVEL option.
+// from any thread. What becomes of them there is that function's affair; log_lines() makes the one
+// that writes them to standard error. Level names as in the LOG_LEVEL option.
 #pragma once
 
 #include <functional>
@@ -36,5 +36,11 @@ class Logger {
   const LogLevel level_;
   const LogSink sink_;
 };
+
+// ---- what is logged, as lines "[plumbline LEVEL time who] text" ----
+
+// For a Logger. `out` gets each line, without its newline and from whatever thread, in place of
+// standard error (so that standard output stays machine-readable); empty = none does.
+LogSink log_lines(std::function<void(const std::string& line)> out = nullptr);
 
 }  // namespace plumbline

@@ -1,5 +1,3 @@
-#include "core/log_lines.h"
-
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -7,6 +5,8 @@
 #include <memory>
 #include <mutex>
 #include <utility>
+
+#include "core/log.h"
 
 namespace plumbline {
 namespace {

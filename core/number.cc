@@ -1,5 +1,6 @@
 #include "core/number.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <string>
@@ -47,6 +48,20 @@ std::optional<double> parse_decimal(std::string_view text) {
   const std::optional<double> number = take_decimal(text);
   if (!number || !text.empty()) return std::nullopt;
   return minus ? -*number : *number;
+}
+
+std::vector<std::pair<int, int>> runs_of(std::vector<int> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  std::vector<std::pair<int, int>> runs;
+  for (const int number : numbers) {
+    if (!runs.empty() && number == runs.back().second + 1) {
+      runs.back().second = number;
+    } else {
+      runs.emplace_back(number, number);
+    }
+  }
+  return runs;
 }
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // Numbers in text, the one way that they are read: the whole text is the number, and nothing stands
-// around it, or it is none. Pure functions, thread-safe.
+// around it, or it is none. And doubles as whole numbers. Pure functions, thread-safe.
 #pragma once
 
 #include <charconv>
@@ -7,6 +7,8 @@
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace plumbline {
 
@@ -45,5 +47,19 @@ inline std::optional<int> parse_port(std::string_view text) {
 std::optional<double> take_decimal(std::string_view& text);
 // A plain decimal number, with a sign or without; never "inf", "nan" or "0x10".
 std::optional<double> parse_decimal(std::string_view text);
+
+// ---- a plain cast of what is too large, or is no number, is undefined ----
+
+// Cut off towards zero; the nearest that there is for what is too large; 0 for what is no number.
+inline int64_t whole_number_of(double number) {
+  using Limits = std::numeric_limits<int64_t>;
+  constexpr double kEnd = 9223372036854775808.0;  // 2^63, the first one too large
+  if (number != number) return 0;
+  if (number >= kEnd) return Limits::max();
+  return number < -kEnd ? Limits::min() : static_cast<int64_t>(number);
+}
+
+// First and last of each run of neighbours, ascending, each number once: 7, 1, 2, 3 gives 1-3, 7-7.
+std::vector<std::pair<int, int>> runs_of(std::vector<int> numbers);
 
 }  // namespace plumbline

@@ -1,18 +1,47 @@
-// The operation table: what can be measured, which size S its bandwidth is computed from, and its
-// bus bandwidth factor (nccl-tests doc/PERFORMANCE.md). With n ranks, S bytes and t seconds:
+// What can be measured and with what: element types and reduction operators (the two small enums of
+// plumbline/types.h) and operations, each with one table of names. The operation table says which
+// size S a bandwidth is computed from, and the bus bandwidth factor (nccl-tests
+// doc/PERFORMANCE.md). With n ranks, S bytes and t seconds:
 //   algbw = S / t          busbw = algbw * bus_factor(op, n)
 // S is the whole array: for allgather, reduce_scatter, alltoall, gather and scatter it spans all
-// ranks, so that each rank contributes or receives S / n. Pure, thread-safe.
+// ranks, so that each rank contributes or receives S / n. The nccl names ("float", "half") are what
+// `coll -d` accepts and prints. Pure, thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
 
-#include "core/dtype.h"
+#include "plumbline/types.h"
 
 namespace plumbline {
+
+struct DTypeRow {
+  DType dtype;
+  const char* name;       // "f32"
+  const char* nccl_name;  // "float"
+  size_t size;            // bytes per element
+  bool floating;
+};
+struct RedOpRow {
+  RedOp redop;
+  const char* name;       // "sum", "avg", "min", "max", "product"
+  const char* nccl_name;  // "prod" for product
+};
+
+std::span<const DTypeRow> dtype_table();
+std::span<const RedOpRow> redop_table();
+
+const DTypeRow& row(DType dtype);
+const RedOpRow& row(RedOp redop);
+inline size_t size_of(DType dtype) { return row(dtype).size; }
+inline const char* to_string(DType dtype) { return row(dtype).name; }
+inline const char* to_string(RedOp redop) { return row(redop).name; }
+// Accept our name or nccl's; nullopt when neither.
+std::optional<DType> dtype_from(std::string_view name);
+std::optional<RedOp> redop_from(std::string_view name);
 
 enum class Op : uint8_t {
   kAllreduce,

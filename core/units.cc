@@ -4,7 +4,7 @@
 
 #include <array>
 #include <cmath>
-#include <string>
+#include <initializer_list>
 
 #include "core/number.h"
 
@@ -21,9 +21,7 @@ constexpr std::array kByteSuffixes = {
     Suffix{"Mi", 1024.0 * 1024},
     Suffix{"Gi", 1024.0 * 1024 * 1024},
     Suffix{"Ti", 1024.0 * 1024 * 1024 * 1024},
-};
-constexpr std::array kNcclSuffixes = {
-    Suffix{"", 1.0},
+    // As nccl-tests writes them.
     Suffix{"K", 1024.0},
     Suffix{"k", 1024.0},
     Suffix{"M", 1024.0 * 1024},
@@ -69,6 +67,14 @@ std::string three_digits(double value) {
   return text;
 }
 
+// In the first unit, each `step` times the one before, in which the number is below `limit`.
+std::string scaled(double value, double step, double limit,
+                   std::initializer_list<const char*> units) {
+  const char* const* unit = units.begin();
+  for (; value >= limit && unit + 1 < units.end(); ++unit) value /= step;
+  return three_digits(value) + " " + *unit;
+}
+
 }  // namespace
 
 Expected<uint64_t> parse_bytes(std::string_view text) {
@@ -81,9 +87,6 @@ Expected<uint64_t> parse_bytes(std::string_view text) {
   for (const Suffix& s : kByteSuffixes) {
     if (suffix == s.text) return whole_bytes(text, number * s.factor);
   }
-  for (const Suffix& s : kNcclSuffixes) {
-    if (suffix == s.text) return whole_bytes(text, number * s.factor);
-  }
   return fail(ErrorCode::kConfig, fmt::format("size '{}' has an unknown unit '{}'", text, suffix),
               "units are Ki, Mi, Gi, Ti, or K, M, G (powers of two); 1e6 for powers of ten");
 }
@@ -93,9 +96,6 @@ Expected<uint64_t> parse_bytes_nccl(std::string_view text) {
   std::string_view suffix;
   if (split_number(text, number, suffix)) {
     if (!suffix.empty() && (suffix.back() == 'B' || suffix.back() == 'b')) suffix.remove_suffix(1);
-    for (const Suffix& s : kNcclSuffixes) {
-      if (suffix == s.text) return whole_bytes(text, number * s.factor);
-    }
     for (const Suffix& s : kByteSuffixes) {
       if (suffix == s.text) return whole_bytes(text, number * s.factor);
     }
@@ -147,34 +147,13 @@ Expected<double> parse_share(std::string_view text) {
 }
 
 std::string format_bytes(uint64_t bytes) {
-  static constexpr std::array<const char*, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
-  auto value = static_cast<double>(bytes);
-  size_t unit = 0;
-  while (value >= 1024 && unit + 1 < kUnits.size()) {
-    value /= 1024;
-    ++unit;
-  }
-  return three_digits(value) + " " + kUnits[unit];
+  return scaled(static_cast<double>(bytes), 1024, 1024, {"B", "KiB", "MiB", "GiB", "TiB"});
 }
 
-std::string format_duration(double ns) {
-  static constexpr std::array<const char*, 4> kUnits = {"ns", "us", "ms", "s"};
-  size_t unit = 0;
-  while (ns >= 999.5 && unit + 1 < kUnits.size()) {
-    ns /= 1000;
-    ++unit;
-  }
-  return three_digits(ns) + " " + kUnits[unit];
-}
+std::string format_duration(double ns) { return scaled(ns, 1000, 999.5, {"ns", "us", "ms", "s"}); }
 
 std::string format_rate(double bytes_per_second) {
-  static constexpr std::array<const char*, 5> kUnits = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
-  size_t unit = 0;
-  while (bytes_per_second >= 999.5 && unit + 1 < kUnits.size()) {
-    bytes_per_second /= 1000;
-    ++unit;
-  }
-  return three_digits(bytes_per_second) + " " + kUnits[unit];
+  return scaled(bytes_per_second, 1000, 999.5, {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"});
 }
 
 }  // namespace plumbline

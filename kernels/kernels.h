@@ -20,8 +20,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/dtype.h"
 #include "core/error.h"
+#include "core/op.h"
 
 namespace plumbline {
 
@@ -59,5 +59,13 @@ struct KernelSet {
 std::span<const KernelSet* const> kernel_sets();
 // "auto" = the best; any name of kernel_sets(); otherwise an error that lists them.
 Expected<const KernelSet*> select_kernels(std::string_view name);
+
+// ---- does a set compute on this machine what the scalar reference computes? Every kernel of it is
+// run over awkward lengths, alignments, aliasing and special values and compared bit for bit;
+// `plumbline selftest` prints what differs. Takes well under a second per set ----
+
+// One line per kernel that differs, with the first element where it does; empty when all agree.
+// fast_math kernels are compared where no NaN and no zero takes part.
+std::vector<std::string> check_kernels(const KernelSet& set);
 
 }  // namespace plumbline

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "kernels/float16.h"
+#include "kernels/scalar.h"
 #include "kernels/sets.h"
 
 namespace plumbline {
@@ -46,7 +46,7 @@ int64_t pick(uint64_t random, int64_t n) {
   return static_cast<int64_t>(((random & 0xffffffffu) * static_cast<uint64_t>(n)) >> 32);
 }
 
-struct Shape {
+struct Inputs {
   DType dtype;
   RedOp redop;
   uint32_t ranks;
@@ -54,12 +54,12 @@ struct Shape {
 };
 
 // Is `rank` one of the `some` consecutive ranks that a position chooses?
-bool chosen(const Shape& s, uint32_t rank, size_t i, uint32_t some) {
+bool chosen(const Inputs& s, uint32_t rank, size_t i, uint32_t some) {
   const auto start = static_cast<uint32_t>(pick(mix(s.seed, kFirstChosen, i), s.ranks));
   return (rank + s.ranks - start) % s.ranks < some;
 }
 
-int64_t sum_value(const Shape& s, uint32_t rank, size_t i, int64_t limit) {
+int64_t sum_value(const Inputs& s, uint32_t rank, size_t i, int64_t limit) {
   const int64_t most = std::min(limit / s.ranks, int64_t{1} << 31);
   const uint64_t random = mix(s.seed, rank, i);
   return most >= 2 ? 1 + pick(random, most) : pick(random, 2);
@@ -67,7 +67,7 @@ int64_t sum_value(const Shape& s, uint32_t rank, size_t i, int64_t limit) {
 
 // Integer division loses the remainder, so contributions are multiples of the divisor; where the
 // type has no room for all ranks, a few at each position contribute.
-int64_t integer_average_value(const Shape& s, uint32_t rank, size_t i, int64_t limit) {
+int64_t integer_average_value(const Inputs& s, uint32_t rank, size_t i, int64_t limit) {
   const int64_t room = limit / s.ranks;  // for the quotient
   if (room >= s.ranks) return s.ranks * sum_value(s, rank, i, room);
   if (room == 0) return sum_value(s, rank, i, limit);  // u8 over 256 ranks: 0 whatever comes
@@ -77,7 +77,7 @@ int64_t integer_average_value(const Shape& s, uint32_t rank, size_t i, int64_t l
 }
 
 // One rank per position lies beyond all others.
-int64_t extreme_value(const Shape& s, uint32_t rank, size_t i, int64_t limit) {
+int64_t extreme_value(const Inputs& s, uint32_t rank, size_t i, int64_t limit) {
   const int64_t half = std::min((limit + 1) / 2, int64_t{1} << 32);
   const int64_t value = pick(mix(s.seed, rank, i), half);
   const bool below = chosen(s, rank, i, 1) == (s.redop == RedOp::kMin);
@@ -85,7 +85,7 @@ int64_t extreme_value(const Shape& s, uint32_t rank, size_t i, int64_t limit) {
   return offset + (below ? value - half : value);
 }
 
-int64_t product_value(const Shape& s, uint32_t rank, size_t i) {
+int64_t product_value(const Inputs& s, uint32_t rank, size_t i) {
   const uint64_t random = mix(s.seed, rank, i);
   // Odd numbers have an inverse modulo 256: no product of them forgets a factor.
   if (s.dtype == DType::kU8) return 3 + 2 * pick(random, 127);
@@ -94,7 +94,7 @@ int64_t product_value(const Shape& s, uint32_t rank, size_t i) {
   return kFactors[static_cast<size_t>(pick(random, 3))];
 }
 
-int64_t value_of(const Shape& s, uint32_t rank, size_t i) {
+int64_t value_of(const Inputs& s, uint32_t rank, size_t i) {
   const auto [limit, unit] = kRanges[static_cast<size_t>(s.dtype)];
   switch (s.redop) {
     case RedOp::kMin:
@@ -191,11 +191,11 @@ size_t count_wrong(const std::vector<std::byte>& tile, size_t size, const void* 
 
 Pattern::Pattern(DType dtype, RedOp redop, int ranks, uint32_t seed)
     : element_size_(size_of(dtype)) {
-  const Shape shape{dtype, redop, static_cast<uint32_t>(ranks), seed};
+  const Inputs inputs{dtype, redop, static_cast<uint32_t>(ranks), seed};
   Values reduced;
   Values values(kPatternPeriod);
-  for (uint32_t rank = 0; rank < shape.ranks; ++rank) {
-    for (size_t i = 0; i < kPatternPeriod; ++i) values[i] = value_of(shape, rank, i);
+  for (uint32_t rank = 0; rank < inputs.ranks; ++rank) {
+    for (size_t i = 0; i < kPatternPeriod; ++i) values[i] = value_of(inputs, rank, i);
     if (rank == 0) {
       reduced = values;
     } else {

@@ -15,7 +15,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/dtype.h"
+#include "core/op.h"
 
 namespace plumbline {
 

@@ -35,16 +35,11 @@ constexpr void set_reductions(KernelSet& set, DType dtype) {
   }
 }
 
-template <class Op>
-using ReduceF32 = ReducePlain<float, Op>;
-template <class Op>
-using ReduceF64 = ReducePlain<double, Op>;
-template <class Op>
-using ReduceI32 = ReducePlain<int32_t, Op>;
-template <class Op>
-using ReduceI64 = ReducePlain<int64_t, Op>;
-template <class Op>
-using ReduceU8 = ReducePlain<uint8_t, Op>;
+template <typename T>
+struct Plain {
+  template <class Op>
+  using Step = ReducePlain<T, Op>;
+};
 
 // No SIMD target divides 64-bit integers.
 inline void scale_i64(void* dst, const void* src, size_t count, int divisor) {
@@ -54,13 +49,13 @@ inline void scale_i64(void* dst, const void* src, size_t count, int divisor) {
 constexpr KernelSet make_set() {
   KernelSet set{};
   set.target = &HWY_STR(HWY_NAMESPACE)[2];  // without the "N_"
-  set_reductions<ReduceF32, true>(set, DType::kF32);
-  set_reductions<ReduceF64, true>(set, DType::kF64);
+  set_reductions<Plain<float>::Step, true>(set, DType::kF32);
+  set_reductions<Plain<double>::Step, true>(set, DType::kF64);
   set_reductions<ReduceHalf, true>(set, DType::kF16);
   set_reductions<ReduceBrain, true>(set, DType::kBf16);
-  set_reductions<ReduceI32, false>(set, DType::kI32);
-  set_reductions<ReduceI64, false>(set, DType::kI64);
-  set_reductions<ReduceU8, false>(set, DType::kU8);
+  set_reductions<Plain<int32_t>::Step, false>(set, DType::kI32);
+  set_reductions<Plain<int64_t>::Step, false>(set, DType::kI64);
+  set_reductions<Plain<uint8_t>::Step, false>(set, DType::kU8);
   const ScaleFn scales[7] = {scale<DividePlain<float>>,
                              scale<DividePlain<double>>,
                              scale<DivideHalf>,

@@ -13,7 +13,7 @@
 #include <cstring>
 
 #include "hwy/highway.h"
-#include "kernels/crc32c.h"
+#include "kernels/scalar.h"
 #if HWY_ARCH_ARM_A64 && defined(__ARM_FEATURE_CRC32)
 #include <arm_acle.h>
 #endif

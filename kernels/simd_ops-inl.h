@@ -1,6 +1,6 @@
 // Compiled once for every SIMD target by simd.cc. One vector at a time: the reduction operators,
 // and the ways between 16-bit floats and vectors of f32. Each does lane by lane what scalar.cc and
-// float16.h do for one number.
+// scalar.h do for one number.
 #if defined(PLUMBLINE_KERNELS_SIMD_OPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PLUMBLINE_KERNELS_SIMD_OPS_INL_H_
 #undef PLUMBLINE_KERNELS_SIMD_OPS_INL_H_
@@ -13,7 +13,7 @@
 #include <type_traits>
 
 #include "hwy/highway.h"
-#include "kernels/float16.h"
+#include "kernels/scalar.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace plumbline {
@@ -92,7 +92,7 @@ struct Extreme {
 // ---- 16-bit floats ----
 
 // f16 <-> f32: by the CPU where it can (F16C came with AVX2; NEON has it), otherwise with the
-// integer steps of float16.h (Highway's own replacement does not handle infinity and NaN).
+// integer steps of scalar.h (Highway's own replacement does not handle infinity and NaN).
 #if HWY_ARCH_X86 && HWY_TARGET >= HWY_SSE4
 // Signed lanes, because SSE compares no others; all numbers but the sign bit are positive.
 template <class D>
@@ -142,7 +142,7 @@ HWY_INLINE hn::Vec<hn::Rebind<uint16_t, D>> narrow_half(D, hn::Vec<D> v) {
 }
 #endif
 
-// bits of an f32 that is not a NaN, or is the NaN of float16.h -> rounded in the upper 16 bits; the
+// bits of an f32 that is not a NaN, or is the NaN of scalar.h -> rounded in the upper 16 bits; the
 // lower 16 are left over.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V round_brain(D du, V bits) {

@@ -1,8 +1,10 @@
-// Handing out the addresses of subnets, IPv4 and IPv6. Pure functions, thread-safe.
+// Handing out the addresses of subnets, IPv4 and IPv6, and ports as nft and people write them:
+// "29500,29600-29603". Pure functions, thread-safe.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/error.h"
 #include "core/host/ip.h"
@@ -22,5 +24,11 @@ uint64_t host_capacity(const Subnet& subnet);
 // "10.10.0.5" of "10.10.0.5/24", and 24; -1 where there is no prefix.
 std::string ip_of(const std::string& address);
 int prefix_of(const std::string& address);
+
+// Sorted, each port once.
+Expected<std::vector<int>> parse_ports(const std::string& text);
+// Runs of neighbours as ranges, joined by `comma`, with `dash` inside a range.
+std::string port_words(const std::vector<int>& ports, const char* comma = ",",
+                       const char* dash = "-");
 
 }  // namespace plumbline

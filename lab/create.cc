@@ -9,7 +9,7 @@
 #include "core/shell_words.h"
 #include "lab/address.h"
 #include "lab/firewall.h"
-#include "lab/host_file.h"
+#include "lab/lab_files.h"
 #include "lab/shell.h"
 
 namespace plumbline {
@@ -80,7 +80,7 @@ std::vector<std::string> other_commands(const Lab& lab, size_t index, const std:
   const std::string port = fmt::format("o{}", index + 1);
   return {fmt::format("ip link add enp9s0 netns {} type veth peer name {} netns {}", host.netns,
                       port, lab.switch_netns),
-          ip_in(lab.switch_netns, fmt::format("link set {} master office up", port)),
+          ip_in(lab.switch_netns, "link set {} master office up", port),
           ip(fmt::format("address add 203.0.113.{}/24 dev enp9s0", index + 1)),
           ip("link set enp9s0 up"), ip("route add default via 203.0.113.254 dev enp9s0")};
 }
@@ -100,13 +100,11 @@ CreationStep switch_step(const Lab& lab) {
   for (const LabHost& host : lab.hosts) {
     const LabLink& link = host.links.front();
     if (!done.insert(link.bridge).second) continue;
-    lines.push_back(ip_in(netns, fmt::format("link add {} type bridge", link.bridge)));
-    lines.push_back(
-        ip_in(netns, fmt::format("link set {} mtu {} up", link.bridge, lab.topology.mtu)));
+    lines.push_back(ip_in(netns, "link add {} type bridge", link.bridge));
+    lines.push_back(ip_in(netns, "link set {} mtu {} up", link.bridge, lab.topology.mtu));
     if (!routed) continue;
-    lines.push_back(
-        ip_in(netns, fmt::format("address add {}/{} dev {}{}", link.gateway, prefix_of(link.subnet),
-                                 link.bridge, is_v6(link.gateway) ? " nodad" : "")));
+    lines.push_back(ip_in(netns, "address add {}/{} dev {}{}", link.gateway, prefix_of(link.subnet),
+                          link.bridge, is_v6(link.gateway) ? " nodad" : ""));
   }
   if (routed) {
     lines.push_back(in_netns(netns, "sysctl -qw net.ipv4.ip_forward=1"));
@@ -123,17 +121,16 @@ CreationStep switch_step(const Lab& lab) {
 CreationStep control_step(const Lab& lab) {
   std::vector<std::string> lines = {
       ip_in(lab.control_netns, "link set lo up"),
-      ip_in(lab.control_netns, fmt::format("link add {} type bridge", lab.control_bridge)),
-      ip_in(lab.control_netns, fmt::format("link set {} up", lab.control_bridge))};
+      ip_in(lab.control_netns, "link add {} type bridge", lab.control_bridge),
+      ip_in(lab.control_netns, "link set {} up", lab.control_bridge)};
   for (const LabHost& host : lab.hosts) {
     lines.push_back(veth_command(host.netns, host.control_interface, host.control_mac,
                                  lab.control_netns, host.control_port, "", 1500));
-    lines.push_back(ip_in(lab.control_netns, fmt::format("link set {} master {} up",
-                                                         host.control_port, lab.control_bridge)));
-    lines.push_back(ip_in(
-        host.netns, fmt::format("address add {} dev {}{}", host.control, host.control_interface,
-                                is_v6(host.control) ? " nodad" : "")));
-    lines.push_back(ip_in(host.netns, fmt::format("link set {} up", host.control_interface)));
+    lines.push_back(ip_in(lab.control_netns, "link set {} master {} up", host.control_port,
+                          lab.control_bridge));
+    lines.push_back(ip_in(host.netns, "address add {} dev {}{}", host.control,
+                          host.control_interface, is_v6(host.control) ? " nodad" : ""));
+    lines.push_back(ip_in(host.netns, "link set {} up", host.control_interface));
   }
   return {"control network", script_of(lines)};
 }
@@ -145,15 +142,12 @@ CreationStep host_step(const Lab& lab, size_t index) {
     // A link of a mesh is made when its second host comes.
     const LabHost* peer = link.peer.empty() ? nullptr : find_lab_host(lab, link.peer);
     if (peer != nullptr && peer > &host) continue;
-    const auto commands = make_link_commands(lab, host, link);
-    lines.insert(lines.end(), commands.begin(), commands.end());
+    append(lines, make_link_commands(lab, host, link));
   }
   for (const std::string& what : lab.topology.others) {
-    const auto commands = other_commands(lab, index, what);
-    lines.insert(lines.end(), commands.begin(), commands.end());
+    append(lines, other_commands(lab, index, what));
   }
-  const auto rules = healthy_firewall_commands(lab, index);
-  lines.insert(lines.end(), rules.begin(), rules.end());
+  append(lines, healthy_firewall_commands(lab, index));
   const std::string folder = names_folder(host);
   lines.push_back("mkdir -p " + folder);
   lines.push_back("printf %s " + shell_quoted(names_text(lab, host)) + " > " + folder + "/hosts");
@@ -182,8 +176,8 @@ std::string shape_command(const std::string& netns, const std::string& interface
 }
 
 std::string address_command(const LabHost& host, const LabLink& link) {
-  return ip_in(host.netns, fmt::format("address replace {} dev {}{}", link.data, link.interface,
-                                       is_v6(link.data) ? " nodad" : ""));
+  return ip_in(host.netns, "address replace {} dev {}{}", link.data, link.interface,
+               is_v6(link.data) ? " nodad" : "");
 }
 
 std::vector<std::string> route_commands(const Lab& lab, const LabHost& host, const LabLink& link) {
@@ -193,8 +187,7 @@ std::vector<std::string> route_commands(const Lab& lab, const LabHost& host, con
     const std::string& subnet = other.links.front().subnet;
     if (subnet == link.subnet) continue;
     const std::string command =
-        ip_in(host.netns,
-              fmt::format("route replace {} via {} dev {}", subnet, link.gateway, link.interface));
+        ip_in(host.netns, "route replace {} via {} dev {}", subnet, link.gateway, link.interface);
     if (out.empty() || out.back() != command) out.push_back(command);
   }
   return out;
@@ -204,12 +197,11 @@ std::vector<std::string> configure_commands(const Lab& lab, const LabHost& host,
                                             const LabLink& link) {
   std::vector<std::string> out = carrier_commands(lab, host, link);
   if (lab.topology.family == "link_local6") {  // the chosen address alone
-    out.push_back(ip_in(host.netns, fmt::format("link set {} addrgenmode none", link.interface)));
+    out.push_back(ip_in(host.netns, "link set {} addrgenmode none", link.interface));
   }
   out.push_back(address_command(host, link));
-  out.push_back(ip_in(host.netns, fmt::format("link set {} up", link.interface)));
-  const auto routes = route_commands(lab, host, link);
-  out.insert(out.end(), routes.begin(), routes.end());
+  out.push_back(ip_in(host.netns, "link set {} up", link.interface));
+  append(out, route_commands(lab, host, link));
   return out;
 }
 
@@ -225,18 +217,15 @@ std::vector<std::string> make_link_commands(const Lab& lab, const LabHost& host,
     peer_name = back.nic;
     out.push_back(veth_command(host.netns, link.nic, link.mac, peer_netns, peer_name, back.mac,
                                topology.mtu));
-    const auto other_end = configure_commands(lab, peer, back);
-    out.insert(out.end(), other_end.begin(), other_end.end());
+    append(out, configure_commands(lab, peer, back));
   } else {
     // Fixed as well, so that a cable that was pulled comes back the same.
     const std::string port_mac = "06" + link.mac.substr(2);
     out.push_back(veth_command(host.netns, link.nic, link.mac, peer_netns, peer_name, port_mac,
                                topology.mtu));
-    out.push_back(
-        ip_in(peer_netns, fmt::format("link set {} master {} up", link.port, link.bridge)));
+    out.push_back(ip_in(peer_netns, "link set {} master {} up", link.port, link.bridge));
   }
-  const auto own_end = configure_commands(lab, host, link);
-  out.insert(out.end(), own_end.begin(), own_end.end());
+  append(out, configure_commands(lab, host, link));
   if (!topology.rate.empty()) {
     out.push_back(shape_command(host.netns, link.nic, topology.rate));
     out.push_back(shape_command(peer_netns, peer_name, topology.rate));
@@ -251,7 +240,7 @@ std::vector<std::string> lab_namespaces(const Lab& lab) {
   if (!lab.control_netns.empty() && lab.control_netns != lab.switch_netns) {
     out.push_back(lab.control_netns);
   }
-  out.insert(out.end(), lab.extra_netns.begin(), lab.extra_netns.end());
+  append(out, lab.extra_netns);
   return out;
 }
 

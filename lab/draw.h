@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <random>
 #include <string>
 #include <vector>
@@ -22,6 +23,9 @@ class Draw {
   template <typename T>
   T pick(const std::vector<T>& from) {
     return from[below(from.size())];
+  }
+  std::string pick(std::initializer_list<const char*> from) {
+    return *(from.begin() + below(from.size()));
   }
   // Takes one out of the list.
   template <typename T>

@@ -67,17 +67,22 @@ struct FaultPlan {
   std::vector<FaultHelper> helpers;
 };
 
+class FaultMaker;
+
 struct FaultRow {
-  const char* name;    // "drop_inbound"
-  const char* family;  // "firewall", "link", ...
+  const char* name;  // "drop_inbound"
   const char* help;
   // Why it cannot be made in this lab or on this system; empty = it can.
   std::string (*unavailable)(const Lab& lab);
-  FaultPlan (*plan)(const Lab& lab, const FaultTarget& target, std::mt19937_64& random);
+  void (*fill)(FaultMaker& maker);  // its plan
+  const char* family = "";          // "firewall", "link" ...; the table knows it
 };
 
 const std::vector<FaultRow>& fault_table();
 const FaultRow* find_fault(const std::string& name);
+// `target` must be complete. Pure.
+FaultPlan plan_fault(const FaultRow& row, const Lab& lab, const FaultTarget& target,
+                     std::mt19937_64& random);
 
 // The target with everything filled in (host, peer, ports) that was left open, drawn from the seed;
 // kUsage for hosts that the lab does not have.

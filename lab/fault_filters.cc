@@ -2,9 +2,9 @@
 // ebtables, and tc with classic BPF.
 #include <fmt/format.h>
 
+#include "core/number.h"
 #include "lab/address.h"
 #include "lab/fault_tools.h"
-#include "lab/port_words.h"
 #include "lab/shell.h"
 
 namespace plumbline {
@@ -100,15 +100,13 @@ Chosen nft_filter(const PacketMatch& match, const Place& place, const std::strin
     if (!hook.bound || !place.device.empty()) hooks.push_back(hook);
   }
   const NftHook& hook = draw.pick(hooks);
-  const std::string table = draw.pick(std::vector<std::string>{"filter", "fw", "guard", "security",
-                                                               "site", "hardening"}) +
-                            "_" + draw.hex(2);
+  const std::string table =
+      draw.pick({"filter", "fw", "guard", "security", "site", "hardening"}) + "_" + draw.hex(2);
   std::string how = "nft " + hook.family + " " + hook.hook + " " + verdict;
   std::string rule = nft_match(match, place, draw);
   rule += nft_verdict(verdict, place, draw, how);
   if (draw.coin())
-    rule += " comment \"" +
-            draw.pick(std::vector<std::string>{"managed", "ticket 4711", "do not remove"}) + "\"";
+    rule += " comment \"" + draw.pick({"managed", "ticket 4711", "do not remove"}) + "\"";
   std::string text = fmt::format("table {} {} {{\n", hook.family, table);
   const bool nested = draw.coin();
   if (nested) text += fmt::format("  chain job {{\n    {}\n  }}\n", rule);
@@ -121,7 +119,7 @@ Chosen nft_filter(const PacketMatch& match, const Place& place, const std::strin
   Chosen out;
   out.how = how + " " + place.where;
   out.steps = {in_netns(place.netns, "nft -f - <<'END'") + "\n" + text + "END"};
-  out.undo = {in_netns(place.netns, fmt::format("nft delete table {} {}", hook.family, table))};
+  out.undo = {in_netns(place.netns, "nft delete table {} {}", hook.family, table)};
   return out;
 }
 
@@ -171,16 +169,16 @@ Chosen iptables_filter(const PacketMatch& match, const Place& place, const std::
   std::string target = "-j DROP";
   if (verdict == "rst") target = "-j REJECT --reject-with tcp-reset";
   if (verdict == "icmp") {
-    const std::string& code = draw.pick(std::vector<std::string>{
-        "icmp-port-unreachable", "icmp-host-prohibited", "icmp-admin-prohibited",
-        "icmp-net-unreachable", "icmp-host-unreachable", "icmp-net-prohibited"});
+    const std::string& code =
+        draw.pick({"icmp-port-unreachable", "icmp-host-prohibited", "icmp-admin-prohibited",
+                   "icmp-net-unreachable", "icmp-host-unreachable", "icmp-net-prohibited"});
     target = "-j REJECT --reject-with " + code;
     how += " " + code;
   }
   const bool own_chain = draw.coin();
   const std::string chain = "JOB-" + draw.hex(3);
   const auto command = [&](const std::string& words) {
-    return in_netns(place.netns, fmt::format("iptables-legacy -w 5 -t {} {}", slot.table, words));
+    return in_netns(place.netns, "iptables-legacy -w 5 -t {} {}", slot.table, words);
   };
   const std::string rule = iptables_match(match) + " " + target;
   Chosen out;
@@ -216,7 +214,7 @@ Chosen ebtables_filter(const PacketMatch& match, const Place& place) {
   std::vector<std::string> rules;
   if (match.ports.empty() || !match.tcp_only) rules.push_back(base);
   if (match.tcp_only) {
-    for (const auto& [first, last] : port_runs(match.ports)) {
+    for (const auto& [first, last] : runs_of(match.ports)) {
       rules.push_back(fmt::format("{} --{}-{} {}:{}", base, key,
                                   match.source_ports ? "sport" : "dport", first, last));
     }

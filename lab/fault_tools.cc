@@ -1,6 +1,5 @@
 #include "lab/fault_tools.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -9,7 +8,7 @@
 #include "core/command.h"
 #include "core/shell_words.h"
 #include "lab/address.h"
-#include "lab/host_file.h"
+#include "lab/lab_files.h"
 #include "lab/shell.h"
 
 namespace plumbline {
@@ -19,6 +18,13 @@ const LabHost& host_of(const Lab& lab, const std::string& name) {
   const LabHost* host = find_lab_host(lab, name);
   return host != nullptr ? *host : lab.hosts.front();
 }
+
+// The one table of faults, family by family.
+constexpr std::pair<const char*, std::vector<FaultRow> (*)()> kFamilies[] = {
+    {"firewall", firewall_faults}, {"port", port_faults},           {"link", link_faults},
+    {"address", address_faults},   {"neighbour", neighbour_faults}, {"route", route_faults},
+    {"quality", quality_faults},   {"name", name_faults},           {"agent", agent_faults},
+    {"wiring", wiring_faults}};
 
 // Listens, answers, and never ends by itself. Arguments: address, port, name, banner.
 constexpr const char* kPython =
@@ -86,7 +92,7 @@ FaultMaker& FaultMaker::step(std::string command, std::string undo_command) {
   return undo(std::move(undo_command));
 }
 
-FaultMaker& FaultMaker::how(std::string text) {
+FaultMaker& FaultMaker::how(const std::string& text) {
   std::string& so_far = plan.injected.how;
   so_far += so_far.empty() ? text : "; " + text;
   return *this;
@@ -105,9 +111,40 @@ FaultMaker& FaultMaker::expect_host_cause(std::vector<std::string> causes) {
   return *this;
 }
 
-FaultMaker& FaultMaker::coarse(std::vector<std::string> causes) {
-  plan.injected.coarse = std::move(causes);
+FaultMaker& FaultMaker::warn() {
+  plan.injected.warn = true;
   return *this;
+}
+
+FaultMaker& FaultMaker::any_peer() {
+  plan.injected.any_peer = true;
+  return *this;
+}
+
+FaultMaker& FaultMaker::or_peer() {
+  plan.injected.other_hosts = {peer.name};
+  return *this;
+}
+
+FaultMaker& FaultMaker::or_any_host() {
+  for (const LabHost& other : lab.hosts) plan.injected.other_hosts.push_back(other.name);
+  return *this;
+}
+
+FaultMaker& FaultMaker::remedy_elsewhere() {
+  plan.injected.remedy_is_local = false;
+  return *this;
+}
+
+FaultMaker& FaultMaker::nft_table(const std::string& netns, const std::string& table,
+                                  const std::string& chain, const std::string& type,
+                                  const std::vector<std::string>& rules) {
+  std::string lines;
+  for (const std::string& rule : rules) lines += "    " + rule + "\n";
+  return step(in_netns(netns, "nft -f - <<'END'") +
+                  fmt::format("\ntable {} {{\n  chain {} {{\n    type {}\n{}  }}\n}}\nEND", table,
+                              chain, type, lines),
+              in_netns(netns, "nft delete table " + table));
 }
 
 FaultMaker& FaultMaker::names(const LabHost& of,
@@ -123,11 +160,29 @@ FaultMaker& FaultMaker::names(const LabHost& of,
 std::string FaultMaker::other_interface() {
   if (!host.control_interface.empty()) return host.control_interface;
   const std::string name = "x" + draw.hex(6), end = "y" + draw.hex(6);
-  step(ip_in(host.netns, fmt::format("link add {} type veth peer name {}", name, end)),
-       ip_in(host.netns, fmt::format("link del {}", name)));
-  step(ip_in(host.netns, fmt::format("link set {} up", name)));
-  step(ip_in(host.netns, fmt::format("link set {} up", end)));
+  step(ip_in(host.netns, "link add {} type veth peer name {}", name, end),
+       ip_in(host.netns, "link del {}", name));
+  step(ip_in(host.netns, "link set {} up", name));
+  step(ip_in(host.netns, "link set {} up", end));
   return name;
+}
+
+const std::vector<FaultRow>& fault_table() {
+  static const std::vector<FaultRow> table = [] {
+    std::vector<FaultRow> rows;
+    for (const auto& [family, faults] : kFamilies) {
+      for (const FaultRow& row : faults()) rows.emplace_back(row).family = family;
+    }
+    return rows;
+  }();
+  return table;
+}
+
+FaultPlan plan_fault(const FaultRow& row, const Lab& lab, const FaultTarget& target,
+                     std::mt19937_64& random) {
+  FaultMaker maker(lab, target, random);
+  row.fill(maker);
+  return std::move(maker.plan);
 }
 
 bool has_tool(const char* program) { return !find_program(program).empty(); }
@@ -175,6 +230,10 @@ std::string needs_star(const Lab& lab) {
 std::string needs_mesh(const Lab& lab) {
   return lab.topology.shape == "mesh" ? "" : "needs a mesh";
 }
+std::string needs_nft(const Lab&) {
+  return has_tool("nft") ? "" : "needs nft (Debian: package nftables)";
+}
+
 std::string needs_v4(const Lab& lab) {
   return is_v6(lab.hosts.front().links.front().data) ? "needs IPv4" : "";
 }

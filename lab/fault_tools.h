@@ -3,8 +3,11 @@
 // Pure: everything ends as text in the plan.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lab/draw.h"
@@ -38,14 +41,28 @@ class FaultMaker {
   FaultMaker& undo(const std::vector<std::string>& commands);
   // Both at once.
   FaultMaker& step(std::string command, std::string undo_command);
-  FaultMaker& how(std::string text);
+  FaultMaker& how(const std::string& text);
+  template <typename First, typename... Rest>
+  FaultMaker& how(fmt::format_string<First, Rest...> text, First&& first, Rest&&... rest) {
+    return how(fmt::format(text, std::forward<First>(first), std::forward<Rest>(rest)...));
+  }
   // The exact cause first; on `host`, and on `peer_name` when it belongs to a pair.
   FaultMaker& expect(std::vector<std::string> causes, const std::string& peer_name = "");
-  FaultPlan done() { return std::move(plan); }
 
   // A cause of the host that touches only this link in a mesh.
   FaultMaker& expect_host_cause(std::vector<std::string> causes);
-  FaultMaker& coarse(std::vector<std::string> causes);
+  // More of what the doctor must say, see Injected.
+  FaultMaker& warn();
+  FaultMaker& any_peer();
+  FaultMaker& or_peer();           // a finding about the peer is as right
+  FaultMaker& or_any_host();       // or about any
+  FaultMaker& remedy_elsewhere();  // not on the named host
+
+  // A table of nft ("inet filter") with one chain, and its undo: `type` is the chain's line behind
+  // this word.
+  FaultMaker& nft_table(const std::string& netns, const std::string& table,
+                        const std::string& chain, const std::string& type,
+                        const std::vector<std::string>& rules);
 
   // Gives hosts of the lab other addresses in this one's file of names; empty = none.
   FaultMaker& names(const LabHost& of, const std::map<std::string, std::string>& addresses);
@@ -100,6 +117,7 @@ std::string needs_switch(const Lab& lab);  // star or routed
 std::string needs_star(const Lab& lab);
 std::string needs_mesh(const Lab& lab);
 std::string needs_v4(const Lab& lab);
+std::string needs_nft(const Lab& lab);
 std::string needs_one_link(const Lab& lab);  // all hosts on one subnet or one cable; plain carrier
 std::string first_reason(std::initializer_list<std::string> reasons);
 

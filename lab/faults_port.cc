@@ -29,52 +29,43 @@ const std::vector<std::string>& banners() {
   return table;
 }
 
-FaultPlan hold(FaultMaker& maker, const std::string& ip, const std::string& name) {
+void hold(FaultMaker& maker, const std::string& ip, const std::string& name) {
   const bool is_ours = name == "plumbline";
   const std::string& banner = maker.draw.pick(banners());
   maker.plan.helpers = {
       holder_helper(maker.draw, maker.host.netns, ip, maker.target.port, banner, name)};
-  maker.how(fmt::format("a process{} holds port {} on {} of {}",
-                        name.empty() ? "" : " called " + name, maker.target.port, ip,
-                        maker.host.name));
+  maker.how("a process{} holds port {} on {} of {}", name.empty() ? "" : " called " + name,
+            maker.target.port, ip, maker.host.name);
   maker.plan.injected.any_peer = true;
   // Of a stranger only its owner can say whether it may end: there is no command.
   maker.plan.injected.remedy_is_local = is_ours;
-  return maker.done();
 }
 
-FaultPlan port_in_use(const Lab& lab, const FaultTarget& target, std::mt19937_64& random) {
-  FaultMaker maker(lab, target, random);
+void port_in_use(FaultMaker& maker) {
   maker.expect({"tcp.port_in_use"});
   const std::string any = maker.v6() ? "::" : "0.0.0.0";
-  const std::string name =
-      maker.draw.pick(std::vector<std::string>{"", "redis", "jupyter", "vllm"});
-  return hold(maker, any, name);
+  const std::string name = maker.draw.pick({"", "redis", "jupyter", "vllm"});
+  hold(maker, any, name);
 }
 
-FaultPlan port_in_use_address(const Lab& lab, const FaultTarget& target, std::mt19937_64& random) {
-  FaultMaker maker(lab, target, random);
+void port_in_use_address(FaultMaker& maker) {
   maker.expect({"tcp.port_in_use"});
-  return hold(maker, maker.ip(), "");
+  hold(maker, maker.ip(), "");
 }
 
-FaultPlan stale_process(const Lab& lab, const FaultTarget& target, std::mt19937_64& random) {
-  FaultMaker maker(lab, target, random);
-  maker.expect({"host.stale_process", "tcp.port_in_use"});
-  maker.plan.injected.warn = true;
-  return hold(maker, maker.v6() ? "::" : "0.0.0.0", "plumbline");
+void stale_process(FaultMaker& maker) {
+  maker.expect({"host.stale_process", "tcp.port_in_use"}).warn();
+  hold(maker, maker.v6() ? "::" : "0.0.0.0", "plumbline");
 }
 
-FaultPlan listener_on_loopback(const Lab& lab, const FaultTarget& target, std::mt19937_64& random) {
-  FaultMaker maker(lab, target, random);
-  maker.expect({"tcp.listener_wrong_address"});
-  maker.plan.injected.warn = true;  // the job's own listener on the data address may still come
-  return hold(maker, maker.v6() ? "::1" : "127.0.0.1", "");
+void listener_on_loopback(FaultMaker& maker) {
+  // The job's own listener on the data address may still come.
+  maker.expect({"tcp.listener_wrong_address"}).warn();
+  hold(maker, maker.v6() ? "::1" : "127.0.0.1", "");
 }
 
 // A stranger on another port, and a rule that hands it the job's connections.
-FaultPlan wrong_service(const Lab& lab, const FaultTarget& target, std::mt19937_64& random) {
-  FaultMaker maker(lab, target, random);
+void wrong_service(FaultMaker& maker) {
   const std::string& netns = maker.host.netns;
   const int port = maker.target.port, stranger = maker.draw.between(2000, 9000);
   const std::string any = maker.v6() ? "::" : "0.0.0.0";
@@ -85,59 +76,45 @@ FaultPlan wrong_service(const Lab& lab, const FaultTarget& target, std::mt19937_
   if (legacy) {
     const auto command = [&](const char* action) {
       return in_netns(netns,
-                      fmt::format("iptables-legacy -w 5 -t nat -{} PREROUTING -p tcp --dport "
-                                  "{} -j REDIRECT --to-ports {}",
-                                  action, port, stranger));
+                      "iptables-legacy -w 5 -t nat -{} PREROUTING -p tcp --dport "
+                      "{} -j REDIRECT --to-ports {}",
+                      action, port, stranger);
     };
     maker.step(command("A"), command("D"));
   } else {
     const std::string table = "nat_" + maker.draw.hex(3);
-    maker.step(in_netns(netns, "nft -f - <<'END'") +
-                   fmt::format("\ntable inet {} {{\n"
-                               "  chain pre {{\n"
-                               "    type nat hook prerouting priority -100; policy accept;\n"
-                               "    tcp dport {} redirect to :{}\n"
-                               "  }}\n"
-                               "}}\n"
-                               "END",
-                               table, port, stranger),
-               in_netns(netns, "nft delete table inet " + table));
+    maker.nft_table(netns, "inet " + table, "pre",
+                    "nat hook prerouting priority -100; policy accept;",
+                    {fmt::format("tcp dport {} redirect to :{}", port, stranger)});
   }
-  maker.how(fmt::format("{} redirects port {} of {} to a stranger on port {}",
-                        legacy ? "iptables-legacy" : "nft", port, maker.host.name, stranger));
-  maker.expect({"tcp.wrong_service"});
-  maker.plan.injected.any_peer = true;
-  return maker.done();
+  maker.how("{} redirects port {} of {} to a stranger on port {}",
+            legacy ? "iptables-legacy" : "nft", port, maker.host.name, stranger);
+  maker.expect({"tcp.wrong_service"}).any_peer();
 }
 
 // The master port inside the window of ports, by the command line alone.
-FaultPlan port_collision(const Lab& lab, const FaultTarget& target, std::mt19937_64& random) {
-  FaultMaker maker(lab, target, random);
+void port_collision(FaultMaker& maker) {
   const int port = maker.target.ports.back();
   maker.plan.injected.doctor_args = {"--master-port", std::to_string(port)};
-  maker.how(fmt::format("the master port is {}, which is in the window of ports", port));
-  maker.expect({"tcp.port_collision"});
-  for (const LabHost& host : lab.hosts) maker.plan.injected.other_hosts.push_back(host.name);
-  maker.plan.injected.any_peer = true;
-  maker.plan.injected.remedy_is_local = false;
-  return maker.done();
+  maker.how("the master port is {}, which is in the window of ports", port);
+  maker.expect({"tcp.port_collision"}).or_any_host().any_peer().remedy_elsewhere();
 }
 
 }  // namespace
 
 std::vector<FaultRow> port_faults() {
   return {
-      {"port_in_use", "port", "another process holds a port of the job on all addresses",
-       needs_holder, port_in_use},
-      {"port_in_use_address", "port", "another process holds a port on the data address",
-       needs_bindable, port_in_use_address},
-      {"stale_process", "port", "a leftover plumbline holds a port of the job", needs_holder,
+      {"port_in_use", "another process holds a port of the job on all addresses", needs_holder,
+       port_in_use},
+      {"port_in_use_address", "another process holds a port on the data address", needs_bindable,
+       port_in_use_address},
+      {"stale_process", "a leftover plumbline holds a port of the job", needs_holder,
        stale_process},
-      {"listener_on_loopback", "port", "somebody listens on a port of the job, on loopback only",
+      {"listener_on_loopback", "somebody listens on a port of the job, on loopback only",
        needs_holder, listener_on_loopback},
-      {"wrong_service", "port", "a rule hands a port of the job to a stranger", needs_redirect,
+      {"wrong_service", "a rule hands a port of the job to a stranger", needs_redirect,
        wrong_service},
-      {"port_collision", "port", "the master port is one of the window", anywhere, port_collision},
+      {"port_collision", "the master port is one of the window", anywhere, port_collision},
   };
 }
 

@@ -12,7 +12,6 @@ namespace {
 std::string needs_rate(const Lab& lab) {
   return lab.topology.rate.empty() ? "needs a topology with a rate" : "";
 }
-std::string needs_middle(const Lab& lab) { return needs_switch(lab); }
 
 // Loss in one direction, somewhere on the way: where it leaves, where it comes in, or between.
 // Whether the rule stands on `host` itself.
@@ -35,34 +34,25 @@ bool lose(FaultMaker& maker, bool from_host, int percent) {
   } else {
     add_filter_at(maker, sender.netns, out, Spot::kOutput, match);
   }
-  maker.how(fmt::format("{} % lost from {} to {}", percent, sender.name, receiver.name));
+  maker.how("{} % lost from {} to {}", percent, sender.name, receiver.name);
   return place < 2 && (place == 0) == from_host;
 }
 
-FaultPlan loss_one_way(const Lab& lab, const FaultTarget& target, std::mt19937_64& random) {
-  FaultMaker maker(lab, target, random);
+void loss_one_way(FaultMaker& maker) {
   maker.plan.injected.remedy_is_local = lose(maker, true, maker.draw.between(3, 15));
-  maker.expect({"loss.one_way"}, maker.peer.name);
-  maker.plan.injected.warn = true;
-  return maker.done();
+  maker.expect({"loss.one_way"}, maker.peer.name).warn();
 }
 
-FaultPlan loss_random(const Lab& lab, const FaultTarget& target, std::mt19937_64& random) {
-  FaultMaker maker(lab, target, random);
+void loss_random(FaultMaker& maker) {
   const int percent = maker.draw.between(3, 15);
   const bool there = lose(maker, true, percent), back = lose(maker, false, percent);
   maker.plan.injected.remedy_is_local = there && back;
-  maker.expect({"loss.random"}, maker.peer.name);
-  maker.plan.injected.other_hosts = {maker.peer.name};
-  maker.plan.injected.any_peer = true;
-  maker.plan.injected.warn = true;
-  return maker.done();
+  maker.expect({"loss.random"}, maker.peer.name).or_peer().any_peer().warn();
 }
 
-FaultPlan loss_heavy(const Lab& lab, const FaultTarget& target, std::mt19937_64& random) {
-  FaultMaker maker(lab, target, random);
+void loss_heavy(FaultMaker& maker) {
   maker.plan.injected.remedy_is_local = lose(maker, true, maker.draw.between(30, 45));
-  return maker.expect({"loss.one_way"}, maker.peer.name).done();
+  maker.expect({"loss.one_way"}, maker.peer.name);
 }
 
 // A share of the rate that the link is said to have.
@@ -77,64 +67,51 @@ void shape(FaultMaker& maker, const std::string& netns, const std::string& inter
              shape_command(netns, interface, maker.lab.topology.rate));
 }
 
-FaultPlan rate_low(const Lab& lab, const FaultTarget& target, std::mt19937_64& random) {
-  FaultMaker maker(lab, target, random);
+void rate_low(FaultMaker& maker) {
   const std::string rate = lower_rate(maker);
   shape(maker, maker.host.netns, maker.link.nic, rate);
   if (maker.mesh()) {
     shape(maker, maker.peer.netns, maker.back.nic, rate);
     maker.plan.injected.other_hosts = {maker.peer.name};
   } else {
-    shape(maker, lab.switch_netns, maker.link.port, rate);
+    shape(maker, maker.lab.switch_netns, maker.link.port, rate);
   }
-  maker.how(fmt::format("cable of {} carries {} of {}", maker.host.name, rate, lab.topology.rate));
-  maker.expect_host_cause({"rate.below_link"});
-  maker.plan.injected.warn = true;
-  maker.plan.injected.remedy_is_local = false;
-  return maker.done();
+  maker.how("cable of {} carries {} of {}", maker.host.name, rate, maker.lab.topology.rate);
+  maker.expect_host_cause({"rate.below_link"}).warn().remedy_elsewhere();
 }
 
-FaultPlan rate_asymmetric(const Lab& lab, const FaultTarget& target, std::mt19937_64& random) {
-  FaultMaker maker(lab, target, random);
+void rate_asymmetric(FaultMaker& maker) {
   const std::string rate = lower_rate(maker);
   shape(maker, maker.host.netns, maker.link.nic, rate);
-  maker.how(fmt::format("{} sends at {} of {}", maker.host.name, rate, lab.topology.rate));
-  maker.expect_host_cause({"rate.asymmetric"});
-  maker.plan.injected.warn = true;
-  maker.plan.injected.remedy_is_local = false;
-  return maker.done();
+  maker.how("{} sends at {} of {}", maker.host.name, rate, maker.lab.topology.rate);
+  maker.expect_host_cause({"rate.asymmetric"}).warn().remedy_elsewhere();
 }
 
-FaultPlan mtu_blackhole(const Lab& lab, const FaultTarget& target, std::mt19937_64& random) {
-  FaultMaker maker(lab, target, random);
+void mtu_blackhole(FaultMaker& maker) {
   PacketMatch match;
   match.tcp_only = false;
   match.from = maker.ip();
   match.to = maker.peer_ip();
-  match.longer_than = lab.topology.mtu - maker.draw.between(20, 200);
+  match.longer_than = maker.lab.topology.mtu - maker.draw.between(20, 200);
   add_filter(maker, Spot::kPath, match);
-  maker.how(fmt::format("packets of more than {} bytes from {} to {} vanish", match.longer_than,
-                        maker.host.name, maker.peer.name));
-  maker.expect({"mtu.blackhole"}, maker.peer.name);
-  maker.plan.injected.remedy_is_local = false;
-  return maker.done();
+  maker.how("packets of more than {} bytes from {} to {} vanish", match.longer_than,
+            maker.host.name, maker.peer.name);
+  maker.expect({"mtu.blackhole"}, maker.peer.name).remedy_elsewhere();
 }
 
 }  // namespace
 
 std::vector<FaultRow> quality_faults() {
   return {
-      {"loss_one_way", "quality", "3 to 15 % of the packets from host to peer are lost", anywhere,
+      {"loss_one_way", "3 to 15 % of the packets from host to peer are lost", anywhere,
        loss_one_way},
-      {"loss_random", "quality", "3 to 15 % are lost in both directions", anywhere, loss_random},
-      {"loss_heavy", "quality", "30 to 45 % of the packets from host to peer are lost", anywhere,
-       loss_heavy},
-      {"rate_low", "quality", "the host's cable carries far less than its link speed", needs_rate,
-       rate_low},
-      {"rate_asymmetric", "quality", "the host sends far slower than it receives", needs_rate,
+      {"loss_random", "3 to 15 % are lost in both directions", anywhere, loss_random},
+      {"loss_heavy", "30 to 45 % of the packets from host to peer are lost", anywhere, loss_heavy},
+      {"rate_low", "the host's cable carries far less than its link speed", needs_rate, rate_low},
+      {"rate_asymmetric", "the host sends far slower than it receives", needs_rate,
        rate_asymmetric},
-      {"mtu_blackhole", "quality", "large packets from host to peer vanish on the way",
-       needs_middle, mtu_blackhole},
+      {"mtu_blackhole", "large packets from host to peer vanish on the way", needs_switch,
+       mtu_blackhole},
   };
 }
 

@@ -4,8 +4,8 @@
 
 #include <set>
 
+#include "core/number.h"
 #include "lab/address.h"
-#include "lab/port_words.h"
 #include "lab/shell.h"
 
 namespace plumbline {
@@ -48,7 +48,7 @@ std::string default_deny(const Lab& lab) {
 // chains.
 std::string firewalld(const Lab& lab) {
   std::string ports;
-  for (const auto& [first, last] : port_runs(lab.ports)) {
+  for (const auto& [first, last] : runs_of(lab.ports)) {
     ports += fmt::format("    tcp dport {} accept\n",
                          first == last ? std::to_string(first) : fmt::format("{}-{}", first, last));
   }

@@ -3,12 +3,11 @@
 
 #include <algorithm>
 
-#include "core/options/options.h"
+#include "core/text.h"
 #include "lab/create.h"
 #include "lab/fault.h"
-#include "lab/host_file.h"
+#include "lab/lab_files.h"
 #include "lab/shell.h"
-#include "lab/state.h"
 
 namespace plumbline {
 namespace {
@@ -69,7 +68,7 @@ Status undo(const Injected& injected) {
 void forget(LabState& state, size_t index) {
   auto& extra = state.lab.extra_netns;
   for (const std::string& netns : state.injected[index].netns) {
-    extra.erase(std::remove(extra.begin(), extra.end(), netns), extra.end());
+    std::erase(extra, netns);
   }
   state.injected.erase(state.injected.begin() + static_cast<std::ptrdiff_t>(index));
 }
@@ -77,21 +76,15 @@ void forget(LabState& state, size_t index) {
 Error unknown_fault(const std::string& name) {
   std::vector<std::string> names;
   for (const FaultRow& row : fault_table()) names.emplace_back(row.name);
-  const std::string near = nearest_name(name, names);
   return Error{ErrorCode::kUsage, "no fault '" + name + "'", 0,
-               near.empty() ? "see plumbline lab faults" : "did you mean " + near + "?", ""};
+               near_or(name, names, "see plumbline lab faults"), ""};
 }
 
 Error unknown_host(const Lab& lab, const std::string& name) {
   std::vector<std::string> names;
-  std::string all;
-  for (const LabHost& host : lab.hosts) {
-    names.push_back(host.name);
-    all += (all.empty() ? "" : ", ") + host.name;
-  }
-  const std::string near = nearest_name(name, names);
+  for (const LabHost& host : lab.hosts) names.push_back(host.name);
   return Error{ErrorCode::kUsage, fmt::format("lab '{}' has no host '{}'", lab.name, name), 0,
-               near.empty() ? "its hosts: " + all : "did you mean " + near + "?", ""};
+               near_or(name, names, "its hosts: " + joined(names)), ""};
 }
 
 }  // namespace
@@ -152,7 +145,7 @@ Expected<Injected> inject_fault(Lab& lab, const std::string& fault, const FaultT
   std::mt19937_64 random(seed);
   const Expected<FaultTarget> whole = complete_target(lab, target, random);
   if (!whole) return fail(whole.error());
-  FaultPlan plan = row->plan(lab, *whole, random);
+  FaultPlan plan = plan_fault(*row, lab, *whole, random);
   plan.injected.fault = fault;
   plan.injected.target = *whole;
   auto& extra = state->lab.extra_netns;

@@ -7,11 +7,10 @@
 #include <filesystem>
 
 #include "core/command.h"
-#include "core/options/options.h"
+#include "core/text.h"
 #include "lab/create.h"
-#include "lab/host_file.h"
+#include "lab/lab_files.h"
 #include "lab/shell.h"
-#include "lab/state.h"
 
 namespace plumbline {
 namespace {
@@ -61,10 +60,7 @@ Error explained(const Lab& lab, const CreationStep& step, Error error) {
 std::vector<std::string> reserved_namespaces() {
   std::vector<std::string> out;
   for (const std::string& name : lab_names()) {
-    if (const auto state = read_state(name)) {
-      const auto own = lab_namespaces(state->lab);
-      out.insert(out.end(), own.begin(), own.end());
-    }
+    if (const auto state = read_state(name)) append(out, lab_namespaces(state->lab));
   }
   return out;
 }
@@ -141,10 +137,8 @@ void undo_up(const std::string& name) {
 }
 
 std::string names_in_words(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out.empty() ? "plumbline lab up scenarios/labs/star4.json makes one"
-                     : "labs that are up: " + out;
+  return names.empty() ? "plumbline lab up scenarios/labs/star4.json makes one"
+                       : "labs that are up: " + joined(names);
 }
 
 }  // namespace
@@ -211,9 +205,8 @@ Expected<Lab> lab_open(const std::string& name) {
   }
   const std::string chosen = name.empty() ? names.front() : name;
   if (std::count(names.begin(), names.end(), chosen) == 0) {
-    const std::string near = nearest_name(chosen, names);
     return fail(ErrorCode::kUsage, "no lab '" + chosen + "' is up",
-                near.empty() ? names_in_words(names) : "did you mean " + near + "?");
+                near_or(chosen, names, names_in_words(names)));
   }
   const Expected<LabState> state = read_state(chosen);
   if (!state) return fail(state.error());

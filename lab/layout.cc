@@ -7,7 +7,6 @@
 #include "lab/address.h"
 #include "lab/draw.h"
 #include "lab/lab.h"
-#include "lab/port_words.h"
 
 namespace plumbline {
 namespace {

@@ -15,12 +15,13 @@
 
 #include "core/clock.h"
 #include "core/command.h"
+#include "core/number.h"
 #include "core/shell_words.h"
+#include "lab/address.h"
 #include "lab/draw.h"
-#include "lab/port_words.h"
+#include "lab/lab_files.h"
 #include "lab/shell.h"
 #include "lab/snapshot.h"
-#include "lab/state.h"
 
 namespace plumbline {
 namespace {
@@ -128,7 +129,7 @@ class CellRunner {
     std::vector<int> window = lab_.ports;
     // The longest run of ports is the window, what is left the master port.
     std::pair<int, int> longest{0, -1};
-    for (const auto& run : port_runs(window)) {
+    for (const auto& run : runs_of(window)) {
       if (run.second - run.first > longest.second - longest.first) longest = run;
     }
     int master = 29500;

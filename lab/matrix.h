@@ -142,4 +142,12 @@ std::string with_generated(const std::string& text, const std::string& block,
 // "  firewall.drop_inbound (fail) on ada>bode ..." and its evidence.
 std::string finding_text(const SaidFinding& finding);
 
+// ---- small texts that its pages share ----
+
+// "link.down on a", what doctor should have said, and what it said.
+std::string expected_words(const CellResult& cell);
+std::string said_words(const CellResult& cell);
+// Recall, precision and so on, a line each behind `bullet`.
+std::string summary_lines(const MatrixSummary& summary, const char* bullet);
+
 }  // namespace plumbline

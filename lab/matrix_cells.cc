@@ -2,9 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
-#include "core/options/options.h"
+#include "core/text.h"
 #include "lab/draw.h"
 #include "lab/matrix.h"
 
@@ -14,21 +13,18 @@ namespace {
 constexpr int kTries = 300;  // networks drawn until one can hold the fault
 
 // Two faults that have nothing to do with each other, on different hosts.
-const std::vector<std::pair<const char*, const char*>>& fault_pairs() {
-  static const std::vector<std::pair<const char*, const char*>> table = {
-      {"drop_inbound", "link_down"},        {"drop_outbound", "address_missing"},
-      {"reject_icmp", "port_in_use"},       {"partial_drop", "name_loopback"},
-      {"reject_rst", "route_missing"},      {"wrong_service", "arp_off"},
-      {"policy_drop", "mtu_mismatch"},      {"link_missing", "drop_inbound"},
-      {"route_rule", "partial_reject"},     {"agent_dies", "drop_inbound"},
-      {"namespace_missing", "port_in_use"}, {"default_leak", "drop_answers"},
-      {"wrong_subnet", "reject_rst"},       {"config_differs", "route_blocked"},
-      {"partial_drop", "drop_inbound_all"}, {"partial_drop", "mtu_mismatch"},
-      {"partial_drop", "rate_low"},         {"partial_drop", "ping_dropped"},
-      {"partial_peer", "loss_one_way"},     {"partial_reject", "drop_path"},
-  };
-  return table;
-}
+constexpr std::pair<const char*, const char*> kFaultPairs[] = {
+    {"drop_inbound", "link_down"},        {"drop_outbound", "address_missing"},
+    {"reject_icmp", "port_in_use"},       {"partial_drop", "name_loopback"},
+    {"reject_rst", "route_missing"},      {"wrong_service", "arp_off"},
+    {"policy_drop", "mtu_mismatch"},      {"link_missing", "drop_inbound"},
+    {"route_rule", "partial_reject"},     {"agent_dies", "drop_inbound"},
+    {"namespace_missing", "port_in_use"}, {"default_leak", "drop_answers"},
+    {"wrong_subnet", "reject_rst"},       {"config_differs", "route_blocked"},
+    {"partial_drop", "drop_inbound_all"}, {"partial_drop", "mtu_mismatch"},
+    {"partial_drop", "rate_low"},         {"partial_drop", "ping_dropped"},
+    {"partial_peer", "loss_one_way"},     {"partial_reject", "drop_path"},
+};
 
 struct ZooRow {
   const char* name;
@@ -36,64 +32,58 @@ struct ZooRow {
   void (*shape)(LabTopology& topology);
 };
 
-const std::vector<ZooRow>& zoo() {
-  static const std::vector<ZooRow> table = {
-      {"star", "one switch", [](LabTopology&) {}},
-      {"mesh", "a cable per pair, a /30 each", [](LabTopology& t) { t.shape = "mesh"; }},
-      {"routed", "two subnets and a router", [](LabTopology& t) { t.shape = "routed"; }},
-      {"ipv6", "IPv6 only", [](LabTopology& t) { t.family = "ipv6"; }},
-      {"mesh6", "a mesh with IPv6", [](LabTopology& t) { t.shape = "mesh", t.family = "ipv6"; }},
-      {"link_local", "169.254/16 by choice", [](LabTopology& t) { t.family = "link_local"; }},
-      {"link_local6", "fe80 by choice", [](LabTopology& t) { t.family = "link_local6"; }},
-      {"vlan", "data addresses on a VLAN", [](LabTopology& t) { t.carrier = "vlan"; }},
-      {"bond", "data addresses on a bond", [](LabTopology& t) { t.carrier = "bond"; }},
-      {"bridged", "data addresses on a bridge", [](LabTopology& t) { t.carrier = "bridge"; }},
-      {"macvlan", "data addresses on a macvlan", [](LabTopology& t) { t.carrier = "macvlan"; }},
-      {"jumbo", "MTU 9000", [](LabTopology& t) { t.mtu = 9000; }},
-      {"firewalld", "the rules that firewalld writes, with the job's ports open",
-       [](LabTopology& t) { t.firewall = "firewalld"; }},
-      {"default_deny", "nft drops all but the job's ports",
-       [](LabTopology& t) { t.firewall = "default_deny"; }},
-      {"ping_blocked", "nobody answers pings", [](LabTopology& t) { t.ping = "blocked"; }},
-      {"others", "docker bridge, VPN and a second card with the default route",
-       [](LabTopology& t) {
-         t.others = {"docker", "vpn", "second_nic"};
-       }},
-      {"shaped", "a link that is slow and says so", [](LabTopology& t) { t.rate = "200Mbit"; }},
-      {"unprivileged", "agents without root", [](LabTopology& t) { t.unprivileged = true; }},
-      {"locked_down", "default deny, no pings, agents without root, a router between",
-       [](LabTopology& t) {
-         t.shape = "routed", t.firewall = "default_deny", t.ping = "blocked";
-         t.unprivileged = true;
-       }},
-  };
-  return table;
-}
+constexpr ZooRow kZoo[] = {
+    {"star", "one switch", [](LabTopology&) {}},
+    {"mesh", "a cable per pair, a /30 each", [](LabTopology& t) { t.shape = "mesh"; }},
+    {"routed", "two subnets and a router", [](LabTopology& t) { t.shape = "routed"; }},
+    {"ipv6", "IPv6 only", [](LabTopology& t) { t.family = "ipv6"; }},
+    {"mesh6", "a mesh with IPv6", [](LabTopology& t) { t.shape = "mesh", t.family = "ipv6"; }},
+    {"link_local", "169.254/16 by choice", [](LabTopology& t) { t.family = "link_local"; }},
+    {"link_local6", "fe80 by choice", [](LabTopology& t) { t.family = "link_local6"; }},
+    {"vlan", "data addresses on a VLAN", [](LabTopology& t) { t.carrier = "vlan"; }},
+    {"bond", "data addresses on a bond", [](LabTopology& t) { t.carrier = "bond"; }},
+    {"bridged", "data addresses on a bridge", [](LabTopology& t) { t.carrier = "bridge"; }},
+    {"macvlan", "data addresses on a macvlan", [](LabTopology& t) { t.carrier = "macvlan"; }},
+    {"jumbo", "MTU 9000", [](LabTopology& t) { t.mtu = 9000; }},
+    {"firewalld", "the rules that firewalld writes, with the job's ports open",
+     [](LabTopology& t) { t.firewall = "firewalld"; }},
+    {"default_deny", "nft drops all but the job's ports",
+     [](LabTopology& t) { t.firewall = "default_deny"; }},
+    {"ping_blocked", "nobody answers pings", [](LabTopology& t) { t.ping = "blocked"; }},
+    {"others", "docker bridge, VPN and a second card with the default route",
+     [](LabTopology& t) {
+       t.others = {"docker", "vpn", "second_nic"};
+     }},
+    {"shaped", "a link that is slow and says so", [](LabTopology& t) { t.rate = "200Mbit"; }},
+    {"unprivileged", "agents without root", [](LabTopology& t) { t.unprivileged = true; }},
+    {"locked_down", "default deny, no pings, agents without root, a router between",
+     [](LabTopology& t) {
+       t.shape = "routed", t.firewall = "default_deny", t.ping = "blocked";
+       t.unprivileged = true;
+     }},
+};
 
-const std::set<std::string>& reduced_set() {
-  static const std::set<std::string> names = {"drop_inbound",
-                                              "drop_outbound",
-                                              "drop_path",
-                                              "reject_icmp",
-                                              "reject_rst",
-                                              "partial_drop",
-                                              "port_in_use",
-                                              "wrong_service",
-                                              "link_down",
-                                              "address_missing",
-                                              "wrong_neighbour",
-                                              "route_blocked",
-                                              "mtu_blackhole",
-                                              "loss_one_way",
-                                              "name_loopback",
-                                              "agent_dies",
-                                              "star",
-                                              "mesh",
-                                              "default_deny",
-                                              "drop_inbound+link_down",
-                                              "reject_icmp+port_in_use"};
-  return names;
-}
+constexpr const char* kReducedSet[] = {"drop_inbound",
+                                       "drop_outbound",
+                                       "drop_path",
+                                       "reject_icmp",
+                                       "reject_rst",
+                                       "partial_drop",
+                                       "port_in_use",
+                                       "wrong_service",
+                                       "link_down",
+                                       "address_missing",
+                                       "wrong_neighbour",
+                                       "route_blocked",
+                                       "mtu_blackhole",
+                                       "loss_one_way",
+                                       "name_loopback",
+                                       "agent_dies",
+                                       "star",
+                                       "mesh",
+                                       "default_deny",
+                                       "drop_inbound+link_down",
+                                       "reject_icmp+port_in_use"};
 
 uint64_t mixed(const MatrixCell& cell) {
   // FNV-1a over the name, so that cells of one seed differ.
@@ -120,7 +110,7 @@ LabTopology drawn_topology(Draw& draw, const MatrixCell& cell, bool unprivileged
     topology.carrier = draw.coin() ? "bridge" : "macvlan";
   }
   if (draw.coin()) {
-    topology.rate = draw.pick(std::vector<std::string>{"1Gbit", "500Mbit", "200Mbit", "2Gbit"});
+    topology.rate = draw.pick({"1Gbit", "500Mbit", "200Mbit", "2Gbit"});
   }
   topology.mtu = draw.pick(std::vector<int>{1500, 1500, 1500, 1500, 9000, 1420});
   if (draw.chance(40)) {
@@ -140,12 +130,12 @@ std::vector<MatrixCell> all_cells(const MatrixOptions& options) {
     for (const FaultRow& row : fault_table()) {
       cells.push_back({MatrixCellKind::kSingle, row.name, {row.name}, seed});
     }
-    for (const auto& [a, b] : fault_pairs()) {
+    for (const auto& [a, b] : kFaultPairs) {
       cells.push_back({MatrixCellKind::kPair, std::string(a) + "+" + b, {a, b}, seed});
     }
   }
   for (int i = 0; i < zoo_runs; ++i) {
-    for (const ZooRow& row : zoo()) {
+    for (const ZooRow& row : kZoo) {
       cells.push_back(
           {MatrixCellKind::kZoo, row.name, {}, options.seed + static_cast<uint64_t>(i)});
     }
@@ -156,7 +146,10 @@ std::vector<MatrixCell> all_cells(const MatrixOptions& options) {
 const std::vector<std::string> kKinds = {"single", "pairs", "zoo"};
 
 bool wanted(const MatrixCell& cell, const MatrixOptions& options) {
-  if (options.reduced && reduced_set().count(cell.name) == 0) return false;
+  const auto is_cell = [&](const std::string& name) { return name == cell.name; };
+  if (options.reduced && std::none_of(std::begin(kReducedSet), std::end(kReducedSet), is_cell)) {
+    return false;
+  }
   if (options.only.empty()) return true;
   const std::string& kind = kKinds[static_cast<size_t>(cell.kind)];
   return std::any_of(options.only.begin(), options.only.end(),
@@ -177,14 +170,10 @@ Expected<std::vector<MatrixCell>> matrix_cells(const MatrixOptions& options) {
   for (const MatrixCell& cell : cells) names.push_back(cell.name);
   for (const std::string& word : options.only) {
     if (std::count(names.begin(), names.end(), word) > 0) continue;
-    const std::string near = nearest_name(word, names);
     return fail(ErrorCode::kUsage, "the matrix has no '" + word + "'",
-                near.empty() ? "single, pairs, zoo, or a fault of plumbline lab faults"
-                             : "did you mean " + near + "?");
+                near_or(word, names, "single, pairs, zoo, or a fault of plumbline lab faults"));
   }
-  cells.erase(std::remove_if(cells.begin(), cells.end(),
-                             [&](const MatrixCell& cell) { return !wanted(cell, options); }),
-              cells.end());
+  std::erase_if(cells, [&](const MatrixCell& cell) { return !wanted(cell, options); });
   return cells;
 }
 
@@ -196,7 +185,7 @@ CellNetwork cell_network(const MatrixCell& cell, bool unprivileged) {
     network.topology.size = 4;
     network.topology.ports = drawn_ports(draw, network.topology.size);
     network.topology.unprivileged = unprivileged;
-    for (const ZooRow& row : zoo()) {
+    for (const ZooRow& row : kZoo) {
       if (cell.name == row.name) row.shape(network.topology);
     }
     return network;

@@ -7,7 +7,8 @@
 
 #include "core/diagnosis/cause.h"
 #include "core/stats/stats.h"
-#include "lab/matrix_words.h"
+#include "lab/matrix.h"
+#include "lab/shell.h"
 
 namespace plumbline {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "core/json.h"
-#include "core/json_trouble.h"
 #include "lab/matrix.h"
 
 namespace plumbline {
@@ -12,29 +12,24 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string text_or_empty(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 SaidFinding read_finding(const Json& json) {
   SaidFinding finding;
-  finding.cause = text_or_empty(json, "cause");
-  finding.outcome = text_or_empty(json, "outcome");
-  finding.host = text_or_empty(json, "host");
-  finding.peer = text_or_empty(json, "peer");
-  finding.remedy = text_or_empty(json, "remedy");
+  finding.cause = string_member(json, "cause");
+  finding.outcome = string_member(json, "outcome");
+  finding.host = string_member(json, "host");
+  finding.peer = string_member(json, "peer");
+  finding.remedy = string_member(json, "remedy");
   if (json.contains("port") && json["port"].is_number_integer()) finding.port = json["port"];
   if (json.contains("ports") && json["ports"].is_array()) {
     finding.ports = json["ports"].get<std::vector<int>>();
   }
   for (const Json& evidence : json.value("evidence", Json::array())) {
-    finding.evidence.push_back(text_or_empty(evidence, "host") + ": " +
-                               text_or_empty(evidence, "text"));
+    finding.evidence.push_back(string_member(evidence, "host") + ": " +
+                               string_member(evidence, "text"));
   }
   for (const Json& command : json.value("commands", Json::array())) {
     finding.commands.push_back(
-        {text_or_empty(command, "host"), command.at("argv").get<std::vector<std::string>>()});
+        {string_member(command, "host"), command.at("argv").get<std::vector<std::string>>()});
   }
   return finding;
 }

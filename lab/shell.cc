@@ -76,6 +76,16 @@ std::string ip_in(const std::string& netns, const std::string& command) {
   return "ip -n " + netns + " " + command;
 }
 
+std::string joined(const std::vector<std::string>& words, const char* between) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : between) + word;
+  return out;
+}
+
+void append(std::vector<std::string>& to, const std::vector<std::string>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
 Status run_script(const std::string& what, const std::string& script, int64_t within_ms) {
   CommandOptions options;
   options.input = script + "\n";

@@ -2,7 +2,10 @@
 // shown, written down and undone by another process. Every wait has a deadline.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -17,6 +20,22 @@ Status run_script(const std::string& what, const std::string& script, int64_t wi
 std::string in_netns(const std::string& netns, const std::string& command);
 // "ip -n NS COMMAND".
 std::string ip_in(const std::string& netns, const std::string& command);
+// The same with values in the command, as fmt puts them there.
+template <typename First, typename... Rest>
+std::string in_netns(const std::string& netns, fmt::format_string<First, Rest...> command,
+                     First&& first, Rest&&... rest) {
+  return in_netns(netns,
+                  fmt::format(command, std::forward<First>(first), std::forward<Rest>(rest)...));
+}
+template <typename First, typename... Rest>
+std::string ip_in(const std::string& netns, fmt::format_string<First, Rest...> command,
+                  First&& first, Rest&&... rest) {
+  return ip_in(netns,
+               fmt::format(command, std::forward<First>(first), std::forward<Rest>(rest)...));
+}
+
+std::string joined(const std::vector<std::string>& words, const char* between = ", ");
+void append(std::vector<std::string>& to, const std::vector<std::string>& more);
 
 bool namespace_exists(const std::string& netns);
 

@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "core/command.h"
+#include "core/error.h"
 #include "core/json.h"
-#include "core/json_trouble.h"
 #include "lab/create.h"
 #include "lab/shell.h"
 

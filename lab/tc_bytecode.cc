@@ -4,9 +4,9 @@
 
 #include <array>
 
+#include "core/number.h"
 #include "lab/address.h"
 #include "lab/fault_tools.h"
-#include "lab/port_words.h"
 
 namespace plumbline {
 namespace {
@@ -110,7 +110,7 @@ std::string tc_bytecode(const PacketMatch& match, bool v6) {
       code.add(0xb1, kEthernet);
       code.add(0x48, at);
     }
-    for (const auto& [first, last] : port_runs(match.ports)) {
+    for (const auto& [first, last] : runs_of(match.ports)) {
       code.add(0x35, static_cast<uint32_t>(first), Assembler::kNext, 1);  // below: next run
       code.add(0x25, static_cast<uint32_t>(last), Assembler::kNext, Assembler::kHit);
     }

@@ -6,13 +6,12 @@
 #include <regex>
 #include <set>
 
+#include "core/error.h"
 #include "core/json.h"
 #include "core/json_scan.h"
-#include "core/json_trouble.h"
-#include "core/options/options.h"
+#include "core/text.h"
 #include "lab/address.h"
 #include "lab/lab.h"
-#include "lab/port_words.h"
 
 namespace plumbline {
 namespace {

@@ -11,7 +11,6 @@
 
 #include "core/json.h"
 #include "launch/agent_lines.h"
-#include "launch/lease.h"
 #include "launch/ssh.h"
 
 namespace plumbline {

@@ -15,9 +15,11 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "core/diagnosis/host_agent.h"
 #include "core/fd.h"
+#include "launch/agent_link.h"
 #include "launch/line_io.h"
 #include "launch/process.h"
 #include "transport/control/poll_set.h"
@@ -107,5 +109,12 @@ class AgentConnection : public HostAgent {
   int shell_lines_ = 0;
   std::thread mover_;
 };
+
+// The greeting of connected agents, whoever connected them (agent_link.cc, agent_socket.cc):
+// hello, the version, the clock; side by side, at the latest at the deadline. A connection that is
+// an Error becomes an AgentStart with that error and its cause; one that fails is ended.
+std::vector<AgentStart> greet_agents(
+    std::vector<Expected<std::unique_ptr<AgentConnection>>> connections,
+    const std::map<std::string, std::string>& config, Deadline deadline);
 
 }  // namespace plumbline

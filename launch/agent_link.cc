@@ -9,11 +9,10 @@
 #include <limits>
 
 #include "core/command.h"
-#include "core/host/resource_hint.h"
+#include "core/error.h"
 #include "core/json.h"
 #include "core/side_by_side.h"
 #include "launch/agent_connection.h"
-#include "launch/agent_greeting.h"
 #include "launch/agent_lines.h"
 #include "launch/ssh.h"
 
@@ -21,12 +20,6 @@ namespace plumbline {
 namespace {
 
 using nlohmann::json;
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
 
 // How a start that failed is called, by what the starting programs say; first match wins. Shells
 // and env answer 127 and 126; `ip netns exec` says what it could not do.
@@ -167,7 +160,8 @@ void destroy_all(std::vector<std::unique_ptr<T>> agents) {
 Expected<std::unique_ptr<AgentConnection>> start_one(const ServingCommand& place) {
   std::vector<std::string> argv = place.argv;
   if (argv.empty()) argv.emplace_back();
-  const std::string shown = "start the agent of " + place.host + " (" + joined(argv) + ")";
+  const std::string shown =
+      fmt::format("start the agent of {} ({})", place.host, fmt::join(argv, " "));
   // A user's PATH often lacks /usr/sbin, where ip is.
   if (const std::string found = find_program(argv[0]); !found.empty()) argv[0] = found;
   ProcessOptions options;
@@ -183,13 +177,10 @@ Expected<std::unique_ptr<AgentConnection>> start_one(const ServingCommand& place
                 err == ENOEXEC ? "ssh.wrong_binary" : "ssh.no_binary"};
     return fail(std::move(error));
   }
-  AgentWires wires;
-  wires.to = (*process)->take_input();
-  wires.from = (*process)->take_output();
-  wires.errors = (*process)->take_errors();
-  wires.process = std::move(*process);
-  wires.remote = place.remote;
-  return AgentConnection::open(place.host, std::move(wires));
+  Process& agent = **process;
+  return AgentConnection::open(place.host,
+                               {agent.take_input(), agent.take_output(), agent.take_errors(),
+                                std::move(*process), place.remote});
 }
 
 }  // namespace

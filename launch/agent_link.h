@@ -13,7 +13,7 @@
 #include "core/diagnosis/host_agent.h"
 #include "core/error.h"
 #include "core/fd.h"
-#include "launch/serving_command.h"
+#include "launch/process.h"
 
 namespace plumbline {
 

@@ -4,17 +4,214 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
 
+#include "core/error.h"
 #include "core/json.h"
-#include "launch/agent_jobs.h"
-#include "launch/lease.h"
 #include "launch/line_io.h"
+#include "launch/process.h"
+#include "transport/control/poll_set.h"
 
 namespace plumbline {
 namespace {
 
 using nlohmann::json;
+
+constexpr size_t kMaxOpen = 4096;  // requests without an answer; more are refused
+
+// The handler ends first, then we answer for it, and then only the asker's patience is over: each a
+// twentieth of the limit before the next, so that answers have time to travel.
+int64_t margin_ns(int64_t within_ms) {
+  constexpr int64_t kShare = 20, kMost = 100 * kMillisecond;
+  return std::min(within_ms * kMillisecond / kShare, kMost);
+}
+
+// The requests that an agent is working on: each runs in a thread of its own, at most so many at a
+// time, the others wait their turn. Every request gets exactly one answer line, from its handler
+// or, when that overruns its time, from expire(). Threads are not waited for when the owner ends:
+// they share this object, and what they still say is thrown away. Thread-safe.
+class AgentJobs : public std::enable_shared_from_this<AgentJobs> {
+ public:
+  AgentJobs(std::vector<AgentRequest> requests, int max_running, WakePipe wake)
+      : requests_(std::move(requests)), max_running_(max_running), wake_(std::move(wake)) {}
+
+  // Readable when there is something to send or a deadline to look at again.
+  const WakePipe& wake() const { return wake_; }
+
+  void submit(const AgentRequestLine& line) {
+    auto job = std::make_shared<Job>();
+    job->line = line;
+    job->row = find(line.request);
+    if (job->row == nullptr) {
+      return answer(line.id,
+                    fail(ErrorCode::kUnsupported,
+                         "this agent does not know the request '" + excerpt(line.request) + "'"));
+    }
+    const int64_t end = monotonic_ns() + line.within_ms * kMillisecond;
+    job->handler = Deadline::at_ns(end - 2 * margin_ns(line.within_ms));
+    job->answer = Deadline::at_ns(end - margin_ns(line.within_ms));
+    std::unique_lock lock(mutex_);
+    if (open_.size() >= kMaxOpen) {
+      lock.unlock();
+      return answer(line.id, fail(ErrorCode::kBusy, fmt::format("this agent has {} requests open "
+                                                                "already",
+                                                                kMaxOpen)));
+    }
+    open_.push_back(job);
+    if (running_ >= max_running_) {
+      waiting_.push_back(std::move(job));
+      return;
+    }
+    ++running_;
+    lock.unlock();
+    start(std::move(job));
+  }
+
+  // An answer that needs no handler.
+  void answer(int64_t id, const Expected<json>& reply) {
+    const std::string text = format_reply_line(id, reply) + '\n';
+    const std::lock_guard lock(mutex_);
+    if (!ending_) output_ += text;
+  }
+
+  // Answers for those whose time is over; returns when to look again.
+  Deadline expire() {
+    Deadline next = Deadline::never();
+    const std::lock_guard lock(mutex_);
+    const auto over = [&](const JobPointer& job) {
+      if (!job->answer.passed()) {
+        if (job->answer.at_ns() < next.at_ns()) next = job->answer;
+        return false;
+      }
+      output_ += format_reply_line(job->line.id,
+                                   fail(ErrorCode::kTimeout,
+                                        fmt::format("request '{}' was not done within its {} ms",
+                                                    job->line.request, job->line.within_ms))) +
+                 '\n';
+      return true;
+    };
+    open_.erase(std::remove_if(open_.begin(), open_.end(), over), open_.end());
+    return next;
+  }
+
+  // Lines to send, whole ones; empty when there is nothing.
+  std::string take_output() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(output_, std::string());
+  }
+
+  size_t output_bytes() {
+    const std::lock_guard lock(mutex_);
+    return output_.size();
+  }
+
+  // Tells the handlers to return; true when all have, at the latest at the deadline. Nothing is
+  // answered any more.
+  bool end(Deadline deadline) {
+    std::unique_lock lock(mutex_);
+    ending_ = true;
+    waiting_.clear();
+    return left_.wait_for(lock,
+                          std::chrono::nanoseconds(std::max<int64_t>(deadline.remaining_ns(), 0)),
+                          [&] { return running_ == 0; });
+  }
+
+ private:
+  struct Job {
+    AgentRequestLine line;
+    const AgentRequest* row = nullptr;
+    Deadline handler = Deadline::never(), answer = Deadline::never();
+  };
+  using JobPointer = std::shared_ptr<Job>;
+
+  const AgentRequest* find(const std::string& name) const {
+    const auto it = std::find_if(requests_.begin(), requests_.end(),
+                                 [&](const AgentRequest& row) { return row.name == name; });
+    return it == requests_.end() ? nullptr : &*it;
+  }
+
+  void start(JobPointer job) {
+    try {
+      std::thread([self = shared_from_this(), job] { self->work(job); }).detach();
+    } catch (const std::system_error& problem) {
+      finish(job, fail(ErrorCode::kBusy, std::string("this agent cannot start another thread: ") +
+                                             exception_words(problem)));
+      const std::lock_guard lock(mutex_);
+      --running_;
+    }
+  }
+
+  void work(JobPointer job) {
+    while (job != nullptr) {
+      finish(job, run(*job));
+      job = next_or_leave();
+    }
+  }
+
+  Expected<json> run(const Job& job) const {
+    try {
+      return job.row->run(json::parse(job.line.params), AgentCall{job.handler, &ending_});
+    } catch (const json::exception& problem) {
+      return fail(ErrorCode::kProtocol,
+                  "request '" + job.line.request + "': wrong parameters: " + json_trouble(problem));
+    } catch (const std::exception& problem) {
+      return fail(ErrorCode::kSystem,
+                  "request '" + job.line.request + "': " + exception_words(problem));
+    }
+  }
+
+  // Sends it unless the job has been answered already.
+  void finish(const JobPointer& job, const Expected<json>& reply) {
+    std::string text = format_reply_line(job->line.id, reply);
+    if (text.size() > kMaxReplyBytes) {
+      text = format_reply_line(
+          job->line.id, fail(ErrorCode::kSystem, fmt::format("the answer to '{}' is too long: {} "
+                                                             "bytes",
+                                                             job->line.request, text.size())));
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      const auto it = std::find(open_.begin(), open_.end(), job);
+      if (it == open_.end() || ending_) return;
+      open_.erase(it);
+      output_ += text + '\n';
+    }
+    wake_.signal();
+  }
+
+  JobPointer next_or_leave() {
+    const std::lock_guard lock(mutex_);
+    while (!waiting_.empty() && !ending_) {
+      JobPointer job = std::move(waiting_.front());
+      waiting_.pop_front();
+      const bool unanswered = std::find(open_.begin(), open_.end(), job) != open_.end();
+      if (unanswered) return job;
+    }
+    --running_;
+    left_.notify_all();
+    return nullptr;
+  }
+
+  const std::vector<AgentRequest> requests_;
+  const int max_running_;
+  const WakePipe wake_;
+  std::atomic<bool> ending_{false};
+  std::mutex mutex_;
+  std::condition_variable left_;
+  std::vector<JobPointer> open_;  // not answered yet
+  std::deque<JobPointer> waiting_;
+  int running_ = 0;
+  std::string output_;
+};
 
 // Answers that nobody fetches: beyond this no further request is read.
 constexpr size_t kMaxBacklog = 64u << 20;

@@ -4,6 +4,7 @@
 // an error or ignored; they cannot end the agent.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>

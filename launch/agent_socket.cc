@@ -8,10 +8,9 @@
 #include <sstream>
 #include <utility>
 
-#include "core/sha256.h"
-#include "core/trusted_path.h"
+#include "core/encode.h"
+#include "core/file.h"
 #include "launch/agent_connection.h"
-#include "launch/agent_greeting.h"
 #include "launch/agent_link.h"
 #include "launch/agent_loop.h"
 #include "launch/proof.h"
@@ -65,6 +64,13 @@ Expected<Fd> dial(const std::string& address, int port, const std::string& token
   }
 }
 
+AgentStart greet(Expected<std::unique_ptr<AgentConnection>> connection,
+                 const std::map<std::string, std::string>& config, Deadline deadline) {
+  std::vector<Expected<std::unique_ptr<AgentConnection>>> connections;
+  connections.push_back(std::move(connection));
+  return std::move(greet_agents(std::move(connections), config, deadline).front());
+}
+
 // The first dialler that knows the token; everybody else is sent away.
 Expected<Fd> wait_for_coordinator(Door& door, Deadline deadline) {
   PollSet poll;
@@ -85,19 +91,15 @@ AgentStart attach_agent(const std::string& host, const std::string& address, int
                         const std::map<std::string, std::string>& config) {
   Expected<Fd> fd = dial(address, port, token, deadline);
   if (fd) return attach_agent(host, std::move(*fd), deadline, config);
-  std::vector<Expected<std::unique_ptr<AgentConnection>>> connections;
-  connections.push_back(fail(attach_error(fmt::format("{} port {}", address, port), fd.error())));
-  return std::move(greet_agents(std::move(connections), config, deadline).front());
+  return greet(fail(attach_error(fmt::format("{} port {}", address, port), fd.error())), config,
+               deadline);
 }
 
 AgentStart attach_agent(const std::string& host, Fd connection, Deadline deadline,
                         const std::map<std::string, std::string>& config) {
   tune_connection(connection.get(), kAgentTimeoutMs);
-  AgentWires wires;
-  wires.from = std::move(connection);
-  std::vector<Expected<std::unique_ptr<AgentConnection>>> connections;
-  connections.push_back(AgentConnection::open(host, std::move(wires)));
-  return std::move(greet_agents(std::move(connections), config, deadline).front());
+  return greet(AgentConnection::open(host, {Fd(), std::move(connection), Fd(), nullptr}), config,
+               deadline);
 }
 
 Expected<std::string> read_token(const std::string& path) {

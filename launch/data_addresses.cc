@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <limits>
 #include <map>
@@ -91,14 +90,12 @@ Machine machine_of(const RankNics& rank) {
     for (const NicAddress& address : nic.addresses) {
       // fe80 says nothing about which network it is.
       if (address.loopback || (address.v6 && address.link_local)) continue;
-      Usable usable;
-      usable.address = {address.ip, address.prefix, nic.name};
-      usable.v6 = address.v6;
-      usable.link_local = address.link_local;
-      usable.wireless = nic.kind == "wifi";
-      usable.speed = nic.speed_bps.value_or(0);
-      usable.order = order++;
-      machine.usable.push_back(std::move(usable));
+      machine.usable.push_back({{address.ip, address.prefix, nic.name},
+                                address.v6,
+                                address.link_local,
+                                nic.kind == "wifi",
+                                nic.speed_bps.value_or(0),
+                                order++});
     }
   }
   return machine;

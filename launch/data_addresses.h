@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "core/host/host.h"
-#include "transport/tcp/tcp_endpoint.h"
+#include "transport/address.h"
 
 namespace plumbline {
 

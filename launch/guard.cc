@@ -9,16 +9,15 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 
 #include "core/clock.h"
+#include "core/error.h"
 #include "core/fd.h"
 #include "core/json.h"
-#include "core/json_trouble.h"
-#include "launch/input_frames.h"
-#include "launch/lease.h"
+#include "launch/leftovers.h"
 #include "launch/line_io.h"
-#include "launch/offspring.h"
 #include "launch/process.h"
 
 namespace plumbline {
@@ -27,6 +26,16 @@ namespace {
 using nlohmann::json;
 
 constexpr int kGuardLookMs = 100;
+
+template <typename Order, typename Each>
+void each_field_of_order(Order& order, const Each& each) {
+  each("argv", order.argv);
+  each("environment", order.environment);
+  each("current_folder", order.current_folder);
+  each("folder", order.folder);
+  each("files", order.files);
+  each("takes_input", order.takes_input);
+}
 
 // The order's files, there while this lives.
 class OrderedFiles {
@@ -218,28 +227,24 @@ class Guarded {
   int status_ = SIGKILL;  // of one that does not even end by that, in the form of waitpid(2)
 };
 
+constexpr int kStopLookMs = 200;
+// For an end in order. The next rank waits longer for the port (kClaimWaitMs in transport/tcp).
+constexpr int kOrderlyMs = 1500;
+
 }  // namespace
 
 std::string encode(const GuardOrder& order) {
-  return json{{"argv", order.argv},
-              {"environment", order.environment},
-              {"current_folder", order.current_folder},
-              {"folder", order.folder},
-              {"files", order.files},
-              {"takes_input", order.takes_input}}
-      .dump(-1, ' ', false, json::error_handler_t::replace);
+  json object;
+  each_field_of_order(order, [&](const char* key, const auto& value) { object[key] = value; });
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 Expected<GuardOrder> decode_guard_order(const std::string& line) {
   GuardOrder order;
   try {
     const json object = json::parse(line);
-    get_field(object, "argv", order.argv);
-    get_field(object, "environment", order.environment);
-    get_field(object, "current_folder", order.current_folder);
-    get_field(object, "folder", order.folder);
-    get_field(object, "files", order.files);
-    get_field(object, "takes_input", order.takes_input);
+    each_field_of_order(order,
+                        [&](const char* key, auto& value) { get_field(object, key, value); });
   } catch (const json::exception& bad) {
     return fail(ErrorCode::kProtocol, "not an order: " + json_trouble(bad));
   }
@@ -271,9 +276,31 @@ Expected<int> run_guarded(const GuardOrder& order, const GuardSettings& settings
   Guarded guarded(*pid, offspring);
   while (!guarded.ended() && !asker.gone()) guarded.reap();
   guarded.end(settings.gentle_ms);
-  const int status = guarded.status();
-  constexpr int kSignalled = 128;
-  return WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
+  return exit_status_of(guarded.status());
+}
+
+Status watch_for_stops(int input) {
+  const Expected<std::string> program = own_program_path();
+  if (!program) return fail(program.error());
+  const Fd nothing(open("/dev/null", O_WRONLY | O_CLOEXEC));
+  if (!nothing.valid()) return fail_errno(ErrorCode::kSystem, "open /dev/null", errno);
+  const Expected<pid_t> started =
+      start_program({*program, "guard", "--over", std::to_string(getpid())},
+                    {input, nothing.get(), nothing.get()}, true);
+  if (!started) return fail(started.error());
+  return {};
+}
+
+void end_when_abandoned(pid_t over, int input) {
+  die_with_parent();
+  // Nothing is asked for: an end is told all the same, and what waits to be read is not ours.
+  pollfd end{input, 0, 0};
+  while (getppid() == over && poll(&end, 1, kStopLookMs) <= 0) {
+  }
+  const Deadline orderly = Deadline::after_ms(kOrderlyMs);
+  while (getppid() == over && !orderly.passed()) usleep(kStopLookMs * 1000);
+  // Still our parent, so the number is still its.
+  if (getppid() == over) ::kill(over, SIGKILL);
 }
 
 }  // namespace plumbline

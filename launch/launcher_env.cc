@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
+#include <iterator>
+#include <sstream>
 
 #include "core/number.h"
+#include "launch/agent_lines.h"
 
 extern char** environ;
 
@@ -38,7 +40,6 @@ constexpr LauncherRow kTable[] = {
     {"slurm", "srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "",
      "SLURMD_NODENAME", "SLURM_JOB_ID SLURM_STEP_ID", "SLURM_STEP_ID"},
 };
-constexpr int kMostRanks = 1'000'000;
 
 std::string value_of(const Variables& variables, const std::string& name) {
   const auto found = variables.find(name);
@@ -50,22 +51,13 @@ bool is_set(const Variables& variables, const std::string& name) {
 }
 
 std::vector<std::string> words(const std::string& text) {
-  std::vector<std::string> out;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find(' ', at), text.size());
-    out.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return out;
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), {}};
 }
 
 // What a message may show of a variable: it may hold anything.
 std::string shown(const Variables& variables, const std::string& name) {
-  std::string text;
-  for (const char c : value_of(variables, name).substr(0, 40)) {
-    text += std::isprint(static_cast<unsigned char>(c)) != 0 ? c : '?';
-  }
-  return name + "=" + text;
+  return name + "=" + excerpt(value_of(variables, name).substr(0, 40));
 }
 
 Error usage(std::string what, std::string hint) {

@@ -20,6 +20,8 @@ namespace plumbline {
 
 using Variables = std::map<std::string, std::string>;
 
+inline constexpr int kMostRanks = 1'000'000;  // no world has more
+
 // This process's place in a launched world.
 struct LauncherPlace {
   std::string launcher;  // "openmpi", "mpich", "slurm", "torchrun", "plumbline"

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <initializer_list>
 
 namespace plumbline {
 namespace {
@@ -35,6 +36,21 @@ bool lives(const Leftover& coordinator) {
   return now && is_coordinator(*now) && command_of(*now) == coordinator.command;
 }
 
+// One signal after the other, with a time to end between them. look() takes out of `left` what has
+// gone; it is asked anew each time, because a pid may have become somebody else's.
+template <typename Look>
+void end_all(const std::vector<Leftover>& left, std::initializer_list<int> signals,
+             int64_t gentle_ms, const Look& look) {
+  for (const int number : signals) {
+    for (const Leftover& process : left) kill(process.pid, number);
+    const Deadline deadline = Deadline::after_ms(gentle_ms);
+    while (!left.empty() && !deadline.passed()) {
+      poll(nullptr, 0, kPauseMs);
+      look();
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Leftover> find_coordinators(const std::vector<Leftover>& processes) {
@@ -54,17 +70,11 @@ std::vector<Leftover> find_coordinators(const std::vector<Leftover>& processes) 
 
 std::vector<Leftover> end_coordinators(const std::vector<Leftover>& coordinators,
                                        int64_t gentle_ms) {
+  const auto gone = [](const Leftover& coordinator) { return !lives(coordinator); };
   std::vector<Leftover> left = coordinators;
-  for (const int number : {SIGTERM, SIGTERM, SIGKILL}) {
-    const auto gone = [](const Leftover& coordinator) { return !lives(coordinator); };
-    left.erase(std::remove_if(left.begin(), left.end(), gone), left.end());
-    for (const Leftover& coordinator : left) kill(coordinator.pid, number);
-    const Deadline deadline = Deadline::after_ms(gentle_ms);
-    while (!left.empty() && !deadline.passed()) {
-      poll(nullptr, 0, kPauseMs);
-      left.erase(std::remove_if(left.begin(), left.end(), gone), left.end());
-    }
-  }
+  const auto look = [&] { std::erase_if(left, gone); };
+  look();
+  end_all(left, {SIGTERM, SIGTERM, SIGKILL}, gentle_ms, look);
   return left;
 }
 
@@ -77,15 +87,7 @@ std::vector<Leftover> find_leftovers(const std::string& run_id) {
 
 std::vector<Leftover> end_leftovers(const std::string& run_id, int64_t gentle_ms) {
   std::vector<Leftover> left = find_leftovers(run_id);
-  for (const int number : {SIGTERM, SIGKILL}) {
-    // Looked up anew each time: a pid may have become somebody else's.
-    for (const Leftover& process : left) kill(process.pid, number);
-    const Deadline deadline = Deadline::after_ms(gentle_ms);
-    while (!left.empty() && !deadline.passed()) {
-      poll(nullptr, 0, kPauseMs);
-      left = find_leftovers(run_id);
-    }
-  }
+  end_all(left, {SIGTERM, SIGKILL}, gentle_ms, [&] { left = find_leftovers(run_id); });
   return left;
 }
 

@@ -1,6 +1,7 @@
-// What a run left running on this machine, found by the run's id in the processes' environment
-// (PLUMBLINE_RUN_ID, which all that a run starts inherits), never by a program's name. Only
-// processes of the calling user. Platform code: leftovers_linux.cc, leftovers_macos.cc.
+// What was started and still runs on this machine: what a run left behind, found by the run's id in
+// the processes' environment (PLUMBLINE_RUN_ID, which all that a run starts inherits), never by a
+// program's name, and only of the calling user; and what came of one process that this one started.
+// Platform code: leftovers_linux.cc, leftovers_macos.cc.
 #pragma once
 
 #include <sys/types.h>
@@ -37,5 +38,21 @@ std::vector<Leftover> end_coordinators(const std::vector<Leftover>& coordinators
 
 // SIGTERM, and SIGKILL for those that are still there after `gentle_ms`; what is left then.
 std::vector<Leftover> end_leftovers(const std::string& run_id, int64_t gentle_ms);
+
+// What a process started and what came of that, also where it went into a session of its own or
+// lost its parent (a daemon). Linux: this process becomes the parent of its descendants' orphans,
+// so that all of them stay below it, whatever they do. macOS has no such thing: there it is what
+// carries a variable of ours in its environment, which a program can take out.
+class Offspring {
+ public:
+  // Before anything is started. One per process.
+  Offspring();
+  // Those that live now, but for this process itself; the ended ones that wait to be reaped are
+  // none.
+  std::vector<pid_t> find() const;
+
+ private:
+  std::string mark_;  // macOS: the variable's value
+};
 
 }  // namespace plumbline

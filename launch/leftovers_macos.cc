@@ -2,9 +2,9 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstring>
+#include <cstdlib>
 
+#include "core/clock.h"
 #include "launch/leftovers.h"
 
 namespace plumbline {
@@ -23,47 +23,36 @@ std::vector<kinfo_proc> own_processes() {
   return processes;
 }
 
-// KERN_PROCARGS2: the number of arguments, the program's path, zeros, then arguments and variables,
-// each ended by a zero; see sysctl(3).
-bool read_process(pid_t pid, const std::string& variable, std::string& command,
-                  std::string& run_id) {
-  int name[] = {CTL_KERN, KERN_PROCARGS2, pid};
-  size_t bytes = 0;
-  if (sysctl(name, 3, nullptr, &bytes, nullptr, 0) != 0) return false;
-  std::string text(bytes, '\0');
-  if (sysctl(name, 3, text.data(), &bytes, nullptr, 0) != 0 || bytes < sizeof(int)) return false;
-  text.resize(bytes);
-  int count = 0;
-  std::memcpy(&count, text.data(), sizeof count);
-  size_t at = std::min(text.find('\0', sizeof count), text.size());
-  while (at < text.size() && text[at] == '\0') ++at;
-  const std::string wanted = variable + "=";
-  for (int index = 0; at < text.size(); ++index) {
-    const size_t end = std::min(text.find('\0', at), text.size());
-    const std::string word = text.substr(at, end - at);
-    if (index < count) {
-      command += (command.empty() ? "" : " ") + word;
-    } else if (word.compare(0, wanted.size(), wanted) == 0) {
-      run_id = word.substr(wanted.size());
-    }
-    at = end + 1;
-  }
-  return true;
-}
+constexpr const char* kMarkVariable = "PLUMBLINE_GUARD";
 
 }  // namespace
 
 std::vector<Leftover> find_marked(const std::string& variable) {
   std::vector<Leftover> found;
   for (const kinfo_proc& process : own_processes()) {
-    Leftover entry;
-    entry.pid = process.kp_proc.p_pid;
-    if (entry.pid == getpid() || !read_process(entry.pid, variable, entry.command, entry.run_id) ||
-        entry.run_id.empty()) {
-      continue;
+    const pid_t pid = process.kp_proc.p_pid;
+    if (pid == getpid()) continue;
+    std::string id = process_variable(pid, variable);
+    if (id.empty()) continue;
+    std::string command;
+    if (const auto facts = read_process(pid)) {
+      for (const std::string& word : facts->arguments) {
+        command += (command.empty() ? "" : " ") + word;
+      }
     }
-    if (entry.command.size() > kShown) entry.command.resize(kShown);
-    found.push_back(std::move(entry));
+    found.push_back({pid, std::move(id), command.substr(0, kShown)});
+  }
+  return found;
+}
+
+Offspring::Offspring() : mark_(std::to_string(getpid()) + "-" + std::to_string(monotonic_ns())) {
+  setenv(kMarkVariable, mark_.c_str(), 1);
+}
+
+std::vector<pid_t> Offspring::find() const {
+  std::vector<pid_t> found;
+  for (const Leftover& process : find_marked(kMarkVariable)) {
+    if (process.run_id == mark_) found.push_back(process.pid);
   }
   return found;
 }

@@ -10,7 +10,7 @@
 #include <array>
 #include <cstring>
 
-#include "core/host/resource_hint.h"
+#include "core/error.h"
 
 extern char** environ;
 
@@ -124,12 +124,12 @@ std::string Process::state() const {
 
 int Process::exit_status() const {
   if (!reaped_) return -1;
-  constexpr int kSignalled = 128;
-  return WIFSIGNALED(status_) ? kSignalled + WTERMSIG(status_) : WEXITSTATUS(status_);
+  return exit_status_of(status_);
 }
 
-ssize_t Process::put(const char* bytes, size_t count) const {
-  return ::write(to_.get(), bytes, count);
+int exit_status_of(int status) {
+  constexpr int kSignalled = 128;
+  return WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 std::string Process::doing(const char* verb) const {

@@ -14,9 +14,40 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/fd.h"
-#include "launch/line_wire.h"
+#include "launch/rank_wire.h"
 
 namespace plumbline {
+
+// What is started on a host on our behalf, and spoken to over its standard streams: an agent, a
+// rank, a guard. And how two ends learn that the other has gone where a network that died tells
+// nobody: whoever asks says something every kAliveEveryNs, and whoever serves ends when it has
+// heard nothing for kLeaseS. Agents, ranks and guards behind ssh serve so.
+struct ServingCommand {
+  std::string host;               // its name, for messages
+  std::vector<std::string> argv;  // "plumbline rank", "ip netns exec NAME plumbline agent", ssh ...
+  bool remote = false;            // argv is an ssh command: it ends when it hears nothing
+};
+
+// How two ends learn that the other has gone, see above.
+inline constexpr int64_t kAliveEveryNs = 2 * kSecond;
+// Longer than ssh itself takes to notice a dead network (launch/ssh.cc), so that its words come
+// first.
+inline constexpr int kLeaseS = 10;
+
+// The serving end. One thread.
+class Lease {
+ public:
+  // 0 = it never ends.
+  explicit Lease(int64_t ms) : ms_(ms) { heard(); }
+  void heard() { end_ = ms_ > 0 ? Deadline::after_ms(ms_) : Deadline::never(); }
+  bool over() const { return end_.passed(); }
+  // For poll(2).
+  int poll_timeout_ms(int cap_ms) const { return end_.poll_timeout_ms(cap_ms); }
+
+ private:
+  int64_t ms_;
+  Deadline end_ = Deadline::never();
+};
 
 struct ProcessOptions {
   bool catch_errors = false;  // standard error goes to take_errors() instead of ours
@@ -55,7 +86,9 @@ class Process : public LineWire {
  private:
   Process(pid_t pid, Fd to, Fd from, Fd errors)
       : LineWire(std::move(to), std::move(from)), pid_(pid), errors_(std::move(errors)) {}
-  ssize_t put(const char* bytes, size_t count) const override;
+  ssize_t put(const char* bytes, size_t count) const override {
+    return ::write(to_.get(), bytes, count);
+  }
   std::string doing(const char* verb) const override;
   Error gone(int err) override;
   pid_t pid_;
@@ -72,6 +105,9 @@ struct StandardStreams {
 // anybody does. With a group of its own it begins with no signal blocked.
 Expected<pid_t> start_program(const std::vector<std::string>& argv, const StandardStreams& streams,
                               bool own_group);
+
+// The exit status, or 128 + signal, of what waitpid(2) says.
+int exit_status_of(int status);
 
 // Asks the kernel to send this process a signal when its parent dies, where the kernel can (Linux);
 // elsewhere nothing, and the end of the standard input has to do.

@@ -15,13 +15,8 @@ constexpr int kProofSleepMs = 250;
 constexpr int64_t kProofMs = 5'000;  // for a dialler to prove itself
 
 HandshakeIdentity identity(int rank, const std::string& channel, const Digest& secret) {
-  HandshakeIdentity self;
-  self.rank = rank;
-  self.size = 2;
-  self.token = secret;
-  self.config_text =
-      "channel=" + channel + "\n";  // a rank's channel is refused, whatever its token
-  return self;
+  // A rank's channel is refused, whatever its token.
+  return {.rank = rank, .size = 2, .token = secret, .config_text = "channel=" + channel + "\n"};
 }
 
 Expected<Fd> connect_to(const SocketAddress& address, Deadline deadline) {

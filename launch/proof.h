@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "core/encode.h"
 #include "core/error.h"
 #include "core/fd.h"
-#include "core/sha256.h"
-#include "transport/control/handshake_socket.h"
+#include "transport/control/connectors.h"
 #include "transport/control/poll_set.h"
 #include "transport/tcp/socket.h"
 

@@ -1,19 +1,27 @@
-// Copying plumbline to another machine: the two questions that a coordinator asks a host's POSIX
-// shell over ssh, and the reading of what it answers. `look` says what is there; `send` takes the
-// program on its standard input and puts it, checked, to
+// Copying plumbline to another machine. First the program: one that needs nothing of the Linux it
+// runs on, as scripts/static_binary.sh builds it, called plumbline-linux-MACHINE, MACHINE as `uname
+// -m` says it; where it lies on this machine, and whether it is what its name says. Then the two
+// questions that a coordinator asks a host's POSIX shell over ssh, and the reading of what it
+// answers. `look` says what is there; `send` takes the program on its standard input and puts it,
+// checked, to
 //   ${XDG_CACHE_HOME:-$HOME/.cache}/plumbline/SHA256/plumbline
 // Both run through any login shell (they are one line without `!`), need nothing but POSIX tools
 // and one of sha256sum, shasum, openssl, and start no file whose SHA-256 is not the one that was
 // asked for. Copies that are sent at once do not disturb each other: each has a name of its own
 // until it is complete, and then takes the place of the final one in one step. See the XDG base
-// directory specification for the folder. Pure; thread-safe.
+// directory specification for the folder. Reads files at the most; thread-safe.
 #pragma once
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/error.h"
+
+// Stands in every plumbline before its build (runs/build.cc). A macro, to be joined to it at
+// compile time.
+#define PLUMBLINE_BUILD_MARK "plumbline-build:"
 
 namespace plumbline {
 
@@ -47,5 +55,33 @@ PushAnswer read_push_answer(const std::string& output);
 
 // What an answer other than own, there and send means, with what to do; cause ssh.no_binary.
 Error push_failure(const std::string& host, const PushAnswer& answer);
+
+struct StaticBinary {
+  std::string path, machine;
+  std::string sha256;   // hex, of `content`
+  std::string content;  // the whole file
+};
+
+struct StaticMachine {
+  const char* name;  // of `uname -m`
+  int elf_machine;   // e_machine of its programs, see elf(5)
+};
+// Every architecture that can be built.
+const std::vector<StaticMachine>& static_machines();
+
+// The files that may hold the static plumbline of a machine, in the order they are looked at: in
+// `folder` when one is named, else beside `program` (the one that runs), where a build leaves it
+// (build-static beside the build's own folder), and the running program itself.
+std::vector<std::string> static_places(const std::string& program, const std::string& folder,
+                                       const std::string& machine);
+
+// What is wrong with such a file as a static program of that machine and build (core version and
+// commit); empty = nothing.
+std::string why_not_static(std::string_view content, const StaticMachine& machine,
+                           const std::string& build);
+
+// The first file of these places that is right; an Error names each and what is wrong with it.
+Expected<StaticBinary> find_static_binary(const std::vector<std::string>& places,
+                                          const StaticMachine& machine, const std::string& build);
 
 }  // namespace plumbline

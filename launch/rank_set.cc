@@ -3,14 +3,10 @@
 #include <fmt/format.h>
 #include <poll.h>
 
-#include <algorithm>
 #include <numeric>
-#include <optional>
 #include <utility>
 
-#include "launch/lease.h"
-#include "launch/line_io.h"
-#include "launch/shared_wire.h"
+#include "launch/rank_wire.h"
 #include "launch/ssh.h"
 
 namespace plumbline {
@@ -109,10 +105,6 @@ Status RankSet::send(const std::vector<std::string>& lines, Deadline deadline) {
     all = fail(std::move(error));
   }
   return all;
-}
-
-Status RankSet::send_all(const std::string& line, Deadline deadline) {
-  return send(std::vector<std::string>(used_.size(), line), deadline);
 }
 
 // What has come of its next answer: kTimeout when that is not there yet.

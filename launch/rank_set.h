@@ -1,12 +1,10 @@
 // The rank processes of one world: started together (or by a launcher), asked together, ended
-// together. A request is
-// one line to every rank, the answer one line from each; a rank that dies or stays silent is named
-// with what became of it. One thread at a time.
+// together. A request is one line to every rank, the answer one line from each; a rank that dies or
+// stays silent is named with what became of it. One thread at a time.
 #pragma once
 
 #include <algorithm>
 #include <condition_variable>
-#include <csignal>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -15,9 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "launch/error_lines.h"
+#include "launch/line_io.h"
 #include "launch/process.h"
-#include "launch/serving_command.h"
 
 namespace plumbline {
 
@@ -34,10 +31,10 @@ using RankHeard = std::function<std::optional<int64_t>(size_t rank, const RankAn
 
 class RankSet {
  public:
-  // `alive` is the line that remote ranks are sent now and then (lease.h); no answer is expected.
-  // The same line from a rank says that it lives, and answers nothing.
-  // `say` gets what the ranks write to standard error, line by line, in a thread of its own;
-  // without it they write to ours.
+  // `alive` is the line that remote ranks are sent now and then (process.h); no answer is
+  // expected. The same line from a rank says that it lives, and answers nothing. `say` gets what
+  // the ranks write to standard error, line by line, in a thread of its own; without it they write
+  // to ours.
   static Expected<std::unique_ptr<RankSet>> start(const std::vector<ServingCommand>& places,
                                                   const std::string& alive = {},
                                                   const RankLines& say = nullptr,
@@ -61,7 +58,9 @@ class RankSet {
   // Sends lines[r] to rank r (or the same line to all); those that can be told are, whatever
   // becomes of the others.
   Status send(const std::vector<std::string>& lines, Deadline deadline);
-  Status send_all(const std::string& line, Deadline deadline);
+  Status send_all(const std::string& line, Deadline deadline) {
+    return send(std::vector<std::string>(used_.size(), line), deadline);
+  }
   // One line from each, in any order of arrival. Ranks work in step: once one has answered or died,
   // the others get `grace_ns` more, or as much as `heard` says, which is told of every answer as it
   // comes. `tick` is called at least every 200 ms; returning false gives up at once.

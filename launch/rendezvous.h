@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "core/encode.h"
 #include "core/fd.h"
-#include "core/sha256.h"
 #include "launch/roll_call.h"
 
 namespace plumbline {

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 #include <utility>
 
 #include "core/clock.h"
+#include "core/error.h"
+#include "core/json.h"
+#include "launch/launcher_env.h"
 #include "transport/control/wire.h"
 
 namespace plumbline {
@@ -28,6 +30,27 @@ std::set<std::string> all_keys(const std::vector<std::optional<JoinRequest>>& ra
     for (const auto& entry : (*rank).*texts) keys.insert(entry.first);
   }
   return keys;
+}
+
+using nlohmann::json;
+
+template <typename Request, typename Each>
+void each_field_of_join(Request& request, const Each& each) {
+  each("rank", request.rank);
+  each("size", request.size);
+  each("launcher", request.launcher);
+  each("version", request.version);
+  each("host", request.host);
+  each("pid", request.pid);
+  each("machine", request.machine);
+  each("nics", request.nics);
+  each("config", request.config);
+  each("words", request.words);
+  each("variables", request.variables);
+}
+
+Error bad_greeting(const std::string& what) {
+  return Error{ErrorCode::kProtocol, what, 0, "all ranks must be the same build", ""};
 }
 
 }  // namespace
@@ -182,6 +205,66 @@ std::vector<JoinRequest> RollCall::requests() const {
     if (rank) out.push_back(*rank);
   }
   return out;
+}
+
+std::string encode_join(const JoinRequest& request) {
+  json line = {{"join", 1}};
+  each_field_of_join(request, [&](const char* key, const auto& value) { line[key] = value; });
+  return line.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Expected<JoinRequest> decode_join(const std::string& line) {
+  try {
+    const json object = json::parse(line);
+    JoinRequest request;
+    if (object.at("join") != 1)
+      return fail(bad_greeting("a rank speaks another version of the protocol"));
+    each_field_of_join(request,
+                       [&](const char* key, auto& value) { get_field(object, key, value); });
+    const bool sane = request.rank >= 0 && request.rank < kMostRanks && request.size >= 1 &&
+                      request.size <= kMostRanks;
+    if (!sane) return fail(bad_greeting("a rank arrives with impossible numbers"));
+    return request;
+  } catch (const json::exception& error) {
+    return fail(bad_greeting("a rank sends an invalid greeting: " + json_trouble(error)));
+  }
+}
+
+std::string encode_join_answer(const JoinAnswer& answer) {
+  json line = {{"welcome", answer.status.has_value()}, {"agent", answer.agent}};
+  if (!answer.status) {
+    const Error& error = answer.status.error();
+    line["code"] = to_string(error.code);
+    line["what"] = error.what;
+    line["hint"] = error.hint;
+    line["cause"] = error.cause;
+  }
+  return line.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+JoinAnswer decode_join_answer(const std::string& line) {
+  try {
+    const json object = json::parse(line);
+    JoinAnswer answer;
+    get_field(object, "agent", answer.agent);
+    if (object.at("welcome").get<bool>()) return answer;
+    answer.status = fail(Error{
+        error_code_from(object.at("code").get<std::string>()), object.at("what").get<std::string>(),
+        0, object.at("hint").get<std::string>(), object.at("cause").get<std::string>()});
+    return answer;
+  } catch (const json::exception& error) {
+    return {fail(bad_greeting("rank 0 sends an invalid answer: " + json_trouble(error))), false};
+  }
+}
+
+std::string encode_agent_offer(int rank) { return json{{"agent", rank}}.dump(); }
+
+Expected<int> decode_agent_offer(const std::string& line) {
+  try {
+    return json::parse(line).at("agent").get<int>();
+  } catch (const json::exception& error) {
+    return fail(bad_greeting("an agent sends an invalid greeting: " + json_trouble(error)));
+  }
 }
 
 }  // namespace plumbline

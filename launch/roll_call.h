@@ -1,6 +1,7 @@
 // The roll-call of a launched world: who has arrived at rank 0, who is missing and for how long,
-// and whether all of them mean the same run. Pure: it is told what came and when, and knows no
-// socket.
+// and whether all of them mean the same run; and the first line that an arriving rank sends to rank
+// 0, with the answer to it, as JSON. What comes from the other end is checked before it is
+// believed. Pure: it is told what came and when, and knows no socket.
 #pragma once
 
 #include <cstdint>
@@ -68,5 +69,20 @@ class RollCall {
 
 // "rank 2", "ranks 1, 3-5".
 std::string rank_list(const std::vector<int>& ranks);
+
+std::string encode_join(const JoinRequest& request);
+Expected<JoinRequest> decode_join(const std::string& line);
+
+// The answer: welcome (no error), or why the world does not come about.
+struct JoinAnswer {
+  Status status;
+  bool agent = false;  // that rank shall offer an agent for its host, over a second connection
+};
+std::string encode_join_answer(const JoinAnswer& answer);
+JoinAnswer decode_join_answer(const std::string& line);
+
+// First line of such a second connection: whose it is.
+std::string encode_agent_offer(int rank);
+Expected<int> decode_agent_offer(const std::string& line);
 
 }  // namespace plumbline

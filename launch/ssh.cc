@@ -6,10 +6,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <string_view>
 
+#include "core/file.h"
 #include "core/shell_words.h"
-#include "core/trusted_path.h"
 
 namespace plumbline {
 namespace {

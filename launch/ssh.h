@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/temporary_folder.h"
+#include "core/file.h"
 
 namespace plumbline {
 

@@ -3,9 +3,8 @@
 #include <sstream>
 #include <type_traits>
 
+#include "core/error.h"
 #include "core/json.h"
-#include "core/json_fields.h"
-#include "core/json_trouble.h"
 #include "probes/foreign_numbers.h"
 
 namespace plumbline {

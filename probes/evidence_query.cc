@@ -5,13 +5,12 @@
 #include <algorithm>
 
 #include "core/number.h"
+#include "core/ranges.h"
 
 namespace plumbline {
 
 const JobHost* find_job_host(const EvidenceSet& evidence, const std::string& name) {
-  const auto it = std::find_if(evidence.job.hosts.begin(), evidence.job.hosts.end(),
-                               [&](const JobHost& host) { return host.name == name; });
-  return it == evidence.job.hosts.end() ? nullptr : &*it;
+  return find_where(evidence.job.hosts, [&](const JobHost& host) { return host.name == name; });
 }
 
 const InterfaceEvidence* find_interface(const HostEvidence& host, const std::string& name) {
@@ -21,9 +20,7 @@ const InterfaceEvidence* find_interface(const HostEvidence& host, const std::str
 }
 
 const AddressEvidence* find_address(const InterfaceEvidence& interface, const std::string& ip) {
-  const auto it = std::find_if(interface.addresses.begin(), interface.addresses.end(),
-                               [&](const AddressEvidence& a) { return a.ip == ip; });
-  return it == interface.addresses.end() ? nullptr : &*it;
+  return find_where(interface.addresses, [&](const AddressEvidence& a) { return a.ip == ip; });
 }
 
 const InterfaceEvidence* interface_of(const HostEvidence& host, const std::string& ip) {
@@ -58,8 +55,7 @@ std::vector<Cidr> data_of(const JobHost& job) {
 
 bool only_loopback(const JobHost& job) {
   const auto data = data_of(job);
-  return !data.empty() && std::all_of(data.begin(), data.end(),
-                                      [](const Cidr& cidr) { return is_loopback_ip(cidr.ip); });
+  return !data.empty() && all_of(data, [](const Cidr& cidr) { return is_loopback_ip(cidr.ip); });
 }
 
 bool has_facts(const HostEvidence& host) { return !host.interfaces.empty(); }

@@ -13,7 +13,7 @@
 
 #include "core/host/ip.h"
 #include "probes/icmp_error.h"
-#include "probes/traces/icmp_text.h"
+#include "probes/traces/packet.h"
 
 namespace plumbline {
 namespace {

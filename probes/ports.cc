@@ -7,8 +7,8 @@
 #include <set>
 
 #include "core/host/host_parse.h"
-#include "probes/port_list.h"
-#include "transport/tcp/port_owner.h"
+#include "core/number.h"
+#include "core/ranges.h"
 #include "transport/tcp/socket.h"
 
 namespace plumbline {
@@ -47,7 +47,7 @@ LocalPort try_port(const std::vector<NicAddress>& addresses, int port) {
 
 bool is_free(const std::vector<NicAddress>& addresses, const std::vector<int>& ports) {
   const auto states = try_ports(addresses, ports);
-  return std::all_of(states.begin(), states.end(), [](const LocalPort& s) { return s.free; });
+  return all_of(states, [](const LocalPort& s) { return s.free; });
 }
 
 }  // namespace
@@ -63,8 +63,7 @@ std::vector<int> PortPlan::window() const {
 std::vector<int> PortPlan::all_ports() const {
   std::vector<int> ports = window();
   if (master >= 1 && master <= kLastPort) ports.push_back(master);
-  std::sort(ports.begin(), ports.end());
-  ports.erase(std::unique(ports.begin(), ports.end()), ports.end());
+  sort_unique(ports);
   return ports;
 }
 
@@ -119,8 +118,7 @@ std::string suggest_ports(const EvidenceSet& evidence, bool master_too) {
       bool good = true;
       for (int port = base; port < base + ports; ++port) {
         good = good && used.count(port) == 0 &&
-               std::none_of(ephemeral.begin(), ephemeral.end(),
-                            [&](const auto& range) { return in_range(port, range); });
+               none_of(ephemeral, [&](const auto& range) { return in_range(port, range); });
       }
       if (!good) continue;
       if (!master_too) return fmt::format("--port-base {}", base);
@@ -145,15 +143,50 @@ Expected<int> find_free_window(const std::vector<NicAddress>& addresses, int ran
     const int place = static_cast<int>((getpid() + int64_t{i}) % places);
     const PortPlan plan = {kFirstWindow + place * ranks, ranks, master_port};
     const std::vector<int> window = plan.window();
-    const bool apart = std::none_of(window.begin(), window.end(), [&](int port) {
-      return port == master_port || in_range(port, ephemeral);
-    });
+    const bool apart =
+        none_of(window, [&](int port) { return port == master_port || in_range(port, ephemeral); });
     if (apart && is_free(addresses, window) && (!usable || usable(plan.base))) return plan.base;
   }
   return fail(ErrorCode::kBusy,
               fmt::format("find {} free ports in a row between {} and {}", ranks, kFirstWindow,
                           kLastWindow),
               "choose a window with --port-base, or end what holds the ports");
+}
+
+Expected<std::vector<int>> parse_port_list(std::string_view text) {
+  std::string plain;
+  for (const char c : text) {
+    if (c != ' ' && c != '[' && c != ']') plain += c;
+  }
+  std::vector<int> ports;
+  for (std::string_view rest = plain; !rest.empty();) {
+    const std::string_view part = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+    const size_t dash = part.find('-');
+    const auto first = parse_port(part.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : parse_port(part.substr(dash + 1));
+    if (!first || !last || *first > *last) {
+      return fail(ErrorCode::kConfig, fmt::format("'{}' is no port and no range of ports", part),
+                  "write ports from 1 to 65535 such as 29600-29603,65432");
+    }
+    for (int port = *first; port <= *last; ++port) ports.push_back(port);
+  }
+  sort_unique(ports);
+  return ports;
+}
+
+std::string format_port_list(std::vector<int> ports) {
+  std::sort(ports.begin(), ports.end());
+  std::string out;
+  for (size_t i = 0; i < ports.size();) {
+    size_t last = i;
+    while (last + 1 < ports.size() && ports[last + 1] <= ports[last] + 1) ++last;
+    if (!out.empty()) out += ",";
+    out += std::to_string(ports[i]);
+    if (ports[last] != ports[i]) out += "-" + std::to_string(ports[last]);
+    i = last + 1;
+  }
+  return out;
 }
 
 }  // namespace plumbline

@@ -1,10 +1,12 @@
 // The plan of ports: rank r listens on base + r, rank 0 also on the master port. Is the plan sound,
-// which other ports would be free, and what holds a port of this machine? The first part is pure
-// and judges evidence; try_ports and find_free_window open listeners for a moment. Thread-safe.
+// which other ports would be free, what holds a port of this machine, and how do people write lists
+// of them ("29600-29603,65432")? Judging the plan and reading lists is pure; try_ports and
+// find_free_window open listeners for a moment. Thread-safe.
 #pragma once
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -57,5 +59,11 @@ std::vector<LocalPort> try_ports(const std::vector<NicAddress>& addresses,
 Expected<int> find_free_window(const std::vector<NicAddress>& addresses, int ranks, int master_port,
                                std::pair<int, int> ephemeral,
                                const std::function<bool(int base)>& usable = nullptr);
+
+// Sorted, each port once. Brackets, spaces and an empty text are fine; anything else is an error
+// that names the part.
+Expected<std::vector<int>> parse_port_list(std::string_view text);
+// The shortest spelling: {1, 2, 3, 7} -> "1-3,7".
+std::string format_port_list(std::vector<int> ports);
 
 }  // namespace plumbline

@@ -15,7 +15,7 @@
 #include "core/diagnosis/finding.h"
 #include "core/diagnosis/host_agent.h"
 #include "core/error.h"
-#include "core/param.h"
+#include "core/host/requirement.h"
 #include "probes/evidence.h"
 
 namespace plumbline {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/host/ip.h"
+#include "core/ranges.h"
 
 namespace plumbline {
 namespace {
@@ -115,8 +116,7 @@ Remedy remedy_replace_prefix(const std::string& system, const InterfaceEvidence&
   // name it as their source.
   Remedy remedy = is_v6(ip) ? Remedy(remove).run(add) : Remedy(add).run(remove);
   for (const AddressEvidence& other : interface.addresses) {
-    const bool secondary =
-        std::find(other.flags.begin(), other.flags.end(), "secondary") != other.flags.end();
+    const bool secondary = is_in(other.flags, "secondary");
     if (other.ip == ip || is_v6(ip) || !secondary || other.prefix != wrong) continue;
     if (!same_subnet(other.ip, ip, wrong)) continue;
     remedy.run(remedy_add_address(system, other.ip, other.prefix, interface.name).may_fail());

@@ -1,7 +1,7 @@
 // What puts things right, to be done as root on the host that it is for, in the words of its system
 // ("linux" | "macos"; anything else counts as Linux). Each heals what is named and nothing else.
 // Nothing here is ever run by plumbline. Values from the evidence stand in slots
-// (core/diagnosis/word.h): one that is not what it should be leaves advice in the place of the
+// (core/diagnosis/remedy.h): one that is not what it should be leaves advice in the place of the
 // command. Pure functions, thread-safe.
 #pragma once
 

@@ -1,33 +1,40 @@
-// A scenario's checklist: every item with what was seen of it. An item is only as good as the worst
-// check or cell that decides it, and only what was looked at is ticked: the rest is "not checked",
-// with why, and how to check it.
+// What a run came to: in one word, by the rules of `expect`, and item by item of a scenario's
+// checklist. An item is only as good as the worst check or cell that decides it, and only what was
+// looked at is ticked: the rest is "not checked", with why, and how to check it.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "core/diagnosis/health.h"
+#include "core/diagnosis/finding.h"
 #include "core/record/tally.h"
 #include "core/units.h"
-#include "reports/best.h"
 #include "reports/content.h"
 #include "reports/text.h"
+#include "reports/view.h"
 
 namespace plumbline {
 namespace {
+
+void judge_links(const std::vector<LinkWorld>& worlds, RunAnswer& answer) {
+  for (const LinkWorld& world : worlds) {
+    const LinkVerdicts verdicts = judge_world(world);
+    answer.outliers += verdicts.list.size();
+    answer.unknown_links += verdicts.unknown.size();
+    answer.link_fails = answer.link_fails || verdicts.fails();
+  }
+}
 
 // How an item stands, worst last.
 enum class State { kNothing, kSkipped, kOk, kNote, kPart, kWarn, kFail };
 
 struct StateRow {
-  State state;
   const char* mark;
   Tone tone;
 };
-constexpr StateRow kStates[] = {
-    {State::kNothing, "[ -- ]", Tone::kWarn}, {State::kSkipped, "[skip]", Tone::kPlain},
-    {State::kOk, "[ ok ]", Tone::kGood},      {State::kNote, "[note]", Tone::kGood},
-    {State::kPart, "[part]", Tone::kWarn},    {State::kWarn, "[warn]", Tone::kWarn},
-    {State::kFail, "[FAIL]", Tone::kBad}};
+constexpr StateRow kStates[] = {{"[ -- ]", Tone::kWarn}, {"[skip]", Tone::kPlain},
+                                {"[ ok ]", Tone::kGood}, {"[note]", Tone::kGood},
+                                {"[part]", Tone::kWarn}, {"[warn]", Tone::kWarn},
+                                {"[FAIL]", Tone::kBad}};
 
 State state_of(Standing standing) {
   constexpr State kOf[] = {State::kOk,   State::kNote,    State::kWarn,
@@ -36,16 +43,9 @@ State state_of(Standing standing) {
 }
 
 State state_of(const Item& item) {
-  switch (item.record->measurement.outcome) {
-    case Outcome::kPassed:
-      return item.valid() ? State::kOk : State::kWarn;
-    case Outcome::kSkipped:
-      return State::kSkipped;
-    case Outcome::kFailed:
-    case Outcome::kError:
-      break;
-  }
-  return State::kFail;
+  const Outcome outcome = item.record->measurement.outcome;
+  if (outcome == Outcome::kPassed) return item.valid() ? State::kOk : State::kWarn;
+  return outcome == Outcome::kSkipped ? State::kSkipped : State::kFail;
 }
 
 struct Answer {
@@ -203,15 +203,49 @@ Answer by_cells(const ChecklistItem& item, const View& view) {
 
 }  // namespace
 
+RunAnswer answer_of(const ReportInput& input, const View& view,
+                    const std::vector<LinkWorld>& worlds) {
+  RunAnswer answer;
+  judge_links(worlds, answer);
+  const Counts& counts = view.counts;
+  const Health health = health_of(input.checks, input.findings);
+  const size_t missed = tally_of(input.rules).of(Standing::kFail);
+  const bool bad = answer.link_fails || health == Health::kFail ||
+                   missed + counts.failed + counts.errors + counts.invalid > 0;
+  const bool nothing = counts.total() == counts.skipped && input.checks.empty();
+  const bool incomplete = !input.incomplete.empty();
+  const size_t noted = counts.noisy + counts.skipped + answer.outliers + input.notes.size() +
+                       no_roof_notes(view).size();
+  const bool remarks = health == Health::kWarn || noted > 0;
+  const bool unsure = nothing || incomplete || remarks || answer.unknown_links > 0;
+  answer.tone = bad ? Tone::kBad : unsure ? Tone::kWarn : Tone::kGood;
+  answer.word = bad                        ? "Not sound"
+                : nothing                  ? "Nothing measured"
+                : incomplete               ? "Incomplete"
+                : answer.unknown_links > 0 ? "Not known whether sound"
+                : remarks                  ? "Sound, with remarks"
+                                           : "Sound";
+  return answer;
+}
+
+void add_rules(const ReportInput& input, Document& document) {
+  if (input.rules.empty()) return;
+  document.heading(1, "Rules");
+  document.list(input.rule_sources);
+  for (const RuleVerdict& rule : input.rules) {
+    const std::string of = rule.records.empty() ? "" : "records of " + rule.records + ": ";
+    document.paragraph((rule.passed ? "[ ok ] " : "[FAIL] ") + of + rule.rule + ": " + rule.message,
+                       rule.passed ? Tone::kGood : Tone::kBad);
+  }
+}
+
 void add_checklist(const ReportInput& input, const View& view, Document& document) {
   if (input.checklist.empty()) return;
   document.heading(1, "Checklist");
   for (const ChecklistItem& item : input.checklist) {
     const Answer answer = item.probes.empty() ? by_cells(item, view) : by_checks(item, input);
-    const auto* row =
-        std::find_if(std::begin(kStates), std::end(kStates),
-                     [&](const StateRow& each) { return each.state == answer.state; });
-    document.paragraph(fmt::format("{} {}: {}", row->mark, item.item, answer.text), row->tone);
+    const StateRow& row = kStates[static_cast<size_t>(answer.state)];
+    document.paragraph(fmt::format("{} {}: {}", row.mark, item.item, answer.text), row.tone);
   }
 }
 

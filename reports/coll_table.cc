@@ -7,8 +7,7 @@
 #include <map>
 #include <set>
 
-#include "reports/cell_words.h"
-#include "reports/columns.h"
+#include "reports/tables.h"
 #include "reports/text.h"
 
 namespace plumbline {

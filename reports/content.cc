@@ -7,13 +7,11 @@
 #include <optional>
 #include <utility>
 
-#include "core/diagnosis/health.h"
-#include "core/record/verified.h"
+#include "core/diagnosis/finding.h"
+#include "core/record/record.h"
 #include "core/units.h"
-#include "reports/answer.h"
-#include "reports/roofs.h"
 #include "reports/text.h"
-#include "reports/utc.h"
+#include "reports/view.h"
 
 namespace plumbline {
 namespace {
@@ -54,17 +52,7 @@ std::string options_text(const Environment& environment) {
 }
 
 std::string runs_text(const View& view) {
-  std::vector<std::string> runs, scenarios, versions;
-  std::string first, last;
-  for (const Item& item : view.items) {
-    const Record& record = *item.record;
-    push_unique(runs, record.run_id);
-    push_unique(scenarios, record.scenario);
-    push_unique(versions, record.suite_version);
-    if (record.time.empty()) continue;
-    if (first.empty() || record.time < first) first = record.time;
-    if (record.time > last) last = record.time;
-  }
+  auto [scenarios, runs, versions, first, last] = origin_of(view);
   constexpr size_t kNamedRuns = 8;
   if (runs.size() > kNamedRuns) {
     const size_t more = runs.size() - kNamedRuns;
@@ -144,6 +132,20 @@ void add_bad_roofs(const View& view, Document& document) {
 }
 
 }  // namespace
+
+RunOrigin origin_of(const View& view) {
+  RunOrigin origin;
+  for (const Item& item : view.items) {
+    const Record& record = *item.record;
+    push_unique(origin.runs, record.run_id);
+    push_unique(origin.scenarios, record.scenario);
+    push_unique(origin.versions, record.suite_version);
+    if (record.time.empty()) continue;
+    if (origin.first.empty() || record.time < origin.first) origin.first = record.time;
+    origin.last = std::max(origin.last, record.time);
+  }
+  return origin;
+}
 
 std::vector<std::string> noise_notes(const View& view) {
   std::map<std::string, size_t> rows;
@@ -247,14 +249,11 @@ void add_introduction(const ReportInput& input, const View& view, Document& docu
     push_unique(options, options_text(item.record->environment));
   }
   for (const std::string& question : questions) document.paragraph("Question: " + question);
-  const std::string runs = runs_text(view);
-  if (!runs.empty()) document.paragraph(runs);
+  document.paragraph(runs_text(view));
   for (const auto& [name, text] : machines) document.paragraph(text);
-  const std::string congestion = congestion_text(view);
-  if (!congestion.empty()) document.paragraph(congestion);
+  document.paragraph(congestion_text(view));
   for (const std::string& line : options) document.paragraph(line);
-  const std::string roofs = roofs_text(view);
-  if (!roofs.empty()) document.paragraph(roofs);
+  document.paragraph(roofs_text(view));
   add_bad_roofs(view, document);
   std::vector<std::string> notes = no_roof_notes(view);
   for (std::string& note : noise_notes(view)) notes.push_back(std::move(note));
@@ -264,10 +263,8 @@ void add_introduction(const ReportInput& input, const View& view, Document& docu
   }
   notes.insert(notes.end(), input.notes.begin(), input.notes.end());
   document.list(notes);
-  const std::string cost = cost_text(input.records);
-  if (!cost.empty()) document.paragraph(cost);
-  const std::string checks = checks_text(input);
-  if (!checks.empty()) document.paragraph(checks);
+  document.paragraph(cost_text(input.records));
+  document.paragraph(checks_text(input));
   std::vector<std::string> findings;
   for (const Finding& finding : input.findings) findings.push_back(finding_text(finding));
   document.list(findings);
@@ -292,9 +289,8 @@ std::string verification_text(const View& view) {
   if (all.operations > 0) {
     parts.push_back(fmt::format("verified {} of {} operations", all.verified, all.operations));
   }
-  const auto cells = [](size_t n) { return fmt::format("{} cell{}", n, n == 1 ? "" : "s"); };
-  if (unknown > 0) parts.push_back(cells(unknown) + " verified, count unknown");
-  if (unverified > 0) parts.push_back(cells(unverified) + " not verified");
+  if (unknown > 0) parts.push_back(plural(unknown, "cell") + " verified, count unknown");
+  if (unverified > 0) parts.push_back(plural(unverified, "cell") + " not verified");
   return parts.empty() ? std::string() : "Data: " + join(parts, "; ");
 }
 
@@ -312,8 +308,7 @@ void add_summary(const ReportInput& input, const View& view, Document& document)
   document.paragraph(cells_text(counts), bad                        ? Tone::kBad
                                          : input.incomplete.empty() ? Tone::kGood
                                                                     : Tone::kWarn);
-  const std::string data = verification_text(view);
-  if (!data.empty()) document.paragraph(data);
+  document.paragraph(verification_text(view));
   if (!input.rules.empty()) {
     const Tally rules = tally_of(input.rules);
     const bool met = rules.of(Standing::kFail) == 0;

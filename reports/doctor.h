@@ -30,8 +30,8 @@ struct DoctorReport {
 // `probes` is empty.
 DoctorReport only_asked(DoctorReport report, const std::vector<std::string>& probes);
 
-// health_of() (core/diagnosis/health.h) in a word: "ok", "warn", "fail". Skipped and unknown checks
-// do not count, and are counted beside the verdict in the text.
+// health_of() (core/diagnosis/finding.h) in a word: "ok", "warn", "fail". Skipped and unknown
+// checks do not count, and are counted beside the verdict in the text.
 const char* doctor_verdict(const DoctorReport& report);
 
 // The fixed form for scripts: schema, verdict, hosts, findings, checks; indented, with a newline

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/diagnosis/finding.h"
-#include "core/diagnosis/health.h"
+#include "reports/doctor.h"
 
 namespace plumbline {
 
@@ -46,5 +46,13 @@ class DoctorWriter {
   bool colour_;
   std::string out_;
 };
+
+// The checks in the text of `doctor`: all of them, or a line per probe with its counts, below it
+// each check that is not fine, and what was skipped in a sentence.
+
+// One by one, in the order in which they were made.
+void write_all_checks(DoctorWriter& writer, const DoctorReport& report);
+// A line per probe.
+void write_probes(DoctorWriter& writer, const DoctorReport& report);
 
 }  // namespace plumbline

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/printable.h"
+#include "core/text.h"
 #include "reports/text.h"
 
 namespace plumbline {
+
+using Kind = DocumentBlock::Kind;
+
 namespace {
 
 void write_lines(const std::vector<std::string>& lines, Tone tone, bool colour, std::ostream& out) {
@@ -30,29 +33,29 @@ void write_text(const DocumentBlock& block, int width, bool colour, std::ostream
                 std::vector<std::string>& left_out) {
   const auto columns = static_cast<size_t>(std::max(width, 0));
   switch (block.kind) {
-    case DocumentBlock::Kind::kHeading: {
+    case Kind::kHeading: {
       const std::string marks(static_cast<size_t>(std::max(block.level, 1)), '=');
       write_lines(wrap(clean(block.text), columns, marks + " "), Tone::kHeading, colour, out);
       break;
     }
-    case DocumentBlock::Kind::kParagraph:
+    case Kind::kParagraph:
       write_lines(wrap(clean(block.text), columns), block.tone, colour, out);
       break;
-    case DocumentBlock::Kind::kList:
+    case Kind::kList:
       for (const std::string& item : block.items) {
         write_lines(wrap(clean(item), columns, "- "), block.tone, colour, out);
       }
       break;
-    case DocumentBlock::Kind::kTable:
+    case Kind::kTable:
       for (const std::string& line : to_text(block.table, width, colour, &left_out)) {
         out << line << "\n";
       }
       break;
-    case DocumentBlock::Kind::kCommand:
+    case Kind::kCommand:
       out << "  " << clean(block.text) << "\n";
       break;
-    case DocumentBlock::Kind::kPicture:
-    case DocumentBlock::Kind::kLink:
+    case Kind::kPicture:
+    case Kind::kLink:
       break;
   }
 }
@@ -81,31 +84,31 @@ std::string fence_for(const std::string& text) {
 
 void write_markdown(const DocumentBlock& block, std::ostream& out) {
   switch (block.kind) {
-    case DocumentBlock::Kind::kHeading:
+    case Kind::kHeading:
       out << std::string(static_cast<size_t>(std::max(block.level, 1)), '#') << " "
           << markdown_escape(block.text) << "\n\n";
       break;
-    case DocumentBlock::Kind::kParagraph:
+    case Kind::kParagraph:
       out << (block.tone == Tone::kBad ? "**" + markdown_escape(block.text) + "**"
                                        : markdown_escape(block.text))
           << "\n\n";
       break;
-    case DocumentBlock::Kind::kList:
+    case Kind::kList:
       for (const std::string& item : block.items) out << "- " << markdown_escape(item) << "\n";
       out << "\n";
       break;
-    case DocumentBlock::Kind::kTable:
+    case Kind::kTable:
       out << to_markdown(block.table) << "\n";
       break;
-    case DocumentBlock::Kind::kCommand:
+    case Kind::kCommand:
       out << fence_for(block.text) << "sh\n"
           << clean_lines(block.text) << "\n"
           << fence_for(block.text) << "\n\n";
       break;
-    case DocumentBlock::Kind::kPicture:
+    case Kind::kPicture:
       out << "![" << markdown_escape(block.text) << "](" << clean(block.target) << ")\n\n";
       break;
-    case DocumentBlock::Kind::kLink:
+    case Kind::kLink:
       out << "[" << markdown_escape(block.text) << "](" << clean(block.target) << ")\n\n";
       break;
   }
@@ -114,71 +117,45 @@ void write_markdown(const DocumentBlock& block, std::ostream& out) {
 }  // namespace
 
 void Document::heading(int level, std::string text) {
-  DocumentBlock block;
-  block.kind = DocumentBlock::Kind::kHeading;
-  block.level = level;
-  block.text = std::move(text);
-  blocks.push_back(std::move(block));
+  blocks.push_back({.kind = Kind::kHeading, .text = std::move(text), .level = level});
 }
 
 void Document::paragraph(std::string text, Tone tone) {
-  DocumentBlock block;
-  block.text = std::move(text);
-  block.tone = tone;
-  blocks.push_back(std::move(block));
+  if (!text.empty()) blocks.push_back({.text = std::move(text), .tone = tone});
 }
 
 void Document::list(std::vector<std::string> items) {
-  if (items.empty()) return;
-  DocumentBlock block;
-  block.kind = DocumentBlock::Kind::kList;
-  block.items = std::move(items);
-  blocks.push_back(std::move(block));
+  if (!items.empty()) blocks.push_back({.kind = Kind::kList, .items = std::move(items)});
 }
 
 void Document::table(Table table) {
-  if (table.rows.empty()) return;
-  DocumentBlock block;
-  block.kind = DocumentBlock::Kind::kTable;
-  block.table = std::move(table);
-  blocks.push_back(std::move(block));
+  if (!table.rows.empty()) blocks.push_back({.kind = Kind::kTable, .table = std::move(table)});
 }
 
 void Document::command(std::string_view text) {
-  DocumentBlock block;
-  block.kind = DocumentBlock::Kind::kCommand;
-  block.text = escaped(text);
-  blocks.push_back(std::move(block));
+  blocks.push_back({.kind = Kind::kCommand, .text = escaped(text)});
 }
 
 void Document::picture(std::string title, std::string path) {
-  DocumentBlock block;
-  block.kind = DocumentBlock::Kind::kPicture;
-  block.text = std::move(title);
-  block.target = std::move(path);
-  blocks.push_back(std::move(block));
+  blocks.push_back({.kind = Kind::kPicture, .text = std::move(title), .target = std::move(path)});
 }
 
 void Document::link(std::string text, std::string path) {
-  DocumentBlock block;
-  block.kind = DocumentBlock::Kind::kLink;
-  block.text = std::move(text);
-  block.target = std::move(path);
-  blocks.push_back(std::move(block));
+  blocks.push_back({.kind = Kind::kLink, .text = std::move(text), .target = std::move(path)});
 }
 
 void render_text(const Document& document, int width, bool colour, std::ostream& out) {
   const std::vector<DocumentBlock>& blocks = document.blocks;
-  const auto last_heading = std::find_if(
-      blocks.rbegin(), blocks.rend(),
-      [](const DocumentBlock& block) { return block.kind == DocumentBlock::Kind::kHeading; });
+  const auto last_heading =
+      std::find_if(blocks.rbegin(), blocks.rend(),
+                   [](const DocumentBlock& block) { return block.kind == Kind::kHeading; });
   std::vector<std::string> left_out;
   for (const DocumentBlock& block : blocks) {
     // Before the last section, which has the counts and must stay the last thing one sees.
     if (last_heading != blocks.rend() && &block == &*last_heading) {
       write_left_out(std::exchange(left_out, {}), width, out);
     }
-    if (block.kind == DocumentBlock::Kind::kHeading && &block != &blocks.front()) out << "\n";
+    if (block.kind == Kind::kHeading && &block != &blocks.front()) out << "\n";
     write_text(block, width, colour, out, left_out);
   }
   write_left_out(left_out, width, out);

@@ -23,10 +23,10 @@ struct DocumentBlock {
     kLink,       // text, target; Markdown only
   };
   Kind kind = Kind::kParagraph;
-  std::string text;
-  std::string target;
-  std::vector<std::string> items;
-  Table table;
+  std::string text = {};
+  std::string target = {};
+  std::vector<std::string> items = {};
+  Table table = {};
   int level = 1;
   Tone tone = Tone::kPlain;
 };
@@ -35,10 +35,10 @@ struct Document {
   std::vector<DocumentBlock> blocks;
 
   void heading(int level, std::string text);
-  void paragraph(std::string text, Tone tone = Tone::kPlain);
-  void list(std::vector<std::string> items);  // nothing when empty
-  void table(Table table);                    // nothing when it has no rows
-  void command(std::string_view text);        // one line: what would end it is shown as an escape
+  void paragraph(std::string text, Tone tone = Tone::kPlain);  // nothing when empty
+  void list(std::vector<std::string> items);                   // nothing when empty
+  void table(Table table);                                     // nothing when it has no rows
+  void command(std::string_view text);  // one line: what would end it is shown as an escape
   void picture(std::string title, std::string path);
   void link(std::string text, std::string path);
 };

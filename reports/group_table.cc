@@ -9,7 +9,6 @@
 #include <set>
 
 #include "core/units.h"
-#include "reports/cell_words.h"
 #include "reports/content.h"
 #include "reports/text.h"
 
@@ -123,11 +122,11 @@ std::vector<ColumnSpec> pair_columns(bool bandwidth) {
   const std::string out = "out-of-place";
   const std::string in = "in-place";
   return {
-      {{"", "size", "B", false, 0, false}, size_text},
-      {{"", "count", "elements", false, 12, false}, count_text},
-      {key_column({"", "type", "", false, 4, false}), type_text},
-      {key_column({"", "redop", "", false, 10, false}), redop_text},
-      {key_column({"", "root", "", false, 13, false}), root_text},
+      {{"", "size", "B"}, size_text},
+      {{"", "count", "elements", false, 12}, count_text},
+      {key_column({"", "type", "", false, 4}), type_text},
+      {key_column({"", "redop", "", false, 10}), redop_text},
+      {key_column({"", "root", "", false, 13}), root_text},
       {{"", "chosen", "", true, 7, true}, chosen_text},
       {key_column({"", "variant", "", true, 2, true}), variant_text},
       {{out, "time", "us", false, time, true}, [](const Pair& p) { return time_text(p.out); }},
@@ -167,15 +166,15 @@ std::string rate_text(const Pair& p) {
 
 std::vector<ColumnSpec> throughput_columns() {
   return {
-      {{"", "size", "B", false, 0, false}, size_text},
-      {{"", "count", "elements", false, 9, false}, count_text},
-      {key_column({"", "type", "", false, 4, false}), type_text},
-      {key_column({"", "redop", "", false, 7, false}), redop_text},
-      {key_column({"", "placement", "", false, 8, false}), placement_text},
+      {{"", "size", "B"}, size_text},
+      {{"", "count", "elements", false, 9}, count_text},
+      {key_column({"", "type", "", false, 4}), type_text},
+      {key_column({"", "redop", "", false, 7}), redop_text},
+      {key_column({"", "placement", "", false, 8}), placement_text},
       {{"", "chosen", "", true, 6, true}, chosen_text},
       {key_column({"", "variant", "", true, 3, true}), variant_text},
-      {{"", "outstanding", "ops", false, 0, false}, outstanding_text},
-      {{"", "rate", "ops/s", false, 0, false}, ops_text},
+      {{"", "outstanding", "ops"}, outstanding_text},
+      {{"", "rate", "ops/s"}, ops_text},
       {{"", "data", "GB/s", false, 1, true}, rate_text},
       {{"", "busbw", "GB/s", false, 3, true}, [](const Pair& p) { return busbw_text(&p.any()); }},
       {{"", "p50", "us", false, 4, true}, [](const Pair& p) { return time_text(&p.any()); }},
@@ -184,7 +183,7 @@ std::vector<ColumnSpec> throughput_columns() {
   };
 }
 
-Tone tone_of(Verdict verdict) {
+Tone row_tone(Verdict verdict) {
   if (verdict == Verdict::kClean) return Tone::kPlain;
   return verdict == Verdict::kNoisy || verdict == Verdict::kSkipped ? Tone::kWarn : Tone::kBad;
 }
@@ -242,7 +241,7 @@ std::string reason_of(const Item& item) {
 }
 
 // "noisy [1]"; the reason goes into `notes` once.
-std::string verdict_text(const Pair& pair, Notes& notes) {
+std::string noted_verdict(const Pair& pair, Notes& notes) {
   const Item& worse =
       pair.out && pair.in && pair.in->verdict > pair.out->verdict ? *pair.in : pair.any();
   std::string text = verdict_word(worse);
@@ -273,13 +272,7 @@ struct CheckRow {
   uint64_t least_bytes = UINT64_MAX, most_bytes = 0;
 
   void add(const Item& item) {
-    const Measurement& m = item.record->measurement;
-    const uint64_t launches = item.launches;
-    counts.passed += m.outcome == Outcome::kPassed ? launches : 0;
-    counts.failed += m.outcome == Outcome::kFailed ? launches : 0;
-    counts.skipped += m.outcome == Outcome::kSkipped ? launches : 0;
-    counts.errors += m.outcome == Outcome::kError ? launches : 0;
-    counts.wrong += m.wrong.value_or(0);
+    counts.add(item);
     ranks.insert(item.record->cell.ranks);
     types.insert(item.record->cell.dtype);
     least_bytes = std::min(least_bytes, item.record->cell.bytes);
@@ -308,17 +301,25 @@ Table group_table(const ViewGroup& group, Notes& notes) {
       sustained ? throughput_columns() : pair_columns(headline == Headline::kBusBandwidth);
   Table table;
   for (const ColumnSpec& spec : specs) table.columns.push_back(spec.column);
-  table.columns.push_back({"", "verdict", "", true, 0, false});
+  table.columns.push_back({"", "verdict", "", true});
   for (const Pair& pair : sustained ? split_placements(group.rows) : group.rows) {
     TableRow& row = table.rows.emplace_back();
     for (const ColumnSpec& spec : specs) {
       row.cells.push_back(spec.with_note ? spec.with_note(pair, notes) : spec.cell(pair));
     }
-    row.cells.push_back(verdict_text(pair, notes));
-    row.tone = tone_of(pair.verdict());
+    row.cells.push_back(noted_verdict(pair, notes));
+    row.tone = row_tone(pair.verdict());
   }
   blank_unanswered(table);
   return without_empty_columns(table);
+}
+
+std::vector<std::string> numbered(const Notes& notes) {
+  std::vector<std::string> lines;
+  for (const std::string& note : notes) {
+    lines.push_back(fmt::format("[{}] {}", lines.size() + 1, note));
+  }
+  return lines;
 }
 
 Table check_table(const View& view) {

@@ -1,7 +1,13 @@
 #include "reports/kind_view.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
 #include "reports/content.h"
-#include "reports/links/link_tables.h"
+#include "reports/links/link_view.h"
+#include "reports/text.h"
 
 namespace plumbline {
 namespace {
@@ -48,12 +54,59 @@ constexpr KindView kViews[] = {
     {CellKind::kCheck, "Correctness", add_check_table, {}},
 };
 
+constexpr std::string_view kTime = "time";
+constexpr const char* kForeign = "imported: the note below a table says which tool and statistic";
+
+struct GroupText {
+  std::string title;
+  Table table;
+  std::vector<std::string> notes;
+};
+
+// Only of columns that the tables have; what a time is differs from tool to tool.
+std::string legend_of(const View& view, const KindView& shown,
+                      const std::vector<GroupText>& groups) {
+  bool own = false, foreign = false;
+  for (const ViewGroup& group : view.groups) {
+    if (group.kind == shown.kind) (group.imported() ? foreign : own) = true;
+  }
+  std::vector<std::string> parts;
+  for (const ColumnLegend& row : shown.legends) {
+    if (!own && row.column == kTime) continue;
+    const auto has = [&](const GroupText& group) {
+      return std::any_of(group.table.columns.begin(), group.table.columns.end(),
+                         [&](const Column& column) { return column.name == row.column; });
+    };
+    if (std::any_of(groups.begin(), groups.end(), has)) parts.emplace_back(row.text);
+  }
+  if (foreign) parts.emplace_back(kForeign);
+  return join(parts, "; ");
+}
+
 }  // namespace
 
 std::span<const KindView> kind_view_table() { return kViews; }
 
 void add_tables(const View& view, Document& document) {
   for (const KindView& shown : kViews) shown.add(view, shown, document);
+}
+
+void add_group_tables(const View& view, const KindView& shown, Document& document) {
+  std::vector<GroupText> groups;
+  for (const ViewGroup& group : view.groups) {
+    if (group.kind != shown.kind) continue;
+    GroupText& text = groups.emplace_back();
+    text.title = title_of(group);
+    text.table = group_table(group, text.notes);
+  }
+  if (groups.empty()) return;
+  document.heading(1, shown.title);
+  document.paragraph(legend_of(view, shown, groups));
+  for (GroupText& group : groups) {
+    document.heading(2, group.title);
+    document.table(std::move(group.table));
+    document.list(numbered(group.notes));
+  }
 }
 
 }  // namespace plumbline

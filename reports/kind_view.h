@@ -1,4 +1,4 @@
-// How reports show each kind of cell (core/record/cell_kind.h): one row a kind, in the order of
+// How reports show each kind of cell (core/record/cell.h): one row a kind, in the order of
 // their tables in console and Markdown. (A kind's section of the HTML page is a row of
 // reports/html/sections.cc.) Pure.
 #pragma once

@@ -1,11 +1,10 @@
-#include "reports/metrics.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "core/units.h"
-#include "reports/roofs.h"
+#include "reports/rules.h"
+#include "reports/view.h"
 
 namespace plumbline {
 namespace {
@@ -37,17 +36,13 @@ MetricValue first_op(const View&, const Item& item) {
                 : MetricValue{std::nullopt, "", "the first operation was not timed apart"};
 }
 
-MetricValue algbw(const View&, const Item& item) {
-  return number_or(item.algbw_Bps, "no bandwidth was measured");
+template <std::optional<double> Item::*Field>
+MetricValue bandwidth(const View&, const Item& item) {
+  return number_or(item.*Field, "no bandwidth was measured");
 }
-MetricValue busbw(const View&, const Item& item) {
-  return number_or(item.busbw_Bps, "no bandwidth was measured");
-}
-MetricValue rate(const View&, const Item& item) {
-  return number_or(item.record->measurement.bytes_per_s, "no rate was measured");
-}
-MetricValue ops_per_s(const View&, const Item& item) {
-  return number_or(item.record->measurement.ops_per_s, "no rate was measured");
+template <std::optional<double> Measurement::*Field>
+MetricValue sustained(const View&, const Item& item) {
+  return number_or(item.record->measurement.*Field, "no rate was measured");
 }
 
 MetricValue wrong(const View&, const Item& item) {
@@ -161,9 +156,7 @@ MetricValue link_rtt(const View&, const Item& item) {
 MetricValue link_loss(const View&, const Item& item) {
   return worst_pair(item, true, "no datagrams were sent", [](const LinkResult& link) {
     const bool sent = link.udp && link.udp->sent > 0;
-    return sent ? std::optional<double>(static_cast<double>(link.udp->lost()) /
-                                        static_cast<double>(link.udp->sent))
-                : std::nullopt;
+    return sent ? std::optional(link.udp->share(link.udp->lost())) : std::nullopt;
   });
 }
 
@@ -205,13 +198,14 @@ const std::vector<MetricRow>& metric_table() {
        "the very first operation, setting up connections included"},
       {"cv", MetricUnit::kShare, of_times, "", Moves::kNothing, quantile<&TimeSummary::cv>,
        "standard deviation over mean of the times"},
-      {"algbw", MetricUnit::kRate, of_times, "", Moves::kBytes, algbw, "size over time"},
-      {"busbw", MetricUnit::kRate, of_times, "", Moves::kBytes, busbw,
+      {"algbw", MetricUnit::kRate, of_times, "", Moves::kBytes, bandwidth<&Item::algbw_Bps>,
+       "size over time"},
+      {"busbw", MetricUnit::kRate, of_times, "", Moves::kBytes, bandwidth<&Item::busbw_Bps>,
        "the same times the operation's factor: comparable to the speed of the wire"},
-      {"rate", MetricUnit::kRate, of_timing<CellTiming::kSustained>, "", Moves::kBytes, rate,
-       "bytes per second with several operations in flight"},
+      {"rate", MetricUnit::kRate, of_timing<CellTiming::kSustained>, "", Moves::kBytes,
+       sustained<&Measurement::bytes_per_s>, "bytes per second with several operations in flight"},
       {"ops_per_s", MetricUnit::kPerSecond, of_timing<CellTiming::kSustained>, "", Moves::kNothing,
-       ops_per_s, "operations per second with several in flight"},
+       sustained<&Measurement::ops_per_s>, "operations per second with several in flight"},
       {"wrong", MetricUnit::kCount, of_collectives, "", Moves::kNothing, wrong, "wrong elements"},
       {"samples", MetricUnit::kCount, of_times, "", Moves::kNothing, samples,
        "operations that were timed"},

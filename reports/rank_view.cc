@@ -1,15 +1,13 @@
-#include "reports/rank_view.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <tuple>
 
 #include "core/stats/stats.h"
-#include "reports/roofs.h"
 #include "reports/text.h"
+#include "reports/view.h"
 
 namespace plumbline {
 namespace {
@@ -65,20 +63,17 @@ void add_cell(const std::vector<PerRank>& ranks, RankWorld& world) {
 
 std::vector<RankWorld> rank_worlds(const View& view) {
   std::vector<RankWorld> worlds;
-  std::map<std::tuple<int, std::string, std::string, std::string>, size_t> index;
+  std::map<WorldKey, size_t> index;
   for (const Item& item : view.items) {
     const Cell& cell = item.record->cell;
     const std::vector<PerRank>& ranks = item.record->measurement.per_rank;
     if (!item.valid() || !is_even(cell) || ranks.size() < 2 || ranks.size() > kMostRanks) continue;
     if (static_cast<int>(ranks.size()) != cell.ranks) continue;
-    const std::tuple key(cell.ranks, transport_of(*item.record), cell.hosts, cell.distribution);
-    const auto [found, fresh] = index.try_emplace(key, worlds.size());
+    const auto [found, fresh] = index.try_emplace(world_key(*item.record), worlds.size());
     if (fresh) {
       RankWorld& world = worlds.emplace_back();
       world.ranks = cell.ranks;
-      world.title = fmt::format("{} ranks, {}", cell.ranks, clean(transport_of(*item.record)));
-      if (!cell.hosts.empty()) world.title += ", on " + clean(cell.hosts);
-      if (!cell.distribution.empty()) world.title += ", " + clean(cell.distribution);
+      world.title = world_title(*item.record);
     }
     add_cell(ranks, worlds[found->second]);
   }

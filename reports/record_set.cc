@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/op.h"
-#include "core/record/verified.h"
+#include "core/record/record.h"
 #include "core/stats/stats.h"
 #include "reports/text.h"
 #include "reports/view.h"
@@ -33,7 +33,7 @@ size_t bytes_of(const Record& record) {
 }
 
 // What the records that become one must have in common.
-std::string class_of(const std::string& cell, const Record& record) {
+std::string launch_class(const std::string& cell, const Record& record) {
   const Measurement& m = record.measurement;
   return fmt::format("{} {} {} {} {} {}", cell, to_string(m.outcome), record.noise.verdict,
                      m.wrong.value_or(0) > 0, transport_of(record), m.resolved.algorithm);
@@ -91,24 +91,25 @@ void RecordSet::merge_all() {
 
 bool RecordSet::seen_before(const std::string& cell, const Record& record) {
   if (seen_count_ >= kMostSeen) return false;
+  // Where a hash is, or the empty place (0) for it.
+  const auto place_of = [this](uint64_t hash) -> uint64_t& {
+    size_t at = hash % seen_.size();
+    while (seen_[at] != 0 && seen_[at] != hash) at = (at + 1) % seen_.size();
+    return seen_[at];
+  };
   if (seen_count_ * 2 >= seen_.size()) {
     std::vector<uint64_t> old(std::max<size_t>(1024, seen_.size() * 2));
     old.swap(seen_);
     for (const uint64_t hash : old) {
-      if (hash == 0) continue;
-      size_t at = hash % seen_.size();
-      while (seen_[at] != 0) at = (at + 1) % seen_.size();
-      seen_[at] = hash;
+      if (hash != 0) place_of(hash) = hash;
     }
   }
   const uint64_t hash = (std::hash<std::string>()(record.run_id) * 0x9e3779b97f4a7c15U ^
                          std::hash<std::string>()(cell)) |
-                        1;  // 0 = empty place
-  size_t at = hash % seen_.size();
-  for (; seen_[at] != 0; at = (at + 1) % seen_.size()) {
-    if (seen_[at] == hash) return true;
-  }
-  seen_[at] = hash;
+                        1;
+  uint64_t& place = place_of(hash);
+  if (place == hash) return true;
+  place = hash;
   ++seen_count_;
   return false;
 }
@@ -128,7 +129,7 @@ void RecordSet::merge(const Record& record) {
     ++repeated_;
     return;
   }
-  const std::string key = class_of(cell, record);
+  const std::string key = launch_class(cell, record);
   const auto found = place_.find(key);
   if (found != place_.end()) {
     add(record, launches_[found->second]);

@@ -10,9 +10,9 @@
 
 #include "core/diagnosis/finding.h"
 #include "core/error.h"
-#include "core/param.h"
+#include "core/host/requirement.h"
+#include "core/record/expect.h"
 #include "core/record/record.h"
-#include "core/record/rule.h"
 #include "reports/soak/soak_data.h"
 
 namespace plumbline {
@@ -33,7 +33,7 @@ struct ReportInput {
   // Where rules came from that nobody named, in words: files beside the records.
   std::vector<std::string> rule_sources;
   std::vector<std::string> notes;  // warnings of reading, of other tools' files ...
-  // Runs that did not measure all that they planned, a sentence each (see run_state.h).
+  // Runs that did not measure all that they planned, a sentence each (see read_input.h).
   std::vector<std::string> incomplete;
   std::vector<SoakRun> soaks;  // of `run --for`: all rounds; records has the last one's
   // Where `records` came from when there were so many that launches had to be merged (see

@@ -1,5 +1,3 @@
-#include "reports/roofs.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,8 +5,9 @@
 #include <map>
 
 #include "core/op.h"
-#include "core/stats/floor.h"
+#include "core/stats/noise.h"
 #include "core/units.h"
+#include "reports/view.h"
 
 namespace plumbline {
 namespace {
@@ -69,18 +68,9 @@ std::optional<double> roof_rate_Bps(const Item& roof) {
 
 bool is_two_way(std::string_view name) {
   const std::optional<Op> op = op_from(name);
-  if (!op) return false;
-  switch (*op) {
-    case Op::kAllreduce:
-    case Op::kReduceScatter:
-    case Op::kAllgather:
-    case Op::kAlltoall:
-    case Op::kBidirectional:
-    case Op::kSendrecv:
-      return true;
-    default:
-      return false;
-  }
+  constexpr Op kBothWays[] = {Op::kAllreduce, Op::kReduceScatter, Op::kAllgather,
+                              Op::kAlltoall,  Op::kBidirectional, Op::kSendrecv};
+  return op && std::find(std::begin(kBothWays), std::end(kBothWays), *op) != std::end(kBothWays);
 }
 
 std::optional<double> latency_floor_ns(const View& view, const Record& record) {
@@ -139,7 +129,7 @@ std::vector<std::string> no_roof_notes(const View& view) {
   }
   std::vector<std::string> notes;
   for (const auto& [text, count] : above) {
-    notes.push_back(fmt::format("{} ({} result{} above it)", text, count, count == 1 ? "" : "s"));
+    notes.push_back(fmt::format("{} ({} above it)", text, plural(count, "result")));
   }
   return notes;
 }

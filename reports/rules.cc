@@ -9,7 +9,6 @@
 
 #include "core/json.h"
 #include "core/stats/stats.h"
-#include "reports/metrics.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -62,12 +61,12 @@ std::string invalid_reason(const Item& item) {
 
 // How far beyond the bound, as a share of it; below 0 = within.
 double distance_from(const RuleBound& bound, double value) {
-  const double over = bound.relation == RuleBound::Relation::kWithin
+  const double over = bound.relation == Relation::kWithin
                           ? std::max(bound.value - value, value - bound.upper)
                           : value - bound.value;
   const double scale = bound.value == 0 ? 1.0 : std::abs(bound.value);
-  if (bound.relation == RuleBound::Relation::kEqual) return std::abs(over) / scale;
-  const bool up = bound.wants_small() || bound.relation == RuleBound::Relation::kWithin;
+  if (bound.relation == Relation::kEqual) return std::abs(over) / scale;
+  const bool up = bound.wants_small() || bound.relation == Relation::kWithin;
   return (up ? over : -over) / scale;
 }
 
@@ -187,8 +186,8 @@ class RuleJudge {
       one.holds = bound.holds(value.word);
     }
     // Where one value is asked for, what holds is not nearer or farther.
-    const bool exact = !value.number || bound.relation == RuleBound::Relation::kEqual ||
-                       bound.relation == RuleBound::Relation::kNotEqual;
+    const bool exact = !value.number || bound.relation == Relation::kEqual ||
+                       bound.relation == Relation::kNotEqual;
     if (one.holds && exact) one.distance = -std::numeric_limits<double>::infinity();
   }
 
@@ -235,14 +234,10 @@ class RuleJudge {
     });
   }
 
-  static std::string results(size_t count) {
-    return fmt::format("{} result{}", count, count == 1 ? "" : "s");
-  }
-
   std::string nothing_text() const {
     std::string why = "no result that it is about";
     if (!out_.cells.empty()) {
-      why = fmt::format("no result: {} skipped or not measured ({})", results(results_),
+      why = fmt::format("no result: {} skipped or not measured ({})", plural(results_, "result"),
                         first_missing_);
     } else if (covered_ > 0) {
       std::vector<std::string> metrics;
@@ -275,7 +270,7 @@ class RuleJudge {
     const size_t counted = results_ - forgiven_;
     std::string said;
     if (out_.passed) {
-      said = fmt::format("{} hold{}", results(counted), counted == 1 ? "s" : "");
+      said = fmt::format("{} hold{}", plural(counted, "result"), counted == 1 ? "s" : "");
       if (std::isfinite(nearest_->worst.distance))
         said += "; nearest to the bound: " + result_text(*nearest_);
     } else {
@@ -283,8 +278,8 @@ class RuleJudge {
       for (size_t i = 0; i < std::min(bad_.size(), kNamedCells); ++i) {
         named.push_back(result_text(bad_[i]));
       }
-      said =
-          fmt::format("{} of {} not good enough: {}", bads_, results(counted), join(named, "; "));
+      said = fmt::format("{} of {} not good enough: {}", bads_, plural(counted, "result"),
+                         join(named, "; "));
       if (bads_ > named.size()) said += fmt::format("; and {} more", bads_ - named.size());
     }
     if (forgiven_ > 0) {

@@ -183,13 +183,17 @@ std::string header_of(const Column& column, bool with_group) {
 }
 
 Table without_empty_columns(const Table& table) {
-  Table out;
   std::vector<size_t> kept;
   for (size_t c = 0; c < table.columns.size(); ++c) {
     const bool empty = std::all_of(table.rows.begin(), table.rows.end(),
                                    [&](const TableRow& row) { return row.cells[c].empty(); });
     if (!(empty && table.columns[c].optional)) kept.push_back(c);
   }
+  return with_columns(table, kept);
+}
+
+Table with_columns(const Table& table, const std::vector<size_t>& kept) {
+  Table out;
   for (const size_t c : kept) out.columns.push_back(table.columns[c]);
   for (const TableRow& row : table.rows) {
     TableRow& copy = out.rows.emplace_back();

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
 
-#include "core/printable.h"
+#include "core/text.h"
 
 namespace plumbline {
 namespace {
@@ -44,6 +47,29 @@ std::string_view head(std::string_view text, size_t width) {
     i += point.bytes;
   }
   return text.substr(0, i);
+}
+
+constexpr int64_t kYear10000 = 253402300800;
+
+// Seconds east of UTC of "Z", "+01:00" or "-0730".
+std::optional<int> zone_of(const char* text) {
+  if (*text == 'Z') return 0;
+  int hours = 0, minutes = 0;
+  if (*text != '+' && *text != '-') return std::nullopt;
+  if (std::sscanf(text + 1, "%2d:%2d", &hours, &minutes) != 2 &&
+      std::sscanf(text + 1, "%2d%2d", &hours, &minutes) != 2) {
+    return std::nullopt;
+  }
+  if (hours < 0 || hours > 14 || minutes < 0 || minutes > 59) return std::nullopt;
+  return (hours * 60 + minutes) * 60 * (*text == '-' ? -1 : 1);
+}
+
+std::optional<std::tm> parts_of(int64_t epoch_s) {
+  if (epoch_s < 0 || epoch_s >= kYear10000) return std::nullopt;
+  const auto moment = static_cast<time_t>(epoch_s);
+  std::tm parts{};
+  if (gmtime_r(&moment, &parts) == nullptr) return std::nullopt;
+  return parts;
 }
 
 }  // namespace
@@ -94,6 +120,11 @@ std::string fit(std::string_view text, size_t width, bool left) {
   return left ? out + spaces : spaces + out;
 }
 
+std::string cut(std::string_view text, size_t width) {
+  const std::string safe = clean(text);
+  return fit(safe, std::min(width, display_width(safe)), true);
+}
+
 std::string fit_end(std::string_view text, size_t width) {
   constexpr std::string_view kMark = "...";
   if (display_width(text) <= width) return fit(text, width, true);
@@ -133,6 +164,10 @@ std::vector<std::string> wrap(std::string_view text, size_t width, std::string_v
   return lines;
 }
 
+std::string plural(size_t count, const std::string& word) {
+  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+}
+
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {
   std::string out;
   for (const std::string& part : parts) {
@@ -169,6 +204,85 @@ std::string percent_text(std::optional<double> fraction) {
 
 std::string reason_text(const std::string& reason) {
   return reason.empty() ? "no reason recorded" : reason;
+}
+
+std::vector<std::string> variant_words(const Cell& cell) {
+  static const Cell kUsual;
+  std::vector<std::string> words;
+  if (cell.engine != kUsual.engine) words.push_back(cell.engine);
+  if (cell.sync != kUsual.sync) words.push_back("sync " + cell.sync);
+  if (cell.cache != kUsual.cache) words.push_back("cache " + cell.cache);
+  if (cell.outstanding != kUsual.outstanding) {
+    words.push_back(fmt::format("{} {}", cell.outstanding, word_of_outstanding(cell)));
+  }
+  if (cell.root > 0) words.push_back(fmt::format("root {}", cell.root));
+  if (cell.rate_bps > 0) {
+    words.push_back(fmt::format("{:g} Mbit/s", static_cast<double>(cell.rate_bps) * 1e-6));
+  }
+  if (cell.repeat > 0) words.push_back(fmt::format("repetition {}", cell.repeat));
+  if (!cell.hosts.empty()) words.push_back("on " + cell.hosts);
+  if (!cell.distribution.empty()) words.push_back(cell.distribution);
+  for (const auto& [name, value] : cell.params) words.push_back(name + "=" + value);
+  return words;
+}
+
+const char* word_of_outstanding(const Cell& cell) {
+  return cell.kind == CellKind::kLink ? "streams" : "in flight";
+}
+
+std::string ranges_text(const std::set<int>& numbers) {
+  std::string text;
+  for (auto it = numbers.begin(); it != numbers.end();) {
+    const int first = *it;
+    int last = first;
+    while (++it != numbers.end() && *it == last + 1) last = *it;
+    if (!text.empty()) text += ',';
+    text += first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last);
+  }
+  return text;
+}
+
+std::optional<int64_t> epoch_ms(const std::string& time) {
+  std::tm parts{};
+  int used = 0;
+  const int read =
+      std::sscanf(time.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d%n", &parts.tm_year, &parts.tm_mon,
+                  &parts.tm_mday, &parts.tm_hour, &parts.tm_min, &parts.tm_sec, &used);
+  if (read != 6 || parts.tm_year < 1970 || parts.tm_mon < 1 || parts.tm_mon > 12) return {};
+  const char* rest = time.c_str() + used;
+  int millisecond = 0;
+  if (*rest == '.') {
+    const char* digit = ++rest;
+    for (int scale = 100; *digit >= '0' && *digit <= '9'; ++digit, scale /= 10) {
+      millisecond += (*digit - '0') * scale;
+    }
+    rest = digit;
+  }
+  const std::optional<int> zone = zone_of(rest);
+  if (!zone) return std::nullopt;
+  parts.tm_year -= 1900;
+  parts.tm_mon -= 1;
+  return (int64_t{timegm(&parts)} - *zone) * 1000 + millisecond;
+}
+
+std::string utc_text(int64_t epoch_s) {
+  const std::optional<std::tm> parts = parts_of(epoch_s);
+  if (!parts) return {};
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts->tm_year + 1900,
+                     parts->tm_mon + 1, parts->tm_mday, parts->tm_hour, parts->tm_min,
+                     parts->tm_sec);
+}
+
+std::string http_date_text(int64_t epoch_s) {
+  static constexpr std::array kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  static constexpr std::array kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                         "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const std::optional<std::tm> parts = parts_of(epoch_s);
+  if (!parts) return {};
+  return fmt::format("{}, {:02} {} {:04} {:02}:{:02}:{:02} GMT",
+                     kDays[static_cast<size_t>(parts->tm_wday)], parts->tm_mday,
+                     kMonths[static_cast<size_t>(parts->tm_mon)], parts->tm_year + 1900,
+                     parts->tm_hour, parts->tm_min, parts->tm_sec);
 }
 
 }  // namespace plumbline

@@ -11,7 +11,6 @@
 
 #include "core/op.h"
 #include "core/units.h"
-#include "reports/roofs.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -90,27 +89,6 @@ std::vector<Item> make_items(const std::vector<Record>& records, const std::vect
   return items;
 }
 
-void count(const Item& item, Counts& counts) {
-  const uint64_t launches = item.launches;
-  switch (item.record->measurement.outcome) {
-    case Outcome::kPassed:
-      counts.passed += launches;
-      break;
-    case Outcome::kFailed:
-      counts.failed += launches;
-      break;
-    case Outcome::kSkipped:
-      counts.skipped += launches;
-      break;
-    case Outcome::kError:
-      counts.errors += launches;
-      break;
-  }
-  counts.noisy += item.verdict == Verdict::kNoisy ? launches : 0;
-  counts.invalid += item.verdict == Verdict::kInvalid ? launches : 0;
-  counts.wrong += item.record->measurement.wrong.value_or(0);
-}
-
 // Indices of the records that count: the last of each (run, cell), and no failed attempt of a cell
 // that a later attempt (of whatever run) measured.
 std::vector<size_t> current_records(const std::vector<Record>& records) {
@@ -187,6 +165,15 @@ std::vector<ViewGroup> make_groups(const std::vector<Item>& items) {
 
 }  // namespace
 
+void Counts::add(const Item& item) {
+  constexpr size_t Counts::*kOutcomes[] = {&Counts::passed, &Counts::failed, &Counts::skipped,
+                                           &Counts::errors};
+  this->*kOutcomes[static_cast<size_t>(item.record->measurement.outcome)] += item.launches;
+  noisy += item.verdict == Verdict::kNoisy ? item.launches : 0;
+  invalid += item.verdict == Verdict::kInvalid ? item.launches : 0;
+  wrong += item.record->measurement.wrong.value_or(0);
+}
+
 Tally tally_of(const Counts& counts) {
   Tally tally;
   tally.add(Outcome::kPassed, counts.passed);
@@ -215,21 +202,8 @@ Verdict verdict_of(const Record& record) {
 }
 
 const char* to_string(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kClean:
-      return "clean";
-    case Verdict::kNoisy:
-      return "noisy";
-    case Verdict::kSkipped:
-      return "skipped";
-    case Verdict::kFailed:
-      return "FAILED";
-    case Verdict::kInvalid:
-      return "INVALID";
-    case Verdict::kError:
-      return "ERROR";
-  }
-  return "?";
+  constexpr const char* kWords[] = {"clean", "noisy", "skipped", "FAILED", "INVALID", "ERROR"};
+  return kWords[static_cast<size_t>(verdict)];
 }
 
 std::string verdict_word(const Item& item) {
@@ -292,7 +266,7 @@ View make_view(const std::vector<Record>& records) {
   view.superseded = records.size() - kept.size();
   view.items = make_items(records, kept);  // pointers into it must stay good
   for (const Item& item : view.items) {
-    count(item, view.counts);
+    view.counts.add(item);
     if (item.record->cell.kind == CellKind::kRoof) view.roofs.push_back(&item);
   }
   for (Item& item : view.items) attain(view, item);
@@ -302,7 +276,7 @@ View make_view(const std::vector<Record>& records) {
 
 std::string title_of(const ViewGroup& group) {
   std::string title = group.op;
-  const bool imported = !group.rows.empty() && group.rows.front().any().imported();
+  const bool imported = group.imported();
   if (!imported || group.algorithm != "auto") title += " " + group.algorithm;
   title += fmt::format(", {} rank{}", group.ranks, group.ranks == 1 ? "" : "s");
   title += ", " + group.transport;
@@ -338,6 +312,19 @@ std::string describe(const Record& record) {
   if (cell.repeat > 0) text += fmt::format(", repetition {}", cell.repeat);
   for (const auto& [name, value] : cell.params) text += ", " + name + "=" + value;
   return text;
+}
+
+WorldKey world_key(const Record& record) {
+  const Cell& cell = record.cell;
+  return {cell.ranks, transport_of(record), cell.hosts, cell.distribution};
+}
+
+std::string world_title(const Record& record) {
+  const Cell& cell = record.cell;
+  std::string title = fmt::format("{} ranks, {}", cell.ranks, clean(transport_of(record)));
+  if (!cell.hosts.empty()) title += ", on " + clean(cell.hosts);
+  if (!cell.distribution.empty()) title += ", " + clean(cell.distribution);
+  return title;
 }
 
 const std::string& transport_of(const Record& record) {

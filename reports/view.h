@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "core/record/record.h"
@@ -32,7 +33,7 @@ struct Item {
   uint64_t launches = 1;
   std::optional<double> algbw_Bps, busbw_Bps;  // absent where they mean nothing (barrier, no data)
   std::optional<double> of_latency, of_bandwidth;  // fraction of the measured roof
-  std::string no_roof;  // why that roof is none (reports/roofs.h); empty = it may be one
+  std::string no_roof;  // why that roof is none (see RoofShare); empty = it may be one
   Verdict verdict = Verdict::kClean;
   // The time of one operation that tables and plots show, and what it is: our median ("p50"), or,
   // of an imported result without samples, what its tool printed ("mean" ...).
@@ -71,6 +72,8 @@ struct ViewGroup {
   std::string hosts, distribution;  // as in Cell
   int ranks = 0;
   std::vector<Pair> rows;  // by type, redop, size ...
+
+  bool imported() const { return !rows.empty() && rows.front().any().imported(); }
 };
 
 struct Counts {
@@ -78,6 +81,7 @@ struct Counts {
   size_t noisy = 0, invalid = 0;                           // of those, by verdict
   uint64_t wrong = 0;                                      // wrong elements
 
+  void add(const Item& item);
   size_t total() const { return passed + failed + skipped + errors; }
 };
 Tally tally_of(const Counts& counts);
@@ -110,4 +114,114 @@ std::string title_of(const ViewGroup& group);
 std::string describe(const Record& record);
 // Resolved transport, or the one asked for when nothing was resolved.
 const std::string& transport_of(const Record& record);
+// What the records of one world of ranks have in common, and it in words: "4 ranks, tcp".
+using WorldKey = std::tuple<int, std::string, std::string, std::string>;
+WorldKey world_key(const Record& record);
+std::string world_title(const Record& record);
+
+// The best result of a kind, for whoever shows one number of many: a clean one before a noisy one,
+// ours before those of other tools, whose statistic differs, and only then the better number.
+
+class Best {
+ public:
+  enum class Wanted { kLowest, kHighest };
+  explicit Best(Wanted wanted) : wanted_(wanted) {}
+
+  // A result that means nothing, or has no such number, is passed over.
+  void offer(const Item& item, std::optional<double> value) {
+    if (!item.valid() || !value || (item_ != nullptr && !better(item, *value))) return;
+    item_ = &item;
+    value_ = *value;
+  }
+  explicit operator bool() const { return item_ != nullptr; }
+  const Item& item() const { return *item_; }
+  double value() const { return value_; }
+  bool noisy() const { return item_->verdict == Verdict::kNoisy; }
+  // To stand behind the number: what nobody may overlook about it, or nothing.
+  std::string remark() const { return noisy() ? "; noisy, as there is no clean result" : ""; }
+
+ private:
+  bool better(const Item& item, double value) const {
+    const bool clean = item.verdict != Verdict::kNoisy;
+    if (clean == noisy()) return clean;
+    if (item.imported() != item_->imported()) return item_->imported();
+    return wanted_ == Wanted::kLowest ? value < value_ : value > value_;
+  }
+
+  Wanted wanted_;
+  const Item* item_ = nullptr;
+  double value_ = 0;
+};
+
+// Measured roofs: what bare sockets did between ranks 0 and 1 before the cells of their world were
+// measured, and which share of it a result attained. A roof is a measurement like any other and can
+// be taken at a bad moment; results far above one show it. Then the roof is too low to count: the
+// share is still a quotient, but nothing can be judged by it.
+
+// Bytes per second in one direction that a roof record stands for.
+std::optional<double> roof_rate_Bps(const Item& roof);
+// True when every rank sends and receives at once, so that the two-way roof is its bound.
+bool is_two_way(std::string_view op);
+// What the bare path takes for the bytes that bound this operation from below, sent in the manner
+// in which it must send them (core/stats/floor.h); nothing where just that was not measured.
+std::optional<double> latency_floor_ns(const View& view, const Record& record);
+// The streams on the record's path, two-way or one-way as the operation needs them, whatever their
+// size; each has a rate.
+std::vector<const Item*> bandwidth_roofs(const View& view, const Record& record);
+// The roof that bounds an operation's bus bandwidth, or null: the fastest two-way or one-way stream
+// on the record's path.
+const Item* bandwidth_roof(const View& view, const Record& record);
+
+// From here on a result is further above its roof than noise explains. Medians of a quiet machine
+// differ by a few percent; nothing that was in order came above 107 % of one connection's rate.
+// One message is timed less exactly: 113 % were seen over loopback (docs/rules.md).
+inline constexpr double kMostOfRate = 1.1, kMostOfLatency = 1.25;
+
+struct RoofShare {
+  double share = 0;  // 1 = the roof
+  // Why the roof does not count, in words, the same for all results above it; empty = it may be
+  // one.
+  std::string no_roof;
+};
+// Of the bus bandwidth; nothing without a roof or a bandwidth. The roof is of one connection: where
+// a rank has several busy at once (direct algorithms of more than two ranks: a gather, links of a
+// mesh), so many times the roof are possible, and only what is above that shows a bad one.
+std::optional<RoofShare> bandwidth_share(const View& view, const Item& item);
+// The floor over the median time, so that 1 is the least that the bare path takes; nothing without
+// a floor of just this size and manner. Operations that follow one another without a common start
+// (sync none) overlap: their times are no latencies, and show nothing about the roof.
+std::optional<RoofShare> latency_share(const View& view, const Item& item);
+
+// For lists of remarks: one line for each roof of the view that is none.
+std::vector<std::string> no_roof_notes(const View& view);
+
+// How the ranks of a world compare: in every cell where all ranks do the same work (allreduce,
+// barrier ...) each rank's own median time over that of the rank in the middle. A rank that is late
+// makes the others wait for it: then its own times are the short ones. Pure.
+
+struct RankStanding {
+  int rank = 0;
+  std::string host;
+  std::vector<double> p50_ratios, p99_ratios, mean_ratios;  // one per cell, to the middle; sorted
+  size_t slowest_in = 0, fastest_in = 0;                    // cells
+  int64_t cpu_ns = 0, context_switches = 0;                 // sums over all cells
+  uint64_t wire_bytes = 0, retransmits = 0;
+};
+
+struct RankWorld {
+  std::string title;  // "4 ranks, tcp"
+  int ranks = 0;
+  size_t cells = 0;                     // that were compared
+  std::vector<RankStanding> standings;  // by rank
+};
+
+// Worlds of at least two ranks with something to compare, in the order of the view.
+std::vector<RankWorld> rank_worlds(const View& view);
+
+// A ratio with decimals that stay the same around 1: "0.992", "1.000", "12.3".
+std::string ratio_text(double ratio);
+// The value at share `q` (0 to 1) of sorted values, between neighbours where it falls there; 0 when
+// there are none.
+double sorted_quantile(const std::vector<double>& sorted, double q);
+
 }  // namespace plumbline

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "launch/static_binary.h"
+#include "launch/push.h"
 
 namespace plumbline {
 namespace {

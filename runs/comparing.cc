@@ -7,9 +7,9 @@
 
 #include "core/host/requirement.h"
 #include "reports/charts/draw.h"
-#include "reports/compare/compare_output.h"
+#include "reports/compare/compare.h"
 #include "reports/import/importer.h"
-#include "reports/run_state.h"
+#include "reports/read_input.h"
 #include "runs/run_folder.h"
 
 namespace plumbline {

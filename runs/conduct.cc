@@ -4,11 +4,11 @@
 #include <deque>
 #include <utility>
 
-#include "core/log_lines.h"
-#include "core/sha256.h"
+#include "core/encode.h"
+#include "core/log.h"
 #include "launch/leftovers.h"
 #include "runs/exit_code.h"
-#include "runs/log_level.h"
+#include "runs/prepared_run.h"
 #include "runs/run_session.h"
 
 namespace plumbline {

@@ -9,7 +9,7 @@
 #include "runs/caller.h"
 #include "runs/prepared_run.h"
 #include "runs/repeat_run.h"
-#include "runs/run_outcome.h"
+#include "runs/run_request.h"
 
 namespace plumbline {
 

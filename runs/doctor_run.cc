@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <sstream>
 
-#include "core/diagnosis/health.h"
+#include "core/diagnosis/finding.h"
+#include "core/file.h"
 #include "core/host/ip.h"
-#include "core/input_file.h"
 #include "core/record/tally.h"
 #include "core/shell_words.h"
-#include "probes/port_list.h"
+#include "probes/ports.h"
 #include "runs/hosts/port_window.h"
-#include "scenarios/talk.h"
+#include "scenarios/placement.h"
 
 namespace plumbline {
 namespace {

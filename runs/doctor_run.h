@@ -39,7 +39,7 @@ ProbeResult diagnose(const DiagnoseRequest& request, const AgentSet& agents);
 DoctorReport report_of(const ProbeResult& result);
 // Findings, failed checks that none explains, and how many checks passed, as a few lines.
 std::vector<std::string> finding_lines(const ProbeResult& result);
-// Something is broken, by the one definition (core/diagnosis/health.h): a run is not started, and
+// Something is broken, by the one definition (core/diagnosis/finding.h): a run is not started, and
 // ends with 2.
 bool has_failure(const ProbeResult& result);
 

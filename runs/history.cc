@@ -13,7 +13,7 @@
 
 #include "core/clock.h"
 #include "core/json.h"
-#include "core/printable.h"
+#include "core/text.h"
 
 namespace plumbline {
 namespace {

@@ -8,7 +8,6 @@
 #include "core/host/host.h"
 
 namespace plumbline {
-
 uint64_t fresh_seed() {
   return static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) &
          0xffffffff;
@@ -32,6 +31,24 @@ int largest_world(const Plan& plan) {
   int ranks = 1;
   for (const PlanCell& planned : plan.cells) ranks = std::max(ranks, planned.cell.ranks);
   return ranks;
+}
+
+Status check_binaries(const std::vector<ScenarioHost>& hosts, const Permitted& permitted) {
+  if (permitted.binaries) return {};
+  for (const ScenarioHost& host : hosts) {
+    if (host.binary.empty()) continue;
+    return fail(Error{
+        ErrorCode::kConfig,
+        fmt::format("the scenario names a program to start on {}: {} (key `binary`)", host.name,
+                    host.binary),
+        0, "give --allow-commands if you trust it, or a host file of your own with --hosts FILE",
+        ""});
+  }
+  return {};
+}
+
+ProbeCallSpec probe_call(const ProbeCall& call, bool permitted) {
+  return {call.probe, call.params, call.command, permitted};
 }
 
 }  // namespace plumbline

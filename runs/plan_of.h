@@ -1,9 +1,14 @@
-// The plan of a scenario as this machine would run it.
+// A scenario as this machine would run it: its plan, and what it and its host file have started on
+// hosts (commands of the probe `command` and each host's own plumbline), with what of that the user
+// permits.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "core/error.h"
 #include "core/options/options.h"
+#include "probes/probe.h"
 #include "runs/caller.h"
 #include "scenarios/plan.h"
 #include "scenarios/scenario.h"
@@ -20,5 +25,14 @@ Expected<Plan> plan_of(const Scenario& scenario, const OptionSet& options,
 
 // The largest number of ranks of its cells.
 int largest_world(const Plan& plan);
+
+struct Permitted {
+  bool commands = false, binaries = false;
+};
+// An error where hosts of a stranger's choice name a program of theirs (`binary`).
+Status check_binaries(const std::vector<ScenarioHost>& hosts, const Permitted& permitted);
+
+// The scenario's calls, for the probes; `permitted`: whether its commands may run.
+ProbeCallSpec probe_call(const ProbeCall& call, bool permitted);
 
 }  // namespace plumbline

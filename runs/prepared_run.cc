@@ -5,17 +5,15 @@
 #include <utility>
 
 #include "core/clock.h"
-#include "core/log_lines.h"
-#include "core/text_file.h"
-#include "reports/run_folder.h"
-#include "runs/hosts/core_places.h"
+#include "core/file.h"
+#include "core/log.h"
+#include "reports/read_input.h"
+#include "runs/hosts/agent_set.h"
 #include "runs/hosts/memory_check.h"
 #include "runs/hosts/port_window.h"
-#include "runs/log_level.h"
 #include "runs/plan_of.h"
-#include "runs/ranks/ranks_in_process.h"
+#include "runs/ranks/rank_places.h"
 #include "runs/run_folder.h"
-#include "runs/scenario_programs.h"
 #include "scenarios/runner.h"
 #include "transport/transports.h"
 

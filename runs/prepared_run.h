@@ -8,10 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "core/log.h"
+#include "core/options/options.h"
 #include "reports/report.h"
 #include "runs/caller.h"
-#include "runs/folder_lock.h"
-#include "runs/hosts/port_claims.h"
+#include "runs/hosts/port_window.h"
+#include "runs/run_folder.h"
 #include "runs/run_request.h"
 
 namespace plumbline {
@@ -53,5 +55,12 @@ tl::expected<PreparedRun, Refusal> prepare_run(RunRequest request, Caller& calle
 Status open_folder(PreparedRun& run, PortClaims& claims, Caller& caller);
 
 std::vector<ChecklistItem> checklist_of(const PreparedRun& run);
+
+// How much the coordinator and its ranks say of what they do.
+inline LogLevel log_level(const OptionSet& options) {
+  LogLevel level = LogLevel::kWarn;
+  log_level_from(options.text("log_level"), level);
+  return level;
+}
 
 }  // namespace plumbline

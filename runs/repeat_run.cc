@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "core/text_file.h"
-#include "reports/compare/compare_output.h"
+#include "core/file.h"
+#include "reports/compare/compare.h"
 
 namespace plumbline {
 namespace {

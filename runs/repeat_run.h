@@ -1,4 +1,4 @@
-// `run --repeat` and `run --interleave`: the loop of scenarios/repeat.h with this program's ranks
+// `run --repeat` and `run --interleave`: the loop of scenarios/runner.h with this program's ranks
 // and files; where two sides were measured in turns, their comparison, and a second series for the
 // cells that looked slower in the first.
 #pragma once
@@ -11,7 +11,7 @@
 #include "runs/comparing.h"
 #include "runs/run_request.h"
 #include "scenarios/plan.h"
-#include "scenarios/repeat.h"
+#include "scenarios/runner.h"
 
 namespace plumbline {
 

@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <optional>
 
+#include "core/file.h"
 #include "core/json.h"
-#include "core/text_file.h"
-#include "reports/metrics.h"
 #include "reports/read_input.h"
+#include "reports/rules.h"
 #include "runs/run_folder.h"
 #include "scenarios/read_expect.h"
 

@@ -1,15 +1,21 @@
 // What is kept of a run: its folder with records, state, doctor's files and reports, and its entry
-// in the list of runs. A run that keeps nothing has none of it.
+// in the list of runs; a run that keeps nothing has none of it. What a run has to tell beside its
+// records is a line on the screen, and an event in events.jsonl of its folder, which is there only
+// when something was told, or for a soak.
 #pragma once
 
+#include <mutex>
 #include <optional>
 #include <string>
 
+#include "core/clock.h"
+#include "core/record/event.h"
 #include "core/record/record.h"
+#include "runs/caller.h"
 #include "runs/doctor_run.h"
 #include "runs/history.h"
 #include "runs/prepared_run.h"
-#include "runs/run_outcome.h"
+#include "runs/run_request.h"
 
 namespace plumbline {
 
@@ -47,6 +53,30 @@ class RunFiles {
   Caller& caller_;
   std::optional<RecordFile> records_;
   HistoryRun history_;
+};
+
+// Tells what becomes a line and an event. Thread-safe.
+class RunNotices {
+ public:
+  // `folder`: of the run; empty = lines only.
+  RunNotices(const std::string& folder, std::string run_id, Caller& caller);
+  // Begins with an empty file, and counts time from now on.
+  Status begin();
+  int64_t now() const { return monotonic_ns() - start_ns_; }
+  // An event of kind `ranks`.
+  void tell(const std::string& text);
+  // Run id and wall time are filled in; `aloud`: it is said too.
+  void add(SoakEvent event, bool aloud);
+
+ private:
+  Status append(const SoakEvent& event);
+
+  const std::string path_, run_id_;
+  Caller& caller_;
+  int64_t start_ns_ = monotonic_ns();
+  std::mutex mutex_;
+  std::optional<EventFile> file_;
+  bool failed_ = false;  // and it was said
 };
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
-// A run as it is asked for, whatever it was asked with: the command line makes one out of the flags
-// of `run` and of `coll`.
+// A run as it is asked for, whatever it was asked with (the command line makes one out of the flags
+// of `run` and of `coll`), and what became of it: plain values, for whoever shows them.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,16 @@
 #include <vector>
 
 #include "core/options/options.h"
+#include "core/record/expect.h"
 #include "launch/launcher_env.h"
 #include "reports/compare/compare.h"
+#include "reports/read_input.h"
+#include "runs/plan_of.h"
 #include "runs/ranks/launched.h"
 #include "runs/report_output.h"
 #include "runs/rule_source.h"
-#include "runs/scenario_programs.h"
 #include "scenarios/plan.h"
+#include "scenarios/runner.h"
 #include "scenarios/scenario.h"
 #include "scenarios/soak.h"
 
@@ -71,6 +74,17 @@ struct RunRequest {
   // Where a launcher started the ranks: this one's place, and what all must have alike.
   std::optional<LauncherPlace> place;
   LaunchCall launch;
+};
+
+struct RunOutcome {
+  std::string run_id, scenario, folder, records;
+  RunState state;
+  RunSummary counts;
+  std::vector<RuleVerdict> rules;
+  std::vector<std::string> reports;  // paths
+  int exit_code = 0;
+  bool reported = false;  // its reports were made: it got so far
+  std::string shown;      // those that are not files
 };
 
 }  // namespace plumbline

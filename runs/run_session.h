@@ -1,21 +1,43 @@
-// A run from its first probe to its last report: agents, probes, ranks, records, rules, and its
-// entry in the list of runs. Of two scenarios that are measured in turns each is a session.
+// A run from its first probe to its last report: agents, probes, ranks, records, rules, packet
+// traces, and its entry in the list of runs. Of two scenarios that are measured in turns each is a
+// session.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "probes/probe.h"
 #include "runs/doctor_run.h"
 #include "runs/hosts/agent_set.h"
 #include "runs/hosts/reach.h"
 #include "runs/ranks/world.h"
 #include "runs/run_files.h"
-#include "runs/run_notices.h"
-#include "runs/run_outcome.h"
-#include "runs/traced_runner.h"
+#include "runs/run_request.h"
+#include "scenarios/runner.h"
 
 namespace plumbline {
+
+// Captures packets on every host while another runner runs a cell, and keeps the traces that the
+// scenario asked for: always, or of cells that did not pass.
+class TracedRunner : public CellRunner {
+ public:
+  // `folder` gets one folder per kept cell, named by its id. `keep`: "always" | "failures".
+  TracedRunner(CellRunner& inner, const Scenario& scenario, const AgentSet& agents,
+               std::vector<int> ports, std::string folder, std::string keep);
+
+  Status ensure_world(const WorldShape& world) override { return inner_.ensure_world(world); }
+  Expected<Measurement> run(const PlanCell& cell) override;
+  Environment environment() override { return inner_.environment(); }
+  bool interrupted() const override { return inner_.interrupted(); }
+
+ private:
+  CellRunner& inner_;
+  ProbeContext context_;
+  std::vector<std::vector<std::string>> own_;  // addresses of each host
+  std::vector<int> ports_;
+  std::string folder_, keep_;
+};
 
 // Its parts point into one another: it stays where it is.
 class RunSession {

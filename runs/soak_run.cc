@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "probes/gather/host_watcher.h"
-#include "runs/hosts/watched_hosts.h"
+#include "runs/hosts/agent_set.h"
 
 namespace plumbline {
 namespace {

@@ -8,7 +8,7 @@
 #include "probes/evidence.h"
 #include "runs/caller.h"
 #include "runs/hosts/agent_set.h"
-#include "runs/run_notices.h"
+#include "runs/run_files.h"
 #include "scenarios/soak.h"
 
 namespace plumbline {

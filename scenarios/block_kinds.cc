@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "scenarios/check.h"
-#include "scenarios/expand_link.h"
-#include "scenarios/read_matrix.h"
+#include "scenarios/expand.h"
+#include "scenarios/read.h"
 
 namespace plumbline {
 namespace {

@@ -1,5 +1,5 @@
 // How a block of the matrix becomes cells, by the kind of cell that it asks for
-// (core/record/cell_kind.h, which also says which keys the kind has): one row for each kind that a
+// (core/record/cell.h, which also says which keys the kind has): one row for each kind that a
 // scenario can name. Pure.
 #pragma once
 
@@ -8,7 +8,6 @@
 
 #include "scenarios/expand.h"
 #include "scenarios/json_text.h"
-#include "scenarios/problems.h"
 
 namespace plumbline {
 

@@ -1,5 +1,3 @@
-#include "scenarios/check.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,21 +5,25 @@
 
 #include "core/number.h"
 #include "core/op.h"
+#include "core/text.h"
 #include "scenarios/block_kinds.h"
 #include "scenarios/expand.h"
 #include "scenarios/json_text.h"
-#include "scenarios/limits.h"
 #include "scenarios/placement.h"
+#include "scenarios/read.h"
 
 namespace plumbline {
 namespace {
 
-// Options that hold for the whole run and so have no place in a block's `config`.
-struct RunOption {
-  const char* name;
-  const char* instead;
+// Options that have no place in a block's `config`, or in no scenario at all.
+struct PlacedOption {
+  const char *name, *instead;
+  bool own = false;  // decides what is started on other hosts, and a scenario may be anybody's
 };
-constexpr RunOption kRunOptions[] = {
+constexpr PlacedOption kPlacedOptions[] = {
+    {"ssh_config", "give --ssh-config FILE, or set PLUMBLINE_SSH_CONFIG", true},
+    {"static_dir", "give --static-dir DIR, or set PLUMBLINE_STATIC_DIR", true},
+    {"push", "give --push auto, or set PLUMBLINE_PUSH", true},
     {"transport", "use the key 'transport' of the block"},
     {"algorithm", "use the key 'algorithm' of the block"},
     {"port_base", "set it under 'launch'"},
@@ -31,16 +33,12 @@ constexpr RunOption kRunOptions[] = {
     {"log_level", "set it in the scenario's 'config'"},
 };
 
-// Options that decide what is started on other hosts, and so are no scenario's, which may be
-// anybody's.
-struct OwnOption {
-  const char *name, *instead;
-};
-constexpr OwnOption kOwnOptions[] = {
-    {"ssh_config", "give --ssh-config FILE, or set PLUMBLINE_SSH_CONFIG"},
-    {"static_dir", "give --static-dir DIR, or set PLUMBLINE_STATIC_DIR"},
-    {"push", "give --push auto, or set PLUMBLINE_PUSH"},
-};
+const PlacedOption* misplaced(std::string_view name, bool of_block) {
+  for (const PlacedOption& row : kPlacedOptions) {
+    if (name == row.name && (row.own || of_block)) return &row;
+  }
+  return nullptr;
+}
 
 void check_options(const std::map<std::string, std::string>& options, const std::string& where,
                    bool of_block, const Vocabulary& vocabulary, Problems& problems) {
@@ -48,26 +46,19 @@ void check_options(const std::map<std::string, std::string>& options, const std:
   for (const auto& [name, value] : options) {
     const std::string here = json_path(where, name);
     if (find_option(name) == nullptr) {
-      std::vector<std::string> names;
-      for (const OptionRow& row : option_table()) names.emplace_back(row.name);
-      const std::string near_to = nearest_name(name, names);
+      const std::string near_to = nearest_name(name, row_names(option_table()));
       problems.add(here, fmt::format("unknown option {}", in_quotes(name)),
                    near_to.empty() ? "`plumbline config` lists all options"
                                    : fmt::format("did you mean '{}'?", near_to));
       continue;
     }
-    for (const OwnOption& row : kOwnOptions) {
-      if (name != row.name) continue;
+    if (const PlacedOption* row = misplaced(name, of_block)) {
       problems.add(here,
-                   fmt::format("'{}' decides what is started on other hosts, so that no scenario "
-                               "may set it",
-                               name),
-                   row.instead);
-    }
-    for (const RunOption& row : kRunOptions) {
-      if (of_block && name == row.name) {
-        problems.add(here, fmt::format("'{}' holds for the whole run", name), row.instead);
-      }
+                   fmt::format("'{}' {}", name,
+                               row->own ? "decides what is started on other hosts, so that no "
+                                          "scenario may set it"
+                                        : "holds for the whole run"),
+                   row->instead);
     }
     if (const auto set = defaults.with(name, value, "scenario"); !set) {
       problems.add(here, set.error().what, set.error().hint);
@@ -104,10 +95,9 @@ void check_probes(const Scenario& scenario, const Vocabulary& vocabulary, Proble
     const auto row = std::find_if(vocabulary.probes.begin(), vocabulary.probes.end(),
                                   [&call](const Descriptor& d) { return d.name == call.probe; });
     if (row == vocabulary.probes.end()) continue;  // reported with the shapes
-    std::vector<std::string> names;
-    for (const ParamRow& param : row->params) names.push_back(param.name);
+    const std::vector<std::string> names = row_names(row->params);
     for (const auto& [name, value] : call.params) {
-      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      if (contains(names, name)) continue;
       problems.add(json_path(json_path("$.probes", i), name),
                    fmt::format("probe '{}' has no parameter {}", call.probe, in_quotes(name)),
                    names.empty() ? "it takes none" : hint_for(name, names));
@@ -176,7 +166,7 @@ void check_sizes(const MatrixBlock& block, Problems& problems) {
 bool check_operations(const MatrixBlock& block, Problems& problems) {
   for (const BlockKindRow& other : block_kind_table()) {
     if (other.own_op == nullptr) continue;
-    if (std::find(block.op.begin(), block.op.end(), other.own_op) == block.op.end()) continue;
+    if (!contains(block.op, other.own_op)) continue;
     problems.add(
         block.path + ".op",
         fmt::format("'{}' is no operation of a {} block", other.own_op, to_string(block.kind)),
@@ -207,7 +197,7 @@ void check_hosts(const MatrixBlock& block, const Scenario& scenario, Problems& p
 }
 
 void check_places(const MatrixBlock& block, const Scenario& scenario, Problems& problems) {
-  if (may_oversubscribe(scenario.hosts)) return;
+  if (all_local(scenario.hosts)) return;
   for (const std::string& set : sets_of(block, scenario)) {
     const int most = places_in(scenario.hosts, set);
     for (const int n : block.ranks) {
@@ -280,13 +270,8 @@ void check_checklist(const Scenario& scenario, Problems& problems) {
 }  // namespace
 
 std::string option_place(std::string_view name, bool of_block) {
-  for (const OwnOption& row : kOwnOptions) {
-    if (name == row.name) return row.instead;
-  }
-  for (const RunOption& row : kRunOptions) {
-    if (of_block && name == row.name) return row.instead;
-  }
-  return {};
+  const PlacedOption* row = misplaced(name, of_block);
+  return row == nullptr ? "" : row->instead;
 }
 
 OptionChoices option_choices(const Vocabulary& vocabulary) {

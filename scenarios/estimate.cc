@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/op.h"
-#include "scenarios/expand_link.h"
+#include "core/record/link.h"
 
 namespace plumbline {
 namespace {
@@ -14,6 +14,7 @@ namespace {
 constexpr double kMessageSeconds = 30e-6;
 constexpr double kRateBps = 2e9;
 constexpr double kCellOverheadSeconds = 0.03;   // agreeing, allocating, recording
+constexpr double kConnectSeconds = 0.02;        // per round of links: dialling, agreeing
 constexpr double kFillBps = 2e9;                // writing test patterns, all ranks together
 constexpr double kFilled = 64.0 * 1024 * 1024;  // bytes per rank, so that caches are cold
 constexpr double kMostArrays = 64;              // of that many arrays at most
@@ -38,6 +39,19 @@ double operation_s(const Cell& cell) {
   return barriers * kMessageSeconds * rounds * std::max(1, cell.ranks / 2) + wire / kRateBps;
 }
 
+double link_s(const PlanCell& plan_cell) {
+  const Cell& cell = plan_cell.cell;
+  const LinkMeasureRow* measure = find_link_measure(cell.measure);
+  if (measure == nullptr) return 0;
+  const int circle = cell.ranks + cell.ranks % 2 - 1;  // rounds of a tournament
+  int rounds = 1;
+  if (measure->rounds == LinkRounds::kOneWay) rounds = 2 * circle;
+  if (measure->rounds == LinkRounds::kBothWays) rounds = circle;
+  if (measure->rounds == LinkRounds::kIncast) rounds = cell.ranks;
+  const double once = static_cast<double>(plan_cell.throughput_time_ns) * 1e-9;
+  return rounds * (once + kConnectSeconds);
+}
+
 double fill_s(const Cell& cell) {
   const auto bytes = static_cast<double>(cell.bytes);
   return cell.ranks * std::max(bytes, std::min(kMostArrays * bytes, kFilled)) / kFillBps;
@@ -49,7 +63,7 @@ double estimate_cell_s(const PlanCell& plan_cell) {
   if (!plan_cell.skip.empty()) return 0;
   const Cell& cell = plan_cell.cell;
   const CellKindRow& kind = row(cell.kind);
-  if (kind.timing == CellTiming::kPairs) return kCellOverheadSeconds + estimate_link_s(plan_cell);
+  if (kind.timing == CellTiming::kPairs) return kCellOverheadSeconds + link_s(plan_cell);
   const double once = operation_s(cell);
   const double checks = kChecks * kCheckFactor * once;
   if (kind.timing == CellTiming::kNothing) return kCellOverheadSeconds + checks;

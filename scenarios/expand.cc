@@ -8,10 +8,8 @@
 
 #include "core/op.h"
 #include "scenarios/block_kinds.h"
-#include "scenarios/limits.h"
+#include "scenarios/json_text.h"
 #include "scenarios/placement.h"
-#include "scenarios/problems.h"
-#include "scenarios/talk.h"
 
 namespace plumbline {
 namespace {
@@ -37,19 +35,16 @@ bool has_bytes(const Cell& cell) { return op_row(cell).op != Op::kBarrier; }
 // Each axis replaces a cell by the cells that its values make of it.
 using ApplyAxis = void (*)(const Cell& cell, const Axis& axis);
 
-void apply_op(const Cell& cell, const Axis& axis) {
-  axis.each(cell, axis.block.op, [](Cell& c, const std::string& op) { c.op = op; });
+// The values of a list of the block, one after the other, as this field.
+template <auto List, auto Field>
+void apply_list(const Cell& cell, const Axis& axis) {
+  axis.each(cell, axis.block.*List, [](Cell& c, const auto& value) { c.*Field = value; });
 }
+
 void apply_hosts_and_ranks(const Cell& cell, const Axis& axis) {
   for (Cell& placed : with_worlds(cell, axis.block, axis.context)) {
     axis.out.push_back(std::move(placed));
   }
-}
-void apply_transport(const Cell& cell, const Axis& axis) {
-  axis.each(cell, axis.block.transport, [](Cell& c, const std::string& t) { c.transport = t; });
-}
-void apply_engine(const Cell& cell, const Axis& axis) {
-  axis.each(cell, axis.block.engine, [](Cell& c, const std::string& e) { c.engine = e; });
 }
 void apply_algorithm(const Cell& cell, const Axis& axis) {
   for (const std::string& name : axis.block.algorithm) {
@@ -67,7 +62,7 @@ void apply_algorithm(const Cell& cell, const Axis& axis) {
 }
 void apply_dtype(const Cell& cell, const Axis& axis) {
   if (!has_bytes(cell)) return axis.one(cell);
-  axis.each(cell, axis.block.dtype, [](Cell& c, const std::string& d) { c.dtype = d; });
+  apply_list<&MatrixBlock::dtype, &Cell::dtype>(cell, axis);
 }
 void apply_redop(const Cell& cell, const Axis& axis) {
   const std::vector<std::string> none = {"none"};
@@ -93,14 +88,11 @@ void apply_root(const Cell& cell, const Axis& axis) {
 }
 void apply_placement(const Cell& cell, const Axis& axis) {
   if (!op_row(cell).has_in_place) return axis.one(cell);
-  axis.each(cell, axis.block.placement, [](Cell& c, const std::string& p) { c.placement = p; });
+  apply_list<&MatrixBlock::placement, &Cell::placement>(cell, axis);
 }
 void apply_sync(const Cell& cell, const Axis& axis) {
   if (row(cell.kind).timing != CellTiming::kEach) return axis.one(cell);
-  axis.each(cell, axis.block.sync, [](Cell& c, const std::string& s) { c.sync = s; });
-}
-void apply_outstanding(const Cell& cell, const Axis& axis) {
-  axis.each(cell, axis.block.outstanding, [](Cell& c, int n) { c.outstanding = n; });
+  apply_list<&MatrixBlock::sync, &Cell::sync>(cell, axis);
 }
 void apply_repeat(const Cell& cell, const Axis& axis) {
   for (int i = 0; i < axis.block.repeat; ++i) {
@@ -109,10 +101,19 @@ void apply_repeat(const Cell& cell, const Axis& axis) {
   }
 }
 
-constexpr ApplyAxis kAxes[] = {
-    apply_op,    apply_hosts_and_ranks, apply_transport, apply_engine, apply_algorithm,
-    apply_dtype, apply_redop,           apply_bytes,     apply_root,   apply_placement,
-    apply_sync,  apply_outstanding,     apply_repeat};
+constexpr ApplyAxis kAxes[] = {apply_list<&MatrixBlock::op, &Cell::op>,
+                               apply_hosts_and_ranks,
+                               apply_list<&MatrixBlock::transport, &Cell::transport>,
+                               apply_list<&MatrixBlock::engine, &Cell::engine>,
+                               apply_algorithm,
+                               apply_dtype,
+                               apply_redop,
+                               apply_bytes,
+                               apply_root,
+                               apply_placement,
+                               apply_sync,
+                               apply_list<&MatrixBlock::outstanding, &Cell::outstanding>,
+                               apply_repeat};
 
 using HostSets = std::vector<std::vector<size_t>>;  // indices
 
@@ -147,10 +148,8 @@ Expected<std::vector<size_t>> named_hosts(const std::vector<std::string>& names,
     const auto found = std::find_if(hosts.begin(), hosts.end(),
                                     [&](const ScenarioHost& host) { return host.name == name; });
     if (found == hosts.end()) {
-      std::vector<std::string> known;
-      for (const ScenarioHost& host : hosts) known.push_back(host.name);
       return fail(ErrorCode::kConfig, fmt::format("there is no host {}", in_quotes(name)),
-                  hint_for(name, known));
+                  hint_for(name, row_names(hosts)));
     }
     chosen.insert(static_cast<size_t>(found - hosts.begin()));
   }
@@ -236,7 +235,7 @@ Expected<std::vector<std::string>> host_sets(const std::vector<HostChoice>& choi
     if (!sets) return fail(sets.error());
     for (const std::vector<size_t>& set : *sets) {
       const std::string text = set.size() == hosts.size() ? "" : join_names(hosts, set);
-      if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(text);
+      if (!contains(out, text)) out.push_back(text);
     }
   }
   return out;

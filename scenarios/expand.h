@@ -1,10 +1,13 @@
 // One matrix block expanded to cells: the cross product of its lists, where an axis that means
-// nothing for an operation (the root of an allreduce) collapses to one value. Pure.
+// nothing for an operation (the root of an allreduce) collapses to one value; of a block of kind
+// "link" one cell per measure, number of ranks and the parameters that this measure has (message
+// sizes, numbers of streams, rates). Pure.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "scenarios/json_text.h"
 #include "scenarios/plan.h"
 
 namespace plumbline {
@@ -42,5 +45,13 @@ struct Impossible {
   std::string reason;  // in words
 };
 Impossible why_impossible(const Cell& cell, const Vocabulary& vocabulary);
+
+inline constexpr const char* kLinkOp = "link";  // the operation of such cells
+
+std::vector<Cell> link_cells(const MatrixBlock& block, const ExpandContext& context);
+// Which keys of such a block make no sense, beyond their shapes. Always enough of it to be
+// expanded.
+bool check_link_block(const MatrixBlock& block, const Scenario& scenario,
+                      const Vocabulary& vocabulary, Problems& problems);
 
 }  // namespace plumbline

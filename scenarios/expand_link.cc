@@ -1,17 +1,12 @@
-#include "scenarios/expand_link.h"
 
-#include <fmt/format.h>
 
-#include <algorithm>
-
-#include "core/record/link.h"
-#include "scenarios/limits.h"
+#include "scenarios/expand.h"
+#include "scenarios/json_text.h"
 
 namespace plumbline {
 namespace {
 
-constexpr uint64_t kMessageBytes = 64;    // of a round trip where the block names no size
-constexpr double kConnectSeconds = 0.02;  // per round: dialling, agreeing
+constexpr uint64_t kMessageBytes = 64;  // of a round trip where the block names no size
 
 // What tells the cells of one measure apart.
 struct Parameters {
@@ -83,19 +78,6 @@ bool check_link_block(const MatrixBlock& block, const Scenario& /*scenario*/,
     break;
   }
   return true;
-}
-
-double estimate_link_s(const PlanCell& plan_cell) {
-  const Cell& cell = plan_cell.cell;
-  const LinkMeasureRow* measure = find_link_measure(cell.measure);
-  if (measure == nullptr) return 0;
-  const int circle = cell.ranks + cell.ranks % 2 - 1;  // rounds of a tournament
-  int rounds = 1;
-  if (measure->rounds == LinkRounds::kOneWay) rounds = 2 * circle;
-  if (measure->rounds == LinkRounds::kBothWays) rounds = circle;
-  if (measure->rounds == LinkRounds::kIncast) rounds = cell.ranks;
-  const double once = static_cast<double>(plan_cell.throughput_time_ns) * 1e-9;
-  return rounds * (once + kConnectSeconds);
 }
 
 }  // namespace plumbline

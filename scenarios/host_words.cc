@@ -7,7 +7,7 @@
 
 #include "core/host/ip.h"
 #include "core/json.h"
-#include "core/printable.h"
+#include "core/text.h"
 
 namespace plumbline {
 namespace {

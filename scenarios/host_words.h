@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "scenarios/json_text.h"
-#include "scenarios/problems.h"
 
 namespace plumbline {
 

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <utility>
 
 #include "core/error.h"
-#include "core/input_file.h"
+#include "core/file.h"
 #include "core/json.h"
 #include "core/json_scan.h"
 
@@ -53,12 +54,61 @@ std::optional<Json> parse_json_text(const std::string& text, const std::string& 
   return std::nullopt;
 }
 
-std::string json_path(const std::string& parent, const std::string& key) {
-  return json_member_path(parent, key);
+void Problems::add(std::string where, std::string message, std::string hint) {
+  if (list_.size() < kMaxProblems) {
+    list_.push_back({std::move(where), std::move(message), std::move(hint)});
+  } else {
+    ++dropped_;
+  }
 }
 
-std::string json_path(const std::string& parent, size_t index) {
-  return json_element_path(parent, index);
+bool Problems::has(const std::string& where) const {
+  return std::any_of(list_.begin(), list_.end(), [&where](const ScenarioProblem& problem) {
+    if (problem.where.compare(0, where.size(), where) != 0) return false;
+    const char next = problem.where.size() == where.size() ? '.' : problem.where[where.size()];
+    return next == '.' || next == '[';
+  });
+}
+
+std::vector<ScenarioProblem> Problems::take() {
+  if (dropped_ > 0) {
+    list_.push_back({list_.back().where, fmt::format("and {} more problems", dropped_),
+                     "correct the first ones, then run it again"});
+  }
+  dropped_ = 0;
+  return std::exchange(list_, {});
+}
+
+TextPlaces::TextPlaces(const std::string& file, const std::string& text) {
+  merged_ = add(file, text);
+}
+
+const JsonPlaces& TextPlaces::add(const std::string& file, const std::string& text) {
+  JsonPlaces places;
+  places.add_all(scan_json(text).places, files_.size());
+  files_.push_back(file);
+  own_.push_back(std::move(places));
+  return own_.back();
+}
+
+std::string TextPlaces::located(const std::string& where) const {
+  if (where.rfind('$', 0) == 0 && !files_.empty()) {
+    const JsonSpot spot = merged_.find(where);
+    return fmt::format("{}:{}: {}", files_[spot.file], spot_text(spot), where);
+  }
+  for (size_t i = 0; i < files_.size(); ++i) {
+    if (where == files_[i]) return fmt::format("{}:{}", where, spot_text({}));
+    const std::string prefix = files_[i] + ": ";
+    if (where.rfind(prefix + "$", 0) != 0) continue;
+    const std::string path = where.substr(prefix.size());
+    return fmt::format("{}:{}: {}", files_[i], spot_text(own_[i].find(path)), path);
+  }
+  return where;
+}
+
+std::vector<ScenarioProblem> TextPlaces::located(std::vector<ScenarioProblem> problems) const {
+  for (ScenarioProblem& problem : problems) problem.where = located(problem.where);
+  return problems;
 }
 
 }  // namespace plumbline

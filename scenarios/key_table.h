@@ -1,10 +1,10 @@
 // The keys of a scenario file, as one table. From it come the checks of unknown keys and wrong
 // types, the published JSON Schema, and the reference section of docs/scenario_format.md; so a key
-// exists in all of them or in none. Paths are written as in "matrix[].bytes.from"; a last part "*"
-// stands for any name. Pure, thread-safe.
+// exists in all of them or in none. What the pages say of each is in tests/scenarios/key_help.cc.
+// Paths are written as in "matrix[].bytes.from"; a last part "*" stands for any name. Pure,
+// thread-safe.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,9 +35,8 @@ struct KeyRow {
   bool required;  // within the object that holds it
   // Words that text may be: "a|b", or a class of names such as "@op"; nullptr = free text.
   const char* words;
-  const char* fallback;  // what holds when the key is absent, as a reader would write it
-  double min, max;       // of numbers; sizes in bytes
-  const char* help;      // one or two sentences; Markdown; see help_of()
+  const char* fallback;     // what holds when the key is absent, as a reader would write it
+  double min = 0, max = 0;  // of numbers; sizes in bytes
 };
 
 // May a list of this row be empty? Only where that is what its absence means too.
@@ -52,8 +51,6 @@ struct RefusedKeyRow {
 std::span<const KeyRow> key_table();
 std::span<const RefusedKeyRow> refused_key_table();
 
-// What to say of a key: the help of its row, or that of the table whose names it takes.
-std::string help_of(const KeyRow& row);
 // The row of a path, the "*" row of its object, or nullptr.
 const KeyRow* find_key(const std::string& path);
 // Rows directly within the object `prefix` ("" = the file, "matrix[]."), "*" included.

@@ -2,19 +2,14 @@
 // the one before left, so that one run shows all that is wrong.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <vector>
 
 #include "core/json.h"
-#include "scenarios/check.h"
 #include "scenarios/host_words.h"
-#include "scenarios/limits.h"
+#include "scenarios/json_text.h"
 #include "scenarios/read.h"
 #include "scenarios/read_expect.h"
-#include "scenarios/read_matrix.h"
-#include "scenarios/shape.h"
-#include "scenarios/text_places.h"
 
 namespace plumbline {
 namespace {
@@ -33,8 +28,7 @@ struct Tree {
 void merge_over(Tree& under, Tree&& over) {
   Json &base = under.json, &top = over.json;
   for (auto it = top.begin(); it != top.end(); ++it) {
-    const bool joined = std::find(std::begin(kJoinedKeys), std::end(kJoinedKeys), it.key()) !=
-                        std::end(kJoinedKeys);
+    const bool joined = contains(kJoinedKeys, it.key());
     if (joined && base.contains(it.key())) {
       base[it.key()].update(it.value());
     } else {
@@ -103,7 +97,7 @@ class Loader {
   Tree include(const std::string& target, const std::string& from, const std::string& name) {
     const std::string where = (name.empty() ? "" : name + ": ") + std::string("$.include");
     const fs::path path = (fs::path(from).parent_path() / target).lexically_normal();
-    if (std::find(chain_.begin(), chain_.end(), path) != chain_.end()) {
+    if (contains(chain_, path)) {
       return refuse(where, fmt::format("{} includes itself", in_quotes(path.string())),
                     "remove one of the includes of the circle");
     }
@@ -153,9 +147,8 @@ std::string text_to_keep(const std::string& text, Json root, bool included) {
 
 }  // namespace
 
-tl::expected<Scenario, std::vector<ScenarioProblem>> parse_scenario(const std::string& text,
-                                                                    const std::string& file,
-                                                                    const Vocabulary& vocabulary) {
+OrProblems<Scenario> parse_scenario(const std::string& text, const std::string& file,
+                                    const Vocabulary& vocabulary) {
   Problems problems;
   Loader loader(vocabulary, problems);
   const Json root = loader.whole(text, file);
@@ -181,8 +174,7 @@ tl::expected<Scenario, std::vector<ScenarioProblem>> parse_scenario(const std::s
   return scenario;
 }
 
-tl::expected<Scenario, std::vector<ScenarioProblem>> load_scenario(const std::string& path,
-                                                                   const Vocabulary& vocabulary) {
+OrProblems<Scenario> load_scenario(const std::string& path, const Vocabulary& vocabulary) {
   Problems problems;
   const auto text = read_scenario_text(path, path, problems);
   if (!text) return tl::unexpected(problems.take());

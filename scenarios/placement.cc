@@ -1,9 +1,12 @@
 #include "scenarios/placement.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
-#include "scenarios/talk.h"
+#include "core/host/ip.h"
+#include "scenarios/json_text.h"
 
 namespace plumbline {
 namespace {
@@ -23,6 +26,104 @@ std::vector<size_t> rooms(const std::vector<ScenarioHost>& hosts, const std::vec
   }
   return rooms;
 }
+
+bool share_group(const ScenarioHost& a, const ScenarioHost& b) {
+  return std::any_of(a.group.begin(), a.group.end(),
+                     [&b](const std::string& group) { return contains(b.group, group); });
+}
+
+bool share_subnet(const ScenarioHost& a, const ScenarioHost& b) {
+  for (const std::string& mine : a.data) {
+    for (const std::string& theirs : b.data) {
+      const Cidr left = parse_cidr(mine), right = parse_cidr(theirs);
+      const int prefix = std::max(left.prefix, right.prefix);
+      if (prefix > 0 && same_subnet(left.ip, right.ip, prefix)) return true;
+    }
+  }
+  return false;
+}
+
+bool neighbours(size_t i, size_t j, size_t n) { return (i + 1) % n == j || (j + 1) % n == i; }
+
+bool whole_matrix(const std::vector<ScenarioHost>& hosts) {
+  return std::all_of(hosts.begin(), hosts.end(), [&hosts](const ScenarioHost& host) {
+    return host.rdma.size() == hosts.size();
+  });
+}
+
+// Every two neighbours of the list share a subnet: then the subnets tell who is cabled to whom.
+// Otherwise they are not known (no prefix lengths), or there is a router.
+bool all_neighbours_share_a_subnet(const std::vector<ScenarioHost>& hosts) {
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    if (!share_subnet(hosts[i], hosts[(i + 1) % hosts.size()])) return false;
+  }
+  return true;
+}
+
+bool apart_in_a_ring(const std::vector<ScenarioHost>& hosts, size_t i, size_t j) {
+  return hosts[i].ring && hosts[j].ring && !neighbours(i, j, hosts.size()) &&
+         !share_subnet(hosts[i], hosts[j]) && all_neighbours_share_a_subnet(hosts);
+}
+
+// Sets of hosts as one flag per host.
+using Members = std::vector<char>;
+
+class Cliques {
+ public:
+  explicit Cliques(std::vector<Members> edges) : edges_(std::move(edges)) {}
+
+  std::vector<std::vector<size_t>> find() {
+    const Members none(edges_.size(), 0);
+    if (!edges_.empty()) extend(Members(edges_.size(), 1), none);
+    return std::move(found_);
+  }
+
+ private:
+  // Bron and Kerbosch: `chosen_` all know one another and everybody in `candidates` and `done`; a
+  // clique with somebody of `done` was found before. Depth: at most the number of hosts.
+  void extend(Members candidates, Members done) {
+    if (found_.size() >= kMostGroups) return;
+    const size_t pivot = best_pivot(candidates, done);
+    if (pivot == edges_.size()) {
+      found_.push_back(chosen_);
+      std::sort(found_.back().begin(), found_.back().end());
+      return;
+    }
+    for (size_t v = 0; v < edges_.size(); ++v) {
+      if (candidates[v] == 0 || edges_[pivot][v] != 0) continue;
+      chosen_.push_back(v);
+      extend(both(candidates, edges_[v]), both(done, edges_[v]));
+      chosen_.pop_back();
+      candidates[v] = 0;
+      done[v] = 1;
+    }
+  }
+
+  // Of those left, who knows most candidates; the number of hosts when nobody is left.
+  size_t best_pivot(const Members& candidates, const Members& done) const {
+    size_t best = edges_.size();
+    std::ptrdiff_t most = -1;
+    for (size_t v = 0; v < edges_.size(); ++v) {
+      if (candidates[v] == 0 && done[v] == 0) continue;
+      const Members known = both(candidates, edges_[v]);
+      const std::ptrdiff_t count = std::count(known.begin(), known.end(), 1);
+      if (count <= most) continue;
+      most = count;
+      best = v;
+    }
+    return best;
+  }
+
+  static Members both(const Members& a, const Members& b) {
+    Members out(a.size());
+    for (size_t i = 0; i < a.size(); ++i) out[i] = static_cast<char>(a[i] & b[i]);
+    return out;
+  }
+
+  std::vector<Members> edges_;
+  std::vector<size_t> chosen_;
+  std::vector<std::vector<size_t>> found_;
+};
 
 }  // namespace
 
@@ -69,6 +170,52 @@ std::string apart_reason(const std::vector<ScenarioHost>& hosts, const WorldShap
     }
   }
   return "";
+}
+
+bool faces(const std::string& own, const ScenarioHost& other) {
+  const Cidr mine = parse_cidr(own);
+  return mine.prefix > 0 &&
+         std::any_of(other.data.begin(), other.data.end(), [&mine](const std::string& theirs) {
+           return same_subnet(mine.ip, parse_cidr(theirs).ip, mine.prefix);
+         });
+}
+
+std::string talk_reason(const std::vector<ScenarioHost>& hosts, size_t i, size_t j) {
+  const ScenarioHost &a = hosts[i], &b = hosts[j];
+  if (i == j) return {};
+  if (!a.group.empty() && !b.group.empty() && !share_group(a, b)) {
+    return fmt::format("{} and {} share no group of the host file", a.name, b.name);
+  }
+  if (apart_in_a_ring(hosts, i, j)) {
+    return fmt::format("{} and {} are not neighbours in the ring, and share no subnet", a.name,
+                       b.name);
+  }
+  if (whole_matrix(hosts) && a.rdma[j].empty() && b.rdma[i].empty() && !share_subnet(a, b)) {
+    return fmt::format("the device matrix has no link between {} and {}", a.name, b.name);
+  }
+  return {};
+}
+
+std::vector<std::vector<size_t>> reachable_groups(const std::vector<ScenarioHost>& hosts) {
+  const size_t n = hosts.size();
+  std::vector<Members> edges(n, Members(n, 0));
+  bool mesh = true;
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      edges[i][j] = edges[j][i] = talk_reason(hosts, i, j).empty() ? 1 : 0;
+      mesh = mesh && edges[i][j] != 0;
+    }
+  }
+  if (n > 0 && mesh) {
+    std::vector<size_t> all(n);
+    for (size_t i = 0; i < n; ++i) all[i] = i;
+    return {all};
+  }
+  auto groups = Cliques(std::move(edges)).find();
+  std::sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) {
+    return a.size() != b.size() ? a.size() > b.size() : a < b;
+  });
+  return groups;
 }
 
 }  // namespace plumbline

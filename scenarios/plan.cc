@@ -6,15 +6,14 @@
 #include <map>
 #include <set>
 
-#include "collectives/floor_of.h"
+#include "collectives/cell_run.h"
+#include "core/encode.h"
 #include "core/record/cell_filter.h"
-#include "core/sha256.h"
-#include "scenarios/check.h"
 #include "scenarios/estimate.h"
 #include "scenarios/expand.h"
-#include "scenarios/limits.h"
+#include "scenarios/json_text.h"
 #include "scenarios/placement.h"
-#include "scenarios/shuffle.h"
+#include "scenarios/read.h"
 
 namespace plumbline {
 namespace {
@@ -121,10 +120,9 @@ Expected<Expanded> expand(const Scenario& scenario, const Vocabulary& vocabulary
   Expanded out;
   std::vector<PlanCell>& cells = out.cells;
   std::set<std::string> seen;
-  const bool free_places = may_oversubscribe(scenario.hosts);
+  const bool free_places = all_local(scenario.hosts);
   for (const MatrixBlock& block : scenario.matrix) {
-    if (vocabulary.algorithms.empty() &&
-        std::find(block.algorithm.begin(), block.algorithm.end(), "all") != block.algorithm.end()) {
+    if (vocabulary.algorithms.empty() && contains(block.algorithm, "all")) {
       return fail(ErrorCode::kConfig,
                   block.path + ".algorithm: \"all\" without a table of algorithms");
     }
@@ -170,9 +168,9 @@ Expected<std::vector<FilterTerm>> parse_terms(const std::vector<std::string>& te
   return terms;
 }
 
-template <typename Predicate>
-void drop_if(std::vector<PlanCell>& cells, Predicate unwanted) {
-  cells.erase(std::remove_if(cells.begin(), cells.end(), unwanted), cells.end());
+bool all_hold(const std::vector<FilterTerm>& terms, const Cell& cell) {
+  return std::all_of(terms.begin(), terms.end(),
+                     [&cell](const FilterTerm& term) { return term.holds(cell); });
 }
 
 // The cells that the filter wants, and the roofs of their worlds. Where it names nothing but roofs
@@ -188,23 +186,20 @@ Expected<std::vector<PlanCell>> select(std::vector<PlanCell> cells, bool with_ro
   const auto only = parse_terms(filter.only, known), skip = parse_terms(filter.skip, known);
   if (!only) return fail(only.error());
   if (!skip) return fail(skip.error());
-  const auto not_meant = [&only](const PlanCell& cell) {
-    return !std::all_of(only->begin(), only->end(),
-                        [&](const FilterTerm& term) { return term.holds(cell.cell); });
-  };
+  const auto not_meant = [&only](const PlanCell& cell) { return !all_hold(*only, cell.cell); };
   const auto skipped = [&skip](const PlanCell& cell) {
     return std::any_of(skip->begin(), skip->end(),
                        [&](const FilterTerm& term) { return term.holds(cell.cell); });
   };
 
-  drop_if(cells, [&](const PlanCell& cell) { return not_meant(cell) || skipped(cell); });
+  std::erase_if(cells, [&](const PlanCell& cell) { return not_meant(cell) || skipped(cell); });
   std::vector<PlanCell> roofs = all_roofs;
   if (cells.empty()) {
-    drop_if(roofs, not_meant);
+    std::erase_if(roofs, not_meant);
   } else if (with_roofs) {
     roofs = roofs_for(cells, options);
   }
-  drop_if(roofs, skipped);
+  std::erase_if(roofs, skipped);
   for (PlanCell& roof : roofs) cells.push_back(std::move(roof));
   if (cells.empty() && !known.empty()) {
     return fail(ErrorCode::kUsage, fmt::format("the filter leaves none of {} cells", known.size()),
@@ -246,8 +241,7 @@ std::string plan_hash(const std::vector<PlanCell>& cells, const OptionSet& optio
     lines.insert(canonical_json(cell.cell) + " " + stop_text(cell));
   }
   for (const auto& [name, value] : options.values()) {
-    if (std::find(std::begin(kUnmeasuredOptions), std::end(kUnmeasuredOptions), name) ==
-        std::end(kUnmeasuredOptions)) {
+    if (!contains(kUnmeasuredOptions, name)) {
       lines.insert(fmt::format("{}={}", name, value.value));
     }
   }
@@ -275,9 +269,7 @@ std::set<std::string> matching_cells(const Plan& plan, const std::vector<std::st
   std::set<std::string> ids;
   if (!terms || terms->empty()) return ids;  // a word that no cell of this plan has
   for (const PlanCell& cell : plan.cells) {
-    const bool all = std::all_of(terms->begin(), terms->end(),
-                                 [&](const FilterTerm& term) { return term.holds(cell.cell); });
-    if (all && !is_roof(cell)) ids.insert(cell.id);
+    if (!is_roof(cell) && all_hold(*terms, cell.cell)) ids.insert(cell.id);
   }
   return ids;
 }

@@ -2,14 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 
 #include "core/json.h"
+#include "scenarios/json_text.h"
 #include "scenarios/key_table.h"
-#include "scenarios/read_matrix.h"
-#include "scenarios/shape.h"
-#include "scenarios/text_places.h"
+#include "scenarios/read.h"
 
 namespace plumbline {
 namespace {
@@ -63,10 +61,9 @@ class RuleReader {
     rule.json = kept.dump();
     if (object.contains("where")) read_where(object["where"], path + ".where", rule);
     for (auto it = object.begin(); it != object.end(); ++it) {
-      if (std::find(std::begin(kOwnKeys), std::end(kOwnKeys), it.key()) != std::end(kOwnKeys)) {
-        continue;
+      if (!contains(kOwnKeys, it.key())) {
+        read_bound(it.key(), *it, json_path(path, it.key()), rule);
       }
-      read_bound(it.key(), *it, json_path(path, it.key()), rule);
     }
     if (rule.bounds.empty() && !problems_.has(prefix_ + path)) {
       report(path, "expects nothing",
@@ -96,7 +93,7 @@ class RuleReader {
   void read_term(const std::string& field, const Json& value, const std::string& path, Rule& rule) {
     const std::vector<std::string> fields = filter_field_names();
     const bool config = field.rfind("config.", 0) == 0;
-    if (!config && std::find(fields.begin(), fields.end(), field) == fields.end()) {
+    if (!config && !contains(fields, field)) {
       return report(path, fmt::format("a cell has no field {}", in_quotes(field)),
                     hint_for(field, fields));
     }
@@ -132,7 +129,7 @@ class RuleReader {
         known.insert(known.begin(), words.begin(), words.end());
       }
       for (const std::string& word : term.words()) {
-        if (std::find(known.begin(), known.end(), word) != known.end()) continue;
+        if (contains(known, word)) continue;
         report(path, fmt::format("unknown {} {}", row.field, in_quotes(word)),
                hint_for(word, known));
         return false;
@@ -218,8 +215,7 @@ void find_baselines_from(Json& root, const std::string& file) {
   }
 }
 
-tl::expected<std::vector<Rule>, std::vector<ScenarioProblem>> load_rules(
-    const std::string& path, const Vocabulary& vocabulary) {
+OrProblems<std::vector<Rule>> load_rules(const std::string& path, const Vocabulary& vocabulary) {
   Problems problems;
   const std::string prefix = path + ": ";
   const auto text = read_scenario_text(path, path, problems);
@@ -233,9 +229,7 @@ tl::expected<std::vector<Rule>, std::vector<ScenarioProblem>> load_rules(
     if (root->contains("expect")) {
       Problems shapes;
       check_shape_of(*root, "expect", "expect", vocabulary, shapes);
-      for (ScenarioProblem& problem : shapes.take()) {
-        problems.add(prefix + problem.where, problem.message, problem.hint);
-      }
+      problems.add_all(shapes.take(), [&](const std::string& at) { return prefix + at; });
     }
     find_baselines_from(*root, path);
     if (root->contains("expect")) {

@@ -11,20 +11,18 @@
 #include "core/record/expect.h"
 #include "scenarios/json_text.h"
 #include "scenarios/plan.h"
-#include "scenarios/problems.h"
 
 namespace plumbline {
 
-// The value of the key `expect`, which has the right shape (shape.h). `file` is where it stands;
-// `prefix` comes before the paths of problems.
+// The value of the key `expect`, which has the right shape (check_shape()). `file` is where it
+// stands; `prefix` comes before the paths of problems.
 std::vector<Rule> read_expect(const Json& list, const std::string& file, const std::string& prefix,
                               const Vocabulary& vocabulary, Problems& problems);
 // Makes the paths of `expect[].baseline` relative to the folder of the file in which they stand.
 void find_baselines_from(Json& root, const std::string& file);
 
 // All problems at once, as load_scenario().
-tl::expected<std::vector<Rule>, std::vector<ScenarioProblem>> load_rules(
-    const std::string& path, const Vocabulary& vocabulary);
+OrProblems<std::vector<Rule>> load_rules(const std::string& path, const Vocabulary& vocabulary);
 
 // How a rule meets a plan, before anything is measured.
 struct RuleCover {

@@ -1,4 +1,3 @@
-#include "scenarios/read_matrix.h"
 
 #include <fmt/format.h>
 
@@ -13,8 +12,8 @@
 #include "core/record/link.h"
 #include "core/units.h"
 #include "scenarios/block_kinds.h"
-#include "scenarios/limits.h"
-#include "scenarios/shape.h"
+#include "scenarios/json_text.h"
+#include "scenarios/read.h"
 
 namespace plumbline {
 namespace {
@@ -156,10 +155,7 @@ void check_kind_keys(const Json& block, const CellKindRow& kind, const std::stri
 // A window is the start of one timed operation.
 void check_sync(const MatrixBlock& block, const std::string& where, Problems& problems) {
   const bool timed_alone = row(block.kind).timing == CellTiming::kEach;
-  if (timed_alone ||
-      std::find(block.sync.begin(), block.sync.end(), "window") == block.sync.end()) {
-    return;
-  }
+  if (timed_alone || !contains(block.sync, "window")) return;
   problems.add(
       where + ".sync", fmt::format("'window' means nothing in a {} block", to_string(block.kind)),
       fmt::format("it belongs to {}", fmt::join(kinds_that_time(CellTiming::kEach), " and ")));
@@ -196,7 +192,7 @@ std::vector<std::string> read_placement(const Json& value) {
   for (const std::string& word : texts(value)) {
     for (const char* each : {"out", "in"}) {
       const bool wanted = word == each || word == "both";
-      if (wanted && std::find(out.begin(), out.end(), each) == out.end()) out.emplace_back(each);
+      if (wanted && !contains(out, each)) out.emplace_back(each);
     }
   }
   return out;
@@ -217,7 +213,7 @@ void read_link_keys(const Json& block, const std::string& where, Problems& probl
   if (block.contains("measure")) {
     out.measure = texts(block["measure"]);
   } else {
-    for (const LinkMeasureRow& row : link_measure_table()) out.measure.emplace_back(row.name);
+    out.measure = row_names(link_measure_table());
   }
   if (block.contains("streams")) out.streams = values_of<int>(block["streams"], int_of);
   if (block.contains("rate")) out.rate_bps = read_rates(block["rate"], where + ".rate", problems);

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/host/requirement.h"
 #include "core/options/options.h"
-#include "core/param.h"
 #include "core/record/cell.h"
 #include "core/record/expect.h"
 #include "core/stats/stats.h"
@@ -73,7 +73,7 @@ struct ScenarioHost {
   // reaches whom is not said by that: over Ethernet all do.
   bool ring = false;
   int ranks = 1;  // places for ranks
-  // As many places as the machine has cores, which only it can tell (runs/hosts/core_places.h);
+  // As many places as the machine has cores, which only it can tell (runs/hosts/agent_set.h);
   // `ranks` is 1 until then.
   bool ranks_of_cores = false;
 };
@@ -149,32 +149,26 @@ struct ScenarioProblem {
   std::string hint;     // nearest valid name, accepted values
 };
 
+// A value, or all that is wrong with it.
+template <typename Value>
+using OrProblems = tl::expected<Value, std::vector<ScenarioProblem>>;
+
 // "where: message; hint" on one line.
 std::string to_line(const ScenarioProblem& problem);
 
-// How many ranks the hosts have places for, and whether more may be started all the same (every
-// host is this machine itself).
+// How many ranks the hosts have places for, and whether every host is this machine itself, so that
+// more may be started all the same.
 int places(const std::vector<ScenarioHost>& hosts);
-bool may_oversubscribe(const std::vector<ScenarioHost>& hosts);
+bool all_local(const std::vector<ScenarioHost>& hosts);
 // Hosts local0 ... with 127.0.0.1.
 std::vector<ScenarioHost> local_hosts(int count);
 
 // Reads, includes, checks. All problems at once (the first 50).
-tl::expected<Scenario, std::vector<ScenarioProblem>> load_scenario(const std::string& path,
-                                                                   const Vocabulary& vocabulary);
-tl::expected<Scenario, std::vector<ScenarioProblem>> parse_scenario(const std::string& text,
-                                                                    const std::string& file,
-                                                                    const Vocabulary& vocabulary);
+OrProblems<Scenario> load_scenario(const std::string& path, const Vocabulary& vocabulary);
+OrProblems<Scenario> parse_scenario(const std::string& text, const std::string& file,
+                                    const Vocabulary& vocabulary);
 // The hosts of a host file (any format of host_files/host_file.h that says how to reach the
 // machines) or of a scenario, for commands that take one with --hosts.
-tl::expected<std::vector<ScenarioHost>, std::vector<ScenarioProblem>> load_hosts(
-    const std::string& path);
-
-// The JSON Schema (draft-07) generated from the key table and what belongs to it (schema_rules.h).
-// Names of which the vocabulary lists none stay free text; docs/scenario.schema.json is the schema
-// of the program's own vocabulary.
-std::string scenario_schema(const Vocabulary& vocabulary);
-// The reference part of docs/scenario_format.md: every key with type, default and meaning.
-std::string scenario_reference_markdown();
+OrProblems<std::vector<ScenarioHost>> load_hosts(const std::string& path);
 
 }  // namespace plumbline

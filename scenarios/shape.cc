@@ -1,34 +1,24 @@
-#include "scenarios/shape.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <vector>
 
 #include "core/json.h"
 #include "core/units.h"
+#include "scenarios/json_text.h"
 #include "scenarios/key_table.h"
-#include "scenarios/limits.h"
+#include "scenarios/read.h"
 
 namespace plumbline {
 namespace {
 
 // What a value is, in words. Lists and objects are not printed: they may be large.
 std::string shown(const Json& value) {
-  switch (value.type()) {
-    case Json::value_t::null:
-      return "null";
-    case Json::value_t::object:
-      return "an object";
-    case Json::value_t::array:
-      return value.empty() ? "an empty list" : "a list";
-    case Json::value_t::string:
-      return "the text " + in_quotes(value.get_ref<const std::string&>());
-    default:
-      return value.dump();
-  }
+  if (value.is_object()) return "an object";
+  if (value.is_array()) return value.empty() ? "an empty list" : "a list";
+  if (value.is_string()) return "the text " + in_quotes(value.get_ref<const std::string&>());
+  return value.dump();
 }
 
 std::string number_text(double value) {
@@ -57,9 +47,7 @@ std::string expectation(const KeyRow& row) {
     if ((mask & kObject) != 0) parts.emplace_back("an object");
     if ((mask & kTexts) != 0) parts.emplace_back("a list of texts");
     if ((mask & kNull) != 0) parts.emplace_back("null");
-    std::string joined;
-    for (size_t i = 0; i < parts.size(); ++i) joined += (i == 0 ? "" : " or ") + parts[i];
-    return joined;
+    return fmt::format("{}", fmt::join(parts, " or "));
   };
   if (row.each == 0) return words_for(row.one);
   if (row.one == 0) return "a list, each element " + words_for(row.each);
@@ -194,7 +182,7 @@ class ShapeWalk {
     }
     if ((mask & kText) == 0) return refuse(value, row, where);
     const std::vector<std::string> words = accepted_words(row, vocabulary_);
-    if (words.empty() || std::find(words.begin(), words.end(), content) != words.end()) return true;
+    if (words.empty() || contains(words, content)) return true;
     return report(where, fmt::format("unknown {} {}", class_name(row), in_quotes(content)),
                   hint_for(content, words));
   }

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/clock.h"
-#include "core/host/own_memory.h"
+#include "core/host/process_facts.h"
 #include "core/units.h"
 
 namespace plumbline {

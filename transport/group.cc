@@ -12,7 +12,7 @@
 namespace plumbline {
 namespace {
 
-constexpr int kPollMs = 100;  // longest sleep: then the control plane is looked at again
+constexpr int kLongestPollMs = 100;  // longest sleep: then the control plane is looked at again
 // A stream without descriptor cannot wake anybody: tries are spaced out as the wait grows.
 constexpr int64_t kYieldNs = 2 * kMillisecond;
 constexpr int64_t kNapNs = 50'000;
@@ -141,7 +141,7 @@ void Group::Impl::sleep(int64_t idle_ns, Deadline deadline) {
     if (control->wake_fd() >= 0) poll_set.push_back({control->wake_fd(), POLLIN, 0});
     // EINTR and spurious returns are fine: the caller tries again.
     ::poll(poll_set.data(), static_cast<nfds_t>(poll_set.size()),
-           deadline.poll_timeout_ms(kPollMs));
+           deadline.poll_timeout_ms(kLongestPollMs));
   } else if (idle_ns < kYieldNs) {
     ::sched_yield();
   } else {
@@ -286,12 +286,7 @@ std::vector<std::optional<StreamStats>> Group::stream_stats() const {
 }
 
 Error Group::blame(int peer, uint32_t sequence, uint32_t step, const std::string& operation) {
-  BlameQuestion question;
-  question.self = impl_->rank;
-  question.peer = peer;
-  question.sequence = sequence;
-  question.step = step;
-  question.operation = operation;
+  BlameQuestion question{impl_->rank, peer, sequence, step, operation, {}, {}, {}};
   if (peer >= 0 && peer < impl_->size && impl_->channels[static_cast<size_t>(peer)]) {
     Channel& channel = *impl_->channels[static_cast<size_t>(peer)];
     question.since_progress_ns = monotonic_ns() - channel.last_progress_ns();

@@ -5,7 +5,6 @@
 // thread (the rank's) uses a Group; only control() may be used from others.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -1,18 +1,29 @@
-// The one table of transports. `auto` takes the first usable row.
 #include "transport/transports.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
+#include "core/text.h"
 #include "transport/memory/memory.h"
 #include "transport/tcp/tcp.h"
 
 namespace plumbline {
 namespace {
 
+// Numbers of other processes are added up here: the sum stays at the largest rather than begin
+// anew.
+void add_to(uint64_t& sum, uint64_t count) {
+  sum = count > std::numeric_limits<uint64_t>::max() - sum ? std::numeric_limits<uint64_t>::max()
+                                                           : sum + count;
+}
+
 std::string memory_unavailable(bool ranks_in_process) {
   return threads_unavailable("memory", ranks_in_process);
 }
 
+// The one table of transports. `auto` takes the first usable row.
 constexpr TransportRow kTable[] = {
     {"tcp", "one TCP connection per pair of ranks, IPv4 or IPv6", true, tcp_unavailable, tcp_site,
      claim_tcp},
@@ -21,6 +32,96 @@ constexpr TransportRow kTable[] = {
 };
 
 }  // namespace
+
+void RefusedConnections::add(const std::string& address, uint64_t count) {
+  add_to(total, count);
+  if (by_address.count(address) == 0 && by_address.size() >= kMostAddresses) return;
+  add_to(by_address[address], count);
+}
+
+void RefusedConnections::add(const RefusedConnections& others) {
+  uint64_t named = 0;
+  for (const auto& [address, count] : others.by_address) {
+    add(address, count);
+    add_to(named, count);
+  }
+  if (others.total > named) add_to(total, others.total - named);
+}
+
+std::string RefusedConnections::text() const {
+  std::vector<std::pair<std::string, uint64_t>> rows(by_address.begin(), by_address.end());
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string list;
+  uint64_t named = 0;
+  for (const auto& [address, count] : rows) {
+    list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", address, count);
+    add_to(named, count);
+  }
+  if (total > named) list += fmt::format(", other addresses ({})", total - named);
+  return fmt::format("{} connection{} that {} not of this run {} refused: {}", total,
+                     total == 1 ? "" : "s", total == 1 ? "is" : "are", total == 1 ? "was" : "were",
+                     list);
+}
+
+void RefusedTally::add(const std::string& address) {
+  const std::lock_guard lock(mutex_);
+  refused_.add(address);
+}
+
+RefusedConnections RefusedTally::take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(refused_, {});
+}
+
+Status check_spec(const GroupSpec& spec) {
+  if (spec.size < 1 || spec.rank < 0 || spec.rank >= spec.size) {
+    return fail(ErrorCode::kConfig, fmt::format("rank {} of {} ranks", spec.rank, spec.size),
+                "ranks count from 0");
+  }
+  if (spec.endpoints.size() != static_cast<size_t>(spec.size)) {
+    return fail(ErrorCode::kConfig,
+                fmt::format("{} endpoints for {} ranks", spec.endpoints.size(), spec.size));
+  }
+  const auto in_world = [&spec](int rank) { return rank >= 0 && rank < spec.size; };
+  for (const auto& [a, b] : spec.apart) {
+    if (in_world(a) && in_world(b) && a != b) continue;
+    return fail(ErrorCode::kConfig, fmt::format("ranks {} and {} cannot be apart", a, b));
+  }
+  return {};
+}
+
+std::vector<bool> apart_from(const GroupSpec& spec) {
+  if (spec.apart.empty()) return {};
+  std::vector<bool> apart(static_cast<size_t>(spec.size), false);
+  for (const auto& [a, b] : spec.apart) {
+    if (a == spec.rank) apart[static_cast<size_t>(b)] = true;
+    if (b == spec.rank) apart[static_cast<size_t>(a)] = true;
+  }
+  return apart;
+}
+
+bool is_apart(const std::vector<bool>& apart, int peer) {
+  return !apart.empty() && apart[static_cast<size_t>(peer)];
+}
+
+std::string agreed_text(const GroupSpec& spec) {
+  return spec.options->config_text() + spec.agreement;
+}
+
+ChannelOptions channel_options(const GroupSpec& spec) {
+  ChannelOptions out;
+  out.chunk_bytes = static_cast<size_t>(spec.options->integer("chunk_bytes"));
+  out.crc = spec.options->flag("transport_crc");
+  out.crc32c = spec.crc32c;
+  out.park_bytes = static_cast<size_t>(spec.options->integer("demux_park_bytes"));
+  return out;
+}
+
+WaitOptions wait_options(const GroupSpec& spec) {
+  // A rank that spins on a core which another rank needs makes both slow.
+  return {spec.options->integer("spin_us") * 1000, spec.ranks_on_host > spec.cores_usable, {}};
+}
 
 std::span<const TransportRow> transport_table() { return kTable; }
 

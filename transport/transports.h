@@ -1,22 +1,97 @@
-// The table of transports, and the one way to open a Group over any of them. A rank first claims
-// its place (claim), which gives bytes that say how to reach it; whoever started the ranks hands
-// everybody's bytes to everybody; then all open their groups (open). What the bytes mean is known
-// to the row alone. Thread-safe.
+// The table of transports, what a rank needs to know to open its Group over any of them, and the
+// one way to do it. A rank first claims its place (claim), which gives bytes that say how to reach
+// it; whoever started the ranks hands everybody's bytes to everybody; then all open their groups
+// (open). What the bytes mean is known to the row alone. Thread-safe; plain values.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/clock.h"
+#include "core/encode.h"
 #include "core/options/options.h"
-#include "transport/group_spec.h"
-#include "transport/tcp/tcp_endpoint.h"
+#include "transport/address.h"
+#include "transport/group.h"
 
 namespace plumbline {
+
+// Connections that failed the handshake: how many, and from which addresses. Counted where they are
+// refused, added up over ranks and cells, told once. Strangers may come from ever new addresses, so
+// only the first few are kept apart.
+struct RefusedConnections {
+  static constexpr size_t kMostAddresses = 16;
+
+  uint64_t total = 0;
+  std::map<std::string, uint64_t> by_address;  // without the port; at most kMostAddresses
+
+  void add(const std::string& address, uint64_t count = 1);
+  void add(const RefusedConnections& others);
+  // "250 connections that are not of this run were refused: 10.0.0.9 (240), 10.0.0.7 (10)".
+  std::string text() const;
+};
+
+// The same, filled by one thread and emptied by another.
+class RefusedTally {
+ public:
+  void add(const std::string& address);
+  // What came since the last call.
+  RefusedConnections take();
+
+ private:
+  std::mutex mutex_;
+  RefusedConnections refused_;
+};
+
+// How to reach one rank, as the coordinator tells all ranks.
+struct RankEndpoint {
+  std::string host;     // name in the host file, for messages
+  std::string claimed;  // bytes of its claim (transports.h), which only its transport reads
+};
+
+using RankPair = std::pair<int, int>;
+
+// What a rank needs to know to open its Group, whatever carries the bytes, and what all transports
+// read out of it in the same way.
+struct GroupSpec {
+  int rank = 0;
+  int size = 1;
+  uint32_t id = 1;                      // group id; a restarted group gets a new one
+  std::vector<RankEndpoint> endpoints;  // one per rank, same on all ranks
+  // Pairs of ranks that have no path between them (leaves of a star), same on all ranks: they are
+  // never connected, hear of failures from the others, and may not send to one another.
+  std::vector<RankPair> apart;
+  Digest token{};  // run token
+  const OptionSet* options = nullptr;
+  // What all ranks must agree on beside the options, as "key=value\n" lines (the plan hash); part
+  // of the handshake.
+  std::string agreement;
+  const Logger* log = nullptr;
+  RefusedTally* refused = nullptr;  // counts connections that failed the handshake; may be null
+  // Told of the control plane before it connects, so that somebody else can end the wait for ranks
+  // that will not come; may be empty.
+  std::function<void(const std::shared_ptr<ControlPlane>&)> started;
+  CrcFunction crc32c = nullptr;  // fast CRC-32C for transport_crc; null = a table
+  int cores_usable = 1;          // of this host, to decide about spinning
+  int ranks_on_host = 1;
+};
+
+// Ranks, endpoints and pairs that contradict one another: kConfig.
+Status check_spec(const GroupSpec& spec);
+// By peer: has no path to this rank; empty when all ranks are connected.
+std::vector<bool> apart_from(const GroupSpec& spec);
+bool is_apart(const std::vector<bool>& apart, int peer);
+// What all ranks compare before they trust one another, as "key=value\n" lines.
+std::string agreed_text(const GroupSpec& spec);
+ChannelOptions channel_options(const GroupSpec& spec);
+WaitOptions wait_options(const GroupSpec& spec);
 
 class ThreadMeeting;  // transport/memory/memory.h
 

@@ -1,7 +1,3 @@
-#include "collectives/links/link_flows.h"
-
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -10,11 +6,10 @@
 #include <thread>
 #include <vector>
 
-#include "collectives/links/link_numbers.h"
+#include "collectives/links/link_session.h"
 #include "core/stats/stats.h"
-#include "transport/tcp/tcp_stats.h"
-#include "transport/traffic/round_trip.h"
-#include "transport/traffic/stream.h"
+#include "transport/tcp/tcp_stream.h"
+#include "transport/traffic/traffic.h"
 
 namespace plumbline {
 namespace {

@@ -7,11 +7,9 @@
 #include <cstring>
 #include <thread>
 
-#include "collectives/exchange.h"
-#include "collectives/links/link_flows.h"
-#include "collectives/links/link_path.h"
-#include "collectives/links/link_rounds.h"
-#include "core/sha256.h"
+#include "collectives/links/link_session.h"
+#include "collectives/start_sync.h"
+#include "core/encode.h"
 #include "transport/tcp/tcp.h"
 
 namespace plumbline {
@@ -186,9 +184,7 @@ class LinkMatrix {
   Status agree_on_ports() {
     const auto pairs = static_cast<size_t>(ranks_) * static_cast<size_t>(ranks_);
     std::vector<int64_t> told(2 * pairs, 0);
-    const auto slot = [&](const LinkSession& s) {
-      return static_cast<size_t>(s.from) * static_cast<size_t>(ranks_) + static_cast<size_t>(s.to);
-    };
+    const auto slot = [&](const LinkSession& s) { return pair_index(ranks_, s.from, s.to); };
     for (const LinkSession& session : sessions_) {
       if (session.to != rank_) continue;
       told[slot(session)] = session.port;

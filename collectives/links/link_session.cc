@@ -7,7 +7,8 @@
 #include <array>
 #include <cerrno>
 
-#include "collectives/links/link_numbers.h"
+#include "transport/address.h"
+#include "transport/tcp/tcp.h"
 
 namespace plumbline {
 namespace {
@@ -112,7 +113,59 @@ bool admit(LinkSession& session, Fd fd, const Patience& patience) {
   return true;
 }
 
+std::string without_scope(const std::string& ip) { return ip.substr(0, ip.find('%')); }
+
+bool share_subnet(const TcpEndpoint& mine, const TcpEndpoint& peer, const LinkPath& path) {
+  const auto pairs = address_pairs(mine, peer);
+  return pairs && std::any_of(pairs->begin(), pairs->end(), [&](const AddressPair& pair) {
+           return pair.shared_subnet &&
+                  without_scope(pair.local.ip) == without_scope(path.local_ip) &&
+                  without_scope(pair.remote.ip) == without_scope(path.remote_ip);
+         });
+}
+
 }  // namespace
+
+void put_words(std::span<const uint64_t> words, unsigned char* at) {
+  for (size_t i = 0; i < words.size() * kWordBytes; ++i) {
+    at[i] = static_cast<unsigned char>(words[i / kWordBytes] >> (8 * (i % kWordBytes)));
+  }
+}
+
+void get_words(const unsigned char* at, std::span<uint64_t> words) {
+  std::fill(words.begin(), words.end(), 0);
+  for (size_t i = 0; i < words.size() * kWordBytes; ++i) {
+    words[i / kWordBytes] |= uint64_t{at[i]} << (8 * (i % kWordBytes));
+  }
+}
+
+Status send_numbers(int fd, const std::vector<uint64_t>& numbers, const Patience& patience) {
+  std::vector<unsigned char> bytes((numbers.size() + 1) * kWordBytes);
+  put_words(std::array{uint64_t{numbers.size()}}, bytes.data());
+  put_words(numbers, bytes.data() + kWordBytes);
+  return send_all(fd, bytes.data(), bytes.size(), patience);
+}
+
+Expected<std::vector<uint64_t>> receive_numbers(int fd, size_t most, const Patience& patience) {
+  unsigned char head[kWordBytes] = {};
+  if (const Status read = receive_all(fd, head, kWordBytes, patience); !read) {
+    return fail(read.error());
+  }
+  std::array<uint64_t, 1> counts{};
+  get_words(head, counts);
+  const uint64_t count = counts[0];
+  if (count > most) {
+    return fail(
+        ErrorCode::kProtocol,
+        fmt::format("the other end announces {} numbers, at most {} make sense", count, most));
+  }
+  std::vector<unsigned char> bytes(count * kWordBytes);
+  const Status read = receive_all(fd, bytes.data(), bytes.size(), patience);
+  if (!read) return fail(read.error());
+  std::vector<uint64_t> numbers(count);
+  get_words(bytes.data(), numbers);
+  return numbers;
+}
 
 void LinkSession::refuse(Error why) {
   usable = false;
@@ -197,6 +250,29 @@ void accept_sessions(std::vector<LinkSession*>& sessions, int data, const Socket
       session->refuse({ErrorCode::kTimeout, "the sender did not connect", 0, {}, {}});
     }
   }
+}
+
+Expected<LinkPath> link_path(Group& group, int peer, const std::vector<RankEndpoint>* endpoints,
+                             Deadline deadline) {
+  const Expected<Channel*> channel = group.channel(peer, deadline);
+  if (!channel) return fail(channel.error());
+  const StreamStats stats = (*channel)->stream().stats();
+  LinkPath path;
+  std::string ignored;
+  Expected<SocketAddress> local = address_of_text(stats.local, path.local_ip, path.interface);
+  if (!local) return fail(local.error());
+  Expected<SocketAddress> remote = address_of_text(stats.remote, path.remote_ip, ignored);
+  if (!remote) return fail(remote.error());
+  path.local = *local;
+  path.remote = *remote;
+  if (endpoints != nullptr) {
+    const auto mine = tcp_endpoint(group.rank(), (*endpoints)[static_cast<size_t>(group.rank())]);
+    if (!mine) return fail(mine.error());
+    const auto theirs = tcp_endpoint(peer, (*endpoints)[static_cast<size_t>(peer)]);
+    if (!theirs) return fail(theirs.error());
+    path.direct = share_subnet(*mine, *theirs, path);
+  }
+  return path;
 }
 
 }  // namespace plumbline

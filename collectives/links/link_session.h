@@ -6,14 +6,28 @@
 // a time.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/fd.h"
+#include "core/record/link.h"
+#include "transport/group.h"
 #include "transport/tcp/socket.h"
-#include "transport/traffic/patience.h"
+#include "transport/traffic/traffic.h"
+#include "transport/transports.h"
 
 namespace plumbline {
+
+// Numbers on the control connection of a pair: a count, then so many 64-bit numbers, little-endian.
+// Neither end believes the other's count beyond what the caller allows.
+constexpr size_t kWordBytes = 8;
+void put_words(std::span<const uint64_t> words, unsigned char* at);
+void get_words(const unsigned char* at, std::span<uint64_t> words);
+
+Status send_numbers(int fd, const std::vector<uint64_t>& numbers, const Patience& patience);
+Expected<std::vector<uint64_t>> receive_numbers(int fd, size_t most, const Patience& patience);
 
 // What a pair needs to connect.
 struct LinkPath {
@@ -47,5 +61,40 @@ void connect_sessions(std::vector<LinkSession*>& sessions, int data, const Socke
 // Takes the connections of all sessions, strangers aside.
 void accept_sessions(std::vector<LinkSession*>& sessions, int data, const SocketOptions& options,
                      const Patience& patience);
+
+// The two addresses between which a pair is measured: those of the ranks' own channel, because they
+// are what collectives use. One thread,
+// the group's.
+// Connects the channel to `peer` first where that has not happened. `endpoints` of all ranks tell
+// whether the two addresses share a subnet; null = not known, and then not direct.
+Expected<LinkPath> link_path(Group& group, int peer, const std::vector<RankEndpoint>* endpoints,
+                             Deadline deadline);
+
+// What runs over the connections of one pair: round trips on the control connection, streams on the
+// data connections (one thread each, so that several can use several cores), both at once for the
+// round trip under load, and datagrams. Every function has a sender's and a receiver's side that
+// belong together; both end by their own deadlines whatever the other one does. All times in ns.
+struct FlowSettings {
+  int64_t time_ns = 500'000'000;   // how long a stream or the datagrams last
+  size_t message_bytes = 64;       // of a round trip
+  size_t datagram_bytes = 1200;    // payload
+  uint64_t rate_bps = 50'000'000;  // of datagrams, payload
+  bool loaded = false;             // round trips beside the streams
+  Patience wait;                   // whose deadline is not heeded
+};
+
+// Length of the intervals in a stream's series: 100 ms, or a fifth of a short measurement.
+int64_t series_interval_ns(int64_t time_ns);
+
+// Fill the result; an Error says why the pair could not be measured.
+Status latency_from(LinkSession& session, const FlowSettings& settings, LinkResult& result);
+Status latency_to(LinkSession& session, const FlowSettings& settings);
+Status streams_from(LinkSession& session, const FlowSettings& settings, LinkResult& result);
+Status streams_to(LinkSession& session, const FlowSettings& settings);
+Status udp_from(LinkSession& session, const FlowSettings& settings, LinkResult& result);
+Status udp_to(LinkSession& session, const FlowSettings& settings);
+
+// The longest that any of these may take.
+int64_t flow_limit_ms(int64_t time_ns);
 
 }  // namespace plumbline

@@ -5,10 +5,8 @@
 #include <array>
 #include <string_view>
 
-#include "collectives/links/link_flows.h"
-#include "collectives/links/link_numbers.h"
-#include "transport/traffic/datagrams.h"
-#include "transport/traffic/tally.h"
+#include "collectives/links/link_session.h"
+#include "transport/traffic/traffic.h"
 
 namespace plumbline {
 namespace {

@@ -1,10 +1,13 @@
-// The vocabulary of diagnosis: every root cause that plumbline can name, as one table. The ids are
-// part of the interface: scripts, docs and tests rely on them. docs/diagnosis.md is generated from
-// it, `plumbline explain` and the rules speak in its words. Thread-safe.
+// The vocabulary of diagnosis: every root cause that plumbline can name, as one table, and the
+// messages that people paste, each with the causes that may be behind it. The ids are part of the
+// interface: scripts, docs and tests rely on them. docs/diagnosis.md is generated from the causes,
+// `plumbline explain` and the rules speak in their words. Pure functions, thread-safe.
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace plumbline {
 
@@ -18,5 +21,26 @@ struct CauseRow {
 // In ladder order.
 std::span<const CauseRow> cause_table();
 const CauseRow* find_cause(std::string_view id);
+
+// ---- what a program said when the network failed it, which causes are behind it, and which probes
+// tell them apart: one table for the systems of the field (the C library on Linux and macOS, gloo,
+// NCCL, MLX, MCCL, Open MPI, ssh) ----
+
+struct SymptomRow {
+  const char*
+      pattern;  // words that the message holds, in this order, "*" between them; case ignored
+  const char* source;   // who says so: "linux", "macos", "any", "gloo", "nccl", "mlx", "mccl", ...
+  const char* meaning;  // one sentence
+  std::vector<std::string> causes;   // ids, likeliest first
+  std::vector<std::string> probes;   // that tell them apart, in ladder order; none: see by_hand
+  const char* errno_name = nullptr;  // "ECONNRESET": this word alone fits, too
+  // What to try by hand where no probe looks (ssh); nullptr elsewhere.
+  const char* by_hand = nullptr;
+};
+
+const std::vector<SymptomRow>& symptom_table();
+// Rows that fit, the most specific first: those of one program or system, then by the length of
+// their pattern.
+std::vector<const SymptomRow*> explain(std::string_view message);
 
 }  // namespace plumbline

@@ -1,8 +1,12 @@
 // What probes say: a Check is one question with its outcome (pass, warn, fail, skipped, unknown:
 // never is "unknown" a pass); a Finding is a root cause with evidence and the exact remedy. The
-// JSON of `doctor --json` is written from these. Plain values.
+// JSON of `doctor --json` is written from these. From both follows whether something is broken: the
+// one answer to that for everybody who says it (doctor, a run, its page, JUnit, checklists), so
+// that what is shown as FAIL, the verdict and the exit code never disagree. Plain values, pure
+// functions.
 #pragma once
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -60,5 +64,33 @@ void to_json(nlohmann::json& json, const Finding& finding);
 // nlohmann::json::exception: whoever reads a file catches it.
 void from_json(const nlohmann::json& json, Check& check);
 void from_json(const nlohmann::json& json, Finding& finding);
+
+// ---- is something broken? ----
+
+// A check that findings explain is only as bad as the worst of these: where all that is behind it
+// is a warning or a note, it is a warning or a note. One that nothing explains stands as it came
+// out.
+class Standings {
+ public:
+  explicit Standings(const std::vector<Finding>& findings);
+  Standing of(const Check& check) const;
+  bool explained(const Check& check) const { return worst_.count(check.key) != 0; }
+
+ private:
+  std::map<std::string, Severity> worst_;  // by the key of the check
+};
+
+enum class Health { kOk, kWarn, kFail };
+// "ok", "warn", "fail": the verdict.
+const char* to_string(Health health);
+
+// kFail: something is broken, and whoever asked ends with exit code 2. That is so when a finding
+// fails, or a check stands as failed; kWarn likewise. Notes, skipped and unknown checks break
+// nothing.
+Health health_of(const std::vector<Check>& checks, const std::vector<Finding>& findings);
+
+// Failed checks that no finding explains, in their order: broken, and nobody knows why.
+std::vector<const Check*> unexplained_failures(const std::vector<Check>& checks,
+                                               const std::vector<Finding>& findings);
 
 }  // namespace plumbline

@@ -9,10 +9,8 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <vector>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -30,9 +28,6 @@ class HostAgent {
                       Deadline deadline) = 0;
   // Waits for the answer of a ticket, at most until its deadline; once for each ticket.
   virtual Expected<nlohmann::json> reply(int64_t ticket) = 0;
-
-  Expected<nlohmann::json> call(const std::string& request, const nlohmann::json& params,
-                                Deadline deadline);
 };
 
 // The answering side: what a handler gets beside its parameters.
@@ -48,11 +43,6 @@ struct AgentRequest {
   std::string help;
   std::function<Expected<nlohmann::json>(const nlohmann::json& params, const AgentCall& call)> run;
 };
-
-// Answers in this very process, each request in a thread of its own: for tests, and for whoever
-// needs no second process. Waits for running handlers when destroyed.
-std::unique_ptr<HostAgent> make_in_process_agent(std::string host,
-                                                 std::vector<AgentRequest> requests);
 
 // An Error as it travels in a reply, and back.
 void to_json(nlohmann::json& json, const Error& error);

@@ -1,7 +1,6 @@
 // The form of the tables of thresholds: every number above or below which something is called slow,
 // lossy or full stands in one of them with its unit and its reason, so that the word can be argued
-// with. The tables: probes/thresholds.h, reports/links/link_thresholds.h,
-// reports/soak/soak_thresholds.h.
+// with. The tables: probes/thresholds.h, reports/thresholds.h.
 #pragma once
 
 #include <span>

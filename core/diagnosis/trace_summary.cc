@@ -1,7 +1,6 @@
 #include "core/diagnosis/trace_summary.h"
 
 #include "core/json.h"
-#include "core/json_fields.h"
 
 namespace plumbline {
 

@@ -1,12 +1,12 @@
 // What a packet trace says, as values: who spoke with whom, how each TCP connection began, went on
-// and ended, and what went wrong in between. Made by the trace analyser (probes/trace), read by the
-// rules of the doctor and by reports. Times are nanoseconds since the first packet of the trace
-// unless they say otherwise; counts are packets as captured (with segmentation offload one captured
-// packet can be many on the wire). JSON both ways. Plain values.
+// and ended, and what went wrong in between; and the points of a time-sequence plot. Made by the
+// trace analyser (probes/trace), read by the rules of the doctor and by reports. Times are
+// nanoseconds since the first packet of the trace unless they say otherwise; counts are packets as
+// captured (with segmentation offload one captured packet can be many on the wire). JSON both ways.
+// Plain values.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -106,5 +106,38 @@ void to_json(nlohmann::json& json, const TraceIcmp& icmp);
 void from_json(const nlohmann::json& json, TraceIcmp& icmp);
 void to_json(nlohmann::json& json, const TraceFlow& flow);
 void from_json(const nlohmann::json& json, TraceFlow& flow);
+
+// ---- every segment and acknowledgement of one TCP connection, in the order of the trace and
+// bounded in number, for reports/trace_plot ----
+
+enum class TracePointKind {
+  kData,            // new bytes
+  kAck,             // no bytes, or nothing new in it but the acknowledgement
+  kRetransmission,  // sent again
+  kOutOfOrder,
+  kDuplicateAck,
+  kZeroWindow,
+  kProbe,  // keepalive or window probe
+  kSyn,
+  kFin,
+  kRst,
+};
+
+struct TracePoint {
+  int64_t at_ns = 0;  // since the trace's first packet
+  TracePointKind kind = TracePointKind::kAck;
+  bool from_a = true;
+  // Of the sender's bytes; 0 is its SYN, or the first byte seen. `end` is exclusive.
+  int64_t begin = 0, end = 0;
+  bool has_ack = false;
+  int64_t ack = 0;         // of the other side's bytes
+  int64_t window_end = 0;  // ack + scaled window: what the other side may send up to
+};
+
+struct TracePoints {
+  std::string a, b;  // "10.10.0.1:40000"
+  std::vector<TracePoint> points;
+  bool thinned = false;  // plain data and acknowledgements were left out evenly
+};
 
 }  // namespace plumbline

@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "core/field_json.h"
-#include "core/host/host_fields.h"
 #include "core/host/host_internal.h"
 #include "core/host/host_parse.h"
 #include "core/options/options.h"

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/field.h"
 #include "core/host/nics.h"
 
 namespace plumbline {
@@ -48,5 +49,9 @@ void to_json(nlohmann::json& json, const HostFacts& facts);
 void from_json(const nlohmann::json& json, HostFacts& facts);
 void to_json(nlohmann::json& json, const Nic& nic);
 void from_json(const nlohmann::json& json, Nic& nic);
+
+PLUMBLINE_FIELDS(NicAddress);  // core/host/host.cc, as all of them
+PLUMBLINE_FIELDS(Nic);
+PLUMBLINE_FIELDS(HostFacts);
 
 }  // namespace plumbline

@@ -1,13 +1,15 @@
 #include <fmt/format.h>
 #include <gnu/libc-version.h>
+#include <netinet/in.h>
 #include <sched.h>
+#include <sys/socket.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <fstream>
-#include <sstream>
 
+#include "core/fd.h"
 #include "core/host/host_internal.h"
 #include "core/host/host_parse.h"
 
@@ -173,6 +175,20 @@ void read_platform_facts(HostFacts& facts) {
 
 void read_platform_libraries(std::map<std::string, std::string>& libraries) {
   libraries["glibc"] = gnu_get_libc_version();
+}
+
+std::string missing_linux() { return ""; }
+
+std::string missing_macos() { return "needs macOS; this is Linux"; }
+
+std::string missing_network_namespaces() {
+  return access("/proc/self/ns/net", F_OK) == 0 ? "" : "this kernel has no network namespaces";
+}
+
+std::string missing_raw_sockets() {
+  const Fd socket(::socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_ICMP));
+  return socket.valid() ? ""
+                        : "needs the right to open raw sockets (CAP_NET_RAW); run it with sudo";
 }
 
 }  // namespace plumbline

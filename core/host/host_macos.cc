@@ -69,4 +69,14 @@ void read_platform_libraries(std::map<std::string, std::string>& libraries) {
   if (const auto version = sysctl_text("kern.osversion")) libraries["libSystem"] = *version;
 }
 
+std::string missing_linux() { return "needs Linux; this is macOS"; }
+
+std::string missing_macos() { return ""; }
+
+std::string missing_network_namespaces() { return "network namespaces exist on Linux only"; }
+
+std::string missing_raw_sockets() {
+  return geteuid() == 0 ? "" : "needs the right to open raw sockets; run it with sudo";
+}
+
 }  // namespace plumbline

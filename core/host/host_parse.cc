@@ -1,7 +1,6 @@
 #include "core/host/host_parse.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/number.h"
 
@@ -28,6 +27,17 @@ std::optional<std::string_view> value_of(std::string_view line, std::string_view
   const size_t at = line.find(separator);
   if (at == std::string_view::npos || trimmed(line.substr(0, at)) != key) return std::nullopt;
   return trimmed(line.substr(at + 1));
+}
+
+// The value of the first line with this key.
+std::optional<std::string_view> value_in(std::string_view text, std::string_view key,
+                                         char separator) {
+  std::optional<std::string_view> value;
+  each_line(text, [&](std::string_view line) {
+    value = value_of(line, key, separator);
+    return value.has_value();
+  });
+  return value;
 }
 
 std::vector<std::string_view> words(std::string_view text) {
@@ -73,29 +83,15 @@ std::string parse_cpu_model(std::string_view cpuinfo) {
 }
 
 bool has_hypervisor_flag(std::string_view cpuinfo) {
-  bool found = false;
-  each_line(cpuinfo, [&](std::string_view line) {
-    const auto flags = value_of(line, "flags", ':');
-    if (!flags) return false;
-    const auto list = words(*flags);
-    found = std::find(list.begin(), list.end(), "hypervisor") != list.end();
-    return true;
-  });
-  return found;
+  const auto list = words(value_in(cpuinfo, "flags", ':').value_or(""));
+  return std::find(list.begin(), list.end(), "hypervisor") != list.end();
 }
 
 uint64_t parse_meminfo(std::string_view meminfo, std::string_view key) {
-  uint64_t bytes = 0;
-  each_line(meminfo, [&](std::string_view line) {
-    const auto value = value_of(line, key, ':');
-    if (!value) return false;
-    const auto parts = words(*value);
-    if (parts.size() != 2 || parts[1] != "kB") return true;
-    const uint64_t kib = parse_count(parts[0]).value_or(0);
-    bytes = kib <= UINT64_MAX / 1024 ? kib * 1024 : 0;
-    return true;
-  });
-  return bytes;
+  const auto parts = words(value_in(meminfo, key, ':').value_or(""));
+  if (parts.size() != 2 || parts[1] != "kB") return 0;
+  const uint64_t kib = parse_count(parts[0]).value_or(0);
+  return kib <= UINT64_MAX / 1024 ? kib * 1024 : 0;
 }
 
 std::optional<double> parse_load1(std::string_view loadavg) {
@@ -106,16 +102,10 @@ std::optional<double> parse_load1(std::string_view loadavg) {
 }
 
 std::string parse_os_release(std::string_view os_release) {
-  std::string name;
-  each_line(os_release, [&](std::string_view line) {
-    auto value = value_of(line, "PRETTY_NAME", '=');
-    if (!value) return false;
-    const bool quoted = value->size() >= 2 && value->front() == value->back() &&
-                        (value->front() == '"' || value->front() == '\'');
-    name = quoted ? value->substr(1, value->size() - 2) : *value;
-    return true;
-  });
-  return name;
+  const std::string_view value = value_in(os_release, "PRETTY_NAME", '=').value_or("");
+  const bool quoted = value.size() >= 2 && value.front() == value.back() &&
+                      (value.front() == '"' || value.front() == '\'');
+  return std::string(quoted ? value.substr(1, value.size() - 2) : value);
 }
 
 std::pair<int, int> parse_port_range(std::string_view text) {

@@ -1,7 +1,12 @@
 // proc(5).
+#include <sched.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <set>
+#include <string>
 
 #include "core/host/process_facts.h"
 #include "core/number.h"
@@ -62,6 +67,31 @@ std::string process_variable(int64_t pid, const std::string& name) {
     value = entry.substr(wanted.size());
   });
   return value;
+}
+
+// The second number of /proc/self/statm (proc(5)): resident pages.
+std::optional<uint64_t> resident_bytes() {
+  uint64_t total = 0, resident = 0;
+  std::ifstream file("/proc/self/statm");
+  const long page = sysconf(_SC_PAGESIZE);
+  if (!(file >> total >> resident) || page <= 0) return std::nullopt;
+  return resident * static_cast<uint64_t>(page);
+}
+
+// The threads of a core name the same list of siblings ("0,4"); without one each counts as a core.
+int physical_cores() {
+  cpu_set_t usable;
+  CPU_ZERO(&usable);
+  if (sched_getaffinity(0, sizeof usable, &usable) != 0) return 1;
+  std::set<std::string> cores;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(static_cast<size_t>(cpu), &usable)) continue;
+    const std::string number = std::to_string(cpu);
+    std::ifstream file("/sys/devices/system/cpu/cpu" + number + "/topology/thread_siblings_list");
+    std::string siblings;
+    cores.insert(std::getline(file, siblings) ? siblings : "cpu" + number);
+  }
+  return std::max(1, static_cast<int>(cores.size()));
 }
 
 }  // namespace plumbline

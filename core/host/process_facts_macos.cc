@@ -3,6 +3,7 @@
 #include <sys/proc_info.h>
 #include <sys/sysctl.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -61,6 +62,20 @@ std::string process_variable(int64_t pid, const std::string& name) {
     if (entry.compare(0, wanted.size(), wanted) == 0) return entry.substr(wanted.size());
   }
   return {};
+}
+
+std::optional<uint64_t> resident_bytes() {
+  proc_taskinfo info{};
+  const int size = proc_pidinfo(getpid(), PROC_PIDTASKINFO, 0, &info, sizeof info);
+  if (size != static_cast<int>(sizeof info)) return std::nullopt;
+  return info.pti_resident_size;
+}
+
+int physical_cores() {
+  int cores = 1;
+  size_t size = sizeof cores;
+  if (sysctlbyname("hw.physicalcpu", &cores, &size, nullptr, 0) != 0) return 1;
+  return std::max(1, cores);
 }
 
 }  // namespace plumbline

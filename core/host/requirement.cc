@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "core/fd.h"
-#include "core/host/requirement_platform.h"
+#include "core/host/host_internal.h"
 
 namespace plumbline {
 namespace {

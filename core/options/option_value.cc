@@ -1,33 +1,20 @@
-#include "core/options/option_value.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 
 #include "core/host/ip.h"
-#include "core/lower_case.h"
 #include "core/number.h"
+#include "core/options/options.h"
+#include "core/text.h"
 #include "core/units.h"
 
 namespace plumbline {
 namespace {
 
-std::vector<std::string> split_choices(std::string_view choices) {
-  std::vector<std::string> out(1);
-  for (const char c : choices) {
-    if (c == '|') {
-      out.emplace_back();
-    } else {
-      out.back() += c;
-    }
-  }
-  return out;
-}
-
 // What a row of the type kChoice or kNamed may be; empty = nobody has said.
 std::vector<std::string> words_of(const OptionRow& row, const OptionChoices& choices) {
-  if (row.choices != nullptr) return split_choices(row.choices);
+  if (row.choices != nullptr) return split_at(row.choices, '|');
   const auto handed = choices.find(row.name);
   return handed == choices.end() ? std::vector<std::string>() : handed->second;
 }
@@ -69,8 +56,6 @@ std::string description(const OptionRow& row, const OptionChoices& choices) {
       }
       return list.empty() ? "one word" : "one of " + list;
     }
-    case OptionType::kReal:
-      return "a number" + range;
     case OptionType::kPort:
       return "a port from 1 to 65535, or auto";
     case OptionType::kAddress:
@@ -169,11 +154,6 @@ std::optional<std::string> canonical_option(const OptionRow& row, const std::str
       const std::vector<std::string> words = words_of(row, choices);
       return words.empty() ? canonical_word(text) : canonical_choice(words, text);
     }
-    case OptionType::kReal: {
-      const auto value = parse_decimal(text);
-      if (!value || !in_range(row, *value)) return std::nullopt;
-      return fmt::format("{}", *value);
-    }
     case OptionType::kAddress:
       return canonical_address(text);
     case OptionType::kText:
@@ -200,7 +180,5 @@ int64_t option_integer(const OptionRow& row, const std::string& value) {
   if (row.type == OptionType::kBytes) return static_cast<int64_t>(parse_bytes(value).value_or(0));
   return parse_whole(value).value_or(0);
 }
-
-double option_real(const std::string& value) { return parse_decimal(value).value_or(0); }
 
 }  // namespace plumbline

@@ -8,8 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "core/options/option_value.h"
-#include "core/sha256.h"
+#include "core/text.h"
 
 extern char** environ;
 
@@ -48,20 +47,15 @@ Place variable_place(const std::string& variable) {
 }
 
 Error unknown_name(const Place& place, const std::string& near_to) {
-  Error error;
-  error.code = place.code;
-  error.what = place.shown + ": no such option";
-  error.hint = near_to.empty() ? "`plumbline config` lists all options"
-                               : fmt::format("did you mean {}?", near_to);
-  return error;
+  return {place.code, place.shown + ": no such option", 0,
+          near_to.empty() ? "`plumbline config` lists all options"
+                          : fmt::format("did you mean {}?", near_to),
+          ""};
 }
 
 Error refused_name(const Place& place, const OptionRow& row) {
-  Error error;
-  error.code = place.code;
-  error.what = fmt::format("{}: not available here: {}", place.shown, row.refused);
-  error.hint = "remove it";
-  return error;
+  return {place.code, fmt::format("{}: not available here: {}", place.shown, row.refused), 0,
+          "remove it", ""};
 }
 
 // Values of unknown origin are cut before they are shown: they may be long, or binary.
@@ -75,11 +69,8 @@ std::string shown_value(const std::string& text) {
 
 Error bad_value(const Place& place, const OptionRow& row, const std::string& text,
                 const OptionChoices& choices) {
-  Error error;
-  error.code = place.code;
-  error.what = fmt::format("{} = '{}': not accepted", place.shown, shown_value(text));
-  error.hint = accepted_option(row, text, choices);
-  return error;
+  return {place.code, fmt::format("{} = '{}': not accepted", place.shown, shown_value(text)), 0,
+          accepted_option(row, text, choices), ""};
 }
 
 std::vector<std::string> settable_names() {
@@ -219,28 +210,16 @@ tl::expected<OptionSet, std::vector<Error>> OptionSet::resolve(const OptionSourc
   return set;
 }
 
-const std::string& OptionSet::text(std::string_view name) const {
+const OptionValue& OptionSet::at(std::string_view name) const {
   const auto it = values_.find(name);
   if (it == values_.end()) misuse(name, "is not in the table");
-  return it->second.value;
-}
-
-const std::string& OptionSet::origin(std::string_view name) const {
-  const auto it = values_.find(name);
-  if (it == values_.end()) misuse(name, "is not in the table");
-  return it->second.origin;
+  return it->second;
 }
 
 int64_t OptionSet::integer(std::string_view name) const {
   const std::string& value = text(name);
   if (!is_whole_number(find_option(name)->type)) misuse(name, "is no whole number");
   return option_integer(*find_option(name), value);
-}
-
-double OptionSet::real(std::string_view name) const {
-  const std::string& value = text(name);
-  if (find_option(name)->type != OptionType::kReal) misuse(name, "is no real number");
-  return option_real(value);
 }
 
 bool OptionSet::flag(std::string_view name) const {
@@ -285,7 +264,5 @@ std::string OptionSet::config_text() const {
   }
   return out;
 }
-
-std::string OptionSet::config_hash() const { return to_hex(sha256(config_text())); }
 
 }  // namespace plumbline

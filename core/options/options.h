@@ -26,9 +26,8 @@ enum class OptionType {
   kChoice,      // one of `choices`, case ignored
   kNamed,       // one of the names of a table above core (OptionChoices), case ignored
   kText,        // checked by whoever reads it
-  kReal,
-  kPort,     // 1..65535, or "auto", which integer() gives as 0
-  kAddress,  // numeric IPv4 or IPv6 address, or "auto"
+  kPort,        // 1..65535, or "auto", which integer() gives as 0
+  kAddress,     // numeric IPv4 or IPv6 address, or "auto"
 };
 
 struct OptionRow {
@@ -41,7 +40,7 @@ struct OptionRow {
   const char* choices;        // "eager|lazy" for kChoice, else nullptr
   double min, max;            // for numbers; min > max = unchecked
   const char* refused;        // reason why it cannot be set here, or nullptr
-  bool must_agree;            // part of the configuration hash that all ranks compare
+  bool must_agree;            // part of the configuration that all ranks compare
 };
 
 std::span<const OptionRow> option_table();
@@ -85,27 +84,38 @@ class OptionSet {
   // Values are stored in one canonical spelling ("256Ki", "30000", "on"). Asking for a name that is
   // not in the table, or as the wrong type, is a programming error and ends the process.
   int64_t integer(std::string_view name) const;  // kInt, kBytes (bytes), kDurationMs (ms), kPort
-  double real(std::string_view name) const;
   bool flag(std::string_view name) const;
-  const std::string& text(std::string_view name) const;
-  const std::string& origin(std::string_view name) const;
+  const std::string& text(std::string_view name) const { return at(name).value; }
+  const std::string& origin(std::string_view name) const { return at(name).origin; }
 
   // Same set with one value replaced (a cell's own parameter).
   Expected<OptionSet> with(const std::string& name, const std::string& value,
                            const std::string& origin) const;
   // Every option with its origin, for records and `plumbline config`.
   std::map<std::string, OptionValue> values() const;
-  // SHA-256 (hex) over the must_agree options; and the text that was hashed, to name keys that
-  // differ.
-  std::string config_hash() const;
-  std::string config_text() const;  // "key=value\n" lines, sorted
+  // The must_agree options, which all ranks compare: "key=value\n" lines, sorted.
+  std::string config_text() const;
 
  private:
+  const OptionValue& at(std::string_view name) const;
+
   std::map<std::string, OptionValue, std::less<>> values_;
   OptionChoices choices_;
 };
 
-// The valid name closest to `name` by edit distance, or empty when none is near.
-std::string nearest_name(std::string_view name, std::span<const std::string> valid);
+// ---- the text of one option's value: each type has one canonical spelling, so that equal settings
+// compare and hash equal however they were written ----
+
+// The value in its one spelling ("256Ki", "30000", "on"), or nothing when the row does not accept
+// it.
+std::optional<std::string> canonical_option(const OptionRow& row, const std::string& text,
+                                            const OptionChoices& choices = {});
+// What to give instead of `text`, for the message that refuses it.
+std::string accepted_option(const OptionRow& row, const std::string& text,
+                            const OptionChoices& choices = {});
+
+bool is_whole_number(OptionType type);
+// Numbers out of canonical spellings.
+int64_t option_integer(const OptionRow& row, const std::string& value);
 
 }  // namespace plumbline

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <set>
 
-#include "core/hint.h"
 #include "core/number.h"
-#include "core/record/record_tables.h"
+#include "core/record/record.h"
+#include "core/text.h"
 #include "core/units.h"
 
 namespace plumbline {
@@ -29,17 +29,6 @@ const CellField* find_field(const std::string& name) {
 
 bool is_config(const std::string& field) {
   return field.size() > kConfig.size() && field.compare(0, kConfig.size(), kConfig) == 0;
-}
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> out;
-  size_t from = 0;
-  while (true) {
-    const size_t end = text.find(separator, from);
-    out.push_back(text.substr(from, end - from));
-    if (end == std::string::npos) return out;
-    from = end + 1;
-  }
 }
 
 Expected<int64_t> parse_number(const std::string& field, const std::string& text) {
@@ -92,14 +81,23 @@ std::vector<std::string> words_in(const std::vector<Cell>& cells, const std::str
 }
 
 Error bad_term(const std::string& text, const std::string& what, const std::string& hint) {
-  Error error;
-  error.code = ErrorCode::kUsage;
-  error.what = fmt::format("filter {}: {}", in_quotes(text), what);
-  error.hint = hint;
-  return error;
+  return {ErrorCode::kUsage, fmt::format("filter {}: {}", in_quotes(text), what), 0, hint, ""};
 }
 
 }  // namespace
+
+std::optional<Relation> take_relation(std::string& text) {
+  constexpr std::pair<std::string_view, Relation> kRelations[] = {
+      {">=", Relation::kAtLeast}, {"<=", Relation::kAtMost}, {"!=", Relation::kNotEqual},
+      {"==", Relation::kEqual},   {"=", Relation::kEqual},   {">", Relation::kAbove},
+      {"<", Relation::kBelow}};
+  for (const auto& [sign, relation] : kRelations) {
+    if (!text.starts_with(sign)) continue;
+    text.erase(0, sign.size());
+    return relation;
+  }
+  return std::nullopt;
+}
 
 std::vector<std::string> filter_field_names() {
   std::vector<std::string> names;
@@ -114,14 +112,6 @@ bool filter_field_is_number(const std::string& name) {
   return row != nullptr && row->number != nullptr;
 }
 
-Expected<FilterTerm> FilterTerm::parse(const std::string& text, const std::vector<Cell>& cells) {
-  return parse_with(text, &cells);
-}
-
-Expected<FilterTerm> FilterTerm::parse_unseen(const std::string& text) {
-  return parse_with(text, nullptr);
-}
-
 Expected<FilterTerm> FilterTerm::parse_with(const std::string& text,
                                             const std::vector<Cell>* cells) {
   FilterTerm term;
@@ -134,24 +124,16 @@ Expected<FilterTerm> FilterTerm::parse_with(const std::string& text,
       return fail(bad_term(text, fmt::format("a cell has no field {}", in_quotes(term.field_)),
                            hint_for(term.field_, filter_field_names())));
     }
-    static const std::vector<std::pair<std::string, Relation>> kRelations = {
-        {">=", Relation::kAtLeast}, {"<=", Relation::kAtMost}, {"!=", Relation::kNotEqual},
-        {"==", Relation::kEqual},   {"=", Relation::kEqual},   {">", Relation::kAbove},
-        {"<", Relation::kBelow}};
-    const auto relation = std::find_if(kRelations.begin(), kRelations.end(), [&](const auto& each) {
-      return text.compare(mark, each.first.size(), each.first) == 0;
-    });
-    if (relation == kRelations.end()) {
-      return fail(bad_term(text, "no relation", "use one of = != >= <= > <"));
-    }
-    term.relation_ = relation->second;
-    values = text.substr(mark + relation->first.size());
+    values = text.substr(mark);
+    const std::optional<Relation> relation = take_relation(values);
+    if (!relation) return fail(bad_term(text, "no relation", "use one of = != >= <= > <"));
+    term.relation_ = *relation;
   } else if (cells == nullptr) {
     return fail(bad_term(text, "it names no field", "write field=value"));
   }
   const bool ordered = term.relation_ != Relation::kEqual && term.relation_ != Relation::kNotEqual;
   if (filter_field_is_number(term.field_)) {
-    for (const std::string& value : split(values, ',')) {
+    for (const std::string& value : split_at(values, ',')) {
       const auto range = parse_range(term.field_, value);
       if (!range) return fail(bad_term(text, range.error().what, range.error().hint));
       term.ranges_.push_back(*range);
@@ -165,7 +147,7 @@ Expected<FilterTerm> FilterTerm::parse_with(const std::string& text,
   if (ordered) return fail(bad_term(text, "this field is not a number", "use = or !="));
   const std::vector<std::string> known =
       cells == nullptr ? std::vector<std::string>{} : words_in(*cells, term.field_);
-  for (const std::string& value : split(values, ',')) {
+  for (const std::string& value : split_at(values, ',')) {
     const bool right = cells == nullptr
                            ? !value.empty()
                            : std::find(known.begin(), known.end(), value) != known.end();
@@ -183,21 +165,10 @@ bool FilterTerm::number_holds(int64_t have) const {
   const bool listed = std::any_of(ranges_.begin(), ranges_.end(), [have](const auto& range) {
     return have >= range.first && have <= range.second;
   });
-  switch (relation_) {
-    case Relation::kEqual:
-      return listed;
-    case Relation::kNotEqual:
-      return !listed;
-    case Relation::kAtLeast:
-      return have >= ranges_.front().first;
-    case Relation::kAtMost:
-      return have <= ranges_.front().first;
-    case Relation::kAbove:
-      return have > ranges_.front().first;
-    case Relation::kBelow:
-      return have < ranges_.front().first;
+  if (relation_ == Relation::kEqual || relation_ == Relation::kNotEqual) {
+    return listed == (relation_ == Relation::kEqual);
   }
-  return false;
+  return stands_so(have, relation_, ranges_.front().first, ranges_.front().second);
 }
 
 bool FilterTerm::holds(const Cell& cell) const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,13 +14,42 @@
 
 namespace plumbline {
 
+// How a value stands to the one that is asked for; kWithin: to two, both included.
+enum class Relation { kAtLeast, kAtMost, kAbove, kBelow, kEqual, kNotEqual, kWithin };
+// Takes one (">=", "=" ...) off the front of a text; nullopt when none stands there.
+std::optional<Relation> take_relation(std::string& text);
+template <typename T>
+bool stands_so(const T& have, Relation relation, const T& asked, const T& upper) {
+  switch (relation) {
+    case Relation::kAtLeast:
+      return have >= asked;
+    case Relation::kAtMost:
+      return have <= asked;
+    case Relation::kAbove:
+      return have > asked;
+    case Relation::kBelow:
+      return have < asked;
+    case Relation::kEqual:
+      return have == asked;
+    case Relation::kNotEqual:
+      return have != asked;
+    case Relation::kWithin:
+      return have >= asked && have <= upper;
+  }
+  return false;
+}
+
 class FilterTerm {
  public:
   // An Error names the term and what would be accepted. Words must occur in one of the `cells`, so
   // that a misspelt one does not silently select nothing.
-  static Expected<FilterTerm> parse(const std::string& text, const std::vector<Cell>& cells);
+  static Expected<FilterTerm> parse(const std::string& text, const std::vector<Cell>& cells) {
+    return parse_with(text, &cells);
+  }
   // The same where the cells are not known yet; a term without a field is refused then.
-  static Expected<FilterTerm> parse_unseen(const std::string& text);
+  static Expected<FilterTerm> parse_unseen(const std::string& text) {
+    return parse_with(text, nullptr);
+  }
 
   bool holds(const Cell& cell) const;
   const std::string& text() const { return text_; }    // as it was written
@@ -28,7 +58,6 @@ class FilterTerm {
   const std::vector<std::string>& words() const { return words_; }
 
  private:
-  enum class Relation { kEqual, kNotEqual, kAtLeast, kAtMost, kAbove, kBelow };
   static Expected<FilterTerm> parse_with(const std::string& text, const std::vector<Cell>* cells);
   bool number_holds(int64_t have) const;
 

@@ -2,16 +2,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
 
 #include "core/field_json.h"
-#include "core/json_trouble.h"
+#include "core/file.h"
 #include "core/line_reader.h"
-#include "core/printable.h"
-#include "core/record/record_fields.h"
-#include "core/record/record_tables.h"
+#include "core/record/record.h"
+#include "core/text.h"
 
 namespace plumbline {
 namespace {
@@ -51,21 +49,6 @@ constexpr Field<SoakEvent> kEventFields[] = {
 
 std::span<const Field<SoakEvent>> FieldsOf<SoakEvent>::all() { return kEventFields; }
 
-std::span<const FieldRow> event_fields() {
-  static const FieldRows kRows = [] {
-    FieldRows rows;
-    add_rows<SoakEvent>("", rows);
-    return rows;
-  }();
-  return kRows.all();
-}
-
-std::string event_schema_json() {
-  return schema_json(event_fields(), "plumbline event, schema 1: one line of events.jsonl");
-}
-
-std::string event_reference_markdown() { return fields_markdown(event_fields()); }
-
 std::string to_line(const SoakEvent& event) {
   json object;
   write_fields(event, object);
@@ -103,15 +86,7 @@ Expected<EventFile> EventFile::open(const std::string& path, bool keep) {
 Status EventFile::append(const SoakEvent& event) {
   const std::string line = to_line(event) + '\n';
   const std::scoped_lock lock(mutex_);
-  for (size_t written = 0; written < line.size();) {
-    const ssize_t n = ::write(fd_.get(), line.data() + written, line.size() - written);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      return fail_errno(ErrorCode::kSystem, "append to " + path_, errno, "free some space");
-    }
-    written += static_cast<size_t>(n);
-  }
-  return {};
+  return write_whole(fd_, line, "append to " + path_, "free some space");
 }
 
 Status for_each_event(const std::string& path, const std::function<void(SoakEvent)>& take) {

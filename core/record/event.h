@@ -13,6 +13,7 @@
 
 #include "core/error.h"
 #include "core/fd.h"
+#include "core/field.h"
 
 namespace plumbline {
 
@@ -21,7 +22,7 @@ struct SoakEvent {
   int64_t at_ns = 0;         // the same since the start of the soak
   int64_t round = 0;         // that ran, or had run last
   std::string host;          // empty = the coordinator
-  std::string kind;          // see event_fields()
+  std::string kind;          // see the table in event.cc
   std::string subject;       // "en1", "tcp.retransmitted" ...
   std::string text;          // "en1 speed 10000 -> 1000 Mb/s"
 };
@@ -50,5 +51,7 @@ class EventFile {
 // One event at a time; memory does not grow with the file. A torn last line is left out; any other
 // bad line is an Error that names it.
 Status for_each_event(const std::string& path, const std::function<void(SoakEvent)>& take);
+
+PLUMBLINE_FIELDS(SoakEvent);
 
 }  // namespace plumbline

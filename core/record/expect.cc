@@ -5,15 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/hint.h"
 #include "core/number.h"
+#include "core/text.h"
 #include "core/units.h"
 
 namespace plumbline {
 namespace {
 
-using Relation = RuleBound::Relation;
-
+// In the order of their enum.
 constexpr MetricUnitRow kUnits[] = {
     {MetricUnit::kTime, "time", R"("<=10us")"},
     {MetricUnit::kRate, "rate", R"(">=5GB/s", ">=40Gbit/s")"},
@@ -23,13 +22,6 @@ constexpr MetricUnitRow kUnits[] = {
     {MetricUnit::kSize, "size", R"("<=64Mi")"},
     {MetricUnit::kWord, "word", R"("clean", ["clean", "noisy"])"},
 };
-
-const char* example_of(MetricUnit unit) {
-  for (const MetricUnitRow& row : kUnits) {
-    if (row.unit == unit) return row.example;
-  }
-  return "";
-}
 
 // A plain decimal number, with `suffix` behind it where it is not empty.
 std::optional<double> plain_number(std::string text, const std::string& suffix) {
@@ -60,12 +52,15 @@ std::optional<double> rate_number(const std::string& text) {
   return std::nullopt;
 }
 
+template <typename T>
+std::optional<double> as_number(const Expected<T>& whole) {
+  return whole ? std::optional<double>(static_cast<double>(*whole)) : std::nullopt;
+}
+
 std::optional<double> number_of(MetricUnit unit, const std::string& text) {
   switch (unit) {
-    case MetricUnit::kTime: {
-      const auto ns = parse_duration(text);
-      return ns ? std::optional<double>(static_cast<double>(*ns)) : std::nullopt;
-    }
+    case MetricUnit::kTime:
+      return as_number(parse_duration(text));
     case MetricUnit::kRate:
       return rate_number(text);
     case MetricUnit::kShare: {
@@ -80,10 +75,8 @@ std::optional<double> number_of(MetricUnit unit, const std::string& text) {
       const auto number = plain_number(text, "/s");
       return number ? number : plain_number(text, "");
     }
-    case MetricUnit::kSize: {
-      const auto bytes = parse_bytes(text);
-      return bytes ? std::optional<double>(static_cast<double>(*bytes)) : std::nullopt;
-    }
+    case MetricUnit::kSize:
+      return as_number(parse_bytes(text));
     case MetricUnit::kWord:
       break;
   }
@@ -106,31 +99,10 @@ bool is_word_list(const std::string& text) {
 
 Error bad_bound(const std::string& text, const std::string& what, std::optional<MetricUnit> unit) {
   return Error{ErrorCode::kConfig, fmt::format("{} {}", in_quotes(text), what), 0,
-               unit ? fmt::format("a {} is written like {}", to_string(*unit), example_of(*unit))
+               unit ? fmt::format("a {} is written like {}", to_string(*unit),
+                                  kUnits[static_cast<size_t>(*unit)].example)
                     : std::string("write a relation and a value, such as \">=0.7\""),
                ""};
-}
-
-struct RelationRow {
-  const char* text;
-  Relation relation;
-};
-constexpr RelationRow kRelations[] = {
-    {">=", Relation::kAtLeast},  {"<=", Relation::kAtMost}, {"==", Relation::kEqual},
-    {"!=", Relation::kNotEqual}, {"=", Relation::kEqual},   {">", Relation::kAbove},
-    {"<", Relation::kBelow},
-};
-
-// Takes the relation off the front of `rest`; false when there is none.
-bool take_relation(std::string& rest, Relation& relation) {
-  for (const RelationRow& row : kRelations) {
-    if (rest.rfind(row.text, 0) != 0) continue;
-    relation = row.relation;
-    rest.erase(0, std::string_view(row.text).size());
-    rest.erase(0, rest.find_first_not_of(' '));
-    return true;
-  }
-  return false;
 }
 
 Expected<RuleBound> word_bound(RuleBound bound, const std::string& rest) {
@@ -138,12 +110,8 @@ Expected<RuleBound> word_bound(RuleBound bound, const std::string& rest) {
   if (!equality || !is_word_list(rest)) {
     return fail(bad_bound(bound.text, "is no word", MetricUnit::kWord));
   }
-  size_t from = 0;
-  while (from <= rest.size()) {
-    const size_t comma = std::min(rest.find(',', from), rest.size());
-    if (comma > from) bound.words.push_back(rest.substr(from, comma - from));
-    from = comma + 1;
-  }
+  bound.words = split_at(rest, ',');
+  std::erase(bound.words, "");
   if (bound.words.empty()) return fail(bad_bound(bound.text, "is no word", MetricUnit::kWord));
   return bound;
 }
@@ -152,12 +120,7 @@ Expected<RuleBound> word_bound(RuleBound bound, const std::string& rest) {
 
 std::span<const MetricUnitRow> metric_unit_table() { return kUnits; }
 
-const char* to_string(MetricUnit unit) {
-  for (const MetricUnitRow& row : kUnits) {
-    if (row.unit == unit) return row.name;
-  }
-  return "?";
-}
+const char* to_string(MetricUnit unit) { return kUnits[static_cast<size_t>(unit)].name; }
 
 std::optional<MetricUnit> metric_unit_from(const std::string& name) {
   for (const MetricUnitRow& row : kUnits) {
@@ -186,25 +149,7 @@ std::string metric_text(MetricUnit unit, double value) {
   return fmt::format("{}", value);
 }
 
-bool RuleBound::holds(double number) const {
-  switch (relation) {
-    case Relation::kAtLeast:
-      return number >= value;
-    case Relation::kAtMost:
-      return number <= value;
-    case Relation::kAbove:
-      return number > value;
-    case Relation::kBelow:
-      return number < value;
-    case Relation::kEqual:
-      return number == value;
-    case Relation::kNotEqual:
-      return number != value;
-    case Relation::kWithin:
-      return number >= value && number <= upper;
-  }
-  return false;
-}
+bool RuleBound::holds(double number) const { return stands_so(number, relation, value, upper); }
 
 bool RuleBound::holds(const std::string& word) const {
   const bool named = std::find(words.begin(), words.end(), word) != words.end();
@@ -217,7 +162,10 @@ Expected<RuleBound> parse_bound(const std::string& metric, std::optional<MetricU
   bound.metric = metric;
   bound.text = text;
   std::string rest = text;
-  const bool related = take_relation(rest, bound.relation);
+  const std::optional<Relation> relation = take_relation(rest);
+  const bool related = relation.has_value();
+  if (related) rest.erase(0, rest.find_first_not_of(' '));
+  bound.relation = relation.value_or(bound.relation);
   if (unit == MetricUnit::kWord || (!unit && is_word_list(rest))) return word_bound(bound, rest);
   const size_t dots = rest.find("..");
   const std::string first = rest.substr(0, dots);

@@ -1,7 +1,8 @@
 // A rule of `expect`: which results it is about, and how good they must be ("allreduce from 16 MiB
-// on reaches 70 % of the roof"). Scenarios read and check rules (scenarios/read_expect.h), reports
-// evaluate them (reports/rules.h), so the value and the spelling of its bounds stand here. What
-// can be asked for is the table of reports/metrics.h. Plain values, pure functions, thread-safe.
+// on reaches 70 % of the roof"); and what became of it. Scenarios read and check rules
+// (scenarios/read_expect.h), reports evaluate them (reports/rules.h), so the value and the spelling
+// of its bounds stand here. What can be asked for is the table of reports/rules.h. Plain values,
+// pure functions, thread-safe.
 #pragma once
 
 #include <optional>
@@ -39,7 +40,6 @@ std::string metric_text(MetricUnit unit, double value);
 
 // One condition of a rule: `metric` relation value.
 struct RuleBound {
-  enum class Relation { kAtLeast, kAtMost, kAbove, kBelow, kEqual, kNotEqual, kWithin };
   std::string metric;  // name in the table of metrics, "busbw_of_roof"
   Relation relation = Relation::kEqual;
   double value = 0, upper = 0;     // SI base units; upper: of kWithin, both ends included
@@ -80,5 +80,21 @@ inline constexpr const char* kOfBaseline = "_of_baseline";
 bool covers(const Rule& rule, const Cell& cell);
 // "op=allreduce, bytes>=16Mi: busbw_of_roof >=0.7", after the rule's own name where it has one.
 std::string rule_text(const Rule& rule);
+
+// What became of one rule of `expect` (docs/scenario_format.md): which results it looked at and
+// whether they were good enough. Evaluated from finished records, shown in every report; any rule
+// that is not passed makes the exit code 4.
+
+struct RuleVerdict {
+  std::string rule;     // in words: "allreduce from 16 MiB on: bus bandwidth >= 70 % of the roof"
+  std::string where;    // the file and the place in it, without folders, so that it is the same in
+                        // every run: "quickstart.json $.expect[0]"
+  bool passed = false;  // a rule for which there is no result at all is not passed
+  std::string message;  // in words: "2 of 12 results are below; worst: allreduce ring ... 61 %"
+  std::vector<std::string> cells;   // ids of the cells it looked at
+  std::vector<std::string> failed;  // of those, the ones below; both empty when none was there
+  // Whose they are, in words, where a report has records of others too; else empty.
+  std::string records = {};
+};
 
 }  // namespace plumbline

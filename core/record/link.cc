@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "core/field_json.h"
-#include "core/record/record_tables.h"
+#include "core/record/record.h"
 
 namespace plumbline {
 namespace {

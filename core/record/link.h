@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "core/field.h"
+
 namespace plumbline {
 
 // Which ordered pairs are measured at the same time.
@@ -50,6 +52,10 @@ struct LinkUdp {
   double sent_Bps = 0;              // payload, as really sent
   // Datagrams that neither arrived nor were dropped by the receiving socket: lost on the way.
   uint64_t lost() const;
+  // Of the datagrams sent, which must be some.
+  double share(uint64_t count) const {
+    return static_cast<double>(count) / static_cast<double>(sent);
+  }
 };
 
 // Where an ordered pair stands in a matrix of all ranks, row after row.
@@ -74,5 +80,10 @@ struct LinkResult {
 
   bool measured() const { return skipped.empty() && error.empty(); }
 };
+
+PLUMBLINE_FIELDS(LinkRtt);
+PLUMBLINE_FIELDS(LinkStream);
+PLUMBLINE_CHECKED_FIELDS(LinkUdp);
+PLUMBLINE_CHECKED_FIELDS(LinkResult);
 
 }  // namespace plumbline

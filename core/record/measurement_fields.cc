@@ -5,26 +5,20 @@
 #include <optional>
 #include <utility>
 
+#include "core/encode.h"
 #include "core/field_json.h"
-#include "core/record/packed_samples.h"
-#include "core/record/record_tables.h"
+#include "core/record/record.h"
 
 namespace plumbline {
 
 namespace {
 
-constexpr std::array kOutcomes = {
-    std::pair{Outcome::kPassed, "passed"}, std::pair{Outcome::kFailed, "failed"},
-    std::pair{Outcome::kSkipped, "skipped"}, std::pair{Outcome::kError, "error"}};
+// In the order of their enum.
+constexpr std::array kOutcomes = {"passed", "failed", "skipped", "error"};
 
 }  // namespace
 
-const char* to_string(Outcome outcome) {
-  for (const auto& [value, name] : kOutcomes) {
-    if (value == outcome) return name;
-  }
-  return "error";
-}
+const char* to_string(Outcome outcome) { return kOutcomes[static_cast<size_t>(outcome)]; }
 
 template <>
 struct FieldValue<Outcome> {
@@ -33,12 +27,9 @@ struct FieldValue<Outcome> {
   static void write(const Outcome& outcome, nlohmann::json& out) { out = to_string(outcome); }
   static void read(const nlohmann::json& in, Outcome& outcome) {
     const auto& word = in.get_ref<const std::string&>();
-    for (const auto& [value, name] : kOutcomes) {
-      if (word != name) continue;
-      outcome = value;
-      return;
-    }
-    refuse_field("unknown outcome");
+    const auto* const found = std::find(kOutcomes.begin(), kOutcomes.end(), word);
+    if (found == kOutcomes.end()) refuse_field("unknown outcome");
+    outcome = static_cast<Outcome>(found - kOutcomes.begin());
   }
   static void rows(const std::string&, const FieldWords&, FieldRows&) {}
 };
@@ -77,14 +68,8 @@ struct FieldValue<Histogram> {
       buckets.emplace_back(static_cast<uint32_t>(std::min<uint64_t>(bucket, UINT32_MAX)),
                            list[i + 1].get<uint64_t>());
     }
-    int64_t min = 0, max = 0;
-    uint64_t sum = 0;
-    get_field(in, "min", min);
-    get_field(in, "max", max);
-    get_field(in, "sum", sum);
-    std::optional<Histogram> read = Histogram::from_foreign(buckets, min, max, sum);
-    if (!read || list.size() % 2 != 0) refuse_field("no histogram can have these numbers");
-    histogram = std::move(*read);
+    histogram = Histogram::read(in, buckets);
+    if (list.size() % 2 != 0) refuse_field(Histogram::kImpossible);
   }
   static void rows(const std::string& path, const FieldWords&, FieldRows& rows) {
     const FieldRow all[] = {

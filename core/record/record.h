@@ -1,7 +1,7 @@
 // The record: one cell's outcome with everything needed to understand it years later, one JSON
 // object a line; where and how it was measured is a line of its own, to which many records refer.
 // SI units (bytes, nanoseconds, bytes per second), null instead of NaN. docs/record_format.md and
-// docs/record.schema.json describe every field, from the tables of core/record/record_tables.h.
+// docs/record.schema.json describe every field, from the tables of their fields.
 // Derived fields (time_ns, algbw, busbw) are a cache: reports recompute them from samples or
 // histogram with recompute(). Plain values; RecordFile appends with fsync.
 #pragma once
@@ -12,16 +12,17 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/error.h"
 #include "core/fd.h"
+#include "core/field.h"
 #include "core/host/host.h"
 #include "core/options/options.h"
 #include "core/record/cell.h"
 #include "core/record/link.h"
-#include "core/stats/histogram.h"
 #include "core/stats/stats.h"
 
 namespace plumbline {
@@ -80,6 +81,19 @@ inline constexpr const char* kWindow = "window_ns";  // from the announcement to
 inline constexpr const char* kColdMeeting = "cold_meeting_ns";
 inline constexpr const char* kWarmMeeting = "warm_meeting_ns";
 std::string cold_op_key(int number);
+// How many of a cell's operations were verified, of how many that ran; records of versions before
+// these keys, and imported ones, have none. Every operation of the cell counts: the first one,
+// those of the warm-up, and those after a stop, which are not timed.
+inline constexpr const char* kOperations = "operations_count";
+inline constexpr const char* kVerifiedOperations = "verified_operations_count";
+// What the random choice of the verified operations began with; only where there was a choice.
+inline constexpr const char* kVerifySeed = "verify_seed";
+// Operations of the timed part, whether they were timed or not: what the ranks' processor time and
+// context switches were spent on.
+inline constexpr const char* kMeasuredOperations = "measured_operations_count";
+// Whether the speeds that links are held against are the user's own word: of how many links of the
+// record the host file states the speed of both ends. Records of versions before it have none.
+inline constexpr const char* kStatedSpeeds = "stated_link_speeds_count";
 
 // What another program printed where we would have samples: only in records that were imported from
 // its output (docs/reports.md). These are its numbers under its own name for them; nothing here
@@ -116,6 +130,29 @@ struct Measurement {
   std::vector<LinkResult> links;        // cells of kind "link": one per ordered pair of ranks
   std::optional<Reported> reported;     // imported records only
 };
+
+// What stands under a key of `extra`.
+std::optional<double> extra_of(const Measurement& measurement, const char* key);
+
+// The cause of cells whose data were wrong, by our own comparison or by the transport's checksum.
+inline constexpr const char* kWrongDataCause = "collective.wrong_data";
+
+struct VerifiedCount {
+  uint64_t verified = 0, operations = 0;
+};
+// Nothing where the record has no such counters, or none that can be true.
+std::optional<VerifiedCount> verified_count(const Measurement& measurement);
+// What a counter of the timed part is divided by for one operation; the number of samples where a
+// record has no better.
+uint64_t measured_operations(const Measurement& measurement);
+// "verified 41 of 320 operations", "verified, count unknown", "not verified".
+std::string verified_text(const Measurement& measurement);
+
+// kMismatch, cause config.mismatch, when it ran over another transport than the cell names, or,
+// where the cell says `auto`, than the option does. `auto` in both is any; what was skipped or
+// failed by an error ran over none.
+Status ran_as_asked(const Cell& cell, const Measurement& measurement,
+                    const std::string& option = "auto");
 
 struct Environment {
   std::vector<HostFacts> hosts;                // one per host that took part
@@ -173,13 +210,6 @@ TimeSummary time_of(const Measurement& measurement);
 Rates rates_of(const Cell& cell, const Measurement& measurement, const TimeSummary& time);
 // Fills in all of them.
 void recompute(Record& record);
-// One line without the newline, for a record that goes alone: with its environment in it.
-std::string to_line(const Record& record);
-// Parses one such line, or one of version 1; the error says what is wrong with it. With a
-// `warnings` pointer, derived values that differ from recomputation by more than 0.1 % are replaced
-// and reported there.
-Expected<Record> record_from_line(std::string_view line,
-                                  std::vector<std::string>* warnings = nullptr);
 
 // The hash by which records refer to an environment: of its content, 16 hex digits.
 std::string environment_hash(const Environment& environment);
@@ -223,6 +253,10 @@ Status for_each_record(const std::string& path, std::vector<std::string>* warnin
                        Damage damage = Damage::kSkip);
 inline constexpr size_t kLongestRecord = size_t{64} << 20;
 inline constexpr size_t kMostWarnings = 10;
+// The same of the standard input, of which somebody has read `start` already to find out what it
+// holds: a pipe cannot be read twice. It must stay good during the call.
+Status for_each_piped_record(std::string_view start, std::vector<std::string>* warnings,
+                             const std::function<void(const Record&)>& take);
 // All of them, with Damage::kRefuse.
 Expected<std::vector<Record>> read_records(const std::string& path,
                                            std::vector<std::string>* warnings = nullptr);
@@ -244,5 +278,25 @@ class RecordFile {
   std::string path_;
   RecordLines lines_;
 };
+
+// The line that says where and how the records below it were measured.
+struct EnvironmentLine {
+  int schema = kRecordSchema;
+  std::string hash;  // environment_hash()
+  Environment environment;
+};
+
+PLUMBLINE_FIELDS(Resolved);  // core/record/measurement_fields.cc, as the next two
+PLUMBLINE_FIELDS(PerRank);
+PLUMBLINE_CHECKED_FIELDS(Reported);
+PLUMBLINE_FIELDS(Measurement);  // those that stand in the record itself
+PLUMBLINE_FIELDS(TimeSummary);  // core/record/record.cc, as all below
+PLUMBLINE_FIELDS(Noise);
+PLUMBLINE_FIELDS(OptionValue);
+PLUMBLINE_FIELDS(Environment);
+PLUMBLINE_FIELDS(EnvironmentLine);
+PLUMBLINE_CHECKED_FIELDS(SoakMark);
+PLUMBLINE_CHECKED_FIELDS(LaunchMark);
+PLUMBLINE_FIELDS(Record);  // without its measurement
 
 }  // namespace plumbline

@@ -9,11 +9,9 @@
 #include <optional>
 #include <set>
 
+#include "core/error.h"
 #include "core/field_json.h"
-#include "core/hint.h"
-#include "core/json_trouble.h"
-#include "core/record/record_json.h"
-#include "core/record/record_tables.h"
+#include "core/text.h"
 
 namespace plumbline {
 namespace {
@@ -219,16 +217,6 @@ Expected<const Record*> RecordParser::parse(std::string_view line,
     warnings->push_back("NaN or infinity, which are not JSON, are read as 'not known'");
   }
   return second;
-}
-
-Expected<Record> record_from_line(std::string_view line, std::vector<std::string>* warnings) {
-  RecordParser parser;
-  const Expected<const Record*> record = parser.parse(line, warnings);
-  if (!record) return fail(record.error());
-  if (*record == nullptr) {
-    return fail(ErrorCode::kConfig, "not a record: it is the line of an environment");
-  }
-  return parser.release();
 }
 
 }  // namespace plumbline

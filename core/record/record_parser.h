@@ -19,16 +19,12 @@ class RecordParser {
   explicit RecordParser(bool newer = false, bool strict = false) : newer_(newer), strict_(strict) {}
 
   // The record, good until the next call; nullptr for the line of an environment. The error says
-  // what is wrong with the line, in one short line of printable text. `warnings` as in
-  // record_from_line().
+  // what is wrong with the line, in one short line of printable text. With a
+  // `warnings` pointer, derived values that differ from recomputation by more than 0.1 % are
+  // replaced and reported there.
   Expected<const Record*> parse(std::string_view line, std::vector<std::string>* warnings);
   // Was the last error that nothing above tells where the record was measured?
   bool lacks_environment() const { return lacks_environment_; }
-  // The last record; the parser then knows no environment any more.
-  Record release() {
-    current_.clear();
-    return std::move(record_);
-  }
 
  private:
   Expected<const Record*> parse_json(std::string_view line, std::vector<std::string>* warnings);
@@ -45,5 +41,13 @@ class RecordParser {
   std::map<std::string, std::string> known_;
   size_t known_bytes_ = 0;
 };
+
+// ---- what writing and reading share ----
+
+// Of the value of `environment` in a line of its own.
+std::string hash_of_environment(const nlohmann::json& environment);
+
+// With this every line of an environment begins that plumbline has written: keys are sorted.
+inline constexpr std::string_view kEnvironmentStart = "{\"environment\":{";
 
 }  // namespace plumbline

@@ -4,47 +4,23 @@
 
 #include <numeric>
 
-#include "core/diagnosis/health.h"
+#include "core/diagnosis/finding.h"
+#include "core/record/expect.h"
 #include "core/record/record.h"
-#include "core/record/rule.h"
 
 namespace plumbline {
 
+// Both in the order of their enums.
 Tally::Word Tally::word_of(Standing standing) {
-  switch (standing) {
-    case Standing::kPass:
-      return kPass;
-    case Standing::kNote:
-      return kNote;
-    case Standing::kWarn:
-      return kWarn;
-    case Standing::kFail:
-      return kFail;
-    case Standing::kSkipped:
-      return kSkipped;
-    case Standing::kUnknown:
-      break;
-  }
-  return kUnknown;
+  constexpr std::array kWordOf = {kPass, kNote, kWarn, kFail, kSkipped, kUnknown};
+  return kWordOf[static_cast<size_t>(standing)];
 }
 
 void Tally::add(Standing standing, size_t count) { counts_[word_of(standing)] += count; }
 
 void Tally::add(Outcome outcome, size_t count) {
-  switch (outcome) {
-    case Outcome::kPassed:
-      counts_[kPass] += count;
-      break;
-    case Outcome::kFailed:
-      counts_[kFail] += count;
-      break;
-    case Outcome::kSkipped:
-      counts_[kSkipped] += count;
-      break;
-    case Outcome::kError:
-      counts_[kError] += count;
-      break;
-  }
+  constexpr std::array kWordOf = {kPass, kFail, kSkipped, kError};
+  counts_[kWordOf[static_cast<size_t>(outcome)]] += count;
 }
 
 void Tally::add_rule(bool passed) { ++counts_[passed ? kPass : kFail]; }

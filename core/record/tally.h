@@ -40,7 +40,7 @@ class Tally {
   std::array<size_t, kWords> counts_{};
 };
 
-// As checks stand beside the findings that explain them (core/diagnosis/health.h).
+// As checks stand beside the findings that explain them (core/diagnosis/finding.h).
 Tally tally_of(const std::vector<Check>& checks, const std::vector<Finding>& findings);
 Tally tally_of(const std::vector<RuleVerdict>& rules);
 

@@ -1,10 +1,8 @@
-#include "core/stats/histogram.h"
-
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include "core/json.h"
+#include "core/stats/stats.h"
 
 namespace plumbline {
 namespace {
@@ -94,11 +92,6 @@ int64_t Histogram::value_at_rank(uint64_t k) const {
   return max_;
 }
 
-int64_t Histogram::quantile(double q) const {
-  if (n_ == 0) return 0;
-  return value_at_rank(static_cast<uint64_t>(std::ceil(q * static_cast<double>(n_))));
-}
-
 Histogram::Buckets Histogram::sparse() const {
   if (!read_.empty()) return read_;
   Buckets buckets;
@@ -108,8 +101,20 @@ Histogram::Buckets Histogram::sparse() const {
   return buckets;
 }
 
-Histogram Histogram::from_sparse(const Buckets& buckets, int64_t min, int64_t max, uint64_t sum) {
+Histogram Histogram::read(const nlohmann::json& object, const Buckets& buckets) {
   Histogram histogram;
+  get_field(object, "min", histogram.min_);
+  get_field(object, "max", histogram.max_);
+  get_field(object, "sum", histogram.sum_);
+  uint64_t n = 0;
+  bool possible = histogram.min_ >= 0 && histogram.min_ <= histogram.max_;
+  for (const auto& [bucket, count] : buckets) {
+    possible = possible && count <= kMostSamples && n <= kMostSamples;
+    n += possible ? count : 0;
+  }
+  if (!possible || n > kMostSamples) {
+    throw nlohmann::json::other_error::create(501, kImpossible, nullptr);
+  }
   const bool ascending = std::is_sorted(
       buckets.begin(), buckets.end(),
       [](const auto& a, const auto& b) { return a.first <= b.first; });  // no bucket twice
@@ -123,21 +128,7 @@ Histogram Histogram::from_sparse(const Buckets& buckets, int64_t min, int64_t ma
     if (histogram.counts_.size() <= bucket) histogram.counts_.resize(bucket + 1);
     histogram.counts_[bucket] += count;
   }
-  histogram.min_ = min;
-  histogram.max_ = max;
-  histogram.sum_ = sum;
   return histogram;
-}
-
-std::optional<Histogram> Histogram::from_foreign(const Buckets& buckets, int64_t min, int64_t max,
-                                                 uint64_t sum) {
-  uint64_t n = 0;
-  for (const auto& [bucket, count] : buckets) {
-    if (count > kMostSamples || n > kMostSamples) return std::nullopt;
-    n += count;
-  }
-  if (n > kMostSamples || min < 0 || min > max) return std::nullopt;
-  return from_sparse(buckets, min, max, sum);
 }
 
 void to_json(nlohmann::json& json, const Histogram& histogram) {
@@ -150,17 +141,8 @@ void to_json(nlohmann::json& json, const Histogram& histogram) {
 
 void from_json(const nlohmann::json& json, Histogram& histogram) {
   Histogram::Buckets buckets;
-  int64_t min = 0, max = 0;
-  uint64_t sum = 0;
   get_field(json, "buckets", buckets);
-  get_field(json, "min", min);
-  get_field(json, "max", max);
-  get_field(json, "sum", sum);
-  std::optional<Histogram> read = Histogram::from_foreign(buckets, min, max, sum);
-  if (!read) {
-    throw nlohmann::json::other_error::create(501, "no histogram can have these numbers", nullptr);
-  }
-  histogram = std::move(*read);
+  histogram = Histogram::read(json, buckets);
 }
 
 }  // namespace plumbline

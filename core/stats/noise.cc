@@ -4,8 +4,6 @@
 #include <set>
 #include <string>
 
-#include "core/record/verified.h"
-
 namespace plumbline {
 namespace {
 
@@ -62,13 +60,8 @@ Machines machines_of(const Environment& environment) {
   return out;
 }
 
-double extra_of(const Measurement& m, const char* key) {
-  const auto it = m.extra.find(key);
-  return it == m.extra.end() ? 0 : it->second;
-}
-
 bool too_many_switches(const Record& record) {
-  const double switches = extra_of(record.measurement, kInvoluntarySwitches);
+  const double switches = extra_of(record.measurement, kInvoluntarySwitches).value_or(0);
   const double operations =
       static_cast<double>(measured_operations(record.measurement)) * std::max(1, record.cell.ranks);
   return operations > 0 && switches / operations > kNoiseTable[kSwitches].value;
@@ -78,12 +71,13 @@ bool too_many_switches(const Record& record) {
 std::string unusable_window(const Record& record) {
   const Measurement& m = record.measurement;
   if (m.outcome != Outcome::kPassed) return {};
-  if (extra_of(m, kClockBreaks) > 0) return "clock jumped";
-  return record.time_ns.n == 0 && extra_of(m, kLateSamples) > 0 ? "every sample late" : "";
+  if (extra_of(m, kClockBreaks).value_or(0) > 0) return "clock jumped";
+  return record.time_ns.n == 0 && extra_of(m, kLateSamples).value_or(0) > 0 ? "every sample late"
+                                                                            : "";
 }
 
 bool mostly_late(const Record& record) {
-  const double late = extra_of(record.measurement, kLateSamples);
+  const double late = extra_of(record.measurement, kLateSamples).value_or(0);
   return late > kNoiseTable[kLateStarts].value * (late + static_cast<double>(record.time_ns.n));
 }
 
@@ -129,12 +123,23 @@ Noise judge_noise(const Record& record, int64_t clock_call_ns) {
   if (too_many_switches(record)) note(kSwitches);
   if (!m.warmup_converged) note(kWarmup);
   if (record.time_ns.p50 &&
-      extra_of(m, kClockError) > kNoiseTable[kClock].value * *record.time_ns.p50) {
+      extra_of(m, kClockError).value_or(0) > kNoiseTable[kClock].value * *record.time_ns.p50) {
     note(kClock);
   }
   if (mostly_late(record)) note(kLateStarts);
   if (!noise.causes.empty()) noise.verdict = "noisy";
   return noise;
+}
+
+std::optional<Floor> floor_in(const Measurement& measurement) {
+  constexpr double kLargest = 9007199254740992.0;  // 2^53: doubles count up to here
+  for (const FloorRow& row : kFloors) {
+    const std::optional<double> bytes = extra_of(measurement, row.key);
+    if (!bytes) continue;
+    if (!(*bytes >= 1 && *bytes <= kLargest)) return std::nullopt;
+    return Floor{row.manner, static_cast<uint64_t>(*bytes)};
+  }
+  return std::nullopt;
 }
 
 }  // namespace plumbline

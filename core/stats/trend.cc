@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <numeric>
 #include <random>
 
 #include "core/stats/stats.h"
+#include "core/stats/two_sample.h"
 
 namespace plumbline {
 namespace {
@@ -21,16 +20,8 @@ struct Split {
 
 // Ranks from 1; equal values share the mean of theirs.
 std::vector<double> ranks_of(std::span<const double> values) {
-  std::vector<size_t> order(values.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] < values[b]; });
-  std::vector<double> ranks(values.size());
-  for (size_t i = 0; i < order.size();) {
-    size_t end = i + 1;
-    while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
-    for (size_t k = i; k < end; ++k) ranks[order[k]] = (static_cast<double>(i + end) + 1) / 2;
-    i = end;
-  }
+  std::vector<double> ranks;
+  for (const int doubled : tied_ranks(values).doubled) ranks.push_back(doubled / 2.0);
   return ranks;
 }
 

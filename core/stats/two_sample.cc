@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <numeric>
 #include <random>
 
@@ -11,37 +10,11 @@
 namespace plumbline {
 namespace {
 
-constexpr double kZ95 = 1.959964;
+constexpr double kNormal95 = 1.959964;
 // Samples beyond this are thinned to their order statistics at even distances before all pairs are
 // formed: 512 x 512 pairs already place the median of the ratios within a thousandth of the spread.
 constexpr size_t kMostPaired = 512;
 constexpr int kSplits = 200;
-
-// Ranks of values, ties sharing the mean of theirs, doubled so that they are whole.
-struct Ranks {
-  std::vector<int> doubled;  // in the order of the values
-  double tie_sum = 0;        // sum over ties of t^3 - t
-};
-
-Ranks tied_ranks(const std::vector<double>& values) {
-  std::vector<size_t> order(values.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(), [&](size_t x, size_t y) { return values[x] < values[y]; });
-  Ranks ranks;
-  ranks.doubled.resize(values.size());
-  for (size_t begin = 0; begin < order.size();) {
-    size_t end = begin + 1;
-    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
-    for (size_t i = begin; i < end; ++i) {
-      ranks.doubled[order[i]] =
-          static_cast<int>(begin + 1 + end);  // twice the mean of begin+1..end
-    }
-    const auto ties = static_cast<double>(end - begin);
-    ranks.tie_sum += ties * ties * ties - ties;
-    begin = end;
-  }
-  return ranks;
-}
 
 std::vector<double> pooled(std::span<const double> a, std::span<const double> b) {
   std::vector<double> all(a.begin(), a.end());
@@ -128,7 +101,8 @@ std::vector<double> thinned(std::span<const double> values) {
 std::optional<double> pairs_outside(size_t n_a, size_t n_b) {
   if (n_a + n_b > kMostExact) {
     const auto a = static_cast<double>(n_a), b = static_cast<double>(n_b);
-    return std::max(0.0, std::floor(a * b / 2 - kZ95 * std::sqrt(a * b * (a + b + 1) / 12)) - 1);
+    return std::max(0.0,
+                    std::floor(a * b / 2 - kNormal95 * std::sqrt(a * b * (a + b + 1) / 12)) - 1);
   }
   return outside_of(ways_by_sum(doubled_ranks(n_a + n_b), n_a), n_a * (n_a + 1));
 }
@@ -136,9 +110,10 @@ std::optional<double> pairs_outside(size_t n_a, size_t n_b) {
 std::optional<double> walsh_outside(size_t n) {
   if (n > kMostExact) {
     const auto pairs = static_cast<double>(n);
-    return std::max(0.0, std::floor(pairs * (pairs + 1) / 4 -
-                                    kZ95 * std::sqrt(pairs * (pairs + 1) * (2 * pairs + 1) / 24)) -
-                             1);
+    return std::max(0.0,
+                    std::floor(pairs * (pairs + 1) / 4 -
+                               kNormal95 * std::sqrt(pairs * (pairs + 1) * (2 * pairs + 1) / 24)) -
+                        1);
   }
   return outside_of(ways_by_signs(doubled_ranks(n)), 0);
 }
@@ -156,6 +131,26 @@ double middle_of(std::vector<double>& values) {
 }
 
 }  // namespace
+
+Ranks tied_ranks(std::span<const double> values) {
+  std::vector<size_t> order(values.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t x, size_t y) { return values[x] < values[y]; });
+  Ranks ranks;
+  ranks.doubled.resize(values.size());
+  for (size_t begin = 0; begin < order.size();) {
+    size_t end = begin + 1;
+    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
+    for (size_t i = begin; i < end; ++i) {
+      ranks.doubled[order[i]] =
+          static_cast<int>(begin + 1 + end);  // twice the mean of begin+1..end
+    }
+    const auto ties = static_cast<double>(end - begin);
+    ranks.tie_sum += ties * ties * ties - ties;
+    begin = end;
+  }
+  return ranks;
+}
 
 Shift shift_of(std::span<const double> a, std::span<const double> b) {
   Shift shift;

@@ -13,6 +13,13 @@
 
 namespace plumbline {
 
+// Ranks of values from 1, ties sharing the mean of theirs, doubled so that they are whole.
+struct Ranks {
+  std::vector<int> doubled;  // in the order of the values
+  double tie_sum = 0;        // sum over ties of t^3 - t
+};
+Ranks tied_ranks(std::span<const double> values);
+
 // How the second sample stands to the first.
 struct Shift {
   // Two-sided p of the Mann-Whitney test (Ann. Math. Stat. 18, 1947): the chance of such a

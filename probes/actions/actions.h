@@ -12,7 +12,7 @@
 
 namespace plumbline {
 
-struct SessionState;  // requests.h
+struct SessionState;
 
 class AgentSession {
  public:
@@ -30,5 +30,9 @@ class AgentSession {
  private:
   std::shared_ptr<SessionState> state_;
 };
+
+// requests_host.cc, used by actions.cc alone: snapshot, nics, memory, cores, counters, watch,
+// command.
+std::vector<AgentRequest> host_requests();
 
 }  // namespace plumbline

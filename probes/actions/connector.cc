@@ -6,11 +6,13 @@
 #include <cerrno>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "core/clock.h"
-#include "probes/actions/probe_line.h"
-#include "probes/actions/text.h"
+#include "probes/actions/ends.h"
+#include "probes/actions/platform.h"
 #include "probes/icmp_error.h"
+#include "transport/traffic/traffic.h"
 
 namespace plumbline {
 namespace {
@@ -175,6 +177,30 @@ void run_batch(std::vector<std::unique_ptr<Attempt>>& attempts, const AgentCall&
   }
 }
 
+// ---- burst ----
+
+constexpr int kBurstSliceMs = 20;
+
+// Until every attempt has ended one way or the other, or the time is over.
+void wait_for_all(const std::vector<Fd>& sockets, const AgentCall& call) {
+  std::vector<pollfd> waiting;
+  for (const Fd& socket : sockets) waiting.push_back({socket.get(), POLLOUT, 0});
+  while (!waiting.empty() && !over(call)) {
+    ::poll(waiting.data(), static_cast<nfds_t>(waiting.size()),
+           call.deadline.poll_timeout_ms(kBurstSliceMs));
+    waiting.erase(std::remove_if(waiting.begin(), waiting.end(),
+                                 [](const pollfd& item) { return item.revents != 0; }),
+                  waiting.end());
+  }
+}
+
+// ---- idle ----
+
+int errno_of(const Error& error) {
+  if (error.sys_errno != 0) return error.sys_errno;
+  return error.code == ErrorCode::kPeerLost ? ECONNRESET : ETIMEDOUT;
+}
+
 }  // namespace
 
 std::string connect_result(int err, bool icmp) {
@@ -209,6 +235,73 @@ std::vector<ConnectAttempt> connect_ports(const PairEnds& ends, const std::vecto
       }
     }
   }
+  return out;
+}
+
+Expected<BurstResult> connect_burst(const PairEnds& ends, int attempts, int64_t timeout_ms,
+                                    const AgentCall& call) {
+  const auto before = read_counters();
+  if (!before) return fail(before.error());
+  BurstResult out;
+  std::vector<Fd> sockets;
+  for (int i = 0; i < std::clamp(attempts, 1, kMaxBurst) && !over(call); ++i) {
+    StartedConnect started = start_probe_connect(ends, ends.to.port());
+    if (started.before_connect) continue;
+    // Without a route nothing was produced; a refusal may come before connect returns.
+    if (started.err == 0 || started.err == ECONNREFUSED) sockets.push_back(std::move(started.fd));
+  }
+  const int64_t ns = std::clamp<int64_t>(timeout_ms, 1, 60'000) * kMillisecond;
+  wait_for_all(sockets, within(call, ns));
+  for (Fd& socket : sockets) {
+    out.attempts += static_cast<int>(syns_sent(socket.get()));
+    close_hard(socket);
+  }
+  const auto after = read_counters();
+  if (!after) return fail(after.error());
+  out.counters = counters_difference(*before, *after);
+  return out;
+}
+
+PortTry try_after_idle(const PairEnds& ends, const IdleSettings& settings, const AgentCall& call) {
+  PortTry out;
+  out.port = ends.to.port();
+  const int64_t idle_ms = std::clamp<int64_t>(settings.idle_ms, 1, kMaxIdleMs);
+  const int64_t patience_ns = std::max<int64_t>(1, settings.timeout_ms) * kMillisecond;
+  auto fd = open_service(ends, "idle", idle_ms, within(call, patience_ns));
+  if (!fd) {
+    out.error = fd.error().message();
+    return out;
+  }
+  std::string message(kEchoBytes, '\0');
+  const auto used = [&] {
+    return round_trip(fd->get(), message, patience_of(within(call, patience_ns)));
+  };
+  if (const auto before = used(); !before) {
+    const std::string why = errno_name(errno_of(before.error()));
+    out.error = "it did not work before the pause either: " + why;
+    close_hard(*fd);
+    return out;
+  }
+  // Whatever comes now is its end: nobody has anything to say.
+  const bool ended = wait_for(fd->get(), POLLIN, within(call, idle_ms * kMillisecond));
+  if (over(call)) {
+    out.error = "no time was left";
+    close_hard(*fd);
+    return out;
+  }
+  const int64_t began_ns = monotonic_ns();
+  const auto after = used();
+  out.took_ns = monotonic_ns() - began_ns;
+  if (after) {
+    out.result = "connected";
+    out.answer = "ours";
+    return out;
+  }
+  const int err = errno_of(after.error());
+  out.error = errno_name(err);
+  out.result = connect_result(err, false);
+  if (ended && out.result == "timeout") out.result = "closed";
+  close_hard(*fd);
   return out;
 }
 

@@ -7,15 +7,11 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <map>
-#include <mutex>
 #include <thread>
 
 #include "core/clock.h"
-#include "probes/actions/probe_line.h"
-#include "probes/actions/text.h"
-#include "transport/traffic/datagrams.h"
-#include "transport/traffic/tally.h"
+#include "probes/actions/ends.h"
+#include "transport/traffic/traffic.h"
 
 namespace plumbline {
 namespace {
@@ -30,8 +26,10 @@ constexpr int kReaderSliceMs = 10;       // how soon the reader notices that it 
 constexpr int64_t kReadAtOnce = 1024;
 constexpr const char* kMode = "count";
 
+}  // namespace
+
 // One socket and the thread that reads it.
-class Counter {
+class DatagramHub::Counter {
  public:
   Counter(Fd fd, std::string token, int64_t keep_ms)
       : fd_(std::move(fd)), token_(std::move(token)) {
@@ -94,8 +92,6 @@ class Counter {
   std::thread thread_;
 };
 
-}  // namespace
-
 DatagramEvidence send_datagrams(const PairEnds& ends, const DatagramSettings& settings,
                                 const AgentCall& call) {
   DatagramEvidence out;
@@ -122,70 +118,51 @@ DatagramEvidence send_datagrams(const PairEnds& ends, const DatagramSettings& se
   return out;
 }
 
-class DatagramHub::Impl {
- public:
-  Expected<Opened> open(const std::string& id, const ListenAddress& at, int64_t keep_ms) {
-    const auto address = make_socket_address(at.ip, 0, at.interface);
-    if (!address) return fail(address.error());
-    const std::lock_guard lock(mutex_);
-    if (counters_.count(id) != 0) {
-      return fail(ErrorCode::kUsage, "'" + id + "' counts datagrams already");
-    }
-    if (counters_.size() >= kMaxDatagramSockets) {
-      return fail(ErrorCode::kUsage,
-                  fmt::format("{} sockets for datagrams are open already", counters_.size()));
-    }
-    auto fd = open_datagram(*address, kReceiveBuffer);  // what does not fit is counted
-    if (!fd) return fail(fd.error());
-    Opened out{local_address(fd->get()).port(), new_nonce()};
-    counters_[id] = std::make_shared<Counter>(std::move(*fd), out.token,
-                                              std::clamp<int64_t>(keep_ms, 1, kMaxKeepMs));
-    return out;
-  }
-
-  Expected<Counted> close(const std::string& id, int64_t expected, int64_t settle_ms,
-                          const AgentCall& call) {
-    const std::shared_ptr<Counter> counter = take(id);
-    if (!counter) return fail(ErrorCode::kUsage, "nobody counts datagrams for '" + id + "'");
-    const int64_t settle_ns = std::clamp<int64_t>(settle_ms, 0, kMaxSettleMs) * kMillisecond;
-    int64_t received = counter->received(), moved_ns = monotonic_ns();
-    const auto patience = [&] {
-      return received > 0 ? settle_ns : std::min(settle_ns, kSettleForNothing);
-    };
-    while (counter->received() < expected && monotonic_ns() < moved_ns + patience() &&
-           !over(call)) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      if (counter->received() == received) continue;
-      received = counter->received();
-      moved_ns = monotonic_ns();
-    }
-    return counter->finish();
-  }
-
- private:
-  std::shared_ptr<Counter> take(const std::string& id) {
-    const std::lock_guard lock(mutex_);
-    const auto found = counters_.find(id);
-    if (found == counters_.end()) return nullptr;
-    auto out = std::move(found->second);
-    counters_.erase(found);
-    return out;
-  }
-
-  std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<Counter>> counters_;
-};
-
-DatagramHub::DatagramHub() : impl_(std::make_unique<Impl>()) {}
-DatagramHub::~DatagramHub() = default;
+std::shared_ptr<DatagramHub::Counter> DatagramHub::take(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = counters_.find(id);
+  if (found == counters_.end()) return nullptr;
+  auto out = std::move(found->second);
+  counters_.erase(found);
+  return out;
+}
 
 Expected<DatagramHub::Opened> DatagramHub::open(const std::string& id, const ListenAddress& at,
                                                 int64_t keep_ms) {
-  return impl_->open(id, at, keep_ms);
+  const auto address = make_socket_address(at.ip, 0, at.interface);
+  if (!address) return fail(address.error());
+  const std::lock_guard lock(mutex_);
+  if (counters_.count(id) != 0) {
+    return fail(ErrorCode::kUsage, "'" + id + "' counts datagrams already");
+  }
+  if (counters_.size() >= kMaxDatagramSockets) {
+    return fail(ErrorCode::kUsage,
+                fmt::format("{} sockets for datagrams are open already", counters_.size()));
+  }
+  auto fd = open_datagram(*address, kReceiveBuffer);  // what does not fit is counted
+  if (!fd) return fail(fd.error());
+  Opened out{local_address(fd->get()).port(), new_nonce()};
+  counters_[id] = std::make_shared<Counter>(std::move(*fd), out.token,
+                                            std::clamp<int64_t>(keep_ms, 1, kMaxKeepMs));
+  return out;
 }
+
 Expected<DatagramHub::Counted> DatagramHub::close(const std::string& id, int64_t expected,
                                                   int64_t settle_ms, const AgentCall& call) {
-  return impl_->close(id, expected, settle_ms, call);
+  const std::shared_ptr<Counter> counter = take(id);
+  if (!counter) return fail(ErrorCode::kUsage, "nobody counts datagrams for '" + id + "'");
+  const int64_t settle_ns = std::clamp<int64_t>(settle_ms, 0, kMaxSettleMs) * kMillisecond;
+  int64_t received = counter->received(), moved_ns = monotonic_ns();
+  const auto patience = [&] {
+    return received > 0 ? settle_ns : std::min(settle_ns, kSettleForNothing);
+  };
+  while (counter->received() < expected && monotonic_ns() < moved_ns + patience() && !over(call)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (counter->received() == received) continue;
+    received = counter->received();
+    moved_ns = monotonic_ns();
+  }
+  return counter->finish();
 }
 
 }  // namespace plumbline

@@ -8,7 +8,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "core/diagnosis/host_agent.h"
@@ -44,8 +46,8 @@ class DatagramHub {
     int64_t overflow = 0;  // came to the socket and found no room in it
   };
 
-  DatagramHub();
-  ~DatagramHub();
+  DatagramHub() = default;
+  ~DatagramHub() = default;
   DatagramHub(const DatagramHub&) = delete;
   DatagramHub& operator=(const DatagramHub&) = delete;
 
@@ -58,8 +60,11 @@ class DatagramHub {
                           const AgentCall& call);
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  class Counter;
+  std::shared_ptr<Counter> take(const std::string& id);
+
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Counter>> counters_;
 };
 
 }  // namespace plumbline

@@ -10,19 +10,17 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <span>
+#include <vector>
 
-#include "probes/actions/probe_line.h"
-#include "probes/actions/text.h"
+#include "core/encode.h"
+#include "core/number.h"
 #include "probes/icmp_error.h"
+#include "probes/sources/tool_output.h"
 
 namespace plumbline {
 namespace {
-
-// Fewer packets with a broken header than with plain Nagle: every line leaves at once.
-void send_at_once(int fd) {
-  const int on = 1;
-  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-}
 
 // Reads up to the end of one line, not a byte further.
 Expected<std::string> read_line(int fd, const AgentCall& call) {
@@ -39,6 +37,26 @@ Expected<std::string> read_line(int fd, const AgentCall& call) {
     if (byte == '\n') return line;
   }
   return line;
+}
+
+// ---- lines ----
+
+constexpr std::string_view kMagic = "PLPROBE1";
+constexpr size_t kMaxNonce = 64;
+
+// The words of one complete line with single spaces between them; nothing otherwise.
+std::optional<std::vector<std::string_view>> probe_words(std::string_view text) {
+  if (text.empty() || text.size() > kMaxProbeLine || text.back() != '\n') return std::nullopt;
+  text.remove_suffix(1);
+  // Two spaces would have nothing between them, or nothing behind.
+  if (text.ends_with(' ') || text.find("  ") != text.npos) return std::nullopt;
+  std::vector<std::string_view> words = parts_of(text, ' ');
+  if (words.empty() || words.front() != kMagic) return std::nullopt;
+  return words;
+}
+
+std::optional<int64_t> not_negative(std::string_view text) {
+  return parse_whole(text, int64_t{0}, INT64_MAX);
 }
 
 }  // namespace
@@ -129,7 +147,9 @@ StartedConnect start_probe_connect(const PairEnds& ends, int port) {
   if (own.link_local() && !ends.interface.empty() && !own.same_ip(to)) {
     bind_to_interface(fd, own.family(), ends.interface);
   }
-  send_at_once(fd);
+  // Fewer packets with a broken header than with plain Nagle: every line leaves at once.
+  const int on = 1;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   out.before_connect = false;
   if (::connect(fd, to.get(), to.length) != 0 && errno != EINPROGRESS && errno != EINTR) {
     out.err = errno;
@@ -161,6 +181,79 @@ Expected<Fd> open_service(const PairEnds& ends, const std::string& mode, int64_t
                 to_text(ends.to) + " answers as a stranger: \"" + escaped(*answer, 64) + "\"");
   }
   return std::move(started.fd);
+}
+
+bool usable_nonce(std::string_view nonce) {
+  return !nonce.empty() && nonce.size() <= kMaxNonce &&
+         std::all_of(nonce.begin(), nonce.end(), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                  c == '.' || c == '_' || c == '-';
+         });
+}
+
+std::string probe_line(const ProbeLine& line) {
+  return fmt::format("{} {} {} {}\n", kMagic, line.nonce, line.mode, line.argument);
+}
+
+std::optional<ProbeLine> parse_probe_line(std::string_view text) {
+  const auto words = probe_words(text);
+  if (!words || words->size() != 4 || !usable_nonce((*words)[1])) return std::nullopt;
+  const auto argument = not_negative((*words)[3]);
+  if (!argument) return std::nullopt;
+  return ProbeLine{std::string((*words)[1]), std::string((*words)[2]), *argument};
+}
+
+std::string ok_line(const std::string& nonce) { return fmt::format("{} ok {}\n", kMagic, nonce); }
+
+std::string sink_line(const SinkReport& report) {
+  return fmt::format("{} got {} {} {} {}\n", kMagic, report.bytes, report.duration_ns,
+                     report.cpu_ns, report.segments);
+}
+
+std::optional<SinkReport> parse_sink_line(std::string_view text) {
+  const auto words = probe_words(text);
+  if (!words || words->size() < 5 || words->size() > 6 || (*words)[1] != "got") {
+    return std::nullopt;
+  }
+  const auto bytes = not_negative((*words)[2]), duration = not_negative((*words)[3]),
+             cpu = not_negative((*words)[4]);
+  const auto segments = words->size() == 6 ? not_negative((*words)[5]) : int64_t{0};
+  if (!bytes || !duration || !cpu || !segments) return std::nullopt;
+  return SinkReport{*bytes, *duration, *cpu, *segments};
+}
+
+std::string escaped(std::string_view bytes, size_t max_bytes) {
+  std::string out;
+  for (const char c : bytes.substr(0, max_bytes)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\r') {
+      out += "\\r";
+    } else if (byte >= 0x20 && byte < 0x7f) {
+      out += c;
+    } else {
+      out += fmt::format("\\x{:02x}", byte);
+    }
+  }
+  return out;
+}
+
+std::string mac_text(std::string_view bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (!text.empty()) text += ':';
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15u];
+  }
+  return text;
+}
+
+std::string new_nonce() {
+  const Digest random = random_token();
+  return to_hex(std::span(random).first(8));
 }
 
 }  // namespace plumbline

@@ -1,15 +1,19 @@
-// The two ends of a pair probe as the agent is told them, and the small waits that all actions
-// share. Thread-safe.
+// The two ends of a pair probe as the agent is told them, the small waits that all actions share,
+// and the lines with which the probes' connections and datagrams begin, with the answers to them
+// (docs/agent_protocol.md). A line that is not exactly one of these comes from a stranger, whose
+// bytes are made fit here to stand in JSON, on a terminal and in a report. Thread-safe.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/diagnosis/host_agent.h"
 #include "core/error.h"
 #include "core/fd.h"
 #include "transport/tcp/socket.h"
-#include "transport/traffic/patience.h"
+#include "transport/traffic/traffic.h"
 
 namespace plumbline {
 
@@ -58,5 +62,42 @@ StartedConnect start_probe_connect(const PairEnds& ends, int port);
 // answered by ours, or an Error says what came instead.
 Expected<Fd> open_service(const PairEnds& ends, const std::string& mode, int64_t argument,
                           const AgentCall& call);
+
+// ---- lines ----
+
+constexpr size_t kMaxProbeLine = 160;  // bytes, its end included
+constexpr size_t kEchoBytes = 64;      // one message of mode `echo`
+
+struct ProbeLine {
+  std::string nonce, mode;
+  int64_t argument = 0;
+};
+// "PLPROBE1 <nonce> <mode> <argument>\n"
+std::string probe_line(const ProbeLine& line);
+std::optional<ProbeLine> parse_probe_line(std::string_view text);
+// Letters, digits, '.', '_' and '-', 1 to 64 of them.
+bool usable_nonce(std::string_view nonce);
+
+// "PLPROBE1 ok <nonce>\n", the answer to every line.
+std::string ok_line(const std::string& nonce);
+
+// What a sink says at the end: "PLPROBE1 got <bytes> <duration_ns> <cpu_ns> <segments>\n"; the
+// last number may be missing.
+struct SinkReport {
+  int64_t bytes = 0;
+  int64_t duration_ns = 0;  // from the first byte to the last
+  int64_t cpu_ns = 0;       // of the thread that read them
+  int64_t segments = 0;     // with data, that came in on this connection; 0 = not told
+};
+std::string sink_line(const SinkReport& report);
+std::optional<SinkReport> parse_sink_line(std::string_view text);
+
+// The first `max_bytes` bytes: printable ASCII as it is, line ends as "\n" and "\r" written out,
+// everything else as "\xNN".
+std::string escaped(std::string_view bytes, size_t max_bytes);
+// "02:00:0a:0a:00:01": a link-layer address of any length.
+std::string mac_text(std::string_view bytes);
+// A fresh random word of 16 hex digits.
+std::string new_nonce();
 
 }  // namespace plumbline

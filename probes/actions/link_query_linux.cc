@@ -1,8 +1,6 @@
 // Packet sockets of type SOCK_DGRAM (packet(7)): the kernel makes and strips the link header.
 // IPv6 solicitations and advertisements go the same way, because a raw ICMPv6 socket would not
 // show the ones that the kernel thinks are its own business.
-#include "probes/actions/link_query_linux.h"
-
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <linux/if_ether.h>
@@ -17,7 +15,7 @@
 #include "core/clock.h"
 #include "core/fd.h"
 #include "probes/actions/ends.h"
-#include "probes/actions/text.h"
+#include "probes/actions/netlink_linux.h"
 
 namespace plumbline {
 namespace {
@@ -31,12 +29,8 @@ constexpr unsigned char kHopLimit = 255;  // anything less was forwarded (RFC 48
 bool v6(const LinkQuery& query) { return query.wanted.family() == AF_INET6; }
 
 std::string ip_bytes(const SocketAddress& address) {
-  if (address.family() == AF_INET6) {
-    const auto& in6 = *reinterpret_cast<const sockaddr_in6*>(&address.storage);
-    return {reinterpret_cast<const char*>(&in6.sin6_addr), sizeof in6.sin6_addr};
-  }
-  const auto& in4 = *reinterpret_cast<const sockaddr_in*>(&address.storage);
-  return {reinterpret_cast<const char*>(&in4.sin_addr), sizeof in4.sin_addr};
+  const Ip ip = address.ip();
+  return {reinterpret_cast<const char*>(ip.bytes.data()), ip.size()};
 }
 
 std::string mac_bytes(const MacAddress& mac) {

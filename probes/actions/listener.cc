@@ -16,9 +16,8 @@
 #include "core/clock.h"
 #include "probes/actions/ends.h"
 #include "probes/actions/port_listener.h"
-#include "probes/actions/service.h"
-#include "probes/sources/holder_role.h"
-#include "transport/tcp/port_owner.h"
+#include "probes/sources/own_process.h"
+#include "transport/tcp/socket.h"
 
 namespace plumbline {
 namespace {
@@ -34,7 +33,7 @@ constexpr int kHalfOpenShare = 20;  // at most one part in so many of a core goe
 // A member of a group, with what had been seen on it before the group began.
 struct Member {
   std::shared_ptr<PortListener> listener;
-  size_t accepted_before = 0, half_open_before = 0;
+  PortRecords::Sizes before = {};
 };
 using PortKey = std::pair<std::string, int>;
 
@@ -110,7 +109,7 @@ class ListenerHub::Impl {
     if (group == groups_.end()) return fail(ErrorCode::kUsage, "nothing listens as '" + id + "'");
     Heard heard;
     for (const Member& member : group->second) {
-      member.listener->records->copy_to(heard, member.accepted_before, member.half_open_before);
+      member.listener->records->copy_to(heard, member.before);
     }
     watch_until_ns_ = monotonic_ns() + kHalfOpenWatch;
     changed_.notify_all();
@@ -153,8 +152,7 @@ class ListenerHub::Impl {
       known = open_port(address, port, state);
     }
     if (known) {
-      members.push_back(
-          {known, known->records->accepted_so_far(), known->records->half_open_so_far()});
+      members.push_back({known, known->records->so_far()});
     } else {
       ports_.erase(key);
     }
@@ -179,10 +177,8 @@ class ListenerHub::Impl {
     return out;
   }
 
-  bool ending() const { return ending_; }
-
   void loop() {
-    while (!ending()) {
+    while (!ending_) {
       std::vector<std::shared_ptr<PortListener>> listeners = begin_round();
       std::vector<pollfd> fds{{wake_read_.get(), POLLIN, 0}};
       // Without descriptors nobody can be accepted, and waiting for them would spin.

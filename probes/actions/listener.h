@@ -12,7 +12,7 @@
 
 #include "core/diagnosis/host_agent.h"
 #include "core/error.h"
-#include "probes/actions/half_open.h"
+#include "probes/actions/platform.h"
 
 namespace plumbline {
 

@@ -1,4 +1,3 @@
-#include "probes/actions/mtu.h"
 
 #include <netinet/in.h>
 #include <poll.h>
@@ -10,11 +9,11 @@
 #include <string>
 
 #include "core/clock.h"
-#include "probes/actions/df_socket.h"
-#include "probes/actions/probe_line.h"
+#include "probes/actions/ends.h"
+#include "probes/actions/platform.h"
 #include "probes/actions/stream.h"
-#include "probes/actions/text.h"
 #include "probes/icmp_error.h"
+#include "transport/traffic/traffic.h"
 
 namespace plumbline {
 namespace {
@@ -189,9 +188,24 @@ class Sweep {
   const AgentCall& call_;
 };
 
+// A connected UDP socket whose packets are never fragmented.
+Expected<Fd> open_whole_datagrams(const PairEnds& ends) {
+  Fd fd = new_datagram_socket(ends.to.family());
+  if (!fd.valid()) return fail(socket_error("open a UDP socket", errno));
+  never_fragment(fd.get(), ends.to.family());
+  const SocketAddress& own = ends.from;
+  if (own.length != 0 && ::bind(fd.get(), own.get(), own.length) != 0) {
+    return fail(socket_error("bind the source address " + ends.from_ip, errno));
+  }
+  if (::connect(fd.get(), ends.to.get(), ends.to.length) != 0) {
+    return fail(socket_error("find a way to " + to_text(ends.to), errno));
+  }
+  return fd;
+}
+
 void sweep_udp(const PairEnds& ends, int64_t patience_ns, MtuEvidence& out, const AgentCall& call) {
   const int family = ends.to.family();
-  const auto fd = open_df_socket(ends);
+  const auto fd = open_whole_datagrams(ends);
   if (!fd) {
     out.error = fd.error().message();
     return;

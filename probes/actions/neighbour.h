@@ -1,7 +1,8 @@
-// Who answers for an address on the link: by ARP requests or neighbour solicitations of our own
-// where this process may send them (RFC 826, RFC 4861), else by what the kernel finds out when a
-// datagram has to go there. Nothing is written into the kernel's table by us. Platform code:
-// neighbour_linux.cc, neighbour_macos.cc. Thread-safe.
+// What the kernel would do with a packet to an address, asked and not tried; and who answers for an
+// address on the link: by ARP requests or neighbour solicitations of our own where this process may
+// send them (RFC 826, RFC 4861), else by what the kernel finds out when a datagram has to go there.
+// Nothing is written into the kernel's tables by us. Platform code: neighbour_linux.cc
+// (RTM_GETROUTE, rtnetlink(7)), neighbour_macos.cc (route(8)). Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,10 @@
 #include "probes/evidence.h"
 
 namespace plumbline {
+
+// With the source address of `ends` when it has one. What the kernel refuses is `error` of the
+// lookup; an Error only when it could not be asked.
+Expected<RouteLookup> look_up_route(const PairEnds& ends, const AgentCall& call);
 
 struct NeighbourSettings {
   bool duplicate = false;  // look for a second owner of the own address `from` instead

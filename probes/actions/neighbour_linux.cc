@@ -9,33 +9,76 @@
 #include <cstring>
 
 #include "core/clock.h"
-#include "probes/actions/link_query_linux.h"
 #include "probes/actions/neighbour.h"
-#include "probes/actions/neighbour_table_linux.h"
-#include "probes/actions/route.h"
+#include "probes/actions/netlink_linux.h"
 
 namespace plumbline {
 namespace {
 
+// ---- routes ----
+
+struct TypeRow {
+  unsigned type;
+  const char* name;
+  int err;  // with which the kernel refuses packets by such a route; 0 = it does not
+};
+constexpr TypeRow kTypes[] = {
+    {RTN_UNICAST, "unicast", 0},        {RTN_LOCAL, "local", 0},
+    {RTN_BROADCAST, "broadcast", 0},    {RTN_ANYCAST, "anycast", 0},
+    {RTN_MULTICAST, "multicast", 0},    {RTN_BLACKHOLE, "blackhole", EINVAL},
+    {RTN_PROHIBIT, "prohibit", EACCES}, {RTN_UNREACHABLE, "unreachable", EHOSTUNREACH},
+    {RTN_THROW, "throw", EAGAIN},
+};
+
+std::string table_name(uint32_t table) {
+  if (table == RT_TABLE_MAIN) return "main";
+  if (table == RT_TABLE_LOCAL) return "local";
+  if (table == RT_TABLE_DEFAULT) return "default";
+  return table == 0 ? std::string() : std::to_string(table);
+}
+
+void add_ip(NetlinkRequest& request, uint16_t type, const SocketAddress& address) {
+  const Ip ip = address.ip();
+  request.add(type, ip.bytes.data(), ip.size());
+}
+
+void read_answer(const nlmsghdr& message, int family, RouteLookup& out) {
+  rtmsg route{};
+  if (message.nlmsg_type != RTM_NEWROUTE || !netlink_body(message, &route, sizeof route)) return;
+  const auto attributes = netlink_attributes(message, sizeof route);
+  char name[IF_NAMESIZE] = "";
+  if (const uint32_t index = netlink_number(attributes, RTA_OIF); index != 0) {
+    if (::if_indextoname(index, name) != nullptr) out.dev = name;
+  }
+  out.via = netlink_ip(attributes, RTA_GATEWAY, family);
+  out.source = netlink_ip(attributes, RTA_PREFSRC, family);
+  const uint32_t table = netlink_number(attributes, RTA_TABLE);
+  out.table = table_name(table != 0 ? table : route.rtm_table);
+  out.type = std::to_string(route.rtm_type);
+  for (const TypeRow& row : kTypes) {
+    if (row.type != route.rtm_type) continue;
+    out.type = row.name;
+    if (row.err != 0) out.error = errno_name(row.err);
+  }
+}
+
+// ---- neighbours ----
+
 constexpr uint16_t kDiscardPort = 9;  // RFC 863
 constexpr int64_t kTablePause = 20 * kMillisecond;
 
-struct KernelEntry {
-  std::string state, mac;
-};
-
 // What the kernel's table says about an address on an interface.
-KernelEntry kernel_entry(const SocketAddress& wanted, int interface, const AgentCall& call) {
+KernelNeighbour kernel_entry(const SocketAddress& wanted, int interface, const AgentCall& call) {
   const std::string ip = ip_text(wanted);
   const auto table = kernel_neighbours(wanted.family(), call);
   if (!table) return {};
   for (const KernelNeighbour& entry : *table) {
-    if (entry.interface == interface && entry.ip == ip) return {entry.state, entry.mac};
+    if (entry.interface == interface && entry.ip == ip) return entry;
   }
   return {};
 }
 
-bool settled(const KernelEntry& entry) {
+bool settled(const KernelNeighbour& entry) {
   return !entry.state.empty() && entry.state != "INCOMPLETE" && entry.state != "DELAY" &&
          entry.state != "PROBE";
 }
@@ -51,11 +94,11 @@ void wake_kernel(const PairEnds& ends) {
 
 // Sending makes the kernel forget an earlier failure and ask anew, so that FAILED is the outcome of
 // this attempt: nobody answered any of its requests (mcast_solicit of arp(7), three, one a second).
-KernelEntry ask_kernel(const PairEnds& ends, int interface, int64_t timeout_ms,
-                       const AgentCall& call) {
+KernelNeighbour ask_kernel(const PairEnds& ends, int interface, int64_t timeout_ms,
+                           const AgentCall& call) {
   wake_kernel(ends);
   const AgentCall patience = within(call, timeout_ms * kMillisecond);
-  KernelEntry entry = kernel_entry(ends.to, interface, call);
+  KernelNeighbour entry = kernel_entry(ends.to, interface, call);
   while (!settled(entry) && !over(patience)) {
     const timespec pause{0, kTablePause};
     ::nanosleep(&pause, nullptr);
@@ -103,6 +146,37 @@ bool find_link(const PairEnds& ends, const NeighbourSettings& settings, const Ag
 
 }  // namespace
 
+Expected<RouteLookup> look_up_route(const PairEnds& ends, const AgentCall& call) {
+  const int family = ends.to.family();
+  rtmsg body{};
+  body.rtm_family = static_cast<uint8_t>(family);
+  body.rtm_flags = RTM_F_LOOKUP_TABLE;
+  const uint8_t bits = family == AF_INET6 ? 128 : 32;
+  body.rtm_dst_len = bits;
+  body.rtm_src_len = ends.from.length != 0 ? bits : uint8_t{0};
+  NetlinkRequest request(RTM_GETROUTE, 0, &body, sizeof body);
+  add_ip(request, RTA_DST, ends.to);
+  if (ends.from.length != 0) add_ip(request, RTA_SRC, ends.from);
+  // Link-local destinations exist on every link: the one that is meant must be said.
+  if (ends.to.link_local() && !ends.interface.empty()) {
+    const uint32_t index = ::if_nametoindex(ends.interface.c_str());
+    request.add(RTA_OIF, &index, sizeof index);
+  }
+  RouteLookup out;
+  out.with_source = ends.from.length != 0;
+  const Status asked = ask_netlink(
+      request, call, [&](const nlmsghdr& message) { read_answer(message, family, out); });
+  if (asked) return out;
+  if (asked.error().sys_errno == 0) return fail(asked.error());
+  out.error = errno_name(asked.error().sys_errno);
+  for (const TypeRow& row : kTypes) {
+    if (row.err != 0 && row.err == asked.error().sys_errno) out.type = row.name;
+  }
+  // A source that is not ours is refused with EINVAL too.
+  if (out.with_source && asked.error().sys_errno == EINVAL) out.type.clear();
+  return out;
+}
+
 NeighbourProbe probe_neighbour(const PairEnds& ends, const NeighbourSettings& settings,
                                const AgentCall& call) {
   NeighbourProbe out;
@@ -134,7 +208,7 @@ NeighbourProbe probe_neighbour(const PairEnds& ends, const NeighbourSettings& se
   if (settings.duplicate) return out;  // the kernel does not say who else has our address
   // After our own questions the kernel has only its own answer to tell.
   const int64_t patience = out.method == "arp" ? 50 : query.timeout_ms;
-  const KernelEntry entry = ask_kernel(ends, query.interface, patience, call);
+  const KernelNeighbour entry = ask_kernel(ends, query.interface, patience, call);
   out.kernel_state = entry.state;
   out.kernel_mac = entry.mac;
   if (out.method == "kernel" && settled(entry)) {

@@ -1,6 +1,7 @@
 #include "probes/actions/netlink_linux.h"
 
 #include <arpa/inet.h>
+#include <linux/neighbour.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -16,6 +17,17 @@ namespace {
 
 constexpr size_t kBuffer = 64 << 10;
 
+struct StateRow {
+  unsigned state;
+  const char* name;
+};
+// As ip-neighbour(8) prints them.
+constexpr StateRow kStates[] = {
+    {NUD_INCOMPLETE, "INCOMPLETE"}, {NUD_REACHABLE, "REACHABLE"}, {NUD_STALE, "STALE"},
+    {NUD_DELAY, "DELAY"},           {NUD_PROBE, "PROBE"},         {NUD_FAILED, "FAILED"},
+    {NUD_NOARP, "NOARP"},           {NUD_PERMANENT, "PERMANENT"},
+};
+
 }  // namespace
 
 NetlinkRequest::NetlinkRequest(uint16_t type, uint16_t flags, const void* body, size_t size) {
@@ -25,9 +37,7 @@ NetlinkRequest::NetlinkRequest(uint16_t type, uint16_t flags, const void* body, 
   header.nlmsg_seq = 1;
   bytes_.assign(reinterpret_cast<const char*>(&header), sizeof header);
   bytes_.append(static_cast<const char*>(body), size);
-  bytes_.resize(NLMSG_ALIGN(bytes_.size()));
-  const auto length = static_cast<uint32_t>(bytes_.size());
-  std::memcpy(bytes_.data(), &length, sizeof length);
+  close();
 }
 
 void NetlinkRequest::add(uint16_t type, const void* data, size_t size) {
@@ -36,6 +46,10 @@ void NetlinkRequest::add(uint16_t type, const void* data, size_t size) {
   attribute.rta_len = static_cast<uint16_t>(RTA_LENGTH(size));
   bytes_.append(reinterpret_cast<const char*>(&attribute), sizeof attribute);
   bytes_.append(static_cast<const char*>(data), size);
+  close();
+}
+
+void NetlinkRequest::close() {
   bytes_.resize(NLMSG_ALIGN(bytes_.size()));
   const auto length = static_cast<uint32_t>(bytes_.size());
   std::memcpy(bytes_.data(), &length, sizeof length);
@@ -111,6 +125,33 @@ uint32_t netlink_number(const std::map<int, std::string>& attributes, int type) 
     std::memcpy(&value, it->second.data(), sizeof value);
   }
   return value;
+}
+
+Expected<std::vector<KernelNeighbour>> kernel_neighbours(int family, const AgentCall& call) {
+  ndmsg body{};
+  body.ndm_family = static_cast<uint8_t>(family);
+  const NetlinkRequest request(RTM_GETNEIGH, NLM_F_DUMP, &body, sizeof body);
+  std::vector<KernelNeighbour> out;
+  const auto read = [&](const nlmsghdr& message) {
+    ndmsg entry{};
+    if (message.nlmsg_type != RTM_NEWNEIGH || !netlink_body(message, &entry, sizeof entry)) return;
+    // A bridge answers for its own table of MACs too (AF_BRIDGE).
+    if (entry.ndm_family != AF_INET && entry.ndm_family != AF_INET6) return;
+    if (family != AF_UNSPEC && entry.ndm_family != family) return;
+    const auto attributes = netlink_attributes(message, sizeof entry);
+    KernelNeighbour one;
+    one.interface = entry.ndm_ifindex;
+    one.ip = netlink_ip(attributes, NDA_DST, entry.ndm_family);
+    if (const auto mac = attributes.find(NDA_LLADDR); mac != attributes.end()) {
+      one.mac = mac_text(mac->second);
+    }
+    for (const StateRow& row : kStates) {
+      if ((entry.ndm_state & row.state) != 0) one.state = row.name;
+    }
+    if (!one.ip.empty()) out.push_back(std::move(one));
+  };
+  if (const Status asked = ask_netlink(request, call, read); !asked) return fail(asked.error());
+  return out;
 }
 
 }  // namespace plumbline

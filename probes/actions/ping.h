@@ -21,5 +21,8 @@ PingEvidence ping(const PairEnds& ends, const PingSettings& settings, const Agen
 
 // What `ping` of iputils, busybox, BSD or macOS prints, also with lines missing or foreign ones.
 PingEvidence parse_ping(const std::string& text);
+// The last of these ways.
+PingEvidence ping_by_program(const PairEnds& ends, const PingSettings& settings,
+                             const AgentCall& call);
 
 }  // namespace plumbline

@@ -1,16 +1,20 @@
-// One address and port of a ListenerHub with what was seen on it, and one connection to it whose
-// first line has not come yet. Used by listener.cc alone. The records may be read by several
-// threads, everything else belongs to the hub's thread.
+// One address and port of a ListenerHub with what was seen on it; one connection to it whose first
+// line has not come yet; and what is done with it after that line (docs/agent_protocol.md): the
+// answering end of streams, round trips and transfers. Used by listener.cc alone. The records may
+// be read by several threads, services run in threads of their own, everything else belongs to the
+// hub's thread.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/fd.h"
+#include "probes/actions/ends.h"
 #include "probes/actions/listener.h"
-#include "probes/actions/probe_line.h"
 #include "transport/tcp/socket.h"
 
 namespace plumbline {
@@ -26,10 +30,12 @@ class PortRecords {
   void add_half_open(const HalfOpenConnection& connection);
   void add_datagram(const std::string& peer_ip, int packet_bytes);
 
-  size_t accepted_so_far() const;
-  size_t half_open_so_far() const;
+  struct Sizes {
+    size_t accepted = 0, half_open = 0;
+  };
+  Sizes so_far() const;
   // Appends what came after the first so many.
-  void copy_to(Heard& heard, size_t accepted_before, size_t half_open_before) const;
+  void copy_to(Heard& heard, const Sizes& before) const;
 
  private:
   std::string ip_;
@@ -60,11 +66,11 @@ class Pending {
   Pending(Fd fd, std::shared_ptr<PortRecords> records, size_t number);
 
   int fd() const { return fd_.get(); }
-  bool expired() const;
+  bool expired() const { return monotonic_ns() > until_ns_; }
   enum class Next { kWait, kClose, kServe };
   // Reads what is there.
   Next step();
-  void refuse();  // closes with a reset
+  void refuse() { close_hard(fd_); }  // closes with a reset
   // For kServe.
   Fd take() { return std::move(fd_); }
   const ProbeLine& line() const { return line_; }
@@ -81,5 +87,14 @@ class Pending {
   ProbeLine line_;
   bool answered_ = false;
 };
+
+// ---- services ----
+
+// "sink", "source", "both", "echo" or "paced".
+bool known_service(const std::string& mode);
+// Closes the connection at the end; soon after `ending` becomes true. `early` is what the peer sent
+// behind its first line already.
+void serve_connection(Fd connection, const ProbeLine& line, std::string early,
+                      const std::atomic<bool>& ending);
 
 }  // namespace plumbline

@@ -4,20 +4,20 @@
 
 #include "core/clock.h"
 #include "core/command.h"
-#include "core/host/own_memory.h"
-#include "core/host/physical_cores.h"
-#include "probes/actions/counters.h"
-#include "probes/actions/neighbour_table.h"
-#include "probes/actions/queue_drops.h"
-#include "probes/actions/requests.h"
-#include "probes/actions/route.h"
-#include "probes/actions/sensors.h"
-#include "probes/actions/text.h"
+#include "core/host/process_facts.h"
+#include "core/text.h"
+#include "probes/actions/actions.h"
+#include "probes/actions/ends.h"
+#include "probes/actions/host_state.h"
+#include "probes/actions/neighbour.h"
+#include "probes/agent_requests.h"
+#include "probes/evidence_query.h"
 
 namespace plumbline {
 namespace {
 
 constexpr size_t kMostNeighbours = 256;
+constexpr size_t kMaxCommandOut = 64 << 10;  // bytes, as CommandEvidence says
 
 Expected<HostEvidence> run_snapshot(const AskSnapshot& asked, const AgentCall& call) {
   return take_snapshot(asked.host, asked, call.deadline);
@@ -104,9 +104,7 @@ Expected<CommandEvidence> run_words(const AskCommand& asked, const AgentCall& ca
   if (asked.command.empty()) return fail(ErrorCode::kUsage, "no command given");
   CommandEvidence out;
   out.label = asked.label;
-  for (const std::string& word : asked.command) {
-    out.command += (out.command.empty() ? "" : " ") + word;
-  }
+  out.command = join_words(asked.command, " ");
   CommandOptions options;
   options.max_bytes = kMaxCommandOut;
   const Deadline deadline = within(call, asked.timeout_ms * kMillisecond).deadline;
@@ -117,7 +115,8 @@ Expected<CommandEvidence> run_words(const AskCommand& asked, const AgentCall& ca
   }
   out.status = done->status;
   // Many tools tell their version on standard error only.
-  out.out = valid_utf8(done->out.empty() ? done->err : done->out, kMaxCommandOut);
+  const std::string& said = done->out.empty() ? done->err : done->out;
+  out.out = valid_utf8(said.substr(0, kMaxCommandOut));
   return out;
 }
 

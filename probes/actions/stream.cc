@@ -6,10 +6,9 @@
 #include <algorithm>
 
 #include "core/clock.h"
-#include "probes/actions/probe_line.h"
-#include "probes/actions/tcp_progress.h"
-#include "transport/traffic/round_trip.h"
-#include "transport/traffic/stream.h"
+#include "probes/actions/ends.h"
+#include "probes/actions/platform.h"
+#include "transport/traffic/traffic.h"
 
 namespace plumbline {
 namespace {

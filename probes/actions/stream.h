@@ -1,8 +1,12 @@
-// Traffic of a pair probe over one TCP connection to a listener of the peer's agent: streams, round
-// trips, and a transfer that is watched for stalls. All bounded in time; a connection that got
-// stuck is reset, so that nothing of it goes on. Thread-safe.
+// Traffic of a pair probe to a listener of the peer's agent. Over one TCP connection: streams,
+// round trips, and a transfer that is watched for stalls; a connection that got stuck is reset, so
+// that nothing of it goes on. And how large a packet may be on the way: datagrams of different
+// sizes that must not be fragmented, each confirmed by the listener with a small one, and then such
+// a transfer, which is what a job would do (RFC 1191, RFC 8201, RFC 8899). All bounded in time.
+// Thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -45,5 +49,17 @@ struct TransferResult {
 // Until all bytes are acknowledged, nothing moved for `max_stall_ns`, or the time is over.
 TransferResult transfer(const PairEnds& ends, int64_t bytes, int64_t max_stall_ns,
                         const AgentCall& call);
+
+// ---- path MTU, mtu.cc ----
+
+struct MtuSettings {
+  int interface_mtu = 0;  // of the egress; 0 = as the system says for the path
+  int64_t transfer_bytes = 1 << 20;
+  int64_t timeout_ms = 2000;  // for the datagrams, and again for the transfer
+  // No answer to even the smallest datagrams for this long: sizes are not searched for. 0, and at
+  // most: 1500.
+  int64_t silence_ms = 0;
+};
+MtuEvidence probe_mtu(const PairEnds& ends, const MtuSettings& settings, const AgentCall& call);
 
 }  // namespace plumbline

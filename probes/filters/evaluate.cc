@@ -6,8 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "probes/filters/match_packet.h"
-#include "probes/filters/net_values.h"
+#include "probes/filters/filter_values.h"
 
 namespace plumbline {
 namespace {
@@ -81,11 +80,7 @@ class Walk {
   }
 
   std::vector<FilterVerdict> run() {
-    if (packet_.incoming) {
-      for (const Stage& stage : kIncoming) pass(stage);
-    } else {
-      for (const Stage& stage : kOutgoing) pass(stage);
-    }
+    for (const Stage& stage : packet_.incoming ? kIncoming : kOutgoing) pass(stage);
     return std::move(verdicts_);
   }
 
@@ -214,8 +209,7 @@ class Walk {
   Rest walk(const Chain& chain, double share, bool sure, int depth) {
     Here here{share, 0, sure};
     for (const FilterRule* rule : chain.rules) {
-      if (here.share < kNothing) break;
-      if (rule->is_policy) break;
+      if (here.share < kNothing || rule->is_policy) break;
       if (++steps_ > kMostSteps || depth > kMostDepth) {
         stop(*rule, "unknown", here.share);
         here.may_accept = true;

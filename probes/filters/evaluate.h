@@ -44,6 +44,32 @@ struct FilterVerdict {
 std::vector<FilterVerdict> evaluate(const std::vector<FilterRule>& rules,
                                     const FilterPacket& packet);
 
+// Does one condition of a rule hold for one packet (match_packet.cc)? Three answers, because much
+// of what a filter can ask (marks of other programs, rates, users, times) cannot be known from
+// outside: no, maybe, yes.
+enum class Tri { kNo, kMaybe, kYes };
+
+Tri both(Tri a, Tri b);
+
+// A packet at one place of its way.
+struct PacketAt {
+  const FilterPacket* packet = nullptr;
+  std::string hook;                     // as in FilterRule
+  std::vector<std::string> interfaces;  // names that it has there; an empty name = unknown
+  Tri tracked = Tri::kNo;               // connection tracking has seen it
+  Tri untracked = Tri::kNo;             // a rule took it out of connection tracking
+  Tri marked = Tri::kNo;                // a rule gave it a mark (until then it is 0)
+};
+
+// "ip", "ip6" or "arp".
+std::string family_of(const FilterPacket& packet);
+// Is this a hook of packets that come in?
+bool is_incoming_hook(const std::string& hook);
+
+Tri holds(const FilterMatch& match, const PacketAt& at);
+// All conditions of the rule.
+Tri holds(const FilterRule& rule, const PacketAt& at);
+
 // "nftables inet filter input handle 7: tcp dport 29600 drop".
 std::string describe(const FilterRule& rule);
 
@@ -70,7 +96,5 @@ struct RemedyFor {
 // off. Empty when there is no such command: addresses or names that are none, a rule of the other
 // address family, a tool whose rules cannot be inserted.
 Remedy remedy_for_rule(const FilterRule& rule, const RemedyFor& what);
-Remedy remedy_for_rule(const FilterRule& rule, bool incoming, const std::string& own_ip,
-                       const std::string& peer_ip, const std::vector<int>& ports);
 
 }  // namespace plumbline

@@ -29,6 +29,7 @@ struct FilterMatch {
   std::string key;
   bool negated = false;
   std::vector<std::string> values;  // any of them
+  bool operator==(const FilterMatch&) const = default;
 };
 
 struct FilterRule {

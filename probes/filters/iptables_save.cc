@@ -1,13 +1,12 @@
-// iptables-save and ip6tables-save: iptables(8), iptables-extensions(8).
+// iptables-save and ip6tables-save: iptables(8), iptables-extensions(8); ebtables-save:
+// ebtables(8).
 #include <algorithm>
 #include <utility>
 
-#include "core/lower_case.h"
 #include "core/number.h"
-#include "probes/filters/iptables_targets.h"
-#include "probes/filters/net_values.h"
+#include "core/text.h"
+#include "probes/filters/filter_values.h"
 #include "probes/filters/parse_filters.h"
-#include "probes/filters/parse_limits.h"
 #include "probes/filters/save_text.h"
 
 namespace plumbline {
@@ -99,15 +98,6 @@ constexpr const char* kModules[] = {
     "owner", "set",     "recent",   "connlimit", "mac",       "icmp",      "icmp6",
 };
 
-bool is_among(const char* const* begin, const char* const* end, const std::string& word) {
-  return std::any_of(begin, end, [&](const char* one) { return word == one; });
-}
-
-void read_tcp_flags(Reading& reading, SaveWords& words, bool negated) {
-  const std::string mask = lower_case(words.next()), set = lower_case(words.next());
-  reading.rule.matches.push_back(make_match("tcp_flags", {set + "/" + mask}, negated));
-}
-
 void read_share(Reading& reading, const std::string& option, const std::string& value,
                 bool negated) {
   double share = 1;
@@ -123,14 +113,13 @@ void read_share(Reading& reading, const std::string& option, const std::string& 
 }
 
 void read_condition(Reading& reading, const std::string& option, SaveWords& words, bool negated) {
-  const auto row = std::find_if(std::begin(kOptions), std::end(kOptions),
-                                [&](const OptionRow& known) { return option == known.name; });
-  if (row != std::end(kOptions)) {
+  if (const OptionRow* row = find_row(kOptions, option)) {
     const std::string value = words.next();
     if (option == "-p" && (value == "all" || value == "0")) return;
     reading.rule.matches.push_back(make_match(row->key, row->values(value), negated));
   } else if (option == "--tcp-flags") {
-    read_tcp_flags(reading, words, negated);
+    const std::string mask = lower_case(words.next()), set = lower_case(words.next());
+    reading.rule.matches.push_back(make_match("tcp_flags", {set + "/" + mask}, negated));
   } else if (option == "--syn") {
     reading.rule.matches.push_back(make_match("tcp_flags", {"syn"}, negated));
   } else if (option == "--probability" || option == "--every") {
@@ -138,7 +127,7 @@ void read_condition(Reading& reading, const std::string& option, SaveWords& word
   } else if (option == "--ports") {
     reading.either_port = ports(words.next());
     reading.either_negated = negated;
-  } else if (is_among(std::begin(kSilent), std::end(kSilent), option)) {
+  } else if (is_among(kSilent, option)) {
     if (words.value_follows() || option == "--comment") words.next();
   } else {
     const std::string value = words.values();
@@ -188,7 +177,7 @@ std::vector<FilterRule> read_rule(const FilterRule& where, SaveWords& words) {
     }
     if (word == "-m") {
       const std::string module = words.next();
-      if (!is_among(std::begin(kModules), std::end(kModules), module)) {
+      if (!is_among(kModules, module)) {
         reading.rule.matches.push_back(other_match("-m " + module));
       }
     } else if (word == "-j" || word == "-g") {
@@ -213,21 +202,16 @@ std::vector<FilterRule> read_rule(const FilterRule& where, SaveWords& words) {
   return with_either_port(reading);
 }
 
-struct HookRow {
-  const char* chain;
-  const char* hook;
-};
-constexpr HookRow kHooks[] = {{"PREROUTING", "prerouting"},
-                              {"INPUT", "input"},
-                              {"FORWARD", "forward"},
-                              {"OUTPUT", "output"},
-                              {"POSTROUTING", "postrouting"}};
+// Of a base chain; empty for the user's.
+std::string hook_of(const std::string& chain) {
+  static constexpr const char* kChains[] = {"PREROUTING", "INPUT", "FORWARD", "OUTPUT",
+                                            "POSTROUTING"};
+  return is_among(kChains, chain) ? lower_case(chain) : "";
+}
 
 // Priorities of the kernel's tables: linux/netfilter_ipv4.h.
 void place_chain(FilterRule& chain) {
-  for (const HookRow& row : kHooks) {
-    if (chain.chain == row.chain) chain.hook = row.hook;
-  }
+  chain.hook = hook_of(chain.chain);
   static constexpr std::pair<const char*, int> kPriorities[] = {
       {"raw", -300}, {"mangle", -150}, {"nat", -100}, {"filter", 0}, {"security", 50}};
   for (const auto& [table, priority] : kPriorities) {
@@ -238,6 +222,88 @@ void place_chain(FilterRule& chain) {
   if (chain.hook == "input" || chain.hook == "postrouting") chain.priority = 100;
 }
 
+// What only ebtables has.
+std::vector<std::string> frame_type(const std::string& text) {
+  const std::string name = lower_case(text);
+  if (name == "ipv4" || name == "0800" || name == "0x800" || name == "0x0800") return {"ip"};
+  if (name == "ipv6" || name == "86dd" || name == "0x86dd") return {"ip6"};
+  if (name == "arp" || name == "0806" || name == "0x806" || name == "0x0806") return {"arp"};
+  return {name};
+}
+std::vector<std::string> port_range(const std::string& text) {
+  std::string value = text;
+  std::replace(value.begin(), value.end(), ':', '-');
+  return {value};
+}
+std::vector<std::string> packet_type(const std::string& text) {
+  return {text == "host" || text == "otherhost" ? "unicast" : text};
+}
+
+constexpr OptionRow kFrameOptions[] = {
+    {"-p", "family", frame_type},
+    {"-i", "iif", names},
+    {"--in-if", "iif", names},
+    {"-o", "oif", names},
+    {"--out-if", "oif", names},
+    {"--ip-src", "saddr", as_it_is},
+    {"--ip-source", "saddr", as_it_is},
+    {"--ip-dst", "daddr", as_it_is},
+    {"--ip-proto", "protocol", protocol},
+    {"--ip-protocol", "protocol", protocol},
+    {"--ip-destination", "daddr", as_it_is},
+    {"--ip-sport", "sport", port_range},
+    {"--ip-source-port", "sport", port_range},
+    {"--ip-dport", "dport", port_range},
+    {"--ip-destination-port", "dport", port_range},
+    {"--ip6-src", "saddr", as_it_is},
+    {"--ip6-dst", "daddr", as_it_is},
+    {"--ip6-proto", "protocol", protocol},
+    {"--ip6-sport", "sport", port_range},
+    {"--ip6-dport", "dport", port_range},
+    {"--pkttype-type", "pkttype", packet_type},
+    {"--limit", "limit", as_it_is},
+};
+
+std::vector<FilterRule> read_frame_rule(const FilterRule& where, SaveWords& words) {
+  FilterRule rule = where;
+  bool negated = false, behind_target = false;
+  while (!words.done()) {
+    const std::string word = words.next();
+    if (word == "!") {
+      negated = true;
+      continue;
+    }
+    // Newer versions put the negation behind the option.
+    const OptionRow* row = find_row(kFrameOptions, word);
+    if (word == "-j") {
+      apply_iptables_target(words.next(), rule);
+      behind_target = true;
+    } else if (behind_target || word == "--limit-burst") {
+      words.values();
+    } else if (row != nullptr) {
+      std::string value = words.next();
+      if (value == "!") {
+        negated = true;
+        value = words.next();
+      }
+      rule.matches.push_back(make_match(row->key, row->values(value), negated));
+    } else {
+      rule.matches.push_back(other_match(word + " " + words.values()));
+    }
+    negated = false;
+  }
+  return {rule};
+}
+
+// Priorities: linux/netfilter_bridge.h.
+void place_frame_chain(FilterRule& chain) {
+  chain.hook = chain.chain == "BROUTING" ? "prerouting" : hook_of(chain.chain);
+  if (chain.table == "broute") chain.hook.clear();  // decides whether to bridge at all
+  chain.priority = chain.table == "filter" ? -200 : -300;
+  if (chain.table == "nat" && chain.hook == "output") chain.priority = 100;
+  if (chain.table == "nat" && chain.hook == "postrouting") chain.priority = 300;
+}
+
 }  // namespace
 
 Status parse_iptables_save(const std::string& text, const std::string& tool,
@@ -245,6 +311,11 @@ Status parse_iptables_save(const std::string& text, const std::string& tool,
   const bool v6 = tool == "ip6tables";
   const SaveFormat format{v6 ? "ip6tables" : "iptables", true, place_chain, read_rule};
   return parse_save_text(text, format, v6 ? "ip6" : "ip", rules);
+}
+
+Status parse_ebtables_save(const std::string& text, std::vector<FilterRule>& rules) {
+  const SaveFormat format{"ebtables", false, place_frame_chain, read_frame_rule};
+  return parse_save_text(text, format, "bridge", rules);
 }
 
 }  // namespace plumbline

@@ -1,10 +1,8 @@
-#include "probes/filters/match_packet.h"
-
 #include <algorithm>
-#include <array>
 
 #include "core/host/ip.h"
-#include "probes/filters/net_values.h"
+#include "probes/filters/evaluate.h"
+#include "probes/filters/filter_values.h"
 
 namespace plumbline {
 namespace {
@@ -39,8 +37,8 @@ Tri interface_is(const std::string& value, const PacketAt& at, bool incoming) {
   return matching == at.interfaces.size() ? Tri::kYes : Tri::kMaybe;
 }
 
-Tri address_is(const std::string& value, const std::string& ip) {
-  const auto address = parse_zoned_ip(ip);
+Tri address_is(const std::string& value, const PacketAt& at, bool source) {
+  const auto address = parse_zoned_ip(source ? at.packet->source_ip : at.packet->destination_ip);
   if (!address) return Tri::kMaybe;
   return tri(address_matches(value, *address));
 }
@@ -57,13 +55,14 @@ bool has_ports(const FilterPacket& packet) {
   return packet.protocol == "tcp" || packet.protocol == "udp" || packet.protocol == "sctp";
 }
 
-Tri port_is(const std::string& value, const FilterPacket& packet, int port) {
-  if (!has_ports(packet)) return Tri::kNo;
+Tri port_is(const std::string& value, const PacketAt& at, bool source) {
+  const int port = source ? at.packet->source_port : at.packet->destination_port;
+  if (!has_ports(*at.packet)) return Tri::kNo;
   if (port <= 0) return Tri::kMaybe;
   return tri(number_matches(value, port));
 }
 
-Tri state_is(const std::string& value, const PacketAt& at) {
+Tri state_is(const std::string& value, const PacketAt& at, bool) {
   if (value == "snat" || value == "dnat") return Tri::kNo;
   if (at.untracked == Tri::kMaybe || at.tracked == Tri::kMaybe) return Tri::kMaybe;
   if (at.untracked == Tri::kYes) return tri(value == "untracked");
@@ -72,7 +71,7 @@ Tri state_is(const std::string& value, const PacketAt& at) {
   return tri(value == (at.packet->first ? "new" : "established"));
 }
 
-Tri status_is(const std::string& value, const PacketAt& at) {
+Tri status_is(const std::string& value, const PacketAt& at, bool) {
   // What translates the address to another one has already been judged, as a redirect.
   if (value == "snat" || value == "dnat") return Tri::kNo;
   if (value == "confirmed" || value == "seen-reply")
@@ -80,13 +79,10 @@ Tri status_is(const std::string& value, const PacketAt& at) {
   return Tri::kMaybe;
 }
 
-Tri direction_is(const std::string& value, const PacketAt& at) {
+Tri direction_is(const std::string& value, const PacketAt& at, bool) {
   if (at.tracked != Tri::kYes || at.untracked != Tri::kNo) return Tri::kMaybe;
   return tri(value == (at.packet->reply ? "reply" : "original"));
 }
-
-constexpr std::array<const char*, 8> kFlags = {"fin", "syn", "rst", "psh",
-                                               "ack", "urg", "ecn", "cwr"};
 
 std::optional<unsigned> flag_bits(const std::string& text) {
   unsigned bits = 0;
@@ -96,14 +92,15 @@ std::optional<unsigned> flag_bits(const std::string& text) {
       bits |= 0x3f;
       continue;
     }
-    const auto at = std::find(kFlags.begin(), kFlags.end(), word);
-    if (at == kFlags.end()) return std::nullopt;
-    bits |= 1U << static_cast<unsigned>(at - kFlags.begin());
+    const auto at = std::find(kTcpFlags.begin(), kTcpFlags.end(), word);
+    if (at == kTcpFlags.end()) return std::nullopt;
+    bits |= 1U << static_cast<unsigned>(at - kTcpFlags.begin());
   }
   return bits;
 }
 
-Tri tcp_flags_are(const std::string& value, const FilterPacket& packet) {
+Tri tcp_flags_are(const std::string& value, const PacketAt& at, bool) {
+  const FilterPacket& packet = *at.packet;
   if (packet.protocol != "tcp") return Tri::kNo;
   std::string own = packet.tcp_flags;
   if (own.empty()) own = packet.first ? "syn" : (packet.reply ? "syn,ack" : "ack");
@@ -119,55 +116,52 @@ Tri tcp_flags_are(const std::string& value, const FilterPacket& packet) {
   return tri((*flags & *mask) == *compare);
 }
 
-Tri mark_is(const std::string& value, const PacketAt& at) {
+Tri mark_is(const std::string& value, const PacketAt& at, bool) {
   if (at.marked != Tri::kNo) return Tri::kMaybe;
   const size_t slash = value.find('/');
   return tri(number_matches(value.substr(0, slash), 0));
 }
 
-Tri packet_type_is(const std::string& value, const PacketAt& at) {
+Tri packet_type_is(const std::string& value, const PacketAt& at, bool) {
   if (at.packet->protocol == "arp") return Tri::kMaybe;
   return tri(value == "unicast" || value == "host");
 }
 
+Tri protocol_is(const std::string& value, const PacketAt& at, bool) {
+  return tri(value == at.packet->protocol);
+}
+
+Tri length_is(const std::string& value, const PacketAt& at, bool) {
+  return tri(number_matches(value, at.packet->length));
+}
+
+Tri family_is(const std::string& value, const PacketAt& at, bool) {
+  return tri(value == family_of(*at.packet));
+}
+
 struct KeyRow {
-  const char* key;
-  Tri (*is)(const std::string& value, const PacketAt& at);
+  const char* name;
+  Tri (*is)(const std::string& value, const PacketAt& at, bool first);
+  bool first = true;  // of two that are asked alike: where it comes in, who sends it
 };
 
 // Every key of FilterMatch that can be decided.
 constexpr KeyRow kKeys[] = {
-    {"iif",
-     [](const std::string& value, const PacketAt& at) { return interface_is(value, at, true); }},
-    {"oif",
-     [](const std::string& value, const PacketAt& at) { return interface_is(value, at, false); }},
-    {"saddr", [](const std::string& value,
-                 const PacketAt& at) { return address_is(value, at.packet->source_ip); }},
-    {"daddr", [](const std::string& value,
-                 const PacketAt& at) { return address_is(value, at.packet->destination_ip); }},
-    {"saddr_type",
-     [](const std::string& value, const PacketAt& at) { return address_type_is(value, at, true); }},
-    {"daddr_type", [](const std::string& value,
-                      const PacketAt& at) { return address_type_is(value, at, false); }},
-    {"protocol", [](const std::string& value,
-                    const PacketAt& at) { return tri(value == at.packet->protocol); }},
-    {"sport",
-     [](const std::string& value, const PacketAt& at) {
-       return port_is(value, *at.packet, at.packet->source_port);
-     }},
-    {"dport",
-     [](const std::string& value, const PacketAt& at) {
-       return port_is(value, *at.packet, at.packet->destination_port);
-     }},
+    {"iif", interface_is, true},
+    {"oif", interface_is, false},
+    {"saddr", address_is, true},
+    {"daddr", address_is, false},
+    {"saddr_type", address_type_is, true},
+    {"daddr_type", address_type_is, false},
+    {"protocol", protocol_is},
+    {"sport", port_is, true},
+    {"dport", port_is, false},
     {"state", state_is},
     {"status", status_is},
     {"direction", direction_is},
-    {"tcp_flags",
-     [](const std::string& value, const PacketAt& at) { return tcp_flags_are(value, *at.packet); }},
-    {"length", [](const std::string& value,
-                  const PacketAt& at) { return tri(number_matches(value, at.packet->length)); }},
-    {"family", [](const std::string& value,
-                  const PacketAt& at) { return tri(value == family_of(*at.packet)); }},
+    {"tcp_flags", tcp_flags_are},
+    {"length", length_is},
+    {"family", family_is},
     {"pkttype", packet_type_is},
     {"mark", mark_is},
 };
@@ -186,12 +180,11 @@ bool is_incoming_hook(const std::string& hook) {
 }
 
 Tri holds(const FilterMatch& match, const PacketAt& at) {
-  const auto row = std::find_if(std::begin(kKeys), std::end(kKeys),
-                                [&](const KeyRow& key) { return match.key == key.key; });
-  if (row == std::end(kKeys)) return Tri::kMaybe;
+  const KeyRow* row = find_row(kKeys, match.key);
+  if (row == nullptr) return Tri::kMaybe;
   Tri any = Tri::kNo;
   for (const std::string& value : match.values) {
-    any = std::max(any, row->is(value, at));
+    any = std::max(any, row->is(value, at, row->first));
     if (any == Tri::kYes) break;
   }
   return match.negated ? negate(any) : any;

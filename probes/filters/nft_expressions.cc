@@ -1,12 +1,10 @@
-#include "probes/filters/nft_expressions.h"
-
 #include <algorithm>
 #include <array>
 #include <optional>
 
 #include "core/json.h"
-#include "probes/filters/net_values.h"
-#include "probes/filters/parse_limits.h"
+#include "probes/filters/filter_values.h"
+#include "probes/filters/nft.h"
 
 namespace plumbline {
 namespace {
@@ -15,22 +13,21 @@ using Json = nlohmann::json;
 
 constexpr size_t kMostTuples = 2048;     // of a set of tuples; each becomes a rule
 constexpr size_t kMostElements = 65536;  // of any set; larger ones are not understood
-constexpr const char* kAllTcpFlags = "fin,syn,rst,psh,ack,urg,ecn,cwr";
 
 // What the left side of a condition reads from the packet.
-struct Field {
+struct NftField {
   std::string key;                   // of FilterMatch; empty = not understood; "numgen"
   std::vector<FilterMatch> implied;  // must hold too: the field exists only in such packets
   const Json* mask = nullptr;        // of `field & mask`; lives in the text that is read
   double numgen_mod = 0;
 };
 
-struct FieldRow {
+struct NftFieldRow {
   const char* owner;  // "tcp", "meta"
   const char* field;
   const char* key;
 };
-constexpr FieldRow kFields[] = {
+constexpr NftFieldRow kFields[] = {
     {"ip", "saddr", "saddr"},       {"ip", "daddr", "daddr"},
     {"ip", "protocol", "protocol"}, {"ip", "length", "length"},
     {"ip6", "saddr", "saddr"},      {"ip6", "daddr", "daddr"},
@@ -50,7 +47,7 @@ constexpr FieldRow kFields[] = {
 };
 
 std::string find_key(const std::string& owner, const std::string& field) {
-  for (const FieldRow& row : kFields) {
+  for (const NftFieldRow& row : kFields) {
     if (owner == row.owner && field == row.field) return row.key;
   }
   return {};
@@ -64,14 +61,9 @@ std::vector<FilterMatch> implied_by(const std::string& protocol) {
   return {make_match("protocol", {protocol_name(protocol)})};
 }
 
-std::string text_of(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 // fib daddr type: the only question to the routing table that can be answered from outside.
 std::string fib_key(const Json& fib) {
-  if (text_of(fib, "result") != "type") return {};
+  if (string_member(fib, "result") != "type") return {};
   Json flags = fib.value("flags", Json());
   if (flags.is_array() && flags.size() == 1) flags = flags[0];
   if (flags == "daddr") return "daddr_type";
@@ -80,13 +72,13 @@ std::string fib_key(const Json& fib) {
 
 // `@th,16,16` is what older rules write for the destination port.
 std::string raw_key(const Json& payload) {
-  if (text_of(payload, "base") != "th" || payload.value("len", 0) != 16) return {};
+  if (string_member(payload, "base") != "th" || payload.value("len", 0) != 16) return {};
   const int offset = payload.value("offset", -1);
   return offset == 0 ? "sport" : (offset == 16 ? "dport" : "");
 }
 
-Field field_of(const Json& left) {
-  Field field;
+NftField field_of(const Json& left) {
+  NftField field;
   if (!left.is_object() || left.size() != 1) return field;
   const std::string& kind = left.begin().key();
   const Json& body = left.begin().value();
@@ -99,13 +91,13 @@ Field field_of(const Json& left) {
   } else if (!body.is_object()) {
     return field;
   } else if (kind == "payload" && body.contains("protocol")) {
-    const std::string protocol = text_of(body, "protocol");
-    field.key = find_key(protocol, text_of(body, "field"));
+    const std::string protocol = string_member(body, "protocol");
+    field.key = find_key(protocol, string_member(body, "field"));
     field.implied = implied_by(protocol);
   } else if (kind == "payload") {
     field.key = raw_key(body);
   } else if (kind == "meta" || (kind == "ct" && !body.contains("dir"))) {
-    field.key = find_key(kind, text_of(body, "key"));
+    field.key = find_key(kind, string_member(body, "key"));
   } else if (kind == "fib") {
     field.key = fib_key(body);
   } else if (kind == "numgen" && body.value("offset", 0) == 0) {
@@ -117,23 +109,16 @@ Field field_of(const Json& left) {
 
 // "syn,ack" of "syn", ["syn", "ack"], {"|": [...]} or 18.
 std::optional<std::string> flags_of(const Json& value) {
-  static constexpr std::array<const char*, 8> kBits = {"fin", "syn", "rst", "psh",
-                                                       "ack", "urg", "ecn", "cwr"};
   if (value.is_string()) return value.get<std::string>();
   if (value.is_object() && value.size() == 1 && value.contains("|")) return flags_of(value["|"]);
+  if (value.is_number_unsigned() && value.get<uint64_t>() < 256) {
+    return tcp_flag_names(value.get<uint64_t>());
+  }
+  if (!value.is_array()) return std::nullopt;
   std::string text;
-  const auto add = [&text](const std::string& word) { text += (text.empty() ? "" : ",") + word; };
-  if (value.is_array()) {
-    for (const Json& item : value) {
-      if (!item.is_string()) return std::nullopt;
-      add(item.get<std::string>());
-    }
-  } else if (value.is_number_unsigned() && value.get<uint64_t>() < 256) {
-    for (size_t bit = 0; bit < kBits.size(); ++bit) {
-      if ((value.get<uint64_t>() >> bit & 1) != 0) add(kBits[bit]);
-    }
-  } else {
-    return std::nullopt;
+  for (const Json& item : value) {
+    if (!item.is_string()) return std::nullopt;
+    text += (text.empty() ? "" : ",") + item.get<std::string>();
   }
   return text.empty() ? "none" : text;
 }
@@ -147,7 +132,7 @@ std::optional<std::string> plain_value(const Json& value) {
   if (kind == "prefix" && body.is_object()) {
     const Json length = body.value("len", Json());
     if (!length.is_number_integer()) return std::nullopt;
-    return text_of(body, "addr") + "/" + length.dump();
+    return string_member(body, "addr") + "/" + length.dump();
   }
   if (kind == "range" && body.is_array() && body.size() == 2) {
     const auto first = plain_value(body[0]), last = plain_value(body[1]);
@@ -158,11 +143,11 @@ std::optional<std::string> plain_value(const Json& value) {
 }
 
 // One element as a value of the condition `field.key`.
-std::optional<std::string> value_of(const Field& field, const Json& element) {
+std::optional<std::string> value_of(const NftField& field, const Json& element) {
   if (field.key == "tcp_flags") {
     const auto flags = flags_of(element);
     const auto mask =
-        field.mask == nullptr ? std::optional<std::string>(kAllTcpFlags) : flags_of(*field.mask);
+        field.mask == nullptr ? std::optional(tcp_flag_names(0xff)) : flags_of(*field.mask);
     if (!flags || !mask) return std::nullopt;
     return *flags + "/" + *mask;
   }
@@ -174,34 +159,30 @@ std::optional<std::string> value_of(const Field& field, const Json& element) {
     return *value + "/" + *mask;
   }
   if (field.key == "protocol") return protocol_name(*value);
-  if (field.key == "family" && *value == "ipv4") return "ip";
-  if (field.key == "family" && *value == "ipv6") return "ip6";
-  return value;
+  return field.key == "family" ? family_name(*value) : *value;
 }
 
-std::vector<FilterMatch> not_understood(const Field& field, const Json& text) {
+std::vector<FilterMatch> not_understood(const NftField& field, const Json& text) {
   std::vector<FilterMatch> matches = field.implied;
   matches.push_back(other_match(nft_text(text)));
   return matches;
 }
 
 // How often a random number below `mod` is one of these.
-std::optional<double> numgen_share(const Field& field, const std::string& op,
+std::optional<double> numgen_share(const NftField& field, const std::string& op,
                                    const std::vector<Json>& elements) {
   if (!(field.numgen_mod >= 1)) return std::nullopt;
   double count = 0;
   for (const Json& element : elements) {
     const auto value = plain_value(element);
-    if (!value) return std::nullopt;
-    const size_t dash = value->find('-');
-    const auto first = parse_number(value->substr(0, dash));
-    const auto last = dash == std::string::npos ? first : parse_number(value->substr(dash + 1));
-    if (!first || !last || *last < *first) return std::nullopt;
-    count += static_cast<double>(*last) - static_cast<double>(*first) + 1;
-    if (op == "<") count = static_cast<double>(*first);
-    if (op == "<=") count = static_cast<double>(*first) + 1;
-    if (op == ">") count = field.numgen_mod - static_cast<double>(*first) - 1;
-    if (op == ">=") count = field.numgen_mod - static_cast<double>(*first);
+    const auto range = value ? parse_range(*value) : std::nullopt;
+    if (!range || range->second < range->first) return std::nullopt;
+    const auto first = static_cast<double>(range->first);
+    count += static_cast<double>(range->second) - first + 1;
+    if (op == "<") count = first;
+    if (op == "<=") count = first + 1;
+    if (op == ">") count = field.numgen_mod - first - 1;
+    if (op == ">=") count = field.numgen_mod - first;
   }
   const double share = std::clamp(count / field.numgen_mod, 0.0, 1.0);
   return op == "!=" ? 1 - share : share;
@@ -219,8 +200,8 @@ std::optional<std::string> range_of(const std::string& op, const std::string& va
   return "0-" + std::to_string(*number - 1);
 }
 
-NftCondition condition(const Field& field, const std::string& op, const std::vector<Json>& elements,
-                       const Json& text) {
+NftCondition condition(const NftField& field, const std::string& op,
+                       const std::vector<Json>& elements, const Json& text) {
   if (field.key == "numgen") {
     if (const auto share = numgen_share(field, op, elements)) return {{}, *share};
     return {not_understood(field, text), 1};
@@ -242,6 +223,12 @@ NftCondition condition(const Field& field, const std::string& op, const std::vec
   NftCondition result{field.implied, 1};
   result.matches.push_back(std::move(match));
   return result;
+}
+
+// Elements of sets may be wrapped, to say more about them.
+Json unwrapped(const Json& item) {
+  const bool wrapped = item.is_object() && item.contains("elem") && item["elem"].is_object();
+  return wrapped ? item["elem"].value("val", Json()) : item;
 }
 
 // Conditions of several fields at once: one way for each tuple.
@@ -281,10 +268,7 @@ std::vector<Json> nft_elements(const Json& value, const NftSets& sets) {
   if (!list->is_array()) return {*list};
   if (list->size() > kMostElements) return {Json()};
   std::vector<Json> elements;
-  for (const Json& item : *list) {
-    const bool wrapped = item.is_object() && item.contains("elem") && item["elem"].is_object();
-    elements.push_back(wrapped ? item["elem"].value("val", Json()) : item);
-  }
+  for (const Json& item : *list) elements.push_back(unwrapped(item));
   return elements;
 }
 
@@ -298,7 +282,7 @@ std::vector<NftCondition> nft_match(const Json& match, const NftSets& sets) {
     if (op != "==") return {{{other_match(nft_text(text))}, 1}};
     return tuples(left["concat"], nft_elements(right, sets), text);
   }
-  const Field field = field_of(left);
+  const NftField field = field_of(left);
   // A list of flags is one value of several bits; a list of states means any of them.
   if (field.key == "tcp_flags" && right.is_array()) return {condition(field, op, {right}, text)};
   return {condition(field, op, nft_elements(right, sets), text)};
@@ -306,12 +290,11 @@ std::vector<NftCondition> nft_match(const Json& match, const NftSets& sets) {
 
 std::vector<NftCondition> nft_key_is(const Json& key, const Json& value, const NftSets& sets) {
   const Json text = {{"concat", {key, value}}};
-  const bool wrapped = value.is_object() && value.contains("elem") && value["elem"].is_object();
-  const Json plain = wrapped ? value["elem"].value("val", Json()) : value;
+  const Json plain = unwrapped(value);
   if (key.is_object() && key.contains("concat") && key["concat"].is_array()) {
     return tuples(key["concat"], {plain}, text);
   }
-  const Field field = field_of(key);
+  const NftField field = field_of(key);
   if (field.key == "tcp_flags" && plain.is_array()) return {condition(field, "==", {plain}, text)};
   if (plain.is_string() && plain == "*") return {NftCondition{}};  // what no other element takes
   return {condition(field, "==", nft_elements(plain, sets), text)};

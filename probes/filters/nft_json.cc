@@ -4,12 +4,11 @@
 #include <sstream>
 #include <tuple>
 
+#include "core/error.h"
 #include "core/json.h"
-#include "core/json_trouble.h"
-#include "probes/filters/net_values.h"
-#include "probes/filters/nft_statements.h"
+#include "probes/filters/filter_values.h"
+#include "probes/filters/nft.h"
 #include "probes/filters/parse_filters.h"
-#include "probes/filters/parse_limits.h"
 
 namespace plumbline {
 namespace {
@@ -19,11 +18,6 @@ using TableKey = std::pair<std::string, std::string>;               // family, n
 using NameKey = std::tuple<std::string, std::string, std::string>;  // family, table, name
 
 constexpr const char* kUnclearFlags = "the table's flags cannot be read";
-
-std::string text_of(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 std::vector<std::string> strings_of(const Json& object, const char* name) {
   const auto found = object.find(name);
@@ -79,7 +73,7 @@ class Ruleset {
 
   // Tables, chains and sets, before the rules that name them.
   void read_frame(const std::string& kind, const Json& body) {
-    const std::string family = text_of(body, "family"), name = text_of(body, "name");
+    const std::string family = string_member(body, "family"), name = string_member(body, "name");
     if (kind == "table") {
       for (const std::string& flag : strings_of(body, "flags")) {
         if (flag == "dormant") dormant_[{family, name}] = flag;
@@ -92,7 +86,7 @@ class Ruleset {
       read_chain(family, name, body);
     } else if (kind == "set" || kind == "map") {
       const auto elements = body.find("elem");
-      sets_[{family, text_of(body, "table"), name}] =
+      sets_[{family, string_member(body, "table"), name}] =
           elements == body.end() ? &no_elements_ : &*elements;
     }
   }
@@ -102,17 +96,17 @@ class Ruleset {
     FilterRule& base = chain.base;
     base.tool = "nftables";
     base.family = family;
-    base.table = text_of(body, "table");
+    base.table = string_member(body, "table");
     base.chain = name;
-    base.hook = text_of(body, "hook");
-    if (text_of(body, "type") == "nat") base.chain_type = "nat";
+    base.hook = string_member(body, "hook");
+    if (string_member(body, "type") == "nat") base.chain_type = "nat";
     const auto priority = body.find("prio");
     if (priority != body.end() && priority->is_number_integer())
       base.priority = priority->get<int>();
     for (const std::string& device : strings_of(body, "dev")) {
       base.device += (base.device.empty() ? "" : " ") + device;
     }
-    chain.policy = text_of(body, "policy");
+    chain.policy = string_member(body, "policy");
     const NameKey key{family, base.table, name};
     if (chains_.emplace(key, std::move(chain)).second) order_.push_back(key);
   }
@@ -125,8 +119,8 @@ class Ruleset {
   }
 
   Status read_rule(const Json& body) {
-    const std::string family = text_of(body, "family"), table = text_of(body, "table");
-    const auto chain = chains_.find({family, table, text_of(body, "chain")});
+    const std::string family = string_member(body, "family"), table = string_member(body, "table");
+    const auto chain = chains_.find({family, table, string_member(body, "chain")});
     const auto statements = body.find("expr");
     if (chain == chains_.end() || statements == body.end() || !statements->is_array()) return {};
     FilterRule rule = chain->second.base;
@@ -216,9 +210,7 @@ Status parse_nft_text(const std::string& text, std::vector<FilterRule>& rules) {
       std::string& names = devices[{table.first, table.second, chain}];
       for (size_t i = 4; i < words.size() && words[i] != "priority"; ++i) {
         std::string word = words[i];
-        word.erase(std::remove_if(word.begin(), word.end(),
-                                  [](char c) { return c == '"' || c == ',' || c == ';'; }),
-                   word.end());
+        std::erase_if(word, [](char c) { return c == '"' || c == ',' || c == ';'; });
         const bool syntax = word.empty() || word == "device" || word == "devices" || word == "=" ||
                             word == "{" || word == "}";
         if (!syntax) names += (names.empty() ? "" : " ") + word;
@@ -229,16 +221,10 @@ Status parse_nft_text(const std::string& text, std::vector<FilterRule>& rules) {
     const auto found = dormant.find({rule.family, rule.table});
     return rule.tool == "nftables" && found != dormant.end() && found->second;
   };
-  rules.erase(std::remove_if(rules.begin(), rules.end(), asleep), rules.end());
+  std::erase_if(rules, asleep);
   for (FilterRule& rule : rules) {
     if (rule.tool != "nftables" || dormant.count({rule.family, rule.table}) == 0) continue;
-    auto& matches = rule.matches;
-    matches.erase(std::remove_if(matches.begin(), matches.end(),
-                                 [](const FilterMatch& match) {
-                                   return match.key == "other" && match.values.size() == 1 &&
-                                          match.values[0] == kUnclearFlags;
-                                 }),
-                  matches.end());
+    std::erase(rule.matches, other_match(kUnclearFlags));
     const auto names = devices.find({rule.family, rule.table, rule.chain});
     if (rule.device.empty() && names != devices.end()) rule.device = names->second;
   }

@@ -1,10 +1,9 @@
-#include "probes/filters/nft_statements.h"
-
 #include <algorithm>
 
 #include "core/json.h"
-#include "probes/filters/iptables_targets.h"
-#include "probes/filters/parse_limits.h"
+#include "probes/filters/filter_values.h"
+#include "probes/filters/nft.h"
+#include "probes/filters/save_text.h"
 
 namespace plumbline {
 namespace {
@@ -13,16 +12,9 @@ using Json = nlohmann::json;
 
 constexpr size_t kMostWays = 4096;  // rules that one rule may become
 
-std::string text_or_empty(const Json& object, const char* name) {
-  if (!object.is_object()) return {};
-  const auto found = object.find(name);
-  if (found == object.end()) return {};
-  return found->is_string() ? found->get<std::string>() : found->dump();
-}
-
 void set_reject(FilterRule& rule, const Json& body) {
   rule.action = "reject";
-  const std::string type = text_or_empty(body, "type"), code = text_or_empty(body, "expr");
+  const std::string type = member_text(body, "type"), code = member_text(body, "expr");
   rule.reject_with = type.empty() ? "icmpx port-unreachable" : type;
   if (!code.empty()) rule.reject_with += " " + code;
 }
@@ -30,7 +22,7 @@ void set_reject(FilterRule& rule, const Json& body) {
 // "10.0.0.9:7", "10.0.0.9" or "7"; what is looked up in a map is not understood.
 void set_redirect(FilterRule& rule, const Json& body) {
   rule.action = "redirect";
-  std::string address = text_or_empty(body, "addr"), port = text_or_empty(body, "port");
+  std::string address = member_text(body, "addr"), port = member_text(body, "port");
   if (address.find('{') != std::string::npos || port.find('{') != std::string::npos) {
     rule.matches.push_back(other_match("destination by map"));
     address.clear();
@@ -53,8 +45,8 @@ void set_queue(FilterRule& rule, const Json& body) {
 }
 
 void set_extension(FilterRule& rule, const Json& body) {
-  const std::string name = text_or_empty(body, "name");
-  if (text_or_empty(body, "type") == "target") {
+  const std::string name = member_text(body, "name");
+  if (member_text(body, "type") == "target") {
     apply_iptables_target(name, rule);
     if (rule.action == "jump") {  // no chain of that name can be meant here
       rule.action = "drop";
@@ -76,7 +68,7 @@ struct StatementRow {
 
 void set_action(FilterRule& rule, const char* action, const Json& body) {
   rule.action = action;
-  rule.target = text_or_empty(body, "target");
+  rule.target = member_text(body, "target");
 }
 
 // Statements that decide, and those that may or may not let the rule go on. What is not here
@@ -104,7 +96,7 @@ constexpr StatementRow kStatements[] = {
     {"fwd",
      [](FilterRule& rule, const Json& body) {
        rule.action = "redirect";
-       rule.target = "interface " + text_or_empty(body, "dev");
+       rule.target = "interface " + member_text(body, "dev");
      }},
     {"synproxy",
      [](FilterRule& rule, const Json& body) {
@@ -133,7 +125,7 @@ constexpr StatementRow kStatements[] = {
 
 bool sets_mark(const Json& body) {
   const Json& key = body.at("key");
-  return key.is_object() && key.contains("meta") && text_or_empty(key["meta"], "key") == "mark";
+  return key.is_object() && key.contains("meta") && member_text(key["meta"], "key") == "mark";
 }
 
 // A rule that is being read: the ways in which what was read so far can hold.
@@ -150,9 +142,8 @@ class Reader {
     if (kind == "match") return restrict(nft_match(body, sets_));
     if (kind == "vmap") return verdicts(body);
     if (kind == "mangle" && sets_mark(body)) return add_effect("mark");
-    const auto row = std::find_if(std::begin(kStatements), std::end(kStatements),
-                                  [&](const StatementRow& known) { return kind == known.name; });
-    if (row == std::end(kStatements)) return;
+    const StatementRow* row = find_row(kStatements, kind);
+    if (row == nullptr) return;
     for (FilterRule& way : ways_) row->apply(way, body);
   }
 
@@ -164,6 +155,11 @@ class Reader {
  private:
   void add_other(const std::string& text) {
     for (FilterRule& way : ways_) way.matches.push_back(other_match(text));
+  }
+
+  void may_drop(const std::string& text) {
+    add_other(text);
+    for (FilterRule& way : ways_) way.action = "drop";
   }
 
   // What the statements so far did is done, whatever the conditions behind them say.
@@ -178,10 +174,7 @@ class Reader {
     FilterRule rule = way;
     rule.share *= condition.share;
     for (const FilterMatch& match : condition.matches) {
-      const auto same = [&](const FilterMatch& old) {
-        return old.key == match.key && old.negated == match.negated && old.values == match.values;
-      };
-      if (std::none_of(rule.matches.begin(), rule.matches.end(), same)) {
+      if (std::count(rule.matches.begin(), rule.matches.end(), match) == 0) {
         rule.matches.push_back(match);
       }
     }
@@ -207,18 +200,10 @@ class Reader {
     };
     std::stable_partition(elements.begin(), elements.end(),
                           [&](const Json& element) { return !is_rest(element); });
-    if (ways_.size() * elements.size() > kMostWays) {
-      add_other("a map of many verdicts");
-      for (FilterRule& way : ways_) way.action = "drop";
-      return;
-    }
+    if (ways_.size() * elements.size() > kMostWays) return may_drop("a map of many verdicts");
     double left = 1;  // of a random number: what earlier elements have not taken
     for (const Json& element : elements) {
-      if (!element.is_array() || element.size() != 2) {
-        add_other("an unreadable verdict map");
-        for (FilterRule& way : ways_) way.action = "drop";
-        return;
-      }
+      if (!element.is_array() || element.size() != 2) return may_drop("an unreadable verdict map");
       for (NftCondition& condition : nft_key_is(key, element[0], sets_)) {
         const double share = condition.share;
         if (share < 1) condition.share = left > share ? share / left : 1;

@@ -1,16 +1,12 @@
 
 #include "core/json.h"
-#include "probes/filters/nft_expressions.h"
-#include "probes/filters/parse_limits.h"
+#include "probes/filters/filter_values.h"
+#include "probes/filters/nft.h"
 
 namespace plumbline {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string plain(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
 
 std::string join(const Json& list, const std::string& between) {
   std::string text;
@@ -40,36 +36,32 @@ std::string set_text(const Json& items) {
   return text + " }";
 }
 
-std::string member(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  return found == object.end() ? std::string() : plain(*found);
-}
-
 std::string object_text(const std::string& kind, const Json& body) {
   if (kind == "payload") {
     if (!body.contains("protocol")) {
-      return "@" + member(body, "base") + "," + member(body, "offset") + "," + member(body, "len");
+      return "@" + member_text(body, "base") + "," + member_text(body, "offset") + "," +
+             member_text(body, "len");
     }
-    return member(body, "protocol") + " " + member(body, "field");
+    return member_text(body, "protocol") + " " + member_text(body, "field");
   }
   if (kind == "meta") {
-    const std::string key = member(body, "key");
+    const std::string key = member_text(body, "key");
     const bool bare = key.find("if") != std::string::npos || key == "mark";
     return bare ? key : "meta " + key;
   }
-  if (kind == "ct") return "ct " + member(body, "key");
-  if (kind == "prefix") return member(body, "addr") + "/" + member(body, "len");
+  if (kind == "ct") return "ct " + member_text(body, "key");
+  if (kind == "prefix") return member_text(body, "addr") + "/" + member_text(body, "len");
   if (kind == "range" && body.is_array()) return join(body, "-");
   if (kind == "concat" && body.is_array()) return join(body, " . ");
   if (kind == "set" && body.is_array()) return set_text(body);
   if (kind == "elem" && body.is_object() && body.contains("val")) return nft_text(body["val"]);
   if (kind == "numgen") {
-    return "numgen " + member(body, "mode") + " mod " + member(body, "mod");
+    return "numgen " + member_text(body, "mode") + " mod " + member_text(body, "mod");
   }
   if (kind == "fib") {
     const Json flags = body.value("flags", Json());
-    return "fib " + (flags.is_array() ? join(flags, " . ") : plain(flags)) + " " +
-           member(body, "result");
+    return "fib " + (flags.is_array() ? join(flags, " . ") : plain_text(flags)) + " " +
+           member_text(body, "result");
   }
   if (body.is_array() && (kind == "&" || kind == "|" || kind == "^" || kind == "<<")) {
     return join(body, " " + kind + " ");
@@ -79,23 +71,23 @@ std::string object_text(const std::string& kind, const Json& body) {
 
 std::string action_text(const std::string& kind, const Json& body) {
   if (kind == "match") {
-    const std::string op = member(body, "op");
+    const std::string op = member_text(body, "op");
     const bool silent = op == "==" || op == "in";
     return nft_text(body.at("left")) + " " + (silent ? "" : op + " ") + nft_text(body.at("right"));
   }
-  if (kind == "jump" || kind == "goto") return kind + " " + member(body, "target");
+  if (kind == "jump" || kind == "goto") return kind + " " + member_text(body, "target");
   if (kind == "reject") {
     if (!body.is_object()) return kind;
-    const std::string type = member(body, "type"), expr = member(body, "expr");
+    const std::string type = member_text(body, "type"), expr = member_text(body, "expr");
     return "reject with " + type + (expr.empty() ? "" : " " + expr);
   }
   if (kind == "vmap") return nft_text(body.at("key")) + " vmap " + nft_text(body.at("data"));
   if (kind == "limit") {
     return std::string("limit rate ") + (body.value("inv", false) ? "over " : "") +
-           member(body, "rate") + "/" + member(body, "per");
+           member_text(body, "rate") + "/" + member_text(body, "per");
   }
   if (kind == "log") {
-    const std::string prefix = body.is_object() ? member(body, "prefix") : "";
+    const std::string prefix = body.is_object() ? member_text(body, "prefix") : "";
     return prefix.empty() ? kind : "log prefix \"" + prefix + "\"";
   }
   if (kind == "mangle") {
@@ -108,7 +100,7 @@ std::string action_text(const std::string& kind, const Json& body) {
     return to.empty() ? kind : kind + " to " + to;
   }
   if (kind == "xt" && body.is_object())
-    return "xt " + member(body, "type") + " " + member(body, "name");
+    return "xt " + member_text(body, "type") + " " + member_text(body, "name");
   if (kind == "queue" && body.is_object()) {
     return "queue" + (body.contains("num") ? " num " + nft_text(body["num"]) : std::string()) +
            (body.contains("flags") ? " flags " + nft_text(body["flags"]) : std::string());
@@ -121,12 +113,12 @@ std::string action_text(const std::string& kind, const Json& body) {
 
 std::string nft_text(const Json& expression) {
   if (expression.is_array()) return join(expression, ",");
-  if (!expression.is_object() || expression.empty()) return plain(expression);
+  if (!expression.is_object() || expression.empty()) return plain_text(expression);
   return object_text(expression.begin().key(), expression.begin().value());
 }
 
 std::string nft_statement_text(const Json& statement) {
-  if (!statement.is_object() || statement.empty()) return plain(statement);
+  if (!statement.is_object() || statement.empty()) return plain_text(statement);
   const std::string& kind = statement.begin().key();
   if (kind == "counter" || kind == "last") return "counter";
   return action_text(kind, statement.begin().value());

@@ -6,9 +6,7 @@
 
 #include "core/host/ip.h"
 #include "probes/filters/evaluate.h"
-#include "probes/filters/match_packet.h"
-#include "probes/filters/net_values.h"
-#include "probes/filters/port_words.h"
+#include "probes/filters/filter_values.h"
 
 namespace plumbline {
 namespace {
@@ -19,20 +17,15 @@ using Ranges = std::vector<std::pair<int, int>>;
 struct Pass {
   std::string source, destination;
   bool v6 = false;
-  bool to_ports = true;       // the ports are the destination's; otherwise these are answers
-  bool answers_only = false;  // say so, so that nobody gets in by choosing his source port
+  // The ports are the destination's; otherwise these are answers, and the command says so: nobody
+  // is to get in by choosing his source port.
+  bool to_ports = true;
   bool incoming = true;
 };
 
 Pass make_pass(const RemedyFor& what, bool v6, bool entering) {
-  Pass pass;
-  pass.v6 = v6;
-  pass.source = entering ? what.peer_ip : what.own_ip;
-  pass.destination = entering ? what.own_ip : what.peer_ip;
-  pass.to_ports = entering == what.incoming;
-  pass.answers_only = !pass.to_ports;
-  pass.incoming = entering;
-  return pass;
+  return {entering ? what.peer_ip : what.own_ip, entering ? what.own_ip : what.peer_ip, v6,
+          entering == what.incoming, entering};
 }
 
 // Can these packets match the rule at all?
@@ -69,7 +62,7 @@ std::vector<Pass> passes(const FilterRule& rule, const RemedyFor& what, bool v6,
 using CommandWords = std::vector<Word>;
 
 Word address(const std::string& ip) { return slot(Slot::kAddress, ip); }
-void append(CommandWords& words, const CommandWords& more) {
+void add_words(CommandWords& words, const CommandWords& more) {
   words.insert(words.end(), more.begin(), more.end());
 }
 
@@ -86,7 +79,7 @@ Command nft_command(const FilterRule& rule, const Pass& pass, const Ranges& rang
   line = line + " " + ip + " saddr " + address(pass.source) + " " + ip + " daddr " +
          address(pass.destination) + " tcp " + (pass.to_ports ? Word("dport ") : Word("sport ")) +
          ports;
-  if (pass.answers_only) line = line + " tcp flags & (syn | ack) != syn";
+  if (!pass.to_ports) line = line + " tcp flags & (syn | ack) != syn";
   return {"nft", line + " accept"};
 }
 
@@ -109,21 +102,38 @@ CommandWords place(const FilterRule& rule) {
   return {"-I", chain, number(rule.handle)};
 }
 
+// In parts of at most `most` ports, where a range counts as two: limit of iptables' multiport and
+// of ufw.
+std::vector<Ranges> split_ranges(const Ranges& ranges, size_t most) {
+  std::vector<Ranges> parts;
+  size_t used = most;
+  for (const auto& range : ranges) {
+    const size_t size = range.first == range.second ? 1 : 2;
+    if (used + size > most) {
+      parts.emplace_back();
+      used = 0;
+    }
+    parts.back().push_back(range);
+    used += size;
+  }
+  return parts;
+}
+
 Remedy iptables_remedy(const FilterRule& rule, const std::vector<Pass>& all, const Ranges& ranges) {
   if ((rule.tool == "ip6tables") != all[0].v6) return {};
   Remedy remedy;
   for (const Pass& pass : all) {
     for (const Ranges& part : split_ranges(ranges, 15)) {
       CommandWords words = {binary(rule), "-w", "-t", slot(Slot::kFilterName, rule.table)};
-      append(words, place(rule));
-      append(words, {"-s", address(pass.source), "-d", address(pass.destination), "-p", "tcp"});
-      if (pass.answers_only) append(words, {"!", "--syn"});
+      add_words(words, place(rule));
+      add_words(words, {"-s", address(pass.source), "-d", address(pass.destination), "-p", "tcp"});
+      if (!pass.to_ports) add_words(words, {"!", "--syn"});
       Word ports = pass.to_ports ? Word("--dport") : Word("--sport");
       if (part.size() > 1) {
-        append(words, {"-m", "multiport"});
+        add_words(words, {"-m", "multiport"});
         ports = ports + "s";
       }
-      append(words, {ports, ports_word(part, ":", ","), "-j", "ACCEPT"});
+      add_words(words, {ports, ports_word(part, ":", ","), "-j", "ACCEPT"});
       remedy.run(words);
     }
   }
@@ -136,12 +146,12 @@ Remedy ebtables_remedy(const FilterRule& rule, const std::vector<Pass>& all, con
     for (const auto& range : ranges) {
       const Word ip = pass.v6 ? Word("--ip6-") : Word("--ip-");
       CommandWords words = {binary(rule), "-t", slot(Slot::kFilterName, rule.table)};
-      append(words, place(rule));
-      append(words,
-             {"-p", pass.v6 ? Word("IPv6") : Word("IPv4"), ip + "source", address(pass.source),
-              ip + "destination", address(pass.destination), ip + "protocol", "tcp",
-              ip + (pass.to_ports ? Word("destination-port") : Word("source-port")),
-              ports_word({range}, ":", ","), "-j", "ACCEPT"});
+      add_words(words, place(rule));
+      add_words(words,
+                {"-p", pass.v6 ? Word("IPv6") : Word("IPv4"), ip + "source", address(pass.source),
+                 ip + "destination", address(pass.destination), ip + "protocol", "tcp",
+                 ip + (pass.to_ports ? Word("destination-port") : Word("source-port")),
+                 ports_word({range}, ":", ","), "-j", "ACCEPT"});
       remedy.run(words);
     }
   }
@@ -161,7 +171,14 @@ std::vector<std::pair<int, int>> masked(std::pair<int, int> range) {
   return out;
 }
 
-Word tc_hook(const FilterRule& rule) { return one_of(rule.hook, {"ingress", "egress"}); }
+// "tc filter add dev eth0 ingress protocol ip pref 9".
+CommandWords tc_words(const Word& verb, const FilterRule& rule, const Word& protocol,
+                      const Word& pref) {
+  CommandWords words = {"tc", "filter", verb, "dev"};
+  add_words(words, {slot(Slot::kInterface, rule.device), one_of(rule.hook, {"ingress", "egress"})});
+  add_words(words, {"protocol", protocol, "pref", pref});
+  return words;
+}
 
 // Takes the very filter away, named by all that names it.
 Remedy without_tc_filter(const FilterRule& rule) {
@@ -171,58 +188,26 @@ Remedy without_tc_filter(const FilterRule& rule) {
       own = match.values[0] == "ip6" ? "ipv6" : match.values[0];
     }
   }
-  return Command{"tc",
-                 "filter",
-                 "del",
-                 "dev",
-                 slot(Slot::kInterface, rule.device),
-                 tc_hook(rule),
-                 "protocol",
-                 slot(Slot::kMatchValue, own),
-                 "pref",
-                 "1",
-                 "handle",
-                 slot(Slot::kTcHandle, rule.id),
-                 slot(Slot::kTcKind, rule.table)};
+  CommandWords words = tc_words("del", rule, slot(Slot::kMatchValue, own), "1");
+  add_words(words, {"handle", slot(Slot::kTcHandle, rule.id), slot(Slot::kTcKind, rule.table)});
+  return Command(words);
 }
 
 // u32 is in every kernel, and a match without an action lets the packet pass. Ports stand at their
 // fixed places, which options of the IP header would move.
 Command tc_filter(const FilterRule& rule, const Pass& pass, std::pair<int, int> value_and_mask) {
   const Word ip = pass.v6 ? Word("ip6") : Word("ip");
-  CommandWords words = {"tc",
-                        "filter",
-                        "add",
-                        "dev",
-                        slot(Slot::kInterface, rule.device),
-                        tc_hook(rule),
-                        "protocol",
-                        pass.v6 ? Word("ipv6") : Word("ip"),
-                        "pref",
-                        number(rule.handle - 1),
-                        "u32",
-                        "match",
-                        ip,
-                        "src",
-                        address(pass.source),
-                        "match",
-                        ip,
-                        "dst",
-                        address(pass.destination),
-                        "match",
-                        ip,
-                        "protocol",
-                        "6",
-                        "0xff",
-                        "match",
-                        ip,
-                        pass.to_ports ? Word("dport") : Word("sport"),
-                        number(value_and_mask.first),
-                        number(value_and_mask.second, 0, 0xffff, 16)};
-  if (pass.answers_only) {
-    append(words, {"match", "u8", "0x10", "0x10", "at", pass.v6 ? Word("53") : Word("33")});
+  CommandWords words =
+      tc_words("add", rule, pass.v6 ? Word("ipv6") : Word("ip"), number(rule.handle - 1));
+  add_words(words, {"u32", "match", ip, "src", address(pass.source)});
+  add_words(words, {"match", ip, "dst", address(pass.destination)});
+  add_words(words, {"match", ip, "protocol", "6", "0xff"});
+  add_words(words, {"match", ip, pass.to_ports ? Word("dport") : Word("sport")});
+  add_words(words, {number(value_and_mask.first), number(value_and_mask.second, 0, 0xffff, 16)});
+  if (!pass.to_ports) {
+    add_words(words, {"match", "u8", "0x10", "0x10", "at", pass.v6 ? Word("53") : Word("33")});
   }
-  append(words, {"flowid", "1:1"});
+  add_words(words, {"flowid", "1:1"});
   return words;
 }
 
@@ -240,32 +225,28 @@ Remedy tc_remedy(const FilterRule& rule, const std::vector<Pass>& all, const Ran
   return remedy;
 }
 
-bool starts_with(const std::string& text, const char* begin) { return text.rfind(begin, 0) == 0; }
-
 bool is_active(const RemedyFor& what, const char* front_end) {
-  return std::find(what.front_ends.begin(), what.front_ends.end(), front_end) !=
-         what.front_ends.end();
+  return std::count(what.front_ends.begin(), what.front_ends.end(), front_end) > 0;
 }
 
 // ufw keeps the user's rules in ufw-user-input and -output, behind its own; what lies before those
 // cannot be reached by its command. Its policies are the kernel's chains'.
 std::optional<Remedy> ufw_remedy(const FilterRule& rule, const Pass& pass, const Ranges& ranges) {
-  const bool user = starts_with(rule.chain, "ufw-user-") || starts_with(rule.chain, "ufw6-user-");
+  const bool user = rule.chain.starts_with("ufw-user-") || rule.chain.starts_with("ufw6-user-");
   const bool behind =
-      starts_with(rule.chain, "ufw-after-") || starts_with(rule.chain, "ufw6-after-") ||
-      starts_with(rule.chain, "ufw-reject-") || starts_with(rule.chain, "ufw6-reject-") ||
-      starts_with(rule.chain, "ufw-skip-to-policy") ||
-      starts_with(rule.chain, "ufw6-skip-to-policy");
+      rule.chain.starts_with("ufw-after-") || rule.chain.starts_with("ufw6-after-") ||
+      rule.chain.starts_with("ufw-reject-") || rule.chain.starts_with("ufw6-reject-") ||
+      rule.chain.starts_with("ufw-skip-to-policy") || rule.chain.starts_with("ufw6-skip-to-policy");
   const bool policy = rule.is_policy && (rule.chain == "INPUT" || rule.chain == "OUTPUT");
   if (rule.table != "filter" || !(user || behind || policy)) return std::nullopt;
-  if (pass.answers_only) return std::nullopt;  // ufw lets answers pass by itself, before all this
+  if (!pass.to_ports) return std::nullopt;  // ufw lets answers pass by itself, before all this
   Remedy remedy;
   for (const Ranges& part : split_ranges(ranges, 15)) {
     CommandWords words = {"ufw"};
     if (user) words.emplace_back("prepend");
-    append(words, {"allow", pass.incoming ? Word("in") : Word("out"), "proto", "tcp", "from",
-                   address(pass.source), "to", address(pass.destination), "port",
-                   ports_word(part, ":", ",")});
+    add_words(words, {"allow", pass.incoming ? Word("in") : Word("out"), "proto", "tcp", "from",
+                      address(pass.source), "to", address(pass.destination), "port",
+                      ports_word(part, ":", ",")});
     remedy.run(words);
   }
   return remedy;
@@ -275,9 +256,9 @@ std::optional<Remedy> ufw_remedy(const FilterRule& rule, const Pass& pass, const
 // is asked before what it allows, unless a rich rule has a negative priority.
 std::optional<Remedy> firewalld_remedy(const FilterRule& rule, const Pass& pass,
                                        const Ranges& ranges) {
-  const bool own = rule.table == "firewalld" || starts_with(rule.chain, "IN_") ||
-                   starts_with(rule.chain, "INPUT_");
-  if (!own || !pass.incoming || pass.answers_only) return std::nullopt;
+  const bool own = rule.table == "firewalld" || rule.chain.starts_with("IN_") ||
+                   rule.chain.starts_with("INPUT_");
+  if (!own || !pass.incoming || !pass.to_ports) return std::nullopt;
   const std::string& chain = rule.chain;
   std::string zone;
   bool before_denials = false;
@@ -342,11 +323,6 @@ Remedy remedy_for_rule(const FilterRule& policy_or_rule, const RemedyFor& asked)
   if (all.empty()) return {};
   Remedy remedy = remedy_by_tool(rule, what, all, ranges);
   return remedy.commands().empty() ? Remedy() : remedy;
-}
-
-Remedy remedy_for_rule(const FilterRule& rule, bool incoming, const std::string& own_ip,
-                       const std::string& peer_ip, const std::vector<int>& ports) {
-  return remedy_for_rule(rule, {incoming, own_ip, peer_ip, ports, {}, nullptr, {}});
 }
 
 }  // namespace plumbline

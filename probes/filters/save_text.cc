@@ -1,12 +1,12 @@
 #include "probes/filters/save_text.h"
 
+#include <algorithm>
 #include <map>
 #include <sstream>
 #include <utility>
 
-#include "core/lower_case.h"
-#include "probes/filters/net_values.h"
-#include "probes/filters/parse_limits.h"
+#include "core/text.h"
+#include "probes/filters/filter_values.h"
 
 namespace plumbline {
 namespace {
@@ -140,6 +140,33 @@ class SaveReader {
   size_t rules_ = 0, values_ = 0;
 };
 
+struct TargetRow {
+  const char* name;
+  const char* action;
+  const char* effect;  // or nullptr
+  bool sure;           // false: depends on what cannot be seen
+};
+
+constexpr TargetRow kTargets[] = {
+    {"ACCEPT", "accept", nullptr, true},     {"DROP", "drop", nullptr, true},
+    {"REJECT", "reject", nullptr, true},     {"RETURN", "return", nullptr, true},
+    {"QUEUE", "drop", nullptr, true},  // by the kernel, unless a program listens
+    {"NFQUEUE", "drop", nullptr, true},      {"TARPIT", "drop", nullptr, true},
+    {"STEAL", "drop", nullptr, true},        {"DNAT", "redirect", nullptr, true},
+    {"REDIRECT", "redirect", nullptr, true}, {"NETMAP", "redirect", nullptr, false},
+    {"TPROXY", "redirect", nullptr, false},  {"SNAT", "accept", nullptr, true},
+    {"MASQUERADE", "accept", nullptr, true}, {"SYNPROXY", "accept", nullptr, false},
+    {"MARK", "continue", "mark", true},      {"CONNMARK", "continue", "mark", true},
+    {"mark", "continue", "mark", true},      {"NOTRACK", "continue", "notrack", true},
+    {"HMARK", "continue", "mark", true},
+};
+
+// Those that decide nothing and change nothing that a filter asks.
+constexpr const char* kHarmless[] = {
+    "CONTINUE", "AUDIT",       "CHECKSUM", "CLASSIFY", "CONNSECMARK", "CT",      "DSCP",    "ECN",
+    "HL",       "IDLETIMER",   "LED",      "LOG",      "NFLOG",       "RATEEST", "SECMARK", "SET",
+    "TCPMSS",   "TCPOPTSTRIP", "TEE",      "TOS",      "TRACE",       "TTL",     "ULOG",    "log"};
+
 }  // namespace
 
 std::vector<std::string> save_words(const std::string& line) {
@@ -189,6 +216,24 @@ Status parse_save_text(const std::string& text, const SaveFormat& format, const 
     if (Status status = reader.line(line); !status) return status;
   }
   return reader.end(rules);
+}
+
+void apply_iptables_target(const std::string& name, FilterRule& rule) {
+  if (is_among(kHarmless, name)) {
+    rule.action = "continue";
+    return;
+  }
+  const TargetRow* row = find_row(kTargets, name);
+  if (row == nullptr) {
+    rule.action = "jump";
+    rule.target = name;
+    return;
+  }
+  rule.action = row->action;
+  if (row->effect != nullptr) rule.effects.emplace_back(row->effect);
+  if (!row->sure) rule.matches.push_back(other_match("target " + name));
+  if (name == "REJECT") rule.reject_with = "icmp port-unreachable";
+  if (name == "QUEUE" || name == "NFQUEUE") rule.target = "queue";
 }
 
 }  // namespace plumbline

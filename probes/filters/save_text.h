@@ -1,6 +1,6 @@
 // The format that iptables-save and ebtables-save share: "*table", ":CHAIN POLICY [counters]",
-// "-A CHAIN ..." and "COMMIT", one per line. Only for the readers in this folder. Pure functions,
-// thread-safe.
+// "-A CHAIN ..." and "COMMIT", one per line; and what their targets do to a packet, by name. Only
+// for the readers in this folder. Pure functions, thread-safe.
 #pragma once
 
 #include <functional>
@@ -44,5 +44,10 @@ struct SaveFormat {
 
 Status parse_save_text(const std::string& text, const SaveFormat& format, const std::string& family,
                        std::vector<FilterRule>& rules);
+
+// One table for iptables and ebtables: iptables-extensions(8), ebtables(8).
+// Sets action and effects; a name that is in no table is taken for a chain of the user: "jump" with
+// this target.
+void apply_iptables_target(const std::string& name, FilterRule& rule);
 
 }  // namespace plumbline

@@ -4,14 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <bit>
+#include <optional>
 
+#include "core/error.h"
+#include "core/host/ip.h"
 #include "core/json.h"
-#include "core/json_trouble.h"
-#include "probes/filters/net_values.h"
+#include "probes/filters/filter_values.h"
 #include "probes/filters/parse_filters.h"
-#include "probes/filters/parse_limits.h"
-#include "probes/filters/tc_u32.h"
 
 namespace plumbline {
 namespace {
@@ -37,38 +37,20 @@ std::string number_keys(const std::string& text) {
   return out.append(text, from, std::string::npos);
 }
 
-std::string text_of(const Json& object, const char* name) {
-  if (!object.is_object()) return {};
-  const auto found = object.find(name);
-  if (found == object.end()) return {};
-  return found->is_string() ? found->get<std::string>() : found->dump();
-}
-
 // The first control action of an action: "drop".
 std::string control_of(const Json& action) {
   for (const auto& [key, value] : action.items()) {
-    if (key.rfind("control_action#", 0) == 0) return text_of(value, "type");
+    if (key.rfind("control_action#", 0) == 0) return member_text(value, "type");
   }
   return {};
 }
 
-std::string family_value(const std::string& protocol) {
-  if (protocol == "ipv4") return "ip";
-  return protocol == "ipv6" ? "ip6" : protocol;
-}
-
 // "0x2/0x17" as "syn/fin,syn,rst,ack"; older versions write it without 0x.
 std::string flags_value(const std::string& text) {
-  static constexpr const char* kBits[] = {"fin", "syn", "rst", "psh", "ack", "urg", "ecn", "cwr"};
   const auto names = [](std::string part) -> std::string {
     if (part.rfind("0x", 0) != 0) part.insert(0, "0x");
     const auto bits = parse_number(part);
-    if (!bits) return "?";
-    std::string list;
-    for (size_t i = 0; i < std::size(kBits); ++i) {
-      if ((*bits >> i & 1) != 0) list += (list.empty() ? "" : ",") + std::string(kBits[i]);
-    }
-    return list.empty() ? "none" : list;
+    return bits ? tcp_flag_names(static_cast<uint64_t>(*bits)) : "?";
   };
   const size_t slash = text.find('/');
   const std::string mask = slash == std::string::npos ? "ff" : text.substr(slash + 1);
@@ -76,8 +58,8 @@ std::string flags_value(const std::string& text) {
 }
 
 FilterMatch flower_key(const std::string& name, const Json& value) {
-  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-  if (name == "eth_type") return make_match("family", {family_value(text)});
+  const std::string text = plain_text(value);
+  if (name == "eth_type") return make_match("family", {family_name(text)});
   if (name == "ip_proto") return make_match("protocol", {protocol_name(text)});
   if (name == "src_ip") return make_match("saddr", {text});
   if (name == "dst_ip") return make_match("daddr", {text});
@@ -85,7 +67,7 @@ FilterMatch flower_key(const std::string& name, const Json& value) {
   if (name == "src_port" || name == "dst_port") {
     const char* key = name == "src_port" ? "sport" : "dport";
     if (value.is_object()) {
-      return make_match(key, {text_of(value, "start") + "-" + text_of(value, "end")});
+      return make_match(key, {member_text(value, "start") + "-" + member_text(value, "end")});
     }
     return make_match(key, {text});
   }
@@ -98,14 +80,129 @@ void read_flower(const Json& options, FilterRule& rule) {
   for (const auto& [name, value] : keys->items()) rule.matches.push_back(flower_key(name, value));
 }
 
+// ---- u32, the classifier that compares raw words of the IP header ----
+
+// One word of the packet: (word at `offset` & mask) == value.
+struct U32Word {
+  uint32_t value = 0, mask = 0;
+  int64_t offset = 0;
+};
+
+std::optional<uint32_t> hex(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end() || !found->is_string()) return std::nullopt;
+  const auto number = parse_number("0x" + found->get<std::string>());
+  if (!number || *number > 0xffffffff) return std::nullopt;
+  return static_cast<uint32_t>(*number);
+}
+
+std::optional<U32Word> word_of(const Json& match) {
+  if (!match.is_object() || !match.contains("off") || !match["off"].is_number_integer()) {
+    return std::nullopt;
+  }
+  // An offset that is looked up in the packet ("nexthdr+0") is not followed.
+  const auto moving = match.find("offmask");
+  if (moving != match.end() && moving->dump() != "\"\"") return std::nullopt;
+  const auto value = hex(match, "value"), mask = hex(match, "mask");
+  if (!value || !mask) return std::nullopt;
+  return U32Word{*value, *mask, match["off"].get<int64_t>()};
+}
+
+// Length of a mask of leading ones, or nothing.
+std::optional<int> leading_ones(uint32_t mask) {
+  const int ones = std::popcount(mask);
+  if (ones == 0 || mask != ~uint32_t{0} << (32 - ones)) return std::nullopt;
+  return ones;
+}
+
+std::string ip_text(uint32_t value) {
+  return fmt::format("{}.{}.{}.{}", value >> 24, value >> 16 & 255, value >> 8 & 255, value & 255);
+}
+
+// Ports as ranges that a mask of leading ones in 16 bits covers.
+std::optional<std::string> port_value(uint32_t value, uint32_t mask) {
+  if (mask == 0xffff) return std::to_string(value);
+  if (!leading_ones(mask << 16)) return std::nullopt;
+  return std::to_string(value) + "-" + std::to_string(value | (~mask & 0xffffU));
+}
+
+// False when one of them cannot be read.
+bool add_ports(const U32Word& word, FilterRule& rule) {
+  const struct {
+    const char* key;
+    uint32_t value, mask;
+  } halves[] = {{"sport", word.value >> 16, word.mask >> 16},
+                {"dport", word.value & 0xffff, word.mask & 0xffff}};
+  bool known = true;
+  for (const auto& half : halves) {
+    if (half.mask == 0) continue;
+    const auto value = port_value(half.value, half.mask);
+    if (value) rule.matches.push_back(make_match(half.key, {*value}));
+    known = known && value;
+  }
+  return known;
+}
+
+// IPv6's come word by word.
+std::string address_part(const U32Word& word) {
+  const int64_t part = (word.offset - 8) / 4 % 4;
+  Ip value, mask;
+  value.v6 = mask.v6 = true;
+  for (size_t i = 0; i < 4; ++i) {
+    const size_t byte = static_cast<size_t>(part) * 4 + i;
+    value.bytes[byte] = static_cast<uint8_t>(word.value >> (24 - 8 * i));
+    mask.bytes[byte] = static_cast<uint8_t>(word.mask >> (24 - 8 * i));
+  }
+  return to_text(value) + "/" + to_text(mask);
+}
+
+// The fields of an IP header without options: protocol, addresses, and the ports behind it.
+bool add_field(const U32Word& word, bool v6, FilterRule& rule) {
+  if (word.mask == 0) return true;
+  const unsigned shift = v6 ? 8 : 16;
+  if (word.offset == (v6 ? 4 : 8) && word.mask == 0xffU << shift) {
+    const std::string number = std::to_string(word.value >> shift & 0xff);
+    rule.matches.push_back(make_match("protocol", {protocol_name(number)}));
+    return true;
+  }
+  if (word.offset == (v6 ? 40 : 20)) return add_ports(word, rule);
+  const bool source = word.offset < (v6 ? 24 : 16);
+  std::optional<std::string> address;
+  if (v6 && word.offset >= 8 && word.offset < 40 && word.offset % 4 == 0) {
+    address = address_part(word);
+  } else if (!v6 && (word.offset == 12 || word.offset == 16)) {
+    if (const auto prefix = leading_ones(word.mask)) {
+      address = ip_text(word.value) + "/" + std::to_string(*prefix);
+    }
+  }
+  if (!address) return false;
+  rule.matches.push_back(make_match(source ? "saddr" : "daddr", {*address}));
+  return true;
+}
+
+// Adds the conditions of one filter's options, whose "match" keys are numbered
+// ("match#000000001"). Needs the filter's "family" condition to be there already: offsets mean
+// other fields in IPv6.
+void read_u32(const Json& options, FilterRule& rule) {
+  const FilterMatch is_v6 = make_match("family", {"ip6"});
+  const bool v6 = std::count(rule.matches.begin(), rule.matches.end(), is_v6) > 0;
+  for (const auto& [name, match] : options.items()) {
+    if (name.rfind("match#", 0) != 0) continue;
+    const auto word = word_of(match);
+    if (!word || !add_field(*word, v6, rule)) {
+      rule.matches.push_back(other_match("u32 " + match.dump()));
+    }
+  }
+}
+
 struct KindRow {
-  const char* kind;
+  const char* name;
   void (*read)(const Json& options, FilterRule& rule);
 };
 constexpr KindRow kKinds[] = {
     {"flower", read_flower},
     {"matchall", [](const Json&, FilterRule&) {}},
-    {"u32", read_tc_u32},
+    {"u32", read_u32},
 };
 
 void decide(FilterRule& rule, const std::string& control) {
@@ -125,24 +222,23 @@ void decide(FilterRule& rule, const std::string& control) {
 
 // One action; true when the next one is not reached.
 bool read_action(const Json& action, FilterRule& rule) {
-  const std::string kind = text_of(action, "kind"), control = control_of(action);
+  const std::string kind = member_text(action, "kind"), control = control_of(action);
   if (kind == "police") {
     rule.action = "drop";
-    rule.matches.push_back(make_match("limit", {"police " + text_of(action, "rate")}));
+    rule.matches.push_back(make_match("limit", {"police " + member_text(action, "rate")}));
     return true;
   }
-  if (kind == "mirred" && text_of(action, "mirred_action") == "redirect") {
+  if (kind == "mirred" && member_text(action, "mirred_action") == "redirect") {
     rule.action = "redirect";
-    rule.target = "interface " + text_of(action, "to_dev");
+    rule.target = "interface " + member_text(action, "to_dev");
     return true;
   }
   if (kind == "gact") {
     const Json random = action.value("prob", Json());
-    const std::string type = text_of(random, "random_type");
-    const double every = random.is_object() && random.contains("val") && random["val"].is_number()
-                             ? random["val"].get<double>()
-                             : 0;
-    const std::string sometimes = random.is_object() ? control_of(random) : "";
+    const std::string type = member_text(random, "random_type");
+    const auto val = random.find("val");
+    const double every = val != random.end() && val->is_number() ? val->get<double>() : 0;
+    const std::string sometimes = control_of(random);
     if (!type.empty() && type != "none" && every >= 1) {
       // Of `every` packets one gets the other action.
       const bool drops = sometimes == "drop" || sometimes == "shot";
@@ -171,31 +267,32 @@ void read_actions(const Json& options, FilterRule& rule) {
     if (action.is_object() && read_action(action, rule)) break;
   }
   for (const Json& action : *actions) {
-    rule.text += " action " + text_of(action, "kind") + " " + control_of(action);
+    rule.text += " action " + member_text(action, "kind") + " " + control_of(action);
   }
 }
 
 std::string filter_text(const Json& filter, const Json& options) {
-  std::string text = text_of(filter, "kind");
+  std::string text = member_text(filter, "kind");
   const auto keys = options.find("keys");
   if (keys != options.end() && keys->is_object()) {
     for (const auto& [name, value] : keys->items()) {
-      text += " " + name + " " + (value.is_string() ? value.get<std::string>() : value.dump());
+      text += " " + name + " " + plain_text(value);
     }
   }
   for (const auto& [name, value] : options.items()) {
     if (name.rfind("match#", 0) != 0) continue;
-    text += fmt::format(" match {}/{} at {}", text_of(value, "value"), text_of(value, "mask"),
-                        text_of(value, "off"));
+    text += fmt::format(" match {}/{} at {}", member_text(value, "value"),
+                        member_text(value, "mask"), member_text(value, "off"));
   }
   return text;
 }
 
 // tc prints a handle as a number here and wants it in hexadecimal there.
 std::string handle_of(const Json& options) {
-  if (options.contains("fh")) return text_of(options, "fh");
+  if (options.contains("fh")) return member_text(options, "fh");
   const auto handle = options.find("handle");
-  if (handle == options.end() || !handle->is_number_unsigned()) return text_of(options, "handle");
+  if (handle == options.end() || !handle->is_number_unsigned())
+    return member_text(options, "handle");
   return fmt::format("{:#x}", handle->get<uint64_t>());
 }
 
@@ -207,22 +304,20 @@ std::vector<FilterRule> read_filter(const Json& filter, const std::string& devic
   FilterRule rule;
   rule.tool = "tc";
   rule.family = "any";
-  rule.table = text_of(filter, "kind");
-  rule.chain = filter.contains("chain") ? text_of(filter, "chain") : "0";
+  rule.table = member_text(filter, "kind");
+  rule.chain = filter.contains("chain") ? member_text(filter, "chain") : "0";
   rule.hook = direction;
   rule.device = device;
   rule.id = handle_of(*options);
   const auto pref = filter.find("pref");
   if (pref != filter.end() && pref->is_number_integer()) rule.handle = pref->get<int64_t>();
-  const std::string protocol = text_of(filter, "protocol");
+  const std::string protocol = member_text(filter, "protocol");
   if (protocol != "all" && !protocol.empty()) {
-    rule.matches.push_back(make_match("family", {family_value(protocol)}));
+    rule.matches.push_back(make_match("family", {family_name(protocol)}));
   }
   rule.text = filter_text(filter, *options);
   read_actions(*options, rule);
-  const auto kind = std::find_if(std::begin(kKinds), std::end(kKinds),
-                                 [&](const KindRow& row) { return rule.table == row.kind; });
-  if (kind != std::end(kKinds)) {
+  if (const KindRow* kind = find_row(kKinds, rule.table)) {
     kind->read(*options, rule);
   } else {
     rule.matches.push_back(other_match("classifier " + rule.table));
@@ -232,7 +327,7 @@ std::vector<FilterRule> read_filter(const Json& filter, const std::string& devic
     // {"type":"goto","chain":5}, or "goto chain 5" in one word.
     for (const Json& action : options->value("actions", Json::array())) {
       for (const auto& [key, value] : action.items()) {
-        if (key.rfind("control_action#", 0) == 0) rule.target = text_of(value, "chain");
+        if (key.rfind("control_action#", 0) == 0) rule.target = member_text(value, "chain");
       }
     }
   }

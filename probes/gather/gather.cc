@@ -207,6 +207,20 @@ const InterfaceEvidence* carrier_of(const HostEvidence& host, const std::string&
   return nullptr;
 }
 
+bool is_over(const ProbeContext& context) {
+  return context.deadline.passed() || (context.interrupted && context.interrupted());
+}
+
+bool is_ours(const PortTry& attempt) {
+  return attempt.result == "connected" && attempt.answer == "ours";
+}
+
+size_t index_of(const EvidenceSet& evidence, const std::string& host) {
+  const auto found = std::find_if(evidence.hosts.begin(), evidence.hosts.end(),
+                                  [&](const HostEvidence& h) { return h.name == host; });
+  return static_cast<size_t>(found - evidence.hosts.begin());
+}
+
 AskedWay way_of(const EvidenceSet& evidence, const PairEvidence& pair) {
   const HostEvidence* host = find_host(evidence, pair.from);
   const InterfaceEvidence* carrier = host == nullptr ? nullptr : carrier_of(*host, pair.from_ip);
@@ -255,9 +269,7 @@ void gather_evidence(ProbeContext& context, unsigned needs, const std::vector<Pr
   const auto say = [&](const std::string& text) {
     if (context.progress) context.progress(text);
   };
-  const auto stop = [&] {
-    return context.deadline.passed() || (context.interrupted && context.interrupted());
-  };
+  const auto stop = [&] { return is_over(context); };
   EvidenceSet& evidence = context.evidence;
   say(fmt::format("{} hosts: asking what they are", evidence.hosts.size()));
   take_snapshots(context);

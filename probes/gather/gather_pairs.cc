@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "core/sha256.h"
+#include "core/encode.h"
 #include "probes/gather/gather.h"
-#include "probes/gather/gather_tasks.h"
-#include "probes/gather/host_captures.h"
 #include "probes/thresholds.h"
 
 namespace plumbline {
@@ -40,14 +38,12 @@ class PairGatherer {
       : context_(context), evidence_(context.evidence), job_(context.evidence.job), needs_(needs) {
     ports_ = job_.ports;
     ports_.insert(ports_.end(), job_.extra_ports.begin(), job_.extra_ports.end());
-    std::map<std::string, size_t> index;
-    for (size_t i = 0; i < evidence_.hosts.size(); ++i) index[evidence_.hosts[i].name] = i;
     for (PairEvidence& pair : evidence_.pairs) {
       if (!pair.skipped.empty()) continue;
       PairTask task;
       task.pair = &pair;
-      task.from = index[pair.from];
-      task.to = index[pair.to];
+      task.from = index_of(evidence_, pair.from);
+      task.to = index_of(evidence_, pair.to);
       if (context_.agents[task.from] == nullptr) {
         pair.skipped = "no agent on " + pair.from;
         continue;
@@ -251,7 +247,7 @@ class PairGatherer {
     bool failed = false;
     for (const PairTask& task : tasks_) {
       for (const PortTry& attempt : task.pair->ports) {
-        failed = failed || attempt.result != "connected" || attempt.answer != "ours";
+        failed = failed || !is_ours(attempt);
       }
     }
     const bool keep =
@@ -262,36 +258,33 @@ class PairGatherer {
     if (keep) traces = captures.fetch(context_.trace_folder);
   }
 
-  static const TraceFlow* flow_of(const TraceSummary& summary, const PairTask& task, int port) {
-    const auto source = task.source_ports.find(port);
-    if (source == task.source_ports.end() || source->second == 0) return nullptr;
+  static const TraceFlow* flow_of(const TraceSummary& summary, const PairTask& task, int source,
+                                  int port) {
     for (const TraceFlow& flow : summary.flows) {
       const bool there = flow.a_ip == task.pair->from_ip && flow.b_ip == task.pair->to_ip &&
-                         flow.a_port == source->second && flow.b_port == port;
+                         flow.a_port == source && flow.b_port == port;
       // A capture that missed the SYN may take the answerer for the first.
       const bool back = flow.b_ip == task.pair->from_ip && flow.a_ip == task.pair->to_ip &&
-                        flow.b_port == source->second && flow.a_port == port;
+                        flow.b_port == source && flow.a_port == port;
       if (flow.protocol == "tcp" && (there || back)) return &flow;
     }
     return nullptr;
   }
 
   static void match_flows(PairTask& task, const std::map<size_t, TraceSummary>& summaries) {
-    const auto here = summaries.find(task.from), there = summaries.find(task.to);
     for (PortTry& attempt : task.pair->ports) {
       // Without its own port a flow cannot be told from others.
       const auto source = task.source_ports.find(attempt.port);
       if (source == task.source_ports.end() || source->second == 0) continue;
-      if (here != summaries.end()) {
-        attempt.captured_here = true;
-        if (const TraceFlow* flow = flow_of(here->second, task, attempt.port)) attempt.here = *flow;
-      }
-      if (there != summaries.end()) {
-        attempt.captured_there = true;
-        if (const TraceFlow* flow = flow_of(there->second, task, attempt.port)) {
-          attempt.there = *flow;
-        }
-      }
+      const auto match = [&](size_t host, bool& captured, std::optional<TraceFlow>& flow) {
+        const auto summary = summaries.find(host);
+        if (summary == summaries.end()) return;
+        captured = true;
+        const TraceFlow* found = flow_of(summary->second, task, source->second, attempt.port);
+        if (found != nullptr) flow = *found;
+      };
+      match(task.from, attempt.captured_here, attempt.here);
+      match(task.to, attempt.captured_there, attempt.there);
     }
   }
 

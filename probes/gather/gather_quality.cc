@@ -8,12 +8,12 @@
 #include <map>
 #include <set>
 
-#include "core/stats/rate_groups.h"
+#include "core/stats/stats.h"
 #include "probes/evidence_query.h"
-#include "probes/gather/gather_datagrams.h"
-#include "probes/rules/pair_rate.h"
+#include "probes/gather/gather.h"
+#include "probes/rules/pair_loss.h"
 #include "probes/thresholds.h"
-#include "transport/traffic/rounds.h"
+#include "transport/traffic/traffic.h"
 
 namespace plumbline {
 namespace {
@@ -49,21 +49,19 @@ class QualityGatherer {
  public:
   QualityGatherer(ProbeContext& context, unsigned needs)
       : context_(context), evidence_(context.evidence), needs_(needs), datagrams_(context) {
-    for (size_t i = 0; i < evidence_.hosts.size(); ++i) index_[evidence_.hosts[i].name] = i;
     for (PairEvidence& pair : evidence_.pairs) {
-      const auto open = std::find_if(pair.ports.begin(), pair.ports.end(), [](const PortTry& t) {
-        return t.result == "connected" && t.answer == "ours";
-      });
+      const auto open = std::find_if(pair.ports.begin(), pair.ports.end(), is_ours);
       if (!pair.skipped.empty() || pair.same_machine || open == pair.ports.end()) continue;
-      const size_t from = index_[pair.from];
-      directions_[{from, index_[pair.to]}] = {&pair, from, {way_of(evidence_, pair), open->port}};
+      const size_t from = index_of(evidence_, pair.from);
+      directions_[{from, index_of(evidence_, pair.to)}] = {
+          &pair, from, {way_of(evidence_, pair), open->port}};
     }
   }
 
   void run() {
     const auto rounds = disjoint_rounds(evidence_.hosts.size());
     for (size_t i = 0; i < rounds.size(); ++i) {
-      if (stop()) return;
+      if (is_over(context_)) return;
       if (context_.progress) {
         context_.progress(fmt::format("{} hosts: path MTU and rates, round {} of {}",
                                       evidence_.hosts.size(), i + 1, rounds.size()));
@@ -74,9 +72,6 @@ class QualityGatherer {
   }
 
  private:
-  bool stop() const {
-    return context_.deadline.passed() || (context_.interrupted && context_.interrupted());
-  }
   int64_t stream_ms() const { return evidence_.job.deep ? kStreamDeepMs : kStreamMs; }
 
   std::vector<StreamWay*> directions_of(const HostPair& pair) {
@@ -225,7 +220,7 @@ class QualityGatherer {
         const LossSigns signs = signs_between(pair);
         if ((signs.tcp_some || signs.datagrams_some) && left-- > 0) bad.push_back(pair);
       }
-      if (stop()) return;
+      if (is_over(context_)) return;
       if (!bad.empty()) losses(bad, kPacedAgainMs, true);
     }
   }
@@ -278,7 +273,7 @@ class QualityGatherer {
     }
     int left = kMostAgain;
     for (const HostPair& pair : again) {
-      if (left-- == 0 || stop()) return;
+      if (left-- == 0 || is_over(context_)) return;
       const std::vector<StreamWay*> both = directions_of(pair);
       const StreamWay& one = *both.front();
       const bool speed = link_speed(view_of(one)).bps > 0;
@@ -298,7 +293,7 @@ class QualityGatherer {
   void in_turns(const std::vector<StreamWay*>& both) {
     StreamWay* reference = fastest(*both.front());
     if (reference == nullptr) return;
-    for (int turn = 0; turn < kTurns && !stop(); ++turn) {
+    for (int turn = 0; turn < kTurns && !is_over(context_); ++turn) {
       double slowest = 0;
       for (StreamWay* direction : both) {
         streams({direction}, "one_way", kTurnMs, true);
@@ -341,7 +336,6 @@ class QualityGatherer {
   ProbeContext& context_;
   EvidenceSet& evidence_;
   unsigned needs_;
-  std::map<std::string, size_t> index_;
   std::map<HostPair, StreamWay> directions_;
   DatagramStreams datagrams_;
 };

@@ -7,7 +7,6 @@
 #include <set>
 
 #include "core/json.h"
-#include "core/json_fields.h"
 #include "probes/thresholds.h"
 
 namespace plumbline {

@@ -53,7 +53,7 @@ std::span<const WatchCounterRow> watch_counter_table();
 // nullptr = not watched.
 const WatchCounterRow* watched_counter(const std::string& name);
 // Of traffic, which is no event whatever it does: bytes and packets of interfaces, TCP segments,
-// and "if.NAME.queue_drops" (probes/actions/queue_drops.h).
+// and "if.NAME.queue_drops" (probes/actions/host_state.h).
 bool is_live_counter(const std::string& name);
 
 struct HostChange {

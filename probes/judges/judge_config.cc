@@ -3,16 +3,19 @@
 
 #include <algorithm>
 
+#include "core/ranges.h"
 #include "probes/checks.h"
 #include "probes/evidence_query.h"
 #include "probes/judges/judges.h"
-#include "probes/port_list.h"
 #include "probes/ports.h"
 #include "probes/remedy.h"
-#include "probes/rules/host_names.h"
+#include "probes/rules/host_readiness.h"
 #include "probes/rules/port_holders.h"
 
 namespace plumbline {
+
+using enum CheckOutcome;
+
 namespace {
 
 // The host in whose entry of the host file this problem lies, or the first one.
@@ -29,12 +32,12 @@ void judge_files(const EvidenceSet& evidence, std::vector<Check>& checks) {
   for (const std::string& problem : evidence.job.problems) {
     checks.push_back(make_check(
         {"config", host_of_problem(evidence, problem), {}, {}, fmt::format("file {}", ++number)},
-        CheckOutcome::kFail, problem));
+        kFail, problem));
   }
   if (number > 0) return;
   const std::string file = evidence.job.file.empty() ? "no file was needed" : evidence.job.file;
   checks.push_back(make_check(
-      {"config", evidence.job.hosts[0].name, {}, {}, "file"}, CheckOutcome::kPass,
+      {"config", evidence.job.hosts[0].name, {}, {}, "file"}, kPass,
       fmt::format("{}: {} hosts, {} ranks", file, evidence.job.hosts.size(), evidence.job.ranks)));
 }
 
@@ -42,8 +45,7 @@ void judge_files(const EvidenceSet& evidence, std::vector<Check>& checks) {
 Check judge_options(const EvidenceSet& evidence, const HostEvidence& host) {
   const Subject subject = {"config", host.name, {}, {}, "options"};
   if (host.source != "agent") {
-    return make_check(subject, CheckOutcome::kUnknown,
-                      "no agent told which options it sees on this host");
+    return make_check(subject, kUnknown, "no agent told which options it sees on this host");
   }
   std::vector<std::string> different;
   for (const auto& [key, value] : evidence.job.config) {
@@ -51,9 +53,9 @@ Check judge_options(const EvidenceSet& evidence, const HostEvidence& host) {
     if (own == host.config.end() || own->second == value) continue;
     different.push_back(fmt::format("{} = '{}' here, '{}' for the job", key, own->second, value));
   }
-  if (!different.empty()) return make_check(subject, CheckOutcome::kFail, join_words(different));
+  if (!different.empty()) return make_check(subject, kFail, join_words(different));
   // The agent names what its environment sets otherwise than the other hosts'.
-  return make_check(subject, CheckOutcome::kPass,
+  return make_check(subject, kPass,
                     host.config.empty() ? "its environment sets no option apart from the others"
                                         : "what its environment sets is what the job has");
 }
@@ -62,22 +64,21 @@ Check judge_ephemeral(const HostEvidence& host, const PortPlan& plan) {
   const Subject subject = {"ports", host.name, {}, {}, "ephemeral"};
   const auto range = ephemeral_range(host);
   if (range.second == 0) {
-    return make_check(subject, CheckOutcome::kSkipped,
-                      "this system does not show its ephemeral port range");
+    return make_check(subject, kSkipped, "this system does not show its ephemeral port range");
   }
   const std::vector<int> kept = kept_ports(host);
   std::vector<int> inside;
   for (const int port : plan.all_ports()) {
-    const bool safe = std::find(kept.begin(), kept.end(), port) != kept.end();
+    const bool safe = is_in(kept, port);
     if (port >= range.first && port <= range.second && !safe) inside.push_back(port);
   }
   const std::string text = fmt::format("{}-{}", range.first, range.second);
   if (inside.empty()) {
-    return make_check(subject, CheckOutcome::kPass,
+    return make_check(subject, kPass,
                       fmt::format("no port may be taken from the ephemeral range {}", text));
   }
   const std::string list = format_port_list(inside);
-  return make_check(subject, CheckOutcome::kWarn,
+  return make_check(subject, kWarn,
                     fmt::format("{} in the ephemeral range {}: any outgoing connection may take "
                                 "them at any moment; {}",
                                 list, text, remedy_reserve_ports(host.system, list).text()));
@@ -98,46 +99,46 @@ Check judge_port(const EvidenceSet& evidence, const HostEvidence& host, int port
   const Subject subject = {"ports", host.name, {}, port, {}};
   if (const PortTry* attempt = listener_of(evidence, host.name, port)) {
     if (attempt->listener == "up") {
-      return make_check(subject, CheckOutcome::kPass, "free: plumbline could listen there");
+      return make_check(subject, kPass, "free: plumbline could listen there");
     }
     if (attempt->listener == "in_use") {
       const PortHolder holder = holder_of(evidence, host, *attempt);
-      if (holder.harmless()) return make_check(subject, CheckOutcome::kSkipped, holder.words());
-      return make_check(subject, CheckOutcome::kFail,
+      if (holder.harmless()) return make_check(subject, kSkipped, holder.words());
+      return make_check(subject, kFail,
                         attempt->holder.empty()
                             ? "in use, though no listening process can be seen: perhaps an "
                               "outgoing connection has taken it"
                             : "held by " + attempt->holder);
     }
     return make_check(
-        subject, CheckOutcome::kUnknown,
+        subject, kUnknown,
         "could not listen: " + (attempt->listener_error.empty() ? std::string("no reason given")
                                                                 : attempt->listener_error));
   }
   for (const SocketEvidence& socket : host.sockets) {
     if (socket.port != port || socket.state != "LISTEN" || socket.protocol != "tcp") continue;
     return make_check(
-        subject, CheckOutcome::kUnknown,
+        subject, kUnknown,
         fmt::format("{} (PID {}) listens there; whether it belongs to the job cannot "
                     "be told",
                     socket.process.empty() ? "a process" : socket.process, socket.pid));
   }
   if (!host.sockets.empty()) {
-    return make_check(subject, CheckOutcome::kPass, "no socket of this host uses it");
+    return make_check(subject, kPass, "no socket of this host uses it");
   }
-  return make_check(subject, CheckOutcome::kUnknown, "it was not tried to listen there");
+  return make_check(subject, kUnknown, "it was not tried to listen there");
 }
 
 }  // namespace
 
-std::vector<Check> judge_config(const EvidenceSet& evidence, const ProbeParams& /*params*/) {
+std::vector<Check> judge_config(const EvidenceSet& evidence, const ProbeParams&) {
   std::vector<Check> checks;
   judge_files(evidence, checks);
   for (const HostEvidence& host : evidence.hosts) checks.push_back(judge_options(evidence, host));
   return checks;
 }
 
-std::vector<Check> judge_ports(const EvidenceSet& evidence, const ProbeParams& /*params*/) {
+std::vector<Check> judge_ports(const EvidenceSet& evidence, const ProbeParams&) {
   std::vector<Check> checks;
   const PortPlan plan = plan_of(evidence.job);
   const PlanFault fault = plan_fault(plan);
@@ -146,20 +147,18 @@ std::vector<Check> judge_ports(const EvidenceSet& evidence, const ProbeParams& /
     const Subject subject = {"ports", host.name, {}, {}, "plan"};
     const std::string earlier = same_as_earlier(evidence, evidence.job.hosts[i]);
     if (!earlier.empty()) {
-      checks.push_back(
-          make_check(subject, CheckOutcome::kSkipped, "same machine and addresses as " + earlier));
+      checks.push_back(make_check(subject, kSkipped, "same machine and addresses as " + earlier));
       continue;
     }
     if (!fault.wrong.empty()) {
-      checks.push_back(make_check(subject, CheckOutcome::kFail, fault.wrong));
+      checks.push_back(make_check(subject, kFail, fault.wrong));
     } else {
-      checks.push_back(make_check(subject, CheckOutcome::kPass,
+      checks.push_back(make_check(subject, kPass,
                                   fmt::format("ranks on {}, master port {}",
                                               format_port_list(plan.window()), plan.master)));
     }
     if (!has_facts(host)) {
-      checks.push_back(
-          make_check({"ports", host.name}, CheckOutcome::kUnknown, lack_of_facts(host)));
+      checks.push_back(make_check({"ports", host.name}, kUnknown, lack_of_facts(host)));
       continue;
     }
     checks.push_back(judge_ephemeral(host, plan));
@@ -168,20 +167,19 @@ std::vector<Check> judge_ports(const EvidenceSet& evidence, const ProbeParams& /
   return checks;
 }
 
-std::vector<Check> judge_name(const EvidenceSet& evidence, const ProbeParams& /*params*/) {
+std::vector<Check> judge_name(const EvidenceSet& evidence, const ProbeParams&) {
   std::vector<Check> checks;
   for (const JobHost& job : evidence.job.hosts) {
     const HostEvidence* host = find_host(evidence, job.name);
     if (host == nullptr) continue;
     const std::string earlier = same_as_earlier(evidence, job);
     if (!earlier.empty()) {
-      checks.push_back(make_check({"name", job.name}, CheckOutcome::kSkipped,
-                                  "same machine and addresses as " + earlier));
-    } else if (!has_facts(*host)) {
       checks.push_back(
-          make_check({"name", job.name}, CheckOutcome::kUnknown, lack_of_facts(*host)));
+          make_check({"name", job.name}, kSkipped, "same machine and addresses as " + earlier));
+    } else if (!has_facts(*host)) {
+      checks.push_back(make_check({"name", job.name}, kUnknown, lack_of_facts(*host)));
     } else {
-      for (const NameVerdict& verdict : judge_names(evidence, job, *host)) {
+      for (const HostVerdict& verdict : judge_names(evidence, job, *host)) {
         checks.push_back(verdict.check);
       }
     }
@@ -190,7 +188,7 @@ std::vector<Check> judge_name(const EvidenceSet& evidence, const ProbeParams& /*
 }
 
 // Whether the ssh login works; what then answers there is the question of `launch`.
-std::vector<Check> judge_ssh(const EvidenceSet& evidence, const ProbeParams& /*params*/) {
+std::vector<Check> judge_ssh(const EvidenceSet& evidence, const ProbeParams&) {
   constexpr const char* kNoLogin[] = {"name.unresolved", "ssh.unreachable", "ssh.refused",
                                       "ssh.auth",        "ssh.host_key",    "ssh.key_permissions"};
   constexpr const char* kLoggedIn[] = {"ssh.no_binary", "ssh.wrong_binary"};
@@ -202,39 +200,37 @@ std::vector<Check> judge_ssh(const EvidenceSet& evidence, const ProbeParams& /*p
     const Subject subject = {"ssh", host.name};
     const JobHost* job = find_job_host(evidence, host.name);
     if (job == nullptr || job->reached_by != "ssh") {
-      checks.push_back(make_check(subject, CheckOutcome::kSkipped, "it was reached without ssh"));
+      checks.push_back(make_check(subject, kSkipped, "it was reached without ssh"));
     } else if (among(kNoLogin, host.agent_cause)) {
-      checks.push_back(make_check(subject, CheckOutcome::kFail,
+      checks.push_back(make_check(subject, kFail,
                                   host.agent_error.empty() ? host.agent_cause : host.agent_error));
     } else if (among(kLoggedIn, host.agent_cause) ||
                (host.agent_cause.empty() && host.source == "agent")) {
-      checks.push_back(
-          make_check(subject, CheckOutcome::kPass, "the ssh login works: " + job->ssh));
+      checks.push_back(make_check(subject, kPass, "the ssh login works: " + job->ssh));
     } else {
-      checks.push_back(
-          make_check(subject, CheckOutcome::kUnknown,
-                     "no agent answered, so it is not known whether the ssh login works"));
+      checks.push_back(make_check(
+          subject, kUnknown, "no agent answered, so it is not known whether the ssh login works"));
     }
   }
   return checks;
 }
 
-std::vector<Check> judge_launch(const EvidenceSet& evidence, const ProbeParams& /*params*/) {
+std::vector<Check> judge_launch(const EvidenceSet& evidence, const ProbeParams&) {
   std::vector<Check> checks;
   for (const HostEvidence& host : evidence.hosts) {
     const Subject subject = {"launch", host.name};
     if (!host.agent_cause.empty()) {
-      checks.push_back(make_check(subject, CheckOutcome::kFail,
+      checks.push_back(make_check(subject, kFail,
                                   host.agent_error.empty() ? host.agent_cause : host.agent_error));
     } else if (host.source == "agent") {
       checks.push_back(make_check(
-          subject, CheckOutcome::kPass,
+          subject, kPass,
           host.version.empty() ? "an agent answers" : "an agent answers, version " + host.version));
     } else if (host.source == "collected") {
-      checks.push_back(make_check(subject, CheckOutcome::kSkipped,
-                                  "its evidence was collected without an agent"));
+      checks.push_back(
+          make_check(subject, kSkipped, "its evidence was collected without an agent"));
     } else {
-      checks.push_back(make_check(subject, CheckOutcome::kUnknown, lack_of_facts(host)));
+      checks.push_back(make_check(subject, kUnknown, lack_of_facts(host)));
     }
   }
   return checks;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/ranges.h"
 #include "probes/checks.h"
 #include "probes/evidence_query.h"
 #include "probes/judges/judges.h"
@@ -11,6 +12,9 @@
 #include "probes/thresholds.h"
 
 namespace plumbline {
+
+using enum CheckOutcome;
+
 namespace {
 
 // Says the same of every host: judges it, or why it is not judged.
@@ -22,10 +26,10 @@ std::vector<Check> each_host(const EvidenceSet& evidence, const char* id, const 
     if (host == nullptr) continue;
     const std::string earlier = same_as_earlier(evidence, job);
     if (!earlier.empty()) {
-      checks.push_back(make_check({id, job.name}, CheckOutcome::kSkipped,
-                                  "same machine and addresses as " + earlier));
+      checks.push_back(
+          make_check({id, job.name}, kSkipped, "same machine and addresses as " + earlier));
     } else if (!has_facts(*host)) {
-      checks.push_back(make_check({id, job.name}, CheckOutcome::kUnknown, lack_of_facts(*host)));
+      checks.push_back(make_check({id, job.name}, kUnknown, lack_of_facts(*host)));
     } else {
       judge(job, *host, checks);
     }
@@ -50,11 +54,10 @@ class LinkJudge {
       }
     }
     if (!job_.interface.empty() && find_interface(host_, job_.interface) == nullptr) {
-      const bool carried =
-          std::any_of(job_.data.begin(), job_.data.end(), [&](const std::string& text) {
-            return interface_of(host_, parse_cidr(text).ip) != nullptr;
-          });
-      say(job_.interface, carried ? CheckOutcome::kWarn : CheckOutcome::kFail,
+      const bool carried = any_of(job_.data, [&](const std::string& text) {
+        return interface_of(host_, parse_cidr(text).ip) != nullptr;
+      });
+      say(job_.interface, carried ? kWarn : kFail,
           fmt::format("{}, which the host file names, does not exist", job_.interface));
     }
   }
@@ -68,7 +71,7 @@ class LinkJudge {
     if (interface.name == job_.interface) return true;
     // A loopback interface that is down has lost its addresses.
     if (interface.kind == "loopback" && !interface.up && only_loopback(job_)) return true;
-    return std::any_of(job_.data.begin(), job_.data.end(), [&](const std::string& text) {
+    return any_of(job_.data, [&](const std::string& text) {
       return interface_of(host_, parse_cidr(text).ip) == &interface;
     });
   }
@@ -77,17 +80,17 @@ class LinkJudge {
     const std::string text = describe_interface(interface);
     if (is_usable(interface)) {
       const bool seen = interface.carrier.has_value() || interface.kind == "loopback";
-      return say(interface.name, seen || !needed ? CheckOutcome::kPass : CheckOutcome::kUnknown,
+      return say(interface.name, seen || !needed ? kPass : kUnknown,
                  seen || !needed ? text : text + "; whether it has a signal cannot be seen");
     }
-    if (interface.kind == "loopback") return say(interface.name, CheckOutcome::kWarn, text);
+    if (interface.kind == "loopback") return say(interface.name, kWarn, text);
     if (!needed) {
-      return say(interface.name, CheckOutcome::kSkipped, text + "; carries no data address");
+      return say(interface.name, kSkipped, text + "; carries no data address");
     }
     if (signal_changes(interface).flaps()) {
-      return say(interface.name, CheckOutcome::kWarn, text + " when it was looked at; it flaps");
+      return say(interface.name, kWarn, text + " when it was looked at; it flaps");
     }
-    say(interface.name, CheckOutcome::kFail, text);
+    say(interface.name, kFail, text);
   }
 
   void judge_health(const InterfaceEvidence& interface) {
@@ -99,11 +102,11 @@ class LinkJudge {
   void judge_flapping(const InterfaceEvidence& interface) {
     const std::string detail = interface.name + " flapping";
     if (!interface.carrier_changes) {
-      return say(detail, CheckOutcome::kUnknown, "this system counts no changes of the signal");
+      return say(detail, kUnknown, "this system counts no changes of the signal");
     }
     const SignalChanges changes = signal_changes(interface);
     const bool flaps = changes.flaps() || changes.flapped_often();
-    say(detail, flaps ? CheckOutcome::kWarn : CheckOutcome::kPass,
+    say(detail, flaps ? kWarn : kPass,
         fmt::format("the signal came or went {} times, {} of them during the check",
                     changes.before + changes.during, changes.during));
   }
@@ -111,21 +114,21 @@ class LinkJudge {
   void judge_speed(const InterfaceEvidence& interface) {
     const std::string detail = interface.name + " speed";
     if (interface.duplex == "half" && interface.kind != "wifi") {
-      say(interface.name + " duplex", CheckOutcome::kWarn, "works in half duplex");
+      say(interface.name + " duplex", kWarn, "works in half duplex");
     }
     if (!interface.speed_bps) {
-      return say(detail, CheckOutcome::kSkipped,
+      return say(detail, kSkipped,
                  fmt::format("an interface of kind {} reports no speed", interface.kind));
     }
     const std::string speed = describe_bit_rate(*interface.speed_bps);
     if (interface.kind == "wifi") {
-      return say(detail, CheckOutcome::kSkipped, speed + ", which changes from packet to packet");
+      return say(detail, kSkipped, speed + ", which changes from packet to packet");
     }
-    if (!interface.speed_max_bps) return say(detail, CheckOutcome::kPass, "negotiated " + speed);
+    if (!interface.speed_max_bps) return say(detail, kPass, "negotiated " + speed);
     const bool slow =
         static_cast<double>(*interface.speed_bps) <
         threshold(Threshold::kSpeedShare) * static_cast<double>(*interface.speed_max_bps);
-    say(detail, slow ? CheckOutcome::kWarn : CheckOutcome::kPass,
+    say(detail, slow ? kWarn : kPass,
         fmt::format("negotiated {} of {}", speed, describe_bit_rate(*interface.speed_max_bps)));
   }
 
@@ -142,10 +145,10 @@ class LinkJudge {
       grown += std::max<int64_t>(0, later - before->second);
     }
     if (!seen) {
-      return say(detail, CheckOutcome::kUnknown, "its error counters were not read twice");
+      return say(detail, kUnknown, "its error counters were not read twice");
     }
     const bool many = static_cast<double>(grown) >= threshold(Threshold::kErrorsDuringCheck);
-    say(detail, many && interface.kind != "wifi" ? CheckOutcome::kWarn : CheckOutcome::kPass,
+    say(detail, many && interface.kind != "wifi" ? kWarn : kPass,
         fmt::format("{} errors counted during the check", grown));
   }
 
@@ -162,7 +165,7 @@ class AddressJudge {
 
   void judge() {
     if (job_.data.empty()) {
-      checks_.push_back(make_check({"ip", job_.name}, CheckOutcome::kUnknown,
+      checks_.push_back(make_check({"ip", job_.name}, kUnknown,
                                    "the host file names no data address of this host"));
     }
     for (const Cidr& wanted : data_of(job_)) judge_address(wanted);
@@ -176,24 +179,22 @@ class AddressJudge {
   void judge_address(const Cidr& wanted) {
     const InterfaceEvidence* carrier = interface_of(host_, wanted.ip);
     if (carrier == nullptr) {
-      return say(wanted.ip, CheckOutcome::kFail,
+      return say(wanted.ip, kFail,
                  fmt::format("{} is not on this host; found: {}", wanted.ip, list_addresses()));
     }
     const AddressEvidence* own = find_address(*carrier, wanted.ip);
     if (own == nullptr) {  // 127.0.0.2: there by the subnet of the loopback interface
-      return say(wanted.ip, CheckOutcome::kPass,
-                 fmt::format("{} belongs to {}", wanted.ip, carrier->name));
+      return say(wanted.ip, kPass, fmt::format("{} belongs to {}", wanted.ip, carrier->name));
     }
     const std::string text = fmt::format("{}/{} on {}", own->ip, own->prefix, carrier->name);
-    if (has_word(own->flags, "dadfailed")) {
-      say(wanted.ip, CheckOutcome::kFail,
-          text + ", not in use: the system found it on another machine as well");
-    } else if (has_word(own->flags, "tentative")) {
-      say(wanted.ip, CheckOutcome::kUnknown, text + ", not yet in use");
+    if (is_in(own->flags, "dadfailed")) {
+      say(wanted.ip, kFail, text + ", not in use: the system found it on another machine as well");
+    } else if (is_in(own->flags, "tentative")) {
+      say(wanted.ip, kUnknown, text + ", not yet in use");
     } else if (is_hidden(wanted.ip, *carrier)) {
-      say(wanted.ip, CheckOutcome::kWarn, text + ", which leads to no other machine by itself");
+      say(wanted.ip, kWarn, text + ", which leads to no other machine by itself");
     } else {
-      say(wanted.ip, CheckOutcome::kPass, text);
+      say(wanted.ip, kPass, text);
     }
     if (is_loopback_ip(wanted.ip)) return;
     judge_mask(wanted, *own, *carrier);
@@ -204,10 +205,9 @@ class AddressJudge {
   // On loopback or a dummy, and not because the network is routed to such addresses.
   bool is_hidden(const std::string& ip, const InterfaceEvidence& carrier) const {
     if (is_loopback_ip(ip) || is_wired(carrier) || carrier.kind == "tunnel") return false;
-    return std::any_of(evidence_.pairs.begin(), evidence_.pairs.end(),
-                       [&](const PairEvidence& pair) {
-                         return own_ip(pair, job_.name) == ip && !reaches(pair).value_or(false);
-                       });
+    return any_of(evidence_.pairs, [&](const PairEvidence& pair) {
+      return own_ip(pair, job_.name) == ip && !reaches(pair).value_or(false);
+    });
   }
 
   void judge_mask(const Cidr& wanted, const AddressEvidence& own, const InterfaceEvidence& nic) {
@@ -219,19 +219,19 @@ class AddressJudge {
       if (near) others.push_back(fmt::format("{}/{}", peer.ip, peer.prefix));
     }
     if (wanted.prefix > 0 && own.prefix != wanted.prefix) {
-      return say(detail, CheckOutcome::kWarn,
+      return say(detail, kWarn,
                  fmt::format("{} has {}/{}, the host file says /{}", nic.name, own.ip, own.prefix,
                              wanted.prefix));
     }
     if (!others.empty()) {
-      return say(detail, CheckOutcome::kWarn,
+      return say(detail, kWarn,
                  fmt::format("{} has {}/{}, peers have {}", nic.name, own.ip, own.prefix,
                              join_words(others)));
     }
     if (wanted.prefix == 0) {
-      return say(detail, CheckOutcome::kSkipped, "the host file gives no prefix length to compare");
+      return say(detail, kSkipped, "the host file gives no prefix length to compare");
     }
-    say(detail, CheckOutcome::kPass, fmt::format("/{} as in the host file", own.prefix));
+    say(detail, kPass, fmt::format("/{} as in the host file", own.prefix));
   }
 
   void judge_duplicate(const std::string& ip) {
@@ -245,7 +245,7 @@ class AddressJudge {
                           pair.neighbour->kernel_mac == mac && pair.neighbour->method != "arp";
         if (told) continue;  // a static entry: nobody has answered
         asked = true;
-        if (!has_mac(host_, mac) && !has_word(foreign, mac)) foreign.push_back(mac);
+        if (!has_mac(host_, mac) && !is_in(foreign, mac)) foreign.push_back(mac);
       }
     }
     for (const HostEvidence& other : evidence_.hosts) {
@@ -255,15 +255,14 @@ class AddressJudge {
       const bool local =
           entry != nullptr && entry->reached_by == "local" && job_.reached_by == "local";
       if (theirs == nullptr || local) continue;
-      return say(detail, CheckOutcome::kFail,
+      return say(detail, kFail,
                  fmt::format("{} is on {} of {} as well", ip, theirs->name, other.name));
     }
     if (!foreign.empty()) {
-      return say(detail, CheckOutcome::kFail,
-                 "another machine answers for it too: " + join_words(foreign));
+      return say(detail, kFail, "another machine answers for it too: " + join_words(foreign));
     }
-    if (!asked) return say(detail, CheckOutcome::kUnknown, "no host asked on the link who has it");
-    say(detail, CheckOutcome::kPass, "only this host answers for it");
+    if (!asked) return say(detail, kUnknown, "no host asked on the link who has it");
+    say(detail, kPass, "only this host answers for it");
   }
 
   void judge_overlap(const AddressEvidence& own, const InterfaceEvidence& carrier) {
@@ -275,7 +274,7 @@ class AddressJudge {
                           second.prefix < address_bits(second.ip) &&
                           overlap({own.ip, own.prefix}, {second.ip, second.prefix});
         if (!same) continue;
-        say(own.ip + " " + other.name, CheckOutcome::kWarn,
+        say(own.ip + " " + other.name, kWarn,
             fmt::format("{}/{} on {} lies in the same subnet", second.ip, second.prefix,
                         other.name));
         break;
@@ -313,25 +312,25 @@ void judge_subnets(const EvidenceSet& evidence, std::vector<Check>& checks) {
                                          from->prefix, to->ip, to->prefix);
     const Subject subject = {"ip", pair.from, pair.to};
     if (!there) {
-      checks.push_back(make_check(subject, CheckOutcome::kUnknown, text + "; nothing was tried"));
+      checks.push_back(make_check(subject, kUnknown, text + "; nothing was tried"));
     } else if (*there) {
-      checks.push_back(make_check(subject, CheckOutcome::kPass, text + ", joined by a router"));
+      checks.push_back(make_check(subject, kPass, text + ", joined by a router"));
     } else {
-      checks.push_back(make_check(subject, CheckOutcome::kFail, text + ", and nothing comes back"));
+      checks.push_back(make_check(subject, kFail, text + ", and nothing comes back"));
     }
   }
 }
 
 }  // namespace
 
-std::vector<Check> judge_link(const EvidenceSet& evidence, const ProbeParams& /*params*/) {
+std::vector<Check> judge_link(const EvidenceSet& evidence, const ProbeParams&) {
   return each_host(evidence, "link",
                    [](const JobHost& job, const HostEvidence& host, std::vector<Check>& checks) {
                      LinkJudge(job, host, checks).judge();
                    });
 }
 
-std::vector<Check> judge_ip(const EvidenceSet& evidence, const ProbeParams& /*params*/) {
+std::vector<Check> judge_ip(const EvidenceSet& evidence, const ProbeParams&) {
   auto checks = each_host(
       evidence, "ip", [&](const JobHost& job, const HostEvidence& host, std::vector<Check>& out) {
         AddressJudge(evidence, job, host, out).judge();

@@ -6,22 +6,25 @@
 
 #include "core/clock.h"
 #include "core/number.h"
+#include "core/ranges.h"
 #include "core/units.h"
 #include "probes/checks.h"
 #include "probes/judges/judges.h"
-#include "probes/rules/pair_datagrams.h"
 #include "probes/rules/pair_filters.h"
+#include "probes/rules/pair_loss.h"
 #include "probes/rules/port_holders.h"
 
 namespace plumbline {
+
+using enum CheckOutcome;
+
 namespace {
 
 // Why nothing was tried on this pair: on purpose, or because it could not be.
 std::optional<Check> not_tried(const char* id, const PairEvidence& pair) {
   if (pair.skipped.empty()) return std::nullopt;
   const bool lacking = pair.skipped.rfind("no agent", 0) == 0;
-  return make_check({id, pair.from, pair.to},
-                    lacking ? CheckOutcome::kUnknown : CheckOutcome::kSkipped, pair.skipped);
+  return make_check({id, pair.from, pair.to}, lacking ? kUnknown : kSkipped, pair.skipped);
 }
 
 std::string count_of(int received, int sent) {
@@ -32,9 +35,9 @@ std::pair<CheckOutcome, std::string> echo_verdict(const PairView& view) {
   const PairEvidence& pair = *view.pair;
   const PingEvidence& ping = *pair.ping;
   if (!ping.unavailable.empty()) {
-    return {CheckOutcome::kUnknown, "no echo could be sent: " + ping.unavailable};
+    return {kUnknown, "no echo could be sent: " + ping.unavailable};
   }
-  if (ping.sent <= 0) return {CheckOutcome::kUnknown, "no echo was sent"};
+  if (ping.sent <= 0) return {kUnknown, "no echo was sent"};
   std::string text = count_of(ping.received, ping.sent);
   if (!ping.rtt_ns.empty()) {
     text += ", fastest " + format_duration(static_cast<double>(
@@ -43,20 +46,19 @@ std::pair<CheckOutcome, std::string> echo_verdict(const PairView& view) {
   if (ping.duplicates > 0) text += fmt::format(", {} twice", ping.duplicates);
   for (const std::string& error : ping.errors) text += "; " + error;
   if (ping.received <= 0) {
-    const bool works = std::any_of(pair.ports.begin(), pair.ports.end(),
-                                   [](const PortTry& t) { return is_open(state_of(t)); });
-    if (works) return {CheckOutcome::kWarn, text + ", but TCP works"};
-    return {CheckOutcome::kFail, text};
+    const bool works = any_of(pair.ports, [](const PortTry& t) { return is_open(state_of(t)); });
+    if (works) return {kWarn, text + ", but TCP works"};
+    return {kFail, text};
   }
   const int lost = ping.sent - ping.received;
   // One lost echo of ten may be the first one, which waits for address resolution.
   const bool lossy = lost >= 3 || (lost > 1 && 5 * lost >= ping.sent);
   if (lossy && ping.duplicates == 0 && tcp_losses(view) == TcpLosses::kNone) {
     return {
-        CheckOutcome::kUnknown,
+        kUnknown,
         text + "; TCP loses nothing: echo is rate-limited, or a filter lets only the job through"};
   }
-  return {lossy || ping.duplicates > 0 ? CheckOutcome::kWarn : CheckOutcome::kPass, text};
+  return {lossy || ping.duplicates > 0 ? kWarn : kPass, text};
 }
 
 }  // namespace
@@ -69,10 +71,10 @@ std::vector<Check> judge_icmp(const EvidenceSet& evidence, const ProbeParams& pa
     if (auto check = not_tried("icmp", pair)) {
       out.push_back(std::move(*check));
     } else if (pair.same_machine) {
-      out.push_back(make_check({"icmp", pair.from, pair.to}, CheckOutcome::kSkipped,
-                               "both ends are this machine"));
+      out.push_back(
+          make_check({"icmp", pair.from, pair.to}, kSkipped, "both ends are this machine"));
     } else if (!pair.ping) {
-      out.push_back(make_check({"icmp", pair.from, pair.to}, CheckOutcome::kUnknown, "not asked"));
+      out.push_back(make_check({"icmp", pair.from, pair.to}, kUnknown, "not asked"));
     } else {
       auto [outcome, text] = echo_verdict(pair_view(evidence, pair));
       const auto& rtts = pair.ping->rtt_ns;
@@ -81,7 +83,7 @@ std::vector<Check> judge_icmp(const EvidenceSet& evidence, const ProbeParams& pa
                             max_ms * static_cast<double>(kMillisecond);
       if (slow) {
         text += fmt::format(", longer than {} ms", max_ms);
-        if (outcome == CheckOutcome::kPass) outcome = CheckOutcome::kWarn;
+        if (outcome == kPass) outcome = kWarn;
       }
       out.push_back(make_check({"icmp", pair.from, pair.to}, outcome, text));
     }
@@ -104,10 +106,10 @@ class FilterJudge {
 
   std::pair<CheckOutcome, std::string> verdict() const {
     if (host_ == nullptr || host_->source == "none") {
-      return {CheckOutcome::kUnknown, "nothing is known of this host"};
+      return {kUnknown, "nothing is known of this host"};
     }
-    if (!stops_.empty()) return {CheckOutcome::kFail, text_of(stops_)};
-    if (!shares_.empty()) return {CheckOutcome::kWarn, text_of(shares_)};
+    if (!stops_.empty()) return {kFail, text_of(stops_)};
+    if (!shares_.empty()) return {kWarn, text_of(shares_)};
     std::string unreadable;
     bool any = false;
     for (const FilterSource& source : host_->filter_sources) {
@@ -116,11 +118,10 @@ class FilterJudge {
       unreadable += (unreadable.empty() ? "" : "; ") + source.tool + ": " +
                     (source.why.empty() ? "could not be read" : source.why);
     }
-    if (!unreadable.empty()) return {CheckOutcome::kUnknown, unreadable};
-    if (!any) return {CheckOutcome::kUnknown, "no filter was read"};
-    if (!perhaps_.empty()) return {CheckOutcome::kUnknown, "perhaps " + text_of(perhaps_)};
-    return {CheckOutcome::kPass,
-            fmt::format("{} rules read, none stops the job's ports", host_->filters.size())};
+    if (!unreadable.empty()) return {kUnknown, unreadable};
+    if (!any) return {kUnknown, "no filter was read"};
+    if (!perhaps_.empty()) return {kUnknown, "perhaps " + text_of(perhaps_)};
+    return {kPass, fmt::format("{} rules read, none stops the job's ports", host_->filters.size())};
   }
 
  private:
@@ -187,48 +188,47 @@ std::pair<CheckOutcome, std::string> connect_verdict(const PortTry& attempt, boo
   const std::string after = format_duration(static_cast<double>(attempt.took_ns));
   switch (state_of(attempt)) {
     case PortState::kOpen:
-      return {CheckOutcome::kPass, "connected in " + after};
+      return {kPass, "connected in " + after};
     case PortState::kReached:
-      return {CheckOutcome::kUnknown,
+      return {kUnknown,
               "the connection was accepted; plumbline does not listen there, so it is not known by "
               "whom"};
     case PortState::kStranger:
-      return {CheckOutcome::kFail, "something else accepted: plumbline's listener never saw it"};
+      return {kFail, "something else accepted: plumbline's listener never saw it"};
     case PortState::kHeld:
-      return {CheckOutcome::kFail,
-              "the port is held by " + (attempt.holder.empty()
-                                            ? std::string("a process that cannot be seen")
-                                            : attempt.holder)};
+      return {kFail, "the port is held by " + (attempt.holder.empty()
+                                                   ? std::string("a process that cannot be seen")
+                                                   : attempt.holder)};
     case PortState::kNoListener:
       if (alone) {
-        return {CheckOutcome::kUnknown, "refused: the path is open, and nothing listens there now"};
+        return {kUnknown, "refused: the path is open, and nothing listens there now"};
       }
-      return {CheckOutcome::kFail, attempt.listener_error.empty()
-                                       ? "refused, plumbline does not listen there"
-                                       : "refused; listening failed: " + attempt.listener_error};
+      return {kFail, attempt.listener_error.empty()
+                         ? "refused, plumbline does not listen there"
+                         : "refused; listening failed: " + attempt.listener_error};
     case PortState::kRefused:
-      return {CheckOutcome::kFail, "refused, though plumbline listens there"};
+      return {kFail, "refused, though plumbline listens there"};
     case PortState::kRejected: {
       const TraceIcmp& icmp = *icmp_of(attempt);
-      return {CheckOutcome::kFail,
+      return {kFail,
               fmt::format("refused by ICMP from {}: {}", icmp.from,
                           icmp.text.empty() ? fmt::format("type {} code {}", icmp.type, icmp.code)
                                             : icmp.text)};
     }
     case PortState::kUnreachable:
-      return {CheckOutcome::kFail, with_error("the system says it cannot be reached", attempt)};
+      return {kFail, with_error("the system says it cannot be reached", attempt)};
     case PortState::kDenied:
-      return {CheckOutcome::kFail, with_error("the host's own system did not send it", attempt)};
+      return {kFail, with_error("the host's own system did not send it", attempt)};
     case PortState::kSilent:
-      return {CheckOutcome::kFail, "no answer within " + after};
+      return {kFail, "no answer within " + after};
     case PortState::kReset:
-      return {CheckOutcome::kFail, "connected, then reset"};
+      return {kFail, "connected, then reset"};
     case PortState::kNoReply:
-      return {CheckOutcome::kFail, "connected, but nothing came back"};
+      return {kFail, "connected, but nothing came back"};
     case PortState::kUntried:
       break;
   }
-  return {CheckOutcome::kUnknown, with_error("could not be tried", attempt)};
+  return {kUnknown, with_error("could not be tried", attempt)};
 }
 
 // A connection that was left alone for a while and used again.
@@ -237,11 +237,10 @@ Check idle_check(const PairEvidence& pair) {
   const Subject subject = {"tcp.connect", pair.from, pair.to, idle.port, "idle"};
   const std::string when = fmt::format("after {} s without a packet", pair.idle_s);
   if (idle.result == "not_tried") {
-    return make_check(subject, CheckOutcome::kUnknown, with_error("not seen " + when, idle));
+    return make_check(subject, kUnknown, with_error("not seen " + when, idle));
   }
-  if (idle.answer == "ours") return make_check(subject, CheckOutcome::kPass, "works " + when);
-  return make_check(subject, CheckOutcome::kWarn,
-                    with_error(fmt::format("{} {}", idle.result, when), idle));
+  if (idle.answer == "ours") return make_check(subject, kPass, "works " + when);
+  return make_check(subject, kWarn, with_error(fmt::format("{} {}", idle.result, when), idle));
 }
 
 }  // namespace
@@ -255,7 +254,7 @@ std::vector<Check> judge_tcp_connect(const EvidenceSet& evidence, const ProbePar
       continue;
     }
     if (pair.ports.empty()) {
-      out.push_back(make_check({kId, pair.from, pair.to}, CheckOutcome::kUnknown, "not tried"));
+      out.push_back(make_check({kId, pair.from, pair.to}, kUnknown, "not tried"));
     }
     const PairView view{&evidence, &pair, nullptr, find_host(evidence, pair.to), nullptr};
     const bool alone = seen_from_one_side(view);
@@ -264,7 +263,7 @@ std::vector<Check> judge_tcp_connect(const EvidenceSet& evidence, const ProbePar
       const bool held = state_of(attempt) == PortState::kHeld && view.to != nullptr;
       if (held && holder_of(evidence, *view.to, attempt).harmless()) {
         const std::string words = holder_of(evidence, *view.to, attempt).words();
-        out.push_back(make_check(subject, CheckOutcome::kSkipped, "the port is " + words));
+        out.push_back(make_check(subject, kSkipped, "the port is " + words));
         continue;
       }
       const auto [outcome, text] = connect_verdict(attempt, alone);

@@ -4,34 +4,35 @@
 #include <algorithm>
 #include <map>
 
+#include "core/number.h"
+#include "core/ranges.h"
 #include "core/units.h"
-#include "core/whole_number.h"
 #include "probes/checks.h"
 #include "probes/evidence_query.h"
 #include "probes/foreign_numbers.h"
 #include "probes/judges/judges.h"
-#include "probes/rules/pair_datagrams.h"
 #include "probes/rules/pair_loss.h"
-#include "probes/rules/pair_mtu.h"
-#include "probes/rules/pair_propose.h"
-#include "probes/rules/pair_rate.h"
+#include "probes/rules/rules.h"
 #include "probes/thresholds.h"
 
 namespace plumbline {
+
+using enum CheckOutcome;
+
 namespace {
 
 // Why there is nothing to judge on this pair; empty when there is something.
 std::pair<CheckOutcome, std::string> lacking(const PairEvidence& pair, bool measured) {
   if (!pair.skipped.empty()) {
     const bool agent = pair.skipped.rfind("no agent", 0) == 0;
-    return {agent ? CheckOutcome::kUnknown : CheckOutcome::kSkipped, pair.skipped};
+    return {agent ? kUnknown : kSkipped, pair.skipped};
   }
-  if (pair.same_machine) return {CheckOutcome::kSkipped, "both ends are this machine"};
-  if (measured) return {CheckOutcome::kPass, ""};
-  const bool open = std::any_of(pair.ports.begin(), pair.ports.end(),
-                                [](const PortTry& t) { return state_of(t) == PortState::kOpen; });
-  if (open) return {CheckOutcome::kUnknown, "not measured"};
-  return {CheckOutcome::kUnknown, "not measured: no port answers"};
+  if (pair.same_machine) return {kSkipped, "both ends are this machine"};
+  if (measured) return {kPass, ""};
+  const bool open =
+      any_of(pair.ports, [](const PortTry& t) { return state_of(t) == PortState::kOpen; });
+  if (open) return {kUnknown, "not measured"};
+  return {kUnknown, "not measured: no port answers"};
 }
 
 std::pair<CheckOutcome, std::string> mtu_verdict(const PairView& view) {
@@ -48,27 +49,27 @@ std::pair<CheckOutcome, std::string> mtu_verdict(const PairView& view) {
       text += fmt::format("{}a transfer stopped after {}", text.empty() ? "" : "; ",
                           describe_size(mtu.transferred));
     }
-    return {fault->works ? CheckOutcome::kWarn : CheckOutcome::kFail, text};
+    return {fault->works ? kWarn : kFail, text};
   }
   const bool whole = mtu.transfer_bytes > 0 && mtu.transferred >= mtu.transfer_bytes;
   if (mtu.told > 0 && mtu.told < allowed) {
-    return {CheckOutcome::kPass,
+    return {kPass,
             fmt::format("the path carries {} bytes, less than the interfaces, and says so by ICMP",
                         mtu.told)};
   }
   if (mtu.largest_delivered > 0 && mtu.largest_delivered >= allowed) {
-    return {CheckOutcome::kPass, fmt::format("packets of {} bytes arrive", mtu.largest_delivered)};
+    return {kPass, fmt::format("packets of {} bytes arrive", mtu.largest_delivered)};
   }
   const bool silent = mtu.small_sent > 0 && mtu.small_lost >= mtu.small_sent;
   const std::string unseen =
       silent ? fmt::format("not even the smallest datagram was answered ({} tries)", mtu.small_sent)
              : "no large packet was seen to arrive or to vanish";
   if (whole) {
-    return {CheckOutcome::kPass,
+    return {kPass,
             fmt::format("a transfer of {} arrived; the largest packet could not be measured{}",
                         describe_size(mtu.transfer_bytes), silent ? ": " + unseen : "")};
   }
-  return {CheckOutcome::kUnknown, mtu.error.empty() ? unseen : mtu.error};
+  return {kUnknown, mtu.error.empty() ? unseen : mtu.error};
 }
 
 }  // namespace
@@ -91,7 +92,7 @@ namespace {
 
 // What findings say, by the key of the check that they explain.
 struct Said {
-  CheckOutcome outcome = CheckOutcome::kWarn;
+  CheckOutcome outcome = kWarn;
   std::string text;
 };
 std::map<std::string, Said> said_by(const Candidates& candidates) {
@@ -101,7 +102,7 @@ std::map<std::string, Said> said_by(const Candidates& candidates) {
     const bool fails = finding.outcome == Severity::kFail;
     for (const std::string& key : finding.explains) {
       if (finding.evidence.empty()) continue;
-      out[key] = {fails ? CheckOutcome::kFail : CheckOutcome::kWarn, finding.evidence[0].text};
+      out[key] = {fails ? kFail : kWarn, finding.evidence[0].text};
     }
   }
   return out;
@@ -135,7 +136,7 @@ class QualityJudge {
       return loss_check(view, {datagrams.seen, datagrams.share, datagrams.high, datagrams.lost,
                                datagrams.sent, "datagrams"});
     }
-    if (loss.sent == 0) return check(view, "loss", CheckOutcome::kUnknown, "not measured");
+    if (loss.sent == 0) return check(view, "loss", kUnknown, "not measured");
     Check out =
         loss_check(view, {loss.seen, loss.share, loss.high, loss.lost, loss.sent, "segments"});
     if (!loss.seen && datagrams.seen) {
@@ -157,26 +158,26 @@ class QualityJudge {
     if (!count.seen) {
       const double above = std::max(count.high, loss_limit(*view.evidence));
       if (count.lost > 0) {
-        return check(view, "loss", CheckOutcome::kUnknown,
+        return check(view, "loss", kUnknown,
                      fmt::format("no loss above {}, but {} of {} {} were lost: too few to tell",
                                  percent(above), count.lost, count.sent, count.what));
       }
       const bool tells = above <= threshold(Threshold::kLossExcluded);
-      return check(view, "loss", tells ? CheckOutcome::kPass : CheckOutcome::kUnknown,
+      return check(view, "loss", tells ? kPass : kUnknown,
                    fmt::format("no loss above {} ({} {}); less is not seen", percent(above),
                                count.sent, count.what));
     }
     const bool heavy = count.share > threshold(Threshold::kLossFail);
-    return check(view, "loss", heavy ? CheckOutcome::kFail : CheckOutcome::kWarn,
+    return check(view, "loss", heavy ? kFail : kWarn,
                  fmt::format("{} lost: {} of {} {}", percent(count.share), count.lost, count.sent,
                              count.what));
   }
 
   Check rate(const PairView& view) const {
     const StreamRate rate = one_way_rate(view);
-    if (rate.bps <= 0) return check(view, "rate", CheckOutcome::kUnknown, "not measured");
+    if (rate.bps <= 0) return check(view, "rate", kUnknown, "not measured");
     std::string text = describe_bit_rate(whole_number_of(rate.bps));
-    const Check passed = check(view, "rate", CheckOutcome::kPass, text);
+    const Check passed = check(view, "rate", kPass, text);
     const auto warning = rate_.find(passed.key);
     if (warning != rate_.end()) {
       return check(view, "rate", warning->second.outcome, warning->second.text);
@@ -184,18 +185,18 @@ class QualityJudge {
     if (!rate.limited_host.empty()) text += "; " + rate.limited_host + ": " + rate.limit;
     const double speed = link_speed(view).bps;
     if (speed <= 0) {
-      return check(view, "rate", CheckOutcome::kSkipped,
+      return check(view, "rate", kSkipped,
                    text + "; the speed of the link is not known: nothing to compare");
     }
     text += " on a link of " + describe_bit_rate(whole_number_of(speed));
     const bool reached = rate.bps >= threshold(Threshold::kRateShare) * speed;
-    return check(view, "rate", reached ? CheckOutcome::kPass : CheckOutcome::kUnknown,
+    return check(view, "rate", reached ? kPass : kUnknown,
                  reached ? text : text + "; measured once, beside other pairs");
   }
 
   Check latency(const PairView& view) const {
     const double time = idle_round_trip(view);
-    if (time <= 0) return check(view, "latency", CheckOutcome::kUnknown, "not measured");
+    if (time <= 0) return check(view, "latency", kUnknown, "not measured");
     const std::string text = "idle round trip " + format_duration(time);
     // A round trip is warned of once for both directions.
     for (const auto& [from, to] :
@@ -206,7 +207,7 @@ class QualityJudge {
       }
     }
     const bool short_enough = time < threshold(Threshold::kLatencyMs) * 1e6;
-    return check(view, "latency", short_enough ? CheckOutcome::kPass : CheckOutcome::kUnknown,
+    return check(view, "latency", short_enough ? kPass : kUnknown,
                  short_enough ? text : text + "; not out of line with pairs of its kind");
   }
 

@@ -1,16 +1,20 @@
-// Judges RDMA's first rungs, and the outputs of a command that was run on every host.
+// Judges whether a host is ready (socket buffers, cores, load, clock, connection table, limits),
+// RDMA's first rungs, and the outputs of a command that was run on every host.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <regex>
 
-#include "core/json_trouble.h"
+#include "core/error.h"
 #include "probes/checks.h"
 #include "probes/judges/judges.h"
-#include "probes/rules/host_rdma.h"
+#include "probes/rules/host_readiness.h"
 
 namespace plumbline {
+
+using enum CheckOutcome;
+
 namespace {
 
 constexpr size_t kMatchedBytes = 4096;  // std::regex recurses once per character on some patterns
@@ -53,9 +57,9 @@ std::string usual_output(const EvidenceSet& evidence, const std::string& label) 
 
 }  // namespace
 
-std::vector<Check> judge_rdma(const EvidenceSet& evidence, const ProbeParams& /*params*/) {
+std::vector<Check> judge_rdma(const EvidenceSet& evidence, const ProbeParams&) {
   std::vector<Check> checks;
-  for (const RdmaVerdict& verdict : rdma_verdicts(evidence)) checks.push_back(verdict.check);
+  for (const HostVerdict& verdict : rdma_verdicts(evidence)) checks.push_back(verdict.check);
   return checks;
 }
 
@@ -70,7 +74,7 @@ std::vector<Check> judge_command(const EvidenceSet& evidence, const ProbeParams&
   } catch (const std::regex_error& problem) {
     for (const HostEvidence& host : evidence.hosts) {
       checks.push_back(make_check(
-          {"command", host.name, {}, {}, label}, CheckOutcome::kUnknown,
+          {"command", host.name, {}, {}, label}, kUnknown,
           fmt::format("'{}' is no regular expression: {}", pattern, exception_words(problem))));
     }
     return checks;
@@ -80,23 +84,29 @@ std::vector<Check> judge_command(const EvidenceSet& evidence, const ProbeParams&
     const Subject subject = {"command", host.name, {}, {}, label};
     const CommandEvidence* command = command_of(host, label);
     if (command == nullptr) {
-      checks.push_back(make_check(subject, CheckOutcome::kUnknown, "it was not run on this host"));
+      checks.push_back(make_check(subject, kUnknown, "it was not run on this host"));
     } else if (!command->error.empty()) {
-      checks.push_back(make_check(subject, CheckOutcome::kUnknown, excerpt(command->error)));
+      checks.push_back(make_check(subject, kUnknown, excerpt(command->error)));
     } else if (!pattern.empty()) {
       const bool found = std::regex_search(command->out.substr(0, kMatchedBytes), expression);
-      checks.push_back(make_check(subject, found ? CheckOutcome::kPass : CheckOutcome::kFail,
+      checks.push_back(make_check(subject, found ? kPass : kFail,
                                   fmt::format("'{}' {} '{}'", excerpt(command->out),
                                               found ? "matches" : "does not match", pattern)));
     } else if (command->out == usual) {
-      checks.push_back(make_check(subject, CheckOutcome::kPass,
-                                  fmt::format("'{}', as on most hosts", excerpt(command->out))));
+      checks.push_back(
+          make_check(subject, kPass, fmt::format("'{}', as on most hosts", excerpt(command->out))));
     } else {
       checks.push_back(make_check(
-          subject, CheckOutcome::kFail,
+          subject, kFail,
           fmt::format("'{}', but '{}' elsewhere", excerpt(command->out), excerpt(usual))));
     }
   }
+  return checks;
+}
+
+std::vector<Check> judge_host(const EvidenceSet& evidence, const ProbeParams&) {
+  std::vector<Check> checks;
+  for (const HostVerdict& row : readiness_of(evidence)) checks.push_back(row.check);
   return checks;
 }
 

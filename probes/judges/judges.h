@@ -14,29 +14,17 @@
 namespace plumbline {
 
 using ProbeParams = std::map<std::string, std::string>;
+using Judge = std::vector<Check>(const EvidenceSet& evidence, const ProbeParams& params);
 
 // judge_config.cc: files, port plan, options equal everywhere, agents.
-std::vector<Check> judge_config(const EvidenceSet& evidence, const ProbeParams& params);
-std::vector<Check> judge_ports(const EvidenceSet& evidence, const ProbeParams& params);
-std::vector<Check> judge_name(const EvidenceSet& evidence, const ProbeParams& params);
-std::vector<Check> judge_ssh(const EvidenceSet& evidence, const ProbeParams& params);
-std::vector<Check> judge_launch(const EvidenceSet& evidence, const ProbeParams& params);
-// judge_host.cc
-std::vector<Check> judge_host(const EvidenceSet& evidence, const ProbeParams& params);
+Judge judge_config, judge_ports, judge_name, judge_ssh, judge_launch;
 // judge_link.cc: interfaces, addresses; judge_route.cc: neighbours, routes.
-std::vector<Check> judge_link(const EvidenceSet& evidence, const ProbeParams& params);
-std::vector<Check> judge_ip(const EvidenceSet& evidence, const ProbeParams& params);
-std::vector<Check> judge_neighbour(const EvidenceSet& evidence, const ProbeParams& params);
-std::vector<Check> judge_route(const EvidenceSet& evidence, const ProbeParams& params);
+Judge judge_link, judge_ip, judge_neighbour, judge_route;
 // judge_pair.cc
-std::vector<Check> judge_icmp(const EvidenceSet& evidence, const ProbeParams& params);
-std::vector<Check> judge_firewall(const EvidenceSet& evidence, const ProbeParams& params);
-std::vector<Check> judge_tcp_connect(const EvidenceSet& evidence, const ProbeParams& params);
+Judge judge_icmp, judge_firewall, judge_tcp_connect;
 // judge_quality.cc
-std::vector<Check> judge_mtu(const EvidenceSet& evidence, const ProbeParams& params);
-std::vector<Check> judge_quality(const EvidenceSet& evidence, const ProbeParams& params);
-// judge_rdma.cc
-std::vector<Check> judge_rdma(const EvidenceSet& evidence, const ProbeParams& params);
-std::vector<Check> judge_command(const EvidenceSet& evidence, const ProbeParams& params);
+Judge judge_mtu, judge_quality;
+// judge_rdma.cc: readiness, RDMA, a command on every host.
+Judge judge_host, judge_rdma, judge_command;
 
 }  // namespace plumbline

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 
+#include "core/ranges.h"
+
 namespace plumbline {
-namespace {
-
-bool same_family(const std::string& a, const std::string& b) { return is_v6(a) == is_v6(b); }
-
-}  // namespace
 
 int AddressPlaces::likely_prefix() const {
   if (wanted_.prefix > 0) return wanted_.prefix;
@@ -18,7 +15,7 @@ int AddressPlaces::likely_prefix() const {
 }
 
 bool AddressPlaces::carries_data(const InterfaceEvidence& interface) const {
-  return std::any_of(job_.data.begin(), job_.data.end(), [&](const std::string& text) {
+  return any_of(job_.data, [&](const std::string& text) {
     return find_address(interface, parse_cidr(text).ip) != nullptr;
   });
 }
@@ -63,9 +60,9 @@ bool AddressPlaces::shares_interface_on_peers(const AddressEvidence& address) co
 bool AddressPlaces::leads_to_peers(const InterfaceEvidence& interface) const {
   const auto all = data_addresses(evidence_);
   const auto& known = host_.neighbours;
-  return std::any_of(known.begin(), known.end(), [&](const NeighbourEvidence& entry) {
+  return any_of(known, [&](const NeighbourEvidence& entry) {
     return entry.dev == interface.name && !entry.mac.empty() && entry.state != "PERMANENT" &&
-           std::any_of(all.begin(), all.end(), [&](const DataAddress& peer) {
+           any_of(all, [&](const DataAddress& peer) {
              return peer.at.job->name != job_.name && peer.interface->mac == entry.mac;
            });
   });
@@ -75,9 +72,9 @@ const InterfaceEvidence* AddressPlaces::candidate() const {
   const InterfaceEvidence* best = nullptr;
   int best_worth = 0;
   for (const InterfaceEvidence& interface : host_.interfaces) {
-    const bool lower =
-        std::any_of(host_.interfaces.begin(), host_.interfaces.end(),
-                    [&](const InterfaceEvidence& other) { return other.parent == interface.name; });
+    const bool lower = any_of(host_.interfaces, [&](const InterfaceEvidence& other) {
+      return other.parent == interface.name;
+    });
     if (!is_usable(interface) || !is_wired(interface) || !interface.master.empty() || lower) {
       continue;
     }
@@ -86,10 +83,9 @@ const InterfaceEvidence* AddressPlaces::candidate() const {
     // Addresses of both families tell which network a card belongs to: a control network over IPv4
     // is no place for IPv6 data.
     const auto& addresses = interface.addresses;
-    const bool shared =
-        std::any_of(addresses.begin(), addresses.end(), [&](const AddressEvidence& a) {
-          return !is_link_local_ip(a.ip) && is_shared_network(a) && !shares_interface_on_peers(a);
-        });
+    const bool shared = any_of(addresses, [&](const AddressEvidence& a) {
+      return !is_link_local_ip(a.ip) && is_shared_network(a) && !shares_interface_on_peers(a);
+    });
     int worth = shared ? 0 : known.empty() ? 3 : interface.kind == "bridge" ? 1 : 2;
     if (worth > 0 && leads_to_peers(interface)) worth += 3;
     if (worth > best_worth) {

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <map>
 
+#include "core/ranges.h"
 #include "probes/checks.h"
 #include "probes/rules/pair_remedy.h"
 #include "probes/rules/rules.h"
-#include "probes/rules/symptoms.h"
 
 namespace plumbline {
 namespace {
@@ -110,7 +110,7 @@ class Selection {
   void drop_explained_on_host() {
     const auto falls = [&](const Ranked& ranked) {
       const Finding& finding = ranked.candidate.finding;
-      return std::any_of(all_.begin(), all_.end(), [&](const Ranked& other) {
+      return any_of(all_, [&](const Ranked& other) {
         const Finding& cause = other.candidate.finding;
         if (cause.outcome == Severity::kNote) return false;
         const bool same = cause.host == finding.host || cause.peer == finding.host;
@@ -150,13 +150,11 @@ class Selection {
   void keep_failure(Ranked& ranked) {
     const Candidate& candidate = ranked.candidate;
     const bool explained =
-        !candidate.breaks.empty() &&
-        std::all_of(candidate.breaks.begin(), candidate.breaks.end(), [&](const OrderedPair& key) {
+        !candidate.breaks.empty() && all_of(candidate.breaks, [&](const OrderedPair& key) {
           return claims_.count(key) != 0 ||
                  (candidate.needs_way_back && claimed_below(reversed(key), ranked.rung));
         });
-    const bool joins = std::any_of(kept_.begin(), kept_.end(),
-                                   [&](const Ranked& kept) { return same_fault(kept, ranked); });
+    const bool joins = any_of(kept_, [&](const Ranked& kept) { return same_fault(kept, ranked); });
     const bool stands = candidate.proven && !(candidate.by_captures_only && astray(candidate)) &&
                         !(unmet(candidate) && !met_elsewhere(ranked));
     if (explained && !stands && !joins) {
@@ -172,26 +170,25 @@ class Selection {
     const auto broken = [&](const OrderedPair& key) {
       return claimed_below(key, kRungRoute + 1) || claimed_below(reversed(key), kRungRoute + 1);
     };
-    return std::all_of(candidate.breaks.begin(), candidate.breaks.end(), broken);
+    return all_of(candidate.breaks, broken);
   }
 
   // Nothing that these hosts send reaches the rule that the candidate rests on: one of the two is
   // cut off from the link altogether.
   bool unmet(const Candidate& candidate) const {
     if (!candidate.by_rules_only || candidate.breaks.empty()) return false;
-    return std::all_of(candidate.breaks.begin(), candidate.breaks.end(),
-                       [&](const OrderedPair& key) {
-                         return std::any_of(kept_.begin(), kept_.end(), [&](const Ranked& kept) {
-                           const Finding& finding = kept.candidate.finding;
-                           const auto& broken = kept.candidate.breaks;
-                           return finding.cause == "neighbour.unresolved" && finding.peer.empty() &&
-                                  (broken.count(key) != 0 || broken.count(reversed(key)) != 0);
-                         });
-                       });
+    return all_of(candidate.breaks, [&](const OrderedPair& key) {
+      return any_of(kept_, [&](const Ranked& kept) {
+        const Finding& finding = kept.candidate.finding;
+        const auto& broken = kept.candidate.breaks;
+        return finding.cause == "neighbour.unresolved" && finding.peer.empty() &&
+               (broken.count(key) != 0 || broken.count(reversed(key)) != 0);
+      });
+    });
   }
   // The same fault of the same host also stops what does come so far.
   bool met_elsewhere(const Ranked& ranked) const {
-    return std::any_of(all_.begin(), all_.end(), [&](const Ranked& other) {
+    return any_of(all_, [&](const Ranked& other) {
       return &other != &ranked && same_fault(other, ranked) && !unmet(other.candidate);
     });
   }
@@ -213,11 +210,10 @@ class Selection {
     const OrderedPairs about = about_of(ranked.candidate);
     if (about.empty()) return false;
     const std::string& cause = ranked.candidate.finding.cause;
-    return std::all_of(about.begin(), about.end(), [&](const OrderedPair& key) {
+    return all_of(about, [&](const OrderedPair& key) {
       const auto claim = claims_.find(key);
       if (claim == claims_.end()) return false;
-      return std::any_of(claim->second.begin(), claim->second.end(),
-                         [&](int rung) { return follows_from_failure(cause, rung); });
+      return any_of(claim->second, [&](int rung) { return follows_from_failure(cause, rung); });
     });
   }
 
@@ -241,7 +237,7 @@ class Selection {
   void explain_away(const Ranked& dropped) {
     const OrderedPairs about = about_of(dropped.candidate);
     for (Ranked& kept : kept_) {
-      const bool meets = std::any_of(about.begin(), about.end(), [&](const OrderedPair& key) {
+      const bool meets = any_of(about, [&](const OrderedPair& key) {
         return kept.candidate.breaks.count(key) != 0 ||
                kept.candidate.breaks.count(reversed(key)) != 0;
       });
@@ -260,15 +256,13 @@ class Selection {
     finding.outcome = std::max(finding.outcome, other.outcome);
     finding.confidence = std::max(finding.confidence, other.confidence);
     finding.ports.insert(finding.ports.end(), other.ports.begin(), other.ports.end());
-    std::sort(finding.ports.begin(), finding.ports.end());
-    finding.ports.erase(std::unique(finding.ports.begin(), finding.ports.end()),
-                        finding.ports.end());
+    sort_unique(finding.ports);
     if (finding.port != other.port) finding.port.reset();
     if (finding.ports.size() == 1) finding.port = finding.ports[0];
     for (Evidence& entry : other.evidence) {
-      const bool known = std::any_of(
-          finding.evidence.begin(), finding.evidence.end(),
-          [&](const Evidence& e) { return e.host == entry.host && e.text == entry.text; });
+      const bool known = any_of(finding.evidence, [&](const Evidence& e) {
+        return e.host == entry.host && e.text == entry.text;
+      });
       if (!known) finding.evidence.push_back(std::move(entry));
     }
     finding.remedy.then(other.remedy);
@@ -326,8 +320,7 @@ class Selection {
     std::vector<Finding> out;
     for (Ranked& kept : kept_) {
       auto& explains = kept.candidate.finding.explains;
-      std::sort(explains.begin(), explains.end());
-      explains.erase(std::unique(explains.begin(), explains.end()), explains.end());
+      sort_unique(explains);
       out.push_back(std::move(kept.candidate.finding));
     }
     return out;

@@ -2,17 +2,14 @@
 // address is, another one stands in its place, or it sits where no peer can reach it.
 #include <fmt/format.h>
 
-#include <algorithm>
-
+#include "core/ranges.h"
 #include "probes/remedy.h"
 #include "probes/rules/address_places.h"
 #include "probes/rules/host_common.h"
-#include "probes/rules/host_rows.h"
+#include "probes/rules/rules.h"
 
 namespace plumbline {
 namespace {
-
-bool same_family(const std::string& a, const std::string& b) { return is_v6(a) == is_v6(b); }
 
 class AbsentAddress {
  public:
@@ -116,9 +113,8 @@ class AbsentAddress {
       if (other.name == job_.name) continue;
       for (const Cidr& theirs : data_of(other)) {
         const InterfaceEvidence* here = interface_of(host_, theirs.ip);
-        const bool mine = std::any_of(job_.data.begin(), job_.data.end(), [&](const auto& text) {
-          return parse_cidr(text).ip == theirs.ip;
-        });
+        const bool mine =
+            any_of(job_.data, [&](const auto& text) { return parse_cidr(text).ip == theirs.ip; });
         if (here != nullptr && is_wired(*here) && !mine && !is_loopback_ip(theirs.ip)) return true;
       }
     }
@@ -128,7 +124,7 @@ class AbsentAddress {
   // The file's address is in nobody's subnet, while the host has one in that of its peers.
   bool judge_file_subnet() {
     const auto all = data_addresses(evidence_);
-    const bool near = std::any_of(all.begin(), all.end(), [&](const DataAddress& peer) {
+    const bool near = any_of(all, [&](const DataAddress& peer) {
       return same_subnet(peer.ip, wanted_.ip, peer.prefix);
     });
     if (near || job_.data.size() != 1) return false;
@@ -261,7 +257,7 @@ class AbsentAddress {
 
 }  // namespace
 
-std::vector<Candidate> propose_absent(const EvidenceSet& evidence, const Checks& checks) {
+Candidates propose_absent(const EvidenceSet& evidence, const Checks& checks) {
   std::vector<Candidate> out;
   for (const HostView& view : host_views(evidence)) {
     for (const Cidr& wanted : data_of(*view.job)) {

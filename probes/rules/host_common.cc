@@ -1,8 +1,10 @@
 #include "probes/rules/host_common.h"
 
 #include <algorithm>
+#include <map>
 
-#include "core/lower_case.h"
+#include "core/ranges.h"
+#include "core/text.h"
 
 namespace plumbline {
 namespace {
@@ -21,10 +23,9 @@ bool stands_on(const HostEvidence& host, const InterfaceEvidence& upper, const s
     const InterfaceEvidence* parent = find_interface(host, upper.parent);
     if (parent != nullptr && stands_on(host, *parent, lower, depth + 1)) return true;
   }
-  return std::any_of(host.interfaces.begin(), host.interfaces.end(),
-                     [&](const InterfaceEvidence& port) {
-                       return port.master == upper.name && stands_on(host, port, lower, depth + 1);
-                     });
+  return any_of(host.interfaces, [&](const InterfaceEvidence& port) {
+    return port.master == upper.name && stands_on(host, port, lower, depth + 1);
+  });
 }
 
 Proposal::Proposal(const std::string& cause, Severity severity, const std::string& host) {
@@ -37,8 +38,7 @@ Proposal& Proposal::peer(const std::string& name) {
   return *this;
 }
 Proposal& Proposal::ports(std::vector<int> list) {
-  std::sort(list.begin(), list.end());
-  list.erase(std::unique(list.begin(), list.end()), list.end());
+  sort_unique(list);
   if (list.size() == 1) candidate_.finding.port = list[0];
   candidate_.finding.ports = std::move(list);
   return *this;
@@ -75,9 +75,8 @@ Candidate Proposal::take(const Checks& checks) {
     const bool sound =
         check.outcome == CheckOutcome::kPass || check.outcome == CheckOutcome::kSkipped;
     if (sound) continue;
-    const bool shown =
-        std::any_of(candidate_.finding.evidence.begin(), candidate_.finding.evidence.end(),
-                    [&](const Evidence& e) { return e.check == check.key; });
+    const bool shown = any_of(candidate_.finding.evidence,
+                              [&](const Evidence& e) { return e.check == check.key; });
     const bool broken =
         !check.peer.empty() && candidate_.breaks.count({check.host, check.peer}) > 0;
     if (shown || broken) explains.push_back(check.key);
@@ -122,7 +121,7 @@ OrderedPairs not_working(const EvidenceSet& evidence, const OrderedPairs& pairs)
   OrderedPairs out;
   for (const PairEvidence& pair : evidence.pairs) {
     const OrderedPair key(pair.from, pair.to);
-    if (pairs.count(key) > 0 && reaches(pair) != std::optional<bool>(true)) out.insert(key);
+    if (pairs.count(key) > 0 && reaches(pair) != true) out.insert(key);
   }
   return out;
 }
@@ -140,7 +139,7 @@ std::vector<HostView> host_views(const EvidenceSet& evidence) {
 std::vector<const InterfaceEvidence*> carriers(const HostView& view) {
   std::vector<const InterfaceEvidence*> out;
   const auto add = [&](const InterfaceEvidence* interface) {
-    if (interface != nullptr && std::find(out.begin(), out.end(), interface) == out.end()) {
+    if (interface != nullptr && !is_in(out, interface)) {
       out.push_back(interface);
     }
   };
@@ -155,11 +154,11 @@ std::vector<const InterfaceEvidence*> unbridged_ports(const HostEvidence& host) 
     const bool kind = interface.kind == "ethernet" || interface.kind == "veth" ||
                       interface.kind == "thunderbolt" || interface.kind == "bond" ||
                       interface.kind == "vlan";
-    const bool bare = std::all_of(interface.addresses.begin(), interface.addresses.end(),
-                                  [](const AddressEvidence& a) { return is_link_local_ip(a.ip); });
-    const bool lower =
-        std::any_of(host.interfaces.begin(), host.interfaces.end(),
-                    [&](const InterfaceEvidence& other) { return other.parent == interface.name; });
+    const bool bare = all_of(interface.addresses,
+                             [](const AddressEvidence& a) { return is_link_local_ip(a.ip); });
+    const bool lower = any_of(host.interfaces, [&](const InterfaceEvidence& other) {
+      return other.parent == interface.name;
+    });
     if (kind && bare && !lower && is_usable(interface) && interface.master.empty()) {
       out.push_back(&interface);
     }
@@ -182,10 +181,24 @@ std::vector<DataAddress> data_addresses(const EvidenceSet& evidence) {
 
 const DataAddress* find_data(const std::vector<DataAddress>& all, const std::string& host,
                              const std::string& ip) {
-  const auto it = std::find_if(all.begin(), all.end(), [&](const DataAddress& d) {
-    return d.at.job->name == host && d.ip == ip;
-  });
-  return it == all.end() ? nullptr : &*it;
+  return find_where(all,
+                    [&](const DataAddress& d) { return d.at.job->name == host && d.ip == ip; });
+}
+
+int usual_value(const std::vector<const DataAddress*>& group,
+                const std::function<int(const DataAddress&)>& value_of) {
+  std::map<int, int> counts;
+  for (const DataAddress* member : group) ++counts[value_of(*member)];
+  int best = 0, most = 0;
+  bool tie = false;
+  for (const auto& [value, count] : counts) {
+    tie = count == most || (count < most && tie);
+    if (count > most) {
+      most = count;
+      best = value;
+    }
+  }
+  return tie ? 0 : best;
 }
 
 bool between_machines(const PairEvidence& pair) {
@@ -193,13 +206,8 @@ bool between_machines(const PairEvidence& pair) {
          !is_loopback_ip(pair.from_ip) && !is_loopback_ip(pair.to_ip);
 }
 
-bool has_word(const std::vector<std::string>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 bool has_mac(const HostEvidence& host, const std::string& mac) {
-  return std::any_of(host.interfaces.begin(), host.interfaces.end(),
-                     [&](const InterfaceEvidence& i) { return same_mac(i.mac, mac); });
+  return any_of(host.interfaces, [&](const InterfaceEvidence& i) { return same_mac(i.mac, mac); });
 }
 
 std::string ip_key(const DataAddress& data, const std::string& what) {

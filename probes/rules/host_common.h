@@ -2,6 +2,7 @@
 // address or an interface. Pure functions, thread-safe.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,8 +12,6 @@
 #include "probes/rules/rules.h"
 
 namespace plumbline {
-
-using Checks = std::vector<Check>;
 
 // A candidate in the making. take() adds what it explains: the checks shown as evidence, and all
 // that did not pass on the pairs that it breaks.
@@ -81,9 +80,13 @@ std::vector<DataAddress> data_addresses(const EvidenceSet& evidence);
 const DataAddress* find_data(const std::vector<DataAddress>& all, const std::string& host,
                              const std::string& ip);
 
+// The value that most of these have; 0 when two are equally frequent.
+int usual_value(const std::vector<const DataAddress*>& group,
+                const std::function<int(const DataAddress&)>& value_of);
+
 // The two ends are the same machine, or one of them is loopback: nothing between machines.
 bool between_machines(const PairEvidence& pair);
-bool has_word(const std::vector<std::string>& words, const std::string& word);
+inline bool same_family(const std::string& a, const std::string& b) { return is_v6(a) == is_v6(b); }
 bool has_mac(const HostEvidence& host, const std::string& mac);  // case does not matter
 
 }  // namespace plumbline

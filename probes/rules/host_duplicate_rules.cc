@@ -1,12 +1,12 @@
 // One address, two owners.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 
+#include "core/ranges.h"
 #include "probes/remedy.h"
 #include "probes/rules/host_common.h"
-#include "probes/rules/host_rows.h"
+#include "probes/rules/rules.h"
 
 namespace plumbline {
 namespace {
@@ -29,9 +29,9 @@ std::vector<Usurper> usurpers_of(const EvidenceSet& evidence, const HostView& ow
   std::vector<Usurper> out;
   for (const HostView& other : host_views(evidence)) {
     if (other.job == owner.job) continue;
-    const bool by_file = has_word(other.job->data, ip) ||
-                         std::any_of(other.job->data.begin(), other.job->data.end(),
-                                     [&](const auto& text) { return parse_cidr(text).ip == ip; });
+    const bool by_file =
+        is_in(other.job->data, ip) ||
+        any_of(other.job->data, [&](const auto& text) { return parse_cidr(text).ip == ip; });
     for (const InterfaceEvidence& interface : other.host->interfaces) {
       const bool here = find_address(interface, ip) != nullptr && interface.kind != "loopback";
       if (here && interface.up && !by_file) {
@@ -43,13 +43,12 @@ std::vector<Usurper> usurpers_of(const EvidenceSet& evidence, const HostView& ow
     if (pair.to_ip != ip || !pair.neighbour || !pair.neighbour->on_link) continue;
     for (const std::string& mac : pair.neighbour->macs) {
       if (has_mac(*owner.host, mac) || is_static(*pair.neighbour, mac)) continue;
-      const bool known = std::any_of(out.begin(), out.end(), [&](const Usurper& u) {
+      const bool known = any_of(out, [&](const Usurper& u) {
         return u.mac == mac || (u.host != nullptr && has_mac(*u.host, mac));
       });
       // Another host of the job that answers without having the address does so for the owner.
       const auto& hosts = evidence.hosts;
-      const bool proxy = std::any_of(hosts.begin(), hosts.end(),
-                                     [&](const HostEvidence& h) { return has_mac(h, mac); });
+      const bool proxy = any_of(hosts, [&](const HostEvidence& h) { return has_mac(h, mac); });
       if (!known && !proxy) out.push_back({nullptr, nullptr, nullptr, mac});
     }
   }
@@ -137,7 +136,7 @@ void propose_kernel_duplicates(const EvidenceSet& evidence, const Checks& checks
   for (const DataAddress& data : data_addresses(evidence)) {
     const AddressEvidence* own = find_address(*data.interface, data.ip);
     const std::string& name = data.at.job->name;
-    if (!has_word(own->flags, "dadfailed")) continue;
+    if (!is_in(own->flags, "dadfailed")) continue;
     if (!usurpers_of(evidence, data.at, data.ip).empty()) continue;
     out.push_back(
         Proposal("ip.duplicate", Severity::kFail, name)
@@ -153,7 +152,7 @@ void propose_kernel_duplicates(const EvidenceSet& evidence, const Checks& checks
 
 }  // namespace
 
-std::vector<Candidate> propose_duplicates(const EvidenceSet& evidence, const Checks& checks) {
+Candidates propose_duplicates(const EvidenceSet& evidence, const Checks& checks) {
   std::vector<Candidate> out;
   propose_file_duplicates(evidence, checks, out);
   propose_kernel_duplicates(evidence, checks, out);

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
+#include "core/ranges.h"
 #include "probes/remedy.h"
 #include "probes/rules/host_common.h"
-#include "probes/rules/host_rows.h"
+#include "probes/rules/rules.h"
 
 namespace plumbline {
 namespace {
@@ -29,30 +29,19 @@ std::vector<const DataAddress*> in_reach(const std::vector<DataAddress>& all,
 
 // The most frequent prefix length of these; 0 when two are equally frequent.
 int usual_prefix(const std::vector<const DataAddress*>& group) {
-  std::map<int, int> counts;
-  for (const DataAddress* member : group) ++counts[member->prefix];
-  int best = 0, most = 0;
-  bool tie = false;
-  for (const auto& [prefix, count] : counts) {
-    tie = count == most || (count < most && tie);
-    if (count > most) {
-      most = count;
-      best = prefix;
-    }
-  }
-  return tie ? 0 : best;
+  return usual_value(group, [](const DataAddress& data) { return data.prefix; });
 }
 
 // What this address should have, when it is the one that is wrong; 0 when it is not.
 int right_prefix(const DataAddress& mine, const std::vector<const DataAddress*>& peers) {
   std::vector<const DataAddress*> group = peers;
   group.push_back(&mine);
-  const bool all_equal = std::all_of(
-      peers.begin(), peers.end(), [&](const DataAddress* p) { return p->prefix == mine.prefix; });
+  const bool all_equal =
+      all_of(peers, [&](const DataAddress* p) { return p->prefix == mine.prefix; });
   if (all_equal) return 0;
   if (mine.file_prefix > 0 && mine.file_prefix != mine.prefix) return mine.file_prefix;
   // Somebody else contradicts the host file: it is their fault.
-  if (std::any_of(peers.begin(), peers.end(), [&](const DataAddress* p) {
+  if (any_of(peers, [&](const DataAddress* p) {
         return p->file_prefix > 0 && p->file_prefix != p->prefix;
       })) {
     return 0;
@@ -76,8 +65,8 @@ void propose_file_prefix(const std::vector<DataAddress>& all, const Checks& chec
   for (const DataAddress& mine : all) {
     if (mine.file_prefix == 0 || mine.file_prefix == mine.prefix) continue;
     const auto peers = in_reach(all, mine);
-    const bool agree = std::all_of(peers.begin(), peers.end(),
-                                   [&](const DataAddress* p) { return p->prefix == mine.prefix; });
+    const bool agree =
+        all_of(peers, [&](const DataAddress* p) { return p->prefix == mine.prefix; });
     if (!agree) continue;
     const std::string& name = mine.at.job->name;
     out.push_back(Proposal("ip.mask_mismatch", Severity::kWarn, name)
@@ -114,16 +103,16 @@ OrderedPairs led_astray(const EvidenceSet& evidence, const DataAddress& data,
   const std::string& name = data.at.job->name;
   for (const PairEvidence& pair : evidence.pairs) {
     if (pair.from != name || pair.from_ip != data.ip) continue;
-    const bool astray = std::any_of(pair.routes.begin(), pair.routes.end(),
-                                    [&](const RouteLookup& lookup) { return lookup.dev == other; });
-    if (!astray || reaches(evidence, name, pair.to) == std::optional<bool>(true)) continue;
+    const bool astray =
+        any_of(pair.routes, [&](const RouteLookup& lookup) { return lookup.dev == other; });
+    if (!astray || reaches(evidence, name, pair.to) == true) continue;
     out.merge(both_ways(name, pair.to));
   }
   return out;
 }
 
 bool sends_all_by(const EvidenceSet& evidence, const DataAddress& data) {
-  return std::all_of(evidence.pairs.begin(), evidence.pairs.end(), [&](const PairEvidence& pair) {
+  return all_of(evidence.pairs, [&](const PairEvidence& pair) {
     const RouteLookup* lookup = route_lookup(pair);
     return pair.from != data.at.job->name || pair.from_ip != data.ip || lookup == nullptr ||
            lookup->dev.empty() || lookup->dev == data.interface->name;
@@ -141,7 +130,7 @@ bool harmless_cover(const EvidenceSet& evidence, const DataAddress& data,
 
 }  // namespace
 
-std::vector<Candidate> propose_masks(const EvidenceSet& evidence, const Checks& checks) {
+Candidates propose_masks(const EvidenceSet& evidence, const Checks& checks) {
   std::vector<Candidate> out;
   const auto all = data_addresses(evidence);
   propose_file_prefix(all, checks, out);
@@ -159,7 +148,7 @@ std::vector<Candidate> propose_masks(const EvidenceSet& evidence, const Checks& 
         others.push_back(fmt::format("{}/{} on {}", peer->ip, peer->prefix, their_name));
       }
       if (!cut_off(mine, *peer)) continue;
-      if (reaches(evidence, name, their_name) == std::optional<bool>(true)) continue;
+      if (reaches(evidence, name, their_name) == true) continue;
       broken.merge(both_ways(name, their_name));
     }
     Proposal proposal("ip.mask_mismatch", broken.empty() ? Severity::kWarn : Severity::kFail, name);
@@ -178,7 +167,7 @@ std::vector<Candidate> propose_masks(const EvidenceSet& evidence, const Checks& 
   return out;
 }
 
-std::vector<Candidate> propose_overlaps(const EvidenceSet& evidence, const Checks& checks) {
+Candidates propose_overlaps(const EvidenceSet& evidence, const Checks& checks) {
   std::vector<Candidate> out;
   const auto all = data_addresses(evidence);
   for (const DataAddress& data : all) {

@@ -5,7 +5,7 @@
 
 #include "core/shell_words.h"
 #include "probes/rules/host_common.h"
-#include "probes/rules/host_rows.h"
+#include "probes/rules/rules.h"
 
 namespace plumbline {
 namespace {
@@ -92,7 +92,7 @@ std::string launch_remedy(const EvidenceSet& evidence, const HostEvidence& host)
 
 }  // namespace
 
-std::vector<Candidate> propose_launch(const EvidenceSet& evidence, const Checks& checks) {
+Candidates propose_launch(const EvidenceSet& evidence, const Checks& checks) {
   std::vector<Candidate> out;
   for (const HostEvidence& host : evidence.hosts) {
     if (host.agent_cause.empty()) continue;

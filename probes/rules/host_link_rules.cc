@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <map>
 
+#include "core/ranges.h"
 #include "probes/remedy.h"
 #include "probes/rules/host_common.h"
-#include "probes/rules/host_rows.h"
 #include "probes/rules/host_signal.h"
+#include "probes/rules/rules.h"
 #include "probes/thresholds.h"
 
 namespace plumbline {
@@ -35,8 +36,8 @@ void find_down(const HostEvidence& host, const InterfaceEvidence& top,
     members.push_back(&port);
     if (!port.up) down.push_back(&port);
   }
-  const bool works = std::any_of(members.begin(), members.end(),
-                                 [](const InterfaceEvidence* port) { return is_usable(*port); });
+  const bool works =
+      any_of(members, [](const InterfaceEvidence* port) { return is_usable(*port); });
   if (top.up && !works && !down.empty()) {
     out.insert(out.end(), down.begin(), down.end());
     return;
@@ -178,7 +179,7 @@ Candidate flapping(const EvidenceSet& evidence, const HostView& view, const Chec
                           interface.name, interface.name));
   // Not a bond's member that another one stands in for.
   const auto tops = carriers(view);
-  const bool felt = std::any_of(tops.begin(), tops.end(), [&](const InterfaceEvidence* top) {
+  const bool felt = any_of(tops, [&](const InterfaceEvidence* top) {
     return stands_on(*view.host, *top, interface.name) && signal_changes(*top).flaps();
   });
   if (felt) proposal.breaks(pairs_over(evidence, *view.host, interface.name));
@@ -192,9 +193,9 @@ void propose_flapping(const EvidenceSet& evidence, const HostView& view, const C
   const auto tops = carriers(view);
   for (const InterfaceEvidence* interface : all) {
     const SignalChanges changes = signal_changes(*interface);
-    const bool top = std::find(tops.begin(), tops.end(), interface) != tops.end();
+    const bool top = is_in(tops, interface);
     if (!changes.flaps() && !(top && changes.flapped_often())) continue;
-    const bool symptom = std::any_of(all.begin(), all.end(), [&](const InterfaceEvidence* lower) {
+    const bool symptom = any_of(all, [&](const InterfaceEvidence* lower) {
       return lower != interface && signal_changes(*lower).flaps() &&
              stands_on(*view.host, *interface, lower->name);
     });
@@ -215,7 +216,7 @@ void drop_other_ends(std::vector<Candidate>& found) {
 
 }  // namespace
 
-std::vector<Candidate> propose_link_down(const EvidenceSet& evidence, const Checks& checks) {
+Candidates propose_link_down(const EvidenceSet& evidence, const Checks& checks) {
   std::vector<Candidate> out;
   for (const HostView& view : host_views(evidence)) {
     propose_loopback(evidence, view, checks, out);
@@ -240,7 +241,7 @@ std::vector<Candidate> propose_link_down(const EvidenceSet& evidence, const Chec
   return out;
 }
 
-std::vector<Candidate> propose_no_carrier(const EvidenceSet& evidence, const Checks& checks) {
+Candidates propose_no_carrier(const EvidenceSet& evidence, const Checks& checks) {
   std::vector<Candidate> out;
   for (const HostView& view : host_views(evidence)) {
     for (const InterfaceEvidence* interface : carriers(view)) {
@@ -268,7 +269,7 @@ std::vector<Candidate> propose_no_carrier(const EvidenceSet& evidence, const Che
   return out;
 }
 
-std::vector<Candidate> propose_link_quality(const EvidenceSet& evidence, const Checks& checks) {
+Candidates propose_link_quality(const EvidenceSet& evidence, const Checks& checks) {
   std::vector<Candidate> out;
   for (const HostView& view : host_views(evidence)) {
     propose_flapping(evidence, view, checks, out);

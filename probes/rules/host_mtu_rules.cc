@@ -2,29 +2,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
+#include "core/ranges.h"
 #include "probes/remedy.h"
 #include "probes/rules/host_common.h"
-#include "probes/rules/host_rows.h"
+#include "probes/rules/rules.h"
 
 namespace plumbline {
 namespace {
 
 // The MTU that most of these have; 0 on a tie.
 int usual_mtu(const std::vector<const DataAddress*>& group) {
-  std::map<int, int> counts;
-  for (const DataAddress* member : group) ++counts[member->interface->mtu];
-  int best = 0, most = 0;
-  bool tie = false;
-  for (const auto& [mtu, count] : counts) {
-    tie = count == most || (count < most && tie);
-    if (count > most) {
-      most = count;
-      best = mtu;
-    }
-  }
-  return tie ? 0 : best;
+  return usual_value(group, [](const DataAddress& data) { return data.interface->mtu; });
 }
 
 // Large packets vanish on this pair, or a transfer does.
@@ -65,15 +54,13 @@ int mtu_by_others(const std::vector<DataAddress>& all,
   constexpr int kEthernet = 1500;
   std::vector<const DataAddress*> others;
   for (const DataAddress& data : all) {
-    const bool here = std::any_of(group.begin(), group.end(), [&](const DataAddress* member) {
-      return member->interface == data.interface;
-    });
+    const bool here = any_of(
+        group, [&](const DataAddress* member) { return member->interface == data.interface; });
     if (!here && data.interface->mtu > 0) others.push_back(&data);
   }
   for (const int mtu : {usual_mtu(others), kEthernet}) {
-    const bool in_use = std::any_of(group.begin(), group.end(), [&](const DataAddress* member) {
-      return member->interface->mtu == mtu;
-    });
+    const bool in_use =
+        any_of(group, [&](const DataAddress* member) { return member->interface->mtu == mtu; });
     if (mtu > 0 && in_use) return mtu;
   }
   return 0;
@@ -90,8 +77,7 @@ RightMtu right_mtu(const std::vector<DataAddress>& all, const DataAddress& mine,
   int usual = usual_mtu(group);
   if (usual == 0) usual = mtu_by_others(all, group);
   if (usual > 0) return {usual == mine.interface->mtu ? 0 : usual, true};
-  const bool first = std::all_of(peers.begin(), peers.end(),
-                                 [&](const DataAddress* p) { return mine.at.job < p->at.job; });
+  const bool first = all_of(peers, [&](const DataAddress* p) { return mine.at.job < p->at.job; });
   return {first ? (*other)->interface->mtu : 0, false};
 }
 
@@ -108,7 +94,7 @@ bool exceeds_far_end(const PairEvidence& pair, const DataAddress& from, const Da
          mtu.lost_tries >= kEnoughTries && mtu.small_lost == 0;
 }
 
-std::vector<Candidate> propose_behind_router(const EvidenceSet& evidence, const Checks& checks) {
+Candidates propose_behind_router(const EvidenceSet& evidence, const Checks& checks) {
   std::vector<Candidate> out;
   const auto all = data_addresses(evidence);
   for (const DataAddress& mine : all) {
@@ -138,7 +124,7 @@ std::vector<Candidate> propose_behind_router(const EvidenceSet& evidence, const 
 
 }  // namespace
 
-std::vector<Candidate> propose_mtu(const EvidenceSet& evidence, const Checks& checks) {
+Candidates propose_mtu(const EvidenceSet& evidence, const Checks& checks) {
   std::vector<Candidate> out = propose_behind_router(evidence, checks);
   const auto all = data_addresses(evidence);
   for (const DataAddress& mine : all) {

@@ -1,15 +1,18 @@
-#include "probes/rules/host_names.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
+#include "core/ranges.h"
 #include "probes/checks.h"
 #include "probes/evidence_query.h"
 #include "probes/remedy.h"
+#include "probes/rules/host_readiness.h"
 
 namespace plumbline {
+
+using enum CheckOutcome;
+
 namespace {
 
 Remedy remedy_for(const std::string& name, const std::string& ip) {
@@ -29,7 +32,7 @@ std::vector<std::string> addresses_of(const NameEvidence& name) {
 // In the network of one of the host's data addresses, by the prefix that the interface really has.
 bool in_data_network(const std::string& ip, const JobHost& job, const HostEvidence& host) {
   const auto data = data_of(job);
-  return std::any_of(data.begin(), data.end(), [&](const Cidr& wanted) {
+  return any_of(data, [&](const Cidr& wanted) {
     int prefix = wanted.prefix;
     if (const InterfaceEvidence* carrier = interface_of(host, wanted.ip)) {
       const AddressEvidence* own = find_address(*carrier, wanted.ip);
@@ -40,9 +43,7 @@ bool in_data_network(const std::string& ip, const JobHost& job, const HostEviden
 }
 
 const NameEvidence* own_name(const HostEvidence& host) {
-  const auto it = std::find_if(host.names.begin(), host.names.end(),
-                               [](const NameEvidence& name) { return name.role == "own"; });
-  return it == host.names.end() ? nullptr : &*it;
+  return find_where(host.names, [](const NameEvidence& name) { return name.role == "own"; });
 }
 
 // Network namespaces of one machine share its name and mostly its /etc/hosts, so that the name can
@@ -66,12 +67,12 @@ std::string shared_name(const EvidenceSet& evidence, const HostEvidence& host,
   return fmt::format("'{}' is the name of the machine that {} is on as well", own.name, other);
 }
 
-NameVerdict judge_own(const EvidenceSet& evidence, const JobHost& job, const HostEvidence& host,
+HostVerdict judge_own(const EvidenceSet& evidence, const JobHost& job, const HostEvidence& host,
                       const NameEvidence& name) {
   const Subject subject = {"name", job.name};
   const auto say = [&](CheckOutcome outcome, const std::string& reason,
-                       const char* cause = "") -> NameVerdict {
-    NameVerdict verdict = {make_check(subject, outcome, reason), cause, {}};
+                       const char* cause = "") -> HostVerdict {
+    HostVerdict verdict = {make_check(subject, outcome, reason), cause, {}};
     if (*cause != '\0') verdict.remedy = remedy_for(name.name, parse_cidr(job.data.front()).ip);
     return verdict;
   };
@@ -79,29 +80,27 @@ NameVerdict judge_own(const EvidenceSet& evidence, const JobHost& job, const Hos
   const std::string list = join_words(found);
   const std::string shared = shared_name(evidence, host, name);
   const bool v6 = is_v6(parse_cidr(job.data.front()).ip);
-  if (!shared.empty()) return say(CheckOutcome::kSkipped, shared);
+  if (!shared.empty()) return say(kSkipped, shared);
   if (name.error == "no answer in time") {
-    return say(CheckOutcome::kUnknown,
-               fmt::format("the resolver gave no answer for '{}' in time", name.name));
+    return say(kUnknown, fmt::format("the resolver gave no answer for '{}' in time", name.name));
   }
   if (found.empty()) {
-    return say(CheckOutcome::kFail,
+    return say(kFail,
                fmt::format("the host cannot resolve its own name '{}': {}", name.name,
                            name.error.empty() ? "no address" : name.error),
                "name.unresolved");
   }
-  if (std::any_of(found.begin(), found.end(),
-                  [&](const std::string& ip) { return in_data_network(ip, job, host); })) {
-    return say(CheckOutcome::kPass, fmt::format("'{}' is {}", name.name, list));
+  if (any_of(found, [&](const std::string& ip) { return in_data_network(ip, job, host); })) {
+    return say(kPass, fmt::format("'{}' is {}", name.name, list));
   }
-  if (std::all_of(found.begin(), found.end(), is_loopback_ip)) {
+  if (all_of(found, is_loopback_ip)) {
     return say(
-        CheckOutcome::kFail,
+        kFail,
         fmt::format("the host's own name '{}' is {}, which peers cannot reach", name.name, list),
         "name.loopback");
   }
   const bool other_family = v6 ? name.v6.empty() : name.v4.empty();
-  return say(CheckOutcome::kFail,
+  return say(kFail,
              fmt::format("the host's own name '{}' is {}, not in the data network of {}{}",
                          name.name, list, job.data.front(),
                          !other_family ? ""
@@ -114,7 +113,7 @@ NameVerdict judge_own(const EvidenceSet& evidence, const JobHost& job, const Hos
 int resolved_by(const EvidenceSet& evidence, const std::string& name) {
   int count = 0;
   for (const HostEvidence& host : evidence.hosts) {
-    count += std::any_of(host.names.begin(), host.names.end(), [&](const NameEvidence& other) {
+    count += any_of(host.names, [&](const NameEvidence& other) {
       return other.role != "own" && other.name == name && !addresses_of(other).empty();
     });
   }
@@ -123,33 +122,31 @@ int resolved_by(const EvidenceSet& evidence, const std::string& name) {
 
 // A peer's name matters only as far as others can use it: the job itself goes by addresses. So it
 // is wrong where it leads to this very host, or where the others know it and this one does not.
-NameVerdict judge_peer(const EvidenceSet& evidence, const JobHost& job, const NameEvidence& name) {
+HostVerdict judge_peer(const EvidenceSet& evidence, const JobHost& job, const NameEvidence& name) {
   const Subject subject = {"name", job.name, name.of, {}, name.role == "peer" ? "" : name.role};
   const auto found = addresses_of(name);
   const JobHost* peer = find_job_host(evidence, name.of);
   const bool known_elsewhere = resolved_by(evidence, name.name) > 0;
-  NameVerdict out;
-  if (!found.empty() && std::all_of(found.begin(), found.end(), is_loopback_ip)) {
+  HostVerdict out;
+  if (!found.empty() && all_of(found, is_loopback_ip)) {
     out.check =
-        make_check(subject, CheckOutcome::kFail,
+        make_check(subject, kFail,
                    fmt::format("'{}', the name of {}, is {} here, which is this host itself",
                                name.name, name.of, join_words(found)));
     out.cause = "name.loopback";
   } else if (!found.empty()) {
-    out.check = make_check(subject, CheckOutcome::kPass,
-                           fmt::format("'{}' is {}", name.name, join_words(found)));
+    out.check = make_check(subject, kPass, fmt::format("'{}' is {}", name.name, join_words(found)));
   } else if (name.error == "no answer in time") {
-    out.check = make_check(subject, CheckOutcome::kUnknown,
-                           fmt::format("no answer for '{}' in time", name.name));
+    out.check = make_check(subject, kUnknown, fmt::format("no answer for '{}' in time", name.name));
   } else if (known_elsewhere || name.role == "ssh") {
     out.check =
-        make_check(subject, CheckOutcome::kFail,
+        make_check(subject, kFail,
                    fmt::format("this host cannot resolve '{}', the name of {}: {}", name.name,
                                name.of, name.error.empty() ? "no address" : name.error));
     out.cause = "name.unresolved";
   } else {
     out.check = make_check(
-        subject, CheckOutcome::kSkipped,
+        subject, kSkipped,
         fmt::format("no host knows the name '{}'; the job goes by addresses", name.name));
   }
   if (!out.cause.empty() && peer != nullptr && !peer->data.empty()) {
@@ -163,29 +160,28 @@ NameVerdict judge_peer(const EvidenceSet& evidence, const JobHost& job, const Na
 
 }  // namespace
 
-std::vector<NameVerdict> judge_names(const EvidenceSet& evidence, const JobHost& job,
+std::vector<HostVerdict> judge_names(const EvidenceSet& evidence, const JobHost& job,
                                      const HostEvidence& host) {
   const auto only = [&](CheckOutcome outcome, const std::string& reason) {
-    return std::vector<NameVerdict>{{make_check({"name", job.name}, outcome, reason), "", ""}};
+    return std::vector<HostVerdict>{{make_check({"name", job.name}, outcome, reason), "", ""}};
   };
   if (job.data.empty()) {
-    return only(CheckOutcome::kUnknown, "the host file names no data address of this host");
+    return only(kUnknown, "the host file names no data address of this host");
   }
   if (only_loopback(job)) {
-    return only(CheckOutcome::kSkipped,
+    return only(kSkipped,
                 "the data address is loopback: no other machine has to reach this host by its "
                 "name");
   }
   if (host.names.empty()) {
-    return only(CheckOutcome::kUnknown, "this host was not asked what its name resolves to");
+    return only(kUnknown, "this host was not asked what its name resolves to");
   }
-  std::vector<NameVerdict> out;
+  std::vector<HostVerdict> out;
   for (const NameEvidence& name : host.names) {
-    NameVerdict verdict =
+    HostVerdict verdict =
         name.role == "own" ? judge_own(evidence, job, host, name) : judge_peer(evidence, job, name);
-    const bool twice = std::any_of(out.begin(), out.end(), [&](const NameVerdict& known) {
-      return known.check.key == verdict.check.key;
-    });
+    const bool twice =
+        any_of(out, [&](const HostVerdict& known) { return known.check.key == verdict.check.key; });
     if (!twice) out.push_back(std::move(verdict));
   }
   return out;

@@ -7,10 +7,9 @@
 #include <map>
 
 #include "probes/remedy.h"
-#include "probes/rules/arp_filters.h"
 #include "probes/rules/host_common.h"
-#include "probes/rules/host_rows.h"
 #include "probes/rules/neighbour_links.h"
+#include "probes/rules/rules.h"
 
 namespace plumbline {
 namespace {
@@ -173,7 +172,7 @@ class NeighbourRules {
       const DataAddress* from = find_data(all_, pair.from, pair.from_ip);
       const RouteLookup* lookup = route_lookup(pair);
       if (from == nullptr || lookup == nullptr || lookup->via.empty()) continue;
-      if (reaches(pair) != std::optional<bool>(false) || is_taken(pair.from, pair.to)) continue;
+      if (reaches(pair) != false || is_taken(pair.from, pair.to)) continue;
       for (const NeighbourEvidence& entry : from->at.host->neighbours) {
         const bool failed = entry.state == "FAILED" || entry.state == "INCOMPLETE";
         if (entry.ip != lookup->via || !failed || entry.dev != from->interface->name) continue;
@@ -205,7 +204,7 @@ class NeighbourRules {
 
 }  // namespace
 
-std::vector<Candidate> propose_neighbours(const EvidenceSet& evidence, const Checks& checks) {
+Candidates propose_neighbours(const EvidenceSet& evidence, const Checks& checks) {
   return NeighbourRules(evidence, checks).propose();
 }
 

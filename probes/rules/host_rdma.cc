@@ -1,16 +1,19 @@
-#include "probes/rules/host_rdma.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "core/ranges.h"
 #include "probes/checks.h"
 #include "probes/evidence_query.h"
 #include "probes/foreign_numbers.h"
 #include "probes/remedy.h"
+#include "probes/rules/host_readiness.h"
 #include "probes/thresholds.h"
 
 namespace plumbline {
+
+using enum CheckOutcome;
+
 namespace {
 
 bool is_empty_gid(const std::string& gid) {
@@ -18,8 +21,7 @@ bool is_empty_gid(const std::string& gid) {
 }
 
 bool has_gid(const RdmaDevice& device) {
-  return std::any_of(device.gids.begin(), device.gids.end(),
-                     [](const std::string& gid) { return !is_empty_gid(gid); });
+  return any_of(device.gids, [](const std::string& gid) { return !is_empty_gid(gid); });
 }
 
 std::string describe_devices(const std::vector<RdmaDevice>& devices) {
@@ -57,31 +59,31 @@ class RdmaJudge {
   RdmaJudge(const EvidenceSet& evidence, const JobHost& job, const HostEvidence& host)
       : asked_(evidence.job.rdma), job_(job), host_(host) {}
 
-  RdmaVerdict judge() {
-    if (!has_facts(host_)) return say(CheckOutcome::kUnknown, lack_of_facts(host_));
+  HostVerdict judge() {
+    if (!has_facts(host_)) return say(kUnknown, lack_of_facts(host_));
     const bool devices = host_.rdma && !host_.rdma->devices.empty();
     if (const std::string why = unread_devices(host_); !devices && !why.empty()) {
-      return say(CheckOutcome::kUnknown, why);
+      return say(kUnknown, why);
     }
     if (!asked_ && !devices) {
-      return say(CheckOutcome::kSkipped, "the job does not ask for RDMA, and there is no device");
+      return say(kSkipped, "the job does not ask for RDMA, and there is no device");
     }
-    if (!host_.rdma) return say(CheckOutcome::kUnknown, "RDMA was not looked for on this host");
+    if (!host_.rdma) return say(kUnknown, "RDMA was not looked for on this host");
     return climb();
   }
 
  private:
-  RdmaVerdict say(CheckOutcome outcome, const std::string& reason) const {
-    return {make_check({"rdma", job_.name}, outcome, reason), {}, {}};
+  HostVerdict say(CheckOutcome outcome, const std::string& reason) const {
+    return {make_check({"rdma", job_.name}, outcome, reason)};
   }
-  RdmaVerdict blame(const char* cause, const std::string& reason, const Remedy& remedy) const {
-    RdmaVerdict verdict = say(asked_ ? CheckOutcome::kFail : CheckOutcome::kWarn, reason);
+  HostVerdict blame(const char* cause, const std::string& reason, const Remedy& remedy) const {
+    HostVerdict verdict = say(asked_ ? kFail : kWarn, reason);
     verdict.cause = cause;
     verdict.remedy = remedy;
     return verdict;
   }
 
-  RdmaVerdict climb() const {
+  HostVerdict climb() const {
     const RdmaEvidence& rdma = *host_.rdma;
     const bool macos = host_.system == "macos";
     // Without hardware a library would not help.
@@ -103,7 +105,7 @@ class RdmaJudge {
     return climb_devices(devices_for(job_, host_));
   }
 
-  RdmaVerdict climb_devices(const std::vector<RdmaDevice>& devices) const {
+  HostVerdict climb_devices(const std::vector<RdmaDevice>& devices) const {
     std::vector<RdmaDevice> active;
     std::copy_if(devices.begin(), devices.end(), std::back_inserter(active),
                  [](const RdmaDevice& device) { return device.state == "ACTIVE"; });
@@ -113,10 +115,9 @@ class RdmaJudge {
                        ? Remedy("plug in the cable, and check the port at its other end")
                        : remedy_link_up(host_.system, devices[0].netdev));
     }
-    if (std::none_of(active.begin(), active.end(), has_gid)) {
-      const bool list_known = std::any_of(active.begin(), active.end(),
-                                          [](const RdmaDevice& d) { return !d.gids.empty(); });
-      if (!list_known) return say(CheckOutcome::kUnknown, "the GID table cannot be seen");
+    if (none_of(active, has_gid)) {
+      const bool list_known = any_of(active, [](const RdmaDevice& d) { return !d.gids.empty(); });
+      if (!list_known) return say(kUnknown, "the GID table cannot be seen");
       return blame("rdma.no_gid", fmt::format("{} has no entry in its GID table", active[0].name),
                    fmt::format("give {} an IP address: its GID is made from it",
                                active[0].netdev.empty() ? "its interface" : active[0].netdev));
@@ -129,7 +130,7 @@ class RdmaJudge {
           fmt::format("a process may lock {} of memory", describe_size(*host_.locked_memory)),
           "raise the limit where the ranks are started: ulimit -l unlimited");
     }
-    return say(CheckOutcome::kPass, describe_devices(active) + ", with a GID");
+    return say(kPass, describe_devices(active) + ", with a GID");
   }
 
   bool asked_;
@@ -139,17 +140,14 @@ class RdmaJudge {
 
 }  // namespace
 
-std::vector<RdmaVerdict> rdma_verdicts(const EvidenceSet& evidence) {
-  std::vector<RdmaVerdict> out;
+std::vector<HostVerdict> rdma_verdicts(const EvidenceSet& evidence) {
+  std::vector<HostVerdict> out;
   for (const JobHost& job : evidence.job.hosts) {
     const HostEvidence* host = find_host(evidence, job.name);
     if (host == nullptr) continue;
     const std::string earlier = same_as_earlier(evidence, job);
     if (!earlier.empty()) {
-      out.push_back(
-          {make_check({"rdma", job.name}, CheckOutcome::kSkipped, "same machine as " + earlier),
-           {},
-           {}});
+      out.push_back({make_check({"rdma", job.name}, kSkipped, "same machine as " + earlier)});
     } else {
       out.push_back(RdmaJudge(evidence, job, *host).judge());
     }

@@ -5,23 +5,29 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
+#include <sstream>
+#include <vector>
 
+#include "core/number.h"
 #include "core/units.h"
-#include "core/whole_number.h"
 #include "probes/checks.h"
 #include "probes/evidence_query.h"
+#include "probes/foreign_numbers.h"
 #include "probes/remedy.h"
 #include "probes/rules/port_holders.h"
-#include "probes/rules/socket_buffers.h"
 #include "probes/thresholds.h"
 
 namespace plumbline {
+
+using enum CheckOutcome;
+
 namespace {
 
 class HostJudge {
  public:
   HostJudge(const EvidenceSet& evidence, const JobHost& job, const HostEvidence& host,
-            std::vector<Readiness>& out)
+            std::vector<HostVerdict>& out)
       : evidence_(evidence), job_(job), host_(host), out_(out) {}
 
   void judge() {
@@ -35,13 +41,11 @@ class HostJudge {
 
  private:
   void say(const char* what, CheckOutcome outcome, const std::string& reason) {
-    Readiness row;
-    row.check = make_check({"host", host_.name, {}, {}, what}, outcome, reason);
-    out_.push_back(std::move(row));
+    out_.push_back({make_check({"host", host_.name, {}, {}, what}, outcome, reason)});
   }
   void warn(const char* what, const char* cause, const std::string& reason, const Remedy& remedy,
             Severity severity = Severity::kWarn) {
-    say(what, severity == Severity::kFail ? CheckOutcome::kFail : CheckOutcome::kWarn, reason);
+    say(what, severity == Severity::kFail ? kFail : kWarn, reason);
     out_.back().cause = cause;
     out_.back().severity = severity;
     out_.back().remedy = remedy;
@@ -49,7 +53,7 @@ class HostJudge {
 
   void judge_buffers() {
     const BufferVerdict verdict = judge_socket_buffers(host_);
-    if (verdict.outcome == CheckOutcome::kWarn) {
+    if (verdict.outcome == kWarn) {
       return warn("sockbuf", "host.sockbuf_clamped", verdict.reason, verdict.remedy);
     }
     say("sockbuf", verdict.outcome, verdict.reason);
@@ -57,7 +61,7 @@ class HostJudge {
 
   void judge_cores() {
     if (host_.cores_usable <= 0) {
-      return say("cores", CheckOutcome::kUnknown, "this host does not tell how many cores it has");
+      return say("cores", kUnknown, "this host does not tell how many cores it has");
     }
     const int ranks = ranks_on(evidence_, host_.name);
     const int64_t most = whole_number_of(host_.cores_usable * threshold(Threshold::kRanksPerCore));
@@ -69,16 +73,16 @@ class HostJudge {
                               "of a crowded machine",
                               most));
     }
-    say("cores", CheckOutcome::kPass, reason);
+    say("cores", kPass, reason);
   }
 
   void judge_load() {
     if (job_.reached_by == "netns") {
-      return say("load", CheckOutcome::kSkipped,
+      return say("load", kSkipped,
                  "a network namespace has no load of its own: it is that of the whole machine");
     }
     if (!host_.load1 || host_.cores_usable <= 0) {
-      return say("load", CheckOutcome::kUnknown, "this host does not tell its load");
+      return say("load", kUnknown, "this host does not tell its load");
     }
     const std::string reason =
         fmt::format("load {:.2f} on {} usable cores", *host_.load1, host_.cores_usable);
@@ -89,7 +93,7 @@ class HostJudge {
                       : "end what keeps the cores busy; it stands at the top of: ps -eo "
                         "pcpu,pid,user,args | sort -rn | head -5");
     }
-    say("load", CheckOutcome::kPass, reason);
+    say("load", kPass, reason);
   }
 
   // The median of all hosts and the coordinator is the right time.
@@ -104,10 +108,10 @@ class HostJudge {
 
   void judge_clock() {
     if (job_.reached_by == "local") {
-      return say("clock", CheckOutcome::kSkipped, "this machine's own clock: nothing to compare");
+      return say("clock", kSkipped, "this machine's own clock: nothing to compare");
     }
     if (!host_.clock_offset_ns) {
-      return say("clock", CheckOutcome::kUnknown, "this host's clock was not compared");
+      return say("clock", kUnknown, "this host's clock was not compared");
     }
     const int64_t off = *host_.clock_offset_ns - right_offset();
     const std::string reason = fmt::format(
@@ -119,15 +123,14 @@ class HostJudge {
       return warn("clock", "host.clock_skew", reason, remedy_set_clock(host_.system));
     }
     if (static_cast<double>(host_.clock_uncertainty_ns) > limit) {
-      return say("clock", CheckOutcome::kUnknown, reason);
+      return say("clock", kUnknown, reason);
     }
-    say("clock", CheckOutcome::kPass, reason);
+    say("clock", kPass, reason);
   }
 
   void judge_conntrack() {
     if (!host_.conntrack_count || !host_.conntrack_max || *host_.conntrack_max <= 0) {
-      return say("conntrack", CheckOutcome::kSkipped,
-                 "no connection table can be seen on this host");
+      return say("conntrack", kSkipped, "no connection table can be seen on this host");
     }
     const std::string reason = fmt::format("{} of {} places in the connection table are taken",
                                            *host_.conntrack_count, *host_.conntrack_max);
@@ -140,12 +143,12 @@ class HostJudge {
                         std::to_string(4 * std::clamp<int64_t>(*host_.conntrack_max, 1, 1 << 28))),
           Severity::kFail);
     }
-    say("conntrack", CheckOutcome::kPass, reason);
+    say("conntrack", kPass, reason);
   }
 
   void judge_limits() {
     if (!host_.descriptors) {
-      return say("limits", CheckOutcome::kUnknown, "the limit of open files cannot be seen");
+      return say("limits", kUnknown, "the limit of open files cannot be seen");
     }
     const int peers = std::max(0, evidence_.job.ranks - 1);
     const auto needed = whole_number_of(threshold(Threshold::kDescriptorsPerPeer) * peers +
@@ -158,13 +161,13 @@ class HostJudge {
                               "-n {}",
                               2 * needed));
     }
-    say("limits", CheckOutcome::kPass, reason);
+    say("limits", kPass, reason);
   }
 
   const EvidenceSet& evidence_;
   const JobHost& job_;
   const HostEvidence& host_;
-  std::vector<Readiness>& out_;
+  std::vector<HostVerdict>& out_;
 };
 
 }  // namespace
@@ -182,25 +185,138 @@ int ranks_on(const EvidenceSet& evidence, const std::string& host) {
   return ranks;
 }
 
-std::vector<Readiness> readiness_of(const EvidenceSet& evidence) {
-  std::vector<Readiness> out;
+std::vector<HostVerdict> readiness_of(const EvidenceSet& evidence) {
+  std::vector<HostVerdict> out;
   for (const JobHost& job : evidence.job.hosts) {
     const HostEvidence* host = find_host(evidence, job.name);
     if (host == nullptr) continue;
     const std::string earlier = same_as_earlier(evidence, job);
-    Readiness row;
     if (!earlier.empty()) {
-      row.check =
-          make_check({"host", job.name}, CheckOutcome::kSkipped, "same machine as " + earlier);
-      out.push_back(std::move(row));
+      out.push_back({make_check({"host", job.name}, kSkipped, "same machine as " + earlier)});
     } else if (!has_facts(*host)) {
-      row.check = make_check({"host", job.name}, CheckOutcome::kUnknown, lack_of_facts(*host));
-      out.push_back(std::move(row));
+      out.push_back({make_check({"host", job.name}, kUnknown, lack_of_facts(*host))});
     } else {
       HostJudge(evidence, job, *host, out).judge();
     }
   }
   return out;
+}
+
+namespace {
+
+constexpr int64_t kMebi = 1 << 20, kMostAsked = int64_t{1} << 40;
+
+// One direction, and where a system keeps its limits.
+struct WayRow {
+  const char* verb;
+  int64_t BufferEvidence::*granted;
+  const char *linux_asked, *linux_tuned;
+  const char* macos_tuned;
+  int64_t usual;  // bytes, how far Linux lets buffers grow where memory is ample
+};
+constexpr const char* kMacosAsked = "kern.ipc.maxsockbuf";
+constexpr WayRow kWays[] = {
+    {"receive", &BufferEvidence::receive, "net.core.rmem_max", "net.ipv4.tcp_rmem",
+     "net.inet.tcp.autorcvbufmax", 6 * kMebi},
+    {"send", &BufferEvidence::send, "net.core.wmem_max", "net.ipv4.tcp_wmem",
+     "net.inet.tcp.autosndbufmax", 4 * kMebi},
+};
+
+// Whole numbers that are not negative; empty when anything else stands there.
+std::vector<int64_t> numbers_in(const std::string& text) {
+  std::vector<int64_t> out;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const auto value = parse_whole(word, int64_t{0}, INT64_MAX);
+    if (!value) return {};
+    out.push_back(*value);
+  }
+  return out;
+}
+
+class BufferJudge {
+ public:
+  explicit BufferJudge(const HostEvidence& host)
+      : host_(host),
+        macos_(host.system == "macos"),
+        asked_(std::clamp<int64_t>(host.buffers.asked, 0, kMostAsked)) {}
+
+  BufferVerdict judge() {
+    for (const WayRow& way : kWays) look_at(way);
+    BufferVerdict out;
+    out.outcome = remedy_.empty() ? kPass : kWarn;
+    out.reason = asked_ == 0 ? "socket buffers are left to the system (0 asked)"
+                             : fmt::format("asked {}, granted {} to send and {} to receive",
+                                           describe_size(asked_), describe_size(host_.buffers.send),
+                                           describe_size(host_.buffers.receive));
+    for (const std::string& line : words_) out.reason += "; " + line;
+    out.remedy = remedy_;
+    return out;
+  }
+
+ private:
+  const char* tuned_by(const WayRow& way) const {
+    return macos_ ? way.macos_tuned : way.linux_tuned;
+  }
+
+  // Bytes of payload that the system's own tuning reaches.
+  std::optional<int64_t> tuned(const WayRow& way) const {
+    const auto found = host_.sysctls.find(tuned_by(way));
+    if (found == host_.sysctls.end()) return std::nullopt;
+    const std::vector<int64_t> numbers = numbers_in(found->second);
+    if (macos_) return numbers.size() == 1 ? std::optional(numbers[0]) : std::nullopt;
+    // Half of a Linux buffer is the kernel's bookkeeping, tcp(7).
+    return numbers.size() == 3 ? std::optional(numbers[2] / 2) : std::nullopt;
+  }
+
+  void look_at(const WayRow& way) {
+    const double share = threshold(Threshold::kBufferShare);
+    const auto needed = static_cast<int64_t>(threshold(Threshold::kBufferTuned));
+    const std::optional<int64_t> grown = tuned(way);
+    const int64_t granted = host_.buffers.*way.granted;
+    const double enough = share * static_cast<double>(asked_);
+    // A socket whose wish is refused is left to the system's tuning.
+    const bool refused = asked_ > 0 && static_cast<double>(granted) < enough;
+    if (refused && static_cast<double>(grown.value_or(granted)) < enough) raise_asked(way);
+    if (!grown) return;
+    const bool small = *grown < needed;
+    if (asked_ == 0 || refused || small) {
+      words_.push_back(fmt::format("the system's tuning gives a socket at most {} to {} ({})",
+                                   describe_size(*grown), way.verb, tuned_by(way)));
+    }
+    if (!small) return;
+    words_.back() += fmt::format(", where 10 Gbit/s over 0.5 ms need {}", describe_size(needed));
+    raise_tuned(way);
+  }
+
+  void add(const Command& command) { remedy_.then(Remedy(command)); }  // each once
+
+  void raise_asked(const WayRow& way) {
+    // On macOS the limit covers both directions of a socket and the kernel's own bookkeeping.
+    add(macos_ ? remedy_sysctl(kMacosAsked, std::to_string(2 * asked_))
+               : remedy_sysctl(way.linux_asked, std::to_string(asked_)));
+  }
+
+  void raise_tuned(const WayRow& way) {
+    const int64_t most = std::max(way.usual, 2 * asked_);
+    if (macos_) return add(remedy_sysctl(way.macos_tuned, std::to_string(most)));
+    const std::vector<int64_t> now = numbers_in(host_.sysctls.at(way.linux_tuned));
+    // Smallest and first size stay as they are.
+    add(remedy_sysctl(way.linux_tuned, fmt::format("{} {} {}", now[0], now[1], most)));
+  }
+
+  const HostEvidence& host_;
+  bool macos_;
+  int64_t asked_;
+  std::vector<std::string> words_;
+  Remedy remedy_;
+};
+
+}  // namespace
+
+BufferVerdict judge_socket_buffers(const HostEvidence& host) {
+  if (!host.buffers.error.empty()) return {kUnknown, host.buffers.error, {}};
+  return BufferJudge(host).judge();
 }
 
 }  // namespace plumbline

@@ -5,8 +5,8 @@
 #include "probes/remedy.h"
 #include "probes/rules/host_common.h"
 #include "probes/rules/host_routes.h"
-#include "probes/rules/host_rows.h"
 #include "probes/rules/route_cure.h"
+#include "probes/rules/rules.h"
 
 namespace plumbline {
 namespace {
@@ -144,7 +144,7 @@ class RouteRules {
     if (leaves_elsewhere(evidence_, *back).value_or(false)) return;  // judged from there
     if (lookup.via.empty() || !return_way->via.empty()) return;
     if (!same_subnet(from.ip, pair.to_ip, from.prefix)) return;
-    const bool broken = reaches(evidence_, pair.from, pair.to) == std::optional<bool>(false);
+    const bool broken = reaches(evidence_, pair.from, pair.to) == false;
     const RouteEvidence* route = matching_route(*from.at.host, pair.to_ip);
     Remedy remedy = fmt::format("delete the route that leads to {} via {}", pair.to_ip, lookup.via);
     if (const PolicyRule* rule = guilty_rule(*from.at.host, pair)) {
@@ -185,7 +185,7 @@ std::optional<bool> leaves_elsewhere(const EvidenceSet& evidence, const PairEvid
   return lookup->dev != carrier->name;
 }
 
-std::vector<Candidate> propose_routes(const EvidenceSet& evidence, const Checks& checks) {
+Candidates propose_routes(const EvidenceSet& evidence, const Checks& checks) {
   return RouteRules(evidence, checks).propose();
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/ranges.h"
 #include "probes/thresholds.h"
 
 namespace plumbline {
@@ -48,7 +49,7 @@ std::vector<const InterfaceEvidence*> signal_interfaces(const HostView& view) {
   for (const InterfaceEvidence* top : carriers(view)) {
     for (const InterfaceEvidence& interface : view.host->interfaces) {
       if (interface.kind == "loopback" || !stands_on(*view.host, *top, interface.name)) continue;
-      if (std::find(out.begin(), out.end(), &interface) == out.end()) out.push_back(&interface);
+      if (!is_in(out, &interface)) out.push_back(&interface);
     }
   }
   return out;

@@ -1,12 +1,16 @@
-// neighbour.unresolved where nothing is seen that causes it: who is silent towards whom.
+// neighbour.unresolved where nothing is seen that causes it: who is silent towards whom. Of a host
+// that no agent speaks for only the end that asked tells: nobody has the address, or it is off.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
+#include "core/ranges.h"
 #include "core/shell_words.h"
 #include "probes/rules/neighbour_links.h"
 #include "probes/rules/pair_facts.h"
+#include "probes/rules/rules.h"
 
 namespace plumbline {
 namespace {
@@ -49,9 +53,8 @@ class SilentPeers {
       const auto& peers = silent[job.name];
       if (peers.size() < 2 || peers != linked[job.name]) continue;
       // Among hosts that are all silent towards each other nobody stands out.
-      const bool others_fine = std::any_of(peers.begin(), peers.end(), [&](const auto& peer) {
-        return silent[peer].size() < linked[peer].size();
-      });
+      const bool others_fine = any_of(
+          peers, [&](const auto& peer) { return silent[peer].size() < linked[peer].size(); });
       if (!others_fine) continue;
       named.insert(job.name);
       Proposal proposal(kSilentCause, Severity::kFail, job.name);
@@ -102,7 +105,7 @@ class SilentPeers {
   }
 
   bool is_silent_back(const std::string& a, const std::string& b) const {
-    return std::any_of(what_.links.begin(), what_.links.end(), [&](const Link& link) {
+    return any_of(what_.links, [&](const Link& link) {
       return link.pair->from == b && link.pair->to == a && is_unresolved(link);
     });
   }
@@ -162,6 +165,99 @@ class SilentPeers {
 
 void propose_silent_peers(const SilentLinks& what, std::vector<Candidate>& out) {
   SilentPeers(what, out).propose();
+}
+
+namespace {
+
+constexpr double kConfidence = 0.8, kByOwnRule = 0.9;
+
+bool speaks(const EvidenceSet& evidence, const std::string& name) {
+  const HostEvidence* host = find_host(evidence, name);
+  return host != nullptr && (has_facts(*host) || !host->agent_cause.empty());
+}
+
+// Pairs on one link that lead from a host with facts to one that says nothing of itself.
+std::vector<Link> links_to_strangers(const EvidenceSet& evidence,
+                                     const std::vector<DataAddress>& all) {
+  std::vector<Link> out;
+  for (const PairEvidence& pair : evidence.pairs) {
+    if (!between_machines(pair) || !pair.skipped.empty() || speaks(evidence, pair.to)) continue;
+    const DataAddress* from = find_data(all, pair.from, pair.from_ip);
+    if (from == nullptr || !is_usable(*from->interface) || !from->interface->arp) continue;
+    if (!pair.neighbour || !pair.neighbour->on_link) continue;
+    const RouteLookup* lookup = route_lookup(pair);
+    if (lookup != nullptr && (!lookup->error.empty() || !lookup->via.empty())) continue;
+    if (lookup != nullptr && !lookup->dev.empty() && lookup->dev != from->interface->name) continue;
+    out.push_back({&pair, from, nullptr});
+  }
+  return out;
+}
+
+// Asked in vain, and everything else that was tried stayed without an answer too.
+bool stays_silent(const Link& link) { return reaches(*link.pair) == false && is_unresolved(link); }
+
+const FilterRule* own_arp_rule(const HostEvidence& host) {
+  return find_where(host.filters, stops_arp);
+}
+
+Candidate dropped_by_own_rule(const Link& link, const FilterRule& rule, const Checks& checks) {
+  const PairEvidence& pair = *link.pair;
+  Proposal proposal(kSilentCause, Severity::kFail, pair.from);
+  proposal.confidence(kByOwnRule)
+      .see(pair.from, neighbour_key(pair.from, pair.to),
+           fmt::format("a rule of {} drops ARP: {}", rule.tool, rule.text))
+      .remedy(remedy_without_arp_rule(rule))
+      .breaks_both(pair.from, pair.to);
+  return proposal.take(checks);
+}
+
+Candidate nobody_there(const Link& link, bool others_know, const Checks& checks) {
+  const PairEvidence& pair = *link.pair;
+  const NeighbourProbe& probe = *pair.neighbour;
+  const std::string& device = link.from->interface->name;
+  const std::string key = neighbour_key(pair.from, pair.to);
+  Proposal proposal(kSilentCause, Severity::kFail, pair.to);
+  // Unknown to all who asked, it is the host's own matter; else one of the pair.
+  if (others_know) proposal.peer(pair.from);
+  proposal.confidence(kConfidence)
+      .see(pair.from, key,
+           fmt::format("nobody answered on {} when it asked who has {}", device, pair.to_ip));
+  if (!probe.kernel_mac.empty()) {
+    proposal.see(pair.from, key,
+                 fmt::format("the kernel remembers {} for it ({}): somebody had it a while ago",
+                             probe.kernel_mac, probe.kernel_state));
+  }
+  proposal
+      .see(pair.from, key,
+           "nothing else from there was answered either: no machine on this link has the address, "
+           "or the one that has it is off or unplugged")
+      .remedy(fmt::format(
+          "# is {0} the right address, and is that machine switched on? On it, `ip -br address` "
+          "must show {0} on an interface that is UP; its port of the switch must be in the same "
+          "network and VLAN as {1} of {2}; a filter there that drops ARP looks the same from here",
+          pair.to_ip, device, pair.from))
+      .breaks_both(pair.from, pair.to);
+  return proposal.take(checks);
+}
+
+}  // namespace
+
+Candidates propose_unanswered(const EvidenceSet& evidence, const Checks& checks) {
+  const std::vector<DataAddress> all = data_addresses(evidence);
+  const std::vector<Link> links = links_to_strangers(evidence, all);
+  std::vector<Candidate> out;
+  for (const Link& link : links) {
+    if (!stays_silent(link)) continue;
+    if (const FilterRule* rule = own_arp_rule(*link.from->at.host)) {
+      out.push_back(dropped_by_own_rule(link, *rule, checks));
+      continue;
+    }
+    const bool others_know = any_of(links, [&](const Link& other) {
+      return other.pair->to == link.pair->to && !stays_silent(other);
+    });
+    out.push_back(nobody_there(link, others_know, checks));
+  }
+  return out;
 }
 
 }  // namespace plumbline

@@ -6,14 +6,13 @@
 #include <cstdlib>
 #include <map>
 
+#include "core/ranges.h"
 #include "probes/ports.h"
 #include "probes/remedy.h"
 #include "probes/rules/host_common.h"
-#include "probes/rules/host_names.h"
-#include "probes/rules/host_rdma.h"
 #include "probes/rules/host_readiness.h"
-#include "probes/rules/host_rows.h"
 #include "probes/rules/port_holders.h"
+#include "probes/rules/rules.h"
 
 namespace plumbline {
 namespace {
@@ -98,7 +97,7 @@ void propose_versions(const EvidenceSet& evidence, const Checks& checks,
     const std::string usual = majority(words, favourite);
     for (const HostEvidence& host : evidence.hosts) {
       if (host.source != "agent" || (host.*field).empty() || host.*field == usual) continue;
-      const bool known = std::any_of(out.begin(), out.end(), [&](const Candidate& c) {
+      const bool known = any_of(out, [&](const Candidate& c) {
         return c.finding.cause == "config.version_mismatch" && c.finding.host == host.name;
       });
       if (known) continue;
@@ -119,8 +118,7 @@ void propose_versions(const EvidenceSet& evidence, const Checks& checks,
 // its owner can say whether it may end.
 Remedy remedy_for(const EvidenceSet& evidence, const PortHolder& holder,
                   const std::string& system) {
-  const bool master = std::find(holder.ports.begin(), holder.ports.end(),
-                                evidence.job.master_port) != holder.ports.end();
+  const bool master = is_in(holder.ports, evidence.job.master_port);
   const std::string seen_by = remedy_show_listener(system, holder.ports.front());
   switch (holder.kind) {
     case HolderKind::kOwnAgent:
@@ -177,7 +175,7 @@ void propose_holder(const EvidenceSet& evidence, const Checks& checks, const Por
 
 }  // namespace
 
-std::vector<Candidate> propose_config(const EvidenceSet& evidence, const Checks& checks) {
+Candidates propose_config(const EvidenceSet& evidence, const Checks& checks) {
   std::vector<Candidate> out;
   propose_file_problems(evidence, checks, out);
   propose_options(evidence, checks, out);
@@ -185,7 +183,7 @@ std::vector<Candidate> propose_config(const EvidenceSet& evidence, const Checks&
   return out;
 }
 
-std::vector<Candidate> propose_ports(const EvidenceSet& evidence, const Checks& checks) {
+Candidates propose_ports(const EvidenceSet& evidence, const Checks& checks) {
   std::vector<Candidate> out;
   const PortPlan plan = plan_of(evidence.job);
   const PlanFault fault = plan_fault(plan);
@@ -197,7 +195,7 @@ std::vector<Candidate> propose_ports(const EvidenceSet& evidence, const Checks& 
     for (const Check& check : checks) {  // the same on every host
       auto& explains = out.back().finding.explains;
       if (check.id == "ports" && check.detail == "plan" && check.outcome == CheckOutcome::kFail &&
-          std::find(explains.begin(), explains.end(), check.key) == explains.end()) {
+          !is_in(explains, check.key)) {
         explains.push_back(check.key);
       }
     }
@@ -212,10 +210,10 @@ std::vector<Candidate> propose_ports(const EvidenceSet& evidence, const Checks& 
   return out;
 }
 
-std::vector<Candidate> propose_names(const EvidenceSet& evidence, const Checks& checks) {
+Candidates propose_names(const EvidenceSet& evidence, const Checks& checks) {
   std::vector<Candidate> out;
   for (const HostView& view : host_views(evidence)) {
-    for (const NameVerdict& verdict : judge_names(evidence, *view.job, *view.host)) {
+    for (const HostVerdict& verdict : judge_names(evidence, *view.job, *view.host)) {
       if (verdict.cause.empty()) continue;
       out.push_back(Proposal(verdict.cause, Severity::kFail, view.job->name)
                         .peer(verdict.check.peer)
@@ -228,9 +226,9 @@ std::vector<Candidate> propose_names(const EvidenceSet& evidence, const Checks& 
   return out;
 }
 
-std::vector<Candidate> propose_readiness(const EvidenceSet& evidence, const Checks& checks) {
+Candidates propose_readiness(const EvidenceSet& evidence, const Checks& checks) {
   std::vector<Candidate> out;
-  for (const Readiness& row : readiness_of(evidence)) {
+  for (const HostVerdict& row : readiness_of(evidence)) {
     if (row.cause.empty()) continue;
     Proposal proposal(row.cause, row.severity, row.check.host);
     proposal.see(row.check.host, row.check.key, row.check.reason).remedy(row.remedy).proven();
@@ -243,9 +241,9 @@ std::vector<Candidate> propose_readiness(const EvidenceSet& evidence, const Chec
   return out;
 }
 
-std::vector<Candidate> propose_rdma(const EvidenceSet& evidence, const Checks& checks) {
+Candidates propose_rdma(const EvidenceSet& evidence, const Checks& checks) {
   std::vector<Candidate> out;
-  for (const RdmaVerdict& verdict : rdma_verdicts(evidence)) {
+  for (const HostVerdict& verdict : rdma_verdicts(evidence)) {
     if (verdict.cause.empty()) continue;
     out.push_back(Proposal(verdict.cause, evidence.job.rdma ? Severity::kFail : Severity::kNote,
                            verdict.check.host)

@@ -5,20 +5,15 @@
 #include <set>
 #include <tuple>
 
-#include "probes/rules/pair_directions.h"
-#include "probes/rules/pair_privacy.h"
+#include "core/ranges.h"
+#include "probes/rules/pair_facts.h"
+#include "probes/rules/pair_locate.h"
 
 namespace plumbline {
 namespace {
 
 // Attempts that fail by chance at least so often are not blamed on a filter.
 constexpr double kLikelyChance = 0.01;
-// Fewest peers that make a pattern.
-constexpr size_t kPattern = 2;
-
-bool allows(const Block& block, StopPlace place) {
-  return std::find(block.places.begin(), block.places.end(), place) != block.places.end();
-}
 
 const FilterRule* certain_rule(const Block& block) {
   return block.hit && block.hit->certain ? block.hit->rule : nullptr;
@@ -47,7 +42,7 @@ int station_of(const Block& block) {
 // itself a sign that the request arrived.)
 bool seen_to_arrive(const Block& block) {
   const PairEvidence& pair = *block.view->pair;
-  return std::any_of(pair.ports.begin(), pair.ports.end(), [&](const PortTry& attempt) {
+  return any_of(pair.ports, [&](const PortTry& attempt) {
     if (attempt.port != block.port) return false;
     const TraceDirection* way =
         block.request ? sent_by(attempt.there, pair.from_ip) : sent_by(attempt.here, pair.to_ip);
@@ -58,9 +53,9 @@ bool seen_to_arrive(const Block& block) {
 // Rules stop all members, and none of the same place stops this port.
 bool let_by_rules(const std::vector<const Block*>& members, int port) {
   const std::vector<RuleHit> hits = rule_hits(*members[0]->view, port);
-  return std::all_of(members.begin(), members.end(), [&](const Block* block) {
+  return all_of(members, [&](const Block* block) {
     if (certain_rule(*block) == nullptr || !filters_readable(block->hit->host)) return false;
-    return std::none_of(hits.begin(), hits.end(), [&](const RuleHit& hit) {
+    return none_of(hits, [&](const RuleHit& hit) {
       return hit.host == block->hit->host && hit.request == block->hit->request &&
              hit.place == block->hit->place;
     });
@@ -72,8 +67,7 @@ bool let_by_rules(const std::vector<const Block*>& members, int port) {
 std::vector<int> BlockGroup::ports() const {
   std::vector<int> out;
   for (const Block* block : blocks) out.push_back(block->port);
-  std::sort(out.begin(), out.end());
-  out.erase(std::unique(out.begin(), out.end()), out.end());
+  sort_unique(out);
   return out;
 }
 
@@ -166,7 +160,7 @@ bool BlockAnalysis::covers(const std::string& host, StopPlace side, const Block&
   for (const Block& block : blocks_) {
     const bool alike =
         block.how == like.how && block.port == like.port && block.request == like.request;
-    if (!alike || !allows(block, side)) continue;
+    if (!alike || !is_in(block.places, side)) continue;
     if (side == StopPlace::kReceiver && block.receiver() == host) lost.insert(block.sender());
     if (side == StopPlace::kSender && block.sender() == host) lost.insert(block.receiver());
   }
@@ -177,28 +171,28 @@ bool BlockAnalysis::covers(const std::string& host, StopPlace side, const Block&
 void BlockAnalysis::settle_all_silent() {
   std::set<const PairView*> silent;
   for (const Block& block : blocks_) {
-    if (!block.known() && block.how == How::kDrop && allows(block, StopPlace::kPath)) {
+    if (!block.known() && block.how == How::kDrop && is_in(block.places, StopPlace::kPath)) {
       silent.insert(block.view);
     }
   }
   if (silent.size() < views_.size() || evidence_.job.hosts.size() <= kPattern) return;
   for (Block& block : blocks_) {
-    if (!block.known() && allows(block, StopPlace::kPath)) block.places = {StopPlace::kPath};
+    if (!block.known() && is_in(block.places, StopPlace::kPath)) block.places = {StopPlace::kPath};
   }
 }
 
 StopPlace BlockAnalysis::settle(const Block& block) const {
   for (const StopPlace side : {StopPlace::kReceiver, StopPlace::kSender}) {
-    if (!allows(block, side)) continue;
+    if (!is_in(block.places, side)) continue;
     const std::string& host = side == StopPlace::kReceiver ? block.receiver() : block.sender();
-    const bool known = std::any_of(blocks_.begin(), blocks_.end(), [&](const Block& other) {
+    const bool known = any_of(blocks_, [&](const Block& other) {
       const bool alike = other.port == block.port && other.request == block.request;
       return alike && other.at(side) && culprit_of(other) == host && other.proven;
     });
     if (known || covers(host, side, block)) return side;
   }
   for (const StopPlace place : {StopPlace::kReceiver, StopPlace::kSender}) {
-    if (allows(block, place)) return place;
+    if (is_in(block.places, place)) return place;
   }
   return StopPlace::kPath;
 }
@@ -248,7 +242,7 @@ bool BlockAnalysis::is_partial(const std::vector<const Block*>& members) const {
   if (blocked.empty()) return false;
   if (tried && has_open_job_port(view)) return true;
   const auto& ports = evidence_.job.ports;
-  return std::any_of(ports.begin(), ports.end(), [&](int port) {
+  return any_of(ports, [&](int port) {
     return blocked.count(port) == 0 && (!tried || passes(members, port));
   });
 }
@@ -257,7 +251,7 @@ bool BlockAnalysis::is_partial(const std::vector<const Block*>& members) const {
 bool BlockAnalysis::passes(const std::vector<const Block*>& members, int port) const {
   const PairView& view = *members[0]->view;
   const std::vector<PortTry>& tries = view.pair->ports;
-  const bool through = std::any_of(tries.begin(), tries.end(), [&](const PortTry& attempt) {
+  const bool through = any_of(tries, [&](const PortTry& attempt) {
     if (attempt.port != port) return false;
     return attempt.result == "connected" || state_of(attempt) == PortState::kNoListener;
   });
@@ -265,7 +259,7 @@ bool BlockAnalysis::passes(const std::vector<const Block*>& members, int port) c
   const Block* last = *std::max_element(
       members.begin(), members.end(),
       [](const Block* a, const Block* b) { return station_of(*a) < station_of(*b); });
-  const bool later = std::any_of(blocks_.begin(), blocks_.end(), [&](const Block& other) {
+  const bool later = any_of(blocks_, [&](const Block& other) {
     return other.view == &view && other.port == port && !other.latent &&
            station_of(other) > station_of(*last) &&
            (other.request != last->request || seen_to_arrive(other));
@@ -312,7 +306,7 @@ void BlockAnalysis::join_parts() {
   for (BlockGroup& group : groups_) {
     if (group.cause == "firewall.partial_range") continue;
     const std::vector<int> ports = group.ports();
-    const bool part = std::any_of(groups_.begin(), groups_.end(), [&](const BlockGroup& other) {
+    const bool part = any_of(groups_, [&](const BlockGroup& other) {
       if (other.cause != "firewall.partial_range" || other.culprit != group.culprit) return false;
       const bool alike = other.request == group.request && other.place == group.place;
       const std::vector<int> range = other.ports();
@@ -332,8 +326,8 @@ void BlockAnalysis::fold_partial() {
     if (rule == nullptr) continue;
     for (const BlockGroup& whole : groups_) {
       if (whole.cause == "firewall.partial_range" || whole.culprit != part.culprit) continue;
-      const bool same = std::all_of(whole.blocks.begin(), whole.blocks.end(),
-                                    [&](const Block* b) { return certain_rule(*b) == rule; });
+      const bool same =
+          all_of(whole.blocks, [&](const Block* b) { return certain_rule(*b) == rule; });
       if (!same) continue;
       part.cause = whole.cause;
       break;

@@ -62,8 +62,4 @@ bool explained_by_chance(const PairView& view, const std::vector<Block>& blocks)
 // behind it may be lost on their way to a listener that then never knows of it.
 bool silent_by_chance(const PairView& view, int port);
 
-// All firewall.* candidates that tell of connections that fail.
-std::vector<Candidate> block_candidates(const EvidenceSet& evidence,
-                                        const std::vector<Check>& checks);
-
 }  // namespace plumbline

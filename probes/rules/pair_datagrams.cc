@@ -1,14 +1,13 @@
-#include "probes/rules/pair_datagrams.h"
 
 #include <algorithm>
 
+#include "core/ranges.h"
 #include "probes/rules/pair_loss.h"
 
 namespace plumbline {
 namespace {
 
 constexpr int64_t kFewestSent = 100;
-constexpr int64_t kFewestLost = 3;
 // Where fewer pass, TCP could not work either: that is a filter for datagrams.
 constexpr double kFewestPass = 0.1;
 // A filter that rations lets as many pass a second, whatever comes: a slower stream fares better.
@@ -44,8 +43,7 @@ PacedWord paced_word(const EvidenceSet& evidence, const PairEvidence* pair) {
   const LossShare share = paced_loss({&evidence, pair, nullptr, nullptr, nullptr});
   const auto& streams = pair->quality->streams;
   const auto any = [&](auto&& wanted) {
-    return std::any_of(streams.begin(), streams.end(),
-                       [&](const StreamEvidence& s) { return s.kind == "paced" && wanted(s); });
+    return any_of(streams, [&](const StreamEvidence& s) { return s.kind == "paced" && wanted(s); });
   };
   // One that ended well alone tells more than one that broke before.
   const bool settled =

@@ -1,4 +1,3 @@
-#include "probes/rules/pair_directions.h"
 
 #include <algorithm>
 #include <vector>
@@ -7,8 +6,6 @@
 
 namespace plumbline {
 namespace {
-
-constexpr size_t kPattern = 2;  // fewest peers that make a pattern
 
 using Links = std::set<std::pair<std::string, std::string>>;  // unordered pairs, sorted inside
 

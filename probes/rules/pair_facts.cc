@@ -5,25 +5,21 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/ranges.h"
 #include "probes/checks.h"
 #include "probes/evidence_query.h"
-#include "probes/port_list.h"
-#include "probes/rules/pair_datagrams.h"
+#include "probes/ports.h"
+#include "probes/rules/host_routes.h"
 #include "probes/rules/pair_loss.h"
 
 namespace plumbline {
 namespace {
 
-// Fewest lost packets that are taken for more than an accident.
-constexpr int kFewestLost = 3;
-
 // Why packets from here to there cannot leave or be addressed; empty when nothing is known.
 std::string broken_one_way(const PairEvidence& pair, const HostEvidence* from,
                            const HostEvidence* to) {
   for (const RouteLookup& lookup : pair.routes) {
-    const bool refuses = lookup.type == "blackhole" || lookup.type == "unreachable" ||
-                         lookup.type == "prohibit" || lookup.type == "throw";
-    if (!lookup.error.empty() || refuses) {
+    if (is_refusal(lookup)) {
       return fmt::format("{} has no route to {}", pair.from, pair.to_ip);
     }
   }
@@ -40,9 +36,9 @@ std::string broken_one_way(const PairEvidence& pair, const HostEvidence* from,
   if (neighbour.macs.size() > 1) return "two machines answer for " + pair.to_ip;
   if (nobody_answers(&pair)) return "nobody answers for " + pair.to_ip + " on the link";
   if (to == nullptr || to->interfaces.empty() || neighbour.kernel_mac.empty()) return {};
-  const bool known = std::any_of(
-      to->interfaces.begin(), to->interfaces.end(),
-      [&](const InterfaceEvidence& i) { return i.mac.empty() || i.mac == neighbour.kernel_mac; });
+  const bool known = any_of(to->interfaces, [&](const InterfaceEvidence& i) {
+    return i.mac.empty() || i.mac == neighbour.kernel_mac;
+  });
   return known ? std::string() : pair.from + " has a wrong hardware address for " + pair.to_ip;
 }
 
@@ -84,8 +80,7 @@ struct WireCount {
 
 bool any_open(const PairEvidence* pair) {
   return pair != nullptr &&
-         std::any_of(pair->ports.begin(), pair->ports.end(),
-                     [](const PortTry& t) { return state_of(t) == PortState::kOpen; });
+         any_of(pair->ports, [](const PortTry& t) { return state_of(t) == PortState::kOpen; });
 }
 
 double loss_of_paced(const EvidenceSet& evidence, const PairEvidence* pair) {
@@ -168,12 +163,10 @@ std::string connect_key(const PairEvidence& pair, int port) {
   return key_of({"tcp.connect", pair.from, pair.to, port});
 }
 
-bool is_job_port(const Job& job, int port) {
-  return std::find(job.ports.begin(), job.ports.end(), port) != job.ports.end();
-}
+bool is_job_port(const Job& job, int port) { return is_in(job.ports, port); }
 
 bool has_open_job_port(const PairView& view) {
-  return std::any_of(view.pair->ports.begin(), view.pair->ports.end(), [&](const PortTry& t) {
+  return any_of(view.pair->ports, [&](const PortTry& t) {
     return is_job_port(view.evidence->job, t.port) && is_open(state_of(t));
   });
 }
@@ -188,8 +181,7 @@ const TraceIcmp* icmp_of(const PortTry& attempt) {
   if (attempt.icmp && refuses(*attempt.icmp)) return &*attempt.icmp;
   if (!attempt.here) return nullptr;
   const auto& seen = attempt.here->icmp;
-  const auto found = std::find_if(seen.begin(), seen.end(), refuses);
-  return found == seen.end() ? nullptr : &*found;
+  return find_where(seen, refuses);
 }
 
 const InterfaceEvidence* interface_with(const HostEvidence* host, const std::string& ip) {
@@ -243,10 +235,8 @@ std::string broken_below(const PairView& view) {
 bool filters_readable(const HostEvidence* host) {
   if (host == nullptr || host->source == "none") return false;
   const auto& sources = host->filter_sources;
-  return std::any_of(sources.begin(), sources.end(),
-                     [](const FilterSource& s) { return s.readable; }) &&
-         std::none_of(sources.begin(), sources.end(),
-                      [](const FilterSource& s) { return s.present && !s.readable; });
+  return any_of(sources, [](const FilterSource& s) { return s.readable; }) &&
+         none_of(sources, [](const FilterSource& s) { return s.present && !s.readable; });
 }
 
 ChanceLoss chance_loss(const PairView& view) {

@@ -1,9 +1,14 @@
 // Facts about two hosts that several rules need, read from the evidence: in which state a port is,
-// whether everything below TCP looks sound, whether a port's fate can be the work of chance. No
-// verdicts. Pure functions, thread-safe.
+// whether everything below TCP looks sound, whether a port's fate can be the work of chance; and
+// who is named for what happens between hosts (pair_directions.cc): a set of directions that suffer
+// is brought down to as few hosts and pairs as explain it. No verdicts. Pure functions,
+// thread-safe.
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "probes/evidence.h"
@@ -95,5 +100,16 @@ double chance_of_silence(const ChanceLoss& loss, int packets, int ports);
 
 // "29600-29603" or "29600" with "port " or "ports " before it.
 std::string ports_text(const std::vector<int>& ports);
+
+using HostDirection = std::pair<std::string, std::string>;  // from, to
+// For each direction the host and the peer to name; the peer is empty when the host suffers with
+// all of its peers.
+using PathOwners = std::map<HostDirection, HostDirection>;
+
+constexpr size_t kPattern = 2;  // fewest peers that make a pattern
+// A host that suffers with every peer (two at least) is named alone. Otherwise the sender of the
+// direction; for both directions of a pair the first in file order.
+PathOwners owners_of_directions(const EvidenceSet& evidence,
+                                const std::set<HostDirection>& directions);
 
 }  // namespace plumbline

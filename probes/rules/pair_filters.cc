@@ -1,7 +1,8 @@
 #include "probes/rules/pair_filters.h"
 
-#include <algorithm>
 #include <iterator>
+
+#include "core/ranges.h"
 
 namespace plumbline {
 namespace {
@@ -104,10 +105,10 @@ bool leads_to_own_port(const RuleHit& hit) {
 }
 
 bool hits_every_peer(const FilterRule& rule) {
-  return std::none_of(rule.matches.begin(), rule.matches.end(), [](const FilterMatch& match) {
+  return none_of(rule.matches, [](const FilterMatch& match) {
     if (match.key == "other") return true;
     if (match.key != "saddr" && match.key != "daddr") return false;
-    return std::none_of(match.values.begin(), match.values.end(), whole_space);
+    return none_of(match.values, whole_space);
   });
 }
 
@@ -116,9 +117,8 @@ bool stops_every_frame(const FilterRule& rule) {
                            rule.tool == "ebtables" || rule.family == "bridge" ||
                            rule.family == "netdev";
   if (!device_hook || rule.action != "drop") return false;
-  return std::all_of(rule.matches.begin(), rule.matches.end(), [](const FilterMatch& match) {
-    return match.key == "iif" || match.key == "oif";
-  });
+  return all_of(rule.matches,
+                [](const FilterMatch& match) { return match.key == "iif" || match.key == "oif"; });
 }
 
 }  // namespace plumbline

@@ -4,20 +4,19 @@
 #include <algorithm>
 #include <map>
 
+#include "core/ranges.h"
 #include "core/units.h"
 #include "probes/checks.h"
-#include "probes/port_list.h"
+#include "probes/ports.h"
 #include "probes/rules/pair_blocks.h"
-#include "probes/rules/pair_propose.h"
 #include "probes/rules/pair_remedy.h"
+#include "probes/rules/rules.h"
 
 namespace plumbline {
 namespace {
 
 const PortTry* try_of(const PairEvidence& pair, int port) {
-  const auto found = std::find_if(pair.ports.begin(), pair.ports.end(),
-                                  [&](const PortTry& t) { return t.port == port; });
-  return found == pair.ports.end() ? nullptr : &*found;
+  return find_where(pair.ports, [&](const PortTry& t) { return t.port == port; });
 }
 
 // "timeout" on ports 29600-29602, as the connecting host saw it.
@@ -44,9 +43,8 @@ std::vector<Evidence> attempts_seen(const BlockGroup& group) {
 }
 
 void add_once(std::vector<Evidence>& list, Evidence entry) {
-  const bool known = std::any_of(list.begin(), list.end(), [&](const Evidence& e) {
-    return e.host == entry.host && e.text == entry.text;
-  });
+  const bool known =
+      any_of(list, [&](const Evidence& e) { return e.host == entry.host && e.text == entry.text; });
   if (!known) list.push_back(std::move(entry));
 }
 
@@ -124,12 +122,9 @@ Remedy remedy_of(const BlockGroup& group) {
   }
   Remedy out;
   for (const auto& [rule, ports] : by_rule) {
-    Passage passage;
-    passage.own_ip = at_listener ? pair.to_ip : pair.from_ip;
-    passage.peer_ip = at_listener ? pair.from_ip : pair.to_ip;
+    Passage passage = passage_at(pair, at_listener);
     passage.peer_name = group.peer;
     passage.ports = ports;
-    passage.own_ports = at_listener;
     passage.incoming = group.request == at_listener;
     const Remedy open = remedy_open(host, rule, passage);
     out.then(rule != nullptr || tells ? open : as_advice(open));
@@ -140,7 +135,7 @@ Remedy remedy_of(const BlockGroup& group) {
 bool peer_is_told(const BlockGroup& group, size_t hosts) {
   if (hosts > 2) return true;
   // Of two hosts, only a rule that names nobody shows that it would hit any peer.
-  return std::any_of(group.blocks.begin(), group.blocks.end(), [](const Block* block) {
+  return any_of(group.blocks, [](const Block* block) {
     return !block->hit || block->hit->rule == nullptr || !hits_every_peer(*block->hit->rule);
   });
 }
@@ -157,11 +152,9 @@ Candidate candidate_of(const BlockGroup& group) {
   finding.ports = group.ports();
   if (finding.ports.size() == 1) finding.port = finding.ports[0];
   finding.confidence = 0;
-  out.by_captures_only =
-      std::none_of(group.blocks.begin(), group.blocks.end(),
-                   [](const Block* block) { return block->hit && block->hit->rule != nullptr; });
-  out.by_rules_only = std::all_of(group.blocks.begin(), group.blocks.end(),
-                                  [](const Block* block) { return block->by_rule_only; });
+  out.by_captures_only = none_of(
+      group.blocks, [](const Block* block) { return block->hit && block->hit->rule != nullptr; });
+  out.by_rules_only = all_of(group.blocks, [](const Block* block) { return block->by_rule_only; });
   for (const Block* block : group.blocks) {
     finding.confidence = std::max(finding.confidence, block->confidence);
     out.proven = out.proven || block->proven;

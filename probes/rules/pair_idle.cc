@@ -8,7 +8,7 @@
 #include "probes/checks.h"
 #include "probes/rules/host_common.h"
 #include "probes/rules/pair_facts.h"
-#include "probes/rules/pair_propose.h"
+#include "probes/rules/rules.h"
 
 namespace plumbline {
 namespace {

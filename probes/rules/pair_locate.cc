@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
 
-#include "probes/rules/pair_witness.h"
+#include "core/ranges.h"
 
 namespace plumbline {
-
 namespace {
 
 constexpr double kRuleAdds = 0.04, kBrokenBelow = 0.6;
@@ -120,9 +120,7 @@ class PortLocator {
   // only guessed.
   void admit_one_side() {
     const auto& places = w_.block.places;
-    const bool own =
-        std::find(places.begin(), places.end(),
-                  w_.block.request ? StopPlace::kSender : StopPlace::kReceiver) != places.end();
+    const bool own = is_in(places, w_.block.request ? StopPlace::kSender : StopPlace::kReceiver);
     const bool privileged = filters_readable(w_.view.from);
     const std::string who = w_.pair.from;
     std::string text = fmt::format(
@@ -142,7 +140,7 @@ class PortLocator {
       if (!hit.certain || hit.rule == nullptr || leads_to_own_port(hit)) continue;
       const std::string& own = hit.host == w_.view.from ? w_.pair.from_ip : w_.pair.to_ip;
       if (!owns_address(hit.host, own)) continue;
-      const bool named = std::any_of(out.begin(), out.end(), [&](const Block& b) {
+      const bool named = any_of(out, [&](const Block& b) {
         return (b.hit && b.hit->host == hit.host) ||
                (b.known() && b.places[0] != StopPlace::kPath && host_of(b) == hit.host);
       });
@@ -186,6 +184,52 @@ std::vector<Block> locate_blocks(const PairView& view) {
     add(untried);
   }
   return out;
+}
+
+namespace {
+
+// Tools of the system that may always use the local network.
+constexpr const char* kSystemTools[] = {"ping",       "ping6",       "nc",
+                                        "/sbin/ping", "/sbin/ping6", "/usr/bin/nc"};
+
+bool is_system_tool(const std::string& command) {
+  const std::string first = command.substr(0, command.find(' '));
+  return any_of(kSystemTools, [&](const char* tool) { return first == tool; });
+}
+
+bool names_address(const std::string& command, const std::string& ip) {
+  std::stringstream words(command);
+  for (std::string word; words >> word;) {
+    if (word == ip) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string tool_that_reached(const PairView& view) {
+  if (view.from == nullptr) return {};
+  for (const CommandEvidence& command : view.from->commands) {
+    if (command.status != 0 || !command.error.empty()) continue;
+    if (is_system_tool(command.command) && names_address(command.command, view.pair->to_ip)) {
+      return command.command;
+    }
+  }
+  return {};
+}
+
+bool refused_by_privacy(const PairView& view) {
+  if (view.from == nullptr || view.from->system != "macos") return false;
+  bool refused = false;
+  for (const PortTry& attempt : view.pair->ports) {
+    const PortState state = state_of(attempt);
+    if (is_open(state)) return false;
+    if (state != PortState::kUnreachable || attempt.error != "EHOSTUNREACH") continue;
+    const TraceDirection* sent = sent_by(attempt.here, view.pair->from_ip);
+    if (attempt.captured_here && sent != nullptr && sent->syn > 0) return false;
+    refused = true;
+  }
+  return refused && !tool_that_reached(view).empty();
 }
 
 }  // namespace plumbline

@@ -7,18 +7,17 @@
 #include <cmath>
 #include <map>
 
+#include "core/ranges.h"
 #include "probes/checks.h"
 #include "probes/rules/pair_blocks.h"
-#include "probes/rules/pair_datagrams.h"
-#include "probes/rules/pair_directions.h"
-#include "probes/rules/pair_propose.h"
+#include "probes/rules/pair_facts.h"
 #include "probes/rules/pair_remedy.h"
+#include "probes/rules/rules.h"
 #include "probes/thresholds.h"
 
 namespace plumbline {
 namespace {
 
-constexpr int64_t kFewestLost = 3;
 // A direction that loses so many times less than the other only shows the other's lost
 // acknowledgements.
 constexpr double kOneWayRatio = 5;
@@ -66,8 +65,8 @@ const RuleHit* suspect_of(const std::vector<RuleHit>& hits, bool request) {
   for (const RuleHit& hit : hits) {
     if (hit.request != request || hit.certain || hit.rule == nullptr) continue;
     const auto& matches = hit.rule->matches;
-    const bool dark = std::any_of(matches.begin(), matches.end(),
-                                  [](const FilterMatch& match) { return match.key == "other"; });
+    const bool dark =
+        any_of(matches, [](const FilterMatch& match) { return match.key == "other"; });
     if (hit.rule->action != "drop" || !dark) continue;
     if (out != nullptr) return nullptr;
     out = &hit;
@@ -133,8 +132,7 @@ void from_own_rules(Directions& all, const PairView& view) {
     if (hit.rule == nullptr || hit.place != StopPlace::kSender || hit.certain) continue;
     const bool understood =
         hit.rule->action == "drop" && hit.share < 1 &&
-        std::none_of(hit.rule->matches.begin(), hit.rule->matches.end(),
-                     [](const FilterMatch& match) { return match.key == "other"; });
+        none_of(hit.rule->matches, [](const FilterMatch& match) { return match.key == "other"; });
     if (!understood || hit.share < loss_limit(*view.evidence)) continue;
     note(all, view, hit.request, hit.share,
          fmt::format("the filter of {} drops {} of the packets that it sends", hit.host->name,
@@ -185,10 +183,8 @@ void add_rule(Candidate& candidate, const LossWay& direction, const HostDirectio
   finding.evidence.push_back(
       {rule->host->name, "", (known ? "" : "perhaps by ") + describe(*rule->rule)});
   if (known) finding.confidence = 0.97;
-  Passage passage;
   const bool at_listener = rule->host->name == pair.to;
-  passage.own_ip = at_listener ? pair.to_ip : pair.from_ip;
-  passage.peer_ip = at_listener ? pair.from_ip : pair.to_ip;
+  Passage passage = passage_at(pair, at_listener);
   passage.ports = job.ports;
   passage.incoming = rule->place == StopPlace::kReceiver;
   // Both ends listen: the packets of this direction go to the peer's ports, or come from our own.
@@ -228,8 +224,7 @@ LossShare paced_loss(const PairView& view) {
     return s.kind == "paced" && s.segments_out > 0;
   };
   const auto any = [&](auto&& wanted) {
-    return std::any_of(streams.begin(), streams.end(),
-                       [&](const StreamEvidence& s) { return counts(s) && wanted(s); });
+    return any_of(streams, [&](const StreamEvidence& s) { return counts(s) && wanted(s); });
   };
   const auto told = [](const StreamEvidence& s) { return s.segments_in > 0; };
   out.exact = any(told);

@@ -2,15 +2,99 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
 
-#include "probes/rules/pair_counters.h"
-#include "probes/rules/pair_witness.h"
+#include "core/ranges.h"
+#include "probes/rules/pair_filters.h"
+#include "probes/rules/pair_locate.h"
 
 namespace plumbline {
 namespace {
 
-bool has(const std::vector<StopPlace>& places, StopPlace place) {
-  return std::find(places.begin(), places.end(), place) != places.end();
+// What counters around a burst of connection attempts say about the place where packets are lost,
+// for hosts on which nothing could be captured.
+class BurstView {
+ public:
+  // The burst of this pair, as far as it was made for a port of the same fate as this attempt's.
+  BurstView(const PairView& view, const PortTry& attempt);
+
+  // Did the requests come as far as the TCP of the other end?
+  bool reached_peer_tcp() const { return reached_tcp_; }
+  // The first place on the way of the requests (or of the answers) behind which a counter did not
+  // rise; nullopt = cannot be told.
+  std::optional<StopPlace> place(bool request) const;
+  // "40 attempts: 0 packets left through eth1 ..."
+  const std::string& text() const { return text_; }
+
+ private:
+  struct Count {
+    bool known = false, rose = false;
+  };
+  Count count(const std::map<std::string, int64_t>& counters, const std::string& name);
+
+  int attempts_ = 0;
+  Count request_left_, request_came_, answer_left_, answer_came_, in_segments_;
+  bool unaddressed_there_ = false, unaddressed_back_ = false;
+  bool reached_tcp_ = false, xdp_at_receiver_ = false, xdp_at_sender_ = false;
+  std::string text_;
+};
+
+constexpr double kRose = 0.7;       // share of the attempts from which a counter has followed them
+constexpr int kFewestAttempts = 8;  // fewer drown in other traffic
+
+std::string interface_counter(const HostEvidence* host, const std::string& ip, const char* what) {
+  const InterfaceEvidence* carrier = interface_with(host, ip);
+  return carrier == nullptr ? std::string() : "if." + carrier->name + "." + what;
+}
+
+BurstView::Count BurstView::count(const std::map<std::string, int64_t>& counters,
+                                  const std::string& name) {
+  const auto found = counters.find(name);
+  if (name.empty() || found == counters.end()) return {};
+  text_ += fmt::format(", {} +{}", name, found->second);
+  return {true, static_cast<double>(found->second) >= kRose * attempts_};
+}
+
+BurstView::BurstView(const PairView& view, const PortTry& attempt) {
+  if (!view.pair->burst || view.pair->burst->attempts < kFewestAttempts) return;
+  const BurstEvidence& burst = *view.pair->burst;
+  if (attempt.result != "timeout") return;
+  const PairEvidence& pair = *view.pair;
+  // What waits for a hardware address is not sent: only requests for the address leave, and it is
+  // no filter that keeps the rest.
+  unaddressed_there_ = nobody_answers(&pair);
+  unaddressed_back_ = nobody_answers(view.back);
+  attempts_ = burst.attempts;
+  text_ = fmt::format("{} attempts from {}", attempts_, pair.from);
+  const std::string egress = egress_of(view);
+  const std::string out = egress.empty() ? std::string() : "if." + egress + ".tx_packets";
+  request_left_ = count(burst.sender, out);
+  text_ += "; on " + pair.to;
+  request_came_ = count(burst.receiver, interface_counter(view.to, pair.to_ip, "rx_packets"));
+  in_segments_ = count(burst.receiver, "tcp.in_segments");
+  answer_left_ = count(burst.receiver, interface_counter(view.to, pair.to_ip, "tx_packets"));
+  text_ += "; back on " + pair.from;
+  answer_came_ = count(burst.sender, interface_counter(view.from, pair.from_ip, "rx_packets"));
+  reached_tcp_ = in_segments_.known && in_segments_.rose &&
+                 !(request_left_.known && !request_left_.rose) &&
+                 !(request_came_.known && !request_came_.rose);
+  if (const auto* device = interface_with(view.to, pair.to_ip)) xdp_at_receiver_ = device->xdp;
+  if (const auto* device = interface_with(view.from, pair.from_ip)) xdp_at_sender_ = device->xdp;
+}
+
+std::optional<StopPlace> BurstView::place(bool request) const {
+  if (attempts_ == 0 || (request ? unaddressed_there_ : unaddressed_back_)) return std::nullopt;
+  const Count& left = request ? request_left_ : answer_left_;
+  const Count& came = request ? request_came_ : answer_came_;
+  if (left.known && !left.rose) return StopPlace::kSender;
+  if (came.known && !came.rose) {
+    if (request ? xdp_at_receiver_ : xdp_at_sender_) return StopPlace::kReceiver;
+    if (left.known) return StopPlace::kPath;
+    return std::nullopt;
+  }
+  if (came.known && came.rose) return StopPlace::kReceiver;
+  return std::nullopt;
 }
 
 class LostPackets {
@@ -100,7 +184,7 @@ class LostPackets {
   // A rule that certainly stops these packets, at a place that is still possible.
   void narrow_by_rule() {
     for (const RuleHit& hit : w_.hits) {
-      if (!hit.certain || hit.request != w_.block.request || !has(w_.block.places, hit.place))
+      if (!hit.certain || hit.request != w_.block.request || !is_in(w_.block.places, hit.place))
         continue;
       if (leads_to_own_port(hit)) continue;  // somebody answers there, or the host's own RST does
       if (!w_.block.known()) w_.block.confidence = kByRule;
@@ -120,7 +204,7 @@ class LostPackets {
   // they may move the place nearer to the sender than a rule says, never further away.
   void narrow_by_counters(const BurstView& burst, const std::vector<StopPlace>& possible) {
     const auto place = burst.place(w_.block.request);
-    if (!place || possible.size() == 1 || !has(possible, *place)) return;
+    if (!place || possible.size() == 1 || !is_in(possible, *place)) return;
     if (w_.block.known() && w_.block.places[0] <= *place) {
       if (w_.block.hit) w_.say(w_.block.sender(), burst.text());
       return;
@@ -136,10 +220,10 @@ class LostPackets {
     std::vector<StopPlace> left = w_.block.places;
     for (const StopPlace place : {StopPlace::kSender, StopPlace::kReceiver}) {
       const HostEvidence* owner = w_.host(w_.block.request, place);
-      const bool named = std::any_of(w_.hits.begin(), w_.hits.end(), [&](const RuleHit& hit) {
+      const bool named = any_of(w_.hits, [&](const RuleHit& hit) {
         return hit.host == owner && hit.request == w_.block.request && hit.place == place;
       });
-      if (!filters_readable(owner) || named || !has(left, place)) continue;
+      if (!filters_readable(owner) || named || !is_in(left, place)) continue;
       w_.say(owner->name, "no rule of its filters stops these packets");
       left.erase(std::find(left.begin(), left.end(), place));
     }

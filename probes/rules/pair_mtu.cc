@@ -1,17 +1,17 @@
 // mtu.blackhole: large packets vanish without a word where small ones pass.
-#include "probes/rules/pair_mtu.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "core/ranges.h"
 #include "probes/checks.h"
 #include "probes/foreign_numbers.h"
-#include "probes/rules/pair_directions.h"
+#include "probes/rules/pair_facts.h"
 #include "probes/rules/pair_filters.h"
-#include "probes/rules/pair_propose.h"
+#include "probes/rules/pair_loss.h"
 #include "probes/rules/pair_remedy.h"
+#include "probes/rules/rules.h"
 #include "probes/thresholds.h"
 
 namespace plumbline {
@@ -26,8 +26,7 @@ constexpr double kUnlikely = 1e-3;  // that all packets of one size are lost by 
 const RuleHit* rule_of(const std::vector<RuleHit>& large, const std::vector<RuleHit>& small) {
   for (const RuleHit& hit : large) {
     if (!hit.request || !hit.certain || hit.rule == nullptr) continue;
-    const bool always = std::any_of(small.begin(), small.end(),
-                                    [&](const RuleHit& s) { return s.rule == hit.rule; });
+    const bool always = any_of(small, [&](const RuleHit& s) { return s.rule == hit.rule; });
     if (!always) return &hit;
   }
   return nullptr;
@@ -44,18 +43,13 @@ Remedy remedy_at(const PairView& view, const MtuFault& fault, const RuleHit* rul
                  const std::string& named) {
   const PairEvidence& pair = *view.pair;
   const bool at_sender = named == pair.from;
-  Passage passage;
-  passage.own_ip = at_sender ? pair.from_ip : pair.to_ip;
-  passage.peer_ip = at_sender ? pair.to_ip : pair.from_ip;
+  Passage passage = passage_at(pair, !at_sender);
   passage.ports = view.evidence->job.ports;
-  passage.own_ports = !at_sender;
-  passage.incoming = !at_sender;
   if (rule != nullptr && rule->host->name == named) {
     return remedy_open(rule->host, rule->rule, passage);
   }
-  const PairView& own = view;
   std::string via, dev;
-  const PairEvidence* lookups = at_sender ? own.pair : own.back;
+  const PairEvidence* lookups = at_sender ? view.pair : view.back;
   if (lookups != nullptr) {
     for (const RouteLookup& lookup : lookups->routes) {
       if (!lookup.error.empty() || lookup.dev.empty()) continue;

@@ -1,19 +1,18 @@
 // rate.* and latency.high.
-#include "probes/rules/pair_rate.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
-#include "core/stats/rate_groups.h"
+#include "core/number.h"
+#include "core/stats/stats.h"
 #include "core/units.h"
-#include "core/whole_number.h"
 #include "probes/checks.h"
 #include "probes/evidence_query.h"
 #include "probes/foreign_numbers.h"
-#include "probes/rules/pair_directions.h"
-#include "probes/rules/pair_propose.h"
+#include "probes/rules/pair_facts.h"
+#include "probes/rules/pair_loss.h"
+#include "probes/rules/rules.h"
 #include "probes/thresholds.h"
 
 namespace plumbline {
@@ -24,7 +23,7 @@ constexpr size_t kFewestOthers = 3;  // pairs that make a median worth comparing
 constexpr size_t kFewestTurns = 3;   // with another stream, that tell a slow link from busy cores
 constexpr size_t kFewestAlike = 2;   // directions that agree on what their kind reaches
 
-double median(std::vector<double> values) {
+double upper_median(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
@@ -33,16 +32,12 @@ double median(std::vector<double> values) {
 
 std::string bit_rate(double bps) { return describe_bit_rate(whole_number_of(bps)); }
 
-const JobHost* job_host(const EvidenceSet& evidence, const std::string& name) {
-  return find_job_host(evidence, name);
-}
-
 // The speed of one end's link; 0 = unknown. What the host file states goes before what the system
 // says, and that counts only for cables of networks: virtual cards invent it, radio never reaches
 // it, and IP over Thunderbolt moves a half to a quarter of what the cable signals.
 LinkSpeed end_speed(const EvidenceSet& evidence, const std::string& name, const HostEvidence* host,
                     const std::string& ip) {
-  if (const JobHost* entry = job_host(evidence, name)) {
+  if (const JobHost* entry = find_job_host(evidence, name)) {
     if (const auto stated = parse_bit_rate(entry->speed)) return {*stated, true};
   }
   const InterfaceEvidence* interface = interface_with(host, ip);
@@ -298,7 +293,7 @@ Candidates propose_rate(const EvidenceSet& evidence, const Checks&) {
 
 double idle_round_trip(const PairView& view) {
   const auto middle = [](const std::vector<int64_t>& samples) {
-    return median(std::vector<double>(samples.begin(), samples.end()));
+    return upper_median(std::vector<double>(samples.begin(), samples.end()));
   };
   if (view.pair->quality && !view.pair->quality->round_trips_ns.empty()) {
     return middle(view.pair->quality->round_trips_ns);
@@ -329,7 +324,7 @@ Candidates propose_latency(const EvidenceSet& evidence, const Checks&) {
       if (other != key && pair_kind(*view_of[other]) == kind) others.push_back(value);
     }
     if (others.size() < kFewestOthers || time < threshold(Threshold::kLatencyMs) * 1e6) continue;
-    const double usual = median(others);
+    const double usual = upper_median(others);
     if (time <= threshold(Threshold::kLatencyRatio) * usual) continue;
     high[key] = fmt::format("idle round trip {} to {}: {}; other pairs of its kind: {}", key.first,
                             key.second, format_duration(time), format_duration(usual));

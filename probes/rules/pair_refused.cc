@@ -3,7 +3,7 @@
 
 #include "core/clock.h"
 #include "core/host/ip.h"
-#include "probes/rules/pair_witness.h"
+#include "probes/rules/pair_locate.h"
 
 namespace plumbline {
 namespace {

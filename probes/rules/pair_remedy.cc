@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
+#include "core/diagnosis/remedy.h"
 #include "core/host/ip.h"
+#include "core/ranges.h"
 #include "probes/filters/evaluate.h"
-#include "probes/filters/port_words.h"
-#include "probes/port_list.h"
+#include "probes/ports.h"
 
 namespace plumbline {
 namespace {
@@ -20,14 +19,13 @@ bool says_on(const FilterSource& source) {
 }
 bool runs(const HostEvidence* host, const std::string& tool) {
   if (host == nullptr) return false;
-  return std::any_of(
-      host->filter_sources.begin(), host->filter_sources.end(),
-      [&](const FilterSource& s) { return s.tool == tool && s.present && says_on(s); });
+  return any_of(host->filter_sources,
+                [&](const FilterSource& s) { return s.tool == tool && s.present && says_on(s); });
 }
 bool present(const HostEvidence* host, const std::string& tool) {
-  return host != nullptr &&
-         std::any_of(host->filter_sources.begin(), host->filter_sources.end(),
-                     [&](const FilterSource& s) { return s.tool == tool && s.present; });
+  return host != nullptr && any_of(host->filter_sources, [&](const FilterSource& s) {
+           return s.tool == tool && s.present;
+         });
 }
 
 Word address(const std::string& ip) { return slot(Slot::kAddress, ip); }
@@ -98,6 +96,14 @@ Command for_iptables(const Passage& passage) {
 }
 
 }  // namespace
+
+Passage passage_at(const PairEvidence& pair, bool at_listener) {
+  Passage passage;
+  passage.own_ip = at_listener ? pair.to_ip : pair.from_ip;
+  passage.peer_ip = at_listener ? pair.from_ip : pair.to_ip;
+  passage.own_ports = passage.incoming = at_listener;
+  return passage;
+}
 
 Remedy remedy_open(const HostEvidence* host, const FilterRule* rule, const Passage& passage) {
   if (rule == nullptr) return remedy_open(host, passage);

@@ -18,6 +18,8 @@ struct Passage {
   bool own_ports = true;  // the ports are this host's own; otherwise the peer's
   bool incoming = true;   // packets are lost on their way into this host; otherwise out of it
 };
+// Between the ends of this pair, whose `to` listens.
+Passage passage_at(const PairEvidence& pair, bool at_listener);
 // Past a rule that is known by name; else by what the host has.
 Remedy remedy_open(const HostEvidence* host, const FilterRule* rule, const Passage& passage);
 Remedy remedy_open(const HostEvidence* host, const Passage& passage);

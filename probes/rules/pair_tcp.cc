@@ -5,15 +5,16 @@
 #include <algorithm>
 #include <map>
 
+#include "core/ranges.h"
 #include "probes/checks.h"
 #include "probes/evidence_query.h"
-#include "probes/port_list.h"
+#include "probes/ports.h"
 #include "probes/remedy.h"
 #include "probes/rules/pair_blocks.h"
-#include "probes/rules/pair_directions.h"
+#include "probes/rules/pair_facts.h"
 #include "probes/rules/pair_filters.h"
-#include "probes/rules/pair_privacy.h"
-#include "probes/rules/pair_propose.h"
+#include "probes/rules/pair_locate.h"
+#include "probes/rules/rules.h"
 
 namespace plumbline {
 namespace {
@@ -193,9 +194,8 @@ Candidate nobody_yet(const PairView& view, const std::vector<int>& ports) {
 bool is_data_address(const Job& job, const std::string& host, const std::string& ip) {
   for (const JobHost& entry : job.hosts) {
     if (entry.name != host) continue;
-    return std::any_of(entry.data.begin(), entry.data.end(), [&](const std::string& text) {
-      return text.substr(0, text.find('/')) == ip;
-    });
+    return any_of(entry.data,
+                  [&](const std::string& text) { return text.substr(0, text.find('/')) == ip; });
   }
   return false;
 }

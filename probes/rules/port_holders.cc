@@ -8,6 +8,7 @@
 
 #include "core/host/process_facts.h"
 #include "core/number.h"
+#include "core/ranges.h"
 #include "probes/evidence_query.h"
 #include "probes/rules/pair_facts.h"
 
@@ -51,7 +52,7 @@ const SocketEvidence* socket_on(const HostEvidence& host, int port) {
 
 // An agent that was asked for this evidence, on the machine of `host`.
 bool is_asked_agent(const EvidenceSet& evidence, const HostEvidence& host, int64_t pid) {
-  return std::any_of(evidence.hosts.begin(), evidence.hosts.end(), [&](const HostEvidence& other) {
+  return any_of(evidence.hosts, [&](const HostEvidence& other) {
     const bool here =
         other.name == host.name || (!host.boot_id.empty() && other.boot_id == host.boot_id);
     return here && pid > 0 && other.agent_pid == pid;
@@ -60,11 +61,9 @@ bool is_asked_agent(const EvidenceSet& evidence, const HostEvidence& host, int64
 
 // What the host's own list of sockets tells of a process: role and run.
 const SocketEvidence* socket_of(const HostEvidence& host, int64_t pid) {
-  const auto found =
-      std::find_if(host.sockets.begin(), host.sockets.end(), [&](const SocketEvidence& socket) {
-        return pid > 0 && socket.pid == pid && !(socket.role.empty() && socket.run.empty());
-      });
-  return found == host.sockets.end() ? nullptr : &*found;
+  return find_where(host.sockets, [&](const SocketEvidence& socket) {
+    return pid > 0 && socket.pid == pid && !(socket.role.empty() && socket.run.empty());
+  });
 }
 
 HolderKind kind_of(const EvidenceSet& evidence, const HostEvidence& host, const PortHolder& holder,
@@ -76,11 +75,6 @@ HolderKind kind_of(const EvidenceSet& evidence, const HostEvidence& host, const 
     if (role == word) return kind;
   }
   return HolderKind::kLeftover;
-}
-
-bool of_job(const EvidenceSet& evidence, int port) {
-  const auto& ports = evidence.job.ports;
-  return std::find(ports.begin(), ports.end(), port) != ports.end();
 }
 
 }  // namespace
@@ -114,8 +108,8 @@ bool same_host(const EvidenceSet& evidence, const std::string& other, const std:
 }
 
 bool has_living_run(const HostEvidence& host) {
-  return std::any_of(host.sockets.begin(), host.sockets.end(),
-                     [](const SocketEvidence& socket) { return socket.role == kBusyRank; });
+  return any_of(host.sockets,
+                [](const SocketEvidence& socket) { return socket.role == kBusyRank; });
 }
 
 PortHolder holder_of(const EvidenceSet& evidence, const HostEvidence& host,
@@ -144,15 +138,14 @@ std::vector<PortHolder> holders_of(const EvidenceSet& evidence, const HostEviden
   for (const PairEvidence& pair : evidence.pairs) {
     if (!pair.skipped.empty() || !same_host(evidence, pair.to, host.name)) continue;
     for (const PortTry& attempt : pair.ports) {
-      if (attempt.listener != "in_use" || !of_job(evidence, attempt.port)) continue;
+      if (attempt.listener != "in_use" || !is_job_port(evidence.job, attempt.port)) continue;
       const PortHolder holder = holder_of(evidence, host, attempt);
       const auto known = std::find_if(holders.begin(), holders.end(), [&](const PortHolder& other) {
         return other.text == holder.text && other.pid == holder.pid;
       });
       if (known == holders.end()) {
         holders.push_back(holder);
-      } else if (std::find(known->ports.begin(), known->ports.end(), attempt.port) ==
-                 known->ports.end()) {
+      } else if (!is_in(known->ports, attempt.port)) {
         known->ports.push_back(attempt.port);
       }
     }
@@ -161,13 +154,12 @@ std::vector<PortHolder> holders_of(const EvidenceSet& evidence, const HostEviden
 }
 
 bool meets_holder(const EvidenceSet& evidence, const Check& check, const PortHolder& holder) {
-  if (!check.port ||
-      std::find(holder.ports.begin(), holder.ports.end(), *check.port) == holder.ports.end()) {
+  if (!check.port || !is_in(holder.ports, *check.port)) {
     return false;
   }
-  return std::any_of(evidence.pairs.begin(), evidence.pairs.end(), [&](const PairEvidence& pair) {
+  return any_of(evidence.pairs, [&](const PairEvidence& pair) {
     if (pair.from != check.host || pair.to != check.peer) return false;
-    return std::any_of(pair.ports.begin(), pair.ports.end(), [&](const PortTry& attempt) {
+    return any_of(pair.ports, [&](const PortTry& attempt) {
       return attempt.port == *check.port && state_of(attempt) == PortState::kHeld;
     });
   });

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
+#include "core/ranges.h"
 #include "probes/remedy.h"
 
 namespace plumbline {
@@ -26,7 +25,7 @@ bool lost_connected(const DataAddress& from, const std::string& to_ip) {
   if (!same_subnet(from.ip, to_ip, from.prefix)) return false;
   const std::string network = network_of(from.ip, from.prefix);
   const auto& routes = from.at.host->routes;
-  return std::none_of(routes.begin(), routes.end(), [&](const RouteEvidence& route) {
+  return none_of(routes, [&](const RouteEvidence& route) {
     return route.destination == network && route.dev == from.interface->name;
   });
 }
@@ -60,10 +59,9 @@ const PolicyRule* guilty_rule(const HostEvidence& host, const PairEvidence& pair
     const bool lookup = rule.action.empty() || rule.action == "lookup";
     if (lookup) {  // a table that has a say about this address
       if (rule.table.empty() || rule.table == "main" || rule.table == "local") continue;
-      const bool speaks =
-          std::any_of(host.routes.begin(), host.routes.end(), [&](const RouteEvidence& route) {
-            return route.table == rule.table && covers(route.destination, pair.to_ip) >= 0;
-          });
+      const bool speaks = any_of(host.routes, [&](const RouteEvidence& route) {
+        return route.table == rule.table && covers(route.destination, pair.to_ip) >= 0;
+      });
       if (!speaks) continue;
     } else if (!refuses_packets(rule.action)) {
       continue;

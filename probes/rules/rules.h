@@ -76,15 +76,18 @@ struct RankedCandidate {
 
 // Rows with one function are a family: it is asked once, and each row takes the candidates of the
 // cause that it is named after. A row that has its function for itself takes all of them.
+using Checks = std::vector<Check>;
+using Candidates = std::vector<Candidate>;
+using Propose = Candidates(const EvidenceSet& evidence, const Checks& checks);
 struct RuleRow {
   const char* name;  // "firewall.drop_inbound"
   int rung;          // one of Rung
   const char* help;  // one line: by which evidence it is told apart from its neighbours
-  std::vector<Candidate> (*propose)(const EvidenceSet& evidence, const std::vector<Check>& checks);
+  Propose* propose;
 };
 
 // Rows in ladder order: config, name, launch, host, link, ip, neighbour, route, icmp, firewall,
-// tcp, mtu, quality, rdma. host_rules.cc and pair_rules.cc hold them.
+// tcp, mtu, quality, rdma. rules.cc holds them.
 const std::vector<RuleRow>& host_rules();
 const std::vector<RuleRow>& pair_rules();
 
@@ -103,5 +106,47 @@ std::vector<Finding> select_causes(const EvidenceSet& evidence, const std::vecto
 
 // Every ordered pair of the evidence that touches this host (in either role), for `breaks`.
 OrderedPairs pairs_of(const EvidenceSet& evidence, const std::string& host);
+
+// ---- which causes are only symptoms of others: what find_causes leaves out (symptoms.cc) ----
+
+// A warning or note about a pair that a failure on this rung of the ladder breaks.
+bool follows_from_failure(const std::string& symptom, int rung);
+// A warning next to another one about the same hosts.
+bool follows_from_warning(const std::string& symptom, const std::string& cause);
+// Something between two hosts whose link flaps; `proven`: it has evidence that no lost packet
+// gives.
+bool follows_from_flapping(const std::string& symptom, bool proven);
+// A failure of a host next to another finding about the same host.
+bool follows_on_host(const std::string& symptom, const std::string& cause);
+
+// ---- the proposing functions of the rows, each in its file ----
+// Each returns all that its subject gives, possibly of several causes.
+
+// host_start_rules.cc, host_launch_rules.cc: files, options, ports, names, agents, readiness, RDMA.
+Propose propose_config, propose_ports, propose_names, propose_launch, propose_readiness,
+    propose_rdma;
+// host_link_rules.cc
+Propose propose_link_down, propose_no_carrier, propose_link_quality;
+// host_topology_rules.cc: topology.bridge_loop, link.not_in_bridge.
+Propose propose_bridges;
+// host_absent_rules.cc: link.missing, ip.missing, ip.wrong_subnet and ip.link_local_only of an
+// address that is not where the host file says.
+Propose propose_absent;
+// host_ip_rules.cc, host_duplicate_rules.cc
+Propose propose_masks, propose_duplicates, propose_overlaps;
+// host_topology_rules.cc: ip.wrong_subnet, topology.not_mesh, topology.rail_mismatch.
+Propose propose_subnets, propose_rails;
+// host_neighbour_rules.cc; host_silent_rules.cc: neighbour.unresolved of a host that no agent
+// speaks for.
+Propose propose_neighbours, propose_unanswered;
+// host_route_rules.cc, host_path_rules.cc, host_mtu_rules.cc
+Propose propose_routes, propose_default_leak, propose_slower_path, propose_mtu;
+// pair_idle.cc, pair_tcp.cc
+Propose propose_idle_timeout, propose_icmp_blocked, propose_no_listener, propose_wrong_service,
+    propose_local_network_privacy;
+// pair_firewall.cc: all firewall.* candidates that tell of connections that fail.
+Propose block_candidates;
+// pair_mtu.cc, pair_loss.cc, pair_rate.cc
+Propose propose_mtu_blackhole, propose_loss, propose_rate, propose_latency;
 
 }  // namespace plumbline

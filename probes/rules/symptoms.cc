@@ -1,8 +1,7 @@
-#include "probes/rules/symptoms.h"
 
-#include <algorithm>
 #include <iterator>
 
+#include "core/ranges.h"
 #include "probes/rules/rules.h"
 
 namespace plumbline {
@@ -82,7 +81,7 @@ bool begins(const std::string& text, const char* with) { return text.rfind(with,
 
 template <size_t N>
 bool has_row(const WarningRow (&table)[N], const std::string& symptom, const std::string& cause) {
-  return std::any_of(std::begin(table), std::end(table), [&](const WarningRow& row) {
+  return any_of(table, [&](const WarningRow& row) {
     return begins(symptom, row.symptom) && begins(cause, row.cause);
   });
 }
@@ -90,10 +89,9 @@ bool has_row(const WarningRow (&table)[N], const std::string& symptom, const std
 }  // namespace
 
 bool follows_from_failure(const std::string& symptom, int rung) {
-  return std::any_of(std::begin(kExplainedByFailure), std::end(kExplainedByFailure),
-                     [&](const SymptomRow& row) {
-                       return begins(symptom, row.cause) && rung >= row.from && rung <= row.to;
-                     });
+  return any_of(kExplainedByFailure, [&](const SymptomRow& row) {
+    return begins(symptom, row.cause) && rung >= row.from && rung <= row.to;
+  });
 }
 
 bool follows_from_warning(const std::string& symptom, const std::string& cause) {
@@ -101,10 +99,9 @@ bool follows_from_warning(const std::string& symptom, const std::string& cause) 
 }
 
 bool follows_from_flapping(const std::string& symptom, bool proven) {
-  return std::any_of(std::begin(kExplainedByFlapping), std::end(kExplainedByFlapping),
-                     [&](const FlappingRow& row) {
-                       return begins(symptom, row.symptom) && (row.always || !proven);
-                     });
+  return any_of(kExplainedByFlapping, [&](const FlappingRow& row) {
+    return begins(symptom, row.symptom) && (row.always || !proven);
+  });
 }
 
 bool follows_on_host(const std::string& symptom, const std::string& cause) {

@@ -6,9 +6,9 @@
 #include "core/host/host_parse.h"
 #include "core/json.h"
 #include "core/number.h"
+#include "core/text.h"
 #include "probes/sources/collected.h"
-#include "probes/sources/json_read.h"
-#include "probes/sources/text_lines.h"
+#include "probes/sources/tool_output.h"
 
 namespace plumbline {
 namespace {
@@ -17,13 +17,6 @@ constexpr size_t kMostErrors = 16;
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return out;
 }
 
 // The number before `word`: "3 packets transmitted".
@@ -50,7 +43,7 @@ std::optional<int64_t> round_trip(std::string_view line) {
 // "From 10.10.0.1 icmp_seq=1 Destination Host Unreachable" (Linux), "92 bytes from 10.10.0.1:
 // Destination Host Unreachable" (macOS) -> "from 10.10.0.1: Destination Host Unreachable".
 std::string icmp_error(std::string_view line) {
-  const std::string low = lower(line);
+  const std::string low = lower_case(line);
   const bool told = contains(low, "unreachable") || contains(low, "prohibited") ||
                     contains(low, "frag needed") || contains(low, "time to live exceeded") ||
                     contains(low, "packet filtered") || contains(low, "too big");
@@ -61,21 +54,12 @@ std::string icmp_error(std::string_view line) {
   std::string_view who = words[0];
   if (who.back() == ':') who.remove_suffix(1);
   const size_t skip = words[1].rfind("icmp_seq", 0) == 0 ? 2 : 1;
-  std::string what;
-  for (size_t i = skip; i < words.size(); ++i) {
-    what += (what.empty() ? "" : " ") + std::string(words[i]);
-  }
-  return fmt::format("from {}: {}", who, what);
-}
-
-void add_once(std::vector<std::string>& list, const std::string& text) {
-  const bool known = std::find(list.begin(), list.end(), text) != list.end();
-  if (!text.empty() && !known && list.size() < kMostErrors) list.push_back(text);
+  return fmt::format("from {}: {}", who, joined(words, skip));
 }
 
 // "mtu=1400", "mtu = 1400", "(mtu 1400)".
 int told_mtu(const std::string& text) {
-  const std::string low = lower(text);
+  const std::string low = lower_case(text);
   size_t at = 0;
   while ((at = low.find("mtu", at)) != std::string::npos) {
     at = low.find_first_not_of(" =:", at + 3);
@@ -84,11 +68,6 @@ int told_mtu(const std::string& text) {
     if (value >= 68 && value <= 65535) return value;
   }
   return 0;
-}
-
-int port_of(const CollectedSection& section) {
-  const auto port = section.args.size() >= 2 ? parse_whole(section.args[1]) : std::nullopt;
-  return port && *port >= 1 && *port <= 65535 ? static_cast<int>(*port) : 0;
 }
 
 // What the kinds of nc, bash and python say, by words that they share (all in the C locale).
@@ -145,7 +124,7 @@ RouteLookup from_route_text(const CollectedSection& section) {
 }
 
 std::string route_error(const std::string& said) {
-  const std::string low = lower(said);
+  const std::string low = lower_case(said);
   if (contains(low, "network is unreachable") || contains(low, "not in table")) {
     return "ENETUNREACH";
   }
@@ -164,24 +143,29 @@ PingEvidence parse_ping(const CollectedSection& section) {
     out.unavailable = section.output.why;
     return out;
   }
+  const auto note = [&out](const std::string& error) {
+    if (!error.empty()) add_once(out.errors, error, kMostErrors);
+  };
   bool summary = false;
   for (const std::string_view line : lines_of(section.output.text)) {
     if (const auto sent = number_before(line, "packets transmitted")) {
       summary = true;
-      out.sent = static_cast<int>(std::clamp<int64_t>(*sent, 0, 1000));
       auto got = number_before(line, "packets received");
       if (!got) got = number_before(line, "received");
-      out.received = static_cast<int>(std::clamp<int64_t>(got.value_or(0), 0, 1000));
-      out.duplicates = static_cast<int>(
-          std::clamp<int64_t>(number_before(line, "duplicates").value_or(0), 0, 1000));
+      const auto bounded = [](std::optional<int64_t> count) {
+        return static_cast<int>(std::clamp<int64_t>(count.value_or(0), 0, 1000));
+      };
+      out.sent = bounded(sent);
+      out.received = bounded(got);
+      out.duplicates = bounded(number_before(line, "duplicates"));
       continue;
     }
     const auto rtt = contains(line, "bytes from") ? round_trip(line) : std::nullopt;
     if (rtt && !contains(line, "DUP!")) out.rtt_ns.push_back(*rtt);
-    add_once(out.errors, icmp_error(line));
+    note(icmp_error(line));
   }
   for (const std::string_view line : lines_of(section.errors)) {
-    add_once(out.errors, first_line(line));
+    note(first_line(line));
   }
   if (!summary) {
     out.unavailable = out.errors.empty() ? "ping did not end in time" : out.errors.front();
@@ -192,8 +176,9 @@ PingEvidence parse_ping(const CollectedSection& section) {
 MtuEvidence parse_large_ping(const CollectedSection& section) {
   MtuEvidence out;
   out.method = "icmp";
-  const auto mtu = section.args.size() >= 2 ? parse_whole(section.args[1]) : std::nullopt;
-  out.interface_mtu = mtu && *mtu >= 68 && *mtu <= 65535 ? static_cast<int>(*mtu) : 0;
+  if (section.args.size() >= 2) {
+    out.interface_mtu = parse_whole<int>(section.args[1], 68, 65535).value_or(0);
+  }
   const PingEvidence ping = parse_ping(section);
   out.told = told_mtu(section.output.text + section.errors);
   if (!ping.unavailable.empty()) {
@@ -210,7 +195,7 @@ MtuEvidence parse_large_ping(const CollectedSection& section) {
 
 PortTry parse_connect(const CollectedSection& section) {
   PortTry out;
-  out.port = port_of(section);
+  if (section.args.size() >= 2) out.port = parse_port(section.args[1]).value_or(0);
   using State = SourceOutput::State;
   if (section.output.state == State::kAbsent || section.output.state == State::kSkipped) {
     out.error = section.output.why;
@@ -220,7 +205,7 @@ PortTry parse_connect(const CollectedSection& section) {
     out.result = "connected";
     return out;
   }
-  const std::string said = lower(section.output.text + section.errors);
+  const std::string said = lower_case(section.output.text + section.errors);
   for (const Phrase& phrase : kPhrases) {
     if (!contains(said, phrase.text)) continue;
     out.result = phrase.result;
@@ -249,9 +234,6 @@ NameEvidence parse_resolve(const CollectedSection& section) {
   NameEvidence out;
   out.role = "own";
   if (!section.args.empty()) out.name = section.args[0];
-  const auto add = [](std::vector<std::string>& list, std::string_view ip) {
-    if (std::find(list.begin(), list.end(), ip) == list.end()) list.emplace_back(ip);
-  };
   for (const std::string_view line : lines_of(section.output.text)) {
     const auto words = words_of(line);
     if (words.empty()) continue;
@@ -260,9 +242,9 @@ NameEvidence parse_resolve(const CollectedSection& section) {
     const std::string_view ip = keyed ? words[1] : words[0];
     if (ip.find_first_not_of("0123456789abcdefABCDEF.:%") != std::string_view::npos) continue;
     if (contains(ip, ":")) {
-      add(out.v6, ip);
+      add_once(out.v6, ip);
     } else if (contains(ip, ".")) {
-      add(out.v4, ip);
+      add_once(out.v4, ip);
     }
   }
   if (out.v4.empty() && out.v6.empty()) {

@@ -6,14 +6,14 @@
 #include <map>
 #include <set>
 
+#include "core/file.h"
 #include "core/host/host_parse.h"
 #include "core/number.h"
-#include "core/printable.h"
-#include "probes/port_list.h"
-#include "probes/sources/linux_sources.h"
-#include "probes/sources/snapshot_parts.h"
+#include "core/text.h"
+#include "probes/ports.h"
+#include "probes/sources/parsers.h"
 #include "probes/sources/source.h"
-#include "probes/sources/text_lines.h"
+#include "probes/sources/tool_output.h"
 
 namespace plumbline {
 namespace {
@@ -40,8 +40,7 @@ void read_head(std::string_view line, CollectedFile& file) {
   }
   if (key == "=ports") {
     for (const std::string_view word : words_of(value)) {
-      const auto port = parse_whole(word);
-      if (port && *port >= 1 && *port <= 65535) file.ports.push_back(static_cast<int>(*port));
+      if (const auto port = parse_port(word)) file.ports.push_back(*port);
     }
   }
 }
@@ -147,6 +146,29 @@ void make_unique(std::vector<CollectedFile>& files) {
   }
 }
 
+Expected<std::vector<std::string>> texts_of(const std::vector<std::string>& paths) {
+  std::vector<std::string> texts;
+  size_t bytes = 0;
+  for (const std::string& path : paths) {
+    Expected<std::string> text = read_input_file(path, kMostEvidenceBytes);
+    if (!text) return fail(text.error());
+    bytes += text->size();
+    if (bytes > kMostEvidenceBytes) {
+      return fail(ErrorCode::kConfig,
+                  fmt::format("the files up to {} are together larger than {} MiB", path,
+                              kMostEvidenceBytes >> 20),
+                  "diagnose fewer hosts at a time");
+    }
+    texts.push_back(std::move(*text));
+  }
+  return texts;
+}
+
+bool is_json(const std::string& text) {
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && text[first] == '{';
+}
+
 }  // namespace
 
 Expected<CollectedFile> take_apart(const std::string& text) {
@@ -169,7 +191,7 @@ Expected<CollectedFile> take_apart(const std::string& text) {
     const std::string_view line = lines[at];
     if (starts(line, "=begin ")) {
       if (open) out.problems.push_back(fmt::format("the section '{}' has no end", title));
-      title = line.size() > kLongestTitle ? "..." : to_utf8(first_line(line.substr(7)));
+      title = line.size() > kLongestTitle ? "..." : valid_utf8(first_line(line.substr(7)));
       open.emplace(line);
     } else if (open && starts(line, "=end ")) {
       out.sections.push_back(open->close(line));
@@ -187,7 +209,7 @@ Expected<CollectedFile> take_apart(const std::string& text) {
   } else if (!done) {
     out.problems.emplace_back("the end of the file is missing");
   }
-  out.name = to_utf8(out.name);
+  out.name = valid_utf8(out.name);
   return out;
 }
 
@@ -215,13 +237,6 @@ HostEvidence host_of(const CollectedFile& file) {
   return host;
 }
 
-Expected<HostEvidence> parse_collected(const std::string& text, const std::string& name) {
-  auto file = take_apart(text);
-  if (!file) return fail(file.error());
-  if (!name.empty()) file->name = name;
-  return host_of(*file);
-}
-
 Expected<EvidenceSet> evidence_of_collected(const std::vector<std::string>& paths,
                                             const std::vector<std::string>& texts) {
   std::vector<CollectedFile> files;
@@ -240,6 +255,16 @@ Expected<EvidenceSet> evidence_of_collected(const std::vector<std::string>& path
     out.job.hosts[i].where = paths[i];
   }
   return out;
+}
+
+Expected<EvidenceSet> read_evidence_files(const std::vector<std::string>& paths) {
+  if (paths.empty()) return fail(ErrorCode::kUsage, "no file of collect.sh was given");
+  const Expected<std::vector<std::string>> texts = texts_of(paths);
+  if (!texts) return fail(texts.error());
+  if (paths.size() > 1 || !is_json(texts->front())) return evidence_of_collected(paths, *texts);
+  Expected<EvidenceSet> evidence = parse_evidence(texts->front());
+  if (!evidence) evidence.error().what = paths.front() + ": " + evidence.error().what;
+  return evidence;
 }
 
 }  // namespace plumbline

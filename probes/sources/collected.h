@@ -1,7 +1,8 @@
-// The file that collect.sh writes, taken apart: its head, and its sections with what each command
-// printed. Lines that begin with "=" are the script's own, "|" stands before every line of a
-// command's output and "!" before its errors, so that no output can pass for anything else. A file
-// that ends too early gives what is whole in it. Plain values; functions are thread-safe.
+// What `doctor --from` reads: one file of saved evidence, or files of collect.sh, one per host.
+// Such a file is taken apart here: its head, and its sections with what each command printed. Lines
+// that begin with "=" are the script's own, "|" stands before every line of a command's output and
+// "!" before its errors, so that no output can pass for anything else. A file that ends too early
+// gives what is whole in it. Plain values; functions are thread-safe.
 #pragma once
 
 #include <string>
@@ -9,7 +10,7 @@
 
 #include "core/error.h"
 #include "probes/evidence.h"
-#include "probes/sources/run_source.h"
+#include "probes/sources/source.h"
 
 namespace plumbline {
 
@@ -50,5 +51,12 @@ MtuEvidence parse_large_ping(const CollectedSection& section);
 PortTry parse_connect(const CollectedSection& section);
 RouteLookup parse_route_get(const CollectedSection& section);
 NameEvidence parse_resolve(const CollectedSection& section);
+
+// The one limit: of a text of evidence, of a file, and of all files together. A host takes a few
+// hundred KiB, and what is parsed takes up to twenty times as much memory.
+inline constexpr size_t kMostEvidenceBytes = 64 << 20;
+
+// Which of both they are is told by their content.
+Expected<EvidenceSet> read_evidence_files(const std::vector<std::string>& paths);
 
 }  // namespace plumbline

@@ -5,6 +5,7 @@
 #include "core/clock.h"
 #include "core/host/ip.h"
 #include "probes/sources/collected.h"
+#include "probes/sources/tool_output.h"
 
 namespace plumbline {
 namespace {
@@ -208,8 +209,7 @@ void add_data_address(const HostEvidence& host, const std::string& ip, JobHost& 
   if (ip.empty()) return;
   const PairPlace place = find_address(host, ip);
   const std::string text = place ? ip + "/" + std::to_string(place.address->prefix) : ip;
-  auto& data = job_host.data;
-  if (std::find(data.begin(), data.end(), text) == data.end()) data.push_back(text);
+  add_once(job_host.data, text);
 }
 
 }  // namespace

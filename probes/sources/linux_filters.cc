@@ -2,9 +2,9 @@
 #include <set>
 
 #include "probes/filters/parse_filters.h"
-#include "probes/sources/filter_sources.h"
-#include "probes/sources/linux_sources.h"
-#include "probes/sources/text_lines.h"
+#include "probes/sources/parsers.h"
+#include "probes/sources/source.h"
+#include "probes/sources/tool_output.h"
 
 namespace plumbline {
 namespace {
@@ -73,28 +73,33 @@ bool made_by_ufw(const FilterRule& rule) {
 // A front end works in this namespace when its rules are here. Its daemon or its file on disk may
 // be those of another namespace of this machine.
 void judge_front_end(HostEvidence& host, const std::string& tool, bool here) {
-  const auto it = std::find_if(host.filter_sources.begin(), host.filter_sources.end(),
-                               [&](const FilterSource& source) { return source.tool == tool; });
+  FilterSource* known = find_filter(host, tool);
   if (here) {
     note_filter(host, {tool, true, true, {}, "active"});
-  } else if (it == host.filter_sources.end() || !it->present) {
+  } else if (known == nullptr || !known->present) {
     return;
   } else if (back_ends_readable(host)) {
-    it->state = "inactive";
-    it->readable = true;
-    it->why.clear();
-  } else if (it->state != "inactive") {
-    it->readable = false;
-    it->why = "its rules lie in a filter that cannot be read";
+    known->state = "inactive";
+    known->readable = true;
+    known->why.clear();
+  } else if (known->state != "inactive") {
+    known->readable = false;
+    known->why = "its rules lie in a filter that cannot be read";
   }
 }
 
 }  // namespace
 
+FilterSource* find_filter(HostEvidence& host, const std::string& tool) {
+  for (FilterSource& source : host.filter_sources) {
+    if (source.tool == tool) return &source;
+  }
+  return nullptr;
+}
+
 void note_filter(HostEvidence& host, const FilterSource& source) {
-  const auto it = std::find_if(host.filter_sources.begin(), host.filter_sources.end(),
-                               [&](const FilterSource& old) { return old.tool == source.tool; });
-  if (it == host.filter_sources.end()) {
+  FilterSource* it = find_filter(host, source.tool);
+  if (it == nullptr) {
     host.filter_sources.push_back(source);
     return;
   }

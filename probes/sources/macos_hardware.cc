@@ -3,11 +3,10 @@
 
 #include "core/host/host_parse.h"
 #include "core/json.h"
-#include "core/lower_case.h"
 #include "core/number.h"
-#include "probes/sources/json_read.h"
-#include "probes/sources/macos_sources.h"
-#include "probes/sources/text_lines.h"
+#include "core/text.h"
+#include "probes/sources/parsers.h"
+#include "probes/sources/tool_output.h"
 
 namespace plumbline {
 namespace {
@@ -45,8 +44,8 @@ void read_counters(const Words& words, const Words& titles, const Places& places
   if (it == places.end() || !it->second->counters.empty()) return;
   std::string_view index = words[2].substr(kLink.size());
   index = index.substr(0, index.find('>'));
-  const auto number = parse_whole(index);
-  if (number && *number > 0 && *number <= 1'000'000) it->second->index = static_cast<int>(*number);
+  const auto number = parse_whole<int>(index, 1, 1'000'000);
+  if (number) it->second->index = *number;
   const size_t first = words.size() - titles.size();
   for (size_t i = 0; i < titles.size(); ++i) {
     const auto value = parse_whole(words[first + i]);
@@ -102,8 +101,7 @@ constexpr int kThunderbolt4 = 40;  // Gb/s; RDMA needs more
 int gigabits_of(const std::string& text) {
   const size_t begin = text.find_first_of("0123456789");
   if (begin == std::string::npos || text.find("Gb/s") == std::string::npos) return 0;
-  const size_t end = std::min(text.find_first_not_of("0123456789", begin), text.size());
-  const auto number = parse_whole(std::string_view(text).substr(begin, end - begin));
+  const auto number = leading_whole(std::string_view(text).substr(begin));
   return number && *number > 0 && *number <= 10'000 ? static_cast<int>(*number) : 0;
 }
 

@@ -6,10 +6,10 @@
 
 #include "core/host/host_parse.h"
 #include "core/host/ip.h"
-#include "core/lower_case.h"
 #include "core/number.h"
-#include "probes/sources/macos_sources.h"
-#include "probes/sources/text_lines.h"
+#include "core/text.h"
+#include "probes/sources/parsers.h"
+#include "probes/sources/tool_output.h"
 
 namespace plumbline {
 namespace {
@@ -46,11 +46,8 @@ Words words_of_flags(std::string_view text) {
   const size_t open = text.find('<');
   if (open == std::string_view::npos) return out;
   text.remove_prefix(open + 1);
-  text = text.substr(0, text.find('>'));
-  while (!text.empty()) {
-    const size_t comma = std::min(text.find(','), text.size());
-    if (comma > 0) out.push_back(text.substr(0, comma));
-    text.remove_prefix(std::min(comma + 1, text.size()));
+  for (const std::string_view word : parts_of(text.substr(0, text.find('>')), ',')) {
+    if (!word.empty()) out.push_back(word);
   }
   return out;
 }
@@ -67,14 +64,13 @@ std::optional<int> prefix_of_mask(std::string_view text) {
     if (!hex) return std::nullopt;
     mask = *hex;
   } else {
-    for (int i = 0; i < 4; ++i) {
-      const size_t dot = std::min(text.find('.'), text.size());
-      const auto byte = parse_whole(text.substr(0, dot));
-      if (!byte || *byte < 0 || *byte > 255) return std::nullopt;
+    const Words parts = parts_of(text, '.');
+    if (parts.size() != 4) return std::nullopt;
+    for (const std::string_view part : parts) {
+      const auto byte = parse_whole<int>(part, 0, 255);
+      if (!byte) return std::nullopt;
       mask = mask << 8U | static_cast<uint32_t>(*byte);
-      text.remove_prefix(std::min(dot + 1, text.size()));
     }
-    if (!text.empty()) return std::nullopt;
   }
   const int ones = std::countl_one(mask);
   if (ones != std::popcount(mask)) return std::nullopt;
@@ -98,11 +94,9 @@ std::optional<AddressEvidence> address_of(const Words& words) {
   out.ip = std::string(text.substr(0, std::min(text.find('%'), slash)));
   std::optional<int> prefix;
   if (slash != std::string_view::npos) {
-    const auto number = parse_whole(text.substr(slash + 1));
-    if (number && *number >= 0 && *number <= 128) prefix = static_cast<int>(*number);
+    prefix = parse_whole<int>(text.substr(slash + 1), 0, 128);
   } else if (v6) {
-    const auto number = parse_whole(word_after(words, "prefixlen"));
-    if (number && *number >= 0 && *number <= 128) prefix = static_cast<int>(*number);
+    prefix = parse_whole<int>(word_after(words, "prefixlen"), 0, 128);
   } else {
     prefix = prefix_of_mask(word_after(words, "netmask"));
   }
@@ -115,8 +109,7 @@ std::optional<AddressEvidence> address_of(const Words& words) {
       {"detached", "detached"},   {"temporary", "temporary"},  {"autoconf", "dynamic"},
       {"dynamic", "dynamic"},     {"optimistic", "optimistic"}};
   for (const auto& [word, flag] : kFlags) {
-    const bool twice = std::find(out.flags.begin(), out.flags.end(), flag) != out.flags.end();
-    if (v6 && has(words, word) && !twice) out.flags.emplace_back(flag);
+    if (v6 && has(words, word)) add_once(out.flags, flag);
   }
   return out;
 }
@@ -124,8 +117,8 @@ std::optional<AddressEvidence> address_of(const Words& words) {
 // "1000baseT", "2500Base-T", "10Gbase-T" -> bits per second.
 std::optional<int64_t> speed_of_medium(std::string_view word) {
   const size_t digits = std::min(word.find_first_not_of("0123456789"), word.size());
-  const auto number = parse_whole(word.substr(0, digits));
-  if (!number || *number <= 0 || *number > 1'000'000) return std::nullopt;
+  const auto number = parse_whole<int64_t>(word.substr(0, digits), 1, 1'000'000);
+  if (!number) return std::nullopt;
   const std::string rest = lower_case(word.substr(digits));
   const bool giga = rest.rfind("gbase", 0) == 0;
   if (!giga && rest.rfind("base", 0) != 0) return std::nullopt;
@@ -194,8 +187,8 @@ class IfconfigReader {
     open_ = true;
     out.kind = kind_of_name(out.name);
     const Words flags = words_of_flags(line);
-    const auto mtu = parse_whole(word_after(words_of(line), "mtu"));
-    if (mtu && *mtu > 0 && *mtu <= 1'000'000) out.mtu = static_cast<int>(*mtu);
+    const auto mtu = parse_whole<int>(word_after(words_of(line), "mtu"), 1, 1'000'000);
+    out.mtu = mtu.value_or(out.mtu);
     out.up = has(flags, "UP");
     out.arp = !has(flags, "NOARP");
     out.promiscuous = has(flags, "PROMISC");

@@ -4,7 +4,7 @@
 
 #include "core/host/ip.h"
 #include "core/number.h"
-#include "probes/sources/text_lines.h"
+#include "probes/sources/tool_output.h"
 
 namespace plumbline {
 namespace {
@@ -27,14 +27,7 @@ class RuleReader {
     if (with_action) read_action();
     while (at_ < words_.size() && read_one()) {
     }
-    if (at_ < words_.size()) {
-      std::string rest;
-      for (; at_ < words_.size(); ++at_) {
-        rest += rest.empty() ? "" : " ";
-        rest += words_[at_];
-      }
-      match("other", rest);
-    }
+    if (at_ < words_.size()) match("other", joined(words_, at_));
     if (!family_.empty()) match("family", family_);
     return std::move(out_);
   }
@@ -170,8 +163,8 @@ class RuleReader {
 
   bool read_port(const char* key) {
     const std::string_view sign = peek(1), number = peek(2);
-    const auto port = parse_whole(number);
-    const bool valid = port && *port >= 0 && *port <= 65535;
+    const auto port = parse_whole<int64_t>(number, 0, 65535);
+    const bool valid = port.has_value();
     const auto range = [&](int64_t first, int64_t last) {
       match(key, std::to_string(first) + "-" + std::to_string(last));
       at_ += 3;

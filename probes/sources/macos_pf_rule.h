@@ -1,6 +1,6 @@
 // One line of what `pfctl -s rules` prints, pf.conf(5), as a rule in normal form that has no place
 // yet: where it stands among the others, and what anchors around it demand, is added by
-// macos_pf_rules.cc. Pure functions, thread-safe.
+// macos_filters.cc. Pure functions, thread-safe.
 #pragma once
 
 #include <string>

@@ -3,8 +3,8 @@
 
 #include "core/host/ip.h"
 #include "core/number.h"
-#include "probes/sources/macos_sources.h"
-#include "probes/sources/text_lines.h"
+#include "probes/sources/parsers.h"
+#include "probes/sources/tool_output.h"
 
 namespace plumbline {
 namespace {
@@ -29,18 +29,16 @@ std::string hardware_address(std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdefABCDEF";
   const char separator = text.find(':') != std::string_view::npos ? ':' : '.';
   std::string out;
-  int parts = 0;
-  while (!text.empty() && parts <= 6) {
-    const size_t end = std::min(text.find(separator), text.size());
-    const std::string_view part = text.substr(0, end);
+  const Words parts = parts_of(text, separator);
+  if (parts.size() != 6) return {};
+  for (const std::string_view part : parts) {
     const bool hex = part.find_first_not_of(kHex) == std::string_view::npos;
     if (part.empty() || part.size() > 2 || !hex) return {};
-    if (parts++ > 0) out += ':';
+    if (!out.empty()) out += ':';
     if (part.size() == 1) out += '0';
     for (const char c : part) out += static_cast<char>(c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c);
-    text.remove_prefix(std::min(end + 1, text.size()));
   }
-  return parts == 6 ? out : std::string();
+  return out;
 }
 
 bool has_flag(std::string_view flags, char flag) {

@@ -5,19 +5,14 @@
 #include "core/host/host_parse.h"
 #include "core/host/ip.h"
 #include "core/number.h"
-#include "probes/sources/macos_sources.h"
-#include "probes/sources/text_lines.h"
+#include "probes/sources/parsers.h"
+#include "probes/sources/tool_output.h"
 
 namespace plumbline {
 namespace {
 
 constexpr size_t kMostSockets = 100'000;
 using Words = std::vector<std::string_view>;
-
-struct SocketEnd {
-  std::string ip;
-  int port = 0;
-};
 
 // "10.10.0.1.29600", "*.22", "fe80::1%lo0.8021" with '.'; "10.10.0.1:29600", "[::1]:22" with ':'.
 std::optional<SocketEnd> endpoint_of(std::string_view text, char separator, bool v6) {
@@ -32,9 +27,9 @@ std::optional<SocketEnd> endpoint_of(std::string_view text, char separator, bool
   // An IPv6 address that the column was too narrow for is none.
   if (!parse_ip(out.ip)) return std::nullopt;
   if (port == "*") return out;
-  const auto number = parse_whole(port);
-  if (!number || *number < 0 || *number > 65535) return std::nullopt;
-  out.port = static_cast<int>(*number);
+  const auto number = parse_whole<int>(port, 0, 65535);
+  if (!number) return std::nullopt;
+  out.port = *number;
   return out;
 }
 
@@ -89,15 +84,7 @@ std::optional<SocketEvidence> socket_of(const Words& words, size_t owner) {
   const auto local = endpoint_of(words[3], '.', v6);
   const auto peer = endpoint_of(words[4], '.', v6);
   if (!local || !peer) return std::nullopt;
-  SocketEvidence out;
-  out.protocol = "tcp";
-  out.ip = local->ip;
-  out.port = local->port;
-  out.state = state_of(words[5]);
-  if (peer->port != 0) {
-    const std::string port = std::to_string(peer->port);
-    out.peer = is_v6(peer->ip) ? "[" + peer->ip + "]:" + port : peer->ip + ":" + port;
-  }
+  SocketEvidence out = socket_between("tcp", state_of(words[5]), *local, *peer);
   if (owner > 5) read_owner(words, owner, out);
   return out;
 }
@@ -146,11 +133,7 @@ std::optional<SocketEvidence> listener_of(const Words& words) {
   const auto local = endpoint_of(words[name], ':', v6);
   const auto pid = parse_whole(words[1]);
   if (!local || local->port == 0 || !pid || *pid <= 0) return std::nullopt;
-  SocketEvidence out;
-  out.protocol = "tcp";
-  out.ip = local->ip;
-  out.port = local->port;
-  out.state = "LISTEN";
+  SocketEvidence out = socket_between("tcp", "LISTEN", *local, {});
   out.pid = *pid;
   out.process = without_escapes(words[0]);
   return out;
@@ -160,20 +143,18 @@ std::optional<SocketEvidence> listener_of(const Words& words) {
 std::optional<int64_t> seconds_of(std::string_view text) {
   int64_t days = 0, seconds = 0;
   if (const size_t dash = text.find('-'); dash != std::string_view::npos) {
-    const auto number = parse_whole(text.substr(0, dash));
-    if (!number || *number < 0 || *number > 100'000) return std::nullopt;
+    const auto number = parse_whole<int64_t>(text.substr(0, dash), 0, 100'000);
+    if (!number) return std::nullopt;
     days = *number;
     text.remove_prefix(dash + 1);
   }
-  int parts = 0;
-  while (!text.empty()) {
-    const size_t colon = std::min(text.find(':'), text.size());
-    const auto number = parse_whole(text.substr(0, colon));
-    if (!number || *number < 0 || *number > 59 || ++parts > 3) return std::nullopt;
+  const Words parts = parts_of(text, ':');
+  if (parts.size() < 2 || parts.size() > 3) return std::nullopt;
+  for (const std::string_view part : parts) {
+    const auto number = parse_whole<int64_t>(part, 0, 59);
+    if (!number) return std::nullopt;
     seconds = seconds * 60 + *number;
-    text.remove_prefix(std::min(colon + 1, text.size()));
   }
-  if (parts < 2) return std::nullopt;
   return days * 86400 + seconds;
 }
 

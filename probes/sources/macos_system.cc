@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "core/host/host_parse.h"
-#include "core/lower_case.h"
 #include "core/number.h"
-#include "probes/sources/macos_sources.h"
-#include "probes/sources/text_lines.h"
+#include "core/text.h"
+#include "probes/sources/parsers.h"
+#include "probes/sources/tool_output.h"
 
 namespace plumbline {
 namespace {

@@ -4,26 +4,23 @@
 #include <fmt/format.h>
 #include <netdb.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <condition_variable>
-#include <memory>
-#include <mutex>
-#include <thread>
+#include <string_view>
 
 #include "core/host/ip.h"
+#include "core/host/process_facts.h"
+#include "core/number.h"
+#include "probes/sources/awaited.h"
+#include "probes/sources/tool_output.h"
 #include "transport/tcp/socket.h"
 
 namespace plumbline {
 namespace {
 
 constexpr size_t kMostNames = 64;
-
-void add_once(std::vector<std::string>& list, const std::string& ip) {
-  if (std::find(list.begin(), list.end(), ip) == list.end()) list.push_back(ip);
-}
 
 void ask_resolver(NameEvidence& name) {
   const int64_t begin = monotonic_ns();
@@ -57,13 +54,43 @@ void look_for_verbs_library(RdmaEvidence& rdma) {
   rdma.library_error = "no " + verbs_library_names().front() + " in the system's library folders";
 }
 
-// Shared with threads that may outlive the waiter: getaddrinfo(3) cannot be interrupted.
-struct Pending {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::vector<NameEvidence> names;
-  size_t missing = 0;
-};
+// ---- who holds a port ----
+
+// Whoever keeps a rank or an agent: a coordinator, the sshd that stands for one, a launcher. How
+// their names begin; the system cuts them to 15 characters.
+constexpr std::string_view kKeepers[] = {"plumbline", "sshd",  "mpirun",  "mpiexec",
+                                         "orterun",   "orted", "prte",    "hydra_",
+                                         "srun",      "slurm", "torchrun"};
+constexpr int kMostAncestors = 32;
+
+bool is_plumbline(const ProcessFacts& facts) { return facts.name.rfind("plumbline", 0) == 0; }
+
+// The first process of the system adopts orphans: an sshd there stands for nobody.
+bool has_keeper(const ProcessFacts& facts) {
+  // Torchrun is often started as a module of python.
+  const bool by_torchrun = !process_variable(facts.pid, "TORCHELASTIC_RUN_ID").empty();
+  int64_t above = facts.parent;
+  for (int i = 0; i < kMostAncestors && above > 1; ++i) {
+    const std::optional<ProcessFacts> ancestor = read_process(above);
+    if (!ancestor) return false;
+    const bool keeps =
+        std::any_of(std::begin(kKeepers), std::end(kKeepers), [&](std::string_view begin) {
+          return ancestor->name.compare(0, begin.size(), begin) == 0;
+        });
+    if (keeps || (by_torchrun && ancestor->name.rfind("python", 0) == 0)) return true;
+    above = ancestor->parent;
+  }
+  return false;
+}
+
+// An agent with --listen ends when it has served, or when nobody came in time, so that one which
+// runs still waits or serves; one without ends with the diagnosis or run that started it.
+std::string agent_role(const ProcessFacts& facts) {
+  if (facts.user != static_cast<int64_t>(getuid())) return "";
+  const auto& words = facts.arguments;
+  if (std::find(words.begin(), words.end(), "--listen") != words.end()) return "waiting agent";
+  return has_keeper(facts) ? "busy agent" : "";
+}
 
 }  // namespace
 
@@ -76,27 +103,19 @@ std::vector<NameEvidence> resolve_names(std::vector<NameEvidence> names, Deadlin
   if (names.size() > kMostNames) names.resize(kMostNames);
   const int64_t begin = monotonic_ns();
   for (NameEvidence& name : names) name.error = "no answer in time";
-  auto pending = std::make_shared<Pending>();
-  pending->names = names;
-  pending->missing = names.size();
+  // getaddrinfo(3) cannot be interrupted.
+  const Awaited<NameEvidence> asked(names.size(), [names](size_t i) {
+    NameEvidence name = names[i];
+    ask_resolver(name);
+    return name;
+  });
+  std::vector<std::optional<NameEvidence>> answers = asked.wait(deadline);
   for (size_t i = 0; i < names.size(); ++i) {
-    std::thread([pending, i, name = names[i]]() mutable {
-      ask_resolver(name);
-      const std::lock_guard<std::mutex> lock(pending->mutex);
-      pending->names[i] = std::move(name);
-      --pending->missing;
-      pending->changed.notify_one();
-    }).detach();
-  }
-  std::unique_lock<std::mutex> lock(pending->mutex);
-  const auto wait =
-      std::chrono::nanoseconds(std::clamp<int64_t>(deadline.remaining_ns(), 0, 60 * kSecond));
-  pending->changed.wait_for(lock, wait, [&] { return pending->missing == 0; });
-  std::vector<NameEvidence> out = pending->names;
-  for (NameEvidence& name : out) {
+    NameEvidence& name = names[i];
+    if (answers[i]) name = std::move(*answers[i]);
     if (name.took_ns == 0) name.took_ns = monotonic_ns() - begin;
   }
-  return out;
+  return names;
 }
 
 BufferEvidence try_buffers(int64_t bytes) {
@@ -161,6 +180,29 @@ void try_verbs_library(HostEvidence& host) {
     }
   }
   // It stays loaded: its drivers may have started threads.
+}
+
+HolderRole role_of_process(int64_t pid) {
+  const std::optional<ProcessFacts> facts = read_process(pid);
+  if (!facts) return {};
+  HolderRole out;
+  if (const std::string run = process_variable(pid, kRunIdVariable); is_run_id(run)) out.run = run;
+  const std::string command = facts->arguments.size() > 1 ? facts->arguments[1] : std::string();
+  if (is_plumbline(*facts) && command == "agent") {
+    out.role = agent_role(*facts);
+    return out;
+  }
+  // A rank of ours, one of a launcher's (which is the command itself), or what `launch` started.
+  const bool rank =
+      is_plumbline(*facts) && (command == "rank" || command == "run" || command == "coll");
+  if ((rank || !out.run.empty()) && has_keeper(*facts)) out.role = "busy rank";
+  return out;
+}
+
+HolderRole role_of_holder(const std::string& holder) {
+  const size_t at = holder.find("PID ");
+  if (at == std::string::npos) return {};
+  return role_of_process(leading_whole(std::string_view(holder).substr(at + 4)).value_or(0));
 }
 
 }  // namespace plumbline

@@ -1,8 +1,9 @@
 // What an agent can tell about its own host without any tool: names and addresses, limits of
-// socket buffers, the verbs library, what this process may do. Platform code: own_process_linux.cc,
-// own_process_macos.cc. Thread-safe.
+// socket buffers, the verbs library, what this process may do, and what the processes that hold
+// ports are there for. Platform code: own_process_linux.cc, own_process_macos.cc. Thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -38,5 +39,13 @@ std::vector<std::string> own_privileges();
 // Process name, age, role and run of the sockets' holders. A holder that lives
 // in another network namespace is left out: a peer machine could not see it either.
 void complete_sockets(HostEvidence& host);
+
+struct HolderRole {
+  std::string role, run;  // SocketEvidence::role and ::run
+};
+HolderRole role_of_process(int64_t pid);
+// Of the process that port_owner() names. To be asked at once: an agent that served another
+// diagnosis is gone a moment later.
+HolderRole role_of_holder(const std::string& holder);
 
 }  // namespace plumbline

@@ -6,38 +6,23 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <array>
 #include <fstream>
-#include <iterator>
 #include <map>
 
 #include "core/fd.h"
 #include "core/number.h"
-#include "probes/sources/holder_role.h"
+#include "core/text.h"
 #include "probes/sources/own_process.h"
-#include "probes/sources/run_source.h"
-#include "probes/sources/text_lines.h"
+#include "probes/sources/source.h"
+#include "probes/sources/tool_output.h"
 
 namespace plumbline {
 namespace {
 
-std::string read_text(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-// "net:[4026531840]"; empty when it may not be read.
-std::string network_of(const std::string& pid) {
-  std::array<char, 64> link{};
-  const std::string path = "/proc/" + pid + "/ns/net";
-  const ssize_t length = ::readlink(path.c_str(), link.data(), link.size());
-  return length > 0 ? std::string(link.data(), static_cast<size_t>(length)) : std::string();
-}
-
 // Field `number` (from 3 on, see proc(5)) of /proc/PID/stat; empty when there is none. The name in
 // field 2 may hold anything, so fields are counted from the last bracket.
 std::string stat_field(const std::string& pid, size_t number) {
-  const std::string stat = read_text("/proc/" + pid + "/stat");
+  const std::string stat = read_small_file("/proc/" + pid + "/stat").value_or("");
   const size_t bracket = stat.rfind(')');
   if (bracket == std::string::npos) return "";
   const auto words = words_of(std::string_view(stat).substr(bracket + 1));
@@ -54,9 +39,9 @@ std::optional<int64_t> age_of(const std::string& pid, double uptime_s) {
 }
 
 std::string name_of(const std::string& pid) {
-  std::string name = read_text("/proc/" + pid + "/comm");
+  std::string name = read_small_file("/proc/" + pid + "/comm").value_or("");
   if (!name.empty() && name.back() == '\n') name.pop_back();
-  return to_utf8(name);
+  return valid_utf8(name);
 }
 
 struct Holder {
@@ -98,7 +83,7 @@ std::vector<std::string> own_privileges() {
 }
 
 void complete_sockets(HostEvidence& host) {
-  const std::string own = network_of("self");
+  const std::string own = link_target("/proc/self/ns/net");
   double uptime_s = 0;
   std::ifstream("/proc/uptime") >> uptime_s;
   std::map<int64_t, Holder> holders;
@@ -107,7 +92,7 @@ void complete_sockets(HostEvidence& host) {
     auto [it, first] = holders.try_emplace(socket.pid);
     if (first) {
       const std::string pid = std::to_string(socket.pid);
-      const std::string network = network_of(pid);
+      const std::string network = link_target("/proc/" + pid + "/ns/net");
       it->second.name = name_of(pid);
       it->second.elsewhere = !network.empty() && !own.empty() && network != own;
       if (!it->second.elsewhere) {

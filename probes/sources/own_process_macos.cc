@@ -8,7 +8,6 @@
 #include <ctime>
 
 #include "core/fd.h"
-#include "probes/sources/holder_role.h"
 #include "probes/sources/own_process.h"
 
 namespace plumbline {

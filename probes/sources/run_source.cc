@@ -1,5 +1,3 @@
-#include "probes/sources/run_source.h"
-
 #include <fcntl.h>
 #include <glob.h>
 #include <sys/stat.h>
@@ -15,8 +13,9 @@
 
 #include "core/command.h"
 #include "core/fd.h"
-#include "probes/sources/filter_sources.h"
-#include "probes/sources/text_lines.h"
+#include "core/text.h"
+#include "probes/sources/source.h"
+#include "probes/sources/tool_output.h"
 
 namespace plumbline {
 namespace {
@@ -24,22 +23,6 @@ namespace {
 constexpr size_t kLongestFile = 1 << 20;    // bytes
 constexpr size_t kLongestOutput = 8 << 20;  // bytes, of one row
 using State = SourceOutput::State;
-
-// nullopt with errno when it cannot be opened or read.
-std::optional<std::string> read_file(const std::string& path) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd.valid()) return std::nullopt;
-  std::string out;
-  std::array<char, 16384> buffer;
-  while (out.size() < kLongestFile) {
-    const ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return std::nullopt;
-    if (got == 0) break;
-    out.append(buffer.data(), static_cast<size_t>(got));
-  }
-  return out;
-}
 
 std::vector<std::string> strings(const std::vector<std::string_view>& words) {
   return {words.begin(), words.end()};
@@ -50,36 +33,30 @@ std::vector<std::string> strings(const std::vector<std::string_view>& words) {
 bool loaded_for_sure(const std::string& module) {
   struct stat info {};
   if (::stat(("/sys/module/" + module).c_str(), &info) == 0) return true;
-  const auto modules = read_file("/proc/modules");
+  const auto modules = read_small_file("/proc/modules");
   return modules && ("\n" + *modules).find("\n" + module + " ") != std::string::npos;
 }
 
 // A kernel that has modules tells which are loaded and which are built in; one without does not.
 bool may_be_there(const std::string& module) {
   if (loaded_for_sure(module)) return true;
-  if (!read_file("/proc/modules")) return true;
+  if (!read_small_file("/proc/modules")) return true;
   utsname names{};
   if (::uname(&names) != 0) return true;
   const std::string list = std::string("/lib/modules/") + names.release + "/modules.builtin";
-  const auto built_in = read_file(list);
+  const auto built_in = read_small_file(list);
   return !built_in || built_in->find("/" + module + ".ko") != std::string::npos;
 }
 
-std::string link_of(const std::string& path) {
-  std::array<char, 64> target{};
-  const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
-  return length > 0 ? std::string(target.data(), static_cast<size_t>(length)) : std::string();
-}
-
 bool runs_here(const std::string& process) {
-  const std::string own = link_of("/proc/self/ns/net");
+  const std::string own = link_target("/proc/self/ns/net");
   glob_t found{};
   bool here = false;
   if (::glob("/proc/[0-9]*/comm", 0, nullptr, &found) == 0) {
     for (size_t i = 0; i < found.gl_pathc && !here; ++i) {
       const std::string path = found.gl_pathv[i];
-      if (read_file(path).value_or("") != process + "\n") continue;
-      const std::string other = link_of(path.substr(0, path.rfind('/')) + "/ns/net");
+      if (read_small_file(path).value_or("") != process + "\n") continue;
+      const std::string other = link_target(path.substr(0, path.rfind('/')) + "/ns/net");
       here = other.empty() || other == own;
     }
   }
@@ -93,7 +70,7 @@ State check_need(std::string_view condition, bool& sure) {
   if (words.size() != 2) return State::kSkipped;
   const std::string name(words[1]);
   if (words[0] == "has") {
-    const auto text = read_file(name);
+    const auto text = read_small_file(name);
     if (!text) return errno == EACCES || errno == EPERM ? State::kDenied : State::kSkipped;
     sure = !text->empty();
     return sure ? State::kRead : State::kSkipped;
@@ -120,40 +97,25 @@ State check_needs(std::string_view needs, bool& sure) {
 
 // ---- the forms of a command ----
 
-SourceOutput failed(std::string why) {
-  SourceOutput out;
-  out.state = State::kFailed;
-  out.why = std::move(why);
-  return out;
-}
+SourceOutput failed(std::string why) { return {State::kFailed, {}, std::move(why)}; }
 
 SourceOutput read_one_file(const std::string& path) {
-  SourceOutput out;
-  const auto text = read_file(path);
-  if (!text) {
-    const int error = errno;
-    if (error == ENOENT) {
-      out.state = State::kAbsent;
-      out.why = "there is no " + path;
-      return out;
-    }
-    return failed("read " + path + ": " + std::strerror(error));
-  }
-  out.state = State::kRead;
-  out.text = *text;
-  return out;
+  auto text = read_small_file(path);
+  if (text) return {State::kRead, std::move(*text)};
+  const int error = errno;
+  if (error == ENOENT) return {State::kAbsent, {}, "there is no " + path};
+  return failed("read " + path + ": " + std::strerror(error));
 }
 
 SourceOutput read_files(const std::vector<std::string_view>& patterns, Deadline deadline) {
-  SourceOutput out;
-  out.state = State::kRead;
+  SourceOutput out{State::kRead};
   for (const std::string_view pattern : patterns) {
     glob_t found{};
     if (::glob(std::string(pattern).c_str(), 0, nullptr, &found) == 0) {
       for (size_t i = 0; i < found.gl_pathc && out.text.size() < kLongestOutput; ++i) {
         if (deadline.passed()) break;
         const std::string path = found.gl_pathv[i];
-        const auto text = read_file(path);
+        const auto text = read_small_file(path);
         if (!text) continue;  // many files of /sys cannot always be read
         for (const std::string_view line : lines_of(*text)) {
           out.text.append(path).append(":").append(line).append("\n");
@@ -171,19 +133,15 @@ SourceOutput run_program(const std::vector<std::string>& argv, Deadline deadline
   options.max_bytes = kLongestOutput;
   auto result = run_command(argv, deadline, options);
   if (!result) {
-    SourceOutput out = failed(result.error().message());
-    if (result.error().code == ErrorCode::kUnsupported) out.state = State::kAbsent;
-    return out;
+    const bool absent = result.error().code == ErrorCode::kUnsupported;
+    return {absent ? State::kAbsent : State::kFailed, {}, result.error().message()};
   }
   if (result->status != 0) {
     const std::string why = first_line(result->err);
     return failed(why.empty() ? "ended with status " + std::to_string(result->status) : why);
   }
   if (result->truncated) return failed("its output is longer than 8 MiB");
-  SourceOutput out;
-  out.state = State::kRead;
-  out.text = std::move(result->out);
-  return out;
+  return {State::kRead, std::move(result->out)};
 }
 
 // "qdisc clsact ffff: dev eth0 parent ffff:fff1": the devices whose edge can have filters.
@@ -233,62 +191,41 @@ SourceOutput run_form(const SourceRow& row, Deadline deadline) {
 
 // ---- into the evidence ----
 
-// Length of the well-formed sequence at this place, 0 when there is none (RFC 3629).
-size_t sequence_length(const std::string& text, size_t at) {
-  const auto byte = [&](size_t i) {
-    return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U;
-  };
-  const auto follows = [&](size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    const bool fits = (first != 0xE0 || byte(1) >= 0xA0) && (first != 0xED || byte(1) <= 0x9F);
-    return fits && follows(1) && follows(2) ? 3 : 0;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    const bool fits = (first != 0xF0 || byte(1) >= 0x90) && (first != 0xF4 || byte(1) <= 0x8F);
-    return fits && follows(1) && follows(2) && follows(3) ? 4 : 0;
-  }
-  return 0;
-}
-
 bool is_filter(const SourceRow& row) { return row.filter[0] != '\0'; }
 
 void note(const SourceRow& row, const std::string& why, HostEvidence& host) {
-  host.unreadable.push_back(std::string(row.name) + ": " + to_utf8(first_line(why)));
+  host.unreadable.push_back(std::string(row.name) + ": " + valid_utf8(first_line(why)));
   if (is_filter(row)) note_filter(host, {row.filter, true, false, host.unreadable.back(), {}});
 }
 
 }  // namespace
 
-std::string to_utf8(const std::string& text) {
+std::optional<std::string> read_small_file(const std::string& path) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid()) return std::nullopt;
   std::string out;
-  out.reserve(text.size());
-  size_t at = 0;
-  while (at < text.size()) {
-    const size_t length = sequence_length(text, at);
-    if (length == 0) {
-      out += '?';
-      ++at;
-    } else {
-      out.append(text, at, length);
-      at += length;
-    }
+  std::array<char, 16384> buffer;
+  while (out.size() < kLongestFile) {
+    const ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return std::nullopt;
+    if (got == 0) break;
+    out.append(buffer.data(), static_cast<size_t>(got));
   }
   return out;
+}
+
+std::string link_target(const std::string& path) {
+  std::array<char, 64> target{};
+  const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
+  return length > 0 ? std::string(target.data(), static_cast<size_t>(length)) : std::string();
 }
 
 SourceOutput run_source(const SourceRow& row, Deadline deadline) {
   bool sure = false;
   const State needs = check_needs(row.needs, sure);
-  SourceOutput out;
-  if (needs == State::kRead) {
-    out = run_form(row, deadline);
-  } else {
-    out.state = needs;
-    if (needs == State::kDenied) out.why = "Permission denied";
-  }
+  SourceOutput out{needs, {}, needs == State::kDenied ? "Permission denied" : ""};
+  if (needs == State::kRead) out = run_form(row, deadline);
   out.sure = sure;
   return out;
 }
@@ -315,7 +252,7 @@ void apply_output(const SourceRow& row, const SourceOutput& output, HostEvidence
     case State::kRead:
       break;
   }
-  const Status status = row.parse(to_utf8(output.text), host);
+  const Status status = row.parse(valid_utf8(output.text), host);
   if (!status) {
     note(row, status.error().message(), host);
   } else if (is_filter(row)) {

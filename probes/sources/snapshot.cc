@@ -3,19 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <condition_variable>
-#include <memory>
-#include <mutex>
 #include <optional>
-#include <thread>
 
 #include "core/host/host.h"
 #include "core/number.h"
-#include "probes/sources/linux_sources.h"
+#include "probes/sources/awaited.h"
 #include "probes/sources/own_process.h"
-#include "probes/sources/run_source.h"
-#include "probes/sources/snapshot_parts.h"
+#include "probes/sources/parsers.h"
 #include "probes/sources/source.h"
 
 namespace plumbline {
@@ -28,15 +22,6 @@ constexpr int64_t kOneSlowCommand = 8 * kSecond;
 // Kept back from the deadline for parsing.
 constexpr int64_t kReserve = 50 * kMillisecond;
 
-// Shared with threads that may outlive the snapshot: a file that blocks in the kernel (a network
-// card's driver that does not answer) cannot be interrupted.
-struct Outputs {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::vector<std::optional<SourceOutput>> by_row;
-  size_t missing = 0;
-};
-
 std::vector<const SourceRow*> rows_of(const std::string& system, bool deep) {
   std::vector<const SourceRow*> out;
   for (const SourceRow& row : source_table()) {
@@ -46,39 +31,21 @@ std::vector<const SourceRow*> rows_of(const std::string& system, bool deep) {
   return out;
 }
 
-std::shared_ptr<Outputs> start(const std::vector<const SourceRow*>& rows, Deadline deadline) {
-  auto outputs = std::make_shared<Outputs>();
-  outputs->by_row.resize(rows.size());
-  outputs->missing = rows.size();
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const int64_t longest = rows[i]->slow ? kOneSlowCommand : kOneCommand;
-    const Deadline own =
-        Deadline::at_ns(std::min(deadline.at_ns(), Deadline::after_ns(longest).at_ns()));
-    std::thread([outputs, i, row = rows[i], own] {
-      SourceOutput output = run_source(*row, own);
-      const std::lock_guard<std::mutex> lock(outputs->mutex);
-      outputs->by_row[i] = std::move(output);
-      --outputs->missing;
-      outputs->changed.notify_one();
-    }).detach();
-  }
-  return outputs;
+// A file that blocks in the kernel (a network card's driver that does not answer) cannot be
+// interrupted.
+Awaited<SourceOutput> start(const std::vector<const SourceRow*>& rows, Deadline deadline) {
+  return {rows.size(), [rows, deadline](size_t i) {
+            const int64_t longest = rows[i]->slow ? kOneSlowCommand : kOneCommand;
+            const int64_t own = std::min(deadline.at_ns(), Deadline::after_ns(longest).at_ns());
+            return run_source(*rows[i], Deadline::at_ns(own));
+          }};
 }
 
-void wait_for_all(Outputs& outputs, Deadline deadline) {
-  std::unique_lock<std::mutex> lock(outputs.mutex);
-  const auto wait =
-      std::chrono::nanoseconds(std::clamp<int64_t>(deadline.remaining_ns(), 0, 60 * kSecond));
-  outputs.changed.wait_for(lock, wait, [&] { return outputs.missing == 0; });
-}
-
-void collect(const std::vector<const SourceRow*>& rows, Outputs& outputs, HostEvidence& host) {
-  const std::lock_guard<std::mutex> lock(outputs.mutex);
+void collect(const std::vector<const SourceRow*>& rows,
+             std::vector<std::optional<SourceOutput>> outputs, HostEvidence& host) {
+  const SourceOutput late{SourceOutput::State::kFailed, {}, "not ready in time"};
   for (size_t i = 0; i < rows.size(); ++i) {
-    SourceOutput late;
-    late.state = SourceOutput::State::kFailed;
-    late.why = "not ready in time";
-    apply_output(*rows[i], outputs.by_row[i].value_or(late), host);
+    apply_output(*rows[i], outputs[i] ? *outputs[i] : late, host);
   }
 }
 
@@ -89,17 +56,8 @@ std::string own_hostname() {
 
 std::vector<NameEvidence> names_to_ask(const SnapshotRequest& request) {
   std::vector<NameEvidence> out;
-  NameEvidence own;
-  own.name = own_hostname();
-  own.role = "own";
-  out.push_back(own);
-  for (const std::string& name : request.names) {
-    NameEvidence peer;
-    peer.name = name;
-    peer.role = "peer";
-    peer.of = name;
-    out.push_back(peer);
-  }
+  out.push_back({own_hostname(), "own", {}, {}, {}, {}});
+  for (const std::string& name : request.names) out.push_back({name, "peer", name, {}, {}, {}});
   return out;
 }
 
@@ -161,7 +119,7 @@ HostEvidence take_snapshot(const std::string& host_name, const SnapshotRequest& 
                            Deadline deadline) {
   const Deadline inner = Deadline::at_ns(deadline.at_ns() - kReserve);
   const auto rows = rows_of(own_system(), request.deep);
-  const auto outputs = start(rows, inner);
+  const Awaited<SourceOutput> outputs = start(rows, inner);
 
   HostEvidence host;
   host.name = host_name;
@@ -173,8 +131,7 @@ HostEvidence take_snapshot(const std::string& host_name, const SnapshotRequest& 
   const Deadline names_until =
       Deadline::at_ns(std::min(inner.at_ns(), Deadline::after_ns(kOneCommand).at_ns()));
   host.names = resolve_names(names_to_ask(request), names_until);
-  wait_for_all(*outputs, inner);
-  collect(rows, *outputs, host);
+  collect(rows, outputs.wait(inner), host);
 
   finish_filters(host);
   const bool readable =

@@ -3,8 +3,10 @@
 // the same commands on machines without plumbline and writes what they print into one file, which
 // `doctor --from` parses with the same functions. Parsers never trust their input: truncated,
 // localised, missing or hostile text fills in less and adds a line to `unreadable`, nothing else.
+// What fills in a HostEvidence is not thread-safe for one of them, all else is.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,11 +49,6 @@ struct SourceRow {
 
 // All systems' rows. Later rows may rely on what earlier ones of their system filled in.
 const std::vector<SourceRow>& source_table();
-// The macOS rows, in a file of their own (sources_macos_table.cc); part of source_table().
-const std::vector<SourceRow>& macos_source_table();
-const SourceRow* find_source(const std::string& name, const std::string& system);
-// The table as it stands in collect.sh, one line "SYSTEM|NAME|NEEDS|COMMAND" each.
-std::string collect_script_rows();
 
 struct SnapshotRequest {
   std::vector<int> ports;          // of the job, for leftover processes
@@ -65,10 +62,41 @@ struct SnapshotRequest {
 HostEvidence take_snapshot(const std::string& host, const SnapshotRequest& request,
                            Deadline deadline);
 
-// One file of collect.sh: its sections, each with the command, its exit status and its output.
-// Hosts of several files become one EvidenceSet; pairs come from the pings and connections that the
-// script tried. Errors name the file and the section.
-Expected<HostEvidence> parse_collected(const std::string& text, const std::string& name);
-Expected<EvidenceSet> read_collected_files(const std::vector<std::string>& paths);
+// ---- doing what a row says, and putting what came out into the evidence ----
+
+struct SourceOutput {
+  enum class State {
+    kRead,     // ended with status 0
+    kFailed,   // did not; `why` says how
+    kAbsent,   // there is no such program or file
+    kSkipped,  // what the row needs is not there, so that there is nothing to see
+    kDenied,   // what the row needs is there and may not be read
+  };
+  State state = State::kSkipped;
+  std::string text = {};
+  std::string why = {};
+  bool sure = false;  // the part of the kernel that it is about is loaded for sure
+};
+
+// At most a MiB, or a little more, of it; nullopt with errno when it cannot be opened or read.
+std::optional<std::string> read_small_file(const std::string& path);
+// Where a symbolic link leads, "net:[4026531840]"; empty when it may not be read. For short ones.
+std::string link_target(const std::string& path);
+
+// Never longer than the deadline (but a file that blocks in the kernel blocks this thread).
+SourceOutput run_source(const SourceRow& row, Deadline deadline);
+
+// Parses, or notes why there is nothing to parse: a line in `unreadable`, and the filter's entry.
+void apply_output(const SourceRow& row, const SourceOutput& output, HostEvidence& host);
+
+// What is noted of a tool so far; nullptr = nothing.
+FilterSource* find_filter(HostEvidence& host, const std::string& tool);
+// Adds what one command found out about a tool to what others did: present when any says so,
+// readable when all that see it could be read. A state that is not empty replaces the old one.
+void note_filter(HostEvidence& host, const FilterSource& source);
+
+// Leaves out connections that have nothing to do with these ports: they are nobody's business.
+// Listeners stay.
+void keep_sockets_of_interest(HostEvidence& host, const std::vector<int>& ports);
 
 }  // namespace plumbline

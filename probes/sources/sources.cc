@@ -1,8 +1,4 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "probes/sources/linux_sources.h"
+#include "probes/sources/parsers.h"
 #include "probes/sources/source.h"
 
 namespace plumbline {
@@ -52,8 +48,22 @@ constexpr const char* kOld6 =
     "ip6tables-nft-save";
 constexpr const char* kProcNet = "@files /proc/net/tcp /proc/net/tcp6 /proc/net/udp /proc/net/udp6";
 
+// sysctl ends with status 1 when it does not know one of the names: only names that have been there
+// for many releases, and several rows, so that the others are left.
+constexpr const char* kSysctlHost =
+    "sysctl kern.hostname kern.bootsessionuuid kern.osrelease hw.model hw.memsize hw.ncpu "
+    "machdep.cpu.brand_string vm.loadavg kern.maxfiles kern.maxfilesperproc";
+constexpr const char* kSysctlNet =
+    "sysctl kern.ipc.maxsockbuf kern.ipc.somaxconn net.inet.tcp.sendspace net.inet.tcp.recvspace "
+    "net.inet.tcp.mssdflt net.inet.tcp.delayed_ack net.inet.ip.forwarding "
+    "net.inet6.ip6.forwarding net.inet.ip.portrange.first net.inet.ip.portrange.last";
+constexpr const char* kSysctlTuning =
+    "sysctl net.inet.tcp.autorcvbufmax net.inet.tcp.autosndbufmax";
+
+}  // namespace
+
 // Name, system, command, needs, filter, slow, parser, help.
-const std::vector<SourceRow>& linux_source_table() {
+const std::vector<SourceRow>& source_table() {
   static const std::vector<SourceRow> kTable = {
       {"ip-addr", "linux", "ip -j -d -s -s addr", "", "", false, parse_ip_addr,
        "interfaces, their kinds, flags, masters, counters and addresses"},
@@ -111,36 +121,56 @@ const std::vector<SourceRow>& linux_source_table() {
        "RDMA devices, their ports and GIDs"},
       {"ibv-devinfo", "any", "ibv_devinfo -v", "", "", true, parse_ibv_devinfo,
        "the same as the verbs library sees it"},
+
+      // macOS. None needs root but those of pf, which then say "Permission denied". What not every
+      // Mac has is "slow", so that nobody misses it.
+      {"ifconfig", "macos", "ifconfig -a", "", "", false, parse_ifconfig,
+       "interfaces, their flags, bridges, speed and addresses"},
+      {"netstat-interfaces", "macos", "netstat -ibdn", "", "", false, parse_netstat_interfaces,
+       "packets, bytes, errors and index of the interfaces"},
+      {"networksetup", "macos", "networksetup -listallhardwareports", "", "", false,
+       parse_hardware_ports, "which interface is Wi-Fi, Thunderbolt or Ethernet"},
+      {"netstat-routes", "macos", "netstat -rn", "", "", false, parse_netstat_routes,
+       "routes of both families"},
+      {"arp", "macos", "arp -an", "", "", false, parse_arp,
+       "hardware addresses of the IPv4 neighbours"},
+      {"ndp", "macos", "ndp -an", "", "", false, parse_ndp,
+       "hardware addresses of the IPv6 neighbours"},
+      {"netstat-sockets", "macos", "netstat -anvl -p tcp", "", "", false, parse_netstat_sockets,
+       "TCP sockets and whose they are"},
+      {"lsof", "macos", "lsof +c 0 -nP -iTCP -sTCP:LISTEN", "", "", false, parse_lsof,
+       "listeners of this user (of all, as root) with process names"},
+      {"ps", "macos", "ps -axo pid=,etime=,comm=", "", "", true, parse_ps_etimes,
+       "age and name of the processes that hold sockets"},
+      {"sysctl-host", "macos", kSysctlHost, "", "", false, parse_sysctl,
+       "name, model, cores, load, most open files"},
+      {"sysctl-net", "macos", kSysctlNet, "", "", false, parse_sysctl,
+       "socket buffers, forwarding, ports"},
+      {"sysctl-tuning", "macos", kSysctlTuning, "", "", false, parse_sysctl,
+       "how far socket buffers grow by themselves"},
+      {"sw-vers", "macos", "sw_vers", "", "", false, parse_sw_vers, "the release of macOS"},
+      {"uname", "macos", "uname -srm", "", "", false, parse_uname, "the kernel"},
+      {"id", "macos", "id -u", "", "", false, parse_id, "the user"},
+      {"limits", "macos", "ulimit -a", "", "", false, parse_ulimit, "open files, locked memory"},
+      {"local-host-name", "macos", "scutil --get LocalHostName", "", "", true,
+       parse_local_host_name, "the name on the local network, where there is no other"},
+      {"pf-info", "macos", "pfctl -s info", "", "pf", false, parse_pf_info, "is pf switched on"},
+      {"pf-rules", "macos", "pfctl -a * -s rules", "", "pf", false, parse_pf_rules,
+       "rules of pf, those in anchors too"},
+      {"alf", "macos", "/usr/libexec/ApplicationFirewall/socketfilterfw --getglobalstate", "",
+       "alf", false, parse_alf_state, "is the application firewall switched on"},
+      {"alf-block-all", "macos", "/usr/libexec/ApplicationFirewall/socketfilterfw --getblockall",
+       "", "alf", false, parse_alf_block_all, "does it block all incoming connections"},
+      {"alf-stealth", "macos", "/usr/libexec/ApplicationFirewall/socketfilterfw --getstealthmode",
+       "", "alf", false, parse_alf_stealth, "does it swallow pings"},
+      {"rdma-ctl", "macos", "rdma_ctl status", "", "", true, parse_rdma_ctl,
+       "is RDMA over Thunderbolt switched on"},
+      {"ibv-devices", "macos", "ibv_devices", "", "", true, parse_ibv_devices,
+       "RDMA devices, also where ibv_devinfo hangs"},
+      {"system-profiler-thunderbolt", "macos", "system_profiler SPThunderboltDataType -json", "",
+       "", true, parse_thunderbolt_profile, "speed of the Thunderbolt links"},
   };
   return kTable;
-}
-
-}  // namespace
-
-const std::vector<SourceRow>& source_table() {
-  static const std::vector<SourceRow> kTable = [] {
-    std::vector<SourceRow> all = linux_source_table();
-    const auto& macos = macos_source_table();
-    all.insert(all.end(), macos.begin(), macos.end());
-    return all;
-  }();
-  return kTable;
-}
-
-const SourceRow* find_source(const std::string& name, const std::string& system) {
-  const auto& table = source_table();
-  const auto it = std::find_if(table.begin(), table.end(), [&](const SourceRow& row) {
-    return name == row.name && (system == row.system || std::string("any") == row.system);
-  });
-  return it == table.end() ? nullptr : &*it;
-}
-
-std::string collect_script_rows() {
-  std::string out;
-  for (const SourceRow& row : source_table()) {
-    out += fmt::format("{}|{}|{}|{}\n", row.system, row.name, row.needs, row.command);
-  }
-  return out;
 }
 
 }  // namespace plumbline

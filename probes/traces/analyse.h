@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "core/diagnosis/trace_points.h"
 #include "core/diagnosis/trace_summary.h"
 #include "core/error.h"
 

@@ -5,8 +5,7 @@
 
 #include <algorithm>
 
-#include "probes/traces/icmp_text.h"
-#include "probes/traces/link_layer.h"
+#include "probes/traces/packet.h"
 
 namespace plumbline {
 namespace {
@@ -50,15 +49,9 @@ void note_error(FlowState& flow, const Packet& packet) {
     ++flow.icmp_left_out;
     return;
   }
-  TraceIcmp error;
-  error.at_ns = packet.at_ns;
-  error.from = ip_text(packet.from);
-  error.type = packet.icmp_type;
-  error.code = packet.icmp_code;
-  error.v6 = packet.v6;
-  error.about_a = about_a;
-  error.text = icmp_text(packet.v6, packet.icmp_type, packet.icmp_code, packet.icmp_mtu);
-  flow.icmp.push_back(std::move(error));
+  flow.icmp.push_back({packet.at_ns, ip_text(packet.from), packet.icmp_type, packet.icmp_code,
+                       icmp_text(packet.v6, packet.icmp_type, packet.icmp_code, packet.icmp_mtu),
+                       packet.v6, about_a});
 }
 
 }  // namespace
@@ -75,7 +68,7 @@ std::string trace_time(int64_t ns) {
 void Analysis::read(TraceFile& file) {
   RawPacket raw;
   while (file.next(raw)) {
-    if (packets_ >= limits_.max_packets) {
+    if (totals_.packets >= limits_.max_packets) {
       stopped_ = true;
       return;
     }
@@ -85,12 +78,12 @@ void Analysis::read(TraceFile& file) {
 }
 
 void Analysis::follow(const RawPacket& raw, bool places) {
-  if (packets_++ == 0) origin_ns_ = first_ns_ = last_ns_ = previous_ns_ = raw.at_ns;
+  if (totals_.packets++ == 0) origin_ns_ = first_ns_ = last_ns_ = previous_ns_ = raw.at_ns;
   first_ns_ = std::min(first_ns_, raw.at_ns);
   last_ns_ = std::max(last_ns_, raw.at_ns);
   if (raw.at_ns < previous_ns_ - kBackwards) ++backwards_;
   previous_ns_ = raw.at_ns;
-  bytes_ += raw.wire_len;
+  totals_.bytes += raw.wire_len;
   if (time_observer_) time_observer_(raw.at_ns);
   Packet packet = decode_packet(raw);
   follow_packet(packet, places);
@@ -99,18 +92,18 @@ void Analysis::follow(const RawPacket& raw, bool places) {
 void Analysis::follow_packet(Packet& packet, bool places) {
   switch (packet.kind) {
     case Packet::Kind::kUndecoded:
-      ++undecoded_;
+      ++totals_.undecoded;
       break;
     case Packet::Kind::kOtherIp:
-      ++other_ip_;
+      ++totals_.other_ip;
       break;
     case Packet::Kind::kArp:
-      arp_requests_ += packet.arp_operation == 1 ? 1 : 0;
-      arp_replies_ += packet.arp_operation == 2 ? 1 : 0;
+      totals_.arp_requests += packet.arp_operation == 1 ? 1 : 0;
+      totals_.arp_replies += packet.arp_operation == 2 ? 1 : 0;
       note_address(packet.from);
       break;
     case Packet::Kind::kFragment: {
-      ++fragment_count_;
+      ++totals_.fragments;
       std::optional<Packet> whole = fragments_.add(packet);
       if (whole) follow_packet(*whole, places);
       break;
@@ -131,7 +124,10 @@ void Analysis::note_address(const IpAddress& address) {
 
 FlowState* Analysis::new_flow(const FlowKey& key, const Endpoint& a, const Endpoint& b,
                               int64_t now) {
-  if (static_cast<int64_t>(flows_.size()) >= limits_.max_flows) return nullptr;
+  if (static_cast<int64_t>(flows_.size()) >= limits_.max_flows) {
+    ++flowless_;
+    return nullptr;
+  }
   note_address(a.ip);
   note_address(b.ip);
   FlowState& flow = flows_.emplace_back();
@@ -161,16 +157,13 @@ void Analysis::follow_conversation(const Packet& packet, bool places) {
   const FlowKey key = flow_key(packet.protocol, from, to);
   const bool copy = places && copies_.is_copy(packet);
   if (copy) {
-    ++copy_count_;
+    ++totals_.copies;
     const auto found = by_key_.find(key);
     if (found != by_key_.end()) ++found->second->copies;
     return;
   }
   FlowState* flow = flow_of(key, packet, from, to);
-  if (flow == nullptr) {
-    ++flowless_;
-    return;
-  }
+  if (flow == nullptr) return;
   const int side = from == flow->a ? 0 : 1;
   SideState& me = flow->side[static_cast<size_t>(side)];
   if (packet.kind == Packet::Kind::kUdp) {
@@ -182,7 +175,7 @@ void Analysis::follow_conversation(const Packet& packet, bool places) {
     return;
   }
   if (places && seen_elsewhere(*flow, side, packet)) {
-    ++copy_count_;
+    ++totals_.copies;
     ++flow->copies;
     return;
   }
@@ -198,7 +191,7 @@ void Analysis::follow_conversation(const Packet& packet, bool places) {
 
 void Analysis::follow_icmp(const Packet& packet, bool places) {
   if (places && copies_.is_copy(packet)) {
-    ++copy_count_;
+    ++totals_.copies;
     return;
   }
   note_address(packet.from);
@@ -209,11 +202,7 @@ void Analysis::follow_icmp(const Packet& packet, bool places) {
     const auto found = by_key_.find(key);
     FlowState* flow =
         found != by_key_.end() ? found->second : new_flow(key, from, to, packet.at_ns);
-    if (flow != nullptr) {
-      note_error(*flow, packet);
-    } else {
-      ++flowless_;
-    }
+    if (flow != nullptr) note_error(*flow, packet);
     return;
   }
   const bool request = packet.icmp_type == (packet.v6 ? 128 : 8);
@@ -221,10 +210,7 @@ void Analysis::follow_icmp(const Packet& packet, bool places) {
   if (!request && !reply) return;  // neighbour discovery and the like
   const Endpoint from{packet.from, 0}, to{packet.to, 0};
   FlowState* flow = flow_of(flow_key(kProtocolIcmp, from, to), packet, from, to);
-  if (flow == nullptr) {
-    ++flowless_;
-    return;
-  }
+  if (flow == nullptr) return;
   const int side = from == flow->a ? 0 : 1;
   count_packet(flow->side[static_cast<size_t>(side)], packet);
   ++(request ? flow->echo_requests : flow->echo_replies);
@@ -232,7 +218,7 @@ void Analysis::follow_icmp(const Packet& packet, bool places) {
 }
 
 TraceSummary Analysis::summary(const TraceFile& file, const std::string& name) const {
-  TraceSummary result;
+  TraceSummary result = totals_;
   result.file = name;
   result.format = file.format;
   for (const uint32_t link : file.links) {
@@ -244,23 +230,16 @@ TraceSummary Analysis::summary(const TraceFile& file, const std::string& name) c
                       link));
     }
   }
-  result.packets = packets_;
-  result.bytes = bytes_;
-  result.undecoded = undecoded_;
-  result.other_ip = other_ip_;
-  result.copies = copy_count_;
-  result.fragments = fragment_count_;
   result.incomplete_datagrams = fragments_.incomplete();
-  result.arp_requests = arp_requests_;
-  result.arp_replies = arp_replies_;
   result.truncated = file.truncated;
   result.duration_ns = last_ns_ - first_ns_;
-  if (packets_ > 0) result.first_time = trace_time(origin_ns_);
+  if (totals_.packets > 0) result.first_time = trace_time(origin_ns_);
   std::vector<std::string>& problems = result.problems;
   problems.insert(problems.end(), file.problems.begin(), file.problems.end());
-  if (packets_ == 0) problems.emplace_back("the trace holds no packet");
+  if (totals_.packets == 0) problems.emplace_back("the trace holds no packet");
   if (file.truncated) problems.emplace_back("the file ends in the middle of a packet");
-  if (stopped_) problems.push_back(fmt::format("only the first {} packets were read", packets_));
+  if (stopped_)
+    problems.push_back(fmt::format("only the first {} packets were read", totals_.packets));
   if (flowless_ > 0) {
     problems.push_back(
         fmt::format("more than {} flows: {} packets of further ones were not followed",

@@ -10,9 +10,8 @@
 
 #include "core/diagnosis/trace_summary.h"
 #include "probes/traces/analyse.h"
-#include "probes/traces/copies.h"
+#include "probes/traces/copies_and_fragments.h"
 #include "probes/traces/flow.h"
-#include "probes/traces/fragments.h"
 #include "probes/traces/trace_file.h"
 
 namespace plumbline {
@@ -24,13 +23,12 @@ class Analysis {
   using Observer =
       std::function<void(const FlowState&, int side, const Packet&, const SegmentEvent&)>;
 
-  explicit Analysis(const TraceLimits& limits) : limits_(limits) {}
-
   // Told the absolute time of every packet of the file, before it is followed.
   using TimeObserver = std::function<void(int64_t at_ns)>;
 
-  void observe(Observer observer) { observer_ = std::move(observer); }
-  void observe_times(TimeObserver observer) { time_observer_ = std::move(observer); }
+  Analysis(const TraceLimits& limits, Observer observer, TimeObserver times)
+      : limits_(limits), observer_(std::move(observer)), time_observer_(std::move(times)) {}
+
   // Reads all packets of the file.
   void read(TraceFile& file);
   TraceSummary summary(const TraceFile& file, const std::string& name) const;
@@ -41,7 +39,7 @@ class Analysis {
   // The earliest and the latest time of a packet, absolute; of a file without packets 0.
   int64_t first_ns() const { return first_ns_; }
   int64_t last_ns() const { return last_ns_; }
-  int64_t packets() const { return packets_; }
+  int64_t packets() const { return totals_.packets; }
   // Addresses that sent or were asked for, the first few thousand.
   const std::set<IpAddress>& addresses() const { return addresses_; }
 
@@ -51,7 +49,7 @@ class Analysis {
   void follow_conversation(const Packet& packet, bool places);
   void follow_icmp(const Packet& packet, bool places);
   void note_address(const IpAddress& address);
-  // nullptr when there are too many flows.
+  // nullptr when there are too many flows; then the packet is counted as one without a flow.
   FlowState* flow_of(const FlowKey& key, const Packet& packet, const Endpoint& from,
                      const Endpoint& to);
   FlowState* new_flow(const FlowKey& key, const Endpoint& a, const Endpoint& b, int64_t now);
@@ -66,8 +64,8 @@ class Analysis {
   std::set<IpAddress> addresses_;
   int64_t segments_ = 0;  // of all flows
   int64_t origin_ns_ = 0, first_ns_ = 0, last_ns_ = 0, previous_ns_ = 0;
-  int64_t packets_ = 0, bytes_ = 0, undecoded_ = 0, other_ip_ = 0, copy_count_ = 0,
-          fragment_count_ = 0, arp_requests_ = 0, arp_replies_ = 0, backwards_ = 0, flowless_ = 0;
+  int64_t backwards_ = 0, flowless_ = 0;
+  TraceSummary totals_;  // the counts of packets, as they grow
   bool stopped_ = false;
 };
 

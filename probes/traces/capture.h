@@ -40,8 +40,6 @@ class Capture {
 
 // kUnsupported with the privilege that is missing, when this process may not capture.
 Expected<std::unique_ptr<Capture>> start_capture(const CaptureSettings& settings);
-// Why this process cannot capture; empty when it can. Opens and closes one, nothing else.
-std::string capture_unavailable();
 
 // Where the traffic of these addresses can be captured, for CaptureSettings::device: empty where
 // one capture sees all interfaces.

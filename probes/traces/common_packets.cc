@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "probes/traces/mix.h"
+#include "probes/traces/packet.h"
 
 namespace plumbline {
 namespace {
@@ -20,22 +20,20 @@ constexpr size_t kShareMarked = 20, kShare = 5, kShareOfFew = 1;
 constexpr size_t kFew = 8;
 
 uint64_t key_of(const Packet& packet) {
-  uint64_t key = mix(packet.from.high, packet.from.low);
-  key = mix(key, packet.to.high);
-  key = mix(key, packet.to.low);
-  key = mix(key, (uint64_t{packet.from_port} << 48) | (uint64_t{packet.to_port} << 32) |
-                     (uint64_t{packet.ip_id} << 16) | packet.protocol);
+  const uint64_t key = mix(packet.from.high, packet.from.low, packet.to.high, packet.to.low,
+                           (uint64_t{packet.from_port} << 48) | (uint64_t{packet.to_port} << 32) |
+                               (uint64_t{packet.ip_id} << 16) | packet.protocol);
   if (packet.kind == Packet::Kind::kTcp) {
     // Not its length nor PSH and FIN: segmentation offload cuts and joins, but keeps the beginning.
     const TcpFields& tcp = packet.tcp;
-    key = mix(key, (uint64_t{tcp.seq} << 32) | tcp.ack);
-    return mix(key, (uint64_t{tcp.time} << 16) | (packet.payload > 0 ? uint64_t{1} << 8 : 0) |
-                        (tcp.flags & (kFlagSyn | kFlagRst | kFlagAck)));
+    return mix(key, (uint64_t{tcp.seq} << 32) | tcp.ack,
+               (uint64_t{tcp.time} << 16) | (packet.payload > 0 ? uint64_t{1} << 8 : 0) |
+                   (tcp.flags & (kFlagSyn | kFlagRst | kFlagAck)));
   }
   // The checksum of UDP is often filled in by the network card, behind the sender's capture.
   const bool icmp = packet.kind == Packet::Kind::kIcmp;
-  key = mix(key, (uint64_t{packet.payload} << 32) | (icmp ? packet.checksum : 0));
-  return mix(key, packet.payload_hash ^ (uint64_t{packet.icmp_type} << 8));
+  return mix(key, (uint64_t{packet.payload} << 32) | (icmp ? packet.checksum : 0),
+             packet.payload_hash ^ (uint64_t{packet.icmp_type} << 8));
 }
 
 struct PairCandidate {
@@ -96,23 +94,10 @@ std::vector<CommonPacket> agreeing(std::vector<PairCandidate> all) {
   return out;
 }
 
-struct Deltas {
-  int64_t least = INT64_MAX, most = INT64_MIN;
-};
-
-Deltas deltas_of(const std::vector<CommonPacket>& common) {
-  Deltas deltas;
-  for (const CommonPacket& packet : common) {
-    deltas.least = std::min(deltas.least, packet.delta());
-    deltas.most = std::max(deltas.most, packet.delta());
-  }
-  return deltas;
-}
-
 // What was sent more than once can be tied by the clocks that the rest tells.
 void add_repeated(const std::vector<Sighting>& first, const std::vector<Sighting>& second,
                   std::vector<CommonPacket>& common) {
-  const Deltas known = deltas_of(common);
+  const Extent known = deltas_of(common);
   for (const PairCandidate& candidate : candidates_of(first, second, false)) {
     const CommonPacket& packet = candidate.packet;
     const bool repeated = candidate.weight < 1 && packet.first.bytes;
@@ -135,12 +120,9 @@ size_t packets_within(const std::vector<Sighting>& all, const std::set<uint64_t>
   return count;
 }
 
-Deltas times_of(const std::vector<Sighting>& all) {
-  Deltas times;
-  for (const Sighting& sighting : all) {
-    times.least = std::min(times.least, sighting.at_ns);
-    times.most = std::max(times.most, sighting.at_ns);
-  }
+Extent times_of(const std::vector<Sighting>& all) {
+  Extent times;
+  for (const Sighting& sighting : all) times.add(sighting.at_ns);
   return times;
 }
 
@@ -150,7 +132,7 @@ bool is_chance(const std::vector<Sighting>& first, const std::vector<Sighting>& 
   std::set<uint64_t> hosts;
   for (const CommonPacket& packet : common) hosts.insert(packet.first.hosts);
   const int64_t offset = common[common.size() / 2].delta();
-  const Deltas here = times_of(first), there = times_of(second);
+  const Extent here = times_of(first), there = times_of(second);
   const int64_t begin = std::max(here.least, later_by(there.least, -offset));
   const int64_t end = std::min(here.most, later_by(there.most, -offset));
   const size_t possible =
@@ -161,6 +143,41 @@ bool is_chance(const std::vector<Sighting>& first, const std::vector<Sighting>& 
   if (!marked && common.size() == 1 && common.front().first.bytes) return true;
   const size_t share = marked ? kShareMarked : common.size() >= kFew ? kShare : kShareOfFew;
   return common.size() * share < possible;
+}
+
+// What may come later than every packet that is known to have arrived: queues fill, ns.
+constexpr int64_t kLater = 200'000'000;
+// The same where nothing of a direction arrived, so that its way is not known.
+constexpr int64_t kLaterUnknown = 500'000'000;
+constexpr int64_t kRough = 1'000'000;  // ns; clocks tick, and interfaces deliver in bundles
+
+// `way` may come from the other direction, of which only the difference of the clocks holds here.
+Covered covered_by(const OneWay& way, const TimeRange& sender, const TimeRange& receiver) {
+  const int64_t spread = way.most - way.least;
+  const int64_t later = way.seen ? std::max(kLater, 2 * spread) : kLaterUnknown;
+  Covered result;
+  // Packets keep their order: what left between two that arrived passed the receiver in between.
+  // Before and behind these there must be time enough to arrive.
+  result.sent = {later_by(receiver.begin, later - way.least),
+                 later_by(receiver.end, -way.most - later)};
+  if (way.seen) {
+    result.sent.begin = std::min(result.sent.begin, way.sent.begin);
+    result.sent.end =
+        std::max(result.sent.end, std::min(way.sent.end, later_by(receiver.end, -way.most)));
+  }
+  result.sent = {std::max(result.sent.begin, sender.begin), std::min(result.sent.end, sender.end)};
+  const int64_t rough = way.seen ? spread + kRough : later;
+  result.arrives = {later_by(result.sent.begin, way.least - rough),
+                    later_by(result.sent.end, way.most + rough)};
+  return result;
+}
+
+// A way that nothing took whole, guessed from the other direction: it takes some time, too.
+OneWay way_or_reverse(const OneWay& way, const OneWay& reverse) {
+  if (way.seen || !reverse.seen) return way;
+  OneWay guess;
+  guess.least = guess.most = -reverse.least;
+  return guess;
 }
 
 }  // namespace
@@ -197,6 +214,12 @@ std::vector<Sighting> PacketIndex::sorted() const {
   return all;
 }
 
+Extent deltas_of(const std::vector<CommonPacket>& common) {
+  Extent deltas;
+  for (const CommonPacket& packet : common) deltas.add(packet.delta());
+  return deltas;
+}
+
 std::vector<CommonPacket> common_packets(const PacketIndex& first, const PacketIndex& second) {
   std::vector<Sighting> one = first.sorted(), other = second.sorted();
   const uint64_t mask = first.mask() | second.mask();
@@ -213,6 +236,62 @@ std::vector<CommonPacket> common_packets(const PacketIndex& first, const PacketI
     return here.first.at_ns < there.first.at_ns;
   });
   return common;
+}
+
+void OneWay::add(int64_t sent_ns, int64_t delta) {
+  least = seen ? std::min(least, delta) : delta;
+  most = seen ? std::max(most, delta) : delta;
+  sent.begin = seen ? std::min(sent.begin, sent_ns) : sent_ns;
+  sent.end = seen ? std::max(sent.end, sent_ns) : sent_ns;
+  seen = true;
+}
+
+Covered CommonTime::towards_second() const {
+  return covered_by(way_or_reverse(to_second, to_first), first, second);
+}
+
+Covered CommonTime::towards_first() const {
+  return covered_by(way_or_reverse(to_first, to_second), second, first);
+}
+
+int64_t CommonTime::offset_ns() const {
+  if (!to_first.seen) return to_second.least;
+  if (!to_second.seen) return -to_first.least;
+  return to_second.least / 2 - to_first.least / 2;
+}
+
+std::optional<int64_t> CommonTime::error_ns() const {
+  if (!to_first.seen || !to_second.seen) return std::nullopt;
+  return std::abs(to_second.least + to_first.least) / 2;
+}
+
+TimeRange CommonTime::overlap() const {
+  const int64_t offset = offset_ns();
+  return {std::max(first.begin, later_by(second.begin, -offset)),
+          std::min(first.end, later_by(second.end, -offset))};
+}
+
+CommonTime common_time(const Analysis& first, const Analysis& second,
+                       const std::vector<CommonPacket>& common,
+                       const std::function<int(const FlowState&)>& side) {
+  CommonTime time;
+  time.first = {first.first_ns(), first.last_ns()};
+  time.second = {second.first_ns(), second.last_ns()};
+  OneWay to_second, to_first;  // of packets whose direction is not known
+  for (const CommonPacket& packet : common) {
+    const FlowState& flow = first.flows()[static_cast<size_t>(packet.first.flow)];
+    const int a_at_first = side(flow);
+    const int sender = packet.first.side == 0 ? a_at_first : -a_at_first;
+    if (sender > 0) time.to_second.add(packet.first.at_ns, packet.delta());
+    if (sender < 0) time.to_first.add(packet.second.at_ns, -packet.delta());
+    if (sender != 0) continue;
+    to_second.add(packet.first.at_ns, packet.delta());
+    to_first.add(packet.second.at_ns, -packet.delta());
+  }
+  if (time.to_second.seen || time.to_first.seen) return time;
+  time.to_second = to_second;
+  time.to_first = to_first;
+  return time;
 }
 
 }  // namespace plumbline

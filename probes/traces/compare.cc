@@ -2,13 +2,15 @@
 // which packets both have, then, once it is known which time both cover, which flows are the same
 // and which trace lies at whose end, what arrived at the receiver's wire, and at last what had left
 // the sender's.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "core/json.h"
-#include "core/json_fields.h"
-#include "probes/traces/compare_direction.h"
-#include "probes/traces/not_compared.h"
+#include "probes/traces/compare_flows.h"
 
 namespace plumbline {
 
@@ -18,12 +20,86 @@ PLUMBLINE_JSON_FIELDS(TraceLeftOut, before_ns, before_packets, after_ns, after_p
 PLUMBLINE_JSON_FIELDS(TraceOverlap, not_compared, common_packets, clock_offset_ns, clock_error_ns,
                       begin, duration_ns, first, second)
 
-void to_json(nlohmann::json& json, const TracePairFlow& flow) {
-  json = {{"here", flow.here},       {"there", flow.there},   {"here_is_a", flow.here_is_a},
-          {"told_by", flow.told_by}, {"a_to_b", flow.a_to_b}, {"b_to_a", flow.b_to_a}};
-}
+PLUMBLINE_JSON_FIELDS(TracePairFlow, here, there, here_is_a, told_by, a_to_b, b_to_a)
 
 namespace {
+
+std::set<IpPair> pairs_of(const Analysis& trace) {
+  std::set<IpPair> pairs;
+  for (const FlowState& flow : trace.flows()) {
+    pairs.insert(hosts_of(flow));
+  }
+  return pairs;
+}
+
+bool share_hosts(const Analysis& first, const Analysis& second) {
+  const std::set<IpPair> here = pairs_of(first), there = pairs_of(second);
+  return std::any_of(here.begin(), here.end(),
+                     [&](const IpPair& pair) { return there.count(pair) > 0; });
+}
+
+// One capture given twice, or a part of it: two hosts never see everything at the same time.
+bool is_one_capture(const Analysis& first, const Analysis& second,
+                    const std::vector<CommonPacket>& common) {
+  const auto same = [&](const CommonPacket& packet) {
+    return packet.delta() == common.front().delta() && packet.first.ttl == packet.second.ttl;
+  };
+  if (!std::all_of(common.begin(), common.end(), same)) return false;
+  // By directions, which only one place can show like that.
+  std::set<std::pair<Endpoint, Endpoint>> ways;
+  for (const CommonPacket& packet : common) {
+    const FlowState& flow = first.flows()[static_cast<size_t>(packet.first.flow)];
+    ways.insert(packet.first.side == 0 ? std::pair(flow.a, flow.b) : std::pair(flow.b, flow.a));
+  }
+  const bool both_ways = std::any_of(ways.begin(), ways.end(), [&](const auto& way) {
+    return ways.count({way.second, way.first}) > 0;
+  });
+  return both_ways || (common.front().delta() == 0 && first.packets() == second.packets() &&
+                       static_cast<int64_t>(common.size()) == first.packets());
+}
+
+std::string nothing_common(const Analysis& first, const Analysis& second) {
+  const std::string ranges = fmt::format(
+      "by its clock the first covers {} to {}, the second {} to {}", trace_time(first.first_ns()),
+      trace_time(first.last_ns()), trace_time(second.first_ns()), trace_time(second.last_ns()));
+  if (!share_hosts(first, second)) {
+    return "no packet is in both files, and no two hosts are that speak with each other in both: "
+           "these are captures of other hosts, or everything between the two was lost (" +
+           ranges + ")";
+  }
+  const bool apart = first.last_ns() < second.first_ns() || second.last_ns() < first.first_ns();
+  if (apart) {
+    return "no packet is in both files: they were captured at different times (" + ranges + ")";
+  }
+  return "no packet is in both files, so nothing tells how their clocks compare: they were "
+         "captured "
+         "at different times by clocks that disagree, or everything between the two was lost (" +
+         ranges + ")";
+}
+
+// Two files that cannot be compared, and the sentence that says why; empty when they can be.
+// `any_flow`: a flow runs between the two hosts that captured.
+std::string why_not_compared(const Analysis& first, const Analysis& second,
+                             const std::vector<CommonPacket>& common, bool any_flow) {
+  if (first.packets() == 0 && second.packets() == 0) return "neither file holds a packet";
+  if (first.packets() == 0 || second.packets() == 0) {
+    const bool first_is = first.packets() == 0;
+    return fmt::format(
+        "the {} file holds no packet, so nothing tells what time it covers; if it was captured "
+        "while the {} one was, nothing of that came to its wire",
+        first_is ? "first" : "second", first_is ? "second" : "first");
+  }
+  if (common.empty()) return nothing_common(first, second);
+  if (is_one_capture(first, second, common)) {
+    return "both files are of one capture: what one has, the other has at the same time; give one "
+           "from each host";
+  }
+  if (!any_flow) {
+    return "no flow runs between the two hosts that captured, as far as the files tell these; "
+           "--first-at ADDRESS names the first file's host";
+  }
+  return "";
+}
 
 constexpr int64_t kWrap = int64_t{1} << 32;
 
@@ -49,8 +125,8 @@ int64_t shift_of(const FlowPair& pair, int side, const Shifts& shifts) {
   return (apart + (apart >= 0 ? kWrap / 2 : -kWrap / 2)) / kWrap * kWrap;
 }
 
-Direction direction_of(const FlowPair& pair, int side, const CommonTime& time,
-                       const Shifts& shifts) {
+Direction compared_direction(const FlowPair& pair, int side, const CommonTime& time,
+                             const Shifts& shifts) {
   Direction result;
   const bool from_first = pair.here_is_a == (side == 0);
   const int other = pair.there_side(side);
@@ -74,7 +150,7 @@ class Comparison {
     checks_.reserve(2 * pairs.size());
     for (const FlowPair& pair : pairs) {
       for (int side = 0; side < 2; ++side) {
-        const Direction direction = direction_of(pair, side, time, shifts);
+        const Direction direction = compared_direction(pair, side, time, shifts);
         const size_t at_first = pair.here_is_a == (side == 0) ? 0 : 1;
         if (pair.decided()) enter(direction, at_first);
         checks_.emplace_back(direction);
@@ -83,22 +159,18 @@ class Comparison {
   }
 
   Status run() {
-    for (const size_t trace : {0U, 1U}) {
-      const Status read = each(trace, [&](const Roles& roles, const FlowState& flow,
-                                          const Packet& packet, const SegmentEvent& event) {
-        if (roles.arrives) checks_[*roles.arrives].arrival(flow, packet, event);
-        if (roles.answers) checks_[*roles.answers].answer(flow);
-        if (roles.leaves) checks_[*roles.leaves].departure_ahead(flow, event);
-      });
-      if (!read) return read;
-    }
-    for (const size_t trace : {0U, 1U}) {
-      const Status read = each(trace, [&](const Roles& roles, const FlowState& flow,
-                                          const Packet& packet, const SegmentEvent& event) {
-        if (roles.leaves) checks_[*roles.leaves].departure(flow, packet, event);
-      });
-      if (!read) return read;
-    }
+    Status read = each([&](const Roles& roles, const FlowState& flow, const Packet& packet,
+                           const SegmentEvent& event) {
+      if (roles.arrives) checks_[*roles.arrives].arrival(flow, packet, event);
+      if (roles.answers) checks_[*roles.answers].answer(flow);
+      if (roles.leaves) checks_[*roles.leaves].departure_ahead(flow, event);
+    });
+    if (!read) return read;
+    read = each([&](const Roles& roles, const FlowState& flow, const Packet& packet,
+                    const SegmentEvent& event) {
+      if (roles.leaves) checks_[*roles.leaves].departure(flow, packet, event);
+    });
+    if (!read) return read;
     for (size_t i = 0; i < pairs_.size(); ++i) judge(pairs_[i], 2 * i);
     return {};
   }
@@ -122,14 +194,18 @@ class Comparison {
     roles[{direction.receiver->index, 1 - direction.receiver_side}].answers = check;
   }
 
-  Status each(size_t trace, const Use& use) {
-    const Expected<AnalysedFile> read = read_trace(
-        traces_[trace]->source, {},
-        [&](const FlowState& flow, int side, const Packet& packet, const SegmentEvent& event) {
-          const auto found = roles_[trace].find({flow.index, side});
-          if (found != roles_[trace].end()) use(found->second, flow, packet, event);
-        });
-    if (!read) return fail(read.error());
+  // Every packet of a direction that is compared, in both files.
+  Status each(const Use& use) {
+    for (const size_t trace : {0U, 1U}) {
+      const auto& roles = roles_[trace];
+      const Expected<AnalysedFile> read = read_trace(
+          traces_[trace]->source, {},
+          [&](const FlowState& flow, int side, const Packet& packet, const SegmentEvent& event) {
+            const auto found = roles.find({flow.index, side});
+            if (found != roles.end()) use(found->second, flow, packet, event);
+          });
+      if (!read) return fail(read.error());
+    }
     return {};
   }
 

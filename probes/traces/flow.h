@@ -1,30 +1,28 @@
 // What the analyser remembers of one conversation while it reads: the state of both directions of a
-// TCP connection, or counts for UDP and ICMP. tcp_flow.cc follows the packets, flow_summary.cc
-// turns the state into a TraceFlow at the end. Belongs to one analysis.
+// TCP connection, or counts for UDP and ICMP. tcp_flow.cc follows the packets, flow.cc
+// turns the state into a TraceFlow at the end, for people and rules to read. Belongs to one
+// analysis.
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "core/diagnosis/trace_points.h"
 #include "core/diagnosis/trace_summary.h"
+#include "probes/traces/flow_memory.h"
 #include "probes/traces/packet.h"
-#include "probes/traces/rate_bins.h"
-#include "probes/traces/segments.h"
 
 namespace plumbline {
 
 struct Endpoint {
   IpAddress ip;
   uint16_t port = 0;
-  bool operator==(const Endpoint& other) const = default;
-  bool operator<(const Endpoint& other) const {
-    return ip == other.ip ? port < other.port : ip < other.ip;
-  }
+  std::strong_ordering operator<=>(const Endpoint& other) const = default;
 };
 
 // Both ends in a fixed order, so that either direction finds the same flow.
@@ -34,6 +32,8 @@ struct FlowKey {
   bool operator==(const FlowKey& other) const = default;
 };
 FlowKey flow_key(uint8_t protocol, const Endpoint& one, const Endpoint& other);
+
+using IpPair = std::pair<IpAddress, IpAddress>;  // the lower one first
 
 struct FlowKeyHash {
   size_t operator()(const FlowKey& key) const;
@@ -85,6 +85,9 @@ struct SideState {
   RttDistribution rtt;
 };
 
+// Bits by which the side's window is shifted; -1 = its SYN was not seen.
+int scale_of(const SideState& me, const SideState& peer);
+
 // Where copies of a direction's packets were seen, with the highest bytes seen there.
 struct PlaceState {
   Place place;
@@ -114,6 +117,8 @@ struct FlowState {
   bool reset_after_data = false;
 };
 
+IpPair hosts_of(const FlowState& flow);
+
 // What became of a segment; also what a time-sequence plot shows.
 struct SegmentEvent {
   TracePointKind kind = TracePointKind::kAck;
@@ -131,8 +136,6 @@ bool seen_elsewhere(FlowState& flow, int side, const Packet& packet);
 
 // `origin_ns`: absolute time of the trace's first packet, to which times are made relative.
 TraceFlow summarise_flow(const FlowState& flow, int64_t origin_ns);
-// One line for each thing that is wrong, worst first.
-std::vector<std::string> flow_problems(const FlowState& flow, const TraceFlow& summary);
 // Does the error only say that nobody listens for datagrams on the discard port (RFC 863)? Those
 // are sent, by doctor too, to make the system look for a neighbour; an answer to them is no fault.
 bool is_refused_discard(const TraceFlow& flow, const TraceIcmp& error);

@@ -1,7 +1,7 @@
-#include "probes/traces/link_layer.h"
-
 #include <algorithm>
 #include <array>
+
+#include "probes/traces/packet.h"
 
 namespace plumbline {
 namespace {

@@ -1,10 +1,13 @@
-// One captured packet, decoded as far as the analyser needs it: from the link layer through IP to
-// TCP, UDP and ICMP (RFC 791, 8200, 9293, 768, 792, 4443). Every length in a packet may be a lie
-// and every packet may be cut by the capture's snapshot length: a field is read only when its bytes
-// are there, and lengths come from the innermost header that is believable. Pure functions.
+// One captured packet, decoded as far as the analyser needs it: from the link layer (for the link
+// types that captures of such networks have, tcpdump.org/linktypes.html) through IP to TCP, UDP and
+// ICMP (RFC 791, 8200, 9293, 768, 792, 4443), and what an ICMP error says in words. Every length in
+// a packet may be a lie and every packet may be cut by the capture's snapshot length: a field is
+// read only when its bytes are there, and lengths come from the innermost header that is
+// believable. Pure functions.
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -23,15 +26,13 @@ struct Bytes {
   uint16_t u16(size_t at) const { return static_cast<uint16_t>((u8(at) << 8) | u8(at + 1)); }
   uint32_t u32(size_t at) const { return (uint32_t{u16(at)} << 16) | u16(at + 2); }
   Bytes from(size_t at) const { return at < size ? Bytes{data + at, size - at} : Bytes{data, 0}; }
+  Bytes first(size_t n) const { return {data, n < size ? n : size}; }
 };
 
 // IPv4 is kept as ::ffff:a.b.c.d.
 struct IpAddress {
   uint64_t high = 0, low = 0;
-  bool operator==(const IpAddress& other) const = default;
-  bool operator<(const IpAddress& other) const {
-    return high != other.high ? high < other.high : low < other.low;
-  }
+  std::strong_ordering operator<=>(const IpAddress& other) const = default;
 };
 std::string ip_text(const IpAddress& address);
 IpAddress ipv4_address(uint32_t host_order);
@@ -104,9 +105,44 @@ struct Packet {
 
 Packet decode_packet(const RawPacket& raw);
 
-// The layers behind; `length` is what lies there on the wire, `bytes` what was captured of it.
-void decode_ip(const Bytes& bytes, size_t length, Packet& packet);
+// The layer behind IP; `length` is what lies there on the wire, `bytes` what was captured of it.
 void decode_transport(const Bytes& bytes, size_t length, Packet& packet);
-QuotedPacket decode_quoted(const Bytes& bytes);
+
+// A fast hash of a few 64-bit numbers (splitmix64's finishing step). Not for adversaries: tables
+// that use it are bounded.
+inline uint64_t mix(uint64_t hash, uint64_t value) {
+  hash += value + 0x9e3779b97f4a7c15U;
+  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9U;
+  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebU;
+  return hash ^ (hash >> 31);
+}
+template <typename... More>
+uint64_t mix(uint64_t hash, uint64_t value, More... more) {
+  return mix(mix(hash, value), more...);
+}
+
+// "administratively prohibited", "fragmentation needed, MTU 1400"; `mtu` 0 = not told.
+std::string icmp_text(bool v6, int type, int code, uint32_t mtu);
+// Does it end an attempt to connect (destination unreachable, time exceeded, parameter problem)?
+bool icmp_is_hard(bool v6, int type, int code);
+
+// From a frame to the IP or ARP packet in it: link_layer.cc.
+struct Frame {
+  enum class Content { kUnknown, kIp, kArp };
+  Content content = Content::kUnknown;
+  Bytes bytes;        // from the IP or ARP header on
+  size_t length = 0;  // of the same on the wire, trailers included
+  Place place;
+};
+
+struct LinkType {
+  uint32_t number;
+  const char* name;
+  Frame (*parse)(const RawPacket& raw);
+  bool places;  // says for each packet where it was seen
+};
+
+// nullptr for a type that is not understood.
+const LinkType* find_link_type(uint32_t number);
 
 }  // namespace plumbline

@@ -68,7 +68,7 @@ int64_t nanoseconds_of(uint64_t ticks, uint8_t resolution, int64_t offset_s) {
 
 class PcapngFile : public TraceFile {
  public:
-  explicit PcapngFile(ByteReader reader) : reader_(std::move(reader)) { format = "pcapng"; }
+  explicit PcapngFile(ByteReader reader) : TraceFile(std::move(reader)) { format = "pcapng"; }
 
   bool next(RawPacket& packet) override {
     while (!done_) {
@@ -81,26 +81,13 @@ class PcapngFile : public TraceFile {
   // Reads one block; true when it was a packet.
   bool step(RawPacket& packet) {
     const uint8_t* head = reader_.peek(8);
-    if (head == nullptr) {
-      truncated = truncated || !reader_.at_end();
-      if (reader_.read_errno() != 0) {
-        problems.push_back("reading failed: " + errno_name(reader_.read_errno()));
-      }
-      return stop();
-    }
+    if (head == nullptr) return note_end();
     const uint32_t type = file_u32(head, big_);
-    if (type == kSection) {
-      read_section();
-      return false;
-    }
+    if (type == kSection) return read_section();
     ++blocks_;
     const uint32_t length = file_u32(head + 4, big_);
     if (length < kSmallest || length % 4 != 0) {
-      problems.push_back(
-          fmt::format("block {} claims a length of {} bytes: the file is damaged, "
-                      "nothing after it was read",
-                      blocks_, length));
-      return stop();
+      return lies(fmt::format("block {} claims a length of {} bytes", blocks_, length));
     }
     if (type == kInterface) return read_interface(length);
     if (type == kEnhancedPacket) return read_enhanced(length, packet);
@@ -109,47 +96,34 @@ class PcapngFile : public TraceFile {
     return false;
   }
 
-  bool stop() {
-    done_ = true;
-    return false;
-  }
   bool cut() {
     truncated = true;
     return stop();
   }
-  bool lies(uint32_t bytes) {
-    problems.push_back(
-        fmt::format("block {} claims a packet of {} captured bytes: the file is "
-                    "damaged, nothing after it was read",
-                    blocks_, bytes));
+  bool refuse(std::string problem) {
+    problems.push_back(std::move(problem));
     return stop();
+  }
+  bool packet_lies(uint32_t bytes) {
+    return lies(fmt::format("block {} claims a packet of {} captured bytes", blocks_, bytes));
   }
 
   // A section has its own byte order and its own interfaces.
-  void read_section() {
+  bool read_section() {
     const uint8_t* head = reader_.peek(16);
-    if (head == nullptr) {
-      cut();
-      return;
-    }
+    if (head == nullptr) return cut();
     big_ = file_u32(head + 8, true) == kByteOrder;
     if (!big_ && file_u32(head + 8, false) != kByteOrder) {
-      problems.push_back("a section begins with a byte order that nobody has");
-      stop();
-      return;
+      return refuse("a section begins with a byte order that nobody has");
     }
     const uint32_t length = file_u32(head + 4, big_);
     const uint16_t major = file_u16(head + 12, big_);
     interfaces_.clear();
     if (length < 28 || length % 4 != 0) {
-      problems.push_back(fmt::format("a section header claims {} bytes", length));
-      stop();
-    } else if (major != 1) {
-      problems.push_back(fmt::format("version {} of the format is not known", major));
-      stop();
-    } else if (!reader_.skip(length)) {
-      cut();
+      return refuse(fmt::format("a section header claims {} bytes", length));
     }
+    if (major != 1) return refuse(fmt::format("version {} of the format is not known", major));
+    return reader_.skip(length) ? false : cut();
   }
 
   bool read_interface(uint32_t length) {
@@ -183,14 +157,14 @@ class PcapngFile : public TraceFile {
   }
 
   bool read_enhanced(uint32_t length, RawPacket& packet) {
-    if (length < 32) return lies(0);
+    if (length < 32) return packet_lies(0);
     const uint8_t* head = reader_.peek(28);
     if (head == nullptr) return cut();
     const uint32_t number = file_u32(head + 8, big_);
     const uint64_t ticks = (uint64_t{file_u32(head + 12, big_)} << 32) | file_u32(head + 16, big_);
     const uint32_t captured = file_u32(head + 20, big_);
     const uint32_t wire = file_u32(head + 24, big_);
-    if (captured > length - 32 || length > ByteReader::kMaxPiece) return lies(captured);
+    if (captured > length - 32 || length > ByteReader::kMaxPiece) return packet_lies(captured);
     const uint8_t* block = reader_.take(length);
     if (block == nullptr) return cut();
     if (number >= interfaces_.size()) return orphan();
@@ -219,8 +193,8 @@ class PcapngFile : public TraceFile {
 
   // A packet of the section's first interface, without a time: it gets that of the one before.
   bool read_simple(uint32_t length, RawPacket& packet) {
-    if (length < 16) return lies(0);
-    if (length > ByteReader::kMaxPiece) return lies(length);
+    if (length < 16) return packet_lies(0);
+    if (length > ByteReader::kMaxPiece) return packet_lies(length);
     const uint8_t* block = reader_.take(length);
     if (block == nullptr) return cut();
     if (interfaces_.empty()) return orphan();
@@ -242,8 +216,7 @@ class PcapngFile : public TraceFile {
     return false;
   }
 
-  ByteReader reader_;
-  bool big_ = false, done_ = false, orphans_ = false;
+  bool big_ = false, orphans_ = false;
   int64_t blocks_ = 0, last_ns_ = 0;
   std::vector<Interface> interfaces_;
 };

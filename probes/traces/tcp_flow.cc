@@ -62,12 +62,6 @@ void count(SideState& me, const Segment& segment, const Packet& packet) {
   counts.sack_permitted = packet.tcp.sack_permitted;
 }
 
-// Bits by which the side's window is shifted; -1 = its SYN was not seen.
-int scale_of(const SideState& me, const SideState& peer) {
-  if (!me.syn_seq || !peer.syn_seq) return -1;
-  return me.counts.window_scale && peer.counts.window_scale ? *me.counts.window_scale : 0;
-}
-
 void follow_handshake(FlowState& flow, int side, const Segment& segment) {
   SideState& me = flow.side[static_cast<size_t>(side)];
   const SideState& peer = flow.side[static_cast<size_t>(1 - side)];
@@ -147,17 +141,21 @@ void count_resent(TraceDirection& counts, SendKind kind, int64_t by) {
   if (kind == SendKind::kSpurious) counts.retransmissions_spurious += by;
 }
 
+// Do duplicate acknowledgements ask for these bytes?
+bool asked_for(const SideState& peer, const Segment& segment) {
+  return peer.duplicates >= 2 && peer.last_ack == segment.seq &&
+         segment.now - peer.last_ack_at < kFastWithin;
+}
+
 // What made the sender send these bytes again. Loss recovery goes on until everything that was out
 // when it began is acknowledged; all of it has the cause that began it.
 SendKind why_resent(SideState& me, const SideState& peer, const Segment& segment) {
   if (me.highest_acked && segment.end <= *me.highest_acked) return SendKind::kSpurious;
-  const bool asked = peer.duplicates >= 2 && peer.last_ack == segment.seq &&
-                     segment.now - peer.last_ack_at < kFastWithin;
   const bool quiet = !peer.seen || (segment.now - peer.last_packet_at >= kQuiet &&
                                     segment.now - me.last_data_at >= kQuiet);
   const bool recovering =
       me.recovery != SendKind::kNone && me.highest_acked.value_or(me.first_seq) < me.recovery_end;
-  if (asked) {
+  if (asked_for(peer, segment)) {
     me.recovery = SendKind::kFast;
   } else if (quiet) {
     me.recovery = SendKind::kTimeout;
@@ -178,10 +176,8 @@ TracePointKind follow_old_bytes(FlowState& flow, SideState& me, const SideState&
       segment.seq >= me.first_seq && me.segments.covers(segment.seq, segment.end, &last_sent);
   if (seen) seen_ago = last_sent > 0 ? std::max<int64_t>(segment.now - last_sent, 0) : 0;
   const bool acknowledged = me.highest_acked && segment.end <= *me.highest_acked;
-  const bool asked = peer.duplicates >= 2 && peer.last_ack == segment.seq &&
-                     segment.now - peer.last_ack_at < kFastWithin;
   const int64_t near = flow.initial_rtt > 0 ? flow.initial_rtt : kOvertakenWithin;
-  if (!seen && !acknowledged && !asked && segment.end != me.next &&
+  if (!seen && !acknowledged && !asked_for(peer, segment) && segment.end != me.next &&
       segment.now - me.next_at < near) {
     ++me.counts.out_of_order;
     return TracePointKind::kOutOfOrder;
@@ -318,6 +314,11 @@ TracePointKind shown_kind(const Segment& segment, TracePointKind kind, bool dupl
 }
 
 }  // namespace
+
+int scale_of(const SideState& me, const SideState& peer) {
+  if (!me.syn_seq || !peer.syn_seq) return -1;
+  return me.counts.window_scale && peer.counts.window_scale ? *me.counts.window_scale : 0;
+}
 
 SegmentEvent follow_tcp(FlowState& flow, int side, const Packet& packet, size_t most_segments) {
   SideState& me = flow.side[static_cast<size_t>(side)];

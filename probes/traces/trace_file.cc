@@ -1,11 +1,15 @@
 #include "probes/traces/trace_file.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
-#include "probes/traces/link_layer.h"
+#include "core/file.h"
+#include "probes/traces/packet.h"
 
 namespace plumbline {
 namespace {
@@ -27,35 +31,29 @@ constexpr Magic kMagics[] = {
 class PcapFile : public TraceFile {
  public:
   PcapFile(ByteReader reader, const Magic& magic, uint32_t link)
-      : reader_(std::move(reader)), big_(magic.big), nanoseconds_(magic.nanoseconds), link_(link) {
+      : TraceFile(std::move(reader)),
+        big_(magic.big),
+        nanoseconds_(magic.nanoseconds),
+        link_(link) {
     format = nanoseconds_ ? "pcap-ns" : "pcap";
     links.push_back(link);
   }
 
   bool next(RawPacket& packet) override {
     const uint8_t* record = reader_.take(kRecord);
-    if (record == nullptr) {
-      truncated = truncated || !reader_.at_end();
-      note_read_error();
-      return false;
-    }
+    if (record == nullptr) return note_end();
     const int64_t seconds = file_u32(record, big_);
     const int64_t fraction = file_u32(record + 4, big_);
     const uint32_t captured = file_u32(record + 8, big_);
     const uint32_t wire = file_u32(record + 12, big_);
     ++count_;
     if (captured > ByteReader::kMaxPiece) {
-      problems.push_back(
-          fmt::format("packet {} claims {} captured bytes: the file is damaged, "
-                      "nothing after it was read",
-                      count_, captured));
-      return false;
+      return lies(fmt::format("packet {} claims {} captured bytes", count_, captured));
     }
     const uint8_t* data = reader_.take(captured);
     if (data == nullptr) {
       truncated = true;
-      note_read_error();
-      return false;
+      return note_end();
     }
     packet = {};
     packet.at_ns = seconds * 1'000'000'000 + (nanoseconds_ ? fraction : fraction * 1000);
@@ -67,13 +65,6 @@ class PcapFile : public TraceFile {
   }
 
  private:
-  void note_read_error() {
-    if (reader_.read_errno() != 0) {
-      problems.push_back("reading failed: " + errno_name(reader_.read_errno()));
-    }
-  }
-
-  ByteReader reader_;
   bool big_, nanoseconds_;
   uint32_t link_;
   int64_t count_ = 0;
@@ -81,20 +72,91 @@ class PcapFile : public TraceFile {
 
 Error no_capture(const std::string& name, ByteReader& reader) {
   const uint8_t* start = reader.peek(2);
-  if (start == nullptr) {
-    if (reader.read_errno() != 0) {
-      return Error{ErrorCode::kConfig, "read " + name, reader.read_errno(), "", ""};
-    }
-    const bool empty = reader.at_end();
-    return Error{ErrorCode::kConfig, name + (empty ? " is empty" : " is no capture file"), 0,
-                 "expected pcap or pcapng", ""};
+  if (start == nullptr && reader.read_errno() != 0) {
+    return {ErrorCode::kConfig, "read " + name, reader.read_errno(), "", ""};
   }
-  const bool gzip = start[0] == 0x1f && start[1] == 0x8b;
-  return Error{ErrorCode::kConfig, name + (gzip ? " is compressed" : " is no capture file"), 0,
-               gzip ? "gunzip it first" : "expected pcap or pcapng", ""};
+  const bool gzip = start != nullptr && start[0] == 0x1f && start[1] == 0x8b;
+  const bool empty = start == nullptr && reader.at_end();
+  const char* is = gzip ? " is compressed" : empty ? " is empty" : " is no capture file";
+  return {ErrorCode::kConfig, name + is, 0, gzip ? "gunzip it first" : "expected pcap or pcapng",
+          ""};
 }
 
 }  // namespace
+
+Expected<ByteReader> ByteReader::open(const std::string& path) {
+  ByteReader reader;
+  Expected<Fd> file = open_input_file(path);
+  if (!file) return fail(file.error());
+  reader.fd_ = std::move(*file);
+  reader.buffer_.resize(2 * kMaxPiece);
+  reader.bytes_ = reader.buffer_.data();
+  return reader;
+}
+
+ByteReader ByteReader::over(std::string_view bytes) {
+  ByteReader reader;
+  reader.bytes_ = reinterpret_cast<const uint8_t*>(bytes.data());
+  reader.size_ = bytes.size();
+  reader.ended_ = true;
+  return reader;
+}
+
+// Tries to have at least `n` bytes in the buffer.
+void ByteReader::fill(size_t n) {
+  if (ended_) return;
+  if (at_ + n > buffer_.size()) {
+    std::memmove(buffer_.data(), buffer_.data() + at_, left());
+    size_ -= at_;
+    at_ = 0;
+  }
+  while (left() < n) {
+    const ssize_t got = ::read(fd_.get(), buffer_.data() + size_, buffer_.size() - size_);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) {
+      errno_ = got < 0 ? errno : 0;
+      ended_ = true;
+      return;
+    }
+    size_ += static_cast<size_t>(got);
+  }
+}
+
+const uint8_t* ByteReader::peek(size_t n) {
+  if (n > kMaxPiece) return nullptr;
+  if (left() < n) fill(n);
+  return left() < n ? nullptr : bytes_ + at_;
+}
+
+const uint8_t* ByteReader::take(size_t n) {
+  const uint8_t* piece = peek(n);
+  if (piece != nullptr) at_ += n;
+  return piece;
+}
+
+bool ByteReader::skip(uint64_t n) {
+  while (n > 0) {
+    if (left() == 0) fill(1);
+    if (left() == 0) return false;
+    const auto step = static_cast<size_t>(std::min<uint64_t>(n, left()));
+    at_ += step;
+    n -= step;
+  }
+  return true;
+}
+
+bool TraceFile::note_end() {
+  truncated = truncated || !reader_.at_end();
+  if (reader_.read_errno() != 0) {
+    problems.push_back("reading failed: " + errno_name(reader_.read_errno()));
+  }
+  return stop();
+}
+
+bool TraceFile::lies(const std::string& claim) {
+  problems.push_back(claim + ": the file is damaged, nothing after it was read");
+  return stop();
+}
 
 Expected<std::unique_ptr<TraceFile>> open_trace_file(ByteReader reader, const std::string& name) {
   const uint8_t* start = reader.peek(4);

@@ -5,15 +5,50 @@
 // A reader belongs to one thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/error.h"
-#include "probes/traces/byte_reader.h"
+#include "core/fd.h"
 
 namespace plumbline {
+
+// Bytes of a capture, in order, from a file that is never held in memory as a whole or from memory.
+// Pieces are handed out as pointers into a buffer, so that a record costs no copy.
+class ByteReader {
+ public:
+  // Largest piece that take() and peek() give: a captured packet is smaller.
+  static constexpr size_t kMaxPiece = size_t{1} << 20;
+
+  // kConfig when the file cannot be opened or is a folder.
+  static Expected<ByteReader> open(const std::string& path);
+  // `bytes` must outlive the reader.
+  static ByteReader over(std::string_view bytes);
+
+  // The next `n` bytes, valid until the next call; nullptr when fewer are left.
+  const uint8_t* take(size_t n);
+  const uint8_t* peek(size_t n);
+  // False when fewer than `n` bytes were left; all of them are gone then.
+  bool skip(uint64_t n);
+  // True when nothing is left.
+  bool at_end() { return peek(1) == nullptr; }
+  int read_errno() const { return errno_; }  // 0 = no read failed
+
+ private:
+  size_t left() const { return size_ - at_; }
+  void fill(size_t n);
+
+  Fd fd_;
+  std::vector<uint8_t> buffer_;  // only for files
+  const uint8_t* bytes_ = nullptr;
+  size_t at_ = 0, size_ = 0;
+  bool ended_ = false;
+  int errno_ = 0;
+};
 
 // One packet as the file has it. `data` is valid until the next call of next().
 struct RawPacket {
@@ -37,6 +72,21 @@ class TraceFile {
   bool several_places = false;  // packets may come from more than one interface
   bool truncated = false;       // ends in the middle of a record
   std::vector<std::string> problems;
+
+ protected:
+  explicit TraceFile(ByteReader reader) : reader_(std::move(reader)) {}
+  // All that end the reading return false, for next().
+  bool stop() {
+    done_ = true;
+    return false;
+  }
+  // Fewer bytes are left than were asked for: nothing at all, half a record, or a failed read.
+  bool note_end();
+  // Nothing behind this can be trusted.
+  bool lies(const std::string& claim);
+
+  ByteReader reader_;
+  bool done_ = false;
 };
 
 // kConfig when the bytes begin no capture; `name` for the message.

@@ -76,8 +76,8 @@ void append(std::string& text, const std::string& more) {
   if (!text.empty()) text += ", ";
   text += more;
 }
-void append_count(std::string& text, int64_t n, const char* thing) {
-  if (n > 0) append(text, plural(n, thing));
+void append_count(std::string& text, int64_t n, const char* thing, const char* behind = "") {
+  if (n > 0) append(text, plural(n, thing) + behind);
 }
 
 std::string handshake_text(const TraceFlow& flow) {
@@ -121,9 +121,8 @@ void write_direction(Writer& out, const TraceFlow& flow, const TraceDirection& d
   }
   append_count(text, direction.keepalives, "keepalive");
   append_count(text, direction.window_probes, "window probe");
-  if (direction.gaps > 0) append(text, plural(direction.gaps, "gap"));
-  const char* arrow = is_a ? "->" : "<-";
-  out.line(fmt::format("    {} ", arrow), text);
+  append_count(text, direction.gaps, "gap");
+  out.line(is_a ? "    -> " : "    <- ", text);
 }
 
 void write_flow(Writer& out, const TraceFlow& flow, size_t number) {
@@ -139,8 +138,7 @@ void write_flow(Writer& out, const TraceFlow& flow, size_t number) {
                                  refused->text));
   std::string text = handshake_text(flow);
   if (!ended_text(flow).empty()) append(text, ended_text(flow));
-  if (flow.copies > 0)
-    append(text, plural(flow.copies, "packet") + " also seen on another interface");
+  append_count(text, flow.copies, "packet", " also seen on another interface");
   if (!text.empty()) out.line("    ", text);
   write_direction(out, flow, flow.a, true);
   write_direction(out, flow, flow.b, false);
@@ -158,11 +156,9 @@ void write_file(Writer& out, const TraceSummary& summary) {
   if (summary.arp_replies == 1) append(rest, "1 ARP reply");
   if (summary.arp_replies > 1) append(rest, fmt::format("{} ARP replies", summary.arp_replies));
   append_count(rest, summary.fragments, "fragment");
-  if (summary.other_ip > 0)
-    append(rest, plural(summary.other_ip, "packet") + " of other protocols");
-  if (summary.undecoded > 0) append(rest, plural(summary.undecoded, "packet") + " not understood");
-  if (summary.copies > 0)
-    append(rest, plural(summary.copies, "packet") + " seen once more on another interface");
+  append_count(rest, summary.other_ip, "packet", " of other protocols");
+  append_count(rest, summary.undecoded, "packet", " not understood");
+  append_count(rest, summary.copies, "packet", " seen once more on another interface");
   if (!rest.empty()) out.line("  ", rest);
   const auto bad = std::count_if(summary.flows.begin(), summary.flows.end(),
                                  [](const TraceFlow& flow) { return !flow.problems.empty(); });
@@ -195,7 +191,7 @@ void write_loss(Writer& out, const TraceFlow& flow, const TraceLoss& loss, bool 
                         loss.bytes_left);
   }
   if (!fine) text += "; packets vanish " + loss.where;
-  if (loss.left_out > 0) append(text, plural(loss.left_out, "packet") + " left out");
+  append_count(text, loss.left_out, "packet", " left out");
   out.line(margin, text);
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,8 +24,8 @@ struct ChartAxis {
   std::string label;   // with its unit: "size (bytes)"
   std::string column;  // of the data file: "size_bytes"
   Scale scale = Scale::kLinear;
-  double low = 0, high = 1;    // low < high; above 0 on a log scale
-  std::vector<ChartTic> tics;  // none: round numbers, as gnuplot finds them
+  double low = 0, high = 1;         // low < high; above 0 on a log scale
+  std::vector<ChartTic> tics = {};  // none: round numbers, as gnuplot finds them
 };
 
 // How a series is drawn.
@@ -39,18 +40,20 @@ enum class ChartMark {
 
 struct ChartPoint {
   double x = 0, y = 0;
-  std::optional<std::pair<double, double>> range;  // of y: a 95 % confidence interval
-  std::optional<std::array<double, 4>> box;  // lower whisker, lower and upper edge, upper whisker
-  std::string says;                          // in words with units: "64 KiB: 12.3 us"
-  bool hollow = false;                       // noisy: drawn hollow, and the legend says so
-  bool apart = false;                        // of a guide: not joined to the point before it
+  std::optional<std::pair<double, double>> range = {};  // of y: a 95 % confidence interval
+  std::optional<std::array<double, 4>> box =
+      {};                 // lower whisker, lower and upper edge, upper whisker
+  std::string says = {};  // in words with units: "64 KiB: 12.3 us"
+  bool hollow = false;    // noisy: drawn hollow, and the legend says so
+  bool apart = false;     // of a guide: not joined to the point before it
 };
 
 struct ChartSeries {
   std::string label;
   ChartMark mark = ChartMark::kLine;
-  std::vector<ChartPoint> points;  // ascending x for lines; at least one
-  std::vector<ChartPoint> faint;   // goes on behind the last point, dashed: few samples carry it
+  std::vector<ChartPoint> points = {};  // ascending x for lines; at least one
+  std::vector<ChartPoint> faint =
+      {};  // goes on behind the last point, dashed: few samples carry it
 };
 
 bool has_hollow(const ChartSeries& series);
@@ -104,14 +107,44 @@ std::string chart_script(const Chart& chart);
 // places of `frame`; for a page that has title, labels and legend as text of its own.
 std::string inline_script(const Chart& chart, const ChartFrame& frame, const std::string& stem);
 
-// A string of gnuplot that means just itself.
-std::string gnuplot_literal(std::string_view text);
+// A string of gnuplot, cleaned and cut to so many columns, that means just itself: no text can
+// escape from it.
+std::string gnuplot_literal(std::string_view text, size_t columns = SIZE_MAX);
 
 // Tics at the powers of two, thinned out; `label` writes one.
 std::vector<ChartTic> power_tics(double low, double high, std::string (*label)(double));
 // Tics at powers of ten, with the more mantissas between them the shorter the range.
 std::vector<ChartTic> decade_tics(double low, double high);
+// A logarithmic axis from the least to the most, with so many times as much room at both ends.
+void make_log(ChartAxis& axis, double least, double most, double margin);
 // Half a dozen round numbers.
 std::vector<ChartTic> linear_tics(double low, double high);
+
+// Names of the series of a chart: of everything that is known about each one only what tells them
+// apart, so that a legend stays readable.
+
+// What may stand in a label.
+struct LabelColumn {
+  enum class When {
+    kVaries,  // where the series differ in it
+    kNeeded,  // only of series that nothing else tells apart (the run)
+    kAlways,
+  };
+  When when = When::kVaries;
+};
+
+// One label per row, its words in the order of the columns; rows that are equal get equal labels. A
+// row has as many words as there are columns; empty words are left out. Where a label would be
+// empty it is the row's first word.
+std::vector<std::string> series_labels(const std::vector<LabelColumn>& columns,
+                                       const std::vector<std::vector<std::string>>& rows);
+
+// Beginnings of ids ("import-0123456789ab"), as short as they still differ, but no shorter than
+// people can recognise.
+std::vector<std::string> short_ids(const std::vector<std::string>& ids);
+
+// Cleaned, and at most so many columns wide: what is too long loses its middle, because names often
+// differ in their ends only.
+std::string fit_label(const std::string& text, size_t columns);
 
 }  // namespace plumbline

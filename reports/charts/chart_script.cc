@@ -8,26 +8,20 @@
 #include <utility>
 
 #include "reports/charts/chart.h"
-#include "reports/charts/series_labels.h"
+#include "reports/charts/draw.h"
 #include "reports/text.h"
 
 namespace plumbline {
 namespace {
 
-constexpr size_t kTitleColumns = 90;  // that fit the canvas
+constexpr size_t kTitleColumns = 90;  // that fit the canvas, however long names are
 constexpr size_t kLabelColumns = 46;  // two legend entries beside one another
 constexpr size_t kLongLabel = 96;     // one a line
 constexpr const char* kPaperColour = "#FFFFFF";
 
-// Titles must stay on the canvas, however long the names in a record are.
-std::string cut(const std::string& text, size_t columns) {
-  const std::string safe = clean(text);
-  return fit(safe, std::min(columns, display_width(safe)), true);
-}
-
 // What is drawn of one series, in this order; each part is a block of the data file.
 enum class Part { kPoints, kLonely, kBand, kBars, kHollow, kFaint };
-struct Block {
+struct DrawnBlock {
   size_t series = 0;
   Part part = Part::kPoints;
   std::vector<std::vector<ChartPoint>> stretches;  // an empty line between them
@@ -35,81 +29,51 @@ struct Block {
 
 // What of a part the header of its block says.
 const char* words_of(Part part) {
-  switch (part) {
-    case Part::kPoints:
-      break;
-    case Part::kLonely:
-      return ", alone";
-    case Part::kBand:
-      return ", band";
-    case Part::kBars:
-      return ", bars";
-    case Part::kHollow:
-      return ", noisy";
-    case Part::kFaint:
-      return ", few samples";
-  }
-  return "";
+  constexpr const char* kWords[] = {"", ", alone", ", band", ", bars", ", noisy", ", few samples"};
+  return kWords[static_cast<size_t>(part)];
 }
 
-// Neighbours that have a range make a band, lonely ones are drawn as bars.
-void add_ranges(const ChartSeries& series, size_t index, std::vector<Block>& blocks) {
-  Block band{index, Part::kBand, {}}, bars{index, Part::kBars, {{}}};
-  std::vector<ChartPoint> run;
-  const auto finish = [&] {
-    if (run.size() == 1) bars.stretches.front().push_back(run.front());
-    if (run.size() > 1) band.stretches.push_back(run);
-    run.clear();
-  };
-  for (const ChartPoint& point : series.points) {
-    if (point.range) {
-      run.push_back(point);
-    } else {
-      finish();
-    }
-  }
-  finish();
-  if (!band.stretches.empty()) blocks.push_back(std::move(band));
-  if (!bars.stretches.front().empty()) blocks.push_back(std::move(bars));
-}
-
-// A guide is joined only between neighbours that were both measured; what stands alone is a cross.
-void add_guide(const ChartSeries& series, size_t index, std::vector<Block>& blocks) {
-  Block lines{index, Part::kPoints, {}}, lonely{index, Part::kLonely, {{}}};
+// Neighbours that belong together are drawn as one stretch, and what stands alone in another way:
+// of points with a range a band or bars, of a guide, which is joined only between neighbours that
+// were both measured, lines or crosses.
+void add_stretches(const ChartSeries& series, size_t index, std::vector<DrawnBlock>& blocks) {
+  const bool guide = series.mark == ChartMark::kGuide;
+  DrawnBlock joined{index, guide ? Part::kPoints : Part::kBand, {}};
+  DrawnBlock lonely{index, guide ? Part::kLonely : Part::kBars, {{}}};
   std::vector<ChartPoint> run;
   const auto finish = [&] {
     if (run.size() == 1) lonely.stretches.front().push_back(run.front());
-    if (run.size() > 1) lines.stretches.push_back(run);
+    if (run.size() > 1) joined.stretches.push_back(run);
     run.clear();
   };
   for (const ChartPoint& point : series.points) {
-    if (point.apart) finish();
-    run.push_back(point);
+    if (guide ? point.apart : !point.range) finish();
+    if (guide || point.range) run.push_back(point);
   }
   finish();
-  if (!lines.stretches.empty()) blocks.push_back(std::move(lines));
+  if (!joined.stretches.empty()) blocks.push_back(std::move(joined));
   if (!lonely.stretches.front().empty()) blocks.push_back(std::move(lonely));
 }
 
-std::vector<Block> blocks_of(const Chart& chart) {
-  std::vector<Block> blocks;
+std::vector<DrawnBlock> blocks_of(const Chart& chart) {
+  std::vector<DrawnBlock> blocks;
   for (size_t i = 0; i < chart.series.size(); ++i) {
     const ChartSeries& series = chart.series[i];
     if (series.mark == ChartMark::kGuide) {
-      add_guide(series, i, blocks);
+      add_stretches(series, i, blocks);
       continue;
     }
     blocks.push_back({i, Part::kPoints, {series.points}});
-    if (series.mark == ChartMark::kLine) add_ranges(series, i, blocks);
+    if (series.mark == ChartMark::kLine) add_stretches(series, i, blocks);
     if (has_hollow(series)) {
-      Block hollow{i, Part::kHollow, {{}}};
+      DrawnBlock hollow{i, Part::kHollow, {{}}};
       std::copy_if(series.points.begin(), series.points.end(),
                    std::back_inserter(hollow.stretches[0]),
                    [](const ChartPoint& point) { return point.hollow; });
       blocks.push_back(std::move(hollow));
     }
     if (series.faint.empty()) continue;
-    Block faint{i, Part::kFaint, {{series.points.back()}}};
+    DrawnBlock faint{i, Part::kFaint, {{series.points.back()}}};
     faint.stretches[0].insert(faint.stretches[0].end(), series.faint.begin(), series.faint.end());
     blocks.push_back(std::move(faint));
   }
@@ -154,7 +118,7 @@ std::string series_style(const ChartSeries& series, const ChartLook& look, size_
 }
 
 // The same of the first thing that is drawn of a block.
-std::string style_of(const ChartSeries& series, const Block& block, size_t guide) {
+std::string style_of(const ChartSeries& series, const DrawnBlock& block, size_t guide) {
   const ChartLook look = look_of(block.series);
   const char* colour = chart_colours()[look.colour];
   switch (block.part) {
@@ -188,7 +152,7 @@ std::vector<Drawn> drawn_of(const Chart& chart) {
   std::optional<size_t> named;
   size_t index = 0, guides = 0;
   bool hollow_told = false;
-  for (const Block& block : blocks_of(chart)) {
+  for (const DrawnBlock& block : blocks_of(chart)) {
     const ChartSeries& series = chart.series[block.series];
     const bool first = named != block.series;
     named = block.series;
@@ -227,7 +191,7 @@ std::string tics_text(const std::vector<ChartTic>& tics, size_t columns) {
   std::vector<std::string> parts;
   parts.reserve(tics.size());
   for (const ChartTic& tic : tics) {
-    parts.push_back(fmt::format("{} {:.10g}", gnuplot_literal(cut(tic.label, columns)), tic.at));
+    parts.push_back(fmt::format("{} {:.10g}", gnuplot_literal(tic.label, columns), tic.at));
   }
   return "(" + join(parts, ", ") + ")";
 }
@@ -243,7 +207,7 @@ std::string axis_commands(const char* which, const ChartAxis& axis, size_t tic_c
 
 // What both kinds of scripts have: no styles but these, and the data on grid lines.
 std::string common_commands(const Chart& chart) {
-  std::string out = "set encoding utf8\nset style fill transparent solid 0.2 noborder\n";
+  std::string out = "set style fill transparent solid 0.2 noborder\n";
   const ChartMark mark = chart.series.front().mark;
   if (mark == ChartMark::kBox) {
     out += "set style fill transparent solid 0.2 border\nset boxwidth 0.5\n";
@@ -297,16 +261,16 @@ int cross_of(size_t guide) {
   return kCrosses[guide % kCrosses.size()];
 }
 
-std::string gnuplot_literal(std::string_view text) {
+std::string gnuplot_literal(std::string_view text, size_t columns) {
   std::string out = "'";
-  for (const char c : clean(text)) out += c == '\'' ? std::string("''") : std::string(1, c);
+  for (const char c : cut(text, columns)) out += c == '\'' ? std::string("''") : std::string(1, c);
   return out + "'";
 }
 
 std::string chart_data(const Chart& chart) {
   std::string out = fmt::format("# {}\n# {}\n", clean(chart.title), clean(chart.subtitle));
   size_t index = 0;
-  for (const Block& block : blocks_of(chart)) {
+  for (const DrawnBlock& block : blocks_of(chart)) {
     const ChartSeries& series = chart.series[block.series];
     const bool range = block.part == Part::kBand || block.part == Part::kBars;
     const bool box = series.mark == ChartMark::kBox;
@@ -347,12 +311,10 @@ std::string chart_script(const Chart& chart) {
       });
   const size_t lines = beside ? (chart.series.size() + 1) / 2 : chart.series.size();
   const size_t height = rows + 22 * lines;
-  std::string out = fmt::format("# Run in this folder: gnuplot {}.gp\n", chart.name);
-  out += fmt::format("data = '{}.dat'\n", chart.name);
-  out += common_commands(chart);
+  std::string out = script_head(chart.name) + common_commands(chart);
   out += fmt::format("set title {}.\"\\n\".{} noenhanced\n",
-                     gnuplot_literal(cut(chart.title, kTitleColumns)),
-                     gnuplot_literal(cut(chart.subtitle, kTitleColumns + 10)));
+                     gnuplot_literal(chart.title, kTitleColumns),
+                     gnuplot_literal(chart.subtitle, kTitleColumns + 10));
   out += "set rmargin 5\n";
   out +=
       fmt::format("set key outside bottom center horizontal Left reverse noenhanced maxcols {}\n",
@@ -362,20 +324,12 @@ std::string chart_script(const Chart& chart) {
   out += axis_commands("x", chart.x, kLabelColumns);
   out += fmt::format("set ylabel {}\n", gnuplot_literal(chart.y.label));
   out += axis_commands("y", chart.y, kLabelColumns);
-  out += fmt::format(
-      "set terminal svg size 860,{} font 'DejaVu Sans,13' background '#FFFFFF' noenhanced\n",
-      height);
-  out += fmt::format("set output '{}.svg'\n", chart.name);
-  out += plot_command(chart);
-  out +=
-      fmt::format("set terminal pngcairo size 860,{} font 'DejaVu Sans,11' noenhanced\n", height);
-  out += fmt::format("set output '{}.png'\nreplot\nunset output\n", chart.name);
-  return out;
+  return out + script_tail(chart.name, plot_command(chart), 860, static_cast<int>(height));
 }
 
 std::string inline_script(const Chart& chart, const ChartFrame& frame, const std::string& stem) {
   constexpr size_t kTicColumns = 26;
-  std::string out = "reset\nunset key\n" + common_commands(chart);
+  std::string out = "reset\nunset key\nset encoding utf8\n" + common_commands(chart);
   out += fmt::format("data = {}\n", gnuplot_literal(stem + ".dat"));
   out += fmt::format(
       "set lmargin at screen {:.6g}\nset rmargin at screen {:.6g}\n"

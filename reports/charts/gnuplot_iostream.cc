@@ -2,7 +2,7 @@
 
 #include <exception>
 
-#include "reports/charts/gnuplot_pipe.h"
+#include "reports/charts/draw.h"
 
 namespace plumbline {
 

@@ -1,7 +1,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "reports/charts/gnuplot_pipe.h"
+#include "reports/charts/draw.h"
 
 namespace plumbline {
 

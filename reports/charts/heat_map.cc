@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/record/link.h"
+#include "reports/charts/chart.h"
+#include "reports/charts/draw.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -20,12 +23,6 @@ constexpr double kLeastShare = 1;  // percent at the end of the scale of a share
 constexpr double kMostShare = 5;   // one field of 60 % shall not hide another of 3 %
 constexpr size_t kNameColumns = 14;
 
-std::string literal(std::string_view text) {
-  std::string out = "'";
-  for (const char c : clean(text)) out += c == '\'' ? std::string("''") : std::string(1, c);
-  return out + "'";
-}
-
 // A string of a data file: gnuplot reads it up to the next quotation mark.
 std::string data_string(const std::string& text) {
   std::string out = "\"";
@@ -34,27 +31,14 @@ std::string data_string(const std::string& text) {
 }
 
 double shown_value(LinkUnit unit, double value) {
-  switch (unit) {
-    case LinkUnit::kTime:
-      return value / 1e3;
-    case LinkUnit::kRate:
-      return value * 8 / 1e9;
-    case LinkUnit::kShare:
-      break;
-  }
-  return value * 100;
+  constexpr std::pair<double, double> kScales[] = {{1, 1e3}, {8, 1e9}, {100, 1}};
+  const auto& [times, over] = kScales[static_cast<size_t>(unit)];
+  return value * times / over;
 }
 
 const char* unit_text(LinkUnit unit) {
-  switch (unit) {
-    case LinkUnit::kTime:
-      return "us";
-    case LinkUnit::kRate:
-      return "Gb/s (10^9 bits per second)";
-    case LinkUnit::kShare:
-      break;
-  }
-  return "% (5 and more alike)";
+  constexpr const char* kUnits[] = {"us", "Gb/s (10^9 bits per second)", "% (5 and more alike)"};
+  return kUnits[static_cast<size_t>(unit)];
 }
 
 struct Range {
@@ -97,9 +81,7 @@ std::string colour_tics(const Range& range) {
 std::string tics(const LinkWorld& world) {
   std::vector<std::string> parts;
   for (size_t rank = 0; rank < world.names.size(); ++rank) {
-    const std::string& name = world.names[rank];
-    const std::string cut = fit(name, std::min(kNameColumns, display_width(name)), true);
-    parts.push_back(fmt::format("{} {}", literal(cut), rank));
+    parts.push_back(fmt::format("{} {}", gnuplot_literal(world.names[rank], kNameColumns), rank));
   }
   return "(" + join(parts, ", ") + ")";
 }
@@ -142,11 +124,8 @@ std::string heat_map_script(const LinkWorld& world, const LinkGrid& grid, const 
   const int field = std::clamp(kMostPixels / std::max(1, world.ranks), kLeastField, kField);
   const int width = 330 + field * world.ranks, height = 170 + field * world.ranks;
   const bool rate = grid.unit == LinkUnit::kRate;
-  std::string out =
-      fmt::format("# Run in this folder: gnuplot {}.gp\ndata = '{}.dat'\n", name, name);
-  out += "set encoding utf8\nunset key\nset size ratio -1\n";
-  out += fmt::format("set title {}.\"\\n\".{} noenhanced\n", literal(grid.title),
-                     literal(world.title));
+  std::string out = script_head(name) + "unset key\nset size ratio -1\n";
+  out += script_title(grid.title, world.title, SIZE_MAX);
   out += "set xlabel 'to (receiver)'\nset ylabel 'from (sender)'\n";
   out += fmt::format("set xrange [-0.5:{0}.5]\nset yrange [{0}.5:-0.5]\n", world.ranks - 1);
   out += fmt::format("set xtics {} rotate by -30 noenhanced scale 0\n", tics(world));
@@ -162,21 +141,14 @@ std::string heat_map_script(const LinkWorld& world, const LinkGrid& grid, const 
     out += "set logscale cb 10\nset cbtics " + colour_tics(range) + "\n";
   out +=
       fmt::format("set cbrange [{:.6g}:{:.6g}]\nset cblabel {} offset 1.5\nset format cb '%.3g'\n",
-                  range.low, range.high, literal(unit_text(grid.unit)));
+                  range.low, range.high, gnuplot_literal(unit_text(grid.unit)));
   std::string plot = "plot data index 0 using 2:1:3 with image";
   if (world.ranks <= kMostLabelled) {
     plot += fmt::format(", data index 1 using 2:1:3 with labels offset 0,{} noenhanced",
                         rate ? "0.5" : "0");
     if (rate) plot += ", data index 1 using 2:1:4 with labels offset 0,-0.6 noenhanced";
   }
-  plot += "\n";
-  out += fmt::format(
-      "set terminal svg size {},{} font 'DejaVu Sans,12' background '#FFFFFF' noenhanced\n", width,
-      height);
-  out += fmt::format("set output '{}.svg'\n{}", name, plot);
-  out += fmt::format("set terminal pngcairo size {},{} font 'DejaVu Sans,10' noenhanced\n", width,
-                     height);
-  return out + fmt::format("set output '{}.png'\nreplot\nunset output\n", name);
+  return out + script_tail(name, plot + "\n", width, height, 12);
 }
 
 }  // namespace plumbline

@@ -2,31 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "core/units.h"
 #include "reports/charts/picture_samples.h"
+#include "reports/charts/view_charts.h"
 #include "reports/text.h"
 
 namespace plumbline {
 namespace {
-
-std::string file_word(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 && (c & 0x80) == 0;
-    if (plain || c == '-') {
-      out += c;
-    } else if (!out.empty() && out.back() != '_') {
-      out += '_';
-    }
-  }
-  while (!out.empty() && out.back() == '_') out.pop_back();
-  return out.substr(0, 60);
-}
 
 // Names what all series have in common and the title does not say, and how much to trust them.
 std::string subtitle_of(const std::vector<PictureSample>& samples, YAxis y,
@@ -79,7 +65,7 @@ Names named(const Names& names, size_t dimension, const PictureSample& sample) {
   std::string word = shown;  // "4 KiB" -> "4KiB"
   word.erase(std::remove(word.begin(), word.end(), ' '), word.end());
   if (dimension == kRanks) word = fmt::format("{}r", sample.item->record->cell.ranks);
-  return {names.file + "_" + file_word(word), names.title + ", " + shown,
+  return {names.file + "_" + chart_file_word(word), names.title + ", " + shown,
           fmt::format("more than {} series: a plot for each {}", kMaxSeries, name_of(dimension))};
 }
 
@@ -159,7 +145,7 @@ Names names_of(const PictureRequest& request, const std::vector<PictureSample>& 
   const char* what = request.y == YAxis::kTime           ? "Latency"
                      : request.y == YAxis::kBusBandwidth ? "Bus bandwidth"
                                                          : "Throughput";
-  Names names{file_word(to_string(request.kind)) + "_" + file_word(request.op),
+  Names names{chart_file_word(to_string(request.kind)) + "_" + chart_file_word(request.op),
               fmt::format("{} over {}: {}", what, over, clean(request.op)), ""};
   const bool one = values_of(samples, kRanks).size() == 1;
   if (request.x == XAxis::kRanks || !one) return names;

@@ -51,9 +51,4 @@ std::vector<Picture> plan_pictures(const View& view);
 
 // Points in the units of the axes, ranges, tics, and what each point says.
 Chart chart_of(const Picture& picture);
-// Contents of NAME.dat and NAME.gp; the script reads the data and writes NAME.svg and NAME.png, all
-// in the current folder.
-std::string data_text(const Picture& picture);
-std::string script_text(const Picture& picture);
-
 }  // namespace plumbline

@@ -9,8 +9,8 @@
 
 #include "core/units.h"
 #include "reports/charts/picture_samples.h"
-#include "reports/roofs.h"
 #include "reports/text.h"
+#include "reports/view.h"
 
 namespace plumbline {
 namespace {

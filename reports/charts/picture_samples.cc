@@ -8,7 +8,7 @@
 #include <set>
 
 #include "core/units.h"
-#include "reports/charts/series_labels.h"
+#include "reports/charts/chart.h"
 #include "reports/text.h"
 
 namespace plumbline {

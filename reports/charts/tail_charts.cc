@@ -1,11 +1,14 @@
 // Tail distributions: for each time the share of operations that took at least so long, both axes
 // logarithmic, so that the one operation in a thousand can be seen. The part of a curve that fewer
 // than ten samples carry is dashed (core/stats/stats.h has the same rule for quantiles).
+// And times in the order in which they were measured: warm-up that goes on, bursts, a clock that
+// ticks, two modes side by side; of the cells whose times varied most, one of each operation.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "core/stats/stats.h"
@@ -43,7 +46,7 @@ std::vector<std::pair<double, uint64_t>> values_of(const Measurement& m) {
 }
 
 ChartSeries curve_of(const Item& item, const std::string& label) {
-  ChartSeries series{label, ChartMark::kCurve, {}, {}};
+  ChartSeries series{label, ChartMark::kCurve};
   const auto values = values_of(item.record->measurement);
   double n = 0;
   for (const auto& [ns, count] : values) n += static_cast<double>(count);
@@ -54,7 +57,7 @@ ChartSeries curve_of(const Item& item, const std::string& label) {
     const double tail = left / n;
     const bool last = i + 1 == values.size();
     if (i == 0 || last || tail < last_tail * kTailStep || ns > last_ns * kTimeStep) {
-      ChartPoint point{ns / 1e3, tail, {}, {}, {}};
+      ChartPoint point{ns / 1e3, tail};
       point.says = fmt::format("{:.3g} % of {:.0f} operations took {} or longer", 100 * tail, n,
                                format_duration(ns));
       const bool few = tail * n < kFewSamples && !series.points.empty();
@@ -142,19 +145,116 @@ Chart tail_chart(const Key& key, const std::vector<const Item*>& candidates) {
   }
   if (chart.series.empty()) return chart;
   if (chart.series.size() == 1) chart.subtitle = labels.front() + ": " + chart.subtitle;
-  chart.x = {"time per operation, slowest rank (us)",
-             "time_us",
-             ChartAxis::Scale::kLog10,
-             least / 1.15,
-             most * 1.15,
-             {}};
-  chart.x.tics = decade_tics(chart.x.low, chart.x.high);
+  chart.x.label = "time per operation, slowest rank (us)";
+  chart.x.column = "time_us";
+  make_log(chart.x, least, most, 1.15);
   chart.y = {"operations that took longer, as percentile (1 - p, log)",
              "share",
              ChartAxis::Scale::kLog10,
              smallest / 1.5,
              1.3,
              percentile_tics(smallest / 1.5)};
+  return chart;
+}
+
+constexpr size_t kLeastInOrder = 30;
+constexpr size_t kMostDots = 400;
+constexpr double kStripLogSpan = 8;
+
+bool fits(const Item& item) {
+  return item.valid() && row(item.record->cell.kind).timing == CellTiming::kEach &&
+         item.record->measurement.samples_ns.size() >= kLeastInOrder && item.time.p50 &&
+         *item.time.p50 > 0;
+}
+
+// The cells that varied most, by standard deviation over mean, each operation and world once.
+std::vector<const Item*> chosen(const View& view, size_t most) {
+  std::vector<const Item*> items;
+  for (const Item& item : view.items) {
+    if (fits(item)) items.push_back(&item);
+  }
+  std::stable_sort(items.begin(), items.end(), [](const Item* a, const Item* b) {
+    return a->time.cv.value_or(0) > b->time.cv.value_or(0);
+  });
+  std::set<std::tuple<CellKind, std::string, int>> seen;
+  std::vector<const Item*> out;
+  for (const Item* item : items) {
+    const Cell& cell = item->record->cell;
+    if (out.size() < most && seen.insert({cell.kind, cell.op, cell.ranks}).second) {
+      out.push_back(item);
+    }
+  }
+  return out;
+}
+
+// Every sample, or the lowest and the highest of so many neighbours that there is room.
+std::vector<ChartPoint> dots_of(const std::vector<int64_t>& samples, size_t& neighbours) {
+  neighbours = samples.size() <= kMostDots ? 1 : (2 * samples.size() + kMostDots - 1) / kMostDots;
+  std::vector<ChartPoint> points;
+  const auto add = [&](size_t at) {
+    const auto ns = static_cast<double>(std::max<int64_t>(1, samples[at]));
+    points.push_back({.x = static_cast<double>(at + 1),
+                      .y = ns / 1e3,
+                      .says = fmt::format("operation {}: {}", at + 1, format_duration(ns))});
+  };
+  for (size_t from = 0; from < samples.size(); from += neighbours) {
+    const size_t to = std::min(samples.size(), from + neighbours);
+    size_t low = from, high = from;
+    for (size_t i = from; i < to; ++i) {
+      if (samples[i] < samples[low]) low = i;
+      if (samples[i] > samples[high]) high = i;
+    }
+    add(std::min(low, high));
+    if (low != high) add(std::max(low, high));
+  }
+  return points;
+}
+
+ChartSeries level(const std::string& label, double ns, double last) {
+  const std::string says = label + ": " + format_duration(ns);
+  return {label + " " + format_duration(ns),
+          ChartMark::kGuide,
+          {{0.5, ns / 1e3, {}, {}, says}, {last, ns / 1e3, {}, {}, says}},
+          {}};
+}
+
+Chart chart_of(const Item& item, size_t number) {
+  const Record& record = *item.record;
+  const std::vector<int64_t>& samples = record.measurement.samples_ns;
+  Chart chart;
+  chart.name =
+      fmt::format("strip_{}_{}_{}_{}r", number, chart_file_word(to_string(record.cell.kind)),
+                  chart_file_word(record.cell.op), record.cell.ranks);
+  chart.title = "Times in order: " + clean(describe(record));
+  if (item.imported()) chart.title += ", imported from " + clean(record.cell.engine);
+  size_t neighbours = 1;
+  ChartSeries dots{"operation", ChartMark::kDots, dots_of(samples, neighbours)};
+  chart.subtitle = fmt::format("{} operations", samples.size());
+  if (samples.size() < record.measurement.hist.n()) {
+    chart.subtitle =
+        fmt::format("the first {} of {} operations", samples.size(), record.measurement.hist.n());
+  }
+  if (neighbours > 1) {
+    chart.subtitle += fmt::format("; the lowest and highest of every {}", neighbours);
+  }
+  double least = INFINITY, most = 0;
+  for (const ChartPoint& point : dots.points) {
+    least = std::min(least, point.y);
+    most = std::max(most, point.y);
+  }
+  const double last = static_cast<double>(samples.size()) + 0.5;
+  chart.says = fmt::format("{} operations between {} and {}, median {}.", samples.size(),
+                           format_duration(least * 1e3), format_duration(most * 1e3),
+                           format_duration(*item.time.p50));
+  chart.series.push_back(std::move(dots));
+  chart.series.push_back(level("median", *item.time.p50, last));
+  most = std::max(most, *item.time.p50 / 1e3);
+  least = std::min(least, *item.time.p50 / 1e3);
+  if (item.time.p99) chart.series.push_back(level("p99", *item.time.p99, last));
+  chart.x = {"operation, in time order", "operation", ChartAxis::Scale::kLinear, 0.5, last};
+  chart.x.tics = linear_tics(1, last);
+  chart.y = {"time, slowest rank (us)", "time_us", ChartAxis::Scale::kLinear, 0, most * 1.06};
+  if (most > kStripLogSpan * least) make_log(chart.y, least, most, 1.3);
   return chart;
 }
 
@@ -181,6 +281,12 @@ std::vector<Chart> tail_charts(const View& view, size_t most) {
     Chart chart = tail_chart(key, items[key]);
     if (!chart.series.empty()) charts.push_back(std::move(chart));
   }
+  return charts;
+}
+
+std::vector<Chart> strip_charts(const View& view, size_t most) {
+  std::vector<Chart> charts;
+  for (const Item* item : chosen(view, most)) charts.push_back(chart_of(*item, charts.size() + 1));
   return charts;
 }
 

@@ -1,8 +1,6 @@
 #include "reports/charts/trace_plot.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -12,7 +10,10 @@
 #include <vector>
 
 #include "core/command.h"
+#include "core/file.h"
 #include "core/host/requirement.h"
+#include "reports/charts/chart.h"
+#include "reports/charts/draw.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -83,8 +84,10 @@ class Panel {
     std::string out = block_ + " << EOD\n" + data_ + "EOD\n";
     const std::string& from = from_a_ ? points_.a : points_.b;
     const std::string& to = from_a_ ? points_.b : points_.a;
-    out += fmt::format("set title '{}{}' noenhanced\n", quoted(from + " -> " + to),
-                       points_.thinned ? " (only a part of the segments is drawn)" : "");
+    out += fmt::format(
+        "set title {} noenhanced\n",
+        gnuplot_literal(from + " -> " + to +
+                        (points_.thinned ? " (only a part of the segments is drawn)" : "")));
     out += fmt::format("set xlabel 'time ({})'.\"\\n \"\n", time_.name);
     out += fmt::format("set ylabel 'sequence number, {}'\n", bytes_.name);
     out += fmt::format("set yrange [{:.10g}:{:.10g}]\n", -0.03 * scaled(most_),
@@ -93,11 +96,6 @@ class Panel {
   }
 
  private:
-  static std::string quoted(const std::string& text) {
-    std::string out;
-    for (const char c : clean(text)) out += c == '\'' ? std::string("''") : std::string(1, c);
-    return out;
-  }
   double scaled(int64_t bytes) const { return static_cast<double>(bytes) / bytes_.size; }
   double when(const TracePoint& point) const {
     return static_cast<double>(point.at_ns - start_ns_) / time_.size;
@@ -167,29 +165,8 @@ std::vector<bool> directions_of(const TracePoints& points) {
 }
 
 bool ends_with(const std::string& text, const std::string& ending) {
-  return text.size() > ending.size() &&
-         text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
+  return text.size() > ending.size() && text.ends_with(ending);
 }
-
-// A folder of our own that is removed with what is in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::error_code ignored;
-    std::string pattern = (fs::temp_directory_path(ignored) / "plumbline-plot-XXXXXX").string();
-    if (mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 }  // namespace
 
@@ -217,8 +194,7 @@ Status write_trace_plot(const TracePoints& points, const std::string& path) {
     return fail(ErrorCode::kUsage, "plot to " + path, "name a file that ends in .svg or .png");
   }
   if (points.points.empty()) return fail(ErrorCode::kUsage, "the flow has nothing to plot");
-  static constexpr std::array kNeeds = {"gnuplot"};
-  if (const auto reason = unmet(kNeeds)) {
+  if (const auto reason = no_gnuplot()) {
     return fail(ErrorCode::kUnsupported, "no plot: " + *reason);
   }
   const TemporaryFolder folder;

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "core/diagnosis/trace_points.h"
+#include "core/diagnosis/trace_summary.h"
 #include "core/error.h"
 
 namespace plumbline {

@@ -1,10 +1,10 @@
 // The kinds of charts beside lines over size, planned from a View: tail distributions, boxes per
-// rank, times in the order in which they were measured, and bars of what was attained. One table;
-// each kind is one file. Pure.
+// rank, times in the order in which they were measured, and bars of what was attained. Pure.
 #pragma once
 
 #include <cstddef>
-#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "reports/charts/chart.h"
@@ -12,19 +12,16 @@
 
 namespace plumbline {
 
-struct ChartKindRow {
-  const char* name;  // "ecdf": starts the names of the files
-  const char* help;
-  // The `most` most telling ones; none where they would mean nothing.
-  std::vector<Chart> (*plan)(const View& view, size_t most);
-};
-std::span<const ChartKindRow> chart_kind_table();
-const ChartKindRow* find_chart_kind(std::string_view name);  // nullptr = unknown
-
-std::vector<Chart> tail_charts(const View& view, size_t most);   // tail_charts.cc
-std::vector<Chart> rank_charts(const View& view, size_t most);   // rank_charts.cc
-std::vector<Chart> strip_charts(const View& view, size_t most);  // strip_charts.cc
-std::vector<Chart> roof_charts(const View& view, size_t most);   // roof_charts.cc
+// The `most` most telling charts of a kind; none where they would mean nothing.
+using ChartPlan = std::vector<Chart> (*)(const View& view, size_t most);
+// Every operation's tail: the share of operations that took longer, on a log axis.
+std::vector<Chart> tail_charts(const View& view, size_t most);  // tail_charts.cc
+// Every rank's median time over that of the rank in the middle, a box over all cells.
+std::vector<Chart> rank_charts(const View& view, size_t most);  // rank_charts.cc
+// Times in the order in which they were measured, of the cells that varied most.
+std::vector<Chart> strip_charts(const View& view, size_t most);  // tail_charts.cc
+// The best share of the measured roof that each operation attained.
+std::vector<Chart> roof_charts(const View& view, size_t most);  // rank_charts.cc
 
 // Everything that the report `plots` draws: lines over size, then a bounded number of each kind,
 // under names that differ.

@@ -135,19 +135,8 @@ std::string list_of(const std::set<std::string>& values) {
 }  // namespace
 
 const char* to_string(Change change) {
-  switch (change) {
-    case Change::kBroken:
-      return "broken";
-    case Change::kRegress:
-      return "regress";
-    case Change::kInconclusive:
-      return "inconclusive";
-    case Change::kImprove:
-      return "improve";
-    case Change::kSame:
-      return "same";
-  }
-  return "?";
+  constexpr const char* kWords[] = {"broken", "regress", "inconclusive", "improve", "same"};
+  return kWords[static_cast<size_t>(change)];
 }
 
 size_t launches_needed(size_t cells, bool pairs, double alpha) {

@@ -16,6 +16,7 @@
 
 #include "core/record/record.h"
 #include "core/stats/two_sample.h"
+#include "reports/document.h"
 
 namespace plumbline {
 
@@ -135,5 +136,17 @@ class CompareCollector {
   std::map<std::string, size_t> index_;  // by the cell's text without what is ignored
   Side sides_[2];
 };
+
+// A comparison as people and programs read it: the document (console, Markdown), JSON, and a
+// picture with the confidence interval of every row.
+
+Document compare_document(const Comparison& comparison);
+// One object; docs/comparing.md describes it.
+std::string compare_json(const Comparison& comparison);
+
+// For draw_files(): the rows with an interval, those that changed first, at most kMostCompareBars.
+inline constexpr size_t kMostCompareBars = 40;
+std::string compare_plot_data(const Comparison& comparison);
+std::string compare_plot_script(const Comparison& comparison, const std::string& name);
 
 }  // namespace plumbline

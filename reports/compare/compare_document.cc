@@ -6,8 +6,7 @@
 #include <tuple>
 
 #include "core/units.h"
-#include "reports/cell_words.h"
-#include "reports/compare/compare_output.h"
+#include "reports/compare/compare.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -74,19 +73,9 @@ std::string launches_text(const CompareRow& row) {
   return a == b ? fmt::format("{}", a) : fmt::format("{}/{}", a, b);
 }
 
-Tone tone_of(Change change) {
-  switch (change) {
-    case Change::kBroken:
-    case Change::kRegress:
-      return Tone::kBad;
-    case Change::kInconclusive:
-      return Tone::kWarn;
-    case Change::kImprove:
-      return Tone::kGood;
-    case Change::kSame:
-      break;
-  }
-  return Tone::kPlain;
+Tone change_tone(Change change) {
+  constexpr Tone kTones[] = {Tone::kBad, Tone::kBad, Tone::kWarn, Tone::kGood, Tone::kPlain};
+  return kTones[static_cast<size_t>(change)];
 }
 
 using Rows = std::vector<const CompareRow*>;
@@ -111,14 +100,14 @@ Table table_of(const Rows& rows) {
     table.columns.push_back(key_column(variable.column));
   }
   const std::vector<Column> numbers = {
-      {"", "a", "", false, 1, false},
-      {"", "b", "", false, 1, false},
-      {"", "time", "%", false, 0, false},
+      {"", "a", "", false, 1},
+      {"", "b", "", false, 1},
+      {"", "time", "%"},
       {"", "95% CI", "%", false, 1, true},
       {"", "p", "", false, 3, true},
       {"", "noise", "%", false, 6, true},
       {"", "launches", "", false, 5, true, Lift::kWhenSame},
-      {"", "verdict", "", true, 0, false},
+      {"", "verdict", "", true},
       {"", "because", "", true, 8, true},
   };
   table.columns.insert(table.columns.end(), numbers.begin(), numbers.end());
@@ -138,7 +127,7 @@ Table table_of(const Rows& rows) {
          launches_text(*row),
          std::string(to_string(row->change)) + (row->series > 1 ? ", measured again" : ""),
          is_open(*row) && !by_row ? std::string() : row->why});
-    out.tone = tone_of(row->change);
+    out.tone = change_tone(row->change);
     table.rows.push_back(std::move(out));
   }
   return without_empty_columns(table);
@@ -154,7 +143,7 @@ std::vector<std::string> open_questions(const Rows& rows) {
       lines.push_back(fmt::format("... and {} more reasons", reasons.size() - kMost));
       break;
     }
-    lines.push_back(fmt::format("{} row{} {}", count, count == 1 ? "" : "s", reason));
+    lines.push_back(plural(count, "row") + " " + reason);
   }
   return lines;
 }
@@ -207,19 +196,11 @@ std::string undecided_text(const Comparison& comparison) {
 
 std::string verdict_text(const Comparison& comparison) {
   if (comparison.undecided()) return undecided_text(comparison);
-  switch (comparison.verdict()) {
-    case Change::kBroken:
-      return "b is broken where a is not";
-    case Change::kRegress:
-      return "b is slower";
-    case Change::kInconclusive:
-      return "nothing got slower as far as these launches can tell; not all cells are decided";
-    case Change::kImprove:
-      return "b is faster, and nowhere slower";
-    case Change::kSame:
-      break;
-  }
-  return "no change";
+  constexpr const char* kTexts[] = {
+      "b is broken where a is not", "b is slower",
+      "nothing got slower as far as these launches can tell; not all cells are decided",
+      "b is faster, and nowhere slower", "no change"};
+  return kTexts[static_cast<size_t>(comparison.verdict())];
 }
 
 // What the columns mean that are there.
@@ -268,7 +249,7 @@ Document compare_document(const Comparison& comparison) {
   }
   document.paragraph(fmt::format("{}: {} ({})", to_string(verdict), verdict_text(comparison),
                                  counts_text(comparison)),
-                     tone_of(verdict));
+                     change_tone(verdict));
   return document;
 }
 

@@ -10,10 +10,9 @@
 #include <functional>
 #include <string_view>
 
-#include "core/field_text.h"
+#include "core/field_json.h"
 #include "core/number.h"
-#include "core/record/record_tables.h"
-#include "core/record/verified.h"
+#include "core/record/record.h"
 #include "reports/report.h"
 #include "reports/text.h"
 #include "reports/view.h"
@@ -235,7 +234,7 @@ Expected<std::vector<std::string>> write_csv(const ReportInput& input, const Rep
 }  // namespace
 
 ReportRow csv_report() {
-  return {{"csv", "one row per record: independent variables, then dependent ones", {}, {}, ""},
+  return {{"csv", "one row per record: independent variables, then dependent ones"},
           "records.csv",
           write_csv};
 }

@@ -9,10 +9,10 @@
 #include <map>
 
 #include "core/json.h"
-#include "core/printable.h"
-#include "core/record/verified.h"
+#include "core/record/record.h"
+#include "core/text.h"
 #include "reports/report.h"
-#include "reports/utc.h"
+#include "reports/text.h"
 #include "reports/view.h"
 
 namespace plumbline {
@@ -92,12 +92,12 @@ OrderedJson context_json(const View& view) {
   return context;
 }
 
-struct Family {
+struct GbenchFamily {
   std::string name;
   std::vector<const Item*> launches;
 };
 
-void add_entries(const Family& family, size_t index, OrderedJson& entries) {
+void add_entries(const GbenchFamily& family, size_t index, OrderedJson& entries) {
   int64_t repetition = 0;
   for (const Item* item : family.launches) {
     const Measurement& m = item->record->measurement;
@@ -137,7 +137,7 @@ Expected<std::vector<std::string>> write_gbench_json(const ReportInput& input,
                                                      const ReportTarget& target) {
   if (!target.out) return fail(ErrorCode::kUsage, "the gbench-json report needs an output stream");
   const View view = make_view(input.records);
-  std::vector<Family> families;
+  std::vector<GbenchFamily> families;
   std::map<std::string, size_t> place;
   std::vector<const Item*> failed;
   for (const Item& item : view.items) {
@@ -162,11 +162,7 @@ Expected<std::vector<std::string>> write_gbench_json(const ReportInput& input,
 }  // namespace
 
 ReportRow gbench_json_report() {
-  return {{"gbench-json",
-           "one Google Benchmark entry per launch of a cell, for its compare.py",
-           {},
-           {},
-           ""},
+  return {{"gbench-json", "one Google Benchmark entry per launch of a cell, for its compare.py"},
           "gbench.json",
           write_gbench_json};
 }

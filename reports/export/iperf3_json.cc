@@ -5,13 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/json.h"
 #include "core/op.h"
-#include "core/printable.h"
+#include "core/text.h"
 #include "reports/report.h"
-#include "reports/utc.h"
+#include "reports/text.h"
 #include "reports/view.h"
 
 namespace plumbline {
@@ -253,11 +252,7 @@ Expected<std::vector<std::string>> write_iperf3_json(const ReportInput& input,
 }  // namespace
 
 ReportRow iperf3_json_report() {
-  return {{"iperf3-json",
-           "streams and links as iperf3 -J writes them, one document a line",
-           {},
-           {},
-           ""},
+  return {{"iperf3-json", "streams and links as iperf3 -J writes them, one document a line"},
           "iperf3.jsonl",
           write_iperf3_json};
 }

@@ -8,8 +8,8 @@
 #include <map>
 #include <set>
 
-#include "core/diagnosis/health.h"
-#include "core/record/verified.h"
+#include "core/diagnosis/finding.h"
+#include "core/record/record.h"
 #include "reports/report.h"
 #include "reports/text.h"
 #include "reports/view.h"
@@ -238,10 +238,9 @@ Expected<std::vector<std::string>> write_junit(const ReportInput& input,
 }  // namespace
 
 ReportRow junit_report() {
-  return {
-      {"junit", "JUnit XML: cells, checks, findings and rules as test cases, for CI", {}, {}, ""},
-      "junit.xml",
-      write_junit};
+  return {{"junit", "JUnit XML: cells, checks, findings and rules as test cases, for CI"},
+          "junit.xml",
+          write_junit};
 }
 
 }  // namespace plumbline

@@ -54,10 +54,7 @@ struct NcclRow {
 // What `coll` writes, row by row.
 class CollWriter {
  public:
-  CollWriter() = default;
   virtual ~CollWriter() = default;
-  CollWriter(const CollWriter&) = delete;
-  CollWriter& operator=(const CollWriter&) = delete;
 
   virtual void preamble(const NcclSetup& setup, const std::vector<NcclDevice>& devices) = 0;
   virtual void header() = 0;

@@ -15,13 +15,12 @@
 #include <numeric>
 #include <set>
 
-#include "core/file_word.h"
+#include "core/file.h"
 #include "core/json.h"
 #include "core/op.h"
-#include "core/printable.h"
+#include "core/text.h"
 #include "reports/report.h"
 #include "reports/text.h"
-#include "reports/utc.h"
 #include "reports/view.h"
 
 namespace plumbline {
@@ -348,10 +347,7 @@ Expected<std::vector<std::string>> write_nccl_json(const ReportInput& input,
 ReportRow nccl_json_report() {
   return {{"nccl-json",
            "latency and bandwidth as nccl-tests -J writes them, a file for each operation and "
-           "number of ranks",
-           {},
-           {},
-           ""},
+           "number of ranks"},
           "nccl/",
           write_nccl_json};
 }

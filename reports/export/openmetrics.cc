@@ -11,7 +11,6 @@
 
 #include "reports/report.h"
 #include "reports/text.h"
-#include "reports/utc.h"
 #include "reports/view.h"
 
 namespace plumbline {
@@ -267,7 +266,7 @@ Expected<std::vector<std::string>> write_openmetrics(const ReportInput& input,
 }  // namespace
 
 ReportRow openmetrics_report() {
-  return {{"openmetrics", "OpenMetrics text 1.0, for Prometheus and its kin", {}, {}, ""},
+  return {{"openmetrics", "OpenMetrics text 1.0, for Prometheus and its kin"},
           "metrics.txt",
           write_openmetrics};
 }

@@ -1,20 +1,17 @@
-#include "reports/html/figure.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "core/command.h"
+#include "core/file.h"
 #include "core/host/requirement.h"
 #include "core/json.h"
-#include "core/temporary_folder.h"
-#include "core/text_file.h"
-#include "reports/charts/series_labels.h"
+#include "reports/charts/chart.h"
+#include "reports/charts/draw.h"
+#include "reports/html/page.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -23,22 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kDrawingMs = 60'000;
+constexpr size_t kMostSvg = 4 << 20;  // more would not become a SafeSvg
 constexpr size_t kFigureLabel = 160;  // they wrap
-
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-std::string first_line_of(const std::string& text) {
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) {
-    if (line.find_first_not_of(" \t^") != std::string::npos) return clean(line);
-  }
-  return "no message";
-}
 
 // Draws figures `from` and on, until one fails. Returns the first that has no picture, or the end.
 Expected<size_t> draw_from(std::vector<Figure>& figures, size_t from, const fs::path& folder,
@@ -56,13 +39,14 @@ Expected<size_t> draw_from(std::vector<Figure>& figures, size_t from, const fs::
   size_t at = from;
   for (; at < figures.size(); ++at) {
     Figure& figure = figures[at];
-    const auto svg =
-        make_safe_svg(text_of(folder / (figure.id + ".svg")), figure.id, chart_blocks(figure.chart),
-                      figure.chart.title, figure.chart.subtitle + ". " + figure.chart.says);
+    const std::string path_of_svg = (folder / (figure.id + ".svg")).string();
+    const auto svg = make_safe_svg(read_input_file(path_of_svg, kMostSvg).value_or(""), figure.id,
+                                   chart_blocks(figure.chart), figure.chart.title,
+                                   figure.chart.subtitle + ". " + figure.chart.says);
     if (!svg) break;
     figure.svg = *svg;
   }
-  if (at < figures.size()) why = "gnuplot: " + first_line_of(drawn->err);
+  if (at < figures.size()) why = "gnuplot: " + first_complaint(drawn->err);
   return at;
 }
 
@@ -168,8 +152,7 @@ std::vector<Figure> draw_figures(std::vector<Chart> charts, std::string& why) {
     figures.push_back(std::move(figure));
   }
   if (figures.empty()) return figures;
-  static constexpr std::array kNeeds = {"gnuplot"};
-  if (const auto reason = unmet(kNeeds)) {
+  if (const auto reason = no_gnuplot()) {
     why = *reason;
   } else if (const Status drawn = draw_all(figures, why); !drawn) {
     why = drawn.error().message();

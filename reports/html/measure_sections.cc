@@ -6,10 +6,10 @@
 
 #include "core/units.h"
 #include "reports/content.h"
-#include "reports/html/measure_table.h"
 #include "reports/html/page.h"
-#include "reports/roofs.h"
+#include "reports/html/writer.h"
 #include "reports/text.h"
+#include "reports/view.h"
 
 namespace plumbline {
 namespace {
@@ -31,13 +31,9 @@ void write_group(Page& page, const ViewGroup& group, bool folded, HtmlWriter& ht
                       group.rows.size() - shown.rows.size(), group.rows.size()),
           html);
     }
-    std::vector<std::string> lines;
-    for (size_t i = 0; i < notes.size(); ++i) {
-      lines.push_back(fmt::format("[{}] {}", i + 1, notes[i]));
-    }
-    Document numbered;
-    numbered.list(std::move(lines));
-    write_document(numbered, page.rows, html);
+    Document below;
+    below.list(numbered(notes));
+    write_document(below, page.rows, html);
   };
   if (!folded) {
     html.element("h3", title_of(group));
@@ -45,11 +41,7 @@ void write_group(Page& page, const ViewGroup& group, bool folded, HtmlWriter& ht
     return;
   }
   const auto details = html.in("details");
-  {
-    const auto summary = html.in("summary");
-    html.text(title_of(group));
-    html.element("span", rows_text(group.rows.size()));
-  }
+  write_summary(title_of(group), group.rows.size(), html);
   body();
 }
 
@@ -67,8 +59,7 @@ Table roof_table(const View& view) {
     if (!roof->valid() || (trip ? !roof->time.p50.has_value() : !rate.has_value())) continue;
     table.rows.push_back(
         {{clean(cell.op), std::to_string(cell.ranks), std::to_string(cell.bytes),
-          trip ? format_duration(*roof->time.p50) : "", trip ? "" : format_rate(*rate)},
-         Tone::kPlain});
+          trip ? format_duration(*roof->time.p50) : "", trip ? "" : format_rate(*rate)}});
   }
   return without_empty_columns(table);
 }
@@ -76,12 +67,10 @@ Table roof_table(const View& view) {
 Table rank_table(const RankWorld& world) {
   Table table;
   table.columns = {
-      {"", "rank", "", true, 0, false},          {"", "host", "", true, 0, true},
-      {"", "p50", "x", false, 0, false},         {"", "5 % to 95 %", "x", false, 0, false},
-      {"", "mean", "x", false, 0, true},         {"", "p99", "x", false, 0, true},
-      {"", "slowest", "cells", false, 0, false}, {"", "fastest", "cells", false, 0, false},
-      {"", "CPU", "ms", false, 0, false},        {"", "switches", "", false, 0, false},
-      {"", "sent", "", false, 0, true},          {"", "retransmits", "", false, 0, false}};
+      {"", "rank", "", true},   {"", "host", "", true, 0, true},   {"", "p50", "x"},
+      {"", "5 % to 95 %", "x"}, {"", "mean", "x", false, 0, true}, {"", "p99", "x", false, 0, true},
+      {"", "slowest", "cells"}, {"", "fastest", "cells"},          {"", "CPU", "ms"},
+      {"", "switches"},         {"", "sent", "", false, 0, true},  {"", "retransmits"}};
   for (const RankStanding& standing : world.standings) {
     const auto ratio = [](const std::vector<double>& sorted, double q) {
       return sorted.empty() ? std::string() : ratio_text(sorted_quantile(sorted, q));
@@ -93,8 +82,7 @@ Table rank_table(const RankWorld& world) {
           std::to_string(standing.slowest_in), std::to_string(standing.fastest_in),
           fmt::format("{:.0f}", static_cast<double>(standing.cpu_ns) / 1e6),
           std::to_string(standing.context_switches), format_bytes(standing.wire_bytes),
-          std::to_string(standing.retransmits)},
-         Tone::kPlain});
+          std::to_string(standing.retransmits)}});
   }
   return without_empty_columns(table);
 }

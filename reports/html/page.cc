@@ -9,11 +9,12 @@
 #include <ostream>
 #include <set>
 
+#include "core/encode.h"
 #include "core/json.h"
-#include "core/sha256.h"
 #include "reports/charts/picture.h"
 #include "reports/charts/view_charts.h"
-#include "reports/html/assets.h"
+#include "reports/content.h"
+#include "reports/html/writer.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -65,21 +66,9 @@ constexpr PageLimits kLimits[] = {
     {{20, 60}, 0, 8, 2048, 300, 1},
 };
 
-std::string base64(std::span<const std::byte> bytes) {
-  static constexpr std::string_view kLetters =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t word = 0;
-    const size_t n = std::min<size_t>(3, bytes.size() - i);
-    for (size_t k = 0; k < 3; ++k) {
-      word = (word << 8U) | (k < n ? std::to_integer<uint32_t>(bytes[i + k]) : 0U);
-    }
-    for (size_t k = 0; k < 4; ++k) {
-      out += k <= n ? kLetters[(word >> (18U - 6U * k)) & 63U] : '=';
-    }
-  }
-  return out;
+std::string digest_of(std::string_view text) {
+  const auto bytes = sha256(text);
+  return to_base64({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 // Nothing from elsewhere, and no script or style but ours: a second wall behind the escaping.
@@ -87,7 +76,7 @@ std::string content_policy() {
   return fmt::format(
       "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src data:; "
       "base-uri 'none'; form-action 'none'",
-      base64(sha256(page_js())), base64(sha256(page_css())));
+      digest_of(page_js()), digest_of(page_css()));
 }
 
 // "iperf3, osu" where everything was imported; else empty.
@@ -131,29 +120,20 @@ std::string span_of(const std::string& first, const std::string& last) {
 }
 
 // "quickstart, 2026-11-20 05:06 to 05:07 UTC, run 0123..., plumbline 0.1.0"
-std::string origin_of(const View& view) {
-  std::set<std::string> scenarios, runs, versions;
-  std::string first, last;
-  for (const Item& item : view.items) {
-    const Record& record = *item.record;
-    if (!record.scenario.empty()) scenarios.insert(record.scenario);
-    if (!record.run_id.empty()) runs.insert(record.run_id);
-    if (!record.suite_version.empty()) versions.insert(record.suite_version);
-    if (record.time.empty()) continue;
-    if (first.empty() || record.time < first) first = record.time;
-    if (record.time > last) last = record.time;
-  }
-  const auto few = [](const std::set<std::string>& set, const std::string& word) {
+std::string origin_text(const View& view) {
+  const auto [scenarios, runs, versions, first, last] = origin_of(view);
+  const auto few = [](std::vector<std::string> list, const std::string& word) {
     constexpr size_t kMost = 3;
-    if (set.size() > kMost) return fmt::format("{} {}s", set.size(), word);
-    std::vector<std::string> list(set.begin(), set.end());
+    if (list.size() > kMost) return fmt::format("{} {}s", list.size(), word);
+    std::sort(list.begin(), list.end());
     return (list.size() == 1 ? word : word + "s") + " " + join(list, ", ");
   };
   std::vector<std::string> parts;
   if (!scenarios.empty()) parts.push_back(few(scenarios, "scenario"));
   if (!runs.empty()) parts.push_back(few(runs, "run"));
   if (!first.empty()) parts.push_back(span_of(first, last));
-  if (!versions.empty()) parts.push_back("plumbline " + *versions.rbegin());
+  if (!versions.empty())
+    parts.push_back("plumbline " + *std::max_element(versions.begin(), versions.end()));
   return join(parts, "; ");
 }
 
@@ -210,7 +190,7 @@ void write_header(const Page& page, const std::string& question, HtmlWriter& htm
   {
     const auto brand = html.in("p", {{"class", "brand"}});
     html.element("b", "plumbline");
-    const std::string origin = origin_of(*page.view);
+    const std::string origin = origin_text(*page.view);
     if (!origin.empty()) html.text(" \xC2\xB7 " + origin);
   }
   html.element("h1", question);
@@ -303,13 +283,10 @@ std::string page_text(Page& page) {
 }
 
 ReportRow html_report() {
-  return {{"html",
-           "one page with everything: verdict, plots, tables, environment; needs no network",
-           {},
-           {},
-           ""},
-          "report.html",
-          write_page};
+  return {
+      {"html", "one page with everything: verdict, plots, tables, environment; needs no network"},
+      "report.html",
+      write_page};
 }
 
 }  // namespace plumbline

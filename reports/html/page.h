@@ -3,17 +3,38 @@
 // there is anything to write. The page says the same as console and Markdown, from the same parts.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "reports/html/blocks.h"
-#include "reports/html/figure.h"
+#include "reports/charts/chart.h"
+#include "reports/html/writer.h"
 #include "reports/links/link_view.h"
-#include "reports/rank_view.h"
 #include "reports/report.h"
+#include "reports/view.h"
 
 namespace plumbline {
+
+// Charts of a page: drawn by one run of gnuplot, put into the page with legend, labels and the
+// values that its script shows.
+
+struct Figure {
+  Chart chart;
+  ChartFrame frame;
+  std::string id;  // "f3", unique in the page
+  std::optional<SafeSvg> svg;
+};
+
+// `why` says in words why some or all have no picture; empty when all have one. Bounded by a
+// minute.
+std::vector<Figure> draw_figures(std::vector<Chart> charts, std::string& why);
+
+// Nothing when it has no picture.
+void write_figure(const Figure& figure, HtmlWriter& html);
+// {"width", "height", "series": [{"name", "points": [[x, y, "words"], ...]}]}, pixels of the frame.
+nlohmann::json values_of(const Figure& figure);
 
 // The page shall never be larger than this, whatever the records hold.
 inline constexpr size_t kMostPageBytes = 2'000'000;
@@ -65,9 +86,8 @@ std::string page_text(Page& page);
 
 // verdict.cc
 void write_verdict(Page& page, HtmlWriter& html);
-// tiles.cc
 void write_tiles(const Page& page, HtmlWriter& html);
-// link_section.cc
+// sections.cc
 bool has_links(const Page& page);
 void write_links(Page& page, HtmlWriter& html);
 // measure_sections.cc

@@ -7,13 +7,13 @@
 #include <map>
 #include <set>
 
-#include "core/diagnosis/health.h"
-#include "core/printable.h"
+#include "core/diagnosis/finding.h"
 #include "core/shell_words.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "reports/content.h"
 #include "reports/html/page.h"
-#include "reports/soak/soak_tables.h"
+#include "reports/soak/soak_verdict.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -65,12 +65,10 @@ Table noise_table(const View& view) {
                    {"", "what it means", "", true, 0, true}};
   for (const auto& [cause, count] : counts) {
     table.rows.push_back(
-        {{cause, std::to_string(count), std::to_string(judged), meaning_of(cause)}, Tone::kPlain});
+        {{cause, std::to_string(count), std::to_string(judged), meaning_of(cause)}});
   }
   return without_empty_columns(table);
 }
-
-std::string optional_text(const std::optional<std::string>& text) { return text.value_or(""); }
 
 Table host_table(const View& view, size_t most, size_t& left_out) {
   Table table;
@@ -93,10 +91,9 @@ Table host_table(const View& view, size_t most, size_t& left_out) {
       table.rows.push_back(
           {{name, host.cpu_model, fmt::format("{} of {}", host.cores_usable, host.cores_online),
             host.memory_bytes > 0 ? format_bytes(host.memory_bytes) : "", host.os, host.kernel,
-            optional_text(host.virtualisation), optional_text(host.governor),
-            optional_text(host.clock_source), optional_text(host.congestion_control),
-            host.load1 ? fmt::format("{:.2f}", *host.load1) : ""},
-           Tone::kPlain});
+            host.virtualisation.value_or(""), host.governor.value_or(""),
+            host.clock_source.value_or(""), host.congestion_control.value_or(""),
+            host.load1 ? fmt::format("{:.2f}", *host.load1) : ""}});
     }
   }
   return without_empty_columns(table);
@@ -123,8 +120,7 @@ Table nic_table(const View& view, size_t most) {
             nic.speed_bps ? fmt::format("{:g} Gb/s", static_cast<double>(*nic.speed_bps) / 1e9)
                           : "";
         table.rows.push_back(
-            {{host.hostname, nic.name, nic.kind, speed, std::to_string(nic.mtu), list},
-             Tone::kPlain});
+            {{host.hostname, nic.name, nic.kind, speed, std::to_string(nic.mtu), list}});
       }
     }
   }
@@ -134,9 +130,7 @@ Table nic_table(const View& view, size_t most) {
 // Options that somebody set; where records differ, each value.
 Table option_table(const View& view) {
   Table table;
-  table.columns = {{"", "option", "", true, 0, false},
-                   {"", "value", "", true, 0, false},
-                   {"", "set by", "", true, 0, false}};
+  table.columns = {{"", "option", "", true}, {"", "value", "", true}, {"", "set by", "", true}};
   std::set<std::vector<std::string>> seen;
   for (const Item& item : view.items) {
     for (const auto& [name, option] : item.record->environment.options) {
@@ -150,16 +144,15 @@ Table option_table(const View& view) {
 
 Table version_table(const View& view) {
   Table table;
-  table.columns = {{"", "what", "", true, 0, false}, {"", "version", "", true, 0, false}};
+  table.columns = {{"", "what", "", true}, {"", "version", "", true}};
   std::set<std::pair<std::string, std::string>> seen;
   for (const Item& item : view.items) {
     if (seen.insert({"plumbline (records)", item.record->suite_version}).second) {
-      table.rows.push_back({{"plumbline (records)", item.record->suite_version}, Tone::kPlain});
+      table.rows.push_back({{"plumbline (records)", item.record->suite_version}});
     }
     for (const HostFacts& host : item.record->environment.hosts) {
       for (const auto& [name, version] : host.libraries) {
-        if (seen.insert({name, version}).second)
-          table.rows.push_back({{name, version}, Tone::kPlain});
+        if (seen.insert({name, version}).second) table.rows.push_back({{name, version}});
       }
     }
   }
@@ -169,11 +162,7 @@ Table version_table(const View& view) {
 void fold(const std::string& title, const Table& table, Page& page, HtmlWriter& html) {
   if (table.rows.empty()) return;
   const auto details = html.in("details");
-  {
-    const auto summary = html.in("summary");
-    html.text(title);
-    html.element("span", rows_text(table.rows.size()));
-  }
+  write_summary(title, table.rows.size(), html);
   write_table(table, title, page.rows, html);
 }
 
@@ -264,9 +253,8 @@ void write_checks(Page& page, HtmlWriter& html) {
     write_document(failures, page.rows, html);
   }
   Table open;
-  open.columns = {{"", "check", "", true, 0, false},
-                  {"", "what was seen", "", true, 0, false},
-                  {"", "outcome", "", true, 0, false}};
+  open.columns = {
+      {"", "check", "", true}, {"", "what was seen", "", true}, {"", "outcome", "", true}};
   const Standings standings(page.input->findings);
   for (const Standing standing : {Standing::kFail, Standing::kWarn, Standing::kNote,
                                   Standing::kUnknown, Standing::kSkipped}) {

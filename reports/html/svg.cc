@@ -1,4 +1,3 @@
-#include "reports/html/svg.h"
 
 #include <fmt/format.h>
 

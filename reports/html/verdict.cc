@@ -1,27 +1,108 @@
 // The page's first section: how the run ended in one sentence, the numbers that people ask for
-// first, causes with remedies, rules, and the scenario's checklist.
+// first as tiles, causes with remedies, rules, and the scenario's checklist.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
-#include "core/diagnosis/health.h"
+#include "core/diagnosis/finding.h"
 #include "core/record/tally.h"
-#include "reports/answer.h"
+#include "core/units.h"
 #include "reports/content.h"
 #include "reports/doctor.h"
 #include "reports/html/page.h"
-#include "reports/roofs.h"
 #include "reports/text.h"
+#include "reports/view.h"
 
 namespace plumbline {
 namespace {
 
-constexpr size_t kMostEvidence = 5;
-
-size_t unexplained(const ReportInput& input) {
-  return unexplained_failures(input.checks, input.findings).size();
+void tile(const std::string& what, const std::string& figure, const std::string& detail,
+          HtmlWriter& html) {
+  const auto box = html.in("div");
+  html.element("dt", what);
+  html.element("dd", figure, {{"class", "figure"}});
+  if (!detail.empty()) html.element("dd", detail, {{"class", "detail"}});
 }
+
+// "19 pass", and below it "1 warn, 23 skipped".
+void tally_tile(const std::string& what, const Tally& tally, HtmlWriter& html) {
+  const Tally others = tally.without(Standing::kPass);
+  tile(what, fmt::format("{} pass", tally.of(Standing::kPass)),
+       others.total() > 0 ? others.text() : "", html);
+}
+
+std::string short_name(const Item& item) {
+  const Cell& cell = item.record->cell;
+  std::string text =
+      clean(cell.op) + ", " + plural(static_cast<size_t>(std::max(0, cell.ranks)), "rank");
+  if (cell.bytes > 0) text += ", " + format_bytes(cell.bytes);
+  return text;
+}
+
+// "Lowest latency (median)"; with the tool where it is not ours: "..., osu (mean)".
+std::string headline_of(const Best& best, const std::string& what, const std::string& own,
+                        Quantity quantity) {
+  return what + (best.item().imported() ? ", " + source_of(best.item(), quantity) : own);
+}
+
+void measured_tiles(const View& view, HtmlWriter& html) {
+  Best fastest(Best::Wanted::kLowest), widest(Best::Wanted::kHighest),
+      busiest(Best::Wanted::kHighest);
+  for (const Item& item : view.items) {
+    const Headline headline = row(item.record->cell.kind).headline;
+    if (headline == Headline::kTime) fastest.offer(item, item.typical_ns);
+    if (headline == Headline::kBusBandwidth) widest.offer(item, item.busbw_Bps);
+    if (headline == Headline::kOperationRate) {
+      busiest.offer(item, item.record->measurement.ops_per_s);
+    }
+  }
+  if (fastest) {
+    tile(headline_of(fastest, "Lowest latency", " (median)", Quantity::kTime),
+         format_duration(fastest.value()), short_name(fastest.item()) + fastest.remark(), html);
+  }
+  if (widest) {
+    std::string detail = short_name(widest.item());
+    const std::optional<double>& share = widest.item().of_bandwidth;
+    if (!widest.item().no_roof.empty()) {
+      detail += "; above its roof, which was measured at a bad moment";
+    } else if (share) {
+      detail += fmt::format("; {} % of the roof", percent_text(share));
+    }
+    tile(headline_of(widest, "Highest bus bandwidth", "", Quantity::kRate),
+         format_rate(widest.value()), detail + widest.remark(), html);
+  }
+  if (busiest) {
+    tile(headline_of(busiest, "Most operations", "", Quantity::kRate),
+         fmt::format("{:.0f}/s", busiest.value()), short_name(busiest.item()) + busiest.remark(),
+         html);
+  }
+}
+
+void link_tiles(const Page& page, HtmlWriter& html) {
+  for (const LinkWorld& world : page.worlds) {
+    const LinkGrid* rates = rate_grid(world);
+    if (rates == nullptr) continue;
+    std::optional<double> low, high;
+    for (const auto& value : rates->values) {
+      if (!value) continue;
+      low = std::min(low.value_or(*value), *value);
+      high = std::max(high.value_or(*value), *value);
+    }
+    if (!low) continue;
+    const bool noisy =
+        std::any_of(world.records.begin(), world.records.end(), [&](const Record* record) {
+          return record->cell.measure == rates->measure && verdict_of(*record) == Verdict::kNoisy;
+        });
+    tile("Slowest link", grid_text(LinkUnit::kRate, low),
+         "fastest " + grid_text(LinkUnit::kRate, high) + "; " + rates->title +
+             (noisy ? "; noisy" : ""),
+         html);
+    return;
+  }
+}
+
+constexpr size_t kMostEvidence = 5;
 
 size_t findings_of(const ReportInput& input, Severity severity) {
   return static_cast<size_t>(
@@ -38,7 +119,7 @@ std::string probes_text(const ReportInput& input) {
       }));
   const size_t failing = findings_of(input, Severity::kFail),
                warning = findings_of(input, Severity::kWarn) + bare_warnings;
-  const size_t bare = unexplained(input);
+  const size_t bare = unexplained_failures(input.checks, input.findings).size();
   std::vector<std::string> parts;
   if (failing > 0) parts.push_back(plural(failing, "cause") + " that must be healed");
   if (bare > 0) parts.push_back(plural(bare, "failed check") + " without a known cause");
@@ -57,11 +138,6 @@ std::string scenarios_text(const View& view) {
   constexpr size_t kMost = 3;
   if (list.size() > kMost) return plural(list.size(), "scenario");
   return join(list, " and ");
-}
-
-std::string noise_text(const Counts& counts) {
-  if (counts.noisy == 0) return {};
-  return "something other than the network influenced the noisy ones (see Noise)";
 }
 
 // Commands to copy stand in blocks of their own, advice is text.
@@ -96,18 +172,11 @@ void write_finding(const Finding& finding, HtmlWriter& html) {
     if (finding.confidence < 1)
       html.text(fmt::format(", confidence {:.0f} %", 100 * finding.confidence));
   }
-  if (!finding.evidence.empty()) {
-    const auto list = html.in("ul");
-    for (size_t i = 0; i < std::min(kMostEvidence, finding.evidence.size()); ++i) {
-      const Evidence& evidence = finding.evidence[i];
-      html.element("li",
-                   evidence.text + (evidence.check.empty() ? "" : " (" + evidence.check + ")"));
-    }
-    if (finding.evidence.size() > kMostEvidence) {
-      html.element("li", fmt::format("... and {} more in doctor.json",
-                                     finding.evidence.size() - kMostEvidence));
-    }
+  std::vector<std::string> seen;
+  for (const Evidence& evidence : finding.evidence) {
+    seen.push_back(evidence.text + (evidence.check.empty() ? "" : " (" + evidence.check + ")"));
   }
+  if (!seen.empty()) write_list(seen, kMostEvidence, html, " in doctor.json");
   if (finding.remedy.empty()) return;
   html.element("p", "To do:");
   write_remedy(finding.remedy, html);
@@ -121,9 +190,8 @@ void write_findings(const Page& page, HtmlWriter& html) {
     write_finding(findings[i], html);
   }
   if (findings.size() > page.limits.listed) {
-    html.element(
-        "p", fmt::format("... and {} more in doctor.json", findings.size() - page.limits.listed),
-        {{"class", "note"}});
+    write_note(fmt::format("... and {} more in doctor.json", findings.size() - page.limits.listed),
+               html);
   }
 }
 
@@ -132,20 +200,14 @@ void write_remarks(const Page& page, HtmlWriter& html) {
   for (std::string& note : no_roof_notes(*page.view)) remarks.push_back(std::move(note));
   if (remarks.empty()) return;
   html.element("h3", "Remarks");
-  const auto list = html.in("ul");
-  for (size_t i = 0; i < std::min(remarks.size(), page.limits.listed); ++i) {
-    html.element("li", remarks[i]);
-  }
-  if (remarks.size() > page.limits.listed) {
-    html.element("li", fmt::format("... and {} more", remarks.size() - page.limits.listed));
-  }
+  write_list(remarks, page.limits.listed, html);
 }
 
 void write_rules(Page& page, HtmlWriter& html) {
   if (page.input->rules.empty()) return;
   html.element("h3", "Rules");
   for (const std::string& source : page.input->rule_sources) {
-    html.element("p", source + ".", {{"class", "note"}});
+    write_note(source + ".", html);
   }
   Table table;
   table.columns = {{"", "records of", "", true, 0, true},
@@ -162,6 +224,17 @@ void write_rules(Page& page, HtmlWriter& html) {
 }
 
 }  // namespace
+
+void write_tiles(const Page& page, HtmlWriter& html) {
+  const Counts& counts = page.view->counts;
+  const auto list = html.in("dl", {{"class", "tiles"}});
+  if (counts.total() > 0) tally_tile("Cells", tally_of(counts), html);
+  if (!page.input->checks.empty()) {
+    tally_tile("Checks", tally_of(page.input->checks, page.input->findings), html);
+  }
+  measured_tiles(*page.view, html);
+  link_tiles(page, html);
+}
 
 PageAnswer answer_of(const Page& page) {
   const ReportInput& input = *page.input;
@@ -182,8 +255,9 @@ PageAnswer answer_of(const Page& page) {
   }
   if (run.link_fails) parts.push_back("a link far below the speed that the host file states");
   if (run.unknown_links > 0) parts.push_back("whether links are slow is not known (see Links)");
-  const std::string noise = noise_text(counts);
-  if (!noise.empty()) parts.push_back(noise);
+  if (counts.noisy > 0) {
+    parts.push_back("something other than the network influenced the noisy ones (see Noise)");
+  }
   answer.sentence = join(parts, "; ") + ".";
   return answer;
 }

@@ -1,5 +1,5 @@
 // Writes HTML that cannot be broken out of: text and attribute values get in through functions that
-// escape them, pictures only as SafeSvg (svg.h), data for scripts only as JSON without a character
+// escape them, pictures only as SafeSvg, data for scripts only as JSON without a character
 // that HTML could read. There is no way to put in markup as it is, so whatever a record holds stays
 // text. Elements close themselves at the end of their C++ scope. Tag and attribute names are
 // literals of our own code. Not thread-safe.
@@ -11,9 +11,34 @@
 #include <string_view>
 #include <vector>
 
+#include "core/error.h"
+#include "reports/document.h"
+#include "reports/tables.h"
+
 namespace plumbline {
 
-class SafeSvg;
+// SVG text of gnuplot's or our own, made fit to stand in a page: only known elements and attributes
+// pass (no script, no style, no link but to the shapes of points), text is escaped anew, colours
+// become the page's (so that they follow light and dark), and what belongs to one series is marked
+// so. Anything that cannot be read as such SVG is refused as a whole.
+
+class SafeSvg {
+ public:
+  const std::string& text() const { return text_; }
+
+ private:
+  friend Expected<SafeSvg> make_safe_svg(std::string_view, std::string_view,
+                                         const std::vector<size_t>&, std::string_view,
+                                         std::string_view);
+  std::string text_;
+};
+
+// `id` is a word of our own, unique in the page; title and description are for those who cannot see
+// the picture. `series` says to which series gnuplot's drawn blocks belong, in their order; empty =
+// no series (the topology).
+Expected<SafeSvg> make_safe_svg(std::string_view svg, std::string_view id,
+                                const std::vector<size_t>& series, std::string_view title,
+                                std::string_view description);
 
 // escape_markup() (reports/text.h); with `lines`, newlines and tabs stay.
 std::string html_escape(std::string_view text, bool lines = false);
@@ -71,5 +96,43 @@ class HtmlWriter {
   size_t longest_text_;
   std::string out_;
 };
+
+// What the page brings along beside its content, embedded at build time from files of the same
+// names in this folder (reports/CMakeLists.txt): style sheet, script, and the shapes of points.
+
+std::string_view page_css();     // page.css
+std::string_view page_js();      // page.js
+std::string_view page_shapes();  // shapes.svg
+
+// Tables and documents (reports/tables.h, reports/document.h) as HTML: tables with caption and
+// scopes, sortable, in a box of their own that scrolls when the page is narrower.
+
+// What a page may still spend on rows of tables. Counted down by write_table().
+struct RowBudget {
+  size_t one_table = 200;
+  size_t all = 2000;
+};
+
+// `caption` names the table for those who cannot see where it stands. Rows beyond the budget are
+// left out, with a sentence that says how many and where they are.
+void write_table(const Table& table, const std::string& caption, RowBudget& budget,
+                 HtmlWriter& html);
+// Headings become <h3> (level 1) and <h4>. Pictures and links are left out.
+void write_document(const Document& document, RowBudget& budget, HtmlWriter& html);
+// At most so many items; `where` says where the others are.
+void write_list(const std::vector<std::string>& items, size_t most, HtmlWriter& html,
+                const std::string& where = "");
+// A remark of one sentence or two below what it is about.
+void write_note(const std::string& text, HtmlWriter& html);
+// The title of something folded away, with how many rows it has.
+void write_summary(const std::string& title, size_t rows, HtmlWriter& html);
+// "tone-good" ...; "" for plain.
+std::string tone_class(Tone tone);
+
+// The table of a group of measurements as the page has it: what one looks for first, time, bus
+// bandwidth and verdict, stands first, so that it is seen without scrolling, on a phone too; what
+// is the same in all rows stands in the caption instead.
+
+Table page_table(const Table& table, std::string& caption);
 
 }  // namespace plumbline

@@ -1,9 +1,10 @@
-// What the importers share: JSON that is read with distrust, lines and words of text tables, and
-// records of other tools' results. Pure; nothing here throws.
+// What the importers share: how formats are recognised, JSON that is read with distrust, lines and
+// words of text tables, and records of other tools' results. Pure; nothing here throws.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -15,8 +16,14 @@
 
 namespace plumbline {
 
+// Does the text begin as that of a tool whose output always has these words in it?
+bool has_all(std::string_view text, std::initializer_list<std::string_view> words);
+bool has_any(std::string_view text, std::initializer_list<std::string_view> words);
+
 // Messages begin with "FILE:LINE: ".
 std::string at_line(const ImportFile& file, size_t line);
+// Adds a note about this line.
+void add_note(const ImportFile& file, size_t line, const std::string& text, ImportResult& out);
 
 // --- JSON -----------------------------------------------------------------------------------
 // Hands every JSON object of the text to `take`, with the line that it begins in. Tools write more
@@ -31,14 +38,19 @@ const nlohmann::json* foreign_field(const nlohmann::json& object, const char* ke
 std::optional<double> foreign_number(const nlohmann::json& object, const char* key);   // finite
 std::optional<uint64_t> foreign_count(const nlohmann::json& object, const char* key);  // 0 to 2^53
 std::string foreign_text(const nlohmann::json& object, const char* key);  // at most 1000 bytes
+// Its list under this key; an empty one when there is none.
+const nlohmann::json& foreign_list(const nlohmann::json& object, const char* key);
 
 // --- text -----------------------------------------------------------------------------------
-// Lines from 1 on, without CR and LF.
-void each_line(std::string_view text,
-               const std::function<void(size_t number, std::string_view line)>& take);
+// Lines from 1 on, without CR and LF, up to the first that is an error.
+Status each_line(std::string_view text,
+                 const std::function<Status(size_t number, std::string_view line)>& take);
 std::vector<std::string_view> table_words(std::string_view line);  // at blanks and tabs
 std::optional<double> table_number(std::string_view word);         // all of the word, finite
 std::optional<uint64_t> table_count(std::string_view word);        // 0 to 2^53
+// Whether a row has a word for each of so many columns; notes it when it has not.
+bool has_all_columns(const ImportFile& file, size_t line,
+                     const std::vector<std::string_view>& words, size_t columns, ImportResult& out);
 // What stands behind the first `key` in the line, without blanks around it; empty when not there.
 std::string text_behind(std::string_view line, std::string_view key);
 

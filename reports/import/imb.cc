@@ -15,9 +15,8 @@ namespace plumbline {
 namespace {
 
 bool is_imb(std::string_view start) {
-  return start.find("# Benchmarking ") != std::string_view::npos &&
-         (start.find("# #processes") != std::string_view::npos ||
-          start.find("processes each running simultaneous") != std::string_view::npos);
+  return has_all(start, {"# Benchmarking "}) &&
+         has_any(start, {"# #processes", "processes each running simultaneous"});
 }
 
 struct Block {
@@ -58,15 +57,13 @@ bool take_comment(std::string_view line, Block& block) {
   }
   const std::string version = text_behind(line, "MPI Benchmarks ");
   if (!version.empty()) block.version = version.substr(0, version.find(','));
-  return line.front() == '#' && line.find("t_max[usec]") == std::string_view::npos &&
-         line.find("t[usec]") == std::string_view::npos &&
-         line.find("Msg/sec") == std::string_view::npos;
+  return line.front() == '#' && !has_any(line, {"t_max[usec]", "t[usec]", "Msg/sec"});
 }
 
 // Once in each block.
 void leave_out(const ImportFile& file, size_t line, const std::string& what, Block& block,
                ImportResult& out) {
-  if (!std::exchange(block.said, true)) out.notes.push_back(at_line(file, line) + what);
+  if (!std::exchange(block.said, true)) add_note(file, line, what, out);
 }
 
 // Uniband and Biband: half of the processes send to the other half, all pairs at once.
@@ -165,34 +162,27 @@ Status take_row(const ImportFile& file, size_t line, Block& block,
 
 Status read_imb(const ImportFile& file, ImportResult& out) {
   Block block;
-  Status status;
-  each_line(file.text, [&](size_t number, std::string_view line) {
-    if (!status || line.empty()) return;
-    if (line.front() == '#' && take_comment(line, block)) return;
+  return each_line(file.text, [&](size_t number, std::string_view line) -> Status {
+    if (line.empty() || (line.front() == '#' && take_comment(line, block))) return {};
     const std::vector<std::string_view> words = table_words(line);
-    if (words.empty()) return;
+    if (words.empty()) return {};
     const std::string_view first = words[0] == "Group" && words.size() > 1 ? words[1] : words[0];
     const bool header = first == "#bytes" || first == "t_min[usec]" || first == "#repetitions";
     if (header) {
       block.columns.assign(words.begin(), words.end());
-      return;
+      return {};
     }
-    if (block.columns.empty() || block.name.empty() || !table_number(words[0])) return;
-    if (words.size() < block.columns.size() && why_not(words).empty()) {
-      out.notes.push_back(at_line(file, number) +
-                          fmt::format("a row with {} of {} columns is left out", words.size(),
-                                      block.columns.size()));
-      return;
+    if (block.columns.empty() || block.name.empty() || !table_number(words[0])) return {};
+    if (why_not(words).empty() &&
+        !has_all_columns(file, number, words, block.columns.size(), out)) {
+      return {};
     }
-    status = take_row(file, number, block, words, out);
+    return take_row(file, number, block, words, out);
   });
-  return status;
 }
 
 }  // namespace
 
-ImportRow imb_import() {
-  return {{"imb", "tables of the Intel MPI Benchmarks", {}, {}, ""}, is_imb, read_imb};
-}
+ImportRow imb_import() { return {{"imb", "tables of the Intel MPI Benchmarks"}, is_imb, read_imb}; }
 
 }  // namespace plumbline

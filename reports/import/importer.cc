@@ -8,23 +8,24 @@
 #include <map>
 #include <span>
 
-#include "core/input_file.h"
+#include "core/encode.h"
+#include "core/file.h"
 #include "core/number.h"
 #include "core/op.h"
 #include "core/record/cell.h"
-#include "core/sha256.h"
+#include "reports/import/foreign.h"
 #include "reports/text.h"
 
 namespace plumbline {
 
 ImportRow iperf3_import();         // iperf3.cc
-ImportRow nccl_json_import();      // nccl_json_import.cc
+ImportRow nccl_json_import();      // nccl_import.cc
 ImportRow nccl_text_import();      // nccl_text_import.cc
 ImportRow gbench_import();         // gbench_import.cc
 ImportRow osu_import();            // osu.cc
 ImportRow imb_import();            // imb.cc
-ImportRow perftest_json_import();  // perftest_json.cc
-ImportRow perftest_text_import();  // perftest_text.cc
+ImportRow perftest_json_import();  // perftest.cc
+ImportRow perftest_text_import();  // perftest.cc
 
 const std::vector<ImportRow>& import_table() {
   static const std::vector<ImportRow> kTable = {
@@ -98,12 +99,8 @@ Expected<std::string> read_some(int fd, const std::string& path, size_t limit) {
 bool may_be_records(std::string_view start) {
   const size_t first = start.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return true;
-  const bool ours = start.find("\"plan_hash\"") != std::string_view::npos ||
-                    start.find("\"suite_version\"") != std::string_view::npos ||
-                    start.find("\"samples_ns\"") != std::string_view::npos ||
-                    start.find("\"environment\":{") != std::string_view::npos ||
-                    start.find("\"cell") != std::string_view::npos;
-  return ours || start.find("\"algbw_Bps\"") != std::string_view::npos;
+  return has_any(start, {"\"plan_hash\"", "\"suite_version\"", "\"samples_ns\"",
+                         "\"environment\":{", "\"cell", "\"algbw_Bps\""});
 }
 
 std::string formats_text() {
@@ -130,12 +127,6 @@ void drop_overflows(Measurement& m) {
 }
 
 }  // namespace
-
-std::vector<Descriptor> assumption_table() {
-  std::vector<Descriptor> rows;
-  for (const AssumptionRow& row : kAssumptions) rows.push_back({row.name, row.help, {}, {}, ""});
-  return rows;
-}
 
 Expected<Assumptions> parse_assumptions(const std::vector<std::string>& words) {
   Assumptions out;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/param.h"
+#include "core/host/requirement.h"
 #include "core/record/record.h"
 
 namespace plumbline {
@@ -24,8 +24,6 @@ struct Assumptions {
 };
 // From words KEY=VALUE; the error names the keys there are.
 Expected<Assumptions> parse_assumptions(const std::vector<std::string>& words);
-// "ranks", what it is for ...: the keys, for help and docs.
-std::vector<Descriptor> assumption_table();
 
 struct ImportFile {
   std::string path;  // for messages

@@ -9,24 +9,16 @@
 #include "core/json.h"
 #include "reports/import/foreign.h"
 #include "reports/text.h"
-#include "reports/utc.h"
 
 namespace plumbline {
 namespace {
 
 using nlohmann::json;
 
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 bool is_iperf3(std::string_view start) {
-  const size_t brace = start.find('{');
-  if (brace == std::string_view::npos) return false;
-  const bool streamed = has(start, "\"event\"") && has(start, "\"data\"");
-  const bool whole =
-      has(start, "\"start\"") && (has(start, "\"test_start\"") || has(start, "\"connected\""));
-  return whole || (streamed && has(start, "\"start\""));
+  return has_all(start, {"{", "\"start\""}) &&
+         (has_any(start, {"\"test_start\"", "\"connected\""}) ||
+          has_all(start, {"\"event\"", "\"data\""}));
 }
 
 // One test, as -J writes it or gathered from the lines of --json-stream.
@@ -37,13 +29,13 @@ struct Test {
   size_t line;
 };
 
-struct Sums {
+struct TestSums {
   const json* sent = nullptr;
   const json* received = nullptr;
 };
 
 // The side that counted what arrived, or what was sent where nothing else is known.
-std::optional<double> bits_of(const Sums& sums) {
+std::optional<double> bits_of(const TestSums& sums) {
   for (const json* sum : {sums.received, sums.sent}) {
     if (sum == nullptr) continue;
     const std::optional<double> bits = foreign_number(*sum, "bits_per_second");
@@ -58,7 +50,7 @@ void put(const json* object, const char* key, const char* name, double unit, Rec
     record.measurement.extra[name] = *value * unit;
 }
 
-void take_counters(const json& end, const Sums& sums, Record& record) {
+void take_counters(const json& end, const TestSums& sums, Record& record) {
   put(sums.sent, "retransmits", "retransmits_segments", 1, record);
   const json* sum = foreign_field(end, "sum");
   const json* udp =
@@ -73,16 +65,14 @@ void take_counters(const json& end, const Sums& sums, Record& record) {
   const json* cpu = foreign_field(end, "cpu_utilization_percent");
   put(cpu, "host_total", "cpu_host_percent", 1, record);
   put(cpu, "remote_total", "cpu_remote_percent", 1, record);
-  const json* streams = foreign_field(end, "streams");
-  if (streams == nullptr || !streams->is_array() || streams->empty()) return;
-  const json* sender = foreign_field(streams->front(), "sender");
+  const json& streams = foreign_list(end, "streams");
+  if (streams.empty()) return;
+  const json* sender = foreign_field(streams.front(), "sender");
   put(sender, "mean_rtt", "rtt_mean_ns", 1e3, record);  // microseconds
 }
 
 void take_connections(const json& start, Record& record) {
-  const json* connected = foreign_field(start, "connected");
-  if (connected == nullptr || !connected->is_array()) return;
-  for (const json& one : *connected) {
+  for (const json& one : foreign_list(start, "connected")) {
     if (record.measurement.resolved.address_pairs.size() >= 1024) return;
     const auto side = [&](const char* host, const char* port) {
       return fmt::format("{}:{}", foreign_text(one, host), foreign_count(one, port).value_or(0));
@@ -133,13 +123,13 @@ Status take_test(const ImportFile& file, const Test& test, ImportResult& out) {
     return add_record(file, std::move(record), out);
   }
   const json& end = test.end;
-  const Sums sums{foreign_field(end, "sum_sent"), foreign_field(end, "sum_received")};
-  const Sums back{foreign_field(end, "sum_sent_bidir_reverse"),
-                  foreign_field(end, "sum_received_bidir_reverse")};
+  const TestSums sums{foreign_field(end, "sum_sent"), foreign_field(end, "sum_received")};
+  const TestSums back{foreign_field(end, "sum_sent_bidir_reverse"),
+                      foreign_field(end, "sum_received_bidir_reverse")};
   std::optional<double> bits = bits_of(sums);
   if (!bits) bits = bits_of({foreign_field(end, "sum"), nullptr});  // of old versions with UDP
   if (!bits) {
-    out.notes.push_back(at_line(file, test.line) + "no rate in its end: was the test stopped?");
+    add_note(file, test.line, "no rate in its end: was the test stopped?", out);
     return {};
   }
   if (const std::optional<double> other = bits_of(back)) {
@@ -206,10 +196,9 @@ class Tests {
       if (Status taken = take_streamed(); !taken) return taken;
     } else if (same_test(streamed_, begin)) {
       streamed_ = none;
-      out_.notes.push_back(
-          at_line(file_, line) +
-          "the summary of the test whose events come before it is left out: both are "
-          "one run");
+      add_note(file_, line,
+               "the summary of the test whose events come before it is left out: both are one run",
+               out_);
       return {};
     }
     return take_test(
@@ -247,7 +236,7 @@ Status read_iperf3(const ImportFile& file, ImportResult& out) {
 }  // namespace
 
 ImportRow iperf3_import() {
-  return {{"iperf3", "iperf3 -J or --json-stream", {}, {}, ""}, is_iperf3, read_iperf3};
+  return {{"iperf3", "iperf3 -J or --json-stream"}, is_iperf3, read_iperf3};
 }
 
 }  // namespace plumbline

@@ -4,21 +4,74 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "reports/import/foreign.h"
-#include "reports/import/launcher_label.h"
-#include "reports/import/nccl_rows.h"
+#include "reports/import/nccl_import.h"
 
 namespace plumbline {
 namespace {
 
 bool is_nccl_text(std::string_view start) {
-  const auto has = [&](const char* part) { return start.find(part) != std::string_view::npos; };
   // With very many ranks the header of the columns comes later.
-  return (has("algbw") && has("busbw") && has("#") && has("(elements)")) ||
-         has("# Collective test starting: ");
+  return has_all(start, {"algbw", "busbw", "#", "(elements)"}) ||
+         has_all(start, {"# Collective test starting: "});
+}
+
+constexpr std::string_view kDigits = "0123456789";
+
+// How many digits stand here.
+size_t digits_at(std::string_view text, size_t at) {
+  const size_t end = std::min(text.find_first_not_of(kDigits, at), text.size());
+  return at < text.size() ? end - at : 0;
+}
+
+// The length of "0:", with or without a blank behind it, right-aligned with blanks.
+size_t number_and_colon(std::string_view line) {
+  const size_t begin = std::min(line.find_first_not_of(' '), line.size());
+  const size_t colon = begin + digits_at(line, begin);
+  if (colon == begin || colon >= line.size() || line[colon] != ':') return 0;
+  if (colon + 1 == line.size()) return line.size();
+  return line[colon + 1] == ' ' ? colon + 2 : 0;
+}
+
+// The length of "[1,0]<stdout>:" or "[job@1,0]<stderr>: ", a blank behind it included.
+size_t tag(std::string_view line) {
+  const size_t close = line.find("]<");
+  if (line.empty() || line[0] != '[' || close == std::string_view::npos) return 0;
+  const size_t comma = line.substr(0, close).rfind(',');
+  if (comma == std::string_view::npos || digits_at(line, comma + 1) != close - comma - 1) return 0;
+  for (const std::string_view stream : {"<stdout>:", "<stderr>:", "<stddiag>:"}) {
+    const size_t end = close + 1 + stream.size();
+    if (line.substr(close + 1, stream.size()) != stream) continue;
+    return end < line.size() && line[end] == ' ' ? end + 1 : end;
+  }
+  return 0;
+}
+
+// The length of "[0] ".
+size_t number_in_brackets(std::string_view line) {
+  if (line.empty() || line[0] != '[') return 0;
+  const size_t close = 1 + digits_at(line, 1);
+  if (close == 1 || close >= line.size() || line[close] != ']') return 0;
+  if (close + 1 == line.size()) return line.size();
+  return line[close + 1] == ' ' ? close + 2 : 0;
+}
+
+// The mark that a launcher puts before every line of its processes: "0: " (srun --label),
+// "[1,0]<stdout>:" (mpirun --tag-output of Open MPI, whose version 5 may name the job before the
+// comma), "[0] " (mpiexec -l of MPICH and Intel MPI). Takes it off the line and returns it, which
+// is the same for all lines of one process and one stream; empty when there is none.
+std::string_view take_launcher_label(std::string_view& line) {
+  for (const auto form : {number_and_colon, tag, number_in_brackets}) {
+    const size_t length = form(line);
+    if (length == 0) continue;
+    std::string_view label = line.substr(0, length);
+    line.remove_prefix(length);
+    while (!label.empty() && label.back() == ' ') label.remove_suffix(1);
+    return label;
+  }
+  return {};
 }
 
 // State of reading: what the preamble said, and the columns.
@@ -145,30 +198,26 @@ void say_what_is_odd(const ImportFile& file,
 
 Status read_nccl_text(const ImportFile& file, ImportResult& out) {
   std::map<std::string, NcclTextTable, std::less<>> tables;  // by the launcher's mark
-  Status status;
-  each_line(file.text, [&](size_t number, std::string_view line) {
-    if (!status) return;
+  const Status status = each_line(file.text, [&](size_t number, std::string_view line) -> Status {
     NcclTextTable& table = table_of(take_launcher_label(line), tables);
     const std::vector<std::string_view> words = table_words(line);
-    if (words.empty()) return;
-    if (line.front() == '#') return take_comment(line, table);
-    if (table.columns.empty() || !table_count(words[0])) return;  // what a launcher says in between
-    if (words.size() < table.columns.size()) {
-      out.notes.push_back(at_line(file, number) +
-                          fmt::format("a row with {} of {} columns is left out", words.size(),
-                                      table.columns.size()));
-      return;
+    if (words.empty()) return {};
+    if (line.front() == '#') {
+      take_comment(line, table);
+      return {};
     }
+    // What a launcher says in between.
+    if (table.columns.empty() || !table_count(words[0])) return {};
+    if (!has_all_columns(file, number, words, table.columns.size(), out)) return {};
     if (table.row.op.empty()) table.row.op = file.assume.op;
     if (table.row.op.empty()) {
-      status = fail(ErrorCode::kConfig,
-                    at_line(file, number) + "the table does not say which operation it is of",
-                    "say --assume op=allreduce, or whatever it was");
-      return;
+      return fail(ErrorCode::kConfig,
+                  at_line(file, number) + "the table does not say which operation it is of",
+                  "say --assume op=allreduce, or whatever it was");
     }
     table.row.ranks = table.ranks_listed > 0 ? table.ranks_listed : file.assume.ranks.value_or(0);
     ++table.rows;
-    status = take_row(file, table, words, out);
+    return take_row(file, table, words, out);
   });
   if (status) say_what_is_odd(file, tables, out);
   return status;
@@ -177,7 +226,7 @@ Status read_nccl_text(const ImportFile& file, ImportResult& out) {
 }  // namespace
 
 ImportRow nccl_text_import() {
-  return {{"nccl-tests", "the table of nccl-tests", {}, {}, ""}, is_nccl_text, read_nccl_text};
+  return {{"nccl-tests", "the table of nccl-tests"}, is_nccl_text, read_nccl_text};
 }
 
 }  // namespace plumbline

@@ -3,9 +3,7 @@
 // osu_bibw the sum of both directions: they are brought to what our pingpong and bidirectional
 // count, and the note says so. OSU counts the bytes of one rank; where S spans all ranks it is
 // multiplied, so the number of ranks must be known.
-#include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "reports/import/foreign.h"
@@ -61,11 +59,6 @@ std::vector<std::string> columns_of(std::string_view line) {
   return columns;
 }
 
-bool is_header(std::string_view line) {
-  const auto has = [&](const char* part) { return line.find(part) != std::string_view::npos; };
-  return has("(us)") || has("MB/s") || has("Messages/s");
-}
-
 struct Meaning {
   const char* title;
   const char* op;
@@ -80,7 +73,7 @@ constexpr Meaning kPointToPoint[] = {
 };
 
 // Versions that do not print the type reduce floats and move bytes.
-std::string our_type(const std::string& name, bool reduces) {
+std::string osu_type(const std::string& name, bool reduces) {
   if (name == "MPI_FLOAT" || (name.empty() && reduces)) return "f32";
   if (name == "MPI_DOUBLE") return "f64";
   if (name == "MPI_INT") return "i32";
@@ -147,9 +140,8 @@ bool take_value(const std::string& column, double value, double time_factor, dou
 void say_unread(const ImportFile& file, size_t line, const std::vector<std::string>& unread,
                 OsuBlock& block, ImportResult& out) {
   if (std::exchange(block.said, true) || unread.empty()) return;
-  out.notes.push_back(at_line(file, line) +
-                      fmt::format("columns without a place in a record are left out: {}",
-                                  clean(join(unread, ", "))));
+  add_note(file, line,
+           "columns without a place in a record are left out: " + clean(join(unread, ", ")), out);
 }
 
 Status take_osu_row(const ImportFile& file, size_t line, OsuBlock& block,
@@ -162,7 +154,7 @@ Status take_osu_row(const ImportFile& file, size_t line, OsuBlock& block,
   Cell& cell = record.cell;
   cell.transport = "mpi";
   if (const std::optional<Op> op = op_from(cell.op)) {
-    cell.dtype = our_type(block.type, plumbline::row(*op).reduces);
+    cell.dtype = osu_type(block.type, plumbline::row(*op).reduces);
   }
   Measurement& m = record.measurement;
   std::vector<std::string> unread;
@@ -188,7 +180,7 @@ Status take_osu_row(const ImportFile& file, size_t line, OsuBlock& block,
               : cell.op == "pingpong" ? CellKind::kLatency
                                       : kind_by_size(cell.bytes);
   if (!m.reported->time_ns && !rate) {
-    out.notes.push_back(at_line(file, line) + "no time and no bandwidth in this row");
+    add_note(file, line, "no time and no bandwidth in this row", out);
     return {};
   }
   return add_record(file, std::move(record), out);
@@ -196,35 +188,27 @@ Status take_osu_row(const ImportFile& file, size_t line, OsuBlock& block,
 
 Status read_osu(const ImportFile& file, ImportResult& out) {
   OsuBlock block;
-  Status status;
-  each_line(file.text, [&](size_t number, std::string_view line) {
-    if (!status || line.empty()) return;
+  return each_line(file.text, [&](size_t number, std::string_view line) -> Status {
+    if (line.empty()) return {};
     if (line.rfind("# OSU ", 0) == 0) {
       block = block_of(line);
     } else if (line.rfind("# Datatype:", 0) == 0) {
       block.type = text_behind(line, ":");
       while (!block.type.empty() && block.type.back() == '.') block.type.pop_back();
     } else if (line.front() == '#') {
-      if (is_header(line)) block.columns = columns_of(line);
+      if (has_any(line, {"(us)", "MB/s", "Messages/s"})) block.columns = columns_of(line);
     } else {
       const std::vector<std::string_view> words = table_words(line);
-      if (words.empty() || block.columns.empty() || !table_number(words[0])) return;
-      if (words.size() < block.columns.size()) {
-        out.notes.push_back(at_line(file, number) +
-                            fmt::format("a row with {} of {} columns is left out", words.size(),
-                                        block.columns.size()));
-        return;
-      }
-      status = take_osu_row(file, number, block, words, out);
+      if (words.empty() || block.columns.empty() || !table_number(words[0])) return {};
+      if (!has_all_columns(file, number, words, block.columns.size(), out)) return {};
+      return take_osu_row(file, number, block, words, out);
     }
+    return {};
   });
-  return status;
 }
 
 }  // namespace
 
-ImportRow osu_import() {
-  return {{"osu", "tables of the OSU micro-benchmarks", {}, {}, ""}, is_osu, read_osu};
-}
+ImportRow osu_import() { return {{"osu", "tables of the OSU micro-benchmarks"}, is_osu, read_osu}; }
 
 }  // namespace plumbline

@@ -1,7 +1,5 @@
 #include "reports/links/link_kinds.h"
 
-#include <fmt/format.h>
-
 #include "core/op.h"
 
 namespace plumbline {
@@ -64,18 +62,6 @@ const LinkKindRow* find_link_kind(const std::string& name) {
     if (name == row.name) return &row;
   }
   return nullptr;
-}
-
-std::string link_kinds_markdown() {
-  std::string out =
-      "| kind | | rate (Gbit/s) | one way, at least (ns) | source |\n|---|---|---:|---:|---|\n";
-  for (const LinkKindRow& row : link_kind_table()) {
-    const double gbit = static_cast<double>(row.rate_bps) / 1e9;
-    out += fmt::format("| `{}` | {} | {} | {} | {} |\n", row.name, row.help,
-                       row.rate_bps == 0 ? "as stated" : fmt::format("{:g}", gbit),
-                       row.min_one_way_ns, row.source);
-  }
-  return out;
 }
 
 int crossings_of(const std::string& op, const std::string& sync) {

@@ -21,8 +21,6 @@ struct LinkKindRow {
 
 const std::vector<LinkKindRow>& link_kind_table();
 const LinkKindRow* find_link_kind(const std::string& name);
-// The table for the docs.
-std::string link_kinds_markdown();
 
 // Ranks leave a barrier one after the other. Where the last rank's own time does not bound the
 // operation, so much of it may hide there.

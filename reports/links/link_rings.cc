@@ -1,12 +1,11 @@
-#include "reports/links/link_rings.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <tuple>
 
 #include "core/record/link.h"
-#include "reports/links/link_thresholds.h"
+#include "reports/links/link_outliers.h"
+#include "reports/thresholds.h"
 
 namespace plumbline {
 namespace {

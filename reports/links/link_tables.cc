@@ -1,5 +1,3 @@
-#include "reports/links/link_tables.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,9 +6,9 @@
 
 #include "core/record/link.h"
 #include "core/units.h"
-#include "reports/links/link_thresholds.h"
-#include "reports/links/link_topology.h"
+#include "reports/links/link_view.h"
 #include "reports/text.h"
+#include "reports/thresholds.h"
 
 namespace plumbline {
 namespace {
@@ -25,9 +23,8 @@ const std::string& rank_name(const LinkWorld& world, int rank) {
 // The matrix itself: senders down, receivers across. `bytes`: rates as GB/s instead of Gb/s.
 Table matrix(const LinkWorld& world, const LinkGrid& grid, bool bytes) {
   Table table;
-  table.columns.push_back({"", "from \\ to", "", true, 0, false});
-  for (const std::string& name : world.names)
-    table.columns.push_back({"", name, "", false, 1, false});
+  table.columns.push_back({"", "from \\ to", "", true});
+  for (const std::string& name : world.names) table.columns.push_back({"", name, "", false, 1});
   for (int from = 0; from < world.ranks; ++from) {
     TableRow& row = table.rows.emplace_back();
     row.cells.push_back(rank_name(world, from));
@@ -99,9 +96,7 @@ std::vector<std::string> stream_cells(const PairRow& row) {
 std::vector<std::string> datagram_cells(const PairRow& row) {
   if (row.udp == nullptr || !row.udp->udp || row.udp->udp->sent == 0) return {"", "", "", ""};
   const LinkUdp& udp = *row.udp->udp;
-  const auto share = [&udp](uint64_t count) {
-    return percent_text(static_cast<double>(count) / static_cast<double>(udp.sent));
-  };
+  const auto share = [&udp](uint64_t count) { return percent_text(udp.share(count)); };
   return {share(udp.lost()), share(udp.reordered), us_text(udp.jitter_ns),
           udp.dropped ? share(*udp.dropped) : ""};
 }

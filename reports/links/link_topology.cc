@@ -1,13 +1,19 @@
-#include "reports/links/link_topology.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <numbers>
 #include <set>
+#include <sstream>
 
+#include "core/file.h"
 #include "core/record/link.h"
+#include "reports/charts/draw.h"
+#include "reports/charts/heat_map.h"
+#include "reports/links/link_view.h"
+#include "reports/report.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -73,7 +79,7 @@ std::string dot_quoted(const std::string& text) {
 }
 
 // The centre of a star in the middle, everybody else on a circle.
-std::vector<Place> places_of(const LinkWorld& world, double radius, double centre) {
+std::vector<Place> seats_of(const LinkWorld& world, double radius, double centre) {
   const std::vector<bool> direct = world.direct();
   int middle = -1;
   if (classify_topology(direct, world.ranks) == "star") {
@@ -110,6 +116,68 @@ std::string svg_text(double x, double y, const std::string& text, const char* co
   };
   return element("fill=\"#FFFFFF\" stroke=\"#FFFFFF\" stroke-width=\"4\"") +
          element(fmt::format("fill=\"{}\"", colour));
+}
+
+namespace fs = std::filesystem;
+
+// "stream" in the first world, "stream_2" in the second.
+std::string numbered(const std::string& word, size_t world) {
+  return world == 0 ? word : word + "_" + std::to_string(world + 1);
+}
+
+Status write_graph(const LinkWorld& world, size_t index, const fs::path& folder,
+                   std::vector<std::string>& written) {
+  const LinkVerdicts verdicts = judge_world(world);
+  const std::string stem = (folder / numbered("topology", index)).string();
+  for (const auto& [ending, text] : {std::pair(".dot", topology_dot(world, verdicts)),
+                                     std::pair(".svg", topology_svg(world, verdicts))}) {
+    if (const Status done = write_text_file(stem + ending, text); !done) return done;
+    written.push_back(stem + ending);
+  }
+  return {};
+}
+
+Status draw_grids(const LinkWorld& world, size_t index, const fs::path& folder, FileNames& names,
+                  Document& document, std::vector<std::string>& written) {
+  for (const LinkGrid& grid : world.grids) {
+    const std::string name = names.take(numbered(grid.name, index));
+    const Status drawn = draw_files(folder.string(), name, heat_map_data(world, grid),
+                                    heat_map_script(world, grid, name), written);
+    if (!drawn) return drawn;
+    document.picture(grid.title + ", " + world.title, name + ".svg");
+  }
+  return {};
+}
+
+Expected<std::vector<std::string>> write_links(const ReportInput& input,
+                                               const ReportTarget& target) {
+  if (target.directory.empty()) {
+    return fail(ErrorCode::kUsage, "the links report needs a folder to write into");
+  }
+  const View view = make_view(input.records);
+  const std::vector<LinkWorld> worlds = link_worlds(view);
+  std::vector<std::string> written;
+  if (worlds.empty()) return written;
+  const fs::path folder = target.directory;
+  if (const Status made = make_report_folder(target.directory); !made) return fail(made.error());
+  Document document;
+  FileNames names;
+  add_links(view, document);
+  const auto missing = no_gnuplot();
+  document.heading(1, "Pictures");
+  if (missing) document.paragraph("No heat maps: " + *missing, Tone::kWarn);
+  for (size_t i = 0; i < worlds.size(); ++i) {
+    Status done = write_graph(worlds[i], i, folder, written);
+    document.picture("Topology, " + worlds[i].title, numbered("topology", i) + ".svg");
+    if (done && !missing) done = draw_grids(worlds[i], i, folder, names, document, written);
+    if (!done) return fail(done.error());
+  }
+  std::ostringstream text;
+  render_markdown(document, text);
+  const std::string page = (folder / "links.md").string();
+  if (const Status done = write_text_file(page, text.str()); !done) return fail(done.error());
+  written.push_back(page);
+  return written;
 }
 
 }  // namespace
@@ -161,7 +229,7 @@ std::string topology_dot(const LinkWorld& world, const LinkVerdicts& verdicts) {
 std::string topology_svg(const LinkWorld& world, const LinkVerdicts& verdicts) {
   const double radius = std::max(kLeastRadius, kRadiusPerHost * world.ranks);
   const double centre = radius + kMargin, side = 2 * centre;
-  const std::vector<Place> places = places_of(world, radius, centre);
+  const std::vector<Place> places = seats_of(world, radius, centre);
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
       "viewBox=\"0 0 {0:.0f} {1:.0f}\">\n<rect width=\"100%\" height=\"100%\" fill=\"#FFFFFF\"/>\n",
@@ -192,10 +260,16 @@ std::string topology_svg(const LinkWorld& world, const LinkVerdicts& verdicts) {
         "stroke=\"#333333\"/>\n",
         at.x - kNodeWidth / 2, at.y - kNodeHeight / 2, kNodeWidth, kNodeHeight);
     const std::string& name = world.names[static_cast<size_t>(rank)];
-    out += svg_text(at.x, at.y, fit(name, std::min<size_t>(14, display_width(name)), true),
-                    "#000000", 13);
+    out += svg_text(at.x, at.y, cut(name, 14), "#000000", 13);
   }
   return out + "</g>\n</svg>\n";
+}
+
+ReportRow links_report() {
+  return {{"links",
+           "link matrix: heat maps, outliers, ring orders, topology (links.md, SVG, PNG, DOT)"},
+          "links/",
+          write_links};
 }
 
 }  // namespace plumbline

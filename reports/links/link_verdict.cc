@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <set>
 
-#include "core/record/stated_speeds.h"
+#include "core/record/record.h"
 #include "core/units.h"
-#include "reports/links/link_thresholds.h"
 #include "reports/links/link_view.h"
 #include "reports/text.h"
+#include "reports/thresholds.h"
 
 namespace plumbline {
 namespace {
@@ -233,12 +233,9 @@ class Verdicts {
   }
 
   void judge_datagrams(const LinkResult& link, const LinkUdp& udp) {
-    const auto share = [&udp](uint64_t count) {
-      return static_cast<double>(count) / static_cast<double>(udp.sent);
-    };
-    const bool lossy = share(udp.lost()) >= threshold(LinkThreshold::kLoss) &&
+    const bool lossy = udp.share(udp.lost()) >= threshold(LinkThreshold::kLoss) &&
                        static_cast<double>(udp.lost()) >= threshold(LinkThreshold::kLostDatagrams);
-    const double arrived = udp.sent_Bps * share(udp.received);
+    const double arrived = udp.sent_Bps * udp.share(udp.received);
     const LinkValues best = best_rates();
     const double carries = best[pair_index(world_.ranks, link.from, link.to)].value_or(0);
     if (lossy && udp.sent_Bps > carries && carries > 0 &&
@@ -246,21 +243,21 @@ class Verdicts {
       out_.notes.push_back(fmt::format(
           "{}: {} % of the datagrams lost, but they came at {} and the link carries {}: too many, "
           "not lossy",
-          arrow(link.from, link.to), percent_text(share(udp.lost())), both_rates(udp.sent_Bps),
+          arrow(link.from, link.to), percent_text(udp.share(udp.lost())), both_rates(udp.sent_Bps),
           both_rates(carries)));
     } else if (lossy) {
       out_.list.push_back(
           {"lossy link", link.from, link.to,
            fmt::format("lossy link {}: {} % of {} datagrams lost on the way",
-                       arrow(link.from, link.to), percent_text(share(udp.lost())), udp.sent),
+                       arrow(link.from, link.to), percent_text(udp.share(udp.lost())), udp.sent),
            false});
     }
     const uint64_t dropped = udp.dropped.value_or(0);
-    if (share(dropped) >= threshold(LinkThreshold::kLoss)) {
+    if (udp.share(dropped) >= threshold(LinkThreshold::kLoss)) {
       out_.notes.push_back(fmt::format(
           "{}: {} % of the datagrams arrived but found the receiving socket's buffer full; that is "
           "the host, not the link",
-          arrow(link.from, link.to), percent_text(share(dropped))));
+          arrow(link.from, link.to), percent_text(udp.share(dropped))));
     }
   }
 

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "core/units.h"
-#include "reports/links/link_thresholds.h"
 #include "reports/text.h"
+#include "reports/thresholds.h"
 
 namespace plumbline {
 namespace {
@@ -22,11 +22,11 @@ struct GridRow {
   std::optional<double> (*value)(const LinkResult&);
 };
 
-std::optional<double> rate(const LinkResult& link) { return link.rate_Bps; }
+std::optional<double> rate_of(const LinkResult& link) { return link.rate_Bps; }
 
 std::optional<double> loss(const LinkResult& link) {
   if (!link.udp || link.udp->sent == 0) return std::nullopt;
-  return static_cast<double>(link.udp->lost()) / static_cast<double>(link.udp->sent);
+  return link.udp->share(link.udp->lost());
 }
 
 constexpr GridRow kGrids[] = {
@@ -34,16 +34,16 @@ constexpr GridRow kGrids[] = {
      [](const LinkResult& l) { return l.rtt ? l.rtt->p50 : std::nullopt; }},
     {"latency", "latency_p99", "Round trip, p99", LinkUnit::kTime,
      [](const LinkResult& l) { return l.rtt ? l.rtt->p99 : std::nullopt; }},
-    {"stream", "stream", "One stream, one way", LinkUnit::kRate, rate},
-    {"duplex", "duplex", "Both ways at once", LinkUnit::kRate, rate},
-    {"parallel", "parallel", "Parallel streams", LinkUnit::kRate, rate},
+    {"stream", "stream", "One stream, one way", LinkUnit::kRate, rate_of},
+    {"duplex", "duplex", "Both ways at once", LinkUnit::kRate, rate_of},
+    {"parallel", "parallel", "Parallel streams", LinkUnit::kRate, rate_of},
     {"loaded_rtt", "loaded_p50", "Round trip under load, median", LinkUnit::kTime,
      [](const LinkResult& l) { return l.loaded_rtt ? l.loaded_rtt->p50 : std::nullopt; }},
-    {"incast", "incast", "All others to one receiver", LinkUnit::kRate, rate},
+    {"incast", "incast", "All others to one receiver", LinkUnit::kRate, rate_of},
     {"udp", "loss", "Datagrams lost", LinkUnit::kShare, loss},
     {"udp", "jitter", "Jitter of datagrams", LinkUnit::kTime,
      [](const LinkResult& l) { return l.udp ? l.udp->jitter_ns : std::nullopt; }},
-    {"all_pairs", "all_pairs", "All pairs at once", LinkUnit::kRate, rate},
+    {"all_pairs", "all_pairs", "All pairs at once", LinkUnit::kRate, rate_of},
 };
 
 // What tells cells of one measure apart: "64 B", "4 streams", "50 Mb/s".
@@ -158,19 +158,15 @@ std::vector<bool> LinkWorld::direct() const {
 
 std::vector<LinkWorld> link_worlds(const View& view) {
   std::vector<LinkWorld> worlds;
-  std::map<std::tuple<int, std::string, std::string, std::string>, size_t> index;
+  std::map<WorldKey, size_t> index;
   for (const Item& item : view.items) {
     const Record& record = *item.record;
     if (record.cell.kind != CellKind::kLink || record.measurement.links.empty()) continue;
-    const Cell& cell = record.cell;
-    const std::tuple key(cell.ranks, transport_of(record), cell.hosts, cell.distribution);
-    const auto [found, fresh] = index.try_emplace(key, worlds.size());
+    const auto [found, fresh] = index.try_emplace(world_key(record), worlds.size());
     if (fresh) {
       LinkWorld& world = worlds.emplace_back();
-      world.ranks = cell.ranks;
-      world.title = fmt::format("{} ranks, {}", cell.ranks, clean(transport_of(record)));
-      if (!cell.hosts.empty()) world.title += ", on " + clean(cell.hosts);
-      if (!cell.distribution.empty()) world.title += ", " + cell.distribution;
+      world.ranks = record.cell.ranks;
+      world.title = world_title(record);
     }
     worlds[found->second].records.push_back(&record);
   }

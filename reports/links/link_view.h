@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/record/record.h"
+#include "reports/document.h"
 #include "reports/links/link_outliers.h"
-#include "reports/links/link_rings.h"
 #include "reports/view.h"
 
 namespace plumbline {
@@ -70,5 +70,30 @@ bool links_fail(const std::vector<LinkWorld>& worlds);
 std::string both_rates(double bytes_per_second);
 // Of a grid's cell: "193 Mb/s", "41.2 us", "2.1 %"; "" without a value.
 std::string grid_text(LinkUnit unit, const std::optional<double>& value);
+
+// The links of a run as tables and sentences, for console and Markdown.
+
+// What stands out of one world and by which rule; what is known of its pairs beside the matrices,
+// and ring orders.
+void add_link_verdicts(const LinkWorld& world, Document& document);
+void add_link_details(const LinkWorld& world, Document& document);
+// Link cells without a matrix, with the reason; nobody may overlook them.
+std::vector<std::string> links_without_results(const View& view);
+// All of it, with the matrices as numbers. Nothing when the view has no link cells.
+void add_links(const View& view, Document& document);
+
+// How the hosts of a link matrix hang together: which pairs share a subnet and so talk directly,
+// the shape of that graph, and the graph as Graphviz DOT and as an SVG of our own.
+
+// "mesh": every pair is direct. "ring": every host has two direct neighbours and all hang together.
+// "star": one host is direct to all others and these to it only. "other": anything else. `direct`
+// is symmetric, [a * ranks + b]. Three hosts that are all direct are a mesh; two are a "mesh" too,
+// or "other" when not direct.
+std::string classify_topology(const std::vector<bool>& direct, int ranks);
+
+// Undirected edges with the slower direction's rate; pairs that are outliers in red; pairs that
+// were measured through others dashed.
+std::string topology_dot(const LinkWorld& world, const LinkVerdicts& verdicts);
+std::string topology_svg(const LinkWorld& world, const LinkVerdicts& verdicts);
 
 }  // namespace plumbline

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "core/json.h"
-#include "core/record/verified.h"
+#include "core/record/record.h"
 #include "reports/links/link_kinds.h"
 #include "reports/publish/bundle_derive.h"
 #include "reports/publish/bundle_hosts.h"
@@ -26,10 +26,6 @@ constexpr int64_t kMaxNs = 60'000'000'000;
 struct LeftOut {
   uint64_t noisy = 0, skipped = 0, other = 0;
 };
-
-Error refusal(std::string what, std::string hint) {
-  return Error{ErrorCode::kConfig, std::move(what), 0, std::move(hint), ""};
-}
 
 void learn_names(const std::vector<const Record*>& records, Redactor& redactor) {
   for (const Record* record : records) {
@@ -123,8 +119,8 @@ Expected<std::vector<const Record*>> choose(const std::vector<Record>& records, 
   std::set<std::string> runs;
   for (const Record& record : records) runs.insert(record.run_id);
   if (runs.size() != 1) {
-    return fail(
-        refusal(fmt::format("records of {} runs", runs.size()), "submit one run at a time"));
+    return fail(ErrorCode::kConfig, fmt::format("records of {} runs", runs.size()),
+                "submit one run at a time");
   }
   const std::map<std::string, const Record*> launches = clean_launches(records);
   std::vector<const Record*> chosen;
@@ -132,8 +128,8 @@ Expected<std::vector<const Record*>> choose(const std::vector<Record>& records, 
     const Record& record = *item.record;
     const Measurement& m = record.measurement;
     if (m.wrong.value_or(0) > 0 || m.outcome == Outcome::kFailed) {
-      return fail(Error{ErrorCode::kWrongData, "this run has wrong data: " + describe(record), 0,
-                        "find out why before publishing anything", ""});
+      return fail(ErrorCode::kWrongData, "this run has wrong data: " + describe(record),
+                  "find out why before publishing anything");
     }
     if (m.outcome != Outcome::kPassed) {
       ++left_out.skipped;
@@ -156,10 +152,11 @@ Expected<std::vector<const Record*>> choose(const std::vector<Record>& records, 
                                       {left_out.other, "of other kinds"}}) {
       if (count > 0) why.push_back(fmt::format("{} {}", count, what));
     }
-    return fail(refusal(
+    return fail(
+        ErrorCode::kConfig,
         "no row to publish: " + (why.empty() ? "nothing was measured" : join(why, ", ")),
         "measure on an idle machine with a core for each rank, several times: plumbline run "
-        "scenarios/submit.json --repeat 5"));
+        "scenarios/submit.json --repeat 5");
   }
   return chosen;
 }
@@ -214,9 +211,10 @@ Expected<BuiltBundle> build_bundle(const std::vector<Record>& records,
     if (shown) rows.push_back(std::move(row));
   }
   if (rows.empty()) {
-    return fail(refusal(
+    return fail(
+        ErrorCode::kConfig,
         "no row's ranks ran on several machines, so nothing went over " + statement.link_kind,
-        "state --link-kind loopback or virtual, or measure between machines"));
+        "state --link-kind loopback or virtual, or measure between machines");
   }
   const bool known = std::find(shipped.begin(), shipped.end(), first.scenario) != shipped.end();
   json content = {

@@ -1,17 +1,18 @@
+// Samples that look made rather than measured: too regular in themselves, or those of another row.
 // What two timings share by accident are a median and a few buckets; never most buckets with their
 // counts. Of the buckets that either of two independent rows of one distribution fills, at most one
 // in five has the same count in both (two Poisson numbers are equal with less than 0.21 where one
 // of them is not 0); thresholds are the constants below.
-#include "reports/publish/bundle_copies.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "core/json.h"
+#include "reports/publish/bundle_verify.h"
 
 namespace plumbline {
 namespace {
@@ -107,6 +108,12 @@ SharedSamples shared_samples(const Buckets& a, const Buckets& b) {
   return out;
 }
 
+// A row among those of several bundles.
+struct RowPlace {
+  BundleReport* report;
+  BundleRow* row;
+};
+
 struct Known {
   RowPlace place;
   Buckets buckets;
@@ -190,8 +197,39 @@ void find_scaled(const RowPlace& place, const std::vector<RowPlace>& same_n, boo
   }
 }
 
-}  // namespace
+// Samples of one row that look made rather than measured.
+constexpr size_t kFewBuckets = 5;  // distinct values of 100 samples; clocks tick at 42 ns or less
+constexpr uint64_t kManySamples = 100;
+constexpr size_t kManyBuckets = 10;  // all counts even by chance: once in 1000 rows
 
+// Why one histogram is too regular; empty when it is not.
+std::string too_regular(const Histogram& h) {
+  const Buckets buckets = h.sparse();
+  if (h.n() >= kManySamples && buckets.size() < kFewBuckets) {
+    return fmt::format("{} samples fall into {} buckets", h.n(), buckets.size());
+  }
+  if (h.n() < kEnough || buckets.size() < kFewBuckets) return "";
+  uint64_t divisor = 0;
+  bool even_steps = true;
+  for (size_t i = 0; i < buckets.size(); ++i) {
+    divisor = std::gcd(divisor, buckets[i].second);
+    if (i > 1) {
+      even_steps = even_steps &&
+                   buckets[i].first - buckets[i - 1].first == buckets[1].first - buckets[0].first;
+    }
+  }
+  if (divisor > 1 && buckets.size() >= kManyBuckets)
+    return fmt::format("every bucket holds a multiple of {} samples", divisor);
+  const bool one_each = h.n() == buckets.size();
+  if (even_steps && one_each) return "samples stand at equal distances";
+  return "";
+}
+
+// Finds rows whose samples are those of another row: the same ones, most of them, or all of them
+// times a constant. Bounded: a row is told its first match of each kind only, so that a bundle of
+// equal rows makes no list of all their pairs. Adds problems (`repeated`), flags (`scaled`) and
+// marks to the reports. `across`: rows of one bundle are not held against one another, because
+// check_regularity has done so.
 void compare_rows(const std::vector<RowPlace>& places, bool across) {
   std::vector<Known> known;
   std::map<std::pair<size_t, uint64_t>, std::vector<size_t>> by_key;
@@ -212,12 +250,35 @@ void compare_rows(const std::vector<RowPlace>& places, bool across) {
   }
 }
 
+}  // namespace
+
 void compare_bundles(std::vector<BundleReport>& bundles) {
   std::vector<RowPlace> places;
   for (BundleReport& report : bundles) {
     for (BundleRow& row : report.rows) places.push_back({&report, &row});
   }
   compare_rows(places, true);
+}
+
+void check_regularity(BundleReport& report) {
+  std::vector<RowPlace> places;
+  std::map<std::string, std::string> cells;
+  for (BundleRow& row : report.rows) {
+    const std::string why = too_regular(row.hist);
+    if (!why.empty()) {
+      report.flags.push_back({"regular", row.path + ".hist", why});
+      row.marks.emplace_back("regular");
+    }
+    const nlohmann::json& data = content_of(report)["rows"][places.size()];
+    const auto [known, is_new] = cells.emplace(
+        canonical_json(row.cell) + data["rank_hosts"].dump() + data["resolved"].dump(), row.path);
+    if (!is_new) {
+      report.problems.push_back(
+          {"repeated", row.path + ".cell", "the same cell as " + known->second});
+    }
+    places.push_back({&report, &row});
+  }
+  compare_rows(places, false);
 }
 
 }  // namespace plumbline

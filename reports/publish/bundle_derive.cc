@@ -7,7 +7,7 @@
 
 #include "core/json.h"
 #include "core/op.h"
-#include "reports/publish/wide.h"
+#include "reports/publish/bundle_words.h"
 
 namespace plumbline {
 namespace {

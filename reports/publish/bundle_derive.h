@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/record/cell.h"
-#include "core/stats/histogram.h"
+#include "core/stats/stats.h"
 #include "reports/publish/bundle.h"
 
 namespace plumbline {

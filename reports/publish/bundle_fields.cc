@@ -1,13 +1,13 @@
-#include "reports/publish/bundle_fields.h"
-
+#include <iterator>
+#include <sstream>
 #include <string_view>
 #include <type_traits>
 
-#include "core/dtype.h"
 #include "core/json.h"
 #include "core/op.h"
-#include "core/record/record_tables.h"
+#include "core/record/record.h"
 #include "reports/links/link_kinds.h"
+#include "reports/publish/bundle.h"
 
 namespace plumbline {
 namespace {
@@ -146,9 +146,8 @@ constexpr FieldRow kFields[] = {
     {"content.rows[].derived.p50_ns", "string", false, "ns",
      "mean of the values at the ranks floor((n+1)/2) and floor(n/2)+1", false, kDecimal},
     {"content.rows[].derived.p50_ci95_ns", "array", true, "ns",
-     "values at the ranks floor((n - 1.96 sqrt n)/2) and ceil(1 + (n + 1.96 sqrt n)/2); null below "
-     "6 "
-     "samples",
+     "values at the ranks floor((n - 1.96 sqrt n)/2) and ceil(1 + (n + 1.96 sqrt n)/2); null "
+     "below 6 samples",
      false, R"({"minItems":2,"maxItems":2})"},
     {"content.rows[].derived.p50_ci95_ns[]", "integer", false, "ns", "low, high", false, kTimeNs},
     {"content.rows[].derived.p90_ns", "integer", true, "ns", "null below 100 samples", false,
@@ -229,32 +228,14 @@ std::span<const FieldRow> bundle_fields() {
   return kAll.all();
 }
 
-std::vector<std::string> published_host_facts() {
-  std::vector<std::string> names;
-  for (const Field<HostFacts>& field : FieldsOf<HostFacts>::all()) {
-    if (field.publish != nullptr) names.emplace_back(field.words.name);
-  }
-  return names;
-}
-
 const std::vector<std::string>& published_options() {
-  static const std::vector<std::string> kNames = {"transport",
-                                                  "mesh",
-                                                  "link_profile",
-                                                  "chunk_bytes",
-                                                  "transport_crc",
-                                                  "sock_bufsize",
-                                                  "tcp_lowat",
-                                                  "keepalive_s",
-                                                  "bind_to",
-                                                  "spin_us",
-                                                  "demux_park_bytes",
-                                                  "small_msg_threshold",
-                                                  "fast_math",
-                                                  "compression",
-                                                  "connect_timeout_ms",
-                                                  "watchdog_timeout_ms",
-                                                  "heartbeat_interval_ms"};
+  static const std::vector<std::string> kNames = [] {
+    std::istringstream words(
+        "transport mesh link_profile chunk_bytes transport_crc sock_bufsize tcp_lowat keepalive_s "
+        "bind_to spin_us demux_park_bytes small_msg_threshold fast_math compression "
+        "connect_timeout_ms watchdog_timeout_ms heartbeat_interval_ms");
+    return std::vector<std::string>(std::istream_iterator<std::string>(words), {});
+  }();
   return kNames;
 }
 
@@ -273,7 +254,5 @@ std::string bundle_schema_json() {
   }
   return json_text(schema);
 }
-
-std::string bundle_reference_markdown() { return fields_markdown(bundle_fields()); }
 
 }  // namespace plumbline

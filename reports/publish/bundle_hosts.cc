@@ -8,7 +8,7 @@
 
 #include "core/json.h"
 #include "core/options/options.h"
-#include "reports/publish/bundle_fields.h"
+#include "reports/publish/bundle.h"
 #include "reports/text.h"
 
 namespace plumbline {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/record/record_tables.h"
+#include "core/record/record.h"
 #include "reports/publish/redact.h"
 
 namespace plumbline {

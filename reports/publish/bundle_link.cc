@@ -10,7 +10,7 @@
 #include "reports/links/link_kinds.h"
 #include "reports/publish/bundle_derive.h"
 #include "reports/publish/bundle_verify.h"
-#include "reports/publish/wide.h"
+#include "reports/publish/bundle_words.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -149,7 +149,7 @@ uint64_t stated_rate_bps(const json& statement) {
 }
 
 void check_possible(BundleReport& report) {
-  const json& content = (*report.document)["content"];
+  const json& content = content_of(report);
   const json& statement = content["statement"];
   const LinkKindRow* kind = find_link_kind(statement["link_kind"]);
   if (kind == nullptr) return;

@@ -9,8 +9,9 @@
 
 #include "core/json.h"
 #include "core/options/options.h"
-#include "reports/publish/bundle_fields.h"
-#include "reports/publish/plain_text.h"
+#include "core/text.h"
+#include "reports/publish/bundle.h"
+#include "reports/publish/bundle_words.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -29,12 +30,7 @@ std::string short_text(const json& value) {
 }
 
 bool is_type(const json& value, const std::string& type) {
-  if (type == "null") return value.is_null();
-  if (type == "object") return value.is_object();
-  if (type == "array") return value.is_array();
-  if (type == "string") return value.is_string();
-  if (type == "boolean") return value.is_boolean();
-  return type == "integer" ? value.is_number_integer() : value.is_number();
+  return type == "integer" ? value.is_number_integer() : type == value.type_name();
 }
 
 // The library's matcher goes one call deeper with every character.

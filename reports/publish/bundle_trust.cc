@@ -1,5 +1,6 @@
 // May the rows be believed? The same judgement as at measuring time (core/stats/noise.h), made
-// again from what the bundle holds.
+// again from what the bundle holds. And what may not stand in a public file, looked for once more
+// in a bundle from elsewhere: submit would have replaced it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,9 +8,12 @@
 #include <set>
 
 #include "core/json.h"
+#include "core/options/options.h"
 #include "core/record/record.h"
 #include "core/stats/noise.h"
 #include "reports/publish/bundle_verify.h"
+#include "reports/publish/redact.h"
+#include "reports/text.h"
 
 namespace plumbline {
 namespace {
@@ -77,7 +81,7 @@ std::pair<const char*, std::string> noise_in_words(const std::string& cause, con
 
 // Ranks beyond the usable cores of any one machine, in words.
 std::string crowded(const BundleReport& report, const BundleRow& typed) {
-  const json& content = (*report.document)["content"];
+  const json& content = content_of(report);
   std::map<std::string, int> ranks, cores;
   for (const std::string& host : typed.rank_hosts) ++ranks[report.machines.at(host)];
   for (const json& host : content["environment"]["hosts"]) {
@@ -124,10 +128,39 @@ std::vector<std::pair<const char*, std::string>> verification_problems(const jso
   return problems;
 }
 
+// Looks for what may not stand in a public file.
+class Look {
+ public:
+  explicit Look(BundleReport& report) : report_(report) {}
+
+  void at_text(const json& value, const std::string& path) {
+    if (!value.is_string()) return;
+    const auto& text = value.get_ref<const std::string&>();
+    if (!seen_.insert(text).second || is_redacted(text)) return;
+    report_.problems.push_back({"private", path, "holds an address, a MAC or a path"});
+  }
+  // Values as the table of options reads and writes them, so that they can be no names.
+  void at_options(const json& options, const std::string& path) {
+    for (const auto& [name, value] : options.items()) {
+      const auto text = value.get<std::string>();
+      const auto read = defaults_.with(name, text, "bundle");
+      if (read && read->values().at(name).value == text) continue;
+      report_.problems.push_back(
+          {"schema", path + "." + name,
+           "is '" + clean(text) + "', which is no value of that option as plumbline writes it"});
+    }
+  }
+
+ private:
+  BundleReport& report_;
+  std::set<std::string> seen_;
+  const OptionSet defaults_;
+};
+
 }  // namespace
 
 void check_trust(BundleReport& report) {
-  const json& content = (*report.document)["content"];
+  const json& content = content_of(report);
   for (size_t i = 0; i < report.rows.size(); ++i) {
     const json& row = content["rows"][i];
     const BundleRow& typed = report.rows[i];
@@ -149,6 +182,32 @@ void check_trust(BundleReport& report) {
       if (cause == "oversubscribed" || cause == "wrong data") continue;  // said above
       const auto [field, text] = noise_in_words(cause, record);
       add("noisy", field, text);
+    }
+  }
+}
+
+void check_private(BundleReport& report) {
+  const json& content = content_of(report);
+  const json& statement = content["statement"];
+  Look look(report);
+  for (const char* name : {"cable", "notes"}) {
+    look.at_text(statement[name], std::string("content.statement.") + name);
+  }
+  for (size_t i = 0; i < statement["hardware"].size(); ++i) {
+    look.at_text(statement["hardware"][i], "content.statement.hardware[" + std::to_string(i) + "]");
+  }
+  const json& environment = content["environment"];
+  look.at_options(environment["options"], "content.environment.options");
+  for (size_t i = 0; i < environment["hosts"].size(); ++i) {
+    for (const auto& [name, value] : environment["hosts"][i].items()) {
+      look.at_text(value, "content.environment.hosts[" + std::to_string(i) + "]." + name);
+    }
+  }
+  for (size_t i = 0; i < content["rows"].size(); ++i) {
+    const std::string path = "content.rows[" + std::to_string(i) + "]";
+    look.at_options(content["rows"][i]["cell"]["params"], path + ".cell.params");
+    for (const auto& [name, value] : content["rows"][i]["resolved"].items()) {
+      look.at_text(value, path + ".resolved." + name);
     }
   }
 }

@@ -4,12 +4,11 @@
 
 #include <algorithm>
 
-#include "core/dtype.h"
 #include "core/json.h"
 #include "core/op.h"
-#include "reports/publish/bundle_date.h"
+#include "reports/publish/bundle.h"
 #include "reports/publish/bundle_derive.h"
-#include "reports/publish/bundle_fields.h"
+#include "reports/publish/bundle_words.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -130,7 +129,7 @@ void check_derived(const json& row, const BundleRow& typed, std::vector<BundleIs
 
 // Every host named in the rows is among the hosts, and no host stands there twice.
 void check_hosts(BundleReport& report) {
-  const json& hosts = (*report.document)["content"]["environment"]["hosts"];
+  const json& hosts = content_of(report)["environment"]["hosts"];
   for (size_t i = 0; i < hosts.size(); ++i) {
     const auto name = hosts[i]["name"].get<std::string>();
     if (name != fmt::format("host{}", i + 1)) {
@@ -157,13 +156,15 @@ void check_hosts(BundleReport& report) {
 
 }  // namespace
 
+const json& content_of(const BundleReport& report) { return (*report.document)["content"]; }
+
 void check_rows(BundleReport& report) {
-  const std::string date = (*report.document)["content"]["date"];
+  const std::string date = content_of(report)["date"];
   if (!day_number(date)) {
     report.problems.push_back(
         {"schema", "content.date", "is " + date + ", which is no day of the calendar"});
   }
-  const json& rows = (*report.document)["content"]["rows"];
+  const json& rows = content_of(report)["rows"];
   for (size_t i = 0; i < rows.size(); ++i) {
     const std::string path = fmt::format("content.rows[{}]", i);
     if (rows[i]["cell"]["kind"] == "workload" || rows[i].contains("workload")) {

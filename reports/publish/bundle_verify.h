@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/record/cell.h"
-#include "core/stats/histogram.h"
+#include "core/stats/stats.h"
 #include "reports/publish/bundle.h"
 
 namespace plumbline {
@@ -37,6 +37,9 @@ struct BundleReport {
 
   bool sound() const { return problems.empty(); }
 };
+
+// Its part that is published; the document must have one.
+const nlohmann::json& content_of(const BundleReport& report);
 
 // `file` names the file for the check that it is called as its id; empty = no such check.
 BundleReport verify_bundle(std::string_view text, const std::string& file);

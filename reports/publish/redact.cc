@@ -2,15 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
-#include "core/lower_case.h"
-#include "reports/publish/redact_scan.h"
+#include "core/text.h"
 
 namespace plumbline {
 namespace {
-
-bool is_alnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
 // Characters of a user's name in a path.
 bool in_word(char c) {

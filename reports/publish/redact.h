@@ -1,12 +1,15 @@
 // Takes names, addresses and paths out of the few texts of a record that are published: each
 // becomes an ordinal of this bundle (host1, addr1, mac1, user1, path1), the same thing the same
 // ordinal, never a hash, because hashes of names can be guessed. Names are found whatever their
-// case, but only as whole words; addresses and paths by their looks (redact_scan.h). Most of a
-// record never gets here: bundle_build.cc copies what the table of bundle fields allows, and
-// nothing else. (cli/anonymise.h keeps the structure of addresses, which a diagnosis needs and a
-// result does not.) Not thread-safe: it learns while it works.
+// case, but only as whole words; addresses and paths by their looks, whatever surrounds them:
+// "10.0.0.1-10.0.0.9", "wlx0200c0ffee01" and "log:/srv/x" hold two addresses, a MAC and a path.
+// When in doubt it is one: a word too few in a public file does less harm than a name too many.
+// Most of a record never gets here: bundle_build.cc copies what the table of bundle fields allows,
+// and nothing else. (cli/anonymise.h keeps the structure of addresses, which a diagnosis needs and
+// a result does not.) Not thread-safe: it learns while it works; finding is pure.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <set>
 #include <string>
@@ -15,9 +18,23 @@
 #include <vector>
 
 #include "core/options/options.h"
-#include "reports/publish/redact_scan.h"
 
 namespace plumbline {
+
+// Something in a line of text that looks like an address or a path.
+struct Found {
+  const char* kind = "";  // "addr", "mac" or "path"
+  size_t length = 0;      // characters from where it was looked for; 0 = nothing begins there
+};
+
+// IPv4 (also with dashes, as in ip-10-0-0-1), IPv6, reversed names (in-addr.arpa), MAC addresses in
+// the ways in which tools write them: with : - . or blanks, macOS' arp without leading zeros,
+// twelve digits in one.
+Found address_at(std::string_view text, size_t at);
+
+// Absolute paths, ~ and ~name, ./ and ../, and words with two slashes. Blanks belong to it as long
+// as a slash follows soon ("/srv/ann lee/x y/z"), and up to the closing quote inside quotes.
+Found path_at(std::string_view text, size_t at);
 
 // Whose words a text is.
 enum class TextFrom {

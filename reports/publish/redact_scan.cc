@@ -1,12 +1,10 @@
-#include "reports/publish/redact_scan.h"
-
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <string>
 
 #include "core/host/ip.h"
-#include "core/lower_case.h"
+#include "core/text.h"
+#include "reports/publish/redact.h"
 
 namespace plumbline {
 namespace {
@@ -15,8 +13,6 @@ constexpr size_t kLongest = 80;    // characters of an address in any notation
 constexpr size_t kWordsAhead = 3;  // within which a slash shows that a path goes on
 
 bool is_hex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_alnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 bool is_slash(char c) { return c == '/' || c == '\\'; }
 
 // '\0' before the beginning and behind the end.

@@ -9,9 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "reports/publish/bundle_words.h"
 #include "reports/publish/results_page.h"
-#include "reports/publish/results_rows.h"
-#include "reports/publish/wide.h"
 #include "reports/text.h"
 
 namespace plumbline {

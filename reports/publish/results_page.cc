@@ -7,10 +7,9 @@
 #include <set>
 
 #include "core/json.h"
-#include "core/lower_case.h"
+#include "core/text.h"
 #include "reports/links/link_kinds.h"
-#include "reports/publish/results_rows.h"
-#include "reports/publish/wide.h"
+#include "reports/publish/bundle_words.h"
 #include "reports/tables.h"
 #include "reports/text.h"
 
@@ -18,8 +17,6 @@ namespace plumbline {
 namespace {
 
 using nlohmann::json;
-
-const json& content_of(const BundleReport& bundle) { return (*bundle.document)["content"]; }
 
 // Texts of others inside a table: Markdown and HTML taken out, and nothing that turns into a link.
 std::string safe(const std::string& text) {
@@ -77,10 +74,14 @@ std::string bundle_link(const BundleReport& bundle, const PageOptions& options) 
   return fmt::format("[{0}]({1}/{0}.json)", bundle.id, options.folder);
 }
 
+std::string signature_text(const BundleReport& bundle, const PageOptions& options) {
+  const auto it = options.signatures.find(bundle.id);
+  return it == options.signatures.end() ? "unsigned" : it->second;
+}
+
 std::string marks_text(const ResultRow& e, const PageOptions& options) {
   std::vector<std::string> out = e.row->marks;
-  const auto it = options.signatures.find(e.bundle->id);
-  out.insert(out.begin(), it == options.signatures.end() ? "unsigned" : it->second);
+  out.insert(out.begin(), signature_text(*e.bundle, options));
   return safe(join(out, ", "));
 }
 
@@ -140,19 +141,17 @@ std::string machine_text(const json& content) {
 std::string bundle_row(const BundleReport& bundle, const PageOptions& options) {
   const json& content = content_of(bundle);
   const json& s = content["statement"];
-  const auto it = options.signatures.find(bundle.id);
   std::string notes = s["notes"];
   const json& left = content["scenario"]["left_out"];
   if (left["noisy"] != 0) {
     notes +=
         fmt::format("{}{} noisy rows left out", notes.empty() ? "" : "; ", left["noisy"].dump());
   }
-  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
-                     bundle_link(bundle, options), content["date"].get<std::string>(),
-                     safe(s["submitter"]),
-                     safe(join(s["hardware"].get<std::vector<std::string>>(), "; ")),
-                     safe(machine_text(content)), safe(link_text(s)), safe(s["cable"]),
-                     safe(it == options.signatures.end() ? "unsigned" : it->second), safe(notes));
+  return fmt::format(
+      "| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", bundle_link(bundle, options),
+      content["date"].get<std::string>(), safe(s["submitter"]),
+      safe(join(s["hardware"].get<std::vector<std::string>>(), "; ")), safe(machine_text(content)),
+      safe(link_text(s)), safe(s["cable"]), safe(signature_text(bundle, options)), safe(notes));
 }
 
 // What the page answers, and the one line for whoever wants to be on it.
@@ -199,12 +198,11 @@ std::string definitions() {
       "busbw = S / p50 times the operation's factor, GB/s = 10^9 bytes per second "
       "(docs/measuring.md).\n"
       "\"of link\" compares it with the stated speed of the link. The percentile of a row is the "
-      "share "
-      "of the other rows\nof its class that are slower; it is shown from {} rows of a class on. A "
-      "class "
-      "is the same link, operation, size, ranks,\nhosts and way of measuring. What is stated "
-      "(link, "
-      "cable, hardware, submitter, notes) is the submitter's word.\n",
+      "share of the other rows\n"
+      "of its class that are slower; it is shown from {} rows of a class on. A class is the same "
+      "link, operation, size, ranks,\n"
+      "hosts and way of measuring. What is stated (link, cable, hardware, submitter, notes) is the "
+      "submitter's word.\n",
       kClassRows);
 }
 

@@ -1,5 +1,3 @@
-#include "reports/publish/results_rows.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,15 +10,14 @@
 #include "core/units.h"
 #include "reports/links/link_kinds.h"
 #include "reports/publish/bundle_derive.h"
-#include "reports/publish/wide.h"
+#include "reports/publish/bundle_words.h"
+#include "reports/publish/results_page.h"
 #include "reports/text.h"
 
 namespace plumbline {
 namespace {
 
 using nlohmann::json;
-
-const json& content_of(const BundleReport& bundle) { return (*bundle.document)["content"]; }
 
 size_t link_order(const std::string& name) {
   size_t order = 0;

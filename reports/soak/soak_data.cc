@@ -13,7 +13,7 @@ constexpr double kHourNs = 3600e9;
 
 double hours_of(const Record& record) { return static_cast<double>(record.soak->at_ns) / kHourNs; }
 
-std::string name_of(const Record& record) {
+std::string soaked_name(const Record& record) {
   const Cell& cell = record.cell;
   const CellKindRow& kind = row(cell.kind);
   return kind.collective ? fmt::format("{} {}", kind.name, describe(record)) : describe(record);
@@ -58,7 +58,7 @@ void SoakCollector::take_links(SoakRun& run, const Record& record) {
     const std::string pair = fmt::format("{} > {}", link.from_host, link.to_host);
     const std::string key = fmt::format("{} {} {} ", cell_id(record), link.from, link.to);
     const auto add = [&](const char* part, SoakUnit unit, double value) {
-      track(run, key + part, fmt::format("{}, {} {}", name_of(record), pair, part), unit)
+      track(run, key + part, fmt::format("{}, {} {}", soaked_name(record), pair, part), unit)
           .series.add(hours, round, value);
     };
     if (link.rtt && link.rtt->p50) add("round trip", SoakUnit::kTime, *link.rtt->p50);
@@ -67,8 +67,7 @@ void SoakCollector::take_links(SoakRun& run, const Record& record) {
     }
     if (link.rate_Bps) add("rate", SoakUnit::kRate, *link.rate_Bps);
     if (link.udp && link.udp->sent > 0) {
-      add("loss", SoakUnit::kShare,
-          static_cast<double>(link.udp->lost()) / static_cast<double>(link.udp->sent));
+      add("loss", SoakUnit::kShare, link.udp->share(link.udp->lost()));
     }
   }
 }
@@ -79,7 +78,7 @@ void SoakCollector::take_cold(SoakRun& run, const Record& record) {
   const auto [found, is_new] = index_.try_emplace(key, run.colds.size());
   if (is_new) {
     run.colds.emplace_back();
-    run.colds.back().what = name_of(record);
+    run.colds.back().what = soaked_name(record);
     run.colds.back().idle_ns = record.soak->idle_ns;
   }
   SoakCold& cold = run.colds[found->second];
@@ -130,10 +129,10 @@ bool SoakCollector::take(const Record& record) {
   if (record.cell.kind == CellKind::kLink) {
     take_links(run, record);
   } else if (record.measurement.ops_per_s) {
-    track(run, cell_id(record), name_of(record), SoakUnit::kPerSecond)
+    track(run, cell_id(record), soaked_name(record), SoakUnit::kPerSecond)
         .series.add(hours_of(record), record.soak->round, *record.measurement.ops_per_s);
   } else if (record.time_ns.p50) {
-    track(run, cell_id(record), name_of(record), SoakUnit::kTime)
+    track(run, cell_id(record), soaked_name(record), SoakUnit::kTime)
         .series.add(hours_of(record), record.soak->round, *record.time_ns.p50);
   }
   return true;

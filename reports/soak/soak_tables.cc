@@ -1,11 +1,10 @@
-#include "reports/soak/soak_tables.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "core/units.h"
+#include "reports/soak/soak_verdict.h"
 #include "reports/text.h"
 
 namespace plumbline {
@@ -14,7 +13,7 @@ namespace {
 constexpr int64_t kRoundsForSteps = 11;  // core/stats/trend.h
 constexpr size_t kMostListed = 60;       // events in a text; events.jsonl has them all
 
-std::string time_text(const std::optional<double>& ns) { return ns ? format_duration(*ns) : ""; }
+std::string idle_time(const std::optional<double>& ns) { return ns ? format_duration(*ns) : ""; }
 
 std::string hours_text(double hours) {
   const double minutes = hours * 60;
@@ -28,17 +27,16 @@ std::string change_text(const SoakTrend& trend) {
 }
 
 std::string verdict_text(const SoakTrend& trend) {
-  std::string text = trend.steps.empty() ? std::string()
-                                         : fmt::format("{} step{}, ", trend.steps.size(),
-                                                       trend.steps.size() == 1 ? "" : "s");
+  std::string text =
+      trend.steps.empty() ? std::string() : plural(trend.steps.size(), "step") + ", ";
   return text + drift_text(trend);
 }
 
 Table rounds_table(const SoakVerdict& verdict) {
   Table table;
-  table.columns = {{"", "what", "", true, 0},     {"", "rounds", "", false, 2},
-                   {"", "first", "", false, 0},   {"", "last", "", false, 0},
-                   {"", "change", "%", false, 1}, {"", "verdict", "", true, 0}};
+  table.columns = {{"", "what", "", true, 0},     {"", "rounds", "", false, 2, false},
+                   {"", "first", "", false, 0},   {"", "last", "", false, 0, false},
+                   {"", "change", "%", false, 1}, {"", "verdict", "", true, 0, false}};
   for (const SoakTrend& trend : verdict.trends) {
     const SoakUnit unit = trend.track->unit;
     const bool bad = !trend.steps.empty() || trend.drifts();
@@ -65,8 +63,8 @@ Table idle_table(const SoakVerdict& verdict) {
   for (const SoakColdness& c : verdict.colds) {
     const bool both = c.first && c.warm && *c.warm > 0;
     table.rows.push_back({{c.cold->what, hours_text(static_cast<double>(c.cold->idle_ns) / 3600e9),
-                           std::to_string(c.times), time_text(c.meeting), time_text(c.warm_meeting),
-                           time_text(c.first), time_text(c.second), time_text(c.warm),
+                           std::to_string(c.times), idle_time(c.meeting), idle_time(c.warm_meeting),
+                           idle_time(c.first), idle_time(c.second), idle_time(c.warm),
                            both ? fmt::format("{:.3g}", *c.first / *c.warm) : "",
                            c.cold->errors > 0 ? std::to_string(c.cold->errors) : ""},
                           c.cold->errors > 0 ? Tone::kBad : Tone::kPlain});
@@ -106,8 +104,8 @@ std::vector<std::string> step_lines(const SoakVerdict& verdict) {
       if (seen.size() < 3) seen.push_back(event_text(*event));
     }
     line += seen.empty() ? "; no events in all that time"
-                         : fmt::format("; {} event{} in that time: {}", trend.beside_drift.size(),
-                                       trend.beside_drift.size() == 1 ? "" : "s", join(seen, "; "));
+                         : "; " + plural(trend.beside_drift.size(), "event") +
+                               " in that time: " + join(seen, "; ");
     lines.push_back(std::move(line));
   }
   return lines;

@@ -9,8 +9,8 @@
 
 #include "core/stats/stats.h"
 #include "core/units.h"
-#include "reports/soak/soak_thresholds.h"
 #include "reports/text.h"
+#include "reports/thresholds.h"
 
 namespace plumbline {
 namespace {

@@ -1,10 +1,17 @@
 #include "runs/hosts/agent_set.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "core/command.h"
+#include "core/host/process_facts.h"
 #include "core/side_by_side.h"
 #include "probes/agent_requests.h"
+#include "probes/gather/gather.h"
+#include "reports/text.h"
+#include "runs/hosts/reach.h"
 #include "scenarios/host_files/find_data.h"
 
 namespace plumbline {
@@ -17,6 +24,21 @@ std::map<std::string, std::string> shared_options(const OptionSet& options) {
   std::map<std::string, std::string> out;
   for (const auto& [name, value] : options.values()) out[name] = value.value;
   return out;
+}
+
+constexpr int64_t kAskMs = 5000;
+constexpr int kMostCores = 1024;  // as many as `ranks` of a scenario
+
+Expected<int> cores_of(HostAgent& agent, const std::string& name) {
+  const auto reply = ask_agent(agent, AskCores{}, Deadline::after_ms(kAskMs));
+  if (!reply && reply.error().code == ErrorCode::kWrongData) {
+    return fail(ErrorCode::kProtocol, "the agent on " + name + ": " + reply.error().what);
+  }
+  if (!reply) return fail(reply.error());
+  if (reply->cores >= 1 && reply->cores <= kMostCores) return reply->cores;
+  return fail(ErrorCode::kProtocol,
+              fmt::format("the agent on {} counts {} cores", name, reply->cores),
+              "give the host a number of slots or `ranks`");
 }
 
 }  // namespace
@@ -189,6 +211,67 @@ std::vector<HostEvidence> AgentSet::greetings() const {
   }
   drop_what_all_agree_on(out);
   return out;
+}
+
+Status count_core_places(std::vector<ScenarioHost>& hosts, const OptionSet& options,
+                         Caller& caller) {
+  std::vector<ScenarioHost> remote;
+  for (ScenarioHost& host : hosts) {
+    if (host.ranks_of_cores && host.ssh.empty()) {
+      host.ranks = physical_cores();
+      host.ranks_of_cores = false;
+    }
+    if (host.ranks_of_cores) remote.push_back(host);
+  }
+  if (remote.empty()) return {};
+  const Expected<Reach> reach = make_reach(options, remote, caller);
+  if (!reach) return fail(reach.error());
+  const AgentSet agents(remote, *reach, options);
+  if (const auto failure = agents.first_failure()) return fail(*failure);
+  size_t next = 0;
+  for (ScenarioHost& host : hosts) {
+    if (!host.ranks_of_cores) continue;
+    const Expected<int> cores = cores_of(*agents.agents()[next++], host.name);
+    if (!cores) return fail(cores.error());
+    host.ranks = *cores;
+    host.ranks_of_cores = false;
+  }
+  return {};
+}
+
+void tell_uncounted_places(const std::vector<ScenarioHost>& hosts, Caller& caller) {
+  std::vector<std::string> names;
+  for (const ScenarioHost& host : hosts) {
+    if (host.ranks_of_cores) names.push_back(host.name);
+  }
+  if (names.empty()) return;
+  caller.say(
+      fmt::format("plumbline: {}: as many ranks as cores, which only a run finds out; planned "
+                  "with 1 on each",
+                  join(names, ", ")));
+}
+
+std::vector<WatchedPlace> watched_hosts(const AgentSet& agents, const Job& job) {
+  const std::vector<HostAgent*> asked = agents.agents();
+  const std::vector<HostEvidence> greetings = agents.greetings();
+  EvidenceSet evidence;
+  evidence.job = job;
+  const std::vector<PairEvidence> pairs = pairs_to_try(evidence);
+  std::vector<WatchedPlace> places;
+  bool here = false;
+  for (size_t i = 0; i < job.hosts.size() && i < asked.size(); ++i) {
+    if (job.hosts[i].reached_by == "local" && std::exchange(here, true)) continue;
+    WatchedHost host;
+    host.name = job.hosts[i].name;
+    host.agent = asked[i];
+    if (host.agent == nullptr) host.unreachable = greetings[i].agent_error;
+    for (const PairEvidence& pair : pairs) {
+      if (pair.from != host.name || !pair.skipped.empty()) continue;
+      host.peers.push_back({pair.to, pair.from_ip, pair.to_ip});
+    }
+    places.push_back({i, std::move(host)});
+  }
+  return places;
 }
 
 }  // namespace plumbline

@@ -1,4 +1,6 @@
-// The agents of a scenario's hosts, as commands use them: started together, ended together.
+// The agents of a scenario's hosts, as commands use them: started together, ended together. With
+// what is asked of them: how many places for ranks a machine has where a host file leaves that to
+// it ("as many as it has cores"), and which hosts are looked at again and again.
 #pragma once
 
 #include <map>
@@ -11,6 +13,8 @@
 #include "core/options/options.h"
 #include "launch/agent_link.h"
 #include "probes/evidence.h"
+#include "probes/gather/host_watcher.h"
+#include "runs/caller.h"
 #include "runs/hosts/memory_check.h"
 #include "runs/hosts/reach.h"
 #include "scenarios/scenario.h"
@@ -56,5 +60,20 @@ class AgentSet {
   std::map<std::string, std::string> options_;  // that agents are told
   std::vector<AgentStart> started_;
 };
+
+// Asks the hosts that are meant, side by side; the others stay as they are. An Error: one could not
+// be asked, or pushing failed.
+Status count_core_places(std::vector<ScenarioHost>& hosts, const OptionSet& options,
+                         Caller& caller);
+
+// For whoever asks nobody: says which hosts are planned with one rank.
+void tell_uncounted_places(const std::vector<ScenarioHost>& hosts, Caller& caller);
+
+struct WatchedPlace {
+  size_t index = 0;  // in the job and the agents
+  WatchedHost host;
+};
+// Several hosts that are this very machine see the same: the first one stands for them.
+std::vector<WatchedPlace> watched_hosts(const AgentSet& agents, const Job& job);
 
 }  // namespace plumbline

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "runs/hosts/port_claims.h"
+#include "runs/hosts/port_window.h"
 
 namespace plumbline {
 namespace {

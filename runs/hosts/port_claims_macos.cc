@@ -1,4 +1,4 @@
-#include "runs/hosts/port_claims.h"
+#include "runs/hosts/port_window.h"
 
 namespace plumbline {
 

@@ -1,15 +1,31 @@
 // The window of ports that a world of ranks listens on, settled before anything starts.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/fd.h"
 #include "core/options/options.h"
-#include "runs/hosts/port_claims.h"
 #include "scenarios/scenario.h"
 
 namespace plumbline {
+
+// Ports that this run will listen on, announced to other runs of plumbline on this machine from the
+// moment they are chosen: between the choice and the ranks' own listening lie the probes, and two
+// runs that start together would choose the same ones. A claim is void when its process ends,
+// however it ends. Platform code: port_claims_linux.cc, port_claims_macos.cc.
+class PortClaims {
+ public:
+  // false = another run has claimed one of the ports; then none is claimed anew. What this object
+  // holds already is its own. Where the system has no means (macOS), every claim is granted, and
+  // ranks that find their port taken tell it.
+  bool take(int base, int count);
+
+ private:
+  std::map<int, Fd> held_;  // by port
+};
 
 // First port of the window of `ranks` ports: with port_base "auto" a window that is free now,
 // otherwise the option's, checked on the data addresses of this namespace: a busy port is an error

@@ -1,5 +1,8 @@
 // How commands are started on the hosts of a scenario: on this machine as they are, in a namespace
-// through ip(8), on other machines through ssh. One value for agents and ranks alike.
+// through ip(8), on other machines through ssh. One value for agents and ranks alike. With the
+// option `push`, before anything is started, the hosts that are reached through ssh are asked
+// whether they have plumbline, and get the static one of their architecture where they should
+// (launch/push.h, docs/clusters.md).
 #pragma once
 
 #include <map>
@@ -7,7 +10,7 @@
 #include <vector>
 
 #include "core/options/options.h"
-#include "launch/serving_command.h"
+#include "launch/process.h"
 #include "launch/ssh.h"
 #include "runs/caller.h"
 #include "scenarios/scenario.h"
@@ -47,5 +50,11 @@ ServingCommand command_on(const ScenarioHost& host, const Reach& reach, const st
 bool any_by_ssh(const std::vector<ScenarioHost>& hosts);
 // The file leaves it to the hosts which of their addresses are under test.
 bool wants_data_addresses(const std::vector<ScenarioHost>& hosts);
+
+// Fills in reach.pushed and reach.not_pushed by host name, all hosts side by side; says what
+// is sent. With push = never it does nothing. Takes a session per host over the connection
+// that later commands share, and a second one where something is sent; each has a deadline.
+void push_programs(Reach& reach, const OptionSet& options, const std::vector<ScenarioHost>& hosts,
+                   Caller& caller);
 
 }  // namespace plumbline

@@ -10,15 +10,15 @@
 #include <string>
 #include <vector>
 
+#include "core/encode.h"
 #include "core/log.h"
 #include "core/options/options.h"
-#include "core/sha256.h"
 #include "launch/launcher_env.h"
 #include "launch/rank_set.h"
 #include "runs/caller.h"
 #include "runs/hosts/agent_set.h"
 #include "scenarios/scenario.h"
-#include "transport/tcp/tcp_endpoint.h"
+#include "transport/address.h"
 
 namespace plumbline {
 

@@ -7,7 +7,7 @@
 
 #include "core/number.h"
 #include "core/units.h"
-#include "scenarios/talk.h"
+#include "scenarios/placement.h"
 
 namespace plumbline {
 namespace {

@@ -10,7 +10,7 @@
 #include "core/host/host.h"
 #include "core/record/link.h"
 #include "scenarios/scenario.h"
-#include "transport/group_spec.h"
+#include "transport/transports.h"
 
 namespace plumbline {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "core/encode.h"
 #include "core/host/host.h"
 #include "core/options/options.h"
-#include "core/sha256.h"
 #include "launch/launcher_env.h"
 
 namespace plumbline {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/diagnosis/host_agent.h"
+#include "core/error.h"
 #include "core/json.h"
-#include "core/json_trouble.h"
 
 namespace plumbline {
 

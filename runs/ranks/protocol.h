@@ -14,7 +14,7 @@
 #include "core/host/host.h"
 #include "core/options/options.h"
 #include "core/record/record.h"
-#include "transport/group_spec.h"
+#include "transport/transports.h"
 
 namespace plumbline {
 

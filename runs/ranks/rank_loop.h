@@ -7,8 +7,8 @@
 #include <functional>
 #include <optional>
 
+#include "core/encode.h"
 #include "core/error.h"
-#include "core/sha256.h"
 
 namespace plumbline {
 
@@ -31,7 +31,7 @@ struct RankLine {
 // status: 0, or `lost_status`.
 int serve_rank(const RankLine& line);
 
-// The same for ranks 0 .. ranks-1, each a thread with a part of the line (launch/shared_wire.h),
+// The same for ranks 0 .. ranks-1, each a thread with a part of the line (launch/rank_wire.h),
 // until its input ends and all of them have returned.
 Status serve_rank_threads(int ranks, const RankLine& line);
 

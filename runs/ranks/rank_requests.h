@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "launch/lease.h"
+#include "launch/process.h"
 #include "runs/ranks/protocol.h"
 #include "runs/ranks/rank_loop.h"
 #include "transport/transports.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/host/resource_hint.h"
+#include "core/error.h"
 
 namespace plumbline {
 namespace {

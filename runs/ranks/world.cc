@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "collectives/cell_limit.h"
+#include "collectives/cell_run.h"
 #include "collectives/links/link_measure.h"
-#include "core/record/stated_speeds.h"
+#include "core/record/record.h"
 #include "runs/hosts/memory_check.h"
 #include "runs/hosts/port_window.h"
 #include "runs/ranks/link_pairs.h"

@@ -15,7 +15,7 @@
 #include "core/log.h"
 #include "launch/rank_set.h"
 #include "runs/caller.h"
-#include "runs/hosts/port_claims.h"
+#include "runs/hosts/port_window.h"
 #include "runs/hosts/reach.h"
 #include "runs/ranks/launched.h"
 #include "runs/ranks/protocol.h"

@@ -65,9 +65,7 @@ void need_coordinator(const HostFile& file, const char* who, bool v4, Problems& 
     return;
   }
   if (v4) need_v4(*ip, where, who, problems);
-  const bool alone = std::all_of(file.hosts.begin(), file.hosts.end(),
-                                 [](const ScenarioHost& host) { return host.local; });
-  if (*ip == "0.0.0.0" || *ip == "::" || (is_loopback_ip(*ip) && !alone)) {
+  if (*ip == "0.0.0.0" || *ip == "::" || (is_loopback_ip(*ip) && !all_local(file.hosts))) {
     problems.add(where, fmt::format("'{}' of rank 0 is no address that the others could dial", *ip),
                  "write the address of the first host that they reach");
   }
@@ -112,8 +110,7 @@ void check_jaccl(const HostFile& file, Problems& problems) {
       problems.add(
           cell_place(file, i, j),
           fmt::format("{} has no device towards {}", file.hosts[i].name, file.hosts[j].name),
-          "JACCL's mesh needs a cable between every two hosts; jaccl-ring only between "
-          "neighbours");
+          "JACCL's mesh needs a cable between every two hosts; jaccl-ring only between neighbours");
     }
   }
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "scenarios/host_files/host_file.h"
-#include "scenarios/problems.h"
+#include "scenarios/json_text.h"
 
 namespace plumbline {
 

@@ -8,7 +8,6 @@
 #include "core/host/ip.h"
 #include "core/options/options.h"
 #include "scenarios/host_files/backends.h"
-#include "scenarios/host_files/formats.h"
 #include "scenarios/host_words.h"
 
 namespace plumbline {
@@ -42,16 +41,11 @@ std::vector<Address> addresses_of(const HostFile& file) {
   return out;
 }
 
-bool all_local(const HostFile& file) {
-  return std::all_of(file.hosts.begin(), file.hosts.end(),
-                     [](const ScenarioHost& host) { return host.local; });
-}
-
 void check_addresses(const HostFile& file, Problems& problems) {
   std::map<std::string, size_t> owners;
   for (const Address& address : addresses_of(file)) {
     const ScenarioHost& host = file.hosts[address.host];
-    if (host.local && (all_local(file) || is_loopback_ip(address.ip))) continue;
+    if (host.local && (all_local(file.hosts) || is_loopback_ip(address.ip))) continue;
     if (is_loopback_ip(address.ip)) {
       problems.add(address.where,
                    fmt::format("'{}' is the loopback address: no other host reaches {} by it",
@@ -137,8 +131,8 @@ void check_families(const HostFile& file, Problems& problems) {
 void check_backend_name(const HostFile& file, Problems& problems) {
   if (file.backend.empty() || file.backend == "any" || find_backend(file.backend) != nullptr)
     return;
-  std::vector<std::string> names = {"any"};
-  for (const BackendRow& row : backend_table()) names.emplace_back(row.name);
+  std::vector<std::string> names = row_names(backend_table());
+  names.insert(names.begin(), "any");
   problems.add("$.backend", fmt::format("unknown backend {}", in_quotes(file.backend)),
                hint_for(file.backend, names));
 }

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "core/host/ip.h"
-#include "scenarios/problems.h"
+#include "scenarios/json_text.h"
+#include "scenarios/placement.h"
 
 namespace plumbline {
 namespace {
@@ -56,14 +56,6 @@ void take_prefixes(ScenarioHost& host, const std::vector<Nic>& nics) {
   }
 }
 
-bool faces(const std::string& own, const ScenarioHost& other) {
-  const Cidr mine = parse_cidr(own);
-  return mine.prefix > 0 &&
-         std::any_of(other.data.begin(), other.data.end(), [&mine](const std::string& theirs) {
-           return same_subnet(mine.ip, parse_cidr(theirs).ip, mine.prefix);
-         });
-}
-
 // Own addresses in a subnet of the next host's, which are those that face this one. Where one that
 // the file names does already (all are in one network), there are no others to find.
 void take_towards_next(ScenarioHost& host, const ScenarioHost& next, const std::vector<Nic>& nics) {
@@ -80,8 +72,8 @@ void take_towards_next(ScenarioHost& host, const ScenarioHost& next, const std::
 
 }  // namespace
 
-tl::expected<std::vector<ScenarioHost>, std::vector<ScenarioProblem>> find_data(
-    std::vector<ScenarioHost> hosts, const std::vector<std::vector<Nic>>& nics) {
+OrProblems<std::vector<ScenarioHost>> find_data(std::vector<ScenarioHost> hosts,
+                                                const std::vector<std::vector<Nic>>& nics) {
   Problems problems;
   const std::vector<ScenarioHost> as_written = hosts;
   for (size_t i = 0; i < hosts.size() && i < nics.size(); ++i) {

@@ -15,7 +15,7 @@ namespace plumbline {
 // The hosts with `data` filled in; `nics[i]` = the interfaces of host i (empty: nobody could be
 // asked, and the host stays as it is). Hosts that name their addresses stay as they are. A problem
 // for every host of which no data address can be found, with what was looked for.
-tl::expected<std::vector<ScenarioHost>, std::vector<ScenarioProblem>> find_data(
-    std::vector<ScenarioHost> hosts, const std::vector<std::vector<Nic>>& nics);
+OrProblems<std::vector<ScenarioHost>> find_data(std::vector<ScenarioHost> hosts,
+                                                const std::vector<std::vector<Nic>>& nics);
 
 }  // namespace plumbline

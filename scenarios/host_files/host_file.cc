@@ -4,14 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "core/host/ip.h"
 #include "core/json.h"
-#include "scenarios/host_files/facts.h"
 #include "scenarios/host_files/formats.h"
 #include "scenarios/host_words.h"
-#include "scenarios/text_places.h"
+#include "scenarios/json_text.h"
+#include "scenarios/placement.h"
 
 namespace plumbline {
 namespace {
@@ -36,14 +35,6 @@ bool is_blank_text(const std::string& text) {
   return text.find_first_not_of(" \t\r\n") == std::string::npos;
 }
 
-std::string format_names() {
-  std::string out;
-  for (const HostFileFormat& row : host_file_formats()) {
-    out += (out.empty() ? "" : ", ") + std::string(row.name);
-  }
-  return out;
-}
-
 bool is_scenario(const Json* root) {
   return root != nullptr && root->is_object() && root->contains("plumbline");
 }
@@ -56,9 +47,7 @@ HostFile file_of_scenario(const std::string& text, const std::string& path, Prob
   out.lines = std::make_shared<TextPlaces>(path, text);
   auto scenario = parse_scenario(text, path, {});
   if (!scenario) {
-    for (ScenarioProblem& problem : scenario.error()) {
-      problems.add(std::move(problem.where), std::move(problem.message), std::move(problem.hint));
-    }
+    problems.add_all(std::move(scenario.error()), [](const std::string& where) { return where; });
     return out;
   }
   out.hosts = std::move(scenario->hosts);
@@ -93,10 +82,7 @@ HostFile read_file(const std::string& path, const std::string& where, int ranks,
     const auto lines = json != nullptr ? std::make_shared<TextPlaces>(path, *text) : nullptr;
     HostFile out = read_host_text({*text, path, json, ranks}, own);
     out.lines = lines;
-    for (ScenarioProblem& problem : own.take()) {
-      problems.add(located(out, problem.where), std::move(problem.message),
-                   std::move(problem.hint));
-    }
+    problems.add_all(own.take(), [&out](const std::string& at) { return located(out, at); });
     return out;
   }
   if (scenarios == Scenarios::kTaken) return file_of_scenario(*text, path, problems);
@@ -130,11 +116,12 @@ HostFile read_host_text(const HostText& in, Problems& problems) {
     return out;
   }
   problems.add(in.file, "is neither a host file nor a scenario",
-               fmt::format("known are {}; docs/host_files.md shows them", format_names()));
+               fmt::format("known are {}; docs/host_files.md shows them",
+                           fmt::join(row_names(host_file_formats()), ", ")));
   return {};
 }
 
-tl::expected<HostFile, std::vector<ScenarioProblem>> load_host_file(const std::string& path) {
+OrProblems<HostFile> load_host_file(const std::string& path) {
   Problems problems;
   HostFile out = read_file(path, path, 0, Scenarios::kTaken, problems);
   if (!problems.empty()) return tl::unexpected(problems.take());
@@ -148,8 +135,7 @@ std::string why_not_runnable(const HostFile& file) {
       file.row->name);
 }
 
-tl::expected<std::vector<ScenarioHost>, std::vector<ScenarioProblem>> load_hosts(
-    const std::string& path) {
+OrProblems<std::vector<ScenarioHost>> load_hosts(const std::string& path) {
   auto file = load_host_file(path);
   if (!file) return tl::unexpected(std::move(file.error()));
   const std::string why = why_not_runnable(*file);
@@ -165,11 +151,9 @@ std::vector<ScenarioHost> hosts_of_file(const std::string& path, int ranks, Prob
   if (own.empty() && !file.row->names_machines) {
     own.add(where, why_not_runnable(file), "give the host file from which it was made");
   }
-  for (ScenarioProblem& problem : own.take()) {
-    const bool placed = problem.where == where || problem.where.rfind(path, 0) == 0;
-    problems.add(placed ? problem.where : path + ": " + problem.where, std::move(problem.message),
-                 std::move(problem.hint));
-  }
+  problems.add_all(own.take(), [&](const std::string& at) {
+    return at == where || at.rfind(path, 0) == 0 ? at : path + ": " + at;
+  });
   return std::move(file.hosts);
 }
 
@@ -200,13 +184,7 @@ Expected<std::vector<std::string>> ring_addresses(const HostFile& file, size_t i
   if (!out.empty()) return out;
   const ScenarioHost& before = file.hosts[(i + file.hosts.size() - 1) % file.hosts.size()];
   for (const std::string& own : host.data) {
-    const Cidr mine = parse_cidr(own);
-    const bool faces =
-        std::any_of(before.data.begin(), before.data.end(), [&mine](const std::string& other) {
-          const Cidr theirs = parse_cidr(other);
-          return mine.prefix > 0 && same_subnet(mine.ip, theirs.ip, mine.prefix);
-        });
-    if (faces) out.push_back(mine.ip);
+    if (faces(own, before)) out.push_back(parse_cidr(own).ip);
   }
   // One address alone faces everybody.
   if (out.empty() && host.data.size() == 1) out.push_back(parse_cidr(host.data[0]).ip);

@@ -51,7 +51,7 @@ struct HostFileFormat {
   const char* name;
   const char* help;
   bool names_machines;  // says how to reach them, so that something can be run there
-  unsigned keeps;       // HostFact bits (facts.h) that a written file holds
+  unsigned keeps;       // HostFact bits (formats.h) that a written file holds
   bool (*recognise)(const HostText& in);
   HostFile (*read)(const HostText& in, Problems& problems);
   // `port`: the first one, where the format has ports; 0 = as in the file, else MLX's 32323.
@@ -63,7 +63,7 @@ const HostFileFormat* find_host_file_format(const std::string& name);  // nullpt
 
 // Any of the formats, or a scenario (then it is that one's hosts in our own form). All problems at
 // once.
-tl::expected<HostFile, std::vector<ScenarioProblem>> load_host_file(const std::string& path);
+OrProblems<HostFile> load_host_file(const std::string& path);
 
 // A place of this file with its line: "hosts.json:3:5: $.hosts[0].ssh".
 std::string located(const HostFile& file, const std::string& where);

@@ -9,7 +9,7 @@
 #include "core/json.h"
 #include "scenarios/host_files/formats.h"
 #include "scenarios/host_words.h"
-#include "scenarios/limits.h"
+#include "scenarios/json_text.h"
 #include "scenarios/read.h"
 
 namespace plumbline {
@@ -21,7 +21,7 @@ const std::vector<std::string> kEntryKeys = {"ssh", "ips", "rdma"};
 void check_keys(const Json& object, const std::vector<std::string>& known, const std::string& where,
                 Problems& problems) {
   for (auto it = object.begin(); it != object.end(); ++it) {
-    if (std::find(known.begin(), known.end(), it.key()) != known.end()) continue;
+    if (contains(known, it.key())) continue;
     const bool own = it.key() == "name" || it.key() == "data";
     if (own) {
       problems.add(
@@ -99,7 +99,7 @@ void find_data_of(HostFile& file) {
   const bool no_matrix = all([&](size_t i) { return file.hosts[i].rdma.empty(); });
   const bool any = file.backend.empty() || file.backend == "any";
   const bool ring = all_ips && (file.backend == "ring" || (any && no_matrix));
-  const bool here = all([&](size_t i) { return file.hosts[i].local; });
+  const bool here = !file.hosts.empty() && all_local(file.hosts);
   for (size_t i = 0; i < file.hosts.size(); ++i) {
     ScenarioHost& host = file.hosts[i];
     host.ring = ring;

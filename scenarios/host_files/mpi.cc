@@ -16,7 +16,7 @@
 #include "core/number.h"
 #include "scenarios/host_files/formats.h"
 #include "scenarios/host_words.h"
-#include "scenarios/limits.h"
+#include "scenarios/json_text.h"
 
 namespace plumbline {
 namespace {
@@ -26,10 +26,6 @@ constexpr size_t kMostLines = 10'000;
 
 const std::vector<std::string> kSlotWords = {"slots", "slot", "count", "cpus"};
 const std::vector<std::string> kMostWords = {"max_slots", "max-slots", "slots_max", "cpus_max"};
-
-bool is_one_of(const std::vector<std::string>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 // Words of a line without its comment; "slots = 4" is one word.
 std::vector<std::string> words_of(const std::string& line) {
@@ -82,8 +78,7 @@ class MpiReader {
     if (out_.hosts.empty() && problems_.empty()) {
       problems_.add(in_.file, "names no host", "a line is HOST slots=N, or HOST:N");
     }
-    const bool here = std::all_of(out_.hosts.begin(), out_.hosts.end(),
-                                  [](const ScenarioHost& host) { return host.local; });
+    const bool here = all_local(out_.hosts);
     for (ScenarioHost& host : out_.hosts) {
       if (here) host.data = {"127.0.0.1/8"};
       if (host.ranks_of_cores && (mpich_ || in_.ranks > 0)) {
@@ -122,9 +117,9 @@ class MpiReader {
     const size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
-    if (is_one_of(kSlotWords, name)) {
+    if (contains(kSlotWords, name)) {
       slots(line, value);
-    } else if (!is_one_of(kMostWords, name)) {
+    } else if (!contains(kMostWords, name)) {
       problems_.add(where_, fmt::format("unknown word {}", in_quotes(name)),
                     hint_for(name, {"slots", "max_slots"}));
     } else if (line.most = slots_from(value); !line.most || *line.most < line.slots.value_or(1)) {

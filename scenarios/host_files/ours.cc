@@ -12,7 +12,6 @@
 #include "scenarios/host_files/formats.h"
 #include "scenarios/host_words.h"
 #include "scenarios/read.h"
-#include "scenarios/shape.h"
 
 namespace plumbline {
 namespace {
@@ -141,9 +140,7 @@ HostFile read_own_form(const HostText& in, Problems& problems) {
   root = std::move(whole);
   Problems own;
   HostFile out = read_object(in, own);
-  for (ScenarioProblem& problem : own.take()) {
-    problems.add(without_key(problem.where), std::move(problem.message), std::move(problem.hint));
-  }
+  problems.add_all(own.take(), without_key);
   for (std::string& place : out.places) place = without_key(place);
   return out;
 }

@@ -11,6 +11,7 @@
 #include "core/json.h"
 #include "launch/agent_link.h"
 #include "launch/process.h"
+#include "tests/support/agents.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
@@ -59,7 +60,7 @@ TEST(AgentCommand, IsGreetedByItsCoordinator) {
   EXPECT_EQ(starts[0].hello.version, PLUMBLINE_VERSION);
   // "0.1.0-94c2e3b40a12", or the version alone where the sources are no checkout.
   EXPECT_THAT(starts[0].hello.build, testing::MatchesRegex(PLUMBLINE_VERSION "(-[0-9a-f]+)?"));
-  const auto reply = starts[0].agent->call("no such request", {}, soon());
+  const auto reply = call(*starts[0].agent, "no such request", {}, soon());
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, ErrorCode::kUnsupported);
 }

@@ -17,7 +17,7 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
-using Json = nlohmann::json;
+using AnyJson = nlohmann::json;
 
 struct Bundle {
   std::string evidence, doctor, text;  // files of it
@@ -36,11 +36,11 @@ Bundle bundle_of(const EvidenceSet& evidence) {
 }
 
 EvidenceSet renamed(const EvidenceSet& set, const std::map<std::string, std::string>& names) {
-  Json json = Json::parse(evidence_text(set));
-  const std::function<void(Json&)> rename = [&](Json& value) {
+  AnyJson json = AnyJson::parse(evidence_text(set));
+  const std::function<void(AnyJson&)> rename = [&](AnyJson& value) {
     if (value.is_string() && names.count(value) > 0) value = names.at(value);
     if (value.is_structured()) {
-      for (Json& child : value) rename(child);
+      for (AnyJson& child : value) rename(child);
     }
   };
   rename(json);
@@ -48,10 +48,10 @@ EvidenceSet renamed(const EvidenceSet& set, const std::map<std::string, std::str
 }
 
 // All texts in the values of a document.
-std::vector<std::string> texts_in(const Json& json) {
+std::vector<std::string> texts_in(const AnyJson& json) {
   std::vector<std::string> out;
-  const Json flat = json.flatten();
-  for (const Json& value : flat) {
+  const AnyJson flat = json.flatten();
+  for (const AnyJson& value : flat) {
     if (value.is_string()) out.push_back(value);
   }
   return out;
@@ -70,8 +70,8 @@ TEST(bundle, a_host_with_one_letter_is_no_longer_called_so) {
   // The last one has the name that the first would get.
   set = renamed(set, {{"mini1", "a"}, {"mini2", "b"}, {"mini3", "host2"}});
   const Bundle bundle = bundle_of(set);
-  const Json evidence = Json::parse(bundle.evidence), doctor = Json::parse(bundle.doctor);
-  for (const Json& json : {evidence, doctor}) {
+  const AnyJson evidence = AnyJson::parse(bundle.evidence), doctor = AnyJson::parse(bundle.doctor);
+  for (const AnyJson& json : {evidence, doctor}) {
     const std::vector<std::string> texts = texts_in(json);
     EXPECT_THAT(texts, Not(Contains("a")));
     EXPECT_THAT(texts, Not(Contains("b")));
@@ -85,14 +85,14 @@ TEST(bundle, a_host_with_one_letter_is_no_longer_called_so) {
     }
   }
   std::set<std::string> hosts;
-  for (const Json& host : evidence["job"]["hosts"]) hosts.insert(host["name"]);
+  for (const AnyJson& host : evidence["job"]["hosts"]) hosts.insert(host["name"]);
   EXPECT_EQ(hosts.size(), 3u) << "three hosts, three names";
-  for (const Json& pair : evidence["pairs"]) {
+  for (const AnyJson& pair : evidence["pairs"]) {
     EXPECT_EQ(hosts.count(pair["from"]), 1u) << pair["from"];
     EXPECT_EQ(hosts.count(pair["to"]), 1u) << pair["to"];
   }
   ASSERT_FALSE(doctor["findings"].empty());
-  for (const Json& finding : doctor["findings"]) EXPECT_EQ(hosts.count(finding["host"]), 1u);
+  for (const AnyJson& finding : doctor["findings"]) EXPECT_EQ(hosts.count(finding["host"]), 1u);
   // It can still be repeated.
   const auto again = parse_evidence(bundle.evidence);
   ASSERT_TRUE(again) << again.error().message();
@@ -103,7 +103,7 @@ TEST(bundle, a_letter_that_is_no_host_is_left_alone) {
   EvidenceSet set = test::healthy_star(2);
   set.hosts[0].interfaces[0].state = "a";
   set.hosts[0].commands = {{"a", "echo a b", 0, "a b\n", ""}};
-  const Json evidence = Json::parse(bundle_of(renamed(set, {{"mini1", "a"}})).evidence);
+  const AnyJson evidence = AnyJson::parse(bundle_of(renamed(set, {{"mini1", "a"}})).evidence);
   EXPECT_EQ(evidence["hosts"][0]["interfaces"][0]["state"], "a");
   EXPECT_EQ(evidence["hosts"][0]["commands"][0]["out"], "a b\n");
 }
@@ -170,8 +170,8 @@ TEST(bundle, a_chain_named_like_a_word_of_the_evidence_takes_no_word_out_of_it) 
   EvidenceSet set = test::healthy_star(2);
   // "drop" and "tcp" are what the rules say, "ports" and "connected" what the evidence says.
   set.hosts[0].filters = {rule_in("drop"), rule_in("tcp"), rule_in("ports"), rule_in("connected")};
-  const Json evidence = Json::parse(bundle_of(set).evidence);
-  const Json& filters = evidence["hosts"][0]["filters"];
+  const AnyJson evidence = AnyJson::parse(bundle_of(set).evidence);
+  const AnyJson& filters = evidence["hosts"][0]["filters"];
   ASSERT_EQ(filters.size(), 4u);
   EXPECT_EQ(filters[0]["action"], "drop");
   EXPECT_EQ(filters[0]["matches"][0]["values"][0], "tcp");

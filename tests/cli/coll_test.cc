@@ -9,7 +9,6 @@
 #include "core/json.h"
 #include "core/op.h"
 #include "core/record/record.h"
-#include "core/record/verified.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

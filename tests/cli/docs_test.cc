@@ -1,6 +1,7 @@
 // The docs say what the tables say. After a wanted change run the tests with
 // TEST_UPDATE_GOLDEN=1 and read the difference.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -9,19 +10,21 @@
 #include <set>
 #include <sstream>
 
-#include "cli/reference.h"
-#include "cli/run_json.h"
+#include "cli/json_output.h"
 #include "cli/vocabulary.h"
+#include "core/field.h"
 #include "core/json.h"
 #include "core/record/cell_filter.h"
-#include "core/record/record_fields.h"
 #include "probes/traces/analyse.h"
 #include "reports/doctor.h"
 #include "reports/links/link_kinds.h"
-#include "reports/publish/bundle_fields.h"
+#include "reports/publish/bundle.h"
 #include "scenarios/read_expect.h"
+#include "tests/cli/reference.h"
+#include "tests/scenarios/schema.h"
 #include "tests/support/golden.h"
 #include "tests/support/program.h"
+#include "tests/support/references.h"
 
 namespace plumbline {
 namespace {
@@ -43,7 +46,8 @@ TEST(Docs, RecordEventSchemaIsWhatTheTableGives) {
 }
 
 TEST(Docs, ScenarioSchemaIsThatOfTheProgramsOwnTables) {
-  EXPECT_TRUE(equals_golden(scenario_schema(make_vocabulary()), "../../docs/scenario.schema.json"));
+  EXPECT_TRUE(equals_golden(scenario_docs::scenario_schema(make_vocabulary()),
+                            "../../docs/scenario.schema.json"));
 }
 
 // The page holds this table between its marks.
@@ -66,11 +70,23 @@ void expect_fields(const std::string& page, const std::string& table,
 
 TEST(Docs, RecordFormatHoldsEveryField) {
   expect_fields("record_format.md", record_reference_markdown());
-  expect_fields("soak.md", event_reference_markdown());
+  expect_fields("soak.md", fields_markdown(event_fields()));
+}
+
+std::string link_kinds_markdown() {
+  std::string out =
+      "| kind | | rate (Gbit/s) | one way, at least (ns) | source |\n|---|---|---:|---:|---|\n";
+  for (const LinkKindRow& row : link_kind_table()) {
+    const double gbit = static_cast<double>(row.rate_bps) / 1e9;
+    out += fmt::format("| `{}` | {} | {} | {} | {} |\n", row.name, row.help,
+                       row.rate_bps == 0 ? "as stated" : fmt::format("{:g}", gbit),
+                       row.min_one_way_ns, row.source);
+  }
+  return out;
 }
 
 TEST(Docs, BundleFormatHoldsEveryFieldAndEveryLinkKind) {
-  expect_fields("bundle_format.md", bundle_reference_markdown());
+  expect_fields("bundle_format.md", fields_markdown(bundle_fields()));
   expect_fields("bundle_format.md", link_kinds_markdown(), "link kinds");
 }
 

@@ -7,9 +7,9 @@
 #include <sstream>
 
 #include "cli/args.h"
-#include "cli/colour_flag.h"
 #include "cli/commands.h"
-#include "core/split_words.h"
+#include "cli/terminal.h"
+#include "core/shell_words.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

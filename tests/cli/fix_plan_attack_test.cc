@@ -11,7 +11,7 @@
 #include <set>
 #include <sstream>
 
-#include "core/diagnosis/word.h"
+#include "core/diagnosis/remedy.h"
 #include "core/json.h"
 #include "core/shell_words.h"
 #include "probes/probe.h"
@@ -22,7 +22,7 @@
 namespace plumbline {
 namespace {
 
-using Json = nlohmann::json;
+using AnyJson = nlohmann::json;
 using Random = std::mt19937_64;
 
 // The programs that a remedy may call, and those that only an attack would. Whatever is in neither
@@ -91,7 +91,7 @@ const std::vector<std::string>& hostile_words() {
 }
 
 // Every string below, and every object whose keys are free.
-void find_words(Json& json, std::vector<Json*>& words, std::vector<Json*>& maps) {
+void find_words(AnyJson& json, std::vector<AnyJson*>& words, std::vector<AnyJson*>& maps) {
   if (json.is_string()) words.push_back(&json);
   if (json.is_object() || json.is_array()) {
     for (auto& [key, value] : json.items()) {
@@ -106,38 +106,38 @@ std::string pick(const std::vector<std::string>& list, Random& random) {
 }
 
 // Some of these words become hostile, or all.
-void spoil(const std::vector<Json*>& parts, Random& random) {
-  std::vector<Json*> words, maps;
-  for (Json* part : parts) find_words(*part, words, maps);
+void spoil(const std::vector<AnyJson*>& parts, Random& random) {
+  std::vector<AnyJson*> words, maps;
+  for (AnyJson* part : parts) find_words(*part, words, maps);
   if (words.empty()) return;
   const std::string evil = pick(hostile_words(), random);
-  const auto replace = [&](Json& word, const std::string& with) {
+  const auto replace = [&](AnyJson& word, const std::string& with) {
     const auto before = word.get<std::string>();
     const std::string ways[] = {with, before + with, with + before};
     word = ways[random() % 3];
   };
   if (random() % 8 == 0) {
-    for (Json* word : words) replace(*word, evil);
+    for (AnyJson* word : words) replace(*word, evil);
   }
   for (size_t i = 1 + random() % 6; i > 0; --i) {
     replace(*words[random() % words.size()], pick(hostile_words(), random));
   }
   if (!maps.empty() && random() % 4 == 0) {
-    Json& map = *maps[random() % maps.size()];
+    AnyJson& map = *maps[random() % maps.size()];
     if (map.is_object()) map[evil] = evil;
   }
 }
 
 // What one host can say: its own facts, what it met as a caller, and who holds its ports.
-void spoil_one_host(Json& json, const std::string& name, Random& random) {
-  Json whole = json;
-  std::vector<Json*> parts;
-  for (Json& host : whole["hosts"]) {
+void spoil_one_host(AnyJson& json, const std::string& name, Random& random) {
+  AnyJson whole = json;
+  std::vector<AnyJson*> parts;
+  for (AnyJson& host : whole["hosts"]) {
     if (host["name"] == name) parts.push_back(&host);
   }
-  for (Json& pair : whole["pairs"]) {
+  for (AnyJson& pair : whole["pairs"]) {
     if (pair["from"] == name) parts.push_back(&pair);
-    for (Json& attempt : pair["ports"]) {
+    for (AnyJson& attempt : pair["ports"]) {
       if (pair["to"] != name) continue;
       for (const char* key : {"listener", "listener_error", "holder", "role"}) {
         parts.push_back(&attempt[key]);
@@ -150,7 +150,7 @@ void spoil_one_host(Json& json, const std::string& name, Random& random) {
     for (const char* key : {"name", "source"}) whole["hosts"][i][key] = json["hosts"][i][key];
   }
   for (size_t i = 0; i < whole["pairs"].size(); ++i) {
-    Json &pair = whole["pairs"][i], &before = json["pairs"][i];
+    AnyJson &pair = whole["pairs"][i], &before = json["pairs"][i];
     for (const char* key : {"from", "to", "from_ip", "to_ip", "skipped"}) pair[key] = before[key];
     for (size_t k = 0; before["from"] == name && k < pair["ports"].size(); ++k) {
       for (const char* key : {"listener", "listener_error", "holder", "role", "there"}) {
@@ -167,7 +167,7 @@ struct Case {
   std::string hostile;  // the one host that lies; empty: anybody
 };
 
-Case case_of(const std::string& name, const Json& json, const std::string& hostile) {
+Case case_of(const std::string& name, const AnyJson& json, const std::string& hostile) {
   const ProbeResult result = judge_evidence(json.get<EvidenceSet>());
   Case out{name, {}, hostile};
   for (const JobHost& host : result.evidence.job.hosts) out.report.hosts.push_back(host.name);
@@ -357,8 +357,8 @@ TEST_F(PlanAttack, NothingForeignIsExecuted) {
     for (; cases.size() < kBatch && seed < all; ++seed) {
       Random random(seed);
       const test::PlanSample& sample = samples_[seed % samples_.size()];
-      Json json = sample.evidence;
-      Json& part = random() % 4 == 0 ? json : random() % 2 == 0 ? json["hosts"] : json["pairs"];
+      AnyJson json = sample.evidence;
+      AnyJson& part = random() % 4 == 0 ? json : random() % 2 == 0 ? json["hosts"] : json["pairs"];
       spoil({&part}, random);
       cases.push_back(case_of(sample.name, json, ""));
     }
@@ -375,7 +375,7 @@ TEST_F(PlanAttack, OneHostileHostHasNoWordInTheCommandsOfOthers) {
     for (; cases.size() < kBatch && seed < all; ++seed) {
       Random random(seed + 1'000'000);
       const test::PlanSample& sample = samples_[seed % samples_.size()];
-      Json json = sample.evidence;
+      AnyJson json = sample.evidence;
       const std::string hostile =
           sample.evidence.hosts[random() % sample.evidence.hosts.size()].name;
       spoil_one_host(json, hostile, random);

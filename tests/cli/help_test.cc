@@ -5,10 +5,10 @@
 #include <iterator>
 #include <sstream>
 
-#include "cli/colour_flag.h"
 #include "cli/commands.h"
+#include "cli/terminal.h"
 #include "core/options/options.h"
-#include "core/split_words.h"
+#include "core/shell_words.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "core/json.h"
-#include "core/printable.h"
+#include "core/text.h"
 #include "probes/evidence.h"
 #include "tests/support/program.h"
 

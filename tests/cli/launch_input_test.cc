@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "core/host/physical_cores.h"
+#include "core/host/process_facts.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

@@ -1,7 +1,5 @@
 // What a live run shows: rows that fit, a last line that is rewritten, nothing left behind.
 
-#include "cli/live_table.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

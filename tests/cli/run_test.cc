@@ -11,8 +11,9 @@
 
 #include "core/clock.h"
 #include "core/record/record.h"
-#include "core/record/record_fields.h"
 #include "tests/support/program.h"
+#include "tests/support/record_line.h"
+#include "tests/support/references.h"
 
 namespace plumbline {
 namespace {

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "core/json.h"
-#include "core/printable.h"
+#include "core/text.h"
 
 namespace plumbline {
 namespace {

@@ -14,6 +14,7 @@
 #include "core/record/event.h"
 #include "core/record/record.h"
 #include "tests/support/program.h"
+#include "tests/support/record_line.h"
 
 namespace plumbline {
 namespace {

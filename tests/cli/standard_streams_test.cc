@@ -4,6 +4,7 @@
 
 #include "core/record/record.h"
 #include "tests/support/program.h"
+#include "tests/support/record_line.h"
 
 namespace plumbline {
 namespace {

@@ -13,6 +13,7 @@
 #include "core/record/record.h"
 #include "tests/reports/bundle_samples.h"
 #include "tests/support/program.h"
+#include "tests/support/record_line.h"
 
 namespace plumbline {
 

@@ -1,13 +1,12 @@
 // The user's configuration file: one more place where options come from, and no permission.
 
-#include "cli/user_options.h"
-
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 
+#include "cli/options_source.h"
 #include "core/json.h"
 #include "tests/support/program.h"
 

@@ -9,9 +9,9 @@
 #include <set>
 #include <sstream>
 
-#include "cli/watch_json.h"
+#include "cli/json_output.h"
 #include "core/json.h"
-#include "core/printable.h"
+#include "core/text.h"
 #include "reports/text.h"
 
 namespace plumbline {

@@ -1,8 +1,8 @@
 // The coordinator's patience with one cell. A long `coll` ended after two minutes with "is its
 // process stopped", because a count of operations was no part of it.
-#include "collectives/cell_limit.h"
-
 #include <gtest/gtest.h>
+
+#include "collectives/cell_run.h"
 
 namespace plumbline {
 namespace {

@@ -1,8 +1,7 @@
 // Which bare transfer bounds an operation, by what its schedules really send.
-#include "collectives/floor_of.h"
-
 #include <gtest/gtest.h>
 
+#include "collectives/cell_run.h"
 #include "core/op.h"
 
 namespace plumbline {

@@ -6,8 +6,7 @@
 #include <set>
 #include <thread>
 
-#include "collectives/links/link_flows.h"
-#include "collectives/links/link_numbers.h"
+#include "collectives/links/link_session.h"
 #include "tests/support/collective_case.h"
 #include "tests/transport/tcp_world.h"
 #include "transport/memory/memory.h"

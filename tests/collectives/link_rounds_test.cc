@@ -1,11 +1,11 @@
 // The order in which pairs are measured: complete, without repetition, disjoint where it must be.
-#include "collectives/links/link_rounds.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
+
+#include "collectives/links/link_measure.h"
 
 namespace plumbline {
 namespace {

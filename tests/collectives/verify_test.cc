@@ -6,9 +6,8 @@
 #include <set>
 
 #include "collectives/measure.h"
-#include "collectives/usage.h"
 #include "collectives/verifier.h"
-#include "core/record/verified.h"
+#include "core/record/record.h"
 #include "tests/support/collective_case.h"
 #include "transport/channel/fault.h"
 #include "transport/channel/frame.h"

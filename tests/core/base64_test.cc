@@ -1,9 +1,9 @@
-#include "core/base64.h"
-
 #include <gtest/gtest.h>
 
 #include <utility>
 #include <vector>
+
+#include "core/encode.h"
 
 namespace plumbline {
 namespace {

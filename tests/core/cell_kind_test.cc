@@ -1,4 +1,3 @@
-#include "core/record/cell_kind.h"
 
 #include <gmock/gmock.h>
 
@@ -7,6 +6,7 @@
 #include "core/json.h"
 #include "core/record/cell.h"
 #include "core/record/record.h"
+#include "tests/support/record_line.h"
 
 namespace plumbline {
 namespace {

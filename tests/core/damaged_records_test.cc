@@ -7,9 +7,10 @@
 #include <array>
 #include <fstream>
 
+#include "core/file.h"
 #include "core/record/record.h"
 #include "core/record/record_parser.h"
-#include "core/temporary_folder.h"
+#include "tests/support/record_line.h"
 
 namespace plumbline {
 namespace {

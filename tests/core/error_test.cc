@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "core/clock.h"
+#include "core/encode.h"
 #include "core/fd.h"
-#include "core/log_lines.h"
-#include "core/sha256.h"
+#include "core/log.h"
 
 namespace plumbline {
 namespace {

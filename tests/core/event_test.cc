@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "core/host/own_memory.h"
+#include "core/host/process_facts.h"
 #include "core/json.h"
-#include "core/record/record_fields.h"
+#include "tests/support/references.h"
 
 namespace plumbline {
 namespace {

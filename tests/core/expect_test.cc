@@ -102,7 +102,7 @@ TEST(RuleBound, IsReadInItsUnit) {
     EXPECT_TRUE(bound->holds(each.yes));
     EXPECT_FALSE(bound->holds(each.no));
     EXPECT_FALSE(bound->holds(std::numeric_limits<double>::quiet_NaN()) &&
-                 bound->relation != RuleBound::Relation::kNotEqual);
+                 bound->relation != Relation::kNotEqual);
   }
 }
 

@@ -1,12 +1,12 @@
 // Two names never share a file, whatever they are and whether or not the file system knows capital
 // letters.
-#include "core/file_word.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cctype>
 #include <map>
+
+#include "core/file.h"
 
 namespace plumbline {
 namespace {

@@ -1,7 +1,7 @@
 // The one definition of "something is broken".
-#include "core/diagnosis/health.h"
-
 #include <gtest/gtest.h>
+
+#include "core/diagnosis/finding.h"
 
 namespace plumbline {
 namespace {

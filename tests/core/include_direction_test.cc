@@ -76,7 +76,7 @@ bool starts_with_any(const std::string& text, const std::vector<std::string>& pr
 // The library's own header converts integers unchecked; this one mends that, for all or for none.
 const std::string kCheckedJson = "core/json.h";
 // All that are made of it: they include one another, and .cc files include them.
-const std::set<std::string> kHeavyOwn = {kCheckedJson, "core/field_json.h", "core/field_text.h"};
+const std::set<std::string> kHeavyOwn = {kCheckedJson, "core/field_json.h"};
 
 // Doors: what lies behind them is used by one folder alone, and others ask it. Cells are measured
 // through runs/conduct.h, and ranks are started nowhere else.
@@ -230,7 +230,7 @@ TEST(include_direction, refuses_an_include_that_goes_uphill) {
   EXPECT_THAT(judge_source("probes/a.cc", "#include \"launch/rank_set.h\"\n").size(), 1);
   EXPECT_THAT(judge_source("reports/a.cc", "  #  include \"probes/probe.h\"\n").size(), 1);
   EXPECT_THAT(judge_source("runs/ranks/world.cc", "#include \"cli/args.h\"\n").size(), 1);
-  EXPECT_THAT(judge_source("scenarios/runner.cc", "#include \"runs/folder_lock.h\"\n").size(), 1);
+  EXPECT_THAT(judge_source("scenarios/runner.cc", "#include \"runs/run_folder.h\"\n").size(), 1);
   EXPECT_THAT(judge_source("kernels/a.h", "#include \"units.h\"\n"),
               ElementsAre(HasSubstr("does not start with a folder")));
 }

@@ -1,5 +1,3 @@
-#include "core/input_file.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -9,9 +7,9 @@
 #include <cstring>
 #include <fstream>
 
+#include "core/file.h"
 #include "core/line_reader.h"
 #include "core/record/event.h"
-#include "core/temporary_folder.h"
 
 namespace plumbline {
 namespace {

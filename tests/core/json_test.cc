@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/json_fields.h"
-
 namespace plumbline {
 
 struct Numbers {

@@ -1,11 +1,10 @@
-#include "core/json_trouble.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <regex>
 #include <vector>
 
+#include "core/error.h"
 #include "core/json.h"
 
 namespace plumbline {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <thread>
 
-#include "core/temporary_folder.h"
+#include "core/file.h"
 
 namespace plumbline {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "core/json.h"
 #include "core/record/record.h"
+#include "tests/support/record_line.h"
 
 namespace plumbline {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "core/record/verified.h"
+#include "core/record/record.h"
 
 namespace plumbline {
 namespace {

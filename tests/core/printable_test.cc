@@ -1,11 +1,10 @@
 // What steers a terminal or turns the direction of writing is found wherever it stands.
-#include "core/printable.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdio>
 
 #include "core/json.h"
+#include "core/text.h"
 
 namespace plumbline {
 namespace {

@@ -1,7 +1,7 @@
-#include "core/record/ran_as_asked.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "core/record/record.h"
 
 namespace plumbline {
 namespace {

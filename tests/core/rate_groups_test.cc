@@ -1,8 +1,8 @@
-#include "core/stats/rate_groups.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
+
+#include "core/stats/stats.h"
 
 namespace plumbline {
 namespace {

@@ -1,5 +1,4 @@
 // Every field that the tables tell is written, read back, described, and told once.
-#include "core/record/record_fields.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,10 +7,11 @@
 #include <map>
 #include <set>
 
+#include "core/encode.h"
 #include "core/json.h"
-#include "core/record/packed_samples.h"
 #include "core/record/record.h"
-#include "core/record/record_tables.h"
+#include "tests/support/record_line.h"
+#include "tests/support/references.h"
 
 namespace plumbline {
 namespace {

@@ -6,9 +6,10 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/file.h"
 #include "core/json.h"
 #include "core/record/record.h"
-#include "core/temporary_folder.h"
+#include "tests/support/record_line.h"
 
 namespace plumbline {
 namespace {

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <limits>
 
+#include "tests/support/record_line.h"
+
 namespace plumbline {
 namespace {
 

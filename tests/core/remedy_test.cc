@@ -6,7 +6,7 @@
 #include "core/command.h"
 #include "core/diagnosis/finding.h"
 #include "core/json.h"
-#include "core/printable.h"
+#include "core/text.h"
 
 namespace plumbline {
 namespace {

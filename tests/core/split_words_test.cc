@@ -1,4 +1,3 @@
-#include "core/split_words.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

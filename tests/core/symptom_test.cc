@@ -1,4 +1,3 @@
-#include "core/diagnosis/symptom.h"
 
 #include <gmock/gmock.h>
 
@@ -12,7 +11,7 @@ namespace {
 std::vector<std::string> causes_of(const std::string& message) {
   std::vector<std::string> out;
   for (const SymptomRow* row : explain(message)) {
-    for (const char* cause : row->causes) out.emplace_back(cause);
+    out.insert(out.end(), row->causes.begin(), row->causes.end());
   }
   return out;
 }
@@ -21,7 +20,7 @@ TEST(symptom, every_row_names_causes_of_the_table_and_fits_its_own_pattern) {
   for (const SymptomRow& row : symptom_table()) {
     EXPECT_FALSE(row.causes.empty()) << row.pattern;
     EXPECT_EQ(row.probes.empty(), row.by_hand != nullptr) << row.pattern;
-    for (const char* cause : row.causes) EXPECT_NE(find_cause(cause), nullptr) << cause;
+    for (const std::string& cause : row.causes) EXPECT_NE(find_cause(cause), nullptr) << cause;
     std::string message = row.pattern;
     for (size_t at; (at = message.find('*')) != std::string::npos;) message.replace(at, 1, " x ");
     EXPECT_THAT(explain(message), testing::Contains(&row)) << row.pattern;

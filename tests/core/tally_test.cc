@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "core/diagnosis/health.h"
+#include "core/diagnosis/finding.h"
+#include "core/record/expect.h"
 #include "core/record/record.h"
-#include "core/record/rule.h"
 
 namespace plumbline {
 namespace {

@@ -1,5 +1,3 @@
-#include "core/trusted_path.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -8,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/temporary_folder.h"
+#include "core/file.h"
 
 namespace plumbline {
 namespace {

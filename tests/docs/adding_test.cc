@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include "collectives/cell_run.h"
-#include "collectives/footprint.h"
 #include "collectives/schedule.h"
 #include "probes/judges/judges.h"
 #include "probes/probe.h"
@@ -11,7 +10,7 @@
 #include "reports/kind_view.h"
 #include "reports/report.h"
 #include "scenarios/block_kinds.h"
-#include "scenarios/check.h"
+#include "scenarios/read.h"
 #include "tests/support/collective_case.h"
 #include "tests/support/opened_world.h"
 #include "transport/memory/memory.h"

@@ -5,16 +5,18 @@
 #include <cstdlib>
 #include <string>
 
-#include "probes/sources/source.h"
+#include "probes/sources/collected.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
-  const auto host = plumbline::parse_collected(text, "host");
-  if (!host) return 0;
-  if (host->name != "host" || host->source != "collected") std::abort();
+  auto file = plumbline::take_apart(text);
+  if (!file) return 0;
+  file->name = "host";
+  const plumbline::HostEvidence host = plumbline::host_of(*file);
+  if (host.name != "host" || host.source != "collected") std::abort();
   plumbline::EvidenceSet set;
-  set.hosts.push_back(*host);
+  set.hosts.push_back(host);
   if (!plumbline::parse_evidence(plumbline::evidence_text(set))) std::abort();
   return 0;
 }

@@ -6,9 +6,9 @@
 #include <fstream>
 #include <string>
 
-#include "core/temporary_folder.h"
+#include "core/file.h"
 #include "scenarios/host_files/backends.h"
-#include "scenarios/talk.h"
+#include "scenarios/placement.h"
 
 namespace {
 

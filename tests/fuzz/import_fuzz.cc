@@ -10,6 +10,7 @@
 
 #include "reports/import/importer.h"
 #include "reports/report.h"
+#include "tests/support/record_line.h"
 
 namespace {
 

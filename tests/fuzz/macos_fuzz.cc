@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
-#include "probes/sources/run_source.h"
 #include "probes/sources/source.h"
 
 namespace plumbline {
@@ -33,13 +33,19 @@ HostEvidence prepared() {
 }
 
 void attack(uint8_t choice, const std::string& text) {
-  const auto& table = macos_source_table();
+  static const std::vector<SourceRow> kTable = [] {
+    std::vector<SourceRow> rows;
+    for (const SourceRow& row : source_table()) {
+      if (std::string(row.system) == "macos") rows.push_back(row);
+    }
+    return rows;
+  }();
   EvidenceSet set;
   set.hosts.push_back(prepared());
   SourceOutput output;
   output.state = SourceOutput::State::kRead;
   output.text = text;
-  apply_output(table[choice % table.size()], output, set.hosts[0]);
+  apply_output(kTable[choice % kTable.size()], output, set.hosts[0]);
   if (!parse_evidence(evidence_text(set))) std::abort();
 }
 

@@ -10,11 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "core/file.h"
 #include "core/record/record.h"
-#include "core/temporary_folder.h"
 #include "reports/record_set.h"
 #include "reports/report.h"
 #include "reports/view.h"
+#include "tests/support/record_line.h"
 
 namespace plumbline {
 namespace {

@@ -32,10 +32,13 @@ def functions(path):
 
 def units(build):
     """The files that are compiled as one, a list for each of those sources that CMake writes."""
+    with open(os.path.join(build, "build.ninja")) as rules:  # CMake leaves those of earlier layouts behind
+        compiled = rules.read()
     for folder, _, names in os.walk(build):
         for name in sorted(names):
-            if name.startswith("unity_") and name.endswith(".cxx"):
-                with open(os.path.join(folder, name)) as unit:
+            path = os.path.join(folder, name)
+            if name.startswith("unity_") and name.endswith(".cxx") and os.path.relpath(path, build) in compiled:
+                with open(path) as unit:
                     yield [m.group(1) for m in map(INCLUDE.match, unit) if m]
 
 

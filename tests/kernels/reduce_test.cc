@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "kernels/check.h"
+#include "kernels/kernels.h"
 #include "tests/kernels/reference.h"
 
 namespace plumbline {

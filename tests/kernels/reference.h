@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/dtype.h"
+#include "core/op.h"
 #include "kernels/kernels.h"
 
 namespace plumbline::reference {

@@ -9,7 +9,7 @@
 #include "core/json.h"
 #include "lab/fault.h"
 #include "lab/fault_tools.h"
-#include "lab/host_file.h"
+#include "lab/lab_files.h"
 #include "lab/matrix.h"
 #include "tests/lab/lab_helpers.h"
 
@@ -44,7 +44,7 @@ std::vector<Planned> plans_of(const FaultRow& row, uint64_t seeds) {
     if (!row.unavailable(planned.lab).empty()) continue;
     std::mt19937_64 random(seed);
     planned.target = *complete_target(planned.lab, {}, random);
-    planned.plan = row.plan(planned.lab, planned.target, random);
+    planned.plan = plan_fault(row, planned.lab, planned.target, random);
     out.push_back(std::move(planned));
   }
   return out;

@@ -13,9 +13,9 @@
 #include "lab/create.h"
 #include "lab/fault.h"
 #include "lab/lab.h"
+#include "lab/lab_files.h"
 #include "lab/shell.h"
 #include "lab/snapshot.h"
-#include "lab/state.h"
 
 namespace plumbline {
 namespace {

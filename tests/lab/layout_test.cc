@@ -8,9 +8,8 @@
 #include "core/json.h"
 #include "lab/address.h"
 #include "lab/create.h"
-#include "lab/host_file.h"
 #include "lab/lab.h"
-#include "lab/state.h"
+#include "lab/lab_files.h"
 #include "tests/lab/lab_helpers.h"
 
 namespace plumbline {

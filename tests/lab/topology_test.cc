@@ -8,7 +8,6 @@
 #include "core/json.h"
 #include "lab/address.h"
 #include "lab/lab.h"
-#include "lab/port_words.h"
 
 namespace plumbline {
 namespace {

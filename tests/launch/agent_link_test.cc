@@ -12,6 +12,7 @@
 #include "core/json.h"
 #include "launch/agent_lines.h"
 #include "test_agent.h"
+#include "tests/support/agents.h"
 
 namespace plumbline {
 namespace {
@@ -28,7 +29,7 @@ TEST(AgentLink, IsGreetedAndAnswers) {
   EXPECT_EQ(start.hello.config.at("mesh"), "yes");
   EXPECT_TRUE(is_running(static_cast<int>(start.hello.pid)));
   EXPECT_EQ(start.agent->host(), "h1");
-  const auto reply = start.agent->call("echo", {{"a", 1}}, soon());
+  const auto reply = call(*start.agent, "echo", {{"a", 1}}, soon());
   ASSERT_TRUE(reply) << reply.error().message();
   EXPECT_EQ(reply->at("a"), 1);
 }
@@ -52,7 +53,7 @@ TEST(AgentLink, AForeignClockIsToldByItsOffset) {
 TEST(AgentLink, ErrorsOfHandlersComeThrough) {
   const AgentStart start = start_one(test_program({"agent"}));
   ASSERT_TRUE(start.agent);
-  const auto reply = start.agent->call("refuse", {}, soon());
+  const auto reply = call(*start.agent, "refuse", {}, soon());
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().cause, "tcp.port_in_use");
   EXPECT_EQ(reply.error().sys_errno, EADDRINUSE);
@@ -66,7 +67,7 @@ TEST(AgentLink, SixtyFourRequestsFromManyThreads) {
   for (int i = 0; i < 64; ++i) {
     threads.emplace_back([&, i] {
       const int64_t ticket = start.agent->ask("sleep", {{"ms", 20}}, soon());
-      const auto echo = start.agent->call("echo", {{"i", i}}, soon());
+      const auto echo = call(*start.agent, "echo", {{"i", i}}, soon());
       if (echo && echo->at("i") == i && start.agent->reply(ticket)) ++right;
     });
   }
@@ -78,7 +79,7 @@ TEST(AgentLink, LargeRequestsAndAnswers) {
   const AgentStart start = start_one(test_program({"agent"}));
   ASSERT_TRUE(start.agent);
   const std::string text(2'000'000, 'x');
-  const auto reply = start.agent->call("echo", {{"text", text}}, Deadline::after_ms(60'000));
+  const auto reply = call(*start.agent, "echo", {{"text", text}}, Deadline::after_ms(60'000));
   ASSERT_TRUE(reply) << reply.error().message();
   EXPECT_EQ(reply->at("text"), text);
 }
@@ -86,11 +87,11 @@ TEST(AgentLink, LargeRequestsAndAnswers) {
 TEST(AgentLink, ARequestThatOverrunsIsNoReasonToGiveTheAgentUp) {
   const AgentStart start = start_one(test_program({"agent"}));
   ASSERT_TRUE(start.agent);
-  const auto reply = start.agent->call("block", {{"ms", 1'000}}, Deadline::after_ms(300));
+  const auto reply = call(*start.agent, "block", {{"ms", 1'000}}, Deadline::after_ms(300));
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, ErrorCode::kTimeout);
   EXPECT_EQ(reply.error().cause, "");
-  EXPECT_TRUE(start.agent->call("echo", {}, soon()));
+  EXPECT_TRUE(call(*start.agent, "echo", {}, soon()));
 }
 
 TEST(AgentLink, TicketsAreForOneReply) {
@@ -100,7 +101,7 @@ TEST(AgentLink, TicketsAreForOneReply) {
   EXPECT_TRUE(start.agent->reply(ticket));
   EXPECT_EQ(start.agent->reply(ticket).error().code, ErrorCode::kUsage);
   EXPECT_EQ(start.agent->reply(12345).error().code, ErrorCode::kUsage);
-  EXPECT_EQ(start.agent->call("echo", {}, Deadline::after_ms(-1)).error().code,
+  EXPECT_EQ(call(*start.agent, "echo", {}, Deadline::after_ms(-1)).error().code,
             ErrorCode::kTimeout);
 }
 
@@ -220,7 +221,7 @@ TEST(AgentStartFailure, OneBadAgentDoesNotHarmTheOthers) {
   ASSERT_EQ(starts.size(), 6u);
   for (const size_t good : {0, 5}) {
     ASSERT_TRUE(starts[good].agent) << starts[good].error.message();
-    EXPECT_TRUE(starts[good].agent->call("echo", {}, soon()));
+    EXPECT_TRUE(call(*starts[good].agent, "echo", {}, soon()));
     EXPECT_LT(starts[good].hello.clock_uncertainty_ns, 3 * kSecond);
   }
   for (const size_t bad : {1, 2, 3, 4}) EXPECT_FALSE(starts[bad].agent) << places[bad].host;

@@ -8,6 +8,7 @@
 #include "launch/agent_link.h"
 #include "launch/process.h"
 #include "test_agent.h"
+#include "tests/support/agents.h"
 
 namespace plumbline {
 namespace {
@@ -23,7 +24,7 @@ void expect_lost(HostAgent& agent, const Expected<json>& reply, ErrorCode code,
   EXPECT_THAT(reply.error().message(), HasSubstr(words));
   // And so do all later ones, at once.
   const int64_t begin = monotonic_ns();
-  const auto again = agent.call("echo", {}, soon());
+  const auto again = call(agent, "echo", {}, soon());
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().message(), reply.error().message());
   EXPECT_LT(monotonic_ns() - begin, kSecond);
@@ -34,7 +35,7 @@ TEST(LostAgent, DiesInTheMiddleOfARequest) {
   ASSERT_TRUE(start.agent);
   const int64_t other = start.agent->ask("sleep", {{"ms", 60'000}}, soon());
   const int64_t begin = monotonic_ns();
-  expect_lost(*start.agent, start.agent->call("die", {}, soon()), ErrorCode::kPeerLost,
+  expect_lost(*start.agent, call(*start.agent, "die", {}, soon()), ErrorCode::kPeerLost,
               "killed by signal 9");
   EXPECT_EQ(start.agent->reply(other).error().code, ErrorCode::kPeerLost);
   EXPECT_LT(monotonic_ns() - begin, 5 * kSecond);
@@ -44,7 +45,7 @@ TEST(LostAgent, ItsLastWordsAreKept) {
   const AgentStart start =
       shell_agent(greeting() + "read x; echo 'out of memory' >&2; echo 'giving up' >&2; exit 7");
   ASSERT_TRUE(start.agent) << start.error.message();
-  const auto reply = start.agent->call("echo", {}, soon());
+  const auto reply = call(*start.agent, "echo", {}, soon());
   expect_lost(*start.agent, reply, ErrorCode::kPeerLost, "exited with status 7");
   EXPECT_THAT(reply.error().message(), HasSubstr("out of memory | giving up"));
 }
@@ -54,7 +55,7 @@ TEST(LostAgent, IsStoppedAndSoHangs) {
   ASSERT_TRUE(start.agent);
   ASSERT_EQ(kill(static_cast<pid_t>(start.hello.pid), SIGSTOP), 0);
   const int64_t begin = monotonic_ns();
-  const auto reply = start.agent->call("echo", {}, Deadline::after_ms(60'000));
+  const auto reply = call(*start.agent, "echo", {}, Deadline::after_ms(60'000));
   // Long before the request's own limit.
   EXPECT_LT(monotonic_ns() - begin, 15 * kSecond);
   expect_lost(*start.agent, reply, ErrorCode::kTimeout, "hangs");
@@ -64,7 +65,7 @@ TEST(LostAgent, IsStoppedAndSoHangs) {
 TEST(LostAgent, IsBusyButAnswersStill) {
   const AgentStart start = start_one(test_program({"agent"}));
   ASSERT_TRUE(start.agent);
-  const auto reply = start.agent->call("sleep", {{"ms", 5'000}}, Deadline::after_ms(60'000));
+  const auto reply = call(*start.agent, "sleep", {{"ms", 5'000}}, Deadline::after_ms(60'000));
   EXPECT_TRUE(reply) << "taken for hung: " << reply.error().message();
 }
 
@@ -75,13 +76,13 @@ TEST(LostAgent, DoesNotReadItsRequests) {
   const int64_t begin = monotonic_ns();
   for (int i = 0; i < 10; ++i) start.agent->ask("echo", {{"text", text}}, soon());
   EXPECT_LT(monotonic_ns() - begin, 15 * kSecond) << "asking must not wait for its deadline, 20 s";
-  expect_lost(*start.agent, start.agent->call("echo", {}, soon()), ErrorCode::kTimeout, "hangs");
+  expect_lost(*start.agent, call(*start.agent, "echo", {}, soon()), ErrorCode::kTimeout, "hangs");
 }
 
 TEST(LostAgent, ClosesItsInputAndOutput) {
   const AgentStart start = shell_agent(greeting() + "exec <&- >&-; exec sleep 60");
   ASSERT_TRUE(start.agent) << start.error.message();
-  expect_lost(*start.agent, start.agent->call("echo", {}, soon()), ErrorCode::kPeerLost, "closed");
+  expect_lost(*start.agent, call(*start.agent, "echo", {}, soon()), ErrorCode::kPeerLost, "closed");
 }
 
 class NonsenseLater : public testing::TestWithParam<const char*> {};
@@ -89,7 +90,7 @@ class NonsenseLater : public testing::TestWithParam<const char*> {};
 TEST_P(NonsenseLater, InsteadOfAnAnswer) {
   const AgentStart start = shell_agent(greeting() + GetParam());
   ASSERT_TRUE(start.agent) << start.error.message();
-  expect_lost(*start.agent, start.agent->call("echo", {}, soon()), ErrorCode::kProtocol,
+  expect_lost(*start.agent, call(*start.agent, "echo", {}, soon()), ErrorCode::kProtocol,
               "nonsense");
 }
 
@@ -106,9 +107,9 @@ TEST(LostAgent, AnswersOnceMoreThanAsked) {
   const AgentStart start = shell_agent(
       greeting() + "read x; for i in 1 2; do echo '{\"id\":7,\"reply\":1}'; done; sleep 60");
   ASSERT_TRUE(start.agent) << start.error.message();
-  EXPECT_TRUE(start.agent->call("echo", {}, soon()));
+  EXPECT_TRUE(call(*start.agent, "echo", {}, soon()));
   EXPECT_TRUE(eventually(5'000, [&] {
-    const auto reply = start.agent->call("echo", {}, Deadline::after_ms(50));
+    const auto reply = call(*start.agent, "echo", {}, Deadline::after_ms(50));
     return !reply && reply.error().code == ErrorCode::kProtocol;
   }));
 }
@@ -118,10 +119,10 @@ TEST(LostAgent, ALateAnswerIsDropped) {
                                        "read x; read y; echo '{\"id\":7,\"reply\":1}'; "
                                        "echo '{\"id\":8,\"reply\":2}'; sleep 60");
   ASSERT_TRUE(start.agent) << start.error.message();
-  const auto first = start.agent->call("echo", {}, Deadline::after_ms(50));
+  const auto first = call(*start.agent, "echo", {}, Deadline::after_ms(50));
   ASSERT_FALSE(first);
   EXPECT_EQ(first.error().code, ErrorCode::kTimeout);
-  const auto second = start.agent->call("echo", {}, soon());
+  const auto second = call(*start.agent, "echo", {}, soon());
   ASSERT_TRUE(second) << second.error().message();
   EXPECT_EQ(*second, 2);
 }

@@ -11,6 +11,7 @@
 #include "core/json.h"
 #include "launch/agent_link.h"
 #include "test_agent.h"
+#include "tests/support/agents.h"
 
 namespace plumbline {
 namespace {
@@ -49,7 +50,7 @@ TEST_F(NamespaceAgent, RunsInItAndDiesAtOnce) {
     ASSERT_TRUE(agent.agent) << agent.error.message();
     pid = static_cast<int>(agent.hello.pid);
     EXPECT_NE(namespace_of(std::to_string(pid)), namespace_of("self"));
-    EXPECT_TRUE(agent.agent->call("echo", {}, soon()));
+    EXPECT_TRUE(call(*agent.agent, "echo", {}, soon()));
   }
   EXPECT_FALSE(is_running(pid));
 }

@@ -8,11 +8,12 @@
 #include <sstream>
 #include <thread>
 
+#include "core/encode.h"
 #include "core/json.h"
-#include "core/sha256.h"
 #include "launch/agent_link.h"
 #include "launch/process.h"
 #include "test_agent.h"
+#include "tests/support/agents.h"
 #include "transport/tcp/socket.h"
 
 namespace plumbline {
@@ -64,7 +65,7 @@ TEST(ListeningAgent, ServesOneCoordinatorAndEndsWithIt) {
     ASSERT_TRUE(start.agent) << start.error.message();
     EXPECT_EQ(start.hello.version, PLUMBLINE_VERSION);
     EXPECT_LE(std::abs(start.hello.clock_offset_ns), start.hello.clock_uncertainty_ns);
-    EXPECT_EQ(start.agent->call("echo", {{"a", 1}}, soon())->at("a"), 1);
+    EXPECT_EQ(call(*start.agent, "echo", {{"a", 1}}, soon())->at("a"), 1);
     // No second one.
     const AgentStart second = attach_agent("h2", "127.0.0.1", listener.port(), token, soon());
     EXPECT_FALSE(second.agent);
@@ -223,7 +224,7 @@ TEST_F(TokenFile, ItsTokenIsInNobodysCommandLine) {
     ASSERT_TRUE(start.agent) << start.error.message();
     EXPECT_EQ(start.hello.pid, (*process)->pid());
     // An agent that dies is lost like any other.
-    const auto reply = start.agent->call("die", {}, soon());
+    const auto reply = call(*start.agent, "die", {}, soon());
     ASSERT_FALSE(reply);
     EXPECT_EQ(reply.error().cause, "rank.agent_lost");
     EXPECT_EQ(reply.error().code, ErrorCode::kPeerLost);

@@ -1,5 +1,3 @@
-#include "launch/error_lines.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "launch/line_io.h"
 #include "launch/process.h"
 
 namespace plumbline {

@@ -1,9 +1,9 @@
 // A program's standard input in frames, and the guard that hands it on.
-#include "launch/input_frames.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "launch/line_io.h"
 
 namespace plumbline {
 namespace {

@@ -1,7 +1,7 @@
-#include "launch/lease.h"
-
 #include <gtest/gtest.h>
 #include <poll.h>
+
+#include "launch/process.h"
 
 namespace plumbline {
 namespace {

@@ -13,9 +13,9 @@
 #include <thread>
 
 #include "core/command.h"
-#include "core/sha256.h"
+#include "core/encode.h"
+#include "core/file.h"
 #include "core/shell_words.h"
-#include "core/temporary_folder.h"
 #include "launch/line_io.h"
 #include "launch/ssh.h"
 

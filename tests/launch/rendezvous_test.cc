@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "launch/rank_set.h"
-#include "launch/socket_wire.h"
+#include "launch/rank_wire.h"
 #include "transport/tcp/socket.h"
 
 namespace plumbline {

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "core/clock.h"
-#include "launch/join_line.h"
 
 namespace plumbline {
 namespace {

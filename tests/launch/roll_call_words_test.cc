@@ -1,7 +1,6 @@
 // Ranks that were given different words.
 #include <gmock/gmock.h>
 
-#include "launch/join_line.h"
 #include "launch/roll_call.h"
 
 namespace plumbline {

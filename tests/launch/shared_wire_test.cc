@@ -1,7 +1,5 @@
 // Ranks that share one process: each hears its own lines and no others, also when what comes is
 // nobody's, or the process goes.
-#include "launch/shared_wire.h"
-
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 
 #include "launch/line_io.h"
 #include "launch/rank_set.h"
+#include "launch/rank_wire.h"
 
 namespace plumbline {
 namespace {

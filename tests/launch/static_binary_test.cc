@@ -1,13 +1,12 @@
-#include "launch/static_binary.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
-#include "core/sha256.h"
-#include "core/temporary_folder.h"
+#include "core/encode.h"
+#include "core/file.h"
+#include "launch/push.h"
 
 namespace plumbline {
 namespace {

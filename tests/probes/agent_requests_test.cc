@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "core/json.h"
+#include "tests/support/agents.h"
 
 namespace plumbline {
 namespace {
@@ -56,7 +57,7 @@ TEST(AgentRequests, WhatARequestLacksHasItsDefaultOrIsRefused) {
               return Expected<NothingSaid>(NothingSaid{});
             })});
   const auto call = [&](const char* request, const Json& params) {
-    return agent->call(request, params, Deadline::after_ms(10'000));
+    return plumbline::call(*agent, request, params, Deadline::after_ms(10'000));
   };
   EXPECT_TRUE(call("snapshot", {{"host", "a"}, {"ports", {1, 2}}, {"deep", true}}));
   EXPECT_EQ(seen.host, "a");

@@ -3,6 +3,7 @@
 #include "core/json.h"
 #include "evidence_builder.h"
 #include "probes/gather/gather.h"
+#include "tests/support/agents.h"
 
 namespace plumbline {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/json.h"
 #include "probes/foreign_numbers.h"
-#include "probes/gather/gather_datagrams.h"
+#include "tests/support/agents.h"
 
 namespace plumbline {
 namespace {

@@ -11,8 +11,9 @@
 #include "core/clock.h"
 #include "core/json.h"
 #include "probes/actions/actions.h"
-#include "probes/actions/sensors.h"
+#include "probes/actions/host_state.h"
 #include "probes/gather/host_watcher.h"
+#include "tests/support/agents.h"
 
 namespace plumbline {
 namespace {
@@ -225,7 +226,7 @@ TEST(HostWatch, AnAgentTellsItsOwnHost) {
   const auto agent = make_in_process_agent("h", session.requests());
   const Json params = {
       {"peers", {{{"name", "me"}, {"from_ip", "127.0.0.1"}, {"to_ip", "127.0.0.1"}}}}};
-  const auto reply = agent->call("watch", params, Deadline::after_ms(5000));
+  const auto reply = call(*agent, "watch", params, Deadline::after_ms(5000));
   ASSERT_TRUE(reply) << reply.error().message();
   const auto seen = reply->get<WatchState>();
   EXPECT_FALSE(seen.nics.empty());
@@ -236,13 +237,13 @@ TEST(HostWatch, AnAgentTellsItsOwnHost) {
   // Wrong parameters are an error of the request alone.
   for (const Json& bad : {Json{{"peers", 3}}, Json{{"peers", {{{"name", "x"}}}}},
                           Json{{"peers", {{{"name", 7}, {"from_ip", "a"}, {"to_ip", "b"}}}}}}) {
-    EXPECT_FALSE(agent->call("watch", bad, Deadline::after_ms(5000))) << bad;
+    EXPECT_FALSE(call(*agent, "watch", bad, Deadline::after_ms(5000))) << bad;
   }
   // A peer whose address makes no sense here costs its route and nothing else.
   const Json odd = {{"peers",
                      {{{"name", "x"}, {"from_ip", "no"}, {"to_ip", "no"}},
                       {{"name", "y"}, {"from_ip", "fe80::77"}, {"to_ip", "fe80::1"}}}}};
-  const auto rest = agent->call("watch", odd, Deadline::after_ms(5000));
+  const auto rest = call(*agent, "watch", odd, Deadline::after_ms(5000));
   ASSERT_TRUE(rest) << rest.error().message();
   EXPECT_EQ(rest->get<WatchState>().routes.count("x"), 0u);
   EXPECT_FALSE(rest->get<WatchState>().nics.empty());

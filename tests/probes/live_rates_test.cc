@@ -1,6 +1,4 @@
 // Rates out of two looks at a host, which may lie, wrap its counters or make an interface anew.
-#include "probes/gather/live_rates.h"
-
 #include <gmock/gmock.h>
 
 #include <functional>
@@ -8,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/json.h"
+#include "probes/gather/host_watcher.h"
 
 namespace plumbline {
 namespace {

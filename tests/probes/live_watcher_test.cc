@@ -1,7 +1,5 @@
 // Looking at several agents once in a while: one that hangs or dies costs the others nothing. And
 // what an agent tells for a live view.
-#include "probes/gather/live_watcher.h"
-
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -10,6 +8,8 @@
 #include "core/clock.h"
 #include "core/json.h"
 #include "probes/actions/actions.h"
+#include "probes/gather/host_watcher.h"
+#include "tests/support/agents.h"
 
 namespace plumbline {
 namespace {
@@ -150,7 +150,7 @@ TEST(LiveWatcher, AnAgentTellsTrafficAndNeighboursForALiveViewOnly) {
   for (const auto& [name, value] : live.counters) {
     EXPECT_TRUE(is_live_counter(name) || watched_counter(name) != nullptr) << name;
   }
-  EXPECT_FALSE(agent->call("watch", {{"live", "yes"}}, Deadline::after_ms(5000)));
+  EXPECT_FALSE(call(*agent, "watch", {{"live", "yes"}}, Deadline::after_ms(5000)));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-#include "probes/port_list.h"
-
 #include <gmock/gmock.h>
+
+#include "probes/ports.h"
 
 namespace plumbline {
 namespace {

@@ -10,11 +10,14 @@
 
 #include "core/command.h"
 #include "evidence_builder.h"
+#include "filters/filters_helpers.h"
 #include "probes/filters/evaluate.h"
 #include "probes/rules/pair_remedy.h"
 
 namespace plumbline {
 namespace {
+
+using test::remedy_for_rule;
 
 TEST(Remedy, Ipv6PrefixIsTakenOffFirst) {
   const InterfaceEvidence nic = test::make_nic("eth0", "", {"fd00::1/96"});

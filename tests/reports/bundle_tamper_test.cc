@@ -6,9 +6,9 @@
 #include <set>
 
 #include "reports/publish/bundle.h"
-#include "reports/publish/bundle_date.h"
 #include "reports/publish/bundle_derive.h"
 #include "reports/publish/bundle_verify.h"
+#include "reports/publish/bundle_words.h"
 #include "tests/reports/bundle_samples.h"
 
 namespace plumbline {

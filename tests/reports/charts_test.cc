@@ -8,7 +8,7 @@
 
 #include "reports/charts/picture.h"
 #include "reports/charts/view_charts.h"
-#include "reports/rank_view.h"
+#include "reports/view.h"
 #include "tests/reports/samples.h"
 
 namespace plumbline {

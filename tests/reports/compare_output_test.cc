@@ -1,6 +1,4 @@
 // A comparison as text, JSON and picture.
-#include "reports/compare/compare_output.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,10 +6,11 @@
 #include <filesystem>
 #include <sstream>
 
+#include "core/file.h"
 #include "core/host/requirement.h"
 #include "core/json.h"
-#include "core/temporary_folder.h"
 #include "reports/charts/draw.h"
+#include "reports/compare/compare.h"
 #include "tests/reports/compare_launches.h"
 
 namespace plumbline {

@@ -8,7 +8,6 @@
 #include <random>
 #include <sstream>
 
-#include "reports/compare/compare_output.h"
 #include "tests/reports/compare_launches.h"
 #include "tests/support/sanitized.h"
 

@@ -8,15 +8,16 @@
 #include <functional>
 #include <sstream>
 
+#include "core/file.h"
 #include "core/json.h"
-#include "core/printable.h"
-#include "core/temporary_folder.h"
-#include "reports/compare/compare_output.h"
+#include "core/text.h"
+#include "reports/compare/compare.h"
 #include "reports/doctor.h"
 #include "reports/report.h"
 #include "reports/soak/soak_data.h"
 #include "tests/reports/link_samples.h"
 #include "tests/reports/samples.h"
+#include "tests/support/record_line.h"
 
 namespace plumbline {
 namespace {

@@ -3,7 +3,7 @@
 #include <set>
 #include <sstream>
 
-#include "core/record/record_tables.h"
+#include "core/record/record.h"
 #include "reports/report.h"
 #include "reports/text.h"
 #include "tests/reports/samples.h"

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/json.h"
-#include "core/record/verified.h"
+#include "core/record/record.h"
 #include "tests/reports/exchange_samples.h"
 #include "tests/reports/link_samples.h"
 #include "tests/reports/samples.h"

@@ -6,7 +6,7 @@
 #include <regex>
 #include <sstream>
 
-#include "core/diagnosis/health.h"
+#include "core/diagnosis/finding.h"
 #include "reports/doctor.h"
 #include "reports/html/page.h"
 #include "tests/reports/samples.h"

@@ -5,9 +5,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/temporary_folder.h"
+#include "core/file.h"
 #include "reports/report.h"
 #include "tests/reports/samples.h"
+#include "tests/support/record_line.h"
 
 namespace plumbline {
 namespace {

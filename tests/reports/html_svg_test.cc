@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "reports/html/svg.h"
+#include "reports/html/writer.h"
 #include "tests/reports/html_scan.h"
 
 namespace plumbline {

@@ -8,7 +8,6 @@
 #include <sstream>
 
 #include "core/json.h"
-#include "reports/html/assets.h"
 #include "reports/html/page.h"
 #include "reports/html/writer.h"
 #include "reports/report.h"

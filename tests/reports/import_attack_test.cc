@@ -7,6 +7,7 @@
 #include "core/json.h"
 #include "tests/reports/import_samples.h"
 #include "tests/reports/samples.h"
+#include "tests/support/record_line.h"
 #include "tests/support/sanitized.h"
 
 namespace plumbline {

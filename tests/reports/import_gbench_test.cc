@@ -51,5 +51,15 @@ TEST(Import, GoogleBenchmarkNamesUnitsErrorsAndNaN) {
   EXPECT_EQ(out->records[2].measurement.outcome, Outcome::kError);
 }
 
+// "/" parts a name, so values hold it as "%2F".
+TEST(Import, GoogleBenchmarkNamesHoldEscapedValues) {
+  const auto out = import_of(R"({"context":{"caches":[]},"benchmarks":[
+    {"name":"copy%3Aall/set:path=a%2Fb&amp;c","run_type":"iteration","real_time":1}]})");
+  ASSERT_TRUE(out) << out.error().message();
+  ASSERT_EQ(out->records.size(), 1U);
+  EXPECT_EQ(out->records[0].cell.op, "copy:all");
+  EXPECT_EQ(out->records[0].cell.params.at("path"), "a/b&amp;c");
+}
+
 }  // namespace
 }  // namespace plumbline

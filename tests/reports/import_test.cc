@@ -12,6 +12,7 @@
 #include "reports/view.h"
 #include "tests/reports/import_samples.h"
 #include "tests/reports/samples.h"
+#include "tests/support/record_line.h"
 
 namespace plumbline {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "tests/reports/import_samples.h"
 #include "tests/reports/samples.h"
+#include "tests/support/record_line.h"
 
 namespace plumbline {
 namespace {

@@ -1,10 +1,9 @@
-#include "reports/links/link_cover.h"
-
 #include <gtest/gtest.h>
 
 #include <functional>
 
 #include "core/record/link.h"
+#include "reports/links/link_outliers.h"
 
 namespace plumbline {
 namespace {

@@ -1,6 +1,4 @@
 // Ring orders: the slowest hop decides, then the latency.
-#include "reports/links/link_rings.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <random>
 
 #include "core/record/link.h"
+#include "reports/links/link_outliers.h"
 #include "tests/support/sanitized.h"
 
 namespace plumbline {

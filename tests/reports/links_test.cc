@@ -8,10 +8,9 @@
 #include <sstream>
 
 #include "core/host/requirement.h"
-#include "core/record/stated_speeds.h"
+#include "core/record/record.h"
 #include "reports/charts/heat_map.h"
-#include "reports/links/link_tables.h"
-#include "reports/links/link_topology.h"
+#include "reports/links/link_view.h"
 #include "reports/report.h"
 #include "tests/reports/link_samples.h"
 

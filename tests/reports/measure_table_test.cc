@@ -1,9 +1,8 @@
 // The tables of measurements on the page: what one looks for comes first, and nothing is lost.
-#include "reports/html/measure_table.h"
-
 #include <gtest/gtest.h>
 
 #include "reports/content.h"
+#include "reports/html/writer.h"
 #include "tests/reports/samples.h"
 
 namespace plumbline {

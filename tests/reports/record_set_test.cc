@@ -13,10 +13,11 @@
 #include <set>
 #include <sstream>
 
-#include "core/temporary_folder.h"
+#include "core/file.h"
 #include "reports/read_input.h"
 #include "reports/view.h"
 #include "tests/reports/samples.h"
+#include "tests/support/record_line.h"
 #include "tests/support/sanitized.h"
 
 namespace plumbline {

@@ -7,7 +7,6 @@
 
 #include "reports/publish/bundle.h"
 #include "reports/publish/results_page.h"
-#include "reports/publish/results_rows.h"
 #include "tests/reports/bundle_samples.h"
 
 namespace plumbline {

@@ -1,13 +1,12 @@
 // Which share of a measured roof results attain, and when a roof is none.
-#include "reports/roofs.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 
-#include "core/stats/floor.h"
+#include "core/stats/noise.h"
 #include "reports/report.h"
+#include "reports/view.h"
 #include "tests/reports/samples.h"
 
 namespace plumbline {

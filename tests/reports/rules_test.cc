@@ -8,7 +8,6 @@
 #include <set>
 #include <sstream>
 
-#include "reports/metrics.h"
 #include "tests/reports/samples.h"
 
 namespace plumbline {

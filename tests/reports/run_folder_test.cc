@@ -1,15 +1,14 @@
 // What lies beside the records: an old run's page tells the same story as the live one.
-#include "reports/run_folder.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "core/file.h"
 #include "core/json.h"
-#include "core/temporary_folder.h"
 #include "reports/doctor.h"
+#include "reports/read_input.h"
 
 namespace plumbline {
 namespace {

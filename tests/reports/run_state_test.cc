@@ -1,15 +1,13 @@
 // What a report made later knows of a run that did not get to its end.
-#include "reports/run_state.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <sstream>
 
-#include "core/temporary_folder.h"
+#include "core/file.h"
+#include "reports/read_input.h"
 #include "reports/report.h"
-#include "reports/run_folder.h"
 #include "samples.h"
 
 namespace plumbline {

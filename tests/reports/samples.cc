@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/op.h"
-#include "core/stats/floor.h"
+#include "core/stats/noise.h"
 
 namespace plumbline::samples {
 namespace {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/record/record.h"
+#include "reports/charts/picture.h"
 
 namespace plumbline::samples {
 
@@ -23,3 +24,11 @@ std::vector<Record> small_run();
 std::vector<Record> large_run();
 
 }  // namespace plumbline::samples
+
+namespace plumbline {
+
+// What NAME.dat and NAME.gp of a picture hold.
+inline std::string data_text(const Picture& picture) { return chart_data(chart_of(picture)); }
+inline std::string script_text(const Picture& picture) { return chart_script(chart_of(picture)); }
+
+}  // namespace plumbline

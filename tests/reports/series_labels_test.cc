@@ -1,9 +1,8 @@
 // Labels of series: only what tells them apart, and never cut where they differ.
-#include "reports/charts/series_labels.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reports/charts/chart.h"
 #include "reports/text.h"
 
 namespace plumbline {

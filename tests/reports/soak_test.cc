@@ -11,9 +11,10 @@
 #include "core/host/requirement.h"
 #include "core/json.h"
 #include "reports/read_input.h"
-#include "reports/soak/soak_tables.h"
+#include "reports/soak/soak_verdict.h"
 #include "tests/reports/link_samples.h"
 #include "tests/reports/samples.h"
+#include "tests/support/record_line.h"
 
 namespace plumbline {
 namespace {

@@ -1,7 +1,7 @@
 // Moments as text and as numbers.
-#include "reports/utc.h"
-
 #include <gtest/gtest.h>
+
+#include "reports/text.h"
 
 namespace plumbline {
 namespace {

@@ -1,7 +1,5 @@
 // Reports say how many operations were verified of how many, and of old records that nobody
 // counted.
-#include "core/record/verified.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <limits>
 #include <sstream>
 
+#include "core/record/record.h"
 #include "reports/report.h"
 #include "tests/reports/samples.h"
 

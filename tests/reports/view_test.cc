@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "reports/roofs.h"
 #include "tests/reports/samples.h"
 
 namespace plumbline {

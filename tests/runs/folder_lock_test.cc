@@ -1,6 +1,4 @@
 // One run per folder: its lock, and that it goes with its holder whatever ends that.
-#include "runs/folder_lock.h"
-
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -10,6 +8,7 @@
 #include <filesystem>
 
 #include "core/record/record.h"
+#include "runs/run_folder.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

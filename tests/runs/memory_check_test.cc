@@ -5,9 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "collectives/footprint.h"
+#include "collectives/cell_run.h"
 #include "core/json.h"
 #include "runs/hosts/agent_set.h"
+#include "tests/support/agents.h"
 #include "tests/support/program.h"
 
 namespace plumbline {

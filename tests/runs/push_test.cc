@@ -1,5 +1,7 @@
 // `--push` as a user meets it, with an `ssh` that starts the command here; with real ssh it is in
 // tests/lab/push_test.py.
+#include "launch/push.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/utsname.h>
@@ -7,7 +9,6 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "launch/static_binary.h"
 #include "runs/build.h"
 #include "tests/support/program.h"
 

@@ -1,7 +1,7 @@
 // The time left that a live run shows, without a clock.
-#include "scenarios/eta.h"
-
 #include <gtest/gtest.h>
+
+#include "scenarios/estimate.h"
 
 namespace plumbline {
 namespace {

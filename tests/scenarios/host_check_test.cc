@@ -5,7 +5,7 @@
 
 #include "scenarios/host_files/backends.h"
 #include "scenarios/host_files/find_data.h"
-#include "scenarios/talk.h"
+#include "scenarios/placement.h"
 #include "tests/scenarios/support.h"
 
 namespace plumbline::scenario_test {

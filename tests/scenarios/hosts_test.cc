@@ -20,7 +20,7 @@ TEST(ScenarioHosts, OwnList) {
   EXPECT_EQ(s.hosts[0].ranks, 3);
   EXPECT_EQ(s.hosts[1].ranks, 2);
   EXPECT_EQ(places(s.hosts), 5);
-  EXPECT_FALSE(may_oversubscribe(s.hosts));
+  EXPECT_FALSE(all_local(s.hosts));
 }
 
 TEST(ScenarioHosts, Speeds) {
@@ -42,7 +42,7 @@ TEST(ScenarioHosts, Speeds) {
 
 TEST(ScenarioHosts, ThisMachineMayBeOversubscribed) {
   const Scenario s = parse(with_matrix(R"({"op": "barrier", "ranks": 64})"));
-  EXPECT_TRUE(may_oversubscribe(s.hosts));
+  EXPECT_TRUE(all_local(s.hosts));
   const Plan plan = plan_of(s);
   EXPECT_EQ(plan.cells.back().cell.ranks, 64);
   EXPECT_TRUE(plan.cells.back().skip.empty());

@@ -2,7 +2,7 @@
 // hostfile_parse_line() (slots start at 1 and count up line by line; with max_slots alone they are
 // as many as those), and orte_set_slots "cores" for a host that is not given any. The numbers are
 // those of `mpirun --hostfile FILE --display-allocation` of that version.
-#include "core/host/physical_cores.h"
+#include "core/host/process_facts.h"
 #include "tests/scenarios/host_file_support.h"
 
 namespace plumbline::scenario_test {

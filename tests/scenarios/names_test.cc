@@ -1,7 +1,7 @@
 // Names of hosts and scenarios have a grammar; a wrong one is told with the place of its key.
 #include <gmock/gmock.h>
 
-#include "core/temporary_folder.h"
+#include "core/file.h"
 #include "scenarios/host_files/host_file.h"
 #include "scenarios/host_words.h"
 #include "tests/scenarios/support.h"

@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 
-#include "scenarios/shuffle.h"
 #include "tests/scenarios/support.h"
 
 namespace plumbline::scenario_test {

@@ -1,11 +1,10 @@
 // The loop over launches against ranks that a script moves: order, marks, fresh ranks each time,
 // resuming, failures and interrupts.
-#include "scenarios/repeat.h"
-
 #include <gmock/gmock.h>
 
 #include <algorithm>
 
+#include "scenarios/runner.h"
 #include "tests/scenarios/support.h"
 
 namespace plumbline::scenario_test {

@@ -13,6 +13,7 @@
 
 #include "scenarios/key_table.h"
 #include "tests/scenarios/broken_samples.h"
+#include "tests/scenarios/schema.h"
 #include "tests/scenarios/support.h"
 
 namespace plumbline::scenario_test {
@@ -23,7 +24,7 @@ using nlohmann::json;
 class Schema {
  public:
   explicit Schema(const Vocabulary& vocabulary) {
-    const json document = json::parse(scenario_schema(vocabulary));
+    const json document = json::parse(scenario_docs::scenario_schema(vocabulary));
     valijson::SchemaParser().populateSchema(valijson::adapters::NlohmannJsonAdapter(document),
                                             schema_);
   }
@@ -178,7 +179,7 @@ TEST(ScenarioSchema, ValuesOfOptionsAsTheOptionsTakeThem) {
       if (by_plan) {
         EXPECT_TRUE(by_schema);
       }
-      const bool characters = row.type == OptionType::kReal || row.type == OptionType::kAddress;
+      const bool characters = row.type == OptionType::kAddress;
       if (!by_plan && (value.front() != '"' || value == R"("lots")") && !characters) {
         EXPECT_FALSE(by_schema);
       }
@@ -199,12 +200,13 @@ TEST(ScenarioFormatPage, ReferenceIsCurrent) {
   ASSERT_NE(from, std::string::npos);
   ASSERT_NE(to, std::string::npos);
   if (updating()) {
-    page = page.substr(0, from + begin.size()) + scenario_reference_markdown() + page.substr(to);
+    page = page.substr(0, from + begin.size()) + scenario_docs::scenario_reference_markdown() +
+           page.substr(to);
     std::ofstream(path) << page;
     return;
   }
   EXPECT_EQ(page.substr(from + begin.size(), to - from - begin.size()),
-            scenario_reference_markdown())
+            scenario_docs::scenario_reference_markdown())
       << "run with TEST_UPDATE_GOLDEN=1";
 }
 
@@ -225,7 +227,7 @@ TEST(KeyTable, IsSound) {
     SCOPED_TRACE(row.path);
     EXPECT_TRUE(paths.insert(row.path).second) << "twice";
     EXPECT_TRUE(row.one != 0 || row.each != 0);
-    EXPECT_GT(help_of(row).size(), 10u);
+    EXPECT_GT(scenario_docs::help_of(row).size(), 10u);
     EXPECT_LE(row.min, row.max);
     EXPECT_TRUE(!row.required || std::string_view(row.fallback).empty());
     // Whoever holds this key is in the table too.
@@ -239,6 +241,11 @@ TEST(KeyTable, IsSound) {
     EXPECT_TRUE(paths.count(parent) == 1) << parent;
   }
   for (const RefusedKeyRow& row : refused_key_table()) EXPECT_EQ(paths.count(row.path), 0u);
+  std::set<std::string> explained;
+  for (const scenario_docs::KeyHelpRow& row : scenario_docs::key_help_table()) {
+    EXPECT_EQ(paths.count(row.path), 1u) << row.path;
+    EXPECT_TRUE(explained.insert(row.path).second) << row.path;
+  }
 }
 
 }  // namespace

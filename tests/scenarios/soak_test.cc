@@ -9,7 +9,7 @@
 #include <map>
 
 #include "core/clock.h"
-#include "core/host/own_memory.h"
+#include "core/host/process_facts.h"
 #include "tests/scenarios/support.h"
 #include "tests/support/sanitized.h"
 

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "collectives/engine.h"
 #include "collectives/measure.h"
-#include "collectives/operand.h"
 #include "core/clock.h"
 #include "kernels/kernels.h"
 #include "tests/support/covering.h"

@@ -16,7 +16,6 @@
 #include "transport/channel/fault.h"
 #include "transport/channel/frame.h"
 #include "transport/memory/memory.h"
-#include "transport/memory/memory_stream.h"
 
 namespace plumbline::test {
 

@@ -9,14 +9,13 @@
 #include <latch>
 #include <random>
 
-#include "core/log_lines.h"
+#include "core/log.h"
 #include "tcp_world.h"
-#include "transport/control/acceptor.h"
+#include "transport/control/connectors.h"
 #include "transport/control/control_link.h"
-#include "transport/control/control_messages.h"
-#include "transport/control/control_tcp.h"
 #include "transport/control/handshake.h"
 #include "transport/control/wire.h"
+#include "transport/tcp/tcp.h"
 
 namespace plumbline {
 namespace {

@@ -6,7 +6,6 @@
 #include "channel_pair.h"
 #include "transport/channel/fault.h"
 #include "transport/memory/memory.h"
-#include "transport/memory/memory_stream.h"
 
 namespace plumbline {
 namespace {

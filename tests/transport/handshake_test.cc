@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-#include "transport/control/config_difference.h"
+#include "transport/control/wire.h"
 
 namespace plumbline {
 namespace {

@@ -1,8 +1,8 @@
-#include "transport/traffic/rounds.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
+
+#include "transport/traffic/traffic.h"
 
 namespace plumbline {
 namespace {

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <latch>
 
-#include "core/log_lines.h"
+#include "core/log.h"
 #include "tcp_world.h"
 #include "transport/channel/raw.h"
 

@@ -1,7 +1,7 @@
 // Loss, duplicates, reordering and jitter of numbered datagrams against hand-counted examples.
-#include "transport/traffic/tally.h"
-
 #include <gtest/gtest.h>
+
+#include "transport/traffic/traffic.h"
 
 namespace plumbline {
 namespace {

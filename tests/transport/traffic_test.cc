@@ -1,4 +1,6 @@
 // The floor below probes and link cells: waits that end, streams, round trips, numbered datagrams.
+#include "transport/traffic/traffic.h"
+
 #include <gtest/gtest.h>
 #include <poll.h>
 
@@ -7,10 +9,6 @@
 #include <thread>
 
 #include "core/fd.h"
-#include "transport/traffic/datagrams.h"
-#include "transport/traffic/pace.h"
-#include "transport/traffic/round_trip.h"
-#include "transport/traffic/stream.h"
 
 namespace plumbline {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "core/clock.h"
 #include "transport/channel/frame.h"
+#include "transport/channel/queues.h"
 #include "transport/channel/receiver.h"
-#include "transport/channel/send_queue.h"
 
 namespace plumbline {
 namespace {

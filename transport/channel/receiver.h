@@ -10,12 +10,11 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "transport/channel/channel.h"
 #include "transport/channel/frame.h"
-#include "transport/channel/recv_table.h"
+#include "transport/channel/queues.h"
 
 namespace plumbline {
 

@@ -1,12 +1,16 @@
-#include "transport/control/control_loop.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "transport/control/control_link.h"
+#include "transport/control/control_state.h"
 #include "transport/tcp/socket.h"
-#include "transport/tcp/tcp_stream.h"
+#include "transport/tcp/tcp.h"
 
 namespace plumbline {
 namespace {
@@ -35,323 +39,362 @@ Error gone(const std::string& who, const Error& how) {
           vanished ? "look at that host and at the link" : "read that rank's own log", "rank.dead"};
 }
 
+// Asleep in poll(2) on the listener, on one control connection per peer, on connections that are
+// being made, and on a pipe with which the rank's thread wakes it.
+class ControlLoop {
+ public:
+  ControlLoop(const ControlConfig& config, ControlState& state, const FlightRecorder& recorder)
+      : config_(config),
+        state_(state),
+        recorder_(recorder),
+        rank_(config.identity.rank),
+        peers_(config.endpoints.size()),
+        acceptor_(
+            config.identity, *config.listener,
+            {[this](int peer, Purpose purpose) {
+               const Peer& p = peers_[static_cast<size_t>(peer)];
+               return purpose == Purpose::kData ? state_.has_data(peer)
+                                                : p.link != nullptr || p.left;
+             },
+             [this](int peer, Purpose purpose, Fd fd) { connected(peer, purpose, std::move(fd)); },
+             [this](int claimed, const Error& error, bool fatal) {
+               refused(claimed, error, fatal);
+             }},
+            config.refused, config.log) {}
+
+  void run() {
+    for (size_t peer = 0; peer < config_.apart.size(); ++peer) {
+      peers_[peer].left = config_.apart[peer];  // as if it had been there
+    }
+    for (int peer = rank_ + 1; peer < static_cast<int>(peers_.size()); ++peer) {
+      if (!peers_[static_cast<size_t>(peer)].left) start_dialer(peer, Purpose::kControl);
+    }
+    while (!farewell_over()) round();
+  }
+
+ private:
+  struct Peer {
+    std::unique_ptr<ControlLink> link;
+    std::unique_ptr<Dialer> control_dialer, data_dialer;
+    std::optional<AddressPair> pair;  // that the control dialer found
+    bool left = false;                // said goodbye, or was lost
+    bool silent_logged = false;
+  };
+
+  void round() {
+    poll_.clear();
+    poll_.add(state_.wake_pipe().read_fd(), POLLIN);
+    if (farewell_until_ns_ == 0) acceptor_.add_to(poll_);
+    for (Peer& peer : peers_) {
+      if (peer.link) peer.link->add_to(poll_);
+      if (peer.control_dialer) peer.control_dialer->add_to(poll_);
+      if (peer.data_dialer) peer.data_dialer->add_to(poll_);
+    }
+    poll_.wait(timeout_ms());
+    state_.wake_pipe().drain();
+    if (farewell_until_ns_ == 0) {
+      // Links before the acceptor: a second connection is judged knowing that the first has ended.
+      step_links();
+      acceptor_.step(poll_);
+      step_dialers();
+    }
+    serve_requests();
+    if (state_.failed() && !failure_sent_) broadcast_failure();
+    if (monotonic_ns() >= std::min(next_heartbeat_ns_, silence_ends_ns_)) heartbeat();
+    step_links();  // what was queued in this round leaves in this round
+  }
+
+  int timeout_ms() const {
+    int64_t at = std::min(next_heartbeat_ns_, silence_ends_ns_);
+    if (farewell_until_ns_ != 0) {
+      at = std::min(at, farewell_until_ns_);
+    } else {
+      at = std::min(at, acceptor_.wake_at_ns());
+      for (const Peer& peer : peers_) {
+        if (peer.control_dialer) at = std::min(at, peer.control_dialer->wake_at_ns());
+        if (peer.data_dialer) at = std::min(at, peer.data_dialer->wake_at_ns());
+      }
+    }
+    return Deadline::at_ns(at).poll_timeout_ms(60'000);
+  }
+
+  void serve_requests() {
+    const ControlRequests requests = state_.take_requests();
+    for (const int peer : requests.connect) want_data(peer, false);
+    for (const auto& [peer, id] : requests.queries) {
+      Peer& p = peers_[static_cast<size_t>(peer)];
+      if (p.link) p.link->send(encode_query(id));
+    }
+    if (requests.stop && farewell_until_ns_ == 0) start_farewell();
+  }
+
+  // ---- making the mesh
+  // ---------------------------------------------------------------------------
+
+  void start_dialer(int peer, Purpose purpose) {
+    const auto index = static_cast<size_t>(peer);
+    auto& slot =
+        purpose == Purpose::kData ? peers_[index].data_dialer : peers_[index].control_dialer;
+    // Data takes the pair on which control came through.
+    std::vector<AddressPair> pairs = config_.pairs[index];
+    if (purpose == Purpose::kData && peers_[index].pair) pairs = {*peers_[index].pair};
+    slot = std::make_unique<Dialer>(config_.identity, config_.endpoints[index], purpose,
+                                    std::move(pairs), config_.socket_options,
+                                    Deadline::after_ms(config_.connect_timeout_ms));
+  }
+
+  // The lower rank dials; the higher one asks it to, so that neither waits for the other's turn.
+  void want_data(int peer, bool asked_by_peer) {
+    Peer& p = peers_[static_cast<size_t>(peer)];
+    if (state_.has_data(peer) || p.data_dialer) return;
+    if (peer > rank_) {
+      start_dialer(peer, Purpose::kData);
+    } else if (p.link && !asked_by_peer) {
+      p.link->send(encode_plain(ControlKind::kConnect));
+    }
+  }
+
+  void step_dialers() {
+    for (int peer = rank_ + 1; peer < static_cast<int>(peers_.size()); ++peer) {
+      for (auto slot : {&Peer::control_dialer, &Peer::data_dialer}) {
+        auto& dialer = peers_[static_cast<size_t>(peer)].*slot;
+        if (!dialer) continue;
+        const Dialer::State state = dialer->step(poll_);
+        if (!dialer->last_answer().what.empty()) {
+          state_.note(peer, dialer->last_answer().message());
+        }
+        if (state == Dialer::State::kTrying) continue;
+        const std::unique_ptr<Dialer> ended = std::move(dialer);
+        dialer_ended(peer, *ended, state == Dialer::State::kDone);
+      }
+    }
+  }
+
+  void dialer_ended(int peer, Dialer& dialer, bool connected_now) {
+    if (connected_now) {
+      if (dialer.purpose() == Purpose::kControl) {
+        peers_[static_cast<size_t>(peer)].pair = dialer.pair();
+      }
+      return connected(peer, dialer.purpose(), dialer.take());
+    }
+    Error error = dialer.last_answer();
+    if (error.what.empty()) error = {ErrorCode::kTimeout, "no answer", 0, {}, {}};
+    error.what =
+        fmt::format("{} connection to {}: {}", to_string(dialer.purpose()), name(peer), error.what);
+    if (dialer.fatal() && !state_.established()) {
+      state_.disagrees(peer);
+      return state_.fail(rank_, error);
+    }
+    if (dialer.purpose() == Purpose::kData) state_.data_failed(peer, error);
+  }
+
+  void connected(int peer, Purpose purpose, Fd fd) {
+    const auto index = static_cast<size_t>(peer);
+    // A dialer that lost patience just before we answered: it will call again.
+    if (connection_ended(fd.get())) return;
+    const SocketAddress local = local_address(fd.get()), remote = remote_address(fd.get());
+    info(fmt::format("{} connection with {}: {} - {}", to_string(purpose), name(peer),
+                     to_text(local), to_text(remote)));
+    if (purpose == Purpose::kData) {
+      const bool one_host =
+          remote.loopback() || remote.same_ip(local) ||
+          same_host(config_.endpoints[static_cast<size_t>(rank_)], config_.endpoints[index]);
+      const std::string notes = tune_data_connection(fd.get(), config_.socket_options, one_host);
+      if (!notes.empty()) info("data connection with " + name(peer) + ": " + notes);
+      state_.deliver_data(peer, make_tcp_stream(std::move(fd), name(peer)));
+      return;
+    }
+    tune_connection(fd.get(), kControlUserTimeoutMs);
+    peers_[index].link = std::make_unique<ControlLink>(std::move(fd));
+    peers_[index].link->send(encode_heartbeat(recorder_.status(rank_)));
+    if (failure_sent_) peers_[index].link->send(encode_abort(state_.abort_message()));
+    if (config_.eager && peer > rank_) want_data(peer, false);
+  }
+
+  void refused(int claimed, const Error& error, bool fatal) {
+    if (claimed < 0 || claimed >= static_cast<int>(peers_.size())) return;
+    state_.note(claimed, "refused a connection: " + error.message());
+    if (!fatal || state_.established()) return;
+    state_.disagrees(claimed);
+    state_.fail(rank_, error);
+  }
+
+  // ---- what peers say
+  // ----------------------------------------------------------------------------
+
+  void step_links() {
+    for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
+      auto& link = peers_[static_cast<size_t>(peer)].link;
+      if (!link) continue;
+      const Status status =
+          link->step(poll_, [&](ControlKind kind, std::span<const std::byte> fields) {
+            return handle(peer, kind, fields);
+          });
+      if (!status) link_lost(peer, status.error());
+    }
+  }
+
+  bool handle(int peer, ControlKind kind, std::span<const std::byte> fields) {
+    Peer& p = peers_[static_cast<size_t>(peer)];
+    switch (kind) {
+      case ControlKind::kHeartbeat: {
+        const auto status = decode_heartbeat(fields);
+        if (status) state_.heard(peer, *status);
+        return status.has_value();
+      }
+      case ControlKind::kQuery: {
+        const auto id = decode_query(fields);
+        if (id) p.link->send(encode_answer({*id, recorder_.status(rank_), recorder_.entries()}));
+        return id.has_value();
+      }
+      case ControlKind::kAnswer: {
+        auto answer = decode_answer(fields);
+        if (answer) state_.answered(peer, std::move(*answer));
+        return answer.has_value();
+      }
+      case ControlKind::kAbort: {
+        const auto abort = decode_abort(fields);
+        if (abort) state_.fail(abort->origin, abort->error);
+        return abort.has_value();
+      }
+      case ControlKind::kBye:
+        p.left = true;
+        return true;
+      case ControlKind::kConnect:
+        want_data(peer, true);
+        return true;
+    }
+    return false;
+  }
+
+  void link_lost(int peer, const Error& error) {
+    Peer& p = peers_[static_cast<size_t>(peer)];
+    p.link.reset();
+    const bool said_goodbye = p.left && error.code != ErrorCode::kProtocol;
+    if (!said_goodbye && !state_.established() && !state_.is_linked(peer)) {
+      // It closed before it said anything: perhaps it never learned that it was accepted.
+      state_.note(peer, "connected, then closed the connection");
+      if (peer > rank_ && farewell_until_ns_ == 0) start_dialer(peer, Purpose::kControl);
+      return;
+    }
+    p.left = true;
+    state_.left(peer);
+    if (said_goodbye) {
+      info(name(peer) + " has left in order");
+    } else if (farewell_until_ns_ == 0) {
+      state_.fail(rank_, gone(name(peer), error));
+    }
+  }
+
+  void heartbeat() {
+    const int64_t now = monotonic_ns();
+    // This process was stopped itself, or its machine slept: what peers said meanwhile comes now.
+    const int64_t late = last_heartbeat_ns_ == 0 ? 0 : now - next_heartbeat_ns_;
+    if (late > config_.heartbeat_ns + kSecond) awake_since_ns_ = now;
+    last_heartbeat_ns_ = now;
+    next_heartbeat_ns_ = now + config_.heartbeat_ns;
+    silence_ends_ns_ = std::numeric_limits<int64_t>::max();
+    const std::vector<std::byte> message = encode_heartbeat(recorder_.status(rank_));
+    for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
+      Peer& p = peers_[static_cast<size_t>(peer)];
+      if (!p.link) continue;
+      // A peer that does not read gets no more of them.
+      if (p.link->unsent() == 0 && farewell_until_ns_ == 0) p.link->send(message);
+      watch_silence(peer, now);
+    }
+  }
+
+  void watch_silence(int peer, int64_t now) {
+    Peer& p = peers_[static_cast<size_t>(peer)];
+    const int64_t heard = state_.heard_ns(peer);
+    if (heard == 0) return;  // still connecting
+    const int64_t silent_ns = now - std::max(heard, awake_since_ns_);
+    const std::string silence = fmt::format("{} has said nothing for {:.1f} s", name(peer),
+                                            static_cast<double>(silent_ns) / 1e9);
+    const bool silent = silent_ns > kSilentBeats * config_.heartbeat_ns + kSecond;
+    if (silent && !p.silent_logged && config_.log != nullptr && tells_of(peer)) {
+      config_.log->warn(silence + " (stopped, or its host is overloaded or unreachable)");
+    }
+    p.silent_logged = silent;
+    const int64_t longest = longest_silence(config_);
+    if (silent_ns < longest) {
+      silence_ends_ns_ = std::min(silence_ends_ns_, now - silent_ns + longest);
+    } else if (farewell_until_ns_ == 0) {
+      state_.fail(rank_, {ErrorCode::kPeerLost,
+                          silence + " (stopped, or its host hangs or is out of reach)", 0,
+                          "look at that rank's process and its host", "rank.dead"});
+    }
+  }
+
+  // All see the silence of one; the lowest of those connected says so.
+  bool tells_of(int silent) const {
+    for (int lower = 0; lower < rank_; ++lower) {
+      if (lower != silent && peers_[static_cast<size_t>(lower)].link) return false;
+    }
+    return true;
+  }
+
+  void broadcast_failure() {
+    failure_sent_ = true;
+    const std::vector<std::byte> message = encode_abort(state_.abort_message());
+    for (Peer& peer : peers_) {
+      if (peer.link) peer.link->send(message);
+    }
+  }
+
+  // ---- the end
+  // -----------------------------------------------------------------------------------
+
+  void start_farewell() {
+    farewell_until_ns_ = monotonic_ns() + kFarewellNs;
+    // A failure that came with the same wake-up must leave before the goodbye.
+    if (state_.failed() && !failure_sent_) broadcast_failure();
+    for (Peer& peer : peers_) {
+      peer.control_dialer.reset();
+      peer.data_dialer.reset();
+      if (!peer.link) continue;
+      peer.link->send(encode_plain(ControlKind::kBye));
+      peer.link->finish();
+    }
+  }
+
+  // All peers have closed their end too, or time is up: closing with their bytes unread would reset
+  // the connection and might destroy our last words on their side (RFC 1122, 4.2.2.13).
+  bool farewell_over() const {
+    if (farewell_until_ns_ == 0) return false;
+    const bool alone = std::none_of(peers_.begin(), peers_.end(),
+                                    [](const Peer& peer) { return peer.link != nullptr; });
+    return alone || monotonic_ns() >= farewell_until_ns_;
+  }
+
+  std::string name(int peer) const {
+    return fmt::format("rank {} on {}", peer, config_.endpoints[static_cast<size_t>(peer)].host);
+  }
+
+  void info(const std::string& text) const {
+    if (config_.log != nullptr && config_.log->enabled(LogLevel::kInfo)) config_.log->info(text);
+  }
+
+  const ControlConfig& config_;
+  ControlState& state_;
+  const FlightRecorder& recorder_;
+  const int rank_;
+  std::vector<Peer> peers_;
+  Acceptor acceptor_;
+  PollSet poll_;
+  int64_t next_heartbeat_ns_ = 0;
+  int64_t silence_ends_ns_ = 0;  // when the peer that has been silent longest is given up
+  int64_t last_heartbeat_ns_ = 0;
+  int64_t awake_since_ns_ = 0;     // silence before that is this process's own
+  int64_t farewell_until_ns_ = 0;  // 0 = not stopping
+  bool failure_sent_ = false;
+};
+
 }  // namespace
 
-ControlLoop::ControlLoop(const ControlConfig& config, ControlState& state,
-                         const FlightRecorder& recorder)
-    : config_(config),
-      state_(state),
-      recorder_(recorder),
-      rank_(config.identity.rank),
-      peers_(config.endpoints.size()),
-      acceptor_(
-          config.identity, *config.listener,
-          {[this](int peer, Purpose purpose) {
-             const Peer& p = peers_[static_cast<size_t>(peer)];
-             return purpose == Purpose::kData ? state_.has_data(peer) : p.link != nullptr || p.left;
-           },
-           [this](int peer, Purpose purpose, Fd fd) { connected(peer, purpose, std::move(fd)); },
-           [this](int claimed, const Error& error, bool fatal) { refused(claimed, error, fatal); }},
-          config.refused, config.log) {}
-
-std::string ControlLoop::name(int peer) const {
-  return fmt::format("rank {} on {}", peer, config_.endpoints[static_cast<size_t>(peer)].host);
-}
-
-void ControlLoop::info(const std::string& text) const {
-  if (config_.log != nullptr && config_.log->enabled(LogLevel::kInfo)) config_.log->info(text);
-}
-
-void ControlLoop::run() {
-  for (size_t peer = 0; peer < config_.apart.size(); ++peer) {
-    peers_[peer].left = config_.apart[peer];  // as if it had been there
-  }
-  for (int peer = rank_ + 1; peer < static_cast<int>(peers_.size()); ++peer) {
-    if (!peers_[static_cast<size_t>(peer)].left) start_dialer(peer, Purpose::kControl);
-  }
-  while (!farewell_over()) round();
-}
-
-void ControlLoop::round() {
-  poll_.clear();
-  poll_.add(state_.wake_pipe().read_fd(), POLLIN);
-  if (farewell_until_ns_ == 0) acceptor_.add_to(poll_);
-  for (Peer& peer : peers_) {
-    if (peer.link) peer.link->add_to(poll_);
-    if (peer.control_dialer) peer.control_dialer->add_to(poll_);
-    if (peer.data_dialer) peer.data_dialer->add_to(poll_);
-  }
-  poll_.wait(timeout_ms());
-  state_.wake_pipe().drain();
-  if (farewell_until_ns_ == 0) {
-    // Links before the acceptor: a second connection is judged knowing that the first has ended.
-    step_links();
-    acceptor_.step(poll_);
-    step_dialers();
-  }
-  serve_requests();
-  if (state_.failed() && !failure_sent_) broadcast_failure();
-  if (monotonic_ns() >= std::min(next_heartbeat_ns_, silence_ends_ns_)) heartbeat();
-  step_links();  // what was queued in this round leaves in this round
-}
-
-int ControlLoop::timeout_ms() const {
-  int64_t at = std::min(next_heartbeat_ns_, silence_ends_ns_);
-  if (farewell_until_ns_ != 0) {
-    at = std::min(at, farewell_until_ns_);
-  } else {
-    at = std::min(at, acceptor_.wake_at_ns());
-    for (const Peer& peer : peers_) {
-      if (peer.control_dialer) at = std::min(at, peer.control_dialer->wake_at_ns());
-      if (peer.data_dialer) at = std::min(at, peer.data_dialer->wake_at_ns());
-    }
-  }
-  return Deadline::at_ns(at).poll_timeout_ms(60'000);
-}
-
-void ControlLoop::serve_requests() {
-  const ControlRequests requests = state_.take_requests();
-  for (const int peer : requests.connect) want_data(peer, false);
-  for (const auto& [peer, id] : requests.queries) {
-    Peer& p = peers_[static_cast<size_t>(peer)];
-    if (p.link) p.link->send(encode_query(id));
-  }
-  if (requests.stop && farewell_until_ns_ == 0) start_farewell();
-}
-
-// ---- making the mesh ---------------------------------------------------------------------------
-
-void ControlLoop::start_dialer(int peer, Purpose purpose) {
-  const auto index = static_cast<size_t>(peer);
-  auto& slot = purpose == Purpose::kData ? peers_[index].data_dialer : peers_[index].control_dialer;
-  // Data takes the pair on which control came through.
-  std::vector<AddressPair> pairs = config_.pairs[index];
-  if (purpose == Purpose::kData && peers_[index].pair) pairs = {*peers_[index].pair};
-  slot = std::make_unique<Dialer>(config_.identity, config_.endpoints[index], purpose,
-                                  std::move(pairs), config_.socket_options,
-                                  Deadline::after_ms(config_.connect_timeout_ms));
-}
-
-// The lower rank dials; the higher one asks it to, so that neither waits for the other's turn.
-void ControlLoop::want_data(int peer, bool asked_by_peer) {
-  Peer& p = peers_[static_cast<size_t>(peer)];
-  if (state_.has_data(peer) || p.data_dialer) return;
-  if (peer > rank_) {
-    start_dialer(peer, Purpose::kData);
-  } else if (p.link && !asked_by_peer) {
-    p.link->send(encode_plain(ControlKind::kConnect));
-  }
-}
-
-void ControlLoop::step_dialers() {
-  for (int peer = rank_ + 1; peer < static_cast<int>(peers_.size()); ++peer) {
-    for (auto slot : {&Peer::control_dialer, &Peer::data_dialer}) {
-      auto& dialer = peers_[static_cast<size_t>(peer)].*slot;
-      if (!dialer) continue;
-      const Dialer::State state = dialer->step(poll_);
-      if (!dialer->last_answer().what.empty()) {
-        state_.note(peer, dialer->last_answer().message());
-      }
-      if (state == Dialer::State::kTrying) continue;
-      const std::unique_ptr<Dialer> ended = std::move(dialer);
-      dialer_ended(peer, *ended, state == Dialer::State::kDone);
-    }
-  }
-}
-
-void ControlLoop::dialer_ended(int peer, Dialer& dialer, bool connected_now) {
-  if (connected_now) {
-    if (dialer.purpose() == Purpose::kControl) {
-      peers_[static_cast<size_t>(peer)].pair = dialer.pair();
-    }
-    return connected(peer, dialer.purpose(), dialer.take());
-  }
-  Error error = dialer.last_answer();
-  if (error.what.empty()) error = {ErrorCode::kTimeout, "no answer", 0, {}, {}};
-  error.what =
-      fmt::format("{} connection to {}: {}", to_string(dialer.purpose()), name(peer), error.what);
-  if (dialer.fatal() && !state_.established()) {
-    state_.disagrees(peer);
-    return state_.fail(rank_, error);
-  }
-  if (dialer.purpose() == Purpose::kData) state_.data_failed(peer, error);
-}
-
-void ControlLoop::connected(int peer, Purpose purpose, Fd fd) {
-  const auto index = static_cast<size_t>(peer);
-  // A dialer that lost patience just before we answered: it will call again.
-  if (connection_ended(fd.get())) return;
-  const SocketAddress local = local_address(fd.get()), remote = remote_address(fd.get());
-  info(fmt::format("{} connection with {}: {} - {}", to_string(purpose), name(peer), to_text(local),
-                   to_text(remote)));
-  if (purpose == Purpose::kData) {
-    const bool one_host =
-        remote.loopback() || remote.same_ip(local) ||
-        same_host(config_.endpoints[static_cast<size_t>(rank_)], config_.endpoints[index]);
-    const std::string notes = tune_data_connection(fd.get(), config_.socket_options, one_host);
-    if (!notes.empty()) info("data connection with " + name(peer) + ": " + notes);
-    state_.deliver_data(peer, make_tcp_stream(std::move(fd), name(peer)));
-    return;
-  }
-  tune_connection(fd.get(), kControlUserTimeoutMs);
-  peers_[index].link = std::make_unique<ControlLink>(std::move(fd));
-  peers_[index].link->send(encode_heartbeat(recorder_.status(rank_)));
-  if (failure_sent_) peers_[index].link->send(encode_abort(state_.abort_message()));
-  if (config_.eager && peer > rank_) want_data(peer, false);
-}
-
-void ControlLoop::refused(int claimed, const Error& error, bool fatal) {
-  if (claimed < 0 || claimed >= static_cast<int>(peers_.size())) return;
-  state_.note(claimed, "refused a connection: " + error.message());
-  if (!fatal || state_.established()) return;
-  state_.disagrees(claimed);
-  state_.fail(rank_, error);
-}
-
-// ---- what peers say ----------------------------------------------------------------------------
-
-void ControlLoop::step_links() {
-  for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
-    auto& link = peers_[static_cast<size_t>(peer)].link;
-    if (!link) continue;
-    const Status status =
-        link->step(poll_, [&](ControlKind kind, std::span<const std::byte> fields) {
-          return handle(peer, kind, fields);
-        });
-    if (!status) link_lost(peer, status.error());
-  }
-}
-
-bool ControlLoop::handle(int peer, ControlKind kind, std::span<const std::byte> fields) {
-  Peer& p = peers_[static_cast<size_t>(peer)];
-  switch (kind) {
-    case ControlKind::kHeartbeat: {
-      const auto status = decode_heartbeat(fields);
-      if (status) state_.heard(peer, *status);
-      return status.has_value();
-    }
-    case ControlKind::kQuery: {
-      const auto id = decode_query(fields);
-      if (id) p.link->send(encode_answer({*id, recorder_.status(rank_), recorder_.entries()}));
-      return id.has_value();
-    }
-    case ControlKind::kAnswer: {
-      auto answer = decode_answer(fields);
-      if (answer) state_.answered(peer, std::move(*answer));
-      return answer.has_value();
-    }
-    case ControlKind::kAbort: {
-      const auto abort = decode_abort(fields);
-      if (abort) state_.fail(abort->origin, abort->error);
-      return abort.has_value();
-    }
-    case ControlKind::kBye:
-      p.left = true;
-      return true;
-    case ControlKind::kConnect:
-      want_data(peer, true);
-      return true;
-  }
-  return false;
-}
-
-void ControlLoop::link_lost(int peer, const Error& error) {
-  Peer& p = peers_[static_cast<size_t>(peer)];
-  p.link.reset();
-  const bool said_goodbye = p.left && error.code != ErrorCode::kProtocol;
-  if (!said_goodbye && !state_.established() && !state_.is_linked(peer)) {
-    // It closed before it said anything: perhaps it never learned that it was accepted.
-    state_.note(peer, "connected, then closed the connection");
-    if (peer > rank_ && farewell_until_ns_ == 0) start_dialer(peer, Purpose::kControl);
-    return;
-  }
-  p.left = true;
-  state_.left(peer);
-  if (said_goodbye) {
-    info(name(peer) + " has left in order");
-  } else if (farewell_until_ns_ == 0) {
-    state_.fail(rank_, gone(name(peer), error));
-  }
-}
-
-void ControlLoop::heartbeat() {
-  const int64_t now = monotonic_ns();
-  // This process was stopped itself, or its machine slept: what peers said meanwhile comes now.
-  const int64_t late = last_heartbeat_ns_ == 0 ? 0 : now - next_heartbeat_ns_;
-  if (late > config_.heartbeat_ns + kSecond) awake_since_ns_ = now;
-  last_heartbeat_ns_ = now;
-  next_heartbeat_ns_ = now + config_.heartbeat_ns;
-  silence_ends_ns_ = std::numeric_limits<int64_t>::max();
-  const std::vector<std::byte> message = encode_heartbeat(recorder_.status(rank_));
-  for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
-    Peer& p = peers_[static_cast<size_t>(peer)];
-    if (!p.link) continue;
-    // A peer that does not read gets no more of them.
-    if (p.link->unsent() == 0 && farewell_until_ns_ == 0) p.link->send(message);
-    watch_silence(peer, now);
-  }
-}
-
-void ControlLoop::watch_silence(int peer, int64_t now) {
-  Peer& p = peers_[static_cast<size_t>(peer)];
-  const int64_t heard = state_.heard_ns(peer);
-  if (heard == 0) return;  // still connecting
-  const int64_t silent_ns = now - std::max(heard, awake_since_ns_);
-  const std::string silence = fmt::format("{} has said nothing for {:.1f} s", name(peer),
-                                          static_cast<double>(silent_ns) / 1e9);
-  const bool silent = silent_ns > kSilentBeats * config_.heartbeat_ns + kSecond;
-  if (silent && !p.silent_logged && config_.log != nullptr && tells_of(peer)) {
-    config_.log->warn(silence + " (stopped, or its host is overloaded or unreachable)");
-  }
-  p.silent_logged = silent;
-  const int64_t longest = longest_silence(config_);
-  if (silent_ns < longest) {
-    silence_ends_ns_ = std::min(silence_ends_ns_, now - silent_ns + longest);
-  } else if (farewell_until_ns_ == 0) {
-    state_.fail(rank_,
-                {ErrorCode::kPeerLost, silence + " (stopped, or its host hangs or is out of reach)",
-                 0, "look at that rank's process and its host", "rank.dead"});
-  }
-}
-
-// All see the silence of one; the lowest of those connected says so.
-bool ControlLoop::tells_of(int silent) const {
-  for (int lower = 0; lower < rank_; ++lower) {
-    if (lower != silent && peers_[static_cast<size_t>(lower)].link) return false;
-  }
-  return true;
-}
-
-void ControlLoop::broadcast_failure() {
-  failure_sent_ = true;
-  const std::vector<std::byte> message = encode_abort(state_.abort_message());
-  for (Peer& peer : peers_) {
-    if (peer.link) peer.link->send(message);
-  }
-}
-
-// ---- the end -----------------------------------------------------------------------------------
-
-void ControlLoop::start_farewell() {
-  farewell_until_ns_ = monotonic_ns() + kFarewellNs;
-  // A failure that came with the same wake-up must leave before the goodbye.
-  if (state_.failed() && !failure_sent_) broadcast_failure();
-  for (Peer& peer : peers_) {
-    peer.control_dialer.reset();
-    peer.data_dialer.reset();
-    if (!peer.link) continue;
-    peer.link->send(encode_plain(ControlKind::kBye));
-    peer.link->finish();
-  }
-}
-
-// All peers have closed their end too, or time is up: closing with their bytes unread would reset
-// the connection and might destroy our last words on their side (RFC 1122, 4.2.2.13).
-bool ControlLoop::farewell_over() const {
-  if (farewell_until_ns_ == 0) return false;
-  const bool alone = std::none_of(peers_.begin(), peers_.end(),
-                                  [](const Peer& peer) { return peer.link != nullptr; });
-  return alone || monotonic_ns() >= farewell_until_ns_;
+void run_control_loop(const ControlConfig& config, ControlState& state,
+                      const FlightRecorder& recorder) {
+  ControlLoop(config, state, recorder).run();
 }
 
 }  // namespace plumbline

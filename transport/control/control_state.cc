@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "transport/tcp/socket.h"
 
@@ -81,57 +82,18 @@ void ControlState::heard(int peer, const RankStatus& status) {
 }
 
 void ControlState::answered(int peer, ControlAnswer answer) {
-  {
-    const std::lock_guard lock(mutex_);
-    Peer& p = at(peer);
+  change(peer, [&](Peer& p) {
     p.status = std::move(answer.status);
     p.status.rank = peer;
     p.heard_ns = monotonic_ns();
     p.answered = std::max(p.answered, answer.id);
     p.recorder = std::move(answer.recorder);
-  }
-  changed_.notify_all();
-}
-
-void ControlState::left(int peer) {
-  {
-    const std::lock_guard lock(mutex_);
-    at(peer).left = true;
-  }
-  changed_.notify_all();
-}
-
-void ControlState::unlinked(int peer) {
-  const std::lock_guard lock(mutex_);
-  at(peer).linked = false;
+  });
 }
 
 void ControlState::note(int peer, std::string text) {
   const std::lock_guard lock(mutex_);
   at(peer).note = std::move(text);
-}
-
-void ControlState::disagrees(int peer) {
-  {
-    const std::lock_guard lock(mutex_);
-    at(peer).disagrees = true;
-  }
-  changed_.notify_all();
-}
-
-int64_t ControlState::heard_ns(int peer) const {
-  const std::lock_guard lock(mutex_);
-  return at(peer).heard_ns;
-}
-
-bool ControlState::is_linked(int peer) const {
-  const std::lock_guard lock(mutex_);
-  return at(peer).linked;
-}
-
-bool ControlState::has_left(int peer) const {
-  const std::lock_guard lock(mutex_);
-  return at(peer).left;
 }
 
 bool ControlState::has_data(int peer) {
@@ -142,27 +104,15 @@ bool ControlState::has_data(int peer) {
 }
 
 void ControlState::deliver_data(int peer, std::unique_ptr<ByteStream> stream) {
-  {
-    const std::lock_guard lock(mutex_);
-    at(peer).data = std::move(stream);
-    at(peer).data_error.reset();
-  }
-  changed_.notify_all();
-}
-
-void ControlState::data_failed(int peer, const Error& error) {
-  {
-    const std::lock_guard lock(mutex_);
-    at(peer).data_error = error;
-  }
-  changed_.notify_all();
+  change(peer, [&](Peer& p) {
+    p.data = std::move(stream);
+    p.data_error.reset();
+  });
 }
 
 ControlRequests ControlState::take_requests() {
   const std::lock_guard lock(mutex_);
-  ControlRequests taken = std::move(requests_);
-  requests_ = {};
-  return taken;
+  return std::exchange(requests_, {});
 }
 
 template <typename Done>

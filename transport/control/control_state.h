@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "transport/control/control_messages.h"
+#include "transport/control/control_link.h"
 #include "transport/control/poll_set.h"
 
 namespace plumbline {
@@ -54,16 +54,22 @@ class ControlState {
   // --- peers; called by the control thread ---
   void heard(int peer, const RankStatus& status);
   void answered(int peer, ControlAnswer answer);
-  void left(int peer);      // in order, or lost: no more answers will come
-  void unlinked(int peer);  // the connection broke before the peer had said anything
+  // In order, or lost: no more answers will come.
+  void left(int peer) {
+    change(peer, [](Peer& p) { p.left = true; });
+  }
   void note(int peer, std::string text);
-  void disagrees(int peer);          // the handshake found out; both sides know why
-  int64_t heard_ns(int peer) const;  // 0 = never
-  bool is_linked(int peer) const;
-  bool has_left(int peer) const;
+  // The handshake found out; both sides know why.
+  void disagrees(int peer) {
+    change(peer, [](Peer& p) { p.disagrees = true; });
+  }
+  int64_t heard_ns(int peer) const { return read(peer, &Peer::heard_ns); }  // 0 = never
+  bool is_linked(int peer) const { return read(peer, &Peer::linked); }
   bool has_data(int peer);  // forgets a connection that died before anybody took it
   void deliver_data(int peer, std::unique_ptr<ByteStream> stream);
-  void data_failed(int peer, const Error& error);
+  void data_failed(int peer, const Error& error) {
+    change(peer, [&](Peer& p) { p.data_error = error; });
+  }
   ControlRequests take_requests();
   const WakePipe& wake_pipe() const { return wake_; }
 
@@ -96,6 +102,20 @@ class ControlState {
   ControlState(int rank, int size, int64_t heartbeat_ns, WakePipe wake, WakePipe failed);
   Peer& at(int peer) { return peers_[static_cast<size_t>(peer)]; }
   const Peer& at(int peer) const { return peers_[static_cast<size_t>(peer)]; }
+  // Changes what is known of a peer and wakes everybody who waits for that.
+  template <typename Apply>
+  void change(int peer, const Apply& apply) {
+    {
+      const std::lock_guard lock(mutex_);
+      apply(at(peer));
+    }
+    changed_.notify_all();
+  }
+  template <typename Value>
+  Value read(int peer, Value Peer::*what) const {
+    const std::lock_guard lock(mutex_);
+    return at(peer).*what;
+  }
   // Waits on changed_ until `done()` holds or the deadline passes.
   template <typename Done>
   void wait_until(std::unique_lock<std::mutex>& lock, Deadline deadline, const Done& done);

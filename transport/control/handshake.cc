@@ -2,15 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "transport/control/config_difference.h"
 #include "transport/control/wire.h"
 
 namespace plumbline {
 namespace {
 
-constexpr std::string_view kMagic = "PLUMBLN\n";
+constexpr std::string_view kHelloMagic = "PLUMBLN\n";
 constexpr size_t kPrefixBytes = 8 + 2 + 1 + 1;  // magic, version, purpose or status, 0
 constexpr size_t kHelloBytes = 4 * 4 + 32 + 32;
 constexpr size_t kChallengeBytes = 3 * 4 + 32 + 32;
@@ -56,26 +53,37 @@ Handshake Handshake::dialer(const HandshakeIdentity& self, int peer, Purpose pur
   Handshake handshake(self, true, version);
   handshake.target_ = peer;
   handshake.purpose_ = purpose;
-  WireWriter hello;
-  put_text(hello, kMagic);
-  hello.u16(version);
-  hello.u8(static_cast<uint8_t>(purpose));
-  hello.u8(0);
-  hello.u32(self.group);
-  hello.u32(static_cast<uint32_t>(self.rank));
-  hello.u32(static_cast<uint32_t>(self.size));
-  hello.u32(static_cast<uint32_t>(peer));
-  hello.bytes(handshake.config_);
-  hello.bytes(handshake.nonce_);
-  handshake.output_ = hello.take();
+  handshake.introduce(static_cast<uint8_t>(purpose));
   return handshake;
 }
 
-Handshake Handshake::acceptor(const HandshakeIdentity& self, uint16_t version) {
-  return Handshake(self, false, version);
+// Hello and Challenge: they differ in that only the dialer says whom it wants.
+void Handshake::introduce(uint8_t purpose_or_status) {
+  WireWriter writer;
+  put_text(writer, kHelloMagic);
+  writer.u16(version_);
+  writer.u8(purpose_or_status);
+  writer.u8(0);
+  writer.u32(self_->group);
+  writer.u32(static_cast<uint32_t>(self_->rank));
+  writer.u32(static_cast<uint32_t>(self_->size));
+  if (dials_) writer.u32(static_cast<uint32_t>(target_));
+  writer.bytes(config_);
+  writer.bytes(nonce_);
+  output_ = writer.take();
+  sent_ = 0;
 }
 
-void Handshake::sent(size_t bytes) { sent_ += std::min(bytes, output_.size() - sent_); }
+// The same of the other end.
+void Handshake::read_introduction() {
+  WireReader reader(input_);
+  peer_.group = reader.u32();
+  peer_.rank = static_cast<int>(reader.u32() & 0x7fffffff);
+  peer_.size = static_cast<int>(reader.u32() & 0x7fffffff);
+  if (!dials_) target_ = static_cast<int>(reader.u32() & 0x7fffffff);
+  reader.bytes(peer_.config);
+  reader.bytes(peer_.nonce);
+}
 
 size_t Handshake::wanted() const {
   const bool reading = state_ == State::kRunning && step_ != Step::kNothing;
@@ -138,12 +146,12 @@ void Handshake::received(std::span<const std::byte> bytes) {
 
 // The first bytes of Hello and Challenge are the same in every version of the protocol.
 void Handshake::handle_prefix() {
-  if (as_text(input_).substr(0, kMagic.size()) != kMagic) {
+  if (as_text(input_).substr(0, kHelloMagic.size()) != kHelloMagic) {
     return stop({ErrorCode::kProtocol, "what is there does not speak our protocol", 0,
                  "another program uses the port: choose another --port-base", "tcp.wrong_service"},
                 false);
   }
-  WireReader reader(std::span<const std::byte>(input_).subspan(kMagic.size()));
+  WireReader reader(std::span<const std::byte>(input_).subspan(kHelloMagic.size()));
   const uint16_t theirs = reader.u16();
   const uint8_t kind = reader.u8();
   if (theirs != version_) {
@@ -163,35 +171,13 @@ void Handshake::handle_prefix() {
 }
 
 void Handshake::handle_hello() {
-  WireReader reader(input_);
-  peer_.group = reader.u32();
-  peer_.rank = static_cast<int>(reader.u32() & 0x7fffffff);
-  peer_.size = static_cast<int>(reader.u32() & 0x7fffffff);
-  target_ = static_cast<int>(reader.u32() & 0x7fffffff);
-  reader.bytes(peer_.config);
-  reader.bytes(peer_.nonce);
-  WireWriter challenge;
-  put_text(challenge, kMagic);
-  challenge.u16(version_);
-  challenge.u8(static_cast<uint8_t>(Status::kOk));
-  challenge.u8(0);
-  challenge.u32(self_->group);
-  challenge.u32(static_cast<uint32_t>(self_->rank));
-  challenge.u32(static_cast<uint32_t>(self_->size));
-  challenge.bytes(config_);
-  challenge.bytes(nonce_);
-  output_ = challenge.take();
-  sent_ = 0;
+  read_introduction();
+  introduce(static_cast<uint8_t>(Status::kOk));
   expect(Step::kProof, kProofBytes);
 }
 
 void Handshake::handle_challenge() {
-  WireReader reader(input_);
-  peer_.group = reader.u32();
-  peer_.rank = static_cast<int>(reader.u32() & 0x7fffffff);
-  peer_.size = static_cast<int>(reader.u32() & 0x7fffffff);
-  reader.bytes(peer_.config);
-  reader.bytes(peer_.nonce);
+  read_introduction();
   const Digest mac = proof("plumbline dialer", Status::kOk);
   output_.assign(mac.begin(), mac.end());
   sent_ = 0;
@@ -253,7 +239,7 @@ void Handshake::conclude(bool duplicate) {
 void Handshake::refuse(Status status, Error error) {
   WireWriter answer;
   if (status == Status::kVersion) {
-    put_text(answer, kMagic);
+    put_text(answer, kHelloMagic);
     answer.u16(version_);
     answer.u8(static_cast<uint8_t>(status));
     answer.u8(0);

@@ -13,15 +13,15 @@
 // bytes and asked for bytes, so that tests can feed it anything. Not thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/encode.h"
 #include "core/error.h"
-#include "core/sha256.h"
 
 namespace plumbline {
 
@@ -51,11 +51,13 @@ class Handshake {
   // `self` must outlive the handshake.
   static Handshake dialer(const HandshakeIdentity& self, int peer, Purpose purpose,
                           uint16_t version = kProtocolVersion);
-  static Handshake acceptor(const HandshakeIdentity& self, uint16_t version = kProtocolVersion);
+  static Handshake acceptor(const HandshakeIdentity& self, uint16_t version = kProtocolVersion) {
+    return Handshake(self, false, version);
+  }
 
   // Bytes to send now; sent() takes them off.
   std::span<const std::byte> output() const { return std::span(output_).subspan(sent_); }
-  void sent(size_t bytes);
+  void sent(size_t bytes) { sent_ += std::min(bytes, output_.size() - sent_); }
   // How many bytes the next message still lacks: never read more than that, what follows belongs to
   // others. 0 = nothing is expected now.
   size_t wanted() const;
@@ -85,6 +87,8 @@ class Handshake {
 
   Handshake(const HandshakeIdentity& self, bool dials, uint16_t version);
   void expect(Step step, size_t bytes);
+  void introduce(uint8_t purpose_or_status);
+  void read_introduction();
   void handle_prefix();
   void handle_hello();
   void handle_challenge();

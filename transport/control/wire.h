@@ -1,7 +1,8 @@
-// Bytes of the handshake and of the control messages: little-endian integers and length-prefixed
-// texts, written to a growing buffer and read back with bounds checks. A reader that ran over the
-// end turns bad and yields zeros, so that a decoder checks once, at its end. Not for the data path.
-// Not thread-safe.
+// Bytes and texts that ranks exchange beside the data: little-endian integers and length-prefixed
+// texts, written to a growing buffer and read back with bounds checks; what differs between two
+// configurations; a peer's text made fit to be shown. A reader that ran over the end turns bad and
+// yields zeros, so that a decoder checks once, at its end. Not for the data path. Not thread-safe,
+// but for the functions.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,9 @@ class WireWriter {
   void u16(uint16_t value) { integer(value, 2); }
   void u32(uint32_t value) { integer(value, 4); }
   void u64(uint64_t value) { integer(value, 8); }
-  void bytes(std::span<const std::byte> data);
+  void bytes(std::span<const std::byte> data) {
+    buffer_.insert(buffer_.end(), data.begin(), data.end());
+  }
   // Two bytes of length, then the text, cut at `limit` bytes (at most 65535).
   void text(std::string_view value, size_t limit);
 
@@ -55,5 +58,9 @@ class WireReader {
 // Makes text of a peer fit for a log line or an error: control characters become '?', at most
 // `limit` bytes are kept.
 std::string printable(std::string_view text, size_t limit);
+
+// The keys of two "key=value\n" texts that differ, both values with them: "transport_crc: rank 0
+// has off, rank 1 has on". A few at most; empty = none. The texts may come from anybody.
+std::string config_differences(const std::string& a, int rank_a, const std::string& b, int rank_b);
 
 }  // namespace plumbline

@@ -6,12 +6,10 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <string>
 
 #include "transport/channel/fault.h"
-#include "transport/control/config_difference.h"
-#include "transport/control/flight_recorder.h"
-#include "transport/memory/memory_stream.h"
+#include "transport/control/blame.h"
+#include "transport/control/wire.h"
 
 namespace plumbline {
 namespace {
@@ -136,11 +134,11 @@ struct ThreadTable {
 
   // The ranks that have not come; of board->mutex.
   std::string missing() const {
-    std::string text;
+    std::vector<size_t> ranks;
     for (size_t rank = 0; rank < present.size(); ++rank) {
-      if (!present[rank]) text += fmt::format("{}{}", text.empty() ? "" : ", ", rank);
+      if (!present[rank]) ranks.push_back(rank);
     }
-    return text;
+    return fmt::format("{}", fmt::join(ranks, ", "));
   }
 
   const int size, first_rank;

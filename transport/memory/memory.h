@@ -3,6 +3,7 @@
 // such a row brings a function that makes the two ends of a pair's stream, and nothing else.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "transport/channel/byte_stream.h"
 #include "transport/transports.h"
 
 namespace plumbline {
@@ -53,5 +55,14 @@ Expected<std::unique_ptr<TransportClaim>> claim_among_threads(const ClaimSpec& s
                                                               const char* name, StreamMaker make);
 
 Expected<std::unique_ptr<TransportClaim>> claim_memory(const ClaimSpec& spec);
+
+// A pair of byte streams through two rings in shared memory, one per direction. Each end belongs to
+// one thread; the rings need no lock. poll_fd() is -1: waiting for such a stream means trying
+// again.
+//
+// The ends that rank `a` and rank `b` hold; the numbers only name them in statistics and errors.
+// `ring_bytes` of at least 1 per direction.
+std::pair<std::unique_ptr<ByteStream>, std::unique_ptr<ByteStream>> make_memory_streams(
+    int a, int b, size_t ring_bytes);
 
 }  // namespace plumbline

@@ -1,10 +1,10 @@
-#include "transport/memory/memory_stream.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+
+#include "transport/memory/memory.h"
 
 namespace plumbline {
 namespace {

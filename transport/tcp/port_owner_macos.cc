@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "transport/tcp/port_owner.h"
+#include "transport/tcp/socket.h"
 
 namespace plumbline {
 namespace {

@@ -7,10 +7,10 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/options/options.h"
-#include "transport/tcp/port_owner.h"
 
 namespace plumbline {
 namespace {
@@ -28,10 +28,6 @@ const sockaddr_in6& v6(const SocketAddress& a) {
   return *reinterpret_cast<const sockaddr_in6*>(&a.storage);
 }
 
-void set_int(int fd, int level, int option, int value) {
-  ::setsockopt(fd, level, option, &value, sizeof value);
-}
-
 // Both directions; must precede connect and listen. Where the system allows less than was asked,
 // its own tuning reaches further than a buffer that is fixed at the limit (4 to 6 MiB against 208
 // KiB on a stock Linux), so that direction is left to it.
@@ -40,7 +36,7 @@ void set_buffers(int fd, uint64_t bytes) {
   const int value = bytes > INT32_MAX / 2 ? INT32_MAX / 2 : static_cast<int>(bytes);
   for (const int option : {SO_SNDBUF, SO_RCVBUF}) {
     const uint64_t limit = socket_buffer_limit(option);
-    if (limit == 0 || bytes <= limit) set_int(fd, SOL_SOCKET, option, value);
+    if (limit == 0 || bytes <= limit) set_socket_option(fd, SOL_SOCKET, option, value);
   }
 }
 
@@ -73,6 +69,10 @@ constexpr ErrnoRow kErrnoRows[] = {
 };
 
 }  // namespace
+
+int set_socket_option(int fd, int level, int option, int value) {
+  return ::setsockopt(fd, level, option, &value, sizeof value) == 0 ? 0 : errno;
+}
 
 Error socket_error(const std::string& what, int err) {
   for (const ErrnoRow& row : kErrnoRows) {
@@ -172,8 +172,9 @@ Expected<Fd> listen_on(const SocketAddress& address, const SocketOptions& option
   const std::string what = "listen on " + to_text(address);
   Fd fd = new_tcp_socket(address.family());
   if (!fd.valid()) return fail(socket_error(what + ": socket", errno));
-  set_int(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);  // past connections in TIME_WAIT do not matter
-  if (address.family() == AF_INET6) set_int(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
+  set_socket_option(fd.get(), SOL_SOCKET, SO_REUSEADDR,
+                    1);  // past connections in TIME_WAIT do not matter
+  if (address.family() == AF_INET6) set_socket_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
   set_buffers(fd.get(), options.buffer_bytes);  // accepted sockets inherit them
   if (::bind(fd.get(), address.get(), address.length) != 0 || ::listen(fd.get(), kBacklog) != 0) {
     Error error = socket_error(what, errno);
@@ -246,7 +247,7 @@ bool connection_ended(int fd) {
 }
 
 void tune_connection(int fd, int64_t user_timeout_ms) {
-  set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_socket_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
   set_keepalive(fd, kKeepaliveIdleS, kKeepaliveIntervalS, kKeepaliveCount);
   if (user_timeout_ms > 0) set_user_timeout(fd, user_timeout_ms);
 }
@@ -256,9 +257,12 @@ std::string tune_data_connection(int fd, const SocketOptions& options, bool same
   if (options.keepalive_s > 0) {
     set_keepalive(fd, options.keepalive_s, kKeepaliveIntervalS, kKeepaliveCount);
   } else {
-    set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 0);
+    set_socket_option(fd, SOL_SOCKET, SO_KEEPALIVE, 0);
   }
-  if (options.notsent_lowat > 0) set_notsent_lowat(fd, options.notsent_lowat);
+  if (options.notsent_lowat > 0) {
+    set_socket_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
+                      static_cast<int>(std::min<uint64_t>(options.notsent_lowat, INT32_MAX)));
+  }
   std::string notes;
   if (options.congestion_control != "auto") {
     const int err = set_congestion_control(fd, options.congestion_control);

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/error.h"
 #include "core/fd.h"
@@ -88,6 +89,8 @@ Fd new_tcp_socket(int family);
 uint64_t socket_buffer_limit(int option);
 // accept(2) with the same properties.
 Fd accept_socket(int listener);
+// errno, 0 = done; on every platform.
+int set_socket_option(int fd, int level, int option, int value);
 // Flags for send(2) and sendmsg(2).
 int send_flags();
 // Lets bind(2) choose the source address without reserving a port for it (where that exists).
@@ -100,8 +103,31 @@ void set_user_timeout(int fd, int64_t timeout_ms);
 int set_congestion_control(int fd, const std::string& name);
 // Name in effect; empty where the platform does not tell.
 std::string congestion_control_of(int fd);
-void set_notsent_lowat(int fd, uint64_t bytes);
 // Bytes of payload for which SO_SNDBUF or SO_RCVBUF (`option`) stands now; 0 = unknown.
 uint64_t granted_buffer(int fd, int option);
+
+// Who holds a TCP port on this host, for error messages and checks: "PID 4711 (plumbline)". Reads
+// the system's tables; processes of other users may be invisible without privilege, then it says
+// what is known. Platform code: port_owner_linux.cc, port_owner_macos.cc. Thread-safe.
+//
+// The process that listens on this port of this address or of all addresses, or else has a
+// connection that uses it; an empty address stands for any (and always does on macOS). Empty when
+// nobody does or nothing can be seen (a socket that is bound and does not listen is in no table).
+std::string port_owner(uint16_t port, const std::string& ip = {});
+
+// The kernel's table of TCP sockets, /proc/net/tcp and tcp6 (proc(5)): readable without privilege,
+// of the own network namespace; Linux only. Thread-safe.
+constexpr int kTcpSynReceived = 3, kTcpListen = 10;  // states as the kernel numbers them
+
+struct TcpTableRow {
+  std::string ip, peer_ip;  // without scope; IPv4 addresses inside IPv6 sockets as "::ffff:1.2.3.4"
+  int port = 0, peer_port = 0;
+  int state = 0;
+  uint64_t inode = 0;
+};
+// Lines that make no sense are left out. `v6` says which of the two tables it is.
+std::vector<TcpTableRow> parse_tcp_table(const std::string& text, bool v6);
+// Both tables of this thread's namespace.
+std::vector<TcpTableRow> read_tcp_tables();
 
 }  // namespace plumbline

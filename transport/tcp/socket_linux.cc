@@ -7,13 +7,6 @@
 #include "transport/tcp/socket.h"
 
 namespace plumbline {
-namespace {
-
-int try_set_int(int fd, int level, int option, int value) {
-  return ::setsockopt(fd, level, option, &value, sizeof value) == 0 ? 0 : errno;
-}
-
-}  // namespace
 
 Fd new_tcp_socket(int family) {
   return Fd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -33,7 +26,7 @@ Fd accept_socket(int listener) {
 
 int send_flags() { return MSG_NOSIGNAL; }
 
-void bind_address_only(int fd) { try_set_int(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1); }
+void bind_address_only(int fd) { set_socket_option(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1); }
 
 int bind_to_interface(int fd, int, const std::string& interface) {
   const auto length = static_cast<socklen_t>(interface.size());
@@ -41,15 +34,15 @@ int bind_to_interface(int fd, int, const std::string& interface) {
 }
 
 void set_keepalive(int fd, int idle_s, int interval_s, int count) {
-  try_set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-  try_set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle_s);
-  try_set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL, interval_s);
-  try_set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, count);
+  set_socket_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_socket_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle_s);
+  set_socket_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, interval_s);
+  set_socket_option(fd, IPPROTO_TCP, TCP_KEEPCNT, count);
 }
 
 void set_user_timeout(int fd, int64_t timeout_ms) {
-  try_set_int(fd, IPPROTO_TCP, TCP_USER_TIMEOUT,
-              timeout_ms > INT32_MAX ? INT32_MAX : static_cast<int>(timeout_ms));
+  set_socket_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT,
+                    timeout_ms > INT32_MAX ? INT32_MAX : static_cast<int>(timeout_ms));
 }
 
 int set_congestion_control(int fd, const std::string& name) {
@@ -62,11 +55,6 @@ std::string congestion_control_of(int fd) {
   socklen_t length = sizeof name - 1;
   if (::getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &length) != 0) return {};
   return name;
-}
-
-void set_notsent_lowat(int fd, uint64_t bytes) {
-  try_set_int(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
-              bytes > INT32_MAX ? INT32_MAX : static_cast<int>(bytes));
 }
 
 uint64_t granted_buffer(int fd, int option) {

@@ -9,10 +9,6 @@
 namespace plumbline {
 namespace {
 
-int set_int(int fd, int level, int option, int value) {
-  return ::setsockopt(fd, level, option, &value, sizeof value) == 0 ? 0 : errno;
-}
-
 // Closes the descriptor and keeps errno when a property cannot be had.
 Fd prepare(int raw) {
   Fd fd(raw);
@@ -25,7 +21,7 @@ Fd prepare(int raw) {
     errno = err;
     return fd;
   }
-  set_int(raw, SOL_SOCKET, SO_NOSIGPIPE, 1);
+  set_socket_option(raw, SOL_SOCKET, SO_NOSIGPIPE, 1);
   return fd;
 }
 
@@ -46,31 +42,27 @@ void bind_address_only(int) {}
 int bind_to_interface(int fd, int family, const std::string& interface) {
   const unsigned index = ::if_nametoindex(interface.c_str());
   if (index == 0) return errno;
-  return family == AF_INET6 ? set_int(fd, IPPROTO_IPV6, IPV6_BOUND_IF, static_cast<int>(index))
-                            : set_int(fd, IPPROTO_IP, IP_BOUND_IF, static_cast<int>(index));
+  return family == AF_INET6
+             ? set_socket_option(fd, IPPROTO_IPV6, IPV6_BOUND_IF, static_cast<int>(index))
+             : set_socket_option(fd, IPPROTO_IP, IP_BOUND_IF, static_cast<int>(index));
 }
 
 void set_keepalive(int fd, int idle_s, int interval_s, int count) {
-  set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set_int(fd, IPPROTO_TCP, TCP_KEEPALIVE, idle_s);
-  set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL, interval_s);
-  set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, count);
+  set_socket_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_socket_option(fd, IPPROTO_TCP, TCP_KEEPALIVE, idle_s);
+  set_socket_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, interval_s);
+  set_socket_option(fd, IPPROTO_TCP, TCP_KEEPCNT, count);
 }
 
 void set_user_timeout(int fd, int64_t timeout_ms) {
   const int64_t seconds = (timeout_ms + 999) / 1000;
-  set_int(fd, IPPROTO_TCP, TCP_RXT_CONNDROPTIME,
-          seconds > INT32_MAX ? INT32_MAX : static_cast<int>(seconds));
+  set_socket_option(fd, IPPROTO_TCP, TCP_RXT_CONNDROPTIME,
+                    seconds > INT32_MAX ? INT32_MAX : static_cast<int>(seconds));
 }
 
 int set_congestion_control(int, const std::string&) { return ENOPROTOOPT; }
 
 std::string congestion_control_of(int) { return {}; }
-
-void set_notsent_lowat(int fd, uint64_t bytes) {
-  set_int(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
-          bytes > INT32_MAX ? INT32_MAX : static_cast<int>(bytes));
-}
 
 uint64_t granted_buffer(int fd, int option) {
   int value = 0;

@@ -5,11 +5,56 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
-#include "transport/tcp/tcp_listener.h"
+#include "core/log.h"
+#include "transport/control/blame.h"
+#include "transport/control/connectors.h"
+#include "transport/group.h"
+#include "transport/tcp/tcp_stream.h"
 #include "transport/transports.h"
 
 namespace plumbline {
+
+class ControlState;
+
+struct ControlConfig {
+  HandshakeIdentity identity;
+  std::vector<TcpEndpoint> endpoints;           // by rank; this rank's own too
+  std::vector<std::vector<AddressPair>> pairs;  // by peer, best first
+  std::unique_ptr<TcpListener> listener;
+  SocketOptions socket_options;
+  std::vector<bool> apart;  // by peer: never connected; empty = none is
+  bool eager = true;        // data connections at once, not when first used
+  int64_t heartbeat_ns = kSecond;
+  int64_t watchdog_ns = 30 * kSecond;  // of an operation; a peer may be silent a little longer
+  int64_t connect_timeout_ms = 30'000;
+  const Logger* log = nullptr;      // may be null
+  RefusedTally* refused = nullptr;  // counts strangers; may be null
+};
+
+// The control thread: makes the mesh (the lower rank dials the higher one), tells peers every
+// second that it lives, answers their questions, carries aborts to everybody, and notices when a
+// peer's process ends. It never touches a data connection after handing it over; it shares only the
+// ControlState. Everything must outlive it; returns soon after the stop request, when the peers
+// know.
+void run_control_loop(const ControlConfig& config, ControlState& state,
+                      const FlightRecorder& recorder);
+
+// The control plane over TCP: a ControlPlane whose thread also builds the mesh and hands the data
+// connections over. Destruction says goodbye to the peers and joins the thread within half a
+// second.
+class TcpControl : public ControlPlane {
+ public:
+  // Starts the thread; connections come up in the background.
+  static Expected<std::shared_ptr<TcpControl>> start(ControlConfig config);
+
+  // Waits until the control connections to all ranks stand, and the data connections too in an
+  // eager mesh. At the deadline: which ranks are missing and what each try was answered.
+  virtual Status establish(Deadline deadline) = 0;
+  // The data connection to a peer, made now when there is none yet. Each only once.
+  virtual Expected<std::unique_ptr<ByteStream>> take_data(int peer, Deadline deadline) = 0;
+};
 
 std::string tcp_unavailable(bool ranks_in_process);
 std::string tcp_site(const RankSite& site);

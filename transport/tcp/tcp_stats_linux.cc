@@ -7,7 +7,7 @@
 #include <cstddef>
 
 #include "transport/tcp/socket.h"
-#include "transport/tcp/tcp_stats.h"
+#include "transport/tcp/tcp_stream.h"
 
 namespace plumbline {
 namespace {

@@ -3,7 +3,7 @@
 #include <sys/socket.h>
 
 #include "transport/tcp/socket.h"
-#include "transport/tcp/tcp_stats.h"
+#include "transport/tcp/tcp_stream.h"
 
 namespace plumbline {
 

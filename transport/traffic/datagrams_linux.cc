@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "transport/traffic/datagrams.h"
+#include "transport/traffic/traffic.h"
 
 namespace plumbline {
 

@@ -1,7 +1,7 @@
 // macOS: no count of datagrams that found the buffer full.
 #include <fcntl.h>
 
-#include "transport/traffic/datagrams.h"
+#include "transport/traffic/traffic.h"
 
 namespace plumbline {
 

@@ -1,6 +1,6 @@
-#include "probes/actions/counters.h"
-
 #include <gtest/gtest.h>
+
+#include "probes/actions/host_state.h"
 
 namespace plumbline {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "actions/support.h"
 #include "core/clock.h"
-#include "probes/actions/probe_line.h"
+#include "probes/actions/ends.h"
 
 namespace plumbline {
 namespace {

@@ -10,7 +10,7 @@
 #include "actions/support.h"
 #include "core/clock.h"
 #include "probes/actions/connector.h"
-#include "probes/actions/probe_line.h"
+#include "probes/actions/ends.h"
 
 namespace plumbline {
 namespace {

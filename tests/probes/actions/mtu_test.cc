@@ -1,5 +1,3 @@
-#include "probes/actions/mtu.h"
-
 #include <gmock/gmock.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -11,7 +9,8 @@
 
 #include "actions/support.h"
 #include "core/clock.h"
-#include "probes/actions/probe_line.h"
+#include "probes/actions/ends.h"
+#include "probes/actions/stream.h"
 
 namespace plumbline {
 namespace {

@@ -4,9 +4,9 @@
 #include "actions/two_hosts.h"
 #include "core/clock.h"
 #include "core/command.h"
-#include "probes/actions/burst.h"
+#include "probes/actions/connector.h"
 #include "probes/actions/neighbour.h"
-#include "probes/actions/ping_program.h"
+#include "probes/actions/ping.h"
 #include "probes/evidence.h"
 
 namespace plumbline {

@@ -6,6 +6,7 @@
 #include "core/diagnosis/trace_summary.h"
 #include "probes/actions/actions.h"
 #include "probes/evidence.h"
+#include "tests/support/agents.h"
 
 namespace plumbline {
 namespace {
@@ -15,7 +16,7 @@ using Json = nlohmann::json;
 class Requests : public testing::Test {
  protected:
   Json ask(const std::string& request, const Json& params, int64_t ms = 10'000) {
-    auto reply = agent_->call(request, params, Deadline::after_ms(ms));
+    auto reply = call(*agent_, request, params, Deadline::after_ms(ms));
     if (!reply) return Json{{"error", reply.error()}};
     return *reply;
   }

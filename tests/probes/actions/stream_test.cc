@@ -8,8 +8,7 @@
 
 #include "actions/support.h"
 #include "core/clock.h"
-#include "probes/actions/burst.h"
-#include "probes/actions/idle.h"
+#include "probes/actions/connector.h"
 
 namespace plumbline {
 namespace {

@@ -1,9 +1,8 @@
 // The kernel's tables and the frames that ask the link, as bytes.
 #include <gmock/gmock.h>
 
-#include "probes/actions/link_query_linux.h"
 #include "probes/actions/netlink_linux.h"
-#include "transport/tcp/tcp_table_linux.h"
+#include "transport/tcp/socket.h"
 
 namespace plumbline {
 namespace {

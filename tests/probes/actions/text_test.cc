@@ -1,8 +1,9 @@
-#include "probes/actions/text.h"
+
+#include "core/text.h"
 
 #include <gtest/gtest.h>
 
-#include "probes/actions/probe_line.h"
+#include "probes/actions/ends.h"
 
 namespace plumbline {
 namespace {
@@ -15,14 +16,15 @@ TEST(Printable, KeepsAsciiAndWritesTheRestOut) {
 }
 
 TEST(ValidUtf8, ReplacesWhatIsNoUtf8) {
-  EXPECT_EQ(valid_utf8("gr\xc3\xbc\xc3\x9f", 99), "gr\xc3\xbc\xc3\x9f");
-  EXPECT_EQ(valid_utf8("\xff\xc3", 99), "??");            // no such byte; cut sequence
-  EXPECT_EQ(valid_utf8("\xc0\xaf", 99), "??");            // overlong
-  EXPECT_EQ(valid_utf8("\xe0\x80\xaf", 99), "???");       // overlong
-  EXPECT_EQ(valid_utf8("\xed\xa0\x80", 99), "???");       // surrogate
-  EXPECT_EQ(valid_utf8("\xf4\x90\x80\x80", 99), "????");  // beyond the last code point
-  EXPECT_EQ(valid_utf8("\xf0\x9f\x98\x80", 99), "\xf0\x9f\x98\x80");
-  EXPECT_EQ(valid_utf8("a\xc3\xbc", 2), "a?");  // the limit cuts a sequence
+  EXPECT_EQ(valid_utf8("gr\xc3\xbc\xc3\x9f"), "gr\xc3\xbc\xc3\x9f");
+  EXPECT_EQ(valid_utf8("\xff\xc3"), "??");            // no such byte; cut sequence
+  EXPECT_EQ(valid_utf8("\xc0\xaf"), "??");            // overlong
+  EXPECT_EQ(valid_utf8("\xe0\x80\xaf"), "???");       // overlong
+  EXPECT_EQ(valid_utf8("\xed\xa0\x80"), "???");       // surrogate
+  EXPECT_EQ(valid_utf8("\xf4\x90\x80\x80"), "????");  // beyond the last code point
+  EXPECT_EQ(valid_utf8("\xf0\x9f\x98\x80"), "\xf0\x9f\x98\x80");
+  EXPECT_EQ(valid_utf8(std::string_view("a\xc3\xbc").substr(0, 2)),
+            "a?");  // the limit cuts a sequence
 }
 
 TEST(Nonce, IsFreshAndUsable) {

@@ -19,6 +19,7 @@
 #include "actions/support.h"
 #include "core/json.h"
 #include "probes/actions/actions.h"
+#include "tests/support/agents.h"
 
 namespace plumbline::test {
 
@@ -116,11 +117,11 @@ struct TwoHosts {
     return good;
   }
   Json ask_a(const std::string& request, const Json& params) {
-    return answer(agent_a->call(request, params, Deadline::after_ms(15'000)));
+    return answer(call(*agent_a, request, params, Deadline::after_ms(15'000)));
   }
   Json ask_b(const std::string& request, const Json& params) {
     Json out;
-    b.call([&] { out = answer(agent_b->call(request, params, Deadline::after_ms(15'000))); });
+    b.call([&] { out = answer(call(*agent_b, request, params, Deadline::after_ms(15'000))); });
     return out;
   }
   static Json answer(const Expected<Json>& reply) {

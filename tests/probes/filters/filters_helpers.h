@@ -23,6 +23,12 @@ inline std::string recorded(const std::string& name) {
   return text.str();
 }
 
+// What lets TCP between these two to these ports through, when nothing more is known.
+inline Remedy remedy_for_rule(const FilterRule& rule, bool incoming, const std::string& own_ip,
+                              const std::string& peer_ip, const std::vector<int>& ports) {
+  return plumbline::remedy_for_rule(rule, {incoming, own_ip, peer_ip, ports, {}, nullptr, {}});
+}
+
 inline std::vector<FilterRule> nft(const std::string& text) {
   std::vector<FilterRule> rules;
   const Status done = parse_nft_json(text, rules);

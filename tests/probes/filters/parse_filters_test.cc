@@ -4,7 +4,7 @@
 
 #include "core/json.h"
 #include "filters_helpers.h"
-#include "probes/filters/match_packet.h"
+#include "probes/filters/evaluate.h"
 #include "tests/support/sanitized.h"
 
 namespace plumbline {

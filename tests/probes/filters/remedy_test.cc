@@ -12,6 +12,7 @@ using test::iptables;
 using test::nft;
 using test::nft_input;
 using test::recorded;
+using test::remedy_for_rule;
 using test::to_port;
 
 const std::vector<int> kPorts = {29600, 29500, 29601, 29602, 29603, 29601};

@@ -1,8 +1,7 @@
 // Ports of the job: who holds them, and what may be advised about the holder.
 #include "host_rule_helpers.h"
-#include "probes/rules/host_rdma.h"
 #include "probes/rules/host_readiness.h"
-#include "probes/rules/host_rows.h"
+#include "probes/rules/rules.h"
 #include "probes/thresholds.h"
 
 namespace plumbline {

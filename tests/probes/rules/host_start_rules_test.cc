@@ -1,7 +1,6 @@
 #include "host_rule_helpers.h"
-#include "probes/rules/host_rdma.h"
 #include "probes/rules/host_readiness.h"
-#include "probes/rules/host_rows.h"
+#include "probes/rules/rules.h"
 #include "probes/thresholds.h"
 
 namespace plumbline {

@@ -1,10 +1,9 @@
 // Loss that both ends counted: segments of TCP, and numbered datagrams.
-#include "probes/rules/pair_datagrams.h"
-
 #include <gmock/gmock.h>
 
 #include "evidence_builder.h"
 #include "pair_quality_helpers.h"
+#include "probes/rules/pair_loss.h"
 
 namespace plumbline {
 namespace {

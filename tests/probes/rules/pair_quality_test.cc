@@ -4,7 +4,6 @@
 #include "pair_quality_helpers.h"
 #include "probes/probe.h"
 #include "probes/rules/pair_loss.h"
-#include "probes/rules/pair_rate.h"
 
 namespace plumbline {
 namespace {

@@ -1,5 +1,4 @@
 // Rates and latencies between two hosts: what is below a promise or below the other pairs.
-#include "probes/rules/pair_rate.h"
 
 #include <gmock/gmock.h>
 

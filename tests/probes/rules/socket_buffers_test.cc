@@ -1,9 +1,8 @@
-#include "probes/rules/socket_buffers.h"
-
 #include <gmock/gmock.h>
 
 #include "evidence_builder.h"
 #include "host_rule_helpers.h"
+#include "probes/rules/host_readiness.h"
 
 namespace plumbline {
 namespace {

@@ -43,13 +43,20 @@ class Folder {
   std::string path_;
 };
 
+Expected<HostEvidence> parse_collected(const std::string& text, const std::string& name) {
+  auto file = take_apart(text);
+  if (!file) return fail(file.error());
+  if (!name.empty()) file->name = name;
+  return host_of(*file);
+}
+
 EvidenceSet read(const std::vector<std::string>& texts) {
   const Folder folder;
   std::vector<std::string> paths;
   for (size_t i = 0; i < texts.size(); ++i) {
     paths.push_back(folder.write("file" + std::to_string(i) + ".txt", texts[i]));
   }
-  auto set = read_collected_files(paths);
+  auto set = read_evidence_files(paths);
   EXPECT_TRUE(set) << set.error().message();
   return set.value_or(EvidenceSet{});
 }
@@ -244,15 +251,15 @@ TEST(Collected, OtherFilesAreRefused) {
   for (const std::string& text :
        {std::string(), std::string("hello\n"), std::string("=plumbline-collect 2\n"),
         std::string(1000, '\0'), std::string("{\"schema\":1}"), std::string(100000, '=')}) {
-    const auto set = read_collected_files({folder.write("odd.txt", text)});
+    const auto set = read_evidence_files({folder.write("odd.txt", text)});
     ASSERT_FALSE(set);
     EXPECT_EQ(set.error().code, ErrorCode::kConfig);
     EXPECT_THAT(set.error().message(), HasSubstr("odd.txt"));
   }
-  EXPECT_FALSE(read_collected_files({"/proc/nonexistent/file"}));
-  EXPECT_FALSE(read_collected_files({}));
-  EXPECT_FALSE(read_collected_files({::testing::TempDir()}));
-  const auto huge = read_collected_files({folder.write("huge.txt", std::string(65 << 20, '='))});
+  EXPECT_FALSE(read_evidence_files({"/proc/nonexistent/file"}));
+  EXPECT_FALSE(read_evidence_files({}));
+  EXPECT_FALSE(read_evidence_files({::testing::TempDir()}));
+  const auto huge = read_evidence_files({folder.write("huge.txt", std::string(65 << 20, '='))});
   ASSERT_FALSE(huge);
   EXPECT_THAT(huge.error().message(), HasSubstr("64 MiB"));
 }

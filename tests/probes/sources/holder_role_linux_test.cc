@@ -10,7 +10,7 @@
 
 #include "core/fd.h"
 #include "core/host/process_facts.h"
-#include "probes/sources/holder_role.h"
+#include "probes/sources/own_process.h"
 
 namespace plumbline {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "probes/sources/filter_sources.h"
-#include "probes/sources/linux_sources.h"
+#include "probes/sources/parsers.h"
+#include "probes/sources/source.h"
 
 namespace plumbline {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/json.h"
-#include "probes/sources/linux_sources.h"
+#include "probes/sources/parsers.h"
 #include "sample.h"
 
 namespace plumbline {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "probes/sources/linux_sources.h"
+#include "probes/sources/parsers.h"
 #include "sample.h"
 
 namespace plumbline {

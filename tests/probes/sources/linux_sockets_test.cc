@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "probes/sources/linux_sources.h"
-#include "probes/sources/snapshot_parts.h"
+#include "probes/sources/parsers.h"
+#include "probes/sources/source.h"
 #include "sample.h"
 
 namespace plumbline {

@@ -17,7 +17,7 @@ using ::testing::IsEmpty;
 
 const EvidenceSet& two_macs() {
   static const EvidenceSet kSet = [] {
-    const auto set = read_collected_files(
+    const auto set = read_evidence_files(
         {test::sample_path("macos/mac1.txt"), test::sample_path("macos/mac2.txt")});
     EXPECT_TRUE(set) << set.error().message();
     return set.value_or(EvidenceSet{});

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "probes/filters/evaluate.h"
-#include "probes/sources/filter_sources.h"
-#include "probes/sources/macos_sources.h"
+#include "probes/sources/parsers.h"
+#include "probes/sources/source.h"
 #include "sample.h"
 
 namespace plumbline {

@@ -14,6 +14,14 @@
 namespace plumbline {
 namespace {
 
+std::vector<SourceRow> macos_source_table() {
+  std::vector<SourceRow> out;
+  for (const SourceRow& row : source_table()) {
+    if (std::string(row.system) == "macos") out.push_back(row);
+  }
+  return out;
+}
+
 std::string sample_of(const SourceRow& row) {
   std::string file = row.name;
   std::replace(file.begin(), file.end(), '-', '_');

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "probes/sources/macos_sources.h"
+#include "probes/sources/parsers.h"
 #include "sample.h"
 
 namespace plumbline {

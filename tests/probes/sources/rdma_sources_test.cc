@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "probes/sources/linux_sources.h"
+#include "probes/sources/parsers.h"
 
 namespace plumbline {
 namespace {

@@ -1,5 +1,3 @@
-#include "probes/sources/run_source.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -9,8 +7,18 @@
 #include <fstream>
 #include <set>
 
+#include "core/text.h"
+#include "probes/sources/source.h"
+
 namespace plumbline {
 namespace {
+
+const SourceRow* find_row(const std::string& name, const std::string& system) {
+  for (const SourceRow& row : source_table()) {
+    if (name == row.name && (system == row.system || std::string("any") == row.system)) return &row;
+  }
+  return nullptr;
+}
 
 using ::testing::HasSubstr;
 using State = SourceOutput::State;
@@ -151,9 +159,9 @@ TEST_F(RunSource, AParsersErrorMakesAFilterUnreadable) {
 }
 
 TEST(ToUtf8, RepairsOnlyWhatIsBroken) {
-  EXPECT_EQ(to_utf8("plain \xc3\xa9 \xe2\x82\xac"), "plain \xc3\xa9 \xe2\x82\xac");
-  EXPECT_EQ(to_utf8("\xc0\xaf \xed\xa0\x80 \xf5 \xe2\x82"), "?? ??? ? ??");
-  EXPECT_EQ(to_utf8(std::string("a\0b", 3)), std::string("a\0b", 3));
+  EXPECT_EQ(valid_utf8("plain \xc3\xa9 \xe2\x82\xac"), "plain \xc3\xa9 \xe2\x82\xac");
+  EXPECT_EQ(valid_utf8("\xc0\xaf \xed\xa0\x80 \xf5 \xe2\x82"), "?? ??? ? ??");
+  EXPECT_EQ(valid_utf8(std::string("a\0b", 3)), std::string("a\0b", 3));
 }
 
 TEST(SourceTable, IsWellFormed) {
@@ -170,9 +178,9 @@ TEST(SourceTable, IsWellFormed) {
       EXPECT_EQ(text.find("  "), std::string::npos) << text;
     }
     EXPECT_EQ(std::string(row.name).find(' '), std::string::npos);
-    EXPECT_EQ(find_source(row.name, row.system), &row);
+    EXPECT_EQ(find_row(row.name, row.system), &row);
   }
-  EXPECT_EQ(find_source("ip-addr", "macos"), nullptr);
+  EXPECT_EQ(find_row("ip-addr", "macos"), nullptr);
 }
 
 }  // namespace

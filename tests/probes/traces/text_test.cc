@@ -5,9 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "probes/traces/byte_layers.h"
-#include "probes/traces/rate_bins.h"
-#include "probes/traces/segments.h"
+#include "probes/traces/flow_memory.h"
 #include "tests/probes/traces/packets.h"
 
 namespace plumbline {

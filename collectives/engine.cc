@@ -1,0 +1,235 @@
+#include "collectives/engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <new>
+
+#include "core/text.h"
+
+namespace plumbline {
+namespace {
+
+constexpr int kPoison = 0xA5;  // what the output holds before the operation
+
+std::unique_ptr<std::byte, void (*)(void*)> allocate(uint64_t bytes) {
+  if (bytes > std::numeric_limits<size_t>::max() - kOperandAlignment) throw std::bad_alloc();
+  const size_t rounded = (bytes + kOperandAlignment) / kOperandAlignment * kOperandAlignment;
+  void* memory = std::aligned_alloc(kOperandAlignment, rounded);
+  if (memory == nullptr) throw std::bad_alloc();
+  std::memset(memory, kPoison, rounded);  // touches every page before timing
+  return {static_cast<std::byte*>(memory), std::free};
+}
+
+// In place, the smaller buffer is this rank's part of the larger one.
+bool out_is_part_of_in(Op op) { return op == Op::kReduceScatter || op == Op::kScatter; }
+bool in_is_part_of_out(Op op) { return op == Op::kAllgather || op == Op::kGather; }
+
+// The engine `native`: schedules run by the group's executor, arrays in this process's memory.
+class NativeWork : public HostWork {
+ public:
+  NativeWork(Executor& executor, const OperationSpec& spec, const Group& group, size_t slots,
+             std::vector<Executor::PlanPtr> plans)
+      : HostWork(spec, group, slots), executor_(executor), plans_(std::move(plans)) {}
+
+  Status start(size_t lane, size_t slot) override {
+    return executor_.start(*plans_[lane], in(slot), out(slot));
+  }
+  Expected<bool> poll(size_t lane) override {
+    if (Executor::done(*plans_[lane])) return true;
+    if (const Status moved = executor_.progress(); !moved) return fail(moved.error());
+    return Executor::done(*plans_[lane]);
+  }
+  Status wait(size_t lane, Deadline deadline) override {
+    return executor_.wait(*plans_[lane], deadline);
+  }
+  Status run(size_t slot, Deadline deadline) override {
+    return executor_.run(*plans_.front(), in(slot), out(slot), deadline);
+  }
+
+  std::string algorithm() const override { return Executor::algorithm_of(*plans_.front()).name; }
+  uint64_t sent_bytes() const override { return Executor::cost_of(*plans_.front()).send_bytes; }
+
+ private:
+  Executor& executor_;
+  std::vector<Executor::PlanPtr> plans_;  // one a lane
+};
+
+class NativeEngine : public Engine {
+ public:
+  explicit NativeEngine(const EngineContext& context) : context_(context) {}
+
+  Expected<std::unique_ptr<EngineWork>> prepare(const OperationSpec& spec, size_t slots,
+                                                size_t lanes) override {
+    std::vector<Executor::PlanPtr> plans;
+    for (size_t lane = 0; lane < lanes; ++lane) {
+      Expected<Executor::PlanPtr> plan = context_.executor->prepare(spec);
+      if (!plan) return fail(plan.error());
+      plans.push_back(std::move(*plan));
+    }
+    return std::make_unique<NativeWork>(*context_.executor, spec, *context_.group, slots,
+                                        std::move(plans));
+  }
+
+  void describe(Resolved& resolved) const override {
+    resolved.transport = context_.group->transport_name();
+    resolved.kernel = context_.kernels->target;
+    resolved.chunk_bytes = context_.group->channel_options().chunk_bytes;
+  }
+
+  EngineTraffic traffic() const override {
+    EngineTraffic traffic{context_.group->stats().wire_sent, 0};
+    for (const auto& stats : context_.group->stream_stats()) {
+      if (stats && stats->retransmits) traffic.retransmits += *stats->retransmits;
+    }
+    return traffic;
+  }
+
+ private:
+  const EngineContext context_;
+};
+
+std::string always_available() { return {}; }
+// Which algorithm can do what is said by the table of algorithms.
+std::string does_every_cell(const Cell& /*cell*/) { return {}; }
+
+// The one table of engines.
+constexpr EngineRow kEngines[] = {
+    {kNativeEngine, "plumbline's own schedules over its transports", always_available,
+     does_every_cell, open_native_engine},
+};
+
+}  // namespace
+
+Operand::Operand(const OperationSpec& spec, int rank, int size, size_t slots)
+    : spec_(spec), rank_(rank), size_(size) {
+  const uint64_t width = size_of(spec.dtype);
+  const uint64_t parts = row(spec.op).per_rank_share ? static_cast<uint64_t>(size) : 1;
+  shape_ = shape_of(spec.op, spec.dtype, size, spec.count * width * parts);
+  for (size_t i = 0; i < slots; ++i) {
+    Slot slot{{nullptr, std::free}, {nullptr, std::free}};
+    if (!spec.in_place || out_is_part_of_in(spec.op)) slot.in = allocate(shape_.in_elems * width);
+    if (!spec.in_place || !out_is_part_of_in(spec.op)) {
+      slot.out = allocate(shape_.out_elems * width);
+    }
+    slots_.push_back(std::move(slot));
+  }
+}
+
+const void* Operand::in(size_t slot) const {
+  const Slot& s = slots_[slot];
+  if (s.in) return s.in.get();
+  const uint64_t offset =
+      in_is_part_of_out(spec_.op) ? spec_.count * static_cast<uint64_t>(rank_) : 0;
+  return s.out.get() + offset * size_of(spec_.dtype);
+}
+
+void* Operand::out(size_t slot) const {
+  const Slot& s = slots_[slot];
+  if (s.out) return s.out.get();
+  return s.in.get() + spec_.count * static_cast<uint64_t>(rank_) * size_of(spec_.dtype);
+}
+
+const Pattern& Operand::pattern(uint32_t seed) const {
+  const auto found = std::find_if(patterns_.begin(), patterns_.end(),
+                                  [&](const auto& entry) { return entry.first == seed; });
+  if (found != patterns_.end()) return *found->second;
+  if (patterns_.size() == kPatternsKept) patterns_.erase(patterns_.begin());
+  patterns_.emplace_back(seed, std::make_unique<Pattern>(spec_.dtype, spec_.redop, size_, seed));
+  return *patterns_.back().second;
+}
+
+void Operand::fill(size_t slot, uint32_t seed) {
+  if (shape_.bytes == 0) return;
+  const size_t width = size_of(spec_.dtype);
+  if (slots_[slot].out) std::memset(out(slot), kPoison, shape_.out_elems * width);
+  pattern(seed).fill(const_cast<void*>(in(slot)), rank_, 0, shape_.in_elems);
+}
+
+uint64_t Operand::count_wrong(size_t slot, uint32_t seed) const {
+  if (shape_.bytes == 0) return 0;
+  const Pattern& p = pattern(seed);
+  const uint64_t count = spec_.count;
+  const auto mine = static_cast<uint64_t>(rank_);
+  const auto* out_bytes = static_cast<const std::byte*>(out(slot));
+  const size_t width = size_of(spec_.dtype);
+  const auto copy = [&](uint64_t at, int from, uint64_t first) {
+    return p.count_wrong_copy(out_bytes + at * width, from, first, count);
+  };
+  uint64_t wrong = 0;
+  switch (spec_.op) {
+    case Op::kAllreduce:
+      return p.count_wrong_reduced(out_bytes, 0, count);
+    case Op::kReduce:
+      return rank_ == spec_.root ? p.count_wrong_reduced(out_bytes, 0, count) : 0;
+    case Op::kReduceScatter:
+      return p.count_wrong_reduced(out_bytes, mine * count, count);
+    case Op::kBroadcast:
+      return copy(0, spec_.root, 0);
+    case Op::kScatter:
+      return copy(0, spec_.root, mine * count);
+    case Op::kGather:
+      if (rank_ != spec_.root) return 0;
+      [[fallthrough]];
+    case Op::kAllgather:
+      for (int from = 0; from < size_; ++from) {
+        wrong += copy(static_cast<uint64_t>(from) * count, from, 0);
+      }
+      return wrong;
+    case Op::kAlltoall:
+      for (int from = 0; from < size_; ++from) {
+        wrong += copy(static_cast<uint64_t>(from) * count, from, mine * count);
+      }
+      return wrong;
+    case Op::kPingpong:
+      return rank_ <= 1 ? copy(0, 0, 0) : 0;  // rank 1 echoes what it got
+    case Op::kStream:
+      return rank_ == 1 ? copy(0, 0, 0) : 0;
+    case Op::kBidirectional:
+      return rank_ <= 1 ? copy(0, 1 - rank_, 0) : 0;
+    case Op::kSendrecv:
+      return copy(0, (rank_ + size_ - 1) % size_, 0);
+    case Op::kBarrier:
+      break;
+  }
+  return 0;
+}
+
+Expected<std::unique_ptr<Engine>> open_native_engine(const EngineContext& context) {
+  return std::make_unique<NativeEngine>(context);
+}
+
+std::span<const EngineRow> engine_table() { return kEngines; }
+
+Expected<const EngineRow*> find_engine(std::string_view name) {
+  return find_engine(kEngines, name);
+}
+
+Expected<const EngineRow*> find_engine(std::span<const EngineRow> table, std::string_view name) {
+  std::vector<std::string> names;
+  for (const EngineRow& row : table) {
+    names.emplace_back(row.name);
+    if (name != row.name) continue;
+    const std::string reason = row.unavailable();
+    if (reason.empty()) return &row;
+    return fail(ErrorCode::kUnsupported, fmt::format("engine {}: {}", name, reason),
+                fmt::format("use the engine {}", kNativeEngine));
+  }
+  const std::string wrong(name);
+  return fail(ErrorCode::kUsage, fmt::format("there is no engine {}", in_quotes(wrong)),
+              hint_for(wrong, names));
+}
+
+std::string engine_unsupported(const Cell& cell) {
+  for (const EngineRow& row : kEngines) {
+    if (cell.engine != row.name) continue;
+    const std::string reason = row.unavailable();
+    return reason.empty() ? row.unsupported(cell) : reason;
+  }
+  return {};
+}
+
+}  // namespace plumbline
