@@ -91,6 +91,10 @@ tl::expected<std::vector<PlanCell>, std::vector<Error>> coll_cells(
         for (const uint64_t bytes : sweep.sizes()) {
           const Shape shape = shape_of(sweep.op, dtype, sweep.ranks, bytes);
           add_row(sweep, output, cell_of(sweep, options, output, shape, dtype, redop, root), cells);
+          const std::string why = engine_unsupported(cells.back().cell);
+          if (why.empty()) continue;
+          return tl::unexpected(std::vector<Error>{usage_error(
+              fmt::format("engine {}: {}", sweep.engine, why), "choose another engine")});
         }
       }
     }

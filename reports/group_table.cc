@@ -110,6 +110,7 @@ std::string variant_text(const Pair& p) {
   // How another tool began its operations is its own affair; the note names the tool.
   if (cell.sync != "barrier" && !p.any().imported())
     parts.push_back("sync " + cell.sync + window_text(p.any()));
+  for (const std::string& word : other_words(cell)) parts.push_back(word);
   for (const auto& [name, value] : cell.params) parts.push_back(name + "=" + value);
   return clean(join(parts, ", "));
 }

@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <set>
 
+#include "core/field_json.h"
 #include "core/text.h"
 
 namespace plumbline {
@@ -206,6 +208,22 @@ std::string reason_text(const std::string& reason) {
   return reason.empty() ? "no reason recorded" : reason;
 }
 
+std::vector<std::string> other_words(const Cell& cell) {
+  // What tables and words tell in their own way.
+  static const std::set<std::string_view> kToldByName = {
+      "kind",  "engine", "measure",     "op",       "transport", "algorithm", "dtype",
+      "redop", "root",   "ranks",       "bytes",    "count",     "placement", "sync",
+      "cache", "params", "outstanding", "rate_bps", "repeat",    "hosts",     "distribution"};
+  std::vector<std::string> words;
+  for (const Field<Cell>& field : FieldsOf<Cell>::all()) {
+    if (kToldByName.count(field.words.name) > 0 || !field.is_set(cell)) continue;
+    nlohmann::json value;
+    field.write(cell, value);
+    words.push_back(fmt::format("{}={}", field.words.name, value.dump()));
+  }
+  return words;
+}
+
 std::vector<std::string> variant_words(const Cell& cell) {
   static const Cell kUsual;
   std::vector<std::string> words;
@@ -222,6 +240,7 @@ std::vector<std::string> variant_words(const Cell& cell) {
   if (cell.repeat > 0) words.push_back(fmt::format("repetition {}", cell.repeat));
   if (!cell.hosts.empty()) words.push_back("on " + cell.hosts);
   if (!cell.distribution.empty()) words.push_back(cell.distribution);
+  for (const std::string& word : other_words(cell)) words.push_back(word);
   for (const auto& [name, value] : cell.params) words.push_back(name + "=" + value);
   return words;
 }

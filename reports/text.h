@@ -47,6 +47,8 @@ std::string gbps_text(std::optional<double> bytes_per_second);
 // A fraction as percent, without a unit: "61".
 std::string percent_text(std::optional<double> fraction);
 
+// Fields of a cell that reports have no words of their own for, where they are set: "late_us=50".
+std::vector<std::string> other_words(const Cell& cell);
 // What sets a cell apart from the usual one of its operation, where a table has no column of its
 // own for it: "sync window", "4 in flight", "root 2", "on node1+node2", "chunk_bytes=65536" ...;
 // empty = as usual.

@@ -116,7 +116,7 @@ auto group_key(const Cell& cell, const std::string& transport) {
 
 auto row_key(const Cell& cell) {
   return std::tuple(cell.dtype, cell.redop, cell.root, cell.sync, cell.params, cell.bytes,
-                    cell.outstanding, cell.repeat);
+                    cell.outstanding, other_words(cell), cell.repeat);
 }
 
 // Puts an item beside its other placement when that row still has room.
@@ -310,6 +310,7 @@ std::string describe(const Record& record) {
   if (!cell.distribution.empty()) text += ", " + cell.distribution;
   if (cell.outstanding != 1) text += fmt::format(", {} outstanding", cell.outstanding);
   if (cell.repeat > 0) text += fmt::format(", repetition {}", cell.repeat);
+  for (const std::string& word : other_words(cell)) text += ", " + word;
   for (const auto& [name, value] : cell.params) text += ", " + name + "=" + value;
   return text;
 }

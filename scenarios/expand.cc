@@ -94,6 +94,20 @@ void apply_sync(const Cell& cell, const Axis& axis) {
   if (row(cell.kind).timing != CellTiming::kEach) return axis.one(cell);
   apply_list<&MatrixBlock::sync, &Cell::sync>(cell, axis);
 }
+void apply_numbers(const Cell& cell, const Axis& axis) {
+  std::vector<Cell> cells = {cell};
+  for (const NumberAxis& number : kNumberAxes) {
+    std::vector<Cell> next;
+    for (const int value : axis.block.*number.values) {
+      for (Cell& one : cells) {
+        one.*number.field = value;
+        next.push_back(one);
+      }
+    }
+    cells = std::move(next);
+  }
+  axis.out.insert(axis.out.end(), cells.begin(), cells.end());
+}
 void apply_repeat(const Cell& cell, const Axis& axis) {
   for (int i = 0; i < axis.block.repeat; ++i) {
     axis.one(cell);
@@ -112,7 +126,7 @@ constexpr ApplyAxis kAxes[] = {apply_list<&MatrixBlock::op, &Cell::op>,
                                apply_root,
                                apply_placement,
                                apply_sync,
-                               apply_list<&MatrixBlock::outstanding, &Cell::outstanding>,
+                               apply_numbers,
                                apply_repeat};
 
 using HostSets = std::vector<std::vector<size_t>>;  // indices

@@ -1,8 +1,7 @@
 // The keys of a scenario file, as one table. From it come the checks of unknown keys and wrong
 // types, the published JSON Schema, and the reference section of docs/scenario_format.md; so a key
-// exists in all of them or in none. What the pages say of each is in tests/scenarios/key_help.cc.
-// Paths are written as in "matrix[].bytes.from"; a last part "*" stands for any name. Pure,
-// thread-safe.
+// exists in all of them or in none. Paths are written as in "matrix[].bytes.from"; a last part "*"
+// stands for any name. Pure, thread-safe.
 #pragma once
 
 #include <span>
@@ -35,8 +34,9 @@ struct KeyRow {
   bool required;  // within the object that holds it
   // Words that text may be: "a|b", or a class of names such as "@op"; nullptr = free text.
   const char* words;
-  const char* fallback;     // what holds when the key is absent, as a reader would write it
-  double min = 0, max = 0;  // of numbers; sizes in bytes
+  const char* fallback;  // what holds when the key is absent, as a reader would write it
+  double min, max;       // of numbers; sizes in bytes
+  const char* help;      // one or two sentences; Markdown; none: as cell_kind.h says
 };
 
 // May a list of this row be empty? Only where that is what its absence means too.

@@ -276,7 +276,9 @@ MatrixBlock read_block(const Json& block, const std::string& where, Problems& pr
     out.root = values_of<int>(block["root"],
                               [](const Json& v) { return v.is_string() ? kEveryRoot : int_of(v); });
   }
-  if (block.contains("outstanding")) out.outstanding = values_of<int>(block["outstanding"], int_of);
+  for (const NumberAxis& axis : kNumberAxes) {
+    if (block.contains(axis.key)) out.*axis.values = values_of<int>(block[axis.key], int_of);
+  }
   if (block.contains("oversubscribe")) out.oversubscribe = block["oversubscribe"].get<bool>();
   if (block.contains("repeat")) out.repeat = int_of(block["repeat"]);
   if (block.contains("stop")) out.stop = read_stop(block["stop"], where + ".stop", problems);

@@ -122,6 +122,16 @@ struct MatrixBlock {
   std::string path;                           // "$.matrix[0]" for messages
 };
 
+// Axes of numbers that a cell takes as they are: the key of a block, and what it fills.
+struct NumberAxis {
+  const char* key;
+  std::vector<int> MatrixBlock::*values;
+  int Cell::*field;
+};
+inline constexpr NumberAxis kNumberAxes[] = {
+    {"outstanding", &MatrixBlock::outstanding, &Cell::outstanding},
+};
+
 struct Scenario {
   std::string file;  // where it came from
   std::string name;  // file name without folder and ending

@@ -50,14 +50,14 @@ std::string plain_text(const nlohmann::json& value);
 std::string member_text(const nlohmann::json& object, const char* name);
 
 // Is it one of them?
-template <size_t n>
-bool is_among(const char* const (&words)[n], const std::string& word) {
+template <size_t N>
+bool is_among(const char* const (&words)[N], const std::string& word) {
   return std::find(std::begin(words), std::end(words), word) != std::end(words);
 }
 
 // The row of a table with this name, or nullptr.
-template <typename Row, size_t n>
-const Row* find_row(const Row (&rows)[n], const std::string& name) {
+template <typename Row, size_t N>
+const Row* find_row(const Row (&rows)[N], const std::string& name) {
   for (const Row& row : rows) {
     if (name == row.name) return &row;
   }

@@ -17,7 +17,7 @@
 
 namespace plumbline {
 
-using enum CheckOutcome;
+using enum Standing;
 
 namespace {
 

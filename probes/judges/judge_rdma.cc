@@ -13,7 +13,7 @@
 
 namespace plumbline {
 
-using enum CheckOutcome;
+using enum Standing;
 
 namespace {
 

@@ -11,7 +11,7 @@
 
 namespace plumbline {
 
-using enum CheckOutcome;
+using enum Standing;
 
 namespace {
 

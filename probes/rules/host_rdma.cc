@@ -12,7 +12,7 @@
 
 namespace plumbline {
 
-using enum CheckOutcome;
+using enum Standing;
 
 namespace {
 

@@ -20,7 +20,7 @@
 
 namespace plumbline {
 
-using enum CheckOutcome;
+using enum Standing;
 
 namespace {
 

@@ -51,8 +51,9 @@ TEST(Completion, OffersTheValuesOfFlags) {
 }
 
 TEST(Completion, OffersTheValuesOfOptions) {
-  EXPECT_THAT(offered({"coll", "allreduce", "--transport", ""}),
-              ElementsAre("auto", "tcp", "memory"));
+  std::vector<std::string> transports = {"auto"};
+  for (const TransportRow& row : transport_table()) transports.emplace_back(row.name);
+  EXPECT_EQ(offered({"coll", "allreduce", "--transport", ""}), transports);
   EXPECT_THAT(offered({"run", "--transport-crc", ""}), ElementsAre("on", "off"));
   EXPECT_THAT(offered({"config", "--algorithm", "ri"}), Contains("ring"));
   // As bash takes "--transport=m" apart.

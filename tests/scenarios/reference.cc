@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "core/record/cell.h"
 #include "core/units.h"
 #include "scenarios/key_table.h"
 #include "tests/scenarios/schema.h"
@@ -69,6 +70,16 @@ std::string default_text(const KeyRow& row) {
 }
 
 }  // namespace
+
+std::string help_of(const KeyRow& row) {
+  if (*row.help != '\0') return row.help;
+  std::string help;
+  for (const CellKindRow& kind : cell_kind_table()) {
+    if (kind.asked_for)
+      help += fmt::format("{}`{}`: {}.", help.empty() ? "" : " ", kind.name, kind.help);
+  }
+  return help;
+}
 
 std::string scenario_reference_markdown() {
   std::string out = "| key | value | default | meaning |\n|---|---|---|---|\n";

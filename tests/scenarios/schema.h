@@ -3,7 +3,6 @@
 // compare the two call it. Pure.
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "scenarios/key_table.h"
@@ -17,13 +16,7 @@ std::string scenario_schema(const Vocabulary& vocabulary);
 // Every key with type, default and meaning, as Markdown.
 std::string scenario_reference_markdown();
 
-// What the pages say of a key.
-struct KeyHelpRow {
-  const char* path;
-  const char* help;  // one or two sentences; Markdown
-};
-std::span<const KeyHelpRow> key_help_table();
-// That of its row; of `kind` what the table of kinds says; empty = nobody has said it.
+// What to say of a key: the help of its row, or, where it has none, that of the table of kinds.
 std::string help_of(const KeyRow& row);
 
 }  // namespace plumbline::scenario_docs
