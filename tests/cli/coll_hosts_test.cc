@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "core/record/record.h"
+#include "tests/support/ports.h"
 #include "tests/support/program.h"
-#include "transport/tcp/socket.h"
 
 namespace plumbline {
 namespace {
@@ -71,12 +71,6 @@ TEST_F(CollHosts, OneHostIsTooFewAndSaidToBe) {
 // In torchrun's environment on loopback.
 class CollWords : public testing::Test {
  protected:
-  static int free_port() {
-    const auto address = make_socket_address("127.0.0.1", 0);
-    const auto fd = listen_on(*address, {});
-    EXPECT_TRUE(fd);
-    return local_address(fd->get()).port();
-  }
   void start(int rank, std::vector<std::string> words) {
     words.insert(words.begin(), "coll");
     words.insert(words.end(), kHostSizes.begin(), kHostSizes.end());
@@ -91,7 +85,7 @@ class CollWords : public testing::Test {
     for (const auto& program : programs_) codes.push_back(program->wait());
     return codes;
   }
-  const int port_ = free_port();
+  const int port_ = test::free_port();
   std::vector<std::unique_ptr<Program>> programs_;
 };
 

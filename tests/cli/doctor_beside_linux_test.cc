@@ -12,6 +12,7 @@
 
 #include "core/fd.h"
 #include "core/json.h"
+#include "tests/support/ports.h"
 #include "tests/support/program.h"
 #include "transport/tcp/socket.h"
 
@@ -24,19 +25,6 @@ using testing::Not;
 using testing::StartsWith;
 using DoctorJson = nlohmann::json;
 
-bool is_free(int port) {
-  const auto address = make_socket_address("127.0.0.1", static_cast<uint16_t>(port));
-  return listen_on(*address, {}).has_value();
-}
-
-// Three neighbouring ports that were free just now, below the ephemeral range; -1 = none.
-int free_window() {
-  for (int port = 21'000 + static_cast<int>(getpid() % 4'000); port < 31'000; port += 7) {
-    if (is_free(port) && is_free(port + 1) && is_free(port + 2)) return port;
-  }
-  return -1;
-}
-
 std::string run_scenario(int port, const std::string& hosts) {
   return R"({"plumbline": 1, "question": "Is it left alone?", "hosts": )" + hosts + R"(,
     "launch": {"port_base": )" +
@@ -48,13 +36,10 @@ std::string run_scenario(int port, const std::string& hosts) {
 
 class DoctorBeside : public testing::Test {
  protected:
-  void SetUp() override {
-    port_ = free_window();
-    ASSERT_GT(port_, 0) << "no three free ports";
-  }
+  // Two for the ranks of a run, and a master port.
+  void SetUp() override { ASSERT_GT(port_, 0); }
 
   std::vector<std::string> doctor_argv(const std::string& how) const {
-    // A master port of its own: the diagnosis of a test beside this one may be at any other.
     return plumbline_argv({"doctor", how, "--only", "ports", "--ports",
                            std::to_string(port_) + "-" + std::to_string(port_ + 1), "--master-port",
                            std::to_string(port_ + 2)});
@@ -89,7 +74,7 @@ class DoctorBeside : public testing::Test {
     return ranks_.size() == 2 ? run : "";
   }
 
-  int port_ = -1;
+  const int port_ = test::free_ports(3);
   mutable int status_ = -1;
   ScratchFolder folder_;
   std::unique_ptr<Program> run_;

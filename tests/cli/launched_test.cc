@@ -13,6 +13,7 @@
 
 #include "core/clock.h"
 #include "core/record/record.h"
+#include "tests/support/ports.h"
 #include "tests/support/program.h"
 #include "transport/tcp/socket.h"
 
@@ -41,13 +42,6 @@ constexpr const char* kLong = R"({
   "report": ["console"], "seed": 7
 })";
 constexpr size_t kLongCells = 30;
-
-int free_port() {
-  const auto address = make_socket_address("127.0.0.1", 0);
-  const auto fd = listen_on(*address, {});
-  EXPECT_TRUE(fd);
-  return local_address(fd->get()).port();
-}
 
 // Nobody else may read it, else it is no secret.
 std::string secret_file(const ScratchFolder& folder, const std::string& name,
@@ -117,7 +111,7 @@ class LaunchedWorld : public testing::Test {
   }
 
   const ScratchFolder folder_;
-  const int port_ = free_port();
+  const int port_ = test::free_port();
   std::vector<std::unique_ptr<Program>> programs_;
 };
 

@@ -12,6 +12,7 @@
 
 #include "launch/rank_set.h"
 #include "launch/rank_wire.h"
+#include "tests/support/ports.h"
 #include "transport/tcp/socket.h"
 
 namespace plumbline {
@@ -20,14 +21,6 @@ namespace {
 using testing::HasSubstr;
 
 constexpr int64_t kMeetingMs = 20'000;
-
-// A port of 127.0.0.1 that was free a moment ago.
-int free_port() {
-  const auto address = make_socket_address("127.0.0.1", 0);
-  const auto fd = listen_on(*address, {});
-  EXPECT_TRUE(fd) << fd.error().message();
-  return local_address(fd->get()).port();
-}
 
 JoinRequest request(int rank, int size) {
   JoinRequest out;
@@ -71,7 +64,7 @@ class Rendezvous : public testing::Test {
     out.interrupted = [this] { return interrupted_.load(); };
     return out;
   }
-  const int port_ = free_port();
+  const int port_ = test::free_port();
   std::vector<std::string> strangers_;
   std::atomic<bool> interrupted_{false};
 };

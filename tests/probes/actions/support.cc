@@ -39,17 +39,6 @@ bool own_network() {
 
 }  // namespace
 
-int free_port(const std::string& ip) {
-  static int next = 10'000 + static_cast<int>(::getpid()) * 37 % 15'000;
-  for (int i = 0; i < 1000; ++i) {
-    const int port = next++;
-    const auto address = make_socket_address(ip, static_cast<uint16_t>(port)).value();
-    const Fd fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (::bind(fd.get(), address.get(), address.length) == 0) return port;
-  }
-  return 0;
-}
-
 int listen_somewhere(ListenerHub& hub, const std::string& id, const std::string& ip) {
   for (int i = 0; i < 20; ++i) {
     const int port = free_port(ip);

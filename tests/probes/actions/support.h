@@ -11,6 +11,7 @@
 #include "core/json.h"
 #include "probes/actions/ends.h"
 #include "probes/actions/listener.h"
+#include "tests/support/ports.h"
 
 namespace plumbline::test {
 
@@ -21,9 +22,6 @@ inline PairEnds ends_on_loopback(int port, const std::string& to = "127.0.0.1",
   return make_ends(from, to, "", port).value();
 }
 
-// A TCP port on which nobody listens at the moment, and that no system hands out by itself to a
-// test beside this one.
-int free_port(const std::string& ip = "127.0.0.1");
 // A listener of ours on one free port.
 int listen_somewhere(ListenerHub& hub, const std::string& id, const std::string& ip = "127.0.0.1");
 
