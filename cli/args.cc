@@ -233,12 +233,6 @@ Expected<int64_t> flag_number(const Args& args, const char* name, int64_t otherw
                                              text, least, most));
 }
 
-std::string nearest_hint(const std::string& word, const std::vector<std::string>& names,
-                         const std::string& otherwise) {
-  const std::string near = nearest_name(word, names);
-  return near.empty() ? otherwise : "did you mean " + near + "?";
-}
-
 std::vector<std::string> Args::all(const std::string& name) const {
   const auto found = values_.find(name);
   return found == values_.end() ? std::vector<std::string>() : found->second;

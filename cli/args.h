@@ -68,10 +68,6 @@ inline Error usage_error(std::string what, std::string hint) {
   return {ErrorCode::kUsage, std::move(what), 0, std::move(hint), ""};
 }
 
-// "did you mean NAME?" with the nearest of these names; `otherwise` where none is near.
-std::string nearest_hint(const std::string& word, const std::vector<std::string>& names,
-                         const std::string& otherwise);
-
 struct Context;
 
 struct CommandRow {

@@ -67,7 +67,7 @@ std::vector<Value> choose(const std::string& text, std::span<const Row> table, V
   }
   if (chosen.empty()) {
     reader.add(fmt::format("{} '{}' is unknown", letter, text),
-               nearest_hint(text, names, fmt::format("choose from {}", fmt::join(names, ", "))));
+               near_or(text, names, fmt::format("choose from {}", fmt::join(names, ", "))));
   }
   return chosen;
 }
@@ -200,7 +200,7 @@ tl::expected<CollSweep, std::vector<Error>> parse_coll(const Args& args) {
     std::vector<std::string> names;
     for (const OpRow& known : op_table()) names.emplace_back(known.name);
     reader.add("unknown operation '" + name + "'",
-               nearest_hint(name, names, fmt::format("choose from {}", fmt::join(names, ", "))));
+               near_or(name, names, fmt::format("choose from {}", fmt::join(names, ", "))));
   }
   read_steps(args, sweep, reader);
   reader.number("iters", "-n", 1, 1'000'000, sweep.count.iterations);

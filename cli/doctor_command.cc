@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cli/bundle.h"
 #include "cli/commands.h"
+#include "cli/diagnosis_archive.h"
 #include "cli/options_source.h"
 #include "cli/peer.h"
 #include "cli/plain_caller.h"
@@ -65,8 +65,8 @@ Expected<std::vector<ProbeCallSpec>> calls_of(const Args& args, const Scenario& 
     }
     std::vector<std::string> names;
     for (const ProbeRow& row : probe_table()) names.push_back(row.descriptor.name);
-    return fail(usage_error("no probe '" + name + "'",
-                            nearest_hint(name, names, "see plumbline list probes")));
+    return fail(
+        usage_error("no probe '" + name + "'", near_or(name, names, "see plumbline list probes")));
   }
   return calls;
 }
@@ -128,7 +128,7 @@ int print_result(const ProbeResult& result, const Args& args, Context& context) 
     }
   }
   if (args.has("bundle")) {
-    const Status written = write_bundle(args.get("bundle"), result);
+    const Status written = write_diagnosis_archive(args.get("bundle"), result);
     if (!written) return usage_failure(context, written.error());
     *context.err << "plumbline: wrote " << args.get("bundle") << "\n";
   }

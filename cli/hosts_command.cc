@@ -35,7 +35,7 @@ std::vector<std::string> names_in(const Rows& rows) {
 Error unknown_word(const std::string& what, const std::string& word,
                    const std::vector<std::string>& names) {
   return usage_error(what + " '" + word + "'",
-                     nearest_hint(word, names, fmt::format("one of: {}", fmt::join(names, ", "))));
+                     near_or(word, names, fmt::format("one of: {}", fmt::join(names, ", "))));
 }
 
 // ---- check ----

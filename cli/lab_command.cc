@@ -124,7 +124,7 @@ int lab_exec_command(const Args& args, const Lab& lab, Words words, Context& con
     for (const LabHost& other : lab.hosts) names.push_back(other.name);
     return usage_failure(context,
                          usage_error(fmt::format("lab '{}' has no host '{}'", lab.name, words[0]),
-                                     nearest_hint(words[0], names, "plumbline lab list")));
+                                     near_or(words[0], names, "plumbline lab list")));
   }
   Words argv = {"ip", "netns", "exec", host->netns};
   argv.insert(argv.end(), words.begin() + 1, words.end());
@@ -251,12 +251,11 @@ int run_lab(const Args& args, Context& context) {
   if (action == "matrix") return lab_matrix_command(args, context);
   const Words with_lab = {"exec", "inject", "heal"};
   if (std::count(with_lab.begin(), with_lab.end(), action) == 0) {
-    return usage_failure(
-        context, usage_error("lab cannot '" + action + "'",
-                             nearest_hint(action,
-                                          Words{"up", "down", "list", "exec", "faults", "inject",
-                                                "heal", "matrix"},
-                                          "see plumbline lab --help")));
+    return usage_failure(context, usage_error("lab cannot '" + action + "'",
+                                              near_or(action,
+                                                      Words{"up", "down", "list", "exec", "faults",
+                                                            "inject", "heal", "matrix"},
+                                                      "see plumbline lab --help")));
   }
   Expected<Lab> lab = lab_open(args.get("lab"));
   if (!lab) return usage_failure(context, lab.error());

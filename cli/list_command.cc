@@ -65,9 +65,9 @@ int run_list(const Args& args, Context& context) {
     std::erase_if(tables, [&](const NamedTable& table) { return table.name != wanted; });
     if (tables.empty()) {
       return usage_failure(
-          context, usage_error("no table '" + wanted + "'",
-                               nearest_hint(wanted, names,
-                                            fmt::format("tables: {}", fmt::join(names, ", ")))));
+          context,
+          usage_error("no table '" + wanted + "'",
+                      near_or(wanted, names, fmt::format("tables: {}", fmt::join(names, ", ")))));
     }
   }
   if (args.has("json")) {

@@ -71,11 +71,10 @@ fs::path scenario_folder(const fs::path& program) {
 Error unknown_scenario(const std::string& word) {
   std::vector<std::string> names;
   for (const NamedScenario& scenario : named_scenarios()) names.push_back(scenario.name);
-  const std::string near = nearest_name(fs::path(word).stem().string(), names);
   return Error{ErrorCode::kUsage,
                fmt::format("there is no file '{}', and no scenario of that name", clean(word)), 0,
-               near.empty() ? "check the path; plumbline list scenarios shows the names"
-                            : fmt::format("did you mean {}?", near),
+               near_or(fs::path(word).stem().string(), names,
+                       "check the path; plumbline list scenarios shows the names"),
                ""};
 }
 

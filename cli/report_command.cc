@@ -81,9 +81,8 @@ int run_report(const Args& args, Context& context) {
   if (row == nullptr) {
     std::vector<std::string> names;
     for (const ReportRow& known : report_table()) names.push_back(known.descriptor.name);
-    return usage_failure(context,
-                         usage_error("no report '" + name + "'",
-                                     nearest_hint(name, names, "see plumbline list reports")));
+    return usage_failure(context, usage_error("no report '" + name + "'",
+                                              near_or(name, names, "see plumbline list reports")));
   }
   const Expected<Assumptions> assume = parse_assumptions(args.all("assume"));
   if (!assume) return usage_failure(context, assume.error());

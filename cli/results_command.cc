@@ -36,7 +36,7 @@ int run_results(const Args& args, Context& context) {
   return usage_failure(
       context,
       usage_error(fmt::format("results: no verb '{}'", verb),
-                  nearest_hint(verb, names, fmt::format("one of: {}", fmt::join(names, ", ")))));
+                  near_or(verb, names, fmt::format("one of: {}", fmt::join(names, ", ")))));
 }
 
 }  // namespace plumbline

@@ -13,6 +13,7 @@
 #include "cli/vocabulary.h"
 #include "core/json.h"
 #include "core/options/options.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "launch/process.h"
 #include "runs/plan_of.h"
@@ -212,7 +213,7 @@ Expected<CompareRule> compare_rule(const Args& args) {
   for (const std::string& field : args.all("ignore")) {
     if (std::find(fields.begin(), fields.end(), field) == fields.end()) {
       return fail(ErrorCode::kUsage, "--ignore '" + field + "': a cell has no such field",
-                  nearest_hint(field, fields, fmt::format("one of {}", fmt::join(fields, ", "))));
+                  near_or(field, fields, fmt::format("one of {}", fmt::join(fields, ", "))));
     }
     rule.ignore.insert(field);
   }

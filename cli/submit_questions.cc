@@ -45,7 +45,7 @@ Status take_link_kind(const std::string& text, BundleStatement& out) {
   for (const LinkKindRow& row : link_kind_table()) names.emplace_back(row.name);
   if (find_link_kind(text) == nullptr) {
     return fail(usage_error("no link kind '" + clean(text) + "'",
-                            nearest_hint(text, names, "one of: " + join(names, ", "))));
+                            near_or(text, names, "one of: " + join(names, ", "))));
   }
   out.link_kind = text;
   return {};

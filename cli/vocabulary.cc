@@ -47,9 +47,14 @@ std::string algorithm_unsupported(const std::string& op, const std::string& algo
 }
 
 template <bool kRanksInProcess>
-std::string transport_unsupported(const std::string& name) {
-  for (const TransportRow& row : transport_table()) {
-    if (name == row.name) return row.unavailable(kRanksInProcess);
+std::string transport_unsupported(const std::string& name, CellKind kind) {
+  for (const TransportRow& transport : transport_table()) {
+    if (name != transport.name) continue;
+    std::string reason = transport.unavailable(kRanksInProcess);
+    if (reason.empty() && !transport.takes_ports && row(kind).timing == CellTiming::kPairs) {
+      reason = "links are measured from address to address, and its ranks have none";
+    }
+    return reason;
   }
   return {};
 }

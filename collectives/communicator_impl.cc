@@ -218,20 +218,20 @@ Expected<OperationSpec> CommunicatorImpl::operation(const Call& call) const {
   return spec;
 }
 
-Expected<CommunicatorImpl::PlanPtr> CommunicatorImpl::plan_for(const Key& key,
-                                                               const OperationSpec& spec) {
+Expected<CommunicatorImpl::PreparedPtr> CommunicatorImpl::prepared_for(const Key& key,
+                                                                       const OperationSpec& spec) {
   for (auto it = running_.begin(); it != running_.end();) {  // dropped ones, too
     const auto next = std::next(it);
-    if (Executor::done(*it->second.plan)) retire(it);
+    if (Executor::done(*it->second.prepared)) retire(it);
     it = next;
   }
   const auto found = idle_.find(key);
   if (found == idle_.end()) return executor_->prepare(spec);
-  PlanPtr plan = std::move(found->second.back());
+  PreparedPtr prepared = std::move(found->second.back());
   found->second.pop_back();
   if (found->second.empty()) idle_.erase(found);
   --idle_plans_;
-  return plan;
+  return prepared;
 }
 
 void CommunicatorImpl::retire(std::map<uint64_t, Running>::iterator done) {
@@ -239,7 +239,7 @@ void CommunicatorImpl::retire(std::map<uint64_t, Running>::iterator done) {
     idle_.clear();
     idle_plans_ = 0;
   }
-  idle_[done->second.key].push_back(std::move(done->second.plan));
+  idle_[done->second.key].push_back(std::move(done->second.prepared));
   ++idle_plans_;
   running_.erase(done);
 }
@@ -249,10 +249,10 @@ Expected<uint64_t> CommunicatorImpl::try_start(const Call& call) {
   if (!spec) return fail(spec.error());
   return with_memory(to_string(call.op), [&]() -> Expected<uint64_t> {
     const Key key(spec->op, spec->dtype, spec->redop, spec->root, spec->count, spec->in_place);
-    Expected<PlanPtr> plan = plan_for(key, *spec);
-    if (!plan) return fail(plan.error());
-    const auto running = running_.emplace(++last_ticket_, Running{key, std::move(*plan)}).first;
-    const Status started = executor_->start(*running->second.plan, call.in.data, call.out.data);
+    Expected<PreparedPtr> prepared = prepared_for(key, *spec);
+    if (!prepared) return fail(prepared.error());
+    const auto running = running_.emplace(++last_ticket_, Running{key, std::move(*prepared)}).first;
+    const Status started = executor_->start(*running->second.prepared, call.in.data, call.out.data);
     if (started) return last_ticket_;
     running_.erase(running);
     return fail(started.error());
@@ -267,7 +267,7 @@ Work CommunicatorImpl::start(const Call& call) {
 Status CommunicatorImpl::wait(uint64_t ticket, Deadline deadline) {
   const auto found = running_.find(ticket);
   if (found == running_.end()) return {};
-  const Status status = executor_->wait(*found->second.plan, deadline);
+  const Status status = executor_->wait(*found->second.prepared, deadline);
   if (status) retire(found);
   return status;
 }
@@ -275,10 +275,10 @@ Status CommunicatorImpl::wait(uint64_t ticket, Deadline deadline) {
 Expected<bool> CommunicatorImpl::test(uint64_t ticket) {
   const auto found = running_.find(ticket);
   if (found == running_.end()) return true;
-  if (!Executor::done(*found->second.plan)) {
+  if (!Executor::done(*found->second.prepared)) {
     if (const Status moved = executor_->progress(); !moved) return fail(moved.error());
   }
-  const bool done = Executor::done(*found->second.plan);
+  const bool done = Executor::done(*found->second.prepared);
   if (done) retire(found);
   return done;
 }

@@ -56,11 +56,11 @@ class CommunicatorImpl : public std::enable_shared_from_this<CommunicatorImpl> {
   int64_t patience_ms() const { return options_.integer("watchdog_timeout_ms"); }
 
  private:
-  using PlanPtr = std::unique_ptr<Executor::Plan, void (*)(Executor::Plan*)>;
+  using PreparedPtr = std::unique_ptr<Executor::Prepared, void (*)(Executor::Prepared*)>;
   using Key = std::tuple<Op, DType, RedOp, int, uint64_t, bool>;
   struct Running {
     Key key;
-    PlanPtr plan;
+    PreparedPtr prepared;
   };
 
   CommunicatorImpl(int rank, int size, OptionSet options, const Options& given);
@@ -68,7 +68,7 @@ class CommunicatorImpl : public std::enable_shared_from_this<CommunicatorImpl> {
                            const Options& options) const;
   Expected<OperationSpec> operation(const Call& call) const;
   Expected<uint64_t> try_start(const Call& call);
-  Expected<PlanPtr> plan_for(const Key& key, const OperationSpec& spec);
+  Expected<PreparedPtr> prepared_for(const Key& key, const OperationSpec& spec);
   void retire(std::map<uint64_t, Running>::iterator done);
 
   const int rank_, size_;
@@ -78,7 +78,7 @@ class CommunicatorImpl : public std::enable_shared_from_this<CommunicatorImpl> {
   std::unique_ptr<TransportClaim> claim_;
   std::unique_ptr<Group> group_;
   std::unique_ptr<Executor> executor_;
-  std::map<Key, std::vector<PlanPtr>> idle_;
+  std::map<Key, std::vector<PreparedPtr>> idle_;
   size_t idle_plans_ = 0;
   uint64_t last_ticket_ = 0;
   // By ticket. One that is not here has ended.

@@ -32,30 +32,30 @@ bool in_is_part_of_out(Op op) { return op == Op::kAllgather || op == Op::kGather
 class NativeWork : public HostWork {
  public:
   NativeWork(Executor& executor, const OperationSpec& spec, const Group& group, size_t slots,
-             std::vector<Executor::PlanPtr> plans)
-      : HostWork(spec, group, slots), executor_(executor), plans_(std::move(plans)) {}
+             std::vector<Executor::PreparedPtr> prepared)
+      : HostWork(spec, group, slots), executor_(executor), prepared_(std::move(prepared)) {}
 
   Status start(size_t lane, size_t slot) override {
-    return executor_.start(*plans_[lane], in(slot), out(slot));
+    return executor_.start(*prepared_[lane], in(slot), out(slot));
   }
   Expected<bool> poll(size_t lane) override {
-    if (Executor::done(*plans_[lane])) return true;
+    if (Executor::done(*prepared_[lane])) return true;
     if (const Status moved = executor_.progress(); !moved) return fail(moved.error());
-    return Executor::done(*plans_[lane]);
+    return Executor::done(*prepared_[lane]);
   }
   Status wait(size_t lane, Deadline deadline) override {
-    return executor_.wait(*plans_[lane], deadline);
+    return executor_.wait(*prepared_[lane], deadline);
   }
   Status run(size_t slot, Deadline deadline) override {
-    return executor_.run(*plans_.front(), in(slot), out(slot), deadline);
+    return executor_.run(*prepared_.front(), in(slot), out(slot), deadline);
   }
 
-  std::string algorithm() const override { return Executor::algorithm_of(*plans_.front()).name; }
-  uint64_t sent_bytes() const override { return Executor::cost_of(*plans_.front()).send_bytes; }
+  std::string algorithm() const override { return Executor::algorithm_of(*prepared_.front()).name; }
+  uint64_t sent_bytes() const override { return Executor::cost_of(*prepared_.front()).send_bytes; }
 
  private:
   Executor& executor_;
-  std::vector<Executor::PlanPtr> plans_;  // one a lane
+  std::vector<Executor::PreparedPtr> prepared_;  // one a lane
 };
 
 class NativeEngine : public Engine {
@@ -64,14 +64,14 @@ class NativeEngine : public Engine {
 
   Expected<std::unique_ptr<EngineWork>> prepare(const OperationSpec& spec, size_t slots,
                                                 size_t lanes) override {
-    std::vector<Executor::PlanPtr> plans;
+    std::vector<Executor::PreparedPtr> prepared;
     for (size_t lane = 0; lane < lanes; ++lane) {
-      Expected<Executor::PlanPtr> plan = context_.executor->prepare(spec);
-      if (!plan) return fail(plan.error());
-      plans.push_back(std::move(*plan));
+      Expected<Executor::PreparedPtr> one = context_.executor->prepare(spec);
+      if (!one) return fail(one.error());
+      prepared.push_back(std::move(*one));
     }
     return std::make_unique<NativeWork>(*context_.executor, spec, *context_.group, slots,
-                                        std::move(plans));
+                                        std::move(prepared));
   }
 
   void describe(Resolved& resolved) const override {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "collectives/plan.h"
+#include "collectives/prepared.h"
 #include "core/units.h"
 
 namespace plumbline {
@@ -82,15 +82,15 @@ struct Executor::Impl {
   // same error.
   Status break_down(const Error& error);
   // A deadline has passed: finds out who is at fault.
-  Status time_out(const Plan& plan, const Error& error);
-  Status start(Plan& plan, const void* in, void* out, Deadline connect_deadline);
+  Status time_out(const Prepared& prepared, const Error& error);
+  Status start(Prepared& prepared, const void* in, void* out, Deadline connect_deadline);
   // Runs one slice of the oldest long local step.
   void run_slice();
 
   const KernelSet& kernels;
   AlignedBytes window;
-  PlanHost host;
-  const Plan* waited_for = nullptr;
+  PreparedHost host;
+  const Prepared* waited_for = nullptr;
   std::function<bool()> turn_done;  // for Group::wait, made once
   std::optional<Error> failure;
 };
@@ -100,7 +100,7 @@ Executor::Executor(Group& group, const KernelSet& kernels)
 
 Executor::~Executor() = default;
 
-Expected<Executor::PlanPtr> Executor::prepare(const OperationSpec& spec) {
+Expected<Executor::PreparedPtr> Executor::prepare(const OperationSpec& spec) {
   const Group& group = impl_->group();
   Status status = check_spec(spec, group.size());
   if (!status) return fail(status.error());
@@ -120,33 +120,35 @@ Expected<Executor::PlanPtr> Executor::prepare(const OperationSpec& spec) {
                            : find_algorithm(spec.algorithm, request, spec.small_bytes);
   if (!algorithm) return fail(algorithm.error());
   const char* name = (*algorithm)->name;
-  PlanTraits traits{spec, *algorithm, request, spec.text(group.size(), name),
-                    fingerprint(spec, name)};
-  return PlanPtr(
-      new Plan(impl_->host, impl_->kernels, std::move(traits), (*algorithm)->build(request)),
-      [](Plan* plan) { delete plan; });
+  PreparedTraits traits{spec, *algorithm, request, spec.text(group.size(), name),
+                        fingerprint(spec, name)};
+  return PreparedPtr(
+      new Prepared(impl_->host, impl_->kernels, std::move(traits), (*algorithm)->build(request)),
+      [](Prepared* prepared) { delete prepared; });
 }
 
-const AlgorithmRow& Executor::algorithm_of(const Plan& plan) { return *plan.traits().algorithm; }
-
-ScheduleCost Executor::cost_of(const Plan& plan) {
-  return plumbline::cost_of(*plan.traits().algorithm, plan.traits().request);
+const AlgorithmRow& Executor::algorithm_of(const Prepared& prepared) {
+  return *prepared.traits().algorithm;
 }
 
-bool Executor::done(const Plan& plan) { return plan.done(); }
+ScheduleCost Executor::cost_of(const Prepared& prepared) {
+  return plumbline::cost_of(*prepared.traits().algorithm, prepared.traits().request);
+}
+
+bool Executor::done(const Prepared& prepared) { return prepared.done(); }
 
 Status Executor::Impl::break_down(const Error& error) {
   failure = error;
   if (!group().control().failed()) group().control().abort(error);
-  for (Plan* plan : host.active) plan->abandon(error);
+  for (Prepared* prepared : host.active) prepared->abandon(error);
   host.active.clear();
   return fail(error);
 }
 
-Status Executor::Impl::time_out(const Plan& plan, const Error& error) {
+Status Executor::Impl::time_out(const Prepared& prepared, const Error& error) {
   // The oldest operation holds up the others.
-  const Plan& stuck = host.active.empty() ? plan : *host.active.front();
-  const Plan::Pending pending = stuck.pending();
+  const Prepared& stuck = host.active.empty() ? prepared : *host.active.front();
+  const Prepared::Pending pending = stuck.pending();
   if (pending.peer < 0) return break_down(error);
   // Other ranks give up at about the same time and ask what this one waits for.
   group().control().waiting(pending.peer, pending.message, pending.last_progress_ns);
@@ -156,28 +158,29 @@ Status Executor::Impl::time_out(const Plan& plan, const Error& error) {
   return break_down(group().control().failed() ? group().control().failure() : blamed);
 }
 
-Status Executor::Impl::start(Plan& plan, const void* in, void* out, Deadline connect_deadline) {
+Status Executor::Impl::start(Prepared& prepared, const void* in, void* out,
+                             Deadline connect_deadline) {
   if (failure) return fail(*failure);
-  if (plan.in_flight()) {
-    return fail(ErrorCode::kUsage, "the plan of " + plan.traits().text + " is in flight already",
-                "prepare one plan for each operation that is outstanding");
+  if (prepared.in_flight()) {
+    return fail(ErrorCode::kUsage, prepared.traits().text + " is in flight already",
+                "prepare it once for each that is outstanding");
   }
   if (group().control().failed()) return break_down(group().control().failure());
-  const Status connected = plan.connect(connect_deadline);
+  const Status connected = prepared.connect(connect_deadline);
   if (!connected) return break_down(connected.error());
   ++host.sequence;
-  plan.start(in, out);
+  prepared.start(in, out);
   return {};
 }
 
 void Executor::Impl::run_slice() {
-  for (Plan* plan : host.active) {
-    if (plan->run_slice()) return;  // may have completed and left the list
+  for (Prepared* prepared : host.active) {
+    if (prepared->run_slice()) return;  // may have completed and left the list
   }
 }
 
-Status Executor::start(Plan& plan, const void* in, void* out) {
-  return impl_->start(plan, in, out, Deadline::after_ns(kConnectNs));
+Status Executor::start(Prepared& prepared, const void* in, void* out) {
+  return impl_->start(prepared, in, out, Deadline::after_ns(kConnectNs));
 }
 
 Status Executor::progress() {
@@ -189,36 +192,37 @@ Status Executor::progress() {
   return {};
 }
 
-Status Executor::wait(Plan& plan, Deadline deadline) {
+Status Executor::wait(Prepared& prepared, Deadline deadline) {
   Impl& impl = *impl_;
-  impl.waited_for = &plan;
-  while (!plan.done()) {
+  impl.waited_for = &prepared;
+  while (!prepared.done()) {
     if (impl.failure) return fail(*impl.failure);
-    if (!plan.in_flight()) {
-      return fail(ErrorCode::kUsage, "waiting for " + plan.traits().text + ", which has not begun");
+    if (!prepared.in_flight()) {
+      return fail(ErrorCode::kUsage,
+                  "waiting for " + prepared.traits().text + ", which has not begun");
     }
     if (impl.host.local_work == 0) {
       const Status status = impl.group().wait(impl.turn_done, deadline);
       if (status) continue;
       if (status.error().code != ErrorCode::kTimeout) return impl.break_down(status.error());
-      return impl.time_out(plan, status.error());
+      return impl.time_out(prepared, status.error());
     }
     const Status status = progress();
     if (!status) return status;
-    if (deadline.passed() && !plan.done()) {
-      return impl.time_out(plan, {ErrorCode::kTimeout,
-                                  "the deadline passed in local work",
-                                  0,
-                                  "give the operation more time",
-                                  {}});
+    if (deadline.passed() && !prepared.done()) {
+      return impl.time_out(prepared, {ErrorCode::kTimeout,
+                                      "the deadline passed in local work",
+                                      0,
+                                      "give the operation more time",
+                                      {}});
     }
   }
   return {};
 }
 
-Status Executor::run(Plan& plan, const void* in, void* out, Deadline deadline) {
-  const Status started = impl_->start(plan, in, out, deadline);
-  return started ? wait(plan, deadline) : started;
+Status Executor::run(Prepared& prepared, const void* in, void* out, Deadline deadline) {
+  const Status started = impl_->start(prepared, in, out, deadline);
+  return started ? wait(prepared, deadline) : started;
 }
 
 }  // namespace plumbline

@@ -1,6 +1,6 @@
 // The executor runs any schedule over a Group: it posts what may be posted, reduces received bytes
 // while they are in cache, forwards finished prefixes, and keeps several operations in flight. A
-// Plan is a schedule made ready once per shape and reused: starting it allocates nothing. Not
+// Prepared is a schedule made ready once per shape and reused: starting it allocates nothing. Not
 // thread-safe: one executor per rank thread.
 #pragma once
 
@@ -36,8 +36,8 @@ struct OperationSpec {
 
 class Executor {
  public:
-  class Plan;  // opaque; owned by the executor's user, must not outlive the executor
-  using PlanPtr = std::unique_ptr<Plan, void (*)(Plan*)>;
+  class Prepared;  // opaque; owned by the executor's user, must not outlive the executor
+  using PreparedPtr = std::unique_ptr<Prepared, void (*)(Prepared*)>;
 
   Executor(Group& group, const KernelSet& kernels);
   ~Executor();
@@ -46,20 +46,20 @@ class Executor {
 
   // Builds the schedule, its scratch and its state. Errors: unknown or unsupported algorithm, bad
   // root.
-  Expected<PlanPtr> prepare(const OperationSpec& spec);
-  static const AlgorithmRow& algorithm_of(const Plan& plan);
-  static ScheduleCost cost_of(const Plan& plan);
+  Expected<PreparedPtr> prepare(const OperationSpec& spec);
+  static const AlgorithmRow& algorithm_of(const Prepared& prepared);
+  static ScheduleCost cost_of(const Prepared& prepared);
 
-  // Starts the prepared operation on these buffers (sizes as shape_of says; in place: as schedule.h
-  // says, `in` may be null then). A plan can be in flight once at a time; prepare several for k
-  // outstanding. All ranks must start the same operations in the same order.
-  Status start(Plan& plan, const void* in, void* out);
-  static bool done(const Plan& plan);
+  // Starts it on these buffers (sizes as shape_of says; in place: as schedule.h says, `in` may be
+  // null then). It can be in flight once at a time; prepare several for k outstanding. All ranks
+  // must start the same operations in the same order.
+  Status start(Prepared& prepared, const void* in, void* out);
+  static bool done(const Prepared& prepared);
   // Waits for it; a timeout becomes an Error with the blame (who waits for whom), and the group is
   // aborted with it.
-  Status wait(Plan& plan, Deadline deadline);
+  Status wait(Prepared& prepared, Deadline deadline);
   // start + wait.
-  Status run(Plan& plan, const void* in, void* out, Deadline deadline);
+  Status run(Prepared& prepared, const void* in, void* out, Deadline deadline);
   // One round of progress for all operations in flight, without waiting.
   Status progress();
 

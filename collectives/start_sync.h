@@ -43,13 +43,14 @@ class Exchange {
 
  private:
   Status combine(std::vector<int64_t>& values, RedOp redop);
-  Expected<Executor::Plan*> plan_for(Op op, RedOp redop, size_t capacity);
+  Expected<Executor::Prepared*> prepared_for(Op op, RedOp redop, size_t capacity);
 
   Executor& executor_;
   int64_t timeout_ms_;
   const std::vector<int>* tree_;
-  // Plans are kept per padded length (a power of two), so that only a handful are ever built.
-  std::map<std::tuple<Op, RedOp, size_t>, Executor::PlanPtr> plans_;
+  // Prepared ones are kept per padded length (a power of two), so that only a handful are ever
+  // built.
+  std::map<std::tuple<Op, RedOp, size_t>, Executor::PreparedPtr> prepared_;
   std::vector<int64_t> padded_;
 };
 

@@ -272,7 +272,7 @@ void AgentConnection::look_after() {
   if (ever_spoke_) ask_for_time_if_silent();
   if (wires_.remote && monotonic_ns() - kept_alive_ns_ > kAliveEveryNs) {
     kept_alive_ns_ = monotonic_ns();
-    post("time", json::object(), Deadline::after_ns(kHungNs), true);
+    post(kTimeRequest, json::object(), Deadline::after_ns(kHungNs), true);
   }
 }
 
@@ -294,7 +294,7 @@ void AgentConnection::ask_for_time_if_silent() {
   }
   if (oldest > now || now - std::max(oldest, heard_ns_) < kSilentNs) return;
   asked_ns_ = now;
-  post("time", json::object(), Deadline::after_ns(kHungNs), true);
+  post(kTimeRequest, json::object(), Deadline::after_ns(kHungNs), true);
 }
 
 void AgentConnection::lose(ErrorCode code, const std::string& what) {

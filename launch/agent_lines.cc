@@ -65,6 +65,11 @@ Expected<int64_t> whole_number(const json& object, const char* key, int64_t leas
   return it->get<int64_t>();
 }
 
+int64_t integer_or(const json& object, const char* key, int64_t otherwise) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_number_integer() ? it->get<int64_t>() : otherwise;
+}
+
 // Of an error as to_json(Error) writes it. Keys may lack, but not have another type.
 Expected<Error> parse_error(const json& object) {
   if (!object.is_object()) return fail(ErrorCode::kProtocol, "'error' is no object");
@@ -129,6 +134,36 @@ std::string format_request_line(int64_t id, const std::string& request, int64_t 
                      {"within_ms", std::clamp<int64_t>(within_ms, 1, kMaxWithinMs)},
                      {"params", params.is_object() ? params : json::object()}};
   return line.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+json hello_params(const std::string& host, const std::map<std::string, std::string>& config) {
+  return {{"version", PLUMBLINE_VERSION}, {"host", host}, {"config", config}};
+}
+
+json to_reply(const HelloReply& hello) {
+  return {{"version", hello.version}, {"build", hello.build},   {"pid", hello.pid},
+          {"uid", hello.uid},         {"config", hello.config}, {"time_ns", hello.time_ns}};
+}
+
+json to_reply_of_time(int64_t time_ns) { return {{"time_ns", time_ns}}; }
+
+Expected<HelloReply> parse_hello(const json& reply) {
+  HelloReply hello;
+  try {
+    hello.version = reply.at("version").get<std::string>();
+    hello.build = reply.value("build", std::string());
+    hello.config = reply.value("config", std::map<std::string, std::string>());
+  } catch (const json::exception&) {
+    return fail(ErrorCode::kProtocol, "it greets with " + excerpt(reply.dump()));
+  }
+  hello.pid = integer_or(reply, "pid", 0);
+  hello.uid = integer_or(reply, "uid", -1);
+  hello.time_ns = parse_time(reply);
+  return hello;
+}
+
+int64_t parse_time(const json& reply) {
+  return reply.is_object() ? integer_or(reply, "time_ns", -1) : -1;
 }
 
 Expected<int64_t> parse_reply_line(const std::string& line, Expected<json>& answer) {

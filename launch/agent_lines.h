@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -37,6 +38,24 @@ std::string format_request_line(int64_t id, const std::string& request, int64_t 
 // an error of its own, into `answer`.
 Expected<int64_t> parse_reply_line(const std::string& line, Expected<nlohmann::json>& answer);
 std::string format_reply_line(int64_t id, const Expected<nlohmann::json>& answer);
+
+// What an agent itself answers, everything else is its handler's: "hello" with who it is, "time"
+// with its clock alone.
+inline constexpr const char* kHelloRequest = "hello";
+inline constexpr const char* kTimeRequest = "time";
+struct HelloReply {
+  std::string version, build;
+  int64_t pid = 0, uid = -1;
+  std::map<std::string, std::string> config;  // of its own environment
+  int64_t time_ns = -1;                       // of its wall clock; -1 = it did not say
+};
+nlohmann::json hello_params(const std::string& host,
+                            const std::map<std::string, std::string>& config);
+nlohmann::json to_reply(const HelloReply& hello);
+nlohmann::json to_reply_of_time(int64_t time_ns);
+// An answer without a version, or with one that is no text, is a kProtocol Error.
+Expected<HelloReply> parse_hello(const nlohmann::json& reply);
+int64_t parse_time(const nlohmann::json& reply);  // -1 = it does not say
 
 // Something to show of a line that is not ours: its beginning, unprintable bytes as '?'.
 std::string excerpt(std::string_view text, size_t max_chars = 80);

@@ -56,27 +56,13 @@ std::string start_cause(const AgentEnding& ending) {
   return ending.error.cause;
 }
 
-int64_t integer_or(const json& object, const char* key, int64_t otherwise) {
-  const auto it = object.find(key);
-  return it != object.end() && it->is_number_integer() ? it->get<int64_t>() : otherwise;
-}
-
 Expected<AgentHello> read_hello(const std::string& host, const json& reply) {
-  AgentHello hello;
-  try {
-    hello.version = reply.at("version").get<std::string>();
-    hello.build = reply.value("build", std::string());
-    hello.config = reply.value("config", std::map<std::string, std::string>());
-    hello.pid = integer_or(reply, "pid", 0);
-    hello.uid = integer_or(reply, "uid", -1);
-  } catch (const json::exception&) {
-    return fail(
-        {ErrorCode::kProtocol,
-         "the agent on " + host + " talks nonsense: it greets with " + excerpt(reply.dump()),
-         0,
-         {},
-         "rank.agent_lost"});
+  Expected<HelloReply> said = parse_hello(reply);
+  if (!said) {
+    const std::string what = "the agent on " + host + " talks nonsense: " + said.error().what;
+    return fail({ErrorCode::kProtocol, what, 0, {}, "rank.agent_lost"});
   }
+  AgentHello hello{std::move(*said)};
   if (hello.version != PLUMBLINE_VERSION) {
     return fail({ErrorCode::kMismatch,
                  fmt::format("{} runs plumbline {}, this machine {}", host, excerpt(hello.version),
@@ -88,9 +74,8 @@ Expected<AgentHello> read_hello(const std::string& host, const json& reply) {
 }
 
 // Keeps the exchange that took least: its midpoint lies nearest to when the agent looked.
-void keep_fastest(AgentHello& hello, const json& reply, const ExchangeTimes& times) {
+void keep_fastest(AgentHello& hello, int64_t theirs, const ExchangeTimes& times) {
   constexpr int64_t kYear2200Ns = 7'258'118'400'000'000'000;
-  const int64_t theirs = reply.is_object() ? integer_or(reply, "time_ns", -1) : -1;
   const int64_t half = (times.received_ns - times.sent_ns) / 2;
   if (theirs < 0 || theirs > kYear2200Ns || half < 0 || half >= hello.clock_uncertainty_ns) return;
   hello.clock_offset_ns = theirs - (times.sent_ns + half);
@@ -129,7 +114,7 @@ void finish_hello(Greeting& greeting, std::vector<std::unique_ptr<AgentConnectio
   const Expected<AgentHello> hello = read_hello(connection.host(), *reply);
   if (!hello) return refuse(greeting, hello.error(), hello.error().cause, refused);
   greeting.start.hello = *hello;
-  keep_fastest(greeting.start.hello, *reply, times);
+  keep_fastest(greeting.start.hello, hello->time_ns, times);
 }
 
 // All agents at once, so that one that is slow costs the others nothing.
@@ -140,13 +125,13 @@ void measure_clocks(std::vector<Greeting>& greetings, Deadline deadline) {
     const Deadline limit = Deadline::after_ns(std::min(deadline.remaining_ns(), kTimeLimitNs));
     for (Greeting& greeting : greetings) {
       if (!greeting.connection) continue;
-      greeting.ticket = greeting.connection->ask("time", json::object(), limit);
+      greeting.ticket = greeting.connection->ask(kTimeRequest, json::object(), limit);
     }
     for (Greeting& greeting : greetings) {
       if (!greeting.connection) continue;
       ExchangeTimes times;
       const Expected<json> reply = greeting.connection->reply(greeting.ticket, &times);
-      if (reply) keep_fastest(greeting.start.hello, *reply, times);
+      if (reply) keep_fastest(greeting.start.hello, parse_time(*reply), times);
     }
   }
 }
@@ -197,9 +182,8 @@ std::vector<AgentStart> greet_agents(
       continue;
     }
     greeting.connection = std::move(*connections[i]);
-    const json params = {
-        {"version", PLUMBLINE_VERSION}, {"host", greeting.connection->host()}, {"config", config}};
-    greeting.ticket = greeting.connection->ask("hello", params, deadline);
+    greeting.ticket = greeting.connection->ask(
+        kHelloRequest, hello_params(greeting.connection->host(), config), deadline);
   }
   for (Greeting& greeting : greetings) {
     if (greeting.connection) finish_hello(greeting, refused);

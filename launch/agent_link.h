@@ -13,6 +13,7 @@
 #include "core/diagnosis/host_agent.h"
 #include "core/error.h"
 #include "core/fd.h"
+#include "launch/agent_lines.h"
 #include "launch/process.h"
 
 namespace plumbline {
@@ -20,11 +21,8 @@ namespace plumbline {
 // Names a file with the token that both ends of a meeting know (mode 600).
 inline constexpr const char* kTokenVariable = "PLUMBLINE_TOKEN_FILE";
 
-// What an agent said about itself when it was greeted.
-struct AgentHello {
-  std::string version, build;
-  int64_t pid = 0, uid = -1;
-  std::map<std::string, std::string> config;
+// What an agent said about itself when it was greeted, and how its clock goes.
+struct AgentHello : HelloReply {
   int64_t clock_offset_ns = 0, clock_uncertainty_ns = 0;  // its wall clock minus ours
 };
 

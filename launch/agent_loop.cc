@@ -287,22 +287,18 @@ class Loop {
     const Expected<AgentRequestLine> request = parse_request_line(line, &id);
     if (!request) {
       if (id > 0) jobs_->answer(id, fail(request.error()));
-    } else if (request->request == "hello") {
-      jobs_->answer(id, hello());
-    } else if (request->request == "time") {
-      jobs_->answer(id, json{{"time_ns", wall_clock_ns()}});
+    } else if (request->request == kHelloRequest) {
+      jobs_->answer(id, to_reply(hello()));
+    } else if (request->request == kTimeRequest) {
+      jobs_->answer(id, to_reply_of_time(wall_clock_ns()));
     } else {
       jobs_->submit(*request);
     }
   }
 
-  json hello() const {
-    return {{"version", settings_.version},
-            {"build", settings_.build},
-            {"pid", getpid()},
-            {"uid", getuid()},
-            {"config", settings_.config},
-            {"time_ns", wall_clock_ns()}};
+  HelloReply hello() const {
+    return {settings_.version, settings_.build,  getpid(),
+            getuid(),          settings_.config, wall_clock_ns()};
   }
 
   void send_answers() {

@@ -113,14 +113,12 @@ std::string section(const DoctorReport& report, const std::string& host) {
 
 DoctorReport only_asked(DoctorReport report, const std::vector<std::string>& probes) {
   if (probes.empty()) return report;
-  const auto asked = [&](const std::string& id) {
-    return std::find(probes.begin(), probes.end(), id) != probes.end();
-  };
   // "tcp.port_in_use" is a matter of tcp.connect, "firewall.drop_inbound" one of firewall.
   const auto family = [](const std::string& name) { return name.substr(0, name.find('.')); };
   const auto belongs = [&](const Finding& finding) {
     const auto checked = [&](const std::string& key) {
-      return asked(key.substr(0, key.find('/')));
+      return std::any_of(probes.begin(), probes.end(),
+                         [&](const std::string& id) { return is_of_probe(key, id); });
     };
     return std::any_of(probes.begin(), probes.end(),
                        [&](const std::string& p) { return family(p) == family(finding.cause); }) ||

@@ -129,8 +129,7 @@ void write_bad(DoctorWriter& writer, const Probe& probe, size_t widest,
 void write_unknown(DoctorWriter& writer, const Probe& probe) {
   const auto reasons = by_reason(probe.unknown);
   for (size_t i = 0; i < std::min(reasons.size(), kMostReasons); ++i) {
-    const std::string& key = reasons[i].first->key;
-    std::string whose = key.substr(key.find('/') + 1);
+    std::string whose = place_of(*reasons[i].first);
     if (reasons[i].count > 1) whose += fmt::format(" and {} more", reasons[i].count - 1);
     writer.headline(style_of(Standing::kUnknown), "", whose + ": " + reasons[i].text, kInside);
   }

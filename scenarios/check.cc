@@ -67,10 +67,10 @@ void check_options(const std::map<std::string, std::string>& options, const std:
 }
 
 // A transport that ranks cannot use would be another one in fact.
-void check_transport(const std::string& name, const std::string& where,
+void check_transport(const std::string& name, CellKind kind, const std::string& where,
                      const Vocabulary& vocabulary, Problems& problems) {
   if (vocabulary.transport_unsupported == nullptr) return;
-  const std::string reason = vocabulary.transport_unsupported(name);
+  const std::string reason = vocabulary.transport_unsupported(name, kind);
   if (!reason.empty()) {
     problems.add(where, fmt::format("transport {}: {}", in_quotes(name), reason),
                  "use \"tcp\" or \"auto\"");
@@ -80,11 +80,11 @@ void check_transport(const std::string& name, const std::string& where,
 void check_transports(const Scenario& scenario, const Vocabulary& vocabulary, Problems& problems) {
   const auto own = scenario.config.find("transport");
   if (own != scenario.config.end()) {
-    check_transport(own->second, "$.config.transport", vocabulary, problems);
+    check_transport(own->second, CellKind::kLatency, "$.config.transport", vocabulary, problems);
   }
   for (const MatrixBlock& block : scenario.matrix) {
     for (const std::string& name : block.transport) {
-      check_transport(name, block.path + ".transport", vocabulary, problems);
+      check_transport(name, block.kind, block.path + ".transport", vocabulary, problems);
     }
   }
 }
@@ -113,6 +113,10 @@ Cell largest_cell(const MatrixBlock& block, Op op, int ranks) {
   cell.engine = block.engine.front();
   cell.op = to_string(op);
   cell.ranks = ranks;
+  for (const NumberAxis& axis : kNumberAxes) {
+    const std::vector<int>& values = block.*axis.values;
+    if (values.size() == 1) cell.*axis.field = values.front();
+  }
   const uint64_t bytes =
       block.bytes.empty() ? 0 : *std::max_element(block.bytes.begin(), block.bytes.end());
   const Shape shape = shape_of(op, *dtype_from(block.dtype.front()), ranks, bytes);

@@ -77,6 +77,14 @@ nlohmann::json commands_of(Remedy remedy, const std::string& host) {
 
 }  // namespace
 
+bool is_of_probe(std::string_view key, std::string_view id) {
+  return key.size() > id.size() && key.starts_with(id) && key[id.size()] == '/';
+}
+
+std::string place_of(const Check& check) {
+  return is_of_probe(check.key, check.id) ? check.key.substr(check.id.size() + 1) : check.key;
+}
+
 const char* to_string(Standing standing) {
   constexpr std::array kWords = {"pass", "note", "warn", "fail", "skipped", "unknown"};
   return kWords[static_cast<size_t>(standing)];

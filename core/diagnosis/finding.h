@@ -10,6 +10,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/diagnosis/remedy.h"
@@ -25,7 +26,7 @@ using CheckOutcome = Standing;  // as it came out: anything but kNote
 using Severity = Standing;      // of a finding: kNote, kWarn, kFail
 
 struct Check {
-  std::string key;         // unique in one run: "tcp.connect/local0>local1:29600"
+  std::string key;         // unique in one run, id/place: "tcp.connect/local0>local1:29600"
   std::string id;          // probe id: "tcp.connect"
   std::string host, peer;  // peer empty when none
   std::optional<int> port;
@@ -33,6 +34,11 @@ struct Check {
   CheckOutcome outcome = CheckOutcome::kUnknown;
   std::string reason;  // one line: what was seen, or why it was skipped
 };
+
+// "local0>local1:29600": the key without the id.
+std::string place_of(const Check& check);
+// Whether it is the key of a check of this probe.
+bool is_of_probe(std::string_view key, std::string_view id);
 
 struct Evidence {
   std::string host, check, text;

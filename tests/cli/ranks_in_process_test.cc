@@ -172,6 +172,15 @@ TEST_F(RanksInProcess, AnUnknownTransportIsRefusedWithThoseOfTheTable) {
   EXPECT_THAT(block.err, HasSubstr("did you mean 'memory'?"));
 }
 
+// It was started, and each of its cells was an error.
+TEST_F(RanksInProcess, LinksOverMemoryAreRefusedBeforeAnythingStarts) {
+  const Finished done =
+      run(scenario(R"("kind": "link", "op": "link", "transport": ["memory"])"), {kFlag});
+  EXPECT_EQ(done.status, 1);
+  EXPECT_THAT(done.err, HasSubstr("$.matrix[0].transport: transport 'memory': links are measured"));
+  EXPECT_FALSE(std::filesystem::exists(out_ + "/records.jsonl"));
+}
+
 // Nobody listens there, so nobody minds that somebody else does.
 TEST_F(RanksInProcess, MemoryTakesNoPorts) {
   const Fd fd(::socket(AF_INET, SOCK_STREAM, 0));

@@ -83,9 +83,9 @@ void expect_identical_bits(const std::string& algorithm, DType dtype, RedOp redo
     const std::vector<T> in = random_numbers<T>(rank, count);
     std::vector<T>& out = results[static_cast<size_t>(rank)];
     if (in_place) out = in;
-    auto plan = executor.prepare(spec);
-    if (!plan) return plan.error().message();
-    const Status status = executor.run(**plan, in_place ? nullptr : in.data(), out.data(),
+    auto prepared = executor.prepare(spec);
+    if (!prepared) return prepared.error().message();
+    const Status status = executor.run(**prepared, in_place ? nullptr : in.data(), out.data(),
                                        Deadline::after_ms(20'000));
     return status ? std::string() : status.error().message();
   }));

@@ -245,7 +245,7 @@ TEST(Communicator, SeveralOperationsAreUnderWayAtOnce) {
   }
 }
 
-// Plans are kept for later calls, but not without end.
+// Prepared operations are kept for later calls, but not without end.
 TEST(Communicator, ManyShapesComeAndGo) {
   std::vector<Communicator> ranks = in_memory(2);
   in_threads(ranks, [](Communicator& group) {

@@ -44,8 +44,8 @@ TEST(Executor, RefusesWhatMakesNoSense) {
   World world = memory_world(3);
   Executor executor(*world[0], test_kernels());
   const auto code = [&](const OperationSpec& spec) {
-    const auto plan = executor.prepare(spec);
-    return plan ? "fine" : to_string(plan.error().code);
+    const auto prepared = executor.prepare(spec);
+    return prepared ? "fine" : to_string(prepared.error().code);
   };
   OperationSpec spec = allreduce(4);
   EXPECT_STREQ(code(spec), "fine");
@@ -81,14 +81,14 @@ TEST(Executor, OnePlanRunsManyTimesWithNewBuffers) {
   World world = memory_world(3);
   const auto said = on_every_rank(world, [](int rank, Group& group) -> std::string {
     Executor executor(group, test_kernels());
-    auto plan = executor.prepare(allreduce(5));
-    if (!plan) return plan.error().message();
+    auto prepared = executor.prepare(allreduce(5));
+    if (!prepared) return prepared.error().message();
     for (int32_t i = 0; i < 500; ++i) {
       std::vector<int32_t> in(5, rank + i), out(5);
-      const Status status = executor.run(**plan, in.data(), out.data(), soon());
+      const Status status = executor.run(**prepared, in.data(), out.data(), soon());
       if (!status) return status.error().message();
       if (out != std::vector<int32_t>(5, 3 + 3 * i)) return "wrong in round " + std::to_string(i);
-      if (!Executor::done(**plan)) return "not done";
+      if (!Executor::done(**prepared)) return "not done";
     }
     return {};
   });
@@ -111,19 +111,20 @@ TEST(Executor, SeveralOperationsAreInFlight) {
         if (executor.prepare(spec)) specs.push_back(spec);
       }
       std::vector<Operand> operands;
-      std::vector<decltype(executor.prepare(specs[0]))> plans;
+      std::vector<decltype(executor.prepare(specs[0]))> prepared;
       for (const OperationSpec& spec : specs) {
         operands.emplace_back(spec, rank, 4, 1);
         operands.back().fill(0, 5);
-        plans.push_back(executor.prepare(spec));
+        prepared.push_back(executor.prepare(spec));
       }
       for (int round = 0; round < 3; ++round) {
         for (size_t i = 0; i < specs.size(); ++i) {
-          const Status status = executor.start(**plans[i], operands[i].in(0), operands[i].out(0));
+          const Status status =
+              executor.start(**prepared[i], operands[i].in(0), operands[i].out(0));
           if (!status) return status.error().message();
         }
         for (size_t i = specs.size(); i-- > 0;) {
-          const Status status = executor.wait(**plans[i], soon());
+          const Status status = executor.wait(**prepared[i], soon());
           if (!status) return status.error().message();
           if (operands[i].count_wrong(0, 5) != 0) return "wrong: " + specs[i].algorithm;
         }
@@ -140,10 +141,10 @@ TEST(Executor, PollingWithoutWaiting) {
     Executor executor(group, test_kernels());
     Operand operand(allreduce(100'000), rank, 2, 1);
     operand.fill(0, 9);
-    auto plan = executor.prepare(allreduce(100'000));
-    Status status = executor.start(**plan, operand.in(0), operand.out(0));
+    auto prepared = executor.prepare(allreduce(100'000));
+    Status status = executor.start(**prepared, operand.in(0), operand.out(0));
     const Deadline deadline = soon();
-    while (status && !Executor::done(**plan) && !deadline.passed()) {
+    while (status && !Executor::done(**prepared) && !deadline.passed()) {
       status = executor.progress();
       std::this_thread::yield();
     }
@@ -182,8 +183,8 @@ TEST(Executor, OutOfPlaceLeavesTheInputAlone) {
       std::vector<int32_t> in(1000), out(1000);
       std::iota(in.begin(), in.end(), 1);
       const std::vector<int32_t> before = in;
-      auto plan = executor.prepare(spec);
-      const Status status = executor.run(**plan, in.data(), out.data(), soon());
+      auto prepared = executor.prepare(spec);
+      const Status status = executor.run(**prepared, in.data(), out.data(), soon());
       if (!status) return status.error().message();
       return in == before ? "" : "input changed";
     });
@@ -197,15 +198,15 @@ TEST(Executor, MisuseIsAnErrorAndHarmsNobody) {
     Executor executor(group, test_kernels());
     Operand operand(allreduce(10), rank, 2, 1);
     operand.fill(0, 1);
-    auto plan = executor.prepare(allreduce(10));
-    if (executor.wait(**plan, soon())) return "waited for something never started";
+    auto prepared = executor.prepare(allreduce(10));
+    if (executor.wait(**prepared, soon())) return "waited for something never started";
     // Rank 1 has not begun, so rank 0's first start stays in flight until it does.
-    Status status = executor.start(**plan, operand.in(0), operand.out(0));
+    Status status = executor.start(**prepared, operand.in(0), operand.out(0));
     if (!status) return status.error().message();
-    if (!Executor::done(**plan) && executor.start(**plan, operand.in(0), operand.out(0))) {
+    if (!Executor::done(**prepared) && executor.start(**prepared, operand.in(0), operand.out(0))) {
       return "started twice";
     }
-    status = executor.wait(**plan, soon());
+    status = executor.wait(**prepared, soon());
     if (!status) return status.error().message();
     return operand.count_wrong(0, 1) == 0 ? "" : "wrong";
   });
@@ -215,11 +216,11 @@ TEST(Executor, MisuseIsAnErrorAndHarmsNobody) {
 TEST(Executor, CostAndAlgorithmOfAPlan) {
   World world = memory_world(4);
   Executor executor(*world[1], test_kernels());
-  auto plan = executor.prepare(allreduce(400));
-  ASSERT_TRUE(plan);
-  EXPECT_STREQ(Executor::algorithm_of(**plan).name, "recursive_doubling");
-  EXPECT_EQ(Executor::cost_of(**plan).send_bytes, 3200u);
-  EXPECT_EQ(Executor::cost_of(**plan).depth, 2u);
+  auto prepared = executor.prepare(allreduce(400));
+  ASSERT_TRUE(prepared);
+  EXPECT_STREQ(Executor::algorithm_of(**prepared).name, "recursive_doubling");
+  EXPECT_EQ(Executor::cost_of(**prepared).send_bytes, 3200u);
+  EXPECT_EQ(Executor::cost_of(**prepared).depth, 2u);
 }
 
 TEST(Executor, AWorldOfOneNeedsNobody) {

@@ -38,10 +38,10 @@ std::vector<Error> failures(World& world, int64_t deadline_ms,
     Executor executor(group, test_kernels());
     const OperationSpec spec = spec_of(rank);
     Operand operand(spec, rank, static_cast<int>(world.size()), 1);
-    auto plan = executor.prepare(spec);
-    if (!plan) return plan.error().message();
+    auto prepared = executor.prepare(spec);
+    if (!prepared) return prepared.error().message();
     Status status =
-        executor.run(**plan, operand.in(0), operand.out(0), Deadline::after_ms(deadline_ms));
+        executor.run(**prepared, operand.in(0), operand.out(0), Deadline::after_ms(deadline_ms));
     // A rank that had all it needed may be through; it learns of the fault in its next operation.
     while (status && running.load() == static_cast<int>(world.size())) std::this_thread::yield();
     auto next = executor.prepare(sums(1));
@@ -126,9 +126,9 @@ std::vector<Error> with_absent_rank(World& world, const OperationSpec& spec, int
     if (rank == absent) return {};
     Executor executor(group, test_kernels());
     Operand operand(spec, rank, static_cast<int>(world.size()), 1);
-    auto plan = executor.prepare(spec);
+    auto prepared = executor.prepare(spec);
     statuses[static_cast<size_t>(rank)] =
-        executor.run(**plan, operand.in(0), operand.out(0), Deadline::after_ms(deadline_ms));
+        executor.run(**prepared, operand.in(0), operand.out(0), Deadline::after_ms(deadline_ms));
     return {};
   });
   for (int rank = 0; rank < absent; ++rank) {
@@ -168,10 +168,10 @@ TEST(Failure, ARankThatDiesIsBlamed) {
     Executor executor(group, test_kernels());
     OperationSpec spec = sums(1 << 20);
     Operand operand(spec, rank, 3, 1);
-    auto plan = executor.prepare(spec);
-    const Status started = executor.start(**plan, operand.in(0), operand.out(0));
+    auto prepared = executor.prepare(spec);
+    const Status started = executor.start(**prepared, operand.in(0), operand.out(0));
     begun.store(true);
-    const Status status = started ? executor.wait(**plan, Deadline::after_ms(20'000)) : started;
+    const Status status = started ? executor.wait(**prepared, Deadline::after_ms(20'000)) : started;
     if (status) return "finished without rank 2";
     errors[static_cast<size_t>(rank)] = status.error();
     return {};
@@ -187,11 +187,11 @@ TEST(Failure, AbandonedPlansAreNotCalledBack) {
     Executor executor(group, test_kernels());
     {
       Operand operand(sums(1 << 20), rank, 2, 1);
-      auto plan = executor.prepare(sums(1 << 20));
-      const Status status = executor.start(**plan, operand.in(0), operand.out(0));
+      auto prepared = executor.prepare(sums(1 << 20));
+      const Status status = executor.start(**prepared, operand.in(0), operand.out(0));
       // The other rank may have given up already.
       if (!status && status.error().code != ErrorCode::kAborted) return status.error().message();
-    }  // the buffers and the plan go away in flight
+    }  // the buffers and the prepared operation go away in flight
     for (int i = 0; i < 100; ++i) (void)executor.progress();
     return {};
   });
@@ -232,9 +232,9 @@ TEST(Faults, AFlippedBitIsCountedWithoutChecksums) {
       Executor executor(group, test_kernels());
       Operand operand(spec, rank, 2, 1);
       operand.fill(0, 4);
-      auto plan = executor.prepare(spec);
+      auto prepared = executor.prepare(spec);
       const Status status =
-          executor.run(**plan, operand.in(0), operand.out(0), Deadline::after_ms(20'000));
+          executor.run(**prepared, operand.in(0), operand.out(0), Deadline::after_ms(20'000));
       if (!status) return status.error().message();
       wrong[static_cast<size_t>(rank)] = operand.count_wrong(0, 4);
       return {};

@@ -366,10 +366,10 @@ Reduced reduce_scatter(DType dtype, RedOp redop, const std::string& fault) {
     Executor executor(group, test_kernels());
     Operand operand(spec, rank, 2, 1);
     operand.fill(0, kVerifySeed);
-    auto plan = executor.prepare(spec);
-    if (!plan) return plan.error().message();
+    auto prepared = executor.prepare(spec);
+    if (!prepared) return prepared.error().message();
     const Status done =
-        executor.run(**plan, operand.in(0), operand.out(0), Deadline::after_ms(20'000));
+        executor.run(**prepared, operand.in(0), operand.out(0), Deadline::after_ms(20'000));
     if (!done) return done.error().message();
     if (rank != 0) return {};
     const auto* out = static_cast<const std::byte*>(operand.out(0));

@@ -311,8 +311,10 @@ class Tests:
 
     def hit_while_starting(self, name, number):
         """A run whose rank on h3 gets this signal in its first moments; seconds until the run is told of, what it says, its exit status."""
+        # Long enough for the signal to come before the end on a busy machine.
         quick = dict(LONG, config={"watchdog_timeout_ms": 3000, "connect_timeout_ms": 60000},
-                     matrix=[{"kind": "check", "op": "allreduce", "bytes": 4, "ranks": HOSTS}])
+                     matrix=[{"kind": "latency", "op": "allreduce", "bytes": 4, "ranks": HOSTS,
+                              "stop": {"ci": 0, "max_n": 10000000, "max_time": "3s"}}])
         run = self.cluster.start(PROGRAM, "run", self.scenario(name, quick), "--out", self.cluster.folder / ("out-" + name),
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         netns, end, found = self.cluster.hosts[2]["netns"], time.time() + 30, []

@@ -70,5 +70,24 @@ TEST(BlockKinds, WhatAnEngineCannotDoIsSkippedAndAloneRefused) {
   EXPECT_THAT(all_lines(alone.error()), testing::HasSubstr("only sums"));
 }
 
+// The block was judged as if it had asked for one at a time, and every cell was skipped.
+TEST(BlockKinds, SeveralOutstandingThatAnEngineCannotDoAreRefusedAlone) {
+  Vocabulary words = vocabulary();
+  words.engine_unsupported = [](const Cell& cell) {
+    return cell.outstanding > 1 ? std::string("one at a time") : std::string();
+  };
+  const auto lines = [&](const std::string& outstanding) {
+    const auto scenario =
+        parse_scenario(with_matrix(R"({"kind": "throughput", "op": "allreduce", "bytes": 8,
+                                       "outstanding": )" +
+                                   outstanding + "}"),
+                       "test.json", words);
+    return scenario ? std::string() : all_lines(scenario.error());
+  };
+  EXPECT_THAT(lines("4"), testing::HasSubstr("one at a time"));
+  EXPECT_EQ(lines("1"), "");
+  EXPECT_EQ(lines("[1, 4]"), "");
+}
+
 }  // namespace
 }  // namespace plumbline::scenario_test

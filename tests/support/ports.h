@@ -20,8 +20,8 @@ inline constexpr int kFirstTestPort = 10'000;
 inline constexpr int kPortsOfABlock = 16;
 inline constexpr int kPortBlocks = 1'000;
 
-// The first port of a block that is this process's until it ends: a UDP socket at it says so, which
-// leaves its ports free for TCP. 0 = every block is taken.
+// The first port of a block that is this process's until it ends: a socket at it says so, and so it
+// is not given to anybody. 0 = every block is taken.
 inline int claim_port_block() {
   static std::vector<Fd> claims;
   for (int block = 0; block < kPortBlocks; ++block) {
@@ -36,16 +36,17 @@ inline int claim_port_block() {
   return 0;
 }
 
-// The first of `count` neighbouring TCP ports of `ip`, at most kPortsOfABlock, on which nobody
+// The first of `count` neighbouring TCP ports of `ip`, less than kPortsOfABlock, on which nobody
 // listens and which no other call is given; 0, and a failure of the test, when there are none.
 inline int free_ports(int count, const std::string& ip = "127.0.0.1") {
   static int next = 0;
   static int end = 0;
   for (int tried = 0; tried < kPortBlocks * kPortsOfABlock; ++tried) {
     if (next + count > end) {
-      next = claim_port_block();
-      if (next == 0) break;
-      end = next + kPortsOfABlock;
+      const int block = claim_port_block();
+      if (block == 0) break;
+      next = block + 1;
+      end = block + kPortsOfABlock;
     }
     const int first = next++;
     int port = first;

@@ -1,4 +1,4 @@
-#include "cli/bundle.h"
+#include "cli/diagnosis_archive.h"
 
 #include <array>
 #include <filesystem>
@@ -166,7 +166,7 @@ void hide_letters(DoctorReport& report, const Anonymiser& anonymiser) {
 
 }  // namespace
 
-Status write_bundle(const std::string& path, const ProbeResult& result) {
+Status write_diagnosis_archive(const std::string& path, const ProbeResult& result) {
   const TemporaryFolder folder;
   if (folder.path().empty())
     return fail_errno(ErrorCode::kSystem, "make a temporary folder", errno);

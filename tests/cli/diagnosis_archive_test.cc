@@ -1,5 +1,6 @@
-// What stands in the bundle of a diagnosis, made of evidence that was built here.
-#include "cli/bundle.h"
+// What stands in the archive of a diagnosis (doctor --bundle), made of evidence that was built
+// here.
+#include "cli/diagnosis_archive.h"
 
 #include <gmock/gmock.h>
 
@@ -19,14 +20,14 @@ using testing::HasSubstr;
 using testing::Not;
 using AnyJson = nlohmann::json;
 
-struct Bundle {
+struct Archive {
   std::string evidence, doctor, text;  // files of it
 };
 
-Bundle bundle_of(const EvidenceSet& evidence) {
+Archive archive_of(const EvidenceSet& evidence) {
   const ScratchFolder folder;
   const std::string file = folder.path("bundle.tar.gz");
-  const Status written = write_bundle(file, judge_evidence(evidence));
+  const Status written = write_diagnosis_archive(file, judge_evidence(evidence));
   EXPECT_TRUE(written) << (written ? "" : written.error().message());
   EXPECT_EQ(run_program({"tar", "-C", folder.path(), "-xzf", file}).status, 0);
   const auto read = [&](const char* name) {
@@ -63,14 +64,15 @@ std::vector<std::string> causes(const ProbeResult& result) {
   return out;
 }
 
-TEST(bundle, a_host_with_one_letter_is_no_longer_called_so) {
+TEST(DiagnosisArchive, AHostWithOneLetterIsNoLongerCalledSo) {
   EvidenceSet set = test::healthy_star(3);
   test::nic(set, "mini2", "eth1").up = false;
   test::silence(set, "mini1", "mini2");
   // The last one has the name that the first would get.
   set = renamed(set, {{"mini1", "a"}, {"mini2", "b"}, {"mini3", "host2"}});
-  const Bundle bundle = bundle_of(set);
-  const AnyJson evidence = AnyJson::parse(bundle.evidence), doctor = AnyJson::parse(bundle.doctor);
+  const Archive archive = archive_of(set);
+  const AnyJson evidence = AnyJson::parse(archive.evidence),
+                doctor = AnyJson::parse(archive.doctor);
   for (const AnyJson& json : {evidence, doctor}) {
     const std::vector<std::string> texts = texts_in(json);
     EXPECT_THAT(texts, Not(Contains("a")));
@@ -94,16 +96,16 @@ TEST(bundle, a_host_with_one_letter_is_no_longer_called_so) {
   ASSERT_FALSE(doctor["findings"].empty());
   for (const AnyJson& finding : doctor["findings"]) EXPECT_EQ(hosts.count(finding["host"]), 1u);
   // It can still be repeated.
-  const auto again = parse_evidence(bundle.evidence);
+  const auto again = parse_evidence(archive.evidence);
   ASSERT_TRUE(again) << again.error().message();
   EXPECT_EQ(causes(judge_evidence(*again)), causes(judge_evidence(set)));
 }
 
-TEST(bundle, a_letter_that_is_no_host_is_left_alone) {
+TEST(DiagnosisArchive, ALetterThatIsNoHostIsLeftAlone) {
   EvidenceSet set = test::healthy_star(2);
   set.hosts[0].interfaces[0].state = "a";
   set.hosts[0].commands = {{"a", "echo a b", 0, "a b\n", ""}};
-  const AnyJson evidence = AnyJson::parse(bundle_of(renamed(set, {{"mini1", "a"}})).evidence);
+  const AnyJson evidence = AnyJson::parse(archive_of(renamed(set, {{"mini1", "a"}})).evidence);
   EXPECT_EQ(evidence["hosts"][0]["interfaces"][0]["state"], "a");
   EXPECT_EQ(evidence["hosts"][0]["commands"][0]["out"], "a b\n");
 }
@@ -120,17 +122,17 @@ FilterRule rule_in(const std::string& chain) {
   return rule;
 }
 
-TEST(bundle, a_chain_is_no_longer_called_what_its_owner_called_it) {
+TEST(DiagnosisArchive, AChainIsNoLongerCalledWhatItsOwnerCalledIt) {
   EvidenceSet set = test::healthy_star(2);
   set.hosts[0].filters = {rule_in("acme-payroll"), rule_in("dropped")};
-  const std::string text = bundle_of(set).evidence;
+  const std::string text = archive_of(set).evidence;
   EXPECT_THAT(text, Not(HasSubstr("acme-payroll")));
   EXPECT_THAT(text, Not(HasSubstr("dropped")));
   EXPECT_THAT(text, HasSubstr("jump chain1"));
 }
 
 // What else runs on a machine is nobody's business.
-TEST(bundle, holds_no_name_of_a_process) {
+TEST(DiagnosisArchive, HoldsNoNameOfAProcess) {
   EvidenceSet set = test::healthy_star(3);
   const std::vector<std::string> names = {"acme-payroll", "Web Content",  "python3.11",
                                           "sshd",         "tmux: server", "(sd-pam)"};
@@ -154,23 +156,23 @@ TEST(bundle, holds_no_name_of_a_process) {
   }
   set.hosts[0].unreadable = {"nftables: acme-payroll holds the lock"};
   set.hosts[0].commands = {{"x", "ps", 0, "4711 acme-payroll\n4712 plumbline\n", ""}};
-  const Bundle bundle = bundle_of(set);
-  for (const std::string& text : {bundle.evidence, bundle.doctor, bundle.text}) {
+  const Archive archive = archive_of(set);
+  for (const std::string& text : {archive.evidence, archive.doctor, archive.text}) {
     for (const std::string& name : names) EXPECT_THAT(text, Not(HasSubstr(name)));
   }
-  EXPECT_THAT(bundle.doctor, HasSubstr("PID 4711 (process"));
-  EXPECT_THAT(bundle.evidence, HasSubstr("4712 plumbline"));
+  EXPECT_THAT(archive.doctor, HasSubstr("PID 4711 (process"));
+  EXPECT_THAT(archive.evidence, HasSubstr("4712 plumbline"));
   // The diagnosis stays the same.
-  const auto again = parse_evidence(bundle.evidence);
+  const auto again = parse_evidence(archive.evidence);
   ASSERT_TRUE(again) << again.error().message();
   EXPECT_EQ(causes(judge_evidence(*again)), causes(judge_evidence(set)));
 }
 
-TEST(bundle, a_chain_named_like_a_word_of_the_evidence_takes_no_word_out_of_it) {
+TEST(DiagnosisArchive, AChainNamedLikeAWordOfTheEvidenceTakesNoWordOutOfIt) {
   EvidenceSet set = test::healthy_star(2);
   // "drop" and "tcp" are what the rules say, "ports" and "connected" what the evidence says.
   set.hosts[0].filters = {rule_in("drop"), rule_in("tcp"), rule_in("ports"), rule_in("connected")};
-  const AnyJson evidence = AnyJson::parse(bundle_of(set).evidence);
+  const AnyJson evidence = AnyJson::parse(archive_of(set).evidence);
   const AnyJson& filters = evidence["hosts"][0]["filters"];
   ASSERT_EQ(filters.size(), 4u);
   EXPECT_EQ(filters[0]["action"], "drop");

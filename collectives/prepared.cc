@@ -1,4 +1,4 @@
-#include "collectives/plan.h"
+#include "collectives/prepared.h"
 
 #include <algorithm>
 #include <cstring>
@@ -19,7 +19,8 @@ void AlignedBytes::Delete::operator()(std::byte* data) const {
   ::operator delete(data, kAlignment);
 }
 
-Executor::Plan::Plan(PlanHost& host, const KernelSet& kernels, PlanTraits traits, Schedule schedule)
+Executor::Prepared::Prepared(PreparedHost& host, const KernelSet& kernels, PreparedTraits traits,
+                             Schedule schedule)
     : host_(host),
       traits_(std::move(traits)),
       reduce_(kernels.reduce(traits_.spec.dtype, traits_.spec.redop, traits_.spec.fast_math)),
@@ -28,7 +29,7 @@ Executor::Plan::Plan(PlanHost& host, const KernelSet& kernels, PlanTraits traits
       scratch_(schedule.scratch_elems * elem_size_) {
   compile(schedule);
   link(schedule);
-  host_.active.reserve(++host_.plans);
+  host_.active.reserve(++host_.prepared);
   states_ = initial_;
   sinks_.reserve(steps_.size());
   for (uint32_t i = 0; i < steps_.size(); ++i) sinks_.emplace_back(*this, i);
@@ -36,14 +37,14 @@ Executor::Plan::Plan(PlanHost& host, const KernelSet& kernels, PlanTraits traits
   long_local_.reserve(steps_.size());
 }
 
-Executor::Plan::~Plan() {
-  --host_.plans;
+Executor::Prepared::~Prepared() {
+  --host_.prepared;
   if (!in_flight_) return;
   abandon({ErrorCode::kAborted, "the operation " + traits_.text + " was given up", 0, {}, {}});
   std::erase(host_.active, this);
 }
 
-void Executor::Plan::compile(const Schedule& schedule) {
+void Executor::Prepared::compile(const Schedule& schedule) {
   const auto place = [this](const Range& range) {
     return Place{range.buffer, range.begin * elem_size_};
   };
@@ -71,7 +72,7 @@ void Executor::Plan::compile(const Schedule& schedule) {
 }
 
 // Turns "after" and "streams_from" round, into lists of who comes next.
-void Executor::Plan::link(const Schedule& schedule) {
+void Executor::Prepared::link(const Schedule& schedule) {
   std::vector<std::vector<uint32_t>> waiters(steps_.size()), followers(steps_.size());
   size_t total = 0;
   for (uint32_t i = 0; i < steps_.size(); ++i) {
@@ -94,7 +95,7 @@ void Executor::Plan::link(const Schedule& schedule) {
   }
 }
 
-Status Executor::Plan::connect(Deadline deadline) {
+Status Executor::Prepared::connect(Deadline deadline) {
   if (connected_) return {};
   for (RunStep& step : steps_) {
     if (step.peer < 0) continue;
@@ -106,7 +107,7 @@ Status Executor::Plan::connect(Deadline deadline) {
   return {};
 }
 
-void Executor::Plan::start(const void* in, void* out) {
+void Executor::Prepared::start(const void* in, void* out) {
   auto* const out_bytes = static_cast<std::byte*>(out);
   bases_[static_cast<size_t>(BufferId::kOut)] = out_bytes;
   bases_[static_cast<size_t>(BufferId::kScratch)] = scratch_.get();
@@ -137,7 +138,7 @@ void Executor::Plan::start(const void* in, void* out) {
   }
 }
 
-void Executor::Plan::launch(uint32_t index) {
+void Executor::Prepared::launch(uint32_t index) {
   const RunStep& step = steps_[index];
   State& state = states_[index];
   state.launched = true;
@@ -159,7 +160,7 @@ void Executor::Plan::launch(uint32_t index) {
   }
 }
 
-void Executor::Plan::launch_local(uint32_t index) {
+void Executor::Prepared::launch_local(uint32_t index) {
   const RunStep& step = steps_[index];
   if (step.bytes > kSliceBytes) {  // would keep the channels waiting
     long_local_.push_back(index);
@@ -172,7 +173,7 @@ void Executor::Plan::launch_local(uint32_t index) {
   enqueue(index);
 }
 
-bool Executor::Plan::run_slice() {
+bool Executor::Prepared::run_slice() {
   if (next_local_ == long_local_.size()) return false;
   const uint32_t index = long_local_[next_local_];
   const RunStep& step = steps_[index];
@@ -190,8 +191,8 @@ bool Executor::Plan::run_slice() {
   return true;
 }
 
-void Executor::Plan::apply(const RunStep& step, uint64_t first, const std::byte* source,
-                           uint64_t elements) {
+void Executor::Prepared::apply(const RunStep& step, uint64_t first, const std::byte* source,
+                               uint64_t elements) {
   std::byte* const dst = at(step.dst) + first * elem_size_;
   if (step.reduces) {
     reduce_(dst, at(step.operand) + first * elem_size_, source, elements);
@@ -204,7 +205,7 @@ void Executor::Plan::apply(const RunStep& step, uint64_t first, const std::byte*
   }
 }
 
-std::span<std::byte> Executor::Plan::window(uint32_t index) {
+std::span<std::byte> Executor::Prepared::window(uint32_t index) {
   const RunStep& step = steps_[index];
   const State& state = states_[index];
   const uint64_t missing = step.bytes - state.landed - state.carried;
@@ -214,7 +215,7 @@ std::span<std::byte> Executor::Plan::window(uint32_t index) {
   return {host_.window + state.carried, std::min<uint64_t>(missing, kSliceBytes - state.carried)};
 }
 
-void Executor::Plan::advance(uint32_t index, size_t bytes) {
+void Executor::Prepared::advance(uint32_t index, size_t bytes) {
   const RunStep& step = steps_[index];
   State& state = states_[index];
   if (step.reduces) {
@@ -233,19 +234,19 @@ void Executor::Plan::advance(uint32_t index, size_t bytes) {
   drain();
 }
 
-void Executor::Plan::sent(uint64_t index) {
+void Executor::Prepared::sent(uint64_t index) {
   states_[index].ended = true;
   enqueue(static_cast<uint32_t>(index));
   drain();
 }
 
-void Executor::Plan::enqueue(uint32_t index) {
+void Executor::Prepared::enqueue(uint32_t index) {
   if (states_[index].queued) return;
   states_[index].queued = true;
   queue_.push_back(index);
 }
 
-void Executor::Plan::drain() {
+void Executor::Prepared::drain() {
   if (draining_) return;
   draining_ = true;
   // The queue grows while it is worked off.
@@ -260,7 +261,7 @@ void Executor::Plan::drain() {
   if (in_flight_ && remaining_ == 0) complete();
 }
 
-bool Executor::Plan::may_launch(uint32_t index) const {
+bool Executor::Prepared::may_launch(uint32_t index) const {
   const State& state = states_[index];
   if (state.launched || state.waits_for > 0) return false;
   if (steps_[index].streams_from < 0) return true;
@@ -268,7 +269,7 @@ bool Executor::Plan::may_launch(uint32_t index) const {
   return source.landed > 0 || source.ended;
 }
 
-void Executor::Plan::feed_followers(uint32_t index) {
+void Executor::Prepared::feed_followers(uint32_t index) {
   for (uint32_t follower : steps_[index].followers) {
     if (states_[follower].launched) {
       steps_[follower].channel->extend_send(states_[follower].send, states_[index].landed);
@@ -278,7 +279,7 @@ void Executor::Plan::feed_followers(uint32_t index) {
   }
 }
 
-void Executor::Plan::end_step(uint32_t index) {
+void Executor::Prepared::end_step(uint32_t index) {
   --remaining_;
   for (uint32_t waiter : steps_[index].waiters) {
     --states_[waiter].waits_for;
@@ -286,14 +287,14 @@ void Executor::Plan::end_step(uint32_t index) {
   }
 }
 
-void Executor::Plan::complete() {
+void Executor::Prepared::complete() {
   in_flight_ = false;
   done_ = true;
   std::erase(host_.active, this);
   host_.group->control().end_operation(sequence_);
 }
 
-void Executor::Plan::abandon(const Error& reason) {
+void Executor::Prepared::abandon(const Error& reason) {
   for (const RunStep& step : steps_) {
     if (step.channel != nullptr) step.channel->cancel(reason);
   }
@@ -302,7 +303,7 @@ void Executor::Plan::abandon(const Error& reason) {
   in_flight_ = false;
 }
 
-Executor::Plan::Pending Executor::Plan::pending() const {
+Executor::Prepared::Pending Executor::Prepared::pending() const {
   for (StepKind kind : {StepKind::kRecv, StepKind::kSend}) {
     for (size_t i = 0; i < steps_.size(); ++i) {
       if (steps_[i].kind != kind || states_[i].ended) continue;

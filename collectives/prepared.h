@@ -1,5 +1,5 @@
 // One operation that can be in flight: the schedule in the form that runs (addresses as offsets,
-// who comes after whom as lists) and the state of each step. A Plan reacts to events only: a
+// who comes after whom as lists) and the state of each step. It reacts to events only: a
 // receive grew, a send left, a step ended. Each event is put into a queue that is worked off at
 // once by whoever is outermost, so that a channel may call back at any depth. After construction
 // nothing is allocated. Internal to collectives/; not thread-safe.
@@ -31,22 +31,22 @@ class AlignedBytes {
   std::unique_ptr<std::byte[], Delete> data_;
 };
 
-// Received bytes are reduced through a window of this size (shared by all plans of an executor),
-// and long local steps run in slices of it between rounds of progress: small enough for a
-// second-level cache.
+// Received bytes are reduced through a window of this size (shared by all that an executor has
+// prepared), and long local steps run in slices of it between rounds of progress: small enough for
+// a second-level cache.
 inline constexpr size_t kSliceBytes = 256 * 1024;
 
-// What a plan needs of its executor.
-struct PlanHost {
+// What a prepared operation needs of its executor.
+struct PreparedHost {
   Group* group;
   std::byte* window;  // kSliceBytes
   uint32_t sequence = 0;
-  size_t plans = 0;                     // alive
-  size_t local_work = 0;                // long local steps that wait to be run, over all plans
-  std::vector<Executor::Plan*> active;  // in flight, oldest first
+  size_t prepared = 0;    // alive
+  size_t local_work = 0;  // long local steps that wait to be run, over all of them
+  std::vector<Executor::Prepared*> active;  // in flight, oldest first
 };
 
-struct PlanTraits {
+struct PreparedTraits {
   OperationSpec spec;
   const AlgorithmRow* algorithm;
   ScheduleRequest request;
@@ -54,12 +54,12 @@ struct PlanTraits {
   uint32_t op_hash;
 };
 
-class Executor::Plan : public SendObserver {
+class Executor::Prepared : public SendObserver {
  public:
-  Plan(PlanHost& host, const KernelSet& kernels, PlanTraits traits, Schedule schedule);
-  ~Plan() override;
+  Prepared(PreparedHost& host, const KernelSet& kernels, PreparedTraits traits, Schedule schedule);
+  ~Prepared() override;
 
-  const PlanTraits& traits() const { return traits_; }
+  const PreparedTraits& traits() const { return traits_; }
   bool in_flight() const { return in_flight_; }
   bool done() const { return done_; }
 
@@ -112,12 +112,12 @@ class Executor::Plan : public SendObserver {
   };
   class Sink : public RecvSink {
    public:
-    Sink(Plan& plan, uint32_t step) : plan_(plan), step_(step) {}
-    std::span<std::byte> window() override { return plan_.window(step_); }
-    void advance(size_t bytes) override { plan_.advance(step_, bytes); }
+    Sink(Prepared& prepared, uint32_t step) : prepared_(prepared), step_(step) {}
+    std::span<std::byte> window() override { return prepared_.window(step_); }
+    void advance(size_t bytes) override { prepared_.advance(step_, bytes); }
 
    private:
-    Plan& plan_;
+    Prepared& prepared_;
     uint32_t step_;
   };
 
@@ -139,8 +139,8 @@ class Executor::Plan : public SendObserver {
   void feed_followers(uint32_t step);
   void complete();
 
-  PlanHost& host_;
-  PlanTraits traits_;
+  PreparedHost& host_;
+  PreparedTraits traits_;
   ReduceFn reduce_;
   ScaleFn scale_;
   size_t elem_size_;
