@@ -7,6 +7,7 @@
 #include "core/op.h"
 #include "core/stats/noise.h"
 #include "core/units.h"
+#include "reports/text.h"
 #include "reports/view.h"
 
 namespace plumbline {

@@ -22,6 +22,8 @@ namespace plumbline {
 struct Endpoint {
   IpAddress ip;
   uint16_t port = 0;
+  // clang-tidy 14 takes the 0 of a defaulted <=> for a pointer.
+  // NOLINTNEXTLINE(modernize-use-nullptr)
   std::strong_ordering operator<=>(const Endpoint& other) const = default;
 };
 

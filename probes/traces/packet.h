@@ -32,8 +32,8 @@ struct Bytes {
 // IPv4 is kept as ::ffff:a.b.c.d.
 struct IpAddress {
   uint64_t high = 0, low = 0;
-  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the 0 of a defaulted <=> for a
-  // pointer
+  // clang-tidy 14 takes the 0 of a defaulted <=> for a pointer.
+  // NOLINTNEXTLINE(modernize-use-nullptr)
   std::strong_ordering operator<=>(const IpAddress& other) const = default;
 };
 std::string ip_text(const IpAddress& address);

@@ -228,7 +228,7 @@ Status World::ready_processes() {
     say = [caller = spec_.caller](const std::string& line) { caller->say(line); };
   }
   Expected<std::unique_ptr<RankSet>> set =
-      RankSet::start(places, encode(AliveMessage{}), std::move(say),
+      RankSet::start(places, encode(AliveMessage{}), say,
                      spec_.ranks_in_process ? RanksAre::kThreads : RanksAre::kProcesses);
   if (!set) return fail(set.error());
   own_ = std::move(*set);
