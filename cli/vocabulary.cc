@@ -46,11 +46,11 @@ std::string algorithm_unsupported(const std::string& op, const std::string& algo
   return "no such algorithm for " + op;
 }
 
-template <bool kRanksInProcess>
+template <bool RanksInProcess>
 std::string transport_unsupported(const std::string& name, CellKind kind) {
   for (const TransportRow& transport : transport_table()) {
     if (name != transport.name) continue;
-    std::string reason = transport.unavailable(kRanksInProcess);
+    std::string reason = transport.unavailable(RanksInProcess);
     if (reason.empty() && !transport.takes_ports && row(kind).timing == CellTiming::kPairs) {
       reason = "links are measured from address to address, and its ranks have none";
     }
