@@ -35,11 +35,11 @@ struct SectionCharts {
 };
 constexpr size_t kAll = 1000;
 
-template <CellKind kKind>
+template <CellKind Kind>
 std::vector<Chart> lines_of(const ChartSource& source, size_t most) {
   std::vector<Chart> charts;
   for (const Picture& picture : source.lines) {
-    if (charts.size() < most && picture.kind == kKind) charts.push_back(chart_of(picture));
+    if (charts.size() < most && picture.kind == Kind) charts.push_back(chart_of(picture));
   }
   return charts;
 }

@@ -172,10 +172,12 @@ TEST_F(RanksInProcess, AnUnknownTransportIsRefusedWithThoseOfTheTable) {
   EXPECT_THAT(block.err, HasSubstr("did you mean 'memory'?"));
 }
 
-// It was started, and each of its cells was an error.
+// They were started, and each cell was an error.
 TEST_F(RanksInProcess, LinksOverMemoryAreRefusedBeforeAnythingStarts) {
   const Finished done =
-      run(scenario(R"("kind": "link", "op": "link", "transport": ["memory"])"), {kFlag});
+      run(folder_.write("links.json", R"({"plumbline": 1, "hosts": {"local": 3}, "probes": [],
+            "matrix": [{"ranks": 3, "kind": "link", "op": "link", "transport": ["memory"]}]})"),
+          {kFlag});
   EXPECT_EQ(done.status, 1);
   EXPECT_THAT(done.err, HasSubstr("$.matrix[0].transport: transport 'memory': links are measured"));
   EXPECT_FALSE(std::filesystem::exists(out_ + "/records.jsonl"));
