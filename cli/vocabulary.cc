@@ -47,14 +47,9 @@ std::string algorithm_unsupported(const std::string& op, const std::string& algo
 }
 
 template <bool RanksInProcess>
-std::string transport_unsupported(const std::string& name, CellKind kind) {
-  for (const TransportRow& transport : transport_table()) {
-    if (name != transport.name) continue;
-    std::string reason = transport.unavailable(RanksInProcess);
-    if (reason.empty() && !transport.takes_ports && row(kind).timing == CellTiming::kPairs) {
-      reason = "links are measured from address to address, and its ranks have none";
-    }
-    return reason;
+std::string transport_unsupported(const std::string& name) {
+  for (const TransportRow& row : transport_table()) {
+    if (name == row.name) return row.unavailable(RanksInProcess);
   }
   return {};
 }

@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "reports/read_input.h"
 #include "runs/hosts/agent_set.h"
 #include "runs/hosts/memory_check.h"
@@ -108,13 +109,31 @@ Status let_lie_idle(PreparedRun& run) {
   return {};
 }
 
-// Whether any cell's ranks listen on ports.
+// Whether the cell's ranks listen on ports.
+bool takes_ports(const Cell& cell, const OptionSet& options) {
+  const std::string& asked = cell.transport;
+  const auto row = find_transport(asked == "auto" ? options.text("transport") : asked, true);
+  return !row || (*row)->takes_ports;
+}
+
 bool takes_ports(const Plan& plan, const OptionSet& options) {
-  return std::any_of(plan.cells.begin(), plan.cells.end(), [&](const PlanCell& planned) {
-    const std::string& asked = planned.cell.transport;
-    const auto row = find_transport(asked == "auto" ? options.text("transport") : asked, true);
-    return !row || (*row)->takes_ports;
-  });
+  return std::any_of(plan.cells.begin(), plan.cells.end(),
+                     [&](const PlanCell& planned) { return takes_ports(planned.cell, options); });
+}
+
+// Whoever named the transport: the block, the scenario, a flag or a variable.
+Status links_have_addresses(const Plan& plan, const OptionSet& options) {
+  for (const PlanCell& planned : plan.cells) {
+    const Cell& cell = planned.cell;
+    if (row(cell.kind).timing != CellTiming::kPairs || takes_ports(cell, options)) continue;
+    const bool automatic = cell.transport == "auto";
+    return fail(config_error("transport " +
+                                 in_quotes(automatic ? options.text("transport") : cell.transport) +
+                                 " of a link block: links are measured from address to address, "
+                                 "and ranks that are threads of one process have none",
+                             "give the block \"transport\": \"tcp\""));
+  }
+  return {};
 }
 
 // The longest window of ports that this plan will need, settled before anything starts.
@@ -179,6 +198,7 @@ std::vector<Error> settle_plan(PreparedRun& run, Caller& caller) {
     const uint64_t seed = asked.seed ? *asked.seed : run.scenario.seed.value_or(fresh_seed());
     ready = plan_with(run, seed, caller);
   }
+  if (ready) ready = links_have_addresses(run.plan, run.options);
   if (ready) ready = fits_memory(run.plan, run.options, all, memory_here(all));
   return ready ? std::vector<Error>{} : std::vector<Error>{ready.error()};
 }

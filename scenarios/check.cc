@@ -67,10 +67,10 @@ void check_options(const std::map<std::string, std::string>& options, const std:
 }
 
 // A transport that ranks cannot use would be another one in fact.
-void check_transport(const std::string& name, CellKind kind, const std::string& where,
+void check_transport(const std::string& name, const std::string& where,
                      const Vocabulary& vocabulary, Problems& problems) {
   if (vocabulary.transport_unsupported == nullptr) return;
-  const std::string reason = vocabulary.transport_unsupported(name, kind);
+  const std::string reason = vocabulary.transport_unsupported(name);
   if (!reason.empty()) {
     problems.add(where, fmt::format("transport {}: {}", in_quotes(name), reason),
                  "use \"tcp\" or \"auto\"");
@@ -80,11 +80,11 @@ void check_transport(const std::string& name, CellKind kind, const std::string& 
 void check_transports(const Scenario& scenario, const Vocabulary& vocabulary, Problems& problems) {
   const auto own = scenario.config.find("transport");
   if (own != scenario.config.end()) {
-    check_transport(own->second, CellKind::kLatency, "$.config.transport", vocabulary, problems);
+    check_transport(own->second, "$.config.transport", vocabulary, problems);
   }
   for (const MatrixBlock& block : scenario.matrix) {
     for (const std::string& name : block.transport) {
-      check_transport(name, block.kind, block.path + ".transport", vocabulary, problems);
+      check_transport(name, block.path + ".transport", vocabulary, problems);
     }
   }
 }

@@ -28,8 +28,8 @@ struct Vocabulary {
                                        int ranks, uint64_t count) = nullptr;
   // What rules can ask for; group = name of the unit (core/record/expect.h).
   std::vector<Descriptor> metrics = {};
-  // Why ranks cannot use this transport for cells of that kind, or empty; "auto" is always fine.
-  std::string (*transport_unsupported)(const std::string& transport, CellKind kind) = nullptr;
+  // Why ranks cannot use this transport, or empty; "auto" is always fine.
+  std::string (*transport_unsupported)(const std::string& transport) = nullptr;
   std::vector<Descriptor> engines = {};
   // Why the engine that the cell names cannot do it, or empty.
   std::string (*engine_unsupported)(const Cell& cell) = nullptr;

@@ -4,7 +4,7 @@
 #   scripts/lint.sh fix             lets clang-format change them
 #   scripts/lint.sh tidy            clang-tidy over what changed since the base (the merge base with
 #                                   origin/main, or the previous commit) and a share of the rest,
-#                                   which moves on with the date and the commit; after 110 seconds
+#                                   which moves on with the date and the commit; after 150 seconds
 #                                   (LINT_SECONDS) the rest is left, and counted
 #   scripts/lint.sh tidy --all      over everything
 #   scripts/lint.sh tidy FILE...    over these .cc files
@@ -61,7 +61,7 @@ tidy() {
       # In an order of its own each day, so that what is left one day is reached another day.
       files=$({ changed && rotating_share; } | LC_ALL=C sort -u | grep -xFf <(compiled) |
         shuf --random-source=<(yes "$(date +%j)")) || true
-      until=$(($(date +%s) + ${LINT_SECONDS:-110}))
+      until=$(($(date +%s) + ${LINT_SECONDS:-150}))
       ;;
     *) files=$(printf '%s\n' "$@") ;;
   esac

@@ -203,8 +203,8 @@ void add_link_verdicts(const LinkWorld& world, Document& document) {
   document.list(verdicts.notes);
   document.paragraph(fmt::format(
       "Rule: a rate below {:.0f} % of the link's speed is an outlier, and where that is not known "
-      "one {:g} times below the best group of links of its kind (a round trip {:g} times above); a "
-      "host, when all of its links are.",
+      "one {:g} times below the best group of links of its kind (a round trip {:g} times above, by "
+      "the better of a pair's two measurements); a host, when all of its links are.",
       100 * threshold(LinkThreshold::kSpeedShare), threshold(LinkThreshold::kRateFactor),
       threshold(LinkThreshold::kLatencyFactor)));
 }

@@ -208,13 +208,25 @@ class Verdicts {
     out_.notes.push_back(note);
   }
 
-  // A round trip goes both ways: each pair is named once, by the worse of its two values.
+  // A round trip takes both ways whoever begins it, so each pair is judged, and named once, by the
+  // better of its two values: what only one of them shows were the hosts at that moment.
+  LinkValues symmetric(LinkValues values) const {
+    for (int a = 0; a < world_.ranks; ++a) {
+      for (int b = a + 1; b < world_.ranks; ++b) {
+        auto& there = values[pair_index(world_.ranks, a, b)];
+        auto& back = values[pair_index(world_.ranks, b, a)];
+        if (there && back) there = back = std::min(*there, *back);
+      }
+    }
+    return values;
+  }
+
   void judge_latency() {
     const LinkGrid* grid = latency_grid(world_);
     if (grid == nullptr) return;
     const LinkRule rule{false, threshold(LinkThreshold::kLatencyFactor),
                         threshold(LinkThreshold::kLatencyNs)};
-    LinkOutliers found = find_outliers(grid->values, world_.ranks, rule);
+    LinkOutliers found = find_outliers(symmetric(grid->values), world_.ranks, rule);
     std::set<std::pair<int, int>> seen;
     std::erase_if(found.pairs, [&seen](const LinkOutlier& pair) {
       return !seen.insert(std::minmax(pair.from, pair.to)).second;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
 
 #include "core/fd.h"
 #include "core/record/record.h"
@@ -174,13 +175,21 @@ TEST_F(RanksInProcess, AnUnknownTransportIsRefusedWithThoseOfTheTable) {
 
 // They were started, and each cell was an error.
 TEST_F(RanksInProcess, LinksOverMemoryAreRefusedBeforeAnythingStarts) {
-  const Finished done =
-      run(folder_.write("links.json", R"({"plumbline": 1, "hosts": {"local": 3}, "probes": [],
-            "matrix": [{"ranks": 3, "kind": "link", "op": "link", "transport": ["memory"]}]})"),
-          {kFlag});
-  EXPECT_EQ(done.status, 1);
-  EXPECT_THAT(done.err, HasSubstr("$.matrix[0].transport: transport 'memory': links are measured"));
-  EXPECT_FALSE(std::filesystem::exists(out_ + "/records.jsonl"));
+  const std::string head = R"({"plumbline": 1, "hosts": {"local": 3}, "probes": [], )",
+                    block = R"("matrix": [{"ranks": 3, "kind": "link", "op": "link")";
+  const std::map<std::string, Words> ways = {
+      {head + block + R"(, "transport": ["memory"]}]})", {}},
+      {head + R"("config": {"transport": "memory"}, )" + block + "}]}", {}},
+      {head + block + "}]}", {"--transport", "memory"}}};
+  for (const auto& [text, words] : ways) {
+    SCOPED_TRACE(text);
+    Words more = words;
+    more.push_back(kFlag);
+    const Finished done = run(folder_.write("links.json", text), more);
+    EXPECT_EQ(done.status, 1);
+    EXPECT_THAT(done.err, HasSubstr("transport 'memory' of a link block: links are measured"));
+    EXPECT_FALSE(std::filesystem::exists(out_ + "/records.jsonl"));
+  }
 }
 
 // Nobody listens there, so nobody minds that somebody else does.

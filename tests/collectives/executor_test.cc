@@ -77,7 +77,7 @@ TEST(Executor, RootOfAnOpWithoutRootDoesNotMatter) {
             "");
 }
 
-TEST(Executor, OnePlanRunsManyTimesWithNewBuffers) {
+TEST(Executor, OnePreparedOperationRunsManyTimesWithNewBuffers) {
   World world = memory_world(3);
   const auto said = on_every_rank(world, [](int rank, Group& group) -> std::string {
     Executor executor(group, test_kernels());

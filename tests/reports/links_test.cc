@@ -117,6 +117,21 @@ TEST(Links, LateRoundTripIsNamedOncePerPair) {
             (std::vector<std::string>{"late link 2 3"}));
 }
 
+// Both of a pair's measurements take the same way there and back.
+TEST(Links, ARoundTripThatIsLateInOneOfTwoMeasurementsIsNotTheLinks) {
+  const Worlds once({link_record("latency", 4, [](LinkResult& link) {
+    if (link.from == 0 || (link.from == 3 && link.to == 2)) link.rtt->p50 = 5e6;
+  })});
+  EXPECT_EQ(kinds_and_pairs(judge_world(once.worlds.at(0)).list), std::vector<std::string>());
+  // Where there is no other measurement, the one counts.
+  const Worlds alone({link_record("latency", 4, [](LinkResult& link) {
+    if (link.from == 3 && link.to == 2) link.rtt->p50 = 5e6;
+    if (link.from == 2 && link.to == 3) link.rtt.reset();
+  })});
+  EXPECT_EQ(kinds_and_pairs(judge_world(alone.worlds.at(0)).list),
+            (std::vector<std::string>{"late link 3 2"}));
+}
+
 // One sender slower than the others; all hosts on one machine or not.
 LinkVerdicts judge_slow_sender(double rate, double others, bool shared) {
   Record record = link_record(

@@ -14,7 +14,7 @@ Vocabulary with_commands() {
   Descriptor command = named("command");
   command.params = {{"run", "text", "", "", ""}, {"match", "text", "", "", ""}};
   v.probes.push_back(command);
-  v.transport_unsupported = [](const std::string& name, CellKind /*kind*/) {
+  v.transport_unsupported = [](const std::string& name) {
     return name == "memory" ? std::string("threads of one process only") : std::string();
   };
   return v;
