@@ -20,7 +20,7 @@ for argument in "$@"; do
       exit
       ;;
     --labs)
-      groups+=(labs)
+      groups+=(labs peers)
       # axe-core, which judges the page, comes from npm; where there is one it is not replaced.
       command -v npm >/dev/null || groups+=(cross)
       export TEST_LABS=1 # the lab tests ask for it

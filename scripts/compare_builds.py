@@ -10,7 +10,6 @@ usage: scripts/compare_builds.py FIRST SECOND [--rounds 21] [--ranks 2] [--sizes
 shared library), against the same without position independence.
 """
 import argparse
-import math
 import pathlib
 import statistics
 import subprocess
@@ -18,7 +17,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
-from vs_gloo import ours  # noqa: E402
+from contenders import OURS  # noqa: E402
+from vs_peers import cell_of, interval, measure  # noqa: E402
 
 
 def build(setting):
@@ -29,14 +29,9 @@ def build(setting):
     return place / "plumbline"
 
 
-def interval(values):
-    """Order statistics around the median, whatever the distribution."""
-    values, n = sorted(values), len(values)
-    cut, tail = 0, 0.0
-    while cut < n // 2 and tail + math.comb(n, cut) / 2**n <= 0.025:
-        tail += math.comb(n, cut) / 2**n
-        cut += 1
-    return values[max(cut - 1, 0)], values[n - max(cut, 1)]
+def time_of(program, size, ranks):
+    """In us, of a fresh set of processes."""
+    return measure(OURS, cell_of("allreduce", "in", size, ranks), lambda _: str(program))
 
 
 def main():
@@ -55,7 +50,7 @@ def main():
         times = ([], [])
         for number in range(args.rounds):
             for side in (0, 1) if number % 2 else (1, 0):
-                times[side].append(ours(programs[side], size, args.ranks, "reno"))
+                times[side].append(time_of(programs[side], size, args.ranks))
         ratios = [second / first for first, second in zip(*times)]
         low, high = interval(ratios)
         print(f"{size:>10} {statistics.median(times[0]):>10.1f}us {statistics.median(times[1]):>10.1f}us"

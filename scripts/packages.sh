@@ -56,7 +56,6 @@ labs    tshark                     -
 labs    tcpdump                    -
 labs    openssh-server             -
 labs    openssh-client             -
-labs    libgloo-dev                -
 labs    iperf3                     -
 labs    libbenchmark-tools         -
 labs    python3-scipy              -
@@ -75,6 +74,12 @@ labs    chromium-driver            -
 labs    python3-selenium           -
 labs    mmdebstrap                 -
 labs    man-db                     -
+peers   libgloo-dev                -
+peers   openmpi-bin                -
+peers   libopenmpi-dev             -
+peers   mpich                      -
+peers   libmpich-dev               -
+peers   ucx-utils                  -
 static  g++-aarch64-linux-gnu      -
 static  qemu-user                  -
 package dpkg-dev                   -
