@@ -228,10 +228,9 @@ int run(const std::string& variant, const std::string& store_folder, const Job& 
     return peer::kFailed;
   }
   const int status = peer::measure(job, arrays, operation);
-  std::fflush(stdout);
-  std::fflush(stderr);
-  // gloo hangs when polling pairs are closed, and the other ranks may still be reading: leave
-  // without closing.
+  // gloo hangs when polling pairs are closed: leave without closing, but not before all are done,
+  // because a rank whose peer has gone fails.
+  if (status == 0) peer::await(job, job.size);
   std::_Exit(status);
 }
 

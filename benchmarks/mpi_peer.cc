@@ -91,8 +91,8 @@ Operation collective(const Job& job, const Arrays& a, int count) {
   return nullptr;
 }
 
-bool is_point_to_point(const std::string& op) {
-  return op == "pingpong" || op == "stream" || op == "bidirectional" || op == "sendrecv";
+bool is_between_two(const std::string& op) {
+  return op == "pingpong" || op == "stream" || op == "bidirectional";
 }
 
 }  // namespace
@@ -109,8 +109,9 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &job.size);
   const Arrays arrays(job);
   const auto count = static_cast<int>(arrays.count());
-  const Operation operation = is_point_to_point(job.op) ? point_to_point(job, arrays, count)
-                                                        : collective(job, arrays, count);
+  const Operation operation = is_between_two(job.op) || job.op == "sendrecv"
+                                  ? point_to_point(job, arrays, count)
+                                  : collective(job, arrays, count);
   if (!operation) {
     std::fprintf(stderr, "MPI has no %s %s\n", job.op.c_str(),
                  job.in_place ? "in place" : "out of place");
@@ -118,6 +119,8 @@ int main(int argc, char** argv) {
   }
   const int status = peer::measure(job, arrays, operation);
   if (status != 0) MPI_Abort(MPI_COMM_WORLD, status);
+  // Who has no part in it would wait in MPI_Finalize on a processor that the others may need.
+  if (is_between_two(job.op) && job.rank > 1) peer::await(job, 2);
   MPI_Finalize();
   return 0;
 }

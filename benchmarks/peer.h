@@ -7,6 +7,7 @@
 
 #include <sched.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -214,6 +215,16 @@ inline int measure(const Job& job, const Arrays& arrays, const std::function<voi
   if (std::fclose(file) == 0 && std::rename(part.c_str(), path.c_str()) == 0) return 0;
   std::perror(path.c_str());
   return kFailed;
+}
+
+// Until ranks 0 to `ranks` - 1 have their durations written, without taking a processor from them.
+// vs_peers.py has the deadline.
+inline void await(const Job& job, int ranks) {
+  constexpr useconds_t kNapUs = 1000;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const std::string path = job.folder + "/" + std::to_string(rank);
+    while (access(path.c_str(), F_OK) != 0) usleep(kNapUs);
+  }
 }
 
 }  // namespace peer

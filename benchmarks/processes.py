@@ -12,6 +12,7 @@ PR_SET_CHILD_SUBREAPER = 36
 POLL_S = 0.005
 GRACE_S = 2.0  # for launchers to clean up, and for the other ranks when one has failed
 KILL_S = 5.0
+WRONG_RESULT = 3  # exit status, as in benchmarks/peer.h
 
 
 class Failed(Exception):
@@ -127,7 +128,8 @@ def run_together(commands, environment, timeout_s, folder, finished=lambda: Fals
     finally:
         statuses = [process.poll() for process in started]
         end_all(started)
-    for status, path in zip(statuses, said):
+    # A wrong result explains more than the complaints of ranks whose peer has gone.
+    for status, path in sorted(zip(statuses, said), key=lambda pair: pair[0] != WRONG_RESULT):
         if status:
             with open(path, errors="replace") as file:
                 words = first_words(file.read()) or "said nothing"

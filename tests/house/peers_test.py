@@ -260,6 +260,18 @@ class Peers(Linux):
                 for failure in result["failures"].values():
                     self.assertTrue(failure["reason"])
 
+    def test_a_peer_with_a_wrong_result_has_no_time(self):
+        self.require(["plumbline"])
+        os.symlink(PLUMBLINE, os.path.join(self.folder, "plumbline"))
+        with open(os.path.join(self.folder, "gloo_peer"), "w") as file:
+            file.write("#!/bin/sh\n[ $2 = 1 ] && { echo wrong result: 1 is not 2 >&2; exit 3; }\necho the other one has gone >&2; exit 1\n")
+        os.chmod(file.name, 0o755)
+        status, out, kept = self.vs_peers("--build", self.folder, "--rounds", "3", "--iters", "3", "--sizes", "8", "--peers", "gloo_ring")
+        self.assertEqual(status, 1, out)
+        self.assertEqual(kept["results"][0]["peers_us"], {"gloo_ring": [None] * 3})
+        self.assertEqual(kept["results"][0]["failures"], {"gloo_ring": {"round": 1, "reason": "wrong result: 1 is not 2 (exit status 3)"}})
+        self.assertIn("nothing to compare", out)
+
     def all_operations(self, peer, *words):
         self.require(["plumbline", peer])
         status, out, kept = self.vs_peers("--op", "all", "--rounds", "1", "--iters", "3", "--sizes", "1000", "--peers", peer, *words)
@@ -272,7 +284,8 @@ class Peers(Linux):
         self.assertEqual([result["op"] for result in kept["results"]], list(contenders.OPS))
 
     def test_all_operations_beside_gloo(self):
-        self.all_operations("gloo_only")
+        # Three ranks: one that has no part in an operation, or ends first, must not end it for the others.
+        self.all_operations("gloo_only", "--ranks", "3")
 
     def test_all_operations_beside_open_mpi(self):
         self.all_operations("openmpi_tcp")
