@@ -42,6 +42,7 @@ class Cell:
     warmup: int
     transport: str  # "tcp", "shm"
     cpus: tuple  # rank r runs on the r-th, round and round; empty = the system decides
+    alike: bool  # also ranks whose threads would share one of them
     crowded: bool  # more ranks than processors
     congestion: str  # that all sockets have
 
@@ -58,6 +59,7 @@ class Contender:
     needs: tuple  # programs: of the build folder (build/...) or of the PATH
     start: Callable  # (cell, at, folder) -> commands, environment; at gives the path of a program of the build folder
     median: Callable  # (cell, folder) -> ns, over operations of the slowest rank; raises Failed
+    threads: int = 1  # of a rank, that work in turns with one another
     finished: Callable = lambda cell, folder: False  # all times are there, and how the processes end does not matter
 
     def lacks(self, at):
@@ -69,6 +71,10 @@ class Contender:
             if not here and not shutil.which(need):
                 return "%s is not installed (scripts/packages.sh peers)" % need
         return None
+
+    def fitted(self, cell):
+        """Several threads that wait for one another on one processor would be a handicap that nobody chooses."""
+        return cell if cell.alike or self.threads == 1 else dataclasses.replace(cell, cpus=())
 
     def cannot(self, op, placement):
         """Why it has no such operation; None when it has."""
@@ -129,7 +135,9 @@ def gloo(variant, can):
         os.mkdir(store)
         return [[at("gloo_peer"), variant, str(rank), str(cell.ranks), store, *cell.words(folder)]
                 for rank in range(cell.ranks)], {}
-    return Contender("gloo_" + variant, "tcp", can, ("build/gloo_peer",), start, median_of_ranks, all_ranks_wrote)
+    # Beside the thread of the operation one waits for the network, where pairs do not poll.
+    threads = 1 if variant.endswith("_busy") else 2
+    return Contender("gloo_" + variant, "tcp", can, ("build/gloo_peer",), start, median_of_ranks, threads, all_ranks_wrote)
 
 
 MPI_CAN = {op: placements for op, (_, placements) in OPS.items()}
@@ -144,7 +152,7 @@ def openmpi(name, transport, parameters, environment):
         # Without these it does not start as root, which a user is in a network of his own too.
         root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         return [[*command, at("mpi_peer_openmpi"), *cell.words(folder)]], dict(environment, **root)
-    return Contender(name, transport, MPI_CAN, ("build/mpi_peer_openmpi", "mpirun.openmpi"), start, median_of_ranks, all_ranks_wrote)
+    return Contender(name, transport, MPI_CAN, ("build/mpi_peer_openmpi", "mpirun.openmpi"), start, median_of_ranks, 1, all_ranks_wrote)
 
 
 # Nothing makes its waiting ranks yield: MPIR_CVAR_POLLS_BEFORE_YIELD=1 changes no time.
@@ -152,7 +160,7 @@ def mpich(name, transport, environment):
     def start(cell, at, folder):
         return [["mpiexec.mpich", "-n", str(cell.ranks), "-bind-to", "none", at("mpi_peer_mpich"),
                  *cell.words(folder)]], environment
-    return Contender(name, transport, MPI_CAN, ("build/mpi_peer_mpich", "mpiexec.mpich"), start, median_of_ranks, all_ranks_wrote)
+    return Contender(name, transport, MPI_CAN, ("build/mpi_peer_mpich", "mpiexec.mpich"), start, median_of_ranks, 1, all_ranks_wrote)
 
 
 # The loopback device, which Open MPI and UCX leave out by themselves; the memory of this host.

@@ -2,7 +2,7 @@
 """plumbline beside gloo, Open MPI and MPICH, on this machine, in alternation.
 
 Every measurement is a fresh set of processes. All sides run the same operation on f32 (sum, root 0), back to back, with the same number of operations
-and of warm-up ones, ranks bound alike, and verify the first result; a time is the median over operations of the slowest rank. One round runs every
+and of warm-up ones, ranks bound alike (--bind), and verify the first result; a time is the median over operations of the slowest rank. One round runs every
 contender once, in an order that rotates. A ratio is the median over rounds of (best peer of that round) / (ours of that round): above 1 we are faster.
 From 6 rounds on the interval behind it holds the true median in 95 of 100 cases; with fewer it is the range. A contender that cannot run is listed with
 its reason; one that fails is not asked again at that size.
@@ -93,7 +93,7 @@ def cell_of(op, placement, size, ranks, transport="tcp", congestion="reno", bind
     crowded = ranks > len(cpus)
     bound = bind == "core" or (bind == "auto" and not crowded)
     timed, warmup = (timed, max(5, timed // 5)) if timed else operations(size, crowded)
-    return Cell(op, placement, size, ranks, timed, warmup, transport, tuple(cpus) if bound else (), crowded, congestion)
+    return Cell(op, placement, size, ranks, timed, warmup, transport, tuple(cpus) if bound else (), bind == "core", crowded, congestion)
 
 
 def check_traffic(cell, moved):
@@ -107,6 +107,7 @@ def check_traffic(cell, moved):
 
 def measure(contender, cell, at, timeout_s=120, private=False):
     """The time of one start, in us. Raises Failed."""
+    cell = contender.fitted(cell)
     with tempfile.TemporaryDirectory(prefix="plumbline-peers-") as folder:
         before = private_network.loopback_bytes() if private else 0
         processes.run_together(*contender.start(cell, at, folder), timeout_s, folder, lambda: contender.finished(cell, folder))
@@ -136,7 +137,7 @@ def describe(ours, peers):
     return (statistics.median(found), *interval(found)) if found else None
 
 
-def show(cell, times, failures, left_out, rounds):
+def show(cell, times, failures, left_out, rounds, unbound=()):
     placement = {"in": "in place, ", "out": "out of place, "}[cell.placement] if " " in OPS[cell.op][1] else ""
     print("\n%s, %d bytes, %s%d ranks %s, %d operations after %d; us, slowest rank, median of %d rounds (fastest to slowest)" % (
         cell.op, cell.bytes, placement, cell.ranks, "each on a processor" if cell.cpus else "not bound", cell.timed, cell.warmup, rounds))
@@ -149,6 +150,8 @@ def show(cell, times, failures, left_out, rounds):
         against = describe(ours, {name: values}) if name != OURS.name else None
         if against:
             line += "   %.2f (%.2f to %.2f)" % against
+        if name in unbound:
+            line += "  not bound"
         if name in failures:
             line += "  round %d: %s" % failures[name]
         print(line)
@@ -188,7 +191,7 @@ def compare(args, op, at):
             continue
         cell = cell_of(op, placement, whole, args.ranks, args.transport, args.congestion, args.bind, args.iters)
         times, failures = run_rounds(contenders, cell, args.rounds, lambda one, what: measure(one, what, at, args.timeout, args.private))
-        show(cell, times, failures, left_out, args.rounds)
+        show(cell, times, failures, left_out, args.rounds, [one.name for one in contenders if one.fitted(cell) != cell and cell.cpus])
         mine = times.pop(OURS.name)
         results.append({"op": op, "placement": placement, "bytes": whole, "timed": cell.timed, "warmup": cell.warmup, "bound": bool(cell.cpus),
                         "plumbline_us": mine, "peers_us": times, "ratios": ratios(mine, times), "best": best_of(times),
@@ -243,7 +246,8 @@ def arguments():
     parser.add_argument("--placement", choices=["in", "out"], help="in place where the operation has it, if not given")
     parser.add_argument("--cc", default="reno", help="congestion control of all sockets; default = the machine's own (reno)")
     parser.add_argument("--bind", choices=["auto", "core", "none"], default="auto",
-                        help="each rank on a processor of its own, those of all contenders alike; auto = where there are enough")
+                        help="core: each rank on a processor of its own, all contenders alike; auto: where there are enough, and gloo's only where its "
+                        "ranks have one thread (see docs/performance.md)")
     parser.add_argument("--peers", type=listed("peer", [one.name for one in PEERS]), metavar="NAMES",
                         help="only these, comma separated: " + ", ".join("%s (%s)" % (one.name, one.transport) for one in PEERS))
     parser.add_argument("--timeout", type=number(1, 3600), default=120, help="seconds that one start of a contender may take")

@@ -142,6 +142,16 @@ class Arithmetic(Linux):
             with self.assertRaisesRegex(processes.Failed, "loopback"):
                 vs_peers.check_traffic(cell(transport, 1 << 20), moved)
 
+    def test_all_are_bound_alike_but_who_would_hinder_himself(self):
+        cpus = tuple(vs_peers.processors())
+        one, two = (contenders.Contender("x", "tcp", {}, (), None, None, threads) for threads in (1, 2))
+        for bind, ranks, bound, bound_two in (("auto", 2, len(cpus) > 1, False), ("core", 2, True, True), ("none", 2, False, False),
+                                              ("auto", len(cpus) + 1, False, False), ("core", len(cpus) + 1, True, True)):
+            cell = vs_peers.cell_of("allreduce", "in", 8, ranks, bind=bind)
+            self.assertEqual(one.fitted(cell).cpus, cpus if bound else (), (bind, ranks))
+            self.assertEqual(two.fitted(cell).cpus, cpus if bound_two else (), (bind, ranks))
+            self.assertEqual(cell.crowded, ranks > len(cpus))
+
     def test_whole_elements_for_every_rank(self):
         self.assertEqual(vs_peers.whole_bytes("allgather", 100, 3), 96)
         self.assertEqual(vs_peers.whole_bytes("allgather", 8, 3), 0)
