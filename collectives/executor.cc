@@ -132,7 +132,8 @@ const AlgorithmRow& Executor::algorithm_of(const Prepared& prepared) {
 }
 
 ScheduleCost Executor::cost_of(const Prepared& prepared) {
-  return plumbline::cost_of(*prepared.traits().algorithm, prepared.traits().request);
+  const ScheduleRequest& request = prepared.traits().request;
+  return plumbline::cost_of(prepared.traits().algorithm->build(request), request.elem_size);
 }
 
 bool Executor::done(const Prepared& prepared) { return prepared.done(); }

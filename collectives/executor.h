@@ -48,6 +48,7 @@ class Executor {
   // root.
   Expected<PreparedPtr> prepare(const OperationSpec& spec);
   static const AlgorithmRow& algorithm_of(const Prepared& prepared);
+  // Of this rank's schedule alone: no depth.
   static ScheduleCost cost_of(const Prepared& prepared);
 
   // Starts it on these buffers (sizes as shape_of says; in place: as schedule.h says, `in` may be
