@@ -26,8 +26,9 @@ constexpr int64_t kAloneNs = 4'000;
 constexpr int64_t kPublishNs = 5 * kMillisecond;
 // After a lost connection: how long the true reason may take to come over the control plane.
 constexpr int64_t kReasonNs = 250 * kMillisecond;
-// The clock is read only so often while bytes flow.
-constexpr int kMovesPerLook = 64;
+// The clock is read only so often while bytes flow, and while a rank spins: what it costs is a good
+// part of a try that finds nothing in memory, and of what an answer of a microsecond takes.
+constexpr int kMovesPerLook = 64, kTriesPerLook = 4;
 
 void nap(int64_t ns) {
   const timespec time{0, static_cast<long>(ns)};
@@ -127,15 +128,16 @@ void Group::Impl::sleep(int64_t idle_ns, Deadline deadline) {
   poll_set.clear();
   bool deaf = false;  // some stream cannot wake us
   for (Channel* channel : connected) {
-    const int events =
-        (channel->wants_read() ? POLLIN : 0) | (channel->wants_write() ? POLLOUT : 0);
-    if (events == 0) continue;
-    const int fd = channel->stream().poll_fd();
+    const bool reads = channel->wants_read(), writes = channel->wants_write();
+    if (!reads && !writes) continue;
+    ByteStream& stream = channel->stream();
+    const int fd = stream.poll_fd();
     if (fd < 0) {
       deaf = true;
-    } else {
-      poll_set.push_back({fd, static_cast<short>(events), 0});
+      continue;
     }
+    if (stream.arm(reads, writes)) return;
+    poll_set.push_back({fd, stream.poll_events(reads, writes), 0});
   }
   if (!deaf) {
     if (control->wake_fd() >= 0) poll_set.push_back({control->wake_fd(), POLLIN, 0});
@@ -221,7 +223,7 @@ Expected<bool> Group::progress() {
 Status Group::wait(const std::function<bool()>& done, Deadline deadline) {
   int64_t idle_since = 0;  // 0 = bytes moved in the last round
   int64_t published = 0;   // when the peers were told last, 0 = never
-  int moves = 0;
+  int moves = 0, tries = 0;
   Status status;
   for (;;) {
     const Expected<bool> moved = progress();
@@ -232,8 +234,11 @@ Status Group::wait(const std::function<bool()>& done, Deadline deadline) {
     if (done()) break;
     if (*moved) {
       idle_since = 0;
+      tries = 0;
       if (++moves % kMovesPerLook != 0) continue;
     }
+    const bool spins = impl_->wait_options.spin_ns > 0 && !impl_->wait_options.yield;
+    if (!*moved && spins && ++tries % kTriesPerLook != 0) continue;
     const int64_t now = monotonic_ns();
     if (now >= deadline.at_ns()) {
       status = fail(ErrorCode::kTimeout,

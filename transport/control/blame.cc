@@ -1,6 +1,7 @@
 #include "transport/control/blame.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <algorithm>
 
@@ -181,70 +182,117 @@ class Walk {
 
 }  // namespace
 
-void FlightRecorder::begin_operation(uint32_t sequence, uint32_t op_hash, const std::string& text) {
-  const int64_t now = monotonic_ns();
-  const std::lock_guard lock(mutex_);
-  FlightEntry& entry = ring_[begun_ % kEntries];
-  if (begun_ >= kEntries && !entry.finished) --unfinished_;  // forgotten, whatever became of it
-  entry.sequence = sequence;
-  entry.op_hash = op_hash;
-  entry.operation = text;
-  entry.finished = false;
-  ++begun_;
-  ++unfinished_;
-  waiting_for_ = -1;
-  last_progress_ns_ = now;
-}
-
-FlightEntry* FlightRecorder::find(uint32_t sequence) {
-  const uint64_t kept = std::min<uint64_t>(begun_, kEntries);
-  for (uint64_t i = 1; i <= kept; ++i) {
-    FlightEntry& entry = ring_[(begun_ - i) % kEntries];
-    if (entry.sequence == sequence) return &entry;
+// Numbers are stored between two changes of the version, and a reader that finds it changed reads
+// again. Stores are releases and loads acquires, so that nothing of them leaves that interval.
+class FlightRecorder::Write {
+ public:
+  explicit Write(FlightRecorder& recorder)
+      : recorder_(recorder), version_(recorder.version_.load(std::memory_order_relaxed)) {
+    recorder_.version_.store(version_ + 1, std::memory_order_relaxed);
   }
-  return nullptr;
+  ~Write() { recorder_.version_.store(version_ + 2, std::memory_order_release); }
+  Write(const Write&) = delete;
+  Write& operator=(const Write&) = delete;
+
+  template <typename T>
+  void set(std::atomic<T>& to, T value) {
+    to.store(value, std::memory_order_release);
+  }
+
+ private:
+  FlightRecorder& recorder_;
+  const uint64_t version_;
+};
+
+void FlightRecorder::begin_operation(uint32_t sequence, uint32_t op_hash, const std::string& text) {
+  const uint64_t begun = begun_.load(std::memory_order_relaxed);
+  uint64_t unfinished = unfinished_.load(std::memory_order_relaxed);
+  Slot& slot = slots_[begun % kEntries];
+  if (begun >= kEntries && !slot.finished.load(std::memory_order_relaxed)) {
+    --unfinished;  // forgotten, whatever became of it
+  }
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (slot.op_hash != op_hash || slot.operation != text) {
+    lock.lock();
+    slot.op_hash = op_hash;
+    slot.operation = text;
+  }
+  Write write(*this);
+  write.set(slot.sequence, sequence);
+  write.set(slot.finished, false);
+  write.set(begun_, begun + 1);
+  write.set(unfinished_, unfinished + 1);
+  write.set(waiting_for_, -1);
+  write.set(last_progress_ns_, coarse_monotonic_ns());
 }
 
 void FlightRecorder::end_operation(uint32_t sequence) {
-  const int64_t now = monotonic_ns();
-  const std::lock_guard lock(mutex_);
-  FlightEntry* entry = find(sequence);
-  if (entry == nullptr || entry->finished) return;
-  entry->finished = true;
-  --unfinished_;
-  waiting_for_ = -1;
-  last_progress_ns_ = now;
+  const uint64_t begun = begun_.load(std::memory_order_relaxed);
+  const uint64_t kept = std::min<uint64_t>(begun, kEntries);
+  for (uint64_t i = 1; i <= kept; ++i) {
+    Slot& slot = slots_[(begun - i) % kEntries];
+    if (slot.sequence.load(std::memory_order_relaxed) != sequence) continue;
+    if (slot.finished.load(std::memory_order_relaxed)) return;
+    Write write(*this);
+    write.set(slot.finished, true);
+    write.set(unfinished_, unfinished_.load(std::memory_order_relaxed) - 1);
+    write.set(waiting_for_, -1);
+    write.set(last_progress_ns_, coarse_monotonic_ns());
+    return;
+  }
 }
 
 void FlightRecorder::waiting(int peer, uint32_t step, int64_t last_progress_ns) {
-  const std::lock_guard lock(mutex_);
-  waiting_for_ = peer;
-  step_ = step;
-  last_progress_ns_ = last_progress_ns;
+  Write write(*this);
+  write.set(waiting_for_, peer);
+  write.set(step_, step);
+  write.set(last_progress_ns_, last_progress_ns);
+}
+
+FlightRecorder::Numbers FlightRecorder::read() const {
+  while (true) {
+    const uint64_t before = version_.load(std::memory_order_acquire);
+    Numbers numbers;
+    numbers.begun = begun_.load(std::memory_order_acquire);
+    numbers.unfinished = unfinished_.load(std::memory_order_acquire);
+    numbers.waiting_for = waiting_for_.load(std::memory_order_acquire);
+    numbers.step = step_.load(std::memory_order_acquire);
+    numbers.last_progress_ns = last_progress_ns_.load(std::memory_order_acquire);
+    for (size_t i = 0; i < kEntries; ++i) {
+      numbers.sequences[i] = slots_[i].sequence.load(std::memory_order_acquire);
+      numbers.finished[i] = slots_[i].finished.load(std::memory_order_acquire);
+    }
+    if (before % 2 == 0 && version_.load(std::memory_order_relaxed) == before) return numbers;
+    ::sched_yield();
+  }
 }
 
 RankStatus FlightRecorder::status(int rank) const {
-  const int64_t now = monotonic_ns();
   const std::lock_guard lock(mutex_);
+  const Numbers numbers = read();
   RankStatus status;
   status.rank = rank;
-  if (begun_ == 0) return status;
-  const FlightEntry& newest = ring_[(begun_ - 1) % kEntries];
-  status.sequence = newest.sequence;
-  status.op_hash = newest.op_hash;
-  status.operation = newest.operation;
-  status.in_operation = unfinished_ > 0;
-  status.waiting_for = waiting_for_;
-  status.step = step_;
-  status.since_progress_ns = std::max<int64_t>(0, now - last_progress_ns_);
+  if (numbers.begun == 0) return status;
+  const size_t newest = (numbers.begun - 1) % kEntries;
+  status.sequence = numbers.sequences[newest];
+  status.op_hash = slots_[newest].op_hash;
+  status.operation = slots_[newest].operation;
+  status.in_operation = numbers.unfinished > 0;
+  status.waiting_for = numbers.waiting_for;
+  status.step = numbers.step;
+  status.since_progress_ns = std::max<int64_t>(0, monotonic_ns() - numbers.last_progress_ns);
   return status;
 }
 
 std::vector<FlightEntry> FlightRecorder::entries() const {
   const std::lock_guard lock(mutex_);
+  const Numbers numbers = read();
   std::vector<FlightEntry> entries;
-  for (uint64_t i = begun_ - std::min<uint64_t>(begun_, kEntries); i < begun_; ++i) {
-    entries.push_back(ring_[i % kEntries]);
+  for (uint64_t i = numbers.begun - std::min<uint64_t>(numbers.begun, kEntries); i < numbers.begun;
+       ++i) {
+    const size_t at = i % kEntries;
+    entries.push_back(
+        {numbers.sequences[at], slots_[at].op_hash, slots_[at].operation, numbers.finished[at]});
   }
   return entries;
 }

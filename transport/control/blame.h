@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -14,8 +15,8 @@
 
 namespace plumbline {
 
-// The rank's thread writes, any thread reads. Thread-safe; writing is one short lock and, once the
-// texts have been that long before, no allocation.
+// The rank's thread writes, any thread reads. Writing takes no lock and copies no text as long as
+// operations repeat themselves; a reader tries again when it was written to meanwhile.
 class FlightRecorder {
  public:
   void begin_operation(uint32_t sequence, uint32_t op_hash, const std::string& text);
@@ -31,15 +32,33 @@ class FlightRecorder {
  private:
   static constexpr size_t kEntries = 32;
 
-  FlightEntry* find(uint32_t sequence);
+  struct Slot {
+    std::atomic<uint32_t> sequence{0};
+    std::atomic<bool> finished{false};
+    uint32_t op_hash = 0;  // these two: the rank's thread changes them with the mutex held
+    std::string operation;
+  };
+  // Numbers that change together, as they are between two writes.
+  struct Numbers {
+    uint64_t begun = 0;       // operations ever begun; the newest is slots_[(begun - 1) % kEntries]
+    uint64_t unfinished = 0;  // of them still running
+    int waiting_for = -1;
+    uint32_t step = 0;
+    int64_t last_progress_ns = 0;
+    std::array<uint32_t, kEntries> sequences{};
+    std::array<bool, kEntries> finished{};
+  };
+  class Write;  // odd version while it lives
 
-  mutable std::mutex mutex_;
-  std::array<FlightEntry, kEntries> ring_;
-  uint64_t begun_ = 0;       // operations ever begun; the newest is ring_[(begun_ - 1) % kEntries]
-  uint64_t unfinished_ = 0;  // of them still running
-  int waiting_for_ = -1;
-  uint32_t step_ = 0;
-  int64_t last_progress_ns_ = 0;
+  Numbers read() const;
+
+  mutable std::mutex mutex_;  // of the slots' texts
+  std::atomic<uint64_t> version_{0};
+  std::array<Slot, kEntries> slots_;
+  std::atomic<uint64_t> begun_{0}, unfinished_{0};
+  std::atomic<int> waiting_for_{-1};
+  std::atomic<uint32_t> step_{0};
+  std::atomic<int64_t> last_progress_ns_{0};
 };
 
 struct BlameQuestion {
