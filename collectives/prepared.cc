@@ -228,6 +228,26 @@ void Executor::Prepared::advance(uint32_t index, size_t bytes) {
   } else {
     state.landed += bytes;
   }
+  landed(index);
+}
+
+size_t Executor::Prepared::usable(uint32_t index, std::span<const std::byte> bytes) const {
+  const bool whole = steps_[index].reduces && states_[index].carried == 0 &&
+                     reinterpret_cast<uintptr_t>(bytes.data()) % elem_size_ == 0;
+  return whole ? bytes.size() - bytes.size() % elem_size_ : 0;
+}
+
+void Executor::Prepared::use(uint32_t index, std::span<const std::byte> bytes) {
+  State& state = states_[index];
+  apply(steps_[index], state.landed / elem_size_, bytes.data(), bytes.size() / elem_size_);
+  state.landed += bytes.size();
+  landed(index);
+}
+
+// More of a receive has landed.
+void Executor::Prepared::landed(uint32_t index) {
+  const RunStep& step = steps_[index];
+  State& state = states_[index];
   state.ended = state.landed == step.bytes;
   if (!state.ended && step.followers.empty()) return;
   enqueue(index);

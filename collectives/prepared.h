@@ -115,6 +115,10 @@ class Executor::Prepared : public SendObserver {
     Sink(Prepared& prepared, uint32_t step) : prepared_(prepared), step_(step) {}
     std::span<std::byte> window() override { return prepared_.window(step_); }
     void advance(size_t bytes) override { prepared_.advance(step_, bytes); }
+    size_t usable(std::span<const std::byte> bytes) override {
+      return prepared_.usable(step_, bytes);
+    }
+    void use(std::span<const std::byte> bytes) override { prepared_.use(step_, bytes); }
 
    private:
     Prepared& prepared_;
@@ -128,6 +132,10 @@ class Executor::Prepared : public SendObserver {
   }
   std::span<std::byte> window(uint32_t step);
   void advance(uint32_t step, size_t bytes);
+  // Received bytes that are reduced straight from where they lie: whole elements, in their place.
+  size_t usable(uint32_t step, std::span<const std::byte> bytes) const;
+  void use(uint32_t step, std::span<const std::byte> bytes);
+  void landed(uint32_t step);
   // dst[first ..] = the step's action on `elements` elements at `source`.
   void apply(const RunStep& step, uint64_t first, const std::byte* source, uint64_t elements);
   void launch(uint32_t step);

@@ -7,6 +7,7 @@
 
 #include "core/text.h"
 #include "transport/memory/memory.h"
+#include "transport/shm/shm.h"
 #include "transport/tcp/tcp.h"
 
 namespace plumbline {
@@ -27,6 +28,8 @@ std::string memory_unavailable(bool ranks_in_process) {
 constexpr TransportRow kTable[] = {
     {"tcp", "one TCP connection per pair of ranks, IPv4 or IPv6", true, tcp_unavailable, tcp_site,
      claim_tcp},
+    {"shm", "shared memory between the ranks of one machine; begins with a TCP connection per pair",
+     true, shm_unavailable, tcp_site, claim_shm},
     {"memory", "threads of one process, bytes through rings in memory; with --ranks-in-process",
      false, memory_unavailable, no_site, claim_memory},
 };

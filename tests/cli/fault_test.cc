@@ -13,18 +13,20 @@
 #include "core/clock.h"
 #include "core/fd.h"
 #include "core/record/record.h"
+#include "tests/support/ports.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
 namespace {
 
 // Three ranks, cells of a few hundred ms, a watchdog of two seconds.
-std::string fault_scenario(int port_base) {
+std::string fault_scenario(int port_base, const std::string& transport) {
   return R"({
   "plumbline": 1, "question": "Does it survive?", "hosts": {"local": 3}, "roofs": false, "probes": [],
   "launch": {"port_base": )" +
          std::to_string(port_base) + R"(},
-  "config": {"watchdog_timeout_ms": 2000},
+  "config": {"watchdog_timeout_ms": 2000, "transport": ")" +
+         transport + R"("},
   "matrix": [{"kind": "latency", "op": "allreduce", "algorithm": "ring", "bytes": "64Ki", "ranks": 3, "repeat": 6,
               "stop": {"ci": 0, "max_n": 10000000, "max_time": "400ms"}}],
   "report": ["console"], "seed": 7
@@ -33,8 +35,8 @@ std::string fault_scenario(int port_base) {
 
 class Fault : public testing::Test {
  protected:
-  void start(int port_base) {
-    folder_.write("scenario.json", fault_scenario(port_base));
+  void start(int port_base, const std::string& transport = "tcp") {
+    folder_.write("scenario.json", fault_scenario(port_base, transport));
     program_.emplace(
         plumbline_argv({"run", folder_.path("scenario.json"), "--out", folder_.path("out")}));
     ASSERT_TRUE(program_->wait_for_children(3)) << program_->err();
@@ -72,16 +74,18 @@ class Fault : public testing::Test {
   std::vector<pid_t> ranks_;
 };
 
-TEST_F(Fault, KilledRankIsNamedAndTheRunGoesOn) {
-  start(24200);
+class FaultOver : public Fault, public testing::WithParamInterface<const char*> {};
+
+TEST_P(FaultOver, KilledRankIsNamedAndTheRunGoesOn) {
+  start(test::free_ports(3), GetParam());
   kill(ranks_[1], SIGKILL);
   const Record error = the_error();
   EXPECT_EQ(error.measurement.cause, "rank.dead") << error.measurement.reason;
   EXPECT_NE(error.measurement.reason.find("rank 1"), std::string::npos) << error.measurement.reason;
 }
 
-TEST_F(Fault, StoppedRankIsBlamedWithinTheWatchdog) {
-  start(24210);
+TEST_P(FaultOver, StoppedRankIsBlamedWithinTheWatchdog) {
+  start(test::free_ports(3), GetParam());
   const int64_t before = monotonic_ns();
   kill(ranks_[2], SIGSTOP);
   const Record error = the_error();
@@ -90,6 +94,9 @@ TEST_F(Fault, StoppedRankIsBlamedWithinTheWatchdog) {
   EXPECT_NE(error.measurement.reason.find("waits for rank 2"), std::string::npos)
       << error.measurement.reason;
 }
+
+INSTANTIATE_TEST_SUITE_P(Transports, FaultOver, testing::Values("tcp", "shm"),
+                         [](const auto& row) { return std::string(row.param); });
 
 Fd knock(int port) {
   Fd fd(socket(AF_INET, SOCK_STREAM, 0));

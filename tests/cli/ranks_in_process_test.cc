@@ -91,12 +91,15 @@ TEST_F(RanksInProcess, EveryTransportOfTheTableIsAskedForRunAndSeenInTheRecord) 
 }
 
 TEST_F(RanksInProcess, EveryOperationIsRightOverMemory) {
-  for (const char* op : {"allreduce", "allgather", "reduce_scatter", "broadcast", "alltoall",
-                         "barrier", "pingpong", "bidirectional"}) {
-    const Finished done = plumbline({"coll", op, "-b", "100K", "-e", "100K", "-n", "3", "--ranks",
-                                     "2", "-J", file_, "--transport", "memory", kFlag});
-    ASSERT_EQ(done.status, 0) << op << done.err;
-    EXPECT_THAT(ran_over(taken(file_)), Each("memory passed")) << op;
+  for (const std::string transport : {"memory", "shm"}) {
+    for (const char* op : {"allreduce", "allgather", "reduce_scatter", "broadcast", "alltoall",
+                           "barrier", "pingpong", "bidirectional", "stream"}) {
+      const Finished done =
+          plumbline({"coll", op, "-b", "100K", "-e", "100K", "-n", "3", "--ranks", "2", "-J", file_,
+                     "--transport", transport, "--port-base", "auto", kFlag});
+      ASSERT_EQ(done.status, 0) << op << done.err;
+      EXPECT_THAT(ran_over(taken(file_)), Each(transport + " passed")) << op;
+    }
   }
 }
 
@@ -167,7 +170,7 @@ TEST_F(RanksInProcess, HostsAndLaunchersThatAreElsewhereAreRefusedByName) {
 TEST_F(RanksInProcess, AnUnknownTransportIsRefusedWithThoseOfTheTable) {
   const Finished done = plumbline({"coll", "allreduce", "--transport", "memroy", kFlag});
   EXPECT_EQ(done.status, 1);
-  EXPECT_THAT(done.err, HasSubstr("auto, tcp, memory"));
+  EXPECT_THAT(done.err, HasSubstr("auto, tcp, shm, memory"));
   const Finished block = run(scenario(R"("op": "barrier", "transport": "memroy")"), {kFlag});
   EXPECT_EQ(block.status, 1);
   EXPECT_THAT(block.err, HasSubstr("did you mean 'memory'?"));

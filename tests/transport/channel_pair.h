@@ -122,7 +122,35 @@ class ScriptStream : public ByteStream {
   size_t at_ = 0;
 };
 
+// A stream that can read and write and nothing else, as TCP's.
+class PlainStream : public ByteStream {
+ public:
+  explicit PlainStream(std::unique_ptr<ByteStream> inner) : inner_(std::move(inner)) {}
+  Expected<size_t> write_some(std::span<const iovec> buffers) override {
+    return inner_->write_some(buffers);
+  }
+  Expected<size_t> read_some(std::span<const iovec> buffers) override {
+    return inner_->read_some(buffers);
+  }
+  int poll_fd() const override { return inner_->poll_fd(); }
+  StreamStats stats() const override { return inner_->stats(); }
+  void close() override { inner_->close(); }
+
+ private:
+  const std::unique_ptr<ByteStream> inner_;
+};
+
 struct ChannelPair {
+  // Over streams whose bytes cannot be used where they lie.
+  static ChannelPair plain() {
+    auto [left, right] = make_memory_streams(0, 1, 1 << 20);
+    ChannelPair pair;
+    pair.a = std::make_unique<Channel>(0, 1, std::make_unique<PlainStream>(std::move(left)),
+                                       ChannelOptions{});
+    pair.b = std::make_unique<Channel>(1, 0, std::make_unique<PlainStream>(std::move(right)),
+                                       ChannelOptions{});
+    return pair;
+  }
   explicit ChannelPair(const ChannelOptions& options = {}, size_t ring_bytes = 1 << 20,
                        const std::string& fault = {}) {
     auto [left, right] = make_memory_streams(0, 1, ring_bytes);

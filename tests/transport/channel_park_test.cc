@@ -89,7 +89,7 @@ TEST(ChannelPark, WithoutAnyPostedReceiveBytesStayInTheStream) {
 }
 
 TEST(ChannelPark, AnEarlyFrameIsHeldWhenNothingElseIsPosted) {
-  ChannelPair pair;
+  ChannelPair pair = ChannelPair::plain();
   const Bytes one = random_bytes(10, 6);
   const Bytes two = random_bytes(10, 7);
   CollectSink first(10);

@@ -36,7 +36,7 @@ std::vector<uint32_t> steps_of(const Bytes& written, uint64_t chunk) {
 }
 
 TEST(Channel, SmallMessageTakesOneWriteAndOneRead) {
-  ChannelPair pair;
+  ChannelPair pair = ChannelPair::plain();
   const Bytes data = random_bytes(8, 1);
   CollectSink sink(8);
   CountObserver observer;
@@ -53,6 +53,42 @@ TEST(Channel, SmallMessageTakesOneWriteAndOneRead) {
   EXPECT_EQ(pair.b->stats().payload_received, 8u);
   EXPECT_TRUE(pair.a->idle());
   EXPECT_TRUE(pair.b->idle());
+}
+
+// What can use bytes where they lie is given them there, as many as it wants, and the rest by copy.
+TEST(Channel, BytesAreUsedWhereTheyLieAsFarAsTheSinkWantsThem) {
+  class InPlace : public CollectSink {
+   public:
+    explicit InPlace(size_t bytes) : CollectSink(bytes, 100) {}
+    size_t usable(std::span<const std::byte> bytes) override {
+      return ++asked_ % 2 == 0 ? 0 : std::min<size_t>(bytes.size(), 7);
+    }
+    void use(std::span<const std::byte> bytes) override {
+      used += bytes.size();
+      const std::span<std::byte> to = window();
+      ASSERT_GE(to.size(), bytes.size());
+      std::memcpy(to.data(), bytes.data(), bytes.size());
+      advance(bytes.size());
+    }
+    size_t used = 0;
+
+   private:
+    size_t asked_ = 0;
+  };
+  for (const bool crc : {false, true}) {
+    ChannelOptions options{1000};
+    options.crc = crc;
+    ChannelPair pair(options, 4096);
+    const Bytes data = random_bytes(20'011, 3);
+    InPlace sink(data.size());
+    pair.b->post_recv(tag(1, 0), data.size(), &sink);
+    pair.a->post_send(tag(1, 0), data.data(), data.size(), data.size(), nullptr, 0);
+    const Status status = pair.run([&] { return sink.done(); });
+    EXPECT_TRUE(status) << status.error().message();
+    EXPECT_EQ(sink.bytes(), data);
+    EXPECT_GT(sink.used, 500u);
+    EXPECT_LT(sink.used, data.size());
+  }
 }
 
 TEST(Channel, LargeMessageTakesAboutOneCallPerFrame) {

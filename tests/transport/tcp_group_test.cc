@@ -429,7 +429,8 @@ TEST(TcpGroup, TransportTable) {
   EXPECT_STREQ((*find_transport("tcp", false))->name, "tcp");
   EXPECT_EQ(find_transport("memory", false).error().code, ErrorCode::kUnsupported);
   EXPECT_THAT(find_transport("tpc", false).error().message(), HasSubstr("\"tcp\""));
-  EXPECT_THAT(find_transport("carrier-pigeon", false).error().message(), HasSubstr("tcp, memory"));
+  EXPECT_THAT(find_transport("carrier-pigeon", false).error().message(),
+              HasSubstr("tcp, shm, memory"));
 }
 
 TEST(Raw, RoofsRunInLockstep) {

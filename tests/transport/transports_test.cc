@@ -58,7 +58,7 @@ TEST(Transports, TheOptionMayBeAutoAndEveryNameOfTheTable) {
   for (const std::string& name : names) EXPECT_TRUE(options.with("transport", name, "test"));
   const auto wrong = options.with("transport", "pigeon", "test");
   ASSERT_FALSE(wrong);
-  EXPECT_THAT(wrong.error().message(), HasSubstr("auto, tcp, memory"));
+  EXPECT_THAT(wrong.error().message(), HasSubstr("auto, tcp, shm, memory"));
 }
 
 TEST(Transports, OnlyThoseThatListenTakePorts) {

@@ -1,9 +1,11 @@
 // A ByteStream is one ordered, non-blocking, full-duplex pipe of bytes to one peer: a TCP socket, a
 // pair of rings in memory, or a wrapper that spoils one of these on purpose. Framing, matching and
-// checksums live above it (channel.h), so that every transport shares them. One thread at a time
-// may use a stream (the rank's own thread).
+// checksums live above it (channel.h), so that every transport shares them. What only some can do
+// has a default here that says "not I". One thread at a time may use a stream (the rank's own
+// thread).
 #pragma once
 
+#include <poll.h>
 #include <sys/uio.h>
 
 #include <cstddef>
@@ -40,8 +42,22 @@ class ByteStream {
   // Reads what is there now into the buffers, in order; 0 = would block. End of stream is an error
   // (kPeerLost).
   virtual Expected<size_t> read_some(std::span<const iovec> buffers) = 0;
+  // Bytes that have come and may be used where they lie until consumed() takes some off the front;
+  // empty = none, or only read_some() gets at them.
+  virtual std::span<const std::byte> readable() { return {}; }
+  virtual void consumed(size_t /*bytes*/) {}
   // Descriptor for poll(2), or -1: then only spinning and short sleeps can wait for it.
   virtual int poll_fd() const = 0;
+  // What poll(2) shall look for there, for whoever waits for bytes to move in these directions.
+  virtual short poll_events(bool reads, bool writes) const {
+    return static_cast<short>((reads ? POLLIN : 0) | (writes ? POLLOUT : 0));
+  }
+  // To be called before sleeping on that: a stream whose peer has to call in order to wake us asks
+  // for the call. true = bytes may move already, do not sleep.
+  virtual bool arm(bool /*reads*/, bool /*writes*/) { return false; }
+  // Have both ends come to terms, so that bytes can move? Asking moves that on and waits for
+  // nothing; until then, reading and writing do the same and move nothing.
+  virtual Expected<bool> ready() { return true; }
   virtual StreamStats stats() const = 0;
   // Ends both directions; later calls fail. Idempotent.
   virtual void close() = 0;

@@ -1,6 +1,7 @@
 #include "transport/channel/channel.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/clock.h"
 #include "transport/channel/frame.h"

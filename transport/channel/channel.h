@@ -49,6 +49,11 @@ class RecvSink {
   virtual std::span<std::byte> window() = 0;
   // The first `bytes` of window() now hold payload.
   virtual void advance(size_t bytes) = 0;
+  // For sinks that use payload where it lies, without a copy: how many of the next bytes, which
+  // lie here, they want so. 0 = window() is to be filled.
+  virtual size_t usable(std::span<const std::byte> /*bytes*/) { return 0; }
+  // In place of advance(): so many, which are gone when this returns.
+  virtual void use(std::span<const std::byte> /*bytes*/) {}
 };
 
 class SendObserver {

@@ -47,6 +47,11 @@ class FaultStream : public ByteStream {
     return inner_->read_some(buffers);
   }
   int poll_fd() const override { return inner_->poll_fd(); }
+  short poll_events(bool reads, bool writes) const override {
+    return inner_->poll_events(reads, writes);
+  }
+  bool arm(bool reads, bool writes) override { return inner_->arm(reads, writes); }
+  Expected<bool> ready() override { return inner_->ready(); }
   StreamStats stats() const override { return inner_->stats(); }
   void close() override { inner_->close(); }
 

@@ -71,8 +71,8 @@ class RawMover {
   }
 
   void sleep(bool writes, bool reads) {
-    pollfd entry{stream_.poll_fd(),
-                 static_cast<short>((writes ? POLLOUT : 0) | (reads ? POLLIN : 0)), 0};
+    pollfd entry{stream_.poll_fd(), stream_.poll_events(reads, writes), 0};
+    if (stream_.arm(reads, writes)) return;
     if (entry.fd < 0) {
       ::sched_yield();
     } else {

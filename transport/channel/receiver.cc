@@ -70,39 +70,62 @@ Status Receiver::consume() {
     if (!status) return status;
     if (!in_frame_) {
       if (staged() < kFrameHeaderBytes) return {};
-      status = begin_frame();
+      status = begin_frame(std::span<const std::byte, kFrameHeaderBytes>(
+          stage_.get() + stage_begin_, kFrameHeaderBytes));
       if (!status) return status;
+      stage_begin_ += kFrameHeaderBytes;
     }
-    if (to_posted_ == kNoSlot && to_parked_ == kNoSlot) {
-      status = route();
-      if (!status) return status;
-      if (held_) return {};
-      if (left_ > 0) continue;
-      status = account(0);  // an empty message
-      if (!status) return status;
-      continue;
-    }
+    status = find_place();
+    if (!status || held_) return status;
+    if (!in_frame_) continue;
     if (staged() == 0) return {};
-    const std::span<std::byte> to = window();
-    const size_t bytes = std::min({staged(), left_, to.size()});
-    if (bytes == 0) return no_room(frame_.tag, left_);
-    std::memcpy(to.data(), stage_.get() + stage_begin_, bytes);
-    stage_begin_ += bytes;
-    status = account(bytes);
-    if (!status) return status;
+    const Expected<size_t> bytes = place({stage_.get() + stage_begin_, std::min(staged(), left_)});
+    if (!bytes) return fail(bytes.error());
+    stage_begin_ += *bytes;
   }
   return {};
 }
 
-Status Receiver::begin_frame() {
-  const std::span<const std::byte, kFrameHeaderBytes> bytes(stage_.get() + stage_begin_,
-                                                            kFrameHeaderBytes);
+// The frame's payload has a place to go, it is held back (held_), or it was empty and is done
+// (no longer in_frame_).
+Status Receiver::find_place() {
+  if (to_posted_ != kNoSlot || to_parked_ != kNoSlot) return {};
+  if (Status status = route(); !status || held_ || left_ > 0) return status;
+  return account(0);
+}
+
+// Works off what lies in the stream's own memory, without a copy where the sink knows a better use
+// for it. What is used is given back piece by piece, so that the peer can go on meanwhile.
+Status Receiver::use_in_place(ByteStream& stream, size_t& used) {
+  constexpr size_t kPieceBytes = 64 * 1024;
+  while (!cancelled_ && used < kReadBytes) {
+    if (Status status = deliver_claims(); !status) return status;
+    const std::span<const std::byte> here = stream.readable();
+    if (!in_frame_) {
+      if (here.size() < kFrameHeaderBytes) return {};
+      Status status = begin_frame(here.first<kFrameHeaderBytes>());
+      stream.consumed(kFrameHeaderBytes);
+      used += kFrameHeaderBytes;
+      if (!status) return status;
+    }
+    if (Status status = find_place(); !status || held_) return status;
+    if (!in_frame_) continue;
+    const std::span<const std::byte> rest = stream.readable();
+    if (rest.empty()) return {};
+    const Expected<size_t> bytes = place(rest.first(std::min({rest.size(), left_, kPieceBytes})));
+    stream.consumed(bytes.value_or(0));
+    if (!bytes) return fail(bytes.error());
+    used += *bytes;
+  }
+  return {};
+}
+
+Status Receiver::begin_frame(std::span<const std::byte, kFrameHeaderBytes> bytes) {
   const Expected<FrameHeader> header = decode_frame(bytes, rules_);
   if (!header) return fail(header.error());
   frame_ = *header;
   left_ = frame_.length;
   if (crc32c_ != nullptr) crc_ = frame_header_crc(bytes, crc32c_);
-  stage_begin_ += kFrameHeaderBytes;
   in_frame_ = true;
   to_posted_ = to_parked_ = kNoSlot;
   return {};
@@ -159,11 +182,32 @@ std::span<std::byte> Receiver::window() {
   return std::span(parked.data).subspan(parked.received);
 }
 
-// `bytes` more of the frame's payload are where window() said. All state is brought up to date
-// before the sink hears of it, because it may post, cancel, or be gone afterwards.
-Status Receiver::account(size_t bytes) {
+// Puts the next bytes of the frame's payload, which lie here, to their place; returns how many.
+Expected<size_t> Receiver::place(std::span<const std::byte> here) {
+  size_t bytes = 0;
+  if (to_posted_ != kNoSlot) bytes = table_.posted(to_posted_).sink->usable(here);
+  Status done;
+  if (bytes > 0) {
+    done = account(bytes, here.data());
+  } else {
+    const std::span<std::byte> to = window();
+    bytes = std::min(here.size(), to.size());
+    if (bytes == 0) return no_room(frame_.tag, left_);
+    std::memcpy(to.data(), here.data(), bytes);
+    done = account(bytes);
+  }
+  if (!done) return fail(done.error());
+  return bytes;
+}
+
+// `bytes` more of the frame's payload are where window() said, or the sink is to use them where
+// they lie. All state is brought up to date before it hears of it, because it may post, cancel, or
+// be gone afterwards.
+Status Receiver::account(size_t bytes, const std::byte* in_place) {
   const uint32_t to_posted = to_posted_;
-  if (crc32c_ != nullptr && bytes > 0) crc_ = crc32c_(crc_, window().data(), bytes);
+  if (crc32c_ != nullptr && bytes > 0) {
+    crc_ = crc32c_(crc_, in_place == nullptr ? window().data() : in_place, bytes);
+  }
   left_ -= bytes;
   stats_.payload_received += bytes;
   if (to_posted == kNoSlot) table_.parked(to_parked_).received += bytes;
@@ -176,7 +220,11 @@ Status Receiver::account(size_t bytes) {
   posted.received += bytes;
   RecvSink* sink = posted.sink;
   if (posted.received == posted.bytes) table_.remove_posted(to_posted);
-  sink->advance(bytes);
+  if (in_place == nullptr) {
+    sink->advance(bytes);
+  } else {
+    sink->use({in_place, bytes});
+  }
   return {};
 }
 
@@ -273,6 +321,12 @@ Expected<bool> Receiver::pull(ByteStream& stream) {
   size_t round = 0;
   Status status = run();
   while (status && wants_read() && !cancelled_ && round < kReadBytes) {
+    if (staged() == 0) {
+      const size_t before = round;
+      status = use_in_place(stream, round);
+      moved = moved || round > before;
+      if (!status || cancelled_ || !wants_read() || round >= kReadBytes) break;
+    }
     std::array<iovec, 2> buffers;
     size_t count = 0;
     size_t direct = 0;

@@ -44,14 +44,17 @@ class Receiver {
   size_t staged() const { return stage_end_ - stage_begin_; }
   Status run();
   Status consume();
-  Status begin_frame();
+  Status begin_frame(std::span<const std::byte, kFrameHeaderBytes> bytes);
+  Status find_place();
+  Status use_in_place(ByteStream& stream, size_t& used);
   Status route();
   Status route_posted(uint32_t index);
   Status route_parked(uint32_t index);
   Status deliver_claims();
   Status deliver_claim(const Claim& claim);
   std::span<std::byte> window();
-  Status account(size_t bytes);
+  Expected<size_t> place(std::span<const std::byte> here);
+  Status account(size_t bytes, const std::byte* in_place = nullptr);
   Status end_frame();
   size_t aim(std::array<iovec, 2>& buffers, size_t* count, size_t* direct);
   Error in_context(Error error) const;

@@ -8,21 +8,15 @@
 #include <condition_variable>
 
 #include "transport/channel/fault.h"
+#include "transport/channel/ring.h"
 #include "transport/control/blame.h"
 #include "transport/control/wire.h"
 
 namespace plumbline {
 namespace {
 
-// Of the rings of one group together, if all are used; and of one, in one direction.
-constexpr size_t kAllRingBytes = 256 << 20, kLeastRingBytes = 64 << 10, kMostRingBytes = 1 << 20;
+constexpr size_t kMemoryRingBytes = 1 << 20;
 constexpr int kNobody = -1, kCoordinator = -2;
-
-// Of at least two ranks.
-size_t usual_ring_bytes(int size) {
-  const auto rings = static_cast<size_t>(size) * static_cast<size_t>(size - 1);
-  return std::clamp(kAllRingBytes / rings, kLeastRingBytes, kMostRingBytes);
-}
 
 // What the ranks of one world share.
 struct Board {
@@ -260,7 +254,7 @@ Expected<std::unique_ptr<TransportClaim>> claim_among_threads(const ClaimSpec& s
 
 Expected<std::unique_ptr<TransportClaim>> claim_memory(const ClaimSpec& spec) {
   return claim_among_threads(spec, "memory", [](int a, int b, int size) {
-    return make_memory_streams(a, b, usual_ring_bytes(size));
+    return make_memory_streams(a, b, ring_bytes_of(size, kMemoryRingBytes));
   });
 }
 
@@ -270,7 +264,8 @@ std::vector<std::unique_ptr<Group>> make_memory_groups(int size,
                                                        size_t ring_bytes,
                                                        const StreamWrapper& wrap) {
   const StreamMaker make = [ring_bytes](int a, int b, int ranks) {
-    return make_memory_streams(a, b, ring_bytes != 0 ? ring_bytes : usual_ring_bytes(ranks));
+    return make_memory_streams(
+        a, b, ring_bytes != 0 ? ring_bytes : ring_bytes_of(ranks, kMemoryRingBytes));
   };
   std::vector<StreamRow> streams = *make_streams(size, {}, make);  // rings never fail
   for (size_t self = 0; wrap && self < streams.size(); ++self) {

@@ -1,92 +1,56 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cstring>
 
+#include "transport/channel/ring.h"
 #include "transport/memory/memory.h"
 
 namespace plumbline {
 namespace {
 
-// One direction: one thread writes, one reads. Positions only grow; their difference is what the
-// ring holds.
-struct Ring {
-  explicit Ring(size_t bytes) : size(bytes), data(new std::byte[bytes]) {}
+// One direction.
+struct OwnedRing {
+  explicit OwnedRing(size_t bytes) : data(new std::byte[bytes]), ring{&state, data.get(), bytes} {}
 
-  const size_t size;
-  const std::unique_ptr<std::byte[]> data;       // not touched before it is used
-  alignas(64) std::atomic<uint64_t> written{0};  // apart, so that the two cores do not fight over
-  alignas(64) std::atomic<uint64_t> read{0};     // one cache line
-  alignas(64) std::atomic<bool> closed{false};   // by either end
+  RingState state{};
+  const std::unique_ptr<std::byte[]> data;  // not touched before it is used
+  const Ring ring;
 };
-
-size_t write_ring(Ring& ring, std::span<const iovec> buffers) {
-  const uint64_t start = ring.written.load(std::memory_order_relaxed);
-  uint64_t at = start;
-  size_t room = ring.size - (start - ring.read.load(std::memory_order_acquire));
-  for (const iovec& buffer : buffers) {
-    const std::byte* from = static_cast<const std::byte*>(buffer.iov_base);
-    size_t left = std::min(buffer.iov_len, room);
-    room -= left;
-    while (left > 0) {
-      const size_t position = at % ring.size;
-      const size_t bytes = std::min(left, ring.size - position);
-      std::memcpy(ring.data.get() + position, from, bytes);
-      at += bytes;
-      from += bytes;
-      left -= bytes;
-    }
-  }
-  ring.written.store(at, std::memory_order_release);
-  return at - start;
-}
-
-size_t read_ring(Ring& ring, std::span<const iovec> buffers) {
-  const uint64_t start = ring.read.load(std::memory_order_relaxed);
-  uint64_t at = start;
-  size_t there = ring.written.load(std::memory_order_acquire) - start;
-  for (const iovec& buffer : buffers) {
-    std::byte* to = static_cast<std::byte*>(buffer.iov_base);
-    size_t left = std::min(buffer.iov_len, there);
-    there -= left;
-    while (left > 0) {
-      const size_t position = at % ring.size;
-      const size_t bytes = std::min(left, ring.size - position);
-      std::memcpy(to, ring.data.get() + position, bytes);
-      at += bytes;
-      to += bytes;
-      left -= bytes;
-    }
-  }
-  ring.read.store(at, std::memory_order_release);
-  return at - start;
-}
 
 class MemoryStream : public ByteStream {
  public:
-  MemoryStream(int self, int peer, std::shared_ptr<Ring> out, std::shared_ptr<Ring> in)
-      : self_(self), peer_(peer), out_(std::move(out)), in_(std::move(in)) {}
+  MemoryStream(int self, int peer, std::shared_ptr<OwnedRing> out, std::shared_ptr<OwnedRing> in)
+      : self_(self),
+        peer_(peer),
+        out_(std::move(out)),
+        in_(std::move(in)),
+        writer_(out_->ring),
+        reader_(in_->ring) {}
   ~MemoryStream() override { end(); }
 
   Expected<size_t> write_some(std::span<const iovec> buffers) override {
-    if (out_->closed.load(std::memory_order_acquire)) {
+    if (closed_ || out_->state.reader_closed.load(std::memory_order_acquire) != 0) {
       return fail_errno(ErrorCode::kPeerLost, fmt::format("write to the ring of rank {}", peer_),
                         EPIPE);
     }
-    return write_ring(*out_, buffers);
+    return writer_.write(buffers);
   }
 
   Expected<size_t> read_some(std::span<const iovec> buffers) override {
     // The flag first: bytes written before the end must still be read.
-    const bool closed = in_->closed.load(std::memory_order_acquire);
-    const size_t bytes = closed_ ? 0 : read_ring(*in_, buffers);
-    if (bytes == 0 && closed && !nothing_asked(buffers)) {
+    const bool over = closed_ || in_->state.writer_closed.load(std::memory_order_acquire) != 0;
+    Expected<size_t> bytes = closed_ ? Expected<size_t>(size_t{0}) : reader_.read(buffers);
+    if (bytes && *bytes == 0 && over && !nothing_asked(buffers)) {
       return fail(ErrorCode::kPeerLost,
                   fmt::format("read from the ring of rank {}: the stream has ended", peer_));
     }
     return bytes;
   }
+
+  std::span<const std::byte> readable() override {
+    return closed_ ? std::span<const std::byte>() : reader_.readable();
+  }
+  void consumed(size_t bytes) override { reader_.consume(bytes); }
 
   int poll_fd() const override { return -1; }
 
@@ -94,11 +58,10 @@ class MemoryStream : public ByteStream {
     StreamStats stats;
     stats.local = fmt::format("memory:{}", self_);
     stats.remote = fmt::format("memory:{}", peer_);
-    stats.send_buffer = out_->size;
-    stats.recv_buffer = in_->size;
-    const uint64_t taken = out_->read.load(std::memory_order_acquire);
-    stats.unacked_bytes = out_->written.load(std::memory_order_acquire) - taken;
-    stats.peer_window = out_->size - *stats.unacked_bytes;
+    stats.send_buffer = out_->ring.size;
+    stats.recv_buffer = in_->ring.size;
+    stats.peer_window = writer_.room();
+    stats.unacked_bytes = out_->ring.size - *stats.peer_window;
     return stats;
   }
 
@@ -108,8 +71,8 @@ class MemoryStream : public ByteStream {
   // Not virtual, so that the destructor may call it.
   void end() {
     closed_ = true;
-    out_->closed.store(true, std::memory_order_release);
-    in_->closed.store(true, std::memory_order_release);
+    out_->state.writer_closed.store(1, std::memory_order_release);
+    in_->state.reader_closed.store(1, std::memory_order_release);
   }
   static bool nothing_asked(std::span<const iovec> buffers) {
     return std::all_of(buffers.begin(), buffers.end(),
@@ -117,7 +80,9 @@ class MemoryStream : public ByteStream {
   }
 
   const int self_, peer_;
-  const std::shared_ptr<Ring> out_, in_;
+  const std::shared_ptr<OwnedRing> out_, in_;
+  RingWriter writer_;
+  RingReader reader_;
   bool closed_ = false;  // by this end
 };
 
@@ -125,8 +90,8 @@ class MemoryStream : public ByteStream {
 
 std::pair<std::unique_ptr<ByteStream>, std::unique_ptr<ByteStream>> make_memory_streams(
     int a, int b, size_t ring_bytes) {
-  auto there = std::make_shared<Ring>(std::max<size_t>(ring_bytes, 1));
-  auto back = std::make_shared<Ring>(std::max<size_t>(ring_bytes, 1));
+  auto there = std::make_shared<OwnedRing>(std::max<size_t>(ring_bytes, 1));
+  auto back = std::make_shared<OwnedRing>(std::max<size_t>(ring_bytes, 1));
   return {std::make_unique<MemoryStream>(a, b, there, back),
           std::make_unique<MemoryStream>(b, a, back, there)};
 }

@@ -1,6 +1,7 @@
 #include "transport/tcp/tcp.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <thread>
@@ -160,19 +161,50 @@ Expected<ControlConfig> control_config(const GroupSpec& spec,
 
 class TcpClaim : public TransportClaim {
  public:
-  explicit TcpClaim(std::unique_ptr<TcpListener> listener)
-      : endpoint_(endpoint_bytes(listener->endpoint())), listener_(std::move(listener)) {}
+  TcpClaim(std::unique_ptr<TcpListener> listener, TcpUpgrade upgrade)
+      : endpoint_(endpoint_bytes(listener->endpoint())),
+        listener_(std::move(listener)),
+        upgrade_(std::move(upgrade)) {}
 
   std::string endpoint() const override { return endpoint_; }
   Expected<std::unique_ptr<Group>> open(const GroupSpec& spec) override {
     if (!listener_) return fail(ErrorCode::kConfig, "this claim has been opened before");
-    return open_tcp_group(spec, std::move(listener_));
+    return open_tcp_group(spec, std::move(listener_), upgrade_);
   }
 
  private:
   const std::string endpoint_;
   std::unique_ptr<TcpListener> listener_;  // null once opened
+  const TcpUpgrade upgrade_;
 };
+
+using Streams = std::vector<std::unique_ptr<ByteStream>>;  // by peer
+
+// Until all pairs have come to terms: every rank is here. What went wrong is told to the others.
+Status come_to_terms(Streams& streams, TcpControl& control, Deadline deadline) {
+  constexpr int kLookMs = 20;
+  while (true) {
+    std::vector<pollfd> waiting;
+    for (const std::unique_ptr<ByteStream>& stream : streams) {
+      if (!stream) continue;
+      const Expected<bool> ready = stream->ready();
+      if (!ready) {
+        control.abort(ready.error());
+        return fail(control.failure());
+      }
+      if (!*ready) waiting.push_back({stream->poll_fd(), stream->poll_events(true, false), 0});
+    }
+    if (waiting.empty()) return {};
+    if (control.failed()) return fail(control.failure());
+    if (deadline.passed()) {
+      control.abort({ErrorCode::kTimeout,
+                     fmt::format("{} ranks have not said what they share in time", waiting.size()),
+                     0, "connect_timeout_ms sets the patience", "rank.late"});
+      return fail(control.failure());
+    }
+    ::poll(waiting.data(), static_cast<nfds_t>(waiting.size()), deadline.poll_timeout_ms(kLookMs));
+  }
+}
 
 }  // namespace
 
@@ -189,7 +221,8 @@ Expected<std::shared_ptr<TcpControl>> TcpControl::start(ControlConfig config) {
 }
 
 Expected<std::unique_ptr<Group>> open_tcp_group(const GroupSpec& spec,
-                                                std::unique_ptr<TcpListener> listener) {
+                                                std::unique_ptr<TcpListener> listener,
+                                                const TcpUpgrade& upgrade) {
   const Deadline deadline = Deadline::after_ms(spec.options->integer("connect_timeout_ms"));
   if (Status status = check_spec(spec); !status) return fail(status.error());
   const auto fault = parse_fault(spec.options->text("fault"));
@@ -204,21 +237,25 @@ Expected<std::unique_ptr<Group>> open_tcp_group(const GroupSpec& spec,
   if (spec.started) spec.started(control);
   if (Status status = control->establish(deadline); !status) return fail(status.error());
 
-  const Group::Connect connect = [control, fault = *fault, rank = spec.rank](int peer,
-                                                                             Deadline until) {
+  const Group::Connect connect = [control, fault = *fault, rank = spec.rank, size = spec.size,
+                                  make = upgrade.make](int peer, Deadline until) {
     return control->take_data(peer, until).map([&](std::unique_ptr<ByteStream> stream) {
+      if (make) stream = make(std::move(stream), rank, peer, size);
       return wrap_fault(fault, rank, peer, std::move(stream));
     });
   };
-  std::vector<std::unique_ptr<ByteStream>> streams(static_cast<size_t>(spec.size));
+  Streams streams(static_cast<size_t>(spec.size));
   for (int peer = 0; eager && peer < spec.size; ++peer) {
     if (peer == spec.rank || is_apart(apart, peer)) continue;
     Expected<std::unique_ptr<ByteStream>> stream = connect(peer, deadline);
     if (!stream) return fail(stream.error());
     streams[static_cast<size_t>(peer)] = std::move(*stream);
   }
+  if (Status status = come_to_terms(streams, *control, deadline); !status) {
+    return fail(status.error());
+  }
   return std::make_unique<Group>(spec.rank, spec.size, spec.id, std::move(streams), connect,
-                                 control, channel_options(spec), wait_options(spec), "tcp");
+                                 control, channel_options(spec), wait_options(spec), upgrade.name);
 }
 
 std::string tcp_unavailable(bool) { return {}; }
@@ -228,11 +265,16 @@ std::string tcp_site(const RankSite& site) {
 }
 
 Expected<std::unique_ptr<TransportClaim>> claim_tcp(const ClaimSpec& spec) {
+  return claim_over_tcp(spec, {});
+}
+
+Expected<std::unique_ptr<TransportClaim>> claim_over_tcp(const ClaimSpec& spec,
+                                                         TcpUpgrade upgrade) {
   const Expected<TcpEndpoint> site = read_endpoint(spec.site, "the coordinator");
   if (!site) return fail(site.error());
   auto listener = TcpListener::open(site->addresses, site->port, *spec.options, spec.patience);
   if (!listener) return fail(listener.error());
-  return std::make_unique<TcpClaim>(std::move(*listener));
+  return std::make_unique<TcpClaim>(std::move(*listener), std::move(upgrade));
 }
 
 Expected<TcpEndpoint> tcp_endpoint(int rank, const RankEndpoint& endpoint) {

@@ -3,6 +3,7 @@
 // pair.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,10 +61,22 @@ std::string tcp_unavailable(bool ranks_in_process);
 std::string tcp_site(const RankSite& site);
 Expected<std::unique_ptr<TransportClaim>> claim_tcp(const ClaimSpec& spec);
 
+// What a transport that begins as TCP makes of a pair's authenticated data connection; it may need
+// both ends to come to terms (ByteStream::ready).
+struct TcpUpgrade {
+  const char* name = "tcp";  // of the transport
+  // Null: the connection as it is.
+  std::function<std::unique_ptr<ByteStream>(std::unique_ptr<ByteStream> tcp, int self, int peer,
+                                            int size)>
+      make;
+};
+Expected<std::unique_ptr<TransportClaim>> claim_over_tcp(const ClaimSpec& spec, TcpUpgrade upgrade);
+
 // TransportClaim::open over a listener whose addresses and port are those of
 // spec.endpoints[spec.rank].
 Expected<std::unique_ptr<Group>> open_tcp_group(const GroupSpec& spec,
-                                                std::unique_ptr<TcpListener> listener);
+                                                std::unique_ptr<TcpListener> listener,
+                                                const TcpUpgrade& upgrade = {});
 
 // Where the rank of this endpoint listens, for those who measure beside the group.
 Expected<TcpEndpoint> tcp_endpoint(int rank, const RankEndpoint& endpoint);

@@ -1,0 +1,57 @@
+// Memory that two processes of one user on one machine share. One makes it, the other opens it by
+// two numbers that the first one tells it; when both have ended, however they ended, nothing of it
+// is left. All of it is granted when it is made, so that a full machine is an error then and no
+// signal later. Linux: memfd_create(2), opened through proc(5); macOS: shm_open(2).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "core/error.h"
+#include "core/fd.h"
+
+namespace plumbline {
+
+// What another process needs in order to open it; means something on this machine only.
+struct SharedMemoryName {
+  uint64_t a = 0, b = 0;  // Linux: process and descriptor; macOS: 128 random bits
+};
+
+class SharedMemory {
+ public:
+  // More is refused: a system without that much would end processes before it says no.
+  static constexpr size_t kMostBytes = size_t{4} << 30;
+  static Expected<SharedMemory> create(size_t bytes);
+  // kPermission and others with the system's words; kProtocol when what is there under that name is
+  // no memory of ours or has another size. Opens nothing else, whatever the numbers are.
+  static Expected<SharedMemory> open(const SharedMemoryName& name, size_t bytes);
+  ~SharedMemory();
+  SharedMemory(SharedMemory&& other) noexcept;
+  SharedMemory& operator=(SharedMemory&&) = delete;
+
+  const SharedMemoryName& name() const { return name_; }
+  std::byte* data() const { return data_; }
+  size_t size() const { return size_; }
+  // The other one has it: from now on nobody opens it by its name.
+  void drop_name();
+
+ private:
+  SharedMemory(SharedMemoryName name, std::byte* data, size_t size, Fd fd)
+      : name_(name), data_(data), size_(size), fd_(std::move(fd)) {}
+  static Expected<SharedMemory> map(SharedMemoryName name, Fd fd, size_t bytes);
+
+  SharedMemoryName name_;
+  std::byte* data_ = nullptr;
+  size_t size_ = 0;
+  Fd fd_;  // behind the name; empty where there is none (any more)
+};
+
+// Whether processes of this machine can share memory at all: empty, or the reason.
+std::string shared_memory_unavailable();
+
+// Tells apart what cannot share memory, or shall keep its links: machines, their boots, and, on
+// Linux, namespaces of processes and of networks.
+std::string shared_memory_realm();
+
+}  // namespace plumbline

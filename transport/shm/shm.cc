@@ -1,0 +1,24 @@
+#include "transport/shm/shm.h"
+
+#include "transport/channel/ring.h"
+#include "transport/shm/shared_memory.h"
+#include "transport/tcp/tcp.h"
+
+namespace plumbline {
+namespace {
+
+constexpr size_t kShmRingBytes = 512 << 10;  // both directions: half of a second-level cache
+
+}  // namespace
+
+std::string shm_unavailable(bool /*ranks_in_process*/) { return shared_memory_unavailable(); }
+
+Expected<std::unique_ptr<TransportClaim>> claim_shm(const ClaimSpec& spec) {
+  return claim_over_tcp(
+      spec, {"shm", [](std::unique_ptr<ByteStream> tcp, int self, int peer, int size) {
+               return make_shm_stream(std::move(tcp), self, peer,
+                                      ring_bytes_of(size, kShmRingBytes), shared_memory_realm());
+             }});
+}
+
+}  // namespace plumbline
