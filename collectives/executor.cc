@@ -181,7 +181,9 @@ void Executor::Impl::run_slice() {
 }
 
 Status Executor::start(Prepared& prepared, const void* in, void* out) {
-  return impl_->start(prepared, in, out, Deadline::after_ns(kConnectNs));
+  const bool connected = prepared.connected();
+  return impl_->start(prepared, in, out,
+                      connected ? Deadline::never() : Deadline::after_ns(kConnectNs));
 }
 
 Status Executor::progress() {

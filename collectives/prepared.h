@@ -65,6 +65,7 @@ class Executor::Prepared : public SendObserver {
 
   // Connects to the peers; only the first call has to do anything.
   Status connect(Deadline deadline);
+  bool connected() const { return connected_; }
   void start(const void* in, void* out);
   // One slice of a long local step; false = there is none.
   bool run_slice();

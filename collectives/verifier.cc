@@ -153,14 +153,17 @@ Status BackToBack::stretch(uint64_t length, bool& leave, std::vector<int64_t>& d
   used_ = 0;
   const uint64_t k = in_flight(), last_timed = length - std::min(length, k);
   std::vector<int64_t> started(k);
-  int64_t first_end = 0;
+  const int64_t timeout_ns = s_.timeout_ms * kMillisecond * static_cast<int64_t>(s_.aggregate);
+  int64_t first_end = 0, now = monotonic_ns();
   for (uint64_t i = 0; i < length + k; ++i) {
     if (i >= k) {
       const uint64_t ended = i - k;
+      // From the last look at the clock on, which is when the newest operation began: what looking
+      // once more would cost is a part of an operation of less than a microsecond.
       const Status done =
-          s_.work->wait(static_cast<size_t>(ended % k), Deadline::after_ms(s_.timeout_ms));
+          s_.work->wait(static_cast<size_t>(ended % k), Deadline::at_ns(now + timeout_ns));
       if (!done) return done;
-      const int64_t now = monotonic_ns();
+      now = monotonic_ns();
       if (ended == 0) first_end = now;
       if (ended > 0 && ended <= last_timed) {
         durations.push_back((now - started[ended % k]) / static_cast<int64_t>(s_.aggregate));
@@ -168,7 +171,7 @@ Status BackToBack::stretch(uint64_t length, bool& leave, std::vector<int64_t>& d
       if (ended == last_timed) window_ns += now - first_end;
     }
     if (i >= length) continue;
-    started[i % k] = monotonic_ns();
+    started[i % k] = now;  // where one ends, the next begins
     if (const Status begun = launch(i, length); !begun) return begun;
   }
   s_.verifier->ran(length * s_.aggregate);
