@@ -7,19 +7,27 @@
 #include "cli/commands.h"
 #include "cli/vocabulary.h"
 #include "core/json.h"
+#include "core/op.h"
 #include "core/text.h"
 
 namespace plumbline {
 namespace {
 
+// With the operation in front of an algorithm, and behind it what it takes: "allreduce
+// exchange[:RADICES]".
+std::string listed_name(const Descriptor& row) {
+  if (row.group.empty()) return row.name;
+  const std::string parameter =
+      row.params.empty() ? "" : fmt::format("[{}{}]", kParameterMark, row.params.front().name);
+  return row.group + " " + row.name + parameter;
+}
+
 void print_table(const NamedTable& table, std::ostream& out) {
   out << table.title << "\n";
   size_t width = 0;
+  for (const Descriptor& row : table.rows) width = std::max(width, listed_name(row).size());
   for (const Descriptor& row : table.rows) {
-    width = std::max(width, row.name.size() + (row.group.empty() ? 0 : row.group.size() + 1));
-  }
-  for (const Descriptor& row : table.rows) {
-    const std::string name = row.group.empty() ? row.name : row.group + " " + row.name;
+    const std::string name = listed_name(row);
     std::string help = row.help;
     for (const ParamRow& param : row.params) {
       if (param.name != "default") continue;

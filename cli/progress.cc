@@ -87,7 +87,7 @@ std::string how_text(const Record& record) {
   if (!cell.measure.empty()) return cell.measure;
   const std::string& chosen = record.measurement.resolved.algorithm;
   return chosen.empty() || chosen == cell.algorithm ? cell.algorithm
-                                                    : cell.algorithm + ":" + chosen;
+                                                    : cell.algorithm + kChosen + chosen;
 }
 
 std::string type_text(const Record& record) {
@@ -105,7 +105,7 @@ struct ColumnRow {
 const ColumnRow kLiveColumns[] = {
     {"kind", 10, 10, true, 4, [](const Record& r) { return std::string(to_string(r.cell.kind)); }},
     {"op", 14, 14, true, 0, [](const Record& r) { return r.cell.op; }},
-    {"algorithm", 23, 12, true, 3, how_text},
+    {"algorithm", 25, 12, true, 3, how_text},
     {"ranks", 5, 5, false, 2, [](const Record& r) { return std::to_string(r.cell.ranks); }},
     {"size", 8, 8, false, 0, [](const Record& r) { return format_bytes(r.cell.bytes); }},
     {"type", 9, 9, true, 6, type_text},

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "cli/commands.h"
 #include "cli/named_inputs.h"
 #include "collectives/engine.h"
@@ -35,12 +38,16 @@ Descriptor describe(std::string name, std::string help, std::string group = "") 
 
 std::string algorithm_unsupported(const std::string& op, const std::string& algorithm, int ranks,
                                   uint64_t count) {
+  const SplitName name = split_algorithm(algorithm);
   for (const AlgorithmRow& row : algorithm_table()) {
-    if (op != plumbline::row(row.op).name || algorithm != row.name) continue;
+    if (op != plumbline::row(row.op).name || name.base != row.name) continue;
+    const Expected<AlgorithmParameter> parameter = read_parameter(row.parameter, name);
+    if (!parameter) return parameter.error().what + ": " + parameter.error().hint;
     ScheduleRequest request;
     request.op = row.op;
     request.size = ranks;
     request.count = count;
+    request.parameter = *parameter;
     return row.unsupported(request);
   }
   return "no such algorithm for " + op;
@@ -68,6 +75,50 @@ std::vector<Descriptor> algorithms() {
   std::vector<Descriptor> rows;
   for (const AlgorithmRow& row : algorithm_table()) {
     rows.push_back(describe(row.name, row.help, plumbline::row(row.op).name));
+    const ParameterRow& parameter = row.parameter;
+    if (parameter.form == ParameterForm::kNone) continue;
+    const bool number = parameter.form == ParameterForm::kNumber;
+    rows.back().params.push_back({parameter.name, number ? "number" : "radices",
+                                  number ? std::to_string(parameter.usual) : "prime factors", "",
+                                  parameter.help});
+  }
+  return rows;
+}
+
+// What it costs in a world of a few ranks, from the schedules themselves, and what it promises.
+std::string costs_of(const AlgorithmRow& algorithm) {
+  constexpr uint64_t kCount = 840 * 1024;  // parts that every small number divides
+  ScheduleRequest request;
+  request.op = algorithm.op;
+  request.count = kCount;
+  request.segment_bytes = std::numeric_limits<uint64_t>::max();
+  const OpRow& op = plumbline::row(algorithm.op);
+  request.size = 8;
+  if (!algorithm.unsupported(request).empty()) request.size = 2;
+  ScheduleCost most;
+  for (request.rank = 0; request.rank < request.size; ++request.rank) {
+    const ScheduleCost cost = cost_of(algorithm, request);
+    most.depth = std::max(most.depth, cost.depth);
+    most.send_bytes = std::max(most.send_bytes, cost.send_bytes);
+  }
+  const uint64_t parts = op.per_rank_share ? static_cast<uint64_t>(request.size) : 1;
+  const double arrays = static_cast<double>(most.send_bytes) /
+                        static_cast<double>(kCount * request.elem_size * parts);
+  std::string text =
+      fmt::format("{} ranks: {} step{}", request.size, most.depth, most.depth == 1 ? "" : "s");
+  if (algorithm.op != Op::kBarrier) text += fmt::format(", a rank sends up to {:.3g} S", arrays);
+  const bool all_get_it = op.reduces && !op.rooted && !op.per_rank_share;
+  if (all_get_it)
+    text += algorithm.same_bits ? ", same bits on all ranks" : ", bits may differ between ranks";
+  return text;
+}
+
+// For people: with costs and source.
+std::vector<Descriptor> algorithms_in_full() {
+  std::vector<Descriptor> rows = algorithms();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const AlgorithmRow& row = algorithm_table()[i];
+    rows[i].help += fmt::format("; {} ({})", costs_of(row), row.source);
   }
   return rows;
 }
@@ -119,7 +170,8 @@ Vocabulary make_vocabulary(bool ranks_in_process) {
           metric_descriptors(),
           ranks_in_process ? transport_unsupported<true> : transport_unsupported<false>,
           engines(),
-          engine_unsupported};
+          engine_unsupported,
+          algorithm_malformed};
 }
 
 std::vector<NamedTable> all_tables() {
@@ -182,7 +234,8 @@ std::vector<NamedTable> all_tables() {
           {"engines", "Engines (scenario key `engine`)", engines()},
           kinds,
           ops,
-          {"algorithms", "Algorithms, by operation", algorithms()},
+          {"algorithms", "Algorithms, by operation; S: the array, or all ranks' parts of it",
+           algorithms_in_full()},
           dtypes,
           redops,
           kernels,

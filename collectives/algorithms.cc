@@ -1,21 +1,31 @@
 // The table of algorithms and the choice that "auto" makes.
+#include <fmt/format.h>
+
 #include <bit>
 #include <cstdint>
 #include <limits>
 
 #include "collectives/schedule.h"
+#include "core/text.h"
 
 namespace plumbline {
 
 // The build functions, in algorithms/.
 using Build = Schedule(const ScheduleRequest& request);
-Build build_allreduce_direct, build_allreduce_gather_reduce;
+Build build_allreduce_direct, build_allreduce_gather_reduce, build_allreduce_serial_star;
 Build build_allreduce_recursive_doubling, build_allreduce_ring;
+Build build_allreduce_exchange, build_allreduce_halving_doubling, build_allreduce_double_tree;
 Build build_reduce_scatter_direct, build_reduce_scatter_ring;
+Build build_reduce_scatter_recursive_halving;
 Build build_allgather_ring, build_allgather_recursive_doubling, build_allgather_bruck;
+Build build_allgather_direct, build_allgather_exchange;
 Build build_broadcast_binomial, build_broadcast_chain;
+Build build_broadcast_scatter_allgather, build_broadcast_double_tree;
 Build build_reduce_binomial, build_reduce_chain;
+Build build_reduce_scatter_gather, build_reduce_double_tree;
 Build build_gather_direct, build_scatter_direct, build_alltoall_direct;
+Build build_gather_binomial, build_scatter_binomial;
+Build build_alltoall_pairwise, build_alltoall_bruck;
 Build build_barrier_dissemination;
 Build build_pingpong_direct, build_stream_direct, build_bidirectional_direct, build_sendrecv_direct;
 
@@ -29,6 +39,39 @@ std::string power_of_two(const ScheduleRequest& q) {
   return std::has_single_bit(static_cast<unsigned>(q.size)) ? ""
                                                             : "needs a power-of-two world size";
 }
+std::string radices_fit(const ScheduleRequest& q) {
+  int64_t product = 1;
+  for (const int radix : radices_of(q)) {
+    product *= radix;
+    if (product > q.size) break;
+  }
+  if (product == q.size) return {};
+  if (q.size == 1) return "needs no radices: name the algorithm alone";
+  return fmt::format("needs radices whose product is the number of ranks, such as {}",
+                     fitting_radices(q.size));
+}
+
+constexpr ParameterRow kRadices = {
+    ParameterForm::kRadices, "RADICES",
+    "sizes of the groups of each round, nearest ranks first, such as 4x2; their product is the "
+    "number of ranks, and what is usual are its prime factors"};
+constexpr ParameterRow kRings = {
+    ParameterForm::kNumber, "RINGS", "2: half of the data goes round the other way", 1, 2, 1};
+constexpr ParameterRow kWindow = {
+    ParameterForm::kNumber, "WINDOW", "so many exchanges at once, usually 4", 1, 1024, 4};
+
+constexpr const char* kPatarasuk =
+    "Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms, 2009";
+constexpr const char* kTwoTrees =
+    "Sanders, Speck and Traeff, Two-tree algorithms for full bandwidth broadcast, reduction and "
+    "scan, 2009";
+constexpr const char* kRabenseifner =
+    "Rabenseifner, Optimization of collective reduction operations, 2004";
+constexpr const char* kThakur =
+    "Thakur, Rabenseifner and Gropp, Optimization of collective communication in MPICH, 2005";
+constexpr const char* kVanDeGeijn = "van de Geijn, On global combine operations, 1994";
+constexpr const char* kBruck =
+    "Bruck, Ho, Kipnis, Upfal and Weathersby, Efficient algorithms for all-to-all, 1997";
 
 }  // namespace
 
@@ -40,47 +83,74 @@ const std::vector<AlgorithmRow>& algorithm_table() {
       {Op::kAllreduce, "direct", "two ranks swap their whole arrays and both reduce",
        "folklore: one message each way is the least latency", two_ranks, build_allreduce_direct},
       {Op::kAllreduce, "recursive_doubling", "log2(n) swaps of whole arrays, any number of ranks",
-       "Thakur, Rabenseifner and Gropp, Optimization of collective communication in MPICH, 2005",
-       any_size, build_allreduce_recursive_doubling},
-      {Op::kAllreduce, "ring", "reduce-scatter and allgather around a ring, pipelined",
-       "Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms, 2009", any_size,
-       build_allreduce_ring},
+       kThakur, any_size, build_allreduce_recursive_doubling},
+      {Op::kAllreduce, "ring", "reduce-scatter and allgather around a ring, pipelined", kPatarasuk,
+       any_size, build_allreduce_ring, kRings},
+      {Op::kAllreduce, "exchange", "whole arrays to all others of a group, group after group",
+       "Ruefenacht, Bull and Booth, Generalisation of recursive doubling for AllReduce, 2017",
+       radices_fit, build_allreduce_exchange, kRadices},
+      {Op::kAllreduce, "halving_doubling", "blocks to their owners group by group, and back to all",
+       kRabenseifner, radices_fit, build_allreduce_halving_doubling, kRadices},
+      {Op::kAllreduce, "double_tree",
+       "halves up and down two trees, leaves of one inside the other", kTwoTrees, any_size,
+       build_allreduce_double_tree},
+      {Op::kAllreduce, "serial_star",
+       "rank 0 takes array after array, and sends one after the other",
+       "MCCL: what it does, to compare with", any_size, build_allreduce_serial_star},
 
       {Op::kReduceScatter, "ring", "each part collects one contribution per hop, pipelined",
-       "Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms, 2009", any_size,
-       build_reduce_scatter_ring},
+       kPatarasuk, any_size, build_reduce_scatter_ring, kRings},
       {Op::kReduceScatter, "direct", "every part straight to its owner, reduced in rank order",
        "folklore: pairwise exchange, one message deep", any_size, build_reduce_scatter_direct},
+      {Op::kReduceScatter, "recursive_halving", "blocks to their owners, group by group",
+       kRabenseifner, radices_fit, build_reduce_scatter_recursive_halving, kRadices},
 
-      {Op::kAllgather, "ring", "each part visits every rank, pipelined",
-       "Thakur, Rabenseifner and Gropp, Optimization of collective communication in MPICH, 2005",
-       any_size, build_allgather_ring},
+      {Op::kAllgather, "ring", "each part visits every rank, pipelined", kThakur, any_size,
+       build_allgather_ring, kRings},
       {Op::kAllgather, "recursive_doubling", "log2(n) swaps of doubling size, n a power of two",
-       "Thakur, Rabenseifner and Gropp, Optimization of collective communication in MPICH, 2005",
-       power_of_two, build_allgather_recursive_doubling},
-      {Op::kAllgather, "bruck", "ceil(log2 n) rounds for any number of ranks",
-       "Bruck, Ho, Kipnis, Upfal and Weathersby, Efficient algorithms for all-to-all, 1997",
-       any_size, build_allgather_bruck},
+       kThakur, power_of_two, build_allgather_recursive_doubling},
+      {Op::kAllgather, "bruck", "ceil(log2 n) rounds for any number of ranks", kBruck, any_size,
+       build_allgather_bruck},
+      {Op::kAllgather, "direct", "every part straight to all others",
+       "folklore: pairwise exchange, one message deep", any_size, build_allgather_direct},
+      {Op::kAllgather, "exchange", "all parts so far to all others of a group, group after group",
+       kThakur, radices_fit, build_allgather_exchange, kRadices},
 
       {Op::kBroadcast, "binomial", "a tree of depth log2(n), every byte forwarded at once",
        "folklore: binomial tree", any_size, build_broadcast_binomial},
       {Op::kBroadcast, "chain", "rank to rank, every byte forwarded at once",
        "folklore: pipelined chain, one transfer time for any number of ranks", any_size,
        build_broadcast_chain},
+      {Op::kBroadcast, "scatter_allgather", "a part to each rank, which hands it to all others",
+       kVanDeGeijn, any_size, build_broadcast_scatter_allgather},
+      {Op::kBroadcast, "double_tree", "halves down two trees, leaves of one inside the other",
+       kTwoTrees, any_size, build_broadcast_double_tree},
 
       {Op::kReduce, "binomial", "a tree of depth log2(n) towards the root",
        "folklore: binomial tree", any_size, build_reduce_binomial},
       {Op::kReduce, "chain", "rank to rank towards the root, pipelined",
        "folklore: pipelined chain, one transfer time for any number of ranks", any_size,
        build_reduce_chain},
+      {Op::kReduce, "scatter_gather", "a part to each rank, which reduces it for the root",
+       kVanDeGeijn, any_size, build_reduce_scatter_gather},
+      {Op::kReduce, "double_tree", "halves up two trees, leaves of one inside the other", kTwoTrees,
+       any_size, build_reduce_double_tree},
 
       {Op::kGather, "direct", "every part straight to the root", "folklore", any_size,
        build_gather_direct},
+      {Op::kGather, "binomial", "a tree of depth log2(n), parts of subtrees together",
+       "folklore: binomial tree", any_size, build_gather_binomial},
       {Op::kScatter, "direct", "every part straight from the root", "folklore", any_size,
        build_scatter_direct},
+      {Op::kScatter, "binomial", "a tree of depth log2(n), parts of subtrees together",
+       "folklore: binomial tree", any_size, build_scatter_binomial},
       {Op::kAlltoall, "direct", "every part straight to its place, staggered",
        "folklore: pairwise exchange, in hop k to the rank k further", any_size,
        build_alltoall_direct},
+      {Op::kAlltoall, "pairwise", "as direct, but only some exchanges at once",
+       "folklore: pairwise exchange with a window", any_size, build_alltoall_pairwise, kWindow},
+      {Op::kAlltoall, "bruck", "ceil(log2 n) rounds, half of the parts in each", kBruck, any_size,
+       build_alltoall_bruck},
       {Op::kBarrier, "dissemination", "ceil(log2 n) rounds of empty messages",
        "Hensgen, Finkel and Manber, Two algorithms for barrier synchronization, 1988", any_size,
        build_barrier_dissemination},
@@ -105,7 +175,7 @@ struct AutoRow {
   int min_ranks, max_ranks;
   uint64_t max_bytes;  // S of core/op.h
   bool small;
-  const char* algorithm;
+  const char* algorithm;  // with its parameter, where it has one
 };
 constexpr int kManyRanks = std::numeric_limits<int>::max();
 constexpr uint64_t kAnyBytes = std::numeric_limits<uint64_t>::max();
@@ -128,24 +198,29 @@ constexpr AutoRow kAuto[] = {
     {Op::kReduce, 2, kManyRanks, kAnyBytes, false, "chain"},
 };
 
-const AlgorithmRow* supported(Op op, const std::string& name, const ScheduleRequest& request) {
+// The first row of the operation with this name ("" = any) that can do it; its parameter goes into
+// the request.
+const AlgorithmRow* supported(const std::string& name, ScheduleRequest& request) {
+  const SplitName split = split_algorithm(name);
   for (const AlgorithmRow& row : algorithm_table()) {
-    const bool named = name.empty() || name == row.name;
-    if (row.op == op && named && row.unsupported(request).empty()) return &row;
+    if (row.op != request.op || (!name.empty() && split.base != row.name)) continue;
+    const Expected<AlgorithmParameter> parameter = read_parameter(row.parameter, split);
+    request.parameter = parameter.value_or(AlgorithmParameter{});
+    if (parameter && row.unsupported(request).empty()) return &row;
   }
   return nullptr;
 }
 
-const AlgorithmRow* choose(const ScheduleRequest& q, uint64_t small_bytes) {
+const AlgorithmRow* choose(ScheduleRequest& q, uint64_t small_bytes) {
   const uint64_t ranks = row(q.op).per_rank_share ? static_cast<uint64_t>(q.size) : 1;
   const uint64_t bytes = q.count * q.elem_size * ranks;
   for (const AutoRow& rule : kAuto) {
     const uint64_t limit = rule.small && small_bytes > 0 ? small_bytes : rule.max_bytes;
     if (rule.op != q.op || q.size < rule.min_ranks || q.size > rule.max_ranks) continue;
     if (bytes > limit) continue;
-    if (const AlgorithmRow* found = supported(q.op, rule.algorithm, q)) return found;
+    if (const AlgorithmRow* found = supported(rule.algorithm, q)) return found;
   }
-  return supported(q.op, "", q);
+  return supported("", q);
 }
 
 std::string names_of(Op op) {
@@ -158,24 +233,64 @@ std::string names_of(Op op) {
 
 }  // namespace
 
-Expected<const AlgorithmRow*> find_algorithm(const std::string& name,
-                                             const ScheduleRequest& request, uint64_t small_bytes) {
+std::vector<int> radices_of(const ScheduleRequest& q) {
+  return q.parameter.radices.empty() ? prime_factors(q.size) : q.parameter.radices;
+}
+
+std::string full_name(const AlgorithmRow& algorithm, const ScheduleRequest& request) {
+  const std::string name = algorithm.name;
+  const int number = request.parameter.number;
+  switch (algorithm.parameter.form) {
+    case ParameterForm::kNone:
+      break;
+    case ParameterForm::kRadices:
+      return request.size == 1 ? name : name + ":" + radices_text(radices_of(request));
+    case ParameterForm::kNumber:
+      if (number != 0 && number != algorithm.parameter.usual)
+        return fmt::format("{}:{}", name, number);
+  }
+  return name;
+}
+
+Expected<const AlgorithmRow*> find_algorithm(const std::string& name, ScheduleRequest& request,
+                                             uint64_t small_bytes) {
   const std::string op = to_string(request.op);
+  request.parameter = {};
   if (request.size < row(request.op).min_ranks) {
     return fail(ErrorCode::kUnsupported,
                 op + " needs at least " + std::to_string(row(request.op).min_ranks) +
                     " ranks, this world has " + std::to_string(request.size));
   }
   if (name == "auto") return choose(request, small_bytes);
+  const SplitName split = split_algorithm(name);
   for (const AlgorithmRow& row : algorithm_table()) {
-    if (row.op != request.op || name != row.name) continue;
+    if (row.op != request.op || split.base != row.name) continue;
+    const Expected<AlgorithmParameter> parameter = read_parameter(row.parameter, split);
+    if (!parameter) return fail(parameter.error());
+    request.parameter = *parameter;
     const std::string reason = row.unsupported(request);
     if (reason.empty()) return &row;
-    return fail(ErrorCode::kUnsupported, "algorithm '" + name + "' of " + op + " " + reason +
-                                             ", this world has " + std::to_string(request.size));
+    return fail(ErrorCode::kUnsupported, "algorithm " + in_quotes(name) + " of " + op + " " +
+                                             reason + ", this world has " +
+                                             std::to_string(request.size));
   }
-  return fail(ErrorCode::kConfig, "unknown algorithm '" + name + "' of " + op,
+  return fail(ErrorCode::kConfig, "unknown algorithm " + in_quotes(name) + " of " + op,
               "use one of: " + names_of(request.op));
+}
+
+std::string algorithm_malformed(const std::string& name) {
+  const SplitName split = split_algorithm(name);
+  if (!split.has_parameter) return {};
+  std::string reason = in_quotes(split.base) + " takes no parameter";
+  for (const AlgorithmRow& row : algorithm_table()) {
+    if (split.base != row.name) continue;
+    const Expected<AlgorithmParameter> parameter = read_parameter(row.parameter, split);
+    if (parameter) return {};
+    // What the row that takes one says is worth more.
+    if (row.parameter.form == ParameterForm::kNone) continue;
+    reason = parameter.error().what + ": " + parameter.error().hint;
+  }
+  return reason;
 }
 
 }  // namespace plumbline

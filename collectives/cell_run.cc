@@ -42,7 +42,7 @@ ScheduleRequest request_of(const Cell& cell, Op op, DType dtype) {
   return request;
 }
 
-Expected<const AlgorithmRow*> algorithm_for(const Cell& cell, const ScheduleRequest& request,
+Expected<const AlgorithmRow*> algorithm_for(const Cell& cell, ScheduleRequest& request,
                                             const OptionSet& options) {
   return find_algorithm(cell.algorithm, request,
                         static_cast<uint64_t>(options.integer("small_msg_threshold")));

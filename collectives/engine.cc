@@ -50,7 +50,7 @@ class NativeWork : public HostWork {
     return executor_.run(*prepared_.front(), in(slot), out(slot), deadline);
   }
 
-  std::string algorithm() const override { return Executor::algorithm_of(*prepared_.front()).name; }
+  std::string algorithm() const override { return Executor::algorithm_of(*prepared_.front()); }
   uint64_t sent_bytes() const override { return Executor::cost_of(*prepared_.front()).send_bytes; }
 
  private:

@@ -31,7 +31,7 @@ class Fingerprint {
   uint32_t hash_ = 2166136261u;
 };
 
-uint32_t fingerprint(const OperationSpec& spec, const char* algorithm) {
+uint32_t fingerprint(const OperationSpec& spec, std::string_view algorithm) {
   const OpRow& op = row(spec.op);
   Fingerprint print;
   print.add(std::string_view(op.name));
@@ -39,7 +39,7 @@ uint32_t fingerprint(const OperationSpec& spec, const char* algorithm) {
   print.add(std::string_view(op.reduces ? to_string(spec.redop) : ""));
   print.add(static_cast<uint64_t>(op.rooted ? spec.root : 0));
   print.add(spec.count);
-  print.add(std::string_view(algorithm));
+  print.add(algorithm);
   return print.value();
 }
 
@@ -119,16 +119,16 @@ Expected<Executor::PreparedPtr> Executor::prepare(const OperationSpec& spec) {
       spec.tree != nullptr ? &tree_allreduce()
                            : find_algorithm(spec.algorithm, request, spec.small_bytes);
   if (!algorithm) return fail(algorithm.error());
-  const char* name = (*algorithm)->name;
-  PreparedTraits traits{spec, *algorithm, request, spec.text(group.size(), name),
+  const std::string name = full_name(**algorithm, request);
+  PreparedTraits traits{spec, *algorithm, request, spec.text(group.size(), name.c_str()),
                         fingerprint(spec, name)};
   return PreparedPtr(
       new Prepared(impl_->host, impl_->kernels, std::move(traits), (*algorithm)->build(request)),
       [](Prepared* prepared) { delete prepared; });
 }
 
-const AlgorithmRow& Executor::algorithm_of(const Prepared& prepared) {
-  return *prepared.traits().algorithm;
+std::string Executor::algorithm_of(const Prepared& prepared) {
+  return full_name(*prepared.traits().algorithm, prepared.traits().request);
 }
 
 ScheduleCost Executor::cost_of(const Prepared& prepared) {

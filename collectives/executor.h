@@ -47,8 +47,9 @@ class Executor {
   // Builds the schedule, its scratch and its state. Errors: unknown or unsupported algorithm, bad
   // root.
   Expected<PreparedPtr> prepare(const OperationSpec& spec);
-  static const AlgorithmRow& algorithm_of(const Prepared& prepared);
-  // Of this rank's schedule alone: no depth.
+  // By its full name: "exchange:2x2".
+  static std::string algorithm_of(const Prepared& prepared);
+  // Of this rank\'s schedule alone: no depth.
   static ScheduleCost cost_of(const Prepared& prepared);
 
   // Starts it on these buffers (sizes as shape_of says; in place: as schedule.h says, `in` may be

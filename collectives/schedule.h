@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "collectives/algorithm_name.h"
 #include "core/error.h"
 #include "core/op.h"
 
@@ -63,6 +64,7 @@ struct ScheduleRequest {
   bool in_place = false;  // in and out are the same memory where the op allows it (core/op.h)
   uint64_t segment_bytes = 256 * 1024;     // for pipelined algorithms: size of one segment
   const std::vector<int>* tree = nullptr;  // for tree_allreduce(): see spanning_tree()
+  AlgorithmParameter parameter = {};       // empty: what is usual for the algorithm
 };
 
 // In place means: allreduce, broadcast, reduce, alltoall: in == out. allgather, gather: in is this
@@ -83,10 +85,19 @@ struct AlgorithmRow {
   const char* name;    // "ring"
   const char* help;    // one line
   const char* source;  // paper, textbook or "folklore" with the one-line idea
-  // Empty = supported, otherwise why not ("needs a power-of-two world size").
+  // Empty = supported, otherwise why not ("needs a power-of-two world size"); of the parameter too.
   std::string (*unsupported)(const ScheduleRequest& request);
   Schedule (*build)(const ScheduleRequest& request);
+  ParameterRow parameter = {};
+  // An element that several ranks get has the same bits on all of them.
+  bool same_bits = true;
 };
+
+// The radices that a request asks for, or what is usual: the prime factors of its ranks.
+std::vector<int> radices_of(const ScheduleRequest& request);
+// The name with the parameter that the request has: "exchange:2x2x2". A number is left out where it
+// is the usual one.
+std::string full_name(const AlgorithmRow& algorithm, const ScheduleRequest& request);
 
 // The one table, grouped by op; the first supported row of an op is the fallback of `auto`.
 const std::vector<AlgorithmRow>& algorithm_table();
@@ -97,11 +108,13 @@ const AlgorithmRow& tree_allreduce();
 // rank 0, so that no other has a shorter way to it. `apart`: pairs of ranks that are not connected.
 // kUnreachable for a rank without any way to rank 0.
 Expected<std::vector<int>> spanning_tree(int size, const std::vector<std::pair<int, int>>& apart);
-// "auto" picks by op, size and bytes from measured thresholds (`small_bytes` = SMALL_MSG_THRESHOLD
-// option, 0 = built-in).
-Expected<const AlgorithmRow*> find_algorithm(const std::string& name,
-                                             const ScheduleRequest& request,
+// NAME, or NAME:PARAMETER, which becomes request.parameter. "auto" picks by op, size and bytes from
+// measured thresholds (`small_bytes` = SMALL_MSG_THRESHOLD option, 0 = built-in).
+Expected<const AlgorithmRow*> find_algorithm(const std::string& name, ScheduleRequest& request,
                                              uint64_t small_bytes = 0);
+// Why no operation has an algorithm of this name with such a parameter, for any number of ranks;
+// empty = one has, or the name without its parameter is unknown already.
+std::string algorithm_malformed(const std::string& name);
 
 // Counters of one rank's schedule.
 struct ScheduleCost {

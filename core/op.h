@@ -95,4 +95,10 @@ double busbw_Bps(Op op, int ranks, uint64_t bytes, double t_ns);
 // ideal that measured wire bytes are compared with.
 uint64_t ideal_wire_bytes(Op op, int ranks, uint64_t bytes);
 
+// Between the name of an algorithm and its parameter: "exchange:2x2".
+inline constexpr char kParameterMark = ':';
+inline std::string algorithm_base(const std::string& name) {
+  return name.substr(0, name.find(kParameterMark));
+}
+
 }  // namespace plumbline

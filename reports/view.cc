@@ -299,7 +299,7 @@ std::string describe(const Record& record) {
   }
   text += " " + cell.algorithm;
   if (cell.algorithm == "auto" && !record.measurement.resolved.algorithm.empty()) {
-    text += " (" + record.measurement.resolved.algorithm + ")";
+    text += kChosen + record.measurement.resolved.algorithm;
   }
   text += fmt::format(", {} rank{}, {}, {} {}", cell.ranks, cell.ranks == 1 ? "" : "s",
                       transport_of(record), format_bytes(cell.bytes), cell.dtype);

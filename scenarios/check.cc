@@ -146,8 +146,10 @@ void check_lone_values(const MatrixBlock& block, const std::vector<int>& ranks,
       for (const Descriptor& row : vocabulary.algorithms) {
         if (row.group == name) names.push_back(row.name);
       }
-      problems.add(json_path(block.path, no.axis), no.reason,
-                   no.axis == "algorithm" ? hint_for(cell.algorithm, names) : "");
+      // Of an algorithm that is there, the reason says what it needs.
+      const std::string base = algorithm_base(cell.algorithm);
+      const bool unknown = no.axis == "algorithm" && !contains(names, base);
+      problems.add(json_path(block.path, no.axis), no.reason, unknown ? hint_for(base, names) : "");
     }
   }
 }

@@ -228,7 +228,7 @@ Impossible why_impossible(const Cell& cell, const Vocabulary& vocabulary) {
   if (cell.algorithm == "auto") return {};
   const auto& rows = vocabulary.algorithms;
   const bool listed = std::any_of(rows.begin(), rows.end(), [&cell](const Descriptor& row) {
-    return row.group == cell.op && row.name == cell.algorithm;
+    return row.group == cell.op && row.name == algorithm_base(cell.algorithm);
   });
   if (!rows.empty() && !listed) {
     return {"algorithm", fmt::format("{} has no algorithm '{}'", cell.op, cell.algorithm)};

@@ -1,6 +1,7 @@
 #include "scenarios/key_table.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "core/op.h"
@@ -120,8 +121,9 @@ constexpr KeyRow kTable[] = {
     {"matrix[].redop", kText, kText, kOptional, "@redop", "\"sum\"", kNoMin, kNoMax,
      "Reduction operators; ignored by operations that do not reduce."},
     {"matrix[].algorithm", kText, kText, kOptional, "@algorithm", "\"auto\"", kNoMin, kNoMax,
-     "Algorithms by name; `\"auto\"` = by operation, size and ranks; `\"all\"` = every algorithm "
-     "of the operation, skipping those that cannot do a cell."},
+     "Algorithms by name, with a parameter behind a colon where one takes it (`\"exchange:4x2\"`); "
+     "`\"auto\"` = by operation, size and ranks; `\"all\"` = every algorithm of the operation, "
+     "skipping those that cannot do a cell."},
     {"matrix[].transport", kText, kText, kOptional, "@transport", "\"auto\"", kNoMin, kNoMax,
      "What carries the data."},
     {"matrix[].engine", kText, kText, kOptional, "@engine", "\"native\"", kNoMin, kNoMax,
@@ -311,6 +313,16 @@ std::vector<std::string> accepted_words(const KeyRow& row, const Vocabulary& voc
   if (words == "@probe") return with_first({}, vocabulary.probes);
   if (words == "@report") return with_first({}, vocabulary.reports);
   return parted_words(words);
+}
+
+std::optional<WrongWord> wrong_word(const KeyRow& row, const std::vector<std::string>& words,
+                                    const std::string& word, const Vocabulary& vocabulary) {
+  const bool algorithm = row.words != nullptr && std::string_view(row.words) == "@algorithm";
+  const std::string base = algorithm ? algorithm_base(word) : word;
+  if (!contains(words, base)) return WrongWord{"", hint_for(base, words)};
+  if (!algorithm || vocabulary.algorithm_malformed == nullptr) return std::nullopt;
+  const std::string reason = vocabulary.algorithm_malformed(word);
+  return reason.empty() ? std::nullopt : std::optional<WrongWord>({reason, ""});
 }
 
 }  // namespace plumbline

@@ -4,6 +4,7 @@
 // stands for any name. Pure, thread-safe.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,5 +59,13 @@ std::vector<const KeyRow*> keys_within(const std::string& prefix);
 // The words that this row accepts, class names replaced; empty = free text (no words, or a class of
 // which the vocabulary lists no names).
 std::vector<std::string> accepted_words(const KeyRow& row, const Vocabulary& vocabulary);
+// What is wrong with `word` where one of `words` should stand; of an algorithm the part behind the
+// colon is judged by itself. Nothing = it is right.
+struct WrongWord {
+  std::string reason;  // empty = it is unknown
+  std::string hint;
+};
+std::optional<WrongWord> wrong_word(const KeyRow& row, const std::vector<std::string>& words,
+                                    const std::string& word, const Vocabulary& vocabulary);
 
 }  // namespace plumbline

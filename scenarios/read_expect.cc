@@ -130,8 +130,16 @@ class RuleReader {
       }
       for (const std::string& word : term.words()) {
         if (contains(known, word)) continue;
-        report(path, fmt::format("unknown {} {}", row.field, in_quotes(word)),
-               hint_for(word, known));
+        WrongWord wrong{"", hint_for(word, known)};
+        if (row.key != nullptr) {
+          const auto found = wrong_word(*find_key(row.key), known, word, vocabulary_);
+          if (!found) continue;
+          wrong = *found;
+        }
+        report(path,
+               wrong.reason.empty() ? fmt::format("unknown {} {}", row.field, in_quotes(word))
+                                    : wrong.reason,
+               wrong.hint);
         return false;
       }
     }

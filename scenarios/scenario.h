@@ -33,6 +33,8 @@ struct Vocabulary {
   std::vector<Descriptor> engines = {};
   // Why the engine that the cell names cannot do it, or empty.
   std::string (*engine_unsupported)(const Cell& cell) = nullptr;
+  // Why no algorithm takes what stands behind the colon of this name, or empty.
+  std::string (*algorithm_malformed)(const std::string& algorithm) = nullptr;
 };
 
 // The probe whose parameter `run` is a command of the scenario's author.

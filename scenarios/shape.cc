@@ -182,9 +182,14 @@ class ShapeWalk {
     }
     if ((mask & kText) == 0) return refuse(value, row, where);
     const std::vector<std::string> words = accepted_words(row, vocabulary_);
-    if (words.empty() || contains(words, content)) return true;
-    return report(where, fmt::format("unknown {} {}", class_name(row), in_quotes(content)),
-                  hint_for(content, words));
+    if (words.empty()) return true;
+    const std::optional<WrongWord> wrong = wrong_word(row, words, content, vocabulary_);
+    if (!wrong) return true;
+    return report(where,
+                  wrong->reason.empty()
+                      ? fmt::format("unknown {} {}", class_name(row), in_quotes(content))
+                      : wrong->reason,
+                  wrong->hint);
   }
 
   bool number(const Json& value, const KeyRow& row, unsigned mask, const std::string& where) {

@@ -73,6 +73,18 @@ Schedule build_scatter_direct(const ScheduleRequest& q) {
   return b.finish();
 }
 
+Schedule build_allgather_direct(const ScheduleRequest& q) {
+  ScheduleBuilder b(q);
+  const Range own = ScheduleBuilder::in(0, q.count);
+  for (int hop = 1; hop < q.size; ++hop) b.send(wrap(q.rank + hop, q.size), 0, own);
+  for (int hop = 1; hop < q.size; ++hop) {
+    const int from = wrap(q.rank - hop, q.size);
+    b.recv(from, 0, block(BufferId::kOut, q.count, from));
+  }
+  b.copy_own(own, block(BufferId::kOut, q.count, q.rank));
+  return b.finish();
+}
+
 // In hop k every rank sends to the rank k further and receives from the one k before, so that no
 // rank is everybody's target at once.
 Schedule build_alltoall_direct(const ScheduleRequest& q) {
@@ -157,6 +169,26 @@ Schedule build_allreduce_gather_reduce(const ScheduleRequest& q) {
                        {got[i], reduced});
   }
   for (int peer = 1; peer < q.size; ++peer) b.send(peer, 0, result, {reduced});
+  return b.finish();
+}
+
+// The same with one message under way at a time: rank 0 takes the arrays of the others one after
+// another, and hands out the result so too.
+Schedule build_allreduce_serial_star(const ScheduleRequest& q) {
+  if (q.size == 1) return copy_only(q);
+  ScheduleBuilder b(q);
+  const Range mine = ScheduleBuilder::in(0, q.count);
+  const Range result = ScheduleBuilder::out(0, q.count);
+  if (q.rank != 0) {
+    b.send(0, 0, mine);
+    b.recv(0, 1, result);
+    return b.finish();
+  }
+  StepId last = kNoStep;
+  for (int peer = 1; peer < q.size; ++peer) {
+    last = b.recv_reduce(peer, 0, peer == 1 ? mine : result, result, peer + 1 == q.size, {last});
+  }
+  for (int peer = 1; peer < q.size; ++peer) last = b.send(peer, 1, result, {last});
   return b.finish();
 }
 

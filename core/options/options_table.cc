@@ -89,7 +89,7 @@ constexpr OptionRow kTable[] = {
      kMaxMs, nullptr, kAgree},
 
     // What is computed.
-    {"algorithm", kText, "auto", "", "algorithm of the collectives; auto = by operation and size",
+    {"algorithm", kText, "auto", "", "algorithm of the collectives, NAME or NAME:PARAMETER; auto = by operation and size",
      nullptr, nullptr, kNoMin, kNoMax, nullptr, kAgree},
     {"small_msg_threshold", kBytes, "0", "bytes",
      "up to this size auto takes the algorithm for small messages; 0 = thresholds as measured",

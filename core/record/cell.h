@@ -121,6 +121,9 @@ inline WorldShape world_of(const Cell& cell) {
   return {cell.ranks, cell.transport, cell.params, cell.hosts, cell.distribution};
 }
 
+// Between what was asked for and what was chosen for it: "auto > ring:2".
+inline constexpr const char* kChosen = " > ";
+
 // Keys sorted, no spaces: the text that cell_id hashes.
 std::string canonical_json(const Cell& cell);
 // First 16 hex digits of SHA-256 over canonical_json.

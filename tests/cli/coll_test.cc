@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -229,6 +230,42 @@ TEST(Coll, AlgorithmsCanBeChosen) {
                                 algorithm, "--ranks", "3", "--json"});
     ASSERT_EQ(done.status, 0) << done.err;
     EXPECT_NE(done.out.find(std::string("\"algorithm\":\"") + algorithm + "\""), std::string::npos);
+  }
+}
+
+// What was asked for stays the cell's; what it was taken for stands beside it.
+TEST(Coll, AlgorithmsTakeAParameter) {
+  struct Row {
+    const char *asked, *ran;
+  };
+  for (const Row& row : {Row{"exchange:2x2", "exchange:2x2"}, Row{"exchange", "exchange:2x2"},
+                         Row{"halving_doubling:04", "halving_doubling:4"}, Row{"ring:2", "ring:2"},
+                         Row{"ring:1", "ring"}}) {
+    const Finished done = coll({"allreduce", "-b", "4K", "-e", "4K", "-n", "2", "--algorithm",
+                                row.asked, "--ranks", "4", "--json"});
+    ASSERT_EQ(done.status, 0) << done.err;
+    for (const Record& record : printed_records(done.out)) {
+      EXPECT_EQ(record.cell.algorithm, row.asked);
+      EXPECT_EQ(record.measurement.resolved.algorithm, row.ran);
+      EXPECT_EQ(record.measurement.wrong.value_or(1), 0u) << row.asked;
+    }
+  }
+}
+
+TEST(Coll, AParameterThatDoesNotFitIsRefusedWithWhatWould) {
+  struct Row {
+    const char *algorithm, *would;
+  };
+  for (const Row& row :
+       {Row{"exchange:2x3", "2x2 or 4"}, Row{"halving_doubling:8", "2x2 or 4"},
+        Row{"exchange:two", "such as exchange:4x2"}, Row{"ring:3", "use ring:2"},
+        Row{"double_tree:2", "use double_tree"}, Row{"exchanje:2x2", "use one of"}}) {
+    const Finished done =
+        coll({"allreduce", "-b", "8", "-e", "8", "--algorithm", row.algorithm, "--ranks", "4"});
+    EXPECT_EQ(done.status, 1) << row.algorithm;
+    EXPECT_EQ(done.out, "") << row.algorithm;
+    EXPECT_NE(done.err.find(row.would), std::string::npos) << row.algorithm << ": " << done.err;
+    EXPECT_EQ(std::count(done.err.begin(), done.err.end(), '\n'), 1) << done.err;
   }
 }
 

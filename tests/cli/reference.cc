@@ -79,11 +79,21 @@ std::string operations() {
 
 std::string algorithms() {
   std::string text = "| operation | algorithm | meaning | source |\n|---|---|---|---|\n";
+  std::string parameters;
   for (const AlgorithmRow& row : algorithm_table()) {
-    text += fmt::format("| {} | `{}` | {} | {} |\n", to_string(row.op), row.name, cell(row.help),
+    const ParameterRow& parameter = row.parameter;
+    const bool none = parameter.form == ParameterForm::kNone;
+    text += fmt::format("| {} | `{}{}` | {} | {} |\n", to_string(row.op), row.name,
+                        none ? "" : fmt::format("[:{}]", parameter.name), cell(row.help),
                         cell(row.source));
+    if (none) continue;
+    const std::string line = fmt::format("- `{}`: {}.\n", parameter.name, parameter.help);
+    if (parameters.find(line) == std::string::npos) parameters += line;
   }
-  return text;
+  return text + "\nBehind the colon stands a parameter; without it the usual one is taken:\n\n" +
+         parameters +
+         "\n`plumbline list algorithms` says what each costs in a world of 8 ranks, and whether "
+         "all ranks get the same bits.\n";
 }
 
 std::string probes() {

@@ -54,7 +54,14 @@ std::vector<ScheduleRequest> some_requests(const AlgorithmRow& algorithm) {
       q.in_place = in_place;
       q.segment_bytes = 16;
       if (in_place && !allows_in_place(q.op)) continue;
-      if (algorithm.unsupported(q).empty()) all.push_back(q);
+      if (!algorithm.unsupported(q).empty()) continue;
+      all.push_back(q);
+      if (algorithm.parameter.form != ParameterForm::kRadices) continue;
+      // Large arrays, straight from the wire and in pieces; and one group of all.
+      q.elem_size = 1 << 20;
+      all.push_back(q);
+      q.parameter.radices = {size};
+      all.push_back(q);
     }
   }
   return all;
@@ -237,7 +244,7 @@ TEST(Checker, NoticesAnInputThatIsOverwrittenWhileItIsSent) {
 
 TEST(Checker, RefusesMalformedSteps) {
   const auto broken = [](std::function<void(Schedule&)> how) {
-    const ScheduleRequest q = two_ranks(Op::kAllreduce, 4);
+    ScheduleRequest q = two_ranks(Op::kAllreduce, 4);
     return check_spoiled(**find_algorithm("ring", q), q,
                          [=](const ScheduleRequest&, Schedule& s) { how(s); });
   };

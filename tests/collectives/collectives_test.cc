@@ -55,6 +55,37 @@ TEST(Collectives, FullCross) {
   EXPECT_EQ(run_matrix(matrix, rows, memory_ranks, kSeed), "");
 }
 
+// All radices of some worlds, small arrays and large ones, on connections with a history.
+TEST(Collectives, EveryListOfRadicesGivesRightResults) {
+  const std::vector<std::pair<int, std::vector<std::string>>> worlds = {
+      {3, {"3"}},
+      {4, {"2x2", "4"}},
+      {6, {"2x3", "3x2", "6"}},
+      {8, {"2x2x2", "2x4", "4x2", "8"}},
+      {9, {"3x3", "9"}},
+  };
+  for (const auto& [ranks, lists] : worlds) {
+    std::vector<OperationSpec> specs;
+    for (const AlgorithmRow& algorithm : algorithm_table()) {
+      if (algorithm.parameter.form != ParameterForm::kRadices) continue;
+      for (const std::string& radices : lists) {
+        for (const uint64_t count : {1, 1003, 70'001, 500'009}) {
+          OperationSpec spec;
+          spec.op = algorithm.op;
+          spec.algorithm = std::string(algorithm.name) + ":" + radices;
+          const bool share = row(algorithm.op).per_rank_share;
+          spec.count = share ? (count + 1) / 2 : count;
+          spec.in_place = specs.size() % 2 == 0;
+          spec.redop = specs.size() % 3 == 0 ? RedOp::kAvg : RedOp::kMax;
+          specs.push_back(spec);
+        }
+      }
+    }
+    World world = memory_ranks(ranks, kWireShapes[0]);
+    EXPECT_EQ(run_all_verified(world, specs, kSeed), "") << ranks;
+  }
+}
+
 // Numbers whose sum depends on the order of addition.
 template <typename T>
 std::vector<T> random_numbers(int rank, size_t count) {
@@ -94,10 +125,12 @@ void expect_identical_bits(const std::string& algorithm, DType dtype, RedOp redo
   for (const std::vector<T>& result : results) {
     ASSERT_EQ(std::memcmp(result.data(), results[0].data(), count * sizeof(T)), 0) << name;
   }
+  std::vector<std::vector<T>> inputs;
+  for (int rank = 0; rank < ranks; ++rank) inputs.push_back(random_numbers<T>(rank, count));
   for (size_t i = 0; i < count && redop == RedOp::kSum; ++i) {
     double sum = 0, magnitude = 0;
-    for (int rank = 0; rank < ranks; ++rank) {
-      const double x = static_cast<double>(random_numbers<T>(rank, i + 1)[i]);
+    for (const std::vector<T>& input : inputs) {
+      const double x = static_cast<double>(input[i]);
       sum += x;
       magnitude += std::abs(x);
     }
@@ -106,16 +139,42 @@ void expect_identical_bits(const std::string& algorithm, DType dtype, RedOp redo
   }
 }
 
+// A name for each shape of an algorithm that differs: with radices the usual ones and one for all.
+std::vector<std::string> shapes_of(const AlgorithmRow& algorithm, int ranks) {
+  const std::string name = algorithm.name;
+  switch (algorithm.parameter.form) {
+    case ParameterForm::kNone:
+      break;
+    case ParameterForm::kRadices:
+      return {name, name + ":" + std::to_string(ranks)};
+    case ParameterForm::kNumber:
+      return {name, name + ":" + std::to_string(algorithm.parameter.most)};
+  }
+  return {name};
+}
+
 TEST(Collectives, AllreduceGivesAllRanksTheSameBits) {
   for (const AlgorithmRow& algorithm : algorithm_table()) {
-    if (algorithm.op != Op::kAllreduce) continue;
+    if (algorithm.op != Op::kAllreduce || !algorithm.same_bits) continue;
     for (int ranks = 2; ranks <= 9; ++ranks) {
       ScheduleRequest request;
       request.size = ranks;
       if (!algorithm.unsupported(request).empty()) continue;
       const bool in_place = ranks % 2 == 0;
-      expect_identical_bits<float>(algorithm.name, DType::kF32, RedOp::kSum, ranks, 301, in_place);
-      expect_identical_bits<double>(algorithm.name, DType::kF64, RedOp::kAvg, ranks, 97, !in_place);
+      for (const std::string& name : shapes_of(algorithm, ranks)) {
+        expect_identical_bits<float>(name, DType::kF32, RedOp::kSum, ranks, 301, in_place);
+        expect_identical_bits<double>(name, DType::kF64, RedOp::kAvg, ranks, 97, !in_place);
+      }
+    }
+  }
+}
+
+// Arrays that go in pieces, and that are reduced from the wire.
+TEST(Collectives, LargeArraysHaveTheSameBitsToo) {
+  for (const char* name :
+       {"exchange:4", "exchange:2x2", "halving_doubling:4", "halving_doubling:2x2", "ring"}) {
+    for (const bool in_place : {false, true}) {
+      expect_identical_bits<float>(name, DType::kF32, RedOp::kSum, 4, 200'003, in_place);
     }
   }
 }

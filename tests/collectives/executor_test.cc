@@ -218,7 +218,7 @@ TEST(Executor, CostAndAlgorithmOfAPlan) {
   Executor executor(*world[1], test_kernels());
   auto prepared = executor.prepare(allreduce(400));
   ASSERT_TRUE(prepared);
-  EXPECT_STREQ(Executor::algorithm_of(**prepared).name, "recursive_doubling");
+  EXPECT_EQ(Executor::algorithm_of(**prepared), "recursive_doubling");
   EXPECT_EQ(Executor::cost_of(**prepared).send_bytes, 3200u);
 }
 

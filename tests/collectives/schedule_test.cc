@@ -14,7 +14,7 @@ namespace plumbline {
 namespace {
 
 std::string describe(const AlgorithmRow& row, const ScheduleRequest& q) {
-  return std::string(to_string(row.op)) + " " + row.name + " n=" + std::to_string(q.size) +
+  return std::string(to_string(row.op)) + " " + full_name(row, q) + " n=" + std::to_string(q.size) +
          " count=" + std::to_string(q.count) + " root=" + std::to_string(q.root) +
          (q.in_place ? " in place" : "") + " " + to_string(q.redop);
 }
@@ -22,6 +22,14 @@ std::string describe(const AlgorithmRow& row, const ScheduleRequest& q) {
 std::set<uint64_t> counts_for(int n) {
   const auto u = static_cast<uint64_t>(n);
   return {0, 1, 2, 3, 7, u - 1, u, u + 1, 17, 64};
+}
+
+// What an algorithm that takes a number may be asked for; radices have tests of their own.
+std::vector<int> numbers_for(const AlgorithmRow& algorithm) {
+  const ParameterRow& row = algorithm.parameter;
+  if (row.form != ParameterForm::kNumber) return {0};
+  std::set<int> numbers = {0, row.least, std::min(row.most, row.least + 1), row.most};
+  return {numbers.begin(), numbers.end()};
 }
 
 // All shapes of one algorithm and world size; segments of 5 elements, so that there are several.
@@ -44,7 +52,11 @@ std::vector<ScheduleRequest> shapes(const AlgorithmRow& algorithm, int n,
           q.in_place = in_place;
           q.segment_bytes = 20;
           q.tree = tree;
-          if (algorithm.unsupported(q).empty() && n >= op.min_ranks) all.push_back(q);
+          if (!algorithm.unsupported(q).empty() || n < op.min_ranks) continue;
+          for (const int number : numbers_for(algorithm)) {
+            q.parameter.number = number;
+            all.push_back(q);
+          }
         }
       }
     }
@@ -112,7 +124,7 @@ TEST(Schedule, LargerWorlds) {
       q.op = algorithm.op;
       q.size = n;
       q.root = n / 3;
-      q.count = 5;
+      q.count = n > 24 ? 2 : 5;
       if (!algorithm.unsupported(q).empty()) continue;
       EXPECT_EQ(check_schedule(algorithm, q), "") << describe(algorithm, q);
     }
@@ -142,8 +154,9 @@ ScheduleRequest request_for(Op op, int size, uint64_t count) {
 
 TEST(FindAlgorithm, AutoFollowsSizeAndRanks) {
   const auto name = [](Op op, int size, uint64_t count, uint64_t small = 0) -> std::string {
-    const auto found = find_algorithm("auto", request_for(op, size, count), small);
-    return found ? (*found)->name : found.error().message();
+    ScheduleRequest q = request_for(op, size, count);
+    const auto found = find_algorithm("auto", q, small);
+    return found ? full_name(**found, q) : found.error().message();
   };
   EXPECT_EQ(name(Op::kAllreduce, 2, 2), "direct");
   EXPECT_EQ(name(Op::kAllreduce, 2, 1 << 24), "ring");
@@ -157,29 +170,34 @@ TEST(FindAlgorithm, AutoFollowsSizeAndRanks) {
   for (const OpRow& op : op_table()) {
     for (int n = op.min_ranks; n <= 9; ++n) {
       for (uint64_t count : {0u, 1u, 1u << 24}) {
-        const auto found = find_algorithm("auto", request_for(op.op, n, count));
+        ScheduleRequest q = request_for(op.op, n, count);
+        const auto found = find_algorithm("auto", q);
         ASSERT_TRUE(found) << op.name << " " << n;
         EXPECT_EQ((*found)->op, op.op);
-        EXPECT_EQ((*found)->unsupported(request_for(op.op, n, count)), "");
+        EXPECT_EQ((*found)->unsupported(q), "");
       }
     }
   }
 }
 
 TEST(FindAlgorithm, ErrorsNameTheInputAndTheChoices) {
-  const auto unknown = find_algorithm("rnig", request_for(Op::kAllreduce, 4, 1));
+  const auto find = [](const std::string& name, Op op, int size) {
+    ScheduleRequest q = request_for(op, size, 1);
+    return find_algorithm(name, q);
+  };
+  const auto unknown = find("rnig", Op::kAllreduce, 4);
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().code, ErrorCode::kConfig);
   EXPECT_NE(unknown.error().message().find("rnig"), std::string::npos);
   EXPECT_NE(unknown.error().message().find("ring"), std::string::npos);
-  const auto elsewhere = find_algorithm("dissemination", request_for(Op::kAllreduce, 4, 1));
+  const auto elsewhere = find("dissemination", Op::kAllreduce, 4);
   EXPECT_FALSE(elsewhere);
-  const auto odd = find_algorithm("recursive_doubling", request_for(Op::kAllgather, 6, 1));
+  const auto odd = find("recursive_doubling", Op::kAllgather, 6);
   ASSERT_FALSE(odd);
   EXPECT_EQ(odd.error().code, ErrorCode::kUnsupported);
   EXPECT_NE(odd.error().message().find("power-of-two"), std::string::npos);
-  EXPECT_FALSE(find_algorithm("direct", request_for(Op::kAllreduce, 3, 1)));
-  EXPECT_FALSE(find_algorithm("auto", request_for(Op::kPingpong, 1, 1)));
+  EXPECT_FALSE(find("direct", Op::kAllreduce, 3));
+  EXPECT_FALSE(find("auto", Op::kPingpong, 1));
 }
 
 TEST(Cost, RingSendsTheIdealBytes) {
@@ -189,18 +207,21 @@ TEST(Cost, RingSendsTheIdealBytes) {
       ScheduleRequest q = request_for(algorithm.op, n, 24);
       const bool share = row(algorithm.op).per_rank_share;
       const uint64_t bytes = 24 * 4 * (share ? static_cast<uint64_t>(n) : 1);
-      uint64_t sent = 0;
-      for (q.rank = 0; q.rank < n; ++q.rank) {
-        sent += cost_of(algorithm.build(q), 4).send_bytes;
+      for (const int number : numbers_for(algorithm)) {
+        q.parameter.number = number;
+        uint64_t sent = 0;
+        for (q.rank = 0; q.rank < n; ++q.rank) {
+          sent += cost_of(algorithm.build(q), 4).send_bytes;
+        }
+        EXPECT_EQ(sent, ideal_wire_bytes(algorithm.op, n, bytes)) << describe(algorithm, q);
       }
-      EXPECT_EQ(sent, ideal_wire_bytes(algorithm.op, n, bytes)) << to_string(algorithm.op) << n;
     }
   }
 }
 
 TEST(Cost, DepthCountsMessagesAcrossRanks) {
   const auto depth = [](Op op, const char* name, int size) {
-    const ScheduleRequest q = request_for(op, size, 64);
+    ScheduleRequest q = request_for(op, size, 64);
     return cost_of(**find_algorithm(name, q), q).depth;
   };
   EXPECT_EQ(depth(Op::kAllreduce, "direct", 2), 1u);
@@ -218,8 +239,57 @@ TEST(Cost, DepthCountsMessagesAcrossRanks) {
   EXPECT_EQ(depth(Op::kAllreduce, "ring", 1), 0u);
 }
 
+// Steps, and what the busiest rank sends, in arrays or parts, where everything divides evenly.
+TEST(Cost, IsThatOfTheFormulas) {
+  struct Row {
+    Op op;
+    const char* name;
+    int ranks;
+    uint32_t depth;
+    double arguments;  // sent by the busiest rank, in sizes of one rank's argument
+  };
+  const Row rows[] = {
+      {Op::kAllreduce, "ring:2", 8, 14, 14.0 / 8},
+      {Op::kAllreduce, "serial_star", 8, 2, 7},
+      {Op::kAllreduce, "double_tree", 8, 6, 2},
+      {Op::kAllreduce, "double_tree", 32, 10, 2},
+      {Op::kReduceScatter, "ring:2", 4, 3, 3},
+      {Op::kReduceScatter, "recursive_halving", 8, 3, 7},
+      {Op::kReduceScatter, "recursive_halving:7", 7, 1, 6},
+      {Op::kReduceScatter, "recursive_halving:3x2", 6, 2, 5},
+      {Op::kAllgather, "ring:2", 4, 3, 3},
+      {Op::kAllgather, "direct", 9, 1, 8},
+      {Op::kAllgather, "exchange", 9, 2, 8},
+      {Op::kAllgather, "exchange:4x2", 8, 2, 7},
+      {Op::kBroadcast, "scatter_allgather", 9, 2, 1},
+      {Op::kBroadcast, "double_tree", 8, 3, 1},
+      {Op::kReduce, "scatter_gather", 9, 2, 1},
+      {Op::kReduce, "double_tree", 8, 3, 1},
+      {Op::kGather, "binomial", 8, 3, 4},
+      {Op::kScatter, "binomial", 8, 3, 7},
+      {Op::kAlltoall, "pairwise:1", 8, 7, 7},
+      {Op::kAlltoall, "pairwise:1024", 8, 1, 7},
+      {Op::kAlltoall, "bruck", 8, 3, 12},
+      {Op::kAlltoall, "bruck", 9, 3, 13},  // in the fourth round only what has not moved yet
+  };
+  for (const Row& row : rows) {
+    ScheduleRequest q = request_for(row.op, row.ranks, 5040);
+    const auto found = find_algorithm(row.name, q);
+    ASSERT_TRUE(found) << row.name << ": " << found.error().message();
+    ScheduleCost most;
+    for (q.rank = 0; q.rank < q.size; ++q.rank) {
+      const ScheduleCost cost = cost_of(**found, q);
+      most.depth = std::max(most.depth, cost.depth);
+      most.send_bytes = std::max(most.send_bytes, cost.send_bytes);
+    }
+    EXPECT_EQ(most.depth, row.depth) << describe(**found, q);
+    EXPECT_EQ(static_cast<double>(most.send_bytes), row.arguments * 5040 * 4)
+        << describe(**found, q);
+  }
+}
+
 TEST(Cost, CountsReduceAndCopyBytes) {
-  const ScheduleRequest q = request_for(Op::kAllreduce, 2, 10);
+  ScheduleRequest q = request_for(Op::kAllreduce, 2, 10);
   const ScheduleCost cost = cost_of(**find_algorithm("direct", q), q);
   EXPECT_EQ(cost.sends, 1u);
   EXPECT_EQ(cost.recvs, 1u);

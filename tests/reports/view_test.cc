@@ -216,7 +216,7 @@ TEST(View, DescribeNamesEverythingThatTellsCellsApart) {
   r.cell.outstanding = 4;
   r.cell.params["chunk_bytes"] = "1";
   EXPECT_EQ(describe(r),
-            "reduce auto (ring), 1 rank, tcp, 64 KiB f32 sum, root 0, in place, 4 outstanding, "
+            "reduce auto > ring, 1 rank, tcp, 64 KiB f32 sum, root 0, in place, 4 outstanding, "
             "repetition 2, chunk_bytes=1");
 }
 

@@ -75,6 +75,8 @@ TEST(Expect, SaysWhereARuleIsWrongAndWhatIsNear) {
        "$.expect[0].where.op:", "did you mean 'allreduce'?"},
       {R"({"where": {"algorithm": "rign"}, "wrong": 0})",
        "$.expect[0].where.algorithm:", "did you mean 'ring'?"},
+      {R"({"where": {"algorithm": "exchange:2xx2y"}, "wrong": 0})",
+       "$.expect[0].where.algorithm:", "is no list of radices"},
       {R"({"where": {"bites": 8}, "wrong": 0})",
        "$.expect[0].where.bites:", "did you mean 'bytes'?"},
       {R"({"where": {"bytes": ">=16Q"}, "wrong": 0})", "$.expect[0].where.bytes:", "unknown unit"},
@@ -187,10 +189,10 @@ TEST(RuleCoverage, CountsCellsAndSkips) {
       R"({"op": ["allreduce", "barrier"], "algorithm": "all", "bytes": [8, "16Mi"], "ranks": [2, 3]})")));
   const auto only_wrong = [](const std::string& metric, const Cell&) { return metric == "wrong"; };
   const RuleCover allreduce = cover_of(rules[0], plan, only_wrong);
-  EXPECT_EQ(allreduce.cells, 8u);  // two algorithms, two sizes, two numbers of ranks
+  EXPECT_EQ(allreduce.cells, 12u);  // three algorithms, two sizes, two numbers of ranks
   EXPECT_EQ(allreduce.skipped, 2u) << "doubling over three ranks";
   EXPECT_TRUE(allreduce.asked);
-  EXPECT_EQ(cover_of(rules[1], plan, only_wrong).cells, 4u) << "no roofs";
+  EXPECT_EQ(cover_of(rules[1], plan, only_wrong).cells, 6u) << "no roofs";
   EXPECT_EQ(cover_of(rules[2], plan, only_wrong).cells, 0u);
   EXPECT_FALSE(cover_of(rules[3], plan, only_wrong).asked);
 }

@@ -50,6 +50,9 @@ std::vector<Json> shape_schemas(const KeyRow& row, unsigned mask, const std::str
     Json text = free_text(row);
     if (!words.empty()) text["enum"] = words;
     out.push_back(std::move(text));
+    for (const std::string& pattern : parameter_patterns(row, vocabulary)) {
+      out.push_back({{"type", "string"}, {"pattern", pattern}});
+    }
   }
   if ((mask & kScalar) != 0) out.push_back({{"type", {"string", "number", "boolean"}}});
   if ((mask & kObject) != 0) out.push_back(object_schema(path + ".", vocabulary));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "core/json.h"
@@ -221,6 +223,26 @@ void add_expectation_rules(std::vector<Json>& rules) {
 }
 
 }  // namespace
+
+std::vector<std::string> parameter_patterns(const KeyRow& row, const Vocabulary& vocabulary) {
+  // As collectives/algorithm_name.cc reads them.
+  constexpr const char* kRadix = "0*([2-9]|[1-9][0-9]{1,4})";
+  std::map<std::string, std::set<std::string>> names;  // by form
+  if (row.words == nullptr || std::string_view(row.words) != "@algorithm") return {};
+  for (const Descriptor& algorithm : vocabulary.algorithms) {
+    for (const ParamRow& param : algorithm.params) names[param.type].insert(algorithm.name);
+  }
+  std::vector<std::string> patterns;
+  for (const auto& [form, of_form] : names) {
+    std::string alternatives;
+    for (const std::string& name : of_form)
+      alternatives += (alternatives.empty() ? "" : "|") + name;
+    const std::string values =
+        form == "radices" ? std::string(kRadix) + "(x" + kRadix + "){0,15}" : "[0-9]+";
+    patterns.push_back("^(" + alternatives + "):" + values + "$");
+  }
+  return patterns;
+}
 
 // A block of links: by its kind, or by its operation where no kind is given.
 Json rule_definitions() {

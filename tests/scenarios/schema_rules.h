@@ -9,6 +9,7 @@
 
 #include "core/options/options.h"
 #include "scenarios/json_text.h"
+#include "scenarios/key_table.h"
 #include "scenarios/scenario.h"
 
 namespace plumbline::scenario_docs {
@@ -21,6 +22,8 @@ inline constexpr const char* kDurationPattern =
 
 // The form of free text under this path, as a regular expression; nullptr = any.
 const char* text_pattern(const std::string& path);
+// What may stand beside the words of a row: algorithms with a parameter behind the colon.
+std::vector<std::string> parameter_patterns(const KeyRow& row, const Vocabulary& vocabulary);
 
 // What the rules refer to: the schema's `definitions`.
 Json rule_definitions();

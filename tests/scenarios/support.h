@@ -20,6 +20,7 @@ inline std::string unsupported(const std::string& op, const std::string& algorit
   if (algorithm == "doubling" && (ranks & (ranks - 1)) != 0) {
     return "needs a power-of-two number of ranks";
   }
+  if (algorithm == "exchange:3x3" && ranks != 9) return "needs radices whose product is 9";
   if (op == "allgather" && algorithm == "bruck" && count > 1000) return "takes small arrays only";
   return {};
 }
@@ -29,6 +30,15 @@ inline Descriptor named(const std::string& name, const std::string& group = "") 
   row.name = name;
   row.group = group;
   return row;
+}
+
+inline std::string malformed(const std::string& algorithm) {
+  const std::string base = algorithm_base(algorithm);
+  if (base == algorithm) return {};
+  if (base != "exchange") return "takes no parameter";
+  const bool radices =
+      algorithm.find_first_not_of("0123456789x", base.size() + 1) == std::string::npos;
+  return radices ? "" : "is no list of radices";
 }
 
 inline Vocabulary vocabulary() {
@@ -56,7 +66,10 @@ inline Vocabulary vocabulary() {
                          std::string_view(op.name) == "broadcast";
     if (!has_own) v.algorithms.push_back(named("direct", op.name));
   }
+  v.algorithms.push_back(named("exchange", "allreduce"));
+  v.algorithms.back().params = {{"RADICES", "radices", "", "", "sizes of groups"}};
   v.algorithm_unsupported = unsupported;
+  v.algorithm_malformed = malformed;
   return v;
 }
 

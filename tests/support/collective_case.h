@@ -113,18 +113,17 @@ class CollectiveMatrix {
   explicit CollectiveMatrix(size_t max_ranks) : max_ranks_(max_ranks) {}
 
   std::vector<size_t> axes() const {
-    return {algorithm_table().size(), max_ranks_,           kSizes,
-            dtype_table().size(),     redop_table().size(), 2,
+    return {2 * algorithm_table().size(), max_ranks_,           kSizes,
+            dtype_table().size(),         redop_table().size(), 2,
             std::size(kWireShapes)};
   }
   static int ranks(const CoveringRow& row) { return static_cast<int>(row[1]) + 1; }
   static const WireShape& wire(const CoveringRow& row) { return kWireShapes[row[6]]; }
 
   OperationSpec spec(const CoveringRow& row) const {
-    const AlgorithmRow& algorithm = algorithm_table()[row[0]];
     OperationSpec spec;
-    spec.op = algorithm.op;
-    spec.algorithm = algorithm.name;
+    spec.op = algorithm(row).op;
+    spec.algorithm = algorithm(row).name + parameter(row);
     spec.dtype = dtype_table()[row[3]].dtype;
     spec.redop = redop_table()[row[4]].redop;
     spec.in_place = row[5] == 1;
@@ -142,17 +141,27 @@ class CollectiveMatrix {
     if (!op.reduces && row[4] != 0) return false;
     if (s.in_place && !allows_in_place(s.op)) return false;
     if (s.op == Op::kBarrier && (row[2] != kZero || row[3] != 0)) return false;
+    if (row[0] >= algorithm_table().size() && parameter(row).empty()) return false;
     ScheduleRequest request;
     request.op = s.op;
     request.size = ranks(row);
     request.count = s.count;
-    return ranks(row) >= op.min_ranks && algorithm_table()[row[0]].unsupported(request).empty();
+    return ranks(row) >= op.min_ranks && find_algorithm(s.algorithm, request);
   }
 
  private:
+  // Each algorithm as it usually is, then those with a parameter at the other end of what it takes.
+  static const AlgorithmRow& algorithm(const CoveringRow& row) {
+    return algorithm_table()[row[0] % algorithm_table().size()];
+  }
+  static std::string parameter(const CoveringRow& row) {
+    const ParameterRow& form = algorithm(row).parameter;
+    if (row[0] < algorithm_table().size() || form.form == ParameterForm::kNone) return "";
+    return ":" + std::to_string(form.form == ParameterForm::kNumber ? form.most : ranks(row));
+  }
   uint64_t count(const CoveringRow& row) const {
     const uint64_t width = dtype_table()[row[3]].size, chunk = wire(row).chunk_bytes / width;
-    const bool share = plumbline::row(algorithm_table()[row[0]].op).per_rank_share;
+    const bool share = plumbline::row(algorithm(row).op).per_rank_share;
     const uint64_t parts = share ? static_cast<uint64_t>(ranks(row)) : 1;
     switch (static_cast<Size>(row[2])) {
       case kZero:
