@@ -70,6 +70,9 @@ constexpr const char* kRabenseifner =
 constexpr const char* kThakur =
     "Thakur, Rabenseifner and Gropp, Optimization of collective communication in MPICH, 2005";
 constexpr const char* kVanDeGeijn = "van de Geijn, On global combine operations, 1994";
+constexpr const char* kInterCom =
+    "Barnett, Shuler, van de Geijn, Gupta, Payne and Watts, Interprocessor collective "
+    "communication library (InterCom), 1994";
 constexpr const char* kBruck =
     "Bruck, Ho, Kipnis, Upfal and Weathersby, Efficient algorithms for all-to-all, 1997";
 
@@ -122,7 +125,7 @@ const std::vector<AlgorithmRow>& algorithm_table() {
        "folklore: pipelined chain, one transfer time for any number of ranks", any_size,
        build_broadcast_chain},
       {Op::kBroadcast, "scatter_allgather", "a part to each rank, which hands it to all others",
-       kVanDeGeijn, any_size, build_broadcast_scatter_allgather},
+       kInterCom, any_size, build_broadcast_scatter_allgather},
       {Op::kBroadcast, "double_tree", "halves down two trees, leaves of one inside the other",
        kTwoTrees, any_size, build_broadcast_double_tree},
 

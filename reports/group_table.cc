@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "core/op.h"
 #include "core/units.h"
 #include "reports/content.h"
 #include "reports/text.h"
@@ -78,10 +79,13 @@ std::string type_text(const Pair& p) { return clean(cell_of(p).dtype); }
 std::string redop_text(const Pair& p) { return clean(cell_of(p).redop); }
 std::string root_text(const Pair& p) { return fmt::format("{}", cell_of(p).root); }
 
-// What `auto` chose; empty when nothing was left to choose.
+// What `auto` chose, and the parameter that a name without one was taken for; empty when nothing
+// was left to choose.
 std::string chosen_text(const Pair& p) {
-  return cell_of(p).algorithm == "auto" ? clean(p.any().record->measurement.resolved.algorithm)
-                                        : std::string();
+  const std::string& asked = cell_of(p).algorithm;
+  const std::string& ran = p.any().record->measurement.resolved.algorithm;
+  const bool filled_in = ran != asked && algorithm_base(ran) == asked;
+  return asked == "auto" || filled_in ? clean(ran) : std::string();
 }
 
 // How well the common start is known, where that is more than nothing: the bound of the clocks from

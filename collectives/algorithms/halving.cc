@@ -199,9 +199,9 @@ std::vector<Range> pieces_of(BufferId buffer, const ScheduleRequest& q, const Cu
                              const std::vector<RadixRound>& rounds) {
   std::vector<Range> pieces(static_cast<size_t>(q.size * cut.of_part));
   for (int rank = 0; rank < q.size; ++rank) {
-    const int first = standing_of(rounds, rank, q.size) * cut.of_part;
-    for (int i = 0; i < cut.of_part; ++i) {
-      Range& piece = pieces[static_cast<size_t>(first + i)];
+    int at = standing_of(rounds, rank, q.size) * cut.of_part;
+    for (int i = 0; i < cut.of_part; ++i, ++at) {
+      Range& piece = pieces[static_cast<size_t>(at)];
       piece = even_part(buffer, q.count, cut.of_part, i);
       piece.begin += q.count * static_cast<uint64_t>(rank);
     }

@@ -1,7 +1,8 @@
 // One rank to all or back in two steps, over all links at once: the array is cut into one part for
 // each rank but the root, and whoever has a part hands it on, or reduces it, for all. The root
-// moves the array once and nobody moves more, whatever the number of ranks (van de Geijn, "On
-// global combine operations", 1994, with the exchange of parts straight between all).
+// moves the array once and nobody moves more, whatever the number of ranks (after Barnett and
+// others, "Interprocessor collective communication library (InterCom)", and van de Geijn, "On
+// global combine operations", both 1994; here parts go straight to all).
 #include "collectives/schedule_builder.h"
 
 namespace plumbline {

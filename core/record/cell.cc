@@ -127,7 +127,7 @@ constexpr Field<Cell> kCellFields[] = {
         .bare(),
     field<&Cell::algorithm>({"algorithm", "", "algorithm asked for"})
         .in_csv("algorithm")
-        .published(kPublishedWord)
+        .published(kPublishedAlgorithm)
         .bare(),
     field<&Cell::dtype>({"dtype", "", "element type"}).in_csv("dtype").published().bare(),
     field<&Cell::redop>(

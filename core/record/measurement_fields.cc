@@ -92,7 +92,7 @@ constexpr Field<Resolved> kResolvedFields[] = {
         .published(kPublishedWord),
     field<&Resolved::algorithm>({"algorithm", "", "algorithm that ran"})
         .in_csv("algorithm_used")
-        .published(kPublishedWord),
+        .published(kPublishedAlgorithm),
     sparse_field<&Resolved::congestion_control>(
         {"congestion_control", "", "of the data connections"})
         .in_csv("congestion_control")

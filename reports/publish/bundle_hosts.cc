@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/json.h"
+#include "core/op.h"
 #include "core/options/options.h"
 #include "reports/publish/bundle.h"
 #include "reports/text.h"
@@ -134,6 +135,17 @@ std::string table_word(const std::string& text, Redactor& redactor) {
                                                                                     : "unknown";
 }
 
+// A parameter says nothing of anybody: it is published where its algorithm is.
+std::string table_algorithm(const std::string& text, Redactor& redactor) {
+  constexpr size_t kLongest = 96;
+  const std::string base = algorithm_base(text);
+  const std::string parameter = text.substr(base.size());
+  const bool fits = parameter.size() != 1 && parameter.size() <= kLongest + 1 &&
+                    parameter.find_first_not_of("0123456789x", 1) == std::string::npos;
+  const std::string word = table_word(base, redactor);
+  return word == base && fits ? word + parameter : word;
+}
+
 template <typename Owner>
 json published_json(const Owner& owner, Redactor& redactor) {
   json out;
@@ -143,6 +155,8 @@ json published_json(const Owner& owner, Redactor& redactor) {
     field.write(owner, value);
     if (std::string_view(field.publish) == kPublishedWord) {
       value = table_word(std::string(field.word(owner)), redactor);
+    } else if (std::string_view(field.publish) == kPublishedAlgorithm) {
+      value = table_algorithm(std::string(field.word(owner)), redactor);
     }
   }
   return out;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "core/options/options.h"
 #include "core/record/record.h"
@@ -130,6 +131,27 @@ TEST(BundleBuild, WordsThatAreNamesAreNotPublished) {
   const json content = json::parse(text)["content"];
   EXPECT_EQ(content["rows"][0]["cell"]["engine"], "unknown");
   EXPECT_EQ(content["rows"][0]["resolved"]["transport"], "tcp");
+}
+
+// What stands behind the colon of an algorithm is kept, if it is a parameter.
+TEST(BundleBuild, ParametersOfAlgorithmsArePublished) {
+  std::vector<Record> run = samples::seeded_run();
+  run[0].cell.algorithm = "exchange:2x2";
+  run[0].measurement.resolved.algorithm = "halving_doubling:16x4";
+  run[1].cell.algorithm = "ring:Zebra7";
+  run[1].measurement.resolved.algorithm = "Zebra7:2";
+  const std::string text = text_of(run, samples::statement());
+  EXPECT_EQ(text.find("Zebra7"), std::string::npos);
+  std::set<std::string> asked, ran;
+  const json content = json::parse(text)["content"];
+  for (const json& row : content["rows"]) {
+    asked.insert(row["cell"]["algorithm"].get<std::string>());
+    ran.insert(row["resolved"]["algorithm"].get<std::string>());
+  }
+  EXPECT_EQ(asked.count("exchange:2x2"), 1u) << text;
+  EXPECT_EQ(asked.count("ring"), 1u) << text;
+  EXPECT_EQ(ran.count("halving_doubling:16x4"), 1u) << text;
+  EXPECT_EQ(ran.count("unknown"), 1u) << text;
 }
 
 // `run --repeat` on a noisy machine: one clean launch of a cell is a row.
