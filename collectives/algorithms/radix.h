@@ -48,8 +48,8 @@ struct Fold {
 // (kernels/kernels.h), so the operand that comes from the wire may stand on either side.
 StepId fold_gathered(ScheduleBuilder& b, const Fold& fold);
 // The same straight from the wire, without memory of its own. If `have` is `sum`, this rank's
-// operand has to come first or second. With fast_math MIN and MAX of a NaN, or of zeros of different
-// sign, may depend on the side.
+// operand has to come first or second. With fast_math MIN and MAX of a NaN, or of zeros of
+// different sign, may depend on the side.
 StepId fold_from_wire(ScheduleBuilder& b, const Fold& fold);
 
 }  // namespace plumbline

@@ -89,8 +89,9 @@ constexpr OptionRow kTable[] = {
      kMaxMs, nullptr, kAgree},
 
     // What is computed.
-    {"algorithm", kText, "auto", "", "algorithm of the collectives, NAME or NAME:PARAMETER; auto = by operation and size",
-     nullptr, nullptr, kNoMin, kNoMax, nullptr, kAgree},
+    {"algorithm", kText, "auto", "",
+     "algorithm of the collectives, NAME or NAME:PARAMETER; auto = by operation and size", nullptr,
+     nullptr, kNoMin, kNoMax, nullptr, kAgree},
     {"small_msg_threshold", kBytes, "0", "bytes",
      "up to this size auto takes the algorithm for small messages; 0 = thresholds as measured",
      "MCCL_SMALL_MSG_THRESHOLD", nullptr, 0, kMaxBytes, nullptr, kAgree},
