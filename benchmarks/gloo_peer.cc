@@ -26,13 +26,13 @@
 
 #include <exception>
 
-#include "peer.h"
+#include "benchmarks/peer.h"
 
 namespace {
 
 using peer::Arrays;
 using peer::Job;
-using Context = std::shared_ptr<gloo::Context>;
+using World = std::shared_ptr<gloo::Context>;
 using Operation = std::function<void()>;
 
 void sum(void* out, const void* a, const void* b, size_t n) { gloo::sum<float>(out, a, b, n); }
@@ -42,8 +42,7 @@ Operation keep(std::shared_ptr<gloo::Algorithm> algorithm) {
 }
 
 // The older classes: buffers bound to pairs when they are made, all but allgather in place.
-Operation older(const std::string& variant, const Context& context, const Job& job,
-                const Arrays& a) {
+Operation older(const std::string& variant, const World& context, const Job& job, const Arrays& a) {
   const auto count = static_cast<int>(a.count());
   const std::vector<float*> data = {a.out};
   const bool halving = variant == "halving_doubling";
@@ -70,7 +69,7 @@ Operation older(const std::string& variant, const Context& context, const Job& j
   return nullptr;
 }
 
-Operation allreduce(const Context& context, const Job& job, const Arrays& a,
+Operation allreduce(const World& context, const Job& job, const Arrays& a,
                     gloo::AllreduceOptions::Algorithm kind) {
   return [=, &job, &a] {
     gloo::AllreduceOptions options(context);
@@ -83,7 +82,7 @@ Operation allreduce(const Context& context, const Job& job, const Arrays& a,
 }
 
 // gloo's reduce uses the output of every rank on its way.
-Operation rooted(const Context& context, const Job& job, const Arrays& a) {
+Operation rooted(const World& context, const Job& job, const Arrays& a) {
   const size_t count = a.count(), whole = count * static_cast<size_t>(job.size);
   const bool root = job.rank == 0;
   if (job.op == "broadcast") {
@@ -126,7 +125,7 @@ Operation rooted(const Context& context, const Job& job, const Arrays& a) {
   };
 }
 
-Operation collective(const Context& context, const Job& job, const Arrays& a) {
+Operation collective(const World& context, const Job& job, const Arrays& a) {
   const size_t count = a.count(), whole = count * static_cast<size_t>(job.size);
   if (job.op == "allgather") {
     return [=, &job, &a] {
@@ -152,7 +151,7 @@ Operation collective(const Context& context, const Job& job, const Arrays& a) {
 }
 
 // The same two buffers every time, as their owner is told to keep them.
-Operation point_to_point(const Context& context, const Job& job, const Arrays& a) {
+Operation point_to_point(const World& context, const Job& job, const Arrays& a) {
   const size_t bytes = a.count() * sizeof(float);
   std::shared_ptr<gloo::transport::UnboundBuffer> in = context->createUnboundBuffer(a.in, bytes);
   std::shared_ptr<gloo::transport::UnboundBuffer> out = context->createUnboundBuffer(a.out, bytes);
@@ -191,8 +190,7 @@ Operation point_to_point(const Context& context, const Job& job, const Arrays& a
   };
 }
 
-Operation operation_of(std::string variant, const Context& context, const Job& job,
-                       const Arrays& a) {
+Operation operation_of(std::string variant, const World& context, const Job& job, const Arrays& a) {
   using Kind = gloo::AllreduceOptions::Algorithm;
   const std::string busy = "_busy";
   if (variant.size() > busy.size() && variant.ends_with(busy)) {

@@ -7,7 +7,7 @@
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
-#include "peer.h"
+#include "benchmarks/peer.h"
 
 namespace {
 

@@ -52,7 +52,7 @@ inline Vocabulary vocabulary() {
   Descriptor tcp = named("tcp.connect");
   tcp.params = {{"ports", "list", "", "", "which ports"}, {"timeout_ms", "int", "", "", ""}};
   v.probes.push_back(tcp);
-  for (const char* name : {"tcp", "memory"}) v.transports.push_back(named(name));
+  for (const char* name : {"tcp", "shm", "memory"}) v.transports.push_back(named(name));
   v.engines.push_back(named(kNativeEngine));
   for (const char* name : {"console", "csv", "plots", "links", "soak", "markdown", "html"}) {
     v.reports.push_back(named(name));
