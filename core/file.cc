@@ -25,7 +25,7 @@
 namespace plumbline {
 namespace {
 
-const char* kind_of(const struct stat& info) {
+const char* file_kind(const struct stat& info) {
   if (S_ISFIFO(info.st_mode)) return "a pipe";
   if (S_ISSOCK(info.st_mode)) return "a socket";
   return "a device";
@@ -36,7 +36,7 @@ Error no_file(const std::string& path, const struct stat& info) {
     return Error{ErrorCode::kConfig, path + " is a folder", EISDIR, "name a file in it", ""};
   }
   return Error{ErrorCode::kConfig,
-               fmt::format("{} is {}, and only regular files are read", path, kind_of(info)), 0,
+               fmt::format("{} is {}, and only regular files are read", path, file_kind(info)), 0,
                "write what it gives into a file, and name that; where - stands for the standard "
                "input, redirect it there",
                ""};
@@ -216,6 +216,11 @@ Expected<std::string> read_input_file(const std::string& path, size_t most_bytes
   const Expected<Fd> file = open_input_file(path);
   if (!file) return fail(file.error());
   return read_whole(*file, path, most_bytes);
+}
+
+std::string read_system_file(const std::string& path) {
+  constexpr size_t kMostBytes = size_t{8} << 20;
+  return read_input_file(path, kMostBytes).value_or("");
 }
 
 Status write_whole(const Fd& file, std::string_view text, const std::string& what,

@@ -20,6 +20,10 @@ namespace plumbline {
 Expected<Fd> open_input_file(const std::string& path);
 // The whole of it; a file of more than `most_bytes` is an error, found before it is read.
 Expected<std::string> read_input_file(const std::string& path, size_t most_bytes);
+// What the system says of itself and of processes (/proc, /sys); empty where it does not, for
+// example of a process that ended a moment ago: reading that fails after opening, for which streams
+// of the standard library throw.
+std::string read_system_file(const std::string& path);
 // The same of a file that is open; `path` is for the error.
 Expected<std::string> read_whole(const Fd& file, const std::string& path, size_t most_bytes);
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 
+#include "core/file.h"
 #include "core/number.h"
 #include "launch/leftovers.h"
 
@@ -17,11 +17,6 @@ namespace fs = std::filesystem;
 
 constexpr size_t kShown = 120;  // characters of a command line
 
-std::string read_all(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 struct Family {
   pid_t parent = 0;
   bool ended = false;
@@ -29,7 +24,7 @@ struct Family {
 
 // "4711 (any ) name) S 4700 ...", see proc(5).
 bool read_family(const fs::path& folder, Family& family) {
-  const std::string text = read_all(folder / "stat");
+  const std::string text = read_system_file(folder / "stat");
   const size_t name_end = text.rfind(')');
   if (name_end == std::string::npos || name_end + 4 >= text.size()) return false;
   const char state = text[name_end + 2];
@@ -51,7 +46,7 @@ std::vector<Leftover> find_marked(const std::string& variable) {
     // Empty for those that have ended and wait to be reaped, too.
     const std::string id = process_variable(*pid, variable);
     if (id.empty()) continue;
-    std::string command = read_all(entry.path() / "cmdline").substr(0, kShown);
+    std::string command = read_system_file(entry.path() / "cmdline").substr(0, kShown);
     std::replace_if(
         command.begin(), command.end(), [](char c) { return c < ' ' || c > '~'; }, ' ');
     found.push_back({*pid, id, command});

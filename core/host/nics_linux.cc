@@ -9,10 +9,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
 #include "core/fd.h"
+#include "core/file.h"
 #include "core/host/host_parse.h"
 #include "core/host/nics_internal.h"
 
@@ -34,10 +33,7 @@ class Sysfs {
   bool has(const char* entry) const {
     return known_ && access((folder_ + "/" + entry).c_str(), F_OK) == 0;
   }
-  std::string text(const char* entry) const {
-    std::ifstream file(folder_ + "/" + entry);
-    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  }
+  std::string text(const char* entry) const { return read_system_file(folder_ + "/" + entry); }
   // Last part of the path that a link points to.
   std::string target(const char* entry) const {
     std::array<char, 512> path{};

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 
+#include "core/file.h"
 #include "core/host/process_facts.h"
 #include "core/number.h"
 
@@ -15,8 +15,7 @@ namespace plumbline {
 namespace {
 
 std::string read_all(int64_t pid, const char* file) {
-  std::ifstream in("/proc/" + std::to_string(pid) + "/" + file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  return read_system_file("/proc/" + std::to_string(pid) + "/" + file);
 }
 
 // The number behind a label of /proc/PID/status, such as "\nPPid:"; the name in its first line is

@@ -6,10 +6,9 @@
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 
+#include "core/file.h"
 #include "core/host/host_parse.h"
 #include "probes/actions/host_state.h"
 #include "probes/actions/netlink_linux.h"
@@ -18,11 +17,6 @@ namespace plumbline {
 namespace {
 
 // ---- counters ----
-
-std::string text_of(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 // How often the signal of each interface came or went: from the kernel itself, because sysfs may
 // belong to another network namespace. Left out where it does not answer.
@@ -56,7 +50,7 @@ constexpr size_t kMaxSensors = 64;  // of one kind
 constexpr double kMilli = 1e-3;     // sysfs gives thousandths of a degree
 
 std::string sensor_word(const fs::path& path) {
-  return std::string(trimmed(text_of(path).substr(0, 256)));
+  return std::string(trimmed(read_system_file(path).substr(0, 256)));
 }
 
 // Names of the entries in a folder that begin with `start`, sorted; none when there is no folder.
@@ -130,10 +124,10 @@ void read_sysfs_carriers(const fs::path& root, const std::vector<Nic>& nics, Wat
 Expected<Counters> read_counters() {
   const std::string folder = "/proc/thread-self/net/";
   Counters out;
-  parse_snmp(text_of(folder + "snmp"), out);
-  parse_snmp(text_of(folder + "netstat"), out);
-  parse_snmp6(text_of(folder + "snmp6"), out);
-  parse_net_devices(text_of(folder + "dev"), out);
+  parse_snmp(read_system_file(folder + "snmp"), out);
+  parse_snmp(read_system_file(folder + "netstat"), out);
+  parse_snmp6(read_system_file(folder + "snmp6"), out);
+  parse_net_devices(read_system_file(folder + "dev"), out);
   read_carriers(out);
   if (out.empty()) {
     return fail(ErrorCode::kUnsupported, "the counters of the kernel cannot be read here",

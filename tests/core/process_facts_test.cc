@@ -1,9 +1,12 @@
 #include "core/host/process_facts.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <string>
+#include <thread>
 
 namespace plumbline {
 namespace {
@@ -18,6 +21,29 @@ TEST(ProcessFacts, TellsOfThisProcess) {
   EXPECT_FALSE(read_process(0));
   EXPECT_FALSE(read_process(INT64_MAX));
   EXPECT_EQ(process_variable(getpid(), "NO_SUCH_VARIABLE_AT_ALL"), "");
+}
+
+// A read fails once the process is gone, also of a file that was opened before: streams threw, and
+// a rank of a launch ended with that.
+TEST(ProcessFacts, AProcessMayEndWhileItIsReadOf) {
+  constexpr int kProcesses = 3000;
+  std::atomic<pid_t> newest{getpid()};
+  std::thread maker([&] {
+    for (int i = 0; i < kProcesses; ++i) {
+      const pid_t child = ::fork();
+      if (child == 0) ::_exit(0);
+      newest = child;
+      ::waitpid(child, nullptr, 0);
+    }
+    newest = 0;
+  });
+  size_t seen = 0;
+  for (pid_t pid = newest; pid != 0; pid = newest) {
+    if (read_process(pid)) ++seen;
+    static_cast<void>(process_variable(pid, "HOME"));
+  }
+  maker.join();
+  EXPECT_GT(seen, 0u);
 }
 
 TEST(ProcessFacts, IdsOfRunsAreShortAndPlain) {
