@@ -5,7 +5,7 @@
 #   ./test.sh                  every test but those labelled exhaustive
 #   ./test.sh --labs           also the tests that build networks of their own (namespaces; root)
 #   ./test.sh -R tcp -j1       further arguments go to ctest
-#   ./test.sh -L exhaustive    the full cross of the collectives instead of its covering array, and 20 000 attacks on plans
+#   ./test.sh -L exhaustive    the full cross of the collectives instead of its covering array, 20 000 attacks on plans, arrays of 4 GiB
 set -euo pipefail
 cd "$(dirname "$0")"
 

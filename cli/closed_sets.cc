@@ -10,6 +10,7 @@
 #include "core/options/options.h"
 #include "lab/fault.h"
 #include "launch/launcher_env.h"
+#include "runs/tuning/tune_plan.h"
 #include "scenarios/host_files/backends.h"
 #include "transport/transports.h"
 
@@ -90,6 +91,13 @@ constexpr ClosedSet kSets[] = {
        return Words{"none", "barrier", "window"};
      }},
     {"coll", "--launcher", launchers},
+    {"tune", "--op",
+     [] {
+       Words out;
+       for (const Op op : tunable_ops()) out.emplace_back(to_string(op));
+       return out;
+     }},
+    {"tune", "--launcher", launchers},
     {"hosts", "",
      [] {
        return Words{"show", "check", "convert", "write"};
@@ -140,6 +148,7 @@ Words option_values(const OptionRow& option) {
   if (option.choices != nullptr) return split(option.choices);
   if (option.type == OptionType::kNamed) return transport_choices().at(name);
   if (name == "algorithm") return names_of(algorithm_table(), {"auto"});
+  if (name == "compression") return names_of(codec_table());
   if (name == "kernel") {
     Words out = listed("kernels");
     out.insert(out.begin(), "auto");

@@ -5,6 +5,8 @@
 #include "collectives/engine.h"
 #include "collectives/schedule.h"
 #include "collectives/verifier.h"
+#include "core/codec.h"
+#include "scenarios/expand.h"
 
 namespace plumbline {
 namespace {
@@ -18,6 +20,7 @@ PlanCell cell_of(const CollSweep& sweep, const OptionSet& options, CollOutput ou
   cell.engine = sweep.engine;
   cell.transport = options.text("transport");
   cell.algorithm = options.text("algorithm");
+  cell.compression = compression_of(options);
   cell.dtype = to_string(dtype);
   cell.redop = row(sweep.op).reduces ? to_string(redop) : "none";
   cell.root = root;
@@ -47,6 +50,22 @@ void add_row(const CollSweep& sweep, CollOutput output, PlanCell out,
   cells.push_back(std::move(out));
 }
 
+// Refuses a row that the engine cannot do. Where it lacks the form in place alone, those columns
+// stay empty.
+Status check_row(const CollSweep& sweep, std::vector<PlanCell>& cells, size_t first) {
+  for (size_t i = first; i < cells.size(); ++i) {
+    const std::string why = engine_unsupported(cells[i].cell, sweep.ranks_in_process);
+    if (why.empty()) continue;
+    std::string text = fmt::format("engine {}: {}", sweep.engine, why);
+    if (i == first) return fail(usage_error(text, "choose another engine"));
+    cells[i].skip = std::move(text);
+  }
+  if (const std::string why = compression_unsupported(cells[first].cell); !why.empty()) {
+    return tl::unexpected(usage_error("--compression: " + why, "or leave out --compression"));
+  }
+  return {};
+}
+
 Error too_many_ranks(const CollSweep& sweep, int places) {
   if (!sweep.ranks_given) {
     return usage_error(fmt::format("{} ranks are needed, and the hosts have {} place{}",
@@ -71,6 +90,11 @@ Status check_engine(const CollSweep& sweep, const OptionSet& options) {
 
 }  // namespace
 
+std::string compression_of(const OptionSet& options) {
+  const std::string& compression = options.text("compression");
+  return compression == kNoCodec ? "" : compression;
+}
+
 bool measures_again(const CollSweep& sweep, CollOutput output) {
   return output == CollOutput::kNccl && !row(sweep.op).has_in_place;
 }
@@ -90,11 +114,11 @@ tl::expected<std::vector<PlanCell>, std::vector<Error>> coll_cells(
       for (const int root : sweep.roots) {
         for (const uint64_t bytes : sweep.sizes()) {
           const Shape shape = shape_of(sweep.op, dtype, sweep.ranks, bytes);
+          const size_t first = cells.size();
           add_row(sweep, output, cell_of(sweep, options, output, shape, dtype, redop, root), cells);
-          const std::string why = engine_unsupported(cells.back().cell);
-          if (why.empty()) continue;
-          return tl::unexpected(std::vector<Error>{usage_error(
-              fmt::format("engine {}: {}", sweep.engine, why), "choose another engine")});
+          if (const Status can = check_row(sweep, cells, first); !can) {
+            return tl::unexpected(std::vector<Error>{can.error()});
+          }
         }
       }
     }

@@ -21,6 +21,9 @@ enum class CollOutput {
 // programs leave rows without numbers out.
 bool measures_again(const CollSweep& sweep, CollOutput output);
 
+// Of the cells, "fp16"; empty = none.
+std::string compression_of(const OptionSet& options);
+
 // One row after the other, each of one cell, or of two: out of place, then in place or again. An
 // Error: these hosts have no places for the ranks, or the algorithm cannot do it.
 tl::expected<std::vector<PlanCell>, std::vector<Error>> coll_cells(

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cli/plain_caller.h"
 #include "core/stats/stats.h"
@@ -83,11 +84,15 @@ void CollScreen::progress(const RunProgress& state) {
   if (state.last != nullptr) end_cell(*state.last);
 }
 
-NcclSetup CollScreen::setup() const {
+NcclSetup CollScreen::setup(const std::vector<RankSeat>& seats) const {
   NcclSetup setup;
   setup.program = nccl_program(to_string(sweep_.op));
   setup.algorithm = options_.text("algorithm");
   setup.transport = options_.text("transport");
+  if (setup.transport == "auto" && !seats.empty() && !seats.front().transport.empty()) {
+    setup.transport = seats.front().transport;
+  }
+  setup.compression = compression_of(options_);
   setup.min_bytes = sweep_.min_bytes;
   setup.max_bytes = sweep_.max_bytes;
   setup.step_is_factor = sweep_.step_bytes == 0;
@@ -106,7 +111,7 @@ void CollScreen::begin(const std::vector<RankSeat>& seats) {
     const auto rank = static_cast<int>(devices.size());
     devices.push_back({rank, 0, seat.pid, seat.host, 0, seat.interface, seat.address});
   }
-  writer_->preamble(setup(), devices);
+  writer_->preamble(setup(seats), devices);
   for (const std::string& note : sweep_.notes) writer_->comment(note);
   if (measures_again(sweep_, output_)) {
     writer_->comment(fmt::format("{} has no in-place form: those columns repeat it, not checked",
@@ -143,6 +148,13 @@ std::optional<NcclSide> CollScreen::side_of(const Record& record, bool again) {
     if (record.measurement.cause == kWrongDataCause) writer_->spoiled();
     *context_.err << "plumbline: " << record.cell.op << " " << record.cell.bytes
                   << " bytes: " << record.measurement.reason << "\n";
+    return std::nullopt;
+  }
+  if (record.measurement.outcome == Outcome::kSkipped) {
+    if (!records_only() && !std::exchange(skip_told_, true)) {
+      writer_->comment(record.measurement.reason);
+    }
+    if (!again) keep(record);
     return std::nullopt;
   }
   sum_up(record);

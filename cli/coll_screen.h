@@ -24,7 +24,7 @@ class CollScreen : public PlainCaller {
  private:
   bool records_only() const { return output_ == CollOutput::kRecords; }
   std::unique_ptr<CollWriter> make_writer() const;
-  NcclSetup setup() const;
+  NcclSetup setup(const std::vector<RankSeat>& seats) const;
   void begin(const std::vector<RankSeat>& seats);
   void begin_cell(const RunProgress& state);
   void end_cell(const Record& record);
@@ -45,6 +45,7 @@ class CollScreen : public PlainCaller {
   VerifiedCount verified_;      // over all rows
   double clock_error_ns_ = 0;   // largest of all rows, window timing only
   uint64_t late_ = 0;           // samples, all rows
+  bool skip_told_ = false;      // why columns stay empty
 };
 
 }  // namespace plumbline

@@ -5,6 +5,7 @@
 #include "core/number.h"
 #include "core/text.h"
 #include "core/units.h"
+#include "runs/ranks/rank_places.h"
 
 namespace plumbline {
 namespace {
@@ -217,6 +218,7 @@ tl::expected<CollSweep, std::vector<Error>> parse_coll(const Args& args) {
     reader.add("--cache '" + sweep.cache + "' is unknown", "give hot or cold");
   }
   sweep.engine = args.get("engine", sweep.engine);
+  sweep.ranks_in_process = args.has(kRanksInProcess);
   sweep.sync = args.get("sync", sweep.sync);
   if (sweep.sync != "none" && sweep.sync != "barrier" && sweep.sync != "window") {
     reader.add("--sync '" + sweep.sync + "' is unknown", "give none, barrier or window");

@@ -26,7 +26,8 @@ struct CollSweep {
   std::string cache = "hot";
   std::string sync = "none";
   std::string engine = kNativeEngine;
-  std::string format;  // "nccl", "table"; empty = by where it is printed
+  bool ranks_in_process = false;  // ranks are threads of one process
+  std::string format;             // "nccl", "table"; empty = by where it is printed
   std::vector<RedOp> redops;
   std::vector<DType> dtypes;
   std::vector<int> roots;

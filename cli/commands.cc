@@ -353,7 +353,8 @@ std::vector<CommandRow> command_table() {
         {"--sync", "none/barrier/window",
          "before each operation: nothing, a barrier, or a common moment of synchronised clocks "
          "(none)"},
-        {"--engine", "NAME", "whose implementation runs: plumbline list engines (native)"},
+        {"--engine", "NAME",
+         "whose implementation runs: native, gloo, openmpi, mpich (plumbline list engines)"},
         {"--hosts", "FILE", "scenario or host file (default: this machine)", false,
          InputNames::kScenarios},
         kExclude,
@@ -368,6 +369,30 @@ std::vector<CommandRow> command_table() {
        "every\n"
        "rank runs this command: rank 0 coordinates and prints, the others serve it\n"
        "(docs/launchers.md)."},
+      {"tune",
+       "find the best algorithm of each operation and size here, for the algorithm auto",
+       {{"file", "scenario or host file (default: this machine)", false, false,
+         InputNames::kScenarios}},
+       {{"--hosts", "FILE", "the same as FILE", false, InputNames::kScenarios},
+        {"--ranks", "N", "world size (2; with a file: one on each host)"},
+        {"--op", "NAME", "only this operation; may be repeated", true},
+        {"-b,--minbytes", "SIZE", "smallest size (8)"},
+        {"-e,--maxbytes", "SIZE", "largest size (8M)"},
+        {"--max-time", "TIME", "measure no longer than this, beside the start of the ranks (60s)"},
+        {"-o,--out", "FILE", "file to write (default: where auto looks for it)"},
+        kSeed,
+        kExclude,
+        kInProcess,
+        kLauncher,
+        {"-q,--quiet", nullptr, "do not say what is being measured"},
+        kJson},
+       true,
+       false,
+       run_tune,
+       "Fits a model of the links, predicts every algorithm, measures those that it cannot tell\n"
+       "apart, and shows gain and error on sizes that decided nothing (docs/tuning.md). The file "
+       "is\n"
+       "of these ranks on these hosts over this transport, and is used nowhere else."},
       {"hosts",
        "read, check, convert and write host files of plumbline, MLX, JACCL and MPI",
        {{"action", "show, check, convert or write"},

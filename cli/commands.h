@@ -23,6 +23,7 @@ int run_trace(const Args& args, Context& context);
 int run_doctor(const Args& args, Context& context);
 int run_watch(const Args& args, Context& context);
 int run_coll(const Args& args, Context& context);
+int run_tune(const Args& args, Context& context);
 int run_hosts(const Args& args, Context& context);
 int run_lab(const Args& args, Context& context);
 int run_config(const Args& args, Context& context);

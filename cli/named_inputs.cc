@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/host/process_facts.h"
 #include "core/json.h"
 #include "core/text.h"
-#include "launch/process.h"
 #include "reports/text.h"
 #include "scenarios/json_text.h"
 

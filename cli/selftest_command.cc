@@ -26,6 +26,7 @@ struct Outcomes {
   std::string name;
   size_t done = 0;
   std::vector<std::string> wrong;
+  std::string told = {};  // beside the numbers
 
   void expect(bool right, const std::string& text) {
     ++done;
@@ -124,7 +125,21 @@ Outcomes check_all_kernels() {
     outcomes.expect(wrong.empty(),
                     fmt::format("{}: {}", set->target, wrong.empty() ? "" : wrong.front()));
   }
+  outcomes.told = fmt::format("; digest {:016x}", digest_kernels(*kernel_sets().front()));
   return outcomes;
+}
+
+// As it is, and, where it is one of an allreduce, with messages in 16 bits.
+void check_shape(const AlgorithmRow& algorithm, ScheduleRequest request, Outcomes& outcomes) {
+  for (const CodecKind codec : {CodecKind::kNone, CodecKind::kFp16}) {
+    if (codec != CodecKind::kNone && algorithm.op != Op::kAllreduce) continue;
+    request.codec.kind = codec;
+    const std::string wrong = check_schedule(algorithm, request);
+    outcomes.expect(
+        wrong.empty(),
+        fmt::format("{} {} with {} ranks, count {}, compression {}: {}", to_string(algorithm.op),
+                    algorithm.name, request.size, request.count, to_string(request.codec), wrong));
+  }
 }
 
 Outcomes check_schedules() {
@@ -142,10 +157,7 @@ Outcomes check_schedules() {
           request.segment_bytes = 64;
           if (size < row(algorithm.op).min_ranks || !algorithm.unsupported(request).empty())
             continue;
-          const std::string wrong = check_schedule(algorithm, request);
-          outcomes.expect(wrong.empty(),
-                          fmt::format("{} {} with {} ranks, count {}: {}", to_string(algorithm.op),
-                                      algorithm.name, size, count, wrong));
+          check_shape(algorithm, request, outcomes);
         }
       }
     }
@@ -163,7 +175,8 @@ int run_selftest(const Args&, Context& context) {
     Tally tally;
     tally.add(Standing::kPass, outcomes.done - outcomes.wrong.size());
     tally.add(Standing::kFail, outcomes.wrong.size());
-    *context.out << fmt::format("{:<13} {}\n", outcomes.name, tally.text("check")) << std::flush;
+    *context.out << fmt::format("{:<13} {}{}\n", outcomes.name, tally.text("check"), outcomes.told)
+                 << std::flush;
     for (const std::string& text : outcomes.wrong) *context.out << "  " << text << "\n";
     all_right &= outcomes.wrong.empty() && outcomes.done > 0;
   }

@@ -29,7 +29,7 @@ const std::vector<std::string>& shipped_scenarios() {
   static const std::vector<std::string> kNames = {
       "submit",     "quickstart",       "benchmark_matrix", "smoke", "nightly",
       "jaccl_mesh", "thunderbolt_star", "mccl_two_node",    "soak",  "link_matrix",
-      "coll",       "collective_check"};
+      "coll",       "collective_check", "compression"};
   return kNames;
 }
 

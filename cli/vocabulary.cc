@@ -9,6 +9,7 @@
 #include "cli/named_inputs.h"
 #include "collectives/engine.h"
 #include "collectives/schedule.h"
+#include "core/codec.h"
 #include "core/diagnosis/cause.h"
 #include "core/host/requirement.h"
 #include "core/op.h"
@@ -59,6 +60,11 @@ std::string transport_unsupported(const std::string& name) {
     if (name == row.name) return row.unavailable(RanksInProcess);
   }
   return {};
+}
+
+template <bool RanksInProcess>
+std::string cell_unsupported(const Cell& cell) {
+  return engine_unsupported(cell, RanksInProcess);
 }
 
 std::vector<Descriptor> transports() {
@@ -123,6 +129,12 @@ std::vector<Descriptor> algorithms_in_full() {
   return rows;
 }
 
+std::vector<Descriptor> codecs() {
+  std::vector<Descriptor> rows;
+  for (const CodecRow& row : codec_table()) rows.push_back(describe(row.name, row.help));
+  return rows;
+}
+
 std::vector<Descriptor> engines() {
   std::vector<Descriptor> rows;
   for (const EngineRow& row : engine_table()) {
@@ -170,7 +182,7 @@ Vocabulary make_vocabulary(bool ranks_in_process) {
           metric_descriptors(),
           ranks_in_process ? transport_unsupported<true> : transport_unsupported<false>,
           engines(),
-          engine_unsupported,
+          ranks_in_process ? cell_unsupported<true> : cell_unsupported<false>,
           algorithm_malformed};
 }
 
@@ -232,6 +244,7 @@ std::vector<NamedTable> all_tables() {
           {"probes", "Probes (plumbline doctor, scenario key `probes`)", probes()},
           {"transports", "Transports", transports()},
           {"engines", "Engines (scenario key `engine`)", engines()},
+          {"codecs", "Compression (scenario key `compression`, coll --compression)", codecs()},
           kinds,
           ops,
           {"algorithms", "Algorithms, by operation; S: the array, or all ranks' parts of it",

@@ -4,6 +4,13 @@ file(GLOB_RECURSE programs ${CPACK_TEMPORARY_DIRECTORY}/bin/plumbline ${CPACK_TE
 list(GET programs 0 program)
 get_filename_component(root ${program}/../.. ABSOLUTE)
 
+# Modules of engines would make a package depend on the libraries of all of them (docs/engines.md).
+file(REMOVE_RECURSE ${root}/lib/plumbline)
+file(GLOB others ${root}/lib/*)
+if(NOT others)
+  file(REMOVE_RECURSE ${root}/lib)
+endif()
+
 if(CPACK_GENERATOR STREQUAL "DEB")
   foreach(tool IN ITEMS dpkg-shlibdeps file)  # without them cpack would leave Depends empty, or stop without a reason
     find_program(found_${tool} ${tool})

@@ -11,6 +11,7 @@ add_executable(plumbline_static EXCLUDE_FROM_ALL
   cli/main.cc
   cmake/static/fmt.cc
   cmake/static/spdlog.cc
+  cmake/static/modules.cc
   cmake/static/names.cc
   cmake/static/pcap_without_dbus.cc
   reports/charts/gnuplot_popen.cc  # Boost's pipes call functions of threads that a static link leaves out

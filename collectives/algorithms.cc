@@ -4,7 +4,10 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <utility>
 
+#include "collectives/predict.h"
 #include "collectives/schedule.h"
 #include "core/text.h"
 
@@ -214,9 +217,14 @@ const AlgorithmRow* supported(const std::string& name, ScheduleRequest& request)
   return nullptr;
 }
 
-const AlgorithmRow* choose(ScheduleRequest& q, uint64_t small_bytes) {
+// S of core/op.h.
+uint64_t bytes_of(const ScheduleRequest& q) {
   const uint64_t ranks = row(q.op).per_rank_share ? static_cast<uint64_t>(q.size) : 1;
-  const uint64_t bytes = q.count * q.elem_size * ranks;
+  return q.count * q.elem_size * ranks;
+}
+
+const AlgorithmRow* choose_by_thresholds(ScheduleRequest& q, uint64_t small_bytes) {
+  const uint64_t bytes = bytes_of(q);
   for (const AutoRow& rule : kAuto) {
     const uint64_t limit = rule.small && small_bytes > 0 ? small_bytes : rule.max_bytes;
     if (rule.op != q.op || q.size < rule.min_ranks || q.size > rule.max_ranks) continue;
@@ -224,6 +232,43 @@ const AlgorithmRow* choose(ScheduleRequest& q, uint64_t small_bytes) {
     if (const AlgorithmRow* found = supported(rule.algorithm, q)) return found;
   }
   return supported("", q);
+}
+
+const AlgorithmRow* choose_tuned(ScheduleRequest& q) {
+  if (q.tuned == nullptr) return nullptr;
+  const uint64_t bytes = bytes_of(q);
+  for (const TunedRange& range : *q.tuned) {
+    if (range.op != q.op || bytes < range.from_bytes || bytes > range.to_bytes) continue;
+    return supported(range.algorithm, q);
+  }
+  return nullptr;
+}
+
+// A prediction is off by so much now and then: what promises less than this is no reason to leave
+// what was measured, if elsewhere.
+constexpr double kClearlyFaster = 0.85;
+
+// What the model promises to be clearly faster than the usual choice.
+const AlgorithmRow* choose_predicted(const AlgorithmRow& usual, ScheduleRequest& q) {
+  if (q.topology == nullptr) return nullptr;
+  ScheduleRequest better = q;
+  const std::optional<PredictedChoice> fastest = fastest_predicted(better);
+  if (!fastest) return nullptr;
+  // Nothing: it cannot be done on this topology.
+  const std::optional<double> time = predict_ns(usual, q);
+  if (time && fastest->time_ns > kClearlyFaster * *time) return nullptr;
+  q.parameter = std::move(better.parameter);
+  return fastest->algorithm;
+}
+
+const AlgorithmRow* choose(ScheduleRequest& q, uint64_t small_bytes) {
+  if (small_bytes == 0) {
+    if (const AlgorithmRow* found = choose_tuned(q)) return found;
+  }
+  const AlgorithmRow* usual = choose_by_thresholds(q, small_bytes);
+  if (small_bytes > 0 || usual == nullptr) return usual;
+  const AlgorithmRow* predicted = choose_predicted(*usual, q);
+  return predicted != nullptr ? predicted : usual;
 }
 
 std::string names_of(Op op) {

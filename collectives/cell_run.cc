@@ -27,39 +27,42 @@ uint64_t whole(double bytes) {
   return static_cast<uint64_t>(std::min(bytes, kMost));
 }
 
-// What rank 0 asks its algorithm for; segments are made as large as the arrays, which changes
-// nothing but the number of steps.
-ScheduleRequest request_of(const Cell& cell, Op op, DType dtype) {
-  ScheduleRequest request;
-  request.op = op;
-  request.redop = redop_from(cell.redop).value_or(RedOp::kSum);
-  request.size = cell.ranks;
-  request.root = std::clamp(cell.root, 0, cell.ranks - 1);
-  request.count = shape_of(op, dtype, cell.ranks, cell.bytes).count;
-  request.elem_size = size_of(dtype);
-  request.in_place = cell.placement == "in" && row(op).has_in_place;
-  request.segment_bytes = std::numeric_limits<uint64_t>::max();
-  return request;
-}
-
 Expected<const AlgorithmRow*> algorithm_for(const Cell& cell, ScheduleRequest& request,
                                             const OptionSet& options) {
   return find_algorithm(cell.algorithm, request,
                         static_cast<uint64_t>(options.integer("small_msg_threshold")));
 }
 
-// Elements of the schedule's own.
-Expected<double> scratch_elems(const Cell& cell, Op op, DType dtype, const OptionSet& options) {
-  ScheduleRequest request = request_of(cell, op, dtype);
+// Bytes of the schedule's own, and of messages that are not sent from where the data lie.
+double scratch_of(const AlgorithmRow& algorithm, const ScheduleRequest& request) {
+  const Schedule schedule = build_schedule(algorithm, request);
+  const auto own = static_cast<double>(schedule.scratch_elems * request.elem_size);
+  if (!request.codec.halves()) return own;
+  return own + static_cast<double>(cost_of(schedule, request.elem_size).send_bytes);
+}
+
+Expected<double> scratch_bytes(const Cell& cell, Op op, DType dtype, const OptionSet& options) {
+  ScheduleRequest request = schedule_request_of(cell, op, dtype);
   const Expected<const AlgorithmRow*> algorithm = algorithm_for(cell, request, options);
   if (!algorithm) return fail(algorithm.error());
   double most = 0;
   for (int rank = 0; rank < std::min(cell.ranks, kRanksAsked); ++rank) {
     request.rank = rank;
-    most = std::max(most, static_cast<double>((*algorithm)->build(request).scratch_elems));
+    most = std::max(most, scratch_of(**algorithm, request));
   }
   request.rank = request.root;
-  return std::max(most, static_cast<double>((*algorithm)->build(request).scratch_elems));
+  return std::max(most, scratch_of(**algorithm, request));
+}
+
+// What topk has beside: for each array what was not sent; for each operation the frames of all
+// ranks, and places and magnitudes of what may be chosen; and as much again to verify with.
+double sparse_bytes(const Cell& cell, uint64_t count, double slots, double in_flight) {
+  const Codec codec = parse_codec(cell.compression).value_or(Codec{});
+  if (!codec.sparse() || cell.ranks < 2) return 0;
+  const auto array = static_cast<double>(count * sizeof(float));
+  const auto frames = static_cast<double>(kept_elements(codec, count) * 2 * sizeof(float)) *
+                      static_cast<double>(cell.ranks);
+  return slots * array + in_flight * (frames + 2 * array) + 4 * array + frames;
 }
 
 // What a message without data takes: its header is larger than this.
@@ -74,10 +77,10 @@ std::optional<Traffic> traffic_of(ScheduleRequest request, const Cell& cell,
   if (!algorithm) return std::nullopt;
   Traffic traffic;
   for (request.rank = 0; request.rank < request.size; ++request.rank) {
-    for (const Step& step : (*algorithm)->build(request).steps) {
+    for (const Step& step : build_schedule(**algorithm, request).steps) {
       if (step.kind != StepKind::kSend) continue;
       traffic[{request.rank, step.peer}] +=
-          std::max(kLeastMessage, step.source.count * request.elem_size);
+          std::max(kLeastMessage, step.source.count * wire_size(step, request.elem_size));
     }
   }
   return traffic;
@@ -106,9 +109,25 @@ constexpr CellRunRow kRuns[] = {
 
 }  // namespace
 
+ScheduleRequest schedule_request_of(const Cell& cell, Op op, DType dtype) {
+  ScheduleRequest request;
+  request.op = op;
+  request.redop = redop_from(cell.redop).value_or(RedOp::kSum);
+  request.size = cell.ranks;
+  request.root = std::clamp(cell.root, 0, cell.ranks - 1);
+  request.count = shape_of(op, dtype, cell.ranks, cell.bytes).count;
+  request.elem_size = size_of(dtype);
+  request.in_place = cell.placement == "in" && row(op).has_in_place;
+  request.segment_bytes = std::numeric_limits<uint64_t>::max();
+  if (cell.ranks > 1) request.codec = parse_codec(cell.compression).value_or(Codec{});
+  return moving_request(request);
+}
+
+// Two arrays, as often as they take turns.
 Expected<uint64_t> memory_of_roof(const Cell& cell, bool /*verified*/,
                                   const OptionSet& /*options*/) {
-  return whole(kOfItself + 2 * static_cast<double>(cell.bytes));
+  const auto slots = static_cast<double>(slots_of(cell, VerifyMode::kNone).ordinary);
+  return whole(kOfItself + 2 * slots * static_cast<double>(cell.bytes));
 }
 
 Expected<uint64_t> memory_of_links(const Cell& /*cell*/, bool /*verified*/,
@@ -127,18 +146,19 @@ Expected<uint64_t> memory_of_operations(const Cell& cell, bool verified, const O
   const auto out = static_cast<double>(shape.out_elems) * width;
   const bool in_place = cell.placement == "in" && row(*op).has_in_place;
   const auto slots = static_cast<double>(slots_of(cell, verify_mode(options, verified)).all());
-  constexpr double kRounded = kOperandAlignment;  // at most, each buffer
+  constexpr double kRounded = kArrayAlignment;  // at most, each buffer
   const double operands =
       slots * (in_place ? std::max(in, out) + kRounded : in + out + 2 * kRounded);
   double scratch = static_cast<double>(cell.ranks) * bytes;
   if (scratch > kSmall) {
-    const Expected<double> elems = scratch_elems(cell, *op, *dtype, options);
-    if (!elems) return fail(elems.error());
-    scratch = *elems * width;
+    const Expected<double> own = scratch_bytes(cell, *op, *dtype, options);
+    if (!own) return fail(own.error());
+    scratch = *own;
   }
   const auto in_flight = static_cast<double>(in_flight_of(cell));
   const double patterns = kPatternsKept * (cell.ranks + 1) * kPatternPeriod * width;
-  return whole(kOfItself + operands * (1 + kStepsShare) + in_flight * scratch + patterns);
+  return whole(kOfItself + operands * (1 + kStepsShare) + in_flight * scratch + patterns +
+               sparse_bytes(cell, shape.count, slots, in_flight));
 }
 
 std::optional<Floor> floor_of(const Cell& cell, const OptionSet& options) {
@@ -150,7 +170,8 @@ std::optional<Floor> floor_of(const Cell& cell, const OptionSet& options) {
   }
   if (cell.bytes == 0 && *op != Op::kBarrier) return std::nullopt;
   if (cell.bytes > kMostFloorBytes || cell.ranks > kMostFloorRanks) return std::nullopt;
-  const std::optional<Traffic> traffic = traffic_of(request_of(cell, *op, *dtype), cell, options);
+  const std::optional<Traffic> traffic =
+      traffic_of(schedule_request_of(cell, *op, *dtype), cell, options);
   if (!traffic || traffic->empty()) return std::nullopt;
   const uint64_t most =
       std::max_element(traffic->begin(), traffic->end(), [](const auto& a, const auto& b) {
@@ -163,6 +184,30 @@ std::optional<Floor> floor_of(const Cell& cell, const OptionSet& options) {
     return entry.second == most && back != traffic->end() && back->second == most;
   });
   return Floor{both ? FloorManner::kBothWays : FloorManner::kOneWay, most};
+}
+
+std::optional<OperationCost> operation_cost_of(const Cell& cell, const OptionSet& options) {
+  const auto op = op_from(cell.op);
+  const auto dtype = dtype_from(cell.dtype);
+  const bool ours = row(cell.kind).times_operations() && cell.engine == kNativeEngine;
+  if (!ours || !op || !dtype || cell.ranks < 2 || cell.ranks > kMostFloorRanks) {
+    return std::nullopt;
+  }
+  if (cell.bytes == 0 && *op != Op::kBarrier) return std::nullopt;
+  ScheduleRequest request = schedule_request_of(cell, *op, *dtype);
+  const Expected<const AlgorithmRow*> algorithm = algorithm_for(cell, request, options);
+  if (!algorithm) return std::nullopt;
+  ScheduleCost most = cost_of(**algorithm, request);
+  const auto raise = [](uint64_t& value, uint64_t by) { value = std::max(value, by); };
+  for (request.rank = 0; request.rank < request.size; ++request.rank) {
+    const ScheduleCost one = cost_of((*algorithm)->build(request), request.elem_size);
+    raise(most.send_bytes, std::max(one.send_bytes, one.recv_bytes));
+    raise(most.reduce_bytes, one.reduce_bytes);
+    raise(most.copy_bytes, one.copy_bytes);
+  }
+  const auto real = [](uint64_t count) { return static_cast<double>(count); };
+  return OperationCost{real(most.depth), real(most.send_bytes), real(most.reduce_bytes),
+                       real(most.copy_bytes)};
 }
 
 int64_t cell_limit_ms(const Cell& cell, const MeasureSettings& settings) {

@@ -9,7 +9,9 @@
 #include <span>
 
 #include "collectives/measure.h"
+#include "collectives/schedule.h"
 #include "core/error.h"
+#include "core/op.h"
 #include "core/options/options.h"
 #include "core/record/cell.h"
 #include "core/stats/noise.h"
@@ -30,6 +32,10 @@ struct CellRunRow {
 
 std::span<const CellRunRow> cell_run_table();
 const CellRunRow& cell_run_of(CellKind kind);
+
+// What rank 0 asks an algorithm for to do this cell; segments are made as large as the arrays,
+// which changes nothing but the number of steps. Pure.
+ScheduleRequest schedule_request_of(const Cell& cell, Op op, DType dtype);
 
 Expected<Measurement> run_cell(const Cell& cell, const MeasureSettings& settings,
                                const MeasureContext& context);
@@ -59,5 +65,11 @@ inline constexpr int kMostFloorRanks = 64;
 // as many back. Nothing for cells that are no latencies of our own engine, that send nothing, or
 // that are larger than what is measured.
 std::optional<Floor> floor_of(const Cell& cell, const OptionSet& options);
+
+// What the operation of a cell costs by its schedules: the longest chain of messages, and of each
+// kind of bytes those of the rank that has most (core/stats/prediction.h). Pipelined algorithms
+// count the chain of one segment. Nothing for cells of other engines, without data and without
+// messages, and for more than kMostFloorRanks.
+std::optional<OperationCost> operation_cost_of(const Cell& cell, const OptionSet& options);
 
 }  // namespace plumbline

@@ -15,8 +15,38 @@ struct Value {
   uint64_t ranks = 0;
   uint64_t element = 0;
   bool scaled = false;
-  bool operator==(const Value&) const = default;
+  // The expression by which it was reckoned, as a number: equal ones are equal bits. Sums are
+  // commutative, not associative.
+  uint64_t how = 0;
+  bool rounded = false;    // to 16 bits, as the last thing: once more changes nothing
+  uint32_t roundings = 0;  // at most, of any contribution
+
+  // The same data, however reckoned.
+  bool same_data(const Value& other) const {
+    return ranks == other.ranks && element == other.element && scaled == other.scaled;
+  }
 };
+
+// The number of an expression (the finaliser of SplitMix64 over its parts).
+enum class Reckoned : uint64_t { kContribution = 1, kSum, kQuotient, kRounded };
+uint64_t expression(Reckoned what, uint64_t first, uint64_t second = 0) {
+  uint64_t z = static_cast<uint64_t>(what);
+  for (const uint64_t part : {first, second}) {
+    z = (z ^ part) + 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    z ^= z >> 31;
+  }
+  return z;
+}
+
+Value rounded_if(bool rounds, Value value) {
+  if (!rounds || value.rounded) return value;
+  value.how = expression(Reckoned::kRounded, value.how);
+  value.rounded = true;
+  ++value.roundings;
+  return value;
+}
 
 std::string to_text(const Value& v) {
   if (v.ranks == 0) return "nothing";
@@ -38,7 +68,7 @@ struct Access {
 class Checker {
  public:
   Checker(const AlgorithmRow& algorithm, const ScheduleRequest& request)
-      : q_(request), graph_(algorithm, request) {}
+      : q_(request), same_bits_(algorithm.same_bits), graph_(algorithm, request) {}
 
   std::string run() {
     std::string wrong = graph_.build();
@@ -48,7 +78,7 @@ class Checker {
     }
     fill_memory();
     for (auto check : {&Checker::execute, &Checker::check_conflicts, &Checker::check_results,
-                       &Checker::check_knowledge}) {
+                       &Checker::check_bits, &Checker::check_knowledge}) {
       wrong = (this->*check)();
       if (!wrong.empty()) return wrong;
     }
@@ -60,9 +90,10 @@ class Checker {
   std::string execute();
   void advance_clock(uint32_t event);
   std::string execute_event(uint32_t event);
-  std::string apply(const Step& step, const Value& operand, Value value, Value& dst) const;
+  std::string apply(const Step& step, Value value, Value& dst) const;
   std::string check_conflicts();
   std::string check_results();
+  std::string check_bits();
   std::string check_knowledge();
   bool knows_start(uint32_t a, uint32_t b) const;
   bool knows_receives(uint32_t a, uint32_t b) const;
@@ -75,6 +106,7 @@ class Checker {
   }
 
   ScheduleRequest q_;
+  bool same_bits_;
   EventGraph graph_;
   // [event * steps + step]: how many of the step's events came before the event, or are it.
   std::vector<uint16_t> clocks_;
@@ -82,6 +114,7 @@ class Checker {
   std::vector<std::vector<std::vector<Access>>> accesses_;  // [rank][place], in order of execution
   std::vector<Value> wire_;                                 // per sending event
   std::vector<uint32_t> from_;                              // reused
+  std::vector<Value> operands_;                             // reused: what is combined with a value
 };
 
 void Checker::fill_memory() {
@@ -92,26 +125,34 @@ void Checker::fill_memory() {
     memory_.emplace_back(rank.memory_elems);
     accesses_.emplace_back(rank.memory_elems);
     for (uint64_t i = 0; i < rank.layout.in_elems; ++i) {
-      memory_.back()[rank.in_at + i] = {contribution, i, false};
+      const uint64_t how = expression(Reckoned::kContribution, contribution, i);
+      memory_.back()[rank.in_at + i] = {contribution, i, false, how};
     }
   }
 }
 
-std::string Checker::apply(const Step& step, const Value& operand, Value value, Value& dst) const {
+std::string Checker::apply(const Step& step, Value value, Value& dst) const {
   if (value.ranks == 0) return "reads what was never written";
-  if (reduces(step)) {
+  value = rounded_if(step.rounds_source, value);
+  for (const Value& operand : operands_) {
     if (operand.ranks == 0) return "operand was never written";
     if (operand.element != value.element) return "combines different elements";
     if ((operand.ranks & value.ranks) != 0) return "counts a contribution twice";
     if (operand.scaled || value.scaled) return "adds to what is divided already";
     value.ranks |= operand.ranks;
+    const auto [low, high] = std::minmax(operand.how, value.how);
+    value.how = expression(Reckoned::kSum, low, high);
+    value.rounded = false;
+    value.roundings = std::max(value.roundings, operand.roundings);
   }
   if (step.action == Action::kScale || step.action == Action::kReduceScale) {
     if (value.scaled) return "divides twice";
     if (value.ranks != everybody()) return "divides before all contributions are there";
     value.scaled = true;
+    value.how = expression(Reckoned::kQuotient, value.how);
+    value.rounded = false;
   }
-  dst = value;
+  dst = rounded_if(step.rounds_result, value);
   return {};
 }
 
@@ -126,13 +167,17 @@ std::string Checker::execute_event(uint32_t event) {
     return memory_[owner][place];
   };
   if (step.kind == StepKind::kSend) {
-    wire_[event] = touch(step.source, false);
+    wire_[event] = rounded_if(step.halved, touch(step.source, false));
     return wire_[event].ranks == 0 ? "sends what was never written" : "";
   }
   const Value value = step.kind == StepKind::kRecv ? wire_[static_cast<size_t>(e.partner)]
                                                    : touch(step.source, false);
-  const Value operand = reduces(step) ? touch(step.operand, false) : Value{};
-  return apply(step, operand, value, touch(step.dst, true));
+  operands_.clear();
+  if (reduces(step)) {
+    operands_.push_back(rounded_if(step.rounds_operand, touch(step.operand, false)));
+  }
+  for (const Range& range : step.more) operands_.push_back(touch(range, false));
+  return apply(step, value, touch(step.dst, true));
 }
 
 void Checker::advance_clock(uint32_t event) {
@@ -180,7 +225,7 @@ Value Checker::expected(int rank, uint64_t i) const {
   const bool scaled = q_.redop == RedOp::kAvg && q_.size > 1;
   const uint64_t mine = static_cast<uint64_t>(rank) * q_.count;
   const auto from = [](uint64_t source, uint64_t element) {
-    return Value{uint64_t{1} << source, element, false};
+    return Value{uint64_t{1} << source, element};
   };
   switch (q_.op) {
     case Op::kAllreduce:
@@ -216,9 +261,29 @@ std::string Checker::check_results() {
     for (uint64_t i = 0; i < s.layout.out_elems; ++i) {
       const Value got = memory_[rank][s.out_at + i];
       const Value want = expected(static_cast<int>(rank), i);
-      if (got == want) continue;
+      if (got.same_data(want)) continue;
       return "rank " + std::to_string(rank) + " ends with " + to_text(got) + " in place " +
              std::to_string(i) + " instead of " + to_text(want);
+    }
+  }
+  return {};
+}
+
+// Elements that all ranks get were reckoned alike, and no contribution was rounded more often than
+// the bound of the error allows.
+std::string Checker::check_bits() {
+  if (q_.op != Op::kAllreduce || !same_bits_) return {};
+  const EventGraph::Rank& first = graph_.ranks().front();
+  for (size_t rank = 0; rank < graph_.ranks().size(); ++rank) {
+    const EventGraph::Rank& s = graph_.ranks()[rank];
+    for (uint64_t i = 0; i < s.layout.out_elems; ++i) {
+      if (memory_[rank][s.out_at + i].roundings > graph_.ranks().size()) {
+        return "rank " + std::to_string(rank) + " rounds place " + std::to_string(i) +
+               " more often than there are ranks";
+      }
+      if (memory_[rank][s.out_at + i].how == memory_[0][first.out_at + i].how) continue;
+      return "ranks 0 and " + std::to_string(rank) + " reckon place " + std::to_string(i) +
+             " differently";
     }
   }
   return {};

@@ -22,9 +22,9 @@ constexpr const char* kEndpointMark = "plumbline endpoint 1";
 
 // The options that mean something inside another program; docs/library.md says what.
 constexpr std::string_view kSettings =
-    " chunk_bytes congestion_control connect_timeout_ms demux_park_bytes fast_math "
+    " chunk_bytes congestion_control connect_timeout_ms demux_park_bytes direct_bytes fast_math "
     "heartbeat_interval_ms ifname keepalive_s kernel link_profile listen_addr mesh "
-    "small_msg_threshold sock_bufsize spin_us tcp_lowat transport transport_crc "
+    "small_msg_threshold sock_bufsize spin_us streams tcp_lowat transport transport_crc wait "
     "watchdog_timeout_ms ";
 
 Expected<OptionSet> read_settings(const std::map<std::string, std::string>& settings) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <new>
 
+#include "collectives/module_engine.h"
 #include "core/text.h"
 
 namespace plumbline {
@@ -15,13 +16,11 @@ namespace {
 
 constexpr int kPoison = 0xA5;  // what the output holds before the operation
 
-std::unique_ptr<std::byte, void (*)(void*)> allocate(uint64_t bytes) {
-  if (bytes > std::numeric_limits<size_t>::max() - kOperandAlignment) throw std::bad_alloc();
-  const size_t rounded = (bytes + kOperandAlignment) / kOperandAlignment * kOperandAlignment;
-  void* memory = std::aligned_alloc(kOperandAlignment, rounded);
-  if (memory == nullptr) throw std::bad_alloc();
-  std::memset(memory, kPoison, rounded);  // touches every page before timing
-  return {static_cast<std::byte*>(memory), std::free};
+Array allocate(const Group* group, uint64_t bytes) {
+  const Expected<Array> array = group != nullptr ? group->allocate(bytes) : allocate_array(bytes);
+  if (!array) throw std::bad_alloc();
+  std::memset(array->data, kPoison, bytes);  // touches every page before timing
+  return *array;
 }
 
 // In place, the smaller buffer is this rank's part of the larger one.
@@ -36,7 +35,7 @@ class NativeWork : public HostWork {
       : HostWork(spec, group, slots), executor_(executor), prepared_(std::move(prepared)) {}
 
   Status start(size_t lane, size_t slot) override {
-    return executor_.start(*prepared_[lane], in(slot), out(slot));
+    return executor_.start(*prepared_[lane], in(slot), out(slot), residual(slot));
   }
   Expected<bool> poll(size_t lane) override {
     if (Executor::done(*prepared_[lane])) return true;
@@ -47,9 +46,13 @@ class NativeWork : public HostWork {
     return executor_.wait(*prepared_[lane], deadline);
   }
   Status run(size_t slot, Deadline deadline) override {
-    return executor_.run(*prepared_.front(), in(slot), out(slot), deadline);
+    return executor_.run(*prepared_.front(), in(slot), out(slot), deadline, residual(slot));
   }
 
+  bool time_parts(TimeParts* into) override {
+    for (const Executor::PreparedPtr& prepared : prepared_) Executor::time_parts(*prepared, into);
+    return true;
+  }
   std::string algorithm() const override { return Executor::algorithm_of(*prepared_.front()); }
   uint64_t sent_bytes() const override { return Executor::cost_of(*prepared_.front()).send_bytes; }
 
@@ -81,10 +84,27 @@ class NativeEngine : public Engine {
   }
 
   EngineTraffic traffic() const override {
-    EngineTraffic traffic{context_.group->stats().wire_sent, 0};
+    const ChannelStats moved = context_.group->stats();
+    const WaitStats& waited = context_.group->wait_stats();
+    const auto stalls = [&](Stall stall) { return waited.stalls[static_cast<size_t>(stall)]; };
+    RankCounters counters;
+    counters.received_bytes = moved.wire_received;
+    counters.poll_calls = waited.polls;
+    counters.yield_calls = waited.yields;
+    counters.in_place_bytes = moved.in_place_bytes;
+    counters.copied_bytes = moved.copied_bytes;
+    counters.peer_late_stalls = stalls(Stall::kPeerLate);
+    counters.receiving_stalls = stalls(Stall::kReceiving);
+    counters.send_full_stalls = stalls(Stall::kSendFull);
+    counters.park_full_stalls = stalls(Stall::kParkFull);
+    EngineTraffic traffic{moved.wire_sent, 0, {}};
     for (const auto& stats : context_.group->stream_stats()) {
-      if (stats && stats->retransmits) traffic.retransmits += *stats->retransmits;
+      if (!stats) continue;
+      traffic.retransmits += stats->retransmits.value_or(0);
+      counters.write_calls += stats->writes;
+      counters.read_calls += stats->reads;
     }
+    traffic.counters = counters;
     return traffic;
   }
 
@@ -96,41 +116,64 @@ std::string always_available() { return {}; }
 // Which algorithm can do what is said by the table of algorithms.
 std::string does_every_cell(const Cell& /*cell*/) { return {}; }
 
+constexpr char kGloo[] = "gloo", kOpenMpi[] = "openmpi", kMpich[] = "mpich";
+
+template <const char* Name>
+constexpr EngineRow module_row(const char* help, bool threads) {
+  return {Name,
+          help,
+          [] { return module_unavailable(Name); },
+          [](const Cell& cell) { return module_unsupported(Name, cell); },
+          [](const EngineContext& context) { return open_module_engine(Name, context); },
+          true,
+          threads};
+}
+
 // The one table of engines.
 constexpr EngineRow kEngines[] = {
     {kNativeEngine, "plumbline's own schedules over its transports", always_available,
      does_every_cell, open_native_engine},
+    module_row<kGloo>("gloo's collectives over TCP", true),
+    module_row<kOpenMpi>("Open MPI's nonblocking collectives, under its own mpirun", false),
+    module_row<kMpich>("MPICH's nonblocking collectives", false),
 };
 
 }  // namespace
 
-Operand::Operand(const OperationSpec& spec, int rank, int size, size_t slots)
+Operand::Operand(const OperationSpec& spec, int rank, int size, size_t slots, const Group* group)
     : spec_(spec), rank_(rank), size_(size) {
   const uint64_t width = size_of(spec.dtype);
   const uint64_t parts = row(spec.op).per_rank_share ? static_cast<uint64_t>(size) : 1;
   shape_ = shape_of(spec.op, spec.dtype, size, spec.count * width * parts);
+  // One rank has nobody to send to.
+  if (spec.codec && size > 1) {
+    compressed_ = std::make_unique<CompressedData>(spec.codec, spec.redop, size);
+  }
   for (size_t i = 0; i < slots; ++i) {
-    Slot slot{{nullptr, std::free}, {nullptr, std::free}};
-    if (!spec.in_place || out_is_part_of_in(spec.op)) slot.in = allocate(shape_.in_elems * width);
-    if (!spec.in_place || !out_is_part_of_in(spec.op)) {
-      slot.out = allocate(shape_.out_elems * width);
+    Slot slot;
+    if (!spec.in_place || out_is_part_of_in(spec.op)) {
+      slot.in = allocate(group, shape_.in_elems * width);
     }
+    if (!spec.in_place || !out_is_part_of_in(spec.op)) {
+      slot.out = allocate(group, shape_.out_elems * width);
+    }
+    if (compressed_ && spec.codec.sparse()) slot.residual.resize(spec.count);
     slots_.push_back(std::move(slot));
   }
 }
 
 const void* Operand::in(size_t slot) const {
   const Slot& s = slots_[slot];
-  if (s.in) return s.in.get();
+  if (s.in.data != nullptr) return s.in.data;
   const uint64_t offset =
       in_is_part_of_out(spec_.op) ? spec_.count * static_cast<uint64_t>(rank_) : 0;
-  return s.out.get() + offset * size_of(spec_.dtype);
+  return s.out.data + offset * size_of(spec_.dtype);
 }
 
 void* Operand::out(size_t slot) const {
   const Slot& s = slots_[slot];
-  if (s.out) return s.out.get();
-  return s.in.get() + spec_.count * static_cast<uint64_t>(rank_) * size_of(spec_.dtype);
+  if (s.out.data != nullptr) return s.out.data;
+  return s.in.data + spec_.count * static_cast<uint64_t>(rank_) * size_of(spec_.dtype);
 }
 
 const Pattern& Operand::pattern(uint32_t seed) const {
@@ -145,14 +188,27 @@ const Pattern& Operand::pattern(uint32_t seed) const {
 void Operand::fill(size_t slot, uint32_t seed) {
   if (shape_.bytes == 0) return;
   const size_t width = size_of(spec_.dtype);
-  if (slots_[slot].out) std::memset(out(slot), kPoison, shape_.out_elems * width);
-  pattern(seed).fill(const_cast<void*>(in(slot)), rank_, 0, shape_.in_elems);
+  if (slots_[slot].out.data != nullptr) std::memset(out(slot), kPoison, shape_.out_elems * width);
+  auto* const input = const_cast<void*>(in(slot));
+  if (compressed_) {
+    CompressedData::fill(pattern(seed), rank_, static_cast<float*>(input), spec_.count);
+    std::fill(slots_[slot].residual.begin(), slots_[slot].residual.end(), 0.0F);
+  } else {
+    pattern(seed).fill(input, rank_, 0, shape_.in_elems);
+  }
+}
+
+std::optional<ResultError> Operand::error() const {
+  return compressed_ ? std::optional(compressed_->error()) : std::nullopt;
 }
 
 uint64_t Operand::count_wrong(size_t slot, uint32_t seed) const {
   if (shape_.bytes == 0) return 0;
   const Pattern& p = pattern(seed);
   const uint64_t count = spec_.count;
+  if (compressed_) {
+    return compressed_->count_wrong(p, static_cast<const float*>(out(slot)), count);
+  }
   const auto mine = static_cast<uint64_t>(rank_);
   const auto* out_bytes = static_cast<const std::byte*>(out(slot));
   const size_t width = size_of(spec_.dtype);
@@ -223,13 +279,27 @@ Expected<const EngineRow*> find_engine(std::span<const EngineRow> table, std::st
               hint_for(wrong, names));
 }
 
-std::string engine_unsupported(const Cell& cell) {
+std::string engine_unsupported(const Cell& cell, bool ranks_in_process) {
   for (const EngineRow& row : kEngines) {
     if (cell.engine != row.name) continue;
     const std::string reason = row.unavailable();
-    return reason.empty() ? row.unsupported(cell) : reason;
+    if (!reason.empty()) return reason;
+    if (ranks_in_process && !row.threads) {
+      return "its ranks cannot be threads of one process: leave out --ranks-in-process";
+    }
+    if (row.own_network && cell.transport != "auto") {
+      return fmt::format("it has a network of its own: leave the transport to auto, not {}",
+                         cell.transport);
+    }
+    return row.unsupported(cell);
   }
   return {};
+}
+
+bool has_own_network(std::string_view engine) {
+  return std::any_of(std::begin(kEngines), std::end(kEngines), [engine](const EngineRow& row) {
+    return row.own_network && engine == row.name;
+  });
 }
 
 }  // namespace plumbline

@@ -8,11 +8,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "collectives/compressed_data.h"
 #include "collectives/executor.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -20,6 +22,7 @@
 #include "core/record/cell.h"
 #include "core/record/record.h"
 #include "kernels/pattern.h"
+#include "transport/peer_memory.h"
 
 namespace plumbline {
 
@@ -56,14 +59,23 @@ class EngineWork {
     return started ? wait(0, deadline) : started;
   }
 
+  // From now on operations that start add up there where their time goes, at the price of reading
+  // the clock (collectives/time_parts.h); null = no more. false = this engine cannot tell.
+  virtual bool time_parts(TimeParts* /*into*/) { return false; }
+
   // What `auto` became, and the bytes that this rank sends an operation (0 = not known).
   virtual std::string algorithm() const = 0;
   virtual uint64_t sent_bytes() const = 0;
+  // The largest error of the results that were counted so far; nullopt = they were compared
+  // exactly, because nothing is compressed.
+  virtual std::optional<ResultError> error() const { return std::nullopt; }
 };
 
-// What an engine has sent so far, headers and all, and sent again; 0 where it does not know.
+// What an engine has sent so far, headers and all, and sent again; 0 where it does not know. And
+// what moving it took, where it counts that.
 struct EngineTraffic {
   uint64_t wire_bytes = 0, retransmits = 0;
+  std::optional<RankCounters> counters = {};
 };
 
 class Engine {
@@ -87,6 +99,10 @@ struct EngineRow {
   std::string (*unsupported)(const Cell& cell);
   // Collective, once a group.
   Expected<std::unique_ptr<Engine>> (*open)(const EngineContext& context);
+  // Its bytes do not go through our group: transports, addresses and what is known of connections
+  // are not those that it used.
+  bool own_network = false;
+  bool threads = true;  // ranks may be threads of one process
 };
 
 std::span<const EngineRow> engine_table();
@@ -96,24 +112,25 @@ Expected<const EngineRow*> find_engine(std::string_view name);
 Expected<const EngineRow*> find_engine(std::span<const EngineRow> table, std::string_view name);
 // Why a cell cannot be had from the engine that it names; empty = it can. An engine that is not in
 // the table is none of its business.
-std::string engine_unsupported(const Cell& cell);
+std::string engine_unsupported(const Cell& cell, bool ranks_in_process = false);
+bool has_own_network(std::string_view engine);
 
 Expected<std::unique_ptr<Engine>> open_native_engine(const EngineContext& context);
 
 // The buffers of one measured operation: allocated and touched before timing, filled with the exact
 // pattern, and checked element by element afterwards against what the operation should have left on
 // this rank. In place, input and output share memory as collectives/schedule.h says. With several
-// slots successive operations use different memory, so that caches stay cold.
-//
-// Buffers begin and end at a multiple of so many bytes: a page, so that no two of them share one.
-inline constexpr size_t kOperandAlignment = 4096;
+// slots successive operations use different memory, so that caches stay cold. The data of
+// compressed operations, and what counts as wrong there, is told in collectives/compressed_data.h.
 
 // The patterns of so many seeds are kept: building one costs more than checking a small message.
 inline constexpr size_t kPatternsKept = 4;
 
 class Operand {
  public:
-  Operand(const OperationSpec& spec, int rank, int size, size_t slots);
+  // Arrays of the group, which its peers may reach by themselves; null = of this process alone.
+  Operand(const OperationSpec& spec, int rank, int size, size_t slots,
+          const Group* group = nullptr);
 
   // Pattern into the input and poison into the output of one slot; `seed` makes stale data visible.
   void fill(size_t slot, uint32_t seed);
@@ -123,12 +140,15 @@ class Operand {
 
   const void* in(size_t slot) const;
   void* out(size_t slot) const;
+  // What topk has not sent of a slot's data; null without topk. fill() begins it anew.
+  float* residual(size_t slot) { return slots_[slot].residual.data(); }
   size_t slots() const { return slots_.size(); }
+  std::optional<ResultError> error() const;
 
  private:
   struct Slot {
-    std::unique_ptr<std::byte, void (*)(void*)> in,
-        out;  // out empty when it lies inside in, and the other way round
+    Array in, out;  // out empty when it lies inside in, and the other way round
+    std::vector<float> residual;
   };
   const Pattern& pattern(uint32_t seed) const;
 
@@ -136,6 +156,7 @@ class Operand {
   int rank_, size_;
   Shape shape_;
   std::vector<Slot> slots_;
+  std::unique_ptr<CompressedData> compressed_;  // null = nothing is compressed
   // Of the last few seeds.
   mutable std::vector<std::pair<uint32_t, std::unique_ptr<Pattern>>> patterns_;
 };
@@ -145,16 +166,18 @@ class Operand {
 class HostWork : public EngineWork {
  public:
   HostWork(const OperationSpec& spec, const Group& group, size_t slots)
-      : operand_(spec, group.rank(), group.size(), slots) {}
+      : operand_(spec, group.rank(), group.size(), slots, &group) {}
 
   void fill(size_t slot, uint32_t seed) override { operand_.fill(slot, seed); }
   uint64_t count_wrong(size_t slot, uint32_t seed) const override {
     return operand_.count_wrong(slot, seed);
   }
+  std::optional<ResultError> error() const override { return operand_.error(); }
 
  protected:
   const void* in(size_t slot) const { return operand_.in(slot); }
   void* out(size_t slot) const { return operand_.out(slot); }
+  float* residual(size_t slot) { return operand_.residual(slot); }
 
  private:
   Operand operand_;

@@ -23,7 +23,7 @@ uint64_t buffer_elems(const EventGraph::Rank& s, BufferId id) {
 EventGraph::EventGraph(const AlgorithmRow& algorithm, ScheduleRequest request) {
   for (request.rank = 0; request.rank < request.size; ++request.rank) {
     Rank rank;
-    rank.schedule = algorithm.build(request);
+    rank.schedule = build_schedule(algorithm, request);
     rank.layout = layout_of(request);
     place_buffers(request, rank);
     ranks_.push_back(std::move(rank));
@@ -81,10 +81,17 @@ std::string EventGraph::check_ranges(const Rank& s, const Step& step) const {
   if (step.dst.buffer == BufferId::kIn) return "writes to the input";
   if (reads_source && step.source.count != step.dst.count) return "source and destination differ";
   if (reads_source && clash(step.source)) return "source overlaps destination";
+  if (!step.more.empty() && (!reduces(step) || step.kind != StepKind::kLocal)) {
+    return "only local reductions have more operands";
+  }
   if (!reduces(step)) return {};
-  if (!inside(step.operand)) return "operand outside its buffer";
-  if (step.operand.count != step.dst.count) return "operand and destination differ in length";
-  if (clash(step.operand)) return "operand overlaps destination";
+  std::vector<Range> operands = step.more;
+  operands.push_back(step.operand);
+  for (const Range& operand : operands) {
+    if (!inside(operand)) return "operand outside its buffer";
+    if (operand.count != step.dst.count) return "operand and destination differ in length";
+    if (clash(operand)) return "operand overlaps destination";
+  }
   return {};
 }
 

@@ -40,6 +40,7 @@ uint32_t fingerprint(const OperationSpec& spec, std::string_view algorithm) {
   print.add(static_cast<uint64_t>(op.rooted ? spec.root : 0));
   print.add(spec.count);
   print.add(algorithm);
+  if (spec.codec) print.add(to_string(spec.codec));
   return print.value();
 }
 
@@ -53,6 +54,9 @@ Status check_spec(const OperationSpec& spec, int size) {
   if (spec.in_place && !allows_in_place(spec.op)) {
     return fail(ErrorCode::kConfig, fmt::format("{} cannot run in place", op.name));
   }
+  const std::string why =
+      codec_unsupported(spec.codec, spec.op, spec.dtype, spec.redop, spec.count);
+  if (!why.empty()) return fail(ErrorCode::kUnsupported, why);
   return {};
 }
 
@@ -68,7 +72,8 @@ std::string OperationSpec::text(int size, const char* algorithm_name) const {
     text += fmt::format(" {} (count {})", format_bytes(count * size_of(dtype) * ranks), count);
   }
   if (op_row.rooted) text += fmt::format(" root {}", root);
-  return text + " " + algorithm_name;
+  text += std::string(" ") + algorithm_name;
+  return codec ? text + " " + to_string(codec) : text;
 }
 
 struct Executor::Impl {
@@ -83,9 +88,10 @@ struct Executor::Impl {
   Status break_down(const Error& error);
   // A deadline has passed: finds out who is at fault.
   Status time_out(const Prepared& prepared, const Error& error);
-  Status start(Prepared& prepared, const void* in, void* out, Deadline connect_deadline);
-  // Runs one slice of the oldest long local step.
-  void run_slice();
+  Status start(Prepared& prepared, const void* in, void* out, float* residual,
+               Deadline connect_deadline);
+  // Runs one slice of the oldest long local work.
+  Status run_slice();
 
   const KernelSet& kernels;
   AlignedBytes window;
@@ -104,6 +110,7 @@ Expected<Executor::PreparedPtr> Executor::prepare(const OperationSpec& spec) {
   const Group& group = impl_->group();
   Status status = check_spec(spec, group.size());
   if (!status) return fail(status.error());
+  const Codec codec = group.size() > 1 ? spec.codec : Codec{};
   ScheduleRequest request;
   request.op = spec.op;
   request.redop = spec.redop;
@@ -115,15 +122,32 @@ Expected<Executor::PreparedPtr> Executor::prepare(const OperationSpec& spec) {
   request.in_place = spec.in_place;
   request.segment_bytes = spec.segment_bytes;
   request.tree = spec.tree;
+  request.codec = codec;
+  std::unique_ptr<SparseExchange> sparse;
+  if (codec.sparse()) {
+    const uint64_t kept = kept_elements(codec, spec.count);
+    sparse = std::make_unique<SparseExchange>(
+        SparseExchange::Shape{spec.count, kept, group.rank(), group.size(),
+                              spec.redop == RedOp::kAvg},
+        impl_->kernels);
+    request = moving_request(request);
+  }
   const Expected<const AlgorithmRow*> algorithm =
       spec.tree != nullptr ? &tree_allreduce()
                            : find_algorithm(spec.algorithm, request, spec.small_bytes);
   if (!algorithm) return fail(algorithm.error());
   const std::string name = full_name(**algorithm, request);
-  PreparedTraits traits{spec, *algorithm, request, spec.text(group.size(), name.c_str()),
-                        fingerprint(spec, name)};
+  PreparedTraits traits{spec,
+                        *algorithm,
+                        request,
+                        spec.text(group.size(), name.c_str()),
+                        fingerprint(spec, name),
+                        std::move(sparse)};
+  const Schedule schedule = build_schedule(**algorithm, request);
+  Expected<Array> scratch = group.allocate(schedule.scratch_elems * request.elem_size);
+  if (!scratch) return fail(scratch.error());
   return PreparedPtr(
-      new Prepared(impl_->host, impl_->kernels, std::move(traits), (*algorithm)->build(request)),
+      new Prepared(impl_->host, impl_->kernels, std::move(traits), schedule, std::move(*scratch)),
       [](Prepared* prepared) { delete prepared; });
 }
 
@@ -133,8 +157,11 @@ std::string Executor::algorithm_of(const Prepared& prepared) {
 
 ScheduleCost Executor::cost_of(const Prepared& prepared) {
   const ScheduleRequest& request = prepared.traits().request;
-  return plumbline::cost_of(prepared.traits().algorithm->build(request), request.elem_size);
+  return plumbline::cost_of(build_schedule(*prepared.traits().algorithm, request),
+                            request.elem_size);
 }
+
+void Executor::time_parts(Prepared& prepared, TimeParts* into) { prepared.time_parts(into); }
 
 bool Executor::done(const Prepared& prepared) { return prepared.done(); }
 
@@ -159,7 +186,7 @@ Status Executor::Impl::time_out(const Prepared& prepared, const Error& error) {
   return break_down(group().control().failed() ? group().control().failure() : blamed);
 }
 
-Status Executor::Impl::start(Prepared& prepared, const void* in, void* out,
+Status Executor::Impl::start(Prepared& prepared, const void* in, void* out, float* residual,
                              Deadline connect_deadline) {
   if (failure) return fail(*failure);
   if (prepared.in_flight()) {
@@ -170,19 +197,22 @@ Status Executor::Impl::start(Prepared& prepared, const void* in, void* out,
   const Status connected = prepared.connect(connect_deadline);
   if (!connected) return break_down(connected.error());
   ++host.sequence;
-  prepared.start(in, out);
+  prepared.start(in, out, residual);
   return {};
 }
 
-void Executor::Impl::run_slice() {
+Status Executor::Impl::run_slice() {
   for (Prepared* prepared : host.active) {
-    if (prepared->run_slice()) return;  // may have completed and left the list
+    const Expected<bool> ran = prepared->run_slice();
+    if (!ran) return break_down(ran.error());
+    if (*ran) break;  // it may have completed and left the list
   }
+  return {};
 }
 
-Status Executor::start(Prepared& prepared, const void* in, void* out) {
+Status Executor::start(Prepared& prepared, const void* in, void* out, float* residual) {
   const bool connected = prepared.connected();
-  return impl_->start(prepared, in, out,
+  return impl_->start(prepared, in, out, residual,
                       connected ? Deadline::never() : Deadline::after_ns(kConnectNs));
 }
 
@@ -191,8 +221,7 @@ Status Executor::progress() {
   if (impl.failure) return fail(*impl.failure);
   const Expected<bool> moved = impl.group().progress();
   if (!moved) return impl.break_down(moved.error());
-  if (impl.host.local_work > 0) impl.run_slice();
-  return {};
+  return impl.host.local_work > 0 ? impl.run_slice() : Status();
 }
 
 Status Executor::wait(Prepared& prepared, Deadline deadline) {
@@ -223,8 +252,9 @@ Status Executor::wait(Prepared& prepared, Deadline deadline) {
   return {};
 }
 
-Status Executor::run(Prepared& prepared, const void* in, void* out, Deadline deadline) {
-  const Status started = impl_->start(prepared, in, out, deadline);
+Status Executor::run(Prepared& prepared, const void* in, void* out, Deadline deadline,
+                     float* residual) {
+  const Status started = impl_->start(prepared, in, out, residual, deadline);
   return started ? wait(prepared, deadline) : started;
 }
 

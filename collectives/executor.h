@@ -16,6 +16,8 @@
 
 namespace plumbline {
 
+struct TimeParts;
+
 struct OperationSpec {
   Op op = Op::kAllreduce;
   DType dtype = DType::kF32;
@@ -24,6 +26,7 @@ struct OperationSpec {
   uint64_t count = 0;  // elements of one rank's argument
   bool in_place = false;
   std::string algorithm = "auto";
+  Codec codec = {};  // of an allreduce; with one rank nothing travels, and nothing is compressed
   bool fast_math = false;
   uint64_t small_bytes = 0;  // see find_algorithm
   uint64_t segment_bytes = 256 * 1024;
@@ -49,19 +52,26 @@ class Executor {
   Expected<PreparedPtr> prepare(const OperationSpec& spec);
   // By its full name: "exchange:2x2".
   static std::string algorithm_of(const Prepared& prepared);
-  // Of this rank\'s schedule alone: no depth.
+  // Of this rank's schedule alone: no depth.
   static ScheduleCost cost_of(const Prepared& prepared);
+
+  // From its next start on it adds its times up there (collectives/time_parts.h); null = no more.
+  // Not while it is in flight, and alone: with another in flight that does not, times would mix.
+  static void time_parts(Prepared& prepared, TimeParts* into);
 
   // Starts it on these buffers (sizes as shape_of says; in place: as schedule.h says, `in` may be
   // null then). It can be in flight once at a time; prepare several for k outstanding. All ranks
-  // must start the same operations in the same order.
-  Status start(Prepared& prepared, const void* in, void* out);
+  // must start the same operations in the same order. `residual` is for topk
+  // (collectives/sparse_exchange.h): one a buffer, kept by its owner; null = what is not sent is
+  // lost.
+  Status start(Prepared& prepared, const void* in, void* out, float* residual = nullptr);
   static bool done(const Prepared& prepared);
   // Waits for it; a timeout becomes an Error with the blame (who waits for whom), and the group is
   // aborted with it.
   Status wait(Prepared& prepared, Deadline deadline);
   // start + wait.
-  Status run(Prepared& prepared, const void* in, void* out, Deadline deadline);
+  Status run(Prepared& prepared, const void* in, void* out, Deadline deadline,
+             float* residual = nullptr);
   // One round of progress for all operations in flight, without waiting.
   Status progress();
 

@@ -1,10 +1,12 @@
 #include "collectives/measure.h"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 
 #include "collectives/cell_run.h"
 #include "collectives/start_sync.h"
+#include "collectives/time_parts.h"
 #include "collectives/verifier.h"
 #include "core/record/record.h"
 
@@ -16,6 +18,8 @@ constexpr double kConverged = 0.02;        // warm-up: three medians in a row th
 constexpr int64_t kWarmupCapNs = 300'000'000;
 constexpr uint64_t kFirstBlock = 30;  // samples before the stop rule is first asked
 constexpr int kWarmMeetings = 9;
+// Operations that are taken apart after the timed ones: for so long, and no more than so many.
+constexpr int64_t kApartNs = 10 * kMillisecond, kMostApart = 64;
 
 // What this rank has sent and used so far, verification left out.
 struct Totals {
@@ -23,6 +27,22 @@ struct Totals {
   uint64_t operations = 0;
   EngineTraffic sent;
 };
+
+// The mean operation; nothing where none has ended.
+std::optional<TimeSplit> split_of(const TimeParts& parts) {
+  if (parts.operations == 0) return std::nullopt;
+  const auto mean = [&](int64_t ns) {
+    return static_cast<double>(ns) / static_cast<double>(parts.operations);
+  };
+  TimeSplit split;
+  split.operations = parts.operations;
+  split.total = mean(parts.total_ns);
+  split.queue = mean(parts.queue_ns);
+  split.sync = mean(parts.waits[static_cast<size_t>(Stall::kPeerLate)]);
+  split.reduce = mean(parts.local_ns);
+  split.network = std::max(0.0, split.total - split.queue - split.sync - split.reduce);
+  return split;
+}
 
 // One cell being measured on one rank.
 class Meter {
@@ -54,6 +74,7 @@ class Meter {
       if (done) done = sustained ? keep_going() : sampled();
       finish_totals(before);
       if (done && !sustained) done = start_->describe(result_);
+      if (done) done = take_apart();
     }
     if (done && settings_.cold_operations > 0) done = warm_meeting();
     if (done) done = agree_on_outcome();
@@ -70,11 +91,22 @@ class Meter {
                                         &aside_, slots_, aggregate, verifiable_,
                                         settings_.operation_timeout_ms});
     sent_per_operation_ = static_cast<int64_t>(work_.sent_bytes());
+    // Rank 0's record is the cell's.
+    if (context_.group->rank() == 0) describe_cost();
+    context_.engine->describe(result_.resolved);
+    result_.resolved.algorithm = work_.algorithm();
+  }
+
+  void describe_cost() {
     if (const auto floor = floor_of(cell_, *context_.options)) {
       result_.extra[row(floor->manner).key] = static_cast<double>(floor->bytes);
     }
-    context_.engine->describe(result_.resolved);
-    result_.resolved.algorithm = work_.algorithm();
+    if (const auto cost = operation_cost_of(cell_, *context_.options)) {
+      result_.extra[kCostDepth] = cost->depth;
+      result_.extra[kCostWire] = cost->wire_bytes;
+      result_.extra[kCostReduce] = cost->reduce_bytes;
+      result_.extra[kCostCopy] = cost->copy_bytes;
+    }
   }
 
   Deadline watchdog() const { return Deadline::after_ms(settings_.operation_timeout_ms); }
@@ -337,8 +369,40 @@ class Meter {
     return {};
   }
 
+  // A few more operations, after those that are timed, with a look at the clock wherever they go
+  // from one thing to another. The ranks agree on how many.
+  Status take_apart() {
+    if (result_.iterations == 0 || result_.stop_reason == "interrupted") return {};
+    const int64_t each =
+        std::max<int64_t>(1, result_.elapsed_ns / static_cast<int64_t>(result_.iterations));
+    const auto count = static_cast<uint64_t>(std::clamp(kApartNs / each, int64_t{1}, kMostApart));
+    TimeParts parts;
+    if (!work_.time_parts(&parts)) return {};
+    const Verifier::Counts counts = verifier_.counts();
+    std::vector<int64_t> durations;
+    int64_t window_ns = 0;
+    const bool together = timing_ == CellTiming::kSustained || !start_->apart();
+    const Status done = together ? together_->timed(count, interrupted_, durations, window_ns)
+                                 : apart(count, durations);
+    work_.time_parts(nullptr);
+    verifier_.go_back_to(counts);
+    result_.per_rank.front().split = split_of(parts);
+    return done;
+  }
+
   Totals totals_now() const {
     return {usage_now() - aside_, verifier_.operations(), context_.engine->traffic()};
+  }
+
+  void grant_buffers(PerRank& mine) const {
+    const auto smaller = [](std::optional<uint64_t>& least, const std::optional<uint64_t>& bytes) {
+      if (bytes) least = std::min(least.value_or(*bytes), *bytes);
+    };
+    for (const auto& stream : context_.group->stream_stats()) {
+      if (!stream) continue;
+      smaller(mine.send_buffer_bytes, stream->send_buffer);
+      smaller(mine.recv_buffer_bytes, stream->recv_buffer);
+    }
   }
 
   void finish_totals(const Totals& before) {
@@ -359,6 +423,10 @@ class Meter {
     mine.cpu_ns = used.cpu_ns;
     mine.context_switches = used.switches;
     mine.retransmits = after.sent.retransmits - before.sent.retransmits;
+    if (after.sent.counters && before.sent.counters) {
+      mine.counters = *after.sent.counters - *before.sent.counters;
+    }
+    grant_buffers(mine);
     result_.per_rank = {mine};
     involuntary_ = used.involuntary;
     result_.extra[kMeasuredOperations] = static_cast<double>(after.operations - before.operations);
@@ -375,6 +443,7 @@ class Meter {
       result_.extra[kInvoluntarySwitches] = static_cast<double>(totals[2]);
     }
     describe_verification();
+    if (const Status done = agree_on_error(); !done) return done;
     if (verifier_.verified() > 0) {
       result_.wrong = static_cast<uint64_t>(totals[0]);
       result_.verified = totals[0] == 0 && verified() == verifier_.operations();
@@ -382,8 +451,24 @@ class Meter {
         result_.outcome = Outcome::kFailed;
         result_.cause = kWrongDataCause;
         result_.reason = std::to_string(totals[0]) + " wrong elements over all ranks";
+        std::vector<int64_t> operations = {static_cast<int64_t>(verifier_.wrong_operations())};
+        if (const Status done = exchange_.max(operations); !done) return done;
+        result_.extra[kWrongOperations] = static_cast<double>(operations[0]);
       }
     }
+    return {};
+  }
+
+  // Of compressed results: the largest error over the ranks. Numbers that are not negative are
+  // ordered as their bits are.
+  Status agree_on_error() {
+    const std::optional<ResultError> error = work_.error();
+    if (!error || verifier_.verified() == 0) return {};
+    std::vector<int64_t> most = {std::bit_cast<int64_t>(error->max_abs),
+                                 std::bit_cast<int64_t>(error->max_rel)};
+    if (const Status done = exchange_.max(most); !done) return done;
+    result_.extra[kMaxErrorAbs] = std::bit_cast<double>(most[0]);
+    result_.extra[kMaxErrorRel] = std::bit_cast<double>(most[1]);
     return {};
   }
 
@@ -436,6 +521,9 @@ Expected<OperationSpec> operation_of(const Cell& cell, const OptionSet& options)
   spec.count = shape_of(*op, *dtype, cell.ranks, cell.bytes).count;
   spec.in_place = cell.placement == "in" && row(*op).has_in_place;
   spec.algorithm = cell.algorithm;
+  const Expected<Codec> codec = parse_codec(cell.compression);
+  if (!codec) return fail(codec.error());
+  spec.codec = *codec;
   spec.fast_math = options.flag("fast_math");
   spec.small_bytes = static_cast<uint64_t>(options.integer("small_msg_threshold"));
   return spec;

@@ -76,10 +76,13 @@ Expected<OperationSpec> operation_of(const Cell& cell, const OptionSet& options)
 Expected<Measurement> measure(const Cell& cell, const MeasureSettings& settings,
                               const MeasureContext& context);
 
-// Roofs on the very path of ranks 0 and 1 (other ranks take part in the barriers only): op
-// "raw_pingpong" (full round trip), "raw_exchange" (swaps), "raw_stream", "raw_duplex"
-// (both ways at once, one thread each), "memcpy" (slowest rank). No framing, no matching: what the
-// bare socket and the memory can do.
+// Roofs on the very path of ranks 0 and 1 (other ranks take part in the barriers only), without
+// framing and matching: op "raw_pingpong" (full round trip), "raw_exchange" (swaps), "raw_stream",
+// "raw_duplex" (both ways at once, one thread each, of one buffer that stays in the cache),
+// "array_stream", "array_duplex" (the same of arrays of the cell's size, cold or hot as the cell
+// says). And what every rank's memory and processor can do by themselves, all at once, the slowest
+// rank counting: "reduce_kernel" (of the cell's type and reduction, over arrays of its size),
+// "memcpy".
 Expected<Measurement> measure_roof(const Cell& cell, const MeasureSettings& settings,
                                    const MeasureContext& context);
 

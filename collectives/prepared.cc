@@ -2,43 +2,45 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <utility>
 
+#include "collectives/prepared_halves.h"
+#include "collectives/time_parts.h"
+
 namespace plumbline {
-namespace {
-
-constexpr std::align_val_t kAlignment{64};
-
-}  // namespace
-
-AlignedBytes::AlignedBytes(size_t bytes)
-    : data_(static_cast<std::byte*>(::operator new(std::max<size_t>(bytes, 1), kAlignment))) {}
-
-void AlignedBytes::Delete::operator()(std::byte* data) const {
-  ::operator delete(data, kAlignment);
-}
 
 Executor::Prepared::Prepared(PreparedHost& host, const KernelSet& kernels, PreparedTraits traits,
-                             Schedule schedule)
+                             const Schedule& schedule, Array scratch)
     : host_(host),
       traits_(std::move(traits)),
-      reduce_(kernels.reduce(traits_.spec.dtype, traits_.spec.redop, traits_.spec.fast_math)),
+      reduce_(kernels.reducer(traits_.spec.dtype, traits_.spec.redop, traits_.spec.fast_math)),
       scale_(kernels.scale_fn(traits_.spec.dtype)),
+      copy_far_(kernels.copy_far),
       elem_size_(traits_.request.elem_size),
-      scratch_(schedule.scratch_elems * elem_size_) {
+      scratch_(std::move(scratch)) {
   compile(schedule);
+  // What others wait for goes out before this rank prepares to receive.
+  std::stable_partition(first_steps_.begin(), first_steps_.end(),
+                        [this](uint32_t step) { return steps_[step].kind == StepKind::kSend; });
   link(schedule);
+  choose_stores(schedule);
   host_.active.reserve(++host_.prepared);
   states_ = initial_;
   sinks_.reserve(steps_.size());
-  for (uint32_t i = 0; i < steps_.size(); ++i) sinks_.emplace_back(*this, i);
+  for (uint32_t i = 0; i < steps_.size(); ++i) {
+    sinks_.emplace_back(*this, i);
+    steps_[i].sink = &sinks_.back();
+  }
+  const bool halved =
+      std::any_of(steps_.begin(), steps_.end(), [](const RunStep& step) { return step.halved; });
+  if (halved) halves_ = std::make_unique<Halves>(*this, kernels);
   queue_.reserve(steps_.size() * 2 + 1);
   long_local_.reserve(steps_.size());
 }
 
 Executor::Prepared::~Prepared() {
   --host_.prepared;
+  if (parts_ != nullptr) time_parts(nullptr);
   if (!in_flight_) return;
   abandon({ErrorCode::kAborted, "the operation " + traits_.text + " was given up", 0, {}, {}});
   std::erase(host_.active, this);
@@ -48,6 +50,13 @@ void Executor::Prepared::compile(const Schedule& schedule) {
   const auto place = [this](const Range& range) {
     return Place{range.buffer, range.begin * elem_size_};
   };
+  size_t places = 0, most = 0;
+  for (const Step& step : schedule.steps) {
+    places += step.more.size();
+    most = std::max(most, step.more.size());
+  }
+  places_.reserve(places);
+  sources_.resize(2 + most);
   for (const Step& step : schedule.steps) {
     RunStep run;
     run.kind = step.kind;
@@ -56,11 +65,19 @@ void Executor::Prepared::compile(const Schedule& schedule) {
     run.operand = place(step.operand);
     run.dst = place(step.dst);
     run.bytes = (step.kind == StepKind::kSend ? step.source : step.dst).count * elem_size_;
+    run.wire_bytes =
+        (step.kind == StepKind::kSend ? step.source : step.dst).count * wire_size(step, elem_size_);
     run.peer = step.peer;
     run.message = step.message;
     run.streams_from = step.streams_from;
     run.waits_for = static_cast<uint32_t>(step.after.size());
+    for (const Range& range : step.more) places_.push_back(place(range));
+    run.more = std::span<const Place>(places_).last(step.more.size());
     run.reduces = step.action == Action::kReduce || step.action == Action::kReduceScale;
+    run.halved = step.halved;
+    run.rounds_source = step.rounds_source;
+    run.rounds_operand = step.rounds_operand;
+    run.rounds_result = step.rounds_result;
     if (run.waits_for == 0 && run.streams_from < 0) {
       first_steps_.push_back(static_cast<uint32_t>(steps_.size()));
     }
@@ -95,6 +112,34 @@ void Executor::Prepared::link(const Schedule& schedule) {
   }
 }
 
+void Executor::Prepared::choose_stores(const Schedule& schedule) {
+  const ScheduleRequest& request = traits_.request;
+  // In place every result lies where an operand was, which is in the cache.
+  if (request.in_place || layout_of(request).out_elems * elem_size_ < kFarBytes) return;
+  std::vector<Range> read;
+  const auto reads = [&read](const Range& range) {
+    if (range.buffer == BufferId::kOut && range.count > 0) read.push_back(range);
+  };
+  for (const Step& step : schedule.steps) {
+    if (step.kind != StepKind::kRecv) reads(step.source);
+    reads(step.operand);
+    for (const Range& range : step.more) reads(range);
+  }
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const Step& step = schedule.steps[i];
+    const bool stores = step.kind == StepKind::kLocal || steps_[i].reduces;
+    const bool once = step.action == Action::kCopy || step.action == Action::kReduce;
+    if (!stores || !once || step.kind == StepKind::kSend || step.dst.buffer != BufferId::kOut) {
+      continue;
+    }
+    const bool is_read = std::any_of(read.begin(), read.end(), [&step](const Range& range) {
+      return range.begin < step.dst.begin + step.dst.count &&
+             step.dst.begin < range.begin + range.count;
+    });
+    if (!is_read) steps_[i].stores = Stores::kFar;
+  }
+}
+
 Status Executor::Prepared::connect(Deadline deadline) {
   if (connected_) return {};
   for (RunStep& step : steps_) {
@@ -107,10 +152,40 @@ Status Executor::Prepared::connect(Deadline deadline) {
   return {};
 }
 
-void Executor::Prepared::start(const void* in, void* out) {
+void Executor::Prepared::time_parts(TimeParts* into) {
+  parts_ = into;
+  host_.group->time_waits(nullptr);
+}
+
+void Executor::Prepared::begin_parts() {
+  started_ns_ = oldest_ns_ = monotonic_ns();
+  host_.group->time_waits(&parts_->waits);
+}
+
+void Executor::Prepared::end_parts(bool was_oldest) {
+  const int64_t now = monotonic_ns();
+  ++parts_->operations;
+  parts_->total_ns += now - started_ns_;
+  parts_->queue_ns += (was_oldest ? oldest_ns_ : now) - started_ns_;
+  if (host_.active.empty()) {
+    host_.group->time_waits(nullptr);
+  } else if (was_oldest) {
+    host_.active.front()->oldest_ns_ = now;
+  }
+}
+
+void Executor::Prepared::start(const void* in, void* out, float* residual) {
+  if (parts_ != nullptr) begin_parts();
+  SparseExchange* const sparse = traits_.sparse.get();
+  if (sparse != nullptr) {
+    // In place the input is where the result goes.
+    sparse->begin(static_cast<const float*>(traits_.spec.in_place ? out : in),
+                  static_cast<float*>(out), residual);
+    out = sparse->frames();
+  }
   auto* const out_bytes = static_cast<std::byte*>(out);
   bases_[static_cast<size_t>(BufferId::kOut)] = out_bytes;
-  bases_[static_cast<size_t>(BufferId::kScratch)] = scratch_.get();
+  bases_[static_cast<size_t>(BufferId::kScratch)] = scratch_.data;
   // Schedules never write to kIn, except where it is kOut.
   auto*& in_base = bases_[static_cast<size_t>(BufferId::kIn)];
   if (traits_.request.in_place) {
@@ -128,6 +203,14 @@ void Executor::Prepared::start(const void* in, void* out) {
   done_ = false;
   host_.active.push_back(this);
   host_.group->control().begin_operation(sequence_, traits_.op_hash, traits_.text);
+  if (sparse != nullptr) {
+    ++host_.local_work;
+  } else {
+    launch_first();
+  }
+}
+
+void Executor::Prepared::launch_first() {
   draining_ = true;
   for (uint32_t step : first_steps_) launch(step);
   draining_ = false;
@@ -142,67 +225,135 @@ void Executor::Prepared::launch(uint32_t index) {
   const RunStep& step = steps_[index];
   State& state = states_[index];
   state.launched = true;
-  const MessageTag tag{host_.group->id(), sequence_, step.message, traits_.op_hash};
   switch (step.kind) {
     case StepKind::kLocal:
       launch_local(index);
       break;
     case StepKind::kRecv:
-      step.channel->post_recv(tag, step.bytes, &sinks_[index]);
+      step.channel->post_recv({host_.group->id(), sequence_, step.message, traits_.op_hash},
+                              step.wire_bytes, step.sink);
       break;
-    case StepKind::kSend: {
-      const uint64_t ready = step.streams_from < 0
-                                 ? step.bytes
-                                 : states_[static_cast<size_t>(step.streams_from)].landed;
-      state.send = step.channel->post_send(tag, at(step.source), step.bytes, ready, this, index);
+    case StepKind::kSend:
+      launch_send(index);
       break;
-    }
   }
+}
+
+void Executor::Prepared::launch_send(uint32_t index) {
+  const RunStep& step = steps_[index];
+  const MessageTag tag{host_.group->id(), sequence_, step.message, traits_.op_hash};
+  const bool streams = step.streams_from >= 0;
+  uint64_t ready = streams ? states_[static_cast<size_t>(step.streams_from)].landed : step.bytes;
+  const std::byte* message = at(step.source);
+  if (step.halved) {
+    if (!streams && ready > kSliceBytes) {
+      ready = kSliceBytes;
+      put_off(index);
+    }
+    ready = halves_->encode(index, ready);
+    message = halves_->message(index);
+  }
+  states_[index].send = step.channel->post_send(tag, message, step.wire_bytes, ready, this, index);
+}
+
+// It would keep the channels waiting.
+void Executor::Prepared::put_off(uint32_t index) {
+  long_local_.push_back(index);
+  ++host_.local_work;
 }
 
 void Executor::Prepared::launch_local(uint32_t index) {
   const RunStep& step = steps_[index];
-  if (step.bytes > kSliceBytes) {  // would keep the channels waiting
-    long_local_.push_back(index);
-    ++host_.local_work;
-    return;
-  }
-  apply(step, 0, at(step.source), step.bytes / elem_size_);
+  if (step.bytes > kSliceBytes) return put_off(index);
+  apply_local(step, 0, step.bytes / elem_size_);
   states_[index].landed = step.bytes;
   states_[index].ended = true;
   enqueue(index);
 }
 
-bool Executor::Prepared::run_slice() {
+void Executor::Prepared::apply_local(const RunStep& step, uint64_t first, uint64_t elements) {
+  const std::byte* const source = at(step.source) + first * elem_size_;
+  if (halves_) {
+    halves_->apply(step, first, reinterpret_cast<const float*>(source), elements);
+  } else {
+    apply(step, first, source, elements);
+  }
+}
+
+Expected<bool> Executor::Prepared::run_slice() {
+  if (traits_.sparse && traits_.sparse->busy()) return run_sparse_slice();
   if (next_local_ == long_local_.size()) return false;
-  const uint32_t index = long_local_[next_local_];
+  run_step_slice(long_local_[next_local_]);
+  return true;
+}
+
+void Executor::Prepared::run_step_slice(uint32_t index) {
   const RunStep& step = steps_[index];
   State& state = states_[index];
   const uint64_t bytes = std::min<uint64_t>(kSliceBytes, step.bytes - state.landed);
-  apply(step, state.landed / elem_size_, at(step.source) + state.landed, bytes / elem_size_);
-  state.landed += bytes;
-  if (state.landed == step.bytes) {
-    state.ended = true;
+  const bool last = state.landed + bytes == step.bytes;
+  if (last) {
     ++next_local_;
     --host_.local_work;
   }
+  if (step.kind == StepKind::kSend) return extend(index, state.landed + bytes);
+  apply_local(step, state.landed / elem_size_, bytes / elem_size_);
+  state.landed += bytes;
+  state.ended = last;
   enqueue(index);
   drain();
+}
+
+Expected<bool> Executor::Prepared::run_sparse_slice() {
+  SparseExchange& sparse = *traits_.sparse;
+  if (sparse.selecting()) {
+    sparse.select();
+    --host_.local_work;
+    launch_first();
+    sparse.clear();
+    return true;
+  }
+  const Expected<bool> last = sparse.add_next();
+  if (!last) return last;
+  if (*last) {
+    --host_.local_work;
+    complete();
+  }
   return true;
+}
+
+void Executor::Prepared::combine(const RunStep& step, uint64_t first, const std::byte* source,
+                                 uint64_t elements) {
+  const uint64_t offset = first * elem_size_;
+  std::byte* const dst = at(step.dst) + offset;
+  const std::byte* const operand = at(step.operand) + offset;
+  if (step.more.empty() && step.stores == Stores::kNear) {
+    reduce_.pair(dst, operand, source, elements);
+    return;
+  }
+  sources_[0] = operand;
+  sources_[1] = source;
+  size_t count = 2;
+  for (const Place& place : step.more) sources_[count++] = at(place) + offset;
+  reduce_.many(dst, sources_.data(), count, elements, step.stores);
 }
 
 void Executor::Prepared::apply(const RunStep& step, uint64_t first, const std::byte* source,
                                uint64_t elements) {
+  const int64_t begin = parts_ != nullptr ? monotonic_ns() : 0;
   std::byte* const dst = at(step.dst) + first * elem_size_;
   if (step.reduces) {
-    reduce_(dst, at(step.operand) + first * elem_size_, source, elements);
+    combine(step, first, source, elements);
     source = dst;
   }
   if (step.action == Action::kReduceScale || step.action == Action::kScale) {
     scale_(dst, source, elements, traits_.request.size);
   } else if (!step.reduces && dst != source && elements > 0) {
-    std::memcpy(dst, source, elements * elem_size_);
+    const size_t bytes = elements * elem_size_;
+    step.stores == Stores::kFar ? copy_far_(dst, source, bytes)
+                                : static_cast<void>(std::memcpy(dst, source, bytes));
   }
+  if (parts_ != nullptr) parts_->local_ns += monotonic_ns() - begin;
 }
 
 std::span<std::byte> Executor::Prepared::window(uint32_t index) {
@@ -292,11 +443,16 @@ bool Executor::Prepared::may_launch(uint32_t index) const {
 void Executor::Prepared::feed_followers(uint32_t index) {
   for (uint32_t follower : steps_[index].followers) {
     if (states_[follower].launched) {
-      steps_[follower].channel->extend_send(states_[follower].send, states_[index].landed);
+      extend(follower, states_[index].landed);
     } else if (may_launch(follower)) {
       launch(follower);
     }
   }
+}
+
+void Executor::Prepared::extend(uint32_t index, uint64_t bytes) {
+  if (halves_) bytes = halves_->encode(index, bytes);
+  steps_[index].channel->extend_send(states_[index].send, bytes);
 }
 
 void Executor::Prepared::end_step(uint32_t index) {
@@ -308,9 +464,16 @@ void Executor::Prepared::end_step(uint32_t index) {
 }
 
 void Executor::Prepared::complete() {
+  if (traits_.sparse && !traits_.sparse->finished()) {
+    traits_.sparse->arrived();
+    ++host_.local_work;
+    return;
+  }
   in_flight_ = false;
   done_ = true;
+  const bool was_oldest = host_.active.front() == this;
   std::erase(host_.active, this);
+  if (parts_ != nullptr) end_parts(was_oldest);
   host_.group->control().end_operation(sequence_);
 }
 
@@ -319,6 +482,7 @@ void Executor::Prepared::abandon(const Error& reason) {
     if (step.channel != nullptr) step.channel->cancel(reason);
   }
   host_.local_work -= long_local_.size() - next_local_;
+  if (traits_.sparse && traits_.sparse->busy()) --host_.local_work;
   next_local_ = long_local_.size();
   in_flight_ = false;
 }

@@ -12,29 +12,23 @@
 #include <string>
 #include <vector>
 
+#include "collectives/aligned_bytes.h"
 #include "collectives/executor.h"
+#include "collectives/sparse_exchange.h"
 #include "core/clock.h"
 #include "transport/channel/channel.h"
+#include "transport/peer_memory.h"
 
 namespace plumbline {
-
-// Bytes aligned for SIMD and cache lines, not initialised.
-class AlignedBytes {
- public:
-  explicit AlignedBytes(size_t bytes);
-  std::byte* get() const { return data_.get(); }
-
- private:
-  struct Delete {
-    void operator()(std::byte* data) const;
-  };
-  std::unique_ptr<std::byte[], Delete> data_;
-};
 
 // Received bytes are reduced through a window of this size (shared by all that an executor has
 // prepared), and long local steps run in slices of it between rounds of progress: small enough for
 // a second-level cache.
 inline constexpr size_t kSliceBytes = 256 * 1024;
+
+// Results of this size and more that nobody reads within the operation are written past the caches:
+// by the time the caller reads them, the beginning of such an array has left the caches anyway.
+inline constexpr size_t kFarBytes = 16 * 1024 * 1024;
 
 // What a prepared operation needs of its executor.
 struct PreparedHost {
@@ -52,11 +46,14 @@ struct PreparedTraits {
   ScheduleRequest request;
   std::string text;
   uint32_t op_hash;
+  // Of topk: the arrays are not what the schedule moves. Null = they are.
+  std::unique_ptr<SparseExchange> sparse;
 };
 
 class Executor::Prepared : public SendObserver {
  public:
-  Prepared(PreparedHost& host, const KernelSet& kernels, PreparedTraits traits, Schedule schedule);
+  Prepared(PreparedHost& host, const KernelSet& kernels, PreparedTraits traits,
+           const Schedule& schedule, Array scratch);
   ~Prepared() override;
 
   const PreparedTraits& traits() const { return traits_; }
@@ -66,9 +63,10 @@ class Executor::Prepared : public SendObserver {
   // Connects to the peers; only the first call has to do anything.
   Status connect(Deadline deadline);
   bool connected() const { return connected_; }
-  void start(const void* in, void* out);
-  // One slice of a long local step; false = there is none.
-  bool run_slice();
+  void start(const void* in, void* out, float* residual);
+  void time_parts(TimeParts* into);
+  // One slice of long local work; false = there is none. An Error is what a peer has sent.
+  Expected<bool> run_slice();
   // Forgets the operation: channels may not call back any more.
   void abandon(const Error& reason);
 
@@ -93,7 +91,9 @@ class Executor::Prepared : public SendObserver {
     StepKind kind = StepKind::kLocal;
     Action action = Action::kCopy;
     Place source, operand, dst;
-    uint64_t bytes = 0;
+    uint64_t bytes = 0;       // in memory
+    uint64_t wire_bytes = 0;  // of the message
+    RecvSink* sink = nullptr;
     int peer = -1;
     Channel* channel = nullptr;
     uint32_t message = 0;
@@ -101,7 +101,11 @@ class Executor::Prepared : public SendObserver {
     uint32_t waits_for = 0;               // number of steps
     std::span<const uint32_t> waiters;    // steps that wait for this one
     std::span<const uint32_t> followers;  // sends that stream from it
+    std::span<const Place> more;          // further operands of a local reduction
     bool reduces = false;
+    // Steps of compressed schedules (collectives/schedule.h).
+    bool halved = false, rounds_source = false, rounds_operand = false, rounds_result = false;
+    Stores stores = Stores::kNear;
   };
   struct State {
     uint64_t landed = 0;  // bytes written to dst
@@ -125,9 +129,13 @@ class Executor::Prepared : public SendObserver {
     Prepared& prepared_;
     uint32_t step_;
   };
+  // What operations in 16 bits need beside (prepared_halves.cc).
+  struct Halves;
 
   void compile(const Schedule& schedule);
   void link(const Schedule& schedule);
+  // Decides how the steps store their results.
+  void choose_stores(const Schedule& schedule);
   std::byte* at(const Place& place) const {
     return bases_[static_cast<size_t>(place.buffer)] + place.offset;
   }
@@ -137,34 +145,54 @@ class Executor::Prepared : public SendObserver {
   size_t usable(uint32_t step, std::span<const std::byte> bytes) const;
   void use(uint32_t step, std::span<const std::byte> bytes);
   void landed(uint32_t step);
+  // dst = operand (op) source (op) more ..., from element `first` of the step on.
+  void combine(const RunStep& step, uint64_t first, const std::byte* source, uint64_t elements);
   // dst[first ..] = the step's action on `elements` elements at `source`.
   void apply(const RunStep& step, uint64_t first, const std::byte* source, uint64_t elements);
   void launch(uint32_t step);
+  void launch_first();
   void launch_local(uint32_t step);
+  void launch_send(uint32_t step);
+  // Of a local step, from element `first` on.
+  void apply_local(const RunStep& step, uint64_t first, uint64_t elements);
+  void run_step_slice(uint32_t step);
+  // More of a send has become ready: so many bytes of its source in all.
+  void extend(uint32_t step, uint64_t bytes);
+  void put_off(uint32_t step);
+  // Before and after the schedule of topk.
+  Expected<bool> run_sparse_slice();
   bool may_launch(uint32_t step) const;
   void enqueue(uint32_t step);
   void drain();
   void end_step(uint32_t step);
   void feed_followers(uint32_t step);
   void complete();
+  void begin_parts();
+  void end_parts(bool was_oldest);
 
   PreparedHost& host_;
   PreparedTraits traits_;
-  ReduceFn reduce_;
+  Reducer reduce_;
   ScaleFn scale_;
+  CopyFn copy_far_;
   size_t elem_size_;
-  AlignedBytes scratch_;
+  const Array scratch_;
   std::vector<RunStep> steps_;
-  std::vector<uint32_t> links_;  // behind the spans of steps_
+  std::vector<uint32_t> links_;       // behind the spans of steps_
+  std::vector<Place> places_;         // likewise
+  std::vector<const void*> sources_;  // of the reduction that runs
   std::vector<State> initial_, states_;
   std::vector<Sink> sinks_;            // one per step, used by receives
   std::vector<uint32_t> first_steps_;  // that may start at once
   std::vector<uint32_t> queue_;        // events
   std::vector<uint32_t> long_local_;   // steps; those before next_local_ have run
   size_t next_local_ = 0;
+  std::unique_ptr<Halves> halves_;  // null = numbers travel as they are
   std::byte* bases_[3] = {nullptr, nullptr, nullptr};
   size_t remaining_ = 0;  // steps
   uint32_t sequence_ = 0;
+  TimeParts* parts_ = nullptr;              // where its times go; null = they are not taken
+  int64_t started_ns_ = 0, oldest_ns_ = 0;  // when it started, and when it became the oldest
   bool connected_ = false, in_flight_ = false, done_ = false, draining_ = false;
 };
 

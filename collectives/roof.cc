@@ -1,18 +1,23 @@
 // Roofs: the same path, without our stack. See measure.h.
 
 #include <algorithm>
-#include <array>
 #include <cstring>
+#include <iterator>
+#include <string_view>
 
 #include "collectives/measure.h"
+#include "collectives/prepared.h"
 #include "collectives/start_sync.h"
+#include "collectives/verifier.h"
+#include "kernels/kernels.h"
 #include "transport/channel/raw.h"
 
 namespace plumbline {
 namespace {
 
 constexpr int kMaxSamples = 2000;
-constexpr size_t kLargeMessage = 64u << 10;  // bytes
+constexpr uint64_t kReducedBytes = 256u << 10;  // at least, in one sample
+constexpr size_t kLargeMessage = 64u << 10;     // bytes
 constexpr size_t kRoofChunk = 256u
                               << 10;  // bytes per write and read of raw streams: they stay in cache
 
@@ -27,14 +32,18 @@ class Roof {
         exchange_(*context.executor, settings.operation_timeout_ms),
         takes_part_(context.group->size() > 1 && context.group->rank() < 2) {}
 
+  static bool known(std::string_view op) { return find_run(op) != nullptr; }
+  static bool over_path(std::string_view op) { return find_run(op)->over_path; }
+
   Expected<Measurement> run() {
+    const RoofRun& how = *find_run(cell_.op);
     Status done = exchange_.barrier();
-    if (done && cell_.op == "memcpy") done = samples([this](int64_t& ns) { return copy(ns); });
-    if (done && (cell_.op == "raw_pingpong" || cell_.op == "raw_exchange")) done = messages();
-    if (done && cell_.op == "raw_stream")
-      done = samples([this](int64_t& ns) { return stream(ns); });
-    if (done && cell_.op == "raw_duplex")
-      done = samples([this](int64_t& ns) { return duplex(ns); });
+    if (done && how.prepare != nullptr) done = (this->*how.prepare)();
+    if (done) {
+      done = how.sample == nullptr
+                 ? messages()
+                 : samples([this, &how](int64_t& ns) { return (this->*how.sample)(ns); });
+    }
     if (!done) return fail(done.error());
     for (const int64_t sample : samples_) result_.hist.add(sample);
     result_.samples_ns = samples_;
@@ -45,6 +54,62 @@ class Roof {
   }
 
  private:
+  // How each roof is measured.
+  struct RoofRun {
+    const char* op;
+    bool over_path;                       // between ranks 0 and 1; else every rank by itself
+    Status (Roof::*prepare)();            // what it works on; null = nothing of its own
+    Status (Roof::*sample)(int64_t& ns);  // null = many messages in one go
+  };
+  static const RoofRun* find_run(std::string_view op) {
+    static constexpr RoofRun kRuns[] = {
+        {"raw_pingpong", true, nullptr, nullptr},
+        {"raw_exchange", true, nullptr, nullptr},
+        {"raw_stream", true, nullptr, &Roof::stream},
+        {"raw_duplex", true, nullptr, &Roof::duplex},
+        {"array_stream", true, &Roof::arrays, &Roof::stream},
+        {"array_duplex", true, &Roof::arrays, &Roof::duplex},
+        {"reduce_kernel", false, &Roof::kernel, &Roof::reduce},
+        {"memcpy", false, &Roof::arrays, &Roof::copy},
+    };
+    const auto* const found = std::find_if(std::begin(kRuns), std::end(kRuns),
+                                           [op](const RoofRun& run) { return op == run.op; });
+    return found == std::end(kRuns) ? nullptr : found;
+  }
+
+  // Arrays of the cell's size; several that take turns where its memory is to be cold, as those of
+  // an operation do. Zeros, so that no arithmetic meets numbers that a processor is slow with.
+  struct Arrays {
+    AlignedBytes from, to;
+  };
+  uint64_t bytes() const { return std::max<uint64_t>(cell_.bytes, 1); }
+  Status arrays() {
+    const size_t slots = slots_of(cell_, VerifyMode::kNone).ordinary;
+    for (size_t i = 0; i < slots; ++i) {
+      Arrays& one = arrays_.emplace_back(Arrays{AlignedBytes(bytes()), AlignedBytes(bytes())});
+      std::memset(one.from.get(), 0, bytes());
+      std::memset(one.to.get(), 0, bytes());
+    }
+    return {};
+  }
+  Status kernel() {
+    const auto dtype = dtype_from(cell_.dtype);
+    const auto redop = redop_from(cell_.redop);
+    if (!dtype || !redop || cell_.bytes < size_of(*dtype)) {
+      return fail(ErrorCode::kConfig, "roof reduce_kernel: no reduction " + cell_.redop + " of " +
+                                          std::to_string(cell_.bytes) + " B of " + cell_.dtype);
+    }
+    reduce_ = context_.kernels->reduce(*dtype, *redop, context_.options->flag("fast_math"));
+    elements_ = cell_.bytes / size_of(*dtype);
+    return arrays();
+  }
+  Arrays& next_arrays() { return arrays_[turn_++ % arrays_.size()]; }
+  RawArrays raw_arrays() {
+    if (arrays_.empty()) return {};
+    const Arrays& one = next_arrays();
+    return {one.from.get(), one.to.get()};
+  }
+
   Deadline watchdog() const { return Deadline::after_ms(settings_.operation_timeout_ms); }
 
   // Leaves framed traffic on the path between ranks 0 and 1. Raw bytes must not reach an end that
@@ -86,14 +151,23 @@ class Roof {
   }
 
   Status copy(int64_t& ns) {
-    const size_t bytes = std::max<size_t>(cell_.bytes, 1);
-    if (from_.size() != bytes) {
-      from_.assign(bytes, std::byte{1});
-      to_.assign(bytes, std::byte{2});
-    }
+    const Arrays& one = next_arrays();
     const int64_t start = monotonic_ns();
-    std::memcpy(to_.data(), from_.data(), bytes);
+    std::memcpy(one.to.get(), one.from.get(), bytes());
     ns = monotonic_ns() - start;
+    return {};
+  }
+
+  // As a schedule reduces what it receives: into the array that holds the other operand. Small ones
+  // several times, so that looking at the clock takes no part of it.
+  Status reduce(int64_t& ns) {
+    const auto times = static_cast<int64_t>(std::clamp<uint64_t>(kReducedBytes / bytes(), 1, 64));
+    const int64_t start = monotonic_ns();
+    for (int64_t i = 0; i < times; ++i) {
+      const Arrays& one = next_arrays();
+      reduce_(one.to.get(), one.to.get(), one.from.get(), elements_);
+    }
+    ns = (monotonic_ns() - start) / times;
     return {};
   }
 
@@ -102,7 +176,7 @@ class Roof {
     if (!stream) return fail(stream.error());
     if (*stream == nullptr) return {};
     return raw_stream(**stream, context_.group->rank() == 0, cell_.bytes, kRoofChunk,
-                      context_.group->wait_options(), watchdog(), &ns);
+                      context_.group->wait_options(), watchdog(), &ns, raw_arrays());
   }
 
   Status duplex(int64_t& ns) {
@@ -110,25 +184,25 @@ class Roof {
     if (!stream) return fail(stream.error());
     if (*stream == nullptr) return {};
     return raw_duplex(**stream, cell_.bytes, kRoofChunk, context_.group->wait_options(), watchdog(),
-                      &ns);
+                      &ns, raw_arrays());
   }
 
   // Many round trips or exchanges in one go; rank 0 has the samples and gives them to all.
   Status messages() {
-    const size_t bytes = std::max<size_t>(cell_.bytes, 1);
+    const size_t size = bytes();
     const auto round = [&](int count, std::vector<int64_t>& out) -> Status {
       const Expected<ByteStream*> stream = raw_path();
       if (!stream) return fail(stream.error());
       if (*stream == nullptr) return {};
       const WaitOptions wait = context_.group->wait_options();
       if (cell_.op == "raw_exchange") {
-        return raw_exchange(**stream, bytes, count, wait, watchdog(), &out);
+        return raw_exchange(**stream, size, count, wait, watchdog(), &out);
       }
-      return raw_pingpong(**stream, context_.group->rank() == 0, bytes, count, wait, watchdog(),
+      return raw_pingpong(**stream, context_.group->rank() == 0, size, count, wait, watchdog(),
                           &out);
     };
     // Where a large one takes long, a few must do.
-    const bool large = bytes > kLargeMessage;
+    const bool large = size > kLargeMessage;
     std::vector<int64_t> warm;
     if (const Status done = round(large ? 5 : 50, warm); !done) return done;
     std::sort(warm.begin(), warm.end());
@@ -155,7 +229,10 @@ class Roof {
   Exchange exchange_;
   bool takes_part_;
   size_t taken_ = 0;
-  std::vector<std::byte> from_, to_;
+  std::vector<Arrays> arrays_;
+  size_t turn_ = 0;
+  ReduceFn reduce_ = nullptr;
+  uint64_t elements_ = 0;
   std::vector<int64_t> samples_;
   Measurement result_;
 };
@@ -164,12 +241,8 @@ class Roof {
 
 Expected<Measurement> measure_roof(const Cell& cell, const MeasureSettings& settings,
                                    const MeasureContext& context) {
-  constexpr std::array kRoofs = {"memcpy", "raw_pingpong", "raw_exchange", "raw_stream",
-                                 "raw_duplex"};
-  const bool known =
-      std::any_of(kRoofs.begin(), kRoofs.end(), [&](const char* name) { return cell.op == name; });
-  if (!known) return fail(ErrorCode::kConfig, "unknown roof '" + cell.op + "'");
-  if (cell.op != "memcpy" && context.group->size() < 2) {
+  if (!Roof::known(cell.op)) return fail(ErrorCode::kConfig, "unknown roof '" + cell.op + "'");
+  if (Roof::over_path(cell.op) && context.group->size() < 2) {
     Measurement skipped;
     skipped.outcome = Outcome::kSkipped;
     skipped.reason = "a bare-socket roof needs two ranks";

@@ -82,15 +82,15 @@ ScheduleCost cost_of(const Schedule& schedule, size_t elem_size) {
     const uint64_t bytes = step.dst.count * elem_size;
     if (step.kind == StepKind::kSend) {
       ++cost.sends;
-      cost.send_bytes += step.source.count * elem_size;
+      cost.send_bytes += step.source.count * wire_size(step, elem_size);
       continue;
     }
     if (step.kind == StepKind::kRecv) {
       ++cost.recvs;
-      cost.recv_bytes += bytes;
+      cost.recv_bytes += step.dst.count * wire_size(step, elem_size);
     }
     if (reduces) {
-      cost.reduce_bytes += bytes;
+      cost.reduce_bytes += bytes * (1 + step.more.size());
     } else if (step.kind == StepKind::kLocal) {
       cost.copy_bytes += bytes;
     }
@@ -103,7 +103,7 @@ ScheduleCost cost_of(const AlgorithmRow& algorithm, const ScheduleRequest& reque
   for (int rank = 0; rank < request.size; ++rank) {
     ScheduleRequest q = request;
     q.rank = rank;
-    all.push_back(algorithm.build(q));
+    all.push_back(build_schedule(algorithm, q));
   }
   ScheduleCost cost = cost_of(all[static_cast<size_t>(request.rank)], request.elem_size);
   Arrivals arrivals;
@@ -169,6 +169,29 @@ StepId ScheduleBuilder::reduce(Range first, Range second, Range dst, bool last,
   schedule_.steps.back().action = reduction(last);
   schedule_.steps.back().operand = first;
   return id;
+}
+
+StepId ScheduleBuilder::reduce_all(const std::vector<Range>& parts, Range dst, bool last,
+                                   const std::vector<StepId>& after) {
+  if (request_.codec.halves()) return reduce_pairs(parts, dst, last, after);
+  const StepId id = reduce(parts[0], parts[1], dst, last, after);
+  if (id != kNoStep) schedule_.steps.back().more.assign(parts.begin() + 2, parts.end());
+  return id;
+}
+
+// Each sum of two may have to be rounded.
+StepId ScheduleBuilder::reduce_pairs(const std::vector<Range>& parts, Range dst, bool last,
+                                     const std::vector<StepId>& after) {
+  // The result may lie where a part does, so that it is written last.
+  const Range sum = parts.size() > 2 ? scratch(dst.count) : dst;
+  StepId reduced = kNoStep;
+  for (size_t i = 1; i < parts.size(); ++i) {
+    const bool ends = i + 1 == parts.size();
+    std::vector<StepId> before = after;
+    before.push_back(reduced);
+    reduced = reduce(i == 1 ? parts[0] : sum, parts[i], ends ? dst : sum, last && ends, before);
+  }
+  return reduced;
 }
 
 StepId ScheduleBuilder::copy(Range source, Range dst, const std::vector<StepId>& after) {

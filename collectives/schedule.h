@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "collectives/algorithm_name.h"
+#include "collectives/topology.h"
+#include "core/codec.h"
 #include "core/error.h"
 #include "core/op.h"
 
@@ -41,11 +43,23 @@ struct Step {
   Range source = {};   // local: where from; send: what goes out; recv: unused (the wire)
   Range operand = {};  // reduce actions: the other operand; may be the same as dst
   Range dst = {};      // local, recv: where to; same count as source
+  // Local reductions: what is combined after `source`, in this order; each may be the same as dst.
+  std::vector<Range> more = {};
   std::vector<uint32_t> after = {};  // indices of earlier steps that must be complete
   // Index of an earlier step (recv or local) whose dst is exactly this step's source: this step may
   // use each element as soon as it is written. -1 = none. Only for sends.
   int32_t streams_from = -1;
+  // Of compressed schedules only; compress() sets them.
+  bool halved = false;          // send, recv: elements travel in 16 bits
+  bool rounds_source = false;   // what is read is rounded to 16 bits first ...
+  bool rounds_operand = false;  // ... the other operand too
+  bool rounds_result = false;   // what is written is rounded
 };
+
+// Bytes that an element of this message takes on the wire.
+inline size_t wire_size(const Step& step, size_t elem_size) {
+  return step.halved ? sizeof(uint16_t) : elem_size;
+}
 
 struct Schedule {
   std::vector<Step> steps;     // indices only point backwards
@@ -65,7 +79,14 @@ struct ScheduleRequest {
   uint64_t segment_bytes = 256 * 1024;     // for pipelined algorithms: size of one segment
   const std::vector<int>* tree = nullptr;  // for tree_allreduce(): see spanning_tree()
   AlgorithmParameter parameter = {};       // empty: what is usual for the algorithm
+  // What "auto" goes by before its own thresholds (find_algorithm); null = nothing is known.
+  const Topology* topology = nullptr;
+  const std::vector<TunedRange>* tuned = nullptr;
+  Codec codec = {};
 };
+// What moves for such a request: itself, or, with topk, an allgather of the ranks' frames
+// (collectives/sparse_exchange.h), in place, in words of 4 bytes.
+ScheduleRequest moving_request(const ScheduleRequest& request);
 
 // In place means: allreduce, broadcast, reduce, alltoall: in == out. allgather, gather: in is this
 // rank's part of out. reduce_scatter, scatter: out is this rank's part of in. Buffers of schedules
@@ -108,13 +129,25 @@ const AlgorithmRow& tree_allreduce();
 // rank 0, so that no other has a shorter way to it. `apart`: pairs of ranks that are not connected.
 // kUnreachable for a rank without any way to rank 0.
 Expected<std::vector<int>> spanning_tree(int size, const std::vector<std::pair<int, int>>& apart);
-// NAME, or NAME:PARAMETER, which becomes request.parameter. "auto" picks by op, size and bytes from
-// measured thresholds (`small_bytes` = SMALL_MSG_THRESHOLD option, 0 = built-in).
+// NAME, or NAME:PARAMETER, which becomes request.parameter. "auto" picks by op, size and bytes:
+// what request.tuned says, else what the rates of request.topology promise to be clearly faster
+// than what thresholds as measured elsewhere give, else these. `small_bytes` = SMALL_MSG_THRESHOLD
+// option, which is a threshold of the user's own: with it only thresholds count. 0 = built-in.
 Expected<const AlgorithmRow*> find_algorithm(const std::string& name, ScheduleRequest& request,
                                              uint64_t small_bytes = 0);
 // Why no operation has an algorithm of this name with such a parameter, for any number of ranks;
 // empty = one has, or the name without its parameter is unknown already.
 std::string algorithm_malformed(const std::string& name);
+
+// The schedule of request.rank as it runs: what the algorithm builds, compressed where the request
+// has a codec.
+Schedule build_schedule(const AlgorithmRow& algorithm, const ScheduleRequest& request);
+// Of an allreduce: every message travels in 16 bits a number. Sums are made in f32; a value is
+// rounded where it travels, where a rank goes on with what it has also sent, and where it is the
+// result, so that all ranks hold the same: the owner of a sum rounds its own part too. No element
+// is rounded more often on its way than there are ranks: once when it first travels, and once with
+// each sum. check_schedule() proves that all ranks end with the same bits.
+void compress(Schedule& schedule);
 
 // Counters of one rank's schedule.
 struct ScheduleCost {
@@ -130,7 +163,9 @@ ScheduleCost cost_of(const AlgorithmRow& algorithm, const ScheduleRequest& reque
 // Runs the schedules of all ranks symbolically (contribution sets per element instead of numbers)
 // and says what is wrong: an element that is missing, counted twice or in the wrong place, a
 // message without partner, a cycle, a range outside its buffer, a read of something not yet
-// written, two unordered writes. Empty = right. For tests and for selftest; size <= 64.
+// written, two unordered writes, and, where all ranks should end with the same bits, a result that
+// they reckon differently: in another order, or rounded elsewhere. Empty = right. For tests and for
+// selftest; size <= 64.
 std::string check_schedule(const AlgorithmRow& algorithm, ScheduleRequest request);
 
 }  // namespace plumbline

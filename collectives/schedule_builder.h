@@ -35,6 +35,10 @@ class ScheduleBuilder {
                      const std::vector<StepId>& after = {});
   // dst = first (op) second; the order matters for identical bits on all ranks.
   StepId reduce(Range first, Range second, Range dst, bool last, const std::vector<StepId>& after);
+  // dst = parts combined from the first to the last, two or more, in one pass over memory (where
+  // nothing is compressed).
+  StepId reduce_all(const std::vector<Range>& parts, Range dst, bool last,
+                    const std::vector<StepId>& after);
   StepId copy(Range source, Range dst, const std::vector<StepId>& after = {});
   // A copy from the input to the place of the output that it already has when in place.
   StepId copy_own(Range source, Range dst) {
@@ -47,6 +51,8 @@ class ScheduleBuilder {
 
  private:
   StepId add(Step step, const std::vector<StepId>& after);
+  StepId reduce_pairs(const std::vector<Range>& parts, Range dst, bool last,
+                      const std::vector<StepId>& after);
   Action reduction(bool last) const {
     return last && request_.redop == RedOp::kAvg ? Action::kReduceScale : Action::kReduce;
   }

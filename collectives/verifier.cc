@@ -64,7 +64,9 @@ void Verifier::fill(size_t slot) {
 }
 
 void Verifier::check(size_t slot) {
-  wrong_ += work_.count_wrong(slot, seeds_[slot]);
+  const uint64_t wrong = work_.count_wrong(slot, seeds_[slot]);
+  wrong_ += wrong;
+  wrong_operations_ += wrong > 0 ? 1 : 0;
   ++verified_;
 }
 

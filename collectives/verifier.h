@@ -58,8 +58,19 @@ class Verifier {
   void check(size_t slot);
 
   uint64_t wrong() const { return wrong_; }  // elements, on this rank
+  uint64_t wrong_operations() const { return wrong_operations_; }
   uint64_t verified() const { return verified_; }
   uint64_t operations() const { return operations_; }
+  // For operations beside those of the cell, which are checked like all others: what ran since
+  // these counts were taken is not counted, but for what was wrong.
+  struct Counts {
+    uint64_t verified = 0, operations = 0;
+  };
+  Counts counts() const { return {verified_, operations_}; }
+  void go_back_to(const Counts& counts) {
+    verified_ = counts.verified;
+    operations_ = counts.operations;
+  }
 
  private:
   EngineWork& work_;
@@ -67,7 +78,7 @@ class Verifier {
   std::vector<uint32_t> seeds_;  // of the data in each slot
   uint32_t seed_ = 0;            // the last one given
   std::mt19937 choice_;          // the same numbers on every platform
-  uint64_t wrong_ = 0, verified_ = 0, operations_ = 0;
+  uint64_t wrong_ = 0, wrong_operations_ = 0, verified_ = 0, operations_ = 0;
 };
 
 // What this process uses of its processors, and what of that went beside the operations that are

@@ -59,7 +59,9 @@ struct FieldWords {
 
 // Limits of texts and numbers in submitted results, as JSON Schema.
 inline constexpr const char* kPublishedWord = R"({"pattern":"^[A-Za-z0-9_.-]{0,40}$"})";
-// The same with the parameter of an algorithm behind it: numbers with an x between them.
+// The same with more than one such word.
+inline constexpr const char* kPublishedTransport = R"({"pattern":"^[A-Za-z0-9_.+-]{0,40}$"})";
+// A word with the parameter of an algorithm behind it: numbers with an x between them.
 inline constexpr const char* kPublishedAlgorithm =
     R"({"pattern":"^[A-Za-z0-9_.-]{0,40}(:[0-9x]{1,96})?$"})";
 inline constexpr const char* kPublishedCount = R"({"minimum":0,"maximum":9007199254740992})";

@@ -1,6 +1,8 @@
 #include "core/op.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 
 namespace plumbline {
 namespace {
@@ -104,6 +106,12 @@ Shape shape_of(Op op, DType dtype, int ranks, uint64_t bytes) {
   shape.in_elems = whole_in ? whole : shape.count;
   shape.out_elems = whole_out ? whole : shape.count;
   return shape;
+}
+
+bool is_two_way(Op op) {
+  constexpr Op kBothWays[] = {Op::kAllreduce, Op::kReduceScatter, Op::kAllgather,
+                              Op::kAlltoall,  Op::kBidirectional, Op::kSendrecv};
+  return std::find(std::begin(kBothWays), std::end(kBothWays), op) != std::end(kBothWays);
 }
 
 double algbw_Bps(Op op, uint64_t bytes, double t_ns) {

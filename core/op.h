@@ -88,6 +88,9 @@ struct Shape {
 // `bytes` is S as asked for. barrier gives all zeros.
 Shape shape_of(Op op, DType dtype, int ranks, uint64_t bytes);
 
+// Every rank (of a pair: both) sends and receives at once, so that a path used both ways bounds it.
+bool is_two_way(Op op);
+
 // algbw and busbw in bytes per second; 0 when t_ns <= 0 or S == 0.
 double algbw_Bps(Op op, uint64_t bytes, double t_ns);
 double busbw_Bps(Op op, int ranks, uint64_t bytes, double t_ns);

@@ -25,9 +25,24 @@
 
 namespace plumbline {
 
+// Where the results of a kernel go. kFar: past the caches, where the CPU can (x86); memory is then
+// written without being read first. It gains where dst is none of the sources, larger than the
+// caches, and not read soon, and loses elsewhere (docs/performance.md, "Kernels"). Other threads
+// and processes see the results as they see those of ordinary stores.
+enum class Stores : uint8_t { kNear, kFar };
+
 // dst[i] = a[i] (op) b[i] for i < count. dst may be a or b exactly, no other overlap. Pointers need
 // the alignment of the element type only. AVG adds (scaling is a separate, last step).
 using ReduceFn = void (*)(void* dst, const void* a, const void* b, size_t count);
+// dst[i] = ((s0[i] (op) s1[i]) (op) s2[i]) ... in one pass over memory, bit for bit what a chain of
+// ReduceFn gives: 16-bit floats are rounded after every step, as there. `count` sources, two or
+// more, of `elements` each; dst may be exactly one of them (or several: they may be the same
+// array).
+using ReduceManyFn = void (*)(void* dst, const void* const* sources, size_t count, size_t elements,
+                              Stores stores);
+// dst = src, and the copy passes by the caches: for large arrays that nobody reads soon. No
+// overlap.
+using CopyFn = void (*)(void* dst, const void* src, size_t bytes);
 // dst[i] = src[i] / divisor: IEEE division for floats (16-bit ones through f32), truncating for
 // integers; NaN as above. divisor >= 1. dst may be src.
 using ScaleFn = void (*)(void* dst, const void* src, size_t count, int divisor);
@@ -39,18 +54,27 @@ using WidenFn = void (*)(float* dst, const uint16_t* src, size_t count);
 // previous result to go on.
 using CrcFn = uint32_t (*)(uint32_t crc, const void* data, size_t bytes);
 
+struct Reducer {
+  ReduceFn pair;
+  ReduceManyFn many;
+};
+
 struct KernelSet {
-  const char* target;  // "scalar", "SSE4", "AVX2", "AVX3" (AVX-512), "AVX3_BF16", "NEON" ...
-  ReduceFn reduce_exact[7][5];  // [DType][RedOp]
-  ReduceFn reduce_fast[7][5];
+  const char* target;   // "scalar", "SSE4", "AVX2", "AVX3" (AVX-512), "AVX3_BF16", "NEON" ...
+  Reducer exact[7][5];  // [DType][RedOp]
+  Reducer fast[7][5];
   ScaleFn scale[7];
   NarrowFn f32_to_f16, f32_to_bf16;
   WidenFn f16_to_f32, bf16_to_f32;
+  CopyFn copy_far;
   CrcFn crc32c;
 
-  ReduceFn reduce(DType dtype, RedOp redop, bool fast_math) const {
-    const auto& table = fast_math ? reduce_fast : reduce_exact;
+  const Reducer& reducer(DType dtype, RedOp redop, bool fast_math) const {
+    const auto& table = fast_math ? fast : exact;
     return table[static_cast<size_t>(dtype)][static_cast<size_t>(redop)];
+  }
+  ReduceFn reduce(DType dtype, RedOp redop, bool fast_math) const {
+    return reducer(dtype, redop, fast_math).pair;
   }
   ScaleFn scale_fn(DType dtype) const { return scale[static_cast<size_t>(dtype)]; }
 };
@@ -67,5 +91,8 @@ Expected<const KernelSet*> select_kernels(std::string_view name);
 // One line per kernel that differs, with the first element where it does; empty when all agree.
 // fast_math kernels are compared where no NaN and no zero takes part.
 std::vector<std::string> check_kernels(const KernelSet& set);
+// One number over the results of all kernels of a set, from the same inputs on every machine: two
+// machines whose numbers differ do not compute the same bits.
+uint64_t digest_kernels(const KernelSet& set);
 
 }  // namespace plumbline

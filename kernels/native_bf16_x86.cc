@@ -121,10 +121,10 @@ std::optional<KernelSet> with_native_bf16(const KernelSet& base) {
   KernelSet set = base;
   set.target = "AVX3_BF16";
   const auto bf16 = static_cast<size_t>(DType::kBf16);
-  for (auto* table : {set.reduce_exact, set.reduce_fast}) {
-    table[bf16][static_cast<size_t>(RedOp::kSum)] = reduce<Sum>;
-    table[bf16][static_cast<size_t>(RedOp::kAvg)] = reduce<Sum>;
-    table[bf16][static_cast<size_t>(RedOp::kProduct)] = reduce<Product>;
+  for (auto* table : {set.exact, set.fast}) {
+    table[bf16][static_cast<size_t>(RedOp::kSum)].pair = reduce<Sum>;
+    table[bf16][static_cast<size_t>(RedOp::kAvg)].pair = reduce<Sum>;
+    table[bf16][static_cast<size_t>(RedOp::kProduct)].pair = reduce<Product>;
   }
   set.f32_to_bf16 = narrow_all;
   return set;

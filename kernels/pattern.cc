@@ -169,6 +169,15 @@ void for_each_piece(const std::vector<std::byte>& tile, size_t size, uint64_t fi
   }
 }
 
+void copy_tile(const std::vector<std::byte>& tile, size_t size, void* dst, uint64_t first,
+               size_t count) {
+  auto* out = static_cast<std::byte*>(dst);
+  for_each_piece(tile, size, first, count,
+                 [out](size_t offset, const std::byte* piece, size_t bytes) {
+                   std::memcpy(out + offset, piece, bytes);
+                 });
+}
+
 size_t count_wrong(const std::vector<std::byte>& tile, size_t size, const void* data,
                    uint64_t first, size_t count, std::optional<uint64_t>* first_wrong) {
   const auto* bytes = static_cast<const std::byte*>(data);
@@ -210,11 +219,11 @@ Pattern::Pattern(DType dtype, RedOp redop, int ranks, uint32_t seed)
 }
 
 void Pattern::fill(void* dst, int rank, uint64_t first, size_t count) const {
-  auto* out = static_cast<std::byte*>(dst);
-  for_each_piece(tiles_[static_cast<size_t>(rank)], element_size_, first, count,
-                 [&](size_t offset, const std::byte* piece, size_t bytes) {
-                   std::memcpy(out + offset, piece, bytes);
-                 });
+  copy_tile(tiles_[static_cast<size_t>(rank)], element_size_, dst, first, count);
+}
+
+void Pattern::reduced(void* dst, uint64_t first, size_t count) const {
+  copy_tile(reduced_, element_size_, dst, first, count);
 }
 
 size_t Pattern::count_wrong_copy(const void* data, int rank, uint64_t first, size_t count,

@@ -29,6 +29,8 @@ class Pattern {
 
   // Writes the input of `rank`: elements [first, first + count) of its array.
   void fill(void* dst, int rank, uint64_t first, size_t count) const;
+  // Writes the reduction over all ranks: elements [first, first + count) of it.
+  void reduced(void* dst, uint64_t first, size_t count) const;
   // Number of elements of `data` that differ (in any bit) from `rank`'s input at [first, first +
   // count): for copies (broadcast, gather ...). `first_wrong` gets the index in the rank's array
   // (>= first) of the first such element, nullopt when there is none.

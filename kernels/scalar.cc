@@ -1,6 +1,8 @@
 #include "kernels/scalar.h"
 
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <type_traits>
 
 #include "kernels/sets.h"
@@ -86,6 +88,24 @@ void reduce(void* dst, const void* a, const void* b, size_t count) {
   }
 }
 
+template <class Element, class Op>
+void reduce_many(void* dst, const void* const* sources, size_t count, size_t elements, Stores) {
+  using T = typename Element::Stored;
+  auto* out = static_cast<T*>(dst);
+  for (size_t i = 0; i < elements; ++i) {
+    T value = static_cast<const T*>(sources[0])[i];
+    for (size_t k = 1; k < count; ++k) {
+      const T next = static_cast<const T*>(sources[k])[i];
+      value = Element::narrow(Op::run(Element::widen(value), Element::widen(next)));
+    }
+    out[i] = value;
+  }
+}
+
+void copy_plain(void* dst, const void* src, size_t bytes) {
+  if (bytes > 0) std::memcpy(dst, src, bytes);
+}
+
 template <class Element>
 void scale(void* dst, const void* src, size_t count, int divisor) {
   using T = typename Element::Stored;
@@ -110,13 +130,16 @@ void widen_all(float* dst, const uint16_t* src, size_t count) {
   for (size_t i = 0; i < count; ++i) dst[i] = Widen(src[i]);
 }
 
+template <class Element, class Op>
+constexpr Reducer kReducer = {reduce<Element, Op>, reduce_many<Element, Op>};
+
 template <class Element>
 constexpr void set_element(KernelSet& set, DType dtype) {
   const auto d = static_cast<size_t>(dtype);
-  const ReduceFn row[5] = {reduce<Element, Sum>, reduce<Element, Sum>,
-                           reduce<Element, Extreme<true>>, reduce<Element, Extreme<false>>,
-                           reduce<Element, Product>};
-  for (size_t op = 0; op < 5; ++op) set.reduce_exact[d][op] = set.reduce_fast[d][op] = row[op];
+  const Reducer row[5] = {kReducer<Element, Sum>, kReducer<Element, Sum>,
+                          kReducer<Element, Extreme<true>>, kReducer<Element, Extreme<false>>,
+                          kReducer<Element, Product>};
+  for (size_t op = 0; op < 5; ++op) set.exact[d][op] = set.fast[d][op] = row[op];
   set.scale[d] = scale<Element>;
 }
 
@@ -134,6 +157,7 @@ constexpr KernelSet make_set() {
   set.f32_to_bf16 = narrow_all<narrow_bf16>;
   set.f16_to_f32 = widen_all<widen_f16>;
   set.bf16_to_f32 = widen_all<widen_bf16>;
+  set.copy_far = copy_plain;
   set.crc32c = crc32c_by_table;
   return set;
 }

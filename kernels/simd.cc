@@ -15,23 +15,27 @@
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 #include "kernels/simd_crc32c-inl.h"
 #include "kernels/simd_loops-inl.h"
+#include "kernels/simd_many-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace plumbline {
 namespace HWY_NAMESPACE {
 
+template <class Step>
+constexpr Reducer kReducer = {reduce<Step>, reduce_many<Step>};
+
 // fast_math changes MIN and MAX of floats only.
 template <template <class Op> class Step, bool IsFloat>
 constexpr void set_reductions(KernelSet& set, DType dtype) {
   const auto d = static_cast<size_t>(dtype);
-  const ReduceFn exact[5] = {reduce<Step<Sum>>, reduce<Step<Sum>>,
-                             reduce<Step<Extreme<true, false>>>,
-                             reduce<Step<Extreme<false, false>>>, reduce<Step<Product>>};
-  const ReduceFn fast[5] = {exact[0], exact[1], reduce<Step<Extreme<true, IsFloat>>>,
-                            reduce<Step<Extreme<false, IsFloat>>>, exact[4]};
+  const Reducer exact[5] = {kReducer<Step<Sum>>, kReducer<Step<Sum>>,
+                            kReducer<Step<Extreme<true, false>>>,
+                            kReducer<Step<Extreme<false, false>>>, kReducer<Step<Product>>};
+  const Reducer fast[5] = {exact[0], exact[1], kReducer<Step<Extreme<true, IsFloat>>>,
+                           kReducer<Step<Extreme<false, IsFloat>>>, exact[4]};
   for (size_t op = 0; op < 5; ++op) {
-    set.reduce_exact[d][op] = exact[op];
-    set.reduce_fast[d][op] = fast[op];
+    set.exact[d][op] = exact[op];
+    set.fast[d][op] = fast[op];
   }
 }
 
@@ -68,6 +72,7 @@ constexpr KernelSet make_set() {
   set.f32_to_bf16 = convert<NarrowStep<true>>;
   set.f16_to_f32 = convert<WidenStep<false>>;
   set.bf16_to_f32 = convert<WidenStep<true>>;
+  set.copy_far = copy_far;
   set.crc32c = crc32c;
   return set;
 }

@@ -1,8 +1,8 @@
 // Compiled once for every SIMD target by simd.cc. CRC-32C with the CPU's CRC instruction (SSE4.2,
-// or the CRC extension of ARMv8). The instruction has a latency of three cycles and a throughput of
-// one, so three lanes that lie side by side in the buffer are computed at once and joined by a
-// table (Gopal et al., "Fast CRC computation for iSCSI polynomial using CRC32 instruction", Intel,
-// 2011).
+// or the CRC extension of ARMv8) and its carry-less multiplication at once: crc32c_blocks-inl.h
+// says how. Which vectors a target multiplies is told here. Two instructions belong to no target of
+// Highway's, so that what uses them is compiled apart and asked for at run time: VPCLMULQDQ beside
+// AVX2 (Zen 3, Alder Lake), and the CRC extension where the compiler does not take it for granted.
 #if defined(PLUMBLINE_KERNELS_SIMD_CRC32C_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PLUMBLINE_KERNELS_SIMD_CRC32C_INL_H_
 #undef PLUMBLINE_KERNELS_SIMD_CRC32C_INL_H_
@@ -11,85 +11,111 @@
 #endif
 
 #include <cstring>
+#include <utility>
 
 #include "hwy/highway.h"
 #include "kernels/scalar.h"
-#if HWY_ARCH_ARM_A64 && defined(__ARM_FEATURE_CRC32)
+#if HWY_ARCH_ARM_A64
 #include <arm_acle.h>
+#if HWY_OS_LINUX
+#include <sys/auxv.h>
 #endif
-
-#ifndef PLUMBLINE_KERNELS_CRC32C_LANES
-#define PLUMBLINE_KERNELS_CRC32C_LANES
-namespace plumbline {
-// Bytes per lane: long lanes while there is plenty, short ones for the rest.
-template <size_t Bytes>
-inline constexpr Crc32cShiftTable kCrc32cShift = make_crc32c_shift(Bytes);
-inline constexpr size_t kCrc32cLongLane = 2048;
-inline constexpr size_t kCrc32cShortLane = 128;
-}  // namespace plumbline
 #endif
 
 HWY_BEFORE_NAMESPACE();
 namespace plumbline {
 namespace HWY_NAMESPACE {
 
+// How a target multiplies: vectors of this many bytes, and how many of them and how many words per
+// lane are worked on side by side. The numbers keep the units of both instructions equally busy:
+// measured on Zen 3, elsewhere assumed to be alike.
+struct Blocks {
+#if HWY_TARGET == HWY_AVX3_DL
+  using D = hwy::HWY_NAMESPACE::ScalableTag<uint64_t>;
+  static constexpr size_t kVectors = 3, kWords = 2;
+#elif HWY_TARGET == HWY_SSE4
+  // The CPUs whose best target this is multiply slowly; and without VEX there are too many moves.
+  using D = hwy::HWY_NAMESPACE::FixedTag<uint64_t, 2>;
+  static constexpr size_t kVectors = 0, kWords = 4;
+#else
+  using D = hwy::HWY_NAMESPACE::FixedTag<uint64_t, 2>;
+  static constexpr size_t kVectors = 4, kWords = HWY_ARCH_X86 ? 4 : 3;
+#endif
+  using V = hwy::HWY_NAMESPACE::Vec<D>;
+  static HWY_INLINE V low(V a, V b) { return hwy::HWY_NAMESPACE::CLMulLower(a, b); }
+  static HWY_INLINE V high(V a, V b) { return hwy::HWY_NAMESPACE::CLMulUpper(a, b); }
+};
+
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSE4
-#define PLUMBLINE_HAVE_CRC32C 1
+#define PLUMBLINE_CRC32C_WIDE (HWY_TARGET == HWY_AVX2)
 using CrcRegister = uint64_t;  // the upper half is zero
 HWY_INLINE CrcRegister crc_word(CrcRegister crc, uint64_t word) { return _mm_crc32_u64(crc, word); }
 HWY_INLINE uint32_t crc_byte(uint32_t crc, uint8_t byte) { return _mm_crc32_u8(crc, byte); }
+#include "kernels/crc32c_blocks-inl.h"
 #elif HWY_ARCH_ARM_A64 && defined(__ARM_FEATURE_CRC32)
-#define PLUMBLINE_HAVE_CRC32C 1
+#define PLUMBLINE_CRC32C_WIDE 0
 using CrcRegister = uint32_t;
 HWY_INLINE CrcRegister crc_word(CrcRegister crc, uint64_t word) { return __crc32cd(crc, word); }
 HWY_INLINE uint32_t crc_byte(uint32_t crc, uint8_t byte) { return __crc32cb(crc, byte); }
+#include "kernels/crc32c_blocks-inl.h"
 #else
-#define PLUMBLINE_HAVE_CRC32C 0
-#endif
-
-#if PLUMBLINE_HAVE_CRC32C
-HWY_INLINE uint64_t load_word(const uint8_t* p) {
-  uint64_t word;
-  std::memcpy(&word, p, sizeof(word));
-  return word;
-}
-
-// Three lanes of Bytes from p on.
-template <size_t Bytes>
-HWY_INLINE uint32_t crc_three(uint32_t crc, const uint8_t* p) {
-  CrcRegister c0 = crc, c1 = 0, c2 = 0;
-  for (size_t i = 0; i < Bytes; i += 8) {
-    c0 = crc_word(c0, load_word(p + i));
-    c1 = crc_word(c1, load_word(p + Bytes + i));
-    c2 = crc_word(c2, load_word(p + 2 * Bytes + i));
-  }
-  const auto& shift = kCrc32cShift<Bytes>;
-  const uint32_t first_two =
-      crc32c_shift(shift, static_cast<uint32_t>(c0)) ^ static_cast<uint32_t>(c1);
-  return crc32c_shift(shift, first_two) ^ static_cast<uint32_t>(c2);
-}
-
-inline uint32_t crc32c(uint32_t crc, const void* data, size_t bytes) {
-  const auto* p = static_cast<const uint8_t*>(data);
-  crc = ~crc;
-  for (; bytes >= 3 * kCrc32cLongLane; bytes -= 3 * kCrc32cLongLane, p += 3 * kCrc32cLongLane) {
-    crc = crc_three<kCrc32cLongLane>(crc, p);
-  }
-  for (; bytes >= 3 * kCrc32cShortLane; bytes -= 3 * kCrc32cShortLane, p += 3 * kCrc32cShortLane) {
-    crc = crc_three<kCrc32cShortLane>(crc, p);
-  }
-  CrcRegister wide = crc;
-  for (; bytes >= 8; bytes -= 8, p += 8) wide = crc_word(wide, load_word(p));
-  crc = static_cast<uint32_t>(wide);
-  for (; bytes != 0; --bytes, ++p) crc = crc_byte(crc, *p);
-  return ~crc;
-}
-#else
-inline uint32_t crc32c(uint32_t crc, const void* data, size_t bytes) {
+// clang knows the instruction only where it is taken for granted.
+#define PLUMBLINE_CRC32C_WIDE (HWY_ARCH_ARM_A64 && HWY_COMPILER_GCC_ACTUAL && HWY_OS_LINUX)
+inline uint32_t crc32c_by_blocks(uint32_t crc, const void* data, size_t bytes) {
   return crc32c_by_table(crc, data, bytes);
 }
 #endif
-#undef PLUMBLINE_HAVE_CRC32C
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace plumbline
+HWY_AFTER_NAMESPACE();
+
+#if PLUMBLINE_CRC32C_WIDE
+#if HWY_ARCH_X86
+HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",vpclmulqdq")
+#else
+HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR "+crc")
+#endif
+namespace plumbline {
+namespace HWY_NAMESPACE {
+namespace wide {
+
+#if HWY_ARCH_X86
+struct Blocks {
+  using D = hwy::HWY_NAMESPACE::ScalableTag<uint64_t>;
+  static constexpr size_t kVectors = 3, kWords = 3;
+  using V = hwy::HWY_NAMESPACE::Vec<D>;
+  static HWY_INLINE V low(V a, V b) { return V{_mm256_clmulepi64_epi128(a.raw, b.raw, 0x00)}; }
+  static HWY_INLINE V high(V a, V b) { return V{_mm256_clmulepi64_epi128(a.raw, b.raw, 0x11)}; }
+};
+inline bool is_here() { return __builtin_cpu_supports("vpclmulqdq") != 0; }
+#else
+using CrcRegister = uint32_t;
+HWY_INLINE CrcRegister crc_word(CrcRegister crc, uint64_t word) { return __crc32cd(crc, word); }
+HWY_INLINE uint32_t crc_byte(uint32_t crc, uint8_t byte) { return __crc32cb(crc, byte); }
+inline bool is_here() { return (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0; }
+#endif
+#include "kernels/crc32c_blocks-inl.h"
+
+}  // namespace wide
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace plumbline
+HWY_AFTER_NAMESPACE();
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace plumbline {
+namespace HWY_NAMESPACE {
+
+inline uint32_t crc32c(uint32_t crc, const void* data, size_t bytes) {
+#if PLUMBLINE_CRC32C_WIDE
+  if (wide::is_here()) return wide::crc32c_by_blocks(crc, data, bytes);
+#endif
+  return crc32c_by_blocks(crc, data, bytes);
+}
+#undef PLUMBLINE_CRC32C_WIDE
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 }  // namespace HWY_NAMESPACE

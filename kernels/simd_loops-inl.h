@@ -18,17 +18,19 @@ HWY_BEFORE_NAMESPACE();
 namespace plumbline {
 namespace HWY_NAMESPACE {
 
-// ---- steps: In, Out, lanes(), operator()(a, b) -> vector, store(vector, out) ----
+// ---- steps: In, Out, lanes(), operator()(a, b) -> vector, store(vector, out); those of reductions
+// also load(a) -> vector, combine(vector, vector) -> vector ----
 
 template <typename T, class Op>
 struct ReducePlain {
   using In = T;
   using Out = T;
   using D = hn::ScalableTag<T>;
+  using V = hn::Vec<D>;
   static HWY_INLINE size_t lanes() { return hn::Lanes(D()); }
-  HWY_INLINE hn::Vec<D> operator()(const T* a, const T* b) const {
-    return Op::run(D(), hn::LoadU(D(), a), hn::LoadU(D(), b));
-  }
+  static HWY_INLINE V load(const T* p) { return hn::LoadU(D(), p); }
+  static HWY_INLINE V combine(V a, V b) { return Op::run(D(), a, b); }
+  HWY_INLINE V operator()(const T* a, const T* b) const { return combine(load(a), load(b)); }
   static HWY_INLINE void store(hn::Vec<D> v, T* out) { hn::StoreU(v, D(), out); }
 };
 
@@ -48,23 +50,26 @@ struct HalfStep {
   using Out = uint16_t;
   using D = hn::ScalableTag<float>;
   using D16 = hn::Rebind<uint16_t, D>;
+  using V = hn::Vec<D16>;
   static HWY_INLINE size_t lanes() { return hn::Lanes(D()); }
-  static HWY_INLINE hn::Vec<D> load(const uint16_t* p) {
-    return widen_half(D(), hn::LoadU(D16(), p));
-  }
-  static HWY_INLINE void store(hn::Vec<D16> v, uint16_t* out) { hn::StoreU(v, D16(), out); }
+  static HWY_INLINE V load(const uint16_t* p) { return hn::LoadU(D16(), p); }
+  static HWY_INLINE void store(V v, uint16_t* out) { hn::StoreU(v, D16(), out); }
 };
 template <class Op>
 struct ReduceHalf : HalfStep {
-  HWY_INLINE hn::Vec<D16> operator()(const uint16_t* a, const uint16_t* b) const {
-    return narrow_half(D(), Op::run(D(), load(a), load(b)));
+  static HWY_INLINE V combine(V a, V b) {
+    return narrow_half(D(), Op::run(D(), widen_half(D(), a), widen_half(D(), b)));
+  }
+  HWY_INLINE V operator()(const uint16_t* a, const uint16_t* b) const {
+    return combine(load(a), load(b));
   }
 };
 struct DivideHalf : HalfStep {
   float divisor;
   explicit DivideHalf(int by) : divisor(static_cast<float>(by)) {}
-  HWY_INLINE hn::Vec<D16> operator()(const uint16_t* a, const uint16_t*) const {
-    return narrow_half(D(), fix_nan(D(), hn::Div(load(a), hn::Set(D(), divisor))));
+  HWY_INLINE V operator()(const uint16_t* a, const uint16_t*) const {
+    const auto x = widen_half(D(), load(a));
+    return narrow_half(D(), fix_nan(D(), hn::Div(x, hn::Set(D(), divisor))));
   }
 };
 
@@ -76,16 +81,17 @@ struct BrainStep {
   using D = hn::ScalableTag<float>;
   using D32 = hn::ScalableTag<uint32_t>;
   using D16 = hn::ScalableTag<uint16_t>;
-  using V = hn::Vec<D>;
+  using F = hn::Vec<D>;
+  using V = hn::Vec<D16>;
   static HWY_INLINE size_t lanes() { return hn::Lanes(D16()); }
   static HWY_INLINE hn::Vec<D32> upper() { return hn::Set(D32(), 0xffff0000u); }
-  static HWY_INLINE hn::Vec<D32> load(const uint16_t* p) {
-    return hn::BitCast(D32(), hn::LoadU(D16(), p));
+  static HWY_INLINE V load(const uint16_t* p) { return hn::LoadU(D16(), p); }
+  static HWY_INLINE F even(V v) {
+    return hn::BitCast(D(), hn::ShiftLeft<16>(hn::BitCast(D32(), v)));
   }
-  static HWY_INLINE V even(hn::Vec<D32> v) { return hn::BitCast(D(), hn::ShiftLeft<16>(v)); }
-  static HWY_INLINE V odd(hn::Vec<D32> v) { return hn::BitCast(D(), hn::And(v, upper())); }
+  static HWY_INLINE F odd(V v) { return hn::BitCast(D(), hn::And(hn::BitCast(D32(), v), upper())); }
   template <bool Rounds>
-  static HWY_INLINE hn::Vec<D16> join(V even, V odd) {
+  static HWY_INLINE V join(F even, F odd) {
     auto low = hn::BitCast(D32(), even);
     auto high = hn::BitCast(D32(), odd);
     if constexpr (Rounds) {
@@ -94,22 +100,23 @@ struct BrainStep {
     }
     return hn::BitCast(D16(), hn::Or(hn::ShiftRight<16>(low), high));
   }
-  static HWY_INLINE void store(hn::Vec<D16> v, uint16_t* out) { hn::StoreU(v, D16(), out); }
+  static HWY_INLINE void store(V v, uint16_t* out) { hn::StoreU(v, D16(), out); }
 };
 template <class Op>
 struct ReduceBrain : BrainStep {
-  HWY_INLINE hn::Vec<D16> operator()(const uint16_t* a, const uint16_t* b) const {
-    const auto x = load(a);
-    const auto y = load(b);
-    return join<Op::kRounds>(Op::run(D(), even(x), even(y)), Op::run(D(), odd(x), odd(y)));
+  static HWY_INLINE V combine(V a, V b) {
+    return join<Op::kRounds>(Op::run(D(), even(a), even(b)), Op::run(D(), odd(a), odd(b)));
+  }
+  HWY_INLINE V operator()(const uint16_t* a, const uint16_t* b) const {
+    return combine(load(a), load(b));
   }
 };
 struct DivideBrain : BrainStep {
   float divisor;
   explicit DivideBrain(int by) : divisor(static_cast<float>(by)) {}
-  HWY_INLINE hn::Vec<D16> operator()(const uint16_t* a, const uint16_t*) const {
-    const auto x = load(a);
-    const V by = hn::Set(D(), divisor);
+  HWY_INLINE V operator()(const uint16_t* a, const uint16_t*) const {
+    const V x = load(a);
+    const F by = hn::Set(D(), divisor);
     return join<true>(fix_nan(D(), hn::Div(even(x), by)), fix_nan(D(), hn::Div(odd(x), by)));
   }
 };

@@ -212,7 +212,7 @@ std::vector<std::string> make_link_commands(const Lab& lab, const LabHost& host,
   std::string peer_netns = lab.switch_netns, peer_name = link.port;
   if (!link.peer.empty()) {
     const LabHost& peer = *find_lab_host(lab, link.peer);
-    const LabLink& back = link_to(peer, host.name);
+    const LabLink& back = far_end(lab, link);
     peer_netns = peer.netns;
     peer_name = back.nic;
     out.push_back(veth_command(host.netns, link.nic, link.mac, peer_netns, peer_name, back.mac,

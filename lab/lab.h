@@ -46,6 +46,7 @@ struct LabTopology {
   std::string name = "lab";         // [a-z0-9-], at most 32
   std::string shape = "star";       // "star" | "mesh" | "routed" (two subnets and a router)
   int size = 4;                     // hosts, 2 ... 12
+  int cables = 1;                   // mesh: between every two hosts, 1 ... 4, a subnet each
   std::vector<std::string> hosts;   // their names; drawn when empty
   std::string family = "ipv4";      // "ipv4" | "ipv6" | "link_local" (169.254/16) | "link_local6"
   std::string data, control;        // subnets; data is drawn when empty, control only made if set
@@ -99,5 +100,7 @@ Status lab_system();
 const LabHost* find_lab_host(const Lab& lab, const std::string& name);
 // The link of `host` on which `peer` is reached; the first one when peer is empty.
 const LabLink& link_to(const LabHost& host, const std::string& peer);
+// The other end of a cable of a mesh, on the host `link.peer`.
+const LabLink& far_end(const Lab& lab, const LabLink& link);
 
 }  // namespace plumbline

@@ -23,8 +23,8 @@ constexpr int64_t kLockMs = 20'000;
 PLUMBLINE_JSON_FIELDS(LabLink, data, interface, nic, mac, peer, port, bridge, subnet, gateway)
 PLUMBLINE_JSON_FIELDS(LabHost, name, netns, links, control, control_interface, control_mac,
                       control_port, names_interface)
-PLUMBLINE_JSON_FIELDS(LabTopology, name, shape, size, hosts, family, data, control, rate, mtu,
-                      carrier, firewall, ping, others, unprivileged, ports)
+PLUMBLINE_JSON_FIELDS(LabTopology, name, shape, size, cables, hosts, family, data, control, rate,
+                      mtu, carrier, firewall, ping, others, unprivileged, ports)
 PLUMBLINE_JSON_FIELDS(Lab, name, folder, hosts_file, topology, seed, hosts, switch_netns, bridges,
                       control_bridge, control_netns, ports, extra_netns)
 PLUMBLINE_JSON_FIELDS(FaultTarget, host, peer, port, ports)

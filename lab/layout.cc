@@ -152,22 +152,27 @@ class LayoutMaker {
   void make_mesh() {
     uint64_t pair = 0;
     for (size_t a = 0; a < lab_.hosts.size(); ++a) {
-      for (size_t b = a + 1; b < lab_.hosts.size(); ++b) {
-        const Subnet subnet = nth_subnet(data_, data_.ip.v6 ? 126 : 30, pair++);
-        for (const auto& [self, other, n] : {std::tuple{a, b, 1}, std::tuple{b, a, 2}}) {
-          LabLink link;
-          link.data = address(subnet, static_cast<uint64_t>(n));
-          link.subnet = to_text(subnet);
-          link.interface = link.nic = interface_name(pools_[self]);
-          link.mac = mac();
-          link.peer = lab_.hosts[other].name;
-          lab_.hosts[self].links.push_back(std::move(link));
-        }
-      }
+      for (size_t b = a + 1; b < lab_.hosts.size(); ++b) make_cables(a, b, pair);
     }
     // One name cannot stand for all interfaces of a mesh.
     for (LabHost& host : lab_.hosts) {
       if (host.links.size() > 1) host.names_interface = false;
+    }
+  }
+
+  // Between hosts `a` and `b`; `next` counts the subnets of the mesh.
+  void make_cables(size_t a, size_t b, uint64_t& next) {
+    for (int cable = 0; cable < topology_.cables; ++cable) {
+      const Subnet subnet = nth_subnet(data_, data_.ip.v6 ? 126 : 30, next++);
+      for (const auto& [self, other, n] : {std::tuple{a, b, 1}, std::tuple{b, a, 2}}) {
+        LabLink link;
+        link.data = address(subnet, static_cast<uint64_t>(n));
+        link.subnet = to_text(subnet);
+        link.interface = link.nic = interface_name(pools_[self]);
+        link.mac = mac();
+        link.peer = lab_.hosts[other].name;
+        lab_.hosts[self].links.push_back(std::move(link));
+      }
     }
   }
 
@@ -252,6 +257,14 @@ const LabLink& link_to(const LabHost& host, const std::string& peer) {
     if (!peer.empty() && link.peer == peer) return link;
   }
   return host.links.front();
+}
+
+const LabLink& far_end(const Lab& lab, const LabLink& link) {
+  const LabHost& peer = *find_lab_host(lab, link.peer);
+  for (const LabLink& there : peer.links) {
+    if (there.subnet == link.subnet) return there;
+  }
+  return peer.links.front();
 }
 
 }  // namespace plumbline

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kMostHosts = 12;
+constexpr int kMostHosts = 12, kMostCables = 4;
 
 struct WordKey {
   const char* key;
@@ -45,7 +45,8 @@ const std::vector<WordKey>& word_keys() {
 const std::vector<std::string> kOthers = {"docker", "vpn", "second_nic"};
 
 std::vector<std::string> all_keys() {
-  std::vector<std::string> keys = {"plumbline_lab", "hosts", "mtu", "others", "unprivileged"};
+  std::vector<std::string> keys = {"plumbline_lab", "hosts",  "cables",
+                                   "mtu",           "others", "unprivileged"};
   for (const WordKey& row : word_keys()) keys.emplace_back(row.key);
   return keys;
 }
@@ -89,12 +90,13 @@ std::string hosts_problem(const LabTopology& topology) {
 // Whether this many hosts find their addresses in the subnet.
 std::string room_problem(const LabTopology& topology, const Subnet& data, uint64_t hosts) {
   if (topology.shape == "mesh") {
-    const uint64_t pairs = hosts * (hosts - 1) / 2;
+    const uint64_t cables =
+        hosts * (hosts - 1) / 2 * static_cast<uint64_t>(std::max(topology.cables, 1));
     const int length = data.ip.v6 ? 126 : 30;
     const uint64_t fit = count_subnets(data, length);
-    if (fit >= pairs) return {};
-    return fmt::format("$.data: {} holds {} subnets of /{}, and {} hosts have {} pairs",
-                       topology.data, fit, length, hosts, pairs);
+    if (fit >= cables) return {};
+    return fmt::format("$.data: {} holds {} subnets of /{}, and {} hosts have {} cables",
+                       topology.data, fit, length, hosts, cables);
   }
   Subnet part = data;
   uint64_t needed = hosts;
@@ -165,6 +167,11 @@ std::string read_key(const std::string& key, const Json& value, LabTopology& top
     topology.mtu = value.get<int>();
     return {};
   }
+  if (key == "cables") {
+    if (!value.is_number_integer()) return "$.cables: must be a whole number";
+    topology.cables = value.get<int>();
+    return {};
+  }
   if (key == "unprivileged") {
     if (!value.is_boolean()) return "$.unprivileged: must be true or false";
     topology.unprivileged = value.get<bool>();
@@ -212,6 +219,12 @@ std::string topology_problem(const LabTopology& topology) {
   const int least = topology.family == "ipv4" || topology.family == "link_local" ? 576 : 1280;
   if (topology.mtu < least || topology.mtu > 65535) {
     return fmt::format("$.mtu: {} is outside {} to 65535", topology.mtu, least);
+  }
+  if (topology.cables < 1 || topology.cables > kMostCables) {
+    return fmt::format("$.cables: {} is outside 1 to {}", topology.cables, kMostCables);
+  }
+  if (topology.cables > 1 && topology.shape != "mesh") {
+    return fmt::format("$.cables: several between two hosts need a mesh, not a {}", topology.shape);
   }
   if (topology.carrier != "direct" && topology.shape == "mesh") {
     return fmt::format("$.carrier: '{}' needs a switch, not a mesh", topology.carrier);

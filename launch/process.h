@@ -117,7 +117,4 @@ void die_with_parent(int signal = SIGKILL);
 // errno.
 bool open_pipe(int ends[2]);
 
-// Absolute path of the running program.
-Expected<std::string> own_program_path();
-
 }  // namespace plumbline

@@ -91,7 +91,7 @@ std::vector<Fd> Door::step(const PollSet& poll) {
   for (auto it = diallers_.begin(); it != diallers_.end();) {
     State state = it->step(poll);
     if (state == State::kAuthenticated) {
-      it->handshake().conclude(false);
+      it->handshake().conclude(Admission::kWelcome);
       state = State::kDone;
     }
     if (state == State::kDone && it->handshake().output().empty()) {

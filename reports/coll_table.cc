@@ -111,8 +111,9 @@ void CollTable::preamble(const NcclSetup& setup, const std::vector<NcclDevice>& 
     if (!only_one(*values).empty()) what += " " + only_one(*values);
   }
   if (!only_one(spec_.roots).empty()) what += ", root " + only_one(spec_.roots);
-  line(fmt::format("{}, {} rank{}, algorithm {}, transport {}", what, spec_.ranks,
-                   spec_.ranks == 1 ? "" : "s", setup.algorithm, setup.transport),
+  line(fmt::format("{}, {} rank{}, algorithm {}, transport {}{}{}", what, spec_.ranks,
+                   spec_.ranks == 1 ? "" : "s", setup.algorithm, setup.transport,
+                   setup.compression.empty() ? "" : ", compression ", setup.compression),
        Tone::kHeading);
   std::string how = fmt::format("{} operation{} per size after {} to warm up", setup.iterations,
                                 setup.iterations == 1 ? "" : "s", setup.warmup_iterations);

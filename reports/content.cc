@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/diagnosis/finding.h"
 #include "core/record/record.h"
+#include "core/record/roof.h"
 #include "core/units.h"
 #include "reports/text.h"
 #include "reports/view.h"
@@ -67,20 +69,6 @@ std::string runs_text(const View& view) {
   return join(parts, "; ");
 }
 
-struct RoofRow {
-  const char* op;
-  const char* label;
-  bool latency;
-  const char* suffix;
-};
-constexpr RoofRow kRoofs[] = {
-    {"raw_pingpong", "bare socket ping-pong", true, " round trip"},
-    {"raw_exchange", "swap both ways at once", true, ""},
-    {"raw_stream", "one-way stream", false, ""},
-    {"raw_duplex", "both ways at once", false, " each way"},
-    {"memcpy", "memcpy", false, ""},
-};
-
 // "Roofs: bare socket ping-pong 8 B 9.8 us round trip; one-way stream 4 MiB 5.63 GB/s; ..."
 std::string roofs_text(const View& view) {
   std::vector<std::string> parts;
@@ -89,7 +77,7 @@ std::string roofs_text(const View& view) {
   for (const Item* roof : view.roofs) worlds.push_back(roof->record->cell.ranks);
   const bool several =
       std::adjacent_find(worlds.begin(), worlds.end(), std::not_equal_to<>()) != worlds.end();
-  for (const RoofRow& row : kRoofs) {
+  for (const RoofRow& row : kRoofTable) {
     std::map<std::pair<int, uint64_t>, std::string> values;
     for (const Item* roof : view.roofs) {
       const std::optional<double> rate = roof_rate_Bps(*roof);
@@ -164,6 +152,17 @@ std::vector<std::string> noise_notes(const View& view) {
     notes.push_back(text);
   }
   return notes;
+}
+
+// Each once, however many records say it.
+std::vector<std::string> fell_back_notes(const View& view) {
+  std::set<std::string> notes;
+  for (const Item& item : view.items) {
+    for (const FellBack& pairs : item.record->measurement.resolved.fell_back) {
+      notes.insert(clean(fell_back_text(pairs)));
+    }
+  }
+  return {notes.begin(), notes.end()};
 }
 
 const Record* planned_record(const View& view) {
@@ -257,6 +256,7 @@ void add_introduction(const ReportInput& input, const View& view, Document& docu
   add_bad_roofs(view, document);
   std::vector<std::string> notes = no_roof_notes(view);
   for (std::string& note : noise_notes(view)) notes.push_back(std::move(note));
+  for (std::string& note : fell_back_notes(view)) notes.push_back(std::move(note));
   if (view.superseded) {
     notes.push_back(fmt::format("{} earlier records left out: a later one measures the same cell",
                                 view.superseded));

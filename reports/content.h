@@ -19,6 +19,8 @@ void add_checklist(const ReportInput& input, const View& view, Document& documen
 void add_rules(const ReportInput& input, Document& document);
 // What shaped the numbers beside the network, each cause with how many records have it.
 std::vector<std::string> noise_notes(const View& view);
+// Which pairs of ranks could not share memory, and why.
+std::vector<std::string> fell_back_notes(const View& view);
 // What cells cost beside their timed part (asking the ranks, warming up, checking the data, writing
 // the record): the time from the end of the cell before, where the same ranks did that one too.
 std::string cost_text(const std::vector<Record>& records);
@@ -44,6 +46,10 @@ void add_summary(const ReportInput& input, const View& view, Document& document)
 
 // The table of one group (latency, bandwidth, throughput); reasons of rows that are not clean are
 // numbered and put into `notes` without repetition.
+// Where the time of each result went and what it took, one row a record that tells it; and what the
+// columns are.
+Table work_table(const View& view);
+extern const char* const kWorkLegend;
 Table group_table(const ViewGroup& group, std::vector<std::string>& notes);
 // "[1] ...", "[2] ...": the notes below a table, by the numbers that it refers to them with.
 std::vector<std::string> numbered(const std::vector<std::string>& notes);

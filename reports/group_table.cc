@@ -73,6 +73,20 @@ std::string roof_text(const Item* item, Notes& notes) {
   return fmt::format("{} [{}]", share, number_of(item->no_roof, notes));
 }
 
+std::string predicted_text(const Item* item) {
+  return item ? us_text(item->predicted_ns) : std::string();
+}
+// One word for both placements, two where they differ.
+std::string limit_text(const Pair& pair) {
+  std::string text;
+  for (const Item* item : {pair.out, pair.in}) {
+    const std::string word = item && item->limit ? to_string(*item->limit) : "";
+    if (word.empty() || word == text) continue;
+    text += (text.empty() ? "" : ", ") + word;
+  }
+  return text;
+}
+
 std::string size_text(const Pair& p) { return fmt::format("{}", cell_of(p).bytes); }
 std::string count_text(const Pair& p) { return fmt::format("{}", cell_of(p).count); }
 std::string type_text(const Pair& p) { return clean(cell_of(p).dtype); }
@@ -119,6 +133,18 @@ std::string variant_text(const Pair& p) {
   return clean(join(parts, ", "));
 }
 
+// Of compressed results: the larger error of both placements.
+std::string error_text(const Pair& p) {
+  std::optional<double> most;
+  for (const Item* item : {p.out, p.in}) {
+    if (item == nullptr) continue;
+    const auto& extra = item->record->measurement.extra;
+    const auto error = extra.find(kMaxErrorRel);
+    if (error != extra.end()) most = std::max(most.value_or(0), error->second);
+  }
+  return most ? fmt::format("{:.1e}", *most) : std::string();
+}
+
 // nccl-tests' columns in its order, then what it does not have. `bandwidth` decides whether the
 // time or the bus bandwidth survives on a narrow terminal.
 std::vector<ColumnSpec> pair_columns(bool bandwidth) {
@@ -148,11 +174,17 @@ std::vector<ColumnSpec> pair_columns(bool bandwidth) {
       {{out, "of roof", "%", false, 4, true},
        nullptr,
        [](const Pair& p, Notes& notes) { return roof_text(p.out, notes); }},
+      {{out, "predicted", "us", false, 7, true},
+       [](const Pair& p) { return predicted_text(p.out); }},
       {{in, "p50 95% CI", "us", false, 14, true}, [](const Pair& p) { return ci_text(p.in); }},
       {{in, "p99", "us", false, 14, true}, [](const Pair& p) { return p99_text(p.in); }},
       {{in, "of roof", "%", false, 14, true},
        nullptr,
        [](const Pair& p, Notes& notes) { return roof_text(p.in, notes); }},
+      {{in, "predicted", "us", false, 15, true},
+       [](const Pair& p) { return predicted_text(p.in); }},
+      {{"", "limit", "", true, 6, true}, limit_text},
+      {{"", "max error", "of largest", false, 4, true}, error_text},
   };
 }
 
@@ -185,6 +217,7 @@ std::vector<ColumnSpec> throughput_columns() {
       {{"", "p50", "us", false, 4, true}, [](const Pair& p) { return time_text(&p.any()); }},
       {{"", "p99", "us", false, 5, true}, [](const Pair& p) { return p99_text(&p.any()); }},
       {{"", "#wrong", "", false, 2, true}, [](const Pair& p) { return wrong_text(&p.any()); }},
+      {{"", "max error", "of largest", false, 4, true}, error_text},
   };
 }
 

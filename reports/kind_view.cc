@@ -12,11 +12,22 @@
 namespace plumbline {
 namespace {
 
+constexpr ColumnLegend kPredictedLegend = {
+    "predicted",
+    "predicted: messages one behind the other at the bare path's latency, bytes at its rate, "
+    "reductions and copies at those of memory and kernel"};
+constexpr ColumnLegend kLimitLegend = {
+    "limit",
+    "limit: the largest of these (latency, bandwidth, reduce, memory), or sync where ranks waited "
+    "longer for one another"};
+
 constexpr ColumnLegend kLatencyLegends[] = {
     {"time", "time: median over iterations of the slowest rank"},
     {"of roof",
      "of roof: what the bare socket takes for the same messages (one way, there and back, or both "
      "ways at once) over the time"},
+    kPredictedLegend,
+    kLimitLegend,
 };
 constexpr ColumnLegend kBandwidthLegends[] = {
     {"time", "time: median over iterations of the slowest rank"},
@@ -25,6 +36,8 @@ constexpr ColumnLegend kBandwidthLegends[] = {
     {"of roof",
      "of roof: busbw over the bare socket's rate, both ways at once for operations that send and "
      "receive at once, one way for the others"},
+    kPredictedLegend,
+    kLimitLegend,
 };
 constexpr ColumnLegend kThroughputLegends[] = {
     {"rate",

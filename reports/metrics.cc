@@ -51,6 +51,13 @@ MetricValue wrong(const View&, const Item& item) {
   return {static_cast<double>(*count), "", ""};
 }
 
+MetricValue max_error(const View&, const Item& item) {
+  const auto& extra = item.record->measurement.extra;
+  const auto error = extra.find(kMaxErrorRel);
+  if (error != extra.end()) return {error->second, "", ""};
+  return {std::nullopt, "", "nothing was compressed, or the data were not checked"};
+}
+
 MetricValue samples(const View&, const Item& item) {
   return {static_cast<double>(item.time.n), "", ""};
 }
@@ -70,6 +77,70 @@ MetricValue wire_of_ideal(const View&, const Item& item) {
     return {std::nullopt, "", "no bytes on the wire are known"};
   }
   return {static_cast<double>(wire) / static_cast<double>(derived.ideal_wire_bytes), "", ""};
+}
+
+template <double TimeSplit::*Part>
+MetricValue part_of_time(const View&, const Item& item) {
+  const std::optional<TimeSplit> split = mean_split(item.record->measurement);
+  if (!split) return {std::nullopt, "", "no operation was taken apart"};
+  return {*split.*Part, "", ""};
+}
+
+constexpr const char* kNotCounted = "its ranks did not count that";
+
+MetricValue received(const View&, const Item& item) {
+  const auto counted = sum_counters(item.record->measurement);
+  if (!counted) return {std::nullopt, "", kNotCounted};
+  return {static_cast<double>(counted->received_bytes), "", ""};
+}
+
+MetricValue sent(const View&, const Item& item) {
+  double all = 0;
+  for (const PerRank& rank : item.record->measurement.per_rank) {
+    all += static_cast<double>(rank.wire_bytes);
+  }
+  return all > 0 ? MetricValue{all, "", ""} : MetricValue{std::nullopt, "", kNotCounted};
+}
+
+MetricValue calls(const View&, const Item& item) {
+  const Measurement& m = item.record->measurement;
+  const auto counted = sum_counters(m);
+  const uint64_t operations = measured_operations(m);
+  if (!counted || operations == 0) return {std::nullopt, "", kNotCounted};
+  return {static_cast<double>(counted->system_calls()) / static_cast<double>(operations), "", ""};
+}
+
+MetricValue in_place(const View&, const Item& item) {
+  const auto counted = sum_counters(item.record->measurement);
+  if (!counted || counted->received_bytes == 0) return {std::nullopt, "", kNotCounted};
+  return {
+      static_cast<double>(counted->in_place_bytes) / static_cast<double>(counted->received_bytes),
+      "", ""};
+}
+
+MetricValue cpu_per_byte(const View&, const Item& item) {
+  return number_or(cpu_ns_per_byte(item.record->measurement), kNotCounted);
+}
+
+MetricValue errors(const View&, const Item& item) {
+  return {static_cast<double>(errors_of(item.record->measurement)), "", ""};
+}
+
+MetricValue mean(const View&, const Item& item) {
+  return number_or(mean_ns(item), "no times were kept");
+}
+
+MetricValue peak(const View&, const Item& item) {
+  return number_or(peak_Bps(item), "no bandwidth was measured");
+}
+
+MetricValue of_predicted(const View&, const Item& item) {
+  if (!item.predicted_ns) {
+    return {std::nullopt, "", "the roofs and costs for a prediction were not measured"};
+  }
+  return number_or(
+      item.time.p50 ? std::optional(*item.time.p50 / *item.predicted_ns) : std::nullopt,
+      "no times were kept");
 }
 
 MetricValue memory(const View&, const Item& item) {
@@ -99,6 +170,9 @@ MetricValue latency_of_roof(const View& view, const Item& item) {
 }
 
 MetricValue busbw_of_roof(const View& view, const Item& item) {
+  if (!item.record->cell.compression.empty()) {
+    return {std::nullopt, "", "a bare stream does not compress, so it bounds no compressed cell"};
+  }
   if (bandwidth_roof(view, *item.record) == nullptr) {
     return {std::nullopt, "", "no bare stream was measured on its path"};
   }
@@ -194,6 +268,7 @@ const std::vector<MetricRow>& metric_table() {
        "its 99.9 % quantile; needs 10000 samples"},
       {"max", MetricUnit::kTime, of_times, "", Moves::kNothing, quantile<&TimeSummary::max>,
        "longest time of an operation"},
+      {"mean", MetricUnit::kTime, of_times, "", Moves::kNothing, mean, "mean of the times"},
       {"first_op", MetricUnit::kTime, of_timing<CellTiming::kEach>, "", Moves::kNothing, first_op,
        "the very first operation, setting up connections included"},
       {"cv", MetricUnit::kShare, of_times, "", Moves::kNothing, quantile<&TimeSummary::cv>,
@@ -202,17 +277,43 @@ const std::vector<MetricRow>& metric_table() {
        "size over time"},
       {"busbw", MetricUnit::kRate, of_times, "", Moves::kBytes, bandwidth<&Item::busbw_Bps>,
        "the same times the operation's factor: comparable to the speed of the wire"},
+      {"peak", MetricUnit::kRate, of_timed_operations, "", Moves::kBytes, peak,
+       "algbw of the fastest operation"},
       {"rate", MetricUnit::kRate, of_timing<CellTiming::kSustained>, "", Moves::kBytes,
        sustained<&Measurement::bytes_per_s>, "bytes per second with several operations in flight"},
       {"ops_per_s", MetricUnit::kPerSecond, of_timing<CellTiming::kSustained>, "", Moves::kNothing,
        sustained<&Measurement::ops_per_s>, "operations per second with several in flight"},
       {"wrong", MetricUnit::kCount, of_collectives, "", Moves::kNothing, wrong, "wrong elements"},
+      {"errors", MetricUnit::kCount, of_collectives, "", Moves::kNothing, errors,
+       "verified operations whose result was wrong; 1 for a cell that an error ended"},
+      {"max_error", MetricUnit::kShare, of_collectives, "", Moves::kBytes, max_error,
+       "of a compressed result: the largest error, of the largest exact element"},
       {"samples", MetricUnit::kCount, of_times, "", Moves::kNothing, samples,
        "operations that were timed"},
       {"retransmits", MetricUnit::kCount, of_timed_operations, "", Moves::kNothing, retransmits,
        "TCP segments that all ranks sent again while timing"},
       {"wire_of_ideal", MetricUnit::kShare, of_collectives, "", Moves::kBytes, wire_of_ideal,
        "bytes on the wire over the fewest that are possible"},
+      {"sent", MetricUnit::kSize, of_timed_operations, "", Moves::kNothing, sent,
+       "bytes that all ranks sent while timing, headers included"},
+      {"received", MetricUnit::kSize, of_timed_operations, "", Moves::kNothing, received,
+       "bytes that all ranks received while timing, headers included"},
+      {"in_place", MetricUnit::kShare, of_timed_operations, "", Moves::kBytes, in_place,
+       "received bytes that were used where they lay, over all received ones"},
+      {"cpu_per_byte", MetricUnit::kTime, of_timed_operations, "", Moves::kNothing, cpu_per_byte,
+       "processor time of all ranks over the bytes that they sent and received"},
+      {"calls", MetricUnit::kCount, of_timed_operations, "", Moves::kNothing, calls,
+       "system calls of all ranks for one operation"},
+      {"queue", MetricUnit::kTime, of_timed_operations, "", Moves::kNothing,
+       part_of_time<&TimeSplit::queue>, "of an operation: older ones were in flight"},
+      {"sync", MetricUnit::kTime, of_timed_operations, "", Moves::kNothing,
+       part_of_time<&TimeSplit::sync>,
+       "of an operation: waiting for a message of which nothing had come"},
+      {"network", MetricUnit::kTime, of_timed_operations, "", Moves::kNothing,
+       part_of_time<&TimeSplit::network>,
+       "of an operation: moving bytes, or waiting in the middle of a message"},
+      {"reduce", MetricUnit::kTime, of_timed_operations, "", Moves::kNothing,
+       part_of_time<&TimeSplit::reduce>, "of an operation: arithmetic, and copies inside the rank"},
       {"memory", MetricUnit::kSize, of_collectives, "", Moves::kNothing, memory,
        "resident memory of the largest rank"},
       {"noise", MetricUnit::kWord, of_times, "", Moves::kNothing, noise, "`clean` or `noisy`"},
@@ -220,6 +321,8 @@ const std::vector<MetricRow>& metric_table() {
        "what a bare socket takes for the same messages, over the median time"},
       {"busbw_of_roof", MetricUnit::kShare, of_timing<CellTiming::kEach>, "", Moves::kBytes,
        busbw_of_roof, "busbw over the rate of a bare socket on the same path"},
+      {"of_predicted", MetricUnit::kShare, of_timing<CellTiming::kEach>, "", Moves::kMessages,
+       of_predicted, "median time over what its schedule should take by the roofs of the same run"},
       {"busbw_of_link", MetricUnit::kShare, of_timed_operations, "", Moves::kBytes, busbw_of_link,
        "busbw over the speed of the slowest link between its ranks: the host file's `speed`, else "
        "the interface's"},

@@ -34,6 +34,10 @@ std::vector<double> ratios_of(const std::vector<PerRank>& ranks,
   return values;
 }
 
+void keep_least(const std::optional<uint64_t>& bytes, std::optional<uint64_t>& least) {
+  if (bytes) least = std::min(least.value_or(*bytes), *bytes);
+}
+
 void add_cell(const std::vector<PerRank>& ranks, RankWorld& world) {
   const std::vector<double> p50 = ratios_of(ranks, &PerRank::p50);
   const std::vector<double> p99 = ratios_of(ranks, &PerRank::p99);
@@ -56,6 +60,12 @@ void add_cell(const std::vector<PerRank>& ranks, RankWorld& world) {
     standing.context_switches += std::max<int64_t>(0, ranks[i].context_switches);
     standing.wire_bytes += ranks[i].wire_bytes;
     standing.retransmits += ranks[i].retransmits;
+    if (ranks[i].counters) {
+      if (!standing.counters) standing.counters.emplace();
+      *standing.counters += *ranks[i].counters;
+    }
+    keep_least(ranks[i].send_buffer_bytes, standing.send_buffer_bytes);
+    keep_least(ranks[i].recv_buffer_bytes, standing.recv_buffer_bytes);
   }
 }
 

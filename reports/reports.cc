@@ -211,6 +211,14 @@ void add_reproduction(const View& view, const std::string& directory, Document& 
   if (records) document.link("All records, one JSON object a line", "records.jsonl");
 }
 
+void add_work(const View& view, Document& document) {
+  Table table = work_table(view);
+  if (table.rows.empty()) return;
+  document.heading(1, "Work");
+  document.paragraph(kWorkLegend);
+  document.table(std::move(table));
+}
+
 Expected<std::vector<std::string>> write_markdown(const ReportInput& input,
                                                   const ReportTarget& target) {
   if (!target.out) return fail(ErrorCode::kUsage, "the markdown report needs an output stream");
@@ -221,6 +229,7 @@ Expected<std::vector<std::string>> write_markdown(const ReportInput& input,
   add_checklist(input, view, document);
   add_rules(input, document);
   add_tables(view, document);
+  add_work(view, document);
   add_soaks(input.soaks, document);
   add_pictures(view, target.directory, document);
   add_reproduction(view, target.directory, document);

@@ -15,30 +15,6 @@ namespace {
 
 bool has_time(const Item& item) { return item.time.p50 && *item.time.p50 > 0; }
 
-// Roofs of this name that were measured on the record's path: those of its own number of ranks, in
-// its own run or, when that has none (it resumed another), in one of the same plan; else those of
-// other numbers of ranks.
-std::vector<const Item*> roofs_for(const View& view, const Record& record, std::string_view op) {
-  std::array<std::vector<const Item*>, 4> by_fit;  // best fit first
-  for (const Item* roof : view.roofs) {
-    const std::string& a = transport_of(*roof->record);
-    const std::string& b = transport_of(record);
-    const bool same_path = a == b || a == "auto" || b == "auto";
-    const bool same_run = roof->record->run_id == record.run_id;
-    const bool same_plan = roof->record->plan_hash == record.plan_hash;
-    const Cell &ours = record.cell, &theirs = roof->record->cell;
-    const bool same_ranks = theirs.ranks == ours.ranks && theirs.hosts == ours.hosts &&
-                            theirs.distribution == ours.distribution;
-    if (roof->record->cell.op != op || !roof->valid() || !same_path) continue;
-    if (same_run || same_plan)
-      by_fit[(same_ranks ? 0U : 2U) + (same_run ? 0U : 1U)].push_back(roof);
-  }
-  for (const std::vector<const Item*>& roofs : by_fit) {
-    if (!roofs.empty()) return roofs;
-  }
-  return {};
-}
-
 // How many connections of one rank an operation can keep busy at once, each way.
 int connections_of(const Record& record) {
   const Cell& cell = record.cell;
@@ -57,7 +33,46 @@ std::string bad_moment(const std::string& roof) {
       roof);
 }
 
+// Those of arrays that are as cold or hot as the record's.
+std::vector<const Item*> array_roofs(const View& view, const Record& record) {
+  const char* wanted = is_two_way(record.cell.op) ? "array_duplex" : "array_stream";
+  std::vector<const Item*> roofs = roofs_for(view, record, wanted);
+  std::erase_if(roofs, [&](const Item* roof) {
+    return roof->record->cell.cache != record.cell.cache || !roof_rate_Bps(*roof);
+  });
+  return roofs;
+}
+
+std::vector<const Item*> buffer_roofs(const View& view, const Record& record) {
+  const char* wanted = is_two_way(record.cell.op) ? "raw_duplex" : "raw_stream";
+  std::vector<const Item*> roofs = roofs_for(view, record, wanted);
+  std::erase_if(roofs, [](const Item* roof) { return !roof_rate_Bps(*roof); });
+  return roofs;
+}
+
 }  // namespace
+
+std::vector<const Item*> roofs_for(const View& view, const Record& record, std::string_view op) {
+  std::array<std::vector<const Item*>, 4> by_fit;  // best fit first
+  for (const Item* roof : view.roofs) {
+    if (roof->record->cell.op != op || !roof->valid()) continue;
+    const std::string& a = transport_of(*roof->record);
+    const std::string& b = transport_of(record);
+    const bool same_path = a == b || a == "auto" || b == "auto";
+    const bool same_run = roof->record->run_id == record.run_id;
+    const bool same_plan = roof->record->plan_hash == record.plan_hash;
+    const Cell &ours = record.cell, &theirs = roof->record->cell;
+    const bool same_ranks = theirs.ranks == ours.ranks && theirs.hosts == ours.hosts &&
+                            theirs.distribution == ours.distribution;
+    if (!same_path) continue;
+    if (same_run || same_plan)
+      by_fit[(same_ranks ? 0U : 2U) + (same_run ? 0U : 1U)].push_back(roof);
+  }
+  for (const std::vector<const Item*>& roofs : by_fit) {
+    if (!roofs.empty()) return roofs;
+  }
+  return {};
+}
 
 std::optional<double> roof_rate_Bps(const Item& roof) {
   if (has_time(roof) && roof.record->cell.bytes > 0) {
@@ -69,9 +84,7 @@ std::optional<double> roof_rate_Bps(const Item& roof) {
 
 bool is_two_way(std::string_view name) {
   const std::optional<Op> op = op_from(name);
-  constexpr Op kBothWays[] = {Op::kAllreduce, Op::kReduceScatter, Op::kAllgather,
-                              Op::kAlltoall,  Op::kBidirectional, Op::kSendrecv};
-  return op && std::find(std::begin(kBothWays), std::end(kBothWays), *op) != std::end(kBothWays);
+  return op && is_two_way(*op);
 }
 
 std::optional<double> latency_floor_ns(const View& view, const Record& record) {
@@ -88,15 +101,18 @@ std::optional<double> latency_floor_ns(const View& view, const Record& record) {
 }
 
 std::vector<const Item*> bandwidth_roofs(const View& view, const Record& record) {
-  const char* wanted = is_two_way(record.cell.op) ? "raw_duplex" : "raw_stream";
-  std::vector<const Item*> roofs = roofs_for(view, record, wanted);
-  std::erase_if(roofs, [](const Item* roof) { return !roof_rate_Bps(*roof); });
-  return roofs;
+  if (!record.cell.compression.empty()) return {};  // what is on the wire is another size
+  std::vector<const Item*> roofs = array_roofs(view, record);
+  return roofs.empty() ? buffer_roofs(view, record) : roofs;
 }
 
 const Item* bandwidth_roof(const View& view, const Record& record) {
+  std::vector<const Item*> roofs = array_roofs(view, record);
+  std::erase_if(roofs,
+                [&](const Item* roof) { return roof->record->cell.bytes != record.cell.bytes; });
+  if (roofs.empty()) roofs = buffer_roofs(view, record);
   const Item* best = nullptr;
-  for (const Item* roof : bandwidth_roofs(view, record)) {
+  for (const Item* roof : roofs) {
     if (!best || *roof_rate_Bps(*roof) > *roof_rate_Bps(*best)) best = roof;
   }
   return best;

@@ -219,7 +219,8 @@ std::vector<std::string> other_words(const Cell& cell) {
     if (kToldByName.count(field.words.name) > 0 || !field.is_set(cell)) continue;
     nlohmann::json value;
     field.write(cell, value);
-    words.push_back(fmt::format("{}={}", field.words.name, value.dump()));
+    words.push_back(fmt::format("{}={}", field.words.name,
+                                value.is_string() ? value.get<std::string>() : value.dump()));
   }
   return words;
 }

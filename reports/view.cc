@@ -250,6 +250,11 @@ Item make_item(const Record& record) {
 
 void attain(const View& view, Item& item) {
   if (!item.valid()) return;
+  const auto& extra = item.record->measurement.extra;
+  if (const auto told = extra.find("of_roof"); item.imported() && told != extra.end()) {
+    item.of_bandwidth = told->second;
+    return;
+  }
   const Headline headline = row(item.record->cell.kind).headline;
   const bool latency = headline == Headline::kTime;
   if (!latency && headline != Headline::kBusBandwidth) return;
@@ -269,7 +274,10 @@ View make_view(const std::vector<Record>& records) {
     view.counts.add(item);
     if (item.record->cell.kind == CellKind::kRoof) view.roofs.push_back(&item);
   }
-  for (Item& item : view.items) attain(view, item);
+  for (Item& item : view.items) {
+    attain(view, item);
+    foresee(view, item);
+  }
   view.groups = make_groups(view.items);
   return view;
 }
@@ -306,6 +314,8 @@ std::string describe(const Record& record) {
   if (cell.redop != "none") text += " " + cell.redop;
   if (cell.root >= 0) text += fmt::format(", root {}", cell.root);
   text += cell.placement == "in" ? ", in place" : ", out of place";
+  const bool imported = record.measurement.reported.has_value();  // its owner is told elsewhere
+  if (cell.engine != kNativeEngine && !imported) text += ", engine " + cell.engine;
   if (!cell.hosts.empty()) text += ", on " + cell.hosts;
   if (!cell.distribution.empty()) text += ", " + cell.distribution;
   if (cell.outstanding != 1) text += fmt::format(", {} outstanding", cell.outstanding);

@@ -34,6 +34,10 @@ struct Item {
   std::optional<double> algbw_Bps, busbw_Bps;  // absent where they mean nothing (barrier, no data)
   std::optional<double> of_latency, of_bandwidth;  // fraction of the measured roof
   std::string no_roof;  // why that roof is none (see RoofShare); empty = it may be one
+  // By its schedule's cost and the roofs of its path; and the largest term of it, or `sync` where
+  // ranks lost more time than that by waiting for one another.
+  std::optional<double> predicted_ns;
+  std::optional<Term> limit;
   Verdict verdict = Verdict::kClean;
   // The time of one operation that tables and plots show, and what it is: our median ("p50"), or,
   // of an imported result without samples, what its tool printed ("mean" ...).
@@ -158,6 +162,10 @@ class Best {
 // be taken at a bad moment; results far above one show it. Then the roof is too low to count: the
 // share is still a quotient, but nothing can be judged by it.
 
+// Roofs of this name that were measured on the record's path: those of its own number of ranks, in
+// its own run or, when that has none (it resumed another), in one of the same plan; else those of
+// other numbers of ranks.
+std::vector<const Item*> roofs_for(const View& view, const Record& record, std::string_view op);
 // Bytes per second in one direction that a roof record stands for.
 std::optional<double> roof_rate_Bps(const Item& roof);
 // True when every rank sends and receives at once, so that the two-way roof is its bound.
@@ -166,10 +174,10 @@ bool is_two_way(std::string_view op);
 // in which it must send them (core/stats/floor.h); nothing where just that was not measured.
 std::optional<double> latency_floor_ns(const View& view, const Record& record);
 // The streams on the record's path, two-way or one-way as the operation needs them, whatever their
-// size; each has a rate.
+// size; each has a rate. Those of arrays, as cold or hot as the record's, where there are some.
 std::vector<const Item*> bandwidth_roofs(const View& view, const Record& record);
-// The roof that bounds an operation's bus bandwidth, or null: the fastest two-way or one-way stream
-// on the record's path.
+// The roof that bounds an operation's bus bandwidth, or null: the stream of arrays of the record's
+// size, else the fastest stream of one buffer.
 const Item* bandwidth_roof(const View& view, const Record& record);
 
 // From here on a result is further above its roof than noise explains. Medians of a quiet machine
@@ -192,6 +200,23 @@ std::optional<RoofShare> bandwidth_share(const View& view, const Item& item);
 // (sync none) overlap: their times are no latencies, and show nothing about the roof.
 std::optional<RoofShare> latency_share(const View& view, const Item& item);
 
+// What the roofs on the record's path say of the speeds that its schedule's cost is multiplied with
+// (core/stats/prediction.h).
+Speeds speeds_for(const View& view, const Record& record);
+// Fills in the item's prediction and limit, where its record tells what its schedule costs.
+void foresee(const View& view, Item& item);
+
+// Means over the ranks of a record, where they told.
+std::optional<TimeSplit> mean_split(const Measurement& measurement);
+// Of all ranks together; nothing where one of them did not count.
+std::optional<RankCounters> sum_counters(const Measurement& measurement);
+// Processor time of all ranks over the bytes that they sent and received, ns.
+std::optional<double> cpu_ns_per_byte(const Measurement& measurement);
+// The mean time of one operation, ns; and the most bytes per second of a single one: S over the
+// shortest time (of a round trip both ways).
+std::optional<double> mean_ns(const Item& item);
+std::optional<double> peak_Bps(const Item& item);
+
 // For lists of remarks: one line for each roof of the view that is none.
 std::vector<std::string> no_roof_notes(const View& view);
 
@@ -206,6 +231,8 @@ struct RankStanding {
   size_t slowest_in = 0, fastest_in = 0;                    // cells
   int64_t cpu_ns = 0, context_switches = 0;                 // sums over all cells
   uint64_t wire_bytes = 0, retransmits = 0;
+  std::optional<RankCounters> counters;                          // of the cells that have some
+  std::optional<uint64_t> send_buffer_bytes, recv_buffer_bytes;  // the smallest
 };
 
 struct RankWorld {

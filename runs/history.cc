@@ -158,12 +158,18 @@ std::string state_of(const HistoryEntry& entry) {
   }
 }
 
-Expected<std::string> history_folder() {
+Expected<std::string> state_folder() {
   const std::string state = absolute_variable("XDG_STATE_HOME"), home = absolute_variable("HOME");
-  if (!state.empty()) return state + "/plumbline/runs";
-  if (!home.empty()) return home + "/.local/state/plumbline/runs";
+  if (!state.empty()) return state + "/plumbline";
+  if (!home.empty()) return home + "/.local/state/plumbline";
   return fail(ErrorCode::kConfig, "neither XDG_STATE_HOME nor HOME is an absolute path",
               "set one of them");
+}
+
+Expected<std::string> history_folder() {
+  const Expected<std::string> state = state_folder();
+  if (!state) return fail(state.error());
+  return *state + "/runs";
 }
 
 Expected<HistoryRun> HistoryRun::begin(HistoryEntry entry) {

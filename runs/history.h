@@ -36,8 +36,10 @@ nlohmann::json entry_json(const HistoryEntry& entry);
 // "ok", "rules broken", "interrupted", "running", "unfinished" ...
 std::string state_of(const HistoryEntry& entry);
 
-// $XDG_STATE_HOME/plumbline/runs, else ~/.local/state/plumbline/runs; an Error when neither
-// variable holds an absolute path.
+// $XDG_STATE_HOME/plumbline, else ~/.local/state/plumbline; an Error when neither variable holds an
+// absolute path.
+Expected<std::string> state_folder();
+// The folder `runs` in it.
 Expected<std::string> history_folder();
 
 // A run's own entry. Movable; a default one does nothing.

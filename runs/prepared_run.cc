@@ -1,10 +1,13 @@
 #include "runs/prepared_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <utility>
 
 #include "core/clock.h"
+#include "core/codec.h"
 #include "core/file.h"
 #include "core/log.h"
 #include "core/text.h"
@@ -15,6 +18,7 @@
 #include "runs/plan_of.h"
 #include "runs/ranks/rank_places.h"
 #include "runs/run_folder.h"
+#include "runs/tuning/tuning_use.h"
 #include "scenarios/runner.h"
 #include "transport/transports.h"
 
@@ -109,10 +113,14 @@ Status let_lie_idle(PreparedRun& run) {
   return {};
 }
 
+Expected<const TransportRow*> transport_of(const Cell& cell, const OptionSet& options) {
+  const std::string& asked = cell.transport;
+  return find_transport(asked == "auto" ? options.text("transport") : asked, true);
+}
+
 // Whether the cell's ranks listen on ports.
 bool takes_ports(const Cell& cell, const OptionSet& options) {
-  const std::string& asked = cell.transport;
-  const auto row = find_transport(asked == "auto" ? options.text("transport") : asked, true);
+  const auto row = transport_of(cell, options);
   return !row || (*row)->takes_ports;
 }
 
@@ -132,6 +140,35 @@ Status links_have_addresses(const Plan& plan, const OptionSet& options) {
                                  " of a link block: links are measured from address to address, "
                                  "and ranks that are threads of one process have none",
                              "give the block \"transport\": \"tcp\""));
+  }
+  return {};
+}
+
+// It tells cells apart, so that no option can say it for all of them.
+Status blocks_say_compression(const PreparedRun& run) {
+  const std::string& compression = run.options.text("compression");
+  if (run.asked.cells || compression == kNoCodec) return {};
+  return fail(config_error(fmt::format("compression = {} ({}) is said by the blocks of a scenario",
+                                       compression, run.options.origin("compression")),
+                           fmt::format("give a block \"compression\": \"{}\", or use `plumbline "
+                                       "coll allreduce --compression {}`",
+                                       compression, compression)));
+}
+
+// Where a block, the scenario, a flag or a variable asks for several connections per pair, the
+// transport must be one that makes them.
+Status streams_can_be_had(const Plan& plan, const OptionSet& options) {
+  for (const PlanCell& planned : plan.cells) {
+    const Cell& cell = planned.cell;
+    const auto own = cell.params.find("streams");
+    const std::string& streams = own != cell.params.end() ? own->second : options.text("streams");
+    if (streams == "auto" || streams == "1") continue;
+    const auto row = transport_of(cell, options);
+    if (!row || (*row)->takes_streams) continue;
+    return fail(
+        config_error(fmt::format("streams = {}: transport {} joins a pair of ranks in one way only",
+                                 streams, (*row)->name),
+                     "leave streams at auto, or use transport tcp"));
   }
   return {};
 }
@@ -199,6 +236,12 @@ std::vector<Error> settle_plan(PreparedRun& run, Caller& caller) {
     ready = plan_with(run, seed, caller);
   }
   if (ready) ready = links_have_addresses(run.plan, run.options);
+  if (ready) {
+    const bool here = !run.launched && !any_by_ssh(all);
+    ready = check_tuning(run.plan, run.options, all, asked.ranks_in_process,
+                         here ? machine_text(read_host_facts()) : std::string());
+  }
+  if (ready) ready = streams_can_be_had(run.plan, run.options);
   if (ready) ready = fits_memory(run.plan, run.options, all, memory_here(all));
   return ready ? std::vector<Error>{} : std::vector<Error>{ready.error()};
 }
@@ -250,6 +293,7 @@ tl::expected<PreparedRun, Refusal> prepare_run(RunRequest request, Caller& calle
   Status ready = settle_hosts(run, caller, code);
   if (ready) ready = let_lie_idle(run);
   if (ready) ready = check_keep(run);
+  if (ready) ready = blocks_say_compression(run);
   if (!ready) return tl::unexpected(Refusal{{ready.error()}, code});
   std::vector<Error> errors = settle_plan(run, caller);
   if (errors.empty()) errors = settle_rules(run, caller);

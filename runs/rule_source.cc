@@ -65,8 +65,9 @@ Hopeless hopeless(const Rule& rule, const Plan& plan) {
             "plumbline list metrics shows others", true};
   }
   const bool needs_roof =
-      std::any_of(rule.bounds.begin(), rule.bounds.end(),
-                  [](const RuleBound& bound) { return ends_with(bound.metric, "_of_roof"); });
+      std::any_of(rule.bounds.begin(), rule.bounds.end(), [](const RuleBound& bound) {
+        return ends_with(bound.metric, "_of_roof") || bound.metric == "of_predicted";
+      });
   const bool has_roof = std::any_of(plan.cells.begin(), plan.cells.end(), [](const PlanCell& c) {
     return c.cell.kind == CellKind::kRoof;
   });

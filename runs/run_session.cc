@@ -182,7 +182,11 @@ void RunSession::ready_ranks(const Logger& log) {
 std::optional<RunOutcome> RunSession::start_ranks() {
   if (run_.plan.cells.empty()) return std::nullopt;
   const Status started = world_->ensure_world(world_of(run_.plan.cells.front().cell));
-  if (!started) return fail_with(started.error(), started.error().code == ErrorCode::kBusy ? 1 : 2);
+  if (!started) {
+    const ErrorCode code = started.error().code;
+    const bool to_correct = code == ErrorCode::kBusy || code == ErrorCode::kConfig;
+    return fail_with(started.error(), to_correct ? 1 : 2);
+  }
   for (const PlanCell* cell : largest_cells(run_.plan)) {
     if (const Status fits = world_->fits(*cell); !fits) return fail_with(fits.error(), 1);
   }

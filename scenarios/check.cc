@@ -26,6 +26,7 @@ constexpr PlacedOption kPlacedOptions[] = {
     {"push", "give --push auto, or set PLUMBLINE_PUSH", true},
     {"transport", "use the key 'transport' of the block"},
     {"algorithm", "use the key 'algorithm' of the block"},
+    {"compression", "use the key 'compression' of the block"},
     {"port_base", "set it under 'launch'"},
     {"master_port", "set it under 'launch'"},
     {"listen_addr", "set it in the scenario's 'config'"},
@@ -119,6 +120,9 @@ Cell largest_cell(const MatrixBlock& block, Op op, int ranks) {
   }
   const uint64_t bytes =
       block.bytes.empty() ? 0 : *std::max_element(block.bytes.begin(), block.bytes.end());
+  if (block.compression.size() == 1) cell.compression = block.compression.front();
+  if (block.dtype.size() == 1) cell.dtype = block.dtype.front();
+  if (block.redop.size() == 1) cell.redop = block.redop.front();
   const Shape shape = shape_of(op, *dtype_from(block.dtype.front()), ranks, bytes);
   cell.bytes = shape.bytes;
   cell.count = shape.count;
@@ -138,6 +142,7 @@ void check_lone_values(const MatrixBlock& block, const std::vector<int>& ranks,
       if (row(*op_from(name)).rooted && block.root.size() == 1) cell.root = block.root[0];
       const Impossible no = why_impossible(cell, vocabulary);
       const bool lone = (no.axis == "engine" && block.engine.size() == 1) ||
+                        (no.axis == "compression" && block.compression.size() == 1) ||
                         (no.axis == "algorithm" && lone_algorithm) ||
                         (no.axis == "ranks" && ranks.size() == 1) ||
                         (no.axis == "root" && ranks.size() == 1);

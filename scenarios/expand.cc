@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "core/codec.h"
 #include "core/op.h"
 #include "scenarios/block_kinds.h"
 #include "scenarios/json_text.h"
@@ -119,6 +120,7 @@ constexpr ApplyAxis kAxes[] = {apply_list<&MatrixBlock::op, &Cell::op>,
                                apply_hosts_and_ranks,
                                apply_list<&MatrixBlock::transport, &Cell::transport>,
                                apply_list<&MatrixBlock::engine, &Cell::engine>,
+                               apply_list<&MatrixBlock::compression, &Cell::compression>,
                                apply_algorithm,
                                apply_dtype,
                                apply_redop,
@@ -208,6 +210,24 @@ void skip_what_is_apart(std::vector<PlanCell>& cells, const std::vector<Scenario
   }
 }
 
+std::string compression_unsupported(const Cell& cell) {
+  const Expected<Codec> codec = parse_codec(cell.compression);
+  if (!codec) return codec.error().message();
+  if (!*codec) return {};
+  if (cell.engine != kNativeEngine) {
+    return fmt::format("{} is done by the engine {} only, not by {}", to_string(*codec),
+                       kNativeEngine, cell.engine);
+  }
+  if (codec->sparse() && cell.algorithm != "auto") {
+    return fmt::format(
+        "{} exchanges all contributions, which no allreduce algorithm does: use "
+        "algorithm auto instead of {}",
+        to_string(*codec), cell.algorithm);
+  }
+  return codec_unsupported(*codec, *op_from(cell.op), *dtype_from(cell.dtype),
+                           redop_from(cell.redop).value_or(RedOp::kSum), cell.count);
+}
+
 Impossible why_impossible(const Cell& cell, const Vocabulary& vocabulary) {
   if (row(cell.kind).timing == CellTiming::kPairs) {
     if (cell.ranks >= 2) return {};
@@ -224,6 +244,9 @@ Impossible why_impossible(const Cell& cell, const Vocabulary& vocabulary) {
   if (vocabulary.engine_unsupported != nullptr) {
     const std::string why = vocabulary.engine_unsupported(cell);
     if (!why.empty()) return {"engine", fmt::format("engine {}: {}", cell.engine, why)};
+  }
+  if (const std::string why = compression_unsupported(cell); !why.empty()) {
+    return {"compression", "compression " + why};
   }
   if (cell.algorithm == "auto") return {};
   const auto& rows = vocabulary.algorithms;

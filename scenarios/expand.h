@@ -40,11 +40,14 @@ std::vector<Cell> with_worlds(const Cell& cell, const MatrixBlock& block,
 
 // Which axis of a cell asks for something that cannot be, and why.
 struct Impossible {
-  // Key of the block: "engine", "algorithm", "ranks", "root"; empty = it can be done.
+  // Key of the block: "engine", "compression", "algorithm", "ranks", "root"; empty = it can be
+  // done.
   std::string axis;
   std::string reason;  // in words
 };
 Impossible why_impossible(const Cell& cell, const Vocabulary& vocabulary);
+// Why a cell's compression means nothing there, and what would work; empty = it does.
+std::string compression_unsupported(const Cell& cell);
 
 inline constexpr const char* kLinkOp = "link";  // the operation of such cells
 

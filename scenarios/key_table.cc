@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "core/codec.h"
 #include "core/op.h"
 #include "core/record/cell.h"
 #include "core/record/link.h"
@@ -128,6 +129,9 @@ constexpr KeyRow kTable[] = {
      "What carries the data."},
     {"matrix[].engine", kText, kText, kOptional, "@engine", "\"native\"", kNoMin, kNoMax,
      "Whose implementation of the operations runs; `plumbline list engines` shows them."},
+    {"matrix[].compression", kText, kText, kOptional, "@codec", "\"none\"", kNoMin, kNoMax,
+     "What the data is compressed with: `none`, `fp16`, `bf16` (allreduce of f32, sum or avg), or "
+     "`topk` with the share of the elements that is sent behind a colon (`\"topk:0.01\"`)."},
     {"matrix[].ranks", kInt | kObject, kInt, kOptional, nullptr, "all places", 1, kMaxRanks,
      "Number of ranks: one, a list, or a range. The first n ranks take part, placed host after "
      "host. More ranks than places is an error, except on this machine, where the rows are marked "
@@ -309,6 +313,7 @@ std::vector<std::string> accepted_words(const KeyRow& row, const Vocabulary& voc
   if (words == "@redop") return row_names(redop_table());
   if (words == "@algorithm") return with_first({"auto", "all"}, vocabulary.algorithms);
   if (words == "@transport") return with_first({"auto"}, vocabulary.transports);
+  if (words == "@codec") return row_names(codec_table());
   if (words == "@engine") return with_first({}, vocabulary.engines);
   if (words == "@probe") return with_first({}, vocabulary.probes);
   if (words == "@report") return with_first({}, vocabulary.reports);
@@ -317,9 +322,15 @@ std::vector<std::string> accepted_words(const KeyRow& row, const Vocabulary& voc
 
 std::optional<WrongWord> wrong_word(const KeyRow& row, const std::vector<std::string>& words,
                                     const std::string& word, const Vocabulary& vocabulary) {
-  const bool algorithm = row.words != nullptr && std::string_view(row.words) == "@algorithm";
-  const std::string base = algorithm ? algorithm_base(word) : word;
+  const std::string_view kind = row.words == nullptr ? "" : row.words;
+  const bool algorithm = kind == "@algorithm", codec = kind == "@codec";
+  const std::string base = algorithm || codec ? algorithm_base(word) : word;
   if (!contains(words, base)) return WrongWord{"", hint_for(base, words)};
+  if (codec) {
+    const Expected<Codec> parsed = parse_codec(word);
+    return parsed ? std::nullopt
+                  : std::optional<WrongWord>({parsed.error().what, parsed.error().hint});
+  }
   if (!algorithm || vocabulary.algorithm_malformed == nullptr) return std::nullopt;
   const std::string reason = vocabulary.algorithm_malformed(word);
   return reason.empty() ? std::nullopt : std::optional<WrongWord>({reason, ""});

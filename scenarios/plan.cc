@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "collectives/cell_run.h"
 #include "core/encode.h"
+#include "core/op.h"
 #include "core/record/cell_filter.h"
 #include "scenarios/estimate.h"
 #include "scenarios/expand.h"
@@ -23,34 +25,50 @@ namespace {
 constexpr const char* kUnmeasuredOptions[] = {"port_base", "master_port", "log_level"};
 
 // What the bare path is asked for, once per world size and transport.
-struct RoofRow {
+struct CommonRoof {
   const char* op;
   uint64_t bytes;
 };
-constexpr RoofRow kRoofs[] = {{"raw_pingpong", 8},
-                              {"raw_pingpong", 64 * 1024},
-                              {"raw_stream", 16 * 1024 * 1024},
-                              {"raw_duplex", 16 * 1024 * 1024},
-                              {"memcpy", 64 * 1024 * 1024}};
+constexpr CommonRoof kCommonRoofs[] = {{"raw_pingpong", 8},
+                                       {"raw_pingpong", 64 * 1024},
+                                       {"raw_stream", 16 * 1024 * 1024},
+                                       {"raw_duplex", 16 * 1024 * 1024},
+                                       {"memcpy", 64 * 1024 * 1024}};
 constexpr int kLeastRanks = 2;                 // of whatever machine: fewer measure nothing
 constexpr int64_t kRoofTimeNs = 400'000'000;   // each: they are taken for every world size
 constexpr int64_t kFloorTimeNs = 100'000'000;  // each: there are more of them
+constexpr int64_t kKernelTimeNs = 20'000'000;  // each: for every type, reduction and size
+// A reduction of fewer bytes takes less than what starting it costs.
+constexpr uint64_t kLeastReduced = 4096;
 
 bool is_roof(const PlanCell& cell) { return cell.cell.kind == CellKind::kRoof; }
 
-PlanCell roof_of(const WorldShape& world, const char* op, uint64_t bytes, int64_t time_ns) {
+// What of a roof depends on the cells that are held against it.
+struct WantedRoof {
+  std::string op;
+  uint64_t bytes = 0;
+  std::string dtype = "u8", redop = "none", cache = Cell().cache;
+  int64_t time_ns = kFloorTimeNs;
+
+  auto key() const { return std::tie(op, bytes, dtype, redop, cache); }
+  bool operator<(const WantedRoof& other) const { return key() < other.key(); }
+};
+
+PlanCell roof_of(const WorldShape& world, const WantedRoof& wanted) {
   PlanCell roof;
   roof.cell.kind = CellKind::kRoof;
-  roof.cell.op = op;
+  roof.cell.op = wanted.op;
   roof.cell.ranks = world.ranks;
   roof.cell.transport = world.transport;
   roof.cell.params = world.params;
   roof.cell.hosts = world.hosts;
   roof.cell.distribution = world.distribution;
-  roof.cell.dtype = "u8";
-  roof.cell.redop = "none";
-  roof.cell.bytes = roof.cell.count = bytes;
-  roof.stop.max_time_ns = time_ns;
+  roof.cell.dtype = wanted.dtype;
+  roof.cell.redop = wanted.redop;
+  roof.cell.cache = wanted.cache;
+  roof.cell.bytes = wanted.bytes;
+  roof.cell.count = wanted.bytes / size_of(dtype_from(wanted.dtype).value_or(DType::kU8));
+  roof.stop.max_time_ns = wanted.time_ns;
   roof.id = cell_id(roof.cell);
   return roof;
 }
@@ -62,31 +80,39 @@ WorldShape path_of(const WorldShape& world) {
   return path;
 }
 
-// What the latencies over this path are held against: just the messages that they send.
-std::set<std::pair<std::string, uint64_t>> floors_over(const WorldShape& path,
-                                                       const std::vector<PlanCell>& cells,
-                                                       const OptionSet& options) {
-  std::set<std::pair<std::string, uint64_t>> floors;
-  for (const PlanCell& planned : cells) {
-    if (!planned.skip.empty() || path_of(world_of(planned.cell)) != path) continue;
-    if (const auto floor = floor_of(planned.cell, options)) {
-      floors.emplace(row(floor->manner).roof, floor->bytes);
-    }
+// What one cell is held against: the bare transfer of just the messages of a latency, for a
+// bandwidth arrays of its size over the path, and the kernel of its reduction.
+void add_roofs_of(const Cell& cell, const OptionSet& options, std::set<WantedRoof>& roofs) {
+  const std::optional<Op> op = op_from(cell.op);
+  const CellKindRow& kind = row(cell.kind);
+  if (!op || kind.timing != CellTiming::kEach) return;
+  if (const auto floor = floor_of(cell, options)) {
+    roofs.insert({row(floor->manner).roof, floor->bytes});
   }
-  return floors;
+  if (cell.bytes == 0) return;
+  if (kind.headline == Headline::kBusBandwidth) {
+    const char* stream = is_two_way(*op) ? "array_duplex" : "array_stream";
+    roofs.insert({stream, cell.bytes, "u8", "none", cell.cache});
+  }
+  if (!row(*op).reduces) return;
+  roofs.insert({"reduce_kernel", std::max(cell.bytes, kLeastReduced), cell.dtype, cell.redop,
+                cell.cache, kKernelTimeNs});
 }
 
 std::vector<PlanCell> roofs_of(const WorldShape& world, const std::vector<PlanCell>& cells,
                                const OptionSet& options) {
-  auto floors = floors_over(path_of(world), cells, options);
+  std::set<WantedRoof> wanted;
+  for (const PlanCell& planned : cells) {
+    if (!planned.skip.empty() || path_of(world_of(planned.cell)) != path_of(world)) continue;
+    add_roofs_of(planned.cell, options, wanted);
+  }
   std::vector<PlanCell> out;
-  for (const RoofRow& row : kRoofs) {
-    out.push_back(roof_of(world, row.op, row.bytes, kRoofTimeNs));
-    floors.erase({row.op, row.bytes});
+  for (const auto& [op, bytes] : kCommonRoofs) {
+    const WantedRoof common{op, bytes, "u8", "none", Cell().cache, kRoofTimeNs};
+    out.push_back(roof_of(world, common));
+    wanted.erase(common);
   }
-  for (const auto& [op, bytes] : floors) {
-    out.push_back(roof_of(world, op.c_str(), bytes, kFloorTimeNs));
-  }
+  for (const WantedRoof& roof : wanted) out.push_back(roof_of(world, roof));
   return out;
 }
 

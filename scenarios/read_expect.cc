@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/json.h"
+#include "core/record/roof.h"
 #include "scenarios/json_text.h"
 #include "scenarios/key_table.h"
 #include "scenarios/read.h"
@@ -23,10 +24,15 @@ struct KnownWords {
   const char* key;                // nullptr = only `more`
   std::vector<std::string> more;  // that no matrix asks for by name
 };
+std::vector<std::string> roof_names() {
+  std::vector<std::string> names;
+  for (const RoofRow& roof : kRoofTable) names.emplace_back(roof.op);
+  return names;
+}
 const std::vector<KnownWords>& known_words() {
   static const std::vector<KnownWords> kWords = {
       {"kind", "matrix[].kind", {to_string(CellKind::kRoof)}},
-      {"op", "matrix[].op", {"raw_pingpong", "raw_exchange", "raw_stream", "raw_duplex", "memcpy"}},
+      {"op", "matrix[].op", roof_names()},
       {"dtype", "matrix[].dtype", {}},
       {"redop", "matrix[].redop", {"none"}},
       {"algorithm", "matrix[].algorithm", {}},

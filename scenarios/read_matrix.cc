@@ -7,6 +7,7 @@
 #include <numeric>
 #include <string_view>
 
+#include "core/codec.h"
 #include "core/json.h"
 #include "core/options/options.h"
 #include "core/record/link.h"
@@ -258,6 +259,9 @@ MatrixBlock read_block(const Json& block, const std::string& where, Problems& pr
   read_texts("redop", out.redop);
   read_texts("algorithm", out.algorithm);
   read_texts("engine", out.engine);
+  read_texts("compression", out.compression);
+  std::replace(out.compression.begin(), out.compression.end(), std::string(kNoCodec),
+               std::string());
   read_texts("transport", out.transport);
   read_texts("sync", out.sync);
   check_sync(out, where, problems);

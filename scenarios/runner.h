@@ -39,6 +39,7 @@ class CellRunner {
 struct RankSeat {
   std::string host, interface, address;
   int64_t pid = 0;
+  std::string transport = {};  // of its world (Resolved::transport); empty = not known yet
 };
 
 // Where a run stands. Told before each cell (`current`) and after it (`last`).

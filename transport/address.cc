@@ -64,6 +64,7 @@ std::string list_addresses(const TcpEndpoint& endpoint) {
 struct Candidate {
   Rank rank;
   AddressPair pair;
+  bool v6 = false;
 };
 
 // All pairs of one family, unordered.
@@ -78,7 +79,8 @@ std::vector<Candidate> candidates(const TcpEndpoint& mine, const TcpEndpoint& pe
       // A loopback and an ordinary address reach one another on one host only.
       if (a->loopback() != b->loopback() && !one_host) continue;
       Candidate candidate{rank_pair(mine.addresses[i], *a, peer.addresses[j], *b),
-                          {mine.addresses[i], peer.addresses[j], false}};
+                          {mine.addresses[i], peer.addresses[j], false},
+                          a->v6};
       const bool loopback = a->loopback() || b->loopback();
       candidate.rank.loopback_between_hosts = loopback && !one_host;
       candidate.rank.order = i + j;
@@ -88,6 +90,28 @@ std::vector<Candidate> candidates(const TcpEndpoint& mine, const TcpEndpoint& pe
     }
   }
   return list;
+}
+
+// The same, best first.
+std::vector<Candidate> sorted_candidates(const TcpEndpoint& mine, const TcpEndpoint& peer) {
+  std::vector<Candidate> list = candidates(mine, peer);
+  std::stable_sort(list.begin(), list.end(), [](const Candidate& a, const Candidate& b) {
+    return a.rank.key() < b.rank.key();
+  });
+  return list;
+}
+
+// Of the slower end, 0 = no end tells.
+uint64_t speed_of(const AddressPair& pair) {
+  const uint64_t a = pair.local.speed_bps, b = pair.remote.speed_bps;
+  return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
+}
+
+// Two addresses of one host, the first of which is part of `pair`, in one subnet.
+bool in_subnet_of(const RankAddress& address, const RankAddress& first, const AddressPair& pair) {
+  const auto a = parse_zoned_ip(address.ip), b = parse_zoned_ip(first.ip);
+  const int prefix = std::max(pair.local.prefix, pair.remote.prefix);
+  return a && b && common_bits(*a, *b) >= (prefix > 0 ? prefix : a->bits());
 }
 
 }  // namespace
@@ -101,7 +125,10 @@ std::string endpoint_bytes(const TcpEndpoint& endpoint) {
     writer.text(address.ip, kMostAddressText);
     writer.u16(static_cast<uint16_t>(address.prefix + 1));
     writer.text(address.interface, kMostAddressText);
+    writer.u64(address.speed_bps);
   }
+  writer.u8(endpoint.realm ? 1 : 0);
+  if (endpoint.realm) writer.bytes(*endpoint.realm);
   std::string bytes;
   for (const std::byte byte : writer.view()) bytes += std::to_integer<char>(byte);
   return bytes;
@@ -118,9 +145,13 @@ Expected<TcpEndpoint> read_endpoint(std::string_view bytes, const std::string& w
     address.ip = printable(reader.text(), kMostAddressText);
     address.prefix = reader.u16() - 1;
     address.interface = printable(reader.text(), kMostAddressText);
+    address.speed_bps = reader.u64();
     sound = reader.ok() && address.prefix <= kLongestPrefix;
     endpoint.addresses.push_back(std::move(address));
   }
+  const uint8_t has_realm = sound ? reader.u8() : 0;
+  if (has_realm != 0) reader.bytes(endpoint.realm.emplace());
+  sound = sound && has_realm <= 1;
   if (sound && reader.complete()) return endpoint;
   return fail(ErrorCode::kProtocol, whose + " says where it listens in bytes that are not TCP's",
               "all ranks must be the same build and use the same transport");
@@ -145,16 +176,13 @@ Expected<std::vector<AddressPair>> address_pairs(const TcpEndpoint& mine, const 
                   "write numeric addresses into the host file, such as 10.10.0.1/24");
     }
   }
-  std::vector<Candidate> list = candidates(mine, peer);
+  std::vector<Candidate> list = sorted_candidates(mine, peer);
   if (list.empty()) {
     return fail(ErrorCode::kConfig,
                 fmt::format("rank {} ({}) and rank {} ({}) have no addresses of one family",
                             mine.rank, list_addresses(mine), peer.rank, list_addresses(peer)),
                 "give both hosts a data address of the same network");
   }
-  std::stable_sort(list.begin(), list.end(), [](const Candidate& a, const Candidate& b) {
-    return a.rank.key() < b.rank.key();
-  });
   // Loopback between hosts is the last resort ({"local": N} knows nothing else).
   const auto ordinary = [](const Candidate& c) { return !c.rank.loopback_between_hosts; };
   if (std::any_of(list.begin(), list.end(), ordinary)) std::erase_if(list, std::not_fn(ordinary));
@@ -163,6 +191,28 @@ Expected<std::vector<AddressPair>> address_pairs(const TcpEndpoint& mine, const 
   pairs.reserve(list.size());
   for (Candidate& candidate : list) pairs.push_back(std::move(candidate.pair));
   return pairs;
+}
+
+std::vector<AddressPair> cable_pairs(const TcpEndpoint& mine, const TcpEndpoint& peer) {
+  std::vector<AddressPair> cables;
+  const std::vector<Candidate> list = sorted_candidates(mine, peer);
+  if (list.empty() || !list.front().pair.shared_subnet) return cables;
+  const Candidate& best = list.front();
+  cables.push_back(best.pair);
+  const bool alone = same_host(mine, peer) || best.rank.loopback_between_hosts;
+  for (size_t i = 1; !alone && i < list.size(); ++i) {
+    const AddressPair& pair = list[i].pair;
+    const Rank& rank = list[i].rank;
+    const bool fits = pair.shared_subnet && !rank.loopback_between_hosts && !rank.link_local &&
+                      !rank.masks_disagree && list[i].v6 == best.v6 &&
+                      speed_of(pair) == speed_of(best.pair);
+    const bool known = std::any_of(cables.begin(), cables.end(), [&pair](const AddressPair& cable) {
+      return in_subnet_of(pair.local, cable.local, cable) ||
+             in_subnet_of(pair.remote, cable.remote, cable);
+    });
+    if (fits && !known) cables.push_back(pair);
+  }
+  return cables;
 }
 
 }  // namespace plumbline

@@ -1,15 +1,18 @@
 // Where a rank listens, as TCP says it: data addresses and a port, also as the bytes that travel
-// between ranks and mean nothing to anybody else; and which two addresses a pair of ranks uses.
+// between ranks and mean nothing to anybody else; and which two addresses a pair of ranks uses. The
+// same bytes say by a digest which machine a rank is on, where that makes a difference.
 // Every rank publishes all its data addresses; the pair that shares a subnet carries the traffic
 // and is bound as the source too, because in a mesh of cables (one /30 each) no single address
 // would do. Pure functions, thread-safe.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/encode.h"
 #include "core/error.h"
 
 namespace plumbline {
@@ -19,6 +22,8 @@ struct RankAddress {
   std::string ip;
   int prefix = -1;        // -1 = unknown
   std::string interface;  // needed for link-local addresses; may be empty
+  // Of its card, bits per second; 0 = not known. A rank says it where it has several addresses.
+  uint64_t speed_bps = 0;
   bool operator==(const RankAddress&) const = default;
 };
 
@@ -28,6 +33,9 @@ struct TcpEndpoint {
   std::string host;  // name in the host file, for messages
   std::vector<RankAddress> addresses;
   uint16_t port = 0;
+  // Ranks that say the same can do more together than TCP does (transport/tcp/tcp_upgrade.h); none
+  // = this one does not.
+  std::optional<Digest> realm = {};
 };
 
 // Addresses and port; rank and host are known to whoever reads it.
@@ -50,6 +58,13 @@ struct AddressPair {
 // the order in the host file. Otherwise all pairs of one family in that order, to be tried until
 // one routes. Loopback counts only between ranks of one host, or where there is nothing else.
 Expected<std::vector<AddressPair>> address_pairs(const TcpEndpoint& mine, const TcpEndpoint& peer);
+
+// The cables between two hosts, as far as addresses tell: a pair for each subnet that both are on,
+// the first as address_pairs() has it, then in its order; empty where they share none. Both ends
+// get the same. Further ones count only where data may go over them and the first in equal parts
+// and to good use: between hosts, of the first one's family, not link-local (all links share that
+// subnet), and of the first one's speed where cards tell theirs.
+std::vector<AddressPair> cable_pairs(const TcpEndpoint& mine, const TcpEndpoint& peer);
 
 // Two endpoints of the same entry of the host file.
 bool same_host(const TcpEndpoint& a, const TcpEndpoint& b);

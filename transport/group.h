@@ -5,17 +5,21 @@
 // thread (the rank's) uses a Group; only control() may be used from others.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "transport/channel/channel.h"
+#include "transport/peer_memory.h"
 
 namespace plumbline {
 
@@ -72,12 +76,47 @@ class ControlPlane {
   virtual int wake_fd() const = 0;
 };
 
+// What carries the bytes of a pair of ranks, as the table of transports calls it.
+struct PairTransport {
+  std::string name;    // empty = they are not connected (yet)
+  std::string reason;  // why it is no more than this, where more was tried; mostly empty
+};
+
+// The same for all pairs of one rank. Filled in as they are connected, by the rank's thread.
+class PairTransports {
+ public:
+  // `name` counts where this rank has no pair yet.
+  PairTransports(std::string name, int ranks)
+      : name_(std::move(name)), pairs_(static_cast<size_t>(ranks)) {}
+
+  PairTransport& of(int peer) { return pairs_[static_cast<size_t>(peer)]; }
+  const std::vector<PairTransport>& by_peer() const { return pairs_; }
+  bool any(std::string_view name) const;
+  // "shm", "tcp", or "shm+tcp" where they are not all alike.
+  std::string name() const;
+
+ private:
+  std::string name_;
+  std::vector<PairTransport> pairs_;
+};
+
 struct WaitOptions {
-  int64_t spin_ns = 50'000;  // how long to try before sleeping in poll(2)
+  static constexpr int64_t kForever = INT64_MAX;
+
+  int64_t spin_ns = 50'000;  // how long to try before sleeping in poll(2); kForever = never sleep
   bool yield = false;        // give the core away between tries: ranks outnumber cores
   // Asked while nothing moves: has the group failed? A Group fills it in; empty = never.
   std::function<bool()> failed = {};
 };
+
+// What waiting took so far. A stall begins where a few tries in a row moved nothing.
+struct WaitStats {
+  uint64_t polls = 0, yields = 0;          // system calls; naps are among the polls
+  std::array<uint64_t, kStalls> stalls{};  // by Stall
+};
+
+// Time in which wait() found nothing to move, ns, by Stall.
+using WaitTimes = std::array<int64_t, kStalls>;
 
 class Group {
  public:
@@ -88,7 +127,7 @@ class Group {
   Group(int rank, int size, uint32_t id, std::vector<std::unique_ptr<ByteStream>> streams,
         Connect connect, std::shared_ptr<ControlPlane> control,
         const ChannelOptions& channel_options, const WaitOptions& wait_options,
-        std::string transport_name);
+        std::shared_ptr<const PairTransports> pairs, std::shared_ptr<ArrayPool> arrays = nullptr);
   ~Group();
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
@@ -96,7 +135,9 @@ class Group {
   int rank() const;
   int size() const;
   uint32_t id() const;
-  const std::string& transport_name() const;
+  // What the pairs of this rank that are connected so far use (PairTransports::name).
+  std::string transport_name() const;
+  const std::vector<PairTransport>& pair_transports() const;
   ControlPlane& control();
 
   // The channel to `peer` (!= rank()), connecting first in a lazy mesh. The pointer stays valid for
@@ -109,8 +150,16 @@ class Group {
   // passes (the caller adds what it was waiting for), kAborted and others when the group fails.
   Status wait(const std::function<bool()>& done, Deadline deadline);
 
+  // An array that peers reach by themselves where the transport can (transport/peer_memory.h); any
+  // other may be sent and received as well. Its memory is not touched.
+  Expected<Array> allocate(size_t bytes) const;
+
   // Sum over all channels.
   ChannelStats stats() const;
+  const WaitStats& wait_stats() const;
+  // From now on wait() adds up there what it waits for, at the price of reading the clock in every
+  // round; null = no more.
+  void time_waits(WaitTimes* into);
   // Kernel's view of each connected channel; null entries where none.
   std::vector<std::optional<StreamStats>> stream_stats() const;
   const WaitOptions& wait_options() const;

@@ -24,15 +24,31 @@ std::string memory_unavailable(bool ranks_in_process) {
   return threads_unavailable("memory", ranks_in_process);
 }
 
-// The one table of transports. `auto` takes the first usable row.
+// The one table of transports.
 constexpr TransportRow kTable[] = {
-    {"tcp", "one TCP connection per pair of ranks, IPv4 or IPv6", true, tcp_unavailable, tcp_site,
-     claim_tcp},
+    {"tcp", "one TCP connection per pair of ranks, or several (option streams), IPv4 or IPv6", true,
+     true, tcp_unavailable, tcp_site, claim_tcp},
     {"shm", "shared memory between the ranks of one machine; begins with a TCP connection per pair",
-     true, shm_unavailable, tcp_site, claim_shm},
+     true, false, shm_unavailable, tcp_site, claim_shm, shm_upgrade},
     {"memory", "threads of one process, bytes through rings in memory; with --ranks-in-process",
-     false, memory_unavailable, no_site, claim_memory},
+     false, false, memory_unavailable, no_site, claim_memory},
 };
+
+Expected<std::unique_ptr<TransportClaim>> claim_auto(const ClaimSpec& spec) {
+  const auto* const row = std::find_if(std::begin(kTable), std::end(kTable),
+                                       [](const TransportRow& r) { return r.upgrade != nullptr; });
+  TcpUpgrade upgrade = row->upgrade(*spec.options);
+  upgrade.of_every_pair = false;
+  return claim_over_tcp(spec, std::move(upgrade));
+}
+
+constexpr TransportRow kAuto = {"auto",
+                                "shared memory between the ranks of one machine, else TCP",
+                                true,
+                                true,
+                                tcp_unavailable,
+                                tcp_site,
+                                claim_auto};
 
 }  // namespace
 
@@ -117,18 +133,31 @@ ChannelOptions channel_options(const GroupSpec& spec) {
   out.chunk_bytes = static_cast<size_t>(spec.options->integer("chunk_bytes"));
   out.crc = spec.options->flag("transport_crc");
   out.crc32c = spec.crc32c;
+  out.direct_bytes = direct_bytes(*spec.options);
   out.park_bytes = static_cast<size_t>(spec.options->integer("demux_park_bytes"));
   return out;
 }
 
+size_t direct_bytes(const OptionSet& options) {
+  const int64_t bytes = options.integer("direct_bytes");
+  return bytes == 0 ? ChannelOptions::kNothingDirect : static_cast<size_t>(bytes);
+}
+
 WaitOptions wait_options(const GroupSpec& spec) {
+  WaitOptions wait;
+  const std::string& how = spec.options->text("wait");
+  wait.spin_ns = how == "spin"    ? WaitOptions::kForever
+                 : how == "block" ? 0
+                                  : spec.options->integer("spin_us") * 1000;
   // A rank that spins on a core which another rank needs makes both slow.
-  return {spec.options->integer("spin_us") * 1000, spec.ranks_on_host > spec.cores_usable, {}};
+  wait.yield = spec.ranks_on_host > spec.cores_usable;
+  return wait;
 }
 
 std::span<const TransportRow> transport_table() { return kTable; }
 
 Expected<const TransportRow*> find_transport(std::string_view name, bool ranks_in_process) {
+  if (name == kAuto.name && !ranks_in_process) return &kAuto;
   return find_transport(kTable, name, ranks_in_process);
 }
 

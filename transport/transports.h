@@ -91,9 +91,12 @@ bool is_apart(const std::vector<bool>& apart, int peer);
 // What all ranks compare before they trust one another, as "key=value\n" lines.
 std::string agreed_text(const GroupSpec& spec);
 ChannelOptions channel_options(const GroupSpec& spec);
+// For ChannelOptions::direct_bytes.
+size_t direct_bytes(const OptionSet& options);
 WaitOptions wait_options(const GroupSpec& spec);
 
 class ThreadMeeting;  // transport/memory/memory.h
+struct TcpUpgrade;    // transport/tcp/tcp_upgrade.h
 
 // What the coordinator knows of the place of a rank that has not started yet.
 struct RankSite {
@@ -125,19 +128,26 @@ class TransportClaim {
 struct TransportRow {
   const char* name;
   const char* help;
-  bool takes_ports;  // one per rank, of the window that begins at port_base
+  bool takes_ports;    // one per rank, of the window that begins at port_base
+  bool takes_streams;  // joins a pair by several connections where the option streams says so
   // Empty = usable where ranks are threads of one process, or processes; otherwise the reason.
   std::string (*unavailable)(bool ranks_in_process);
   // For ClaimSpec::site, in the coordinator.
   std::string (*site)(const RankSite& site);
   // In the rank.
   Expected<std::unique_ptr<TransportClaim>> (*claim)(const ClaimSpec& spec);
+  // In the rank: what it makes of a pair's authenticated TCP connection, for `auto` to take where
+  // both ranks can; null = nothing.
+  TcpUpgrade (*upgrade)(const OptionSet& options) = nullptr;
 };
 
 std::span<const TransportRow> transport_table();
-// "auto" gives the first usable one. Unknown or unusable names are errors that say why.
+// "auto" stands for a row that is not in the table: pairs of processes that can do more than TCP do
+// what the first row with an upgrade makes of them, all others stay on TCP, and Group says which
+// and why. Ranks in one process get the first usable row. Unknown or unusable names are errors that
+// say why.
 Expected<const TransportRow*> find_transport(std::string_view name, bool ranks_in_process);
-// The same in another table.
+// The same in another table, where "auto" is its first usable row.
 Expected<const TransportRow*> find_transport(std::span<const TransportRow> table,
                                              std::string_view name, bool ranks_in_process);
 // What the option `transport` may be: auto, and the names of the table.

@@ -6,7 +6,7 @@
 namespace plumbline {
 namespace {
 
-// One segment of this rank's own part: a receive from everybody, then the sums in rank order.
+// One segment of this rank's own part: a receive from everybody, then the sum in rank order.
 void reduce_segment(ScheduleBuilder& b, const ScheduleRequest& q, uint32_t message, uint64_t begin,
                     uint64_t count) {
   std::vector<Range> parts;
@@ -17,16 +17,7 @@ void reduce_segment(ScheduleBuilder& b, const ScheduleRequest& q, uint32_t messa
                         : b.scratch(count));
     got.push_back(own ? kNoStep : b.recv(from, message, parts.back()));
   }
-  const Range result = ScheduleBuilder::out(begin, count);
-  // In place the result lies where the own part is, so it is written last.
-  const Range sum = q.rank == 0 ? result : parts[0];
-  StepId reduced = kNoStep;
-  for (size_t i = 1; i < parts.size(); ++i) {
-    const bool last = i + 1 == parts.size();
-    const Range first = i == 1 ? parts[0] : sum;
-    reduced = b.reduce(first, parts[i], last ? result : sum, last,
-                       {got[i], i == 1 ? got[0] : kNoStep, reduced});
-  }
+  b.reduce_all(parts, ScheduleBuilder::out(begin, count), true, got);
 }
 
 StepId send_any(ScheduleBuilder& b, int peer, const Range& source, StepId after = kNoStep) {
@@ -158,16 +149,12 @@ Schedule build_allreduce_gather_reduce(const ScheduleRequest& q) {
     return b.finish();
   }
   std::vector<StepId> got;
-  std::vector<Range> parts;
+  std::vector<Range> parts = {mine};
   for (int peer = 1; peer < q.size; ++peer) {
     parts.push_back(b.scratch(q.count));
     got.push_back(b.recv(peer, 0, parts.back()));
   }
-  StepId reduced = kNoStep;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    reduced = b.reduce(i == 0 ? mine : result, parts[i], result, i + 1 == parts.size(),
-                       {got[i], reduced});
-  }
+  const StepId reduced = b.reduce_all(parts, result, true, got);
   for (int peer = 1; peer < q.size; ++peer) b.send(peer, 0, result, {reduced});
   return b.finish();
 }

@@ -12,18 +12,9 @@ StepId fold_gathered(ScheduleBuilder& b, const Fold& f) {
     parts.push_back(own ? f.have : b.scratch(f.have.count));
     got.push_back(own ? kNoStep : b.recv(peer, f.message, parts.back()));
   }
-  // The result may lie where the own part does, so that it is written last.
-  const Range between = f.peers[0] == f.own ? parts[1] : parts[0];
-  StepId reduced = kNoStep;
-  for (size_t i = 1; i < parts.size(); ++i) {
-    const bool last = i + 1 == parts.size();
-    std::vector<StepId> after = f.had;
-    after.insert(after.end(), {got[0], got[i], reduced});
-    if (last) after.insert(after.end(), f.free.begin(), f.free.end());
-    reduced = b.reduce(i == 1 ? parts[0] : between, parts[i], last ? f.sum : between,
-                       last && f.last, after);
-  }
-  return reduced;
+  got.insert(got.end(), f.had.begin(), f.had.end());
+  got.insert(got.end(), f.free.begin(), f.free.end());
+  return b.reduce_all(parts, f.sum, f.last, got);
 }
 
 StepId fold_from_wire(ScheduleBuilder& b, const Fold& f) {

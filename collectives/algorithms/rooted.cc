@@ -39,7 +39,7 @@ Schedule build_allreduce_tree(const ScheduleRequest& q) {
   const Range result = ScheduleBuilder::out(0, q.count);
   std::vector<int> children;
   std::vector<StepId> got;
-  std::vector<Range> parts;
+  std::vector<Range> parts = {mine};
   for (int peer = 0; peer < q.size; ++peer) {
     if (parents[static_cast<size_t>(peer)] != q.rank) continue;
     children.push_back(peer);
@@ -48,10 +48,7 @@ Schedule build_allreduce_tree(const ScheduleRequest& q) {
   }
   StepId reduced = kNoStep;
   const bool root = parent < 0;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const bool last = root && i + 1 == parts.size();
-    reduced = b.reduce(i == 0 ? mine : result, parts[i], result, last, {got[i], reduced});
-  }
+  if (!children.empty()) reduced = b.reduce_all(parts, result, root, got);
   if (!root) {
     const StepId sent = b.send(parent, 0, children.empty() ? mine : result, {reduced});
     reduced = b.recv(parent, 0, result, {sent});

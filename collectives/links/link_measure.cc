@@ -92,7 +92,7 @@ class LinkMatrix {
     result_.elapsed_ns = monotonic_ns() - start;
     if (result_.stop_reason.empty()) result_.stop_reason = "time";
     result_.iterations = result_.links.size();
-    result_.resolved.transport = group_.transport_name();
+    result_.resolved.transport = "tcp";  // its own connections, whatever joins the ranks
     result_.resolved.algorithm = "none";
     result_.resolved.streams = connections();
     return std::move(result_);

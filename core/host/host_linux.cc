@@ -12,6 +12,7 @@
 #include "core/fd.h"
 #include "core/host/host_internal.h"
 #include "core/host/host_parse.h"
+#include "core/host/memory_left.h"
 
 namespace plumbline {
 namespace {
@@ -49,19 +50,6 @@ int cores_by_affinity(int online) {
   return count > 0 ? count : online;
 }
 
-// The tightest limit on the way from this process's control group up to the root.
-std::optional<double> tightest_along(const std::string& mount, std::string path,
-                                     std::optional<double> (*read)(const std::string& folder)) {
-  std::optional<double> tightest;
-  while (true) {
-    const auto quota = read(mount + path);
-    if (quota && (!tightest || *quota < *tightest)) tightest = quota;
-    const size_t slash = path.rfind('/');
-    if (path.empty() || slash == std::string::npos) return tightest;
-    path.resize(slash);
-  }
-}
-
 std::optional<double> read_cpu_max(const std::string& folder) {
   return parse_cpu_max(read_or_empty(folder + "/cpu.max"));
 }
@@ -82,30 +70,6 @@ std::optional<double> read_cgroup_quota() {
     quota = tightest_along("/sys/fs/cgroup", *path, read_cpu_max);
   }
   return quota;
-}
-
-std::optional<double> memory_left_v1(const std::string& folder) {
-  return parse_cgroup_memory_left(read_or_empty(folder + "/memory.limit_in_bytes"),
-                                  read_or_empty(folder + "/memory.usage_in_bytes"),
-                                  read_or_empty(folder + "/memory.stat"), "total_inactive_file");
-}
-std::optional<double> memory_left_v2(const std::string& folder) {
-  return parse_cgroup_memory_left(read_or_empty(folder + "/memory.max"),
-                                  read_or_empty(folder + "/memory.current"),
-                                  read_or_empty(folder + "/memory.stat"), "inactive_file");
-}
-
-// What the control groups of this process leave it; nothing where none has a limit.
-std::optional<double> read_cgroup_memory() {
-  const std::string groups = read_or_empty("/proc/self/cgroup");
-  std::optional<double> left;
-  if (const auto path = parse_cgroup_path(groups, "memory")) {
-    left = tightest_along("/sys/fs/cgroup/memory", *path, memory_left_v1);
-  }
-  if (const auto path = parse_cgroup_path(groups, ""); path && !left) {
-    left = tightest_along("/sys/fs/cgroup", *path, memory_left_v2);
-  }
-  return left;
 }
 
 std::optional<std::string> read_virtualisation() {
@@ -164,11 +128,7 @@ void read_platform_facts(HostFacts& facts) {
   facts.load1 = parse_load1(read_or_empty("/proc/loadavg"));
   const std::string meminfo = read_or_empty("/proc/meminfo");
   facts.memory_bytes = parse_meminfo(meminfo, "MemTotal");
-  facts.memory_available_bytes = parse_meminfo(meminfo, "MemAvailable");
-  if (const auto left = read_cgroup_memory()) {
-    facts.memory_available_bytes =
-        std::min(facts.memory_available_bytes, static_cast<uint64_t>(*left));
-  }
+  facts.memory_available_bytes = memory_left();
   facts.virtualisation = read_virtualisation();
   facts.boot_id = read_word("/proc/sys/kernel/random/boot_id").value_or("");
 }

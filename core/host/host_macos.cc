@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <mach/mach.h>
 #include <stdlib.h>
 #include <sys/sysctl.h>
 #include <sys/utsname.h>
@@ -7,6 +6,7 @@
 
 #include "core/host/host_internal.h"
 #include "core/host/host_parse.h"
+#include "core/host/memory_left.h"
 
 namespace plumbline {
 namespace {
@@ -35,24 +35,13 @@ void read_names(HostFacts& facts) {
   facts.arch = names.machine;
 }
 
-uint64_t available_memory() {
-  vm_statistics64_data_t pages{};
-  mach_msg_type_number_t count = HOST_VM_INFO64_COUNT;
-  if (host_statistics64(mach_host_self(), HOST_VM_INFO64, reinterpret_cast<host_info64_t>(&pages),
-                        &count) != KERN_SUCCESS) {
-    return 0;
-  }
-  const uint64_t free_pages = uint64_t{pages.free_count} + pages.inactive_count;
-  return free_pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
 }  // namespace
 
 void read_platform_facts(HostFacts& facts) {
   read_names(facts);
   facts.cpu_model = sysctl_text("machdep.cpu.brand_string").value_or("");
   facts.memory_bytes = sysctl_number("hw.memsize").value_or(0);
-  facts.memory_available_bytes = available_memory();
+  facts.memory_available_bytes = memory_left();
   double load = 0;
   if (getloadavg(&load, 1) == 1) facts.load1 = load;
   if (sysctl_number("kern.hv_vmm_present").value_or(0) == 1) facts.virtualisation = "hypervisor";

@@ -163,6 +163,18 @@ std::optional<std::string> parse_cgroup_path(std::string_view text, std::string_
   return path;
 }
 
+std::optional<double> tightest_along(const std::string& mount, std::string path,
+                                     std::optional<double> (*read)(const std::string& folder)) {
+  std::optional<double> tightest;
+  while (true) {
+    const auto limit = read(mount + path);
+    if (limit && (!tightest || *limit < *tightest)) tightest = limit;
+    const size_t slash = path.rfind('/');
+    if (path.empty() || slash == std::string::npos) return tightest;
+    path.resize(slash);
+  }
+}
+
 std::string hypervisor_from_dmi(std::string_view vendor, std::string_view product) {
   constexpr struct {
     const char *vendor, *product, *name;  // both must be the beginning of the text

@@ -45,6 +45,10 @@ std::optional<double> parse_cgroup_memory_left(std::string_view limit, std::stri
                                                std::string_view inactive_key);
 // /proc/self/cgroup: the path of this process in the hierarchy of `controller` ("cpu"; "" = v2).
 std::optional<std::string> parse_cgroup_path(std::string_view text, std::string_view controller);
+// The least that `read` says of the folders on the way from this path up to the root of the mount:
+// the limits of all of them hold. Nothing where none has one.
+std::optional<double> tightest_along(const std::string& mount, std::string path,
+                                     std::optional<double> (*read)(const std::string& folder));
 
 // Name of the hypervisor by what the firmware says ("QEMU" -> "qemu"), or empty.
 std::string hypervisor_from_dmi(std::string_view vendor, std::string_view product);

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/error.h"
+
 namespace plumbline {
 
 // All that a run starts inherits its id in this variable.
@@ -36,6 +38,9 @@ std::optional<ProcessFacts> read_process(int64_t pid);
 std::string process_variable(int64_t pid, const std::string& name);
 
 // ---- of this process ----
+
+// Absolute path of the running program.
+Expected<std::string> own_program_path();
 
 // Resident bytes now; absent when the system does not tell.
 std::optional<uint64_t> resident_bytes();

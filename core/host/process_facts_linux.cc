@@ -1,8 +1,13 @@
 // proc(5).
+#include <limits.h>
 #include <sched.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <fstream>
 #include <set>
 #include <string>
@@ -91,6 +96,17 @@ int physical_cores() {
     cores.insert(std::getline(file, siblings) ? siblings : "cpu" + number);
   }
   return std::max(1, static_cast<int>(cores.size()));
+}
+
+Expected<std::string> own_program_path() {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size() - 1);
+  if (length > 0) return std::string(path.data(), static_cast<size_t>(length));
+  const int problem = errno;
+  // Without /proc there is still what the kernel was told to start, see getauxval(3).
+  const auto* started = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  if (started != nullptr && realpath(started, path.data()) != nullptr) return path.data();
+  return fail_errno(ErrorCode::kSystem, "read /proc/self/exe", problem);
 }
 
 }  // namespace plumbline

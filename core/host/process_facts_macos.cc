@@ -1,11 +1,16 @@
 // proc_pidinfo(3) of <libproc.h>, KERN_PROCARGS2 of sysctl(3).
 #include <libproc.h>
+#include <limits.h>
+#include <mach-o/dyld.h>
+#include <stdlib.h>
 #include <sys/proc_info.h>
 #include <sys/sysctl.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstring>
 
 #include "core/host/process_facts.h"
@@ -76,6 +81,19 @@ int physical_cores() {
   size_t size = sizeof cores;
   if (sysctlbyname("hw.physicalcpu", &cores, &size, nullptr, 0) != 0) return 1;
   return std::max(1, cores);
+}
+
+Expected<std::string> own_program_path() {
+  std::array<char, PATH_MAX> path{};
+  uint32_t size = path.size();
+  if (_NSGetExecutablePath(path.data(), &size) != 0) {
+    return fail(ErrorCode::kSystem, "the path of this program is too long");
+  }
+  std::array<char, PATH_MAX> real{};
+  if (realpath(path.data(), real.data()) == nullptr) {
+    return fail_errno(ErrorCode::kSystem, "resolve the path of this program", errno);
+  }
+  return std::string(real.data());
 }
 
 }  // namespace plumbline

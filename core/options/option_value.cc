@@ -57,7 +57,9 @@ std::string description(const OptionRow& row, const OptionChoices& choices) {
       return list.empty() ? "one word" : "one of " + list;
     }
     case OptionType::kPort:
-      return "a port from 1 to 65535, or auto";
+      return "a port" + range + ", or auto";
+    case OptionType::kCount:
+      return "a whole number" + range + ", or auto";
     case OptionType::kAddress:
       return "a numeric IPv4 or IPv6 address, or auto";
     case OptionType::kText:
@@ -143,6 +145,7 @@ std::optional<std::string> canonical_option(const OptionRow& row, const std::str
     case OptionType::kInt:
       return canonical_whole(row, text);
     case OptionType::kPort:
+    case OptionType::kCount:
       return lower_case(text) == "auto" ? "auto" : canonical_whole(row, text);
     case OptionType::kBytes:
       return canonical_bytes(row, text);
@@ -173,7 +176,7 @@ std::string accepted_option(const OptionRow& row, const std::string& text,
 
 bool is_whole_number(OptionType type) {
   return type == OptionType::kInt || type == OptionType::kBytes ||
-         type == OptionType::kDurationMs || type == OptionType::kPort;
+         type == OptionType::kDurationMs || type == OptionType::kPort || type == OptionType::kCount;
 }
 
 int64_t option_integer(const OptionRow& row, const std::string& value) {

@@ -27,6 +27,7 @@ enum class OptionType {
   kNamed,       // one of the names of a table above core (OptionChoices), case ignored
   kText,        // checked by whoever reads it
   kPort,        // 1..65535, or "auto", which integer() gives as 0
+  kCount,       // whole number from 1 on, or "auto", which integer() gives as 0
   kAddress,     // numeric IPv4 or IPv6 address, or "auto"
 };
 
@@ -83,7 +84,8 @@ class OptionSet {
 
   // Values are stored in one canonical spelling ("256Ki", "30000", "on"). Asking for a name that is
   // not in the table, or as the wrong type, is a programming error and ends the process.
-  int64_t integer(std::string_view name) const;  // kInt, kBytes (bytes), kDurationMs (ms), kPort
+  int64_t integer(
+      std::string_view name) const;  // kInt, kBytes (bytes), kDurationMs (ms), kPort, kCount
   bool flag(std::string_view name) const;
   const std::string& text(std::string_view name) const { return at(name).value; }
   const std::string& origin(std::string_view name) const { return at(name).origin; }

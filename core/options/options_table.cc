@@ -10,7 +10,8 @@ using enum OptionType;
 constexpr double kNoMin = 1, kNoMax = 0;  // min > max: unchecked
 constexpr double kMaxMs = 24.0 * 3600 * 1000;
 constexpr double kMaxBytes = 1024.0 * 1024 * 1024;  // one system call moves at most this much
-constexpr bool kAgree = true, kOwn = false;         // must all ranks have the same value?
+constexpr double kMostStreams = 64;
+constexpr bool kAgree = true, kOwn = false;  // must all ranks have the same value?
 
 constexpr OptionRow refused(const char* name, const char* alias, const char* reason) {
   return {name, kText, "", "", "not available here", alias, nullptr, kNoMin, kNoMax, reason, kOwn};
@@ -19,8 +20,9 @@ constexpr OptionRow refused(const char* name, const char* alias, const char* rea
 // name, type, default, unit, help, MCCL alias, choices, min, max, refused, must agree
 constexpr OptionRow kTable[] = {
     // What carries the bytes, and where it listens.
-    {"transport", kNamed, "auto", "", "what carries the data between ranks", "MCCL_TRANSPORT",
-     nullptr, kNoMin, kNoMax, nullptr, kAgree},
+    {"transport", kNamed, "auto", "",
+     "what carries the data between ranks; auto = shared memory inside a machine, else TCP",
+     "MCCL_TRANSPORT", nullptr, kNoMin, kNoMax, nullptr, kAgree},
     {"listen_addr", kAddress, "auto", "", "listen on this address only; auto = every data address",
      "MCCL_LISTEN_ADDR", nullptr, kNoMin, kNoMax, nullptr, kOwn},
     {"port_base", kPort, "29600", "port",
@@ -36,7 +38,7 @@ constexpr OptionRow kTable[] = {
      "connect all pairs of ranks at the start, or each when it is first used", nullptr,
      "eager|lazy", kNoMin, kNoMax, nullptr, kAgree},
     {"link_profile", kChoice, "none", "", "a set of defaults for one kind of link",
-     "MCCL_LINK_PROFILE", "none|thunderbolt|ethernet|loopback", kNoMin, kNoMax, nullptr, kOwn},
+     "MCCL_LINK_PROFILE", "none|thunderbolt|wifi|loopback", kNoMin, kNoMax, nullptr, kOwn},
 
     {"ssh_config", kText, "", "",
      "configuration file for ssh (its -F) instead of the user's own; empty = the user's own",
@@ -52,6 +54,10 @@ constexpr OptionRow kTable[] = {
     // How the bytes travel.
     {"chunk_bytes", kBytes, "256Ki", "bytes", "largest payload of one frame", "MCCL_CHUNK_BYTES",
      nullptr, 4096, kMaxBytes, nullptr, kAgree},
+    {"streams", kCount, "auto", "connections",
+     "TCP connections per pair of ranks, blocks of their bytes in turn; auto = one per subnet that "
+     "two hosts share",
+     nullptr, nullptr, 1, kMostStreams, nullptr, kAgree},
     {"transport_crc", kBool, "off", "", "CRC-32C over header and payload of every frame",
      "MCCL_TRANSPORT_CRC", nullptr, kNoMin, kNoMax, nullptr, kAgree},
     {"sock_bufsize", kBytes, "4Mi", "bytes",
@@ -70,12 +76,22 @@ constexpr OptionRow kTable[] = {
      "core: each rank on a core of its own; none: the system decides; auto: core when there are "
      "enough",
      nullptr, "auto|core|none", 0, -1, nullptr, kOwn},
+    {"wait", kChoice, "auto", "",
+     "how a rank waits for bytes: spin = it tries and never sleeps; block = it sleeps in the "
+     "kernel "
+     "at once, which leaves the core to others; auto = it tries for spin_us, then sleeps",
+     nullptr, "auto|spin|block", kNoMin, kNoMax, nullptr, kOwn},
     {"spin_us", kInt, "500", "us",
-     "how long a waiting rank tries before it sleeps in the kernel; 0 = sleep at once", nullptr,
-     nullptr, 0, 1'000'000, nullptr, kOwn},
+     "wait auto: how long a waiting rank tries before it sleeps in the kernel; 0 = as wait block",
+     nullptr, nullptr, 0, 1'000'000, nullptr, kOwn},
     {"demux_park_bytes", kBytes, "64Mi", "bytes",
      "per peer, most bytes of messages kept that arrived before they were asked for",
      "MCCL_DEMUX_PARK_BYTES", nullptr, 65536, 64 * kMaxBytes, nullptr, kOwn},
+
+    {"direct_bytes", kBytes, "128Ki", "bytes",
+     "messages of at least this size are taken from the sender's memory where the transport can; 0 "
+     "= none",
+     nullptr, nullptr, 0, kMaxBytes, nullptr, kOwn},
 
     // How long to wait.
     {"connect_timeout_ms", kDurationMs, "30000", "ms",
@@ -95,12 +111,17 @@ constexpr OptionRow kTable[] = {
     {"small_msg_threshold", kBytes, "0", "bytes",
      "up to this size auto takes the algorithm for small messages; 0 = thresholds as measured",
      "MCCL_SMALL_MSG_THRESHOLD", nullptr, 0, kMaxBytes, nullptr, kAgree},
+    {"tuning", kText, "auto", "",
+     "what plumbline tune has found, for the algorithm auto: a file; auto = the one kept for these "
+     "ranks; none = not used",
+     nullptr, nullptr, kNoMin, kNoMax, nullptr, kOwn},
     {"fast_math", kBool, "off", "", "off = IEEE arithmetic, equal to the reference bit for bit",
      "MCCL_FAST_MATH", nullptr, kNoMin, kNoMax, nullptr, kAgree},
     {"kernel", kText, "auto", "", "SIMD target of the reductions by name; auto = the best one",
      nullptr, nullptr, kNoMin, kNoMax, nullptr, kOwn},
-    {"compression", kChoice, "none", "", "codec of the payload; this build has none",
-     "MCCL_COMPRESSION", "none", kNoMin, kNoMax, nullptr, kAgree},
+    {"compression", kText, "none", "",
+     "what coll compresses the data of an allreduce of f32 with: fp16, bf16 or topk:RATIO",
+     "MCCL_COMPRESSION", nullptr, kNoMin, kNoMax, nullptr, kOwn},
 
     // What is verified.
     {"verify", kChoice, "sampled", "",
@@ -143,7 +164,8 @@ constexpr OptionRow kTable[] = {
             "the receiver's TCP window is the flow control; there are no credit messages"),
     refused("recv_timeout_ms", "MCCL_RECV_TIMEOUT_MS",
             "an operation has one deadline for all its messages: watchdog_timeout_ms"),
-    refused("topk_ratio", "MCCL_TOPK_RATIO", "this build has no top-k codec (compression = none)"),
+    refused("topk_ratio", "MCCL_TOPK_RATIO",
+            "the ratio is part of the codec's name: compression = topk:0.01"),
     refused("fp32_cpu_reduce", "MCCL_FP32_CPU_REDUCE", "all reductions run on the CPU anyway"),
     refused("cpu_write_sync", "MCCL_CPU_WRITE_SYNC", "there is no GPU path to synchronise with"),
     refused("event_sync", "MCCL_EVENT_SYNC", "there is no GPU path to synchronise with"),
@@ -162,13 +184,22 @@ constexpr OptionRow kTable[] = {
             "removed from MCCL too; choose with algorithm"),
 };
 
-// Thunderbolt: 20 to 40 Gbit/s at 0.4 to 1 ms under load is up to 5 MB in flight. Ethernet: 10
-// Gbit/s at 0.5 ms is 0.6 MB, 100 Gbit/s 6 MB. Loopback: no path to fill, so small buffers that
-// stay in cache, and no pacing.
+// Thunderbolt: 20 to 40 Gbit/s at 0.4 to 1 ms under load is up to 5 MB in flight. (Ethernet is what
+// the defaults are for: 10 Gbit/s at 0.5 ms is 0.6 MB.) Loopback: no path to fill, so small buffers
+// that stay in cache, and no pacing. Wi-Fi: the rate changes by the second and the air is shared,
+// so the system sizes the buffers (a fixed one that fits the best moment is a queue of a second in
+// a bad one), little waits unsent behind them, frames are short so that operations in flight take
+// turns, and a radio that sleeps, scans or roams for seconds is no dead rank.
 constexpr LinkProfileRow kProfiles[] = {
-    {"thunderbolt", "sock_bufsize", "8Mi"},     {"thunderbolt", "chunk_bytes", "1Mi"},
-    {"ethernet", "sock_bufsize", "4Mi"},        {"ethernet", "chunk_bytes", "256Ki"},
-    {"loopback", "sock_bufsize", "1Mi"},        {"loopback", "chunk_bytes", "256Ki"},
+    {"thunderbolt", "sock_bufsize", "8Mi"},
+    {"thunderbolt", "chunk_bytes", "1Mi"},
+    {"wifi", "sock_bufsize", "0"},
+    {"wifi", "tcp_lowat", "128Ki"},
+    {"wifi", "chunk_bytes", "64Ki"},
+    {"wifi", "heartbeat_interval_ms", "3000"},
+    {"wifi", "watchdog_timeout_ms", "90000"},
+    {"wifi", "connect_timeout_ms", "60000"},
+    {"loopback", "sock_bufsize", "1Mi"},
     {"loopback", "congestion_control", "reno"},
 };
 

@@ -10,12 +10,13 @@
 namespace plumbline {
 namespace {
 
-constexpr const char* kTimedKeys[] = {"dtype",     "redop", "algorithm", "root",
-                                      "placement", "sync",  "engine",    "stop"};
-constexpr const char* kSustainedKeys[] = {"dtype", "redop",  "algorithm",   "root", "placement",
-                                          "sync",  "engine", "outstanding", "time"};
+constexpr const char* kTimedKeys[] = {"dtype", "redop",  "algorithm",   "root", "placement",
+                                      "sync",  "engine", "compression", "stop"};
+constexpr const char* kSustainedKeys[] = {"dtype",       "redop", "algorithm", "root",
+                                          "placement",   "sync",  "engine",    "compression",
+                                          "outstanding", "time"};
 constexpr const char* kCheckKeys[] = {"dtype",     "redop", "algorithm", "root",
-                                      "placement", "sync",  "engine"};
+                                      "placement", "sync",  "engine",    "compression"};
 constexpr const char* kLinkKeys[] = {"time", "measure", "streams", "rate", "datagram"};
 
 constexpr CellKindRow kKindTable[] = {
@@ -112,7 +113,7 @@ constexpr Field<Cell> kCellFields[] = {
     kind_field(),
     field<&Cell::op>({"op", "",
                       "operation; for a roof `raw_pingpong`, `raw_exchange`, `raw_stream`, "
-                      "`raw_duplex`, `memcpy`"})
+                      "`raw_duplex`, `array_stream`, `array_duplex`, `reduce_kernel`, `memcpy`"})
         .in_csv("op")
         .published()
         .bare(),
@@ -184,6 +185,9 @@ constexpr Field<Cell> kCellFields[] = {
          "how ranks are dealt to the hosts: `block` or `cyclic`; absent = block, or as a launcher "
          "did"})
         .in_csv("distribution"),
+    sparse_field<&Cell::compression>(
+        {"compression", "", "what the data was compressed with: `fp16`, `bf16`, `topk:RATIO`"})
+        .in_csv("compression"),
 };
 
 }  // namespace

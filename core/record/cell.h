@@ -98,6 +98,8 @@ struct Cell {
   // Which hosts take part, "node1+node3", and how ranks are dealt to them, "block" or "cyclic". Not
   // part of the JSON where empty: all hosts, filled one after the other (or as a launcher did).
   std::string hosts, distribution;
+  // The codec of the data (core/codec.h), "fp16". Not part of the JSON where empty: none.
+  std::string compression;
 
   bool operator==(const Cell&) const = default;
 };

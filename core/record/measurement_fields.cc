@@ -87,9 +87,10 @@ struct FieldValue<Histogram> {
 namespace {
 
 constexpr Field<Resolved> kResolvedFields[] = {
-    field<&Resolved::transport>({"transport", "", "transport that ran"})
+    field<&Resolved::transport>(
+        {"transport", "", "transport that ran; `shm+tcp` where pairs of ranks differ"})
         .in_csv("transport_used")
-        .published(kPublishedWord),
+        .published(kPublishedTransport),
     field<&Resolved::algorithm>({"algorithm", "", "algorithm that ran"})
         .in_csv("algorithm_used")
         .published(kPublishedAlgorithm),
@@ -105,8 +106,74 @@ constexpr Field<Resolved> kResolvedFields[] = {
     sparse_field<&Resolved::streams>({"streams", "", "connections per pair"})
         .published(kPublishedCount),
     sparse_field<&Resolved::address_pairs>({"address_pairs", "",
-                                            "addresses really used, one text a pair",
+                                            "addresses really used, one text a connection",
                                             "`0-1 LOCAL:PORT>REMOTE:PORT`"}),
+    sparse_field<&Resolved::connections>(
+        {"connections", "", "what the system granted to the data connections", "alike ones"}),
+    sparse_field<&Resolved::library>(
+        {"library", "", "library of an engine that is not plumbline's own, with its version"})
+        .in_csv("library"),
+    sparse_field<&Resolved::fell_back>(
+        {"fell_back", "",
+         "pairs of ranks on one machine that could not share memory and used TCP, each reason "
+         "once",
+         "one reason"}),
+};
+
+constexpr Field<FellBack> kFellBackFields[] = {
+    field<&FellBack::pair>({"pair", "", "the first of these pairs, `0-1`"}),
+    field<&FellBack::pairs>({"pairs", "", "so many have this reason"}),
+    field<&FellBack::reason>({"reason", "", "what the system answered"}),
+};
+
+constexpr Field<ConnectionSettings> kConnectionFields[] = {
+    field<&ConnectionSettings::ends>({"ends", "", "ends of connections that have these"}),
+    sparse_field<&ConnectionSettings::congestion_control>({"congestion_control", "", "in effect"}),
+    sparse_field<&ConnectionSettings::mss>({"mss", "bytes", "largest payload of one segment"}),
+    sparse_field<&ConnectionSettings::send_buffer>(
+        {"send_buffer", "bytes", "send buffer when the cell ended, the smallest among them"}),
+    sparse_field<&ConnectionSettings::recv_buffer>(
+        {"recv_buffer", "bytes", "receive buffer, likewise"}),
+};
+
+constexpr Field<RankCounters> kCounterFields[] = {
+    sparse_field<&RankCounters::received_bytes>(
+        {"received_bytes", "bytes", "received in the timed part, headers included"}),
+    sparse_field<&RankCounters::write_calls>(
+        {"write_calls", "calls", "system calls that wrote to its connections"}),
+    sparse_field<&RankCounters::read_calls>(
+        {"read_calls", "calls", "system calls that read from them, the empty ones included"}),
+    sparse_field<&RankCounters::poll_calls>(
+        {"poll_calls", "calls", "system calls in which it slept until something could move"}),
+    sparse_field<&RankCounters::yield_calls>(
+        {"yield_calls", "calls", "system calls in which it gave its core away"}),
+    sparse_field<&RankCounters::in_place_bytes>(
+        {"in_place_bytes", "bytes", "received payload that was used where it lay"}),
+    sparse_field<&RankCounters::copied_bytes>(
+        {"copied_bytes", "bytes",
+         "received payload that it copied once more itself; the system put what is left of it "
+         "straight into its place"}),
+    sparse_field<&RankCounters::peer_late_stalls>(
+        {"peer_late_stalls", "", "times it waited, and nothing of the message had come"}),
+    sparse_field<&RankCounters::receiving_stalls>(
+        {"receiving_stalls", "", "times it waited in the middle of a message"}),
+    sparse_field<&RankCounters::send_full_stalls>(
+        {"send_full_stalls", "", "times the send buffer was full"}),
+    sparse_field<&RankCounters::park_full_stalls>(
+        {"park_full_stalls", "",
+         "times a message that was not expected yet stood before the awaited one and `park_bytes` "
+         "were full"}),
+};
+
+constexpr Field<TimeSplit> kSplitFields[] = {
+    field<&TimeSplit::operations>({"operations", "operations", "so many were taken apart"}),
+    field<&TimeSplit::total>({"total", "ns", "from start to end, the clock readings included"}),
+    field<&TimeSplit::queue>({"queue", "ns", "older operations of this rank were in flight"}),
+    field<&TimeSplit::sync>(
+        {"sync", "ns", "it waited, and nothing of the message that it waited for had come"}),
+    field<&TimeSplit::network>(
+        {"network", "ns", "bytes moved, or it waited in the middle of a message"}),
+    field<&TimeSplit::reduce>({"reduce", "ns", "arithmetic, and copies inside the rank"}),
 };
 
 constexpr Field<PerRank> kRankFields[] = {
@@ -134,6 +201,18 @@ constexpr Field<PerRank> kRankFields[] = {
     sparse_field<&PerRank::memory_bytes>(
         {"memory_bytes", "bytes",
          "resident memory of its process when the cell ended, where the system tells"}),
+    sparse_field<&PerRank::send_buffer_bytes>(
+        {"send_buffer_bytes", "bytes",
+         "send buffer as the system granted it (of shared memory: the ring), the smallest of its "
+         "connections"}),
+    sparse_field<&PerRank::recv_buffer_bytes>(
+        {"recv_buffer_bytes", "bytes", "receive buffer, likewise"}),
+    sparse_field<&PerRank::counters>(
+        {"counters", "", "what moved its bytes, over the timed part; without a key: 0"}),
+    sparse_field<&PerRank::split>(
+        {"split", "",
+         "where the time of an operation went, mean of those that were taken apart after the timed "
+         "part; the four parts add up to the total"}),
     sparse_field<&PerRank::clock_offset_ns>(
         {"clock_offset_ns", "ns",
          "rank 0's monotonic clock minus this rank's at the end; null without window timing"}),
@@ -224,10 +303,16 @@ constexpr Field<Measurement> kMeasurementFields[] = {
          "further counters, unit in the key; `verified_operations_count` of `operations_count` "
          "that ran (the first one, those of the warm-up and those that are not timed included; "
          "absent = count unknown), `verify_seed` of the random choice among them; "
+         "`max_error_abs` of an element of a compressed result, and `max_error_rel`, that as a "
+         "share of the largest exact one; "
          "`measured_operations_count` of the timed part, those that are not timed included (the "
          "operations that `cpu_ns` and context switches went to); `floor_one_way_bytes`, "
          "`floor_both_ways_bytes` or `floor_round_trip_bytes` (the bare transfer that bounds a "
-         "latency); `link_bps` (speed of the slowest link between its ranks, where known); of "
+         "latency); `cost_depth_count`, `cost_wire_bytes`, `cost_reduce_bytes` and "
+         "`cost_copy_bytes` of "
+         "its schedule (messages one behind the other; bytes of the busiest rank); "
+         "`wrong_operations_count` of those verified; `link_bps` (speed of the slowest link "
+         "between its ranks, where known); of "
          "window timing `clock_error_ns` (largest bound of a rank's clock at any sample), "
          "`late_samples_count`, `window_ns`, `clock_drift_ppm`, `clock_drift_error_ppm`, "
          "`clock_breaks_count` (jumps); after idle time `cold_meeting_ns`, `warm_meeting_ns` (a "
@@ -244,9 +329,21 @@ constexpr Field<Measurement> kMeasurementFields[] = {
 }  // namespace
 
 std::span<const Field<Resolved>> FieldsOf<Resolved>::all() { return kResolvedFields; }
+std::span<const Field<ConnectionSettings>> FieldsOf<ConnectionSettings>::all() {
+  return kConnectionFields;
+}
+std::span<const Field<FellBack>> FieldsOf<FellBack>::all() { return kFellBackFields; }
 std::span<const Field<PerRank>> FieldsOf<PerRank>::all() { return kRankFields; }
+std::span<const Field<RankCounters>> FieldsOf<RankCounters>::all() { return kCounterFields; }
+std::span<const Field<TimeSplit>> FieldsOf<TimeSplit>::all() { return kSplitFields; }
 std::span<const Field<Reported>> FieldsOf<Reported>::all() { return kReportedFields; }
 std::span<const Field<Measurement>> FieldsOf<Measurement>::all() { return kMeasurementFields; }
+
+void FieldsOf<TimeSplit>::check(const TimeSplit& split) {
+  for (const double part : {split.total, split.queue, split.sync, split.network, split.reduce}) {
+    if (part < 0) refuse_field("a negative time");
+  }
+}
 
 void FieldsOf<Reported>::check(const Reported& told) {
   for (const std::optional<double>& value : {told.time_ns, told.algbw_Bps, told.busbw_Bps}) {

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <set>
+#include <utility>
 
 #include "core/encode.h"
 #include "core/field_json.h"
@@ -28,6 +31,15 @@ json record_json(const Record& record) {
   write_fields(record.measurement, object);
   return object;
 }
+
+constexpr uint64_t RankCounters::*kAllCounters[] = {
+    &RankCounters::received_bytes,   &RankCounters::write_calls,
+    &RankCounters::read_calls,       &RankCounters::poll_calls,
+    &RankCounters::yield_calls,      &RankCounters::in_place_bytes,
+    &RankCounters::copied_bytes,     &RankCounters::peer_late_stalls,
+    &RankCounters::receiving_stalls, &RankCounters::send_full_stalls,
+    &RankCounters::park_full_stalls};
+static_assert(sizeof(RankCounters) == std::size(kAllCounters) * sizeof(uint64_t), "all of them");
 
 constexpr double kLargestCount = 9007199254740992.0;  // 2^53: doubles count up to here
 
@@ -266,6 +278,31 @@ std::optional<double> extra_of(const Measurement& measurement, const char* key) 
   return found == measurement.extra.end() ? std::nullopt : std::optional(found->second);
 }
 
+RankCounters& RankCounters::operator+=(const RankCounters& other) {
+  for (uint64_t RankCounters::*const counter : kAllCounters) this->*counter += other.*counter;
+  return *this;
+}
+
+RankCounters RankCounters::operator-(const RankCounters& before) const {
+  RankCounters grown = *this;
+  for (uint64_t RankCounters::*const counter : kAllCounters) grown.*counter -= before.*counter;
+  return grown;
+}
+
+std::optional<OperationCost> cost_in(const Measurement& measurement) {
+  const auto depth = count_at(measurement, kCostDepth), wire = count_at(measurement, kCostWire),
+             reduced = count_at(measurement, kCostReduce),
+             copied = count_at(measurement, kCostCopy);
+  if (!depth || !wire || !reduced || !copied) return std::nullopt;
+  const auto real = [](uint64_t count) { return static_cast<double>(count); };
+  return OperationCost{real(*depth), real(*wire), real(*reduced), real(*copied)};
+}
+
+uint64_t errors_of(const Measurement& measurement) {
+  if (measurement.outcome == Outcome::kError) return 1;
+  return count_at(measurement, kWrongOperations).value_or(0);
+}
+
 std::optional<VerifiedCount> verified_count(const Measurement& measurement) {
   const auto verified = count_at(measurement, kVerifiedOperations);
   const auto operations = count_at(measurement, kOperations);
@@ -276,6 +313,52 @@ std::optional<VerifiedCount> verified_count(const Measurement& measurement) {
 uint64_t measured_operations(const Measurement& measurement) {
   return std::max(measurement.iterations,
                   count_at(measurement, kMeasuredOperations).value_or(measurement.iterations));
+}
+
+void Resolved::add(const ConnectionSettings& more) {
+  const auto alike = std::find_if(
+      connections.begin(), connections.end(), [&more](const ConnectionSettings& entry) {
+        return entry.congestion_control == more.congestion_control && entry.mss == more.mss;
+      });
+  if (alike == connections.end()) {
+    connections.push_back(more);
+    return;
+  }
+  alike->send_buffer = std::min(alike->send_buffer, more.send_buffer);
+  alike->recv_buffer = std::min(alike->recv_buffer, more.recv_buffer);
+  alike->ends += more.ends;
+}
+
+void Resolved::add(const FellBack& more) {
+  const auto alike = std::find_if(fell_back.begin(), fell_back.end(), [&more](const FellBack& one) {
+    return one.reason == more.reason;
+  });
+  if (alike == fell_back.end()) {
+    fell_back.push_back(more);
+  } else {
+    alike->pairs += more.pairs;
+  }
+}
+
+void Resolved::add_transport(const std::string& more) {
+  std::set<std::string> names;
+  for (const std::string& all : {transport, more}) {
+    for (std::string& name : split_at(all, '+')) names.insert(std::move(name));
+  }
+  names.erase("");
+  transport = fmt::format("{}", fmt::join(names, "+"));
+}
+
+std::string fell_back_text(const FellBack& pairs) {
+  const size_t dash = pairs.pair.find('-');
+  std::string text =
+      dash == std::string::npos
+          ? "ranks " + pairs.pair
+          : fmt::format("ranks {} and {}", pairs.pair.substr(0, dash), pairs.pair.substr(dash + 1));
+  if (pairs.pairs > 1) {
+    text += fmt::format(" (and {} more pair{})", pairs.pairs - 1, pairs.pairs == 2 ? "" : "s");
+  }
+  return fmt::format("{} of one machine stay on TCP: {}", text, pairs.reason);
 }
 
 std::string verified_text(const Measurement& measurement) {
@@ -290,8 +373,12 @@ Status ran_as_asked(const Cell& cell, const Measurement& measurement, const std:
   const bool ran =
       measurement.outcome == Outcome::kPassed || measurement.outcome == Outcome::kFailed;
   const std::string& over = measurement.resolved.transport;
-  const std::string& asked = cell.transport == "auto" ? option : cell.transport;
-  if (!ran || asked == "auto" || asked == over) return {};
+  // The option is about our own group; what another engine runs over is its own affair.
+  const bool by_option = cell.transport == "auto" && cell.engine == kNativeEngine;
+  const std::string& asked = by_option ? option : cell.transport;
+  // Links are measured over connections of their own, whatever the ranks use among themselves.
+  const bool own_connections = row(cell.kind).timing == CellTiming::kPairs;
+  if (!ran || asked == "auto" || asked == over || own_connections) return {};
   return fail(Error{ErrorCode::kMismatch,
                     "transport " + asked + " was asked for, but the ranks used " +
                         (over.empty() ? "one that they do not name" : over),

@@ -23,6 +23,7 @@
 #include "core/options/options.h"
 #include "core/record/cell.h"
 #include "core/record/link.h"
+#include "core/stats/prediction.h"
 #include "core/stats/stats.h"
 
 namespace plumbline {
@@ -32,12 +33,73 @@ inline constexpr int kRecordSchema = 2;  // that is written; earlier ones are re
 enum class Outcome { kPassed, kFailed, kSkipped, kError };
 const char* to_string(Outcome outcome);
 
+// What the system granted to data connections.
+struct ConnectionSettings {
+  std::string congestion_control;
+  uint64_t mss = 0;                           // bytes; 0 = not told
+  uint64_t send_buffer = 0, recv_buffer = 0;  // bytes, the smallest among them; 0 = not told
+  uint64_t ends = 0;                          // ends of connections that have these
+};
+
+// Pairs of ranks that did not get what the transport first tried for them, all for one reason.
+struct FellBack {
+  std::string pair;  // the first of them, "0-1"
+  uint64_t pairs = 0;
+  std::string reason;
+};
+// "ranks 0 and 1 (and 2 more pairs) of one machine stay on TCP: REASON".
+std::string fell_back_text(const FellBack& pairs);
+
 // What `auto` became, and what the connection really is.
 struct Resolved {
-  std::string transport, algorithm, congestion_control, kernel;  // kernel = SIMD target, "AVX3"
+  // "shm+tcp" where some pairs of ranks use the one and some the other; kernel = SIMD target,
+  // "AVX3"
+  std::string transport, algorithm, congestion_control, kernel;
   uint64_t chunk_bytes = 0;
   int streams = 1;
-  std::vector<std::string> address_pairs;  // "0-1 127.0.0.1:40000>127.0.0.1:29601"
+  std::vector<std::string> address_pairs;  // "0-1 127.0.0.1:40000>127.0.0.1:29601", by stream
+  std::vector<ConnectionSettings> connections = {};  // alike ones told once
+  // Of an engine that is not ours, as it calls itself: "Open MPI v4.1.4".
+  std::string library = {};
+  std::vector<FellBack> fell_back = {};  // each reason once
+  // One entry per congestion control and MSS.
+  void add(const ConnectionSettings& more);
+  void add(const FellBack& more);
+  // What other ranks of the same world used.
+  void add_transport(const std::string& more);
+};
+
+// What moved the bytes of one rank, over the timed part of a cell. Counted, not sampled.
+struct RankCounters {
+  uint64_t received_bytes = 0;               // headers included
+  uint64_t write_calls = 0, read_calls = 0;  // system calls on its connections
+  uint64_t poll_calls = 0, yield_calls = 0;  // system calls in which it waited
+  uint64_t in_place_bytes = 0;               // received payload that was used where it lay
+  uint64_t copied_bytes = 0;                 // received payload that it copied once more itself
+  // Times when a few tries in a row moved nothing, by what it waited for (transport/channel/
+  // channel.h, Stall).
+  uint64_t peer_late_stalls = 0, receiving_stalls = 0, send_full_stalls = 0, park_full_stalls = 0;
+
+  bool operator==(const RankCounters&) const = default;
+  RankCounters& operator+=(const RankCounters& other);
+  // What came since `before`.
+  RankCounters operator-(const RankCounters& before) const;
+  uint64_t stalls() const {
+    return peer_late_stalls + receiving_stalls + send_full_stalls + park_full_stalls;
+  }
+  uint64_t system_calls() const { return write_calls + read_calls + poll_calls + yield_calls; }
+};
+
+// Where the time of an operation went on one rank, each the mean of the operations that were taken
+// apart after the timed part of the cell (docs/measuring.md). ns; the four parts add up to the
+// total.
+struct TimeSplit {
+  uint64_t operations = 0;
+  double total = 0;
+  double queue = 0;    // older operations of this rank were in flight
+  double sync = 0;     // it waited, and nothing of what it waited for had come
+  double reduce = 0;   // arithmetic, and copies inside the rank
+  double network = 0;  // the rest: bytes moved, or it waited in the middle of a message
 };
 
 // What one rank saw. Times in ns, of its own durations (not the slowest rank's).
@@ -57,6 +119,10 @@ struct PerRank {
   std::optional<double> clock_offset_ns, clock_error_ns;
   // Resident, of its process when the cell ended; absent = not told.
   std::optional<uint64_t> memory_bytes = std::nullopt;
+  // Granted by the system (of shared memory: the ring); the smallest of its connections.
+  std::optional<uint64_t> send_buffer_bytes = std::nullopt, recv_buffer_bytes = std::nullopt;
+  std::optional<RankCounters> counters = std::nullopt;  // absent = its engine does not count
+  std::optional<TimeSplit> split = std::nullopt;        // absent = nothing was taken apart
 };
 
 struct Noise {
@@ -81,6 +147,10 @@ inline constexpr const char* kWindow = "window_ns";  // from the announcement to
 inline constexpr const char* kColdMeeting = "cold_meeting_ns";
 inline constexpr const char* kWarmMeeting = "warm_meeting_ns";
 std::string cold_op_key(int number);
+// Compressed results against the exact ones: the largest error of an element, and that as a share
+// of the largest exact element.
+inline constexpr const char* kMaxErrorAbs = "max_error_abs";
+inline constexpr const char* kMaxErrorRel = "max_error_rel";
 // How many of a cell's operations were verified, of how many that ran; records of versions before
 // these keys, and imported ones, have none. Every operation of the cell counts: the first one,
 // those of the warm-up, and those after a stop, which are not timed.
@@ -91,6 +161,13 @@ inline constexpr const char* kVerifySeed = "verify_seed";
 // Operations of the timed part, whether they were timed or not: what the ranks' processor time and
 // context switches were spent on.
 inline constexpr const char* kMeasuredOperations = "measured_operations_count";
+// Of those verified, how many were wrong, on the rank that saw most; absent = none.
+inline constexpr const char* kWrongOperations = "wrong_operations_count";
+// What the operation's schedule costs (core/stats/prediction.h).
+inline constexpr const char* kCostDepth = "cost_depth_count";
+inline constexpr const char* kCostWire = "cost_wire_bytes";
+inline constexpr const char* kCostReduce = "cost_reduce_bytes";
+inline constexpr const char* kCostCopy = "cost_copy_bytes";
 // Whether the speeds that links are held against are the user's own word: of how many links of the
 // record the host file states the speed of both ends. Records of versions before it have none.
 inline constexpr const char* kStatedSpeeds = "stated_link_speeds_count";
@@ -130,6 +207,11 @@ struct Measurement {
   std::vector<LinkResult> links;        // cells of kind "link": one per ordered pair of ranks
   std::optional<Reported> reported;     // imported records only
 };
+
+// What the record says of its schedule's cost; nothing where it says none, or one that cannot be.
+std::optional<OperationCost> cost_in(const Measurement& measurement);
+// What failed of the cell: operations with a wrong result, or 1 where an error ended it.
+uint64_t errors_of(const Measurement& measurement);
 
 // What stands under a key of `extra`.
 std::optional<double> extra_of(const Measurement& measurement, const char* key);
@@ -286,7 +368,11 @@ struct EnvironmentLine {
   Environment environment;
 };
 
-PLUMBLINE_FIELDS(Resolved);  // core/record/measurement_fields.cc, as the next two
+PLUMBLINE_FIELDS(ConnectionSettings);  // core/record/measurement_fields.cc, as the next seven
+PLUMBLINE_FIELDS(FellBack);
+PLUMBLINE_FIELDS(Resolved);
+PLUMBLINE_FIELDS(RankCounters);
+PLUMBLINE_CHECKED_FIELDS(TimeSplit);
 PLUMBLINE_FIELDS(PerRank);
 PLUMBLINE_CHECKED_FIELDS(Reported);
 PLUMBLINE_FIELDS(Measurement);  // those that stand in the record itself

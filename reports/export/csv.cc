@@ -78,6 +78,11 @@ std::string over_ranks(const Item& item, Number PerRank::*field) {
   return number(sum);
 }
 
+std::string part(const Item& item, double TimeSplit::*which) {
+  const std::optional<TimeSplit> split = mean_split(measured(item));
+  return split ? number(std::optional(*split.*which)) : std::string();
+}
+
 std::string ci_bound(const Item& item, bool high) {
   if (!item.time.p50_ci95) return {};
   return number(std::optional(high ? item.time.p50_ci95->second : item.time.p50_ci95->first));
@@ -119,6 +124,7 @@ std::vector<CsvColumn> make_columns() {
       told("algorithm_used", resolved_of),
       told("congestion_control", resolved_of),
       told("kernel", resolved_of),
+      told("library", resolved_of),
       told("samples", time_of_item),
       {"reported_statistic",
        [](const Item& i) { return i.imported() ? measured(i).reported->statistic : ""; }},
@@ -146,7 +152,17 @@ std::vector<CsvColumn> make_columns() {
       {"busbw_bytes_per_s", [](const Item& i) { return number(i.busbw_Bps); }},
       {"of_latency_roof_ratio", [](const Item& i) { return number(i.of_latency); }},
       {"of_bandwidth_roof_ratio", [](const Item& i) { return number(i.of_bandwidth); }},
+      {"predicted_ns", [](const Item& i) { return number(i.predicted_ns); }},
+      {"limit", [](const Item& i) { return i.limit ? to_string(*i.limit) : ""; }},
+      {"time_mean_ns", [](const Item& i) { return number(mean_ns(i)); }},
+      {"peak_bytes_per_s", [](const Item& i) { return number(peak_Bps(i)); }},
+      {"errors", [](const Item& i) { return number(errors_of(measured(i))); }},
+      {"queue_ns", [](const Item& i) { return part(i, &TimeSplit::queue); }},
+      {"sync_ns", [](const Item& i) { return part(i, &TimeSplit::sync); }},
+      {"network_ns", [](const Item& i) { return part(i, &TimeSplit::network); }},
+      {"reduce_ns", [](const Item& i) { return part(i, &TimeSplit::reduce); }},
       told("wire_bytes", measured),
+      {"cpu_ns_per_byte", [](const Item& i) { return number(cpu_ns_per_byte(measured(i))); }},
       {"cpu_all_ranks_ns", [](const Item& i) { return over_ranks(i, &PerRank::cpu_ns); }},
       {"context_switches", [](const Item& i) { return over_ranks(i, &PerRank::context_switches); }},
       {"retransmits_segments", [](const Item& i) { return over_ranks(i, &PerRank::retransmits); }},
@@ -154,6 +170,12 @@ std::vector<CsvColumn> make_columns() {
       {"late_samples", [](const Item& i) { return extra(i, kLateSamples); }},
   };
   columns.insert(columns.end(), rest.begin(), rest.end());
+  for (const Field<RankCounters>& counter : FieldsOf<RankCounters>::all()) {
+    columns.push_back({fmt::format("{}_all_ranks", counter.words.name), [&counter](const Item& i) {
+                         const auto sum = sum_counters(measured(i));
+                         return sum ? field_text(counter, *sum) : std::string();
+                       }});
+  }
   return columns;
 }
 
@@ -211,6 +233,7 @@ Status write_rows(const ReportInput& input, const View& view, std::ostream& out)
     const Status read = for_each_record(path, nullptr, [&](const Record& record) {
       Item item = make_item(record);
       attain(view, item);
+      foresee(view, item);
       write_row(item, out);
     });
     if (!read) return read;

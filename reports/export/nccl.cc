@@ -36,8 +36,10 @@ std::string nccl_program(const std::string& op) {
 void NcclWriter::preamble(const NcclSetup& setup, const std::vector<NcclDevice>& devices) {
   program_ = setup.program;
   if (!program_.empty()) {
-    out_ << fmt::format("# plumbline {} algorithm {} transport {}\n", PLUMBLINE_VERSION,
+    out_ << fmt::format("# plumbline {} algorithm {} transport {}", PLUMBLINE_VERSION,
                         word(setup.algorithm), word(setup.transport));
+    if (!setup.compression.empty()) out_ << " compression " << word(setup.compression);
+    out_ << "\n";
     out_ << "# Collective test starting: " << word(program_) << "\n";
   }
   out_ << fmt::format(

@@ -19,6 +19,7 @@ struct NcclSetup {
   std::string program;    // nccl_program(); empty = no lines "Collective test"
   std::string algorithm;  // as asked for; with `transport`, told in a line of our own
   std::string transport;
+  std::string compression;    // empty = none
   int threads = 1, gpus = 1;  // ranks per process as nccl-tests counts them
   uint64_t min_bytes = 0, max_bytes = 0;
   uint64_t step = 0;  // bytes, or the factor

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/record/roof.h"
 #include "core/units.h"
 #include "reports/content.h"
 #include "reports/html/page.h"
@@ -55,7 +56,8 @@ Table roof_table(const View& view) {
   for (const Item* roof : view.roofs) {
     const Cell& cell = roof->record->cell;
     const std::optional<double> rate = roof_rate_Bps(*roof);
-    const bool trip = cell.op == "raw_pingpong" || cell.op == "raw_exchange";
+    const RoofRow* const known = find_roof(cell.op);
+    const bool trip = known != nullptr && known->latency;
     if (!roof->valid() || (trip ? !roof->time.p50.has_value() : !rate.has_value())) continue;
     table.rows.push_back(
         {{clean(cell.op), std::to_string(cell.ranks), std::to_string(cell.bytes),
@@ -83,6 +85,49 @@ Table rank_table(const RankWorld& world) {
           fmt::format("{:.0f}", static_cast<double>(standing.cpu_ns) / 1e6),
           std::to_string(standing.context_switches), format_bytes(standing.wire_bytes),
           std::to_string(standing.retransmits)}});
+  }
+  return without_empty_columns(table);
+}
+
+std::string share_of(uint64_t part, double whole) {
+  return whole > 0 ? percent_text(static_cast<double>(part) / whole) : std::string();
+}
+
+// What moved each rank's bytes, over the same cells.
+Table effort_table(const RankWorld& world) {
+  Table table;
+  table.columns = {{"", "rank", "", true},
+                   {"", "received", ""},
+                   {"", "CPU", "ns/B"},
+                   {"system calls", "write", ""},
+                   {"system calls", "read", ""},
+                   {"system calls", "poll", ""},
+                   {"system calls", "yield", ""},
+                   {"received bytes", "in place", "%"},
+                   {"received bytes", "copied", "%"},
+                   {"stalls", "peer late", ""},
+                   {"stalls", "receiving", ""},
+                   {"stalls", "send full", ""},
+                   {"stalls", "park full", ""},
+                   {"buffer", "send", "", false, 0, true},
+                   {"buffer", "receive", "", false, 0, true}};
+  for (const RankStanding& standing : world.standings) {
+    if (!standing.counters) continue;
+    const RankCounters& counted = *standing.counters;
+    const auto received = static_cast<double>(counted.received_bytes);
+    const double moved = received + static_cast<double>(standing.wire_bytes);
+    const auto buffer = [](const std::optional<uint64_t>& bytes) {
+      return bytes ? format_bytes(*bytes) : std::string();
+    };
+    table.rows.push_back(
+        {{std::to_string(standing.rank), format_bytes(counted.received_bytes),
+          moved > 0 ? fmt::format("{:.3g}", static_cast<double>(standing.cpu_ns) / moved) : "",
+          std::to_string(counted.write_calls), std::to_string(counted.read_calls),
+          std::to_string(counted.poll_calls), std::to_string(counted.yield_calls),
+          share_of(counted.in_place_bytes, received), share_of(counted.copied_bytes, received),
+          std::to_string(counted.peer_late_stalls), std::to_string(counted.receiving_stalls),
+          std::to_string(counted.send_full_stalls), std::to_string(counted.park_full_stalls),
+          buffer(standing.send_buffer_bytes), buffer(standing.recv_buffer_bytes)}});
   }
   return without_empty_columns(table);
 }
@@ -224,7 +269,15 @@ void write_ranks(Page& page, HtmlWriter& html) {
                 fmt::format("{}, {} cells; medians; x: times that of the middle rank", world.title,
                             world.cells),
                 page.rows, html);
+    write_table(effort_table(world), fmt::format("{}: what moved each rank's bytes", world.title),
+                page.rows, html);
   }
+}
+
+bool has_work(const Page& page) { return !work_table(*page.view).rows.empty(); }
+void write_work(Page& page, HtmlWriter& html) {
+  write_note(kWorkLegend, html);
+  write_table(work_table(*page.view), "Where the time went, and what it took", page.rows, html);
 }
 
 bool has_strips(const Page& page) { return has_figures(page, "order"); }

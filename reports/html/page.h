@@ -107,6 +107,8 @@ void write_bandwidth(Page& page, HtmlWriter& html);
 void write_throughput(Page& page, HtmlWriter& html);
 bool has_tails(const Page& page);
 void write_tails(Page& page, HtmlWriter& html);
+bool has_work(const Page& page);
+void write_work(Page& page, HtmlWriter& html);
 bool has_ranks(const Page& page);
 void write_ranks(Page& page, HtmlWriter& html);
 bool has_strips(const Page& page);

@@ -198,6 +198,7 @@ void write_findings(const Page& page, HtmlWriter& html) {
 void write_remarks(const Page& page, HtmlWriter& html) {
   std::vector<std::string> remarks = page.input->notes;
   for (std::string& note : no_roof_notes(*page.view)) remarks.push_back(std::move(note));
+  for (std::string& note : fell_back_notes(*page.view)) remarks.push_back(std::move(note));
   if (remarks.empty()) return;
   html.element("h3", "Remarks");
   write_list(remarks, page.limits.listed, html);

@@ -173,6 +173,11 @@ void take_numbers(const json& entry, Record& record) {
   if (bus && *bus >= 0) told.busbw_Bps = bus;
   if (const auto items = foreign_number(entry, "items_per_second")) m.extra["items_per_s"] = *items;
   if (const auto cpu = foreign_number(entry, "cpu_time")) m.extra["cpu_time_ns"] = *cpu * unit;
+  // A counter of the benchmark's own, as those of kernels_bench have it.
+  if (const auto share = foreign_number(entry, "of_roof"); share && *share > 0) {
+    m.extra["of_roof"] = *share;
+    told.note = "the roof is the benchmark's own (its counter of_roof)";
+  }
 }
 
 Status take_entry(const ImportFile& file, const json& context, const json& entry,

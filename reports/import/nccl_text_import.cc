@@ -99,6 +99,7 @@ void take_ours(const std::string& about, NcclTextTable& table) {
     const std::string value(words[i + 1].substr(0, 64));
     if (words[i] == "algorithm") table.row.algorithm = value;
     if (words[i] == "transport") table.row.transport = value;
+    if (words[i] == "compression") table.row.compression = value;
   }
 }
 

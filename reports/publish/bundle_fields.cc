@@ -232,7 +232,7 @@ const std::vector<std::string>& published_options() {
   static const std::vector<std::string> kNames = [] {
     std::istringstream words(
         "transport mesh link_profile chunk_bytes transport_crc sock_bufsize tcp_lowat keepalive_s "
-        "bind_to spin_us demux_park_bytes small_msg_threshold fast_math compression "
+        "bind_to wait spin_us streams demux_park_bytes small_msg_threshold fast_math "
         "connect_timeout_ms watchdog_timeout_ms heartbeat_interval_ms");
     return std::vector<std::string>(std::istream_iterator<std::string>(words), {});
   }();

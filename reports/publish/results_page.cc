@@ -41,7 +41,8 @@ std::string safe(const std::string& text) {
 std::string way_text(const ResultRow& e) {
   const Cell& cell = e.row->cell;
   const json& resolved = (*e.data)["resolved"];
-  std::string out = resolved["transport"].get<std::string>();
+  std::string out = cell.engine == kNativeEngine ? "" : "engine " + cell.engine + " ";
+  out += resolved["transport"].get<std::string>();
   if (cell.algorithm != "auto") out += " " + cell.algorithm;
   if (cell.dtype != "f32") out += " " + cell.dtype;
   if (cell.redop != "none" && cell.redop != "sum") out += " " + cell.redop;

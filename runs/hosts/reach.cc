@@ -10,6 +10,7 @@
 
 #include "core/command.h"
 #include "core/encode.h"
+#include "core/host/process_facts.h"
 #include "core/side_by_side.h"
 #include "launch/leftovers.h"
 #include "launch/process.h"

@@ -8,6 +8,7 @@
 #include <csignal>
 
 #include "core/host/host.h"
+#include "core/host/process_facts.h"
 #include "launch/data_addresses.h"
 #include "launch/process.h"
 #include "launch/rank_wire.h"

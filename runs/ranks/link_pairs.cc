@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "core/number.h"
 #include "core/units.h"
@@ -73,7 +75,8 @@ std::optional<double> slowest_link_bps(const std::vector<ScenarioHost>& hosts,
                                        const std::vector<size_t>& placement,
                                        const std::map<std::string, HostFacts>& facts,
                                        const std::vector<std::string>& address_pairs) {
-  std::optional<double> slowest;
+  // Bits per second by pair of ranks and cable: streams on the same addresses share one.
+  std::map<std::pair<size_t, size_t>, std::map<std::pair<std::string, std::string>, double>> cables;
   for (const std::string& text : address_pairs) {
     const std::optional<UsedPair> pair = parse_pair(text);
     if (!pair || pair->from >= placement.size() || pair->to >= placement.size()) {
@@ -84,8 +87,16 @@ std::optional<double> slowest_link_bps(const std::vector<ScenarioHost>& hosts,
     const auto here = speed_at(hosts[from].name, pair->local, hosts, facts);
     const auto there = speed_at(hosts[to].name, pair->remote, hosts, facts);
     if (!here && !there) return std::nullopt;
-    const double speed = here && there ? std::min(*here, *there) : here ? *here : *there;
-    slowest = std::min(slowest.value_or(speed), speed);
+    cables[{pair->from, pair->to}][{pair->local, pair->remote}] = here && there
+                                                                      ? std::min(*here, *there)
+                                                                  : here ? *here
+                                                                         : *there;
+  }
+  std::optional<double> slowest;
+  for (const auto& [ranks, speeds] : cables) {
+    double sum = 0;
+    for (const auto& [addresses, speed] : speeds) sum += speed;
+    slowest = std::min(slowest.value_or(sum), sum);
   }
   return slowest;
 }

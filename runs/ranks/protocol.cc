@@ -6,6 +6,7 @@
 
 #include "core/diagnosis/host_agent.h"
 #include "core/error.h"
+#include "core/field_json.h"
 #include "core/json.h"
 
 namespace plumbline {
@@ -166,8 +167,15 @@ static void from_json(const json& j, ErrorMessage& m) {
 static void to_json(json& j, const GiveUpMessage& m) { j = {{"error", m.error}}; }
 static void from_json(const json& j, GiveUpMessage& m) { get_field(j, "error", m.error); }
 
-static void to_json(json& j, const ConnectedMessage& m) { j = {{"refused", m.refused}}; }
-static void from_json(const json& j, ConnectedMessage& m) { get_field(j, "refused", m.refused); }
+static void to_json(json& j, const ConnectedMessage& m) {
+  j = {{"refused", m.refused}, {"transport", m.transport}};
+  FieldValue<std::vector<FellBack>>::write(m.fell_back, j["fell_back"]);
+}
+static void from_json(const json& j, ConnectedMessage& m) {
+  get_field(j, "refused", m.refused);
+  get_field(j, "transport", m.transport);
+  FieldValue<std::vector<FellBack>>::read(j.at("fell_back"), m.fell_back);
+}
 static void to_json(json& j, const LeftMessage& m) { j = {{"refused", m.refused}}; }
 static void from_json(const json& j, LeftMessage& m) { get_field(j, "refused", m.refused); }
 

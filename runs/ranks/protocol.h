@@ -43,6 +43,9 @@ struct ConnectMessage {
 };
 struct ConnectedMessage {
   RefusedConnections refused = {};  // since the last answer that says so
+  // Resolved::transport and fell_back, as far as its pairs are connected.
+  std::string transport = {};
+  std::vector<FellBack> fell_back = {};
 };
 // Then any number of these, each answered by MeasurementMessage or ErrorMessage.
 struct RunMessage {

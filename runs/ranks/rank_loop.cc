@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <memory>
 #include <new>
@@ -33,15 +34,40 @@ namespace {
 // seen that nobody asks for it any more, and later where that host is busy.
 constexpr int64_t kClaimWaitMs = 4000;
 
-// Addresses really used, told by the lower rank of each pair.
-void add_path(const Group& group, Resolved& resolved) {
+ConnectionSettings settings_of(const StreamStats& stream) {
+  return {stream.congestion_control, static_cast<uint64_t>(stream.mss.value_or(0)),
+          stream.send_buffer.value_or(0), stream.recv_buffer.value_or(0), 1};
+}
+
+// What its pairs use; those that could not share memory are told by the lower rank of each.
+void add_transports(const Group& group, Resolved& resolved) {
+  resolved.transport = group.transport_name();
+  const std::vector<PairTransport>& pairs = group.pair_transports();
+  for (size_t peer = 0; peer < pairs.size(); ++peer) {
+    if (pairs[peer].reason.empty() || static_cast<int>(peer) < group.rank()) continue;
+    resolved.add(FellBack{fmt::format("{}-{}", group.rank(), peer), 1, pairs[peer].reason});
+  }
+}
+
+// What each connection got, and the addresses really used, told by the lower rank of each pair.
+// How many there are per pair a cell that made its own has told already.
+void add_path(const Group& group, bool own_connections, Resolved& resolved) {
+  if (!own_connections) add_transports(group, resolved);
   const auto streams = group.stream_stats();
   for (size_t peer = 0; peer < streams.size(); ++peer) {
     if (!streams[peer]) continue;
-    resolved.congestion_control = streams[peer]->congestion_control;
-    if (static_cast<int>(peer) < group.rank()) continue;
-    resolved.address_pairs.push_back(std::to_string(group.rank()) + "-" + std::to_string(peer) +
-                                     " " + streams[peer]->local + ">" + streams[peer]->remote);
+    std::vector<StreamStats> parts = streams[peer]->parts;
+    if (parts.empty()) parts.push_back(*streams[peer]);
+    resolved.congestion_control = parts.front().congestion_control;
+    if (!own_connections) {
+      resolved.streams = std::max(resolved.streams, static_cast<int>(parts.size()));
+    }
+    for (const StreamStats& part : parts) {
+      if (part.mss) resolved.add(settings_of(part));
+      if (static_cast<int>(peer) < group.rank()) continue;
+      resolved.address_pairs.push_back(
+          fmt::format("{}-{} {}>{}", group.rank(), peer, part.local, part.remote));
+    }
   }
 }
 
@@ -158,7 +184,10 @@ class Rank {
     endpoints_ = connect.endpoints;
     executor_.emplace(*group_, *kernels_);
     clocks_.emplace(*group_);
-    answers_.send(ConnectedMessage{refused_.take()});
+    Resolved used;
+    add_transports(*group_, used);
+    answers_.send(
+        ConnectedMessage{refused_.take(), std::move(used.transport), std::move(used.fell_back)});
     return {};
   }
 
@@ -205,7 +234,9 @@ class Rank {
     context.engine = *engine;
     Expected<Measurement> measured = run_cell(run.cell, run.settings, context);
     if (!measured) return fail(measured.error());
-    add_path(*group_, measured->resolved);
+    if (!has_own_network(run.cell.engine)) {
+      add_path(*group_, row(run.cell.kind).timing == CellTiming::kPairs, measured->resolved);
+    }
     for (PerRank& mine : measured->per_rank) {
       mine.cpu = cpu_;
       mine.affinity = affinity_.cpus;

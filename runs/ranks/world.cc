@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "collectives/cell_run.h"
+#include "collectives/engine.h"
 #include "collectives/links/link_measure.h"
 #include "core/record/record.h"
+#include "core/text.h"
 #include "runs/hosts/memory_check.h"
 #include "runs/hosts/port_window.h"
 #include "runs/ranks/link_pairs.h"
@@ -138,7 +140,9 @@ Status World::start(const WorldShape& shape) {
         port_base ? connect(options, *port_base) : Status(fail(port_base.error()));
     if (connected) {
       shape_ = shape;
-      return {};
+      const Status tuned = take_tuning(options);
+      if (!tuned) stop();
+      return tuned;
     }
     if (connected.error().cause != "tcp.port_in_use" || windows == kMostWindows) return connected;
     const bool ours = options.text("port_base") == "auto" ||
@@ -146,6 +150,25 @@ Status World::start(const WorldShape& shape) {
     if (!ours) return connected;
     if (const Status left = leave_window(options, connected.error()); !left) return left;
   }
+}
+
+// What the ranks' algorithms are chosen by, now that their machines are known.
+Status World::take_tuning(const OptionSet& options) {
+  tuning_.reset();
+  TuningPlace place;
+  place.transport = transport_->name;
+  place.hosts = tuned_hosts(spec_.hosts, places_.hosts);
+  for (const size_t host : places_.hosts) {
+    place.machines.push_back(machine_text(facts_[spec_.hosts[host].name]));
+  }
+  Expected<FoundTuning> found = find_tuning(options, place);
+  if (!found) return fail(found.error());
+  tuning_ = std::move(found->use);
+  if (spec_.caller != nullptr && !found->note.empty() && found->note != tuning_note_) {
+    spec_.caller->say("plumbline: " + found->note);
+  }
+  tuning_note_ = std::move(found->note);
+  return {};
 }
 
 // Another window for this world and those that follow, and the user is told.
@@ -263,15 +286,39 @@ Status World::join(const std::vector<std::string>& setups, int port_base, int64_
   const Expected<std::vector<Message>> connected =
       talk_.ask(*ranks_, *connects, timeout_ms, timeout_ms);
   if (!connected) return fail(connected.error());
+  return take_transports(*connected);
+}
+
+// What the pairs of ranks came to; whoever thinks that they share memory is told when they do not.
+Status World::take_transports(const std::vector<Message>& connected) {
+  used_ = {};
+  for (const Message& message : connected) {
+    const auto* answer = std::get_if<ConnectedMessage>(&message);
+    if (answer == nullptr) return fail(ErrorCode::kProtocol, "a rank answered out of turn");
+    used_.add_transport(answer->transport);
+    for (const FellBack& pairs : answer->fell_back) used_.add(pairs);
+  }
+  std::string note;
+  for (const FellBack& pairs : used_.fell_back) {
+    note += (note.empty() ? "" : "; ") + fell_back_text(pairs);
+  }
+  if (spec_.caller != nullptr && !note.empty() && note != fell_back_note_) {
+    spec_.caller->say("plumbline: " + printable(note));
+  }
+  fell_back_note_ = std::move(note);
   return {};
 }
 
-Expected<Measurement> World::run(const PlanCell& planned) {
-  const Cell& cell = planned.cell;
-  const WorldShape shape = world_of(cell);
+Expected<Measurement> World::run(const PlanCell& asked) {
+  const WorldShape shape = world_of(asked.cell);
   if (!shape_ || *shape_ != shape) {
     if (const Status started = start(shape); !started) return fail(started.error());
   }
+  PlanCell planned = asked;
+  if (tuning_) {
+    planned.cell.algorithm = algorithm_with(tuning_->tuning, asked.cell, spec_.options);
+  }
+  const Cell& cell = planned.cell;
   const bool link = row(cell.kind).timing == CellTiming::kPairs;
   if (const std::string reason = apart_reason(spec_.hosts, shape); !link && !reason.empty()) {
     return fail(
@@ -308,6 +355,13 @@ Expected<Measurement> World::run(const PlanCell& planned) {
     for (LinkResult& entry : measurement.links) result.links.push_back(std::move(entry));
     auto& all = result.resolved.address_pairs;
     all.insert(all.end(), pairs.begin(), pairs.end());
+    for (const ConnectionSettings& entry : measurement.resolved.connections) {
+      result.resolved.add(entry);
+    }
+    for (const FellBack& entry : measurement.resolved.fell_back) result.resolved.add(entry);
+    if (!has_own_network(cell.engine)) {
+      result.resolved.add_transport(measurement.resolved.transport);
+    }
   }
   if (link) {
     result.extra[kStatedSpeeds] =
@@ -328,6 +382,7 @@ std::vector<RankSeat> World::seats() const {
   std::vector<RankSeat> seats;
   for (size_t rank = 0; rank < places_.hosts.size(); ++rank) {
     seats.push_back(seat(static_cast<int>(rank)));
+    seats.back().transport = used_.transport;
   }
   return seats;
 }
@@ -353,6 +408,11 @@ Environment World::environment() {
   Environment environment;
   for (const auto& [name, facts] : facts_) environment.hosts.push_back(facts);
   environment.options = spec_.options.values();
+  if (tuning_) {
+    OptionValue& tuning = environment.options["tuning"];
+    tuning.value = tuning_->path;
+    if (tuning.origin == "default") tuning.origin = "plumbline tune";
+  }
   environment.command = spec_.command;
   environment.control = spec_.launched != nullptr ? "data-network"
                         : any_by_ssh(spec_.hosts) ? "ssh"

@@ -21,6 +21,7 @@
 #include "runs/ranks/protocol.h"
 #include "runs/ranks/rank_places.h"
 #include "runs/ranks/rank_talk.h"
+#include "runs/tuning/tuning_use.h"
 #include "scenarios/runner.h"
 #include "transport/transports.h"
 
@@ -49,7 +50,7 @@ class World : public CellRunner {
   ~World() override;
 
   Status ensure_world(const WorldShape& world) override;
-  Expected<Measurement> run(const PlanCell& cell) override;
+  Expected<Measurement> run(const PlanCell& asked) override;
   // Whether its ranks have the memory that this cell needs, by what their hosts said at the start.
   Status fits(const PlanCell& cell) const;
   Environment environment() override;
@@ -73,6 +74,8 @@ class World : public CellRunner {
   PortClaims* claims() { return spec_.claims != nullptr ? spec_.claims : &claims_; }
   Status leave_window(OptionSet& options, const Error& why);
   RankSeat seat(int rank) const;
+  Status take_tuning(const OptionSet& options);
+  Status take_transports(const std::vector<Message>& connected);
   SetupMessage setup_for(int rank, const OptionSet& options, int port_base) const;
 
   WorldSpec spec_;
@@ -86,6 +89,10 @@ class World : public CellRunner {
   uint32_t group_ = 0;
   Digest token_;
   RankTalk talk_;
+  std::optional<TuningInUse> tuning_;  // of the running world
+  std::string tuning_note_;            // said last
+  Resolved used_;                      // of the running world: its transport, as far as known
+  std::string fell_back_note_;         // said last
 };
 
 }  // namespace plumbline

@@ -204,7 +204,7 @@ TEST(CollFormat, OurOwnImporterReadsWhatIsPrinted) {
   EXPECT_EQ(records[0].cell.ranks, 3);
   EXPECT_EQ(records[0].cell.bytes, 4096U);
   EXPECT_EQ(records[0].cell.algorithm, "ring");
-  EXPECT_EQ(records[0].cell.transport, "auto");
+  EXPECT_EQ(records[0].cell.transport, "shm");
   EXPECT_EQ(records[1].cell.placement, "in");
   EXPECT_EQ(records[0].measurement.wrong, 0U);
   ASSERT_TRUE(records[0].measurement.reported);

@@ -75,5 +75,28 @@ TEST(CollRequest, HostsWithoutPlacesAreRefusedInTheWordsOfTheFlag) {
   EXPECT_EQ(none.error().front().what, "4 ranks are needed, and the hosts have 1 place");
 }
 
+TEST(CollRequest, CompressionIsPartOfTheCellsAndRefusedWhereItMeansNothing) {
+  CollSweep sweep = sweep_of(Op::kAllreduce);
+  sweep.dtypes = {DType::kF32};
+  const auto cells_with = [&](const std::string& compression) {
+    return coll_cells(local_hosts(1), sweep, *OptionSet().with("compression", compression, "test"),
+                      CollOutput::kTable);
+  };
+  EXPECT_EQ(cells_with("none").value().front().cell.compression, "");
+  EXPECT_EQ(cells_with("topk:0.02").value().front().cell.compression, "topk:0.02");
+  const auto why = [&](const std::string& compression) {
+    const auto cells = cells_with(compression);
+    return cells ? "accepted" : cells.error().front().message();
+  };
+  EXPECT_NE(why("fp61").find("did you mean fp16?"), std::string::npos) << why("fp61");
+  EXPECT_NE(why("topk:2").find("above 0 and at most 1"), std::string::npos) << why("topk:2");
+  sweep.redops = {RedOp::kMin};
+  EXPECT_NE(why("bf16").find("sum and avg"), std::string::npos) << why("bf16");
+  sweep.dtypes = {DType::kI64};
+  EXPECT_NE(why("bf16").find("use dtype f32"), std::string::npos) << why("bf16");
+  sweep.op = Op::kBroadcast;
+  EXPECT_NE(why("fp16").find("allreduce of f32"), std::string::npos) << why("fp16");
+}
+
 }  // namespace
 }  // namespace plumbline

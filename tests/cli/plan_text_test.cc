@@ -207,7 +207,7 @@ TEST(PlanText, ShippedScenariosAreRowsThatFitAndDiffer) {
   const Finished every =
       run_program(plumbline_argv({"run", "quickstart", "--dry-run", "-v", "--seed", "1"}));
   EXPECT_EQ(every.status, 0) << every.err;
-  EXPECT_THAT(every.out, HasSubstr("\n623d13f9eef2ff8f  "));
+  EXPECT_THAT(every.out, HasSubstr("\nfbfeb81efea09f38  "));
 }
 
 }  // namespace

@@ -146,6 +146,14 @@ std::string causes() {
   return text;
 }
 
+std::string link_profiles() {
+  std::string text = "| link profile | option | value |\n|---|---|---|\n";
+  for (const LinkProfileRow& row : link_profile_table()) {
+    text += fmt::format("| `{}` | `{}` | {} |\n", row.profile, row.option, row.value);
+  }
+  return text;
+}
+
 std::string thresholds() {
   std::string text = "| threshold | value | unit | reason |\n|---|---|---|---|\n";
   const auto add = [&text](const auto& table) {
@@ -172,8 +180,9 @@ std::string reference_markdown() {
          "the user's "
          "configuration file beats "
          "link profile beats " +
-         "default.\n\n" + options() + "\n## Operations\n\n" + operations() + "\n## Algorithms\n\n" +
-         algorithms() + "\n## Transports\n\n" + transports() + "\n## Probes\n\n" + probes() +
+         "default.\n\n" + options() + "\nWhat `link_profile` sets:\n\n" + link_profiles() +
+         "\n## Operations\n\n" + operations() + "\n## Algorithms\n\n" + algorithms() +
+         "\n## Transports\n\n" + transports() + "\n## Probes\n\n" + probes() +
          "\n## Causes\n\nWhat `plumbline doctor` can name; [diagnosis.md](diagnosis.md) tells how, "
          "and "
          "how often it is right.\n\n" +

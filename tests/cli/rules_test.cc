@@ -61,7 +61,7 @@ TEST_F(Rules, ABrokenOneGivesExitCodeFourAndNamesCellsAndValues) {
   const Finished done = run(std::string(kGood) + "," + kTooFast);
   EXPECT_EQ(done.status, 4) << done.err;
   EXPECT_THAT(done.err, HasSubstr("rule broken: no light is faster"));
-  EXPECT_THAT(done.err, HasSubstr("allreduce ring, 2 ranks, tcp, 4 KiB"));
+  EXPECT_THAT(done.err, HasSubstr("allreduce ring, 2 ranks, shm, 4 KiB"));
   EXPECT_THAT(done.err, HasSubstr("1 of 1 result"));
   EXPECT_THAT(done.err, HasSubstr("$.expect[1]"));
   EXPECT_THAT(read_file(path("out/report.md")), HasSubstr("2 rules: 1 pass, 1 fail"));

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -18,17 +19,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Its children that are there and have not ended.
+// Its children that are there and have not ended. One that is not yet a group of its own has not
+// been started to its end: a signal to the rank's group would meet it, and the rank waits for it.
 size_t children_of(pid_t parent) {
   size_t count = 0;
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator("/proc", ignored)) {
-    if (!parse_whole<pid_t>(entry.path().filename().string())) continue;
+    const auto pid = parse_whole<pid_t>(entry.path().filename().string());
+    if (!pid) continue;
     std::ifstream file(entry.path() / "stat");
     std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
     const size_t name_end = text.rfind(')');
-    if (name_end == std::string::npos || text[name_end + 2] == 'Z') continue;
-    count += leading_whole<pid_t>(std::string_view(text).substr(name_end + 4)) == parent ? 1 : 0;
+    if (name_end == std::string::npos) continue;
+    std::istringstream fields(text.substr(name_end + 1));
+    char state = 0;
+    pid_t its_parent = 0, its_group = 0;
+    fields >> state >> its_parent >> its_group;
+    if (state != 'Z' && its_parent == parent && its_group == *pid) ++count;
   }
   return count;
 }

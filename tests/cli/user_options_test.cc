@@ -53,9 +53,9 @@ TEST(UserOptions, StandBetweenVariablesAndTheLinkProfile) {
   EXPECT_EQ(home.shown("spin_us"), "50 from user config");
   EXPECT_EQ(home.shown("fast_math"), "on from user config");
   EXPECT_EQ(home.shown("sock_bufsize"), "4Mi from default");
-  EXPECT_EQ(home.shown("chunk_bytes", {"--link-profile", "thunderbolt"}), "2Mi from user config");
-  EXPECT_EQ(home.shown("sock_bufsize", {"--link-profile", "thunderbolt"}),
-            "8Mi from link profile thunderbolt");
+  EXPECT_EQ(home.shown("chunk_bytes", {"--link-profile", "loopback"}), "2Mi from user config");
+  EXPECT_EQ(home.shown("sock_bufsize", {"--link-profile", "loopback"}),
+            "1Mi from link profile loopback");
   EXPECT_EQ(home.shown("chunk_bytes", {}, {"MCCL_CHUNK_BYTES=8192"}),
             "8Ki from env MCCL_CHUNK_BYTES");
   EXPECT_EQ(home.shown("chunk_bytes", {}, {"PLUMBLINE_CHUNK_BYTES=8192"}),
@@ -70,8 +70,8 @@ TEST(UserOptions, MayNameTheLinkProfile) {
   const Home home(R"({"link_profile": "thunderbolt", "chunk_bytes": "64Ki"})");
   EXPECT_EQ(home.shown("sock_bufsize"), "8Mi from link profile thunderbolt");
   EXPECT_EQ(home.shown("chunk_bytes"), "64Ki from user config");
-  EXPECT_EQ(home.shown("sock_bufsize", {"--link-profile", "ethernet"}),
-            "4Mi from link profile ethernet");
+  EXPECT_EQ(home.shown("sock_bufsize", {"--link-profile", "loopback"}),
+            "1Mi from link profile loopback");
 }
 
 TEST(UserOptions, OfNobodyAreNone) {

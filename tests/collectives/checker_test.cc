@@ -202,10 +202,35 @@ TEST(Checker, NoticesMissingAndDoubleDivision) {
         });
       };
       EXPECT_NE(replace(Action::kReduceScale, Action::kReduce), "") << algorithm.name;
-      if (q.size == 2) continue;  // has only the last reduction
+      const std::vector<Step> steps = algorithm.build(q).steps;
+      const bool between = std::any_of(steps.begin(), steps.end(), [](const Step& step) {
+        return step.action == Action::kReduce;
+      });
+      if (!between) continue;  // has only the last reduction
       EXPECT_NE(replace(Action::kReduce, Action::kReduceScale), "") << algorithm.name;
     }
   }
+}
+
+TEST(Checker, NoticesEveryLostOperandOfManyAndEveryDoubleOne) {
+  size_t seen = 0;
+  for_each_step([&](const AlgorithmRow& a, const ScheduleRequest& q, int rank, size_t i) {
+    const size_t more = a.build(q).steps[i].more.size();
+    for (size_t k = 0; k < more; ++k) {
+      const auto with = [&](const std::function<void(Step&)>& how) {
+        return check_spoiled(a, q, [&](const ScheduleRequest& r, Schedule& s) {
+          if (r.rank == rank) how(s.steps[i]);
+        });
+      };
+      const auto at = static_cast<std::ptrdiff_t>(k);
+      EXPECT_NE(with([=](Step& s) { s.more.erase(s.more.begin() + at); }), "")
+          << where(a, q, rank, i);
+      EXPECT_NE(with([=](Step& s) { s.more[k] = s.source; }), "") << where(a, q, rank, i);
+      EXPECT_NE(with([=](Step& s) { --s.more[k].count; }), "") << where(a, q, rank, i);
+      ++seen;
+    }
+  });
+  EXPECT_GT(seen, 20u);
 }
 
 ScheduleRequest two_ranks(Op op, uint64_t count) {
@@ -257,6 +282,7 @@ TEST(Checker, RefusesMalformedSteps) {
   EXPECT_NE(broken([](Schedule& s) { s.steps[1].dst.count = 1; }), "");
   EXPECT_NE(broken([](Schedule& s) { s.steps[0].message = 9; }), "");
   EXPECT_NE(broken([](Schedule& s) { s.steps[0].action = Action::kReduce; }), "");
+  EXPECT_NE(broken([](Schedule& s) { s.steps[1].more = {s.steps[1].dst}; }), "");
 }
 
 TEST(Checker, NoticesABarrierThatForgetsSomebody) {

@@ -8,6 +8,7 @@
 
 #include "kernels/pattern.h"
 #include "tests/support/collective_case.h"
+#include "tests/support/direct_stream.h"
 #include "transport/memory/memory.h"
 
 namespace plumbline {
@@ -16,7 +17,9 @@ namespace {
 constexpr uint32_t kSeed = 20261120;
 
 World memory_ranks(int ranks, const WireShape& wire) {
-  return make_memory_groups(ranks, channel_options_for(wire), {0, true}, wire.buffer_bytes);
+  const bool direct = wire.direct_bytes != ChannelOptions::kNothingDirect;
+  return make_memory_groups(ranks, channel_options_for(wire), {0, true}, wire.buffer_bytes,
+                            direct ? StreamWrapper(make_direct) : nullptr);
 }
 
 TEST(Covering, EveryPossiblePairOccurs) {

@@ -337,7 +337,7 @@ TEST(Communicator, ThePageForUsersHasEverySetting) {
   for (std::string name; words >> name; ++count) {
     EXPECT_THAT(text, HasSubstr("`" + name + "`"));
   }
-  EXPECT_EQ(count, 19);
+  EXPECT_EQ(count, 22);
 }
 
 TEST(Communicator, EndpointsThatAreNotOursAreRefused) {

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "collectives/prepared.h"
 #include "tests/support/collective_case.h"
 #include "transport/memory/memory.h"
 
@@ -171,6 +172,29 @@ TEST(Executor, LongLocalWork) {
   OperationSpec spec = allreduce((1 << 20) + 1, DType::kF64);  // direct: a local reduction of 8 MiB
   spec.algorithm = "direct";
   EXPECT_EQ(run_all_verified(world, {spec}, 3), "");
+}
+
+// From kFarBytes on results that nobody reads are stored past the caches.
+TEST(Executor, LargeResultsAreRightPastTheCaches) {
+  for (const int ranks : {2, 3}) {
+    for (const char* algorithm : {"direct", "ring"}) {
+      for (const RedOp redop : {RedOp::kSum, RedOp::kAvg}) {
+        World world = memory_world(ranks);
+        OperationSpec spec;
+        spec.op = Op::kReduceScatter;
+        spec.algorithm = algorithm;
+        spec.redop = redop;
+        spec.count = kFarBytes / sizeof(float) + 5;
+        EXPECT_EQ(run_all_verified(world, {spec}, 1), "") << ranks << algorithm;
+      }
+    }
+    World world = memory_world(ranks);
+    OperationSpec spec;
+    spec.op = Op::kAllgather;
+    spec.dtype = DType::kU8;
+    spec.count = kFarBytes / 2 + 3;
+    EXPECT_EQ(run_all_verified(world, {spec}, 1), "") << ranks;
+  }
 }
 
 TEST(Executor, OutOfPlaceLeavesTheInputAlone) {

@@ -15,6 +15,8 @@ constexpr uint32_t kTcpSeed = 20261121;
 // Listeners and options must outlive the groups that were opened from them.
 class TcpWorlds {
  public:
+  explicit TcpWorlds(std::string streams = "auto") : streams_(std::move(streams)) {}
+
   World operator()(int ranks, const WireShape& wire) {
     const size_t chunk = std::max<size_t>(wire.chunk_bytes, 4096);  // the option's floor
     // Below a few segments TCP itself crawls (silly windows, delayed acknowledgements).
@@ -23,6 +25,7 @@ class TcpWorlds {
         ranks, std::map<std::string, std::string>{{"chunk_bytes", std::to_string(chunk)},
                                                   {"sock_bufsize", std::to_string(buffer)},
                                                   {"transport_crc", wire.crc ? "1" : "0"},
+                                                  {"streams", streams_},
                                                   {"mesh", ranks % 2 == 0 ? "lazy" : "eager"}}));
     World groups(static_cast<size_t>(ranks));
     std::vector<std::thread> threads;
@@ -38,6 +41,7 @@ class TcpWorlds {
   }
 
  private:
+  const std::string streams_;
   std::vector<std::unique_ptr<test::TcpWorld>> worlds_;
 };
 
@@ -50,6 +54,16 @@ TEST(CollectivesOverTcp, AllPairsOfTheMatrix) {
   EXPECT_GT(rows.size(), 150u);
   TcpWorlds worlds;
   EXPECT_EQ(run_matrix(matrix, rows, std::ref(worlds), kTcpSeed), "") << "seed " << kTcpSeed;
+}
+
+// Each pair joined by three connections.
+TEST(CollectivesOverTcp, AllPairsOfTheMatrixOverSeveralStreams) {
+  const CollectiveMatrix matrix(5);
+  const auto valid = [&](const CoveringRow& row) { return matrix.valid(row); };
+  const std::vector<CoveringRow> rows = covering_array(matrix.axes(), kTcpSeed + 1, valid);
+  EXPECT_GT(rows.size(), 100u);
+  TcpWorlds worlds("3");
+  EXPECT_EQ(run_matrix(matrix, rows, std::ref(worlds), kTcpSeed + 1), "");
 }
 
 // Socket buffers that the kernel tunes may shrink after small messages, and then a large one

@@ -3,6 +3,7 @@
 
 #include "tests/support/collective_case.h"
 #include "tests/support/opened_world.h"
+#include "transport/shm/shared_memory.h"
 
 namespace plumbline {
 namespace {
@@ -15,20 +16,53 @@ TEST(CollectivesThroughTheTable, AllPairsOfTheMatrixOverEveryTransport) {
   const auto valid = [&](const CoveringRow& row) { return matrix.valid(row); };
   const std::vector<CoveringRow> rows = covering_array(matrix.axes(), kTableSeed, valid);
   EXPECT_GT(rows.size(), 100u);
-  for (const TransportRow& row : transport_table()) {
+  // Auto over two machines: shared memory inside each, TCP between them.
+  std::vector<TransportRow> table(transport_table().begin(), transport_table().end());
+  table.push_back(**find_transport("auto", false));
+  for (const TransportRow& row : table) {
     std::vector<std::unique_ptr<OpenedWorld>> opened;  // they outlive the groups
     const auto open = [&](int ranks, const WireShape& wire) {
       opened.push_back(std::make_unique<OpenedWorld>());
+      if (row.name == std::string_view("auto")) opened.back()->heard = on_machines({0, 1, 0});
       OptionSet& options = opened.back()->options;
       const size_t chunk = std::max<size_t>(wire.chunk_bytes, 4096);  // the option's floor
       options = *options.with("chunk_bytes", std::to_string(chunk), "test");
       options = *options.with("transport_crc", wire.crc ? "1" : "0", "test");
+      const bool direct = wire.direct_bytes != ChannelOptions::kNothingDirect;
+      options = *options.with("direct_bytes", direct ? "1" : "0", "test");
       std::string wrong;
       World world = open_all(row, ranks, *opened.back(), wrong);
       EXPECT_EQ(wrong, "") << row.name;
       return world;
     };
     EXPECT_EQ(run_matrix(matrix, rows, open, kTableSeed), "") << row.name;
+  }
+}
+
+// What can be taken from the sender's memory is, over those that say so, and nothing elsewhere.
+TEST(CollectivesThroughTheTable, LargeMessagesOfTheGroupsArraysDoNotGoThroughTheStream) {
+  for (const TransportRow& row : transport_table()) {
+    OpenedWorld opened;
+    opened.options = *opened.options.with("direct_bytes", "1000", "test");
+    std::string wrong;
+    World world = open_all(row, 3, opened, wrong);
+    ASSERT_EQ(wrong, "") << row.name;
+    OperationSpec spec;
+    spec.count = 100'003;
+    spec.in_place = true;
+    EXPECT_EQ(run_all_verified(world, {spec, spec}, 1), "") << row.name;
+    const std::string_view name = row.name;
+    const bool reaches = name == "shm" && SharedMemory::names_end_with_process();
+    for (const auto& group : world) {
+      const ChannelStats stats = group->stats();
+      if (!reaches) {
+        EXPECT_EQ(stats.direct_received, 0u) << row.name;
+      } else {
+        EXPECT_GT(stats.direct_received, 800'000u) << row.name;
+        EXPECT_EQ(stats.direct_received, stats.payload_received) << row.name;
+        EXPECT_EQ(stats.direct_sent, stats.payload_sent) << row.name;
+      }
+    }
   }
 }
 

@@ -222,6 +222,8 @@ TEST(Options, BadValuesAreRefused) {
       {"chunk_bytes", "4096 "},
       {"chunk_bytes", "nan"},
       {"chunk_bytes", "1e30"},
+      {"link_profile", "ethernet"},
+      {"wait", "poll"},
       {"port_base", "0"},
       {"port_base", "65536"},
       {"port_base", "29600x"},
@@ -239,7 +241,7 @@ TEST(Options, BadValuesAreRefused) {
       {"listen_addr", "10.0.0"},
       {"listen_addr", "10.0.0.1/24"},
       {"listen_addr", ":::"},
-      {"compression", "fp16"},
+      {"compression", "fp16\n"},
       {"log_level", "7"},
       {"algorithm", "ring\nx=1"},
       {"ifname", "a\x01"},
@@ -323,6 +325,29 @@ TEST(Options, ReplacingTheLinkProfileReplacesWhatItSet) {
   const OptionSet none = loopback.with("link_profile", "none", "cell").value();
   EXPECT_EQ(none.origin("congestion_control"), "default");
   EXPECT_EQ(none.text("congestion_control"), "auto");
+}
+
+TEST(Options, ACountIsANumberFromOneOnOrAuto) {
+  const OptionRow& row = *find_option("streams");
+  EXPECT_EQ(canonical_option(row, "AUTO"), "auto");
+  EXPECT_EQ(canonical_option(row, "4"), "4");
+  for (const char* wrong : {"0", "65", "-1", "1.5", "", "many", "99999999999999999999"}) {
+    EXPECT_FALSE(canonical_option(row, wrong)) << wrong;
+  }
+  EXPECT_EQ(accepted_option(row, "0"), "give a whole number from 1 to 64, or auto");
+  const OptionSet all;
+  EXPECT_EQ(all.integer("streams"), 0);
+  EXPECT_EQ(all.with("streams", "4", "x")->integer("streams"), 4);
+}
+
+// A profile that sets what is set anyway would promise something that it does not do.
+TEST(Options, EveryLinkProfileChangesSomething) {
+  const OptionSet none;
+  for (const LinkProfileRow& row : link_profile_table()) {
+    const OptionSet with = none.with("link_profile", row.profile, "x").value();
+    EXPECT_EQ(with.text(row.option), *canonical_option(*find_option(row.option), row.value));
+    EXPECT_NE(with.text(row.option), none.text(row.option)) << row.profile << " " << row.option;
+  }
 }
 
 TEST(Options, ConfigCoversWhatMustAgreeAndNothingElse) {

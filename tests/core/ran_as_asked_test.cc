@@ -9,8 +9,9 @@ namespace {
 using testing::HasSubstr;
 
 Status judged(const std::string& asked, const std::string& over, Outcome outcome,
-              const std::string& option = "auto") {
+              const std::string& option = "auto", const std::string& engine = kNativeEngine) {
   Cell cell;
+  cell.engine = engine;
   cell.transport = asked;
   Measurement measurement;
   measurement.outcome = outcome;
@@ -39,6 +40,11 @@ TEST(RanAsAsked, WhatTheOptionAsksForCountsWhereTheCellAsksForNone) {
   const Status other = judged("auto", "tcp", Outcome::kPassed, "memory");
   ASSERT_FALSE(other);
   EXPECT_THAT(other.error().message(), HasSubstr("transport memory was asked for"));
+}
+
+TEST(RanAsAsked, TheOptionSaysNothingOfTheNetworkOfAnotherEngine) {
+  EXPECT_TRUE(judged("auto", "tcp", Outcome::kPassed, "memory", "gloo"));
+  EXPECT_FALSE(judged("memory", "tcp", Outcome::kPassed, "auto", "gloo"));
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ Record sample_record() {
   record.measurement.per_rank.push_back(
       {0, "local0", 1.0, std::nullopt, 2.0, 3, 4, 5, 6, 7, "0,4-7", 1, -1e12, 12.5});
   record.measurement.resolved.address_pairs = {"0-1 127.0.0.1:1>127.0.0.1:2"};
+  record.measurement.resolved.connections = {{"reno", 65483, 4 << 20, 1 << 20, 2}};
   record.environment.options["chunk_bytes"] = {"262144", "default"};
   recompute(record);
   return record;

@@ -2,18 +2,14 @@
 // value or an Error, and what was understood survives being written and read again.
 
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
 #include "core/json.h"
+#include "fuzz_bytes.h"
 #include "launch/agent_lines.h"
 
 namespace plumbline {
 namespace {
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 void attack_agent(const std::string& line) {
   int64_t id = -1;

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "core/file.h"
 #include "core/record/record.h"
+#include "fuzz_bytes.h"
 #include "reports/record_set.h"
 #include "reports/report.h"
 #include "reports/view.h"
@@ -19,10 +19,6 @@
 
 namespace plumbline {
 namespace {
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 // One file for all inputs: a new folder for each would be all that is measured.
 const std::string& path() {

@@ -3,19 +3,15 @@
 // them. Whatever comes out must add up.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
 #include "core/json.h"
+#include "fuzz_bytes.h"
 #include "probes/traces/analyse.h"
 #include "probes/traces/packet.h"
 
 namespace plumbline {
 namespace {
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 void check_direction(const TraceDirection& direction) {
   require(direction.retransmissions == direction.retransmissions_timeout +

@@ -1,4 +1,5 @@
 """cmake --install into an empty folder: everything arrives, and the installed program runs."""
+import glob
 import os
 import shutil
 import subprocess
@@ -66,6 +67,19 @@ class Install(unittest.TestCase):
         ):
             with self.subTest(parts[-1]):
                 self.assertGreater(os.path.getsize(self.path(*parts)), 0)
+
+    def test_modules_of_engines_are_found_where_they_are_installed(self):
+        built = glob.glob(os.path.join(BUILD, "plumbline_engine_*.so"))
+        if not built:
+            self.skipTest("no module is built")
+        done = subprocess.run(
+            [self.path("bin", "plumbline"), "list", "engines"], cwd=self.prefix, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, timeout=60,
+        )
+        for module in built:
+            name = os.path.basename(module)
+            self.assertTrue(os.path.exists(self.path("lib", "plumbline", name)), name)
+            self.assertNotIn("there is no " + name, done.stdout)
 
     def test_no_source_files_are_installed(self):
         for _, _, names in os.walk(self.prefix):

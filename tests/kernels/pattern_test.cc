@@ -19,6 +19,9 @@ struct Case {
   DType dtype;
   RedOp redop;
 };
+void PrintTo(const Case& one, std::ostream* out) {  // NOLINT
+  *out << to_string(one.dtype) << ' ' << to_string(one.redop);
+}
 std::string name_of(const testing::TestParamInfo<Case>& info) {
   return std::string(to_string(info.param.dtype)) + "_" + to_string(info.param.redop);
 }

@@ -173,6 +173,10 @@ TEST_P(EverySet, agrees_with_its_own_check) {
   for (const std::string& line : check_kernels(set())) ADD_FAILURE() << line;
 }
 
+TEST_P(EverySet, has_the_digest_of_the_reference) {
+  EXPECT_EQ(digest_kernels(set()), digest_kernels(*kernel_sets().back()));
+}
+
 // ---- check_kernels finds what is broken ----
 
 void sum_f32_without_last(void* dst, const void* a, const void* b, size_t count) {
@@ -190,6 +194,14 @@ void truncate_to_bf16(uint16_t* dst, const float* src, size_t count) {
     dst[i] = static_cast<uint16_t>(bits >> 16);
   }
 }
+void sum_i32_of_the_first_two(void* dst, const void* const* sources, size_t, size_t elements,
+                              Stores) {
+  kernel_sets().back()->reduce(DType::kI32, RedOp::kSum, false)(dst, sources[0], sources[1],
+                                                                elements);
+}
+void copy_but_the_last(void* dst, const void* src, size_t bytes) {
+  if (bytes > 0) std::memcpy(dst, src, bytes - 1);
+}
 uint32_t crc_without_end(uint32_t crc, const void* data, size_t bytes) {
   return kernel_sets().back()->crc32c(crc, data, bytes - bytes / 1000);
 }
@@ -197,18 +209,25 @@ uint32_t crc_without_end(uint32_t crc, const void* data, size_t bytes) {
 TEST(Check, names_each_broken_kernel) {
   KernelSet broken = *kernel_sets().back();
   broken.target = "broken";
-  broken.reduce_exact[static_cast<size_t>(DType::kF32)][static_cast<size_t>(RedOp::kSum)] =
+  broken.exact[static_cast<size_t>(DType::kF32)][static_cast<size_t>(RedOp::kSum)].pair =
       sum_f32_without_last;
-  broken.reduce_exact[static_cast<size_t>(DType::kU8)][static_cast<size_t>(RedOp::kAvg)] =
+  broken.exact[static_cast<size_t>(DType::kU8)][static_cast<size_t>(RedOp::kAvg)].pair =
       sum_u8_one_too_far;
+  broken.exact[static_cast<size_t>(DType::kI32)][static_cast<size_t>(RedOp::kSum)].many =
+      sum_i32_of_the_first_two;
+  broken.copy_far = copy_but_the_last;
   broken.f32_to_bf16 = truncate_to_bf16;
   broken.crc32c = crc_without_end;
   const std::vector<std::string> lines = check_kernels(broken);
-  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_NE(digest_kernels(broken), digest_kernels(*kernel_sets().back()));
+  ASSERT_EQ(lines.size(), 7u);
   EXPECT_EQ(lines[0].rfind("broken sum f32: element 0 of 1 ", 0), 0u) << lines[0];
-  EXPECT_EQ(lines[1].rfind("broken avg u8: wrote beyond 0 elements ", 0), 0u) << lines[1];
-  EXPECT_EQ(lines[2].rfind("broken f32 to bf16: ", 0), 0u) << lines[2];
-  EXPECT_EQ(lines[3].rfind("broken crc32c: ", 0), 0u) << lines[3];
+  EXPECT_EQ(lines[1].rfind("broken sum i32 of 3: ", 0), 0u) << lines[1];
+  EXPECT_EQ(lines[2].rfind("broken sum i32 of 5, far: ", 0), 0u) << lines[2];
+  EXPECT_EQ(lines[3].rfind("broken avg u8: wrote beyond 0 elements ", 0), 0u) << lines[3];
+  EXPECT_EQ(lines[4].rfind("broken f32 to bf16: ", 0), 0u) << lines[4];
+  EXPECT_EQ(lines[5].rfind("broken copy_far: ", 0), 0u) << lines[5];
+  EXPECT_EQ(lines[6].rfind("broken crc32c: ", 0), 0u) << lines[6];
 }
 
 }  // namespace

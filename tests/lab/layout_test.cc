@@ -52,13 +52,30 @@ void check_layout(const Lab& lab) {
     }
   }
   if (lab.topology.shape != "mesh") return;
-  EXPECT_EQ(of_subnet.size(), lab.hosts.size() * (lab.hosts.size() - 1) / 2);
+  const auto cables = static_cast<size_t>(lab.topology.cables);
+  EXPECT_EQ(of_subnet.size(), lab.hosts.size() * (lab.hosts.size() - 1) / 2 * cables);
   for (const auto& [subnet, hosts] : of_subnet) EXPECT_EQ(hosts.size(), 2U) << subnet;
   for (const LabHost& host : lab.hosts) {
     for (const LabHost& peer : lab.hosts) {
       if (peer.name == host.name) continue;
       EXPECT_EQ(link_to(host, peer.name).subnet, link_to(peer, host.name).subnet);
     }
+    for (const LabLink& link : host.links) {
+      const LabLink& back = far_end(lab, link);
+      EXPECT_EQ(back.peer, host.name);
+      EXPECT_EQ(&far_end(lab, back), &link);
+    }
+  }
+}
+
+TEST(Layout, AMeshMayHaveSeveralCablesAPair) {
+  LabTopology topology;
+  topology.shape = "mesh";
+  topology.size = 3;
+  for (int cables = 1; cables <= 4; ++cables) {
+    topology.cables = cables;
+    EXPECT_EQ(topology_problem(topology), "");
+    for (uint64_t seed = 0; seed < 5; ++seed) check_layout(lay_out(topology, seed));
   }
 }
 

@@ -77,7 +77,7 @@ class Deb(Scratch):
         install = 'chroot "$1" apt-get install --yes --quiet --no-install-recommends /tmp/%s' % deb.name
         done = subprocess.run(["mmdebstrap", "--variant=apt", "--mode=root", "--aptopt=Acquire::Languages \"none\"", "--aptopt=Acquire::Retries \"2\"",
                                "--customize-hook=copy-in %s /tmp" % deb, "--customize-hook=" + install, self.suite, str(root), self.sources],
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240)
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=400)
         if done.returncode != 0 and NO_NETWORK.search(done.stderr):
             self.skipTest("no package source answers: " + NO_NETWORK.search(done.stderr).group())
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

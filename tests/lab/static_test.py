@@ -198,6 +198,9 @@ class Emulated(unittest.TestCase):
     def test_its_kernels_and_schedules_are_right(self):
         text = self.run_there("selftest")
         self.assertRegex(text, r"kernels +\d+ checks +ok")
+        own = subprocess.run([PROGRAM, "selftest"], capture_output=True, text=True, timeout=300, check=True).stdout
+        digest = r"digest \w{16}"
+        self.assertEqual(re.search(digest, text).group(), re.search(digest, own).group())
         self.assertRegex(text, r"schedules +\d+ checks +ok")
 
     def test_two_ranks_reduce_right(self):

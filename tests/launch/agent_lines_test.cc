@@ -33,7 +33,7 @@ TEST(RequestLine, LimitsAreKeptWhenWriting) {
   EXPECT_EQ(parse_request_line(format_request_line(1, "x", INT64_MAX, {}))->within_ms, 3'600'000);
 }
 
-class HostileRequest : public testing::TestWithParam<std::pair<const char*, int64_t>> {};
+class HostileRequest : public testing::TestWithParam<std::pair<std::string, int64_t>> {};
 
 TEST_P(HostileRequest, IsRefusedAndItsIdToldWhenItHasOne) {
   int64_t id = -1;

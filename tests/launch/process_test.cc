@@ -4,6 +4,8 @@
 
 #include <csignal>
 
+#include "core/host/process_facts.h"
+
 namespace plumbline {
 namespace {
 

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "core/host/process_facts.h"
 #include "core/json.h"
 #include "launch/agent_lines.h"
 #include "launch/process.h"

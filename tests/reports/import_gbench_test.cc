@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/json.h"
+#include "reports/view.h"
 #include "tests/reports/import_samples.h"
 #include "tests/reports/samples.h"
 
@@ -49,6 +50,23 @@ TEST(Import, GoogleBenchmarkNamesUnitsErrorsAndNaN) {
   EXPECT_FALSE(out->records[0].measurement.extra.contains("cpu_time_ns"));
   EXPECT_EQ(out->records[1].measurement.reason, "no device");
   EXPECT_EQ(out->records[2].measurement.outcome, Outcome::kError);
+}
+
+// What kernels_bench writes: a counter of its own says how much of memcpy's rate was attained.
+TEST(Import, GoogleBenchmarkCounterOfRoof) {
+  const auto out = import_of(R"({"context":{"caches":[]},"benchmarks":[
+    {"name":"reduce_sum/type:f32/algorithm:AVX2/bytes:262144/min_time:0.050",
+     "run_type":"iteration","real_time":6700,"time_unit":"ns","of_roof":0.9712},
+    {"name":"reduce_sum/type:f64/algorithm:AVX2/bytes:262144/min_time:0.050",
+     "run_type":"iteration","real_time":6800,"time_unit":"ns","of_roof":-1}]})");
+  ASSERT_TRUE(out) << out.error().message();
+  ASSERT_EQ(out->records.size(), 2U);
+  EXPECT_EQ(out->records[0].cell.dtype, "f32");
+  EXPECT_EQ(out->records[0].cell.algorithm, "AVX2");
+  const View view = make_view(out->records);
+  ASSERT_EQ(view.items.size(), 2U);
+  EXPECT_EQ(view.items[0].of_bandwidth, 0.9712);
+  EXPECT_EQ(view.items[1].of_bandwidth, std::nullopt);
 }
 
 // "/" parts a name, so values hold it as "%2F".

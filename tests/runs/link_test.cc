@@ -209,6 +209,9 @@ TEST(LinkSpeed, IsThatOfTheSlowestLinkBetweenTheRanks) {
   EXPECT_EQ(speed({"0-1 10.0.0.1:1>10.0.0.2:2", "1-2 10.0.0.2:1>10.0.0.2:2"}), 10e9);
   EXPECT_EQ(speed({"0-1 10.0.0.1:1>10.0.0.2:2", "2-3 10.0.1.2:1>10.0.1.3:2"}), 0) << "one unknown";
   EXPECT_EQ(speed({}), 0);
+  // Two cables carry the sum; two streams on one cable do not.
+  EXPECT_EQ(speed({"0-1 10.0.0.1:1>10.0.0.2:2", "0-1 10.0.1.1:3>10.0.1.2:4"}), 50e9);
+  EXPECT_EQ(speed({"0-1 10.0.0.1:1>10.0.0.2:2", "0-1 10.0.0.1:3>10.0.0.2:4"}), 10e9);
   for (const char* bad : {"", "0-1", "0-9 10.0.0.1:1>10.0.0.2:2", "x>y z", "-1-0 a:1>b:2"}) {
     EXPECT_EQ(speed({bad}), 0) << bad;
   }

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
+
 #include "tests/scenarios/support.h"
 
 namespace plumbline::scenario_test {
@@ -68,6 +70,33 @@ TEST(BlockKinds, WhatAnEngineCannotDoIsSkippedAndAloneRefused) {
       with_matrix(R"({"op": "broadcast", "bytes": 8, "engine": "sums"})"), "test.json", words);
   ASSERT_FALSE(alone);
   EXPECT_THAT(all_lines(alone.error()), testing::HasSubstr("only sums"));
+}
+
+// What a codec means nothing for is skipped with the reason where a list names it beside others.
+TEST(BlockKinds, CompressionIsAnAxisAndOtherCellsKeepTheirIds) {
+  const Vocabulary words = vocabulary();
+  const auto planned = [&](const std::string& keys) {
+    const auto scenario =
+        parse_scenario(with_matrix(R"({"op": ["allreduce", "broadcast"], "bytes": 8)" + keys + "}"),
+                       "test.json", words);
+    EXPECT_TRUE(scenario) << all_lines(scenario.error());
+    return make_plan(*scenario, {}, 1, {words, nullptr, 0}).value();
+  };
+  std::map<std::string, std::string> ids;  // of cells without compression, by operation
+  for (const PlanCell& cell : planned("").cells) ids[cell.cell.op] = cell.id;
+  size_t compressed = 0;
+  for (const PlanCell& cell : planned(R"(, "compression": ["none", "fp16", "topk:0.1"])").cells) {
+    if (row(cell.cell.kind).timing == CellTiming::kBarePath) continue;
+    if (cell.cell.compression.empty()) {
+      EXPECT_EQ(cell.id, ids[cell.cell.op]);
+      EXPECT_EQ(canonical_json(cell.cell).find("compression"), std::string::npos);
+      continue;
+    }
+    EXPECT_NE(cell.id, ids[cell.cell.op]);
+    EXPECT_EQ(cell.skip.empty(), cell.cell.op == "allreduce") << cell.skip;
+    ++compressed;
+  }
+  EXPECT_EQ(compressed, 4u);
 }
 
 // The block was judged as if it had asked for one at a time, and every cell was skipped.

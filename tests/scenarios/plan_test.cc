@@ -146,7 +146,8 @@ TEST(PlanExpand, EverySetOfHostsHasItsRoofs) {
   for (const PlanCell& cell : plan.cells)
     roofs[cell.cell.hosts] += cell.cell.kind == CellKind::kRoof ? 1 : 0;
   EXPECT_EQ(roofs.size(), 3u);
-  for (const auto& [hosts, count] : roofs) EXPECT_EQ(count, 6) << hosts;
+  for (const auto& [hosts, count] : roofs)
+    EXPECT_EQ(count, 7) << hosts;  // three a world, and one of the reduction
 }
 
 TEST(PlanExpand, AxesThatMeanNothingCollapse) {
@@ -246,11 +247,35 @@ TEST(PlanRoofs, OncePerTimedWorld) {
   for (const PlanCell& cell : plan.cells) {
     if (cell.cell.kind != CellKind::kRoof) continue;
     ++roofs[cell.cell.transport + std::to_string(cell.cell.ranks)];
-    EXPECT_EQ(cell.cell.bytes, cell.cell.count);
+    EXPECT_EQ(cell.cell.bytes, cell.cell.count * (cell.cell.op == "reduce_kernel" ? 4 : 1));
   }
-  // Five of each path, and one for each size that a latency sends.
+  // Five of each path, one for each size that a latency sends, and the reduction of small arrays.
   EXPECT_EQ(roofs,
-            (std::map<std::string, int>{{"memory2", 7}, {"memory4", 7}, {"tcp2", 7}, {"tcp4", 7}}));
+            (std::map<std::string, int>{{"memory2", 8}, {"memory4", 8}, {"tcp2", 8}, {"tcp4", 8}}));
+}
+
+// A bandwidth is held against arrays of its own size over the path, as cold or hot as its own, and
+// what reduces against the kernel of its type and reduction; each is measured once.
+TEST(PlanRoofs, BandwidthsHaveArraysOfTheirSizeAndReductionsTheirKernel) {
+  const Plan plan = plan_of(parse(with_matrix(
+      R"({"kind": "bandwidth", "op": ["allreduce", "allgather", "broadcast"], "bytes": ["1Mi", "4Mi"], "ranks": 2},
+         {"kind": "bandwidth", "op": "allreduce", "bytes": "1Mi", "dtype": "f16", "redop": "max", "ranks": 2,
+          "algorithm": "ring"},
+         {"kind": "throughput", "op": "allreduce", "bytes": "2Mi", "ranks": 2})")));
+  std::vector<std::string> roofs;
+  for (const PlanCell& cell : plan.cells) {
+    const Cell& c = cell.cell;
+    if (c.op == "reduce_kernel" || c.op.starts_with("array")) {
+      roofs.push_back(c.op + " " + std::to_string(c.bytes >> 20) + " " + c.dtype + " " + c.redop +
+                      " " + c.cache);
+    }
+  }
+  std::sort(roofs.begin(), roofs.end());
+  EXPECT_EQ(roofs, (std::vector<std::string>{
+                       "array_duplex 1 u8 none cold", "array_duplex 4 u8 none cold",
+                       "array_stream 1 u8 none cold", "array_stream 4 u8 none cold",
+                       "reduce_kernel 1 f16 max cold", "reduce_kernel 1 f32 sum cold",
+                       "reduce_kernel 4 f32 sum cold"}));
 }
 
 // Half of a 64 KiB ping-pong was the floor of everything from 64 KiB on.
@@ -276,10 +301,10 @@ TEST(PlanRoofs, OptionsOfABlockDoNotRepeatThem) {
   const Plan plan = plan_of(parse(with_matrix(
       R"({"op": "allreduce", "bytes": 8, "config": {"spin_us": 5}},
          {"op": "allreduce", "bytes": 8, "config": {"spin_us": 6}})")));
-  EXPECT_EQ(plan.cells.size(), 6u + 2);
-  // Worlds stay together: six roofs and a cell of the first, then the second.
-  EXPECT_EQ(plan.cells[6].cell.params.at("spin_us"), "5");
-  EXPECT_EQ(plan.cells[7].cell.params.at("spin_us"), "6");
+  EXPECT_EQ(plan.cells.size(), 7u + 2);
+  // Worlds stay together: seven roofs and a cell of the first, then the second.
+  EXPECT_EQ(plan.cells[7].cell.params.at("spin_us"), "5");
+  EXPECT_EQ(plan.cells[8].cell.params.at("spin_us"), "6");
   EXPECT_EQ(plan.cells[0].cell.params.at("spin_us"), "5");
 }
 
@@ -438,14 +463,14 @@ TEST(PlanFilterTest, RoofsFollowWhatIsKept) {
   const auto cells = [&](std::vector<std::string> only, std::vector<std::string> skip = {}) {
     return plan_of(s, {std::move(only), std::move(skip)}).cells.size();
   };
-  // Five roofs of each world and the swap of 8 bytes that allreduce makes.
-  EXPECT_EQ(cells({}), 16u);
-  EXPECT_EQ(cells({"ranks=2"}), 8u);
-  EXPECT_EQ(cells({"op=reduce", "ranks=4"}), 6u);
+  // Five roofs of each world, the swap of 8 bytes that allreduce makes, and the reduction of both.
+  EXPECT_EQ(cells({}), 18u);
+  EXPECT_EQ(cells({"ranks=2"}), 9u);
+  EXPECT_EQ(cells({"op=reduce", "ranks=4"}), 7u);
   EXPECT_EQ(cells({}, {"roof"}), 4u);
-  EXPECT_EQ(cells({}, {"memcpy"}), 14u);
-  EXPECT_EQ(cells({"roof"}), 12u);
-  EXPECT_EQ(cells({"kind=roof", "ranks=2"}), 6u);
+  EXPECT_EQ(cells({}, {"memcpy"}), 16u);
+  EXPECT_EQ(cells({"roof"}), 14u);
+  EXPECT_EQ(cells({"kind=roof", "ranks=2"}), 7u);
 }
 
 TEST(PlanFilterTest, BadTermsAreNamed) {

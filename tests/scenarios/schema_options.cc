@@ -90,6 +90,7 @@ Json value_schema(const OptionRow& row, const OptionChoices& named) {
     case OptionType::kInt:
       return either({number_of(row, "integer"), text_like(std::string("^") + kWhole + "$")});
     case OptionType::kPort:
+    case OptionType::kCount:
       return either({number_of(row, "integer"),
                      text_like(std::string("^(") + kWhole + "|" + in_any_case("auto") + ")$")});
     case OptionType::kBytes:

@@ -228,7 +228,10 @@ std::vector<std::string> parameter_patterns(const KeyRow& row, const Vocabulary&
   // As collectives/algorithm_name.cc reads them.
   constexpr const char* kRadix = "0*([2-9]|[1-9][0-9]{1,4})";
   std::map<std::string, std::set<std::string>> names;  // by form
-  if (row.words == nullptr || std::string_view(row.words) != "@algorithm") return {};
+  if (row.words == nullptr) return {};
+  // As core/codec.cc reads it; that a ratio is above 0 and at most 1 no pattern says.
+  if (std::string_view(row.words) == "@codec") return {"^topk:[0-9.eE+-]+$"};
+  if (std::string_view(row.words) != "@algorithm") return {};
   for (const Descriptor& algorithm : vocabulary.algorithms) {
     for (const ParamRow& param : algorithm.params) names[param.type].insert(algorithm.name);
   }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -28,12 +29,14 @@ struct WireShape {
   size_t chunk_bytes;
   size_t buffer_bytes;  // of a ring in memory, or of a socket
   bool crc;
+  size_t direct_bytes = ChannelOptions::kNothingDirect;
 };
 inline constexpr WireShape kWireShapes[] = {
     {"default", 256 * 1024, 1 << 20, false},
     {"tight", 4096, 1000, false},  // smaller than one frame, and no multiple of anything
     {"odd", 1023, 64 * 1024, false},
     {"crc", 64 * 1024, 64 * 1024, true},
+    {"direct", 256 * 1024, 64 * 1024, false, 1},  // from the sender's memory where there is a way
 };
 
 using WorldFactory = std::function<World(int ranks, const WireShape& wire)>;
@@ -42,6 +45,7 @@ inline ChannelOptions channel_options_for(const WireShape& wire) {
   ChannelOptions options;
   options.chunk_bytes = wire.chunk_bytes;
   options.crc = wire.crc;
+  options.direct_bytes = wire.direct_bytes;
   return options;
 }
 
@@ -72,10 +76,20 @@ inline std::string first_of(const std::vector<std::string>& said) {
   return {};
 }
 
-// One operation, verified. `seed` must be the same on all ranks.
+// Of a measurement, what all ranks know: costs and floors are rank 0's to tell.
+inline std::map<std::string, double> known_to_all(const Measurement& measurement) {
+  std::map<std::string, double> extra = measurement.extra;
+  std::erase_if(extra, [](const auto& entry) {
+    return entry.first.starts_with("cost_") || entry.first.starts_with("floor_");
+  });
+  return extra;
+}
+
+// One operation, verified. `seed` must be the same on all ranks. `group`: where the arrays come
+// from; null = of this process alone.
 inline std::string run_verified(Executor& executor, const OperationSpec& spec, int rank, int ranks,
-                                uint32_t seed) {
-  Operand operand(spec, rank, ranks, 1);
+                                uint32_t seed, const Group* group = nullptr) {
+  Operand operand(spec, rank, ranks, 1, group);
   operand.fill(0, seed);
   auto plan = executor.prepare(spec);
   if (!plan) return plan.error().message();
@@ -95,7 +109,7 @@ inline std::string run_all_verified(World& world, const std::vector<OperationSpe
     Executor executor(group, test_kernels());
     for (size_t i = 0; i < specs.size(); ++i) {
       const std::string wrong =
-          run_verified(executor, specs[i], rank, ranks, seed + static_cast<uint32_t>(i));
+          run_verified(executor, specs[i], rank, ranks, seed + static_cast<uint32_t>(i), &group);
       if (wrong.empty()) continue;
       return specs[i].text(ranks, specs[i].algorithm.c_str()) +
              (specs[i].in_place ? " in place" : "") + " (case " + std::to_string(i) + "): " + wrong;

@@ -2,11 +2,14 @@
 // in its own thread.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "transport/address.h"
 #include "transport/memory/memory.h"
 #include "transport/transports.h"
 
@@ -18,6 +21,8 @@ struct OpenedWorld {
   ThreadMeeting meeting;
   Digest token = random_token();
   std::vector<RankEndpoint> endpoints;
+  // What the others hear of a claim; empty = the claim.
+  std::function<std::string(int rank, const std::string& claimed)> heard;
 
   GroupSpec spec(int rank) const {
     GroupSpec spec;
@@ -30,6 +35,15 @@ struct OpenedWorld {
     return spec;
   }
 };
+
+// For OpenedWorld::heard: rank r is on machine machines[r], and nobody knows better.
+inline std::function<std::string(int, const std::string&)> on_machines(std::vector<int> machines) {
+  return [machines = std::move(machines)](int rank, const std::string& claimed) {
+    TcpEndpoint endpoint = *read_endpoint(claimed, "a rank");
+    endpoint.realm = sha256(std::to_string(machines[static_cast<size_t>(rank) % machines.size()]));
+    return endpoint_bytes(endpoint);
+  };
+}
 
 using Claims = std::vector<std::unique_ptr<TransportClaim>>;
 
@@ -45,7 +59,8 @@ inline Claims claim_all(const TransportRow& row, int ranks, OpenedWorld& world,
       wrong = claim.error().message();
       return {};
     }
-    world.endpoints.push_back({"here", (*claim)->endpoint()});
+    const std::string said = (*claim)->endpoint();
+    world.endpoints.push_back({"here", world.heard ? world.heard(rank, said) : said});
     claims.push_back(std::move(*claim));
   }
   return claims;

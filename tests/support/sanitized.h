@@ -13,5 +13,6 @@ inline constexpr bool kSanitized = false;
 
 inline constexpr const char* kStatistics =
     "a question of statistics, not of memory: asked without a sanitizer";
+inline constexpr const char* kSources = "looks at sources: once is enough";
 
 }  // namespace plumbline::test

@@ -36,6 +36,8 @@ struct Wiring {
   bool one_host = false;
 };
 
+void PrintTo(const Wiring& wiring, std::ostream* out) { *out << wiring.name; }  // NOLINT
+
 class AddressChoice : public testing::TestWithParam<Wiring> {};
 
 TEST_P(AddressChoice, IsTheSharedSubnet) {
@@ -171,6 +173,92 @@ TEST(AddressPairs, ErrorsNameRankAndAddress) {
       address_pairs(host(0, "a", {ip("10.1.0.1/24")}), host(1, "b", {ip("fd00::1/64")}));
   EXPECT_THAT(families.error().what,
               testing::AllOf(testing::HasSubstr("10.1.0.1/24"), testing::HasSubstr("fd00::1/64")));
+}
+
+// "local > remote" of every cable, as both ends see them.
+std::string cables(const std::vector<RankAddress>& mine, const std::vector<RankAddress>& peer,
+                   bool one_host = false) {
+  const TcpEndpoint a = host(0, "a", mine), b = host(1, one_host ? "a" : "b", peer);
+  const std::vector<AddressPair> there = cable_pairs(a, b), back = cable_pairs(b, a);
+  std::string text;
+  EXPECT_EQ(there.size(), back.size());
+  for (size_t i = 0; i < std::min(there.size(), back.size()); ++i) {
+    EXPECT_EQ(there[i].local, back[i].remote) << i;
+    EXPECT_EQ(there[i].remote, back[i].local) << i;
+    text += (text.empty() ? "" : ", ") + there[i].local.ip + " > " + there[i].remote.ip;
+  }
+  return text;
+}
+
+RankAddress with_speed(RankAddress address, uint64_t bps) {
+  address.speed_bps = bps;
+  return address;
+}
+
+TEST(Cables, AreTheSubnetsThatTwoHostsShare) {
+  const std::vector<RankAddress> two = {ip("10.0.1.1/24"), ip("10.0.2.1/24")};
+  EXPECT_EQ(cables(two, {ip("10.0.1.2/24"), ip("10.0.2.2/24")}),
+            "10.0.1.1 > 10.0.1.2, 10.0.2.1 > 10.0.2.2");
+  // In whatever order each host lists them.
+  EXPECT_EQ(cables(two, {ip("10.0.2.2/24"), ip("10.0.1.2/24")}),
+            "10.0.1.1 > 10.0.1.2, 10.0.2.1 > 10.0.2.2");
+  EXPECT_EQ(cables(two, {ip("10.0.2.2/24"), ip("10.0.3.2/24")}), "10.0.2.1 > 10.0.2.2");
+  EXPECT_EQ(cables(two, {ip("10.0.4.2/24")}), "") << "routed: nothing is known of cables";
+  EXPECT_EQ(cables(two, {}), "");
+  // A mesh of cables, a /30 each: one per pair of hosts.
+  EXPECT_EQ(cables({ip("10.0.0.1/30"), ip("10.0.0.5/30")}, {ip("10.0.0.2/30"), ip("10.0.0.9/30")}),
+            "10.0.0.1 > 10.0.0.2");
+}
+
+TEST(Cables, ASecondAddressIsNoSecondCable) {
+  // Of one subnet on either side, or on both.
+  EXPECT_EQ(cables({ip("10.0.1.1/24"), ip("10.0.1.3/24")}, {ip("10.0.1.2/24")}),
+            "10.0.1.1 > 10.0.1.2");
+  EXPECT_EQ(cables({ip("10.0.1.1/24"), ip("10.0.1.3/24")}, {ip("10.0.1.2/24"), ip("10.0.1.4/24")}),
+            "10.0.1.1 > 10.0.1.2");
+  // Of the other family.
+  EXPECT_EQ(cables({ip("10.0.1.1/24"), ip("fd00::1/120")}, {ip("10.0.1.2/24"), ip("fd00::2/120")}),
+            "fd00::1 > fd00::2");
+  // Link-local ones: every link has that subnet.
+  EXPECT_EQ(cables({ip("fd00::1/64"), ip("fe80::1/64", "en1")},
+                   {ip("fd00::2/64"), ip("fe80::2/64", "en2")}),
+            "fd00::1 > fd00::2");
+  EXPECT_EQ(cables({ip("fe80::1/64", "en1"), ip("fe80::3/64", "en2")},
+                   {ip("fe80::2/64", "en1"), ip("fe80::4/64", "en2")}),
+            "fe80::1 > fe80::2");
+  // Inside a host, and over loopback, there are none.
+  EXPECT_EQ(
+      cables({ip("10.0.1.1/24"), ip("10.0.2.1/24")}, {ip("10.0.1.1/24"), ip("10.0.2.1/24")}, true),
+      "10.0.1.1 > 10.0.1.1");
+  EXPECT_EQ(
+      cables({ip("127.0.1.1/24"), ip("127.0.2.1/24")}, {ip("127.0.1.2/24"), ip("127.0.2.2/24")}),
+      "127.0.1.1 > 127.0.1.2");
+}
+
+// Blocks go in turns, so a slow cable beside a fast one would make both slow.
+TEST(Cables, AreOfOneSpeedWhereItIsKnown) {
+  constexpr uint64_t kFast = 40'000'000'000, kSlow = 1'000'000'000;
+  const auto fast = [](const char* text) { return with_speed(ip(text), kFast); };
+  const auto slow = [](const char* text) { return with_speed(ip(text), kSlow); };
+  EXPECT_EQ(cables({fast("10.0.1.1/24"), slow("10.0.2.1/24"), fast("10.0.3.1/24")},
+                   {fast("10.0.1.2/24"), slow("10.0.2.2/24"), fast("10.0.3.2/24")}),
+            "10.0.1.1 > 10.0.1.2, 10.0.3.1 > 10.0.3.2");
+  // The slower end of a cable counts; an end that does not tell is taken for the other's.
+  EXPECT_EQ(cables({fast("10.0.1.1/24"), fast("10.0.2.1/24"), fast("10.0.3.1/24")},
+                   {ip("10.0.1.2/24"), slow("10.0.2.2/24"), fast("10.0.3.2/24")}),
+            "10.0.1.1 > 10.0.1.2, 10.0.3.1 > 10.0.3.2");
+  // One of which nothing is known is no match for one of which it is.
+  EXPECT_EQ(
+      cables({fast("10.0.1.1/24"), ip("10.0.2.1/24")}, {fast("10.0.1.2/24"), ip("10.0.2.2/24")}),
+      "10.0.1.1 > 10.0.1.2");
+}
+
+TEST(Endpoints, CarryTheSpeedOfTheirCards) {
+  TcpEndpoint endpoint = host(3, "a", {ip("10.0.1.1/24")});
+  endpoint.addresses[0].speed_bps = 100'000'000'000;
+  const auto read = read_endpoint(endpoint_bytes(endpoint), "rank 3");
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->addresses, endpoint.addresses);
 }
 
 }  // namespace

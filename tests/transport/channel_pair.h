@@ -108,7 +108,10 @@ class ScriptStream : public ByteStream {
     }
     return given;
   }
-  int poll_fd() const override { return -1; }
+  bool add_to(std::vector<pollfd>& poll, bool reads, bool writes) const override {
+    poll.push_back(poll_entry(-1, reads, writes));  // which poll(2) passes over
+    return true;
+  }
   StreamStats stats() const override { return {}; }
   void close() override {}
   void feed(const Bytes& more) { input_.insert(input_.end(), more.begin(), more.end()); }
@@ -132,7 +135,9 @@ class PlainStream : public ByteStream {
   Expected<size_t> read_some(std::span<const iovec> buffers) override {
     return inner_->read_some(buffers);
   }
-  int poll_fd() const override { return inner_->poll_fd(); }
+  bool add_to(std::vector<pollfd>& poll, bool reads, bool writes) const override {
+    return inner_->add_to(poll, reads, writes);
+  }
   StreamStats stats() const override { return inner_->stats(); }
   void close() override { inner_->close(); }
 

@@ -304,7 +304,7 @@ TEST(MemoryGroup, ConnectsLazilyOnce) {
   };
   auto donor = make_memory_groups(1, {});  // only its control plane is of use here
   const std::shared_ptr<ControlPlane> control(std::shared_ptr<void>(), &donor[0]->control());
-  Group group(0, 3, 1, {}, connect, control, {}, {}, "lazy");
+  Group group(0, 3, 1, {}, connect, control, {}, {}, std::make_shared<PairTransports>("lazy", 3));
   const auto first = group.channel(1, Deadline::after_ms(10));
   ASSERT_TRUE(first);
   EXPECT_EQ(group.channel(1, Deadline::after_ms(10)).value(), *first);

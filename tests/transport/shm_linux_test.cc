@@ -14,9 +14,9 @@
 #include "tests/support/sanitized.h"
 #include "tests/transport/tcp_world.h"
 #include "transport/channel/ring.h"
-#include "transport/control/wire.h"
 #include "transport/shm/shared_memory.h"
 #include "transport/shm/shm.h"
+#include "transport/shm/shm_offer.h"
 
 namespace plumbline {
 namespace {
@@ -75,8 +75,9 @@ Expected<size_t> get(ByteStream& stream, std::span<std::byte> bytes) {
 // Sleeps as a group does; false = nobody called within 10 s.
 bool sleep_until_called(ByteStream& stream, bool reads, bool writes) {
   if (stream.arm(reads, writes)) return true;
-  pollfd entry{stream.poll_fd(), stream.poll_events(reads, writes), 0};
-  return ::poll(&entry, 1, 10'000) == 1;
+  std::vector<pollfd> entries;
+  return stream.add_to(entries, reads, writes) &&
+         ::poll(entries.data(), static_cast<nfds_t>(entries.size()), 10'000) == 1;
 }
 
 TEST(Shm, BytesOfEverySizeComeInOrderBothWaysAndSleepersAreCalled) {
@@ -217,15 +218,10 @@ TEST(Shm, AnOfferOfSomethingElseIsRefused) {
        }) {
     auto [liar, honest] = connected_pair();
     const StreamPtr higher = shm_end(std::move(honest), 1);
-    WireWriter offer;
-    offer.u32(0x706c7368);
-    offer.bytes(sha256(shared_memory_realm()));
-    offer.u64(name.a);
-    offer.u64(name.b);
-    offer.u64(kSmallRing);
-    offer.bytes(Digest{});
-    ASSERT_EQ(::send(liar.get(), offer.view().data(), offer.view().size(), 0),
-              static_cast<ssize_t>(offer.view().size()));
+    const std::vector<std::byte> offer =
+        encode_shm_offer({sha256(shared_memory_realm()), name, kSmallRing, Digest{}});
+    ASSERT_EQ(::send(liar.get(), offer.data(), offer.size(), 0),
+              static_cast<ssize_t>(offer.size()));
     Expected<bool> ready = false;
     for (const Deadline deadline = Deadline::after_ms(5000); ready && !deadline.passed();) {
       ready = higher->ready();
@@ -240,8 +236,8 @@ TEST(Shm, AnOfferOfSomethingElseIsRefused) {
 TEST(Shm, RubbishInPlaceOfAnOfferIsAnError) {
   auto [liar, honest] = connected_pair();
   const StreamPtr higher = shm_end(std::move(honest), 1);
-  const std::string rubbish(500, '\xff');
-  ASSERT_EQ(::send(liar.get(), rubbish.data(), rubbish.size(), 0), 500);
+  const std::string rubbish(1000, '\xff');
+  ASSERT_EQ(::send(liar.get(), rubbish.data(), rubbish.size(), 0), 1000);
   Expected<bool> ready = false;
   for (const Deadline deadline = Deadline::after_ms(5000); ready && !deadline.passed();) {
     ready = higher->ready();
@@ -285,24 +281,80 @@ TEST(SharedMemory, IsOpenedUntilItsNameIsDropped) {
   EXPECT_EQ(opened->data()[17], std::byte{9});
 }
 
-// Positions are the other end's to write: none makes this end leave the ring.
-TEST(Ring, PositionsThatCannotBeAreErrors) {
-  for (const uint64_t position : {uint64_t{101}, uint64_t{1} << 63, ~uint64_t{100}}) {
-    RingState state{};
-    std::array<std::byte, 100> data{};
-    const Ring ring{&state, data.data(), data.size()};
-    std::array<std::byte, 200> bytes{};
-    const iovec part{bytes.data(), bytes.size()};
-    RingReader reader(ring);
-    state.written = position;
-    const auto got = reader.read({&part, 1});
+// Positions and slots are the other end's to write: none makes this end leave the ring.
+class RingAttacked : public testing::Test {
+ protected:
+  static constexpr size_t kSize = 100;
+
+  Expected<size_t> read() { return reader_.read({&part_, 1}); }
+  // The first slot, as a writer that lies fills it.
+  void slot(uint64_t word, uint64_t position) {
+    std::memcpy(state_.slots[0].bytes, &position, sizeof position);
+    state_.slots[0].word = word;
+  }
+
+  RingState state_{};
+  std::array<std::byte, kSize> data_{};
+  std::array<std::byte, 200> bytes_{};
+  const iovec part_{bytes_.data(), bytes_.size()};
+  RingReader reader_{{&state_, data_.data(), kSize}};
+  RingWriter writer_{{&state_, data_.data(), kSize}};
+};
+
+TEST_F(RingAttacked, PositionsThatCannotBeAreErrors) {
+  for (const uint64_t position :
+       {uint64_t{0}, uint64_t{101}, uint64_t{1} << 63, ~uint64_t{100}, ~uint64_t{0}}) {
+    slot(1 << 8 | RingSlot::kInRing, position);
+    EXPECT_TRUE(reader_.readable().empty()) << position;
+    const Expected<size_t> got = read();
     ASSERT_FALSE(got) << position;
     EXPECT_EQ(got.error().code, ErrorCode::kProtocol);
-    RingWriter writer(ring);
-    state.read = position;
-    EXPECT_EQ(writer.write({&part, 1}).error().code, ErrorCode::kProtocol) << position;
-    EXPECT_GT(writer.room(), 0u) << "so that the next write finds it";
   }
+}
+
+TEST_F(RingAttacked, SlotsThatCannotBeAreErrors) {
+  for (const uint64_t word : {uint64_t{1} << 8, uint64_t{1} << 8 | 57, uint64_t{1} << 8 | 254,
+                              uint64_t{2} << 8 | 8, ~uint64_t{0}}) {
+    slot(word, 8);
+    const Expected<size_t> got = read();
+    ASSERT_FALSE(got) << word;
+    EXPECT_EQ(got.error().code, ErrorCode::kProtocol);
+  }
+}
+
+// One that was read before is no message, whatever it says.
+TEST_F(RingAttacked, AnOldSlotIsNoMessage) {
+  const iovec eight{bytes_.data(), 8};
+  for (uint64_t i = 0; i < RingState::kSlots; ++i) {
+    ASSERT_EQ(*writer_.write({&eight, 1}), 8u);
+    ASSERT_EQ(*reader_.read({&eight, 1}), 8u);
+  }
+  EXPECT_TRUE(reader_.readable().empty());
+  EXPECT_EQ(*read(), 0u);
+  EXPECT_FALSE(reader_.any());
+}
+
+TEST_F(RingAttacked, AReaderThatCannotBeIsAnError) {
+  for (const uint64_t position : {uint64_t{101}, uint64_t{1} << 63, ~uint64_t{100}}) {
+    state_.read = position;
+    EXPECT_EQ(writer_.write({&part_, 1}).error().code, ErrorCode::kProtocol) << position;
+    EXPECT_GT(writer_.room(), 0u) << "so that the next write finds it";
+  }
+  state_.read = 0;
+  state_.slots_read = 1;  // more than were written
+  EXPECT_EQ(writer_.write({&part_, 1}).error().code, ErrorCode::kProtocol);
+  EXPECT_GT(writer_.room(), 0u);
+}
+
+// As many small writes as there are slots, then none, until the reader has read.
+TEST_F(RingAttacked, SlotsRunOutBeforeBytesDo) {
+  const iovec one{bytes_.data(), 1};
+  for (uint64_t i = 0; i < RingState::kSlots; ++i) ASSERT_EQ(*writer_.write({&one, 1}), 1u);
+  EXPECT_EQ(*writer_.write({&one, 1}), 0u);
+  EXPECT_EQ(writer_.room(), 0u);
+  EXPECT_EQ(*read(), RingState::kSlots);
+  EXPECT_GT(writer_.room(), 0u);
+  EXPECT_EQ(*writer_.write({&one, 1}), 1u);
 }
 
 }  // namespace

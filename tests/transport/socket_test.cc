@@ -221,7 +221,10 @@ TEST(TcpStream, CarriesBytesBothWaysAndReportsTheEnd) {
   a->close();
   a->close();
   EXPECT_FALSE(a->write_some(parts));
-  Connection::wait(b->poll_fd(), POLLIN);
+  std::vector<pollfd> entries;
+  ASSERT_TRUE(b->add_to(entries, true, false));
+  ASSERT_EQ(entries.size(), 1u);
+  Connection::wait(entries.front().fd, entries.front().events);
   const auto end = b->read_some({&space, 1});
   ASSERT_FALSE(end);
   EXPECT_EQ(end.error().code, ErrorCode::kPeerLost);

@@ -425,7 +425,7 @@ TEST(TcpGroup, ManyGroupsLeaveNoDescriptorsAndNoThreads) {
 }
 
 TEST(TcpGroup, TransportTable) {
-  EXPECT_STREQ((*find_transport("auto", false))->name, "tcp");
+  EXPECT_STREQ((*find_transport("auto", false))->name, "auto");
   EXPECT_STREQ((*find_transport("tcp", false))->name, "tcp");
   EXPECT_EQ(find_transport("memory", false).error().code, ErrorCode::kUnsupported);
   EXPECT_THAT(find_transport("tpc", false).error().message(), HasSubstr("\"tcp\""));

@@ -40,7 +40,7 @@ TEST(Transports, EveryRowIsClaimedAndOpenedThroughTheTable) {
 }
 
 TEST(Transports, ARowIsFoundByItsNameAndByWhereRanksRun) {
-  EXPECT_STREQ((*find_transport("auto", false))->name, "tcp");
+  EXPECT_STREQ((*find_transport("auto", false))->name, "auto");
   EXPECT_STREQ((*find_transport("auto", true))->name, "tcp");
   EXPECT_STREQ((*find_transport("memory", true))->name, "memory");
   const auto refused = find_transport("memory", false);
@@ -64,19 +64,26 @@ TEST(Transports, TheOptionMayBeAutoAndEveryNameOfTheTable) {
 TEST(Transports, OnlyThoseThatListenTakePorts) {
   EXPECT_TRUE(row_of("tcp").takes_ports);
   EXPECT_FALSE(row_of("memory").takes_ports);
+  EXPECT_TRUE(row_of("tcp").takes_streams);
+  EXPECT_FALSE(row_of("shm").takes_streams);
 }
 
 TEST(TcpEndpointBytes, ComeBackAsTheyWere) {
-  const TcpEndpoint said{3, "mini3", {{"fe80::1", 64, "en4"}, {"10.0.0.1", -1, ""}}, 29603};
-  const auto back = read_endpoint(endpoint_bytes(said), "rank 3");
-  ASSERT_TRUE(back) << back.error().message();
-  EXPECT_EQ(back->addresses, said.addresses);
-  EXPECT_EQ(back->port, said.port);
+  TcpEndpoint said{3, "mini3", {{"fe80::1", 64, "en4"}, {"10.0.0.1", -1, ""}}, 29603};
+  for (const bool with_realm : {false, true}) {
+    if (with_realm) said.realm = sha256("here");
+    const auto back = read_endpoint(endpoint_bytes(said), "rank 3");
+    ASSERT_TRUE(back) << back.error().message();
+    EXPECT_EQ(back->addresses, said.addresses);
+    EXPECT_EQ(back->port, said.port);
+    EXPECT_EQ(back->realm, said.realm);
+  }
   EXPECT_TRUE(read_endpoint(endpoint_bytes({}), "nobody"));
 }
 
 TEST(TcpEndpointBytes, ThoseOfStrangersAreRefusedAndNeverHarm) {
-  const std::string good = endpoint_bytes({0, "", {{"10.0.0.1", 24, "eth0"}}, 29600});
+  const std::string good =
+      endpoint_bytes({0, "", {{"10.0.0.1", 24, "eth0"}}, 29600, sha256("here")});
   for (size_t bytes = 0; bytes < good.size(); ++bytes) {
     const auto cut = read_endpoint(good.substr(0, bytes), "rank 1 on b");
     ASSERT_FALSE(cut) << bytes;
@@ -84,6 +91,9 @@ TEST(TcpEndpointBytes, ThoseOfStrangersAreRefusedAndNeverHarm) {
     EXPECT_THAT(cut.error().what, HasSubstr("rank 1 on b"));
   }
   EXPECT_FALSE(read_endpoint(good + "x", "r"));
+  std::string odd = good;
+  odd[odd.size() - 33] = 2;  // says whether a realm follows
+  EXPECT_FALSE(read_endpoint(odd, "r"));
   EXPECT_FALSE(read_endpoint(std::string("\x00\x01\xff\xff", 4) + good, "r"));  // 65535 addresses
   EXPECT_FALSE(read_endpoint(endpoint_bytes({0, "", {{"10.0.0.1", 129, ""}}, 1}), "r"));
   std::mt19937_64 random(20261123);
@@ -113,6 +123,23 @@ TEST(TcpClaim, BytesOfAnotherTransportAreRefusedWithTheRankThatSaidThem) {
   EXPECT_EQ(group.error().code, ErrorCode::kProtocol);
   EXPECT_THAT(group.error().what, HasSubstr("rank 1 on here"));
   EXPECT_FALSE(row_of("tcp").claim({"nor this", &world.options, Deadline::after_ms(0), nullptr}));
+}
+
+// Every rank knows of every pair, so that all end at once and say the same.
+TEST(ShmClaim, APairOfTwoMachinesIsNamedByAllRanks) {
+  OpenedWorld world;
+  world.heard = on_machines({0, 0, 1});
+  std::string wrong;
+  const Claims claims = claim_all(row_of("shm"), 3, world, wrong);
+  ASSERT_EQ(claims.size(), 3u) << wrong;
+  for (int rank = 0; rank < 3; ++rank) {
+    const auto group = claims[static_cast<size_t>(rank)]->open(world.spec(rank));
+    ASSERT_FALSE(group);
+    EXPECT_EQ(group.error().code, ErrorCode::kUnsupported);
+    EXPECT_THAT(group.error().message(),
+                AllOf(HasSubstr("transport shm: rank 0 on here and rank 2 on here are on"),
+                      HasSubstr("different machines"), HasSubstr("--transport auto")));
+  }
 }
 
 TEST(TcpClaim, IsOpenedOnce) {

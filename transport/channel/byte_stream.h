@@ -14,8 +14,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/error.h"
+#include "transport/peer_memory.h"
 
 namespace plumbline {
 
@@ -30,6 +32,9 @@ struct StreamStats {
   std::optional<uint64_t> unacked_bytes;  // sent, not yet acknowledged (approximate)
   std::optional<uint64_t> unsent_bytes;   // in the send buffer, not yet sent
   std::optional<uint64_t> peer_window;    // bytes the peer's receive window still allows
+  uint64_t writes = 0, reads = 0;         // system calls that it has made, of its own counting
+  // Of a stream made of several, which are its sum: each by itself.
+  std::vector<StreamStats> parts = {};
 };
 
 class ByteStream {
@@ -46,21 +51,36 @@ class ByteStream {
   // empty = none, or only read_some() gets at them.
   virtual std::span<const std::byte> readable() { return {}; }
   virtual void consumed(size_t /*bytes*/) {}
-  // Descriptor for poll(2), or -1: then only spinning and short sleeps can wait for it.
-  virtual int poll_fd() const = 0;
-  // What poll(2) shall look for there, for whoever waits for bytes to move in these directions.
-  virtual short poll_events(bool reads, bool writes) const {
-    return static_cast<short>((reads ? POLLIN : 0) | (writes ? POLLOUT : 0));
-  }
+  // Whatever read_some() would tell now, bytes, an end or an error, readable() has shown: while
+  // that is empty there is no need to ask.
+  virtual bool shows_all() const { return false; }
+  // To be called when one stops consuming for now: whoever waits for room may be told only then.
+  virtual void settle() {}
+  // Memory of the peer that this end may reach, and the other way round; null = none. Good for the
+  // stream's life; may appear once ready() holds.
+  virtual PeerMemory* peer_memory() { return nullptr; }
+  // Adds what poll(2) shall look at, for whoever waits for bytes to move in these directions. false
+  // = nothing there would wake: only spinning and short sleeps can wait for this stream.
+  virtual bool add_to(std::vector<pollfd>& poll, bool reads, bool writes) const = 0;
+  // While poll(2) reports nothing of that, no bytes can move: a look there is as good as a try.
+  virtual bool told_by_poll() const { return false; }
   // To be called before sleeping on that: a stream whose peer has to call in order to wake us asks
   // for the call. true = bytes may move already, do not sleep.
   virtual bool arm(bool /*reads*/, bool /*writes*/) { return false; }
   // Have both ends come to terms, so that bytes can move? Asking moves that on and waits for
   // nothing; until then, reading and writing do the same and move nothing.
   virtual Expected<bool> ready() { return true; }
+  // Once ready() holds: what its bytes go through, for whoever wants no step between. One that came
+  // to nothing more than the stream below it gives that, which lives as long as this one.
+  virtual ByteStream* settled() { return this; }
   virtual StreamStats stats() const = 0;
   // Ends both directions; later calls fail. Idempotent.
   virtual void close() = 0;
 };
+
+// For add_to() of a stream with one descriptor.
+inline pollfd poll_entry(int fd, bool reads, bool writes) {
+  return {fd, static_cast<short>((reads ? POLLIN : 0) | (writes ? POLLOUT : 0)), 0};
+}
 
 }  // namespace plumbline

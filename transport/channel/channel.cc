@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "core/clock.h"
 #include "transport/channel/frame.h"
@@ -28,9 +30,21 @@ struct Channel::Impl {
   Impl(int self_rank, int peer_rank, std::unique_ptr<ByteStream> byte_stream,
        const ChannelOptions& options)
       : peer(peer_rank),
-        stream(std::move(byte_stream)),
+        direct_bytes(options.crc ? ChannelOptions::kNothingDirect
+                                 : std::max<size_t>(options.direct_bytes, 1)),
+        owner(std::move(byte_stream)),
+        stream(owner.get()),
         sends(options, stats),
-        receiver(self_rank, peer_rank, options, stats) {}
+        receiver(self_rank, peer_rank, options, stats) {
+    settle();
+  }
+
+  // Until both ends have come to terms; what goes wrong is found by the next read or write.
+  void settle() {
+    const Expected<bool> ready = owner->ready();
+    settled = ready.value_or(false);
+    if (settled) stream = owner->settled();
+  }
 
   void note(const Expected<bool>& moved) {
     if (!moved) {
@@ -42,19 +56,46 @@ struct Channel::Impl {
   void fail_with(const Error& reason) {
     if (!error) error = reason;
   }
+  // The key of a message that the peer may take from our memory.
+  std::optional<MemoryKey> key_of(const void* data, size_t bytes) {
+    if (bytes < direct_bytes) return std::nullopt;
+    PeerMemory* const memory = stream->peer_memory();
+    if (memory == nullptr) return std::nullopt;
+    return memory->expose({static_cast<const std::byte*>(data), bytes});
+  }
+  // Hands on what the receiver heard and did about messages in memory.
+  void settle_taken() {
+    while (receiver.any_taken() && !error) {
+      taken.clear();
+      receiver.swap_taken(taken);
+      for (const Receiver::Taken& one : taken) {
+        if (!one.by_peer) {
+          sends.reply_taken(one.tag, one.bytes);
+        } else if (Status status = sends.taken(one.tag); !status) {
+          fail_with(status.error());
+        }
+      }
+    }
+    receiver.await_taken(sends.offers() > 0);
+    if (!error && sends.owes()) note(sends.flush(*stream));
+  }
   // Nothing stands before newly ready bytes: they need not wait for the next progress().
   void flush_if_new(bool was_waiting) {
     if (!was_waiting && sends.wants_write()) note(sends.flush(*stream));
   }
 
   const int peer;
-  std::unique_ptr<ByteStream> stream;
+  const size_t direct_bytes;  // largest = nothing is offered
+  const std::unique_ptr<ByteStream> owner;
+  ByteStream* stream;  // that its bytes go through: the owned one, or what this came to
+  bool settled = false;
   ChannelStats stats;
   SendQueue sends;
   Receiver receiver;
   std::optional<Error> error;
   int64_t last_progress = monotonic_ns();
   bool moved_since_look = false;
+  std::vector<Receiver::Taken> taken;  // reused
 };
 
 Channel::Channel(int self, int peer, std::unique_ptr<ByteStream> stream,
@@ -68,8 +109,15 @@ int Channel::peer() const { return impl_->peer; }
 Channel::SendId Channel::post_send(const MessageTag& tag, const void* data, size_t bytes,
                                    size_t ready, SendObserver* observer, uint64_t cookie) {
   if (impl_->error) return 0;
+  if (bytes < impl_->direct_bytes && ready >= bytes && impl_->sends.can_send_at_once(bytes)) {
+    impl_->note(impl_->sends.send_at_once(*impl_->stream, tag, data, bytes, observer, cookie));
+    return 0;  // there is nothing to extend
+  }
   const bool was_waiting = impl_->sends.wants_write();
-  const SendId id = impl_->sends.post(tag, data, bytes, ready, observer, cookie);
+  const std::optional<MemoryKey> key = impl_->key_of(data, bytes);
+  const SendId id =
+      impl_->sends.post(tag, data, bytes, ready, observer, cookie, key ? &*key : nullptr);
+  if (key) impl_->receiver.await_taken(true);
   impl_->flush_if_new(was_waiting);
   return id;
 }
@@ -88,7 +136,11 @@ void Channel::post_recv(const MessageTag& tag, size_t bytes, RecvSink* sink) {
 }
 
 Expected<bool> Channel::progress() {
+  if (!impl_->error && !impl_->sends.wants_write() && impl_->receiver.nothing_new(*impl_->stream)) {
+    return false;
+  }
   bool moved = false;
+  if (!impl_->settled) impl_->settle();
   if (!impl_->error && impl_->sends.wants_write()) {
     const Expected<bool> sent = impl_->sends.flush(*impl_->stream);
     impl_->note(sent);
@@ -98,6 +150,7 @@ Expected<bool> Channel::progress() {
     const Expected<bool> got = impl_->receiver.pull(*impl_->stream);
     impl_->note(got);
     moved = moved || (got && *got);
+    if (impl_->receiver.any_taken()) impl_->settle_taken();
   }
   if (impl_->error) return fail(*impl_->error);
   return moved;
@@ -105,7 +158,15 @@ Expected<bool> Channel::progress() {
 
 bool Channel::wants_read() const { return impl_->error || impl_->receiver.wants_read(); }
 bool Channel::wants_write() const { return impl_->error || impl_->sends.wants_write(); }
+bool Channel::add_to(std::vector<pollfd>& poll) const {
+  return impl_->stream->add_to(poll, wants_read(), wants_write());
+}
+bool Channel::told_by_poll() const { return !impl_->error && impl_->stream->told_by_poll(); }
 bool Channel::idle() const { return impl_->sends.empty() && impl_->receiver.idle(); }
+
+bool Channel::owes() const {
+  return !impl_->error && (impl_->sends.owes() || impl_->receiver.any_taken());
+}
 
 void Channel::cancel(const Error& reason) {
   impl_->fail_with(reason);
@@ -124,6 +185,13 @@ int64_t Channel::last_progress_ns() const {
 
 std::optional<MessageTag> Channel::waiting_recv() const { return impl_->receiver.oldest(); }
 std::optional<MessageTag> Channel::waiting_send() const { return impl_->sends.oldest(); }
+std::optional<Stall> Channel::stall() const {
+  const Receiver& receiver = impl_->receiver;
+  if (receiver.blocked()) return Stall::kParkFull;
+  if (impl_->sends.wants_write()) return Stall::kSendFull;
+  if (!receiver.wants_read()) return std::nullopt;
+  return receiver.begun() ? Stall::kReceiving : Stall::kPeerLate;
+}
 std::string Channel::obstacle() const { return impl_->receiver.obstacle(); }
 const std::optional<HashMismatch>& Channel::hash_mismatch() const {
   return impl_->receiver.hash_mismatch();

@@ -3,10 +3,11 @@
 // chunk_bytes, each behind a 40-byte header that goes out in the same system call, with a CRC-32C
 // of header and payload when asked. Sends may be posted before all their bytes are there (`ready`
 // grows), and received bytes are handed to a sink as they come, so that reducing and forwarding
-// start on the first bytes. Frames of several messages interleave; a frame that nobody has posted
-// yet stays in the stream as back pressure, or is parked (bounded by park_bytes) when something
-// posted might wait behind it. Not thread-safe: the rank's own thread posts and progresses;
-// observers are called from inside progress() or post_*().
+// start on the first bytes. Large messages do not go through the stream at all where the receiver
+// reaches the sender's memory (rendezvous.h). Frames of several messages interleave; a frame that
+// nobody has posted yet stays in the stream as back pressure, or is parked (bounded by park_bytes)
+// when something posted might wait behind it. Not thread-safe: the rank's own thread posts and
+// progresses; observers are called from inside progress() or post_*().
 #pragma once
 
 #include <cstddef>
@@ -15,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/error.h"
 #include "transport/channel/byte_stream.h"
@@ -68,10 +70,14 @@ class SendObserver {
 using CrcFunction = uint32_t (*)(uint32_t crc, const void* data, size_t bytes);
 
 struct ChannelOptions {
+  static constexpr size_t kNothingDirect = static_cast<size_t>(-1);
+
   size_t chunk_bytes = 256 * 1024;  // largest payload of one frame
   bool crc = false;  // CRC-32C over header and payload of every frame; both ends must agree
   CrcFunction crc32c = nullptr;   // a fast implementation; null = a table (slow, same sums)
   size_t park_bytes = 64u << 20;  // most bytes of unexpected messages held in memory
+  // Messages of at least so many bytes are taken from the sender's memory where the stream can.
+  size_t direct_bytes = kNothingDirect;
 };
 // What sums the frames of such a channel: its own choice, else the table; null = no checksums.
 CrcFunction crc_of(const ChannelOptions& options);
@@ -80,9 +86,23 @@ struct ChannelStats {
   uint64_t payload_sent = 0, payload_received = 0;  // bytes
   uint64_t wire_sent = 0, wire_received = 0;        // with headers
   uint64_t frames_sent = 0, frames_received = 0;
-  uint64_t write_calls = 0, read_calls = 0;  // system calls
+  uint64_t write_calls = 0, read_calls = 0;  // of the stream
   uint64_t parked_bytes_peak = 0;
+  // Of the payload: taken from the sender's memory. It counts as sent when the peer has taken it.
+  uint64_t direct_sent = 0, direct_received = 0;
+  // Received bytes that a sink used where they lay, and those that we copied once more on their way
+  // to it (from the stage, a ring or the park); a stream put the others straight into its window.
+  uint64_t in_place_bytes = 0, copied_bytes = 0;
 };
+
+// Why nothing moves on a channel; of several the larger says more.
+enum class Stall : uint8_t {
+  kPeerLate,   // nothing of what it waits for has come
+  kReceiving,  // a part of it has
+  kSendFull,   // the stream takes no more of what is ready
+  kParkFull,   // a message that nobody expects yet stands before what is awaited
+};
+inline constexpr size_t kStalls = 4;
 
 class Channel {
  public:
@@ -115,7 +135,12 @@ class Channel {
   // are true after a failure, so that it gets noticed.
   bool wants_read() const;
   bool wants_write() const;
+  // ByteStream::add_to() for what is wanted now, and whether nothing but that moves this channel.
+  bool add_to(std::vector<pollfd>& poll) const;
+  bool told_by_poll() const;
   bool idle() const;  // nothing posted, nothing queued, nothing parked
+  // The peer has yet to hear that something was taken from its memory: its send ends only then.
+  bool owes() const;
   // Forgets posted sinks and sends (their owner goes away). The channel is unusable for data
   // afterwards.
   void cancel(const Error& reason);
@@ -128,6 +153,8 @@ class Channel {
   // What this channel waits for, oldest first: its first posted receive, its first unfinished send.
   std::optional<MessageTag> waiting_recv() const;
   std::optional<MessageTag> waiting_send() const;
+  // After a progress() that moved nothing; none = it waits for nothing.
+  std::optional<Stall> stall() const;
   // In words why arrived bytes are not being read, empty when they are: a frame that nobody expects
   // stands in the way.
   std::string obstacle() const;

@@ -3,36 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <span>
 #include <string_view>
 
 #include "core/clock.h"
 #include "core/number.h"
+#include "transport/channel/buffer_cut.h"
 
 namespace plumbline {
 namespace {
 
 using std::string_view;
-
-// Buffers of at most `bytes` in all, cut from the front of `buffers`.
-class Prefix {
- public:
-  Prefix(std::span<const iovec> buffers, uint64_t bytes) {
-    for (const iovec& buffer : buffers) {
-      if (bytes == 0 || count_ == cut_.size()) break;
-      const size_t take = static_cast<size_t>(std::min<uint64_t>(buffer.iov_len, bytes));
-      cut_[count_++] = {buffer.iov_base, take};
-      bytes -= take;
-    }
-  }
-  std::span<const iovec> span() const { return {cut_.data(), count_}; }
-
- private:
-  std::array<iovec, 32> cut_{};
-  size_t count_ = 0;
-};
 
 // Passes everything through and counts what was sent; each kind of fault overrides what it spoils.
 class FaultStream : public ByteStream {
@@ -46,9 +28,8 @@ class FaultStream : public ByteStream {
   Expected<size_t> read_some(std::span<const iovec> buffers) override {
     return inner_->read_some(buffers);
   }
-  int poll_fd() const override { return inner_->poll_fd(); }
-  short poll_events(bool reads, bool writes) const override {
-    return inner_->poll_events(reads, writes);
+  bool add_to(std::vector<pollfd>& poll, bool reads, bool writes) const override {
+    return inner_->add_to(poll, reads, writes);
   }
   bool arm(bool reads, bool writes) override { return inner_->arm(reads, writes); }
   Expected<bool> ready() override { return inner_->ready(); }
@@ -62,7 +43,7 @@ class FaultStream : public ByteStream {
   }
   // Writes no further than the striking point.
   Expected<size_t> write_before_strike(std::span<const iovec> buffers) {
-    return count(inner_->write_some(Prefix(buffers, spec_.after - sent_).span()));
+    return count(inner_->write_some(BufferCut(buffers, 0, spec_.after - sent_).span()));
   }
   bool struck() const { return sent_ >= spec_.after; }
 
@@ -97,7 +78,8 @@ class DelayStream : public FaultStream {
     if (written && *written > 0) due_ns_ = 0;
     return written;
   }
-  int poll_fd() const override { return -1; }  // the descriptor knows nothing of the delay
+  // The descriptor knows nothing of the delay.
+  bool add_to(std::vector<pollfd>&, bool, bool) const override { return false; }
 
  private:
   int64_t due_ns_ = 0;  // of the write that is being held back, 0 = none
@@ -107,10 +89,10 @@ class ShortStream : public FaultStream {
  public:
   using FaultStream::FaultStream;
   Expected<size_t> write_some(std::span<const iovec> buffers) override {
-    return FaultStream::write_some(Prefix(buffers, spec_.bytes).span());
+    return FaultStream::write_some(BufferCut(buffers, 0, spec_.bytes).span());
   }
   Expected<size_t> read_some(std::span<const iovec> buffers) override {
-    return FaultStream::read_some(Prefix(buffers, spec_.bytes).span());
+    return FaultStream::read_some(BufferCut(buffers, 0, spec_.bytes).span());
   }
 };
 
@@ -125,7 +107,8 @@ class StallStream : public FaultStream {
     if (struck()) return 0;
     return FaultStream::read_some(buffers);
   }
-  int poll_fd() const override { return -1; }  // the descriptor may be ready and nothing moves
+  // The descriptor may be ready and nothing moves.
+  bool add_to(std::vector<pollfd>&, bool, bool) const override { return false; }
 };
 
 class CloseStream : public FaultStream {

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "transport/peer_memory.h"
+
 namespace plumbline {
 namespace {
 
@@ -24,13 +26,19 @@ enum Offset : size_t {
   kAtCrc = 36,
 };
 
+// In loops that the compiler makes one store or load of; six bytes are four and two.
 template <size_t Bytes>
 void put(std::byte* at, uint64_t value) {
+  if constexpr (Bytes == 6) {
+    put<4>(at, value);
+    return put<2>(at + 4, value >> 32);
+  }
   for (size_t i = 0; i < Bytes; ++i) at[i] = static_cast<std::byte>((value >> (8 * i)) & 0xff);
 }
 
 template <size_t Bytes>
 uint64_t get(const std::byte* at) {
+  if constexpr (Bytes == 6) return get<4>(at) | get<2>(at + 4) << 32;
   uint64_t value = 0;
   for (size_t i = 0; i < Bytes; ++i) value |= std::to_integer<uint64_t>(at[i]) << (8 * i);
   return value;
@@ -45,8 +53,31 @@ tl::unexpected<Error> bad(const FrameRules& rules, const std::string& field) {
       "the way; --crc on finds the latter");
 }
 
+// The relations between the fields of a frame that is no data.
+std::string control_inconsistency(const FrameHeader& header, const FrameRules& rules) {
+  if (rules.crc) {
+    return fmt::format("kind is {} but this rank has checksums on", static_cast<int>(header.kind));
+  }
+  if (header.flags != 0 || header.crc != 0) {
+    return fmt::format("flags {:#x} and crc field {:#x} in a frame of kind {}", header.flags,
+                       header.crc, static_cast<int>(header.kind));
+  }
+  const bool offer = header.kind == FrameKind::kOffer;
+  if (offer ? header.length == 0 || header.length > MemoryKey::kMostBytes : header.length != 0) {
+    return fmt::format("length {} in a frame of kind {}", header.length,
+                       static_cast<int>(header.kind));
+  }
+  if (header.offset == 0 || header.offset > header.total ||
+      (header.kind == FrameKind::kTaken && header.offset != header.total)) {
+    return fmt::format("offset {} of {} bytes in a frame of kind {}", header.offset, header.total,
+                       static_cast<int>(header.kind));
+  }
+  return {};
+}
+
 // The relations between the fields, once each of them is readable.
 std::string inconsistency(const FrameHeader& header, const FrameRules& rules) {
+  if (header.kind != FrameKind::kData) return control_inconsistency(header, rules);
   if (header.length > rules.max_length) {
     return fmt::format("length {} is above the limit of {} bytes (chunk_bytes)", header.length,
                        rules.max_length);
@@ -103,7 +134,7 @@ FrameBytes encode_frame(const FrameHeader& header) {
   std::byte* at = bytes.data();
   put<2>(at + kAtMagic, kMagic);
   put<1>(at + kAtVersion, kFrameVersion);
-  put<1>(at + kAtKind, static_cast<uint64_t>(kFrameData << 4 | header.flags));
+  put<1>(at + kAtKind, static_cast<uint64_t>(header.kind) << 4 | header.flags);
   put<4>(at + kAtGroup, header.tag.group);
   put<4>(at + kAtSequence, header.tag.sequence);
   put<4>(at + kAtStep, header.tag.step);
@@ -126,10 +157,13 @@ Expected<FrameHeader> decode_frame(std::span<const std::byte, kFrameHeaderBytes>
     return bad(rules, fmt::format("version is {}, expected {}", version, kFrameVersion));
   }
   const uint64_t kind = get<1>(at + kAtKind) >> 4;
-  if (kind != kFrameData) {
-    return bad(rules, fmt::format("kind is {}, expected {}", kind, kFrameData));
+  constexpr auto kFirst = static_cast<uint64_t>(FrameKind::kData);
+  constexpr auto kLast = static_cast<uint64_t>(FrameKind::kTaken);
+  if (kind < kFirst || kind > kLast) {
+    return bad(rules, fmt::format("kind is {}, expected {} to {}", kind, kFirst, kLast));
   }
   FrameHeader header;
+  header.kind = static_cast<FrameKind>(kind);
   header.flags = static_cast<uint8_t>(get<1>(at + kAtKind) & 0xf);
   if ((header.flags & ~(kFrameLast | kFrameCrc)) != 0) {
     return bad(rules, fmt::format("unknown flags {:#x}", header.flags));

@@ -4,7 +4,7 @@
 //   offset size field
 //        0    2 magic      "PL"
 //        2    1 version
-//        3    1 kind (upper four bits; 1 = data) and flags (lower four bits)
+//        3    1 kind (upper four bits) and flags (lower four bits)
 //        4    4 group      communicator id
 //        8    4 sequence   operation number inside the group
 //       12    4 step       message number between this pair inside the operation
@@ -30,12 +30,21 @@ namespace plumbline {
 
 inline constexpr size_t kFrameHeaderBytes = 40;
 inline constexpr uint8_t kFrameVersion = 1;
-inline constexpr uint8_t kFrameData = 1;  // the only kind so far
 inline constexpr uint8_t kFrameLast = 1;  // flag: the message ends with this frame
 inline constexpr uint8_t kFrameCrc = 2;   // flag: the crc field is filled in
 inline constexpr uint64_t kMaxMessageBytes = (uint64_t{1} << 48) - 1;
 
+// All but data are about a message that the receiver takes from the sender's memory (rendezvous.h);
+// they have no flags and no checksum.
+enum class FrameKind : uint8_t {
+  kData = 1,
+  kOffer = 2,  // payload: the key of the message's memory; offset: bytes that may be taken
+  kGrow = 3,   // offset: bytes that may be taken by now
+  kTaken = 4,  // back to the sender: all have been; offset: their number
+};
+
 struct FrameHeader {
+  FrameKind kind = FrameKind::kData;
   MessageTag tag;
   uint64_t total = 0;   // bytes of the message
   uint64_t offset = 0;  // of this frame in it

@@ -1,5 +1,7 @@
 #include "transport/channel/queues.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -10,14 +12,6 @@ namespace {
 constexpr size_t kParkOverhead = 128;
 // A slot that is given back keeps no larger buffer than this for its next use.
 constexpr size_t kKeptCapacity = 64 * 1024;
-
-bool same_name(const MessageTag& a, const MessageTag& b) {
-  return a.step == b.step && a.sequence == b.sequence && a.group == b.group;
-}
-
-bool rivals(const MessageTag& a, const MessageTag& b) {
-  return a.sequence == b.sequence && a.group == b.group && a.op_hash != b.op_hash;
-}
 
 // Messages mostly arrive in the order in which they were posted, so the first one is nearly always
 // it.
@@ -37,11 +31,22 @@ constexpr size_t kBatchBytes = 256 * 1024;
 // Operation numbers wrap around.
 bool earlier(uint32_t a, uint32_t b) { return static_cast<int32_t>(a - b) < 0; }
 
+// The peer hears of every so many bytes more of an offered message.
+constexpr size_t kGrowBytes = 64 * 1024;
+
 }  // namespace
+
+bool same_name(const MessageTag& a, const MessageTag& b) {
+  return a.step == b.step && a.sequence == b.sequence && a.group == b.group;
+}
+
+bool rivals(const MessageTag& a, const MessageTag& b) {
+  return a.sequence == b.sequence && a.group == b.group && a.op_hash != b.op_hash;
+}
 
 uint32_t RecvTable::post(const MessageTag& tag, size_t bytes, RecvSink* sink) {
   const uint32_t index = posted_.take();
-  posted_[index] = {tag, bytes, 0, sink};
+  posted_[index] = {tag, bytes, 0, sink, false};
   posted_order_.push_back(index);
   return index;
 }
@@ -104,19 +109,31 @@ void RecvTable::clear() {
 SendQueue::SendQueue(const ChannelOptions& options, ChannelStats& stats)
     : chunk_bytes_(options.chunk_bytes), crc32c_(crc_of(options)), stats_(stats) {}
 
-Channel::SendId SendQueue::post(const MessageTag& tag, const void* data, size_t bytes, size_t ready,
+uint32_t SendQueue::add_message(const MessageTag& tag, const void* data, size_t bytes, size_t ready,
                                 SendObserver* observer, uint64_t cookie) {
   const uint32_t index = messages_.take();
   Message& message = messages_[index];
-  const uint32_t generation = message.generation + 1;
-  message = {tag,        static_cast<const std::byte*>(data),
-             bytes,      std::min(ready, bytes),
-             0,          false,
-             generation, observer,
-             cookie};
+  message = {tag,      static_cast<const std::byte*>(data),
+             bytes,    std::min(ready, bytes),
+             0,        false,
+             false,    message.generation + 1,
+             observer, cookie};
   live_.push_back(index);
+  return index;
+}
+
+Channel::SendId SendQueue::post(const MessageTag& tag, const void* data, size_t bytes, size_t ready,
+                                SendObserver* observer, uint64_t cookie, const MemoryKey* key) {
+  const uint32_t index = add_message(tag, data, bytes, ready, observer, cookie);
+  Message& message = messages_[index];
+  if (key != nullptr) {
+    message.offered = true;
+    if (keys_.size() <= index) keys_.resize(index + 1);
+    keys_[index] = *key;
+    ++offers_;
+  }
   if (frame_ready(message)) enqueue(index, Place::kBehindEqual);
-  return uint64_t{generation} << 32 | index;
+  return uint64_t{message.generation} << 32 | index;
 }
 
 void SendQueue::extend(Channel::SendId id, size_t ready) {
@@ -132,6 +149,9 @@ void SendQueue::extend(Channel::SendId id, size_t ready) {
 
 bool SendQueue::frame_ready(const Message& message) const {
   if (message.all_framed) return false;
+  if (message.offered) {
+    return message.ready - message.framed >= std::min(kGrowBytes, message.bytes - message.framed);
+  }
   const size_t next = std::min(chunk_bytes_, message.bytes - message.framed);
   return message.ready - message.framed >= next;
 }
@@ -153,8 +173,73 @@ void SendQueue::enqueue(uint32_t index, Place place) {
   ready_.insert_before(at, index);
 }
 
+void SendQueue::put_control(const FrameHeader& header, const MemoryKey* key, Frame& frame) {
+  const FrameBytes bytes = encode_frame(header);
+  std::memcpy(frame.head.data(), bytes.data(), kFrameHeaderBytes);
+  if (key != nullptr) {
+    std::memcpy(frame.head.data() + kFrameHeaderBytes, key->bytes.data(), key->size);
+  }
+  frame.head_bytes = kFrameHeaderBytes + header.length;
+  frame.payload = nullptr;
+  frame.payload_bytes = 0;
+  frame.length = header.length;
+  frame.message = kNoSlot;
+  frame.last = false;
+  frame.kind = header.kind;
+}
+
+void SendQueue::cut_offer(uint32_t index, Frame& frame) {
+  Message& message = messages_[index];
+  const MemoryKey* const key = message.framed == 0 ? &keys_[index] : nullptr;
+  FrameHeader header;
+  header.kind = key != nullptr ? FrameKind::kOffer : FrameKind::kGrow;
+  header.tag = message.tag;
+  header.total = message.bytes;
+  header.offset = message.ready;
+  header.length = key != nullptr ? static_cast<uint32_t>(key->size) : 0;
+  put_control(header, key, frame);
+  message.framed = message.ready;
+  message.all_framed = message.framed == message.bytes;
+}
+
+void SendQueue::cut_reply(Frame& frame) {
+  FrameHeader header;
+  header.kind = FrameKind::kTaken;
+  header.tag = replies_.front().tag;
+  header.total = header.offset = replies_.front().bytes;
+  replies_.erase(replies_.begin());
+  put_control(header, nullptr, frame);
+}
+
+void SendQueue::reply_taken(const MessageTag& tag, uint64_t bytes) {
+  replies_.push_back({tag, bytes});
+  ++unsent_replies_;
+}
+
+Status SendQueue::taken(const MessageTag& tag) {
+  for (uint32_t index = live_.front(); index != kNoSlot; index = live_.next(index)) {
+    const Message& message = messages_[index];
+    if (!message.offered || !message.all_framed || !(message.tag == tag)) continue;
+    SendObserver* const observer = message.observer;
+    const uint64_t cookie = message.cookie;
+    stats_.payload_sent += message.bytes;
+    stats_.wire_sent += message.bytes;
+    stats_.direct_sent += message.bytes;
+    live_.remove(index);
+    messages_.give(index);
+    --offers_;
+    if (observer != nullptr) observer->sent(cookie);  // may post, extend or cancel
+    return {};
+  }
+  return fail(
+      ErrorCode::kProtocol,
+      fmt::format("op {} step {} is said to be taken, but was not offered", tag.sequence, tag.step),
+      "do all ranks run the same version of plumbline?");
+}
+
 void SendQueue::cut_frame(uint32_t index, Frame& frame) {
   Message& message = messages_[index];
+  if (message.offered) return cut_offer(index, frame);
   FrameHeader header;
   header.tag = message.tag;
   header.total = message.bytes;
@@ -163,7 +248,12 @@ void SendQueue::cut_frame(uint32_t index, Frame& frame) {
   message.all_framed = header.offset + header.length == header.total;
   header.flags = static_cast<uint8_t>((message.all_framed ? kFrameLast : 0) |
                                       (crc32c_ != nullptr ? kFrameCrc : 0));
-  const std::byte* payload = header.length > 0 ? message.data + header.offset : nullptr;
+  put_data(header, header.length > 0 ? message.data + header.offset : nullptr, frame);
+  frame.message = index;
+  message.framed += header.length;
+}
+
+void SendQueue::put_data(const FrameHeader& header, const std::byte* payload, Frame& frame) const {
   FrameBytes bytes = encode_frame(header);
   if (crc32c_ != nullptr) {
     const uint32_t crc = frame_header_crc(bytes, crc32c_);
@@ -179,14 +269,43 @@ void SendQueue::cut_frame(uint32_t index, Frame& frame) {
     frame.payload_bytes = 0;
   }
   frame.length = header.length;
-  frame.message = index;
-  frame.last = message.all_framed;
-  message.framed += header.length;
+  frame.last = header.last();
+  frame.kind = FrameKind::kData;
+}
+
+Expected<bool> SendQueue::send_at_once(ByteStream& stream, const MessageTag& tag, const void* data,
+                                       size_t bytes, SendObserver* observer, uint64_t cookie) {
+  FrameHeader header;
+  header.tag = tag;
+  header.total = bytes;
+  header.length = static_cast<uint32_t>(bytes);
+  header.flags = static_cast<uint8_t>(kFrameLast | (crc32c_ != nullptr ? kFrameCrc : 0));
+  Frame& frame = batch_[0];
+  put_data(header, bytes > 0 ? static_cast<const std::byte*>(data) : nullptr, frame);
+  const iovec whole{frame.head.data(), frame.head_bytes};
+  ++stats_.write_calls;
+  const Expected<size_t> written = stream.write_some({&whole, 1});
+  if (!written) return fail(written.error());
+  if (*written == frame.head_bytes) {
+    stats_.wire_sent += frame.head_bytes;
+    stats_.payload_sent += bytes;
+    ++stats_.frames_sent;
+    if (observer != nullptr) observer->sent(cookie);  // may post, extend or cancel
+    return true;
+  }
+  frame.message = add_message(tag, data, bytes, bytes, observer, cookie);
+  messages_[frame.message].framed = bytes;
+  messages_[frame.message].all_framed = true;
+  first_ = 0;
+  frames_ = 1;
+  consume(*written);
+  return *written > 0;
 }
 
 void SendQueue::fill_frames() {
   first_ = 0;
   size_t bytes = 0;
+  while (frames_ < kBatchFrames && !replies_.empty()) cut_reply(batch_[frames_++]);
   while (frames_ < kBatchFrames && !ready_.empty() && bytes < kBatchBytes) {
     const uint32_t index = ready_.front();
     cut_frame(index, batch_[frames_]);
@@ -227,7 +346,8 @@ void SendQueue::consume(size_t bytes) {
     ++first_;
     --frames_;
     ++stats_.frames_sent;
-    stats_.payload_sent += frame.length;
+    if (frame.kind == FrameKind::kTaken) --unsent_replies_;
+    if (frame.kind == FrameKind::kData) stats_.payload_sent += frame.length;
     if (!frame.last) continue;
     const Message& message = messages_[frame.message];
     SendObserver* observer = message.observer;
@@ -277,8 +397,9 @@ void SendQueue::cancel() {
     messages_.give(live_.front());
     live_.remove(live_.front());
   }
+  replies_.clear();
   frames_ = 0;
-  front_written_ = 0;
+  front_written_ = offers_ = unsent_replies_ = 0;
 }
 
 }  // namespace plumbline

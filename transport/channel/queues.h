@@ -3,6 +3,7 @@
 // (SlotPool, SlotOrder). Internal to transport/channel/; one thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,7 @@
 
 #include "transport/channel/channel.h"
 #include "transport/channel/frame.h"
+#include "transport/peer_memory.h"
 
 namespace plumbline {
 
@@ -85,11 +87,17 @@ class SlotOrder {
   uint32_t head_ = kNoSlot, tail_ = kNoSlot;
 };
 
+// Two tags of one message.
+bool same_name(const MessageTag& a, const MessageTag& b);
+// Different operations under one number.
+bool rivals(const MessageTag& a, const MessageTag& b);
+
 struct PostedRecv {
   MessageTag tag;
   size_t bytes = 0;
   size_t received = 0;
   RecvSink* sink = nullptr;
+  bool offered = false;  // its bytes come from the peer's memory
 };
 
 struct ParkedMessage {
@@ -152,15 +160,29 @@ class SendQueue {
  public:
   SendQueue(const ChannelOptions& options, ChannelStats& stats);
 
+  // `key`: of the message's memory, which is offered then; null = its bytes are sent.
   Channel::SendId post(const MessageTag& tag, const void* data, size_t bytes, size_t ready,
-                       SendObserver* observer, uint64_t cookie);
+                       SendObserver* observer, uint64_t cookie, const MemoryKey* key = nullptr);
+  // The same for a whole message of at most kInlineBytes before which nothing waits: its one frame
+  // goes straight into the stream, and only what does not fit becomes a message of the queue.
+  Expected<bool> send_at_once(ByteStream& stream, const MessageTag& tag, const void* data,
+                              size_t bytes, SendObserver* observer, uint64_t cookie);
+  bool can_send_at_once(size_t bytes) const {
+    return bytes <= std::min(kInlineBytes, chunk_bytes_) && !wants_write() && !flushing_;
+  }
+  // The peer has taken a message that was offered; kProtocol when it was not, or not wholly.
+  Status taken(const MessageTag& tag);
+  // Tells the peer that a message of its own was taken, `bytes` long.
+  void reply_taken(const MessageTag& tag, uint64_t bytes);
+  size_t offers() const { return offers_; }  // that the peer has yet to take
+  bool owes() const { return unsent_replies_ > 0; }
   void extend(Channel::SendId id, size_t ready);
   // Writes frames until the stream is full, nothing is ready, or the budget of one round is spent.
   // true = something moved.
   Expected<bool> flush(ByteStream& stream);
 
-  bool wants_write() const { return frames_ > 0 || !ready_.empty(); }
-  bool empty() const { return live_.empty() && frames_ == 0; }
+  bool wants_write() const { return frames_ > 0 || !ready_.empty() || !replies_.empty(); }
+  bool empty() const { return live_.empty() && frames_ == 0 && !owes(); }
   std::optional<MessageTag> oldest() const;
   void cancel();
 
@@ -171,6 +193,7 @@ class SendQueue {
     size_t bytes = 0, ready = 0;
     size_t framed = 0;        // bytes already cut into frames
     bool all_framed = false;  // its last frame was cut (bytes may be 0)
+    bool offered = false;     // then `framed` is what the peer was told to be ready
     uint32_t generation = 0;  // counts the slot's uses, so that an old SendId hits nothing
     SendObserver* observer = nullptr;
     uint64_t cookie = 0;
@@ -188,13 +211,24 @@ class SendQueue {
     size_t length = 0;  // of the whole payload
     uint32_t message = kNoSlot;
     bool last = false;
+    FrameKind kind = FrameKind::kData;
+  };
+  struct Reply {
+    MessageTag tag;
+    uint64_t bytes = 0;
   };
   enum class Place { kBehindEqual, kBeforeEqual };
 
+  uint32_t add_message(const MessageTag& tag, const void* data, size_t bytes, size_t ready,
+                       SendObserver* observer, uint64_t cookie);
   bool frame_ready(const Message& message) const;
   void enqueue(uint32_t index, Place place);
   void fill_frames();
   void cut_frame(uint32_t index, Frame& frame);
+  void put_data(const FrameHeader& header, const std::byte* payload, Frame& frame) const;
+  void cut_offer(uint32_t index, Frame& frame);
+  void cut_reply(Frame& frame);
+  static void put_control(const FrameHeader& header, const MemoryKey* key, Frame& frame);
   size_t gather(std::span<iovec> out, size_t* total) const;
   void consume(size_t bytes);
 
@@ -206,6 +240,9 @@ class SendQueue {
   const CrcFunction crc32c_;  // null = no checksums
   ChannelStats& stats_;
   SlotPool<Message> messages_;
+  std::vector<MemoryKey> keys_;  // by slot, of those that are offered
+  std::vector<Reply> replies_;   // not cut yet
+  size_t offers_ = 0, unsent_replies_ = 0;
   SlotOrder live_;   // posted and not sent, in order of posting
   SlotOrder ready_;  // a frame can be cut, in order of sending
   std::array<Frame, kBatchFrames> batch_;

@@ -12,12 +12,18 @@ namespace {
 constexpr int kPollMs = 100;
 constexpr int kTriesPerLook = 16;  // the clock is read only so often while spinning
 
-// Moves bytes through one scratch buffer of `chunk` bytes in both directions until the given
-// amounts have gone and come.
+// Moves bytes in both directions until the given amounts have gone and come, a call for each
+// `chunk`: of the arrays where there are some, else through one scratch buffer.
 class RawMover {
  public:
-  RawMover(ByteStream& stream, size_t chunk, const WaitOptions& wait, Deadline deadline)
-      : stream_(stream), wait_(wait), deadline_(deadline), out_(chunk), in_(chunk) {
+  RawMover(ByteStream& stream, size_t chunk, const WaitOptions& wait, Deadline deadline,
+           RawArrays arrays = {})
+      : stream_(stream),
+        wait_(wait),
+        deadline_(deadline),
+        arrays_(arrays),
+        out_(chunk),
+        in_(chunk) {
     std::fill(out_.begin(), out_.end(), std::byte{0x5a});  // touched before the clock starts
     std::fill(in_.begin(), in_.end(), std::byte{0});
   }
@@ -54,36 +60,44 @@ class RawMover {
   Expected<bool> once(uint64_t& to_send, uint64_t& to_receive) {
     bool moved = false;
     if (to_send > 0) {
-      const iovec part{out_.data(), std::min<uint64_t>(to_send, out_.size())};
+      // writev(2) takes the buffers as not const although it only reads them.
+      auto* const from =
+          arrays_.from == nullptr ? out_.data() : const_cast<std::byte*>(arrays_.from);
+      const iovec part{from, std::min<uint64_t>(to_send, out_.size())};
       const Expected<size_t> done = stream_.write_some({&part, 1});
       if (!done) return fail(done.error());
       to_send -= *done;
+      if (arrays_.from != nullptr) arrays_.from += *done;
       moved = *done > 0;
     }
     if (to_receive > 0) {
-      const iovec part{in_.data(), std::min<uint64_t>(to_receive, in_.size())};
+      const iovec part{arrays_.to == nullptr ? in_.data() : arrays_.to,
+                       std::min<uint64_t>(to_receive, in_.size())};
       const Expected<size_t> done = stream_.read_some({&part, 1});
       if (!done) return fail(done.error());
       to_receive -= *done;
+      if (arrays_.to != nullptr) arrays_.to += *done;
       moved = moved || *done > 0;
     }
     return moved;
   }
 
   void sleep(bool writes, bool reads) {
-    pollfd entry{stream_.poll_fd(), stream_.poll_events(reads, writes), 0};
     if (stream_.arm(reads, writes)) return;
-    if (entry.fd < 0) {
+    poll_.clear();
+    if (!stream_.add_to(poll_, reads, writes)) {
       ::sched_yield();
     } else {
-      ::poll(&entry, 1, deadline_.poll_timeout_ms(kPollMs));
+      ::poll(poll_.data(), static_cast<nfds_t>(poll_.size()), deadline_.poll_timeout_ms(kPollMs));
     }
   }
 
   ByteStream& stream_;
   const WaitOptions& wait_;
   const Deadline deadline_;
+  RawArrays arrays_;  // what is left of them
   std::vector<std::byte> out_, in_;
+  std::vector<pollfd> poll_;  // reused
 };
 
 Status check_sizes(uint64_t bytes, size_t chunk) {
@@ -121,9 +135,11 @@ Status raw_exchange(ByteStream& stream, size_t bytes, int iterations, const Wait
 }
 
 Status raw_stream(ByteStream& stream, bool sender, uint64_t total, size_t chunk,
-                  const WaitOptions& wait, Deadline deadline, int64_t* ns) {
+                  const WaitOptions& wait, Deadline deadline, int64_t* ns, RawArrays arrays) {
   if (Status status = check_sizes(total, chunk); !status) return status;
-  RawMover mover(stream, chunk, wait, deadline);
+  // The confirmation that goes the other way is no part of them.
+  RawMover mover(stream, chunk, wait, deadline,
+                 {sender ? arrays.from : nullptr, sender ? nullptr : arrays.to});
   const int64_t start = monotonic_ns();
   Status status = mover.move(sender ? total : 0, sender ? 0 : total);
   if (!sender && ns != nullptr) *ns = monotonic_ns() - start;
@@ -133,9 +149,9 @@ Status raw_stream(ByteStream& stream, bool sender, uint64_t total, size_t chunk,
 }
 
 Status raw_duplex(ByteStream& stream, uint64_t total, size_t chunk, const WaitOptions& wait,
-                  Deadline deadline, int64_t* ns) {
+                  Deadline deadline, int64_t* ns, RawArrays arrays) {
   if (Status status = check_sizes(total, chunk); !status) return status;
-  RawMover mover(stream, chunk, wait, deadline);
+  RawMover mover(stream, chunk, wait, deadline, arrays);
   const int64_t start = monotonic_ns();
   const Status status = mover.move(total, total);
   if (ns != nullptr) *ns = monotonic_ns() - start;

@@ -27,15 +27,22 @@ Status raw_pingpong(ByteStream& stream, bool initiator, size_t bytes, int iterat
 Status raw_exchange(ByteStream& stream, size_t bytes, int iterations, const WaitOptions& wait,
                     Deadline deadline, std::vector<int64_t>* times_ns);
 
+// What a stream's bytes come from and go to: arrays of all its bytes, or, where null, one buffer of
+// a chunk that stays in the cache.
+struct RawArrays {
+  const std::byte* from = nullptr;
+  std::byte* to = nullptr;
+};
+
 // `total` bytes one way in writes and reads of at most `chunk` bytes, confirmed by one byte back.
 // *ns = from the first write to the confirmation (sender), from the call to the last byte
 // (receiver).
 Status raw_stream(ByteStream& stream, bool sender, uint64_t total, size_t chunk,
-                  const WaitOptions& wait, Deadline deadline, int64_t* ns);
+                  const WaitOptions& wait, Deadline deadline, int64_t* ns, RawArrays arrays = {});
 
 // `total` bytes in each direction at once, from one thread. *ns = until the own bytes were taken
 // and all of the peer's have come; the larger value of the two ends is the honest one.
 Status raw_duplex(ByteStream& stream, uint64_t total, size_t chunk, const WaitOptions& wait,
-                  Deadline deadline, int64_t* ns);
+                  Deadline deadline, int64_t* ns, RawArrays arrays = {});
 
 }  // namespace plumbline

@@ -15,6 +15,9 @@ namespace {
 constexpr size_t kStageBytes = 16 * 1024 + kFrameHeaderBytes;
 // Read in one round, so that sending gets its turn.
 constexpr size_t kReadBytes = 512 * 1024;
+// What lies in memory is worked off in such pieces: what was used is given back, and followers go
+// on, while the next piece is used.
+constexpr size_t kPieceBytes = 64 * 1024;
 
 std::string name_of(const MessageTag& tag) {
   return fmt::format("op {} step {}", tag.sequence, tag.step);
@@ -40,25 +43,29 @@ Receiver::Receiver(int self, int peer, const ChannelOptions& options, ChannelSta
 
 Status Receiver::post(const MessageTag& tag, size_t bytes, RecvSink* sink) {
   if (cancelled_) return {};
-  uint32_t parked = table_.find_parked_rival(tag);
-  if (parked != kNoSlot) return hashes_differ(tag, table_.parked(parked).tag);
-  parked = table_.find_parked(tag);
-  if (parked != kNoSlot && table_.parked(parked).bytes != bytes) {
-    return lengths_differ(tag, table_.parked(parked).bytes, bytes);
+  uint32_t parked = kNoSlot;
+  if (table_.any_parked()) {
+    parked = table_.find_parked_rival(tag);
+    if (parked != kNoSlot) return hashes_differ(tag, table_.parked(parked).tag);
+    parked = table_.find_parked(tag);
+    if (parked != kNoSlot && table_.parked(parked).bytes != bytes) {
+      return lengths_differ(tag, table_.parked(parked).bytes, bytes);
+    }
+  }
+  size_t offer = OfferTable::kNone;
+  if (offers_.size() > 0) {
+    offer = offers_.find_rival(tag);
+    if (offer != OfferTable::kNone) return hashes_differ(tag, offers_[offer].tag);
+    offer = offers_.find(tag);
   }
   const uint32_t posted = table_.post(tag, bytes, sink);
   held_ = false;
+  if (offer != OfferTable::kNone) return match_offer(offer, posted);
   if (parked != kNoSlot) claims_.push_back({posted, parked});
-  if (running_) return {};
+  if (running_ || !anything_here()) return {};
   running_ = true;
-  Status status = run();
+  Status status = consume();
   running_ = false;
-  return status;
-}
-
-Status Receiver::run() {
-  Status status = deliver_claims();
-  if (status) status = consume();
   return status;
 }
 
@@ -66,17 +73,17 @@ Status Receiver::run() {
 // bytes stay in order.
 Status Receiver::consume() {
   while (!cancelled_) {
-    Status status = deliver_claims();
-    if (!status) return status;
+    if (!claims_.empty()) {
+      if (Status status = deliver_claims(); !status) return status;
+    }
     if (!in_frame_) {
       if (staged() < kFrameHeaderBytes) return {};
-      status = begin_frame(std::span<const std::byte, kFrameHeaderBytes>(
+      Status status = begin_frame(std::span<const std::byte, kFrameHeaderBytes>(
           stage_.get() + stage_begin_, kFrameHeaderBytes));
       if (!status) return status;
       stage_begin_ += kFrameHeaderBytes;
     }
-    status = find_place();
-    if (!status || held_) return status;
+    if (Status status = find_place(); !status || held_) return status;
     if (!in_frame_) continue;
     if (staged() == 0) return {};
     const Expected<size_t> bytes = place({stage_.get() + stage_begin_, std::min(staged(), left_)});
@@ -90,6 +97,7 @@ Status Receiver::consume() {
 // (no longer in_frame_).
 Status Receiver::find_place() {
   if (to_posted_ != kNoSlot || to_parked_ != kNoSlot) return {};
+  if (frame_.kind != FrameKind::kData) return left_ > 0 ? Status() : account(0);
   if (Status status = route(); !status || held_ || left_ > 0) return status;
   return account(0);
 }
@@ -97,9 +105,10 @@ Status Receiver::find_place() {
 // Works off what lies in the stream's own memory, without a copy where the sink knows a better use
 // for it. What is used is given back piece by piece, so that the peer can go on meanwhile.
 Status Receiver::use_in_place(ByteStream& stream, size_t& used) {
-  constexpr size_t kPieceBytes = 64 * 1024;
   while (!cancelled_ && used < kReadBytes) {
-    if (Status status = deliver_claims(); !status) return status;
+    if (!claims_.empty()) {
+      if (Status status = deliver_claims(); !status) return status;
+    }
     const std::span<const std::byte> here = stream.readable();
     if (!in_frame_) {
       if (here.size() < kFrameHeaderBytes) return {};
@@ -128,6 +137,7 @@ Status Receiver::begin_frame(std::span<const std::byte, kFrameHeaderBytes> bytes
   if (crc32c_ != nullptr) crc_ = frame_header_crc(bytes, crc32c_);
   in_frame_ = true;
   to_posted_ = to_parked_ = kNoSlot;
+  key_.size = 0;
   return {};
 }
 
@@ -147,6 +157,7 @@ Status Receiver::route_posted(uint32_t index) {
   if (posted.bytes != frame_.total) {
     return lengths_differ(frame_.tag, frame_.total, posted.bytes);
   }
+  if (posted.offered) return bad_offer(frame_.tag, "is offered, and sent as well");
   if (posted.received != frame_.offset) {
     return fail(ErrorCode::kProtocol,
                 fmt::format("frame from rank {}: offset is {}, expected {} ({})", peer_,
@@ -167,7 +178,8 @@ Status Receiver::route_parked(uint32_t index) {
                     "({})",
                     peer_, frame_.offset, frame_.total, expected, total, name_of(frame_.tag)));
   }
-  if (table_.any_posted()) to_parked_ = table_.park(index, frame_.tag, frame_.total, frame_.length);
+  if (table_.any_posted() || awaits_taken_)
+    to_parked_ = table_.park(index, frame_.tag, frame_.total, frame_.length);
   if (to_parked_ == kNoSlot) {
     held_ = true;
     return {};
@@ -177,6 +189,7 @@ Status Receiver::route_parked(uint32_t index) {
 }
 
 std::span<std::byte> Receiver::window() {
+  if (frame_.kind != FrameKind::kData) return std::span(key_.bytes).subspan(key_.size, left_);
   if (to_posted_ != kNoSlot) return table_.posted(to_posted_).sink->window();
   ParkedMessage& parked = table_.parked(to_parked_);
   return std::span(parked.data).subspan(parked.received);
@@ -188,12 +201,14 @@ Expected<size_t> Receiver::place(std::span<const std::byte> here) {
   if (to_posted_ != kNoSlot) bytes = table_.posted(to_posted_).sink->usable(here);
   Status done;
   if (bytes > 0) {
+    stats_.in_place_bytes += bytes;
     done = account(bytes, here.data());
   } else {
     const std::span<std::byte> to = window();
     bytes = std::min(here.size(), to.size());
     if (bytes == 0) return no_room(frame_.tag, left_);
     std::memcpy(to.data(), here.data(), bytes);
+    if (frame_.kind == FrameKind::kData) stats_.copied_bytes += bytes;
     done = account(bytes);
   }
   if (!done) return fail(done.error());
@@ -204,6 +219,11 @@ Expected<size_t> Receiver::place(std::span<const std::byte> here) {
 // they lie. All state is brought up to date before it hears of it, because it may post, cancel, or
 // be gone afterwards.
 Status Receiver::account(size_t bytes, const std::byte* in_place) {
+  if (frame_.kind != FrameKind::kData) {
+    key_.size += bytes;
+    left_ -= bytes;
+    return left_ > 0 ? Status() : end_control();
+  }
   const uint32_t to_posted = to_posted_;
   if (crc32c_ != nullptr && bytes > 0) {
     crc_ = crc32c_(crc_, in_place == nullptr ? window().data() : in_place, bytes);
@@ -246,6 +266,125 @@ Status Receiver::end_frame() {
   return {};
 }
 
+// ---- messages in the sender's memory ----
+
+Status Receiver::end_control() {
+  ++stats_.frames_received;
+  stats_.wire_received += kFrameHeaderBytes + frame_.length;
+  in_frame_ = false;
+  switch (frame_.kind) {
+    case FrameKind::kOffer:
+      return take_offer();
+    case FrameKind::kGrow:
+      return grow_offer();
+    default:
+      taken_.push_back({frame_.tag, frame_.total, true});
+      return {};
+  }
+}
+
+Status Receiver::take_offer() {
+  const MessageTag tag = frame_.tag;
+  if (memory_ == nullptr) return bad_offer(tag, "is offered where no memory is shared");
+  if (offers_.find(tag) != OfferTable::kNone) return bad_offer(tag, "is offered twice");
+  const uint32_t posted = table_.find_posted(tag);
+  if (posted == kNoSlot) {
+    const uint32_t rival = table_.find_rival(tag);
+    if (rival != kNoSlot) return hashes_differ(table_.posted(rival).tag, tag);
+  } else if (table_.posted(posted).received > 0) {
+    return bad_offer(tag, "is sent, and offered as well");
+  }
+  Status added = offers_.add({tag, frame_.total, frame_.offset, 0, kNoSlot, key_, {}});
+  if (!added || posted == kNoSlot) return added;
+  return match_offer(offers_.size() - 1, posted);
+}
+
+Status Receiver::grow_offer() {
+  const size_t index = offers_.find(frame_.tag);
+  if (index == OfferTable::kNone) return bad_offer(frame_.tag, "grows, but was not offered");
+  Offer& offer = offers_[index];
+  if (frame_.total != offer.total || frame_.offset <= offer.ready) {
+    return bad_offer(frame_.tag, "is offered and does not grow");
+  }
+  offer.ready = frame_.offset;
+  return {};
+}
+
+// The receive that asks for an offered message is there.
+Status Receiver::match_offer(size_t index, uint32_t posted_index) {
+  Offer& offer = offers_[index];
+  PostedRecv& posted = table_.posted(posted_index);
+  if (posted.tag.op_hash != offer.tag.op_hash) return hashes_differ(posted.tag, offer.tag);
+  if (posted.bytes != offer.total) return lengths_differ(offer.tag, offer.total, posted.bytes);
+  Expected<MappedBytes> from = memory_->map(offer.key, offer.total);
+  if (!from) return fail(in_context(from.error()));
+  offer.from = std::move(*from);
+  offer.posted = posted_index;
+  posted.offered = true;
+  return {};
+}
+
+// Sinks may post from inside, and what they post may have been offered.
+Status Receiver::use_offers(size_t& used) {
+  for (size_t index = 0; index < offers_.size() && used < kReadBytes && !cancelled_;) {
+    if (!offers_.can_take(index)) {
+      ++index;
+      continue;
+    }
+    if (Status status = use_offer(index, used); !status) return status;
+  }
+  return {};
+}
+
+// One piece of it; its end takes it off the list.
+Status Receiver::use_offer(size_t index, size_t& used) {
+  Offer& offer = offers_[index];
+  PostedRecv& posted = table_.posted(offer.posted);
+  RecvSink* const sink = posted.sink;
+  const uint64_t there = std::min<uint64_t>(offer.ready - offer.taken, kPieceBytes);
+  const std::span<const std::byte> here = offer.from.bytes.subspan(offer.taken, there);
+  size_t bytes = sink->usable(here);
+  const bool in_place = bytes > 0;
+  if (!in_place) {
+    const std::span<std::byte> to = sink->window();
+    bytes = std::min(here.size(), to.size());
+    if (bytes == 0) return no_room(offer.tag, offer.total - offer.taken);
+    std::memcpy(to.data(), here.data(), bytes);
+  }
+  (in_place ? stats_.in_place_bytes : stats_.copied_bytes) += bytes;
+  used += bytes;
+  stats_.payload_received += bytes;
+  stats_.wire_received += bytes;
+  stats_.direct_received += bytes;
+  offer.taken += bytes;
+  posted.received += bytes;
+  const Taken whole{offer.tag, offer.total, false};
+  std::shared_ptr<const void> hold;  // until the sink is through
+  const bool over = offer.taken == offer.total;
+  if (over) {
+    hold = std::move(offer.from.hold);
+    table_.remove_posted(offer.posted);
+    offers_.remove(index);
+  }
+  if (in_place) {
+    sink->use(here.first(bytes));
+  } else {
+    sink->advance(bytes);
+  }
+  if (over && !cancelled_) taken_.push_back(whole);
+  return {};
+}
+
+void Receiver::await_taken(bool awaits) {
+  if (awaits && !awaits_taken_) held_ = false;  // it may be parked now
+  awaits_taken_ = awaits;
+}
+
+tl::unexpected<Error> Receiver::bad_offer(const MessageTag& tag, const char* what) const {
+  return fail(ErrorCode::kProtocol, fmt::format("{} of rank {} {}", name_of(tag), peer_, what),
+              "do all ranks run the same version of plumbline?");
+}
+
 Status Receiver::deliver_claims() {
   // A sink that is served here may post the next receive, whose message is parked too: the list
   // grows while it is worked off.
@@ -280,6 +419,7 @@ Status Receiver::deliver_claim(const Claim& claim) {
       take = std::min(to.size(), bytes - given);
       if (take == 0) return no_room(posted.tag, bytes - given);
       std::memcpy(to.data(), data.data() + given, take);
+      stats_.copied_bytes += take;
     }
     given += take;
     posted.received += take;
@@ -309,7 +449,11 @@ size_t Receiver::aim(std::array<iovec, 2>& buffers, size_t* count, size_t* direc
     buffers[(*count)++] = {to.data(), *direct};
     if (*direct < left_) return *direct;
   }
-  const size_t room = kStageBytes - stage_end_;
+  size_t room = kStageBytes - stage_end_;
+  // Behind it comes the next header, and no more where large frames of this message follow: their
+  // payload need not pass through the stage.
+  const uint64_t framed = frame_.offset + frame_.length;
+  if (in_frame_ && frame_.total - framed > kStageBytes) room = std::min(room, kFrameHeaderBytes);
   buffers[(*count)++] = {stage_.get() + stage_end_, room};
   return *direct + room;
 }
@@ -317,15 +461,22 @@ size_t Receiver::aim(std::array<iovec, 2>& buffers, size_t* count, size_t* direc
 Expected<bool> Receiver::pull(ByteStream& stream) {
   if (running_) return false;  // called from a callback: the outer call goes on with it
   running_ = true;
+  memory_ = stream.peer_memory();
   bool moved = false;
   size_t round = 0;
-  Status status = run();
-  while (status && wants_read() && !cancelled_ && round < kReadBytes) {
+  Status status;
+  if (anything_here()) status = consume();
+  if (status && offers_.size() > 0) status = use_offers(round);
+  while (status && wants_stream() && !cancelled_ && round < kReadBytes) {
     if (staged() == 0) {
       const size_t before = round;
       status = use_in_place(stream, round);
-      moved = moved || round > before;
-      if (!status || cancelled_ || !wants_read() || round >= kReadBytes) break;
+      if (round > before) {
+        moved = true;
+        stream.settle();
+      }
+      if (!status || cancelled_ || !wants_stream() || round >= kReadBytes) break;
+      if (stream.shows_all() && stream.readable().empty()) break;
     }
     std::array<iovec, 2> buffers;
     size_t count = 0;
@@ -350,9 +501,10 @@ Expected<bool> Receiver::pull(ByteStream& stream) {
     if (status) status = consume();
     if (*got < asked) break;  // the stream is empty: asking again would only cost a call
   }
+  if (status && !cancelled_ && offers_.size() > 0) status = use_offers(round);
   running_ = false;
   if (!status) return fail(status.error());
-  return moved;
+  return moved || round > 0;
 }
 
 Error Receiver::in_context(Error error) const {
@@ -361,9 +513,12 @@ Error Receiver::in_context(Error error) const {
                              peer_, name_of(frame_.tag), left_, frame_.length, error.what);
   } else if (staged() > 0) {
     error.what = fmt::format("rank {}, in the middle of a frame header: {}", peer_, error.what);
-  } else {
+  } else if (table_.any_posted()) {
     error.what = fmt::format("rank {}, while rank {} waits for {}: {}", peer_, self_,
                              name_of(table_.oldest_posted().tag), error.what);
+  } else {
+    error.what =
+        fmt::format("rank {}, while it takes what rank {} sends: {}", peer_, self_, error.what);
   }
   return error;
 }
@@ -388,7 +543,8 @@ tl::unexpected<Error> Receiver::lengths_differ(const MessageTag& tag, uint64_t t
 }
 
 bool Receiver::idle() const {
-  return !table_.any_posted() && !table_.any_parked() && !in_frame_ && staged() == 0;
+  return !table_.any_posted() && !table_.any_parked() && offers_.size() == 0 && !in_frame_ &&
+         staged() == 0;
 }
 
 std::optional<MessageTag> Receiver::oldest() const {
@@ -412,6 +568,9 @@ void Receiver::cancel() {
   cancelled_ = true;
   table_.clear();
   claims_.clear();
+  offers_.clear();
+  taken_.clear();
+  awaits_taken_ = false;
   in_frame_ = false;
   held_ = false;
   to_posted_ = to_parked_ = kNoSlot;

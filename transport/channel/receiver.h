@@ -15,6 +15,8 @@
 #include "transport/channel/channel.h"
 #include "transport/channel/frame.h"
 #include "transport/channel/queues.h"
+#include "transport/channel/rendezvous.h"
+#include "transport/peer_memory.h"
 
 namespace plumbline {
 
@@ -28,12 +30,37 @@ class Receiver {
   // something moved.
   Expected<bool> pull(ByteStream& stream);
 
-  bool wants_read() const { return table_.any_posted() && !held_; }
+  // pull() would find nothing to do: the look of a rank that spins.
+  bool nothing_new(ByteStream& stream) const {
+    return !anything_here() && offers_.size() == 0 && taken_.empty() && stream.shows_all() &&
+           stream.readable().empty();
+  }
+
+  bool wants_read() const { return wants_stream() || offers_.any_to_take() || any_taken(); }
   bool idle() const;
+  // Something is awaited and a frame that has no place stands before it.
+  bool blocked() const { return held_ && table_.any_posted(); }
+  // While something is awaited: some bytes have come since the oldest receive was posted.
+  bool begun() const {
+    return in_frame_ || staged() > 0 ||
+           (table_.any_posted() && table_.oldest_posted().received > 0);
+  }
   std::optional<MessageTag> oldest() const;
   std::string obstacle() const;
   const std::optional<HashMismatch>& hash_mismatch() const { return mismatch_; }
   void cancel();
+
+  // What was told or done about messages that lie in the sender's memory, for the SendQueue.
+  struct Taken {
+    MessageTag tag;
+    uint64_t bytes = 0;
+    bool by_peer = false;  // it has taken ours; else it is to hear that we have taken its own
+  };
+  // Since the last call; the list is the caller's.
+  void swap_taken(std::vector<Taken>& list) { list.swap(taken_); }
+  bool any_taken() const { return !taken_.empty(); }
+  // Word of the peer is awaited about messages of ours, whether or not something is posted.
+  void await_taken(bool awaits);
 
  private:
   // A posted receive whose beginning was parked.
@@ -41,8 +68,10 @@ class Receiver {
     uint32_t posted, parked;
   };
 
+  bool wants_stream() const { return (table_.any_posted() || awaits_taken_) && !held_; }
   size_t staged() const { return stage_end_ - stage_begin_; }
-  Status run();
+  // Of what has come: something may be done before the stream is looked at.
+  bool anything_here() const { return in_frame_ || staged() > 0 || !claims_.empty(); }
   Status consume();
   Status begin_frame(std::span<const std::byte, kFrameHeaderBytes> bytes);
   Status find_place();
@@ -56,6 +85,13 @@ class Receiver {
   Expected<size_t> place(std::span<const std::byte> here);
   Status account(size_t bytes, const std::byte* in_place = nullptr);
   Status end_frame();
+  Status end_control();
+  Status take_offer();
+  Status grow_offer();
+  Status match_offer(size_t offer, uint32_t posted);
+  Status use_offers(size_t& used);
+  Status use_offer(size_t index, size_t& used);
+  tl::unexpected<Error> bad_offer(const MessageTag& tag, const char* what) const;
   size_t aim(std::array<iovec, 2>& buffers, size_t* count, size_t* direct);
   Error in_context(Error error) const;
   tl::unexpected<Error> hashes_differ(const MessageTag& ours, const MessageTag& theirs);
@@ -68,6 +104,10 @@ class Receiver {
   ChannelStats& stats_;
   RecvTable table_;
   std::vector<Claim> claims_;
+  OfferTable offers_;
+  std::vector<Taken> taken_;
+  PeerMemory* memory_ = nullptr;  // of the stream that is being read
+  bool awaits_taken_ = false;
 
   std::unique_ptr<std::byte[]> stage_;
   size_t stage_begin_ = 0, stage_end_ = 0;  // unread bytes of the stage
@@ -79,6 +119,7 @@ class Receiver {
   size_t left_ = 0;   // payload bytes that have not come yet
   uint32_t crc_ = 0;  // of what has come, header included
   uint32_t to_posted_ = kNoSlot, to_parked_ = kNoSlot;
+  MemoryKey key_;  // payload of a frame that is no data
 
   bool running_ = false;  // inside run() or pull(): callbacks only add to the table
   bool cancelled_ = false;

@@ -8,6 +8,8 @@ namespace {
 
 // Of all rings of one group, if all are used; and the least of one.
 constexpr size_t kAllRingBytes = 256 << 20, kLeastRingBytes = 64 << 10;
+// What is written at once and is no larger goes into slots.
+constexpr size_t kMostInSlots = 3 * RingSlot::kBytes;
 
 tl::unexpected<Error> impossible(const char* whose) {
   return fail(ErrorCode::kProtocol,
@@ -49,14 +51,63 @@ size_t ring_bytes_of(int ranks, size_t most) {
   return std::clamp(kAllRingBytes / rings, kLeastRingBytes, most);
 }
 
-// Each end first looks at the other's cache line when what it knows no longer does. Positions are
-// published with sequential consistency, because the sleepers' flags are looked at right after
-// (transport/shm/shm_stream.cc): an end that goes to sleep sets its flag and then looks at the
-// position once more.
+// Each end looks at what the other one has read or written only when what it knows no longer does.
+// The last store of a call has its place in the one order of all that are sequentially consistent,
+// because the sleepers' flags are looked at right after (transport/shm/shm_stream.cc): an end that
+// goes to sleep sets its flag and then looks here once more.
+bool RingWriter::look() {
+  const uint64_t slots_read = ring_.state->slots_read.load(std::memory_order_acquire);
+  const uint64_t read = ring_.state->read.load(std::memory_order_acquire);
+  if (at_ - read > ring_.size || slots_ - slots_read > RingState::kSlots) return false;
+  slots_read_ = slots_read;
+  read_ = read;
+  return true;
+}
+
+void RingWriter::publish(uint64_t mark, std::memory_order order) {
+  ring_.state->slots[slots_ % RingState::kSlots].word.store((slots_ + 1) << 8 | mark, order);
+  ++slots_;
+}
+
+size_t RingWriter::write_into_slots(std::span<const iovec> buffers, size_t bytes) {
+  if (buffers.size() == 1 && bytes <= RingSlot::kBytes) {
+    std::memcpy(ring_.state->slots[slots_ % RingState::kSlots].bytes, buffers[0].iov_base, bytes);
+    publish(bytes, std::memory_order_seq_cst);
+    return bytes;
+  }
+  size_t done = 0, in_slot = 0;
+  std::byte* slot = nullptr;
+  for (const iovec& buffer : buffers) {
+    const auto* from = static_cast<const std::byte*>(buffer.iov_base);
+    size_t left = buffer.iov_len;
+    while (left > 0) {
+      if (in_slot == 0) slot = ring_.state->slots[slots_ % RingState::kSlots].bytes;
+      const size_t count = std::min(left, RingSlot::kBytes - in_slot);
+      std::memcpy(slot + in_slot, from, count);
+      from += count;
+      left -= count;
+      done += count;
+      in_slot += count;
+      if (in_slot < RingSlot::kBytes && done < bytes) continue;
+      publish(in_slot, done < bytes ? std::memory_order_release : std::memory_order_seq_cst);
+      in_slot = 0;
+    }
+  }
+  return done;
+}
+
 Expected<size_t> RingWriter::write(std::span<const iovec> buffers) {
-  if (ring_.size - (at_ - read_) < asked_for(buffers)) {
-    read_ = ring_.state->read.load(std::memory_order_acquire);
-    if (at_ - read_ > ring_.size) return impossible("reading");
+  const size_t asked = asked_for(buffers);
+  const size_t slots = asked <= std::min(kMostInSlots, ring_.size)
+                           ? (asked + RingSlot::kBytes - 1) / RingSlot::kBytes
+                           : 1;
+  const bool fits =
+      slots_ - slots_read_ + slots <= RingState::kSlots && asked <= ring_.size - (at_ - read_);
+  if (!fits && !look()) return impossible("reading");
+  if (asked == 0 || slots_ - slots_read_ == RingState::kSlots) return size_t{0};
+  if (asked <= std::min(kMostInSlots, ring_.size)) {
+    if (slots_ - slots_read_ + slots > RingState::kSlots) return size_t{0};
+    return write_into_slots(buffers, asked);
   }
   const size_t bytes = move_bytes(ring_, at_, ring_.size - (at_ - read_), buffers,
                                   [](std::byte* in_ring, const std::byte* from, size_t count) {
@@ -64,45 +115,84 @@ Expected<size_t> RingWriter::write(std::span<const iovec> buffers) {
                                   });
   if (bytes == 0) return bytes;
   at_ += bytes;
-  ring_.state->written.store(at_, std::memory_order_seq_cst);
+  std::memcpy(ring_.state->slots[slots_ % RingState::kSlots].bytes, &at_, sizeof at_);
+  publish(RingSlot::kInRing, std::memory_order_seq_cst);
   return bytes;
 }
 
 size_t RingWriter::room() const {
+  const uint64_t slots = slots_ - ring_.state->slots_read.load(std::memory_order_seq_cst);
   const uint64_t held = at_ - ring_.state->read.load(std::memory_order_seq_cst);
-  return held > ring_.size ? 1 : ring_.size - held;
+  if (held > ring_.size || slots > RingState::kSlots) return 1;
+  return slots + kMostInSlots / RingSlot::kBytes > RingState::kSlots ? 0 : ring_.size - held;
+}
+
+// What the next slot says, once all of the one before has been read.
+void RingReader::take_slot() {
+  const RingSlot& slot = ring_.state->slots[slots_ % RingState::kSlots];
+  const uint64_t word = slot.word.load(std::memory_order_acquire);
+  if (word >> 8 != slots_ + 1) {
+    impossible_ = word >> 8 > slots_ + 1;
+    return;
+  }
+  const uint64_t mark = word & 0xff;
+  if (mark >= 1 && mark <= RingSlot::kBytes) {
+    in_slot_ = {slot.bytes, mark};
+    return;
+  }
+  std::memcpy(&written_, slot.bytes, sizeof written_);
+  impossible_ = mark != RingSlot::kInRing || written_ == at_ || written_ - at_ > ring_.size;
+  if (impossible_) {
+    written_ = at_;
+    return;
+  }
+  ring_.state->slots_read.store(++slots_, std::memory_order_release);
 }
 
 Expected<size_t> RingReader::read(std::span<const iovec> buffers) {
-  if (written_ - at_ < asked_for(buffers)) {
-    written_ = ring_.state->written.load(std::memory_order_acquire);
-    if (written_ - at_ > ring_.size) return impossible("writing");
+  size_t bytes = 0;
+  for (const iovec& buffer : buffers) {
+    auto* to = static_cast<std::byte*>(buffer.iov_base);
+    for (size_t left = buffer.iov_len; left > 0;) {
+      const std::span<const std::byte> here = readable();
+      if (here.empty()) {
+        if (impossible_) return impossible("writing");
+        return bytes;
+      }
+      const size_t count = std::min(left, here.size());
+      std::memcpy(to, here.data(), count);
+      consume(count);
+      to += count;
+      left -= count;
+      bytes += count;
+    }
   }
-  const size_t bytes = move_bytes(ring_, at_, written_ - at_, buffers,
-                                  [](const std::byte* in_ring, std::byte* to, size_t count) {
-                                    std::memcpy(to, in_ring, count);
-                                  });
-  if (bytes == 0) return bytes;
-  at_ += bytes;
-  ring_.state->read.store(at_, std::memory_order_seq_cst);
   return bytes;
 }
 
 std::span<const std::byte> RingReader::readable() {
-  if (written_ == at_) written_ = ring_.state->written.load(std::memory_order_acquire);
-  const uint64_t there = written_ - at_;
-  if (there > ring_.size) return {};
+  if (in_slot_.empty() && written_ == at_) take_slot();
+  if (!in_slot_.empty()) return in_slot_;
   const size_t position = at_ % ring_.size;
-  return {ring_.data + position, std::min<size_t>(there, ring_.size - position)};
+  return {ring_.data + position, std::min<size_t>(written_ - at_, ring_.size - position)};
 }
 
 void RingReader::consume(size_t bytes) {
-  at_ += bytes;
-  ring_.state->read.store(at_, std::memory_order_seq_cst);
+  if (in_slot_.empty()) {
+    at_ += bytes;
+    ring_.state->read.store(at_, std::memory_order_release);
+    return;
+  }
+  in_slot_ = in_slot_.subspan(bytes);
+  if (in_slot_.empty()) ring_.state->slots_read.store(++slots_, std::memory_order_release);
 }
 
-size_t RingReader::there() const {
-  return static_cast<size_t>(ring_.state->written.load(std::memory_order_seq_cst) - at_);
+void RingReader::publish() { ring_.state->slots_read.store(slots_, std::memory_order_seq_cst); }
+
+bool RingReader::any() const {
+  if (!in_slot_.empty() || written_ != at_) return true;
+  const RingSlot& slot = ring_.state->slots[slots_ % RingState::kSlots];
+  return slot.word.load(std::memory_order_seq_cst) >> 8 > slots_;
 }
 
 }  // namespace plumbline

@@ -115,10 +115,12 @@ Error HandshakeSocket::error() const {
 }
 
 Dialer::Dialer(const HandshakeIdentity& self, const TcpEndpoint& peer, Purpose purpose,
-               std::vector<AddressPair> pairs, const SocketOptions& options, Deadline deadline)
+               size_t stream, std::vector<AddressPair> pairs, const SocketOptions& options,
+               Deadline deadline)
     : self_(self),
       peer_(peer.rank),
       purpose_(purpose),
+      stream_(stream),
       port_(peer.port),
       pairs_(std::move(pairs)),
       options_(options),
@@ -180,7 +182,7 @@ void Dialer::finish_try(const PollSet& poll) {
   if (const Status status = finish_connect(connecting_.get(), remote_); !status) {
     return answered(status.error());
   }
-  handshake_.emplace(std::move(connecting_), Handshake::dialer(self_, peer_, purpose_),
+  handshake_.emplace(std::move(connecting_), Handshake::dialer(self_, peer_, purpose_, stream_),
                      Deadline::after_ms(kHandshakeMs), to_text(remote_));
 }
 
@@ -294,12 +296,14 @@ bool Acceptor::advance(HandshakeSocket& pending, const PollSet& poll) {
   Handshake::State state = pending.step(poll);
   Handshake& handshake = pending.handshake();
   if (state == Handshake::State::kAuthenticated) {
-    handshake.conclude(owner_.has_already(handshake.peer_rank(), handshake.purpose()));
+    handshake.conclude(
+        owner_.admits(handshake.peer_rank(), handshake.purpose(), handshake.stream()));
     state = pending.step(poll);
   }
   switch (state) {
     case Handshake::State::kDone:
-      owner_.connected(handshake.peer_rank(), handshake.purpose(), pending.take());
+      owner_.connected(handshake.peer_rank(), handshake.purpose(), handshake.stream(),
+                       pending.take());
       return true;
     case Handshake::State::kFailed:
       refuse(pending, pending.error());

@@ -67,17 +67,19 @@ class Dialer {
  public:
   enum class State { kTrying, kDone, kFailed };
 
-  // `self` must outlive the dialer. Gives up at the deadline.
-  Dialer(const HandshakeIdentity& self, const TcpEndpoint& peer, Purpose purpose,
+  // `self` must outlive the dialer. Gives up at the deadline. `stream` as Handshake::dialer.
+  Dialer(const HandshakeIdentity& self, const TcpEndpoint& peer, Purpose purpose, size_t stream,
          std::vector<AddressPair> pairs, const SocketOptions& options, Deadline deadline);
 
   int peer() const { return peer_; }
   Purpose purpose() const { return purpose_; }
+  size_t stream() const { return stream_; }
   void add_to(PollSet& poll);
   State step(const PollSet& poll);
   // When step() wants to be called even if nothing happened, monotonic ns.
   int64_t wake_at_ns() const;
 
+  bool connected() const { return connected_.valid(); }
   // kDone: the connection, and the pair that it uses.
   Fd take() { return std::move(connected_); }
   const AddressPair& pair() const { return pairs_[at_]; }
@@ -95,6 +97,7 @@ class Dialer {
   const HandshakeIdentity& self_;
   int peer_;
   Purpose purpose_;
+  size_t stream_;
   uint16_t port_;
   std::vector<AddressPair> pairs_;
   SocketOptions options_;
@@ -136,8 +139,8 @@ class Acceptor {
  public:
   // What the owner is asked and told.
   struct Owner {
-    std::function<bool(int peer, Purpose purpose)> has_already;
-    std::function<void(int peer, Purpose purpose, Fd fd)> connected;
+    std::function<Admission(int peer, Purpose purpose, size_t stream)> admits;
+    std::function<void(int peer, Purpose purpose, size_t stream, Fd fd)> connected;
     // `claimed` rank (-1 = none) was refused; fatal = it is authentic and disagrees for good.
     std::function<void(int claimed, const Error& error, bool fatal)> refused;
   };

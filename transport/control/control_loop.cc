@@ -49,25 +49,24 @@ class ControlLoop {
         recorder_(recorder),
         rank_(config.identity.rank),
         peers_(config.endpoints.size()),
-        acceptor_(
-            config.identity, *config.listener,
-            {[this](int peer, Purpose purpose) {
-               const Peer& p = peers_[static_cast<size_t>(peer)];
-               return purpose == Purpose::kData ? state_.has_data(peer)
-                                                : p.link != nullptr || p.left;
-             },
-             [this](int peer, Purpose purpose, Fd fd) { connected(peer, purpose, std::move(fd)); },
-             [this](int claimed, const Error& error, bool fatal) {
-               refused(claimed, error, fatal);
-             }},
-            config.refused, config.log) {}
+        acceptor_(config.identity, *config.listener,
+                  {[this](int peer, Purpose purpose, size_t stream) {
+                     return admits(peer, purpose, stream);
+                   },
+                   [this](int peer, Purpose purpose, size_t stream, Fd fd) {
+                     connected(peer, purpose, stream, std::move(fd));
+                   },
+                   [this](int claimed, const Error& error, bool fatal) {
+                     refused(claimed, error, fatal);
+                   }},
+                  config.refused, config.log) {}
 
   void run() {
     for (size_t peer = 0; peer < config_.apart.size(); ++peer) {
       peers_[peer].left = config_.apart[peer];  // as if it had been there
     }
     for (int peer = rank_ + 1; peer < static_cast<int>(peers_.size()); ++peer) {
-      if (!peers_[static_cast<size_t>(peer)].left) start_dialer(peer, Purpose::kControl);
+      if (!peers_[static_cast<size_t>(peer)].left) start_control_dialer(peer);
     }
     while (!farewell_over()) round();
   }
@@ -75,11 +74,21 @@ class ControlLoop {
  private:
   struct Peer {
     std::unique_ptr<ControlLink> link;
-    std::unique_ptr<Dialer> control_dialer, data_dialer;
-    std::optional<AddressPair> pair;  // that the control dialer found
-    bool left = false;                // said goodbye, or was lost
+    std::unique_ptr<Dialer> control_dialer;
+    std::vector<std::unique_ptr<Dialer>> data_dialers;  // by stream; null = none at work
+    std::optional<AddressPair> pair;                    // that the control dialer found
+    bool left = false;                                  // said goodbye, or was lost
     bool silent_logged = false;
   };
+
+  // Every dialer at work; the visitor may put null in its place.
+  template <typename Visit>
+  static void each_dialer(Peer& peer, const Visit& visit) {
+    if (peer.control_dialer) visit(peer.control_dialer);
+    for (std::unique_ptr<Dialer>& dialer : peer.data_dialers) {
+      if (dialer) visit(dialer);
+    }
+  }
 
   void round() {
     poll_.clear();
@@ -87,8 +96,7 @@ class ControlLoop {
     if (farewell_until_ns_ == 0) acceptor_.add_to(poll_);
     for (Peer& peer : peers_) {
       if (peer.link) peer.link->add_to(poll_);
-      if (peer.control_dialer) peer.control_dialer->add_to(poll_);
-      if (peer.data_dialer) peer.data_dialer->add_to(poll_);
+      each_dialer(peer, [this](const auto& dialer) { dialer->add_to(poll_); });
     }
     poll_.wait(timeout_ms());
     state_.wake_pipe().drain();
@@ -104,15 +112,14 @@ class ControlLoop {
     step_links();  // what was queued in this round leaves in this round
   }
 
-  int timeout_ms() const {
+  int timeout_ms() {
     int64_t at = std::min(next_heartbeat_ns_, silence_ends_ns_);
     if (farewell_until_ns_ != 0) {
       at = std::min(at, farewell_until_ns_);
     } else {
       at = std::min(at, acceptor_.wake_at_ns());
-      for (const Peer& peer : peers_) {
-        if (peer.control_dialer) at = std::min(at, peer.control_dialer->wake_at_ns());
-        if (peer.data_dialer) at = std::min(at, peer.data_dialer->wake_at_ns());
+      for (Peer& peer : peers_) {
+        each_dialer(peer, [&at](const auto& dialer) { at = std::min(at, dialer->wake_at_ns()); });
       }
     }
     return Deadline::at_ns(at).poll_timeout_ms(60'000);
@@ -131,51 +138,73 @@ class ControlLoop {
   // ---- making the mesh
   // ---------------------------------------------------------------------------
 
-  void start_dialer(int peer, Purpose purpose) {
-    const auto index = static_cast<size_t>(peer);
-    auto& slot =
-        purpose == Purpose::kData ? peers_[index].data_dialer : peers_[index].control_dialer;
-    // Data takes the pair on which control came through.
-    std::vector<AddressPair> pairs = config_.pairs[index];
-    if (purpose == Purpose::kData && peers_[index].pair) pairs = {*peers_[index].pair};
-    slot = std::make_unique<Dialer>(config_.identity, config_.endpoints[index], purpose,
-                                    std::move(pairs), config_.socket_options,
+  std::unique_ptr<Dialer> dialer(int peer, Purpose purpose, size_t stream,
+                                 std::vector<AddressPair> pairs) const {
+    return std::make_unique<Dialer>(config_.identity, config_.endpoints[static_cast<size_t>(peer)],
+                                    purpose, stream, std::move(pairs), config_.socket_options,
                                     Deadline::after_ms(config_.connect_timeout_ms));
+  }
+
+  void start_control_dialer(int peer) {
+    const auto index = static_cast<size_t>(peer);
+    peers_[index].control_dialer =
+        dialer(peer, Purpose::kControl, 0, config_.paths[index].candidates);
+  }
+
+  // Streams take the cables in turn; where none is known, the pair on which control came through.
+  std::vector<AddressPair> pairs_of_stream(size_t peer, size_t stream) const {
+    const PeerPaths& paths = config_.paths[peer];
+    if (!paths.cables.empty()) return {paths.cables[stream % paths.cables.size()]};
+    return peers_[peer].pair ? std::vector{*peers_[peer].pair} : paths.candidates;
   }
 
   // The lower rank dials; the higher one asks it to, so that neither waits for the other's turn.
   void want_data(int peer, bool asked_by_peer) {
     Peer& p = peers_[static_cast<size_t>(peer)];
-    if (state_.has_data(peer) || p.data_dialer) return;
-    if (peer > rank_) {
-      start_dialer(peer, Purpose::kData);
-    } else if (p.link && !asked_by_peer) {
-      p.link->send(encode_plain(ControlKind::kConnect));
+    if (peer < rank_) {
+      if (p.link && !asked_by_peer) p.link->send(encode_plain(ControlKind::kConnect));
+      return;
     }
+    const size_t streams = state_.streams(peer);
+    p.data_dialers.resize(streams);
+    for (size_t stream = 0; stream < streams; ++stream) {
+      if (state_.has_data(peer, stream) || p.data_dialers[stream]) continue;
+      p.data_dialers[stream] =
+          dialer(peer, Purpose::kData, stream, pairs_of_stream(static_cast<size_t>(peer), stream));
+    }
+  }
+
+  Admission admits(int peer, Purpose purpose, size_t stream) {
+    const Peer& p = peers_[static_cast<size_t>(peer)];
+    if (stream >= (purpose == Purpose::kData ? state_.streams(peer) : 1)) {
+      return Admission::kNoSuchStream;
+    }
+    const bool there =
+        purpose == Purpose::kData ? state_.has_data(peer, stream) : p.link != nullptr || p.left;
+    return there ? Admission::kDuplicate : Admission::kWelcome;
   }
 
   void step_dialers() {
+    std::vector<std::unique_ptr<Dialer>> ended;
     for (int peer = rank_ + 1; peer < static_cast<int>(peers_.size()); ++peer) {
-      for (auto slot : {&Peer::control_dialer, &Peer::data_dialer}) {
-        auto& dialer = peers_[static_cast<size_t>(peer)].*slot;
-        if (!dialer) continue;
-        const Dialer::State state = dialer->step(poll_);
-        if (!dialer->last_answer().what.empty()) {
-          state_.note(peer, dialer->last_answer().message());
+      each_dialer(peers_[static_cast<size_t>(peer)], [this, peer, &ended](auto& slot) {
+        const Dialer::State state = slot->step(poll_);
+        if (!slot->last_answer().what.empty()) {
+          state_.note(peer, slot->last_answer().message());
         }
-        if (state == Dialer::State::kTrying) continue;
-        const std::unique_ptr<Dialer> ended = std::move(dialer);
-        dialer_ended(peer, *ended, state == Dialer::State::kDone);
-      }
+        if (state != Dialer::State::kTrying) ended.push_back(std::move(slot));
+      });
     }
+    for (const std::unique_ptr<Dialer>& dialer : ended) dialer_ended(*dialer);  // may start others
   }
 
-  void dialer_ended(int peer, Dialer& dialer, bool connected_now) {
-    if (connected_now) {
+  void dialer_ended(Dialer& dialer) {
+    const int peer = dialer.peer();
+    if (dialer.connected()) {
       if (dialer.purpose() == Purpose::kControl) {
         peers_[static_cast<size_t>(peer)].pair = dialer.pair();
       }
-      return connected(peer, dialer.purpose(), dialer.take());
+      return connected(peer, dialer.purpose(), dialer.stream(), dialer.take());
     }
     Error error = dialer.last_answer();
     if (error.what.empty()) error = {ErrorCode::kTimeout, "no answer", 0, {}, {}};
@@ -188,7 +217,7 @@ class ControlLoop {
     if (dialer.purpose() == Purpose::kData) state_.data_failed(peer, error);
   }
 
-  void connected(int peer, Purpose purpose, Fd fd) {
+  void connected(int peer, Purpose purpose, size_t stream, Fd fd) {
     const auto index = static_cast<size_t>(peer);
     // A dialer that lost patience just before we answered: it will call again.
     if (connection_ended(fd.get())) return;
@@ -201,8 +230,7 @@ class ControlLoop {
           same_host(config_.endpoints[static_cast<size_t>(rank_)], config_.endpoints[index]);
       const std::string notes = tune_data_connection(fd.get(), config_.socket_options, one_host);
       if (!notes.empty()) info("data connection with " + name(peer) + ": " + notes);
-      state_.deliver_data(peer, make_tcp_stream(std::move(fd), name(peer)));
-      return;
+      return state_.deliver_data(peer, stream, std::move(fd));
     }
     tune_connection(fd.get(), kControlUserTimeoutMs);
     peers_[index].link = std::make_unique<ControlLink>(std::move(fd));
@@ -274,7 +302,7 @@ class ControlLoop {
     if (!said_goodbye && !state_.established() && !state_.is_linked(peer)) {
       // It closed before it said anything: perhaps it never learned that it was accepted.
       state_.note(peer, "connected, then closed the connection");
-      if (peer > rank_ && farewell_until_ns_ == 0) start_dialer(peer, Purpose::kControl);
+      if (peer > rank_ && farewell_until_ns_ == 0) start_control_dialer(peer);
       return;
     }
     p.left = true;
@@ -350,8 +378,7 @@ class ControlLoop {
     // A failure that came with the same wake-up must leave before the goodbye.
     if (state_.failed() && !failure_sent_) broadcast_failure();
     for (Peer& peer : peers_) {
-      peer.control_dialer.reset();
-      peer.data_dialer.reset();
+      each_dialer(peer, [](auto& dialer) { dialer.reset(); });
       if (!peer.link) continue;
       peer.link->send(encode_plain(ControlKind::kBye));
       peer.link->finish();

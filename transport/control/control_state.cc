@@ -28,6 +28,7 @@ ControlState::ControlState(int rank, int size, int64_t heartbeat_ns, WakePipe wa
 
 Expected<std::unique_ptr<ControlState>> ControlState::create(int rank, int size,
                                                              const std::vector<bool>& apart,
+                                                             const std::vector<size_t>& streams,
                                                              int64_t heartbeat_ns) {
   Expected<WakePipe> wake = WakePipe::open();
   if (!wake) return plumbline::fail(wake.error());
@@ -36,7 +37,16 @@ Expected<std::unique_ptr<ControlState>> ControlState::create(int rank, int size,
   std::unique_ptr<ControlState> state(
       new ControlState(rank, size, heartbeat_ns, std::move(*wake), std::move(*failed)));
   for (size_t peer = 0; peer < apart.size(); ++peer) state->peers_[peer].apart = apart[peer];
+  for (size_t peer = 0; peer < streams.size(); ++peer) {
+    state->peers_[peer].data = std::vector<Fd>(std::max<size_t>(streams[peer], 1));
+  }
   return state;
+}
+
+size_t ControlState::Peer::streams_left() const {
+  if (apart || data_taken) return 0;
+  return static_cast<size_t>(
+      std::count_if(data.begin(), data.end(), [](const Fd& fd) { return !fd.valid(); }));
 }
 
 Error ControlState::failure() const {
@@ -96,16 +106,22 @@ void ControlState::note(int peer, std::string text) {
   at(peer).note = std::move(text);
 }
 
-bool ControlState::has_data(int peer) {
+size_t ControlState::streams(int peer) const {
   const std::lock_guard lock(mutex_);
-  Peer& p = at(peer);
-  if (p.data && connection_ended(p.data->poll_fd())) p.data.reset();
-  return p.data_taken || p.data;
+  return at(peer).data.size();
 }
 
-void ControlState::deliver_data(int peer, std::unique_ptr<ByteStream> stream) {
+bool ControlState::has_data(int peer, size_t stream) {
+  const std::lock_guard lock(mutex_);
+  Peer& p = at(peer);
+  Fd& fd = p.data[stream];
+  if (fd.valid() && connection_ended(fd.get())) fd.reset();
+  return p.data_taken || fd.valid();
+}
+
+void ControlState::deliver_data(int peer, size_t stream, Fd connection) {
   change(peer, [&](Peer& p) {
-    p.data = std::move(stream);
+    p.data[stream] = std::move(connection);
     p.data_error.reset();
   });
 }
@@ -144,7 +160,7 @@ bool ControlState::wait_connected(bool with_data, Deadline deadline) {
   const auto connected = [&] {
     for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
       if (peer == rank_ || at(peer).apart) continue;
-      if (!at(peer).linked || (with_data && !at(peer).data)) return false;
+      if (!at(peer).linked || (with_data && at(peer).streams_left() > 0)) return false;
     }
     return true;
   };
@@ -156,12 +172,12 @@ std::vector<PeerProgress> ControlState::progress() {
   const std::lock_guard lock(mutex_);
   std::vector<PeerProgress> list;
   for (const Peer& p : peers_) {
-    list.push_back({p.linked || p.apart, p.data_taken || p.data || p.apart, p.note});
+    list.push_back({p.linked || p.apart, p.data.size(), p.streams_left(), p.note});
   }
   return list;
 }
 
-Expected<std::unique_ptr<ByteStream>> ControlState::take_data(int peer, Deadline deadline) {
+Expected<std::vector<Fd>> ControlState::take_data(int peer, Deadline deadline) {
   std::unique_lock lock(mutex_);
   Peer& p = at(peer);
   if (p.apart) {
@@ -171,15 +187,16 @@ Expected<std::unique_ptr<ByteStream>> ControlState::take_data(int peer, Deadline
                                        rank_, peer),
                            "choose hosts that all may talk to one another");
   }
-  if (!p.data) {
+  const auto complete = [&p] { return !p.data_taken && p.streams_left() == 0; };
+  if (!complete()) {
     p.data_error.reset();
     requests_.connect.push_back(peer);
     wake_.signal();
-    wait(lock, deadline, [&] { return p.data || p.data_error || p.left; });
+    wait(lock, deadline, [&] { return complete() || p.data_error || p.left; });
   }
-  if (p.data) {
+  if (complete()) {
     p.data_taken = true;
-    return std::move(p.data);
+    return std::exchange(p.data, std::vector<Fd>(p.data.size()));
   }
   if (failed_.load(std::memory_order_relaxed)) {
     lock.unlock();

@@ -19,9 +19,10 @@ namespace plumbline {
 
 // How far the connections to one peer are.
 struct PeerProgress {
-  bool linked = false;  // the control connection stands, both ways
-  bool data = false;    // the data connection stands or has been handed over
-  std::string note;     // what the last try was answered, or who was refused
+  bool linked = false;      // the control connection stands, both ways
+  size_t streams = 1;       // data connections that there shall be
+  size_t streams_left = 0;  // that do not stand; 0 = complete, or handed over
+  std::string note;         // what the last try was answered, or who was refused
 };
 
 // What the rank's thread wants of the control thread.
@@ -36,9 +37,11 @@ class ControlState {
   // The origin of a failure that the coordinator told of, not a rank.
   static constexpr int kCoordinator = -1;
 
-  // `apart`: by peer, who is never connected with this rank; empty = nobody.
+  // `apart`: by peer, who is never connected with this rank; empty = nobody. `streams`: by peer,
+  // how many data connections there shall be; empty = one each.
   static Expected<std::unique_ptr<ControlState>> create(int rank, int size,
                                                         const std::vector<bool>& apart = {},
+                                                        const std::vector<size_t>& streams = {},
                                                         int64_t heartbeat_ns = kSecond);
 
   // --- failure ---
@@ -65,8 +68,10 @@ class ControlState {
   }
   int64_t heard_ns(int peer) const { return read(peer, &Peer::heard_ns); }  // 0 = never
   bool is_linked(int peer) const { return read(peer, &Peer::linked); }
-  bool has_data(int peer);  // forgets a connection that died before anybody took it
-  void deliver_data(int peer, std::unique_ptr<ByteStream> stream);
+  size_t streams(int peer) const;
+  // Forgets a connection that died before anybody took it. `stream` < streams(peer).
+  bool has_data(int peer, size_t stream);
+  void deliver_data(int peer, size_t stream, Fd connection);
   void data_failed(int peer, const Error& error) {
     change(peer, [&](Peer& p) { p.data_error = error; });
   }
@@ -82,7 +87,8 @@ class ControlState {
   void set_established() { established_.store(true); }
   bool established() const { return established_.load(); }
   std::vector<PeerProgress> progress();
-  Expected<std::unique_ptr<ByteStream>> take_data(int peer, Deadline deadline);
+  // All data connections to the peer, in order.
+  Expected<std::vector<Fd>> take_data(int peer, Deadline deadline);
   RankStatus query(int peer, Deadline deadline, std::vector<FlightEntry>* recorder);
   void request_stop();
 
@@ -93,10 +99,12 @@ class ControlState {
     int64_t heard_ns = 0;
     uint64_t answered = 0;  // newest query that it answered
     std::vector<FlightEntry> recorder;
-    std::unique_ptr<ByteStream> data;
+    std::vector<Fd> data = std::vector<Fd>(1);  // by stream; empty ones do not stand yet
     bool data_taken = false;
     std::optional<Error> data_error;
     std::string note;
+
+    size_t streams_left() const;
   };
 
   ControlState(int rank, int size, int64_t heartbeat_ns, WakePipe wake, WakePipe failed);

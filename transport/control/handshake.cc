@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "transport/control/wire.h"
 
 namespace plumbline {
@@ -9,7 +11,7 @@ namespace {
 
 constexpr std::string_view kHelloMagic = "PLUMBLN\n";
 constexpr size_t kPrefixBytes = 8 + 2 + 1 + 1;  // magic, version, purpose or status, 0
-constexpr size_t kHelloBytes = 4 * 4 + 32 + 32;
+constexpr size_t kHelloBytes = 5 * 4 + 32 + 32;
 constexpr size_t kChallengeBytes = 3 * 4 + 32 + 32;
 constexpr size_t kProofBytes = 32;
 constexpr size_t kVerdictBytes = 4 + 32;
@@ -34,6 +36,7 @@ enum class Handshake::Status : uint8_t {
   kSize,       // other number of ranks
   kRank,       // wanted another rank, or may not dial us
   kDuplicate,  // that rank has such a connection already
+  kStream,     // the pair has no stream of that number
   kConfig,     // other configuration; texts follow
 };
 
@@ -48,16 +51,17 @@ Handshake::Handshake(const HandshakeIdentity& self, bool dials, uint16_t version
   expect(Step::kPrefix, kPrefixBytes);
 }
 
-Handshake Handshake::dialer(const HandshakeIdentity& self, int peer, Purpose purpose,
+Handshake Handshake::dialer(const HandshakeIdentity& self, int peer, Purpose purpose, size_t stream,
                             uint16_t version) {
   Handshake handshake(self, true, version);
   handshake.target_ = peer;
   handshake.purpose_ = purpose;
+  handshake.stream_ = static_cast<uint32_t>(stream);
   handshake.introduce(static_cast<uint8_t>(purpose));
   return handshake;
 }
 
-// Hello and Challenge: they differ in that only the dialer says whom it wants.
+// Hello and Challenge: they differ in that only the dialer says whom it wants, and for what.
 void Handshake::introduce(uint8_t purpose_or_status) {
   WireWriter writer;
   put_text(writer, kHelloMagic);
@@ -67,22 +71,36 @@ void Handshake::introduce(uint8_t purpose_or_status) {
   writer.u32(self_->group);
   writer.u32(static_cast<uint32_t>(self_->rank));
   writer.u32(static_cast<uint32_t>(self_->size));
-  if (dials_) writer.u32(static_cast<uint32_t>(target_));
+  if (dials_) {
+    writer.u32(static_cast<uint32_t>(target_));
+    writer.u32(stream_);
+  }
   writer.bytes(config_);
   writer.bytes(nonce_);
   output_ = writer.take();
   sent_ = 0;
 }
 
-// The same of the other end.
-void Handshake::read_introduction() {
+// The same of the other end. false = it says numbers that no rank has.
+bool Handshake::read_introduction() {
   WireReader reader(input_);
+  bool sane = true;
+  const auto number = [&] {
+    const uint32_t value = reader.u32();
+    sane = sane && value <= std::numeric_limits<int>::max();
+    return static_cast<int>(value);
+  };
   peer_.group = reader.u32();
-  peer_.rank = static_cast<int>(reader.u32() & 0x7fffffff);
-  peer_.size = static_cast<int>(reader.u32() & 0x7fffffff);
-  if (!dials_) target_ = static_cast<int>(reader.u32() & 0x7fffffff);
+  peer_.rank = number();
+  peer_.size = number();
+  if (!dials_) {
+    target_ = number();
+    stream_ = reader.u32();
+  }
   reader.bytes(peer_.config);
   reader.bytes(peer_.nonce);
+  if (!sane) stop({ErrorCode::kProtocol, "peer says numbers that no rank has", 0, {}, {}}, false);
+  return sane;
 }
 
 size_t Handshake::wanted() const {
@@ -161,23 +179,26 @@ void Handshake::handle_prefix() {
     if (dials_) return stop(std::move(error), true);
     return refuse(Status::kVersion, std::move(error));
   }
-  if (dials_) return expect(Step::kChallenge, kChallengeBytes);
-  if (kind != static_cast<uint8_t>(Purpose::kControl) &&
-      kind != static_cast<uint8_t>(Purpose::kData)) {
-    return stop({ErrorCode::kProtocol, fmt::format("unknown purpose {}", kind), 0, {}, {}}, false);
+  const bool known = dials_ ? kind == static_cast<uint8_t>(Status::kOk)
+                            : kind == static_cast<uint8_t>(Purpose::kControl) ||
+                                  kind == static_cast<uint8_t>(Purpose::kData);
+  if (!known || reader.u8() != 0) {
+    const char* const what = dials_ ? "answer" : "purpose";
+    return stop({ErrorCode::kProtocol, fmt::format("unknown {} {}", what, kind), 0, {}, {}}, false);
   }
+  if (dials_) return expect(Step::kChallenge, kChallengeBytes);
   purpose_ = static_cast<Purpose>(kind);
   expect(Step::kHello, kHelloBytes);
 }
 
 void Handshake::handle_hello() {
-  read_introduction();
+  if (!read_introduction()) return;
   introduce(static_cast<uint8_t>(Status::kOk));
   expect(Step::kProof, kProofBytes);
 }
 
 void Handshake::handle_challenge() {
-  read_introduction();
+  if (!read_introduction()) return;
   const Digest mac = proof("plumbline dialer", Status::kOk);
   output_.assign(mac.begin(), mac.end());
   sent_ = 0;
@@ -193,6 +214,7 @@ Digest Handshake::proof(const char* role, Status status) const {
   writer.u8(static_cast<uint8_t>(purpose_));
   writer.u8(static_cast<uint8_t>(status));
   writer.u32(static_cast<uint32_t>(target_));
+  writer.u32(stream_);
   for (const Peer* side : {dials_ ? &own : &peer_, dials_ ? &peer_ : &own}) {
     writer.u32(side->group);
     writer.u32(static_cast<uint32_t>(side->rank));
@@ -224,8 +246,11 @@ void Handshake::handle_proof() {
   state_ = State::kAuthenticated;
 }
 
-void Handshake::conclude(bool duplicate) {
-  if (duplicate) return refuse(Status::kDuplicate, disagreement(Status::kDuplicate));
+void Handshake::conclude(Admission admission) {
+  if (admission != Admission::kWelcome) {
+    const Status status = admission == Admission::kDuplicate ? Status::kDuplicate : Status::kStream;
+    return refuse(status, disagreement(status));
+  }
   WireWriter verdict;
   verdict.u32(static_cast<uint32_t>(Status::kOk));
   verdict.bytes(proof("plumbline acceptor", Status::kOk));
@@ -253,8 +278,12 @@ void Handshake::refuse(Status status, Error error) {
     send_own_config();
     return expect(Step::kTextLength, 4);
   }
-  const bool disagrees = status == Status::kSize || status == Status::kRank;
-  stop(std::move(error), disagrees);
+  stop(std::move(error), for_good(status));
+}
+
+// Trying again cannot help.
+bool Handshake::for_good(Status status) {
+  return status == Status::kSize || status == Status::kRank || status == Status::kStream;
 }
 
 void Handshake::send_own_config() {
@@ -300,7 +329,7 @@ void Handshake::handle_verdict() {
     send_own_config();
     return expect(Step::kTextLength, 4);
   }
-  stop(disagreement(status), status == Status::kSize || status == Status::kRank);
+  stop(disagreement(status), for_good(status));
 }
 
 void Handshake::handle_text() { stop(config_difference(std::string(as_text(input_))), true); }
@@ -326,6 +355,13 @@ Error Handshake::disagreement(Status status) const {
                           dials_ ? self_->rank : theirs.rank, dials_ ? theirs.rank : self_->rank,
                           to_string(purpose_)),
               0, "two processes with the same rank?", "config.mismatch"};
+    case Status::kStream:
+      return {ErrorCode::kMismatch,
+              fmt::format("rank {} dials {} connection {} to rank {}, which has fewer for it",
+                          dials_ ? self_->rank : theirs.rank, to_string(purpose_),
+                          uint64_t{stream_} + 1, dials_ ? theirs.rank : self_->rank),
+              0, "all ranks must run the same build with the same options and addresses",
+              "config.mismatch"};
     default:
       return {
           ErrorCode::kMismatch,

@@ -1,8 +1,8 @@
 // How two ranks convince one another that they belong to one group: challenge and response with
 // HMAC-SHA256 (RFC 2104) under the run token, in four messages.
 //
-//   dialer  -> Hello      magic, version, purpose, group, rank, size, whom it wants, config hash,
-//                         nonce
+//   dialer  -> Hello      magic, version, purpose, group, rank, size, whom it wants, which of the
+//                         pair's streams, config hash, nonce
 //   dialer <-  Challenge  magic, version, group, rank, size, config hash, nonce
 //   dialer  -> Proof      HMAC over ("dialer", everything above)
 //   dialer <-  Verdict    status, HMAC over ("acceptor", everything above, status), text
@@ -25,10 +25,17 @@
 
 namespace plumbline {
 
-inline constexpr uint16_t kProtocolVersion = 1;
+inline constexpr uint16_t kProtocolVersion = 2;
 
 enum class Purpose : uint8_t { kControl = 1, kData = 2 };
 const char* to_string(Purpose purpose);
+
+// What the owner of an acceptor says to a dialer that has proved who it is.
+enum class Admission {
+  kWelcome,
+  kDuplicate,     // it has such a connection already
+  kNoSuchStream,  // the pair has fewer streams, as this rank counts them
+};
 
 // What one rank says of itself. All ranks of a group share everything but `rank`.
 struct HandshakeIdentity {
@@ -49,8 +56,9 @@ class Handshake {
   };
 
   // `self` must outlive the handshake.
+  // `stream` counts a pair's data connections from 0.
   static Handshake dialer(const HandshakeIdentity& self, int peer, Purpose purpose,
-                          uint16_t version = kProtocolVersion);
+                          size_t stream = 0, uint16_t version = kProtocolVersion);
   static Handshake acceptor(const HandshakeIdentity& self, uint16_t version = kProtocolVersion) {
     return Handshake(self, false, version);
   }
@@ -62,8 +70,8 @@ class Handshake {
   // others. 0 = nothing is expected now.
   size_t wanted() const;
   void received(std::span<const std::byte> bytes);
-  // Acceptor: admits the dialer, or refuses it because it has such a connection already.
-  void conclude(bool duplicate);
+  // Acceptor: admits the dialer, or refuses it.
+  void conclude(Admission admission);
 
   State state() const { return state_; }
   const Error& error() const { return error_; }
@@ -74,6 +82,7 @@ class Handshake {
   int peer_rank() const { return peer_.rank; }
   bool authentic() const { return authentic_; }
   Purpose purpose() const { return purpose_; }
+  size_t stream() const { return stream_; }
 
  private:
   enum class Step { kPrefix, kHello, kChallenge, kProof, kVerdict, kTextLength, kText, kNothing };
@@ -88,7 +97,7 @@ class Handshake {
   Handshake(const HandshakeIdentity& self, bool dials, uint16_t version);
   void expect(Step step, size_t bytes);
   void introduce(uint8_t purpose_or_status);
-  void read_introduction();
+  bool read_introduction();
   void handle_prefix();
   void handle_hello();
   void handle_challenge();
@@ -98,6 +107,7 @@ class Handshake {
   void send_own_config();
   void refuse(Status status, Error error);
   void stop(Error error, bool fatal);
+  static bool for_good(Status status);
   Digest proof(const char* role, Status status) const;
   Error disagreement(Status status) const;
   Error config_difference(const std::string& theirs) const;
@@ -106,6 +116,7 @@ class Handshake {
   bool dials_;
   uint16_t version_;
   Purpose purpose_ = Purpose::kControl;
+  uint32_t stream_ = 0;
   State state_ = State::kRunning;
   Step step_ = Step::kPrefix;
   size_t expected_ = 0;

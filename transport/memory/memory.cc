@@ -169,7 +169,8 @@ class ThreadClaim : public TransportClaim {
           wrap_fault(*fault, spec.rank, static_cast<int>(peer), std::move(streams[peer]));
     }
     return std::make_unique<Group>(spec.rank, spec.size, spec.id, std::move(streams), nullptr,
-                                   control, channel_options(spec), wait_options(spec), name_);
+                                   control, channel_options(spec), wait_options(spec),
+                                   std::make_shared<PairTransports>(name_, spec.size));
   }
 
  private:
@@ -281,7 +282,8 @@ std::vector<std::unique_ptr<Group>> make_memory_groups(int size,
   for (int rank = 0; rank < size; ++rank) {
     groups.push_back(std::make_unique<Group>(
         rank, size, 1, std::move(streams[static_cast<size_t>(rank)]), nullptr,
-        std::make_shared<MemoryControl>(rank, board), channel_options, wait_options, "memory"));
+        std::make_shared<MemoryControl>(rank, board), channel_options, wait_options,
+        std::make_shared<PairTransports>("memory", size)));
   }
   return groups;
 }

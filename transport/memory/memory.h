@@ -57,7 +57,7 @@ Expected<std::unique_ptr<TransportClaim>> claim_among_threads(const ClaimSpec& s
 Expected<std::unique_ptr<TransportClaim>> claim_memory(const ClaimSpec& spec);
 
 // A pair of byte streams through two rings in shared memory, one per direction. Each end belongs to
-// one thread; the rings need no lock. poll_fd() is -1: waiting for such a stream means trying
+// one thread; the rings need no lock. Nothing wakes: waiting for such a stream means trying
 // again.
 //
 // The ends that rank `a` and rank `b` hold; the numbers only name them in statistics and errors.

@@ -52,7 +52,7 @@ class MemoryStream : public ByteStream {
   }
   void consumed(size_t bytes) override { reader_.consume(bytes); }
 
-  int poll_fd() const override { return -1; }
+  bool add_to(std::vector<pollfd>&, bool, bool) const override { return false; }
 
   StreamStats stats() const override {
     StreamStats stats;

@@ -22,10 +22,12 @@ class SharedMemory {
  public:
   // More is refused: a system without that much would end processes before it says no.
   static constexpr size_t kMostBytes = size_t{4} << 30;
+  enum class Access : uint8_t { kRead, kWrite };  // with kRead, data() may only be read
   static Expected<SharedMemory> create(size_t bytes);
   // kPermission and others with the system's words; kProtocol when what is there under that name is
   // no memory of ours or has another size. Opens nothing else, whatever the numbers are.
-  static Expected<SharedMemory> open(const SharedMemoryName& name, size_t bytes);
+  static Expected<SharedMemory> open(const SharedMemoryName& name, size_t bytes,
+                                     Access access = Access::kWrite);
   ~SharedMemory();
   SharedMemory(SharedMemory&& other) noexcept;
   SharedMemory& operator=(SharedMemory&&) = delete;
@@ -35,11 +37,15 @@ class SharedMemory {
   size_t size() const { return size_; }
   // The other one has it: from now on nobody opens it by its name.
   void drop_name();
+  // Whoever maps it sees zeros from now on, and the system has its pages back.
+  void give_pages_back();
+  // Its name may be kept for as long as it lives: it ends with the process, however that ends.
+  static bool names_end_with_process();
 
  private:
   SharedMemory(SharedMemoryName name, std::byte* data, size_t size, Fd fd)
       : name_(name), data_(data), size_(size), fd_(std::move(fd)) {}
-  static Expected<SharedMemory> map(SharedMemoryName name, Fd fd, size_t bytes);
+  static Expected<SharedMemory> map(SharedMemoryName name, Fd fd, size_t bytes, Access access);
 
   SharedMemoryName name_;
   std::byte* data_ = nullptr;

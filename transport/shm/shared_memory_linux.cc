@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "core/file.h"
+#include "core/host/memory_left.h"
 #include "transport/shm/shared_memory.h"
 
 namespace plumbline {
@@ -15,6 +17,30 @@ namespace {
 
 // Nobody may take pages away while the other end uses them.
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+// Where the system says no to more memory it does so with a signal: it ends a process of a control
+// group that is full or of a machine that is, and one that passes the limit of its files. So what
+// is known is looked at first. (Others may take memory meanwhile; nothing tells that in time.)
+Status check_room(size_t bytes) {
+  // What goes with the pages: the tables that map them, and what the system takes ahead.
+  const uint64_t needed = bytes + bytes / 64 + (uint64_t{1} << 20);
+  const uint64_t left = memory_left();
+  const std::string what = fmt::format("get {} bytes of shared memory", bytes);
+  if (left != 0 && left < needed) {
+    return fail_errno(ErrorCode::kSystem,
+                      fmt::format("{}, where {} are left to this process", what, left), ENOMEM,
+                      "free memory, raise the limit of the control group, start fewer ranks, or "
+                      "use --transport tcp");
+  }
+  rlimit files{};
+  if (::getrlimit(RLIMIT_FSIZE, &files) == 0 && files.rlim_cur < bytes) {
+    return fail_errno(ErrorCode::kSystem, what, EFBIG,
+                      fmt::format("the limit of files is {} bytes here: raise it (ulimit -f), or "
+                                  "use --transport tcp",
+                                  static_cast<unsigned long long>(files.rlim_cur)));
+  }
+  return {};
+}
 
 Expected<Fd> new_memory() {
   Fd fd(::memfd_create("plumbline", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -30,8 +56,10 @@ std::string link_of(const char* path) {
 
 }  // namespace
 
-Expected<SharedMemory> SharedMemory::map(SharedMemoryName name, Fd fd, size_t bytes) {
-  void* const data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+Expected<SharedMemory> SharedMemory::map(SharedMemoryName name, Fd fd, size_t bytes,
+                                         Access access) {
+  const int rights = access == Access::kRead ? PROT_READ : PROT_READ | PROT_WRITE;
+  void* const data = ::mmap(nullptr, bytes, rights, MAP_SHARED, fd.get(), 0);
   if (data == MAP_FAILED) {
     return fail_errno(ErrorCode::kSystem, fmt::format("map {} bytes of shared memory", bytes),
                       errno, resource_hint(errno));
@@ -44,6 +72,7 @@ Expected<SharedMemory> SharedMemory::create(size_t bytes) {
     return fail(ErrorCode::kConfig, fmt::format("{} bytes of shared memory were asked for", bytes),
                 fmt::format("ask for at most {}", kMostBytes));
   }
+  if (const Status room = check_room(bytes); !room) return fail(room.error());
   Expected<Fd> fd = new_memory();
   if (!fd) return fail(fd.error());
   if (::fallocate(fd->get(), 0, 0, static_cast<off_t>(bytes)) != 0) {
@@ -54,10 +83,11 @@ Expected<SharedMemory> SharedMemory::create(size_t bytes) {
     return fail_errno(ErrorCode::kSystem, "seal shared memory", errno, "");
   }
   const SharedMemoryName name{static_cast<uint64_t>(::getpid()), static_cast<uint64_t>(fd->get())};
-  return map(name, std::move(*fd), bytes);
+  return map(name, std::move(*fd), bytes, Access::kWrite);
 }
 
-Expected<SharedMemory> SharedMemory::open(const SharedMemoryName& name, size_t bytes) {
+Expected<SharedMemory> SharedMemory::open(const SharedMemoryName& name, size_t bytes,
+                                          Access access) {
   const std::string path = fmt::format("/proc/{}/fd/{}", name.a, name.b);
   // Nothing but a memory file is opened: asking first, the open of a pipe or a device would do
   // something.
@@ -71,7 +101,8 @@ Expected<SharedMemory> SharedMemory::open(const SharedMemoryName& name, size_t b
            fmt::format("descriptor {} of process {} is no shared memory of {} bytes", name.b,
                        name.a, bytes));
   if (!S_ISREG(info.st_mode) || static_cast<uint64_t>(info.st_size) != bytes) return other_thing;
-  Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  const int mode = access == Access::kRead ? O_RDONLY : O_RDWR;
+  Fd fd(::open(path.c_str(), mode | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) {
     return fail_errno(ErrorCode::kSystem, "open the memory of process " + std::to_string(name.a),
                       errno, "");
@@ -81,7 +112,7 @@ Expected<SharedMemory> SharedMemory::open(const SharedMemoryName& name, size_t b
       static_cast<uint64_t>(info.st_size) != bytes) {
     return other_thing;
   }
-  return map(name, std::move(fd), bytes);
+  return map(name, std::move(fd), bytes, access);
 }
 
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept
@@ -96,6 +127,14 @@ SharedMemory::~SharedMemory() {
 
 // The mapping holds the memory; the descriptor is its name.
 void SharedMemory::drop_name() { fd_.reset(); }
+
+void SharedMemory::give_pages_back() {
+  // What fails leaves the pages until the last mapping ends.
+  static_cast<void>(::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                                static_cast<off_t>(size_)));
+}
+
+bool SharedMemory::names_end_with_process() { return true; }
 
 std::string shared_memory_unavailable() {
   const Expected<Fd> fd = new_memory();

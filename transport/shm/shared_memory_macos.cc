@@ -31,8 +31,10 @@ SharedMemoryName fresh_name() {
 
 }  // namespace
 
-Expected<SharedMemory> SharedMemory::map(SharedMemoryName name, Fd fd, size_t bytes) {
-  void* const data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+Expected<SharedMemory> SharedMemory::map(SharedMemoryName name, Fd fd, size_t bytes,
+                                         Access access) {
+  const int rights = access == Access::kRead ? PROT_READ : PROT_READ | PROT_WRITE;
+  void* const data = ::mmap(nullptr, bytes, rights, MAP_SHARED, fd.get(), 0);
   if (data == MAP_FAILED) {
     return fail_errno(ErrorCode::kSystem, fmt::format("map {} bytes of shared memory", bytes),
                       errno, resource_hint(errno));
@@ -54,18 +56,19 @@ Expected<SharedMemory> SharedMemory::create(size_t bytes) {
     return fail_errno(ErrorCode::kSystem, fmt::format("get {} bytes of shared memory", bytes), err,
                       resource_hint(err));
   }
-  return map(name, std::move(fd), bytes);
+  return map(name, std::move(fd), bytes, Access::kWrite);
 }
 
-Expected<SharedMemory> SharedMemory::open(const SharedMemoryName& name, size_t bytes) {
-  Fd fd(::shm_open(path_of(name).c_str(), O_RDWR, 0));
+Expected<SharedMemory> SharedMemory::open(const SharedMemoryName& name, size_t bytes,
+                                          Access access) {
+  Fd fd(::shm_open(path_of(name).c_str(), access == Access::kRead ? O_RDONLY : O_RDWR, 0));
   if (!fd.valid()) return fail_errno(ErrorCode::kSystem, "shm_open", errno, "");
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0 || static_cast<uint64_t>(info.st_size) < bytes) {
     return fail(ErrorCode::kProtocol,
                 fmt::format("{} is no shared memory of {} bytes", path_of(name), bytes));
   }
-  Expected<SharedMemory> memory = map(name, std::move(fd), bytes);
+  Expected<SharedMemory> memory = map(name, std::move(fd), bytes, access);
   if (memory) memory->fd_.reset();  // the name is the maker's to drop
   return memory;
 }
@@ -86,6 +89,11 @@ void SharedMemory::drop_name() {
   ::shm_unlink(path_of(name_).c_str());
   fd_.reset();
 }
+
+void SharedMemory::give_pages_back() {}  // they go with the last mapping
+
+// shm_open's stay until somebody unlinks them.
+bool SharedMemory::names_end_with_process() { return false; }
 
 std::string shared_memory_unavailable() {
   const Expected<SharedMemory> memory = SharedMemory::create(16 * 1024);

@@ -1,6 +1,7 @@
 #include "transport/shm/shm.h"
 
 #include "transport/channel/ring.h"
+#include "transport/shm/shared_arrays.h"
 #include "transport/shm/shared_memory.h"
 #include "transport/tcp/tcp.h"
 
@@ -14,11 +15,18 @@ constexpr size_t kShmRingBytes = 512 << 10;  // both directions: half of a secon
 std::string shm_unavailable(bool /*ranks_in_process*/) { return shared_memory_unavailable(); }
 
 Expected<std::unique_ptr<TransportClaim>> claim_shm(const ClaimSpec& spec) {
-  return claim_over_tcp(
-      spec, {"shm", [](std::unique_ptr<ByteStream> tcp, int self, int peer, int size) {
-               return make_shm_stream(std::move(tcp), self, peer,
-                                      ring_bytes_of(size, kShmRingBytes), shared_memory_realm());
-             }});
+  return claim_over_tcp(spec, shm_upgrade(*spec.options));
+}
+
+TcpUpgrade shm_upgrade(const OptionSet& options) {
+  const auto arrays = std::make_shared<SharedArrays>(direct_bytes(options));
+  const std::string realm = shared_memory_realm();
+  const auto make = [arrays, realm](std::unique_ptr<ByteStream> tcp, int self, int peer, int size,
+                                    TcpUpgrade::Stays stays) {
+    return make_shm_stream(std::move(tcp), self, peer, ring_bytes_of(size, kShmRingBytes), realm,
+                           arrays, std::move(stays));
+  };
+  return {"shm", make, arrays, sha256(realm)};
 }
 
 }  // namespace plumbline

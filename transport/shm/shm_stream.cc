@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/encode.h"
@@ -12,17 +13,18 @@
 #include "transport/control/wire.h"
 #include "transport/shm/shared_memory.h"
 #include "transport/shm/shm.h"
+#include "transport/shm/shm_offer.h"
 
 namespace plumbline {
 namespace {
 
-constexpr uint32_t kOfferMagic = 0x706c7368;  // "plsh"
-// What the ends say over TCP, once each: the lower rank an offer, the higher one an answer.
-constexpr size_t kOfferBytes = 4 + 32 + 8 + 8 + 8 + 32;
-constexpr size_t kAnswerTextBytes = 200;
-constexpr size_t kAnswerBytes = 1 + 2 + kAnswerTextBytes;
-constexpr size_t kLeastRing = 4096, kMostRing = size_t{1} << 30;
 constexpr size_t kPage = 64 * 1024;  // rings begin on one, whatever the machine's own size is
+
+// The system's answer without advice, which is for whoever asked for shared memory by name.
+std::string short_reason(Error error) {
+  error.hint.clear();
+  return error.message();
+}
 
 // In front of the rings in the shared memory.
 struct Sheet {
@@ -33,84 +35,44 @@ static_assert(sizeof(Sheet) <= kPage);
 
 size_t sheet_and_rings(size_t ring_bytes) { return kPage + 2 * ring_bytes; }
 
-struct Offer {
-  Digest realm{};
-  SharedMemoryName name;
-  uint64_t ring_bytes = 0;
-  Digest nonce{};
-};
-
-std::vector<std::byte> encode(const Offer& offer) {
-  WireWriter out;
-  out.u32(kOfferMagic);
-  out.bytes(offer.realm);
-  out.u64(offer.name.a);
-  out.u64(offer.name.b);
-  out.u64(offer.ring_bytes);
-  out.bytes(offer.nonce);
-  return out.take();
-}
-
-std::optional<Offer> decode_offer(std::span<const std::byte> bytes) {
-  WireReader in(bytes);
-  Offer offer;
-  const bool ours = in.u32() == kOfferMagic;
-  in.bytes(offer.realm);
-  offer.name.a = in.u64();
-  offer.name.b = in.u64();
-  offer.ring_bytes = in.u64();
-  in.bytes(offer.nonce);
-  const bool sane = offer.ring_bytes >= kLeastRing && offer.ring_bytes <= kMostRing &&
-                    offer.ring_bytes % kLeastRing == 0;
-  if (!ours || !in.complete() || !sane) return std::nullopt;
-  return offer;
-}
-
-// Why the higher rank cannot; empty = it has mapped the memory.
-std::vector<std::byte> encode_answer(const std::string& reason) {
-  WireWriter out;
-  out.u8(reason.empty() ? 1 : 0);
-  out.text(reason, kAnswerTextBytes);
-  std::vector<std::byte> bytes = out.take();
-  bytes.resize(kAnswerBytes);
-  return bytes;
-}
-
-class ShmStream : public ByteStream {
+class ShmStream : public ByteStream, private PeerMemory {
  public:
   ShmStream(std::unique_ptr<ByteStream> tcp, int self, int peer, size_t ring_bytes,
-            const std::string& realm)
+            const std::string& realm, std::shared_ptr<SharedArrays> arrays,
+            std::function<void(const std::string&)> stays)
       : tcp_(std::move(tcp)),
         self_(self),
         peer_(peer),
         lower_(self < peer),
-        ring_bytes_(std::clamp((ring_bytes + kLeastRing - 1) / kLeastRing * kLeastRing, kLeastRing,
-                               kMostRing)),
-        realm_(sha256(realm)) {
+        ring_bytes_(std::clamp((ring_bytes + kLeastShmRing - 1) / kLeastShmRing * kLeastShmRing,
+                               kLeastShmRing, kMostShmRing)),
+        realm_(sha256(realm)),
+        arrays_(std::move(arrays)),
+        stays_(std::move(stays)) {
     if (lower_) {
       make_offer();
-      inbox_.resize(kAnswerBytes);
     } else {
-      inbox_.resize(kOfferBytes);
+      inbox_.resize(kShmOfferBytes);
     }
   }
   ~ShmStream() override { end(); }
 
   Expected<bool> ready() override {
-    if (shared_) return true;
+    if (shared_ || plain_) return true;
     if (error_) return fail(*error_);
     if (Status status = come_to_terms(); !status) {
       error_ = status.error();
       return fail(*error_);
     }
-    return shared_;
+    return shared_ || plain_;
   }
+  ByteStream* settled() override { return plain_ ? tcp_.get() : this; }
 
   Expected<size_t> write_some(std::span<const iovec> buffers) override {
     if (!shared_) {
       const Expected<bool> now = ready();
       if (!now) return fail(now.error());
-      if (!*now) return size_t{0};
+      if (!shared_) return plain_ ? tcp_->write_some(buffers) : size_t{0};
     }
     if (out_state_->reader_closed.load(std::memory_order_acquire) != 0 || closed_) {
       return fail(ended("write to"));
@@ -125,7 +87,7 @@ class ShmStream : public ByteStream {
     if (!shared_) {
       const Expected<bool> now = ready();
       if (!now) return fail(now.error());
-      if (!*now) return size_t{0};
+      if (!shared_) return plain_ ? tcp_->read_some(buffers) : size_t{0};
     }
     // The flag first: bytes written before the end must still be read.
     const bool over =
@@ -133,7 +95,8 @@ class ShmStream : public ByteStream {
     const Expected<size_t> bytes = closed_ ? Expected<size_t>(size_t{0}) : reader_->read(buffers);
     if (!bytes) return fail(in_context(bytes.error()));
     if (*bytes > 0) {
-      wake(in_state_->writer_sleeps);
+      unsettled_ += *bytes;
+      settle();
       return *bytes;
     }
     const bool asked = std::any_of(buffers.begin(), buffers.end(),
@@ -145,16 +108,32 @@ class ShmStream : public ByteStream {
   std::span<const std::byte> readable() override {
     return shared_ && !closed_ ? reader_->readable() : std::span<const std::byte>();
   }
+  bool shows_all() const override {
+    return shared_ && !closed_ && !error_ && reader_->sound() &&
+           in_state_->writer_closed.load(std::memory_order_acquire) == 0;
+  }
   void consumed(size_t bytes) override {
     reader_->consume(bytes);
+    unsettled_ += bytes;
+    if (unsettled_ >= ring_bytes_ / 4) settle();
+  }
+  // A writer that sleeps is looked for now and then: that costs as much as the rest of a small
+  // message.
+  void settle() override {
+    if (unsettled_ == 0) return;
+    unsettled_ = 0;
+    reader_->publish();
     wake(in_state_->writer_sleeps);
   }
 
-  int poll_fd() const override { return tcp_->poll_fd(); }
+  PeerMemory* peer_memory() override { return shared_ ? this : nullptr; }
+
   // The other end's wake-up call comes over TCP, whichever way our bytes go.
-  short poll_events(bool, bool) const override {
-    return static_cast<short>(outbox_.empty() ? POLLIN : POLLIN | POLLOUT);
+  bool add_to(std::vector<pollfd>& poll, bool reads, bool writes) const override {
+    if (plain_) return tcp_->add_to(poll, reads, writes);
+    return tcp_->add_to(poll, true, !outbox_.empty());
   }
+  bool told_by_poll() const override { return plain_ && tcp_->told_by_poll(); }
 
   bool arm(bool reads, bool writes) override {
     if (!shared_) {
@@ -164,7 +143,7 @@ class ShmStream : public ByteStream {
     if (!drain_calls()) return true;
     if (reads) {
       in_state_->reader_sleeps.store(1, std::memory_order_seq_cst);
-      if (reader_->there() > 0 || in_state_->writer_closed.load() != 0) return true;
+      if (reader_->any() || in_state_->writer_closed.load() != 0) return true;
     }
     if (writes) {
       out_state_->writer_sleeps.store(1, std::memory_order_seq_cst);
@@ -182,6 +161,13 @@ class ShmStream : public ByteStream {
   void close() override { end(); }
 
  private:
+  std::optional<MemoryKey> expose(std::span<const std::byte> buffer) override {
+    return arrays_ ? arrays_->key_of(buffer) : std::nullopt;
+  }
+  Expected<MappedBytes> map(const MemoryKey& key, uint64_t bytes) override {
+    return regions_.map(key, bytes);
+  }
+
   void end() {
     if (closed_) return;
     closed_ = true;
@@ -196,14 +182,17 @@ class ShmStream : public ByteStream {
 
   void make_offer() {
     Expected<SharedMemory> memory = SharedMemory::create(sheet_and_rings(ring_bytes_));
-    if (!memory) {
-      error_ = memory.error();
-      error_->what = fmt::format("share memory with rank {}: {}", peer_, error_->what);
+    if (!memory) {  // said in place of an offer, to which nothing is answered
+      cannot_ = memory.error();
+      reason_ = printable(short_reason(*cannot_), kShmReasonBytes);
+      outbox_ = encode_shm_offer({realm_, {}, 0, {}, reason_});
+      cannot_->what = fmt::format("share memory with rank {}: {}", peer_, cannot_->what);
       return;
     }
     auto* const sheet = new (memory->data()) Sheet{};
     sheet->nonce = random_token();
-    outbox_ = encode({realm_, memory->name(), ring_bytes_, sheet->nonce});
+    outbox_ = encode_shm_offer({realm_, memory->name(), ring_bytes_, sheet->nonce});
+    inbox_.resize(kShmAnswerBytes);
     memory_.emplace(std::move(*memory));
   }
 
@@ -220,8 +209,14 @@ class ShmStream : public ByteStream {
     }
     if (Status sent = flush(); !sent) return sent;
     if (!outbox_.empty()) return {};
-    if (!refusal_.empty()) return fail(refused(refusal_));
-    begin();
+    if (!cannot_) {
+      begin();
+      return {};
+    }
+    memory_.reset();
+    if (!stays_) return fail(*cannot_);
+    plain_ = true;
+    std::exchange(stays_, nullptr)(reason_);
     return {};
   }
 
@@ -237,33 +232,40 @@ class ShmStream : public ByteStream {
   }
 
   Status take_answer() {
-    WireReader in(inbox_);
-    const bool mapped = in.u8() == 1;
-    const std::string reason = printable(in.text(), kAnswerTextBytes);
     memory_->drop_name();
-    if (!mapped) refusal_ = reason.empty() ? "it does not say why" : reason;
+    const std::optional<std::string> reason = decode_shm_answer(inbox_);
+    if (!reason) {
+      return fail(ErrorCode::kProtocol,
+                  fmt::format("rank {} answers an offer of memory with something else", peer_),
+                  "do all ranks run the same version of plumbline?");
+    }
+    refuse(*reason);
     return {};
   }
 
   Status take_offer() {
-    const std::optional<Offer> offer = decode_offer(inbox_);
+    const std::optional<ShmOffer> offer = decode_shm_offer(inbox_);
     if (!offer) {
       return fail(ErrorCode::kProtocol,
                   fmt::format("rank {} begins with something that is no offer of memory", peer_),
                   "do all ranks run the same version of plumbline?");
     }
-    refusal_ = why_not(*offer);
-    outbox_ = encode_answer(refusal_);
+    if (!offer->refusal.empty()) {
+      refuse(offer->refusal);
+      return {};
+    }
+    refuse(why_not(*offer));
+    outbox_ = encode_shm_answer(reason_);
     return {};
   }
 
-  std::string why_not(const Offer& offer) {
+  std::string why_not(const ShmOffer& offer) {
     if (offer.realm != realm_) {
       return "they are on different machines, or in different namespaces of one";
     }
     Expected<SharedMemory> memory =
         SharedMemory::open(offer.name, sheet_and_rings(offer.ring_bytes));
-    if (!memory) return memory.error().message();
+    if (!memory) return short_reason(memory.error());
     const auto* const sheet = reinterpret_cast<const Sheet*>(memory->data());
     if (!equal_digest(sheet->nonce, offer.nonce)) return "the memory there is not the one offered";
     ring_bytes_ = offer.ring_bytes;
@@ -314,11 +316,14 @@ class ShmStream : public ByteStream {
             fmt::format("{} rank {}: it has closed the memory that it shares", doing, peer_), 0,
             "its process ended or gave the operation up: read its own log", "rank.dead"};
   }
-  Error refused(const std::string& reason) const {
-    return {ErrorCode::kUnsupported,
-            fmt::format("rank {} and rank {} cannot share memory: {}", std::min(self_, peer_),
-                        std::max(self_, peer_), reason),
-            0, "use --transport tcp", ""};
+  // Empty = it is not refused.
+  void refuse(const std::string& reason) {
+    if (reason.empty()) return;
+    reason_ = reason;
+    cannot_ = Error{ErrorCode::kUnsupported,
+                    fmt::format("rank {} and rank {} cannot share memory: {}",
+                                std::min(self_, peer_), std::max(self_, peer_), reason),
+                    0, "use --transport auto, which takes TCP then, or --transport tcp", ""};
   }
   Error in_context(Error error) const {
     error.what = fmt::format("memory shared with rank {}: {}", peer_, error.what);
@@ -330,23 +335,32 @@ class ShmStream : public ByteStream {
   const bool lower_;
   size_t ring_bytes_;
   const Digest realm_;
+  const std::shared_ptr<SharedArrays> arrays_;  // of this rank; may be null
+  PeerRegions regions_;
   std::vector<std::byte> outbox_, inbox_;
   size_t inbox_got_ = 0;
-  std::string refusal_;
+  std::function<void(const std::string&)> stays_;  // null: a pair that cannot share is an error
+  std::optional<Error> cannot_;                    // why no memory is shared
+  std::string reason_;                             // the same in short
   std::optional<SharedMemory> memory_;
   std::optional<RingWriter> writer_;
   std::optional<RingReader> reader_;
   RingState* out_state_ = nullptr;
   RingState* in_state_ = nullptr;
   std::optional<Error> error_;
+  size_t unsettled_ = 0;  // bytes consumed since it was looked whether the writer sleeps
   bool shared_ = false, closed_ = false;
+  bool plain_ = false;  // it goes on over tcp_, as if nothing had been said
 };
 
 }  // namespace
 
 std::unique_ptr<ByteStream> make_shm_stream(std::unique_ptr<ByteStream> tcp, int self, int peer,
-                                            size_t ring_bytes, const std::string& realm) {
-  return std::make_unique<ShmStream>(std::move(tcp), self, peer, ring_bytes, realm);
+                                            size_t ring_bytes, const std::string& realm,
+                                            std::shared_ptr<SharedArrays> arrays,
+                                            std::function<void(const std::string&)> stays) {
+  return std::make_unique<ShmStream>(std::move(tcp), self, peer, ring_bytes, realm,
+                                     std::move(arrays), std::move(stays));
 }
 
 }  // namespace plumbline

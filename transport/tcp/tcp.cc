@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <chrono>
 #include <thread>
 
 #include "core/error.h"
@@ -11,11 +12,19 @@
 #include "transport/channel/fault.h"
 #include "transport/control/control_state.h"
 #include "transport/tcp/socket.h"
+#include "transport/tcp/striped_stream.h"
 
 namespace plumbline {
 namespace {
 
 constexpr int64_t kTellNs = 2 * kSecond;
+constexpr int64_t kReasonMs = 250;
+
+std::string stands_without(const PeerProgress& p) {
+  if (p.streams == 1) return "control connection stands, data connection missing: ";
+  return fmt::format(
+      "control connection stands, {} of {} data connections missing: ", p.streams_left, p.streams);
+}
 
 class TcpControlImpl : public TcpControl {
  public:
@@ -68,7 +77,16 @@ class TcpControlImpl : public TcpControl {
   }
 
   Expected<std::unique_ptr<ByteStream>> take_data(int peer, Deadline deadline) override {
-    return state_->take_data(peer, deadline);
+    Expected<std::vector<Fd>> connections = state_->take_data(peer, deadline);
+    if (!connections) return fail(connections.error());
+    const std::string name =
+        fmt::format("rank {} on {}", peer, config_.endpoints[static_cast<size_t>(peer)].host);
+    std::vector<std::unique_ptr<ByteStream>> streams;
+    for (Fd& connection : *connections) {
+      streams.push_back(make_tcp_stream(std::move(connection), name));
+    }
+    if (streams.size() == 1) return std::move(streams.front());
+    return make_striped_stream(std::move(streams));
   }
 
  private:
@@ -79,13 +97,12 @@ class TcpControlImpl : public TcpControl {
     const std::vector<PeerProgress> peers = state_->progress();
     for (int peer = 0; peer < static_cast<int>(peers.size()); ++peer) {
       const PeerProgress& p = peers[static_cast<size_t>(peer)];
-      if (peer == rank_ || (p.linked && (p.data || !config_.eager))) continue;
+      if (peer == rank_ || (p.linked && (p.streams_left == 0 || !config_.eager))) continue;
       ++count;
       const char* silence = peer < rank_ ? "it has not called" : "no answer yet";
       list += fmt::format("{}rank {} on {}: {}{}", list.empty() ? "" : "; ", peer,
                           config_.endpoints[static_cast<size_t>(peer)].host,
-                          p.linked ? "control connection stands, data connection missing: " : "",
-                          p.note.empty() ? silence : p.note);
+                          p.linked ? stands_without(p) : "", p.note.empty() ? silence : p.note);
     }
     return {ErrorCode::kTimeout,
             fmt::format("rank {}: {} of {} ranks missing after {:.1f} s ({})", rank_, count,
@@ -120,34 +137,40 @@ Expected<std::vector<TcpEndpoint>> read_endpoints(const GroupSpec& spec) {
   return all;
 }
 
-// Candidates towards every peer; the entries of this rank and of those apart stay empty.
-Expected<std::vector<std::vector<AddressPair>>> all_pairs(const std::vector<TcpEndpoint>& endpoints,
-                                                          const TcpEndpoint& mine,
-                                                          const std::vector<bool>& apart) {
-  std::vector<std::vector<AddressPair>> all(endpoints.size());
+// Towards every peer; the entries of this rank and of those apart stay empty. `streams` 0 = one per
+// cable; what is made of a connection is made of one.
+Expected<std::vector<PeerPaths>> all_paths(const std::vector<TcpEndpoint>& endpoints,
+                                           const TcpEndpoint& mine, const std::vector<bool>& apart,
+                                           size_t streams, const std::vector<bool>& upgraded) {
+  std::vector<PeerPaths> all(endpoints.size());
   for (const TcpEndpoint& peer : endpoints) {
     if (peer.rank == mine.rank || is_apart(apart, peer.rank)) continue;
+    PeerPaths& paths = all[static_cast<size_t>(peer.rank)];
     Expected<std::vector<AddressPair>> pairs = address_pairs(mine, peer);
     if (!pairs) return fail(pairs.error());
-    all[static_cast<size_t>(peer.rank)] = std::move(*pairs);
+    paths.candidates = std::move(*pairs);
+    paths.cables = cable_pairs(mine, peer);
+    paths.streams = upgraded[static_cast<size_t>(peer.rank)] ? 1
+                    : streams > 0                            ? streams
+                                  : std::max<size_t>(paths.cables.size(), 1);
   }
   return all;
 }
 
-Expected<ControlConfig> control_config(const GroupSpec& spec,
-                                       std::unique_ptr<TcpListener> listener) {
+Expected<ControlConfig> control_config(const GroupSpec& spec, std::vector<TcpEndpoint> endpoints,
+                                       std::unique_ptr<TcpListener> listener,
+                                       const std::vector<bool>& upgraded) {
   const OptionSet& options = *spec.options;
   ControlConfig config;
   config.identity = {spec.rank, spec.size, spec.id, spec.token, agreed_text(spec)};
-  Expected<std::vector<TcpEndpoint>> endpoints = read_endpoints(spec);
-  if (!endpoints) return fail(endpoints.error());
-  config.endpoints = std::move(*endpoints);
+  config.endpoints = std::move(endpoints);
   TcpEndpoint mine = config.endpoints[static_cast<size_t>(spec.rank)];
   mine.addresses = listener->endpoint().addresses;  // options may have excluded some
   config.apart = apart_from(spec);
-  auto pairs = all_pairs(config.endpoints, mine, config.apart);
-  if (!pairs) return fail(pairs.error());
-  config.pairs = std::move(*pairs);
+  const auto streams = static_cast<size_t>(options.integer("streams"));
+  auto paths = all_paths(config.endpoints, mine, config.apart, streams, upgraded);
+  if (!paths) return fail(paths.error());
+  config.paths = std::move(*paths);
   config.listener = std::move(listener);
   config.socket_options = socket_options(options);
   config.eager = options.text("mesh") == "eager";
@@ -162,7 +185,7 @@ Expected<ControlConfig> control_config(const GroupSpec& spec,
 class TcpClaim : public TransportClaim {
  public:
   TcpClaim(std::unique_ptr<TcpListener> listener, TcpUpgrade upgrade)
-      : endpoint_(endpoint_bytes(listener->endpoint())),
+      : endpoint_(bytes_of(*listener, upgrade)),
         listener_(std::move(listener)),
         upgrade_(std::move(upgrade)) {}
 
@@ -173,33 +196,94 @@ class TcpClaim : public TransportClaim {
   }
 
  private:
+  static std::string bytes_of(const TcpListener& listener, const TcpUpgrade& upgrade) {
+    TcpEndpoint endpoint = listener.endpoint();
+    endpoint.realm = upgrade.realm;
+    return endpoint_bytes(endpoint);
+  }
+
   const std::string endpoint_;
   std::unique_ptr<TcpListener> listener_;  // null once opened
   const TcpUpgrade upgrade_;
 };
 
+// Makes of a pair's connection what it is to become, and keeps what it became.
+class Connector {
+ public:
+  Connector(const GroupSpec& spec, const std::optional<FaultSpec>& fault, const TcpUpgrade& upgrade,
+            const std::vector<TcpEndpoint>& endpoints)
+      : rank_(spec.rank),
+        size_(spec.size),
+        fault_(fault),
+        upgrade_(upgrade),
+        upgraded_(upgraded_peers(upgrade, endpoints, spec.rank, apart_from(spec))),
+        pairs_(std::make_shared<PairTransports>(
+            upgrade.of_every_pair ? upgrade.name : TcpUpgrade().name, spec.size)) {}
+
+  const std::vector<bool>& upgraded() const { return upgraded_; }
+  bool any() const {
+    return std::find(upgraded_.begin(), upgraded_.end(), true) != upgraded_.end();
+  }
+  std::shared_ptr<const PairTransports> pairs() const { return pairs_; }
+
+  std::unique_ptr<ByteStream> made_of(std::unique_ptr<ByteStream> tcp, int peer) const {
+    const bool more = upgraded_[static_cast<size_t>(peer)];
+    PairTransport& pair = pairs_->of(peer);
+    pair = {more ? upgrade_.name : TcpUpgrade().name, {}};
+    if (more) {
+      TcpUpgrade::Stays stays;
+      if (!upgrade_.of_every_pair) {
+        stays = [pairs = pairs_, peer](const std::string& reason) {
+          pairs->of(peer) = {TcpUpgrade().name, reason};
+        };
+      }
+      tcp = upgrade_.make(std::move(tcp), rank_, peer, size_, std::move(stays));
+    }
+    return wrap_fault(fault_, rank_, peer, std::move(tcp));
+  }
+
+ private:
+  int rank_, size_;
+  std::optional<FaultSpec> fault_;
+  TcpUpgrade upgrade_;
+  std::vector<bool> upgraded_;  // by peer
+  std::shared_ptr<PairTransports> pairs_;
+};
+
 using Streams = std::vector<std::unique_ptr<ByteStream>>;  // by peer
+
+// A rank that gives up says why and then closes: its reason may still be on the way.
+void await_reason(const TcpControl& control) {
+  const Deadline patience = Deadline::after_ms(kReasonMs);
+  while (!control.failed() && !patience.passed()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
 
 // Until all pairs have come to terms: every rank is here. What went wrong is told to the others.
 Status come_to_terms(Streams& streams, TcpControl& control, Deadline deadline) {
   constexpr int kLookMs = 20;
   while (true) {
     std::vector<pollfd> waiting;
+    int missing = 0;
     for (const std::unique_ptr<ByteStream>& stream : streams) {
       if (!stream) continue;
       const Expected<bool> ready = stream->ready();
       if (!ready) {
+        if (ready.error().code == ErrorCode::kPeerLost) await_reason(control);
         control.abort(ready.error());
         return fail(control.failure());
       }
-      if (!*ready) waiting.push_back({stream->poll_fd(), stream->poll_events(true, false), 0});
+      if (*ready) continue;
+      stream->add_to(waiting, true, false);
+      ++missing;
     }
-    if (waiting.empty()) return {};
+    if (missing == 0) return {};
     if (control.failed()) return fail(control.failure());
     if (deadline.passed()) {
       control.abort({ErrorCode::kTimeout,
-                     fmt::format("{} ranks have not said what they share in time", waiting.size()),
-                     0, "connect_timeout_ms sets the patience", "rank.late"});
+                     fmt::format("{} ranks have not said what they share in time", missing), 0,
+                     "connect_timeout_ms sets the patience", "rank.late"});
       return fail(control.failure());
     }
     ::poll(waiting.data(), static_cast<nfds_t>(waiting.size()), deadline.poll_timeout_ms(kLookMs));
@@ -209,8 +293,10 @@ Status come_to_terms(Streams& streams, TcpControl& control, Deadline deadline) {
 }  // namespace
 
 Expected<std::shared_ptr<TcpControl>> TcpControl::start(ControlConfig config) {
+  std::vector<size_t> streams;
+  for (const PeerPaths& paths : config.paths) streams.push_back(paths.streams);
   auto state = ControlState::create(config.identity.rank, config.identity.size, config.apart,
-                                    config.heartbeat_ns);
+                                    streams, config.heartbeat_ns);
   if (!state) return fail(state.error());
   try {
     return std::make_shared<TcpControlImpl>(std::move(config), std::move(*state));
@@ -227,7 +313,14 @@ Expected<std::unique_ptr<Group>> open_tcp_group(const GroupSpec& spec,
   if (Status status = check_spec(spec); !status) return fail(status.error());
   const auto fault = parse_fault(spec.options->text("fault"));
   if (!fault) return fail(fault.error());
-  Expected<ControlConfig> config = control_config(spec, std::move(listener));
+  Expected<std::vector<TcpEndpoint>> endpoints = read_endpoints(spec);
+  if (!endpoints) return fail(endpoints.error());
+  if (Status able = check_every_pair(upgrade, *endpoints, spec.apart); !able) {
+    return fail(able.error());
+  }
+  const Connector connector(spec, *fault, upgrade, *endpoints);
+  Expected<ControlConfig> config =
+      control_config(spec, std::move(*endpoints), std::move(listener), connector.upgraded());
   if (!config) return fail(config.error());
   const bool eager = config->eager;
   const std::vector<bool> apart = config->apart;
@@ -237,11 +330,9 @@ Expected<std::unique_ptr<Group>> open_tcp_group(const GroupSpec& spec,
   if (spec.started) spec.started(control);
   if (Status status = control->establish(deadline); !status) return fail(status.error());
 
-  const Group::Connect connect = [control, fault = *fault, rank = spec.rank, size = spec.size,
-                                  make = upgrade.make](int peer, Deadline until) {
+  const Group::Connect connect = [control, connector](int peer, Deadline until) {
     return control->take_data(peer, until).map([&](std::unique_ptr<ByteStream> stream) {
-      if (make) stream = make(std::move(stream), rank, peer, size);
-      return wrap_fault(fault, rank, peer, std::move(stream));
+      return connector.made_of(std::move(stream), peer);
     });
   };
   Streams streams(static_cast<size_t>(spec.size));
@@ -254,8 +345,12 @@ Expected<std::unique_ptr<Group>> open_tcp_group(const GroupSpec& spec,
   if (Status status = come_to_terms(streams, *control, deadline); !status) {
     return fail(status.error());
   }
+  const std::shared_ptr<const PairTransports> pairs = connector.pairs();
+  // Where no pair has become more after all, nobody reaches what they would lie in.
+  const bool shares = upgrade.of_every_pair || !eager || pairs->any(upgrade.name);
   return std::make_unique<Group>(spec.rank, spec.size, spec.id, std::move(streams), connect,
-                                 control, channel_options(spec), wait_options(spec), upgrade.name);
+                                 control, channel_options(spec), wait_options(spec), pairs,
+                                 shares && connector.any() ? upgrade.arrays : nullptr);
 }
 
 std::string tcp_unavailable(bool) { return {}; }

@@ -13,16 +13,24 @@
 #include "transport/control/connectors.h"
 #include "transport/group.h"
 #include "transport/tcp/tcp_stream.h"
+#include "transport/tcp/tcp_upgrade.h"
 #include "transport/transports.h"
 
 namespace plumbline {
 
 class ControlState;
 
+// The ways to one peer.
+struct PeerPaths {
+  std::vector<AddressPair> candidates;  // best first, to be tried until one routes
+  std::vector<AddressPair> cables;      // that the data connections take in turn; empty = not known
+  size_t streams = 1;                   // data connections
+};
+
 struct ControlConfig {
   HandshakeIdentity identity;
-  std::vector<TcpEndpoint> endpoints;           // by rank; this rank's own too
-  std::vector<std::vector<AddressPair>> pairs;  // by peer, best first
+  std::vector<TcpEndpoint> endpoints;  // by rank; this rank's own too
+  std::vector<PeerPaths> paths;        // by peer; empty ones of this rank and those apart
   std::unique_ptr<TcpListener> listener;
   SocketOptions socket_options;
   std::vector<bool> apart;  // by peer: never connected; empty = none is
@@ -53,7 +61,7 @@ class TcpControl : public ControlPlane {
   // Waits until the control connections to all ranks stand, and the data connections too in an
   // eager mesh. At the deadline: which ranks are missing and what each try was answered.
   virtual Status establish(Deadline deadline) = 0;
-  // The data connection to a peer, made now when there is none yet. Each only once.
+  // The data connections to a peer as one stream, made now when there are none yet. Each only once.
   virtual Expected<std::unique_ptr<ByteStream>> take_data(int peer, Deadline deadline) = 0;
 };
 
@@ -61,15 +69,7 @@ std::string tcp_unavailable(bool ranks_in_process);
 std::string tcp_site(const RankSite& site);
 Expected<std::unique_ptr<TransportClaim>> claim_tcp(const ClaimSpec& spec);
 
-// What a transport that begins as TCP makes of a pair's authenticated data connection; it may need
-// both ends to come to terms (ByteStream::ready).
-struct TcpUpgrade {
-  const char* name = "tcp";  // of the transport
-  // Null: the connection as it is.
-  std::function<std::unique_ptr<ByteStream>(std::unique_ptr<ByteStream> tcp, int self, int peer,
-                                            int size)>
-      make;
-};
+// The same for a transport that begins as TCP.
 Expected<std::unique_ptr<TransportClaim>> claim_over_tcp(const ClaimSpec& spec, TcpUpgrade upgrade);
 
 // TransportClaim::open over a listener whose addresses and port are those of

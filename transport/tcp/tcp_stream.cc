@@ -72,6 +72,7 @@ class TcpStream : public ByteStream {
 
   Expected<size_t> write_some(std::span<const iovec> buffers) override {
     if (nothing_in(buffers)) return size_t{0};
+    ++writes_;
     const ssize_t done = send_buffers(fd_.get(), buffers, send_flags_);
     if (done >= 0) return static_cast<size_t>(done);
     if (would_block(errno)) return size_t{0};
@@ -81,6 +82,7 @@ class TcpStream : public ByteStream {
   Expected<size_t> read_some(std::span<const iovec> buffers) override {
     // A read of nothing would look like the end of the stream.
     if (nothing_in(buffers)) return size_t{0};
+    ++reads_;
     const ssize_t done = receive_buffers(fd_.get(), buffers);
     if (done > 0) return static_cast<size_t>(done);
     if (done == 0) {
@@ -93,12 +95,18 @@ class TcpStream : public ByteStream {
     return fail(lost("receive from", errno));
   }
 
-  int poll_fd() const override { return fd_.get(); }
+  bool add_to(std::vector<pollfd>& poll, bool reads, bool writes) const override {
+    poll.push_back(poll_entry(fd_.get(), reads, writes));
+    return true;
+  }
+  bool told_by_poll() const override { return true; }
 
   StreamStats stats() const override {
     StreamStats stats;
     stats.local = local_;
     stats.remote = remote_;
+    stats.writes = writes_;
+    stats.reads = reads_;
     if (!closed_) read_tcp_stats(fd_.get(), stats);
     return stats;
   }
@@ -129,6 +137,7 @@ class TcpStream : public ByteStream {
   Fd fd_;
   const std::string peer_, local_, remote_;
   const int send_flags_;
+  uint64_t writes_ = 0, reads_ = 0;  // system calls
   bool closed_ = false;
 };
 
@@ -158,6 +167,21 @@ Expected<std::vector<RankAddress>> on_interface(std::span<const RankAddress> add
                 "correct ifname, or leave it empty to use all data addresses");
   }
   return kept;
+}
+
+// Of the cards that bear them, where the system tells. A single address has nothing to be compared
+// with.
+void add_speeds(std::vector<RankAddress>& addresses) {
+  if (addresses.size() < 2) return;
+  const Expected<std::vector<Nic>> nics = list_nics();
+  if (!nics) return;
+  for (const Nic& nic : *nics) {
+    for (const NicAddress& own : nic.addresses) {
+      for (RankAddress& address : addresses) {
+        if (address.ip == own.ip) address.speed_bps = nic.speed_bps.value_or(0);
+      }
+    }
+  }
 }
 
 bool wildcard(const std::string& ip) { return ip == "0.0.0.0" || ip == "::"; }
@@ -218,6 +242,7 @@ Expected<std::unique_ptr<TcpListener>> TcpListener::open(std::span<const RankAdd
     return fail(ErrorCode::kConfig, "listen: this rank has no data address",
                 "give the host a data address in the host file");
   }
+  add_speeds(*publish);
   std::unique_ptr<TcpListener> listener(new TcpListener);
   listener->endpoint_.addresses = *publish;
   const std::string& only = options.text("listen_addr");

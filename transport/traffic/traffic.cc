@@ -66,14 +66,14 @@ Expected<std::optional<size_t>> receive_now(int fd, void* bytes, size_t count) {
 }
 
 Expected<size_t> receive_some(int fd, void* bytes, size_t count, const Patience& patience) {
-  int64_t spin_until = 0;
+  int64_t spins_since = 0;
   while (true) {
     const auto got = receive_now(fd, bytes, count);
     if (!got) return fail(got.error());
     if (*got) return **got;
     const int64_t now = monotonic_ns();
-    if (spin_until == 0) spin_until = now + patience.spin_ns;
-    if (now < spin_until) {
+    if (spins_since == 0) spins_since = now;
+    if (now - spins_since < patience.spin_ns && !patience.over()) {
       if (patience.yield) ::sched_yield();
       continue;
     }

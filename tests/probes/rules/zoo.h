@@ -1,6 +1,7 @@
 // Evidence of healthy networks, each of another kind.
 #pragma once
 
+#include <ostream>
 #include <vector>
 
 #include "evidence_builder.h"
@@ -11,6 +12,7 @@ struct ZooRow {
   const char* name;
   EvidenceSet (*make)();
 };
+inline void PrintTo(const ZooRow& row, std::ostream* out) { *out << row.name; }  // NOLINT
 
 inline std::vector<ZooRow> zoo() {
   return {

@@ -1,0 +1,65 @@
+// What `plumbline tune` measures and what it concludes: first operations that tell the model's
+// rates apart; then, of all algorithms that could do an operation, only those that the model cannot
+// tell from the best one, size by size, and what `auto` takes today; then sizes in between that
+// nothing was decided by. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "collectives/fit_model.h"
+#include "collectives/topology.h"
+#include "runs/tuning/tuning_file.h"
+
+namespace plumbline {
+
+struct TuneSpec {
+  int ranks = 2;
+  std::vector<Op> ops;  // empty = tunable_ops()
+  uint64_t min_bytes = 8, max_bytes = 8 << 20;
+  int64_t max_time_ns = 60'000'000'000;
+  uint64_t seed = 0;  // of the order in which cells are measured
+};
+
+// Operations of which there is more than one algorithm.
+std::vector<Op> tunable_ops();
+// What `auto` takes where nothing is tuned, by its full name.
+std::string usual_algorithm(Op op, uint64_t bytes, int ranks);
+
+// Times are still 0.
+using Questions = std::vector<MeasuredOperation>;
+Questions calibration_of(const TuneSpec& spec);
+// The candidates are algorithms within kNearBest of the predicted best, kMostNear at most, and the
+// usual one, without those that only have other names for the same; where the usual one is alone
+// nothing is asked. Sizes go by a factor of 4, and by 2 where another one becomes the fastest.
+inline constexpr double kNearBest = 1.5;
+inline constexpr size_t kMostNear = 4;
+Questions near_crossings(const TuneSpec& spec, const Topology& topology);
+// Between the sizes by which the table was decided: what it says, and the usual algorithm.
+Questions held_out_of(const TuneSpec& spec, const std::vector<TunedRow>& table,
+                      std::span<const MeasuredOperation> measured);
+
+// What was found best, as ranges from 0 to twice the largest size; a range ends where the measured
+// times of it and the next would cross. What is not faster by kLeastGain, or was not measured
+// beside the usual algorithm, is no reason to leave that.
+inline constexpr double kLeastGain = 1.03;
+std::vector<TunedRow> table_of(const TuneSpec& spec, std::span<const MeasuredOperation> measured);
+
+// One size that nothing was decided by.
+struct HeldOut {
+  Op op = Op::kAllreduce;
+  uint64_t bytes = 0;
+  std::string algorithm, usual;
+  double ns = 0, predicted_ns = 0;
+  std::optional<double> usual_ns;
+
+  double gain() const { return usual_ns ? *usual_ns / ns : 1; }
+  double error() const;  // of the prediction: |predicted / measured - 1|
+};
+std::vector<HeldOut> judge_held_out(const TuneSpec& spec, const Tuning& tuning,
+                                    std::span<const MeasuredOperation> measured);
+
+}  // namespace plumbline

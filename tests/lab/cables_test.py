@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Two hosts with two cables of 1 Gbit each: ranks use both, which one connection would not, and say so."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from namespaces import require_lab
+from record_lines import records
+
+PROGRAM = os.path.join(os.environ.get("TEST_BUILD", "build"), "plumbline")
+NAME = "cables-%d" % os.getpid()
+SIZE = 16 << 20
+
+
+def plumbline(*words, **more):
+    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=120, **more)
+    if done.returncode != 0:
+        sys.exit("%s: exit status %d\n%s%s" % (" ".join(words), done.returncode, done.stdout, done.stderr))
+    return done.stdout
+
+
+def measure(hosts, op, *options):
+    """The record of one operation with two ranks."""
+    text = plumbline("coll", op, "-b", str(SIZE), "-e", str(SIZE), "-n", "5", "-w", "1", "--hosts", hosts, "--json",
+                     "--congestion-control", "reno", *options)
+    (record,) = [r for r in records(text) if r["cell"]["placement"] == "out"]
+    assert record["outcome"] == "passed" and record["wrong"] in (0, None), record
+    return record
+
+
+def cables(record):
+    """The address of rank 0 on each connection's cable."""
+    return sorted(text.split(" ")[1].split(">")[0].rsplit(":", 1)[0] for text in record["resolved"]["address_pairs"])
+
+
+def main():
+    require_lab()
+    with tempfile.TemporaryDirectory() as folder:
+        topology = pathlib.Path(folder, "topology.json")
+        topology.write_text(json.dumps({"plumbline_lab": 1, "name": NAME, "shape": "mesh", "hosts": ["ada", "bode"], "cables": 2,
+                                        "data": "10.31.0.0/24", "rate": "1Gbit"}))
+        hosts = plumbline("lab", "up", str(topology), "--seed", "3").strip()
+        try:
+            one = {op: measure(hosts, op, "--streams", "1") for op in ("allreduce", "broadcast")}
+            for op, single in one.items():
+                both = measure(hosts, op)
+                ratio = both["busbw_Bps"] / single["busbw_Bps"]
+                print("%s: one cable %.0f MB/s, both %.0f MB/s, %.2f times" % (op, single["busbw_Bps"] / 1e6, both["busbw_Bps"] / 1e6, ratio))
+                assert {single["resolved"]["transport"], both["resolved"]["transport"]} == {"tcp"}, "hosts that are namespaces share no memory"
+                assert single["resolved"]["streams"] == 1 and both["resolved"]["streams"] == 2, (single["resolved"], both["resolved"])
+                assert len(cables(single)) == 1 and len(set(cables(both))) == 2, (cables(single), cables(both))
+                (settings,) = both["resolved"]["connections"]
+                assert settings["ends"] == 4 and settings["mss"] > 1000 and settings["congestion_control"], settings
+                # What both cables carry is what the host file states of them.
+                assert both["extra"]["link_bps"] == 2 * single["extra"]["link_bps"] == 2e9, (single["extra"], both["extra"])
+                assert ratio >= 1.6, ratio
+            # More streams than cables: in turn.
+            four = measure(hosts, "allreduce", "--streams", "4")
+            assert four["resolved"]["streams"] == 4 and len(set(cables(four))) == 2 and len(cables(four)) == 4, four["resolved"]
+            # Two ranks a host share its memory, over one connection; between the hosts both cables stay.
+            told = json.loads(pathlib.Path(hosts).read_text())
+            for host in told["hosts"]:
+                host["ranks"] = 2
+            crowded = pathlib.Path(folder, "crowded.json")
+            crowded.write_text(json.dumps(told))
+            mixed = measure(str(crowded), "allreduce", "--ranks", "4")["resolved"]
+            assert mixed["transport"] == "shm+tcp" and mixed["streams"] == 2 and not mixed["fell_back"], mixed
+            assert len(mixed["address_pairs"]) == 2 * 1 + 4 * 2, mixed["address_pairs"]
+            refused = subprocess.run([PROGRAM, "coll", "barrier", "--ranks", "4", "--transport", "shm", "--hosts", str(crowded)],
+                                     capture_output=True, text=True, timeout=120)
+            assert refused.returncode != 0 and "rank 0 on ada and rank 2 on bode are on different machines" in refused.stderr, refused.stderr
+        finally:
+            plumbline("lab", "down", NAME)
+    print("ok")
+
+
+if __name__ == "__main__":
+    main()

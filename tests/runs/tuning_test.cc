@@ -1,0 +1,412 @@
+// Tuning files: written, read, damaged in every way, refused where they do not belong; and what
+// `tune` asks for and concludes, on networks that a model makes up.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <set>
+
+#include "collectives/predict.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "runs/tuning/tune_plan.h"
+#include "runs/tuning/tuning_use.h"
+#include "tests/support/program.h"
+
+namespace plumbline {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+
+Topology network_of(int ranks, double alpha_ns, double bytes_per_s) {
+  Topology topology;
+  topology.host_of.assign(static_cast<size_t>(ranks), 0);
+  topology.links.assign(topology.host_of.size() * topology.host_of.size(), {alpha_ns, bytes_per_s});
+  topology.message_ns = alpha_ns / 8;
+  topology.port_bytes_per_s = bytes_per_s;
+  topology.rank_bytes_per_s = 4 * bytes_per_s;
+  topology.reduce_bytes_per_s = 1e10;
+  return topology;
+}
+
+Tuning some_tuning(int ranks = 2) {
+  Tuning tuning;
+  tuning.version = PLUMBLINE_VERSION;
+  tuning.made = "2026-11-25T12:00:00Z";
+  tuning.place.transport = "tcp";
+  tuning.place.hosts.assign(static_cast<size_t>(ranks), kTunedHere);
+  tuning.place.machines.assign(static_cast<size_t>(ranks), "box, a CPU, 2 cores, Linux 6");
+  tuning.model = {network_of(ranks, 12'345.5, 1.5e9), 0.07};
+  tuning.table = {{{Op::kAllreduce, 0, 4000, "ring:2"}, "direct", 1.25},
+                  {{Op::kAllreduce, 4001, 1 << 20, "halving_doubling:2"}, "ring", {}},
+                  {{Op::kBroadcast, 0, 1 << 20, "chain"}, "chain", 1.0}};
+  return tuning;
+}
+
+TEST(TuningFile, WrittenAndReadItIsTheSame) {
+  const Tuning tuning = some_tuning();
+  const auto read = parse_tuning(tuning_json(tuning), "t.json");
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(tuning_json(*read), tuning_json(tuning));
+  EXPECT_EQ(read->table[0].range.algorithm, "ring:2");
+  EXPECT_EQ(read->table[0].gain, 1.25);
+  EXPECT_FALSE(read->table[1].gain);
+  EXPECT_EQ(read->model.topology.link(1, 0).alpha_ns, 12'345.5);
+  EXPECT_EQ(read->model.topology.host_of, (std::vector<int>{0, 0}));
+  EXPECT_EQ(why_not_used(*read, tuning.place), "");
+}
+
+// What somebody may have done to a file, and a part of what is said of it.
+struct Damage {
+  const char* name;
+  std::function<void(json&)> damage;
+  const char* said;
+};
+
+const std::vector<Damage>& damages() {
+  static const std::vector<Damage> all = {
+      {"no format", [](json& j) { j.erase("plumbline_tuning"); }, "plumbline_tuning"},
+      {"newer format", [](json& j) { j["plumbline_tuning"] = 2; }, "from 1 to 1"},
+      {"a list", [](json& j) { j = json::array(); }, "is no object"},
+      {"no version", [](json& j) { j.erase("version"); }, "version"},
+      {"transport", [](json& j) { j["transport"] = "pigeon"; }, "pigeon"},
+      {"transport 5", [](json& j) { j["transport"] = 5; }, "$.transport is no text"},
+      {"one rank", [](json& j) { j["ranks"] = 1; }, "$.ranks"},
+      {"negative ranks", [](json& j) { j["ranks"] = -2; }, "$.ranks"},
+      {"huge ranks", [](json& j) { j["ranks"] = 1e18; }, "$.ranks"},
+      {"half a rank", [](json& j) { j["ranks"] = 2.5; }, "$.ranks"},
+      {"other ranks", [](json& j) { j["ranks"] = 3; }, "2 elements for 3 ranks"},
+      {"hosts", [](json& j) { j["hosts"] = {"here"}; }, "$.hosts"},
+      {"hosts no list", [](json& j) { j["hosts"] = "here"; }, "$.hosts is no list"},
+      {"machines",
+       [](json& j) {
+         j["machines"] = {1, 2};
+       },
+       "$.machines[0]"},
+      {"long text", [](json& j) { j["machines"][1] = std::string(5000, 'x'); }, "too long"},
+      {"no model", [](json& j) { j.erase("model"); }, "model"},
+      {"error", [](json& j) { j["model"]["median_error"] = -1; }, "median_error"},
+      {"message", [](json& j) { j["model"]["message_ns"] = "1"; }, "message_ns"},
+      {"port 0", [](json& j) { j["model"]["port_bytes_per_s"] = 0; }, "port_bytes_per_s"},
+      {"gamma", [](json& j) { j["model"]["reduce_bytes_per_s"] = 1e300; }, "reduce_bytes_per_s"},
+      {"rank null", [](json& j) { j["model"]["rank_bytes_per_s"] = nullptr; }, "rank_bytes_per_s"},
+      {"a link less", [](json& j) { j["model"]["links"].erase(1); }, "not every pair"},
+      {"a link twice", [](json& j) { j["model"]["links"][1] = j["model"]["links"][0]; },
+       "no other pair"},
+      {"to itself", [](json& j) { j["model"]["links"][0]["to"] = 0; }, "no other pair"},
+      {"to nobody", [](json& j) { j["model"]["links"][0]["to"] = 2; }, "from 0 to 1"},
+      {"alpha", [](json& j) { j["model"]["links"][0]["alpha_ns"] = -3; }, "alpha_ns"},
+      {"beta", [](json& j) { j["model"]["links"][0]["bytes_per_s"] = 0.5; }, "one byte per second"},
+      {"too many links", [](json& j) { j["model"]["links"] = json(5, j["model"]["links"][0]); },
+       "more than 4"},
+      {"table", [](json& j) { j["table"] = json::object(); }, "$.table is no list"},
+      {"row", [](json& j) { j["table"][0] = 7; }, "$.table[0] is no object"},
+      {"operation", [](json& j) { j["table"][0]["op"] = "allreduse"; }, "allreduse"},
+      {"algorithm", [](json& j) { j["table"][0]["algorithm"] = "rign"; }, "rign"},
+      {"of another", [](json& j) { j["table"][2]["algorithm"] = "ring"; }, "of broadcast"},
+      {"auto", [](json& j) { j["table"][0]["algorithm"] = "auto"; }, "is auto"},
+      {"radices", [](json& j) { j["table"][1]["algorithm"] = "halving_doubling:3"; }, "radices"},
+      {"parameter", [](json& j) { j["table"][0]["algorithm"] = "ring:9"; }, "ring:9"},
+      {"backwards", [](json& j) { j["table"][0]["from_bytes"] = 5000; }, "to_bytes"},
+      {"negative", [](json& j) { j["table"][0]["from_bytes"] = -1; }, "from_bytes"},
+      {"overlap", [](json& j) { j["table"][1]["from_bytes"] = 4000; }, "overlaps"},
+      {"gain", [](json& j) { j["table"][0]["gain"] = "much"; }, "gain"},
+      {"no usual", [](json& j) { j["table"][0].erase("usual"); }, "usual"},
+      {"many rows", [](json& j) { j["table"] = json(5000, j["table"][0]); }, "more than 4096"},
+  };
+  return all;
+}
+
+TEST(TuningFile, EveryDamageIsSaidWithItsPlace) {
+  const json whole = json::parse(tuning_json(some_tuning()));
+  for (const Damage& one : damages()) {
+    json damaged = whole;
+    one.damage(damaged);
+    const auto read = parse_tuning(json_text(damaged), "t.json");
+    ASSERT_FALSE(read) << one.name;
+    EXPECT_EQ(read.error().code, ErrorCode::kConfig) << one.name;
+    EXPECT_THAT(read.error().message(),
+                AllOf(HasSubstr("tuning t.json"), HasSubstr(one.said), HasSubstr("plumbline tune")))
+        << one.name;
+    EXPECT_THAT(read.error().message(), testing::Not(HasSubstr("\n"))) << one.name;
+  }
+}
+
+// Cut anywhere, or with a byte changed, it is read or refused, never more.
+TEST(TuningFile, TornAndSpoiledTextsAreRefused) {
+  const std::string whole = tuning_json(some_tuning());
+  const size_t last = whole.find_last_of('}');
+  for (size_t length = 0; length <= last; ++length) {
+    EXPECT_FALSE(parse_tuning(whole.substr(0, length), "t.json")) << length;
+  }
+  size_t refused = 0;
+  for (size_t at = 0; at < whole.size(); ++at) {
+    for (const char byte : {'\0', '"', '9', '\xff', '-'}) {
+      std::string spoiled = whole;
+      spoiled[at] = byte;
+      if (!parse_tuning(spoiled, "t.json")) ++refused;
+    }
+  }
+  EXPECT_GT(refused, whole.size());
+  EXPECT_FALSE(parse_tuning(std::string(100'000, '['), "t.json"));
+}
+
+TEST(TuningFile, SaysWhyItIsNotUsedElsewhere) {
+  const Tuning tuning = some_tuning();
+  const auto why = [&](const std::function<void(TuningPlace&)>& change) {
+    TuningPlace place = tuning.place;
+    change(place);
+    return why_not_used(tuning, place);
+  };
+  EXPECT_EQ(why([](TuningPlace& p) { p.machines.clear(); }), "");  // not known yet
+  EXPECT_THAT(why([](TuningPlace& p) { p.transport = "shm"; }), HasSubstr("transport tcp"));
+  EXPECT_THAT(why([](TuningPlace& p) { p.hosts.emplace_back(kTunedHere); }),
+              HasSubstr("2 ranks, not of 3"));
+  EXPECT_THAT(why([](TuningPlace& p) { p.hosts[1] = "mini2"; }), HasSubstr("not on here mini2"));
+  EXPECT_THAT(why([](TuningPlace& p) { p.machines[1] = "other"; }),
+              AllOf(HasSubstr("rank 1"), HasSubstr("now other")));
+  Tuning old = tuning;
+  old.version = "0.0.9";
+  EXPECT_THAT(why_not_used(old, tuning.place), HasSubstr("0.0.9"));
+}
+
+// ---- how it is found ----
+
+class TuningFound : public testing::Test {
+ protected:
+  OptionSet options(const std::string& tuning) {
+    return *OptionSet().with("tuning", tuning, "flag");
+  }
+  std::string keep(const Tuning& tuning) { return folder_.write("t.json", tuning_json(tuning)); }
+  void keep_as_usual(const std::string& text) {
+    const std::string path = *usual_tuning_path(some_tuning().place);
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    write_at(path, text);
+  }
+  static void write_at(const std::string& path, const std::string& text) {
+    ASSERT_TRUE(write_text_file(path, text));
+  }
+  void TearDown() override { std::filesystem::remove(*usual_tuning_path(some_tuning().place)); }
+  ScratchFolder folder_;
+};
+
+TEST_F(TuningFound, TheNamedOneIsUsedOrItIsAnError) {
+  const TuningPlace place = some_tuning().place;
+  const auto found = find_tuning(options(keep(some_tuning())), place);
+  ASSERT_TRUE(found);
+  ASSERT_TRUE(found->use);
+  EXPECT_EQ(found->use->tuning.table.size(), 3u);
+
+  Tuning foreign = some_tuning();
+  foreign.place.machines[0] = "elsewhere";
+  const auto refused = find_tuning(options(keep(foreign)), place);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("elsewhere"));
+  EXPECT_FALSE(find_tuning(options(folder_.path("none.json")), place));
+  EXPECT_FALSE(find_tuning(options(folder_.write("torn.json", "{")), place));
+}
+
+TEST_F(TuningFound, TheUsualOneIsUsedOrNamedAndLeftOut) {
+  const TuningPlace place = some_tuning().place;
+  const auto none = find_tuning(options("auto"), place);
+  ASSERT_TRUE(none);
+  EXPECT_FALSE(none->use);
+  EXPECT_EQ(none->note, "");
+
+  keep_as_usual(tuning_json(some_tuning()));
+  EXPECT_TRUE(find_tuning(options("auto"), place)->use);
+  EXPECT_FALSE(find_tuning(options("none"), place)->use);
+
+  for (const std::string& text : {std::string("{"), tuning_json([] {
+                                    Tuning stale = some_tuning();
+                                    stale.version = "0.0.1";
+                                    return stale;
+                                  }())}) {
+    keep_as_usual(text);
+    const auto found = find_tuning(options("auto"), place);
+    ASSERT_TRUE(found);
+    EXPECT_FALSE(found->use);
+    EXPECT_THAT(found->note, AllOf(HasSubstr("tuning /"), HasSubstr("plumbline tune")));
+  }
+}
+
+TEST_F(TuningFound, EachPlaceHasAFileOfItsOwn) {
+  std::set<std::string> paths;
+  TuningPlace place = some_tuning().place;
+  paths.insert(*usual_tuning_path(place));
+  place.transport = "shm";
+  paths.insert(*usual_tuning_path(place));
+  place.hosts[1] = "../../mini2";
+  paths.insert(*usual_tuning_path(place));
+  EXPECT_THAT(*paths.begin(), testing::Not(HasSubstr("..")));
+  place.hosts.emplace_back(kTunedHere);
+  paths.insert(*usual_tuning_path(place));
+  EXPECT_EQ(paths.size(), 4u);
+}
+
+Plan plan_of_cells(const std::vector<Cell>& cells) {
+  Plan plan;
+  for (const Cell& cell : cells) plan.cells.emplace_back().cell = cell;
+  return plan;
+}
+
+Cell allreduce(int ranks, const std::string& algorithm, uint64_t bytes = 1024) {
+  Cell cell;
+  cell.op = "allreduce";
+  cell.transport = "tcp";
+  cell.ranks = ranks;
+  cell.bytes = bytes;
+  cell.algorithm = algorithm;
+  return cell;
+}
+
+TEST_F(TuningFound, BeforeAnythingStartsItMustBeOfUseToACell) {
+  ScenarioHost here;
+  here.name = "local0";
+  here.local = true;
+  here.ranks = 2;
+  const std::string machine = some_tuning().place.machines[0];
+  const auto check = [&](const Tuning& tuning, const std::vector<Cell>& cells) {
+    return check_tuning(plan_of_cells(cells), options(keep(tuning)), {here}, false, machine);
+  };
+  EXPECT_TRUE(check(some_tuning(), {allreduce(2, "auto")}));
+  EXPECT_TRUE(check(some_tuning(), {allreduce(4, "auto"), allreduce(2, "auto")}));
+  EXPECT_TRUE(check(some_tuning(), {allreduce(4, "ring")})) << "nobody asks it";
+  const Status ranks = check(some_tuning(), {allreduce(4, "auto"), allreduce(2, "ring")});
+  ASSERT_FALSE(ranks);
+  EXPECT_THAT(ranks.error().message(), HasSubstr("2 ranks, not of 4"));
+  Tuning foreign = some_tuning();
+  foreign.place.machines[1] = "elsewhere";
+  EXPECT_FALSE(check(foreign, {allreduce(2, "auto")}));
+  EXPECT_FALSE(
+      check_tuning(plan_of_cells({}), options(folder_.write("t", "[]")), {here}, false, machine))
+      << "damaged, whoever asks it";
+  EXPECT_TRUE(
+      check_tuning(plan_of_cells({allreduce(4, "auto")}), options("auto"), {here}, false, machine));
+}
+
+TEST_F(TuningFound, AutoBecomesWhatItSaysAndNothingElseDoes) {
+  const Tuning tuning = some_tuning();
+  const OptionSet usual;
+  EXPECT_EQ(algorithm_with(tuning, allreduce(2, "auto"), usual), "ring:2");
+  EXPECT_EQ(algorithm_with(tuning, allreduce(2, "auto", 5000), usual), "halving_doubling:2");
+  EXPECT_EQ(algorithm_with(tuning, allreduce(2, "direct"), usual), "direct");
+  Cell cell = allreduce(2, "auto");
+  cell.engine = "other";
+  EXPECT_EQ(algorithm_with(tuning, cell, usual), "auto");
+  cell = allreduce(2, "auto");
+  cell.kind = CellKind::kRoof;
+  cell.op = "raw_pingpong";
+  EXPECT_EQ(algorithm_with(tuning, cell, usual), "auto");
+  // A threshold of the user's own.
+  const OptionSet small = *usual.with("small_msg_threshold", "1Mi", "flag");
+  EXPECT_EQ(algorithm_with(tuning, allreduce(2, "auto"), small), "direct");
+}
+
+// ---- what is asked, and concluded ----
+
+// Times as on this network, where the model that asks knows them only roughly.
+std::vector<MeasuredOperation> answered(Questions questions, const Topology& network) {
+  for (MeasuredOperation& one : questions) {
+    one.ns = predict_ns(network, one.op, one.bytes, one.algorithm).value();
+  }
+  return questions;
+}
+
+class TunedNetwork : public testing::TestWithParam<int> {};
+
+TEST_P(TunedNetwork, CrossingsAreFoundWithoutMeasuringAll) {
+  TuneSpec spec;
+  spec.ranks = GetParam();
+  Topology start;
+  start.host_of.assign(static_cast<size_t>(spec.ranks), 0);
+  const Topology network = network_of(spec.ranks, 200e3, 1.2e8);
+  const auto model = fit_model(start, answered(calibration_of(spec), network));
+  ASSERT_TRUE(model);
+  const Questions near = near_crossings(spec, model->topology);
+  Tuning tuning = some_tuning(spec.ranks);
+  tuning.model = *model;
+  const std::vector<MeasuredOperation> measured = answered(near, network);
+  tuning.table = table_of(spec, measured);
+
+  size_t all = 0;
+  for (const Op op : tunable_ops()) {
+    ScheduleRequest request;
+    request.op = op;
+    request.size = spec.ranks;
+    request.count = 1;
+    all += candidates_for(request).size() * 21;  // sizes by a factor of 2
+  }
+  EXPECT_LT(near.size(), all / 2);
+
+  // The table covers every size once, and its choice is nearly the best of all at each.
+  for (const Op op : tunable_ops()) {
+    uint64_t next = 0;
+    for (const TunedRow& row : tuning.table) {
+      if (row.range.op != op) continue;
+      EXPECT_EQ(row.range.from_bytes, next);
+      next = row.range.to_bytes + 1;
+      EXPECT_GE(row.gain.value_or(1), 1);
+    }
+    EXPECT_GT(next, spec.max_bytes);
+  }
+  const std::vector<TunedRange> ranges = tuning.ranges();
+  size_t worse = 0, asked = 0;
+  for (uint64_t bytes = 64; bytes <= spec.max_bytes; bytes *= 2) {
+    ScheduleRequest request;
+    request.size = spec.ranks;
+    request.count = bytes / 4;
+    request.tuned = &ranges;
+    ScheduleRequest chosen = request;
+    const std::string name = full_name(**find_algorithm("auto", chosen), chosen);
+    double best = HUGE_VAL;
+    for (const std::string& other : candidates_for(request)) {
+      best = std::min(best, predict_ns(network, Op::kAllreduce, bytes, other).value());
+    }
+    ++asked;
+    if (predict_ns(network, Op::kAllreduce, bytes, name).value() > 1.05 * best) ++worse;
+  }
+  EXPECT_LE(worse * 10, asked) << "within 5 % of the best row in 90 % of the cells";
+
+  const Questions held_out = held_out_of(spec, tuning.table, measured);
+  for (const MeasuredOperation& one : held_out) {
+    for (const MeasuredOperation& other : near) {
+      EXPECT_FALSE(one.op == other.op && one.bytes == other.bytes) << one.bytes;
+    }
+  }
+  const std::vector<HeldOut> judged = judge_held_out(spec, tuning, answered(held_out, network));
+  EXPECT_GE(judged.size(), tunable_ops().size());
+  for (const HeldOut& row : judged) {
+    EXPECT_LT(row.error(), 0.15) << to_string(row.op) << " " << row.bytes << " " << row.algorithm;
+    EXPECT_GT(row.gain(), 0.9);
+  }
+  EXPECT_TRUE(parse_tuning(tuning_json(tuning), "t.json"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, TunedNetwork, testing::Values(2, 3, 4, 8));
+
+TEST(TunePlan, AGainThatIsNoneChangesNothing) {
+  TuneSpec spec;
+  spec.ops = {Op::kAllreduce};
+  spec.min_bytes = spec.max_bytes = 1024;
+  const std::string usual = usual_algorithm(Op::kAllreduce, 1024, 2);
+  ASSERT_EQ(usual, "direct");
+  const auto takes = [&](double ns) {
+    return table_of(spec, std::vector<MeasuredOperation>{{Op::kAllreduce, 1024, usual, 1000},
+                                                         {Op::kAllreduce, 1024, "ring", ns}})
+        .front();
+  };
+  EXPECT_EQ(takes(990).range.algorithm, usual);
+  EXPECT_EQ(takes(500).range.algorithm, "ring");
+  EXPECT_EQ(takes(500).gain, 2.0);
+  EXPECT_EQ(takes(500).range.to_bytes, 2048u);
+  // Not measured beside the usual one: no reason to leave it.
+  const std::vector<MeasuredOperation> alone = {{Op::kAllreduce, 1024, "ring", 1}};
+  EXPECT_EQ(table_of(spec, alone).front().range.algorithm, usual);
+}
+
+}  // namespace
+}  // namespace plumbline

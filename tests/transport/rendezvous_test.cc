@@ -1,0 +1,323 @@
+// Messages that the receiver takes from the sender's memory: over streams that can, in every order
+// of posting, growing, and beside messages that are sent; and a peer that lies about them.
+#include <gmock/gmock.h>
+
+#include "tests/support/direct_stream.h"
+#include "tests/transport/channel_pair.h"
+#include "transport/peer_memory.h"
+
+namespace plumbline {
+namespace {
+
+using test::Bytes;
+using test::CollectSink;
+using test::CountObserver;
+using test::random_bytes;
+using test::tag;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+ChannelOptions direct(size_t from_bytes = 1) {
+  ChannelOptions options;
+  options.direct_bytes = from_bytes;
+  return options;
+}
+
+// Over streams whose ends reach each other's memory.
+struct DirectPair : test::ChannelPair {
+  explicit DirectPair(const ChannelOptions& options) {
+    auto [left, right] = make_memory_streams(0, 1, 1 << 20);
+    a = std::make_unique<Channel>(0, 1, std::make_unique<DirectStream>(std::move(left)), options);
+    b = std::make_unique<Channel>(1, 0, std::make_unique<DirectStream>(std::move(right)), options);
+  }
+};
+
+// Uses bytes where they lie.
+class UseSink : public CollectSink {
+ public:
+  explicit UseSink(size_t bytes) : CollectSink(bytes) {}
+  size_t usable(std::span<const std::byte> bytes) override { return bytes.size(); }
+  void use(std::span<const std::byte> bytes) override {
+    std::copy(bytes.begin(), bytes.end(), window().begin());
+    advance(bytes.size());
+    used += bytes.size();
+  }
+  size_t used = 0;
+};
+
+TEST(Rendezvous, MessagesOfEverySizeAreTakenWhereTheyLie) {
+  for (const size_t bytes : {size_t{1}, size_t{100}, size_t{65'536}, size_t{3'000'001}}) {
+    DirectPair pair(direct());
+    const Bytes data = random_bytes(bytes, bytes);
+    UseSink sink(bytes);
+    CountObserver observer;
+    pair.b->post_recv(tag(1, 0), bytes, &sink);
+    pair.a->post_send(tag(1, 0), data.data(), bytes, bytes, &observer, 7);
+    EXPECT_THAT(observer.cookies, ElementsAre()) << "before anybody has taken it";
+    ASSERT_TRUE(pair.run([&] { return sink.done() && !observer.cookies.empty(); }));
+    EXPECT_EQ(sink.bytes(), data) << bytes;
+    EXPECT_EQ(sink.used, bytes);
+    EXPECT_THAT(observer.cookies, ElementsAre(7));
+    EXPECT_EQ(pair.a->stats().direct_sent, bytes);
+    EXPECT_EQ(pair.b->stats().direct_received, bytes);
+    EXPECT_EQ(pair.a->stats().payload_sent, bytes);
+    EXPECT_TRUE(pair.a->idle() && pair.b->idle());
+    EXPECT_FALSE(pair.b->owes());
+  }
+}
+
+TEST(Rendezvous, ASinkThatCopiesGetsCopies) {
+  DirectPair pair(direct());
+  const Bytes data = random_bytes(200'000, 1);
+  CollectSink sink(data.size(), 999);
+  pair.b->post_recv(tag(1, 0), data.size(), &sink);
+  pair.a->post_send(tag(1, 0), data.data(), data.size(), data.size(), nullptr, 0);
+  ASSERT_TRUE(pair.run([&] { return sink.done(); }));
+  EXPECT_EQ(sink.bytes(), data);
+}
+
+TEST(Rendezvous, AnOfferThatComesEarlyWaitsForItsReceive) {
+  DirectPair pair(direct());
+  const Bytes data = random_bytes(100'000, 2);
+  CountObserver observer;
+  UseSink other(8), sink(data.size());
+  pair.b->post_recv(tag(1, 1), 8, &other);  // so that the stream is read
+  pair.a->post_send(tag(1, 0), data.data(), data.size(), data.size(), &observer, 0);
+  ASSERT_TRUE(pair.run([&] { return false; }));
+  EXPECT_FALSE(pair.b->idle());
+  pair.b->post_recv(tag(1, 0), data.size(), &sink);
+  ASSERT_TRUE(pair.run([&] { return sink.done(); }));
+  EXPECT_EQ(sink.bytes(), data);
+}
+
+TEST(Rendezvous, AGrowingMessageIsTakenAsItGrows) {
+  DirectPair pair(direct());
+  const Bytes data = random_bytes(300'000, 3);
+  UseSink sink(data.size());
+  pair.b->post_recv(tag(1, 0), data.size(), &sink);
+  const Channel::SendId id = pair.a->post_send(tag(1, 0), data.data(), data.size(), 0, nullptr, 0);
+  ASSERT_TRUE(pair.run([&] { return false; }));
+  EXPECT_EQ(sink.got(), 0u);
+  size_t before = 0;
+  for (const size_t ready : {size_t{70'000}, size_t{150'000}, size_t{299'999}, data.size()}) {
+    pair.a->extend_send(id, ready);
+    ASSERT_TRUE(pair.run([&] { return false; }));
+    EXPECT_GT(sink.got(), before) << "at " << ready;
+    EXPECT_LE(sink.got(), ready) << "no byte before it is there";
+    before = sink.got();
+  }
+  EXPECT_EQ(sink.bytes(), data);
+}
+
+// The one who awaits the word "taken" reads it behind a message that it has not asked for.
+TEST(Rendezvous, TheWordIsFoundBehindAMessageThatNobodyExpects) {
+  DirectPair pair(direct(1000));
+  const Bytes data = random_bytes(50'000, 4);
+  const Bytes small = random_bytes(100, 5);
+  CountObserver observer;
+  UseSink sink(data.size());
+  CollectSink late(small.size());
+  pair.b->post_send(tag(2, 0), small.data(), small.size(), small.size(), nullptr, 0);
+  pair.a->post_send(tag(1, 0), data.data(), data.size(), data.size(), &observer, 9);
+  pair.b->post_recv(tag(1, 0), data.size(), &sink);
+  ASSERT_TRUE(pair.run([&] { return !observer.cookies.empty(); }));
+  EXPECT_THAT(observer.cookies, ElementsAre(9));
+  pair.a->post_recv(tag(2, 0), small.size(), &late);
+  ASSERT_TRUE(pair.run([&] { return late.done(); }));
+  EXPECT_EQ(late.bytes(), small);
+}
+
+TEST(Rendezvous, SmallerMessagesAndChecksumsGoThroughTheStream) {
+  ChannelOptions summed = direct();
+  summed.crc = true;
+  for (const ChannelOptions& options : {direct(50'001), summed}) {
+    DirectPair pair(options);
+    const Bytes data = random_bytes(50'000, 6);
+    CollectSink sink(data.size());
+    pair.b->post_recv(tag(1, 0), data.size(), &sink);
+    pair.a->post_send(tag(1, 0), data.data(), data.size(), data.size(), nullptr, 0);
+    ASSERT_TRUE(pair.run([&] { return sink.done(); }));
+    EXPECT_EQ(sink.bytes(), data);
+    EXPECT_EQ(pair.a->stats().direct_sent, 0u);
+  }
+}
+
+TEST(Rendezvous, LengthsAndOperationsThatDifferAreToldBeforeAnythingIsTaken) {
+  for (const bool posted_first : {true, false}) {
+    for (const uint32_t hash : {test::kHash, test::kHash + 1}) {
+      DirectPair pair(direct());
+      const Bytes data = random_bytes(1000, 7);
+      const size_t asked = hash == test::kHash ? 999 : 1000;
+      UseSink sink(asked), other(1);
+      MessageTag name = tag(1, 0);
+      name.op_hash = hash;
+      pair.b->post_recv(tag(9, 0), 1, &other);
+      if (posted_first) pair.b->post_recv(name, asked, &sink);
+      pair.a->post_send(tag(1, 0), data.data(), data.size(), data.size(), nullptr, 0);
+      Status status = pair.run([] { return false; });
+      if (!posted_first) {
+        pair.b->post_recv(name, asked, &sink);
+        status = pair.run([] { return false; });
+      }
+      ASSERT_FALSE(status);
+      EXPECT_EQ(status.error().code, ErrorCode::kMismatch) << status.error().message();
+      EXPECT_EQ(sink.got(), 0u);
+    }
+  }
+}
+
+// A peer that speaks our frames and lies.
+class RendezvousAttacked : public testing::Test {
+ protected:
+  RendezvousAttacked() { connect(); }
+  void connect() {
+    auto [left, right] = make_memory_streams(0, 1, 1 << 16);
+    peer_ = std::make_unique<DirectStream>(std::move(left));
+    channel_ =
+        std::make_unique<Channel>(1, 0, std::make_unique<DirectStream>(std::move(right)), direct());
+  }
+  void frame(FrameKind kind, uint64_t total, uint64_t offset, const Bytes& payload = {},
+             uint32_t step = 0) {
+    FrameHeader header;
+    header.kind = kind;
+    header.tag = tag(1, step);
+    header.total = total;
+    header.offset = offset;
+    header.length = static_cast<uint32_t>(payload.size());
+    const FrameBytes head = encode_frame(header);
+    Bytes bytes(head.begin(), head.end());
+    bytes.insert(bytes.end(), payload.begin(), payload.end());
+    const iovec part{bytes.data(), bytes.size()};
+    ASSERT_EQ(*peer_->write_some({&part, 1}), bytes.size());
+  }
+  Bytes key() const {
+    const MemoryKey key = *peer_->peer_memory()->expose(data_);
+    return {key.view().begin(), key.view().end()};
+  }
+  Error error() {
+    for (int i = 0; i < 5; ++i) {
+      const Expected<bool> moved = channel_->progress();
+      if (!moved) return moved.error();
+    }
+    return {};
+  }
+
+  const Bytes data_ = random_bytes(1000, 8);
+  std::unique_ptr<ByteStream> peer_;
+  std::unique_ptr<Channel> channel_;
+  UseSink sink_{1000};
+};
+
+TEST_F(RendezvousAttacked, ItWorksWhenNobodyLies) {
+  channel_->post_recv(tag(1, 0), 1000, &sink_);
+  frame(FrameKind::kOffer, 1000, 400, key());
+  EXPECT_EQ(error().what, "");
+  EXPECT_EQ(sink_.got(), 400u);
+  frame(FrameKind::kGrow, 1000, 1000);
+  EXPECT_EQ(error().what, "");
+  EXPECT_EQ(sink_.bytes(), data_);
+}
+
+TEST_F(RendezvousAttacked, AKeyThatCannotBeIsAnError) {
+  for (size_t size : {size_t{1}, key().size() - 1, MemoryKey::kMostBytes}) {
+    connect();
+    Bytes wrong = key();
+    wrong.resize(size);
+    channel_->post_recv(tag(1, static_cast<uint32_t>(size)), 1000, &sink_);
+    frame(FrameKind::kOffer, 1000, 1000, wrong, static_cast<uint32_t>(size));
+    EXPECT_EQ(error().code, ErrorCode::kProtocol) << size;
+  }
+  EXPECT_EQ(sink_.got(), 0u);
+}
+
+TEST_F(RendezvousAttacked, AnOfferThatEndsInTheMiddleMovesNothing) {
+  channel_->post_recv(tag(1, 0), 1000, &sink_);
+  FrameHeader header;
+  header.kind = FrameKind::kOffer;
+  header.tag = tag(1, 0);
+  header.total = header.offset = 1000;
+  header.length = static_cast<uint32_t>(key().size());
+  const FrameBytes head = encode_frame(header);
+  Bytes bytes(head.begin(), head.end());
+  const Bytes whole_key = key();
+  bytes.insert(bytes.end(), whole_key.begin(), whole_key.end());
+  for (std::byte byte : bytes) {
+    EXPECT_EQ(sink_.got(), 0u);
+    const iovec part{&byte, 1};
+    ASSERT_EQ(*peer_->write_some({&part, 1}), 1u);
+    EXPECT_EQ(error().what, "");
+  }
+  EXPECT_EQ(sink_.bytes(), data_);
+}
+
+struct Lie {
+  const char* name;
+  std::vector<std::tuple<FrameKind, uint64_t, uint64_t>> frames;  // total, offset
+  const char* answer;
+};
+
+TEST_F(RendezvousAttacked, EveryLieIsNamed) {
+  using enum FrameKind;
+  const Lie lies[] = {
+      {"twice", {{kOffer, 1000, 10}, {kOffer, 1000, 10}}, "offered twice"},
+      {"grows unoffered", {{kGrow, 1000, 10}}, "was not offered"},
+      {"shrinks", {{kOffer, 1000, 10}, {kGrow, 1000, 9}}, "does not grow"},
+      {"another size", {{kOffer, 1000, 10}, {kGrow, 1001, 20}}, "does not grow"},
+      {"taken unoffered", {{kTaken, 1000, 1000}}, "was not offered"},
+      {"beyond its end", {{kOffer, 1000, 1001}}, "offset 1001 of 1000 bytes"},
+      {"nothing of it", {{kOffer, 1000, 0}}, "offset 0 of 1000 bytes"},
+      {"taken in part", {{kTaken, 1000, 999}}, "offset 999 of 1000 bytes"},
+  };
+  for (const Lie& lie : lies) {
+    connect();
+    UseSink sink(1000);
+    channel_->post_recv(tag(1, 0), 1000, &sink);
+    for (const auto& [kind, total, offset] : lie.frames) {
+      frame(kind, total, offset, kind == kOffer ? key() : Bytes());
+    }
+    const Error told = error();
+    EXPECT_EQ(told.code, ErrorCode::kProtocol) << lie.name;
+    EXPECT_THAT(told.message(), HasSubstr(lie.answer)) << lie.name;
+  }
+}
+
+TEST_F(RendezvousAttacked, WhatIsOfferedIsNotSentAsWell) {
+  channel_->post_recv(tag(1, 0), 1000, &sink_);
+  frame(FrameKind::kOffer, 1000, 10, key());
+  const Bytes sent = test::frame_of(tag(1, 0), Bytes(1000), 1000, 0);
+  const iovec part{const_cast<std::byte*>(sent.data()), sent.size()};
+  ASSERT_TRUE(peer_->write_some({&part, 1}));
+  EXPECT_THAT(error().message(), HasSubstr("is offered, and sent as well"));
+}
+
+// Over a stream without memory of the peer's.
+TEST(Rendezvous, AnOfferWhereNothingIsSharedIsAnError) {
+  FrameHeader header;
+  header.kind = FrameKind::kOffer;
+  header.tag = tag(1, 0);
+  header.total = header.offset = 10;
+  header.length = 4;
+  const FrameBytes head = encode_frame(header);
+  Bytes bytes(head.begin(), head.end());
+  bytes.resize(bytes.size() + 4);
+  Channel channel(0, 1, std::make_unique<test::ScriptStream>(bytes), direct());
+  UseSink sink(10);
+  channel.post_recv(tag(1, 0), 10, &sink);
+  const Expected<bool> moved = channel.progress();
+  ASSERT_FALSE(moved);
+  EXPECT_THAT(moved.error().message(), HasSubstr("no memory is shared"));
+}
+
+TEST(AllocateArray, ArraysOfEverySizeBeginOnAPage) {
+  for (const size_t bytes :
+       {size_t{0}, size_t{1}, size_t{5000}, size_t{2} << 20, size_t{5'000'000}}) {
+    const Array array = *allocate_array(bytes);
+    EXPECT_EQ(array.bytes, bytes);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(array.data) % kArrayAlignment, 0u);
+    std::fill_n(array.data, bytes, std::byte{3});
+  }
+  EXPECT_EQ(allocate_array(static_cast<size_t>(-1)).error().code, ErrorCode::kSystem);
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,57 @@
+// Large messages that do not go through the stream. Where both ends can reach each other's memory
+// (ByteStream::peer_memory), a message of at least ChannelOptions::direct_bytes is sent as an
+// *offer*: a frame with the key of its memory and how many of its bytes are there. *Grow* frames
+// say when more are; the receiver maps the memory, gives the bytes to its sink where they lie, and
+// answers *taken* when it needs them no more, which ends the send. With checksums on nothing is
+// offered. This is the receiver's half, the offers that it has; SendQueue (queues.h) holds the
+// sender's. Internal to transport/channel/; one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "transport/channel/channel.h"
+#include "transport/channel/queues.h"
+#include "transport/peer_memory.h"
+
+namespace plumbline {
+
+// A message that the peer offers.
+struct Offer {
+  MessageTag tag;
+  uint64_t total = 0;         // bytes of the message
+  uint64_t ready = 0;         // of them may be taken
+  uint64_t taken = 0;         // of them have been given to the sink
+  uint32_t posted = kNoSlot;  // the receive that takes it; kNoSlot = nobody has asked for it yet
+  MemoryKey key;
+  MappedBytes from;  // once it is posted
+};
+
+class OfferTable {
+ public:
+  static constexpr size_t kNone = static_cast<size_t>(-1);
+  // A peer that offers more without being asked for any of it is told so: it is no rank of ours.
+  static constexpr size_t kMostUnasked = 1 << 16;
+
+  size_t size() const { return offers_.size(); }
+  Offer& operator[](size_t index) { return offers_[index]; }
+
+  // kProtocol when there are too many.
+  Status add(Offer offer);
+  void remove(size_t index);
+  size_t find(const MessageTag& tag) const;
+  // Another operation under the same number, not asked for yet.
+  size_t find_rival(const MessageTag& tag) const;
+  // More may be taken of this one, and somebody wants it.
+  bool can_take(size_t index) const {
+    return offers_[index].posted != kNoSlot && offers_[index].taken < offers_[index].ready;
+  }
+  bool any_to_take() const;
+  void clear() { offers_.clear(); }
+
+ private:
+  std::vector<Offer> offers_;  // few: in order of arrival
+};
+
+}  // namespace plumbline
