@@ -189,9 +189,12 @@ constexpr uint64_t kAnyBytes = std::numeric_limits<uint64_t>::max();
 // 16-core machine with 2, 4 and 8 ranks, 2026-11-20 (docs/performance.md): each limit is the last
 // size at which the row's algorithm was not slower. Broadcast and reduce: back-to-back times favour
 // the chain, because its root runs ahead; one small operation by itself is over sooner in a tree.
+// The rows of allreduce: over TCP and shared memory, 3 to 16 ranks, 2026-11-25.
 constexpr AutoRow kAuto[] = {
     {Op::kAllreduce, 2, 2, 128 << 10, true, "direct"},
-    {Op::kAllreduce, 3, kManyRanks, 64 << 10, true, "recursive_doubling"},
+    {Op::kAllreduce, 3, kManyRanks, 32 << 10, true, "recursive_doubling"},
+    {Op::kAllreduce, 3, kManyRanks, 128 << 10, false, "halving_doubling"},
+    {Op::kAllreduce, 8, kManyRanks, 256 << 10, false, "halving_doubling"},
     {Op::kAllreduce, 2, kManyRanks, kAnyBytes, false, "ring"},
     {Op::kReduceScatter, 2, kManyRanks, 64 << 10, true, "direct"},
     {Op::kReduceScatter, 2, kManyRanks, kAnyBytes, false, "ring"},

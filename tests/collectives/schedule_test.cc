@@ -167,6 +167,9 @@ TEST(FindAlgorithm, AutoFollowsSizeAndRanks) {
   EXPECT_EQ(name(Op::kAllreduce, 2, 2), "direct");
   EXPECT_EQ(name(Op::kAllreduce, 2, 1 << 24), "ring");
   EXPECT_EQ(name(Op::kAllreduce, 5, 2), "recursive_doubling");
+  EXPECT_EQ(name(Op::kAllreduce, 5, (64 << 10) / 4), "halving_doubling:5");
+  EXPECT_EQ(name(Op::kAllreduce, 5, (256 << 10) / 4), "ring");
+  EXPECT_EQ(name(Op::kAllreduce, 8, (256 << 10) / 4), "halving_doubling:2x2x2");
   EXPECT_EQ(name(Op::kAllreduce, 5, 1 << 24), "ring");
   EXPECT_EQ(name(Op::kAllreduce, 2, 2, 4), "ring");  // SMALL_MSG_THRESHOLD of 4 bytes
   EXPECT_EQ(name(Op::kAllreduce, 5, 1 << 20, 64 << 20), "recursive_doubling");
