@@ -109,8 +109,11 @@ Status Receiver::use_in_place(ByteStream& stream, size_t& used) {
     if (!claims_.empty()) {
       if (Status status = deliver_claims(); !status) return status;
     }
-    const std::span<const std::byte> here = stream.readable();
     if (!in_frame_) {
+      // The next message is left alone until somebody asks for it: a look takes the line from the
+      // peer that writes it, and its place is looked for twice.
+      if (!wants_stream()) return {};
+      const std::span<const std::byte> here = stream.readable();
       if (here.size() < kFrameHeaderBytes) return {};
       Status status = begin_frame(here.first<kFrameHeaderBytes>());
       stream.consumed(kFrameHeaderBytes);
