@@ -107,6 +107,8 @@ def plumbline_start(cell, at, folder):
                "--transport", cell.transport, "--port-base", "auto", "--bind-to", "core" if cell.cpus else "none"]
     if cell.transport == "tcp":
         command += ["--congestion-control", cell.congestion]  # or it would choose for loopback itself
+    if cell.cpus:  # it would take any: two runs at once shall not meet
+        command = ["taskset", "-c", ",".join(map(str, cell.cpus[:cell.ranks])), *command]
     return [command], {}
 
 

@@ -7,8 +7,11 @@ std::vector<int> choose_cpus(const std::string& mode, const std::vector<int>& cp
   std::vector<int> chosen(static_cast<size_t>(ranks), -1);
   const bool enough = static_cast<size_t>(ranks) <= cpus.size();
   if (mode == "none" || cpus.empty() || (mode == "auto" && !enough)) return chosen;
+  // Where all are taken anyway, there is nothing to choose, and whoever bound this program to some
+  // knows which rank has which.
+  const size_t first = chosen.size() == cpus.size() ? 0 : static_cast<size_t>(offset);
   for (size_t rank = 0; rank < chosen.size(); ++rank) {
-    chosen[rank] = cpus[(static_cast<size_t>(offset) + rank) % cpus.size()];
+    chosen[rank] = cpus[(first + rank) % cpus.size()];
   }
   return chosen;
 }

@@ -30,7 +30,7 @@ Status bind_to_cpu(int cpu);
 // The CPU of each of `ranks` ranks, -1 = not bound. `mode` is the option bind_to: "core" binds
 // whenever there are CPUs, sharing them when there are more ranks; "auto" only when every rank gets
 // a CPU of its own; "none" never. `offset` shifts the choice, so that two runs at once rarely take
-// the same ones.
+// the same ones; where there are just as many CPUs as ranks, it does nothing.
 std::vector<int> choose_cpus(const std::string& mode, const std::vector<int>& cpus, int ranks,
                              int offset);
 

@@ -21,6 +21,8 @@ TEST(ChooseCpus, AutoBindsOnlyWhenEveryRankGetsItsOwn) {
 TEST(ChooseCpus, TheOffsetKeepsRunsApart) {
   EXPECT_EQ(choose_cpus("auto", {0, 1, 2, 3}, 2, 2), (std::vector<int>{2, 3}));
   EXPECT_EQ(choose_cpus("auto", {0, 1, 2, 3}, 2, 3), (std::vector<int>{3, 0}));
+  // Whoever gave this program just as many as it has ranks gave each its own.
+  EXPECT_EQ(choose_cpus("core", {4, 5, 6}, 3, 1), (std::vector<int>{4, 5, 6}));
 }
 
 TEST(Affinity, RangesAreWrittenAsTheSystemWritesThem) {
