@@ -142,7 +142,12 @@ size_t CompareCollector::launch_of(size_t side_index, const Record& record) {
 
 void CompareCollector::take(size_t side_index, const Record& record) {
   if (!compared(record)) return;
-  ++sides_[side_index].records;
+  Side& side = sides_[side_index];
+  ++side.records;
+  const std::string& took = record.measurement.resolved.transport;
+  if (record.cell.transport == "auto" && !took.empty()) {
+    side.facts["transport that auto took"].insert(took);
+  }
   const size_t launch = launch_of(side_index, record);
   const int64_t series = record.launch ? record.launch->series : 1;
   Entry& entry = entry_of(side_index, record);

@@ -408,6 +408,29 @@ TEST(Compare, SaysWhatElseDiffers) {
   const Comparison comparison = collector.finish();
   EXPECT_THAT(comparison.notes, Contains(HasSubstr("option sndbuf: 0 in a, 65536 in b")));
   EXPECT_THAT(comparison.notes, Contains(HasSubstr("one after the other")));
+  EXPECT_THAT(comparison.notes, Not(Contains(HasSubstr("auto took"))));
+}
+
+// The same cell, asked for as "auto" both times, over TCP then and over shared memory now.
+TEST(Compare, SaysThatAutoTookAnotherTransport) {
+  for (const char* asked : {"auto", "tcp"}) {
+    CompareCollector collector({});
+    for (int i = 1; i <= 5; ++i) {
+      Record a = launch("ra", i, 50'000 + i), b = launch("rb", i, 10'000 + i);
+      a.cell.transport = b.cell.transport = asked;
+      a.measurement.resolved.transport = "tcp";
+      b.measurement.resolved.transport = "shm";
+      collector.take(0, a);
+      collector.take(1, b);
+    }
+    const auto told = Contains(HasSubstr("transport that auto took: tcp in a, shm in b"));
+    const std::vector<std::string> notes = collector.finish().notes;
+    if (asked == std::string_view("auto")) {
+      EXPECT_THAT(notes, told);
+    } else {
+      EXPECT_THAT(notes, Not(told));
+    }
+  }
 }
 
 TEST(Compare, WhatIsSkippedOrColdIsNoResult) {
