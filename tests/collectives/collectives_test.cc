@@ -38,7 +38,7 @@ TEST(Covering, EveryPossiblePairOccurs) {
 }
 
 TEST(Collectives, AllPairsOfTheMatrix) {
-  const CollectiveMatrix matrix(9);
+  const CollectiveMatrix matrix(kMatrixRanks);
   const auto valid = [&](const CoveringRow& row) { return matrix.valid(row); };
   const std::vector<CoveringRow> rows = covering_array(matrix.axes(), kSeed, valid);
   RecordProperty("seed", static_cast<int>(kSeed));

@@ -46,7 +46,7 @@ class TcpWorlds {
 };
 
 TEST(CollectivesOverTcp, AllPairsOfTheMatrix) {
-  const CollectiveMatrix matrix(9);
+  const CollectiveMatrix matrix(kMatrixRanks);
   const auto valid = [&](const CoveringRow& row) { return matrix.valid(row); };
   const std::vector<CoveringRow> rows = covering_array(matrix.axes(), kTcpSeed, valid);
   RecordProperty("seed", static_cast<int>(kTcpSeed));

@@ -17,6 +17,7 @@
 #include "core/clock.h"
 #include "kernels/kernels.h"
 #include "tests/support/covering.h"
+#include "tests/support/sanitized.h"
 #include "transport/group.h"
 
 namespace plumbline {
@@ -117,6 +118,10 @@ inline std::string run_all_verified(World& world, const std::vector<OperationSpe
     return {};
   }));
 }
+
+// Ranks of the largest worlds of the matrix: what a sanitizer looks for, two ranks and those between
+// them show; nine at once on two processors take minutes under one.
+inline constexpr size_t kMatrixRanks = test::kSanitized ? 5 : 9;
 
 // The axes of the correctness matrix. A row of indices becomes an operation on a world.
 class CollectiveMatrix {
