@@ -119,8 +119,8 @@ inline std::string run_all_verified(World& world, const std::vector<OperationSpe
   }));
 }
 
-// Ranks of the largest worlds of the matrix: what a sanitizer looks for, two ranks and those between
-// them show; nine at once on two processors take minutes under one.
+// Ranks of the largest worlds of the matrix: what a sanitizer looks for, two ranks and those
+// between them show; nine at once on two processors take minutes under one.
 inline constexpr size_t kMatrixRanks = test::kSanitized ? 5 : 9;
 
 // The axes of the correctness matrix. A row of indices becomes an operation on a world.
