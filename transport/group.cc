@@ -195,8 +195,9 @@ void Group::Impl::publish() const {
 // (may_move). false = they are few, and trying each costs less.
 bool Group::Impl::look() {
   if (connected.size() < kPeersPerPoll) return false;
-  const auto awaited = std::count_if(connected.begin(), connected.end(),
-                                     [](const Channel* channel) { return channel->wants_read(); });
+  const auto awaited = std::count_if(
+      connected.begin(), connected.end(),
+      [](const Channel* channel) { return channel->wants_read() && channel->told_by_poll(); });
   if (static_cast<size_t>(awaited) < kPeersPerPoll) return false;
   poll_set.clear();
   polled.clear();
