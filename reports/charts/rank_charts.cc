@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "core/units.h"
 #include "reports/charts/view_charts.h"
@@ -88,6 +89,15 @@ struct BestRoof {
   std::string label;
 };
 
+// Where one operation was measured over several transports, each bar says which it is.
+void tell_transports(std::vector<BestRoof>& bests) {
+  std::map<std::string, int> bars;
+  for (const BestRoof& best : bests) ++bars[best.label];
+  for (BestRoof& best : bests) {
+    if (bars[best.label] > 1) best.label += ", " + clean(transport_of(*best.item->record));
+  }
+}
+
 std::vector<BestRoof> bests_of(const View& view) {
   std::vector<BestRoof> bests;
   for (const ViewGroup& group : view.groups) {
@@ -107,6 +117,7 @@ std::vector<BestRoof> bests_of(const View& view) {
                     group.algorithm == "auto" ? "" : clean(group.algorithm), group.ranks);
     bests.push_back(std::move(best));
   }
+  tell_transports(bests);
   std::stable_sort(bests.begin(), bests.end(), [](const BestRoof& a, const BestRoof& b) {
     return *a.item->of_bandwidth > *b.item->of_bandwidth;
   });

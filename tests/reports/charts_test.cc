@@ -188,6 +188,24 @@ TEST(RoofCharts, TheBestSizeOfEachOperation) {
   EXPECT_THAT(charts[0].y.tics[0].label, HasSubstr("2 ranks"));
 }
 
+// The quickstart measures allreduce over TCP and through shared memory: two bars had one name.
+TEST(RoofCharts, OneOperationOverTwoTransportsIsTwoNames) {
+  std::vector<Record> records;
+  for (Record record : samples::small_run()) {
+    for (const char* transport : {"tcp", "shm"}) {
+      record.cell.transport = record.measurement.resolved.transport = transport;
+      records.push_back(record);
+    }
+  }
+  const View view = make_view(records);
+  const std::vector<Chart> charts = roof_charts(view, 1);
+  ASSERT_EQ(charts.size(), 1U);
+  std::set<std::string> labels;
+  for (const ChartTic& tic : charts[0].y.tics) labels.insert(tic.label);
+  EXPECT_EQ(labels.size(), 4U);
+  EXPECT_THAT(labels, testing::Contains(testing::EndsWith("2 ranks, shm")));
+}
+
 TEST(PlotCharts, NamesDifferAndAreFileNames) {
   std::vector<Record> records;
   for (const char* op : {"a/b", "a b", "a;b"}) {
