@@ -4,12 +4,12 @@
 
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "core/file.h"
 #include "core/number.h"
 #include "launch/process.h"
 #include "tests/support/program.h"
@@ -27,8 +27,7 @@ size_t children_of(pid_t parent) {
   for (const fs::directory_entry& entry : fs::directory_iterator("/proc", ignored)) {
     const auto pid = parse_whole<pid_t>(entry.path().filename().string());
     if (!pid) continue;
-    std::ifstream file(entry.path() / "stat");
-    std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    const std::string text = read_system_file(entry.path() / "stat");  // empty: it has just ended
     const size_t name_end = text.rfind(')');
     if (name_end == std::string::npos) continue;
     std::istringstream fields(text.substr(name_end + 1));

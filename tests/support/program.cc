@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "core/clock.h"
+#include "core/file.h"
 
 extern char** environ;
 
@@ -24,8 +25,7 @@ void pause_ms(int ms) { usleep(static_cast<useconds_t>(ms) * 1000); }
 
 // Parent of a process and whether it is a zombie, from /proc/PID/stat.
 bool parent_of(const std::string& pid, pid_t& parent, bool& zombie) {
-  std::ifstream stat("/proc/" + pid + "/stat");
-  std::string text((std::istreambuf_iterator<char>(stat)), std::istreambuf_iterator<char>());
+  const std::string text = read_system_file("/proc/" + pid + "/stat");
   const size_t end = text.rfind(')');  // the command name may hold anything
   if (end == std::string::npos) return false;
   std::istringstream rest(text.substr(end + 1));
