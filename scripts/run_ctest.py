@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Runs ctest and adds what its summary leaves out: why tests were skipped, counted by reason.
+"""Runs ctest and adds what its summary leaves out: why tests were skipped, counted by reason, and
+what the failed ones said.
 
-The output stays ctest's own and ends with its summary; just before it stand the reasons and
-the text of the variable STAGES_SO_FAR (the table of .ci/run). The exit status is ctest's.
+The output stays ctest's own and ends with its summary; just before it stand the reasons, the
+failures and the text of the variable STAGES_SO_FAR (the table of .ci/run). The exit status is
+ctest's.
 
 usage: run_ctest.py BUILD_FOLDER [CTEST_ARGUMENT...]
 """
@@ -16,6 +18,14 @@ SUMMARY = re.compile(r"^(\d+% tests passed|No tests were found)")
 # GoogleTest writes "file.cc:12: Skipped" and the reason on the next line; the scripts under
 # tests/house write the same two lines.
 SKIPPED = re.compile(r": Skipped$")
+# A test of ctest's LastTest.log: its name, what it said, and whether that was a failure.
+SECTION = re.compile(
+    r"^\d+/\d+ Testing: (?P<name>.*)\n(?:.*\n)*?Output:\n-+\n(?P<said>(?:.*\n)*?)<end of output>\n"
+    r"(?:.*\n)*?Test (?P<verdict>Passed|Failed)\.", re.MULTILINE)
+# The first line of a failure: of GoogleTest, of our scripts, of Python.
+TELLING = re.compile(r"(: Failure$|^WRONG |^(ERROR|FAIL): |Error\b)")
+LINES_AFTER = 4  # what was expected and what was seen
+LINES_KEPT, LAST_KEPT = 24, 4  # of a test: those that tell, and its last words
 
 
 def skip_reasons(log):
@@ -26,6 +36,23 @@ def skip_reasons(log):
         if SKIPPED.search(line):
             reasons[next(lines, "").strip() or "no reason given"] += 1
     return reasons
+
+
+def shortened(said):
+    """The lines that tell why a test failed, and its last ones."""
+    lines = said.splitlines()
+    kept = set()
+    for index, line in enumerate(lines):
+        if TELLING.search(line):
+            kept.update(range(index, min(index + 1 + LINES_AFTER, len(lines))))
+    kept = set(sorted(kept)[:LINES_KEPT]) | set(range(max(len(lines) - LAST_KEPT, 0), len(lines)))
+    return [lines[index] for index in sorted(kept)]
+
+
+def failures(log):
+    """(name, lines) of each failed test in the text of ctest's LastTest.log."""
+    return [(found["name"], shortened(found["said"])) for found in SECTION.finditer(log)
+            if found["verdict"] == "Failed"]
 
 
 def stream(command):
@@ -48,8 +75,15 @@ def main():
         os.remove(log_path)  # so that the reasons below are those of this run
     summary, status = stream(["ctest", "--test-dir", build, "--output-on-failure"] + arguments)
     if os.path.exists(log_path):
-        with open(log_path, errors="replace") as log:
-            reasons = skip_reasons(log.read())
+        with open(log_path, errors="replace") as file:
+            log = file.read()
+        reasons = skip_reasons(log)
+        failed = failures(log)
+        if failed:
+            print("failed, with what they said (whole in %s):" % log_path)
+            for name, lines in failed:
+                print("\n".join(["  " + name] + ["    | " + line for line in lines]))
+            print()
         if reasons:
             print("skipped, with the reason:")
             for reason, count in sorted(reasons.items()):

@@ -25,6 +25,50 @@ needs root
 __main__.X.y: Skipped
 shellcheck is not installed
 """
+# As ctest writes it: a test that passed, one of GoogleTest that failed, one that was ended while it was silent.
+FAILED_LOG = """Start testing: Nov 26 01:53 UTC
+----------------------------------------------------------
+1/3 Testing: core.A.Passes
+1/3 Test: core.A.Passes
+Command: "tests_core" "--gtest_filter=A.Passes"
+Directory: build/tests
+"core.A.Passes" start time: Nov 26 01:53 UTC
+Output:
+----------------------------------------------------------
+a.cc:1: Failure
+of a part that is meant to fail
+<end of output>
+Test time =   0.00 sec
+----------------------------------------------------------
+Test Passed.
+"core.A.Passes" end time: Nov 26 01:53 UTC
+----------------------------------------------------------
+
+2/3 Testing: core.A.Fails
+2/3 Test: core.A.Fails
+Output:
+----------------------------------------------------------
+[ RUN      ] A.Fails
+tests/core/a_test.cc:7: Failure
+Expected: one
+  Actual: two
+%s[  FAILED  ] A.Fails (1 ms)
+<end of output>
+Test time =   0.00 sec
+----------------------------------------------------------
+Test Failed.
+----------------------------------------------------------
+
+3/3 Testing: lab.silent
+3/3 Test: lab.silent
+Output:
+----------------------------------------------------------
+<end of output>
+Test time =   1.00 sec
+----------------------------------------------------------
+Test Failed.
+----------------------------------------------------------
+""" % "".join("line %d\n" % number for number in range(100))
 OUTPUT = """Test project build
 1/3 Test #1: lab.mesh ....***Skipped 0.01 sec
 
@@ -67,6 +111,20 @@ class RunCtest(unittest.TestCase):
         self.assertTrue(done.stdout.endswith(OUTPUT[OUTPUT.index("67%") :]), done.stdout)
         self.assertLess(done.stdout.index("2 x needs root"), done.stdout.index("67%"))
         self.assertNotIn("stale", done.stdout)
+
+    def test_what_failed_tests_said_stands_before_the_summary(self):
+        done = self.run_with(FAILED_LOG, OUTPUT, 8)
+        told = done.stdout[done.stdout.index("failed, with what they said") : done.stdout.index("67%")].splitlines()
+        self.assertEqual(
+            told[1:],
+            ["  core.A.Fails", "    | tests/core/a_test.cc:7: Failure", "    | Expected: one", "    |   Actual: two",
+             "    | line 0", "    | line 1", "    | line 97", "    | line 98", "    | line 99",
+             "    | [  FAILED  ] A.Fails (1 ms)", "  lab.silent", ""],
+        )
+
+    def test_a_failure_of_many_lines_is_cut(self):
+        lines = run_ctest.shortened("WRONG x\n" * 1000)
+        self.assertEqual(len(lines), run_ctest.LINES_KEPT + run_ctest.LAST_KEPT)
 
     def test_nothing_is_added_when_nothing_was_skipped(self):
         done = self.run_with("all ran\n", OUTPUT, 0)

@@ -3,12 +3,13 @@
 against each other; a real iperf3 over loopback is imported, and the rates are the same."""
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+
+from ports import free_port
 
 BINARY = os.path.join(os.environ.get("TEST_BUILD", "build"), "plumbline")
 COMPARE = "/usr/share/benchmark/compare.py"
@@ -33,12 +34,6 @@ def plumbline(*arguments):
     if done.returncode != 0:
         raise AssertionError("plumbline %s: %s" % (" ".join(arguments), done.stderr))
     return done.stdout
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return str(one.getsockname()[1])
 
 
 def iperf3(*arguments):

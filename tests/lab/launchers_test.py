@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,7 @@ import time
 
 import record_lines
 from namespaces import SKIPPED, Mesh, ip, require_lab
+from ports import free_port
 
 PLUMBLINE = os.path.join(os.environ["TEST_BUILD"], "plumbline")
 PREFIX = "pl%d-" % os.getpid()
@@ -37,12 +37,6 @@ COMMON = '"roofs": false, "launch": {"port_base": "auto", "master_port": PORT}, 
 
 processes = []  # daemons of ours, ended at exit
 failures = []
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return str(one.getsockname()[1])
 
 
 PORT = free_port()
@@ -359,7 +353,7 @@ def start_slurm(folder):
     start(["munged", "-F", "--socket=%s/munge.sock" % folder, "--key-file=%s/key" % folder, "--log-file=%s/munged.log" % folder,
            "--pid-file=%s/munged.pid" % folder, "--seed-file=%s/seed" % folder], folder)
     environment = {"SLURM_CONF": folder + "/slurm.conf"}
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30  # three daemons of Slurm, beside other tests
     while time.monotonic() < deadline and not os.path.exists(folder + "/munge.sock"):
         time.sleep(0.02)
     start(on("node0", ["slurmctld", "-D"]), folder, environment)
