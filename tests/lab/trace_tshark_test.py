@@ -529,19 +529,52 @@ def outage(lab):
     child.wait(timeout=90)
 
 
-def overtake(path):
-    """Swaps some neighbouring data packets of a capture, as a network with two paths would; their times stay in order."""
+def read_pcap(path):
+    """A pcap file's header, and (time, the rest) of each of its packets, as bytes."""
     data = path.read_bytes()
     records, at = [], 24
     while at + 16 <= len(data):
         size = struct.unpack("<I", data[at + 8:at + 12])[0]
         records.append((data[at:at + 8], data[at + 8:at + 16 + size]))
         at += 16 + size
+    return data[:24], records
+
+
+def write_pcap(path, header, records):
+    path.write_bytes(header + b"".join(time + rest for time, rest in records))
+
+
+def hold_time(path):
+    """No time of a capture goes back. Two processors that stamp packets may write them the other way round; a time that is earlier than the
+    one before is near for us, and for tshark, which takes differences without a sign, farther than any round trip. Returns how many did."""
+    header, records = read_pcap(path)
+    latest, held = (0, 0), 0
+    for i, (stamp, rest) in enumerate(records):
+        latest, early = max(latest, struct.unpack("<II", stamp)), struct.unpack("<II", stamp) < latest
+        held += early
+        records[i] = (struct.pack("<II", *latest), rest)
+    if held:
+        write_pcap(path, header, records)
+    return held
+
+
+def overtake(path):
+    """Swaps some neighbouring data packets of a capture, as a network with two paths would; their times stay in order."""
+    header, records = read_pcap(path)
     for i in range(20, len(records) - 1, 25):
         if all(struct.unpack("<I", rest[4:8])[0] > 500 for _, rest in records[i:i + 2]):
             (early, one), (late, other) = records[i], records[i + 1]
             records[i], records[i + 1] = (early, other), (late, one)
-    path.write_bytes(data[:24] + b"".join(time + rest for time, rest in records))
+    write_pcap(path, header, records)
+
+
+def set_back(path):
+    """Neighbouring packets with each other's times."""
+    header, records = read_pcap(path)
+    for i in range(10, len(records) - 1, 3):
+        (early, one), (late, other) = records[i], records[i + 1]
+        records[i], records[i + 1] = (late, one), (early, other)
+    write_pcap(path, header, records)
 
 
 def sort(path):
@@ -551,7 +584,7 @@ def sort(path):
     subprocess.run(["reordercap", str(shuffled), str(path)], check=True, capture_output=True, timeout=60)
 
 
-CHANGED = {"overtaken": overtake, "r": sort}  # captures that are changed before they are read, by scenario or place
+CHANGED = {"overtaken": overtake, "set_back": set_back, "r": sort}  # captures that are changed before they are read, by scenario or place
 
 EVERYWHERE = {"any": ("r", ["-i", "any"])}
 # Into one file with two interfaces.
@@ -569,6 +602,7 @@ SCENARIOS = {
     "everywhere": (clean, {**EVERYWHERE, **TWICE}),
     "lossy_everywhere": (one_way_loss, EVERYWHERE),
     "overtaken": (bulk_small, {}),
+    "set_back": (random_loss_bulk, {}),
     "random_loss": (random_loss, {}),
     "random_loss_bulk": (random_loss_bulk, {}),
     "one_way_loss": (one_way_loss, {}),
@@ -624,10 +658,15 @@ def try_scenarios(program, net, left, agreed):
             for what in (name, place):
                 if what in CHANGED:
                     CHANGED[what](path)
+            held = hold_time(path) if path.suffix == ".pcap" else 0
+            if name == "set_back":
+                agreed.append(held > 100)
             lines, wrong, total, flows = compare(program, name, place, path, ONLY[place](net) if place in ONLY else "")
             agreed.append(wrong == 0)
             told = ", ".join("%d %s" % (value, count.replace("_", " ")) for count, value in total.items() if value)
             shakes = ", ".join(sorted({flow["handshake"] for flow in flows}))
+            if held:
+                lines.append("  %d times that went back were held" % held)
             text = "%-18s at %-4s %d flows, %s; %s: %s" % (name, place, len(flows), shakes, told, "WRONG" if wrong else "agrees")
             print("\n".join([text, *lines]) + "\n", end="", flush=True)
         net.reset()
