@@ -1,10 +1,12 @@
 // The table of algorithms and the choice that "auto" makes.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "collectives/predict.h"
@@ -30,6 +32,9 @@ Build build_gather_direct, build_scatter_direct, build_alltoall_direct;
 Build build_gather_binomial, build_scatter_binomial;
 Build build_alltoall_pairwise, build_alltoall_bruck;
 Build build_barrier_dissemination;
+Build build_allreduce_tree, build_reduce_scatter_tree, build_allgather_tree, build_broadcast_tree;
+Build build_reduce_tree, build_gather_tree, build_scatter_tree, build_alltoall_tree;
+Build build_barrier_tree;
 Build build_pingpong_direct, build_stream_direct, build_bidirectional_direct, build_sendrecv_direct;
 
 namespace {
@@ -63,6 +68,9 @@ constexpr ParameterRow kRings = {
 constexpr ParameterRow kWindow = {
     ParameterForm::kNumber, "WINDOW", "so many exchanges at once, usually 4", 1, 1024, 4};
 
+constexpr const char* kTree = "tree";
+constexpr const char* kTreeHelp = "along one tree of ranks that are connected, over those between";
+constexpr const char* kTreeSource = "folklore: a spanning tree, breadth first from rank 0";
 constexpr const char* kPatarasuk =
     "Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms, 2009";
 constexpr const char* kTwoTrees =
@@ -103,6 +111,7 @@ const std::vector<AlgorithmRow>& algorithm_table() {
       {Op::kAllreduce, "serial_star",
        "rank 0 takes array after array, and sends one after the other",
        "MCCL: what it does, to compare with", any_size, build_allreduce_serial_star},
+      {Op::kAllreduce, kTree, kTreeHelp, kTreeSource, any_size, build_allreduce_tree},
 
       {Op::kReduceScatter, "ring", "each part collects one contribution per hop, pipelined",
        kPatarasuk, any_size, build_reduce_scatter_ring, kRings},
@@ -110,6 +119,7 @@ const std::vector<AlgorithmRow>& algorithm_table() {
        "folklore: pairwise exchange, one message deep", any_size, build_reduce_scatter_direct},
       {Op::kReduceScatter, "recursive_halving", "blocks to their owners, group by group",
        kRabenseifner, radices_fit, build_reduce_scatter_recursive_halving, kRadices},
+      {Op::kReduceScatter, kTree, kTreeHelp, kTreeSource, any_size, build_reduce_scatter_tree},
 
       {Op::kAllgather, "ring", "each part visits every rank, pipelined", kThakur, any_size,
        build_allgather_ring, kRings},
@@ -121,6 +131,7 @@ const std::vector<AlgorithmRow>& algorithm_table() {
        "folklore: pairwise exchange, one message deep", any_size, build_allgather_direct},
       {Op::kAllgather, "exchange", "all parts so far to all others of a group, group after group",
        kThakur, radices_fit, build_allgather_exchange, kRadices},
+      {Op::kAllgather, kTree, kTreeHelp, kTreeSource, any_size, build_allgather_tree},
 
       {Op::kBroadcast, "binomial", "a tree of depth log2(n), every byte forwarded at once",
        "folklore: binomial tree", any_size, build_broadcast_binomial},
@@ -131,6 +142,7 @@ const std::vector<AlgorithmRow>& algorithm_table() {
        kInterCom, any_size, build_broadcast_scatter_allgather},
       {Op::kBroadcast, "double_tree", "halves down two trees, leaves of one inside the other",
        kTwoTrees, any_size, build_broadcast_double_tree},
+      {Op::kBroadcast, kTree, kTreeHelp, kTreeSource, any_size, build_broadcast_tree},
 
       {Op::kReduce, "binomial", "a tree of depth log2(n) towards the root",
        "folklore: binomial tree", any_size, build_reduce_binomial},
@@ -141,15 +153,18 @@ const std::vector<AlgorithmRow>& algorithm_table() {
        kVanDeGeijn, any_size, build_reduce_scatter_gather},
       {Op::kReduce, "double_tree", "halves up two trees, leaves of one inside the other", kTwoTrees,
        any_size, build_reduce_double_tree},
+      {Op::kReduce, kTree, kTreeHelp, kTreeSource, any_size, build_reduce_tree},
 
       {Op::kGather, "direct", "every part straight to the root", "folklore", any_size,
        build_gather_direct},
       {Op::kGather, "binomial", "a tree of depth log2(n), parts of subtrees together",
        "folklore: binomial tree", any_size, build_gather_binomial},
+      {Op::kGather, kTree, kTreeHelp, kTreeSource, any_size, build_gather_tree},
       {Op::kScatter, "direct", "every part straight from the root", "folklore", any_size,
        build_scatter_direct},
       {Op::kScatter, "binomial", "a tree of depth log2(n), parts of subtrees together",
        "folklore: binomial tree", any_size, build_scatter_binomial},
+      {Op::kScatter, kTree, kTreeHelp, kTreeSource, any_size, build_scatter_tree},
       {Op::kAlltoall, "direct", "every part straight to its place, staggered",
        "folklore: pairwise exchange, in hop k to the rank k further", any_size,
        build_alltoall_direct},
@@ -157,9 +172,11 @@ const std::vector<AlgorithmRow>& algorithm_table() {
        "folklore: pairwise exchange with a window", any_size, build_alltoall_pairwise, kWindow},
       {Op::kAlltoall, "bruck", "ceil(log2 n) rounds, half of the parts in each", kBruck, any_size,
        build_alltoall_bruck},
+      {Op::kAlltoall, kTree, kTreeHelp, kTreeSource, any_size, build_alltoall_tree},
       {Op::kBarrier, "dissemination", "ceil(log2 n) rounds of empty messages",
        "Hensgen, Finkel and Manber, Two algorithms for barrier synchronization, 1988", any_size,
        build_barrier_dissemination},
+      {Op::kBarrier, kTree, kTreeHelp, kTreeSource, any_size, build_barrier_tree},
       {Op::kPingpong, "direct", "rank 0 to 1, and back when all has arrived", "folklore", any_size,
        build_pingpong_direct},
       {Op::kStream, "direct", "rank 0 to 1, then an empty message back", "folklore", any_size,
@@ -264,7 +281,7 @@ const AlgorithmRow* choose_predicted(const AlgorithmRow& usual, ScheduleRequest&
   return fastest->algorithm;
 }
 
-const AlgorithmRow* choose(ScheduleRequest& q, uint64_t small_bytes) {
+const AlgorithmRow* choose_fastest(ScheduleRequest& q, uint64_t small_bytes) {
   if (small_bytes == 0) {
     if (const AlgorithmRow* found = choose_tuned(q)) return found;
   }
@@ -272,6 +289,43 @@ const AlgorithmRow* choose(ScheduleRequest& q, uint64_t small_bytes) {
   if (small_bytes > 0 || usual == nullptr) return usual;
   const AlgorithmRow* predicted = choose_predicted(*usual, q);
   return predicted != nullptr ? predicted : usual;
+}
+
+// Two ranks between which the algorithm would send although they are not connected.
+std::optional<std::pair<int, int>> missing_link(const AlgorithmRow& algorithm, ScheduleRequest q) {
+  const RankPairs& apart = apart_of(q);
+  if (apart.empty()) return std::nullopt;
+  // More segments go the same ways.
+  q.segment_bytes = std::numeric_limits<uint64_t>::max();
+  for (q.rank = 0; q.rank < q.size; ++q.rank) {
+    for (const Step& step : algorithm.build(q).steps) {
+      if (step.kind == StepKind::kLocal) continue;
+      const std::pair<int, int> pair = std::minmax(q.rank, step.peer);
+      if (std::find(apart.begin(), apart.end(), pair) != apart.end()) return pair;
+    }
+  }
+  return std::nullopt;
+}
+
+const AlgorithmRow* choose(ScheduleRequest& q, uint64_t small_bytes) {
+  const AlgorithmRow* found = choose_fastest(q, small_bytes);
+  if (found == nullptr || !missing_link(*found, q)) return found;
+  const AlgorithmRow* const tree = supported(kTree, q);
+  return tree != nullptr ? tree : found;
+}
+
+// What was chosen or named, if its ranks are connected.
+Expected<const AlgorithmRow*> if_connected(const AlgorithmRow& found, const ScheduleRequest& q) {
+  const auto missing = missing_link(found, q);
+  if (!missing) return &found;
+  const bool relays = std::any_of(
+      algorithm_table().begin(), algorithm_table().end(),
+      [&q](const AlgorithmRow& row) { return row.op == q.op && std::string_view(row.name) == kTree; });
+  return fail(ErrorCode::kUnsupported,
+              fmt::format("{} of {} sends between ranks {} and {}, which are not connected",
+                          full_name(found, q), to_string(q.op), missing->first, missing->second),
+              relays ? "use algorithm auto, which sends over those between, or tree"
+                     : "choose hosts that are all connected");
 }
 
 std::string names_of(Op op) {
@@ -312,7 +366,11 @@ Expected<const AlgorithmRow*> find_algorithm(const std::string& name, ScheduleRe
                 op + " needs at least " + std::to_string(row(request.op).min_ranks) +
                     " ranks, this world has " + std::to_string(request.size));
   }
-  if (name == "auto") return choose(request, small_bytes);
+  if (name == "auto") {
+    const AlgorithmRow* const chosen = choose(request, small_bytes);
+    if (chosen == nullptr) return chosen;
+    return if_connected(*chosen, request);
+  }
   const SplitName split = split_algorithm(name);
   for (const AlgorithmRow& row : algorithm_table()) {
     if (row.op != request.op || split.base != row.name) continue;
@@ -320,7 +378,7 @@ Expected<const AlgorithmRow*> find_algorithm(const std::string& name, ScheduleRe
     if (!parameter) return fail(parameter.error());
     request.parameter = *parameter;
     const std::string reason = row.unsupported(request);
-    if (reason.empty()) return &row;
+    if (reason.empty()) return if_connected(row, request);
     return fail(ErrorCode::kUnsupported, "algorithm " + in_quotes(name) + " of " + op + " " +
                                              reason + ", this world has " +
                                              std::to_string(request.size));

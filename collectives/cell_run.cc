@@ -109,8 +109,9 @@ constexpr CellRunRow kRuns[] = {
 
 }  // namespace
 
-ScheduleRequest schedule_request_of(const Cell& cell, Op op, DType dtype) {
+ScheduleRequest schedule_request_of(const Cell& cell, Op op, DType dtype, const RankPairs* apart) {
   ScheduleRequest request;
+  request.apart = apart;
   request.op = op;
   request.redop = redop_from(cell.redop).value_or(RedOp::kSum);
   request.size = cell.ranks;
@@ -121,6 +122,29 @@ ScheduleRequest schedule_request_of(const Cell& cell, Op op, DType dtype) {
   request.segment_bytes = std::numeric_limits<uint64_t>::max();
   if (cell.ranks > 1) request.codec = parse_codec(cell.compression).value_or(Codec{});
   return moving_request(request);
+}
+
+Expected<std::string> algorithm_between(const Cell& cell, const OptionSet& options,
+                                        const RankPairs& apart) {
+  if (apart.empty()) return cell.algorithm;
+  const auto op = op_from(cell.op);
+  const auto dtype = dtype_from(cell.dtype);
+  if (cell.kind == CellKind::kRoof) {
+    // Over the path of the first two ranks, or over none.
+    if (std::find(apart.begin(), apart.end(), std::pair(0, 1)) == apart.end()) {
+      return cell.algorithm;
+    }
+    return fail(ErrorCode::kUnsupported, "ranks 0 and 1 are not connected");
+  }
+  if (!op || !dtype || cell.engine != kNativeEngine) {
+    return fail(ErrorCode::kUnsupported, "engine " + cell.engine + " connects all ranks");
+  }
+  if (const auto tree = spanning_tree(cell.ranks, apart); !tree) return fail(tree.error());
+  ScheduleRequest request = schedule_request_of(cell, *op, *dtype, &apart);
+  const Expected<const AlgorithmRow*> algorithm = algorithm_for(cell, request, options);
+  if (!algorithm) return fail(algorithm.error());
+  // Frames of topk are moved by an allgather, which is not what the cell asks for by name.
+  return request.op == *op ? full_name(**algorithm, request) : cell.algorithm;
 }
 
 // Two arrays, as often as they take turns.
@@ -161,7 +185,7 @@ Expected<uint64_t> memory_of_operations(const Cell& cell, bool verified, const O
                sparse_bytes(cell, shape.count, slots, in_flight));
 }
 
-std::optional<Floor> floor_of(const Cell& cell, const OptionSet& options) {
+std::optional<Floor> floor_of(const Cell& cell, const OptionSet& options, const RankPairs& apart) {
   const auto op = op_from(cell.op);
   const auto dtype = dtype_from(cell.dtype);
   const bool by_messages = row(cell.kind).headline == Headline::kTime;
@@ -171,7 +195,7 @@ std::optional<Floor> floor_of(const Cell& cell, const OptionSet& options) {
   if (cell.bytes == 0 && *op != Op::kBarrier) return std::nullopt;
   if (cell.bytes > kMostFloorBytes || cell.ranks > kMostFloorRanks) return std::nullopt;
   const std::optional<Traffic> traffic =
-      traffic_of(schedule_request_of(cell, *op, *dtype), cell, options);
+      traffic_of(schedule_request_of(cell, *op, *dtype, &apart), cell, options);
   if (!traffic || traffic->empty()) return std::nullopt;
   const uint64_t most =
       std::max_element(traffic->begin(), traffic->end(), [](const auto& a, const auto& b) {
@@ -186,7 +210,8 @@ std::optional<Floor> floor_of(const Cell& cell, const OptionSet& options) {
   return Floor{both ? FloorManner::kBothWays : FloorManner::kOneWay, most};
 }
 
-std::optional<OperationCost> operation_cost_of(const Cell& cell, const OptionSet& options) {
+std::optional<OperationCost> operation_cost_of(const Cell& cell, const OptionSet& options,
+                                               const RankPairs& apart) {
   const auto op = op_from(cell.op);
   const auto dtype = dtype_from(cell.dtype);
   const bool ours = row(cell.kind).times_operations() && cell.engine == kNativeEngine;
@@ -194,7 +219,7 @@ std::optional<OperationCost> operation_cost_of(const Cell& cell, const OptionSet
     return std::nullopt;
   }
   if (cell.bytes == 0 && *op != Op::kBarrier) return std::nullopt;
-  ScheduleRequest request = schedule_request_of(cell, *op, *dtype);
+  ScheduleRequest request = schedule_request_of(cell, *op, *dtype, &apart);
   const Expected<const AlgorithmRow*> algorithm = algorithm_for(cell, request, options);
   if (!algorithm) return std::nullopt;
   ScheduleCost most = cost_of(**algorithm, request);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "collectives/measure.h"
 #include "collectives/schedule.h"
@@ -34,8 +35,16 @@ std::span<const CellRunRow> cell_run_table();
 const CellRunRow& cell_run_of(CellKind kind);
 
 // What rank 0 asks an algorithm for to do this cell; segments are made as large as the arrays,
-// which changes nothing but the number of steps. Pure.
-ScheduleRequest schedule_request_of(const Cell& cell, Op op, DType dtype);
+// which changes nothing but the number of steps. `apart`, which must outlive the result: ranks that
+// are not connected. Pure.
+ScheduleRequest schedule_request_of(const Cell& cell, Op op, DType dtype,
+                                    const RankPairs* apart = nullptr);
+
+// The full name of the algorithm with which a cell runs where these pairs of ranks are not
+// connected; what the cell says where it has none. An Error says why it cannot. Not for links,
+// which are measured pair by pair. Pure.
+Expected<std::string> algorithm_between(const Cell& cell, const OptionSet& options,
+                                        const RankPairs& apart);
 
 Expected<Measurement> run_cell(const Cell& cell, const MeasureSettings& settings,
                                const MeasureContext& context);
@@ -64,12 +73,14 @@ inline constexpr int kMostFloorRanks = 64;
 // schedule that sends them in parts is faster. Both ways at once where the same connection carries
 // as many back. Nothing for cells that are no latencies of our own engine, that send nothing, or
 // that are larger than what is measured.
-std::optional<Floor> floor_of(const Cell& cell, const OptionSet& options);
+std::optional<Floor> floor_of(const Cell& cell, const OptionSet& options,
+                              const RankPairs& apart = {});
 
 // What the operation of a cell costs by its schedules: the longest chain of messages, and of each
 // kind of bytes those of the rank that has most (core/stats/prediction.h). Pipelined algorithms
 // count the chain of one segment. Nothing for cells of other engines, without data and without
 // messages, and for more than kMostFloorRanks.
-std::optional<OperationCost> operation_cost_of(const Cell& cell, const OptionSet& options);
+std::optional<OperationCost> operation_cost_of(const Cell& cell, const OptionSet& options,
+                                               const RankPairs& apart = {});
 
 }  // namespace plumbline

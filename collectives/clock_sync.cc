@@ -7,6 +7,8 @@
 #include <bit>
 #include <cmath>
 
+#include "collectives/schedule.h"
+
 namespace plumbline {
 namespace {
 
@@ -50,8 +52,20 @@ class SentCount : public SendObserver {
 
 }  // namespace
 
-std::vector<SyncPair> sync_order(int size) {
+std::vector<SyncPair> sync_order(int size, const RankPairs& apart) {
   std::vector<SyncPair> order;
+  const auto parents = spanning_tree(size, apart);
+  if (parents && !apart.empty()) {
+    std::vector<int> served = {0};
+    for (size_t i = 0; i < served.size(); ++i) {
+      for (int rank = 1; rank < size; ++rank) {
+        if ((*parents)[static_cast<size_t>(rank)] != served[i]) continue;
+        order.push_back({rank, served[i]});
+        served.push_back(rank);
+      }
+    }
+    return order;
+  }
   for (int rank = 1; rank < size; ++rank) {
     // Without its highest bit: a rank that is synchronised already.
     const auto bits = static_cast<unsigned>(rank);
@@ -61,12 +75,13 @@ std::vector<SyncPair> sync_order(int size) {
   return order;
 }
 
-ClockSync::ClockSync(Group& group, RankClock clock, const ClockLimits& limits)
+ClockSync::ClockSync(Group& group, RankClock clock, const ClockLimits& limits,
+                     const RankPairs& apart)
     : group_(group),
       clock_(std::move(clock)),
       limits_(limits),
       model_(limits),
-      order_(sync_order(group.size())) {}
+      order_(sync_order(group.size(), apart)) {}
 
 ClockOffset ClockSync::at(int64_t own_ns) const {
   if (group_.rank() == 0) return {};

@@ -4,6 +4,7 @@
 // along the way to rank 0. Up to eight ranks all ask rank 0 itself, which gives the smallest bound;
 // beyond, they form the tree of HCA3, log2(n) rounds in which the synchronised half serves the
 // other (Hunold and Carpen-Amarie, Hierarchical clock synchronization in MPI, IEEE CLUSTER 2018).
+// Where not all are connected, each asks the one before it on the shortest way to rank 0.
 // One thread per rank; between operations only.
 #pragma once
 
@@ -11,6 +12,7 @@
 #include <functional>
 #include <vector>
 
+#include "collectives/topology.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/stats/clock_model.h"
@@ -28,12 +30,13 @@ struct SyncPair {
 };
 // Who asks whom, in the order in which all ranks go through it; every parent was a child before, or
 // is rank 0. Empty for one rank.
-std::vector<SyncPair> sync_order(int size);
+std::vector<SyncPair> sync_order(int size, const RankPairs& apart = {});
 
 class ClockSync {
  public:
   // The resolution among the limits is measured.
-  explicit ClockSync(Group& group, RankClock clock = monotonic_ns, const ClockLimits& limits = {});
+  explicit ClockSync(Group& group, RankClock clock = monotonic_ns, const ClockLimits& limits = {},
+                     const RankPairs& apart = {});
 
   // One round of exchanges with the parent; every rank must call it at the same time. Fails when a
   // peer does not answer within `timeout_ms` (the group is broken then), or when its clock makes no

@@ -77,8 +77,11 @@ std::string OperationSpec::text(int size, const char* algorithm_name) const {
 }
 
 struct Executor::Impl {
-  Impl(Group& g, const KernelSet& k)
-      : kernels(k), window(kSliceBytes), host{&g, window.get(), 0, 0, 0, {}} {
+  Impl(Group& g, const KernelSet& k, RankPairs pairs)
+      : kernels(k),
+        apart(std::move(pairs)),
+        window(kSliceBytes),
+        host{&g, window.get(), 0, 0, 0, {}} {
     turn_done = [this] { return waited_for->done() || host.local_work > 0; };
   }
 
@@ -94,6 +97,7 @@ struct Executor::Impl {
   Status run_slice();
 
   const KernelSet& kernels;
+  const RankPairs apart;
   AlignedBytes window;
   PreparedHost host;
   const Prepared* waited_for = nullptr;
@@ -101,10 +105,12 @@ struct Executor::Impl {
   std::optional<Error> failure;
 };
 
-Executor::Executor(Group& group, const KernelSet& kernels)
-    : impl_(std::make_unique<Impl>(group, kernels)) {}
+Executor::Executor(Group& group, const KernelSet& kernels, RankPairs apart)
+    : impl_(std::make_unique<Impl>(group, kernels, std::move(apart))) {}
 
 Executor::~Executor() = default;
+
+const RankPairs& Executor::apart() const { return impl_->apart; }
 
 Expected<Executor::PreparedPtr> Executor::prepare(const OperationSpec& spec) {
   const Group& group = impl_->group();
@@ -121,7 +127,7 @@ Expected<Executor::PreparedPtr> Executor::prepare(const OperationSpec& spec) {
   request.elem_size = size_of(spec.dtype);
   request.in_place = spec.in_place;
   request.segment_bytes = spec.segment_bytes;
-  request.tree = spec.tree;
+  request.apart = &impl_->apart;
   request.codec = codec;
   std::unique_ptr<SparseExchange> sparse;
   if (codec.sparse()) {
@@ -133,8 +139,7 @@ Expected<Executor::PreparedPtr> Executor::prepare(const OperationSpec& spec) {
     request = moving_request(request);
   }
   const Expected<const AlgorithmRow*> algorithm =
-      spec.tree != nullptr ? &tree_allreduce()
-                           : find_algorithm(spec.algorithm, request, spec.small_bytes);
+      find_algorithm(spec.algorithm, request, spec.small_bytes);
   if (!algorithm) return fail(algorithm.error());
   const std::string name = full_name(**algorithm, request);
   PreparedTraits traits{spec,

@@ -30,8 +30,6 @@ struct OperationSpec {
   bool fast_math = false;
   uint64_t small_bytes = 0;  // see find_algorithm
   uint64_t segment_bytes = 256 * 1024;
-  const std::vector<int>* tree =
-      nullptr;  // allreduce along it (tree_allreduce); null = `algorithm`
 
   // "allreduce f32 sum 64 KiB root 0 ring": what mismatch messages and the flight recorder show.
   std::string text(int size, const char* algorithm_name) const;
@@ -42,10 +40,13 @@ class Executor {
   class Prepared;  // opaque; owned by the executor's user, must not outlive the executor
   using PreparedPtr = std::unique_ptr<Prepared, void (*)(Prepared*)>;
 
-  Executor(Group& group, const KernelSet& kernels);
+  // `apart`: pairs of ranks that are never connected, the same on all ranks.
+  Executor(Group& group, const KernelSet& kernels, RankPairs apart = {});
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
+
+  const RankPairs& apart() const;
 
   // Builds the schedule, its scratch and its state. Errors: unknown or unsupported algorithm, bad
   // root.

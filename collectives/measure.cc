@@ -55,7 +55,7 @@ class Meter {
         work_(work),
         spec_(spec),
         exchange_(*context.executor, settings.operation_timeout_ms),
-        own_clocks_(*context.group),
+        own_clocks_(*context.group, monotonic_ns, ClockLimits{}, context.executor->apart()),
         start_(make_start_sync(cell.sync, *context.group, exchange_,
                                context.clocks != nullptr ? *context.clocks : own_clocks_,
                                settings.operation_timeout_ms)),
@@ -98,10 +98,11 @@ class Meter {
   }
 
   void describe_cost() {
-    if (const auto floor = floor_of(cell_, *context_.options)) {
+    const RankPairs& apart = context_.executor->apart();
+    if (const auto floor = floor_of(cell_, *context_.options, apart)) {
       result_.extra[row(floor->manner).key] = static_cast<double>(floor->bytes);
     }
-    if (const auto cost = operation_cost_of(cell_, *context_.options)) {
+    if (const auto cost = operation_cost_of(cell_, *context_.options, apart)) {
       result_.extra[kCostDepth] = cost->depth;
       result_.extra[kCostWire] = cost->wire_bytes;
       result_.extra[kCostReduce] = cost->reduce_bytes;

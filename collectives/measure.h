@@ -60,8 +60,6 @@ struct MeasureContext {
   std::string host;  // of this rank, for per_rank
   // Of all ranks, for link cells; null = names and subnets are not known.
   const std::vector<RankEndpoint>* endpoints = nullptr;
-  // Along which ranks agree where not all are connected (link cells only); null = all are.
-  const std::vector<int>* tree = nullptr;
   std::function<bool()> interrupted;  // asked at stops and between blocks; agreed over all ranks
   // What is known of the ranks' clocks, kept from cell to cell; null = learned anew by each cell.
   ClockSync* clocks = nullptr;

@@ -31,7 +31,6 @@ PredictedOperation::PredictedOperation(const AlgorithmRow& algorithm, ScheduleRe
   // Steps that go segment by segment follow one another as bytes do: larger ones change nothing
   // but their number.
   request.segment_bytes = std::numeric_limits<uint64_t>::max();
-  request.topology = nullptr;
   for (request.rank = 0; request.rank < request.size; ++request.rank) {
     add_rank(algorithm.build(request), request.rank, request.elem_size);
   }

@@ -121,6 +121,12 @@ ScheduleCost cost_of(const AlgorithmRow& algorithm, const ScheduleRequest& reque
   return cost;
 }
 
+const RankPairs& apart_of(const ScheduleRequest& request) {
+  static const RankPairs kNone;
+  if (request.apart != nullptr) return *request.apart;
+  return request.topology != nullptr ? request.topology->apart : kNone;
+}
+
 Range ScheduleBuilder::scratch(uint64_t count) {
   const Range range{BufferId::kScratch, schedule_.scratch_elems, count};
   schedule_.scratch_elems += count;

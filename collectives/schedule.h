@@ -77,13 +77,15 @@ struct ScheduleRequest {
   size_t elem_size = 4;   // bytes
   bool in_place = false;  // in and out are the same memory where the op allows it (core/op.h)
   uint64_t segment_bytes = 256 * 1024;     // for pipelined algorithms: size of one segment
-  const std::vector<int>* tree = nullptr;  // for tree_allreduce(): see spanning_tree()
+  const RankPairs* apart = nullptr;        // who is not connected; null = what the topology says
   AlgorithmParameter parameter = {};       // empty: what is usual for the algorithm
   // What "auto" goes by before its own thresholds (find_algorithm); null = nothing is known.
   const Topology* topology = nullptr;
   const std::vector<TunedRange>* tuned = nullptr;
   Codec codec = {};
 };
+// The pairs of ranks of a request that are not connected.
+const RankPairs& apart_of(const ScheduleRequest& request);
 // What moves for such a request: itself, or, with topk, an allgather of the ranks' frames
 // (collectives/sparse_exchange.h), in place, in words of 4 bytes.
 ScheduleRequest moving_request(const ScheduleRequest& request);
@@ -122,17 +124,16 @@ std::string full_name(const AlgorithmRow& algorithm, const ScheduleRequest& requ
 
 // The one table, grouped by op; the first supported row of an op is the fallback of `auto`.
 const std::vector<AlgorithmRow>& algorithm_table();
-// An allreduce along ScheduleRequest::tree, for the few numbers that ranks exchange where not all
-// of them are connected. Not in the table: no operation of a user.
-const AlgorithmRow& tree_allreduce();
 // The parent of each rank (-1: rank 0) in a tree of ranks that are connected, breadth first from
 // rank 0, so that no other has a shorter way to it. `apart`: pairs of ranks that are not connected.
 // kUnreachable for a rank without any way to rank 0.
-Expected<std::vector<int>> spanning_tree(int size, const std::vector<std::pair<int, int>>& apart);
+Expected<std::vector<int>> spanning_tree(int size, const RankPairs& apart);
 // NAME, or NAME:PARAMETER, which becomes request.parameter. "auto" picks by op, size and bytes:
 // what request.tuned says, else what the rates of request.topology promise to be clearly faster
 // than what thresholds as measured elsewhere give, else these. `small_bytes` = SMALL_MSG_THRESHOLD
 // option, which is a threshold of the user's own: with it only thresholds count. 0 = built-in.
+// Where ranks are not connected and that choice needs them to be, the tree. kUnsupported for a
+// named algorithm that needs it, and for an operation that has no tree.
 Expected<const AlgorithmRow*> find_algorithm(const std::string& name, ScheduleRequest& request,
                                              uint64_t small_bytes = 0);
 // Why no operation has an algorithm of this name with such a parameter, for any number of ranks;

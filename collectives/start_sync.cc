@@ -245,7 +245,6 @@ Expected<Executor::Prepared*> Exchange::prepared_for(Op op, RedOp redop, size_t 
   spec.redop = redop;
   spec.count = capacity;
   spec.in_place = op != Op::kBarrier;
-  spec.tree = tree_;
   Expected<Executor::PreparedPtr> prepared = executor_.prepare(spec);
   if (!prepared) return fail(prepared.error());
   return prepared_.emplace(key, std::move(*prepared)).first->second.get();
@@ -264,10 +263,6 @@ Status Exchange::combine(std::vector<int64_t>& values, RedOp redop) {
 }
 
 Status Exchange::barrier() {
-  if (tree_ != nullptr) {
-    std::vector<int64_t> nothing = {0};
-    return max(nothing);
-  }
   const Expected<Executor::Prepared*> prepared = prepared_for(Op::kBarrier, RedOp::kSum, 0);
   if (!prepared) return fail(prepared.error());
   return executor_.run(**prepared, nullptr, nullptr, Deadline::after_ms(timeout_ms_));

@@ -23,13 +23,10 @@
 
 namespace plumbline {
 
-// Where not all ranks are connected, along a tree of those that are.
 class Exchange {
  public:
-  // `timeout_ms` is the watchdog of each exchange; `tree` as spanning_tree() made it, null where
-  // all ranks are connected. Along a tree go max(), sum() and barrier().
-  Exchange(Executor& executor, int64_t timeout_ms, const std::vector<int>* tree = nullptr)
-      : executor_(executor), timeout_ms_(timeout_ms), tree_(tree) {}
+  // `timeout_ms` is the watchdog of each exchange.
+  Exchange(Executor& executor, int64_t timeout_ms) : executor_(executor), timeout_ms_(timeout_ms) {}
 
   // Replaces every element by its maximum, or its sum, over all ranks. Same length on all ranks.
   Status max(std::vector<int64_t>& values) { return combine(values, RedOp::kMax); }
@@ -47,7 +44,6 @@ class Exchange {
 
   Executor& executor_;
   int64_t timeout_ms_;
-  const std::vector<int>* tree_;
   // Prepared ones are kept per padded length (a power of two), so that only a handful are ever
   // built.
   std::map<std::tuple<Op, RedOp, size_t>, Executor::PreparedPtr> prepared_;

@@ -21,9 +21,12 @@ struct LinkModel {
   double bytes_per_s = 0;  // beta
 };
 
+// Pairs of ranks, lower first.
+using RankPairs = std::vector<std::pair<int, int>>;
+
 struct Topology {
-  std::vector<int> host_of;                // of each rank: the number of its host
-  std::vector<std::pair<int, int>> apart;  // pairs of ranks that are not connected, lower first
+  std::vector<int> host_of;  // of each rank: the number of its host
+  RankPairs apart;           // pairs of ranks that are not connected
   // [from * ranks + to]; the diagonal means nothing. Empty = only who is where is known.
   std::vector<LinkModel> links;
   // A rank's own time for each message that it sends or receives, part of alpha (o of LogP: Culler

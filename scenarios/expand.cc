@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "collectives/cell_run.h"
 #include "core/codec.h"
 #include "core/op.h"
 #include "scenarios/block_kinds.h"
@@ -193,13 +194,16 @@ Expected<HostSets> host_sets_of(const HostChoice& choice, const std::vector<Scen
   return out;
 }
 
-// A collective needs a path between all its ranks. Links are measured pair by pair, and those that
-// are apart left out there.
+// Links are measured pair by pair, and those that are apart left out there. Everything else needs
+// connections where its messages go: some algorithms keep to them, the tree always does.
 std::string why_apart(const Cell& cell, const std::vector<ScenarioHost>& hosts) {
   if (row(cell.kind).timing == CellTiming::kPairs) return "";
-  const std::string reason = apart_reason(hosts, world_of(cell));
-  if (reason.empty()) return "";
-  return reason + "; with \"hosts\": \"groups\" the hosts that all may talk are measured";
+  const RankPairs apart = apart_ranks(hosts, place_ranks(hosts, world_of(cell)));
+  if (apart.empty()) return "";
+  const auto algorithm = algorithm_between(cell, OptionSet(), apart);
+  if (algorithm) return "";
+  return fmt::format("{}; {}; with \"hosts\": \"groups\" the hosts that all may talk are measured",
+                     apart_reason(hosts, world_of(cell)), algorithm.error().message());
 }
 
 }  // namespace

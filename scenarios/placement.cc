@@ -172,6 +172,20 @@ std::string apart_reason(const std::vector<ScenarioHost>& hosts, const WorldShap
   return "";
 }
 
+RankPairs apart_ranks(const std::vector<ScenarioHost>& hosts,
+                                  const std::vector<size_t>& placement) {
+  RankPairs apart;
+  for (size_t a = 0; a < placement.size(); ++a) {
+    for (size_t b = a + 1; b < placement.size(); ++b) {
+      if (placement[a] == placement[b] || talk_reason(hosts, placement[a], placement[b]).empty()) {
+        continue;
+      }
+      apart.emplace_back(static_cast<int>(a), static_cast<int>(b));
+    }
+  }
+  return apart;
+}
+
 bool faces(const std::string& own, const ScenarioHost& other) {
   const Cidr mine = parse_cidr(own);
   return mine.prefix > 0 &&

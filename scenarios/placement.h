@@ -1,14 +1,15 @@
 // Which host each rank of a world runs on, and who is supposed to talk to whom. In a star the
 // leaves cannot reach one another, in a ring of cables only neighbours can, and a device matrix has
 // holes: such pairs are not broken, so probes and link matrices skip them with the reason, and
-// collectives can be kept to hosts that all reach one another. Pure functions of the hosts and of
-// what a cell asks for; thread-safe.
+// collectives go over the hosts between, or are kept to hosts that all reach one another. Pure
+// functions of the hosts and of what a cell asks for; thread-safe.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
+#include "collectives/topology.h"
 #include "scenarios/scenario.h"
 
 namespace plumbline {
@@ -27,8 +28,11 @@ int places_in(const std::vector<ScenarioHost>& hosts, const std::string& named);
 // ranks than places (oversubscribed) are spread evenly.
 std::vector<size_t> place_ranks(const std::vector<ScenarioHost>& hosts, const WorldShape& world);
 
-// Two hosts of this world that are not supposed to talk, and why, in words; empty = all may, so
-// that collectives can run.
+// Pairs of ranks on hosts that are not supposed to talk: they are not connected. `placement` names
+// the host of each rank.
+RankPairs apart_ranks(const std::vector<ScenarioHost>& hosts, const std::vector<size_t>& placement);
+
+// Two hosts of this world that are not supposed to talk, and why, in words; empty = all may.
 std::string apart_reason(const std::vector<ScenarioHost>& hosts, const WorldShape& world);
 
 // Does this address, by its prefix length, lie in one network with one of the other host's?
@@ -44,7 +48,7 @@ bool faces(const std::string& own, const ScenarioHost& other);
 std::string talk_reason(const std::vector<ScenarioHost>& hosts, size_t i, size_t j);
 
 // The maximal sets of hosts that all may talk to one another (indices ascending), the largest
-// first: the groups in which collectives can run. Every host is in at least one. Found as maximal
+// first: the groups in which every algorithm can run. Every host is in at least one. Found as maximal
 // cliques (C. Bron, J. Kerbosch, "Algorithm 457", CACM 16 (9), 1973, with a pivot); their number
 // may be exponential, so the search ends after the first kMostGroups.
 inline constexpr size_t kMostGroups = 1000;

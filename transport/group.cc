@@ -148,13 +148,17 @@ Channel* Group::Impl::awaited(MessageTag* tag) const {
     const bool receives = mine.has_value();
     if (!mine) mine = channel->waiting_send();
     if (!mine) continue;
-    // Earliest operation first; in one operation a missing receive says more than a full pipe.
-    const bool better =
-        best == nullptr || static_cast<int32_t>(mine->sequence - tag->sequence) < 0 ||
-        (mine->sequence == tag->sequence &&
-         (receives != best_receives ? receives
-                                    : channel->last_progress_ns() < best->last_progress_ns()));
-    if (!better) continue;
+    // Earliest operation first; in one operation a missing receive says more than a full pipe, and
+    // of two the one that comes first: the other may be waited for because of it.
+    const auto comes_first = [&] {
+      if (mine->sequence != tag->sequence) {
+        return static_cast<int32_t>(mine->sequence - tag->sequence) < 0;
+      }
+      if (receives != best_receives) return receives;
+      if (mine->step != tag->step) return mine->step < tag->step;
+      return channel->last_progress_ns() < best->last_progress_ns();
+    };
+    if (best != nullptr && !comes_first()) continue;
     best = channel;
     best_receives = receives;
     *tag = *mine;

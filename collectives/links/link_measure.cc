@@ -65,8 +65,7 @@ class LinkMatrix {
         ranks_(group_.size()),
         sockets_(socket_options(*context.options)),
         exchange_(*context.executor,
-                  settings.operation_timeout_ms + round_limit_ms(settings.throughput_time_ns),
-                  context.tree) {
+                  settings.operation_timeout_ms + round_limit_ms(settings.throughput_time_ns)) {
     flow_settings_.time_ns = settings.throughput_time_ns;
     flow_settings_.message_bytes = cell.bytes;
     flow_settings_.datagram_bytes = cell.bytes;

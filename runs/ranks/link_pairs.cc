@@ -114,20 +114,6 @@ std::vector<std::string> pair_reasons(const std::vector<ScenarioHost>& hosts,
   return reasons;
 }
 
-std::vector<RankPair> apart_ranks(const std::vector<ScenarioHost>& hosts,
-                                  const std::vector<size_t>& placement) {
-  std::vector<RankPair> apart;
-  for (size_t a = 0; a < placement.size(); ++a) {
-    for (size_t b = a + 1; b < placement.size(); ++b) {
-      if (placement[a] == placement[b] || talk_reason(hosts, placement[a], placement[b]).empty()) {
-        continue;
-      }
-      apart.emplace_back(static_cast<int>(a), static_cast<int>(b));
-    }
-  }
-  return apart;
-}
-
 size_t add_link_speeds(const std::vector<ScenarioHost>& hosts,
                        const std::map<std::string, HostFacts>& facts,
                        std::vector<LinkResult>& links) {

@@ -10,7 +10,6 @@
 #include "core/host/host.h"
 #include "core/record/link.h"
 #include "scenarios/scenario.h"
-#include "transport/transports.h"
 
 namespace plumbline {
 
@@ -18,10 +17,6 @@ namespace plumbline {
 // names the host of each rank.
 std::vector<std::string> pair_reasons(const std::vector<ScenarioHost>& hosts,
                                       const std::vector<size_t>& placement);
-
-// Pairs of ranks on hosts that are not supposed to talk, lower first: they are not connected.
-std::vector<RankPair> apart_ranks(const std::vector<ScenarioHost>& hosts,
-                                  const std::vector<size_t>& placement);
 
 // Fills speed_bps with that of the slower end: what the host file states, else what the system says
 // of the interface with the link's address (nothing for virtual ones). `facts` by host name. Of how

@@ -172,18 +172,15 @@ class Rank {
     spec.cores_usable = cores_usable_;
     spec.ranks_on_host = connect.ranks_on_machine;
     if (!claim_) return fail(ErrorCode::kProtocol, "asked to connect before being set up");
-    tree_.clear();
-    if (!connect.apart.empty()) {
-      Expected<std::vector<int>> tree = spanning_tree(setup_.size, connect.apart);
-      if (!tree) return fail(tree.error());
-      tree_ = std::move(*tree);
+    if (const auto tree = spanning_tree(setup_.size, connect.apart); !tree) {
+      return fail(tree.error());
     }
     Expected<std::unique_ptr<Group>> group = claim_->open(spec);
     if (!group) return fail(group.error());
     group_ = std::move(*group);
     endpoints_ = connect.endpoints;
-    executor_.emplace(*group_, *kernels_);
-    clocks_.emplace(*group_);
+    executor_.emplace(*group_, *kernels_, connect.apart);
+    clocks_.emplace(*group_, monotonic_ns, ClockLimits{}, connect.apart);
     Resolved used;
     add_transports(*group_, used);
     answers_.send(
@@ -227,7 +224,6 @@ class Rank {
     context.clocks = &*clocks_;
     context.host = setup_.host;
     context.endpoints = &endpoints_;
-    if (!tree_.empty()) context.tree = &tree_;
     context.interrupted = [this] { return requests_.interrupted(); };
     const Expected<Engine*> engine = engine_of(run.cell.engine);
     if (!engine) return fail(engine.error());
@@ -266,7 +262,6 @@ class Rank {
   Affinity affinity_;  // that it really has
   std::unique_ptr<TransportClaim> claim_;
   std::vector<RankEndpoint> endpoints_;  // of all ranks
-  std::vector<int> tree_;                // empty = all ranks are connected
   std::unique_ptr<Group> group_;
   std::optional<Executor> executor_;
   std::map<std::string, std::unique_ptr<Engine>> engines_;  // of this group

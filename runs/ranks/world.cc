@@ -212,7 +212,7 @@ Expected<std::vector<std::string>> World::connect_lines(const std::vector<Messag
   }
   std::vector<std::string> lines;
   constexpr int kOffsets = 100;
-  const std::vector<RankPair> apart = apart_ranks(spec_.hosts, places_.hosts);
+  const RankPairs apart = apart_ranks(spec_.hosts, places_.hosts);
   for (size_t rank = 0; rank < ready.size(); ++rank) {
     connects[rank].endpoints = endpoints;
     connects[rank].apart = apart;
@@ -315,15 +315,21 @@ Expected<Measurement> World::run(const PlanCell& asked) {
     if (const Status started = start(shape); !started) return fail(started.error());
   }
   PlanCell planned = asked;
+  const RankPairs apart = apart_ranks(spec_.hosts, places_.hosts);
   if (tuning_) {
-    planned.cell.algorithm = algorithm_with(tuning_->tuning, asked.cell, spec_.options);
+    planned.cell.algorithm = algorithm_with(tuning_->tuning, asked.cell, spec_.options, apart);
   }
   const Cell& cell = planned.cell;
   const bool link = row(cell.kind).timing == CellTiming::kPairs;
-  if (const std::string reason = apart_reason(spec_.hosts, shape); !link && !reason.empty()) {
-    return fail(
-        ErrorCode::kUnsupported, "no collective over these hosts: " + reason,
-        "choose hosts that all may talk to one another, or `run` with \"hosts\": \"groups\"");
+  if (!link) {
+    Expected<std::string> algorithm = algorithm_between(cell, spec_.options, apart);
+    if (!algorithm) {
+      return fail(ErrorCode::kUnsupported,
+                  fmt::format("{} over these hosts: {}: {}", cell.op,
+                              apart_reason(spec_.hosts, shape), algorithm.error().what),
+                  algorithm.error().hint);
+    }
+    planned.cell.algorithm = std::move(*algorithm);
   }
   if (const Status enough = fits(planned); !enough) return fail(enough.error());
   MeasureSettings settings = settings_of(planned);

@@ -116,13 +116,15 @@ Status check_tuning(const Plan& plan, const OptionSet& options,
   return fail(not_of_use(path, why));
 }
 
-std::string algorithm_with(const Tuning& tuning, const Cell& cell, const OptionSet& options) {
+std::string algorithm_with(const Tuning& tuning, const Cell& cell, const OptionSet& options,
+                           const RankPairs& apart) {
   const std::optional<Op> op = op_from(cell.op);
   const std::optional<DType> dtype = dtype_from(cell.dtype);
   if (!leaves_the_choice(cell) || !op || !dtype) return cell.algorithm;
   const std::vector<TunedRange> ranges = tuning.ranges();
   ScheduleRequest request = schedule_request_of(cell, *op, *dtype);
   request.topology = &tuning.model.topology;
+  if (!apart.empty()) request.apart = &apart;
   request.tuned = &ranges;
   const auto small = static_cast<uint64_t>(options.integer("small_msg_threshold"));
   const Expected<const AlgorithmRow*> found = find_algorithm(cell.algorithm, request, small);

@@ -42,12 +42,15 @@ std::string check_custom(const ScheduleRequest& request,
 }
 
 std::vector<ScheduleRequest> some_requests(const AlgorithmRow& algorithm) {
+  // For trees: 1 - 0 - 2 - 3, and what more ranks there are at 2.
+  static const RankPairs kApart = {{0, 3}, {0, 4}, {1, 2}, {1, 3}, {1, 4}, {3, 4}};
   std::vector<ScheduleRequest> all;
   for (int size : {2, 3, 4, 5}) {
     for (bool in_place : {false, true}) {
       ScheduleRequest q;
       q.op = algorithm.op;
       q.size = size;
+      if (std::string(algorithm.name) == "tree") q.apart = &kApart;
       q.root = row(q.op).rooted ? 1 : 0;
       q.count = 11;
       q.redop = RedOp::kAvg;

@@ -103,6 +103,14 @@ TEST(SyncOrder, EveryoneAsksOnceAndOnlyWhoKnows) {
   }
 }
 
+TEST(SyncOrder, WhereNotAllAreConnectedTheWaysAreThoseOfTheTree) {
+  // 0 - 1 - 3, 0 - 2, 3 - 4
+  const RankPairs apart = {{0, 3}, {0, 4}, {1, 2}, {1, 4}, {2, 3}, {2, 4}};
+  std::vector<std::pair<int, int>> asked;
+  for (const SyncPair& pair : sync_order(5, apart)) asked.emplace_back(pair.child, pair.parent);
+  EXPECT_EQ(asked, (std::vector<std::pair<int, int>>{{1, 0}, {2, 0}, {3, 1}, {4, 3}}));
+}
+
 TEST(ClockSync, OffsetsAndDriftsAreInsideTheBoundOnEveryRank) {
   for (const int ranks : {1, 2, 3, 8, 9, 19}) {
     std::vector<SkewedClock> clocks = skewed_clocks(ranks);

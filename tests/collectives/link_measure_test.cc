@@ -33,17 +33,15 @@ Measurement run_links(const Cell& cell, const std::vector<std::string>& reasons 
                       const std::vector<RankPair>& apart = {}) {
   test::TcpWorld world(cell.ranks);
   world.apart = apart;
-  const auto tree = spanning_tree(cell.ranks, apart);
   const std::vector<RankEndpoint> endpoints = test::claimed(world.endpoints);
   std::vector<Measurement> parts(static_cast<size_t>(cell.ranks));
   world.run([&](Group& group) {
-    Executor executor(group, test_kernels());
+    Executor executor(group, test_kernels(), apart);
     MeasureContext context;
     context.group = &group;
     context.executor = &executor;
     context.options = &world.options;
     context.endpoints = &endpoints;
-    if (!apart.empty()) context.tree = &*tree;
     MeasureSettings settings;
     settings.throughput_time_ns = kTimeNs;
     settings.pair_reasons = reasons;

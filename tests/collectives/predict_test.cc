@@ -112,9 +112,15 @@ TEST(Predict, WithoutRatesOrOverAHoleThereIsNone) {
   ScheduleRequest request = asked(Op::kAllreduce, 3, 100);
   Topology topology = even_topology(3);
   topology.apart = {{0, 2}};
-  EXPECT_EQ(time_of("ring", request, topology), -1);
+  const auto ring = find_algorithm("ring", request);
+  ASSERT_TRUE(ring);
+  request.topology = &topology;
+  EXPECT_FALSE(predict_ns(**ring, request));
+  EXPECT_FALSE(find_algorithm("ring", request)) << "nobody is asked to run it either";
+  EXPECT_GT(time_of("tree", request, topology), 0);
   EXPECT_GT(time_of("gather_reduce", asked(Op::kAllreduce, 2, 100), even_topology(2)), 0);
   EXPECT_EQ(time_of("ring", request, even_topology(4)), -1);
+  topology.apart.clear();
   topology.links.clear();
   EXPECT_EQ(time_of("ring", request, topology), -1);
 }

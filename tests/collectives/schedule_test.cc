@@ -36,7 +36,7 @@ std::vector<int> numbers_for(const AlgorithmRow& algorithm) {
 
 // All shapes of one algorithm and world size; segments of 5 elements, so that there are several.
 std::vector<ScheduleRequest> shapes(const AlgorithmRow& algorithm, int n,
-                                    const std::vector<int>* tree = nullptr) {
+                                    const RankPairs* apart = nullptr) {
   std::vector<ScheduleRequest> all;
   const OpRow& op = row(algorithm.op);
   for (uint64_t count : counts_for(n)) {
@@ -53,7 +53,7 @@ std::vector<ScheduleRequest> shapes(const AlgorithmRow& algorithm, int n,
           q.count = count;
           q.in_place = in_place;
           q.segment_bytes = 20;
-          q.tree = tree;
+          q.apart = apart;
           if (!algorithm.unsupported(q).empty() || n < op.min_ranks) continue;
           for (const int number : numbers_for(algorithm)) {
             q.parameter.number = number;
@@ -70,17 +70,18 @@ std::vector<ScheduleRequest> shapes(const AlgorithmRow& algorithm, int n,
   return all;
 }
 
-// Every tree that breadth first search makes of random graphs, chains and stars.
-TEST(Schedule, TreeIsRightForEveryTree) {
+// Every tree that breadth first search makes of random graphs, chains and stars, and every operation
+// along it.
+TEST(Schedule, TreesAreRightInEveryGraph) {
   std::mt19937 random(7);
-  const AlgorithmRow& algorithm = tree_allreduce();
+  std::set<Op> operations;
   int checked = 0;
-  for (int n = 1; n <= 9; ++n) {
-    for (int graph = 0; graph < 20; ++graph) {
+  for (int n = 1; n <= 9; n += test::kSanitized && n >= 3 ? 2 : 1) {
+    for (int graph = 0; graph < (n < 5 ? 12 : 4); ++graph) {
       // A random tree is what stays connected; most other pairs are apart.
       std::set<std::pair<int, int>> joined;
       for (int rank = 1; rank < n; ++rank) joined.insert({static_cast<int>(random() % rank), rank});
-      std::vector<std::pair<int, int>> apart;
+      RankPairs apart;
       for (int a = 0; a < n; ++a) {
         for (int b = a + 1; b < n; ++b) {
           if (joined.count({a, b}) == 0 && random() % 4 != 0) apart.push_back({a, b});
@@ -92,13 +93,18 @@ TEST(Schedule, TreeIsRightForEveryTree) {
         const std::pair<int, int> edge = std::minmax(rank, (*tree)[static_cast<size_t>(rank)]);
         EXPECT_EQ(std::count(apart.begin(), apart.end(), edge), 0) << "no such connection";
       }
-      for (const ScheduleRequest& shape : shapes(algorithm, n, &*tree)) {
-        ASSERT_EQ(check_schedule(algorithm, shape), "") << describe(algorithm, shape);
-        ++checked;
+      for (const AlgorithmRow& algorithm : algorithm_table()) {
+        if (std::string(algorithm.name) != "tree") continue;
+        operations.insert(algorithm.op);
+        for (const ScheduleRequest& shape : shapes(algorithm, n, &apart)) {
+          ASSERT_EQ(check_schedule(algorithm, shape), "") << describe(algorithm, shape);
+          ++checked;
+        }
       }
     }
   }
   EXPECT_GT(checked, 1000);
+  for (const OpRow& op : op_table()) EXPECT_EQ(operations.count(op.op), op.point_to_point ? 0u : 1u);
 }
 
 TEST(Schedule, ARankWithoutAnyWayIsNamed) {
