@@ -318,9 +318,10 @@ const AlgorithmRow* choose(ScheduleRequest& q, uint64_t small_bytes) {
 Expected<const AlgorithmRow*> if_connected(const AlgorithmRow& found, const ScheduleRequest& q) {
   const auto missing = missing_link(found, q);
   if (!missing) return &found;
-  const bool relays = std::any_of(
-      algorithm_table().begin(), algorithm_table().end(),
-      [&q](const AlgorithmRow& row) { return row.op == q.op && std::string_view(row.name) == kTree; });
+  const bool relays = std::any_of(algorithm_table().begin(), algorithm_table().end(),
+                                  [&q](const AlgorithmRow& row) {
+                                    return row.op == q.op && std::string_view(row.name) == kTree;
+                                  });
   return fail(ErrorCode::kUnsupported,
               fmt::format("{} of {} sends between ranks {} and {}, which are not connected",
                           full_name(found, q), to_string(q.op), missing->first, missing->second),

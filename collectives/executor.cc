@@ -78,10 +78,8 @@ std::string OperationSpec::text(int size, const char* algorithm_name) const {
 
 struct Executor::Impl {
   Impl(Group& g, const KernelSet& k, RankPairs pairs)
-      : kernels(k),
-        apart(std::move(pairs)),
-        window(kSliceBytes),
-        host{&g, window.get(), 0, 0, 0, {}} {
+      : kernels(k), apart(std::move(pairs)), window(kSliceBytes), host{&g, window.get(), 0, 0, 0,
+                                                                       {}} {
     turn_done = [this] { return waited_for->done() || host.local_work > 0; };
   }
 

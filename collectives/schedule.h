@@ -76,9 +76,9 @@ struct ScheduleRequest {
   uint64_t count = 0;     // elements of one rank's argument (core/op.h)
   size_t elem_size = 4;   // bytes
   bool in_place = false;  // in and out are the same memory where the op allows it (core/op.h)
-  uint64_t segment_bytes = 256 * 1024;     // for pipelined algorithms: size of one segment
-  const RankPairs* apart = nullptr;        // who is not connected; null = what the topology says
-  AlgorithmParameter parameter = {};       // empty: what is usual for the algorithm
+  uint64_t segment_bytes = 256 * 1024;  // for pipelined algorithms: size of one segment
+  const RankPairs* apart = nullptr;     // who is not connected; null = what the topology says
+  AlgorithmParameter parameter = {};    // empty: what is usual for the algorithm
   // What "auto" goes by before its own thresholds (find_algorithm); null = nothing is known.
   const Topology* topology = nullptr;
   const std::vector<TunedRange>* tuned = nullptr;

@@ -173,7 +173,7 @@ std::string apart_reason(const std::vector<ScenarioHost>& hosts, const WorldShap
 }
 
 RankPairs apart_ranks(const std::vector<ScenarioHost>& hosts,
-                                  const std::vector<size_t>& placement) {
+                      const std::vector<size_t>& placement) {
   RankPairs apart;
   for (size_t a = 0; a < placement.size(); ++a) {
     for (size_t b = a + 1; b < placement.size(); ++b) {

@@ -48,9 +48,9 @@ bool faces(const std::string& own, const ScenarioHost& other);
 std::string talk_reason(const std::vector<ScenarioHost>& hosts, size_t i, size_t j);
 
 // The maximal sets of hosts that all may talk to one another (indices ascending), the largest
-// first: the groups in which every algorithm can run. Every host is in at least one. Found as maximal
-// cliques (C. Bron, J. Kerbosch, "Algorithm 457", CACM 16 (9), 1973, with a pivot); their number
-// may be exponential, so the search ends after the first kMostGroups.
+// first: the groups in which every algorithm can run. Every host is in at least one. Found as
+// maximal cliques (C. Bron, J. Kerbosch, "Algorithm 457", CACM 16 (9), 1973, with a pivot); their
+// number may be exponential, so the search ends after the first kMostGroups.
 inline constexpr size_t kMostGroups = 1000;
 std::vector<std::vector<size_t>> reachable_groups(const std::vector<ScenarioHost>& hosts);
 

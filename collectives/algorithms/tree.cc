@@ -1,9 +1,9 @@
 // Every collective along one tree of ranks that are connected, for clusters whose ranks do not all
 // meet: what two ranks have for one another goes over those between them. Ranks are points of the
-// tree spanning_tree() makes of the pairs that are apart, so that the tree is the same on all; where
-// nobody is apart all others hang at rank 0. Folklore; that no link carries more than it must, each
-// direction the parts that are wanted on its far side, or a sum of those on its near one, is the
-// lower bound of an operation on a tree.
+// tree spanning_tree() makes of the pairs that are apart, so that the tree is the same on all;
+// where nobody is apart all others hang at rank 0. Folklore; that no link carries more than it
+// must, each direction the parts that are wanted on its far side, or a sum of those on its near
+// one, is the lower bound of an operation on a tree.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,8 @@ namespace {
 // The tree as one rank sees it: its neighbours, and behind which of them each other rank lies.
 class TreeView {
  public:
-  explicit TreeView(const ScheduleRequest& q) : side_(static_cast<size_t>(q.size), -1), self_(q.rank) {
+  explicit TreeView(const ScheduleRequest& q)
+      : side_(static_cast<size_t>(q.size), -1), self_(q.rank) {
     const auto parents = spanning_tree(q.size, apart_of(q));
     std::vector<std::vector<int>> joined(static_cast<size_t>(q.size));
     for (int rank = 1; parents && rank < q.size; ++rank) {
@@ -126,8 +127,8 @@ Schedule build_reduce_tree(const ScheduleRequest& q) {
 }
 
 // Sums up to rank 0, and the result back down. No byte of it comes before the bytes that it is made
-// of have gone, so it may lie where they did. Messages down are numbered behind those up: while both
-// are waited for, it is those below who are late.
+// of have gone, so it may lie where they did. Messages down are numbered behind those up: while
+// both are waited for, it is those below who are late.
 Schedule build_allreduce_tree(const ScheduleRequest& q) {
   if (q.size == 1) return copy_only(q);
   ScheduleBuilder b(q);
@@ -172,8 +173,8 @@ Schedule build_allgather_tree(const ScheduleRequest& q) {
   const TreeView tree(q);
   for (int owner = 0; owner < q.size; ++owner) {
     const int from = tree.toward(owner);
-    const Range part = from < 0 ? ScheduleBuilder::in(0, q.count)
-                                : block(BufferId::kOut, q.count, owner);
+    const Range part =
+        from < 0 ? ScheduleBuilder::in(0, q.count) : block(BufferId::kOut, q.count, owner);
     hand_on(b, from, tree.others(from), message_of(q, owner, 0), part);
     if (from < 0) b.copy_own(part, block(BufferId::kOut, q.count, owner));
   }

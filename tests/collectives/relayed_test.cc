@@ -130,8 +130,7 @@ TEST(Relayed, AutoKeepsToTheConnectionsAndOthersSayWhatIsMissing) {
 
   EXPECT_THAT(chosen(Op::kAllreduce, 4, kLarge, star(4, 1), "ring"),
               HasSubstr("between ranks 0 and 3, which are not connected"));
-  EXPECT_THAT(chosen(Op::kAllreduce, 4, kLarge, star(4, 1), "ring"),
-              HasSubstr("algorithm auto"));
+  EXPECT_THAT(chosen(Op::kAllreduce, 4, kLarge, star(4, 1), "ring"), HasSubstr("algorithm auto"));
   EXPECT_THAT(chosen(Op::kPingpong, 3, 2, {{0, 1}}),
               HasSubstr("pingpong sends between ranks 0 and 1"));
 }

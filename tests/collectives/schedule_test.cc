@@ -70,8 +70,8 @@ std::vector<ScheduleRequest> shapes(const AlgorithmRow& algorithm, int n,
   return all;
 }
 
-// Every tree that breadth first search makes of random graphs, chains and stars, and every operation
-// along it.
+// Every tree that breadth first search makes of random graphs, chains and stars, and every
+// operation along it.
 TEST(Schedule, TreesAreRightInEveryGraph) {
   std::mt19937 random(7);
   std::set<Op> operations;
@@ -104,7 +104,8 @@ TEST(Schedule, TreesAreRightInEveryGraph) {
     }
   }
   EXPECT_GT(checked, 1000);
-  for (const OpRow& op : op_table()) EXPECT_EQ(operations.count(op.op), op.point_to_point ? 0u : 1u);
+  for (const OpRow& op : op_table())
+    EXPECT_EQ(operations.count(op.op), op.point_to_point ? 0u : 1u);
 }
 
 TEST(Schedule, ARankWithoutAnyWayIsNamed) {
