@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -59,6 +60,11 @@ std::string radices_fit(const ScheduleRequest& q) {
                      fitting_radices(q.size));
 }
 
+std::string reaches_all(const ScheduleRequest& q) {
+  if (apart_of(q).empty() || spanning_tree(q.size, apart_of(q))) return {};
+  return "needs a way from rank 0 to every other";
+}
+
 constexpr ParameterRow kRadices = {
     ParameterForm::kRadices, "RADICES",
     "sizes of the groups of each round, nearest ranks first, such as 4x2; their product is the "
@@ -68,7 +74,6 @@ constexpr ParameterRow kRings = {
 constexpr ParameterRow kWindow = {
     ParameterForm::kNumber, "WINDOW", "so many exchanges at once, usually 4", 1, 1024, 4};
 
-constexpr const char* kTree = "tree";
 constexpr const char* kTreeHelp = "along one tree of ranks that are connected, over those between";
 constexpr const char* kTreeSource = "folklore: a spanning tree, breadth first from rank 0";
 constexpr const char* kPatarasuk =
@@ -111,7 +116,7 @@ const std::vector<AlgorithmRow>& algorithm_table() {
       {Op::kAllreduce, "serial_star",
        "rank 0 takes array after array, and sends one after the other",
        "MCCL: what it does, to compare with", any_size, build_allreduce_serial_star},
-      {Op::kAllreduce, kTree, kTreeHelp, kTreeSource, any_size, build_allreduce_tree},
+      {Op::kAllreduce, kTreeAlgorithm, kTreeHelp, kTreeSource, reaches_all, build_allreduce_tree},
 
       {Op::kReduceScatter, "ring", "each part collects one contribution per hop, pipelined",
        kPatarasuk, any_size, build_reduce_scatter_ring, kRings},
@@ -119,7 +124,8 @@ const std::vector<AlgorithmRow>& algorithm_table() {
        "folklore: pairwise exchange, one message deep", any_size, build_reduce_scatter_direct},
       {Op::kReduceScatter, "recursive_halving", "blocks to their owners, group by group",
        kRabenseifner, radices_fit, build_reduce_scatter_recursive_halving, kRadices},
-      {Op::kReduceScatter, kTree, kTreeHelp, kTreeSource, any_size, build_reduce_scatter_tree},
+      {Op::kReduceScatter, kTreeAlgorithm, kTreeHelp, kTreeSource, reaches_all,
+       build_reduce_scatter_tree},
 
       {Op::kAllgather, "ring", "each part visits every rank, pipelined", kThakur, any_size,
        build_allgather_ring, kRings},
@@ -131,7 +137,7 @@ const std::vector<AlgorithmRow>& algorithm_table() {
        "folklore: pairwise exchange, one message deep", any_size, build_allgather_direct},
       {Op::kAllgather, "exchange", "all parts so far to all others of a group, group after group",
        kThakur, radices_fit, build_allgather_exchange, kRadices},
-      {Op::kAllgather, kTree, kTreeHelp, kTreeSource, any_size, build_allgather_tree},
+      {Op::kAllgather, kTreeAlgorithm, kTreeHelp, kTreeSource, reaches_all, build_allgather_tree},
 
       {Op::kBroadcast, "binomial", "a tree of depth log2(n), every byte forwarded at once",
        "folklore: binomial tree", any_size, build_broadcast_binomial},
@@ -142,7 +148,7 @@ const std::vector<AlgorithmRow>& algorithm_table() {
        kInterCom, any_size, build_broadcast_scatter_allgather},
       {Op::kBroadcast, "double_tree", "halves down two trees, leaves of one inside the other",
        kTwoTrees, any_size, build_broadcast_double_tree},
-      {Op::kBroadcast, kTree, kTreeHelp, kTreeSource, any_size, build_broadcast_tree},
+      {Op::kBroadcast, kTreeAlgorithm, kTreeHelp, kTreeSource, reaches_all, build_broadcast_tree},
 
       {Op::kReduce, "binomial", "a tree of depth log2(n) towards the root",
        "folklore: binomial tree", any_size, build_reduce_binomial},
@@ -153,18 +159,18 @@ const std::vector<AlgorithmRow>& algorithm_table() {
        kVanDeGeijn, any_size, build_reduce_scatter_gather},
       {Op::kReduce, "double_tree", "halves up two trees, leaves of one inside the other", kTwoTrees,
        any_size, build_reduce_double_tree},
-      {Op::kReduce, kTree, kTreeHelp, kTreeSource, any_size, build_reduce_tree},
+      {Op::kReduce, kTreeAlgorithm, kTreeHelp, kTreeSource, reaches_all, build_reduce_tree},
 
       {Op::kGather, "direct", "every part straight to the root", "folklore", any_size,
        build_gather_direct},
       {Op::kGather, "binomial", "a tree of depth log2(n), parts of subtrees together",
        "folklore: binomial tree", any_size, build_gather_binomial},
-      {Op::kGather, kTree, kTreeHelp, kTreeSource, any_size, build_gather_tree},
+      {Op::kGather, kTreeAlgorithm, kTreeHelp, kTreeSource, reaches_all, build_gather_tree},
       {Op::kScatter, "direct", "every part straight from the root", "folklore", any_size,
        build_scatter_direct},
       {Op::kScatter, "binomial", "a tree of depth log2(n), parts of subtrees together",
        "folklore: binomial tree", any_size, build_scatter_binomial},
-      {Op::kScatter, kTree, kTreeHelp, kTreeSource, any_size, build_scatter_tree},
+      {Op::kScatter, kTreeAlgorithm, kTreeHelp, kTreeSource, reaches_all, build_scatter_tree},
       {Op::kAlltoall, "direct", "every part straight to its place, staggered",
        "folklore: pairwise exchange, in hop k to the rank k further", any_size,
        build_alltoall_direct},
@@ -172,11 +178,11 @@ const std::vector<AlgorithmRow>& algorithm_table() {
        "folklore: pairwise exchange with a window", any_size, build_alltoall_pairwise, kWindow},
       {Op::kAlltoall, "bruck", "ceil(log2 n) rounds, half of the parts in each", kBruck, any_size,
        build_alltoall_bruck},
-      {Op::kAlltoall, kTree, kTreeHelp, kTreeSource, any_size, build_alltoall_tree},
+      {Op::kAlltoall, kTreeAlgorithm, kTreeHelp, kTreeSource, reaches_all, build_alltoall_tree},
       {Op::kBarrier, "dissemination", "ceil(log2 n) rounds of empty messages",
        "Hensgen, Finkel and Manber, Two algorithms for barrier synchronization, 1988", any_size,
        build_barrier_dissemination},
-      {Op::kBarrier, kTree, kTreeHelp, kTreeSource, any_size, build_barrier_tree},
+      {Op::kBarrier, kTreeAlgorithm, kTreeHelp, kTreeSource, reaches_all, build_barrier_tree},
       {Op::kPingpong, "direct", "rank 0 to 1, and back when all has arrived", "folklore", any_size,
        build_pingpong_direct},
       {Op::kStream, "direct", "rank 0 to 1, then an empty message back", "folklore", any_size,
@@ -187,6 +193,10 @@ const std::vector<AlgorithmRow>& algorithm_table() {
        build_sendrecv_direct},
   };
   return table;
+}
+
+bool is_tree(const AlgorithmRow& algorithm) {
+  return std::string_view(algorithm.name) == kTreeAlgorithm;
 }
 
 namespace {
@@ -243,15 +253,36 @@ uint64_t bytes_of(const ScheduleRequest& q) {
   return q.count * q.elem_size * ranks;
 }
 
+// Two ranks between which the algorithm would send although they are not connected.
+std::optional<std::pair<int, int>> missing_link(const AlgorithmRow& algorithm, ScheduleRequest q) {
+  const RankPairs& pairs = apart_of(q);
+  if (pairs.empty() || is_tree(algorithm)) return std::nullopt;
+  const std::set<std::pair<int, int>> apart(pairs.begin(), pairs.end());
+  // More segments go the same ways.
+  q.segment_bytes = std::numeric_limits<uint64_t>::max();
+  for (q.rank = 0; q.rank < q.size; ++q.rank) {
+    for (const Step& step : algorithm.build(q).steps) {
+      if (step.kind == StepKind::kLocal) continue;
+      const std::pair<int, int> pair = std::minmax(q.rank, step.peer);
+      if (apart.count(pair) != 0) return pair;
+    }
+  }
+  return std::nullopt;
+}
+
 const AlgorithmRow* choose_by_thresholds(ScheduleRequest& q, uint64_t small_bytes) {
   const uint64_t bytes = bytes_of(q);
   for (const AutoRow& rule : kAuto) {
     const uint64_t limit = rule.small && small_bytes > 0 ? small_bytes : rule.max_bytes;
     if (rule.op != q.op || q.size < rule.min_ranks || q.size > rule.max_ranks) continue;
     if (bytes > limit) continue;
-    if (const AlgorithmRow* found = supported(rule.algorithm, q)) return found;
+    const AlgorithmRow* found = supported(rule.algorithm, q);
+    if (found != nullptr && !missing_link(*found, q)) return found;
   }
-  return supported("", q);
+  const AlgorithmRow* first = supported("", q);
+  if (first == nullptr || !missing_link(*first, q)) return first;
+  const AlgorithmRow* tree = supported(kTreeAlgorithm, q);
+  return tree != nullptr ? tree : first;
 }
 
 const AlgorithmRow* choose_tuned(ScheduleRequest& q) {
@@ -281,9 +312,10 @@ const AlgorithmRow* choose_predicted(const AlgorithmRow& usual, ScheduleRequest&
   return fastest->algorithm;
 }
 
-const AlgorithmRow* choose_fastest(ScheduleRequest& q, uint64_t small_bytes) {
+const AlgorithmRow* choose(ScheduleRequest& q, uint64_t small_bytes) {
   if (small_bytes == 0) {
-    if (const AlgorithmRow* found = choose_tuned(q)) return found;
+    const AlgorithmRow* found = choose_tuned(q);
+    if (found != nullptr && !missing_link(*found, q)) return found;
   }
   const AlgorithmRow* usual = choose_by_thresholds(q, small_bytes);
   if (small_bytes > 0 || usual == nullptr) return usual;
@@ -291,37 +323,13 @@ const AlgorithmRow* choose_fastest(ScheduleRequest& q, uint64_t small_bytes) {
   return predicted != nullptr ? predicted : usual;
 }
 
-// Two ranks between which the algorithm would send although they are not connected.
-std::optional<std::pair<int, int>> missing_link(const AlgorithmRow& algorithm, ScheduleRequest q) {
-  const RankPairs& apart = apart_of(q);
-  if (apart.empty()) return std::nullopt;
-  // More segments go the same ways.
-  q.segment_bytes = std::numeric_limits<uint64_t>::max();
-  for (q.rank = 0; q.rank < q.size; ++q.rank) {
-    for (const Step& step : algorithm.build(q).steps) {
-      if (step.kind == StepKind::kLocal) continue;
-      const std::pair<int, int> pair = std::minmax(q.rank, step.peer);
-      if (std::find(apart.begin(), apart.end(), pair) != apart.end()) return pair;
-    }
-  }
-  return std::nullopt;
-}
-
-const AlgorithmRow* choose(ScheduleRequest& q, uint64_t small_bytes) {
-  const AlgorithmRow* found = choose_fastest(q, small_bytes);
-  if (found == nullptr || !missing_link(*found, q)) return found;
-  const AlgorithmRow* const tree = supported(kTree, q);
-  return tree != nullptr ? tree : found;
-}
-
 // What was chosen or named, if its ranks are connected.
 Expected<const AlgorithmRow*> if_connected(const AlgorithmRow& found, const ScheduleRequest& q) {
   const auto missing = missing_link(found, q);
   if (!missing) return &found;
-  const bool relays = std::any_of(algorithm_table().begin(), algorithm_table().end(),
-                                  [&q](const AlgorithmRow& row) {
-                                    return row.op == q.op && std::string_view(row.name) == kTree;
-                                  });
+  const bool relays =
+      std::any_of(algorithm_table().begin(), algorithm_table().end(),
+                  [&q](const AlgorithmRow& row) { return row.op == q.op && is_tree(row); });
   return fail(ErrorCode::kUnsupported,
               fmt::format("{} of {} sends between ranks {} and {}, which are not connected",
                           full_name(found, q), to_string(q.op), missing->first, missing->second),
@@ -369,7 +377,8 @@ Expected<const AlgorithmRow*> find_algorithm(const std::string& name, ScheduleRe
   }
   if (name == "auto") {
     const AlgorithmRow* const chosen = choose(request, small_bytes);
-    if (chosen == nullptr) return chosen;
+    // What has no tree may need a connection that is missing.
+    if (chosen == nullptr || !row(request.op).point_to_point) return chosen;
     return if_connected(*chosen, request);
   }
   const SplitName split = split_algorithm(name);

@@ -126,22 +126,21 @@ ScheduleRequest schedule_request_of(const Cell& cell, Op op, DType dtype, const 
 
 Expected<std::string> algorithm_between(const Cell& cell, const OptionSet& options,
                                         const RankPairs& apart) {
-  if (apart.empty()) return cell.algorithm;
+  if (apart.empty() || cell.kind == CellKind::kRoof) return cell.algorithm;
   const auto op = op_from(cell.op);
   const auto dtype = dtype_from(cell.dtype);
-  if (cell.kind == CellKind::kRoof) {
-    // Over the path of the first two ranks, or over none.
-    if (std::find(apart.begin(), apart.end(), std::pair(0, 1)) == apart.end()) {
-      return cell.algorithm;
-    }
-    return fail(ErrorCode::kUnsupported, "ranks 0 and 1 are not connected");
-  }
   if (!op || !dtype || cell.engine != kNativeEngine) {
     return fail(ErrorCode::kUnsupported, "engine " + cell.engine + " connects all ranks");
   }
   if (const auto tree = spanning_tree(cell.ranks, apart); !tree) return fail(tree.error());
+  OptionSet own = options;
+  for (const auto& [name, value] : cell.params) {
+    Expected<OptionSet> with = own.with(name, value, "cell");
+    if (!with) return fail(with.error());
+    own = std::move(*with);
+  }
   ScheduleRequest request = schedule_request_of(cell, *op, *dtype, &apart);
-  const Expected<const AlgorithmRow*> algorithm = algorithm_for(cell, request, options);
+  const Expected<const AlgorithmRow*> algorithm = algorithm_for(cell, request, own);
   if (!algorithm) return fail(algorithm.error());
   // Frames of topk are moved by an allgather, which is not what the cell asks for by name.
   return request.op == *op ? full_name(**algorithm, request) : cell.algorithm;

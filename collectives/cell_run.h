@@ -41,8 +41,9 @@ ScheduleRequest schedule_request_of(const Cell& cell, Op op, DType dtype,
                                     const RankPairs* apart = nullptr);
 
 // The full name of the algorithm with which a cell runs where these pairs of ranks are not
-// connected; what the cell says where it has none. An Error says why it cannot. Not for links,
-// which are measured pair by pair. Pure.
+// connected; what the cell says where it has none. Options that the cell sets itself are added to
+// `options`. An Error says why it cannot. Not for links,
+// which are measured pair by pair, nor for roofs, which say themselves what they cannot. Pure.
 Expected<std::string> algorithm_between(const Cell& cell, const OptionSet& options,
                                         const RankPairs& apart);
 

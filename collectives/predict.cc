@@ -223,6 +223,7 @@ std::vector<std::string> candidates_for(const ScheduleRequest& request) {
   std::vector<std::string> names;
   for (const AlgorithmRow& row : algorithm_table()) {
     if (row.op != request.op) continue;
+    if (is_tree(row) && apart_of(request).empty()) continue;
     ScheduleRequest q = request;
     for (AlgorithmParameter& shape : shapes_of(row, request.size)) {
       q.parameter = std::move(shape);

@@ -242,10 +242,13 @@ class Roof {
 Expected<Measurement> measure_roof(const Cell& cell, const MeasureSettings& settings,
                                    const MeasureContext& context) {
   if (!Roof::known(cell.op)) return fail(ErrorCode::kConfig, "unknown roof '" + cell.op + "'");
-  if (Roof::over_path(cell.op) && context.group->size() < 2) {
+  const RankPairs& apart = context.executor->apart();
+  const bool connected = std::find(apart.begin(), apart.end(), std::pair(0, 1)) == apart.end();
+  if (Roof::over_path(cell.op) && (context.group->size() < 2 || !connected)) {
     Measurement skipped;
     skipped.outcome = Outcome::kSkipped;
-    skipped.reason = "a bare-socket roof needs two ranks";
+    skipped.reason = connected ? "a bare-socket roof needs two ranks"
+                               : "a bare-socket roof needs ranks 0 and 1 to be connected";
     return skipped;
   }
   Roof roof(cell, settings, context);

@@ -122,6 +122,10 @@ std::vector<int> radices_of(const ScheduleRequest& request);
 // is the usual one.
 std::string full_name(const AlgorithmRow& algorithm, const ScheduleRequest& request);
 
+// What every collective has for ranks that are not all connected; where they are it is a star.
+inline constexpr char kTreeAlgorithm[] = "tree";
+bool is_tree(const AlgorithmRow& algorithm);
+
 // The one table, grouped by op; the first supported row of an op is the fallback of `auto`.
 const std::vector<AlgorithmRow>& algorithm_table();
 // The parent of each rank (-1: rank 0) in a tree of ranks that are connected, breadth first from

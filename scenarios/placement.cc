@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "core/host/ip.h"
 #include "scenarios/json_text.h"
@@ -174,12 +175,18 @@ std::string apart_reason(const std::vector<ScenarioHost>& hosts, const WorldShap
 
 RankPairs apart_ranks(const std::vector<ScenarioHost>& hosts,
                       const std::vector<size_t>& placement) {
+  const std::set<size_t> used(placement.begin(), placement.end());
+  std::set<std::pair<size_t, size_t>> silent;
+  for (const size_t a : used) {
+    for (const size_t b : used) {
+      if (a < b && !talk_reason(hosts, a, b).empty()) silent.insert({a, b});
+    }
+  }
   RankPairs apart;
+  if (silent.empty()) return apart;
   for (size_t a = 0; a < placement.size(); ++a) {
     for (size_t b = a + 1; b < placement.size(); ++b) {
-      if (placement[a] == placement[b] || talk_reason(hosts, placement[a], placement[b]).empty()) {
-        continue;
-      }
+      if (silent.count(std::minmax(placement[a], placement[b])) == 0) continue;
       apart.emplace_back(static_cast<int>(a), static_cast<int>(b));
     }
   }

@@ -82,11 +82,12 @@ WorldShape path_of(const WorldShape& world) {
 
 // What one cell is held against: the bare transfer of just the messages of a latency, for a
 // bandwidth arrays of its size over the path, and the kernel of its reduction.
-void add_roofs_of(const Cell& cell, const OptionSet& options, std::set<WantedRoof>& roofs) {
+void add_roofs_of(const Cell& cell, const OptionSet& options, const RankPairs& apart,
+                  std::set<WantedRoof>& roofs) {
   const std::optional<Op> op = op_from(cell.op);
   const CellKindRow& kind = row(cell.kind);
   if (!op || kind.timing != CellTiming::kEach) return;
-  if (const auto floor = floor_of(cell, options)) {
+  if (const auto floor = floor_of(cell, options, apart)) {
     roofs.insert({row(floor->manner).roof, floor->bytes});
   }
   if (cell.bytes == 0) return;
@@ -100,11 +101,12 @@ void add_roofs_of(const Cell& cell, const OptionSet& options, std::set<WantedRoo
 }
 
 std::vector<PlanCell> roofs_of(const WorldShape& world, const std::vector<PlanCell>& cells,
-                               const OptionSet& options) {
+                               const OptionSet& options, const std::vector<ScenarioHost>& hosts) {
+  const RankPairs apart = apart_ranks(hosts, place_ranks(hosts, world));
   std::set<WantedRoof> wanted;
   for (const PlanCell& planned : cells) {
     if (!planned.skip.empty() || path_of(world_of(planned.cell)) != path_of(world)) continue;
-    add_roofs_of(planned.cell, options, wanted);
+    add_roofs_of(planned.cell, options, apart, wanted);
   }
   std::vector<PlanCell> out;
   for (const auto& [op, bytes] : kCommonRoofs) {
@@ -127,12 +129,13 @@ std::set<WorldShape> timed_worlds(const std::vector<PlanCell>& cells) {
 }
 
 // One set of roofs for worlds over the same path, taken in the first of them.
-std::vector<PlanCell> roofs_for(const std::vector<PlanCell>& cells, const OptionSet& options) {
+std::vector<PlanCell> roofs_for(const std::vector<PlanCell>& cells, const OptionSet& options,
+                                const std::vector<ScenarioHost>& hosts) {
   std::vector<PlanCell> roofs;
   std::set<WorldShape> done;
   for (const WorldShape& world : timed_worlds(cells)) {
     if (!done.insert(path_of(world)).second) continue;
-    for (PlanCell& roof : roofs_of(world, cells, options)) roofs.push_back(std::move(roof));
+    for (PlanCell& roof : roofs_of(world, cells, options, hosts)) roofs.push_back(std::move(roof));
   }
   return roofs;
 }
@@ -202,9 +205,10 @@ bool all_hold(const std::vector<FilterTerm>& terms, const Cell& cell) {
 // The cells that the filter wants, and the roofs of their worlds. Where it names nothing but roofs
 // (--only kind=roof), those.
 Expected<std::vector<PlanCell>> select(std::vector<PlanCell> cells, bool with_roofs,
-                                       const PlanFilter& filter, const OptionSet& options) {
+                                       const PlanFilter& filter, const OptionSet& options,
+                                       const std::vector<ScenarioHost>& hosts) {
   const std::vector<PlanCell> all_roofs =
-      with_roofs ? roofs_for(cells, options) : std::vector<PlanCell>{};
+      with_roofs ? roofs_for(cells, options, hosts) : std::vector<PlanCell>{};
   std::vector<Cell> known;
   known.reserve(cells.size() + all_roofs.size());
   for (const PlanCell& cell : cells) known.push_back(cell.cell);
@@ -223,7 +227,7 @@ Expected<std::vector<PlanCell>> select(std::vector<PlanCell> cells, bool with_ro
   if (cells.empty()) {
     std::erase_if(roofs, not_meant);
   } else if (with_roofs) {
-    roofs = roofs_for(cells, options);
+    roofs = roofs_for(cells, options, hosts);
   }
   std::erase_if(roofs, skipped);
   for (PlanCell& roof : roofs) cells.push_back(std::move(roof));
@@ -306,7 +310,7 @@ Expected<Plan> make_plan(const Scenario& scenario, const PlanFilter& filter, uin
   if (!options) return fail(options.error());
   auto expanded = expand(scenario, context.vocabulary, context.cores);
   if (!expanded) return fail(std::move(expanded.error()));
-  auto cells = select(std::move(expanded->cells), scenario.roofs, filter, *options);
+  auto cells = select(std::move(expanded->cells), scenario.roofs, filter, *options, scenario.hosts);
   if (!cells) return fail(std::move(cells.error()));
   order_cells(*cells, seed);
 

@@ -21,7 +21,7 @@ SKIPPED = re.compile(r": Skipped$")
 # A test of ctest's LastTest.log: its name, what it said, and whether that was a failure.
 SECTION = re.compile(
     r"^\d+/\d+ Testing: (?P<name>.*)\n(?:.*\n)*?Output:\n-+\n(?P<said>(?:.*\n)*?)<end of output>\n"
-    r"(?:.*\n)*?Test (?P<verdict>Passed|Failed)\.", re.MULTILINE)
+    r"(?:.*\n)*?Test (?P<verdict>Pass|Fail)(?:ed\.| Reason:)", re.MULTILINE)
 # The first line of a failure: of GoogleTest, of our scripts, of Python.
 TELLING = re.compile(r"(: Failure$|^WRONG |^(ERROR|FAIL): |Error\b)")
 LINES_AFTER = 4  # what was expected and what was seen
@@ -52,7 +52,7 @@ def shortened(said):
 def failures(log):
     """(name, lines) of each failed test in the text of ctest's LastTest.log."""
     return [(found["name"], shortened(found["said"])) for found in SECTION.finditer(log)
-            if found["verdict"] == "Failed"]
+            if found["verdict"] == "Fail"]
 
 
 def stream(command):

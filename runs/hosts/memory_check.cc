@@ -68,7 +68,12 @@ Status fits_memory(const PlanCell& planned, const OptionSet& options, const Memo
   const bool verified = !planned.fixed || planned.fixed->verified;
   const Expected<OptionSet> own = options_of(cell, options);
   if (!own) return fail(own.error());
-  const Expected<uint64_t> need = cell_run_of(cell.kind).memory(cell, verified, *own);
+  Cell relayed = cell;
+  const RankPairs apart = apart_ranks(*place.hosts, place.placement);
+  if (!apart.empty() && row(cell.kind).timing != CellTiming::kPairs) {
+    relayed.algorithm = algorithm_between(cell, options, apart).value_or(cell.algorithm);
+  }
+  const Expected<uint64_t> need = cell_run_of(cell.kind).memory(relayed, verified, *own);
   if (!need) return {};  // such a cell says itself why it cannot be measured
   for (const Pool& pool : pools_of(place)) {
     if (*need <= pool.available / pool.ranks) continue;

@@ -121,7 +121,7 @@ std::vector<Op> tunable_ops() {
   for (const OpRow& op : op_table()) {
     const auto& rows = algorithm_table();
     const auto count = std::count_if(rows.begin(), rows.end(), [&](const AlgorithmRow& algorithm) {
-      return algorithm.op == op.op;
+      return algorithm.op == op.op && !is_tree(algorithm);
     });
     if (count > 1) ops.push_back(op.op);
   }

@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <set>
+#include <tuple>
 
 #include "collectives/cell_run.h"
+#include "collectives/predict.h"
 #include "tests/support/collective_case.h"
 #include "tests/transport/tcp_world.h"
 
@@ -124,6 +127,9 @@ TEST(Relayed, AutoKeepsToTheConnectionsAndOthersSayWhatIsMissing) {
   // Neighbours in a ring of cables are all that a ring needs.
   EXPECT_EQ(chosen(Op::kAllreduce, 4, kLarge, ring(4)), "ring");
   EXPECT_EQ(chosen(Op::kAllgather, 4, kLarge, ring(4)), "ring");
+  // What it would take among all, halving_doubling, needs more than neighbours.
+  EXPECT_EQ(chosen(Op::kAllreduce, 4, 16 << 10, {}), "halving_doubling:2x2");
+  EXPECT_EQ(chosen(Op::kAllreduce, 4, 16 << 10, ring(4)), "ring");
   EXPECT_EQ(chosen(Op::kAllreduce, 4, kLarge, star(4, 1)), "tree");
   EXPECT_EQ(chosen(Op::kAllreduce, 4, 2, star(4, 1)), "tree");
   EXPECT_EQ(chosen(Op::kAllreduce, 2, 2, {}), "direct");
@@ -134,6 +140,8 @@ TEST(Relayed, AutoKeepsToTheConnectionsAndOthersSayWhatIsMissing) {
   EXPECT_THAT(chosen(Op::kAllreduce, 4, kLarge, star(4, 1), "ring"),
               HasSubstr("between ranks 0 and 3, which are not connected"));
   EXPECT_THAT(chosen(Op::kAllreduce, 4, kLarge, star(4, 1), "ring"), HasSubstr("algorithm auto"));
+  EXPECT_THAT(chosen(Op::kAllreduce, 3, 2, {{0, 2}, {1, 2}}, "tree"),
+              HasSubstr("needs a way from rank 0 to every other"));
   EXPECT_THAT(chosen(Op::kPingpong, 3, 2, {{0, 1}}),
               HasSubstr("pingpong sends between ranks 0 and 1"));
 }
@@ -219,6 +227,20 @@ TEST(Relayed, CellsAreMeasuredWithEverySync) {
   }
 }
 
+// A star of all is nothing that a model should choose, or that is worth a measurement.
+TEST(Relayed, TheTreeIsACandidateOnlyWhereItIsNeeded) {
+  const auto has_tree = [](const RankPairs& apart) {
+    ScheduleRequest q;
+    q.size = 4;
+    q.count = 1000;
+    q.apart = &apart;
+    const std::vector<std::string> names = candidates_for(q);
+    return std::count(names.begin(), names.end(), "tree") != 0;
+  };
+  EXPECT_FALSE(has_tree({}));
+  EXPECT_TRUE(has_tree(star(4, 1)));
+}
+
 // What a scenario or `coll` may ask for over hosts that are apart.
 TEST(Relayed, WhatCannotBeRelayedSaysWhy) {
   const OptionSet options;
@@ -244,8 +266,39 @@ TEST(Relayed, WhatCannotBeRelayedSaysWhy) {
               HasSubstr("rank 1 has no way to rank 0"));
   cell.kind = CellKind::kRoof;
   cell.op = "raw_pingpong";
-  EXPECT_FALSE(algorithm_between(cell, options, {{0, 1}}));
-  EXPECT_TRUE(algorithm_between(cell, options, {{0, 2}}));
+  EXPECT_TRUE(algorithm_between(cell, options, {{0, 1}})) << "it says so itself, next";
+}
+
+TEST(Relayed, ARoofOfAPathThatIsNotThereIsSkippedOnAllRanks) {
+  for (const auto& [op, hub, outcome] :
+       std::vector<std::tuple<const char*, int, Outcome>>{{"raw_pingpong", 2, Outcome::kSkipped},
+                                                          {"raw_pingpong", 1, Outcome::kPassed},
+                                                          {"memcpy", 2, Outcome::kPassed}}) {
+    test::TcpWorld world(3);
+    world.apart = star(3, hub);
+    Cell cell;
+    cell.kind = CellKind::kRoof;
+    cell.op = op;
+    cell.ranks = 3;
+    cell.bytes = 1024;
+    MeasureSettings settings;
+    settings.stop.max_time_ns = 20 * kMillisecond;
+    std::vector<Measurement> parts(3);
+    world.run([&](Group& group) {
+      Executor executor(group, test_kernels(), world.apart);
+      MeasureContext context;
+      context.group = &group;
+      context.executor = &executor;
+      context.kernels = &test_kernels();
+      context.options = &world.options;
+      const Expected<Measurement> measured = measure_roof(cell, settings, context);
+      ASSERT_TRUE(measured) << measured.error().message();
+      parts[static_cast<size_t>(group.rank())] = *measured;
+    });
+    for (const Measurement& part : parts) {
+      EXPECT_EQ(part.outcome, outcome) << op << " " << hub << " " << part.reason;
+    }
+  }
 }
 
 }  // namespace

@@ -44,6 +44,19 @@ Test Passed.
 "core.A.Passes" end time: Nov 26 01:53 UTC
 ----------------------------------------------------------
 
+2/3 Testing: core.A.Skips
+2/3 Test: core.A.Skips
+Output:
+----------------------------------------------------------
+a.cc:5: Skipped
+needs root
+<end of output>
+Test time =   0.00 sec
+----------------------------------------------------------
+Test Pass Reason:
+Skip regular expression found in output. Regex=[Skipped]
+----------------------------------------------------------
+
 2/3 Testing: core.A.Fails
 2/3 Test: core.A.Fails
 Output:
@@ -114,7 +127,7 @@ class RunCtest(unittest.TestCase):
 
     def test_what_failed_tests_said_stands_before_the_summary(self):
         done = self.run_with(FAILED_LOG, OUTPUT, 8)
-        told = done.stdout[done.stdout.index("failed, with what they said") : done.stdout.index("67%")].splitlines()
+        told = done.stdout[done.stdout.index("failed, with what they said") : done.stdout.index("skipped, with")].splitlines()
         self.assertEqual(
             told[1:],
             ["  core.A.Fails", "    | tests/core/a_test.cc:7: Failure", "    | Expected: one", "    |   Actual: two",

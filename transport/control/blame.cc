@@ -4,6 +4,8 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "core/clock.h"
 #include "core/units.h"
@@ -108,6 +110,7 @@ class Walk {
       path.push_back(rank);
       Station station;
       station.status = control_.query(rank, deadline_, &station.recorder);
+      if (!station.status.reachable) await_others();
       if (std::optional<Error> culprit = judge(rank, station)) return *culprit;
       const int next = station.status.waiting_for;
       text_ += fmt::format("; rank {} waits for rank {} {} (last progress {})", rank, next,
@@ -119,6 +122,14 @@ class Walk {
   }
 
  private:
+  // A rank that this one never meets is asked by one that does, at about the same time: what that
+  // one finds out reaches all, and is worth more than that this one cannot ask.
+  void await_others() const {
+    const Deadline patience = Deadline::after_ns(2 * kBlameNs);
+    while (!control_.failed() && !patience.passed()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
   // The Error when this rank is the end of the walk.
   std::optional<Error> judge(int rank, const Station& station) const {
     const RankStatus& status = station.status;
