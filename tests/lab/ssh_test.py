@@ -123,7 +123,7 @@ class Tests:
 
     def test_an_mlx_ring_of_cables(self):
         """Each host's `ips` face the one before it, as mlx.distributed_config sets up the cables: /30s, one after the other. The subnets, found
-        on the hosts, say that those across share no cable."""
+        on the hosts, say that those across share no cable: what needs them is skipped, a ring does without, and the rest is relayed."""
         names = [h["netns"] for h in self.cluster.hosts]
         hosts = [{"ssh": h["name"], "ips": ["192.168.77.%d" % (4 * ((i - 1) % HOSTS) + 2)], "rdma": []} for i, h in enumerate(self.cluster.hosts)]
         try:
@@ -137,12 +137,21 @@ class Tests:
             path.write_text(json.dumps({"backend": "ring", "envs": [], "hosts": hosts}))
             scenario = self.cluster.folder / "cables.json"
             scenario.write_text(json.dumps({"plumbline": 1, "question": "Who is cabled to whom?", "roofs": False, "probes": [],
-                                            "matrix": [{"kind": "check", "op": "allreduce", "bytes": 1000, "ranks": [2, HOSTS]}]}))
+                                            "matrix": [{"kind": "check", "op": ["allreduce", "alltoall"], "bytes": 1024, "ranks": [2, HOSTS]},
+                                                       {"kind": "check", "op": "allreduce", "bytes": 1024, "ranks": HOSTS,
+                                                        "algorithm": ["ring", "exchange"]}]}))
             out = self.cluster.folder / "out-cables"
             done = self.cluster.run(PROGRAM, "run", scenario, "--hosts", path, "--out", out)
-            outcome = {r["cell"]["ranks"]: (r["outcome"], r["reason"] or "") for r in records_of(out)}
-            assert outcome[2][0] == "passed", (outcome, done)
-            assert outcome[HOSTS][0] == "skipped" and "not neighbours in the ring, and share no subnet" in outcome[HOSTS][1], outcome
+            told = {(r["cell"]["op"], r["cell"]["algorithm"], r["cell"]["ranks"]): (r["outcome"], r["resolved"].get("algorithm"), r["reason"] or "")
+                    for r in records_of(out)}
+            assert len(told) == 6, (told, done)
+            for op, used in (("allreduce", "ring"), ("alltoall", "tree")):
+                assert told[(op, "auto", 2)][0] == "passed", told
+                assert told[(op, "auto", HOSTS)][:2] == ("passed", used), told
+            assert told[("allreduce", "ring", HOSTS)][0] == "passed", told
+            outcome, _, reason = told[("allreduce", "exchange", HOSTS)]
+            assert outcome == "skipped" and "not neighbours in the ring, and share no subnet" in reason, told
+            assert "which are not connected" in reason, told
         finally:
             for netns in names:
                 subprocess.run(["ip", "-n", netns, "link", "del", "next0"], check=False)
