@@ -23,7 +23,7 @@ SECTION = re.compile(
     r"^\d+/\d+ Testing: (?P<name>.*)\n(?:.*\n)*?Output:\n-+\n(?P<said>(?:.*\n)*?)<end of output>\n"
     r"(?:.*\n)*?Test (?P<verdict>Pass|Fail)(?:ed\.| Reason:)", re.MULTILINE)
 # The first line of a failure: of GoogleTest, of our scripts, of Python.
-TELLING = re.compile(r"(: Failure$|^WRONG |^(ERROR|FAIL): |Error\b)")
+TELLING = re.compile(r"(: Failure$|^(WRONG|FAILED) |^(ERROR|FAIL): |Error\b)")
 LINES_AFTER = 4  # what was expected and what was seen
 LINES_KEPT, LAST_KEPT = 24, 4  # of a test: those that tell, and its last words
 

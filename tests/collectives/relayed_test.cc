@@ -111,8 +111,8 @@ TEST(Relayed, EveryOperationIsRightInEveryGraph) {
   EXPECT_EQ(worlds, test::kSanitized ? 18u : 24u);
 }
 
-std::string chosen(Op op, int ranks, uint64_t count, const RankPairs& apart,
-                   const std::string& name = "auto") {
+std::string choice_of(Op op, int ranks, uint64_t count, const RankPairs& apart,
+                      const std::string& name = "auto") {
   ScheduleRequest request;
   request.op = op;
   request.size = ranks;
@@ -125,24 +125,25 @@ std::string chosen(Op op, int ranks, uint64_t count, const RankPairs& apart,
 TEST(Relayed, AutoKeepsToTheConnectionsAndOthersSayWhatIsMissing) {
   constexpr uint64_t kLarge = 1 << 20;
   // Neighbours in a ring of cables are all that a ring needs.
-  EXPECT_EQ(chosen(Op::kAllreduce, 4, kLarge, ring(4)), "ring");
-  EXPECT_EQ(chosen(Op::kAllgather, 4, kLarge, ring(4)), "ring");
+  EXPECT_EQ(choice_of(Op::kAllreduce, 4, kLarge, ring(4)), "ring");
+  EXPECT_EQ(choice_of(Op::kAllgather, 4, kLarge, ring(4)), "ring");
   // What it would take among all, halving_doubling, needs more than neighbours.
-  EXPECT_EQ(chosen(Op::kAllreduce, 4, 16 << 10, {}), "halving_doubling:2x2");
-  EXPECT_EQ(chosen(Op::kAllreduce, 4, 16 << 10, ring(4)), "ring");
-  EXPECT_EQ(chosen(Op::kAllreduce, 4, kLarge, star(4, 1)), "tree");
-  EXPECT_EQ(chosen(Op::kAllreduce, 4, 2, star(4, 1)), "tree");
-  EXPECT_EQ(chosen(Op::kAllreduce, 2, 2, {}), "direct");
-  EXPECT_EQ(chosen(Op::kBroadcast, 4, kLarge, chain(4)), "chain");
-  EXPECT_EQ(chosen(Op::kAlltoall, 4, 2, chain(4)), "tree");
-  EXPECT_EQ(chosen(Op::kBarrier, 4, 0, star(4, 3)), "tree");
+  EXPECT_EQ(choice_of(Op::kAllreduce, 4, 16 << 10, {}), "halving_doubling:2x2");
+  EXPECT_EQ(choice_of(Op::kAllreduce, 4, 16 << 10, ring(4)), "ring");
+  EXPECT_EQ(choice_of(Op::kAllreduce, 4, kLarge, star(4, 1)), "tree");
+  EXPECT_EQ(choice_of(Op::kAllreduce, 4, 2, star(4, 1)), "tree");
+  EXPECT_EQ(choice_of(Op::kAllreduce, 2, 2, {}), "direct");
+  EXPECT_EQ(choice_of(Op::kBroadcast, 4, kLarge, chain(4)), "chain");
+  EXPECT_EQ(choice_of(Op::kAlltoall, 4, 2, chain(4)), "tree");
+  EXPECT_EQ(choice_of(Op::kBarrier, 4, 0, star(4, 3)), "tree");
 
-  EXPECT_THAT(chosen(Op::kAllreduce, 4, kLarge, star(4, 1), "ring"),
+  EXPECT_THAT(choice_of(Op::kAllreduce, 4, kLarge, star(4, 1), "ring"),
               HasSubstr("between ranks 0 and 3, which are not connected"));
-  EXPECT_THAT(chosen(Op::kAllreduce, 4, kLarge, star(4, 1), "ring"), HasSubstr("algorithm auto"));
-  EXPECT_THAT(chosen(Op::kAllreduce, 3, 2, {{0, 2}, {1, 2}}, "tree"),
+  EXPECT_THAT(choice_of(Op::kAllreduce, 4, kLarge, star(4, 1), "ring"),
+              HasSubstr("algorithm auto"));
+  EXPECT_THAT(choice_of(Op::kAllreduce, 3, 2, {{0, 2}, {1, 2}}, "tree"),
               HasSubstr("needs a way from rank 0 to every other"));
-  EXPECT_THAT(chosen(Op::kPingpong, 3, 2, {{0, 1}}),
+  EXPECT_THAT(choice_of(Op::kPingpong, 3, 2, {{0, 1}}),
               HasSubstr("pingpong sends between ranks 0 and 1"));
 }
 
