@@ -15,6 +15,7 @@
 #include "cli/plain_caller.h"
 #include "cli/scenario_source.h"
 #include "core/file.h"
+#include "core/host/process_facts.h"
 #include "core/json.h"
 #include "core/stats/stats.h"
 #include "core/text.h"

@@ -40,7 +40,6 @@ void write_fields(const Owner& owner, nlohmann::json& object) {
 // Keys that no table names are ignored.
 template <typename Owner>
 void read_fields(const nlohmann::json& object, Owner& owner) {
-  using Json = nlohmann::json;
   if (!object.is_object()) {
     refuse_field(std::string("an object is needed, but this is ") + object.type_name());
   }
@@ -56,7 +55,7 @@ void read_fields(const nlohmann::json& object, Owner& owner) {
     }
     try {
       field.read(*found, owner);
-    } catch (const Json::exception& error) {
+    } catch (const nlohmann::json::exception& error) {
       refuse_field(std::string(name) + ": " + json_reason(error));
     }
   }

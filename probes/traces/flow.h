@@ -24,6 +24,7 @@ struct Endpoint {
   uint16_t port = 0;
   // clang-tidy 14 takes the 0 of a defaulted <=> for a pointer.
   // NOLINTNEXTLINE(modernize-use-nullptr)
+  // Of its inner 0, clang-tidy 14 thinks it a pointer. NOLINTNEXTLINE(modernize-use-nullptr)
   std::strong_ordering operator<=>(const Endpoint& other) const = default;
 };
 

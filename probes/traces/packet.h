@@ -34,6 +34,7 @@ struct IpAddress {
   uint64_t high = 0, low = 0;
   // clang-tidy 14 takes the 0 of a defaulted <=> for a pointer.
   // NOLINTNEXTLINE(modernize-use-nullptr)
+  // Of its inner 0, clang-tidy 14 thinks it a pointer. NOLINTNEXTLINE(modernize-use-nullptr)
   std::strong_ordering operator<=>(const IpAddress& other) const = default;
 };
 std::string ip_text(const IpAddress& address);

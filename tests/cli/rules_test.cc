@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "core/json.h"
+#include "core/record/record.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
