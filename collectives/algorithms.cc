@@ -270,13 +270,24 @@ std::optional<std::pair<int, int>> missing_link(const AlgorithmRow& algorithm, S
   return std::nullopt;
 }
 
+// What a ring is for where some are not connected: hosts joined by cables, each of which carries as
+// much in both directions at once. With two rings all of that is used, and a tree has fewer hops
+// (docs/performance.md, "A ring of cables"). Both go by the order of the cables.
+std::string between_cables(const std::string& name, uint64_t bytes, uint64_t small_bytes) {
+  constexpr uint64_t kSmall = 32 << 10;
+  if (name != "ring") return name;
+  return bytes <= (small_bytes > 0 ? small_bytes : kSmall) ? kTreeAlgorithm : "ring:2";
+}
+
 const AlgorithmRow* choose_by_thresholds(ScheduleRequest& q, uint64_t small_bytes) {
   const uint64_t bytes = bytes_of(q);
   for (const AutoRow& rule : kAuto) {
     const uint64_t limit = rule.small && small_bytes > 0 ? small_bytes : rule.max_bytes;
     if (rule.op != q.op || q.size < rule.min_ranks || q.size > rule.max_ranks) continue;
     if (bytes > limit) continue;
-    const AlgorithmRow* found = supported(rule.algorithm, q);
+    const bool cables = !apart_of(q).empty();
+    const AlgorithmRow* found =
+        supported(cables ? between_cables(rule.algorithm, bytes, small_bytes) : rule.algorithm, q);
     if (found != nullptr && !missing_link(*found, q)) return found;
   }
   const AlgorithmRow* first = supported("", q);

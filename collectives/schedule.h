@@ -132,6 +132,9 @@ const std::vector<AlgorithmRow>& algorithm_table();
 // rank 0, so that no other has a shorter way to it. `apart`: pairs of ranks that are not connected.
 // kUnreachable for a rank without any way to rank 0.
 Expected<std::vector<int>> spanning_tree(int size, const RankPairs& apart);
+// All ranks in an order in which neighbours, and the last and the first, are connected: that of
+// their numbers where it will do, or where a bounded search finds none. The same on all ranks.
+std::vector<int> ring_order(int size, const RankPairs& apart);
 // NAME, or NAME:PARAMETER, which becomes request.parameter. "auto" picks by op, size and bytes:
 // what request.tuned says, else what the rates of request.topology promise to be clearly faster
 // than what thresholds as measured elsewhere give, else these. `small_bytes` = SMALL_MSG_THRESHOLD

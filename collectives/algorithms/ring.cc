@@ -4,20 +4,89 @@
 // the other, overlapped. Each rank sends 2 (n-1)/n of the array, the least possible (Patarasuk and
 // Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009). With two
 // rings each half of the data goes round in its own direction, so that both directions of every
-// cable between neighbours carry data both ways.
+// cable between neighbours carry data both ways. Ranks stand in the order of their numbers, or,
+// where neighbours would not be connected, in one in which they are (ring_order).
+#include <algorithm>
+#include <numeric>
+
 #include "collectives/schedule_builder.h"
 
 namespace plumbline {
 namespace {
 
+// Steps of a search for a ring. Clusters wired by hand, a ring among other cables, need some
+// hundred; whether any graph has one is NP-complete (R. Karp, 1972), so that there must be an end.
+constexpr int kMostSteps = 4000;
+
+// Extends a path of connected ranks that starts at rank 0 until it is a ring of all.
+class RingSearch {
+ public:
+  RingSearch(int size, const RankPairs& apart)
+      : size_(static_cast<size_t>(size)), joined_(size_ * size_, 1), used_(size_, 0), order_{0} {
+    for (const auto& [a, b] : apart) {
+      if (std::max(a, b) < size) joined(a, b) = joined(b, a) = 0;
+    }
+    used_[0] = 1;
+  }
+
+  bool connected(int a, int b) const {
+    return joined_[static_cast<size_t>(a) * size_ + static_cast<size_t>(b)] != 0;
+  }
+  bool find() {
+    if (order_.size() == size_) return connected(order_.back(), order_.front());
+    for (const int next : next_ranks()) {
+      if (++steps_ > kMostSteps) return false;
+      used_[static_cast<size_t>(next)] = 1;
+      order_.push_back(next);
+      if (find()) return true;
+      order_.pop_back();
+      used_[static_cast<size_t>(next)] = 0;
+    }
+    return false;
+  }
+  const std::vector<int>& order() const { return order_; }
+
+ private:
+  char& joined(int a, int b) {
+    return joined_[static_cast<size_t>(a) * size_ + static_cast<size_t>(b)];
+  }
+  std::vector<int> free_neighbours(int rank) const {
+    std::vector<int> found;
+    for (int other = 0; other < static_cast<int>(size_); ++other) {
+      if (other != rank && used_[static_cast<size_t>(other)] == 0 && connected(rank, other)) {
+        found.push_back(other);
+      }
+    }
+    return found;
+  }
+  // Where the path may go on, those with the fewest ways out first: what is passed by can hardly be
+  // reached later (H. Warnsdorff's rule for a knight's tour, 1823).
+  std::vector<int> next_ranks() const {
+    std::vector<int> next = free_neighbours(order_.back());
+    std::stable_sort(next.begin(), next.end(), [this](int a, int b) {
+      return free_neighbours(a).size() < free_neighbours(b).size();
+    });
+    return next;
+  }
+
+  const size_t size_;
+  std::vector<char> joined_, used_;
+  std::vector<int> order_;
+  int steps_ = 0;
+};
+
 // One of the rings: which share of the data goes round in it, and which way.
 struct Ring {
   const ScheduleRequest& q;
+  const std::vector<int> order;
+  const int place;  // of this rank
   int index = 0, number = 1;
 
   int step() const { return index % 2 == 0 ? 1 : -1; }
   // So many hops down the ring, negative: up.
-  int rank(int hops) const { return wrap(q.rank + step() * hops, q.size); }
+  int rank(int hops) const {
+    return order[static_cast<size_t>(wrap(place + step() * hops, q.size))];
+  }
   // Messages of a ring are numbered apart from those of the others.
   uint32_t message(int hop) const { return static_cast<uint32_t>(index * 2 * q.size + hop); }
   Range share(const Range& whole) const {
@@ -29,8 +98,10 @@ struct Ring {
 
 std::vector<Ring> rings_of(const ScheduleRequest& q) {
   const int number = q.parameter.number == 0 ? 1 : q.parameter.number;
+  const std::vector<int> order = ring_order(q.size, apart_of(q));
+  const auto place = std::find(order.begin(), order.end(), q.rank) - order.begin();
   std::vector<Ring> rings;
-  for (int i = 0; i < number; ++i) rings.push_back({q, i, number});
+  for (int i = 0; i < number; ++i) rings.push_back({q, order, static_cast<int>(place), i, number});
   return rings;
 }
 
@@ -114,6 +185,19 @@ Schedule build_allgather_ring(const ScheduleRequest& q) {
   }
   b.copy_own(own, block(BufferId::kOut, q.count, q.rank));
   return b.finish();
+}
+
+std::vector<int> ring_order(int size, const RankPairs& apart) {
+  std::vector<int> by_number(static_cast<size_t>(size));
+  std::iota(by_number.begin(), by_number.end(), 0);
+  if (apart.empty()) return by_number;
+  RingSearch search(size, apart);
+  for (int rank = 0; rank < size; ++rank) {
+    if (!search.connected(rank, (rank + 1) % size)) {
+      return search.find() ? search.order() : by_number;
+    }
+  }
+  return by_number;
 }
 
 }  // namespace plumbline

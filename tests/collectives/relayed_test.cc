@@ -49,6 +49,18 @@ RankPairs ring(int ranks) {
   return apart;
 }
 
+// As a ring of cables is that somebody plugged in without looking at the numbers of the hosts.
+RankPairs crossed_ring(int ranks) {
+  std::vector<int> order;
+  for (int rank = 0; rank < ranks; rank += 2) order.push_back(rank);
+  for (int rank = 1; rank < ranks; rank += 2) order.push_back(rank);
+  std::set<std::pair<int, int>> joined;
+  for (size_t i = 0; i < order.size(); ++i) {
+    joined.insert(std::minmax(order[i], order[(i + 1) % order.size()]));
+  }
+  return all_but(ranks, joined);
+}
+
 RankPairs some_tree(int ranks, uint32_t seed) {
   std::mt19937 random(seed);
   std::set<std::pair<int, int>> joined;
@@ -89,8 +101,9 @@ TEST(Relayed, EveryOperationIsRightInEveryGraph) {
   size_t worlds = 0;
   for (const int ranks : {2, 3, 4, 6}) {
     if (test::kSanitized && ranks > 4) continue;
-    for (const RankPairs& apart : {RankPairs{}, star(ranks, ranks / 2), star(ranks, 0),
-                                   chain(ranks), ring(ranks), some_tree(ranks, 7)}) {
+    for (const RankPairs& apart :
+         {RankPairs{}, star(ranks, ranks / 2), star(ranks, 0), chain(ranks), ring(ranks),
+          crossed_ring(ranks), some_tree(ranks, 7)}) {
       test::TcpWorld world(ranks);
       world.apart = apart;
       const std::vector<OperationSpec> specs = every_operation(ranks);
@@ -108,7 +121,7 @@ TEST(Relayed, EveryOperationIsRightInEveryGraph) {
       ++worlds;
     }
   }
-  EXPECT_EQ(worlds, test::kSanitized ? 18u : 24u);
+  EXPECT_EQ(worlds, test::kSanitized ? 21u : 28u);
 }
 
 std::string choice_of(Op op, int ranks, uint64_t count, const RankPairs& apart,
@@ -124,12 +137,20 @@ std::string choice_of(Op op, int ranks, uint64_t count, const RankPairs& apart,
 
 TEST(Relayed, AutoKeepsToTheConnectionsAndOthersSayWhatIsMissing) {
   constexpr uint64_t kLarge = 1 << 20;
-  // Neighbours in a ring of cables are all that a ring needs.
-  EXPECT_EQ(choice_of(Op::kAllreduce, 4, kLarge, ring(4)), "ring");
-  EXPECT_EQ(choice_of(Op::kAllgather, 4, kLarge, ring(4)), "ring");
+  // Neighbours in a ring of cables are all that a ring needs, and both ways they carry data.
+  EXPECT_EQ(choice_of(Op::kAllreduce, 4, kLarge, ring(4)), "ring:2");
+  EXPECT_EQ(choice_of(Op::kAllgather, 4, kLarge, ring(4)), "ring:2");
+  // Whatever the order of the cables.
+  EXPECT_EQ(choice_of(Op::kAllreduce, 4, kLarge, crossed_ring(4)), "ring:2");
+  EXPECT_EQ(choice_of(Op::kReduceScatter, 6, kLarge, crossed_ring(6)), "ring:2");
+  EXPECT_EQ(choice_of(Op::kAllreduce, 6, kLarge, crossed_ring(6), "ring"), "ring");
+  // Small ones have fewer hops in a tree.
+  EXPECT_EQ(choice_of(Op::kAllreduce, 4, 8 << 10, ring(4)), "tree");
   // What it would take among all, halving_doubling, needs more than neighbours.
   EXPECT_EQ(choice_of(Op::kAllreduce, 4, 16 << 10, {}), "halving_doubling:2x2");
-  EXPECT_EQ(choice_of(Op::kAllreduce, 4, 16 << 10, ring(4)), "ring");
+  EXPECT_EQ(choice_of(Op::kAllreduce, 4, 16 << 10, ring(4)), "ring:2");
+  // Some miss nothing that their usual algorithm needs.
+  EXPECT_EQ(choice_of(Op::kAllreduce, 4, 2, {{0, 3}}), "recursive_doubling");
   EXPECT_EQ(choice_of(Op::kAllreduce, 4, kLarge, star(4, 1)), "tree");
   EXPECT_EQ(choice_of(Op::kAllreduce, 4, 2, star(4, 1)), "tree");
   EXPECT_EQ(choice_of(Op::kAllreduce, 2, 2, {}), "direct");

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 #include <set>
 #include <string>
@@ -77,7 +78,8 @@ TEST(Schedule, TreesAreRightInEveryGraph) {
   std::set<Op> operations;
   int checked = 0;
   for (int n = 1; n <= 9; n += test::kSanitized && n >= 3 ? 2 : 1) {
-    for (int graph = 0; graph < (n < 5 ? 12 : 4); ++graph) {
+    const int graphs = test::kSanitized ? 2 : n < 5 ? 12 : 4;
+    for (int graph = 0; graph < graphs; ++graph) {
       // A random tree is what stays connected; most other pairs are apart.
       std::set<std::pair<int, int>> joined;
       for (int rank = 1; rank < n; ++rank) joined.insert({static_cast<int>(random() % rank), rank});
@@ -103,9 +105,67 @@ TEST(Schedule, TreesAreRightInEveryGraph) {
       }
     }
   }
-  EXPECT_GT(checked, 1000);
+  EXPECT_GT(checked, test::kSanitized ? 300 : 1000);
   for (const OpRow& op : op_table())
     EXPECT_EQ(operations.count(op.op), op.point_to_point ? 0u : 1u);
+}
+
+// Rings of cables that were plugged in any order, with some more cables: every ring algorithm goes
+// round along connections only, and is right.
+TEST(Schedule, RingsAreFoundInEveryOrderOfTheCables) {
+  std::mt19937 random(15);
+  int checked = 0, by_number = 0;
+  for (int n = 3; n <= 9; n += test::kSanitized ? 3 : 1) {
+    for (int graph = 0; graph < (test::kSanitized ? 2 : 6); ++graph) {
+      std::vector<int> cabled(static_cast<size_t>(n));
+      std::iota(cabled.begin(), cabled.end(), 0);
+      std::shuffle(cabled.begin(), cabled.end(), random);
+      std::set<std::pair<int, int>> joined;
+      for (size_t i = 0; i < cabled.size(); ++i) {
+        joined.insert(std::minmax(cabled[i], cabled[(i + 1) % cabled.size()]));
+      }
+      RankPairs apart;
+      for (int a = 0; a < n; ++a) {
+        for (int b = a + 1; b < n; ++b) {
+          if (joined.count({a, b}) == 0 && (graph == 0 || random() % 4 != 0)) {
+            apart.push_back({a, b});
+          }
+        }
+      }
+      const std::vector<int> order = ring_order(n, apart);
+      by_number += std::is_sorted(order.begin(), order.end()) ? 1 : 0;
+      for (const AlgorithmRow& algorithm : algorithm_table()) {
+        if (std::string(algorithm.name) != "ring") continue;
+        for (ScheduleRequest shape : shapes(algorithm, n, &apart)) {
+          const auto found = find_algorithm(shape.parameter.number == 2 ? "ring:2" : "ring", shape);
+          ASSERT_TRUE(found) << found.error().message();
+          ASSERT_EQ(check_schedule(algorithm, shape), "") << describe(algorithm, shape);
+          ++checked;
+        }
+      }
+    }
+  }
+  EXPECT_GT(checked, test::kSanitized ? 40 : 300);
+  EXPECT_LT(by_number, 10) << "most orders are not that of the numbers";
+}
+
+TEST(Schedule, TheOrderOfARingIsThatOfTheNumbersWhereItCanBe) {
+  using Order = std::vector<int>;
+  EXPECT_EQ(ring_order(1, {}), Order{0});
+  EXPECT_EQ(ring_order(4, {}), (Order{0, 1, 2, 3}));
+  EXPECT_EQ(ring_order(4, {{0, 2}}), (Order{0, 1, 2, 3})) << "no neighbours";
+  EXPECT_EQ(ring_order(4, {{0, 2}, {3, 5}}), (Order{0, 1, 2, 3})) << "not of this world";
+  EXPECT_EQ(ring_order(4, {{0, 1}, {2, 3}}), (Order{0, 2, 1, 3}));
+  // A star has none, and two clouds joined by one cable have none either, which a search among
+  // many ranks must not take for ever to see.
+  EXPECT_EQ(ring_order(4, {{0, 2}, {0, 3}, {2, 3}}), (Order{0, 1, 2, 3}));
+  RankPairs clouds;
+  for (int a = 0; a < 32; ++a) {
+    for (int b = 32; b < 64; ++b) {
+      if (a != 31 || b != 32) clouds.push_back({a, b});
+    }
+  }
+  EXPECT_EQ(ring_order(64, clouds).at(63), 63);
 }
 
 TEST(Schedule, ARankWithoutAnyWayIsNamed) {

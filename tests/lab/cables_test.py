@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Two hosts with two cables of 1 Gbit each: ranks use both, which one connection would not, and say so."""
+"""Two hosts with two cables of 1 Gbit each: ranks use both, which one connection would not, and say so. Four hosts in a ring of cables that was
+plugged in without looking at their numbers: large arrays go round it both ways."""
+import itertools
 import json
 import os
 import pathlib
@@ -7,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from namespaces import require_lab
+from namespaces import Mesh, ip, require_lab
 from record_lines import records
 
 PROGRAM = os.path.join(os.environ.get("TEST_BUILD", "build"), "plumbline")
@@ -22,9 +24,9 @@ def plumbline(*words, **more):
     return done.stdout
 
 
-def measure(hosts, op, *options):
-    """The record of one operation with two ranks."""
-    text = plumbline("coll", op, "-b", str(SIZE), "-e", str(SIZE), "-n", "5", "-w", "1", "--hosts", hosts, "--json",
+def measure(hosts, op, *options, size=SIZE):
+    """The record of one operation out of place, with two ranks if the options do not say otherwise."""
+    text = plumbline("coll", op, "-b", str(size), "-e", str(size), "-n", "5", "-w", "1", "--hosts", hosts, "--json",
                      "--congestion-control", "reno", *options)
     (record,) = [r for r in records(text) if r["cell"]["placement"] == "out"]
     assert record["outcome"] == "passed" and record["wrong"] in (0, None), record
@@ -36,9 +38,42 @@ def cables(record):
     return sorted(text.split(" ")[1].split(">")[0].rsplit(":", 1)[0] for text in record["resolved"]["address_pairs"])
 
 
+def measure_ring(folder):
+    """Bus bandwidth of an allreduce in parts of one cable's rate: 2 is what a ring can have whose cables carry both directions at once."""
+    order, rate = (0, 2, 1, 3), 100  # Mbit/s
+    cables = {tuple(sorted((order[index], order[(index + 1) % 4]))) for index in range(4)}
+    mesh = Mesh(4)
+    data, groups = [list(addresses) for addresses in mesh.addresses], [[] for _ in range(4)]
+    for subnet, pair in enumerate(itertools.combinations(range(4), 2)):
+        if pair not in cables:
+            ip("-n", mesh.names[pair[0]], "link", "del", mesh.links[pair])
+        for near, far in (pair, pair[::-1]):
+            if pair in cables:
+                groups[near].append("cable%d%d" % pair)
+                subprocess.run(["tc", "-n", mesh.names[near], "qdisc", "add", "dev", mesh.links[(near, far)], "root", "tbf", "rate", "%dmbit" % rate,
+                                "burst", "32kb", "latency", "50ms"], check=True, timeout=20)
+            else:
+                data[near] = [address for address in data[near] if not address.startswith("10.77.%d." % subnet)]
+    hosts = pathlib.Path(folder, "ring.json")
+    hosts.write_text(json.dumps({"hosts": [{"name": "host%d" % index, "netns": mesh.names[index], "data": data[index], "group": groups[index]}
+                                           for index in range(4)]}))
+    seen = {}
+    for algorithm, took in (("auto", "ring:2"), ("ring", "ring"), ("tree", "tree")):
+        record = measure(str(hosts), "allreduce", "--algorithm", algorithm, "--ranks", "4", size=4 << 20)
+        assert record["resolved"]["algorithm"] == took, record["resolved"]
+        pairs = {tuple(map(int, text.split(" ")[0].split("-"))) for text in record["resolved"]["address_pairs"]}
+        assert pairs == cables, pairs
+        seen[took] = record["busbw_Bps"] * 8 / (rate * 1e6)
+    print("ring of four cables, bus bandwidth in cables: " + ", ".join("%s %.2f" % item for item in seen.items()))
+    assert seen["ring:2"] >= 1.7 > 1.1 > seen["ring"], seen  # 1448 of 1514 bytes are data
+    assert seen["ring:2"] > 1.2 * seen["tree"], seen
+    mesh.remove()
+
+
 def main():
     require_lab()
     with tempfile.TemporaryDirectory() as folder:
+        measure_ring(folder)
         topology = pathlib.Path(folder, "topology.json")
         topology.write_text(json.dumps({"plumbline_lab": 1, "name": NAME, "shape": "mesh", "hosts": ["ada", "bode"], "cables": 2,
                                         "data": "10.31.0.0/24", "rate": "1Gbit"}))
