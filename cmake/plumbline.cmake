@@ -235,7 +235,7 @@ function(plumbline_test folder)
     math(EXPR last "${shards} - 1")
     foreach(shard RANGE ${last})
       add_test(NAME ${folder}.shard${shard} COMMAND tests_${folder})
-      set_tests_properties(${folder}.shard${shard} PROPERTIES LABELS ${arg_LABEL} TIMEOUT 900
+      set_tests_properties(${folder}.shard${shard} PROPERTIES LABELS ${arg_LABEL} TIMEOUT 2700
                            ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard}")
     endforeach()
     return()

@@ -22,7 +22,7 @@ extern char** environ;
 namespace plumbline {
 namespace {
 
-constexpr int64_t kReadyMs = 3000;
+constexpr int64_t kReadyMs = 20'000;
 constexpr int64_t kGentleMs = 300;  // between SIGTERM and SIGKILL
 
 std::string last_line(const std::string& text) {

@@ -6,8 +6,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <optional>
+
 #include "core/fd.h"
 #include "core/json.h"
+#include "tests/support/ports.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
@@ -15,30 +18,26 @@ namespace {
 
 using testing::HasSubstr;
 
-// Two listeners on neighbouring ports, above all that other tests use.
+// Two listeners on neighbouring ports.
 struct TwoPorts {
   Fd sockets[2];
   int first = 0;
 };
 std::optional<TwoPorts> two_ports() {
-  for (int port = 23'000; port < 23'200; port += 2) {
-    TwoPorts out;
-    out.first = port;
-    bool all = true;
-    for (int i = 0; i < 2; ++i) {
-      out.sockets[i].reset(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-      sockaddr_in address{};
-      address.sin_family = AF_INET;
-      address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-      address.sin_port = htons(static_cast<uint16_t>(port + i));
-      all =
-          all &&
-          bind(out.sockets[i].get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
-          listen(out.sockets[i].get(), 4) == 0;
-    }
-    if (all) return out;
+  TwoPorts out;
+  out.first = test::free_ports(2);
+  for (int i = 0; i < 2; ++i) {
+    out.sockets[i].reset(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<uint16_t>(out.first + i));
+    const bool held =
+        bind(out.sockets[i].get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
+        listen(out.sockets[i].get(), 4) == 0;
+    if (!held) return std::nullopt;
   }
-  return std::nullopt;
+  return out;
 }
 
 bool shows_fail(const std::string& text) {

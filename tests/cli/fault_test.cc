@@ -90,9 +90,11 @@ TEST_P(FaultOver, StoppedRankIsBlamedWithinTheWatchdog) {
   kill(ranks_[2], SIGSTOP);
   const Record error = the_error();
   EXPECT_LT(monotonic_ns() - before, 40 * kSecond);
-  EXPECT_NE(error.measurement.reason.find("rank 2"), std::string::npos) << error.measurement.reason;
-  EXPECT_NE(error.measurement.reason.find("waits for rank 2"), std::string::npos)
-      << error.measurement.reason;
+  const std::string& reason = error.measurement.reason;
+  EXPECT_NE(reason.find("rank 2"), std::string::npos) << reason;
+  // Stopped when the cell's last operation had ended, it owes only its answer.
+  const bool answer_only = reason.find("no answer in time") != std::string::npos;
+  EXPECT_TRUE(answer_only || reason.find("waits for rank 2") != std::string::npos) << reason;
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, FaultOver, testing::Values("tcp", "shm"),
@@ -109,15 +111,16 @@ Fd knock(int port) {
 }
 
 TEST_F(Fault, StrangersAreRefusedAndTheRunDoesNotNotice) {
-  start(24220);
+  const int port = test::free_ports(3);
+  start(port);
   std::vector<Fd> silent;
   for (int i = 0; i < 10; ++i) {
-    silent.push_back(knock(24220 + i % 3));
+    silent.push_back(knock(port + i % 3));
     EXPECT_TRUE(silent.back().valid());
-    const Fd rubbish = knock(24220 + i % 3);
+    const Fd rubbish = knock(port + i % 3);
     const std::string bytes(4096, static_cast<char>('A' + i));
     EXPECT_EQ(send(rubbish.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), 4096);
-    const Fd magic = knock(24220 + i % 3);
+    const Fd magic = knock(port + i % 3);
     const std::string start = "PLUMBLN\n" + std::string(200, '\0');  // the handshake's magic
     EXPECT_GT(send(magic.get(), start.data(), start.size(), MSG_NOSIGNAL), 0);
   }
@@ -131,10 +134,11 @@ TEST_F(Fault, StrangersAreRefusedAndTheRunDoesNotNotice) {
 
 // They were told line by line, by every rank.
 TEST_F(Fault, StrangersAreCountedAndToldOnce) {
-  start(24240);
+  const int port = test::free_ports(3);
+  start(port);
   constexpr int kStrangers = 60;
   for (int i = 0; i < kStrangers; ++i) {
-    const Fd rubbish = knock(24240 + i % 3);
+    const Fd rubbish = knock(port + i % 3);
     const std::string bytes(64, static_cast<char>('A' + i % 26));
     EXPECT_GT(send(rubbish.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), 0);
   }
@@ -152,7 +156,7 @@ TEST_F(Fault, StrangersAreCountedAndToldOnce) {
 }
 
 TEST_F(Fault, RanksDieWithTheirCoordinatorEvenWhenStopped) {
-  start(24230);
+  start(test::free_ports(3));
   kill(ranks_[0], SIGSTOP);
   program_->signal(SIGKILL);
   program_->wait();

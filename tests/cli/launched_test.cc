@@ -184,11 +184,12 @@ TEST_F(LaunchedWorld, CollRefusesMoreRanksThanThereAre) {
 TEST_F(LaunchedWorld, MissingRankIsNamedInTime) {
   scenario(kScenario);
   const int64_t begin = monotonic_ns();
-  for (const int rank : {0, 1}) start(rank, 3, run_arguments({"--connect-timeout-ms", "3s"}));
+  // It says so after 2 s, and 5 s later again, should rank 1 have come late.
+  for (const int rank : {0, 1}) start(rank, 3, run_arguments({"--connect-timeout-ms", "8s"}));
   EXPECT_EQ(wait_all(), (std::vector<int>{2, 2}));
   EXPECT_THAT(programs_[0]->err(),
-              HasSubstr("2 of 3 ranks have arrived after 2 s; missing: rank 2"));
-  EXPECT_LT(monotonic_ns() - begin, 20 * kSecond);
+              ContainsRegex("2 of 3 ranks have arrived after [0-9]+ s; missing: rank 2"));
+  EXPECT_LT(monotonic_ns() - begin, 25 * kSecond);  // not only after the default, 30 s
   EXPECT_THAT(programs_[0]->err(), HasSubstr("rank 2 of 3 did not arrive at 127.0.0.1 port"));
   EXPECT_EQ(programs_[1]->err(), "");  // rank 0 said it
   EXPECT_EQ(read_file(folder_.path("out/records.jsonl")), "");
@@ -364,8 +365,8 @@ TEST_F(LaunchedWorld, WhenTheCoordinatorIsKilledNothingStays) {
   ASSERT_TRUE(wait_for_records(2)) << everything();
   std::vector<pid_t> pids = all_pids();
   programs_[0]->signal(SIGKILL);
-  EXPECT_EQ(programs_[1]->wait(5000), 2);
-  EXPECT_EQ(programs_[2]->wait(5000), 2);
+  EXPECT_EQ(programs_[1]->wait(30'000), 2);
+  EXPECT_EQ(programs_[2]->wait(30'000), 2);
   EXPECT_THAT(programs_[1]->err(), HasSubstr("the coordinator (rank 0) has gone"));
   EXPECT_TRUE(all_gone({pids.begin() + 1, pids.end()}, 3000));
   EXPECT_FALSE(records().empty());

@@ -11,6 +11,7 @@
 
 #include "core/clock.h"
 #include "core/record/record.h"
+#include "tests/support/ports.h"
 #include "tests/support/program.h"
 #include "tests/support/record_line.h"
 #include "tests/support/references.h"
@@ -301,8 +302,9 @@ TEST(Run, ResumeRefusesAnotherPlan) {
 
 TEST(Run, BusyPortIsNamedWithItsOwner) {
   const ScratchFolder folder;
+  const std::string port = std::to_string(test::free_ports(2));
   std::string text = kLong;
-  text.replace(text.find("\"auto\""), 6, "24100");
+  text.replace(text.find("\"auto\""), 6, port);
   folder.write("scenario.json", text);
   Program first(run_argv(folder));
   ASSERT_TRUE(first.wait_for_children(2)) << first.err();
@@ -315,7 +317,7 @@ TEST(Run, BusyPortIsNamedWithItsOwner) {
   const Finished second = run_program(
       plumbline_argv({"run", folder.path("scenario.json"), "--out", folder.path("second")}));
   EXPECT_EQ(second.status, 1) << second.err;
-  EXPECT_NE(second.err.find("24100"), std::string::npos) << second.err;
+  EXPECT_NE(second.err.find(port), std::string::npos) << second.err;
   EXPECT_NE(second.err.find(std::to_string(ranks[0])), std::string::npos) << second.err;
   EXPECT_NE(second.err.find("--port-base auto"), std::string::npos) << second.err;
   const Finished third = run_program(
@@ -365,7 +367,9 @@ TEST(Run, SixtyFourRanksOnFewCores) {
     "matrix": [{"kind": "check", "bytes": [4096, 100000],
                 "op": ["allreduce", "reduce_scatter", "allgather", "broadcast", "alltoall",
                        "reduce", "gather", "scatter", "barrier"]}]})");
-  const Finished done = run_program(run_argv(folder, {"--no-probes"}));
+  // Four thousand connections on few cores take their time, more so under a sanitizer.
+  const Finished done =
+      run_program(run_argv(folder, {"--no-probes", "--connect-timeout-ms", "120s"}), {}, 280'000);
   ASSERT_EQ(done.status, 0) << done.err;
   const auto records = read_records(folder.path("out/records.jsonl"), nullptr);
   ASSERT_TRUE(records);

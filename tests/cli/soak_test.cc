@@ -53,7 +53,7 @@ TEST(Soak, RoundsIdleTimeAndReport) {
   const ScratchFolder folder;
   folder.write("scenario.json", kShort);
   const Finished done =
-      run_program(soak_argv(folder, {"--for", "4s", "--every", "400ms", "--idle", "300ms,200ms"}));
+      run_program(soak_argv(folder, {"--for", "12s", "--every", "400ms", "--idle", "300ms,200ms"}));
   ASSERT_EQ(done.status, 0) << done.out << done.err;
   std::map<int64_t, int> cells;  // by round
   std::map<int64_t, int> idle;   // by length
@@ -178,7 +178,7 @@ TEST(Soak, AnInterruptBetweenTheRoundsEndsInOrder) {
   const std::vector<pid_t> children = program.children();
   usleep(300'000);
   program.signal(SIGINT);
-  EXPECT_EQ(program.wait(5000), 130) << program.err();
+  EXPECT_EQ(program.wait(30'000), 130) << program.err();
   EXPECT_EQ(records_in(folder).size(), 3u);
   EXPECT_THAT(program.out(), HasSubstr("1 rounds"));
   EXPECT_THAT(program.out(), HasSubstr("interrupted"));

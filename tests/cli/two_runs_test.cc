@@ -29,10 +29,11 @@ using testing::Not;
 
 constexpr int kRanks = 2;
 
-std::string two_second_scenario(const std::string& launch, const std::string& probes) {
+// Long enough for runs that are started together to be there together.
+std::string five_second_scenario(const std::string& launch, const std::string& probes) {
   return R"({"plumbline": 1, "hosts": {"local": 2}, "roofs": false, )" + launch + probes + R"(
   "matrix": [{"kind": "latency", "op": "allreduce", "bytes": 64,
-              "stop": {"ci": 0, "max_n": 10000000, "max_time": "2s"}}], "report": ["console"]})";
+              "stop": {"ci": 0, "max_n": 10000000, "max_time": "5s"}}], "report": ["console"]})";
 }
 
 std::vector<std::string> run_argv(const ScratchFolder& folder, const std::string& out,
@@ -52,7 +53,7 @@ OptionValue window_of(const ScratchFolder& folder, const std::string& out) {
 void start_together(const std::string& probes) {
   constexpr int kRuns = 5;
   const ScratchFolder folder;
-  folder.write("scenario.json", two_second_scenario("", probes));
+  folder.write("scenario.json", five_second_scenario("", probes));
   std::deque<Program> runs;
   for (int i = 0; i < kRuns; ++i) runs.emplace_back(run_argv(folder, "out" + std::to_string(i)));
   std::map<int, int> taken;  // port -> run
@@ -108,7 +109,7 @@ TEST(TwoRuns, ABusyDefaultIsLeftAndAFixedWindowIsAnError) {
   }
   ASSERT_TRUE(busy->taken) << "somebody else holds port " << port;
   const ScratchFolder folder;
-  folder.write("scenario.json", two_second_scenario("", R"("probes": [],)"));
+  folder.write("scenario.json", five_second_scenario("", R"("probes": [],)"));
   const Finished moved = run_program(run_argv(folder, "moved"));
   EXPECT_EQ(moved.status, 0) << moved.err;
   EXPECT_THAT(moved.err, HasSubstr("port " + port + " of the window"));
@@ -120,13 +121,13 @@ TEST(TwoRuns, ABusyDefaultIsLeftAndAFixedWindowIsAnError) {
       run_program(plumbline_argv({"coll", "allreduce", "--ranks", "2", "-b", "64", "-e", "64"}));
   EXPECT_EQ(coll.status, 0) << coll.err;
   EXPECT_THAT(coll.err, HasSubstr("this run takes ports "));
-  // By flag, by two_second_scenario, by variable.
+  // By flag, by scenario, by variable.
   const std::string fixed = std::to_string(base);
   std::map<std::string, Finished> refused;
   refused["flag"] = run_program(run_argv(folder, "a", {"--port-base", fixed}));
   refused["variable"] = run_program(run_argv(folder, "b"), {"PLUMBLINE_PORT_BASE=" + fixed});
-  folder.write("scenario.json", two_second_scenario(R"("launch": {"port_base": )" + fixed + "},",
-                                                    R"("probes": [],)"));
+  folder.write("scenario.json", five_second_scenario(R"("launch": {"port_base": )" + fixed + "},",
+                                                     R"("probes": [],)"));
   refused["scenario"] = run_program(run_argv(folder, "c"));
   for (const auto& [how, done] : refused) {
     SCOPED_TRACE(how);

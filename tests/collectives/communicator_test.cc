@@ -10,6 +10,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <latch>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -399,10 +400,13 @@ TEST(Communicator, ARankThatDoesNotComeIsNamedAtTheDeadline) {
   for (const Way& way : kWays) {
     SCOPED_TRACE(way.name);
     std::vector<Communicator> ranks = way.open(3);
-    in_threads(ranks, [](Communicator& group) {
+    ASSERT_EQ(ranks.size(), 3u);
+    std::latch together(2);  // one that starts late would be missed as well
+    in_threads(ranks, [&together](Communicator& group) {
       if (group.rank() == 1) return;  // it lives, but never starts the operation
       Ints data(10);
-      const Done done = group.allreduce(data).wait(300ms);
+      together.arrive_and_wait();
+      const Done done = group.allreduce(data).wait(2s);
       ASSERT_FALSE(done);
       EXPECT_THAT(done.error().code, AnyOf(ErrorCode::kTimeout, ErrorCode::kAborted));
       EXPECT_THAT(done.error().message(), HasSubstr("rank 1 is not in any operation"));

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstring>
+#include <latch>
 
 #include "tests/support/collective_case.h"
 #include "transport/channel/fault.h"
@@ -34,10 +36,12 @@ std::vector<Error> failures(World& world, int64_t deadline_ms,
                             const std::function<OperationSpec(int)>& spec_of) {
   std::vector<Error> errors(world.size());
   std::atomic<int> running{static_cast<int>(world.size())};
+  std::latch together(static_cast<std::ptrdiff_t>(world.size()));  // one deadline for all of them
   const auto said = on_every_rank(world, [&](int rank, Group& group) -> std::string {
     Executor executor(group, test_kernels());
     const OperationSpec spec = spec_of(rank);
     Operand operand(spec, rank, static_cast<int>(world.size()), 1);
+    together.arrive_and_wait();
     auto prepared = executor.prepare(spec);
     if (!prepared) return prepared.error().message();
     Status status =
@@ -106,7 +110,7 @@ TEST(Failure, DivergentCallsAreNamed) {
 
 TEST(Failure, DifferentRootsAreNamed) {
   World world = failing_world(3);
-  const auto errors = failures(world, 1000, [](int rank) {
+  const auto errors = failures(world, 3'000, [](int rank) {
     OperationSpec spec;
     spec.op = Op::kBroadcast;
     spec.count = 10;
@@ -122,10 +126,12 @@ std::vector<Error> with_absent_rank(World& world, const OperationSpec& spec, int
   const int absent = static_cast<int>(world.size()) - 1;
   std::vector<Error> errors;
   std::vector<Status> statuses(world.size());
+  std::latch together(absent);  // one that starts late would be missed as well
   on_every_rank(world, [&](int rank, Group& group) -> std::string {
     if (rank == absent) return {};
     Executor executor(group, test_kernels());
     Operand operand(spec, rank, static_cast<int>(world.size()), 1);
+    together.arrive_and_wait();
     auto prepared = executor.prepare(spec);
     statuses[static_cast<size_t>(rank)] =
         executor.run(**prepared, operand.in(0), operand.out(0), Deadline::after_ms(deadline_ms));
@@ -144,7 +150,7 @@ TEST(Failure, ARankThatNeverCallsIsBlamed) {
     World world = failing_world(4);
     OperationSpec spec = sums(100'000);
     spec.algorithm = algorithm;
-    const auto errors = with_absent_rank(world, spec, 800);
+    const auto errors = with_absent_rank(world, spec, 2'000);
     EXPECT_TRUE(any_says(errors, "rank 3 is not in any operation"))
         << algorithm << ": " << errors[0].message();
     for (const Error& error : errors) {

@@ -286,7 +286,7 @@ TEST(StallWatch, FindsRanksThatAllWait) {
                                      watched.does("a slow allreduce");
                                      if (rank == 1)
                                        std::this_thread::sleep_for(
-                                           std::chrono::nanoseconds(4 * kMostStallNs));
+                                           std::chrono::nanoseconds(40 * kMostStallNs));
                                      OperationSpec spec;
                                      spec.count = 100;
                                      return run_verified(executor, spec, rank, 2, 1);

@@ -203,8 +203,8 @@ class Processes(Linux):
 
     def test_a_contender_that_hangs_is_ended_with_all_it_started(self):
         processes.adopt_orphans()
-        with self.assertRaisesRegex(processes.Failed, "not done after 1 s"):
-            processes.run_together([["sh", "-c", self.HANGS % self.folder]], {}, 1, self.folder)
+        with self.assertRaisesRegex(processes.Failed, "not done after 5 s"):
+            processes.run_together([["sh", "-c", self.HANGS % self.folder]], {}, 5, self.folder)
         self.assertFalse(alive(self.orphan()))
         self.assertEqual(processes.below(), [])
 

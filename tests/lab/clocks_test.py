@@ -62,8 +62,7 @@ def check(record, ahead_s):
     if record["time_ns"]["n"] > 0:
         # By any two of these clocks alone the time would be off by a quarter of an hour.
         assert 1000 < record["time_ns"]["p50"] < 1e9, (what, record["time_ns"])
-    else:  # ranks that share a busy core may all be late, always; then the row must say so
-        assert record["cell"]["ranks"] > os.cpu_count(), (what, extra)
+    else:  # ranks that share a busy core, with one another or with other tests, may all be late, always; then the row must say so
         assert record["noise"] == {"verdict": "invalid", "causes": ["every sample late"]}, (what, record["noise"])
     for rank in record["per_rank"]:
         truth = (ahead_s[0] - ahead_s[rank["rank"]]) * 1e9

@@ -48,8 +48,8 @@ class Network:
         state = json.load(open("/run/plumbline/%s/state.json" % self.name))["lab"]
         self.namespaces = [h["netns"] for h in hosts] + ([state["switch_netns"]] if state["switch_netns"] else [])
         self.prober = lab_net.Prober(hosts, state["ports"])
-        self.healthy = self.prober.observe()
-        assert set(self.healthy.values()) == {"ok"}, self.healthy
+        broken = self.settled()
+        assert not broken, broken
         self.before = self.snapshots()
         self.file_before = open(self.file).read()
         rows = json.loads(lab("faults", "--lab", self.name, "--json"))
@@ -78,10 +78,21 @@ class Network:
         subprocess.run([PROGRAM, "lab", "down", self.name], capture_output=True, timeout=60)
 
 
+def beyond(broken, concerned):
+    """Of what is broken, that between hosts which the fault does not concern."""
+    return [key for key in broken if not set(key.split(":")[0].split(" ")[0].split(">")) & concerned]
+
+
 def check(network, fault, seed):
     injected = json.loads(lab("inject", fault, "--lab", network.name, "--seed", str(seed), "--json"))
     expect = injected["expect"]
+    concerned = {expect["host"], expect["peer"], *expect["other_hosts"]}
     broken = network.broken()
+    besides = beyond(broken, concerned)
+    # A crowded machine is late now and then; what the fault breaks is broken again.
+    if besides:
+        again = network.broken()
+        besides = [key for key in besides if key in again]
     changed = network.changes()
     in_file = open(network.file).read() != network.file_before
     lab("heal", fault, "--lab", network.name)
@@ -93,10 +104,7 @@ def check(network, fault, seed):
     talks_anyway = expect["warn"] or fault in HIDDEN or in_file or injected["doctor_args"] or any("names" in line for line in changed)
     if not broken and not talks_anyway:
         problems.append("everything still works")
-    concerned = {expect["host"], expect["peer"], *expect["other_hosts"]}
-    for key in broken:
-        if not set(key.split(":")[0].split(" ")[0].split(">")) & concerned:
-            problems.append("breaks what it does not concern: " + key)
+    problems += ["breaks what it does not concern: " + key for key in besides]
     left = network.changes()
     if left:
         problems.append("heal left %s" % left)

@@ -16,6 +16,7 @@ import tempfile
 import time
 
 from namespaces import SKIPPED, Mesh, require_lab
+from ports import free_port
 
 BUILD = os.environ["TEST_BUILD"]
 PROGRAM = os.path.join(BUILD, "plumbline")
@@ -61,7 +62,10 @@ def axe_source():
         if shutil.which("npm") is None:
             return None, "no npm"
         archive.parent.mkdir(exist_ok=True)
-        done = subprocess.run(["npm", "pack", "--silent", AXE], cwd=archive.parent, capture_output=True, text=True, timeout=60)
+        try:
+            done = subprocess.run(["npm", "pack", "--silent", AXE], cwd=archive.parent, capture_output=True, text=True, timeout=180)
+        except subprocess.TimeoutExpired as error:
+            return None, "npm cannot fetch %s: %s" % (AXE, error)
         if done.returncode != 0 or not archive.exists():
             return None, "npm cannot fetch %s: %s" % (AXE, done.stderr.strip().splitlines()[-1:] or "no message")
     digest = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
@@ -82,7 +86,7 @@ def browser():
     for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage"):
         options.add_argument(word)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+    driver = webdriver.Chrome(service=Service(shutil.which("chromedriver"), port=int(free_port())), options=options)
     driver.set_script_timeout(AXE_TIMEOUT_S)
     try:
         yield driver
@@ -181,7 +185,10 @@ def check_values(page):
     plot = figure.find_element("css selector", ".plot")
     page.js("p => p.scrollIntoView({block: 'center'})", plot)
     values = page.js("f => JSON.parse(document.getElementById('values').textContent)[f.dataset.chart]", figure)
-    x, y, words = values["series"][0]["points"][0]
+    # The value nearest to the pointer is shown: that of the first series which lies farthest from any of another.
+    others = [point for series in values["series"][1:] for point in series["points"]]
+    x, y, words = max(values["series"][0]["points"], key=lambda point: min(
+        (abs(point[0] - other[0]) + abs(point[1] - other[1]) for other in others), default=0))
     size = plot.size
     by = size["width"] / values["width"]
     ActionChains(page.driver).move_to_element_with_offset(plot, int(x * by - size["width"] / 2), int(y * by - size["height"] / 2)).perform()

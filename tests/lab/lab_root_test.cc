@@ -10,6 +10,9 @@
 #include <thread>
 
 #include "core/command.h"
+#include "core/file.h"
+#include "core/number.h"
+#include "core/text.h"
 #include "lab/create.h"
 #include "lab/fault.h"
 #include "lab/lab.h"
@@ -134,6 +137,19 @@ TEST_F(RealLab, AnInterruptRemovesWhatWasMade) {
   }
 }
 
+// Whether a process of this session runs, one that only waits to be reaped left out.
+bool someone_in_session(pid_t session) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    if (!parse_whole(entry.path().filename().string())) continue;
+    const std::string stat = read_system_file(entry.path().string() + "/stat");
+    const size_t name_end = stat.rfind(')');
+    if (name_end == std::string::npos) continue;
+    const std::vector<std::string> fields = split_at(stat.substr(name_end + 2), ' ');
+    if (fields.size() > 3 && fields[0] != "Z" && fields[3] == std::to_string(session)) return true;
+  }
+  return false;
+}
+
 // kill -9 between any two steps, and in the middle of them; then `down` of another process.
 TEST_F(RealLab, DownCleansUpAfterAKill) {
   for (int round = 0; round < 12; ++round) {
@@ -142,6 +158,7 @@ TEST_F(RealLab, DownCleansUpAfterAKill) {
     ASSERT_GE(child, 0);
     if (child == 0) {
       int asked = 0;
+      setsid();
       (void)lab_up(topology_, 5, [&] {
         if (round < 6 && asked++ == round) raise(SIGKILL);
         return false;
@@ -161,7 +178,8 @@ TEST_F(RealLab, DownCleansUpAfterAKill) {
       EXPECT_FALSE(opened);  // half a lab is not handed out
     }
     // What the killed process had started may still be at work for a moment.
-    usleep(100'000);
+    const Deadline ended = Deadline::after_ms(30'000);
+    while (someone_in_session(child) && !ended.passed()) usleep(10'000);
     const Status down = lab_down(topology_.name);
     EXPECT_TRUE(down) << down.error().message();
     expect_gone(state->lab);

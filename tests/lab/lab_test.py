@@ -108,6 +108,11 @@ def test_the_same_seed_breaks_the_same(hosts):
 
 def test_down_removes_all(hosts):
     sleeper = subprocess.Popen([PROGRAM, "lab", "exec", "--lab", NAME, "ada", "--", "sleep", "600"])
+    ada = next(h["netns"] for h in hosts if h["name"] == "ada")
+    deadline = time.monotonic() + 30
+    while not subprocess.run(["ip", "netns", "pids", ada], capture_output=True, text=True).stdout.strip():
+        assert time.monotonic() < deadline, "sleep does not run in " + ada
+        time.sleep(0.02)
     lab("inject", "port_in_use", "--lab", NAME)
     lab("down", NAME)
     assert sleeper.wait(timeout=10) != 0
@@ -133,14 +138,30 @@ def test_the_same_seed_tells_the_same_tour(folder):
     assert told[0][0] != told[2][0] and told[0][1] != told[2][1], told
 
 
+def at_work_in(session):
+    """Processes of a session, zombies left out."""
+    pids = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            fields = open("/proc/%s/stat" % entry).read().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if fields[0] != "Z" and int(fields[3]) == session:
+            pids.append(int(entry))
+    return pids
+
+
 def test_down_after_kill(folder):
     """kill -9 of `up` at any time: `down` of the next process removes what was made."""
     for delay in (0.0, 0.02, 0.04, 0.07, 0.1, 0.15, 0.3):
-        up = subprocess.Popen([PROGRAM, "lab", "up", topology(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        up = subprocess.Popen([PROGRAM, "lab", "up", topology(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              start_new_session=True)
         time.sleep(delay)
         up.kill()
         up.wait()
-        time.sleep(0.2)  # the tool that was at work ends by itself
+        deadline = time.monotonic() + 30
+        while at_work_in(up.pid) and time.monotonic() < deadline:  # the shell that was at work ends by itself
+            time.sleep(0.02)
         made = []
         try:
             state = json.load(open("/run/plumbline/%s/state.json" % NAME))

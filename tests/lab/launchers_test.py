@@ -211,9 +211,7 @@ def judge_end(name, argv, folder, number, codes, environment=None):
     launcher = subprocess.Popen([*argv, PLUMBLINE, "run", os.path.join(folder, "long.json"), "--out", out], stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True, env=dict(os.environ, TEST_MARK=out, **(environment or {})))
     path = out + "/records.jsonl"
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and not (os.path.exists(path) and os.path.getsize(path) > 0):
-        time.sleep(0.02)
+    check(record_lines.wait_for_record(path, 30), "%s: a record is there in time" % name)
     ranks = []
     for pid in own_pids(out):
         try:
@@ -232,9 +230,15 @@ def judge_end(name, argv, folder, number, codes, environment=None):
             os.kill(pid, signal.SIGKILL)
     else:
         launcher.send_signal(number)
-        if "srun" in argv:
-            time.sleep(0.3)
-            launcher.send_signal(number)  # it asks for a second one
+        if "srun" in argv:  # it asks for a second one; two that come before it looks are one
+            for _ in range(4):
+                time.sleep(0.3)
+                launcher.send_signal(number)
+                try:
+                    launcher.wait(timeout=5)
+                    break
+                except subprocess.TimeoutExpired:
+                    launcher.send_signal(number)
     try:
         out_text, err_text = launcher.communicate(timeout=30)
     except subprocess.TimeoutExpired:
@@ -256,9 +260,7 @@ def judge_orphans(name, argv, folder):
     launcher = subprocess.Popen([*argv, PLUMBLINE, "run", os.path.join(folder, "long.json"), "--out", out], stdout=subprocess.DEVNULL,
                                 stderr=subprocess.DEVNULL, env=dict(os.environ, TEST_MARK=out))
     path = out + "/records.jsonl"
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and not (os.path.exists(path) and os.path.getsize(path) > 0):
-        time.sleep(0.02)
+    check(record_lines.wait_for_record(path, 30), "%s: a record is there in time" % name)
     launcher.kill()
     launcher.wait()
     check(gone(out, 3), "%s: nothing is left 3 s after kill -9 of the launcher" % name)
@@ -353,7 +355,7 @@ def start_slurm(folder):
     start(["munged", "-F", "--socket=%s/munge.sock" % folder, "--key-file=%s/key" % folder, "--log-file=%s/munged.log" % folder,
            "--pid-file=%s/munged.pid" % folder, "--seed-file=%s/seed" % folder], folder)
     environment = {"SLURM_CONF": folder + "/slurm.conf"}
-    deadline = time.monotonic() + 30  # three daemons of Slurm, beside other tests
+    deadline = time.monotonic() + 120  # three daemons of Slurm, beside other tests
     while time.monotonic() < deadline and not os.path.exists(folder + "/munge.sock"):
         time.sleep(0.02)
     start(on("node0", ["slurmctld", "-D"]), folder, environment)

@@ -4,6 +4,7 @@ import copy
 import functools
 import json
 import pathlib
+import time
 
 
 @functools.cache
@@ -41,4 +42,20 @@ def records(text):
 
 
 def records_of(path):
-    return records(pathlib.Path(path).read_text())
+    """The whole ones: the last may be half written, or its writer was killed there."""
+    text = pathlib.Path(path).read_text()
+    return records(text[:text.rfind("\n") + 1])
+
+
+def wait_for_record(path, seconds):
+    """Whether one came in time; a file that is not empty need not hold one, as its first line is its environment."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            if records_of(path):
+                return True
+        except FileNotFoundError:
+            pass
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(0.02)

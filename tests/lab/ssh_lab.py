@@ -100,13 +100,17 @@ class SshCluster:
         daemon.wait(10)
 
     def wait_for_sshd(self, host):
-        end = time.time() + 10
+        end = time.time() + 60
         while True:
-            done = subprocess.run(self.at_desk("ssh", "-F", str(self.config), host["name"], "true"), capture_output=True, text=True, timeout=20)
-            if done.returncode == 0:
-                return
+            try:
+                done = subprocess.run(self.at_desk("ssh", "-F", str(self.config), host["name"], "true"), capture_output=True, text=True, timeout=20)
+                said = done.stderr
+                if done.returncode == 0:
+                    return
+            except subprocess.TimeoutExpired as error:
+                said = str(error)
             if time.time() > end:
-                sys.exit("sshd of %s: %s\n%s" % (host["name"], done.stderr, (self.folder / ("log-" + host["name"])).read_text()))
+                sys.exit("sshd of %s: %s\n%s" % (host["name"], said, (self.folder / ("log-" + host["name"])).read_text()))
             time.sleep(0.05)
 
     def write_client_config(self):
@@ -160,14 +164,26 @@ class SshCluster:
                     found.append((int(pid), b" ".join(line).decode(errors="replace").strip()))
         return found
 
+    def command_lines(self):
+        """Of all processes in the cluster's namespaces: those that the cluster is used from, ssh's clients and servers, and what these started."""
+        lines = []
+        for name in [h["netns"] for h in self.hosts] + [self.desk]:
+            for pid in subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True, timeout=20).stdout.split():
+                try:
+                    lines.append(pathlib.Path("/proc/%s/cmdline" % pid).read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+                except OSError:
+                    pass
+        return "\n".join(lines)
+
     def wait_until_gone(self, seconds):
         """Seconds until no plumbline process was left; fails when some are."""
         start = time.time()
         while True:
+            looked = time.time()  # looking takes a while itself
             left = self.plumblines()
             if not left:
                 return time.time() - start
-            if time.time() - start > seconds:
+            if looked - start > seconds:
                 raise AssertionError("still there after %.1f s: %s" % (seconds, left))
             time.sleep(0.05)
 

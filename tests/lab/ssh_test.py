@@ -10,7 +10,7 @@ import sys
 import time
 
 import record_lines
-from ssh_lab import SshCluster, require_ssh_lab
+from ssh_lab import SSH_PORT, SshCluster, require_ssh_lab
 
 HOSTS = 4
 PROGRAM = os.path.join(os.environ["TEST_BUILD"], "plumbline")
@@ -23,6 +23,14 @@ LONG = {"plumbline": 1, "question": "What stays behind?", "roofs": False, "probe
 def records_of(out):
     path = pathlib.Path(out, "records.jsonl")
     return record_lines.records_of(path) if path.exists() else []
+
+
+def send(pid, number):
+    """To a process that may have ended by itself."""
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass
 
 
 class Tests:
@@ -81,10 +89,11 @@ class Tests:
 
     def test_the_token_is_in_no_command_line_and_no_file(self):
         run, out = self.start_long("token")
-        lines = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+        lines = self.cluster.command_lines()
         run.send_signal(signal.SIGINT)
         self.finish("token", run, 130)
         import re
+        assert lines.count(" rank ") >= HOSTS, lines
         assert not re.search(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])", lines), "64 hex digits in a command line"
         text = (pathlib.Path(out) / "records.jsonl").read_text()
         assert "token" not in {k for r in records_of(out) for k in r["environment"]["options"]}
@@ -145,7 +154,7 @@ class Tests:
             told = {(r["cell"]["op"], r["cell"]["algorithm"], r["cell"]["ranks"]): (r["outcome"], r["resolved"].get("algorithm"), r["reason"] or "")
                     for r in records_of(out)}
             assert len(told) == 6, (told, done)
-            for op, used in (("allreduce", "ring"), ("alltoall", "tree")):
+            for op, used in (("allreduce", "tree"), ("alltoall", "tree")):
                 assert told[(op, "auto", 2)][0] == "passed", told
                 assert told[(op, "auto", HOSTS)][:2] == ("passed", used), told
             assert told[("allreduce", "ring", HOSTS)][0] == "passed", told
@@ -225,9 +234,13 @@ class Tests:
     def test_stop_ends_what_a_launch_left(self):
         run = self.cluster.start(PROGRAM, "launch", "--hosts", self.hosts, "--", "sleep", "60", stderr=subprocess.PIPE)
         run_id = run.stderr.readline().split()[-1]
-        end = time.time() + 10
-        while len(self.cluster.run(PROGRAM, "stop", "--list", "--hosts", self.hosts).stdout.splitlines()) < HOSTS:
-            assert time.time() < end, "the program did not start everywhere"
+        # These "hosts" are namespaces of one machine, so each of them sees all programs.
+        end = time.time() + 60
+        while True:
+            listed = self.cluster.run(PROGRAM, "stop", "--list", "--hosts", self.hosts).stdout
+            if listed.count("h1: runs " + run_id) >= HOSTS:
+                break
+            assert time.time() < end, "the program did not start everywhere:\n" + listed
         done = self.cluster.run(PROGRAM, "stop", run_id, "--hosts", self.hosts)
         assert done.returncode == 0 and done.stdout.count("ended " + run_id) == HOSTS, done
         assert run.wait(15) != 0
@@ -286,7 +299,11 @@ class Tests:
             path.rename(str(path) + ".kept")
         self.cluster.start_sshd(host)
         try:
-            time.sleep(0.5)
+            scan = self.cluster.at_desk("ssh-keyscan", "-p", str(SSH_PORT), "-T", "1", host["control"])
+            end = time.time() + 60
+            while not subprocess.run(scan, capture_output=True, text=True, timeout=20).stdout:
+                assert time.time() < end, "sshd does not listen"
+                time.sleep(0.05)
             self.cause("hostkey", "ssh.host_key", None)
         finally:
             self.cluster.stop_sshd(host)
@@ -331,15 +348,12 @@ class Tests:
             assert time.time() < end and run.poll() is None, run.communicate()[0]
             found = [pid for pid, line in self.cluster.plumblines(netns) if " rank" in line]
         for pid in found:
-            os.kill(pid, number)
+            send(pid, number)
         start = time.time()
         text = run.communicate(timeout=150)[0]
         print("    over after %.1f s: %s" % (time.time() - start, [line for line in text.splitlines() if "again" in line]))
         for pid in found:  # a stopped one cannot see that its coordinator has gone
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            send(pid, signal.SIGKILL)
         return time.time() - start, text, run.returncode
 
     def test_a_rank_that_is_stopped_while_it_starts(self):
@@ -394,7 +408,7 @@ class Tests:
         return found
 
     def test_kill_of_a_rank(self):
-        self.break_in_the_middle("rank", lambda: [os.kill(pid, signal.SIGKILL) for pid in self.of_host(2, "rank")], ["h3"])
+        self.break_in_the_middle("rank", lambda: [send(pid, signal.SIGKILL) for pid in self.of_host(2, "rank")], ["h3"])
 
     def test_kill_of_an_ssh_server(self):
         def kill():
@@ -402,8 +416,12 @@ class Tests:
             self.cluster.stop_sshd(host)
             pids = subprocess.run(["ip", "netns", "pids", host["netns"]], capture_output=True, text=True).stdout.split()
             for pid in pids:
-                if pathlib.Path("/proc/%s/comm" % pid).read_text().startswith("sshd"):
-                    os.kill(int(pid), signal.SIGKILL)
+                try:
+                    daemon = pathlib.Path("/proc/%s/comm" % pid).read_text().startswith("sshd")
+                except OSError:  # gone with the one before
+                    continue
+                if daemon:
+                    send(int(pid), signal.SIGKILL)
         try:
             self.break_in_the_middle("sshd", kill, ["h3"])
         finally:
@@ -435,7 +453,7 @@ def main():
         try:
             getattr(tests, name)()
             print("ok %s (%.1f s)" % (name, time.time() - start), flush=True)
-        except (AssertionError, SystemExit, subprocess.TimeoutExpired) as error:
+        except (AssertionError, SystemExit, subprocess.TimeoutExpired, OSError, ValueError, LookupError) as error:
             failed.append(name)
             print("FAILED %s: %s" % (name, error), flush=True)
     print("%d tests, %d failed" % (len(names), len(failed)))

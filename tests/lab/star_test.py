@@ -11,7 +11,7 @@ import tempfile
 import time
 
 from namespaces import Mesh, ip, require_lab
-from record_lines import records, records_of
+from record_lines import records_of
 
 HUB, LEAVES = 1, (0, 2)  # rank 0 is a leaf: its way to the other one leads over rank 1
 NAMES = ("leaf0", "hub", "leaf2")
@@ -25,6 +25,13 @@ MATRIX = [
 ]
 
 
+def is_rank(pid):
+    try:
+        return b"\0rank\0" in pathlib.Path("/proc", pid, "cmdline").read_bytes()
+    except OSError:  # it has ended
+        return False
+
+
 def stopped_leaf(program, mesh, hosts, folder):
     """The ranks wait for a leaf that is stopped, one of them over the hub: who is at fault is named all the same, in time."""
     scenario = pathlib.Path(folder, "long.json")
@@ -35,8 +42,7 @@ def stopped_leaf(program, mesh, hosts, folder):
     run = subprocess.Popen([program, "run", str(scenario), "--out", str(path.parent), "--no-probes", "--quiet"], stdout=subprocess.DEVNULL)
 
     def measured():
-        text = path.read_text() if path.exists() else ""
-        return records(text[:text.rfind("\n") + 1])  # whole lines
+        return records_of(path) if path.exists() else []
 
     def reasons():
         return [record["reason"] for record in measured() if record["outcome"] == "error"]
@@ -50,7 +56,7 @@ def stopped_leaf(program, mesh, hosts, folder):
     try:
         assert wait_for(lambda: len(measured()) > 1, 60), "nothing was measured"
         pids = subprocess.run(["ip", "netns", "pids", mesh.names[2]], capture_output=True, text=True).stdout.split()
-        stopped = [pid for pid in pids if b"\0rank\0" in pathlib.Path("/proc", pid, "cmdline").read_bytes()]
+        stopped = [pid for pid in pids if is_rank(pid)]
         assert len(stopped) == 1, pids
         os.kill(int(stopped[0]), signal.SIGSTOP)
         assert wait_for(reasons, 3 + 20), "nobody noticed that rank 2 is stopped"

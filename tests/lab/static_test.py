@@ -115,7 +115,7 @@ class EmptyRoot(unittest.TestCase):
         ranks = []
         for rank in (0, 1):
             environment = {"PLUMBLINE_RANK": str(rank), "PLUMBLINE_WORLD_SIZE": "2", "PLUMBLINE_MASTER_ADDR": name if rank else "127.0.0.1",
-                           "PLUMBLINE_CONNECT_TIMEOUT_MS": "4000" if code == 0 else "1000", "PATH": os.environ["PATH"]}
+                           "PLUMBLINE_CONNECT_TIMEOUT_MS": "30000" if code == 0 else "1000", "PATH": os.environ["PATH"]}
             words = ("coll", "allreduce", "-b", "8", "-e", "8", "--port-base", "auto")
             if rank or code == 0:
                 ranks.append(subprocess.Popen(self.command(*words), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
@@ -137,7 +137,7 @@ class EmptyRoot(unittest.TestCase):
         self.meet("by-file.test", 0)
 
     def test_a_name_of_dns(self):
-        self.write("resolv.conf", "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n")
+        self.write("resolv.conf", "nameserver 127.0.0.1\noptions timeout:10 attempts:1\n")
         self.meet("by-dns.test", 0)
 
     def test_an_unknown_name_is_named(self):

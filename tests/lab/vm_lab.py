@@ -136,8 +136,11 @@ class Kernel:
             skip("apt knows no package linux-image-amd64 (other distribution, or apt-get update was never run)")
         CACHE.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=CACHE) as work:
-            done = subprocess.run(["apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", match[1]], cwd=work, capture_output=True,
-                                  text=True, timeout=240)
+            try:
+                done = subprocess.run(["apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", match[1]], cwd=work, capture_output=True,
+                                      text=True, timeout=240)
+            except subprocess.TimeoutExpired:
+                skip("%s did not come from the package sources in 240 s" % match[1])
             packages = list(pathlib.Path(work).glob("*.deb"))
             if done.returncode != 0 or not packages:
                 skip("%s cannot be fetched (apt-get update, or no network?): %s" % (match[1], done.stderr.strip()[-300:]))

@@ -209,7 +209,7 @@ class Tests:
         try:
             self.cluster.sh(self.h2, "sysctl -qw net.netfilter.nf_conntrack_max=%d\nrm -f /run/crowd\n" % CONNECTIONS +
                             "(exec python3 %s) >/dev/null 2>&1 & echo $! >/run/crowd.pid\n" % crowd +
-                            "for i in $(seq 100); do [ -e /run/crowd ] && exit 0; sleep 0.1; done; exit 1")
+                            "for i in $(seq 600); do [ -e /run/crowd ] && exit 0; sleep 0.1; done; exit 1", timeout=90)
             (finding,) = self.named(("host.conntrack_full", "h2", ""))
             self.mend(finding)
             self.named()

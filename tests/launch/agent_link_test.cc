@@ -175,11 +175,11 @@ TEST(AgentStartFailure, ItIsKilledAtOnce) {
 
 TEST(AgentStartFailure, ItSaysNothing) {
   const int64_t begin = monotonic_ns();
-  const AgentStart start = shell_agent("echo 'password?' >&2; trap '' TERM; sleep 60", 500);
+  const AgentStart start = shell_agent("echo 'password?' >&2; trap '' TERM; sleep 60", 3'000);
   EXPECT_EQ(start.cause, "rank.agent_lost");
   EXPECT_EQ(start.error.code, ErrorCode::kTimeout);
   EXPECT_THAT(start.error.message(), HasSubstr("password?"));
-  EXPECT_LT(monotonic_ns() - begin, 4 * kSecond);
+  EXPECT_LT(monotonic_ns() - begin, 20 * kSecond);
 }
 
 TEST(AgentStartFailure, ItLeavesItsOutputToAChild) {
@@ -217,9 +217,10 @@ TEST(AgentStartFailure, OneBadAgentDoesNotHarmTheOthers) {
                                         {"loud", {"/bin/sh", "-c", "cat /dev/zero >&2"}},
                                         {"missing", {"/proc/nonexistent"}},
                                         {"good2", test_program({"agent"})}};
+  constexpr int64_t kLimitMs = test::kSanitized ? 15'000 : 5'000;  // the silent one costs all of it
   const int64_t begin = monotonic_ns();
-  auto starts = start_agents(places, {}, Deadline::after_ms(3'000));
-  EXPECT_LT(monotonic_ns() - begin, 6 * kSecond);
+  auto starts = start_agents(places, {}, Deadline::after_ms(kLimitMs));
+  EXPECT_LT(monotonic_ns() - begin, kLimitMs * kMillisecond + 10 * kSecond);
   ASSERT_EQ(starts.size(), 6u);
   for (const size_t good : {0, 5}) {
     ASSERT_TRUE(starts[good].agent) << starts[good].error.message();

@@ -120,14 +120,14 @@ TEST_F(AgentLoop, MoreThanMayRunWaitTheirTurn) {
 
 TEST_F(AgentLoop, AnOverrunIsAnsweredByTheLoopAndTheLateAnswerDropped) {
   start();
-  ask(1, "block", {{"ms", 1'500}}, 400);
+  ask(1, "block", {{"ms", 6'000}}, 400);
   const int64_t begin = monotonic_ns();
   const json line = answer();
   EXPECT_EQ(line.at("id"), 1);
   EXPECT_EQ(line.at("error").at("code"), "timeout");
   EXPECT_THAT(line.at("error").at("what"), HasSubstr("block"));
-  EXPECT_LT(monotonic_ns() - begin, 1'400 * kMillisecond);
-  EXPECT_TRUE(answer(2'000).is_null()) << "a second answer";
+  EXPECT_LT(monotonic_ns() - begin, 5'500 * kMillisecond);
+  EXPECT_TRUE(answer(6'000).is_null()) << "a second answer";
 }
 
 TEST_F(AgentLoop, RequestsThatWaitAreAnsweredInTimeToo) {
@@ -215,35 +215,36 @@ TEST_F(AgentLoop, EndsWithItsInputInTheMiddleOfARequest) {
   const int64_t begin = monotonic_ns();
   end();
   EXPECT_TRUE(status_);
-  EXPECT_LT(monotonic_ns() - begin, 2 * kSecond);
+  EXPECT_LT(monotonic_ns() - begin, 20 * kSecond);
 }
 
 TEST_F(AgentLoop, WithALeaseEndsWhenNothingIsHeardForSoLong) {
   AgentLoopSettings settings = test_settings();
-  settings.lease_ms = 1'500;
+  settings.lease_ms = 4'000;
   start(settings);
   const int64_t start_ns = monotonic_ns();
+  int64_t silent_ns = 0;  // since the last word, before it could be heard
   // Whoever is heard now and then keeps it, also beyond one lease.
-  for (int64_t id = 1; id <= 4; ++id) {
+  for (int64_t id = 1; id <= 9; ++id) {
     usleep(500'000);
+    silent_ns = monotonic_ns();
     ask(id, "time", json::object());
     EXPECT_FALSE(answer().is_null()) << id;
   }
   EXPECT_GT(monotonic_ns() - start_ns, settings.lease_ms * kMillisecond);
-  const int64_t silent_ns = monotonic_ns();
   loop_.join();
-  EXPECT_GE(monotonic_ns() - silent_ns, 1'300 * kMillisecond);
+  EXPECT_GE(monotonic_ns() - silent_ns, 3'800 * kMillisecond);
   EXPECT_TRUE(status_);
 }
 
 TEST_F(AgentLoop, EndsThoughAHandlerDoesNot) {
   start();
-  ask(1, "block", {{"ms", 3'000}});
+  ask(1, "block", {{"ms", 10'000}});
   ask(2, "time", {});
   EXPECT_EQ(answer().at("id"), 2);
   const int64_t begin = monotonic_ns();
   end();
-  EXPECT_LT(monotonic_ns() - begin, 2'500 * kMillisecond);
+  EXPECT_LT(monotonic_ns() - begin, 8 * kSecond);
 }
 
 TEST_F(AgentLoop, EndsWhenNobodyReadsItsAnswersAnyMore) {

@@ -27,7 +27,7 @@ void expect_lost(HostAgent& agent, const Expected<json>& reply, ErrorCode code,
   const auto again = call(agent, "echo", {}, soon());
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().message(), reply.error().message());
-  EXPECT_LT(monotonic_ns() - begin, kSecond);
+  EXPECT_LT(monotonic_ns() - begin, 10 * kSecond) << "its deadline, 20 s, was waited for";
 }
 
 TEST(LostAgent, DiesInTheMiddleOfARequest) {
@@ -59,7 +59,7 @@ TEST(LostAgent, IsStoppedAndSoHangs) {
   // Long before the request's own limit.
   EXPECT_LT(monotonic_ns() - begin, 15 * kSecond);
   expect_lost(*start.agent, reply, ErrorCode::kTimeout, "hangs");
-  EXPECT_TRUE(eventually(2'000, [&] { return !is_running(static_cast<int>(start.hello.pid)); }));
+  EXPECT_TRUE(eventually(20'000, [&] { return !is_running(static_cast<int>(start.hello.pid)); }));
 }
 
 TEST(LostAgent, IsBusyButAnswersStill) {
@@ -130,7 +130,8 @@ TEST(LostAgent, ALateAnswerIsDropped) {
 TEST(EndingAgents, AllWithinASecondWhateverTheyDo) {
   std::vector<ServingCommand> places;
   for (int i = 0; i < 4; ++i) places.push_back({"good", test_program({"agent"})});
-  for (int i = 0; i < 4; ++i) {
+  // Each of these takes 0.8 s: one after the other they would take more than 6 s.
+  for (int i = 0; i < 8; ++i) {
     places.push_back({"deaf", {"/bin/sh", "-c", greeting() + "trap '' TERM; sleep 60; sleep 60"}});
   }
   auto starts = start_agents(places, {}, soon());
@@ -138,7 +139,7 @@ TEST(EndingAgents, AllWithinASecondWhateverTheyDo) {
   starts[0].agent->ask("block", {{"ms", 60'000}}, Deadline::after_ms(60'000));
   const int64_t begin = monotonic_ns();
   end_agents(starts);
-  EXPECT_LT(monotonic_ns() - begin, 2 * kSecond);
+  EXPECT_LT(monotonic_ns() - begin, 5 * kSecond);
   for (int i = 0; i < 4; ++i) {
     EXPECT_FALSE(is_running(static_cast<int>(starts[static_cast<size_t>(i)].hello.pid)));
   }
@@ -156,7 +157,7 @@ TEST(EndingAgents, TheyDieWithTheirCoordinator) {
   }
   (*coordinator)->kill(SIGKILL);
   for (const int pid : pids) {
-    EXPECT_TRUE(eventually(3'000, [&] { return !is_running(pid); })) << pid;
+    EXPECT_TRUE(eventually(20'000, [&] { return !is_running(pid); })) << pid;
   }
 }
 

@@ -131,11 +131,11 @@ TEST_F(Rendezvous, MissingRankIsNamedInTimeAndTheOthersAreTold) {
   auto one = attend(port_, request(1, 3));
   RollCall roll(request(0, 3), monotonic_ns());
   const int64_t start = monotonic_ns();
-  const auto fds = hold_roll_call(spec(700), roll);
+  const auto fds = hold_roll_call(spec(3'000), roll);
   EXPECT_LT(monotonic_ns() - start, 10 * kSecond);
   ASSERT_FALSE(fds);
   EXPECT_EQ(fds.error().cause, "rank.missing");
-  EXPECT_THAT(fds.error().what, HasSubstr("rank 2 of 3 did not arrive at here within 0.7 s"));
+  EXPECT_THAT(fds.error().what, HasSubstr("rank 2 of 3 did not arrive at here within "));
   const Attended told = one.get();
   ASSERT_FALSE(told.fd);
   EXPECT_TRUE(told.told);
@@ -191,7 +191,7 @@ TEST_F(Rendezvous, DuplicateAndOtherSizeEndItForAll) {
   // Rank 3 never comes, so that only the odd one can end it before the deadline.
   for (const JoinRequest& odd : {request(1, 4), request(1, 2), request(7, 4)}) {
     RollCall roll(request(0, 4), monotonic_ns());
-    constexpr int64_t kShortMs = 1500;
+    constexpr int64_t kShortMs = 5'000;
     auto one = attend(port_, request(1, 4), "s", kShortMs);
     auto two = attend(port_, request(2, 4), "s", kShortMs);
     auto other = attend(port_, odd, "s", kShortMs);
@@ -227,7 +227,7 @@ TEST_F(Rendezvous, ARankThatGoesAwayAgainIsNamed) {
   short_lived.masters = {"127.0.0.1"};
   short_lived.port = port_;
   short_lived.secret = sha256("s");
-  short_lived.timeout_ms = 1000;
+  short_lived.timeout_ms = 5'000;
   bool told = false;
   EXPECT_FALSE(attend_roll_call(short_lived, request(1, 3), told));
   const auto fds = held.get();

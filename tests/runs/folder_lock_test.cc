@@ -17,11 +17,15 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kSlow = R"({
+// Five cells, each of this time.
+std::string five_slow_cells(const std::string& time) {
+  return R"({
   "plumbline": 1, "hosts": {"local": 2}, "launch": {"port_base": "auto"}, "roofs": false,
   "matrix": [{"op": "allreduce", "bytes": [8, 16, 32, 64, 128],
-              "stop": {"ci": 0, "max_n": 100000000, "max_time": "300ms"}}],
+              "stop": {"ci": 0, "max_n": 100000000, "max_time": ")" +
+         time + R"("}}],
   "report": ["csv"], "seed": 1})";
+}
 
 std::vector<std::string> run_into(const ScratchFolder& folder, std::vector<std::string> more = {}) {
   more.insert(more.begin(),
@@ -71,7 +75,8 @@ TEST(FolderLock, WhateverLiesThereIsTakenOverOrRefusedAndNeverRepeated) {
 
 TEST(FolderLock, OfFourRunsAtOnceOneWritesAndThreeAreRefusedByName) {
   const ScratchFolder folder;
-  folder.write("s.json", kSlow);
+  // The last one must come while the first still writes.
+  folder.write("s.json", five_slow_cells("1s"));
   std::deque<Program> runs;
   for (int i = 0; i < 4; ++i) runs.emplace_back(run_into(folder));
   int done = 0, refused = 0;
@@ -94,9 +99,10 @@ TEST(FolderLock, OfFourRunsAtOnceOneWritesAndThreeAreRefusedByName) {
 
 TEST(FolderLock, HoldsForEveryKindOfRunAndGoesWithAKilledOne) {
   const ScratchFolder folder;
-  folder.write("s.json", kSlow);
+  folder.write("s.json", five_slow_cells("300ms"));
   Program first(run_into(folder));
   ASSERT_TRUE(first.wait_for_children(2));
+  first.signal(SIGSTOP);  // it holds the lock, and does not end before the others have tried
   for (const std::vector<std::string>& more :
        {std::vector<std::string>{"--resume"}, {"--repeat", "2"}, {"--for", "10s"}}) {
     const Finished second = run_program(run_into(folder, more));

@@ -15,8 +15,8 @@ namespace {
 
 std::string scenario(const std::string& hosts, const std::string& block) {
   return R"({"plumbline": 1, "question": "Which link?", "hosts": )" + hosts +
-         R"(, "probes": [], "launch": {"port_base": "auto"}, "config": {"watchdog_timeout_ms": 3000},
-  "matrix": [)" +
+         R"(, "probes": [], "launch": {"port_base": "auto"},
+  "config": {"watchdog_timeout_ms": 10000}, "matrix": [)" +
          block + R"(], "report": ["console", "links", "markdown", "csv"], "seed": 7})";
 }
 
@@ -116,7 +116,8 @@ TEST(LinkRun, MissingHostsFileIsAUsageError) {
   EXPECT_NE(done.err.find("none.json"), std::string::npos) << done.err;
 }
 
-// Killed in the middle of streams that last seconds: the cell names the rank, the next one runs.
+// Killed in the middle of streams that last 12 s, six of 2 s: the cell names the rank, the next one
+// runs.
 TEST(LinkRun, KilledRankIsNamedAndTheRunGoesOn) {
   const ScratchFolder folder;
   folder.write("scenario.json", scenario(R"({"local": 3})",
@@ -126,8 +127,8 @@ TEST(LinkRun, KilledRankIsNamedAndTheRunGoesOn) {
       plumbline_argv({"run", folder.path("scenario.json"), "--out", folder.path("out")}));
   ASSERT_TRUE(program.wait_for_children(3)) << program.err();
   const std::vector<pid_t> ranks = program.children();
-  // The order is drawn: the short cell may come first.
-  usleep(1'500'000);
+  // The order is drawn: the short cell may come first, and the ranks have to connect before.
+  usleep(5'000'000);
   kill(program.children().at(1), SIGKILL);
   EXPECT_EQ(program.wait(60'000), 2) << program.err();
   EXPECT_TRUE(all_gone(ranks, 3000)) << "a rank was left behind";

@@ -7,11 +7,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <memory>
+#include <thread>
 
 #include "core/clock.h"
 #include "runs/hosts/port_window.h"
 #include "tests/runs/listener.h"
+#include "tests/support/ports.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
@@ -42,20 +46,31 @@ OptionSet with_port_base(const std::string& text) {
 }
 
 TEST(PortWindow, BusyPortIsNamedWithItsOwner) {
-  const BusyPort busy(24302);
+  const int first = test::free_ports(7), held = first + 2;
+  const BusyPort busy(held);
   ASSERT_TRUE(busy.taken());
-  const Expected<int> base = choose_port_base(with_port_base("24300"), local_hosts(1), 4);
+  const Expected<int> base =
+      choose_port_base(with_port_base(std::to_string(first)), local_hosts(1), 4);
   ASSERT_FALSE(base);
   EXPECT_EQ(base.error().cause, "tcp.port_in_use");
-  EXPECT_NE(base.error().what.find("24302"), std::string::npos) << base.error().what;
+  EXPECT_NE(base.error().what.find(std::to_string(held)), std::string::npos) << base.error().what;
   EXPECT_NE(base.error().what.find(std::to_string(getpid())), std::string::npos)
       << base.error().what;
-  EXPECT_EQ(choose_port_base(with_port_base("24303"), local_hosts(1), 4).value(), 24303);
+  const OptionSet behind = with_port_base(std::to_string(held + 1));
+  EXPECT_EQ(choose_port_base(behind, local_hosts(1), 4).value(), held + 1);
 }
 
 TEST(PortWindow, TheDefaultOneIsLeftWhereAllRanksAreHere) {
   const int base = static_cast<int>(OptionSet().integer("port_base"));
-  const BusyPort busy(base + 1);  // if it is not ours, it is busy all the same
+  // The first port of the window, as that is the one that is named when tests that run beside hold
+  // others of it. They may hold this one for a moment.
+  const Deadline deadline = Deadline::after_ms(60'000);
+  auto busy = std::make_unique<BusyPort>(base);
+  while (!busy->taken() && !deadline.passed()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    busy = std::make_unique<BusyPort>(base);
+  }
+  ASSERT_TRUE(busy->taken()) << "somebody else holds port " << base;
   PortClaims claims;
   const auto settled = settle_window(OptionSet(), local_hosts(1), 3, claims);
   ASSERT_TRUE(settled) << settled.error().message();
@@ -63,7 +78,8 @@ TEST(PortWindow, TheDefaultOneIsLeftWhereAllRanksAreHere) {
   const OptionSet& moved = (*settled)->options;
   EXPECT_NE(moved.integer("port_base"), base);
   EXPECT_NE(moved.origin("port_base"), "default");
-  for (const std::string& part : {std::to_string(base + 1), moved.text("port_base")}) {
+  for (const std::string& part :
+       {"port " + std::to_string(base) + " of the window", moved.text("port_base")}) {
     EXPECT_NE((*settled)->notice.find(part), std::string::npos) << (*settled)->notice;
   }
   // It stays where it is, and is still ours to leave.
@@ -73,7 +89,9 @@ TEST(PortWindow, TheDefaultOneIsLeftWhereAllRanksAreHere) {
   const auto fixed = settle_window(with_port_base(std::to_string(base)), local_hosts(1), 3, claims);
   ASSERT_FALSE(fixed);
   EXPECT_EQ(fixed.error().cause, "tcp.port_in_use");
-  EXPECT_NE(fixed.error().what.find(std::to_string(base + 1)), std::string::npos);
+  EXPECT_NE(fixed.error().what.find("port " + std::to_string(base) + " of the window"),
+            std::string::npos)
+      << fixed.error().what;
   std::vector<ScenarioHost> hosts = local_hosts(1);
   hosts.push_back(hosts.front());
   hosts.back().ssh = "elsewhere";
@@ -82,14 +100,14 @@ TEST(PortWindow, TheDefaultOneIsLeftWhereAllRanksAreHere) {
 }
 
 TEST(PortWindow, AClaimKeepsOthersOut) {
-  constexpr int kBase = 24320;
+  const int base = test::free_ports(6);
   PortClaims first, second;
-  EXPECT_TRUE(first.take(kBase, 4));
-  EXPECT_TRUE(first.take(kBase + 2, 1)) << "its own";
-  if (second.take(kBase + 3, 2)) GTEST_SKIP() << "this system has no claims";
-  EXPECT_TRUE(second.take(kBase + 4, 2)) << "a refused claim must leave nothing behind";
+  EXPECT_TRUE(first.take(base, 4));
+  EXPECT_TRUE(first.take(base + 2, 1)) << "its own";
+  if (second.take(base + 3, 2)) GTEST_SKIP() << "this system has no claims";
+  EXPECT_TRUE(second.take(base + 4, 2)) << "a refused claim must leave nothing behind";
   { const PortClaims ended = std::move(first); }
-  EXPECT_TRUE(second.take(kBase, 4));
+  EXPECT_TRUE(second.take(base, 4));
 }
 
 TEST(PortWindow, BeyondTheLastPort) {

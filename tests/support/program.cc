@@ -35,6 +35,11 @@ bool parent_of(const std::string& pid, pid_t& parent, bool& zombie) {
   return static_cast<bool>(rest);
 }
 
+// Its command line, its words apart by '\0'.
+std::string command_line_of(pid_t pid) {
+  return read_system_file("/proc/" + std::to_string(pid) + "/cmdline");
+}
+
 }  // namespace
 
 ScratchFolder::ScratchFolder() {
@@ -143,7 +148,15 @@ std::vector<pid_t> Program::children() const {
 bool Program::wait_for_children(size_t count, int timeout_ms) {
   const Deadline deadline = Deadline::after_ms(timeout_ms);
   while (running() && !deadline.passed()) {
-    if (children().size() == count) return true;
+    // A child that has not exec'ed yet is a copy of its parent, which waits for it: whoever stopped
+    // it now would stop both.
+    const std::vector<pid_t> all = children();
+    const std::string own = command_line_of(pid_);
+    const auto begun = std::count_if(all.begin(), all.end(), [&own](pid_t child) {
+      const std::string words = command_line_of(child);
+      return !words.empty() && words != own;
+    });
+    if (all.size() == count && static_cast<size_t>(begun) == count) return true;
     pause_ms(5);
   }
   return false;

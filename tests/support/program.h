@@ -44,7 +44,8 @@ class Program {
   std::string err() const;
   // Pids of its living direct children, ascending.
   std::vector<pid_t> children() const;
-  // Waits until it has `count` children (true) or ends or the time is over (false).
+  // Waits until it has `count` children, each of them a program of its own by then (true), or ends
+  // or the time is over (false).
   bool wait_for_children(size_t count, int timeout_ms = 20'000);
 
  private:

@@ -59,7 +59,7 @@ class ForkedRank {
 };
 
 const std::map<std::string, std::string> kQuickWatchdog = {{"heartbeat_interval_ms", "200"},
-                                                           {"watchdog_timeout_ms", "1000"}};
+                                                           {"watchdog_timeout_ms", "3000"}};
 
 // Nobody waits for it in an operation: the ranks are busy, idle, or in a roof of others.
 TEST(Silence, AStoppedRankIsGivenUpByAllWhateverTheyDo) {

@@ -13,7 +13,7 @@ namespace {
 using test::call_within;
 using test::Stranger;
 
-PortTry try_port(int port, int64_t timeout_ms = 300, const std::string& to = "127.0.0.1") {
+PortTry try_port(int port, int64_t timeout_ms = 5'000, const std::string& to = "127.0.0.1") {
   const PairEnds ends = make_ends("", to, "", 0).value();
   return connect_ports(ends, {port}, timeout_ms, "nonce", call_within(10'000)).at(0).attempt;
 }
@@ -111,15 +111,15 @@ TEST(Connector, AFloodIsReadOnce) {
 TEST(Connector, AListenerOnAnotherAddressDoesNotAnswer) {
   ListenerHub hub;
   const int port = test::listen_somewhere(hub, "a", "127.0.0.2");
-  EXPECT_EQ(try_port(port, 300, "127.0.0.2").answer, "ours");
-  EXPECT_EQ(try_port(port, 300, "127.0.0.1").result, "refused");
+  EXPECT_EQ(try_port(port, 5'000, "127.0.0.2").answer, "ours");
+  EXPECT_EQ(try_port(port, 5'000, "127.0.0.1").result, "refused");
 }
 
 TEST(Connector, UsesTheSourceAddressAndTellsThePort) {
   ListenerHub hub;
   const int port = test::listen_somewhere(hub, "a");
   const PairEnds ends = make_ends("127.0.0.5", "127.0.0.1", "", 0).value();
-  const auto tried = connect_ports(ends, {port}, 500, "nonce", call_within(5000));
+  const auto tried = connect_ports(ends, {port}, 5'000, "nonce", call_within(10'000));
   EXPECT_EQ(tried[0].attempt.answer, "ours");
   EXPECT_EQ(hub.heard("a")->accepted[0].peer_ip, "127.0.0.5");
   EXPECT_EQ(hub.heard("a")->accepted[0].peer_port, tried[0].source_port);

@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr int64_t kKeepMs = 20'000, kSettleMs = 300;
+constexpr int64_t kKeepMs = 20'000, kSettleMs = 2'000;
 
 DatagramHub::Opened open(DatagramHub& hub, const std::string& id = "x",
                          const std::string& ip = "127.0.0.1") {
@@ -110,7 +110,7 @@ TEST(Datagrams, WaitingEndsWithTheSettleTime) {
   int64_t begin = monotonic_ns();
   EXPECT_EQ(close_stream(hub, 5).received, 1);
   EXPECT_GE(monotonic_ns() - begin, kSettleMs * kMillisecond);
-  EXPECT_LT(monotonic_ns() - begin, 5 * kSecond);
+  EXPECT_LT(monotonic_ns() - begin, 9 * kSecond) << "the call's own time was waited for, 10 s";
   open(hub);
   begin = monotonic_ns();
   EXPECT_EQ(close_stream(hub, 5).received, 0) << "nothing at all is not waited for so long";

@@ -134,7 +134,7 @@ TEST(Mtu, SilenceEndsTheSearchInTheTimeGivenForIt) {
 }
 
 TEST(Mtu, AnAnswerThatComesLateIsAnAnswerAllTheSame) {
-  const OddDatagrams slow(150);
+  const OddDatagrams slow(100);
   if (!slow.usable) GTEST_SKIP() << "the port is taken for TCP";
   MtuSettings settings{1500, 1000, 3000};
   settings.silence_ms = 400;  // a smallest one every 80 ms

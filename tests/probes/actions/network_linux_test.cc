@@ -14,6 +14,7 @@ namespace plumbline {
 namespace {
 
 using Json = nlohmann::json;
+using test::kMustSucceedMs;
 using test::kTwoHostsPort;
 using test::nft;
 using test::on_two_hosts;
@@ -21,14 +22,17 @@ using test::TwoHosts;
 
 TEST(Network, HealthyPair) {
   const Json out = on_two_hosts("", [](TwoHosts& hosts) -> Json {
+    const auto ask = [&hosts](const char* request, bool v6 = false) {
+      return hosts.ask_a(request, TwoHosts::towards_b(v6, kMustSucceedMs));
+    };
     Json all;
-    all["connect"] = hosts.ask_a("connect", TwoHosts::towards_b());
-    all["connect6"] = hosts.ask_a("connect", TwoHosts::towards_b(true));
-    all["ping"] = hosts.ask_a("ping", TwoHosts::towards_b());
-    all["ping6"] = hosts.ask_a("ping", TwoHosts::towards_b(true));
-    all["route"] = hosts.ask_a("route", TwoHosts::towards_b());
-    all["neighbour"] = hosts.ask_a("neighbour", TwoHosts::towards_b());
-    all["neighbour6"] = hosts.ask_a("neighbour", TwoHosts::towards_b(true));
+    all["connect"] = ask("connect");
+    all["connect6"] = ask("connect", true);
+    all["ping"] = ask("ping");
+    all["ping6"] = ask("ping", true);
+    all["route"] = ask("route");
+    all["neighbour"] = ask("neighbour");
+    all["neighbour6"] = ask("neighbour", true);
     all["heard"] = hosts.ask_b("listened", {{"id", "x"}});
     return all;
   });
@@ -57,10 +61,10 @@ TEST(Network, HealthyPair) {
   EXPECT_EQ(out["heard"]["accepted"].size(), 4u);
 }
 
-// What connecting says, by what the receiver's filter does.
+// What connecting says, by what the receiver's filter does to one of the two ports.
 Json connect_behind(const std::string& rule, bool v6 = false) {
   return on_two_hosts(nft("input", rule), [v6](TwoHosts& hosts) {
-    return hosts.ask_a("connect", TwoHosts::towards_b(v6))["ports"];
+    return hosts.ask_a("connect", TwoHosts::towards_b(v6, kMustSucceedMs))["ports"];
   });
 }
 

@@ -139,10 +139,15 @@ TEST(Network, ARationOfDatagramsIsKinderToASlowerStream) {
   });
   NEED_HOSTS(out);
   const auto fast = out["fast"].get<DatagramEvidence>(), slow = out["slow"].get<DatagramEvidence>();
+  ASSERT_GT(fast.sent, 0) << out;
+  ASSERT_GT(slow.sent, 0) << out;
   EXPECT_GT(fast.received, 0) << out;
-  EXPECT_LT(fast.received, 100) << out;
-  EXPECT_GT(slow.received, 80) << out;
-  EXPECT_LT(slow.received, 140) << out;
+  EXPECT_GT(slow.received, 0) << out;
+  // As shares: how long the streams take, and so the ration lets through, depends on the machine.
+  const auto share = [](const DatagramEvidence& one) {
+    return static_cast<double>(one.received) / static_cast<double>(one.sent);
+  };
+  EXPECT_LT(share(fast), 0.5 * share(slow)) << out;
 }
 
 TEST(Network, SegmentsAreCountedAtBothEnds) {
