@@ -265,6 +265,9 @@ Candidates propose_wrong_service(const EvidenceSet& evidence, const Checks&) {
       for (const RuleHit& hit : hits) {
         if (hit.redirects && hit.rule != nullptr && redirect == nullptr) redirect = &hit;
       }
+      // Its listeners took connections until it died, and nobody is left to tell of them.
+      const bool died = view.to != nullptr && !view.to->agent_cause.empty();
+      if (died && redirect == nullptr && attempt.answer != "stranger") continue;
       const bool at_sender = redirect != nullptr && redirect->host == view.from;
       Candidate candidate = start("tcp.wrong_service", Severity::kFail,
                                   at_sender ? pair.from : pair.to, at_sender ? pair.to : pair.from);

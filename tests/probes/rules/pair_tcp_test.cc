@@ -131,6 +131,24 @@ TEST(PairTcp, SomebodyElseAnswers) {
   EXPECT_THAT(findings[0].evidence[0].text, HasSubstr("SSH-2.0-OpenSSH.."));
 }
 
+// lab.matrix, agent_dies: its listeners were up, took connections, and died before they could tell.
+TEST(PairTcp, ConnectionsToAnAgentThatDiesMetNoStranger) {
+  EvidenceSet set = test::healthy_star(4);
+  HostEvidence& host = test::host(set, "mini2");
+  host.agent_cause = "rank.agent_lost";
+  host.agent_error = "while it was asked for 'close': the agent on mini2 was ended by signal 9";
+  for (const auto& [from, answer] :
+       {std::pair("mini1", "closed"), std::pair("mini3", "silent"), std::pair("mini4", "closed")}) {
+    PortTry& attempt = test::port_try(set, from, "mini2", 29600);
+    attempt.answer = answer;
+    attempt.accepted = false;
+  }
+  EXPECT_THAT(causes(set), ElementsAre("rank.agent_lost mini2"));
+  // Who says something else than the agent would is one all the same.
+  test::port_try(set, "mini1", "mini2", 29600).answer = "stranger";
+  EXPECT_THAT(causes(set), testing::Contains("tcp.wrong_service mini2>mini1"));
+}
+
 TEST(PairTcp, ARedirectIsEvidenceAndRemedy) {
   EvidenceSet set = test::healthy_star(4);
   PortTry& attempt = test::port_try(set, "mini1", "mini2", 29600);
