@@ -14,7 +14,6 @@ namespace plumbline {
 namespace {
 
 using test::exchange;
-using test::options_with;
 using test::run_ranks;
 using test::TcpWorld;
 using testing::AllOf;

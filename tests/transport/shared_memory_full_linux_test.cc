@@ -23,7 +23,6 @@ namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
 
 constexpr size_t kMiB = 1 << 20;
 

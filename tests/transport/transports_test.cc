@@ -17,9 +17,7 @@ namespace {
 using test::exchange;
 using test::run_ranks;
 using testing::AllOf;
-using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
 
 const TransportRow& row_of(const char* name) { return **find_transport(name, true); }
 

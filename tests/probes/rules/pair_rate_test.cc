@@ -11,7 +11,6 @@ namespace plumbline {
 namespace {
 
 using test::causes;
-using test::find;
 using test::lose;
 using test::lose_large;
 using testing::ElementsAre;
