@@ -43,7 +43,7 @@ TEST(Watch, LooksAsOftenAsItIsToldAndEveryLineHasRates) {
     EXPECT_EQ(line["schema"], 1);
     EXPECT_EQ(line["host"], "local0");
     EXPECT_EQ(line["lost"], nullptr);
-    EXPECT_GT(line["interval_s"].get<double>(), 0);
+    EXPECT_GT(line["interval_s"].get<double>(), 0.1);
     ASSERT_FALSE(line["links"].empty());
 #ifdef __linux__
     EXPECT_TRUE(line["links"][0]["rx_Bps"].is_number()) << line;

@@ -42,7 +42,7 @@ def start_script(folder, program, seconds):
 def run(program, folder, hosts, name):
     scenario = {"plumbline": 1, "question": "How long does an operation take by one clock?", "hosts": hosts, "roofs": False, "probes": [],
                 "matrix": [{"op": ["allreduce", "broadcast", "barrier"], "bytes": 4096, "sync": "window", "ranks": [2, RANKS],
-                            "stop": {"max_time": "400ms"}}], "report": ["console"]}
+                            "stop": {"max_time": "1s"}}], "report": ["console"]}
     path = pathlib.Path(folder, name + ".json")
     path.write_text(json.dumps(scenario))
     out = pathlib.Path(folder, name)
@@ -62,7 +62,8 @@ def check(record, ahead_s):
     if record["time_ns"]["n"] > 0:
         # By any two of these clocks alone the time would be off by a quarter of an hour.
         assert 1000 < record["time_ns"]["p50"] < 1e9, (what, record["time_ns"])
-    else:  # ranks that share a busy core, with one another or with other tests, may all be late, always; then the row must say so
+    else:  # ranks that share a busy core may all be late, always; then the row must say so
+        assert record["cell"]["ranks"] > os.cpu_count(), (what, extra)
         assert record["noise"] == {"verdict": "invalid", "causes": ["every sample late"]}, (what, record["noise"])
     for rank in record["per_rank"]:
         truth = (ahead_s[0] - ahead_s[rank["rank"]]) * 1e9

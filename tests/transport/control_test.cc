@@ -161,7 +161,7 @@ TEST(Control, LeavingInOrderDisturbsNobody) {
   for (std::thread& thread : threads) thread.join();
   const int64_t start = monotonic_ns();
   groups[1].reset();
-  EXPECT_LT(monotonic_ns() - start, 5 * kSecond);
+  EXPECT_LT(monotonic_ns() - start, kSecond / 2);
   // The others have understood the goodbye when a question is no longer answered anew.
   ASSERT_TRUE(eventually([&] {
     const RankStatus status = groups[0]->control().query(1, Deadline::after_ms(1000), nullptr);
@@ -341,7 +341,7 @@ pid_t fork_rank(TcpWorld& world, int rank) {
   for (;;) ::pause();
 }
 
-TEST(Processes, AKilledRankIsNamedByAllLongBeforeTheyGiveUp) {
+TEST(Processes, AKilledRankIsNamedByAllWithinTwoSeconds) {
   TcpWorld world(4, kQuick);
   const pid_t pid = fork_rank(world, 1);
   ASSERT_GT(pid, 0);
@@ -363,7 +363,7 @@ TEST(Processes, AKilledRankIsNamedByAllLongBeforeTheyGiveUp) {
       ASSERT_FALSE(status);
       EXPECT_EQ(status.error().cause, "rank.dead") << status.error().message();
       EXPECT_THAT(status.error().what, HasSubstr("rank 1 on host1"));
-      EXPECT_LT(noticed - killed_ns.load(), 10 * kSecond);
+      EXPECT_LT(noticed - killed_ns.load(), 2 * kSecond);
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -403,7 +403,7 @@ TEST(Processes, AStoppedRankShowsAGrowingAgeAndIsNotTakenForDead) {
     ::kill(pid, SIGSTOP);
     const int64_t start = monotonic_ns();
     group->reset();
-    EXPECT_LT(monotonic_ns() - start, 5 * kSecond);
+    EXPECT_LT(monotonic_ns() - start, kSecond / 2);
   }
   ::kill(pid, SIGKILL);
   int status = 0;
