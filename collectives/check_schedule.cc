@@ -184,9 +184,16 @@ void Checker::advance_clock(uint32_t event) {
   const size_t width = graph_.owners().size();
   uint16_t* clock = &clocks_[event * width];
   graph_.edges_into(event, false, from_);
+  bool first = true;
   for (uint32_t before : from_) {
     const uint16_t* other = &clocks_[before * width];
-    for (size_t i = 0; i < width; ++i) clock[i] = std::max(clock[i], other[i]);
+    const EventGraph::Event& known = graph_.events()[before];
+    if (first) {
+      std::copy_n(other, width, clock);
+    } else if (clock[known.step] <= known.element) {  // else all that it knows has come already
+      for (size_t i = 0; i < width; ++i) clock[i] = std::max(clock[i], other[i]);
+    }
+    first = false;
   }
   const EventGraph::Event& e = graph_.events()[event];
   clock[e.step] = static_cast<uint16_t>(e.element + 1);

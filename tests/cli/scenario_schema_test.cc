@@ -32,12 +32,13 @@ class Published {
   }
   bool accepts(const std::string& text) const {
     const json value = json::parse(text, nullptr, true, true);
-    valijson::Validator validator(valijson::Validator::kStrongTypes);
-    return validator.validate(schema_, valijson::adapters::NlohmannJsonAdapter(value), nullptr);
+    return validator_.validate(schema_, valijson::adapters::NlohmannJsonAdapter(value), nullptr);
   }
 
  private:
   valijson::Schema schema_;
+  // One for all: it keeps the patterns that it compiles, which takes most of the time.
+  mutable valijson::Validator validator_{valijson::Validator::kStrongTypes};
 };
 
 TEST(PublishedSchema, TakesEveryScenarioThatShips) {

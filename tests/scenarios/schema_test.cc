@@ -30,9 +30,8 @@ class Schema {
   }
   bool accepts(const std::string& text) const {
     const json value = json::parse(text, nullptr, true, true);
-    valijson::Validator validator(valijson::Validator::kStrongTypes);
     try {
-      return validator.validate(schema_, valijson::adapters::NlohmannJsonAdapter(value), nullptr);
+      return validator_.validate(schema_, valijson::adapters::NlohmannJsonAdapter(value), nullptr);
     } catch (const json::out_of_range&) {  // it asks for an int64_t whatever the number is
       return false;
     }
@@ -40,6 +39,8 @@ class Schema {
 
  private:
   valijson::Schema schema_;
+  // One for all: it keeps the patterns that it compiles, which takes most of the time.
+  mutable valijson::Validator validator_{valijson::Validator::kStrongTypes};
 };
 
 // Of the names in the tables that both are given. What a schema cannot say stands beside each
