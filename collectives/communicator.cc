@@ -59,7 +59,7 @@ ErrorOr<Communicator> Communicator::connect(int rank, int size, const EndpointEx
                                             const Options& options) {
   const auto impl = CommunicatorImpl::make(rank, size, options);
   if (!impl) return impl.error();
-  const Status status = (*impl)->connect(exchange, options);
+  const Status status = (*impl)->connect(exchange);
   if (!status) return status.error();
   return Communicator(*impl);
 }
@@ -77,9 +77,10 @@ ErrorOr<std::vector<Communicator>> local_ranks(int size, const Options& options)
     return make_memory_groups(size, channel_options(spec), wait_options(spec));
   });
   if (!groups) return groups.error();
+  const auto meeting = std::make_shared<ThreadMeeting>();
   std::vector<Communicator> ranks;
   for (size_t rank = 0; rank < impls.size(); ++rank) {
-    impls[rank]->open(std::move((*groups)[rank]));
+    impls[rank]->open(std::move((*groups)[rank]), meeting);
     ranks.push_back(Communicator(std::move(impls[rank])));
   }
   return {std::move(ranks)};
@@ -94,13 +95,24 @@ void Communicator::abort(const std::string& reason) {
 
 std::optional<Error> Communicator::failure() const {
   const ControlPlane& control = impl_->group().control();
-  return control.failed() ? std::optional(control.failure()) : std::nullopt;
+  return control.failed() ? std::optional(impl_->in_words(control.failure())) : std::nullopt;
 }
+
+ErrorOr<std::optional<Communicator>> Communicator::split(std::optional<int> colour, int key) {
+  auto impl = impl_->split(colour, key);
+  if (!impl) return impl.error();
+  return *impl ? std::optional(Communicator(std::move(*impl))) : std::nullopt;
+}
+
+const std::vector<int>& Communicator::parent_ranks() const { return impl_->parent_ranks(); }
 
 Work Communicator::allreduce(ConstBuffer in, Buffer out, RedOp op) {
   return impl_->start({Op::kAllreduce, in, out, 0, op});
 }
 Work Communicator::allreduce(Buffer inout, RedOp op) { return allreduce(inout, inout, op); }
+Work Communicator::allreduce_coalesced(std::vector<Buffer> arrays, RedOp op) {
+  return impl_->start_list(std::move(arrays), op);
+}
 Work Communicator::reduce_scatter(ConstBuffer in, Buffer out, RedOp op) {
   return impl_->start({Op::kReduceScatter, in, out, 0, op});
 }

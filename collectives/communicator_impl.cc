@@ -82,15 +82,22 @@ Expected<Introduction> unpack(int rank, const std::string& bytes) {
 
 }  // namespace
 
-CommunicatorImpl::CommunicatorImpl(int rank, int size, OptionSet options, const Options& given)
+CommunicatorImpl::CommunicatorImpl(int rank, int size, std::shared_ptr<const OptionSet> options,
+                                   const Options& given)
     : rank_(rank),
       size_(size),
       options_(std::move(options)),
+      given_(given),
+      host_(given.host.empty() ? system_host_name() : given.host),
       log_(
           fmt::format("rank {}", rank), given.log_level,
           !given.log ? LogSink()
                      : [log = given.log](LogLevel level, const std::string&,
                                          std::string_view text) { log(level, text); }) {}
+
+CommunicatorImpl::~CommunicatorImpl() {
+  if (family_) family_->remove(*this);
+}
 
 Expected<std::shared_ptr<CommunicatorImpl>> CommunicatorImpl::make(int rank, int size,
                                                                    const Options& options) {
@@ -102,8 +109,8 @@ Expected<std::shared_ptr<CommunicatorImpl>> CommunicatorImpl::make(int rank, int
   if (!set) return fail(set.error());
   const Expected<const KernelSet*> kernels = select_kernels(set->text("kernel"));
   if (!kernels) return fail(kernels.error());
-  std::shared_ptr<CommunicatorImpl> impl(
-      new CommunicatorImpl(rank, size, std::move(*set), options));
+  std::shared_ptr<CommunicatorImpl> impl(new CommunicatorImpl(
+      rank, size, std::make_shared<const OptionSet>(std::move(*set)), options));
   impl->kernels_ = *kernels;
   return impl;
 }
@@ -112,7 +119,7 @@ GroupSpec CommunicatorImpl::spec(int ranks_on_host) const {
   GroupSpec spec;
   spec.rank = rank_;
   spec.size = size_;
-  spec.options = &options_;
+  spec.options = options_.get();
   spec.agreement = fmt::format("library={}\n", library_version());
   spec.log = &log_;
   spec.crc32c = kernels_->crc32c;
@@ -121,63 +128,79 @@ GroupSpec CommunicatorImpl::spec(int ranks_on_host) const {
   return spec;
 }
 
-void CommunicatorImpl::open(std::unique_ptr<Group> group) {
+void CommunicatorImpl::open(std::unique_ptr<Group> group, std::shared_ptr<ThreadMeeting> meeting) {
+  meeting_ = std::move(meeting);
+  crowd_ = size_;
   group_ = std::move(group);
   executor_ = std::make_unique<Executor>(*group_, *kernels_);
 }
 
-Status CommunicatorImpl::connect(const EndpointExchange& exchange, const Options& options) {
-  const auto transport = find_transport(options_.text("transport"), false);
-  if (!transport) return fail(transport.error());
-  RankSite site;
-  site.port = options.port;
-  for (const std::string& text : options.addresses) {
-    site.addresses.push_back(rank_address(text, {}));
+Expected<CommunicatorImpl::Arrival> CommunicatorImpl::arrive(uint16_t port) const {
+  ClaimSpec wanted;
+  wanted.options = options_.get();
+  wanted.meeting = meeting_.get();
+  Expected<std::unique_ptr<TransportClaim>> claim = nullptr;
+  if (meeting_) {
+    claim = claim_memory(wanted);
+  } else {
+    const auto transport = find_transport(options_->text("transport"), false);
+    if (!transport) return fail(transport.error());
+    RankSite site;
+    site.port = port;
+    for (const std::string& text : given_.addresses) {
+      site.addresses.push_back(rank_address(text, {}));
+    }
+    wanted.site = (*transport)->site(site);
+    claim = (*transport)->claim(wanted);
   }
-  Expected<std::unique_ptr<TransportClaim>> claim =
-      (*transport)->claim({(*transport)->site(site), &options_, Deadline::after_ms(0), nullptr});
   if (!claim) return fail(claim.error());
-  claim_ = std::move(*claim);
-  const Expected<GroupSpec> spec = meet(*claim_, exchange, options);
-  if (!spec) return fail(spec.error());
-  Expected<std::unique_ptr<Group>> group = claim_->open(*spec);
-  if (!group) return fail(group.error());
-  open(std::move(*group));
-  return {};
+  std::string endpoint = pack({host_, random_token(), (*claim)->endpoint()});
+  return Arrival{std::move(*claim), std::move(endpoint)};
 }
 
-// Every rank learns all endpoints.
-Expected<GroupSpec> CommunicatorImpl::meet(TransportClaim& claim, const EndpointExchange& exchange,
-                                           const Options& options) const {
-  const std::string host = options.host.empty() ? system_host_name() : options.host;
-  const std::string mine = pack({host, random_token(), claim.endpoint()});
-  const ErrorOr<std::vector<std::string>> all = exchange(mine);
+Status CommunicatorImpl::connect(const EndpointExchange& exchange) {
+  Expected<Arrival> arrival = arrive(given_.port);
+  if (!arrival) return fail(arrival.error());
+  const ErrorOr<std::vector<std::string>> all = exchange(arrival->endpoint);
   if (!all) return fail(all.error());
   const auto own = static_cast<size_t>(rank_);
-  if (all->size() != static_cast<size_t>(size_) || (*all)[own] != mine) {
-    return fail(
-        ErrorCode::kConfig,
-        fmt::format("rank {}: the exchange gave {} endpoints for {} ranks, {}", rank_, all->size(),
-                    size_,
-                    all->size() > own && (*all)[own] == mine ? "this rank's in its place"
-                                                             : "and not this rank's in its place"),
-        "return the endpoints of all ranks, in rank order");
+  if (all->size() != static_cast<size_t>(size_) || (*all)[own] != arrival->endpoint) {
+    return fail(ErrorCode::kConfig,
+                fmt::format("rank {}: the exchange gave {} endpoints for {} ranks, {}", rank_,
+                            all->size(), size_,
+                            all->size() > own && (*all)[own] == arrival->endpoint
+                                ? "this rank's in its place"
+                                : "and not this rank's in its place"),
+                "return the endpoints of all ranks, in rank order");
   }
-  std::vector<RankEndpoint> endpoints;
+  return join(std::move(arrival->claim), *all, {});
+}
+
+Status CommunicatorImpl::join(std::unique_ptr<TransportClaim> claim,
+                              const std::vector<std::string>& endpoints,
+                              const std::string& also_known) {
+  claim_ = std::move(claim);
+  std::vector<RankEndpoint> places;
   int ranks_here = 0;
-  std::string known = to_hex(sha256(options.secret));
+  std::string known = to_hex(sha256(given_.secret)) + also_known;
   for (int rank = 0; rank < size_; ++rank) {
-    const std::string& bytes = (*all)[static_cast<size_t>(rank)];
+    const std::string& bytes = endpoints[static_cast<size_t>(rank)];
     Expected<Introduction> said = unpack(rank, bytes);
     if (!said) return fail(said.error());
-    ranks_here += said->host == host ? 1 : 0;
+    ranks_here += said->host == host_ ? 1 : 0;
     known += to_hex(sha256(bytes));
-    endpoints.push_back({std::move(said->host), std::move(said->claimed)});
+    places.push_back({std::move(said->host), std::move(said->claimed)});
   }
-  GroupSpec spec = this->spec(ranks_here);
-  spec.endpoints = std::move(endpoints);
-  spec.token = sha256(known);
-  return spec;
+  // Groups that were split off share the cores with their siblings.
+  if (crowd_ == 0) crowd_ = ranks_here;
+  GroupSpec spec = this->spec(crowd_);
+  spec.endpoints = std::move(places);
+  token_ = spec.token = sha256(known);
+  Expected<std::unique_ptr<Group>> group = claim_->open(spec);
+  if (!group) return fail(group.error());
+  group_ = std::move(*group);
+  executor_ = std::make_unique<Executor>(*group_, *kernels_);
+  return {};
 }
 
 // What the call comes to on this rank, when its buffers fit together.
@@ -191,8 +214,8 @@ Expected<OperationSpec> CommunicatorImpl::operation(const Call& call) const {
   spec.root = call.root;
   spec.count = counts_out ? call.out.count : call.in.count;
   if (call.op == Op::kAlltoall) spec.count /= static_cast<uint64_t>(size_);
-  spec.fast_math = options_.flag("fast_math");
-  spec.small_bytes = static_cast<uint64_t>(options_.integer("small_msg_threshold"));
+  spec.fast_math = options_->flag("fast_math");
+  spec.small_bytes = static_cast<uint64_t>(options_->integer("small_msg_threshold"));
 
   ScheduleRequest request{call.op, call.redop, rank_, size_, call.root, 1};
   const BufferLayout one = layout_of(request);
@@ -218,15 +241,25 @@ Expected<OperationSpec> CommunicatorImpl::operation(const Call& call) const {
   return spec;
 }
 
-Expected<CommunicatorImpl::PreparedPtr> CommunicatorImpl::prepared_for(const Key& key,
-                                                                       const OperationSpec& spec) {
-  for (auto it = running_.begin(); it != running_.end();) {  // dropped ones, too
+void CommunicatorImpl::retire_ended() {
+  for (auto it = running_.begin(); it != running_.end();) {
     const auto next = std::next(it);
     if (Executor::done(*it->second.prepared)) retire(it);
     it = next;
   }
+  for (auto it = lists_.begin(); it != lists_.end();) {
+    it = end_parts(it->second) ? lists_.erase(it) : std::next(it);
+  }
+}
+
+Expected<CommunicatorImpl::PreparedPtr> CommunicatorImpl::prepared_for(const Key& key,
+                                                                       OperationSpec spec,
+                                                                       const Call& call) {
   const auto found = idle_.find(key);
-  if (found == idle_.end()) return executor_->prepare(spec);
+  if (found == idle_.end()) {
+    if (call.purpose != nullptr) spec.purpose = call.purpose->text;
+    return executor_->prepare(spec);
+  }
   PreparedPtr prepared = std::move(found->second.back());
   found->second.pop_back();
   if (found->second.empty()) idle_.erase(found);
@@ -248,39 +281,26 @@ Expected<uint64_t> CommunicatorImpl::try_start(const Call& call) {
   const Expected<OperationSpec> spec = operation(call);
   if (!spec) return fail(spec.error());
   return with_memory(to_string(call.op), [&]() -> Expected<uint64_t> {
-    const Key key(spec->op, spec->dtype, spec->redop, spec->root, spec->count, spec->in_place);
-    Expected<PreparedPtr> prepared = prepared_for(key, *spec);
+    const Key key(spec->op, spec->dtype, spec->redop, spec->root, spec->count, spec->in_place,
+                  call.purpose == nullptr ? 0 : call.purpose->digest);
+    Expected<PreparedPtr> prepared = prepared_for(key, *spec, call);
     if (!prepared) return fail(prepared.error());
     const auto running = running_.emplace(++last_ticket_, Running{key, std::move(*prepared)}).first;
     const Status started = executor_->start(*running->second.prepared, call.in.data, call.out.data);
-    if (started) return last_ticket_;
+    if (started) return running->first;
     running_.erase(running);
     return fail(started.error());
   });
 }
 
+Work CommunicatorImpl::work(const Expected<uint64_t>& ticket) {
+  return {weak_from_this(), ticket ? ErrorOr<uint64_t>(*ticket) : in_words(ticket.error())};
+}
+
 Work CommunicatorImpl::start(const Call& call) {
-  const Expected<uint64_t> ticket = try_start(call);
-  return {weak_from_this(), ticket ? ErrorOr<uint64_t>(*ticket) : ticket.error()};
-}
-
-Status CommunicatorImpl::wait(uint64_t ticket, Deadline deadline) {
-  const auto found = running_.find(ticket);
-  if (found == running_.end()) return {};
-  const Status status = executor_->wait(*found->second.prepared, deadline);
-  if (status) retire(found);
-  return status;
-}
-
-Expected<bool> CommunicatorImpl::test(uint64_t ticket) {
-  const auto found = running_.find(ticket);
-  if (found == running_.end()) return true;
-  if (!Executor::done(*found->second.prepared)) {
-    if (const Status moved = executor_->progress(); !moved) return fail(moved.error());
-  }
-  const bool done = Executor::done(*found->second.prepared);
-  if (done) retire(found);
-  return done;
+  const Entry entry(*this);
+  retire_ended();  // dropped ones, too
+  return work(try_start(call));
 }
 
 }  // namespace plumbline

@@ -39,7 +39,7 @@ class NativeWork : public HostWork {
   }
   Expected<bool> poll(size_t lane) override {
     if (Executor::done(*prepared_[lane])) return true;
-    if (const Status moved = executor_.progress(); !moved) return fail(moved.error());
+    if (const Expected<bool> moved = executor_.progress(); !moved) return fail(moved.error());
     return Executor::done(*prepared_[lane]);
   }
   Status wait(size_t lane, Deadline deadline) override {

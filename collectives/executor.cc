@@ -41,6 +41,7 @@ uint32_t fingerprint(const OperationSpec& spec, std::string_view algorithm) {
   print.add(spec.count);
   print.add(algorithm);
   if (spec.codec) print.add(to_string(spec.codec));
+  if (!spec.purpose.empty()) print.add(spec.purpose);
   return print.value();
 }
 
@@ -64,7 +65,7 @@ Status check_spec(const OperationSpec& spec, int size) {
 
 std::string OperationSpec::text(int size, const char* algorithm_name) const {
   const OpRow& op_row = row(op);
-  std::string text = op_row.name;
+  std::string text = purpose.empty() ? op_row.name : purpose + ": " + op_row.name;
   if (op != Op::kBarrier) {
     const uint64_t ranks = op_row.per_rank_share ? static_cast<uint64_t>(size) : 1;
     text += fmt::format(" {}", to_string(dtype));
@@ -91,8 +92,8 @@ struct Executor::Impl {
   Status time_out(const Prepared& prepared, const Error& error);
   Status start(Prepared& prepared, const void* in, void* out, float* residual,
                Deadline connect_deadline);
-  // Runs one slice of the oldest long local work.
-  Status run_slice();
+  // Runs one slice of the oldest long local work; false = nobody has any.
+  Expected<bool> run_slice();
 
   const KernelSet& kernels;
   const RankPairs apart;
@@ -204,13 +205,13 @@ Status Executor::Impl::start(Prepared& prepared, const void* in, void* out, floa
   return {};
 }
 
-Status Executor::Impl::run_slice() {
+Expected<bool> Executor::Impl::run_slice() {
   for (Prepared* prepared : host.active) {
     const Expected<bool> ran = prepared->run_slice();
-    if (!ran) return break_down(ran.error());
-    if (*ran) break;  // it may have completed and left the list
+    if (!ran) return fail(break_down(ran.error()).error());
+    if (*ran) return true;  // it may have completed and left the list
   }
-  return {};
+  return false;
 }
 
 Status Executor::start(Prepared& prepared, const void* in, void* out, float* residual) {
@@ -219,12 +220,23 @@ Status Executor::start(Prepared& prepared, const void* in, void* out, float* res
                       connected ? Deadline::never() : Deadline::after_ns(kConnectNs));
 }
 
-Status Executor::progress() {
+Expected<bool> Executor::progress() {
   Impl& impl = *impl_;
   if (impl.failure) return fail(*impl.failure);
   const Expected<bool> moved = impl.group().progress();
-  if (!moved) return impl.break_down(moved.error());
-  return impl.host.local_work > 0 ? impl.run_slice() : Status();
+  if (!moved) return fail(impl.break_down(moved.error()).error());
+  if (impl.host.local_work == 0) return moved;
+  const Expected<bool> ran = impl.run_slice();
+  return ran ? Expected<bool>(*moved || *ran) : ran;
+}
+
+bool Executor::busy() const { return !impl_->host.active.empty(); }
+
+void Executor::tell() const {
+  if (!busy()) return;
+  impl_->group().note_time();
+  const Prepared::Pending pending = impl_->host.active.front()->pending();
+  impl_->group().control().waiting(pending.peer, pending.message, pending.last_progress_ns);
 }
 
 Status Executor::wait(Prepared& prepared, Deadline deadline) {
@@ -242,8 +254,8 @@ Status Executor::wait(Prepared& prepared, Deadline deadline) {
       if (status.error().code != ErrorCode::kTimeout) return impl.break_down(status.error());
       return impl.time_out(prepared, status.error());
     }
-    const Status status = progress();
-    if (!status) return status;
+    const Expected<bool> moved = progress();
+    if (!moved) return fail(moved.error());
     if (deadline.passed() && !prepared.done()) {
       return impl.time_out(prepared, {ErrorCode::kTimeout,
                                       "the deadline passed in local work",

@@ -30,6 +30,9 @@ struct OperationSpec {
   bool fast_math = false;
   uint64_t small_bytes = 0;  // see find_algorithm
   uint64_t segment_bytes = 256 * 1024;
+  // What the operation is a part of: "split". Ranks that differ in it have called different things,
+  // and are told. Empty = nothing but itself.
+  std::string purpose = {};
 
   // "allreduce f32 sum 64 KiB root 0 ring": what mismatch messages and the flight recorder show.
   std::string text(int size, const char* algorithm_name) const;
@@ -73,8 +76,13 @@ class Executor {
   // start + wait.
   Status run(Prepared& prepared, const void* in, void* out, Deadline deadline,
              float* residual = nullptr);
-  // One round of progress for all operations in flight, without waiting.
-  Status progress();
+  // One round of progress for all operations in flight, without waiting. true = something moved.
+  Expected<bool> progress();
+  // Something is in flight.
+  bool busy() const;
+  // Publishes what the oldest operation in flight waits for, as wait() does by itself: for whoever
+  // waits by rounds of progress().
+  void tell() const;
 
  private:
   struct Impl;

@@ -319,6 +319,11 @@ Expected<bool> Group::progress() {
   return moved;
 }
 
+void Group::note_time() {
+  const int64_t now = monotonic_ns();
+  for (Channel* channel : impl_->connected) channel->note_time(now);
+}
+
 Status Group::wait(const std::function<bool()>& done, Deadline deadline) {
   int64_t idle_since = 0;  // 0 = bytes moved in the last round
   int64_t published = 0;   // when the peers were told last, 0 = never

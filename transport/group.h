@@ -146,6 +146,9 @@ class Group {
 
   // One round over all channels that have something to do. true = something moved.
   Expected<bool> progress();
+  // What has moved until now gets its time, for those who ask when that was: wait() does it by
+  // itself, who waits by rounds of progress() now and then.
+  void note_time();
   // Progresses until done() holds. Spins first, then sleeps in poll(2). kTimeout when the deadline
   // passes (the caller adds what it was waiting for), kAborted and others when the group fails.
   Status wait(const std::function<bool()>& done, Deadline deadline);

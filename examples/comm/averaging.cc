@@ -46,6 +46,35 @@ std::string average_in(plumbline::Communicator& group, std::vector<float>& value
   return done ? "" : done.error().message();
 }
 
+// In the group of those with the same colour. The sums and the number of those who have given
+// something to them come in one operation.
+std::string average_in_pair(plumbline::Communicator& group, std::vector<float>& values) {
+  auto pair = group.split(group.rank() / 2);
+  if (!pair) return pair.error().message();
+  std::vector<float> givers = {1};
+  const plumbline::Done done = (*pair)->allreduce_coalesced({values, givers}).wait(kPatience);
+  if (!done) return done.error().message();
+  for (float& value : values) value /= givers[0];
+  return "";
+}
+
+using InGroup = std::string(plumbline::Communicator& group, std::vector<float>& values);
+
+// What went wrong on any of `size` ranks that are threads.
+std::string in_threads(int size, std::vector<std::vector<float>>& values, InGroup* work) {
+  auto ranks = plumbline::local_ranks(size);
+  if (!ranks) return ranks.error().message();
+  std::vector<std::string> wrong(ranks->size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < ranks->size(); ++i) {
+    threads.emplace_back([&, i] { wrong[i] = work((*ranks)[i], values[i]); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::string all;
+  for (const std::string& one : wrong) all += one;
+  return all;
+}
+
 }  // namespace
 
 std::string average(int rank, int size, const std::string& folder, std::vector<float>& values) {
@@ -56,15 +85,9 @@ std::string average(int rank, int size, const std::string& folder, std::vector<f
 }
 
 std::string average_of_threads(int size, std::vector<std::vector<float>>& values) {
-  auto ranks = plumbline::local_ranks(size);
-  if (!ranks) return ranks.error().message();
-  std::vector<std::string> wrong(ranks->size());
-  std::vector<std::thread> threads;
-  for (size_t i = 0; i < ranks->size(); ++i) {
-    threads.emplace_back([&, i] { wrong[i] = average_in((*ranks)[i], values[i]); });
-  }
-  for (std::thread& thread : threads) thread.join();
-  std::string all;
-  for (const std::string& one : wrong) all += one;
-  return all;
+  return in_threads(size, values, average_in);
+}
+
+std::string average_of_pairs(int size, std::vector<std::vector<float>>& values) {
+  return in_threads(size, values, average_in_pair);
 }

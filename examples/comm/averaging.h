@@ -10,3 +10,7 @@ std::string average(int rank, int size, const std::string& folder, std::vector<f
 
 // The same with `size` threads of this process for ranks; `values` are those of all of them.
 std::string average_of_threads(int size, std::vector<std::vector<float>>& values);
+
+// Likewise, but ranks 0 and 1 have a mean of their own, 2 and 3, and so on; one that is left over
+// keeps its numbers.
+std::string average_of_pairs(int size, std::vector<std::vector<float>>& values);

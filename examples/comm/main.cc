@@ -1,5 +1,5 @@
 // average RANK SIZE FOLDER: one rank of SIZE that were started with the same folder.
-// average SIZE: that many ranks as threads.
+// average SIZE: that many ranks as threads. average SIZE pairs: each two of them by themselves.
 // Rank r brings the numbers r and 2 r; each prints the means.
 #include <cstdlib>
 #include <iostream>
@@ -7,8 +7,8 @@
 #include "averaging.h"
 
 int main(int argc, char** argv) {
-  if (argc != 2 && argc != 4) {
-    std::cerr << "usage: average RANK SIZE FOLDER | average SIZE\n";
+  if (argc < 2 || argc > 4) {
+    std::cerr << "usage: average RANK SIZE FOLDER | average SIZE [pairs]\n";
     return 1;
   }
   const auto numbers_of = [](int rank) {
@@ -16,10 +16,10 @@ int main(int argc, char** argv) {
   };
   std::vector<std::vector<float>> values;
   std::string wrong;
-  if (argc == 2) {
+  if (argc < 4) {
     const int size = std::atoi(argv[1]);
     for (int rank = 0; rank < size; ++rank) values.push_back(numbers_of(rank));
-    wrong = average_of_threads(size, values);
+    wrong = argc == 2 ? average_of_threads(size, values) : average_of_pairs(size, values);
   } else {
     values.push_back(numbers_of(std::atoi(argv[1])));
     wrong = average(std::atoi(argv[1]), std::atoi(argv[2]), argv[3], values.front());

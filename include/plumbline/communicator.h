@@ -8,8 +8,14 @@
 //   std::vector<float> gradient = ...;
 //   const Done done = group->allreduce(gradient, RedOp::kAvg).wait(std::chrono::seconds(5));
 //
+// Groups within groups: split() gives ranks that say the same colour a Communicator of their own,
+// such as the rows and the columns of a mesh. Many small arrays are one operation with
+// allreduce_coalesced().
+//
 // Threads: one at a time uses a Communicator and its Works; only abort() and failure() may be
-// called from others meanwhile. An operation moves on while its rank is in a call of this library.
+// called from others meanwhile. Each Communicator may have a thread of its own, also where one was
+// split from the other. An operation moves on while its rank is in a call of its Communicator, or
+// waits for, or tests, a Work of one that is related to it by split().
 //
 // Failures: the first one ends the group on all ranks, and every later call gives it: a lost rank
 // by its number, a deadline with the rank that was at fault, operations that differ with both. To
@@ -74,6 +80,22 @@ class Communicator {
   int rank() const;
   int size() const;
 
+  // Called by all ranks, in the same place among their operations, as MPI_Comm_split and
+  // ncclCommSplit: those that say the same colour get a group of their own, with new ranks by key,
+  // and by old rank where keys are alike. Without a colour (std::nullopt) a rank takes part in the
+  // call and gets no Communicator.
+  //
+  // The new group has connections, a control thread and listening ports (any that are free) of its
+  // own and fails by itself; either may be destroyed first. Options are those of this one. Waits
+  // as an operation does (watchdog_timeout_ms), then for the members as connect() does
+  // (connect_timeout_ms); operations under way may stand still meanwhile. Ranks that call anything
+  // else end this group; a member that cannot take part is an Error on all members, which ends
+  // nothing. Errors of the new group have both numbers of the ranks that they name.
+  ErrorOr<std::optional<Communicator>> split(std::optional<int> colour, int key = 0);
+  // Of each rank of this group its number in the one that it was split from, by rank; empty = it
+  // was not split from another.
+  const std::vector<int>& parent_ranks() const;
+
   // Elements of `in` and `out`, where n ranks take part ("-": not used, may be {}):
   //                    in       out               in       out
   //   allreduce        c        c        reduce   c        root: c,     others -
@@ -84,6 +106,14 @@ class Communicator {
   // of the two (NCCL's rule); otherwise they must not overlap.
   Work allreduce(ConstBuffer in, Buffer out, RedOp op = RedOp::kSum);
   Work allreduce(Buffer inout, RedOp op = RedOp::kSum);
+  // All arrays of a list, each in its place, as one operation (the buckets of a training step):
+  // faster than one after another where many are small. Elements are of one type, arrays do not
+  // overlap and may be empty, and number and sizes are the same on all ranks, which is compared.
+  // Arrays below 128 KiB are copied together, into memory of the library that is kept for later
+  // lists; larger ones are not copied. All ranks get the same bits, and from the same list again
+  // those again; they may differ in rounding from what one allreduce for each array gives. When it
+  // fails, arrays may be done, untouched or in between.
+  Work allreduce_coalesced(std::vector<Buffer> arrays, RedOp op = RedOp::kSum);
   Work reduce_scatter(ConstBuffer in, Buffer out, RedOp op = RedOp::kSum);
   Work allgather(ConstBuffer in, Buffer out);
   Work alltoall(ConstBuffer in, Buffer out);

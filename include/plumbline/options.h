@@ -32,7 +32,8 @@ struct Options {
   // which there are.
   std::map<std::string, std::string> settings;
   // What ranks say of what they do, from `log_level` on; called from the rank's own thread and from
-  // one that the library keeps, until the Communicator is gone. Empty = they say nothing.
+  // one that the library keeps, of this group and of those split from it, until all of them are
+  // gone. Empty = they say nothing.
   std::function<void(LogLevel level, std::string_view text)> log;
   LogLevel log_level = LogLevel::kWarn;
 };

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <condition_variable>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -21,6 +20,7 @@
 
 #include "core/clock.h"
 #include "plumbline/version.h"
+#include "tests/support/communicators.h"
 
 namespace plumbline {
 namespace {
@@ -31,77 +31,14 @@ using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
 constexpr int kMostTestRanks = 9;
-constexpr auto kPatience = 20s;
 
-// The exchange of ranks that are threads here.
-class Notice {
- public:
-  explicit Notice(int size) : all_(static_cast<size_t>(size)) {}
-
-  ErrorOr<std::vector<std::string>> exchange(int rank, const std::string& mine) {
-    std::unique_lock lock(mutex_);
-    all_[static_cast<size_t>(rank)] = mine;
-    ++there_;
-    changed_.notify_all();
-    const auto complete = [this] { return there_ == all_.size(); };
-    if (changed_.wait_for(lock, kPatience, complete)) return all_;
-    return Error{ErrorCode::kTimeout, "not all ranks have left a notice", 0, {}, {}};
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<std::string> all_;
-  size_t there_ = 0;
-};
-
-using Outcomes = std::vector<std::optional<ErrorOr<Communicator>>>;
-
-// What connect() gave each rank; `change` sets the options of one.
-Outcomes connect_all(
-    int size, const std::function<void(int, Options&)>& change = [](int, Options&) {}) {
-  Notice notice(size);
-  Outcomes outcomes(static_cast<size_t>(size));
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < size; ++rank) {
-    threads.emplace_back([&, rank] {
-      Options options;
-      change(rank, options);
-      outcomes[static_cast<size_t>(rank)].emplace(Communicator::connect(
-          rank, size, [&](const std::string& mine) { return notice.exchange(rank, mine); },
-          options));
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  return outcomes;
-}
-
-std::vector<Communicator> over_tcp(int size) {
-  std::vector<Communicator> ranks;
-  for (auto& outcome : connect_all(size)) {
-    EXPECT_TRUE(*outcome) << (*outcome ? "" : outcome->error().message());
-    if (*outcome) ranks.push_back(std::move(**outcome));
-  }
-  return ranks;
-}
-
-std::vector<Communicator> in_memory(int size) {
-  ErrorOr<std::vector<Communicator>> ranks = local_ranks(size);
-  EXPECT_TRUE(ranks) << ranks.error().message();
-  return std::move(*ranks);
-}
+std::vector<Communicator> over_tcp(int size) { return connected(connect_all(size)); }
 
 struct Way {
   const char* name;
   std::vector<Communicator> (*open)(int size);
 };
 constexpr Way kWays[] = {{"memory", in_memory}, {"tcp", over_tcp}};
-
-void in_threads(std::vector<Communicator>& ranks, const std::function<void(Communicator&)>& body) {
-  std::vector<std::thread> threads;
-  for (Communicator& rank : ranks) threads.emplace_back([&] { body(rank); });
-  for (std::thread& thread : threads) thread.join();
-}
 
 // Element i of what rank r brings, for rank `to` where that matters.
 int32_t element(int r, size_t i, int to = 0) { return r * 1000 + to * 100 + static_cast<int>(i); }
@@ -116,8 +53,6 @@ Ints made(size_t parts, size_t count, const std::function<int32_t(int, size_t)>&
   }
   return all;
 }
-
-void expect_done(const Done& done) { EXPECT_TRUE(done) << (done ? "" : done.error().message()); }
 
 void check_symmetric(Communicator& group, size_t count) {
   const auto n = static_cast<size_t>(group.size());

@@ -146,7 +146,8 @@ TEST(Executor, PollingWithoutWaiting) {
     Status status = executor.start(**prepared, operand.in(0), operand.out(0));
     const Deadline deadline = soon();
     while (status && !Executor::done(**prepared) && !deadline.passed()) {
-      status = executor.progress();
+      const Expected<bool> moved = executor.progress();
+      if (!moved) status = fail(moved.error());
       std::this_thread::yield();
     }
     if (!status) return status.error().message();

@@ -76,6 +76,9 @@ class CommLibrary(unittest.TestCase):
     def test_three_threads_average(self):
         self.assertEqual(run(os.path.join(self.example, "average"), "3"), "1 2\n" * 3)
 
+    def test_pairs_of_five_threads_average(self):
+        self.assertEqual(run(os.path.join(self.example, "average"), "5", "pairs"), "0.5 1\n" * 2 + "2.5 5\n" * 2 + "4 8\n")
+
 
 if __name__ == "__main__":
     house.main()
