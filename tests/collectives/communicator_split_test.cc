@@ -170,7 +170,7 @@ TEST(Split, EachGroupMayHaveAThreadOfItsOwn) {
       ASSERT_TRUE(mesh.row && mesh.column);
       const auto work = [me = all.rank()](Communicator& group, std::vector<int> members) {
         for (int round = 0; round < kRounds; ++round) {
-          expect_sum(group, me, members, static_cast<size_t>(1 + round * 50));
+          expect_sum(group, me, members, 1 + static_cast<size_t>(round) * 50);
         }
       };
       const std::vector<int> in_row = mesh.row->parent_ranks();
