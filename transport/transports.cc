@@ -133,7 +133,8 @@ ChannelOptions channel_options(const GroupSpec& spec) {
   out.chunk_bytes = static_cast<size_t>(spec.options->integer("chunk_bytes"));
   out.crc = spec.options->flag("transport_crc");
   out.crc32c = spec.crc32c;
-  out.direct_bytes = direct_bytes(*spec.options);
+  // A fault on purpose is about what goes through a stream: then everything does, at both ends.
+  if (spec.options->text("fault").empty()) out.direct_bytes = direct_bytes(*spec.options);
   out.park_bytes = static_cast<size_t>(spec.options->integer("demux_park_bytes"));
   return out;
 }

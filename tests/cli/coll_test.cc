@@ -171,6 +171,16 @@ TEST(Coll, FlippedBitIsCountedAndExitsThree) {
   EXPECT_NE(done.out.find("FAILED"), std::string::npos) << done.out;
 }
 
+// One end of a pair gets the fault, and both have to agree that nothing is taken from memory then.
+TEST(Coll, LargeArraysComeThroughASlowStreamWhereMemoryIsShared) {
+  for (const char* fault : {"short:rank=0,bytes=50000", "delay:rank=1,us=1"}) {
+    const Finished done = coll({"allreduce", "-b", "1M", "-e", "1M", "-n", "3", "-w", "0",
+                                "--transport", "shm", "--fault", fault});
+    EXPECT_EQ(done.status, 0) << fault << done.out << done.err;
+    EXPECT_NE(done.out.find("OK"), std::string::npos) << done.out;
+  }
+}
+
 TEST(Coll, FlippedBitIsCaughtByTheChecksum) {
   const Finished done =
       coll({"allreduce", "-b", "64K", "-e", "64K", "-n", "3", "-w", "0", "--transport-crc", "1",

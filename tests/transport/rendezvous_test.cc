@@ -76,6 +76,21 @@ TEST(Rendezvous, ASinkThatCopiesGetsCopies) {
   EXPECT_EQ(sink.bytes(), data);
 }
 
+// Its word that it has taken everything may be the last thing that it says.
+TEST(Rendezvous, APeerThatHasTakenAllMayClose) {
+  DirectPair pair(direct());
+  const Bytes data = random_bytes(200'000, 8);
+  UseSink sink(data.size());
+  CountObserver observer;
+  pair.b->post_recv(tag(1, 0), data.size(), &sink);
+  pair.a->post_send(tag(1, 0), data.data(), data.size(), data.size(), &observer, 7);
+  while (!sink.done() || pair.b->owes()) ASSERT_TRUE(pair.b->progress());
+  pair.b.reset();
+  const Expected<bool> moved = pair.a->progress();
+  EXPECT_TRUE(moved) << (moved ? "" : moved.error().message());
+  EXPECT_THAT(observer.cookies, ElementsAre(7));
+}
+
 TEST(Rendezvous, AnOfferThatComesEarlyWaitsForItsReceive) {
   DirectPair pair(direct());
   const Bytes data = random_bytes(100'000, 2);

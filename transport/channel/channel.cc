@@ -76,7 +76,7 @@ struct Channel::Impl {
         }
       }
     }
-    receiver.await_taken(sends.offers() > 0);
+    receiver.await_taken(sends.offers());
     if (!error && sends.owes()) note(sends.flush(*stream));
   }
   // Nothing stands before newly ready bytes: they need not wait for the next progress().
@@ -117,7 +117,7 @@ Channel::SendId Channel::post_send(const MessageTag& tag, const void* data, size
   const std::optional<MemoryKey> key = impl_->key_of(data, bytes);
   const SendId id =
       impl_->sends.post(tag, data, bytes, ready, observer, cookie, key ? &*key : nullptr);
-  if (key) impl_->receiver.await_taken(true);
+  if (key) impl_->receiver.await_taken(impl_->sends.offers());
   impl_->flush_if_new(was_waiting);
   return id;
 }

@@ -181,7 +181,7 @@ Status Receiver::route_parked(uint32_t index) {
                     "({})",
                     peer_, frame_.offset, frame_.total, expected, total, name_of(frame_.tag)));
   }
-  if (table_.any_posted() || awaits_taken_)
+  if (table_.any_posted() || awaits_taken_ > 0)
     to_parked_ = table_.park(index, frame_.tag, frame_.total, frame_.length);
   if (to_parked_ == kNoSlot) {
     held_ = true;
@@ -281,6 +281,8 @@ Status Receiver::end_control() {
     case FrameKind::kGrow:
       return grow_offer();
     default:
+      // After the last such word the peer may close: nobody reads on and takes that for a loss.
+      if (awaits_taken_ > 0) --awaits_taken_;
       taken_.push_back({frame_.tag, frame_.total, true});
       return {};
   }
@@ -378,9 +380,9 @@ Status Receiver::use_offer(size_t index, size_t& used) {
   return {};
 }
 
-void Receiver::await_taken(bool awaits) {
-  if (awaits && !awaits_taken_) held_ = false;  // it may be parked now
-  awaits_taken_ = awaits;
+void Receiver::await_taken(size_t messages) {
+  if (messages > 0 && awaits_taken_ == 0) held_ = false;  // it may be parked now
+  awaits_taken_ = messages;
 }
 
 tl::unexpected<Error> Receiver::bad_offer(const MessageTag& tag, const char* what) const {
@@ -573,7 +575,7 @@ void Receiver::cancel() {
   claims_.clear();
   offers_.clear();
   taken_.clear();
-  awaits_taken_ = false;
+  awaits_taken_ = 0;
   in_frame_ = false;
   held_ = false;
   to_posted_ = to_parked_ = kNoSlot;

@@ -59,8 +59,8 @@ class Receiver {
   // Since the last call; the list is the caller's.
   void swap_taken(std::vector<Taken>& list) { list.swap(taken_); }
   bool any_taken() const { return !taken_.empty(); }
-  // Word of the peer is awaited about messages of ours, whether or not something is posted.
-  void await_taken(bool awaits);
+  // Word of the peer is awaited about so many messages of ours, whether or not something is posted.
+  void await_taken(size_t messages);
 
  private:
   // A posted receive whose beginning was parked.
@@ -68,7 +68,7 @@ class Receiver {
     uint32_t posted, parked;
   };
 
-  bool wants_stream() const { return (table_.any_posted() || awaits_taken_) && !held_; }
+  bool wants_stream() const { return (table_.any_posted() || awaits_taken_ > 0) && !held_; }
   size_t staged() const { return stage_end_ - stage_begin_; }
   // Of what has come: something may be done before the stream is looked at.
   bool anything_here() const { return in_frame_ || staged() > 0 || !claims_.empty(); }
@@ -107,7 +107,7 @@ class Receiver {
   OfferTable offers_;
   std::vector<Taken> taken_;
   PeerMemory* memory_ = nullptr;  // of the stream that is being read
-  bool awaits_taken_ = false;
+  size_t awaits_taken_ = 0;       // messages
 
   std::unique_ptr<std::byte[]> stage_;
   size_t stage_begin_ = 0, stage_end_ = 0;  // unread bytes of the stage
