@@ -257,7 +257,7 @@ TEST(Split, RanksThatCallSomethingElseAreNamed) {
 TEST(Split, ARankThatDoesNotCallIsNamedInTime) {
   for (const char* way : kAllWays) {
     SCOPED_TRACE(way);
-    std::vector<Communicator> ranks = ranks_over(way, 3, with_watchdog("1s"));
+    std::vector<Communicator> ranks = ranks_over(way, 3, with_watchdog("3s"));
     std::latch together(2);
     const Deadline deadline = Deadline::after_ms(10'000);
     in_threads(ranks, [&together](Communicator& group) {
@@ -275,7 +275,7 @@ TEST(Split, ARankThatDoesNotCallIsNamedInTime) {
 // The n-th split of one rank meets the n-th of the others. Groups that come of another order are
 // groups all the same, and a rank that calls nothing in one of them is found.
 TEST(Split, AnotherOrderOfSplitsEndsInTime) {
-  std::vector<Communicator> ranks = ranks_over("memory", 2, with_watchdog("1s"));
+  std::vector<Communicator> ranks = ranks_over("memory", 2, with_watchdog("4s"));
   const Deadline deadline = Deadline::after_ms(15'000);
   in_threads(ranks, [](Communicator& group) {
     SplitPart first = split_off(group, group.rank() == 0 ? 1 : 2);
