@@ -16,10 +16,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "core/number.h"
 #include "plumbline/communicator.h"
 
 namespace {
@@ -50,7 +52,10 @@ struct Slot {
 ErrorOr<std::vector<std::string>> exchange(Slot* slots, int rank, int size,
                                            const std::string& mine) {
   Slot& own = slots[rank];
-  std::memcpy(own.endpoint, mine.data(), std::min(mine.size(), sizeof own.endpoint));
+  if (mine.empty() || mine.size() > sizeof own.endpoint) {
+    return Error{ErrorCode::kSystem, "an endpoint has no room in its slot", 0, {}, {}};
+  }
+  std::memcpy(own.endpoint, mine.data(), mine.size());
   own.bytes.store(static_cast<uint32_t>(mine.size()));
   std::vector<std::string> all;
   const auto until = Clock::now() + kPatience;
@@ -172,15 +177,18 @@ int run_rank(int number, const Question& q, Slot* slots) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Question q =
-      argc < 5 ? Question{}
-               : Question{std::atoi(argv[1]), argv[2], std::strtoull(argv[3], nullptr, 10),
-                          std::strtoull(argv[4], nullptr, 10) / sizeof(float),
-                          argc > 5 ? std::atoi(argv[5]) : 9};
-  if (q.ranks < 1 || q.ranks > 64 || q.arrays < 1 || q.rounds < 1) {
+  const auto argument = [&](int place, uint64_t least, uint64_t most) {
+    return place < argc ? parse_whole<uint64_t>(argv[place], least, most) : std::nullopt;
+  };
+  const auto ranks = argument(1, 1, 64), arrays = argument(3, 1, 1 << 20);
+  const auto array_bytes = argument(4, sizeof(float), uint64_t{1} << 32);
+  const auto rounds = argc > 5 ? argument(5, 1, 10'000) : 9;
+  if (!ranks || !arrays || !array_bytes || !rounds || argc > 6) {
     std::fprintf(stderr, "usage: coalesced_bench RANKS TRANSPORT ARRAYS BYTES [ROUNDS]\n");
     return 1;
   }
+  const Question q{static_cast<int>(*ranks), argv[2], *arrays, *array_bytes / sizeof(float),
+                   static_cast<int>(*rounds)};
   const size_t bytes = sizeof(Slot) * static_cast<size_t>(q.ranks);
   void* const shared =
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
