@@ -1,6 +1,7 @@
 #include "probes/actions/host_state.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -11,8 +12,7 @@ namespace plumbline {
 namespace {
 
 struct NameRow {
-  const char* kernel;
-  const char* ours;
+  std::string_view kernel, ours;
 };
 // RFC 4022 (TCP), RFC 4293 (IP), RFC 4113 (UDP), with the names of the protocol. The others keep
 // the kernel's.
@@ -66,19 +66,20 @@ constexpr ColumnRow kDeviceColumns[] = {
 
 constexpr size_t kMaxInterfaces = 1000;
 
-void set(Counters& counters, const std::string& kernel_name, int64_t value) {
-  for (const NameRow& row : kNames) {
-    if (kernel_name == row.kernel) {
-      counters[row.ours] = value;
-      return;
-    }
-  }
-  counters[kernel_name] = value;
+// Most of the kernel's some four hundred are asked for by nobody who asks every second.
+void set(Counters& counters, const CounterFilter& wanted, std::string_view kernel_name,
+         std::string_view value) {
+  const auto* const row =
+      std::find_if(std::begin(kNames), std::end(kNames),
+                   [&](const NameRow& each) { return each.kernel == kernel_name; });
+  const std::string_view name = row == std::end(kNames) ? kernel_name : row->ours;
+  if (wanted && !wanted(name)) return;
+  if (const auto number = parse_whole(value)) counters[std::string(name)] = *number;
 }
 
 }  // namespace
 
-void parse_snmp(const std::string& text, Counters& counters) {
+void parse_snmp(const std::string& text, Counters& counters, const CounterFilter& wanted) {
   // Pairs of lines: "Tcp: Name Name ..." and "Tcp: 1 2 ...".
   const std::vector<std::string_view> lines = lines_of(text);
   for (size_t k = 0; k + 1 < lines.size(); k += 2) {
@@ -87,28 +88,27 @@ void parse_snmp(const std::string& text, Counters& counters) {
         names[0].back() != ':') {
       continue;
     }
-    const std::string group = std::string(names[0].substr(0, names[0].size() - 1)) + ".";
-    for (size_t i = 1; i < names.size(); ++i) {
-      const auto value = parse_whole(values[i]);
-      if (value) set(counters, group + std::string(names[i]), *value);
+    std::string name(names[0].substr(0, names[0].size() - 1));
+    name += '.';
+    for (size_t i = 1, group = name.size(); i < names.size(); ++i) {
+      name.resize(group);
+      set(counters, wanted, name.append(names[i]), values[i]);
     }
   }
 }
 
-void parse_snmp6(const std::string& text, Counters& counters) {
+void parse_snmp6(const std::string& text, Counters& counters, const CounterFilter& wanted) {
   for (const std::string_view line : lines_of(text)) {
     const std::vector<std::string_view> words = words_of(line);
-    const auto value = words.size() == 2 ? parse_whole(words[1]) : std::nullopt;
-    if (!value) continue;
+    if (words.size() != 2) continue;
     // "Ip6InReceives" -> "Ip6.InReceives"
     const size_t digit = words[0].find('6');
     if (digit == std::string::npos) continue;
-    const std::string name(words[0]);
-    set(counters, name.substr(0, digit + 1) + "." + name.substr(digit + 1), *value);
+    set(counters, wanted, std::string(words[0]).insert(digit + 1, "."), words[1]);
   }
 }
 
-void parse_net_devices(const std::string& text, Counters& counters) {
+void parse_net_devices(const std::string& text, Counters& counters, const CounterFilter& wanted) {
   size_t interfaces = 0;
   for (const std::string_view line : lines_of(text)) {
     const size_t colon = line.rfind(": ");  // names may have colons, numbers have none
@@ -119,8 +119,7 @@ void parse_net_devices(const std::string& text, Counters& counters) {
     if (values.size() < 14) continue;
     if (++interfaces > kMaxInterfaces) break;
     for (const ColumnRow& column : kDeviceColumns) {
-      const auto value = parse_whole(values[column.index]);
-      if (value) counters["if." + name + "." + column.name] = *value;
+      set(counters, wanted, "if." + name + "." + column.name, values[column.index]);
     }
   }
 }

@@ -9,10 +9,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/diagnosis/host_agent.h"
@@ -27,15 +29,22 @@ namespace plumbline {
 // "TcpExt.ListenDrops".
 using Counters = std::map<std::string, int64_t>;
 
-Expected<Counters> read_counters();
+// By that name. Empty: all of them.
+using CounterFilter = std::function<bool(std::string_view name)>;
+
+// What `wanted` leaves out costs little more than the kernel's text.
+Expected<Counters> read_counters(const CounterFilter& wanted = {});
 // later - earlier; names that only one of them has are left out, and so are those that went
 // backwards (an interface that was made anew).
 Counters counters_difference(const Counters& earlier, const Counters& later);
 
 // Of the files' text, for tests; what makes no sense is left out.
-void parse_snmp(const std::string& text, Counters& counters);         // snmp, netstat
-void parse_snmp6(const std::string& text, Counters& counters);        // snmp6
-void parse_net_devices(const std::string& text, Counters& counters);  // dev
+void parse_snmp(const std::string& text, Counters& counters,
+                const CounterFilter& wanted = {});  // snmp, netstat
+void parse_snmp6(const std::string& text, Counters& counters,
+                 const CounterFilter& wanted = {});  // snmp6
+void parse_net_devices(const std::string& text, Counters& counters,
+                       const CounterFilter& wanted = {});  // dev
 
 // By the interface's index, since the queue exists; 32 bits that wrap. Empty where the system does
 // not tell.

@@ -3,6 +3,7 @@
 #include <net/if.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
@@ -20,17 +21,18 @@ namespace {
 
 // How often the signal of each interface came or went: from the kernel itself, because sysfs may
 // belong to another network namespace. Left out where it does not answer.
-void read_carriers(Counters& out) {
+void read_carriers(Counters& out, const CounterFilter& wanted) {
   constexpr int64_t kWithinMs = 500;
   const ifinfomsg everything{};
   const NetlinkRequest request(RTM_GETLINK, NLM_F_DUMP, &everything, sizeof everything);
   const AgentCall call{Deadline::after_ms(kWithinMs)};
-  const Status asked = ask_netlink(request, call, [&out](const nlmsghdr& message) {
+  const Status asked = ask_netlink(request, call, [&](const nlmsghdr& message) {
     const auto attributes = netlink_attributes(message, sizeof everything);
     const auto name = attributes.find(IFLA_IFNAME);
     if (name == attributes.end() || attributes.count(IFLA_CARRIER_CHANGES) == 0) return;
     const std::string plain = name->second.substr(0, name->second.find('\0'));
-    out["if." + plain + ".carrier_changes"] = netlink_number(attributes, IFLA_CARRIER_CHANGES);
+    const std::string counter = "if." + plain + ".carrier_changes";
+    if (!wanted || wanted(counter)) out[counter] = netlink_number(attributes, IFLA_CARRIER_CHANGES);
   });
   static_cast<void>(asked);
 }
@@ -91,10 +93,18 @@ void read_temperatures(const fs::path& root, WatchState& state) {
   }
 }
 
+// cpu0, cpu1 and so on, and nothing like cpufreq.
+bool is_cpu(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  return name.size() > 3 && std::isdigit(static_cast<unsigned char>(name[3])) != 0;
+}
+
 // Sums over all CPUs: cores share packages, and the sum changes when any of them does.
 void read_cpu(const fs::path& root, WatchState& state) {
   const fs::path folder = root / "devices/system/cpu";
   for (const fs::path& cpu : entries(folder, "cpu")) {
+    std::error_code ignored;
+    if (!is_cpu(cpu) || !fs::exists(cpu / "thermal_throttle", ignored)) continue;
     for (const char* kind : {"core_throttle_count", "package_throttle_count"}) {
       if (const auto count = parse_count(sensor_word(cpu / "thermal_throttle" / kind))) {
         state.throttled[kind] += static_cast<int64_t>(*count);
@@ -111,6 +121,7 @@ void read_cpu(const fs::path& root, WatchState& state) {
 // agree.
 void read_sysfs_carriers(const fs::path& root, const std::vector<Nic>& nics, WatchState& state) {
   for (const Nic& nic : nics) {
+    if (state.carrier_changes.count(nic.name) > 0) continue;  // the kernel itself has told
     const fs::path folder = root / "class/net" / nic.name;
     if (parse_count(sensor_word(folder / "ifindex")) != static_cast<uint64_t>(nic.index)) continue;
     if (const auto changes = parse_count(sensor_word(folder / "carrier_changes"))) {
@@ -121,14 +132,14 @@ void read_sysfs_carriers(const fs::path& root, const std::vector<Nic>& nics, Wat
 
 }  // namespace
 
-Expected<Counters> read_counters() {
+Expected<Counters> read_counters(const CounterFilter& wanted) {
   const std::string folder = "/proc/thread-self/net/";
   Counters out;
-  parse_snmp(read_system_file(folder + "snmp"), out);
-  parse_snmp(read_system_file(folder + "netstat"), out);
-  parse_snmp6(read_system_file(folder + "snmp6"), out);
-  parse_net_devices(read_system_file(folder + "dev"), out);
-  read_carriers(out);
+  parse_snmp(read_system_file(folder + "snmp"), out, wanted);
+  parse_snmp(read_system_file(folder + "netstat"), out, wanted);
+  parse_snmp6(read_system_file(folder + "snmp6"), out, wanted);
+  parse_net_devices(read_system_file(folder + "dev"), out, wanted);
+  read_carriers(out, wanted);
   if (out.empty()) {
     return fail(ErrorCode::kUnsupported, "the counters of the kernel cannot be read here",
                 "is /proc mounted?");

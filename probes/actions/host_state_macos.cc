@@ -71,11 +71,12 @@ void read_interfaces(Counters& counters) {
 
 }  // namespace
 
-Expected<Counters> read_counters() {
+Expected<Counters> read_counters(const CounterFilter& wanted) {
   Counters out;
   for (const char* protocol : {"tcp", "ip", "ip6"}) read_protocol(protocol, out);
   read_interfaces(out);
   if (out.empty()) return fail(ErrorCode::kUnsupported, "no counters can be read on this system");
+  std::erase_if(out, [&](const auto& each) { return wanted && !wanted(each.first); });
   return out;
 }
 

@@ -1,6 +1,9 @@
 // What an agent is asked about its own host alone.
 
+#include <map>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include "core/clock.h"
 #include "core/command.h"
@@ -60,6 +63,23 @@ std::string carrier_name(const std::vector<Nic>& nics, const std::string& ip) {
   return {};
 }
 
+constexpr std::string_view kCarrierChanges = ".carrier_changes";
+
+bool wants(const AskWatch& asked, std::string_view counter) {
+  return watched_counter(counter) != nullptr || (asked.live && is_live_counter(counter)) ||
+         counter.ends_with(kCarrierChanges);
+}
+
+// Out of the counters, where nobody expects it.
+void take_carriers(WatchState& state) {
+  for (const Nic& nic : state.nics) {
+    const auto counter = state.counters.find("if." + nic.name + std::string(kCarrierChanges));
+    if (counter != state.counters.end()) state.carrier_changes[nic.name] = counter->second;
+  }
+  std::erase_if(state.counters,
+                [](const auto& each) { return each.first.ends_with(kCarrierChanges); });
+}
+
 // What a live view shows beside what watching needs.
 void read_live(const AskWatch& asked, const AgentCall& call, WatchState& state) {
   const std::map<int, int64_t> drops = read_queue_drops(call);
@@ -79,14 +99,10 @@ Expected<WatchState> run_watch(const AskWatch& asked, const AgentCall& call) {
   if (!nics) return fail(nics.error());
   state.nics = std::move(*nics);
   state.at_ns = monotonic_ns();
-  if (const auto counters = read_counters()) {
-    for (const auto& [name, value] : *counters) {
-      const bool wanted = watched_counter(name) != nullptr || (asked.live && is_live_counter(name));
-      if (wanted) state.counters[name] = value;
-      for (const Nic& nic : state.nics) {
-        if (name == "if." + nic.name + ".carrier_changes") state.carrier_changes[nic.name] = value;
-      }
-    }
+  if (auto counters =
+          read_counters([&asked](std::string_view name) { return wants(asked, name); })) {
+    state.counters = std::move(*counters);
+    take_carriers(state);
   }
   if (asked.live) read_live(asked, call, state);
   for (const WatchedPeer& peer : asked.peers) {

@@ -43,14 +43,16 @@ constexpr WatchCounterRow kCounters[] = {
     {"tcp.timeouts", 5, 4, "a loaded link has a few in every round"},
 };
 
-constexpr const char* kLiveCounters[] = {
+constexpr std::string_view kLiveCounters[] = {
     "if.*.rx_bytes",   "if.*.tx_bytes",    "if.*.rx_packets",
     "if.*.tx_packets", "if.*.queue_drops", "tcp.out_segments",
 };
 
-// "if.en1.rx_errors" -> "if.*.rx_errors"; names of interfaces may hold dots.
-std::string any_interface(const std::string& name) {
-  return name.rfind("if.", 0) == 0 ? "if.*" + name.substr(name.rfind('.')) : name;
+// Whether "if.*.rx_errors" means "if.en1.rx_errors"; names of interfaces may hold dots.
+bool means(std::string_view row, std::string_view name) {
+  constexpr std::string_view kAnyInterface = "if.*";
+  if (!name.starts_with("if.") || !row.starts_with(kAnyInterface)) return row == name;
+  return row.substr(kAnyInterface.size()) == name.substr(name.rfind('.'));
 }
 
 const Nic* find_nic(const std::vector<Nic>& nics, const std::string& name) {
@@ -105,18 +107,16 @@ void compare_nic(const Nic& before, const Nic& now, std::vector<HostChange>& out
 
 std::span<const WatchCounterRow> watch_counter_table() { return kCounters; }
 
-const WatchCounterRow* watched_counter(const std::string& name) {
-  const std::string wanted = any_interface(name);
-  for (const WatchCounterRow& row : kCounters) {
-    if (wanted == row.name) return &row;
-  }
-  return nullptr;
+const WatchCounterRow* watched_counter(std::string_view name) {
+  const auto* const row =
+      std::find_if(std::begin(kCounters), std::end(kCounters),
+                   [name](const WatchCounterRow& each) { return means(each.name, name); });
+  return row == std::end(kCounters) ? nullptr : row;
 }
 
-bool is_live_counter(const std::string& name) {
-  const std::string wanted = any_interface(name);
+bool is_live_counter(std::string_view name) {
   return std::any_of(std::begin(kLiveCounters), std::end(kLiveCounters),
-                     [&wanted](const char* row) { return wanted == row; });
+                     [name](std::string_view row) { return means(row, name); });
 }
 
 void HostHistory::compare_links(const WatchState& now, std::vector<HostChange>& out) const {

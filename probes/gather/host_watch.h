@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/host/host.h"
@@ -44,17 +45,17 @@ void from_json(const nlohmann::json& json, WatchState& state);
 // A counter that is worth an event when it grows: by `least` in one round and, where `factor` is
 // not 0, to that many times its mean over the rounds before (of which there must be three).
 struct WatchCounterRow {
-  const char* name;  // of read_counters(); "if.*.rx_errors" = of every interface
+  std::string_view name;  // of read_counters(); "if.*.rx_errors" = of every interface
   int64_t least;
   double factor;
   const char* reason;
 };
 std::span<const WatchCounterRow> watch_counter_table();
 // nullptr = not watched.
-const WatchCounterRow* watched_counter(const std::string& name);
+const WatchCounterRow* watched_counter(std::string_view name);
 // Of traffic, which is no event whatever it does: bytes and packets of interfaces, TCP segments,
 // and "if.NAME.queue_drops" (probes/actions/host_state.h).
-bool is_live_counter(const std::string& name);
+bool is_live_counter(std::string_view name);
 
 struct HostChange {
   std::string kind;     // as in SoakEvent

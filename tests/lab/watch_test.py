@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import signal
+import statistics
 import struct
 import subprocess
 import sys
@@ -115,12 +116,17 @@ def cpu_seconds(pids):
 
 
 def cost(pid, seconds):
-    """Of the program and its agents, as a share of one core."""
+    """Of the program and its agents, as a share of one core: the median of three times that long. In one of them, the machine may have other guests
+    that take its caches and cycles, which the kernel books as ours."""
     pids = tree(pid)
     assert len(pids) == 5, pids
-    before, began = cpu_seconds(pids), time.monotonic()
-    time.sleep(seconds)
-    return (cpu_seconds(pids) - before) / (time.monotonic() - began)
+    shares = []
+    for _ in range(3):
+        before, began = cpu_seconds(pids), time.monotonic()
+        time.sleep(seconds)
+        shares.append((cpu_seconds(pids) - before) / (time.monotonic() - began))
+    print("cost: " + ", ".join("%.2f %%" % (100 * share) for share in shares), flush=True)
+    return statistics.median(shares)
 
 
 def inside(netns, *words):

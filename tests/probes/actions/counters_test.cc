@@ -49,6 +49,19 @@ TEST(Counters, OfSnmp6AndDevices) {
   EXPECT_EQ(out.at("if.wl:a:1.rx_bytes"), 1);
 }
 
+TEST(Counters, OnlyWhatIsWanted) {
+  // By our names, whatever the kernel's are.
+  const auto wanted = [](std::string_view name) {
+    return name == "tcp.out_segments" || name == "Icmp6.InMsgs" || name == "if.eth0.tx_bytes";
+  };
+  Counters out;
+  parse_snmp("Tcp: OutSegs InSegs\nTcp: 77 78\nIp: Forwarding\nIp: 1\n", out, wanted);
+  parse_snmp6("Ip6InReceives 12\nIcmp6InMsgs 5\n", out, wanted);
+  parse_net_devices("eth0: 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25\n", out, wanted);
+  EXPECT_EQ(out,
+            (Counters{{"tcp.out_segments", 77}, {"Icmp6.InMsgs", 5}, {"if.eth0.tx_bytes", 18}}));
+}
+
 TEST(Counters, Difference) {
   const Counters out =
       counters_difference({{"a", 5}, {"b", 9}, {"gone", 1}}, {{"a", 8}, {"b", 3}, {"new", 7}});
