@@ -87,6 +87,8 @@ CommunicatorImpl::CommunicatorImpl(int rank, int size, std::shared_ptr<const Opt
     : rank_(rank),
       size_(size),
       options_(std::move(options)),
+      fast_math_(options_->flag("fast_math")),
+      small_bytes_(static_cast<uint64_t>(options_->integer("small_msg_threshold"))),
       given_(given),
       host_(given.host.empty() ? system_host_name() : given.host),
       log_(
@@ -214,8 +216,8 @@ Expected<OperationSpec> CommunicatorImpl::operation(const Call& call) const {
   spec.root = call.root;
   spec.count = counts_out ? call.out.count : call.in.count;
   if (call.op == Op::kAlltoall) spec.count /= static_cast<uint64_t>(size_);
-  spec.fast_math = options_->flag("fast_math");
-  spec.small_bytes = static_cast<uint64_t>(options_->integer("small_msg_threshold"));
+  spec.fast_math = fast_math_;
+  spec.small_bytes = small_bytes_;
 
   ScheduleRequest request{call.op, call.redop, rank_, size_, call.root, 1};
   const BufferLayout one = layout_of(request);
@@ -256,19 +258,18 @@ Expected<CommunicatorImpl::PreparedPtr> CommunicatorImpl::prepared_for(const Key
                                                                        OperationSpec spec,
                                                                        const Call& call) {
   const auto found = idle_.find(key);
-  if (found == idle_.end()) {
+  if (found == idle_.end() || found->second.empty()) {
     if (call.purpose != nullptr) spec.purpose = call.purpose->text;
     return executor_->prepare(spec);
   }
   PreparedPtr prepared = std::move(found->second.back());
-  found->second.pop_back();
-  if (found->second.empty()) idle_.erase(found);
+  found->second.pop_back();  // its place stays: the same call mostly comes again
   --idle_plans_;
   return prepared;
 }
 
 void CommunicatorImpl::retire(std::map<uint64_t, Running>::iterator done) {
-  if (idle_plans_ == kMostIdlePlans) {
+  if (idle_plans_ == kMostIdlePlans || idle_.size() > kMostIdlePlans) {
     idle_.clear();
     idle_plans_ = 0;
   }

@@ -144,6 +144,8 @@ class CommunicatorImpl : public std::enable_shared_from_this<CommunicatorImpl> {
 
   const int rank_, size_;
   const std::shared_ptr<const OptionSet> options_;
+  const bool fast_math_;        // of the options, which are looked up by name
+  const uint64_t small_bytes_;  // likewise
   const Options given_;
   const std::string host_;
   const Logger log_;
@@ -155,7 +157,7 @@ class CommunicatorImpl : public std::enable_shared_from_this<CommunicatorImpl> {
   std::unique_ptr<TransportClaim> claim_;
   std::unique_ptr<Group> group_;
   std::unique_ptr<Executor> executor_;
-  std::map<Key, std::vector<PreparedPtr>> idle_;
+  std::map<Key, std::vector<PreparedPtr>> idle_;  // an entry may have none
   size_t idle_plans_ = 0;
   uint64_t last_ticket_ = 0;
   // By ticket. One that is not here has ended.

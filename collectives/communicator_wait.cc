@@ -83,7 +83,9 @@ CommunicatorImpl::Entry::Entry(CommunicatorImpl& group) : group_(group) {
   group.in_call_.store(true);
 }
 
-CommunicatorImpl::Entry::~Entry() { group_.in_call_.store(false); }
+CommunicatorImpl::Entry::~Entry() {
+  if (lock_) group_.in_call_.store(false);
+}
 
 bool CommunicatorImpl::needs_others() {
   if (in_call_.load()) return false;
