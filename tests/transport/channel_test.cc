@@ -3,6 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
 #include "channel_pair.h"
 #include "core/clock.h"
 #include "transport/channel/frame.h"
@@ -89,6 +93,46 @@ TEST(Channel, BytesAreUsedWhereTheyLieAsFarAsTheSinkWantsThem) {
     EXPECT_GT(sink.used, 500u);
     EXPECT_LT(sink.used, data.size());
   }
+}
+
+// A message that lies in the stream from end to end is known by its header, byte for byte, only as
+// the one that was asked for first. Everything else about it is as with any other.
+TEST(Channel, AWholeMessageGoesToItsReceiveAtOnce) {
+  class Whole : public CollectSink {
+   public:
+    explicit Whole(size_t bytes) : CollectSink(bytes, 100) {}
+    size_t usable(std::span<const std::byte> bytes) override { return bytes.size(); }
+    void use(std::span<const std::byte> bytes) override {
+      pieces.push_back(bytes.size());
+      std::memcpy(window().data(), bytes.data(), bytes.size());
+      advance(bytes.size());
+    }
+    std::vector<size_t> pieces;
+  };
+  ChannelPair pair({1000}, 4096);
+  Whole first(16), second(16);
+  CollectSink copied(16, 100), cut(16, 7);
+  const std::vector<CollectSink*> sinks = {&first, &second, &copied, &cut};
+  std::vector<Bytes> data;
+  for (uint32_t step = 0; step < sinks.size(); ++step) {
+    data.push_back(random_bytes(16, step));
+    pair.b->post_recv(tag(1, step), 16, sinks[step]);
+  }
+  for (const uint32_t step : {1, 0, 2, 3}) {
+    pair.a->post_send(tag(1, step), data[step].data(), 16, 16, nullptr, 0);
+  }
+  ASSERT_TRUE(pair.run([&] {
+    return std::all_of(sinks.begin(), sinks.end(), [](CollectSink* sink) { return sink->done(); });
+  }));
+  for (size_t step = 0; step < sinks.size(); ++step) EXPECT_EQ(sinks[step]->bytes(), data[step]);
+  EXPECT_THAT(first.pieces, ElementsAre(16));
+  const ChannelStats& stats = pair.b->stats();
+  EXPECT_EQ(stats.in_place_bytes, 32u);
+  EXPECT_EQ(stats.copied_bytes, 32u);
+  EXPECT_EQ(stats.payload_received, 64u);
+  EXPECT_EQ(stats.wire_received, pair.a->stats().wire_sent);
+  EXPECT_EQ(stats.frames_received, 4u);
+  EXPECT_TRUE(pair.b->idle());
 }
 
 TEST(Channel, LargeMessageTakesAboutOneCallPerFrame) {

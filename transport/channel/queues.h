@@ -119,6 +119,7 @@ class RecvTable {
 
   uint32_t post(const MessageTag& tag, size_t bytes, RecvSink* sink);
   void remove_posted(uint32_t index);
+  void remove_oldest_posted() { remove_posted(posted_order_.front()); }
   // The oldest posted receive of this name, or kNoSlot.
   uint32_t find_posted(const MessageTag& tag) const;
   // A posted receive of the same operation number with another fingerprint, or kNoSlot.

@@ -76,6 +76,7 @@ class Receiver {
   Status begin_frame(std::span<const std::byte, kFrameHeaderBytes> bytes);
   Status find_place();
   Status use_in_place(ByteStream& stream, size_t& used);
+  size_t use_whole(std::span<const std::byte> here);
   Status route();
   Status route_posted(uint32_t index);
   Status route_parked(uint32_t index);
