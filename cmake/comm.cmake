@@ -18,6 +18,10 @@ set_target_properties(plumbline_comm PROPERTIES LINKER_LANGUAGE CXX EXPORT_NAME 
 target_compile_features(plumbline_comm PUBLIC cxx_std_20)
 target_include_directories(plumbline_comm INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(plumbline_comm PRIVATE OpenSSL::Crypto fmt::fmt Threads::Threads ${highway})
+if(options_across)  # only this version of the compiler could read it
+  add_custom_command(TARGET plumbline_comm POST_BUILD VERBATIM COMMAND ${CMAKE_OBJCOPY} -R ".gnu.lto_*"
+                     -R ".gnu.debuglto_*" -N __gnu_lto_slim -N __gnu_lto_v1 $<TARGET_FILE:plumbline_comm>)
+endif()
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/plumbline)
 file(WRITE ${PROJECT_BINARY_DIR}/generated/plumblineConfig.cmake "\

@@ -66,7 +66,7 @@ if(PLUMBLINE_SANITIZE)
 endif()
 
 # Most of the time of a build goes into optimising what need not be fast. Only what moves and reduces data is optimised
-# under a sanitizer; a release optimises what is not on the data path a little, and tests never. Three speeds, then:
+# under a sanitizer; a release optimises what is not on the data path a little, and tests never. Four speeds, then:
 set(options_data)
 if(PLUMBLINE_PIC AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # Functions may be inlined as before: nobody puts others in their place.
@@ -81,9 +81,25 @@ elseif(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT PLUMBLINE_CROSS_TOOLS)
   set(options_rest -O1)
 endif()
 
+# A small message passes through a dozen files of transport and collectives, so programs that users run are optimised
+# across them when they are linked (plumbline_across_files). The objects have machine code beside what that needs: all
+# others, above all the tests, are linked as if there were no such thing.
+option(PLUMBLINE_LTO "Optimise programs across the files of transport and collectives (a release, by GCC)" ON)
+set(options_path ${options_data})
+if(PLUMBLINE_LTO AND CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU"
+   AND NOT PLUMBLINE_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
+  set(options_across -flto=auto)
+  list(APPEND options_path -flto -ffat-lto-objects)
+  target_link_options(plumbline_flags INTERFACE
+                      $<IF:$<BOOL:$<TARGET_PROPERTY:PLUMBLINE_ACROSS_FILES>>,${options_across},-fno-lto>)
+endif()
+function(plumbline_across_files target)
+  set_target_properties(${target} PROPERTIES PLUMBLINE_ACROSS_FILES ON)
+endfunction()
+
 function(plumbline_speed target speed)
   target_compile_options(${target} PRIVATE ${options_${speed}})
-  if(speed STREQUAL "data")
+  if(speed MATCHES "^(path|data)$")
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ${PLUMBLINE_PIC})
   endif()
 endfunction()
@@ -92,7 +108,9 @@ function(plumbline_quick_compile target folder)
   set(speed rest)
   if(target MATCHES "^tests_")
     set(speed tests)
-  elseif(folder MATCHES "^(core|transport|kernels|collectives)$")
+  elseif(folder MATCHES "^(transport|collectives)$")
+    set(speed path)
+  elseif(folder MATCHES "^(core|kernels)$")
     set(speed data)
   endif()
   plumbline_speed(${target} ${speed})

@@ -15,6 +15,7 @@ set -euo pipefail
 table() {
   cat <<'END'
 build   g++                        -
+build   make                       -
 build   cmake                      cmake
 build   ninja-build                ninja
 build   pkg-config                 pkgconf
