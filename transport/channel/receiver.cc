@@ -144,7 +144,7 @@ size_t Receiver::use_whole(std::span<const std::byte> here) {
   if (crc32c_ != nullptr || !table_.any_posted()) return 0;
   const PostedRecv& posted = table_.oldest_posted();
   const size_t bytes = posted.bytes;
-  if (bytes > std::min(kPieceBytes, rules_.max_length)) return 0;
+  if (bytes > std::min<uint64_t>(kPieceBytes, rules_.max_length)) return 0;
   if (here.size() < kFrameHeaderBytes + bytes || posted.received > 0 || posted.offered) return 0;
   FrameHeader expected;
   expected.tag = posted.tag;
