@@ -55,7 +55,8 @@ std::map<int, int64_t> read_queue_drops(const AgentCall& call);
 std::optional<std::vector<WatchNeighbour>> read_neighbours(const std::set<std::string>& first,
                                                            size_t most, const AgentCall& call);
 
-// Fills in temperatures, throttled, cpu and carrier_changes. `root`: for tests, else "/sys".
+// Fills in temperatures, throttled, cpu and, of interfaces that have none yet, carrier_changes.
+// `root`: for tests, else "/sys".
 void read_sensors(const std::vector<Nic>& nics, WatchState& state, const std::string& root);
 
 }  // namespace plumbline

@@ -3,7 +3,6 @@
 #include <net/if.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
@@ -93,18 +92,12 @@ void read_temperatures(const fs::path& root, WatchState& state) {
   }
 }
 
-// cpu0, cpu1 and so on, and nothing like cpufreq.
-bool is_cpu(const fs::path& folder) {
-  const std::string name = folder.filename().string();
-  return name.size() > 3 && std::isdigit(static_cast<unsigned char>(name[3])) != 0;
-}
-
 // Sums over all CPUs: cores share packages, and the sum changes when any of them does.
 void read_cpu(const fs::path& root, WatchState& state) {
   const fs::path folder = root / "devices/system/cpu";
   for (const fs::path& cpu : entries(folder, "cpu")) {
     std::error_code ignored;
-    if (!is_cpu(cpu) || !fs::exists(cpu / "thermal_throttle", ignored)) continue;
+    if (!fs::exists(cpu / "thermal_throttle", ignored)) continue;
     for (const char* kind : {"core_throttle_count", "package_throttle_count"}) {
       if (const auto count = parse_count(sensor_word(cpu / "thermal_throttle" / kind))) {
         state.throttled[kind] += static_cast<int64_t>(*count);

@@ -56,6 +56,13 @@ class CommLibrary(unittest.TestCase):
         for name in found:
             self.assertRegex(name, r"\.(h|a|cmake)$")
 
+    def test_any_compiler_can_link_the_archive(self):
+        # What GCC leaves for its own linking across files only its very version reads.
+        archive, = (os.path.join(folder, name) for folder, _, names in os.walk(self.prefix) for name in names if name.endswith(".a"))
+        sections = run("readelf", "--wide", "--section-headers", archive)
+        self.assertIn(".text", sections)
+        self.assertNotIn(".gnu.lto", sections)
+
     def test_each_header_stands_alone(self):
         for name in HEADERS:
             run(cached("CMAKE_CXX_COMPILER"), "-std=c++20", "-pedantic-errors", "-fsyntax-only", "-I",

@@ -174,8 +174,7 @@ class FakeSys {
     fs::create_directories((root_ / name).parent_path());
     std::ofstream(root_ / name) << text << "\n";
   }
-  WatchState read() const {
-    WatchState out;
+  WatchState read(WatchState out = {}) const {
     read_sensors({nic("en1")}, out, root_.string());
     return out;
   }
@@ -209,6 +208,10 @@ TEST(Sensors, WhatSysfsTells) {
   EXPECT_EQ(seen.throttled, (std::map<std::string, int64_t>{{"core_throttle_count", 7}}));
   EXPECT_EQ(seen.cpu.at("scaling_governor"), "performance");
   EXPECT_EQ(seen.carrier_changes.at("en1"), 12);
+  // What the kernel itself has told stands.
+  WatchState told;
+  told.carrier_changes["en1"] = 11;
+  EXPECT_EQ(sys.read(told).carrier_changes.at("en1"), 11);
   // The interface of that name in another network namespace.
   sys.put("class/net/en1/ifindex", "99");
   EXPECT_THAT(sys.read().carrier_changes, IsEmpty());
