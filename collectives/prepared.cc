@@ -411,6 +411,12 @@ void Executor::Prepared::sent(uint64_t index) {
   drain();
 }
 
+// The second half of an allreduce copies too; but read, an allreduce is slower as often as faster
+// (docs/performance.md).
+bool Executor::Prepared::all_copy() const {
+  return traits_.spec.op == Op::kAllgather || traits_.spec.op == Op::kAlltoall;
+}
+
 void Executor::Prepared::enqueue(uint32_t index) {
   if (states_[index].queued) return;
   states_[index].queued = true;

@@ -80,6 +80,7 @@ class Executor::Prepared : public SendObserver {
   Pending pending() const;
 
   void sent(uint64_t step) override;
+  bool all_copy() const override;
 
  private:
   // A place in one of the three buffers, in bytes.
@@ -124,6 +125,7 @@ class Executor::Prepared : public SendObserver {
       return prepared_.usable(step_, bytes);
     }
     void use(std::span<const std::byte> bytes) override { prepared_.use(step_, bytes); }
+    bool keeps_window() const override { return !prepared_.steps_[step_].reduces; }
 
    private:
     Prepared& prepared_;

@@ -38,7 +38,44 @@ Expected<Array> map_array(size_t bytes) {
                std::shared_ptr<void>(base, [mapped](void* at) { ::munmap(at, mapped); })};
 }
 
+tl::unexpected<Error> not_able(const char* what) {
+  return fail(ErrorCode::kUnsupported,
+              fmt::format("memory of the peer was to be {}, which this transport cannot", what),
+              "this is a defect of the program, not of the network");
+}
+
 }  // namespace
+
+size_t packed_size(const MemoryKey& key) { return 1 + key.size; }
+
+PackedKey pack_key(const MemoryKey& key) {
+  PackedKey packed{};
+  packed[0] = std::byte(static_cast<unsigned>(key.kind) << 4 | static_cast<unsigned>(key.reach));
+  std::copy(key.view().begin(), key.view().end(), packed.begin() + 1);
+  return packed;
+}
+
+std::optional<MemoryKey> unpack_key(std::span<const std::byte> packed) {
+  if (packed.size() < 2 || packed.size() > MemoryKey::kMostPacked) return std::nullopt;
+  const auto ways = std::to_integer<unsigned>(packed[0]);
+  MemoryKey key;
+  key.kind = static_cast<MemoryKind>(ways >> 4);
+  key.reach = static_cast<MemoryReach>(ways & 0xf);
+  if (key.kind != MemoryKind::kHost) return std::nullopt;
+  if (key.reach != MemoryReach::kMap && key.reach != MemoryReach::kRead) return std::nullopt;
+  key.size = packed.size() - 1;
+  std::copy(packed.begin() + 1, packed.end(), key.bytes.begin());
+  return key;
+}
+
+Expected<MappedBytes> PeerMemory::map(const MemoryKey&, uint64_t) { return not_able("mapped"); }
+
+Expected<uint64_t> PeerMemory::start_read(const MemoryKey&, uint64_t, uint64_t,
+                                          std::span<std::byte>) {
+  return not_able("read");
+}
+
+Expected<bool> PeerMemory::read_done(uint64_t) { return not_able("read"); }
 
 Expected<Array> allocate_array(size_t bytes) {
   if (bytes > std::numeric_limits<size_t>::max() - 2 * kHugePage) return no_memory(bytes);

@@ -1,9 +1,10 @@
 // Memory that the peer at the other end of a stream may reach by itself, so that a large message
 // need not go through the stream: the sender exposes the bytes and sends a key, the receiver maps
-// them and works on them where they lie (transport/channel/rendezvous.h says how the two ends
-// agree). What a stream can do of this it says by ByteStream::peer_memory(). Arrays that come from
-// Group::allocate can be exposed wherever the transport knows a way; others may have to be copied.
-// One thread at a time, as the stream itself.
+// them and works on them where they lie, or reads them to where it needs them
+// (transport/channel/rendezvous.h says how the two ends agree). What a stream can do of this it
+// says by ByteStream::peer_memory() and PeerAbilities. Arrays that come from Group::allocate can be
+// mapped wherever the transport knows a way; others have to be read, or go through the stream. One
+// thread at a time, as the stream itself.
 #pragma once
 
 #include <array>
@@ -12,20 +13,40 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "core/error.h"
 
 namespace plumbline {
 
+// Where bytes lie. A rank takes none of a kind that it does not know.
+enum class MemoryKind : uint8_t { kHost = 1 };
+
+// How the peer gets at what a key names.
+enum class MemoryReach : uint8_t {
+  kMap = 1,   // PeerMemory::map
+  kRead = 2,  // PeerMemory::start_read
+};
+
 // What one end tells the other about some of its bytes; only the transport reads what is in it.
 struct MemoryKey {
-  static constexpr size_t kMostBytes = 64;
+  static constexpr size_t kMostPacked = 64;
+  static constexpr size_t kMostBytes = kMostPacked - 1;
 
+  MemoryReach reach = MemoryReach::kMap;
+  MemoryKind kind = MemoryKind::kHost;
   std::array<std::byte, kMostBytes> bytes{};
   size_t size = 0;  // of `bytes`, in use
 
   std::span<const std::byte> view() const { return std::span(bytes).first(size); }
 };
+
+// On the wire: a byte of kind and reach, and the transport's own.
+using PackedKey = std::array<std::byte, MemoryKey::kMostPacked>;
+size_t packed_size(const MemoryKey& key);
+PackedKey pack_key(const MemoryKey& key);
+// Nothing = a kind or a reach that this rank does not know, or no key at all.
+std::optional<MemoryKey> unpack_key(std::span<const std::byte> packed);
 
 // Bytes of the peer, and what keeps them reachable.
 struct MappedBytes {
@@ -33,16 +54,40 @@ struct MappedBytes {
   std::shared_ptr<const void> hold;
 };
 
+// What one end of a stream can do to reach the memory of the other.
+struct PeerAbilities {
+  bool maps = false;
+  bool reads = false;
+  // Why not, where the transport could and the system does not let it; for people.
+  std::string no_reads = {};
+
+  bool has(MemoryReach reach) const { return reach == MemoryReach::kMap ? maps : reads; }
+};
+
 class PeerMemory {
  public:
   virtual ~PeerMemory() = default;
 
+  virtual PeerAbilities abilities() const = 0;
+
   // Of this rank: what the peer needs in order to reach these bytes for as long as they exist;
-  // nothing = it has no way to. Cheap: what has been prepared for it once is found again.
-  virtual std::optional<MemoryKey> expose(std::span<const std::byte> buffer) = 0;
-  // Of the peer: the bytes that it has exposed by this key, for plain loads. kProtocol and others
+  // nothing = it has no way to, or none that pays. Cheap: what has been prepared for it once is
+  // found again. `all_copy`: what SendObserver::all_copy() says of the message; where whoever reads
+  // takes time from others, as a processor does, reading may pay with it only.
+  virtual std::optional<MemoryKey> expose(std::span<const std::byte> buffer, bool all_copy) = 0;
+  // Of the peer: the `bytes` that it has exposed by this key, for plain loads. kProtocol and others
   // for a key that cannot be, or is no longer.
-  virtual Expected<MappedBytes> map(const MemoryKey& key, uint64_t bytes) = 0;
+  virtual Expected<MappedBytes> map(const MemoryKey& key, uint64_t bytes);
+
+  // Of the peer: begins to copy some of the `bytes` that it has exposed by this key, from `offset`
+  // on, to `to`, which has to stay until the read is over. Gives a ticket. What is wrong is said
+  // here or by read_done(): as map() does, and kPeerLost when the peer is gone.
+  virtual Expected<uint64_t> start_read(const MemoryKey& key, uint64_t bytes, uint64_t offset,
+                                        std::span<std::byte> to);
+  // Whether all of it is there; moves it on and waits for nothing. With true the ticket is used up.
+  virtual Expected<bool> read_done(uint64_t ticket);
+  // Nothing is written any more to where reads under way were to go; their tickets are void.
+  virtual void end_reads() {}
 };
 
 // An array of this process; its memory is given back with the last copy of `owner`. Begins at a

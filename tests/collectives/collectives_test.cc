@@ -18,8 +18,9 @@ constexpr uint32_t kSeed = 20261120;
 
 World memory_ranks(int ranks, const WireShape& wire) {
   const bool direct = wire.direct_bytes != ChannelOptions::kNothingDirect;
-  return make_memory_groups(ranks, channel_options_for(wire), {0, true}, wire.buffer_bytes,
-                            direct ? StreamWrapper(make_direct) : nullptr);
+  return make_memory_groups(
+      ranks, channel_options_for(wire), {0, true}, wire.buffer_bytes,
+      direct ? StreamWrapper(make_direct<DirectBy::kMapAndLateRead>) : nullptr);
 }
 
 TEST(Covering, EveryPossiblePairOccurs) {

@@ -16,6 +16,7 @@
 
 #include "core/number.h"
 #include "tests/support/collective_case.h"
+#include "tests/support/process_reads_linux.h"
 #include "tests/support/rank_lives_linux.h"
 #include "tests/support/sanitized.h"
 
@@ -39,6 +40,9 @@ enum class Does { kNothing, kDies, kStops, kStaysAway, kIsSlow };
 
 // Auto over two machines: the victim shares memory with rank 0 and has a connection to rank 2.
 constexpr const char* kMixed = "mixed";
+// Shared memory and an operation whose messages, of arrays that no group has allocated, are all
+// read out of the other rank's process.
+constexpr const char* kReading = "reading";
 
 struct FaultRow {
   const char* name;
@@ -99,10 +103,12 @@ bool strike(Does does, bool threads, std::unique_ptr<Group>& group) {
 }
 
 // "MS ERROR", the time since its last operation that was fine; empty = all were.
-std::string run_into(const FaultRow& fault, bool threads, int rank, std::unique_ptr<Group> group) {
+std::string run_into(const FaultRow& fault, bool threads, bool reading, int rank,
+                     std::unique_ptr<Group> group) {
   OperationSpec spec;
+  if (reading) spec.op = Op::kAllgather;
   spec.algorithm = "ring";
-  spec.count = 40'000;
+  spec.count = reading ? 512 * 1024 / sizeof(float) : 40'000;
   std::optional<Executor> executor(std::in_place, *group, test_kernels());
   auto plan = executor->prepare(spec);
   if (!plan) return "0 " + plan.error().message();
@@ -132,6 +138,8 @@ std::string run_into(const FaultRow& fault, bool threads, int rank, std::unique_
     if (operand.count_wrong(0, i) != 0) return "0 wrong elements";
     fine_ns = monotonic_ns();
   }
+  const bool may_read = reading && std::string_view(fault.stream).empty() && !fault.crc;
+  if (may_read && group->stats().direct_received == 0) return "0 nothing was read";
   return {};
 }
 
@@ -152,9 +160,14 @@ TEST_P(FaultTable, AreBlamedOnTheRightRankInTime) {
   const FaultRow& fault = std::get<0>(GetParam());
   const std::string& name = std::get<1>(GetParam());
   const bool mixed = name == kMixed;
-  const TransportRow& row = **(mixed ? find_transport("auto", false) : find_transport(name, true));
+  const TransportRow& row = **(mixed              ? find_transport("auto", false)
+                               : name == kReading ? find_transport("shm", false)
+                                                  : find_transport(name, true));
   const bool threads = !test::are_processes(row);
   if (threads && fault.no_threads != nullptr) GTEST_SKIP() << name << ": " << fault.no_threads;
+  if (name == kReading) {
+    if (const std::string why = test::no_process_reads(); !why.empty()) GTEST_SKIP() << why;
+  }
   OpenedWorld world;
   if (mixed) world.heard = on_machines({0, 0, 1});
   for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
@@ -168,7 +181,7 @@ TEST_P(FaultTable, AreBlamedOnTheRightRankInTime) {
   const std::vector<std::string> left = test::let_live(
       row, kFaultRanks, world, victim,
       [&](int rank, std::unique_ptr<Group> group) {
-        return run_into(fault, threads, rank, std::move(group));
+        return run_into(fault, threads, name == kReading, rank, std::move(group));
       },
       Deadline::after_ms(fault.within_ms + 10 * kSlackMs));
   for (int rank = 0; rank < kFaultRanks; ++rank) {
@@ -190,6 +203,7 @@ std::vector<std::string> transport_names() {
   std::vector<std::string> names;
   for (const TransportRow& row : transport_table()) names.emplace_back(row.name);
   names.emplace_back(kMixed);
+  names.emplace_back(kReading);
   return names;
 }
 

@@ -1,5 +1,6 @@
 // The same collectives over streams that can do more and less (bytes usable where they lie, only
-// copied, or now so and now so) and rings of sizes that fit nothing: smaller than a header, one
+// copied, or now so and now so; memory of the peer that is mapped, read at once or read late) and
+// rings of sizes that fit nothing: smaller than a header, one
 // byte beside a header or a cache line, no power of two. Everything wraps again and again.
 #include <gtest/gtest.h>
 
@@ -97,7 +98,10 @@ TEST(StreamAbilities, EveryAlgorithmIsRightWithEachAndOverRingsOfOddSizes) {
       {"used where it lies", nullptr},
       {"copied", wrapped<test::PlainStream>},
       {"a glimpse", wrapped<GlimpseStream>},
-      {"taken where it lies", make_direct},
+      {"taken where it lies", make_direct<DirectBy::kMap>},
+      {"read", make_direct<DirectBy::kRead>},
+      {"read late", make_direct<DirectBy::kLateRead>},
+      {"mapped and read", make_direct<DirectBy::kMapAndLateRead>},
   };
   constexpr RingRow kRings[] = {
       {1, 300, 40},
@@ -117,7 +121,7 @@ TEST(StreamAbilities, EveryAlgorithmIsRightWithEachAndOverRingsOfOddSizes) {
         ChannelOptions options;
         options.chunk_bytes = ring.chunk_bytes;
         options.crc = ranks == 3;
-        options.direct_bytes = 1;  // means something to the last of them only
+        options.direct_bytes = 1;  // means something to the last four of them only
         World world = make_memory_groups(ranks, options, {0, true}, ring.ring_bytes, ability.wrap);
         EXPECT_EQ(run_all_verified(world, every_algorithm(ranks, ring.most_count), 20261125), "")
             << ability.name << ", rings of " << ring.ring_bytes << " bytes, " << ranks << " ranks";

@@ -1,5 +1,6 @@
-// Messages that the receiver takes from the sender's memory: over streams that can, in every order
-// of posting, growing, and beside messages that are sent; and a peer that lies about them.
+// Messages that the receiver takes from the sender's memory: over streams that can, with each
+// ability, in every order of posting, growing, and beside messages that are sent; and a peer that
+// lies about them.
 #include <gmock/gmock.h>
 
 #include "tests/support/direct_stream.h"
@@ -25,11 +26,22 @@ ChannelOptions direct(size_t from_bytes = 1) {
 
 // Over streams whose ends reach each other's memory.
 struct DirectPair : test::ChannelPair {
-  explicit DirectPair(const ChannelOptions& options) {
+  explicit DirectPair(const ChannelOptions& options, DirectBy by = DirectBy::kMap) {
     auto [left, right] = make_memory_streams(0, 1, 1 << 20);
-    a = std::make_unique<Channel>(0, 1, std::make_unique<DirectStream>(std::move(left)), options);
-    b = std::make_unique<Channel>(1, 0, std::make_unique<DirectStream>(std::move(right)), options);
+    auto writer = std::make_unique<DirectStream>(std::move(left), by);
+    of_a = writer.get();
+    a = std::make_unique<Channel>(0, 1, std::move(writer), options);
+    auto reader = std::make_unique<DirectStream>(std::move(right), by);
+    of_b = reader.get();
+    b = std::make_unique<Channel>(1, 0, std::move(reader), options);
   }
+  // Reads that come late move nothing while they are awaited.
+  Status run_long(const std::function<bool()>& done) {
+    Status status;
+    for (int i = 0; i < 1000 && status && !done(); ++i) status = run(done);
+    return status;
+  }
+  DirectStream *of_a, *of_b;
 };
 
 // Uses bytes where they lie.
@@ -45,16 +57,29 @@ class UseSink : public CollectSink {
   size_t used = 0;
 };
 
-TEST(Rendezvous, MessagesOfEverySizeAreTakenWhereTheyLie) {
+// Its window is its own until it is filled.
+class KeepSink : public CollectSink {
+ public:
+  using CollectSink::CollectSink;
+  bool keeps_window() const override { return true; }
+};
+
+class RendezvousBy : public testing::TestWithParam<DirectBy> {};
+
+INSTANTIATE_TEST_SUITE_P(EachAbility, RendezvousBy,
+                         testing::Values(DirectBy::kMap, DirectBy::kRead, DirectBy::kLateRead,
+                                         DirectBy::kMapAndLateRead));
+
+TEST_P(RendezvousBy, MessagesOfEverySizeAreTakenWhereTheyLie) {
   for (const size_t bytes : {size_t{1}, size_t{100}, size_t{65'536}, size_t{3'000'001}}) {
-    DirectPair pair(direct());
+    DirectPair pair(direct(), GetParam());
     const Bytes data = random_bytes(bytes, bytes);
     UseSink sink(bytes);
     CountObserver observer;
     pair.b->post_recv(tag(1, 0), bytes, &sink);
     pair.a->post_send(tag(1, 0), data.data(), bytes, bytes, &observer, 7);
     EXPECT_THAT(observer.cookies, ElementsAre()) << "before anybody has taken it";
-    ASSERT_TRUE(pair.run([&] { return sink.done() && !observer.cookies.empty(); }));
+    ASSERT_TRUE(pair.run_long([&] { return sink.done() && !observer.cookies.empty(); }));
     EXPECT_EQ(sink.bytes(), data) << bytes;
     EXPECT_EQ(sink.used, bytes);
     EXPECT_THAT(observer.cookies, ElementsAre(7));
@@ -66,13 +91,13 @@ TEST(Rendezvous, MessagesOfEverySizeAreTakenWhereTheyLie) {
   }
 }
 
-TEST(Rendezvous, ASinkThatCopiesGetsCopies) {
-  DirectPair pair(direct());
+TEST_P(RendezvousBy, ASinkThatCopiesGetsCopies) {
+  DirectPair pair(direct(), GetParam());
   const Bytes data = random_bytes(200'000, 1);
   CollectSink sink(data.size(), 999);
   pair.b->post_recv(tag(1, 0), data.size(), &sink);
   pair.a->post_send(tag(1, 0), data.data(), data.size(), data.size(), nullptr, 0);
-  ASSERT_TRUE(pair.run([&] { return sink.done(); }));
+  ASSERT_TRUE(pair.run_long([&] { return sink.done(); }));
   EXPECT_EQ(sink.bytes(), data);
 }
 
@@ -91,6 +116,81 @@ TEST(Rendezvous, APeerThatHasTakenAllMayClose) {
   EXPECT_THAT(observer.cookies, ElementsAre(7));
 }
 
+class AllCopyObserver : public CountObserver {
+ public:
+  bool all_copy() const override { return true; }
+};
+
+TEST(Rendezvous, TheStreamHearsFromTheObserverWhetherAllCopy) {
+  DirectPair pair(direct(100));
+  const Bytes data = random_bytes(100, 1);
+  CountObserver some;
+  AllCopyObserver all;
+  pair.a->post_send(tag(1, 0), data.data(), 100, 100, nullptr, 0);
+  pair.a->post_send(tag(1, 1), data.data(), 100, 0, &all, 0);
+  pair.a->post_send(tag(1, 2), data.data(), 100, 100, &some, 0);
+  pair.a->post_send(tag(1, 3), data.data(), 99, 99, &all, 0);
+  EXPECT_THAT(pair.of_a->exposed_to_copy, ElementsAre(false, true, false));
+}
+
+// What lies in no ring and no mapping goes straight to a window that stays, and counts as taken,
+// neither in place nor copied once more.
+TEST(Rendezvous, AWindowThatStaysIsReadInto) {
+  for (const DirectBy by : {DirectBy::kRead, DirectBy::kLateRead}) {
+    DirectPair pair(direct(), by);
+    const Bytes data = random_bytes(700'001, 9);
+    KeepSink whole(data.size()), cut(data.size(), 999);
+    pair.b->post_recv(tag(1, 0), data.size(), &whole);
+    pair.b->post_recv(tag(1, 1), data.size(), &cut);
+    pair.a->post_send(tag(1, 0), data.data(), data.size(), data.size(), nullptr, 0);
+    pair.a->post_send(tag(1, 1), data.data(), data.size(), data.size(), nullptr, 0);
+    ASSERT_TRUE(pair.run_long([&] { return whole.done() && cut.done(); }));
+    EXPECT_EQ(whole.bytes(), data);
+    EXPECT_EQ(cut.bytes(), data);
+    const ChannelStats& stats = pair.b->stats();
+    EXPECT_EQ(stats.direct_received, 2 * data.size());
+    EXPECT_EQ(stats.in_place_bytes + stats.copied_bytes, 0u);
+  }
+}
+
+TEST(Rendezvous, MessagesThatNeedTheStageTakeTurns) {
+  DirectPair pair(direct(), DirectBy::kLateRead);
+  const Bytes one = random_bytes(300'000, 10), two = random_bytes(200'000, 11);
+  UseSink first(one.size()), second(two.size());
+  KeepSink third(two.size());
+  pair.b->post_recv(tag(1, 0), one.size(), &first);
+  pair.b->post_recv(tag(1, 1), two.size(), &second);
+  pair.b->post_recv(tag(1, 2), two.size(), &third);
+  pair.a->post_send(tag(1, 0), one.data(), one.size(), one.size(), nullptr, 0);
+  pair.a->post_send(tag(1, 1), two.data(), two.size(), two.size(), nullptr, 0);
+  pair.a->post_send(tag(1, 2), two.data(), two.size(), two.size(), nullptr, 0);
+  size_t most = 0;
+  ASSERT_TRUE(pair.run_long([&] {
+    most = std::max(most, pair.of_b->under_way.size());
+    return first.done() && second.done() && third.done();
+  }));
+  EXPECT_EQ(first.bytes(), one);
+  EXPECT_EQ(second.bytes(), two);
+  EXPECT_EQ(third.bytes(), two);
+  EXPECT_EQ(most, 2u) << "one into the stage, one into its window";
+  EXPECT_EQ(pair.b->stats().in_place_bytes, 0u);
+}
+
+// Then whoever owns the window may give its memory back.
+TEST(Rendezvous, WhatIsCancelledIsReadNoMore) {
+  DirectPair pair(direct(), DirectBy::kLateRead);
+  const Bytes data = random_bytes(100'000, 12);
+  KeepSink sink(data.size());
+  pair.b->post_recv(tag(1, 0), data.size(), &sink);
+  pair.a->post_send(tag(1, 0), data.data(), data.size(), data.size(), nullptr, 0);
+  ASSERT_TRUE(pair.run([&] { return !pair.of_b->under_way.empty(); }));
+  ASSERT_FALSE(pair.of_b->under_way.empty());
+  EXPECT_TRUE(pair.b->wants_read()) << "somebody has to look whether it is there";
+  pair.b->cancel(Error{ErrorCode::kAborted, "given up", 0, {}, {}});
+  EXPECT_TRUE(pair.of_b->under_way.empty());
+  EXPECT_EQ(sink.got(), 0u);
+}
+
 TEST(Rendezvous, AnOfferThatComesEarlyWaitsForItsReceive) {
   DirectPair pair(direct());
   const Bytes data = random_bytes(100'000, 2);
@@ -105,8 +205,8 @@ TEST(Rendezvous, AnOfferThatComesEarlyWaitsForItsReceive) {
   EXPECT_EQ(sink.bytes(), data);
 }
 
-TEST(Rendezvous, AGrowingMessageIsTakenAsItGrows) {
-  DirectPair pair(direct());
+TEST_P(RendezvousBy, AGrowingMessageIsTakenAsItGrows) {
+  DirectPair pair(direct(), GetParam());
   const Bytes data = random_bytes(300'000, 3);
   UseSink sink(data.size());
   pair.b->post_recv(tag(1, 0), data.size(), &sink);
@@ -116,7 +216,7 @@ TEST(Rendezvous, AGrowingMessageIsTakenAsItGrows) {
   size_t before = 0;
   for (const size_t ready : {size_t{70'000}, size_t{150'000}, size_t{299'999}, data.size()}) {
     pair.a->extend_send(id, ready);
-    ASSERT_TRUE(pair.run([&] { return false; }));
+    ASSERT_TRUE(pair.run_long([&] { return sink.got() == ready; }));
     EXPECT_GT(sink.got(), before) << "at " << ready;
     EXPECT_LE(sink.got(), ready) << "no byte before it is there";
     before = sink.got();
@@ -206,8 +306,9 @@ class RendezvousAttacked : public testing::Test {
     ASSERT_EQ(*peer_->write_some({&part, 1}), bytes.size());
   }
   Bytes key() const {
-    const MemoryKey key = *peer_->peer_memory()->expose(data_);
-    return {key.view().begin(), key.view().end()};
+    const MemoryKey key = *peer_->peer_memory()->expose(data_, false);
+    const PackedKey packed = pack_key(key);
+    return {packed.begin(), packed.begin() + static_cast<ptrdiff_t>(packed_size(key))};
   }
   Error error() {
     for (int i = 0; i < 5; ++i) {
@@ -234,7 +335,7 @@ TEST_F(RendezvousAttacked, ItWorksWhenNobodyLies) {
 }
 
 TEST_F(RendezvousAttacked, AKeyThatCannotBeIsAnError) {
-  for (size_t size : {size_t{1}, key().size() - 1, MemoryKey::kMostBytes}) {
+  for (size_t size : {size_t{1}, key().size() - 1, MemoryKey::kMostPacked}) {
     connect();
     Bytes wrong = key();
     wrong.resize(size);
@@ -243,6 +344,39 @@ TEST_F(RendezvousAttacked, AKeyThatCannotBeIsAnError) {
     EXPECT_EQ(error().code, ErrorCode::kProtocol) << size;
   }
   EXPECT_EQ(sink_.got(), 0u);
+}
+
+TEST_F(RendezvousAttacked, AWayThatThesePeersDoNotHaveIsAnError) {
+  // A read over a stream that maps, no way, another kind of memory, and no kind.
+  for (const int ways : {0x12, 0x10, 0x13, 0x1f, 0x21, 0x01, 0xf1}) {
+    connect();
+    Bytes other = key();
+    other[0] = static_cast<std::byte>(ways);
+    UseSink sink(1000);
+    channel_->post_recv(tag(1, 0), 1000, &sink);
+    frame(FrameKind::kOffer, 1000, 1000, other);
+    const Error told = error();
+    EXPECT_EQ(told.code, ErrorCode::kProtocol) << ways;
+    EXPECT_THAT(told.message(), HasSubstr("in a way that these two do not have")) << ways;
+    EXPECT_EQ(sink.got(), 0u);
+  }
+}
+
+TEST(MemoryKey, ComesOutOfItsPackedFormAsItWas) {
+  for (const size_t size : {size_t{1}, size_t{24}, MemoryKey::kMostBytes}) {
+    MemoryKey key;
+    key.reach = MemoryReach::kRead;
+    key.size = size;
+    std::fill_n(key.bytes.begin(), size, std::byte{7});
+    const PackedKey packed = pack_key(key);
+    const auto back = unpack_key(std::span(packed).first(packed_size(key)));
+    ASSERT_TRUE(back) << size;
+    EXPECT_EQ(back->reach, key.reach);
+    EXPECT_EQ(back->kind, MemoryKind::kHost);
+    EXPECT_EQ(back->bytes, key.bytes);
+    EXPECT_EQ(back->size, size);
+  }
+  EXPECT_FALSE(unpack_key({}));
 }
 
 TEST_F(RendezvousAttacked, AnOfferThatEndsInTheMiddleMovesNothing) {

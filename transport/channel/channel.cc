@@ -57,11 +57,12 @@ struct Channel::Impl {
     if (!error) error = reason;
   }
   // The key of a message that the peer may take from our memory.
-  std::optional<MemoryKey> key_of(const void* data, size_t bytes) {
+  std::optional<MemoryKey> key_of(const void* data, size_t bytes, const SendObserver* observer) {
     if (bytes < direct_bytes) return std::nullopt;
     PeerMemory* const memory = stream->peer_memory();
     if (memory == nullptr) return std::nullopt;
-    return memory->expose({static_cast<const std::byte*>(data), bytes});
+    const bool all_copy = observer != nullptr && observer->all_copy();
+    return memory->expose({static_cast<const std::byte*>(data), bytes}, all_copy);
   }
   // Hands on what the receiver heard and did about messages in memory.
   void settle_taken() {
@@ -114,7 +115,7 @@ Channel::SendId Channel::post_send(const MessageTag& tag, const void* data, size
     return 0;  // there is nothing to extend
   }
   const bool was_waiting = impl_->sends.wants_write();
-  const std::optional<MemoryKey> key = impl_->key_of(data, bytes);
+  const std::optional<MemoryKey> key = impl_->key_of(data, bytes, observer);
   const SendId id =
       impl_->sends.post(tag, data, bytes, ready, observer, cookie, key ? &*key : nullptr);
   if (key) impl_->receiver.await_taken(impl_->sends.offers());

@@ -56,6 +56,8 @@ class RecvSink {
   virtual size_t usable(std::span<const std::byte> /*bytes*/) { return 0; }
   // In place of advance(): so many, which are gone when this returns.
   virtual void use(std::span<const std::byte> /*bytes*/) {}
+  // window() is this sink's own until advance(): it may be filled while others get their bytes.
+  virtual bool keeps_window() const { return false; }
 };
 
 class SendObserver {
@@ -64,6 +66,9 @@ class SendObserver {
   // All bytes of the message posted with this cookie were taken by the stream; its memory is free
   // again.
   virtual void sent(uint64_t cookie) = 0;
+  // Its messages are such as every rank sends and receives alike at this time, and receivers only
+  // put them where they belong: a transport may offer them differently (PeerMemory::expose).
+  virtual bool all_copy() const { return false; }
 };
 
 // CRC-32C continued from `crc` (0 to start).
@@ -88,10 +93,12 @@ struct ChannelStats {
   uint64_t frames_sent = 0, frames_received = 0;
   uint64_t write_calls = 0, read_calls = 0;  // of the stream
   uint64_t parked_bytes_peak = 0;
-  // Of the payload: taken from the sender's memory. It counts as sent when the peer has taken it.
+  // Of the payload: taken from the sender's memory, mapped or read. It counts as sent when the peer
+  // has taken it.
   uint64_t direct_sent = 0, direct_received = 0;
   // Received bytes that a sink used where they lay, and those that we copied once more on their way
-  // to it (from the stage, a ring or the park); a stream put the others straight into its window.
+  // to it (from the stage, a ring or the park); the others a stream put straight into its window,
+  // or the system read to where the sink used them.
   uint64_t in_place_bytes = 0, copied_bytes = 0;
 };
 

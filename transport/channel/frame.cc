@@ -63,7 +63,7 @@ std::string control_inconsistency(const FrameHeader& header, const FrameRules& r
                        header.crc, static_cast<int>(header.kind));
   }
   const bool offer = header.kind == FrameKind::kOffer;
-  if (offer ? header.length == 0 || header.length > MemoryKey::kMostBytes : header.length != 0) {
+  if (offer ? header.length == 0 || header.length > MemoryKey::kMostPacked : header.length != 0) {
     return fmt::format("length {} in a frame of kind {}", header.length,
                        static_cast<int>(header.kind));
   }

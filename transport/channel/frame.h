@@ -38,7 +38,7 @@ inline constexpr uint64_t kMaxMessageBytes = (uint64_t{1} << 48) - 1;
 // they have no flags and no checksum.
 enum class FrameKind : uint8_t {
   kData = 1,
-  kOffer = 2,  // payload: the key of the message's memory; offset: bytes that may be taken
+  kOffer = 2,  // payload: the packed key of its memory; offset: bytes that may be taken
   kGrow = 3,   // offset: bytes that may be taken by now
   kTaken = 4,  // back to the sender: all have been; offset: their number
 };

@@ -36,6 +36,10 @@ constexpr size_t kGrowBytes = 64 * 1024;
 
 }  // namespace
 
+std::string message_name(const MessageTag& tag) {
+  return fmt::format("op {} step {}", tag.sequence, tag.step);
+}
+
 bool same_name(const MessageTag& a, const MessageTag& b) {
   return a.step == b.step && a.sequence == b.sequence && a.group == b.group;
 }
@@ -177,7 +181,7 @@ void SendQueue::put_control(const FrameHeader& header, const MemoryKey* key, Fra
   const FrameBytes bytes = encode_frame(header);
   std::memcpy(frame.head.data(), bytes.data(), kFrameHeaderBytes);
   if (key != nullptr) {
-    std::memcpy(frame.head.data() + kFrameHeaderBytes, key->bytes.data(), key->size);
+    std::memcpy(frame.head.data() + kFrameHeaderBytes, pack_key(*key).data(), header.length);
   }
   frame.head_bytes = kFrameHeaderBytes + header.length;
   frame.payload = nullptr;
@@ -196,7 +200,7 @@ void SendQueue::cut_offer(uint32_t index, Frame& frame) {
   header.tag = message.tag;
   header.total = message.bytes;
   header.offset = message.ready;
-  header.length = key != nullptr ? static_cast<uint32_t>(key->size) : 0;
+  header.length = key != nullptr ? static_cast<uint32_t>(packed_size(*key)) : 0;
   put_control(header, key, frame);
   message.framed = message.ready;
   message.all_framed = message.framed == message.bytes;
@@ -231,10 +235,9 @@ Status SendQueue::taken(const MessageTag& tag) {
     if (observer != nullptr) observer->sent(cookie);  // may post, extend or cancel
     return {};
   }
-  return fail(
-      ErrorCode::kProtocol,
-      fmt::format("op {} step {} is said to be taken, but was not offered", tag.sequence, tag.step),
-      "do all ranks run the same version of plumbline?");
+  return fail(ErrorCode::kProtocol,
+              fmt::format("{} is said to be taken, but was not offered", message_name(tag)),
+              "do all ranks run the same version of plumbline?");
 }
 
 void SendQueue::cut_frame(uint32_t index, Frame& frame) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "transport/channel/channel.h"
@@ -87,6 +88,8 @@ class SlotOrder {
   uint32_t head_ = kNoSlot, tail_ = kNoSlot;
 };
 
+// "op 5 step 2", for errors.
+std::string message_name(const MessageTag& tag);
 // Two tags of one message.
 bool same_name(const MessageTag& a, const MessageTag& b);
 // Different operations under one number.

@@ -13,24 +13,15 @@ namespace {
 // A header and the largest message that comes with it in one call; its extra copy stays in the
 // first-level cache.
 constexpr size_t kStageBytes = 16 * 1024 + kFrameHeaderBytes;
-// Read in one round, so that sending gets its turn.
-constexpr size_t kReadBytes = 512 * 1024;
-// What lies in memory is worked off in such pieces: what was used is given back, and followers go
-// on, while the next piece is used.
-constexpr size_t kPieceBytes = 64 * 1024;
-
-std::string name_of(const MessageTag& tag) {
-  return fmt::format("op {} step {}", tag.sequence, tag.step);
-}
-
-tl::unexpected<Error> no_room(const MessageTag& tag, size_t missing) {
-  return fail(ErrorCode::kSystem,
-              fmt::format("{}: the sink offers no window although {} bytes are missing",
-                          name_of(tag), missing),
-              "this is a defect of the program, not of the network");
-}
 
 }  // namespace
+
+tl::unexpected<Error> Receiver::no_room(const MessageTag& tag, size_t missing) {
+  return fail(ErrorCode::kSystem,
+              fmt::format("{}: the sink offers no window although {} bytes are missing",
+                          message_name(tag), missing),
+              "this is a defect of the program, not of the network");
+}
 
 Receiver::Receiver(int self, int peer, const ChannelOptions& options, ChannelStats& stats)
     : self_(self),
@@ -182,7 +173,7 @@ Status Receiver::begin_frame(std::span<const std::byte, kFrameHeaderBytes> bytes
   if (crc32c_ != nullptr) crc_ = frame_header_crc(bytes, crc32c_);
   in_frame_ = true;
   to_posted_ = to_parked_ = kNoSlot;
-  key_.size = 0;
+  key_size_ = 0;
   return {};
 }
 
@@ -206,7 +197,7 @@ Status Receiver::route_posted(uint32_t index) {
   if (posted.received != frame_.offset) {
     return fail(ErrorCode::kProtocol,
                 fmt::format("frame from rank {}: offset is {}, expected {} ({})", peer_,
-                            frame_.offset, posted.received, name_of(frame_.tag)));
+                            frame_.offset, posted.received, message_name(frame_.tag)));
   }
   to_posted_ = index;
   return {};
@@ -221,7 +212,7 @@ Status Receiver::route_parked(uint32_t index) {
         ErrorCode::kProtocol,
         fmt::format("frame from rank {}: offset {} of {} bytes, expected offset {} of {} "
                     "({})",
-                    peer_, frame_.offset, frame_.total, expected, total, name_of(frame_.tag)));
+                    peer_, frame_.offset, frame_.total, expected, total, message_name(frame_.tag)));
   }
   if (table_.any_posted() || awaits_taken_ > 0)
     to_parked_ = table_.park(index, frame_.tag, frame_.total, frame_.length);
@@ -234,7 +225,7 @@ Status Receiver::route_parked(uint32_t index) {
 }
 
 std::span<std::byte> Receiver::window() {
-  if (frame_.kind != FrameKind::kData) return std::span(key_.bytes).subspan(key_.size, left_);
+  if (frame_.kind != FrameKind::kData) return std::span(key_).subspan(key_size_, left_);
   if (to_posted_ != kNoSlot) return table_.posted(to_posted_).sink->window();
   ParkedMessage& parked = table_.parked(to_parked_);
   return std::span(parked.data).subspan(parked.received);
@@ -265,7 +256,7 @@ Expected<size_t> Receiver::place(std::span<const std::byte> here) {
 // be gone afterwards.
 Status Receiver::account(size_t bytes, const std::byte* in_place) {
   if (frame_.kind != FrameKind::kData) {
-    key_.size += bytes;
+    key_size_ += bytes;
     left_ -= bytes;
     return left_ > 0 ? Status() : end_control();
   }
@@ -297,21 +288,19 @@ Status Receiver::end_frame() {
   ++stats_.frames_received;
   stats_.wire_received += kFrameHeaderBytes + frame_.length;
   if (crc32c_ != nullptr && crc_ != frame_.crc) {
-    return fail(Error{
-        ErrorCode::kWrongData,
-        fmt::format("frame from rank {}: checksum is {:#010x}, the header says "
-                    "{:#010x} ({}, offset {}, {} bytes)",
-                    peer_, crc_, frame_.crc, name_of(frame_.tag), frame_.offset, frame_.length),
-        0, "bytes changed on the way: look at the link, the network card and memory",
-        "collective.wrong_data"});
+    return fail(Error{ErrorCode::kWrongData,
+                      fmt::format("frame from rank {}: checksum is {:#010x}, the header says "
+                                  "{:#010x} ({}, offset {}, {} bytes)",
+                                  peer_, crc_, frame_.crc, message_name(frame_.tag), frame_.offset,
+                                  frame_.length),
+                      0, "bytes changed on the way: look at the link, the network card and memory",
+                      "collective.wrong_data"});
   }
   if (to_parked_ != kNoSlot && frame_.last()) table_.parked(to_parked_).ended = true;
   in_frame_ = false;
   to_posted_ = to_parked_ = kNoSlot;
   return {};
 }
-
-// ---- messages in the sender's memory ----
 
 Status Receiver::end_control() {
   ++stats_.frames_received;
@@ -328,108 +317,6 @@ Status Receiver::end_control() {
       taken_.push_back({frame_.tag, frame_.total, true});
       return {};
   }
-}
-
-Status Receiver::take_offer() {
-  const MessageTag tag = frame_.tag;
-  if (memory_ == nullptr) return bad_offer(tag, "is offered where no memory is shared");
-  if (offers_.find(tag) != OfferTable::kNone) return bad_offer(tag, "is offered twice");
-  const uint32_t posted = table_.find_posted(tag);
-  if (posted == kNoSlot) {
-    const uint32_t rival = table_.find_rival(tag);
-    if (rival != kNoSlot) return hashes_differ(table_.posted(rival).tag, tag);
-  } else if (table_.posted(posted).received > 0) {
-    return bad_offer(tag, "is sent, and offered as well");
-  }
-  Status added = offers_.add({tag, frame_.total, frame_.offset, 0, kNoSlot, key_, {}});
-  if (!added || posted == kNoSlot) return added;
-  return match_offer(offers_.size() - 1, posted);
-}
-
-Status Receiver::grow_offer() {
-  const size_t index = offers_.find(frame_.tag);
-  if (index == OfferTable::kNone) return bad_offer(frame_.tag, "grows, but was not offered");
-  Offer& offer = offers_[index];
-  if (frame_.total != offer.total || frame_.offset <= offer.ready) {
-    return bad_offer(frame_.tag, "is offered and does not grow");
-  }
-  offer.ready = frame_.offset;
-  return {};
-}
-
-// The receive that asks for an offered message is there.
-Status Receiver::match_offer(size_t index, uint32_t posted_index) {
-  Offer& offer = offers_[index];
-  PostedRecv& posted = table_.posted(posted_index);
-  if (posted.tag.op_hash != offer.tag.op_hash) return hashes_differ(posted.tag, offer.tag);
-  if (posted.bytes != offer.total) return lengths_differ(offer.tag, offer.total, posted.bytes);
-  Expected<MappedBytes> from = memory_->map(offer.key, offer.total);
-  if (!from) return fail(in_context(from.error()));
-  offer.from = std::move(*from);
-  offer.posted = posted_index;
-  posted.offered = true;
-  return {};
-}
-
-// Sinks may post from inside, and what they post may have been offered.
-Status Receiver::use_offers(size_t& used) {
-  for (size_t index = 0; index < offers_.size() && used < kReadBytes && !cancelled_;) {
-    if (!offers_.can_take(index)) {
-      ++index;
-      continue;
-    }
-    if (Status status = use_offer(index, used); !status) return status;
-  }
-  return {};
-}
-
-// One piece of it; its end takes it off the list.
-Status Receiver::use_offer(size_t index, size_t& used) {
-  Offer& offer = offers_[index];
-  PostedRecv& posted = table_.posted(offer.posted);
-  RecvSink* const sink = posted.sink;
-  const uint64_t there = std::min<uint64_t>(offer.ready - offer.taken, kPieceBytes);
-  const std::span<const std::byte> here = offer.from.bytes.subspan(offer.taken, there);
-  size_t bytes = sink->usable(here);
-  const bool in_place = bytes > 0;
-  if (!in_place) {
-    const std::span<std::byte> to = sink->window();
-    bytes = std::min(here.size(), to.size());
-    if (bytes == 0) return no_room(offer.tag, offer.total - offer.taken);
-    std::memcpy(to.data(), here.data(), bytes);
-  }
-  (in_place ? stats_.in_place_bytes : stats_.copied_bytes) += bytes;
-  used += bytes;
-  stats_.payload_received += bytes;
-  stats_.wire_received += bytes;
-  stats_.direct_received += bytes;
-  offer.taken += bytes;
-  posted.received += bytes;
-  const Taken whole{offer.tag, offer.total, false};
-  std::shared_ptr<const void> hold;  // until the sink is through
-  const bool over = offer.taken == offer.total;
-  if (over) {
-    hold = std::move(offer.from.hold);
-    table_.remove_posted(offer.posted);
-    offers_.remove(index);
-  }
-  if (in_place) {
-    sink->use(here.first(bytes));
-  } else {
-    sink->advance(bytes);
-  }
-  if (over && !cancelled_) taken_.push_back(whole);
-  return {};
-}
-
-void Receiver::await_taken(size_t messages) {
-  if (messages > 0 && awaits_taken_ == 0) held_ = false;  // it may be parked now
-  awaits_taken_ = messages;
-}
-
-tl::unexpected<Error> Receiver::bad_offer(const MessageTag& tag, const char* what) const {
-  return fail(ErrorCode::kProtocol, fmt::format("{} of rank {} {}", name_of(tag), peer_, what),
-              "do all ranks run the same version of plumbline?");
 }
 
 Status Receiver::deliver_claims() {
@@ -557,12 +444,12 @@ Expected<bool> Receiver::pull(ByteStream& stream) {
 Error Receiver::in_context(Error error) const {
   if (in_frame_) {
     error.what = fmt::format("rank {}, in the middle of {} ({} of {} bytes of a frame missing): {}",
-                             peer_, name_of(frame_.tag), left_, frame_.length, error.what);
+                             peer_, message_name(frame_.tag), left_, frame_.length, error.what);
   } else if (staged() > 0) {
     error.what = fmt::format("rank {}, in the middle of a frame header: {}", peer_, error.what);
   } else if (table_.any_posted()) {
     error.what = fmt::format("rank {}, while rank {} waits for {}: {}", peer_, self_,
-                             name_of(table_.oldest_posted().tag), error.what);
+                             message_name(table_.oldest_posted().tag), error.what);
   } else {
     error.what =
         fmt::format("rank {}, while it takes what rank {} sends: {}", peer_, self_, error.what);
@@ -584,7 +471,7 @@ tl::unexpected<Error> Receiver::lengths_differ(const MessageTag& tag, uint64_t t
                                                uint64_t ours) const {
   return fail(Error{ErrorCode::kMismatch,
                     fmt::format("{}: rank {} sends {} bytes but rank {} expects {} bytes",
-                                name_of(tag), peer_, theirs, self_, ours),
+                                message_name(tag), peer_, theirs, self_, ours),
                     0, "all ranks must call an operation with the same sizes",
                     "collective.mismatch"});
 }
@@ -602,7 +489,7 @@ std::optional<MessageTag> Receiver::oldest() const {
 std::string Receiver::obstacle() const {
   if (!held_) return {};
   const std::string frame =
-      fmt::format("an unexpected frame of {} ({} of {}) from rank {}", name_of(frame_.tag),
+      fmt::format("an unexpected frame of {} ({} of {}) from rank {}", message_name(frame_.tag),
                   format_bytes(frame_.length), format_bytes(frame_.total), peer_);
   if (!table_.any_posted()) {
     return fmt::format("{} waits in the stream: rank {} expects nothing from there", frame, self_);
@@ -615,7 +502,9 @@ void Receiver::cancel() {
   cancelled_ = true;
   table_.clear();
   claims_.clear();
+  if (memory_ != nullptr && offers_.any_reading()) memory_->end_reads();
   offers_.clear();
+  read_stage_taken_ = false;
   taken_.clear();
   awaits_taken_ = 0;
   in_frame_ = false;

@@ -68,6 +68,12 @@ class Receiver {
     uint32_t posted, parked;
   };
 
+  // Read in one round, so that sending gets its turn.
+  static constexpr size_t kReadBytes = 512 * 1024;
+  // What lies in memory is worked off in such pieces: what was used is given back, and followers go
+  // on, while the next piece is used.
+  static constexpr size_t kPieceBytes = 64 * 1024;
+
   bool wants_stream() const { return (table_.any_posted() || awaits_taken_ > 0) && !held_; }
   size_t staged() const { return stage_end_ - stage_begin_; }
   // Of what has come: something may be done before the stream is looked at.
@@ -91,7 +97,13 @@ class Receiver {
   Status grow_offer();
   Status match_offer(size_t offer, uint32_t posted);
   Status use_offers(size_t& used);
-  Status use_offer(size_t index, size_t& used);
+  Expected<bool> use_offer(size_t index, size_t& used);
+  Expected<bool> use_read(size_t index, size_t& used);
+  Status begin_read(Offer& offer, RecvSink& sink);
+  void end_read(Offer& offer);
+  Status give(size_t index, std::span<const std::byte> here, size_t& used);
+  void give_counted(size_t index, std::span<const std::byte> here, bool in_place);
+  static tl::unexpected<Error> no_room(const MessageTag& tag, size_t missing);
   tl::unexpected<Error> bad_offer(const MessageTag& tag, const char* what) const;
   size_t aim(std::array<iovec, 2>& buffers, size_t* count, size_t* direct);
   Error in_context(Error error) const;
@@ -120,7 +132,11 @@ class Receiver {
   size_t left_ = 0;   // payload bytes that have not come yet
   uint32_t crc_ = 0;  // of what has come, header included
   uint32_t to_posted_ = kNoSlot, to_parked_ = kNoSlot;
-  MemoryKey key_;  // payload of a frame that is no data
+  PackedKey key_;  // payload of a frame that is no data
+  size_t key_size_ = 0;
+
+  std::unique_ptr<std::byte[]> read_stage_;  // of a piece, where reads need one
+  bool read_stage_taken_ = false;
 
   bool running_ = false;  // inside run() or pull(): callbacks only add to the table
   bool cancelled_ = false;

@@ -1,10 +1,12 @@
 // Large messages that do not go through the stream. Where both ends can reach each other's memory
 // (ByteStream::peer_memory), a message of at least ChannelOptions::direct_bytes is sent as an
 // *offer*: a frame with the key of its memory and how many of its bytes are there. *Grow* frames
-// say when more are; the receiver maps the memory, gives the bytes to its sink where they lie, and
-// answers *taken* when it needs them no more, which ends the send. With checksums on nothing is
-// offered. This is the receiver's half, the offers that it has; SendQueue (queues.h) holds the
-// sender's. Internal to transport/channel/; one thread.
+// say when more are; the receiver maps the memory and gives the bytes to its sink where they lie,
+// or reads them (the key says which), straight to the sink's window where that is its own, else to
+// a stage of a piece, from which the sink uses them. It answers *taken* when it needs them no more,
+// which ends the send. With checksums on nothing is offered. This is the receiver's half, the
+// offers that it has; SendQueue (queues.h) holds the sender's. Internal to transport/channel/; one
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +27,10 @@ struct Offer {
   uint64_t taken = 0;         // of them have been given to the sink
   uint32_t posted = kNoSlot;  // the receive that takes it; kNoSlot = nobody has asked for it yet
   MemoryKey key;
-  MappedBytes from;  // once it is posted
+  MappedBytes from;    // once it is posted, where it is mapped
+  size_t reading = 0;  // bytes of it that are on their way here
+  uint64_t ticket = 0;
+  bool to_stage = false;  // where these go; else to the sink's window
 };
 
 class OfferTable {
@@ -48,6 +53,7 @@ class OfferTable {
     return offers_[index].posted != kNoSlot && offers_[index].taken < offers_[index].ready;
   }
   bool any_to_take() const;
+  bool any_reading() const;
   void clear() { offers_.clear(); }
 
  private:

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/error.h"
@@ -39,6 +40,11 @@ class SharedMemory {
   void drop_name();
   // Whoever maps it sees zeros from now on, and the system has its pages back.
   void give_pages_back();
+  // Who else has this memory, by the system's own word: each process marks a place that is its own
+  // (and keeps the mark until it drops the name or ends), others ask who did. None = nobody, this
+  // process itself, or the system does not tell.
+  void mark(uint32_t place);
+  std::optional<int64_t> marked_by(uint32_t place) const;
   // Its name may be kept for as long as it lives: it ends with the process, however that ends.
   static bool names_end_with_process();
 

@@ -128,6 +128,28 @@ SharedMemory::~SharedMemory() {
 // The mapping holds the memory; the descriptor is its name.
 void SharedMemory::drop_name() { fd_.reset(); }
 
+// A lock of one byte (fcntl(2)): the system says which process holds it, and to that one nothing.
+// What fails leaves no mark.
+void SharedMemory::mark(uint32_t place) {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = place;
+  lock.l_len = 1;
+  static_cast<void>(::fcntl(fd_.get(), F_SETLK, &lock));
+}
+
+std::optional<int64_t> SharedMemory::marked_by(uint32_t place) const {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = place;
+  lock.l_len = 1;
+  if (::fcntl(fd_.get(), F_GETLK, &lock) != 0) return std::nullopt;
+  if (lock.l_type == F_UNLCK || lock.l_pid <= 0) return std::nullopt;
+  return lock.l_pid;
+}
+
 void SharedMemory::give_pages_back() {
   // What fails leaves the pages until the last mapping ends.
   static_cast<void>(::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,

@@ -90,6 +90,10 @@ void SharedMemory::drop_name() {
   fd_.reset();
 }
 
+// Its memory has no locks.
+void SharedMemory::mark(uint32_t) {}
+std::optional<int64_t> SharedMemory::marked_by(uint32_t) const { return std::nullopt; }
+
 void SharedMemory::give_pages_back() {}  // they go with the last mapping
 
 // shm_open's stay until somebody unlinks them.

@@ -9,6 +9,9 @@ namespace plumbline {
 namespace {
 
 constexpr size_t kShmRingBytes = 512 << 10;  // both directions: half of a second-level cache
+// A message that the system has to copy pays from here on: below, rings that stay in the caches are
+// faster (docs/performance.md). What is below direct_bytes is not offered at all.
+constexpr size_t kLeastRead = 512 << 10;
 
 }  // namespace
 
@@ -24,7 +27,7 @@ TcpUpgrade shm_upgrade(const OptionSet& options) {
   const auto make = [arrays, realm](std::unique_ptr<ByteStream> tcp, int self, int peer, int size,
                                     TcpUpgrade::Stays stays) {
     return make_shm_stream(std::move(tcp), self, peer, ring_bytes_of(size, kShmRingBytes), realm,
-                           arrays, std::move(stays));
+                           arrays, std::move(stays), kLeastRead);
   };
   return {"shm", make, arrays, sha256(realm)};
 }

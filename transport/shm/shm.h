@@ -25,11 +25,13 @@ TcpUpgrade shm_upgrade(const OptionSet& options);
 // Returns at once; ByteStream::ready() brings the two ends to terms, which both must do. Then
 // `ring_bytes` are held in each direction; the lower rank's choice counts. `realm` tells machines
 // apart, as shared_memory_realm() does: those of both ends must be the same text. The peer may take
-// large messages from those of `arrays`, which may be null. Where memory cannot be shared, `stays`
-// is told why and the stream goes on over `tcp`; without it, that is an error.
-std::unique_ptr<ByteStream> make_shm_stream(
-    std::unique_ptr<ByteStream> tcp, int self, int peer, size_t ring_bytes,
-    const std::string& realm, std::shared_ptr<SharedArrays> arrays = nullptr,
-    std::function<void(const std::string&)> stays = nullptr);
+// large messages from those of `arrays`, which may be null, and read others of at least
+// `least_read` bytes that all ranks only copy (PeerMemory::expose). Where memory cannot be shared,
+// `stays` is told why and the stream goes on over `tcp`; without it, that is an error.
+std::unique_ptr<ByteStream> make_shm_stream(std::unique_ptr<ByteStream> tcp, int self, int peer,
+                                            size_t ring_bytes, const std::string& realm,
+                                            std::shared_ptr<SharedArrays> arrays = nullptr,
+                                            std::function<void(const std::string&)> stays = nullptr,
+                                            size_t least_read = 0);
 
 }  // namespace plumbline

@@ -11,6 +11,7 @@
 #include "core/encode.h"
 #include "transport/channel/ring.h"
 #include "transport/control/wire.h"
+#include "transport/shm/peer_reads.h"
 #include "transport/shm/shared_memory.h"
 #include "transport/shm/shm.h"
 #include "transport/shm/shm_offer.h"
@@ -30,6 +31,7 @@ std::string short_reason(Error error) {
 struct Sheet {
   Digest nonce;
   RingState from_lower, from_higher;
+  ReadTerms of_lower, of_higher;
 };
 static_assert(sizeof(Sheet) <= kPage);
 
@@ -39,7 +41,7 @@ class ShmStream : public ByteStream, private PeerMemory {
  public:
   ShmStream(std::unique_ptr<ByteStream> tcp, int self, int peer, size_t ring_bytes,
             const std::string& realm, std::shared_ptr<SharedArrays> arrays,
-            std::function<void(const std::string&)> stays)
+            std::function<void(const std::string&)> stays, size_t least_read)
       : tcp_(std::move(tcp)),
         self_(self),
         peer_(peer),
@@ -48,6 +50,7 @@ class ShmStream : public ByteStream, private PeerMemory {
                                kLeastShmRing, kMostShmRing)),
         realm_(sha256(realm)),
         arrays_(std::move(arrays)),
+        least_read_(least_read),
         stays_(std::move(stays)) {
     if (lower_) {
       make_offer();
@@ -161,16 +164,41 @@ class ShmStream : public ByteStream, private PeerMemory {
   void close() override { end(); }
 
  private:
-  std::optional<MemoryKey> expose(std::span<const std::byte> buffer) override {
-    return arrays_ ? arrays_->key_of(buffer) : std::nullopt;
+  PeerAbilities abilities() const override { return {true, reads_.reads(), reads_.why_not()}; }
+  std::optional<MemoryKey> expose(std::span<const std::byte> buffer, bool all_copy) override {
+    std::optional<MemoryKey> key;
+    if (arrays_) key = arrays_->key_of(buffer);
+    if (key || !all_copy || buffer.size() < least_read_) return key;
+    return reads_.expose(terms_of_peer(), buffer);
   }
   Expected<MappedBytes> map(const MemoryKey& key, uint64_t bytes) override {
     return regions_.map(key, bytes);
+  }
+  // The system reads while it is asked: there is nothing to wait for, and nothing under way.
+  Expected<uint64_t> start_read(const MemoryKey& key, uint64_t bytes, uint64_t offset,
+                                std::span<std::byte> to) override {
+    if (Status read = reads_.read(key, bytes, offset, to); !read)
+      return fail(no_read(read.error()));
+    return 0;
+  }
+  Expected<bool> read_done(uint64_t) override { return true; }
+  // A peer that has ended is told by the connection as always.
+  Error no_read(Error error) {
+    if (!drain_calls()) return *error_;
+    return in_context(std::move(error));
+  }
+
+  static Sheet& sheet_of(const SharedMemory& memory) {
+    return *reinterpret_cast<Sheet*>(memory.data());
+  }
+  const ReadTerms& terms_of_peer() const {
+    return lower_ ? sheet_of(*memory_).of_higher : sheet_of(*memory_).of_lower;
   }
 
   void end() {
     if (closed_) return;
     closed_ = true;
+    reads_.end();
     if (shared_) {
       out_state_->writer_closed.store(1, std::memory_order_seq_cst);
       in_state_->reader_closed.store(1, std::memory_order_seq_cst);
@@ -191,6 +219,8 @@ class ShmStream : public ByteStream, private PeerMemory {
     }
     auto* const sheet = new (memory->data()) Sheet{};
     sheet->nonce = random_token();
+    reads_.show_badge(sheet->of_lower);
+    memory->mark(static_cast<uint32_t>(self_));
     outbox_ = encode_shm_offer({realm_, memory->name(), ring_bytes_, sheet->nonce});
     inbox_.resize(kShmAnswerBytes);
     memory_.emplace(std::move(*memory));
@@ -232,6 +262,7 @@ class ShmStream : public ByteStream, private PeerMemory {
   }
 
   Status take_answer() {
+    const std::optional<int64_t> process = memory_->marked_by(static_cast<uint32_t>(peer_));
     memory_->drop_name();
     const std::optional<std::string> reason = decode_shm_answer(inbox_);
     if (!reason) {
@@ -240,6 +271,7 @@ class ShmStream : public ByteStream, private PeerMemory {
                   "do all ranks run the same version of plumbline?");
     }
     refuse(*reason);
+    if (reason->empty()) try_peer(process);
     return {};
   }
 
@@ -266,17 +298,25 @@ class ShmStream : public ByteStream, private PeerMemory {
     Expected<SharedMemory> memory =
         SharedMemory::open(offer.name, sheet_and_rings(offer.ring_bytes));
     if (!memory) return short_reason(memory.error());
-    const auto* const sheet = reinterpret_cast<const Sheet*>(memory->data());
-    if (!equal_digest(sheet->nonce, offer.nonce)) return "the memory there is not the one offered";
+    if (!equal_digest(sheet_of(*memory).nonce, offer.nonce))
+      return "the memory there is not the one offered";
     ring_bytes_ = offer.ring_bytes;
     memory_.emplace(std::move(*memory));
+    reads_.show_badge(sheet_of(*memory_).of_higher);
+    memory_->mark(static_cast<uint32_t>(self_));
+    try_peer(memory_->marked_by(static_cast<uint32_t>(peer_)));
     return {};
   }
 
+  void try_peer(std::optional<int64_t> process) {
+    Sheet& sheet = sheet_of(*memory_);
+    reads_.try_peer(lower_ ? sheet.of_lower : sheet.of_higher, terms_of_peer(), process);
+  }
+
   void begin() {
-    auto* const sheet = reinterpret_cast<Sheet*>(memory_->data());
-    out_state_ = lower_ ? &sheet->from_lower : &sheet->from_higher;
-    in_state_ = lower_ ? &sheet->from_higher : &sheet->from_lower;
+    Sheet& sheet = sheet_of(*memory_);
+    out_state_ = lower_ ? &sheet.from_lower : &sheet.from_higher;
+    in_state_ = lower_ ? &sheet.from_higher : &sheet.from_lower;
     std::byte* const lower_data = memory_->data() + kPage;
     std::byte* const higher_data = lower_data + ring_bytes_;
     writer_.emplace(Ring{out_state_, lower_ ? lower_data : higher_data, ring_bytes_});
@@ -336,7 +376,9 @@ class ShmStream : public ByteStream, private PeerMemory {
   size_t ring_bytes_;
   const Digest realm_;
   const std::shared_ptr<SharedArrays> arrays_;  // of this rank; may be null
+  const size_t least_read_;                     // bytes
   PeerRegions regions_;
+  PeerReads reads_;
   std::vector<std::byte> outbox_, inbox_;
   size_t inbox_got_ = 0;
   std::function<void(const std::string&)> stays_;  // null: a pair that cannot share is an error
@@ -358,9 +400,10 @@ class ShmStream : public ByteStream, private PeerMemory {
 std::unique_ptr<ByteStream> make_shm_stream(std::unique_ptr<ByteStream> tcp, int self, int peer,
                                             size_t ring_bytes, const std::string& realm,
                                             std::shared_ptr<SharedArrays> arrays,
-                                            std::function<void(const std::string&)> stays) {
+                                            std::function<void(const std::string&)> stays,
+                                            size_t least_read) {
   return std::make_unique<ShmStream>(std::move(tcp), self, peer, ring_bytes, realm,
-                                     std::move(arrays), std::move(stays));
+                                     std::move(arrays), std::move(stays), least_read);
 }
 
 }  // namespace plumbline
