@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <utility>
 
 #include "core/op.h"
 #include "core/stats/noise.h"
@@ -12,6 +13,9 @@
 
 namespace plumbline {
 namespace {
+
+// A machine that was busy for a while makes one bad roof of each size.
+constexpr size_t kRoofsTold = 2;
 
 bool has_time(const Item& item) { return item.time.p50 && *item.time.p50 > 0; }
 
@@ -144,9 +148,22 @@ std::vector<std::string> no_roof_notes(const View& view) {
   for (const Item& item : view.items) {
     if (!item.no_roof.empty()) ++above[item.no_roof];
   }
+  std::vector<std::pair<std::string, size_t>> most(above.begin(), above.end());
+  std::stable_sort(most.begin(), most.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::string> notes;
-  for (const auto& [text, count] : above) {
-    notes.push_back(fmt::format("{} ({} above it)", text, plural(count, "result")));
+  size_t others = 0;  // results
+  for (const auto& [text, count] : most) {
+    // One left over is told as well: a line that counts it would be as long.
+    if (notes.size() < kRoofsTold || most.size() == kRoofsTold + 1) {
+      notes.push_back(fmt::format("{} ({} above it)", text, plural(count, "result")));
+    } else {
+      others += count;
+    }
+  }
+  if (others > 0) {
+    notes.push_back(fmt::format("{} more roofs are too low as well ({} above them)",
+                                most.size() - notes.size(), plural(others, "result")));
   }
   return notes;
 }

@@ -217,7 +217,8 @@ std::optional<double> cpu_ns_per_byte(const Measurement& measurement);
 std::optional<double> mean_ns(const Item& item);
 std::optional<double> peak_Bps(const Item& item);
 
-// For lists of remarks: one line for each roof of the view that is none.
+// For lists of remarks: a line for each roof of the view that is none; of many, those with the most
+// results above them, and a line that counts the others.
 std::vector<std::string> no_roof_notes(const View& view);
 
 // How the ranks of a world compare: in every cell where all ranks do the same work (allreduce,

@@ -1,4 +1,5 @@
 // Which share of a measured roof results attain, and when a roof is none.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +14,7 @@ namespace plumbline {
 namespace {
 
 using samples::record;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -50,6 +52,25 @@ TEST(Roofs, FarAboveOneItIsNone) {
   EXPECT_THAT(bad.item().no_roof, HasSubstr("the roof of 3.23 GB/s is too low"));
   EXPECT_THAT(no_roof_notes(bad.view), SizeIs(1));
   EXPECT_THAT(no_roof_notes(bad.view).front(), HasSubstr("measure again (1 result above it)"));
+}
+
+// A page of a busy machine listed 17 of them, in the same words.
+TEST(Roofs, OfManyBadOnesTheWorstAreTold) {
+  const auto notes_of = [](int roofs) {
+    View view;
+    for (int roof = 1; roof <= roofs; ++roof) {
+      for (int result = 0; result < roof; ++result) {
+        view.items.emplace_back().no_roof = fmt::format("roof {}", roof);
+      }
+    }
+    return no_roof_notes(view);
+  };
+  EXPECT_THAT(notes_of(2),
+              ElementsAre("roof 2 (2 results above it)", "roof 1 (1 result above it)"));
+  EXPECT_THAT(notes_of(3), SizeIs(3));
+  EXPECT_THAT(notes_of(17),
+              ElementsAre("roof 17 (17 results above it)", "roof 16 (16 results above it)",
+                          "15 more roofs are too low as well (120 results above them)"));
 }
 
 // 141 % and 136 % of one connection's rate were seen where three ranks sent to one.
