@@ -50,9 +50,13 @@ void add_row(const CollSweep& sweep, CollOutput output, PlanCell out,
   cells.push_back(std::move(out));
 }
 
-// Refuses a row that the engine cannot do. Where it lacks the form in place alone, those columns
-// stay empty.
+// Refuses a row that means nothing or that the engine cannot do. Where the engine lacks the form in
+// place alone, those columns stay empty.
 Status check_row(const CollSweep& sweep, std::vector<PlanCell>& cells, size_t first) {
+  if (const std::string why = cell_reduction_unsupported(cells[first].cell); !why.empty()) {
+    return tl::unexpected(usage_error(
+        fmt::format("-d {} -o {}: {}", cells[first].cell.dtype, cells[first].cell.redop, why), ""));
+  }
   for (size_t i = first; i < cells.size(); ++i) {
     const std::string why = engine_unsupported(cells[i].cell, sweep.ranks_in_process);
     if (why.empty()) continue;
@@ -111,6 +115,7 @@ tl::expected<std::vector<PlanCell>, std::vector<Error>> coll_cells(
   std::vector<PlanCell> cells;
   for (const DType dtype : sweep.dtypes) {
     for (const RedOp redop : sweep.redops) {
+      if (sweep.leaves_out(dtype, redop)) continue;
       for (const int root : sweep.roots) {
         for (const uint64_t bytes : sweep.sizes()) {
           const Shape shape = shape_of(sweep.op, dtype, sweep.ranks, bytes);

@@ -73,6 +73,15 @@ std::vector<Value> choose(const std::string& text, std::span<const Row> table, V
   return chosen;
 }
 
+void note_left_out(CollSweep& sweep) {
+  for (const DType dtype : sweep.dtypes) {
+    for (const RedOp redop : sweep.redops) {
+      if (!sweep.leaves_out(dtype, redop)) continue;
+      sweep.notes.push_back("left out: " + reduction_unsupported(dtype, redop));
+    }
+  }
+}
+
 void read_roots(const Args& args, CollSweep& sweep, Reader& reader) {
   const std::string text = args.get("root", "0");
   if (!row(sweep.op).rooted) {
@@ -177,6 +186,11 @@ void read_steps(const Args& args, CollSweep& sweep, Reader& reader) {
 
 }  // namespace
 
+bool CollSweep::leaves_out(DType dtype, RedOp redop) const {
+  const bool several = dtypes.size() > 1 || redops.size() > 1;
+  return several && row(op).reduces && !reduction_unsupported(dtype, redop).empty();
+}
+
 std::vector<uint64_t> CollSweep::sizes() const {
   constexpr size_t kLimit = 10'001;  // one more than parse_coll accepts
   std::vector<uint64_t> all;
@@ -245,6 +259,7 @@ tl::expected<CollSweep, std::vector<Error>> parse_coll(const Args& args) {
       choose(args.get("datatype", "float"), dtype_table(), &DTypeRow::dtype, "-d", reader);
   sweep.redops = choose(args.get("op", "sum"), redop_table(), &RedOpRow::redop, "-o", reader);
   if (!row(sweep.op).reduces) sweep.redops.resize(1);
+  note_left_out(sweep);
   read_roots(args, sweep, reader);
   read_gpu_letters(args, sweep, reader);
   read_off_letters(args, reader);

@@ -35,6 +35,9 @@ struct CollSweep {
   bool ranks_given = false;        // --ranks
   std::vector<std::string> notes;  // letters that were accepted without effect, one line each
 
+  // One of several combinations of types and reductions (`all`) that means nothing. What is asked
+  // for alone is refused instead.
+  bool leaves_out(DType dtype, RedOp redop) const;
   // The sizes, ascending.
   std::vector<uint64_t> sizes() const;
 };

@@ -323,7 +323,7 @@ std::vector<CommandRow> command_table() {
         {"-c,--check", "0/1", "verify every element (1)"},
         {"-o,--op", "REDOP", "sum, prod, min, max, avg or all (sum)"},
         {"-d,--datatype", "TYPE",
-         "float, double, half, bfloat16, int32, int64, uint8 or all (float)"},
+         "float, double, half, bfloat16, int32, int64, uint8, bool or all (float)"},
         {"-r,--root", "RANK", "root rank, or all (0)"},
         {"-z,--blocking", "0-3", "accepted: every operation here is blocking"},
         {"-T,--timeout", "SECONDS", "end an operation that takes longer (30; 0 = 30)"},

@@ -28,7 +28,10 @@ uint64_t mixed(uint64_t hash, uint64_t value) {
 
 }  // namespace
 
-Status check_list(std::span<const Buffer> arrays) {
+Status check_list(std::span<const Buffer> arrays, RedOp redop) {
+  const std::string senseless =
+      arrays.empty() ? "" : reduction_unsupported(arrays.front().dtype, redop);
+  if (!senseless.empty()) return fail(ErrorCode::kUnsupported, senseless);
   std::vector<size_t> order;
   for (size_t i = 0; i < arrays.size(); ++i) {
     if (arrays[i].dtype != arrays.front().dtype) {
@@ -114,7 +117,7 @@ Work CommunicatorImpl::start_list(std::vector<Buffer> arrays, RedOp redop) {
 // Memory for all parts is there before the first of them starts: a rank that has too little starts
 // none.
 Expected<uint64_t> CommunicatorImpl::try_start_list(std::vector<Buffer> arrays, RedOp redop) {
-  if (const Status right = check_list(arrays); !right) return fail(right.error());
+  if (const Status right = check_list(arrays, redop); !right) return fail(right.error());
   RunningList list;
   list.arrays = std::move(arrays);
   const size_t element = list.arrays.empty() ? 1 : size_of(list.arrays.front().dtype);

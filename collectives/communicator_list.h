@@ -42,7 +42,7 @@ struct RunningList {
 };
 
 // What is wrong with a list on this rank: other types than the first, arrays that overlap.
-Status check_list(std::span<const Buffer> arrays);
+Status check_list(std::span<const Buffer> arrays, RedOp redop);
 // At least one part.
 std::vector<ListPart> parts_of(std::span<const Buffer> arrays);
 // Of the number of arrays and their sizes; never 0.

@@ -20,7 +20,7 @@
 namespace plumbline {
 
 // Goes up with every change of this file and of the enums and classes that it shows.
-inline constexpr uint32_t kEngineModuleVersion = 1;
+inline constexpr uint32_t kEngineModuleVersion = 2;
 
 // One operation, in the terms of collectives/schedule.h.
 struct ModuleOperation {

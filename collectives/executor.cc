@@ -55,6 +55,8 @@ Status check_spec(const OperationSpec& spec, int size) {
   if (spec.in_place && !allows_in_place(spec.op)) {
     return fail(ErrorCode::kConfig, fmt::format("{} cannot run in place", op.name));
   }
+  const std::string senseless = op.reduces ? reduction_unsupported(spec.dtype, spec.redop) : "";
+  if (!senseless.empty()) return fail(ErrorCode::kUnsupported, senseless);
   const std::string why =
       codec_unsupported(spec.codec, spec.op, spec.dtype, spec.redop, spec.count);
   if (!why.empty()) return fail(ErrorCode::kUnsupported, why);

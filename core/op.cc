@@ -15,12 +15,14 @@ constexpr std::array kDTypes = {
     DTypeRow{DType::kI32, "i32", "int32", 4, false},
     DTypeRow{DType::kI64, "i64", "int64", 8, false},
     DTypeRow{DType::kU8, "u8", "uint8", 1, false},
+    DTypeRow{DType::kBool, "bool", "bool", 1, false},
 };
 constexpr std::array kRedOps = {
     RedOpRow{RedOp::kSum, "sum", "sum"},          RedOpRow{RedOp::kAvg, "avg", "avg"},
     RedOpRow{RedOp::kMin, "min", "min"},          RedOpRow{RedOp::kMax, "max", "max"},
     RedOpRow{RedOp::kProduct, "product", "prod"},
 };
+static_assert(kDTypes.size() == kDTypeCount);
 
 double factor_one(int) { return 1.0; }
 double factor_zero(int) { return 0.0; }
@@ -63,7 +65,7 @@ constexpr std::array kOps = {
 std::span<const DTypeRow> dtype_table() { return kDTypes; }
 std::span<const RedOpRow> redop_table() { return kRedOps; }
 
-// The tables stand in the order of their enums; tests/core/dtype_test.cc checks it.
+// The tables stand in the order of their enums; tests/core/op_test.cc checks it.
 const DTypeRow& row(DType dtype) { return kDTypes[static_cast<size_t>(dtype)]; }
 const RedOpRow& row(RedOp redop) { return kRedOps[static_cast<size_t>(redop)]; }
 
@@ -79,6 +81,12 @@ std::optional<RedOp> redop_from(std::string_view name) {
     if (name == r.name || name == r.nccl_name) return r.redop;
   }
   return std::nullopt;
+}
+
+std::string reduction_unsupported(DType dtype, RedOp redop) {
+  if (dtype != DType::kBool || redop != RedOp::kAvg) return {};
+  return "avg of bool means nothing; use sum or max (logical or), product or min (logical and), or "
+         "dtype u8";
 }
 
 std::span<const OpRow> op_table() { return kOps; }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "plumbline/types.h"
@@ -31,6 +32,7 @@ struct RedOpRow {
   const char* nccl_name;  // "prod" for product
 };
 
+inline constexpr size_t kDTypeCount = 8;
 std::span<const DTypeRow> dtype_table();
 std::span<const RedOpRow> redop_table();
 
@@ -42,6 +44,13 @@ inline const char* to_string(RedOp redop) { return row(redop).name; }
 // Accept our name or nccl's; nullopt when neither.
 std::optional<DType> dtype_from(std::string_view name);
 std::optional<RedOp> redop_from(std::string_view name);
+// Why combining such elements so means nothing, and what would work; empty = it means something.
+std::string reduction_unsupported(DType dtype, RedOp redop);
+// The operator on bytes that is `redop` on truth values (DType::kBool): the greater of two bytes is
+// their or, the lesser their and.
+constexpr RedOp redop_on_truth(RedOp redop) {
+  return redop == RedOp::kProduct || redop == RedOp::kMin ? RedOp::kMin : RedOp::kMax;
+}
 
 enum class Op : uint8_t {
   kAllreduce,

@@ -8,7 +8,8 @@
 //   sum, product, min, max in IEEE 754 arithmetic without reassociation; subnormals kept; 16-bit
 //   floats are widened to f32, combined and rounded to nearest even; MIN/MAX give NaN when either
 //   operand is NaN and treat -0 as smaller than +0; a result that is NaN is always the one positive
-//   quiet NaN without payload (0x7fc00000 in f32), whatever NaN went in; integers wrap.
+//   quiet NaN without payload (0x7fc00000 in f32), whatever NaN went in; integers wrap; truth
+//   values are combined as the bytes that they are (redop_on_truth() in core/op.h).
 // fast_math on: MIN/MAX may return either operand, as it is or made quiet, when one is NaN, and
 //   either zero when both are zeros of different sign; the rest is equal.
 #pragma once
@@ -60,10 +61,10 @@ struct Reducer {
 };
 
 struct KernelSet {
-  const char* target;   // "scalar", "SSE4", "AVX2", "AVX3" (AVX-512), "AVX3_BF16", "NEON" ...
-  Reducer exact[7][5];  // [DType][RedOp]
-  Reducer fast[7][5];
-  ScaleFn scale[7];
+  const char* target;  // "scalar", "SSE4", "AVX2", "AVX3" (AVX-512), "AVX3_BF16", "NEON" ...
+  Reducer exact[kDTypeCount][5];  // [DType][RedOp]
+  Reducer fast[kDTypeCount][5];
+  ScaleFn scale[kDTypeCount];
   NarrowFn f32_to_f16, f32_to_bf16;
   WidenFn f16_to_f32, bf16_to_f32;
   CopyFn copy_far;

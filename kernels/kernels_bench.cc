@@ -93,6 +93,7 @@ void add_reductions(const KernelSet& set) {
   for (const RedOpRow& op : redop_table()) {
     if (op.redop == RedOp::kAvg) continue;  // the same kernel as sum
     for (const DTypeRow& d : dtype_table()) {
+      if (d.dtype == DType::kBool) continue;  // kernels of u8
       for (const bool fast : {false, true}) {
         const ReduceFn fn = set.reduce(d.dtype, op.redop, fast);
         if (fast && fn == set.reduce(d.dtype, op.redop, false)) continue;
@@ -129,6 +130,7 @@ void add_many(const KernelSet& set, DType dtype, size_t sources) {
 void add_others(const KernelSet& set) {
   const std::string target = fmt::format("/algorithm:{}", set.target);
   for (const DTypeRow& d : dtype_table()) {
+    if (d.dtype == DType::kBool) continue;  // not divided
     add(fmt::format("scale/type:{}{}", d.name, target), d.dtype,
         [fn = set.scale_fn(d.dtype), size = d.size](
             std::byte* a, const void* const* b, size_t bytes) { fn(a, b[0], bytes / size, 3); });

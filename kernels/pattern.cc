@@ -16,7 +16,7 @@ struct Range {
   int64_t limit;
   int64_t unit;
 };
-constexpr std::array<Range, 7> kRanges = {{
+constexpr std::array<Range, kDTypeCount> kRanges = {{
     {int64_t{1} << 24, 1},                       // f32: 24 significant bits
     {int64_t{1} << 39, (1 << 13) + 1},           // f64: 53
     {int64_t{1} << 11, 1},                       // f16: 11
@@ -24,6 +24,7 @@ constexpr std::array<Range, 7> kRanges = {{
     {int64_t{1} << 30, 1},                       // i32
     {int64_t{1} << 39, (int64_t{1} << 22) + 1},  // i64
     {255, 1},                                    // u8
+    {1, 1},                                      // bool
 }};
 
 // Ranks that contribute a factor other than 1 and -1 to one position of a product: 2^8 is exact in
@@ -94,7 +95,23 @@ int64_t product_value(const Inputs& s, uint32_t rank, size_t i) {
   return kFactors[static_cast<size_t>(pick(random, 3))];
 }
 
+// Or shows a rank only where it alone says true, and to verify, results must be false elsewhere: at
+// some positions nobody says true, at as many others one rank, and at the rest each of them may, so
+// that ranks differ there however many there are. And is the same with true and false exchanged.
+int64_t truth_value(const Inputs& s, uint32_t rank, size_t i) {
+  constexpr int64_t kNobody = 3, kOne = 3, kAny = 2;
+  const int64_t kind = pick(mix(s.seed, kHowMany, i), kNobody + kOne + kAny);
+  bool speaks = false;
+  if (kind >= kNobody + kOne) {
+    speaks = (mix(s.seed, rank, i) & 1u) != 0;
+  } else if (kind >= kNobody) {
+    speaks = chosen(s, rank, i, 1);
+  }
+  return speaks == (redop_on_truth(s.redop) == RedOp::kMax) ? 1 : 0;
+}
+
 int64_t value_of(const Inputs& s, uint32_t rank, size_t i) {
+  if (s.dtype == DType::kBool) return truth_value(s, rank, i);
   const auto [limit, unit] = kRanges[static_cast<size_t>(s.dtype)];
   switch (s.redop) {
     case RedOp::kMin:
@@ -129,9 +146,9 @@ void encode_narrow(std::byte* out, const Values& values) {
 }
 std::vector<std::byte> encode(DType dtype, const Values& values) {
   using Encode = void (*)(std::byte*, const Values&);
-  constexpr std::array<Encode, 7> kEncode = {
+  constexpr std::array<Encode, kDTypeCount> kEncode = {
       encode_as<float>,   encode_as<double>,  encode_narrow<narrow_f16>, encode_narrow<narrow_bf16>,
-      encode_as<int32_t>, encode_as<int64_t>, encode_as<uint8_t>};
+      encode_as<int32_t>, encode_as<int64_t>, encode_as<uint8_t>,        encode_as<uint8_t>};
   std::vector<std::byte> tile(values.size() * size_of(dtype));
   kEncode[static_cast<size_t>(dtype)](tile.data(), values);
   return tile;
@@ -200,6 +217,7 @@ size_t count_wrong(const std::vector<std::byte>& tile, size_t size, const void* 
 
 Pattern::Pattern(DType dtype, RedOp redop, int ranks, uint32_t seed)
     : element_size_(size_of(dtype)) {
+  const RedOp combined = dtype == DType::kBool ? redop_on_truth(redop) : redop;
   const Inputs inputs{dtype, redop, static_cast<uint32_t>(ranks), seed};
   Values reduced;
   Values values(kPatternPeriod);
@@ -208,7 +226,7 @@ Pattern::Pattern(DType dtype, RedOp redop, int ranks, uint32_t seed)
     if (rank == 0) {
       reduced = values;
     } else {
-      for (size_t i = 0; i < kPatternPeriod; ++i) combine(redop, &reduced[i], values[i]);
+      for (size_t i = 0; i < kPatternPeriod; ++i) combine(combined, &reduced[i], values[i]);
     }
     tiles_.push_back(encode(dtype, values));
   }

@@ -153,6 +153,7 @@ constexpr KernelSet make_set() {
   set_element<Plain<int32_t>>(set, DType::kI32);
   set_element<Plain<int64_t>>(set, DType::kI64);
   set_element<Plain<uint8_t>>(set, DType::kU8);
+  set_bool(set);
   set.f32_to_f16 = narrow_all<narrow_f16>;
   set.f32_to_bf16 = narrow_all<narrow_bf16>;
   set.f16_to_f32 = widen_all<widen_f16>;

@@ -12,6 +12,18 @@ namespace plumbline {
 
 const KernelSet& scalar_kernel_set();
 
+// The row of bool, once that of u8 is there. It has no hole: what nobody asks of truth values (an
+// average, a quotient) is u8's.
+constexpr void set_bool(KernelSet& set) {
+  constexpr auto u8 = static_cast<size_t>(DType::kU8), truth = static_cast<size_t>(DType::kBool);
+  for (size_t op = 0; op < 5; ++op) {
+    const auto on_bytes = static_cast<size_t>(redop_on_truth(static_cast<RedOp>(op)));
+    set.exact[truth][op] = set.exact[u8][on_bytes];
+    set.fast[truth][op] = set.fast[u8][on_bytes];
+  }
+  set.scale[truth] = set.scale[u8];
+}
+
 // A set and the bit with which Highway knows its target.
 struct TargetSet {
   int64_t bit;

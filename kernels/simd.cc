@@ -60,14 +60,15 @@ constexpr KernelSet make_set() {
   set_reductions<Plain<int32_t>::Step, false>(set, DType::kI32);
   set_reductions<Plain<int64_t>::Step, false>(set, DType::kI64);
   set_reductions<Plain<uint8_t>::Step, false>(set, DType::kU8);
-  const ScaleFn scales[7] = {scale<DividePlain<float>>,
-                             scale<DividePlain<double>>,
-                             scale<DivideHalf>,
-                             scale<DivideBrain>,
-                             scale<DivideI32>,
-                             scale_i64,
-                             scale_u8};
-  for (size_t d = 0; d < 7; ++d) set.scale[d] = scales[d];
+  const ScaleFn scales[] = {scale<DividePlain<float>>,
+                            scale<DividePlain<double>>,
+                            scale<DivideHalf>,
+                            scale<DivideBrain>,
+                            scale<DivideI32>,
+                            scale_i64,
+                            scale_u8};
+  for (size_t d = 0; d < std::size(scales); ++d) set.scale[d] = scales[d];
+  set_bool(set);
   set.f32_to_f16 = convert<NarrowStep<false>>;
   set.f32_to_bf16 = convert<NarrowStep<true>>;
   set.f16_to_f32 = convert<WidenStep<false>>;

@@ -142,6 +142,7 @@ void check_lone_values(const MatrixBlock& block, const std::vector<int>& ranks,
       if (row(*op_from(name)).rooted && block.root.size() == 1) cell.root = block.root[0];
       const Impossible no = why_impossible(cell, vocabulary);
       const bool lone = (no.axis == "engine" && block.engine.size() == 1) ||
+                        (no.axis == "redop" && block.redop.size() == 1) ||
                         (no.axis == "compression" && block.compression.size() == 1) ||
                         (no.axis == "algorithm" && lone_algorithm) ||
                         (no.axis == "ranks" && ranks.size() == 1) ||

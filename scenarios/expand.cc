@@ -214,6 +214,13 @@ void skip_what_is_apart(std::vector<PlanCell>& cells, const std::vector<Scenario
   }
 }
 
+std::string cell_reduction_unsupported(const Cell& cell) {
+  const auto dtype = dtype_from(cell.dtype);
+  const auto redop = redop_from(cell.redop);
+  if (!op_row(cell).reduces || !dtype || !redop) return {};
+  return reduction_unsupported(*dtype, *redop);
+}
+
 std::string compression_unsupported(const Cell& cell) {
   const Expected<Codec> codec = parse_codec(cell.compression);
   if (!codec) return codec.error().message();
@@ -244,6 +251,9 @@ Impossible why_impossible(const Cell& cell, const Vocabulary& vocabulary) {
   }
   if (cell.root >= cell.ranks) {
     return {"root", fmt::format("there is no rank {} among {} ranks", cell.root, cell.ranks)};
+  }
+  if (std::string why = cell_reduction_unsupported(cell); !why.empty()) {
+    return {"redop", std::move(why)};
   }
   if (vocabulary.engine_unsupported != nullptr) {
     const std::string why = vocabulary.engine_unsupported(cell);

@@ -46,6 +46,8 @@ struct Impossible {
   std::string reason;  // in words
 };
 Impossible why_impossible(const Cell& cell, const Vocabulary& vocabulary);
+// Why a cell's reduction means nothing for its elements, and what would work; empty = it does.
+std::string cell_reduction_unsupported(const Cell& cell);
 // Why a cell's compression means nothing there, and what would work; empty = it does.
 std::string compression_unsupported(const Cell& cell);
 

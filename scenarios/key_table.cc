@@ -118,9 +118,11 @@ constexpr KeyRow kTable[] = {
     {"matrix[].bytes.step", kSize, 0, kOptional, nullptr, "none", 1, kMaxBytes,
      "Each size is the one before plus this; instead of `factor`."},
     {"matrix[].dtype", kText, kText, kOptional, "@dtype", "\"f32\"", kNoMin, kNoMax,
-     "Element types."},
+     "Element types. `bool` is one byte, 0 = false and anything else = true."},
     {"matrix[].redop", kText, kText, kOptional, "@redop", "\"sum\"", kNoMin, kNoMax,
-     "Reduction operators; ignored by operations that do not reduce."},
+     "Reduction operators; ignored by operations that do not reduce. Of `bool`, `sum` and `max` "
+     "are logical or, `product` and `min` logical and; `avg` means nothing: alone it is refused, "
+     "in a list those cells are skipped."},
     {"matrix[].algorithm", kText, kText, kOptional, "@algorithm", "\"auto\"", kNoMin, kNoMax,
      "Algorithms by name, with a parameter behind a colon where one takes it (`\"exchange:4x2\"`); "
      "`\"auto\"` = by operation, size and ranks; `\"all\"` = every algorithm of the operation, "

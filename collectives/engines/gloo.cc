@@ -315,6 +315,11 @@ class GlooEngine : public ModuleEngine {
         return made<int64_t>(operation);
       case DType::kU8:
         return made<uint8_t>(operation);
+      case DType::kBool: {
+        ModuleOperation on_bytes = operation;
+        on_bytes.redop = redop_on_truth(operation.redop);
+        return made<uint8_t>(on_bytes);
+      }
       case DType::kBf16:
         break;
     }

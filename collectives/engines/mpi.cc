@@ -29,6 +29,8 @@ MPI_Datatype type_of(DType dtype) {
       return MPI_INT64_T;
     case DType::kU8:
       return MPI_UINT8_T;
+    case DType::kBool:
+      return MPI_C_BOOL;
     case DType::kF16:
     case DType::kBf16:
       break;
@@ -36,7 +38,8 @@ MPI_Datatype type_of(DType dtype) {
   return MPI_DATATYPE_NULL;
 }
 
-MPI_Op reduction_of(RedOp redop) {
+MPI_Op reduction_of(DType dtype, RedOp redop) {
+  if (dtype == DType::kBool) return redop_on_truth(redop) == RedOp::kMax ? MPI_LOR : MPI_LAND;
   switch (redop) {
     case RedOp::kSum:
       return MPI_SUM;
@@ -58,7 +61,7 @@ class MpiWork : public ModuleWork {
       : q_(operation),
         count_(static_cast<int>(q_.count)),
         type_(type_of(q_.dtype)),
-        reduction_(reduction_of(q_.redop)) {
+        reduction_(reduction_of(q_.dtype, q_.redop)) {
     MPI_Comm_rank(all_, &rank_);
     MPI_Comm_size(all_, &size_);
   }

@@ -12,7 +12,10 @@
 
 namespace plumbline {
 
-enum class DType : uint8_t { kF32, kF64, kF16, kBf16, kI32, kI64, kU8 };
+// kBool: truth values of one byte, 0 = false and anything else = true. Sum and maximum are logical
+// or, product and minimum logical and; an average is refused. Where true goes in as 1 it comes out
+// as 1; of other bytes (a C++ bool holds none) it comes out as any but 0.
+enum class DType : uint8_t { kF32, kF64, kF16, kBf16, kI32, kI64, kU8, kBool };
 // kAvg: the sum divided by the number of ranks (towards zero where elements are integers).
 enum class RedOp : uint8_t { kSum, kAvg, kMin, kMax, kProduct };
 enum class LogLevel { kTrace, kDebug, kInfo, kWarn, kError, kFatal, kOff };
@@ -26,6 +29,7 @@ constexpr std::optional<DType> dtype_of() {
   if (whole && std::is_signed_v<T> && sizeof(T) == 4) return DType::kI32;
   if (whole && std::is_signed_v<T> && sizeof(T) == 8) return DType::kI64;
   if (std::is_same_v<T, uint8_t> || std::is_same_v<T, std::byte>) return DType::kU8;
+  if (std::is_same_v<T, bool> && sizeof(bool) == 1) return DType::kBool;
   return std::nullopt;
 }
 

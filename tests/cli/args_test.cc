@@ -182,6 +182,8 @@ TEST(CollSweep, AllMeansEveryRowOfTheTable) {
   Args args = args_of({{"datatype", "all"}, {"op", "all"}});
   EXPECT_EQ(parse_coll(args)->dtypes.size(), dtype_table().size());
   EXPECT_EQ(parse_coll(args)->redops.size(), redop_table().size());
+  ASSERT_EQ(parse_coll(args)->notes.size(), 1u);
+  EXPECT_EQ(parse_coll(args)->notes.front().rfind("left out: avg of bool means nothing", 0), 0u);
   Args broadcast;
   broadcast.add("operation", "broadcast");
   broadcast.add("root", "all");

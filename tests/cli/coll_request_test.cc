@@ -98,5 +98,40 @@ TEST(CollRequest, CompressionIsPartOfTheCellsAndRefusedWhereItMeansNothing) {
   EXPECT_NE(why("fp16").find("allreduce of f32"), std::string::npos) << why("fp16");
 }
 
+TEST(CollRequest, AnAverageOfBoolIsRefusedAloneAndLeftOutOfAll) {
+  CollSweep sweep = sweep_of(Op::kReduceScatter);
+  sweep.dtypes = {DType::kBool};
+  sweep.redops = {RedOp::kAvg};
+  const auto alone = coll_cells(local_hosts(1), sweep, OptionSet(), CollOutput::kTable);
+  ASSERT_FALSE(alone);
+  EXPECT_EQ(
+      alone.error().front().what,
+      "-d bool -o avg: avg of bool means nothing; use sum or max (logical or), product or min "
+      "(logical and), or dtype u8");
+  sweep.op = Op::kBroadcast;  // reduces nothing
+  EXPECT_FALSE(cells_of(sweep, CollOutput::kTable).empty());
+  sweep.op = Op::kReduceScatter;
+  sweep.max_bytes = 8;
+  sweep.dtypes = {DType::kF32, DType::kBool};
+  sweep.redops = {RedOp::kSum, RedOp::kAvg};
+  std::string seen;
+  for (const PlanCell& planned : cells_of(sweep, CollOutput::kTable)) {
+    if (planned.cell.placement == "out")
+      seen += planned.cell.dtype + " " + planned.cell.redop + "\n";
+  }
+  EXPECT_EQ(seen, "f32 sum\nf32 avg\nbool sum\n");
+}
+
+TEST(CollRequest, BoolIsNotCompressed) {
+  CollSweep sweep = sweep_of(Op::kAllreduce);
+  sweep.dtypes = {DType::kBool};
+  for (const char* codec : {"fp16", "bf16", "topk:0.1"}) {
+    const auto cells = coll_cells(
+        local_hosts(1), sweep, *OptionSet().with("compression", codec, "test"), CollOutput::kTable);
+    ASSERT_FALSE(cells) << codec;
+    EXPECT_NE(cells.error().front().what.find("compresses f32, not bool"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace plumbline

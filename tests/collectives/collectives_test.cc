@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <set>
 
 #include "kernels/pattern.h"
 #include "tests/support/collective_case.h"
@@ -45,6 +46,13 @@ TEST(Collectives, AllPairsOfTheMatrix) {
   RecordProperty("seed", static_cast<int>(kSeed));
   RecordProperty("cases", static_cast<int>(rows.size()));
   EXPECT_GT(rows.size(), 150u);
+  std::set<std::pair<DType, RedOp>> reduced;
+  for (const CoveringRow& one : rows) {
+    const OperationSpec spec = matrix.spec(one);
+    if (row(spec.op).reduces) reduced.emplace(spec.dtype, spec.redop);
+  }
+  EXPECT_EQ(reduced.size(), dtype_table().size() * redop_table().size() - 1)
+      << "all but avg of bool";
   EXPECT_EQ(run_matrix(matrix, rows, memory_ranks, kSeed), "") << "seed " << kSeed;
 }
 

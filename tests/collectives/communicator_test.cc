@@ -153,6 +153,11 @@ TEST(Communicator, EveryTypeOfElements) {
     expect_done(group.allreduce(bytes).wait());
     expect_done(group.allreduce({halves.data(), halves.size(), DType::kBf16}).wait());
     expect_done(group.allreduce(one, RedOp::kAvg).wait());
+    std::array<bool, 3> some = {true, false, group.rank() == 1}, all = some;
+    expect_done(group.allreduce(some).wait());
+    expect_done(group.allreduce(all, RedOp::kProduct).wait());
+    EXPECT_EQ(some, (std::array<bool, 3>{true, false, true}));
+    EXPECT_EQ(all, (std::array<bool, 3>{true, false, false}));
     EXPECT_EQ(doubles, (std::array<double, 2>{3.0, 1.0}));
     EXPECT_EQ(longs[0], int64_t{1} << 41);
     EXPECT_EQ(bytes, (std::vector<uint8_t>{200, 2}));
@@ -214,6 +219,17 @@ TEST(Communicator, WrongCallsAreErrorsThatStartNothing) {
     EXPECT_EQ(refused(group.alltoall(five, five)).code, ErrorCode::kUsage);
     EXPECT_THAT(refused(group.broadcast(four, 3)).message(), HasSubstr("use 0 to 2"));
     EXPECT_EQ(refused(group.reduce(four, five, group.rank())).code, ErrorCode::kUsage);
+    std::array<bool, 4> flags = {true};
+    std::array<bool, 12> parts = {true};
+    for (const Error& average : {refused(group.allreduce(flags, RedOp::kAvg)),
+                                 refused(group.reduce(flags, flags, 0, RedOp::kAvg)),
+                                 refused(group.reduce_scatter(parts, flags, RedOp::kAvg)),
+                                 refused(group.allreduce_coalesced({flags, parts}, RedOp::kAvg)),
+                                 refused(group.allreduce_coalesced(
+                                     {Buffer(flags.data(), 0, DType::kBool)}, RedOp::kAvg))}) {
+      EXPECT_EQ(average.code, ErrorCode::kUnsupported);
+      EXPECT_THAT(average.message(), HasSubstr("avg of bool means nothing; use sum or max"));
+    }
     expect_done(group.allreduce(four).wait(kPatience));
     EXPECT_FALSE(group.failure());
   });

@@ -78,6 +78,7 @@ std::vector<OperationSpec> every_algorithm(int ranks, uint64_t most_count) {
       spec.count = spec.op == Op::kBarrier ? 0 : count;
       spec.dtype = dtype_table()[specs.size() % dtype_table().size()].dtype;
       if (row(spec.op).reduces) spec.redop = redop_table()[specs.size() % 5].redop;
+      if (!reduction_unsupported(spec.dtype, spec.redop).empty()) spec.redop = RedOp::kProduct;
       spec.in_place = allows_in_place(spec.op) && specs.size() % 2 == 0;
       spec.root = static_cast<int>(specs.size() % static_cast<size_t>(ranks));
       ScheduleRequest request;

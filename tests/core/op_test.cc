@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <vector>
+
 namespace plumbline {
 namespace {
 
@@ -19,6 +22,39 @@ TEST(Tables, StandInTheOrderOfTheirEnums) {
     EXPECT_EQ(redop_from(redop_table()[i].nccl_name), redop_table()[i].redop);
   }
   EXPECT_EQ(op_from("all_reduce"), std::nullopt);
+}
+
+// What means nothing is refused in one line that says what would work.
+TEST(Reductions, OnlyAnAverageOfTruthValuesMeansNothing) {
+  for (const DTypeRow& dtype : dtype_table()) {
+    for (const RedOpRow& redop : redop_table()) {
+      const bool means = dtype.dtype != DType::kBool || redop.redop != RedOp::kAvg;
+      EXPECT_EQ(reduction_unsupported(dtype.dtype, redop.redop).empty(), means)
+          << dtype.name << " " << redop.name;
+    }
+  }
+  EXPECT_EQ(reduction_unsupported(DType::kBool, RedOp::kAvg),
+            "avg of bool means nothing; use sum or max (logical or), product or min (logical and), "
+            "or dtype u8");
+}
+
+TEST(Reductions, TruthIsTheGreaterOrTheLesserByte) {
+  EXPECT_EQ(redop_on_truth(RedOp::kSum), RedOp::kMax);
+  EXPECT_EQ(redop_on_truth(RedOp::kMax), RedOp::kMax);
+  EXPECT_EQ(redop_on_truth(RedOp::kProduct), RedOp::kMin);
+  EXPECT_EQ(redop_on_truth(RedOp::kMin), RedOp::kMin);
+}
+
+// std::vector<bool> has no array of bytes.
+TEST(ElementTypes, ABoolIsAByte) {
+  static_assert(dtype_of<bool>() == DType::kBool);
+  static_assert(ElementRange<std::array<bool, 3>> && !ElementRange<std::vector<bool>>);
+  bool flags[] = {true, false};
+  const Buffer buffer = flags;
+  EXPECT_EQ(buffer.dtype, DType::kBool);
+  EXPECT_EQ(buffer.count, 2u);
+  EXPECT_EQ(size_of(DType::kBool), 1u);
+  EXPECT_EQ(dtype_from("bool"), DType::kBool);
 }
 
 TEST(Shape, RoundsDownToWholeElementsPerRank) {

@@ -28,7 +28,9 @@ std::string name_of(const testing::TestParamInfo<Case>& info) {
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
   for (const DTypeRow& d : dtype_table()) {
-    for (const RedOpRow& op : redop_table()) cases.push_back({d.dtype, op.redop});
+    for (const RedOpRow& op : redop_table()) {
+      if (reduction_unsupported(d.dtype, op.redop).empty()) cases.push_back({d.dtype, op.redop});
+    }
   }
   return cases;
 }
@@ -74,7 +76,9 @@ class PatternCase : public testing::TestWithParam<Case> {
     std::iota(all.begin(), all.end(), 0);
     return all;
   }
-  bool extreme() const { return redop() == RedOp::kMin || redop() == RedOp::kMax; }
+  bool truth() const { return dtype() == DType::kBool; }
+  // Or and and are, too.
+  bool extreme() const { return redop() == RedOp::kMin || redop() == RedOp::kMax || truth(); }
   // No value but 0 can come out: nothing to see.
   bool blind(int ranks) const {
     return dtype() == DType::kU8 && redop() == RedOp::kAvg && ranks == 256;
@@ -147,8 +151,10 @@ TEST_P(PatternCase, tells_ranks_apart) {
     for (const int other : {1, ranks / 2, ranks - 1}) {
       const PatternBytes data = input(pattern, other);
       EXPECT_EQ(pattern.count_wrong_copy(data.data(), other, 0, kCount), 0u);
-      EXPECT_GT(pattern.count_wrong_copy(data.data(), 0, 0, kCount),
-                little_room ? 0 : kCount * 2 / 5)
+      const size_t most_truths = ranks == 2 ? kCount * 2 / 5 : kCount / 10;
+      EXPECT_GT(pattern.count_wrong_copy(data.data(), 0, 0, kCount), little_room ? 0
+                                                                     : truth()   ? most_truths
+                                                                                 : kCount * 2 / 5)
           << other << " of " << ranks;
     }
   }
@@ -187,7 +193,9 @@ TEST_P(PatternCase, sees_chunks_shifted_by_powers_of_two) {
     const uint64_t shift = uint64_t{1} << power;
     const PatternBytes data = input(pattern, 1, shift);
     EXPECT_EQ(pattern.count_wrong_copy(data.data(), 1, shift, kCount), 0u);
-    EXPECT_GT(pattern.count_wrong_copy(data.data(), 1, 0, kCount), kCount / 2) << shift;
+    EXPECT_GT(pattern.count_wrong_copy(data.data(), 1, 0, kCount),
+              truth() ? kCount / 3 : kCount / 2)
+        << shift;
   }
 }
 
@@ -198,7 +206,9 @@ TEST_P(PatternCase, sees_stale_data_of_another_seed) {
       const PatternBytes copy = input(before, 0);
       const PatternBytes result = reduced(before, everybody(ranks), ranks, 1);
       const bool little_room = dtype() == DType::kU8 && redop() == RedOp::kAvg && ranks > 9;
-      EXPECT_GT(now.count_wrong_copy(copy.data(), 0, 0, kCount), little_room ? 0 : kCount * 2 / 5);
+      EXPECT_GT(now.count_wrong_copy(copy.data(), 0, 0, kCount), little_room ? 0
+                                                                 : truth()   ? kCount / 6
+                                                                             : kCount * 2 / 5);
       EXPECT_GT(now.count_wrong_reduced(result.data(), 0, kCount), kCount / 3) << ranks;
     }
   }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string_view>
 
@@ -115,6 +116,38 @@ TEST_P(EverySet, reduces_large_buffers_at_odd_addresses) {
     set().reduce(c.dtype, c.redop, false)(out.data() + 5 * size, x.data() + size,
                                           y.data() + 2 * size, kElements);
     EXPECT_TRUE(equal(c, out.data() + 5 * size, want, kElements));
+  }
+}
+
+// Any byte but 0 is true, at odd addresses and lengths too.
+TEST_P(EverySet, combines_truth_values_of_every_two_bytes) {
+  Bytes x(1, std::byte{0xa5}), y(3, std::byte{0xa5});  // what lies before the arrays
+  for (int a = 0; a < 256; ++a) {
+    for (int b = 0; b < 256; ++b) {
+      x.push_back(static_cast<std::byte>(a));
+      y.push_back(static_cast<std::byte>(b));
+    }
+  }
+  const std::byte no{0};
+  for (const RedOp redop : {RedOp::kSum, RedOp::kMax, RedOp::kProduct, RedOp::kMin}) {
+    const bool is_or = redop == RedOp::kSum || redop == RedOp::kMax;
+    for (const bool fast : {false, true}) {
+      for (const size_t count :
+           {size_t{1}, size_t{63}, size_t{1001}, size_t{65535}, x.size() - 1}) {
+        const Reducer& reducer = set().reducer(DType::kBool, redop, fast);
+        Bytes out(count + 2, std::byte{0x5a}), many = out;
+        reducer.pair(out.data() + 1, x.data() + 1, y.data() + 3, count);
+        const std::array<const void*, 3> sources = {x.data() + 1, y.data() + 3, x.data() + 1};
+        reducer.many(many.data() + 1, sources.data(), sources.size(), count, Stores::kNear);
+        EXPECT_EQ(out, many) << to_string(redop);
+        for (size_t i = 0; i < count; ++i) {
+          const bool a = x[1 + i] != no, b = y[3 + i] != no;
+          ASSERT_EQ(out[1 + i] != no, is_or ? a || b : a && b) << to_string(redop) << " " << i;
+        }
+        ASSERT_EQ(out.front(), std::byte{0x5a});
+        ASSERT_EQ(out.back(), std::byte{0x5a});
+      }
+    }
   }
 }
 

@@ -46,6 +46,14 @@ uint64_t integer_op(RedOp redop, uint64_t a, uint64_t b, int64_t signed_a, int64
   return 0;
 }
 
+// An or that is true is the greater of its bytes, an and that is true the lesser.
+uint64_t truth_op(RedOp redop, uint64_t a, uint64_t b) {
+  const bool both = redop == RedOp::kProduct || redop == RedOp::kMin;
+  const bool truth = both ? a != 0 && b != 0 : a != 0 || b != 0;
+  if (!truth) return 0;
+  return (a < b) == both ? a : b;
+}
+
 float as_f32(uint64_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits)); }
 double as_f64(uint64_t bits) { return std::bit_cast<double>(bits); }
 int64_t as_i32(uint64_t bits) { return static_cast<int32_t>(static_cast<uint32_t>(bits)); }
@@ -144,6 +152,8 @@ uint64_t reduce(DType dtype, RedOp redop, uint64_t a, uint64_t b) {
       return integer_op(redop, a, b, static_cast<int64_t>(a), static_cast<int64_t>(b));
     case DType::kU8:
       return low_bits(integer_op(redop, a, b, static_cast<int64_t>(a), static_cast<int64_t>(b)), 1);
+    case DType::kBool:
+      return truth_op(redop, a, b);
   }
   return 0;
 }
@@ -164,6 +174,7 @@ uint64_t scale(DType dtype, uint64_t a, int divisor) {
     case DType::kI64:
       return static_cast<uint64_t>(static_cast<int64_t>(a) / divisor);
     case DType::kU8:
+    case DType::kBool:
       return a / static_cast<uint64_t>(divisor);
   }
   return 0;

@@ -99,6 +99,33 @@ TEST(BlockKinds, CompressionIsAnAxisAndOtherCellsKeepTheirIds) {
   EXPECT_EQ(compressed, 4u);
 }
 
+// So is an average of truth values; operations that do not reduce take them as they are.
+TEST(BlockKinds, AnAverageOfBoolIsSkippedAmongOthers) {
+  const Vocabulary words = vocabulary();
+  const auto scenario = parse_scenario(
+      with_matrix(R"({"op": ["reduce", "broadcast"], "bytes": 8, "dtype": ["bool", "u8"],
+                      "redop": ["sum", "avg"]})"),
+      "test.json", words);
+  ASSERT_TRUE(scenario) << all_lines(scenario.error());
+  const auto plan = make_plan(*scenario, {}, 1, {words, nullptr, 0});
+  ASSERT_TRUE(plan);
+  std::map<std::string, std::string> skipped;
+  for (const PlanCell& planned : plan->cells) {
+    const Cell& cell = planned.cell;
+    if (row(cell.kind).timing == CellTiming::kBarePath) continue;
+    skipped[cell.op + " " + cell.dtype + " " + cell.redop] = planned.skip.substr(0, 25);
+  }
+  const std::map<std::string, std::string> wanted = {
+      {"reduce bool sum", ""},     {"reduce bool avg", "avg of bool means nothing"},
+      {"reduce u8 sum", ""},       {"reduce u8 avg", ""},
+      {"broadcast bool none", ""}, {"broadcast u8 none", ""}};
+  EXPECT_EQ(skipped, wanted);
+  const auto alone = parse_scenario(
+      with_matrix(R"({"op": "broadcast", "bytes": 8, "dtype": "bool", "redop": "avg"})"),
+      "test.json", words);
+  EXPECT_TRUE(alone) << all_lines(alone.error());
+}
+
 // The block was judged as if it had asked for one at a time, and every cell was skipped.
 TEST(BlockKinds, SeveralOutstandingThatAnEngineCannotDoAreRefusedAlone) {
   Vocabulary words = vocabulary();

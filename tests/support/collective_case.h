@@ -158,6 +158,7 @@ class CollectiveMatrix {
     const OperationSpec s = spec(row);
     const OpRow& op = plumbline::row(s.op);
     if (!op.reduces && row[4] != 0) return false;
+    if (op.reduces && !reduction_unsupported(s.dtype, s.redop).empty()) return false;
     if (s.in_place && !allows_in_place(s.op)) return false;
     if (s.op == Op::kBarrier && (row[2] != kZero || row[3] != 0)) return false;
     if (row[0] >= algorithm_table().size() && parameter(row).empty()) return false;

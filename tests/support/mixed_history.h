@@ -89,6 +89,7 @@ class History {
     request.size = ranks;
     request.root = spec.root;
     request.count = spec.count;
+    if (!reduction_unsupported(spec.dtype, spec.redop).empty()) return false;
     return ranks >= row(spec.op).min_ranks && find_algorithm(spec.algorithm, request);
   }
 
