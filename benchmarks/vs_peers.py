@@ -176,14 +176,13 @@ def version_of(program, arguments):
 
 
 def compare(args, op, at):
-    """All sizes of one operation. Returns what --json keeps of it."""
+    """All sizes of one operation, one after the other: what --json keeps of each."""
     placement = args.placement or OPS[op][1].split()[0]
     peers = [one for one in PEERS if one.transport == args.transport and (not args.peers or one.name in args.peers)]
     left_out = {one.name: why for one in [OURS, *peers] if (why := one.lacks(at) or one.cannot(op, placement))}
     if OURS.name in left_out:
         sys.exit("vs_peers: plumbline " + left_out[OURS.name])
     contenders = [OURS, *(one for one in peers if one.name not in left_out)]
-    results = []
     for size in [0] if op == "barrier" else args.sizes:
         whole = whole_bytes(op, size, args.ranks)
         if whole == 0 and op != "barrier":
@@ -193,10 +192,9 @@ def compare(args, op, at):
         times, failures = run_rounds(contenders, cell, args.rounds, lambda one, what: measure(one, what, at, args.timeout, args.private))
         show(cell, times, failures, left_out, args.rounds, [one.name for one in contenders if one.fitted(cell) != cell and cell.cpus])
         mine = times.pop(OURS.name)
-        results.append({"op": op, "placement": placement, "bytes": whole, "timed": cell.timed, "warmup": cell.warmup, "bound": bool(cell.cpus),
-                        "plumbline_us": mine, "peers_us": times, "ratios": ratios(mine, times), "best": best_of(times),
-                        "failures": {name: {"round": number, "reason": why} for name, (number, why) in failures.items()}, "left_out": left_out})
-    return results
+        yield {"op": op, "placement": placement, "bytes": whole, "timed": cell.timed, "warmup": cell.warmup, "bound": bool(cell.cpus),
+               "plumbline_us": mine, "peers_us": times, "ratios": ratios(mine, times), "best": best_of(times),
+               "failures": {name: {"round": number, "reason": why} for name, (number, why) in failures.items()}, "left_out": left_out}
 
 
 def size_of(text):
@@ -306,7 +304,8 @@ def main():
     results = []
     try:
         for op in args.op:
-            results += compare(args, op, lambda name: str(own.get(name, args.build / name)))
+            for result in compare(args, op, lambda name: str(own.get(name, args.build / name))):
+                results.append(result)  # what is finished stays when the next is interrupted
     except KeyboardInterrupt:
         sys.exit(130)
     finally:

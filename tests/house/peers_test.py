@@ -255,6 +255,23 @@ class Peers(Linux):
         if missing:
             self.skipTest("; ".join(sorted(missing)))
 
+    def test_sizes_that_are_finished_stay_when_the_next_is_interrupted(self):
+        self.require(["plumbline"])
+        fake = os.path.join(self.folder, "plumbline")
+        with open(fake, "w") as file:
+            file.write("#!/bin/sh\ncase \"$*\" in *' 40 '*) exec %s \"$@\" ;; esac\n" % PLUMBLINE + Processes.HANGS % self.folder)
+        os.chmod(fake, 0o755)
+        kept, orphan = (os.path.join(self.folder, name) for name in ("kept.json", "orphan"))
+        process = subprocess.Popen([sys.executable, "-B", SCRIPT, "--build", self.folder, "--cc", "default", "--rounds", "1", "--iters", "20",
+                                    "--sizes", "40,64", "--json", kept], env=dict(os.environ, TMPDIR=self.folder),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.assertTrue(until(lambda: os.path.exists(orphan) and os.path.getsize(orphan)))
+        process.send_signal(signal.SIGTERM)
+        out = process.communicate(timeout=30)[0]
+        self.assertEqual(process.returncode, 130, out)
+        with open(kept) as file:
+            self.assertEqual([result["bytes"] for result in json.load(file)["results"]], [40], out)
+
     def test_every_contender_has_a_time_or_a_reason(self):
         self.require(["plumbline"])
         for transport in ("tcp", "shm"):
