@@ -7,6 +7,7 @@
 #include "collectives/verifier.h"
 #include "core/codec.h"
 #include "scenarios/expand.h"
+#include "scenarios/placement.h"
 
 namespace plumbline {
 namespace {
@@ -80,14 +81,23 @@ Error too_many_ranks(const CollSweep& sweep, int places) {
                      "give fewer ranks, or more places in the host file");
 }
 
-// Refuses an engine or algorithm that cannot do this before anything starts.
-Status check_engine(const CollSweep& sweep, const OptionSet& options) {
+// Refuses an engine or algorithm that cannot do this before anything starts; of an order of a ring
+// also one in which the hosts' file keeps neighbours apart.
+Status check_engine(const CollSweep& sweep, const OptionSet& options,
+                    const std::vector<ScenarioHost>& hosts) {
   if (const auto found = find_engine(sweep.engine); !found) return fail(found.error());
   ScheduleRequest request;
   request.op = sweep.op;
   request.size = sweep.ranks;
   request.count = 1;
-  const auto found = find_algorithm(options.text("algorithm"), request);
+  auto found = find_algorithm(options.text("algorithm"), request);
+  if (found && !request.parameter.order.empty()) {
+    WorldShape shape;
+    shape.ranks = sweep.ranks;
+    const RankPairs apart = apart_ranks(hosts, place_ranks(hosts, shape));
+    request.apart = &apart;
+    found = find_algorithm(options.text("algorithm"), request);
+  }
   if (!found) return fail(found.error());
   return {};
 }
@@ -109,7 +119,7 @@ tl::expected<std::vector<PlanCell>, std::vector<Error>> coll_cells(
   if (sweep.ranks > places(hosts) && !all_local(hosts)) {
     return tl::unexpected(std::vector<Error>{too_many_ranks(sweep, places(hosts))});
   }
-  if (const Status can = check_engine(sweep, options); !can) {
+  if (const Status can = check_engine(sweep, options, hosts); !can) {
     return tl::unexpected(std::vector<Error>{can.error()});
   }
   std::vector<PlanCell> cells;

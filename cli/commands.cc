@@ -390,9 +390,11 @@ std::vector<CommandRow> command_table() {
        false,
        run_tune,
        "Fits a model of the links, predicts every algorithm, measures those that it cannot tell\n"
-       "apart, and shows gain and error on sizes that decided nothing (docs/tuning.md). The file "
-       "is\n"
-       "of these ranks on these hosts over this transport, and is used nowhere else."},
+       "apart, and shows gain and error on sizes that decided nothing (docs/tuning.md). Where "
+       "links\n"
+       "differ, rings in the order that they suggest are among them. The file is of these ranks "
+       "on\n"
+       "these hosts over this transport, and is used nowhere else."},
       {"hosts",
        "read, check, convert and write host files of plumbline, MLX, JACCL and MPI",
        {{"action", "show, check, convert or write"},

@@ -84,7 +84,8 @@ std::vector<Descriptor> algorithms() {
     const ParameterRow& parameter = row.parameter;
     if (parameter.form == ParameterForm::kNone) continue;
     const bool number = parameter.form == ParameterForm::kNumber;
-    rows.back().params.push_back({parameter.name, number ? "number" : "radices",
+    const char* numbers = parameter.takes_order ? "rings" : "number";
+    rows.back().params.push_back({parameter.name, number ? numbers : "radices",
                                   number ? std::to_string(parameter.usual) : "prime factors", "",
                                   parameter.help});
   }

@@ -60,6 +60,17 @@ std::string radices_fit(const ScheduleRequest& q) {
                      fitting_radices(q.size));
 }
 
+std::string order_fits(const ScheduleRequest& q) {
+  const std::vector<int>& order = q.parameter.order;
+  if (order.empty() || is_order_of(order, static_cast<size_t>(q.size))) return {};
+  if (q.size == 1) return "needs no order: name the algorithm alone";
+  constexpr int kMostShown = 16;
+  const std::string such = q.size > kMostShown
+                               ? fmt::format(" from 0 to {}", q.size - 1)
+                               : ", such as " + order_text(ring_order(q.size, apart_of(q)));
+  return "needs an order of all ranks" + such;
+}
+
 std::string reaches_all(const ScheduleRequest& q) {
   if (apart_of(q).empty() || spanning_tree(q.size, apart_of(q))) return {};
   return "needs a way from rank 0 to every other";
@@ -70,7 +81,14 @@ constexpr ParameterRow kRadices = {
     "sizes of the groups of each round, nearest ranks first, such as 4x2; their product is the "
     "number of ranks, and what is usual are its prime factors"};
 constexpr ParameterRow kRings = {
-    ParameterForm::kNumber, "RINGS", "2: half of the data goes round the other way", 1, 2, 1};
+    ParameterForm::kNumber,
+    "RINGS:ORDER",
+    "2: half of the data goes round the other way; the order of the ranks in the ring, such as "
+    "0-2-1-3; or both, such as 2:0-2-1-3",
+    1,
+    2,
+    1,
+    true};
 constexpr ParameterRow kWindow = {
     ParameterForm::kNumber, "WINDOW", "so many exchanges at once, usually 4", 1, 1024, 4};
 
@@ -104,7 +122,7 @@ const std::vector<AlgorithmRow>& algorithm_table() {
       {Op::kAllreduce, "recursive_doubling", "log2(n) swaps of whole arrays, any number of ranks",
        kThakur, any_size, build_allreduce_recursive_doubling},
       {Op::kAllreduce, "ring", "reduce-scatter and allgather around a ring, pipelined", kPatarasuk,
-       any_size, build_allreduce_ring, kRings},
+       order_fits, build_allreduce_ring, kRings},
       {Op::kAllreduce, "exchange", "whole arrays to all others of a group, group after group",
        "Ruefenacht, Bull and Booth, Generalisation of recursive doubling for AllReduce, 2017",
        radices_fit, build_allreduce_exchange, kRadices},
@@ -119,7 +137,7 @@ const std::vector<AlgorithmRow>& algorithm_table() {
       {Op::kAllreduce, kTreeAlgorithm, kTreeHelp, kTreeSource, reaches_all, build_allreduce_tree},
 
       {Op::kReduceScatter, "ring", "each part collects one contribution per hop, pipelined",
-       kPatarasuk, any_size, build_reduce_scatter_ring, kRings},
+       kPatarasuk, order_fits, build_reduce_scatter_ring, kRings},
       {Op::kReduceScatter, "direct", "every part straight to its owner, reduced in rank order",
        "folklore: pairwise exchange, one message deep", any_size, build_reduce_scatter_direct},
       {Op::kReduceScatter, "recursive_halving", "blocks to their owners, group by group",
@@ -127,7 +145,7 @@ const std::vector<AlgorithmRow>& algorithm_table() {
       {Op::kReduceScatter, kTreeAlgorithm, kTreeHelp, kTreeSource, reaches_all,
        build_reduce_scatter_tree},
 
-      {Op::kAllgather, "ring", "each part visits every rank, pipelined", kThakur, any_size,
+      {Op::kAllgather, "ring", "each part visits every rank, pipelined", kThakur, order_fits,
        build_allgather_ring, kRings},
       {Op::kAllgather, "recursive_doubling", "log2(n) swaps of doubling size, n a power of two",
        kThakur, power_of_two, build_allgather_recursive_doubling},
@@ -334,6 +352,13 @@ const AlgorithmRow* choose(ScheduleRequest& q, uint64_t small_bytes) {
   return predicted != nullptr ? predicted : usual;
 }
 
+// What would work where an order that was asked for does not: the usual one, if it is connected.
+std::string connected_order(const AlgorithmRow& found, ScheduleRequest q) {
+  if (q.parameter.order.empty()) return {};
+  q.parameter.order = ring_order(q.size, apart_of(q));
+  return missing_link(found, q) ? "" : full_name(found, q) + ", ";
+}
+
 // What was chosen or named, if its ranks are connected.
 Expected<const AlgorithmRow*> if_connected(const AlgorithmRow& found, const ScheduleRequest& q) {
   const auto missing = missing_link(found, q);
@@ -341,10 +366,12 @@ Expected<const AlgorithmRow*> if_connected(const AlgorithmRow& found, const Sche
   const bool relays =
       std::any_of(algorithm_table().begin(), algorithm_table().end(),
                   [&q](const AlgorithmRow& row) { return row.op == q.op && is_tree(row); });
+  const std::string in_its_place = relays ? connected_order(found, q) : "";
   return fail(ErrorCode::kUnsupported,
               fmt::format("{} of {} sends between ranks {} and {}, which are not connected",
                           full_name(found, q), to_string(q.op), missing->first, missing->second),
-              relays ? "use algorithm auto, which sends over those between, or tree"
+              relays ? fmt::format("use {}algorithm auto, which sends over those between, or tree",
+                                   in_its_place)
                      : "choose hosts that are all connected");
 }
 
@@ -370,9 +397,13 @@ std::string full_name(const AlgorithmRow& algorithm, const ScheduleRequest& requ
       break;
     case ParameterForm::kRadices:
       return request.size == 1 ? name : name + ":" + radices_text(radices_of(request));
-    case ParameterForm::kNumber:
+    case ParameterForm::kNumber: {
+      const std::vector<int>& order = request.parameter.order;
+      std::string text = name;
       if (number != 0 && number != algorithm.parameter.usual)
-        return fmt::format("{}:{}", name, number);
+        text += fmt::format("{}{}", kParameterMark, number);
+      return order.empty() ? text : text + kParameterMark + order_text(order);
+    }
   }
   return name;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collectives/predict.h"
+#include "collectives/suggested_order.h"
 #include "core/stats/stats.h"
 
 namespace plumbline {
@@ -216,6 +217,7 @@ Expected<FittedModel> fit_model(const Topology& start,
   }
   FittedModel model{topology_with(start, proportions, values), 0};
   model.median_error = median_error(samples, model.topology);
+  suggest_order(model.topology);
   return model;
 }
 

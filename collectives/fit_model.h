@@ -3,7 +3,8 @@
 // held against the same model: those numbers are sought with which the logarithms of predicted and
 // measured times differ least, by going up and down with one number or two after the other, in ever
 // smaller steps (direct search: R. Hooke and T. Jeeves, Direct search solution of numerical and
-// statistical problems, 1961). Links keep the proportions that they begin with. Pure.
+// statistical problems, 1961). Links keep the proportions that they begin with; what order they
+// suggest for a ring is in the topology too. Pure.
 #pragma once
 
 #include <cstdint>

@@ -201,17 +201,22 @@ void add_products(int n, std::vector<int>& so_far, std::vector<std::vector<int>>
   }
 }
 
-std::vector<AlgorithmParameter> shapes_of(const AlgorithmRow& row, int ranks) {
+// `order`: one in which a ring may be faster than as usual, if it is of so many ranks.
+std::vector<AlgorithmParameter> shapes_of(const AlgorithmRow& row, int ranks,
+                                          const std::vector<int>& order) {
   std::vector<AlgorithmParameter> shapes = {{}};
   if (row.parameter.form == ParameterForm::kRadices) {
     std::vector<std::vector<int>> products;
     std::vector<int> so_far;
     add_products(ranks, so_far, products);
-    for (std::vector<int>& radices : products) shapes.push_back({std::move(radices), 0});
+    for (std::vector<int>& radices : products) shapes.push_back({std::move(radices), 0, {}});
   } else if (row.parameter.form == ParameterForm::kNumber) {
     const int most = std::min(row.parameter.most, std::max(row.parameter.least, ranks));
     for (int number = row.parameter.least; number <= most; number *= 2) {
-      shapes.push_back({{}, number});
+      shapes.push_back({{}, number, {}});
+      if (row.parameter.takes_order && is_order_of(order, static_cast<size_t>(ranks))) {
+        shapes.push_back({{}, number, order});
+      }
     }
   }
   return shapes;
@@ -220,12 +225,14 @@ std::vector<AlgorithmParameter> shapes_of(const AlgorithmRow& row, int ranks) {
 }  // namespace
 
 std::vector<std::string> candidates_for(const ScheduleRequest& request) {
+  static const std::vector<int> kUsual;
+  const std::vector<int>& order = request.topology != nullptr ? request.topology->ring : kUsual;
   std::vector<std::string> names;
   for (const AlgorithmRow& row : algorithm_table()) {
     if (row.op != request.op) continue;
     if (is_tree(row) && apart_of(request).empty()) continue;
     ScheduleRequest q = request;
-    for (AlgorithmParameter& shape : shapes_of(row, request.size)) {
+    for (AlgorithmParameter& shape : shapes_of(row, request.size, order)) {
       q.parameter = std::move(shape);
       if (!row.unsupported(q).empty()) continue;
       std::string name = full_name(row, q);

@@ -70,7 +70,8 @@ std::optional<double> predict_ns(const AlgorithmRow& algorithm, const ScheduleRe
 
 // Algorithms of request.op that can do it, by their full names and each once, in every shape that
 // may be worth a try: all lists of radices whose product is the number of ranks, numbers from the
-// least on by powers of two. The tree only where ranks are not all connected.
+// least on by powers of two, rings in the order of request.topology too. The tree only where ranks
+// are not all connected.
 std::vector<std::string> candidates_for(const ScheduleRequest& request);
 
 // The fastest candidate by request.topology, and its time; its parameter goes into the request.

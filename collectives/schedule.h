@@ -119,7 +119,7 @@ struct AlgorithmRow {
 // The radices that a request asks for, or what is usual: the prime factors of its ranks.
 std::vector<int> radices_of(const ScheduleRequest& request);
 // The name with the parameter that the request has: "exchange:2x2x2". A number is left out where it
-// is the usual one.
+// is the usual one; an order that was asked for stays.
 std::string full_name(const AlgorithmRow& algorithm, const ScheduleRequest& request);
 
 // What every collective has for ranks that are not all connected; where they are it is a star.

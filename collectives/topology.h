@@ -35,6 +35,9 @@ struct Topology {
   double port_bytes_per_s = 0;    // one direction, over all links of a rank together
   double rank_bytes_per_s = 0;    // both directions together: what the rank's thread can move
   double reduce_bytes_per_s = 0;  // gamma: reductions and copies
+  // The ranks in an order in which the slowest hop of a ring is clearly faster than in the usual
+  // one (suggested_order.h); empty = there is none.
+  std::vector<int> ring = {};
 
   int ranks() const { return static_cast<int>(host_of.size()); }
   bool has_rates() const { return !links.empty(); }

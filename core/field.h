@@ -61,9 +61,9 @@ struct FieldWords {
 inline constexpr const char* kPublishedWord = R"({"pattern":"^[A-Za-z0-9_.-]{0,40}$"})";
 // The same with more than one such word.
 inline constexpr const char* kPublishedTransport = R"({"pattern":"^[A-Za-z0-9_.+-]{0,40}$"})";
-// A word with the parameter of an algorithm behind it: numbers with an x between them.
+// A word with the parameter of an algorithm behind it: its numbers and marks.
 inline constexpr const char* kPublishedAlgorithm =
-    R"({"pattern":"^[A-Za-z0-9_.-]{0,40}(:[0-9x]{1,96})?$"})";
+    R"({"pattern":"^[A-Za-z0-9_.-]{0,40}(:[0-9x:-]{1,192})?$"})";
 inline constexpr const char* kPublishedCount = R"({"minimum":0,"maximum":9007199254740992})";
 // No control characters, and none with which Markdown, HTML or a shell begins something.
 inline constexpr const char* kPublishedLine =

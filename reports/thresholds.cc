@@ -1,5 +1,6 @@
 #include "reports/thresholds.h"
 
+#include "core/stats/ring_orders.h"
 #include "core/stats/stats.h"
 
 namespace plumbline {
@@ -32,7 +33,7 @@ std::span<const ThresholdRow<LinkThreshold>> link_threshold_table() {
        "TCP over Ethernet attains 94 % of the speed; below 70 % something limits it"},
       {kSpeedFail, "link_speed_fail", 0.25, "of the speed in the host file",
        "who states a speed counts on it; below a quarter the link is not that link"},
-      {kSameHop, "link_same_hop", 0.05, "as a fraction",
+      {kSameHop, "link_same_hop", kLikeHops, "as a fraction",
        "hops of a ring that differ less are equally fast: then latency decides"},
       {kSharedCoresBps, "link_shared_cores_rate", 4e9, "bits per second",
        "hosts that are namespaces of one machine copy through its cores: faster "

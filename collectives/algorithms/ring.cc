@@ -5,7 +5,8 @@
 // Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009). With two
 // rings each half of the data goes round in its own direction, so that both directions of every
 // cable between neighbours carry data both ways. Ranks stand in the order of their numbers, or,
-// where neighbours would not be connected, in one in which they are (ring_order).
+// where neighbours would not be connected, in one in which they are (ring_order), or in the one
+// that was asked for.
 #include <algorithm>
 #include <numeric>
 
@@ -98,7 +99,8 @@ struct Ring {
 
 std::vector<Ring> rings_of(const ScheduleRequest& q) {
   const int number = q.parameter.number == 0 ? 1 : q.parameter.number;
-  const std::vector<int> order = ring_order(q.size, apart_of(q));
+  const std::vector<int>& asked = q.parameter.order;
+  const std::vector<int> order = asked.empty() ? ring_order(q.size, apart_of(q)) : asked;
   const auto place = std::find(order.begin(), order.end(), q.rank) - order.begin();
   std::vector<Ring> rings;
   for (int i = 0; i < number; ++i) rings.push_back({q, order, static_cast<int>(place), i, number});

@@ -150,18 +150,23 @@ void add_rings(const LinkWorld& world, Document& document) {
                    {"slowest hop", "rate", "", false, 0, false},
                    {"slowest hop", "rate", "GB/s", false, 2, false},
                    {"", "round trips together", "us", false, 1, true}};
+  std::string by_name;
   for (const RingOrder& ring :
        ring_orders(rates->values, latency != nullptr ? latency->values : kNone, world.ranks)) {
     std::vector<std::string> hops;
     for (const int rank : ring.ranks) hops.push_back(rank_name(world, rank));
     hops.push_back(rank_name(world, ring.ranks.front()));
     const std::string slowest = rank_name(world, ring.from) + " > " + rank_name(world, ring.to);
+    const bool suggested = ring.name.find("suggested") != std::string::npos;
+    if (suggested && ring.complete() && ring.ranks != rank_order(world.ranks)) {
+      by_name = fmt::format("{}", fmt::join(ring.ranks, "-"));
+    }
     table.rows.push_back(
         {{ring.name == "other" ? "" : ring.name, join(hops, " > "), slowest,
           ring.complete() ? grid_text(LinkUnit::kRate, ring.slowest_Bps) : "not measured",
           ring.complete() ? gbps_text(ring.slowest_Bps) : "",
           ring.latency_ns > 0 ? us_text(ring.latency_ns) : ""},
-         ring.name.find("suggested") == std::string::npos ? Tone::kPlain : Tone::kGood});
+         suggested ? Tone::kGood : Tone::kPlain});
   }
   document.heading(2, "Ring orders");
   document.paragraph(fmt::format(
@@ -171,6 +176,11 @@ void add_rings(const LinkWorld& world, Document& document) {
       world.ranks <= kExactRing ? "all orders were tried"
                                 : "a greedy tour improved by 2-opt, not proven best"));
   document.table(table);
+  if (by_name.empty()) return;
+  document.paragraph(fmt::format(
+      "Collectives of one rank on each of these hosts go in the suggested order with --algorithm "
+      "ring:{0}, or ring:2:{0}.",
+      by_name));
 }
 
 }  // namespace

@@ -137,11 +137,11 @@ std::string table_word(const std::string& text, Redactor& redactor) {
 
 // A parameter says nothing of anybody: it is published where its algorithm is.
 std::string table_algorithm(const std::string& text, Redactor& redactor) {
-  constexpr size_t kLongest = 96;
+  constexpr size_t kLongest = 192;
   const std::string base = algorithm_base(text);
   const std::string parameter = text.substr(base.size());
   const bool fits = parameter.size() != 1 && parameter.size() <= kLongest + 1 &&
-                    parameter.find_first_not_of("0123456789x", 1) == std::string::npos;
+                    parameter.find_first_not_of("0123456789x:-", 1) == std::string::npos;
   const std::string word = table_word(base, redactor);
   return word == base && fits ? word + parameter : word;
 }

@@ -62,7 +62,9 @@ struct Near {
 };
 Near near_best(const TuneSpec& spec, const Topology& topology, Op op, uint64_t bytes) {
   std::vector<std::pair<double, std::string>> predicted;
-  for (std::string& name : candidates_for(measured_request(spec.ranks, op, bytes))) {
+  ScheduleRequest request = measured_request(spec.ranks, op, bytes);
+  request.topology = &topology;
+  for (std::string& name : candidates_for(request)) {
     const std::optional<double> time = predict_ns(topology, op, bytes, name);
     if (time) predicted.emplace_back(*time, std::move(name));
   }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "collectives/schedule.h"
+#include "collectives/suggested_order.h"
 #include "core/file.h"
 #include "core/json.h"
 #include "core/op.h"
@@ -139,6 +140,7 @@ FittedModel read_model(const Json& root, const TuningPlace& place) {
   if (seen.size() != all - static_cast<size_t>(ranks)) {
     throw Wrong{json_path(where, "links"), "has not every pair of ranks"};
   }
+  suggest_order(topology);
   return model;
 }
 

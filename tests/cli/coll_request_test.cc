@@ -75,6 +75,30 @@ TEST(CollRequest, HostsWithoutPlacesAreRefusedInTheWordsOfTheFlag) {
   EXPECT_EQ(none.error().front().what, "4 ranks are needed, and the hosts have 1 place");
 }
 
+// Four hosts in a ring of cables a-c-b-d.
+TEST(CollRequest, ARingWhoseNeighboursAreApartIsRefusedWithOneThatWorks) {
+  std::vector<ScenarioHost> hosts(4, local_hosts(1).front());
+  const std::vector<std::vector<std::string>> cables = {
+      {"w", "x"}, {"y", "z"}, {"x", "y"}, {"z", "w"}};
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    hosts[i].name = std::string(1, static_cast<char>('a' + i));
+    hosts[i].group = cables[i];
+  }
+  CollSweep sweep = sweep_of(Op::kAllreduce);
+  sweep.ranks = 4;
+  const auto said = [&](const char* algorithm) {
+    const OptionSet options = *OptionSet().with("algorithm", algorithm, "flag");
+    const auto cells = coll_cells(hosts, sweep, options, CollOutput::kTable);
+    return cells ? std::string() : cells.error().front().message();
+  };
+  EXPECT_EQ(said("ring:0-2-1-3"), "");
+  EXPECT_EQ(said("ring:2:3-1-2-0"), "");
+  const std::string refused = said("ring:0-1-2-3");
+  EXPECT_NE(refused.find("between ranks 0 and 1, which are not connected"), std::string::npos)
+      << refused;
+  EXPECT_NE(refused.find("use ring:0-2-1-3"), std::string::npos) << refused;
+}
+
 TEST(CollRequest, CompressionIsPartOfTheCellsAndRefusedWhereItMeansNothing) {
   CollSweep sweep = sweep_of(Op::kAllreduce);
   sweep.dtypes = {DType::kF32};

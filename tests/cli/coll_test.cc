@@ -294,7 +294,8 @@ TEST(Coll, AlgorithmsTakeAParameter) {
   };
   for (const Row& row : {Row{"exchange:2x2", "exchange:2x2"}, Row{"exchange", "exchange:2x2"},
                          Row{"halving_doubling:04", "halving_doubling:4"}, Row{"ring:2", "ring:2"},
-                         Row{"ring:1", "ring"}}) {
+                         Row{"ring:1", "ring"}, Row{"ring:0-2-1-3", "ring:0-2-1-3"},
+                         Row{"ring:2:1-3-0-02", "ring:2:0-2-1-3"}}) {
     const Finished done = coll({"allreduce", "-b", "4K", "-e", "4K", "-n", "2", "--algorithm",
                                 row.asked, "--ranks", "4", "--json"});
     ASSERT_EQ(done.status, 0) << done.err;
@@ -313,6 +314,9 @@ TEST(Coll, AParameterThatDoesNotFitIsRefusedWithWhatWould) {
   for (const Row& row :
        {Row{"exchange:2x3", "2x2 or 4"}, Row{"halving_doubling:8", "2x2 or 4"},
         Row{"exchange:two", "such as exchange:4x2"}, Row{"ring:3", "use ring:2"},
+        Row{"ring:0-2-1", "needs an order of all ranks, such as 0-1-2-3, this world has 4"},
+        Row{"ring:0-2-2-3", "has not every rank from 0 to 3 once"},
+        Row{"ring:3:0-2-1-3", "use ring:2:0-2-1-3"}, Row{"ring:0--1-2-3", "such as ring:0-2-1-3"},
         Row{"double_tree:2", "use double_tree"}, Row{"exchanje:2x2", "use one of"}}) {
     const Finished done =
         coll({"allreduce", "-b", "8", "-e", "8", "--algorithm", row.algorithm, "--ranks", "4"});

@@ -173,6 +173,27 @@ TEST(Run, BrokenScenarioStartsNothing) {
   EXPECT_FALSE(std::filesystem::exists(folder.path("out")));
 }
 
+// A ring of other ranks than the cell's: said with the place and with what would do.
+TEST(Run, AnOrderThatIsNoneStartsNothing) {
+  for (const auto& [order, words] :
+       {std::pair("0-2-1",
+                  "ring:0-2-1 of allreduce over 4 ranks: needs an order of all ranks, such "
+                  "as 0-1-2-3"),
+        std::pair("0-2-1-1", "has not every rank from 0 to 3 once"),
+        std::pair("0-2-1-3;", "is no order of ranks")}) {
+    const ScratchFolder folder;
+    folder.write("scenario.json",
+                 R"({"plumbline": 1, "hosts": {"local": 4}, "matrix": [{"op": "allreduce", )"
+                 R"("bytes": 8, "ranks": 4, "algorithm": "ring:)" +
+                     std::string(order) + R"("}]})");
+    const Finished done = run_program(run_argv(folder));
+    EXPECT_EQ(done.status, 1);
+    EXPECT_NE(done.err.find(words), std::string::npos) << done.err;
+    EXPECT_NE(done.err.find("$.matrix[0].algorithm"), std::string::npos) << done.err;
+    EXPECT_FALSE(std::filesystem::exists(folder.path("out")));
+  }
+}
+
 TEST(Run, InterruptLeavesPartialResultsAndNobody) {
   const ScratchFolder folder;
   folder.write("scenario.json", kLong);

@@ -74,6 +74,17 @@ TEST(PublishedSchema, RefusesNamesThatThereAreNone) {
   EXPECT_TRUE(both(R"("matrix": [{"op": "allreduce", "bytes": 8, "algorithm": "ring"}])"));
   EXPECT_FALSE(both(R"("matrix": [{"op": "allreduce", "bytes": 8, "algorithm": "rign"}])"));
   EXPECT_FALSE(both(R"("matrix": [{"op": "barrier", "algorithm": "ring"}])"));
+  const auto ring_of_four = [](const std::string& parameter) {
+    return R"("hosts": {"local": 4}, "matrix": [{"op": "allreduce", "bytes": 8, "ranks": 4, )"
+           R"("algorithm": "ring:)" +
+           parameter + R"("}])";
+  };
+  EXPECT_TRUE(both(ring_of_four("2")));
+  EXPECT_TRUE(both(ring_of_four("0-2-1-3")));
+  EXPECT_TRUE(both(ring_of_four("2:0-2-1-3")));
+  for (const char* none : {"", "0-", "-0", "0--1", "0 -1", "2:", ":0-1", "2:2:0-1", "0x1", "0-a"}) {
+    EXPECT_FALSE(both(ring_of_four(none)));
+  }
   EXPECT_FALSE(both(R"("matrix": [{"op": "allreduce", "bytes": 8, "transport": "tpc"}])"));
   EXPECT_TRUE(both(R"("probes": ["ip"], "report": ["junit"])"));
   EXPECT_FALSE(both(R"("probes": ["ip"], "report": ["junti"])"));

@@ -66,6 +66,25 @@ TEST(CollectivesOverTcp, AllPairsOfTheMatrixOverSeveralStreams) {
   EXPECT_EQ(run_matrix(matrix, rows, std::ref(worlds), kTcpSeed + 1), "");
 }
 
+// Rings in orders that were asked for.
+TEST(CollectivesOverTcp, RingsInAnyOrder) {
+  TcpWorlds worlds;
+  World world = worlds(5, kWireShapes[0]);
+  std::vector<OperationSpec> specs;
+  for (const Op op : {Op::kAllreduce, Op::kReduceScatter, Op::kAllgather}) {
+    for (const char* ring : {"ring:0-3-1-4-2", "ring:2:0-3-1-4-2", "ring:4-3-2-1-0"}) {
+      for (const uint64_t count : {3u, 250'007u}) {
+        OperationSpec spec;
+        spec.op = op;
+        spec.algorithm = ring;
+        spec.count = count;
+        specs.push_back(spec);
+      }
+    }
+  }
+  EXPECT_EQ(run_all_verified(world, specs, kTcpSeed), "");
+}
+
 // Socket buffers that the kernel tunes may shrink after small messages, and then a large one
 // crawls: seen with other stacks as 40 ms per 64 KiB.
 TEST(CollectivesOverTcp, MixedSizesOnOldConnections) {

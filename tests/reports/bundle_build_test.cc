@@ -152,6 +152,15 @@ TEST(BundleBuild, ParametersOfAlgorithmsArePublished) {
   EXPECT_EQ(asked.count("ring"), 1u) << text;
   EXPECT_EQ(ran.count("halving_doubling:16x4"), 1u) << text;
   EXPECT_EQ(ran.count("unknown"), 1u) << text;
+
+  run[0].cell.algorithm = run[0].measurement.resolved.algorithm = "ring:2:0-2-1-3";
+  const json again = json::parse(text_of(run, samples::statement()))["content"];
+  bool found = false;
+  for (const json& row : again["rows"]) {
+    found = found || (row["cell"]["algorithm"] == "ring:2:0-2-1-3" &&
+                      row["resolved"]["algorithm"] == "ring:2:0-2-1-3");
+  }
+  EXPECT_TRUE(found) << again;
 }
 
 // `run --repeat` on a noisy machine: one clean launch of a cell is a row.

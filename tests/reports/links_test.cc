@@ -319,6 +319,16 @@ TEST(Links, TextShowsMatricesCountersAndRings) {
   }
 }
 
+TEST(Links, TheSuggestedRingIsNamedAsAnAlgorithm) {
+  const Record slow = link_record("stream", 4, [](LinkResult& link) {
+    const std::pair<int, int> pair = std::minmax(link.from, link.to);
+    if (pair == std::pair(0, 1) || pair == std::pair(2, 3)) link.rate_Bps = *link.rate_Bps / 10;
+  });
+  EXPECT_THAT(links_text({slow}, 400),
+              HasSubstr("with --algorithm ring:0-3-1-2, or ring:2:0-3-1-2."));
+  EXPECT_THAT(links_text({link_record("stream", 4)}, 400), Not(HasSubstr("--algorithm")));
+}
+
 TEST(Links, ErrorsAndMissingMatricesAreShown) {
   Record error = link_record("stream", 3);
   error.measurement.links.clear();

@@ -110,6 +110,9 @@ const std::vector<Damage>& damages() {
       {"auto", [](json& j) { j["table"][0]["algorithm"] = "auto"; }, "is auto"},
       {"radices", [](json& j) { j["table"][1]["algorithm"] = "halving_doubling:3"; }, "radices"},
       {"parameter", [](json& j) { j["table"][0]["algorithm"] = "ring:9"; }, "ring:9"},
+      {"order of others", [](json& j) { j["table"][0]["algorithm"] = "ring:0-1-2"; }, "0-1-2"},
+      {"order twice", [](json& j) { j["table"][0]["algorithm"] = "ring:2:0-0"; }, "every rank"},
+      {"order text", [](json& j) { j["table"][0]["algorithm"] = "ring:0-\n1"; }, "no order"},
       {"backwards", [](json& j) { j["table"][0]["from_bytes"] = 5000; }, "to_bytes"},
       {"negative", [](json& j) { j["table"][0]["from_bytes"] = -1; }, "from_bytes"},
       {"overlap", [](json& j) { j["table"][1]["from_bytes"] = 4000; }, "overlaps"},
@@ -387,6 +390,70 @@ TEST_P(TunedNetwork, CrossingsAreFoundWithoutMeasuringAll) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, TunedNetwork, testing::Values(2, 3, 4, 8));
+
+// Links that a tuned network may have: all alike but these, in both directions.
+Topology unlike_network(const std::set<std::pair<int, int>>& slow) {
+  Topology network = network_of(4, 50e3, 1.2e9);
+  for (int from = 0; from < 4; ++from) {
+    for (int to = 0; to < 4; ++to) {
+      const size_t at = static_cast<size_t>(from) * 4 + static_cast<size_t>(to);
+      network.host_of[static_cast<size_t>(from)] = from;
+      if (slow.count(std::minmax(from, to)) != 0) network.links[at].bytes_per_s /= 10;
+    }
+  }
+  return network;
+}
+
+// From the measured links to the file, and to what auto takes by it.
+TEST(TunePlan, TheRingThatLinksSuggestIsMeasuredChosenAndKept) {
+  TuneSpec spec;
+  spec.ranks = 4;
+  spec.ops = {Op::kAllreduce, Op::kAllgather};
+  const Topology network = unlike_network({{0, 1}, {2, 3}});
+  Topology start;
+  start.host_of = network.host_of;
+  start.links = network.links;
+  const auto model = fit_model(start, answered(calibration_of(spec), network));
+  ASSERT_TRUE(model);
+  EXPECT_EQ(model->topology.ring, (std::vector<int>{0, 2, 1, 3}));
+  const Questions near = near_crossings(spec, model->topology);
+  Tuning tuning = some_tuning(4);
+  tuning.model = *model;
+  tuning.table = table_of(spec, answered(near, network));
+  for (const Op op : spec.ops) {
+    const TunedRow* last = nullptr;
+    for (const TunedRow& row : tuning.table) {
+      if (row.range.op == op) last = &row;
+    }
+    ASSERT_NE(last, nullptr);
+    EXPECT_THAT(last->range.algorithm, testing::AnyOf("ring:0-2-1-3", "ring:2:0-2-1-3"));
+    EXPECT_EQ(last->usual, "ring");
+    EXPECT_GT(last->gain.value_or(0), 2);
+  }
+  const auto read = parse_tuning(tuning_json(tuning), "t.json");
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->model.topology.ring, model->topology.ring) << "found in the file's links again";
+  const std::string taken = algorithm_with(*read, allreduce(4, "auto", 8 << 20), OptionSet());
+  EXPECT_THAT(taken, testing::AnyOf("ring:0-2-1-3", "ring:2:0-2-1-3"));
+  // Beyond the table, by the model.
+  EXPECT_THAT(algorithm_with(*read, allreduce(4, "auto", 256 << 20), OptionSet()),
+              HasSubstr("0-2-1-3"));
+}
+
+TEST(TunePlan, LinksThatAreAlikeAskForNoOtherRing) {
+  TuneSpec spec;
+  spec.ranks = 4;
+  const Topology network = unlike_network({});
+  Topology start;
+  start.host_of = network.host_of;
+  start.links = network.links;
+  const auto model = fit_model(start, answered(calibration_of(spec), network));
+  ASSERT_TRUE(model);
+  EXPECT_TRUE(model->topology.ring.empty());
+  for (const MeasuredOperation& one : near_crossings(spec, model->topology)) {
+    EXPECT_THAT(one.algorithm, testing::Not(HasSubstr("-")));
+  }
+}
 
 TEST(TunePlan, AGainThatIsNoneChangesNothing) {
   TuneSpec spec;

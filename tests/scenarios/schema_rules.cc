@@ -240,8 +240,9 @@ std::vector<std::string> parameter_patterns(const KeyRow& row, const Vocabulary&
     std::string alternatives;
     for (const std::string& name : of_form)
       alternatives += (alternatives.empty() ? "" : "|") + name;
-    const std::string values =
-        form == "radices" ? std::string(kRadix) + "(x" + kRadix + "){0,15}" : "[0-9]+";
+    std::string values = "[0-9]+";
+    if (form == "radices") values = std::string(kRadix) + "(x" + kRadix + "){0,15}";
+    if (form == "rings") values = "([0-9]+|([0-9]+:)?[0-9]+(-[0-9]+)+)";
     patterns.push_back("^(" + alternatives + "):" + values + "$");
   }
   return patterns;
