@@ -78,9 +78,9 @@ Expected<Measurement> measure(const Cell& cell, const MeasureSettings& settings,
 // framing and matching: op "raw_pingpong" (full round trip), "raw_exchange" (swaps), "raw_stream",
 // "raw_duplex" (both ways at once, one thread each, of one buffer that stays in the cache),
 // "array_stream", "array_duplex" (the same of arrays of the cell's size, cold or hot as the cell
-// says). And what every rank's memory and processor can do by themselves, all at once, the slowest
-// rank counting: "reduce_kernel" (of the cell's type and reduction, over arrays of its size),
-// "memcpy".
+// says; where the two map each other's arrays, a copy out of those). And what every rank's memory
+// and processor can do by themselves, all at once, the slowest rank counting: "reduce_kernel" (of
+// the cell's type and reduction, over arrays of its size), "memcpy".
 Expected<Measurement> measure_roof(const Cell& cell, const MeasureSettings& settings,
                                    const MeasureContext& context);
 

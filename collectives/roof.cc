@@ -1,16 +1,19 @@
 // Roofs: the same path, without our stack. See measure.h.
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <iterator>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "collectives/measure.h"
-#include "collectives/prepared.h"
 #include "collectives/start_sync.h"
 #include "collectives/verifier.h"
 #include "kernels/kernels.h"
 #include "transport/channel/raw.h"
+#include "transport/peer_memory.h"
 
 namespace plumbline {
 namespace {
@@ -49,7 +52,7 @@ class Roof {
     result_.samples_ns = samples_;
     result_.iterations = samples_.size();
     result_.resolved.transport = context_.group->transport_name();
-    result_.resolved.algorithm = "none";
+    result_.resolved.algorithm = mapped_.value_or(false) ? "mapped" : "none";
     return std::move(result_);
   }
 
@@ -77,18 +80,24 @@ class Roof {
     return found == std::end(kRuns) ? nullptr : found;
   }
 
-  // Arrays of the cell's size; several that take turns where its memory is to be cold, as those of
-  // an operation do. Zeros, so that no arithmetic meets numbers that a processor is slow with.
+  // Arrays of the cell's size, of the group as those of an operation; several that take turns where
+  // its memory is to be cold. Zeros, so that no arithmetic meets numbers that a processor is slow
+  // with.
   struct Arrays {
-    AlignedBytes from, to;
+    Array from, to;
+    MappedBytes theirs = {};  // the peer's `from`, where it is mapped
   };
   uint64_t bytes() const { return std::max<uint64_t>(cell_.bytes, 1); }
   Status arrays() {
     const size_t slots = slots_of(cell_, VerifyMode::kNone).ordinary;
     for (size_t i = 0; i < slots; ++i) {
-      Arrays& one = arrays_.emplace_back(Arrays{AlignedBytes(bytes()), AlignedBytes(bytes())});
-      std::memset(one.from.get(), 0, bytes());
-      std::memset(one.to.get(), 0, bytes());
+      Expected<Array> from = context_.group->allocate(bytes());
+      if (!from) return fail(from.error());
+      Expected<Array> to = context_.group->allocate(bytes());
+      if (!to) return fail(to.error());
+      std::memset(from->data, 0, bytes());
+      std::memset(to->data, 0, bytes());
+      arrays_.push_back({std::move(*from), std::move(*to)});
     }
     return {};
   }
@@ -107,7 +116,7 @@ class Roof {
   RawArrays raw_arrays() {
     if (arrays_.empty()) return {};
     const Arrays& one = next_arrays();
-    return {one.from.get(), one.to.get()};
+    return {one.from.data, one.to.data};
   }
 
   Deadline watchdog() const { return Deadline::after_ms(settings_.operation_timeout_ms); }
@@ -153,7 +162,7 @@ class Roof {
   Status copy(int64_t& ns) {
     const Arrays& one = next_arrays();
     const int64_t start = monotonic_ns();
-    std::memcpy(one.to.get(), one.from.get(), bytes());
+    std::memcpy(one.to.data, one.from.data, bytes());
     ns = monotonic_ns() - start;
     return {};
   }
@@ -165,7 +174,7 @@ class Roof {
     const int64_t start = monotonic_ns();
     for (int64_t i = 0; i < times; ++i) {
       const Arrays& one = next_arrays();
-      reduce_(one.to.get(), one.to.get(), one.from.get(), elements_);
+      reduce_(one.to.data, one.to.data, one.from.data, elements_);
     }
     ns = (monotonic_ns() - start) / times;
     return {};
@@ -175,16 +184,77 @@ class Roof {
     const Expected<ByteStream*> stream = raw_path();
     if (!stream) return fail(stream.error());
     if (*stream == nullptr) return {};
-    return raw_stream(**stream, context_.group->rank() == 0, cell_.bytes, kRoofChunk,
-                      context_.group->wait_options(), watchdog(), &ns, raw_arrays());
+    const bool sends = context_.group->rank() == 0;
+    const Expected<bool> mapped = map_arrays(**stream);
+    if (!mapped) return fail(mapped.error());
+    if (*mapped) return copy_theirs(**stream, !sends, sends, ns);
+    return raw_stream(**stream, sends, cell_.bytes, kRoofChunk, context_.group->wait_options(),
+                      watchdog(), &ns, raw_arrays());
   }
 
   Status duplex(int64_t& ns) {
     const Expected<ByteStream*> stream = raw_path();
     if (!stream) return fail(stream.error());
     if (*stream == nullptr) return {};
+    const Expected<bool> mapped = map_arrays(**stream);
+    if (!mapped) return fail(mapped.error());
+    if (*mapped) return copy_theirs(**stream, true, true, ns);
     return raw_duplex(**stream, cell_.bytes, kRoofChunk, context_.group->wait_options(), watchdog(),
                       &ns, raw_arrays());
+  }
+
+  // Large messages do not go through the stream where a pair maps each other's arrays; then neither
+  // does their roof. Both ends come to the same answer, once.
+  Expected<bool> map_arrays(ByteStream& stream) {
+    if (mapped_) return *mapped_;
+    const Expected<Channel*> channel =
+        context_.group->channel(1 - context_.group->rank(), watchdog());
+    if (!channel) return fail(channel.error());
+    PeerMemory* const memory = arrays_.empty() ? nullptr : (*channel)->memory_for(bytes());
+    bool all = memory != nullptr && memory->abilities().maps;
+    for (size_t i = 0; memory != nullptr && i < arrays_.size(); ++i) {
+      const Expected<bool> one = map_one(stream, *memory, arrays_[i]);
+      if (!one) return fail(one.error());
+      all = all && *one;
+    }
+    mapped_ = all;
+    return all;
+  }
+
+  // The two swap the keys of their arrays: a byte that says how long, none = there is no way.
+  Expected<bool> map_one(ByteStream& stream, PeerMemory& memory, Arrays& one) {
+    std::array<std::byte, 1 + MemoryKey::kMostPacked> ours{}, theirs{};
+    const std::optional<MemoryKey> key = memory.expose({one.from.data, bytes()}, false);
+    const bool maps = key && key->reach == MemoryReach::kMap;
+    if (maps) {
+      const PackedKey packed = pack_key(*key);
+      ours[0] = static_cast<std::byte>(packed_size(*key));
+      std::copy(packed.begin(), packed.end(), ours.begin() + 1);
+    }
+    const Status swapped =
+        raw_duplex(stream, ours.size(), ours.size(), context_.group->wait_options(), watchdog(),
+                   nullptr, {ours.data(), theirs.data()});
+    if (!swapped) return fail(swapped.error());
+    const auto length = std::to_integer<size_t>(theirs[0]);
+    if (!maps || length == 0) return false;
+    const std::optional<MemoryKey> of_peer =
+        length < theirs.size() ? unpack_key(std::span(theirs).subspan(1, length)) : std::nullopt;
+    if (!of_peer) {
+      return fail(ErrorCode::kProtocol, "the key of the peer's array is none",
+                  "do all ranks run the same version of plumbline?");
+    }
+    Expected<MappedBytes> mapped = memory.map(*of_peer, bytes());
+    if (!mapped) return fail(mapped.error());
+    one.theirs = std::move(*mapped);
+    return true;
+  }
+
+  Status copy_theirs(ByteStream& stream, bool takes, bool taken, int64_t& ns) {
+    const Arrays& one = next_arrays();
+    const std::span<const std::byte> theirs =
+        takes ? one.theirs.bytes.first(bytes()) : std::span<const std::byte>();
+    return raw_copy(stream, theirs, one.to.data, taken, context_.group->wait_options(), watchdog(),
+                    &ns);
   }
 
   // Many round trips or exchanges in one go; rank 0 has the samples and gives them to all.
@@ -231,6 +301,7 @@ class Roof {
   size_t taken_ = 0;
   std::vector<Arrays> arrays_;
   size_t turn_ = 0;
+  std::optional<bool> mapped_;  // the peer's arrays are; none = not tried yet
   ReduceFn reduce_ = nullptr;
   uint64_t elements_ = 0;
   std::vector<int64_t> samples_;

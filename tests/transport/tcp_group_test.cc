@@ -462,6 +462,24 @@ TEST(Raw, RoofsRunInLockstep) {
     ASSERT_TRUE(raw_stream(stream, first, 10'000'001, 256 * 1024, wait, deadline, &ns));
     EXPECT_GT(ns, 0);
     ASSERT_TRUE(raw_duplex(stream, 10'000'001, 256 * 1024, wait, deadline, &ns));
+    // Of arrays: every byte of the one is in the other, whether both ends send or one.
+    std::vector<std::byte> from(700'001), to(700'001), theirs(700'001);
+    for (size_t i = 0; i < from.size(); ++i) {
+      from[i] = static_cast<std::byte>(i * 7 + static_cast<size_t>(group.rank()));
+      theirs[i] = static_cast<std::byte>(i * 7 + static_cast<size_t>(1 - group.rank()));
+    }
+    const RawArrays arrays{from.data(), to.data()};
+    ASSERT_TRUE(raw_stream(stream, first, to.size(), 64 * 1024, wait, deadline, &ns, arrays));
+    EXPECT_EQ(to == theirs, !first);
+    ASSERT_TRUE(raw_duplex(stream, to.size(), 64 * 1024, wait, deadline, &ns, arrays));
+    EXPECT_EQ(to, theirs);
+    std::fill(to.begin(), to.end(), std::byte{0});
+    const std::span<const std::byte> none;
+    ASSERT_TRUE(raw_copy(stream, first ? none : theirs, to.data(), first, wait, deadline, &ns));
+    EXPECT_EQ(to == theirs, !first);
+    ASSERT_TRUE(raw_copy(stream, theirs, to.data(), true, wait, deadline, &ns));
+    EXPECT_EQ(to, theirs);
+    EXPECT_GT(ns, 0);
     EXPECT_EQ(raw_pingpong(stream, first, 0, 1, wait, deadline, nullptr).error().code,
               ErrorCode::kUsage);
     // Afterwards the channel is as good as before.

@@ -56,10 +56,12 @@ struct Channel::Impl {
   void fail_with(const Error& reason) {
     if (!error) error = reason;
   }
+  PeerMemory* memory_for(size_t bytes) {
+    return bytes < direct_bytes ? nullptr : stream->peer_memory();
+  }
   // The key of a message that the peer may take from our memory.
   std::optional<MemoryKey> key_of(const void* data, size_t bytes, const SendObserver* observer) {
-    if (bytes < direct_bytes) return std::nullopt;
-    PeerMemory* const memory = stream->peer_memory();
+    PeerMemory* const memory = memory_for(bytes);
     if (memory == nullptr) return std::nullopt;
     const bool all_copy = observer != nullptr && observer->all_copy();
     return memory->expose({static_cast<const std::byte*>(data), bytes}, all_copy);
@@ -199,5 +201,6 @@ const std::optional<HashMismatch>& Channel::hash_mismatch() const {
 }
 const ChannelStats& Channel::stats() const { return impl_->stats; }
 ByteStream& Channel::stream() { return *impl_->stream; }
+PeerMemory* Channel::memory_for(size_t bytes) { return impl_->memory_for(bytes); }
 
 }  // namespace plumbline

@@ -172,6 +172,9 @@ class Channel {
   // For roofs (bare-socket measurements on the very path) while idle() on both ends, and for its
   // statistics.
   ByteStream& stream();
+  // How the peer reaches memory of ours, and we reach its, where messages of so many bytes do not
+  // go through the stream; null = they do.
+  PeerMemory* memory_for(size_t bytes);
 
  private:
   struct Impl;

@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace plumbline {
 namespace {
@@ -12,21 +13,26 @@ namespace {
 constexpr int kPollMs = 100;
 constexpr int kTriesPerLook = 16;  // the clock is read only so often while spinning
 
+// The most that one end does in one go, bytes.
+struct Amounts {
+  uint64_t sent = 0, received = 0;
+};
+
 // Moves bytes in both directions until the given amounts have gone and come, a call for each
 // `chunk`: of the arrays where there are some, else through one scratch buffer.
 class RawMover {
  public:
+  // Scratch memory is touched before the clock starts; of what is not needed the pages would cost
+  // more than a small array, and push a larger one out of the caches.
   RawMover(ByteStream& stream, size_t chunk, const WaitOptions& wait, Deadline deadline,
-           RawArrays arrays = {})
+           const Amounts& most, RawArrays arrays = {})
       : stream_(stream),
         wait_(wait),
         deadline_(deadline),
+        chunk_(chunk),
         arrays_(arrays),
-        out_(chunk),
-        in_(chunk) {
-    std::fill(out_.begin(), out_.end(), std::byte{0x5a});  // touched before the clock starts
-    std::fill(in_.begin(), in_.end(), std::byte{0});
-  }
+        out_(arrays.from == nullptr ? std::min<uint64_t>(chunk, most.sent) : 0, std::byte{0x5a}),
+        in_(arrays.to == nullptr ? std::min<uint64_t>(chunk, most.received) : 0, std::byte{0}) {}
 
   Status move(uint64_t to_send, uint64_t to_receive) {
     int64_t idle_since = 0;
@@ -63,7 +69,7 @@ class RawMover {
       // writev(2) takes the buffers as not const although it only reads them.
       auto* const from =
           arrays_.from == nullptr ? out_.data() : const_cast<std::byte*>(arrays_.from);
-      const iovec part{from, std::min<uint64_t>(to_send, out_.size())};
+      const iovec part{from, std::min<uint64_t>(to_send, chunk_)};
       const Expected<size_t> done = stream_.write_some({&part, 1});
       if (!done) return fail(done.error());
       to_send -= *done;
@@ -72,7 +78,7 @@ class RawMover {
     }
     if (to_receive > 0) {
       const iovec part{arrays_.to == nullptr ? in_.data() : arrays_.to,
-                       std::min<uint64_t>(to_receive, in_.size())};
+                       std::min<uint64_t>(to_receive, chunk_)};
       const Expected<size_t> done = stream_.read_some({&part, 1});
       if (!done) return fail(done.error());
       to_receive -= *done;
@@ -95,6 +101,7 @@ class RawMover {
   ByteStream& stream_;
   const WaitOptions& wait_;
   const Deadline deadline_;
+  const size_t chunk_;
   RawArrays arrays_;  // what is left of them
   std::vector<std::byte> out_, in_;
   std::vector<pollfd> poll_;  // reused
@@ -111,7 +118,7 @@ Status raw_pingpong(ByteStream& stream, bool initiator, size_t bytes, int iterat
                     const WaitOptions& wait, Deadline deadline,
                     std::vector<int64_t>* round_trips_ns) {
   if (Status status = check_sizes(bytes, bytes); !status) return status;
-  RawMover mover(stream, bytes, wait, deadline);
+  RawMover mover(stream, bytes, wait, deadline, {bytes, bytes});
   for (int i = 0; i < iterations; ++i) {
     const int64_t start = monotonic_ns();
     Status status = mover.move(initiator ? bytes : 0, initiator ? 0 : bytes);
@@ -125,7 +132,7 @@ Status raw_pingpong(ByteStream& stream, bool initiator, size_t bytes, int iterat
 Status raw_exchange(ByteStream& stream, size_t bytes, int iterations, const WaitOptions& wait,
                     Deadline deadline, std::vector<int64_t>* times_ns) {
   if (Status status = check_sizes(bytes, bytes); !status) return status;
-  RawMover mover(stream, bytes, wait, deadline);
+  RawMover mover(stream, bytes, wait, deadline, {bytes, bytes});
   for (int i = 0; i < iterations; ++i) {
     const int64_t start = monotonic_ns();
     if (Status status = mover.move(bytes, bytes); !status) return status;
@@ -138,7 +145,7 @@ Status raw_stream(ByteStream& stream, bool sender, uint64_t total, size_t chunk,
                   const WaitOptions& wait, Deadline deadline, int64_t* ns, RawArrays arrays) {
   if (Status status = check_sizes(total, chunk); !status) return status;
   // The confirmation that goes the other way is no part of them.
-  RawMover mover(stream, chunk, wait, deadline,
+  RawMover mover(stream, chunk, wait, deadline, {sender ? total : 1, sender ? 1 : total},
                  {sender ? arrays.from : nullptr, sender ? nullptr : arrays.to});
   const int64_t start = monotonic_ns();
   Status status = mover.move(sender ? total : 0, sender ? 0 : total);
@@ -151,9 +158,19 @@ Status raw_stream(ByteStream& stream, bool sender, uint64_t total, size_t chunk,
 Status raw_duplex(ByteStream& stream, uint64_t total, size_t chunk, const WaitOptions& wait,
                   Deadline deadline, int64_t* ns, RawArrays arrays) {
   if (Status status = check_sizes(total, chunk); !status) return status;
-  RawMover mover(stream, chunk, wait, deadline, arrays);
+  RawMover mover(stream, chunk, wait, deadline, {total, total}, arrays);
   const int64_t start = monotonic_ns();
   const Status status = mover.move(total, total);
+  if (ns != nullptr) *ns = monotonic_ns() - start;
+  return status;
+}
+
+Status raw_copy(ByteStream& stream, std::span<const std::byte> theirs, std::byte* to, bool taken,
+                const WaitOptions& wait, Deadline deadline, int64_t* ns) {
+  RawMover mover(stream, 1, wait, deadline, {1, 1});
+  const int64_t start = monotonic_ns();
+  if (!theirs.empty()) std::memcpy(to, theirs.data(), theirs.size());
+  const Status status = mover.move(theirs.empty() ? 0 : 1, taken ? 1 : 0);
   if (ns != nullptr) *ns = monotonic_ns() - start;
   return status;
 }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/clock.h"
@@ -44,5 +45,11 @@ Status raw_stream(ByteStream& stream, bool sender, uint64_t total, size_t chunk,
 // and all of the peer's have come; the larger value of the two ends is the honest one.
 Status raw_duplex(ByteStream& stream, uint64_t total, size_t chunk, const WaitOptions& wait,
                   Deadline deadline, int64_t* ns, RawArrays arrays = {});
+
+// Where an end reaches the other one's array by plain loads (PeerMemory::map): it copies `theirs`
+// to `to` and says so with one byte. Empty = it copies nothing; `taken`: the other end copies ours.
+// *ns = until both are through.
+Status raw_copy(ByteStream& stream, std::span<const std::byte> theirs, std::byte* to, bool taken,
+                const WaitOptions& wait, Deadline deadline, int64_t* ns);
 
 }  // namespace plumbline

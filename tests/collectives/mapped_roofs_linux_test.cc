@@ -1,0 +1,71 @@
+// Roofs of pairs that map each other's arrays: what is held against operations whose bytes do not
+// go through a stream must not go through one either.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "collectives/measure.h"
+#include "tests/support/collective_case.h"
+#include "tests/support/opened_world.h"
+
+namespace plumbline {
+namespace {
+
+// What the roof's record says of how the bytes went, on both ranks.
+std::vector<std::string> ways(const char* op, const char* transport, uint64_t bytes,
+                              const std::string& direct_bytes) {
+  OpenedWorld opened;
+  opened.options = *opened.options.with("direct_bytes", direct_bytes, "test");
+  std::string wrong;
+  World world = open_all(**find_transport(transport, true), 2, opened, wrong);
+  EXPECT_EQ(wrong, "");
+  Cell cell;
+  cell.kind = CellKind::kRoof;
+  cell.op = op;
+  cell.ranks = 2;
+  cell.bytes = bytes;
+  MeasureSettings settings;
+  settings.stop.max_time_ns = 5'000'000;
+  std::vector<std::string> found(2);
+  on_every_rank(world, [&](int rank, Group& group) -> std::string {
+    Executor executor(group, test_kernels());
+    MeasureContext context;
+    context.group = &group;
+    context.executor = &executor;
+    context.kernels = &test_kernels();
+    context.options = &opened.options;
+    const Expected<Measurement> done = measure_roof(cell, settings, context);
+    if (!done) return done.error().message();
+    if (done->iterations == 0) return "no samples";
+    found[static_cast<size_t>(rank)] = done->resolved.algorithm;
+    return {};
+  });
+  return found;
+}
+
+TEST(MappedRoofs, GoTheWayOfTheOperationsThatAreHeldAgainstThem) {
+  struct Row {
+    const char* transport;
+    uint64_t bytes;
+    const char* direct_bytes;
+    const char* way;
+  };
+  const Row rows[] = {
+      {"shm", 3'000'004, "128Ki", "mapped"}, {"shm", 128 << 10, "128Ki", "mapped"},
+      {"shm", 64 << 10, "128Ki", "none"},    {"shm", 8, "128Ki", "none"},
+      {"shm", 3'000'004, "0", "none"},       {"tcp", 3'000'004, "128Ki", "none"},
+  };
+  for (const Row& row : rows) {
+    for (const char* op : {"array_stream", "array_duplex"}) {
+      const std::vector<std::string> both(2, row.way);
+      EXPECT_EQ(ways(op, row.transport, row.bytes, row.direct_bytes), both)
+          << op << " " << row.transport << " " << row.bytes << " " << row.direct_bytes;
+    }
+  }
+  // One buffer that stays in the cache is no array: it goes as small messages go.
+  EXPECT_EQ(ways("raw_stream", "shm", 3'000'004, "128Ki"), std::vector<std::string>(2, "none"));
+}
+
+}  // namespace
+}  // namespace plumbline
