@@ -8,20 +8,14 @@
 #include <random>
 
 #include "core/record/link.h"
+#include "tests/support/link_values.h"
 #include "tests/support/sanitized.h"
 
 namespace plumbline {
 namespace {
 
-LinkValues full(int ranks, double value) {
-  LinkValues values(static_cast<size_t>(ranks * ranks), value);
-  for (int i = 0; i < ranks; ++i) values[pair_index(ranks, i, i)].reset();
-  return values;
-}
-
-double& hop(LinkValues& values, int from, int to, int ranks) {
-  return *values[pair_index(ranks, from, to)];
-}
+using test::full;
+using test::hop;
 
 TEST(Rings, SlowestHopOfAnOrder) {
   LinkValues rates = full(4, 100);

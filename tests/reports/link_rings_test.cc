@@ -1,21 +1,14 @@
 // Which orders of a ring the report of a link matrix shows.
 #include <gtest/gtest.h>
 
-#include "core/record/link.h"
 #include "reports/links/link_outliers.h"
+#include "tests/support/link_values.h"
 
 namespace plumbline {
 namespace {
 
-LinkValues full(int ranks, double value) {
-  LinkValues values(static_cast<size_t>(ranks * ranks), value);
-  for (int i = 0; i < ranks; ++i) values[pair_index(ranks, i, i)].reset();
-  return values;
-}
-
-double& hop(LinkValues& values, int from, int to, int ranks) {
-  return *values[pair_index(ranks, from, to)];
-}
+using test::full;
+using test::hop;
 
 TEST(Rings, ListNamesRankOrderReverseAndSuggestion) {
   LinkValues rates = full(6, 100);
