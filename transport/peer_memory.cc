@@ -56,14 +56,15 @@ PackedKey pack_key(const MemoryKey& key) {
 }
 
 std::optional<MemoryKey> unpack_key(std::span<const std::byte> packed) {
-  if (packed.size() < 2 || packed.size() > MemoryKey::kMostPacked) return std::nullopt;
+  if (packed.empty() || packed.size() > MemoryKey::kMostPacked) return std::nullopt;
   const auto ways = std::to_integer<unsigned>(packed[0]);
   MemoryKey key;
   key.kind = static_cast<MemoryKind>(ways >> 4);
   key.reach = static_cast<MemoryReach>(ways & 0xf);
   if (key.kind != MemoryKind::kHost) return std::nullopt;
-  if (key.reach != MemoryReach::kMap && key.reach != MemoryReach::kRead) return std::nullopt;
+  if (key.reach < MemoryReach::kMap || key.reach > MemoryReach::kWrite) return std::nullopt;
   key.size = packed.size() - 1;
+  if (key.size == 0 && key.reach != MemoryReach::kWrite) return std::nullopt;
   std::copy(packed.begin() + 1, packed.end(), key.bytes.begin());
   return key;
 }
@@ -76,6 +77,15 @@ Expected<uint64_t> PeerMemory::start_read(const MemoryKey&, uint64_t, uint64_t,
 }
 
 Expected<bool> PeerMemory::read_done(uint64_t) { return not_able("read"); }
+
+Expected<MemoryKey> PeerMemory::grant(std::span<std::byte>) { return not_able("written"); }
+
+Expected<uint64_t> PeerMemory::start_write(const MemoryKey&, uint64_t, uint64_t,
+                                           std::span<const std::byte>) {
+  return not_able("written");
+}
+
+Expected<bool> PeerMemory::write_done(uint64_t) { return not_able("written"); }
 
 Expected<Array> allocate_array(size_t bytes) {
   if (bytes > std::numeric_limits<size_t>::max() - 2 * kHugePage) return no_memory(bytes);

@@ -1,6 +1,7 @@
 // Memory that the peer at the other end of a stream may reach by itself, so that a large message
 // need not go through the stream: the sender exposes the bytes and sends a key, the receiver maps
-// them and works on them where they lie, or reads them to where it needs them
+// them and works on them where they lie, or reads them to where it needs them; or, where only
+// writing works, the receiver grants windows of its own memory and the sender writes there
 // (transport/channel/rendezvous.h says how the two ends agree). What a stream can do of this it
 // says by ByteStream::peer_memory() and PeerAbilities. Arrays that come from Group::allocate can be
 // mapped wherever the transport knows a way; others have to be read, or go through the stream. One
@@ -22,10 +23,11 @@ namespace plumbline {
 // Where bytes lie. A rank takes none of a kind that it does not know.
 enum class MemoryKind : uint8_t { kHost = 1 };
 
-// How the peer gets at what a key names.
+// How the bytes of a message get from the one memory to the other.
 enum class MemoryReach : uint8_t {
-  kMap = 1,   // PeerMemory::map
-  kRead = 2,  // PeerMemory::start_read
+  kMap = 1,    // the receiver has them in its address space: PeerMemory::map
+  kRead = 2,   // the receiver reads them: PeerMemory::start_read
+  kWrite = 3,  // the sender writes them: PeerMemory::start_write, to windows from grant()
 };
 
 // What one end tells the other about some of its bytes; only the transport reads what is in it.
@@ -58,10 +60,13 @@ struct MappedBytes {
 struct PeerAbilities {
   bool maps = false;
   bool reads = false;
+  bool writes = false;  // to windows that the other end grants, and grants such itself
   // Why not, where the transport could and the system does not let it; for people.
   std::string no_reads = {};
 
-  bool has(MemoryReach reach) const { return reach == MemoryReach::kMap ? maps : reads; }
+  bool has(MemoryReach reach) const {
+    return reach == MemoryReach::kMap ? maps : reach == MemoryReach::kRead ? reads : writes;
+  }
 };
 
 class PeerMemory {
@@ -72,8 +77,9 @@ class PeerMemory {
 
   // Of this rank: what the peer needs in order to reach these bytes for as long as they exist;
   // nothing = it has no way to, or none that pays. Cheap: what has been prepared for it once is
-  // found again. `all_copy`: what SendObserver::all_copy() says of the message; where whoever reads
-  // takes time from others, as a processor does, reading may pay with it only.
+  // found again. A key of kWrite, which may be empty, says that this rank will write them to
+  // windows of the peer. `all_copy`: what SendObserver::all_copy() says of the message; where
+  // whoever reads takes time from others, as a processor does, reading may pay with it only.
   virtual std::optional<MemoryKey> expose(std::span<const std::byte> buffer, bool all_copy) = 0;
   // Of the peer: the `bytes` that it has exposed by this key, for plain loads. kProtocol and others
   // for a key that cannot be, or is no longer.
@@ -86,8 +92,21 @@ class PeerMemory {
                                         std::span<std::byte> to);
   // Whether all of it is there; moves it on and waits for nothing. With true the ticket is used up.
   virtual Expected<bool> read_done(uint64_t ticket);
-  // Nothing is written any more to where reads under way were to go; their tickets are void.
-  virtual void end_reads() {}
+
+  // Of this rank: what the peer needs in order to write to this window, which has to stay until the
+  // peer has said that it is full, or until end_transfers(). Not empty.
+  virtual Expected<MemoryKey> grant(std::span<std::byte> window);
+  // Of the peer: begins to copy `from`, which has to stay until the write is over, to the window of
+  // `bytes` that it has granted by this key, from `offset` on. Gives a ticket; errors as for reads.
+  virtual Expected<uint64_t> start_write(const MemoryKey& key, uint64_t bytes, uint64_t offset,
+                                         std::span<const std::byte> from);
+  // Whether all of it lies there, so that a peer which hears of it through the stream finds it.
+  // Moves it on and waits for nothing. With true the ticket is used up.
+  virtual Expected<bool> write_done(uint64_t ticket);
+
+  // Nothing is written any more to where reads under way were to go, nor to windows granted to the
+  // peer, and nothing is taken any more from where writes under way begin; their tickets are void.
+  virtual void end_transfers() {}
 };
 
 // An array of this process; its memory is given back with the last copy of `owner`. Begins at a

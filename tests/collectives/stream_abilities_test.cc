@@ -1,7 +1,7 @@
 // The same collectives over streams that can do more and less (bytes usable where they lie, only
-// copied, or now so and now so; memory of the peer that is mapped, read at once or read late) and
-// rings of sizes that fit nothing: smaller than a header, one
-// byte beside a header or a cache line, no power of two. Everything wraps again and again.
+// copied, or now so and now so; memory of the peer that is mapped, read or written, at once or
+// late) and rings of sizes that fit nothing: smaller than a header, one byte beside a header or a
+// cache line, no power of two. Everything wraps again and again.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -103,6 +103,8 @@ TEST(StreamAbilities, EveryAlgorithmIsRightWithEachAndOverRingsOfOddSizes) {
       {"read", make_direct<DirectBy::kRead>},
       {"read late", make_direct<DirectBy::kLateRead>},
       {"mapped and read", make_direct<DirectBy::kMapAndLateRead>},
+      {"written", make_direct<DirectBy::kWrite>},
+      {"written late", make_direct<DirectBy::kLateWrite>},
   };
   constexpr RingRow kRings[] = {
       {1, 300, 40},
@@ -122,7 +124,7 @@ TEST(StreamAbilities, EveryAlgorithmIsRightWithEachAndOverRingsOfOddSizes) {
         ChannelOptions options;
         options.chunk_bytes = ring.chunk_bytes;
         options.crc = ranks == 3;
-        options.direct_bytes = 1;  // means something to the last four of them only
+        options.direct_bytes = 1;  // means something to the streams with memory only
         World world = make_memory_groups(ranks, options, {0, true}, ring.ring_bytes, ability.wrap);
         EXPECT_EQ(run_all_verified(world, every_algorithm(ranks, ring.most_count), 20261125), "")
             << ability.name << ", rings of " << ring.ring_bytes << " bytes, " << ranks << " ranks";

@@ -1,7 +1,8 @@
 // A channel whose peer writes whatever the input says: frames that are right, wrong in one field or
-// rubbish, in pieces of any size, read by copy or where they lie, while receives and sends are
-// posted in between. It ends in an error or goes on; sinks get what they asked for and not a byte
-// more, and what nobody expects stays within the bound of the park.
+// rubbish, in pieces of any size, read by copy or where they lie, and of messages that go from
+// memory to memory, while receives and sends are posted in between. It ends in an error or goes on;
+// sinks get what they asked for and not a byte more, and what nobody expects stays within the bound
+// of the park.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -15,11 +16,78 @@
 namespace plumbline {
 namespace {
 
+// Memory to reach in every way; by a key's size, what it names is not there, or not there yet.
+class HostileMemory : public PeerMemory {
+ public:
+  PeerAbilities abilities() const override { return {true, true, true, {}}; }
+  std::optional<MemoryKey> expose(std::span<const std::byte> buffer, bool) override {
+    MemoryKey key;
+    key.reach = static_cast<MemoryReach>(buffer.size() % 4);
+    if (key.reach < MemoryReach::kMap) return std::nullopt;
+    key.size = 1 + buffer.size() % 8;
+    return key;
+  }
+  Expected<MappedBytes> map(const MemoryKey& key, uint64_t bytes) override {
+    if (bytes > kMostBytes || key.size % 8 == 7) return fail(ErrorCode::kProtocol, "no such key");
+    auto memory = std::make_shared<std::vector<std::byte>>(bytes);
+    return MappedBytes{*memory, memory};
+  }
+  Expected<uint64_t> start_read(const MemoryKey& key, uint64_t bytes, uint64_t offset,
+                                std::span<std::byte> to) override {
+    require(!to.empty() && offset + to.size() <= bytes);
+    if (key.size % 8 == 7) return fail(ErrorCode::kProtocol, "no such key");
+    under_way_[++tickets_] = {to, {}, key.size % 4};
+    return tickets_;
+  }
+  Expected<bool> read_done(uint64_t ticket) override { return done(ticket); }
+  Expected<MemoryKey> grant(std::span<std::byte> window) override {
+    require(!window.empty());
+    std::fill(window.begin(), window.end(), std::byte{1});
+    MemoryKey key;
+    key.reach = MemoryReach::kWrite;
+    key.size = 1;
+    return key;
+  }
+  Expected<uint64_t> start_write(const MemoryKey& key, uint64_t bytes, uint64_t offset,
+                                 std::span<const std::byte> from) override {
+    require(!from.empty() && offset + from.size() <= bytes);
+    if (key.size % 8 == 7) return fail(ErrorCode::kProtocol, "no such key");
+    under_way_[++tickets_] = {{}, from, key.size % 4};
+    return tickets_;
+  }
+  Expected<bool> write_done(uint64_t ticket) override { return done(ticket); }
+  void end_transfers() override { under_way_.clear(); }
+
+ private:
+  static constexpr uint64_t kMostBytes = 4096;
+  struct Transfer {
+    std::span<std::byte> to;
+    std::span<const std::byte> from;
+    size_t looks = 0;  // so often it is not over yet
+  };
+
+  Expected<bool> done(uint64_t ticket) {
+    const auto found = under_way_.find(ticket);
+    require(found != under_way_.end());
+    if (found->second.looks-- > 0) return false;
+    std::fill(found->second.to.begin(), found->second.to.end(), std::byte{2});
+    touch(found->second.from);
+    under_way_.erase(found);
+    return true;
+  }
+
+  std::map<uint64_t, Transfer> under_way_;
+  uint64_t tickets_ = 0;
+};
+
 // What the peer wrote, one piece at a time; each lies in memory of its own, so that a step beyond
 // it is seen.
 class HostileStream : public ByteStream {
  public:
-  HostileStream(bool in_place, size_t room) : in_place_(in_place), room_(room) {}
+  HostileStream(bool in_place, size_t room, bool memory) : in_place_(in_place), room_(room) {
+    if (memory) memory_ = std::make_unique<HostileMemory>();
+  }
+  PeerMemory* peer_memory() override { return memory_.get(); }
 
   void feed(const std::vector<std::byte>& bytes, size_t piece) {
     for (size_t at = 0; at < bytes.size(); at += piece) {
@@ -73,6 +141,7 @@ class HostileStream : public ByteStream {
 
   const bool in_place_;
   const size_t room_;
+  std::unique_ptr<HostileMemory> memory_;
   std::deque<std::vector<std::byte>> pieces_;
   size_t used_ = 0;  // of the first
 };
@@ -80,8 +149,13 @@ class HostileStream : public ByteStream {
 // Wants so many bytes, a few at a time or where they lie, and posts the next one when it has them.
 class GreedySink : public RecvSink {
  public:
-  GreedySink(size_t bytes, size_t window, bool uses) : left_(bytes), most_(window), uses_(uses) {}
+  GreedySink(size_t bytes, size_t window, bool uses)
+      : left_(bytes), most_(window), uses_(uses), keeps_(window % 2 == 1) {
+    if (keeps_) window_.resize(bytes);
+  }
+  bool keeps_window() const override { return keeps_; }
   std::span<std::byte> window() override {
+    if (keeps_) return std::span(window_).last(left_).first(std::min(left_, most_));
     window_.assign(std::min(left_, most_), std::byte{});
     return window_;
   }
@@ -104,7 +178,7 @@ class GreedySink : public RecvSink {
  private:
   size_t left_;
   const size_t most_;
-  const bool uses_;
+  const bool uses_, keeps_;
   bool over_ = false;
   std::vector<std::byte> window_;
 };
@@ -112,6 +186,32 @@ class GreedySink : public RecvSink {
 MessageTag some_tag(FuzzBytes& input) {
   const uint8_t choice = input.number();
   return {1, choice % 3u, (choice / 4) % 2u, choice < 240 ? 7u : 8u};
+}
+
+std::vector<std::byte> in_one(const FrameBytes& head, const std::vector<std::byte>& payload) {
+  std::vector<std::byte> frame(head.size() + payload.size());
+  std::copy(payload.begin(), payload.end(), std::copy(head.begin(), head.end(), frame.begin()));
+  return frame;
+}
+
+// About a message that goes from memory to memory, of which much is right.
+std::vector<std::byte> some_word(FuzzBytes& input) {
+  FrameHeader header;
+  header.tag = some_tag(input);
+  header.kind = static_cast<FrameKind>(2 + input.number() % 4);
+  header.total = input.below(600);
+  header.offset = input.flag() ? header.total : input.below(600);
+  std::vector<std::byte> payload;
+  if (header.kind == FrameKind::kOffer || header.kind == FrameKind::kGrant) {
+    MemoryKey key;
+    key.reach = static_cast<MemoryReach>(1 + input.number() % 3);
+    if (header.kind == FrameKind::kOffer && key.reach == MemoryReach::kWrite) header.offset = 0;
+    key.size = input.number() % MemoryKey::kMostBytes;
+    const PackedKey packed = pack_key(key);
+    payload.assign(packed.begin(), packed.begin() + static_cast<ptrdiff_t>(packed_size(key)));
+  }
+  header.length = static_cast<uint32_t>(payload.size());
+  return in_one(encode_frame(header), payload);
 }
 
 // Mostly one of ours, often with a field that is not right.
@@ -133,8 +233,7 @@ std::vector<std::byte> some_frame(FuzzBytes& input, const ChannelOptions& option
     sum = crc32c_table(sum, payload.data(), payload.size());
     set_frame_crc(bytes, sum);
   }
-  std::vector<std::byte> frame(bytes.size() + payload.size());
-  std::copy(payload.begin(), payload.end(), std::copy(bytes.begin(), bytes.end(), frame.begin()));
+  std::vector<std::byte> frame = in_one(bytes, payload);
   if (input.number() < 16 && !frame.empty()) {
     frame[input.below(frame.size())] ^= static_cast<std::byte>(input.number());
   }
@@ -147,7 +246,11 @@ class Attack {
     options_.chunk_bytes = 1 + input.below(300);
     options_.crc = input.flag();
     options_.park_bytes = input.below(4000);
-    auto stream = std::make_unique<HostileStream>(input.flag(), 1 + input.below(500));
+    const bool in_place = input.flag();
+    const auto room = input.number<uint16_t>();
+    const bool memory = room % 2 == 1;
+    options_.direct_bytes = memory ? 1 : ChannelOptions::kNothingDirect;
+    auto stream = std::make_unique<HostileStream>(in_place, 1 + room % 500, memory);
     stream_ = stream.get();
     channel_ = std::make_unique<Channel>(0, 1, std::move(stream), options_);
   }
@@ -162,6 +265,7 @@ class Attack {
     const ChannelStats& stats = channel_->stats();
     require(stats.parked_bytes_peak <= options_.park_bytes);
     require(stats.payload_received <= stats.wire_received + options_.chunk_bytes);
+    if (stream_->peer_memory() == nullptr) require(stats.direct_received == 0);
     static_cast<void>(channel_->obstacle());
     static_cast<void>(channel_->waiting_recv());
   }
@@ -176,6 +280,9 @@ class Attack {
       case 2:
         return stream_->feed(some_frame(input_, options_), 1 + input_.below(400));
       case 3:
+        if (stream_->peer_memory() != nullptr) {
+          return stream_->feed(some_word(input_), 1 + input_.below(100));
+        }
         return stream_->feed(input_.bytes(input_.number()), 1 + input_.number());
       case 4:
         return post_recv();

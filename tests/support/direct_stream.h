@@ -14,9 +14,9 @@
 
 namespace plumbline {
 
-// How the one end gets at the other's memory. Late reads come later than they were asked for, and
-// the last one first, as those of a network card may.
-enum class DirectBy { kMap, kRead, kLateRead, kMapAndLateRead };
+// How the one end gets at the other's memory. Late reads and writes come later than they were asked
+// for, and the last one first, as those of a network card may.
+enum class DirectBy { kMap, kRead, kLateRead, kMapAndLateRead, kWrite, kLateWrite };
 
 class DirectStream : public ByteStream, private PeerMemory {
  public:
@@ -47,18 +47,28 @@ class DirectStream : public ByteStream, private PeerMemory {
   static_assert(sizeof(Address) <= MemoryKey::kMostBytes);
 
   PeerAbilities abilities() const override {
-    return {by_ == DirectBy::kMap || by_ == DirectBy::kMapAndLateRead, by_ != DirectBy::kMap};
+    return {by_ == DirectBy::kMap || by_ == DirectBy::kMapAndLateRead,
+            by_ != DirectBy::kMap && !writes(), writes()};
   }
-  std::optional<MemoryKey> expose(std::span<const std::byte> buffer, bool all_copy) override {
-    exposed_to_copy.push_back(all_copy);
-    const Address address{buffer.data(), buffer.size()};
+  bool writes() const { return by_ == DirectBy::kWrite || by_ == DirectBy::kLateWrite; }
+  static MemoryKey key_to(const void* data, size_t bytes, MemoryReach reach) {
+    const Address address{static_cast<const std::byte*>(data), bytes};
     MemoryKey key;
-    const bool map =
-        by_ == DirectBy::kMapAndLateRead ? exposed_to_copy.size() % 2 == 0 : by_ == DirectBy::kMap;
-    key.reach = map ? MemoryReach::kMap : MemoryReach::kRead;
+    key.reach = reach;
     key.size = sizeof address;
     std::memcpy(key.bytes.data(), &address, sizeof address);
     return key;
+  }
+  std::optional<MemoryKey> expose(std::span<const std::byte> buffer, bool all_copy) override {
+    exposed_to_copy.push_back(all_copy);
+    if (writes()) {
+      MemoryKey none;
+      none.reach = MemoryReach::kWrite;
+      return none;
+    }
+    const bool map =
+        by_ == DirectBy::kMapAndLateRead ? exposed_to_copy.size() % 2 == 0 : by_ == DirectBy::kMap;
+    return key_to(buffer.data(), buffer.size(), map ? MemoryReach::kMap : MemoryReach::kRead);
   }
   static Expected<Address> address_of(const MemoryKey& key, uint64_t bytes) {
     Address address{};
@@ -78,25 +88,50 @@ class DirectStream : public ByteStream, private PeerMemory {
     if (to.empty() || offset + to.size() > bytes) {
       return fail(ErrorCode::kProtocol, "a read of what is not offered");
     }
-    const int looks = by_ == DirectBy::kRead ? 0 : 4 - static_cast<int>(started_ % 4);
     std::memset(to.data(), 0xee, to.size());  // what is used before it is there is wrong
-    under_way.push_back({started_, address->data + offset, to, looks});
+    return start(address->data + offset, to);
+  }
+  Expected<bool> read_done(uint64_t ticket) override { return done(ticket); }
+
+  Expected<MemoryKey> grant(std::span<std::byte> window) override {
+    std::memset(window.data(), 0xee, window.size());
+    ++granted;
+    return key_to(window.data(), window.size(), MemoryReach::kWrite);
+  }
+  Expected<uint64_t> start_write(const MemoryKey& key, uint64_t bytes, uint64_t offset,
+                                 std::span<const std::byte> from) override {
+    const Expected<Address> address = address_of(key, bytes);
+    if (!address) return fail(address.error());
+    if (from.empty() || offset + from.size() > bytes) {
+      return fail(ErrorCode::kProtocol, "a write to what is not granted");
+    }
+    // The key names bytes that the other thread's own window() gave.
+    return start(from.data(), {const_cast<std::byte*>(address->data) + offset, from.size()});
+  }
+  Expected<bool> write_done(uint64_t ticket) override { return done(ticket); }
+
+  Expected<uint64_t> start(const std::byte* from, std::span<std::byte> to) {
+    const bool late = by_ != DirectBy::kRead && by_ != DirectBy::kWrite;
+    under_way.push_back({started_, from, to, late ? 4 - static_cast<int>(started_ % 4) : 0});
     return started_++;
   }
-  Expected<bool> read_done(uint64_t ticket) override {
+  Expected<bool> done(uint64_t ticket) {
     for (size_t i = 0; i < under_way.size(); ++i) {
-      Read& read = under_way[i];
-      if (read.ticket != ticket) continue;
-      if (read.looks-- > 0) return false;
-      std::memcpy(read.to.data(), read.from, read.to.size());
+      Transfer& one = under_way[i];
+      if (one.ticket != ticket) continue;
+      if (one.looks-- > 0) return false;
+      std::memcpy(one.to.data(), one.from, one.to.size());
       under_way.erase(under_way.begin() + static_cast<ptrdiff_t>(i));
       return true;
     }
     return fail(ErrorCode::kProtocol, "a ticket that nobody gave");
   }
-  void end_reads() override { under_way.clear(); }
+  void end_transfers() override {
+    under_way.clear();
+    ++ended;
+  }
 
-  struct Read {
+  struct Transfer {
     uint64_t ticket;
     const std::byte* from;
     std::span<std::byte> to;
@@ -104,7 +139,8 @@ class DirectStream : public ByteStream, private PeerMemory {
   };
 
  public:
-  std::vector<Read> under_way;
+  std::vector<Transfer> under_way;
+  size_t granted = 0, ended = 0;      // windows; calls of end_transfers()
   std::vector<bool> exposed_to_copy;  // what was said of each message that was to be exposed
 
  private:

@@ -71,7 +71,7 @@ TEST(Frame, NamesPeerAndFieldOfABadHeader) {
   const BadHeader rows[] = {
       {"magic", "magic is 0x4c51", raw(0, 'Q')},
       {"version", "version is 2, expected 1", raw(2, 2)},
-      {"kind", "kind is 5", raw(3, 0x51)},
+      {"kind", "kind is 6", raw(3, 0x61)},
       {"control flags", "flags 0x1 and crc field 0x0 in a frame of kind 2", raw(3, 0x21)},
       {"flags", "unknown flags 0x5", raw(3, 0x15)},
       {"length", "length 1001 is above the limit of 1000", field([](FrameHeader& h) {

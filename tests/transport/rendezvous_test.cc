@@ -1,6 +1,5 @@
-// Messages that the receiver takes from the sender's memory: over streams that can, with each
-// ability, in every order of posting, growing, and beside messages that are sent; and a peer that
-// lies about them.
+// Messages that go from memory to memory: over streams that can, with each ability, in every order
+// of posting, growing, and beside messages that are sent; and a peer that lies about them.
 #include <gmock/gmock.h>
 
 #include "tests/support/direct_stream.h"
@@ -68,7 +67,8 @@ class RendezvousBy : public testing::TestWithParam<DirectBy> {};
 
 INSTANTIATE_TEST_SUITE_P(EachAbility, RendezvousBy,
                          testing::Values(DirectBy::kMap, DirectBy::kRead, DirectBy::kLateRead,
-                                         DirectBy::kMapAndLateRead));
+                                         DirectBy::kMapAndLateRead, DirectBy::kWrite,
+                                         DirectBy::kLateWrite));
 
 TEST_P(RendezvousBy, MessagesOfEverySizeAreTakenWhereTheyLie) {
   for (const size_t bytes : {size_t{1}, size_t{100}, size_t{65'536}, size_t{3'000'001}}) {
@@ -135,8 +135,9 @@ TEST(Rendezvous, TheStreamHearsFromTheObserverWhetherAllCopy) {
 
 // What lies in no ring and no mapping goes straight to a window that stays, and counts as taken,
 // neither in place nor copied once more.
-TEST(Rendezvous, AWindowThatStaysIsReadInto) {
-  for (const DirectBy by : {DirectBy::kRead, DirectBy::kLateRead}) {
+TEST(Rendezvous, AWindowThatStaysIsReadOrWrittenInto) {
+  for (const DirectBy by :
+       {DirectBy::kRead, DirectBy::kLateRead, DirectBy::kWrite, DirectBy::kLateWrite}) {
     DirectPair pair(direct(), by);
     const Bytes data = random_bytes(700'001, 9);
     KeepSink whole(data.size()), cut(data.size(), 999);
@@ -191,6 +192,62 @@ TEST(Rendezvous, WhatIsCancelledIsReadNoMore) {
   EXPECT_EQ(sink.got(), 0u);
 }
 
+// Neither may the peer write to a window any more, nor is anything taken from what was to be sent.
+TEST(Rendezvous, WhatIsCancelledIsWrittenNoMore) {
+  for (const bool by_receiver : {true, false}) {
+    DirectPair pair(direct(), DirectBy::kLateWrite);
+    const Bytes data = random_bytes(100'000, 12);
+    KeepSink sink(data.size());
+    pair.b->post_recv(tag(1, 0), data.size(), &sink);
+    pair.a->post_send(tag(1, 0), data.data(), data.size(), data.size(), nullptr, 0);
+    ASSERT_TRUE(pair.run([&] { return !pair.of_a->under_way.empty(); }));
+    ASSERT_FALSE(pair.of_a->under_way.empty());
+    EXPECT_TRUE(pair.a->wants_write()) << "somebody has to look whether it is there";
+    (by_receiver ? pair.b : pair.a)->cancel(Error{ErrorCode::kAborted, "given up", 0, {}, {}});
+    EXPECT_EQ((by_receiver ? pair.of_b : pair.of_a)->ended, 1u) << by_receiver;
+    EXPECT_EQ(sink.got(), 0u);
+  }
+}
+
+// No more windows than there is room for, and each message has a stage of its own: the bytes of the
+// first one may depend on the second, as those of rings do.
+TEST(Rendezvous, AMessageThatIsWrittenLaterKeepsNoOtherOneFromItsWindows) {
+  DirectPair pair(direct(), DirectBy::kWrite);
+  const Bytes one = random_bytes(400'000, 13), two = random_bytes(300'000, 14);
+  UseSink first(one.size()), second(two.size());
+  pair.b->post_recv(tag(1, 0), one.size(), &first);
+  pair.b->post_recv(tag(1, 1), two.size(), &second);
+  const auto id = pair.a->post_send(tag(1, 0), one.data(), one.size(), 70'000, nullptr, 0);
+  ASSERT_TRUE(pair.run([&] { return first.got() == 70'000; }));
+  EXPECT_EQ(pair.of_b->granted, 2u);
+  pair.a->post_send(tag(1, 1), two.data(), two.size(), two.size(), nullptr, 0);
+  ASSERT_TRUE(pair.run([&] { return second.done(); }));
+  EXPECT_EQ(second.bytes(), two);
+  pair.a->extend_send(id, one.size());
+  ASSERT_TRUE(pair.run([&] { return first.done(); }));
+  EXPECT_EQ(first.bytes(), one);
+  EXPECT_EQ(pair.of_b->granted, 7u) << "windows of 128 KiB: four and three";
+}
+
+// Then nothing more is said about the message.
+TEST(Rendezvous, AWriterThatHasSaidThatAllIsThereMayClose) {
+  DirectPair pair(direct(), DirectBy::kWrite);
+  const Bytes data = random_bytes(200'000, 15);
+  CountObserver observer;
+  KeepSink sink(data.size());
+  pair.b->post_recv(tag(1, 0), data.size(), &sink);
+  pair.a->post_send(tag(1, 0), data.data(), data.size(), data.size(), &observer, 3);
+  ASSERT_TRUE(pair.a->progress());
+  ASSERT_TRUE(pair.b->progress());
+  while (observer.cookies.empty()) ASSERT_TRUE(pair.a->progress());
+  EXPECT_TRUE(pair.a->idle());
+  EXPECT_EQ(sink.got(), 0u);
+  pair.a.reset();
+  const Expected<bool> moved = pair.b->progress();
+  EXPECT_TRUE(moved) << (moved ? "" : moved.error().message());
+  EXPECT_EQ(sink.bytes(), data);
+}
+
 TEST(Rendezvous, AnOfferThatComesEarlyWaitsForItsReceive) {
   DirectPair pair(direct());
   const Bytes data = random_bytes(100'000, 2);
@@ -225,8 +282,8 @@ TEST_P(RendezvousBy, AGrowingMessageIsTakenAsItGrows) {
 }
 
 // The one who awaits the word "taken" reads it behind a message that it has not asked for.
-TEST(Rendezvous, TheWordIsFoundBehindAMessageThatNobodyExpects) {
-  DirectPair pair(direct(1000));
+TEST_P(RendezvousBy, TheWordIsFoundBehindAMessageThatNobodyExpects) {
+  DirectPair pair(direct(1000), GetParam());
   const Bytes data = random_bytes(50'000, 4);
   const Bytes small = random_bytes(100, 5);
   CountObserver observer;
@@ -235,7 +292,7 @@ TEST(Rendezvous, TheWordIsFoundBehindAMessageThatNobodyExpects) {
   pair.b->post_send(tag(2, 0), small.data(), small.size(), small.size(), nullptr, 0);
   pair.a->post_send(tag(1, 0), data.data(), data.size(), data.size(), &observer, 9);
   pair.b->post_recv(tag(1, 0), data.size(), &sink);
-  ASSERT_TRUE(pair.run([&] { return !observer.cookies.empty(); }));
+  ASSERT_TRUE(pair.run_long([&] { return !observer.cookies.empty(); }));
   EXPECT_THAT(observer.cookies, ElementsAre(9));
   pair.a->post_recv(tag(2, 0), small.size(), &late);
   ASSERT_TRUE(pair.run([&] { return late.done(); }));
@@ -285,11 +342,11 @@ TEST(Rendezvous, LengthsAndOperationsThatDifferAreToldBeforeAnythingIsTaken) {
 class RendezvousAttacked : public testing::Test {
  protected:
   RendezvousAttacked() { connect(); }
-  void connect() {
+  void connect(DirectBy by = DirectBy::kMap) {
     auto [left, right] = make_memory_streams(0, 1, 1 << 16);
-    peer_ = std::make_unique<DirectStream>(std::move(left));
-    channel_ =
-        std::make_unique<Channel>(1, 0, std::make_unique<DirectStream>(std::move(right)), direct());
+    peer_ = std::make_unique<DirectStream>(std::move(left), by);
+    channel_ = std::make_unique<Channel>(1, 0, std::make_unique<DirectStream>(std::move(right), by),
+                                         direct());
   }
   void frame(FrameKind kind, uint64_t total, uint64_t offset, const Bytes& payload = {},
              uint32_t step = 0) {
@@ -305,10 +362,14 @@ class RendezvousAttacked : public testing::Test {
     const iovec part{bytes.data(), bytes.size()};
     ASSERT_EQ(*peer_->write_some({&part, 1}), bytes.size());
   }
-  Bytes key() const {
-    const MemoryKey key = *peer_->peer_memory()->expose(data_, false);
-    const PackedKey packed = pack_key(key);
-    return {packed.begin(), packed.begin() + static_cast<ptrdiff_t>(packed_size(key))};
+  static Bytes packed(const MemoryKey& key) {
+    const PackedKey bytes = pack_key(key);
+    return {bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(packed_size(key))};
+  }
+  Bytes key() const { return packed(*peer_->peer_memory()->expose(data_, false)); }
+  // Of a window of the peer's.
+  Bytes window_key(size_t bytes) {
+    return packed(*peer_->peer_memory()->grant(std::span(window_).first(bytes)));
   }
   Error error() {
     for (int i = 0; i < 5; ++i) {
@@ -319,6 +380,7 @@ class RendezvousAttacked : public testing::Test {
   }
 
   const Bytes data_ = random_bytes(1000, 8);
+  Bytes window_ = Bytes(1000);
   std::unique_ptr<ByteStream> peer_;
   std::unique_ptr<Channel> channel_;
   UseSink sink_{1000};
@@ -377,6 +439,10 @@ TEST(MemoryKey, ComesOutOfItsPackedFormAsItWas) {
     EXPECT_EQ(back->size, size);
   }
   EXPECT_FALSE(unpack_key({}));
+  constexpr std::byte kNames[] = {std::byte{0x13}, std::byte{0x12}, std::byte{0x11}};
+  EXPECT_TRUE(unpack_key(std::span(kNames).first(1))) << "that the sender writes needs no name";
+  EXPECT_FALSE(unpack_key(std::span(kNames).subspan(1, 1)));
+  EXPECT_FALSE(unpack_key(std::span(kNames).subspan(2, 1)));
 }
 
 TEST_F(RendezvousAttacked, AnOfferThatEndsInTheMiddleMovesNothing) {
@@ -403,6 +469,7 @@ struct Lie {
   const char* name;
   std::vector<std::tuple<FrameKind, uint64_t, uint64_t>> frames;  // total, offset
   const char* answer;
+  bool asked_for = true;
 };
 
 TEST_F(RendezvousAttacked, EveryLieIsNamed) {
@@ -414,7 +481,9 @@ TEST_F(RendezvousAttacked, EveryLieIsNamed) {
       {"another size", {{kOffer, 1000, 10}, {kGrow, 1001, 20}}, "does not grow"},
       {"taken unoffered", {{kTaken, 1000, 1000}}, "was not offered"},
       {"beyond its end", {{kOffer, 1000, 1001}}, "offset 1001 of 1000 bytes"},
-      {"nothing of it", {{kOffer, 1000, 0}}, "offset 0 of 1000 bytes"},
+      {"nothing of it", {{kOffer, 1000, 0}}, "with a number of bytes that cannot be"},
+      {"of nothing", {{kOffer, 0, 0}}, "offset 0 of 0 bytes"},
+      {"grows by nothing", {{kOffer, 1000, 10}, {kGrow, 1000, 0}}, "offset 0 of 1000 bytes"},
       {"taken in part", {{kTaken, 1000, 999}}, "offset 999 of 1000 bytes"},
   };
   for (const Lie& lie : lies) {
@@ -428,6 +497,83 @@ TEST_F(RendezvousAttacked, EveryLieIsNamed) {
     EXPECT_EQ(told.code, ErrorCode::kProtocol) << lie.name;
     EXPECT_THAT(told.message(), HasSubstr(lie.answer)) << lie.name;
   }
+}
+
+TEST_F(RendezvousAttacked, EveryLieOfAWriterIsNamed) {
+  using enum FrameKind;
+  const Lie lies[] = {
+      {"ready before it is written", {{kOffer, 1000, 10}}, "with a number of bytes that cannot be"},
+      {"beyond its windows", {{kOffer, 300'000, 0}, {kGrow, 300'000, 262'145}}, "no window was"},
+      {"before it has one", {{kOffer, 1001, 0}, {kGrow, 1001, 1}}, "no window was", false},
+      {"twice", {{kOffer, 1000, 0}, {kOffer, 1000, 0}}, "offered twice"},
+      {"grants us what we take", {{kOffer, 1000, 0}, {kGrant, 1000, 1000}}, "was not offered"},
+  };
+  for (const Lie& lie : lies) {
+    connect(DirectBy::kWrite);
+    UseSink sink(std::get<1>(lie.frames.front()));
+    // Of another step where it is not: so that the stream is read.
+    channel_->post_recv(tag(1, lie.asked_for ? 0 : 1), sink.bytes().size(), &sink);
+    for (const auto& [kind, total, offset] : lie.frames) {
+      frame(kind, total, offset,
+            kind == kOffer   ? key()
+            : kind == kGrant ? window_key(1000)
+                             : Bytes());
+    }
+    const Error told = error();
+    EXPECT_EQ(told.code, ErrorCode::kProtocol) << lie.name;
+    EXPECT_THAT(told.message(), HasSubstr(lie.answer)) << lie.name;
+    EXPECT_EQ(sink.got(), 0u) << lie.name;
+  }
+}
+
+// The other way round: a peer that says where this rank may write.
+TEST_F(RendezvousAttacked, EveryLieAboutWindowsIsNamed) {
+  using enum FrameKind;
+  const Lie lies[] = {
+      {"a right one, and one more",
+       {{kGrant, 1000, 1000}, {kGrant, 1000, 1000}},
+       "needs no such window"},
+      {"one that does not grow", {{kGrant, 1000, 500}, {kGrant, 1000, 500}}, "needs no such"},
+      {"of another message's size", {{kGrant, 1001, 1001}}, "needs no such window"},
+      {"beyond its end", {{kGrant, 1000, 1001}}, "offset 1001 of 1000 bytes"},
+      {"of nothing", {{kGrant, 1000, 0}}, "offset 0 of 1000 bytes"},
+      {"taken before it is written", {{kTaken, 1000, 1000}}, "was not offered"},
+  };
+  for (const Lie& lie : lies) {
+    connect(DirectBy::kWrite);
+    channel_->post_send(tag(1, 0), data_.data(), 1000, 0, nullptr, 0);
+    channel_->post_send(tag(1, 1), data_.data(), 1000, 1000, nullptr, 0);
+    for (const auto& [kind, total, offset] : lie.frames) {
+      const size_t room = std::min<size_t>(offset, 1000);
+      frame(kind, total, offset, kind == kGrant ? window_key(std::max<size_t>(room, 1)) : Bytes(),
+            1);
+    }
+    const Error told = error();
+    EXPECT_EQ(told.code, ErrorCode::kProtocol) << lie.name;
+    EXPECT_THAT(told.message(), HasSubstr(lie.answer)) << lie.name;
+  }
+}
+
+// A key of another reach, one that names no window, and a window where none was ever asked for.
+TEST_F(RendezvousAttacked, AWindowThatCannotBeIsAnError) {
+  for (const int ways : {0x11, 0x12, 0x14, 0x23, 0x10}) {
+    connect(DirectBy::kWrite);
+    channel_->post_send(tag(1, 0), data_.data(), 1000, 1000, nullptr, 0);
+    Bytes other = window_key(1000);
+    other[0] = static_cast<std::byte>(ways);
+    frame(FrameKind::kGrant, 1000, 1000, other);
+    EXPECT_THAT(error().message(), HasSubstr("in a way that these two do not have")) << ways;
+  }
+  connect(DirectBy::kWrite);
+  channel_->post_send(tag(1, 0), data_.data(), 1000, 1000, nullptr, 0);
+  Bytes empty = window_key(1000);
+  empty.resize(1);
+  frame(FrameKind::kGrant, 1000, 1000, empty);
+  EXPECT_THAT(error().message(), HasSubstr("a key that cannot be"));
+  connect(DirectBy::kMap);
+  channel_->post_send(tag(1, 0), data_.data(), 1000, 1000, nullptr, 0);
+  frame(FrameKind::kGrant, 1000, 1000, window_key(1000));
+  EXPECT_THAT(error().message(), HasSubstr("in a way that these two do not have"));
 }
 
 TEST_F(RendezvousAttacked, WhatIsOfferedIsNotSentAsWell) {

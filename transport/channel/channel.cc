@@ -1,5 +1,7 @@
 #include "transport/channel/channel.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -66,21 +68,27 @@ struct Channel::Impl {
     const bool all_copy = observer != nullptr && observer->all_copy();
     return memory->expose({static_cast<const std::byte*>(data), bytes}, all_copy);
   }
-  // Hands on what the receiver heard and did about messages in memory.
-  void settle_taken() {
-    while (receiver.any_taken() && !error) {
-      taken.clear();
-      receiver.swap_taken(taken);
-      for (const Receiver::Taken& one : taken) {
-        if (!one.by_peer) {
-          sends.reply_taken(one.tag, one.bytes);
-        } else if (Status status = sends.taken(one.tag); !status) {
+  // Hands on what the receiver heard and did about messages that go from memory to memory.
+  void settle_words() {
+    while (receiver.any_words() && !error) {
+      words.clear();
+      receiver.swap_words(words);
+      for (const Receiver::Word& word : words) {
+        if (!word.by_peer) {
+          sends.reply(word.said);
+        } else if (Status status = sends.hear(word.said); !status) {
           fail_with(status.error());
         }
       }
     }
-    receiver.await_taken(sends.offers());
+    receiver.await_words(sends.awaits());
+    if (!error && sends.any_writers()) note(write_on());
     if (!error && sends.owes()) note(sends.flush(*stream));
+  }
+  Expected<bool> write_on() {
+    Expected<bool> moved = sends.write_on(*stream->peer_memory());
+    if (!moved) moved.error().what = fmt::format("rank {}: {}", peer, moved.error().what);
+    return moved;
   }
   // Nothing stands before newly ready bytes: they need not wait for the next progress().
   void flush_if_new(bool was_waiting) {
@@ -98,7 +106,7 @@ struct Channel::Impl {
   std::optional<Error> error;
   int64_t last_progress = monotonic_ns();
   bool moved_since_look = false;
-  std::vector<Receiver::Taken> taken;  // reused
+  std::vector<Receiver::Word> words;  // reused
 };
 
 Channel::Channel(int self, int peer, std::unique_ptr<ByteStream> stream,
@@ -120,7 +128,7 @@ Channel::SendId Channel::post_send(const MessageTag& tag, const void* data, size
   const std::optional<MemoryKey> key = impl_->key_of(data, bytes, observer);
   const SendId id =
       impl_->sends.post(tag, data, bytes, ready, observer, cookie, key ? &*key : nullptr);
-  if (key) impl_->receiver.await_taken(impl_->sends.offers());
+  if (key) impl_->receiver.await_words(impl_->sends.awaits());
   impl_->flush_if_new(was_waiting);
   return id;
 }
@@ -144,16 +152,21 @@ Expected<bool> Channel::progress() {
   }
   bool moved = false;
   if (!impl_->settled) impl_->settle();
+  if (!impl_->error && impl_->sends.any_writers()) {
+    const Expected<bool> written = impl_->write_on();
+    impl_->note(written);
+    moved = written && *written;
+  }
   if (!impl_->error && impl_->sends.wants_write()) {
     const Expected<bool> sent = impl_->sends.flush(*impl_->stream);
     impl_->note(sent);
-    moved = sent && *sent;
+    moved = moved || (sent && *sent);
   }
   if (!impl_->error) {
     const Expected<bool> got = impl_->receiver.pull(*impl_->stream);
     impl_->note(got);
     moved = moved || (got && *got);
-    if (impl_->receiver.any_taken()) impl_->settle_taken();
+    if (impl_->receiver.any_words()) impl_->settle_words();
   }
   if (impl_->error) return fail(*impl_->error);
   return moved;
@@ -168,11 +181,14 @@ bool Channel::told_by_poll() const { return !impl_->error && impl_->stream->told
 bool Channel::idle() const { return impl_->sends.empty() && impl_->receiver.idle(); }
 
 bool Channel::owes() const {
-  return !impl_->error && (impl_->sends.owes() || impl_->receiver.any_taken());
+  return !impl_->error && (impl_->sends.owes() || impl_->receiver.any_words());
 }
 
 void Channel::cancel(const Error& reason) {
   impl_->fail_with(reason);
+  if (impl_->sends.transfers() || impl_->receiver.transfers()) {
+    impl_->stream->peer_memory()->end_transfers();
+  }
   impl_->sends.cancel();
   impl_->receiver.cancel();
 }

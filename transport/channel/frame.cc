@@ -63,11 +63,12 @@ std::string control_inconsistency(const FrameHeader& header, const FrameRules& r
                        header.crc, static_cast<int>(header.kind));
   }
   const bool offer = header.kind == FrameKind::kOffer;
-  if (offer ? header.length == 0 || header.length > MemoryKey::kMostPacked : header.length != 0) {
+  const bool has_key = offer || header.kind == FrameKind::kGrant;
+  if (has_key ? header.length == 0 || header.length > MemoryKey::kMostPacked : header.length != 0) {
     return fmt::format("length {} in a frame of kind {}", header.length,
                        static_cast<int>(header.kind));
   }
-  if (header.offset == 0 || header.offset > header.total ||
+  if (header.total == 0 || (header.offset == 0 && !offer) || header.offset > header.total ||
       (header.kind == FrameKind::kTaken && header.offset != header.total)) {
     return fmt::format("offset {} of {} bytes in a frame of kind {}", header.offset, header.total,
                        static_cast<int>(header.kind));
@@ -158,7 +159,7 @@ Expected<FrameHeader> decode_frame(std::span<const std::byte, kFrameHeaderBytes>
   }
   const uint64_t kind = get<1>(at + kAtKind) >> 4;
   constexpr auto kFirst = static_cast<uint64_t>(FrameKind::kData);
-  constexpr auto kLast = static_cast<uint64_t>(FrameKind::kTaken);
+  constexpr auto kLast = static_cast<uint64_t>(FrameKind::kGrant);
   if (kind < kFirst || kind > kLast) {
     return bad(rules, fmt::format("kind is {}, expected {} to {}", kind, kFirst, kLast));
   }

@@ -34,13 +34,16 @@ inline constexpr uint8_t kFrameLast = 1;  // flag: the message ends with this fr
 inline constexpr uint8_t kFrameCrc = 2;   // flag: the crc field is filled in
 inline constexpr uint64_t kMaxMessageBytes = (uint64_t{1} << 48) - 1;
 
-// All but data are about a message that the receiver takes from the sender's memory (rendezvous.h);
-// they have no flags and no checksum.
+// All but data are about a message that goes from memory to memory (rendezvous.h); they have no
+// flags and no checksum.
 enum class FrameKind : uint8_t {
   kData = 1,
-  kOffer = 2,  // payload: the packed key of its memory; offset: bytes that may be taken
+  kOffer = 2,  // payload: the packed key of its memory; offset: bytes that may be taken, 0 where
+               // the sender writes
   kGrow = 3,   // offset: bytes that may be taken by now
   kTaken = 4,  // back to the sender: all have been; offset: their number
+  kGrant = 5,  // back to a sender that writes; payload: the packed key of a window for the bytes
+               // from the end of the last one, or of the message's beginning, to offset
 };
 
 struct FrameHeader {

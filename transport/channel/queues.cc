@@ -132,11 +132,12 @@ Channel::SendId SendQueue::post(const MessageTag& tag, const void* data, size_t 
   Message& message = messages_[index];
   if (key != nullptr) {
     message.offered = true;
-    if (keys_.size() <= index) keys_.resize(index + 1);
-    keys_[index] = *key;
-    ++offers_;
+    if (offered_.size() <= index) offered_.resize(index + 1);
+    offered_[index] = {*key};
+    ++awaits_;
+    if (written_by_us(index)) ++writers_;
   }
-  if (frame_ready(message)) enqueue(index, Place::kBehindEqual);
+  if (frame_ready(index)) enqueue(index, Place::kBehindEqual);
   return uint64_t{message.generation} << 32 | index;
 }
 
@@ -146,14 +147,18 @@ void SendQueue::extend(Channel::SendId id, size_t ready) {
   Message& message = messages_[index];
   if (message.generation != static_cast<uint32_t>(id >> 32)) return;
   message.ready = std::max(message.ready, std::min(ready, message.bytes));
-  if (!frame_ready(message)) return;
+  if (!frame_ready(index)) return;
   if (ready_.contains(index)) ready_.remove(index);
   enqueue(index, Place::kBeforeEqual);
 }
 
-bool SendQueue::frame_ready(const Message& message) const {
+bool SendQueue::frame_ready(uint32_t index) const {
+  const Message& message = messages_[index];
   if (message.all_framed) return false;
   if (message.offered) {
+    if (written_by_us(index) && offered_[index].announced) {
+      return offered_[index].written > message.framed;
+    }
     return message.ready - message.framed >= std::min(kGrowBytes, message.bytes - message.framed);
   }
   const size_t next = std::min(chunk_bytes_, message.bytes - message.framed);
@@ -192,52 +197,79 @@ void SendQueue::put_control(const FrameHeader& header, const MemoryKey* key, Fra
   frame.kind = header.kind;
 }
 
+// Of a message that this rank writes, the last such frame is its end.
 void SendQueue::cut_offer(uint32_t index, Frame& frame) {
   Message& message = messages_[index];
-  const MemoryKey* const key = message.framed == 0 ? &keys_[index] : nullptr;
+  Offered& offered = offered_[index];
+  const MemoryKey* const key = offered.announced ? nullptr : &offered.key;
+  const bool ours = written_by_us(index);
   FrameHeader header;
   header.kind = key != nullptr ? FrameKind::kOffer : FrameKind::kGrow;
   header.tag = message.tag;
   header.total = message.bytes;
-  header.offset = message.ready;
+  header.offset = ours ? offered.written : message.ready;
   header.length = key != nullptr ? static_cast<uint32_t>(packed_size(*key)) : 0;
   put_control(header, key, frame);
-  message.framed = message.ready;
+  offered.announced = true;
+  message.framed = header.offset;
   message.all_framed = message.framed == message.bytes;
+  frame.message = index;
+  frame.last = ours && message.all_framed;
 }
 
 void SendQueue::cut_reply(Frame& frame) {
+  const ReceiverWord& word = replies_.front();
+  const MemoryKey* const key = word.kind == FrameKind::kGrant ? &word.key : nullptr;
   FrameHeader header;
-  header.kind = FrameKind::kTaken;
-  header.tag = replies_.front().tag;
-  header.total = header.offset = replies_.front().bytes;
+  header.kind = word.kind;
+  header.tag = word.tag;
+  header.total = word.total;
+  header.offset = word.offset;
+  header.length = key != nullptr ? static_cast<uint32_t>(packed_size(*key)) : 0;
+  put_control(header, key, frame);
   replies_.erase(replies_.begin());
-  put_control(header, nullptr, frame);
 }
 
-void SendQueue::reply_taken(const MessageTag& tag, uint64_t bytes) {
-  replies_.push_back({tag, bytes});
+void SendQueue::reply(const ReceiverWord& word) {
+  replies_.push_back(word);
   ++unsent_replies_;
 }
 
-Status SendQueue::taken(const MessageTag& tag) {
-  for (uint32_t index = live_.front(); index != kNoSlot; index = live_.next(index)) {
-    const Message& message = messages_[index];
-    if (!message.offered || !message.all_framed || !(message.tag == tag)) continue;
-    SendObserver* const observer = message.observer;
-    const uint64_t cookie = message.cookie;
-    stats_.payload_sent += message.bytes;
-    stats_.wire_sent += message.bytes;
-    stats_.direct_sent += message.bytes;
-    live_.remove(index);
-    messages_.give(index);
-    --offers_;
-    if (observer != nullptr) observer->sent(cookie);  // may post, extend or cancel
-    return {};
+uint32_t SendQueue::find_offered(const MessageTag& tag) const {
+  uint32_t index = live_.front();
+  while (index != kNoSlot && !(messages_[index].offered && messages_[index].tag == tag)) {
+    index = live_.next(index);
   }
-  return fail(ErrorCode::kProtocol,
-              fmt::format("{} is said to be taken, but was not offered", message_name(tag)),
-              "do all ranks run the same version of plumbline?");
+  return index;
+}
+
+Status SendQueue::hear(const ReceiverWord& word) {
+  const uint32_t index = find_offered(word.tag);
+  if (index != kNoSlot) {
+    return word.kind == FrameKind::kGrant ? granted(index, word) : taken(index);
+  }
+  return no_such_word(word, "was not offered");
+}
+
+Status SendQueue::taken(uint32_t index) {
+  const Message& message = messages_[index];
+  if (!message.all_framed || written_by_us(index)) {
+    return no_such_word({FrameKind::kTaken, message.tag}, "was not offered");
+  }
+  SendObserver* const observer = message.observer;
+  const uint64_t cookie = message.cookie;
+  count_direct(message);
+  live_.remove(index);
+  messages_.give(index);
+  --awaits_;
+  if (observer != nullptr) observer->sent(cookie);  // may post, extend or cancel
+  return {};
+}
+
+void SendQueue::count_direct(const Message& message) {
+  stats_.payload_sent += message.bytes;
+  stats_.wire_sent += message.bytes;
+  stats_.direct_sent += message.bytes;
 }
 
 void SendQueue::cut_frame(uint32_t index, Frame& frame) {
@@ -314,7 +346,7 @@ void SendQueue::fill_frames() {
     cut_frame(index, batch_[frames_]);
     bytes += batch_[frames_].length;
     ++frames_;
-    if (!frame_ready(messages_[index])) ready_.remove(index);
+    if (!frame_ready(index)) ready_.remove(index);
   }
 }
 
@@ -349,12 +381,16 @@ void SendQueue::consume(size_t bytes) {
     ++first_;
     --frames_;
     ++stats_.frames_sent;
-    if (frame.kind == FrameKind::kTaken) --unsent_replies_;
+    if (frame.kind == FrameKind::kTaken || frame.kind == FrameKind::kGrant) --unsent_replies_;
     if (frame.kind == FrameKind::kData) stats_.payload_sent += frame.length;
     if (!frame.last) continue;
     const Message& message = messages_[frame.message];
     SendObserver* observer = message.observer;
     const uint64_t cookie = message.cookie;
+    if (message.offered) {
+      count_direct(message);
+      --writers_;
+    }
     live_.remove(frame.message);
     messages_.give(frame.message);
     if (observer != nullptr) observer->sent(cookie);  // may post, extend or cancel
@@ -402,7 +438,7 @@ void SendQueue::cancel() {
   }
   replies_.clear();
   frames_ = 0;
-  front_written_ = offers_ = unsent_replies_ = 0;
+  front_written_ = awaits_ = unsent_replies_ = writers_ = 0;
 }
 
 }  // namespace plumbline

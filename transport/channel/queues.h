@@ -155,6 +155,16 @@ class RecvTable {
   SlotOrder parked_order_;
 };
 
+// What a receiver says to the sender of a message that goes from memory to memory (frame.h).
+struct ReceiverWord {
+  FrameKind kind = FrameKind::kTaken;  // or kGrant
+  MessageTag tag;
+  uint64_t total = 0, offset = 0;
+  MemoryKey key = {};  // of kGrant
+
+  bool ends() const { return offset == total; }  // nothing more is said about this message
+};
+
 // The sending half of a channel: messages posted by the rank, cut into frames, handed to the stream
 // with header and payload in one call. A frame is made when its whole chunk (or the message's tail)
 // is ready. Among ready messages the lowest sequence goes first; inside one operation those that
@@ -174,18 +184,27 @@ class SendQueue {
   bool can_send_at_once(size_t bytes) const {
     return bytes <= std::min(kInlineBytes, chunk_bytes_) && !wants_write() && !flushing_;
   }
-  // The peer has taken a message that was offered; kProtocol when it was not, or not wholly.
-  Status taken(const MessageTag& tag);
-  // Tells the peer that a message of its own was taken, `bytes` long.
-  void reply_taken(const MessageTag& tag, uint64_t bytes);
-  size_t offers() const { return offers_; }  // that the peer has yet to take
+  // What the peer says about a message that was offered; kProtocol when it cannot be.
+  Status hear(const ReceiverWord& word);
+  // Tells the peer something about a message of its own.
+  void reply(const ReceiverWord& word);
+  // About so many messages the peer has to say something yet.
+  size_t awaits() const { return awaits_; }
   bool owes() const { return unsent_replies_ > 0; }
+  // Bytes of ours are on their way to windows of the peer.
+  bool transfers() const;
+  // Moves messages on that this rank writes to windows of the peer. true = something moved.
+  Expected<bool> write_on(PeerMemory& memory);
   void extend(Channel::SendId id, size_t ready);
   // Writes frames until the stream is full, nothing is ready, or the budget of one round is spent.
   // true = something moved.
   Expected<bool> flush(ByteStream& stream);
 
-  bool wants_write() const { return frames_ > 0 || !ready_.empty() || !replies_.empty(); }
+  bool wants_write() const {
+    return frames_ > 0 || !ready_.empty() || !replies_.empty() || (writers_ > 0 && can_write());
+  }
+  // There are messages for write_on().
+  bool any_writers() const { return writers_ > 0; }
   bool empty() const { return live_.empty() && frames_ == 0 && !owes(); }
   std::optional<MessageTag> oldest() const;
   void cancel();
@@ -197,7 +216,7 @@ class SendQueue {
     size_t bytes = 0, ready = 0;
     size_t framed = 0;        // bytes already cut into frames
     bool all_framed = false;  // its last frame was cut (bytes may be 0)
-    bool offered = false;     // then `framed` is what the peer was told to be ready
+    bool offered = false;     // then `framed` is what the peer was told to be ready, or written
     uint32_t generation = 0;  // counts the slot's uses, so that an old SendId hits nothing
     SendObserver* observer = nullptr;
     uint64_t cookie = 0;
@@ -217,15 +236,37 @@ class SendQueue {
     bool last = false;
     FrameKind kind = FrameKind::kData;
   };
-  struct Reply {
-    MessageTag tag;
-    uint64_t bytes = 0;
+  // Of a message that is offered.
+  struct Offered {
+    struct Window {
+      MemoryKey key;
+      uint64_t begin = 0, end = 0;  // in the message
+    };
+    MemoryKey key;  // of our memory; one of kWrite says that we write it
+    bool announced = false;
+    // Where we do: in order, not full yet; and of the message, how many bytes have windows, have
+    // been written, and are on their way.
+    std::vector<Window> windows = {};
+    uint64_t granted = 0, written = 0;
+    size_t under_way = 0;
+    uint64_t ticket = 0;
   };
   enum class Place { kBehindEqual, kBeforeEqual };
 
   uint32_t add_message(const MessageTag& tag, const void* data, size_t bytes, size_t ready,
                        SendObserver* observer, uint64_t cookie);
-  bool frame_ready(const Message& message) const;
+  bool frame_ready(uint32_t index) const;
+  uint32_t find_offered(const MessageTag& tag) const;
+  Status taken(uint32_t index);
+  Status granted(uint32_t index, const ReceiverWord& word);
+  bool written_by_us(uint32_t index) const {
+    return messages_[index].offered && offered_[index].key.reach == MemoryReach::kWrite;
+  }
+  size_t writable(uint32_t index) const;
+  bool can_write() const;
+  Expected<bool> write_message(uint32_t index, PeerMemory& memory);
+  void count_direct(const Message& message);
+  static tl::unexpected<Error> no_such_word(const ReceiverWord& word, const char* why);
   void enqueue(uint32_t index, Place place);
   void fill_frames();
   void cut_frame(uint32_t index, Frame& frame);
@@ -244,11 +285,12 @@ class SendQueue {
   const CrcFunction crc32c_;  // null = no checksums
   ChannelStats& stats_;
   SlotPool<Message> messages_;
-  std::vector<MemoryKey> keys_;  // by slot, of those that are offered
-  std::vector<Reply> replies_;   // not cut yet
-  size_t offers_ = 0, unsent_replies_ = 0;
-  SlotOrder live_;   // posted and not sent, in order of posting
-  SlotOrder ready_;  // a frame can be cut, in order of sending
+  std::vector<Offered> offered_;       // by slot, of those that are
+  std::vector<ReceiverWord> replies_;  // not cut yet
+  size_t awaits_ = 0, unsent_replies_ = 0;
+  size_t writers_ = 0;  // messages that this rank writes
+  SlotOrder live_;      // posted and not sent, in order of posting
+  SlotOrder ready_;     // a frame can be cut, in order of sending
   std::array<Frame, kBatchFrames> batch_;
   size_t first_ = 0, frames_ = 0;  // batch_[first_ .. first_ + frames_) are not wholly written
   size_t front_written_ = 0;       // bytes of batch_[first_] that are, header included

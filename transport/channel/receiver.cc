@@ -214,7 +214,7 @@ Status Receiver::route_parked(uint32_t index) {
                     "({})",
                     peer_, frame_.offset, frame_.total, expected, total, message_name(frame_.tag)));
   }
-  if (table_.any_posted() || awaits_taken_ > 0)
+  if (table_.any_posted() || awaits_words_ > 0)
     to_parked_ = table_.park(index, frame_.tag, frame_.total, frame_.length);
   if (to_parked_ == kNoSlot) {
     held_ = true;
@@ -312,10 +312,7 @@ Status Receiver::end_control() {
     case FrameKind::kGrow:
       return grow_offer();
     default:
-      // After the last such word the peer may close: nobody reads on and takes that for a loss.
-      if (awaits_taken_ > 0) --awaits_taken_;
-      taken_.push_back({frame_.tag, frame_.total, true});
-      return {};
+      return hear_word();
   }
 }
 
@@ -412,6 +409,11 @@ Expected<bool> Receiver::pull(ByteStream& stream) {
       if (!status || cancelled_ || !wants_stream() || round >= kReadBytes) break;
       if (stream.shows_all() && stream.readable().empty()) break;
     }
+    // A peer that has written all of it may have closed: then there is nothing more to read.
+    if (offers_.any_to_take()) {
+      status = use_offers(round);
+      if (!status || cancelled_ || !wants_stream()) break;
+    }
     std::array<iovec, 2> buffers;
     size_t count = 0;
     size_t direct = 0;
@@ -502,11 +504,10 @@ void Receiver::cancel() {
   cancelled_ = true;
   table_.clear();
   claims_.clear();
-  if (memory_ != nullptr && offers_.any_reading()) memory_->end_reads();
   offers_.clear();
   read_stage_taken_ = false;
-  taken_.clear();
-  awaits_taken_ = 0;
+  words_.clear();
+  awaits_words_ = 0;
   in_frame_ = false;
   held_ = false;
   to_posted_ = to_parked_ = kNoSlot;

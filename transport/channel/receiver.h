@@ -32,11 +32,11 @@ class Receiver {
 
   // pull() would find nothing to do: the look of a rank that spins.
   bool nothing_new(ByteStream& stream) const {
-    return !anything_here() && offers_.size() == 0 && taken_.empty() && stream.shows_all() &&
+    return !anything_here() && offers_.size() == 0 && words_.empty() && stream.shows_all() &&
            stream.readable().empty();
   }
 
-  bool wants_read() const { return wants_stream() || offers_.any_to_take() || any_taken(); }
+  bool wants_read() const { return wants_stream() || offers_.any_to_take() || any_words(); }
   bool idle() const;
   // Something is awaited and a frame that has no place stands before it.
   bool blocked() const { return held_ && table_.any_posted(); }
@@ -50,17 +50,19 @@ class Receiver {
   const std::optional<HashMismatch>& hash_mismatch() const { return mismatch_; }
   void cancel();
 
-  // What was told or done about messages that lie in the sender's memory, for the SendQueue.
-  struct Taken {
-    MessageTag tag;
-    uint64_t bytes = 0;
-    bool by_peer = false;  // it has taken ours; else it is to hear that we have taken its own
+  // A word about a message that goes from memory to memory, for the SendQueue: the peer's about one
+  // of ours, or ours about one of its own, which it is to hear.
+  struct Word {
+    ReceiverWord said;
+    bool by_peer = false;
   };
   // Since the last call; the list is the caller's.
-  void swap_taken(std::vector<Taken>& list) { list.swap(taken_); }
-  bool any_taken() const { return !taken_.empty(); }
+  void swap_words(std::vector<Word>& list) { list.swap(words_); }
+  bool any_words() const { return !words_.empty(); }
   // Word of the peer is awaited about so many messages of ours, whether or not something is posted.
-  void await_taken(size_t messages);
+  void await_words(size_t messages);
+  // Reads of ours are under way, or the peer may write to windows of ours.
+  bool transfers() const { return offers_.any_under_way(); }
 
  private:
   // A posted receive whose beginning was parked.
@@ -74,7 +76,7 @@ class Receiver {
   // on, while the next piece is used.
   static constexpr size_t kPieceBytes = 64 * 1024;
 
-  bool wants_stream() const { return (table_.any_posted() || awaits_taken_ > 0) && !held_; }
+  bool wants_stream() const { return (table_.any_posted() || awaits_words_ > 0) && !held_; }
   size_t staged() const { return stage_end_ - stage_begin_; }
   // Of what has come: something may be done before the stream is looked at.
   bool anything_here() const { return in_frame_ || staged() > 0 || !claims_.empty(); }
@@ -95,12 +97,16 @@ class Receiver {
   Status end_control();
   Status take_offer();
   Status grow_offer();
+  Status hear_word();
   Status match_offer(size_t offer, uint32_t posted);
   Status use_offers(size_t& used);
   Expected<bool> use_offer(size_t index, size_t& used);
   Expected<bool> use_read(size_t index, size_t& used);
   Status begin_read(Offer& offer, RecvSink& sink);
   void end_read(Offer& offer);
+  Status use_written(size_t index, size_t& used);
+  Status grant_windows(size_t index);
+  Status grant_window(Offer& offer, std::span<std::byte> window);
   Status give(size_t index, std::span<const std::byte> here, size_t& used);
   void give_counted(size_t index, std::span<const std::byte> here, bool in_place);
   static tl::unexpected<Error> no_room(const MessageTag& tag, size_t missing);
@@ -118,9 +124,9 @@ class Receiver {
   RecvTable table_;
   std::vector<Claim> claims_;
   OfferTable offers_;
-  std::vector<Taken> taken_;
+  std::vector<Word> words_;
   PeerMemory* memory_ = nullptr;  // of the stream that is being read
-  size_t awaits_taken_ = 0;       // messages
+  size_t awaits_words_ = 0;       // messages
 
   std::unique_ptr<std::byte[]> stage_;
   size_t stage_begin_ = 0, stage_end_ = 0;  // unread bytes of the stage
@@ -137,6 +143,7 @@ class Receiver {
 
   std::unique_ptr<std::byte[]> read_stage_;  // of a piece, where reads need one
   bool read_stage_taken_ = false;
+  std::vector<std::unique_ptr<std::byte[]>> window_stages_;  // no message has them now
 
   bool running_ = false;  // inside run() or pull(): callbacks only add to the table
   bool cancelled_ = false;

@@ -1,4 +1,5 @@
-// The receiver's part of a rendezvous (rendezvous.h): messages that lie in the sender's memory.
+// The receiver's part of a rendezvous (rendezvous.h): messages that lie in the sender's memory, or
+// that the sender writes to ours.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,6 +25,9 @@ Status Receiver::take_offer() {
   if (!key || !memory_->abilities().has(key->reach)) {
     return bad_offer(tag, "is offered in a way that these two do not have");
   }
+  if ((key->reach == MemoryReach::kWrite) != (frame_.offset == 0)) {
+    return bad_offer(tag, "is offered with a number of bytes that cannot be");
+  }
   const uint32_t posted = table_.find_posted(tag);
   if (posted == kNoSlot) {
     const uint32_t rival = table_.find_rival(tag);
@@ -31,7 +35,11 @@ Status Receiver::take_offer() {
   } else if (table_.posted(posted).received > 0) {
     return bad_offer(tag, "is sent, and offered as well");
   }
-  Offer offer{tag, frame_.total, frame_.offset, 0, kNoSlot, *key, {}};
+  Offer offer;
+  offer.tag = tag;
+  offer.total = frame_.total;
+  offer.ready = frame_.offset;
+  offer.key = *key;
   Status added = offers_.add(std::move(offer));
   if (!added || posted == kNoSlot) return added;
   return match_offer(offers_.size() - 1, posted);
@@ -43,6 +51,9 @@ Status Receiver::grow_offer() {
   Offer& offer = offers_[index];
   if (frame_.total != offer.total || frame_.offset <= offer.ready) {
     return bad_offer(frame_.tag, "is offered and does not grow");
+  }
+  if (offer.key.reach == MemoryReach::kWrite && frame_.offset > offer.granted) {
+    return bad_offer(frame_.tag, "is written where no window was granted");
   }
   offer.ready = frame_.offset;
   return {};
@@ -61,6 +72,23 @@ Status Receiver::match_offer(size_t index, uint32_t posted_index) {
   }
   offer.posted = posted_index;
   posted.offered = true;
+  return offer.key.reach == MemoryReach::kWrite ? grant_windows(index) : Status();
+}
+
+// The peer says something about a message of ours.
+Status Receiver::hear_word() {
+  ReceiverWord word{frame_.kind, frame_.tag, frame_.total, frame_.offset, {}};
+  if (word.kind == FrameKind::kGrant) {
+    const std::optional<MemoryKey> key = unpack_key(std::span(key_).first(key_size_));
+    if (memory_ == nullptr || !key || key->reach != MemoryReach::kWrite ||
+        !memory_->abilities().writes) {
+      return bad_offer(word.tag, "is granted a window in a way that these two do not have");
+    }
+    word.key = *key;
+  }
+  // After the last such word the peer may close: nobody reads on and takes that for a loss.
+  if (word.ends() && awaits_words_ > 0) --awaits_words_;
+  words_.push_back({word, true});
   return {};
 }
 
@@ -82,8 +110,13 @@ Status Receiver::use_offers(size_t& used) {
 Expected<bool> Receiver::use_offer(size_t index, size_t& used) {
   const Offer& offer = offers_[index];
   if (offer.key.reach == MemoryReach::kRead) return use_read(index, used);
-  const uint64_t there = std::min<uint64_t>(offer.ready - offer.taken, kPieceBytes);
-  const Status given = give(index, offer.from.bytes.subspan(offer.taken, there), used);
+  Status given;
+  if (offer.key.reach == MemoryReach::kWrite) {
+    given = use_written(index, used);
+  } else {
+    const uint64_t there = std::min<uint64_t>(offer.ready - offer.taken, kPieceBytes);
+    given = give(index, offer.from.bytes.subspan(offer.taken, there), used);
+  }
   if (!given) return fail(given.error());
   return true;
 }
@@ -139,7 +172,7 @@ void Receiver::end_read(Offer& offer) {
   if (offer.to_stage) read_stage_taken_ = false;
 }
 
-// The next bytes of an offered message lie here: mapped, or read to the stage. The sink takes as
+// The next bytes of an offered message lie here: mapped, read or written. The sink takes as
 // many as it can.
 Status Receiver::give(size_t index, std::span<const std::byte> here, size_t& used) {
   const Offer& offer = offers_[index];
@@ -171,11 +204,14 @@ void Receiver::give_counted(size_t index, std::span<const std::byte> here, bool 
   stats_.direct_received += bytes;
   offer.taken += bytes;
   posted.received += bytes;
-  const Taken whole{offer.tag, offer.total, false};
-  std::shared_ptr<const void> hold;  // until the sink is through
+  const ReceiverWord whole{FrameKind::kTaken, offer.tag, offer.total, offer.total, {}};
+  const bool told = offer.key.reach != MemoryReach::kWrite;  // such a sender knows
+  std::shared_ptr<const void> hold;                          // until the sink is through
+  std::unique_ptr<std::byte[]> stage;
   const bool over = offer.taken == offer.total;
   if (over) {
     hold = std::move(offer.from.hold);
+    stage = std::move(offer.stage);
     table_.remove_posted(offer.posted);
     offers_.remove(index);
   }
@@ -184,12 +220,13 @@ void Receiver::give_counted(size_t index, std::span<const std::byte> here, bool 
   } else {
     sink->advance(bytes);
   }
-  if (over && !cancelled_) taken_.push_back(whole);
+  if (stage) window_stages_.push_back(std::move(stage));
+  if (over && told && !cancelled_) words_.push_back({whole, false});
 }
 
-void Receiver::await_taken(size_t messages) {
-  if (messages > 0 && awaits_taken_ == 0) held_ = false;  // it may be parked now
-  awaits_taken_ = messages;
+void Receiver::await_words(size_t messages) {
+  if (messages > 0 && awaits_words_ == 0) held_ = false;  // it may be parked now
+  awaits_words_ = messages;
 }
 
 tl::unexpected<Error> Receiver::bad_offer(const MessageTag& tag, const char* what) const {

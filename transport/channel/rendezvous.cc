@@ -42,9 +42,9 @@ bool OfferTable::any_to_take() const {
   return false;
 }
 
-bool OfferTable::any_reading() const {
+bool OfferTable::any_under_way() const {
   return std::any_of(offers_.begin(), offers_.end(),
-                     [](const Offer& offer) { return offer.reading > 0; });
+                     [](const Offer& offer) { return offer.reading > 0 || offer.granted > 0; });
 }
 
 }  // namespace plumbline

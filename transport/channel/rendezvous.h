@@ -4,13 +4,17 @@
 // say when more are; the receiver maps the memory and gives the bytes to its sink where they lie,
 // or reads them (the key says which), straight to the sink's window where that is its own, else to
 // a stage of a piece, from which the sink uses them. It answers *taken* when it needs them no more,
-// which ends the send. With checksums on nothing is offered. This is the receiver's half, the
-// offers that it has; SendQueue (queues.h) holds the sender's. Internal to transport/channel/; one
-// thread.
+// which ends the send. Where the sender can only write, its offer says so; the receiver answers
+// with *grant* frames, each the key of a window for the next bytes (of the sink's own memory, or of
+// a stage), and *grow* frames say what lies there by now; the last one ends the send, nothing is
+// answered. With checksums on nothing is offered. This is the receiver's half, the offers that it
+// has, and the sender's windows; SendQueue (queues.h) holds the rest. Internal to
+// transport/channel/; one thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "transport/channel/channel.h"
@@ -31,6 +35,9 @@ struct Offer {
   size_t reading = 0;  // bytes of it that are on their way here
   uint64_t ticket = 0;
   bool to_stage = false;  // where these go; else to the sink's window
+  // Where the sender writes: windows were granted for so many bytes; the stage is this message's.
+  uint64_t granted = 0;
+  std::unique_ptr<std::byte[]> stage;
 };
 
 class OfferTable {
@@ -53,7 +60,8 @@ class OfferTable {
     return offers_[index].posted != kNoSlot && offers_[index].taken < offers_[index].ready;
   }
   bool any_to_take() const;
-  bool any_reading() const;
+  // Reads are under way, or the peer may write to windows.
+  bool any_under_way() const;
   void clear() { offers_.clear(); }
 
  private:

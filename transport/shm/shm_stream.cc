@@ -164,7 +164,9 @@ class ShmStream : public ByteStream, private PeerMemory {
   void close() override { end(); }
 
  private:
-  PeerAbilities abilities() const override { return {true, reads_.reads(), reads_.why_not()}; }
+  PeerAbilities abilities() const override {
+    return {.maps = true, .reads = reads_.reads(), .no_reads = reads_.why_not()};
+  }
   std::optional<MemoryKey> expose(std::span<const std::byte> buffer, bool all_copy) override {
     std::optional<MemoryKey> key;
     if (arrays_) key = arrays_->key_of(buffer);
