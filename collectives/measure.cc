@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
+#include <span>
 
 #include "collectives/cell_run.h"
 #include "collectives/start_sync.h"
@@ -194,22 +195,38 @@ class Meter {
   }
 
   // They start together, and there is time between them: every single one gets fresh data and is
-  // verified, unless only the last one is to be.
+  // verified, unless only the last one is to be. The arrays of a round are filled before its first
+  // operation: what this rank had written just before would lie in its cache.
   Status apart(uint64_t count, std::vector<int64_t>& durations) {
+    durations.resize(count);
+    for (uint64_t first = 0; first < count; first += slots_.ordinary) {
+      const std::span round =
+          std::span(durations).subspan(first, std::min<uint64_t>(slots_.ordinary, count - first));
+      const bool last = first + round.size() == count;
+      if (const Status done = round_apart(round, last); !done) return done;
+    }
+    return {};
+  }
+
+  // Each in a slot of its own.
+  Status round_apart(std::span<int64_t> durations, bool last_round) {
     const auto aggregate = static_cast<uint64_t>(std::max(1, settings_.aggregate));
     const bool all = verifier_.on() && verifier_.mode() != VerifyMode::kLast;
-    durations.resize(count);
-    for (uint64_t i = 0; i < count; ++i) {
-      const size_t slot = i % slots_.ordinary;
-      const bool check = all || (verifier_.on() && i + 1 == count);
-      if (check) aside([&] { verifier_.fill(slot); });
+    const bool one = verifier_.on() && last_round;
+    const size_t checked = all ? 0 : one ? durations.size() - 1 : durations.size();
+    for (size_t slot = checked; slot < durations.size(); ++slot) {
+      aside([&] { verifier_.fill(slot); });
+    }
+    for (size_t slot = 0; slot < durations.size(); ++slot) {
       if (const Status ready = start_->begin(); !ready) return ready;
       for (uint64_t k = 0; k < aggregate; ++k) {
         if (const Status done = once(slot); !done) return done;
       }
-      durations[i] = start_->end() / static_cast<int64_t>(aggregate);
+      durations[slot] = start_->end() / static_cast<int64_t>(aggregate);
       verifier_.ran(aggregate);
-      if (check && verifiable_) aside([&] { verifier_.check(slot); });
+    }
+    for (size_t slot = checked; verifiable_ && slot < durations.size(); ++slot) {
+      aside([&] { verifier_.check(slot); });
     }
     return {};
   }

@@ -20,7 +20,9 @@ namespace {
 
 constexpr int kMaxSamples = 2000;
 constexpr uint64_t kReducedBytes = 256u << 10;  // at least, in one sample
-constexpr size_t kLargeMessage = 64u << 10;     // bytes
+constexpr int64_t kTogetherNs = 2'000'000;      // of samples between two agreements
+constexpr int64_t kMostTogether = 64;
+constexpr size_t kLargeMessage = 64u << 10;  // bytes
 constexpr size_t kRoofChunk = 256u
                               << 10;  // bytes per write and read of raw streams: they stay in cache
 
@@ -42,11 +44,7 @@ class Roof {
     const RoofRun& how = *find_run(cell_.op);
     Status done = exchange_.barrier();
     if (done && how.prepare != nullptr) done = (this->*how.prepare)();
-    if (done) {
-      done = how.sample == nullptr
-                 ? messages()
-                 : samples([this, &how](int64_t& ns) { return (this->*how.sample)(ns); });
-    }
+    if (done) done = how.sample == nullptr ? messages() : samples(how);
     if (!done) return fail(done.error());
     for (const int64_t sample : samples_) result_.hist.add(sample);
     result_.samples_ns = samples_;
@@ -60,9 +58,10 @@ class Roof {
   // How each roof is measured.
   struct RoofRun {
     const char* op;
-    bool over_path;                       // between ranks 0 and 1; else every rank by itself
-    Status (Roof::*prepare)();            // what it works on; null = nothing of its own
-    Status (Roof::*sample)(int64_t& ns);  // null = many messages in one go
+    bool over_path;             // between ranks 0 and 1; else every rank by itself
+    Status (Roof::*prepare)();  // what it works on; null = nothing of its own
+    // The stream is null where it is not over the path. null = many messages in one go.
+    Status (Roof::*sample)(ByteStream* stream, int64_t& ns);
   };
   static const RoofRun* find_run(std::string_view op) {
     static constexpr RoofRun kRuns[] = {
@@ -139,27 +138,47 @@ class Roof {
     return &stream;
   }
 
-  // Repeats a sample until the stop rule holds, with the slower end's time as the sample. Agreed
-  // after each one, because there are few.
-  template <typename Sample>
-  Status samples(const Sample& sample) {
+  // Repeats samples until the stop rule holds, with the slower end's time as the sample. They
+  // follow one another as operations do, for about kTogetherNs, and are agreed on after that: one
+  // that stands alone behind the waiting for an agreement finds a processor at rest, and small ones
+  // would take it for the path.
+  Status samples(const RoofRun& how) {
     const int64_t start = monotonic_ns();
-    while (true) {
-      int64_t ns = 0;
-      if (const Status done = sample(ns); !done) return done;
-      std::vector<int64_t> view = {ns, monotonic_ns() - start,
-                                   context_.interrupted && context_.interrupted() ? 1 : 0};
+    size_t together = 1;
+    for (bool first = true;; first = false) {
+      std::vector<int64_t> view(together);
+      if (const Status done = some_samples(how, view); !done) return done;
+      view.push_back(monotonic_ns() - start);
+      view.push_back(context_.interrupted && context_.interrupted() ? 1 : 0);
       if (const Status done = exchange_.max(view); !done) return done;
+      const int64_t elapsed = view[together], interrupted = view[together + 1];
       // The first sample warms the path up.
-      if (++taken_ > 1) samples_.push_back(view[0]);
-      result_.elapsed_ns = view[1];
-      result_.stop_reason = stop_reason(settings_.stop, samples_, view[1]);
-      if (view[2] != 0) result_.stop_reason = "interrupted";
+      if (!first) samples_.insert(samples_.end(), view.begin(), view.end() - 2);
+      result_.elapsed_ns = elapsed;
+      result_.stop_reason = stop_reason(settings_.stop, samples_, elapsed);
+      if (interrupted != 0) result_.stop_reason = "interrupted";
       if (!result_.stop_reason.empty() && !samples_.empty()) return {};
+      const int64_t least = *std::min_element(view.begin(), view.end() - 2);
+      together = static_cast<size_t>(
+          std::clamp<int64_t>(kTogetherNs / std::max<int64_t>(least, 1), 1, kMostTogether));
     }
   }
+  // Whoever moves no bytes has zeros.
+  Status some_samples(const RoofRun& how, std::vector<int64_t>& times) {
+    ByteStream* stream = nullptr;
+    if (how.over_path) {
+      const Expected<ByteStream*> path = raw_path();
+      if (!path) return fail(path.error());
+      if (*path == nullptr) return {};
+      stream = *path;
+    }
+    for (int64_t& ns : times) {
+      if (const Status done = (this->*how.sample)(stream, ns); !done) return done;
+    }
+    return {};
+  }
 
-  Status copy(int64_t& ns) {
+  Status copy(ByteStream* /*stream*/, int64_t& ns) {
     const Arrays& one = next_arrays();
     const int64_t start = monotonic_ns();
     std::memcpy(one.to.data, one.from.data, bytes());
@@ -169,7 +188,7 @@ class Roof {
 
   // As a schedule reduces what it receives: into the array that holds the other operand. Small ones
   // several times, so that looking at the clock takes no part of it.
-  Status reduce(int64_t& ns) {
+  Status reduce(ByteStream* /*stream*/, int64_t& ns) {
     const auto times = static_cast<int64_t>(std::clamp<uint64_t>(kReducedBytes / bytes(), 1, 64));
     const int64_t start = monotonic_ns();
     for (int64_t i = 0; i < times; ++i) {
@@ -180,26 +199,20 @@ class Roof {
     return {};
   }
 
-  Status stream(int64_t& ns) {
-    const Expected<ByteStream*> stream = raw_path();
-    if (!stream) return fail(stream.error());
-    if (*stream == nullptr) return {};
+  Status stream(ByteStream* stream, int64_t& ns) {
     const bool sends = context_.group->rank() == 0;
-    const Expected<bool> mapped = map_arrays(**stream);
+    const Expected<bool> mapped = map_arrays(*stream);
     if (!mapped) return fail(mapped.error());
-    if (*mapped) return copy_theirs(**stream, !sends, sends, ns);
-    return raw_stream(**stream, sends, cell_.bytes, kRoofChunk, context_.group->wait_options(),
+    if (*mapped) return copy_theirs(*stream, !sends, sends, ns);
+    return raw_stream(*stream, sends, cell_.bytes, kRoofChunk, context_.group->wait_options(),
                       watchdog(), &ns, raw_arrays());
   }
 
-  Status duplex(int64_t& ns) {
-    const Expected<ByteStream*> stream = raw_path();
-    if (!stream) return fail(stream.error());
-    if (*stream == nullptr) return {};
-    const Expected<bool> mapped = map_arrays(**stream);
+  Status duplex(ByteStream* stream, int64_t& ns) {
+    const Expected<bool> mapped = map_arrays(*stream);
     if (!mapped) return fail(mapped.error());
-    if (*mapped) return copy_theirs(**stream, true, true, ns);
-    return raw_duplex(**stream, cell_.bytes, kRoofChunk, context_.group->wait_options(), watchdog(),
+    if (*mapped) return copy_theirs(*stream, true, true, ns);
+    return raw_duplex(*stream, cell_.bytes, kRoofChunk, context_.group->wait_options(), watchdog(),
                       &ns, raw_arrays());
   }
 
@@ -298,7 +311,6 @@ class Roof {
   const MeasureContext& context_;
   Exchange exchange_;
   bool takes_part_;
-  size_t taken_ = 0;
   std::vector<Arrays> arrays_;
   size_t turn_ = 0;
   std::optional<bool> mapped_;  // the peer's arrays are; none = not tried yet
