@@ -349,7 +349,7 @@ std::vector<CommandRow> command_table() {
         {"--ranks", "N",
          "world size (2; with --hosts: one on each host; under a launcher: all that it started)"},
         {"--cache", "hot/cold",
-         "hot: the same buffers every time; cold: take turns over 64 MiB (hot)"},
+         "hot: the same buffers every time; cold: up to 64 take turns over 64 MiB (hot)"},
         {"--sync", "none/barrier/window",
          "before each operation: nothing, a barrier, or a common moment of synchronised clocks "
          "(none)"},
