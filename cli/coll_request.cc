@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "collectives/engine.h"
+#include "collectives/list_work.h"
 #include "collectives/schedule.h"
 #include "collectives/verifier.h"
 #include "core/codec.h"
@@ -12,8 +13,16 @@
 namespace plumbline {
 namespace {
 
+// What a row has beside its size.
+struct RowValues {
+  DType dtype;
+  RedOp redop;
+  int root, arrays;
+};
+
 PlanCell cell_of(const CollSweep& sweep, const OptionSet& options, CollOutput output,
-                 const Shape& shape, DType dtype, RedOp redop, int root) {
+                 const RowValues& values, uint64_t bytes) {
+  const Shape shape = shape_of(sweep.op, values.dtype, sweep.ranks, bytes);
   PlanCell planned;
   Cell& cell = planned.cell;
   cell.kind = CellKind::kBandwidth;
@@ -22,9 +31,10 @@ PlanCell cell_of(const CollSweep& sweep, const OptionSet& options, CollOutput ou
   cell.transport = options.text("transport");
   cell.algorithm = options.text("algorithm");
   cell.compression = compression_of(options);
-  cell.dtype = to_string(dtype);
-  cell.redop = row(sweep.op).reduces ? to_string(redop) : "none";
-  cell.root = root;
+  cell.dtype = to_string(values.dtype);
+  cell.redop = row(sweep.op).reduces ? to_string(values.redop) : "none";
+  cell.root = values.root;
+  cell.arrays = values.arrays;
   cell.ranks = sweep.ranks;
   cell.bytes = shape.bytes;
   cell.count = shape.count;
@@ -67,6 +77,19 @@ Status check_row(const CollSweep& sweep, std::vector<PlanCell>& cells, size_t fi
   }
   if (const std::string why = compression_unsupported(cells[first].cell); !why.empty()) {
     return tl::unexpected(usage_error("--compression: " + why, "or leave out --compression"));
+  }
+  if (const std::string why = arrays_unsupported(cells[first].cell); !why.empty()) {
+    return tl::unexpected(usage_error("--arrays: " + why, "or leave out --arrays"));
+  }
+  return {};
+}
+
+Status add_sizes(const CollSweep& sweep, const OptionSet& options, CollOutput output,
+                 const RowValues& values, std::vector<PlanCell>& cells) {
+  for (const uint64_t bytes : sweep.sizes()) {
+    const size_t first = cells.size();
+    add_row(sweep, output, cell_of(sweep, options, output, values, bytes), cells);
+    if (const Status can = check_row(sweep, cells, first); !can) return can;
   }
   return {};
 }
@@ -123,17 +146,14 @@ tl::expected<std::vector<PlanCell>, std::vector<Error>> coll_cells(
     return tl::unexpected(std::vector<Error>{can.error()});
   }
   std::vector<PlanCell> cells;
-  for (const DType dtype : sweep.dtypes) {
-    for (const RedOp redop : sweep.redops) {
-      if (sweep.leaves_out(dtype, redop)) continue;
-      for (const int root : sweep.roots) {
-        for (const uint64_t bytes : sweep.sizes()) {
-          const Shape shape = shape_of(sweep.op, dtype, sweep.ranks, bytes);
-          const size_t first = cells.size();
-          add_row(sweep, output, cell_of(sweep, options, output, shape, dtype, redop, root), cells);
-          if (const Status can = check_row(sweep, cells, first); !can) {
-            return tl::unexpected(std::vector<Error>{can.error()});
-          }
+  for (const int arrays : sweep.arrays) {
+    for (const DType dtype : sweep.dtypes) {
+      for (const RedOp redop : sweep.redops) {
+        if (sweep.leaves_out(dtype, redop)) continue;
+        for (const int root : sweep.roots) {
+          const Status added =
+              add_sizes(sweep, options, output, {dtype, redop, root, arrays}, cells);
+          if (!added) return tl::unexpected(std::vector<Error>{added.error()});
         }
       }
     }

@@ -37,6 +37,7 @@ NcclRow empty_row(const CollSweep& sweep, const Cell& cell) {
   line.type = dtype ? row(*dtype).nccl_name : cell.dtype;
   line.redop = row(sweep.op).reduces && redop ? row(*redop).nccl_name : "none";
   line.root = cell.root;
+  line.arrays = cell.arrays;
   return line;
 }
 
@@ -65,6 +66,7 @@ std::unique_ptr<CollWriter> CollScreen::make_writer() const {
   for (const int root : sweep_.roots) {
     if (op.rooted) spec.roots.push_back(std::to_string(root));
   }
+  for (const int arrays : sweep_.arrays) spec.arrays.push_back(std::to_string(arrays));
   spec.time = kTimes[sweep_.average];
   spec.in_place = op.has_in_place;
   spec.moves_data = sweep_.max_bytes > 0 && sweep_.op != Op::kBarrier;
@@ -121,10 +123,18 @@ void CollScreen::begin(const std::vector<RankSeat>& seats) {
 }
 
 void CollScreen::begin_cell(const RunProgress& state) {
+  if (output_ == CollOutput::kNccl) tell_arrays(state.current->cell.arrays);
   if (output_ != CollOutput::kTable || sweep_.cycles == 1) return;
   const size_t cells = state.total / static_cast<size_t>(sweep_.cycles);
   if (state.done % cells != 0) return;
   writer_->comment(fmt::format("Cycle {} of {}", state.done / cells + 1, sweep_.cycles));
+}
+
+// nccl-tests' columns have no place for it: a line before the rows that it is about.
+void CollScreen::tell_arrays(int arrays) {
+  if (std::exchange(arrays_told_, arrays) != arrays) {
+    writer_->comment(fmt::format("{} {}", kNcclArrays, arrays));
+  }
 }
 
 void CollScreen::end_cell(const Record& record) {

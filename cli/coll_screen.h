@@ -27,6 +27,7 @@ class CollScreen : public PlainCaller {
   NcclSetup setup(const std::vector<RankSeat>& seats) const;
   void begin(const std::vector<RankSeat>& seats);
   void begin_cell(const RunProgress& state);
+  void tell_arrays(int arrays);
   void end_cell(const Record& record);
   std::optional<NcclSide> side_of(const Record& record, bool again);
   void keep(const Record& record);
@@ -46,6 +47,7 @@ class CollScreen : public PlainCaller {
   double clock_error_ns_ = 0;   // largest of all rows, window timing only
   uint64_t late_ = 0;           // samples, all rows
   bool skip_told_ = false;      // why columns stay empty
+  int arrays_told_ = 1;         // of the rows that follow
 };
 
 }  // namespace plumbline

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/number.h"
 #include "core/text.h"
 #include "core/units.h"
@@ -95,6 +97,29 @@ void read_roots(const Args& args, CollSweep& sweep, Reader& reader) {
   int root = 0;
   reader.number("root", "-r", 0, sweep.ranks - 1, root);
   sweep.roots = {root};
+}
+
+// "1,64"
+void read_arrays(const Args& args, CollSweep& sweep, Reader& reader) {
+  if (!args.has("arrays")) return;
+  sweep.arrays.clear();
+  const std::string text = args.get("arrays");
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    begin = end + 1;
+    const std::optional<int> number = parse_whole(word, 1, kMostArrays);
+    if (!number) {
+      return reader.add(fmt::format("--arrays {}: {} is not a number from 1 to {}", in_quotes(text),
+                                    in_quotes(word), kMostArrays),
+                        "give one number or several, such as 1,64");
+    }
+    if (std::find(sweep.arrays.begin(), sweep.arrays.end(), *number) != sweep.arrays.end()) {
+      return reader.add(fmt::format("--arrays {} has {} twice", in_quotes(text), *number),
+                        "give each number once");
+    }
+    sweep.arrays.push_back(*number);
+  }
 }
 
 // Letters of nccl-tests that switch on what is not here (src/common.cu of NVIDIA/nccl-tests):
@@ -261,6 +286,7 @@ tl::expected<CollSweep, std::vector<Error>> parse_coll(const Args& args) {
   if (!row(sweep.op).reduces) sweep.redops.resize(1);
   note_left_out(sweep);
   read_roots(args, sweep, reader);
+  read_arrays(args, sweep, reader);
   read_gpu_letters(args, sweep, reader);
   read_off_letters(args, reader);
   if (!reader.errors.empty()) return tl::unexpected(std::move(reader.errors));

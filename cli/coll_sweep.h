@@ -31,6 +31,7 @@ struct CollSweep {
   std::vector<RedOp> redops;
   std::vector<DType> dtypes;
   std::vector<int> roots;
+  std::vector<int> arrays = {1};  // --arrays: numbers of arrays of one operation
   int ranks = 2;
   bool ranks_given = false;        // --ranks
   std::vector<std::string> notes;  // letters that were accepted without effect, one line each

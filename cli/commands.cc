@@ -325,6 +325,9 @@ std::vector<CommandRow> command_table() {
         {"-d,--datatype", "TYPE",
          "float, double, half, bfloat16, int32, int64, uint8, bool or all (float)"},
         {"-r,--root", "RANK", "root rank, or all (0)"},
+        {"--arrays", "N,...",
+         "allreduce lists of so many arrays, each list as one operation; sizes are those of all "
+         "its arrays together; one number or several (1)"},
         {"-z,--blocking", "0-3", "accepted: every operation here is blocking"},
         {"-T,--timeout", "SECONDS", "end an operation that takes longer (30; 0 = 30)"},
         {"-J,--output_file", "FILE", "append the records to this file"},

@@ -6,6 +6,7 @@
 
 #include "collectives/engine.h"
 #include "collectives/links/link_measure.h"
+#include "collectives/list_work.h"
 #include "collectives/schedule.h"
 #include "collectives/verifier.h"
 #include "core/clock.h"
@@ -41,8 +42,39 @@ double scratch_of(const AlgorithmRow& algorithm, const ScheduleRequest& request)
   return own + static_cast<double>(cost_of(schedule, request.elem_size).send_bytes);
 }
 
-Expected<double> scratch_bytes(const Cell& cell, Op op, DType dtype, const OptionSet& options) {
-  ScheduleRequest request = schedule_request_of(cell, op, dtype);
+std::vector<ListShare> shares_of(const Cell& cell, DType dtype) {
+  return list_shares(dtype, cell.bytes / size_of(dtype), cell.arrays);
+}
+
+// The operations that run for one of the cell, and how many of each.
+struct RequestedShare {
+  ScheduleRequest request;
+  uint64_t times = 1;
+};
+std::vector<RequestedShare> requests_of(const Cell& cell, Op op, DType dtype,
+                                        const RankPairs* apart = nullptr) {
+  const ScheduleRequest largest = schedule_request_of(cell, op, dtype, apart);
+  if (cell.arrays == 1) return {{largest}};
+  std::vector<RequestedShare> requests;
+  for (const ListShare& share : shares_of(cell, dtype)) {
+    RequestedShare& one = requests.emplace_back(RequestedShare{largest, share.times});
+    one.request.count = share.elements;
+    one.request.in_place = largest.in_place || share.packed;
+  }
+  return requests;
+}
+
+// Bytes of the arrays of a list that are packed.
+uint64_t packed_bytes(const Cell& cell, DType dtype) {
+  uint64_t elements = 0;
+  for (const ListShare& share : shares_of(cell, dtype)) {
+    if (share.packed) elements += share.elements * share.times;
+  }
+  return elements * size_of(dtype);
+}
+
+Expected<double> scratch_bytes(const Cell& cell, ScheduleRequest request,
+                               const OptionSet& options) {
   const Expected<const AlgorithmRow*> algorithm = algorithm_for(cell, request, options);
   if (!algorithm) return fail(algorithm.error());
   double most = 0;
@@ -71,19 +103,43 @@ constexpr uint64_t kLeastMessage = 8;
 // Bytes from one rank to another, by (from, to).
 using Traffic = std::map<std::pair<int, int>, uint64_t>;
 
-std::optional<Traffic> traffic_of(ScheduleRequest request, const Cell& cell,
+std::optional<Traffic> traffic_of(const std::vector<RequestedShare>& requests, const Cell& cell,
                                   const OptionSet& options) {
-  const Expected<const AlgorithmRow*> algorithm = algorithm_for(cell, request, options);
-  if (!algorithm) return std::nullopt;
   Traffic traffic;
-  for (request.rank = 0; request.rank < request.size; ++request.rank) {
-    for (const Step& step : build_schedule(**algorithm, request).steps) {
-      if (step.kind != StepKind::kSend) continue;
-      traffic[{request.rank, step.peer}] +=
-          std::max(kLeastMessage, step.source.count * wire_size(step, request.elem_size));
+  for (auto [request, times] : requests) {
+    const Expected<const AlgorithmRow*> algorithm = algorithm_for(cell, request, options);
+    if (!algorithm) return std::nullopt;
+    for (request.rank = 0; request.rank < request.size; ++request.rank) {
+      for (const Step& step : build_schedule(**algorithm, request).steps) {
+        if (step.kind != StepKind::kSend) continue;
+        traffic[{request.rank, step.peer}] +=
+            times * std::max(kLeastMessage, step.source.count * wire_size(step, request.elem_size));
+      }
     }
   }
   return traffic;
+}
+
+// Of the rank that has most. Operations of a list are under way together: the longest chain of one
+// is that of all.
+std::optional<ScheduleCost> add_cost(const RequestedShare& share, const Cell& cell,
+                                     const OptionSet& options, ScheduleCost so_far) {
+  ScheduleRequest request = share.request;
+  const Expected<const AlgorithmRow*> algorithm = algorithm_for(cell, request, options);
+  if (!algorithm) return std::nullopt;
+  ScheduleCost most = cost_of(**algorithm, request);
+  const auto raise = [](uint64_t& value, uint64_t by) { value = std::max(value, by); };
+  for (request.rank = 0; request.rank < request.size; ++request.rank) {
+    const ScheduleCost one = cost_of((*algorithm)->build(request), request.elem_size);
+    raise(most.send_bytes, std::max(one.send_bytes, one.recv_bytes));
+    raise(most.reduce_bytes, one.reduce_bytes);
+    raise(most.copy_bytes, one.copy_bytes);
+  }
+  so_far.depth = std::max(so_far.depth, most.depth);
+  so_far.send_bytes += share.times * most.send_bytes;
+  so_far.reduce_bytes += share.times * most.reduce_bytes;
+  so_far.copy_bytes += share.times * most.copy_bytes;
+  return so_far;
 }
 
 constexpr int64_t kBesideMs = 60'000;  // preparing, filling, verifying
@@ -117,6 +173,12 @@ ScheduleRequest schedule_request_of(const Cell& cell, Op op, DType dtype, const 
   request.size = cell.ranks;
   request.root = std::clamp(cell.root, 0, cell.ranks - 1);
   request.count = shape_of(op, dtype, cell.ranks, cell.bytes).count;
+  if (cell.arrays > 1) {
+    request.count = 0;
+    for (const ListShare& share : shares_of(cell, dtype)) {
+      request.count = std::max(request.count, share.elements);
+    }
+  }
   request.elem_size = size_of(dtype);
   request.in_place = cell.placement == "in" && row(op).has_in_place;
   request.segment_bytes = std::numeric_limits<uint64_t>::max();
@@ -174,10 +236,14 @@ Expected<uint64_t> memory_of_operations(const Cell& cell, bool verified, const O
       slots * (in_place ? std::max(in, out) + kRounded : in + out + 2 * kRounded);
   double scratch = static_cast<double>(cell.ranks) * bytes;
   if (scratch > kSmall) {
-    const Expected<double> own = scratch_bytes(cell, *op, *dtype, options);
-    if (!own) return fail(own.error());
-    scratch = *own;
+    scratch = 0;
+    for (const RequestedShare& share : requests_of(cell, *op, *dtype)) {
+      const Expected<double> own = scratch_bytes(cell, share.request, options);
+      if (!own) return fail(own.error());
+      scratch += static_cast<double>(share.times) * *own;
+    }
   }
+  scratch += static_cast<double>(packed_bytes(cell, *dtype));
   const auto in_flight = static_cast<double>(in_flight_of(cell));
   const double patterns = kPatternsKept * (cell.ranks + 1) * kPatternPeriod * width;
   return whole(kOfItself + operands * (1 + kStepsShare) + in_flight * scratch + patterns +
@@ -194,7 +260,7 @@ std::optional<Floor> floor_of(const Cell& cell, const OptionSet& options, const 
   if (cell.bytes == 0 && *op != Op::kBarrier) return std::nullopt;
   if (cell.bytes > kMostFloorBytes || cell.ranks > kMostFloorRanks) return std::nullopt;
   const std::optional<Traffic> traffic =
-      traffic_of(schedule_request_of(cell, *op, *dtype, &apart), cell, options);
+      traffic_of(requests_of(cell, *op, *dtype, &apart), cell, options);
   if (!traffic || traffic->empty()) return std::nullopt;
   const uint64_t most =
       std::max_element(traffic->begin(), traffic->end(), [](const auto& a, const auto& b) {
@@ -218,20 +284,16 @@ std::optional<OperationCost> operation_cost_of(const Cell& cell, const OptionSet
     return std::nullopt;
   }
   if (cell.bytes == 0 && *op != Op::kBarrier) return std::nullopt;
-  ScheduleRequest request = schedule_request_of(cell, *op, *dtype, &apart);
-  const Expected<const AlgorithmRow*> algorithm = algorithm_for(cell, request, options);
-  if (!algorithm) return std::nullopt;
-  ScheduleCost most = cost_of(**algorithm, request);
-  const auto raise = [](uint64_t& value, uint64_t by) { value = std::max(value, by); };
-  for (request.rank = 0; request.rank < request.size; ++request.rank) {
-    const ScheduleCost one = cost_of((*algorithm)->build(request), request.elem_size);
-    raise(most.send_bytes, std::max(one.send_bytes, one.recv_bytes));
-    raise(most.reduce_bytes, one.reduce_bytes);
-    raise(most.copy_bytes, one.copy_bytes);
+  ScheduleCost all;
+  for (const RequestedShare& share : requests_of(cell, *op, *dtype, &apart)) {
+    const auto with = add_cost(share, cell, options, all);
+    if (!with) return std::nullopt;
+    all = *with;
   }
+  all.copy_bytes += 2 * packed_bytes(cell, *dtype);  // there and back
   const auto real = [](uint64_t count) { return static_cast<double>(count); };
-  return OperationCost{real(most.depth), real(most.send_bytes), real(most.reduce_bytes),
-                       real(most.copy_bytes)};
+  return OperationCost{real(all.depth), real(all.send_bytes), real(all.reduce_bytes),
+                       real(all.copy_bytes)};
 }
 
 int64_t cell_limit_ms(const Cell& cell, const MeasureSettings& settings) {

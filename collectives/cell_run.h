@@ -35,8 +35,9 @@ std::span<const CellRunRow> cell_run_table();
 const CellRunRow& cell_run_of(CellKind kind);
 
 // What rank 0 asks an algorithm for to do this cell; segments are made as large as the arrays,
-// which changes nothing but the number of steps. `apart`, which must outlive the result: ranks that
-// are not connected. Pure.
+// which changes nothing but the number of steps. Of a list of arrays: its largest operation, whose
+// algorithm is that of all where it is chosen here. `apart`, which must outlive the result: ranks
+// that are not connected. Pure.
 ScheduleRequest schedule_request_of(const Cell& cell, Op op, DType dtype,
                                     const RankPairs* apart = nullptr);
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <new>
 
+#include "collectives/list_work.h"
 #include "collectives/module_engine.h"
 #include "core/text.h"
 
@@ -67,6 +68,7 @@ class NativeEngine : public Engine {
 
   Expected<std::unique_ptr<EngineWork>> prepare(const OperationSpec& spec, size_t slots,
                                                 size_t lanes) override {
+    if (spec.arrays > 1) return prepare_list(context_, spec, slots, lanes);
     std::vector<Executor::PreparedPtr> prepared;
     for (size_t lane = 0; lane < lanes; ++lane) {
       Expected<Executor::PreparedPtr> one = context_.executor->prepare(spec);

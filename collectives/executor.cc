@@ -55,6 +55,10 @@ Status check_spec(const OperationSpec& spec, int size) {
   if (spec.in_place && !allows_in_place(spec.op)) {
     return fail(ErrorCode::kConfig, fmt::format("{} cannot run in place", op.name));
   }
+  if (spec.arrays != 1) {
+    return fail(ErrorCode::kUsage, fmt::format("{} arrays are not one operation", spec.arrays),
+                "prepare one for each part of the list");
+  }
   const std::string senseless = op.reduces ? reduction_unsupported(spec.dtype, spec.redop) : "";
   if (!senseless.empty()) return fail(ErrorCode::kUnsupported, senseless);
   const std::string why =

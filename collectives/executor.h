@@ -30,6 +30,9 @@ struct OperationSpec {
   bool fast_math = false;
   uint64_t small_bytes = 0;  // see find_algorithm
   uint64_t segment_bytes = 256 * 1024;
+  // > 1: `count` elements in so many arrays, as one operation of an engine
+  // (collectives/list_work.h). The executor runs the parts of such a list, not the list.
+  int arrays = 1;
   // What the operation is a part of: "split". Ranks that differ in it have called different things,
   // and are told. Empty = nothing but itself.
   std::string purpose = {};

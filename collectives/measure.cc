@@ -6,6 +6,7 @@
 #include <span>
 
 #include "collectives/cell_run.h"
+#include "collectives/list_work.h"
 #include "collectives/start_sync.h"
 #include "collectives/time_parts.h"
 #include "collectives/verifier.h"
@@ -531,8 +532,11 @@ Expected<OperationSpec> operation_of(const Cell& cell, const OptionSet& options)
   const auto redop = redop_from(cell.redop);
   if (!op) return fail(ErrorCode::kConfig, "unknown operation '" + cell.op + "'");
   if (!dtype) return fail(ErrorCode::kConfig, "unknown dtype '" + cell.dtype + "'");
+  const std::string why = arrays_unsupported(cell);
+  if (!why.empty()) return fail(ErrorCode::kUnsupported, why);
   OperationSpec spec;
   spec.op = *op;
+  spec.arrays = cell.arrays;
   spec.dtype = *dtype;
   spec.redop = redop.value_or(RedOp::kSum);
   spec.root = std::max(cell.root, 0);

@@ -111,6 +111,8 @@ void CollTable::preamble(const NcclSetup& setup, const std::vector<NcclDevice>& 
     if (!only_one(*values).empty()) what += " " + only_one(*values);
   }
   if (!only_one(spec_.roots).empty()) what += ", root " + only_one(spec_.roots);
+  const std::string arrays = only_one(spec_.arrays);
+  if (!arrays.empty() && arrays != "1") what += fmt::format(", lists of {} arrays", arrays);
   line(fmt::format("{}, {} rank{}, algorithm {}, transport {}{}{}", what, spec_.ranks,
                    spec_.ranks == 1 ? "" : "s", setup.algorithm, setup.transport,
                    setup.compression.empty() ? "" : ", compression ", setup.compression),
@@ -148,6 +150,10 @@ void CollTable::choose_columns() {
   if (spec_.roots.size() > 1) {
     columns_.push_back(
         {"", "root", "", 4, 4, 0, [](const NcclRow& row) { return fmt::format("{}", row.root); }});
+  }
+  if (spec_.arrays.size() > 1) {
+    columns_.push_back({"", "arrays", "", 6, 6, 0,
+                        [](const NcclRow& row) { return fmt::format("{}", row.arrays); }});
   }
   add_side<&NcclRow::out>(spec_, kOut, columns_);
   if (spec_.in_place) add_side<&NcclRow::in>(spec_, kIn, columns_);

@@ -116,7 +116,7 @@ auto group_key(const Cell& cell, const std::string& transport) {
 
 auto row_key(const Cell& cell) {
   return std::tuple(cell.dtype, cell.redop, cell.root, cell.sync, cell.params, cell.bytes,
-                    cell.outstanding, other_words(cell), cell.repeat);
+                    cell.outstanding, cell.arrays, other_words(cell), cell.repeat);
 }
 
 // Puts an item beside its other placement when that row still has room.

@@ -144,6 +144,7 @@ void check_lone_values(const MatrixBlock& block, const std::vector<int>& ranks,
       const bool lone = (no.axis == "engine" && block.engine.size() == 1) ||
                         (no.axis == "redop" && block.redop.size() == 1) ||
                         (no.axis == "compression" && block.compression.size() == 1) ||
+                        (no.axis == "arrays" && block.arrays.size() == 1) ||
                         (no.axis == "algorithm" && lone_algorithm) ||
                         (no.axis == "ranks" && ranks.size() == 1) ||
                         (no.axis == "root" && ranks.size() == 1);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "collectives/cell_run.h"
+#include "collectives/list_work.h"
 #include "core/codec.h"
 #include "core/op.h"
 #include "scenarios/block_kinds.h"
@@ -262,6 +263,7 @@ Impossible why_impossible(const Cell& cell, const Vocabulary& vocabulary) {
   if (const std::string why = compression_unsupported(cell); !why.empty()) {
     return {"compression", "compression " + why};
   }
+  if (std::string why = arrays_unsupported(cell); !why.empty()) return {"arrays", std::move(why)};
   if (cell.algorithm == "auto") return {};
   const auto& rows = vocabulary.algorithms;
   const bool listed = std::any_of(rows.begin(), rows.end(), [&cell](const Descriptor& row) {

@@ -166,6 +166,10 @@ constexpr KeyRow kTable[] = {
      "How ranks start an operation together. `none` lets operations follow one another at once; "
      "`window` starts them at a common moment of synchronised clocks and times until the last "
      "rank has finished."},
+    {"matrix[].arrays", kInt, kInt, kOptional, nullptr, "1", 1, kMostArrays,
+     "Numbers of arrays that are reduced as one operation, as the buckets of a training step are "
+     "(allreduce by the engine `native`, nothing compressed). They have `bytes` together, so that "
+     "rows with different numbers compare, and are as equal as whole elements allow."},
     {"matrix[].outstanding", kInt, kInt, kOptional, nullptr, "1", 1, 1024,
      "Operations in flight at once; `throughput` blocks only."},
     {"matrix[].repeat", kInt, 0, kOptional, nullptr, "1", 1, 1000,

@@ -110,7 +110,7 @@ struct MatrixBlock {
   std::vector<int> ranks;       // empty = as many as there are places
   std::vector<HostChoice> hosts = {{}};
   std::vector<std::string> distribution = {""};  // "" = block, or as a launcher did
-  std::vector<int> root = {0}, outstanding = {1};
+  std::vector<int> root = {0}, arrays = {1}, outstanding = {1};
   bool oversubscribe = true;  // false: on this machine alone no more ranks than cores, but for two
   int repeat = 1;
   StopRule stop;
@@ -132,6 +132,7 @@ struct NumberAxis {
   int Cell::*field;
 };
 inline constexpr NumberAxis kNumberAxes[] = {
+    {"arrays", &MatrixBlock::arrays, &Cell::arrays},
     {"outstanding", &MatrixBlock::outstanding, &Cell::outstanding},
 };
 

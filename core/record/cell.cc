@@ -10,13 +10,13 @@
 namespace plumbline {
 namespace {
 
-constexpr const char* kTimedKeys[] = {"dtype", "redop",  "algorithm",   "root", "placement",
-                                      "sync",  "engine", "compression", "stop"};
-constexpr const char* kSustainedKeys[] = {"dtype",       "redop", "algorithm", "root",
-                                          "placement",   "sync",  "engine",    "compression",
-                                          "outstanding", "time"};
-constexpr const char* kCheckKeys[] = {"dtype",     "redop", "algorithm", "root",
-                                      "placement", "sync",  "engine",    "compression"};
+constexpr const char* kTimedKeys[] = {"dtype", "redop",  "algorithm",   "root",   "placement",
+                                      "sync",  "engine", "compression", "arrays", "stop"};
+constexpr const char* kSustainedKeys[] = {"dtype",     "redop",       "algorithm", "root",
+                                          "placement", "sync",        "engine",    "compression",
+                                          "arrays",    "outstanding", "time"};
+constexpr const char* kCheckKeys[] = {"dtype", "redop",  "algorithm",   "root",  "placement",
+                                      "sync",  "engine", "compression", "arrays"};
 constexpr const char* kLinkKeys[] = {"time", "measure", "streams", "rate", "datagram"};
 
 constexpr CellKindRow kKindTable[] = {
@@ -188,6 +188,10 @@ constexpr Field<Cell> kCellFields[] = {
     sparse_field<&Cell::compression>(
         {"compression", "", "what the data was compressed with: `fp16`, `bf16`, `topk:RATIO`"})
         .in_csv("compression"),
+    sparse_field<&Cell::arrays>({"arrays", "arrays",
+                                 "an allreduce of so many arrays as one operation, which have "
+                                 "`bytes` and `count` together"})
+        .in_csv("arrays"),
 };
 
 }  // namespace

@@ -100,9 +100,15 @@ struct Cell {
   std::string hosts, distribution;
   // The codec of the data (core/codec.h), "fp16". Not part of the JSON where empty: none.
   std::string compression;
+  // An allreduce of so many arrays as one operation (collectives/list_work.h), which have `bytes`
+  // and `count` together. Not part of the JSON where it is 1.
+  int arrays = 1;
 
   bool operator==(const Cell&) const = default;
 };
+
+// No list has more arrays: models have thousands of parameters, not millions.
+inline constexpr int kMostArrays = 65'536;
 
 // What a group of ranks is started for: cells with the same can share a group.
 struct WorldShape {

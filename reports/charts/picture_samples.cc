@@ -23,6 +23,7 @@ std::string other_text(const Item& item, const std::set<std::string>& untold) {
   if (cell.sync != "barrier" && !item.imported()) parts.push_back("sync " + cell.sync);
   if (!cell.hosts.empty()) parts.push_back("on " + cell.hosts);
   if (!cell.distribution.empty()) parts.push_back(cell.distribution);
+  for (const std::string& word : other_words(cell)) parts.push_back(word);
   for (const auto& [name, value] : cell.params) {
     if (!untold.contains(cell.engine + "\n" + name)) parts.push_back(name + "=" + value);
   }

@@ -46,6 +46,7 @@ std::vector<LabelPart> parts_of(const Item& item, const std::string& run, bool f
           {cell.hosts, varies},
           {cell.distribution, varies},
           {fmt::format("{} outstanding", cell.outstanding), varies},
+          {join(other_words(cell), " "), varies},
           {fmt::format("repetition {}", cell.repeat), varies},
           {params, varies},
           {format_bytes(cell.bytes), {When::kAlways}},

@@ -15,6 +15,10 @@ namespace plumbline {
 // "allreduce" -> "all_reduce_perf": the program of nccl-tests that measures this, or would.
 std::string nccl_program(const std::string& op);
 
+// Before the rows of lists of arrays, and before those that are no lists again: a comment of this
+// word and their number.
+inline constexpr const char* kNcclArrays = "arrays";
+
 struct NcclSetup {
   std::string program;    // nccl_program(); empty = no lines "Collective test"
   std::string algorithm;  // as asked for; with `transport`, told in a line of our own
@@ -50,6 +54,7 @@ struct NcclRow {
   std::string type, redop;  // nccl's names
   int root = -1;
   std::optional<NcclSide> out, in;  // absent = the operation has no such placement: N/A
+  int arrays = 1;                   // of one operation; nccl-tests has no column for it
 };
 
 // What `coll` writes, row by row.

@@ -92,6 +92,8 @@ bool take_part(const std::string& name, const std::string& value, Record& record
     cell.ranks = small_number(value, cell.ranks);
   } else if (name == "root") {
     cell.root = small_number(value, cell.root);
+  } else if (name == "arrays") {
+    cell.arrays = std::max(1, small_number(value, 1));
   } else if (name == "outstanding") {
     cell.outstanding = std::max(1, small_number(value, 1));
   } else if (name == "set" && value.find('=') != std::string::npos) {

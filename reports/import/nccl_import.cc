@@ -182,6 +182,7 @@ Status add_nccl_row(const ImportFile& file, const NcclImportRow& row, ImportResu
   cell.kind = cell_kind_from(row.kind).value_or(kind_by_size(row.size));
   if (!row.algorithm.empty()) cell.algorithm = row.algorithm;
   cell.compression = row.compression;
+  cell.arrays = row.arrays;
   cell.transport = row.transport.empty() ? "nccl" : row.transport;
   cell.ranks = row.ranks;
   cell.bytes = row.size;

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <map>
 
+#include "core/number.h"
+#include "core/record/cell.h"
+#include "reports/export/nccl.h"
 #include "reports/import/foreign.h"
 #include "reports/import/nccl_import.h"
 
@@ -103,11 +106,16 @@ void take_ours(const std::string& about, NcclTextTable& table) {
   }
 }
 
+// A number that no table of ours has is that of an ordinary row.
+int arrays_in(std::string_view word) { return parse_whole(word, 1, kMostArrays).value_or(1); }
+
 void take_comment(std::string_view line, NcclTextTable& table) {
   constexpr std::string_view kOurs = "# plumbline ";
   if (line.substr(0, kOurs.size()) == kOurs) {
     return take_ours(std::string(line.substr(kOurs.size())), table);
   }
+  std::vector<std::string_view> words = table_words(line.substr(1));
+  if (words.size() == 2 && words[0] == kNcclArrays) table.row.arrays = arrays_in(words[1]);
   const std::string program = text_behind(line, "Collective test starting:");
   if (!program.empty()) table.row.op = program;
   const std::string version = text_behind(line, "nccl-tests version");
@@ -119,7 +127,6 @@ void take_comment(std::string_view line, NcclTextTable& table) {
     const std::string& text = second.empty() ? iterations : second;
     table.row.iterations = table_count(text.substr(0, text.find(' '))).value_or(0);
   }
-  std::vector<std::string_view> words = table_words(line.substr(1));
   if (!words.empty() && words[0] == "Rank") ++table.ranks_listed;
   if (words.size() > 2 && words[0] == "size" && words[1] == "count") {
     table.columns.assign(words.begin(), words.end());

@@ -121,6 +121,39 @@ TEST(CollFormat, TheTableWithOurColumnsIsThereWhenAskedFor) {
   EXPECT_THAT(done.out, HasSubstr("in place"));
 }
 
+// nccl-tests has no column for it, and programs count its columns.
+TEST(CollFormat, ListsOfArraysAreToldBeforeTheirRowsOrInAColumn) {
+  const std::vector<std::string> lists = {"--arrays", "3,1,64", "-N", "2"};
+  const Finished nccl = coll(small("allreduce", lists));
+  ASSERT_EQ(nccl.status, 0) << nccl.err;
+  std::string order;
+  std::istringstream lines(nccl.out);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("# arrays")) order += line + "\n";
+    if (line.find(" float ") != std::string::npos) order += "row\n";
+  }
+  const std::string rest = "row\n# arrays 1\nrow\n# arrays 64\nrow\n";
+  EXPECT_EQ(order, "# arrays 3\n" + rest + "# arrays 3\n" + rest);
+  for (const auto& row : rows(nccl.out)) {
+    ASSERT_EQ(row.size(), 13U) << nccl.out;
+    EXPECT_EQ(row[8] + row[12], "00") << nccl.out;
+  }
+  EXPECT_THAT(coll(small("allreduce")).out, Not(HasSubstr("arrays")));
+  std::vector<std::string> people = small("allreduce", lists);
+  people.insert(people.end(), {"--format", "table"});
+  EXPECT_THAT(coll(people).out, HasSubstr(" arrays "));
+}
+
+TEST(CollFormat, WrongNumbersOfArraysAreRefused) {
+  for (const char* wrong : {"0", "-1", "65537", "1,", ",1", "1,,2", "1.5", "many", "", "2,3,2",
+                            "99999999999999999999"}) {
+    const Finished done = coll(small("allreduce", {"--arrays", wrong}));
+    EXPECT_EQ(done.status, 1) << wrong << done.out;
+    EXPECT_THAT(done.err, HasSubstr("--arrays '" + std::string(wrong) + "'"));
+    EXPECT_EQ(done.out, "") << wrong;
+  }
+}
+
 TEST(CollFormat, OnATerminalItIsTheTableUnlessNcclIsAskedFor) {
   std::vector<std::string> words = small("allreduce", {"--port-base", "auto"});
   words.insert(words.begin(), "coll");

@@ -122,6 +122,42 @@ TEST(CollRequest, CompressionIsPartOfTheCellsAndRefusedWhereItMeansNothing) {
   EXPECT_NE(why("fp16").find("allreduce of f32"), std::string::npos) << why("fp16");
 }
 
+TEST(CollRequest, ListsOfArraysAreRowsBelowOneAnother) {
+  CollSweep sweep = sweep_of(Op::kAllreduce);
+  sweep.dtypes = {DType::kF32};
+  sweep.min_bytes = 16;
+  sweep.max_bytes = 32;
+  sweep.step_bytes = 16;
+  sweep.arrays = {4, 1, 3};
+  std::string seen;
+  for (const PlanCell& planned : cells_of(sweep, CollOutput::kNccl)) {
+    const Cell& cell = planned.cell;
+    if (cell.placement == "in") continue;
+    seen += std::to_string(cell.arrays) + ": " + std::to_string(cell.bytes) + " " +
+            std::to_string(cell.count) + "\n";
+  }
+  EXPECT_EQ(seen, "4: 16 4\n4: 32 8\n1: 16 4\n1: 32 8\n3: 16 4\n3: 32 8\n");
+}
+
+TEST(CollRequest, ListsThatCannotBeAreRefusedWithWhatWouldWork) {
+  CollSweep sweep = sweep_of(Op::kAllreduce);
+  sweep.dtypes = {DType::kF32};
+  sweep.arrays = {2, 3};
+  const auto why = [&](const OptionSet& options = {}) {
+    const auto cells = coll_cells(local_hosts(1), sweep, options, CollOutput::kTable);
+    return cells ? "accepted" : cells.error().front().message();
+  };
+  EXPECT_EQ(why(),
+            "--arrays: 3 arrays of f32 need 12 bytes or more, not 8: each has at least one "
+            "element; or leave out --arrays");
+  sweep.arrays = {2};
+  EXPECT_EQ(why(), "accepted");
+  EXPECT_NE(why(*OptionSet().with("compression", "topk:0.5", "test")).find("compression none"),
+            std::string::npos);
+  sweep.op = Op::kReduceScatter;
+  EXPECT_NE(why().find("not by reduce_scatter: use that, or arrays 1"), std::string::npos) << why();
+}
+
 TEST(CollRequest, AnAverageOfBoolIsRefusedAloneAndLeftOutOfAll) {
   CollSweep sweep = sweep_of(Op::kReduceScatter);
   sweep.dtypes = {DType::kBool};

@@ -112,6 +112,19 @@ TEST(BundleBuild, CellsThatLookAlikeAreLeftOut) {
   EXPECT_EQ(content["scenario"]["left_out"]["other"], 2);
 }
 
+// As ordinary cells, which is all that a bundle could say of them, they would be slow ones.
+TEST(BundleBuild, ListsOfArraysAreLeftOut) {
+  std::vector<Record> run = samples::seeded_run();
+  const json before = json::parse(text_of(run, samples::statement()))["content"];
+  Record list = run[0];
+  list.cell.arrays = 64;
+  run.push_back(list);
+  const json content = json::parse(text_of(run, samples::statement()))["content"];
+  EXPECT_EQ(content["rows"], before["rows"]);
+  EXPECT_EQ(content["scenario"]["left_out"]["other"],
+            before["scenario"]["left_out"].value("other", 0) + 1);
+}
+
 // They are words of tables where this program wrote the record; elsewhere they may be anything.
 TEST(BundleBuild, WordsThatAreNamesAreNotPublished) {
   std::vector<Record> run = samples::seeded_run();

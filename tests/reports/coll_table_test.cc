@@ -126,6 +126,22 @@ TEST(CollTable, RowsThatDifferInTypeOperatorOrRootShowIt) {
   EXPECT_THAT(text, HasSubstr("allreduce, 2 ranks,"));
 }
 
+TEST(CollTable, ListsOfArraysAreSaidOnceOrInAColumn) {
+  CollTableSpec spec = spec_of(80);
+  EXPECT_THAT(written(spec, {row(8)}), Not(HasSubstr("arrays")));
+  NcclRow list = row(8);
+  list.arrays = 64;
+  spec.arrays = {"64"};
+  const std::string once = written(spec, {list});
+  EXPECT_THAT(once, HasSubstr("allreduce float sum, lists of 64 arrays, 2 ranks,"));
+  EXPECT_THAT(once, Not(HasSubstr(" arrays   ")));
+  spec.arrays = {"1", "64"};
+  const std::string column = written(spec, {row(8), list});
+  EXPECT_THAT(column, HasSubstr("allreduce float sum, 2 ranks,"));
+  EXPECT_THAT(column, HasSubstr("  size arrays     time"));
+  EXPECT_THAT(column, HasSubstr("\n     8     64    12.30"));
+}
+
 TEST(CollTable, NothingIsSaidToBeRightThatIsNot) {
   NcclRow wrong = row(8);
   wrong.in->wrong = 3;

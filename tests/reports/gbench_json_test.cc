@@ -125,6 +125,16 @@ TEST(GbenchJson, WhatWasImportedKeepsItsStatistic) {
   for (const Record& r : again->records) EXPECT_EQ(r.measurement.reported->statistic, "mean");
 }
 
+TEST(GbenchJson, ListsOfArraysStayApart) {
+  Record one = record("latency", "allreduce", "ring", 2, 4096, 1000), list = one;
+  list.cell.arrays = 64;
+  const auto again = samples::import_of(report_text("gbench-json", input_of({one, list})));
+  ASSERT_TRUE(again) << again.error().message();
+  ASSERT_EQ(again->records.size(), 2U);
+  EXPECT_EQ(again->records[0].cell.arrays, 1);
+  EXPECT_EQ(again->records[1].cell.arrays, 64);
+}
+
 TEST(GbenchJson, HostileNamesStayJsonAndApart) {
   Record a = samples::hostile(record("latency", "allreduce", "ring", 2, 64, 1000));
   Record b = a;

@@ -75,6 +75,24 @@ TEST(Import, NcclTestsTable) {
   EXPECT_DOUBLE_EQ(*out.records[4].busbw_Bps, 134217728 / 6710.9e3 * 1e9);
 }
 
+// A table of ours: whose rows are of lists stands before them.
+TEST(Import, RowsOfListsOfArraysStayApart) {
+  const std::string text = samples::file_text(sample_path("nccl_tests.txt"));
+  const size_t row = text.find("           8 ");  // the first one, by its size
+  ASSERT_NE(row, std::string::npos) << text;
+  const auto arrays_with = [&](const std::string& line) {
+    const auto out = import_of(text.substr(0, row) + line + "\n" + text.substr(row));
+    EXPECT_TRUE(out) << out.error().message();
+    return out ? out->records.at(0).cell.arrays : -1;
+  };
+  EXPECT_EQ(arrays_with("# arrays 64"), 64);
+  EXPECT_EQ(arrays_with("# arrays 64\n# arrays 1"), 1);
+  for (const char* other : {"# arrays", "# arrays 0", "# arrays -4", "# arrays 65537",
+                            "# arrays 99999999999999999999", "# arrays 4 5", "# 64 arrays"}) {
+    EXPECT_EQ(arrays_with(other), 1) << other;
+  }
+}
+
 TEST(Import, NcclTestsTableWithoutItsPreamble) {
   const std::string text = samples::file_text(sample_path("nccl_tests.txt"));
   const std::string table = text.substr(text.find("#       size"));

@@ -138,6 +138,26 @@ TEST(Pictures, RanksAlgorithmsAndTransportsAreSeriesOfOnePicture) {
   }
 }
 
+// They were points of one series, one above the other.
+TEST(Pictures, ListsAndCodecsAreSeriesOfTheirOwn) {
+  std::vector<Record> records;
+  for (const uint64_t bytes : {uint64_t{4096}, uint64_t{8192}}) {
+    const Record one = samples::record("latency", "allreduce", "ring", 2, bytes, 1000);
+    Record list = one, small = one;
+    list.cell.arrays = 64;
+    small.cell.compression = "fp16";
+    records.insert(records.end(), {one, list, small});
+  }
+  const View view = make_view(records);
+  const auto pictures = plan_pictures(view);
+  ASSERT_EQ(pictures.size(), 1U);
+  std::string labels;
+  for (const Series& series : pictures[0].series) labels += series.label + "\n";
+  EXPECT_EQ(pictures[0].series.size(), 3U) << labels;
+  EXPECT_THAT(labels, HasSubstr("arrays=64"));
+  EXPECT_THAT(labels, HasSubstr("compression=fp16"));
+}
+
 TEST(Pictures, NoTwoSeriesLookTheSame) {
   std::set<std::pair<size_t, int>> looks;
   for (size_t i = 0; i < kMaxSeries; ++i) {

@@ -209,6 +209,20 @@ TEST(View, GroupsAreSortedAndUnknownOperationsSurvive) {
                 "check: allreduce ring, 2 ranks, tcp"}));
 }
 
+// As text, 8 would come after 64.
+TEST(View, ListsOfArraysAreRowsInTheOrderOfTheirNumber) {
+  std::vector<Record> records;
+  for (const int arrays : {64, 8, 1}) {
+    records.push_back(record("latency", "allreduce", "ring", 2, 4096, 1000));
+    records.back().cell.arrays = arrays;
+  }
+  const View view = make_view(records);
+  ASSERT_EQ(view.groups.size(), 1U);
+  std::vector<int> order;
+  for (const Pair& row : view.groups[0].rows) order.push_back(row.any().record->cell.arrays);
+  EXPECT_EQ(order, (std::vector<int>{1, 8, 64}));
+}
+
 TEST(View, DescribeNamesEverythingThatTellsCellsApart) {
   Record r = record("latency", "reduce", "auto", 1, 65'536, 1000);
   r.cell.placement = "in";

@@ -99,6 +99,38 @@ TEST(BlockKinds, CompressionIsAnAxisAndOtherCellsKeepTheirIds) {
   EXPECT_EQ(compressed, 4u);
 }
 
+// A list that cannot be had of a size or an operation is skipped with the reason among others.
+TEST(BlockKinds, ArraysAreAnAxisAndOtherCellsKeepTheirIds) {
+  const Vocabulary words = vocabulary();
+  const auto planned = [&](const std::string& keys) {
+    const auto scenario = parse_scenario(
+        with_matrix(R"({"op": ["allreduce", "broadcast"], "bytes": [8, 256])" + keys + "}"),
+        "test.json", words);
+    EXPECT_TRUE(scenario) << all_lines(scenario.error());
+    return make_plan(*scenario, {}, 1, {words, nullptr, 0}).value();
+  };
+  const auto name = [](const Cell& cell) { return cell.op + " " + std::to_string(cell.bytes); };
+  std::map<std::string, std::string> ids;  // of cells without the key
+  for (const PlanCell& cell : planned("").cells) ids[name(cell.cell)] = cell.id;
+  std::map<std::string, std::string> skipped;
+  for (const PlanCell& cell : planned(R"(, "arrays": [1, 64])").cells) {
+    if (row(cell.cell.kind).timing == CellTiming::kBarePath) continue;
+    if (cell.cell.arrays == 1) {
+      EXPECT_EQ(cell.id, ids[name(cell.cell)]);
+      EXPECT_EQ(canonical_json(cell.cell).find("arrays"), std::string::npos);
+      EXPECT_EQ(cell.skip, "");
+      continue;
+    }
+    EXPECT_EQ(cell.cell.arrays, 64);
+    EXPECT_NE(cell.id, ids[name(cell.cell)]);
+    skipped[name(cell.cell)] = cell.skip;
+  }
+  ASSERT_EQ(skipped.size(), 4u);
+  EXPECT_EQ(skipped["allreduce 256"], "");
+  EXPECT_THAT(skipped["allreduce 8"], testing::HasSubstr("need 256 bytes or more, not 8"));
+  EXPECT_THAT(skipped["broadcast 256"], testing::HasSubstr("not by broadcast"));
+}
+
 // So is an average of truth values; operations that do not reduce take them as they are.
 TEST(BlockKinds, AnAverageOfBoolIsSkippedAmongOthers) {
   const Vocabulary words = vocabulary();
