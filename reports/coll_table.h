@@ -14,8 +14,8 @@ namespace plumbline {
 struct CollTableSpec {
   std::string op;
   int ranks = 0;
-  std::vector<std::string> types, redops, roots;  // those of the sweep; empty = has none
-  std::vector<std::string> arrays = {"1"};        // likewise
+  // Those of the sweep; empty = it has none.
+  std::vector<std::string> types, redops, roots, arrays;
   std::string time;        // whose time the column `time` is: "mean over the ranks"
   bool in_place = false;   // the operation has such a form
   bool moves_data = true;  // else there is no bandwidth

@@ -142,6 +142,10 @@ TEST(CollFormat, ListsOfArraysAreToldBeforeTheirRowsOrInAColumn) {
   std::vector<std::string> people = small("allreduce", lists);
   people.insert(people.end(), {"--format", "table"});
   EXPECT_THAT(coll(people).out, HasSubstr(" arrays "));
+  EXPECT_THAT(coll(small("allreduce", {"--format", "table"})).out, Not(HasSubstr("arrays")));
+  const Finished one = coll(small("allreduce", {"--format", "table", "--arrays", "5"}));
+  EXPECT_THAT(one.out, HasSubstr("sum, lists of 5 arrays, 2 ranks"));
+  EXPECT_THAT(one.out, Not(HasSubstr(" arrays ")));
 }
 
 TEST(CollFormat, WrongNumbersOfArraysAreRefused) {
