@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "collectives/cell_run.h"
 #include "collectives/engine.h"
 #include "collectives/list_work.h"
 #include "collectives/schedule.h"
@@ -22,9 +23,11 @@ struct RowValues {
 
 PlanCell cell_of(const CollSweep& sweep, const OptionSet& options, CollOutput output,
                  const RowValues& values, uint64_t bytes) {
-  const Shape shape = shape_of(sweep.op, values.dtype, sweep.ranks, bytes);
   PlanCell planned;
   Cell& cell = planned.cell;
+  cell.ranks = sweep.ranks;
+  cell.split = sweep.split;
+  const Shape shape = shape_of(sweep.op, values.dtype, group_ranks(cell), bytes);
   cell.kind = CellKind::kBandwidth;
   cell.op = to_string(sweep.op);
   cell.engine = sweep.engine;
@@ -35,7 +38,6 @@ PlanCell cell_of(const CollSweep& sweep, const OptionSet& options, CollOutput ou
   cell.redop = row(sweep.op).reduces ? to_string(values.redop) : "none";
   cell.root = values.root;
   cell.arrays = values.arrays;
-  cell.ranks = sweep.ranks;
   cell.bytes = shape.bytes;
   cell.count = shape.count;
   cell.sync = sweep.sync;
@@ -104,6 +106,28 @@ Error too_many_ranks(const CollSweep& sweep, int places) {
                      "give fewer ranks, or more places in the host file");
 }
 
+// What its groups by colour go by.
+Cell groups_cell(const CollSweep& sweep) {
+  Cell cell;
+  cell.op = to_string(sweep.op);
+  cell.engine = sweep.engine;
+  cell.ranks = sweep.ranks;
+  cell.split = sweep.split;
+  return cell;
+}
+
+Status check_split(const CollSweep& sweep) {
+  const Cell cell = groups_cell(sweep);
+  if (const std::string why = groups_unsupported(cell); !why.empty()) {
+    return fail(usage_error("--split: " + why, ""));
+  }
+  const int least = row(sweep.op).min_ranks;
+  if (group_ranks(cell) >= least) return {};
+  return fail(usage_error(fmt::format("--split {}: {} needs groups of {} ranks or more, not of {}",
+                                      sweep.split, cell.op, least, group_ranks(cell)),
+                          "give more --ranks"));
+}
+
 // Refuses an engine or algorithm that cannot do this before anything starts; of an order of a ring
 // also one in which the hosts' file keeps neighbours apart.
 Status check_engine(const CollSweep& sweep, const OptionSet& options,
@@ -111,7 +135,7 @@ Status check_engine(const CollSweep& sweep, const OptionSet& options,
   if (const auto found = find_engine(sweep.engine); !found) return fail(found.error());
   ScheduleRequest request;
   request.op = sweep.op;
-  request.size = sweep.ranks;
+  request.size = group_ranks(groups_cell(sweep));
   request.count = 1;
   auto found = find_algorithm(options.text("algorithm"), request);
   if (found && !request.parameter.order.empty()) {
@@ -141,6 +165,9 @@ tl::expected<std::vector<PlanCell>, std::vector<Error>> coll_cells(
     CollOutput output) {
   if (sweep.ranks > places(hosts) && !all_local(hosts)) {
     return tl::unexpected(std::vector<Error>{too_many_ranks(sweep, places(hosts))});
+  }
+  if (const Status can = check_split(sweep); !can) {
+    return tl::unexpected(std::vector<Error>{can.error()});
   }
   if (const Status can = check_engine(sweep, options, hosts); !can) {
     return tl::unexpected(std::vector<Error>{can.error()});

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/plain_caller.h"
+#include "core/split.h"
 #include "core/stats/stats.h"
 #include "core/units.h"
 #include "reports/coll_table.h"
@@ -95,6 +96,7 @@ NcclSetup CollScreen::setup(const std::vector<RankSeat>& seats) const {
     setup.transport = seats.front().transport;
   }
   setup.compression = compression_of(options_);
+  setup.split = sweep_.split;
   setup.min_bytes = sweep_.min_bytes;
   setup.max_bytes = sweep_.max_bytes;
   setup.step_is_factor = sweep_.step_bytes == 0;
@@ -108,10 +110,12 @@ NcclSetup CollScreen::setup(const std::vector<RankSeat>& seats) const {
 
 void CollScreen::begin(const std::vector<RankSeat>& seats) {
   if (records_only()) return;
+  const Split split = parse_split(sweep_.split).value_or(Split{});
   std::vector<NcclDevice> devices;
   for (const RankSeat& seat : seats) {
     const auto rank = static_cast<int>(devices.size());
-    devices.push_back({rank, 0, seat.pid, seat.host, 0, seat.interface, seat.address});
+    devices.push_back(
+        {rank, colour_of(split, rank), seat.pid, seat.host, 0, seat.interface, seat.address});
   }
   writer_->preamble(setup(seats), devices);
   for (const std::string& note : sweep_.notes) writer_->comment(note);
@@ -173,7 +177,7 @@ std::optional<NcclSide> CollScreen::side_of(const Record& record, bool again) {
   NcclSide side;
   side.time_us = ns / 1e3;
   side.algbw = algbw_Bps(sweep_.op, record.cell.bytes, ns) / 1e9;
-  side.busbw = busbw_Bps(sweep_.op, sweep_.ranks, record.cell.bytes, ns) / 1e9;
+  side.busbw = busbw_Bps(sweep_.op, group_ranks(record.cell), record.cell.bytes, ns) / 1e9;
   if (sweep_.count.verified && !again) side.wrong = record.measurement.wrong;
   if (record.time_ns.p50) side.p50_us = *record.time_ns.p50 / 1e3;
   if (record.time_ns.p50_ci95) {

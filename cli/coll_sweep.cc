@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/number.h"
+#include "core/split.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "runs/ranks/rank_places.h"
@@ -90,13 +91,23 @@ void read_roots(const Args& args, CollSweep& sweep, Reader& reader) {
     sweep.roots = {-1};
     return;
   }
+  Cell cell;
+  cell.ranks = sweep.ranks;
+  cell.split = sweep.split;
+  const int ranks = group_ranks(cell);
   if (text == "all") {
-    for (int rank = 0; rank < sweep.ranks; ++rank) sweep.roots.push_back(rank);
+    for (int rank = 0; rank < ranks; ++rank) sweep.roots.push_back(rank);
     return;
   }
   int root = 0;
-  reader.number("root", "-r", 0, sweep.ranks - 1, root);
+  reader.number("root", "-r", 0, ranks - 1, root);
   sweep.roots = {root};
+}
+
+void read_split(const Args& args, CollSweep& sweep, Reader& reader) {
+  const Expected<Split> split = parse_split(args.get("split"));
+  if (!split) return reader.add("--split: " + split.error().what, split.error().hint);
+  if (*split) sweep.split = to_string(*split);
 }
 
 // "1,64"
@@ -285,6 +296,7 @@ tl::expected<CollSweep, std::vector<Error>> parse_coll(const Args& args) {
   sweep.redops = choose(args.get("op", "sum"), redop_table(), &RedOpRow::redop, "-o", reader);
   if (!row(sweep.op).reduces) sweep.redops.resize(1);
   note_left_out(sweep);
+  read_split(args, sweep, reader);
   read_roots(args, sweep, reader);
   read_arrays(args, sweep, reader);
   read_gpu_letters(args, sweep, reader);

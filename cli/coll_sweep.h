@@ -32,6 +32,7 @@ struct CollSweep {
   std::vector<DType> dtypes;
   std::vector<int> roots;
   std::vector<int> arrays = {1};  // --arrays: numbers of arrays of one operation
+  std::string split;              // Cell::split
   int ranks = 2;
   bool ranks_given = false;        // --ranks
   std::vector<std::string> notes;  // letters that were accepted without effect, one line each

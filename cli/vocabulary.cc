@@ -15,6 +15,7 @@
 #include "core/op.h"
 #include "core/options/options.h"
 #include "core/record/cell.h"
+#include "core/split.h"
 #include "kernels/kernels.h"
 #include "probes/probe.h"
 #include "probes/thresholds.h"
@@ -127,6 +128,12 @@ std::vector<Descriptor> algorithms_in_full() {
     const AlgorithmRow& row = algorithm_table()[i];
     rows[i].help += fmt::format("; {} ({})", costs_of(row), row.source);
   }
+  return rows;
+}
+
+std::vector<Descriptor> splits() {
+  std::vector<Descriptor> rows;
+  for (const SplitRow& row : split_table()) rows.push_back(describe(row.name, row.help));
   return rows;
 }
 
@@ -246,6 +253,7 @@ std::vector<NamedTable> all_tables() {
           {"transports", "Transports", transports()},
           {"engines", "Engines (scenario key `engine`)", engines()},
           {"codecs", "Compression (scenario key `compression`, coll --compression)", codecs()},
+          {"splits", "Groups by colour (scenario key `split`, coll --split)", splits()},
           kinds,
           ops,
           {"algorithms", "Algorithms, by operation; S: the array, or all ranks' parts of it",

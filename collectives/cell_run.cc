@@ -1,5 +1,7 @@
 #include "collectives/cell_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -10,6 +12,7 @@
 #include "collectives/schedule.h"
 #include "collectives/verifier.h"
 #include "core/clock.h"
+#include "core/split.h"
 #include "kernels/pattern.h"
 
 namespace plumbline {
@@ -78,7 +81,7 @@ Expected<double> scratch_bytes(const Cell& cell, ScheduleRequest request,
   const Expected<const AlgorithmRow*> algorithm = algorithm_for(cell, request, options);
   if (!algorithm) return fail(algorithm.error());
   double most = 0;
-  for (int rank = 0; rank < std::min(cell.ranks, kRanksAsked); ++rank) {
+  for (int rank = 0; rank < std::min(request.size, kRanksAsked); ++rank) {
     request.rank = rank;
     most = std::max(most, scratch_of(**algorithm, request));
   }
@@ -93,7 +96,7 @@ double sparse_bytes(const Cell& cell, uint64_t count, double slots, double in_fl
   if (!codec.sparse() || cell.ranks < 2) return 0;
   const auto array = static_cast<double>(count * sizeof(float));
   const auto frames = static_cast<double>(kept_elements(codec, count) * 2 * sizeof(float)) *
-                      static_cast<double>(cell.ranks);
+                      static_cast<double>(group_ranks(cell));
   return slots * array + in_flight * (frames + 2 * array) + 4 * array + frames;
 }
 
@@ -165,14 +168,24 @@ constexpr CellRunRow kRuns[] = {
 
 }  // namespace
 
+std::string groups_unsupported(const Cell& cell) {
+  const Expected<Split> split = parse_split(cell.split);
+  if (!split) return split.error().message();
+  if (*split && cell.engine != kNativeEngine) {
+    return fmt::format("groups {} are made by the engine {} only, not by {}: use that, or none",
+                       cell.split, kNativeEngine, cell.engine);
+  }
+  return split_unsupported(*split, cell.ranks);
+}
+
 ScheduleRequest schedule_request_of(const Cell& cell, Op op, DType dtype, const RankPairs* apart) {
   ScheduleRequest request;
   request.apart = apart;
   request.op = op;
   request.redop = redop_from(cell.redop).value_or(RedOp::kSum);
-  request.size = cell.ranks;
-  request.root = std::clamp(cell.root, 0, cell.ranks - 1);
-  request.count = shape_of(op, dtype, cell.ranks, cell.bytes).count;
+  request.size = group_ranks(cell);
+  request.root = std::clamp(cell.root, 0, request.size - 1);
+  request.count = shape_of(op, dtype, request.size, cell.bytes).count;
   if (cell.arrays > 1) {
     request.count = 0;
     for (const ListShare& share : shares_of(cell, dtype)) {
@@ -182,7 +195,7 @@ ScheduleRequest schedule_request_of(const Cell& cell, Op op, DType dtype, const 
   request.elem_size = size_of(dtype);
   request.in_place = cell.placement == "in" && row(op).has_in_place;
   request.segment_bytes = std::numeric_limits<uint64_t>::max();
-  if (cell.ranks > 1) request.codec = parse_codec(cell.compression).value_or(Codec{});
+  if (request.size > 1) request.codec = parse_codec(cell.compression).value_or(Codec{});
   return moving_request(request);
 }
 
@@ -193,6 +206,10 @@ Expected<std::string> algorithm_between(const Cell& cell, const OptionSet& optio
   const auto dtype = dtype_from(cell.dtype);
   if (!op || !dtype || cell.engine != kNativeEngine) {
     return fail(ErrorCode::kUnsupported, "engine " + cell.engine + " connects all ranks");
+  }
+  if (!cell.split.empty()) {
+    return fail(ErrorCode::kUnsupported,
+                "groups " + cell.split + " need ranks that are all connected");
   }
   if (const auto tree = spanning_tree(cell.ranks, apart); !tree) return fail(tree.error());
   OptionSet own = options;
@@ -225,7 +242,8 @@ Expected<uint64_t> memory_of_operations(const Cell& cell, bool verified, const O
   const auto op = op_from(cell.op);
   const auto dtype = dtype_from(cell.dtype);
   if (!op || !dtype) return whole(kOfItself);
-  const Shape shape = shape_of(*op, *dtype, cell.ranks, cell.bytes);
+  const int ranks = group_ranks(cell);
+  const Shape shape = shape_of(*op, *dtype, ranks, cell.bytes);
   const auto width = static_cast<double>(size_of(*dtype));
   const auto in = static_cast<double>(shape.in_elems) * width;
   const auto out = static_cast<double>(shape.out_elems) * width;
@@ -234,7 +252,7 @@ Expected<uint64_t> memory_of_operations(const Cell& cell, bool verified, const O
   constexpr double kRounded = kArrayAlignment;  // at most, each buffer
   const double operands =
       slots * (in_place ? std::max(in, out) + kRounded : in + out + 2 * kRounded);
-  double scratch = static_cast<double>(cell.ranks) * bytes;
+  double scratch = static_cast<double>(ranks) * bytes;
   if (scratch > kSmall) {
     scratch = 0;
     for (const RequestedShare& share : requests_of(cell, *op, *dtype)) {
@@ -245,7 +263,7 @@ Expected<uint64_t> memory_of_operations(const Cell& cell, bool verified, const O
   }
   scratch += static_cast<double>(packed_bytes(cell, *dtype));
   const auto in_flight = static_cast<double>(in_flight_of(cell));
-  const double patterns = kPatternsKept * (cell.ranks + 1) * kPatternPeriod * width;
+  const double patterns = kPatternsKept * (ranks + 1) * kPatternPeriod * width;
   return whole(kOfItself + operands * (1 + kStepsShare) + in_flight * scratch + patterns +
                sparse_bytes(cell, shape.count, slots, in_flight));
 }

@@ -34,6 +34,10 @@ struct CellRunRow {
 std::span<const CellRunRow> cell_run_table();
 const CellRunRow& cell_run_of(CellKind kind);
 
+// Why a cell's groups by colour cannot be had, and what would work; empty = they can, or all ranks
+// are one.
+std::string groups_unsupported(const Cell& cell);
+
 // What rank 0 asks an algorithm for to do this cell; segments are made as large as the arrays,
 // which changes nothing but the number of steps. Of a list of arrays: its largest operation, whose
 // algorithm is that of all where it is chosen here. `apart`, which must outlive the result: ranks

@@ -15,7 +15,8 @@
 namespace plumbline {
 namespace {
 
-constexpr int kPoison = 0xA5;  // what the output holds before the operation
+constexpr uint32_t kColourSeed = 0x9E3779B9;  // odd: of each colour another number
+constexpr int kPoison = 0xA5;                 // what the output holds before the operation
 
 Array allocate(const Group* group, uint64_t bytes) {
   const Expected<Array> array = group != nullptr ? group->allocate(bytes) : allocate_array(bytes);
@@ -141,6 +142,10 @@ constexpr EngineRow kEngines[] = {
 };
 
 }  // namespace
+
+HostWork::HostWork(const OperationSpec& spec, const Group& group, size_t slots)
+    : operand_(spec, seat_of(spec, group).rank, seat_of(spec, group).size, slots, &group),
+      colour_(static_cast<uint32_t>(colour_of(spec.split, group.rank())) * kColourSeed) {}
 
 Operand::Operand(const OperationSpec& spec, int rank, int size, size_t slots, const Group* group)
     : spec_(spec), rank_(rank), size_(size) {

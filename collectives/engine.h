@@ -165,12 +165,11 @@ class Operand {
 // be written is how an operation runs.
 class HostWork : public EngineWork {
  public:
-  HostWork(const OperationSpec& spec, const Group& group, size_t slots)
-      : operand_(spec, group.rank(), group.size(), slots, &group) {}
+  HostWork(const OperationSpec& spec, const Group& group, size_t slots);
 
-  void fill(size_t slot, uint32_t seed) override { operand_.fill(slot, seed); }
+  void fill(size_t slot, uint32_t seed) override { operand_.fill(slot, seed ^ colour_); }
   uint64_t count_wrong(size_t slot, uint32_t seed) const override {
-    return operand_.count_wrong(slot, seed);
+    return operand_.count_wrong(slot, seed ^ colour_);
   }
   std::optional<ResultError> error() const override { return operand_.error(); }
 
@@ -181,6 +180,9 @@ class HostWork : public EngineWork {
 
  private:
   Operand operand_;
+  // Of the group by colour: each has data of its own, so that what another group's rank has sent is
+  // wrong here.
+  const uint32_t colour_;
 };
 
 }  // namespace plumbline

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -41,6 +42,7 @@ uint32_t fingerprint(const OperationSpec& spec, std::string_view algorithm) {
   print.add(spec.count);
   print.add(algorithm);
   if (spec.codec) print.add(to_string(spec.codec));
+  if (spec.split) print.add(to_string(spec.split));
   if (!spec.purpose.empty()) print.add(spec.purpose);
   return print.value();
 }
@@ -67,6 +69,23 @@ Status check_spec(const OperationSpec& spec, int size) {
   return {};
 }
 
+Status check_split(const Split& split, int ranks, const RankPairs& apart) {
+  if (!split) return {};
+  const std::string why = split_unsupported(split, ranks);
+  if (!why.empty()) return fail(ErrorCode::kConfig, why);
+  if (apart.empty()) return {};
+  return fail(ErrorCode::kUnsupported,
+              fmt::format("groups {} where not all ranks are connected", to_string(split)),
+              "take hosts that are all connected, or no groups");
+}
+
+// A group's schedule speaks of the group's numbers, channels of the ranks'.
+void name_peers(const std::vector<int>& members, Schedule& schedule) {
+  for (Step& step : schedule.steps) {
+    if (step.peer >= 0) step.peer = members[static_cast<size_t>(step.peer)];
+  }
+}
+
 }  // namespace
 
 std::string OperationSpec::text(int size, const char* algorithm_name) const {
@@ -80,7 +99,15 @@ std::string OperationSpec::text(int size, const char* algorithm_name) const {
   }
   if (op_row.rooted) text += fmt::format(" root {}", root);
   text += std::string(" ") + algorithm_name;
+  if (split) text += " in groups " + to_string(split);
   return codec ? text + " " + to_string(codec) : text;
+}
+
+OperationSeat seat_of(const OperationSpec& spec, const Group& group) {
+  if (!spec.split) return {group.rank(), group.size()};
+  const std::vector<int> members = members_of(spec.split, group.size(), group.rank());
+  const auto self = std::find(members.begin(), members.end(), group.rank());
+  return {static_cast<int>(self - members.begin()), static_cast<int>(members.size())};
 }
 
 struct Executor::Impl {
@@ -119,14 +146,17 @@ const RankPairs& Executor::apart() const { return impl_->apart; }
 
 Expected<Executor::PreparedPtr> Executor::prepare(const OperationSpec& spec) {
   const Group& group = impl_->group();
-  Status status = check_spec(spec, group.size());
+  const Status groups = check_split(spec.split, group.size(), impl_->apart);
+  if (!groups) return fail(groups.error());
+  const OperationSeat seat = seat_of(spec, group);
+  const Status status = check_spec(spec, seat.size);
   if (!status) return fail(status.error());
-  const Codec codec = group.size() > 1 ? spec.codec : Codec{};
+  const Codec codec = seat.size > 1 ? spec.codec : Codec{};
   ScheduleRequest request;
   request.op = spec.op;
   request.redop = spec.redop;
-  request.rank = group.rank();
-  request.size = group.size();
+  request.rank = seat.rank;
+  request.size = seat.size;
   request.root = spec.root;
   request.count = spec.op == Op::kBarrier ? 0 : spec.count;
   request.elem_size = size_of(spec.dtype);
@@ -138,8 +168,7 @@ Expected<Executor::PreparedPtr> Executor::prepare(const OperationSpec& spec) {
   if (codec.sparse()) {
     const uint64_t kept = kept_elements(codec, spec.count);
     sparse = std::make_unique<SparseExchange>(
-        SparseExchange::Shape{spec.count, kept, group.rank(), group.size(),
-                              spec.redop == RedOp::kAvg},
+        SparseExchange::Shape{spec.count, kept, seat.rank, seat.size, spec.redop == RedOp::kAvg},
         impl_->kernels);
     request = moving_request(request);
   }
@@ -150,10 +179,11 @@ Expected<Executor::PreparedPtr> Executor::prepare(const OperationSpec& spec) {
   PreparedTraits traits{spec,
                         *algorithm,
                         request,
-                        spec.text(group.size(), name.c_str()),
+                        spec.text(seat.size, name.c_str()),
                         fingerprint(spec, name),
                         std::move(sparse)};
-  const Schedule schedule = build_schedule(**algorithm, request);
+  Schedule schedule = build_schedule(**algorithm, request);
+  if (spec.split) name_peers(members_of(spec.split, group.size(), group.rank()), schedule);
   Expected<Array> scratch = group.allocate(schedule.scratch_elems * request.elem_size);
   if (!scratch) return fail(scratch.error());
   return PreparedPtr(

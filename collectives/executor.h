@@ -11,6 +11,7 @@
 #include "collectives/schedule.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/split.h"
 #include "kernels/kernels.h"
 #include "transport/group.h"
 
@@ -33,6 +34,9 @@ struct OperationSpec {
   // > 1: `count` elements in so many arrays, as one operation of an engine
   // (collectives/list_work.h). The executor runs the parts of such a list, not the list.
   int arrays = 1;
+  // Groups of the ranks, each of which runs it by itself at the same time; root and count are those
+  // of a group. Its ranks are numbered in their order.
+  Split split = {};
   // What the operation is a part of: "split". Ranks that differ in it have called different things,
   // and are told. Empty = nothing but itself.
   std::string purpose = {};
@@ -40,6 +44,12 @@ struct OperationSpec {
   // "allreduce f32 sum 64 KiB root 0 ring": what mismatch messages and the flight recorder show.
   std::string text(int size, const char* algorithm_name) const;
 };
+
+// The place of a rank among those that run the operation with it.
+struct OperationSeat {
+  int rank = 0, size = 1;
+};
+OperationSeat seat_of(const OperationSpec& spec, const Group& group);
 
 class Executor {
  public:

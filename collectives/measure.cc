@@ -97,6 +97,7 @@ class Meter {
     if (context_.group->rank() == 0) describe_cost();
     context_.engine->describe(result_.resolved);
     result_.resolved.algorithm = work_.algorithm();
+    if (spec_.split) result_.resolved.group_ranks = group_ranks(cell_);
   }
 
   void describe_cost() {
@@ -534,13 +535,16 @@ Expected<OperationSpec> operation_of(const Cell& cell, const OptionSet& options)
   if (!dtype) return fail(ErrorCode::kConfig, "unknown dtype '" + cell.dtype + "'");
   const std::string why = arrays_unsupported(cell);
   if (!why.empty()) return fail(ErrorCode::kUnsupported, why);
+  const std::string no_groups = groups_unsupported(cell);
+  if (!no_groups.empty()) return fail(ErrorCode::kUnsupported, no_groups);
   OperationSpec spec;
   spec.op = *op;
   spec.arrays = cell.arrays;
   spec.dtype = *dtype;
   spec.redop = redop.value_or(RedOp::kSum);
   spec.root = std::max(cell.root, 0);
-  spec.count = shape_of(*op, *dtype, cell.ranks, cell.bytes).count;
+  spec.split = parse_split(cell.split).value_or(Split{});
+  spec.count = shape_of(*op, *dtype, group_ranks(cell), cell.bytes).count;
   spec.in_place = cell.placement == "in" && row(*op).has_in_place;
   spec.algorithm = cell.algorithm;
   const Expected<Codec> codec = parse_codec(cell.compression);

@@ -113,9 +113,10 @@ void CollTable::preamble(const NcclSetup& setup, const std::vector<NcclDevice>& 
   if (!only_one(spec_.roots).empty()) what += ", root " + only_one(spec_.roots);
   const std::string arrays = only_one(spec_.arrays);
   if (!arrays.empty() && arrays != "1") what += fmt::format(", lists of {} arrays", arrays);
-  line(fmt::format("{}, {} rank{}, algorithm {}, transport {}{}{}", what, spec_.ranks,
+  line(fmt::format("{}, {} rank{}, algorithm {}, transport {}{}{}{}{}", what, spec_.ranks,
                    spec_.ranks == 1 ? "" : "s", setup.algorithm, setup.transport,
-                   setup.compression.empty() ? "" : ", compression ", setup.compression),
+                   setup.compression.empty() ? "" : ", compression ", setup.compression,
+                   setup.split.empty() ? "" : ", groups ", setup.split),
        Tone::kHeading);
   std::string how = fmt::format("{} operation{} per size after {} to warm up", setup.iterations,
                                 setup.iterations == 1 ? "" : "s", setup.warmup_iterations);

@@ -27,7 +27,8 @@ int connections_of(const Record& record) {
   // Between ranks 0 and 1 only, or to one neighbour from the other.
   constexpr std::array kPairs = {"pingpong", "stream", "bidirectional", "sendrecv"};
   const bool pair = std::find(kPairs.begin(), kPairs.end(), cell.op) != kPairs.end();
-  return pair || algorithm == "ring" || cell.ranks <= 2 ? 1 : cell.ranks - 1;
+  const int ranks = group_ranks(cell);
+  return pair || algorithm == "ring" || ranks <= 2 ? 1 : ranks - 1;
 }
 
 std::string bad_moment(const std::string& roof) {

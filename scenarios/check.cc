@@ -120,10 +120,11 @@ Cell largest_cell(const MatrixBlock& block, Op op, int ranks) {
   }
   const uint64_t bytes =
       block.bytes.empty() ? 0 : *std::max_element(block.bytes.begin(), block.bytes.end());
+  if (block.split.size() == 1) cell.split = block.split.front();
   if (block.compression.size() == 1) cell.compression = block.compression.front();
   if (block.dtype.size() == 1) cell.dtype = block.dtype.front();
   if (block.redop.size() == 1) cell.redop = block.redop.front();
-  const Shape shape = shape_of(op, *dtype_from(block.dtype.front()), ranks, bytes);
+  const Shape shape = shape_of(op, *dtype_from(block.dtype.front()), group_ranks(cell), bytes);
   cell.bytes = shape.bytes;
   cell.count = shape.count;
   return cell;
@@ -144,6 +145,7 @@ void check_lone_values(const MatrixBlock& block, const std::vector<int>& ranks,
       const bool lone = (no.axis == "engine" && block.engine.size() == 1) ||
                         (no.axis == "redop" && block.redop.size() == 1) ||
                         (no.axis == "compression" && block.compression.size() == 1) ||
+                        (no.axis == "split" && block.split.size() == 1 && ranks.size() == 1) ||
                         (no.axis == "arrays" && block.arrays.size() == 1) ||
                         (no.axis == "algorithm" && lone_algorithm) ||
                         (no.axis == "ranks" && ranks.size() == 1) ||

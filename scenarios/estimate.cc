@@ -35,7 +35,8 @@ double operation_s(const Cell& cell) {
   const double rounds = std::ceil(std::log2(std::max(2, cell.ranks)));
   // With a window: a barrier, an announcement, and three times as long as one takes.
   const double barriers = cell.sync == "window" ? 6 : cell.sync == "barrier" ? 2 : 1;
-  const auto wire = static_cast<double>(ideal_wire_bytes(*op, cell.ranks, cell.bytes));
+  const auto wire =
+      groups_of(cell) * static_cast<double>(ideal_wire_bytes(*op, group_ranks(cell), cell.bytes));
   return barriers * kMessageSeconds * rounds * std::max(1, cell.ranks / 2) + wire / kRateBps;
 }
 

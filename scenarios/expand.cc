@@ -75,7 +75,7 @@ void apply_redop(const Cell& cell, const Axis& axis) {
 void apply_bytes(const Cell& cell, const Axis& axis) {
   if (!has_bytes(cell)) return axis.one(cell);
   axis.each(cell, axis.block.bytes, [](Cell& c, uint64_t bytes) {
-    const Shape shape = shape_of(*op_from(c.op), *dtype_from(c.dtype), c.ranks, bytes);
+    const Shape shape = shape_of(*op_from(c.op), *dtype_from(c.dtype), group_ranks(c), bytes);
     c.bytes = shape.bytes;
     c.count = shape.count;
   });
@@ -85,7 +85,7 @@ void apply_root(const Cell& cell, const Axis& axis) {
   std::vector<int> roots;
   for (const int root : axis.block.root) {
     if (root != kEveryRoot) roots.push_back(root);
-    for (int r = 0; root == kEveryRoot && r < cell.ranks; ++r) roots.push_back(r);
+    for (int r = 0; root == kEveryRoot && r < group_ranks(cell); ++r) roots.push_back(r);
   }
   axis.each(cell, roots, [](Cell& c, int root) { c.root = root; });
 }
@@ -120,6 +120,7 @@ void apply_repeat(const Cell& cell, const Axis& axis) {
 
 constexpr ApplyAxis kAxes[] = {apply_list<&MatrixBlock::op, &Cell::op>,
                                apply_hosts_and_ranks,
+                               apply_list<&MatrixBlock::split, &Cell::split>,
                                apply_list<&MatrixBlock::transport, &Cell::transport>,
                                apply_list<&MatrixBlock::engine, &Cell::engine>,
                                apply_list<&MatrixBlock::compression, &Cell::compression>,
@@ -245,13 +246,15 @@ Impossible why_impossible(const Cell& cell, const Vocabulary& vocabulary) {
     if (cell.ranks >= 2) return {};
     return {"ranks", fmt::format("a link needs at least 2 ranks, not {}", cell.ranks)};
   }
+  if (std::string why = groups_unsupported(cell); !why.empty()) return {"split", std::move(why)};
   const OpRow& op = op_row(cell);
-  if (cell.ranks < op.min_ranks) {
+  const int ranks = group_ranks(cell);
+  if (ranks < op.min_ranks) {
     return {"ranks",
-            fmt::format("{} needs at least {} ranks, not {}", op.name, op.min_ranks, cell.ranks)};
+            fmt::format("{} needs at least {} ranks, not {}", op.name, op.min_ranks, ranks)};
   }
-  if (cell.root >= cell.ranks) {
-    return {"root", fmt::format("there is no rank {} among {} ranks", cell.root, cell.ranks)};
+  if (cell.root >= ranks) {
+    return {"root", fmt::format("there is no rank {} among {} ranks", cell.root, ranks)};
   }
   if (std::string why = cell_reduction_unsupported(cell); !why.empty()) {
     return {"redop", std::move(why)};
@@ -273,11 +276,10 @@ Impossible why_impossible(const Cell& cell, const Vocabulary& vocabulary) {
     return {"algorithm", fmt::format("{} has no algorithm '{}'", cell.op, cell.algorithm)};
   }
   if (vocabulary.algorithm_unsupported == nullptr) return {};
-  std::string why =
-      vocabulary.algorithm_unsupported(cell.op, cell.algorithm, cell.ranks, cell.count);
+  std::string why = vocabulary.algorithm_unsupported(cell.op, cell.algorithm, ranks, cell.count);
   if (why.empty()) return {};
   return {"algorithm",
-          fmt::format("{} of {} over {} ranks: {}", cell.algorithm, cell.op, cell.ranks, why)};
+          fmt::format("{} of {} over {} ranks: {}", cell.algorithm, cell.op, ranks, why)};
 }
 
 Expected<std::vector<std::string>> host_sets(const std::vector<HostChoice>& choices,

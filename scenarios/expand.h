@@ -40,8 +40,8 @@ std::vector<Cell> with_worlds(const Cell& cell, const MatrixBlock& block,
 
 // Which axis of a cell asks for something that cannot be, and why.
 struct Impossible {
-  // Key of the block: "engine", "compression", "arrays", "algorithm", "ranks", "root"; empty = it
-  // can be done.
+  // Key of the block: "engine", "compression", "arrays", "split", "algorithm", "ranks", "root";
+  // empty = it can be done.
   std::string axis;
   std::string reason;  // in words
 };

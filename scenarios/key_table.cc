@@ -8,6 +8,7 @@
 #include "core/op.h"
 #include "core/record/cell.h"
 #include "core/record/link.h"
+#include "core/split.h"
 #include "scenarios/block_kinds.h"
 #include "scenarios/json_text.h"
 
@@ -170,6 +171,12 @@ constexpr KeyRow kTable[] = {
      "Numbers of arrays that are reduced as one operation, as the buckets of a training step are "
      "(allreduce by the engine `native`, nothing compressed). They have `bytes` together, so that "
      "rows with different numbers compare, and are as equal as whole elements allow."},
+    {"matrix[].split", kText, kText, kOptional, "@split", "\"none\"", kNoMin, kNoMax,
+     "Groups of the ranks that run the operation at the same time, by colour as NCCL_TESTS_SPLIT: "
+     "`mod:N` (rank % N), `div:N` (rank / N), or `none`: all ranks are one. `bytes` and `root` are "
+     "those of one group, and a time is that of the slowest rank of all. Several groups of one "
+     "size, "
+     "of 2 ranks or more, by the engine `native`."},
     {"matrix[].outstanding", kInt, kInt, kOptional, nullptr, "1", 1, 1024,
      "Operations in flight at once; `throughput` blocks only."},
     {"matrix[].repeat", kInt, 0, kOptional, nullptr, "1", 1, 1000,
@@ -320,6 +327,7 @@ std::vector<std::string> accepted_words(const KeyRow& row, const Vocabulary& voc
   if (words == "@algorithm") return with_first({"auto", "all"}, vocabulary.algorithms);
   if (words == "@transport") return with_first({"auto"}, vocabulary.transports);
   if (words == "@codec") return row_names(codec_table());
+  if (words == "@split") return {kNoSplit};  // the others have a number
   if (words == "@engine") return with_first({}, vocabulary.engines);
   if (words == "@probe") return with_first({}, vocabulary.probes);
   if (words == "@report") return with_first({}, vocabulary.reports);
@@ -329,6 +337,11 @@ std::vector<std::string> accepted_words(const KeyRow& row, const Vocabulary& voc
 std::optional<WrongWord> wrong_word(const KeyRow& row, const std::vector<std::string>& words,
                                     const std::string& word, const Vocabulary& vocabulary) {
   const std::string_view kind = row.words == nullptr ? "" : row.words;
+  if (kind == "@split") {
+    const Expected<Split> split = parse_split(word);
+    return split ? std::nullopt
+                 : std::optional<WrongWord>({split.error().what, split.error().hint});
+  }
   const bool algorithm = kind == "@algorithm", codec = kind == "@codec";
   const std::string base = algorithm || codec ? algorithm_base(word) : word;
   if (!contains(words, base)) return WrongWord{"", hint_for(base, words)};

@@ -11,6 +11,7 @@
 #include "core/json.h"
 #include "core/options/options.h"
 #include "core/record/link.h"
+#include "core/split.h"
 #include "core/units.h"
 #include "scenarios/block_kinds.h"
 #include "scenarios/json_text.h"
@@ -262,6 +263,8 @@ MatrixBlock read_block(const Json& block, const std::string& where, Problems& pr
   read_texts("compression", out.compression);
   std::replace(out.compression.begin(), out.compression.end(), std::string(kNoCodec),
                std::string());
+  read_texts("split", out.split);
+  std::replace(out.split.begin(), out.split.end(), std::string(kNoSplit), std::string());
   read_texts("transport", out.transport);
   read_texts("sync", out.sync);
   check_sync(out, where, problems);

@@ -105,6 +105,7 @@ struct MatrixBlock {
   std::vector<std::string> algorithm = {"auto"};  // "all" = every algorithm of the operation
   std::vector<std::string> engine = {kNativeEngine};
   std::vector<std::string> compression = {""};  // "" = none
+  std::vector<std::string> split = {""};        // likewise
   std::vector<std::string> transport = {"auto"}, placement = {"out"}, sync = {"barrier"};
   std::vector<uint64_t> bytes;  // as asked for; may stay empty when barrier is the only operation
   std::vector<int> ranks;       // empty = as many as there are places

@@ -5,18 +5,20 @@
 #include "core/encode.h"
 #include "core/field_json.h"
 #include "core/record/record.h"
+#include "core/split.h"
 #include "core/text.h"
 
 namespace plumbline {
 namespace {
 
-constexpr const char* kTimedKeys[] = {"dtype", "redop",  "algorithm",   "root",   "placement",
-                                      "sync",  "engine", "compression", "arrays", "stop"};
-constexpr const char* kSustainedKeys[] = {"dtype",     "redop",       "algorithm", "root",
-                                          "placement", "sync",        "engine",    "compression",
-                                          "arrays",    "outstanding", "time"};
-constexpr const char* kCheckKeys[] = {"dtype", "redop",  "algorithm",   "root",  "placement",
-                                      "sync",  "engine", "compression", "arrays"};
+constexpr const char* kTimedKeys[] = {"dtype",     "redop", "algorithm", "root",
+                                      "placement", "sync",  "engine",    "compression",
+                                      "arrays",    "split", "stop"};
+constexpr const char* kSustainedKeys[] = {"dtype",     "redop", "algorithm",   "root",
+                                          "placement", "sync",  "engine",      "compression",
+                                          "arrays",    "split", "outstanding", "time"};
+constexpr const char* kCheckKeys[] = {"dtype", "redop",  "algorithm",   "root",   "placement",
+                                      "sync",  "engine", "compression", "arrays", "split"};
 constexpr const char* kLinkKeys[] = {"time", "measure", "streams", "rate", "datagram"};
 
 constexpr CellKindRow kKindTable[] = {
@@ -192,11 +194,27 @@ constexpr Field<Cell> kCellFields[] = {
                                  "an allreduce of so many arrays as one operation, which have "
                                  "`bytes` and `count` together"})
         .in_csv("arrays"),
+    sparse_field<&Cell::split>({"split", "",
+                                "groups of the ranks that run the operation at the same time, "
+                                "`mod:N` or `div:N`; size and root are those of one group"})
+        .in_csv("split"),
 };
 
 }  // namespace
 
 std::span<const Field<Cell>> FieldsOf<Cell>::all() { return kCellFields; }
+
+// Records of anybody may hold groups that their ranks do not make.
+int group_ranks(const Cell& cell) {
+  if (cell.split.empty()) return cell.ranks;
+  const Expected<Split> split = parse_split(cell.split);
+  const bool whole = !split || !split_unsupported(*split, cell.ranks).empty();
+  return whole ? cell.ranks : group_size(*split, cell.ranks);
+}
+
+int groups_of(const Cell& cell) {
+  return cell.split.empty() ? 1 : std::max(1, cell.ranks / std::max(1, group_ranks(cell)));
+}
 
 void to_json(nlohmann::json& json, const Cell& cell) { FieldValue<Cell>::write(cell, json); }
 

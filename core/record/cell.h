@@ -103,12 +103,21 @@ struct Cell {
   // An allreduce of so many arrays as one operation (collectives/list_work.h), which have `bytes`
   // and `count` together. Not part of the JSON where it is 1.
   int arrays = 1;
+  // Groups of the ranks that run the operation at the same time, each by itself (core/split.h):
+  // "mod:2". `bytes`, `count` and `root` are those of one group. Not part of the JSON where empty:
+  // all ranks are one.
+  std::string split;
 
   bool operator==(const Cell&) const = default;
 };
 
 // No list has more arrays: models have thousands of parameters, not millions.
 inline constexpr int kMostArrays = 65'536;
+
+// Ranks that run one operation of the cell together: those of a group by colour, else all. Bus
+// bandwidths go by this number. And how many such groups there are.
+int group_ranks(const Cell& cell);
+int groups_of(const Cell& cell);
 
 // What a group of ranks is started for: cells with the same can share a group.
 struct WorldShape {

@@ -118,6 +118,11 @@ constexpr Field<Resolved> kResolvedFields[] = {
          "pairs of ranks on one machine that could not share memory and used TCP, each reason "
          "once",
          "one reason"}),
+    sparse_field<&Resolved::group_ranks>(
+        {"group_ranks", "ranks",
+         "ranks of each group by colour, whose factor the bus bandwidth has; absent: all ranks are "
+         "one group"})
+        .in_csv("group_ranks"),
 };
 
 constexpr Field<FellBack> kFellBackFields[] = {

@@ -187,6 +187,12 @@ std::string cold_op_key(int number) { return fmt::format("cold_op_{}_ns", number
 
 std::string cell_id(const Record& record) { return cell_id(record.cell); }
 
+// Of all groups together, as what is really sent is counted.
+static uint64_t ideal_bytes(Op op, const Cell& cell) {
+  return static_cast<uint64_t>(groups_of(cell)) *
+         ideal_wire_bytes(op, group_ranks(cell), cell.bytes);
+}
+
 // Bandwidths of what another tool printed without samples: as it printed them, or from its time.
 static Rates rates_reported(const Cell& cell, const Reported& told) {
   Rates rates;
@@ -194,13 +200,13 @@ static Rates rates_reported(const Cell& cell, const Reported& told) {
   rates.busbw_Bps = told.busbw_Bps;
   const std::optional<Op> op = op_from(cell.op);
   if (!op) return rates;
-  rates.ideal_wire_bytes = ideal_wire_bytes(*op, cell.ranks, cell.bytes);
+  rates.ideal_wire_bytes = ideal_bytes(*op, cell);
   if (cell.bytes == 0) return rates;
   if (!rates.algbw_Bps && told.time_ns.value_or(0) > 0) {
     rates.algbw_Bps = algbw_Bps(*op, cell.bytes, *told.time_ns);
   }
   if (!rates.busbw_Bps && rates.algbw_Bps && cell.ranks > 0) {
-    rates.busbw_Bps = *rates.algbw_Bps * row(*op).bus_factor(cell.ranks);
+    rates.busbw_Bps = *rates.algbw_Bps * row(*op).bus_factor(group_ranks(cell));
   }
   return rates;
 }
@@ -224,15 +230,15 @@ Rates rates_of(const Cell& cell, const Measurement& m, const TimeSummary& time) 
   }
   const std::optional<Op> op = op_from(cell.op);
   if (!op) return rates;
-  rates.ideal_wire_bytes = ideal_wire_bytes(*op, cell.ranks, cell.bytes);
+  rates.ideal_wire_bytes = ideal_bytes(*op, cell);
   if (cell.bytes == 0) return rates;
   if (m.ops_per_s && *m.ops_per_s > 0) {
     const double ns_per_op = 1e9 / *m.ops_per_s;
     rates.algbw_Bps = algbw_Bps(*op, cell.bytes, ns_per_op);
-    rates.busbw_Bps = busbw_Bps(*op, cell.ranks, cell.bytes, ns_per_op);
+    rates.busbw_Bps = busbw_Bps(*op, group_ranks(cell), cell.bytes, ns_per_op);
   } else if (time.p50 && *time.p50 > 0) {
     rates.algbw_Bps = algbw_Bps(*op, cell.bytes, *time.p50);
-    rates.busbw_Bps = busbw_Bps(*op, cell.ranks, cell.bytes, *time.p50);
+    rates.busbw_Bps = busbw_Bps(*op, group_ranks(cell), cell.bytes, *time.p50);
   }
   return rates;
 }

@@ -62,6 +62,7 @@ struct Resolved {
   // Of an engine that is not ours, as it calls itself: "Open MPI v4.1.4".
   std::string library = {};
   std::vector<FellBack> fell_back = {};  // each reason once
+  int group_ranks = 0;                   // of each group of Cell::split; 0 = all ranks are one
   // One entry per congestion control and MSS.
   void add(const ConnectionSettings& more);
   void add(const FellBack& more);

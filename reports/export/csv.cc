@@ -125,6 +125,7 @@ std::vector<CsvColumn> make_columns() {
       told("congestion_control", resolved_of),
       told("kernel", resolved_of),
       told("library", resolved_of),
+      told("group_ranks", resolved_of),
       told("samples", time_of_item),
       {"reported_statistic",
        [](const Item& i) { return i.imported() ? measured(i).reported->statistic : ""; }},

@@ -47,6 +47,7 @@ std::string benchmark_name(const Record& record) {
   name += part("bytes", fmt::format("{}", cell.bytes)) + part("place", cell.placement);
   if (cell.sync != "barrier") name += part("sync", cell.sync);
   if (cell.cache != "cold") name += part("cache", cell.cache);
+  if (!cell.split.empty()) name += part("split", cell.split);
   if (cell.arrays != 1) name += part("arrays", fmt::format("{}", cell.arrays));
   if (cell.outstanding != 1) name += part("outstanding", fmt::format("{}", cell.outstanding));
   if (!cell.hosts.empty()) name += part("hosts", cell.hosts);

@@ -39,6 +39,7 @@ void NcclWriter::preamble(const NcclSetup& setup, const std::vector<NcclDevice>&
     out_ << fmt::format("# plumbline {} algorithm {} transport {}", PLUMBLINE_VERSION,
                         word(setup.algorithm), word(setup.transport));
     if (!setup.compression.empty()) out_ << " compression " << word(setup.compression);
+    if (!setup.split.empty()) out_ << " split " << word(setup.split);
     out_ << "\n";
     out_ << "# Collective test starting: " << word(program_) << "\n";
   }

@@ -24,6 +24,7 @@ struct NcclSetup {
   std::string algorithm;  // as asked for; with `transport`, told in a line of our own
   std::string transport;
   std::string compression;    // empty = none
+  std::string split;          // likewise; groups by colour
   int threads = 1, gpus = 1;  // ranks per process as nccl-tests counts them
   uint64_t min_bytes = 0, max_bytes = 0;
   uint64_t step = 0;  // bytes, or the factor

@@ -72,15 +72,12 @@ int small_number(const std::string& value, int otherwise) {
 // One part NAME:VALUE of a benchmark's name; false when it is none that we know.
 bool take_part(const std::string& name, const std::string& value, Record& record) {
   Cell& cell = record.cell;
-  const std::map<std::string, std::string*> texts = {{"algorithm", &cell.algorithm},
-                                                     {"transport", &cell.transport},
-                                                     {"type", &cell.dtype},
-                                                     {"redop", &cell.redop},
-                                                     {"place", &cell.placement},
-                                                     {"sync", &cell.sync},
-                                                     {"cache", &cell.cache},
-                                                     {"hosts", &cell.hosts},
-                                                     {"distribution", &cell.distribution}};
+  const std::map<std::string, std::string*> texts = {
+      {"algorithm", &cell.algorithm}, {"transport", &cell.transport},
+      {"type", &cell.dtype},          {"redop", &cell.redop},
+      {"place", &cell.placement},     {"sync", &cell.sync},
+      {"cache", &cell.cache},         {"hosts", &cell.hosts},
+      {"split", &cell.split},         {"distribution", &cell.distribution}};
   if (const auto found = texts.find(name); found != texts.end()) {
     *found->second = value;
   } else if (const auto kind = cell_kind_from(value);

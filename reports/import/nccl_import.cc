@@ -183,6 +183,7 @@ Status add_nccl_row(const ImportFile& file, const NcclImportRow& row, ImportResu
   if (!row.algorithm.empty()) cell.algorithm = row.algorithm;
   cell.compression = row.compression;
   cell.arrays = row.arrays;
+  cell.split = row.split;
   cell.transport = row.transport.empty() ? "nccl" : row.transport;
   cell.ranks = row.ranks;
   cell.bytes = row.size;

@@ -13,6 +13,7 @@ struct NcclImportRow {
   std::string op;                          // any name of it
   std::string kind, algorithm, transport;  // empty = by size, "auto", "nccl"
   std::string compression;                 // empty = none
+  std::string split;                       // likewise
   int arrays = 1;                          // of one operation
   int ranks = 0;
   uint64_t size = 0, count = 0;

@@ -8,6 +8,7 @@
 
 #include "core/number.h"
 #include "core/record/cell.h"
+#include "core/split.h"
 #include "reports/export/nccl.h"
 #include "reports/import/foreign.h"
 #include "reports/import/nccl_import.h"
@@ -103,6 +104,7 @@ void take_ours(const std::string& about, NcclTextTable& table) {
     if (words[i] == "algorithm") table.row.algorithm = value;
     if (words[i] == "transport") table.row.transport = value;
     if (words[i] == "compression") table.row.compression = value;
+    if (words[i] == "split" && parse_split(value)) table.row.split = value;
   }
 }
 

@@ -79,8 +79,9 @@ bool fits_format(const Record& record) {
   const Cell& cell = record.cell;
   const bool kind = row(cell.kind).timing == CellTiming::kEach;
   return kind && cell.outstanding == 1 && cell.compression.empty() && cell.arrays == 1 &&
-         cell.ranks >= 2 && h.n() > 0 && h.n() <= kMaxSamples && h.min() >= 0 &&
-         h.max() <= kMaxNs && record.measurement.per_rank.size() == static_cast<size_t>(cell.ranks);
+         cell.split.empty() && cell.ranks >= 2 && h.n() > 0 && h.n() <= kMaxSamples &&
+         h.min() >= 0 && h.max() <= kMaxNs &&
+         record.measurement.per_rank.size() == static_cast<size_t>(cell.ranks);
 }
 
 // Whether anything of it went over the stated link.

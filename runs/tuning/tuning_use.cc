@@ -31,8 +31,10 @@ Error not_of_use(const std::string& path, const std::string& why) {
           ""};
 }
 
+// Of groups a tuning, which is about all ranks, says nothing.
 bool leaves_the_choice(const Cell& cell) {
-  return cell.algorithm == "auto" && cell.engine == kNativeEngine && row(cell.kind).collective;
+  return cell.algorithm == "auto" && cell.engine == kNativeEngine && cell.split.empty() &&
+         row(cell.kind).collective;
 }
 
 // Where the ranks of a cell will be, as far as that is known before they start.

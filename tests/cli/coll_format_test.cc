@@ -148,6 +148,27 @@ TEST(CollFormat, ListsOfArraysAreToldBeforeTheirRowsOrInAColumn) {
   EXPECT_THAT(one.out, Not(HasSubstr(" arrays ")));
 }
 
+TEST(CollFormat, GroupsAreToldWithEachRanksColour) {
+  const std::vector<std::string> groups = {"--ranks", "4", "--split", "mod:2"};
+  const Finished nccl = coll(small("allreduce", groups));
+  ASSERT_EQ(nccl.status, 0) << nccl.err;
+  EXPECT_THAT(nccl.out, HasSubstr(" split mod:2\n"));
+  EXPECT_THAT(nccl.out, HasSubstr("#  Rank  0 Group  0 "));
+  EXPECT_THAT(nccl.out, HasSubstr("#  Rank  1 Group  1 "));
+  EXPECT_THAT(nccl.out, HasSubstr("#  Rank  2 Group  0 "));
+  const auto row = rows(nccl.out).at(0);
+  EXPECT_EQ(row[6], row[7]) << "of two ranks, busbw is algbw";
+  std::vector<std::string> people = small("allreduce", groups);
+  people.insert(people.end(), {"--format", "table"});
+  EXPECT_THAT(coll(people).out, HasSubstr(", groups mod:2\n"));
+  for (const char* wrong : {"mod", "mod:0", "div:4", "mod:4", "half"}) {
+    const Finished refused = coll(small("allreduce", {"--ranks", "4", "--split", wrong}));
+    EXPECT_EQ(refused.status, 1) << wrong;
+    EXPECT_THAT(refused.err, HasSubstr("--split: "));
+    EXPECT_EQ(refused.out, "") << wrong;
+  }
+}
+
 TEST(CollFormat, WrongNumbersOfArraysAreRefused) {
   for (const char* wrong : {"0", "-1", "65537", "1,", ",1", "1,,2", "1.5", "many", "", "2,3,2",
                             "99999999999999999999"}) {

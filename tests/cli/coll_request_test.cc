@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "collectives/engine.h"
+
 namespace plumbline {
 namespace {
 
@@ -156,6 +158,28 @@ TEST(CollRequest, ListsThatCannotBeAreRefusedWithWhatWouldWork) {
             std::string::npos);
   sweep.op = Op::kReduceScatter;
   EXPECT_NE(why().find("not by reduce_scatter: use that, or arrays 1"), std::string::npos) << why();
+}
+
+TEST(CollRequest, GroupsAreThoseOfOneSizeAndSoAreTheNumbers) {
+  CollSweep sweep = sweep_of(Op::kAllgather);
+  sweep.dtypes = {DType::kF32};
+  sweep.min_bytes = sweep.max_bytes = 64;
+  sweep.ranks = 4;
+  const auto why = [&](const char* split) {
+    sweep.split = split;
+    const auto cells = coll_cells(local_hosts(1), sweep, OptionSet(), CollOutput::kTable);
+    if (!cells) return cells.error().front().message();
+    return cells->front().cell.split + " " + std::to_string(cells->front().cell.count);
+  };
+  EXPECT_EQ(why(""), " 4");
+  EXPECT_EQ(why("mod:2"), "mod:2 8");
+  EXPECT_EQ(why("div:2"), "div:2 8");
+  EXPECT_NE(why("mod:4").find("--split: mod:4"), std::string::npos) << why("mod:4");
+  EXPECT_NE(why("div:3").find("use div:2, or none"), std::string::npos) << why("div:3");
+  sweep.engine = "gloo";
+  if (find_engine("gloo")) {
+    EXPECT_NE(why("div:2").find("engine native only"), std::string::npos) << why("div:2");
+  }
 }
 
 TEST(CollRequest, AnAverageOfBoolIsRefusedAloneAndLeftOutOfAll) {

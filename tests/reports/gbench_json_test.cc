@@ -125,12 +125,15 @@ TEST(GbenchJson, WhatWasImportedKeepsItsStatistic) {
   for (const Record& r : again->records) EXPECT_EQ(r.measurement.reported->statistic, "mean");
 }
 
-TEST(GbenchJson, ListsOfArraysStayApart) {
+TEST(GbenchJson, ListsOfArraysAndGroupsStayApart) {
   Record one = record("latency", "allreduce", "ring", 2, 4096, 1000), list = one;
   list.cell.arrays = 64;
-  const auto again = samples::import_of(report_text("gbench-json", input_of({one, list})));
+  Record groups = record("latency", "allreduce", "ring", 4, 4096, 1000);
+  groups.cell.split = "mod:2";
+  const auto again = samples::import_of(report_text("gbench-json", input_of({one, list, groups})));
   ASSERT_TRUE(again) << again.error().message();
-  ASSERT_EQ(again->records.size(), 2U);
+  ASSERT_EQ(again->records.size(), 3U);
+  EXPECT_EQ(again->records[2].cell.split, "mod:2");
   EXPECT_EQ(again->records[0].cell.arrays, 1);
   EXPECT_EQ(again->records[1].cell.arrays, 64);
 }

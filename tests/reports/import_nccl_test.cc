@@ -93,6 +93,29 @@ TEST(Import, RowsOfListsOfArraysStayApart) {
   }
 }
 
+// The factor is that of one group.
+TEST(Import, GroupsOfATableOfOursAreReadBack) {
+  const std::string text = samples::file_text(sample_path("nccl_tests.txt"));
+  const size_t second = text.find("#  Rank  1 ");
+  ASSERT_NE(second, std::string::npos);
+  std::string four = text;
+  for (const char* rank : {"3", "2"}) {
+    four.insert(second,
+                std::string("#  Rank  ") + rank + " Group  0 Pid 1 on host1 device 0 [0] x\n");
+  }
+  const auto busbw_of = [&](const std::string& split) {
+    const auto out = import_of("# plumbline 1 algorithm auto transport tcp" + split + "\n" + four);
+    EXPECT_TRUE(out) << out.error().message();
+    EXPECT_EQ(out->records.at(0).cell.ranks, 4);
+    return *out->records.at(0).busbw_Bps / *out->records.at(0).algbw_Bps;
+  };
+  EXPECT_DOUBLE_EQ(busbw_of(""), 1.5);
+  EXPECT_DOUBLE_EQ(busbw_of(" split mod:2"), 1);
+  for (const char* wrong : {" split", " split mod:9", " split mod:0", " split x"}) {
+    EXPECT_DOUBLE_EQ(busbw_of(wrong), 1.5) << wrong;
+  }
+}
+
 TEST(Import, NcclTestsTableWithoutItsPreamble) {
   const std::string text = samples::file_text(sample_path("nccl_tests.txt"));
   const std::string table = text.substr(text.find("#       size"));

@@ -304,6 +304,9 @@ TEST_F(TuningFound, AutoBecomesWhatItSaysAndNothingElseDoes) {
   cell.kind = CellKind::kRoof;
   cell.op = "raw_pingpong";
   EXPECT_EQ(algorithm_with(tuning, cell, usual), "auto");
+  cell = allreduce(4, "auto");
+  cell.split = "mod:2";
+  EXPECT_EQ(algorithm_with(tuning, cell, usual), "auto") << "groups of 2, among 4";
   // A threshold of the user's own.
   const OptionSet small = *usual.with("small_msg_threshold", "1Mi", "flag");
   EXPECT_EQ(algorithm_with(tuning, allreduce(2, "auto"), small), "direct");

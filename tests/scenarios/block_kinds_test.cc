@@ -131,6 +131,44 @@ TEST(BlockKinds, ArraysAreAnAxisAndOtherCellsKeepTheirIds) {
   EXPECT_THAT(skipped["broadcast 256"], testing::HasSubstr("not by broadcast"));
 }
 
+// Sizes are those of one group; ranks that make no such groups are skipped among others.
+TEST(BlockKinds, GroupsAreAnAxisAndOtherCellsKeepTheirIds) {
+  const Vocabulary words = vocabulary();
+  const auto planned = [&](const std::string& keys) {
+    const auto scenario =
+        parse_scenario(with_matrix(R"({"op": ["alltoall", "broadcast"], "bytes": 64, "root": "all",
+                        "ranks": [2, 4])" +
+                                   keys + "}"),
+                       "test.json", words);
+    EXPECT_TRUE(scenario) << all_lines(scenario.error());
+    return make_plan(*scenario, {}, 1, {words, nullptr, 0}).value();
+  };
+  const auto name = [](const Cell& cell) {
+    return cell.op + std::to_string(cell.ranks) + "/" + std::to_string(cell.root);
+  };
+  std::map<std::string, std::string> ids;  // of cells without the key
+  for (const PlanCell& cell : planned("").cells) ids[name(cell.cell)] = cell.id;
+  size_t count = 0;
+  for (const PlanCell& cell : planned(R"(, "split": ["none", "mod:2"])").cells) {
+    if (row(cell.cell.kind).timing == CellTiming::kBarePath) continue;
+    if (cell.cell.split.empty()) {
+      EXPECT_EQ(cell.id, ids[name(cell.cell)]);
+      EXPECT_EQ(canonical_json(cell.cell).find("split"), std::string::npos);
+      continue;
+    }
+    EXPECT_EQ(cell.cell.split, "mod:2");
+    if (cell.cell.ranks == 2) {
+      EXPECT_THAT(cell.skip, testing::HasSubstr("use none, or other numbers of ranks"));
+      continue;
+    }
+    EXPECT_EQ(cell.skip, "");
+    EXPECT_EQ(cell.cell.count, cell.cell.op == "alltoall" ? 8U : 16U);
+    EXPECT_LT(cell.cell.root, 2);
+    ++count;
+  }
+  EXPECT_EQ(count, 3U) << "an alltoall, and a broadcast from each rank of a group";
+}
+
 // So is an average of truth values; operations that do not reduce take them as they are.
 TEST(BlockKinds, AnAverageOfBoolIsSkippedAmongOthers) {
   const Vocabulary words = vocabulary();

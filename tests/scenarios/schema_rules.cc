@@ -231,6 +231,8 @@ std::vector<std::string> parameter_patterns(const KeyRow& row, const Vocabulary&
   if (row.words == nullptr) return {};
   // As core/codec.cc reads it; that a ratio is above 0 and at most 1 no pattern says.
   if (std::string_view(row.words) == "@codec") return {"^topk:[0-9.eE+-]+$"};
+  // As core/split.cc, but for the largest number.
+  if (std::string_view(row.words) == "@split") return {"^(mod|div):0*[1-9][0-9]*$"};
   if (std::string_view(row.words) != "@algorithm") return {};
   for (const Descriptor& algorithm : vocabulary.algorithms) {
     for (const ParamRow& param : algorithm.params) names[param.type].insert(algorithm.name);
