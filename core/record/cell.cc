@@ -158,8 +158,9 @@ constexpr Field<Cell> kCellFields[] = {
                         "common moment), or `none` (back to back)"})
         .in_csv("sync")
         .published(R"({"enum":["barrier","none","window"]})"),
-    field<&Cell::cache>(
-        {"cache", "", "`cold`: buffers take turns over 64 MiB, but no more than 64 of them; `hot`: always the same"})
+    field<&Cell::cache>({"cache", "",
+                         "`cold`: buffers take turns over 64 MiB, but no more than 64 of them; "
+                         "`hot`: always the same"})
         .in_csv("cache")
         .published(R"({"enum":["cold","hot"]})"),
     field<&Cell::outstanding>({"outstanding", "operations", "operations in flight at once"})
