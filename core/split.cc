@@ -58,8 +58,9 @@ Expected<Split> parse_split(std::string_view text) {
   const std::optional<int> n = parse_whole(number, 1, kMostColours);
   if (n) return Split{found->way, *n};
   return fail(ErrorCode::kConfig,
-              fmt::format("split {}: {} is no number of it", name, in_quotes(number)),
-              fmt::format("it is 1 to {}, such as {}:2", kMostColours, name));
+              fmt::format("split {} needs a number from 1 to {}, not {}", name, kMostColours,
+                          in_quotes(number)),
+              fmt::format("write {}:2, for example", name));
 }
 
 std::string to_string(const Split& split) {

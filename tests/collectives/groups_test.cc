@@ -173,23 +173,8 @@ TEST(GroupCells, MeasuredWithTheNumbersOfOneGroup) {
   settings.fixed_warmup = 1;
   World world = groups_world(4);
   const OptionSet options;
-  Measurement of_rank[4];
-  EXPECT_EQ(first_of(on_every_rank(world,
-                                   [&](int rank, Group& group) -> std::string {
-                                     Executor executor(group, test_kernels());
-                                     MeasureContext context;
-                                     context.group = &group;
-                                     context.executor = &executor;
-                                     context.kernels = &test_kernels();
-                                     context.options = &options;
-                                     const auto engine = native_engine(context);
-                                     context.engine = engine.get();
-                                     auto done = measure(cell, settings, context);
-                                     if (!done) return done.error().message();
-                                     of_rank[rank] = std::move(*done);
-                                     return {};
-                                   })),
-            "");
+  const std::vector<Measurement> of_rank = measured_by_ranks(world, cell, settings, options);
+  ASSERT_EQ(of_rank.size(), 4u);
   for (const Measurement& m : of_rank) {
     EXPECT_TRUE(m.verified);
     EXPECT_EQ(m.resolved.group_ranks, 2);

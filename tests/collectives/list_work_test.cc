@@ -217,23 +217,8 @@ void expect_measured(CellKind kind, int arrays) {
   settings.throughput_time_ns = 20'000'000;
   World world = list_world(2);
   const OptionSet options = *OptionSet().with("verify", "every", "test");
-  Measurement of_rank[2];
-  EXPECT_EQ(first_of(on_every_rank(world,
-                                   [&](int rank, Group& group) -> std::string {
-                                     Executor executor(group, test_kernels());
-                                     MeasureContext context;
-                                     context.group = &group;
-                                     context.executor = &executor;
-                                     context.kernels = &test_kernels();
-                                     context.options = &options;
-                                     const auto engine = native_engine(context);
-                                     context.engine = engine.get();
-                                     auto done = measure(cell, settings, context);
-                                     if (!done) return done.error().message();
-                                     of_rank[rank] = std::move(*done);
-                                     return {};
-                                   })),
-            "");
+  const std::vector<Measurement> of_rank = measured_by_ranks(world, cell, settings, options);
+  ASSERT_EQ(of_rank.size(), 2u);
   for (const Measurement& m : of_rank) {
     EXPECT_TRUE(m.verified) << to_string(kind);
     EXPECT_EQ(m.wire_bytes, 2 * 600'004U) << to_string(kind);
@@ -241,7 +226,7 @@ void expect_measured(CellKind kind, int arrays) {
   }
   // What it takes on each rank is that of one array of all their bytes, packing aside.
   if (kind != CellKind::kCheck) {
-    EXPECT_EQ(of_rank[0].extra[kCostWire], 600'004);
+    EXPECT_EQ(of_rank[0].extra.at(kCostWire), 600'004);
   }
 }
 

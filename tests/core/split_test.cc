@@ -30,7 +30,7 @@ TEST(Split, TextsThatMeanGroups) {
 TEST(Split, OtherTextsAreRefusedWithWhatWouldWork) {
   for (const char* text : {"mod", "div", "mod:", "mod:0", "mod:-2", "div:1.5", "div:two", "mod:2x",
                            "mod: 2", "div:99999999999999999999", "mod:1025", "mod:2:2"}) {
-    EXPECT_THAT(read_again(text), HasSubstr("it is 1 to 1024, such as ")) << text;
+    EXPECT_THAT(read_again(text), HasSubstr("needs a number from 1 to 1024, not ")) << text;
   }
   EXPECT_THAT(read_again("none:2"), HasSubstr("takes no number"));
   EXPECT_THAT(read_again("mdo:2"), HasSubstr("did you mean mod?"));

@@ -77,6 +77,31 @@ inline std::string first_of(const std::vector<std::string>& said) {
   return {};
 }
 
+// What each rank measured of the cell by our engine; none where a rank could not, which fails the
+// test.
+inline std::vector<Measurement> measured_by_ranks(World& world, const Cell& cell,
+                                                  const MeasureSettings& settings,
+                                                  const OptionSet& options) {
+  std::vector<Measurement> of_rank(world.size());
+  const std::vector<std::string> said =
+      on_every_rank(world, [&](int rank, Group& group) -> std::string {
+        Executor executor(group, test_kernels());
+        MeasureContext context;
+        context.group = &group;
+        context.executor = &executor;
+        context.kernels = &test_kernels();
+        context.options = &options;
+        const auto engine = native_engine(context);
+        context.engine = engine.get();
+        Expected<Measurement> done = measure(cell, settings, context);
+        if (!done) return done.error().message();
+        of_rank[static_cast<size_t>(rank)] = std::move(*done);
+        return {};
+      });
+  EXPECT_EQ(first_of(said), "");
+  return first_of(said).empty() ? of_rank : std::vector<Measurement>();
+}
+
 // Of a measurement, what all ranks know: costs and floors are rank 0's to tell.
 inline std::map<std::string, double> known_to_all(const Measurement& measurement) {
   std::map<std::string, double> extra = measurement.extra;
