@@ -1,3 +1,5 @@
+#include <sys/ioctl.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -97,6 +99,12 @@ Status send_for(int fd, int64_t time_ns, const Patience& wait) {
   return sent;
 }
 
+// Bytes that lie here already and can be read at once.
+uint64_t waiting_bytes(int fd) {
+  int bytes = 0;
+  return ::ioctl(fd, FIONREAD, &bytes) == 0 && bytes > 0 ? static_cast<uint64_t>(bytes) : 0;
+}
+
 // What one connection brought.
 struct Received {
   uint64_t bytes = 0;  // within the time
@@ -110,9 +118,19 @@ void receive_stream(int fd, int64_t time_ns, const Patience& wait, Received& out
   const int64_t interval = series_interval_ns(time_ns);
   // The first byte may come only after the sender's idle round trips.
   Patience patience = wait.until(Deadline::after_ns(2 * time_ns + kDrainMs * kMillisecond));
+  // The time begins when what had come before this thread looked has been read: bytes that came
+  // while it was kept waiting for a core did not come within it.
   int64_t first = 0;
+  uint64_t early = 0, early_left = 0;
   while (true) {
     const Expected<size_t> got = receive_some(fd, chunk.data(), chunk.size(), patience);
+    const bool ended = !got || *got == 0;
+    // All of it had come before: then it is all that is known, for the whole of the time.
+    if (ended && out.bytes == 0 && early > 0) {
+      out.bytes = early;
+      out.series = {early};
+      first = 0;
+    }
     if (!got) {
       // The time is over and the rest still waits in buffers on the way: what came, counts.
       if (got.error().code != ErrorCode::kTimeout || out.bytes == 0) out.status = fail(got.error());
@@ -126,8 +144,12 @@ void receive_stream(int fd, int64_t time_ns, const Patience& wait, Received& out
       return;
     }
     if (first == 0) {
+      if (early == 0) early = early_left = *got + waiting_bytes(fd);
+      early_left -= std::min<uint64_t>(early_left, *got);
+      if (early_left > 0) continue;
       first = now;
       patience.deadline = Deadline::at_ns(first + time_ns + kDrainMs * kMillisecond);
+      continue;
     }
     const int64_t since = now - first;
     if (since > time_ns) continue;

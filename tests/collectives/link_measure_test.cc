@@ -327,6 +327,50 @@ TEST_F(LinkSocketsTest, SilentReceiverEndsAStreamWithAnError) {
   EXPECT_FALSE(result.rate_Bps);
 }
 
+// A receiver that is kept waiting for a core finds bytes of the time before: a link of 20 Mb/s was
+// measured with 27 on a crowded machine.
+TEST_F(LinkSocketsTest, WhatCameBeforeTheReceiverLookedIsNoPartOfTheRate) {
+  connect_both(1);
+  ASSERT_TRUE(from_.usable && to_.usable);
+  const int fd = from_.data[0].get();
+  const Patience patience = wait_.until(Deadline::after_ms(5000));
+  const std::string early(60'000, 'e'), later(100, 'l');
+  ASSERT_TRUE(send_all(fd, early.data(), early.size(), patience));
+  FlowSettings settings;
+  settings.time_ns = 200 * kMillisecond;
+  settings.wait = wait_;
+  Status received;
+  std::thread receiver([&] { received = streams_to(to_, settings); });
+  for (int i = 0; i < 20; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_TRUE(send_all(fd, later.data(), later.size(), patience));
+  }
+  from_.data[0].reset();
+  const auto report = receive_numbers(from_.control.get(), 100, patience);
+  receiver.join();
+  ASSERT_TRUE(received) << received.error().message();
+  ASSERT_TRUE(report);
+  EXPECT_GT((*report)[0], 0u);
+  EXPECT_LE((*report)[0], 20 * later.size());
+}
+
+// All that there is to know of a stream that was over before the receiver looked.
+TEST_F(LinkSocketsTest, AStreamThatIsOverBeforeTheReceiverLooksCountsWhole) {
+  connect_both(1);
+  ASSERT_TRUE(from_.usable && to_.usable);
+  const Patience patience = wait_.until(Deadline::after_ms(5000));
+  const std::string early(60'000, 'e');
+  ASSERT_TRUE(send_all(from_.data[0].get(), early.data(), early.size(), patience));
+  from_.data[0].reset();
+  FlowSettings settings;
+  settings.time_ns = 20 * kMillisecond;
+  settings.wait = wait_;
+  ASSERT_TRUE(streams_to(to_, settings));
+  const auto report = receive_numbers(from_.control.get(), 100, patience);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(*report, (std::vector<uint64_t>{60'000, 20 * kMillisecond, 60'000}));
+}
+
 TEST(LinkAddress, TextsOfConnections) {
   std::string ip, interface;
   EXPECT_TRUE(address_of_text("10.0.0.1:40000", ip, interface));

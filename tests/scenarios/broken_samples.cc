@@ -251,7 +251,7 @@ const std::vector<BrokenSample>& broken_samples() {
        ONE_BLOCK(R"({"op": "allreduce", "bytes": 64, "arrays": 2, "compression": "bf16"})"),
        "$.matrix[0].arrays", "use compression none instead of bf16", kElsewhere},
       {"groups of no number", ONE_BLOCK(R"({"op": "allreduce", "bytes": 8, "split": "mod"})"),
-       "$.matrix[0].split", "such as mod:2", kShape},
+       "$.matrix[0].split", "write mod:2", kShape},
       {"groups of zero",
        ONE_BLOCK(R"({"op": "allreduce", "bytes": 8, "split": ["none", "div:0"]})"),
        "$.matrix[0].split[1]", "write div:2", kShape},
