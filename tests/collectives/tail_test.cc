@@ -28,21 +28,7 @@ Cell tail_cell(const std::string& kind, const std::string& sync) {
 Measurement measured(const Cell& cell, const MeasureSettings& settings) {
   World world = make_memory_groups(2, channel_options_for(kWireShapes[0]), {0, true}, 1 << 16);
   const OptionSet options;
-  std::vector<Measurement> of_rank(2);
-  on_every_rank(world, [&](int rank, Group& group) -> std::string {
-    Executor executor(group, test_kernels());
-    MeasureContext context;
-    context.group = &group;
-    context.executor = &executor;
-    context.kernels = &test_kernels();
-    context.options = &options;
-    const auto engine = native_engine(context);
-    context.engine = engine.get();
-    Expected<Measurement> done = measure(cell, settings, context);
-    if (!done) return done.error().message();
-    of_rank[static_cast<size_t>(rank)] = std::move(*done);
-    return {};
-  });
+  const std::vector<Measurement> of_rank = measured_by_ranks(world, cell, settings, options);
   EXPECT_EQ(of_rank[0].iterations, of_rank[1].iterations);
   return of_rank[0];
 }

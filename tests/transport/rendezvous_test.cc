@@ -554,6 +554,23 @@ TEST_F(RendezvousAttacked, EveryLieAboutWindowsIsNamed) {
   }
 }
 
+// Each of them would be right; a rank grants two before any is full.
+TEST_F(RendezvousAttacked, WindowsWithoutEndAreRefused) {
+  for (const uint64_t windows : {16, 17}) {
+    connect(DirectBy::kWrite);
+    channel_->post_send(tag(1, 0), data_.data(), 1000, 1000, nullptr, 0);
+    for (uint64_t end = 1; end <= windows; ++end) {
+      frame(FrameKind::kGrant, 1000, end, window_key(1));
+    }
+    const std::string told = error().what;
+    if (windows == 16) {
+      EXPECT_EQ(told, "");
+    } else {
+      EXPECT_THAT(told, HasSubstr("needs no such window"));
+    }
+  }
+}
+
 // A key of another reach, one that names no window, and a window where none was ever asked for.
 TEST_F(RendezvousAttacked, AWindowThatCannotBeIsAnError) {
   for (const int ways : {0x11, 0x12, 0x14, 0x23, 0x10}) {

@@ -12,13 +12,15 @@ namespace {
 // Written at once, at most; and at least, unless the message or the window ends before. Bytes.
 constexpr size_t kMostAtOnce = 256 * 1024;
 constexpr size_t kLeastAtOnce = 64 * 1024;
+// A peer that grants more windows before any is full is no rank of ours: they grant two.
+constexpr size_t kMostWindows = 16;
 
 }  // namespace
 
 Status SendQueue::granted(uint32_t index, const ReceiverWord& word) {
   Offered& offered = offered_[index];
   const bool right = written_by_us(index) && offered.announced && word.offset > offered.granted &&
-                     word.total == messages_[index].bytes;
+                     word.total == messages_[index].bytes && offered.windows.size() < kMostWindows;
   if (!right) return no_such_word(word, "needs no such window");
   offered.windows.push_back({word.key, offered.granted, word.offset});
   offered.granted = word.offset;
