@@ -77,6 +77,8 @@ const WorkColumn kWorkColumns[] = {
     {{"", "size", "B"}, [](const WorkRow& r) { return std::to_string(work_cell(r).bytes); }},
     {{"", "type", "", true}, [](const WorkRow& r) { return clean(work_cell(r).dtype); }},
     {{"", "placement", "", true}, [](const WorkRow& r) { return clean(work_cell(r).placement); }},
+    {{"", "variant", "", true, 0, true},
+     [](const WorkRow& r) { return clean(join(variant_words(work_cell(r)), ", ")); }},
     {{"time of one operation", "queue", "us", false, 0, true}, queue_text},
     {{"time of one operation", "sync", "us", false, 0, true}, part_text<&TimeSplit::sync>},
     {{"time of one operation", "network", "us", false, 0, true}, part_text<&TimeSplit::network>},

@@ -169,6 +169,21 @@ TEST(Predictions, HostileNumbersAreNone) {
   }
 }
 
+// Without it rows of a list of arrays and of one array looked alike.
+TEST(Predictions, RowsOfWorkSayWhatTellsThemApart) {
+  Record one = result(3'000'000);
+  one.measurement.per_rank = {rank_with(3e6, 1e5, 4e5), rank_with(3e6, 1e5, 4e5)};
+  Record list = one;
+  list.cell.arrays = 64;
+  const auto work_of = [](const std::vector<Record>& records) {
+    const std::string text = shown_with_speeds("markdown", records);
+    const size_t begin = text.find("# Work");
+    return begin == std::string::npos ? text : text.substr(begin);
+  };
+  EXPECT_THAT(work_of({one, list}), HasSubstr("arrays=64"));
+  EXPECT_THAT(work_of({one}), testing::Not(HasSubstr("variant")));
+}
+
 TEST(Predictions, StandInEveryReportThatShowsRows) {
   std::vector<Record> records = all_roofs();
   Record full = result(3'000'000);
