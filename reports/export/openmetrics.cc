@@ -65,21 +65,25 @@ struct Family {
 
 Labels labels_of(const Record& record) {
   const Cell& cell = record.cell;
-  return {{"run", record.run_id},
-          {"cell", cell_id(record)},
-          {"scenario", record.scenario},
-          {"kind", to_string(cell.kind)},
-          {"op", cell.op},
-          {"engine", cell.engine},
-          {"transport", transport_of(record)},
-          {"algorithm", cell.algorithm},
-          {"type", cell.dtype},
-          {"redop", cell.redop},
-          {"ranks", fmt::format("{}", cell.ranks)},
-          {"size_bytes", fmt::format("{}", cell.bytes)},
-          {"placement", cell.placement},
-          {"outstanding", fmt::format("{}", cell.outstanding)},
-          {"repetition", fmt::format("{}", cell.repeat)}};
+  Labels labels = {{"run", record.run_id},
+                   {"cell", cell_id(record)},
+                   {"scenario", record.scenario},
+                   {"kind", to_string(cell.kind)},
+                   {"op", cell.op},
+                   {"engine", cell.engine},
+                   {"transport", transport_of(record)},
+                   {"algorithm", cell.algorithm},
+                   {"type", cell.dtype},
+                   {"redop", cell.redop},
+                   {"ranks", fmt::format("{}", cell.ranks)},
+                   {"size_bytes", fmt::format("{}", cell.bytes)},
+                   {"placement", cell.placement},
+                   {"outstanding", fmt::format("{}", cell.outstanding)},
+                   {"repetition", fmt::format("{}", cell.repeat)}};
+  // Only where a cell has them: to add a label to a series would make another one of it.
+  if (cell.arrays > 1) labels.emplace_back("arrays", fmt::format("{}", cell.arrays));
+  if (!cell.split.empty()) labels.emplace_back("split", cell.split);
+  return labels;
 }
 
 Labels with(Labels labels, const char* name, std::string value) {

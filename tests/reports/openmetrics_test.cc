@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <limits>
@@ -205,6 +206,28 @@ TEST(OpenMetrics, EveryCellEveryLinkEveryRule) {
             1U);
   EXPECT_EQ(values(reader, "plumbline_rule_passed", {{"rule", "slow"}}), std::vector<double>{0});
   EXPECT_EQ(values(reader, "plumbline_check_passed", {}), std::vector<double>{0});
+}
+
+// Else only their ids told a list of arrays and an array apart; what is neither a list nor in
+// groups keeps the series that it had before there were any.
+TEST(OpenMetrics, ListsAndGroupsHaveLabelsThatOthersLack) {
+  const Record one = samples::record("bandwidth", "allreduce", "ring", 4, 4'000'000, 2'000'000);
+  Record list = one, groups = one;
+  list.cell.arrays = 64;
+  groups.cell.split = "mod:2";
+  const MetricsReader reader = parsed(input_of({one, list, groups}));
+  const std::string family = "plumbline_bus_bandwidth_bytes_per_second";
+  EXPECT_EQ(values(reader, family, {}).size(), 3U);
+  EXPECT_EQ(values(reader, family, {{"arrays", "64"}}).size(), 1U);
+  EXPECT_EQ(values(reader, family, {{"split", "mod:2"}}).size(), 1U);
+  const auto with_any = [&](const char* label) {
+    return std::count_if(reader.samples.begin(), reader.samples.end(),
+                         [&](const MetricSample& sample) {
+                           return sample.family == family && sample.labels.contains(label);
+                         });
+  };
+  EXPECT_EQ(with_any("arrays"), 1);
+  EXPECT_EQ(with_any("split"), 1);
 }
 
 TEST(OpenMetrics, HostileTextAndNumbers) {
