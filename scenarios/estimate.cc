@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "collectives/list_work.h"
 #include "core/op.h"
 #include "core/record/link.h"
 
@@ -15,6 +16,8 @@ constexpr double kMessageSeconds = 30e-6;
 constexpr double kRateBps = 2e9;
 constexpr double kCellOverheadSeconds = 0.03;   // agreeing, allocating, recording
 constexpr double kConnectSeconds = 0.02;        // per round of links: dialling, agreeing
+constexpr double kPackBps = 5e9;                // copying arrays of a list, all ranks together
+constexpr double kPackSeconds = 5e-9;           // each array more
 constexpr double kFillBps = 2e9;                // writing test patterns, all ranks together
 constexpr double kFilled = 64.0 * 1024 * 1024;  // bytes per rank, so that caches are cold
 constexpr double kMostArrays = 64;              // of that many arrays at most
@@ -26,18 +29,47 @@ constexpr double kChecks =
     2;  // operations whose result is verified, which costs three times as much
 constexpr double kCheckFactor = 3;
 
-// One operation, with what starts it.
+// All messages of something that `together` ranks do together, in as many groups as there are.
+double messages_s(const Cell& cell, int together) {
+  const double rounds = std::ceil(std::log2(std::max(2, together)));
+  return kMessageSeconds * rounds * std::max(1, cell.ranks / 2);
+}
+
+// What a cell of one array has once and none of: each operation that a list ends in has messages of
+// its own, and arrays that are packed are copied there and back.
+struct ListCost {
+  double operations = 1, packing_s = 0;
+};
+ListCost list_cost(const Cell& cell) {
+  const auto dtype = dtype_from(cell.dtype);
+  if (cell.arrays == 1 || !dtype) return {};
+  ListCost cost{0, 0};
+  double packed = 0;  // bytes
+  for (const ListShare& share : list_shares(*dtype, cell.count, cell.arrays)) {
+    cost.operations += static_cast<double>(share.times);
+    if (share.packed) packed += static_cast<double>(share.times * share.elements * size_of(*dtype));
+  }
+  if (packed > 0) {
+    cost.packing_s = 2 * cell.ranks * (packed / kPackBps + cell.arrays * kPackSeconds);
+  }
+  return cost;
+}
+
+// One operation, with what starts it, for which all ranks meet.
 double operation_s(const Cell& cell) {
   if (row(cell.kind).timing == CellTiming::kBarePath)
     return kMessageSeconds + static_cast<double>(cell.bytes) / kRateBps;
   const auto op = op_from(cell.op);
   if (!op) return kMessageSeconds;
-  const double rounds = std::ceil(std::log2(std::max(2, cell.ranks)));
   // With a window: a barrier, an announcement, and three times as long as one takes.
-  const double barriers = cell.sync == "window" ? 6 : cell.sync == "barrier" ? 2 : 1;
+  const double barriers = cell.sync == "window" ? 3 : cell.sync == "barrier" ? 1 : 0;
+  const double times = cell.sync == "window" ? 3 : 1;
+  const ListCost list = list_cost(cell);
   const auto wire =
       groups_of(cell) * static_cast<double>(ideal_wire_bytes(*op, group_ranks(cell), cell.bytes));
-  return barriers * kMessageSeconds * rounds * std::max(1, cell.ranks / 2) + wire / kRateBps;
+  return barriers * messages_s(cell, cell.ranks) +
+         times * list.operations * messages_s(cell, group_ranks(cell)) + list.packing_s +
+         wire / kRateBps;
 }
 
 double link_s(const PlanCell& plan_cell) {
