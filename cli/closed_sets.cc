@@ -8,6 +8,7 @@
 #include "collectives/schedule.h"
 #include "core/op.h"
 #include "core/options/options.h"
+#include "core/split.h"
 #include "lab/fault.h"
 #include "launch/launcher_env.h"
 #include "runs/tuning/tune_plan.h"
@@ -53,6 +54,16 @@ Words faults() { return names_of(fault_table()); }
 Words probes() { return listed("probes"); }
 Words operations() { return names_of(op_table()); }
 
+// A number, which depends on how many ranks there are, goes on behind "mod:".
+Words ways_to_split() {
+  Words out;
+  for (const SplitRow& row : split_table()) {
+    out.emplace_back(row.name);
+    if (row.way != SplitWay::kNone) out.back() += kParameterMark;
+  }
+  return out;
+}
+
 // What a cell's fields are called where one of them may differ (--ignore).
 Words fields() { return cell_fields(); }
 
@@ -90,6 +101,7 @@ constexpr ClosedSet kSets[] = {
      [] {
        return Words{"none", "barrier", "window"};
      }},
+    {"coll", "--split", ways_to_split},
     {"coll", "--launcher", launchers},
     {"tune", "--op",
      [] {

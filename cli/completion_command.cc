@@ -105,7 +105,8 @@ std::vector<Choice> choices_of(const CommandRow& row) {
   return out;
 }
 
-// "--sync=none" comes as three words, and the one before the value is "=".
+// "--sync=none" comes as three words, and the one before the value is "=". Behind a value that goes
+// on ("mod:") stands no blank, and no backslash in it, which names of files would have there.
 constexpr const char* kBash = R"(_plumbline() {{
   local words values at=$COMP_CWORD current="${{COMP_WORDS[COMP_CWORD]}}"
   [ "$current" = "=" ] && current="" && at=$((at + 1))
@@ -121,7 +122,8 @@ constexpr const char* kBash = R"(_plumbline() {{
     words="{}"
   elif [ -n "$values" ]; then
     COMPREPLY=($(compgen -W "$values" -- "$current"))
-    return
+    [[ "${{COMPREPLY[0]}}" = *: ]] && compopt +o filenames -o nospace 2>/dev/null
+    return 0
   fi
   COMPREPLY=($(compgen -W "$words" -- "$current") $(compgen -f -- "$current"))
 }}

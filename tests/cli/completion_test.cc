@@ -7,6 +7,7 @@
 #include "cli/closed_sets.h"
 #include "cli/commands.h"
 #include "core/options/options.h"
+#include "core/split.h"
 #include "tests/support/program.h"
 #include "transport/transports.h"
 
@@ -21,12 +22,14 @@ using testing::UnorderedElementsAre;
 
 using Words = std::vector<std::string>;
 
-// What bash offers behind these words, the last of which is begun.
-Words offered(const Words& words) {
+// What bash offers behind these words, the last of which is begun; and what `beside`, more of the
+// shell's language, makes it say.
+Words offered(const Words& words, const std::string& beside = "") {
   const ScratchFolder folder;
   const std::string script =
       folder.write("script", run_program(plumbline_argv({"completion", "bash"})).out);
-  std::string line = "cd " + folder.path() + "; . " + script + "; COMP_WORDS=(plumbline";
+  std::string line = "cd " + folder.path() + "; . " + script + "; " + beside;
+  line += " COMP_WORDS=(plumbline";
   for (const std::string& word : words) line += " '" + word + "'";
   line += "); COMP_CWORD=" + std::to_string(words.size()) +
           "; _plumbline; printf '%s\\n' \"${COMPREPLY[@]}\"";
@@ -48,6 +51,23 @@ TEST(Completion, OffersTheValuesOfFlags) {
   EXPECT_THAT(offered({"hosts", "convert", "x", "--to", "mlx"}), ElementsAre("mlx", "mlx-array"));
   EXPECT_THAT(offered({"doctor", "--only", "tcp.c"}), ElementsAre("tcp.connect"));
   EXPECT_THAT(offered({"run", "x.json", "--launcher", "op"}), ElementsAre("openmpi"));
+}
+
+TEST(Completion, OffersTheWaysToSplitWithoutTheirNumber) {
+  const Words ways = offered({"coll", "allreduce", "--split", ""});
+  EXPECT_THAT(ways, ElementsAre(kNoSplit, "mod:", "div:"));
+  for (const std::string& way : ways) {
+    EXPECT_TRUE(parse_split(way == kNoSplit ? way : way + "2")) << way;
+  }
+  EXPECT_THAT(offered({"coll", "allreduce", "--split", "d"}), ElementsAre("div:"));
+}
+
+// Else bash would write "mod\\: ", and the number would be a word of its own.
+TEST(Completion, AValueThatGoesOnHasNeitherBlankNorBackslashBehindIt) {
+  const std::string said = "compopt() { echo \"$@\"; };";
+  EXPECT_THAT(offered({"coll", "allreduce", "--split", "m"}, said),
+              ElementsAre("+o", "filenames", "-o", "nospace", "mod:"));
+  EXPECT_THAT(offered({"coll", "allreduce", "--sync", "w"}, said), ElementsAre("window"));
 }
 
 TEST(Completion, OffersTheValuesOfOptions) {
