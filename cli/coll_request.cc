@@ -135,18 +135,14 @@ Status check_engine(const CollSweep& sweep, const OptionSet& options,
   if (const auto found = find_engine(sweep.engine); !found) return fail(found.error());
   ScheduleRequest request;
   request.op = sweep.op;
-  request.size = group_ranks(groups_cell(sweep));
+  Cell cell = groups_cell(sweep);
+  request.size = group_ranks(cell);
   request.count = 1;
-  auto found = find_algorithm(options.text("algorithm"), request);
-  if (found && !request.parameter.order.empty()) {
-    WorldShape shape;
-    shape.ranks = sweep.ranks;
-    const RankPairs apart = apart_ranks(hosts, place_ranks(hosts, shape));
-    request.apart = &apart;
-    found = find_algorithm(options.text("algorithm"), request);
+  cell.algorithm = options.text("algorithm");
+  if (const auto found = find_algorithm(cell.algorithm, request); !found) {
+    return fail(found.error());
   }
-  if (!found) return fail(found.error());
-  return {};
+  return order_connects(cell, apart_ranks(hosts, place_ranks(hosts, world_of(cell))));
 }
 
 }  // namespace

@@ -225,6 +225,20 @@ Expected<std::string> algorithm_between(const Cell& cell, const OptionSet& optio
   return request.op == *op ? full_name(**algorithm, request) : cell.algorithm;
 }
 
+Status order_connects(const Cell& cell, const RankPairs& apart) {
+  const auto op = op_from(cell.op);
+  const auto dtype = dtype_from(cell.dtype);
+  // The ranks of an order of groups are others; these need all pairs anyway.
+  if (apart.empty() || !op || !dtype || !cell.split.empty()) return {};
+  ScheduleRequest request = schedule_request_of(cell, *op, *dtype);
+  request.count = std::max<uint64_t>(request.count, 1);  // of nothing, nobody sends
+  if (!find_algorithm(cell.algorithm, request) || request.parameter.order.empty()) return {};
+  request.apart = &apart;
+  const auto found = find_algorithm(cell.algorithm, request);
+  if (!found) return fail(found.error());
+  return {};
+}
+
 // Two arrays, as often as they take turns.
 Expected<uint64_t> memory_of_roof(const Cell& cell, bool /*verified*/,
                                   const OptionSet& /*options*/) {

@@ -52,6 +52,10 @@ ScheduleRequest schedule_request_of(const Cell& cell, Op op, DType dtype,
 Expected<std::string> algorithm_between(const Cell& cell, const OptionSet& options,
                                         const RankPairs& apart);
 
+// An error where the cell names the order of a ring (`ring:0-2-1-3`) of which neighbours are among
+// these pairs, with an order that works. Whoever names one has looked at the cables. Pure.
+Status order_connects(const Cell& cell, const RankPairs& apart);
+
 Expected<Measurement> run_cell(const Cell& cell, const MeasureSettings& settings,
                                const MeasureContext& context);
 

@@ -145,6 +145,23 @@ struct Expanded {
   size_t crowded = 0;
 };
 
+// An order of a ring that stands alone was meant, as for `coll`. Of hosts that say their addresses
+// only when they are reached this is not known yet.
+Status lone_order_connects(const MatrixBlock& block, const Cell& cell,
+                           const std::vector<ScenarioHost>& hosts) {
+  const auto sets = host_sets(block.hosts, hosts);
+  const bool alone = block.algorithm.size() == 1 && block.distribution.size() == 1 && sets &&
+                     sets->size() == 1;
+  if (!alone) return {};
+  const WorldShape world = world_of(cell);
+  const Status connects = order_connects(cell, apart_ranks(hosts, place_ranks(hosts, world)));
+  if (connects) return {};
+  return fail(ErrorCode::kConfig,
+              fmt::format("{}.algorithm: {}; {}", block.path, apart_reason(hosts, world),
+                          connects.error().what),
+              connects.error().hint);
+}
+
 Expected<Expanded> expand(const Scenario& scenario, const Vocabulary& vocabulary, int cores) {
   Expanded out;
   std::vector<PlanCell>& cells = out.cells;
@@ -170,6 +187,10 @@ Expected<Expanded> expand(const Scenario& scenario, const Vocabulary& vocabulary
                     "raise launch.ranks_per_host or name more hosts");
       }
       if (!seen.insert(cell.id).second) continue;
+      if (!cell.skip.empty()) {
+        const Status connects = lone_order_connects(block, cell.cell, scenario.hosts);
+        if (!connects) return fail(connects.error());
+      }
       if (!block.oversubscribe && free_places && cores > 0 &&
           cell.cell.ranks > std::max(cores, kLeastRanks)) {
         ++out.crowded;

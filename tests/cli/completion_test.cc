@@ -62,7 +62,7 @@ TEST(Completion, OffersTheWaysToSplitWithoutTheirNumber) {
   EXPECT_THAT(offered({"coll", "allreduce", "--split", "d"}), ElementsAre("div:"));
 }
 
-// Else bash would write "mod\\: ", and the number would be a word of its own.
+// Else bash would write "mod\: ", and the number would be a word of its own.
 TEST(Completion, AValueThatGoesOnHasNeitherBlankNorBackslashBehindIt) {
   const std::string said = "compopt() { echo \"$@\"; };";
   EXPECT_THAT(offered({"coll", "allreduce", "--split", "m"}, said),

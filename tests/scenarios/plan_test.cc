@@ -2,6 +2,7 @@
 #include "scenarios/plan.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 
 #include <algorithm>
 #include <map>
@@ -127,6 +128,38 @@ TEST(PlanExpand, WhatHostsThatMayNotTalkCannotDoIsSkippedWithTheReason) {
     EXPECT_NE(cell.skip.find("left"), std::string::npos) << cell.skip;
     EXPECT_NE(cell.skip.find("\"groups\""), std::string::npos) << cell.skip;
   }
+}
+
+// Four hosts in a ring of cables a-c-b-d. As with other values, one that stands alone was meant.
+TEST(PlanExpand, AnOrderWhoseNeighboursAreApartIsRefusedWhereItStandsAlone) {
+  PlanContext real = context();
+  real.vocabulary.algorithm_malformed = nullptr;  // the one of these tests knows no orders
+  const auto planned = [&real](const std::string& algorithm, const std::string& more = "") {
+    const auto scenario = parse_scenario(
+        R"({"plumbline": 1, "roofs": false, "hosts": [
+            {"name": "a", "local": true, "group": ["w", "x"]},
+            {"name": "b", "local": true, "group": ["y", "z"]},
+            {"name": "c", "local": true, "group": ["x", "y"]},
+            {"name": "d", "local": true, "group": ["z", "w"]}],
+          "matrix": [{"op": "allreduce", "bytes": 4096, "algorithm": )" +
+            algorithm + more + "}]}",
+        "test.json", real.vocabulary);
+    EXPECT_TRUE(scenario) << all_lines(scenario.error());
+    const auto plan = make_plan(*scenario, {}, 1, real);
+    if (!plan) return plan.error().message();
+    size_t skipped = 0;
+    for (const PlanCell& cell : plan->cells) skipped += cell.skip.empty() ? 0 : 1;
+    return fmt::format("{} of {} skipped", skipped, plan->cells.size());
+  };
+  EXPECT_EQ(planned(R"("ring:0-2-1-3")"), "0 of 1 skipped");
+  const std::string refused = planned(R"("ring:0-1-2-3")");
+  EXPECT_THAT(refused, testing::HasSubstr("$.matrix[0].algorithm: "));
+  EXPECT_THAT(refused, testing::HasSubstr("between ranks 0 and 1, which are not connected"));
+  EXPECT_THAT(refused, testing::HasSubstr("use ring:0-2-1-3"));
+  EXPECT_EQ(planned(R"(["auto", "ring:0-1-2-3"])"), "1 of 2 skipped");
+  EXPECT_EQ(planned(R"("ring:0-1-2-3")", R"(, "distribution": ["block", "cyclic"])"),
+            "2 of 2 skipped");
+  EXPECT_EQ(planned(R"("exchange")"), "1 of 1 skipped") << "with other hosts it goes";
 }
 
 TEST(PlanExpand, DistributionIsAnAxisAndNoneIsNotBlock) {
