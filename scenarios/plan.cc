@@ -150,8 +150,8 @@ struct Expanded {
 Status lone_order_connects(const MatrixBlock& block, const Cell& cell,
                            const std::vector<ScenarioHost>& hosts) {
   const auto sets = host_sets(block.hosts, hosts);
-  const bool alone = block.algorithm.size() == 1 && block.distribution.size() == 1 && sets &&
-                     sets->size() == 1;
+  const bool alone =
+      block.algorithm.size() == 1 && block.distribution.size() == 1 && sets && sets->size() == 1;
   if (!alone) return {};
   const WorldShape world = world_of(cell);
   const Status connects = order_connects(cell, apart_ranks(hosts, place_ranks(hosts, world)));
