@@ -228,12 +228,16 @@ Expected<OperationSpec> CommunicatorImpl::operation(const Call& call) const {
   };
   if (wrong(one.in_elems > 0, call.in.count, call.in.dtype, need.in_elems) ||
       wrong(one.out_elems > 0, call.out.count, call.out.dtype, need.out_elems)) {
-    return fail(ErrorCode::kUsage,
-                fmt::format("{} on rank {} of {}: in has {} elements {}, out has {} elements {}",
-                            to_string(call.op), rank_, size_, call.in.count,
-                            to_string(call.in.dtype), call.out.count, to_string(call.out.dtype)),
-                fmt::format("with {} elements {} from each rank, in needs {} and out {}",
-                            spec.count, to_string(spec.dtype), need.in_elems, need.out_elems));
+    return fail(
+        Error{ErrorCode::kUsage,
+              fmt::format("{} on rank {} of {}: in has {} elements {}, out has {} elements {}",
+                          to_string(call.op), rank_, size_, call.in.count, to_string(call.in.dtype),
+                          call.out.count, to_string(call.out.dtype)),
+              0,
+              fmt::format("with {} elements {} from each rank, in needs {} and out {}", spec.count,
+                          to_string(spec.dtype), need.in_elems, need.out_elems),
+              {},
+              {rank_}});
   }
   if (one.in_elems > 0 && one.out_elems > 0 && allows_in_place(call.op)) {
     const auto offset = need.in_offset * static_cast<int64_t>(size_of(spec.dtype));

@@ -7,11 +7,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
-#include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "collectives/communicator_impl.h"
@@ -50,19 +47,8 @@ std::vector<int> members_of(const std::vector<Wish>& wishes, size_t self) {
   return members;
 }
 
-// The numbers behind each "rank " of a text.
-std::set<int> ranks_named(const std::string& text) {
-  constexpr std::string_view kWord = "rank ";
-  std::set<int> ranks;
-  for (size_t at = text.find(kWord); at != std::string::npos; at = text.find(kWord, at)) {
-    at += kWord.size();
-    int64_t number = -1;
-    for (; at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])) != 0; ++at) {
-      number = std::min<int64_t>(std::max<int64_t>(number, 0) * 10 + (text[at] - '0'), INT32_MAX);
-    }
-    if (number >= 0) ranks.insert(static_cast<int>(number));
-  }
-  return ranks;
+Error about(int rank, ErrorCode code, std::string what) {
+  return {code, std::move(what), 0, {}, {}, {rank}};
 }
 
 }  // namespace
@@ -103,8 +89,9 @@ Expected<std::shared_ptr<CommunicatorImpl>> CommunicatorImpl::try_split(std::opt
   size_t most = 1;
   for (size_t rank = 0; rank < ranks; ++rank) {
     if (wishes[rank].bytes < 0 || static_cast<uint64_t>(wishes[rank].bytes) > kMostSaid) {
-      return fail(ErrorCode::kProtocol,
-                  fmt::format("split: rank {} announces {} bytes", rank, wishes[rank].bytes));
+      return fail(
+          about(static_cast<int>(rank), ErrorCode::kProtocol,
+                fmt::format("split: rank {} announces {} bytes", rank, wishes[rank].bytes)));
     }
     most = std::max(most, static_cast<size_t>(wishes[rank].bytes));
   }
@@ -124,9 +111,10 @@ Expected<std::shared_ptr<CommunicatorImpl>> CommunicatorImpl::try_split(std::opt
     if (rank == rank_) own = static_cast<int>(endpoints.size());
     endpoints.push_back(all.substr(r * most, static_cast<size_t>(wishes[r].bytes)));
     if (wishes[r].ready != 0) continue;
-    return fail(ErrorCode::kAborted,
-                fmt::format("split: rank {} cannot take its place in the group of colour {}: {}",
-                            rank, *colour, printable(endpoints.back(), kMostReason)));
+    return fail(
+        about(rank, ErrorCode::kAborted,
+              fmt::format("split: rank {} cannot take its place in the group of colour {}: {}",
+                          rank, *colour, printable(endpoints.back(), kMostReason))));
   }
   std::shared_ptr<CommunicatorImpl> child(
       new CommunicatorImpl(own, static_cast<int>(members.size()), options_, given_));
@@ -135,7 +123,11 @@ Expected<std::shared_ptr<CommunicatorImpl>> CommunicatorImpl::try_split(std::opt
   child->crowd_ = crowd_;
   child->parent_ranks_ = members;
   const Status joined = child->join(std::move(arrival->claim), endpoints, to_hex(token_));
-  if (!joined) return fail(child->in_words(joined.error()));
+  if (!joined) {
+    Error error = child->in_words(joined.error());
+    for (int& rank : error.ranks) rank = members[static_cast<size_t>(rank)];  // of this group now
+    return fail(std::move(error));
+  }
   child->family_ = family_;
   family_->add(*child);
   return child;
@@ -143,7 +135,7 @@ Expected<std::shared_ptr<CommunicatorImpl>> CommunicatorImpl::try_split(std::opt
 
 Error CommunicatorImpl::in_words(Error error) const {
   std::string both;
-  for (const int rank : ranks_named(error.what)) {
+  for (const int rank : error.ranks) {
     if (static_cast<size_t>(rank) >= parent_ranks_.size()) continue;
     both += fmt::format("{}rank {} is the parent's rank {}", both.empty() ? "" : ", ", rank,
                         parent_ranks_[static_cast<size_t>(rank)]);

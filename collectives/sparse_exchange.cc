@@ -45,13 +45,16 @@ Status SparseExchange::check_frame(int rank) const {
   for (uint64_t i = 0; i < s_.kept; ++i) {
     const bool ascends = i == 0 || indices[i] > indices[i - 1];
     if (indices[i] < s_.count && ascends) continue;
-    return fail(
+    return fail(Error{
         ErrorCode::kProtocol,
         fmt::format("rank {} sent a topk frame whose entry {} of {} is for element {} of {}{}",
                     rank, i, s_.kept, indices[i], s_.count,
                     ascends ? "" : fmt::format(", behind element {}", indices[i - 1])),
+        0,
         "run the same version of plumbline on all ranks; --transport-crc on tells whether "
-        "the path spoils bytes");
+        "the path spoils bytes",
+        {},
+        {rank}});
   }
   return {};
 }

@@ -348,8 +348,12 @@ Status Group::wait(const std::function<bool()>& done, Deadline deadline) {
     if (!*moved && spins && ++tries % kTriesPerLook != 0) continue;
     const int64_t now = monotonic_ns();
     if (now >= deadline.at_ns()) {
-      status = fail(ErrorCode::kTimeout,
-                    fmt::format("rank {}: the deadline passed while waiting", impl_->rank));
+      status = fail(Error{ErrorCode::kTimeout,
+                          fmt::format("rank {}: the deadline passed while waiting", impl_->rank),
+                          0,
+                          {},
+                          {},
+                          {impl_->rank}});
       break;
     }
     if (*moved) continue;

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace plumbline {
 
@@ -37,6 +38,9 @@ struct Error {
   int sys_errno = 0;  // errno of the failing call, 0 when none
   std::string hint;   // what to do next; may be empty
   std::string cause;  // cause id of the diagnosis vocabulary, e.g. "tcp.port_in_use"; may be empty
+  // Ranks of the group that `what` is about: first the one at fault, as far as that is known. Empty
+  // where it is about none.
+  std::vector<int> ranks = {};
 
   // "<what>: <strerror> (ECONNREFUSED); <hint>"
   std::string message() const;

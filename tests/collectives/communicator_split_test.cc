@@ -23,6 +23,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using namespace std::chrono_literals;
 
 using SplitPart = std::optional<Communicator>;
@@ -317,6 +318,7 @@ TEST(Split, ALostRankIsNamedWithBothNumbersAndEndsNoOtherGroup) {
         ASSERT_FALSE(done);
         EXPECT_THAT(done.error().message(),
                     AllOf(HasSubstr("rank 1"), HasSubstr("rank 1 is the parent's rank 3")));
+        EXPECT_EQ(done.error().ranks, std::vector<int>{1}) << "in this group";
         EXPECT_EQ(with_lost->failure()->message(), done.error().message());
         EXPECT_EQ(with_lost->barrier().wait().error().message(), done.error().message());
         EXPECT_FALSE(deadline.passed());
@@ -338,6 +340,43 @@ TEST(Split, AbortEndsOneGroupOnly) {
     ASSERT_FALSE(done);
     EXPECT_THAT(done.error().message(), HasSubstr("enough"));
     expect_done(all.barrier().wait(kPatience));
+  });
+}
+
+// What a program says of ranks of its own is text: only the rank that said it is translated.
+TEST(Split, NumbersInTheTextOfAnAbortAreNotTakenForRanks) {
+  for (const char* way : kAllWays) {
+    SCOPED_TRACE(way);
+    std::vector<Communicator> ranks = ranks_over(way, 3);
+    in_threads(ranks, [](Communicator& all) {
+      SplitPart part = split_off(all, 0, -all.rank());  // 2 is rank 0, 1 is rank 1, 0 is rank 2
+      expect_done(all.barrier().wait(kPatience));  // all have come
+      if (all.rank() == 1) part->abort("rank 0 of the other job is gone");
+      const Done done = part->barrier().wait(kPatience);
+      ASSERT_FALSE(done);
+      const std::string said = done.error().message();
+      EXPECT_THAT(said, AllOf(HasSubstr("rank 0 of the other job"), Not(HasSubstr("rank 0 is"))));
+      if (all.rank() == 1) return;
+      EXPECT_THAT(said, HasSubstr("rank 1 ended the operation"));
+      EXPECT_THAT(said, HasSubstr("rank 1 is the parent's rank 1"));
+      EXPECT_EQ(done.error().ranks, std::vector<int>{1});
+    });
+  }
+}
+
+// Of groups of groups, an Error is about the group that gives it.
+TEST(Split, ALostRankOfAPartOfAPartHasTheNumbersOfThese) {
+  std::vector<Communicator> ranks = ranks_over("memory", 4, with_watchdog("5s"));
+  in_threads(ranks, [](Communicator& all) {
+    SplitPart half = split_off(all, 0, -all.rank());  // r is rank 3 - r
+    SplitPart two = split_off(*half, half->rank() / 2);
+    expect_done(two->barrier().wait(kPatience));
+    if (all.rank() == 0) return;  // rank 3 of the half, rank 1 of the two
+    if (all.rank() != 1) return expect_done(two->barrier().wait(kPatience));
+    const Done done = two->barrier().wait();
+    ASSERT_FALSE(done);
+    EXPECT_THAT(done.error().message(), HasSubstr("rank 1 is the parent's rank 3"));
+    EXPECT_THAT(done.error().ranks, testing::Contains(1));
   });
 }
 

@@ -43,7 +43,7 @@ void abort_of(std::span<const std::byte> fields) {
   if (!said) return;
   const auto again = decode_abort(fields_of(encode_abort(*said)));
   require(again && again->origin == said->origin && again->error.code == said->error.code &&
-          again->error.cause == said->error.cause);
+          again->error.cause == said->error.cause && again->error.ranks == said->error.ranks);
   for (const char c : said->error.message()) require(static_cast<unsigned char>(c) >= 0x20);
 }
 

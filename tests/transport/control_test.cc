@@ -58,7 +58,8 @@ TEST(ControlMessages, SurviveTheWay) {
   EXPECT_EQ(answer->recorder.size(), 16u);
   EXPECT_EQ(answer->recorder.back().operation, "newest");
   EXPECT_LT(answer->recorder.front().operation.size(), 300u);
-  const Error error{ErrorCode::kWrongData, "write x", EPIPE, "do this", "collective.wrong_data"};
+  Error error{ErrorCode::kWrongData, "write x", EPIPE, "do this", "collective.wrong_data"};
+  error.ranks = {7, 2};
   const auto abort = decode_abort(fields(encode_abort({2, error})));
   ASSERT_TRUE(abort);
   EXPECT_EQ(abort->origin, 2);
@@ -66,6 +67,18 @@ TEST(ControlMessages, SurviveTheWay) {
   EXPECT_THAT(abort->error.what, AllOf(HasSubstr("write x"), HasSubstr("EPIPE")));
   EXPECT_EQ(abort->error.hint, "do this");
   EXPECT_EQ(abort->error.cause, "collective.wrong_data");
+  EXPECT_EQ(abort->error.ranks, error.ranks);
+}
+
+// A few of many ranks are enough, and no peer makes us keep more.
+TEST(ControlMessages, AnAbortNamesAFewRanks) {
+  Error error{ErrorCode::kTimeout, "all wait", 0, {}, {}};
+  for (int rank = 0; rank < 1000; ++rank) error.ranks.push_back(rank);
+  const Bytes message = encode_abort({0, error});
+  const auto abort = decode_abort(std::span(message).subspan(kControlHeaderBytes));
+  ASSERT_TRUE(abort);
+  EXPECT_EQ(abort->error.ranks.size(), 64u);
+  EXPECT_EQ(abort->error.ranks.front(), 0);
 }
 
 TEST(ControlMessages, CutOrChangedOnesAreRefused) {
@@ -146,6 +159,27 @@ TEST(Control, AbortReachesEveryRankWithItsWords) {
     EXPECT_EQ(error.code, group.rank() == 2 ? ErrorCode::kWrongData : ErrorCode::kAborted);
     if (group.rank() != 2) {
       EXPECT_THAT(error.what, HasSubstr("rank 2"));
+    }
+    seen.arrive_and_wait();
+  });
+}
+
+// Programs take these numbers for places in lists of ranks.
+TEST(Control, AnAbortAboutARankThatIsNotThereIsRefused) {
+  TcpWorld world(2);
+  std::latch ready(2), seen(2);
+  world.run([&](Group& group) {
+    ready.arrive_and_wait();
+    if (group.rank() == 1) {
+      Error error{ErrorCode::kWrongData, "element 17", 0, {}, {}};
+      error.ranks = {1, 2};
+      group.control().abort(error);
+    }
+    EXPECT_FALSE(group.wait([] { return false; }, Deadline::after_ms(10'000)));
+    const Error error = group.control().failure();
+    if (group.rank() == 0) {
+      EXPECT_THAT(error.what, HasSubstr("bytes that are not ours"));
+      EXPECT_EQ(error.ranks, std::vector<int>{1});
     }
     seen.arrive_and_wait();
   });

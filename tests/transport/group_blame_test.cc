@@ -103,6 +103,7 @@ TEST(Blame, AStoppedRankBehindAWaitingOne) {
   EXPECT_EQ(error.cause, "rank.dead");
   EXPECT_THAT(error.what, AllOf(HasSubstr("rank 1 waits for rank 3 in op 91"),
                                 HasSubstr("rank 3 does not answer")));
+  EXPECT_EQ(error.ranks, (std::vector<int>{3, 1, 2})) << "the one at fault first";
 }
 
 TEST(Blame, APeerThatIsIdle) {
@@ -172,6 +173,7 @@ TEST(Blame, ACircle) {
   const Error error = find_blame(control, question());
   EXPECT_EQ(error.cause, "collective.stalled");
   EXPECT_THAT(error.what, HasSubstr("in a circle (1 -> 0 -> 3 -> 1)"));
+  EXPECT_EQ(error.ranks, (std::vector<int>{3, 0, 1, 2}));
 }
 
 TEST(Blame, TwoRanksThatWaitForOneAnother) {

@@ -50,13 +50,18 @@ struct Channel::Impl {
 
   void note(const Expected<bool>& moved) {
     if (!moved) {
-      fail_with(moved.error());
+      break_with(moved.error());
     } else if (*moved) {
       moved_since_look = true;
     }
   }
   void fail_with(const Error& reason) {
     if (!error) error = reason;
+  }
+  // What is wrong with this channel is about its peer.
+  void break_with(Error reason) {
+    reason.ranks = {peer};
+    fail_with(reason);
   }
   PeerMemory* memory_for(size_t bytes) {
     return bytes < direct_bytes ? nullptr : stream->peer_memory();
@@ -77,7 +82,7 @@ struct Channel::Impl {
         if (!word.by_peer) {
           sends.reply(word.said);
         } else if (Status status = sends.hear(word.said); !status) {
-          fail_with(status.error());
+          break_with(status.error());
         }
       }
     }
@@ -143,7 +148,7 @@ void Channel::extend_send(SendId id, size_t ready) {
 void Channel::post_recv(const MessageTag& tag, size_t bytes, RecvSink* sink) {
   if (impl_->error) return;
   Status status = impl_->receiver.post(tag, bytes, sink);
-  if (!status) impl_->fail_with(status.error());
+  if (!status) impl_->break_with(status.error());
 }
 
 Expected<bool> Channel::progress() {

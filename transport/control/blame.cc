@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "core/clock.h"
 #include "core/units.h"
@@ -105,6 +106,14 @@ class Walk {
 
   Error run() {
     std::vector<int> path{q_.self};
+    Error error = follow(path);
+    error.ranks.assign(path.rbegin(), path.rend());
+    return error;
+  }
+
+ private:
+  // `path`: the ranks that were met; the last one is the culprit.
+  Error follow(std::vector<int>& path) {
     int rank = q_.peer;
     for (;;) {
       path.push_back(rank);
@@ -120,8 +129,6 @@ class Walk {
       rank = next;
     }
   }
-
- private:
   // A rank that this one never meets is asked by one that does, at about the same time: what that
   // one finds out reaches all, and is worth more than that this one cannot ask.
   void await_others() const {
@@ -320,7 +327,20 @@ std::optional<Error> mismatch_in_words(ControlPlane& control, int self, int peer
   const FlightEntry* their_entry = entry_of(theirs, sequence);
   const FlightEntry* our_entry = entry_of(ours, sequence);
   if (their_entry == nullptr || our_entry == nullptr) return std::nullopt;
-  return mismatch(calls_differ(sequence, self, *our_entry, peer, *their_entry));
+  Error error = mismatch(calls_differ(sequence, self, *our_entry, peer, *their_entry));
+  error.ranks = {peer, self};
+  return error;
+}
+
+Error ended_by(int origin, Error error) {
+  const std::string hint = std::exchange(error.hint, {});
+  error.what = fmt::format("rank {} ended the operation: {}", origin, error.message());
+  error.code = ErrorCode::kAborted;
+  error.sys_errno = 0;
+  error.hint = hint;
+  const bool named = std::find(error.ranks.begin(), error.ranks.end(), origin) != error.ranks.end();
+  if (!named) error.ranks.push_back(origin);
+  return error;
 }
 
 }  // namespace plumbline

@@ -76,6 +76,9 @@ struct BlameQuestion {
 // with collective.mismatch.
 Error find_blame(ControlPlane& control, const BlameQuestion& question);
 
+// A fault that rank `origin` has found, as the other ranks see it.
+Error ended_by(int origin, Error error);
+
 // "op 91: rank 1 called broadcast ... while rank 0 called allreduce ...": the fingerprints of a
 // mismatch put into words; nothing when the peer's recorder does not show the operation.
 std::optional<Error> mismatch_in_words(ControlPlane& control, int self, int peer,

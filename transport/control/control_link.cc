@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kMaxOperationText = 256, kMaxErrorText = 8192;  // bytes
 constexpr size_t kMaxEntries = 16;
+constexpr size_t kMaxRanks = 64;  // that an error names; those behind them are at fault no more
 
 std::vector<std::byte> message(ControlKind kind, std::span<const std::byte> fields) {
   WireWriter writer;
@@ -94,6 +95,9 @@ std::vector<std::byte> encode_abort(const ControlAbort& abort) {
   writer.text(without_hint.message(), kMaxErrorText);
   writer.text(abort.error.hint, kMaxErrorText);
   writer.text(abort.error.cause, 256);
+  const size_t ranks = std::min(abort.error.ranks.size(), kMaxRanks);
+  writer.u16(static_cast<uint16_t>(ranks));
+  for (size_t i = 0; i < ranks; ++i) writer.u32(static_cast<uint32_t>(abort.error.ranks[i]));
   return message(ControlKind::kAbort, writer.view());
 }
 
@@ -151,6 +155,8 @@ std::optional<ControlAbort> decode_abort(std::span<const std::byte> fields) {
   abort.error.what = printable(reader.text(), kMaxErrorText);
   abort.error.hint = printable(reader.text(), kMaxErrorText);
   abort.error.cause = printable(reader.text(), 256);
+  const size_t ranks = std::min<size_t>(reader.u16(), kMaxRanks);
+  for (size_t i = 0; i < ranks; ++i) abort.error.ranks.push_back(static_cast<int>(reader.u32()));
   if (!reader.complete()) return std::nullopt;
   return abort;
 }

@@ -210,6 +210,7 @@ class ControlLoop {
     if (error.what.empty()) error = {ErrorCode::kTimeout, "no answer", 0, {}, {}};
     error.what =
         fmt::format("{} connection to {}: {}", to_string(dialer.purpose()), name(peer), error.what);
+    error.ranks = {peer};
     if (dialer.fatal() && !state_.established()) {
       state_.disagrees(peer);
       return state_.fail(rank_, error);
@@ -239,11 +240,12 @@ class ControlLoop {
     if (config_.eager && peer > rank_) want_data(peer, false);
   }
 
-  void refused(int claimed, const Error& error, bool fatal) {
+  void refused(int claimed, Error error, bool fatal) {
     if (claimed < 0 || claimed >= static_cast<int>(peers_.size())) return;
     state_.note(claimed, "refused a connection: " + error.message());
     if (!fatal || state_.established()) return;
     state_.disagrees(claimed);
+    error.ranks = {claimed};
     state_.fail(rank_, error);
   }
 
@@ -282,8 +284,9 @@ class ControlLoop {
       }
       case ControlKind::kAbort: {
         const auto abort = decode_abort(fields);
-        if (abort) state_.fail(abort->origin, abort->error);
-        return abort.has_value();
+        const bool known = abort && knows(*abort);
+        if (known) state_.fail(abort->origin, abort->error);
+        return known;
       }
       case ControlKind::kBye:
         p.left = true;
@@ -293,6 +296,16 @@ class ControlLoop {
         return true;
     }
     return false;
+  }
+
+  // Whether all ranks that it is about are of this group: others take them for places in lists.
+  bool knows(const ControlAbort& abort) const {
+    const auto of_group = [this](int rank) {
+      return rank >= 0 && rank < static_cast<int>(peers_.size());
+    };
+    const std::vector<int>& ranks = abort.error.ranks;
+    return (abort.origin == ControlState::kCoordinator || of_group(abort.origin)) &&
+           std::all_of(ranks.begin(), ranks.end(), of_group);
   }
 
   void link_lost(int peer, const Error& error) {
@@ -310,7 +323,9 @@ class ControlLoop {
     if (said_goodbye) {
       info(name(peer) + " has left in order");
     } else if (farewell_until_ns_ == 0) {
-      state_.fail(rank_, gone(name(peer), error));
+      Error reason = gone(name(peer), error);
+      reason.ranks = {peer};
+      state_.fail(rank_, reason);
     }
   }
 
@@ -349,8 +364,11 @@ class ControlLoop {
       silence_ends_ns_ = std::min(silence_ends_ns_, now - silent_ns + longest);
     } else if (farewell_until_ns_ == 0) {
       state_.fail(rank_, {ErrorCode::kPeerLost,
-                          silence + " (stopped, or its host hangs or is out of reach)", 0,
-                          "look at that rank's process and its host", "rank.dead"});
+                          silence + " (stopped, or its host hangs or is out of reach)",
+                          0,
+                          "look at that rank's process and its host",
+                          "rank.dead",
+                          {peer}});
     }
   }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "transport/control/blame.h"
 #include "transport/tcp/socket.h"
 
 namespace plumbline {
@@ -51,14 +52,8 @@ size_t ControlState::Peer::streams_left() const {
 
 Error ControlState::failure() const {
   const std::lock_guard lock(mutex_);
-  Error error = failure_.error;
-  if (failure_.origin == rank_ || failure_.origin == kCoordinator) return error;
-  error.hint.clear();
-  error.what = fmt::format("rank {} ended the operation: {}", failure_.origin, error.message());
-  error.sys_errno = 0;
-  error.code = ErrorCode::kAborted;
-  error.hint = failure_.error.hint;
-  return error;
+  if (failure_.origin == rank_ || failure_.origin == kCoordinator) return failure_.error;
+  return ended_by(failure_.origin, failure_.error);
 }
 
 ControlAbort ControlState::abort_message() const {
@@ -181,11 +176,14 @@ Expected<std::vector<Fd>> ControlState::take_data(int peer, Deadline deadline) {
   std::unique_lock lock(mutex_);
   Peer& p = at(peer);
   if (p.apart) {
-    return plumbline::fail(ErrorCode::kUnsupported,
-                           fmt::format("rank {} and rank {} are on hosts that are not supposed to "
-                                       "talk",
-                                       rank_, peer),
-                           "choose hosts that all may talk to one another");
+    return plumbline::fail(Error{ErrorCode::kUnsupported,
+                                 fmt::format("rank {} and rank {} are on hosts that are not "
+                                             "supposed to talk",
+                                             rank_, peer),
+                                 0,
+                                 "choose hosts that all may talk to one another",
+                                 {},
+                                 {peer, rank_}});
   }
   const auto complete = [&p] { return !p.data_taken && p.streams_left() == 0; };
   if (!complete()) {
@@ -205,13 +203,19 @@ Expected<std::vector<Fd>> ControlState::take_data(int peer, Deadline deadline) {
   if (p.data_error) return plumbline::fail(*p.data_error);
   if (p.left) {
     return plumbline::fail(Error{ErrorCode::kPeerLost,
-                                 fmt::format("rank {} has left the group already", peer), 0,
-                                 "do all ranks call the same operations?", "rank.dead"});
+                                 fmt::format("rank {} has left the group already", peer),
+                                 0,
+                                 "do all ranks call the same operations?",
+                                 "rank.dead",
+                                 {peer}});
   }
-  return plumbline::fail(ErrorCode::kTimeout,
-                         fmt::format("no data connection between rank {} and rank {}{}", rank_,
-                                     peer, p.note.empty() ? "" : ": " + p.note),
-                         "check the port window and the firewall on both hosts");
+  return plumbline::fail(Error{ErrorCode::kTimeout,
+                               fmt::format("no data connection between rank {} and rank {}{}",
+                                           rank_, peer, p.note.empty() ? "" : ": " + p.note),
+                               0,
+                               "check the port window and the firewall on both hosts",
+                               {},
+                               {peer, rank_}});
 }
 
 RankStatus ControlState::query(int peer, Deadline deadline, std::vector<FlightEntry>* recorder) {

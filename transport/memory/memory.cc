@@ -40,14 +40,8 @@ class MemoryControl : public ControlPlane {
 
   Error failure() const override {
     const std::lock_guard lock(board_->mutex);
-    Error error = board_->first;
-    if (board_->first_rank == rank_ || board_->first_rank == kCoordinator) return error;
-    error.what =
-        fmt::format("rank {} ended the operation: {}", board_->first_rank, board_->first.message());
-    error.code = ErrorCode::kAborted;
-    error.sys_errno = 0;
-    error.hint.clear();
-    return error;
+    if (board_->first_rank == rank_ || board_->first_rank == kCoordinator) return board_->first;
+    return ended_by(board_->first_rank, board_->first);
   }
 
   void abort(const Error& reason) override { fail_with(rank_, reason); }

@@ -93,25 +93,26 @@ class TcpControlImpl : public TcpControl {
   // Names every rank that is not there, and what is known of it.
   Error missing(int64_t waited_ns) const {
     std::string list;
-    int count = 0;
+    std::vector<int> ranks;
     const std::vector<PeerProgress> peers = state_->progress();
     for (int peer = 0; peer < static_cast<int>(peers.size()); ++peer) {
       const PeerProgress& p = peers[static_cast<size_t>(peer)];
       if (peer == rank_ || (p.linked && (p.streams_left == 0 || !config_.eager))) continue;
-      ++count;
+      ranks.push_back(peer);
       const char* silence = peer < rank_ ? "it has not called" : "no answer yet";
       list += fmt::format("{}rank {} on {}: {}{}", list.empty() ? "" : "; ", peer,
                           config_.endpoints[static_cast<size_t>(peer)].host,
                           p.linked ? stands_without(p) : "", p.note.empty() ? silence : p.note);
     }
     return {ErrorCode::kTimeout,
-            fmt::format("rank {}: {} of {} ranks missing after {:.1f} s ({})", rank_, count,
+            fmt::format("rank {}: {} of {} ranks missing after {:.1f} s ({})", rank_, ranks.size(),
                         peers.size(), static_cast<double>(waited_ns) / 1e9, list),
             0,
             "are these ranks running, and are their ports (--port-base and up) open? "
             "connect_timeout_ms sets the "
             "patience",
-            "rank.missing"};
+            "rank.missing",
+            ranks};
   }
 
   const ControlConfig config_;
@@ -266,11 +267,13 @@ Status come_to_terms(Streams& streams, TcpControl& control, Deadline deadline) {
   while (true) {
     std::vector<pollfd> waiting;
     int missing = 0;
-    for (const std::unique_ptr<ByteStream>& stream : streams) {
+    for (size_t peer = 0; peer < streams.size(); ++peer) {
+      const std::unique_ptr<ByteStream>& stream = streams[peer];
       if (!stream) continue;
-      const Expected<bool> ready = stream->ready();
+      Expected<bool> ready = stream->ready();
       if (!ready) {
         if (ready.error().code == ErrorCode::kPeerLost) await_reason(control);
+        ready.error().ranks = {static_cast<int>(peer)};
         control.abort(ready.error());
         return fail(control.failure());
       }
