@@ -350,7 +350,7 @@ TEST(Split, NumbersInTheTextOfAnAbortAreNotTakenForRanks) {
     std::vector<Communicator> ranks = ranks_over(way, 3);
     in_threads(ranks, [](Communicator& all) {
       SplitPart part = split_off(all, 0, -all.rank());  // 2 is rank 0, 1 is rank 1, 0 is rank 2
-      expect_done(all.barrier().wait(kPatience));  // all have come
+      expect_done(all.barrier().wait(kPatience));       // all have come
       if (all.rank() == 1) part->abort("rank 0 of the other job is gone");
       const Done done = part->barrier().wait(kPatience);
       ASSERT_FALSE(done);
