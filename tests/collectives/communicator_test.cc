@@ -21,6 +21,7 @@
 #include "core/clock.h"
 #include "plumbline/version.h"
 #include "tests/support/communicators.h"
+#include "tests/support/row_share.h"
 
 namespace plumbline {
 namespace {
@@ -124,13 +125,18 @@ void check_rooted(Communicator& group, size_t count, int root) {
 }
 
 TEST(Communicator, OneToNineRanksRunAllOperations) {
+  test::RowShare share;
   for (const Way& way : kWays) {
     for (int size = 1; size <= kMostTestRanks; ++size) {
       SCOPED_TRACE(std::string(way.name) + ", ranks: " + std::to_string(size));
       std::vector<Communicator> ranks = way.open(size);
       ASSERT_EQ(ranks.size(), static_cast<size_t>(size));
+      std::vector<size_t> counts;
+      for (const size_t count : {0u, 1u, 7u, 20'000u}) {
+        if (share.runs(way.name + std::to_string(size))) counts.push_back(count);
+      }
       in_threads(ranks, [&](Communicator& group) {
-        for (const size_t count : {0u, 1u, 7u, 20'000u}) {
+        for (const size_t count : counts) {
           check_symmetric(group, count);
           check_rooted(group, count, static_cast<int>(count) % group.size());
         }

@@ -12,6 +12,7 @@
 #include "collectives/schedule_builder.h"
 #include "collectives/sparse_exchange.h"
 #include "tests/support/collective_case.h"
+#include "tests/support/row_share.h"
 #include "transport/channel/fault.h"
 #include "transport/memory/memory.h"
 
@@ -69,6 +70,13 @@ Arrays gradients(int ranks, size_t count) {
   return inputs;
 }
 
+// Of the first ranks the first numbers, which are those of their gradients.
+Arrays part_of(const Arrays& gradients, int ranks, size_t count) {
+  Arrays inputs(gradients.begin(), gradients.begin() + ranks);
+  for (std::vector<float>& input : inputs) input.resize(count);
+  return inputs;
+}
+
 void expect_same_bits(const Arrays& results, const std::string& what) {
   for (const std::vector<float>& result : results) {
     const auto* bytes = reinterpret_cast<const std::byte*>(result.data());
@@ -89,14 +97,17 @@ void expect_within_bound(const OperationSpec& spec, const Arrays& inputs,
       sum += static_cast<double>(input[i]);
       magnitude += std::abs(static_cast<double>(input[i]));
     }
-    ASSERT_LE(std::abs(static_cast<double>(result[i]) - sum / divisor),
-              data.bound(magnitude / divisor))
-        << what << " at " << i;
+    const double error = std::abs(static_cast<double>(result[i]) - sum / divisor);
+    const double bound = data.bound(magnitude / divisor);
+    if (error <= bound) continue;  // a macro for each element takes longer than the operation
+    ASSERT_LE(error, bound) << what << " at " << i;
   }
 }
 
 TEST(Compression, EveryAlgorithmGivesAllRanksTheSameBitsWithinTheBound) {
+  const Arrays all = gradients(9, 40'009);
   size_t cases = 0;
+  test::RowShare share;
   for (const AlgorithmRow& algorithm : algorithm_table()) {
     if (algorithm.op != Op::kAllreduce) continue;
     for (int ranks = 2; ranks <= 9; ++ranks) {
@@ -110,10 +121,11 @@ TEST(Compression, EveryAlgorithmGivesAllRanksTheSameBitsWithinTheBound) {
         spec.redop = cases % 4 < 2 ? RedOp::kSum : RedOp::kAvg;
         spec.segment_bytes = 16 * 1024;
         ++cases;
+        if (!share.runs(algorithm.name)) continue;
         const std::string what = spec.text(ranks, algorithm.name) +
                                  (spec.in_place ? " in place over " : " over ") +
                                  std::to_string(ranks);
-        const Arrays inputs = gradients(ranks, count);
+        const Arrays inputs = part_of(all, ranks, count);
         const Arrays results = results_of(world, spec, inputs);
         ASSERT_NO_FATAL_FAILURE(expect_same_bits(results, what));
         ASSERT_NO_FATAL_FAILURE(expect_within_bound(spec, inputs, results[0], what));
@@ -139,14 +151,17 @@ TEST(Compression, LargeArraysInOneMessage) {
 }
 
 TEST(Compression, VerifiedOverEveryNumberOfRanksAndShapeOfWire) {
+  test::RowShare share;
   for (int ranks = 1; ranks <= 9; ++ranks) {
     World world = ranks_in_memory(ranks, kWireShapes[static_cast<size_t>(ranks) % 4]);
     std::vector<OperationSpec> specs;
+    size_t cases = 0;
     for (const char* codec : {"fp16", "bf16", "topk:0.01", "topk:0.5", "topk:1"}) {
       for (const uint64_t count : {0, 1, 5, 4097, 30'011}) {
-        specs.push_back(compressed(codec, count));
-        specs.back().in_place = specs.size() % 2 == 0;
-        specs.back().redop = specs.size() % 3 == 0 ? RedOp::kAvg : RedOp::kSum;
+        OperationSpec spec = compressed(codec, count);
+        spec.in_place = ++cases % 2 == 0;
+        spec.redop = cases % 3 == 0 ? RedOp::kAvg : RedOp::kSum;
+        if (share.runs(codec)) specs.push_back(spec);
       }
     }
     EXPECT_EQ(run_all_verified(world, specs, kSeed), "") << ranks;

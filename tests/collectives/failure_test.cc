@@ -9,6 +9,7 @@
 #include <latch>
 
 #include "tests/support/collective_case.h"
+#include "tests/support/row_share.h"
 #include "transport/channel/fault.h"
 #include "transport/memory/memory.h"
 
@@ -205,23 +206,27 @@ TEST(Failure, AbandonedPlansAreNotCalledBack) {
 }
 
 TEST(Faults, ShortReadsAndWritesChangeNothing) {
+  test::RowShare share;
   for (const char* fault : {"short:bytes=1", "short:bytes=13", "short:bytes=4099"}) {
     for (const WireShape& wire : {kWireShapes[0], kWireShapes[3]}) {
       World world = failing_world(3, fault, wire, 4096);
       std::vector<OperationSpec> specs;
+      const auto add = [&](const OperationSpec& spec) {
+        if (share.runs(fault + std::string(wire.name))) specs.push_back(spec);
+      };
       for (const char* algorithm : {"ring", "recursive_doubling", "gather_reduce"}) {
         OperationSpec spec = sums(3001);
         spec.algorithm = algorithm;
         spec.dtype = DType::kF64;
-        specs.push_back(spec);
+        add(spec);
         spec.in_place = true;
         spec.dtype = DType::kBf16;
-        specs.push_back(spec);
+        add(spec);
       }
       OperationSpec spec;
       spec.op = Op::kAlltoall;
       spec.count = 777;
-      specs.push_back(spec);
+      add(spec);
       EXPECT_EQ(run_all_verified(world, specs, 2), "") << fault << " " << wire.name;
     }
   }

@@ -10,6 +10,7 @@
 #include "collectives/verifier.h"
 #include "core/record/record.h"
 #include "tests/support/collective_case.h"
+#include "tests/support/row_share.h"
 #include "transport/channel/fault.h"
 #include "transport/channel/frame.h"
 #include "transport/memory/memory.h"
@@ -351,33 +352,44 @@ TEST(Verify, AFlipInTheFirstOperationOfACheckIsSeen) {
   }
 }
 
+struct Flips {
+  size_t seen = 0, made = 0;
+};
+
 // How many of 24 flips are seen; those that are not must not hide behind a record that says
 // "verified". They go all over a cell: into the first operation, the warm-up, timed ones, a few
 // into the messages between them, where they end in an error.
-size_t flips_seen(const Cell& cell, const char* verify, uint64_t apart) {
-  size_t seen = 0;
+Flips flips_seen(const Cell& cell, const char* verify, uint64_t apart) {
+  Flips flips;
+  test::RowShare share;
   for (uint64_t i = 0; i < 24; ++i) {
+    if (!share.runs()) continue;
+    ++flips.made;
     Asked asked;
     asked.cell = cell;
     asked.verify = verify;
     asked.fault = flip_after(1000 + i * apart);
     const Measurement first = measure_on_two(asked)[0];
-    seen += first.outcome == Outcome::kPassed ? 0 : 1;
+    flips.seen += first.outcome == Outcome::kPassed ? 0 : 1;
     EXPECT_FALSE(first.outcome == Outcome::kPassed && first.verified)
         << to_string(cell.kind) << " " << verify << " " << asked.fault;
   }
-  return seen;
+  return flips;
 }
 
 TEST(Verify, NoRecordIsVerifiedOverAFlip) {
   const Cell bandwidth = verified_cell("bandwidth", "none");
-  EXPECT_EQ(flips_seen(bandwidth, "every", 7499), 24u);
-  EXPECT_LT(flips_seen(bandwidth, "sampled", 7499), 16u);
-  EXPECT_LT(flips_seen(bandwidth, "last", 7499), 12u);
+  const Flips every = flips_seen(bandwidth, "every", 7499);
+  EXPECT_EQ(every.seen, every.made);
+  const Flips sampled = flips_seen(bandwidth, "sampled", 7499);
+  EXPECT_LT(3 * sampled.seen, 2 * sampled.made);
+  const Flips last = flips_seen(bandwidth, "last", 7499);
+  EXPECT_LT(2 * last.seen, last.made);
   // As many operations as this any machine runs in the time.
   Cell throughput = verified_cell("throughput", "none");
   throughput.outstanding = 2;
-  EXPECT_EQ(flips_seen(throughput, "every", 1201), 24u);
+  const Flips beside_others = flips_seen(throughput, "every", 1201);
+  EXPECT_EQ(beside_others.seen, beside_others.made);
   flips_seen(throughput, "sampled", 1201);
 }
 
@@ -467,9 +479,11 @@ TEST(Verify, AFlipThatIsNotSeenInAVerifiedOperationChangedNoResult) {
     RedOp redop;
     bool absorbs;  // some flips leave no trace
   };
+  test::RowShare share(5);
   for (const Case& c : {Case{DType::kBf16, RedOp::kSum, true}, Case{DType::kF16, RedOp::kSum, true},
                         Case{DType::kF32, RedOp::kMax, true}, Case{DType::kI32, RedOp::kSum, false},
                         Case{DType::kU8, RedOp::kSum, false}}) {
+    if (!share.runs()) continue;  // all flips of a case or none: only some are absorbed
     const std::string name = std::string(to_string(c.dtype)) + " " + to_string(c.redop);
     const Reduced clean = reduce_scatter(c.dtype, c.redop, "");
     ASSERT_EQ(clean.wrong, 0u) << name;
