@@ -142,6 +142,11 @@ function(plumbline_read_headers_once speed)
     target_compile_options(${name} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
   target_precompile_headers(${name} PRIVATE ${headers})
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    # With the times of the headers in it, it would be another one in each checkout, and ccache would find nothing that
+    # was compiled with it. Ninja knows when a header has changed.
+    target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  endif()
 endfunction()
 
 # Of a template that several files instantiate, a program gets the first one that its linker meets, and the libraries
