@@ -248,8 +248,14 @@ TEST(StripedStream, AFailureIsToldOnceWhatMovedIsTold) {
 
 TEST(StripedStream, StatsAreTheSumAndEachByItself) {
   Ends ends(3, 100);
+  Bytes bytes(250);
+  const iovec all{bytes.data(), bytes.size()};
+  ASSERT_EQ(*ends.a->write_some({&all, 1}), 250u);
+  EXPECT_EQ(*ends.a->read_some({&all, 1}), 0u);
   const StreamStats stats = ends.a->stats();
   ASSERT_EQ(stats.parts.size(), 3u);
+  EXPECT_EQ(stats.writes, 3u);
+  EXPECT_EQ(stats.reads, 1u);
   uint64_t buffers = 0;
   for (const StreamStats& part : stats.parts) buffers += part.send_buffer.value_or(0);
   EXPECT_GT(buffers, 0u);

@@ -51,6 +51,8 @@ class StripedStream : public ByteStream {
       add(all.unacked_bytes, one.unacked_bytes);
       add(all.unsent_bytes, one.unsent_bytes);
       add(all.peer_window, one.peer_window);
+      all.writes += one.writes;
+      all.reads += one.reads;
       if (one.rtt_us) all.rtt_us = std::max(all.rtt_us.value_or(0), *one.rtt_us);
       all.parts.push_back(std::move(one));
     }
