@@ -234,13 +234,16 @@ constexpr uint64_t kAnyBytes = std::numeric_limits<uint64_t>::max();
 // 16-core machine with 2, 4 and 8 ranks, 2026-11-20 (docs/performance.md): each limit is the last
 // size at which the row's algorithm was not slower. Broadcast and reduce: back-to-back times favour
 // the chain, because its root runs ahead; one small operation by itself is over sooner in a tree.
-// The rows of allreduce: over TCP and shared memory, 3 to 16 ranks, 2026-11-25.
+// The rows of allreduce: over TCP and shared memory, 3 to 16 ranks, 2026-11-25. Those that begin
+// with 8, 12 and 16 ranks: over both, 4 to 16 ranks, 2026-11-27; not with fewer, because on a
+// network that is slower than loopback each round costs more.
 constexpr AutoRow kAuto[] = {
     {Op::kAllreduce, 2, 2, 128 << 10, true, "direct"},
     {Op::kAllreduce, 3, kManyRanks, 32 << 10, true, "recursive_doubling"},
     {Op::kAllreduce, 3, kManyRanks, 128 << 10, false, "halving_doubling"},
     {Op::kAllreduce, 8, kManyRanks, 256 << 10, false, "halving_doubling"},
     {Op::kAllreduce, 2, kManyRanks, kAnyBytes, false, "ring"},
+    {Op::kReduceScatter, 8, kManyRanks, 128 << 10, true, "recursive_halving"},
     {Op::kReduceScatter, 2, kManyRanks, 64 << 10, true, "direct"},
     {Op::kReduceScatter, 2, kManyRanks, kAnyBytes, false, "ring"},
     {Op::kAllgather, 3, kManyRanks, 256 << 10, true, "recursive_doubling"},
@@ -250,6 +253,8 @@ constexpr AutoRow kAuto[] = {
     {Op::kBroadcast, 2, kManyRanks, kAnyBytes, false, "chain"},
     {Op::kReduce, 4, kManyRanks, 64 << 10, true, "binomial"},
     {Op::kReduce, 2, kManyRanks, kAnyBytes, false, "chain"},
+    {Op::kScatter, 16, kManyRanks, 64 << 10, true, "binomial"},
+    {Op::kAlltoall, 12, kManyRanks, 16 << 10, true, "bruck"},
 };
 
 // The first row of the operation with this name ("" = any) that can do it; its parameter goes into

@@ -242,6 +242,15 @@ TEST(FindAlgorithm, AutoFollowsSizeAndRanks) {
   EXPECT_EQ(name(Op::kAllreduce, 5, 1 << 20, 64 << 20), "recursive_doubling");
   EXPECT_EQ(name(Op::kAllgather, 4, 2), "recursive_doubling");
   EXPECT_EQ(name(Op::kAllgather, 6, 2), "bruck");
+  EXPECT_EQ(name(Op::kReduceScatter, 7, 2), "direct");
+  EXPECT_EQ(name(Op::kReduceScatter, 8, (128 << 10) / 4 / 8), "recursive_halving:2x2x2");
+  EXPECT_EQ(name(Op::kReduceScatter, 9, (128 << 10) / 4), "ring");
+  EXPECT_EQ(name(Op::kScatter, 15, 2), "direct");
+  EXPECT_EQ(name(Op::kScatter, 16, 2), "binomial");
+  EXPECT_EQ(name(Op::kScatter, 16, 1 << 20), "direct");
+  EXPECT_EQ(name(Op::kAlltoall, 11, 2), "direct");
+  EXPECT_EQ(name(Op::kAlltoall, 12, 2), "bruck");
+  EXPECT_EQ(name(Op::kAlltoall, 12, 1 << 20), "direct");
   // Every op gets something for every size it allows.
   for (const OpRow& op : op_table()) {
     for (int n = op.min_ranks; n <= 9; ++n) {
