@@ -24,7 +24,8 @@ if(GIT_FOUND AND EXISTS "${PROJECT_SOURCE_DIR}/.git")
   endif()
 endif()
 
-# Where ccache is there, it is used, so that a second checkout finds what the first one compiled.
+# Where ccache is there, it is used, so that a second checkout finds what the first one compiled. (Not what clang compiled
+# with precompiled headers: those hold paths of the checkout, so the preset asan has none.)
 option(PLUMBLINE_CCACHE "Compile through ccache where there is one" ON)
 find_program(PLUMBLINE_CCACHE_PROGRAM ccache)
 if(PLUMBLINE_CCACHE AND PLUMBLINE_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
@@ -121,7 +122,7 @@ function(plumbline_quick_compile target folder)
 endfunction()
 
 # What most files include, compiled once for each speed. Nothing may depend on it: without PLUMBLINE_PCH (the presets
-# lint and tsan) every file includes what it uses.
+# lint, asan and tsan) every file includes what it uses.
 set(common_headers <algorithm> <array> <cmath> <cstdint> <filesystem> <fstream> <functional> <map> <memory> <optional>
                    <set> <span> <sstream> <string> <string_view> <utility> <vector> <fmt/format.h> <tl/expected.hpp>
                    ${PROJECT_SOURCE_DIR}/core/json.h)  # never the library itself: see there
@@ -142,11 +143,6 @@ function(plumbline_read_headers_once speed)
     target_compile_options(${name} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
   target_precompile_headers(${name} PRIVATE ${headers})
-  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    # With the times of the headers in it, it would be another one in each checkout, and ccache would find nothing that
-    # was compiled with it. Ninja knows when a header has changed.
-    target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
-  endif()
 endfunction()
 
 # Of a template that several files instantiate, a program gets the first one that its linker meets, and the libraries

@@ -76,6 +76,8 @@ link_headers() {
 
 zig=$(find_zig) || { fetch_zig && zig=$(find_zig); } || skip "npm brought no zig for this machine"
 export ZIG_GLOBAL_CACHE_DIR=$cache/cache ZIG_LOCAL_CACHE_DIR=$cache/cache
+# The wrappers below are new files each time; what compiles is this.
+export CCACHE_COMPILERCHECK="string:$package"
 write_tools "$zig"
 link_headers
 

@@ -43,6 +43,7 @@ test    python3-jsonschema         -
 test    procps                     -
 test    openssh-client             -
 test    git                        git
+test    ccache                     ccache
 test    dpkg-dev                   -
 test    file                       -
 test    groff-base                 -
