@@ -92,9 +92,13 @@ Patience patient(const Patience& wait) {
 
 Status send_for(int fd, int64_t time_ns, const Patience& wait) {
   StreamLoad load;
-  load.until = Deadline::after_ns(time_ns);
   load.block = kChunk;
-  const Status sent = StreamSource(fd, load).run(wait);
+  StreamSource source(fd, load);
+  // The time begins with the first block: a thread that is kept waiting for a core at its beginning
+  // would else send nothing, and the link be taken for one that carries nothing.
+  if (const Expected<bool> first = source.step(); !first) return fail(first.error());
+  source.end_at(Deadline::after_ns(time_ns));
+  const Status sent = source.run(wait);
   if (sent) ::shutdown(fd, SHUT_WR);
   return sent;
 }

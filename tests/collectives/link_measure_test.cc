@@ -371,6 +371,26 @@ TEST_F(LinkSocketsTest, AStreamThatIsOverBeforeTheReceiverLooksCountsWhole) {
   EXPECT_EQ(*report, (std::vector<uint64_t>{60'000, 20 * kMillisecond, 60'000}));
 }
 
+// On a crowded machine a sender was kept waiting for a core as long as it was to send, and its link
+// was said to carry nothing.
+TEST_F(LinkSocketsTest, ASenderWhoseTimeIsOverBeforeItBeginsSendsAllTheSame) {
+  connect_both(1);
+  ASSERT_TRUE(from_.usable && to_.usable);
+  FlowSettings short_time;
+  short_time.time_ns = 1;
+  short_time.wait = wait_;
+  FlowSettings settings = short_time;
+  settings.time_ns = 20 * kMillisecond;
+  Status received;
+  std::thread receiver([&] { received = streams_to(to_, settings); });
+  LinkResult result;
+  const Status sent = streams_from(from_, short_time, result);
+  receiver.join();
+  ASSERT_TRUE(received) << received.error().message();
+  ASSERT_TRUE(sent) << sent.error().message();
+  EXPECT_GT(result.rate_Bps.value_or(0), 0);
+}
+
 TEST(LinkAddress, TextsOfConnections) {
   std::string ip, interface;
   EXPECT_TRUE(address_of_text("10.0.0.1:40000", ip, interface));

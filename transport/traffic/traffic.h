@@ -103,6 +103,7 @@ class StreamSource {
 
   bool done() const { return load_.until.passed() || sent_ >= load_.bytes; }
   int64_t sent() const { return sent_; }
+  void end_at(Deadline until) { load_.until = until; }
   // Sends once, of what is due; false = the connection takes nothing now.
   Expected<bool> step();
   // Until it is done or the patience is over, neither of which is an error. `each` is called after
