@@ -125,8 +125,6 @@ Expected<std::shared_ptr<CommunicatorImpl>> CommunicatorImpl::try_split(std::opt
   const Status joined = child->join(std::move(arrival->claim), endpoints, to_hex(token_));
   if (!joined) {
     Error error = child->in_words(joined.error());
-    std::erase_if(error.ranks,
-                  [&](int rank) { return static_cast<size_t>(rank) >= members.size(); });
     for (int& rank : error.ranks) rank = members[static_cast<size_t>(rank)];  // of this group now
     return fail(std::move(error));
   }

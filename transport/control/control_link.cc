@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMaxOperationText = 256, kMaxErrorText = 8192;  // bytes
 constexpr size_t kMaxEntries = 16;
-constexpr size_t kMaxRanks = 64;  // that an error names; those behind them are at fault no more
+constexpr size_t kMaxRanks = 64;  // of an error: the first, which is at fault, and some more
 
 std::vector<std::byte> message(ControlKind kind, std::span<const std::byte> fields) {
   WireWriter writer;
