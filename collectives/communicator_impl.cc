@@ -24,7 +24,8 @@ constexpr const char* kEndpointMark = "plumbline endpoint 1";
 constexpr std::string_view kSettings =
     " chunk_bytes congestion_control connect_timeout_ms demux_park_bytes direct_bytes fast_math "
     "heartbeat_interval_ms ifname keepalive_s kernel link_profile listen_addr mesh "
-    "small_msg_threshold sock_bufsize spin_us streams tcp_lowat transport transport_crc wait "
+    "progress_thread small_msg_threshold sock_bufsize spin_us streams tcp_lowat transport "
+    "transport_crc wait "
     "watchdog_timeout_ms ";
 
 Expected<OptionSet> read_settings(const std::map<std::string, std::string>& settings) {
@@ -127,6 +128,8 @@ GroupSpec CommunicatorImpl::spec(int ranks_on_host) const {
   spec.crc32c = kernels_->crc32c;
   spec.cores_usable = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   spec.ranks_on_host = ranks_on_host;
+  // No rank knows the machines of all others, whose cores `auto` would have to count.
+  spec.progress_thread = options_->text("progress_thread") == "on";
   return spec;
 }
 

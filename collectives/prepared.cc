@@ -8,6 +8,11 @@
 #include "collectives/time_parts.h"
 
 namespace plumbline {
+namespace {
+
+constexpr uint64_t kLongSendBytes = 64 * 1024;
+
+}  // namespace
 
 Executor::Prepared::Prepared(PreparedHost& host, const KernelSet& kernels, PreparedTraits traits,
                              const Schedule& schedule, Array scratch)
@@ -19,9 +24,15 @@ Executor::Prepared::Prepared(PreparedHost& host, const KernelSet& kernels, Prepa
       elem_size_(traits_.request.elem_size),
       scratch_(std::move(scratch)) {
   compile(schedule);
-  // What others wait for goes out before this rank prepares to receive.
-  std::stable_partition(first_steps_.begin(), first_steps_.end(),
-                        [this](uint32_t step) { return steps_[step].kind == StepKind::kSend; });
+  // What others wait for goes out before this rank prepares to receive; but a send that takes far
+  // longer than preparing may go out in another way where there is something to receive meanwhile.
+  const auto turn = [this](uint32_t index) {
+    const RunStep& step = steps_[index];
+    if (step.kind != StepKind::kSend) return 1;
+    return step.wire_bytes < kLongSendBytes ? 0 : 2;
+  };
+  std::stable_sort(first_steps_.begin(), first_steps_.end(),
+                   [&](uint32_t a, uint32_t b) { return turn(a) < turn(b); });
   link(schedule);
   choose_stores(schedule);
   host_.active.reserve(++host_.prepared);

@@ -129,7 +129,9 @@ class Roof {
     const int self = context_.group->rank();
     const Expected<Channel*> channel = context_.group->channel(1 - self, watchdog());
     if (!channel) return fail(channel.error());
-    ByteStream& stream = (*channel)->stream();
+    ByteStream& stream = (*channel)->stream(bytes());
+    // Large messages that have a stream of their own go there in larger pieces.
+    chunk_ = &stream == &(*channel)->stream() ? kRoofChunk : (*channel)->write_bytes(bytes());
     // Whoever waits for this rank meanwhile must learn whom it waits for.
     context_.group->control().waiting(1 - self, 0, monotonic_ns());
     const Status open =
@@ -204,7 +206,7 @@ class Roof {
     const Expected<bool> mapped = map_arrays(*stream);
     if (!mapped) return fail(mapped.error());
     if (*mapped) return copy_theirs(*stream, !sends, sends, ns);
-    return raw_stream(*stream, sends, cell_.bytes, kRoofChunk, context_.group->wait_options(),
+    return raw_stream(*stream, sends, cell_.bytes, chunk_, context_.group->wait_options(),
                       watchdog(), &ns, raw_arrays());
   }
 
@@ -212,8 +214,8 @@ class Roof {
     const Expected<bool> mapped = map_arrays(*stream);
     if (!mapped) return fail(mapped.error());
     if (*mapped) return copy_theirs(*stream, true, true, ns);
-    return raw_duplex(*stream, cell_.bytes, kRoofChunk, context_.group->wait_options(), watchdog(),
-                      &ns, raw_arrays());
+    return raw_duplex(*stream, cell_.bytes, chunk_, context_.group->wait_options(), watchdog(), &ns,
+                      raw_arrays());
   }
 
   // Large messages do not go through the stream where a pair maps each other's arrays; then neither
@@ -311,6 +313,7 @@ class Roof {
   const MeasureContext& context_;
   Exchange exchange_;
   bool takes_part_;
+  size_t chunk_ = kRoofChunk;  // bytes of one call, of the path that is measured
   std::vector<Arrays> arrays_;
   size_t turn_ = 0;
   std::optional<bool> mapped_;  // the peer's arrays are; none = not tried yet

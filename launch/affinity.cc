@@ -16,6 +16,16 @@ std::vector<int> choose_cpus(const std::string& mode, const std::vector<int>& cp
   return chosen;
 }
 
+bool cores_for_second_threads(int cores, int ranks) { return cores > 2 * ranks; }
+
+std::vector<int> choose_spare_cpus(const std::string& mode, const std::vector<int>& cpus, int ranks,
+                                   int offset) {
+  if (2 * static_cast<size_t>(ranks) > cpus.size()) {
+    return std::vector<int>(static_cast<size_t>(ranks), -1);
+  }
+  return choose_cpus(mode, cpus, ranks, offset + ranks);
+}
+
 std::string cpu_ranges(const std::vector<int>& cpus) {
   std::string text;
   for (size_t i = 0; i < cpus.size();) {

@@ -68,12 +68,14 @@ std::vector<int> cpus_by_preference() {
   return cpus;
 }
 
-Status bind_to_cpu(int cpu) {
+Status bind_to_cpu(int cpu) { return bind_to_cpus({cpu}); }
+
+Status bind_to_cpus(const std::vector<int>& cpus) {
   cpu_set_t set;
   CPU_ZERO(&set);
-  CPU_SET(static_cast<size_t>(cpu), &set);
+  for (const int cpu : cpus) CPU_SET(static_cast<size_t>(cpu), &set);
   if (sched_setaffinity(0, sizeof(set), &set) == 0) return {};
-  return fail_errno(ErrorCode::kSystem, fmt::format("bind to CPU {}", cpu), errno,
+  return fail_errno(ErrorCode::kSystem, fmt::format("bind to CPU {}", fmt::join(cpus, ", ")), errno,
                     "run with --bind-to none");
 }
 

@@ -226,7 +226,7 @@ void Group::Impl::sleep(int64_t idle_ns, Deadline deadline) {
   for (Channel* channel : connected) {
     const bool reads = channel->wants_read(), writes = channel->wants_write();
     if (!reads && !writes) continue;
-    if (channel->stream().arm(reads, writes)) return;
+    if (channel->arm()) return;
     if (!channel->add_to(poll_set)) deaf = true;
   }
   ++(!deaf || idle_ns >= kYieldNs ? wait_stats.polls : wait_stats.yields);
@@ -408,7 +408,7 @@ void Group::time_waits(WaitTimes* into) { impl_->wait_times = into; }
 std::vector<std::optional<StreamStats>> Group::stream_stats() const {
   std::vector<std::optional<StreamStats>> stats(impl_->channels.size());
   for (size_t peer = 0; peer < stats.size(); ++peer) {
-    if (impl_->channels[peer]) stats[peer] = impl_->channels[peer]->stream().stats();
+    if (impl_->channels[peer]) stats[peer] = impl_->channels[peer]->stream_stats();
   }
   return stats;
 }
@@ -418,7 +418,7 @@ Error Group::blame(int peer, uint32_t sequence, uint32_t step, const std::string
   if (peer >= 0 && peer < impl_->size && impl_->channels[static_cast<size_t>(peer)]) {
     Channel& channel = *impl_->channels[static_cast<size_t>(peer)];
     question.since_progress_ns = monotonic_ns() - channel.last_progress_ns();
-    question.stream = channel.stream().stats();
+    question.stream = channel.stream_stats();
     question.obstacle = channel.obstacle();
   }
   return find_blame(*impl_->control, question);

@@ -81,6 +81,10 @@ struct GroupSpec {
   CrcFunction crc32c = nullptr;  // fast CRC-32C for transport_crc; null = a table
   int cores_usable = 1;          // of this host, to decide about spinning
   int ranks_on_host = 1;
+  // Two threads of each rank move bytes, where the transport can; same on all ranks.
+  bool progress_thread = false;
+  // What the second one calls first, so that it runs on a core of its own; empty = none is for it.
+  std::function<void()> spare_core;
 };
 
 // Ranks, endpoints and pairs that contradict one another: kConfig.

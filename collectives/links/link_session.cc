@@ -256,7 +256,7 @@ Expected<LinkPath> link_path(Group& group, int peer, const std::vector<RankEndpo
                              Deadline deadline) {
   const Expected<Channel*> channel = group.channel(peer, deadline);
   if (!channel) return fail(channel.error());
-  const StreamStats stats = (*channel)->stream().stats();
+  const StreamStats stats = (*channel)->stream_stats();
   LinkPath path;
   std::string ignored;
   Expected<SocketAddress> local = address_of_text(stats.local, path.local_ip, path.interface);

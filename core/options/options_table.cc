@@ -58,6 +58,10 @@ constexpr OptionRow kTable[] = {
      "TCP connections per pair of ranks, blocks of their bytes in turn; auto = one per subnet that "
      "two hosts share",
      nullptr, nullptr, 1, kMostStreams, nullptr, kAgree},
+    {"progress_thread", kChoice, "auto", "",
+     "TCP: a second thread of each rank writes what is large, over connections of its own; auto = "
+     "where every machine has two cores for each of its ranks, and one more",
+     nullptr, "auto|on|off", kNoMin, kNoMax, nullptr, kAgree},
     {"transport_crc", kBool, "off", "", "CRC-32C over header and payload of every frame",
      "MCCL_TRANSPORT_CRC", nullptr, kNoMin, kNoMax, nullptr, kAgree},
     {"sock_bufsize", kBytes, "4Mi", "bytes",

@@ -105,6 +105,9 @@ constexpr Field<Resolved> kResolvedFields[] = {
         .published(kPublishedCount),
     sparse_field<&Resolved::streams>({"streams", "", "connections per pair"})
         .published(kPublishedCount),
+    sparse_field<&Resolved::progress_thread>({"progress_thread", "",
+                                              "large messages go over connections of their own, "
+                                              "written by a second thread of each rank"}),
     sparse_field<&Resolved::address_pairs>({"address_pairs", "",
                                             "addresses really used, one text a connection",
                                             "`0-1 LOCAL:PORT>REMOTE:PORT`"}),

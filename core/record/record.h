@@ -57,6 +57,7 @@ struct Resolved {
   std::string transport, algorithm, congestion_control, kernel;
   uint64_t chunk_bytes = 0;
   int streams = 1;
+  bool progress_thread = false;            // of each rank, for what is large
   std::vector<std::string> address_pairs;  // "0-1 127.0.0.1:40000>127.0.0.1:29601", by stream
   std::vector<ConnectionSettings> connections = {};  // alike ones told once
   // Of an engine that is not ours, as it calls itself: "Open MPI v4.1.4".

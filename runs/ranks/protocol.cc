@@ -127,7 +127,8 @@ static void to_json(json& j, const ConnectMessage& m) {
        {"apart", m.apart},
        {"ranks_on_machine", m.ranks_on_machine},
        {"slot", m.slot},
-       {"cpu_offset", m.cpu_offset}};
+       {"cpu_offset", m.cpu_offset},
+       {"progress_thread", m.progress_thread}};
 }
 static void from_json(const json& j, ConnectMessage& m) {
   get_field(j, "endpoints", m.endpoints);
@@ -135,6 +136,7 @@ static void from_json(const json& j, ConnectMessage& m) {
   get_field(j, "ranks_on_machine", m.ranks_on_machine);
   get_field(j, "slot", m.slot);
   get_field(j, "cpu_offset", m.cpu_offset);
+  get_field(j, "progress_thread", m.progress_thread);
   if (m.slot < 0 || m.slot >= m.ranks_on_machine) {
     throw json::other_error::create(501, "slot is not one of the machine's ranks", &j);
   }

@@ -38,8 +38,9 @@ struct ConnectMessage {
   std::vector<RankEndpoint> endpoints;
   std::vector<RankPair> apart;  // as in GroupSpec
   int ranks_on_machine = 1;
-  int slot = 0;        // of this rank among those of its machine
-  int cpu_offset = 0;  // so that two runs at once rarely share CPUs
+  int slot = 0;                  // of this rank among those of its machine
+  bool progress_thread = false;  // as in GroupSpec
+  int cpu_offset = 0;            // so that two runs at once rarely share CPUs
 };
 struct ConnectedMessage {
   RefusedConnections refused = {};  // since the last answer that says so

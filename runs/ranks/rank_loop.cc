@@ -59,6 +59,7 @@ void add_path(const Group& group, bool own_connections, Resolved& resolved) {
     std::vector<StreamStats> parts = streams[peer]->parts;
     if (parts.empty()) parts.push_back(*streams[peer]);
     resolved.congestion_control = parts.front().congestion_control;
+    resolved.progress_thread = resolved.progress_thread || streams[peer]->progress_thread;
     if (!own_connections) {
       resolved.streams = std::max(resolved.streams, static_cast<int>(parts.size()));
     }
@@ -146,9 +147,14 @@ class Rank {
 
   // Only this machine knows its own CPUs, and only the coordinator who else runs on them.
   Status bind(const ConnectMessage& connect) {
-    const std::vector<int> chosen = choose_cpus(options_.text("bind_to"), cpus_by_preference(),
-                                                connect.ranks_on_machine, connect.cpu_offset);
-    cpu_ = chosen[static_cast<size_t>(connect.slot)];
+    // Before it was bound: of the second group of a rank these are still the ones to choose from.
+    if (cpus_.empty()) cpus_ = cpus_by_preference();
+    const auto mine = [&](const auto& choose) {
+      return choose(options_.text("bind_to"), cpus_, connect.ranks_on_machine,
+                    connect.cpu_offset)[static_cast<size_t>(connect.slot)];
+    };
+    cpu_ = mine(choose_cpus);
+    spare_cpu_ = mine(choose_spare_cpus);
     const Status bound = cpu_ < 0 ? Status{} : bind_to_cpu(cpu_);
     affinity_ = own_affinity();
     return bound;
@@ -171,6 +177,13 @@ class Rank {
     spec.crc32c = kernels_->crc32c;
     spec.cores_usable = cores_usable_;
     spec.ranks_on_host = connect.ranks_on_machine;
+    spec.progress_thread = connect.progress_thread;
+    // A thread that shares the rank's one core would only be in its way.
+    if (cpu_ >= 0) {
+      spec.spare_core = [cpus = spare_cpu_ < 0 ? cpus_ : std::vector<int>{spare_cpu_}] {
+        (void)bind_to_cpus(cpus);
+      };
+    }
     if (!claim_) return fail(ErrorCode::kProtocol, "asked to connect before being set up");
     if (const auto tree = spanning_tree(setup_.size, connect.apart); !tree) {
       return fail(tree.error());
@@ -258,8 +271,10 @@ class Rank {
   std::optional<Logger> log_;
   const KernelSet* kernels_ = nullptr;
   int cores_usable_ = 1;
-  int cpu_ = -1;       // that we bound it to; -1 = none
-  Affinity affinity_;  // that it really has
+  std::vector<int> cpus_;  // to choose from
+  int cpu_ = -1;           // that we bound it to; -1 = none
+  int spare_cpu_ = -1;     // for a thread beside it; -1 = none
+  Affinity affinity_;      // that it really has
   std::unique_ptr<TransportClaim> claim_;
   std::vector<RankEndpoint> endpoints_;  // of all ranks
   std::unique_ptr<Group> group_;

@@ -9,6 +9,7 @@
 #include "collectives/links/link_measure.h"
 #include "core/record/record.h"
 #include "core/text.h"
+#include "launch/affinity.h"
 #include "runs/hosts/memory_check.h"
 #include "runs/hosts/port_window.h"
 #include "runs/ranks/link_pairs.h"
@@ -210,6 +211,13 @@ Expected<std::vector<std::string>> World::connect_lines(const std::vector<Messag
     machines.push_back(boot.empty() ? host : boot);
     connects[rank].slot = ranks_on[machines.back()]++;
   }
+  // Only the coordinator knows all machines, and all ranks have to do the same.
+  const std::string& threads = spec_.options.text("progress_thread");
+  bool room = true;
+  for (size_t rank = 0; rank < ready.size(); ++rank) {
+    const int cores = std::get<ReadyMessage>(ready[rank]).facts.cores_usable;
+    room = room && cores_for_second_threads(cores, ranks_on[machines[rank]]);
+  }
   std::vector<std::string> lines;
   constexpr int kOffsets = 100;
   const RankPairs apart = apart_ranks(spec_.hosts, places_.hosts);
@@ -218,6 +226,7 @@ Expected<std::vector<std::string>> World::connect_lines(const std::vector<Messag
     connects[rank].apart = apart;
     connects[rank].ranks_on_machine = ranks_on[machines[rank]];
     connects[rank].cpu_offset = port_base % kOffsets;
+    connects[rank].progress_thread = threads == "on" || (threads == "auto" && room);
     lines.push_back(encode(connects[rank]));
   }
   return lines;

@@ -10,6 +10,7 @@
 #include "core/json.h"
 #include "core/op.h"
 #include "core/record/record.h"
+#include "launch/affinity.h"
 #include "tests/support/program.h"
 
 namespace plumbline {
@@ -104,7 +105,7 @@ TEST(Coll, StreamsAreToldWithWhatTheSystemGrantedThem) {
   for (const int streams : {1, 3}) {
     const Finished done =
         coll({"allreduce", "-b", "300K", "-e", "300K", "-n", "3", "--ranks", "3", "--transport",
-              "tcp", "--streams", std::to_string(streams), "--json"});
+              "tcp", "--streams", std::to_string(streams), "--progress-thread", "off", "--json"});
     ASSERT_EQ(done.status, 0) << done.err;
     for (const Record& record : printed_records(done.out)) {
       EXPECT_EQ(record.measurement.wrong, 0u);
@@ -118,6 +119,28 @@ TEST(Coll, StreamsAreToldWithWhatTheSystemGrantedThem) {
       EXPECT_GT(granted.mss, 500u);
       EXPECT_GT(granted.send_buffer, 0u);
       EXPECT_GT(granted.recv_buffer, 0u);
+    }
+  }
+}
+
+// A second thread of each rank has a connection for each direction beside each of the others.
+TEST(Coll, AProgressThreadIsTold) {
+  const std::vector<std::string> words = {"allreduce", "-b",          "1M",  "-e",
+                                          "1M",        "-n",          "3",   "--ranks",
+                                          "2",         "--transport", "tcp", "--json"};
+  for (const std::string asked : {"off", "on", "auto"}) {
+    SCOPED_TRACE(asked);
+    std::vector<std::string> all = words;
+    all.insert(all.end(), {"--progress-thread", asked});
+    const Finished done = coll(all);
+    ASSERT_EQ(done.status, 0) << done.err;
+    const bool room = cores_for_second_threads(static_cast<int>(cpus_by_preference().size()), 2);
+    const bool there = asked == "on" || (asked == "auto" && room);
+    for (const Record& record : printed_records(done.out)) {
+      const Resolved& resolved = record.measurement.resolved;
+      EXPECT_EQ(record.measurement.wrong, 0u);
+      EXPECT_EQ(resolved.progress_thread, there);
+      EXPECT_EQ(resolved.streams, there ? 3 : 1);
     }
   }
 }

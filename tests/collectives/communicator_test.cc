@@ -295,7 +295,7 @@ TEST(Communicator, ThePageForUsersHasEverySetting) {
   for (std::string name; words >> name; ++count) {
     EXPECT_THAT(text, HasSubstr("`" + name + "`"));
   }
-  EXPECT_EQ(count, 22);
+  EXPECT_EQ(count, 23);
 }
 
 TEST(Communicator, EndpointsThatAreNotOursAreRefused) {

@@ -16,18 +16,20 @@ constexpr uint32_t kTcpSeed = 20261121;
 // Listeners and options must outlive the groups that were opened from them.
 class TcpWorlds {
  public:
-  explicit TcpWorlds(std::string streams = "auto") : streams_(std::move(streams)) {}
+  using Options = std::map<std::string, std::string>;
+
+  explicit TcpWorlds(Options options = {}) : options_(std::move(options)) {}
 
   World operator()(int ranks, const WireShape& wire) {
     const size_t chunk = std::max<size_t>(wire.chunk_bytes, 4096);  // the option's floor
     // Below a few segments TCP itself crawls (silly windows, delayed acknowledgements).
     const size_t buffer = std::max<size_t>(wire.buffer_bytes, 64 * 1024);
-    worlds_.push_back(std::make_unique<test::TcpWorld>(
-        ranks, std::map<std::string, std::string>{{"chunk_bytes", std::to_string(chunk)},
-                                                  {"sock_bufsize", std::to_string(buffer)},
-                                                  {"transport_crc", wire.crc ? "1" : "0"},
-                                                  {"streams", streams_},
-                                                  {"mesh", ranks % 2 == 0 ? "lazy" : "eager"}}));
+    Options options = {{"chunk_bytes", std::to_string(chunk)},
+                       {"sock_bufsize", std::to_string(buffer)},
+                       {"transport_crc", wire.crc ? "1" : "0"},
+                       {"mesh", ranks % 2 == 0 ? "lazy" : "eager"}};
+    options.insert(options_.begin(), options_.end());
+    worlds_.push_back(std::make_unique<test::TcpWorld>(ranks, options));
     World groups(static_cast<size_t>(ranks));
     std::vector<std::thread> threads;
     for (int rank = 0; rank < ranks; ++rank) {
@@ -42,7 +44,7 @@ class TcpWorlds {
   }
 
  private:
-  const std::string streams_;
+  const Options options_;
   std::vector<std::unique_ptr<test::TcpWorld>> worlds_;
 };
 
@@ -64,9 +66,29 @@ TEST(CollectivesOverTcp, AllPairsOfTheMatrixOverSeveralStreams) {
   const auto valid = [&](const CoveringRow& row) { return matrix.valid(row); };
   const std::vector<CoveringRow> rows = covering_array(matrix.axes(), kTcpSeed + 1, valid);
   EXPECT_GT(rows.size(), 100u);
-  TcpWorlds worlds("3");
+  TcpWorlds worlds(TcpWorlds::Options{{"streams", "3"}});
   const std::vector<CoveringRow> share = test::rows_to_run(rows, 1);
   EXPECT_EQ(run_matrix(matrix, share, std::ref(worlds), kTcpSeed + 1), "");
+}
+
+// What is large is written by a second thread of each rank.
+TEST(CollectivesOverTcp, LargeArraysWithAProgressThread) {
+  for (const int ranks : {2, 3, 5}) {
+    TcpWorlds worlds(TcpWorlds::Options{{"progress_thread", "on"}});
+    World world = worlds(ranks, kWireShapes[0]);
+    std::vector<OperationSpec> specs;
+    for (const OpRow& row : op_table()) {
+      for (const uint64_t count : {16'384u, 250'007u}) {
+        OperationSpec spec;
+        spec.op = row.op;
+        spec.count = count;
+        spec.root = ranks - 1;
+        specs.push_back(spec);
+      }
+    }
+    EXPECT_EQ(run_all_verified(world, specs, kTcpSeed), "") << ranks;
+    ASSERT_TRUE(world[0]->stream_stats()[1] && world[0]->stream_stats()[1]->progress_thread);
+  }
 }
 
 // Rings in orders that were asked for.

@@ -25,6 +25,30 @@ TEST(ChooseCpus, TheOffsetKeepsRunsApart) {
   EXPECT_EQ(choose_cpus("core", {4, 5, 6}, 3, 1), (std::vector<int>{4, 5, 6}));
 }
 
+TEST(ChooseCpus, SecondThreadsLeaveACoreToOthers) {
+  EXPECT_FALSE(cores_for_second_threads(2, 2));
+  EXPECT_FALSE(cores_for_second_threads(4, 2));
+  EXPECT_TRUE(cores_for_second_threads(5, 2));
+  EXPECT_FALSE(cores_for_second_threads(16, 8));
+  EXPECT_TRUE(cores_for_second_threads(16, 7));
+}
+
+// A second thread of each rank gets what comes behind the ranks' own.
+TEST(ChooseCpus, SpareOnesComeNext) {
+  const std::vector<int> cpus = {0, 2, 4, 6, 1, 3, 5, 7};
+  EXPECT_EQ(choose_spare_cpus("auto", cpus, 2, 0), (std::vector<int>{4, 6}));
+  EXPECT_EQ(choose_spare_cpus("core", cpus, 4, 0), (std::vector<int>{1, 3, 5, 7}));
+  EXPECT_EQ(choose_spare_cpus("auto", cpus, 5, 0), std::vector<int>(5, -1));
+  EXPECT_EQ(choose_spare_cpus("none", cpus, 2, 0), std::vector<int>(2, -1));
+  for (int ranks = 1; ranks <= 4; ++ranks) {
+    for (int offset = 0; offset < 20; ++offset) {
+      std::vector<int> all = choose_cpus("auto", cpus, ranks, offset);
+      for (const int cpu : choose_spare_cpus("auto", cpus, ranks, offset)) all.push_back(cpu);
+      EXPECT_EQ(std::set<int>(all.begin(), all.end()).size(), all.size()) << ranks << offset;
+    }
+  }
+}
+
 TEST(Affinity, RangesAreWrittenAsTheSystemWritesThem) {
   EXPECT_EQ(cpu_ranges({}), "");
   EXPECT_EQ(cpu_ranges({3}), "3");

@@ -77,6 +77,7 @@ struct TcpWorld {
     spec.token = token;
     spec.options = &options;
     spec.ranks_on_host = size;
+    spec.progress_thread = options.text("progress_thread") == "on";
     return spec;
   }
   Expected<std::unique_ptr<Group>> open(int rank) { return open(spec(rank)); }

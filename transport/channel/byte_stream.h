@@ -33,6 +33,7 @@ struct StreamStats {
   std::optional<uint64_t> unsent_bytes;   // in the send buffer, not yet sent
   std::optional<uint64_t> peer_window;    // bytes the peer's receive window still allows
   uint64_t writes = 0, reads = 0;         // system calls that it has made, of its own counting
+  bool progress_thread = false;           // one of the rank writes for it
   // Of a stream made of several, which are its sum: each by itself.
   std::vector<StreamStats> parts = {};
 };
@@ -59,6 +60,12 @@ class ByteStream {
   // Memory of the peer that this end may reach, and the other way round; null = none. Good for the
   // stream's life; may appear once ready() holds.
   virtual PeerMemory* peer_memory() { return nullptr; }
+  // A second stream to the same peer, for large messages only, so that small ones need not wait
+  // behind them; null = they go through this one. It is this stream's, and there from the start.
+  virtual ByteStream* bulk() { return nullptr; }
+  // Where the channels of a rank count the messages that they await over this stream and its like,
+  // for a stream that writes in another way while there is something to read; null = nobody asks.
+  virtual size_t* awaited() { return nullptr; }
   // Adds what poll(2) shall look at, for whoever waits for bytes to move in these directions. false
   // = nothing there would wake: only spinning and short sleeps can wait for this stream.
   virtual bool add_to(std::vector<pollfd>& poll, bool reads, bool writes) const = 0;
@@ -73,6 +80,9 @@ class ByteStream {
   // Once ready() holds: what its bytes go through, for whoever wants no step between. One that came
   // to nothing more than the stream below it gives that, which lives as long as this one.
   virtual ByteStream* settled() { return this; }
+  // Buffers of a write that took nothing may be looked at until the same write is tried again or
+  // this is called, after which nothing may be written any more.
+  virtual void release() {}
   virtual StreamStats stats() const = 0;
   // Ends both directions; later calls fail. Idempotent.
   virtual void close() = 0;

@@ -6,8 +6,10 @@
 // start on the first bytes. Large messages do not go through the stream at all where the receiver
 // reaches the sender's memory (rendezvous.h). Frames of several messages interleave; a frame that
 // nobody has posted yet stays in the stream as back pressure, or is parked (bounded by park_bytes)
-// when something posted might wait behind it. Not thread-safe: the rank's own thread posts and
-// progresses; observers are called from inside progress() or post_*().
+// when something posted might wait behind it. A stream may bring a second one along for large
+// messages (ByteStream::bulk()): then each of the two is a lane of its own (lane.h). Not
+// thread-safe: the rank's own thread posts and progresses; observers are called from inside
+// progress() or post_*().
 #pragma once
 
 #include <cstddef>
@@ -81,6 +83,9 @@ struct ChannelOptions {
   bool crc = false;  // CRC-32C over header and payload of every frame; both ends must agree
   CrcFunction crc32c = nullptr;   // a fast implementation; null = a table (slow, same sums)
   size_t park_bytes = 64u << 20;  // most bytes of unexpected messages held in memory
+  // Messages of at least so many bytes go over the bulk stream where there is one; the same on both
+  // ends, so that each knows by a message's size where it comes.
+  size_t bulk_bytes = 128 * 1024;
   // Messages of at least so many bytes are taken from the sender's memory where the stream can.
   size_t direct_bytes = kNothingDirect;
 };
@@ -142,8 +147,10 @@ class Channel {
   // are true after a failure, so that it gets noticed.
   bool wants_read() const;
   bool wants_write() const;
-  // ByteStream::add_to() for what is wanted now, and whether nothing but that moves this channel.
+  // ByteStream::add_to() for what is wanted now, and whether nothing but that moves this channel;
+  // arm(): the same of ByteStream::arm().
   bool add_to(std::vector<pollfd>& poll) const;
+  bool arm();
   bool told_by_poll() const;
   bool idle() const;  // nothing posted, nothing queued, nothing parked
   // The peer has yet to hear that something was taken from its memory: its send ends only then.
@@ -169,9 +176,12 @@ class Channel {
   const std::optional<HashMismatch>& hash_mismatch() const;
 
   const ChannelStats& stats() const;
-  // For roofs (bare-socket measurements on the very path) while idle() on both ends, and for its
-  // statistics.
-  ByteStream& stream();
+  // That messages of so many bytes go through: for roofs (bare-socket measurements on the very
+  // path) while idle() on both ends.
+  ByteStream& stream(size_t bytes = 0);
+  // What one write of such a message takes at most.
+  size_t write_bytes(size_t bytes) const;
+  StreamStats stream_stats() const;
   // How the peer reaches memory of ours, and we reach its, where messages of so many bytes do not
   // go through the stream; null = they do.
   PeerMemory* memory_for(size_t bytes);

@@ -22,12 +22,6 @@ uint32_t find(const Pool& pool, const SlotOrder& order, const MessageTag& tag, M
   return index;
 }
 
-// One write call takes at most this much, and one round about as much, so that reading gets its
-// turn while the bytes just written are still in cache.
-constexpr size_t kWriteBytes = 512 * 1024;
-// Frames are gathered into one call up to this many payload bytes.
-constexpr size_t kBatchBytes = 256 * 1024;
-
 // Operation numbers wrap around.
 bool earlier(uint32_t a, uint32_t b) { return static_cast<int32_t>(a - b) < 0; }
 
@@ -52,12 +46,20 @@ uint32_t RecvTable::post(const MessageTag& tag, size_t bytes, RecvSink* sink) {
   const uint32_t index = posted_.take();
   posted_[index] = {tag, bytes, 0, sink, false};
   posted_order_.push_back(index);
+  if (count_ != nullptr) ++*count_;
   return index;
 }
 
 void RecvTable::remove_posted(uint32_t index) {
   posted_order_.remove(index);
   posted_.give(index);
+  if (count_ != nullptr) --*count_;
+}
+
+void RecvTable::count_into(size_t* count) {
+  if (count_ != nullptr) *count_ -= posted_.alive();
+  count_ = count;
+  if (count_ != nullptr) *count_ += posted_.alive();
 }
 
 uint32_t RecvTable::find_posted(const MessageTag& tag) const {
@@ -110,8 +112,8 @@ void RecvTable::clear() {
   while (any_parked()) remove_parked(parked_order_.front());
 }
 
-SendQueue::SendQueue(const ChannelOptions& options, ChannelStats& stats)
-    : chunk_bytes_(options.chunk_bytes), crc32c_(crc_of(options)), stats_(stats) {}
+SendQueue::SendQueue(const ChannelOptions& options, ChannelStats& stats, const SendBudget& budget)
+    : chunk_bytes_(options.chunk_bytes), crc32c_(crc_of(options)), budget_(budget), stats_(stats) {}
 
 uint32_t SendQueue::add_message(const MessageTag& tag, const void* data, size_t bytes, size_t ready,
                                 SendObserver* observer, uint64_t cookie) {
@@ -341,7 +343,7 @@ void SendQueue::fill_frames() {
   first_ = 0;
   size_t bytes = 0;
   while (frames_ < kBatchFrames && !replies_.empty()) cut_reply(batch_[frames_++]);
-  while (frames_ < kBatchFrames && !ready_.empty() && bytes < kBatchBytes) {
+  while (frames_ < kBatchFrames && !ready_.empty() && bytes < budget_.batch_bytes) {
     const uint32_t index = ready_.front();
     cut_frame(index, batch_[frames_]);
     bytes += batch_[frames_].length;
@@ -357,7 +359,7 @@ size_t SendQueue::gather(std::span<iovec> out, size_t* total) const {
   const auto add = [&](const std::byte* data, size_t bytes) {
     const size_t skipped = std::min(skip, bytes);
     skip -= skipped;
-    const size_t take = std::min(bytes - skipped, kWriteBytes - *total);
+    const size_t take = std::min(bytes - skipped, budget_.write_bytes - *total);
     if (take == 0) return;
     // writev(2) takes the buffers as not const although it only reads them.
     out[count++] = {const_cast<std::byte*>(data + skipped), take};
@@ -402,7 +404,7 @@ Expected<bool> SendQueue::flush(ByteStream& stream) {
   flushing_ = true;
   bool moved = false;
   size_t round = 0;
-  while (round < kWriteBytes) {
+  while (round < budget_.write_bytes) {
     if (frames_ == 0) fill_frames();
     if (frames_ == 0) break;
     std::array<iovec, 2 * kBatchFrames> buffers;

@@ -119,6 +119,12 @@ struct ParkedMessage {
 class RecvTable {
  public:
   explicit RecvTable(size_t park_bytes) : park_bytes_(park_bytes) {}
+  ~RecvTable() { count_into(nullptr); }
+  RecvTable(const RecvTable&) = delete;
+  RecvTable& operator=(const RecvTable&) = delete;
+
+  // The posted receives are counted there as well, as long as the table lives; null = nowhere.
+  void count_into(size_t* count);
 
   uint32_t post(const MessageTag& tag, size_t bytes, RecvSink* sink);
   void remove_posted(uint32_t index);
@@ -128,6 +134,7 @@ class RecvTable {
   // A posted receive of the same operation number with another fingerprint, or kNoSlot.
   uint32_t find_rival(const MessageTag& tag) const;
   PostedRecv& posted(uint32_t index) { return posted_[index]; }
+  const PostedRecv& posted(uint32_t index) const { return posted_[index]; }
   bool any_posted() const { return !posted_order_.empty(); }
   const PostedRecv& oldest_posted() const { return posted_[posted_order_.front()]; }
 
@@ -139,6 +146,7 @@ class RecvTable {
   // A parked message of the same operation number with another fingerprint, or kNoSlot.
   uint32_t find_parked_rival(const MessageTag& tag) const;
   ParkedMessage& parked(uint32_t index) { return parked_[index]; }
+  const ParkedMessage& parked(uint32_t index) const { return parked_[index]; }
   void remove_parked(uint32_t index);
   bool any_parked() const { return !parked_order_.empty(); }
   size_t parked_bytes() const { return parked_bytes_; }
@@ -149,6 +157,7 @@ class RecvTable {
  private:
   size_t park_bytes_;
   size_t parked_bytes_ = 0;
+  size_t* count_ = nullptr;  // ByteStream::awaited()
   SlotPool<PostedRecv> posted_;
   SlotOrder posted_order_;
   SlotPool<ParkedMessage> parked_;
@@ -165,6 +174,18 @@ struct ReceiverWord {
   bool ends() const { return offset == total; }  // nothing more is said about this message
 };
 
+// How much goes out at a time.
+struct SendBudget {
+  // Frames are gathered into one call up to this many payload bytes.
+  size_t batch_bytes = 256 * 1024;
+  // One call takes at most this much, and one round about as much, so that reading gets its turn
+  // while the bytes just written are still in cache.
+  size_t write_bytes = 512 * 1024;
+};
+// Of a stream that another thread writes to while this one reads: it is asked for its next bytes
+// only when this one has time.
+inline constexpr SendBudget kBulkBudget = {2 * 1024 * 1024, 2 * 1024 * 1024};
+
 // The sending half of a channel: messages posted by the rank, cut into frames, handed to the stream
 // with header and payload in one call. A frame is made when its whole chunk (or the message's tail)
 // is ready. Among ready messages the lowest sequence goes first; inside one operation those that
@@ -172,7 +193,7 @@ struct ReceiverWord {
 // are still in cache. Observers may post and extend from inside flush(). Not thread-safe.
 class SendQueue {
  public:
-  SendQueue(const ChannelOptions& options, ChannelStats& stats);
+  SendQueue(const ChannelOptions& options, ChannelStats& stats, const SendBudget& budget = {});
 
   // `key`: of the message's memory, which is offered then; null = its bytes are sent.
   Channel::SendId post(const MessageTag& tag, const void* data, size_t bytes, size_t ready,
@@ -207,6 +228,7 @@ class SendQueue {
   bool any_writers() const { return writers_ > 0; }
   bool empty() const { return live_.empty() && frames_ == 0 && !owes(); }
   std::optional<MessageTag> oldest() const;
+  const SendBudget& budget() const { return budget_; }
   void cancel();
 
  private:
@@ -283,6 +305,7 @@ class SendQueue {
 
   const size_t chunk_bytes_;
   const CrcFunction crc32c_;  // null = no checksums
+  const SendBudget budget_;
   ChannelStats& stats_;
   SlotPool<Message> messages_;
   std::vector<Offered> offered_;       // by slot, of those that are

@@ -34,7 +34,18 @@ class RawMover {
         out_(arrays.from == nullptr ? std::min<uint64_t>(chunk, most.sent) : 0, std::byte{0x5a}),
         in_(arrays.to == nullptr ? std::min<uint64_t>(chunk, most.received) : 0, std::byte{0}) {}
 
+  // What fails in the middle leaves no write behind that looks at the memory.
   Status move(uint64_t to_send, uint64_t to_receive) {
+    size_t* const awaited = to_receive > 0 ? stream_.awaited() : nullptr;
+    if (awaited != nullptr) ++*awaited;
+    const Status moved = move_all(to_send, to_receive);
+    if (awaited != nullptr) --*awaited;
+    if (!moved) stream_.release();
+    return moved;
+  }
+
+ private:
+  Status move_all(uint64_t to_send, uint64_t to_receive) {
     int64_t idle_since = 0;
     for (int tries = 0; to_send > 0 || to_receive > 0;) {
       const Expected<bool> moved = once(to_send, to_receive);
@@ -62,7 +73,6 @@ class RawMover {
     return {};
   }
 
- private:
   Expected<bool> once(uint64_t& to_send, uint64_t& to_receive) {
     bool moved = false;
     if (to_send > 0) {

@@ -30,6 +30,16 @@ class Receiver {
   // something moved.
   Expected<bool> pull(ByteStream& stream);
 
+  // That of the same peer's other stream. What is posted there and comes here, or the other way
+  // round, is of another size than its name says: an operation that differs.
+  void set_beside(const Receiver& other) { beside_ = &other; }
+  void count_into(size_t* awaited) { table_.count_into(awaited); }
+  // For whoever waits beside: nothing is posted here, but if a frame has come, what it says may
+  // contradict what is posted there. Reads no more than its header, and finds no loss of the peer:
+  // it may have closed after its last byte.
+  Status look(ByteStream& stream);
+  bool may_look() const { return !wants_stream() && !in_frame_ && !closed_ && !cancelled_; }
+
   // pull() would find nothing to do: the look of a rank that spins.
   bool nothing_new(ByteStream& stream) const {
     return !anything_here() && offers_.size() == 0 && words_.empty() && stream.shows_all() &&
@@ -109,6 +119,8 @@ class Receiver {
   Status grant_window(Offer& offer, std::span<std::byte> window);
   Status give(size_t index, std::span<const std::byte> here, size_t& used);
   void give_counted(size_t index, std::span<const std::byte> here, bool in_place);
+  Status agrees_with_posted_beside();
+  Status agrees_with_waiting_beside(const MessageTag& tag, uint64_t bytes);
   static tl::unexpected<Error> no_room(const MessageTag& tag, size_t missing);
   tl::unexpected<Error> bad_offer(const MessageTag& tag, const char* what) const;
   size_t aim(std::array<iovec, 2>& buffers, size_t* count, size_t* direct);
@@ -145,6 +157,8 @@ class Receiver {
   bool read_stage_taken_ = false;
   std::vector<std::unique_ptr<std::byte[]>> window_stages_;  // no message has them now
 
+  const Receiver* beside_ = nullptr;
+  bool closed_ = false;   // found by look(): whoever reads will be told
   bool running_ = false;  // inside run() or pull(): callbacks only add to the table
   bool cancelled_ = false;
   std::optional<HashMismatch> mismatch_;

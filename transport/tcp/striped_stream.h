@@ -24,4 +24,13 @@ inline constexpr size_t kStripeBytes = 64 * 1024;
 std::unique_ptr<ByteStream> make_striped_stream(std::vector<std::unique_ptr<ByteStream>> parts,
                                                 size_t block_bytes = kStripeBytes);
 
+// Bytes and segments of all, one or more; of what is no quantity (addresses, MSS), the first one's.
+// `parts`: each connection by itself.
+StreamStats sum_of(const std::vector<StreamStats>& streams);
+
+// The same over an even number of parts, of which the first half is for one direction and the
+// second for the other: `out_first` on one end, not on the other.
+std::unique_ptr<ByteStream> make_one_way_stream(std::vector<std::unique_ptr<ByteStream>> parts,
+                                                bool out_first, size_t block_bytes = kStripeBytes);
+
 }  // namespace plumbline

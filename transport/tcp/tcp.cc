@@ -11,6 +11,8 @@
 #include "transport/address.h"
 #include "transport/channel/fault.h"
 #include "transport/control/control_state.h"
+#include "transport/tcp/bulk_stream.h"
+#include "transport/tcp/progress_thread.h"
 #include "transport/tcp/socket.h"
 #include "transport/tcp/striped_stream.h"
 
@@ -85,11 +87,24 @@ class TcpControlImpl : public TcpControl {
     for (Fd& connection : *connections) {
       streams.push_back(make_tcp_stream(std::move(connection), name));
     }
+    const size_t bulk = config_.paths[static_cast<size_t>(peer)].bulk_streams;
+    if (bulk == 0) return as_one(std::move(streams));
+    const auto first_bulk = streams.end() - static_cast<std::ptrdiff_t>(bulk);
+    std::vector<std::unique_ptr<ByteStream>> large(std::make_move_iterator(first_bulk),
+                                                   std::make_move_iterator(streams.end()));
+    streams.erase(first_bulk, streams.end());
+    return make_bulk_stream(
+        as_one(std::move(streams)),
+        make_progressed_stream(make_one_way_stream(std::move(large), rank_ < peer),
+                               config_.progress));
+  }
+
+ private:
+  static std::unique_ptr<ByteStream> as_one(std::vector<std::unique_ptr<ByteStream>> streams) {
     if (streams.size() == 1) return std::move(streams.front());
     return make_striped_stream(std::move(streams));
   }
 
- private:
   // Names every rank that is not there, and what is known of it.
   Error missing(int64_t waited_ns) const {
     std::string list;
@@ -142,7 +157,8 @@ Expected<std::vector<TcpEndpoint>> read_endpoints(const GroupSpec& spec) {
 // cable; what is made of a connection is made of one.
 Expected<std::vector<PeerPaths>> all_paths(const std::vector<TcpEndpoint>& endpoints,
                                            const TcpEndpoint& mine, const std::vector<bool>& apart,
-                                           size_t streams, const std::vector<bool>& upgraded) {
+                                           size_t streams, const std::vector<bool>& upgraded,
+                                           bool progress) {
   std::vector<PeerPaths> all(endpoints.size());
   for (const TcpEndpoint& peer : endpoints) {
     if (peer.rank == mine.rank || is_apart(apart, peer.rank)) continue;
@@ -154,6 +170,10 @@ Expected<std::vector<PeerPaths>> all_paths(const std::vector<TcpEndpoint>& endpo
     paths.streams = upgraded[static_cast<size_t>(peer.rank)] ? 1
                     : streams > 0                            ? streams
                                   : std::max<size_t>(paths.cables.size(), 1);
+    if (progress && !upgraded[static_cast<size_t>(peer.rank)]) {
+      paths.bulk_streams = 2 * paths.streams;
+      paths.streams += paths.bulk_streams;
+    }
   }
   return all;
 }
@@ -169,8 +189,18 @@ Expected<ControlConfig> control_config(const GroupSpec& spec, std::vector<TcpEnd
   mine.addresses = listener->endpoint().addresses;  // options may have excluded some
   config.apart = apart_from(spec);
   const auto streams = static_cast<size_t>(options.integer("streams"));
-  auto paths = all_paths(config.endpoints, mine, config.apart, streams, upgraded);
+  // A fault on purpose strikes what goes through one stream.
+  const bool progress = spec.progress_thread && options.text("fault").empty();
+  auto paths = all_paths(config.endpoints, mine, config.apart, streams, upgraded, progress);
   if (!paths) return fail(paths.error());
+  if (std::any_of(paths->begin(), paths->end(),
+                  [](const PeerPaths& peer) { return peer.bulk_streams > 0; })) {
+    const bool room = spec.cores_usable >= 2 * spec.ranks_on_host;
+    Expected<std::shared_ptr<ProgressThread>> thread =
+        ProgressThread::start(spec.spare_core, room ? ProgressThread::kSpinNs : 0);
+    if (!thread) return fail(thread.error());
+    config.progress = std::move(*thread);
+  }
   config.paths = std::move(*paths);
   config.listener = std::move(listener);
   config.socket_options = socket_options(options);

@@ -19,12 +19,14 @@
 namespace plumbline {
 
 class ControlState;
+class ProgressThread;
 
 // The ways to one peer.
 struct PeerPaths {
   std::vector<AddressPair> candidates;  // best first, to be tried until one routes
   std::vector<AddressPair> cables;      // that the data connections take in turn; empty = not known
   size_t streams = 1;                   // data connections
+  size_t bulk_streams = 0;  // the last of these: for large messages, half for each direction
 };
 
 struct ControlConfig {
@@ -33,8 +35,9 @@ struct ControlConfig {
   std::vector<PeerPaths> paths;        // by peer; empty ones of this rank and those apart
   std::unique_ptr<TcpListener> listener;
   SocketOptions socket_options;
-  std::vector<bool> apart;  // by peer: never connected; empty = none is
-  bool eager = true;        // data connections at once, not when first used
+  std::shared_ptr<ProgressThread> progress;  // writes to the bulk streams; null = there are none
+  std::vector<bool> apart;                   // by peer: never connected; empty = none is
+  bool eager = true;                         // data connections at once, not when first used
   int64_t heartbeat_ns = kSecond;
   int64_t watchdog_ns = 30 * kSecond;  // of an operation; a peer may be silent a little longer
   int64_t connect_timeout_ms = 30'000;

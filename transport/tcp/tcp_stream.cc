@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -72,7 +73,7 @@ class TcpStream : public ByteStream {
 
   Expected<size_t> write_some(std::span<const iovec> buffers) override {
     if (nothing_in(buffers)) return size_t{0};
-    ++writes_;
+    writes_.store(writes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     const ssize_t done = send_buffers(fd_.get(), buffers, send_flags_);
     if (done >= 0) return static_cast<size_t>(done);
     if (would_block(errno)) return size_t{0};
@@ -105,7 +106,7 @@ class TcpStream : public ByteStream {
     StreamStats stats;
     stats.local = local_;
     stats.remote = remote_;
-    stats.writes = writes_;
+    stats.writes = writes_.load(std::memory_order_relaxed);
     stats.reads = reads_;
     if (!closed_) read_tcp_stats(fd_.get(), stats);
     return stats;
@@ -137,7 +138,8 @@ class TcpStream : public ByteStream {
   Fd fd_;
   const std::string peer_, local_, remote_;
   const int send_flags_;
-  uint64_t writes_ = 0, reads_ = 0;  // system calls
+  std::atomic<uint64_t> writes_ = 0;  // system calls; another thread may write
+  uint64_t reads_ = 0;
   bool closed_ = false;
 };
 
