@@ -22,6 +22,10 @@ namespace {
 constexpr double kOfItself = 16.0 * 1024 * 1024;
 // Steps of schedules that go segment by segment, as a share of the arrays.
 constexpr double kStepsShare = 1.0 / 64;
+// A step of a schedule that is prepared; of a list each operation has its own (128 KiB among 64
+// ranks are 250 steps).
+constexpr double kStepBytes = 300;
+constexpr double kRounded = kArrayAlignment;  // at most, each buffer
 // Below this nobody's memory is at stake; the schedules of large worlds are not built for it.
 constexpr double kSmall = 1024 * 1024;
 constexpr int kRanksAsked = 8;  // of larger worlds the first ones stand for all
@@ -40,7 +44,8 @@ Expected<const AlgorithmRow*> algorithm_for(const Cell& cell, ScheduleRequest& r
 // Bytes of the schedule's own, and of messages that are not sent from where the data lie.
 double scratch_of(const AlgorithmRow& algorithm, const ScheduleRequest& request) {
   const Schedule schedule = build_schedule(algorithm, request);
-  const auto own = static_cast<double>(schedule.scratch_elems * request.elem_size);
+  const double own = static_cast<double>(schedule.scratch_elems * request.elem_size) + kRounded +
+                     static_cast<double>(schedule.steps.size()) * kStepBytes;
   if (!request.codec.halves()) return own;
   return own + static_cast<double>(cost_of(schedule, request.elem_size).send_bytes);
 }
@@ -263,7 +268,6 @@ Expected<uint64_t> memory_of_operations(const Cell& cell, bool verified, const O
   const auto out = static_cast<double>(shape.out_elems) * width;
   const bool in_place = cell.placement == "in" && row(*op).has_in_place;
   const auto slots = static_cast<double>(slots_of(cell, verify_mode(options, verified)).all());
-  constexpr double kRounded = kArrayAlignment;  // at most, each buffer
   const double operands =
       slots * (in_place ? std::max(in, out) + kRounded : in + out + 2 * kRounded);
   double scratch = static_cast<double>(ranks) * bytes;

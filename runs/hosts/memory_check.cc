@@ -46,9 +46,11 @@ std::vector<Pool> pools_of(const MemoryPlace& place) {
 std::string cell_text(const Cell& cell) {
   std::string text = fmt::format("{} {} {} of {}", to_string(cell.kind), cell.op, cell.dtype,
                                  format_bytes(cell.bytes));
+  if (cell.arrays > 1) text += fmt::format(" ({} arrays together)", cell.arrays);
   if (cell.placement == "in") text += " in place";
   if (cell.outstanding > 1) text += fmt::format(", {} outstanding", cell.outstanding);
-  return text + fmt::format(", {} ranks", cell.ranks);
+  text += fmt::format(", {} ranks", cell.ranks);
+  return cell.split.empty() ? text : text + " in groups " + cell.split;
 }
 
 Expected<OptionSet> options_of(const Cell& cell, const OptionSet& options) {

@@ -265,8 +265,8 @@ TEST(ListCells, CostFloorAndMemoryAreThoseOfTheParts) {
     return static_cast<double>(
         memory_of_operations(list_cell(16 << 20, arrays), false, options).value());
   };
-  EXPECT_EQ(bytes(64), bytes(2)) << "arrays of 256 KiB lie alone";
-  EXPECT_GE(bytes(1024), bytes(64) + (16 << 20)) << "arrays of 16 KiB are packed";
+  EXPECT_NEAR(bytes(64), bytes(2), 0.01 * bytes(2)) << "arrays of 256 KiB lie alone";
+  EXPECT_GE(bytes(1024), bytes(2) + (16 << 20)) << "arrays of 16 KiB are packed";
 }
 
 // One algorithm by name runs all parts: what is chosen before is for the largest of them.

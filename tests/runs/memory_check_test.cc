@@ -69,6 +69,24 @@ TEST(MemoryCheck, TheNeedHoldsArraysCopiesAndScratch) {
   EXPECT_GT(need(cell_of(uint64_t{1} << 62, 8)), uint64_t{1} << 62);
 }
 
+// S of a list is that of all its arrays, S of groups by colour that of each rank's own group.
+TEST(MemoryCheck, TheNeedOfListsAndGroupsIsThatOfWhatRuns) {
+  Cell groups = cell_of(kGi, 8);
+  groups.algorithm = "gather_reduce";
+  groups.split = "div:2";
+  Cell pair = cell_of(kGi, 2);
+  pair.algorithm = "gather_reduce";
+  EXPECT_EQ(need(groups), need(pair));
+  Cell list = cell_of(kGi, 64);
+  const uint64_t one = need(list);
+  list.arrays = 4;
+  EXPECT_LT(need(list), one + one / 100);
+  // 250 steps for each of 8192 rings, which are all prepared at once.
+  list.arrays = 8192;
+  EXPECT_GT(need(list), one + 8192 * uint64_t{250} * 200);
+  EXPECT_LT(need(list), 2 * one);
+}
+
 PlanCell planned(const Cell& cell) {
   PlanCell out;
   out.cell = cell;
@@ -103,6 +121,20 @@ TEST(MemoryCheck, EachHostMustHaveWhatItsRanksNeed) {
   }
   // A host that has not said what it has is not judged.
   EXPECT_EQ(TwoHosts(0, 0).problem(cell_of(512 * kGi), {0, 1}), "");
+}
+
+// Two cells of a plan may differ in nothing else.
+TEST(MemoryCheck, ListsAndGroupsAreNamed) {
+  const TwoHosts small(kGi, kGi);
+  Cell cell = cell_of(kGi);
+  EXPECT_THAT(small.problem(cell, {0, 1}), HasSubstr("allreduce f32 of 1 GiB, 2 ranks does not"));
+  cell = cell_of(kGi, 4);
+  cell.arrays = 64;
+  cell.split = "mod:2";
+  cell.placement = "in";
+  EXPECT_THAT(small.problem(cell, {0, 0, 1, 1}),
+              HasSubstr("allreduce f32 of 1 GiB (64 arrays together) in place, 4 ranks in groups "
+                        "mod:2 does not fit"));
 }
 
 TEST(MemoryCheck, NamespacesOfOneMachineShareItsMemory) {
