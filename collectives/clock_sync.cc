@@ -122,6 +122,7 @@ Status ClockSync::wait_for(Channel& channel, int peer, const std::function<bool(
     error.what = fmt::format("rank {}: rank {} took no part in comparing clocks in time",
                              group_.rank(), peer);
     error.hint = "look at that rank's host: it is overloaded, or the connection is stuck";
+    error.ranks = {peer, group_.rank()};
     group_.control().abort(error);
   }
   channel.cancel(error);
@@ -188,11 +189,12 @@ Status ClockSync::learn(int parent, Deadline deadline) {
     return {};
   }
   if (++unusable_ < kAttempts) return {};
-  return fail(ErrorCode::kUnsupported,
-              fmt::format("rank {} cannot compare its clock with that of rank {}: {} rounds of {} "
-                          "exchanges contradict themselves",
-                          group_.rank(), parent, unusable_, kExchanges),
-              "a clock goes backwards or jumps all the time; use \"sync\": \"barrier\"");
+  return fail_about(
+      {group_.rank(), parent}, ErrorCode::kUnsupported,
+      fmt::format("rank {} cannot compare its clock with that of rank {}: {} rounds of {} "
+                  "exchanges contradict themselves",
+                  group_.rank(), parent, unusable_, kExchanges),
+      "a clock goes backwards or jumps all the time; use \"sync\": \"barrier\"");
 }
 
 }  // namespace plumbline

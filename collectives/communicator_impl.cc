@@ -76,9 +76,9 @@ Expected<Introduction> unpack(int rank, const std::string& bytes) {
   said.claimed.resize(std::min<size_t>(reader.u32(), bytes.size()));
   reader.bytes(std::as_writable_bytes(std::span(said.claimed)));
   if (marked && reader.complete()) return said;
-  return fail(ErrorCode::kProtocol,
-              fmt::format("the endpoint of rank {} is not what plumbline gave out", rank),
-              "exchange all bytes of the endpoints, and use one version on all ranks");
+  return fail_about({rank}, ErrorCode::kProtocol,
+                    fmt::format("the endpoint of rank {} is not what plumbline gave out", rank),
+                    "exchange all bytes of the endpoints, and use one version on all ranks");
 }
 
 }  // namespace

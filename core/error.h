@@ -9,6 +9,7 @@
 #include <string>
 #include <tl/expected.hpp>
 #include <utility>
+#include <vector>
 
 #include "plumbline/error.h"
 
@@ -29,6 +30,12 @@ inline tl::unexpected<Error> fail(ErrorCode code, std::string what, std::string 
 inline tl::unexpected<Error> fail_errno(ErrorCode code, std::string what, int err,
                                         std::string hint = {}) {
   return tl::unexpected<Error>(Error{code, std::move(what), err, std::move(hint), {}});
+}
+// The same about ranks of the group: first the one at fault, as far as that is known.
+inline tl::unexpected<Error> fail_about(std::vector<int> ranks, ErrorCode code, std::string what,
+                                        std::string hint = {}) {
+  return tl::unexpected<Error>(
+      Error{code, std::move(what), 0, std::move(hint), {}, std::move(ranks)});
 }
 inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
 

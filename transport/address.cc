@@ -170,18 +170,19 @@ Expected<std::vector<AddressPair>> address_pairs(const TcpEndpoint& mine, const 
   for (const TcpEndpoint* endpoint : {&mine, &peer}) {
     for (const RankAddress& address : endpoint->addresses) {
       if (parse_zoned_ip(address.ip)) continue;
-      return fail(ErrorCode::kConfig,
-                  fmt::format("data address \"{}\" of rank {} ({}) is not an IPv4 or IPv6 address",
-                              address.ip, endpoint->rank, endpoint->host),
-                  "write numeric addresses into the host file, such as 10.10.0.1/24");
+      return fail_about(
+          {endpoint->rank}, ErrorCode::kConfig,
+          fmt::format("data address \"{}\" of rank {} ({}) is not an IPv4 or IPv6 address",
+                      address.ip, endpoint->rank, endpoint->host),
+          "write numeric addresses into the host file, such as 10.10.0.1/24");
     }
   }
   std::vector<Candidate> list = sorted_candidates(mine, peer);
   if (list.empty()) {
-    return fail(ErrorCode::kConfig,
-                fmt::format("rank {} ({}) and rank {} ({}) have no addresses of one family",
-                            mine.rank, list_addresses(mine), peer.rank, list_addresses(peer)),
-                "give both hosts a data address of the same network");
+    return fail_about({peer.rank, mine.rank}, ErrorCode::kConfig,
+                      fmt::format("rank {} ({}) and rank {} ({}) have no addresses of one family",
+                                  mine.rank, list_addresses(mine), peer.rank, list_addresses(peer)),
+                      "give both hosts a data address of the same network");
   }
   // Loopback between hosts is the last resort ({"local": N} knows nothing else).
   const auto ordinary = [](const Candidate& c) { return !c.rank.loopback_between_hosts; };

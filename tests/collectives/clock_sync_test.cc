@@ -2,6 +2,7 @@
 // of one with an offset, a drift, and delays between reading and sending.
 #include "collectives/clock_sync.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -194,6 +195,11 @@ TEST(ClockSync, AJumpOfTheReferenceIsCountedAndSurvived) {
   EXPECT_EQ(wrong, "");
 }
 
+// The ranks that it is about, and what it says.
+std::string words_of(const Error& error) {
+  return fmt::format("{}: {}", fmt::join(error.ranks, " "), error.message());
+}
+
 TEST(ClockSync, AClockThatRunsBackwardsIsNamedAfterThreeRounds) {
   World world = world_of(2);
   const std::vector<std::string> said =
@@ -203,13 +209,14 @@ TEST(ClockSync, AClockThatRunsBackwardsIsNamedAfterThreeRounds) {
           return rank == 0 ? -now : now;
         });
         for (int i = 0; i < 3; ++i) {
-          if (const Status done = sync.round(kTimeoutMs); !done) return done.error().message();
+          if (const Status done = sync.round(kTimeoutMs); !done) return words_of(done.error());
           if (sync.ready() != (rank == 0)) return "learned from it";
         }
         return {};
       });
   EXPECT_EQ(said[0], "");
-  EXPECT_NE(said[1].find("rank 1 cannot compare its clock with that of rank 0"), std::string::npos)
+  EXPECT_NE(said[1].find("1 0: rank 1 cannot compare its clock with that of rank 0"),
+            std::string::npos)
       << said[1];
 }
 
@@ -222,11 +229,12 @@ TEST(ClockSync, APeerThatTakesNoPartIsNamedWithinTheDeadline) {
           if (rank == silent) return {};
           ClockSync sync(group);
           const Status done = sync.round(200);
-          return done ? "no error" : done.error().message();
+          return done ? "no error" : words_of(done.error());
         });
     const std::string& error = said[static_cast<size_t>(1 - silent)];
     EXPECT_NE(error.find("rank " + std::to_string(silent) + " took no part"), std::string::npos)
         << error;
+    EXPECT_EQ(error.find(silent == 0 ? "0 1: " : "1 0: "), 0U) << error;
     EXPECT_LT(monotonic_ns() - start, 5 * kSecond);
   }
 }

@@ -306,6 +306,7 @@ TEST(Communicator, EndpointsThatAreNotOursAreRefused) {
   ASSERT_FALSE(spoilt);
   EXPECT_EQ(spoilt.error().code, ErrorCode::kProtocol);
   EXPECT_THAT(spoilt.error().message(), HasSubstr("rank 1"));
+  EXPECT_EQ(spoilt.error().ranks, std::vector<int>{1});
 
   const auto broken = [](const std::string&) -> ErrorOr<std::vector<std::string>> {
     return Error{ErrorCode::kUnreachable, "the store is away", 0, {}, {}};

@@ -169,10 +169,12 @@ TEST(AddressPairs, ErrorsNameRankAndAddress) {
   ASSERT_FALSE(bad);
   EXPECT_THAT(bad.error().what,
               testing::AllOf(testing::HasSubstr("\"mini2\""), testing::HasSubstr("rank 3 (b)")));
+  EXPECT_EQ(bad.error().ranks, std::vector<int>{3});
   const auto families =
       address_pairs(host(0, "a", {ip("10.1.0.1/24")}), host(1, "b", {ip("fd00::1/64")}));
   EXPECT_THAT(families.error().what,
               testing::AllOf(testing::HasSubstr("10.1.0.1/24"), testing::HasSubstr("fd00::1/64")));
+  EXPECT_THAT(families.error().ranks, testing::UnorderedElementsAre(0, 1));
 }
 
 // "local > remote" of every cable, as both ends see them.

@@ -152,6 +152,7 @@ TEST(Shm, ThoseApartSayWhyAtBothEnds) {
     EXPECT_THAT(ready.error().message(),
                 AllOf(HasSubstr("rank 0 and rank 1 cannot share memory"),
                       HasSubstr("different machines"), HasSubstr("--transport tcp")));
+    EXPECT_THAT(ready.error().ranks, testing::UnorderedElementsAre(0, 1));
   }
 }
 

@@ -120,6 +120,7 @@ TEST(TcpClaim, BytesOfAnotherTransportAreRefusedWithTheRankThatSaidThem) {
   ASSERT_FALSE(group);
   EXPECT_EQ(group.error().code, ErrorCode::kProtocol);
   EXPECT_THAT(group.error().what, HasSubstr("rank 1 on here"));
+  EXPECT_EQ(group.error().ranks, std::vector<int>{1});
   EXPECT_FALSE(row_of("tcp").claim({"nor this", &world.options, Deadline::after_ms(0), nullptr}));
 }
 
@@ -137,6 +138,7 @@ TEST(ShmClaim, APairOfTwoMachinesIsNamedByAllRanks) {
     EXPECT_THAT(group.error().message(),
                 AllOf(HasSubstr("transport shm: rank 0 on here and rank 2 on here are on"),
                       HasSubstr("different machines"), HasSubstr("--transport auto")));
+    EXPECT_EQ(group.error().ranks, (std::vector<int>{0, 2}));
   }
 }
 
@@ -194,6 +196,7 @@ TEST_F(ThreadsWorld, RanksThatDoNotComeAreNamedAtTheDeadline) {
   for (const Error& error : errors) {
     EXPECT_THAT(error.what, HasSubstr("these have not come: 1, 3"));
     EXPECT_EQ(error.cause, "rank.late");
+    EXPECT_THAT(error.ranks, testing::IsSupersetOf({1, 3})) << "and maybe who said it first";
   }
 }
 

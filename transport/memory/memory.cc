@@ -121,12 +121,12 @@ struct ThreadTable {
         present(static_cast<size_t>(spec.size), false) {}
 
   // The ranks that have not come; of board->mutex.
-  std::string missing() const {
-    std::vector<size_t> ranks;
+  std::vector<int> missing() const {
+    std::vector<int> ranks;
     for (size_t rank = 0; rank < present.size(); ++rank) {
-      if (!present[rank]) ranks.push_back(rank);
+      if (!present[rank]) ranks.push_back(static_cast<int>(rank));
     }
-    return fmt::format("{}", fmt::join(ranks, ", "));
+    return ranks;
   }
 
   const int size, first_rank;
@@ -173,13 +173,13 @@ class ThreadClaim : public TransportClaim {
     const auto settled = [&] { return control.failed() || table.missing().empty(); };
     const auto left = std::chrono::nanoseconds(std::max<int64_t>(deadline.remaining_ns(), 0));
     table.board->changed.wait_for(lock, left, settled);
-    const std::string missing = table.missing();
+    const std::vector<int> missing = table.missing();
     lock.unlock();
     if (!control.failed() && !missing.empty()) {
-      control.abort(Error{
-          ErrorCode::kTimeout,
-          fmt::format("of {} ranks in this process these have not come: {}", table.size, missing),
-          0, "look for what their threads said before", "rank.late"});
+      control.abort(Error{ErrorCode::kTimeout,
+                          fmt::format("of {} ranks in this process these have not come: {}",
+                                      table.size, fmt::join(missing, ", ")),
+                          0, "look for what their threads said before", "rank.late", missing});
     }
     if (control.failed()) return fail(control.failure());
     return {};
@@ -220,8 +220,9 @@ Expected<std::shared_ptr<ThreadTable>> ThreadMeeting::sit_down(const GroupSpec& 
   }
   const std::scoped_lock seats(table->board->mutex);
   if (table->present[static_cast<size_t>(spec.rank)]) {
-    return fail(ErrorCode::kConfig, fmt::format("rank {} is there twice", spec.rank),
-                "give every rank a number of its own");
+    return fail_about({spec.rank}, ErrorCode::kConfig,
+                      fmt::format("rank {} is there twice", spec.rank),
+                      "give every rank a number of its own");
   }
   table->present[static_cast<size_t>(spec.rank)] = true;
   table->board->changed.notify_all();

@@ -217,6 +217,7 @@ class ShmStream : public ByteStream, private PeerMemory {
       reason_ = printable(short_reason(*cannot_), kShmReasonBytes);
       outbox_ = encode_shm_offer({realm_, {}, 0, {}, reason_});
       cannot_->what = fmt::format("share memory with rank {}: {}", peer_, cannot_->what);
+      cannot_->ranks = {self_, peer_};
       return;
     }
     auto* const sheet = new (memory->data()) Sheet{};
@@ -365,7 +366,10 @@ class ShmStream : public ByteStream, private PeerMemory {
     cannot_ = Error{ErrorCode::kUnsupported,
                     fmt::format("rank {} and rank {} cannot share memory: {}",
                                 std::min(self_, peer_), std::max(self_, peer_), reason),
-                    0, "use --transport auto, which takes TCP then, or --transport tcp", ""};
+                    0,
+                    "use --transport auto, which takes TCP then, or --transport tcp",
+                    "",
+                    {peer_, self_}};
   }
   Error in_context(Error error) const {
     error.what = fmt::format("memory shared with rank {}: {}", peer_, error.what);

@@ -144,9 +144,10 @@ Expected<std::vector<TcpEndpoint>> read_endpoints(const GroupSpec& spec) {
     Expected<TcpEndpoint> endpoint = tcp_endpoint(rank, spec.endpoints[static_cast<size_t>(rank)]);
     if (!endpoint) return fail(endpoint.error());
     if (endpoint->port == 0) {
-      return fail(ErrorCode::kConfig,
-                  fmt::format("rank {} on {} says that it listens on port 0", rank, endpoint->host),
-                  "ranks say the port that they have claimed");
+      return fail_about(
+          {rank}, ErrorCode::kConfig,
+          fmt::format("rank {} on {} says that it listens on port 0", rank, endpoint->host),
+          "ranks say the port that they have claimed");
     }
     all.push_back(std::move(*endpoint));
   }
@@ -296,27 +297,27 @@ Status come_to_terms(Streams& streams, TcpControl& control, Deadline deadline) {
   constexpr int kLookMs = 20;
   while (true) {
     std::vector<pollfd> waiting;
-    int missing = 0;
+    std::vector<int> missing;
     for (size_t peer = 0; peer < streams.size(); ++peer) {
       const std::unique_ptr<ByteStream>& stream = streams[peer];
       if (!stream) continue;
       Expected<bool> ready = stream->ready();
       if (!ready) {
         if (ready.error().code == ErrorCode::kPeerLost) await_reason(control);
-        ready.error().ranks = {static_cast<int>(peer)};
+        if (ready.error().ranks.empty()) ready.error().ranks = {static_cast<int>(peer)};
         control.abort(ready.error());
         return fail(control.failure());
       }
       if (*ready) continue;
       stream->add_to(waiting, true, false);
-      ++missing;
+      missing.push_back(static_cast<int>(peer));
     }
-    if (missing == 0) return {};
+    if (missing.empty()) return {};
     if (control.failed()) return fail(control.failure());
     if (deadline.passed()) {
       control.abort({ErrorCode::kTimeout,
-                     fmt::format("{} ranks have not said what they share in time", missing), 0,
-                     "connect_timeout_ms sets the patience", "rank.late"});
+                     fmt::format("{} ranks have not said what they share in time", missing.size()),
+                     0, "connect_timeout_ms sets the patience", "rank.late", missing});
       return fail(control.failure());
     }
     ::poll(waiting.data(), static_cast<nfds_t>(waiting.size()), deadline.poll_timeout_ms(kLookMs));
@@ -408,7 +409,10 @@ Expected<std::unique_ptr<TransportClaim>> claim_over_tcp(const ClaimSpec& spec,
 Expected<TcpEndpoint> tcp_endpoint(int rank, const RankEndpoint& endpoint) {
   Expected<TcpEndpoint> read =
       read_endpoint(endpoint.claimed, fmt::format("rank {} on {}", rank, endpoint.host));
-  if (!read) return read;
+  if (!read) {
+    read.error().ranks = {rank};
+    return read;
+  }
   read->rank = rank;
   read->host = endpoint.host;
   return read;

@@ -37,12 +37,13 @@ Status check_every_pair(const TcpUpgrade& upgrade, const std::vector<TcpEndpoint
     for (size_t b = a + 1; b < endpoints.size(); ++b) {
       const TcpEndpoint &one = endpoints[a], &other = endpoints[b];
       if (one_realm(one, other) || never_meet(one.rank, other.rank)) continue;
-      return fail(ErrorCode::kUnsupported,
-                  fmt::format("transport {}: rank {} on {} and rank {} on {} are on different "
-                              "machines, or in different namespaces of one",
-                              upgrade.name, one.rank, one.host, other.rank, other.host),
-                  "--transport auto uses it where it can and TCP elsewhere; --transport tcp does "
-                  "not use it");
+      return fail_about(
+          {one.rank, other.rank}, ErrorCode::kUnsupported,
+          fmt::format("transport {}: rank {} on {} and rank {} on {} are on different "
+                      "machines, or in different namespaces of one",
+                      upgrade.name, one.rank, one.host, other.rank, other.host),
+          "--transport auto uses it where it can and TCP elsewhere; --transport tcp does "
+          "not use it");
     }
   }
   return {};
