@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kMostRanks = 65'536;
 constexpr size_t kMostHostName = 255;  // bytes
-constexpr size_t kMostIdlePlans = 64;
+constexpr size_t kMostIdlePlans = 64;  // beside those of lists
 constexpr const char* kEndpointMark = "plumbline endpoint 1";
 
 // The options that mean something inside another program; docs/library.md says what.
@@ -267,6 +267,7 @@ Expected<CommunicatorImpl::PreparedPtr> CommunicatorImpl::prepared_for(const Key
   const auto found = idle_.find(key);
   if (found == idle_.end() || found->second.empty()) {
     if (call.purpose != nullptr) spec.purpose = call.purpose->text;
+    ++plans_made_;
     return executor_->prepare(spec);
   }
   PreparedPtr prepared = std::move(found->second.back());
@@ -276,7 +277,9 @@ Expected<CommunicatorImpl::PreparedPtr> CommunicatorImpl::prepared_for(const Key
 }
 
 void CommunicatorImpl::retire(std::map<uint64_t, Running>::iterator done) {
-  if (idle_plans_ == kMostIdlePlans || idle_.size() > kMostIdlePlans) {
+  // A list needs one for each large array, and two that come in turns twice as many.
+  const size_t most = kMostIdlePlans + 2 * most_running_;
+  if (idle_plans_ >= most || idle_.size() > most) {
     idle_.clear();
     idle_plans_ = 0;
   }
@@ -294,6 +297,7 @@ Expected<uint64_t> CommunicatorImpl::try_start(const Call& call) {
     Expected<PreparedPtr> prepared = prepared_for(key, *spec, call);
     if (!prepared) return fail(prepared.error());
     const auto running = running_.emplace(++last_ticket_, Running{key, std::move(*prepared)}).first;
+    most_running_ = std::max(most_running_, running_.size());
     const Status started = executor_->start(*running->second.prepared, call.in.data, call.out.data);
     if (started) return running->first;
     running_.erase(running);

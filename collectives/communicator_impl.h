@@ -77,6 +77,9 @@ class CommunicatorImpl : public std::enable_shared_from_this<CommunicatorImpl> {
   Status wait(uint64_t ticket, Deadline deadline);
   Expected<bool> test(uint64_t ticket);
   Group& group() { return *group_; }
+  // So many operations were made ready, because none of the kind was kept.
+  uint64_t plans_made() const { return plans_made_; }
+  size_t plans_kept() const { return idle_plans_; }
   int64_t patience_ms() const { return options_->integer("watchdog_timeout_ms"); }
   // An Error of this group: where it was split off, with the numbers that its ranks have in the
   // parent.
@@ -159,6 +162,8 @@ class CommunicatorImpl : public std::enable_shared_from_this<CommunicatorImpl> {
   std::unique_ptr<Executor> executor_;
   std::map<Key, std::vector<PreparedPtr>> idle_;  // an entry may have none
   size_t idle_plans_ = 0;
+  size_t most_running_ = 0;  // that were under way at once
+  uint64_t plans_made_ = 0;
   uint64_t last_ticket_ = 0;
   // By ticket. One that is not here has ended.
   std::map<uint64_t, Running> running_;

@@ -192,20 +192,6 @@ TEST(Communicator, SeveralOperationsAreUnderWayAtOnce) {
   }
 }
 
-// Prepared operations are kept for later calls, but not without end.
-TEST(Communicator, ManyShapesComeAndGo) {
-  std::vector<Communicator> ranks = in_memory(2);
-  in_threads(ranks, [](Communicator& group) {
-    for (size_t round = 0; round < 2; ++round) {
-      for (size_t count = 1; count < 200; ++count) {
-        Ints data(count, static_cast<int32_t>(count));
-        expect_done(group.allreduce(data).wait(kPatience));
-        EXPECT_EQ(data, Ints(count, static_cast<int32_t>(2 * count)));
-      }
-    }
-  });
-}
-
 // ---- what a user may do wrong ------------------------------------------------------------------
 
 TEST(Communicator, WrongCallsAreErrorsThatStartNothing) {
