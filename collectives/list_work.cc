@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "collectives/communicator_list.h"
+#include "collectives/time_parts.h"
+#include "core/clock.h"
 #include "core/op.h"
 #include "core/units.h"
 
@@ -24,7 +26,8 @@ class ListWork : public HostWork {
   struct Lane {
     std::vector<PreparedPart> parts;
     size_t slot = 0;
-    size_t ended = 0;  // of `parts`, from the front
+    size_t ended = 0;                       // of `parts`, from the front
+    int64_t started_ns = 0, oldest_ns = 0;  // as those of a prepared operation
   };
 
   ListWork(const EngineContext& context, const OperationSpec& spec, size_t slots,
@@ -38,12 +41,14 @@ class ListWork : public HostWork {
       begins_.push_back(end);
       end += array.count * size_of(spec.dtype);
     }
+    under_way_.reserve(lanes_.size());
   }
 
   Status start(size_t lane, size_t slot) override {
     Lane& l = lanes_[lane];
     l.slot = slot;
     l.ended = 0;
+    if (into_ != nullptr) begin_times(l);
     for (PreparedPart& part : l.parts) {
       const Status started = start(part, slot);
       if (!started) return started;
@@ -61,6 +66,19 @@ class ListWork : public HostWork {
       }
       if (!Executor::done(prepared)) return false;
       end_part(l);
+    }
+    return true;
+  }
+
+  // The executor times each part; which list was served and which waited is told here, since parts
+  // of one do not wait for one another.
+  bool time_parts(TimeParts* into) override {
+    into_ = into;
+    of_parts_ = {};
+    for (Lane& lane : lanes_) {
+      for (PreparedPart& part : lane.parts) {
+        Executor::time_parts(*part.prepared, into == nullptr ? nullptr : &of_parts_);
+      }
     }
     return true;
   }
@@ -104,7 +122,7 @@ class ListWork : public HostWork {
 
   Status start(PreparedPart& part, size_t slot) {
     if (part.what.packed()) {
-      pack(placed(part.what, in(slot)), part.what, part.space.data);
+      copied([&] { pack(placed(part.what, in(slot)), part.what, part.space.data); });
       return executor_.start(*part.prepared, part.space.data, part.space.data);
     }
     const uint64_t begin = begins_[part.what.arrays.front()];
@@ -114,14 +132,48 @@ class ListWork : public HostWork {
 
   void end_part(Lane& lane) {
     const PreparedPart& part = lane.parts[lane.ended++];
-    if (!part.what.packed()) return;
-    unpack(placed(part.what, out(lane.slot)), part.what, part.space.data);
+    if (part.what.packed()) {
+      copied([&] { unpack(placed(part.what, out(lane.slot)), part.what, part.space.data); });
+    }
+    if (into_ != nullptr && lane.ended == lane.parts.size()) end_times(lane);
+  }
+
+  // ---- where the time goes, as the executor takes it of operations (Executor::time_parts) ----
+
+  void begin_times(Lane& lane) {
+    lane.started_ns = lane.oldest_ns = monotonic_ns();
+    under_way_.push_back(&lane);
+  }
+
+  // Copies inside the rank.
+  template <typename Copy>
+  void copied(const Copy& copy) {
+    const int64_t begin = into_ != nullptr ? monotonic_ns() : 0;
+    copy();
+    if (into_ != nullptr) of_parts_.local_ns += monotonic_ns() - begin;
+  }
+
+  void end_times(Lane& lane) {
+    const int64_t now = monotonic_ns();
+    const bool was_oldest = under_way_.front() == &lane;
+    ++into_->operations;
+    into_->total_ns += now - lane.started_ns;
+    into_->queue_ns += (was_oldest ? lane.oldest_ns : now) - lane.started_ns;
+    std::erase(under_way_, &lane);
+    if (was_oldest && !under_way_.empty()) under_way_.front()->oldest_ns = now;
+    into_->local_ns += std::exchange(of_parts_.local_ns, 0);
+    for (size_t stall = 0; stall < into_->waits.size(); ++stall) {
+      into_->waits[stall] += std::exchange(of_parts_.waits[stall], 0);
+    }
   }
 
   Executor& executor_;
   std::vector<Buffer> arrays_;
   std::vector<uint64_t> begins_;  // of each array, in bytes
   std::vector<Lane> lanes_;
+  TimeParts* into_ = nullptr;     // null = no times are taken
+  TimeParts of_parts_;            // of the lists under way; only what is not counted by lists
+  std::vector<Lane*> under_way_;  // the oldest first
 };
 
 // A part is an operation of its own: in place where it is packed, and with the list as its purpose,

@@ -92,6 +92,26 @@ TEST(TimeSplits, SeveralInFlightQueue) {
   }
 }
 
+// A list is one operation: its parts do not queue behind one another, and what is packed is work.
+TEST(TimeSplits, ListsAreTakenApartAsAWhole) {
+  for (const int arrays : {8, 64}) {  // of 128 KiB, which lie alone, and of 16 KiB
+    for (const int outstanding : {1, 3}) {
+      const std::string name = std::to_string(arrays) + " x " + std::to_string(outstanding);
+      Cell cell = split_cell(outstanding == 1 ? "bandwidth" : "throughput", "none", 1 << 20, 2);
+      cell.arrays = arrays;
+      cell.outstanding = outstanding;
+      for (const Measurement& m : measured_apart(cell)) {
+        ASSERT_TRUE(m.per_rank.front().split) << name;
+        const TimeSplit& split = *m.per_rank.front().split;
+        expect_whole(split, name);
+        EXPECT_EQ(split.queue > 0, outstanding > 1) << name;
+        EXPECT_GT(split.reduce, 0) << name;
+        EXPECT_EQ(m.wrong, 0u) << name;
+      }
+    }
+  }
+}
+
 // A rank whose peer begins late waits for a message of which nothing has come.
 TEST(TimeSplits, ALatePeerIsSync) {
   constexpr int64_t kLateNs = 20'000'000;
