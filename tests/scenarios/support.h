@@ -92,6 +92,8 @@ inline std::string with_matrix(const std::string& blocks, const std::string& mor
   return R"({"plumbline": 1, "matrix": [)" + blocks + "]" + more + "}";
 }
 
+inline const std::string kNoRoofs = R"(, "roofs": false)";
+
 inline PlanContext context() {
   PlanContext out;
   out.vocabulary = vocabulary();
