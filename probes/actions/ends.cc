@@ -129,7 +129,7 @@ StartedConnect start_probe_connect(const PairEnds& ends, int port) {
   SocketAddress to = ends.to;
   to.set_port(static_cast<uint16_t>(port));
   out.before_connect = true;
-  out.fd = new_tcp_socket(to.family());
+  out.fd = new_stream_socket(to.family());
   const int fd = out.fd.get();
   if (!out.fd.valid()) {
     out.err = errno;

@@ -170,7 +170,7 @@ SocketOptions socket_options(const OptionSet& options) {
 
 Expected<Fd> listen_on(const SocketAddress& address, const SocketOptions& options) {
   const std::string what = "listen on " + to_text(address);
-  Fd fd = new_tcp_socket(address.family());
+  Fd fd = new_stream_socket(address.family());
   if (!fd.valid()) return fail(socket_error(what + ": socket", errno));
   set_socket_option(fd.get(), SOL_SOCKET, SO_REUSEADDR,
                     1);  // past connections in TIME_WAIT do not matter
@@ -201,7 +201,7 @@ Expected<Fd> accept_from(int listener) {
 
 Expected<Fd> start_connect(const SocketAddress& remote, const SocketAddress* local,
                            const std::string& interface, const SocketOptions& options) {
-  Fd fd = new_tcp_socket(remote.family());
+  Fd fd = new_stream_socket(remote.family());
   if (!fd.valid()) return fail(socket_error("connect to " + to_text(remote) + ": socket", errno));
   set_buffers(fd.get(), options.buffer_bytes);
   if (local != nullptr) {

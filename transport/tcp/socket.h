@@ -83,8 +83,9 @@ Error socket_error(const std::string& what, int err);
 
 // --- what differs by platform -------------------------------------------------------------------
 
-// A non-blocking, close-on-exec TCP socket without SIGPIPE; invalid with errno set on failure.
-Fd new_tcp_socket(int family);
+// A non-blocking, close-on-exec SOCK_STREAM socket (TCP, or of AF_UNIX) without SIGPIPE; invalid
+// with errno set on failure.
+Fd new_stream_socket(int family);
 // Largest SO_SNDBUF or SO_RCVBUF that the system grants, in bytes; 0 = not known.
 uint64_t socket_buffer_limit(int option);
 // accept(2) with the same properties.

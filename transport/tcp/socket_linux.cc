@@ -8,7 +8,7 @@
 
 namespace plumbline {
 
-Fd new_tcp_socket(int family) {
+Fd new_stream_socket(int family) {
   return Fd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 

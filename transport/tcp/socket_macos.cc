@@ -27,7 +27,7 @@ Fd prepare(int raw) {
 
 }  // namespace
 
-Fd new_tcp_socket(int family) { return prepare(::socket(family, SOCK_STREAM, 0)); }
+Fd new_stream_socket(int family) { return prepare(::socket(family, SOCK_STREAM, 0)); }
 
 // kern.ipc.maxsockbuf bounds both directions together with their overhead: asking tells more than
 // reading it.
