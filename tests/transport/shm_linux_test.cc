@@ -42,17 +42,17 @@ std::pair<Fd, Fd> connected_pair() {
 }
 
 StreamPtr shm_end(Fd fd, int self, size_t ring_bytes = kSmallRing,
-                  const std::string& realm = shared_memory_realm()) {
+                  const std::string& realm = shared_memory_realm(), MemoryWay way = memory_way()) {
   const int peer = 1 - self;
   return make_shm_stream(make_tcp_stream(std::move(fd), "rank " + std::to_string(peer)), self, peer,
-                         ring_bytes, realm);
+                         ring_bytes, realm, nullptr, nullptr, 0, way);
 }
 
 struct Pair {
-  explicit Pair(size_t ring_bytes = kSmallRing) {
+  explicit Pair(size_t ring_bytes = kSmallRing, MemoryWay way = memory_way()) {
     auto [first, second] = connected_pair();
-    lower = shm_end(std::move(first), 0, ring_bytes);
-    higher = shm_end(std::move(second), 1, ring_bytes);
+    lower = shm_end(std::move(first), 0, ring_bytes, shared_memory_realm(), way);
+    higher = shm_end(std::move(second), 1, ring_bytes, shared_memory_realm(), way);
     for (const Deadline deadline = Deadline::after_ms(5000); !deadline.passed();) {
       const Expected<bool> one = lower->ready(), other = higher->ready();
       EXPECT_TRUE(one && other);
@@ -82,7 +82,7 @@ bool sleep_until_called(ByteStream& stream, bool reads, bool writes) {
 
 TEST(Shm, BytesOfEverySizeComeInOrderBothWaysAndSleepersAreCalled) {
   for (const size_t ring_bytes : {size_t{1}, kSmallRing, size_t{100'000}}) {
-    Pair pair(ring_bytes);
+    Pair pair(ring_bytes, ring_bytes == 1 ? MemoryWay::kHanded : memory_way());
     constexpr size_t kTotal = 3'000'000;
     const auto stream = [](ByteStream& end, uint32_t seed) {
       std::minstd_rand random(seed);

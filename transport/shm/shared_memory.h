@@ -1,7 +1,9 @@
 // Memory that two processes of one user on one machine share. One makes it, the other opens it by
-// two numbers that the first one tells it; when both have ended, however they ended, nothing of it
-// is left. All of it is granted when it is made, so that a full machine is an error then and no
-// signal later. Linux: memfd_create(2), opened through proc(5); macOS: shm_open(2).
+// two numbers that the first one tells it, or is handed its descriptor; when both have ended,
+// however they ended, nothing of it is left. Linux: memfd_create(2), opened through proc(5), all of
+// it granted when it is made, so that a full machine is an error then and no signal later. macOS:
+// shm_open(2), whose names would stay when a process is killed: so the name goes at once, and the
+// memory is handed over.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +16,19 @@
 
 namespace plumbline {
 
+// How another process comes by it.
+enum class MemoryWay : uint8_t {
+  kNamed,   // SharedMemory::open
+  kHanded,  // SharedMemory::adopt, of a descriptor that came over a Handover (handover.h)
+};
+// That of this system. Both work on Linux, where the tests ask for the other one too.
+MemoryWay memory_way();
+
 // What another process needs in order to open it; means something on this machine only.
 struct SharedMemoryName {
-  uint64_t a = 0, b = 0;  // Linux: process and descriptor; macOS: 128 random bits
+  uint64_t a = 0, b = 0;  // Linux: process and descriptor; macOS has none: zeros
+
+  bool operator==(const SharedMemoryName&) const = default;
 };
 
 class SharedMemory {
@@ -29,6 +41,8 @@ class SharedMemory {
   // no memory of ours or has another size. Opens nothing else, whatever the numbers are.
   static Expected<SharedMemory> open(const SharedMemoryName& name, size_t bytes,
                                      Access access = Access::kWrite);
+  // The memory of this descriptor, which came from another process; errors as of open().
+  static Expected<SharedMemory> adopt(Fd fd, size_t bytes, Access access);
   ~SharedMemory();
   SharedMemory(SharedMemory&& other) noexcept;
   SharedMemory& operator=(SharedMemory&&) = delete;
@@ -36,17 +50,18 @@ class SharedMemory {
   const SharedMemoryName& name() const { return name_; }
   std::byte* data() const { return data_; }
   size_t size() const { return size_; }
-  // The other one has it: from now on nobody opens it by its name.
+  // To hand over; none after drop_name().
+  int descriptor() const { return fd_.get(); }
+  // The other one has it: from now on nobody opens it by its name, and it is not handed over.
   void drop_name();
-  // Whoever maps it sees zeros from now on, and the system has its pages back.
+  // Whoever maps it sees zeros from now on, and the system has its pages back. Where it cannot be
+  // done (macOS) they stay until nobody maps it any more.
   void give_pages_back();
   // Who else has this memory, by the system's own word: each process marks a place that is its own
   // (and keeps the mark until it drops the name or ends), others ask who did. None = nobody, this
   // process itself, or the system does not tell.
   void mark(uint32_t place);
   std::optional<int64_t> marked_by(uint32_t place) const;
-  // Its name may be kept for as long as it lives: it ends with the process, however that ends.
-  static bool names_end_with_process();
 
  private:
   SharedMemory(SharedMemoryName name, std::byte* data, size_t size, Fd fd)
@@ -56,7 +71,7 @@ class SharedMemory {
   SharedMemoryName name_;
   std::byte* data_ = nullptr;
   size_t size_ = 0;
-  Fd fd_;  // behind the name; empty where there is none (any more)
+  Fd fd_;  // behind the name, and to hand over; empty where there is none (any more)
 };
 
 // Whether processes of this machine can share memory at all: empty, or the reason.

@@ -54,7 +54,16 @@ std::string link_of(const char* path) {
   return length < 0 ? std::string("?") : std::string(text, static_cast<size_t>(length));
 }
 
+// Files have no seals; with them the size can no longer change.
+bool is_sealed_memory(int fd, size_t bytes) {
+  struct stat info {};
+  return ::fcntl(fd, F_GET_SEALS) == kSeals && ::fstat(fd, &info) == 0 &&
+         static_cast<uint64_t>(info.st_size) == bytes;
+}
+
 }  // namespace
+
+MemoryWay memory_way() { return MemoryWay::kNamed; }
 
 Expected<SharedMemory> SharedMemory::map(SharedMemoryName name, Fd fd, size_t bytes,
                                          Access access) {
@@ -107,12 +116,17 @@ Expected<SharedMemory> SharedMemory::open(const SharedMemoryName& name, size_t b
     return fail_errno(ErrorCode::kSystem, "open the memory of process " + std::to_string(name.a),
                       errno, "");
   }
-  // Files have no seals; the size is looked at again, now that it can no longer change.
-  if (::fcntl(fd.get(), F_GET_SEALS) != kSeals || ::fstat(fd.get(), &info) != 0 ||
-      static_cast<uint64_t>(info.st_size) != bytes) {
-    return other_thing;
-  }
+  // Looked at again, now that it cannot become something else.
+  if (!is_sealed_memory(fd.get(), bytes)) return other_thing;
   return map(name, std::move(fd), bytes, access);
+}
+
+Expected<SharedMemory> SharedMemory::adopt(Fd fd, size_t bytes, Access access) {
+  if (!is_sealed_memory(fd.get(), bytes)) {
+    return fail(ErrorCode::kProtocol,
+                fmt::format("what was handed over is no shared memory of {} bytes", bytes));
+  }
+  return map({}, std::move(fd), bytes, access);
 }
 
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept
@@ -155,8 +169,6 @@ void SharedMemory::give_pages_back() {
   static_cast<void>(::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
                                 static_cast<off_t>(size_)));
 }
-
-bool SharedMemory::names_end_with_process() { return true; }
 
 std::string shared_memory_unavailable() {
   const Expected<Fd> fd = new_memory();

@@ -7,7 +7,8 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "core/encode.h"
@@ -16,20 +17,27 @@
 namespace plumbline {
 namespace {
 
-// At most 31 characters (PSHMNAMLEN).
-std::string path_of(const SharedMemoryName& name) {
-  return fmt::format("/pl{:012x}{:012x}", name.a & 0xffffffffffffu, name.b & 0xffffffffffffu);
+// Memory whose name is gone when this returns: a process that is killed between the two calls
+// leaves an empty name, and at no other time any. Names have at most 31 characters (PSHMNAMLEN).
+Fd new_memory() {
+  const Digest random = random_token();
+  const std::string name = "/pl" + to_hex(std::span(random).first(12));
+  Fd fd(::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600));
+  if (fd.valid()) ::shm_unlink(name.c_str());
+  return fd;
 }
 
-SharedMemoryName fresh_name() {
-  const Digest random = random_token();
-  SharedMemoryName name;
-  std::memcpy(&name.a, random.data(), sizeof name.a);
-  std::memcpy(&name.b, random.data() + sizeof name.a, sizeof name.b);
-  return name;
+// Whether the size of this can no longer change, as far as the system tells: it can be set once for
+// memory (shm_open(2), ftruncate(2)) and always for files. Memory has no place to read from
+// (lseek(2)), which files have; nor have pipes and sockets.
+bool is_memory(int fd, const struct stat& info) {
+  return ::lseek(fd, 0, SEEK_CUR) < 0 && errno == ESPIPE && !S_ISFIFO(info.st_mode) &&
+         !S_ISSOCK(info.st_mode);
 }
 
 }  // namespace
+
+MemoryWay memory_way() { return MemoryWay::kHanded; }
 
 Expected<SharedMemory> SharedMemory::map(SharedMemoryName name, Fd fd, size_t bytes,
                                          Access access) {
@@ -47,30 +55,28 @@ Expected<SharedMemory> SharedMemory::create(size_t bytes) {
     return fail(ErrorCode::kConfig, fmt::format("{} bytes of shared memory were asked for", bytes),
                 fmt::format("ask for at most {}", kMostBytes));
   }
-  const SharedMemoryName name = fresh_name();
-  Fd fd(::shm_open(path_of(name).c_str(), O_RDWR | O_CREAT | O_EXCL, 0600));
+  Fd fd = new_memory();
   if (!fd.valid()) return fail_errno(ErrorCode::kSystem, "shm_open", errno, resource_hint(errno));
   if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) {
-    const int err = errno;
-    ::shm_unlink(path_of(name).c_str());
-    return fail_errno(ErrorCode::kSystem, fmt::format("get {} bytes of shared memory", bytes), err,
-                      resource_hint(err));
+    return fail_errno(ErrorCode::kSystem, fmt::format("get {} bytes of shared memory", bytes),
+                      errno, resource_hint(errno));
   }
-  return map(name, std::move(fd), bytes, Access::kWrite);
+  return map({}, std::move(fd), bytes, Access::kWrite);
 }
 
-Expected<SharedMemory> SharedMemory::open(const SharedMemoryName& name, size_t bytes,
-                                          Access access) {
-  Fd fd(::shm_open(path_of(name).c_str(), access == Access::kRead ? O_RDONLY : O_RDWR, 0));
-  if (!fd.valid()) return fail_errno(ErrorCode::kSystem, "shm_open", errno, "");
+Expected<SharedMemory> SharedMemory::open(const SharedMemoryName&, size_t, Access) {
+  return fail(ErrorCode::kUnsupported, "memory has no names on macOS");
+}
+
+Expected<SharedMemory> SharedMemory::adopt(Fd fd, size_t bytes, Access access) {
   struct stat info {};
-  if (::fstat(fd.get(), &info) != 0 || static_cast<uint64_t>(info.st_size) < bytes) {
+  // The system may say the size of its whole pages.
+  if (::fstat(fd.get(), &info) != 0 || static_cast<uint64_t>(info.st_size) < bytes ||
+      !is_memory(fd.get(), info)) {
     return fail(ErrorCode::kProtocol,
-                fmt::format("{} is no shared memory of {} bytes", path_of(name), bytes));
+                fmt::format("what was handed over is no shared memory of {} bytes", bytes));
   }
-  Expected<SharedMemory> memory = map(name, std::move(fd), bytes, access);
-  if (memory) memory->fd_.reset();  // the name is the maker's to drop
-  return memory;
+  return map({}, std::move(fd), bytes, access);
 }
 
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept
@@ -80,24 +86,17 @@ SharedMemory::SharedMemory(SharedMemory&& other) noexcept
       fd_(std::move(other.fd_)) {}
 
 SharedMemory::~SharedMemory() {
-  drop_name();
   if (data_ != nullptr) ::munmap(data_, size_);
 }
 
-void SharedMemory::drop_name() {
-  if (!fd_.valid()) return;
-  ::shm_unlink(path_of(name_).c_str());
-  fd_.reset();
-}
+// The mapping holds the memory.
+void SharedMemory::drop_name() { fd_.reset(); }
 
 // Its memory has no locks.
 void SharedMemory::mark(uint32_t) {}
 std::optional<int64_t> SharedMemory::marked_by(uint32_t) const { return std::nullopt; }
 
 void SharedMemory::give_pages_back() {}  // they go with the last mapping
-
-// shm_open's stay until somebody unlinks them.
-bool SharedMemory::names_end_with_process() { return false; }
 
 std::string shared_memory_unavailable() {
   const Expected<SharedMemory> memory = SharedMemory::create(16 * 1024);

@@ -21,13 +21,13 @@ Expected<std::unique_ptr<TransportClaim>> claim_shm(const ClaimSpec& spec) {
   return claim_over_tcp(spec, shm_upgrade(*spec.options));
 }
 
-TcpUpgrade shm_upgrade(const OptionSet& options) {
-  const auto arrays = std::make_shared<SharedArrays>(direct_bytes(options));
+TcpUpgrade shm_upgrade(const OptionSet& options, MemoryWay way) {
+  const auto arrays = std::make_shared<SharedArrays>(direct_bytes(options), way);
   const std::string realm = shared_memory_realm();
-  const auto make = [arrays, realm](std::unique_ptr<ByteStream> tcp, int self, int peer, int size,
-                                    TcpUpgrade::Stays stays) {
+  const auto make = [arrays, realm, way](std::unique_ptr<ByteStream> tcp, int self, int peer,
+                                         int size, TcpUpgrade::Stays stays) {
     return make_shm_stream(std::move(tcp), self, peer, ring_bytes_of(size, kShmRingBytes), realm,
-                           arrays, std::move(stays), kLeastRead);
+                           arrays, std::move(stays), kLeastRead, way);
   };
   return {"shm", make, arrays, sha256(realm)};
 }
