@@ -14,7 +14,6 @@ inline TransportRow handed_row() {
   row.claim = [](const ClaimSpec& spec) {
     return claim_over_tcp(spec, shm_upgrade(*spec.options, MemoryWay::kHanded));
   };
-  row.upgrade = [](const OptionSet& options) { return shm_upgrade(options, MemoryWay::kHanded); };
   return row;
 }
 
