@@ -284,6 +284,18 @@ TEST(Communicator, ThePageForUsersHasEverySetting) {
   EXPECT_EQ(count, 23);
 }
 
+// It is asked for by name here: no rank knows how many cores the machines of the others have.
+TEST(Communicator, AProgressThreadWritesLargeArrays) {
+  Options options;
+  options.settings["progress_thread"] = "on";
+  std::vector<Communicator> ranks = ranks_over("tcp", 3, options);
+  in_threads(ranks, [](Communicator& rank) {
+    std::vector<float> values(1'000'000, static_cast<float>(rank.rank() + 1));
+    expect_done(rank.allreduce(std::span(values)).wait());
+    EXPECT_EQ(std::count(values.begin(), values.end(), 6.0F), 1'000'000);
+  });
+}
+
 TEST(Communicator, EndpointsThatAreNotOursAreRefused) {
   const auto exchange = [](const std::string& mine) -> ErrorOr<std::vector<std::string>> {
     return std::vector<std::string>{mine, "127.0.0.1:80"};
