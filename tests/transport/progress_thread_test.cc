@@ -63,10 +63,10 @@ class HeldStream : public ByteStream {
 };
 
 struct Held {
-  Held() {
+  explicit Held(const std::shared_ptr<ProgressThread>& thread = started()) {
     auto inner = std::make_unique<HeldStream>();
     held = inner.get();
-    stream = make_progressed_stream(std::move(inner), started());
+    stream = make_progressed_stream(std::move(inner), thread);
   }
   // Posts `bytes` and returns when the thread has them.
   void post() {
@@ -154,6 +154,44 @@ TEST(ProgressThread, NobodySleepsOnWhatIsDone) {
   while (!world.stream->arm(false, true) && !until.passed()) std::this_thread::yield();
   EXPECT_FALSE(until.passed());
   EXPECT_EQ(*world.result(), kLarge);
+}
+
+// Its frames are the channel's own.
+TEST(ProgressThread, AChannelThatGoesWaitsForTheWriteUnderWay) {
+  auto inner = std::make_unique<HeldStream>();
+  HeldStream* const held = inner.get();
+  const auto thread = started();
+  auto channel =
+      std::make_unique<Channel>(0, 1,
+                                make_bulk_stream(std::make_unique<test::ScriptStream>(),
+                                                 make_progressed_stream(std::move(inner), thread)),
+                                ChannelOptions{});
+  const Bytes bytes = random_bytes(kLarge, 1);
+  channel->post_send(test::tag(1, 0), bytes.data(), kLarge, kLarge, nullptr, 0);
+  held->entered.get_future().wait();
+  auto gone = std::async(std::launch::async, [&] { channel.reset(); });
+  EXPECT_EQ(gone.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  held->may_go.set_value();
+  EXPECT_EQ(gone.wait_for(std::chrono::seconds(10)), std::future_status::ready);
+}
+
+// One thread writes for many streams, which are all armed before a rank sleeps.
+TEST(ProgressThread, TheEndOfAWriteIsNotLostWhileAnotherStreamIsArmed) {
+  const auto thread = started();
+  Held first(thread), second(thread);
+  first.post();
+  EXPECT_EQ(*second.tried(), 0u);  // behind it
+  EXPECT_FALSE(first.stream->arm(true, true));
+  first.held->may_go.set_value();
+  second.held->entered.get_future().wait();  // so the first one is done
+  EXPECT_FALSE(second.stream->arm(true, true));
+  std::vector<pollfd> entries;
+  EXPECT_TRUE(second.stream->add_to(entries, false, true));
+  EXPECT_EQ(::poll(entries.data(), entries.size(), 5'000), 1);
+  EXPECT_EQ(*first.result(), kLarge);
+  EXPECT_EQ(::poll(entries.data(), entries.size(), 0), 0);  // told once
+  second.held->may_go.set_value();
+  EXPECT_EQ(*second.result(), kLarge);
 }
 
 // A smaller one is worth it while the rank awaits something to read, and only then.

@@ -58,6 +58,13 @@ struct Channel::Impl {
     }
   }
 
+  // Frames that are being written lie in the lanes, which go first.
+  ~Impl() {
+    if (bulk) bulk->stream->release();
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
   // Until both ends have come to terms; what goes wrong is found by the next read or write.
   void settle() {
     const Expected<bool> ready = owner->ready();

@@ -32,6 +32,7 @@ class ProgressedStream : public ByteStream {
     if (under_way_) {
       if (!write_.done.load(std::memory_order_acquire)) return size_t{0};
       under_way_ = false;
+      thread_->collected();
       return write_.result;
     }
     if (!thread_->pays(size_of(buffers))) return inner_->write_some(buffers);
@@ -114,9 +115,10 @@ bool ProgressThread::pays(size_t bytes) const {
   return bytes >= kAlwaysBytes || (bytes >= kLeastBytes && awaited_ > 0);
 }
 
-void ProgressThread::arm() {
-  wake_.drain();
-  armed_.store(true);
+void ProgressThread::arm() { armed_.store(true); }
+
+void ProgressThread::collected() {
+  if (signalled_.exchange(false)) wake_.drain();
 }
 
 void ProgressThread::run() {
@@ -131,7 +133,10 @@ void ProgressThread::run() {
     write->result = write->stream->write_some(std::span(write->buffers).first(write->count));
     ended_.store(++ended, std::memory_order_release);
     write->done.store(true);  // the last that is done to it
-    if (armed_.exchange(false)) wake_.signal();
+    if (armed_.exchange(false)) {
+      wake_.signal();
+      signalled_.store(true);  // after it: whoever sees this finds something to drain
+    }
     idle_since = monotonic_ns();
   }
 }

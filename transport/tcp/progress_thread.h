@@ -50,8 +50,10 @@ class ProgressThread {
   size_t& awaited() { return awaited_; }
   // false = too many are on their way already.
   bool post(Write& write);
-  // Before sleeping until `wake_fd` is readable: from now on the end of a write makes it so.
+  // Before sleeping until `wake_fd` is readable: from now on the end of a write makes it so. It
+  // stays so, whoever else arms, until somebody has collected what a write came to.
   void arm();
+  void collected();
   int wake_fd() const { return wake_.read_fd(); }
 
  private:
@@ -65,7 +67,7 @@ class ProgressThread {
   std::array<Write*, kMostPosted> posted_writes_{};
   std::atomic<unsigned> posted_ = 0,
                         ended_ = 0;  // counted round; by the rank's thread, by this one
-  std::atomic<bool> armed_ = false;
+  std::atomic<bool> armed_ = false, signalled_ = false;
   size_t awaited_ = 0;
   std::thread thread_;
 };
