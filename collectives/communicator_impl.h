@@ -165,10 +165,11 @@ class CommunicatorImpl : public std::enable_shared_from_this<CommunicatorImpl> {
   size_t most_running_ = 0;  // that were under way at once
   uint64_t plans_made_ = 0;
   uint64_t last_ticket_ = 0;
-  // By ticket. One that is not here has ended.
+  // By ticket. One that is not here has ended. Those that run last go first: what lists have packed
+  // may be on its way until then.
+  std::map<uint64_t, RunningList> lists_;
   std::map<uint64_t, Running> running_;
-  std::map<uint64_t, RunningList> lists_;  // likewise
-  std::vector<Array> idle_space_;          // for packing
+  std::vector<Array> idle_space_;  // for packing
 
   std::shared_ptr<CommunicatorFamily> family_;  // null = never split
   std::mutex mutex_;                            // of all the above, once there is a family

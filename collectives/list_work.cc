@@ -17,8 +17,8 @@ namespace {
 // One operation of the list, ready to run in one lane.
 struct PreparedPart {
   ListPart what;
+  Array space;  // where it is packed; goes after what may still send it
   Executor::PreparedPtr prepared;
-  Array space;  // where it is packed
 };
 
 class ListWork : public HostWork {
@@ -190,7 +190,7 @@ Expected<PreparedPart> prepare_part(const EngineContext& context, OperationSpec 
   }
   Expected<Executor::PreparedPtr> prepared = context.executor->prepare(spec);
   if (!prepared) return fail(prepared.error());
-  return PreparedPart{what, std::move(*prepared), std::move(space)};
+  return PreparedPart{what, std::move(space), std::move(*prepared)};
 }
 
 }  // namespace

@@ -89,7 +89,8 @@ constexpr OptionRow kTable[] = {
      "wait auto: how long a waiting rank tries before it sleeps in the kernel; 0 = as wait block",
      nullptr, nullptr, 0, 1'000'000, nullptr, kOwn},
     {"demux_park_bytes", kBytes, "64Mi", "bytes",
-     "per peer, most bytes of messages kept that arrived before they were asked for",
+     "per peer, most bytes of messages kept that arrived before they were asked for (with "
+     "progress_thread: as much again of large ones)",
      "MCCL_DEMUX_PARK_BYTES", nullptr, 65536, 64 * kMaxBytes, nullptr, kOwn},
 
     {"direct_bytes", kBytes, "128Ki", "bytes",

@@ -21,6 +21,9 @@ namespace {
 
 constexpr int kStopPoliteMs = 300;
 constexpr int64_t kLeaveMs = 10'000;
+// Second threads bring two more connections for each of a pair: not by themselves where that takes
+// more of a process than half of what a system usually lets it have open.
+constexpr int64_t kMostOwnConnections = 512;
 constexpr int kMostWindows = 4;  // of ports, tried before a world of ranks is given up
 
 uint32_t fresh_verify_seed() {
@@ -190,7 +193,7 @@ Status World::leave_window(OptionSet& options, const Error& why) {
 // To each rank: where everybody is, and which of its machine's cores are its own. Namespaces and
 // containers of one machine share its cores, and its boot id.
 Expected<std::vector<std::string>> World::connect_lines(const std::vector<Message>& ready,
-                                                        int port_base) {
+                                                        const OptionSet& options, int port_base) {
   std::vector<ConnectMessage> connects(ready.size());
   std::vector<RankEndpoint> endpoints;
   std::map<std::string, int> ranks_on;
@@ -212,8 +215,11 @@ Expected<std::vector<std::string>> World::connect_lines(const std::vector<Messag
     connects[rank].slot = ranks_on[machines.back()]++;
   }
   // Only the coordinator knows all machines, and all ranks have to do the same.
-  const std::string& threads = spec_.options.text("progress_thread");
-  bool room = true;
+  const std::string& threads = options.text("progress_thread");
+  const auto peers = static_cast<int64_t>(ready.size()) - 1;
+  const int64_t ranks_in_process = spec_.ranks_in_process ? peers + 1 : 1;
+  const int64_t streams = std::max<int64_t>(options.integer("streams"), 1);
+  bool room = peers * (3 * streams + 1) * ranks_in_process <= kMostOwnConnections;
   for (size_t rank = 0; rank < ready.size(); ++rank) {
     const int cores = std::get<ReadyMessage>(ready[rank]).facts.cores_usable;
     room = room && cores_for_second_threads(cores, ranks_on[machines[rank]]);
@@ -280,17 +286,19 @@ Status World::connect(const OptionSet& options, int port_base) {
   const int64_t beat_ms = options.integer("heartbeat_interval_ms");
   const int64_t watchdog_ms = options.integer("watchdog_timeout_ms");
   ranks_->watch(std::max(watchdog_ms + beat_ms, kLeastBeats * beat_ms) * kMillisecond);
-  const Status joined = join(lines, port_base, options.integer("connect_timeout_ms") + 5000);
+  const Status joined = join(lines, options, port_base);
   ranks_->watch(0);
   if (!joined) stop();
   return joined;
 }
 
 // Everybody listens and says where, then everybody connects.
-Status World::join(const std::vector<std::string>& setups, int port_base, int64_t timeout_ms) {
+Status World::join(const std::vector<std::string>& setups, const OptionSet& options,
+                   int port_base) {
+  const int64_t timeout_ms = options.integer("connect_timeout_ms") + 5000;
   const Expected<std::vector<Message>> ready = talk_.ask(*ranks_, setups, timeout_ms, timeout_ms);
   if (!ready) return fail(ready.error());
-  const Expected<std::vector<std::string>> connects = connect_lines(*ready, port_base);
+  const Expected<std::vector<std::string>> connects = connect_lines(*ready, options, port_base);
   if (!connects) return fail(connects.error());
   const Expected<std::vector<Message>> connected =
       talk_.ask(*ranks_, *connects, timeout_ms, timeout_ms);

@@ -65,9 +65,9 @@ class World : public CellRunner {
  private:
   Status start(const WorldShape& shape);
   Status connect(const OptionSet& options, int port_base);
-  Status join(const std::vector<std::string>& setups, int port_base, int64_t timeout_ms);
+  Status join(const std::vector<std::string>& setups, const OptionSet& options, int port_base);
   Expected<std::vector<std::string>> connect_lines(const std::vector<Message>& ready,
-                                                   int port_base);
+                                                   const OptionSet& options, int port_base);
   Status ready_processes();
   void leave();
   Expected<int> choose_ports(const OptionSet& options);

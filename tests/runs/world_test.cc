@@ -201,6 +201,13 @@ TEST(World, MeasuresRestartsAndEnds) {
   const Expected<Measurement> small_chunks = world.run(planned);
   ASSERT_TRUE(small_chunks);
   EXPECT_EQ(small_chunks->resolved.chunk_bytes, 4096u);
+  // What the coordinator decides for all ranks goes by them too.
+  for (const bool wanted : {true, false}) {
+    cell.params = {{"progress_thread", wanted ? "on" : "off"}};
+    const Expected<Measurement> with_thread = world.run(planned);
+    ASSERT_TRUE(with_thread) << with_thread.error().message();
+    EXPECT_EQ(with_thread->resolved.progress_thread, wanted);
+  }
   EXPECT_EQ(world.environment().hosts.size(), 1u);
 }
 

@@ -152,6 +152,26 @@ TEST(Bulk, AMessageThatWasLookedAtIsWhole) {
   EXPECT_EQ(small.sink.bytes(), small.out);
 }
 
+// The look reads behind what was read before, which may have filled the stage to its end.
+TEST(Bulk, ALookFindsRoomBehindAMessageThatFilledTheStage) {
+  ChannelOptions options;
+  BulkPair pair(options, 1 << 20, 1 << 20);
+  Sent full(16 * 1024, 1), next(30, 2), large(options.bulk_bytes, 3);
+  pair.b->post_recv(tag(1, 0), full.out.size(), &full.sink);
+  pair.a->post_send(tag(1, 0), full.out.data(), full.out.size(), full.out.size(), nullptr, 0);
+  ASSERT_TRUE(pair.run([&] { return full.sink.done(); }));
+  pair.b->post_recv(tag(2, 0), large.out.size(), &large.sink);
+  pair.a->post_send(tag(3, 0), next.out.data(), 30, 30, nullptr, 0);
+  for (int turn = 0; turn < 100; ++turn) ASSERT_TRUE(pair.b->progress());
+  EXPECT_THAT(pair.b->obstacle(), HasSubstr("op 3 step 0"));
+  pair.b->post_recv(tag(3, 0), 30, &next.sink);
+  pair.a->post_send(tag(2, 0), large.out.data(), large.out.size(), large.out.size(), nullptr, 0);
+  ASSERT_TRUE(pair.run([&] { return next.sink.done() && large.sink.done(); }));
+  EXPECT_EQ(full.sink.bytes(), full.out);
+  EXPECT_EQ(next.sink.bytes(), next.out);
+  EXPECT_EQ(large.sink.bytes(), large.out);
+}
+
 // What `waits` bytes, of operation `ours`, is told while the peer sends `sent` bytes of `theirs`:
 // before or after the bytes have come.
 std::string told(size_t waits, size_t sent, uint32_t ours, uint32_t theirs, bool posted_first,

@@ -82,7 +82,7 @@ struct ChannelOptions {
   size_t chunk_bytes = 256 * 1024;  // largest payload of one frame
   bool crc = false;  // CRC-32C over header and payload of every frame; both ends must agree
   CrcFunction crc32c = nullptr;   // a fast implementation; null = a table (slow, same sums)
-  size_t park_bytes = 64u << 20;  // most bytes of unexpected messages held in memory
+  size_t park_bytes = 64u << 20;  // most bytes of unexpected messages held in memory, of each lane
   // Messages of at least so many bytes go over the bulk stream where there is one; the same on both
   // ends, so that each knows by a message's size where it comes.
   size_t bulk_bytes = 128 * 1024;

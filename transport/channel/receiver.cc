@@ -391,9 +391,8 @@ Status Receiver::deliver_claim(const Claim& claim) {
   return {};
 }
 
-// Where the next read goes: the rest of the frame straight to its place with the stage behind it,
-// or the stage alone. Returns the bytes asked for.
-size_t Receiver::aim(std::array<iovec, 2>& buffers, size_t* count, size_t* direct) {
+// What was used of the stage is free again.
+void Receiver::clear_stage() {
   if (stage_begin_ == stage_end_) {
     stage_begin_ = stage_end_ = 0;
   } else if (stage_begin_ > 0) {  // less than a header
@@ -401,6 +400,12 @@ size_t Receiver::aim(std::array<iovec, 2>& buffers, size_t* count, size_t* direc
     stage_end_ -= stage_begin_;
     stage_begin_ = 0;
   }
+}
+
+// Where the next read goes: the rest of the frame straight to its place with the stage behind it,
+// or the stage alone. Returns the bytes asked for.
+size_t Receiver::aim(std::array<iovec, 2>& buffers, size_t* count, size_t* direct) {
+  clear_stage();
   *count = 0;
   *direct = 0;
   if (in_frame_) {
@@ -474,6 +479,7 @@ Expected<bool> Receiver::pull(ByteStream& stream) {
 
 Status Receiver::look(ByteStream& stream) {
   if (running_ || !may_look()) return {};
+  clear_stage();
   const iovec header{stage_.get() + stage_end_, kFrameHeaderBytes - staged()};
   ++stats_.read_calls;
   const Expected<size_t> got = stream.read_some({&header, 1});

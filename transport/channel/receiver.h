@@ -123,6 +123,7 @@ class Receiver {
   Status agrees_with_waiting_beside(const MessageTag& tag, uint64_t bytes);
   static tl::unexpected<Error> no_room(const MessageTag& tag, size_t missing);
   tl::unexpected<Error> bad_offer(const MessageTag& tag, const char* what) const;
+  void clear_stage();
   size_t aim(std::array<iovec, 2>& buffers, size_t* count, size_t* direct);
   Error in_context(Error error) const;
   tl::unexpected<Error> hashes_differ(const MessageTag& ours, const MessageTag& theirs);

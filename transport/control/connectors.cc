@@ -17,7 +17,8 @@ constexpr int64_t kConnectTryMs = 3000;  // one lost SYN is sent again after 1 s
 // A process of the run before may hold the peer's port for a moment while it ends.
 constexpr int64_t kWrongTokenGraceNs = 2 * kSecond;
 
-constexpr size_t kMaxPending = 64;
+// Some dozens of ranks with a few connections each call at one time.
+constexpr size_t kMaxPending = 256;
 constexpr int64_t kPauseNs = 100 * kMillisecond;
 constexpr int kLinesPerPeriod = 5;
 constexpr int64_t kLogPeriodNs = 10 * kSecond;
