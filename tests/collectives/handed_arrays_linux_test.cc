@@ -56,12 +56,7 @@ TEST(HandedRanks, AllPairsOfTheMatrix) {
   std::vector<std::unique_ptr<OpenedWorld>> opened;  // they outlive the groups
   const auto open = [&](int ranks, const WireShape& wire) {
     opened.push_back(std::make_unique<OpenedWorld>());
-    OptionSet& options = opened.back()->options;
-    const size_t chunk = std::max<size_t>(wire.chunk_bytes, 4096);  // the option's floor
-    options = *options.with("chunk_bytes", std::to_string(chunk), "test");
-    options = *options.with("transport_crc", wire.crc ? "1" : "0", "test");
-    const bool direct = wire.direct_bytes != ChannelOptions::kNothingDirect;
-    options = *options.with("direct_bytes", direct ? "1" : "0", "test");
+    opened.back()->options = with_wire(opened.back()->options, wire);
     std::string wrong;
     World world = open_all(test::handed_row(), ranks, *opened.back(), wrong);
     EXPECT_EQ(wrong, "");

@@ -25,12 +25,7 @@ TEST(CollectivesThroughTheTable, AllPairsOfTheMatrixOverEveryTransport) {
     const auto open = [&](int ranks, const WireShape& wire) {
       opened.push_back(std::make_unique<OpenedWorld>());
       if (row.name == std::string_view("auto")) opened.back()->heard = on_machines({0, 1, 0});
-      OptionSet& options = opened.back()->options;
-      const size_t chunk = std::max<size_t>(wire.chunk_bytes, 4096);  // the option's floor
-      options = *options.with("chunk_bytes", std::to_string(chunk), "test");
-      options = *options.with("transport_crc", wire.crc ? "1" : "0", "test");
-      const bool direct = wire.direct_bytes != ChannelOptions::kNothingDirect;
-      options = *options.with("direct_bytes", direct ? "1" : "0", "test");
+      opened.back()->options = with_wire(opened.back()->options, wire);
       std::string wrong;
       World world = open_all(row, ranks, *opened.back(), wrong);
       EXPECT_EQ(wrong, "") << row.name;

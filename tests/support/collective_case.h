@@ -40,6 +40,15 @@ inline constexpr WireShape kWireShapes[] = {
     {"direct", 256 * 1024, 64 * 1024, false, 1},  // from the sender's memory where there is a way
 };
 
+// `options`, as far as they cut bytes and a transport of its own choice leaves that to them.
+inline OptionSet with_wire(const OptionSet& options, const WireShape& wire) {
+  const bool direct = wire.direct_bytes != ChannelOptions::kNothingDirect;
+  const size_t chunk = std::max<size_t>(wire.chunk_bytes, 4096);  // the option's floor
+  return *options.with("chunk_bytes", std::to_string(chunk), "test")
+              ->with("transport_crc", wire.crc ? "1" : "0", "test")
+              ->with("direct_bytes", direct ? "1" : "0", "test");
+}
+
 using WorldFactory = std::function<World(int ranks, const WireShape& wire)>;
 
 inline ChannelOptions channel_options_for(const WireShape& wire) {

@@ -54,6 +54,25 @@ TEST(Streams, AreOneWhereHostsShareOneSubnet) {
   });
 }
 
+// They call nearly at one time, and are not taken for a port scan.
+TEST(Streams, AllConnectionsOfAGroupMayComeAtOnce) {
+  TcpWorld world(9, {{"streams", "16"}});
+  std::vector<std::unique_ptr<Group>> groups(9);
+  RefusedTally refused;
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 9; ++rank) {
+    threads.emplace_back([&, rank] {
+      GroupSpec spec = world.spec(rank);
+      if (rank == 8) spec.refused = &refused;  // whom all others call
+      Expected<std::unique_ptr<Group>> group = world.open(spec);
+      ASSERT_TRUE(group) << group.error().message();
+      groups[static_cast<size_t>(rank)] = std::move(*group);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(refused.take().total, 0u);
+}
+
 // More peers than are tried one by one, over connections of both kinds; sleeping at once too.
 TEST(Streams, ManyPeersAreLookedAtTogether) {
   for (const char* streams : {"1", "2"}) {

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/units.h"
-
 namespace plumbline {
 namespace {
 
@@ -15,13 +13,6 @@ namespace {
 constexpr size_t kStageBytes = 16 * 1024 + kFrameHeaderBytes;
 
 }  // namespace
-
-tl::unexpected<Error> Receiver::no_room(const MessageTag& tag, size_t missing) {
-  return fail(ErrorCode::kSystem,
-              fmt::format("{}: the sink offers no window although {} bytes are missing",
-                          message_name(tag), missing),
-              "this is a defect of the program, not of the network");
-}
 
 Receiver::Receiver(int self, int peer, const ChannelOptions& options, ChannelStats& stats)
     : self_(self),
@@ -191,29 +182,6 @@ Status Receiver::route() {
     if (Status status = agrees_with_posted_beside(); !status) return status;
   }
   return route_parked(table_.find_parked(frame_.tag));
-}
-
-// The frame that has come, which nobody expects here, against what is posted beside.
-Status Receiver::agrees_with_posted_beside() {
-  const RecvTable& others = beside_->table_;
-  uint32_t posted = others.find_rival(frame_.tag);
-  if (posted != kNoSlot) return hashes_differ(others.posted(posted).tag, frame_.tag);
-  posted = others.find_posted(frame_.tag);
-  if (posted == kNoSlot) return {};
-  return lengths_differ(frame_.tag, frame_.total, others.posted(posted).bytes);
-}
-
-// A receive that is about to be posted, against what has come beside and waits there.
-Status Receiver::agrees_with_waiting_beside(const MessageTag& tag, uint64_t bytes) {
-  const RecvTable& others = beside_->table_;
-  uint32_t parked = others.any_parked() ? others.find_parked_rival(tag) : kNoSlot;
-  if (parked != kNoSlot) return hashes_differ(tag, others.parked(parked).tag);
-  parked = others.any_parked() ? others.find_parked(tag) : kNoSlot;
-  if (parked != kNoSlot) return lengths_differ(tag, others.parked(parked).bytes, bytes);
-  if (!beside_->held_) return {};
-  const FrameHeader& held = beside_->frame_;
-  if (rivals(held.tag, tag)) return hashes_differ(tag, held.tag);
-  return same_name(held.tag, tag) ? lengths_differ(tag, held.total, bytes) : Status();
 }
 
 Status Receiver::route_posted(uint32_t index) {
@@ -477,56 +445,6 @@ Expected<bool> Receiver::pull(ByteStream& stream) {
   return moved || round > 0;
 }
 
-Status Receiver::look(ByteStream& stream) {
-  if (running_ || !may_look()) return {};
-  clear_stage();
-  const iovec header{stage_.get() + stage_end_, kFrameHeaderBytes - staged()};
-  ++stats_.read_calls;
-  const Expected<size_t> got = stream.read_some({&header, 1});
-  closed_ = !got;
-  stage_end_ += got.value_or(0);
-  if (staged() < kFrameHeaderBytes) return {};
-  running_ = true;
-  Status status = consume();
-  running_ = false;
-  return status;
-}
-
-Error Receiver::in_context(Error error) const {
-  if (in_frame_) {
-    error.what = fmt::format("rank {}, in the middle of {} ({} of {} bytes of a frame missing): {}",
-                             peer_, message_name(frame_.tag), left_, frame_.length, error.what);
-  } else if (staged() > 0) {
-    error.what = fmt::format("rank {}, in the middle of a frame header: {}", peer_, error.what);
-  } else if (table_.any_posted()) {
-    error.what = fmt::format("rank {}, while rank {} waits for {}: {}", peer_, self_,
-                             message_name(table_.oldest_posted().tag), error.what);
-  } else {
-    error.what =
-        fmt::format("rank {}, while it takes what rank {} sends: {}", peer_, self_, error.what);
-  }
-  return error;
-}
-
-tl::unexpected<Error> Receiver::hashes_differ(const MessageTag& ours, const MessageTag& theirs) {
-  mismatch_ = HashMismatch{ours.sequence, ours.op_hash, theirs.op_hash};
-  return fail(Error{ErrorCode::kMismatch,
-                    fmt::format("op {}: rank {} runs another operation under this number than rank "
-                                "{} (fingerprints {:#010x} and {:#010x})",
-                                ours.sequence, peer_, self_, theirs.op_hash, ours.op_hash),
-                    0, "all ranks must call the same operations in the same order",
-                    "collective.mismatch"});
-}
-
-tl::unexpected<Error> Receiver::lengths_differ(const MessageTag& tag, uint64_t theirs,
-                                               uint64_t ours) const {
-  return fail(Error{ErrorCode::kMismatch,
-                    fmt::format("{}: rank {} sends {} bytes but rank {} expects {} bytes",
-                                message_name(tag), peer_, theirs, self_, ours),
-                    0, "all ranks must call an operation with the same sizes",
-                    "collective.mismatch"});
-}
-
 bool Receiver::idle() const {
   return !table_.any_posted() && !table_.any_parked() && offers_.size() == 0 && !in_frame_ &&
          staged() == 0;
@@ -535,18 +453,6 @@ bool Receiver::idle() const {
 std::optional<MessageTag> Receiver::oldest() const {
   if (!table_.any_posted()) return std::nullopt;
   return table_.oldest_posted().tag;
-}
-
-std::string Receiver::obstacle() const {
-  if (!held_) return {};
-  const std::string frame =
-      fmt::format("an unexpected frame of {} ({} of {}) from rank {}", message_name(frame_.tag),
-                  format_bytes(frame_.length), format_bytes(frame_.total), peer_);
-  if (!table_.any_posted()) {
-    return fmt::format("{} waits in the stream: rank {} expects nothing from there", frame, self_);
-  }
-  return fmt::format("{} stands before the awaited bytes and the {} of park_bytes are full", frame,
-                     format_bytes(table_.park_limit()));
 }
 
 void Receiver::cancel() {

@@ -17,8 +17,7 @@ constexpr int64_t kConnectTryMs = 3000;  // one lost SYN is sent again after 1 s
 // A process of the run before may hold the peer's port for a moment while it ends.
 constexpr int64_t kWrongTokenGraceNs = 2 * kSecond;
 
-// Some dozens of ranks with a few connections each call at one time.
-constexpr size_t kMaxPending = 256;
+constexpr size_t kMaxPending = 64;
 constexpr int64_t kPauseNs = 100 * kMillisecond;
 constexpr int kLinesPerPeriod = 5;
 constexpr int64_t kLogPeriodNs = 10 * kSecond;
@@ -237,10 +236,11 @@ void LogLimit::line(const std::string& text) {
 }
 
 Acceptor::Acceptor(const HandshakeIdentity& self, const TcpListener& listener, Owner owner,
-                   RefusedTally* refused, const Logger* log)
+                   size_t expected, RefusedTally* refused, const Logger* log)
     : self_(self),
       listener_(listener),
       owner_(std::move(owner)),
+      max_pending_(std::max(kMaxPending, expected)),
       refused_(refused),
       trouble_(log, LogLevel::kWarn),
       log_(log, LogLevel::kInfo) {}
@@ -269,7 +269,7 @@ void Acceptor::step(const PollSet& poll) {
 void Acceptor::accept_all(const PollSet& poll) {
   for (size_t i = 0; i < poll_indexes_.size(); ++i) {
     if (!poll.fired(poll_indexes_[i])) continue;
-    for (size_t taken = 0; taken < kMaxPending; ++taken) {
+    for (size_t taken = 0; taken < max_pending_; ++taken) {
       Expected<Fd> fd = accept_from(listener_.sockets()[i].get());
       if (!fd) {
         trouble_.line(fd.error().message());
@@ -277,7 +277,7 @@ void Acceptor::accept_all(const PollSet& poll) {
         return;
       }
       if (!fd->valid()) break;
-      if (pending_.size() >= kMaxPending) {
+      if (pending_.size() >= max_pending_) {
         refuse(
             *pending_.front(),
             {ErrorCode::kBusy, "too many connections wait for a handshake", 0, "a port scan?", {}});

@@ -145,8 +145,9 @@ class Acceptor {
     std::function<void(int claimed, const Error& error, bool fatal)> refused;
   };
 
-  // `self` and `listener` must outlive it; `refused` and `log` may be null.
-  Acceptor(const HandshakeIdentity& self, const TcpListener& listener, Owner owner,
+  // `expected`: connections that the group's own ranks make, perhaps all at one time. `self` and
+  // `listener` must outlive it; `refused` and `log` may be null.
+  Acceptor(const HandshakeIdentity& self, const TcpListener& listener, Owner owner, size_t expected,
            RefusedTally* refused, const Logger* log);
 
   void add_to(PollSet& poll);
@@ -161,6 +162,7 @@ class Acceptor {
   const HandshakeIdentity& self_;
   const TcpListener& listener_;
   Owner owner_;
+  const size_t max_pending_;  // handshakes at one time: strangers may call too
   RefusedTally* refused_;
   LogLimit trouble_, log_;
   std::deque<std::unique_ptr<HandshakeSocket>> pending_;  // oldest first

@@ -39,6 +39,15 @@ Error gone(const std::string& who, const Error& how) {
           vanished ? "look at that host and at the link" : "read that rank's own log", "rank.dead"};
 }
 
+// The lower rank dials the higher one.
+size_t expected_calls(const ControlConfig& config) {
+  size_t calls = 0;
+  for (int peer = 0; peer < config.identity.rank; ++peer) {
+    calls += 1 + config.paths[static_cast<size_t>(peer)].streams;
+  }
+  return calls;
+}
+
 // Asleep in poll(2) on the listener, on one control connection per peer, on connections that are
 // being made, and on a pipe with which the rank's thread wakes it.
 class ControlLoop {
@@ -59,7 +68,7 @@ class ControlLoop {
                    [this](int claimed, const Error& error, bool fatal) {
                      refused(claimed, error, fatal);
                    }},
-                  config.refused, config.log) {}
+                  expected_calls(config), config.refused, config.log) {}
 
   void run() {
     for (size_t peer = 0; peer < config_.apart.size(); ++peer) {
