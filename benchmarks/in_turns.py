@@ -30,7 +30,8 @@ def bytes_of(text):
     return int(text[:-1]) * units[text[-1]] if text[-1:] in units else int(text)
 
 
-def launch(binary, words, op, ranks, transport, size):
+def times_of_launch(binary, words, op, ranks, transport, size):
+    """Median of one launch in ns, by placement."""
     count = min(MOST, max(FEWEST, BYTES_PER_LAUNCH // (size * ranks)))
     command = [binary, "coll", op, "--ranks", str(ranks), "--transport", transport, "-b", str(size), "-e", str(size), "-c", "0", "-n", str(count),
                "-w", str(max(3, count // 10)), "--json"] + words
@@ -39,6 +40,11 @@ def launch(binary, words, op, ranks, transport, size):
     times = {record["cell"]["placement"]: record["time_ns"]["p50"] for record in records if "time_ns" in record}
     if done.returncode != 0 or not times:
         raise Failed("%s: exit status %d, %s" % (" ".join(command), done.returncode, done.stderr.strip()[-300:]))
+    return times
+
+
+def launch(*cell):
+    times = times_of_launch(*cell)
     return times.get("in", next(iter(times.values())))
 
 

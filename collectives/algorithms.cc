@@ -257,6 +257,35 @@ constexpr AutoRow kAuto[] = {
     {Op::kAlltoall, 12, kManyRanks, 16 << 10, true, "bruck"},
 };
 
+// What auto picks for 3 ranks and more where every two have a cable of their own, from more than so
+// many bytes on: one message over each of a rank's cables at once, where a ring uses one of them.
+// Four hosts, cables of 100 Mbit/s, 1 KiB to 8 MiB, 2026-11-27 (docs/performance.md, "A mesh of
+// cables"). Smaller arrays are a matter of rounds and messages, as anywhere.
+struct MeshRow {
+  Op op;
+  uint64_t above_bytes;  // S of core/op.h
+  const char* algorithm;
+  bool one_group;  // with the number of ranks for its radix
+};
+constexpr int kLeastMesh = 3;
+constexpr MeshRow kMesh[] = {
+    {Op::kAllreduce, 32 << 10, "halving_doubling", true},
+    {Op::kReduceScatter, 32 << 10, "direct", false},
+    {Op::kAllgather, 32 << 10, "direct", false},
+    {Op::kBroadcast, 64 << 10, "scatter_allgather", false},
+    {Op::kReduce, 64 << 10, "scatter_gather", false},
+};
+
+std::string over_own_cables(const ScheduleRequest& q, uint64_t bytes, uint64_t small_bytes) {
+  if (!q.own_cables || q.size < kLeastMesh) return {};
+  for (const MeshRow& row : kMesh) {
+    if (row.op != q.op || bytes <= (small_bytes > 0 ? small_bytes : row.above_bytes)) continue;
+    return row.one_group ? fmt::format("{}{}{}", row.algorithm, kParameterMark, q.size)
+                         : row.algorithm;
+  }
+  return {};
+}
+
 // The first row of the operation with this name ("" = any) that can do it; its parameter goes into
 // the request.
 const AlgorithmRow* supported(const std::string& name, ScheduleRequest& request) {
@@ -304,6 +333,9 @@ std::string between_cables(const std::string& name, uint64_t bytes, uint64_t sma
 
 const AlgorithmRow* choose_by_thresholds(ScheduleRequest& q, uint64_t small_bytes) {
   const uint64_t bytes = bytes_of(q);
+  if (const std::string name = over_own_cables(q, bytes, small_bytes); !name.empty()) {
+    return supported(name, q);
+  }
   for (const AutoRow& rule : kAuto) {
     const uint64_t limit = rule.small && small_bytes > 0 ? small_bytes : rule.max_bytes;
     if (rule.op != q.op || q.size < rule.min_ranks || q.size > rule.max_ranks) continue;

@@ -205,14 +205,16 @@ ScheduleRequest schedule_request_of(const Cell& cell, Op op, DType dtype, const 
 }
 
 Expected<std::string> algorithm_between(const Cell& cell, const OptionSet& options,
-                                        const RankPairs& apart) {
-  if (apart.empty() || cell.kind == CellKind::kRoof) return cell.algorithm;
+                                        const RankPairs& apart, bool own_cables) {
+  if (cell.kind == CellKind::kRoof) return cell.algorithm;
+  const bool chosen_here = own_cables && cell.algorithm == "auto" && cell.engine == kNativeEngine;
+  if (apart.empty() && !chosen_here) return cell.algorithm;
   const auto op = op_from(cell.op);
   const auto dtype = dtype_from(cell.dtype);
   if (!op || !dtype || cell.engine != kNativeEngine) {
     return fail(ErrorCode::kUnsupported, "engine " + cell.engine + " connects all ranks");
   }
-  if (!cell.split.empty()) {
+  if (!cell.split.empty() && !apart.empty()) {
     return fail(ErrorCode::kUnsupported,
                 "groups " + cell.split + " need ranks that are all connected");
   }
@@ -224,6 +226,7 @@ Expected<std::string> algorithm_between(const Cell& cell, const OptionSet& optio
     own = std::move(*with);
   }
   ScheduleRequest request = schedule_request_of(cell, *op, *dtype, &apart);
+  request.own_cables = own_cables;
   const Expected<const AlgorithmRow*> algorithm = algorithm_for(cell, request, own);
   if (!algorithm) return fail(algorithm.error());
   // Frames of topk are moved by an allgather, which is not what the cell asks for by name.

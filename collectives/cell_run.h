@@ -46,11 +46,12 @@ ScheduleRequest schedule_request_of(const Cell& cell, Op op, DType dtype,
                                     const RankPairs* apart = nullptr);
 
 // The full name of the algorithm with which a cell runs where these pairs of ranks are not
-// connected; what the cell says where it has none. Options that the cell sets itself are added to
-// `options`. An Error says why it cannot. Not for links,
-// which are measured pair by pair, nor for roofs, which say themselves what they cannot. Pure.
+// connected, or where that decides what `auto` takes: every two ranks have a link that no others
+// use (`own_cables`). What the cell says where neither is so, and where it has none. Options that
+// the cell sets itself are added to `options`. An Error says why it cannot. Not for links, which
+// are measured pair by pair, nor for roofs, which say themselves what they cannot. Pure.
 Expected<std::string> algorithm_between(const Cell& cell, const OptionSet& options,
-                                        const RankPairs& apart);
+                                        const RankPairs& apart, bool own_cables = false);
 
 // An error where the cell names the order of a ring (`ring:0-2-1-3`) of which neighbours are among
 // these pairs, with an order that works. Whoever names one has looked at the cables. Pure.

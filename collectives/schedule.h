@@ -78,6 +78,7 @@ struct ScheduleRequest {
   bool in_place = false;  // in and out are the same memory where the op allows it (core/op.h)
   uint64_t segment_bytes = 256 * 1024;  // for pipelined algorithms: size of one segment
   const RankPairs* apart = nullptr;     // who is not connected; null = what the topology says
+  bool own_cables = false;              // every two ranks have a link that no others use
   AlgorithmParameter parameter = {};    // empty: what is usual for the algorithm
   // What "auto" goes by before its own thresholds (find_algorithm); null = nothing is known.
   const Topology* topology = nullptr;

@@ -193,6 +193,26 @@ RankPairs apart_ranks(const std::vector<ScenarioHost>& hosts,
   return apart;
 }
 
+bool have_own_cables(const std::vector<ScenarioHost>& hosts, const std::vector<size_t>& placement) {
+  const std::set<size_t> used(placement.begin(), placement.end());
+  if (used.size() < placement.size() || used.size() < 2) return false;
+  for (const size_t a : used) {
+    std::set<std::string> taken;  // of a's addresses: each faces one host, and each host is faced
+    for (const size_t b : used) {
+      if (a == b) continue;
+      std::set<std::string> towards;
+      for (const std::string& own : hosts[a].data) {
+        if (faces(own, hosts[b])) towards.insert(own);
+      }
+      if (towards.empty()) return false;
+      for (const std::string& own : towards) {
+        if (!taken.insert(own).second) return false;
+      }
+    }
+  }
+  return true;
+}
+
 bool faces(const std::string& own, const ScenarioHost& other) {
   const Cidr mine = parse_cidr(own);
   return mine.prefix > 0 &&

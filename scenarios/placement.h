@@ -32,6 +32,10 @@ std::vector<size_t> place_ranks(const std::vector<ScenarioHost>& hosts, const Wo
 // the host of each rank.
 RankPairs apart_ranks(const std::vector<ScenarioHost>& hosts, const std::vector<size_t>& placement);
 
+// Every two ranks have a link of their own, as far as addresses tell: each is alone on its host,
+// has an address that faces each of the others, and none that faces two.
+bool have_own_cables(const std::vector<ScenarioHost>& hosts, const std::vector<size_t>& placement);
+
 // Two hosts of this world that are not supposed to talk, and why, in words; empty = all may.
 std::string apart_reason(const std::vector<ScenarioHost>& hosts, const WorldShape& world);
 

@@ -102,11 +102,18 @@ void add_roofs_of(const Cell& cell, const OptionSet& options, const RankPairs& a
 
 std::vector<PlanCell> roofs_of(const WorldShape& world, const std::vector<PlanCell>& cells,
                                const OptionSet& options, const std::vector<ScenarioHost>& hosts) {
-  const RankPairs apart = apart_ranks(hosts, place_ranks(hosts, world));
+  const std::vector<size_t> placement = place_ranks(hosts, world);
+  const RankPairs apart = apart_ranks(hosts, placement);
+  const bool own_cables = have_own_cables(hosts, placement);
   std::set<WantedRoof> wanted;
   for (const PlanCell& planned : cells) {
     if (!planned.skip.empty() || path_of(world_of(planned.cell)) != path_of(world)) continue;
-    add_roofs_of(planned.cell, options, apart, wanted);
+    Cell cell = planned.cell;
+    // Its floor is that of what it will run; world_of() may be another of the same path.
+    if (cell.ranks == world.ranks && own_cables) {
+      cell.algorithm = algorithm_between(cell, options, apart, own_cables).value_or(cell.algorithm);
+    }
+    add_roofs_of(cell, options, apart, wanted);
   }
   std::vector<PlanCell> out;
   for (const auto& [op, bytes] : kCommonRoofs) {

@@ -72,8 +72,10 @@ Status fits_memory(const PlanCell& planned, const OptionSet& options, const Memo
   if (!own) return fail(own.error());
   Cell relayed = cell;
   const RankPairs apart = apart_ranks(*place.hosts, place.placement);
-  if (!apart.empty() && row(cell.kind).timing != CellTiming::kPairs) {
-    relayed.algorithm = algorithm_between(cell, options, apart).value_or(cell.algorithm);
+  if (row(cell.kind).timing != CellTiming::kPairs) {
+    const bool own_cables = have_own_cables(*place.hosts, place.placement);
+    relayed.algorithm =
+        algorithm_between(cell, options, apart, own_cables).value_or(cell.algorithm);
   }
   const Expected<uint64_t> need = cell_run_of(cell.kind).memory(relayed, verified, *own);
   if (!need) return {};  // such a cell says itself why it cannot be measured

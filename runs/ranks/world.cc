@@ -339,7 +339,8 @@ Expected<Measurement> World::run(const PlanCell& asked) {
   const Cell& cell = planned.cell;
   const bool link = row(cell.kind).timing == CellTiming::kPairs;
   if (!link) {
-    Expected<std::string> algorithm = algorithm_between(cell, spec_.options, apart);
+    Expected<std::string> algorithm =
+        algorithm_between(cell, spec_.options, apart, have_own_cables(spec_.hosts, places_.hosts));
     if (!algorithm) {
       return fail(ErrorCode::kUnsupported,
                   fmt::format("{} over these hosts: {}: {}", cell.op,

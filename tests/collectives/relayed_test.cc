@@ -298,6 +298,43 @@ TEST(Relayed, WhatCannotBeRelayedSaysWhy) {
   EXPECT_TRUE(algorithm_between(cell, options, {{0, 1}})) << "it says so itself, next";
 }
 
+// With a ring, 4 hosts and a cable for each pair, `auto` had a third of what it has over all
+// cables.
+TEST(OwnCables, AutoUsesAllOfThem) {
+  OptionSet options;
+  Cell cell;
+  cell.kind = CellKind::kBandwidth;
+  cell.ranks = 4;
+  cell.bytes = 1 << 20;
+  const auto taken = [&](const std::string& op, bool own = true) {
+    cell.op = op;
+    return algorithm_between(cell, options, {}, own).value();
+  };
+  EXPECT_EQ(taken("allreduce"), "halving_doubling:4");
+  EXPECT_EQ(taken("reduce_scatter"), "direct");
+  EXPECT_EQ(taken("allgather"), "direct");
+  EXPECT_EQ(taken("broadcast"), "scatter_allgather");
+  EXPECT_EQ(taken("reduce"), "scatter_gather");
+  EXPECT_EQ(taken("alltoall"), "direct");
+  EXPECT_EQ(taken("allreduce", false), "auto") << "left to the ranks";
+  cell.ranks = 3;
+  EXPECT_EQ(taken("allreduce"), "halving_doubling:3");
+  cell.ranks = 2;
+  EXPECT_EQ(taken("allreduce"), "ring") << "one cable is one cable";
+  cell.ranks = 4;
+  cell.bytes = 8;
+  EXPECT_EQ(taken("allreduce"), "recursive_doubling");
+  cell.bytes = 8 << 20;
+  options = *options.with("small_msg_threshold", "16Mi", "test");
+  EXPECT_EQ(taken("allreduce"), "recursive_doubling") << "the user's own limit";
+  options = OptionSet();
+  cell.algorithm = "ring";
+  EXPECT_EQ(taken("allreduce"), "ring") << "what is named stays";
+  cell.algorithm = "auto";
+  cell.engine = "gloo";
+  EXPECT_EQ(taken("allreduce"), "auto");
+}
+
 TEST(Relayed, ARoofOfAPathThatIsNotThereIsSkippedOnAllRanks) {
   for (const auto& [op, hub, outcome] :
        std::vector<std::tuple<const char*, int, Outcome>>{{"raw_pingpong", 2, Outcome::kSkipped},

@@ -66,5 +66,43 @@ TEST(Placement, LeavesOfAStarAreApart) {
   EXPECT_THAT(apart_reason(hosts, world), HasSubstr("local2"));
 }
 
+// A /30 for each pair, as cables between machines are addressed.
+std::vector<ScenarioHost> mesh(size_t size) {
+  std::vector<ScenarioHost> hosts = local_hosts(static_cast<int>(size));
+  for (ScenarioHost& host : hosts) host.data.clear();
+  int cable = 0;
+  for (size_t a = 0; a < size; ++a) {
+    for (size_t b = a + 1; b < size; ++b, cable += 4) {
+      hosts[a].data.push_back("10.10.0." + std::to_string(cable + 1) + "/30");
+      hosts[b].data.push_back("10.10.0." + std::to_string(cable + 2) + "/30");
+    }
+  }
+  return hosts;
+}
+
+TEST(Placement, EveryTwoOfAMeshHaveACableOfTheirOwn) {
+  EXPECT_TRUE(have_own_cables(mesh(4), {0, 1, 2, 3}));
+  EXPECT_TRUE(have_own_cables(mesh(4), {3, 1, 0})) << "of some hosts";
+  EXPECT_FALSE(have_own_cables(mesh(4), {0, 1, 2, 2})) << "two ranks share the cables of a host";
+  EXPECT_FALSE(have_own_cables(local_hosts(3), {0, 1, 2})) << "loopback";
+
+  std::vector<ScenarioHost> hosts = mesh(4);
+  hosts[0].data.push_back("10.11.0.1/30");
+  hosts[1].data.push_back("10.11.0.2/30");
+  EXPECT_TRUE(have_own_cables(hosts, {0, 1, 2, 3})) << "two cables between a pair";
+  hosts[2].data.front() = "10.12.0.1/30";  // to host 0
+  EXPECT_FALSE(have_own_cables(hosts, {0, 1, 2, 3})) << "a pair without";
+  hosts[2].data.clear();
+  EXPECT_FALSE(have_own_cables(hosts, {0, 1, 2, 3})) << "no address is known";
+
+  hosts = local_hosts(3);
+  for (size_t i = 0; i < 3; ++i) hosts[i].data = {"10.10.0." + std::to_string(i + 1) + "/24"};
+  EXPECT_FALSE(have_own_cables(hosts, {0, 1, 2})) << "one switch";
+  hosts = mesh(3);
+  for (size_t i = 0; i < 3; ++i)
+    hosts[i].data.push_back("10.20.0." + std::to_string(i + 1) + "/24");
+  EXPECT_FALSE(have_own_cables(hosts, {0, 1, 2})) << "a switch beside the cables";
+}
+
 }  // namespace
 }  // namespace plumbline
