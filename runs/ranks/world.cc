@@ -333,14 +333,15 @@ Expected<Measurement> World::run(const PlanCell& asked) {
   }
   PlanCell planned = asked;
   const RankPairs apart = apart_ranks(spec_.hosts, places_.hosts);
+  const bool own_cables = have_own_cables(spec_.hosts, places_.hosts);
   if (tuning_) {
-    planned.cell.algorithm = algorithm_with(tuning_->tuning, asked.cell, spec_.options, apart);
+    planned.cell.algorithm =
+        algorithm_with(tuning_->tuning, asked.cell, spec_.options, apart, own_cables);
   }
   const Cell& cell = planned.cell;
   const bool link = row(cell.kind).timing == CellTiming::kPairs;
   if (!link) {
-    Expected<std::string> algorithm =
-        algorithm_between(cell, spec_.options, apart, have_own_cables(spec_.hosts, places_.hosts));
+    Expected<std::string> algorithm = algorithm_between(cell, spec_.options, apart, own_cables);
     if (!algorithm) {
       return fail(ErrorCode::kUnsupported,
                   fmt::format("{} over these hosts: {}: {}", cell.op,

@@ -70,7 +70,7 @@ Near near_best(const TuneSpec& spec, const Topology& topology, Op op, uint64_t b
   }
   std::sort(predicted.begin(), predicted.end());
   Near near = {predicted.empty() ? "" : predicted.front().second,
-               {usual_algorithm(op, bytes, spec.ranks)}};
+               {usual_algorithm(op, bytes, spec.ranks, spec.own_cables)}};
   auto seen = std::vector{predicted_operation(spec.ranks, op, bytes, near.names.front())};
   for (auto& [time, name] : predicted) {
     if (near.names.size() > kMostNear || time > kNearBest * predicted.front().first) break;
@@ -102,7 +102,7 @@ TunedRow row_at(const TuneSpec& spec, Op op, uint64_t bytes,
                 std::span<const MeasuredOperation> measured) {
   TunedRow row;
   row.range.op = op;
-  row.usual = row.range.algorithm = usual_algorithm(op, bytes, spec.ranks);
+  row.usual = row.range.algorithm = usual_algorithm(op, bytes, spec.ranks, spec.own_cables);
   const MeasuredOperation* usual = find(measured, op, bytes, row.usual);
   if (usual == nullptr) return row;
   row.gain = 1;
@@ -130,8 +130,9 @@ std::vector<Op> tunable_ops() {
   return ops;
 }
 
-std::string usual_algorithm(Op op, uint64_t bytes, int ranks) {
+std::string usual_algorithm(Op op, uint64_t bytes, int ranks, bool own_cables) {
   ScheduleRequest request = measured_request(ranks, op, bytes);
+  request.own_cables = own_cables;
   const Expected<const AlgorithmRow*> found = find_algorithm("auto", request);
   return found ? full_name(**found, request) : std::string();
 }
@@ -238,7 +239,7 @@ Questions held_out_of(const TuneSpec& spec, const std::vector<TunedRow>& table,
       for (const TunedRow& row : table) {
         const TunedRange& range = row.range;
         if (range.op != op || bytes < range.from_bytes || bytes > range.to_bytes) continue;
-        const std::string usual = usual_algorithm(op, bytes, spec.ranks);
+        const std::string usual = usual_algorithm(op, bytes, spec.ranks, spec.own_cables);
         questions.push_back({op, bytes, range.algorithm, 0});
         if (usual != range.algorithm) questions.push_back({op, bytes, usual, 0});
       }
@@ -263,7 +264,7 @@ std::vector<HeldOut> judge_held_out(const TuneSpec& spec, const Tuning& tuning,
     HeldOut row = {one.op,
                    one.bytes,
                    one.algorithm,
-                   usual_algorithm(one.op, one.bytes, spec.ranks),
+                   usual_algorithm(one.op, one.bytes, spec.ranks, spec.own_cables),
                    one.ns,
                    *predicted,
                    {}};

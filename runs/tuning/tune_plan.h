@@ -21,13 +21,14 @@ struct TuneSpec {
   std::vector<Op> ops;  // empty = tunable_ops()
   uint64_t min_bytes = 8, max_bytes = 8 << 20;
   int64_t max_time_ns = 60'000'000'000;
-  uint64_t seed = 0;  // of the order in which cells are measured
+  uint64_t seed = 0;        // of the order in which cells are measured
+  bool own_cables = false;  // every two ranks have a link that no others use
 };
 
 // Operations of which there is more than one algorithm.
 std::vector<Op> tunable_ops();
 // What `auto` takes where nothing is tuned, by its full name.
-std::string usual_algorithm(Op op, uint64_t bytes, int ranks);
+std::string usual_algorithm(Op op, uint64_t bytes, int ranks, bool own_cables = false);
 
 // Times are still 0.
 using Questions = std::vector<MeasuredOperation>;

@@ -50,6 +50,7 @@ class StageCaller : public Caller {
 
   // By somebody, not by the clock.
   bool end_is_wanted() { return outer_.ask() != Wish::kGoOn; }
+  bool time_is_up() const { return end_.passed(); }
   std::vector<MeasuredOperation> measured() const {
     std::vector<MeasuredOperation> all;
     for (const auto& [key, ns] : best_)
@@ -156,6 +157,13 @@ class TuneStage {
       return fail(ErrorCode::kInterrupted, "interrupted; nothing was written");
     }
     if (measured.empty()) {
+      if (caller_.time_is_up()) {
+        return fail(ErrorCode::kTimeout,
+                    fmt::format("tune: none of {} operations was measured within {:.1f} s, the "
+                                "share of --max-time for this step",
+                                questions.size(), static_cast<double>(budget_ns_) / 1e9),
+                    "give it more time");
+      }
       return fail(ErrorCode::kSystem, "tune: no operation could be measured",
                   "plumbline doctor says why ranks cannot reach one another");
     }
@@ -237,10 +245,19 @@ Expected<std::vector<std::string>> machines_of(const TuneRequest& request,
   return of_ranks;
 }
 
+TuneRequest with_own_cables(TuneRequest request) {
+  WorldShape shape;
+  shape.ranks = request.spec.ranks;
+  const std::vector<ScenarioHost>& hosts = request.run.scenario.hosts;
+  request.spec.own_cables = have_own_cables(hosts, place_ranks(hosts, shape));
+  return request;
+}
+
 // The three runs, one after the other, and what follows from each.
 class Tuner {
  public:
-  Tuner(TuneRequest request, Caller& caller) : request_(std::move(request)), caller_(caller) {}
+  Tuner(TuneRequest request, Caller& caller)
+      : request_(with_own_cables(std::move(request))), caller_(caller) {}
 
   Expected<TuneResult> tune() {
     Expected<TuningPlace> place = place_before(request_);

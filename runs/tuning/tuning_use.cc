@@ -119,7 +119,7 @@ Status check_tuning(const Plan& plan, const OptionSet& options,
 }
 
 std::string algorithm_with(const Tuning& tuning, const Cell& cell, const OptionSet& options,
-                           const RankPairs& apart) {
+                           const RankPairs& apart, bool own_cables) {
   const std::optional<Op> op = op_from(cell.op);
   const std::optional<DType> dtype = dtype_from(cell.dtype);
   if (!leaves_the_choice(cell) || !op || !dtype) return cell.algorithm;
@@ -128,6 +128,7 @@ std::string algorithm_with(const Tuning& tuning, const Cell& cell, const OptionS
   request.topology = &tuning.model.topology;
   if (!apart.empty()) request.apart = &apart;
   request.tuned = &ranges;
+  request.own_cables = own_cables;
   const auto small = static_cast<uint64_t>(options.integer("small_msg_threshold"));
   const Expected<const AlgorithmRow*> found = find_algorithm(cell.algorithm, request, small);
   return found ? full_name(**found, request) : cell.algorithm;

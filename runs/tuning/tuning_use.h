@@ -45,6 +45,6 @@ Status check_tuning(const Plan& plan, const OptionSet& options,
 // What the ranks are to take for the algorithm that the cell names, by its full name: `auto`
 // becomes what the tuning says. Anything else, and cells that have no algorithm of ours, stays.
 std::string algorithm_with(const Tuning& tuning, const Cell& cell, const OptionSet& options,
-                           const RankPairs& apart = {});
+                           const RankPairs& apart = {}, bool own_cables = false);
 
 }  // namespace plumbline

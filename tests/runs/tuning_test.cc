@@ -458,6 +458,24 @@ TEST(TunePlan, LinksThatAreAlikeAskForNoOtherRing) {
   }
 }
 
+// Where every two ranks have a cable of their own, a gain is one over what `auto` takes there.
+TEST(Tuning, WhatIsUsualOverOwnCables) {
+  EXPECT_EQ(usual_algorithm(Op::kAllreduce, 1 << 20, 4), "ring");
+  EXPECT_EQ(usual_algorithm(Op::kAllreduce, 1 << 20, 4, true), "halving_doubling:4");
+  TuneSpec spec;
+  spec.ranks = 4;
+  spec.own_cables = true;
+  spec.ops = {Op::kAllreduce};
+  spec.min_bytes = spec.max_bytes = 1 << 20;
+  const std::vector<TunedRow> table = table_of(
+      spec, std::vector<MeasuredOperation>{{Op::kAllreduce, 1 << 20, "halving_doubling:4", 100},
+                                           {Op::kAllreduce, 1 << 20, "ring", 50}});
+  ASSERT_EQ(table.size(), 1U);
+  EXPECT_EQ(table.front().usual, "halving_doubling:4");
+  EXPECT_EQ(table.front().range.algorithm, "ring");
+  EXPECT_DOUBLE_EQ(table.front().gain.value_or(0), 2);
+}
+
 TEST(TunePlan, AGainThatIsNoneChangesNothing) {
   TuneSpec spec;
   spec.ops = {Op::kAllreduce};
