@@ -207,11 +207,12 @@ ScheduleRequest schedule_request_of(const Cell& cell, Op op, DType dtype, const 
 Expected<std::string> algorithm_between(const Cell& cell, const OptionSet& options,
                                         const RankPairs& apart, bool own_cables) {
   if (cell.kind == CellKind::kRoof) return cell.algorithm;
-  const bool chosen_here = own_cables && cell.algorithm == "auto" && cell.engine == kNativeEngine;
-  if (apart.empty() && !chosen_here) return cell.algorithm;
   const auto op = op_from(cell.op);
   const auto dtype = dtype_from(cell.dtype);
-  if (!op || !dtype || cell.engine != kNativeEngine) {
+  const bool ours = op && dtype && cell.engine == kNativeEngine;
+  const bool by_cables = own_cables && ours && cell.algorithm == "auto";
+  if (apart.empty() && !by_cables) return cell.algorithm;
+  if (!ours) {
     return fail(ErrorCode::kUnsupported, "engine " + cell.engine + " connects all ranks");
   }
   if (!cell.split.empty() && !apart.empty()) {

@@ -331,6 +331,7 @@ TEST(OwnCables, AutoUsesAllOfThem) {
   cell.algorithm = "ring";
   EXPECT_EQ(taken("allreduce"), "ring") << "what is named stays";
   cell.algorithm = "auto";
+  EXPECT_EQ(taken("no operation of ours"), "auto");
   cell.engine = "gloo";
   EXPECT_EQ(taken("allreduce"), "auto");
 }
