@@ -334,7 +334,8 @@ std::string between_cables(const std::string& name, uint64_t bytes, uint64_t sma
 const AlgorithmRow* choose_by_thresholds(ScheduleRequest& q, uint64_t small_bytes) {
   const uint64_t bytes = bytes_of(q);
   if (const std::string name = over_own_cables(q, bytes, small_bytes); !name.empty()) {
-    return supported(name, q);
+    const AlgorithmRow* found = supported(name, q);
+    if (found != nullptr && !missing_link(*found, q)) return found;
   }
   for (const AutoRow& rule : kAuto) {
     const uint64_t limit = rule.small && small_bytes > 0 ? small_bytes : rule.max_bytes;

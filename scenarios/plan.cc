@@ -102,16 +102,14 @@ void add_roofs_of(const Cell& cell, const OptionSet& options, const RankPairs& a
 
 std::vector<PlanCell> roofs_of(const WorldShape& world, const std::vector<PlanCell>& cells,
                                const OptionSet& options, const std::vector<ScenarioHost>& hosts) {
-  const std::vector<size_t> placement = place_ranks(hosts, world);
-  const RankPairs apart = apart_ranks(hosts, placement);
-  const bool own_cables = have_own_cables(hosts, placement);
+  const RankPairs apart = apart_ranks(hosts, place_ranks(hosts, world));
   std::set<WantedRoof> wanted;
   for (const PlanCell& planned : cells) {
     if (!planned.skip.empty() || path_of(world_of(planned.cell)) != path_of(world)) continue;
     Cell cell = planned.cell;
-    // Its floor is that of what it will run; world_of() may be another of the same path.
-    if (cell.ranks == world.ranks && own_cables) {
-      cell.algorithm = algorithm_between(cell, options, apart, own_cables).value_or(cell.algorithm);
+    // What `auto` will take there decides which messages are its floor.
+    if (have_own_cables(hosts, place_ranks(hosts, world_of(cell)))) {
+      cell.algorithm = algorithm_between(cell, options, apart, true).value_or(cell.algorithm);
     }
     add_roofs_of(cell, options, apart, wanted);
   }

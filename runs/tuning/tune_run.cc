@@ -245,6 +245,7 @@ Expected<std::vector<std::string>> machines_of(const TuneRequest& request,
   return of_ranks;
 }
 
+// What is usual depends on it.
 TuneRequest with_own_cables(TuneRequest request) {
   WorldShape shape;
   shape.ranks = request.spec.ranks;

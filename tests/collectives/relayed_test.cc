@@ -322,6 +322,8 @@ TEST(OwnCables, AutoUsesAllOfThem) {
   cell.ranks = 2;
   EXPECT_EQ(taken("allreduce"), "ring") << "one cable is one cable";
   cell.ranks = 4;
+  // Two of them are not supposed to talk, whatever their addresses say.
+  EXPECT_EQ(algorithm_between(cell, options, {{0, 1}}, true).value(), "ring:2");
   cell.bytes = 8;
   EXPECT_EQ(taken("allreduce"), "recursive_doubling");
   cell.bytes = 8 << 20;

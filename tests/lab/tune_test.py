@@ -58,12 +58,15 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         hosts, state = host_file(folder, mesh), os.path.join(folder, "state")
         usual, before = measure(hosts, state)
+        hurried = subprocess.run([PROGRAM, "tune", hosts, "--max-time", "1s", "-o", os.path.join(folder, "none.json")], capture_output=True, text=True,
+                                 timeout=60, check=False)
+        assert hurried.returncode != 0 and "share of --max-time" in hurried.stderr and "doctor" not in hurried.stderr, hurried
         print(plumbline("tune", hosts, "--op", "allreduce", "-b", SIZE, "-e", SIZE, "--max-time", "30s", "--seed", "7", XDG_STATE_HOME=state))
         (tuned,) = [json.loads(path.read_text()) for path in pathlib.Path(state, "plumbline", "tuning").iterdir()]
         chosen, after = measure(hosts, state)
         print("allreduce %s, auto before: %s, %.0f Mbit/s; after: %s, %.0f Mbit/s" % (SIZE, usual, before, chosen, after))
     # A cable for each pair: auto goes over all of them, and the slow ones, with a quarter of the array each way, set the pace.
-    assert usual == "halving_doubling:4" and before < 3 * SLOW_MBIT, (usual, before)
+    assert usual == "halving_doubling:4" and 2 * before < after, (usual, before, after)
     (row,) = tuned["table"]
     assert chosen.startswith("ring:") and row["algorithm"] == chosen and row["usual"] == usual and row["gain"] > 2, (chosen, row)
     assert not slow_hops(chosen), chosen

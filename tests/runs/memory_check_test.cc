@@ -123,6 +123,34 @@ TEST(MemoryCheck, EachHostMustHaveWhatItsRanksNeed) {
   EXPECT_EQ(TwoHosts(0, 0).problem(cell_of(512 * kGi), {0, 1}), "");
 }
 
+// `auto` of ranks with a cable for each pair takes what needs more memory than a ring.
+TEST(MemoryCheck, WhatAutoTakesOverOwnCablesCounts) {
+  Cell cell = cell_of(kGi, 3);
+  cell.op = "reduce_scatter";
+  const uint64_t ring = need(cell);
+  cell.algorithm = "direct";
+  const uint64_t direct = need(cell);
+  ASSERT_LT(ring, direct);
+  cell.algorithm = "auto";
+
+  std::vector<ScenarioHost> hosts = local_hosts(3);
+  std::map<std::string, HostFacts> facts;
+  for (const ScenarioHost& host : hosts) {
+    facts[host.name].memory_available_bytes = (ring + direct) / 2;
+    facts[host.name].boot_id = host.name;
+  }
+  const auto fits = [&] {
+    return fits_memory(planned(cell), OptionSet(), {&hosts, {0, 1, 2}, &facts});
+  };
+  EXPECT_TRUE(fits());
+  hosts[0].data = {"10.0.0.1/30", "10.0.0.5/30"};
+  hosts[1].data = {"10.0.0.2/30", "10.0.0.9/30"};
+  hosts[2].data = {"10.0.0.6/30", "10.0.0.10/30"};
+  const Status direct_does_not = fits();
+  ASSERT_FALSE(direct_does_not);
+  EXPECT_THAT(direct_does_not.error().message(), HasSubstr("does not fit into memory"));
+}
+
 // Two cells of a plan may differ in nothing else.
 TEST(MemoryCheck, ListsAndGroupsAreNamed) {
   const TwoHosts small(kGi, kGi);

@@ -70,6 +70,32 @@ TEST(PlanRoofs, LatenciesHaveTheFloorsOfTheirOwnMessages) {
                                                                 {"raw_pingpong", 1 << 20}}));
 }
 
+// Over a cable for each pair `auto` sends two quarters of the array over each, elsewhere all of it
+// to one rank: without these roofs such records had no share of theirs.
+TEST(PlanRoofs, FloorsAreOfWhatAutoTakesOverOwnCables) {
+  const auto floors = [](const char* addresses) {
+    std::set<uint64_t> bytes;
+    const Plan plan = plan_of(parse(std::string(R"({"plumbline": 1, "hosts": )") + addresses +
+                                    R"(, "matrix": [{"kind": "latency", "op": "allreduce",
+                                        "bytes": "64Ki"}]})"));
+    for (const PlanCell& cell : plan.cells) {
+      if (cell.cell.op == "raw_exchange") bytes.insert(cell.cell.bytes);
+    }
+    return bytes;
+  };
+  EXPECT_EQ(
+      floors(
+          R"([{"name": "a", "ssh": "a", "data": "10.0.0.1/24"}, {"name": "b", "ssh": "b", "data": "10.0.0.2/24"},
+                       {"name": "c", "ssh": "c", "data": "10.0.0.3/24"}, {"name": "d", "ssh": "d", "data": "10.0.0.4/24"}])"),
+      std::set<uint64_t>{64 << 10});
+  EXPECT_EQ(
+      floors(R"([{"name": "a", "ssh": "a", "data": ["10.0.0.1/30", "10.0.0.5/30", "10.0.0.9/30"]},
+                       {"name": "b", "ssh": "b", "data": ["10.0.0.2/30", "10.0.0.13/30", "10.0.0.17/30"]},
+                       {"name": "c", "ssh": "c", "data": ["10.0.0.6/30", "10.0.0.14/30", "10.0.0.21/30"]},
+                       {"name": "d", "ssh": "d", "data": ["10.0.0.10/30", "10.0.0.18/30", "10.0.0.22/30"]}])"),
+      std::set<uint64_t>{32 << 10});
+}
+
 TEST(PlanRoofs, OptionsOfABlockDoNotRepeatThem) {
   const Plan plan = plan_of(parse(with_matrix(
       R"({"op": "allreduce", "bytes": 8, "config": {"spin_us": 5}},
