@@ -57,6 +57,8 @@ class HostileMemory : public PeerMemory {
   }
   Expected<bool> write_done(uint64_t ticket) override { return done(ticket); }
   void end_transfers() override { under_way_.clear(); }
+  // So often a transfer was looked at and not over yet: the next look may find that it is.
+  size_t waits() const { return waits_; }
 
  private:
   static constexpr uint64_t kMostBytes = 4096;
@@ -69,7 +71,10 @@ class HostileMemory : public PeerMemory {
   Expected<bool> done(uint64_t ticket) {
     const auto found = under_way_.find(ticket);
     require(found != under_way_.end());
-    if (found->second.looks-- > 0) return false;
+    if (found->second.looks-- > 0) {
+      ++waits_;
+      return false;
+    }
     std::fill(found->second.to.begin(), found->second.to.end(), std::byte{2});
     touch(found->second.from);
     under_way_.erase(found);
@@ -78,6 +83,7 @@ class HostileMemory : public PeerMemory {
 
   std::map<uint64_t, Transfer> under_way_;
   uint64_t tickets_ = 0;
+  size_t waits_ = 0;
 };
 
 // What the peer wrote, one piece at a time; each lies in memory of its own, so that a step beyond
@@ -88,6 +94,7 @@ class HostileStream : public ByteStream {
     if (memory) memory_ = std::make_unique<HostileMemory>();
   }
   PeerMemory* peer_memory() override { return memory_.get(); }
+  size_t waits() const { return memory_ ? memory_->waits() : 0; }
 
   void feed(const std::vector<std::byte>& bytes, size_t piece) {
     for (size_t at = 0; at < bytes.size(); at += piece) {
@@ -296,12 +303,13 @@ class Attack {
     }
   }
 
-  // true = something moved.
+  // true = something moved, or the next try may find that a transfer is over.
   bool progress() {
+    const size_t waits = stream_->waits();
     const Expected<bool> moved = channel_->progress();
     if (failed_) require(!moved && moved.error().message() == *failed_);
     if (!moved) failed_ = moved.error().message();
-    return moved.value_or(false);
+    return moved.has_value() && (*moved || stream_->waits() > waits);
   }
 
   void post_recv() {
