@@ -244,7 +244,7 @@ constexpr AutoRow kAuto[] = {
     {Op::kAllreduce, 8, kManyRanks, 256 << 10, false, "halving_doubling"},
     {Op::kAllreduce, 2, kManyRanks, kAnyBytes, false, "ring"},
     {Op::kReduceScatter, 8, kManyRanks, 128 << 10, true, "recursive_halving"},
-    {Op::kReduceScatter, 2, kManyRanks, 64 << 10, true, "direct"},
+    {Op::kReduceScatter, 3, kManyRanks, 64 << 10, true, "direct"},
     {Op::kReduceScatter, 2, kManyRanks, kAnyBytes, false, "ring"},
     {Op::kAllgather, 3, kManyRanks, 256 << 10, true, "recursive_doubling"},
     {Op::kAllgather, 3, kManyRanks, 64 << 10, true, "bruck"},
