@@ -232,7 +232,8 @@ TEST(FindAlgorithm, AutoFollowsSizeAndRanks) {
     return found ? full_name(**found, q) : found.error().message();
   };
   EXPECT_EQ(name(Op::kAllreduce, 2, 2), "direct");
-  EXPECT_EQ(name(Op::kAllreduce, 2, 1 << 24), "ring");
+  EXPECT_EQ(name(Op::kAllreduce, 2, (1 << 20) / 4), "direct");
+  EXPECT_EQ(name(Op::kAllreduce, 2, (1 << 20) / 4 + 1), "ring");
   EXPECT_EQ(name(Op::kAllreduce, 5, 2), "recursive_doubling");
   EXPECT_EQ(name(Op::kAllreduce, 5, (64 << 10) / 4), "halving_doubling:5");
   EXPECT_EQ(name(Op::kAllreduce, 5, (256 << 10) / 4), "ring");
