@@ -2,14 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
-#include <map>
-#include <utility>
 
 #include "collectives/predict.h"
 #include "collectives/schedule.h"
 #include "core/op.h"
-#include "scenarios/plan.h"
 
 namespace plumbline {
 namespace {
@@ -101,46 +97,24 @@ uint64_t crossing(std::span<const MeasuredOperation> measured, const TunedRange&
   return between(a, b, rise > 0 ? std::clamp(-log_ratio[0] / rise, 0.0, 1.0) : 0.5);
 }
 
-// What `auto` takes, by its full name, where nothing or only a model is known.
-std::string untuned_algorithm(const TuneSpec& spec, Op op, uint64_t bytes,
-                              const Topology* topology) {
-  ScheduleRequest request = measured_request(spec.ranks, op, bytes);
-  request.own_cables = spec.own_cables;
-  request.topology = topology;
-  const Expected<const AlgorithmRow*> found = find_algorithm("auto", request);
-  return found ? full_name(**found, request) : std::string();
-}
-
 // One size of the table, still without its range.
-TunedRow row_at(const TuneSpec& spec, const Topology& topology, Op op, uint64_t bytes,
+TunedRow row_at(const TuneSpec& spec, Op op, uint64_t bytes,
                 std::span<const MeasuredOperation> measured) {
   TunedRow row;
   row.range.op = op;
-  row.usual = row.range.algorithm = untuned_algorithm(spec, op, bytes, nullptr);
+  row.usual = row.range.algorithm = usual_algorithm(op, bytes, spec.ranks, spec.own_cables);
   const MeasuredOperation* usual = find(measured, op, bytes, row.usual);
-  double best = 1;
-  size_t others = 0;
+  if (usual == nullptr) return row;
+  row.gain = 1;
   for (const MeasuredOperation& one : measured) {
-    if (usual == nullptr || &one == usual || one.op != op || one.bytes != bytes) continue;
-    ++others;
+    if (one.op != op || one.bytes != bytes) continue;
     const double gain = usual->ns / one.ns;
-    if (gain < std::max(kLeastGain, best)) continue;
+    if (gain < std::max(kLeastGain, *row.gain)) continue;
     row.range.algorithm = one.algorithm;
-    best = gain;
-  }
-  if (others == 0) {
-    row.range.algorithm = untuned_algorithm(spec, op, bytes, &topology);
-  } else {
-    row.gain = best;
+    row.gain = gain;
   }
   return row;
 }
-
-// An operation at one size, and how long asking its questions once takes by the model.
-struct QuestionsOfSize {
-  std::vector<MeasuredOperation> questions;
-  double ns = 0;
-};
 
 }  // namespace
 
@@ -157,10 +131,10 @@ std::vector<Op> tunable_ops() {
 }
 
 std::string usual_algorithm(Op op, uint64_t bytes, int ranks, bool own_cables) {
-  TuneSpec spec;
-  spec.ranks = ranks;
-  spec.own_cables = own_cables;
-  return untuned_algorithm(spec, op, bytes, nullptr);
+  ScheduleRequest request = measured_request(ranks, op, bytes);
+  request.own_cables = own_cables;
+  const Expected<const AlgorithmRow*> found = find_algorithm("auto", request);
+  return found ? full_name(**found, request) : std::string();
 }
 
 Questions calibration_of(const TuneSpec& spec) {
@@ -220,40 +194,13 @@ Questions near_crossings(const TuneSpec& spec, const Topology& topology) {
   return questions;
 }
 
-Questions in_order(Questions questions, const Topology& topology, int64_t room_ns, uint64_t seed) {
-  std::map<std::pair<Op, uint64_t>, QuestionsOfSize> sizes;
-  double all_ns = 0;
-  for (MeasuredOperation& one : questions) {
-    QuestionsOfSize& same = sizes[{one.op, one.bytes}];
-    const double ns = predict_ns(topology, one.op, one.bytes, one.algorithm).value_or(0);
-    same.ns += ns;
-    all_ns += ns;
-    same.questions.push_back(std::move(one));
-  }
-  std::vector<QuestionsOfSize> order;
-  for (auto& [key, same] : sizes) order.push_back(std::move(same));
-  SplitMix64 random(seed);
-  shuffle(order, random);
-  for (QuestionsOfSize& same : order) shuffle(same.questions, random);
-  if (all_ns > static_cast<double>(room_ns)) {
-    std::stable_sort(order.begin(), order.end(),
-                     [](const auto& a, const auto& b) { return a.ns < b.ns; });
-  }
-  questions.clear();
-  for (QuestionsOfSize& same : order) {
-    std::move(same.questions.begin(), same.questions.end(), std::back_inserter(questions));
-  }
-  return questions;
-}
-
-std::vector<TunedRow> table_of(const TuneSpec& spec, const Topology& topology,
-                               std::span<const MeasuredOperation> measured) {
+std::vector<TunedRow> table_of(const TuneSpec& spec, std::span<const MeasuredOperation> measured) {
   std::vector<TunedRow> table;
   for (const Op op : ops_of(spec)) {
     const std::vector<uint64_t> sizes = sizes_of(spec, op, measured);
     double log_gain = 0, gains = 0;  // of the range so far
     for (size_t i = 0; i < sizes.size(); ++i) {
-      TunedRow row = row_at(spec, topology, op, sizes[i], measured);
+      TunedRow row = row_at(spec, op, sizes[i], measured);
       row.range.to_bytes = 2 * sizes[i];
       TunedRow* before = i > 0 ? &table.back() : nullptr;
       const bool goes_on = before != nullptr && before->usual == row.usual &&

@@ -43,18 +43,11 @@ Questions near_crossings(const TuneSpec& spec, const Topology& topology);
 Questions held_out_of(const TuneSpec& spec, const std::vector<TunedRow>& table,
                       std::span<const MeasuredOperation> measured);
 
-// In which order they are asked: at random, those of one operation and size side by side, since
-// half of them decide nothing; the shortest first, by the model, where asking each of them once
-// takes longer than `room_ns`.
-Questions in_order(Questions questions, const Topology& topology, int64_t room_ns, uint64_t seed);
-
 // What was found best, as ranges from 0 to twice the largest size; a range ends where the measured
-// times of it and the next would cross. What is not faster by kLeastGain is no reason to leave the
-// usual algorithm; at sizes where nothing was measured beside that, the model decides, as it does
-// for `auto` beyond the table.
+// times of it and the next would cross. What is not faster by kLeastGain, or was not measured
+// beside the usual algorithm, is no reason to leave that.
 inline constexpr double kLeastGain = 1.03;
-std::vector<TunedRow> table_of(const TuneSpec& spec, const Topology& topology,
-                               std::span<const MeasuredOperation> measured);
+std::vector<TunedRow> table_of(const TuneSpec& spec, std::span<const MeasuredOperation> measured);
 
 // One size that nothing was decided by.
 struct HeldOut {

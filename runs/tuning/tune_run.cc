@@ -27,8 +27,6 @@ constexpr int kTuneRounds = 3;
 constexpr int64_t kLeastCellNs = 4 * kMillisecond, kMostCellNs = 250 * kMillisecond;
 constexpr double kTimed = 0.5;  // share of a cell's time that is spent in timed operations
 constexpr uint64_t kLeastSamples = 7, kMostSamples = 2000;
-// About so many operations a question takes at least, verified and warm ones among them.
-constexpr int64_t kOperationsOfQuestion = 2 * kTuneRounds * int64_t{kLeastSamples};
 // Links of which one may be unlike the others are measured one by one: rounds of pairs, so that the
 // time grows with the ranks and not with the pairs.
 constexpr int kFewestUnlike = 3;  // hosts
@@ -144,10 +142,10 @@ class TuneStage {
         caller_(caller, Deadline::after_ns(budget_ns_)) {}
 
   // `links`: those of all pairs first.
-  Expected<std::vector<MeasuredOperation>> measure(Questions questions, const Topology& topology,
-                                                   bool links) {
+  Expected<std::vector<MeasuredOperation>> measure(Questions questions, bool links = false) {
     if (questions.empty()) return std::vector<MeasuredOperation>();
-    questions = in_order(std::move(questions), topology, budget_ns_ / kOperationsOfQuestion, seed_);
+    SplitMix64 random(seed_);
+    shuffle(questions, random);
     auto prepared = prepare_run(stage_request(questions, links), caller_);
     if (!prepared) return fail(prepared.error().errors.front());
     std::vector<PreparedRun> runs;
@@ -284,7 +282,7 @@ class Tuner {
       caller_.say(fmt::format("plumbline: {}: {} operation{}", what, questions.size(),
                               questions.size() == 1 ? "" : "s"));
     }
-    Measured measured = stage.measure(questions, tuning_.model.topology, links);
+    Measured measured = stage.measure(questions, links);
     if (measured) {
       result_.measured += measured->size();
       result_.unmeasured += questions.size() - measured->size();
@@ -318,10 +316,9 @@ class Tuner {
                                 near_crossings(spec_, tuning_.model.topology));
     if (!measured) return fail(measured.error());
     known_.insert(known_.end(), measured->begin(), measured->end());
-    const Status fitted = fit();
-    tuning_.table = table_of(spec_, tuning_.model.topology, *measured);
+    tuning_.table = table_of(spec_, *measured);
     decided_ = std::move(*measured);
-    return fitted;
+    return fit();
   }
 
   Status judge() {
