@@ -200,6 +200,8 @@ def choice(rounds):
                 again, _ = medians(folder, name + "-again", hosts, [
                     {"op": op, "bytes": size, "transport": transport, "ranks": ranks, "algorithm": [took[op, size], best]} for (op, size), best in suspected.items()],
                                    {"tuning": "none"})
+        if not times:
+            raise Failed("no algorithm passed")
         beaten = 0
         for key, best in sorted(suspected.items()):
             ratios = [mine / other for mine, other in zip(again[key][took[key]], again[key][best])]

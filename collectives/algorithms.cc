@@ -234,12 +234,11 @@ constexpr uint64_t kAnyBytes = std::numeric_limits<uint64_t>::max();
 // 16-core machine with 2, 4 and 8 ranks, 2026-11-20 (docs/performance.md): each limit is the last
 // size at which the row's algorithm was not slower. Broadcast and reduce: back-to-back times favour
 // the chain, because its root runs ahead; one small operation by itself is over sooner in a tree.
-// The rows of allreduce: over TCP and shared memory, 3 to 16 ranks, 2026-11-25; 2 ranks, 192 KiB to
-// 4 MiB, on 2 cores, 2026-11-27. Those that begin
+// The rows of allreduce: over TCP and shared memory, 3 to 16 ranks, 2026-11-25. Those that begin
 // with 8, 12 and 16 ranks: over both, 4 to 16 ranks, 2026-11-27; not with fewer, because on a
 // network that is slower than loopback each round costs more.
 constexpr AutoRow kAuto[] = {
-    {Op::kAllreduce, 2, 2, 1 << 20, true, "direct"},
+    {Op::kAllreduce, 2, 2, 128 << 10, true, "direct"},
     {Op::kAllreduce, 3, kManyRanks, 32 << 10, true, "recursive_doubling"},
     {Op::kAllreduce, 3, kManyRanks, 128 << 10, false, "halving_doubling"},
     {Op::kAllreduce, 8, kManyRanks, 256 << 10, false, "halving_doubling"},

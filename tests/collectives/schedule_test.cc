@@ -232,8 +232,7 @@ TEST(FindAlgorithm, AutoFollowsSizeAndRanks) {
     return found ? full_name(**found, q) : found.error().message();
   };
   EXPECT_EQ(name(Op::kAllreduce, 2, 2), "direct");
-  EXPECT_EQ(name(Op::kAllreduce, 2, (1 << 20) / 4), "direct");
-  EXPECT_EQ(name(Op::kAllreduce, 2, (1 << 20) / 4 + 1), "ring");
+  EXPECT_EQ(name(Op::kAllreduce, 2, 1 << 24), "ring");
   EXPECT_EQ(name(Op::kAllreduce, 5, 2), "recursive_doubling");
   EXPECT_EQ(name(Op::kAllreduce, 5, (64 << 10) / 4), "halving_doubling:5");
   EXPECT_EQ(name(Op::kAllreduce, 5, (256 << 10) / 4), "ring");
@@ -244,6 +243,8 @@ TEST(FindAlgorithm, AutoFollowsSizeAndRanks) {
   EXPECT_EQ(name(Op::kAllgather, 4, 2), "recursive_doubling");
   EXPECT_EQ(name(Op::kAllgather, 6, 2), "bruck");
   EXPECT_EQ(name(Op::kReduceScatter, 7, 2), "direct");
+  EXPECT_EQ(name(Op::kReduceScatter, 2, 2), "ring") << "the same message, without scratch";
+  EXPECT_EQ(name(Op::kReduceScatter, 3, 2), "direct");
   EXPECT_EQ(name(Op::kReduceScatter, 8, (128 << 10) / 4 / 8), "recursive_halving:2x2x2");
   EXPECT_EQ(name(Op::kReduceScatter, 9, (128 << 10) / 4), "ring");
   EXPECT_EQ(name(Op::kScatter, 15, 2), "direct");

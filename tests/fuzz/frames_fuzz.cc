@@ -265,7 +265,7 @@ class Attack {
   void run() {
     for (int steps = 0; !input_.empty() && steps < kMostSteps; ++steps) step();
     int rounds = 0;
-    while (rounds < kMostSteps && progress()) ++rounds;
+    while (rounds < kMostSteps && progress()) rounds += moved_ ? 1 : 0;
     // Only a stream that takes a byte at a time needs more of them, for what is to be sent.
     const bool sends = rounds == kMostSteps && channel_->wants_write();
     require(!progress() || sends);
@@ -309,7 +309,8 @@ class Attack {
     const Expected<bool> moved = channel_->progress();
     if (failed_) require(!moved && moved.error().message() == *failed_);
     if (!moved) failed_ = moved.error().message();
-    return moved.has_value() && (*moved || stream_->waits() > waits);
+    moved_ = moved.value_or(false);
+    return moved_ || (moved.has_value() && stream_->waits() > waits);
   }
 
   void post_recv() {
@@ -341,6 +342,7 @@ class Attack {
   std::deque<std::vector<std::byte>> buffers_;
   uint32_t sent_ = 0;
   std::optional<std::string> failed_;
+  bool moved_ = false;  // in the last try
   HostileStream* stream_ = nullptr;
   std::unique_ptr<Channel> channel_;  // the last member: it uses the others
 };
