@@ -117,6 +117,23 @@ TEST(Auto, SharesInsideEachOfTwoMachinesAndConnectsThem) {
   }
 }
 
+// Larger rings pay between two ranks, and not with more (docs/performance.md).
+TEST(Auto, TwoRanksHaveLargerRings) {
+  for (const auto& [ranks, bytes] : std::map<int, size_t>{{2, 2 << 20}, {3, 512 << 10}}) {
+    SCOPED_TRACE(ranks);
+    OpenedWorld world;
+    std::string wrong;
+    Groups groups = open_all(automatic(), ranks, world, wrong);
+    ASSERT_EQ(wrong, "");
+    const uint64_t expected = bytes;
+    run_ranks(groups, [expected](Group& group) {
+      ASSERT_TRUE(exchange(group, 1000, 1));
+      const int peer = group.rank() == 0 ? 1 : 0;
+      EXPECT_EQ(group.stream_stats()[static_cast<size_t>(peer)]->send_buffer, expected);
+    });
+  }
+}
+
 // The two ends claim one machine and find out that it is two: no error, and no step between the
 // channel and its connection.
 TEST(Auto, ARefusedOfferStaysOnTcpAndBothEndsSayWhy) {
