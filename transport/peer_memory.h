@@ -84,6 +84,10 @@ class PeerMemory {
   // Of the peer: the `bytes` that it has exposed by this key, for plain loads. kProtocol and others
   // for a key that cannot be, or is no longer.
   virtual Expected<MappedBytes> map(const MemoryKey& key, uint64_t bytes);
+  // Around every use of mapped bytes, not nested: from a begin_use() that says yes to end_use() the
+  // peer waits in its end_transfers(). kPeerLost: it has called that, and the bytes may be any.
+  virtual Status begin_use() { return {}; }
+  virtual void end_use() {}
 
   // Of the peer: begins to copy some of the `bytes` that it has exposed by this key, from `offset`
   // on, to `to`, which has to stay until the read is over. Gives a ticket. What is wrong is said
@@ -106,6 +110,8 @@ class PeerMemory {
 
   // Nothing is written any more to where reads under way were to go, nor to windows granted to the
   // peer, and nothing is taken any more from where writes under way begin; their tickets are void.
+  // What this rank has exposed may be freed or overwritten: a peer that reads on, or begins to use
+  // what it has mapped, gets an error (kPeerLost), never other bytes.
   virtual void end_transfers() {}
 };
 

@@ -87,6 +87,16 @@ class CountObserver : public SendObserver {
   std::function<void(uint64_t)> on_sent;
 };
 
+// What says of its messages whether all that is done with them is copying.
+class CopyObserver : public CountObserver {
+ public:
+  explicit CopyObserver(bool all_copy) : all_copy_(all_copy) {}
+  bool all_copy() const override { return all_copy_; }
+
+ private:
+  const bool all_copy_;
+};
+
 // A stream whose input stands ready; what is written is kept.
 class ScriptStream : public ByteStream {
  public:

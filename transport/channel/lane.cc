@@ -107,7 +107,8 @@ std::optional<Stall> Lane::stall() const {
 }
 
 void Lane::cancel() {
-  if (sends.transfers() || receiver.transfers()) stream->peer_memory()->end_transfers();
+  // Also for what only the peer knows to be under way: it reads what was offered to it.
+  if (PeerMemory* const memory = stream->peer_memory()) memory->end_transfers();
   stream->release();
   sends.cancel();
   receiver.cancel();

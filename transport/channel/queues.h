@@ -212,8 +212,6 @@ class SendQueue {
   // About so many messages the peer has to say something yet.
   size_t awaits() const { return awaits_; }
   bool owes() const { return unsent_replies_ > 0; }
-  // Bytes of ours are on their way to windows of the peer.
-  bool transfers() const;
   // Moves messages on that this rank writes to windows of the peer. true = something moved.
   Expected<bool> write_on(PeerMemory& memory);
   void extend(Channel::SendId id, size_t ready);
@@ -285,6 +283,8 @@ class SendQueue {
     return messages_[index].offered && offered_[index].key.reach == MemoryReach::kWrite;
   }
   size_t writable(uint32_t index) const;
+  // Bytes of ours are on their way to windows of the peer.
+  bool transfers() const;
   bool can_write() const;
   Expected<bool> write_message(uint32_t index, PeerMemory& memory);
   void count_direct(const Message& message);

@@ -71,8 +71,6 @@ class Receiver {
   bool any_words() const { return !words_.empty(); }
   // Word of the peer is awaited about so many messages of ours, whether or not something is posted.
   void await_words(size_t messages);
-  // Reads of ours are under way, or the peer may write to windows of ours.
-  bool transfers() const { return offers_.any_under_way(); }
 
  private:
   // A posted receive whose beginning was parked.

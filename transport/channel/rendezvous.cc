@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace plumbline {
@@ -40,11 +39,6 @@ bool OfferTable::any_to_take() const {
     if (can_take(i)) return true;
   }
   return false;
-}
-
-bool OfferTable::any_under_way() const {
-  return std::any_of(offers_.begin(), offers_.end(),
-                     [](const Offer& offer) { return offer.reading > 0 || offer.granted > 0; });
 }
 
 }  // namespace plumbline

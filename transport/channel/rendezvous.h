@@ -60,8 +60,6 @@ class OfferTable {
     return offers_[index].posted != kNoSlot && offers_[index].taken < offers_[index].ready;
   }
   bool any_to_take() const;
-  // Reads are under way, or the peer may write to windows.
-  bool any_under_way() const;
   void clear() { offers_.clear(); }
 
  private:

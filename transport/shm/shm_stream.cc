@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,9 @@
 
 namespace plumbline {
 namespace {
+
+// How long an owner waits for a peer that uses its arrays just now.
+constexpr int64_t kUseNs = 20 * kMillisecond;
 
 class ShmStream : public ByteStream, private PeerMemory {
  public:
@@ -158,12 +162,33 @@ class ShmStream : public ByteStream, private PeerMemory {
     return 0;
   }
   Expected<bool> read_done(uint64_t) override { return true; }
+  Status begin_use() override {
+    UseTerms& mine = use_of_peer();
+    mine.in_use.store(1, std::memory_order_seq_cst);
+    if (mine.withdrawn.load(std::memory_order_seq_cst) == 0) return {};
+    end_use();
+    return fail(drain_calls() ? ended("use arrays of") : *error_);
+  }
+  void end_use() override { use_of_peer().in_use.store(0, std::memory_order_release); }
+  // The peer is through with a piece in microseconds, or it stands still, or has died in it.
+  void end_transfers() override {
+    reads_.end();
+    UseTerms& theirs = lower_ ? sheet_of(*memory_).by_higher : sheet_of(*memory_).by_lower;
+    theirs.withdrawn.store(1, std::memory_order_seq_cst);
+    const Deadline patience = Deadline::after_ns(kUseNs);
+    while (theirs.in_use.load(std::memory_order_seq_cst) != 0 && !patience.passed()) {
+      std::this_thread::yield();
+    }
+  }
   // A peer that has ended is told by the connection as always.
   Error lost_or(Error error) {
     if (!drain_calls()) return *error_;
     return in_context(std::move(error));
   }
 
+  UseTerms& use_of_peer() {
+    return lower_ ? sheet_of(*memory_).by_lower : sheet_of(*memory_).by_higher;
+  }
   const ReadTerms& terms_of_peer() const {
     return lower_ ? sheet_of(*memory_).of_higher : sheet_of(*memory_).of_lower;
   }
@@ -171,6 +196,7 @@ class ShmStream : public ByteStream, private PeerMemory {
   void end() {
     if (closed_) return;
     closed_ = true;
+    if (shared_) end_transfers();
     reads_.end();
     terms_.reset();
     over_.reset();

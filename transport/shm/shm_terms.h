@@ -6,7 +6,9 @@
 // again, that it has it. An answer of no ends this at once, at both ends. One thread.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -23,6 +25,13 @@
 
 namespace plumbline {
 
+// Of one end, about arrays of the other one that it has mapped. Sequentially consistent: either the
+// user sees that they are withdrawn, or the owner that they are in use.
+struct UseTerms {
+  alignas(64) std::atomic<uint32_t> in_use;  // said by the user
+  std::atomic<uint32_t> withdrawn;           // said by the owner
+};
+
 // In front of the rings in the shared memory.
 struct ShmSheet {
   static constexpr size_t kBytes = 64 * 1024;  // rings begin on a page, whatever the machine's size
@@ -30,6 +39,7 @@ struct ShmSheet {
   Digest nonce;
   RingState from_lower, from_higher;
   ReadTerms of_lower, of_higher;
+  UseTerms by_lower, by_higher;
 };
 static_assert(sizeof(ShmSheet) <= ShmSheet::kBytes);
 
