@@ -155,7 +155,10 @@ Table table_of_rows(const std::vector<TunedRow>& rows) {
   for (const TunedRow& row : rows) {
     const bool other = row.usual != row.range.algorithm;
     table.rows.push_back({{to_string(row.range.op), sizes_text(row.range), row.range.algorithm,
-                           other ? row.usual : "", row.gain && other ? gain_text(*row.gain) : ""},
+                           other ? row.usual : "",
+                           !other     ? ""
+                           : row.gain ? gain_text(*row.gain)
+                                      : "predicted"},
                           other ? Tone::kGood : Tone::kPlain});
   }
   return table;

@@ -422,10 +422,14 @@ void Executor::Prepared::sent(uint64_t index) {
   drain();
 }
 
-// The second half of an allreduce copies too; but read, an allreduce is slower as often as faster
+// The second half of an allreduce copies too; but read, an allreduce is slower as often as faster.
+// In place, its second half and the next one write what its first half has sent
 // (docs/performance.md).
-bool Executor::Prepared::all_copy() const {
-  return traits_.spec.op == Op::kAllgather || traits_.spec.op == Op::kAlltoall;
+MessageUse Executor::Prepared::use() const {
+  const Op op = traits_.spec.op;
+  if (op == Op::kAllgather || op == Op::kAlltoall) return MessageUse::kAllCopy;
+  const bool rewritten = op == Op::kAllreduce && traits_.spec.in_place;
+  return rewritten ? MessageUse::kRewritten : MessageUse::kUnknown;
 }
 
 void Executor::Prepared::enqueue(uint32_t index) {

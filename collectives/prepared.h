@@ -80,7 +80,7 @@ class Executor::Prepared : public SendObserver {
   Pending pending() const;
 
   void sent(uint64_t step) override;
-  bool all_copy() const override;
+  MessageUse use() const override;
 
  private:
   // A place in one of the three buffers, in bytes.

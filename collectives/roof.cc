@@ -239,7 +239,8 @@ class Roof {
   // The two swap the keys of their arrays: a byte that says how long, none = there is no way.
   Expected<bool> map_one(ByteStream& stream, PeerMemory& memory, Arrays& one) {
     std::array<std::byte, 1 + MemoryKey::kMostPacked> ours{}, theirs{};
-    const std::optional<MemoryKey> key = memory.expose({one.from.data, bytes()}, false);
+    const std::optional<MemoryKey> key =
+        memory.expose({one.from.data, bytes()}, MessageUse::kUnknown);
     const bool maps = key && key->reach == MemoryReach::kMap;
     if (maps) {
       const PackedKey packed = pack_key(*key);

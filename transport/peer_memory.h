@@ -69,6 +69,18 @@ struct PeerAbilities {
   }
 };
 
+// What is known of a message beside its bytes.
+enum class MessageUse : uint8_t {
+  kUnknown,
+  // Every rank sends and receives such ones alike at this time, and receivers only put them where
+  // they belong: where whoever reads takes time from others, as a processor does, reading may pay
+  // with them only.
+  kAllCopy,
+  // Its memory is written again as soon as it was taken: of what is read where it lies, each line
+  // goes to the other processor and back.
+  kRewritten,
+};
+
 class PeerMemory {
  public:
   virtual ~PeerMemory() = default;
@@ -78,16 +90,16 @@ class PeerMemory {
   // Of this rank: what the peer needs in order to reach these bytes for as long as they exist;
   // nothing = it has no way to, or none that pays. Cheap: what has been prepared for it once is
   // found again. A key of kWrite, which may be empty, says that this rank will write them to
-  // windows of the peer. `all_copy`: what SendObserver::all_copy() says of the message; where
-  // whoever reads takes time from others, as a processor does, reading may pay with it only.
-  virtual std::optional<MemoryKey> expose(std::span<const std::byte> buffer, bool all_copy) = 0;
+  // windows of the peer.
+  virtual std::optional<MemoryKey> expose(std::span<const std::byte> buffer, MessageUse use) = 0;
   // Of the peer: the `bytes` that it has exposed by this key, for plain loads. kProtocol and others
   // for a key that cannot be, or is no longer.
   virtual Expected<MappedBytes> map(const MemoryKey& key, uint64_t bytes);
-  // Around every use of mapped bytes, not nested: from a begin_use() that says yes to end_use() the
-  // peer waits in its end_transfers(). kPeerLost: it has called that, and the bytes may be any.
+  // Around every use of a message's mapped bytes, not nested: from a begin_use() that says yes to
+  // end_use() the peer waits in its end_transfers(), for a while. kPeerLost: it has called that,
+  // and the bytes may be, or have been, any.
   virtual Status begin_use() { return {}; }
-  virtual void end_use() {}
+  virtual Status end_use() { return {}; }
 
   // Of the peer: begins to copy some of the `bytes` that it has exposed by this key, from `offset`
   // on, to `to`, which has to stay until the read is over. Gives a ticket. What is wrong is said

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
+#include <utility>
 
 #include "collectives/predict.h"
 #include "collectives/schedule.h"
 #include "core/op.h"
+#include "scenarios/plan.h"
 
 namespace plumbline {
 namespace {
@@ -97,24 +101,65 @@ uint64_t crossing(std::span<const MeasuredOperation> measured, const TunedRange&
   return between(a, b, rise > 0 ? std::clamp(-log_ratio[0] / rise, 0.0, 1.0) : 0.5);
 }
 
+// What `auto` takes, by its full name, where nothing or only a model is known.
+std::string untuned_algorithm(const TuneSpec& spec, Op op, uint64_t bytes,
+                              const Topology* topology) {
+  ScheduleRequest request = measured_request(spec.ranks, op, bytes);
+  request.own_cables = spec.own_cables;
+  request.topology = topology;
+  const Expected<const AlgorithmRow*> found = find_algorithm("auto", request);
+  return found ? full_name(**found, request) : std::string();
+}
+
+// What the model promises to be clearly faster at a size whose questions were not answered; empty =
+// nothing that could be believed.
+std::string promised(const TuneSpec& spec, const Topology& topology, Op op, uint64_t bytes,
+                     const Answers& answers) {
+  const auto same_size = [&](const MeasuredOperation& one) {
+    return one.op == op && one.bytes == bytes;
+  };
+  if (std::none_of(answers.asked.begin(), answers.asked.end(), same_size)) return {};
+  std::string name = untuned_algorithm(spec, op, bytes, &topology);
+  for (const MeasuredOperation& one : answers.failed) {
+    if (one.op == op && one.algorithm == name) return {};
+  }
+  const MeasuredOperation* const own = find(answers.measured, op, bytes, name);
+  for (const MeasuredOperation& one : answers.measured) {
+    if (own != nullptr && same_size(one) && one.ns < own->ns) return {};
+  }
+  return name;
+}
+
 // One size of the table, still without its range.
-TunedRow row_at(const TuneSpec& spec, Op op, uint64_t bytes,
-                std::span<const MeasuredOperation> measured) {
+TunedRow row_at(const TuneSpec& spec, const Topology& topology, Op op, uint64_t bytes,
+                const Answers& answers) {
   TunedRow row;
   row.range.op = op;
-  row.usual = row.range.algorithm = usual_algorithm(op, bytes, spec.ranks, spec.own_cables);
-  const MeasuredOperation* usual = find(measured, op, bytes, row.usual);
-  if (usual == nullptr) return row;
-  row.gain = 1;
-  for (const MeasuredOperation& one : measured) {
-    if (one.op != op || one.bytes != bytes) continue;
+  row.usual = row.range.algorithm = untuned_algorithm(spec, op, bytes, nullptr);
+  const MeasuredOperation* usual = find(answers.measured, op, bytes, row.usual);
+  double best = 1;
+  size_t others = 0;
+  for (const MeasuredOperation& one : answers.measured) {
+    if (usual == nullptr || &one == usual || one.op != op || one.bytes != bytes) continue;
+    ++others;
     const double gain = usual->ns / one.ns;
-    if (gain < std::max(kLeastGain, *row.gain)) continue;
+    if (gain < std::max(kLeastGain, best)) continue;
     row.range.algorithm = one.algorithm;
-    row.gain = gain;
+    best = gain;
+  }
+  if (others > 0) {
+    row.gain = best;
+  } else if (std::string name = promised(spec, topology, op, bytes, answers); !name.empty()) {
+    row.range.algorithm = std::move(name);
   }
   return row;
 }
+
+// An operation at one size, and how long asking its questions once takes by the model.
+struct QuestionsOfSize {
+  std::vector<MeasuredOperation> questions;
+  double ns = 0;
+};
 
 }  // namespace
 
@@ -131,10 +176,10 @@ std::vector<Op> tunable_ops() {
 }
 
 std::string usual_algorithm(Op op, uint64_t bytes, int ranks, bool own_cables) {
-  ScheduleRequest request = measured_request(ranks, op, bytes);
-  request.own_cables = own_cables;
-  const Expected<const AlgorithmRow*> found = find_algorithm("auto", request);
-  return found ? full_name(**found, request) : std::string();
+  TuneSpec spec;
+  spec.ranks = ranks;
+  spec.own_cables = own_cables;
+  return untuned_algorithm(spec, op, bytes, nullptr);
 }
 
 Questions calibration_of(const TuneSpec& spec) {
@@ -194,16 +239,52 @@ Questions near_crossings(const TuneSpec& spec, const Topology& topology) {
   return questions;
 }
 
-std::vector<TunedRow> table_of(const TuneSpec& spec, std::span<const MeasuredOperation> measured) {
+Questions in_order(Questions questions, const Topology& topology, const AskingTime& time,
+                   uint64_t seed) {
+  std::map<std::pair<Op, uint64_t>, QuestionsOfSize> sizes;
+  double all_ns = 0;
+  for (MeasuredOperation& one : questions) {
+    QuestionsOfSize& same = sizes[{one.op, one.bytes}];
+    const double one_ns = predict_ns(topology, one.op, one.bytes, one.algorithm).value_or(0);
+    const double ns = std::max(static_cast<double>(time.least_operations) * one_ns,
+                               std::min(static_cast<double>(time.most_operations) * one_ns,
+                                        static_cast<double>(time.slot_ns)));
+    same.ns += ns;
+    all_ns += ns;
+    same.questions.push_back(std::move(one));
+  }
+  std::vector<QuestionsOfSize> order;
+  for (auto& [key, same] : sizes) order.push_back(std::move(same));
+  SplitMix64 random(seed);
+  shuffle(order, random);
+  for (QuestionsOfSize& same : order) shuffle(same.questions, random);
+  if (all_ns > static_cast<double>(time.room_ns)) {
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& a, const auto& b) { return a.ns < b.ns; });
+  }
+  questions.clear();
+  for (QuestionsOfSize& same : order) {
+    std::move(same.questions.begin(), same.questions.end(), std::back_inserter(questions));
+  }
+  return questions;
+}
+
+std::vector<TunedRow> table_of(const TuneSpec& spec, const Topology& topology,
+                               const Answers& answers) {
+  const std::span<const MeasuredOperation> measured = answers.measured;
   std::vector<TunedRow> table;
   for (const Op op : ops_of(spec)) {
     const std::vector<uint64_t> sizes = sizes_of(spec, op, measured);
     double log_gain = 0, gains = 0;  // of the range so far
     for (size_t i = 0; i < sizes.size(); ++i) {
-      TunedRow row = row_at(spec, op, sizes[i], measured);
+      TunedRow row = row_at(spec, topology, op, sizes[i], answers);
       row.range.to_bytes = 2 * sizes[i];
       TunedRow* before = i > 0 ? &table.back() : nullptr;
-      const bool goes_on = before != nullptr && before->usual == row.usual &&
+      // What was measured and what is promised are told apart.
+      const bool like_before =
+          before != nullptr &&
+          (row.range.algorithm == row.usual || before->gain.has_value() == row.gain.has_value());
+      const bool goes_on = like_before && before->usual == row.usual &&
                            before->range.algorithm == row.range.algorithm;
       if (before != nullptr && !goes_on) {
         before->range.to_bytes =

@@ -43,11 +43,31 @@ Questions near_crossings(const TuneSpec& spec, const Topology& topology);
 Questions held_out_of(const TuneSpec& spec, const std::vector<TunedRow>& table,
                       std::span<const MeasuredOperation> measured);
 
+// How long asking may take in all. One question ends after a slot of time, or after the most
+// operations, but not before the least.
+struct AskingTime {
+  int64_t room_ns = 0;
+  int64_t slot_ns = 0;
+  int64_t least_operations = 1, most_operations = 1;
+};
+// In which order they are asked: at random, those of one operation and size side by side, since
+// half of them decide nothing; the shortest first, by the model, where there is no room for all.
+Questions in_order(Questions questions, const Topology& topology, const AskingTime& time,
+                   uint64_t seed);
+
 // What was found best, as ranges from 0 to twice the largest size; a range ends where the measured
-// times of it and the next would cross. What is not faster by kLeastGain, or was not measured
-// beside the usual algorithm, is no reason to leave that.
+// times of it and the next would cross. What is not faster by kLeastGain is no reason to leave the
+// usual algorithm. What was asked about a size and not answered for want of time the model decides,
+// as it does for `auto` beyond the table, but for nothing that failed, or lost where it was
+// measured.
 inline constexpr double kLeastGain = 1.03;
-std::vector<TunedRow> table_of(const TuneSpec& spec, std::span<const MeasuredOperation> measured);
+struct Answers {
+  std::span<const MeasuredOperation> asked;  // without times, as those that failed
+  std::span<const MeasuredOperation> measured;
+  std::span<const MeasuredOperation> failed = {};
+};
+std::vector<TunedRow> table_of(const TuneSpec& spec, const Topology& topology,
+                               const Answers& answers);
 
 // One size that nothing was decided by.
 struct HeldOut {

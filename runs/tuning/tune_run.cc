@@ -27,6 +27,8 @@ constexpr int kTuneRounds = 3;
 constexpr int64_t kLeastCellNs = 4 * kMillisecond, kMostCellNs = 250 * kMillisecond;
 constexpr double kTimed = 0.5;  // share of a cell's time that is spent in timed operations
 constexpr uint64_t kLeastSamples = 7, kMostSamples = 2000;
+// About so many operations, verified and warm ones among them, a question takes for each sample.
+constexpr int64_t kOperationsOfQuestion = 2 * kTuneRounds;
 // Links of which one may be unlike the others are measured one by one: rounds of pairs, so that the
 // time grows with the ranks and not with the pairs.
 constexpr int kFewestUnlike = 3;  // hosts
@@ -53,10 +55,17 @@ class StageCaller : public Caller {
   bool time_is_up() const { return end_.passed(); }
   std::vector<MeasuredOperation> measured() const {
     std::vector<MeasuredOperation> all;
-    for (const auto& [key, ns] : best_)
-      all.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), ns});
+    for (const auto& [key, ns] : best_) {
+      MeasuredOperation one = {std::get<0>(key), std::get<1>(key), std::get<2>(key), ns};
+      const auto same = [&one](const MeasuredOperation& bad) {
+        return bad.op == one.op && bad.bytes == one.bytes && bad.algorithm == one.algorithm;
+      };
+      if (std::none_of(failed_.begin(), failed_.end(), same)) all.push_back(std::move(one));
+    }
     return all;
   }
+  // Without times; also what failed in one of the rounds only.
+  const std::vector<MeasuredOperation>& failed() const { return failed_; }
   const std::vector<HostFacts>& hosts() const { return hosts_; }
   // What link cells have found, or nothing where a pair is missing.
   std::vector<LinkModel> links() const {
@@ -82,7 +91,11 @@ class StageCaller : public Caller {
     hosts_ = record.environment.hosts;
     if (record.cell.kind == CellKind::kLink) return take_links(record);
     const std::optional<Op> op = op_from(record.cell.op);
-    if (record.measurement.outcome != Outcome::kPassed || !op || !record.time_ns.p50) return;
+    const Outcome outcome = record.measurement.outcome;
+    if (op && (outcome == Outcome::kFailed || outcome == Outcome::kError)) {
+      failed_.push_back({*op, record.cell.bytes, record.cell.algorithm, 0});
+    }
+    if (outcome != Outcome::kPassed || !op || !record.time_ns.p50) return;
     const std::tuple key = {*op, record.cell.bytes, record.cell.algorithm};
     const auto [found, fresh] = best_.try_emplace(key, *record.time_ns.p50);
     if (!fresh) found->second = std::min(found->second, *record.time_ns.p50);
@@ -91,6 +104,7 @@ class StageCaller : public Caller {
   Caller& outer_;
   const Deadline end_;
   std::map<std::tuple<Op, uint64_t, std::string>, double> best_;
+  std::vector<MeasuredOperation> failed_;
   std::vector<HostFacts> hosts_;
   std::vector<LinkModel> links_;
   int64_t pairs_ = -1;
@@ -141,11 +155,25 @@ class TuneStage {
         seed_(seed),
         caller_(caller, Deadline::after_ns(budget_ns_)) {}
 
-  // `links`: those of all pairs first.
-  Expected<std::vector<MeasuredOperation>> measure(Questions questions, bool links = false) {
-    if (questions.empty()) return std::vector<MeasuredOperation>();
+  Questions at_random(Questions questions) const {
     SplitMix64 random(seed_);
     shuffle(questions, random);
+    return questions;
+  }
+  // Where time is short, what takes long by this model comes last.
+  Questions shortest_first(Questions questions, const Topology& topology) const {
+    if (questions.empty()) return questions;
+    AskingTime time;
+    time.room_ns = budget_ns_;
+    time.slot_ns =
+        static_cast<int64_t>(static_cast<double>(kTuneRounds * cell_ns(questions)) / kTimed);
+    time.least_operations = kOperationsOfQuestion * int64_t{kLeastSamples};
+    time.most_operations = kOperationsOfQuestion * int64_t{kMostSamples};
+    return in_order(std::move(questions), topology, time, seed_);
+  }
+  // In this order. `links`: those of all pairs first.
+  Expected<std::vector<MeasuredOperation>> measure(const Questions& questions, bool links = false) {
+    if (questions.empty()) return std::vector<MeasuredOperation>();
     auto prepared = prepare_run(stage_request(questions, links), caller_);
     if (!prepared) return fail(prepared.error().errors.front());
     std::vector<PreparedRun> runs;
@@ -173,12 +201,16 @@ class TuneStage {
   const StageCaller& heard() const { return caller_; }
 
  private:
-  RunRequest stage_request(const Questions& questions, bool links) const {
-    RunRequest run = request_.run;
+  // Of the timed operations of each cell; there is one at least.
+  int64_t cell_ns(const Questions& questions) const {
     const auto count = static_cast<int64_t>(questions.size()) * kTuneRounds;
     const auto share =
         static_cast<int64_t>(kTimed * static_cast<double>(budget_ns_) / static_cast<double>(count));
-    const int64_t time_ns = std::clamp(share, kLeastCellNs, kMostCellNs);
+    return std::clamp(share, kLeastCellNs, kMostCellNs);
+  }
+  RunRequest stage_request(const Questions& questions, bool links) const {
+    RunRequest run = request_.run;
+    const int64_t time_ns = cell_ns(questions);
     run.cells = [this, questions, links, time_ns](const std::vector<ScenarioHost>& /*hosts*/)
         -> tl::expected<std::vector<PlanCell>, std::vector<Error>> {
       std::vector<PlanCell> cells;
@@ -298,8 +330,8 @@ class Tuner {
 
   Status calibrate() {
     TuneStage stage(request_, caller_, kCalibrationShare, spec_.seed);
-    Measured measured =
-        measure(stage, "rates of the model", calibration_of(spec_), unlike_links(tuning_.place));
+    Measured measured = measure(stage, "rates of the model", stage.at_random(calibration_of(spec_)),
+                                unlike_links(tuning_.place));
     if (!measured) return fail(measured.error());
     Expected<std::vector<std::string>> machines = machines_of(request_, stage.heard().hosts());
     if (!machines) return fail(machines.error());
@@ -312,19 +344,21 @@ class Tuner {
 
   Status find_crossings() {
     TuneStage stage(request_, caller_, kCrossingShare, spec_.seed + 1);
-    Measured measured = measure(stage, "algorithms that it cannot tell apart",
-                                near_crossings(spec_, tuning_.model.topology));
+    const Topology& topology = tuning_.model.topology;
+    const Questions asked = stage.shortest_first(near_crossings(spec_, topology), topology);
+    Measured measured = measure(stage, "algorithms that it cannot tell apart", asked);
     if (!measured) return fail(measured.error());
     known_.insert(known_.end(), measured->begin(), measured->end());
-    tuning_.table = table_of(spec_, *measured);
+    const Status fitted = fit();
+    tuning_.table = table_of(spec_, topology, {asked, *measured, stage.heard().failed()});
     decided_ = std::move(*measured);
-    return fit();
+    return fitted;
   }
 
   Status judge() {
     TuneStage stage(request_, caller_, kHeldOutShare, spec_.seed + 2);
-    const Measured measured =
-        measure(stage, "sizes that decide nothing", held_out_of(spec_, tuning_.table, decided_));
+    const Measured measured = measure(stage, "sizes that decide nothing",
+                                      stage.at_random(held_out_of(spec_, tuning_.table, decided_)));
     if (!measured) return fail(measured.error());
     result_.held_out = judge_held_out(spec_, tuning_, *measured);
     return {};

@@ -36,7 +36,7 @@ std::string counted(Executor& executor, const OperationSpec& spec, Group& group,
                                after.copied_bytes - before.copied_bytes);
 }
 
-enum class Came { kRead, kMappedUsed, kMappedCopied, kThroughRings };
+enum class Came { kRead, kMappedUsed, kMappedCopied, kMappedHalfAndHalf, kThroughRings };
 
 struct Counted {
   const char* name;
@@ -45,9 +45,12 @@ struct Counted {
   uint64_t bytes;  // that each of two ranks gets from the other
   bool own;
   Came came;
+  bool in_place = false;
+  const char* direct_bytes = "128Ki";
 };
 
-constexpr uint64_t kShare = 2 << 20;  // messages of 1 MiB at least
+constexpr uint64_t kShare = 2 << 20;       // messages of 1 MiB at least
+constexpr uint64_t kLess = (1 << 20) - 8;  // of a ring, messages of 512 KiB - 4
 constexpr Counted kCounted[] = {
     {"gathered", Op::kAllgather, "direct", kShare, true, Came::kRead},
     {"gathered round a ring", Op::kAllgather, "ring", kShare, true, Came::kRead},
@@ -60,18 +63,26 @@ constexpr Counted kCounted[] = {
     {"reduced, mapped", Op::kReduceScatter, "ring", kShare, false, Came::kMappedUsed},
     {"reduced for all", Op::kAllreduce, "ring", kShare, true, Came::kThroughRings},
     {"broadcast", Op::kBroadcast, "binomial", kShare, true, Came::kThroughRings},
+    // An array that is written again at once: messages of less than 512 KiB, unless asked for.
+    {"summed in place", Op::kAllreduce, "ring", 1 << 20, false, Came::kMappedHalfAndHalf, true},
+    {"summed in place, less", Op::kAllreduce, "ring", kLess, false, Came::kThroughRings, true},
+    {"summed in place, less, asked for", Op::kAllreduce, "ring", kLess, false,
+     Came::kMappedHalfAndHalf, true, "64Ki"},
+    {"summed elsewhere, less", Op::kAllreduce, "ring", kLess, false, Came::kMappedHalfAndHalf},
 };
 
 TEST(OwnArrays, CountersSayHowTheBytesCame) {
   if (const std::string why = test::no_process_reads(); !why.empty()) GTEST_SKIP() << why;
   for (const Counted& row : kCounted) {
     OpenedWorld world;
+    world.options = *world.options.with("direct_bytes", row.direct_bytes, "test");
     const auto life = [&row](int, std::unique_ptr<Group> group) {
       Executor executor(*group, test_kernels());
       OperationSpec spec;
       spec.op = row.op;
       spec.algorithm = row.algorithm;
       spec.count = row.bytes / sizeof(float);
+      spec.in_place = row.in_place;
       return counted(executor, spec, *group, row.own);
     };
     const std::vector<std::string> left = test::let_live(**find_transport("shm", false), 2, world,
@@ -82,9 +93,10 @@ TEST(OwnArrays, CountersSayHowTheBytesCame) {
         EXPECT_THAT(text, MatchesRegex("[0-9]+ bytes, 0 of them taken, .*")) << row.name;
         continue;
       }
-      EXPECT_EQ(text,
-                received_text(row.bytes, row.bytes, row.came == Came::kMappedUsed ? row.bytes : 0,
-                              row.came == Came::kMappedCopied ? row.bytes : 0))
+      const uint64_t half = row.came == Came::kMappedHalfAndHalf ? row.bytes / 2 : 0;
+      EXPECT_EQ(text, received_text(row.bytes, row.bytes,
+                                    row.came == Came::kMappedUsed ? row.bytes : half,
+                                    row.came == Came::kMappedCopied ? row.bytes : half))
           << row.name;
     }
   }

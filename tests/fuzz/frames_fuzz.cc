@@ -20,7 +20,7 @@ namespace {
 class HostileMemory : public PeerMemory {
  public:
   PeerAbilities abilities() const override { return {true, true, true, {}}; }
-  std::optional<MemoryKey> expose(std::span<const std::byte> buffer, bool) override {
+  std::optional<MemoryKey> expose(std::span<const std::byte> buffer, MessageUse) override {
     MemoryKey key;
     key.reach = static_cast<MemoryReach>(buffer.size() % 4);
     if (key.reach < MemoryReach::kMap) return std::nullopt;

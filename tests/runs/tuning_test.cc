@@ -336,7 +336,7 @@ TEST_P(TunedNetwork, CrossingsAreFoundWithoutMeasuringAll) {
   Tuning tuning = some_tuning(spec.ranks);
   tuning.model = *model;
   const std::vector<MeasuredOperation> measured = answered(near, network);
-  tuning.table = table_of(spec, measured);
+  tuning.table = table_of(spec, model->topology, {near, measured});
 
   size_t all = 0;
   for (const Op op : tunable_ops()) {
@@ -422,7 +422,8 @@ TEST(TunePlan, TheRingThatLinksSuggestIsMeasuredChosenAndKept) {
   const Questions near = near_crossings(spec, model->topology);
   Tuning tuning = some_tuning(4);
   tuning.model = *model;
-  tuning.table = table_of(spec, answered(near, network));
+  const std::vector<MeasuredOperation> measured = answered(near, network);
+  tuning.table = table_of(spec, model->topology, {near, measured});
   for (const Op op : spec.ops) {
     const TunedRow* last = nullptr;
     for (const TunedRow& row : tuning.table) {
@@ -467,9 +468,9 @@ TEST(Tuning, WhatIsUsualOverOwnCables) {
   spec.own_cables = true;
   spec.ops = {Op::kAllreduce};
   spec.min_bytes = spec.max_bytes = 1 << 20;
-  const std::vector<TunedRow> table = table_of(
-      spec, std::vector<MeasuredOperation>{{Op::kAllreduce, 1 << 20, "halving_doubling:4", 100},
-                                           {Op::kAllreduce, 1 << 20, "ring", 50}});
+  const std::vector<MeasuredOperation> measured = {
+      {Op::kAllreduce, 1 << 20, "halving_doubling:4", 100}, {Op::kAllreduce, 1 << 20, "ring", 50}};
+  const std::vector<TunedRow> table = table_of(spec, Topology(), {measured, measured});
   ASSERT_EQ(table.size(), 1U);
   EXPECT_EQ(table.front().usual, "halving_doubling:4");
   EXPECT_EQ(table.front().range.algorithm, "ring");
@@ -483,17 +484,111 @@ TEST(TunePlan, AGainThatIsNoneChangesNothing) {
   const std::string usual = usual_algorithm(Op::kAllreduce, 1024, 2);
   ASSERT_EQ(usual, "direct");
   const auto takes = [&](double ns) {
-    return table_of(spec, std::vector<MeasuredOperation>{{Op::kAllreduce, 1024, usual, 1000},
-                                                         {Op::kAllreduce, 1024, "ring", ns}})
-        .front();
+    const std::vector<MeasuredOperation> measured = {{Op::kAllreduce, 1024, usual, 1000},
+                                                     {Op::kAllreduce, 1024, "ring", ns}};
+    return table_of(spec, Topology(), {measured, measured}).front();
   };
   EXPECT_EQ(takes(990).range.algorithm, usual);
   EXPECT_EQ(takes(500).range.algorithm, "ring");
   EXPECT_EQ(takes(500).gain, 2.0);
   EXPECT_EQ(takes(500).range.to_bytes, 2048u);
-  // Not measured beside the usual one: no reason to leave it.
+  // Not measured beside the usual one, and the model knows nothing of these links.
   const std::vector<MeasuredOperation> alone = {{Op::kAllreduce, 1024, "ring", 1}};
-  EXPECT_EQ(table_of(spec, alone).front().range.algorithm, usual);
+  EXPECT_EQ(table_of(spec, Topology(), {alone, alone}).front().range.algorithm, usual);
+}
+
+// On links of 100 Mbit/s a minute was over before most sizes had been asked for, and `auto` stayed
+// there with what is usual on loopback, which the model knew to be 1.3 times slower.
+TEST(TunePlan, WhatIsNotMeasuredForWantOfTimeIsPredicted) {
+  TuneSpec spec;
+  spec.ranks = 4;
+  spec.ops = {Op::kAllreduce};
+  spec.min_bytes = 1 << 10;
+  spec.max_bytes = 16 << 10;
+  const Topology slow = network_of(4, 20e3, 11.5e6);
+  const std::string usual = usual_algorithm(Op::kAllreduce, 16 << 10, 4);
+  ASSERT_EQ(usual, "recursive_doubling");
+  const std::vector<MeasuredOperation> small = {{Op::kAllreduce, 1 << 10, usual, 1000},
+                                                {Op::kAllreduce, 1 << 10, "ring", 2000},
+                                                {Op::kAllreduce, 16 << 10, usual, 1000}};
+  const Questions asked = near_crossings(spec, slow);
+  const std::vector<TunedRow> table = table_of(spec, slow, {asked, small});
+  ASSERT_FALSE(table.empty());
+  EXPECT_EQ(table.front().range.algorithm, usual) << "measured beside another";
+  EXPECT_EQ(table.front().gain, 1.0);
+  const TunedRow& last = table.back();
+  EXPECT_NE(last.range.algorithm, usual) << "measured alone, it is not known to be the best";
+  EXPECT_EQ(last.usual, usual);
+  EXPECT_FALSE(last.gain);
+  const auto ns = [&slow](const std::string& name) {
+    return predict_ns(slow, Op::kAllreduce, 16 << 10, name).value();
+  };
+  EXPECT_LT(ns(last.range.algorithm), 0.85 * ns(usual));
+
+  // No promise is worth that it was asked for and failed, also at another size; that another one
+  // was faster; and nothing is promised where nothing was asked.
+  const auto last_of = [&](const Answers& answers) {
+    return table_of(spec, slow, answers).back().range.algorithm;
+  };
+  const std::vector<MeasuredOperation> failed = {
+      {Op::kAllreduce, 4 << 10, last.range.algorithm, 0}};
+  EXPECT_EQ(last_of({asked, small, failed}), usual);
+  const std::vector<MeasuredOperation> slower = {
+      {Op::kAllreduce, 16 << 10, last.range.algorithm, 200}, {Op::kAllreduce, 16 << 10, "x", 100}};
+  EXPECT_EQ(last_of({asked, slower}), usual);
+  EXPECT_EQ(last_of({{}, small}), usual);
+
+  // The same algorithm, here measured and there promised, is two rows.
+  std::vector<MeasuredOperation> both = small;
+  both.push_back({Op::kAllreduce, 4 << 10, last.range.algorithm, 100});
+  both.push_back({Op::kAllreduce, 4 << 10, usual_algorithm(Op::kAllreduce, 4 << 10, 4), 1000});
+  const std::vector<TunedRow> rows = table_of(spec, slow, {asked, both});
+  ASSERT_GE(rows.size(), 2U);
+  EXPECT_EQ(rows[rows.size() - 2].range.algorithm, last.range.algorithm);
+  EXPECT_DOUBLE_EQ(rows[rows.size() - 2].gain.value_or(0), 10);
+  EXPECT_EQ(rows.back().range.algorithm, last.range.algorithm);
+  EXPECT_FALSE(rows.back().gain);
+}
+
+TEST(TunePlan, QuestionsOfOneSizeStayTogetherAndTheShortestGoFirstWhereTimeIsShort) {
+  const Topology network = network_of(4, 20e3, 11.5e6);
+  Questions questions;
+  for (const uint64_t bytes : {uint64_t{8} << 20, uint64_t{1} << 10, uint64_t{1} << 20}) {
+    for (const char* name : {"ring", "recursive_doubling", "halving_doubling"}) {
+      questions.push_back({Op::kAllreduce, bytes, name, 0});
+    }
+  }
+  const auto sizes_in = [&](const AskingTime& time, uint64_t seed) {
+    std::vector<uint64_t> sizes;
+    const Questions asked = in_order(questions, network, time, seed);
+    EXPECT_EQ(asked.size(), questions.size());
+    for (const MeasuredOperation& one : asked) {
+      if (sizes.empty() || sizes.back() != one.bytes) sizes.push_back(one.bytes);
+    }
+    EXPECT_EQ(sizes.size(), 3U) << "of one size side by side";
+    return sizes;
+  };
+  const std::vector<uint64_t> rising = {1 << 10, 1 << 20, 8 << 20};
+  // Alike are the times of the operations, and what each takes at least.
+  const AskingTime plenty = {int64_t{1} << 60, 1000, 42, 1000};
+  const AskingTime short_of_operations = {1'000'000'000, 0, 1000, 1000};
+  const AskingTime short_of_slots = {1'000'000'000, 500'000'000, 1, 1'000'000};
+  // Nine slots are 4.5 s, but few operations fill them.
+  const AskingTime slots_stay_empty = {8'000'000'000, 500'000'000, 1, 1};
+  std::set<std::vector<uint64_t>> orders;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    EXPECT_EQ(sizes_in(short_of_operations, seed), rising);
+    orders.insert(sizes_in(plenty, seed));
+  }
+  EXPECT_GT(orders.size(), 2U) << "else at random";
+  EXPECT_EQ(sizes_in(plenty, 3), sizes_in(plenty, 3)) << "by the seed";
+  std::set<std::vector<uint64_t>> enough;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    // Which sizes take longer than their slots still counts.
+    EXPECT_EQ(sizes_in(short_of_slots, seed).back(), uint64_t{8} << 20);
+    enough.insert(sizes_in(slots_stay_empty, seed));
+  }
+  EXPECT_GT(enough.size(), 2U);
 }
 
 }  // namespace

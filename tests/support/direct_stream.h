@@ -59,15 +59,15 @@ class DirectStream : public ByteStream, private PeerMemory {
     std::memcpy(key.bytes.data(), &address, sizeof address);
     return key;
   }
-  std::optional<MemoryKey> expose(std::span<const std::byte> buffer, bool all_copy) override {
-    exposed_to_copy.push_back(all_copy);
+  std::optional<MemoryKey> expose(std::span<const std::byte> buffer, MessageUse use) override {
+    exposed.push_back(use);
     if (writes()) {
       MemoryKey none;
       none.reach = MemoryReach::kWrite;
       return none;
     }
     const bool map =
-        by_ == DirectBy::kMapAndLateRead ? exposed_to_copy.size() % 2 == 0 : by_ == DirectBy::kMap;
+        by_ == DirectBy::kMapAndLateRead ? exposed.size() % 2 == 0 : by_ == DirectBy::kMap;
     return key_to(buffer.data(), buffer.size(), map ? MemoryReach::kMap : MemoryReach::kRead);
   }
   static Expected<Address> address_of(const MemoryKey& key, uint64_t bytes) {
@@ -140,8 +140,8 @@ class DirectStream : public ByteStream, private PeerMemory {
 
  public:
   std::vector<Transfer> under_way;
-  size_t granted = 0, ended = 0;      // windows; calls of end_transfers()
-  std::vector<bool> exposed_to_copy;  // what was said of each message that was to be exposed
+  size_t granted = 0, ended = 0;    // windows; calls of end_transfers()
+  std::vector<MessageUse> exposed;  // what was said of each message that was to be
 
  private:
   const std::unique_ptr<ByteStream> inner_;

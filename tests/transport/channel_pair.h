@@ -87,14 +87,14 @@ class CountObserver : public SendObserver {
   std::function<void(uint64_t)> on_sent;
 };
 
-// What says of its messages whether all that is done with them is copying.
-class CopyObserver : public CountObserver {
+// What says how its messages are used.
+class UseObserver : public CountObserver {
  public:
-  explicit CopyObserver(bool all_copy) : all_copy_(all_copy) {}
-  bool all_copy() const override { return all_copy_; }
+  explicit UseObserver(MessageUse use) : use_(use) {}
+  MessageUse use() const override { return use_; }
 
  private:
-  const bool all_copy_;
+  const MessageUse use_;
 };
 
 // A stream whose input stands ready; what is written is kept.

@@ -32,9 +32,9 @@ namespace {
 
 using test::Bytes;
 using test::CollectSink;
-using test::CopyObserver;
 using test::random_bytes;
 using test::tag;
+using test::UseObserver;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -348,10 +348,10 @@ TEST(PeerReads, KeysThatLieAreErrors) {
 
 // Sends one array of its own and receives another, both ways at once; empty = it went well.
 std::string swap_arrays(Channel& channel, size_t bytes, uint32_t sequence, Deadline deadline,
-                        bool all_copy = true) {
+                        MessageUse use = MessageUse::kAllCopy) {
   const Bytes data = random_bytes(bytes, sequence);
   CollectSink sink(bytes);
-  CopyObserver observer(all_copy);
+  UseObserver observer(use);
   channel.post_recv(tag(sequence, 0), bytes, &sink);
   channel.post_send(tag(sequence, 0), data.data(), bytes, bytes, &observer, 0);
   while (!sink.done() || observer.cookies.empty() || channel.owes()) {
@@ -498,7 +498,7 @@ TEST(ShmReads, ArraysOfTheProcessAreReadWhereThatPaysAndIsAllowed) {
         wrong += swap_arrays(channel, kLeast - 1, 3, deadline);
         wrong += swap_arrays(channel, 4096, 4, deadline);
         wrong += swap_arrays(channel, kMore, 5, deadline);
-        wrong += swap_arrays(channel, 1'000'000, 6, deadline, false);
+        wrong += swap_arrays(channel, 1'000'000, 6, deadline, MessageUse::kUnknown);
         return wrong + std::to_string(group->stats().direct_received - before);
       };
       const std::vector<std::string> left = test::let_live(**find_transport(name, false), 2, world,

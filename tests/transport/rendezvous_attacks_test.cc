@@ -45,7 +45,7 @@ class RendezvousAttacked : public testing::Test {
     const PackedKey bytes = pack_key(key);
     return {bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(packed_size(key))};
   }
-  Bytes key() const { return packed(*peer_->peer_memory()->expose(data_, false)); }
+  Bytes key() const { return packed(*peer_->peer_memory()->expose(data_, MessageUse::kUnknown)); }
   // Of a window of the peer's.
   Bytes window_key(size_t bytes) {
     return packed(*peer_->peer_memory()->grant(std::span(window_).first(bytes)));

@@ -17,6 +17,7 @@ using test::CountObserver;
 using test::direct;
 using test::random_bytes;
 using test::tag;
+using test::UseObserver;
 using test::UseSink;
 using testing::ElementsAre;
 
@@ -100,21 +101,18 @@ TEST(Rendezvous, APeerThatHasTakenAllMayClose) {
   EXPECT_THAT(observer.cookies, ElementsAre(7));
 }
 
-class AllCopyObserver : public CountObserver {
- public:
-  bool all_copy() const override { return true; }
-};
-
-TEST(Rendezvous, TheStreamHearsFromTheObserverWhetherAllCopy) {
+TEST(Rendezvous, TheStreamHearsFromTheObserverHowItsMessagesAreUsed) {
   DirectPair pair(direct(100));
   const Bytes data = random_bytes(100, 1);
   CountObserver some;
-  AllCopyObserver all;
+  UseObserver all(MessageUse::kAllCopy), rewritten(MessageUse::kRewritten);
   pair.a->post_send(tag(1, 0), data.data(), 100, 100, nullptr, 0);
   pair.a->post_send(tag(1, 1), data.data(), 100, 0, &all, 0);
   pair.a->post_send(tag(1, 2), data.data(), 100, 100, &some, 0);
   pair.a->post_send(tag(1, 3), data.data(), 99, 99, &all, 0);
-  EXPECT_THAT(pair.of_a->exposed_to_copy, ElementsAre(false, true, false));
+  pair.a->post_send(tag(1, 4), data.data(), 100, 100, &rewritten, 0);
+  EXPECT_THAT(pair.of_a->exposed, ElementsAre(MessageUse::kUnknown, MessageUse::kAllCopy,
+                                              MessageUse::kUnknown, MessageUse::kRewritten));
 }
 
 // What lies in no ring and no mapping goes straight to a window that stays, and counts as taken,

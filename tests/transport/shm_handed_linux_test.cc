@@ -38,7 +38,7 @@ using Stays = std::function<void(const std::string&)>;
 End rank_over(End connection, int self, Stays stays = nullptr, MemoryWay way = MemoryWay::kHanded,
               const std::string& realm = "here") {
   return make_shm_stream(std::move(connection), self, 1 - self, kRing, realm, nullptr,
-                         std::move(stays), 0, way);
+                         std::move(stays), {}, way);
 }
 
 Said words_from(ByteStream& stream) {

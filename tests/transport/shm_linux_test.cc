@@ -45,7 +45,7 @@ StreamPtr shm_end(Fd fd, int self, size_t ring_bytes = kSmallRing,
                   const std::string& realm = shared_memory_realm(), MemoryWay way = memory_way()) {
   const int peer = 1 - self;
   return make_shm_stream(make_tcp_stream(std::move(fd), "rank " + std::to_string(peer)), self, peer,
-                         ring_bytes, realm, nullptr, nullptr, 0, way);
+                         ring_bytes, realm, nullptr, nullptr, {}, way);
 }
 
 struct Pair {

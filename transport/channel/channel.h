@@ -22,6 +22,7 @@
 
 #include "core/error.h"
 #include "transport/channel/byte_stream.h"
+#include "transport/peer_memory.h"
 
 namespace plumbline {
 
@@ -68,9 +69,8 @@ class SendObserver {
   // All bytes of the message posted with this cookie were taken by the stream; its memory is free
   // again.
   virtual void sent(uint64_t cookie) = 0;
-  // Its messages are such as every rank sends and receives alike at this time, and receivers only
-  // put them where they belong: a transport may offer them differently (PeerMemory::expose).
-  virtual bool all_copy() const { return false; }
+  // Of its messages: a transport may offer them differently (PeerMemory::expose).
+  virtual MessageUse use() const { return MessageUse::kUnknown; }
 };
 
 // CRC-32C continued from `crc` (0 to start).

@@ -23,8 +23,8 @@ std::optional<MemoryKey> Lane::key_of(const void* data, size_t bytes,
                                       const SendObserver* observer) {
   PeerMemory* const memory = memory_for(bytes);
   if (memory == nullptr) return std::nullopt;
-  const bool all_copy = observer != nullptr && observer->all_copy();
-  return memory->expose({static_cast<const std::byte*>(data), bytes}, all_copy);
+  const MessageUse use = observer != nullptr ? observer->use() : MessageUse::kUnknown;
+  return memory->expose({static_cast<const std::byte*>(data), bytes}, use);
 }
 
 Expected<bool> Lane::send(const MessageTag& tag, const void* data, size_t bytes, size_t ready,

@@ -117,7 +117,7 @@ Expected<bool> Receiver::use_offer(size_t index, size_t& used) {
     const uint64_t there = std::min<uint64_t>(offer.ready - offer.taken, kPieceBytes);
     if (const Status stays = memory_->begin_use(); !stays) return fail(in_context(stays.error()));
     given = give(index, offer.from.bytes.subspan(offer.taken, there), used);
-    memory_->end_use();
+    if (const Status stayed = memory_->end_use(); !stayed) return fail(in_context(stayed.error()));
   }
   if (!given) return fail(given.error());
   return true;

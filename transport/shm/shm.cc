@@ -14,6 +14,9 @@ constexpr size_t kRingBytes = 512 << 10, kRingBytesOfTwo = 2 << 20;
 // A message that the system has to copy pays from here on: below, rings are faster, as measured
 // with rings of 512 KiB (docs/performance.md). What is below direct_bytes is not offered at all.
 constexpr size_t kLeastRead = 512 << 10;
+// Through their larger rings two ranks are faster with what is written again at once, up to here;
+// who asks for a smaller direct_bytes than is usual gets what he asks for.
+constexpr size_t kLeastRewrittenOfTwo = 512 << 10, kUsualDirect = 128 << 10;
 
 }  // namespace
 
@@ -26,11 +29,14 @@ Expected<std::unique_ptr<TransportClaim>> claim_shm(const ClaimSpec& spec) {
 TcpUpgrade shm_upgrade(const OptionSet& options, MemoryWay way) {
   const auto arrays = std::make_shared<SharedArrays>(direct_bytes(options), way);
   const std::string realm = shared_memory_realm();
-  const auto make = [arrays, realm, way](std::unique_ptr<ByteStream> tcp, int self, int peer,
-                                         int size, TcpUpgrade::Stays stays) {
+  const bool usual = direct_bytes(options) >= kUsualDirect;
+  const auto make = [arrays, realm, usual, way](std::unique_ptr<ByteStream> tcp, int self, int peer,
+                                                int size, TcpUpgrade::Stays stays) {
+    const bool two = size == 2;
+    const ShmOffers offers = {kLeastRead, two && usual ? kLeastRewrittenOfTwo : 0};
     return make_shm_stream(std::move(tcp), self, peer,
-                           ring_bytes_of(size, size == 2 ? kRingBytesOfTwo : kRingBytes), realm,
-                           arrays, std::move(stays), kLeastRead, way);
+                           ring_bytes_of(size, two ? kRingBytesOfTwo : kRingBytes), realm, arrays,
+                           std::move(stays), offers, way);
   };
   return {"shm", make, arrays, sha256(realm)};
 }

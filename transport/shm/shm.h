@@ -25,18 +25,23 @@ inline TcpUpgrade shm_upgrade(const OptionSet& options) {
   return shm_upgrade(options, memory_way());
 }
 
+// From so many bytes on the peer may take a message from this rank's memory (PeerMemory::expose).
+struct ShmOffers {
+  size_t least_read = 0;       // which all ranks only copy, read out of the process
+  size_t least_rewritten = 0;  // which is written again at once
+};
+
 // The end of rank `self` of a pair's authenticated connection `tcp`, made one over shared memory.
 // Returns at once; ByteStream::ready() brings the two ends to terms, which both must do. Then
 // `ring_bytes` are held in each direction; the lower rank's choice counts. `realm` tells machines
-// apart, as shared_memory_realm() does: those of both ends must be the same text. The peer may take
-// large messages from those of `arrays`, which may be null, and read others of at least
-// `least_read` bytes that all ranks only copy (PeerMemory::expose). Where memory cannot be shared,
-// `stays` is told why and the stream goes on over `tcp`; without it, that is an error. `way` must
-// be the same at both ends.
+// apart, as shared_memory_realm() does: those of both ends must be the same text. `arrays`: from
+// which the peer may take messages; may be null. Where memory cannot be shared, `stays` is told why
+// and the stream goes on over `tcp`; without it, that is an error. `way` must be the same at both
+// ends.
 std::unique_ptr<ByteStream> make_shm_stream(std::unique_ptr<ByteStream> tcp, int self, int peer,
                                             size_t ring_bytes, const std::string& realm,
                                             std::shared_ptr<SharedArrays> arrays = nullptr,
                                             std::function<void(const std::string&)> stays = nullptr,
-                                            size_t least_read = 0, MemoryWay way = memory_way());
+                                            ShmOffers offers = {}, MemoryWay way = memory_way());
 
 }  // namespace plumbline

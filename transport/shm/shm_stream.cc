@@ -24,12 +24,12 @@ class ShmStream : public ByteStream, private PeerMemory {
  public:
   ShmStream(std::unique_ptr<ByteStream> tcp, int self, int peer, size_t ring_bytes,
             const std::string& realm, std::shared_ptr<SharedArrays> arrays,
-            std::function<void(const std::string&)> stays, size_t least_read, MemoryWay way)
+            std::function<void(const std::string&)> stays, ShmOffers offers, MemoryWay way)
       : tcp_(std::move(tcp)),
         peer_(peer),
         lower_(self < peer),
         arrays_(std::move(arrays)),
-        least_read_(least_read),
+        offers_(offers),
         terms_(std::in_place, *tcp_, reads_, self, peer, ring_bytes, realm, way),
         stays_(std::move(stays)) {}
   ~ShmStream() override { end(); }
@@ -143,16 +143,19 @@ class ShmStream : public ByteStream, private PeerMemory {
   PeerAbilities abilities() const override {
     return {.maps = true, .reads = reads_.reads(), .no_reads = reads_.why_not()};
   }
-  std::optional<MemoryKey> expose(std::span<const std::byte> buffer, bool all_copy) override {
+  std::optional<MemoryKey> expose(std::span<const std::byte> buffer, MessageUse use) override {
+    if (use == MessageUse::kRewritten && buffer.size() < offers_.least_rewritten) return {};
     std::optional<MemoryKey> key;
     if (arrays_) key = over_ ? arrays_->key_of(buffer, handed_, *over_) : arrays_->key_of(buffer);
-    if (key || !all_copy || buffer.size() < least_read_) return key;
+    if (key || use != MessageUse::kAllCopy || buffer.size() < offers_.least_read) {
+      return key;
+    }
     return reads_.expose(terms_of_peer(), buffer);
   }
   Expected<MappedBytes> map(const MemoryKey& key, uint64_t bytes) override {
     Expected<MappedBytes> mapped = regions_.map(key, bytes, over_.get());
-    if (!mapped && over_) return fail(lost_or(mapped.error()));
-    return mapped;
+    if (mapped) return mapped;
+    return fail(withdrawn() ? given_up() : lost_or(mapped.error()));
   }
   // The system reads while it is asked: there is nothing to wait for, and nothing under way.
   Expected<uint64_t> start_read(const MemoryKey& key, uint64_t bytes, uint64_t offset,
@@ -163,18 +166,20 @@ class ShmStream : public ByteStream, private PeerMemory {
   }
   Expected<bool> read_done(uint64_t) override { return true; }
   Status begin_use() override {
-    UseTerms& mine = use_of_peer();
-    mine.in_use.store(1, std::memory_order_seq_cst);
-    if (mine.withdrawn.load(std::memory_order_seq_cst) == 0) return {};
-    end_use();
-    return fail(drain_calls() ? ended("use arrays of") : *error_);
+    use_of_peer().in_use.store(1, std::memory_order_seq_cst);
+    return withdrawn() ? end_use() : Status();
   }
-  void end_use() override { use_of_peer().in_use.store(0, std::memory_order_release); }
-  // The peer is through with a piece in microseconds, or it stands still, or has died in it.
+  // An owner that did not wait any longer has said so before it touched them.
+  Status end_use() override {
+    const bool stayed = !withdrawn();
+    use_of_peer().in_use.store(0, std::memory_order_release);
+    return stayed ? Status() : fail(given_up());
+  }
+  // Once. The peer is through with a piece in microseconds, or it stands still, or has died in it.
   void end_transfers() override {
     reads_.end();
     UseTerms& theirs = lower_ ? sheet_of(*memory_).by_higher : sheet_of(*memory_).by_lower;
-    theirs.withdrawn.store(1, std::memory_order_seq_cst);
+    if (theirs.withdrawn.exchange(1, std::memory_order_seq_cst) != 0) return;
     const Deadline patience = Deadline::after_ns(kUseNs);
     while (theirs.in_use.load(std::memory_order_seq_cst) != 0 && !patience.passed()) {
       std::this_thread::yield();
@@ -188,6 +193,14 @@ class ShmStream : public ByteStream, private PeerMemory {
 
   UseTerms& use_of_peer() {
     return lower_ ? sheet_of(*memory_).by_lower : sheet_of(*memory_).by_higher;
+  }
+  bool withdrawn() { return use_of_peer().withdrawn.load(std::memory_order_seq_cst) != 0; }
+  // A peer that has ended is told by the connection as always.
+  Error given_up() {
+    if (!drain_calls()) return *error_;
+    return {ErrorCode::kPeerLost,
+            fmt::format("use arrays of rank {}: it has given the operation up", peer_), 0,
+            "read its own log", ""};
   }
   const ReadTerms& terms_of_peer() const {
     return lower_ ? sheet_of(*memory_).of_higher : sheet_of(*memory_).of_lower;
@@ -279,7 +292,7 @@ class ShmStream : public ByteStream, private PeerMemory {
   const bool lower_;
   size_t ring_bytes_ = 0;
   const std::shared_ptr<SharedArrays> arrays_;  // of this rank; may be null
-  const size_t least_read_;                     // bytes
+  const ShmOffers offers_;
   PeerRegions regions_;
   HandedRegions handed_;
   PeerReads reads_;
@@ -303,9 +316,9 @@ std::unique_ptr<ByteStream> make_shm_stream(std::unique_ptr<ByteStream> tcp, int
                                             size_t ring_bytes, const std::string& realm,
                                             std::shared_ptr<SharedArrays> arrays,
                                             std::function<void(const std::string&)> stays,
-                                            size_t least_read, MemoryWay way) {
+                                            ShmOffers offers, MemoryWay way) {
   return std::make_unique<ShmStream>(std::move(tcp), self, peer, ring_bytes, realm,
-                                     std::move(arrays), std::move(stays), least_read, way);
+                                     std::move(arrays), std::move(stays), offers, way);
 }
 
 }  // namespace plumbline
