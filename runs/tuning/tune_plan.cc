@@ -257,10 +257,11 @@ Questions in_order(Questions questions, const Topology& topology, const AskingTi
   for (auto& [key, same] : sizes) order.push_back(std::move(same));
   SplitMix64 random(seed);
   shuffle(order, random);
-  for (QuestionsOfSize& same : order) shuffle(same.questions, random);
   if (all_ns > static_cast<double>(time.room_ns)) {
     std::stable_sort(order.begin(), order.end(),
                      [](const auto& a, const auto& b) { return a.ns < b.ns; });
+  } else {
+    for (QuestionsOfSize& same : order) shuffle(same.questions, random);
   }
   questions.clear();
   for (QuestionsOfSize& same : order) {

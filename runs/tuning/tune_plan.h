@@ -35,7 +35,8 @@ using Questions = std::vector<MeasuredOperation>;
 Questions calibration_of(const TuneSpec& spec);
 // The candidates are algorithms within kNearBest of the predicted best, kMostNear at most, and the
 // usual one, without those that only have other names for the same; where the usual one is alone
-// nothing is asked. Sizes go by a factor of 4, and by 2 where another one becomes the fastest.
+// nothing is asked. Of each size the usual one comes first, then what is predicted to be fastest.
+// Sizes go by a factor of 4, and by 2 where another one becomes the fastest.
 inline constexpr double kNearBest = 1.5;
 inline constexpr size_t kMostNear = 4;
 Questions near_crossings(const TuneSpec& spec, const Topology& topology);
@@ -51,7 +52,8 @@ struct AskingTime {
   int64_t least_operations = 1, most_operations = 1;
 };
 // In which order they are asked: at random, those of one operation and size side by side, since
-// half of them decide nothing; the shortest first, by the model, where there is no room for all.
+// half of them decide nothing. Where there is no room for all, the sizes that take the shortest
+// time by the model come first, each with its questions as they stand.
 Questions in_order(Questions questions, const Topology& topology, const AskingTime& time,
                    uint64_t seed);
 

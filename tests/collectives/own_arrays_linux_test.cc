@@ -49,8 +49,9 @@ struct Counted {
   const char* direct_bytes = "128Ki";
 };
 
-constexpr uint64_t kShare = 2 << 20;       // messages of 1 MiB at least
-constexpr uint64_t kLess = (1 << 20) - 8;  // of a ring, messages of 512 KiB - 4
+constexpr uint64_t kShare = 2 << 20;    // messages of 1 MiB at least
+constexpr uint64_t kMore = 1152 << 10;  // of a ring, messages of 576 KiB
+constexpr uint64_t kLess = kMore - 8;
 constexpr Counted kCounted[] = {
     {"gathered", Op::kAllgather, "direct", kShare, true, Came::kRead},
     {"gathered round a ring", Op::kAllgather, "ring", kShare, true, Came::kRead},
@@ -63,8 +64,8 @@ constexpr Counted kCounted[] = {
     {"reduced, mapped", Op::kReduceScatter, "ring", kShare, false, Came::kMappedUsed},
     {"reduced for all", Op::kAllreduce, "ring", kShare, true, Came::kThroughRings},
     {"broadcast", Op::kBroadcast, "binomial", kShare, true, Came::kThroughRings},
-    // An array that is written again at once: messages of less than 512 KiB, unless asked for.
-    {"summed in place", Op::kAllreduce, "ring", 1 << 20, false, Came::kMappedHalfAndHalf, true},
+    // An array that is written again at once: messages of less than 576 KiB, unless asked for.
+    {"summed in place", Op::kAllreduce, "ring", kMore, false, Came::kMappedHalfAndHalf, true},
     {"summed in place, less", Op::kAllreduce, "ring", kLess, false, Came::kThroughRings, true},
     {"summed in place, less, asked for", Op::kAllreduce, "ring", kLess, false,
      Came::kMappedHalfAndHalf, true, "64Ki"},

@@ -578,6 +578,10 @@ TEST(TunePlan, QuestionsOfOneSizeStayTogetherAndTheShortestGoFirstWhereTimeIsSho
   std::set<std::vector<uint64_t>> orders;
   for (uint64_t seed = 0; seed < 20; ++seed) {
     EXPECT_EQ(sizes_in(short_of_operations, seed), rising);
+    const Questions asked = in_order(questions, network, short_of_operations, seed);
+    for (size_t i = 0; i < asked.size(); ++i) {
+      EXPECT_EQ(asked[i].algorithm, questions[i % 3].algorithm) << "best known first";
+    }
     orders.insert(sizes_in(plenty, seed));
   }
   EXPECT_GT(orders.size(), 2U) << "else at random";

@@ -16,7 +16,7 @@ constexpr size_t kRingBytes = 512 << 10, kRingBytesOfTwo = 2 << 20;
 constexpr size_t kLeastRead = 512 << 10;
 // Through their larger rings two ranks are faster with what is written again at once, up to here;
 // who asks for a smaller direct_bytes than is usual gets what he asks for.
-constexpr size_t kLeastRewrittenOfTwo = 512 << 10, kUsualDirect = 128 << 10;
+constexpr size_t kLeastRewrittenOfTwo = 576 << 10, kUsualDirect = 128 << 10;
 
 }  // namespace
 
