@@ -134,6 +134,23 @@ TEST(Auto, TwoRanksHaveLargerRings) {
   }
 }
 
+TEST(Auto, TwoRanksCutNothingBelowAMebibyteUnlessAsked) {
+  struct Row {
+    int ranks;
+    const char* chunk_bytes;
+    size_t whole_bytes;
+  };
+  for (const Row& row : {Row{2, "256Ki", 1 << 20}, Row{2, "255Ki", 0}, Row{3, "256Ki", 0}}) {
+    OpenedWorld world;
+    world.options = *world.options.with("chunk_bytes", row.chunk_bytes, "test");
+    std::string wrong;
+    const Groups groups = open_all(automatic(), row.ranks, world, wrong);
+    ASSERT_EQ(wrong, "");
+    EXPECT_EQ(groups.front()->channel_options().whole_bytes, row.whole_bytes)
+        << row.ranks << " ranks, " << row.chunk_bytes;
+  }
+}
+
 // The two ends claim one machine and find out that it is two: no error, and no step between the
 // channel and its connection.
 TEST(Auto, ARefusedOfferStaysOnTcpAndBothEndsSayWhy) {

@@ -148,6 +148,25 @@ TEST(Channel, LargeMessageTakesAboutOneCallPerFrame) {
   EXPECT_LE(pair.b->stats().read_calls, 13u);  // no read for a header alone
 }
 
+TEST(Channel, AMessageOfUpToWholeBytesIsOneFrame) {
+  ChannelOptions options;
+  options.chunk_bytes = 64 * 1024;
+  options.whole_bytes = 1 << 20;
+  ChannelPair pair(options, 1 << 20);
+  uint64_t frames = 0;
+  for (const auto& [bytes, more] : {std::pair{size_t{1} << 20, 1}, {(size_t{1} << 20) + 1, 17}}) {
+    const Bytes data = random_bytes(bytes, 2);
+    CollectSink sink(bytes);
+    const auto step = static_cast<uint32_t>(more);
+    pair.b->post_recv(tag(1, step), bytes, &sink);
+    pair.a->post_send(tag(1, step), data.data(), bytes, bytes, nullptr, 0);
+    ASSERT_TRUE(pair.run([&] { return sink.done(); }));
+    EXPECT_EQ(sink.bytes(), data);
+    frames += static_cast<uint64_t>(more);
+    EXPECT_EQ(pair.b->stats().frames_received, frames) << bytes;
+  }
+}
+
 TEST(Channel, EveryCutOfTheByteStreamGivesTheSameMessages) {
   for (const bool crc : {false, true}) {
     for (const size_t ring : {size_t{1}, size_t{7}, size_t{40}, size_t{41}, size_t{4096}}) {

@@ -16,7 +16,9 @@ namespace {
 
 // A frame's length is a 32-bit field.
 ChannelOptions sane(ChannelOptions options) {
-  options.chunk_bytes = std::clamp<size_t>(options.chunk_bytes, 1, 0xffffffff);
+  constexpr size_t kMost = 0xffffffff;
+  options.chunk_bytes = std::clamp<size_t>(options.chunk_bytes, 1, kMost);
+  options.whole_bytes = std::min(options.whole_bytes, kMost);
   return options;
 }
 

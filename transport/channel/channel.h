@@ -79,8 +79,9 @@ using CrcFunction = uint32_t (*)(uint32_t crc, const void* data, size_t bytes);
 struct ChannelOptions {
   static constexpr size_t kNothingDirect = static_cast<size_t>(-1);
 
-  size_t chunk_bytes = 256 * 1024;  // largest payload of one frame
-  bool crc = false;  // CRC-32C over header and payload of every frame; both ends must agree
+  size_t chunk_bytes = 256 * 1024;  // largest payload of one frame,
+  size_t whole_bytes = 0;  // but a message of up to so many bytes is one; both ends must agree
+  bool crc = false;        // CRC-32C over header and payload of every frame; both ends must agree
   CrcFunction crc32c = nullptr;   // a fast implementation; null = a table (slow, same sums)
   size_t park_bytes = 64u << 20;  // most bytes of unexpected messages held in memory, of each lane
   // Messages of at least so many bytes go over the bulk stream where there is one; the same on both

@@ -113,7 +113,11 @@ void RecvTable::clear() {
 }
 
 SendQueue::SendQueue(const ChannelOptions& options, ChannelStats& stats, const SendBudget& budget)
-    : chunk_bytes_(options.chunk_bytes), crc32c_(crc_of(options)), budget_(budget), stats_(stats) {}
+    : chunk_bytes_(options.chunk_bytes),
+      whole_bytes_(options.whole_bytes),
+      crc32c_(crc_of(options)),
+      budget_(budget),
+      stats_(stats) {}
 
 uint32_t SendQueue::add_message(const MessageTag& tag, const void* data, size_t bytes, size_t ready,
                                 SendObserver* observer, uint64_t cookie) {
@@ -163,8 +167,13 @@ bool SendQueue::frame_ready(uint32_t index) const {
     }
     return message.ready - message.framed >= std::min(kGrowBytes, message.bytes - message.framed);
   }
-  const size_t next = std::min(chunk_bytes_, message.bytes - message.framed);
-  return message.ready - message.framed >= next;
+  return message.ready - message.framed >= next_frame(message);
+}
+
+// Bytes of it.
+size_t SendQueue::next_frame(const Message& message) const {
+  if (message.bytes <= whole_bytes_) return message.bytes;
+  return std::min(chunk_bytes_, message.bytes - message.framed);
 }
 
 void SendQueue::enqueue(uint32_t index, Place place) {
@@ -281,7 +290,7 @@ void SendQueue::cut_frame(uint32_t index, Frame& frame) {
   header.tag = message.tag;
   header.total = message.bytes;
   header.offset = message.framed;
-  header.length = static_cast<uint32_t>(std::min(chunk_bytes_, message.bytes - message.framed));
+  header.length = static_cast<uint32_t>(next_frame(message));
   message.all_framed = header.offset + header.length == header.total;
   header.flags = static_cast<uint8_t>((message.all_framed ? kFrameLast : 0) |
                                       (crc32c_ != nullptr ? kFrameCrc : 0));

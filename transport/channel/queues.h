@@ -286,6 +286,7 @@ class SendQueue {
   // Bytes of ours are on their way to windows of the peer.
   bool transfers() const;
   bool can_write() const;
+  size_t next_frame(const Message& message) const;
   Expected<bool> write_message(uint32_t index, PeerMemory& memory);
   void count_direct(const Message& message);
   static tl::unexpected<Error> no_such_word(const ReceiverWord& word, const char* why);
@@ -303,7 +304,7 @@ class SendQueue {
   // overtaken by an earlier operation.
   static constexpr size_t kBatchFrames = 8;
 
-  const size_t chunk_bytes_;
+  const size_t chunk_bytes_, whole_bytes_;
   const CrcFunction crc32c_;  // null = no checksums
   const SendBudget budget_;
   ChannelStats& stats_;

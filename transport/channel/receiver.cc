@@ -17,7 +17,7 @@ constexpr size_t kStageBytes = 16 * 1024 + kFrameHeaderBytes;
 Receiver::Receiver(int self, int peer, const ChannelOptions& options, ChannelStats& stats)
     : self_(self),
       peer_(peer),
-      rules_{peer, options.chunk_bytes, options.crc},
+      rules_{peer, std::max(options.chunk_bytes, options.whole_bytes), options.crc},
       crc32c_(crc_of(options)),
       stats_(stats),
       table_(options.park_bytes),
