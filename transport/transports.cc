@@ -135,8 +135,10 @@ constexpr size_t kWholeBytesOfTwo = 1 << 20, kLeastChunkOfWhole = 256 << 10;
 ChannelOptions channel_options(const GroupSpec& spec) {
   ChannelOptions out;
   out.chunk_bytes = static_cast<size_t>(spec.options->integer("chunk_bytes"));
-  if (spec.size == 2 && out.chunk_bytes >= kLeastChunkOfWhole) out.whole_bytes = kWholeBytesOfTwo;
   out.crc = spec.options->flag("transport_crc");
+  // A checksum is over a whole frame before it leaves: then smaller ones overlap better.
+  const bool whole = spec.size == 2 && !out.crc && out.chunk_bytes >= kLeastChunkOfWhole;
+  if (whole) out.whole_bytes = kWholeBytesOfTwo;
   out.crc32c = spec.crc32c;
   // A fault on purpose is about what goes through a stream: then everything does, at both ends.
   if (spec.options->text("fault").empty()) out.direct_bytes = direct_bytes(*spec.options);

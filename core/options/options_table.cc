@@ -53,7 +53,8 @@ constexpr OptionRow kTable[] = {
 
     // How the bytes travel.
     {"chunk_bytes", kBytes, "256Ki", "bytes",
-     "largest payload of one frame; of two ranks, from 256Ki on, a message of up to 1Mi is one",
+     "largest payload of one frame; of two ranks, from 256Ki on and without "
+     "checksums, a message of up to 1Mi is one",
      "MCCL_CHUNK_BYTES", nullptr, 4096, kMaxBytes, nullptr, kAgree},
     {"streams", kCount, "auto", "connections",
      "TCP connections per pair of ranks, blocks of their bytes in turn; auto = one per subnet that "

@@ -101,7 +101,8 @@ constexpr Field<Resolved> kResolvedFields[] = {
     sparse_field<&Resolved::kernel>({"kernel", "", "SIMD target that ran"})
         .in_csv("kernel")
         .published(kPublishedWord),
-    sparse_field<&Resolved::chunk_bytes>({"chunk_bytes", "bytes", "largest payload of one frame"})
+    sparse_field<&Resolved::chunk_bytes>(
+        {"chunk_bytes", "bytes", "largest payload of one frame of a message that is cut"})
         .published(kPublishedCount),
     sparse_field<&Resolved::streams>({"streams", "", "connections per pair"})
         .published(kPublishedCount),

@@ -52,6 +52,16 @@ const MeasuredOperation* find(std::span<const MeasuredOperation> measured, Op op
   return nullptr;
 }
 
+const MeasuredOperation* fastest(std::span<const MeasuredOperation> measured, Op op,
+                                 uint64_t bytes) {
+  const MeasuredOperation* best = nullptr;
+  for (const MeasuredOperation& one : measured) {
+    if (one.op != op || one.bytes != bytes) continue;
+    if (best == nullptr || one.ns < best->ns) best = &one;
+  }
+  return best;
+}
+
 // By the logarithms: 0 = a, 1 = b.
 uint64_t between(uint64_t a, uint64_t b, double share) {
   const auto from = static_cast<double>(a), to = static_cast<double>(b);
@@ -124,9 +134,7 @@ std::string promised(const TuneSpec& spec, const Topology& topology, Op op, uint
     if (one.op == op && one.algorithm == name) return {};
   }
   const MeasuredOperation* const own = find(answers.measured, op, bytes, name);
-  for (const MeasuredOperation& one : answers.measured) {
-    if (own != nullptr && same_size(one) && one.ns < own->ns) return {};
-  }
+  if (own != nullptr && own != fastest(answers.measured, op, bytes)) return {};
   return name;
 }
 
@@ -149,6 +157,10 @@ TunedRow row_at(const TuneSpec& spec, const Topology& topology, Op op, uint64_t 
   }
   if (others > 0) {
     row.gain = best;
+  } else if (find(answers.failed, op, bytes, row.usual) != nullptr) {
+    if (const MeasuredOperation* one = fastest(answers.measured, op, bytes)) {
+      row.range.algorithm = one->algorithm;
+    }
   } else if (std::string name = promised(spec, topology, op, bytes, answers); !name.empty()) {
     row.range.algorithm = std::move(name);
   }

@@ -319,6 +319,8 @@ class Tuner {
       result_.measured += measured->size();
       result_.unmeasured += questions.size() - measured->size();
     }
+    const std::vector<MeasuredOperation>& failed = stage.heard().failed();
+    failed_.insert(failed_.end(), failed.begin(), failed.end());
     return measured;
   }
   Status fit() {
@@ -350,7 +352,7 @@ class Tuner {
     if (!measured) return fail(measured.error());
     known_.insert(known_.end(), measured->begin(), measured->end());
     const Status fitted = fit();
-    tuning_.table = table_of(spec_, topology, {asked, *measured, stage.heard().failed()});
+    tuning_.table = table_of(spec_, topology, {asked, *measured, failed_});
     decided_ = std::move(*measured);
     return fitted;
   }
@@ -372,6 +374,7 @@ class Tuner {
   Topology start_;                          // what is known of the links
   std::vector<MeasuredOperation> known_;    // that the model is fitted to
   std::vector<MeasuredOperation> decided_;  // that the table follows from
+  std::vector<MeasuredOperation> failed_;   // in any of the runs
 };
 
 }  // namespace

@@ -537,6 +537,11 @@ TEST(TunePlan, WhatIsNotMeasuredForWantOfTimeIsPredicted) {
       {Op::kAllreduce, 16 << 10, last.range.algorithm, 200}, {Op::kAllreduce, 16 << 10, "x", 100}};
   EXPECT_EQ(last_of({asked, slower}), usual);
   EXPECT_EQ(last_of({{}, small}), usual);
+  // The usual one failed: then the fastest of those that did not.
+  const std::vector<MeasuredOperation> usual_failed = {{Op::kAllreduce, 16 << 10, usual, 0}};
+  const std::vector<MeasuredOperation> rest = {{Op::kAllreduce, 16 << 10, "x", 200},
+                                               {Op::kAllreduce, 16 << 10, "y", 100}};
+  EXPECT_EQ(last_of({asked, rest, usual_failed}), "y");
 
   // The same algorithm, here measured and there promised, is two rows.
   std::vector<MeasuredOperation> both = small;

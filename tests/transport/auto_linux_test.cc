@@ -138,11 +138,14 @@ TEST(Auto, TwoRanksCutNothingBelowAMebibyteUnlessAsked) {
   struct Row {
     int ranks;
     const char* chunk_bytes;
+    const char* crc;
     size_t whole_bytes;
   };
-  for (const Row& row : {Row{2, "256Ki", 1 << 20}, Row{2, "255Ki", 0}, Row{3, "256Ki", 0}}) {
+  for (const Row& row : {Row{2, "256Ki", "0", 1 << 20}, Row{2, "255Ki", "0", 0},
+                         Row{2, "256Ki", "1", 0}, Row{3, "256Ki", "0", 0}}) {
     OpenedWorld world;
     world.options = *world.options.with("chunk_bytes", row.chunk_bytes, "test");
+    world.options = *world.options.with("transport_crc", row.crc, "test");
     std::string wrong;
     const Groups groups = open_all(automatic(), row.ranks, world, wrong);
     ASSERT_EQ(wrong, "");

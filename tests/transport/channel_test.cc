@@ -167,6 +167,31 @@ TEST(Channel, AMessageOfUpToWholeBytesIsOneFrame) {
   }
 }
 
+// It leaves when all of it is there.
+TEST(Channel, AWholeMessageThatGrowsIsOneFrame) {
+  for (const bool crc : {false, true}) {
+    ChannelOptions options;
+    options.chunk_bytes = 1000;
+    options.whole_bytes = 10'000;
+    options.crc = crc;
+    ChannelPair pair(options, 4096);
+    const Bytes data = random_bytes(10'000, 2);
+    CollectSink sink(data.size());
+    pair.b->post_recv(tag(1, 0), data.size(), &sink);
+    const Channel::SendId id =
+        pair.a->post_send(tag(1, 0), data.data(), data.size(), 0, nullptr, 0);
+    for (const size_t ready : {size_t{5000}, data.size() - 1}) {
+      pair.a->extend_send(id, ready);
+      for (int i = 0; i < 10; ++i) ASSERT_TRUE(pair.a->progress() && pair.b->progress());
+      EXPECT_EQ(pair.a->stats().frames_sent, 0u);
+    }
+    pair.a->extend_send(id, data.size());
+    ASSERT_TRUE(pair.run([&] { return sink.done(); }));
+    EXPECT_EQ(sink.bytes(), data);
+    EXPECT_EQ(pair.b->stats().frames_received, 1u);
+  }
+}
+
 TEST(Channel, EveryCutOfTheByteStreamGivesTheSameMessages) {
   for (const bool crc : {false, true}) {
     for (const size_t ring : {size_t{1}, size_t{7}, size_t{40}, size_t{41}, size_t{4096}}) {

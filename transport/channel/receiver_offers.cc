@@ -117,7 +117,6 @@ Expected<bool> Receiver::use_offer(size_t index, size_t& used) {
     const uint64_t there = std::min<uint64_t>(offer.ready - offer.taken, kPieceBytes);
     if (const Status stays = memory_->begin_use(); !stays) return fail(in_context(stays.error()));
     given = give(index, offer.from.bytes.subspan(offer.taken, there), used);
-    if (const Status stayed = memory_->end_use(); !stayed) return fail(in_context(stayed.error()));
   }
   if (!given) return fail(given.error());
   return true;
@@ -174,25 +173,33 @@ void Receiver::end_read(Offer& offer) {
   if (offer.to_stage) read_stage_taken_ = false;
 }
 
-// The next bytes of an offered message lie here: mapped, read or written. The sink takes as
-// many as it can.
+// The next bytes of an offered message lie here: mapped (then their use has begun), read or
+// written. The sink takes as many as it can.
 Status Receiver::give(size_t index, std::span<const std::byte> here, size_t& used) {
   const Offer& offer = offers_[index];
+  const MessageTag tag = offer.tag;
+  const bool mapped = offer.key.reach == MemoryReach::kMap;
   RecvSink* const sink = table_.posted(offer.posted).sink;
   size_t bytes = sink->usable(here);
   const bool in_place = bytes > 0;
   if (!in_place) {
     const std::span<std::byte> to = sink->window();
     bytes = std::min(here.size(), to.size());
-    if (bytes == 0) return no_room(offer.tag, offer.total - offer.taken);
-    std::memcpy(to.data(), here.data(), bytes);
+    if (bytes > 0) std::memcpy(to.data(), here.data(), bytes);
     stats_.copied_bytes += bytes;
-  } else if (offer.key.reach == MemoryReach::kMap) {
+    // Before the sink goes on with them.
+    if (const Status stayed = mapped ? memory_->end_use() : Status(); !stayed) {
+      return fail(in_context(stayed.error()));
+    }
+    if (bytes == 0) return no_room(tag, offer.total - offer.taken);
+  } else if (mapped) {
     stats_.in_place_bytes += bytes;
   }
   used += bytes;
   give_counted(index, here.first(bytes), in_place);
-  return {};
+  // What the sink has made of them is wrong too, and so is what it has sent on: the group fails.
+  const Status stayed = in_place && mapped ? memory_->end_use() : Status();
+  return stayed ? stayed : fail(in_context(stayed.error()));
 }
 
 // All state is brought up to date before the sink hears of it, as in account().

@@ -25,7 +25,7 @@
 
 namespace plumbline {
 
-inline constexpr uint16_t kProtocolVersion = 3;
+inline constexpr uint16_t kProtocolVersion = 4;
 
 enum class Purpose : uint8_t { kControl = 1, kData = 2 };
 const char* to_string(Purpose purpose);
