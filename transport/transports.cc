@@ -128,7 +128,7 @@ std::string agreed_text(const GroupSpec& spec) {
   return spec.options->config_text() + spec.agreement;
 }
 
-// Two ranks forward nothing to a third, and over loopback their operations are up to 1.3 times as
+// Two ranks forward nothing to a third, and over loopback their operations are up to 1.2 times as
 // fast with messages in one piece (docs/performance.md). Who asks for small frames gets them.
 constexpr size_t kWholeBytesOfTwo = 1 << 20, kLeastChunkOfWhole = 256 << 10;
 
@@ -136,7 +136,7 @@ ChannelOptions channel_options(const GroupSpec& spec) {
   ChannelOptions out;
   out.chunk_bytes = static_cast<size_t>(spec.options->integer("chunk_bytes"));
   out.crc = spec.options->flag("transport_crc");
-  // A checksum is over a whole frame before it leaves: then smaller ones overlap better.
+  // A checksum is over a whole frame before any of it leaves; larger ones were not measured so.
   const bool whole = spec.size == 2 && !out.crc && out.chunk_bytes >= kLeastChunkOfWhole;
   if (whole) out.whole_bytes = kWholeBytesOfTwo;
   out.crc32c = spec.crc32c;

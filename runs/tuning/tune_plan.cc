@@ -157,10 +157,13 @@ TunedRow row_at(const TuneSpec& spec, const Topology& topology, Op op, uint64_t 
   }
   if (others > 0) {
     row.gain = best;
-  } else if (find(answers.failed, op, bytes, row.usual) != nullptr) {
-    if (const MeasuredOperation* one = fastest(answers.measured, op, bytes)) {
-      row.range.algorithm = one->algorithm;
-    }
+    return row;
+  }
+  // What failed is left for the best of those that did not, without a gain to tell.
+  const bool failed = find(answers.failed, op, bytes, row.usual) != nullptr;
+  const MeasuredOperation* const rest = failed ? fastest(answers.measured, op, bytes) : nullptr;
+  if (rest != nullptr) {
+    row.range.algorithm = rest->algorithm;
   } else if (std::string name = promised(spec, topology, op, bytes, answers); !name.empty()) {
     row.range.algorithm = std::move(name);
   }

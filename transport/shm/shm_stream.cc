@@ -147,9 +147,7 @@ class ShmStream : public ByteStream, private PeerMemory {
     if (use == MessageUse::kRewritten && buffer.size() < offers_.least_rewritten) return {};
     std::optional<MemoryKey> key;
     if (arrays_) key = over_ ? arrays_->key_of(buffer, handed_, *over_) : arrays_->key_of(buffer);
-    if (key || use != MessageUse::kAllCopy || buffer.size() < offers_.least_read) {
-      return key;
-    }
+    if (key || use != MessageUse::kAllCopy || buffer.size() < offers_.least_read) return key;
     return reads_.expose(terms_of_peer(), buffer);
   }
   Expected<MappedBytes> map(const MemoryKey& key, uint64_t bytes) override {
@@ -178,7 +176,7 @@ class ShmStream : public ByteStream, private PeerMemory {
   // Once. The peer is through with a piece in microseconds, or it stands still, or has died in it.
   void end_transfers() override {
     reads_.end();
-    UseTerms& theirs = lower_ ? sheet_of(*memory_).by_higher : sheet_of(*memory_).by_lower;
+    UseTerms& theirs = use_by(!lower_);
     if (theirs.withdrawn.exchange(1, std::memory_order_seq_cst) != 0) return;
     const Deadline patience = Deadline::after_ns(kUseNs);
     while (theirs.in_use.load(std::memory_order_seq_cst) != 0 && !patience.passed()) {
@@ -191,11 +189,12 @@ class ShmStream : public ByteStream, private PeerMemory {
     return in_context(std::move(error));
   }
 
-  UseTerms& use_of_peer() {
-    return lower_ ? sheet_of(*memory_).by_lower : sheet_of(*memory_).by_higher;
+  UseTerms& use_by(bool lower) {
+    return lower ? sheet_of(*memory_).by_lower : sheet_of(*memory_).by_higher;
   }
+  UseTerms& use_of_peer() { return use_by(lower_); }
   bool withdrawn() { return use_of_peer().withdrawn.load(std::memory_order_seq_cst) != 0; }
-  // A peer that has ended is told by the connection as always.
+  // The peer lives, unless the connection says otherwise.
   Error given_up() {
     if (!drain_calls()) return *error_;
     return {ErrorCode::kPeerLost,
